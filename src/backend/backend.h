@@ -1,0 +1,42 @@
+/* A device: its memory, its queue of work and its clock. It knows no ops. */
+#ifndef BACKEND_BACKEND_H
+#define BACKEND_BACKEND_H
+
+#include "base/status.h"
+
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum BackendId {
+#define BACKEND(name) BACKEND_##name,
+#include "backend/backends.def"
+#undef BACKEND
+    BACKEND_COUNT
+} BackendId;
+
+typedef struct Backend Backend;
+
+typedef struct BackendApi {
+    const char *name;
+    Status (*open)(Backend **out, int device, int threads);
+    void (*close)(Backend *be);
+    /* Memory is not cleared. ST_NO_MEMORY says how much was asked for and how much there is. */
+    Status (*alloc)(Backend *be, size_t bytes, void **out);
+    void (*release)(Backend *be, void *memory, size_t bytes);
+    Status (*upload)(Backend *be, void *dst, const void *src, size_t bytes);
+    Status (*download)(Backend *be, void *dst, const void *src, size_t bytes);
+    Status (*clear)(Backend *be, void *dst, size_t bytes); /* zero bytes */
+    Status (*sync)(Backend *be);                           /* waits for all queued work */
+    Status (*available)(Backend *be, size_t *bytes);       /* memory that could be taken now */
+} BackendApi;
+
+/* NULL when this build has no such backend. */
+const BackendApi *backend_api(BackendId id);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,76 @@
+/* bf16 and fp16 as bits, rounded to nearest even; NaN stays NaN. */
+#ifndef BASE_HALF_H
+#define BASE_HALF_H
+
+#include <stdint.h>
+#include <string.h>
+
+static inline uint32_t half_bits(float x)
+{
+    uint32_t u;
+    memcpy(&u, &x, sizeof u);
+    return u;
+}
+
+static inline float half_float(uint32_t u)
+{
+    float x;
+    memcpy(&x, &u, sizeof x);
+    return x;
+}
+
+static inline float half_from_bf16(uint16_t h)
+{
+    return half_float((uint32_t)h << 16);
+}
+
+/* Branch-free, so that a loop over it vectorises. */
+static inline uint16_t half_to_bf16(float x)
+{
+    const uint32_t u = half_bits(x);
+    const uint32_t rounded = (u + 0x7fffU + ((u >> 16) & 1U)) >> 16;
+    const uint32_t nan = (u >> 16) | 0x40U;
+    return (uint16_t)((u & 0x7fffffffU) > 0x7f800000U ? nan : rounded);
+}
+
+#ifdef __FLT16_MANT_DIG__ /* the compiler has the type, and the hardware's conversions with it */
+__extension__ typedef _Float16 HalfNative;
+
+static inline float half_from_f16(uint16_t h)
+{
+    HalfNative x;
+    memcpy(&x, &h, sizeof x);
+    return (float)x;
+}
+
+static inline uint16_t half_to_f16(float x)
+{
+    const HalfNative h = (HalfNative)x;
+    uint16_t u;
+    memcpy(&u, &h, sizeof u);
+    return u;
+}
+#else
+static inline float half_from_f16(uint16_t h)
+{
+    const uint32_t sign = (uint32_t)(h & 0x8000U) << 16, magnitude = h & 0x7fffU;
+    if (magnitude >= 0x7c00U) return half_float(sign | 0x7f800000U | (magnitude & 0x3ffU) << 13);
+    /* 2^112 moves the exponent bias; the product also makes denormals right */
+    return half_float(half_bits(half_float(magnitude << 13) * 0x1p112F) | sign);
+}
+
+static inline uint16_t half_to_f16(float x)
+{
+    const uint32_t u = half_bits(x), sign = (u >> 16) & 0x8000U, magnitude = u & 0x7fffffffU;
+    if (magnitude > 0x7f800000U) return (uint16_t)(sign | 0x7e00U);
+    if (magnitude >= 0x477ff000U) return (uint16_t)(sign | 0x7c00U); /* rounds to infinity */
+    if (magnitude < 0x38800000U) { /* denormal: adding 0.5 leaves its bits at the bottom */
+        const uint32_t d = half_bits(half_float(magnitude) + 0.5F) - half_bits(0.5F);
+        return (uint16_t)(sign | d);
+    }
+    const uint32_t rounded = magnitude + 0xfffU + ((magnitude >> 13) & 1U) - 0x38000000U;
+    return (uint16_t)(sign | rounded >> 13);
+}
+#endif
+
+#endif

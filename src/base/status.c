@@ -1,0 +1,51 @@
+#include "base/status.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static _Thread_local char message[1024];
+static _Thread_local char place[128];
+
+Status status_fail(Status code, const char *file, int line, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(message, sizeof message, fmt, args);
+    va_end(args);
+    const char *slash = strrchr(file, '/');
+    snprintf(place, sizeof place, "%s:%d", slash ? slash + 1 : file, line);
+    return code;
+}
+
+void status_context(const char *fmt, ...)
+{
+    char tail[sizeof message];
+    memcpy(tail, message, sizeof tail);
+    va_list args;
+    va_start(args, fmt);
+    const int n = vsnprintf(message, sizeof message, fmt, args);
+    va_end(args);
+    if (n < 0 || (size_t)n >= sizeof message) return;
+    snprintf(message + n, sizeof message - (size_t)n, ": %s", tail);
+}
+
+const char *status_text(Status code)
+{
+    static const char *const texts[] = {
+#define XX(name, text) text,
+        STATUS_MAP(XX)
+#undef XX
+    };
+    return texts[code];
+}
+
+const char *status_message(void)
+{
+    return message;
+}
+
+const char *status_place(void)
+{
+    return place;
+}

@@ -1,0 +1,51 @@
+/* Status codes, and the one message that says what went wrong.
+ *
+ * A function that can fail returns a Status and leaves its message in this thread; callers pass it
+ * up with TRY. Only cli/ prints it. */
+#ifndef BASE_STATUS_H
+#define BASE_STATUS_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define STATUS_MAP(XX)                                          \
+    XX(OK, "ok")                                                \
+    XX(USAGE, "bad usage")                                      \
+    XX(IO, "a file could not be read or written")               \
+    XX(NO_MEMORY, "not enough memory")                          \
+    XX(UNSUPPORTED, "not supported here")                       \
+    XX(DEVICE, "the device or its driver reported an error")    \
+    XX(INTERRUPTED, "interrupted")                              \
+    XX(FAILED, "failed")
+
+typedef enum Status {
+#define XX(name, text) ST_##name,
+    STATUS_MAP(XX)
+#undef XX
+} Status;
+
+/* Records the message of a new failure and returns `code`. */
+Status status_fail(Status code, const char *file, int line, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
+
+/* Puts "what: " before the message of a failure that is being passed up. */
+void status_context(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+const char *status_text(Status code);
+const char *status_message(void); /* of this thread's last failure */
+const char *status_place(void);   /* "file.c:12" of this thread's last failure */
+
+#define FAIL(code, ...) status_fail((code), __FILE__, __LINE__, __VA_ARGS__)
+
+/* Passes a failure up to the caller. */
+#define TRY(expr)                       \
+    do {                                \
+        const Status try_ = (expr);     \
+        if (try_ != ST_OK) return try_; \
+    } while (0)
+
+#ifdef __cplusplus
+}
+#endif
+#endif

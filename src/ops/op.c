@@ -1,0 +1,69 @@
+#include "ops/op.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const OpDef *const defs[OP_COUNT] = {
+#define OP(name, category) &name##_def,
+#include "plan/ops.def"
+#undef OP
+};
+
+#define BACKEND(name) extern const OpImpl *const impls_##name[OP_COUNT];
+#include "backend/backends.def"
+#undef BACKEND
+
+const OpDef *op_def(OpKind op)
+{
+    return defs[op];
+}
+
+const OpImpl *op_impls(OpKind op, BackendId backend)
+{
+    static const OpImpl *const *const impls[BACKEND_COUNT] = {
+#define BACKEND(name) impls_##name,
+#include "backend/backends.def"
+#undef BACKEND
+    };
+    return impls[backend][op];
+}
+
+/* FLOPs from the op, bytes from its operands: each touched once. */
+OpCost op_cost(const Plan *plan, const Node *node)
+{
+    OpCost cost = {0};
+    if (op_def(node->op)->cost) cost = op_def(node->op)->cost(plan, node);
+    if (cost.bytes > 0) return cost;
+    for (int i = 0; i < node->n_out + node->n_in; i++) {
+        const int id = plan->operands[node->first + i];
+        if (id != PLAN_NONE) cost.bytes += (double)plan_bytes(&plan->tensors[id]);
+    }
+    return cost;
+}
+
+static const char reference_name[] = "reference";
+
+Status op_choose(const Plan *plan, const Node *node, BackendId backend, const char *want,
+                 OpImpl *out)
+{
+    const char *why = NULL;
+    for (const OpImpl *impl = op_impls(node->op, backend); impl->name; impl++) {
+        if (want && strcmp(want, impl->name) != 0) continue;
+        why = impl->declines ? impl->declines(plan, node) : NULL;
+        if (why) continue;
+        *out = *impl;
+        return ST_OK;
+    }
+    if (backend == BACKEND_cpu && (!want || strcmp(want, reference_name) == 0)) {
+        *out = (OpImpl){.name = reference_name, .run = op_def(node->op)->reference};
+        return ST_OK;
+    }
+    return FAIL(ST_UNSUPPORTED, "%s (%s) cannot run on %s%s%s: %s", plan_op_name(node->op),
+                node->scope, backend_api(backend)->name, want ? " as " : "", want ? want : "",
+                why ? why : "there is no such implementation");
+}
+
+DType op_wide(DType act)
+{
+    return act == DT_F64 ? DT_F64 : DT_F32;
+}

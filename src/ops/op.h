@@ -1,0 +1,109 @@
+/* What an op is (OpDef: shapes, cost, gradient, decomposition, reference, test cases), and one way
+ * to run it on one backend (OpImpl).
+ *
+ * ops/NAME.c defines `const OpDef NAME_def`. ops/NAME_cpu.c defines `const OpImpl NAME_cpu[]`, best
+ * first, ended by {0}; on a CPU the reference of NAME.c follows them. Adding an op is those files
+ * and one line in plan/ops.def. */
+#ifndef OPS_OP_H
+#define OPS_OP_H
+
+#include "backend/backend.h"
+#include "plan/builder.h"
+#include "plan/plan.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct OpCost {
+    double flops; /* 2mnk for a product */
+    double bytes; /* each operand read once, each result written once */
+} OpCost;
+
+typedef struct OpCall {
+    Backend *backend;
+    const Plan *plan;
+    const Node *node;
+    void *const *memory; /* first element of every tensor of the plan, views included */
+    void *workspace;     /* as much as the implementation asked for, 64-byte aligned */
+    int threads;         /* on a CPU */
+} OpCall;
+
+typedef struct OpImpl {
+    const char *name;
+    /* NULL when it takes this node, otherwise why not, for people. A NULL function takes every node. */
+    const char *(*declines)(const Plan *plan, const Node *node);
+    size_t (*workspace)(const Plan *plan, const Node *node, int threads); /* NULL: none */
+    Status (*run)(const OpCall *call);
+} OpImpl;
+
+enum { OP_MAX_ALIASES = 2 };
+
+typedef struct OpDef {
+    const char *source; /* __FILE__: where the op behind a kernel is written */
+    /* Output `out` may use the memory of input `in` when that input is not needed afterwards. */
+    struct {
+        int out, in;
+    } alias[OP_MAX_ALIASES];
+    int n_aliases;
+    Status (*check)(const Plan *plan, const Node *node); /* shapes and dtypes */
+    OpCost (*cost)(const Plan *plan, const Node *node);  /* NULL: operands' bytes, no FLOPs */
+    /* Appends the nodes that compute the gradients of the inputs, given builder_grad() of the
+     * outputs. NULL: the op has no gradient (it is one itself, or belongs to the optimizer). */
+    void (*grad)(Builder *b, const Node *node);
+    /* Appends primitives that compute the same outputs. NULL: the op is a primitive. */
+    void (*decompose)(Builder *b, const Node *node);
+    /* Plain loops in double over operands of any dtype: what everything else is held to. */
+    Status (*reference)(const OpCall *call);
+    /* Appends test case `i` (one node of this op and its operands) and returns true; false when
+     * there is no case i. `act` is the dtype of what runs in 16 bit under mixed precision; what
+     * stays fp32 there is op_wide(act). Inputs named "+..." are filled with positive numbers,
+     * "#N..." with integers in [0, N), all others with numbers in [-1, 1]. */
+    bool (*cases)(Builder *b, int i, DType act);
+} OpDef;
+
+#define OP(name, category) extern const OpDef name##_def;
+#include "plan/ops.def"
+#undef OP
+
+const OpDef *op_def(OpKind op);
+OpCost op_cost(const Plan *plan, const Node *node);
+
+/* The implementations of an op on a backend, best first, ended by a NULL name. */
+const OpImpl *op_impls(OpKind op, BackendId backend);
+
+/* The first implementation that takes the node, or the one named `want` when it is not NULL.
+ * On a CPU "reference" is the last of every list. */
+Status op_choose(const Plan *plan, const Node *node, BackendId backend, const char *want,
+                 OpImpl *out);
+
+/* The dtype of what stays wide under mixed precision: f64 beside f64, f32 beside all others. */
+DType op_wide(DType act);
+
+/* ---- for implementations ---- */
+static inline void *op_out(const OpCall *call, int i)
+{
+    const int id = plan_out_id(call->plan, call->node, i);
+    return id == PLAN_NONE ? NULL : call->memory[id];
+}
+
+static inline const void *op_in(const OpCall *call, int i)
+{
+    const int id = plan_in_id(call->plan, call->node, i);
+    return id == PLAN_NONE ? NULL : call->memory[id];
+}
+
+static inline const Tensor *op_out_shape(const OpCall *call, int i)
+{
+    return plan_out(call->plan, call->node, i);
+}
+
+static inline const Tensor *op_in_shape(const OpCall *call, int i)
+{
+    return plan_in(call->plan, call->node, i);
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,63 @@
+/* Writes a plan, and lets an op's gradient and decomposition rules extend it.
+ *
+ * The first failure sticks: later calls do nothing and return PLAN_NONE, so rules read straight
+ * down and the caller checks `status` once. */
+#ifndef PLAN_BUILDER_H
+#define PLAN_BUILDER_H
+
+#include "plan/plan.h"
+
+typedef struct Builder {
+    Plan *plan;
+    Status status;
+    Phase phase; /* given to every node that is added, as are layer and scope */
+    int layer;
+    char scope[PLAN_SCOPE];
+    NodeAttr lost; /* where attributes go after a failure */
+    /* Of each tensor: the tensor that holds its gradient, and where that gradient must be written
+     * (parameters have a place for it); PLAN_NONE for none. */
+    int *grad, *grad_home;
+    int grad_capacity;
+} Builder;
+
+void builder_init(Builder *b, Plan *plan);
+void builder_free(Builder *b); /* not the plan */
+void builder_scope(Builder *b, int layer, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* `dim` has n_dims entries. The name is for people; it is cut to fit. */
+int builder_tensor(Builder *b, const char *name, TensorKind kind, DType dtype, int n_dims,
+                   const int64_t *dim);
+/* The same shape as `model` (contiguous, a tensor of its own), an activation of dtype `dtype`. */
+int builder_like(Builder *b, const char *name, int model, DType dtype);
+/* A window into `base`: `offset` elements from its start, rows `ld` elements apart. */
+int builder_view(Builder *b, const char *name, int base, int64_t offset, int n_dims,
+                 const int64_t *dim, int64_t ld);
+
+/* Adds a node and returns its attributes, to be set by the caller before the next call. */
+NodeAttr *builder_node(Builder *b, OpKind op, const int *out, int n_out, const int *in, int n_in);
+
+/* Outputs or inputs of builder_node: IDS(y, rstd), IDS(x, w). */
+#define IDS(...) \
+    ((const int[]){__VA_ARGS__}), ((int)(sizeof((const int[]){__VA_ARGS__}) / sizeof(int)))
+#define DIMS(...) \
+    ((int)(sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t))), ((const int64_t[]){__VA_ARGS__})
+
+const Tensor *builder_at(const Builder *b, int id); /* never NULL: a dummy after a failure */
+DType builder_dtype(const Builder *b, int id);
+
+/* ---- the gradient rules' side: gradient of x is written d(x) ---- */
+
+/* The tensor that holds d(tensor) so far, PLAN_NONE when nothing flows into it. */
+int builder_grad(const Builder *b, int tensor);
+/* False for inputs and constants: no rule need compute their gradient. */
+bool builder_wants_grad(const Builder *b, int tensor);
+/* A tensor of the same shape and dtype to write one contribution to d(tensor) into. */
+int builder_grad_target(Builder *b, int tensor);
+/* `contribution` (from builder_grad_target, or any tensor of that shape) is now part of d(tensor);
+ * the second and later ones are summed by an add node. */
+void builder_grad_add(Builder *b, int tensor, int contribution);
+/* d(tensor) is to be written into `home`. */
+void builder_grad_home(Builder *b, int tensor, int home);
+
+#endif

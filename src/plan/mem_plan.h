@@ -1,0 +1,35 @@
+/* Lifetimes -> offsets. Persistent kinds lie one after the other in a region each; everything else
+ * shares one arena, where memory is used again as soon as its tensor's last reader has run. */
+#ifndef PLAN_MEM_PLAN_H
+#define PLAN_MEM_PLAN_H
+
+#include "plan/plan.h"
+
+enum { MEM_PLAN_ALIGN = 256 };
+
+typedef struct MemPlan {
+    size_t *offset;       /* of each storage tensor, in its region or the arena; unused for views */
+    int *first, *last;    /* first and last node that touches each storage tensor */
+    int *shares;          /* tensor whose memory it takes over (aliases), or itself */
+    size_t *workspace;    /* arena offset of each node's workspace */
+    size_t region[TK_COUNT]; /* bytes of each persistent kind */
+    size_t arena;         /* bytes of the shared arena */
+    size_t peak_live;     /* most bytes alive at once, persistent ones included */
+    int peak_node;
+} MemPlan;
+
+/* May the output `out` of the node take over the memory of its input `in`? */
+typedef bool MemPlanAlias(const Plan *plan, const Node *node, int *out, int *in, int i);
+
+/* `workspace_bytes` has one entry per node. `alias` lists a node's permitted pairs by i = 0, 1, ...
+ * until it returns false. */
+Status mem_plan_build(MemPlan *mem, const Plan *plan, const size_t *workspace_bytes,
+                      MemPlanAlias *alias);
+void mem_plan_free(MemPlan *mem);
+
+size_t mem_plan_total(const MemPlan *mem); /* regions + arena: what is taken from the device */
+/* Live bytes while each node runs, by kind: live[node * TK_COUNT + kind]. */
+Status mem_plan_timeline(const MemPlan *mem, const Plan *plan, const size_t *workspace_bytes,
+                         size_t **live);
+
+#endif

@@ -1,0 +1,193 @@
+#include "plan/plan.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Doubles an array when its count reaches a power of two; `more` new entries must fit. */
+static void *grow(void *array, int count, int more, size_t size)
+{
+    int capacity = 1;
+    while (capacity < count) capacity *= 2;
+    if (array && count + more <= capacity) return array;
+    while (capacity < count + more) capacity *= 2;
+    return realloc(array, (size_t)capacity * size);
+}
+
+void plan_init(Plan *plan)
+{
+    *plan = (Plan){0};
+}
+
+void plan_free(Plan *plan)
+{
+    free(plan->tensors);
+    free(plan->nodes);
+    free(plan->operands);
+    *plan = (Plan){0};
+}
+
+Status plan_add_tensor(Plan *plan, const Tensor *tensor, int *id)
+{
+    Tensor *tensors = grow(plan->tensors, plan->n_tensors, 1, sizeof *tensors);
+    if (!tensors) return FAIL(ST_NO_MEMORY, "plan: no memory for %d tensors", plan->n_tensors);
+    plan->tensors = tensors;
+    plan->tensors[plan->n_tensors] = *tensor;
+    *id = plan->n_tensors++;
+    return ST_OK;
+}
+
+Status plan_add_node(Plan *plan, const Node *node, const int *out, int n_out, const int *in,
+                     int n_in)
+{
+    Node *nodes = grow(plan->nodes, plan->n_nodes, 1, sizeof *nodes);
+    if (!nodes) return FAIL(ST_NO_MEMORY, "plan: no memory for %d nodes", plan->n_nodes);
+    plan->nodes = nodes;
+    int *operands = grow(plan->operands, plan->n_operands, n_out + n_in, sizeof *operands);
+    if (!operands) return FAIL(ST_NO_MEMORY, "plan: no memory for %d operands", plan->n_operands);
+    plan->operands = operands;
+
+    Node *added = &plan->nodes[plan->n_nodes++];
+    *added = *node;
+    added->first = plan->n_operands;
+    added->n_out = n_out;
+    added->n_in = n_in;
+    for (int i = 0; i < n_out; i++) plan->operands[plan->n_operands++] = out[i];
+    for (int i = 0; i < n_in; i++) plan->operands[plan->n_operands++] = in[i];
+    return ST_OK;
+}
+
+int plan_out_id(const Plan *plan, const Node *node, int i)
+{
+    return i < node->n_out ? plan->operands[node->first + i] : PLAN_NONE;
+}
+
+int plan_in_id(const Plan *plan, const Node *node, int i)
+{
+    return i < node->n_in ? plan->operands[node->first + node->n_out + i] : PLAN_NONE;
+}
+
+const Tensor *plan_out(const Plan *plan, const Node *node, int i)
+{
+    const int id = plan_out_id(plan, node, i);
+    return id == PLAN_NONE ? NULL : &plan->tensors[id];
+}
+
+const Tensor *plan_in(const Plan *plan, const Node *node, int i)
+{
+    const int id = plan_in_id(plan, node, i);
+    return id == PLAN_NONE ? NULL : &plan->tensors[id];
+}
+
+int plan_storage(const Plan *plan, int id)
+{
+    while (plan->tensors[id].base != PLAN_NONE) id = plan->tensors[id].base;
+    return id;
+}
+
+void plan_phase_nodes(const Plan *plan, Phase phase, int *begin, int *end)
+{
+    int i = 0;
+    while (i < plan->n_nodes && plan->nodes[i].phase != phase) i++;
+    *begin = i;
+    while (i < plan->n_nodes && plan->nodes[i].phase == phase) i++;
+    *end = i;
+}
+
+int64_t plan_elements(const Tensor *tensor)
+{
+    int64_t n = 1;
+    for (int i = 0; i < tensor->n_dims; i++) n *= tensor->dim[i];
+    return n;
+}
+
+int64_t plan_width(const Tensor *tensor)
+{
+    return tensor->dim[tensor->n_dims - 1];
+}
+
+int64_t plan_rows(const Tensor *tensor)
+{
+    int64_t n = 1;
+    for (int i = 0; i < tensor->n_dims - 1; i++) n *= tensor->dim[i];
+    return n;
+}
+
+bool plan_contiguous(const Tensor *tensor)
+{
+    return tensor->ld == plan_width(tensor) || plan_rows(tensor) == 1;
+}
+
+size_t plan_bytes(const Tensor *tensor)
+{
+    return (size_t)plan_elements(tensor) * plan_dtype_size(tensor->dtype);
+}
+
+size_t plan_dtype_size(DType dtype)
+{
+    static const size_t size[DT_COUNT] = {
+#define DTYPE(id, name, bytes, tensors_name) bytes,
+#include "plan/dtypes.def"
+#undef DTYPE
+    };
+    return size[dtype];
+}
+
+const char *plan_dtype_name(DType dtype)
+{
+    static const char *const names[DT_COUNT] = {
+#define DTYPE(id, name, bytes, tensors_name) name,
+#include "plan/dtypes.def"
+#undef DTYPE
+    };
+    return names[dtype];
+}
+
+const char *plan_phase_name(Phase phase)
+{
+    static const char *const names[PHASE_COUNT] = {
+#define PHASE(id, name) name,
+#include "plan/phases.def"
+#undef PHASE
+    };
+    return names[phase];
+}
+
+const char *plan_kind_name(TensorKind kind)
+{
+    static const char *const names[TK_COUNT] = {
+#define KIND(id, name, persistent) name,
+#include "plan/kinds.def"
+#undef KIND
+    };
+    return names[kind];
+}
+
+bool plan_kind_persistent(TensorKind kind)
+{
+    static const bool lives[TK_COUNT] = {
+#define KIND(id, name, persistent) persistent,
+#include "plan/kinds.def"
+#undef KIND
+    };
+    return lives[kind];
+}
+
+const char *plan_op_name(OpKind op)
+{
+    static const char *const names[OP_COUNT] = {
+#define OP(name, category) #name,
+#include "plan/ops.def"
+#undef OP
+    };
+    return names[op];
+}
+
+const char *plan_op_category(OpKind op)
+{
+    static const char *const names[OP_COUNT] = {
+#define OP(name, category) #category,
+#include "plan/ops.def"
+#undef OP
+    };
+    return names[op];
+}

@@ -1,0 +1,121 @@
+/* A training step as data: tensors, and the nodes (ops) that read and write them.
+ *
+ * A plan holds no device pointer and no backend type. It can be built, printed, costed and laid out
+ * in memory on a machine that could never run it. Every tensor is written by one node only, except
+ * parameters, moments and step state, which the optimizer updates in place. */
+#ifndef PLAN_PLAN_H
+#define PLAN_PLAN_H
+
+#include "base/status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { PLAN_MAX_DIMS = 4, PLAN_NAME = 56, PLAN_SCOPE = 40, PLAN_NONE = -1 };
+
+typedef enum DType {
+#define DTYPE(id, name, bytes, tensors_name) DT_##id,
+#include "plan/dtypes.def"
+#undef DTYPE
+    DT_COUNT
+} DType;
+
+typedef enum Phase {
+#define PHASE(id, name) PHASE_##id,
+#include "plan/phases.def"
+#undef PHASE
+    PHASE_COUNT
+} Phase;
+
+typedef enum TensorKind {
+#define KIND(id, name, persistent) TK_##id,
+#include "plan/kinds.def"
+#undef KIND
+    TK_COUNT
+} TensorKind;
+
+typedef enum OpKind {
+#define OP(name, category) OP_##name,
+#include "plan/ops.def"
+#undef OP
+    OP_COUNT
+} OpKind;
+
+/* Rows are all dimensions but the last, flattened; row i starts at element i * ld. */
+typedef struct Tensor {
+    char name[PLAN_NAME];
+    TensorKind kind;
+    DType dtype;
+    int n_dims;
+    int64_t dim[PLAN_MAX_DIMS];
+    int64_t ld;     /* elements from one row to the next; the width when contiguous */
+    int base;       /* PLAN_NONE, or the tensor whose memory this one is a window into */
+    int64_t offset; /* elements from the start of `base` */
+    bool keep;      /* wanted after the step: lives until its end */
+} Tensor;
+
+/* What an op needs beside tensors. Each op's file says which fields it reads. */
+typedef struct NodeAttr {
+    int fn;                        /* which function of a family (unary, binary, reduce, ...) */
+    bool transpose_a, transpose_b; /* matmul, bmm */
+    bool causal, inverse;
+    int64_t heads, tokens; /* H, and T of one sequence */
+    double scale, shift;
+} NodeAttr;
+
+typedef struct Node {
+    OpKind op;
+    Phase phase;
+    int layer;              /* PLAN_NONE outside the blocks */
+    char scope[PLAN_SCOPE]; /* "layer.3/attn/softmax" */
+    int first, n_out, n_in; /* operands: outputs, then inputs; PLAN_NONE where an optional one is absent */
+    NodeAttr attr;
+} Node;
+
+typedef struct Plan {
+    Tensor *tensors;
+    int n_tensors;
+    Node *nodes; /* in the order they run; phases are contiguous */
+    int n_nodes;
+    int *operands;
+    int n_operands;
+} Plan;
+
+void plan_init(Plan *plan);
+void plan_free(Plan *plan);
+Status plan_add_tensor(Plan *plan, const Tensor *tensor, int *id);
+/* `node` carries everything but its operands. */
+Status plan_add_node(Plan *plan, const Node *node, const int *out, int n_out, const int *in,
+                     int n_in);
+
+int plan_out_id(const Plan *plan, const Node *node, int i); /* PLAN_NONE when absent */
+int plan_in_id(const Plan *plan, const Node *node, int i);
+const Tensor *plan_out(const Plan *plan, const Node *node, int i); /* NULL when absent */
+const Tensor *plan_in(const Plan *plan, const Node *node, int i);
+/* The tensor that owns the memory of `id`: itself, or the base of a view. */
+int plan_storage(const Plan *plan, int id);
+void plan_phase_nodes(const Plan *plan, Phase phase, int *begin, int *end);
+
+int64_t plan_elements(const Tensor *tensor);
+int64_t plan_width(const Tensor *tensor); /* the last dimension */
+int64_t plan_rows(const Tensor *tensor);  /* all others, multiplied */
+bool plan_contiguous(const Tensor *tensor);
+size_t plan_bytes(const Tensor *tensor); /* of a contiguous tensor of this shape */
+
+size_t plan_dtype_size(DType dtype);
+const char *plan_dtype_name(DType dtype);
+const char *plan_phase_name(Phase phase);
+const char *plan_kind_name(TensorKind kind);
+bool plan_kind_persistent(TensorKind kind);
+const char *plan_op_name(OpKind op);
+const char *plan_op_category(OpKind op);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
