@@ -1,0 +1,24 @@
+/* A report in a file that is right after every record, whatever happens to the process: jsonl
+ * grows by one synced line, the others are rewritten whole and renamed into place. */
+#ifndef REPORT_REPORT_SINK_H
+#define REPORT_REPORT_SINK_H
+
+#include "report/report.h"
+
+typedef struct ReportSink {
+    char *path, *format;
+    ReportInput input;
+    RecordSet set; /* shares the records */
+    int fd;        /* of a growing jsonl; -1 otherwise */
+} ReportSink;
+
+/* Writes the file at once with the records already in `start` (those resumed; may be empty), so
+ * that a read-only directory or a full disk is found before the work. `start` is not kept. */
+Status report_sink_open(ReportSink *sink, const char *path, const char *format,
+                        const ReportInput *start);
+Status report_sink_add(ReportSink *sink, Record *record);
+/* The final file, rows in the order of `all`. */
+Status report_sink_finish(ReportSink *sink, const ReportInput *all);
+void report_sink_close(ReportSink *sink);
+
+#endif
