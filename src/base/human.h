@@ -1,0 +1,21 @@
+/* Numbers as people read them. The text lives in the returned struct:
+ * printf("%s", human_bytes(n).s). */
+#ifndef BASE_HUMAN_H
+#define BASE_HUMAN_H
+
+#include <stdint.h>
+
+typedef struct HumanText {
+    char s[40];
+} HumanText;
+
+HumanText human_bytes(double bytes);                       /* 1.25 GiB */
+HumanText human_seconds(double seconds);                   /* 12.34 ms; - for NaN */
+HumanText human_eta(double seconds);                       /* 48s, 3m 20s, 2h 05m */
+HumanText human_count(int64_t n);                          /* 128,625,408 */
+HumanText human_si(double x);                              /* 1.23 G, for FLOPs and elements */
+HumanText human_rate(double per_second, const char *unit); /* 1.23 TFLOP/s for unit "FLOP" */
+/* As many digits as `significant`, never an exponent: 1234, 12.34, 0.001234; - for NaN. */
+HumanText human_number(double x, int significant);
+
+#endif

@@ -1,0 +1,43 @@
+/* A growing string, and files written whole or not at all.
+ *
+ * The first failure (memory) sticks: later calls do nothing, so writers read straight down and the
+ * caller checks text_status() once. A zeroed Text is an empty one. */
+#ifndef BASE_TEXT_H
+#define BASE_TEXT_H
+
+#include "base/status.h"
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef struct Text {
+    char *data; /* ends in a zero byte; NULL while empty: use text_str() */
+    size_t n;   /* bytes before that zero */
+    size_t capacity;
+    bool failed;
+} Text;
+
+void text_free(Text *text);  /* leaves it empty and usable */
+void text_clear(Text *text); /* keeps its memory */
+void text_append(Text *text, const char *bytes, size_t n);
+void text_puts(Text *text, const char *s);
+void text_fill(Text *text, char c, size_t n); /* n times the same character */
+void text_printf(Text *text, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void text_vprintf(Text *text, const char *fmt, va_list args) __attribute__((format(printf, 2, 0)));
+/* One argument as a POSIX shell would have to read it: quoted only where it must be. */
+void text_shell_quote(Text *text, const char *argument);
+
+const char *text_str(const Text *text); /* never NULL */
+Status text_status(const Text *text);   /* ST_NO_MEMORY when anything is missing from it */
+
+/* Columns it takes on a terminal: UTF-8 code points, not bytes. */
+size_t text_width(const char *s);
+
+/* The file at `path` holds either what it held before or all `n` bytes: a temporary file in the same
+ * directory, fsync, rename. "-" is not special. */
+Status text_write_file(const char *path, const void *data, size_t n);
+/* Appends the whole file. ST_IO when it cannot be read, or holds more than `limit` bytes. */
+Status text_read_file(Text *text, const char *path, size_t limit);
+
+#endif

@@ -1,0 +1,34 @@
+/* One word of the command line: `roofstep NAME [options]`.
+ *
+ * cli/cmd_NAME.c defines `const Command cmd_NAME`; cli/commands.def has one line for it. */
+#ifndef CLI_COMMAND_H
+#define CLI_COMMAND_H
+
+#include "config/option.h"
+#include "config/settings.h"
+#include "config/sweep.h"
+
+/* Exit codes beside 0. A failing Status gives 2 (ST_USAGE), 130 (ST_INTERRUPTED) or 1. */
+enum {
+    EXIT_FAILED = 1,
+    EXIT_USAGE = 2,
+    EXIT_REGRESSION = 3,
+    EXIT_CELLS = 4,
+    EXIT_INTERRUPTED = 130
+};
+
+typedef struct Command {
+    const char *name;
+    const char *summary; /* one line, for `roofstep --help` */
+    const char *help;    /* what it prints and examples, for `roofstep NAME --help`; ends in \n */
+    OptionSet options;
+    /* Options are parsed, every cell is checked. *exit_code is 0 on entry and counts when ST_OK comes
+     * back. */
+    Status (*run)(const Settings *settings, const Sweep *sweep, int *exit_code);
+} Command;
+
+#define COMMAND(name) extern const Command cmd_##name;
+#include "cli/commands.def"
+#undef COMMAND
+
+#endif

@@ -1,0 +1,71 @@
+/* What the user asked for: one struct, one cell of a sweep. */
+#ifndef CONFIG_CONFIG_H
+#define CONFIG_CONFIG_H
+
+#include "base/status.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef enum Mode {
+#define MODE(suffix, word) MODE_##suffix,
+#include "config/choices.def"
+    MODE_COUNT
+} Mode;
+
+typedef enum Precision {
+#define PRECISION(suffix, word) PRECISION_##suffix,
+#include "config/choices.def"
+    PRECISION_COUNT
+} Precision;
+
+typedef enum Attention {
+#define ATTENTION(suffix, word) ATTENTION_##suffix,
+#include "config/choices.def"
+    ATTENTION_COUNT
+} Attention;
+
+typedef enum Exec {
+#define EXEC(suffix, word) EXEC_##suffix,
+#include "config/choices.def"
+    EXEC_COUNT
+} Exec;
+
+typedef enum Blas {
+#define BLAS(suffix, word) BLAS_##suffix,
+#include "config/choices.def"
+    BLAS_COUNT
+} Blas;
+
+typedef struct Config {
+    char size[16]; /* preset's name, or "custom" */
+    int64_t d_model, d_ff, num_layers, num_heads;
+    int64_t vocab, ctx, batch;
+    char device[16]; /* auto, cpu, cuda, cuda:N */
+    Mode mode;
+    Precision precision;
+    Attention attention;
+    Exec exec;
+    int64_t warmup, steps;
+    int64_t seed;
+    int64_t threads; /* 0: all */
+    double lr, clip;
+    double loss_scale; /* 0: dynamic; 1: none; otherwise fixed */
+    Blas blas;
+    int64_t memory_limit; /* bytes, 0: what the machine has */
+    double timeout;       /* seconds for one cell */
+} Config;
+
+void config_defaults(Config *config);
+/* Fills the model's dimensions from a preset. ST_USAGE names the nearest one. */
+Status config_preset(Config *config, const char *name);
+/* Heads divide d_model, head width even, sizes > 0, products fit 64 bits. */
+Status config_check(const Config *config);
+
+const char *config_mode_name(Mode mode);
+const char *config_precision_name(Precision precision);
+const char *config_attention_name(Attention attention);
+const char *config_exec_name(Exec exec);
+const char *config_blas_name(Blas blas);
+
+#endif

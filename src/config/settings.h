@@ -1,0 +1,29 @@
+/* What the user asked for beside the cells: where results go, and what not to do.
+ *
+ * All text belongs to argv. */
+#ifndef CONFIG_SETTINGS_H
+#define CONFIG_SETTINGS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { SETTINGS_MAX_ARGS = 256, SETTINGS_MAX_LIMITS = 16 };
+
+typedef struct Settings {
+    const char *format;   /* one of the command's formats; its first by default */
+    const char *out;      /* NULL: stdout */
+    const char *out_json; /* NULL: none */
+    const char *baseline; /* NULL: none */
+    const char *resume;   /* NULL: none */
+    bool dry_run;
+    bool refresh; /* limits: measure again */
+    bool help;
+    int64_t memory_limits[SETTINGS_MAX_LIMITS]; /* bytes; the first is also every cell's own */
+    int n_memory_limits;                        /* 0: what the machine has */
+    const char *args[SETTINGS_MAX_ARGS];        /* what is not an option */
+    int n_args;
+    uint64_t given;           /* OPTION_BIT of every option that was on the command line */
+    const char *command_line; /* the whole of it, quoted for a shell */
+} Settings;
+
+#endif

@@ -1,0 +1,29 @@
+/* The command line -> every cell that is to be run.
+ *
+ *     --ctx 128,256,512      a list
+ *     --ctx 64-1024*2        64 128 256 512 1024
+ *     --ctx 128-512+128      128 256 384 512; 1-4 is 1-4+1
+ *     --ctx 128 --ctx 256    repetition appends
+ *
+ * The cells are the product of all lists. Axes are ordered as in options.def (size, d_model ... batch,
+ * device, precision, attention, exec, mode, ...), whatever the order on the command line; the last
+ * varies fastest. Cells that come out equal are kept once. */
+#ifndef CONFIG_SWEEP_H
+#define CONFIG_SWEEP_H
+
+#include "config/option.h"
+
+enum { SWEEP_MAX_CELLS = 100000, SWEEP_MAX_VALUES = 4096 };
+
+typedef struct Sweep {
+    Config *configs; /* each passed config_check() */
+    int n;
+    bool varies[OPTION_COUNT]; /* by OptionId: the cells differ in this field */
+} Sweep;
+
+/* `argv` holds what follows the command's name. Fills both, which the caller need not initialise;
+ * on failure (ST_USAGE) there is nothing to free. With --help (settings->help) there are no cells. */
+Status sweep_parse(const OptionSet *set, int argc, char **argv, Settings *settings, Sweep *sweep);
+void sweep_free(Sweep *sweep);
+
+#endif
