@@ -1,0 +1,275 @@
+#include "backend/cpu_info.h"
+
+#include "backend/proc_text.h"
+
+#include <omp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+
+enum { TEXT = 65536 };
+
+static const char *const features[] = {
+    /* aarch64 */
+    "asimd", "asimdhp", "asimddp", "asimdfhm", "bf16", "i8mm", "sve", "sve2", "svebf16", "sme",
+    /* x86-64 */
+    "sse4_2", "avx", "avx2", "fma", "f16c", "avx_vnni", "avx512f", "avx512bw", "avx512vl",
+    "avx512_vnni", "avx512_bf16", "avx512_fp16", "amx_tile", "amx_int8", "amx_bf16", "amx_fp16"};
+
+static const struct {
+    long implementer, part;
+    const char *name;
+} parts[] = {
+#define CPU_PART(implementer, part, name) {implementer, part, name},
+#include "backend/cpu_parts.def"
+#undef CPU_PART
+};
+
+static void append(char *list, size_t size, const char *separator, const char *word)
+{
+    const size_t n = strlen(list);
+    snprintf(list + n, size - n, "%s%s", n ? separator : "", word);
+}
+
+static void part_name(long implementer, long part, char *name, size_t size)
+{
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        if (parts[i].implementer != implementer || parts[i].part != part) continue;
+        snprintf(name, size, "%s", parts[i].name);
+        return;
+    }
+    snprintf(name, size, "implementer 0x%lx part 0x%lx", implementer, part);
+}
+
+/* x86 has a model name; aarch64 numbers, once per processor: big and little ones differ. */
+static void read_name(CpuInfo *info, const char *text)
+{
+    char value[PROC_TEXT_LINE], part[64];
+    if (proc_text_field(text, "model name", info->name, sizeof info->name)) return;
+    long implementer = 0;
+    for (const char *line = text; *line;) {
+        if (strncmp(line, "CPU implementer", 15) == 0) {
+            proc_text_field(line, "CPU implementer", value, sizeof value);
+            implementer = strtol(value, NULL, 16);
+        } else if (strncmp(line, "CPU part", 8) == 0) {
+            proc_text_field(line, "CPU part", value, sizeof value);
+            part_name(implementer, strtol(value, NULL, 16), part, sizeof part);
+            if (!strstr(info->name, part)) append(info->name, sizeof info->name, " + ", part);
+        }
+        line += strcspn(line, "\n");
+        line += *line == '\n';
+    }
+}
+
+static void read_cpuinfo(CpuInfo *info, const char *root)
+{
+    static _Thread_local char text[TEXT];
+    char words[8192], mhz[32];
+    if (!proc_text_read(root, "/proc/cpuinfo", text, sizeof text)) return;
+    read_name(info, text);
+    if (!proc_text_field(text, "Features", words, sizeof words)) {
+        proc_text_field(text, "flags", words, sizeof words);
+    }
+    for (size_t i = 0; i < sizeof features / sizeof *features; i++) {
+        if (!proc_text_has_word(words, features[i])) continue;
+        append(info->features, sizeof info->features, " ", features[i]);
+    }
+    if (proc_text_field(text, "cpu MHz", mhz, sizeof mhz)) info->mhz = strtod(mhz, NULL);
+}
+
+static bool cpu_number(const char *root, int cpu, const char *file, int64_t *value)
+{
+    char path[PROC_TEXT_LINE];
+    snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%d/%s", cpu, file);
+    return proc_text_number(root, path, value);
+}
+
+/* A core is counted at the first of its hardware threads that is in the set. */
+static int count_cores(const char *root, const bool in[PROC_TEXT_CPUS])
+{
+    static _Thread_local bool siblings[PROC_TEXT_CPUS];
+    int cores = 0;
+    for (int cpu = 0; cpu < PROC_TEXT_CPUS; cpu++) {
+        char path[PROC_TEXT_LINE], list[PROC_TEXT_LINE];
+        if (!in[cpu]) continue;
+        snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%d/topology/thread_siblings_list",
+                 cpu);
+        proc_text_read(root, path, list, sizeof list);
+        proc_text_cpu_list(list, siblings);
+        int first = 0;
+        while (first < cpu && !(siblings[first] && in[first])) first++;
+        cores += first == cpu;
+    }
+    return cores;
+}
+
+static int count_sockets(const char *root, const bool in[PROC_TEXT_CPUS])
+{
+    bool seen[64] = {false};
+    int sockets = 0;
+    for (int cpu = 0; cpu < PROC_TEXT_CPUS; cpu++) {
+        int64_t package;
+        if (!in[cpu] || !cpu_number(root, cpu, "topology/physical_package_id", &package)) continue;
+        if (package < 0 || package >= 64 || seen[package]) continue;
+        seen[package] = true;
+        sockets++;
+    }
+    return sockets > 0 ? sockets : 1;
+}
+
+/* OpenMP may have bound this thread to one processor already; it remembers what there was. */
+static int allowed_processors(const char *root, const bool online[PROC_TEXT_CPUS], int n_online,
+                              bool allowed[PROC_TEXT_CPUS])
+{
+    char text[8192], list[4096];
+    const bool known = proc_text_read(root, "/proc/self/status", text, sizeof text) &&
+                       proc_text_field(text, "Cpus_allowed_list", list, sizeof list);
+    const bool bound = !*root && omp_get_num_procs() == n_online;
+    if (!known || bound || proc_text_cpu_list(list, allowed) == 0) {
+        memcpy(allowed, online, PROC_TEXT_CPUS * sizeof *allowed);
+        return n_online;
+    }
+    int count = 0;
+    for (int i = 0; i < PROC_TEXT_CPUS; i++) count += allowed[i] = allowed[i] && online[i];
+    return count;
+}
+
+static int at_most(int count, double quota)
+{
+    const int whole = quota < 1 ? 1 : (int)quota;
+    return quota > 0 && whole < count ? whole : count;
+}
+
+static void read_processors(CpuInfo *info, const char *root)
+{
+    static _Thread_local bool online[PROC_TEXT_CPUS], allowed[PROC_TEXT_CPUS];
+    char list[4096];
+    proc_text_read(root, "/sys/devices/system/cpu/online", list, sizeof list);
+    info->online = proc_text_cpu_list(list, online);
+    if (info->online == 0) {
+        info->online = omp_get_num_procs();
+        for (int i = 0; i < info->online && i < PROC_TEXT_CPUS; i++) online[i] = true;
+    }
+    info->physical = count_cores(root, online);
+    info->sockets = count_sockets(root, online);
+    proc_text_read(root, "/sys/devices/system/node/online", list, sizeof list);
+    info->nodes = proc_text_cpu_list(list, allowed);
+    if (info->nodes == 0) info->nodes = 1;
+    info->quota = cgroup_cpu_quota(root);
+    info->usable = at_most(allowed_processors(root, online, info->online, allowed), info->quota);
+    info->usable_cores = at_most(count_cores(root, allowed), info->quota);
+}
+
+static int64_t cache_bytes(const char *text)
+{
+    char *end;
+    const int64_t n = strtoll(text, &end, 10);
+    return *end == 'K' ? n * 1024 : *end == 'M' ? n * 1024 * 1024 : n;
+}
+
+static void read_caches(CpuInfo *info, const char *root)
+{
+    for (int i = 0; i < 8; i++) {
+        char file[64], path[PROC_TEXT_LINE], type[32], size[32];
+        int64_t level;
+        snprintf(file, sizeof file, "cache/index%d/level", i);
+        if (!cpu_number(root, 0, file, &level)) continue;
+        snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu0/cache/index%d/type", i);
+        proc_text_read(root, path, type, sizeof type);
+        snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu0/cache/index%d/size", i);
+        proc_text_read(root, path, size, sizeof size);
+        if (strcmp(type, "Instruction") == 0) continue;
+        if (level == 1) info->l1d = cache_bytes(size);
+        if (level == 2) info->l2 = cache_bytes(size);
+        if (level == 3) info->l3 = cache_bytes(size);
+    }
+}
+
+static Status read_memory(CpuInfo *info, const char *root)
+{
+    char text[8192], value[64];
+    if (!proc_text_read(root, "/proc/meminfo", text, sizeof text)) {
+        return FAIL(ST_IO, "%s/proc/meminfo cannot be read: is /proc mounted?", root);
+    }
+    if (proc_text_field(text, "MemTotal", value, sizeof value)) {
+        info->memory_total = strtoll(value, NULL, 10) * 1024;
+    }
+    if (!proc_text_field(text, "MemAvailable", value, sizeof value)) {
+        return FAIL(ST_IO, "%s/proc/meminfo has no MemAvailable line", root);
+    }
+    info->memory_available = strtoll(value, NULL, 10) * 1024;
+    info->cgroup = cgroup_memory(root);
+    return ST_OK;
+}
+
+/* "always [madvise] never" */
+static void read_huge_pages(CpuInfo *info, const char *root)
+{
+    char text[128];
+    proc_text_read(root, "/sys/kernel/mm/transparent_hugepage/enabled", text, sizeof text);
+    const char *open = strchr(text, '[');
+    if (!open) return;
+    snprintf(info->huge_pages, sizeof info->huge_pages, "%.*s", (int)strcspn(open + 1, "]"),
+             open + 1);
+}
+
+static void read_condition(CpuInfo *info, const char *root)
+{
+    char text[128];
+    int64_t khz;
+    proc_text_read(root, "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", info->governor,
+                   sizeof info->governor);
+    if (cpu_number(root, 0, "cpufreq/scaling_cur_freq", &khz)) info->mhz = (double)khz / 1000;
+    if (proc_text_read(root, "/proc/loadavg", text, sizeof text)) info->load = strtod(text, NULL);
+    read_huge_pages(info, root);
+}
+
+Status cpu_info_read(CpuInfo *info, const char *root)
+{
+    *info = (CpuInfo){0};
+    struct utsname name;
+    if (uname(&name) == 0) snprintf(info->arch, sizeof info->arch, "%.31s", name.machine);
+    read_cpuinfo(info, root);
+    if (!*info->name) snprintf(info->name, sizeof info->name, "unknown %s", info->arch);
+    read_processors(info, root);
+    read_caches(info, root);
+    read_condition(info, root);
+    return read_memory(info, root);
+}
+
+Status cpu_info_ticks(CpuTicks *ticks, const char *root)
+{
+    char text[4096], line[PROC_TEXT_LINE];
+    long long t[8] = {0}; /* user nice system idle iowait irq softirq steal */
+    proc_text_read(root, "/proc/stat", text, sizeof text);
+    const bool found = proc_text_field(text, "cpu", line, sizeof line);
+    if (!found || sscanf(line, "%lld %lld %lld %lld %lld %lld %lld %lld", &t[0], &t[1], &t[2],
+                         &t[3], &t[4], &t[5], &t[6], &t[7]) < 4) {
+        return FAIL(ST_IO, "%s/proc/stat has no line of processor times", root);
+    }
+    *ticks = (CpuTicks){.idle = t[3] + t[4], .steal = t[7]};
+    for (int i = 0; i < 8; i++) ticks->total += t[i];
+    return ST_OK;
+}
+
+bool cpu_info_has(const CpuInfo *info, const char *feature)
+{
+    return proc_text_has_word(info->features, feature);
+}
+
+int64_t cpu_info_memory_left(const CpuInfo *info)
+{
+    int64_t left = info->memory_available;
+    const int64_t allowed = info->cgroup.limit - info->cgroup.used;
+    if (info->cgroup.limited && allowed < left) left = allowed;
+    return left > 0 ? left : 0;
+}
+
+Status cpu_info_memory_available(size_t *bytes)
+{
+    CpuInfo info = {0};
+    TRY(read_memory(&info, ""));
+    *bytes = (size_t)cpu_info_memory_left(&info);
+    return ST_OK;
+}

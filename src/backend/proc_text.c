@@ -1,0 +1,85 @@
+#include "backend/proc_text.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static FILE *open_under(const char *root, const char *path)
+{
+    char full[PATH_MAX];
+    const int n = snprintf(full, sizeof full, "%s%s", root, path);
+    return n > 0 && (size_t)n < sizeof full ? fopen(full, "re") : NULL;
+}
+
+bool proc_text_read(const char *root, const char *path, char *text, size_t size)
+{
+    text[0] = '\0';
+    FILE *file = open_under(root, path);
+    if (!file) return false;
+    size_t n = fread(text, 1, size - 1, file);
+    const bool ok = !ferror(file);
+    fclose(file);
+    if (n > 0 && text[n - 1] == '\n') n--;
+    text[ok ? n : 0] = '\0';
+    return ok;
+}
+
+bool proc_text_number(const char *root, const char *path, int64_t *value)
+{
+    char text[64], *end;
+    if (!proc_text_read(root, path, text, sizeof text)) return false;
+    errno = 0;
+    const long long number = strtoll(text, &end, 10);
+    if (end == text || errno != 0) return false;
+    *value = number;
+    return true;
+}
+
+bool proc_text_field(const char *text, const char *key, char *value, size_t size)
+{
+    const size_t key_length = strlen(key);
+    value[0] = '\0';
+    for (const char *line = text; *line;) {
+        const size_t length = strcspn(line, "\n");
+        const char *rest = line + key_length;
+        if (length > key_length && memcmp(line, key, key_length) == 0 && strchr(" \t:", *rest)) {
+            rest += strspn(rest, " \t:");
+            const int n = rest < line + length ? (int)(line + length - rest) : 0;
+            snprintf(value, size, "%.*s", n, rest);
+            return true;
+        }
+        line += length + (line[length] == '\n');
+    }
+    return false;
+}
+
+bool proc_text_has_word(const char *list, const char *word)
+{
+    const size_t length = strlen(word);
+    for (const char *at = strstr(list, word); at; at = strstr(at + 1, word)) {
+        const bool starts = at == list || at[-1] == ' ';
+        if (starts && strchr(" \n", at[length])) return true;
+    }
+    return false;
+}
+
+int proc_text_cpu_list(const char *list, bool in[PROC_TEXT_CPUS])
+{
+    int count = 0;
+    memset(in, 0, PROC_TEXT_CPUS * sizeof *in);
+    for (const char *at = list; *at;) {
+        char *end;
+        const long first = strtol(at, &end, 10);
+        if (end == at) break;
+        const long last = *end == '-' ? strtol(end + 1, &end, 10) : first;
+        for (long i = first; i >= 0 && i <= last && i < PROC_TEXT_CPUS; i++) {
+            count += !in[i];
+            in[i] = true;
+        }
+        if (*end != ',') break;
+        at = end + 1;
+    }
+    return count;
+}
