@@ -7,7 +7,8 @@
 #include <jansson.h>
 
 /* A new reference. Names no host and no user. What cannot be read is null. `id` is a short hash of
- * the parts that do not change from run to run. Starts no threads. */
-Status environment_new(json_t **out, int argc, char *const *argv);
+ * the parts that do not change from run to run. `command` is the command line (settings.h). Starts
+ * no threads. */
+Status environment_new(json_t **out, const char *command);
 
 #endif

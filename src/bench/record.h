@@ -35,12 +35,13 @@ Status record_put_number(Record *r, const char *path, double value);
 Status record_put_int(Record *r, const char *path, int64_t value);
 Status record_put_text(Record *r, const char *path, const char *text);
 Status record_put_null(Record *r, const char *path);
-Status record_put_status(Record *r, RecordStatus status, const char *message); /* NULL: no message */
+Status record_put_status(Record *r, RecordStatus status,
+                         const char *message); /* NULL: no message */
 Status record_warn(Record *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* A phase ("forward", "backward", "optimizer", "step") from its samples in seconds: status ok,
  * mean_ms ... samples_ms. One sample has no std and no interval: null. */
-Status record_put_samples(Record *r, const char *phase, const double *seconds, int64_t n);
+Status record_put_samples(Record *r, const char *phase, const double *seconds, int n);
 /* A phase that was not measured, and why. */
 Status record_put_phase(Record *r, const char *phase, RecordStatus status, const char *message);
 
@@ -61,12 +62,9 @@ const char *record_key(const Record *r);
 enum { RECORD_KEY_SIZE = 640 };
 void record_key_of_config(const Config *config, char key[RECORD_KEY_SIZE]);
 
-/* One line of JSON, malloc'd, without a newline; NULL when memory runs out. */
+/* One line of JSON, malloc'd, without a newline; 15 significant digits; NULL when memory runs out. */
 char *record_dump(const Record *r);
 /* Reads and validates what record_dump made; `where` names the source in messages. */
 Status record_parse(Record **out, const char *text, size_t n, const char *where);
-
-/* Names, types and required fields of one result. The message names the field. */
-Status record_check(const json_t *value);
 
 #endif

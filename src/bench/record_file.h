@@ -3,6 +3,7 @@
 #ifndef BENCH_RECORD_FILE_H
 #define BENCH_RECORD_FILE_H
 
+#include "base/text.h"
 #include "bench/record_set.h"
 
 enum { RECORD_SCHEMA = 1 };
@@ -12,11 +13,10 @@ enum { RECORD_SCHEMA = 1 };
  * the place and what to do. Nothing is added on failure. */
 Status record_file_read(RecordSet *set, const char *path, bool *torn);
 
-/* The whole file as text, malloc'd; NULL when memory runs out. */
-char *record_file_json(const RecordSet *set);
-char *record_file_jsonl(const RecordSet *set);
-/* One result as a line of a jsonl file, newline included, malloc'd. */
-char *record_file_line(const Record *record);
+/* Appends the whole file, or one result as a line of a jsonl file. */
+Status record_file_json(Text *out, const RecordSet *set);
+Status record_file_jsonl(Text *out, const RecordSet *set);
+Status record_file_line(Text *out, const Record *record);
 
 /* Whole or not at all. */
 Status record_file_write(const RecordSet *set, const char *path, bool jsonl);

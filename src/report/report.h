@@ -20,9 +20,7 @@ typedef Status ReportFn(Text *out, const ReportInput *input);
  * or a baseline that no row has. */
 Status report_write(Text *out, const char *format, const ReportInput *input);
 
-/* Before any work: is there such a format? The message lists those there are. */
-Status report_check_format(const char *format);
-/* "md|csv|json|..." for help texts. */
-const char *report_formats(void);
+/* The names, blanks between: "md csv json ...". */
+extern const char report_formats[];
 
 #endif

@@ -1,0 +1,304 @@
+#include "bench/record_file.h"
+
+#include "bench/record_check.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { DUMP_FLAGS = JSON_COMPACT | JSON_REAL_PRECISION(15) };
+
+/* Far more than any sweep writes; keeps a wrong file from eating the memory. */
+static const size_t MAX_BYTES = (size_t)1 << 30;
+
+/* ---- reading ---- */
+
+typedef struct Reader {
+    const char *path;
+    RecordSet set;
+    const char *file_id; /* of the environment that results without an id belong to; borrowed */
+} Reader;
+
+/* jansson quotes the text it stumbled over, line breaks and all; a message is one line. */
+static void one_line(char *text)
+{
+    for (; *text; text++) {
+        if ((unsigned char)*text < ' ') *text = ' ';
+    }
+}
+
+static Status syntax_error(const char *path, size_t line, json_error_t *error)
+{
+    one_line(error->text);
+    switch (json_error_code(error)) {
+    case json_error_premature_end_of_input:
+        return FAIL(ST_USAGE, "%s: line %zu: the file is cut short; use a whole copy or delete it",
+                    path, line);
+    case json_error_invalid_utf8:
+        return FAIL(ST_USAGE, "%s: line %zu: not UTF-8 text, so not a result file", path, line);
+    case json_error_stack_overflow:
+        return FAIL(ST_USAGE, "%s: line %zu: nested too deeply for a result file", path, line);
+    case json_error_duplicate_key:
+        return FAIL(ST_USAGE, "%s: line %zu: %s; remove one", path, line, error->text);
+    default:
+        return FAIL(ST_USAGE,
+                    "%s: line %zu, column %d: not JSON: %s; expected a file written with "
+                    "--format json or jsonl",
+                    path, line, error->column, error->text);
+    }
+}
+
+static Status check_schema(const Reader *in, const json_t *object, size_t line)
+{
+    const json_t *schema = json_object_get(object, "schema");
+    if (!schema) {
+        return FAIL(ST_USAGE,
+                    "%s: line %zu: no 'schema': not a result file; expected one written "
+                    "with --format json or jsonl",
+                    in->path, line);
+    }
+    if (!json_is_integer(schema)) {
+        return FAIL(ST_USAGE, "%s: line %zu: 'schema' must be the number %d", in->path, line,
+                    RECORD_SCHEMA);
+    }
+    if (json_integer_value(schema) != RECORD_SCHEMA) {
+        return FAIL(ST_USAGE,
+                    "%s: line %zu: schema %lld, but this program reads schema %d; use the "
+                    "version that wrote it",
+                    in->path, line, (long long)json_integer_value(schema), RECORD_SCHEMA);
+    }
+    return ST_OK;
+}
+
+static Status add_environment(Reader *in, json_t *environment, size_t line)
+{
+    if (!json_is_object(environment)) {
+        return FAIL(ST_USAGE, "%s: line %zu: 'environment' must be an object", in->path, line);
+    }
+    const char *id = json_string_value(json_object_get(environment, "id"));
+    if (!id || !*id) {
+        return FAIL(ST_USAGE, "%s: line %zu: 'environment' has no 'id' text", in->path, line);
+    }
+    in->file_id = id;
+    if (json_array_append(in->set.environments, environment)) {
+        return FAIL(ST_NO_MEMORY, "%s: no memory", in->path);
+    }
+    return ST_OK;
+}
+
+static Status add_result(Reader *in, json_t *result, const char *where)
+{
+    const Status checked = record_check(result);
+    if (checked != ST_OK) {
+        status_context("%s: %s", in->path, where);
+        return checked;
+    }
+    if (!record_text(result, "environment_id")) {
+        TRY(record_put_text(result, "environment_id", in->file_id));
+    }
+    if (!record_set_environment(&in->set, result)) {
+        return FAIL(ST_USAGE, "%s: %s: its environment '%.40s' is not in the file", in->path, where,
+                    record_text(result, "environment_id"));
+    }
+    return record_set_add(&in->set, result);
+}
+
+static Status read_document(Reader *in, const json_t *root)
+{
+    if (!json_is_object(root)) {
+        return FAIL(ST_USAGE,
+                    "%s: not a result file: expected an object with 'schema', "
+                    "'environment' and 'results'",
+                    in->path);
+    }
+    TRY(check_schema(in, root, 1));
+    json_t *environment = json_object_get(root, "environment");
+    if (!environment) return FAIL(ST_USAGE, "%s: 'environment' is missing", in->path);
+    TRY(add_environment(in, environment, 1));
+    const char *own_id = in->file_id;
+    const json_t *others = json_object_get(root, "environments");
+    for (size_t i = 0; i < json_array_size(others); i++) {
+        TRY(add_environment(in, json_array_get(others, i), 1));
+    }
+    in->file_id = own_id;
+    const json_t *results = json_object_get(root, "results");
+    if (!json_is_array(results)) {
+        return FAIL(ST_USAGE, "%s: 'results' %s", in->path,
+                    results ? "must be an array" : "is missing");
+    }
+    for (size_t i = 0; i < json_array_size(results); i++) {
+        char where[48];
+        snprintf(where, sizeof where, "result %zu", i + 1);
+        TRY(add_result(in, json_array_get(results, i), where));
+    }
+    return ST_OK;
+}
+
+static Status read_line(Reader *in, json_t *value, size_t line)
+{
+    json_t *environment = json_object_get(value, "environment");
+    if (environment) {
+        TRY(check_schema(in, value, line));
+        return add_environment(in, environment, line);
+    }
+    if (!in->file_id) {
+        return FAIL(ST_USAGE,
+                    "%s: line %zu: the first line must hold 'schema' and 'environment'; "
+                    "expected a file written with --format jsonl",
+                    in->path, line);
+    }
+    char where[48];
+    snprintf(where, sizeof where, "line %zu", line);
+    return add_result(in, value, where);
+}
+
+static json_t *parse(const char *text, size_t n, json_error_t *error)
+{
+    return json_loadb(text, n, JSON_REJECT_DUPLICATES, error);
+}
+
+static bool is_blank(const char *text, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (!strchr(" \t\r\n", text[i])) return false; /* a zero byte counts as blank to strchr */
+        if (text[i] == '\0') return false;
+    }
+    return true;
+}
+
+/* A line is torn when it is the last, has no line break and is no JSON: the writer died in it. */
+static Status read_lines(Reader *in, const char *text, size_t n, bool *torn)
+{
+    size_t line = 0;
+    for (size_t at = 0; at < n;) {
+        const char *end = memchr(text + at, '\n', n - at);
+        const size_t length = end ? (size_t)(end - text) - at : n - at;
+        line++;
+        if (!is_blank(text + at, length)) {
+            json_error_t error;
+            json_t *value = parse(text + at, length, &error);
+            *torn = !value && !end;
+            if (*torn) return ST_OK;
+            if (!value) return syntax_error(in->path, line, &error);
+            const Status read = read_line(in, value, line);
+            json_decref(value);
+            TRY(read);
+        }
+        at += length + 1;
+    }
+    return ST_OK;
+}
+
+/* JSON lines when the first line is an object of its own that holds no results. */
+static bool is_lines(const char *text, size_t n)
+{
+    const char *end = memchr(text, '\n', n);
+    json_error_t error;
+    json_t *first = parse(text, end ? (size_t)(end - text) : n, &error);
+    const bool lines = json_is_object(first) && !json_object_get(first, "results");
+    json_decref(first);
+    return lines;
+}
+
+static Status read_text(Reader *in, const char *text, size_t n, bool *torn)
+{
+    if (is_blank(text, n)) {
+        return FAIL(ST_USAGE, "%s: the file is empty; delete it or name another", in->path);
+    }
+    if (is_lines(text, n)) return read_lines(in, text, n, torn);
+    json_error_t error;
+    json_t *root = parse(text, n, &error);
+    if (!root) return syntax_error(in->path, (size_t)(error.line > 0 ? error.line : 1), &error);
+    const Status read = read_document(in, root);
+    json_decref(root);
+    return read;
+}
+
+Status record_file_read(RecordSet *set, const char *path, bool *torn)
+{
+    bool cut = false;
+    Text text = {0};
+    Reader in = {.path = path};
+    Status status = record_set_init(&in.set, NULL);
+    if (status == ST_OK) status = text_read_file(&text, path, MAX_BYTES);
+    if (status == ST_OK) status = read_text(&in, text_str(&text), text.n, &cut);
+    if (status == ST_OK) status = record_set_merge(set, &in.set);
+    if (torn) *torn = cut;
+    record_set_free(&in.set);
+    text_free(&text);
+    return status;
+}
+
+/* ---- writing ---- */
+
+static void put_json(Text *out, const json_t *value)
+{
+    char *dump = json_dumps(value, DUMP_FLAGS);
+    if (dump) {
+        text_puts(out, dump);
+    } else {
+        out->failed = true;
+    }
+    free(dump);
+}
+
+/* "," + a line break + indent between the elements. */
+static void put_elements(Text *out, const json_t *array, size_t first)
+{
+    for (size_t i = first; i < json_array_size(array); i++) {
+        text_puts(out, i > first ? ",\n    " : "\n    ");
+        put_json(out, json_array_get(array, i));
+    }
+}
+
+static Status need_environment(const RecordSet *set)
+{
+    if (json_array_size(set->environments) > 0) return ST_OK;
+    return FAIL(ST_FAILED, "results without an environment cannot be written");
+}
+
+Status record_file_json(Text *out, const RecordSet *set)
+{
+    TRY(need_environment(set));
+    text_printf(out, "{\n  \"schema\": %d,\n  \"environment\": ", RECORD_SCHEMA);
+    put_json(out, json_array_get(set->environments, 0));
+    if (json_array_size(set->environments) > 1) {
+        text_puts(out, ",\n  \"environments\": [");
+        put_elements(out, set->environments, 1);
+        text_puts(out, "\n  ]");
+    }
+    text_puts(out, ",\n  \"results\": [");
+    put_elements(out, set->results, 0);
+    text_puts(out, "\n  ]\n}\n");
+    return text_status(out);
+}
+
+Status record_file_line(Text *out, const Record *record)
+{
+    put_json(out, record);
+    text_puts(out, "\n");
+    return text_status(out);
+}
+
+Status record_file_jsonl(Text *out, const RecordSet *set)
+{
+    TRY(need_environment(set));
+    for (size_t i = 0; i < json_array_size(set->environments); i++) {
+        text_printf(out, "{\"schema\":%d,\"environment\":", RECORD_SCHEMA);
+        put_json(out, json_array_get(set->environments, i));
+        text_puts(out, "}\n");
+    }
+    for (size_t i = 0; i < record_set_size(set); i++) {
+        TRY(record_file_line(out, record_set_at(set, i)));
+    }
+    return text_status(out);
+}
+
+Status record_file_write(const RecordSet *set, const char *path, bool jsonl)
+{
+    Text text = {0};
+    Status status = jsonl ? record_file_jsonl(&text, set) : record_file_json(&text, set);
+    if (status == ST_OK) status = text_write_file(path, text_str(&text), text.n);
+    text_free(&text);
+    return status;
+}
