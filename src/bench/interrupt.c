@@ -1,0 +1,52 @@
+#include "bench/interrupt.h"
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+enum { N_SIGNALS = sizeof signals / sizeof signals[0] };
+
+static volatile sig_atomic_t caught;
+static struct sigaction before[N_SIGNALS];
+static bool active;
+
+static void note(int signal)
+{
+    caught = signal;
+}
+
+void interrupt_begin(void)
+{
+    caught = 0;
+    if (active) return;
+    for (int i = 0; i < N_SIGNALS; i++) {
+        /* SA_RESTART: files are written undisturbed. SA_RESETHAND: the second one is not caught. */
+        struct sigaction action = {.sa_handler = note,
+                                   .sa_flags = (int)(SA_RESTART | SA_RESETHAND)};
+        sigemptyset(&action.sa_mask);
+        sigaction(signals[i], NULL, &before[i]);
+        /* nohup and a shell's background jobs ignore some of them; that stays so. */
+        if (before[i].sa_handler != SIG_IGN) sigaction(signals[i], &action, NULL);
+    }
+    active = true;
+}
+
+void interrupt_end(void)
+{
+    if (!active) return;
+    for (int i = 0; i < N_SIGNALS; i++) sigaction(signals[i], &before[i], NULL);
+    active = false;
+}
+
+int interrupt_signal(void)
+{
+    return caught;
+}
+
+void interrupt_reset_child(void)
+{
+    for (int i = 0; i < N_SIGNALS; i++) {
+        if (active && before[i].sa_handler != SIG_IGN) signal(signals[i], SIG_DFL);
+    }
+}
