@@ -1,0 +1,129 @@
+# Finds what the build needs, installs it on Debian and Ubuntu, and builds a preset.
+# Sourced by ./roofstep and ./test, which set `root`.
+# shellcheck shell=bash disable=SC2001,SC2154
+
+say() { printf 'roofstep: %s\n' "$*" >&2; }
+die() { say "$@"; exit 1; }
+
+# A header may lie in a folder of its own ("blis-openmp/cblas.h").
+has_header() {
+    local name=$1 folder
+    shift
+    for folder in /usr/include /usr/include/*-linux-gnu* /usr/local/include \
+        ${CONDA_PREFIX:+"$CONDA_PREFIX/include"} ${CPATH//:/ }; do
+        for sub in "" "$@"; do
+            [ -e "$folder/${sub:+$sub/}$name" ] && return 0
+        done
+    done
+    return 1
+}
+
+has_cblas() {
+    local name
+    for name in blis openblas; do
+        has_header cblas.h "$name-openmp" "$name-pthread" "$name-serial" "$name" || continue
+        compgen -G "/usr/lib*/*/lib$name.so" >/dev/null && return 0
+        compgen -G "/usr/lib*/*/$name-*/lib$name.so" >/dev/null && return 0
+        compgen -G "/usr/lib*/lib$name.so" >/dev/null && return 0
+        compgen -G "/usr/local/lib*/lib$name.so" >/dev/null && return 0
+        compgen -G "${CONDA_PREFIX:-/nonexistent}/lib/lib$name.so" >/dev/null && return 0
+    done
+    return 1
+}
+
+# The presets need CMake 3.21.
+has_cmake() {
+    local version
+    version=$(cmake --version 2>/dev/null) || return 1
+    [[ $version =~ ([0-9]+)\.([0-9]+) ]] || return 1
+    ((BASH_REMATCH[1] * 1000 + BASH_REMATCH[2] >= 3021))
+}
+
+has_openmp() { echo '#include <omp.h>' | "${CC:-cc}" -fopenmp -E - >/dev/null 2>&1; }
+
+# One line per missing thing: "Debian package|what it is elsewhere".
+missing_for_build() {
+    local blas='libopenblas-openmp-dev|a CBLAS: OpenBLAS or BLIS with headers'
+    case $(uname -m) in aarch64 | arm64) blas=${blas/libopenblas/libblis} ;; esac
+    if ! command -v "${CC:-cc}" >/dev/null; then
+        echo 'gcc|a C compiler: gcc 12 or newer, or clang 14 or newer'
+    elif ! has_openmp; then
+        echo "libomp-dev|OpenMP for ${CC:-cc}"
+    fi
+    has_header stdio.h || echo "libc6-dev|the C library's headers"
+    has_cmake || echo 'cmake|CMake 3.21 or newer'
+    command -v ninja >/dev/null || echo 'ninja-build|Ninja'
+    has_header jansson.h || echo 'libjansson-dev|jansson with headers'
+    has_header zlib.h || echo 'zlib1g-dev|zlib with headers'
+    has_cblas || echo "$blas"
+}
+
+missing_for_tests() {
+    missing_for_build
+    has_header cmocka.h || echo 'libcmocka-dev|cmocka with headers'
+}
+
+# apt's lists count as fresh for a day.
+apt_lists_are_fresh() { [ -n "$(find /var/lib/apt/lists -name '*_Packages*' -mtime -1 -print -quit 2>/dev/null)" ]; }
+
+as_root() {
+    if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi
+}
+
+apt_install() {
+    local log=$root/build/install.log
+    if [ "$(id -u)" != 0 ] && ! command -v sudo >/dev/null; then
+        die "not root and no sudo here; as root, run: apt-get install $*"
+    fi
+    mkdir -p "$root/build"
+    say "installing $* (log: $log)"
+    apt_lists_are_fresh || as_root apt-get update >"$log" 2>&1 ||
+        say "apt-get update failed; trying with the package lists there are"
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "$@" >>"$log" 2>&1 || {
+        tail -n 5 "$log" >&2
+        die "apt-get could not install $*; full log: $log"
+    }
+}
+
+# need FUNCTION: what the function says is missing gets installed, or the program stops saying so.
+need() {
+    local missing packages=() line
+    missing=$("$1")
+    [ -n "$missing" ] || return 0
+    while IFS= read -r line; do packages+=("${line%%|*}"); done <<<"$missing"
+    if ! command -v apt-get >/dev/null; then
+        say "missing (this is not Debian or Ubuntu: install them with your package manager):"
+        sed 's/^\([^|]*\)|\(.*\)$/  \2 (on Debian: \1)/' <<<"$missing" >&2
+        exit 1
+    fi
+    if [ -n "${ROOFSTEP_NO_INSTALL:-}" ]; then
+        say "missing, and ROOFSTEP_NO_INSTALL is set: apt-get install ${packages[*]}"
+        exit 1
+    fi
+    apt_install "${packages[@]}"
+    missing=$("$1")
+    [ -z "$missing" ] || die "still missing after installing: $(sed 's/|.*//' <<<"$missing" | tr '\n' ' ')"
+}
+
+# Shows ninja's "[12/60] ..." as one line that moves, on a terminal only.
+show_progress() {
+    local name=$1 line
+    [ -t 2 ] || { cat >/dev/null; return; }
+    while IFS= read -r line; do
+        [[ $line =~ ^\[([0-9]+/[0-9]+)\] ]] && printf '\rroofstep: building %s %s ' "$name" "${BASH_REMATCH[1]}" >&2
+    done
+    printf '\r\033[K' >&2
+}
+
+# build_preset NAME TARGET [cmake arguments]: quiet; the log is build/NAME.log.
+build_preset() {
+    local name=$1 target=$2 log=$root/build/$1.log
+    shift 2
+    mkdir -p "$root/build" || die "cannot write to $root/build"
+    [ -t 2 ] || say "building $name (log: $log)"
+    if ! (cd "$root" && cmake --preset "$name" "$@" && cmake --build --preset "$name" --target "$target") 2>&1 |
+        tee "$log" | show_progress "$name"; then
+        grep -E -A 12 'error|FAILED|CMake Error' "$log" | head -n 30 >&2
+        die "the build failed; full log: $log"
+    fi
+}

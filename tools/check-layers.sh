@@ -1,0 +1,30 @@
+#!/bin/sh
+# Fails when a file includes a folder later than its own, a vendor's header that its name does not
+# announce, or when two files have the same name.
+cd "$(dirname -- "$0")/.." || exit 2
+files=$(find src -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' -o -name '*.def' | sort)
+# shellcheck disable=SC2086 # names in src/ have no blanks
+awk '
+BEGIN {
+    n = split("base config plan backend ops model exec prof bench report cli", order, " ")
+    for (i = 1; i <= n; i++) rank[order[i]] = i
+    vendor["cuda"] = "cuda|cublas|cudnn"; vendor["cublas"] = "cuda|cublas"; vendor["cudnn"] = "cudnn"
+    vendor["cupti"] = "cupti"; vendor["nvtx3"] = "nvtx"; vendor["nccl"] = "nccl"; vendor["mpi"] = "mpi"
+}
+FNR == 1 {
+    split(FILENAME, part, "/"); own = part[2]; name = part[3]
+    if (name in where) { print FILENAME ": the same name as " where[name]; bad = 1 }
+    where[name] = FILENAME
+}
+match($0, /^#include "[a-z]+\//) {
+    dir = substr($0, 11, RLENGTH - 11)
+    if (!(dir in rank)) { print FILENAME ":" FNR ": unknown folder " dir; bad = 1 }
+    else if (rank[dir] > rank[own]) { print FILENAME ":" FNR ": " own " may not include " dir; bad = 1 }
+}
+/^#include </ {
+    for (v in vendor) if (index($2, "<" v) == 1 && name !~ vendor[v]) {
+        print FILENAME ":" FNR ": " $2 " belongs in a file named *" v "*"; bad = 1
+    }
+}
+END { exit bad }
+' $files
