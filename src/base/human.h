@@ -9,12 +9,19 @@ typedef struct HumanText {
     char s[40];
 } HumanText;
 
+/* Room for a short quotation. */
+typedef struct HumanQuote {
+    char s[80];
+} HumanQuote;
+
 HumanText human_bytes(double bytes);                       /* 1.25 GiB */
 HumanText human_seconds(double seconds);                   /* 12.34 ms; - for NaN */
 HumanText human_eta(double seconds);                       /* 48s, 3m 20s, 2h 05m */
 HumanText human_count(int64_t n);                          /* 128,625,408 */
 HumanText human_si(double x);                              /* 1.23 G, for FLOPs and elements */
 HumanText human_rate(double per_second, const char *unit); /* 1.23 TFLOP/s for unit "FLOP" */
+/* What the user typed, fit for a line of a message: in quotes, cut, without control characters. */
+HumanQuote human_quote(const char *s);
 /* As many digits as `significant`, never an exponent: 1234, 12.34, 0.001234; - for NaN. */
 HumanText human_number(double x, int significant);
 

@@ -13,7 +13,7 @@ double rng_uniform(uint64_t seed, uint64_t stream, uint64_t index); /* [0, 1) */
 int64_t rng_below(uint64_t seed, uint64_t stream, uint64_t index, int64_t n);
 
 /* dst[i] = element first_index + i of a normal distribution of mean 0 and standard deviation `std`
- * before it is cut at 3 std. The first call builds a table (a millisecond). Threads may call at once,
+ * before it is cut at 3 std. The first call builds a table (some milliseconds). Threads may call at once,
  * each for its own part. */
 void rng_truncated_normal(float *dst, int64_t n, uint64_t seed, uint64_t stream,
                           int64_t first_index, double std);

@@ -1,0 +1,133 @@
+#include "base/human.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+HumanText human_number(double x, int significant)
+{
+    HumanText out;
+    if (isnan(x)) return (HumanText){"-"};
+    if (isinf(x)) return (HumanText){"inf"};
+    if (x == 0) return (HumanText){"0"};
+    /* The exponent after rounding: 9.9996 has the one of 10. */
+    snprintf(out.s, sizeof out.s, "%.*e", significant - 1, x);
+    const int exponent = (int)strtol(strchr(out.s, 'e') + 1, NULL, 10);
+    if (exponent < -12 || exponent > 15) return out;
+    const int decimals = significant - 1 - exponent;
+    snprintf(out.s, sizeof out.s, "%.*f", decimals > 0 ? decimals : 0, x);
+    return out;
+}
+
+/* The largest unit that leaves at least 1, with `step` from one unit to the next. */
+static HumanText scaled(double x, double step, const char *const *units, int n, const char *suffix)
+{
+    int i = 0;
+    /* What would round up to a whole unit is written in it. */
+    while (i < n - 1 && fabs(x) >= step * 0.9995) {
+        x /= step;
+        i++;
+    }
+    HumanText out;
+    const HumanText number = human_number(x, 3);
+    snprintf(out.s, sizeof out.s, "%.20s %s%.12s", number.s, units[i], suffix);
+    return out;
+}
+
+HumanText human_bytes(double bytes)
+{
+    static const char *const units[] = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+    if (isnan(bytes)) return (HumanText){"-"};
+    if (fabs(bytes) >= 1023.5) return scaled(bytes / 1024, 1024, units, 6, "");
+    HumanText out;
+    snprintf(out.s, sizeof out.s, "%.0f B", bytes);
+    return out;
+}
+
+HumanText human_seconds(double seconds)
+{
+    static const struct {
+        double size;
+        const char *name;
+    } units[] = {{1, "s"}, {1e-3, "ms"}, {1e-6, "us"}, {1e-9, "ns"}};
+    if (isnan(seconds)) return (HumanText){"-"};
+    int i = 0;
+    while (i < 3 && fabs(seconds) < units[i].size * 0.99995) i++;
+    if (seconds == 0) i = 0;
+    HumanText out;
+    const HumanText number = human_number(seconds / units[i].size, 4);
+    snprintf(out.s, sizeof out.s, "%.20s %s", number.s, units[i].name);
+    return out;
+}
+
+HumanText human_eta(double seconds)
+{
+    HumanText out;
+    if (isnan(seconds) || seconds < 0 || seconds > 1e9) return (HumanText){"-"};
+    const long s = lround(seconds);
+    if (s < 60)
+        snprintf(out.s, sizeof out.s, "%lds", s);
+    else if (s < 3600)
+        snprintf(out.s, sizeof out.s, "%ldm %02lds", s / 60, s % 60);
+    else
+        snprintf(out.s, sizeof out.s, "%ldh %02ldm", s / 3600, s % 3600 / 60);
+    return out;
+}
+
+HumanText human_count(int64_t n)
+{
+    char digits[24];
+    const uint64_t size = n < 0 ? 0 - (uint64_t)n : (uint64_t)n;
+    const int length = snprintf(digits, sizeof digits, "%" PRIu64, size);
+    HumanText out;
+    char *to = out.s;
+    if (n < 0) *to++ = '-';
+    for (int i = 0; i < length; i++) {
+        if (i > 0 && (length - i) % 3 == 0) *to++ = ',';
+        *to++ = digits[i];
+    }
+    *to = 0;
+    return out;
+}
+
+static const char *const si_units[] = {"", "K", "M", "G", "T", "P", "E"};
+
+HumanText human_si(double x)
+{
+    if (isnan(x)) return (HumanText){"-"};
+    HumanText out = scaled(x, 1000, si_units, 7, "");
+    const size_t n = strlen(out.s);
+    if (out.s[n - 1] == ' ') out.s[n - 1] = 0;
+    return out;
+}
+
+HumanText human_rate(double per_second, const char *unit)
+{
+    char suffix[16];
+    if (isnan(per_second)) return (HumanText){"-"};
+    snprintf(suffix, sizeof suffix, "%s/s", unit);
+    return scaled(per_second, 1000, si_units, 7, suffix);
+}
+
+/* Quotes, at most 64 bytes of text, and three dots. */
+HumanQuote human_quote(const char *s)
+{
+    enum { MOST = 64 };
+    HumanQuote out;
+    size_t n = strnlen(s, MOST + 1);
+    const char *end = n > MOST ? "...'" : "'";
+    if (n > MOST) n = MOST;
+    /* Not in the middle of a UTF-8 sequence. */
+    if (*end == '.') {
+        while (n > 0 && ((unsigned char)s[n] & 0xc0U) == 0x80U) n--;
+    }
+    out.s[0] = '\'';
+    for (size_t i = 0; i < n; i++) {
+        const unsigned char c = (unsigned char)s[i];
+        out.s[i + 1] = (char)(c < 0x20 || c == 0x7f ? '?' : c);
+    }
+    memcpy(out.s + n + 1, end, strlen(end) + 1);
+    return out;
+}
