@@ -1,0 +1,280 @@
+#!/usr/bin/env python3
+"""Recomputes an export of `roofstep export` in PyTorch and prints the relative error of every tensor.
+
+    tools/verify_torch.py FILE.safetensors            reference in float64: only the export rounds
+    tools/verify_torch.py --float32 FILE.safetensors  reference in plain PyTorch float32
+    tools/verify_torch.py --make FILE [--d-model 32]  writes such an export with PyTorch itself
+
+Exit status: 0 within the bounds, 1 beyond them, 2 the file is not a whole export.
+Needs PyTorch (1.13 or newer) and nothing else.
+"""
+import argparse
+import json
+import math
+import struct
+import sys
+
+try:
+    import torch
+    import torch.nn.functional as F
+except ImportError:
+    sys.exit("verify_torch: PyTorch is not installed (Debian: apt-get install python3-torch; or pip install torch)")
+
+DTYPES = {
+    "F64": torch.float64, "F32": torch.float32, "BF16": torch.bfloat16, "F16": torch.float16,
+    "I64": torch.int64, "I32": torch.int32,
+}
+DIMENSIONS = ("d_model", "d_ff", "num_layers", "num_heads", "vocab", "ctx", "batch")
+# Largest relative error allowed; what is not listed is printed without a bound.
+BOUNDS = {
+    "fp32": {"loss": 1e-6, "logits": 1e-5, "grad": 1e-5, "updated": 3e-5},
+    "tf32": {},
+    "bf16": {"grad": 3e-2},
+    "fp16": {"grad": 1e-2},
+}
+
+
+class Malformed(Exception):
+    pass
+
+
+# ---- the safetensors layout: 8-byte length, JSON header, raw data ----
+
+def read_export(path):
+    with open(path, "rb") as file:
+        data = file.read()
+    if len(data) < 8:
+        raise Malformed("shorter than its 8-byte length field")
+    (length,) = struct.unpack("<Q", data[:8])
+    if length > len(data) - 8:
+        raise Malformed(f"header of {length} bytes in a file of {len(data)}")
+    try:
+        header = json.loads(data[8:8 + length])
+    except ValueError as error:
+        raise Malformed(f"header is not JSON: {error}") from None
+    if not isinstance(header, dict) or not isinstance(header.get("__metadata__", {}), dict):
+        raise Malformed("header is not a JSON object")
+    metadata = header.pop("__metadata__", {})
+    body = memoryview(data)[8 + length:]
+    return metadata, {name: read_tensor(name, entry, body) for name, entry in header.items()}
+
+
+def read_tensor(name, entry, body):
+    try:
+        dtype, shape, (begin, end) = DTYPES[entry["dtype"]], entry["shape"], entry["data_offsets"]
+    except (KeyError, TypeError, ValueError):
+        raise Malformed(f"tensor {name}: entry {entry}") from None
+    size = torch.empty(0, dtype=dtype).element_size()
+    if not 0 <= begin <= end <= len(body) or end - begin != size * math.prod(shape):
+        raise Malformed(f"tensor {name}: {shape} of {entry['dtype']} does not fit bytes {begin} to {end}")
+    return torch.frombuffer(bytearray(body[begin:end]), dtype=dtype).reshape(shape)
+
+
+def write_export(path, metadata, tensors):
+    names = {torch_type: name for name, torch_type in DTYPES.items()}
+    header, blobs, offset = {"__metadata__": metadata}, [], 0
+    for name, tensor in tensors.items():
+        blob = bytes(tensor.detach().contiguous().flatten().view(torch.uint8).tolist())
+        header[name] = {"dtype": names[tensor.dtype], "shape": list(tensor.shape),
+                        "data_offsets": [offset, offset + len(blob)]}
+        blobs.append(blob)
+        offset += len(blob)
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    with open(path, "wb") as file:
+        file.write(struct.pack("<Q", len(text)) + text + b"".join(blobs))
+
+
+# ---- the model ----
+
+def shapes(dim):
+    C, D_ff, V = dim["d_model"], dim["d_ff"], dim["vocab"]
+    out = {"token_embedding": (V, C)}
+    for i in range(dim["num_layers"]):
+        out[f"layers.{i}.ln1"] = (C,)
+        for name in ("q_proj", "k_proj", "v_proj", "output_proj"):
+            out[f"layers.{i}.attn.{name}"] = (C, C)
+        out[f"layers.{i}.ln2"] = (C,)
+        out[f"layers.{i}.ffn.w1"] = (D_ff, C)
+        out[f"layers.{i}.ffn.w2"] = (C, D_ff)
+        out[f"layers.{i}.ffn.w3"] = (D_ff, C)
+    out["ln_final"] = (C,)
+    out["lm_head"] = (V, C)
+    return out
+
+
+def rmsnorm(x, w):
+    return w * x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-5)
+
+
+def rope(x):
+    """Turns the pair (2i, 2i+1) of token t by t * 10000^(-2i/D). x is [B, H, T, D]."""
+    T, D = x.shape[-2:]
+    angle = torch.outer(torch.arange(T, dtype=torch.float64),
+                        10000.0 ** (-torch.arange(0, D, 2, dtype=torch.float64) / D))
+    cos, sin = angle.cos().to(x.dtype), angle.sin().to(x.dtype)
+    even, odd = x[..., 0::2], x[..., 1::2]
+    return torch.stack((even * cos - odd * sin, even * sin + odd * cos), -1).flatten(-2)
+
+
+def attention(x, p, prefix, H):
+    B, T, C = x.shape
+    q, k, v = (F.linear(x, p[f"{prefix}.{name}_proj"]).view(B, T, H, C // H).transpose(1, 2) for name in "qkv")
+    scores = rope(q) @ rope(k).transpose(-2, -1) / math.sqrt(C // H)
+    future = torch.ones(T, T, dtype=torch.bool).triu(1)
+    out = scores.masked_fill(future, -math.inf).softmax(-1) @ v
+    return F.linear(out.transpose(1, 2).reshape(B, T, C), p[f"{prefix}.output_proj"])
+
+
+def forward(p, tokens, dim):
+    x = p["token_embedding"][tokens]
+    for i in range(dim["num_layers"]):
+        x = x + attention(rmsnorm(x, p[f"layers.{i}.ln1"]), p, f"layers.{i}.attn", dim["num_heads"])
+        h = rmsnorm(x, p[f"layers.{i}.ln2"])
+        gate = F.silu(F.linear(h, p[f"layers.{i}.ffn.w1"])) * F.linear(h, p[f"layers.{i}.ffn.w3"])
+        x = x + F.linear(gate, p[f"layers.{i}.ffn.w2"])
+    return F.linear(rmsnorm(x, p["ln_final"]), p["lm_head"])
+
+
+def run_model(initial, tokens, targets, dim, how):
+    """What an export holds, computed by PyTorch from the parameters `initial`, in their dtype."""
+    params = {name: value.clone().requires_grad_(how["mode"] != "fwd") for name, value in initial.items()}
+    out = {}
+    steps = how["steps"] if how["mode"] == "train" else 1
+    if how["mode"] == "train":
+        optimizer = torch.optim.AdamW(params.values(), lr=how["lr"], betas=(0.9, 0.999), eps=1e-8, weight_decay=0.01)
+    for step in range(steps):
+        logits = forward(params, tokens, dim)
+        loss = F.cross_entropy(logits.flatten(0, 1), targets.flatten())
+        if step == 0:
+            out["logits"], out["loss"] = logits.detach(), loss.detach()
+        if how["mode"] == "fwd":
+            return out
+        for value in params.values():
+            value.grad = None
+        loss.backward()
+        if step == 0:
+            out.update({f"grad.{name}": value.grad.clone() for name, value in params.items()})
+        if how["mode"] == "train":
+            if how["clip"] > 0:
+                torch.nn.utils.clip_grad_norm_(params.values(), how["clip"])
+            optimizer.step()
+    if how["mode"] == "train":
+        out.update({f"updated.{name}": value.detach() for name, value in params.items()})
+    return out
+
+
+# ---- checking ----
+
+def describe(metadata):
+    """The dimensions and the way the step was run, from the file's metadata."""
+    try:
+        dim = {name: int(metadata[name]) for name in DIMENSIONS}
+        how = {"mode": metadata.get("mode", "train"), "precision": metadata["precision"],
+               "steps": int(metadata["steps"]) - int(metadata.get("skipped_steps", 0)),
+               "lr": float(metadata["lr"]), "clip": float(metadata.get("clip", 0))}
+    except (KeyError, ValueError) as error:
+        raise Malformed(f"metadata: {type(error).__name__} {error}") from None
+    if how["precision"] not in BOUNDS:
+        raise Malformed(f"metadata: precision {how['precision']}")
+    return dim, how
+
+
+def take(tensors, name, shape):
+    if name not in tensors:
+        raise Malformed(f"tensor {name} is missing")
+    if math.prod(tensors[name].shape) != math.prod(shape) or (shape and tensors[name].shape[-1] != shape[-1]):
+        raise Malformed(f"tensor {name} is {list(tensors[name].shape)}, expected {list(shape)}")
+    return tensors[name].reshape(shape)
+
+
+def error_of(ours, reference, scale):
+    """||ours - reference|| / ||reference||; where the reference is exactly 0, against `scale`."""
+    ours, reference = ours.double(), reference.double()
+    size = reference.norm().item() or scale
+    return (ours - reference).norm().item() / size
+
+
+def compare(tensors, reference, bounds):
+    """Prints a line per tensor; returns the worst error of each kind."""
+    worst = {}
+    scale = math.sqrt(sum(v.double().norm().item() ** 2 for k, v in reference.items() if k.startswith("grad."))) or 1.0
+    print(f"{'tensor':40s} {'relative error':>14s}")
+    for name, value in reference.items():
+        kind = name.split(".")[0]
+        error = error_of(take(tensors, name, tuple(value.shape)), value, scale)
+        beyond = kind in bounds and not error <= bounds[kind]
+        print(f"{name:40s} {error:14.3e}{'  BEYOND ' + format(bounds[kind], 'g') if beyond else ''}")
+        if kind not in worst or not error <= worst[kind][0]:
+            worst[kind] = (error, name)
+    return worst
+
+
+def verify(path, dtype):
+    metadata, tensors = read_export(path)
+    dim, how = describe(metadata)
+    expected = shapes(dim)
+    initial = {name: take(tensors, f"param.{name}", shape).to(dtype) for name, shape in expected.items()}
+    tokens, targets = (take(tensors, name, (dim["batch"], dim["ctx"])).long() for name in ("tokens", "targets"))
+    for name, ids in (("tokens", tokens), ("targets", targets)):
+        if ids.min() < 0 or ids.max() >= dim["vocab"]:
+            raise Malformed(f"{name} outside the vocabulary of {dim['vocab']}")
+    reference = run_model(initial, tokens, targets, dim, how)
+    known = {"tokens", "targets", *reference, *(f"param.{name}" for name in expected)}
+    if set(tensors) - known:
+        raise Malformed(f"unexpected tensors: {', '.join(sorted(set(tensors) - known))}")
+    bounds = BOUNDS[how["precision"]]
+    worst = compare(tensors, reference, bounds)
+    print(f"\n{how['precision']}, {how['mode']}, {how['steps']} steps, against PyTorch {torch.__version__} in {str(dtype)[6:]}")
+    failed = False
+    for kind, (error, name) in worst.items():
+        bound = bounds.get(kind)
+        ok = bound is None or error <= bound
+        failed |= not ok
+        verdict = "no bound" if bound is None else f"bound {bound:g}: {'ok' if ok else 'FAILED'}"
+        print(f"worst {kind:8s} {error:10.3e}  {verdict}  ({name})")
+    return 1 if failed else 0
+
+
+def make(args):
+    dim = {name: getattr(args, name) for name in DIMENSIONS}
+    how = {"mode": args.mode, "steps": args.steps, "lr": 1e-3, "clip": args.clip}
+    torch.manual_seed(0)
+    initial = {}
+    for name, shape in shapes(dim).items():
+        std = 1.0 if name == "token_embedding" else math.sqrt(2 / sum(shape))
+        one = torch.ones(shape)
+        initial[name] = one if len(shape) == 1 else torch.nn.init.trunc_normal_(one, 0, std, -3 * std, 3 * std)
+    tokens, targets = (torch.randint(dim["vocab"], (dim["batch"], dim["ctx"])) for _ in range(2))
+    tensors = {"tokens": tokens.int(), "targets": targets.int()}
+    tensors.update({f"param.{name}": value for name, value in initial.items()})
+    tensors.update(run_model(initial, tokens, targets, dim, how))
+    if args.spoil:
+        tensors[args.spoil] = take(tensors, args.spoil, tuple(tensors[args.spoil].shape)) * 1.001
+    settings = {**dim, **how, "precision": "fp32", "exec": "pytorch"}
+    write_export(args.file, {name: str(value) for name, value in settings.items()}, tensors)
+    return 0
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("file")
+    parser.add_argument("--float32", action="store_true", help="reference in float32 instead of float64")
+    parser.add_argument("--make", action="store_true", help="write FILE with PyTorch in float32 instead of checking it")
+    parser.add_argument("--spoil", metavar="TENSOR", help="with --make: that tensor is written 0.1 %% too large")
+    defaults = dict(d_model=32, d_ff=80, num_layers=2, num_heads=4, vocab=97, ctx=19, batch=3)
+    for name, value in defaults.items():
+        parser.add_argument("--" + name.replace("_", "-"), type=int, default=value, help=f"with --make ({value})")
+    parser.add_argument("--steps", type=int, default=3, help="with --make (3)")
+    parser.add_argument("--clip", type=float, default=0, help="with --make (0: no clipping)")
+    parser.add_argument("--mode", choices=("fwd", "fwd_bwd", "train"), default="train", help="with --make (train)")
+    args = parser.parse_args()
+    try:
+        return make(args) if args.make else verify(args.file, torch.float32 if args.float32 else torch.float64)
+    except (OSError, Malformed, KeyError) as error:
+        print(f"verify_torch: {args.file}: {error}", file=sys.stderr)
+        return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main())
