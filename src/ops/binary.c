@@ -1,0 +1,225 @@
+/* Functions of two numbers (attr.fn): + - * /
+ *
+ * binary  z | x, y
+ *
+ * z has the shape of x. y is as large as x, or repeats (ops/repeat.h): one number per row, or a
+ * smaller tensor over and over (a weight, a table of angles). Dtypes are free. Operands of the shape
+ * of x may be windows with gaps between rows; one that repeats has none. */
+#include "ops/flat.h"
+#include "ops/op_check.h"
+#include "ops/repeat.h"
+#include "plan/functions.h"
+
+#include <math.h>
+
+static Status check(const Plan *plan, const Node *node)
+{
+    TRY(op_check_present(plan, node, 1, 2));
+    const Tensor *z = plan_out(plan, node, 0), *x = plan_in(plan, node, 0),
+                 *y = plan_in(plan, node, 1);
+    if (node->attr.fn < FN_ADD || node->attr.fn > FN_DIV) {
+        return FAIL(ST_FAILED, "binary (%s): there is no function %d", node->scope, node->attr.fn);
+    }
+    TRY(op_check_elements(node, "z", z, plan_elements(x)));
+    const Repeat how = repeat_of(x, y);
+    if (how == REPEAT_UNFIT) {
+        return FAIL(ST_FAILED, "binary (%s): %lld elements of '%s' do not repeat over %lld of '%s'",
+                    node->scope, (long long)plan_elements(y), y->name, (long long)plan_elements(x),
+                    x->name);
+    }
+    if (how != REPEAT_NONE && !plan_contiguous(y)) {
+        return FAIL(ST_FAILED, "binary (%s): '%s' repeats and has gaps", node->scope, y->name);
+    }
+    const bool alike =
+        plan_width(z) == plan_width(x) && (how != REPEAT_NONE || plan_width(y) == plan_width(x));
+    return alike ? ST_OK : op_check_contiguous(plan, node);
+}
+
+static OpCost cost(const Plan *plan, const Node *node)
+{
+    return (OpCost){.flops = (double)plan_elements(plan_in(plan, node, 0))};
+}
+
+/* ---- gradients: dz flows to x as it is or with a factor, to y summed over its repetitions ---- */
+
+/* d(x) += dz, with no copy where dz itself can serve. */
+static void pass(Builder *b, int x, int dz)
+{
+    const bool home = x < b->grad_capacity && b->grad_home[x] != PLAN_NONE;
+    const bool window = builder_at(b, x)->base != PLAN_NONE;
+    const bool alike = builder_dtype(b, x) == builder_dtype(b, dz);
+    int dx = dz;
+    if (home || window || !alike) {
+        dx = builder_grad_target(b, x);
+        builder_node(b, OP_cast, IDS(dx), IDS(dz));
+    }
+    builder_grad_add(b, x, dx);
+}
+
+/* out (as large as y) = the sum of `from` (as large as x) over the repetitions of y. */
+static void fold(Builder *b, Repeat how, int out, int from)
+{
+    if (how == REPEAT_IN_ROW) {
+        builder_node(b, OP_reduce, IDS(out), IDS(from))->fn = FN_ROW_SUM;
+        return;
+    }
+    if (!plan_contiguous(builder_at(b, from))) {
+        const int whole = builder_like(b, "whole", from, builder_dtype(b, from));
+        builder_node(b, OP_cast, IDS(whole), IDS(from));
+        from = whole;
+    }
+    const int64_t period = plan_elements(builder_at(b, out));
+    const int64_t times = plan_elements(builder_at(b, from)) / period;
+    const int rows = builder_view(b, "periods", from, 0, DIMS(times, period), period);
+    builder_node(b, OP_reduce, IDS(out), IDS(rows))->fn = FN_COL_SUM;
+}
+
+static void negate(Builder *b, int out, int from)
+{
+    *builder_node(b, OP_unary, IDS(out), IDS(from)) = (NodeAttr){.fn = FN_AFFINE, .scale = -1};
+}
+
+static void grad_x(Builder *b, int fn, int x, int y, int dz)
+{
+    if (fn == FN_ADD || fn == FN_SUB) {
+        pass(b, x, dz);
+        return;
+    }
+    const int dx = builder_grad_target(b, x);
+    builder_node(b, OP_binary, IDS(dx), IDS(dz, y))->fn = fn; /* dz * y or dz / y */
+    builder_grad_add(b, x, dx);
+}
+
+/* The sum over repetitions of dz (ADD, SUB), dz x (MUL) or dz z (DIV), as large as y. `target` takes
+ * it where that is the gradient itself; otherwise it stays wide for the steps that follow. */
+static int folded(Builder *b, Repeat how, int y, int dz, int factor, int target)
+{
+    const DType wide = op_wide(builder_dtype(b, dz));
+    int flow = dz;
+    if (factor != PLAN_NONE) {
+        const bool last = how == REPEAT_NONE && target != PLAN_NONE;
+        flow = last ? target : builder_like(b, "product", factor, wide);
+        builder_node(b, OP_binary, IDS(flow), IDS(dz, factor))->fn = FN_MUL;
+    }
+    if (how == REPEAT_NONE) return flow;
+    const int sum = target != PLAN_NONE ? target : builder_like(b, "folded", y, wide);
+    fold(b, how, sum, flow);
+    return sum;
+}
+
+static void grad_y(Builder *b, int fn, Repeat how, int x, int y, int z, int dz)
+{
+    if (fn == FN_ADD && how == REPEAT_NONE) {
+        pass(b, y, dz);
+        return;
+    }
+    const int dy = builder_grad_target(b, y);
+    if (fn == FN_ADD) {
+        folded(b, how, y, dz, PLAN_NONE, dy);
+    } else if (fn == FN_MUL) {
+        folded(b, how, y, dz, x, dy);
+    } else if (fn == FN_SUB) {
+        negate(b, dy, folded(b, how, y, dz, PLAN_NONE, PLAN_NONE));
+    } else { /* d(x / y) / dy = -z / y */
+        const int sum = folded(b, how, y, dz, z, PLAN_NONE);
+        const int quotient = builder_like(b, "quotient", y, builder_dtype(b, sum));
+        builder_node(b, OP_binary, IDS(quotient), IDS(sum, y))->fn = FN_DIV;
+        negate(b, dy, quotient);
+    }
+    builder_grad_add(b, y, dy);
+}
+
+/* A row's maximum is only ever subtracted where it cancels: nothing flows back into it. */
+static bool is_row_max(const Plan *plan, int tensor)
+{
+    for (int i = plan->n_nodes - 1; i >= 0; i--) {
+        const Node *node = &plan->nodes[i];
+        if (plan_out_id(plan, node, 0) == tensor) {
+            return node->op == OP_reduce && node->attr.fn == FN_ROW_MAX;
+        }
+    }
+    return false;
+}
+
+static void grad(Builder *b, const Node *node)
+{
+    const int z = plan_out_id(b->plan, node, 0), fn = node->attr.fn;
+    const int x = plan_in_id(b->plan, node, 0), y = plan_in_id(b->plan, node, 1);
+    const Repeat how = repeat_of(builder_at(b, x), builder_at(b, y));
+    const int dz = builder_grad(b, z);
+    if (builder_wants_grad(b, x)) grad_x(b, fn, x, y, dz);
+    if (builder_wants_grad(b, y) && !is_row_max(b->plan, y)) grad_y(b, fn, how, x, y, z, dz);
+}
+
+static double value(int fn, double x, double y)
+{
+    switch (fn) {
+    case FN_ADD:
+        return x + y;
+    case FN_SUB:
+        return x - y;
+    case FN_MUL:
+        return x * y;
+    case FN_DIV:
+        return x / y;
+    default:
+        return NAN;
+    }
+}
+
+static Status reference(const OpCall *call)
+{
+    const Operand z = element_out(call, 0), x = element_in(call, 0), y = element_in(call, 1);
+    const Repeat how = repeat_of(op_in_shape(call, 0), op_in_shape(call, 1));
+    const int64_t n = x.rows * x.cols, period = y.rows * y.cols;
+    for (int64_t i = 0; i < n; i++) {
+        const double at_y = flat_get(y, repeat_index(how, i, x.cols, period));
+        flat_put(z, i, value(call->node->attr.fn, flat_get(x, i), at_y));
+    }
+    return ST_OK;
+}
+
+/* Shapes of x and y. */
+static const int64_t shapes[][4] = {
+    {1, 1, 1, 1},    {3, 2, 3, 2},       {5, 33, 5, 33}, {2, 2500, 2, 2500},
+    {3, 1, 1, 1},    {3, 2, 3, 1},       {7, 101, 7, 1}, {5, 33, 1, 33},
+    {12, 64, 4, 64}, {3, 2500, 1, 2500}, {6, 10, 1, 1},  {4, 6, 1, 3},
+};
+enum { N_FNS = FN_DIV + 1, N_SHAPES = sizeof shapes / sizeof *shapes };
+
+static int windowed(Builder *b, const char *name, DType dtype, int64_t rows, int64_t cols)
+{
+    const int64_t ld = 2 * cols + 3;
+    const int base = builder_tensor(b, name, TK_ACTIVATION, dtype, DIMS(rows, ld));
+    return builder_view(b, name, base, cols, DIMS(rows, cols), ld);
+}
+
+/* Every function and shape, with dtypes in turn act and wide; then with x a window, and y. */
+static bool cases(Builder *b, int i, DType act)
+{
+    if (i >= N_FNS * (N_SHAPES + 2)) return false;
+    const int fn = i % N_FNS, k = i / N_FNS;
+    const int64_t *s = shapes[k < N_SHAPES ? k : 2];
+    const DType wide = op_wide(act);
+    const char *y_name = fn == FN_DIV ? "+y" : "y";
+    const int z = builder_tensor(b, "z", TK_ACTIVATION, (i + k) % 3 ? act : wide, DIMS(s[0], s[1]));
+    const DType x_dtype = i % 2 ? act : wide, y_dtype = k % 2 ? act : wide;
+    const int x = k == N_SHAPES ? windowed(b, "x", x_dtype, s[0], s[1])
+                                : builder_tensor(b, "x", TK_ACTIVATION, x_dtype, DIMS(s[0], s[1]));
+    const int y = k > N_SHAPES
+                      ? windowed(b, y_name, y_dtype, s[2], s[3])
+                      : builder_tensor(b, y_name, TK_ACTIVATION, y_dtype, DIMS(s[2], s[3]));
+    builder_node(b, OP_binary, IDS(z), IDS(x, y))->fn = fn;
+    return true;
+}
+
+const OpDef binary_def = {
+    .source = __FILE__,
+    .alias = {{0, 0}},
+    .n_aliases = 1,
+    .check = check,
+    .cost = cost,
+    .grad = grad,
+    .reference = reference,
+    .cases = cases,
+};

@@ -1,0 +1,62 @@
+/* The same numbers in another dtype, rounded to nearest even; with equal dtypes a copy.
+ *
+ * cast  y | x        both may be windows with gaps between their rows */
+#include "ops/flat.h"
+#include "ops/op_check.h"
+
+static Status check(const Plan *plan, const Node *node)
+{
+    TRY(op_check_present(plan, node, 1, 1));
+    const Tensor *y = plan_out(plan, node, 0), *x = plan_in(plan, node, 0);
+    TRY(op_check_elements(node, "y", y, plan_elements(x)));
+    if (plan_width(y) == plan_width(x)) return ST_OK;
+    return op_check_contiguous(plan, node);
+}
+
+static void grad(Builder *b, const Node *node)
+{
+    const int y = plan_out_id(b->plan, node, 0), x = plan_in_id(b->plan, node, 0);
+    const int dx = builder_grad_target(b, x);
+    builder_node(b, OP_cast, IDS(dx), IDS(builder_grad(b, y)));
+    builder_grad_add(b, x, dx);
+}
+
+static Status reference(const OpCall *call)
+{
+    const Operand y = element_out(call, 0), x = element_in(call, 0);
+    const int64_t n = x.rows * x.cols;
+    for (int64_t i = 0; i < n; i++) flat_put(y, i, flat_get(x, i));
+    return ST_OK;
+}
+
+static const int64_t shapes[][2] = {{1, 1},    {3, 2},    {5, 33},  {7, 101},
+                                    {1, 1024}, {2, 2500}, {30, 768}};
+enum { N_SHAPES = sizeof shapes / sizeof *shapes };
+
+/* Every size in every direction (wide to act, act to wide, act to act), then windows. */
+static bool cases(Builder *b, int i, DType act)
+{
+    const DType wide = op_wide(act);
+    if (i < 3 * N_SHAPES) {
+        const int64_t *s = shapes[i / 3];
+        const DType from = i % 3 == 0 ? wide : act, to = i % 3 == 1 ? wide : act;
+        const int x = builder_tensor(b, "x", TK_ACTIVATION, from, DIMS(s[0], s[1]));
+        const int y = builder_tensor(b, "y", TK_ACTIVATION, to, DIMS(s[0], s[1]));
+        builder_node(b, OP_cast, IDS(y), IDS(x));
+        return true;
+    }
+    if (i > 3 * N_SHAPES) return false;
+    const int base = builder_tensor(b, "base", TK_ACTIVATION, act, DIMS(7, 300));
+    const int x = builder_view(b, "x", base, 100, DIMS(7, 101), 300);
+    const int y = builder_tensor(b, "y", TK_ACTIVATION, wide, DIMS(7, 101));
+    builder_node(b, OP_cast, IDS(y), IDS(x));
+    return true;
+}
+
+const OpDef cast_def = {
+    .source = __FILE__,
+    .check = check,
+    .grad = grad,
+    .reference = reference,
+    .cases = cases,
+};

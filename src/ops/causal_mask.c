@@ -1,0 +1,65 @@
+/* Forbids a token to look ahead: in every matrix [T, T] of scores, the entries above the diagonal
+ * become -infinity, or 0 with attr.inverse, which is also the gradient of both.
+ *
+ * causal_mask  y | x        x [.., T, T] */
+#include "ops/element.h"
+#include "ops/op_check.h"
+
+#include <math.h>
+
+static Status check(const Plan *plan, const Node *node)
+{
+    TRY(op_check_present(plan, node, 1, 1));
+    TRY(op_check_contiguous(plan, node));
+    const Tensor *x = plan_in(plan, node, 0);
+    TRY(op_check_elements(node, "y", plan_out(plan, node, 0), plan_elements(x)));
+    if (plan_rows(x) % plan_width(x) == 0) return ST_OK;
+    return FAIL(ST_FAILED, "causal_mask (%s): %lld rows of %lld columns are no square matrices",
+                node->scope, (long long)plan_rows(x), (long long)plan_width(x));
+}
+
+static void grad(Builder *b, const Node *node)
+{
+    const int y = plan_out_id(b->plan, node, 0), x = plan_in_id(b->plan, node, 0);
+    if (!builder_wants_grad(b, x)) return;
+    const int dx = builder_grad_target(b, x);
+    builder_node(b, OP_causal_mask, IDS(dx), IDS(builder_grad(b, y)))->inverse = true;
+    builder_grad_add(b, x, dx);
+}
+
+static Status reference(const OpCall *call)
+{
+    const Operand y = element_out(call, 0), x = element_in(call, 0);
+    const double ahead = call->node->attr.inverse ? 0 : -INFINITY;
+    for (int64_t i = 0; i < x.rows; i++) {
+        for (int64_t j = 0; j < x.cols; j++) put(y, i, j, j > i % x.cols ? ahead : at(x, i, j));
+    }
+    return ST_OK;
+}
+
+/* Matrices, and the size of each. */
+static const int64_t shapes[][2] = {{1, 1}, {2, 2}, {3, 5}, {5, 17}, {2, 64}, {1, 101}, {2, 128}};
+enum { N_SHAPES = sizeof shapes / sizeof *shapes };
+
+/* Differences of infinities are no numbers: x of that form is a constant, without a gradient. */
+static bool cases(Builder *b, int i, DType act)
+{
+    if (i >= 2 * N_SHAPES) return false;
+    const int64_t n = shapes[i / 2][0], T = shapes[i / 2][1];
+    const bool inverse = i % 2;
+    const TensorKind kind = inverse ? TK_ACTIVATION : TK_CONSTANT;
+    const int x = builder_tensor(b, "x", kind, i % 3 ? act : op_wide(act), DIMS(n, T, T));
+    const int y = builder_like(b, "y", x, i % 3 ? act : op_wide(act));
+    builder_node(b, OP_causal_mask, IDS(y), IDS(x))->inverse = inverse;
+    return true;
+}
+
+const OpDef causal_mask_def = {
+    .source = __FILE__,
+    .alias = {{0, 0}},
+    .n_aliases = 1,
+    .check = check,
+    .grad = grad,
+    .reference = reference,
+    .cases = cases,
+};

@@ -1,0 +1,186 @@
+/* Mean cross-entropy of N rows of V logits:
+ *
+ *     lse[n] = log(sum over v of exp(logits[n, v]))        loss = mean of lse[n] - logits[n, target[n]]
+ *     dlogits[n, v] = dloss / N (exp(logits[n, v] - lse[n]) - [v = target[n]])
+ *
+ * cross_entropy       loss, lse | logits, targets        lse is absent where no gradient follows
+ * cross_entropy_grad  dlogits | dloss, logits, targets, lse
+ *
+ * logits may be 16 bit; loss, lse and all sums are fp32. dloss is one element of any dtype: the loss
+ * scale comes as float64. */
+#include "ops/element.h"
+#include "ops/op_check.h"
+#include "plan/functions.h"
+
+#include <math.h>
+
+static Status check(const Plan *plan, const Node *node)
+{
+    TRY(op_check_present(plan, node, 1, 2));
+    TRY(op_check_contiguous(plan, node));
+    const Tensor *logits = plan_in(plan, node, 0), *targets = plan_in(plan, node, 1);
+    const Tensor *lse = plan_out(plan, node, 1);
+    TRY(op_check_dtype(node, "targets", targets, DT_I32));
+    TRY(op_check_elements(node, "targets", targets, plan_rows(logits)));
+    if (lse) TRY(op_check_elements(node, "lse", lse, plan_rows(logits)));
+    return op_check_elements(node, "loss", plan_out(plan, node, 0), 1);
+}
+
+static Status check_grad(const Plan *plan, const Node *node)
+{
+    TRY(op_check_present(plan, node, 1, 4));
+    TRY(op_check_contiguous(plan, node));
+    const Tensor *logits = plan_in(plan, node, 1), *targets = plan_in(plan, node, 2);
+    TRY(op_check_elements(node, "dloss", plan_in(plan, node, 0), 1));
+    TRY(op_check_dtype(node, "targets", targets, DT_I32));
+    TRY(op_check_elements(node, "targets", targets, plan_rows(logits)));
+    TRY(op_check_elements(node, "lse", plan_in(plan, node, 3), plan_rows(logits)));
+    return op_check_elements(node, "dlogits", plan_out(plan, node, 0), plan_elements(logits));
+}
+
+static OpCost cost(const Plan *plan, const Node *node)
+{
+    return (OpCost){.flops = 4 * (double)plan_elements(plan_in(plan, node, 0))};
+}
+
+static OpCost cost_grad(const Plan *plan, const Node *node)
+{
+    return (OpCost){.flops = 3 * (double)plan_elements(plan_in(plan, node, 1))};
+}
+
+static void grad(Builder *b, const Node *node)
+{
+    const int loss = plan_out_id(b->plan, node, 0), lse = plan_out_id(b->plan, node, 1);
+    const int logits = plan_in_id(b->plan, node, 0), targets = plan_in_id(b->plan, node, 1);
+    if (!builder_wants_grad(b, logits)) return;
+    const int dlogits = builder_grad_target(b, logits);
+    builder_node(b, OP_cross_entropy_grad, IDS(dlogits),
+                 IDS(builder_grad(b, loss), logits, targets, lse));
+    builder_grad_add(b, logits, dlogits);
+}
+
+static void decompose(Builder *b, const Node *node)
+{
+    const int loss = plan_out_id(b->plan, node, 0), lse = plan_out_id(b->plan, node, 1);
+    const int logits = plan_in_id(b->plan, node, 0), targets = plan_in_id(b->plan, node, 1);
+    const DType wide = builder_dtype(b, loss);
+    const int64_t N = plan_rows(builder_at(b, logits));
+
+    const int max = builder_tensor(b, "max", TK_ACTIVATION, wide, DIMS(N, 1));
+    const int shifted = builder_like(b, "logits-max", logits, wide);
+    const int powers = builder_like(b, "exp", logits, wide);
+    const int sum = builder_like(b, "sum", max, wide), log_sum = builder_like(b, "log", max, wide);
+    const int picked = builder_like(b, "picked", max, wide),
+              nll = builder_like(b, "nll", max, wide);
+    builder_node(b, OP_reduce, IDS(max), IDS(logits))->fn = FN_ROW_MAX;
+    builder_node(b, OP_binary, IDS(shifted), IDS(logits, max))->fn = FN_SUB;
+    builder_node(b, OP_unary, IDS(powers), IDS(shifted))->fn = FN_EXP;
+    builder_node(b, OP_reduce, IDS(sum), IDS(powers))->fn = FN_ROW_SUM;
+    builder_node(b, OP_unary, IDS(log_sum), IDS(sum))->fn = FN_LOG;
+    if (lse != PLAN_NONE) builder_node(b, OP_binary, IDS(lse), IDS(log_sum, max))->fn = FN_ADD;
+    builder_node(b, OP_pick, IDS(picked), IDS(shifted, targets));
+    builder_node(b, OP_binary, IDS(nll), IDS(log_sum, picked))->fn = FN_SUB;
+    const int row = builder_view(b, "nll row", nll, 0, DIMS(1, N), N);
+    builder_node(b, OP_reduce, IDS(loss), IDS(row))->fn = FN_ROW_MEAN;
+}
+
+static double log_sum_exp(Operand x, int64_t row)
+{
+    double max = at(x, row, 0), sum = 0;
+    for (int64_t j = 1; j < x.cols; j++) max = fmax(max, at(x, row, j));
+    for (int64_t j = 0; j < x.cols; j++) sum += exp(at(x, row, j) - max);
+    return max + log(sum);
+}
+
+static Status reference(const OpCall *call)
+{
+    const Operand loss = element_out(call, 0), lse = element_out(call, 1);
+    const Operand logits = element_in(call, 0);
+    const int32_t *targets = op_in(call, 1);
+    double sum = 0;
+    for (int64_t i = 0; i < logits.rows; i++) {
+        const double l = log_sum_exp(logits, i);
+        if (lse.data) element_set(lse.data, lse.dtype, i, l);
+        sum += l - at(logits, i, targets[i]);
+    }
+    put(loss, 0, 0, sum / (double)logits.rows);
+    return ST_OK;
+}
+
+static Status reference_grad(const OpCall *call)
+{
+    const Operand dlogits = element_out(call, 0), dloss = element_in(call, 0);
+    const Operand logits = element_in(call, 1), lse = element_in(call, 3);
+    const int32_t *targets = op_in(call, 2);
+    const double factor = at(dloss, 0, 0) / (double)logits.rows;
+    for (int64_t i = 0; i < logits.rows; i++) {
+        const double l = element_get(lse.data, lse.dtype, i);
+        for (int64_t j = 0; j < logits.cols; j++) {
+            const double p = exp(at(logits, i, j) - l);
+            put(dlogits, i, j, factor * (p - (j == targets[i])));
+        }
+    }
+    return ST_OK;
+}
+
+static const struct {
+    int64_t N, V;
+    const char *targets;
+} shapes[] = {
+    {1, 1, "#1targets"},       {1, 2, "#2targets"},         {3, 5, "#5targets"},
+    {7, 101, "#101targets"},   {33, 64, "#64targets"},      {5, 1024, "#1024targets"},
+    {2, 2503, "#2503targets"}, {4, 10000, "#10000targets"}, {129, 31, "#31targets"},
+};
+enum { N_SHAPES = sizeof shapes / sizeof *shapes };
+
+/* Each with lse, and without it, where there is no gradient. */
+static bool cases(Builder *b, int i, DType act)
+{
+    if (i >= 2 * N_SHAPES) return false;
+    const int64_t N = shapes[i / 2].N, V = shapes[i / 2].V;
+    const DType wide = op_wide(act);
+    const bool forward_only = i % 2;
+    const int logits =
+        builder_tensor(b, "logits", forward_only ? TK_CONSTANT : TK_LOGITS, act, DIMS(N, V));
+    const int targets = builder_tensor(b, shapes[i / 2].targets, TK_INPUT, DT_I32, DIMS(N));
+    const int loss = builder_tensor(b, "loss", TK_ACTIVATION, wide, DIMS(1));
+    const int lse =
+        forward_only ? PLAN_NONE : builder_tensor(b, "lse", TK_ACTIVATION, wide, DIMS(N));
+    builder_node(b, OP_cross_entropy, IDS(loss, lse), IDS(logits, targets));
+    return true;
+}
+
+static bool cases_grad(Builder *b, int i, DType act)
+{
+    if (i >= 2 * N_SHAPES) return false;
+    const int64_t N = shapes[i / 2].N, V = shapes[i / 2].V;
+    const DType wide = op_wide(act);
+    const int dloss = builder_tensor(b, "+dloss", TK_ACTIVATION, i % 2 ? DT_F64 : wide, DIMS(1));
+    const int logits = builder_tensor(b, "logits", TK_LOGITS, act, DIMS(N, V));
+    const int targets = builder_tensor(b, shapes[i / 2].targets, TK_INPUT, DT_I32, DIMS(N));
+    const int lse = builder_tensor(b, "+lse", TK_ACTIVATION, wide, DIMS(N));
+    const int dlogits = builder_like(b, "dlogits", logits, act);
+    builder_node(b, OP_cross_entropy_grad, IDS(dlogits), IDS(dloss, logits, targets, lse));
+    return true;
+}
+
+const OpDef cross_entropy_def = {
+    .source = __FILE__,
+    .check = check,
+    .cost = cost,
+    .grad = grad,
+    .decompose = decompose,
+    .reference = reference,
+    .cases = cases,
+};
+
+/* In place: logits are 40 MB per thousand tokens and nothing reads them afterwards. */
+const OpDef cross_entropy_grad_def = {
+    .source = __FILE__,
+    .alias = {{0, 1}},
+    .n_aliases = 1,
+    .check = check_grad,
+    .cost = cost_grad,
+    .reference = reference_grad,
+    .cases = cases_grad,
+};

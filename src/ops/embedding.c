@@ -1,0 +1,130 @@
+/* Rows of a table, chosen by token:
+ *
+ *     x[n] = table[ids[n]]            dtable[v] = sum over n with ids[n] = v of dx[n]
+ *
+ * embedding       x | table, ids
+ * embedding_grad  dtable | dx, ids        the whole table is written, zeros included */
+#include "ops/element.h"
+#include "ops/op_check.h"
+
+static Status check_rows(const Node *node, const Tensor *x, const Tensor *table, const Tensor *ids)
+{
+    TRY(op_check_dtype(node, "ids", ids, DT_I32));
+    return op_check_elements(node, "x", x, plan_elements(ids) * plan_width(table));
+}
+
+static Status check(const Plan *plan, const Node *node)
+{
+    TRY(op_check_present(plan, node, 1, 2));
+    TRY(op_check_contiguous(plan, node));
+    return check_rows(node, plan_out(plan, node, 0), plan_in(plan, node, 0),
+                      plan_in(plan, node, 1));
+}
+
+static Status check_grad(const Plan *plan, const Node *node)
+{
+    TRY(op_check_present(plan, node, 1, 2));
+    TRY(op_check_contiguous(plan, node));
+    return check_rows(node, plan_in(plan, node, 0), plan_out(plan, node, 0),
+                      plan_in(plan, node, 1));
+}
+
+/* Only the rows that are asked for are read. */
+static OpCost cost(const Plan *plan, const Node *node)
+{
+    const Tensor *x = plan_out(plan, node, 0), *table = plan_in(plan, node, 0);
+    const double read = (double)plan_elements(x) * (double)plan_dtype_size(table->dtype);
+    return (OpCost){.bytes =
+                        read + (double)plan_bytes(x) + (double)plan_bytes(plan_in(plan, node, 1))};
+}
+
+static OpCost cost_grad(const Plan *plan, const Node *node)
+{
+    return (OpCost){.flops = (double)plan_elements(plan_in(plan, node, 0))};
+}
+
+static void grad(Builder *b, const Node *node)
+{
+    const int x = plan_out_id(b->plan, node, 0);
+    const int table = plan_in_id(b->plan, node, 0), ids = plan_in_id(b->plan, node, 1);
+    const int dtable = builder_grad_target(b, table);
+    builder_node(b, OP_embedding_grad, IDS(dtable), IDS(builder_grad(b, x), ids));
+    builder_grad_add(b, table, dtable);
+}
+
+static Status reference(const OpCall *call)
+{
+    const Operand x = element_out(call, 0), table = element_in(call, 0);
+    const int32_t *ids = op_in(call, 1);
+    for (int64_t i = 0; i < x.rows; i++) {
+        for (int64_t j = 0; j < x.cols; j++) put(x, i, j, at(table, ids[i], j));
+    }
+    return ST_OK;
+}
+
+/* Sums in double: one pass over the tokens for each element of the table that has any. */
+static Status reference_grad(const OpCall *call)
+{
+    const Operand dtable = element_out(call, 0), dx = element_in(call, 0);
+    const int32_t *ids = op_in(call, 1);
+    for (int64_t v = 0; v < dtable.rows; v++) {
+        for (int64_t j = 0; j < dtable.cols; j++) {
+            double sum = 0;
+            for (int64_t i = 0; i < dx.rows; i++) sum += ids[i] == v ? at(dx, i, j) : 0;
+            put(dtable, v, j, sum);
+        }
+    }
+    return ST_OK;
+}
+
+/* Batch, tokens, width, vocabulary: one token, one word, more tokens than words and the reverse. */
+static const struct {
+    int64_t B, T, C, V;
+    const char *ids;
+} shapes[] = {
+    {1, 1, 1, 1, "#1ids"},       {2, 3, 2, 5, "#5ids"},      {1, 7, 33, 3, "#3ids"},
+    {3, 11, 16, 101, "#101ids"}, {2, 17, 101, 13, "#13ids"}, {1, 40, 768, 29, "#29ids"},
+    {1, 5, 8, 2003, "#2003ids"},
+};
+enum { N_SHAPES = sizeof shapes / sizeof *shapes };
+
+static bool cases(Builder *b, int i, DType act)
+{
+    if (i >= N_SHAPES) return false;
+    const int64_t B = shapes[i].B, T = shapes[i].T, C = shapes[i].C, V = shapes[i].V;
+    const DType wide = op_wide(act);
+    const int table = builder_tensor(b, "table", TK_ACTIVATION, wide, DIMS(V, C));
+    const int ids = builder_tensor(b, shapes[i].ids, TK_INPUT, DT_I32, DIMS(B, T));
+    const int x = builder_tensor(b, "x", TK_ACTIVATION, i % 2 ? wide : act, DIMS(B * T, C));
+    builder_node(b, OP_embedding, IDS(x), IDS(table, ids));
+    return true;
+}
+
+static bool cases_grad(Builder *b, int i, DType act)
+{
+    if (i >= N_SHAPES) return false;
+    const int64_t B = shapes[i].B, T = shapes[i].T, C = shapes[i].C, V = shapes[i].V;
+    const DType wide = op_wide(act);
+    const int dx = builder_tensor(b, "dx", TK_ACTIVATION, i % 2 ? wide : act, DIMS(B * T, C));
+    const int ids = builder_tensor(b, shapes[i].ids, TK_INPUT, DT_I32, DIMS(B, T));
+    const int dtable = builder_tensor(b, "dtable", TK_ACTIVATION, wide, DIMS(V, C));
+    builder_node(b, OP_embedding_grad, IDS(dtable), IDS(dx, ids));
+    return true;
+}
+
+const OpDef embedding_def = {
+    .source = __FILE__,
+    .check = check,
+    .cost = cost,
+    .grad = grad,
+    .reference = reference,
+    .cases = cases,
+};
+
+const OpDef embedding_grad_def = {
+    .source = __FILE__,
+    .check = check_grad,
+    .cost = cost_grad,
+    .reference = reference_grad,
+    .cases = cases_grad,
+};

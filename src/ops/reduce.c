@@ -1,0 +1,94 @@
+/* Sums, means and maxima (attr.fn) of a matrix of R rows and W columns:
+ *
+ * reduce  y | x        over each row: y [.., 1];  FN_COL_SUM over all rows: y [W]
+ *
+ * Sums do not depend on the number of threads. The maximum has no gradient: it is used only where it
+ * cancels (ops/binary.c). */
+#include "ops/element.h"
+#include "ops/op_check.h"
+#include "plan/functions.h"
+
+#include <math.h>
+
+static Status check(const Plan *plan, const Node *node)
+{
+    TRY(op_check_present(plan, node, 1, 1));
+    TRY(op_check_contiguous(plan, node));
+    const Tensor *y = plan_out(plan, node, 0), *x = plan_in(plan, node, 0);
+    if (node->attr.fn < FN_ROW_SUM || node->attr.fn > FN_COL_SUM) {
+        return FAIL(ST_FAILED, "reduce (%s): there is no function %d", node->scope, node->attr.fn);
+    }
+    return op_check_elements(node, "y", y,
+                             node->attr.fn == FN_COL_SUM ? plan_width(x) : plan_rows(x));
+}
+
+static OpCost cost(const Plan *plan, const Node *node)
+{
+    return (OpCost){.flops = (double)plan_elements(plan_in(plan, node, 0))};
+}
+
+static void grad(Builder *b, const Node *node)
+{
+    const int y = plan_out_id(b->plan, node, 0), x = plan_in_id(b->plan, node, 0);
+    const int fn = node->attr.fn;
+    if (fn == FN_ROW_MAX || !builder_wants_grad(b, x)) return;
+    const double width = (double)plan_width(builder_at(b, x));
+    const int dx = builder_grad_target(b, x);
+    builder_node(b, OP_spread, IDS(dx), IDS(builder_grad(b, y)))->scale =
+        fn == FN_ROW_MEAN ? 1 / width : 1;
+    builder_grad_add(b, x, dx);
+}
+
+static double over_row(int fn, Operand x, int64_t row)
+{
+    double sum = 0, max = -INFINITY;
+    for (int64_t j = 0; j < x.cols; j++) {
+        sum += at(x, row, j);
+        max = fmax(max, at(x, row, j));
+    }
+    if (fn == FN_ROW_MAX) return max;
+    return fn == FN_ROW_MEAN ? sum / (double)x.cols : sum;
+}
+
+static Status reference(const OpCall *call)
+{
+    const Operand y = element_out(call, 0), x = element_in(call, 0);
+    const int fn = call->node->attr.fn;
+    if (fn != FN_COL_SUM) {
+        for (int64_t i = 0; i < x.rows; i++) element_set(y.data, y.dtype, i, over_row(fn, x, i));
+        return ST_OK;
+    }
+    for (int64_t j = 0; j < x.cols; j++) {
+        double sum = 0;
+        for (int64_t i = 0; i < x.rows; i++) sum += at(x, i, j);
+        element_set(y.data, y.dtype, j, sum);
+    }
+    return ST_OK;
+}
+
+static const int64_t shapes[][2] = {{1, 1},   {3, 2},    {5, 33},   {7, 101}, {2, 2500},
+                                    {9, 768}, {130, 31}, {1, 4099}, {1500, 3}};
+enum { N_FNS = FN_COL_SUM + 1, N_SHAPES = sizeof shapes / sizeof *shapes };
+
+static bool cases(Builder *b, int i, DType act)
+{
+    if (i >= N_FNS * N_SHAPES) return false;
+    const int fn = i % N_FNS, k = i / N_FNS;
+    const int64_t R = shapes[k][0], W = shapes[k][1];
+    const TensorKind kind = fn == FN_ROW_MAX ? TK_CONSTANT : TK_ACTIVATION; /* no gradient */
+    const int x = builder_tensor(b, "x", kind, k % 3 ? act : op_wide(act), DIMS(R, W));
+    const DType to = k % 2 ? act : op_wide(act);
+    const int y = fn == FN_COL_SUM ? builder_tensor(b, "y", TK_ACTIVATION, to, DIMS(W))
+                                   : builder_tensor(b, "y", TK_ACTIVATION, to, DIMS(R, 1));
+    builder_node(b, OP_reduce, IDS(y), IDS(x))->fn = fn;
+    return true;
+}
+
+const OpDef reduce_def = {
+    .source = __FILE__,
+    .check = check,
+    .cost = cost,
+    .grad = grad,
+    .reference = reference,
+    .cases = cases,
+};

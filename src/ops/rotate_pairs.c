@@ -1,0 +1,65 @@
+/* Turns every pair by a quarter, as rotary embedding needs it (ops/rope.c):
+ *
+ *     y[2i] = -x[2i+1]            y[2i+1] = x[2i]
+ *
+ * rotate_pairs  y | x        attr.inverse turns the other way, which is also the gradient */
+#include "ops/element.h"
+#include "ops/op_check.h"
+
+static Status check(const Plan *plan, const Node *node)
+{
+    TRY(op_check_present(plan, node, 1, 1));
+    TRY(op_check_contiguous(plan, node));
+    const Tensor *x = plan_in(plan, node, 0);
+    TRY(op_check_elements(node, "y", plan_out(plan, node, 0), plan_elements(x)));
+    if (plan_width(x) % 2 == 0) return ST_OK;
+    return FAIL(ST_FAILED, "rotate_pairs (%s): %lld columns are no pairs", node->scope,
+                (long long)plan_width(x));
+}
+
+static void grad(Builder *b, const Node *node)
+{
+    const int y = plan_out_id(b->plan, node, 0), x = plan_in_id(b->plan, node, 0);
+    const bool inverse = node->attr.inverse;
+    if (!builder_wants_grad(b, x)) return;
+    const int dx = builder_grad_target(b, x);
+    builder_node(b, OP_rotate_pairs, IDS(dx), IDS(builder_grad(b, y)))->inverse = !inverse;
+    builder_grad_add(b, x, dx);
+}
+
+static Status reference(const OpCall *call)
+{
+    const Operand y = element_out(call, 0), x = element_in(call, 0);
+    const double sign = call->node->attr.inverse ? 1 : -1;
+    for (int64_t i = 0; i < x.rows; i++) {
+        for (int64_t j = 0; j < x.cols; j += 2) {
+            const double x0 = at(x, i, j), x1 = at(x, i, j + 1);
+            put(y, i, j, sign * x1);
+            put(y, i, j + 1, -sign * x0);
+        }
+    }
+    return ST_OK;
+}
+
+static const int64_t shapes[][2] = {{1, 2}, {3, 6}, {5, 34}, {7, 202}, {2, 2502}, {12, 768}};
+enum { N_SHAPES = sizeof shapes / sizeof *shapes };
+
+static bool cases(Builder *b, int i, DType act)
+{
+    if (i >= 2 * N_SHAPES) return false;
+    const int64_t R = shapes[i / 2][0], W = shapes[i / 2][1];
+    const int x = builder_tensor(b, "x", TK_ACTIVATION, act, DIMS(R, W));
+    const int y = builder_like(b, "y", x, i % 3 ? act : op_wide(act));
+    builder_node(b, OP_rotate_pairs, IDS(y), IDS(x))->inverse = i % 2;
+    return true;
+}
+
+const OpDef rotate_pairs_def = {
+    .source = __FILE__,
+    .alias = {{0, 0}},
+    .n_aliases = 1,
+    .check = check,
+    .grad = grad,
+    .reference = reference,
+    .cases = cases,
+};

@@ -1,0 +1,3 @@
+#include "ops/impls_cpu.h"
+
+const OpImpl rotate_pairs_cpu[] = {{0}};

@@ -1,0 +1,170 @@
+/* Softmax over the last axis of attention scores:
+ *
+ *     p = exp(scale s - max) / sum            ds = scale p (dp - sum of dp p)
+ *
+ * softmax       p | s
+ * softmax_grad  ds | dp, p
+ *
+ * attr.scale multiplies the scores. With attr.causal the matrices [T, T] one below the other are
+ * lower triangles: row i uses columns 0..i and the others become 0. Computed in fp32 whatever the
+ * dtypes. */
+#include "ops/element.h"
+#include "ops/op_check.h"
+#include "plan/functions.h"
+
+#include <math.h>
+
+static Status check(const Plan *plan, const Node *node)
+{
+    const bool gradient = node->op == OP_softmax_grad;
+    TRY(op_check_present(plan, node, 1, gradient ? 2 : 1));
+    TRY(op_check_contiguous(plan, node));
+    const Tensor *out = plan_out(plan, node, 0), *s = plan_in(plan, node, 0);
+    TRY(op_check_elements(node, "result", out, plan_elements(s)));
+    if (gradient) TRY(op_check_elements(node, "p", plan_in(plan, node, 1), plan_elements(s)));
+    if (!node->attr.causal || plan_rows(s) % plan_width(s) == 0) return ST_OK;
+    return FAIL(ST_FAILED, "softmax (%s): %lld rows of %lld columns are no square matrices",
+                node->scope, (long long)plan_rows(s), (long long)plan_width(s));
+}
+
+/* Columns that count, over all rows. */
+static double used(const Plan *plan, const Node *node)
+{
+    const double n = (double)plan_elements(plan_in(plan, node, 0));
+    return node->attr.causal ? n / 2 : n;
+}
+
+static OpCost cost(const Plan *plan, const Node *node)
+{
+    return (OpCost){.flops = 5 * used(plan, node)};
+}
+
+static OpCost cost_grad(const Plan *plan, const Node *node)
+{
+    return (OpCost){.flops = 5 * used(plan, node)};
+}
+
+static void grad(Builder *b, const Node *node)
+{
+    const int p = plan_out_id(b->plan, node, 0), s = plan_in_id(b->plan, node, 0);
+    const NodeAttr attr = node->attr;
+    const int ds = builder_grad_target(b, s);
+    *builder_node(b, OP_softmax_grad, IDS(ds), IDS(builder_grad(b, p), p)) = attr;
+    builder_grad_add(b, s, ds);
+}
+
+static void decompose(Builder *b, const Node *node)
+{
+    const int p = plan_out_id(b->plan, node, 0), s = plan_in_id(b->plan, node, 0);
+    const NodeAttr attr = node->attr;
+    const DType wide = op_wide(builder_dtype(b, s));
+    Tensor column = *builder_at(b, s);
+    column.dim[column.n_dims - 1] = 1;
+
+    int scores = builder_like(b, "scaled", s, wide);
+    *builder_node(b, OP_unary, IDS(scores), IDS(s)) =
+        (NodeAttr){.fn = FN_AFFINE, .scale = attr.scale};
+    if (attr.causal) {
+        const int masked = builder_like(b, "masked", s, wide);
+        builder_node(b, OP_causal_mask, IDS(masked), IDS(scores));
+        scores = masked;
+    }
+    const int max = builder_tensor(b, "max", TK_ACTIVATION, wide, column.n_dims, column.dim);
+    const int sum = builder_tensor(b, "sum", TK_ACTIVATION, wide, column.n_dims, column.dim);
+    const int shifted = builder_like(b, "scores-max", s, wide);
+    const int powers = builder_like(b, "exp", s, wide);
+    builder_node(b, OP_reduce, IDS(max), IDS(scores))->fn = FN_ROW_MAX;
+    builder_node(b, OP_binary, IDS(shifted), IDS(scores, max))->fn = FN_SUB;
+    builder_node(b, OP_unary, IDS(powers), IDS(shifted))->fn = FN_EXP;
+    builder_node(b, OP_reduce, IDS(sum), IDS(powers))->fn = FN_ROW_SUM;
+    const bool same = builder_dtype(b, p) == wide;
+    const int quotient = same ? p : builder_like(b, "probabilities", s, wide);
+    builder_node(b, OP_binary, IDS(quotient), IDS(powers, sum))->fn = FN_DIV;
+    if (!same) builder_node(b, OP_cast, IDS(p), IDS(quotient));
+}
+
+static int64_t columns(const OpCall *call, Operand x, int64_t row)
+{
+    return call->node->attr.causal ? row % x.cols + 1 : x.cols;
+}
+
+static Status reference(const OpCall *call)
+{
+    const Operand p = element_out(call, 0), s = element_in(call, 0);
+    const double scale = call->node->attr.scale;
+    for (int64_t i = 0; i < s.rows; i++) {
+        const int64_t n = columns(call, s, i);
+        double max = scale * at(s, i, 0), sum = 0;
+        for (int64_t j = 1; j < n; j++) max = fmax(max, scale * at(s, i, j));
+        for (int64_t j = 0; j < n; j++) sum += exp(scale * at(s, i, j) - max);
+        for (int64_t j = 0; j < n; j++) put(p, i, j, exp(scale * at(s, i, j) - max) / sum);
+        for (int64_t j = n; j < s.cols; j++) put(p, i, j, 0);
+    }
+    return ST_OK;
+}
+
+static Status reference_grad(const OpCall *call)
+{
+    const Operand ds = element_out(call, 0), dp = element_in(call, 0), p = element_in(call, 1);
+    for (int64_t i = 0; i < p.rows; i++) {
+        const int64_t n = columns(call, p, i);
+        double dot = 0;
+        for (int64_t j = 0; j < n; j++) dot += at(dp, i, j) * at(p, i, j);
+        for (int64_t j = 0; j < n; j++) {
+            put(ds, i, j, call->node->attr.scale * at(p, i, j) * (at(dp, i, j) - dot));
+        }
+        for (int64_t j = n; j < p.cols; j++) put(ds, i, j, 0);
+    }
+    return ST_OK;
+}
+
+/* Matrices, and the size of each. */
+static const int64_t shapes[][2] = {{1, 1}, {2, 2}, {3, 5}, {5, 17}, {2, 64}, {1, 101}, {2, 128}};
+enum { N_SHAPES = sizeof shapes / sizeof *shapes };
+
+/* Each causal and not; probabilities wide beside 16-bit scores in every third case. */
+static bool cases(Builder *b, int i, DType act)
+{
+    if (i >= 2 * N_SHAPES) return false;
+    const int64_t n = shapes[i / 2][0], T = shapes[i / 2][1];
+    const int s = builder_tensor(b, "s", TK_ACTIVATION, act, DIMS(n, T, T));
+    const int p = builder_like(b, "p", s, i % 3 ? act : op_wide(act));
+    *builder_node(b, OP_softmax, IDS(p), IDS(s)) =
+        (NodeAttr){.causal = i % 2, .scale = i % 2 ? 0.125 : 3};
+    return true;
+}
+
+static bool cases_grad(Builder *b, int i, DType act)
+{
+    if (i >= 2 * N_SHAPES) return false;
+    const int64_t n = shapes[i / 2][0], T = shapes[i / 2][1];
+    const int dp = builder_tensor(b, "dp", TK_ACTIVATION, act, DIMS(n, T, T));
+    const int p = builder_tensor(b, "+p", TK_ACTIVATION, i % 3 ? act : op_wide(act), DIMS(n, T, T));
+    const int ds = builder_like(b, "ds", dp, act);
+    *builder_node(b, OP_softmax_grad, IDS(ds), IDS(dp, p)) =
+        (NodeAttr){.causal = i % 2, .scale = i % 2 ? 0.125 : 3};
+    return true;
+}
+
+/* In place when the dtypes agree: a row is read whole before it is written. */
+const OpDef softmax_def = {
+    .source = __FILE__,
+    .alias = {{0, 0}},
+    .n_aliases = 1,
+    .check = check,
+    .cost = cost,
+    .grad = grad,
+    .decompose = decompose,
+    .reference = reference,
+    .cases = cases,
+};
+
+const OpDef softmax_grad_def = {
+    .source = __FILE__,
+    .alias = {{0, 0}},
+    .n_aliases = 1,
+    .check = check,
+    .cost = cost_grad,
+    .reference = reference_grad,
+    .cases = cases_grad,
+};

@@ -1,0 +1,188 @@
+/* The gate of the feed-forward part:
+ *
+ *     g = silu(h1) * h3            silu(x) = x s,  s = 1 / (1 + exp(-x))
+ *     dh1 = dg h3 s (1 + h1 (1 - s))            dh3 = dg h1 s
+ *
+ * swiglu       g | h              h [N, 2F]: h1 and h3 beside each other in each row
+ *              g | h1, h3         each [N, F]
+ * swiglu_grad  dh | dg, h         or   dh1, dh3 | dg, h1, h3
+ *
+ * Computed in fp32; only results are rounded. */
+#include "ops/element.h"
+#include "ops/op_check.h"
+#include "plan/functions.h"
+
+#include <math.h>
+
+/* h1 and h3 as operands of equal shape, packed or not. */
+static void halves(const OpCall *call, int first, Operand *h1, Operand *h3)
+{
+    *h1 = element_in(call, first);
+    *h3 = element_in(call, first + 1);
+    if (h3->data) return;
+    h1->cols /= 2;
+    *h3 = *h1;
+    h3->data = (char *)h1->data + h1->cols * (int64_t)plan_dtype_size(h1->dtype);
+}
+
+static Status check_halves(const Plan *plan, const Node *node, const Tensor *g, int first)
+{
+    const Tensor *h1 = plan_in(plan, node, first), *h3 = plan_in(plan, node, first + 1);
+    TRY(op_check_contiguous(plan, node));
+    TRY(op_check_elements(node, h3 ? "h1" : "h", h1, (h3 ? 1 : 2) * plan_elements(g)));
+    if (h3) return op_check_elements(node, "h3", h3, plan_elements(g));
+    if (plan_width(h1) == 2 * plan_width(g)) return ST_OK;
+    return FAIL(ST_FAILED, "swiglu (%s): rows of h are %lld wide, of g %lld", node->scope,
+                (long long)plan_width(h1), (long long)plan_width(g));
+}
+
+static Status check(const Plan *plan, const Node *node)
+{
+    TRY(op_check_present(plan, node, 1, 1));
+    return check_halves(plan, node, plan_out(plan, node, 0), 0);
+}
+
+static Status check_grad(const Plan *plan, const Node *node)
+{
+    const bool packed = !plan_in(plan, node, 2);
+    TRY(op_check_present(plan, node, packed ? 1 : 2, packed ? 2 : 3));
+    TRY(check_halves(plan, node, plan_in(plan, node, 0), 1));
+    TRY(op_check_elements(node, "dh1", plan_out(plan, node, 0),
+                          plan_elements(plan_in(plan, node, 1))));
+    if (packed) return ST_OK;
+    return op_check_elements(node, "dh3", plan_out(plan, node, 1),
+                             plan_elements(plan_in(plan, node, 2)));
+}
+
+static OpCost cost(const Plan *plan, const Node *node)
+{
+    return (OpCost){.flops = 5 * (double)plan_elements(plan_out(plan, node, 0))};
+}
+
+static OpCost cost_grad(const Plan *plan, const Node *node)
+{
+    return (OpCost){.flops = 11 * (double)plan_elements(plan_in(plan, node, 0))};
+}
+
+static void grad(Builder *b, const Node *node)
+{
+    const int dg = builder_grad(b, plan_out_id(b->plan, node, 0));
+    const int h1 = plan_in_id(b->plan, node, 0), h3 = plan_in_id(b->plan, node, 1);
+    const int dh1 = builder_grad_target(b, h1);
+    const int dh3 = h3 == PLAN_NONE ? PLAN_NONE : builder_grad_target(b, h3);
+    builder_node(b, OP_swiglu_grad, IDS(dh1, dh3), IDS(dg, h1, h3));
+    builder_grad_add(b, h1, dh1);
+    if (h3 != PLAN_NONE) builder_grad_add(b, h3, dh3);
+}
+
+static void decompose(Builder *b, const Node *node)
+{
+    const int g = plan_out_id(b->plan, node, 0);
+    int h1 = plan_in_id(b->plan, node, 0), h3 = plan_in_id(b->plan, node, 1);
+    if (h3 == PLAN_NONE) {
+        const int h = h1;
+        const int64_t N = plan_rows(builder_at(b, h)), F = plan_width(builder_at(b, g));
+        h1 = builder_view(b, "h1", h, 0, DIMS(N, F), 2 * F);
+        h3 = builder_view(b, "h3", h, F, DIMS(N, F), 2 * F);
+    }
+    const int gate = builder_like(b, "silu", g, builder_dtype(b, g));
+    builder_node(b, OP_unary, IDS(gate), IDS(h1))->fn = FN_SILU;
+    builder_node(b, OP_binary, IDS(g), IDS(gate, h3))->fn = FN_MUL;
+}
+
+static double sigmoid(double x)
+{
+    return 1 / (1 + exp(-x));
+}
+
+static Status reference(const OpCall *call)
+{
+    const Operand g = element_out(call, 0);
+    Operand h1, h3;
+    halves(call, 0, &h1, &h3);
+    for (int64_t i = 0; i < g.rows; i++) {
+        for (int64_t j = 0; j < g.cols; j++) {
+            const double x = at(h1, i, j);
+            put(g, i, j, x * sigmoid(x) * at(h3, i, j));
+        }
+    }
+    return ST_OK;
+}
+
+static Status reference_grad(const OpCall *call)
+{
+    const Operand dg = element_in(call, 0);
+    Operand dh1 = element_out(call, 0), dh3 = element_out(call, 1), h1, h3;
+    halves(call, 1, &h1, &h3);
+    if (!dh3.data) {
+        dh3 = dh1;
+        dh3.data = (char *)dh1.data + dg.cols * (int64_t)plan_dtype_size(dh1.dtype);
+    }
+    for (int64_t i = 0; i < dg.rows; i++) {
+        for (int64_t j = 0; j < dg.cols; j++) {
+            const double x = at(h1, i, j), v = at(h3, i, j), d = at(dg, i, j), s = sigmoid(x);
+            put(dh1, i, j, d * v * s * (1 + x * (1 - s)));
+            put(dh3, i, j, d * x * s);
+        }
+    }
+    return ST_OK;
+}
+
+static const int64_t shapes[][2] = {{1, 1},    {3, 2},    {5, 33},  {7, 101},
+                                    {17, 128}, {3, 2500}, {7, 3072}};
+enum { N_SHAPES = sizeof shapes / sizeof *shapes };
+
+static bool cases(Builder *b, int i, DType act)
+{
+    if (i >= 2 * N_SHAPES) return false;
+    const int64_t N = shapes[i / 2][0], F = shapes[i / 2][1];
+    const int g = builder_tensor(b, "g", TK_ACTIVATION, act, DIMS(N, F));
+    if (i % 2) {
+        const int h = builder_tensor(b, "h", TK_ACTIVATION, act, DIMS(N, 2 * F));
+        builder_node(b, OP_swiglu, IDS(g), IDS(h));
+    } else {
+        const int h1 = builder_tensor(b, "h1", TK_ACTIVATION, act, DIMS(N, F));
+        const int h3 = builder_tensor(b, "h3", TK_ACTIVATION, act, DIMS(N, F));
+        builder_node(b, OP_swiglu, IDS(g), IDS(h1, h3));
+    }
+    return true;
+}
+
+static bool cases_grad(Builder *b, int i, DType act)
+{
+    if (i >= 2 * N_SHAPES) return false;
+    const int64_t N = shapes[i / 2][0], F = shapes[i / 2][1];
+    const int dg = builder_tensor(b, "dg", TK_ACTIVATION, act, DIMS(N, F));
+    if (i % 2) {
+        const int h = builder_tensor(b, "h", TK_ACTIVATION, act, DIMS(N, 2 * F));
+        const int dh = builder_like(b, "dh", h, act);
+        builder_node(b, OP_swiglu_grad, IDS(dh), IDS(dg, h));
+    } else {
+        const int h1 = builder_tensor(b, "h1", TK_ACTIVATION, act, DIMS(N, F));
+        const int h3 = builder_tensor(b, "h3", TK_ACTIVATION, act, DIMS(N, F));
+        const int dh1 = builder_like(b, "dh1", h1, act), dh3 = builder_like(b, "dh3", h3, act);
+        builder_node(b, OP_swiglu_grad, IDS(dh1, dh3), IDS(dg, h1, h3));
+    }
+    return true;
+}
+
+const OpDef swiglu_def = {
+    .source = __FILE__,
+    .check = check,
+    .cost = cost,
+    .grad = grad,
+    .decompose = decompose,
+    .reference = reference,
+    .cases = cases,
+};
+
+/* In place: h1[i] and h3[i] are read before either gradient is written there. */
+const OpDef swiglu_grad_def = {
+    .source = __FILE__,
+    .alias = {{0, 1}, {1, 2}},
+    .n_aliases = 2,
+    .check = check_grad,
+    .cost = cost_grad,
+    .reference = reference_grad,
+    .cases = cases_grad,
+};
