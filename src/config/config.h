@@ -59,7 +59,8 @@ typedef struct Config {
 void config_defaults(Config *config);
 /* Fills the model's dimensions from a preset. ST_USAGE names the nearest one. */
 Status config_preset(Config *config, const char *name);
-/* Heads divide d_model, head width even, sizes > 0, products fit 64 bits. */
+/* Every field within its bounds, heads divide d_model, head width even, products fit 64 bits.
+ * ST_USAGE with one line that names the values. */
 Status config_check(const Config *config);
 
 const char *config_mode_name(Mode mode);
@@ -67,5 +68,13 @@ const char *config_precision_name(Precision precision);
 const char *config_attention_name(Attention attention);
 const char *config_exec_name(Exec exec);
 const char *config_blas_name(Blas blas);
+
+/* All the words of a choice, in the order of its enum, ended by NULL. */
+extern const char *const config_modes[];
+extern const char *const config_precisions[];
+extern const char *const config_attentions[];
+extern const char *const config_execs[];
+extern const char *const config_blases[];
+extern const char *const config_presets[];
 
 #endif

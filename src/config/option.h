@@ -28,6 +28,9 @@ _Static_assert(OPTION_COUNT <= 64, "a set of options is a 64-bit mask");
 /* And what decides its numbers. */
 #define OPTIONS_STEP \
     (OPTIONS_PLAN | OPTION_BIT(SEED) | OPTION_BIT(LR) | OPTION_BIT(CLIP) | OPTION_BIT(LOSS_SCALE))
+/* Those that change the dimensions of a preset: the size is "custom" then. */
+#define OPTIONS_CUSTOM \
+    (OPTION_BIT(D_MODEL) | OPTION_BIT(D_FF) | OPTION_BIT(NUM_LAYERS) | OPTION_BIT(NUM_HEADS))
 #define OPTIONS_OUTPUT (OPTION_BIT(FORMAT) | OPTION_BIT(OUT))
 
 /* What one command takes. --help is always among it. */
@@ -71,5 +74,34 @@ typedef struct Option {
 } Option;
 
 extern const Option option_table[OPTION_COUNT];
+
+/* One value as it was typed; the option's kind says which field holds it. */
+typedef struct OptionValue {
+    int64_t number; /* INT, BYTES, CHOICE */
+    double real;    /* REAL, SECONDS, SCALE */
+    char word[16];  /* PRESET, DEVICE */
+} OptionValue;
+
+/* The option called `name` (without dashes) among those the command takes. ST_USAGE names the
+ * nearest one. */
+Status option_find(const OptionSet *set, const char *name, OptionId *out);
+/* Strict, and within the option's bounds. Of a kind that cells or limits have: not FORMAT, TEXT, FLAG. */
+Status option_read(OptionId id, const char *s, OptionValue *out);
+bool option_equal(OptionId id, const OptionValue *a, const OptionValue *b);
+
+/* A field of Config: reads it, writes it, orders two cells by it (as strcmp does), holds it to its bounds. */
+OptionValue option_load(OptionId id, const Config *config);
+void option_store(OptionId id, const OptionValue *value, Config *config);
+int option_compare(OptionId id, const Config *a, const Config *b);
+Status option_check(OptionId id, const Config *config);
+Status option_check_number(OptionId id, double x);
+
+/* The words a CHOICE or PRESET takes, ended by NULL; NULL for other kinds. */
+const char *const *option_words(OptionId id);
+/* One of the command's formats; NULL for its first. ST_USAGE lists them. */
+Status option_read_format(const OptionSet *set, const char *s, char format[16]);
+
+/* The options of a command as --help shows them. */
+void option_help(Text *out, const OptionSet *set);
 
 #endif

@@ -10,7 +10,7 @@
 enum { SETTINGS_MAX_ARGS = 256, SETTINGS_MAX_LIMITS = 16 };
 
 typedef struct Settings {
-    const char *format;   /* one of the command's formats; its first by default */
+    char format[16];      /* one of the command's formats; its first by default */
     const char *out;      /* NULL: stdout */
     const char *out_json; /* NULL: none */
     const char *baseline; /* NULL: none */

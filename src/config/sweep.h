@@ -13,7 +13,7 @@
 
 #include "config/option.h"
 
-enum { SWEEP_MAX_CELLS = 100000, SWEEP_MAX_VALUES = 4096 };
+enum { SWEEP_MAX_CELLS = 100000 };
 
 typedef struct Sweep {
     Config *configs; /* each passed config_check() */

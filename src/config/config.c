@@ -1,0 +1,165 @@
+#include "config/config.h"
+
+#include "base/human.h"
+#include "base/nearest.h"
+#include "config/option.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+const char *const config_modes[] = {
+#define MODE(suffix, word) word,
+#include "config/choices.def"
+    NULL,
+};
+
+const char *const config_precisions[] = {
+#define PRECISION(suffix, word) word,
+#include "config/choices.def"
+    NULL,
+};
+
+const char *const config_attentions[] = {
+#define ATTENTION(suffix, word) word,
+#include "config/choices.def"
+    NULL,
+};
+
+const char *const config_execs[] = {
+#define EXEC(suffix, word) word,
+#include "config/choices.def"
+    NULL,
+};
+
+const char *const config_blases[] = {
+#define BLAS(suffix, word) word,
+#include "config/choices.def"
+    NULL,
+};
+
+const char *const config_presets[] = {
+#define PRESET(name, d_model, d_ff, num_layers, num_heads) name,
+#include "config/presets.def"
+#undef PRESET
+    NULL,
+};
+
+enum { N_PRESETS = sizeof config_presets / sizeof *config_presets - 1 };
+
+static const struct Dims {
+    int64_t d_model, d_ff, num_layers, num_heads;
+} presets[N_PRESETS] = {
+#define PRESET(name, d_model, d_ff, num_layers, num_heads) {d_model, d_ff, num_layers, num_heads},
+#include "config/presets.def"
+#undef PRESET
+};
+
+const char *config_mode_name(Mode mode)
+{
+    return config_modes[mode];
+}
+
+const char *config_precision_name(Precision precision)
+{
+    return config_precisions[precision];
+}
+
+const char *config_attention_name(Attention attention)
+{
+    return config_attentions[attention];
+}
+
+const char *config_exec_name(Exec exec)
+{
+    return config_execs[exec];
+}
+
+const char *config_blas_name(Blas blas)
+{
+    return config_blases[blas];
+}
+
+void config_defaults(Config *config)
+{
+    *config = (Config){
+        .vocab = 10000,
+        .ctx = 128,
+        .batch = 4,
+        .device = "auto",
+        .mode = MODE_TRAIN,
+        .precision = PRECISION_FP32,
+        .attention = ATTENTION_AUTO,
+        .exec = EXEC_FUSED,
+        .warmup = 5,
+        .steps = 10,
+        .lr = 1e-3,
+        .timeout = 600,
+    };
+    config_preset(config, "small");
+}
+
+Status config_preset(Config *config, const char *name)
+{
+    for (int i = 0; i < N_PRESETS; i++) {
+        if (strcasecmp(name, config_presets[i]) != 0) continue;
+        snprintf(config->size, sizeof config->size, "%s", config_presets[i]);
+        config->d_model = presets[i].d_model;
+        config->d_ff = presets[i].d_ff;
+        config->num_layers = presets[i].num_layers;
+        config->num_heads = presets[i].num_heads;
+        return ST_OK;
+    }
+    const char *near = nearest_of(name, config_presets, N_PRESETS);
+    return FAIL(ST_USAGE, "no model size %s%s%s", human_quote(name).s,
+                near ? ": did you mean " : "; see --help for those there are", near ? near : "");
+}
+
+static Status check_heads(const Config *c)
+{
+    if (c->d_model % c->num_heads != 0)
+        return FAIL(ST_USAGE, "num_heads %" PRId64 " does not divide d_model %" PRId64,
+                    c->num_heads, c->d_model);
+    if (c->d_model / c->num_heads % 2 != 0)
+        return FAIL(ST_USAGE,
+                    "d_model %" PRId64 " / num_heads %" PRId64 " = %" PRId64
+                    " is an odd head width; rotary embedding needs an even one",
+                    c->d_model, c->num_heads, c->d_model / c->num_heads);
+    return ST_OK;
+}
+
+/* Nothing in a step is larger than these, and 2^55 elements leave room for 16 arrays of 16 bytes. */
+static Status check_products(const Config *c)
+{
+    const double most = 0x1p55;
+    const double B = (double)c->batch, T = (double)c->ctx, C = (double)c->d_model;
+    const double F = (double)c->d_ff, V = (double)c->vocab, L = (double)c->num_layers;
+    const struct {
+        const char *name;
+        double elements;
+    } products[] = {
+        {"vocab x d_model", V * C},
+        {"num_layers x d_model x d_model", L * C * C},
+        {"num_layers x d_model x d_ff", L * C * F},
+        {"batch x ctx x vocab", B * T * V},
+        {"num_layers x batch x ctx x d_model", L * B * T * C},
+        {"num_layers x batch x ctx x d_ff", L * B * T * F},
+        {"num_layers x batch x num_heads x ctx x ctx", L * B * (double)c->num_heads * T * T},
+    };
+    for (size_t i = 0; i < sizeof products / sizeof *products; i++) {
+        if (products[i].elements <= most) continue;
+        return FAIL(ST_USAGE, "%s is %.3g elements, more than this program can address (%.3g)",
+                    products[i].name, products[i].elements, most);
+    }
+    return ST_OK;
+}
+
+Status config_check(const Config *config)
+{
+    for (int id = 0; id < OPTION_COUNT; id++) {
+        if (option_table[id].cell) TRY(option_check((OptionId)id, config));
+    }
+    TRY(check_heads(config));
+    return check_products(config);
+}

@@ -1,0 +1,196 @@
+#include "config/option.h"
+
+#include "base/human.h"
+#include "base/nearest.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* 1 for a field of Config, 0 for one of Settings. */
+#define IN_Config   1
+#define IN_Settings 0
+
+const Option option_table[OPTION_COUNT] = {
+#define OPTION(id, name, group, kind, home, field, min, max, value, help) \
+    {name,                                                                \
+     OPTION_GROUP_##group,                                                \
+     OPTION_KIND_##kind,                                                  \
+     IN_##home,                                                           \
+     offsetof(home, field),                                               \
+     min,                                                                 \
+     max,                                                                 \
+     value,                                                               \
+     help},
+#include "config/options.def"
+#undef OPTION
+};
+
+_Static_assert(sizeof((Config){0}.size) == sizeof((OptionValue){0}.word) &&
+                   sizeof((Config){0}.device) == sizeof((OptionValue){0}.word),
+               "words are copied whole");
+_Static_assert(sizeof(Mode) == sizeof(int) && sizeof(Precision) == sizeof(int) &&
+                   sizeof(Attention) == sizeof(int) && sizeof(Exec) == sizeof(int) &&
+                   sizeof(Blas) == sizeof(int),
+               "choices are stored as int");
+
+const char *const *option_words(OptionId id)
+{
+    switch (id) {
+    case OPTION_SIZE:
+        return config_presets;
+    case OPTION_MODE:
+        return config_modes;
+    case OPTION_PRECISION:
+        return config_precisions;
+    case OPTION_ATTENTION:
+        return config_attentions;
+    case OPTION_EXEC:
+        return config_execs;
+    case OPTION_BLAS:
+        return config_blases;
+    default:
+        return NULL;
+    }
+}
+
+static bool takes(const OptionSet *set, int id)
+{
+    return id == OPTION_HELP || (set->taken >> id & 1) != 0;
+}
+
+Status option_find(const OptionSet *set, const char *name, OptionId *out)
+{
+    const char *names[OPTION_COUNT];
+    int n = 0;
+    for (int id = 0; id < OPTION_COUNT; id++) {
+        const bool taken = takes(set, id);
+        if (taken) names[n++] = option_table[id].name;
+        if (strcmp(name, option_table[id].name) != 0) continue;
+        if (!taken)
+            return FAIL(ST_USAGE, "--%s is not an option of this command; see --help", name);
+        *out = (OptionId)id;
+        return ST_OK;
+    }
+    char typed[NEAREST_LENGTH + 3];
+    snprintf(typed, sizeof typed, "--%s", name);
+    const char *near = nearest_of(name, names, n);
+    if (near)
+        return FAIL(ST_USAGE, "unknown option %s: did you mean --%s?", human_quote(typed).s, near);
+    return FAIL(ST_USAGE, "unknown option %s; see --help", human_quote(typed).s);
+}
+
+bool option_equal(OptionId id, const OptionValue *a, const OptionValue *b)
+{
+    switch (option_table[id].kind) {
+    case OPTION_KIND_INT:
+    case OPTION_KIND_BYTES:
+    case OPTION_KIND_CHOICE:
+        return a->number == b->number;
+    case OPTION_KIND_REAL:
+    case OPTION_KIND_SECONDS:
+    case OPTION_KIND_SCALE:
+        return a->real == b->real;
+    default:
+        return strcmp(a->word, b->word) == 0;
+    }
+}
+
+/* ---- fields of Config: read into a value, written from one ---- */
+
+OptionValue option_load(OptionId id, const Config *config)
+{
+    const char *field = (const char *)config + option_table[id].offset;
+    OptionValue value = {0};
+    int choice;
+    switch (option_table[id].kind) {
+    case OPTION_KIND_INT:
+        memcpy(&value.number, field, sizeof value.number);
+        break;
+    case OPTION_KIND_REAL:
+    case OPTION_KIND_SECONDS:
+    case OPTION_KIND_SCALE:
+        memcpy(&value.real, field, sizeof value.real);
+        break;
+    case OPTION_KIND_CHOICE:
+        memcpy(&choice, field, sizeof choice);
+        value.number = choice;
+        break;
+    default:
+        memcpy(value.word, field, sizeof value.word);
+        break;
+    }
+    return value;
+}
+
+void option_store(OptionId id, const OptionValue *value, Config *config)
+{
+    char *field = (char *)config + option_table[id].offset;
+    const int choice = (int)value->number;
+    switch (option_table[id].kind) {
+    case OPTION_KIND_INT:
+        memcpy(field, &value->number, sizeof value->number);
+        break;
+    case OPTION_KIND_REAL:
+    case OPTION_KIND_SECONDS:
+    case OPTION_KIND_SCALE:
+        memcpy(field, &value->real, sizeof value->real);
+        break;
+    case OPTION_KIND_CHOICE:
+        memcpy(field, &choice, sizeof choice);
+        break;
+    default:
+        memcpy(field, value->word, sizeof value->word);
+        break;
+    }
+}
+
+int option_compare(OptionId id, const Config *a, const Config *b)
+{
+    const OptionValue x = option_load(id, a), y = option_load(id, b);
+    if (x.number != y.number) return x.number < y.number ? -1 : 1;
+    if (x.real != y.real) return x.real < y.real ? -1 : 1;
+    return strcmp(x.word, y.word);
+}
+
+Status option_check_number(OptionId id, double x)
+{
+    const Option *option = &option_table[id];
+    if (isnan(x) || x < option->min)
+        return FAIL(ST_USAGE, "%.15g is too small; at least %.15g", x, option->min);
+    if (x > option->max) return FAIL(ST_USAGE, "%.15g is too large; at most %.15g", x, option->max);
+    return ST_OK;
+}
+
+static Status check_choice(OptionId id, int64_t choice)
+{
+    int64_t n = 0;
+    while (option_words(id)[n]) n++;
+    return choice >= 0 && choice < n ? ST_OK : FAIL(ST_USAGE, "there is no choice %d", (int)choice);
+}
+
+Status option_check(OptionId id, const Config *config)
+{
+    const OptionValue value = option_load(id, config);
+    OptionValue again;
+    Status status = ST_OK;
+    switch (option_table[id].kind) {
+    case OPTION_KIND_INT:
+        status = option_check_number(id, (double)value.number);
+        break;
+    case OPTION_KIND_REAL:
+    case OPTION_KIND_SECONDS:
+    case OPTION_KIND_SCALE:
+        status = option_check_number(id, value.real);
+        break;
+    case OPTION_KIND_CHOICE:
+        status = check_choice(id, value.number);
+        break;
+    case OPTION_KIND_DEVICE:
+        return option_read(id, value.word, &again);
+    default:
+        break;
+    }
+    if (status != ST_OK) status_context("--%s", option_table[id].name);
+    return status;
+}

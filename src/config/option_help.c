@@ -1,0 +1,106 @@
+#include "config/option.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+enum { HELP_COLUMN = 34 };
+
+/* What the option takes: "N", or its words: "fp32|tf32". */
+static void value_text(Text *out, OptionId id, const OptionSet *set)
+{
+    const Option *option = &option_table[id];
+    const char *const *words = option_words(id);
+    if (option->value) text_puts(out, option->value);
+    if (option->value) return;
+    for (int i = 0; words && words[i]; i++) text_printf(out, "%s%s", i ? "|" : "", words[i]);
+    if (option->kind != OPTION_KIND_FORMAT || !set->formats) return;
+    for (const char *at = set->formats; *at;) {
+        const size_t n = strcspn(at, " ");
+        text_append(out, at, n);
+        at += n + strspn(at + n, " ");
+        if (*at) text_puts(out, "|");
+    }
+}
+
+static void config_value(Text *out, OptionId id, const Config *config)
+{
+    const OptionValue value = option_load(id, config);
+    switch (option_table[id].kind) {
+    case OPTION_KIND_INT:
+        text_printf(out, "%" PRId64, value.number);
+        break;
+    case OPTION_KIND_REAL:
+        text_printf(out, "%g", value.real);
+        break;
+    case OPTION_KIND_SECONDS:
+        text_printf(out, "%gs", value.real);
+        break;
+    case OPTION_KIND_SCALE:
+        if (value.real > 0)
+            text_printf(out, "%g", value.real);
+        else
+            text_puts(out, "dynamic");
+        break;
+    case OPTION_KIND_CHOICE:
+        text_puts(out, option_words(id)[value.number]);
+        break;
+    default:
+        text_puts(out, value.word);
+        break;
+    }
+}
+
+static void default_text(Text *out, OptionId id, const OptionSet *set)
+{
+    char format[16];
+    Config defaults;
+    if ((OPTIONS_CUSTOM >> id & 1) != 0) {
+        text_puts(out, " (default: as --size)");
+    } else if (id == OPTION_FORMAT) {
+        if (option_read_format(set, NULL, format) == ST_OK)
+            text_printf(out, " (default %s)", format);
+    } else if (option_table[id].cell) {
+        config_defaults(&defaults);
+        text_puts(out, " (default ");
+        config_value(out, id, &defaults);
+        text_puts(out, ")");
+    }
+}
+
+static void option_line(Text *out, OptionId id, const OptionSet *set)
+{
+    const Option *option = &option_table[id];
+    const size_t start = out->n;
+    text_printf(out, "%s --%s", (set->lists >> id & 1) != 0 ? "*" : " ", option->name);
+    if (option->kind != OPTION_KIND_FLAG) text_puts(out, " ");
+    value_text(out, id, set);
+    const size_t length = out->n - start;
+    if (length + 2 > HELP_COLUMN) {
+        text_puts(out, "\n");
+        text_fill(out, ' ', HELP_COLUMN);
+    } else {
+        text_fill(out, ' ', HELP_COLUMN - length);
+    }
+    text_puts(out, option->help);
+    default_text(out, id, set);
+    text_puts(out, "\n");
+}
+
+void option_help(Text *out, const OptionSet *set)
+{
+    static const char *const titles[OPTION_GROUP_COUNT] = {"Model", "Run", "Output"};
+    const uint64_t taken = set->taken | OPTION_BIT(HELP);
+    int group = -1;
+    for (int id = 0; id < OPTION_COUNT; id++) {
+        if ((taken >> id & 1) == 0) continue;
+        if ((int)option_table[id].group != group) {
+            group = (int)option_table[id].group;
+            text_printf(out, "\n%s\n", titles[group]);
+        }
+        option_line(out, (OptionId)id, set);
+    }
+    if ((set->lists & taken) == 0) return;
+    text_puts(out,
+              "\n* takes a list (128,256), a range of whole numbers (64-1024*2, 128-512+128) or\n"
+              "  repetition; every combination is one cell, the last option varying fastest.\n");
+}

@@ -1,0 +1,131 @@
+#include "base/human.h"
+#include "base/nearest.h"
+#include "base/parse.h"
+#include "config/option.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+static Status not_one_of(const char *s, const char *const *words, int n)
+{
+    Text list = {0};
+    for (int i = 0; i < n; i++) text_printf(&list, "%s%s", i ? ", " : "", words[i]);
+    const char *near = nearest_of(s, words, n);
+    const Status status =
+        FAIL(ST_USAGE, "%s is not one of %s%s%s%s", human_quote(s).s, text_str(&list),
+             near ? " (did you mean " : "", near ? near : "", near ? "?)" : "");
+    text_free(&list);
+    return status;
+}
+
+static Status read_word(const char *s, const char *const *words, int64_t *index)
+{
+    int n = 0;
+    for (; words[n]; n++) {
+        if (strcasecmp(s, words[n]) != 0) continue;
+        *index = n;
+        return ST_OK;
+    }
+    return not_one_of(s, words, n);
+}
+
+static Status read_preset(const char *s, OptionValue *out)
+{
+    int64_t index;
+    TRY(read_word(s, config_presets, &index));
+    snprintf(out->word, sizeof out->word, "%s", config_presets[index]);
+    return ST_OK;
+}
+
+static Status read_device(const char *s, OptionValue *out)
+{
+    static const char *const words[] = {"auto", "cpu", "cuda", NULL};
+    if (strncasecmp(s, "cuda:", 5) == 0) {
+        int64_t number = -1;
+        if (parse_int(s + 5, &number) != ST_OK || number < 0 || number > 999)
+            return FAIL(ST_USAGE, "%s is not a device such as cuda:0", human_quote(s).s);
+        snprintf(out->word, sizeof out->word, "cuda:%d", (int)number);
+        return ST_OK;
+    }
+    int64_t index;
+    TRY(read_word(s, words, &index));
+    snprintf(out->word, sizeof out->word, "%s", words[index]);
+    return ST_OK;
+}
+
+/* 0 stands for dynamic in Config, so it cannot be a scale. */
+static Status read_scale(const char *s, double *out)
+{
+    if (strcasecmp(s, "dynamic") == 0) {
+        *out = 0;
+        return ST_OK;
+    }
+    if (strcasecmp(s, "none") == 0) {
+        *out = 1;
+        return ST_OK;
+    }
+    if (parse_real(s, out) != ST_OK || *out <= 0)
+        return FAIL(ST_USAGE, "%s is neither dynamic, none nor a positive number",
+                    human_quote(s).s);
+    return ST_OK;
+}
+
+static Status read_value(OptionId id, const char *s, OptionValue *out)
+{
+    *out = (OptionValue){0};
+    switch (option_table[id].kind) {
+    case OPTION_KIND_INT:
+        TRY(parse_int(s, &out->number));
+        return option_check_number(id, (double)out->number);
+    case OPTION_KIND_BYTES:
+        TRY(parse_bytes(s, &out->number));
+        return option_check_number(id, (double)out->number);
+    case OPTION_KIND_REAL:
+        TRY(parse_real(s, &out->real));
+        break;
+    case OPTION_KIND_SECONDS:
+        TRY(parse_seconds(s, &out->real));
+        break;
+    case OPTION_KIND_SCALE:
+        TRY(read_scale(s, &out->real));
+        break;
+    case OPTION_KIND_CHOICE:
+        return read_word(s, option_words(id), &out->number);
+    case OPTION_KIND_PRESET:
+        return read_preset(s, out);
+    case OPTION_KIND_DEVICE:
+        return read_device(s, out);
+    default:
+        return FAIL(ST_USAGE, "%s cannot be swept", human_quote(s).s);
+    }
+    return option_check_number(id, out->real);
+}
+
+Status option_read(OptionId id, const char *s, OptionValue *out)
+{
+    const Status status = read_value(id, s, out);
+    if (status != ST_OK) status_context("--%s", option_table[id].name);
+    return status;
+}
+
+Status option_read_format(const OptionSet *set, const char *s, char format[16])
+{
+    enum { MOST = 32, LENGTH = 16 };
+    char words[MOST][LENGTH];
+    const char *list[MOST + 1];
+    int n = 0;
+    const char *at = set->formats ? set->formats : "";
+    while (n < MOST && sscanf(at, " %15s", words[n]) == 1) {
+        list[n] = words[n];
+        at += strspn(at, " ");
+        at += strcspn(at, " ");
+        n++;
+    }
+    list[n] = NULL;
+    int64_t index = 0;
+    if (s) TRY(read_word(s, list, &index));
+    snprintf(format, LENGTH, "%s", n ? words[index] : "");
+    return ST_OK;
+}

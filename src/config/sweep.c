@@ -1,0 +1,248 @@
+#include "config/sweep.h"
+
+#include "base/human.h"
+#include "config/axis.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The command line while it is being read. */
+typedef struct Reader {
+    const OptionSet *set;
+    int argc, next;
+    char **argv;
+    Settings *settings;
+    Axis axes[OPTION_COUNT]; /* empty where an option was not given */
+} Reader;
+
+/* ---- from words to axes and settings ---- */
+
+static Status set_text(Reader *r, OptionId id, const char *value)
+{
+    const Option *option = &option_table[id];
+    if ((r->settings->given >> id & 1) != 0)
+        return FAIL(ST_USAGE, "--%s is given twice", option->name);
+    if (id == OPTION_FORMAT) {
+        const Status status = option_read_format(r->set, value, r->settings->format);
+        if (status != ST_OK) status_context("--%s", option->name);
+        return status;
+    }
+    memcpy((char *)r->settings + option->offset, &value, sizeof value);
+    return ST_OK;
+}
+
+static Status set_flag(Reader *r, OptionId id, const char *value)
+{
+    const bool on = true;
+    if (value) return FAIL(ST_USAGE, "--%s takes no value", option_table[id].name);
+    memcpy((char *)r->settings + option_table[id].offset, &on, sizeof on);
+    return ST_OK;
+}
+
+static Status add_values(Reader *r, OptionId id, const char *value)
+{
+    TRY(axis_read(&r->axes[id], id, value));
+    if (r->axes[id].n > 1 && (r->set->lists >> id & 1) == 0)
+        return FAIL(ST_USAGE, "--%s takes one value here, not several", option_table[id].name);
+    return ST_OK;
+}
+
+/* `value` is NULL when there was no "=": then it is the next word. */
+static Status read_option(Reader *r, OptionId id, const char *value)
+{
+    const Option *option = &option_table[id];
+    Status status;
+    if (option->kind == OPTION_KIND_FLAG) {
+        status = set_flag(r, id, value);
+    } else {
+        if (!value && r->next < r->argc && strncmp(r->argv[r->next], "--", 2) != 0)
+            value = r->argv[r->next++];
+        if (!value || !*value) return FAIL(ST_USAGE, "--%s needs a value", option->name);
+        const bool text = option->kind == OPTION_KIND_TEXT || option->kind == OPTION_KIND_FORMAT;
+        status = text ? set_text(r, id, value) : add_values(r, id, value);
+    }
+    r->settings->given |= UINT64_C(1) << id;
+    return status;
+}
+
+static Status read_argument(Reader *r, const char *word)
+{
+    Settings *settings = r->settings;
+    if (!r->set->args)
+        return FAIL(ST_USAGE, "%s was not expected; options start with --", human_quote(word).s);
+    if (settings->n_args == SETTINGS_MAX_ARGS)
+        return FAIL(ST_USAGE, "more than %d arguments", SETTINGS_MAX_ARGS);
+    settings->args[settings->n_args++] = word;
+    return ST_OK;
+}
+
+/* "--name" or "--name=value". */
+static Status read_dashed(Reader *r, const char *word)
+{
+    char name[64];
+    OptionId id;
+    const char *start = word + strspn(word, "-");
+    const size_t n = strcspn(start, "=");
+    if (n >= sizeof name)
+        return FAIL(ST_USAGE, "unknown option %s; see --help", human_quote(word).s);
+    memcpy(name, start, n);
+    name[n] = 0;
+    if (start - word != 2)
+        return FAIL(ST_USAGE, "unknown option %s; options start with two dashes, see --help",
+                    human_quote(word).s);
+    TRY(option_find(r->set, name, &id));
+    return read_option(r, id, start[n] ? start + n + 1 : NULL);
+}
+
+static Status read_words(Reader *r)
+{
+    bool options = true;
+    while (r->next < r->argc && !r->settings->help) {
+        const char *word = r->argv[r->next++];
+        if (options && strcmp(word, "--") == 0)
+            options = false;
+        else if (options && strcmp(word, "-h") == 0)
+            r->settings->help = true;
+        else if (options && word[0] == '-' && word[1])
+            TRY(read_dashed(r, word));
+        else
+            TRY(read_argument(r, word));
+    }
+    return ST_OK;
+}
+
+/* ---- from axes to cells ---- */
+
+static Status set_limits(Reader *r)
+{
+    const Axis *axis = &r->axes[OPTION_MEMORY_LIMIT];
+    Settings *settings = r->settings;
+    if (axis->n > SETTINGS_MAX_LIMITS)
+        return FAIL(ST_USAGE, "--memory-limit: at most %d sizes", SETTINGS_MAX_LIMITS);
+    for (int i = 0; i < axis->n; i++) settings->memory_limits[i] = axis->values[i].number;
+    settings->n_memory_limits = axis->n;
+    return ST_OK;
+}
+
+static Status count_cells(const Reader *r, int *n)
+{
+    double cells = 1;
+    for (int id = 0; id < OPTION_COUNT; id++) {
+        if (option_table[id].cell && r->axes[id].n > 0) cells *= r->axes[id].n;
+    }
+    if (cells > SWEEP_MAX_CELLS)
+        return FAIL(ST_USAGE, "these lists make %.0f cells, more than %s; sweep fewer values",
+                    cells, human_count(SWEEP_MAX_CELLS).s);
+    *n = (int)cells;
+    return ST_OK;
+}
+
+/* Cell `index` of the product: a number whose digits, the last axis lowest, pick the values. */
+static Status make_cell(const Reader *r, int index, Config *cell)
+{
+    int digits[OPTION_COUNT] = {0};
+    for (int id = OPTION_COUNT - 1; id >= 0; id--) {
+        if (!option_table[id].cell || r->axes[id].n == 0) continue;
+        digits[id] = index % r->axes[id].n;
+        index /= r->axes[id].n;
+    }
+    config_defaults(cell);
+    cell->memory_limit = r->settings->memory_limits[0];
+    for (int id = 0; id < OPTION_COUNT; id++) {
+        if (!option_table[id].cell || r->axes[id].n == 0) continue;
+        const OptionValue *value = &r->axes[id].values[digits[id]];
+        if (id == OPTION_SIZE)
+            TRY(config_preset(cell, value->word));
+        else
+            option_store((OptionId)id, value, cell);
+    }
+    if ((r->settings->given & OPTIONS_CUSTOM) != 0) strcpy(cell->size, "custom");
+    return config_check(cell);
+}
+
+static int compare(const Config *a, const Config *b)
+{
+    int order = 0;
+    for (int id = 0; id < OPTION_COUNT && order == 0; id++) {
+        if (option_table[id].cell) order = option_compare((OptionId)id, a, b);
+    }
+    return order;
+}
+
+/* Equal cells in the order they were made. */
+static int compare_for_sort(const void *a, const void *b)
+{
+    const Config *x = *(const Config *const *)a, *y = *(const Config *const *)b;
+    const int order = compare(x, y);
+    return order != 0 ? order : (x > y) - (x < y);
+}
+
+/* Different presets with the same overrides may come out equal: the first of them stays. */
+static Status drop_equal(Sweep *sweep)
+{
+    const int n = sweep->n;
+    Config **sorted = malloc((size_t)n * sizeof *sorted);
+    bool *drop = calloc((size_t)n, sizeof *drop);
+    if (sorted && drop) {
+        for (int i = 0; i < n; i++) sorted[i] = &sweep->configs[i];
+        qsort(sorted, (size_t)n, sizeof *sorted, compare_for_sort);
+        for (int i = 1; i < n; i++) {
+            if (compare(sorted[i - 1], sorted[i]) == 0) drop[sorted[i] - sweep->configs] = true;
+        }
+        sweep->n = 0;
+        for (int i = 0; i < n; i++) {
+            if (!drop[i]) sweep->configs[sweep->n++] = sweep->configs[i];
+        }
+    }
+    const bool done = sorted && drop;
+    free(sorted);
+    free(drop);
+    return done ? ST_OK : FAIL(ST_NO_MEMORY, "no memory for %d cells", n);
+}
+
+static void find_varying(Sweep *sweep)
+{
+    for (int id = 0; id < OPTION_COUNT; id++) {
+        for (int i = 1; i < sweep->n && option_table[id].cell && !sweep->varies[id]; i++)
+            sweep->varies[id] =
+                option_compare((OptionId)id, &sweep->configs[0], &sweep->configs[i]) != 0;
+    }
+}
+
+static Status make_cells(const Reader *r, Sweep *sweep)
+{
+    int n = 0;
+    TRY(count_cells(r, &n));
+    sweep->configs = malloc((size_t)n * sizeof *sweep->configs);
+    if (!sweep->configs) return FAIL(ST_NO_MEMORY, "no memory for %d cells", n);
+    for (; sweep->n < n; sweep->n++) TRY(make_cell(r, sweep->n, &sweep->configs[sweep->n]));
+    TRY(drop_equal(sweep));
+    find_varying(sweep);
+    return ST_OK;
+}
+
+static Status parse(Reader *r, Sweep *sweep)
+{
+    TRY(option_read_format(r->set, NULL, r->settings->format));
+    TRY(read_words(r));
+    if (r->settings->help) return ST_OK;
+    TRY(set_limits(r));
+    return make_cells(r, sweep);
+}
+
+Status sweep_parse(const OptionSet *set, int argc, char **argv, Settings *settings, Sweep *sweep)
+{
+    Reader reader = {.set = set, .argc = argc, .argv = argv, .settings = settings};
+    *settings = (Settings){0};
+    *sweep = (Sweep){0};
+    const Status status = parse(&reader, sweep);
+    for (int id = 0; id < OPTION_COUNT; id++) axis_free(&reader.axes[id]);
+    if (status != ST_OK) sweep_free(sweep);
+    return status;
+}
+
+void sweep_free(Sweep *sweep)
+{
+    free(sweep->configs);
+    *sweep = (Sweep){0};
+}
