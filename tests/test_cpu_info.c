@@ -141,6 +141,8 @@ static void aarch64_machine(void **state)
     put("/sys/devices/system/cpu/cpu0/cache/index3/level", "3\n");
     put("/sys/devices/system/cpu/cpu0/cache/index3/type", "Unified\n");
     put("/sys/devices/system/cpu/cpu0/cache/index3/size", "32M\n");
+    put("/sys/devices/system/cpu/cpu0/cache/index3/shared_cpu_list", "0-1\n");
+    put("/sys/devices/system/cpu/online", "0-3\n");
     put("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "schedutil\n");
     put("/sys/devices/system/cpu/cpu0/cpufreq/scaling_cur_freq", "1800000\n");
     put("/sys/kernel/mm/transparent_hugepage/enabled", "always [madvise] never\n");
@@ -149,6 +151,7 @@ static void aarch64_machine(void **state)
     assert_string_equal(info.name, "Cortex-A55 + Cortex-A76 + implementer 0x99 part 0x123");
     assert_string_equal(info.features, "asimd bf16 i8mm svebf16");
     assert_true(info.l1d == 65536 && info.l2 == 0 && info.l3 == 32LL * MIB);
+    assert_int_equal(info.l3_instances, 2);
     assert_string_equal(info.governor, "schedutil");
     assert_true(info.mhz > 1799.9 && info.mhz < 1800.1);
     assert_string_equal(info.huge_pages, "madvise");

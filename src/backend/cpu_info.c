@@ -168,21 +168,35 @@ static int64_t cache_bytes(const char *text)
     return *end == 'K' ? n * 1024 : *end == 'M' ? n * 1024 * 1024 : n;
 }
 
+static bool cache_file(const char *root, int index, const char *file, char *text, size_t size)
+{
+    char path[PROC_TEXT_LINE];
+    snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu0/cache/index%d/%s", index, file);
+    return proc_text_read(root, path, text, size);
+}
+
+static int instances(const char *root, int index, int online)
+{
+    static _Thread_local bool sharing[PROC_TEXT_CPUS];
+    char list[4096];
+    cache_file(root, index, "shared_cpu_list", list, sizeof list);
+    const int n = proc_text_cpu_list(list, sharing);
+    return n > 0 && n < online ? (online + n - 1) / n : 1;
+}
+
 static void read_caches(CpuInfo *info, const char *root)
 {
     for (int i = 0; i < 8; i++) {
-        char file[64], path[PROC_TEXT_LINE], type[32], size[32];
-        int64_t level;
-        snprintf(file, sizeof file, "cache/index%d/level", i);
-        if (!cpu_number(root, 0, file, &level)) continue;
-        snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu0/cache/index%d/type", i);
-        proc_text_read(root, path, type, sizeof type);
-        snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu0/cache/index%d/size", i);
-        proc_text_read(root, path, size, sizeof size);
+        char level[8], type[32], size[32];
+        if (!cache_file(root, i, "level", level, sizeof level)) continue;
+        cache_file(root, i, "type", type, sizeof type);
+        cache_file(root, i, "size", size, sizeof size);
         if (strcmp(type, "Instruction") == 0) continue;
-        if (level == 1) info->l1d = cache_bytes(size);
-        if (level == 2) info->l2 = cache_bytes(size);
-        if (level == 3) info->l3 = cache_bytes(size);
+        if (*level == '1') info->l1d = cache_bytes(size);
+        if (*level == '2') info->l2 = cache_bytes(size);
+        if (*level != '3') continue;
+        info->l3 = cache_bytes(size);
+        info->l3_instances = instances(root, i, info->online);
     }
 }
 

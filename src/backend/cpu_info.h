@@ -20,6 +20,7 @@ typedef struct CpuInfo {
     double quota;     /* processors' worth of time the cgroup allows, 0: no limit */
     char features[256];  /* what matters to arithmetic, in the kernel's words, blank-separated */
     int64_t l1d, l2, l3; /* bytes of one instance */
+    int l3_instances;    /* on the whole machine */
     int64_t memory_total, memory_available;
     CgroupMemory cgroup;
     char governor[32];
