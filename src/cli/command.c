@@ -1,0 +1,35 @@
+#include "cli/command.h"
+
+#include "base/human.h"
+#include "base/nearest.h"
+
+#include <string.h>
+
+const Command *const command_list[] = {
+#define COMMAND(name) &cmd_##name,
+#include "cli/commands.def"
+#undef COMMAND
+    NULL,
+};
+
+const char command_report_formats[] =
+#define REPORT(name, help) #name " "
+#include "report/reports.def"
+#undef REPORT
+    "";
+
+Status command_find(const char *name, const Command **out)
+{
+    const char *names[sizeof command_list / sizeof *command_list];
+    int n = 0;
+    for (; command_list[n]; n++) {
+        names[n] = command_list[n]->name;
+        if (strcmp(name, names[n]) != 0) continue;
+        *out = command_list[n];
+        return ST_OK;
+    }
+    const char *near = nearest_of(name, names, n);
+    if (near)
+        return FAIL(ST_USAGE, "unknown command %s: did you mean %s?", human_quote(name).s, near);
+    return FAIL(ST_USAGE, "unknown command %s; roofstep --help lists them", human_quote(name).s);
+}

@@ -1,0 +1,90 @@
+/* roofstep COMMAND [options]: finds the command, reads its options, prints what went wrong. */
+#include "cli/command.h"
+#include "cli/help.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+/* One line, whatever a file's name in the message holds. */
+static int failed(const char *command, Status status)
+{
+    char line[2048];
+    const char *message = status_message();
+    snprintf(line, sizeof line, "roofstep%s%s: %s", command ? " " : "", command ? command : "",
+             *message ? message : status_text(status));
+    for (char *c = line; *c; c++) {
+        if (*c == '\n' || *c == '\r') *c = ' ';
+    }
+    fflush(stdout);
+    fprintf(stderr, "%s\n", line);
+    if (status == ST_USAGE) return EXIT_USAGE;
+    return status == ST_INTERRUPTED ? EXIT_INTERRUPTED : EXIT_FAILED;
+}
+
+/* What stdio held back may not fit on the disk. */
+static Status flush_stdout(void)
+{
+    if (fflush(stdout) == 0 && !ferror(stdout)) return ST_OK;
+    return FAIL(ST_IO, "cannot write to stdout: %s", strerror(errno));
+}
+
+static Status print(Text *text)
+{
+    Status status = text_status(text);
+    if (status == ST_OK) fputs(text_str(text), stdout);
+    text_free(text);
+    return status == ST_OK ? flush_stdout() : status;
+}
+
+static Status run(const Command *command, int argc, char **argv, const char *line, int *exit_code)
+{
+    Settings settings;
+    Sweep sweep;
+    TRY(sweep_parse(&command->options, argc, argv, &settings, &sweep));
+    settings.command_line = line;
+    if (settings.help) {
+        Text text = {0};
+        help_command(&text, command);
+        return print(&text);
+    }
+    Status status = command->run(&settings, &sweep, exit_code);
+    sweep_free(&sweep);
+    return status == ST_OK ? flush_stdout() : status;
+}
+
+static int run_command(int argc, char **argv)
+{
+    const Command *command;
+    Text line = {0};
+    int exit_code = 0;
+    Status status = command_find(argv[1], &command);
+    if (status != ST_OK) return failed(NULL, status);
+    for (int i = 0; i < argc; i++) {
+        if (i > 0) text_puts(&line, " ");
+        text_shell_quote(&line, i > 0 ? argv[i] : "roofstep");
+    }
+    status = text_status(&line);
+    if (status == ST_OK) status = run(command, argc - 2, argv + 2, text_str(&line), &exit_code);
+    text_free(&line);
+    return status == ST_OK ? exit_code : failed(command->name, status);
+}
+
+int main(int argc, char **argv)
+{
+    Text text = {0};
+    if (argc < 2) {
+        help_program(&text);
+        fputs(text_str(&text), stderr);
+        text_free(&text);
+        return EXIT_USAGE;
+    }
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
+        help_program(&text);
+    else if (strcmp(argv[1], "--version") == 0)
+        help_version(&text);
+    else
+        return run_command(argc, argv);
+    const Status status = print(&text);
+    return status == ST_OK ? 0 : failed(NULL, status);
+}
