@@ -1,0 +1,50 @@
+#include "bench/cell_label.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+__attribute__((format(printf, 2, 3))) static void add(CellLabel *label, const char *fmt, ...)
+{
+    const size_t n = strlen(label->s);
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(label->s + n, sizeof label->s - n, fmt, args);
+    va_end(args);
+}
+
+static void add_number(CellLabel *label, bool shown, const char *name, int64_t value)
+{
+    if (shown) add(label, " %s %lld", name, (long long)value);
+}
+
+static void add_word(CellLabel *label, bool shown, const char *word)
+{
+    if (shown) add(label, " %s", word);
+}
+
+CellLabel cell_label(const Config *c, const bool *varies)
+{
+    static const bool nothing[OPTION_COUNT];
+    const bool *v = varies ? varies : nothing;
+    CellLabel label;
+    snprintf(label.s, sizeof label.s, "%s", c->size);
+    add_number(&label, v[OPTION_D_MODEL], "d-model", c->d_model);
+    add_number(&label, v[OPTION_D_FF], "d-ff", c->d_ff);
+    add_number(&label, v[OPTION_NUM_LAYERS], "layers", c->num_layers);
+    add_number(&label, v[OPTION_NUM_HEADS], "heads", c->num_heads);
+    add_number(&label, v[OPTION_VOCAB], "vocab", c->vocab);
+    add_number(&label, v[OPTION_CTX], "ctx", c->ctx);
+    add_number(&label, v[OPTION_BATCH], "batch", c->batch);
+    add_word(&label, v[OPTION_DEVICE], c->device);
+    add_word(&label, v[OPTION_PRECISION], config_precision_name(c->precision));
+    add_word(&label, v[OPTION_ATTENTION], config_attention_name(c->attention));
+    add_word(&label, v[OPTION_EXEC], config_exec_name(c->exec));
+    add_word(&label, v[OPTION_MODE], config_mode_name(c->mode));
+    add_number(&label, v[OPTION_THREADS], "threads", c->threads);
+    add_word(&label, v[OPTION_BLAS], config_blas_name(c->blas));
+    add_number(&label, v[OPTION_WARMUP], "warmup", c->warmup);
+    add_number(&label, v[OPTION_STEPS], "steps", c->steps);
+    add_number(&label, v[OPTION_SEED], "seed", c->seed);
+    return label;
+}

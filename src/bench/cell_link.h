@@ -1,0 +1,27 @@
+/* What a running cell tells the process that started it: one JSON object per line of a pipe.
+ *
+ *   {"stage": "warm-up", "done": 2, "of": 5}     where it is
+ *   {"facts": {"parameters": 128625408, ...}}    fields of its record
+ *   {"sample": {"forward": 0.0123, ...}}         seconds
+ *   {"warning": "..."}
+ *   {"end": "ok", "message": null}               always the last; without it the cell has failed
+ *
+ * So whatever happens to the cell, what it had found is not lost. */
+#ifndef BENCH_CELL_LINK_H
+#define BENCH_CELL_LINK_H
+
+#include "bench/record.h"
+#include "bench/sample.h"
+
+typedef struct CellLink {
+    int fd;
+} CellLink;
+
+Status cell_link_stage(const CellLink *link, const char *what, int64_t done, int64_t of);
+Status cell_link_facts(const CellLink *link, const Record *facts);
+Status cell_link_sample(const CellLink *link, const Sample *sample);
+Status cell_link_warning(const CellLink *link, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+Status cell_link_end(const CellLink *link, RecordStatus status, const char *message);
+
+#endif

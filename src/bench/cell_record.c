@@ -1,0 +1,215 @@
+#include "bench/cell_record.h"
+
+#include "base/human.h"
+#include "base/stats.h"
+#include "bench/record_check.h"
+
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+static const double noisy = 0.05; /* std / mean beyond which a reader should know */
+
+Status cell_record_begin(CellRecord *c, const Config *config)
+{
+    *c = (CellRecord){.config = config};
+    return record_new(&c->record, config);
+}
+
+void cell_record_free(CellRecord *c)
+{
+    json_decref(c->record);
+    for (int s = 0; s < SAMPLE_COUNT; s++) sample_list_free(&c->series[s]);
+    *c = (CellRecord){0};
+}
+
+/* ---- messages ---- */
+
+static void take_sample(CellRecord *c, const json_t *times)
+{
+    for (int s = 0; s < SAMPLE_COUNT; s++) {
+        const json_t *value = json_object_get(times, sample_series_name((SampleSeries)s));
+        if (!value) continue;
+        const double seconds = json_number_value(value);
+        if (!json_is_number(value) || !(seconds >= 0) ||
+            sample_list_add(&c->series[s], seconds) != ST_OK) {
+            snprintf(c->garbled, sizeof c->garbled, "a sample that is no time");
+        }
+    }
+}
+
+static void take_stage(CellRecord *c, const json_t *message)
+{
+    snprintf(c->stage, sizeof c->stage, "%s", json_string_value(json_object_get(message, "stage")));
+    c->done = json_integer_value(json_object_get(message, "done"));
+    c->of = json_integer_value(json_object_get(message, "of"));
+    if (c->of > 0) c->steps_begun++;
+}
+
+static void take_end(CellRecord *c, const json_t *message)
+{
+    const char *word = json_string_value(json_object_get(message, "end"));
+    for (int s = 0; s < RECORD_STATUS_COUNT; s++) {
+        if (strcmp(word, record_status_word((RecordStatus)s)) != 0) continue;
+        c->ended =
+            record_put_status(c->record, (RecordStatus)s, record_text(message, "message")) == ST_OK;
+    }
+}
+
+/* False when it is none of the messages of cell_link.h. */
+static bool take_object(CellRecord *c, json_t *message)
+{
+    json_t *value = json_object_get(message, "sample");
+    if (json_is_object(value)) {
+        take_sample(c, value);
+    } else if (json_is_object(value = json_object_get(message, "facts"))) {
+        json_object_update(c->record, value);
+    } else if (json_is_string(json_object_get(message, "stage"))) {
+        take_stage(c, message);
+    } else if (json_is_string(value = json_object_get(message, "warning"))) {
+        record_warn(c->record, "%s", json_string_value(value));
+    } else if (json_is_string(json_object_get(message, "end"))) {
+        take_end(c, message);
+    } else {
+        return false;
+    }
+    return true;
+}
+
+void cell_record_take(CellRecord *c, const char *line, size_t length)
+{
+    json_t *message = json_loadb(line, length, 0, NULL);
+    if (!message || !take_object(c, message)) {
+        snprintf(c->garbled, sizeof c->garbled, "\"%.60s\"%s", line, length > 60 ? "..." : "");
+        for (char *at = c->garbled; *at; at++) {
+            if ((unsigned char)*at < ' ' || (unsigned char)*at >= 127) *at = '?';
+        }
+    }
+    json_decref(message);
+}
+
+/* ---- status ---- */
+
+static Status settle_status(CellRecord *c, const ChildResult *end)
+{
+    Record *r = c->record;
+    char text[256];
+    switch (end->end) {
+    case CHILD_TIMED_OUT:
+        return record_put_status(r, RECORD_TIMEOUT, end->text);
+    case CHILD_INTERRUPTED:
+        return record_put_status(r, RECORD_KILLED, end->text);
+    case CHILD_FLOODED:
+        return record_put_status(r, RECORD_FAILED, end->text);
+    case CHILD_SIGNALLED:
+        return record_put_status(r, end->code == SIGKILL ? RECORD_KILLED : RECORD_FAILED,
+                                 end->text);
+    case CHILD_RETURNED:
+        break;
+    }
+    if (end->code != 0) return record_put_status(r, RECORD_FAILED, end->text);
+    if (c->garbled[0]) {
+        snprintf(text, sizeof text, "its answer cannot be read: %s", c->garbled);
+        return record_put_status(r, RECORD_FAILED, text);
+    }
+    if (!c->ended) return record_put_status(r, RECORD_FAILED, "ended without a result");
+    return ST_OK;
+}
+
+/* Samples of a cell that did not finish are kept, but the phase says that they are not all. */
+static Status settle_phases(CellRecord *c)
+{
+    const RecordStatus status = record_status(c->record);
+    const bool whole = status == RECORD_OK || status == RECORD_OOM;
+    for (int s = 0; s < SAMPLE_COUNT; s++) {
+        const char *name = sample_series_name((SampleSeries)s);
+        const SampleList *list = &c->series[s];
+        if (list->n == 0) continue;
+        TRY(record_put_samples(c->record, name, list->seconds, list->n));
+        if (whole) continue;
+        json_t *phase = record_value(c->record, name);
+        TRY(record_put_text(phase, "status", record_status_word(status)));
+    }
+    if (status == RECORD_OK && c->series[SAMPLE_STEP].n == 0) {
+        return record_put_status(c->record, RECORD_FAILED, "ended without a sample");
+    }
+    return ST_OK;
+}
+
+/* ---- what follows from the samples ---- */
+
+/* From the mean of the whole step. */
+static Status put_rates(CellRecord *c)
+{
+    Record *r = c->record;
+    double mean = 0, flops = 0, limit_tflops = 0, limit_ms = 0;
+    int64_t batch = 0, ctx = 0;
+    if (record_status(r) != RECORD_OK && record_status(r) != RECORD_OOM) return ST_OK;
+    if (!record_number(r, "step.mean_ms", &mean) || mean <= 0) return ST_OK;
+    if (record_int(r, "batch", &batch) && record_int(r, "ctx", &ctx)) {
+        TRY(record_put_number(r, "tokens_per_s", (double)batch * (double)ctx / (mean * 1e-3)));
+    }
+    if (!record_number(r, "flops_per_step", &flops)) return ST_OK;
+    const double tflops = flops / (mean * 1e-3) * 1e-12;
+    TRY(record_put_number(r, "tflops", tflops));
+    if (record_number(r, "limit_tflops", &limit_tflops) && limit_tflops > 0) {
+        TRY(record_put_number(r, "mfu", tflops / limit_tflops));
+    }
+    if (record_number(r, "limit_step_ms", &limit_ms)) {
+        TRY(record_put_number(r, "percent_of_limit", 100 * limit_ms / mean));
+    }
+    return ST_OK;
+}
+
+static Status warn_of_noise(CellRecord *c)
+{
+    const SampleList *list = &c->series[SAMPLE_STEP];
+    if (list->n < 3) return ST_OK;
+    const StatsSummary s = stats_summary(list->seconds, list->n);
+    if (stats_first_is_slow(list->seconds, list->n)) {
+        int64_t warmup = 0;
+        (void)record_int(c->record, "warmup", &warmup);
+        return record_warn(c->record,
+                           "the first sample (%s) is far slower than the rest (median %s): more "
+                           "warm-up is needed, try --warmup %lld",
+                           human_seconds(list->seconds[0]).s, human_seconds(s.median).s,
+                           (long long)warmup + 5);
+    }
+    const int outliers = stats_outliers(list->seconds, list->n);
+    if (outliers > 0) {
+        return record_warn(c->record,
+                           "%d of %d samples %s far from the median %s (up to %s): something else "
+                           "ran on this machine; trust the median, or run again when it is quiet",
+                           outliers, list->n, outliers == 1 ? "is" : "are",
+                           human_seconds(s.median).s, human_seconds(s.max).s);
+    }
+    if (s.std > noisy * s.mean) {
+        return record_warn(c->record,
+                           "samples differ by %.0f %% (std / mean): run on a quiet machine or take "
+                           "more --steps",
+                           100 * s.std / s.mean);
+    }
+    return ST_OK;
+}
+
+/* Facts of the wrong kind would make a whole result file unreadable. */
+static Status replace_if_invalid(CellRecord *c)
+{
+    if (record_check(c->record) == ST_OK) return ST_OK;
+    char text[512];
+    snprintf(text, sizeof text, "its answer is not a result: %s", status_message());
+    json_decref(c->record);
+    c->record = NULL;
+    TRY(record_new(&c->record, c->config));
+    return record_put_status(c->record, RECORD_FAILED, text);
+}
+
+Status cell_record_finish(CellRecord *c, const ChildResult *end)
+{
+    TRY(settle_status(c, end));
+    TRY(settle_phases(c));
+    TRY(put_rates(c));
+    TRY(warn_of_noise(c));
+    return replace_if_invalid(c);
+}

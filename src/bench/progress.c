@@ -1,0 +1,168 @@
+#include "bench/progress.h"
+
+#include "base/clock.h"
+#include "base/human.h"
+#include "base/log.h"
+#include "base/stats.h"
+#include "base/text.h"
+
+#include <math.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+enum { BAR = 20, RECENT = 101, DEFAULT_COLUMNS = 80 };
+static const double redraw_after = 0.1;
+
+static int terminal_columns(FILE *out)
+{
+    struct winsize size;
+    if (ioctl(fileno(out), TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
+    return DEFAULT_COLUMNS;
+}
+
+void progress_begin(Progress *p, int n, double total)
+{
+    *p = (Progress){.out = stderr,
+                    .live = log_terminal(),
+                    .colour = log_colour(),
+                    .columns = terminal_columns(stderr),
+                    .n = n,
+                    .total = total};
+}
+
+void progress_cell(Progress *p, int index, const char *label, const Config *config, double weight)
+{
+    p->index = index;
+    p->weight = weight;
+    p->started = clock_seconds();
+    p->steps = (config->warmup > 1 ? config->warmup : 1) + config->steps;
+    p->drawn_at = 0;
+    snprintf(p->label, sizeof p->label, "%s", label);
+}
+
+double progress_eta(const Progress *p, double fraction, double now)
+{
+    const double done = p->finished + p->weight * fraction;
+    const double seconds = p->finished_for + (fraction > 0 ? now - p->started : 0);
+    if (!(done > 0) || !(seconds > 0)) return NAN;
+    return fmax(0, seconds / done * (p->total - done));
+}
+
+/* ---- the moving line ---- */
+
+static void erase(Progress *p)
+{
+    if (p->drawn) fputs("\r\033[K", p->out);
+    p->drawn = false;
+}
+
+static void draw_bar(const Progress *p, Text *line, double share)
+{
+    const int full = (int)(fmin(fmax(share, 0), 1) * BAR);
+    text_puts(line, p->colour ? "\033[32m" : "");
+    text_fill(line, '#', (size_t)full);
+    text_puts(line, p->colour ? "\033[90m" : "");
+    text_fill(line, p->colour ? '#' : '-', (size_t)(BAR - full));
+    text_puts(line, p->colour ? "\033[0m" : "");
+}
+
+/* What is going on, as much of it as the terminal has room for beside the bar. */
+static void describe(const Progress *p, const CellRecord *cell, double eta, Text *words)
+{
+    text_printf(words, " %d/%d %s", p->index, p->n, p->label);
+    if (cell && cell->of > 0) {
+        text_printf(words, " | %s %lld/%lld", cell->stage, (long long)cell->done,
+                    (long long)cell->of);
+    } else if (cell && cell->stage[0]) {
+        text_printf(words, " | %s", cell->stage);
+    }
+    if (cell && cell->series[SAMPLE_STEP].n > 0) {
+        const SampleList *list = &cell->series[SAMPLE_STEP];
+        const int n = list->n < RECENT ? list->n : RECENT;
+        const double median = stats_median(list->seconds + list->n - n, n);
+        text_printf(words, " | %s a step", human_seconds(median).s);
+    }
+    if (!isnan(eta)) text_printf(words, " | ETA %s", human_eta(eta).s);
+}
+
+static double fraction_of(const Progress *p, const CellRecord *cell)
+{
+    if (!cell || p->steps <= 0 || cell->steps_begun < 1) return 0;
+    return fmin(1, (double)(cell->steps_begun - 1) / (double)p->steps);
+}
+
+void progress_draw(Progress *p, const CellRecord *cell, double now)
+{
+    if (!p->live || now - p->drawn_at < redraw_after) return;
+    p->drawn_at = now;
+    const double fraction = fraction_of(p, cell);
+    Text line = {0}, words = {0};
+    draw_bar(p, &line, p->total > 0 ? (p->finished + p->weight * fraction) / p->total : 0);
+    describe(p, cell, progress_eta(p, fraction, now), &words);
+    const int room = p->columns - BAR - 1; /* labels, stages and units are ASCII */
+    fprintf(p->out, "\r%s%.*s\033[K", text_str(&line), room > 0 ? room : 0, text_str(&words));
+    fflush(p->out);
+    p->drawn = true;
+    text_free(&line);
+    text_free(&words);
+}
+
+/* ---- lines that stay ---- */
+
+void progress_line(Progress *p, const char *text)
+{
+    erase(p);
+    fprintf(p->out, "%s\n", text);
+    fflush(p->out);
+    p->drawn_at = 0;
+}
+
+static void add_phase(Text *line, const Record *record, const char *name, const char *before)
+{
+    double mean = NAN;
+    if (record_phase_status(record, name) != RECORD_OK) return;
+    if (!record_number(json_object_get(record, name), "mean_ms", &mean)) return;
+    text_printf(line, "%s%s %s", before, name, human_seconds(mean * 1e-3).s);
+}
+
+static void finished_line(const Progress *p, const Record *record, const char *remark)
+{
+    Text line = {0};
+    text_printf(&line, "[%d/%d] %s: ", p->index, p->n, p->label);
+    const RecordStatus status = record_status(record);
+    const char *message = record_text(record, "message");
+    text_puts(&line, record_status_word(status));
+    if (status != RECORD_OK && message) text_printf(&line, ": %s", message);
+    add_phase(&line, record, "step", "; ");
+    add_phase(&line, record, "forward", " = ");
+    add_phase(&line, record, "backward", " + ");
+    add_phase(&line, record, "optimizer", " + ");
+    text_puts(&line, remark);
+    fprintf(p->out, "%s\n", text_str(&line));
+    fflush(p->out);
+    text_free(&line);
+}
+
+void progress_finished(Progress *p, const Record *record, double now)
+{
+    erase(p);
+    p->finished += p->weight;
+    p->finished_for += now - p->started;
+    p->weight = 0;
+    finished_line(p, record, "");
+}
+
+void progress_kept(Progress *p, int index, const char *label, const Record *record)
+{
+    erase(p);
+    p->index = index;
+    snprintf(p->label, sizeof p->label, "%s", label);
+    finished_line(p, record, " (from the file)");
+}
+
+void progress_end(Progress *p)
+{
+    erase(p);
+    fflush(p->out);
+}

@@ -1,0 +1,40 @@
+/* How far a sweep is, on stderr: one line that moves on a terminal, and a line for every finished
+ * cell everywhere. */
+#ifndef BENCH_PROGRESS_H
+#define BENCH_PROGRESS_H
+
+#include "bench/cell_record.h"
+
+#include <stdio.h>
+
+typedef struct Progress {
+    FILE *out;
+    bool live, colour;
+    int columns;                   /* of the terminal */
+    int n, index;                  /* cells, the current one from 1 */
+    double total;                  /* weight of all cells: their work, in any unit */
+    double finished, finished_for; /* weight that is done, and the seconds it took */
+    double weight, started;        /* of the current cell */
+    int64_t steps;                 /* it will take, unmeasured ones included */
+    char label[160];
+    double drawn_at;
+    bool drawn; /* the moving line is on the screen */
+} Progress;
+
+/* On stderr, as the terminal and NO_COLOR have it. */
+void progress_begin(Progress *p, int n, double total);
+void progress_cell(Progress *p, int index, const char *label, const Config *config, double weight);
+/* The moving line, some ten times a second however often it is called. `now` in clock_seconds(). */
+void progress_draw(Progress *p, const CellRecord *cell, double now);
+void progress_finished(Progress *p, const Record *record, double now);
+/* A cell that need not run again. */
+void progress_kept(Progress *p, int index, const char *label, const Record *record);
+/* Any line, printed above the moving one. */
+void progress_line(Progress *p, const char *text);
+void progress_end(Progress *p);
+
+/* Seconds left by what finished cells showed; NAN while there is nothing to go by. `fraction` is how
+ * much of the current cell is done. */
+double progress_eta(const Progress *p, double fraction, double now);
+
+#endif

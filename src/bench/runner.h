@@ -1,0 +1,38 @@
+/* A sweep: its cells one after the other, each in a process of its own, each record handed on the
+ * moment it is there. */
+#ifndef BENCH_RUNNER_H
+#define BENCH_RUNNER_H
+
+#include "bench/cell_link.h"
+#include "bench/progress.h"
+#include "bench/record_set.h"
+
+/* Runs in a child. Tells what it finds and how it ended through the link; when it returns a failure
+ * instead, that is how it ended (ST_NO_MEMORY: oom, ST_UNSUPPORTED: unsupported, else failed). */
+typedef Status RunnerCell(const Config *config, const CellLink *link);
+
+typedef struct RunnerTask {
+    const Config *configs;
+    int n;
+    const bool *varies; /* Sweep.varies, for the cells' names; may be NULL */
+    RunnerCell *cell;
+    double (*work)(const Config *config); /* of one step, in any unit: for the time left */
+    const RecordSet *resumed;             /* what is known already; may be NULL */
+    void *self;
+    Status (*finished)(void *self, Record *record); /* keep it now; a failure ends the sweep */
+} RunnerTask;
+
+typedef struct RunnerOutcome {
+    int kept;   /* cells of `resumed` that were not run again */
+    int bad;    /* rows that ended oom, timeout, killed or failed */
+    int signal; /* the one that stopped the sweep, or 0 */
+} RunnerOutcome;
+
+/* Would the sweep leave this cell's record as it is? Only what was cut short is tried again. */
+bool runner_keeps(const Record *record);
+
+/* Adds the rows to `rows` in the order of the sweep, those that are kept among them. After Ctrl-C or
+ * a failure, those that are finished. */
+Status runner_run(const RunnerTask *task, RecordSet *rows, RunnerOutcome *outcome);
+
+#endif

@@ -1,0 +1,52 @@
+#include "bench/sample.h"
+
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+
+enum { FIRST_CAPACITY = 64 };
+
+const char *sample_series_name(SampleSeries series)
+{
+    static const char *const names[SAMPLE_COUNT] = {"forward", "backward", "optimizer", "step"};
+    return names[series];
+}
+
+SampleSeries sample_series_of(Phase phase)
+{
+    switch (phase) {
+    case PHASE_FORWARD:
+        return SAMPLE_FORWARD;
+    case PHASE_BACKWARD:
+        return SAMPLE_BACKWARD;
+    case PHASE_OPTIMIZER:
+        return SAMPLE_OPTIMIZER;
+    default:
+        return SAMPLE_COUNT;
+    }
+}
+
+Sample sample_empty(void)
+{
+    return (Sample){{NAN, NAN, NAN, NAN}};
+}
+
+Status sample_list_add(SampleList *list, double seconds)
+{
+    if (list->n == list->capacity) {
+        if (list->capacity > INT_MAX / 2) return FAIL(ST_FAILED, "more than %d samples", list->n);
+        const int capacity = list->capacity ? list->capacity * 2 : FIRST_CAPACITY;
+        double *grown = realloc(list->seconds, (size_t)capacity * sizeof *grown);
+        if (!grown) return FAIL(ST_NO_MEMORY, "no memory for %d samples", capacity);
+        list->seconds = grown;
+        list->capacity = capacity;
+    }
+    list->seconds[list->n++] = seconds;
+    return ST_OK;
+}
+
+void sample_list_free(SampleList *list)
+{
+    free(list->seconds);
+    *list = (SampleList){0};
+}

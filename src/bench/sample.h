@@ -1,0 +1,34 @@
+/* The times of one measured step, and series of them. */
+#ifndef BENCH_SAMPLE_H
+#define BENCH_SAMPLE_H
+
+#include "base/status.h"
+#include "plan/plan.h"
+
+typedef enum SampleSeries {
+    SAMPLE_FORWARD,
+    SAMPLE_BACKWARD,
+    SAMPLE_OPTIMIZER,
+    SAMPLE_STEP, /* the whole step, as a training loop runs it */
+    SAMPLE_COUNT
+} SampleSeries;
+
+const char *sample_series_name(SampleSeries series); /* as in records: "forward" */
+SampleSeries sample_series_of(Phase phase);          /* SAMPLE_COUNT for the setup */
+
+typedef struct Sample {
+    double seconds[SAMPLE_COUNT]; /* NAN: not measured in this one */
+} Sample;
+
+Sample sample_empty(void);
+
+/* Grows as samples come. A zeroed one is empty. */
+typedef struct SampleList {
+    double *seconds;
+    int n, capacity;
+} SampleList;
+
+Status sample_list_add(SampleList *list, double seconds);
+void sample_list_free(SampleList *list);
+
+#endif

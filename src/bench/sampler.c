@@ -1,0 +1,73 @@
+#include "bench/sampler.h"
+
+#include "base/clock.h"
+
+#include <math.h>
+
+static const Phase order[] = {PHASE_FORWARD, PHASE_BACKWARD, PHASE_OPTIMIZER};
+
+static int n_phases(Mode mode)
+{
+    return mode == MODE_FWD ? 1 : mode == MODE_FWD_BWD ? 2 : 3;
+}
+
+/* One step with a reading of the clock after each phase. */
+static Status step_by_phases(const SamplerDevice *device, Mode mode, Sample *sample)
+{
+    *sample = sample_empty();
+    const double start = clock_seconds();
+    double before = start;
+    for (int i = 0; i < n_phases(mode); i++) {
+        TRY(device->run(device->self, order[i]));
+        if (device->queued) TRY(device->sync(device->self));
+        const double now = clock_seconds();
+        sample->seconds[sample_series_of(order[i])] = now - before;
+        before = now;
+    }
+    sample->seconds[SAMPLE_STEP] = before - start;
+    return ST_OK;
+}
+
+/* One step as a training loop runs it: nobody waits between phases. */
+static Status step_unbroken(const SamplerDevice *device, Mode mode, Sample *sample)
+{
+    *sample = sample_empty();
+    const double start = clock_seconds();
+    for (int i = 0; i < n_phases(mode); i++) TRY(device->run(device->self, order[i]));
+    TRY(device->sync(device->self));
+    sample->seconds[SAMPLE_STEP] = clock_seconds() - start;
+    return ST_OK;
+}
+
+static Status warm_up(const SamplerDevice *device, Mode mode, int64_t warmup,
+                      const SamplerSink *sink)
+{
+    const int64_t n = warmup > 1 ? warmup : 1;
+    for (int64_t i = 0; i < n; i++) {
+        TRY(sink->stage(sink->self, i == 0 ? "first step" : "warm-up", i + 1, n));
+        Sample sample;
+        TRY(step_unbroken(device, mode, &sample));
+        if (i == 0) TRY(sink->cold(sink->self, sample.seconds[SAMPLE_STEP]));
+    }
+    return ST_OK;
+}
+
+Status sampler_run(const SamplerDevice *device, Mode mode, int64_t warmup, int64_t steps,
+                   const SamplerSink *sink)
+{
+    TRY(warm_up(device, mode, warmup, sink));
+    for (int64_t i = 0; i < steps; i++) {
+        TRY(sink->stage(sink->self, "step", i + 1, steps));
+        Sample sample;
+        TRY(step_by_phases(device, mode, &sample));
+        if (device->queued) sample.seconds[SAMPLE_STEP] = NAN;
+        TRY(sink->sample(sink->self, &sample));
+    }
+    for (int64_t i = 0; device->queued && i < steps; i++) {
+        TRY(sink->stage(sink->self, "unbroken step", i + 1, steps));
+        Sample sample;
+        TRY(step_unbroken(device, mode, &sample));
+        TRY(sink->sample(sink->self, &sample));
+    }
+    return ST_OK;
+}

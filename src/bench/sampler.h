@@ -1,0 +1,32 @@
+/* Steps, timed: the first one apart, then warm-up, then samples.
+ *
+ * The very first step is cold whatever the warm-up (pages are touched, libraries set themselves up),
+ * so it is never a sample: with --warmup 0 it still comes first, otherwise it is the first step of
+ * the warm-up. */
+#ifndef BENCH_SAMPLER_H
+#define BENCH_SAMPLER_H
+
+#include "bench/sample.h"
+#include "config/config.h"
+
+/* What is timed. Knows no session, so that the order of things can be tested without one. */
+typedef struct SamplerDevice {
+    void *self;
+    Status (*run)(void *self, Phase phase);
+    Status (*sync)(void *self); /* waits until all work is done */
+    /* run() only queues work (a GPU). Then phases are timed with a wait after each, and whole steps
+     * in a second loop without. Otherwise both come from the same steps. */
+    bool queued;
+} SamplerDevice;
+
+typedef struct SamplerSink {
+    void *self;
+    Status (*stage)(void *self, const char *what, int64_t done, int64_t of);
+    Status (*cold)(void *self, double seconds);
+    Status (*sample)(void *self, const Sample *sample);
+} SamplerSink;
+
+Status sampler_run(const SamplerDevice *device, Mode mode, int64_t warmup, int64_t steps,
+                   const SamplerSink *sink);
+
+#endif

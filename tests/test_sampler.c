@@ -1,0 +1,136 @@
+#include "bench/sampler.h"
+#include "with_cmocka.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+/* Writes down what happened, in order: f b o for the phases, . for a wait, C for the cold step's time,
+ * S for a sample. */
+typedef struct Log {
+    char text[256];
+    int n_samples;
+    Sample last;
+    double cold;
+    int fail_after; /* runs; 0: never */
+    int runs;
+} Log;
+
+static void note(Log *log, char c)
+{
+    const size_t n = strlen(log->text);
+    if (n + 1 < sizeof log->text) log->text[n] = c;
+}
+
+static Status run(void *self, Phase phase)
+{
+    Log *log = self;
+    if (++log->runs == log->fail_after) return FAIL(ST_DEVICE, "broke down");
+    note(log, phase == PHASE_FORWARD ? 'f' : phase == PHASE_BACKWARD ? 'b' : 'o');
+    nanosleep(&(struct timespec){0, phase == PHASE_BACKWARD ? 4000000 : 2000000}, NULL);
+    return ST_OK;
+}
+
+static Status sync_device(void *self)
+{
+    note(self, '.');
+    return ST_OK;
+}
+
+static Status stage(void *self, const char *what, int64_t done, int64_t of)
+{
+    (void)self;
+    assert_true(what[0] && done >= 1 && done <= of);
+    return ST_OK;
+}
+
+static Status cold(void *self, double seconds)
+{
+    Log *log = self;
+    note(log, 'C');
+    log->cold = seconds;
+    return ST_OK;
+}
+
+static Status sample(void *self, const Sample *s)
+{
+    Log *log = self;
+    note(log, 'S');
+    log->n_samples++;
+    log->last = *s;
+    return ST_OK;
+}
+
+static Status measure(Log *log, bool queued, Mode mode, int warmup, int steps)
+{
+    const SamplerDevice device = {log, run, sync_device, queued};
+    const SamplerSink sink = {log, stage, cold, sample};
+    return sampler_run(&device, mode, warmup, steps, &sink);
+}
+
+static void test_order_on_a_cpu(void **state)
+{
+    (void)state;
+    Log log = {0};
+    assert_int_equal(measure(&log, false, MODE_TRAIN, 2, 2), ST_OK);
+    assert_string_equal(log.text, "fbo.Cfbo.fboSfboS");
+    const double *s = log.last.seconds;
+    assert_true(s[SAMPLE_FORWARD] >= 0.002 && s[SAMPLE_BACKWARD] >= 0.004);
+    const double sum = s[SAMPLE_FORWARD] + s[SAMPLE_BACKWARD] + s[SAMPLE_OPTIMIZER];
+    assert_true(fabs(sum - s[SAMPLE_STEP]) < 1e-9);
+    assert_true(log.cold >= 0.008);
+}
+
+static void test_no_warmup_is_still_cold(void **state)
+{
+    (void)state;
+    Log none = {0}, one = {0};
+    assert_int_equal(measure(&none, false, MODE_FWD, 0, 1), ST_OK);
+    assert_string_equal(none.text, "f.CfS");
+    assert_int_equal(measure(&one, false, MODE_FWD, 1, 1), ST_OK);
+    assert_string_equal(one.text, none.text);
+}
+
+static void test_modes(void **state)
+{
+    (void)state;
+    Log log = {0};
+    assert_int_equal(measure(&log, false, MODE_FWD_BWD, 1, 1), ST_OK);
+    assert_string_equal(log.text, "fb.CfbS");
+    assert_true(isnan(log.last.seconds[SAMPLE_OPTIMIZER]));
+    log = (Log){0};
+    assert_int_equal(measure(&log, false, MODE_FWD, 1, 1), ST_OK);
+    assert_true(isnan(log.last.seconds[SAMPLE_BACKWARD]));
+    assert_true(log.last.seconds[SAMPLE_STEP] > 0);
+}
+
+/* A device that only queues work: phases with a wait after each, whole steps in a loop of their own. */
+static void test_order_on_a_queue(void **state)
+{
+    (void)state;
+    Log log = {0};
+    assert_int_equal(measure(&log, true, MODE_TRAIN, 1, 2), ST_OK);
+    assert_string_equal(log.text, "fbo.Cf.b.o.Sf.b.o.Sfbo.Sfbo.S");
+    assert_true(isnan(log.last.seconds[SAMPLE_FORWARD]) && log.last.seconds[SAMPLE_STEP] > 0);
+}
+
+static void test_failure_passes_up(void **state)
+{
+    (void)state;
+    Log log = {.fail_after = 8};
+    assert_int_equal(measure(&log, false, MODE_TRAIN, 1, 5), ST_DEVICE);
+    assert_int_equal(log.n_samples, 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_order_on_a_cpu),
+        cmocka_unit_test(test_no_warmup_is_still_cold),
+        cmocka_unit_test(test_modes),
+        cmocka_unit_test(test_order_on_a_queue),
+        cmocka_unit_test(test_failure_passes_up),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
