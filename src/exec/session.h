@@ -1,25 +1,9 @@
-/* A plan bound to a device: an implementation for every node, memory for every tensor. */
+/* A plan on a device: its memory taken, ready to run phase by phase. */
 #ifndef EXEC_SESSION_H
 #define EXEC_SESSION_H
 
+#include "exec/binding.h"
 #include "exec/observer.h"
-#include "ops/op.h"
-#include "plan/mem_plan.h"
-
-/* How a plan would run on a backend; needs no device. */
-typedef struct Binding {
-    const Plan *plan;
-    BackendId backend;
-    int threads;
-    OpImpl *impls;    /* of each node */
-    size_t *workspace; /* bytes each asks for */
-    MemPlan mem;
-} Binding;
-
-/* `reference` takes the plain reference of every op. */
-Status binding_make(Binding *binding, const Plan *plan, BackendId backend, int threads,
-                    bool reference);
-void binding_free(Binding *binding);
 
 enum { SESSION_MAX_OBSERVERS = 8 };
 
@@ -42,7 +26,8 @@ Status session_observe(Session *s, Observer observer);
 /* Runs the nodes of one phase in order. Allocates nothing. */
 Status session_run(Session *s, Phase phase);
 
+/* Whole contiguous tensors between host and device. */
 Status session_upload(Session *s, int tensor, const void *src);
-Status session_download(Session *s, int tensor, void *dst); /* contiguous tensors */
+Status session_download(Session *s, int tensor, void *dst);
 
 #endif

@@ -1,37 +1,58 @@
-/* config -> plan: the whole training step of the Transformer as data. */
+/* config -> plan: the whole training step of the Transformer as data.
+ *
+ *     forward (forward.c) -> decompose for eager (xform_decompose.c) -> backward (backward.c)
+ *     -> optimizer (optimizer.c) */
 #ifndef MODEL_MODEL_H
 #define MODEL_MODEL_H
 
 #include "config/config.h"
-#include "plan/plan.h"
+#include "plan/builder.h"
 
 typedef enum ParamInit { INIT_ONES, INIT_NORMAL } ParamInit;
 
 /* One parameter under the name it has outside ("layers.0.attn.q_proj"), weights [out, in]. */
 typedef struct Param {
     char name[64];
-    int tensor; /* a view into its group's memory; fp32 */
+    int tensor; /* a window into its group's memory */
     int grad;   /* PLAN_NONE in mode fwd */
     ParamInit init;
     double std;
 } Param;
 
+/* Parameters that lie next to each other and are updated together. */
+typedef struct ParamGroup {
+    int flat;     /* the parameters, wide */
+    int copy;     /* 16-bit copy that the products read, PLAN_NONE when there is none */
+    int grad;     /* PLAN_NONE in mode fwd */
+    int m, v;     /* PLAN_NONE but in mode train */
+    int64_t used; /* elements given to parameters so far */
+} ParamGroup;
+
 typedef struct Model {
     Config config;
+    Mode mode;
+    Attention attention; /* what `auto` became */
+    DType wide;          /* fp32, or float64 for the reference */
+    DType act;           /* of what the products take and give */
+    bool eager;
     Plan plan;
     Param *params;
     int n_params;
-    int64_t n_elements; /* of all parameters */
+    ParamGroup *groups;
+    int n_groups;
+    int64_t n_elements;  /* of all parameters */
     int tokens, targets; /* [B, T] int32 */
-    int rope_cos, rope_sin;
+    int rope_cos, rope_sin;           /* [T, D/2] */
+    int rope_cos_full, rope_sin_full; /* [T, C] for eager, else PLAN_NONE */
     int logits, loss;
     int state; /* plan/step_state.h; PLAN_NONE in mode fwd */
 } Model;
 
-Status model_build(Model *model, const Config *config, Mode mode);
+/* `wide` is DT_F32, or DT_F64 for the slow float64 reference of the whole step (fp32 only). */
+Status model_build(Model *model, const Config *config, Mode mode, DType wide);
 void model_free(Model *model);
 
-/* Of one step without recomputation: the numerator of MFU. */
+/* Of the products of one step, nothing recomputed: the numerator of MFU. */
 double model_flops(const Model *model);
 
 #endif

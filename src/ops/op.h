@@ -46,6 +46,7 @@ typedef struct OpDef {
         int out, in;
     } alias[OP_MAX_ALIASES];
     int n_aliases;
+    unsigned auxiliary; /* bit i: output i only serves the backward pass and has no gradient */
     Status (*check)(const Plan *plan, const Node *node); /* shapes and dtypes */
     OpCost (*cost)(const Plan *plan, const Node *node);  /* NULL: operands' bytes, no FLOPs */
     /* Appends the nodes that compute the gradients of the inputs, given builder_grad() of the

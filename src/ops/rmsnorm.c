@@ -184,6 +184,7 @@ static OpCost cost_grad(const Plan *plan, const Node *node)
 
 const OpDef rmsnorm_def = {
     .source = __FILE__,
+    .auxiliary = 1U << 1,
     .check = check,
     .cost = cost,
     .grad = grad,

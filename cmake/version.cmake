@@ -1,0 +1,15 @@
+# Writes OUT with the version, the commit and how the program was built; only when that changed.
+execute_process(COMMAND git -C ${SOURCE} describe --always --dirty --abbrev=10 --exclude=*
+  OUTPUT_VARIABLE commit OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+if(NOT commit)
+  set(commit "unknown")
+endif()
+string(STRIP "${FLAGS}" flags)
+set(text "#define ROOFSTEP_VERSION \"${VERSION}\"\n#define ROOFSTEP_COMMIT \"${commit}\"\n#define ROOFSTEP_COMPILER \"${COMPILER}\"\n#define ROOFSTEP_FLAGS \"${flags}\"\n")
+set(old "")
+if(EXISTS ${OUT})
+  file(READ ${OUT} old)
+endif()
+if(NOT text STREQUAL old)
+  file(WRITE ${OUT} "${text}")
+endif()

@@ -1,0 +1,84 @@
+/* Memory is mapped, not touched: pages become resident as the step writes them. */
+#include "backend/backend.h"
+#include "backend/cpu_info.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+struct Backend {
+    int threads;
+};
+
+static Status open_device(Backend **out, int device, int threads)
+{
+    (void)device;
+    *out = calloc(1, sizeof **out);
+    if (!*out) return FAIL(ST_NO_MEMORY, "cpu: no memory to start");
+    (*out)->threads = threads;
+    return ST_OK;
+}
+
+static void close_device(Backend *be)
+{
+    free(be);
+}
+
+static Status available(Backend *be, size_t *bytes)
+{
+    (void)be;
+    return cpu_info_memory_available(bytes);
+}
+
+static Status alloc(Backend *be, size_t bytes, void **out)
+{
+    void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (at == MAP_FAILED) {
+        size_t left = 0;
+        (void)available(be, &left);
+        return FAIL(ST_NO_MEMORY, "cpu: needs %.2f GiB more, %.2f GiB available",
+                    (double)bytes / 0x1p30, (double)left / 0x1p30);
+    }
+    *out = at;
+    return ST_OK;
+}
+
+static void release(Backend *be, void *memory, size_t bytes)
+{
+    (void)be;
+    munmap(memory, bytes);
+}
+
+static Status copy(Backend *be, void *dst, const void *src, size_t bytes)
+{
+    (void)be;
+    memcpy(dst, src, bytes);
+    return ST_OK;
+}
+
+static Status clear(Backend *be, void *dst, size_t bytes)
+{
+    (void)be;
+    memset(dst, 0, bytes);
+    return ST_OK;
+}
+
+static Status sync_device(Backend *be)
+{
+    (void)be;
+    return ST_OK;
+}
+
+extern const BackendApi cpu_backend;
+const BackendApi cpu_backend = {
+    .name = "cpu",
+    .open = open_device,
+    .close = close_device,
+    .alloc = alloc,
+    .release = release,
+    .upload = copy,
+    .download = copy,
+    .clear = clear,
+    .sync = sync_device,
+    .available = available,
+};

@@ -1,0 +1,58 @@
+#include "exec/binding.h"
+
+#include <stdlib.h>
+
+static bool permitted_alias(const Plan *plan, const Node *node, int *out, int *in, int i)
+{
+    (void)plan;
+    const OpDef *def = op_def(node->op);
+    if (i >= def->n_aliases) return false;
+    *out = def->alias[i].out;
+    *in = def->alias[i].in;
+    return true;
+}
+
+static Status choose_one(const Binding *binding, const Node *node, const char *prefer, OpImpl *impl)
+{
+    if (prefer && op_choose(binding->plan, node, binding->backend, prefer, impl) == ST_OK) {
+        return ST_OK;
+    }
+    return op_choose(binding->plan, node, binding->backend, NULL, impl);
+}
+
+static Status choose(Binding *binding, const char *prefer)
+{
+    const Plan *plan = binding->plan;
+    for (int i = 0; i < plan->n_nodes; i++) {
+        const Node *node = &plan->nodes[i];
+        OpImpl *impl = &binding->impls[i];
+        if (op_def(node->op)->check) TRY(op_def(node->op)->check(plan, node));
+        TRY(choose_one(binding, node, prefer, impl));
+        if (impl->workspace) binding->workspace[i] = impl->workspace(plan, node, binding->threads);
+    }
+    return ST_OK;
+}
+
+Status binding_make(Binding *binding, const Plan *plan, BackendId backend, int threads,
+                    const char *prefer)
+{
+    *binding = (Binding){.plan = plan, .backend = backend, .threads = threads};
+    binding->impls = calloc((size_t)plan->n_nodes + 1, sizeof *binding->impls);
+    binding->workspace = calloc((size_t)plan->n_nodes + 1, sizeof *binding->workspace);
+    Status st = ST_OK;
+    if (!binding->impls || !binding->workspace) {
+        st = FAIL(ST_NO_MEMORY, "no memory for %d nodes", plan->n_nodes);
+    }
+    if (st == ST_OK) st = choose(binding, prefer);
+    if (st == ST_OK) st = mem_plan_build(&binding->mem, plan, binding->workspace, permitted_alias);
+    if (st != ST_OK) binding_free(binding);
+    return st;
+}
+
+void binding_free(Binding *binding)
+{
+    free(binding->impls);
+    free(binding->workspace);
+    mem_plan_free(&binding->mem);
+    *binding = (Binding){0};
+}

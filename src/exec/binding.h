@@ -1,0 +1,24 @@
+/* How a plan would run on a backend: an implementation for every node, a place for every tensor.
+ * Needs no device, so it also answers "how much memory" and "what cannot run" beforehand. */
+#ifndef EXEC_BINDING_H
+#define EXEC_BINDING_H
+
+#include "ops/op.h"
+#include "plan/mem_plan.h"
+
+typedef struct Binding {
+    const Plan *plan; /* outlives the binding */
+    BackendId backend;
+    int threads;
+    OpImpl *impls;     /* of each node */
+    size_t *workspace; /* bytes each asks for */
+    MemPlan mem;
+} Binding;
+
+/* Every node gets the first implementation that takes it; where an op has one named `prefer` (NULL
+ * for none) that one is tried first. "reference" is the plain reference of every op. */
+Status binding_make(Binding *binding, const Plan *plan, BackendId backend, int threads,
+                    const char *prefer);
+void binding_free(Binding *binding);
+
+#endif

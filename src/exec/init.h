@@ -1,0 +1,13 @@
+/* The values a run starts from: the same for the same seed on every device, with any number of
+ * threads and in every precision. */
+#ifndef EXEC_INIT_H
+#define EXEC_INIT_H
+
+#include "exec/session.h"
+#include "model/model.h"
+
+/* Uploads parameters, tokens, targets, RoPE tables and the step state, clears Adam's moments and
+ * runs the setup phase. */
+Status init_session(Session *s, const Model *model);
+
+#endif

@@ -1,0 +1,29 @@
+#include "model/backward.h"
+
+#include "ops/op.h"
+#include "plan/step_state.h"
+
+#include <string.h>
+
+static bool any_gradient(const Builder *b, const Node *node)
+{
+    for (int i = 0; i < node->n_out; i++) {
+        if (builder_grad(b, plan_out_id(b->plan, node, i)) != PLAN_NONE) return true;
+    }
+    return false;
+}
+
+void backward_build(Builder *b, const Model *model)
+{
+    /* the gradient of the loss is the loss scale, read where the optimizer keeps it */
+    const int seed = builder_view(b, "d(loss)", model->state, STATE_LOSS_SCALE, DIMS(1), 1);
+    builder_grad_add(b, model->loss, seed);
+    b->phase = PHASE_BACKWARD;
+    for (int i = b->plan->n_nodes; i-- > 0 && b->status == ST_OK;) {
+        const Node node = b->plan->nodes[i]; /* a copy: nodes move while the plan grows */
+        if (node.phase != PHASE_FORWARD || !any_gradient(b, &node)) continue;
+        b->layer = node.layer;
+        memcpy(b->scope, node.scope, sizeof b->scope);
+        if (op_def(node.op)->grad) op_def(node.op)->grad(b, &node);
+    }
+}

@@ -1,0 +1,71 @@
+#include "model/model.h"
+
+#include "model/backward.h"
+#include "model/forward.h"
+#include "model/optimizer.h"
+#include "model/xform_decompose.h"
+#include "ops/op.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static DType product_dtype(Precision precision, DType wide)
+{
+    if (precision == PRECISION_BF16) return DT_BF16;
+    if (precision == PRECISION_FP16) return DT_F16;
+    return wide;
+}
+
+/* An eager framework materialises the scores; otherwise nothing of size T x T is kept. */
+static Attention resolve_attention(const Config *config)
+{
+    if (config->attention != ATTENTION_AUTO) return config->attention;
+    return config->exec == EXEC_EAGER ? ATTENTION_NAIVE : ATTENTION_FLASH;
+}
+
+static Status build(Model *model)
+{
+    Builder b;
+    builder_init(&b, &model->plan);
+    forward_build(&b, model);
+    if (b.status == ST_OK) xform_decompose(&b, model);
+    if (b.status == ST_OK && model->mode != MODE_FWD) backward_build(&b, model);
+    if (b.status == ST_OK && model->mode == MODE_TRAIN) optimizer_build(&b, model);
+    const Status st = b.status;
+    builder_free(&b);
+    return st;
+}
+
+Status model_build(Model *model, const Config *config, Mode mode, DType wide)
+{
+    *model = (Model){.config = *config,
+                     .mode = mode,
+                     .attention = resolve_attention(config),
+                     .wide = wide,
+                     .act = product_dtype(config->precision, wide),
+                     .eager = config->exec == EXEC_EAGER,
+                     .state = PLAN_NONE};
+    const Status st = build(model);
+    if (st != ST_OK) model_free(model);
+    return st;
+}
+
+void model_free(Model *model)
+{
+    plan_free(&model->plan);
+    free(model->params);
+    free(model->groups);
+    *model = (Model){0};
+}
+
+double model_flops(const Model *model)
+{
+    double flops = 0;
+    for (int i = 0; i < model->plan.n_nodes; i++) {
+        const Node *node = &model->plan.nodes[i];
+        const char *category = plan_op_category(node->op);
+        if (strcmp(category, "matmul") != 0 && strcmp(category, "attention") != 0) continue;
+        flops += op_cost(&model->plan, node).flops;
+    }
+    return flops;
+}

@@ -1,0 +1,94 @@
+#include "model/params.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static int flat(Builder *b, const char *prefix, const char *name, TensorKind kind, DType dtype,
+                int64_t n)
+{
+    char full[PLAN_NAME];
+    snprintf(full, sizeof full, "%s%.40s", prefix, name);
+    return builder_tensor(b, full, kind, dtype, DIMS(n));
+}
+
+/* Eager casts weights in every forward pass instead of keeping copies, as autocast does. */
+static bool keeps_copy(const Model *model, bool product)
+{
+    return product && !model->eager && model->act != model->wide;
+}
+
+static bool room(Builder *b, void **array, int count, size_t size)
+{
+    if (count & (count - 1)) return true; /* grows at powers of two */
+    void *bigger = realloc(*array, (size_t)(count ? 2 * count : 1) * size);
+    if (!bigger) {
+        b->status = FAIL(ST_NO_MEMORY, "no memory for %d parameters", count);
+        return false;
+    }
+    *array = bigger;
+    return true;
+}
+
+void params_group(Builder *b, Model *model, const char *name, int64_t elements, bool product)
+{
+    if (b->status != ST_OK) return;
+    if (!room(b, (void **)&model->groups, model->n_groups, sizeof *model->groups)) return;
+    ParamGroup g = {.copy = PLAN_NONE, .grad = PLAN_NONE, .m = PLAN_NONE, .v = PLAN_NONE};
+    const bool copy = keeps_copy(model, product);
+    g.flat = flat(b, "", name, TK_PARAM, model->wide, elements);
+    if (copy) g.copy = flat(b, "copy of ", name, TK_WEIGHT_COPY, model->act, elements);
+    if (model->mode != MODE_FWD) {
+        g.grad = flat(b, "grad of ", name, TK_GRAD, copy ? model->act : model->wide, elements);
+        if (model->mode == MODE_FWD_BWD && g.grad != PLAN_NONE) b->plan->tensors[g.grad].keep = true;
+    }
+    if (model->mode == MODE_TRAIN) {
+        g.m = flat(b, "m of ", name, TK_MOMENT, model->wide, elements);
+        g.v = flat(b, "v of ", name, TK_MOMENT, model->wide, elements);
+    }
+    model->groups[model->n_groups++] = g;
+}
+
+static int window(Builder *b, const char *name, int of, int64_t offset, int64_t rows, int64_t cols)
+{
+    if (of == PLAN_NONE) return PLAN_NONE;
+    const int64_t dim[2] = {rows, cols};
+    return rows ? builder_view(b, name, of, offset, 2, dim, cols)
+                : builder_view(b, name, of, offset, 1, dim + 1, cols);
+}
+
+/* What the forward pass reads of a range of the group, with a place for its gradient. */
+static int readable(Builder *b, const ParamGroup *g, const char *name, int64_t offset, int64_t rows,
+                    int64_t cols)
+{
+    const int read = window(b, name, g->copy == PLAN_NONE ? g->flat : g->copy, offset, rows, cols);
+    const int grad = window(b, name, g->grad, offset, rows, cols);
+    if (grad != PLAN_NONE) builder_grad_home(b, read, grad);
+    return read;
+}
+
+int params_add(Builder *b, Model *model, const char *name, int64_t rows, int64_t cols,
+               ParamInit init, double std)
+{
+    const int64_t n = (rows ? rows : 1) * cols;
+    if (model->eager) params_group(b, model, name, n, true);
+    if (b->status != ST_OK) return PLAN_NONE;
+    if (!room(b, (void **)&model->params, model->n_params, sizeof *model->params)) return PLAN_NONE;
+    ParamGroup *g = &model->groups[model->n_groups - 1];
+    Param *p = &model->params[model->n_params++];
+    *p = (Param){.init = init, .std = std};
+    snprintf(p->name, sizeof p->name, "%s", name);
+    p->tensor = window(b, name, g->flat, g->used, rows, cols);
+    p->grad = window(b, name, g->grad, g->used, rows, cols);
+    const int read = readable(b, g, name, g->used, rows, cols);
+    g->used += n;
+    model->n_elements += n;
+    return read;
+}
+
+int params_joined(Builder *b, Model *model, const char *name, int n, int64_t rows, int64_t cols)
+{
+    if (b->status != ST_OK) return PLAN_NONE;
+    const ParamGroup *g = &model->groups[model->n_groups - 1];
+    const Param *first = &model->params[model->n_params - n];
+    return readable(b, g, name, builder_at(b, first->tensor)->offset, rows, cols);
+}

@@ -1,0 +1,46 @@
+#include "model/xform_decompose.h"
+
+#include "ops/op.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool wanted(const Model *model, OpKind op)
+{
+    if (!op_def(op)->decompose) return false;
+    if (op == OP_softmax) return model->attention == ATTENTION_NAIVE;
+    return model->eager;
+}
+
+void xform_decompose_node(Builder *b, const Model *model, const Node *node)
+{
+    b->phase = node->phase;
+    b->layer = node->layer;
+    memcpy(b->scope, node->scope, sizeof b->scope);
+    if (wanted(model, node->op)) {
+        op_def(node->op)->decompose(b, node);
+        return;
+    }
+    /* a copy: the pool that holds the operands may move while they are added */
+    int *operands = malloc((size_t)(node->n_out + node->n_in + 1) * sizeof *operands);
+    if (!operands) {
+        b->status = FAIL(ST_NO_MEMORY, "no memory for a node");
+        return;
+    }
+    memcpy(operands, b->plan->operands + node->first,
+           (size_t)(node->n_out + node->n_in) * sizeof *operands);
+    *builder_node(b, node->op, operands, node->n_out, operands + node->n_out, node->n_in) =
+        node->attr;
+    free(operands);
+}
+
+void xform_decompose(Builder *b, const Model *model)
+{
+    if (!model->eager && model->attention != ATTENTION_NAIVE) return;
+    Node *fused = b->plan->nodes;
+    const int n = b->plan->n_nodes;
+    b->plan->nodes = NULL;
+    b->plan->n_nodes = 0;
+    for (int i = 0; i < n && b->status == ST_OK; i++) xform_decompose_node(b, model, &fused[i]);
+    free(fused);
+}

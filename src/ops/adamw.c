@@ -1,0 +1,136 @@
+/* AdamW over all parameters, in one pass over memory:
+ *
+ *     g = factor * grad            m += (1 - b1)(g - m)            v = b2 v + (1 - b2) g^2
+ *     p = p (1 - lr wd) - step_size * m / (sqrt(v) / root_bias + eps)
+ *
+ * adamw  p0, m0, v0, copy0, p1, m1, v1, copy1, ... | g0, g1, ..., state
+ *
+ * One entry for each group of parameters; copy (absent in fp32) is p rounded for the products.
+ * factor, step_size and root_bias come from the step state (ops/adam_state.c); when the state says
+ * that the step is skipped, nothing is written. Gradients are fp32 or 16 bit. */
+#include "ops/adamw.h"
+
+#include "ops/element.h"
+#include "plan/functions.h"
+#include "plan/step_state.h"
+
+#include <math.h>
+
+int adamw_groups(const Node *node)
+{
+    return node->n_in - 1;
+}
+
+static Status check(const Plan *plan, const Node *node)
+{
+    if (node->n_out != 4 * adamw_groups(node)) return FAIL(ST_FAILED, "adamw: four outputs a group");
+    for (int i = 0; i < node->n_out; i++) {
+        const Tensor *out = plan_out(plan, node, i), *g = plan_in(plan, node, i / 4);
+        if (out && plan_elements(out) != plan_elements(g)) {
+            return FAIL(ST_FAILED, "adamw: '%s' and its gradient differ in size", out->name);
+        }
+    }
+    return ST_OK;
+}
+
+/* Reads p, m, v, g and writes p, m, v and the copy. */
+static OpCost cost(const Plan *plan, const Node *node)
+{
+    OpCost cost = {0};
+    for (int g = 0; g < adamw_groups(node); g++) {
+        const Tensor *p = plan_out(plan, node, 4 * g), *copy = plan_out(plan, node, 4 * g + 3);
+        cost.flops += 14.0 * (double)plan_elements(p);
+        cost.bytes += 6.0 * (double)plan_bytes(p) + (double)plan_bytes(plan_in(plan, node, g));
+        if (copy) cost.bytes += (double)plan_bytes(copy);
+    }
+    return cost;
+}
+
+static void update(const OpCall *call, int group, const double *state)
+{
+    const Operand p = element_out(call, 4 * group), m = element_out(call, 4 * group + 1);
+    const Operand v = element_out(call, 4 * group + 2), copy = element_out(call, 4 * group + 3);
+    const Operand g = element_in(call, group);
+    for (int64_t i = 0; i < p.rows * p.cols; i++) {
+        const double d = element_get(g.data, g.dtype, i) * state[STATE_GRAD_FACTOR];
+        const double m0 = element_get(m.data, m.dtype, i), v0 = element_get(v.data, v.dtype, i);
+        const double m1 = m0 + (1 - STEP_STATE_BETA1) * (d - m0);
+        const double v1 = STEP_STATE_BETA2 * v0 + (1 - STEP_STATE_BETA2) * d * d;
+        const double root = sqrt(v1) / state[STATE_ROOT_BIAS] + STEP_STATE_EPSILON;
+        const double kept = 1 - state[STATE_LR] * STEP_STATE_DECAY;
+        const double p1 =
+            element_get(p.data, p.dtype, i) * kept - state[STATE_STEP_SIZE] * m1 / root;
+        element_set(m.data, m.dtype, i, m1);
+        element_set(v.data, v.dtype, i, v1);
+        element_set(p.data, p.dtype, i, p1);
+        if (copy.data) element_set(copy.data, copy.dtype, i, p1);
+    }
+}
+
+static Status reference(const OpCall *call)
+{
+    const int groups = adamw_groups(call->node);
+    const double *state = op_in(call, groups);
+    for (int g = 0; state[STATE_APPLY] != 0 && g < groups; g++) update(call, g, state);
+    return ST_OK;
+}
+
+/* One to three groups of odd sizes, with and without 16-bit copies. The state is drawn at random in
+ * [0.5, 1.5]: every factor matters and the step is applied. */
+static bool cases(Builder *b, int i, DType act)
+{
+    static const int64_t sizes[][3] = {{1, 0, 0}, {3, 257, 0}, {1000, 31, 4099}, {70001, 0, 0}};
+    if (i >= 4) return false;
+    const DType wide = op_wide(act);
+    int out[12], in[4], n = 0;
+    for (; n < 3 && sizes[i][n]; n++) {
+        const int64_t size = sizes[i][n];
+        out[4 * n] = builder_tensor(b, "p", TK_ACTIVATION, wide, DIMS(size));
+        out[4 * n + 1] = builder_tensor(b, "m", TK_ACTIVATION, wide, DIMS(size));
+        out[4 * n + 2] = builder_tensor(b, "+v", TK_ACTIVATION, wide, DIMS(size));
+        out[4 * n + 3] = act == wide ? PLAN_NONE : builder_tensor(b, "copy", TK_ACTIVATION, act, DIMS(size));
+        in[n] = builder_tensor(b, "g", TK_ACTIVATION, n == 1 ? wide : act, DIMS(size));
+    }
+    in[n] = builder_tensor(b, "+state", TK_ACTIVATION, DT_F64, DIMS(STATE_COUNT));
+    builder_node(b, OP_adamw, out, 4 * n, in, n + 1);
+    return true;
+}
+
+/* One group as PyTorch's single-tensor AdamW launches it; the groups' tensors are updated in place. */
+static void decompose_group(Builder *b, const int *out, int g, int state)
+{
+    const int p = out[0], m = out[1], v = out[2], copy = out[3];
+    const DType wide = builder_dtype(b, p);
+    const int root = builder_like(b, "sqrt(v)", v, wide), bias = builder_like(b, "unbiased", v, wide);
+    const int denominator = builder_like(b, "denominator", v, wide);
+    builder_node(b, OP_adamw_part, IDS(p), IDS(p, state))->fn = FN_DECAY;
+    builder_node(b, OP_adamw_part, IDS(m), IDS(m, g, state))->fn = FN_MOMENT1;
+    builder_node(b, OP_adamw_part, IDS(v), IDS(v, state))->fn = FN_MOMENT2A;
+    builder_node(b, OP_adamw_part, IDS(v), IDS(v, g, state))->fn = FN_MOMENT2B;
+    builder_node(b, OP_adamw_part, IDS(root), IDS(v, state))->fn = FN_ROOT;
+    builder_node(b, OP_adamw_part, IDS(bias), IDS(root, state))->fn = FN_BIAS;
+    builder_node(b, OP_adamw_part, IDS(denominator), IDS(bias, state))->fn = FN_EPSILON;
+    builder_node(b, OP_adamw_part, IDS(p), IDS(p, m, denominator, state))->fn = FN_UPDATE;
+    if (copy != PLAN_NONE) builder_node(b, OP_cast, IDS(copy), IDS(p));
+}
+
+static void decompose(Builder *b, const Node *node)
+{
+    const int groups = adamw_groups(node);
+    const int state = plan_in_id(b->plan, node, groups);
+    const Node copy = *node; /* nodes move while the plan grows */
+    for (int g = 0; g < groups; g++) {
+        int out[4];
+        for (int i = 0; i < 4; i++) out[i] = plan_out_id(b->plan, &copy, 4 * g + i);
+        decompose_group(b, out, plan_in_id(b->plan, &copy, g), state);
+    }
+}
+
+const OpDef adamw_def = {
+    .source = __FILE__,
+    .check = check,
+    .cost = cost,
+    .decompose = decompose,
+    .reference = reference,
+    .cases = cases,
+};

@@ -1,0 +1,16 @@
+/* fp32 products through the system's CBLAS, row-major. blas_cpu_NAME.c is the one this build uses. */
+#ifndef OPS_BLAS_CPU_H
+#define OPS_BLAS_CPU_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* c[m, n] = alpha op(a)[m, k] op(b)[k, n] + beta c. Every size must fit 31 bits. Inside a parallel
+ * region it runs on the calling thread alone. */
+void blas_cpu_sgemm(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k,
+                    float alpha, const float *a, int64_t lda, const float *b, int64_t ldb,
+                    float beta, float *c, int64_t ldc);
+void blas_cpu_set_threads(int threads);
+const char *blas_cpu_name(void); /* "BLIS 0.9.0" */
+
+#endif

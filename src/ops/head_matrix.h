@@ -1,0 +1,54 @@
+/* The matrices inside a tensor of attention: one for every sequence and head.
+ *
+ * [B, H, T, T] holds T x T scores; [B T, H D] holds T x D heads side by side (see ops/bmm.c). */
+#ifndef OPS_HEAD_MATRIX_H
+#define OPS_HEAD_MATRIX_H
+
+#include "ops/element.h"
+
+typedef struct HeadMatrix {
+    void *data;
+    DType dtype;
+    int64_t count;      /* B H matrices */
+    int64_t rows, cols; /* of each */
+    int64_t ld;         /* elements from row to row */
+    int64_t heads, head_step, batch_step;
+} HeadMatrix;
+
+static inline HeadMatrix head_matrix(const Tensor *t, const void *data, const NodeAttr *attr)
+{
+    const int64_t T = attr->tokens, H = attr->heads;
+    HeadMatrix m = {.data = (void *)(uintptr_t)data, .dtype = t->dtype, .rows = T, .heads = H};
+    if (t->n_dims == 4) {
+        m.count = t->dim[0] * t->dim[1];
+        m.cols = m.ld = T;
+        m.head_step = T * T;
+        m.batch_step = H * T * T;
+    } else {
+        m.count = plan_rows(t) / T * H;
+        m.cols = plan_width(t) / H;
+        m.ld = t->ld;
+        m.head_step = m.cols;
+        m.batch_step = T * t->ld;
+    }
+    return m;
+}
+
+/* Element index of the first entry of matrix `i` (sequence i / H, head i % H). */
+static inline int64_t head_matrix_start(const HeadMatrix *m, int64_t i)
+{
+    return i / m->heads * m->batch_step + i % m->heads * m->head_step;
+}
+
+static inline double head_matrix_get(const HeadMatrix *m, int64_t i, int64_t row, int64_t col)
+{
+    return element_get(m->data, m->dtype, head_matrix_start(m, i) + row * m->ld + col);
+}
+
+static inline void head_matrix_set(const HeadMatrix *m, int64_t i, int64_t row, int64_t col,
+                                   double x)
+{
+    element_set(m->data, m->dtype, head_matrix_start(m, i) + row * m->ld + col, x);
+}
+
+#endif

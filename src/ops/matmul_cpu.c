@@ -1,0 +1,70 @@
+/* fp32 goes to the system's BLAS. 16-bit operands are widened first (their products then sum in
+ * fp32) and the result is rounded once. */
+#include "ops/blas_cpu.h"
+#include "ops/impls_cpu.h"
+#include "ops/rows_cpu.h"
+
+static size_t wide_bytes(const Tensor *t)
+{
+    const size_t bytes = (size_t)plan_elements(t) * sizeof(float);
+    return t->dtype == DT_F32 ? 0 : (bytes + 255) / 256 * 256;
+}
+
+static size_t workspace(const Plan *plan, const Node *node, int threads)
+{
+    (void)threads;
+    return wide_bytes(plan_out(plan, node, 0)) + wide_bytes(plan_in(plan, node, 0)) +
+           wide_bytes(plan_in(plan, node, 1));
+}
+
+/* All rows of `t` as floats, next to each other. */
+static void widen(float *dst, const void *src, const Tensor *t, int threads)
+{
+    const int64_t rows = plan_rows(t), width = plan_width(t);
+#pragma omp parallel for schedule(static) num_threads(threads)
+    for (int64_t i = 0; i < rows; i++) {
+        rows_cpu_load(dst + i * width, rows_cpu_at(src, t->dtype, i * t->ld), t->dtype, width);
+    }
+}
+
+static void narrow(void *dst, const float *src, const Tensor *t, int threads)
+{
+    const int64_t rows = plan_rows(t), width = plan_width(t);
+#pragma omp parallel for schedule(static) num_threads(threads)
+    for (int64_t i = 0; i < rows; i++) {
+        rows_cpu_store(rows_cpu_at(dst, t->dtype, i * t->ld), src + i * width, t->dtype, width);
+    }
+}
+
+typedef struct Side {
+    float *data;
+    int64_t ld;
+} Side;
+
+/* The operand itself when it is fp32, else its share of the workspace. */
+static Side side(void *data, const Tensor *t, char **workspace_left)
+{
+    if (t->dtype == DT_F32) return (Side){data, t->ld};
+    const Side s = {(float *)*workspace_left, plan_width(t)};
+    *workspace_left += wide_bytes(t);
+    return s;
+}
+
+static Status run(const OpCall *call)
+{
+    const NodeAttr *attr = &call->node->attr;
+    const Tensor *c = op_out_shape(call, 0), *a = op_in_shape(call, 0), *b = op_in_shape(call, 1);
+    char *left = call->workspace;
+    const Side to = side(op_out(call, 0), c, &left);
+    const Side x = side(call->memory[plan_in_id(call->plan, call->node, 0)], a, &left);
+    const Side y = side(call->memory[plan_in_id(call->plan, call->node, 1)], b, &left);
+    if (a->dtype != DT_F32) widen(x.data, op_in(call, 0), a, call->threads);
+    if (b->dtype != DT_F32) widen(y.data, op_in(call, 1), b, call->threads);
+    blas_cpu_sgemm(attr->transpose_a, attr->transpose_b, plan_rows(c), plan_width(c),
+                   attr->transpose_a ? plan_rows(a) : plan_width(a), 1, x.data, x.ld, y.data, y.ld,
+                   0, to.data, to.ld);
+    if (c->dtype != DT_F32) narrow(op_out(call, 0), to.data, c, call->threads);
+    return ST_OK;
+}
+
+const OpImpl matmul_cpu[] = {{"blas", rows_cpu_declines_f64, workspace, run}, {0}};

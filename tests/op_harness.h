@@ -1,0 +1,124 @@
+/* Runs the test cases of ops (OpDef.cases) on the CPU and brings results back as doubles. */
+#ifndef TESTS_OP_HARNESS_H
+#define TESTS_OP_HARNESS_H
+
+#include "exec/session.h"
+#include "ops/element.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define ASSERT_OK(expr)                                                   \
+    do {                                                                  \
+        if ((expr) != ST_OK) fail_msg("%s: %s", #expr, status_message()); \
+    } while (0)
+
+/* A number in [0, 1) that depends on the tensor and the element only. */
+static inline double harness_uniform(int tensor, int64_t i)
+{
+    uint64_t x = (uint64_t)tensor * 0x9e3779b97f4a7c15ULL + (uint64_t)i * 0xbf58476d1ce4e5b9ULL + 1;
+    x ^= x >> 31;
+    x *= 0x94d049bb133111ebULL;
+    x ^= x >> 29;
+    x *= 0xbf58476d1ce4e5b9ULL;
+    x ^= x >> 32;
+    return (double)(x >> 11) * 0x1p-53;
+}
+
+/* As OpDef.cases says: "+..." positive, "#N..." integers below N, else [-1, 1]. */
+static inline double harness_value(const Tensor *t, int id, int64_t i)
+{
+    const double u = harness_uniform(id, i);
+    if (t->name[0] == '+') return 0.5 + u;
+    if (t->name[0] == '#') return floor(u * strtod(t->name + 1, NULL));
+    return 2 * u - 1;
+}
+
+static inline void harness_keep_all(Plan *plan)
+{
+    for (int i = 0; i < plan->n_tensors; i++) plan->tensors[i].keep = true;
+}
+
+/* Storage that some node reads before any has written it: what the test must provide. */
+static inline bool harness_is_input(const Plan *plan, int id)
+{
+    for (int n = 0; n < plan->n_nodes; n++) {
+        const Node *node = &plan->nodes[n];
+        const int *operand = plan->operands + node->first;
+        for (int i = node->n_out; i < node->n_out + node->n_in; i++) {
+            if (operand[i] != PLAN_NONE && plan_storage(plan, operand[i]) == id) return true;
+        }
+        for (int i = 0; i < node->n_out; i++) {
+            if (operand[i] != PLAN_NONE && plan_storage(plan, operand[i]) == id) return false;
+        }
+    }
+    return false;
+}
+
+static inline void harness_fill(Session *s)
+{
+    if (s->arena) memset(s->arena, 0xff, s->binding->mem.arena); /* NaN in every float format */
+    for (int k = 0; k < TK_COUNT; k++) {
+        if (s->region[k]) memset(s->region[k], 0xff, s->binding->mem.region[k]);
+    }
+    for (int id = 0; id < s->plan->n_tensors; id++) {
+        const Tensor *t = &s->plan->tensors[id];
+        if (t->base != PLAN_NONE || !harness_is_input(s->plan, id)) continue;
+        for (int64_t i = 0; i < plan_elements(t); i++) {
+            element_set(s->memory[id], t->dtype, i, harness_value(t, id, i));
+        }
+    }
+}
+
+static inline void harness_run_nodes(Session *s)
+{
+    for (int phase = 0; phase < PHASE_COUNT; phase++) ASSERT_OK(session_run(s, (Phase)phase));
+}
+
+typedef struct HarnessRun {
+    Binding binding;
+    Session session;
+} HarnessRun;
+
+/* Opens, fills with the same inputs every time, runs. */
+static inline void harness_open(HarnessRun *run, const Plan *plan, const char *prefer, int threads)
+{
+    ASSERT_OK(binding_make(&run->binding, plan, BACKEND_cpu, threads, prefer));
+    ASSERT_OK(session_open(&run->session, &run->binding, 0));
+    harness_fill(&run->session);
+}
+
+static inline void harness_close(HarnessRun *run)
+{
+    session_close(&run->session);
+    binding_free(&run->binding);
+}
+
+static inline double harness_get(const HarnessRun *run, int id, int64_t i)
+{
+    const Tensor *t = &run->session.plan->tensors[id];
+    const int64_t row = i / plan_width(t), col = i % plan_width(t);
+    return element_get(run->session.memory[id], t->dtype, row * t->ld + col);
+}
+
+/* ||a - b|| / ||b||; NaN anywhere gives NaN, which no bound accepts. */
+static inline double harness_error(const HarnessRun *a, const HarnessRun *b, int id_a, int id_b)
+{
+    const Tensor *t = &a->session.plan->tensors[id_a];
+    double difference = 0, size = 0;
+    for (int64_t i = 0; i < plan_elements(t); i++) {
+        const double x = harness_get(a, id_a, i), y = harness_get(b, id_b, i);
+        if (isinf(x) && isinf(y) && (x > 0) == (y > 0)) continue; /* masked scores agree */
+        difference += (x - y) * (x - y);
+        size += y * y;
+    }
+    return size > 0 ? sqrt(difference / size) : sqrt(difference);
+}
+
+#endif

@@ -1,0 +1,177 @@
+/* Every op's gradient rule, run by the references in float64, against central differences; and every
+ * op's decomposition against the op itself. */
+#include "op_harness.h"
+
+enum { SAMPLES = 8 }; /* elements of each input whose derivative is measured */
+
+static bool carries_gradient(const OpDef *def, const Plan *plan, const Node *node, int out)
+{
+    const Tensor *t = plan_out(plan, node, out);
+    return t && t->dtype == DT_F64 && !(def->auxiliary >> out & 1U);
+}
+
+/* Appends the gradient nodes, with d(output) a tensor of random numbers for each output. */
+static void differentiate(Builder *b, const Node *node)
+{
+    const OpDef *def = op_def(node->op);
+    for (int o = 0; o < node->n_out; o++) {
+        if (!carries_gradient(def, b->plan, node, o)) continue;
+        const int id = plan_out_id(b->plan, node, o);
+        builder_grad_add(b, id, builder_like(b, "seed", id, DT_F64));
+    }
+    b->phase = PHASE_BACKWARD;
+    def->grad(b, node);
+}
+
+/* sum over outputs of d(output) * output, after the forward nodes have run. */
+static double objective(HarnessRun *run, const Builder *b, const Node *node)
+{
+    double sum = 0;
+    ASSERT_OK(session_run(&run->session, PHASE_FORWARD));
+    for (int o = 0; o < node->n_out; o++) {
+        if (!carries_gradient(op_def(node->op), b->plan, node, o)) continue;
+        const int id = plan_out_id(b->plan, node, o), seed = builder_grad(b, id);
+        for (int64_t i = 0; i < plan_elements(builder_at(b, id)); i++) {
+            sum += harness_get(run, id, i) * harness_get(run, seed, i);
+        }
+    }
+    return sum;
+}
+
+static void check_input(HarnessRun *run, const Builder *b, const Node *node, int in, int i)
+{
+    const int grad = builder_grad(b, in);
+    const Tensor *t = builder_at(b, in);
+    const int64_t n = plan_elements(t);
+    double *data = run->session.memory[in];
+    for (int k = 0; k < SAMPLES && k < n; k++) {
+        const int64_t e = n <= SAMPLES ? k : (int64_t)(harness_uniform(k, i) * (double)n);
+        const int64_t at = e / plan_width(t) * t->ld + e % plan_width(t);
+        const double x = data[at], h = 1e-5;
+        harness_run_nodes(&run->session);
+        const double analytic = harness_get(run, grad, e);
+        data[at] = x + h;
+        const double up = objective(run, b, node);
+        data[at] = x - h;
+        const double down = objective(run, b, node);
+        data[at] = x;
+        const double numeric = (up - down) / (2 * h);
+        if (!(fabs(analytic - numeric) <= 1e-7 * (1 + fabs(numeric)))) {
+            fail_msg("%s case %d: d(%s)[%lld] is %.12g, differences give %.12g",
+                     plan_op_name(node->op), i, t->name, (long long)e, analytic, numeric);
+        }
+    }
+}
+
+static void check_gradients(Builder *b, int i)
+{
+    const Node node = b->plan->nodes[b->plan->n_nodes - 1];
+    HarnessRun run;
+    differentiate(b, &node);
+    ASSERT_OK(b->status);
+    harness_keep_all(b->plan);
+    harness_open(&run, b->plan, "reference", 1);
+    int checked = 0;
+    for (int k = 0; k < node.n_in; k++) {
+        const int in = plan_in_id(b->plan, &node, k);
+        if (in == PLAN_NONE || builder_at(b, in)->dtype != DT_F64) continue;
+        if (!builder_wants_grad(b, in) || builder_grad(b, in) == PLAN_NONE) continue;
+        check_input(&run, b, &node, in, i);
+        checked++;
+    }
+    harness_close(&run);
+    if (!checked && strcmp(plan_op_name(node.op), "reduce") != 0) {
+        fail_msg("%s case %d: no gradient was checked", plan_op_name(node.op), i);
+    }
+}
+
+static bool gradient_case(OpKind op, int i)
+{
+    Plan plan;
+    Builder b;
+    plan_init(&plan);
+    builder_init(&b, &plan);
+    const bool there = op_def(op)->cases(&b, i, DT_F64);
+    ASSERT_OK(b.status);
+    if (there) check_gradients(&b, i);
+    builder_free(&b);
+    plan_free(&plan);
+    return there;
+}
+
+static void test_gradient(void **state)
+{
+    const OpKind op = *(const OpKind *)*state;
+    int i = 0;
+    if (!op_def(op)->grad) return;
+    while (gradient_case(op, i)) i++;
+    assert_true(i > 0);
+}
+
+/* The last node of the plan, replaced by its primitives; tensors keep their numbers. */
+static void decompose_last(Builder *b)
+{
+    const Node node = b->plan->nodes[--b->plan->n_nodes];
+    op_def(node.op)->decompose(b, &node);
+}
+
+static bool decompose_case(OpKind op, int i)
+{
+    Plan whole, parts;
+    Builder b, c;
+    plan_init(&whole);
+    plan_init(&parts);
+    builder_init(&b, &whole);
+    builder_init(&c, &parts);
+    const bool there = op_def(op)->cases(&b, i, DT_F64) && op_def(op)->cases(&c, i, DT_F64);
+    if (there) {
+        HarnessRun want, got;
+        const Node node = whole.nodes[whole.n_nodes - 1];
+        decompose_last(&c);
+        ASSERT_OK(c.status);
+        harness_keep_all(&whole);
+        harness_keep_all(&parts);
+        harness_open(&want, &whole, "reference", 1);
+        harness_open(&got, &parts, "reference", 1);
+        harness_run_nodes(&want.session);
+        harness_run_nodes(&got.session);
+        for (int o = 0; o < node.n_out; o++) {
+            const int id = plan_out_id(&whole, &node, o);
+            if (id == PLAN_NONE || (op_def(op)->auxiliary >> o & 1U)) continue;
+            const double error = harness_error(&got, &want, id, id);
+            if (!(error <= 1e-12)) {
+                fail_msg("%s case %d: primitives differ in output %d by %g", plan_op_name(op), i, o, error);
+            }
+        }
+        harness_close(&want);
+        harness_close(&got);
+    }
+    builder_free(&b);
+    builder_free(&c);
+    plan_free(&whole);
+    plan_free(&parts);
+    return there;
+}
+
+static void test_decompose(void **state)
+{
+    const OpKind op = *(const OpKind *)*state;
+    int i = 0;
+    if (!op_def(op)->decompose) return;
+    while (decompose_case(op, i)) i++;
+    assert_true(i > 0);
+}
+
+int main(void)
+{
+    static OpKind kinds[OP_COUNT];
+    static char names[OP_COUNT][48];
+    struct CMUnitTest tests[2 * OP_COUNT];
+    for (int op = 0; op < OP_COUNT; op++) {
+        kinds[op] = (OpKind)op;
+        snprintf(names[op], sizeof names[op], "%s as primitives", plan_op_name((OpKind)op));
+        tests[op] = (struct CMUnitTest){plan_op_name((OpKind)op), test_gradient, NULL, NULL, &kinds[op]};
+        tests[OP_COUNT + op] = (struct CMUnitTest){names[op], test_decompose, NULL, NULL, &kinds[op]};
+    }
+    return _cmocka_run_group_tests("gradients and decompositions", tests, 2 * OP_COUNT, NULL, NULL);
+}
