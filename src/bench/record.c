@@ -260,6 +260,20 @@ const char *record_key(const Record *r)
     return record_text(r, "cell");
 }
 
+bool record_asked(const Record *r, const char *field, char *text, size_t size)
+{
+    const size_t n = strlen(field);
+    for (const char *at = record_key(r); at && *at;) {
+        const size_t length = strcspn(at, " ");
+        if (strncmp(at, field, n) == 0 && at[n] == '=') {
+            snprintf(text, size, "%.*s", (int)(length - n - 1), at + n + 1);
+            return true;
+        }
+        at += length + (at[length] == ' ');
+    }
+    return false;
+}
+
 static Status put_model(Record *r, const Config *c)
 {
     TRY(record_put_text(r, "size", c->size));

@@ -1,5 +1,5 @@
 /* What one cell of a sweep found: a JSON object whose names are a contract (fields.def,
- * phase_fields.def). Everything after the measurement reads records and nothing else. */
+ * phase_fields.h). Everything after the measurement reads records and nothing else. */
 #ifndef BENCH_RECORD_H
 #define BENCH_RECORD_H
 
@@ -61,6 +61,10 @@ RecordStatus record_phase_status(const Record *r, const char *phase);
 const char *record_key(const Record *r);
 enum { RECORD_KEY_SIZE = 640 };
 void record_key_of_config(const Config *config, char key[RECORD_KEY_SIZE]);
+
+/* What the cell was asked for in a field that `record_key` names: "auto" where `attention` says what
+ * was used. False when the key has no such field. */
+bool record_asked(const Record *r, const char *field, char *text, size_t size);
 
 /* One line of JSON, malloc'd, without a newline; 15 significant digits; NULL when memory runs out. */
 char *record_dump(const Record *r);

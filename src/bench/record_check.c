@@ -1,5 +1,7 @@
 #include "bench/record_check.h"
 
+#include "bench/phase_fields.h"
+
 #include <string.h>
 
 typedef enum Kind { TEXT, COUNT, WHOLE, INT, NUMBER, REAL, STATUS, PHASE, TEXTS, NUMBERS } Kind;
@@ -17,11 +19,9 @@ static const Field fields[] = {
 #undef FIELD
 };
 
-static const Field phase_fields[] = {
-#define FIELD(name, kind, need) {#name, kind, need},
-#include "bench/phase_fields.def"
+#define FIELD(phase, name, kind, need) {#name, kind, need},
+static const Field phase_fields[] = {PHASE_FIELDS(FIELD, any)};
 #undef FIELD
-};
 
 static const char *const kind_words[] = {
     [TEXT] = "a text",

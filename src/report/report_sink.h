@@ -7,17 +7,18 @@
 
 typedef struct ReportSink {
     char *path, *format;
-    ReportInput input;
     RecordSet set; /* shares the records */
     int fd;        /* of a growing jsonl; -1 otherwise */
+    bool stream;   /* a pipe or a terminal: what was written cannot be taken back */
 } ReportSink;
 
 /* Writes the file at once with the records already in `start` (those resumed; may be empty), so
- * that a read-only directory or a full disk is found before the work. `start` is not kept. */
+ * that a read-only directory or a full disk is found before the work. `start` is not kept. A stream
+ * gets jsonl line by line and any other format once, by report_sink_finish(). */
 Status report_sink_open(ReportSink *sink, const char *path, const char *format,
-                        const ReportInput *start);
+                        const RecordSet *start);
 Status report_sink_add(ReportSink *sink, Record *record);
-/* The final file, rows in the order of `all`. */
+/* The final file, rows in the order of `all`, with the speed-up columns, which need all rows. */
 Status report_sink_finish(ReportSink *sink, const ReportInput *all);
 void report_sink_close(ReportSink *sink);
 

@@ -1,0 +1,134 @@
+#include "report/baseline.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static bool has_value(const Column *column, const RecordSet *set, const char *value)
+{
+    char text[COLUMN_TEXT];
+    for (size_t i = 0; i < record_set_size(set); i++) {
+        if (!column_asked(column, record_set_at(set, i), text)) continue;
+        if (strcmp(text, value) == 0) return true;
+    }
+    return false;
+}
+
+/* Of "ctx=128" the value, when the column is ctx; of "128" the whole, for every column. */
+static const char *value_for(const Column *column, const char *text)
+{
+    const char *equals = strchr(text, '=');
+    if (!equals) return text;
+    const size_t n = (size_t)(equals - text);
+    const bool named = strlen(column->path) == n && strncmp(column->path, text, n) == 0;
+    return named ? equals + 1 : NULL;
+}
+
+static bool is_candidate(const Column *column, const RecordSet *set, const char *text)
+{
+    const char *value = column->identity ? value_for(column, text) : NULL;
+    return value && column_varies(column, set) && has_value(column, set, value);
+}
+
+/* " size small medium; precision fp32 bf16", each value once. */
+static void list_values(Text *out, const RecordSet *set)
+{
+    for (int c = 0; c < column_count; c++) {
+        const Column *column = &column_list[c];
+        if (!column->identity || !column_varies(column, set)) continue;
+        text_printf(out, "%s %s", out->n ? ";" : "", column->path);
+        for (size_t i = 0; i < record_set_size(set); i++) {
+            char text[COLUMN_TEXT], earlier[COLUMN_TEXT];
+            if (!column_asked(column, record_set_at(set, i), text)) continue;
+            bool seen = false;
+            for (size_t j = 0; j < i && !seen; j++) {
+                seen = column_asked(column, record_set_at(set, j), earlier) &&
+                       strcmp(text, earlier) == 0;
+            }
+            if (!seen) text_printf(out, " %s", text);
+        }
+    }
+}
+
+static Status nothing_found(const RecordSet *set, const char *text)
+{
+    Text values = {0};
+    list_values(&values, set);
+    const Status status =
+        values.n
+            ? FAIL(ST_USAGE, "--baseline %s: no row has it; rows differ in%.600s", text,
+                   text_str(&values))
+            : FAIL(ST_USAGE, "--baseline %s: the rows do not differ in anything asked for", text);
+    text_free(&values);
+    return status;
+}
+
+Status baseline_find(Baseline *baseline, const RecordSet *set, const char *text)
+{
+    const Column *found = NULL;
+    for (int c = 0; c < column_count; c++) {
+        const Column *column = &column_list[c];
+        if (!is_candidate(column, set, text)) continue;
+        if (found) {
+            return FAIL(ST_USAGE, "--baseline %s: both %s and %s have it; say %s=%s or %s=%s", text,
+                        found->path, column->path, found->path, text, column->path, text);
+        }
+        found = column;
+    }
+    if (!found) return nothing_found(set, text);
+    baseline->column = found;
+    snprintf(baseline->value, sizeof baseline->value, "%s", value_for(found, text));
+    return ST_OK;
+}
+
+static Status add_cells(RecordSet *set, const Config *configs, int n)
+{
+    for (int i = 0; i < n; i++) {
+        Record *record;
+        TRY(record_new(&record, &configs[i]));
+        const Status added = record_set_add(set, record);
+        json_decref(record);
+        TRY(added);
+    }
+    return ST_OK;
+}
+
+Status baseline_check(const Config *configs, int n, const char *text)
+{
+    RecordSet set;
+    Baseline baseline;
+    TRY(record_set_init(&set, NULL));
+    Status status = add_cells(&set, configs, n);
+    if (status == ST_OK) status = baseline_find(&baseline, &set, text);
+    record_set_free(&set);
+    return status;
+}
+
+/* A size brings its dimensions with it. */
+static bool follows(const Column *column, const Column *baseline)
+{
+    return column->show == COLUMN_CUSTOM && strcmp(baseline->path, "size") == 0;
+}
+
+static bool alike(const Baseline *baseline, const Record *a, const Record *b)
+{
+    char x[COLUMN_TEXT], y[COLUMN_TEXT];
+    for (int c = 0; c < column_count; c++) {
+        const Column *column = &column_list[c];
+        if (!column->identity || column == baseline->column) continue;
+        if (follows(column, baseline->column)) continue;
+        const bool in_a = column_asked(column, a, x), in_b = column_asked(column, b, y);
+        if (in_a != in_b || (in_a && strcmp(x, y) != 0)) return false;
+    }
+    return true;
+}
+
+const Record *baseline_row(const Baseline *baseline, const RecordSet *set, const Record *record)
+{
+    char text[COLUMN_TEXT];
+    for (size_t i = 0; i < record_set_size(set); i++) {
+        const Record *row = record_set_at(set, i);
+        if (!column_asked(baseline->column, row, text)) continue;
+        if (strcmp(text, baseline->value) == 0 && alike(baseline, record, row)) return row;
+    }
+    return NULL;
+}

@@ -1,0 +1,24 @@
+/* --baseline VALUE: the row that each row is compared with. */
+#ifndef REPORT_BASELINE_H
+#define REPORT_BASELINE_H
+
+#include "base/text.h"
+#include "report/column.h"
+
+typedef struct Baseline {
+    const Column *column; /* the one whose value was named */
+    char value[COLUMN_TEXT];
+} Baseline;
+
+/* `text` is a value that one varying column has ("fp32", "small"), or "ctx=128" where several have
+ * it. ST_USAGE says which values there are. */
+Status baseline_find(Baseline *baseline, const RecordSet *set, const char *text);
+
+/* Whether baseline_find() will succeed once these cells have run: to be asked before. */
+Status baseline_check(const Config *configs, int n, const char *text);
+
+/* The row like `record` in everything that was asked for but the baseline's column, where it has the
+ * baseline's value; NULL when there is none. */
+const Record *baseline_row(const Baseline *baseline, const RecordSet *set, const Record *record);
+
+#endif

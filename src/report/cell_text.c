@@ -1,0 +1,107 @@
+#include "report/cell_text.h"
+
+#include "base/human.h"
+#include "report/ratio.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+const char *cell_text_status(RecordStatus status)
+{
+    return status == RECORD_OOM ? "OOM" : record_status_word(status);
+}
+
+static void put_mean(Text *out, const Column *column, const Record *record)
+{
+    const RecordStatus status = record_phase_status(record, column->path);
+    const json_t *phase = record_value(record, column->path);
+    double mean, std;
+    if (status == RECORD_STATUS_COUNT) {
+        text_puts(out, "-");
+    } else if (status != RECORD_OK || !record_number(phase, "mean_ms", &mean)) {
+        text_puts(out, cell_text_status(status));
+    } else {
+        const HumanText text = human_number(mean, column->digits);
+        const char *point = strchr(text.s, '.');
+        text_puts(out, text.s);
+        if (!record_number(phase, "std_ms", &std)) return;
+        /* As many decimals as the mean, so that the two can be compared at a glance. */
+        text_printf(out, " ± %.*f", point ? (int)strspn(point + 1, "0123456789") : 0, std);
+    }
+}
+
+static void put_ratio(Text *out, const Column *column, const Record *record)
+{
+    char over[COLUMN_TEXT];
+    const char *slash = strchr(column->path, '/');
+    snprintf(over, sizeof over, "%.*s", (int)(slash - column->path), column->path);
+    Ratio ratio;
+    if (ratio_of_phases(record, over, record, slash + 1, &ratio)) {
+        text_printf(out, "%.*f", column->digits, ratio.value);
+    } else {
+        text_puts(out, "-");
+    }
+}
+
+static void put_speedup(Text *out, const Column *column, const Record *record,
+                        const Record *baseline)
+{
+    Ratio ratio;
+    if (!baseline || !ratio_of_phases(baseline, column->path, record, column->path, &ratio)) {
+        text_puts(out, "-");
+        return;
+    }
+    text_printf(out, "%.*f", column->digits, ratio.value);
+    if (baseline != record && !isnan(ratio.error)) {
+        text_printf(out, " ± %.*f", column->digits, ratio.error);
+    }
+}
+
+static void put_number(Text *out, const Column *column, double value)
+{
+    if (column->kind == COLUMN_SIGNIFICANT) {
+        text_puts(out, human_number(value, column->digits).s);
+    } else {
+        text_printf(out, "%.*f", column->digits,
+                    column->kind == COLUMN_PERCENT ? 100 * value : value);
+    }
+}
+
+static void put_plain(Text *out, const Column *column, const Record *record)
+{
+    char text[COLUMN_TEXT];
+    double value;
+    int64_t whole;
+    if (column->kind == COLUMN_WORD || column->kind == COLUMN_WHOLE) {
+        const bool known = column_used(column, record, text) || column_asked(column, record, text);
+        text_puts(out, known ? text : "-");
+    } else if (column->kind == COLUMN_COUNT) {
+        text_puts(out, record_int(record, column->path, &whole) ? human_count(whole).s : "-");
+    } else if (record_number(record, column->path, &value)) {
+        put_number(out, column, value);
+    } else {
+        text_puts(out, "-");
+    }
+}
+
+void cell_text_put(Text *out, const Column *column, const Record *record, const Record *baseline)
+{
+    switch (column->kind) {
+    case COLUMN_MEAN:
+        put_mean(out, column, record);
+        break;
+    case COLUMN_RATIO:
+        put_ratio(out, column, record);
+        break;
+    case COLUMN_SPEEDUP:
+        put_speedup(out, column, record, baseline);
+        break;
+    case COLUMN_STATUS:
+        text_puts(out, cell_text_status(record_status(record)));
+        break;
+    default:
+        put_plain(out, column, record);
+        break;
+    }
+}

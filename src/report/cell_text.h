@@ -1,0 +1,15 @@
+/* One cell of a table for people: a column and a record -> text. */
+#ifndef REPORT_CELL_TEXT_H
+#define REPORT_CELL_TEXT_H
+
+#include "base/text.h"
+#include "report/column.h"
+
+/* Appends "12.34 ± 0.05", "OOM", "-" where there is nothing. `baseline` is the row to compare
+ * with, NULL for none. */
+void cell_text_put(Text *out, const Column *column, const Record *record, const Record *baseline);
+
+/* "OOM" for oom, the word itself for the others. */
+const char *cell_text_status(RecordStatus status);
+
+#endif

@@ -1,0 +1,112 @@
+#include "report/column.h"
+
+#include <stdio.h>
+#include <string.h>
+
+const Column column_list[] = {
+#define IDENTITY(path, label, kind, show) {true, path, label, "", COLUMN_##kind, 0, COLUMN_##show},
+#define FIGURE(path, label, unit, kind, digits, show) \
+    {false, path, label, unit, COLUMN_##kind, digits, COLUMN_##show},
+#include "report/columns.def"
+#undef IDENTITY
+#undef FIGURE
+};
+const int column_count = (int)(sizeof column_list / sizeof *column_list);
+
+static bool value_text(const json_t *value, char text[COLUMN_TEXT])
+{
+    switch (value ? json_typeof(value) : JSON_NULL) {
+    case JSON_STRING:
+        snprintf(text, COLUMN_TEXT, "%s", json_string_value(value));
+        return true;
+    case JSON_INTEGER:
+        snprintf(text, COLUMN_TEXT, "%lld", (long long)json_integer_value(value));
+        return true;
+    case JSON_REAL:
+        snprintf(text, COLUMN_TEXT, "%.15g", json_real_value(value));
+        return true;
+    default:
+        return false;
+    }
+}
+
+bool column_asked(const Column *column, const Record *record, char text[COLUMN_TEXT])
+{
+    if (record_asked(record, column->path, text, COLUMN_TEXT)) return true;
+    return value_text(record_value(record, column->path), text);
+}
+
+bool column_used(const Column *column, const Record *record, char text[COLUMN_TEXT])
+{
+    if (!value_text(record_value(record, column->path), text)) return false;
+    if (strcmp(text, "auto") == 0) return false;
+    return strcmp(column->path, "threads") != 0 || strcmp(text, "0") != 0;
+}
+
+bool column_varies(const Column *column, const RecordSet *set)
+{
+    char first[COLUMN_TEXT], text[COLUMN_TEXT];
+    bool seen = false;
+    for (size_t i = 0; i < record_set_size(set); i++) {
+        if (!column_asked(column, record_set_at(set, i), text)) continue;
+        if (seen && strcmp(first, text) != 0) return true;
+        if (!seen) memcpy(first, text, sizeof first);
+        seen = true;
+    }
+    return false;
+}
+
+static bool is_custom(const Record *record)
+{
+    const char *size = record_text(record, "size");
+    return size && strcmp(size, "custom") == 0;
+}
+
+static bool has_ratio(const Column *column, const Record *record)
+{
+    const char *slash = strchr(column->path, '/');
+    char first[COLUMN_TEXT];
+    snprintf(first, sizeof first, "%.*s", (int)(slash - column->path), column->path);
+    return record_phase_status(record, first) == RECORD_OK &&
+           record_phase_status(record, slash + 1) == RECORD_OK;
+}
+
+static bool has_value(const Column *column, const Record *record)
+{
+    const json_t *value = record_value(record, column->path);
+    switch (column->kind) {
+    case COLUMN_MEAN:
+        return json_is_object(value);
+    case COLUMN_SPEEDUP:
+        return record_phase_status(record, column->path) == RECORD_OK;
+    case COLUMN_RATIO:
+        return has_ratio(column, record);
+    default:
+        return value && !json_is_null(value);
+    }
+}
+
+static bool wanted_by(const Column *column, const Record *record)
+{
+    double value = 0;
+    switch (column->show) {
+    case COLUMN_CUSTOM:
+        return is_custom(record);
+    case COLUMN_NONZERO:
+        return record_number(record, column->path, &value) && value > 0;
+    default:
+        return has_value(column, record);
+    }
+}
+
+bool column_shown(const Column *column, const RecordSet *set, bool baseline)
+{
+    if (column->kind == COLUMN_SPEEDUP && !baseline) return false;
+    if (column->show == COLUMN_VARIES || column->show == COLUMN_AXIS) {
+        return column_varies(column, set);
+    }
+    for (size_t i = 0; i < record_set_size(set); i++) {
+        if (wanted_by(column, record_set_at(set, i))) return true;
+    }
+    return false;
+}

@@ -1,0 +1,20 @@
+/* One time divided by another, with the error that follows from both spreads. */
+#ifndef REPORT_RATIO_H
+#define REPORT_RATIO_H
+
+#include "bench/record.h"
+
+typedef struct Ratio {
+    double value;
+    double error; /* one standard deviation; NAN when a spread is unknown */
+} Ratio;
+
+/* r = a / b, error r sqrt((sa/a)^2 + (sb/b)^2): first order, spreads independent. */
+Ratio ratio_of(double a, double std_a, double b, double std_b);
+
+/* Mean of phase `over` of record `a` divided by the mean of phase `under` of record `b`. False when
+ * either was not measured or the divisor is 0. */
+bool ratio_of_phases(const Record *a, const char *over, const Record *b, const char *under,
+                     Ratio *out);
+
+#endif

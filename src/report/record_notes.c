@@ -1,0 +1,144 @@
+#include "report/record_notes.h"
+
+#include "base/human.h"
+#include "report/cell_text.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Adds the note and empties the text. */
+static void flush(Table *table, Text *text, const char *code)
+{
+    table->failed = table->failed || text->failed;
+    if (text->n) table_note(table, text_str(text), code);
+    text_clear(text);
+}
+
+/* The value that all rows that know it have. */
+static bool common_value(const Column *column, const RecordSet *set, char value[COLUMN_TEXT])
+{
+    char text[COLUMN_TEXT];
+    bool seen = false;
+    for (size_t i = 0; i < record_set_size(set); i++) {
+        if (!column_used(column, record_set_at(set, i), text)) continue;
+        if (seen && strcmp(value, text) != 0) return false;
+        memcpy(value, text, sizeof text);
+        seen = true;
+    }
+    return seen;
+}
+
+static void put_common(Table *table, Text *text, const RecordSet *set)
+{
+    char value[COLUMN_TEXT];
+    for (int c = 0; c < column_count; c++) {
+        const Column *column = &column_list[c];
+        if (column->show != COLUMN_AXIS || column_varies(column, set)) continue;
+        if (!common_value(column, set, value)) continue;
+        text_printf(text, "%s %s %s", text->n ? "," : "Common:", column->label, value);
+    }
+    flush(table, text, NULL);
+}
+
+/* "small, ctx 512, precision bf16": the row by what sets it apart. */
+static void put_label(Text *text, const bool *shown, const Record *record)
+{
+    char value[COLUMN_TEXT];
+    const char *separator = "";
+    for (int c = 0; c < column_count; c++) {
+        const Column *column = &column_list[c];
+        if (!column->identity || !shown[c]) continue;
+        if (!column_asked(column, record, value)) continue;
+        const bool is_size = column->show == COLUMN_ALWAYS;
+        text_printf(text, "%s%s%s%s", separator, is_size ? "" : column->label, is_size ? "" : " ",
+                    value);
+        separator = ", ";
+    }
+    if (!*separator) text_puts(text, "result");
+}
+
+static void put_problem(Table *table, Text *text, const bool *shown, const Record *record)
+{
+    static const char *const phases[] = {"forward", "backward", "optimizer", "step"};
+    const RecordStatus status = record_status(record);
+    const char *message = record_text(record, "message"), *last = message;
+    if (status != RECORD_OK) {
+        put_label(text, shown, record);
+        text_printf(text, ": %s", cell_text_status(status));
+        if (message) text_printf(text, ": %s", message);
+        flush(table, text, NULL);
+    }
+    for (size_t p = 0; p < sizeof phases / sizeof *phases; p++) {
+        const json_t *phase = record_value(record, phases[p]);
+        const char *reason = phase ? record_text(phase, "message") : NULL;
+        if (!reason || (last && strcmp(reason, last) == 0)) continue;
+        put_label(text, shown, record);
+        text_printf(text, ", %s: %s: %s", phases[p],
+                    cell_text_status(record_phase_status(record, phases[p])), reason);
+        flush(table, text, NULL);
+        last = reason;
+    }
+}
+
+static void put_warnings(Table *table, Text *text, const bool *shown, const Record *record)
+{
+    const json_t *warnings = record_value(record, "warnings");
+    for (size_t i = 0; i < json_array_size(warnings); i++) {
+        const char *warning = json_string_value(json_array_get(warnings, i));
+        if (!warning) continue;
+        text_puts(text, "warning: ");
+        put_label(text, shown, record);
+        text_printf(text, ": %s", warning);
+        flush(table, text, NULL);
+    }
+}
+
+static void put_part(Text *text, const json_t *environment, const char *path, const char *before,
+                     const char *after)
+{
+    const char *word = record_text(environment, path);
+    int64_t n;
+    if (word) {
+        text_printf(text, "%s%s%s%s", text->n ? ", " : "", before, word, after);
+    } else if (record_int(environment, path, &n)) {
+        text_printf(text, "%s%s%lld%s", text->n ? ", " : "", before, (long long)n, after);
+    }
+}
+
+/* "Neoverse-V1, aarch64, 2 cores, 7.6 GiB, BLIS 0.9.0, governor performance; roofstep 0.1.0 ..." */
+static void put_environment(Table *table, Text *text, const json_t *environment, bool with_id)
+{
+    double mib;
+    if (with_id) put_part(text, environment, "id", "environment ", "");
+    put_part(text, environment, "cpu", "", "");
+    put_part(text, environment, "architecture", "", "");
+    put_part(text, environment, "usable_cores", "", " cores");
+    if (record_number(environment, "memory_mib", &mib)) {
+        text_printf(text, ", %s", human_bytes(mib * 1024 * 1024).s);
+    }
+    put_part(text, environment, "libraries.blas", "", "");
+    put_part(text, environment, "governor", "governor ", "");
+    put_part(text, environment, "version", "roofstep ", "");
+    put_part(text, environment, "commit", "commit ", "");
+    put_part(text, environment, "compiler", "", "");
+    put_part(text, environment, "flags", "", "");
+    put_part(text, environment, "time_utc", "", "");
+    flush(table, text, record_text(environment, "command"));
+}
+
+void record_notes_put(Table *table, const RecordSet *set, const bool *shown)
+{
+    Text text = {0};
+    put_common(table, &text, set);
+    for (size_t i = 0; i < record_set_size(set); i++) {
+        put_problem(table, &text, shown, record_set_at(set, i));
+    }
+    for (size_t i = 0; i < record_set_size(set); i++) {
+        put_warnings(table, &text, shown, record_set_at(set, i));
+    }
+    const size_t n = json_array_size(set->environments);
+    for (size_t i = 0; i < n; i++) {
+        put_environment(table, &text, json_array_get(set->environments, i), n > 1);
+    }
+    text_free(&text);
+}

@@ -1,0 +1,45 @@
+#include "report/record_table.h"
+
+#include "report/baseline.h"
+#include "report/cell_text.h"
+#include "report/record_notes.h"
+
+static bool is_right(const Column *column)
+{
+    return column->kind != COLUMN_WORD && column->kind != COLUMN_STATUS;
+}
+
+static void put_row(Table *table, const bool *shown, const Record *record, const Record *baseline)
+{
+    Text text = {0};
+    for (int c = 0; c < column_count; c++) {
+        if (!shown[c]) continue;
+        text_clear(&text);
+        cell_text_put(&text, &column_list[c], record, baseline);
+        table->failed = table->failed || text.failed;
+        table_cell(table, text_str(&text));
+    }
+    text_free(&text);
+}
+
+Status record_table_build(Table *table, const ReportInput *input)
+{
+    *table = (Table){0};
+    Baseline baseline;
+    if (input->baseline) TRY(baseline_find(&baseline, input->set, input->baseline));
+    bool shown[TABLE_MAX_COLUMNS] = {0};
+    for (int c = 0; c < column_count; c++) {
+        const Column *column = &column_list[c];
+        shown[c] = column_shown(column, input->set, input->baseline != NULL);
+        if (shown[c]) table_column(table, column->label, column->unit, is_right(column));
+    }
+    for (size_t i = 0; i < record_set_size(input->set); i++) {
+        const Record *record = record_set_at(input->set, i);
+        const Record *row = input->baseline ? baseline_row(&baseline, input->set, record) : NULL;
+        put_row(table, shown, record, row);
+    }
+    record_notes_put(table, input->set, shown);
+    const Status status = table_status(table);
+    if (status != ST_OK) table_free(table);
+    return status;
+}

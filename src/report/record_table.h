@@ -1,0 +1,12 @@
+/* Records -> the table and the notes that md, latex and typst show. */
+#ifndef REPORT_RECORD_TABLE_H
+#define REPORT_RECORD_TABLE_H
+
+#include "report/report.h"
+#include "report/table.h"
+
+/* Columns that vary between the rows and the essential ones (columns.def); below them the common
+ * settings, what went wrong, the warnings, and the machine with the command line. */
+Status record_table_build(Table *table, const ReportInput *input);
+
+#endif

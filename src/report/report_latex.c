@@ -1,0 +1,80 @@
+#include "report/report_latex.h"
+
+#include "report/record_table.h"
+
+#include <string.h>
+
+/* What each character must become in text. [ and * would be taken by the \\ before them. */
+static const struct {
+    const char *from, *to;
+} escapes[] = {
+    {"\\", "\\textbackslash{}"},
+    {"&", "\\&"},
+    {"%", "\\%"},
+    {"$", "\\$"},
+    {"#", "\\#"},
+    {"_", "\\_"},
+    {"{", "\\{"},
+    {"}", "\\}"},
+    {"~", "\\textasciitilde{}"},
+    {"^", "\\textasciicircum{}"},
+    {"<", "\\textless{}"},
+    {">", "\\textgreater{}"},
+    {"|", "\\textbar{}"},
+    {"\"", "{''}"},
+    {"`", "\\textasciigrave{}"},
+    {"[", "{[}"},
+    {"]", "{]}"},
+    {"*", "{*}"},
+    {"±", "$\\pm$"},
+    {"×", "$\\times$"},
+};
+
+static void put_escaped(Text *out, const char *text)
+{
+    while (*text) {
+        size_t e = 0;
+        const size_t n = sizeof escapes / sizeof *escapes;
+        while (e < n && strncmp(text, escapes[e].from, strlen(escapes[e].from)) != 0) e++;
+        if (e < n) {
+            text_puts(out, escapes[e].to);
+            text += strlen(escapes[e].from);
+        } else {
+            text_append(out, (unsigned char)*text < ' ' ? " " : text, 1);
+            text++;
+        }
+    }
+}
+
+Status report_latex_table(Text *out, const Table *table)
+{
+    text_puts(out, "% needs \\usepackage{booktabs}\n");
+    table_put_comments(out, table, "% ");
+    text_puts(out, "\\begin{table}[htbp]\n  \\centering\n  \\begin{tabular}{");
+    for (int c = 0; c < table->n_columns; c++) text_puts(out, table->columns[c].right ? "r" : "l");
+    text_puts(out, "}\n    \\toprule\n    ");
+    for (int c = 0; c < table->n_columns; c++) {
+        if (c) text_puts(out, " & ");
+        put_escaped(out, table->columns[c].label);
+    }
+    text_puts(out, " \\\\\n    \\midrule\n");
+    for (size_t r = 0; r < table_rows(table); r++) {
+        text_puts(out, "    ");
+        for (int c = 0; c < table->n_columns; c++) {
+            if (c) text_puts(out, " & ");
+            put_escaped(out, table_at(table, r, c));
+        }
+        text_puts(out, " \\\\\n");
+    }
+    text_puts(out, "    \\bottomrule\n  \\end{tabular}\n\\end{table}\n");
+    return text_status(out);
+}
+
+Status report_latex(Text *out, const ReportInput *input)
+{
+    Table table;
+    TRY(record_table_build(&table, input));
+    const Status status = report_latex_table(out, &table);
+    table_free(&table);
+    return status;
+}

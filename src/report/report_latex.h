@@ -1,0 +1,9 @@
+/* A table in LaTeX, with booktabs rules. */
+#ifndef REPORT_REPORT_LATEX_H
+#define REPORT_REPORT_LATEX_H
+
+#include "report/table.h"
+
+Status report_latex_table(Text *out, const Table *table);
+
+#endif

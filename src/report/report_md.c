@@ -1,0 +1,122 @@
+#include "report/report_md.h"
+
+#include "report/record_table.h"
+
+#include <ctype.h>
+#include <string.h>
+
+/* An underscore is emphasis only at the edge of a word. */
+static bool is_edge(const char *text, const char *at)
+{
+    return at == text || !isalnum((unsigned char)at[-1]) || !isalnum((unsigned char)at[1]);
+}
+
+static void put_escaped(Text *out, const char *text)
+{
+    for (const char *c = text; *c; c++) {
+        const bool special = strchr("\\|*`<>[]~$&", *c) || (*c == '_' && is_edge(text, c));
+        if (special) text_puts(out, "\\");
+        text_append(out, (unsigned char)*c < ' ' ? " " : c, 1);
+    }
+}
+
+/* A fence of backticks longer than any inside. */
+static void put_code(Text *out, const char *code)
+{
+    size_t longest = 0, run = 0;
+    for (const char *c = code; *c; c++) {
+        run = *c == '`' ? run + 1 : 0;
+        if (run > longest) longest = run;
+    }
+    const char *pad = longest ? " " : "";
+    text_fill(out, '`', longest + 1);
+    text_puts(out, pad);
+    table_put_line(out, code);
+    text_puts(out, pad);
+    text_fill(out, '`', longest + 1);
+}
+
+static size_t escaped_width(const char *text)
+{
+    Text escaped = {0};
+    put_escaped(&escaped, text);
+    const size_t width = text_width(text_str(&escaped));
+    text_free(&escaped);
+    return width;
+}
+
+static void put_cell(Text *out, const char *text, size_t width, bool right)
+{
+    const size_t own = escaped_width(text);
+    const size_t pad = width > own ? width - own : 0;
+    text_puts(out, "| ");
+    if (right) text_fill(out, ' ', pad);
+    put_escaped(out, text);
+    if (!right) text_fill(out, ' ', pad);
+    text_puts(out, " ");
+}
+
+static void measure(const Table *table, size_t width[TABLE_MAX_COLUMNS])
+{
+    for (int c = 0; c < table->n_columns; c++) {
+        width[c] = escaped_width(table->columns[c].label);
+        if (width[c] < 3) width[c] = 3; /* "--:" */
+        for (size_t r = 0; r < table_rows(table); r++) {
+            const size_t own = escaped_width(table_at(table, r, c));
+            if (own > width[c]) width[c] = own;
+        }
+    }
+}
+
+static void put_heading(Text *out, const Table *table, const size_t *width)
+{
+    for (int c = 0; c < table->n_columns; c++) {
+        put_cell(out, table->columns[c].label, width[c], table->columns[c].right);
+    }
+    text_puts(out, "|\n");
+    for (int c = 0; c < table->n_columns; c++) {
+        const bool right = table->columns[c].right;
+        text_puts(out, right ? "| " : "| :");
+        text_fill(out, '-', width[c] - 1);
+        text_puts(out, right ? ": " : " ");
+    }
+    text_puts(out, "|\n");
+}
+
+static void put_notes(Text *out, const Table *table)
+{
+    if (table->n_notes) text_puts(out, "\n");
+    for (size_t i = 0; i < table->n_notes; i++) {
+        text_puts(out, "- ");
+        put_escaped(out, table->notes[i].text);
+        if (table->notes[i].code) {
+            text_puts(out, ": ");
+            put_code(out, table->notes[i].code);
+        }
+        text_puts(out, "\n");
+    }
+}
+
+Status report_md_table(Text *out, const Table *table)
+{
+    size_t width[TABLE_MAX_COLUMNS];
+    measure(table, width);
+    if (table->n_columns) put_heading(out, table, width);
+    for (size_t r = 0; r < table_rows(table); r++) {
+        for (int c = 0; c < table->n_columns; c++) {
+            put_cell(out, table_at(table, r, c), width[c], table->columns[c].right);
+        }
+        text_puts(out, "|\n");
+    }
+    put_notes(out, table);
+    return text_status(out);
+}
+
+Status report_md(Text *out, const ReportInput *input)
+{
+    Table table;
+    TRY(record_table_build(&table, input));
+    const Status status = report_md_table(out, &table);
+    table_free(&table);
+    return status;
+}

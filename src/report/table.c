@@ -1,0 +1,97 @@
+#include "report/table.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Room for one more element; NULL and a table that has failed when there is no memory. */
+static void *room(Table *table, void *array, size_t n, size_t *capacity, size_t element)
+{
+    if (table->failed) return NULL;
+    if (n < *capacity) return array;
+    const size_t more = *capacity ? 2 * *capacity : 64;
+    void *grown = reallocarray(array, more, element);
+    if (grown) *capacity = more;
+    table->failed = !grown;
+    return grown;
+}
+
+static char *copy(Table *table, const char *text)
+{
+    char *made = text ? strdup(text) : NULL;
+    if (text && !made) table->failed = true;
+    return made;
+}
+
+void table_column(Table *table, const char *label, const char *unit, bool right)
+{
+    if (table->n_columns == TABLE_MAX_COLUMNS) table->failed = true;
+    if (table->failed) return;
+    Text heading = {0};
+    text_puts(&heading, label);
+    if (*unit) text_printf(&heading, " (%s)", unit);
+    table->columns[table->n_columns++] = (TableColumn){copy(table, text_str(&heading)), right};
+    text_free(&heading);
+}
+
+void table_cell(Table *table, const char *text)
+{
+    char **cells = room(table, table->cells, table->n_cells, &table->cells_capacity, sizeof *cells);
+    if (!cells) return;
+    table->cells = cells;
+    cells[table->n_cells++] = copy(table, text);
+}
+
+void table_note(Table *table, const char *text, const char *code)
+{
+    TableNote *notes =
+        room(table, table->notes, table->n_notes, &table->notes_capacity, sizeof *notes);
+    if (!notes) return;
+    table->notes = notes;
+    notes[table->n_notes++] = (TableNote){copy(table, text), copy(table, code)};
+}
+
+void table_free(Table *table)
+{
+    for (int c = 0; c < table->n_columns; c++) free(table->columns[c].label);
+    for (size_t i = 0; i < table->n_cells; i++) free(table->cells[i]);
+    for (size_t i = 0; i < table->n_notes; i++) {
+        free(table->notes[i].text);
+        free(table->notes[i].code);
+    }
+    free(table->cells);
+    free(table->notes);
+    *table = (Table){0};
+}
+
+Status table_status(const Table *table)
+{
+    return table->failed ? FAIL(ST_NO_MEMORY, "no memory for a table") : ST_OK;
+}
+
+size_t table_rows(const Table *table)
+{
+    return table->n_columns ? table->n_cells / (size_t)table->n_columns : 0;
+}
+
+const char *table_at(const Table *table, size_t row, int column)
+{
+    return table->cells[row * (size_t)table->n_columns + (size_t)column];
+}
+
+void table_put_line(Text *out, const char *text)
+{
+    for (; *text; text++) text_append(out, (unsigned char)*text < ' ' ? " " : text, 1);
+}
+
+void table_put_comments(Text *out, const Table *table, const char *prefix)
+{
+    for (size_t i = 0; i < table->n_notes; i++) {
+        text_puts(out, prefix);
+        table_put_line(out, table->notes[i].text);
+        if (table->notes[i].code) {
+            text_puts(out, ": ");
+            table_put_line(out, table->notes[i].code);
+        }
+        text_puts(out, "\n");
+    }
+}

@@ -1,0 +1,47 @@
+/* A table of text cells with notes below it: what the formats for people have in common.
+ *
+ * The first failure (memory) sticks, as in Text; table_status() tells. A zeroed Table is empty. */
+#ifndef REPORT_TABLE_H
+#define REPORT_TABLE_H
+
+#include "base/text.h"
+
+enum { TABLE_MAX_COLUMNS = 64 };
+
+typedef struct TableColumn {
+    char *label;
+    bool right; /* aligned */
+} TableColumn;
+
+typedef struct TableNote {
+    char *text;
+    char *code; /* follows the text, shown as code; NULL: none */
+} TableNote;
+
+typedef struct Table {
+    TableColumn columns[TABLE_MAX_COLUMNS];
+    int n_columns;
+    char **cells; /* row by row */
+    size_t n_cells, cells_capacity;
+    TableNote *notes;
+    size_t n_notes, notes_capacity;
+    bool failed;
+} Table;
+
+/* "forward (ms)" of a label and a unit; unit may be "". */
+void table_column(Table *table, const char *label, const char *unit, bool right);
+/* The next cell; a row is full after as many as there are columns. */
+void table_cell(Table *table, const char *text);
+void table_note(Table *table, const char *text, const char *code);
+void table_free(Table *table);
+Status table_status(const Table *table);
+
+size_t table_rows(const Table *table);
+const char *table_at(const Table *table, size_t row, int column);
+
+/* Appends the text with control characters, line breaks among them, as blanks. */
+void table_put_line(Text *out, const char *text);
+/* Appends the notes as comment lines that start with `prefix`. */
+void table_put_comments(Text *out, const Table *table, const char *prefix);
+
+#endif
