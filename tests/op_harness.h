@@ -22,11 +22,11 @@
 /* A number in [0, 1) that depends on the tensor and the element only. */
 static inline double harness_uniform(int tensor, int64_t i)
 {
-    uint64_t x = (uint64_t)tensor * 0x9e3779b97f4a7c15ULL + (uint64_t)i * 0xbf58476d1ce4e5b9ULL + 1;
+    uint64_t x = (uint64_t)tensor * UINT64_C(0x9e3779b97f4a7c15) + (uint64_t)i * UINT64_C(0xbf58476d1ce4e5b9) + 1;
     x ^= x >> 31;
-    x *= 0x94d049bb133111ebULL;
+    x *= UINT64_C(0x94d049bb133111eb);
     x ^= x >> 29;
-    x *= 0xbf58476d1ce4e5b9ULL;
+    x *= UINT64_C(0xbf58476d1ce4e5b9);
     x ^= x >> 32;
     return (double)(x >> 11) * 0x1p-53;
 }
@@ -45,9 +45,11 @@ static inline void harness_keep_all(Plan *plan)
     for (int i = 0; i < plan->n_tensors; i++) plan->tensors[i].keep = true;
 }
 
-/* Storage that some node reads before any has written it: what the test must provide. */
+/* What the test must provide: storage that some node reads before any has written it, and what the
+ * optimizer updates in place. */
 static inline bool harness_is_input(const Plan *plan, int id)
 {
+    if (plan_kind_persistent(plan->tensors[id].kind)) return true;
     for (int n = 0; n < plan->n_nodes; n++) {
         const Node *node = &plan->nodes[n];
         const int *operand = plan->operands + node->first;

@@ -17,7 +17,8 @@ static void differentiate(Builder *b, const Node *node)
     for (int o = 0; o < node->n_out; o++) {
         if (!carries_gradient(def, b->plan, node, o)) continue;
         const int id = plan_out_id(b->plan, node, o);
-        builder_grad_add(b, id, builder_like(b, "seed", id, DT_F64));
+        const Tensor t = *builder_at(b, id);
+        builder_grad_add(b, id, builder_tensor(b, "seed", TK_INPUT, DT_F64, t.n_dims, t.dim));
     }
     b->phase = PHASE_BACKWARD;
     def->grad(b, node);

@@ -56,7 +56,7 @@ static bool cases(Builder *b, int i, DType act)
 {
     (void)act;
     if (i >= 2) return false;
-    const int state = builder_tensor(b, "+state", TK_ACTIVATION, DT_F64, DIMS(STATE_COUNT));
+    const int state = builder_tensor(b, "+state", TK_STATE, DT_F64, DIMS(STATE_COUNT));
     builder_node(b, OP_adam_state, IDS(state), IDS(state));
     return true;
 }

@@ -85,13 +85,13 @@ static bool cases(Builder *b, int i, DType act)
     int out[12], in[4], n = 0;
     for (; n < 3 && sizes[i][n]; n++) {
         const int64_t size = sizes[i][n];
-        out[4 * n] = builder_tensor(b, "p", TK_ACTIVATION, wide, DIMS(size));
-        out[4 * n + 1] = builder_tensor(b, "m", TK_ACTIVATION, wide, DIMS(size));
-        out[4 * n + 2] = builder_tensor(b, "+v", TK_ACTIVATION, wide, DIMS(size));
-        out[4 * n + 3] = act == wide ? PLAN_NONE : builder_tensor(b, "copy", TK_ACTIVATION, act, DIMS(size));
+        out[4 * n] = builder_tensor(b, "p", TK_PARAM, wide, DIMS(size));
+        out[4 * n + 1] = builder_tensor(b, "m", TK_MOMENT, wide, DIMS(size));
+        out[4 * n + 2] = builder_tensor(b, "+v", TK_MOMENT, wide, DIMS(size));
+        out[4 * n + 3] = act == wide ? PLAN_NONE : builder_tensor(b, "copy", TK_WEIGHT_COPY, act, DIMS(size));
         in[n] = builder_tensor(b, "g", TK_ACTIVATION, n == 1 ? wide : act, DIMS(size));
     }
-    in[n] = builder_tensor(b, "+state", TK_ACTIVATION, DT_F64, DIMS(STATE_COUNT));
+    in[n] = builder_tensor(b, "+state", TK_STATE, DT_F64, DIMS(STATE_COUNT));
     builder_node(b, OP_adamw, out, 4 * n, in, n + 1);
     return true;
 }

@@ -26,13 +26,13 @@ static void multiply(const HeadMatrix *c, const HeadMatrix *a, const HeadMatrix 
 {
     const int64_t n_a = a->dtype == DT_F32 ? 0 : a->rows * a->cols;
     const int64_t n_b = b->dtype == DT_F32 ? 0 : b->rows * b->cols;
-    const HeadRows x = head_rows_cpu_read(a, i, buffer);
-    const HeadRows y = head_rows_cpu_read(b, i, buffer + n_a);
-    const HeadRows to = head_rows_cpu_target(c, i, buffer + n_a + n_b);
+    const HeadRows x = head_rows_cpu_read(a, i, 0, a->rows, buffer);
+    const HeadRows y = head_rows_cpu_read(b, i, 0, b->rows, buffer + n_a);
+    const HeadRows to = head_rows_cpu_target(c, i, 0, buffer + n_a + n_b);
     blas_cpu_sgemm(attr->transpose_a, attr->transpose_b, c->rows, c->cols,
                    attr->transpose_a ? a->rows : a->cols, (float)attr->scale, x.data, x.ld, y.data,
                    y.ld, 0, to.data, to.ld);
-    head_rows_cpu_finish(c, i, &to);
+    head_rows_cpu_finish(c, i, 0, c->rows, &to);
 }
 
 static Status run(const OpCall *call)

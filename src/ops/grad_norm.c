@@ -45,7 +45,7 @@ static bool cases(Builder *b, int i, DType act)
     for (int g = 0; g < 3; g++) {
         in[g] = builder_tensor(b, "g", TK_ACTIVATION, g == 1 ? op_wide(act) : act, DIMS(sizes[i][g]));
     }
-    in[3] = builder_tensor(b, "+state", TK_ACTIVATION, DT_F64, DIMS(STATE_COUNT));
+    in[3] = builder_tensor(b, "+state", TK_STATE, DT_F64, DIMS(STATE_COUNT));
     builder_node(b, OP_grad_norm, IDS(in[3]), in, 4);
     return true;
 }

@@ -10,29 +10,32 @@ typedef struct HeadRows {
     int64_t ld;
 } HeadRows;
 
-static inline HeadRows head_rows_cpu_target(const HeadMatrix *m, int64_t i, float *buffer)
+/* Rows [first, first + rows) of matrix `i`: where they are computed. */
+static inline HeadRows head_rows_cpu_target(const HeadMatrix *m, int64_t i, int64_t first,
+                                            float *buffer)
 {
     if (m->dtype != DT_F32) return (HeadRows){buffer, m->cols};
-    return (HeadRows){(float *)m->data + head_matrix_start(m, i), m->ld};
+    return (HeadRows){(float *)m->data + head_matrix_start(m, i) + first * m->ld, m->ld};
 }
 
-static inline HeadRows head_rows_cpu_read(const HeadMatrix *m, int64_t i, float *buffer)
+static inline HeadRows head_rows_cpu_read(const HeadMatrix *m, int64_t i, int64_t first,
+                                          int64_t rows, float *buffer)
 {
-    const HeadRows to = head_rows_cpu_target(m, i, buffer);
-    for (int64_t r = 0; m->dtype != DT_F32 && r < m->rows; r++) {
-        const int64_t from = head_matrix_start(m, i) + r * m->ld;
+    for (int64_t r = 0; m->dtype != DT_F32 && r < rows; r++) {
+        const int64_t from = head_matrix_start(m, i) + (first + r) * m->ld;
         rows_cpu_load(buffer + r * m->cols, rows_cpu_at(m->data, m->dtype, from), m->dtype, m->cols);
     }
-    return to;
+    return head_rows_cpu_target(m, i, first, buffer);
 }
 
-/* Rounds what was computed in `rows` into the matrix; nothing to do when it is the matrix itself. */
-static inline void head_rows_cpu_finish(const HeadMatrix *m, int64_t i, const HeadRows *rows)
+/* Rounds what was computed into the matrix; nothing to do when it was computed there. */
+static inline void head_rows_cpu_finish(const HeadMatrix *m, int64_t i, int64_t first, int64_t rows,
+                                        const HeadRows *computed)
 {
-    for (int64_t r = 0; m->dtype != DT_F32 && r < m->rows; r++) {
-        const int64_t to = head_matrix_start(m, i) + r * m->ld;
-        rows_cpu_store(rows_cpu_at(m->data, m->dtype, to), rows->data + r * rows->ld, m->dtype,
-                       m->cols);
+    for (int64_t r = 0; m->dtype != DT_F32 && r < rows; r++) {
+        const int64_t to = head_matrix_start(m, i) + (first + r) * m->ld;
+        rows_cpu_store(rows_cpu_at(m->data, m->dtype, to), computed->data + r * computed->ld,
+                       m->dtype, m->cols);
     }
 }
 

@@ -57,7 +57,8 @@ static void try_alias(MemPlan *mem, const Plan *plan, int node, int out, int in)
     if (!transient(plan, out) || !transient(plan, in) || plan->tensors[in].keep) return;
     const int root = mem->shares[in];
     if (mem->first[out] != node || mem->last[root] != node || mem->shares[out] != out) return;
-    if (storage_bytes(plan, out) > storage_bytes(plan, root)) return;
+    if (plan->tensors[out].dtype != plan->tensors[in].dtype) return; /* elements must line up */
+    if (plan_bytes(&plan->tensors[out]) != plan_bytes(&plan->tensors[in])) return;
     mem->shares[out] = root;
     mem->last[root] = mem->last[out];
 }
