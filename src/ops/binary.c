@@ -148,7 +148,8 @@ static void grad(Builder *b, const Node *node)
     const Repeat how = repeat_of(builder_at(b, x), builder_at(b, y));
     const int dz = builder_grad(b, z);
     if (builder_wants_grad(b, x)) grad_x(b, fn, x, y, dz);
-    if (builder_wants_grad(b, y) && !is_row_max(b->plan, y)) grad_y(b, fn, how, x, y, z, dz);
+    if (!builder_wants_grad(b, y) || (fn == FN_SUB && is_row_max(b->plan, y))) return;
+    grad_y(b, fn, how, x, y, z, dz);
 }
 
 static double value(int fn, double x, double y)
