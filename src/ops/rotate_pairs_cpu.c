@@ -1,3 +1,35 @@
 #include "ops/impls_cpu.h"
+#include "ops/spans_cpu.h"
 
-const OpImpl rotate_pairs_cpu[] = {{0}};
+_Static_assert(ROWS_CHUNK % 2 == 0, "a span holds whole pairs");
+
+/* y may be x: a pair is read before it is written. */
+CPU_CLONES static void rotate(float *y, const float *x, int64_t pairs, float sign)
+{
+#pragma omp simd
+    for (int64_t i = 0; i < pairs; i++) {
+        const float x0 = x[2 * i], x1 = x[2 * i + 1];
+        y[2 * i] = sign * x1;
+        y[2 * i + 1] = -sign * x0;
+    }
+}
+
+static void run_span(Operand y, Operand x, Span span, float sign)
+{
+    float in[ROWS_CHUNK], out[ROWS_CHUNK];
+    float *target = spans_cpu_target(y, span, out);
+    rotate(target, spans_cpu_read(x, span, in), span.n / 2, sign);
+    spans_cpu_finish(y, span, target);
+}
+
+static Status run(const OpCall *call)
+{
+    const Operand y = element_out(call, 0), x = element_in(call, 0);
+    const float sign = call->node->attr.inverse ? 1.0F : -1.0F;
+    const Spans spans = spans_cpu_over(call, op_in_shape(call, 0));
+#pragma omp parallel for schedule(static) num_threads(call->threads)
+    for (int64_t i = 0; i < spans.count; i++) run_span(y, x, spans_cpu_at(&spans, i), sign);
+    return ST_OK;
+}
+
+const OpImpl rotate_pairs_cpu[] = {{"rotate_pairs_cpu", rows_cpu_declines_f64, NULL, run}, {0}};
