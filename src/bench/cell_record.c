@@ -97,7 +97,8 @@ static Status settle_status(CellRecord *c, const ChildResult *end)
     char text[256];
     switch (end->end) {
     case CHILD_TIMED_OUT:
-        return record_put_status(r, RECORD_TIMEOUT, end->text);
+        snprintf(text, sizeof text, "%.200s: --timeout gives it longer", end->text);
+        return record_put_status(r, RECORD_TIMEOUT, text);
     case CHILD_INTERRUPTED:
         return record_put_status(r, RECORD_KILLED, end->text);
     case CHILD_FLOODED:

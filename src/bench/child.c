@@ -226,8 +226,7 @@ static void describe(Watch *w)
         describe_signal(w, r->code);
         break;
     case CHILD_TIMED_OUT:
-        snprintf(r->text, sizeof r->text, "not done after %g s: --timeout gives it longer",
-                 w->task->timeout);
+        snprintf(r->text, sizeof r->text, "not done after %g s", w->task->timeout);
         break;
     case CHILD_FLOODED:
         snprintf(r->text, sizeof r->text, "sent a message of more than %d MiB",

@@ -1,0 +1,108 @@
+/* The whole data path, in order:
+ *
+ *   config -> where it runs -> plan and memory plan -> does it fit -> device memory -> initial values
+ *   -> first step, warm-up, samples -> what the record is made of */
+#include "bench/cell.h"
+
+#include "backend/cpu_info.h"
+#include "bench/cell_facts.h"
+#include "bench/fit.h"
+#include "bench/rss.h"
+#include "bench/sampler.h"
+#include "exec/init.h"
+#include "exec/session.h"
+
+typedef struct Cell {
+    const Config *config;
+    const CellLink *link;
+    Placement placement;
+    Rss idle; /* before anything was taken */
+    Fit fit;
+    Session session;
+} Cell;
+
+/* ---- samples ---- */
+
+static Status run_phase(void *self, Phase phase)
+{
+    Cell *cell = self;
+    return session_run(&cell->session, phase);
+}
+
+static Status wait_for_device(void *self)
+{
+    Cell *cell = self;
+    return cell->session.api->sync(cell->session.backend);
+}
+
+static Status tell_stage(void *self, const char *what, int64_t done, int64_t of)
+{
+    const Cell *cell = self;
+    return cell_link_stage(cell->link, what, done, of);
+}
+
+static Status tell_cold(void *self, double seconds)
+{
+    const Cell *cell = self;
+    return cell_facts_cold(cell->link, seconds);
+}
+
+static Status tell_sample(void *self, const Sample *sample)
+{
+    const Cell *cell = self;
+    return cell_link_sample(cell->link, sample);
+}
+
+static Status measure(Cell *cell)
+{
+    const SamplerDevice device = {.self = cell,
+                                  .run = run_phase,
+                                  .sync = wait_for_device,
+                                  .queued = cell->placement.backend != BACKEND_cpu};
+    const SamplerSink sink = {cell, tell_stage, tell_cold, tell_sample};
+    CpuTicks before, after;
+    TRY(cpu_info_ticks(&before, ""));
+    TRY(sampler_run(&device, cell->fit.mode, cell->config->warmup, cell->config->steps, &sink));
+    TRY(cpu_info_ticks(&after, ""));
+    return cell_facts_interference(cell->link, &before, &after);
+}
+
+/* ---- the path ---- */
+
+static Status plan_it(Cell *cell)
+{
+    TRY(rss_read(&cell->idle));
+    TRY(placement_of(cell->config, &cell->placement));
+    size_t available = 0;
+    TRY(fit_available(cell->config, &cell->placement, cell->idle.now, &available));
+    TRY(cell_link_stage(cell->link, "plan", 0, 0));
+    TRY(fit_make(&cell->fit, cell->config, &cell->placement, cell->idle.now, available));
+    return cell_facts_planned(cell->link, cell->config, &cell->placement, &cell->fit);
+}
+
+static Status start(Cell *cell)
+{
+    TRY(session_open(&cell->session, &cell->fit.binding, cell->placement.device));
+    TRY(cell_link_stage(cell->link, "initial values", 0, 0));
+    return init_session(&cell->session, cell->fit.model);
+}
+
+static Status run(Cell *cell)
+{
+    TRY(plan_it(cell));
+    if (cell->fit.fits) {
+        TRY(start(cell));
+        TRY(measure(cell));
+        TRY(cell_facts_measured(cell->link, &cell->session, &cell->fit, &cell->idle));
+    }
+    return cell_facts_end(cell->link, cell->config->mode, &cell->fit);
+}
+
+Status cell_run(const Config *config, const CellLink *link)
+{
+    Cell cell = {.config = config, .link = link};
+    const Status status = run(&cell);
+    session_close(&cell.session);
+    fit_free(&cell.fit);
+    return status;
+}

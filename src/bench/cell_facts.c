@@ -1,0 +1,130 @@
+#include "bench/cell_facts.h"
+
+#include "bench/outlook.h"
+#include "ops/blas_cpu.h"
+#include "plan/step_state.h"
+
+#include <stdio.h>
+
+static const double mib = 1024.0 * 1024.0;
+static const double much_steal = 0.01; /* of the processors' time */
+
+/* Sends what `put` writes into a record of its own. */
+static Status send_facts(const CellLink *link, Status status, Record *facts)
+{
+    if (status == ST_OK) status = cell_link_facts(link, facts);
+    json_decref(facts);
+    return status;
+}
+
+/* A phase is there from this mode on. */
+static Mode mode_of(SampleSeries series)
+{
+    return series == SAMPLE_FORWARD    ? MODE_FWD
+           : series == SAMPLE_BACKWARD ? MODE_FWD_BWD
+                                       : MODE_TRAIN;
+}
+
+static Status put_shortages(Record *r, const Config *config, const Fit *fit)
+{
+    for (int s = SAMPLE_FORWARD; s <= SAMPLE_OPTIMIZER; s++) {
+        const Mode mode = mode_of((SampleSeries)s);
+        if (mode > config->mode || (fit->fits && mode <= fit->mode)) continue;
+        TRY(record_put_phase(r, sample_series_name((SampleSeries)s), RECORD_OOM,
+                             fit_shortage(fit, mode).s));
+    }
+    return ST_OK;
+}
+
+/* What MFU and the share of the roof are computed from, when this machine's limits are known. */
+static Status put_outlook(Record *r, const Config *config, const Placement *placement,
+                          const Fit *fit)
+{
+    Outlook outlook;
+    TRY(outlook_make(&outlook, config, placement, &fit->model->plan));
+    TRY(record_put_number(r, "limit_tflops", outlook.peak_flops * 1e-12));
+    return record_put_number(r, "limit_step_ms", outlook.roof_seconds * 1e3);
+}
+
+static Status put_planned(Record *r, const Config *config, const Placement *placement,
+                          const Fit *fit)
+{
+    TRY(record_put_text(r, "device", placement->name));
+    TRY(record_put_int(r, "threads", placement->threads));
+    if (placement->backend == BACKEND_cpu) TRY(record_put_text(r, "blas", blas_cpu_name()));
+    TRY(record_put_text(r, "attention", config_attention_name(fit->model->attention)));
+    TRY(record_put_int(r, "parameters", fit->model->n_elements));
+    TRY(put_shortages(r, config, fit));
+    if (!fit->fits) return ST_OK;
+    TRY(record_put_text(r, "measured_mode", config_mode_name(fit->mode)));
+    TRY(record_put_number(r, "flops_per_step", model_flops(fit->model)));
+    TRY(put_outlook(r, config, placement, fit));
+    return record_put_number(r, "planned_peak_mib",
+                             (double)mem_plan_total(&fit->binding.mem) / mib);
+}
+
+Status cell_facts_planned(const CellLink *link, const Config *config, const Placement *placement,
+                          const Fit *fit)
+{
+    Record *r = json_object();
+    return send_facts(link, put_planned(r, config, placement, fit), r);
+}
+
+Status cell_facts_cold(const CellLink *link, double seconds)
+{
+    Record *r = json_object();
+    return send_facts(link, record_put_number(r, "cold_step_ms", seconds * 1e3), r);
+}
+
+Status cell_facts_interference(const CellLink *link, const CpuTicks *before, const CpuTicks *after)
+{
+    const double total = (double)(after->total - before->total);
+    const double stolen = (double)(after->steal - before->steal);
+    if (!(total > 0) || stolen < much_steal * total) return ST_OK;
+    return cell_link_warning(link,
+                             "%.1f %% of the processors' time went to other virtual machines while "
+                             "this was measured: trust the minimum more than the mean",
+                             100 * stolen / total);
+}
+
+/* ---- after the run ---- */
+
+static Status put_memory(Record *r, const Fit *fit, const Rss *idle)
+{
+    const double reserved = (double)mem_plan_total(&fit->binding.mem) / mib;
+    Rss now;
+    TRY(rss_read(&now));
+    const double held = ((double)now.peak - (double)idle->now) / mib;
+    TRY(record_put_number(r, "peak_alloc_mib", (double)fit->binding.mem.peak_live / mib));
+    TRY(record_put_number(r, "peak_reserved_mib", reserved));
+    TRY(record_put_number(r, "rss_peak_mib", held > 0 ? held : 0));
+    return record_put_number(r, "library_mib", held > reserved ? held - reserved : 0);
+}
+
+static Status put_measured(Record *r, Session *session, const Fit *fit, const Rss *idle)
+{
+    const Model *model = fit->model;
+    float loss = 0;
+    double state[STATE_COUNT] = {0};
+    TRY(session_download(session, model->loss, &loss));
+    TRY(record_put_number(r, "loss", (double)loss));
+    if (fit->mode == MODE_TRAIN) {
+        TRY(session_download(session, model->state, state));
+        TRY(record_put_int(r, "skipped_steps", (int64_t)state[STATE_SKIPPED]));
+    }
+    return put_memory(r, fit, idle);
+}
+
+Status cell_facts_measured(const CellLink *link, Session *session, const Fit *fit, const Rss *idle)
+{
+    Record *r = json_object();
+    return send_facts(link, put_measured(r, session, fit, idle), r);
+}
+
+Status cell_facts_end(const CellLink *link, Mode asked, const Fit *fit)
+{
+    if (fit->fits && fit->mode == asked) return cell_link_end(link, RECORD_OK, NULL);
+    char text[200];
+    snprintf(text, sizeof text, "%s %s", config_mode_name(asked), fit_shortage(fit, asked).s);
+    return cell_link_end(link, RECORD_OOM, text);
+}

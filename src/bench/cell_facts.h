@@ -1,0 +1,22 @@
+/* What a cell tells of itself beside its samples: the fields of its record. */
+#ifndef BENCH_CELL_FACTS_H
+#define BENCH_CELL_FACTS_H
+
+#include "backend/cpu_info.h"
+#include "bench/cell_link.h"
+#include "bench/fit.h"
+#include "bench/rss.h"
+#include "exec/session.h"
+
+/* Before the run: where, what, how much; phases that do not fit are settled here. */
+Status cell_facts_planned(const CellLink *link, const Config *config, const Placement *placement,
+                          const Fit *fit);
+Status cell_facts_cold(const CellLink *link, double seconds);
+/* Warns when the machine's owner took processor time away during the samples. */
+Status cell_facts_interference(const CellLink *link, const CpuTicks *before, const CpuTicks *after);
+/* After the run: loss, skipped steps, memory. `idle` is what the process held before it. */
+Status cell_facts_measured(const CellLink *link, Session *session, const Fit *fit, const Rss *idle);
+/* ok, or oom when the mode that was asked for does not fit. */
+Status cell_facts_end(const CellLink *link, Mode asked, const Fit *fit);
+
+#endif

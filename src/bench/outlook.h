@@ -1,0 +1,24 @@
+/* What can be said of a cell's time before it runs. */
+#ifndef BENCH_OUTLOOK_H
+#define BENCH_OUTLOOK_H
+
+#include "bench/placement.h"
+#include "plan/plan.h"
+
+/* Against the limits stored for this machine (`roofstep limits`); bench never measures them itself. */
+typedef struct Outlook {
+    double peak_flops;   /* per second, of products in that precision; NAN: not known */
+    double roof_seconds; /* the least one step could take (bench/roofline.h); NAN: not known */
+} Outlook;
+
+Status outlook_make(Outlook *outlook, const Config *config, const Placement *placement,
+                    const Plan *plan);
+
+/* Seconds a whole cell will take, warm-up included: steps come to about four fifths of the roof.
+ * NAN: not known. */
+double outlook_cell_seconds(const Outlook *outlook, const Config *config);
+
+/* FLOPs of one step by the formula of the model, without building its plan. */
+double outlook_work(const Config *config);
+
+#endif

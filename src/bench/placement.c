@@ -1,0 +1,87 @@
+#include "bench/placement.h"
+
+#include "backend/cpu_info.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* BACKEND_COUNT: this build has none of that name. */
+static BackendId find(const char *name, size_t n)
+{
+    for (int id = 0; id < BACKEND_COUNT; id++) {
+        const char *other = backend_api((BackendId)id)->name;
+        if (strlen(other) == n && strncmp(other, name, n) == 0) return (BackendId)id;
+    }
+    return BACKEND_COUNT;
+}
+
+static bool opens(BackendId id)
+{
+    const BackendApi *api = backend_api(id);
+    Backend *backend = NULL;
+    if (api->open(&backend, 0, 1) != ST_OK) return false;
+    api->close(backend);
+    return true;
+}
+
+/* The last in the list that is there: accelerators come after the CPU. */
+static BackendId best(void)
+{
+    for (int id = BACKEND_COUNT - 1; id > BACKEND_cpu; id--) {
+        if (opens((BackendId)id)) return (BackendId)id;
+    }
+    return BACKEND_cpu;
+}
+
+static Status choose_device(const Config *config, Placement *p)
+{
+    const char *asked = config->device, *colon = strchr(asked, ':');
+    p->backend = strcmp(asked, "auto") == 0
+                     ? best()
+                     : find(asked, colon ? (size_t)(colon - asked) : strlen(asked));
+    if (p->backend == BACKEND_COUNT) {
+        return FAIL(ST_UNSUPPORTED,
+                    "device %s: this build has none; use --device cpu, or build with "
+                    "CUDA (roofstep doctor says what is missing)",
+                    asked);
+    }
+    p->device = colon ? atoi(colon + 1) : 0;
+    if (p->backend == BACKEND_cpu) {
+        snprintf(p->name, sizeof p->name, "cpu");
+    } else {
+        snprintf(p->name, sizeof p->name, "%s:%d", backend_api(p->backend)->name, p->device);
+    }
+    return ST_OK;
+}
+
+static Status check_cpu(const Config *config)
+{
+    if (config->precision == PRECISION_TF32) {
+        return FAIL(ST_UNSUPPORTED,
+                    "tf32 is a format of GPU tensor cores: on a CPU use fp32 or bf16");
+    }
+    if (config->exec == EXEC_GRAPH) {
+        return FAIL(ST_UNSUPPORTED, "--exec graph replays CUDA graphs: on a CPU use fused");
+    }
+    if (config->attention == ATTENTION_CUDNN) {
+        return FAIL(ST_UNSUPPORTED, "--attention cudnn needs a GPU: on a CPU use flash");
+    }
+    if (config->blas == BLAS_OWN && config->precision == PRECISION_FP32) {
+        return FAIL(ST_UNSUPPORTED,
+                    "this build has no fp32 matrix products of its own: use --blas system");
+    }
+    return ST_OK;
+}
+
+Status placement_of(const Config *config, Placement *p)
+{
+    *p = (Placement){.threads = (int)config->threads};
+    TRY(choose_device(config, p));
+    if (p->backend == BACKEND_cpu) TRY(check_cpu(config));
+    if (p->threads > 0) return ST_OK;
+    CpuInfo info;
+    TRY(cpu_info_read(&info, ""));
+    p->threads = info.usable_cores > 0 ? info.usable_cores : 1;
+    return ST_OK;
+}

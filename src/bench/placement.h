@@ -1,0 +1,19 @@
+/* Where a cell runs, and what cannot run there. */
+#ifndef BENCH_PLACEMENT_H
+#define BENCH_PLACEMENT_H
+
+#include "backend/backend.h"
+#include "config/config.h"
+
+typedef struct Placement {
+    BackendId backend;
+    int device;    /* number among those of the backend */
+    int threads;   /* on a CPU; at least 1 */
+    char name[32]; /* "cpu", "cuda:0" */
+} Placement;
+
+/* ST_UNSUPPORTED: this build or this device cannot do what the config asks for; the message says what
+ * can. `auto` opens the devices of this build to see which is there. */
+Status placement_of(const Config *config, Placement *placement);
+
+#endif

@@ -1,0 +1,125 @@
+#include "cli/bench_dry_run.h"
+
+#include "base/human.h"
+#include "bench/cell_label.h"
+#include "bench/fit.h"
+#include "bench/outlook.h"
+#include "bench/rss.h"
+#include "report/report_md.h"
+
+#include <math.h>
+#include <stdio.h>
+
+typedef struct Total {
+    double seconds; /* NAN as soon as one cell's is not known */
+    int unfit;
+} Total;
+
+static void columns(Table *table)
+{
+    table_column(table, "cell", "", false);
+    table_column(table, "parameters", "", true);
+    table_column(table, "memory", "", true);
+    table_column(table, "fits", "", false);
+    table_column(table, "FLOPs a step", "", true);
+    table_column(table, "expected time", "", true);
+}
+
+static void unsupported_row(Table *table, const char *label)
+{
+    table_cell(table, label);
+    for (int i = 0; i < 2; i++) table_cell(table, "-");
+    table_cell(table, "unsupported");
+    for (int i = 0; i < 2; i++) table_cell(table, "-");
+    Text note = {0};
+    text_printf(&note, "%s: %s", label, status_message());
+    table_note(table, text_str(&note), NULL);
+    text_free(&note);
+}
+
+static void fit_row(Table *table, const char *label, const Config *config, const Fit *fit,
+                    double seconds)
+{
+    const bool whole = fit->fits && fit->mode == config->mode;
+    Text flops = {0};
+    table_cell(table, label);
+    table_cell(table, human_count(fit->model->n_elements).s);
+    table_cell(table, human_bytes((double)fit->need[config->mode]).s);
+    table_cell(table, whole ? "yes" : fit->fits ? config_mode_name(fit->mode) : "no");
+    text_printf(&flops, "%sFLOP", fit->fits ? human_si(model_flops(fit->model)).s : "-");
+    table_cell(table, fit->fits ? text_str(&flops) : "-");
+    table_cell(table, !fit->fits ? "-" : isnan(seconds) ? "unknown" : human_eta(seconds).s);
+    text_free(&flops);
+    if (whole) return;
+    Text note = {0};
+    text_printf(&note, "%s: %s %s", label, config_mode_name(config->mode),
+                fit_shortage(fit, config->mode).s);
+    if (fit->fits) text_printf(&note, "; %s would be measured", config_mode_name(fit->mode));
+    table_note(table, text_str(&note), NULL);
+    text_free(&note);
+}
+
+static Status plan_cell(const Config *config, const Placement *placement, Fit *fit,
+                        Outlook *outlook)
+{
+    Rss held;
+    size_t available = 0;
+    TRY(rss_read(&held));
+    TRY(fit_available(config, placement, held.now, &available));
+    TRY(fit_make(fit, config, placement, held.now, available));
+    return outlook_make(outlook, config, placement, &fit->model->plan);
+}
+
+static Status add_cell(Table *table, const Config *config, const char *label, Total *total)
+{
+    Fit fit = {0};
+    Outlook outlook = {NAN, NAN};
+    Placement placement;
+    Status status = placement_of(config, &placement);
+    if (status == ST_OK) status = plan_cell(config, &placement, &fit, &outlook);
+    if (status == ST_UNSUPPORTED) {
+        unsupported_row(table, label);
+        status = ST_OK;
+    } else if (status == ST_OK) {
+        const double seconds = outlook_cell_seconds(&outlook, config);
+        fit_row(table, label, config, &fit, seconds);
+        if (fit.fits) total->seconds += seconds;
+        total->unfit += !fit.fits || fit.mode != config->mode;
+    }
+    fit_free(&fit);
+    return status;
+}
+
+static void closing_note(Table *table, const Sweep *sweep, const Total *total)
+{
+    Text note = {0};
+    text_printf(&note, "%d cell%s, nothing run; expected time %s", sweep->n,
+                sweep->n == 1 ? "" : "s",
+                isnan(total->seconds) ? "unknown: run this once for an estimate:"
+                                      : human_eta(total->seconds).s);
+    table_note(table, text_str(&note), isnan(total->seconds) ? "roofstep limits" : NULL);
+    text_free(&note);
+}
+
+Status bench_dry_run(const Settings *settings, const Sweep *sweep)
+{
+    if (settings->given & (OPTION_BIT(FORMAT) | OPTION_BIT(OUT) | OPTION_BIT(OUT_JSON))) {
+        return FAIL(ST_USAGE, "--dry-run has no results to write: leave out --format and --out");
+    }
+    Table table = {0};
+    Text text = {0};
+    Total total = {0};
+    Status status = ST_OK;
+    columns(&table);
+    for (int i = 0; status == ST_OK && i < sweep->n; i++) {
+        const CellLabel label = cell_label(&sweep->configs[i], sweep->varies);
+        status = add_cell(&table, &sweep->configs[i], label.s, &total);
+    }
+    closing_note(&table, sweep, &total);
+    if (status == ST_OK) status = table_status(&table);
+    if (status == ST_OK) status = report_md_table(&text, &table);
+    if (status == ST_OK) fputs(text_str(&text), stdout);
+    table_free(&table);
+    text_free(&text);
+    return status;
+}

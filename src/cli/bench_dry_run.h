@@ -1,0 +1,9 @@
+/* bench --dry-run: every cell, what it would take, and nothing run. */
+#ifndef CLI_BENCH_DRY_RUN_H
+#define CLI_BENCH_DRY_RUN_H
+
+#include "cli/command.h"
+
+Status bench_dry_run(const Settings *settings, const Sweep *sweep);
+
+#endif

@@ -1,0 +1,153 @@
+#include "cli/bench_output.h"
+
+#include "base/log.h"
+#include "config/option.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+/* ---- which files, in which format ---- */
+
+static bool is_json(const char *format)
+{
+    return strcmp(format, "json") == 0 || strcmp(format, "jsonl") == 0;
+}
+
+/* The format a file's name asks for; NULL: none. */
+static const char *format_of_name(const char *path)
+{
+    static const char *const endings[][2] = {
+        {".json", "json"}, {".jsonl", "jsonl"}, {".csv", "csv"}, {".sql", "sql"},
+        {".tex", "latex"}, {".typ", "typst"},   {".md", "md"},
+    };
+    const char *dot = strrchr(path, '.');
+    for (size_t i = 0; dot && i < sizeof endings / sizeof *endings; i++) {
+        if (strcmp(dot, endings[i][0]) == 0) return endings[i][1];
+    }
+    return NULL;
+}
+
+static const char *report_format(const Settings *settings)
+{
+    const bool given = settings->given & OPTION_BIT(FORMAT);
+    const char *named = settings->out && !given ? format_of_name(settings->out) : NULL;
+    return named ? named : settings->format;
+}
+
+static Status add_file(BenchOutput *output, const char *path, const char *format,
+                       const RecordSet *known)
+{
+    for (int i = 0; i < output->n_files; i++) {
+        if (strcmp(output->files[i].path, path) != 0) continue;
+        if (strcmp(output->files[i].format, format) == 0) return ST_OK;
+        return FAIL(ST_USAGE, "%s cannot hold both %s and %s: give two names", path,
+                    output->files[i].format, format);
+    }
+    TRY(report_sink_open(&output->files[output->n_files], path, format, known));
+    output->n_files++;
+    return ST_OK;
+}
+
+/* A report on stdout comes last of all: better to hear of a full disk now. */
+static Status check_stdout(void)
+{
+    struct stat info;
+    struct statvfs disk;
+    if (fstat(STDOUT_FILENO, &info) != 0 || !S_ISREG(info.st_mode)) return ST_OK;
+    if (fstatvfs(STDOUT_FILENO, &disk) != 0 || disk.f_bavail > 0) return ST_OK;
+    return FAIL(ST_IO, "the disk that stdout goes to is full");
+}
+
+static Status open_files(BenchOutput *output, const RecordSet *known)
+{
+    const Settings *s = output->settings;
+    if (s->out) {
+        TRY(add_file(output, s->out, output->format, known));
+    } else {
+        TRY(check_stdout());
+    }
+    if (s->out_json) {
+        const char *named = format_of_name(s->out_json);
+        TRY(add_file(output, s->out_json, named && is_json(named) ? named : "json", known));
+    }
+    /* The file that is resumed goes on growing, unless the same results go elsewhere. */
+    const bool elsewhere = s->out_json || (s->out && is_json(output->format));
+    if (!s->resume || elsewhere) return ST_OK;
+    const char *named = format_of_name(s->resume);
+    return add_file(output, s->resume, named && is_json(named) ? named : "json", known);
+}
+
+Status bench_output_open(BenchOutput *output, const Settings *settings, const RecordSet *known)
+{
+    *output = (BenchOutput){.settings = settings, .format = report_format(settings)};
+    const Status status = open_files(output, known);
+    if (status != ST_OK) bench_output_close(output);
+    return status;
+}
+
+void bench_output_close(BenchOutput *output)
+{
+    for (int i = 0; i < output->n_files; i++) report_sink_close(&output->files[i]);
+    output->n_files = 0;
+}
+
+/* ---- results ---- */
+
+Status bench_output_add(void *self, Record *record)
+{
+    BenchOutput *output = self;
+    for (int i = 0; i < output->n_files; i++) TRY(report_sink_add(&output->files[i], record));
+    return ST_OK;
+}
+
+/* The sweep's rows, then what else was in the resumed file: nothing measured is ever thrown away. */
+static Status all_rows(RecordSet *all, const RecordSet *rows, const RecordSet *known)
+{
+    TRY(record_set_merge(all, rows));
+    for (size_t i = 0; i < record_set_size(known); i++) {
+        Record *record = record_set_at(known, i);
+        const char *key = record_key(record);
+        if (!key || !record_set_find(rows, key)) TRY(record_set_add(all, record));
+    }
+    return ST_OK;
+}
+
+static Status finish_files(BenchOutput *output, const RecordSet *rows, const RecordSet *all)
+{
+    for (int i = 0; i < output->n_files; i++) {
+        ReportSink *file = &output->files[i];
+        const ReportInput input = {.set = is_json(file->format) ? all : rows,
+                                   .baseline = output->settings->baseline};
+        TRY(report_sink_finish(file, &input));
+    }
+    return ST_OK;
+}
+
+Status bench_output_finish(BenchOutput *output, const RecordSet *rows, const RecordSet *known)
+{
+    RecordSet all;
+    TRY(record_set_init(&all, NULL));
+    Status status = all_rows(&all, rows, known);
+    if (status == ST_OK) status = finish_files(output, rows, &all);
+    record_set_free(&all);
+    return status;
+}
+
+Status bench_output_print(const BenchOutput *output, const RecordSet *rows)
+{
+    Text text = {0};
+    ReportInput input = {.set = rows, .baseline = output->settings->baseline};
+    Status status = report_write(&text, output->format, &input);
+    if (status != ST_OK && input.baseline) { /* after Ctrl-C its row may be missing */
+        log_warning("%s", status_message());
+        text_clear(&text);
+        input.baseline = NULL;
+        status = report_write(&text, output->format, &input);
+    }
+    if (status == ST_OK) fputs(text_str(&text), stdout);
+    text_free(&text);
+    return status;
+}

@@ -1,0 +1,120 @@
+/* roofstep bench: options -> sweep -> results. */
+#include "base/log.h"
+#include "bench/cell.h"
+#include "bench/environment.h"
+#include "bench/limits.h"
+#include "bench/outlook.h"
+#include "bench/record_file.h"
+#include "bench/runner.h"
+#include "cli/bench_dry_run.h"
+#include "cli/bench_output.h"
+#include "cli/command.h"
+#include "report/baseline.h"
+
+#include <stdio.h>
+
+static Status read_resumed(const Settings *settings, RecordSet *known)
+{
+    bool torn = false;
+    if (!settings->resume) return ST_OK;
+    TRY(record_file_read(known, settings->resume, &torn));
+    if (torn) log_warning("%s: its last line was cut short and is left out", settings->resume);
+    return ST_OK;
+}
+
+static void advise(const Settings *settings, const Sweep *sweep, const RunnerOutcome *outcome,
+                   const RecordSet *rows)
+{
+    if (outcome->signal) {
+        log_note("interrupted: %zu of %d cells are done%s", record_set_size(rows), sweep->n,
+                 settings->out || settings->out_json || settings->resume
+                     ? "; --resume with the JSON file does the rest"
+                     : "");
+    }
+    LimitsKey key;
+    Limits limits;
+    if (limits_key((int)sweep->configs[0].threads, &key) == ST_OK && !limits_load(&key, &limits)) {
+        log_note("for MFU and the share of this machine's limit run 'roofstep limits' once (15 s)");
+    }
+}
+
+/* After a failure too: what was measured is worth showing. */
+static Status show(BenchOutput *output, const RecordSet *rows, const RecordSet *known, Status ran)
+{
+    if (ran == ST_OK) TRY(bench_output_finish(output, rows, known));
+    if (record_set_size(rows) == 0) return ran;
+    if (!output->settings->out || ran != ST_OK) (void)bench_output_print(output, rows);
+    return ran;
+}
+
+static Status sweep_into(BenchOutput *output, const Settings *settings, const Sweep *sweep,
+                         const RecordSet *known, RecordSet *rows, int *exit_code)
+{
+    RunnerOutcome outcome;
+    const RunnerTask task = {.configs = sweep->configs,
+                             .n = sweep->n,
+                             .varies = sweep->varies,
+                             .cell = cell_run,
+                             .work = outlook_work,
+                             .resumed = known,
+                             .self = output,
+                             .finished = bench_output_add};
+    const Status ran = runner_run(&task, rows, &outcome);
+    TRY(show(output, rows, known, ran));
+    advise(settings, sweep, &outcome, rows);
+    *exit_code = outcome.signal ? EXIT_INTERRUPTED : outcome.bad ? EXIT_CELLS : 0;
+    return ST_OK;
+}
+
+static Status run_sweep(const Settings *settings, const Sweep *sweep, json_t *environment,
+                        int *exit_code)
+{
+    RecordSet known, rows = {0};
+    BenchOutput output = {0};
+    TRY(record_set_init(&known, environment));
+    Status status = read_resumed(settings, &known);
+    if (status == ST_OK) status = record_set_init(&rows, environment);
+    if (status == ST_OK) status = bench_output_open(&output, settings, &known);
+    if (status == ST_OK) {
+        status = sweep_into(&output, settings, sweep, &known, &rows, exit_code);
+        bench_output_close(&output);
+    }
+    record_set_free(&rows);
+    record_set_free(&known);
+    return status;
+}
+
+static Status run(const Settings *settings, const Sweep *sweep, int *exit_code)
+{
+    if (settings->dry_run) return bench_dry_run(settings, sweep);
+    if (settings->baseline) TRY(baseline_check(sweep->configs, sweep->n, settings->baseline));
+    json_t *environment = NULL;
+    TRY(environment_new(&environment, settings->command_line));
+    const Status status = run_sweep(settings, sweep, environment, exit_code);
+    json_decref(environment);
+    return status;
+}
+
+#define BENCH_LISTS (OPTIONS_STEP | OPTION_BIT(WARMUP) | OPTION_BIT(STEPS))
+
+const Command cmd_bench = {
+    .name = "bench",
+    .summary = "how long forward, backward and optimizer take",
+    .help =
+        "Runs the training step of every cell of the sweep in a process of its own and prints, "
+        "for\n"
+        "each phase, the mean, std, median, 95 % interval and samples, with tokens/s, TFLOP/s and\n"
+        "memory. The first step is cold and kept apart (it counts as the first of --warmup). When\n"
+        "training does not fit in memory, the largest mode that fits is measured.\n\n"
+        "  roofstep bench --size tiny --steps 5\n"
+        "  roofstep bench --size small,medium --ctx 128-1024*2 --precision fp32,bf16\n"
+        "  roofstep bench --size small --out results.json     (killed? --resume results.json)\n"
+        "  roofstep bench --size small,2.7B --dry-run         (what fits, and for how long)\n\n"
+        "Without --format the name of --out decides: .json .jsonl .csv .sql .tex .typ .md.\n",
+    .options = {.taken = BENCH_LISTS | OPTIONS_OUTPUT | OPTION_BIT(MEMORY_LIMIT) |
+                         OPTION_BIT(TIMEOUT) | OPTION_BIT(DRY_RUN) | OPTION_BIT(OUT_JSON) |
+                         OPTION_BIT(BASELINE) | OPTION_BIT(RESUME),
+                .lists = BENCH_LISTS,
+                .formats = report_formats},
+    .run = run,
+};
