@@ -1,14 +1,14 @@
 #include "report/baseline.h"
 
+#include "report/table.h"
+
 #include <stdio.h>
 #include <string.h>
 
 static bool has_value(const Column *column, const RecordSet *set, const char *value)
 {
-    char text[COLUMN_TEXT];
     for (size_t i = 0; i < record_set_size(set); i++) {
-        if (!column_asked(column, record_set_at(set, i), text)) continue;
-        if (strcmp(text, value) == 0) return true;
+        if (column_has(column, record_set_at(set, i), value)) return true;
     }
     return false;
 }
@@ -29,22 +29,27 @@ static bool is_candidate(const Column *column, const RecordSet *set, const char 
     return value && column_varies(column, set) && has_value(column, set, value);
 }
 
+static bool is_new(const Column *column, const RecordSet *set, size_t i, const char *value)
+{
+    for (size_t j = 0; j < i; j++) {
+        if (column_has(column, record_set_at(set, j), value)) return false;
+    }
+    return true;
+}
+
 /* " size small medium; precision fp32 bf16", each value once. */
 static void list_values(Text *out, const RecordSet *set)
 {
+    char text[COLUMN_TEXT];
     for (int c = 0; c < column_count; c++) {
         const Column *column = &column_list[c];
         if (!column->identity || !column_varies(column, set)) continue;
         text_printf(out, "%s %s", out->n ? ";" : "", column->path);
         for (size_t i = 0; i < record_set_size(set); i++) {
-            char text[COLUMN_TEXT], earlier[COLUMN_TEXT];
-            if (!column_asked(column, record_set_at(set, i), text)) continue;
-            bool seen = false;
-            for (size_t j = 0; j < i && !seen; j++) {
-                seen = column_asked(column, record_set_at(set, j), earlier) &&
-                       strcmp(text, earlier) == 0;
-            }
-            if (!seen) text_printf(out, " %s", text);
+            if (!column_text(column, record_set_at(set, i), text)) continue;
+            if (!is_new(column, set, i, text)) continue;
+            text_puts(out, " ");
+            table_put_line(out, text);
         }
     }
 }
@@ -111,24 +116,21 @@ static bool follows(const Column *column, const Column *baseline)
 
 static bool alike(const Baseline *baseline, const Record *a, const Record *b)
 {
-    char x[COLUMN_TEXT], y[COLUMN_TEXT];
     for (int c = 0; c < column_count; c++) {
         const Column *column = &column_list[c];
         if (!column->identity || column == baseline->column) continue;
         if (follows(column, baseline->column)) continue;
-        const bool in_a = column_asked(column, a, x), in_b = column_asked(column, b, y);
-        if (in_a != in_b || (in_a && strcmp(x, y) != 0)) return false;
+        if (column_differs(column, a, b)) return false;
     }
     return true;
 }
 
 const Record *baseline_row(const Baseline *baseline, const RecordSet *set, const Record *record)
 {
-    char text[COLUMN_TEXT];
     for (size_t i = 0; i < record_set_size(set); i++) {
         const Record *row = record_set_at(set, i);
-        if (!column_asked(baseline->column, row, text)) continue;
-        if (strcmp(text, baseline->value) == 0 && alike(baseline, record, row)) return row;
+        if (!column_has(baseline->column, row, baseline->value)) continue;
+        if (alike(baseline, record, row)) return row;
     }
     return NULL;
 }

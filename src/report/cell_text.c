@@ -74,8 +74,7 @@ static void put_plain(Text *out, const Column *column, const Record *record)
     double value;
     int64_t whole;
     if (column->kind == COLUMN_WORD || column->kind == COLUMN_WHOLE) {
-        const bool known = column_used(column, record, text) || column_asked(column, record, text);
-        text_puts(out, known ? text : "-");
+        text_puts(out, column_text(column, record, text) ? text : "-");
     } else if (column->kind == COLUMN_COUNT) {
         text_puts(out, record_int(record, column->path, &whole) ? human_count(whole).s : "-");
     } else if (record_number(record, column->path, &value)) {

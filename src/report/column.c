@@ -30,10 +30,9 @@ static bool value_text(const json_t *value, char text[COLUMN_TEXT])
     }
 }
 
-bool column_asked(const Column *column, const Record *record, char text[COLUMN_TEXT])
+static bool asked(const Column *column, const Record *record, char text[COLUMN_TEXT])
 {
-    if (record_asked(record, column->path, text, COLUMN_TEXT)) return true;
-    return value_text(record_value(record, column->path), text);
+    return record_asked(record, column->path, text, COLUMN_TEXT);
 }
 
 bool column_used(const Column *column, const Record *record, char text[COLUMN_TEXT])
@@ -43,15 +42,31 @@ bool column_used(const Column *column, const Record *record, char text[COLUMN_TE
     return strcmp(column->path, "threads") != 0 || strcmp(text, "0") != 0;
 }
 
+bool column_text(const Column *column, const Record *record, char text[COLUMN_TEXT])
+{
+    return column_used(column, record, text) || asked(column, record, text);
+}
+
+bool column_has(const Column *column, const Record *record, const char *value)
+{
+    char text[COLUMN_TEXT];
+    return (asked(column, record, text) && strcmp(text, value) == 0) ||
+           (column_used(column, record, text) && strcmp(text, value) == 0);
+}
+
+bool column_differs(const Column *column, const Record *a, const Record *b)
+{
+    char x[COLUMN_TEXT], y[COLUMN_TEXT];
+    if (asked(column, a, x) && asked(column, b, y)) return strcmp(x, y) != 0;
+    return column_used(column, a, x) && column_used(column, b, y) && strcmp(x, y) != 0;
+}
+
 bool column_varies(const Column *column, const RecordSet *set)
 {
-    char first[COLUMN_TEXT], text[COLUMN_TEXT];
-    bool seen = false;
-    for (size_t i = 0; i < record_set_size(set); i++) {
-        if (!column_asked(column, record_set_at(set, i), text)) continue;
-        if (seen && strcmp(first, text) != 0) return true;
-        if (!seen) memcpy(first, text, sizeof first);
-        seen = true;
+    for (size_t i = 1; i < record_set_size(set); i++) {
+        const Record *row = record_set_at(set, i);
+        if (column_differs(column, record_set_at(set, 0), row)) return true;
+        if (column_differs(column, record_set_at(set, i - 1), row)) return true;
     }
     return false;
 }

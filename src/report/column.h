@@ -37,12 +37,17 @@ typedef struct Column {
 extern const Column column_list[];
 extern const int column_count;
 
-/* What was asked for in this column, as text; false when the record has no such field. */
 enum { COLUMN_TEXT = 128 };
-bool column_asked(const Column *column, const Record *record, char text[COLUMN_TEXT]);
-/* The same of what was used; "auto" and 0 threads, which a row that never ran keeps, are none. */
+
+/* What a row has in this column: what was used, or what was asked for where that is not known (it
+ * never ran). False when it has no such field. */
+bool column_text(const Column *column, const Record *record, char text[COLUMN_TEXT]);
+/* What was used; "auto" and 0 threads, which a row that never ran keeps, are not known. */
 bool column_used(const Column *column, const Record *record, char text[COLUMN_TEXT]);
-/* Two rows were asked to differ in it. */
+/* Asked for or used. */
+bool column_has(const Column *column, const Record *record, const char *value);
+/* The two rows were asked to differ in it; where that is not recorded, they are known to. */
+bool column_differs(const Column *column, const Record *a, const Record *b);
 bool column_varies(const Column *column, const RecordSet *set);
 /* Speed-up columns are shown with a baseline only. */
 bool column_shown(const Column *column, const RecordSet *set, bool baseline);

@@ -48,7 +48,7 @@ static void put_label(Text *text, const bool *shown, const Record *record)
     for (int c = 0; c < column_count; c++) {
         const Column *column = &column_list[c];
         if (!column->identity || !shown[c]) continue;
-        if (!column_asked(column, record, value)) continue;
+        if (!column_text(column, record, value)) continue;
         const bool is_size = column->show == COLUMN_ALWAYS;
         text_printf(text, "%s%s%s%s", separator, is_size ? "" : column->label, is_size ? "" : " ",
                     value);

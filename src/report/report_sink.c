@@ -48,7 +48,8 @@ static Status append(const ReportSink *sink, const char *bytes, size_t n)
         if (written < 0 && errno == EINTR) continue;
         if (written < 0) {
             const Status status = cannot(sink);
-            if (end < 0 || ftruncate(sink->fd, end) != 0) return status;
+            const bool restored = end < 0 || ftruncate(sink->fd, end) == 0;
+            if (!restored) status_context("its last line is cut short");
             return status;
         }
         bytes += written;
