@@ -89,6 +89,7 @@ static Status run(const OpCall *call)
                      .v = head_matrix(op_in_shape(call, 2), op_in(call, 2), attr),
                      .out = head_matrix(op_out_shape(call, 0), op_out(call, 0), attr)};
     const int64_t per_head = blocks(attr), size = forward_floats(call->plan, call->node);
+    blas_cpu_set_threads(call->threads);
 #pragma omp parallel for schedule(dynamic) num_threads(call->threads)
     for (int64_t i = 0; i < h.q.count * per_head; i++) {
         /* the longest rows first, so that the last pieces of work are the small ones */
@@ -205,6 +206,7 @@ static Status run_grad(const OpCall *call)
                          .dv = head_matrix(op_out_shape(call, 2), op_out(call, 2), attr),
                          .lse = op_in(call, 5)};
     const int64_t size = grad_floats(call->plan, call->node);
+    blas_cpu_set_threads(call->threads);
 #pragma omp parallel for schedule(dynamic) num_threads(call->threads)
     for (int64_t m = 0; m < h.q.count; m++) {
         grad_head(call, &h, m, (float *)call->workspace + omp_thread() * size);

@@ -42,6 +42,7 @@ static Status run(const OpCall *call)
     const HeadMatrix a = head_matrix(op_in_shape(call, 0), op_in(call, 0), attr);
     const HeadMatrix b = head_matrix(op_in_shape(call, 1), op_in(call, 1), attr);
     const int64_t size = per_thread(call->plan, call->node);
+    blas_cpu_set_threads(call->threads);
 #pragma omp parallel for schedule(dynamic) num_threads(call->threads)
     for (int64_t i = 0; i < c.count; i++) {
         multiply(&c, &a, &b, attr, i, (float *)call->workspace + omp_thread() * size);

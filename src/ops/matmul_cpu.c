@@ -60,6 +60,7 @@ static Status run(const OpCall *call)
     const Side y = side(call->memory[plan_in_id(call->plan, call->node, 1)], b, &left);
     if (a->dtype != DT_F32) widen(x.data, op_in(call, 0), a, call->threads);
     if (b->dtype != DT_F32) widen(y.data, op_in(call, 1), b, call->threads);
+    blas_cpu_set_threads(call->threads);
     blas_cpu_sgemm(attr->transpose_a, attr->transpose_b, plan_rows(c), plan_width(c),
                    attr->transpose_a ? plan_rows(a) : plan_width(a), 1, x.data, x.ld, y.data, y.ld,
                    0, to.data, to.ld);

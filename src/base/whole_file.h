@@ -1,0 +1,23 @@
+/* A large file written piece by piece that appears under its name only when it is complete. */
+#ifndef BASE_WHOLE_FILE_H
+#define BASE_WHOLE_FILE_H
+
+#include "base/status.h"
+
+#include <stddef.h>
+
+typedef struct WholeFile {
+    int fd;
+    char *path;      /* where it will be */
+    char *temporary; /* where it is until then, in the same directory */
+} WholeFile;
+
+/* Creates the temporary file, so that what cannot be written is known before the work. */
+Status whole_file_open(WholeFile *file, const char *path);
+Status whole_file_write(WholeFile *file, const void *data, size_t n);
+/* fsync and rename. The file is closed either way; on failure nothing is left behind. */
+Status whole_file_finish(WholeFile *file);
+/* Gives up: removes what was written. Does nothing after whole_file_finish. */
+void whole_file_abandon(WholeFile *file);
+
+#endif

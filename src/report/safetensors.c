@@ -1,0 +1,92 @@
+#include "report/safetensors.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char *dtype_name(DType dtype)
+{
+    static const char *const names[DT_COUNT] = {
+#define DTYPE(id, name, bytes, tensors_name) tensors_name,
+#include "plan/dtypes.def"
+#undef DTYPE
+    };
+    return names[dtype];
+}
+
+static Status no_memory(void)
+{
+    return FAIL(ST_NO_MEMORY, "no memory for a file's header");
+}
+
+Status safetensors_open(Safetensors *st, const char *path)
+{
+    *st = (Safetensors){.file = {.fd = -1}};
+    TRY(whole_file_open(&st->file, path));
+    st->header = json_object();
+    if (st->header && json_object_set_new(st->header, "__metadata__", json_object()) == 0)
+        return ST_OK;
+    safetensors_abandon(st);
+    return no_memory();
+}
+
+Status safetensors_metadata(Safetensors *st, const char *name, const char *value)
+{
+    json_t *metadata = json_object_get(st->header, "__metadata__");
+    return json_object_set_new(metadata, name, json_string(value)) == 0 ? ST_OK : no_memory();
+}
+
+Status safetensors_declare(Safetensors *st, const char *name, DType dtype, int n_dims,
+                           const int64_t *dim)
+{
+    json_t *shape = json_array();
+    size_t bytes = plan_dtype_size(dtype);
+    for (int i = 0; i < n_dims; i++) {
+        bytes *= (size_t)dim[i];
+        if (json_array_append_new(shape, json_integer(dim[i]))) return no_memory();
+    }
+    json_t *entry =
+        json_pack("{s:s, s:o, s:[I, I]}", "dtype", dtype_name(dtype), "shape", shape,
+                  "data_offsets", (json_int_t)st->declared, (json_int_t)(st->declared + bytes));
+    if (json_object_set_new(st->header, name, entry)) return no_memory();
+    st->declared += bytes;
+    return ST_OK;
+}
+
+/* The header is padded with blanks so that the data starts at a multiple of 8. */
+Status safetensors_begin_data(Safetensors *st)
+{
+    char *text = json_dumps(st->header, JSON_COMPACT | JSON_PRESERVE_ORDER);
+    if (!text) return no_memory();
+    const size_t length = strlen(text), padding = (8 - length % 8) % 8;
+    unsigned char size[8];
+    for (int i = 0; i < 8; i++) size[i] = (unsigned char)((length + padding) >> (8 * i));
+    Status status = whole_file_write(&st->file, size, sizeof size);
+    if (status == ST_OK) status = whole_file_write(&st->file, text, length);
+    if (status == ST_OK) status = whole_file_write(&st->file, "       ", padding);
+    free(text);
+    return status;
+}
+
+Status safetensors_data(Safetensors *st, const void *data, size_t n)
+{
+    st->written += n;
+    return whole_file_write(&st->file, data, n);
+}
+
+Status safetensors_finish(Safetensors *st)
+{
+    if (st->written != st->declared) {
+        return FAIL(ST_FAILED, "%s: %zu bytes of tensors were announced, %zu came", st->file.path,
+                    st->declared, st->written);
+    }
+    json_decref(st->header);
+    st->header = NULL;
+    return whole_file_finish(&st->file);
+}
+
+void safetensors_abandon(Safetensors *st)
+{
+    json_decref(st->header);
+    st->header = NULL;
+    whole_file_abandon(&st->file);
+}
