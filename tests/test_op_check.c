@@ -1,0 +1,142 @@
+/* Nodes that make no sense are refused by their op's check(), with a message that says where. */
+#include "op_harness.h"
+#include "plan/functions.h"
+
+typedef struct Fixture {
+    Plan plan;
+    Builder b;
+} Fixture;
+
+static int setup(void **state)
+{
+    static Fixture f;
+    plan_init(&f.plan);
+    builder_init(&f.b, &f.plan);
+    builder_scope(&f.b, 3, "somewhere");
+    *state = &f;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    Fixture *f = *state;
+    builder_free(&f->b);
+    plan_free(&f->plan);
+    return 0;
+}
+
+static int tensor(Fixture *f, DType dtype, int64_t rows, int64_t cols)
+{
+    return builder_tensor(&f->b, "t", TK_ACTIVATION, dtype, DIMS(rows, cols));
+}
+
+/* The last node is refused, and `part` is in the message, as is the scope. */
+static void refused(Fixture *f, const char *part)
+{
+    const Node *node = &f->plan.nodes[f->plan.n_nodes - 1];
+    ASSERT_OK(f->b.status);
+    assert_int_equal(op_def(node->op)->check(&f->plan, node), ST_FAILED);
+    assert_non_null(strstr(status_message(), "layer.3/somewhere"));
+    if (!strstr(status_message(), part)) fail_msg("'%s' is not in '%s'", part, status_message());
+}
+
+static void a_missing_operand(void **state)
+{
+    Fixture *f = *state;
+    const int x = tensor(f, DT_F32, 2, 4);
+    builder_node(&f->b, OP_binary, IDS(x), IDS(x))->fn = FN_ADD;
+    refused(f, "input 1 is missing");
+    builder_node(&f->b, OP_unary, IDS(PLAN_NONE), IDS(x));
+    refused(f, "output 0 is missing");
+    builder_node(&f->b, OP_unary_grad, IDS(x), IDS(x, PLAN_NONE, x))->fn = FN_LOG;
+    refused(f, "x is missing");
+}
+
+static void shapes_that_differ(void **state)
+{
+    Fixture *f = *state;
+    const int small = tensor(f, DT_F32, 2, 3), large = tensor(f, DT_F32, 2, 4);
+    const int tall = tensor(f, DT_F32, 5, 4), column = tensor(f, DT_F32, 2, 1);
+    builder_node(&f->b, OP_unary, IDS(small), IDS(large));
+    refused(f, "y has 6 elements, not 8");
+    builder_node(&f->b, OP_binary, IDS(large), IDS(large, small))->fn = FN_MUL;
+    refused(f, "do not repeat");
+    builder_node(&f->b, OP_swiglu, IDS(small), IDS(large));
+    refused(f, "h has 8 elements, not 12");
+    builder_node(&f->b, OP_spread, IDS(large), IDS(small));
+    refused(f, "do not repeat");
+    builder_node(&f->b, OP_reduce, IDS(column), IDS(tall))->fn = FN_ROW_SUM;
+    refused(f, "y has 2 elements, not 5");
+    builder_node(&f->b, OP_causal_mask, IDS(large), IDS(large));
+    refused(f, "no square matrices");
+    builder_node(&f->b, OP_softmax, IDS(large), IDS(large))->causal = true;
+    refused(f, "no square matrices");
+    builder_node(&f->b, OP_rotate_pairs, IDS(small), IDS(small));
+    refused(f, "no pairs");
+}
+
+static void a_function_that_is_none(void **state)
+{
+    Fixture *f = *state;
+    const int x = tensor(f, DT_F32, 2, 4);
+    builder_node(&f->b, OP_unary, IDS(x), IDS(x))->fn = 99;
+    refused(f, "no function 99");
+    builder_node(&f->b, OP_binary, IDS(x), IDS(x, x))->fn = -1;
+    refused(f, "no function -1");
+    builder_node(&f->b, OP_reduce, IDS(x), IDS(x))->fn = 4;
+    refused(f, "no function 4");
+    builder_node(&f->b, OP_adamw_part, IDS(x), IDS(x, x))->fn = 8;
+    refused(f, "no part 8");
+}
+
+static void indices_that_are_no_integers(void **state)
+{
+    Fixture *f = *state;
+    const int x = tensor(f, DT_F32, 2, 4), ids = tensor(f, DT_F32, 2, 1),
+              y = tensor(f, DT_F32, 2, 1);
+    builder_node(&f->b, OP_embedding, IDS(x), IDS(x, ids));
+    refused(f, "ids is f32, not i32");
+    builder_node(&f->b, OP_pick, IDS(y), IDS(x, ids));
+    refused(f, "ids is f32, not i32");
+    builder_node(&f->b, OP_cross_entropy, IDS(y), IDS(x, ids));
+    refused(f, "targets is f32, not i32");
+}
+
+static void windows_where_none_may_be(void **state)
+{
+    Fixture *f = *state;
+    const int base = tensor(f, DT_F32, 4, 8), x = tensor(f, DT_F32, 4, 4);
+    const int window = builder_view(&f->b, "window", base, 2, DIMS(4, 4), 8);
+    builder_node(&f->b, OP_softmax, IDS(x), IDS(window));
+    refused(f, "gaps");
+    builder_node(&f->b, OP_reduce, IDS(x), IDS(window))->fn = FN_COL_SUM;
+    refused(f, "gaps");
+}
+
+static void rotations_that_do_not_fit(void **state)
+{
+    Fixture *f = *state;
+    const int x = tensor(f, DT_F32, 6, 8), table = tensor(f, DT_F32, 3, 2);
+    const int full = tensor(f, DT_F32, 3, 8);
+    *builder_node(&f->b, OP_rope, IDS(x), IDS(x, table, table)) =
+        (NodeAttr){.tokens = 4, .heads = 2};
+    refused(f, "4 tokens");
+    *builder_node(&f->b, OP_rope, IDS(x), IDS(x, table, table)) =
+        (NodeAttr){.tokens = 3, .heads = 3};
+    refused(f, "3 heads");
+    *builder_node(&f->b, OP_rope, IDS(x), IDS(x, table, table, full, PLAN_NONE)) =
+        (NodeAttr){.tokens = 3, .heads = 2};
+    refused(f, "full tables");
+}
+
+#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CASE(a_missing_operand),         CASE(shapes_that_differ),
+        CASE(a_function_that_is_none),   CASE(indices_that_are_no_integers),
+        CASE(windows_where_none_may_be), CASE(rotations_that_do_not_fit),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
