@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -111,23 +112,28 @@ HumanText human_rate(double per_second, const char *unit)
     return scaled(per_second, 1000, si_units, 7, suffix);
 }
 
-/* Quotes, at most 64 bytes of text, and three dots. */
-HumanQuote human_quote(const char *s)
+static HumanQuote cut(const char *s, const char *quote)
 {
     enum { MOST = 64 };
     HumanQuote out;
-    size_t n = strnlen(s, MOST + 1);
-    const char *end = n > MOST ? "...'" : "'";
-    if (n > MOST) n = MOST;
+    int n = (int)strnlen(s, MOST + 1);
+    const bool long_one = n > MOST;
+    if (long_one) n = MOST;
     /* Not in the middle of a UTF-8 sequence. */
-    if (*end == '.') {
-        while (n > 0 && ((unsigned char)s[n] & 0xc0U) == 0x80U) n--;
+    while (long_one && n > 0 && ((unsigned char)s[n] & 0xc0U) == 0x80U) n--;
+    snprintf(out.s, sizeof out.s, "%s%.*s%s%s", quote, n, s, long_one ? "..." : "", quote);
+    for (char *c = out.s; *c; c++) {
+        if ((unsigned char)*c < 0x20 || *c == 0x7f) *c = '?';
     }
-    out.s[0] = '\'';
-    for (size_t i = 0; i < n; i++) {
-        const unsigned char c = (unsigned char)s[i];
-        out.s[i + 1] = (char)(c < 0x20 || c == 0x7f ? '?' : c);
-    }
-    memcpy(out.s + n + 1, end, strlen(end) + 1);
     return out;
+}
+
+HumanQuote human_quote(const char *s)
+{
+    return cut(s, "'");
+}
+
+HumanQuote human_plain(const char *s)
+{
+    return cut(s, "");
 }

@@ -22,6 +22,7 @@ HumanText human_si(double x);                              /* 1.23 G, for FLOPs 
 HumanText human_rate(double per_second, const char *unit); /* 1.23 TFLOP/s for unit "FLOP" */
 /* What the user typed, fit for a line of a message: in quotes, cut, without control characters. */
 HumanQuote human_quote(const char *s);
+HumanQuote human_plain(const char *s); /* the same without the quotes */
 /* As many digits as `significant`, never an exponent: 1234, 12.34, 0.001234; - for NaN. */
 HumanText human_number(double x, int significant);
 

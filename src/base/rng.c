@@ -71,7 +71,10 @@ static void make_quantiles(void)
     for (int i = 1; i < SEGMENTS; i++) {
         const double target = whole * i / SEGMENTS;
         x += whole / SEGMENTS / slope;
-        for (int pass = 0; pass < 3; pass++) x += (target - integral(x, &slope)) / slope;
+        for (int pass = 0; pass < 3; pass++) {
+            const double missing = target - integral(x, &slope);
+            x += missing / slope;
+        }
         quantiles[i] = (float)x;
     }
     quantiles[0] = 0;

@@ -26,8 +26,9 @@ void status_context(const char *fmt, ...)
     va_start(args, fmt);
     const int n = vsnprintf(message, sizeof message, fmt, args);
     va_end(args);
-    if (n < 0 || (size_t)n >= sizeof message) return;
-    snprintf(message + n, sizeof message - (size_t)n, ": %s", tail);
+    const int room = (int)sizeof message - n - 3; /* ": " and the zero */
+    if (n < 0 || room < 0) return;
+    snprintf(message + n, (size_t)room + 3, ": %.*s", room, tail);
 }
 
 const char *status_text(Status code)

@@ -21,8 +21,7 @@ static Status push(Axis *axis, OptionId id, const OptionValue *value)
     for (int i = 0; i < axis->n; i++) {
         if (option_equal(id, &axis->values[i], value)) return ST_OK;
     }
-    if (axis->n == AXIS_MAX_VALUES)
-        return FAIL(ST_USAGE, "--%s: more than %d values", option_table[id].name, AXIS_MAX_VALUES);
+    if (axis->n == AXIS_MAX_VALUES) return FAIL(ST_USAGE, "more than %d values", AXIS_MAX_VALUES);
     if (axis->n == axis->capacity) {
         const int capacity = axis->capacity ? 2 * axis->capacity : 8;
         OptionValue *values = realloc(axis->values, (size_t)capacity * sizeof *values);
@@ -86,36 +85,39 @@ static bool is_range(OptionId id, const char *s)
     return option_table[id].kind == OPTION_KIND_INT && *s && strchr(s + 1, '-') && *s != '-';
 }
 
-static Status read_part(Axis *axis, OptionId id, char *part)
+static Status push_part(Axis *axis, OptionId id, char *part)
 {
-    OptionValue value;
     Range range;
-    char whole[PART];
-    if (!is_range(id, part)) {
-        TRY(option_read(id, part, &value));
-        return push(axis, id, &value);
+    OptionValue value;
+    if (is_range(id, part)) {
+        TRY(read_range(part, &range));
+        return push_range(axis, id, &range);
     }
-    memcpy(whole, part, PART);
-    Status status = read_range(part, &range);
-    if (status == ST_OK) status = push_range(axis, id, &range);
-    if (status != ST_OK) status_context("--%s %s", option_table[id].name, human_quote(whole).s);
+    TRY(option_read(id, part, &value));
+    return push(axis, id, &value);
+}
+
+static Status read_part(Axis *axis, OptionId id, const char *part, size_t n)
+{
+    char whole[PART] = {0}, scratch[PART];
+    if (n >= PART) return FAIL(ST_USAGE, "%s is too long", human_quote(part).s);
+    memcpy(whole, part, n);
+    memcpy(scratch, whole, PART);
+    const Status status = push_part(axis, id, scratch);
+    if (status != ST_OK && is_range(id, whole)) status_context("%s", human_quote(whole).s);
     return status;
 }
 
 Status axis_read(Axis *axis, OptionId id, const char *s)
 {
-    char part[PART];
+    Status status;
     for (const char *at = s;;) {
         const size_t n = strcspn(at, ",");
-        if (n == 0)
-            return FAIL(ST_USAGE, "--%s: a value is missing in %s", option_table[id].name,
-                        human_quote(s).s);
-        if (n >= sizeof part)
-            return FAIL(ST_USAGE, "--%s: %s is too long", option_table[id].name, human_quote(at).s);
-        memset(part, 0, sizeof part);
-        memcpy(part, at, n);
-        TRY(read_part(axis, id, part));
-        if (at[n] == 0) return ST_OK;
+        status = n > 0 ? read_part(axis, id, at, n)
+                       : FAIL(ST_USAGE, "a value is missing in %s", human_quote(s).s);
+        if (status != ST_OK || at[n] == 0) break;
         at += n + 1;
     }
+    if (status != ST_OK) status_context("--%s", option_table[id].name);
+    return status;
 }

@@ -76,8 +76,8 @@ Status option_find(const OptionSet *set, const char *name, OptionId *out)
     snprintf(typed, sizeof typed, "--%s", name);
     const char *near = nearest_of(name, names, n);
     if (near)
-        return FAIL(ST_USAGE, "unknown option %s: did you mean --%s?", human_quote(typed).s, near);
-    return FAIL(ST_USAGE, "unknown option %s; see --help", human_quote(typed).s);
+        return FAIL(ST_USAGE, "unknown option %s: did you mean --%s?", human_plain(typed).s, near);
+    return FAIL(ST_USAGE, "unknown option %s; see --help", human_plain(typed).s);
 }
 
 bool option_equal(OptionId id, const OptionValue *a, const OptionValue *b)

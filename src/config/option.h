@@ -85,11 +85,13 @@ typedef struct OptionValue {
 /* The option called `name` (without dashes) among those the command takes. ST_USAGE names the
  * nearest one. */
 Status option_find(const OptionSet *set, const char *name, OptionId *out);
-/* Strict, and within the option's bounds. Of a kind that cells or limits have: not FORMAT, TEXT, FLAG. */
+/* Strict, and within the option's bounds; the message does not name the option. For the kinds that
+ * cells and limits have: not FORMAT, TEXT, FLAG. */
 Status option_read(OptionId id, const char *s, OptionValue *out);
 bool option_equal(OptionId id, const OptionValue *a, const OptionValue *b);
 
-/* A field of Config: reads it, writes it, orders two cells by it (as strcmp does), holds it to its bounds. */
+/* A field of Config: reads it, writes it, orders two cells by it (as strcmp does), holds it to its
+ * bounds. */
 OptionValue option_load(OptionId id, const Config *config);
 void option_store(OptionId id, const OptionValue *value, Config *config);
 int option_compare(OptionId id, const Config *a, const Config *b);

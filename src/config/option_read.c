@@ -72,7 +72,7 @@ static Status read_scale(const char *s, double *out)
     return ST_OK;
 }
 
-static Status read_value(OptionId id, const char *s, OptionValue *out)
+Status option_read(OptionId id, const char *s, OptionValue *out)
 {
     *out = (OptionValue){0};
     switch (option_table[id].kind) {
@@ -101,13 +101,6 @@ static Status read_value(OptionId id, const char *s, OptionValue *out)
         return FAIL(ST_USAGE, "%s cannot be swept", human_quote(s).s);
     }
     return option_check_number(id, out->real);
-}
-
-Status option_read(OptionId id, const char *s, OptionValue *out)
-{
-    const Status status = read_value(id, s, out);
-    if (status != ST_OK) status_context("--%s", option_table[id].name);
-    return status;
 }
 
 Status option_read_format(const OptionSet *set, const char *s, char format[16])

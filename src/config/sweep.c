@@ -84,12 +84,12 @@ static Status read_dashed(Reader *r, const char *word)
     const char *start = word + strspn(word, "-");
     const size_t n = strcspn(start, "=");
     if (n >= sizeof name)
-        return FAIL(ST_USAGE, "unknown option %s; see --help", human_quote(word).s);
+        return FAIL(ST_USAGE, "unknown option %s; see --help", human_plain(word).s);
     memcpy(name, start, n);
     name[n] = 0;
     if (start - word != 2)
         return FAIL(ST_USAGE, "unknown option %s; options start with two dashes, see --help",
-                    human_quote(word).s);
+                    human_plain(word).s);
     TRY(option_find(r->set, name, &id));
     return read_option(r, id, start[n] ? start + n + 1 : NULL);
 }
