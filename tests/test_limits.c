@@ -1,0 +1,162 @@
+/* Limits: small measurements give sane rates; what is stored comes back, and rubbish does not. */
+#include "base/text.h"
+#include "bench/limits.h"
+#include "bench/limits_json.h"
+#include "bench/limits_memory.h"
+#include "bench/limits_product.h"
+#include "with_cmocka.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static char cache[64];
+
+static int new_cache(void **state)
+{
+    (void)state;
+    snprintf(cache, sizeof cache, "/tmp/test_limits.XXXXXX");
+    return mkdtemp(cache) && setenv("XDG_CACHE_HOME", cache, 1) == 0 ? 0 : -1;
+}
+
+static int drop_cache(void **state)
+{
+    (void)state;
+    char command[128];
+    snprintf(command, sizeof command, "rm -r '%s'", cache);
+    return system(command);
+}
+
+static void assert_rate(const LimitsRate *r, int n)
+{
+    assert_int_equal(r->n, n);
+    assert_true(r->min > 0 && r->min <= r->median && r->median <= r->max);
+}
+
+static void memory_rates(void **state)
+{
+    (void)state;
+    Limits limits = {0};
+    size_t bytes = 0;
+    assert_int_equal(limits_memory_bytes(&bytes), ST_OK);
+    assert_true(bytes >= 4096);
+    assert_int_equal(limits_memory_measure(2, (1 << 20) + 8, 3, LIMITS_ALL, &limits), ST_OK);
+    assert_rate(&limits.rate[LIMIT_READ][LIMITS_ALL], 3);
+    assert_rate(&limits.rate[LIMIT_WRITE][LIMITS_ALL], 3);
+    assert_rate(&limits.rate[LIMIT_COPY][LIMITS_ALL], 3);
+    assert_rate(&limits.rate[LIMIT_TRIAD][LIMITS_ALL], 3);
+    assert_int_equal(limits.rate[LIMIT_READ][LIMITS_ONE].n, 0);
+}
+
+static void product_rates(void **state)
+{
+    (void)state;
+    static const Precision precisions[] = {PRECISION_FP32, PRECISION_BF16, PRECISION_FP16};
+    const LimitsBudget tiny = {.square = 1e-9, .model = 1e-9, .repeats = 2};
+    for (int i = 0; i < 3; i++) {
+        LimitsRate square, passes[3];
+        assert_int_equal(limits_product_square(precisions[i], 1, &tiny, &square), ST_OK);
+        assert_rate(&square, 2);
+        assert_int_equal(limits_product_model("tiny", precisions[i], 2, &tiny, passes), ST_OK);
+        for (int p = 0; p < 3; p++) assert_rate(&passes[p], 2);
+    }
+}
+
+static Limits made_up(void)
+{
+    Limits limits = {.steal = 0.25, .seconds = 9.5, .time_utc = "2024-05-01T12:34:56Z"};
+    assert_int_equal(limits_key(0, &limits.key), ST_OK);
+    for (int i = 0; i < LIMIT_COUNT; i++) {
+        const double rate = 1e9 * (i + 1);
+        limits.rate[i][LIMITS_ALL] = (LimitsRate){2 * rate, rate, 3 * rate, 7};
+    }
+    return limits;
+}
+
+static void stored_and_loaded(void **state)
+{
+    (void)state;
+    Limits limits = made_up(), back;
+    assert_false(limits_load(&limits.key, &back));
+    assert_int_equal(limits_store(&limits), ST_OK);
+    assert_true(limits_load(&limits.key, &back));
+    assert_true(back.stored);
+    assert_string_equal(back.key.blas, limits.key.blas);
+    assert_string_equal(back.time_utc, limits.time_utc);
+    assert_true(back.rate[LIMIT_COPY][LIMITS_ALL].max == limits.rate[LIMIT_COPY][LIMITS_ALL].max);
+    assert_int_equal(back.rate[LIMIT_COPY][LIMITS_ONE].n, 0);
+    assert_true(limits_was_busy(&back));
+    /* The largest of the precision's rows, whatever the row. */
+    assert_true(limits_peak_flops(&back, PRECISION_FP32) == 3e9 * (LIMIT_FP32_WEIGHT_GRAD + 1));
+    assert_true(limits_peak_flops(&back, PRECISION_FP16) == 3e9 * (LIMIT_FP16_WEIGHT_GRAD + 1));
+    assert_true(limits_peak_flops(&back, PRECISION_TF32) == 0);
+    limits.key.threads++; /* another machine's figures are not taken */
+    assert_false(limits_load(&limits.key, &back));
+}
+
+static void get_takes_what_is_stored(void **state)
+{
+    (void)state;
+    const Limits limits = made_up();
+    Limits back;
+    assert_int_equal(limits_store(&limits), ST_OK);
+    assert_int_equal(limits_get(0, false, &back), ST_OK);
+    assert_true(back.stored && back.seconds == 9.5);
+}
+
+static void spoil(const char *text)
+{
+    char folder[128], path[512];
+    snprintf(folder, sizeof folder, "%s/roofstep", cache);
+    DIR *dir = opendir(folder);
+    assert_non_null(dir);
+    for (struct dirent *e = readdir(dir); e; e = readdir(dir)) {
+        if (e->d_name[0] == '.') continue;
+        snprintf(path, sizeof path, "%s/%s", folder, e->d_name);
+        assert_int_equal(text_write_file(path, text, strlen(text)), ST_OK);
+    }
+    closedir(dir);
+}
+
+static void rubbish_is_ignored(void **state)
+{
+    (void)state;
+    static const char *const rubbish[] = {
+        "", "{", "[]", "{}", "null", "{\"schema\": 1}", "{\"schema\": \"1\"}", "\xff\xfe"};
+    Limits limits = made_up(), back;
+    assert_int_equal(limits_store(&limits), ST_OK);
+    for (size_t i = 0; i < sizeof rubbish / sizeof *rubbish; i++) {
+        spoil(rubbish[i]);
+        assert_false(limits_load(&limits.key, &back));
+    }
+    limits.rate[LIMIT_READ][LIMITS_ALL].min = -1; /* no rate */
+    assert_int_equal(limits_store(&limits), ST_OK);
+    assert_false(limits_load(&limits.key, &back));
+}
+
+static void nowhere_to_store(void **state)
+{
+    (void)state;
+    const Limits limits = made_up();
+    setenv("XDG_CACHE_HOME", "/proc/nonexistent", 1);
+    assert_int_equal(limits_store(&limits), ST_IO);
+    unsetenv("XDG_CACHE_HOME");
+    char *home = getenv("HOME") ? strdup(getenv("HOME")) : NULL;
+    unsetenv("HOME");
+    assert_int_equal(limits_store(&limits), ST_IO);
+    if (home) setenv("HOME", home, 1);
+    free(home);
+}
+
+int main(void)
+{
+#define WITH_CACHE(f) cmocka_unit_test_setup_teardown(f, new_cache, drop_cache)
+    /* What stores comes first: measuring starts threads, after which nothing may fork. */
+    const struct CMUnitTest tests[] = {
+        WITH_CACHE(stored_and_loaded),  WITH_CACHE(get_takes_what_is_stored),
+        WITH_CACHE(rubbish_is_ignored), WITH_CACHE(nowhere_to_store),
+        cmocka_unit_test(memory_rates), cmocka_unit_test(product_rates),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
