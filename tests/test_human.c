@@ -1,0 +1,111 @@
+#include "base/human.h"
+#include "with_cmocka.h"
+
+#include <math.h>
+#include <string.h>
+
+static void bytes(void **state)
+{
+    (void)state;
+    assert_string_equal(human_bytes(0).s, "0 B");
+    assert_string_equal(human_bytes(1023).s, "1023 B");
+    assert_string_equal(human_bytes(1024).s, "1.00 KiB");
+    assert_string_equal(human_bytes(1.25 * 0x1p30).s, "1.25 GiB");
+    assert_string_equal(human_bytes(1023.9 * 0x1p20).s, "1.00 GiB");
+    assert_string_equal(human_bytes(500 * 0x1p20).s, "500 MiB");
+    assert_string_equal(human_bytes(-3 * 0x1p30).s, "-3.00 GiB");
+    assert_string_equal(human_bytes(NAN).s, "-");
+}
+
+static void seconds(void **state)
+{
+    (void)state;
+    assert_string_equal(human_seconds(0).s, "0 s");
+    assert_string_equal(human_seconds(1.5).s, "1.500 s");
+    assert_string_equal(human_seconds(0.01234).s, "12.34 ms");
+    assert_string_equal(human_seconds(2.5e-5).s, "25.00 us");
+    assert_string_equal(human_seconds(3e-9).s, "3.000 ns");
+    assert_string_equal(human_seconds(0.9999999).s, "1.000 s");
+    assert_string_equal(human_seconds(1234).s, "1234 s");
+    assert_string_equal(human_seconds(NAN).s, "-");
+}
+
+static void etas(void **state)
+{
+    (void)state;
+    assert_string_equal(human_eta(48.4).s, "48s");
+    assert_string_equal(human_eta(59.7).s, "1m 00s");
+    assert_string_equal(human_eta(200).s, "3m 20s");
+    assert_string_equal(human_eta(7500).s, "2h 05m");
+    assert_string_equal(human_eta(NAN).s, "-");
+    assert_string_equal(human_eta(INFINITY).s, "-");
+    assert_string_equal(human_eta(-1).s, "-");
+}
+
+static void counts(void **state)
+{
+    (void)state;
+    assert_string_equal(human_count(0).s, "0");
+    assert_string_equal(human_count(999).s, "999");
+    assert_string_equal(human_count(1000).s, "1,000");
+    assert_string_equal(human_count(128625408).s, "128,625,408");
+    assert_string_equal(human_count(-1234567).s, "-1,234,567");
+    assert_string_equal(human_count(INT64_MIN).s, "-9,223,372,036,854,775,808");
+}
+
+static void rates(void **state)
+{
+    (void)state;
+    assert_string_equal(human_rate(1.234e12, "FLOP").s, "1.23 TFLOP/s");
+    assert_string_equal(human_rate(38.2e9, "B").s, "38.2 GB/s");
+    assert_string_equal(human_rate(999.9e9, "B").s, "1.00 TB/s");
+    assert_string_equal(human_rate(12, "token").s, "12.0 token/s");
+    assert_string_equal(human_si(4.2e9).s, "4.20 G");
+    assert_string_equal(human_si(7).s, "7.00");
+    assert_string_equal(human_si(NAN).s, "-");
+}
+
+static void numbers(void **state)
+{
+    (void)state;
+    assert_string_equal(human_number(1234.5, 4).s, "1234");
+    assert_string_equal(human_number(12.345, 4).s, "12.35");
+    assert_string_equal(human_number(9.9996, 4).s, "10.00");
+    assert_string_equal(human_number(0.0012345, 3).s, "0.00123");
+    assert_string_equal(human_number(-5, 2).s, "-5.0");
+    assert_string_equal(human_number(0, 4).s, "0");
+    assert_string_equal(human_number(123456789, 4).s, "123456789");
+    assert_string_equal(human_number(1e300, 4).s, "1.000e+300");
+    assert_string_equal(human_number(NAN, 4).s, "-");
+    assert_string_equal(human_number(INFINITY, 4).s, "inf");
+}
+
+static void quotations(void **state)
+{
+    (void)state;
+    char text[200];
+    assert_string_equal(human_quote("abc").s, "'abc'");
+    assert_string_equal(human_plain("abc").s, "abc");
+    assert_string_equal(human_quote("").s, "''");
+    assert_string_equal(human_quote("a\nb\tc\x7f").s, "'a?b?c?'");
+    memset(text, 'x', sizeof text);
+    text[199] = 0;
+    assert_int_equal(strlen(human_quote(text).s), 64 + 5);
+    text[64] = 0;
+    assert_int_equal(strlen(human_quote(text).s), 64 + 2);
+    /* A two-byte letter across the cut is left out whole. */
+    memset(text, 'x', sizeof text);
+    memcpy(text + 63, "\xc2\xb1", 2);
+    text[199] = 0;
+    assert_string_equal(human_quote(text).s + 60, "xxxx...'");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(bytes),      cmocka_unit_test(seconds), cmocka_unit_test(etas),
+        cmocka_unit_test(counts),     cmocka_unit_test(rates),   cmocka_unit_test(numbers),
+        cmocka_unit_test(quotations),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

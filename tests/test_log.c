@@ -1,0 +1,101 @@
+/* stderr and stdout are replaced by files, and in one test stderr by a terminal. */
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "with_cmocka.h"
+
+#include <fcntl.h>
+#include <pty.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static void say(void)
+{
+    log_note("%d cells", 3);
+    log_warning("steal time %d %%", 7);
+}
+
+static char *said_to(int fd, int stream)
+{
+    static char text[512];
+    fflush(stderr);
+    fflush(stdout);
+    const int saved = dup(stream);
+    assert_true(saved >= 0 && dup2(fd, stream) >= 0);
+    say();
+    fflush(stdout);
+    assert_true(dup2(saved, stream) >= 0);
+    close(saved);
+    memset(text, 0, sizeof text);
+    return text;
+}
+
+static void lines_go_to_stderr(void **state)
+{
+    (void)state;
+    FILE *file = tmpfile();
+    assert_non_null(file);
+    char *text = said_to(fileno(file), STDERR_FILENO);
+    rewind(file);
+    assert_true(fread(text, 1, 511, file) > 0);
+    fclose(file);
+    assert_string_equal(text, "roofstep: 3 cells\nroofstep: warning: steal time 7 %\n");
+}
+
+static void nothing_goes_to_stdout(void **state)
+{
+    (void)state;
+    FILE *file = tmpfile();
+    assert_non_null(file);
+    said_to(fileno(file), STDOUT_FILENO);
+    fseek(file, 0, SEEK_END);
+    assert_int_equal(ftell(file), 0);
+    fclose(file);
+}
+
+static void colour_needs_a_terminal(void **state)
+{
+    (void)state;
+    int parent, terminal;
+    if (openpty(&parent, &terminal, NULL, NULL, NULL) != 0) skip();
+    setenv("TERM", "xterm", 1);
+    unsetenv("NO_COLOR");
+    char *text = said_to(terminal, STDERR_FILENO);
+    assert_true(read(parent, text, 511) > 0);
+    assert_non_null(strstr(text, "\033["));
+    setenv("NO_COLOR", "1", 1);
+    text = said_to(terminal, STDERR_FILENO);
+    assert_true(read(parent, text, 511) > 0);
+    assert_null(strstr(text, "\033["));
+    close(parent);
+    close(terminal);
+}
+
+static void clocks_run_forward(void **state)
+{
+    (void)state;
+    const double before = clock_seconds();
+    int year, month, day, hour, minute, second, length = 0;
+    const ClockText now = clock_utc();
+    assert_int_equal(sscanf(now.s, "%4d-%2d-%2dT%2d:%2d:%2dZ%n", &year, &month, &day, &hour,
+                            &minute, &second, &length),
+                     6);
+    assert_int_equal(length, 20);
+    assert_true(year >= 2024 && month <= 12 && day <= 31 && hour < 24 && minute < 60);
+    usleep(2000);
+    const double passed = clock_seconds() - before;
+    assert_true(passed >= 0.002);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(lines_go_to_stderr),
+        cmocka_unit_test(nothing_goes_to_stdout),
+        cmocka_unit_test(colour_needs_a_terminal),
+        cmocka_unit_test(clocks_run_forward),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
