@@ -27,13 +27,14 @@ static void one_line(char *text)
     }
 }
 
-static Status syntax_error(const char *path, size_t line, json_error_t *error)
+static Status syntax_error(const char *path, size_t line, bool lines, json_error_t *error)
 {
     one_line(error->text);
     switch (json_error_code(error)) {
     case json_error_premature_end_of_input:
-        return FAIL(ST_USAGE, "%s: line %zu: the file is cut short; use a whole copy or delete it",
-                    path, line);
+        return FAIL(ST_USAGE, "%s: line %zu: the %s", path, line,
+                    lines ? "line is cut short; delete the line"
+                          : "file is cut short; use a whole copy or delete it");
     case json_error_invalid_utf8:
         return FAIL(ST_USAGE, "%s: line %zu: not UTF-8 text, so not a result file", path, line);
     case json_error_stack_overflow:
@@ -179,7 +180,7 @@ static Status read_lines(Reader *in, const char *text, size_t n, bool *torn)
             json_t *value = parse(text + at, length, &error);
             *torn = !value && !end;
             if (*torn) return ST_OK;
-            if (!value) return syntax_error(in->path, line, &error);
+            if (!value) return syntax_error(in->path, line, true, &error);
             const Status read = read_line(in, value, line);
             json_decref(value);
             TRY(read);
@@ -208,23 +209,31 @@ static Status read_text(Reader *in, const char *text, size_t n, bool *torn)
     if (is_lines(text, n)) return read_lines(in, text, n, torn);
     json_error_t error;
     json_t *root = parse(text, n, &error);
-    if (!root) return syntax_error(in->path, (size_t)(error.line > 0 ? error.line : 1), &error);
+    if (!root) {
+        return syntax_error(in->path, (size_t)(error.line > 0 ? error.line : 1), false, &error);
+    }
     const Status read = read_document(in, root);
     json_decref(root);
     return read;
 }
 
-Status record_file_read(RecordSet *set, const char *path, bool *torn)
+Status record_file_parse(RecordSet *set, const char *text, size_t n, const char *path, bool *torn)
 {
     bool cut = false;
-    Text text = {0};
     Reader in = {.path = path};
-    Status status = record_set_init(&in.set, NULL);
-    if (status == ST_OK) status = text_read_file(&text, path, MAX_BYTES);
-    if (status == ST_OK) status = read_text(&in, text_str(&text), text.n, &cut);
+    TRY(record_set_init(&in.set, NULL));
+    Status status = read_text(&in, text, n, &cut);
     if (status == ST_OK) status = record_set_merge(set, &in.set);
     if (torn) *torn = cut;
     record_set_free(&in.set);
+    return status;
+}
+
+Status record_file_read(RecordSet *set, const char *path, bool *torn)
+{
+    Text text = {0};
+    Status status = text_read_file(&text, path, MAX_BYTES);
+    if (status == ST_OK) status = record_file_parse(set, text_str(&text), text.n, path, torn);
     text_free(&text);
     return status;
 }
