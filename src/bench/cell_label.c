@@ -27,12 +27,13 @@ CellLabel cell_label(const Config *c, const bool *varies)
 {
     static const bool nothing[OPTION_COUNT];
     const bool *v = varies ? varies : nothing;
+    const bool custom = strcmp(c->size, "custom") == 0; /* a preset's name says its dimensions */
     CellLabel label;
     snprintf(label.s, sizeof label.s, "%s", c->size);
-    add_number(&label, v[OPTION_D_MODEL], "d-model", c->d_model);
-    add_number(&label, v[OPTION_D_FF], "d-ff", c->d_ff);
-    add_number(&label, v[OPTION_NUM_LAYERS], "layers", c->num_layers);
-    add_number(&label, v[OPTION_NUM_HEADS], "heads", c->num_heads);
+    add_number(&label, custom && v[OPTION_D_MODEL], "d-model", c->d_model);
+    add_number(&label, custom && v[OPTION_D_FF], "d-ff", c->d_ff);
+    add_number(&label, custom && v[OPTION_NUM_LAYERS], "layers", c->num_layers);
+    add_number(&label, custom && v[OPTION_NUM_HEADS], "heads", c->num_heads);
     add_number(&label, v[OPTION_VOCAB], "vocab", c->vocab);
     add_number(&label, v[OPTION_CTX], "ctx", c->ctx);
     add_number(&label, v[OPTION_BATCH], "batch", c->batch);

@@ -95,7 +95,7 @@ static void closing_note(Table *table, const Sweep *sweep, const Total *total)
     Text note = {0};
     text_printf(&note, "%d cell%s, nothing run; expected time %s", sweep->n,
                 sweep->n == 1 ? "" : "s",
-                isnan(total->seconds) ? "unknown: run this once for an estimate:"
+                isnan(total->seconds) ? "unknown until the machine has been measured once"
                                       : human_eta(total->seconds).s);
     table_note(table, text_str(&note), isnan(total->seconds) ? "roofstep limits" : NULL);
     text_free(&note);

@@ -2,7 +2,6 @@
 #include "base/log.h"
 #include "bench/cell.h"
 #include "bench/environment.h"
-#include "bench/limits.h"
 #include "bench/outlook.h"
 #include "bench/record_file.h"
 #include "bench/runner.h"
@@ -10,8 +9,6 @@
 #include "cli/bench_output.h"
 #include "cli/command.h"
 #include "report/baseline.h"
-
-#include <stdio.h>
 
 static Status read_resumed(const Settings *settings, RecordSet *known)
 {
@@ -22,18 +19,25 @@ static Status read_resumed(const Settings *settings, RecordSet *known)
     return ST_OK;
 }
 
+/* Some row has a rate, but nothing to hold it against. */
+static bool lacks_limits(const RecordSet *rows)
+{
+    for (size_t i = 0; i < record_set_size(rows); i++) {
+        const Record *record = record_set_at(rows, i);
+        double x;
+        if (record_number(record, "tflops", &x) && !record_number(record, "mfu", &x)) return true;
+    }
+    return false;
+}
+
 static void advise(const Settings *settings, const Sweep *sweep, const RunnerOutcome *outcome,
                    const RecordSet *rows)
 {
     if (outcome->signal) {
+        const bool kept = settings->out || settings->out_json || settings->resume;
         log_note("interrupted: %zu of %d cells are done%s", record_set_size(rows), sweep->n,
-                 settings->out || settings->out_json || settings->resume
-                     ? "; --resume with the JSON file does the rest"
-                     : "");
-    }
-    LimitsKey key;
-    Limits limits;
-    if (limits_key((int)sweep->configs[0].threads, &key) == ST_OK && !limits_load(&key, &limits)) {
+                 kept ? "; --resume with the JSON file does the rest" : "");
+    } else if (lacks_limits(rows)) {
         log_note("for MFU and the share of this machine's limit run 'roofstep limits' once (15 s)");
     }
 }
