@@ -11,13 +11,20 @@ Needs PyTorch (1.13 or newer) and nothing else.
 import argparse
 import json
 import math
+import os
 import struct
 import sys
+
+SYSTEM_PYTHON = "/usr/bin/python3"
 
 try:
     import torch
     import torch.nn.functional as F
 except ImportError:
+    # Debian's PyTorch belongs to Debian's Python, which may not be the first on the path.
+    if os.path.exists(SYSTEM_PYTHON) and not os.environ.get("VERIFY_TORCH_AGAIN"):
+        os.environ["VERIFY_TORCH_AGAIN"] = "1"
+        os.execv(SYSTEM_PYTHON, [SYSTEM_PYTHON, *sys.argv])
     sys.exit("verify_torch: PyTorch is not installed (Debian: apt-get install python3-torch; or pip install torch)")
 
 DTYPES = {

@@ -121,6 +121,8 @@ Status limits_measure(int threads, Limits *out)
 
 /* ---- storing ---- */
 
+#define TOO_BUSY 0.1 /* share of all processor time */
+
 static bool same_key(const LimitsKey *a, const LimitsKey *b)
 {
     return strcmp(a->cpu, b->cpu) == 0 && strcmp(a->blas, b->blas) == 0 &&
@@ -266,7 +268,12 @@ Status limits_get(int threads, bool refresh, Limits *out)
     if (!refresh && limits_load(&key, out)) return ST_OK;
     log_note("measuring this machine's limits (once, about 15 s)");
     TRY(measure_in_child(key.threads, out));
-    if (limits_store(out) != ST_OK) log_warning("limits are not stored: %s", status_message());
+    if (out->steal + out->others > TOO_BUSY) {
+        log_warning("other programs took %.0f %% of the processors: these figures are not kept",
+                    100 * (out->steal + out->others));
+    } else if (limits_store(out) != ST_OK) {
+        log_warning("limits are not stored: %s", status_message());
+    }
     return ST_OK;
 }
 

@@ -51,8 +51,9 @@ extern const struct LimitsName {
 /* `threads` 0 stands for all usable cores. */
 Status limits_key(int threads, LimitsKey *key);
 
-/* Stored figures, or else (or with `refresh`) new ones, measured in a child process and stored. The
- * caller must be single-threaded. Says on stderr that it measures, and what keeps it from storing. */
+/* Stored figures, or else (or with `refresh`) new ones, measured in a child process and stored, unless
+ * others used so much of the machine that they are no limits. The caller must be single-threaded.
+ * Says on stderr that it measures, and what keeps it from storing. */
 Status limits_get(int threads, bool refresh, Limits *out);
 
 /* False when nothing fit to use is stored; warns when what is there cannot be read. */

@@ -131,9 +131,9 @@ Status limits_product_square(Precision precision, int threads, const LimitsBudge
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         LimitsRate here;
         const double n = (double)sizes[i], flops = 2 * n * n * n;
-        if (out->n > 0 && flops / out->median > budget->square) break;
+        if (out->n > 0 && flops / out->max > budget->square) break;
         TRY(square_rates(sizes[i], precision, threads, repeats, &here));
-        if (here.median > out->median) *out = here;
+        if (here.max > out->max) *out = here;
     }
     return ST_OK;
 }

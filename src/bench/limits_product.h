@@ -12,7 +12,7 @@ typedef struct LimitsBudget {
 } LimitsBudget;
 
 /* Square products of growing size, as long as one takes less than budget->square: the rates of the
- * size with the highest median. */
+ * size that reached the highest. */
 Status limits_product_square(Precision precision, int threads, const LimitsBudget *budget,
                              LimitsRate *out);
 

@@ -1,0 +1,305 @@
+/* roofstep doctor: what this machine and this build have, what is missing, and what to do. */
+#include "backend/backend.h"
+#include "backend/cpu_info.h"
+#include "base/human.h"
+#include "bench/environment.h"
+#include "bench/limits.h"
+#include "cli/command.h"
+#include "cli/doctor_probe.h"
+#include "cli/output.h"
+#include "ops/blas_cpu.h"
+#include "version.h"
+
+#include <math.h>
+#include <omp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <zlib.h>
+
+typedef struct Doctor {
+    CpuInfo cpu;
+    CpuTicks ticks;
+    bool cuda; /* this build has the CUDA engine */
+    DoctorProbe gpu, nvcc, torch, node, sqlite;
+    bool limits_stored;
+    Limits limits;
+    Text features, advice; /* lines "word\ttext" and lines */
+} Doctor;
+
+static double steal_percent(const Doctor *d)
+{
+    return d->ticks.total ? 100.0 * (double)d->ticks.steal / (double)d->ticks.total : 0;
+}
+
+/* ---- what there is ---- */
+
+static void feature(Doctor *d, bool there, const char *name, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
+static void feature(Doctor *d, bool there, const char *name, const char *fmt, ...)
+{
+    va_list args;
+    text_printf(&d->features, "%s\t%s\t", there ? "yes" : "no", name);
+    va_start(args, fmt);
+    text_vprintf(&d->features, fmt, args);
+    va_end(args);
+    text_puts(&d->features, "\n");
+}
+
+static void list_features(Doctor *d)
+{
+    feature(d, true, "CPU engine", "%s", blas_cpu_name());
+    if (d->cuda) {
+        feature(d, d->gpu.there, "CUDA engine", "%s",
+                d->gpu.there ? d->gpu.text : "built in, but nvidia-smi shows no GPU");
+    } else {
+        feature(d, false, "CUDA engine", "not in this build; GPU: %s; CUDA compiler: %s",
+                d->gpu.there ? d->gpu.text : "none seen", d->nvcc.there ? d->nvcc.text : "none");
+    }
+    feature(d, d->limits_stored, "measured limits", "%s",
+            d->limits_stored ? d->limits.time_utc : "not yet: roofstep limits");
+    feature(d, d->torch.there, "PyTorch", "%s",
+            d->torch.there ? d->torch.text : "only needed to check an export against it");
+    feature(d, d->node.there, "Node and npm", "%s",
+            d->node.there ? d->node.text : "only needed to build the charts of HTML reports");
+    feature(d, d->sqlite.there, "sqlite3", "%s",
+            d->sqlite.there ? d->sqlite.text : "only needed to read --format sql");
+}
+
+/* ---- what to do about it ---- */
+
+static void advise_on_clock(Doctor *d)
+{
+    const CpuInfo *cpu = &d->cpu;
+    if (*cpu->governor && strcmp(cpu->governor, "performance") != 0) {
+        text_printf(&d->advice,
+                    "The clock governor is %s: times vary less with 'performance' (sudo cpupower "
+                    "frequency-set -g performance).\n",
+                    cpu->governor);
+    }
+    if (cpu->load > 0.5 * cpu->usable_cores) {
+        text_printf(&d->advice,
+                    "Other programs keep %.1f of %d cores busy: stop them before measuring.\n",
+                    cpu->load, cpu->usable_cores);
+    }
+    if (steal_percent(d) > 1) {
+        text_printf(&d->advice,
+                    "The host took %.1f %% of this virtual machine's time since it started: expect "
+                    "outliers, trust medians.\n",
+                    steal_percent(d));
+    }
+}
+
+static void advise_on_processor(Doctor *d)
+{
+    const CpuInfo *cpu = &d->cpu;
+    const bool arm = strcmp(cpu->arch, "aarch64") == 0;
+    if (cpu->quota > 0 && cpu->quota < cpu->online) {
+        text_printf(
+            &d->advice,
+            "A cgroup allows %.2f processors' worth of time: more threads than that stall.\n",
+            cpu->quota);
+    }
+    if (!arm && !(cpu_info_has(cpu, "avx2") && cpu_info_has(cpu, "fma"))) {
+        text_puts(&d->advice, "This processor has no AVX2 with FMA: products will be slow.\n");
+    }
+    if (arm && strncmp(blas_cpu_name(), "OpenBLAS", 8) == 0) {
+        text_puts(&d->advice,
+                  "BLIS is the faster BLAS on most Arm cores: install libblis-openmp-dev "
+                  "and remove build/release.\n");
+    }
+}
+
+static void advise_on_memory(Doctor *d)
+{
+    const CgroupMemory *group = &d->cpu.cgroup;
+    if (group->limited && group->limit < d->cpu.memory_total) {
+        text_printf(&d->advice, "A cgroup limits memory to %s of the machine's %s.\n",
+                    human_bytes((double)group->limit).s,
+                    human_bytes((double)d->cpu.memory_total).s);
+    }
+}
+
+static void advise_on_features(Doctor *d)
+{
+    if (!d->limits_stored) {
+        text_puts(&d->advice,
+                  "Run 'roofstep limits' once (15 s): bench then shows MFU and the share "
+                  "of the limit.\n");
+    }
+    if (d->gpu.there && !d->cuda) {
+        text_printf(&d->advice, "There is a GPU, and this build has no CUDA engine: %s\n",
+                    d->nvcc.there
+                        ? "cmake --preset cuda && cmake --build --preset cuda."
+                        : "install the CUDA toolkit 12 or newer, then build the preset cuda.");
+    }
+    if (d->cuda && !d->gpu.there) {
+        text_puts(&d->advice,
+                  "The CUDA engine needs a GPU and NVIDIA's driver: nvidia-smi shows none.\n");
+    }
+    if (!d->torch.there) {
+        text_puts(&d->advice,
+                  "To check exports against PyTorch: apt-get install python3-torch, or pip "
+                  "install torch.\n");
+    }
+}
+
+static void advise(Doctor *d)
+{
+    advise_on_processor(d);
+    advise_on_memory(d);
+    advise_on_clock(d);
+    advise_on_features(d);
+    if (d->advice.n == 0) text_puts(&d->advice, "Nothing to do: ready to measure.\n");
+}
+
+static Status examine(Doctor *d)
+{
+    LimitsKey key;
+    *d = (Doctor){0};
+    TRY(cpu_info_read(&d->cpu, ""));
+    TRY(cpu_info_ticks(&d->ticks, ""));
+    TRY(limits_key(0, &key));
+    d->limits_stored = limits_load(&key, &d->limits);
+    for (int id = 0; id < BACKEND_COUNT; id++) {
+        d->cuda |= strcmp(backend_api((BackendId)id)->name, "cuda") == 0;
+    }
+    d->gpu = doctor_probe_gpu();
+    d->nvcc = doctor_probe_nvcc();
+    d->torch = doctor_probe_torch();
+    d->node = doctor_probe_node();
+    d->sqlite = doctor_probe_sqlite();
+    list_features(d);
+    advise(d);
+    return ST_OK;
+}
+
+/* ---- for people ---- */
+
+static void put_machine(Text *out, const Doctor *d)
+{
+    const CpuInfo *cpu = &d->cpu;
+    text_printf(
+        out, "## Machine\n\n- CPU: %s (%s); cores %d, processors %d, sockets %d, NUMA nodes %d\n",
+        cpu->name, cpu->arch, cpu->physical, cpu->online, cpu->sockets, cpu->nodes);
+    text_printf(out, "- usable here: cores %d, processors %d", cpu->usable_cores, cpu->usable);
+    if (cpu->quota > 0) text_printf(out, "; cgroup quota %.2f processors", cpu->quota);
+    text_printf(out, "\n- features: %s\n", cpu->features);
+    text_printf(out, "- caches: %s L1d, %s L2, %d x %s L3\n", human_bytes((double)cpu->l1d).s,
+                human_bytes((double)cpu->l2).s, cpu->l3_instances, human_bytes((double)cpu->l3).s);
+    text_printf(out, "- memory: %s, of which %s can be taken now; cgroup limit: %s\n",
+                human_bytes((double)cpu->memory_total).s,
+                human_bytes((double)cpu_info_memory_left(cpu)).s,
+                cpu->cgroup.limited ? human_bytes((double)cpu->cgroup.limit).s : "none");
+    text_printf(out, "- clock: governor %s, ", *cpu->governor ? cpu->governor : "not shown");
+    text_printf(out, cpu->mhz > 0 ? "%.0f MHz now\n" : "frequency not shown\n", cpu->mhz);
+    text_printf(out, "- huge pages: %s\n", *cpu->huge_pages ? cpu->huge_pages : "not shown");
+    text_printf(out, "- load: %.2f; stolen by the host since start: %.2f %%\n", cpu->load,
+                steal_percent(d));
+}
+
+static void put_build(Text *out)
+{
+    text_printf(out, "\n## Build\n\n- roofstep %s, commit %s\n- compiler: %s, %s\n- BLAS: %s\n",
+                ROOFSTEP_VERSION, ROOFSTEP_COMMIT, ROOFSTEP_COMPILER, ROOFSTEP_FLAGS,
+                blas_cpu_name());
+    text_printf(out, "- OpenMP: %d, %d threads by default\n- jansson %s, zlib %s\n", _OPENMP,
+                omp_get_max_threads(), jansson_version_str(), zlibVersion());
+}
+
+/* Lines "yes\tname\ttext". */
+static void put_features(Text *out, const char *line)
+{
+    text_puts(out, "\n## Features\n\n");
+    while (*line) {
+        const size_t length = strcspn(line, "\n"), word = strcspn(line, "\t");
+        const char *name = line + word + 1;
+        const size_t name_length = strcspn(name, "\t");
+        text_printf(out, "- [%s] %.*s: %.*s\n", *line == 'y' ? "x" : " ", (int)name_length, name,
+                    (int)(length - word - name_length - 2), name + name_length + 1);
+        line += length + 1;
+    }
+}
+
+static void put_advice(Text *out, const char *line)
+{
+    text_puts(out, "\n## Advice\n\n");
+    for (; *line; line += strcspn(line, "\n") + 1) {
+        text_printf(out, "- %.*s\n", (int)strcspn(line, "\n"), line);
+    }
+}
+
+/* ---- for programs ---- */
+
+static json_t *features_json(const char *line)
+{
+    json_t *list = json_array();
+    for (; *line; line += strcspn(line, "\n") + 1) {
+        char answer[4], name[64], text[512];
+        if (sscanf(line, "%3[^\t]\t%63[^\t]\t%511[^\n]", answer, name, text) != 3) continue;
+        json_array_append_new(list, json_pack("{s:s, s:b, s:s}", "name", name, "there",
+                                              strcmp(answer, "yes") == 0, "detail", text));
+    }
+    return list;
+}
+
+static json_t *advice_json(const char *line)
+{
+    json_t *list = json_array();
+    for (; *line; line += strcspn(line, "\n") + 1) {
+        json_array_append_new(list, json_stringn(line, strcspn(line, "\n")));
+    }
+    return list;
+}
+
+static Status put_json(Text *out, const Doctor *d, const char *command)
+{
+    json_t *environment;
+    TRY(environment_new(&environment, command));
+    json_t *all = json_pack("{s:i, s:o, s:o*, s:o*}", "schema", 1, "environment", environment,
+                            "features", features_json(text_str(&d->features)), "advice",
+                            advice_json(text_str(&d->advice)));
+    if (!all) return FAIL(ST_NO_MEMORY, "no memory for the result as JSON");
+    const Status status = output_json(out, all);
+    json_decref(all);
+    return status;
+}
+
+static Status put_text(Text *out, const Doctor *d)
+{
+    put_machine(out, d);
+    put_build(out);
+    put_features(out, text_str(&d->features));
+    put_advice(out, text_str(&d->advice));
+    return text_status(out);
+}
+
+static Status run(const Settings *settings, const Sweep *sweep, int *exit_code)
+{
+    (void)sweep;
+    (void)exit_code;
+    Doctor d;
+    Text text = {0};
+    Status status = examine(&d);
+    if (status == ST_OK) status = text_status(&d.features);
+    if (status == ST_OK) status = text_status(&d.advice);
+    if (status == ST_OK) {
+        const bool json = strcmp(settings->format, "json") == 0;
+        status = json ? put_json(&text, &d, settings->command_line) : put_text(&text, &d);
+    }
+    if (status == ST_OK) status = output_text(settings, &text);
+    text_free(&text);
+    text_free(&d.features);
+    text_free(&d.advice);
+    return status;
+}
+
+const Command cmd_doctor = {
+    .name = "doctor",
+    .summary = "what this machine and this build have, and what is missing",
+    .help = "Ends with advice. Exit code 0 whatever it finds.\n\n"
+            "  roofstep doctor\n"
+            "  roofstep doctor --format json\n",
+    .options = {.taken = OPTIONS_OUTPUT, .formats = "md json"},
+    .run = run,
+};

@@ -1,0 +1,15 @@
+/* Where a command's result goes: --out, or stdout. */
+#ifndef CLI_OUTPUT_H
+#define CLI_OUTPUT_H
+
+#include "base/text.h"
+#include "config/settings.h"
+
+#include <jansson.h>
+
+/* Whole or not at all when it is a file. */
+Status output_text(const Settings *settings, const Text *text);
+/* Appends the value, indented, for people who look at it too. */
+Status output_json(Text *text, const json_t *json);
+
+#endif
