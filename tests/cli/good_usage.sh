@@ -1,0 +1,48 @@
+#!/usr/bin/env bash
+# usage: good_usage.sh PROGRAM: help, version, doctor, limits: what works whatever the machine.
+program=$1
+work=$(mktemp -d)
+trap 'rm -r "$work"' EXIT
+export XDG_CACHE_HOME=$work/cache
+failures=0
+
+# expect CODE WHAT-STDOUT-CONTAINS ARGUMENTS...; '' for nothing on stdout
+expect() {
+    local code=$1 fragment=$2
+    shift 2
+    "$program" "$@" >"$work/out" 2>"$work/err" </dev/null
+    local got=$?
+    if [ $got != "$code" ] || ! grep -qF -- "$fragment" "$work/out" && [ -n "$fragment$(cat "$work/out")" ]; then
+        printf 'FAILED: roofstep %s: exit code %s, expected %s with "%s" on stdout\n' "$*" $got "$code" "$fragment"
+        sed 's/^/        > /' "$work/out" "$work/err" | head -n 20
+        failures=$((failures + 1))
+    fi
+}
+
+expect 0 'usage: roofstep COMMAND' --help
+expect 0 'usage: roofstep COMMAND' -h
+expect 0 'roofstep ' --version
+for command in bench plan export limits doctor; do
+    expect 0 "$command" --help
+    expect 0 "usage: roofstep $command" "$command" --help
+done
+expect 0 '## Advice' doctor
+expect 0 '"advice"' doctor --format json
+expect 0 '' doctor --format json --out "$work/doctor.json"
+grep -q '"environment"' "$work/doctor.json" || { echo 'FAILED: doctor --out'; failures=$((failures + 1)); }
+expect 1 '' doctor --out "$work/no/such/folder/file"
+
+# No arguments: the help is on stderr, and it is bad usage.
+"$program" >"$work/out" 2>"$work/err"
+if [ $? != 2 ] || [ -s "$work/out" ] || ! grep -q 'usage:' "$work/err"; then
+    echo 'FAILED: roofstep without arguments'
+    failures=$((failures + 1))
+fi
+# A full disk behind stdout is noticed.
+if "$program" --help >/dev/full 2>"$work/err" || ! grep -q 'stdout' "$work/err"; then
+    echo 'FAILED: roofstep --help >/dev/full'
+    failures=$((failures + 1))
+fi
+
+echo "$failures wrong"
+[ $failures = 0 ]
