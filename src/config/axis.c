@@ -16,9 +16,10 @@ void axis_free(Axis *axis)
     *axis = (Axis){0};
 }
 
-static Status push(Axis *axis, OptionId id, const OptionValue *value)
+/* Kept unless it is among the first `known` values. */
+static Status push(Axis *axis, OptionId id, const OptionValue *value, int known)
 {
-    for (int i = 0; i < axis->n; i++) {
+    for (int i = 0; i < known; i++) {
         if (option_equal(id, &axis->values[i], value)) return ST_OK;
     }
     if (axis->n == AXIS_MAX_VALUES) return FAIL(ST_USAGE, "more than %d values", AXIS_MAX_VALUES);
@@ -70,11 +71,12 @@ static bool next(const Range *range, int64_t *x)
 
 static Status push_range(Axis *axis, OptionId id, const Range *range)
 {
+    const int known = axis->n; /* the values of a range differ from each other */
     int64_t x = range->first;
     do {
         const OptionValue value = {.number = x};
         TRY(option_check_number(id, (double)x));
-        TRY(push(axis, id, &value));
+        TRY(push(axis, id, &value, known));
     } while (next(range, &x));
     return ST_OK;
 }
@@ -94,7 +96,7 @@ static Status push_part(Axis *axis, OptionId id, char *part)
         return push_range(axis, id, &range);
     }
     TRY(option_read(id, part, &value));
-    return push(axis, id, &value);
+    return push(axis, id, &value, axis->n);
 }
 
 static Status read_part(Axis *axis, OptionId id, const char *part, size_t n)

@@ -1,0 +1,97 @@
+/* --help is written from the table that parses: nothing taken may be missing from it. */
+#include "config/option.h"
+#include "with_cmocka.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const OptionSet set = {
+    .taken = OPTIONS_STEP | OPTIONS_OUTPUT | OPTION_BIT(TIMEOUT) | OPTION_BIT(DRY_RUN),
+    .lists = OPTIONS_STEP,
+    .formats = "md json ",
+};
+
+static Text help;
+
+static int write_help(void **state)
+{
+    (void)state;
+    option_help(&help, &set);
+    return text_status(&help) == ST_OK ? 0 : -1;
+}
+
+static int free_help(void **state)
+{
+    (void)state;
+    text_free(&help);
+    return 0;
+}
+
+static void contains(const char *fragment)
+{
+    if (!strstr(text_str(&help), fragment)) fail_msg("no '%s' in\n%s", fragment, text_str(&help));
+}
+
+static void every_option_and_no_other_is_there(void **state)
+{
+    (void)state;
+    for (int id = 0; id < OPTION_COUNT; id++) {
+        char line[80];
+        const bool taken = id == OPTION_HELP || (set.taken >> id & 1) != 0;
+        const bool list = (set.lists >> id & 1) != 0;
+        snprintf(line, sizeof line, "\n%c --%s ", list ? '*' : ' ', option_table[id].name);
+        if ((strstr(text_str(&help), line) != NULL) != taken) fail_msg("%s", line);
+        if (taken) contains(option_table[id].help);
+    }
+}
+
+static void defaults_and_words_are_there(void **state)
+{
+    (void)state;
+    contains("--size tiny|small|medium|large|xl|2.7B|10B\n");
+    contains("(default small)");
+    contains("--ctx N ");
+    contains("(default 128)");
+    contains("model width (default: as --size)");
+    contains("--exec eager|fused|graph ");
+    contains("(default fused)");
+    contains("(default 0.001)");
+    contains("(default dynamic)");
+    contains("(default 600s)");
+    contains("--format md|json ");
+    contains("(default md)");
+    contains("64-1024*2");
+}
+
+static void lines_fit_a_screen(void **state)
+{
+    (void)state;
+    for (const char *line = text_str(&help); *line;) {
+        const size_t n = strcspn(line, "\n");
+        if (n > 100) fail_msg("%zu columns: %.*s", n, (int)n, line);
+        line += n + (line[n] != 0);
+    }
+}
+
+static void no_lists_no_footnote(void **state)
+{
+    (void)state;
+    Text text = {0};
+    const OptionSet small = {.taken = OPTION_BIT(OUT)};
+    option_help(&text, &small);
+    assert_null(strchr(text_str(&text), '*'));
+    assert_null(strstr(text_str(&text), "Model"));
+    assert_non_null(strstr(text_str(&text), "Output\n  --out FILE"));
+    text_free(&text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_option_and_no_other_is_there),
+        cmocka_unit_test(defaults_and_words_are_there),
+        cmocka_unit_test(lines_fit_a_screen),
+        cmocka_unit_test(no_lists_no_footnote),
+    };
+    return cmocka_run_group_tests(tests, write_help, free_help);
+}
