@@ -133,19 +133,21 @@ static Status check_heads(const Config *c)
 static Status check_products(const Config *c)
 {
     const double most = 0x1p55;
-    const double B = (double)c->batch, T = (double)c->ctx, C = (double)c->d_model;
-    const double F = (double)c->d_ff, V = (double)c->vocab, L = (double)c->num_layers;
+    const double layers = (double)c->num_layers, width = (double)c->d_model;
+    const double ff = (double)c->d_ff, vocab = (double)c->vocab;
+    const double ctx = (double)c->ctx, tokens = (double)c->batch * ctx;
     const struct {
         const char *name;
         double elements;
     } products[] = {
-        {"vocab x d_model", V * C},
-        {"num_layers x d_model x d_model", L * C * C},
-        {"num_layers x d_model x d_ff", L * C * F},
-        {"batch x ctx x vocab", B * T * V},
-        {"num_layers x batch x ctx x d_model", L * B * T * C},
-        {"num_layers x batch x ctx x d_ff", L * B * T * F},
-        {"num_layers x batch x num_heads x ctx x ctx", L * B * (double)c->num_heads * T * T},
+        {"vocab x d_model", vocab * width},
+        {"num_layers x d_model x d_model", layers * width * width},
+        {"num_layers x d_model x d_ff", layers * width * ff},
+        {"batch x ctx x vocab", tokens * vocab},
+        {"num_layers x batch x ctx x d_model", layers * tokens * width},
+        {"num_layers x batch x ctx x d_ff", layers * tokens * ff},
+        {"num_layers x batch x num_heads x ctx x ctx",
+         layers * tokens * (double)c->num_heads * ctx},
     };
     for (size_t i = 0; i < sizeof products / sizeof *products; i++) {
         if (products[i].elements <= most) continue;

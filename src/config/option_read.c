@@ -33,7 +33,7 @@ static Status read_word(const char *s, const char *const *words, int64_t *index)
 
 static Status read_preset(const char *s, OptionValue *out)
 {
-    int64_t index;
+    int64_t index = 0;
     TRY(read_word(s, config_presets, &index));
     snprintf(out->word, sizeof out->word, "%s", config_presets[index]);
     return ST_OK;
@@ -49,7 +49,7 @@ static Status read_device(const char *s, OptionValue *out)
         snprintf(out->word, sizeof out->word, "cuda:%d", (int)number);
         return ST_OK;
     }
-    int64_t index;
+    int64_t index = 0;
     TRY(read_word(s, words, &index));
     snprintf(out->word, sizeof out->word, "%s", words[index]);
     return ST_OK;
