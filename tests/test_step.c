@@ -1,0 +1,292 @@
+/* The whole training step: the float64 reference against central differences of its own loss, and
+ * every precision, execution style and attention against that reference. */
+#include "exec/init.h"
+#include "op_harness.h"
+#include "plan/step_state.h"
+
+typedef struct Step {
+    Model model;
+    HarnessRun run;
+} Step;
+
+static Config small_config(void)
+{
+    Config c;
+    config_defaults(&c);
+    snprintf(c.size, sizeof c.size, "custom");
+    c.d_model = 24;
+    c.d_ff = 37;
+    c.num_layers = 2;
+    c.num_heads = 3;
+    c.vocab = 53;
+    c.ctx = 11;
+    c.batch = 3;
+    c.seed = 7;
+    return c;
+}
+
+static void open_step(Step *s, const Config *c, Mode mode, DType wide, int threads)
+{
+    ASSERT_OK(model_build(&s->model, c, mode, wide));
+    ASSERT_OK(binding_make(&s->run.binding, &s->model.plan, BACKEND_cpu, threads, NULL));
+    ASSERT_OK(session_open(&s->run.session, &s->run.binding, 0));
+    if (s->run.session.arena) memset(s->run.session.arena, 0xff, s->run.binding.mem.arena);
+    ASSERT_OK(init_session(&s->run.session, &s->model));
+}
+
+static void close_step(Step *s)
+{
+    harness_close(&s->run);
+    model_free(&s->model);
+}
+
+static double loss_of(Step *s)
+{
+    ASSERT_OK(session_run(&s->run.session, PHASE_FORWARD));
+    return harness_get(&s->run, s->model.loss, 0);
+}
+
+static void forward_backward(Step *s)
+{
+    ASSERT_OK(session_run(&s->run.session, PHASE_FORWARD));
+    ASSERT_OK(session_run(&s->run.session, PHASE_BACKWARD));
+}
+
+static double loss_scale(const Step *s)
+{
+    return harness_get(&s->run, s->model.state, STATE_LOSS_SCALE);
+}
+
+/* Three elements of every parameter. */
+static void test_reference_against_differences(void **state)
+{
+    (void)state;
+    const Config c = small_config();
+    Step s;
+    open_step(&s, &c, MODE_TRAIN, DT_F64, 1);
+    for (int p = 0; p < s.model.n_params; p++) {
+        const Param *param = &s.model.params[p];
+        double *data = s.run.session.memory[param->tensor];
+        const int64_t n = plan_elements(&s.model.plan.tensors[param->tensor]);
+        for (int k = 0; k < 3; k++) {
+            const int64_t i = (int64_t)(harness_uniform(p, k) * (double)n);
+            const double x = data[i], h = 1e-5;
+            forward_backward(&s);
+            const double analytic = harness_get(&s.run, param->grad, i);
+            data[i] = x + h;
+            const double up = loss_of(&s);
+            data[i] = x - h;
+            const double down = loss_of(&s);
+            data[i] = x;
+            const double numeric = (up - down) / (2 * h);
+            if (!(fabs(numeric - analytic) <= 1e-7 * (1 + fabs(numeric)))) {
+                fail_msg("d(%s)[%lld] is %.12g, differences give %.12g", param->name, (long long)i,
+                         analytic, numeric);
+            }
+        }
+    }
+    close_step(&s);
+}
+
+/* ||a / scale - b|| / ||b|| of tensors of two different plans. */
+static double tensor_error(const Step *a, int id_a, double scale, const Step *b, int id_b)
+{
+    const int64_t n = plan_elements(&b->model.plan.tensors[id_b]);
+    double difference = 0, size = 0;
+    for (int64_t i = 0; i < n; i++) {
+        const double y = harness_get(&b->run, id_b, i);
+        const double x = harness_get(&a->run, id_a, i) / scale - y;
+        difference += x * x;
+        size += y * y;
+    }
+    return sqrt(difference / size);
+}
+
+static void compare_gradients(Step *got, Step *want, double bound, const char *what)
+{
+    forward_backward(got);
+    forward_backward(want);
+    assert_int_equal(got->model.n_params, want->model.n_params);
+    for (int p = 0; p < want->model.n_params; p++) {
+        const Param *a = &got->model.params[p], *b = &want->model.params[p];
+        assert_string_equal(a->name, b->name);
+        const double error = tensor_error(got, a->grad, loss_scale(got), want, b->grad);
+        if (!(error <= bound)) fail_msg("%s: gradient of %s is off by %g", what, a->name, error);
+    }
+}
+
+static void run_steps(Step *s, int steps)
+{
+    for (int i = 0; i < steps; i++) {
+        forward_backward(s);
+        ASSERT_OK(session_run(&s->run.session, PHASE_OPTIMIZER));
+    }
+}
+
+static void compare_updates(Step *got, Step *want, double bound, const char *what)
+{
+    run_steps(got, 3);
+    run_steps(want, 3);
+    for (int p = 0; p < want->model.n_params; p++) {
+        const Param *a = &got->model.params[p], *b = &want->model.params[p];
+        const double error = tensor_error(got, a->tensor, 1, want, b->tensor);
+        if (!(error <= bound)) fail_msg("%s: %s after 3 steps is off by %g", what, a->name, error);
+    }
+}
+
+/* Rounding alone costs about half of the 16-bit bounds. */
+static const struct {
+    Precision precision;
+    double loss, gradient, update;
+} bounds[] = {{PRECISION_FP32, 1e-6, 1e-5, 3e-5},
+              {PRECISION_BF16, 1e-2, 3e-2, 1e-2},
+              {PRECISION_FP16, 1e-3, 1e-2, 5e-3}};
+
+static void check_variant(Config c, Step *want, size_t i)
+{
+    char what[64];
+    Step got;
+    c.precision = bounds[i].precision;
+    snprintf(what, sizeof what, "%s %s %s", config_precision_name(c.precision),
+             config_exec_name(c.exec), config_attention_name(c.attention));
+    open_step(&got, &c, MODE_TRAIN, DT_F32, 2);
+    const double loss = loss_of(&got), reference = loss_of(want);
+    if (!(fabs(loss - reference) <= bounds[i].loss * reference)) {
+        fail_msg("%s: loss %.9g, reference %.9g", what, loss, reference);
+    }
+    compare_gradients(&got, want, bounds[i].gradient, what);
+    ASSERT_OK(init_session(&want->run.session, &want->model));
+    ASSERT_OK(init_session(&got.run.session, &got.model));
+    compare_updates(&got, want, bounds[i].update, what);
+    close_step(&got);
+}
+
+static void check_variants(Config c)
+{
+    static const Exec execs[] = {EXEC_EAGER, EXEC_FUSED};
+    static const Attention attentions[] = {ATTENTION_AUTO, ATTENTION_NAIVE, ATTENTION_FUSED, ATTENTION_FLASH};
+    Step want;
+    for (size_t i = 0; i < sizeof bounds / sizeof *bounds; i++) {
+        for (size_t e = 0; e < sizeof execs / sizeof *execs; e++) {
+            for (size_t a = 0; a < sizeof attentions / sizeof *attentions; a++) {
+                c.precision = PRECISION_FP32;
+                c.exec = EXEC_FUSED;
+                c.attention = ATTENTION_AUTO;
+                open_step(&want, &c, MODE_TRAIN, DT_F64, 1);
+                c.exec = execs[e];
+                c.attention = attentions[a];
+                check_variant(c, &want, i);
+                close_step(&want);
+            }
+        }
+    }
+}
+
+static void test_variants(void **state)
+{
+    (void)state;
+    check_variants(small_config());
+}
+
+/* One layer, one head, one token in a sequence, a vocabulary of two. */
+static void test_smallest(void **state)
+{
+    (void)state;
+    Config c = small_config();
+    c.d_model = 2;
+    c.d_ff = 1;
+    c.num_layers = 1;
+    c.num_heads = 1;
+    c.vocab = 2;
+    c.ctx = 2;
+    c.batch = 5;
+    Step want, got;
+    open_step(&want, &c, MODE_TRAIN, DT_F64, 1);
+    open_step(&got, &c, MODE_TRAIN, DT_F32, 2);
+    compare_gradients(&got, &want, 1e-4, "smallest"); /* sums of two terms cancel */
+    close_step(&want);
+    close_step(&got);
+}
+
+static void test_clipping(void **state)
+{
+    (void)state;
+    Config c = small_config();
+    c.clip = 0.05;
+    Step want, got;
+    open_step(&want, &c, MODE_TRAIN, DT_F64, 1);
+    open_step(&got, &c, MODE_TRAIN, DT_F32, 2);
+    compare_updates(&got, &want, 3e-5, "clipped");
+    assert_true(harness_get(&want.run, want.model.state, STATE_GRAD_FACTOR) < 0.9);
+    close_step(&want);
+    close_step(&got);
+}
+
+/* A loss scale that overflows fp16: steps are skipped, the scale halves, parameters stay. */
+static void test_overflow_is_skipped(void **state)
+{
+    (void)state;
+    Config c = small_config();
+    c.precision = PRECISION_FP16;
+    Step s;
+    open_step(&s, &c, MODE_TRAIN, DT_F32, 1);
+    double *step_state = s.run.session.memory[s.model.state];
+    step_state[STATE_LOSS_SCALE] = 0x1p30;
+    const float before = ((float *)s.run.session.memory[s.model.params[1].tensor])[0];
+    run_steps(&s, 1);
+    assert_true(step_state[STATE_SKIPPED] == 1 && step_state[STATE_STEP] == 0);
+    assert_true(step_state[STATE_LOSS_SCALE] == 0x1p29);
+    assert_true(((float *)s.run.session.memory[s.model.params[1].tensor])[0] == before);
+    run_steps(&s, 30);
+    assert_true(step_state[STATE_STEP] > 0);
+    assert_true(step_state[STATE_STEP] + step_state[STATE_SKIPPED] == 31);
+    close_step(&s);
+}
+
+/* Forward alone and forward + backward give the same numbers as the whole step. */
+static void test_modes_agree(void **state)
+{
+    (void)state;
+    const Config c = small_config();
+    Step fwd, both, train;
+    open_step(&fwd, &c, MODE_FWD, DT_F32, 1);
+    open_step(&both, &c, MODE_FWD_BWD, DT_F32, 1);
+    open_step(&train, &c, MODE_TRAIN, DT_F32, 1);
+    const double loss = loss_of(&train);
+    assert_true(loss_of(&fwd) == loss && loss_of(&both) == loss);
+    compare_gradients(&both, &train, 0, "fwd_bwd");
+    close_step(&fwd);
+    close_step(&both);
+    close_step(&train);
+}
+
+static void test_threads_do_not_matter_to_start(void **state)
+{
+    (void)state;
+    Config c = small_config();
+    Step a, b;
+    open_step(&a, &c, MODE_TRAIN, DT_F32, 1);
+    c.precision = PRECISION_BF16;
+    open_step(&b, &c, MODE_TRAIN, DT_F32, 3);
+    for (int p = 0; p < a.model.n_params; p++) {
+        assert_true(tensor_error(&a, a.model.params[p].tensor, 1, &b, b.model.params[p].tensor) == 0);
+    }
+    assert_true(tensor_error(&a, a.model.tokens, 1, &b, b.model.tokens) == 0);
+    assert_true(tensor_error(&a, a.model.targets, 1, &b, b.model.targets) == 0);
+    close_step(&a);
+    close_step(&b);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_reference_against_differences),
+        cmocka_unit_test(test_variants),
+        cmocka_unit_test(test_smallest),
+        cmocka_unit_test(test_clipping),
+        cmocka_unit_test(test_overflow_is_skipped),
+        cmocka_unit_test(test_modes_agree),
+        cmocka_unit_test(test_threads_do_not_matter_to_start),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,41 @@
+#!/usr/bin/env bash
+# usage: verify_itself.sh PROGRAM verify_torch.py: the checker accepts PyTorch's own step and
+# notices every kind of wrong file.
+verify=$2
+"$verify" --help >/dev/null 2>&1 || { echo "skipped: PyTorch is not installed"; exit 77; }
+work=$(mktemp -d)
+trap 'rm -r "$work"' EXIT
+cd "$work" || exit 1
+failures=0
+
+# expect CODE ARGUMENTS...
+expect() {
+    local code=$1
+    shift
+    "$verify" --brief "$@" >out 2>&1
+    local got=$?
+    [ $got = "$code" ] && return
+    printf 'FAILED: verify_torch.py %s: exit status %s, expected %s\n' "$*" $got "$code"
+    sed 's/^/        > /' out
+    failures=$((failures + 1))
+}
+
+"$verify" --make good
+"$verify" --make clipped --clip 0.01 --num-layers 1
+"$verify" --make one --ctx 1 --batch 1 --num-layers 1 --mode fwd_bwd
+expect 0 good clipped one
+for tensor in loss logits grad.layers.1.attn.k_proj updated.ln_final param.lm_head; do
+    "$verify" --make "spoiled.$tensor" --spoil "$tensor"
+    expect 1 "spoiled.$tensor"
+done
+head -c 20000 good >short
+expect 2 short
+: >empty
+expect 2 empty
+expect 2 missing
+sed 's/"d_model": "32"/"d_model": "34"/' good >misled
+expect 2 misled
+expect 2 good empty
+
+echo "$failures wrong"
+[ $failures = 0 ]
