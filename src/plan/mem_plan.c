@@ -1,7 +1,8 @@
 #include "plan/mem_plan.h"
 
+#include "plan/packing.h"
+
 #include <stdlib.h>
-#include <string.h>
 
 static size_t align_up(size_t bytes)
 {
@@ -16,6 +17,12 @@ static size_t storage_bytes(const Plan *plan, int id)
 static bool transient(const Plan *plan, int id)
 {
     return plan->tensors[id].base == PLAN_NONE && !plan_kind_persistent(plan->tensors[id].kind);
+}
+
+/* It is used, and has memory of its own there. */
+static bool in_arena(const MemPlan *mem, const Plan *plan, int id)
+{
+    return transient(plan, id) && mem->shares[id] == id && mem->first[id] != PLAN_NONE;
 }
 
 /* ---- lifetimes ---- */
@@ -50,15 +57,28 @@ static void find_lifetimes(MemPlan *mem, const Plan *plan)
     }
 }
 
-/* Output `out` takes over the memory of input `in` when this node is the input's last reader. */
+/* Operands of the node that lie in the memory of `root`. */
+static int operands_in(const MemPlan *mem, const Plan *plan, const Node *node, int root)
+{
+    int n = 0;
+    for (int i = 0; i < node->n_out + node->n_in; i++) {
+        const int id = plan->operands[node->first + i];
+        if (id != PLAN_NONE && mem->shares[plan_storage(plan, id)] == root) n++;
+    }
+    return n;
+}
+
+/* Output `out` takes over the memory of input `in` when this node is its last reader and nothing else
+ * of the node lies there. The last node of all takes nothing over: what it reads may be kept. */
 static void try_alias(MemPlan *mem, const Plan *plan, int node, int out, int in)
 {
-    if (out == PLAN_NONE || in == PLAN_NONE) return;
-    if (!transient(plan, out) || !transient(plan, in) || plan->tensors[in].keep) return;
+    if (out == PLAN_NONE || in == PLAN_NONE || node == plan->n_nodes - 1) return;
+    if (!transient(plan, out) || !transient(plan, in)) return;
     const int root = mem->shares[in];
     if (mem->first[out] != node || mem->last[root] != node || mem->shares[out] != out) return;
     if (plan->tensors[out].dtype != plan->tensors[in].dtype) return; /* elements must line up */
     if (plan_bytes(&plan->tensors[out]) != plan_bytes(&plan->tensors[in])) return;
+    if (operands_in(mem, plan, &plan->nodes[node], root) != 1) return;
     mem->shares[out] = root;
     mem->last[root] = mem->last[out];
 }
@@ -76,88 +96,48 @@ static void find_aliases(MemPlan *mem, const Plan *plan, MemPlanAlias *alias)
 
 /* ---- placing ---- */
 
-typedef struct Block {
-    size_t bytes, offset;
-    int first, last;
-    int tensor, node; /* one of them: whose memory or whose workspace it is */
-} Block;
-
-/* Largest first; among equals the earliest, so that the layout does not depend on qsort. */
-static int by_size(const void *a, const void *b)
-{
-    const Block *x = a, *y = b;
-    if (x->bytes != y->bytes) return x->bytes < y->bytes ? 1 : -1;
-    if (x->first != y->first) return x->first < y->first ? -1 : 1;
-    return x->tensor < y->tensor ? -1 : x->tensor > y->tensor;
-}
-
-/* The lowest gap, among blocks alive at the same time (sorted by offset), that holds `block`. */
-static size_t lowest_gap(const Block *block, const Block *const *placed, int n)
-{
-    size_t at = 0;
-    for (int i = 0; i < n; i++) {
-        const Block *p = placed[i];
-        if (p->last < block->first || p->first > block->last) continue;
-        if (p->offset >= at + block->bytes) break;
-        if (p->offset + p->bytes > at) at = p->offset + p->bytes;
-    }
-    return at;
-}
-
-static void insert_by_offset(const Block **placed, int n, const Block *block)
-{
-    int at = n;
-    while (at > 0 && placed[at - 1]->offset > block->offset) at--;
-    memmove(placed + at + 1, placed + at, (size_t)(n - at) * sizeof(const Block *));
-    placed[at] = block;
-}
-
+/* Storage tensors that own memory in the arena, then workspaces. Returns how many there are. */
 static int collect_blocks(const MemPlan *mem, const Plan *plan, const size_t *workspace_bytes,
-                          Block *blocks)
+                          PackingBlock *blocks)
 {
     int n = 0;
     for (int i = 0; i < plan->n_tensors; i++) {
-        if (!transient(plan, i) || mem->shares[i] != i || mem->first[i] == PLAN_NONE) continue;
-        blocks[n++] = (Block){.bytes = storage_bytes(plan, i), .first = mem->first[i],
-                              .last = mem->last[i], .tensor = i, .node = PLAN_NONE};
+        if (!in_arena(mem, plan, i)) continue;
+        blocks[n++] = (PackingBlock){
+            .bytes = storage_bytes(plan, i), .first = mem->first[i], .last = mem->last[i]};
     }
     for (int i = 0; i < plan->n_nodes; i++) {
         if (!workspace_bytes[i]) continue;
-        blocks[n++] = (Block){.bytes = align_up(workspace_bytes[i]), .first = i, .last = i,
-                              .tensor = PLAN_NONE, .node = i};
+        blocks[n++] = (PackingBlock){.bytes = align_up(workspace_bytes[i]), .first = i, .last = i};
     }
     return n;
 }
 
-static Status place(MemPlan *mem, const Plan *plan, const size_t *workspace_bytes)
+/* The offsets of `blocks`, in the order collect_blocks() made them. */
+static void take_offsets(MemPlan *mem, const Plan *plan, const size_t *workspace_bytes,
+                         const PackingBlock *blocks)
 {
-    const size_t most = (size_t)(plan->n_tensors + plan->n_nodes) + 1;
-    Block *blocks = calloc(most, sizeof *blocks);
-    const Block **placed = calloc(most, sizeof *placed);
-    if (!blocks || !placed) {
-        free(blocks);
-        free((void *)placed);
-        return FAIL(ST_NO_MEMORY, "memory plan: no memory for %zu blocks", most);
+    for (int i = 0; i < plan->n_tensors; i++) {
+        if (in_arena(mem, plan, i)) mem->offset[i] = (blocks++)->offset;
     }
-    const int n = collect_blocks(mem, plan, workspace_bytes, blocks);
-    qsort(blocks, (size_t)n, sizeof *blocks, by_size);
-    for (int i = 0; i < n; i++) {
-        blocks[i].offset = lowest_gap(&blocks[i], placed, i);
-        insert_by_offset(placed, i, &blocks[i]);
-        const size_t end = blocks[i].offset + blocks[i].bytes;
-        if (end > mem->arena) mem->arena = end;
-        if (blocks[i].tensor != PLAN_NONE) {
-            mem->offset[blocks[i].tensor] = blocks[i].offset;
-        } else {
-            mem->workspace[blocks[i].node] = blocks[i].offset;
-        }
+    for (int i = 0; i < plan->n_nodes; i++) {
+        if (workspace_bytes[i]) mem->workspace[i] = (blocks++)->offset;
     }
-    free(blocks);
-    free((void *)placed);
     for (int i = 0; i < plan->n_tensors; i++) {
         if (transient(plan, i)) mem->offset[i] = mem->offset[mem->shares[i]];
     }
-    return ST_OK;
+}
+
+static Status place(MemPlan *mem, const Plan *plan, const size_t *workspace_bytes)
+{
+    const size_t most = (size_t)plan->n_tensors + (size_t)plan->n_nodes + 1;
+    PackingBlock *blocks = calloc(most, sizeof *blocks);
+    if (!blocks) return FAIL(ST_NO_MEMORY, "memory plan: no memory for %zu blocks", most);
+    const int n = collect_blocks(mem, plan, workspace_bytes, blocks);
+    const Status st = packing_place(blocks, n, plan->n_nodes, &mem->arena);
+    if (st == ST_OK) take_offsets(mem, plan, workspace_bytes, blocks);
+    free(blocks);
+    return st;
 }
 
 static void place_persistent(MemPlan *mem, const Plan *plan)
@@ -179,7 +159,7 @@ Status mem_plan_timeline(const MemPlan *mem, const Plan *plan, const size_t *wor
     if (!rows) return FAIL(ST_NO_MEMORY, "memory plan: no memory for a timeline");
     /* changes at births and deaths, then a running sum; unsigned wrap-around cancels out */
     for (int i = 0; i < plan->n_tensors; i++) {
-        if (!transient(plan, i) || mem->shares[i] != i || mem->first[i] == PLAN_NONE) continue;
+        if (!in_arena(mem, plan, i)) continue;
         const TensorKind kind = plan->tensors[i].kind;
         rows[mem->first[i] * TK_COUNT + (int)kind] += storage_bytes(plan, i);
         rows[(mem->last[i] + 1) * TK_COUNT + (int)kind] -= storage_bytes(plan, i);
@@ -210,10 +190,26 @@ static Status find_peak(MemPlan *mem, const Plan *plan, const size_t *workspace_
     return ST_OK;
 }
 
+/* Any sum of sizes is at most the sum of all, so none overflows when that does not. */
+static Status check_sum(const Plan *plan, const size_t *workspace_bytes)
+{
+    double sum = 0;
+    for (int i = 0; i < plan->n_tensors; i++) {
+        if (plan->tensors[i].base == PLAN_NONE) sum += (double)storage_bytes(plan, i);
+    }
+    for (int i = 0; i < plan->n_nodes; i++) sum += (double)align_up(workspace_bytes[i]);
+    if (sum < 0x1p62) return ST_OK;
+    return FAIL(ST_USAGE,
+                "the tensors of this step have %.3g bytes together, more than can be "
+                "addressed: choose a smaller model, batch or context",
+                sum);
+}
+
 Status mem_plan_build(MemPlan *mem, const Plan *plan, const size_t *workspace_bytes,
                       MemPlanAlias *alias)
 {
     *mem = (MemPlan){0};
+    TRY(check_sum(plan, workspace_bytes));
     const size_t n = (size_t)plan->n_tensors + 1;
     mem->offset = calloc(n, sizeof *mem->offset);
     mem->first = calloc(n, sizeof *mem->first);

@@ -8,13 +8,13 @@
 enum { MEM_PLAN_ALIGN = 256 };
 
 typedef struct MemPlan {
-    size_t *offset;       /* of each storage tensor, in its region or the arena; unused for views */
-    int *first, *last;    /* first and last node that touches each storage tensor */
-    int *shares;          /* tensor whose memory it takes over (aliases), or itself */
-    size_t *workspace;    /* arena offset of each node's workspace */
+    size_t *offset;    /* of each storage tensor, in its region or the arena; unused for views */
+    int *first, *last; /* first and last node that touches each storage tensor */
+    int *shares;       /* tensor whose memory it takes over (aliases), or itself */
+    size_t *workspace; /* arena offset of each node's workspace */
     size_t region[TK_COUNT]; /* bytes of each persistent kind */
-    size_t arena;         /* bytes of the shared arena */
-    size_t peak_live;     /* most bytes alive at once, persistent ones included */
+    size_t arena;            /* bytes of the shared arena */
+    size_t peak_live;        /* most bytes alive at once, persistent ones included */
     int peak_node;
 } MemPlan;
 
