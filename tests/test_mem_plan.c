@@ -305,10 +305,15 @@ static void test_fragmentation(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_lifetimes),   cmocka_unit_test(test_aliases),
-        cmocka_unit_test(test_alias_chain), cmocka_unit_test(test_persistent_never_shares),
-        cmocka_unit_test(test_too_large),   cmocka_unit_test(test_random),
-        cmocka_unit_test(test_models),      cmocka_unit_test(test_fragmentation),
+        cmocka_unit_test(test_lifetimes),
+        cmocka_unit_test(test_read_before_written),
+        cmocka_unit_test(test_aliases),
+        cmocka_unit_test(test_alias_chain),
+        cmocka_unit_test(test_persistent_never_shares),
+        cmocka_unit_test(test_too_large),
+        cmocka_unit_test(test_random),
+        cmocka_unit_test(test_models),
+        cmocka_unit_test(test_fragmentation),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
