@@ -50,6 +50,7 @@ Status report_latex_table(Text *out, const Table *table)
 {
     text_puts(out, "% needs \\usepackage{booktabs}\n");
     table_put_comments(out, table, "% ");
+    if (table->n_columns == 0) return text_status(out);
     text_puts(out, "\\begin{table}[htbp]\n  \\centering\n  \\begin{tabular}{");
     for (int c = 0; c < table->n_columns; c++) text_puts(out, table->columns[c].right ? "r" : "l");
     text_puts(out, "}\n    \\toprule\n    ");

@@ -30,6 +30,7 @@ static void put_heading(Text *out, const Table *table)
 Status report_typst_table(Text *out, const Table *table)
 {
     table_put_comments(out, table, "// ");
+    if (table->n_columns == 0) return text_status(out);
     put_heading(out, table);
     for (size_t r = 0; r < table_rows(table); r++) {
         text_puts(out, "  ");
