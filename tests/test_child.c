@@ -199,6 +199,9 @@ static void test_interrupt(void **state)
     interrupt_end();
     assert_int_equal(r.end, CHILD_INTERRUPTED);
     assert_int_equal(r.code, SIGINT);
+
+    h = (Heard){0}; /* what is over is over */
+    assert_int_equal(run(hangs, NULL, 0.3, &h).end, CHILD_TIMED_OUT);
 }
 
 /* What the child tells of itself: own process group, reset signals, first in the kernel's line. */

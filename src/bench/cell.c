@@ -14,7 +14,7 @@
 
 typedef struct Cell {
     const Config *config;
-    const CellLink *link;
+    CellLink *link;
     Placement placement;
     Rss idle; /* before anything was taken */
     Fit fit;
@@ -98,7 +98,7 @@ static Status run(Cell *cell)
     return cell_facts_end(cell->link, cell->config->mode, &cell->fit);
 }
 
-Status cell_run(const Config *config, const CellLink *link)
+Status cell_run(const Config *config, CellLink *link)
 {
     Cell cell = {.config = config, .link = link};
     const Status status = run(&cell);

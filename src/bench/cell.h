@@ -5,6 +5,6 @@
 
 #include "bench/cell_link.h"
 
-Status cell_run(const Config *config, const CellLink *link);
+Status cell_run(const Config *config, CellLink *link);
 
 #endif

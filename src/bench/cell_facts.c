@@ -10,7 +10,7 @@ static const double mib = 1024.0 * 1024.0;
 static const double much_steal = 0.01; /* of the processors' time */
 
 /* Sends what `put` writes into a record of its own. */
-static Status send_facts(const CellLink *link, Status status, Record *facts)
+static Status send_facts(CellLink *link, Status status, Record *facts)
 {
     if (status == ST_OK) status = cell_link_facts(link, facts);
     json_decref(facts);
@@ -63,20 +63,20 @@ static Status put_planned(Record *r, const Config *config, const Placement *plac
                              (double)mem_plan_total(&fit->binding.mem) / mib);
 }
 
-Status cell_facts_planned(const CellLink *link, const Config *config, const Placement *placement,
+Status cell_facts_planned(CellLink *link, const Config *config, const Placement *placement,
                           const Fit *fit)
 {
     Record *r = json_object();
     return send_facts(link, put_planned(r, config, placement, fit), r);
 }
 
-Status cell_facts_cold(const CellLink *link, double seconds)
+Status cell_facts_cold(CellLink *link, double seconds)
 {
     Record *r = json_object();
     return send_facts(link, record_put_number(r, "cold_step_ms", seconds * 1e3), r);
 }
 
-Status cell_facts_interference(const CellLink *link, const CpuTicks *before, const CpuTicks *after)
+Status cell_facts_interference(CellLink *link, const CpuTicks *before, const CpuTicks *after)
 {
     const double total = (double)(after->total - before->total);
     const double stolen = (double)(after->steal - before->steal);
@@ -115,13 +115,13 @@ static Status put_measured(Record *r, Session *session, const Fit *fit, const Rs
     return put_memory(r, fit, idle);
 }
 
-Status cell_facts_measured(const CellLink *link, Session *session, const Fit *fit, const Rss *idle)
+Status cell_facts_measured(CellLink *link, Session *session, const Fit *fit, const Rss *idle)
 {
     Record *r = json_object();
     return send_facts(link, put_measured(r, session, fit, idle), r);
 }
 
-Status cell_facts_end(const CellLink *link, Mode asked, const Fit *fit)
+Status cell_facts_end(CellLink *link, Mode asked, const Fit *fit)
 {
     if (fit->fits && fit->mode == asked) return cell_link_end(link, RECORD_OK, NULL);
     char text[200];

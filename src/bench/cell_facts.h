@@ -9,14 +9,14 @@
 #include "exec/session.h"
 
 /* Before the run: where, what, how much; phases that do not fit are settled here. */
-Status cell_facts_planned(const CellLink *link, const Config *config, const Placement *placement,
+Status cell_facts_planned(CellLink *link, const Config *config, const Placement *placement,
                           const Fit *fit);
-Status cell_facts_cold(const CellLink *link, double seconds);
+Status cell_facts_cold(CellLink *link, double seconds);
 /* Warns when the machine's owner took processor time away during the samples. */
-Status cell_facts_interference(const CellLink *link, const CpuTicks *before, const CpuTicks *after);
+Status cell_facts_interference(CellLink *link, const CpuTicks *before, const CpuTicks *after);
 /* After the run: loss, skipped steps, memory. `idle` is what the process held before it. */
-Status cell_facts_measured(const CellLink *link, Session *session, const Fit *fit, const Rss *idle);
+Status cell_facts_measured(CellLink *link, Session *session, const Fit *fit, const Rss *idle);
 /* ok, or oom when the mode that was asked for does not fit. */
-Status cell_facts_end(const CellLink *link, Mode asked, const Fit *fit);
+Status cell_facts_end(CellLink *link, Mode asked, const Fit *fit);
 
 #endif

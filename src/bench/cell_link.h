@@ -10,18 +10,27 @@
 #ifndef BENCH_CELL_LINK_H
 #define BENCH_CELL_LINK_H
 
+#include "base/text.h"
 #include "bench/record.h"
 #include "bench/sample.h"
 
+/* Where it is and samples are sent together some ten times a second: waking the parent after every
+ * step would disturb short ones. Everything else is sent at once. */
 typedef struct CellLink {
     int fd;
+    Text pending;
+    char stage[32];
+    double sent_at;
 } CellLink;
 
-Status cell_link_stage(const CellLink *link, const char *what, int64_t done, int64_t of);
-Status cell_link_facts(const CellLink *link, const Record *facts);
-Status cell_link_sample(const CellLink *link, const Sample *sample);
-Status cell_link_warning(const CellLink *link, const char *fmt, ...)
+void cell_link_open(CellLink *link, int fd);
+void cell_link_close(CellLink *link); /* not the descriptor */
+
+Status cell_link_stage(CellLink *link, const char *what, int64_t done, int64_t of);
+Status cell_link_facts(CellLink *link, const Record *facts);
+Status cell_link_sample(CellLink *link, const Sample *sample);
+Status cell_link_warning(CellLink *link, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
-Status cell_link_end(const CellLink *link, RecordStatus status, const char *message);
+Status cell_link_end(CellLink *link, RecordStatus status, const char *message);
 
 #endif

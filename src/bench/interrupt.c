@@ -37,6 +37,7 @@ void interrupt_end(void)
     if (!active) return;
     for (int i = 0; i < N_SIGNALS; i++) sigaction(signals[i], &before[i], NULL);
     active = false;
+    caught = 0; /* or the next child would be stopped, too */
 }
 
 int interrupt_signal(void)

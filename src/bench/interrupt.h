@@ -6,7 +6,7 @@
 void interrupt_begin(void);
 /* Puts everything back as it was. */
 void interrupt_end(void);
-/* The signal that came since interrupt_begin(), or 0. It ends a poll() early. */
+/* The signal that came between the two, or 0. It ends a poll() early. */
 int interrupt_signal(void);
 /* In a child: signals act as they do in any program. */
 void interrupt_reset_child(void);

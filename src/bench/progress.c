@@ -70,7 +70,9 @@ static void draw_bar(const Progress *p, Text *line, double share)
 /* What is going on, as much of it as the terminal has room for beside the bar. */
 static void describe(const Progress *p, const CellRecord *cell, double eta, Text *words)
 {
-    text_printf(words, " %d/%d %s", p->index, p->n, p->label);
+    text_printf(words, " %d/%d", p->index, p->n);
+    if (!isnan(eta)) text_printf(words, " ETA %s", human_eta(eta).s);
+    text_printf(words, " %s", p->label);
     if (cell && cell->of > 0) {
         text_printf(words, " | %s %lld/%lld", cell->stage, (long long)cell->done,
                     (long long)cell->of);
@@ -83,7 +85,6 @@ static void describe(const Progress *p, const CellRecord *cell, double eta, Text
         const double median = stats_median(list->seconds + list->n - n, n);
         text_printf(words, " | %s a step", human_seconds(median).s);
     }
-    if (!isnan(eta)) text_printf(words, " | ETA %s", human_eta(eta).s);
 }
 
 static double fraction_of(const Progress *p, const CellRecord *cell)

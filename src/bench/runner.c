@@ -35,10 +35,12 @@ static RecordStatus status_word(Status status)
 static int run_body(void *arg, int out)
 {
     const Running *running = arg;
-    const CellLink link = {out};
-    const Status status = running->task->cell(running->config, &link);
-    if (status == ST_OK) return 0;
-    return cell_link_end(&link, status_word(status), status_message()) == ST_OK ? 0 : 1;
+    CellLink link;
+    cell_link_open(&link, out);
+    Status status = running->task->cell(running->config, &link);
+    if (status != ST_OK) status = cell_link_end(&link, status_word(status), status_message());
+    cell_link_close(&link);
+    return status == ST_OK ? 0 : 1;
 }
 
 /* ---- in the parent ---- */

@@ -9,7 +9,7 @@
 
 /* Runs in a child. Tells what it finds and how it ended through the link; when it returns a failure
  * instead, that is how it ended (ST_NO_MEMORY: oom, ST_UNSUPPORTED: unsupported, else failed). */
-typedef Status RunnerCell(const Config *config, const CellLink *link);
+typedef Status RunnerCell(const Config *config, CellLink *link);
 
 typedef struct RunnerTask {
     const Config *configs;

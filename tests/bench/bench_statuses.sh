@@ -1,0 +1,52 @@
+# Exit codes, time-outs, memory limits, dry runs, and malformed files to resume.
+. "$(dirname "$(realpath "$0")")/bench.sh"
+
+bench --steps 100000000 --timeout 0.5s --format json >timeout.out 2>timeout.err
+code=$?
+expect_code 4 "a time-out"
+expect timeout.out '"status": ?"timeout"'
+expect timeout.out '"samples_ms"' # those it had
+
+bench --steps 2 --memory-limit 1MiB >oom.out 2>oom.err
+code=$?
+expect_code 4 "no memory"
+expect oom.out 'OOM'
+expect oom.out 'short by'
+
+bench --steps 2 --precision fp32,tf32 >unsupported.out 2>unsupported.err
+code=$?
+expect_code 0 "unsupported is no failure"
+expect unsupported.out 'unsupported'
+
+bench --steps 2 --ctx 4,8 --precision fp32,tf32 --dry-run >dry.out 2>dry.err
+code=$?
+expect_code 0 "dry run"
+[ "$(grep -c '^| custom ctx' dry.out)" = 4 ] || fail "dry run has not four cells"
+expect dry.out 'unknown'
+expect dry.out 'unsupported'
+[ -s dry.err ] && fail "a dry run has nothing to say on stderr"
+
+i=0
+while IFS= read -r line; do
+    i=$((i + 1))
+    printf '%b' "$line" >bad$i.json
+    bench --steps 2 --resume bad$i.json >bad.out 2>bad.err
+    code=$?
+    expect_code 2 "malformed file $i"
+    [ "$(wc -l <bad.err)" = 1 ] || fail "malformed file $i: not one line"
+    expect bad.err "bad$i.json"
+    [ -s bad.out ] && fail "malformed file $i: something on stdout"
+done <<'FILES'
+{
+[]
+{"schema": 99, "environment": {}, "results": []}
+{"schema": 1, "results": [{"status": "fine"}]}
+\0\0\0\0
+{"schema": 1, "environment": {"id": "a"}, "results": [{}]}
+not json at all\nreally
+FILES
+bench --steps 2 --resume missing.json >bad.out 2>bad.err
+code=$?
+[ "$code" = 1 ] || [ "$code" = 2 ] || fail "a missing file to resume: exit code $code"
+[ "$(wc -l <bad.err)" = 1 ] || fail "a missing file to resume: not one line"
+exit 0

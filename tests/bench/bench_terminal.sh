@@ -1,0 +1,17 @@
+# On a terminal a moving line with a bar; NO_COLOR takes the colours and nothing else.
+. "$(dirname "$(realpath "$0")")/bench.sh"
+command -v script >/dev/null || { echo "skipped: there is no script(1)"; exit 77; }
+export TERM=xterm
+line="'$program' ${model[*]} --steps 2,100000000 --timeout 1s --out results.md"
+
+script -qec "$line" /dev/null >colour.out 2>&1 </dev/null
+tr '\r' '\n' <colour.out >colour.lines
+expect colour.lines '2/2 ETA [0-9hms ]+ custom steps 100000000 \| step [0-9]+/1000'
+expect colour.lines "$(printf '\033')\\[32m"
+expect colour.lines '^.*\[1/2\] custom steps 2: ok'
+
+NO_COLOR=1 script -qec "$line" /dev/null >plain.out 2>&1 </dev/null
+tr '\r' '\n' <plain.out >plain.lines
+expect plain.lines '[#-]{20} 2/2 ETA .* custom'
+refuse plain.lines "$(printf '\033')\\[[0-9]+m"
+exit 0
