@@ -28,7 +28,7 @@ enum Behaviour {
     N_BEHAVIOURS
 };
 
-static Status send_samples(const CellLink *link, int n)
+static Status send_samples(CellLink *link, int n)
 {
     for (int i = 0; i < n; i++) {
         TRY(cell_link_stage(link, "step", i + 1, n));
@@ -38,7 +38,7 @@ static Status send_samples(const CellLink *link, int n)
     return ST_OK;
 }
 
-static Status facts(const CellLink *link)
+static Status facts(CellLink *link)
 {
     Record *r = json_object();
     record_put_number(r, "flops_per_step", 3.6e9);
@@ -50,12 +50,12 @@ static Status facts(const CellLink *link)
     return status;
 }
 
-static Status says(const CellLink *link, const char *text)
+static Status says(CellLink *link, const char *text)
 {
     return write(link->fd, text, strlen(text)) > 0 ? ST_OK : ST_FAILED;
 }
 
-static Status forward_only(const CellLink *link)
+static Status forward_only(CellLink *link)
 {
     Record *r = json_object();
     record_put_phase(r, "backward", RECORD_OOM, "needs much");
@@ -73,21 +73,21 @@ static Status die(int how)
     return ST_OK;
 }
 
-static Status fine(const CellLink *link)
+static Status fine(CellLink *link)
 {
     TRY(facts(link));
     TRY(send_samples(link, 3));
     return cell_link_end(link, RECORD_OK, NULL);
 }
 
-static Status chatty(const CellLink *link)
+static Status chatty(CellLink *link)
 {
     for (int i = 0; i < 1000; i++) fprintf(stderr, "line %d\n", i);
     TRY(cell_link_warning(link, "not UTF-8: \xff"));
     return fine(link);
 }
 
-static Status fake_cell(const Config *config, const CellLink *link)
+static Status fake_cell(const Config *config, CellLink *link)
 {
     switch ((enum Behaviour)config->seed) {
     case FINE:
