@@ -83,7 +83,7 @@ static void mutate(char *s)
 
 static void make_value(char *s)
 {
-    strcpy(s, seeds[below(N_SEEDS)]);
+    snprintf(s, LENGTH, "%s", seeds[below(N_SEEDS)]);
     for (int changes = below(5); changes > 0; changes--) mutate(s);
 }
 
@@ -151,11 +151,11 @@ static int make_line(char words[][LENGTH], char **argv)
     int argc = 0;
     for (int n = below(6); n > 0; n--) {
         const char *name = option_table[below(OPTION_COUNT)].name;
-        char value[LENGTH];
+        char value[LENGTH] = "";
         make_value(value);
         argv[argc] = words[argc];
         if (below(20) == 0) {
-            strcpy(words[argc++], value);
+            memcpy(words[argc++], value, LENGTH);
             continue;
         }
         const bool joined = below(3) == 0;
@@ -164,7 +164,7 @@ static int make_line(char words[][LENGTH], char **argv)
         argc++;
         if (joined || below(10) == 0) continue;
         argv[argc] = words[argc];
-        strcpy(words[argc++], value);
+        memcpy(words[argc++], value, LENGTH);
     }
     return argc;
 }

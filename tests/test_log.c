@@ -77,13 +77,12 @@ static void clocks_run_forward(void **state)
 {
     (void)state;
     const double before = clock_seconds();
-    int year, month, day, hour, minute, second, length = 0;
     const ClockText now = clock_utc();
-    assert_int_equal(sscanf(now.s, "%4d-%2d-%2dT%2d:%2d:%2dZ%n", &year, &month, &day, &hour,
-                            &minute, &second, &length),
-                     6);
-    assert_int_equal(length, 20);
-    assert_true(year >= 2024 && month <= 12 && day <= 31 && hour < 24 && minute < 60);
+    static const char shape[] = "dddd-dd-ddTdd:dd:ddZ";
+    assert_int_equal(strlen(now.s), strlen(shape));
+    for (size_t i = 0; i < strlen(shape); i++)
+        assert_true(shape[i] == 'd' ? now.s[i] >= '0' && now.s[i] <= '9' : now.s[i] == shape[i]);
+    assert_true(strcmp(now.s, "2024") > 0);
     usleep(2000);
     const double passed = clock_seconds() - before;
     assert_true(passed >= 0.002);

@@ -27,7 +27,7 @@ static Status read_line(const OptionSet *set, const char *line)
     char *argv[512];
     int argc = 0;
     assert_true(strlen(line) < sizeof copy);
-    strcpy(copy, line);
+    memcpy(copy, line, strlen(line) + 1);
     for (char *word = strtok(copy, " "); word; word = strtok(NULL, " ")) {
         if (strcmp(word, "~") == 0) *word = 0;
         argv[argc++] = word;
