@@ -127,6 +127,51 @@ static void baseline_is_the_row_alike_in_all_else(void **state)
     record_set_free(&rows);
 }
 
+static void put_unsupported(RecordSet *rows, const char *size, int64_t ctx)
+{
+    Config config;
+    Record *record;
+    config_defaults(&config);
+    snprintf(config.size, sizeof config.size, "%s", size);
+    config.ctx = ctx;
+    assert_int_equal(record_new(&record, &config), ST_OK);
+    assert_int_equal(record_put_status(record, RECORD_UNSUPPORTED, "not here"), ST_OK);
+    assert_int_equal(record_put_phase(record, "forward", RECORD_UNSUPPORTED, "not here"), ST_OK);
+    assert_int_equal(record_set_add(rows, record), ST_OK);
+    json_decref(record);
+}
+
+static void check_md(const RecordSet *rows, const char *fragment, bool expected)
+{
+    Text out = {0};
+    assert_int_equal(report_write(&out, "md", &(ReportInput){rows, NULL}), ST_OK);
+    if ((strstr(text_str(&out), fragment) != NULL) != expected) {
+        fail_msg("'%s' %s in\n%s", fragment, expected ? "is not" : "is", text_str(&out));
+    }
+    text_free(&out);
+}
+
+static void what_rows_have_in_common_is_said_once(void **state)
+{
+    (void)state;
+    RecordSet rows;
+    assert_int_equal(record_set_init(&rows, NULL), ST_OK);
+    put_unsupported(&rows, "custom", 64);
+    check_md(&rows, "- Common: d_model 768, d_ff 3072, layers 12, heads 12, vocab 10000, ctx 64,",
+             true);
+    put_unsupported(&rows, "custom", 128);
+    check_md(&rows, "- custom, ctx 64; custom, ctx 128: unsupported: not here\n", true);
+    check_md(&rows, "forward: unsupported", false); /* the result's own message says it */
+    check_md(&rows, "| d_model |", false);
+    for (int64_t ctx = 129; ctx < 140; ctx++) put_unsupported(&rows, "custom", ctx);
+    check_md(&rows, "; custom, ctx 132; and 7 more: unsupported: not here\n", true);
+    record_set_free(&rows);
+    assert_int_equal(record_set_init(&rows, NULL), ST_OK);
+    put_unsupported(&rows, "small", 64);
+    check_md(&rows, "d_model", false); /* a preset's name says it */
+    record_set_free(&rows);
+}
+
 static void baseline_can_be_checked_before_the_work(void **state)
 {
     (void)state;
@@ -212,6 +257,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(baseline_adds_speedups, load, unload),
         cmocka_unit_test_setup_teardown(unknown_formats_and_baselines_are_refused, load, unload),
         cmocka_unit_test(baseline_is_the_row_alike_in_all_else),
+        cmocka_unit_test(what_rows_have_in_common_is_said_once),
         cmocka_unit_test(baseline_can_be_checked_before_the_work),
         cmocka_unit_test(errors_propagate_into_ratios),
         cmocka_unit_test(no_rows_make_an_empty_table),

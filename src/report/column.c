@@ -71,10 +71,30 @@ bool column_varies(const Column *column, const RecordSet *set)
     return false;
 }
 
-static bool is_custom(const Record *record)
+/* The dimensions of presets are known by their name. */
+static bool matters(const Column *column, const RecordSet *set)
 {
-    const char *size = record_text(record, "size");
-    return size && strcmp(size, "custom") == 0;
+    if (column->show != COLUMN_CUSTOM) return true;
+    for (size_t i = 0; i < record_set_size(set); i++) {
+        const char *size = record_text(record_set_at(set, i), "size");
+        if (size && strcmp(size, "custom") == 0) return true;
+    }
+    return false;
+}
+
+bool column_common(const Column *column, const RecordSet *set, char value[COLUMN_TEXT])
+{
+    char text[COLUMN_TEXT];
+    bool seen = false;
+    if (column->show != COLUMN_AXIS && column->show != COLUMN_CUSTOM) return false;
+    if (!matters(column, set) || column_varies(column, set)) return false;
+    for (size_t i = 0; i < record_set_size(set); i++) {
+        if (!column_used(column, record_set_at(set, i), text)) continue;
+        if (seen && strcmp(value, text) != 0) return false;
+        memcpy(value, text, sizeof text);
+        seen = true;
+    }
+    return seen;
 }
 
 static bool has_ratio(const Column *column, const Record *record)
@@ -105,8 +125,6 @@ static bool wanted_by(const Column *column, const Record *record)
 {
     double value = 0;
     switch (column->show) {
-    case COLUMN_CUSTOM:
-        return is_custom(record);
     case COLUMN_NONZERO:
         return record_number(record, column->path, &value) && value > 0;
     default:
@@ -117,8 +135,9 @@ static bool wanted_by(const Column *column, const Record *record)
 bool column_shown(const Column *column, const RecordSet *set, bool baseline)
 {
     if (column->kind == COLUMN_SPEEDUP && !baseline) return false;
-    if (column->show == COLUMN_VARIES || column->show == COLUMN_AXIS) {
-        return column_varies(column, set);
+    if (column->show == COLUMN_VARIES || column->show == COLUMN_AXIS ||
+        column->show == COLUMN_CUSTOM) {
+        return matters(column, set) && column_varies(column, set);
     }
     for (size_t i = 0; i < record_set_size(set); i++) {
         if (wanted_by(column, record_set_at(set, i))) return true;

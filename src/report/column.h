@@ -49,6 +49,8 @@ bool column_has(const Column *column, const Record *record, const char *value);
 /* The two rows were asked to differ in it; where that is not recorded, they are known to. */
 bool column_differs(const Column *column, const Record *a, const Record *b);
 bool column_varies(const Column *column, const RecordSet *set);
+/* The value that all rows that know it have, of a setting worth naming beside the table. */
+bool column_common(const Column *column, const RecordSet *set, char value[COLUMN_TEXT]);
 /* Speed-up columns are shown with a baseline only. */
 bool column_shown(const Column *column, const RecordSet *set, bool baseline);
 

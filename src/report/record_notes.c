@@ -14,27 +14,12 @@ static void flush(Table *table, Text *text, const char *code)
     text_clear(text);
 }
 
-/* The value that all rows that know it have. */
-static bool common_value(const Column *column, const RecordSet *set, char value[COLUMN_TEXT])
-{
-    char text[COLUMN_TEXT];
-    bool seen = false;
-    for (size_t i = 0; i < record_set_size(set); i++) {
-        if (!column_used(column, record_set_at(set, i), text)) continue;
-        if (seen && strcmp(value, text) != 0) return false;
-        memcpy(value, text, sizeof text);
-        seen = true;
-    }
-    return seen;
-}
-
 static void put_common(Table *table, Text *text, const RecordSet *set)
 {
     char value[COLUMN_TEXT];
     for (int c = 0; c < column_count; c++) {
         const Column *column = &column_list[c];
-        if (column->show != COLUMN_AXIS || column_varies(column, set)) continue;
-        if (!common_value(column, set, value)) continue;
+        if (!column_common(column, set, value)) continue;
         text_printf(text, "%s %s %s", text->n ? "," : "Common:", column->label, value);
     }
     flush(table, text, NULL);
@@ -57,26 +42,61 @@ static void put_label(Text *text, const bool *shown, const Record *record)
     if (!*separator) text_puts(text, "result");
 }
 
-static void put_problem(Table *table, Text *text, const bool *shown, const Record *record)
+/* ---- what went wrong, once for all rows that say the same ---- */
+
+static bool same_text(const char *a, const char *b)
+{
+    return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
+static bool same_problem(const Record *a, const Record *b)
+{
+    return record_status(a) == record_status(b) &&
+           same_text(record_text(a, "message"), record_text(b, "message"));
+}
+
+static bool told_before(const RecordSet *set, size_t row)
+{
+    for (size_t i = 0; i < row; i++) {
+        if (same_problem(record_set_at(set, i), record_set_at(set, row))) return true;
+    }
+    return false;
+}
+
+static void put_problem(Table *table, Text *text, const RecordSet *set, const bool *shown,
+                        size_t row)
+{
+    enum { MOST_LABELS = 6 };
+    const Record *record = record_set_at(set, row);
+    const char *message = record_text(record, "message");
+    size_t alike = 0;
+    if (record_status(record) == RECORD_OK || told_before(set, row)) return;
+    for (size_t i = row; i < record_set_size(set); i++) {
+        if (!same_problem(record_set_at(set, i), record)) continue;
+        if (++alike > MOST_LABELS) continue;
+        if (alike > 1) text_puts(text, "; ");
+        put_label(text, shown, record_set_at(set, i));
+    }
+    if (alike > MOST_LABELS) text_printf(text, "; and %zu more", alike - MOST_LABELS);
+    text_printf(text, ": %s", cell_text_status(record_status(record)));
+    if (message) text_printf(text, ": %s", message);
+    flush(table, text, NULL);
+}
+
+/* A phase's reason, unless the result's own says it already. */
+static void put_phases(Table *table, Text *text, const bool *shown, const Record *record)
 {
     static const char *const phases[] = {"forward", "backward", "optimizer", "step"};
-    const RecordStatus status = record_status(record);
-    const char *message = record_text(record, "message"), *last = message;
-    if (status != RECORD_OK) {
-        put_label(text, shown, record);
-        text_printf(text, ": %s", cell_text_status(status));
-        if (message) text_printf(text, ": %s", message);
-        flush(table, text, NULL);
-    }
+    const char *told = record_text(record, "message");
     for (size_t p = 0; p < sizeof phases / sizeof *phases; p++) {
         const json_t *phase = record_value(record, phases[p]);
         const char *reason = phase ? record_text(phase, "message") : NULL;
-        if (!reason || (last && strcmp(reason, last) == 0)) continue;
+        if (!reason || (told && strstr(told, reason))) continue;
         put_label(text, shown, record);
         text_printf(text, ", %s: %s: %s", phases[p],
                     cell_text_status(record_phase_status(record, phases[p])), reason);
         flush(table, text, NULL);
-        last = reason;
+        told = reason;
     }
 }
 
@@ -131,7 +151,8 @@ void record_notes_put(Table *table, const RecordSet *set, const bool *shown)
     Text text = {0};
     put_common(table, &text, set);
     for (size_t i = 0; i < record_set_size(set); i++) {
-        put_problem(table, &text, shown, record_set_at(set, i));
+        put_problem(table, &text, set, shown, i);
+        put_phases(table, &text, shown, record_set_at(set, i));
     }
     for (size_t i = 0; i < record_set_size(set); i++) {
         put_warnings(table, &text, shown, record_set_at(set, i));
