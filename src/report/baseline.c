@@ -1,7 +1,5 @@
 #include "report/baseline.h"
 
-#include "report/table.h"
-
 #include <stdio.h>
 #include <string.h>
 
@@ -67,6 +65,23 @@ static Status nothing_found(const RecordSet *set, const char *text)
     return status;
 }
 
+/* A size brings its dimensions with it. */
+static bool follows(const Column *column, const Column *baseline)
+{
+    return column->show == COLUMN_CUSTOM && strcmp(baseline->path, "size") == 0;
+}
+
+static void find_others(Baseline *baseline, const RecordSet *set)
+{
+    baseline->n_others = 0;
+    for (int c = 0; c < column_count && c < TABLE_MAX_COLUMNS; c++) {
+        const Column *column = &column_list[c];
+        if (!column->identity || column == baseline->column) continue;
+        if (follows(column, baseline->column) || !column_varies(column, set)) continue;
+        baseline->others[baseline->n_others++] = column;
+    }
+}
+
 Status baseline_find(Baseline *baseline, const RecordSet *set, const char *text)
 {
     const Column *found = NULL;
@@ -82,6 +97,7 @@ Status baseline_find(Baseline *baseline, const RecordSet *set, const char *text)
     if (!found) return nothing_found(set, text);
     baseline->column = found;
     snprintf(baseline->value, sizeof baseline->value, "%s", value_for(found, text));
+    find_others(baseline, set);
     return ST_OK;
 }
 
@@ -108,19 +124,10 @@ Status baseline_check(const Config *configs, int n, const char *text)
     return status;
 }
 
-/* A size brings its dimensions with it. */
-static bool follows(const Column *column, const Column *baseline)
-{
-    return column->show == COLUMN_CUSTOM && strcmp(baseline->path, "size") == 0;
-}
-
 static bool alike(const Baseline *baseline, const Record *a, const Record *b)
 {
-    for (int c = 0; c < column_count; c++) {
-        const Column *column = &column_list[c];
-        if (!column->identity || column == baseline->column) continue;
-        if (follows(column, baseline->column)) continue;
-        if (column_differs(column, a, b)) return false;
+    for (int i = 0; i < baseline->n_others; i++) {
+        if (column_differs(baseline->others[i], a, b)) return false;
     }
     return true;
 }

@@ -4,10 +4,13 @@
 
 #include "base/text.h"
 #include "report/column.h"
+#include "report/table.h"
 
 typedef struct Baseline {
     const Column *column; /* the one whose value was named */
     char value[COLUMN_TEXT];
+    const Column *others[TABLE_MAX_COLUMNS]; /* that vary too: a row must be alike in them */
+    int n_others;
 } Baseline;
 
 /* `text` is a value that one varying column has ("fp32", "small"), or "ctx=128" where several have
