@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Recomputes an export of `roofstep export` in PyTorch and prints the relative error of every tensor.
 
-    tools/verify_torch.py FILE.safetensors            reference in float64: only the export rounds
+    tools/verify_torch.py FILE.safetensors...         reference in float64: only the export rounds
     tools/verify_torch.py --float32 FILE.safetensors  reference in plain PyTorch float32
     tools/verify_torch.py --make FILE [--d-model 32]  writes such an export with PyTorch itself
 
-Exit status: 0 within the bounds, 1 beyond them, 2 the file is not a whole export.
+Exit status: 0 within the bounds, 1 beyond them, 2 a file is not a whole export.
 Needs PyTorch (1.13 or newer) and nothing else.
 """
 import argparse
@@ -202,22 +202,24 @@ def error_of(ours, reference, scale):
     return (ours - reference).norm().item() / size
 
 
-def compare(tensors, reference, bounds):
-    """Prints a line per tensor; returns the worst error of each kind."""
+def compare(tensors, reference, bounds, brief):
+    """Prints a line per tensor (when brief, only those beyond); returns the worst error of each kind."""
     worst = {}
     scale = math.sqrt(sum(v.double().norm().item() ** 2 for k, v in reference.items() if k.startswith("grad."))) or 1.0
-    print(f"{'tensor':40s} {'relative error':>14s}")
+    if not brief:
+        print(f"{'tensor':40s} {'relative error':>14s}")
     for name, value in reference.items():
         kind = name.split(".")[0]
         error = error_of(take(tensors, name, tuple(value.shape)), value, scale)
         beyond = kind in bounds and not error <= bounds[kind]
-        print(f"{name:40s} {error:14.3e}{'  BEYOND ' + format(bounds[kind], 'g') if beyond else ''}")
+        if beyond or not brief:
+            print(f"{name:40s} {error:14.3e}{'  BEYOND ' + format(bounds[kind], 'g') if beyond else ''}")
         if kind not in worst or not error <= worst[kind][0]:
             worst[kind] = (error, name)
     return worst
 
 
-def verify(path, dtype):
+def verify(path, dtype, brief):
     metadata, tensors = read_export(path)
     dim, how = describe(metadata)
     expected = shapes(dim)
@@ -231,8 +233,8 @@ def verify(path, dtype):
     if set(tensors) - known:
         raise Malformed(f"unexpected tensors: {', '.join(sorted(set(tensors) - known))}")
     bounds = BOUNDS[how["precision"]]
-    worst = compare(tensors, reference, bounds)
-    print(f"\n{how['precision']}, {how['mode']}, {how['steps']} steps, against PyTorch {torch.__version__} in {str(dtype)[6:]}")
+    worst = compare(tensors, reference, bounds, brief)
+    print(f"{'' if brief else chr(10)}{path}: {how['precision']}, {metadata.get('exec', '-')}, {how['mode']}, {how['steps']} steps, against PyTorch {torch.__version__} in {str(dtype)[6:]}")
     failed = False
     for kind, (error, name) in worst.items():
         bound = bounds.get(kind)
@@ -259,13 +261,14 @@ def make(args):
     if args.spoil:
         tensors[args.spoil] = take(tensors, args.spoil, tuple(tensors[args.spoil].shape)) * 1.001
     settings = {**dim, **how, "precision": "fp32", "exec": "pytorch"}
-    write_export(args.file, {name: str(value) for name, value in settings.items()}, tensors)
+    write_export(args.file[0], {name: str(value) for name, value in settings.items()}, tensors)
     return 0
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("file")
+    parser.add_argument("file", nargs="+")
+    parser.add_argument("--brief", action="store_true", help="only the worst tensor of each kind")
     parser.add_argument("--float32", action="store_true", help="reference in float32 instead of float64")
     parser.add_argument("--make", action="store_true", help="write FILE with PyTorch in float32 instead of checking it")
     parser.add_argument("--spoil", metavar="TENSOR", help="with --make: that tensor is written 0.1 %% too large")
@@ -276,11 +279,15 @@ def main():
     parser.add_argument("--clip", type=float, default=0, help="with --make (0: no clipping)")
     parser.add_argument("--mode", choices=("fwd", "fwd_bwd", "train"), default="train", help="with --make (train)")
     args = parser.parse_args()
-    try:
-        return make(args) if args.make else verify(args.file, torch.float32 if args.float32 else torch.float64)
-    except (OSError, Malformed, KeyError) as error:
-        print(f"verify_torch: {args.file}: {error}", file=sys.stderr)
-        return 2
+    dtype = torch.float32 if args.float32 else torch.float64
+    worst = 0
+    for path in args.file:
+        try:
+            worst = max(worst, make(args) if args.make else verify(path, dtype, args.brief))
+        except (OSError, Malformed, KeyError) as error:
+            print(f"verify_torch: {path}: {error}", file=sys.stderr)
+            worst = 2
+    return worst
 
 
 if __name__ == "__main__":

@@ -9,11 +9,11 @@ failures=0
 
 # d_model d_ff layers heads vocab ctx batch: odd batches, primes, head widths 2 to 160
 shapes='
-6 5 1 3 7 1 1
+6 5 1 3 7 2 1
+10 7 4 5 11 3 7
 24 37 3 12 101 17 3
 64 171 2 4 127 33 5
 160 96 1 1 53 67 1
-480 100 2 3 211 29 2
 40 64 5 2 97 50 3
 '
 while read -r C F L H V T B; do
