@@ -1,0 +1,110 @@
+#include "bench/plan_cell.h"
+
+#include "bench/fit.h"
+#include "bench/outlook.h"
+#include "bench/rss.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- one plan ---- */
+
+static Status find_peak(PlanMemory *memory, const Binding *binding)
+{
+    const int peak = binding->mem.peak_node;
+    const Node *node = &binding->plan->nodes[peak];
+    size_t *live = NULL;
+    TRY(mem_plan_timeline(&binding->mem, binding->plan, binding->workspace, &live));
+    memcpy(memory->kind, live + (size_t)peak * TK_COUNT, sizeof memory->kind);
+    free(live);
+    memory->peak_live = binding->mem.peak_live;
+    memory->planned = mem_plan_total(&binding->mem);
+    memory->peak_phase = node->phase;
+    memory->peak_op = node->op;
+    snprintf(memory->peak_scope, sizeof memory->peak_scope, "%s", node->scope);
+    return ST_OK;
+}
+
+static Status describe(PlanCell *cell, const Model *model, const Binding *binding)
+{
+    Outlook outlook;
+    cell->attention = model->attention;
+    cell->parameters = model->n_elements;
+    cell->model_flops = model_flops(model);
+    cell->cost = step_cost_of(&model->plan);
+    TRY(outlook_make(&outlook, cell->config, &cell->placement, &model->plan));
+    cell->roof_seconds = outlook.roof_seconds;
+    return find_peak(&cell->memory, binding);
+}
+
+static Status plan_step(PlanCell *cell)
+{
+    Model model;
+    Binding binding;
+    TRY(model_build(&model, cell->config, cell->config->mode, DT_F32));
+    Status status =
+        binding_make(&binding, &model.plan, cell->placement.backend, cell->placement.threads, NULL);
+    if (status == ST_OK) {
+        status = describe(cell, &model, &binding);
+        binding_free(&binding);
+    }
+    model_free(&model);
+    return status;
+}
+
+/* ---- what fits ---- */
+
+static Status find_needs(PlanCell *cell)
+{
+    PlanMemory *memory = &cell->memory;
+    const Mode asked = cell->config->mode;
+    memory->allowance = fit_allowance(&cell->placement);
+    memory->need[asked] = memory->planned + memory->allowance + memory->held;
+    for (int mode = 0; mode < (int)asked; mode++) {
+        TRY(what_fits_need(cell->config, &cell->placement, (Mode)mode, memory->held,
+                           &memory->need[mode]));
+    }
+    return ST_OK;
+}
+
+static Status find_limits(PlanCell *cell, const int64_t *limits, int n_limits)
+{
+    size_t available = 0;
+    cell->n_fits = n_limits ? n_limits : 1;
+    for (int i = 0; i < n_limits; i++) cell->fits[i].limit = (size_t)limits[i];
+    if (n_limits) return ST_OK;
+    TRY(fit_available(cell->config, &cell->placement, cell->memory.held, &available));
+    cell->fits[0].limit = available;
+    return ST_OK;
+}
+
+static Status fill(PlanCell *cell, const int64_t *limits, int n_limits)
+{
+    TRY(placement_of(cell->config, &cell->placement));
+    TRY(plan_step(cell));
+    TRY(find_needs(cell));
+    TRY(find_limits(cell, limits, n_limits));
+    return what_fits(cell->config, &cell->placement, cell->memory.held, cell->memory.need,
+                     cell->fits, cell->n_fits);
+}
+
+Status plan_cell_make(PlanCell *cell, const Config *config, size_t held, const int64_t *limits,
+                      int n_limits)
+{
+    *cell = (PlanCell){.config = config, .memory.held = held};
+    const Status status = fill(cell, limits, n_limits);
+    if (status != ST_UNSUPPORTED) return status;
+    *cell = (PlanCell){.config = config, .unsupported = true};
+    snprintf(cell->message, sizeof cell->message, "%s", status_message());
+    return ST_OK;
+}
+
+Status plan_cell_held(size_t *held)
+{
+    const size_t step = (size_t)4 << 20;
+    Rss rss;
+    TRY(rss_read(&rss));
+    *held = (rss.now + step - 1) / step * step;
+    return ST_OK;
+}

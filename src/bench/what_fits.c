@@ -1,0 +1,151 @@
+#include "bench/what_fits.h"
+
+#include "bench/fit.h"
+#include "config/option.h"
+
+#include <stdint.h>
+
+/* ---- one need ---- */
+
+static Status plan_need(const Config *config, const Placement *placement, Mode mode, size_t held,
+                        size_t *need)
+{
+    Model model;
+    Binding binding;
+    TRY(model_build(&model, config, mode, DT_F32));
+    const Status status =
+        binding_make(&binding, &model.plan, placement->backend, placement->threads, NULL);
+    if (status == ST_OK) {
+        *need = mem_plan_total(&binding.mem) + fit_allowance(placement) + held;
+        binding_free(&binding);
+    }
+    model_free(&model);
+    return status;
+}
+
+Status what_fits_need(const Config *config, const Placement *placement, Mode mode, size_t held,
+                      size_t *need)
+{
+    Status status = config_check(config);
+    if (status == ST_OK) status = plan_need(config, placement, mode, held, need);
+    if (status != ST_USAGE && status != ST_UNSUPPORTED) return status;
+    *need = SIZE_MAX; /* both say: too large, since smaller sizes of the same config were taken */
+    return ST_OK;
+}
+
+/* ---- the need as a function of one dimension ---- */
+
+enum { MOST_POINTS = 512 };
+
+typedef struct Point {
+    int64_t x;
+    size_t need;
+} Point;
+
+/* Grows with x, but for what packing makes of it. Every point that was computed serves all limits. */
+typedef struct Curve {
+    const Config *config;
+    const Placement *placement;
+    size_t held;
+    OptionId axis;             /* BATCH or CTX */
+    Point points[MOST_POINTS]; /* by x */
+    int n;
+} Curve;
+
+static void add_point(Curve *curve, Point point)
+{
+    int at = curve->n++;
+    for (; at > 0 && curve->points[at - 1].x > point.x; at--) {
+        curve->points[at] = curve->points[at - 1];
+    }
+    curve->points[at] = point;
+}
+
+static Status compute(Curve *curve, int64_t x)
+{
+    Config config = *curve->config;
+    const OptionValue value = {.number = x};
+    Point point = {.x = x};
+    if (curve->n == MOST_POINTS) return FAIL(ST_FAILED, "the search for what fits did not end");
+    option_store(curve->axis, &value, &config);
+    TRY(what_fits_need(&config, curve->placement, config.mode, curve->held, &point.need));
+    add_point(curve, point);
+    return ST_OK;
+}
+
+/* ---- the largest x whose need is within a limit ---- */
+
+/* The known points around the answer: low fits or is {0, 0}, high is above it and does not. */
+static void bracket(const Curve *curve, size_t limit, Point *low, Point *high)
+{
+    *low = (Point){0, 0};
+    *high = (Point){(int64_t)option_table[curve->axis].max + 1, SIZE_MAX};
+    for (int i = 0; i < curve->n; i++) {
+        if (curve->points[i].need <= limit) *low = curve->points[i];
+    }
+    for (int i = curve->n; i-- > 0 && curve->points[i].x > low->x;) *high = curve->points[i];
+}
+
+/* Where the line through two points reaches the limit; at most `most`. */
+static int64_t reach(Point a, Point b, size_t limit, int64_t most)
+{
+    const double rise = ((double)b.need - (double)a.need) / (double)(b.x - a.x);
+    const double x = (double)a.x + ((double)limit - (double)a.need) / rise;
+    return rise > 0 && x < (double)most ? (int64_t)x : most;
+}
+
+/* Needs are lines with a few bends, so the line through two points mostly hits. Every third guess is
+ * the middle, or 16 times as much where no upper end is known yet, which ends the search in any case. */
+static int64_t guess(const Curve *curve, size_t limit, Point low, Point high, int turn)
+{
+    if (low.x == 0) return 1;
+    const bool open = high.x > (int64_t)option_table[curve->axis].max;
+    const int64_t most = open && low.x <= high.x / 16 ? 16 * low.x : high.x;
+    const Point first = curve->points[0];
+    int64_t x = open ? most : low.x + (high.x - low.x) / 2;
+    if (turn % 3 < 2 && !open && high.need != SIZE_MAX) x = reach(low, high, limit, most);
+    if (turn % 3 < 2 && open) x = first.x < low.x ? reach(first, low, limit, most) : 2 * low.x;
+    return x <= low.x ? low.x + 1 : x >= high.x ? high.x - 1 : x;
+}
+
+static Status largest(Curve *curve, size_t limit, int64_t *x)
+{
+    Point low, high;
+    bracket(curve, limit, &low, &high);
+    for (int turn = 0; high.x - low.x > 1; turn++) {
+        TRY(compute(curve, guess(curve, limit, low, high, turn)));
+        bracket(curve, limit, &low, &high);
+    }
+    *x = low.x;
+    return ST_OK;
+}
+
+static Status search(const Config *config, const Placement *placement, size_t held, size_t need,
+                     OptionId axis, WhatFits *fits, int n)
+{
+    Curve curve = {.config = config, .placement = placement, .held = held, .axis = axis};
+    add_point(&curve, (Point){option_load(axis, config).number, need});
+    for (int i = 0; i < n; i++) {
+        int64_t *most = axis == OPTION_BATCH ? &fits[i].most_batch : &fits[i].most_ctx;
+        TRY(largest(&curve, fits[i].limit, most));
+    }
+    return ST_OK;
+}
+
+Status what_fits(const Config *config, const Placement *placement, size_t held,
+                 const size_t need[MODE_COUNT], WhatFits *fits, int n)
+{
+    const size_t asked = need[config->mode];
+    for (int i = 0; i < n; i++) {
+        const size_t limit = fits[i].limit;
+        fits[i] = (WhatFits){
+            .limit = limit, .fits = asked <= limit, .short_by = asked <= limit ? 0 : asked - limit};
+        for (int mode = 0; mode <= (int)config->mode; mode++) {
+            if (need[mode] > limit) continue;
+            fits[i].any = true;
+            fits[i].mode = (Mode)mode;
+        }
+    }
+    TRY(search(config, placement, held, asked, OPTION_BATCH, fits, n));
+    return search(config, placement, held, asked, OPTION_CTX, fits, n);
+}

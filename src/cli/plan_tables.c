@@ -1,0 +1,254 @@
+#include "cli/plan_tables.h"
+
+#include "base/human.h"
+#include "bench/cell_label.h"
+
+#include <math.h>
+
+static void cell_printf(Table *table, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+static void cell_printf(Table *table, const char *fmt, ...)
+{
+    Text text = {0};
+    va_list args;
+    va_start(args, fmt);
+    text_vprintf(&text, fmt, args);
+    va_end(args);
+    table_cell(table, text_str(&text));
+    table->failed = table->failed || text.failed;
+    text_free(&text);
+}
+
+static void note_printf(Table *table, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+static void note_printf(Table *table, const char *fmt, ...)
+{
+    Text text = {0};
+    va_list args;
+    va_start(args, fmt);
+    text_vprintf(&text, fmt, args);
+    va_end(args);
+    table_note(table, text_str(&text), NULL);
+    table->failed = table->failed || text.failed;
+    text_free(&text);
+}
+
+static void bytes_cell(Table *table, size_t bytes)
+{
+    table_cell(table, human_bytes((double)bytes).s);
+}
+
+static void flops_cell(Table *table, double flops)
+{
+    const HumanText number = human_si(flops); /* "1.80 G", or "512" */
+    cell_printf(table, "%s%sFLOP", number.s, flops < 999.5 ? " " : "");
+}
+
+static void columns(Table *table, const char *const *labels, int n, int n_left)
+{
+    for (int i = 0; i < n; i++) table_column(table, labels[i], "", i >= n_left);
+}
+
+#define COLUMNS(table, n_left, ...)                      \
+    columns((table), (const char *const[]){__VA_ARGS__}, \
+            (int)(sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *)), (n_left))
+
+/* ---- one row per cell ---- */
+
+/* What all cells have in common, of what decides a plan. */
+static void common_note(Table *table, const Sweep *sweep, const PlanCell *cell)
+{
+    const Config *c = cell->config;
+    const bool *v = sweep->varies;
+    Text text = {0};
+    text_puts(&text, sweep->n == 1 ? "" : "every cell:");
+    if (!v[OPTION_SIZE] && !v[OPTION_D_MODEL] && !v[OPTION_D_FF] && !v[OPTION_NUM_LAYERS] &&
+        !v[OPTION_NUM_HEADS]) {
+        text_printf(&text, " %s (d_model %lld, d_ff %lld, %lld layers, %lld heads),", c->size,
+                    (long long)c->d_model, (long long)c->d_ff, (long long)c->num_layers,
+                    (long long)c->num_heads);
+    }
+    if (!v[OPTION_VOCAB]) text_printf(&text, " vocabulary %s,", human_count(c->vocab).s);
+    if (!v[OPTION_CTX]) text_printf(&text, " ctx %lld,", (long long)c->ctx);
+    if (!v[OPTION_BATCH]) text_printf(&text, " batch %lld,", (long long)c->batch);
+    if (!v[OPTION_PRECISION]) text_printf(&text, " %s,", config_precision_name(c->precision));
+    if (!v[OPTION_EXEC]) text_printf(&text, " %s,", config_exec_name(c->exec));
+    if (!v[OPTION_ATTENTION] && !v[OPTION_EXEC] && !cell->unsupported)
+        text_printf(&text, " %s attention,", config_attention_name(cell->attention));
+    if (!v[OPTION_MODE]) text_printf(&text, " mode %s,", config_mode_name(c->mode));
+    if (!v[OPTION_DEVICE] && !cell->unsupported) text_printf(&text, " %s,", cell->placement.name);
+    if (!v[OPTION_THREADS] && !cell->unsupported)
+        text_printf(&text, " %d thread%s,", cell->placement.threads,
+                    cell->placement.threads == 1 ? "" : "s");
+    if (text.n && text.data[text.n - 1] == ',') text.data[--text.n] = '\0';
+    table_note(table, text_str(&text) + (sweep->n == 1), NULL);
+    table->failed = table->failed || text.failed;
+    text_free(&text);
+}
+
+/* The first cell of which anything is known; any cell when there is none. */
+static const PlanCell *first_known(const PlanCell *cells, int n)
+{
+    int i = 0;
+    while (i < n - 1 && cells[i].unsupported) i++;
+    return &cells[i];
+}
+
+static bool roof_known(const PlanCell *cells, int n)
+{
+    for (int i = 0; i < n; i++) {
+        if (!cells[i].unsupported && !isnan(cells[i].roof_seconds)) return true;
+    }
+    return false;
+}
+
+static void summary_row(Table *table, const PlanCell *cell, const char *label, bool roof)
+{
+    table_cell(table, label);
+    if (cell->unsupported) {
+        table_cell(table, "unsupported");
+        for (int i = 2; i < table->n_columns; i++) table_cell(table, "-");
+        note_printf(table, "%s: %s", label, cell->message);
+        return;
+    }
+    const PhaseCost *step = &cell->cost.step;
+    table_cell(table, human_count(cell->parameters).s);
+    flops_cell(table, step->flops);
+    table_cell(table, human_bytes(step->bytes).s);
+    table_cell(table, human_number(step_cost_intensity(step), 3).s);
+    table_cell(table, human_count(step->nodes).s);
+    bytes_cell(table, cell->memory.peak_live);
+    bytes_cell(table, cell->memory.need[cell->config->mode]);
+    if (roof) table_cell(table, human_seconds(cell->roof_seconds).s);
+}
+
+static void summary(Table *table, const Sweep *sweep, const PlanCell *cells)
+{
+    const bool roof = roof_known(cells, sweep->n);
+    COLUMNS(table, 1, "cell", "parameters", "FLOPs", "bytes", "FLOP/byte", "nodes", "peak",
+            "taken");
+    if (roof) table_column(table, "least time", "", true);
+    for (int i = 0; i < sweep->n; i++) {
+        const CellLabel label = cell_label(&sweep->configs[i], sweep->varies);
+        summary_row(table, &cells[i], label.s, roof);
+    }
+    common_note(table, sweep, first_known(cells, sweep->n));
+    table_note(table,
+               "FLOPs, bytes and nodes (launches) of one step; peak: most bytes alive at once; "
+               "taken: what the process holds, libraries included",
+               NULL);
+    if (roof) {
+        table_note(table, "least time: one step at the limits measured on this machine", NULL);
+    }
+}
+
+/* ---- one row per cell and limit ---- */
+
+static void fits_row(Table *table, const PlanCell *cell, const WhatFits *fit, const char *label,
+                     bool here)
+{
+    table_cell(table, label);
+    cell_printf(table, "%s%s", human_bytes((double)fit->limit).s, here ? " (this machine)" : "");
+    bytes_cell(table, cell->memory.need[cell->config->mode]);
+    table_cell(table, fit->fits ? "yes" : "no");
+    table_cell(table, fit->fits ? "-" : human_bytes((double)fit->short_by).s);
+    table_cell(table, fit->any ? config_mode_name(fit->mode) : "none");
+    table_cell(table, fit->most_batch ? human_count(fit->most_batch).s : "none");
+    table_cell(table, fit->most_ctx ? human_count(fit->most_ctx).s : "none");
+}
+
+static void fits(Table *table, const Settings *settings, const Sweep *sweep, const PlanCell *cells)
+{
+    COLUMNS(table, 1, "cell", "memory", "needs", "fits", "short by", "largest mode",
+            "largest batch", "largest ctx");
+    for (int i = 0; i < sweep->n; i++) {
+        const CellLabel label = cell_label(&sweep->configs[i], sweep->varies);
+        for (int k = 0; !cells[i].unsupported && k < cells[i].n_fits; k++) {
+            fits_row(table, &cells[i], &cells[i].fits[k], label.s, settings->n_memory_limits == 0);
+        }
+    }
+    table_note(table,
+               "largest mode up to the one asked for; largest batch at this ctx, largest ctx at "
+               "this batch, in the mode asked for",
+               NULL);
+}
+
+/* ---- a single cell ---- */
+
+static void cost_row(Table *table, const char *name, const PhaseCost *cost)
+{
+    table_cell(table, name);
+    table_cell(table, human_count(cost->nodes).s);
+    flops_cell(table, cost->flops);
+    flops_cell(table, cost->products);
+    table_cell(table, human_bytes(cost->bytes).s);
+    table_cell(table, human_number(step_cost_intensity(cost), 3).s);
+}
+
+static void cost_by_phase(Table *table, const PlanCell *cell)
+{
+    COLUMNS(table, 1, "phase", "nodes", "FLOPs", "in products", "bytes", "FLOP/byte");
+    for (int p = PHASE_FORWARD; p < PHASE_COUNT; p++) {
+        const PhaseCost *cost = &cell->cost.phase[p];
+        if (cost->nodes) cost_row(table, plan_phase_name((Phase)p), cost);
+    }
+    cost_row(table, "step", &cell->cost.step);
+    table_note(table, "bytes: each operand of each node read once, each result written once", NULL);
+}
+
+static void memory_row(Table *table, const char *name, size_t bytes, size_t of)
+{
+    table_cell(table, name);
+    bytes_cell(table, bytes);
+    cell_printf(table, "%.1f %%", 100 * (double)bytes / (double)of);
+}
+
+static void memory_by_kind(Table *table, const PlanCell *cell)
+{
+    const PlanMemory *m = &cell->memory;
+    const size_t taken = m->need[cell->config->mode];
+    table_column(table, "memory", "", false);
+    table_column(table, "size", "", true);
+    table_column(table, "of what is taken", "", true);
+    for (int k = 0; k < TK_COUNT; k++) {
+        if (m->kind[k]) memory_row(table, plan_kind_name((TensorKind)k), m->kind[k], taken);
+    }
+    memory_row(table, "peak", m->peak_live, taken);
+    memory_row(table, "gaps", m->planned - m->peak_live, taken);
+    memory_row(table, "libraries and stacks", m->allowance, taken);
+    memory_row(table, "the program", m->held, taken);
+    memory_row(table, "taken", taken, taken);
+    note_printf(table, "the peak is in %s, at %s (%s)", plan_phase_name(m->peak_phase),
+                m->peak_scope, plan_op_name(m->peak_op));
+}
+
+/* ---- all of it ---- */
+
+static Status write_one(Text *out, PlanTableWriter *writer, Table *table)
+{
+    Status status = table_status(table);
+    if (status == ST_OK && out->n) text_puts(out, "\n");
+    if (status == ST_OK) status = writer(out, table);
+    table_free(table);
+    return status;
+}
+
+Status plan_tables_write(Text *out, PlanTableWriter *writer, const Settings *settings,
+                         const Sweep *sweep, const PlanCell *cells)
+{
+    Table table = {0};
+    summary(&table, sweep, cells);
+    TRY(write_one(out, writer, &table));
+    if (sweep->n == 1 && !cells[0].unsupported) {
+        cost_by_phase(&table, &cells[0]);
+        TRY(write_one(out, writer, &table));
+        memory_by_kind(&table, &cells[0]);
+        TRY(write_one(out, writer, &table));
+    }
+    fits(&table, settings, sweep, cells);
+    if (table_rows(&table) == 0) {
+        table_free(&table);
+        return ST_OK;
+    }
+    return write_one(out, writer, &table);
+}
