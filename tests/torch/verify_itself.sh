@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# usage: verify_itself.sh PROGRAM verify_torch.py: the checker accepts PyTorch's own step and
+# usage: verify_itself.sh verify_torch.py: the checker accepts PyTorch's own step and
 # notices every kind of wrong file.
-verify=$2
+verify=$1
 "$verify" --help >/dev/null 2>&1 || { echo "skipped: PyTorch is not installed"; exit 77; }
 work=$(mktemp -d)
 trap 'rm -r "$work"' EXIT
