@@ -108,6 +108,7 @@ static Status fake_cell(const Config *config, CellLink *link)
     case HANGS_AFTER_SAMPLES:
         TRY(facts(link));
         TRY(send_samples(link, 2));
+        TRY(cell_link_stage(link, "unbroken step", 1, 2));
         pause();
         return ST_OK;
     case KILLED:
