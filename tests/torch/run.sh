@@ -16,8 +16,8 @@ export_case() { # d_model d_ff num_layers num_heads vocab ctx batch, options...
     local d=$1 ff=$2 layers=$3 heads=$4 vocab=$5 ctx=$6 batch=$7; shift 7
     local name="$d-$ff-$layers-$heads-$vocab-$ctx-$batch$(printf '%s' "$*" | tr -d ' ')"
     local model=(--d-model "$d" --d-ff "$ff" --num-layers "$layers" --num-heads "$heads" --vocab "$vocab" --ctx "$ctx" --batch "$batch" --steps 3)
-    if ! "$roofstep" export "${model[@]}" "$@" --out "$work/$name.safetensors" 2>"$work/log" ||
-        ! "$roofstep" export "${model[@]}" "$@" --out "$work/again" 2>>"$work/log" ||
+    if ! "$roofstep" export "${model[@]}" --threads "${threads:-1}" "$@" --out "$work/$name.safetensors" 2>"$work/log" ||
+        ! "$roofstep" export "${model[@]}" --threads "${threads:-1}" "$@" --out "$work/again" 2>>"$work/log" ||
         ! cmp "$work/$name.safetensors" "$work/again" >>"$work/log" 2>&1; then
         failed=$((failed + 1)); echo "FAILED: $name"; cat "$work/log"
     fi
@@ -37,6 +37,7 @@ for shape in "96 200 2 3 101 13 3" "128 344 4 8 1009 97 3"; do
     done
 done
 export_case 96 200 2 3 101 13 3 --clip 0.1
+threads=2 export_case 128 344 4 8 1009 97 3 --seed 1
 rm -f "$work/again" "$work/log"
 "$python" "$verify" --brief "$work"/*.safetensors || failed=$((failed + 1))
 echo "$(ls "$work" | wc -l) exports, $failed failed"
