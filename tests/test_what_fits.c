@@ -1,0 +1,233 @@
+/* What `plan` says of a cell: its cost, its memory, and how far batch and context go. */
+#include "bench/fit.h"
+#include "bench/plan_cell.h"
+#include "model_variants.h"
+
+#include <math.h>
+#include <string.h>
+
+static const size_t mib = (size_t)1 << 20;
+
+static Placement on_cpu(void)
+{
+    Config c;
+    Placement p;
+    config_defaults(&c);
+    c.threads = 2;
+    assert_int_equal(placement_of(&c, &p), ST_OK);
+    return p;
+}
+
+static Config preset(const char *size)
+{
+    Config c;
+    config_defaults(&c);
+    assert_int_equal(config_preset(&c, size), ST_OK);
+    c.threads = 2;
+    return c;
+}
+
+/* ---- cost ---- */
+
+static void check_cost(const Config *config)
+{
+    Model model;
+    variants_build(&model, config);
+    const StepCost cost = step_cost_of(&model.plan);
+    PhaseCost sum = {0};
+    for (int p = PHASE_FORWARD; p < PHASE_COUNT; p++) {
+        const PhaseCost *one = &cost.phase[p];
+        int begin = 0, end = 0;
+        plan_phase_nodes(&model.plan, (Phase)p, &begin, &end);
+        assert_int_equal(one->nodes, end - begin);
+        assert_true(one->products <= one->flops);
+        sum.nodes += one->nodes;
+        sum.flops += one->flops;
+        sum.bytes += one->bytes;
+    }
+    assert_int_equal(cost.step.nodes, sum.nodes);
+    assert_true(cost.step.flops == sum.flops && cost.step.bytes == sum.bytes);
+    assert_true(fabs(cost.step.products - model_flops(&model)) <= 1e-12 * cost.step.products);
+    assert_true(step_cost_intensity(&cost.step) == sum.flops / sum.bytes);
+    model_free(&model);
+}
+
+static void test_cost(void **state)
+{
+    (void)state;
+    const Config c = variants_config();
+    variants_each(&c, check_cost);
+    const PhaseCost nothing = {0};
+    assert_true(isnan(step_cost_intensity(&nothing)));
+}
+
+/* AdamW reads p, m, v, g and writes p, m, v once: 28 bytes a parameter in fp32. */
+static void test_optimizer_bytes(void **state)
+{
+    (void)state;
+    const Config c = preset("tiny");
+    Model model;
+    variants_build(&model, &c);
+    const StepCost cost = step_cost_of(&model.plan);
+    const double each = cost.phase[PHASE_OPTIMIZER].bytes / (double)model.n_elements;
+    assert_true(each >= 28 && each < 28.01);
+    assert_true(cost.phase[PHASE_OPTIMIZER].products == 0);
+    model_free(&model);
+}
+
+/* ---- the search ---- */
+
+static size_t need_at(const Config *config, const Placement *place, int64_t batch, int64_t ctx)
+{
+    Config c = *config;
+    size_t need = 0;
+    c.batch = batch;
+    c.ctx = ctx;
+    assert_int_equal(what_fits_need(&c, place, c.mode, mib, &need), ST_OK);
+    return need;
+}
+
+/* The answer fits, one more does not. */
+static void check_answer(const Config *c, const Placement *place, const WhatFits *fit)
+{
+    if (fit->most_batch) assert_true(need_at(c, place, fit->most_batch, c->ctx) <= fit->limit);
+    if (fit->most_ctx) assert_true(need_at(c, place, c->batch, fit->most_ctx) <= fit->limit);
+    assert_true(need_at(c, place, fit->most_batch + 1, c->ctx) > fit->limit);
+    assert_true(need_at(c, place, c->batch, fit->most_ctx + 1) > fit->limit);
+    if (fit->fits) assert_true(fit->most_batch >= c->batch && fit->most_ctx >= c->ctx);
+}
+
+static void check_search(const Config *config)
+{
+    const Placement place = on_cpu();
+    size_t need[MODE_COUNT] = {0};
+    for (int mode = 0; mode <= (int)config->mode; mode++) {
+        assert_int_equal(what_fits_need(config, &place, (Mode)mode, mib, &need[mode]), ST_OK);
+    }
+    const size_t asked = need[config->mode], base = fit_allowance(&place) + mib;
+    WhatFits fits[] = {{.limit = 1},        {.limit = base},           {.limit = asked - 1},
+                       {.limit = asked},    {.limit = base + 9 * mib}, {.limit = base + 100 * mib},
+                       {.limit = 2 * asked}};
+    enum { N = sizeof fits / sizeof *fits };
+    assert_int_equal(what_fits(config, &place, mib, need, fits, N), ST_OK);
+    for (int i = 0; i < N; i++) {
+        assert_int_equal(fits[i].fits, asked <= fits[i].limit);
+        assert_int_equal(fits[i].short_by, fits[i].fits ? 0 : asked - fits[i].limit);
+        assert_int_equal(fits[i].any, need[MODE_FWD] <= fits[i].limit);
+        if (fits[i].any) assert_true(need[fits[i].mode] <= fits[i].limit);
+        if (fits[i].any && fits[i].mode < config->mode)
+            assert_true(need[fits[i].mode + 1] > fits[i].limit);
+        check_answer(config, &place, &fits[i]);
+    }
+}
+
+static void test_search(void **state)
+{
+    (void)state;
+    const Config c = variants_config();
+    variants_each(&c, check_search);
+}
+
+static void test_search_presets(void **state)
+{
+    (void)state;
+    static const char *const sizes[] = {"tiny", "small", "2.7B"};
+    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+        Config c = preset(sizes[s]);
+        check_search(&c);
+        c.precision = PRECISION_BF16;
+        c.attention = ATTENTION_NAIVE; /* the need grows with the square of ctx */
+        check_search(&c);
+    }
+}
+
+/* No memory is ever too small to say so, and none too large: sizes end where they cannot be addressed. */
+static void test_search_without_end(void **state)
+{
+    (void)state;
+    const Placement place = on_cpu();
+    const Config c = preset("tiny");
+    size_t need[MODE_COUNT];
+    for (int m = 0; m < MODE_COUNT; m++) {
+        assert_int_equal(what_fits_need(&c, &place, (Mode)m, 0, &need[m]), ST_OK);
+    }
+    WhatFits all = {.limit = (size_t)1 << 62};
+    assert_int_equal(what_fits(&c, &place, 0, need, &all, 1), ST_OK);
+    assert_true(all.most_batch > 1000000 && all.most_ctx > 1000000);
+    assert_true(need_at(&c, &place, all.most_batch, c.ctx) < SIZE_MAX);
+    assert_true(need_at(&c, &place, all.most_batch + 1, c.ctx) == SIZE_MAX);
+    assert_true(need_at(&c, &place, c.batch, all.most_ctx + 1) == SIZE_MAX);
+}
+
+/* ---- a cell ---- */
+
+static void test_cell(void **state)
+{
+    (void)state;
+    const Config c = preset("small");
+    const int64_t limits[] = {INT64_C(3) << 29, INT64_C(8) << 30};
+    PlanCell cell;
+    assert_int_equal(plan_cell_make(&cell, &c, 3 * mib, limits, 2), ST_OK);
+    assert_false(cell.unsupported);
+    assert_int_equal(cell.parameters, 128625408);
+    assert_int_equal(cell.attention, ATTENTION_FLASH);
+    const PlanMemory *m = &cell.memory;
+    size_t sum = 0;
+    for (int k = 0; k < TK_COUNT; k++) sum += m->kind[k];
+    assert_int_equal(sum, m->peak_live);
+    assert_true(m->kind[TK_PARAM] >= 4 * 128625408 && m->kind[TK_MOMENT] >= 8 * (size_t)128625408);
+    assert_int_equal(m->need[MODE_TRAIN], m->planned + m->allowance + 3 * mib);
+    assert_true(m->peak_live <= m->planned && m->need[MODE_FWD] < m->need[MODE_FWD_BWD]);
+    assert_true(m->peak_scope[0] != '\0');
+    assert_int_equal(cell.n_fits, 2);
+    assert_false(cell.fits[0].fits);
+    assert_true(cell.fits[1].fits);
+    assert_int_equal(cell.fits[0].mode, MODE_FWD_BWD);
+
+    /* bench says the same */
+    Fit fit;
+    assert_int_equal(fit_make(&fit, &c, &cell.placement, 3 * mib, (size_t)limits[0]), ST_OK);
+    assert_int_equal(fit.mode, cell.fits[0].mode);
+    assert_int_equal(fit.need[MODE_TRAIN], m->need[MODE_TRAIN]);
+    fit_free(&fit);
+}
+
+static void test_cell_on_this_machine(void **state)
+{
+    (void)state;
+    const Config c = preset("tiny");
+    PlanCell cell;
+    size_t held = 0;
+    assert_int_equal(plan_cell_held(&held), ST_OK);
+    assert_true(held > 0 && held % (4 * mib) == 0);
+    assert_int_equal(plan_cell_make(&cell, &c, held, NULL, 0), ST_OK);
+    assert_int_equal(cell.n_fits, 1);
+    assert_true(cell.fits[0].limit > 0);
+}
+
+static void test_unsupported(void **state)
+{
+    (void)state;
+    Config c = preset("tiny");
+    PlanCell cell;
+    c.precision = PRECISION_TF32;
+    snprintf(c.device, sizeof c.device, "cpu");
+    assert_int_equal(plan_cell_make(&cell, &c, 0, NULL, 0), ST_OK);
+    assert_true(cell.unsupported);
+    assert_non_null(strstr(cell.message, "tf32"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_cost),
+        cmocka_unit_test(test_optimizer_bytes),
+        cmocka_unit_test(test_search),
+        cmocka_unit_test(test_search_presets),
+        cmocka_unit_test(test_search_without_end),
+        cmocka_unit_test(test_cell),
+        cmocka_unit_test(test_cell_on_this_machine),
+        cmocka_unit_test(test_unsupported),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
