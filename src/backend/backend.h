@@ -17,6 +17,8 @@ typedef enum BackendId {
     BACKEND_COUNT
 } BackendId;
 
+enum { BACKEND_MARKS = 8 };
+
 typedef struct Backend Backend;
 
 typedef struct BackendApi {
@@ -31,6 +33,15 @@ typedef struct BackendApi {
     Status (*clear)(Backend *be, void *dst, size_t bytes); /* zero bytes */
     Status (*sync)(Backend *be);                           /* waits for all queued work */
     Status (*available)(Backend *be, size_t *bytes);       /* memory that could be taken now */
+
+    /* Only where work is queued (NULL on a CPU). A mark is a point in the queue; elapsed waits for
+     * both. Work between capture_begin and capture_end is recorded, not run; launch queues it. */
+    Status (*mark)(Backend *be, int slot);
+    Status (*elapsed)(Backend *be, int from, int to, double *seconds);
+    Status (*capture_begin)(Backend *be);
+    Status (*capture_end)(Backend *be, void **graph);
+    Status (*launch)(Backend *be, void *graph);
+    void (*drop)(Backend *be, void *graph);
 } BackendApi;
 
 /* NULL when this build has no such backend. */

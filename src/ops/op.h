@@ -27,6 +27,7 @@ typedef struct OpCall {
     void *const *memory; /* first element of every tensor of the plan, views included */
     void *workspace;     /* as much as the implementation asked for, 64-byte aligned */
     int threads;         /* on a CPU */
+    void **state;        /* the node's own, from prepare to forget */
 } OpCall;
 
 typedef struct OpImpl {
@@ -35,6 +36,10 @@ typedef struct OpImpl {
     const char *(*declines)(const Plan *plan, const Node *node);
     size_t (*workspace)(const Plan *plan, const Node *node, int threads); /* NULL: none */
     Status (*run)(const OpCall *call);
+    /* Once per session, after memory is taken and before the first run: choosing an algorithm,
+     * compiling a kernel. NULL: nothing to prepare. */
+    Status (*prepare)(const OpCall *call);
+    void (*forget)(void *state);
 } OpImpl;
 
 enum { OP_MAX_ALIASES = 2 };

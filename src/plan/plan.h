@@ -64,6 +64,7 @@ typedef struct NodeAttr {
     int fn;                        /* which function of a family (unary, binary, reduce, ...) */
     bool transpose_a, transpose_b; /* matmul, bmm */
     bool causal, inverse;
+    bool tf32; /* products may round fp32 operands to TF32 */
     int64_t heads, tokens; /* H, and T of one sequence */
     double scale, shift;
 } NodeAttr;

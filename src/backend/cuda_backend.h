@@ -1,0 +1,36 @@
+/* What the CUDA implementations of ops may use. Only files named *cuda* or *cudnn* include it. */
+#ifndef BACKEND_CUDA_BACKEND_H
+#define BACKEND_CUDA_BACKEND_H
+
+#include "backend/backend.h"
+
+#include <cublasLt.h>
+#include <cuda_runtime_api.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct Backend {
+    int device;
+    int processors; /* streaming multiprocessors */
+    int capability; /* 90 for sm_90 */
+    cudaStream_t stream;
+    cublasLtHandle_t lt;
+    void *cudnn; /* cudnnHandle_t; made when it is first asked for (ops/cudnn_graph.c) */
+    struct MatmulTuner *tuner; /* chosen algorithms by shape (ops/matmul_tuner_cuda.c) */
+    cudaEvent_t marks[BACKEND_MARKS];
+};
+
+Status cuda_backend_status(cudaError_t error, const char *call, const char *file, int line);
+Status cuda_backend_blas_status(cublasStatus_t error, const char *call, const char *file, int line);
+#define TRY_CUDA(call) TRY(cuda_backend_status((call), #call, __FILE__, __LINE__))
+#define TRY_CUBLAS(call) TRY(cuda_backend_blas_status((call), #call, __FILE__, __LINE__))
+
+/* After a kernel launch: wrong launch parameters, and errors of earlier work. */
+#define TRY_LAUNCH() TRY(cuda_backend_status(cudaGetLastError(), "kernel launch", __FILE__, __LINE__))
+
+#ifdef __cplusplus
+}
+#endif
+#endif
