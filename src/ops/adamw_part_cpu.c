@@ -103,4 +103,4 @@ static const char *declines(const Plan *plan, const Node *node)
     return updates_in_place(node->attr.fn) && moved ? "it updates in place" : NULL;
 }
 
-const OpImpl adamw_part_cpu[] = {{"adamw_part_cpu", declines, NULL, run}, {0}};
+const OpImpl adamw_part_cpu[] = {{.name = "adamw_part_cpu", .declines = declines, .run = run}, {0}};

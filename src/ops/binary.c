@@ -3,8 +3,8 @@
  * binary  z | x, y
  *
  * z has the shape of x. y is as large as x, or repeats (ops/repeat.h): one number per row, or a
- * smaller tensor over and over (a weight, a table of angles). Dtypes are free. Operands of the shape
- * of x may be windows with gaps between rows; one that repeats has none. */
+ * smaller tensor over and over (a weight, a table of angles). Dtypes are free. Operands of the
+ * shape of x may be windows with gaps between rows; one that repeats has none. */
 #include "ops/flat.h"
 #include "ops/op_check.h"
 #include "ops/repeat.h"
@@ -59,14 +59,14 @@ static void pass(Builder *b, int x, int dz)
 /* out (as large as y) = the sum of `from` (as large as x) over the repetitions of y. */
 static void fold(Builder *b, Repeat how, int out, int from)
 {
-    if (how == REPEAT_IN_ROW) {
-        builder_node(b, OP_reduce, IDS(out), IDS(from))->fn = FN_ROW_SUM;
-        return;
-    }
     if (!plan_contiguous(builder_at(b, from))) {
         const int whole = builder_like(b, "whole", from, builder_dtype(b, from));
         builder_node(b, OP_cast, IDS(whole), IDS(from));
         from = whole;
+    }
+    if (how == REPEAT_IN_ROW) {
+        builder_node(b, OP_reduce, IDS(out), IDS(from))->fn = FN_ROW_SUM;
+        return;
     }
     const int64_t period = plan_elements(builder_at(b, out));
     const int64_t times = plan_elements(builder_at(b, from)) / period;
@@ -90,8 +90,8 @@ static void grad_x(Builder *b, int fn, int x, int y, int dz)
     builder_grad_add(b, x, dx);
 }
 
-/* The sum over repetitions of dz (ADD, SUB), dz x (MUL) or dz z (DIV), as large as y. `target` takes
- * it where that is the gradient itself; otherwise it stays wide for the steps that follow. */
+/* The sum over repetitions of dz (ADD, SUB), dz x (MUL) or dz z (DIV), as large as y. `target`
+ * takes it where that is the gradient itself; otherwise it stays wide for the steps that follow. */
 static int folded(Builder *b, Repeat how, int y, int dz, int factor, int target)
 {
     const DType wide = op_wide(builder_dtype(b, dz));

@@ -96,4 +96,4 @@ static const char *declines(const Plan *plan, const Node *node)
     return rows_cpu_declines_f64(plan, node);
 }
 
-const OpImpl binary_cpu[] = {{"binary_cpu", declines, NULL, run}, {0}};
+const OpImpl binary_cpu[] = {{.name = "binary_cpu", .declines = declines, .run = run}, {0}};

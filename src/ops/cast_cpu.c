@@ -30,4 +30,4 @@ static const char *declines(const Plan *plan, const Node *node)
     return rows_cpu_declines_f64(plan, node);
 }
 
-const OpImpl cast_cpu[] = {{"cast_cpu", declines, NULL, run}, {0}};
+const OpImpl cast_cpu[] = {{.name = "cast_cpu", .declines = declines, .run = run}, {0}};

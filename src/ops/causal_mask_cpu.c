@@ -47,4 +47,5 @@ static const char *declines(const Plan *plan, const Node *node)
     return rows_cpu_declines_f64(plan, node);
 }
 
-const OpImpl causal_mask_cpu[] = {{"causal_mask_cpu", declines, NULL, run}, {0}};
+const OpImpl causal_mask_cpu[] = {{.name = "causal_mask_cpu", .declines = declines, .run = run},
+                                  {0}};

@@ -1,13 +1,14 @@
 /* Mean cross-entropy of N rows of V logits:
  *
- *     lse[n] = log(sum over v of exp(logits[n, v]))        loss = mean of lse[n] - logits[n, target[n]]
+ *     lse[n] = log(sum over v of exp(logits[n, v]))
+ *     loss = mean over n of lse[n] - logits[n, target[n]]
  *     dlogits[n, v] = dloss / N (exp(logits[n, v] - lse[n]) - [v = target[n]])
  *
  * cross_entropy       loss, lse | logits, targets        lse is absent where no gradient follows
  * cross_entropy_grad  dlogits | dloss, logits, targets, lse
  *
- * logits may be 16 bit; loss, lse and all sums are fp32. dloss is one element of any dtype: the loss
- * scale comes as float64. */
+ * logits may be 16 bit; loss, lse and all sums are fp32. dloss is one element of any dtype: the
+ * loss scale comes as float64. */
 #include "ops/element.h"
 #include "ops/op_check.h"
 #include "plan/functions.h"

@@ -1,5 +1,5 @@
-/* Two passes over each row for the loss (its maximum, then the sum of powers), one for the gradient;
- * the rows' losses are added in their order, whatever the number of threads. */
+/* Two passes over each row for the loss (its maximum, then the sum of powers), one for the
+ * gradient; the rows' losses are added in their order, whatever the number of threads. */
 #include "ops/element.h"
 #include "ops/impls_cpu.h"
 #include "ops/rows_cpu.h"
@@ -108,6 +108,10 @@ static const char *declines_grad(const Plan *plan, const Node *node)
     return wide ? "float64 has the reference only" : NULL;
 }
 
-const OpImpl cross_entropy_cpu[] = {{"cross_entropy_cpu", rows_cpu_declines_f64, losses, run}, {0}};
-const OpImpl cross_entropy_grad_cpu[] = {{"cross_entropy_grad_cpu", declines_grad, NULL, run_grad},
-                                         {0}};
+const OpImpl cross_entropy_cpu[] = {{.name = "cross_entropy_cpu",
+                                     .declines = rows_cpu_declines_f64,
+                                     .workspace = losses,
+                                     .run = run},
+                                    {0}};
+const OpImpl cross_entropy_grad_cpu[] = {
+    {.name = "cross_entropy_grad_cpu", .declines = declines_grad, .run = run_grad}, {0}};

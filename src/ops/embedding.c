@@ -47,6 +47,7 @@ static void grad(Builder *b, const Node *node)
 {
     const int x = plan_out_id(b->plan, node, 0);
     const int table = plan_in_id(b->plan, node, 0), ids = plan_in_id(b->plan, node, 1);
+    if (!builder_wants_grad(b, table)) return;
     const int dtable = builder_grad_target(b, table);
     builder_node(b, OP_embedding_grad, IDS(dtable), IDS(builder_grad(b, x), ids));
     builder_grad_add(b, table, dtable);

@@ -86,5 +86,6 @@ static const char *declines_grad(const Plan *plan, const Node *node)
     return rows_cpu_declines_f64(plan, node);
 }
 
-const OpImpl embedding_cpu[] = {{"embedding_cpu", declines, NULL, run}, {0}};
-const OpImpl embedding_grad_cpu[] = {{"embedding_grad_cpu", declines_grad, NULL, run_grad}, {0}};
+const OpImpl embedding_cpu[] = {{.name = "embedding_cpu", .declines = declines, .run = run}, {0}};
+const OpImpl embedding_grad_cpu[] = {
+    {.name = "embedding_grad_cpu", .declines = declines_grad, .run = run_grad}, {0}};

@@ -19,4 +19,4 @@ static Status run_grad(const OpCall *call)
 }
 
 const OpImpl pick_cpu[] = {{0}};
-const OpImpl pick_grad_cpu[] = {{"pick_grad_cpu", NULL, NULL, run_grad}, {0}};
+const OpImpl pick_grad_cpu[] = {{.name = "pick_grad_cpu", .run = run_grad}, {0}};

@@ -2,8 +2,8 @@
  *
  * reduce  y | x        over each row: y [.., 1];  FN_COL_SUM over all rows: y [W]
  *
- * Sums do not depend on the number of threads. The maximum has no gradient: it is used only where it
- * cancels (ops/binary.c). */
+ * Sums do not depend on the number of threads. The maximum has no gradient: it is used only where
+ * it cancels (ops/binary.c). */
 #include "ops/element.h"
 #include "ops/op_check.h"
 #include "plan/functions.h"

@@ -79,4 +79,5 @@ static Status run(const OpCall *call)
     return ST_OK;
 }
 
-const OpImpl reduce_cpu[] = {{"reduce_cpu", rows_cpu_declines_f64, NULL, run}, {0}};
+const OpImpl reduce_cpu[] = {{.name = "reduce_cpu", .declines = rows_cpu_declines_f64, .run = run},
+                             {0}};

@@ -11,8 +11,8 @@
  * gradient.
  *
  * cos_full and sin_full are absent, or [T, W] tables that say the same with one factor per column,
- * for the decomposed form: y = x * cos_full + rotate_pairs(x) * sin_full. Where they are given, they
- * are what counts, and inverse is the transpose of that. */
+ * for the decomposed form: y = x * cos_full + rotate_pairs(x) * sin_full. Where they are given,
+ * they are what counts, and inverse is the transpose of that. */
 #include "ops/element.h"
 #include "ops/op_check.h"
 #include "plan/functions.h"
@@ -58,6 +58,7 @@ static void grad(Builder *b, const Node *node)
     const int cos_full = plan_in_id(b->plan, node, 3), sin_full = plan_in_id(b->plan, node, 4);
     NodeAttr attr = node->attr;
     attr.inverse = !attr.inverse;
+    if (!builder_wants_grad(b, x)) return;
     const int dx = builder_grad_target(b, x);
     *builder_node(b, OP_rope, IDS(dx), IDS(builder_grad(b, y), cos, sin, cos_full, sin_full)) =
         attr;

@@ -72,4 +72,5 @@ static const char *declines(const Plan *plan, const Node *node)
     return rows_cpu_declines_f64(plan, node);
 }
 
-const OpImpl rope_cpu[] = {{"rope_cpu", declines, row_buffers, run}, {0}};
+const OpImpl rope_cpu[] = {
+    {.name = "rope_cpu", .declines = declines, .workspace = row_buffers, .run = run}, {0}};

@@ -32,4 +32,5 @@ static Status run(const OpCall *call)
     return ST_OK;
 }
 
-const OpImpl rotate_pairs_cpu[] = {{"rotate_pairs_cpu", rows_cpu_declines_f64, NULL, run}, {0}};
+const OpImpl rotate_pairs_cpu[] = {
+    {.name = "rotate_pairs_cpu", .declines = rows_cpu_declines_f64, .run = run}, {0}};

@@ -48,6 +48,7 @@ static void grad(Builder *b, const Node *node)
 {
     const int p = plan_out_id(b->plan, node, 0), s = plan_in_id(b->plan, node, 0);
     const NodeAttr attr = node->attr;
+    if (!builder_wants_grad(b, s)) return;
     const int ds = builder_grad_target(b, s);
     *builder_node(b, OP_softmax_grad, IDS(ds), IDS(builder_grad(b, p), p)) = attr;
     builder_grad_add(b, s, ds);

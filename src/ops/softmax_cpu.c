@@ -88,6 +88,13 @@ static Status run_grad(const OpCall *call)
     return ST_OK;
 }
 
-const OpImpl softmax_cpu[] = {{"softmax_cpu", rows_cpu_declines_f64, row_buffers, run}, {0}};
-const OpImpl softmax_grad_cpu[] = {
-    {"softmax_grad_cpu", rows_cpu_declines_f64, row_buffers, run_grad}, {0}};
+const OpImpl softmax_cpu[] = {{.name = "softmax_cpu",
+                               .declines = rows_cpu_declines_f64,
+                               .workspace = row_buffers,
+                               .run = run},
+                              {0}};
+const OpImpl softmax_grad_cpu[] = {{.name = "softmax_grad_cpu",
+                                    .declines = rows_cpu_declines_f64,
+                                    .workspace = row_buffers,
+                                    .run = run_grad},
+                                   {0}};

@@ -50,4 +50,4 @@ static const char *declines(const Plan *plan, const Node *node)
     return NULL;
 }
 
-const OpImpl spread_cpu[] = {{"spread_cpu", declines, NULL, run}, {0}};
+const OpImpl spread_cpu[] = {{.name = "spread_cpu", .declines = declines, .run = run}, {0}};

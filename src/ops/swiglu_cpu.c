@@ -72,5 +72,7 @@ static Status run_grad(const OpCall *call)
     return ST_OK;
 }
 
-const OpImpl swiglu_cpu[] = {{"swiglu_cpu", rows_cpu_declines_f64, NULL, run}, {0}};
-const OpImpl swiglu_grad_cpu[] = {{"swiglu_grad_cpu", rows_cpu_declines_f64, NULL, run_grad}, {0}};
+const OpImpl swiglu_cpu[] = {{.name = "swiglu_cpu", .declines = rows_cpu_declines_f64, .run = run},
+                             {0}};
+const OpImpl swiglu_grad_cpu[] = {
+    {.name = "swiglu_grad_cpu", .declines = rows_cpu_declines_f64, .run = run_grad}, {0}};

@@ -10,6 +10,7 @@
 #include "plan/functions.h"
 
 #include <math.h>
+#include <stdio.h>
 
 /* What the derivative is written with. */
 static bool needs_x(int fn)
@@ -155,10 +156,7 @@ static int input(Builder *b, const char *name, bool positive, DType dtype, const
                  bool window)
 {
     char full[16];
-    full[0] = '+';
-    size_t n = positive;
-    for (const char *c = name; *c; c++) full[n++] = *c;
-    full[n] = 0;
+    snprintf(full, sizeof full, "%s%s", positive ? "+" : "", name);
     if (!window) return builder_tensor(b, full, TK_ACTIVATION, dtype, 2, shape);
     const int64_t ld = 2 * shape[1] + 1;
     const int base = builder_tensor(b, full, TK_ACTIVATION, dtype, DIMS(shape[0], ld));

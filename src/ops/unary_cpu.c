@@ -100,5 +100,7 @@ static Status run_grad(const OpCall *call)
     return ST_OK;
 }
 
-const OpImpl unary_cpu[] = {{"unary_cpu", rows_cpu_declines_f64, NULL, run}, {0}};
-const OpImpl unary_grad_cpu[] = {{"unary_grad_cpu", rows_cpu_declines_f64, NULL, run_grad}, {0}};
+const OpImpl unary_cpu[] = {{.name = "unary_cpu", .declines = rows_cpu_declines_f64, .run = run},
+                            {0}};
+const OpImpl unary_grad_cpu[] = {
+    {.name = "unary_grad_cpu", .declines = rows_cpu_declines_f64, .run = run_grad}, {0}};

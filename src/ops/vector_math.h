@@ -8,8 +8,8 @@
  *
  * x = n ln 2 + r with |r| <= ln(2) / 2, and e^x = 2^n (1 + r + r^2 p(r)); p is the polynomial of
  * degree 4 with the least relative error of e^r (2^-28), in an order that lets its parts overlap.
- * The limits are applied last, in forms that are one comparison each: a compiler that sees x bounded
- * first follows each bound on a path of its own, and the loop takes twice the time. */
+ * The limits are applied last: a compiler that sees x bounded first follows each bound on a path of
+ * its own, and the loop takes twice the time. */
 static inline float vector_math_exp(float x)
 {
     const float low = -0x1.5d589ep6F, high = 0x1.62e42ep6F; /* within ln 2^-126 and ln 2^128 */
