@@ -11,12 +11,12 @@
 /* Of one limit, for one config. */
 typedef struct WhatFits {
     size_t limit;
-    bool fits;          /* the mode that was asked for */
-    size_t short_by;    /* 0 when it does */
-    bool any;           /* some mode fits: */
-    Mode mode;          /* the largest that does, at most the one asked for */
+    size_t short_by;    /* bytes the mode asked for needs beyond it; 0 when it fits */
     int64_t most_batch; /* that fits in the mode asked for, ctx as it is; 0: none */
     int64_t most_ctx;   /* the same, batch as it is */
+    Mode mode;          /* the largest that fits, at most the one asked for, */
+    bool any;           /* if any does */
+    bool fits;          /* the mode asked for does */
 } WhatFits;
 
 /* Bytes a process holds while it runs this mode, `held` of them before it starts: the same figure that

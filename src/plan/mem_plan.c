@@ -152,11 +152,11 @@ static void place_persistent(MemPlan *mem, const Plan *plan)
 
 /* ---- results ---- */
 
-Status mem_plan_timeline(const MemPlan *mem, const Plan *plan, const size_t *workspace_bytes,
-                         size_t **live)
+/* As mem_plan_timeline(); NULL when there is no memory. */
+static size_t *timeline(const MemPlan *mem, const Plan *plan, const size_t *workspace_bytes)
 {
     size_t *rows = calloc((size_t)plan->n_nodes + 1, TK_COUNT * sizeof *rows);
-    if (!rows) return FAIL(ST_NO_MEMORY, "memory plan: no memory for a timeline");
+    if (!rows) return NULL;
     /* changes at births and deaths, then a running sum; unsigned wrap-around cancels out */
     for (int i = 0; i < plan->n_tensors; i++) {
         if (!in_arena(mem, plan, i)) continue;
@@ -171,14 +171,25 @@ Status mem_plan_timeline(const MemPlan *mem, const Plan *plan, const size_t *wor
         for (int k = 0; k < TK_COUNT; k++) rows[n * TK_COUNT + k] += mem->region[k];
         rows[n * TK_COUNT + TK_WORKSPACE] += align_up(workspace_bytes[n]);
     }
-    *live = rows;
-    return ST_OK;
+    return rows;
+}
+
+static Status no_timeline(void)
+{
+    return FAIL(ST_NO_MEMORY, "memory plan: no memory for a timeline");
+}
+
+Status mem_plan_timeline(const MemPlan *mem, const Plan *plan, const size_t *workspace_bytes,
+                         size_t **live)
+{
+    *live = timeline(mem, plan, workspace_bytes);
+    return *live ? ST_OK : no_timeline();
 }
 
 static Status find_peak(MemPlan *mem, const Plan *plan, const size_t *workspace_bytes)
 {
-    size_t *live = NULL;
-    TRY(mem_plan_timeline(mem, plan, workspace_bytes, &live));
+    size_t *live = timeline(mem, plan, workspace_bytes);
+    if (!live) return no_timeline();
     for (int n = 0; n < plan->n_nodes; n++) {
         size_t sum = 0;
         for (int k = 0; k < TK_COUNT; k++) sum += live[n * TK_COUNT + k];
