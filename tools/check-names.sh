@@ -2,14 +2,21 @@
 # Fails when an exported symbol does not start with its file's name (less _cpu, _cuda, _none...).
 # usage: check-names.sh BUILD_DIR
 [ -d "$1" ] || { echo "usage: check-names.sh BUILD_DIR" >&2; exit 2; }
-bad=$(find "$1" -name '*.o' -path '*src/*' | sort | while read -r object; do
-    stem=$(basename "$object" .o)
-    stem=${stem%.*}
-    case $object in */ops/*) stem=${stem%%_cpu*} stem=${stem%%_cuda*} ;; esac
-    stem=${stem%_none}
-    nm -g --defined-only "$object" | awk -v stem="$stem" -v object="$object" '
-        $2 ~ /^[TDBR]$/ && $3 != "main" && $3 !~ /^_/ && index($3, stem) != 1 {
-            print object ": " $3 " does not start with " stem
-        }'
-done)
-[ -z "$bad" ] || { echo "$bad"; exit 1; }
+find "$1" -name '*.o' -path '*/src/*' -exec nm -A -g --defined-only {} + | awk '
+{
+    # path/to/name.c.o:0000000000000000 T symbol
+    colon = index($0, ".o:")
+    object = substr($0, 1, colon + 1)
+    split(substr($0, colon + 3), field, " ")
+    kind = field[2]; symbol = field[3]
+    n = split(object, part, "/")
+    stem = part[n]
+    sub(/\..*$/, "", stem)
+    if (part[n - 1] == "ops") sub(/_(cpu|cuda).*$/, "", stem)
+    sub(/_none$/, "", stem)
+    if (kind ~ /^[TDBR]$/ && symbol != "main" && symbol !~ /^_/ && index(symbol, stem) != 1) {
+        print object ": " symbol " does not start with " stem
+        bad = 1
+    }
+}
+END { exit bad }'
