@@ -11,6 +11,14 @@
 extern "C" {
 #endif
 
+enum { CUDA_BACKEND_OWNED = 8 };
+
+/* Something a library made for this device, released when it is closed. */
+typedef struct CudaOwned {
+    void *object;
+    void (*release)(void *object);
+} CudaOwned;
+
 struct Backend {
     int device;
     int processors; /* streaming multiprocessors */
@@ -19,8 +27,13 @@ struct Backend {
     cublasLtHandle_t lt;
     void *cudnn; /* cudnnHandle_t; made when it is first asked for (ops/cudnn_graph.c) */
     struct MatmulTuner *tuner; /* chosen algorithms by shape (ops/matmul_tuner_cuda.c) */
+    CudaOwned owned[CUDA_BACKEND_OWNED];
+    int n_owned;
     cudaEvent_t marks[BACKEND_MARKS];
 };
+
+/* `release(object)` is called when the device is closed. */
+Status cuda_backend_own(Backend *be, void *object, void (*release)(void *));
 
 Status cuda_backend_status(cudaError_t error, const char *call, const char *file, int line);
 Status cuda_backend_blas_status(cublasStatus_t error, const char *call, const char *file, int line);

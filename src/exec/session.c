@@ -27,12 +27,47 @@ static Status take_memory(Session *s)
     return ST_OK;
 }
 
+static OpCall node_call(const Session *s, int node)
+{
+    return (OpCall){.backend = s->backend,
+                    .plan = s->plan,
+                    .node = &s->plan->nodes[node],
+                    .memory = s->memory,
+                    .workspace = (char *)s->arena + s->binding->mem.workspace[node],
+                    .threads = s->binding->threads,
+                    .state = &s->state[node]};
+}
+
+static Status prepare_nodes(Session *s)
+{
+    s->state = calloc((size_t)s->plan->n_nodes + 1, sizeof *s->state);
+    if (!s->state) return FAIL(ST_NO_MEMORY, "no memory for a table of nodes");
+    for (int i = 0; i < s->plan->n_nodes; i++) {
+        const OpCall call = node_call(s, i);
+        if (!s->binding->impls[i].prepare) continue;
+        const Status st = s->binding->impls[i].prepare(&call);
+        if (st == ST_OK) continue;
+        status_context("%s", s->plan->nodes[i].scope);
+        return st;
+    }
+    return ST_OK;
+}
+
+static void forget_nodes(Session *s)
+{
+    for (int i = 0; s->state && i < s->plan->n_nodes; i++) {
+        if (s->state[i] && s->binding->impls[i].forget) s->binding->impls[i].forget(s->state[i]);
+    }
+    free(s->state);
+}
+
 Status session_open(Session *s, const Binding *binding, int device)
 {
     *s = (Session){
         .plan = binding->plan, .binding = binding, .api = backend_api(binding->backend)};
     Status st = s->api->open(&s->backend, device, binding->threads);
     if (st == ST_OK) st = take_memory(s);
+    if (st == ST_OK) st = prepare_nodes(s);
     if (st != ST_OK) session_close(s);
     return st;
 }
@@ -41,6 +76,11 @@ void session_close(Session *s)
 {
     if (!s->api) return;
     const MemPlan *mem = &s->binding->mem;
+    for (int p = 0; p < PHASE_COUNT; p++) {
+        if (s->graph[p]) s->api->drop(s->backend, s->graph[p]);
+    }
+    if (s->step_graph) s->api->drop(s->backend, s->step_graph);
+    forget_nodes(s);
     for (int k = 0; k < TK_COUNT; k++) {
         if (s->region[k]) s->api->release(s->backend, s->region[k], mem->region[k]);
     }
@@ -62,12 +102,7 @@ static Status run_node(Session *s, int node)
     const Binding *binding = s->binding;
     const OpImpl *impl = &binding->impls[node];
     const ObserverEvent event = {s->plan, node, s->api, s->backend, s->memory, impl->name};
-    const OpCall call = {.backend = s->backend,
-                         .plan = s->plan,
-                         .node = &s->plan->nodes[node],
-                         .memory = s->memory,
-                         .workspace = (char *)s->arena + binding->mem.workspace[node],
-                         .threads = binding->threads};
+    const OpCall call = node_call(s, node);
     for (int o = 0; o < s->n_observers; o++) {
         if (s->observers[o].begin) TRY(s->observers[o].begin(s->observers[o].self, &event));
     }
@@ -78,7 +113,7 @@ static Status run_node(Session *s, int node)
     return ST_OK;
 }
 
-Status session_run(Session *s, Phase phase)
+static Status run_nodes(Session *s, Phase phase)
 {
     int begin = 0, end = 0;
     plan_phase_nodes(s->plan, phase, &begin, &end);
@@ -89,6 +124,43 @@ Status session_run(Session *s, Phase phase)
         return st;
     }
     return ST_OK;
+}
+
+Status session_run(Session *s, Phase phase)
+{
+    return s->graph[phase] ? s->api->launch(s->backend, s->graph[phase]) : run_nodes(s, phase);
+}
+
+Status session_run_step(Session *s)
+{
+    if (s->step_graph) return s->api->launch(s->backend, s->step_graph);
+    for (int phase = PHASE_FORWARD; phase < PHASE_COUNT; phase++) TRY(session_run(s, (Phase)phase));
+    return ST_OK;
+}
+
+/* Phases [first, last] as one graph. */
+static Status capture(Session *s, Phase first, Phase last, void **graph)
+{
+    TRY(s->api->capture_begin(s->backend));
+    Status run = ST_OK;
+    for (int phase = (int)first; run == ST_OK && phase <= (int)last; phase++) {
+        run = run_nodes(s, (Phase)phase);
+    }
+    const Status end = s->api->capture_end(s->backend, graph);
+    return run == ST_OK ? end : run;
+}
+
+Status session_capture(Session *s)
+{
+    if (!s->api->capture_begin) {
+        return FAIL(ST_UNSUPPORTED, "%s has no graphs: use --exec fused", s->api->name);
+    }
+    for (int phase = PHASE_FORWARD; phase < PHASE_COUNT; phase++) {
+        int begin = 0, end = 0;
+        plan_phase_nodes(s->plan, (Phase)phase, &begin, &end);
+        if (begin < end) TRY(capture(s, (Phase)phase, (Phase)phase, &s->graph[phase]));
+    }
+    return capture(s, PHASE_FORWARD, PHASE_OPTIMIZER, &s->step_graph);
 }
 
 Status session_upload(Session *s, int tensor, const void *src)

@@ -15,6 +15,9 @@ typedef struct Session {
     void *region[TK_COUNT]; /* memory of the persistent kinds */
     void *arena;
     void **memory; /* first element of each tensor */
+    void **state;  /* of each node: what its implementation prepared */
+    void *graph[PHASE_COUNT]; /* captured phases, where the backend has graphs; else NULL */
+    void *step_graph;         /* forward to optimizer as one */
     Observer observers[SESSION_MAX_OBSERVERS];
     int n_observers;
 } Session;
@@ -23,8 +26,13 @@ Status session_open(Session *s, const Binding *binding, int device);
 void session_close(Session *s);
 Status session_observe(Session *s, Observer observer);
 
-/* Runs the nodes of one phase in order. Allocates nothing. */
+/* Runs the nodes of one phase in order, or launches its graph. Allocates nothing. */
 Status session_run(Session *s, Phase phase);
+/* One whole step: forward, backward, optimizer as far as the plan has them. */
+Status session_run_step(Session *s);
+/* Captures every phase and the whole step; the phases must have run once. ST_UNSUPPORTED where the
+ * backend has no graphs. Observers see the nodes while they are captured, not when they are replayed. */
+Status session_capture(Session *s);
 
 /* Whole contiguous tensors between host and device. */
 Status session_upload(Session *s, int tensor, const void *src);

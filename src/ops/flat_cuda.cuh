@@ -1,0 +1,202 @@
+/* Elements of tensors by their number, row after row, WIDTH at a time: what the primitives' kernels
+ * read and write with.
+ *
+ * Slot<T> is for operands whose packs are aligned and do not cross a gap between rows (16-byte
+ * accesses); AnySlot takes every dtype, alignment and row distance, one element at a time. */
+#ifndef OPS_FLAT_CUDA_CUH
+#define OPS_FLAT_CUDA_CUH
+
+#include "ops/kernel_cuda.cuh"
+#include "ops/repeat.h"
+
+/* Each thread of a block handles PACKS packs, all of them loaded before the first is used. */
+enum { FLAT_THREADS = 256, FLAT_PACKS = 2, FLAT_BLOCK = FLAT_THREADS * FLAT_PACKS * WIDTH };
+
+template <typename T> struct Slot {
+    T *data;
+    int64_t cols, ld;
+};
+
+struct AnySlot {
+    void *data;
+    DType dtype;
+    int64_t cols, ld;
+};
+
+/* The first element of this thread's pack number `pack`. */
+__device__ __forceinline__ int64_t pack_start(int pack)
+{
+    return (((int64_t)blockIdx.x * FLAT_PACKS + pack) * FLAT_THREADS + threadIdx.x) * WIDTH;
+}
+
+/* Where element i lies. */
+__device__ __forceinline__ int64_t place(int64_t i, int64_t cols, int64_t ld)
+{
+    if (ld == cols) return i;
+    const int64_t row = i / cols;
+    return row * ld + (i - row * cols);
+}
+
+__device__ __forceinline__ float read_any(const void *data, DType dtype, int64_t at)
+{
+    switch (dtype) {
+    case DT_F32:
+        return ((const float *)data)[at];
+    case DT_BF16:
+        return to_float(((const __nv_bfloat16 *)data)[at]);
+    case DT_F16:
+        return to_float(((const __half *)data)[at]);
+    default:
+        return to_float(((const double *)data)[at]);
+    }
+}
+
+/* Not float64: no kernel writes it. */
+__device__ __forceinline__ void write_any(void *data, DType dtype, int64_t at, float x)
+{
+    if (dtype == DT_F32) {
+        ((float *)data)[at] = x;
+    } else if (dtype == DT_BF16) {
+        ((__nv_bfloat16 *)data)[at] = from_float<__nv_bfloat16>(x);
+    } else {
+        ((__half *)data)[at] = from_float<__half>(x);
+    }
+}
+
+template <typename T> __device__ __forceinline__ float read_one(Slot<T> x, int64_t i)
+{
+    return to_float(x.data[place(i, x.cols, x.ld)]);
+}
+
+__device__ __forceinline__ float read_one(AnySlot x, int64_t i)
+{
+    return read_any(x.data, x.dtype, place(i, x.cols, x.ld));
+}
+
+template <typename T> __device__ __forceinline__ void write_one(Slot<T> x, int64_t i, float v)
+{
+    x.data[place(i, x.cols, x.ld)] = from_float<T>(v);
+}
+
+__device__ __forceinline__ void write_one(AnySlot x, int64_t i, float v)
+{
+    write_any(x.data, x.dtype, place(i, x.cols, x.ld), v);
+}
+
+template <typename T>
+__device__ __forceinline__ void read_whole(float (&v)[WIDTH], Slot<T> x, int64_t i)
+{
+    load8(v, x.data + place(i, x.cols, x.ld));
+}
+
+__device__ __forceinline__ void read_whole(float (&v)[WIDTH], AnySlot x, int64_t i)
+{
+#pragma unroll
+    for (int k = 0; k < WIDTH; k++) v[k] = read_one(x, i + k);
+}
+
+template <typename T>
+__device__ __forceinline__ void write_whole(Slot<T> x, int64_t i, const float (&v)[WIDTH])
+{
+    store8(x.data + place(i, x.cols, x.ld), v);
+}
+
+__device__ __forceinline__ void write_whole(AnySlot x, int64_t i, const float (&v)[WIDTH])
+{
+#pragma unroll
+    for (int k = 0; k < WIDTH; k++) write_one(x, i + k, v[k]);
+}
+
+/* Elements [i, i + WIDTH) of the n there are; zeros past the end. */
+template <typename S>
+__device__ __forceinline__ void read_pack(float (&v)[WIDTH], S x, int64_t i, int64_t n)
+{
+    if (i + WIDTH <= n) {
+        read_whole(v, x, i);
+        return;
+    }
+#pragma unroll
+    for (int k = 0; k < WIDTH; k++) v[k] = i + k < n ? read_one(x, i + k) : 0.0F;
+}
+
+template <typename S>
+__device__ __forceinline__ void write_pack(S x, int64_t i, int64_t n, const float (&v)[WIDTH])
+{
+    if (i + WIDTH <= n) {
+        write_whole(x, i, v);
+        return;
+    }
+#pragma unroll
+    for (int k = 0; k < WIDTH; k++) {
+        if (i + k < n) write_one(x, i + k, v[k]);
+    }
+}
+
+/* How an operand without gaps goes with a larger one of n elements (ops/repeat.h). */
+struct Repetition {
+    Repeat how;
+    int64_t width;  /* REPEAT_IN_ROW: elements that share one number */
+    int64_t period; /* REPEAT_PERIOD: its own elements */
+};
+
+/* The elements of y that elements [i, i + WIDTH) of the larger operand meet. */
+template <typename S>
+__device__ __forceinline__ void read_repeated(float (&v)[WIDTH], S y, Repetition r, int64_t i,
+                                              int64_t n)
+{
+    if (i >= n) return;
+    if (r.how == REPEAT_NONE) {
+        read_pack(v, y, i, n);
+        return;
+    }
+    const bool in_row = r.how == REPEAT_IN_ROW;
+    const int64_t length = in_row ? r.width : r.period;
+    int64_t turn = i / length, at = i - turn * length;
+    if (!in_row && at % WIDTH == 0 && at + WIDTH <= length) {
+        read_whole(v, y, at);
+        return;
+    }
+    const float first = read_one(y, in_row ? turn : at);
+    const bool same = in_row && at + WIDTH <= length;
+#pragma unroll
+    for (int k = 0; k < WIDTH; k++) {
+        v[k] = same ? first : i + k < n ? read_one(y, in_row ? turn : at) : 0.0F;
+        if (++at == length) {
+            at = 0;
+            turn++;
+        }
+    }
+}
+
+/* ---- host side ---- */
+
+template <typename T> static inline Slot<T> slot_of(const void *data, const Tensor *t)
+{
+    return {(T *)data, plan_width(t), t->ld};
+}
+
+static inline AnySlot any_slot(const void *data, const Tensor *t)
+{
+    return {(void *)data, t->dtype, plan_width(t), t->ld};
+}
+
+/* Its packs of WIDTH elements start 16-byte aligned and cross no gap; the last may be short. */
+static inline bool flat_fits(const void *data, const Tensor *t)
+{
+    return plan_contiguous(t) ? ((uintptr_t)data & 15U) == 0 : packs_fit(data, t);
+}
+
+/* A single number goes with everything, as one that serves a row of all n elements. */
+static inline Repetition repetition_of(const Tensor *large, const Tensor *small)
+{
+    const int64_t n = plan_elements(large), period = plan_elements(small);
+    if (period == 1) return {REPEAT_IN_ROW, n, 1};
+    return {repeat_of(large, small), plan_width(large), period};
+}
+
+static inline unsigned flat_grid(int64_t n)
+{
+    return (unsigned)blocks_for(n, FLAT_BLOCK);
+}
+
+#endif

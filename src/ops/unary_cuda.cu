@@ -1,0 +1,166 @@
+#include "ops/flat_cuda.cuh"
+#include "ops/impls_cuda.h"
+#include "plan/functions.h"
+
+struct UnaryFormula {
+    int fn;
+    float scale, shift;
+};
+
+__device__ __forceinline__ float sigmoid(float x)
+{
+    return 1.0F / (1.0F + expf(-x));
+}
+
+/* The function is the same for the whole grid: its branches cost nothing beside memory. */
+__device__ __forceinline__ float unary_value(UnaryFormula f, float x)
+{
+    switch (f.fn) {
+    case FN_AFFINE:
+        return f.scale * x + f.shift;
+    case FN_SQUARE:
+        return x * x;
+    case FN_EXP:
+        return expf(x);
+    case FN_LOG:
+        return logf(x);
+    case FN_RSQRT:
+        return rsqrtf(x);
+    default: /* FN_SILU */
+        return x * sigmoid(x);
+    }
+}
+
+/* `saved` is x or y, whichever the slope is written with. */
+__device__ __forceinline__ float unary_slope(UnaryFormula f, float saved)
+{
+    switch (f.fn) {
+    case FN_AFFINE:
+        return f.scale;
+    case FN_SQUARE:
+        return 2.0F * saved;
+    case FN_EXP:
+        return saved;
+    case FN_LOG:
+        return 1.0F / saved;
+    case FN_RSQRT:
+        return -0.5F * saved * saved * saved;
+    default: { /* FN_SILU */
+        const float s = sigmoid(saved);
+        return s * (1.0F + saved * (1.0F - s));
+    }
+    }
+}
+
+/* y may be x. */
+template <typename Y, typename X>
+__global__ void __launch_bounds__(FLAT_THREADS) unary_kernel(Y y, X x, int64_t n, UnaryFormula f)
+{
+    float v[FLAT_PACKS][WIDTH];
+#pragma unroll
+    for (int p = 0; p < FLAT_PACKS; p++) read_pack(v[p], x, pack_start(p), n);
+#pragma unroll
+    for (int p = 0; p < FLAT_PACKS; p++) {
+#pragma unroll
+        for (int k = 0; k < WIDTH; k++) v[p][k] = unary_value(f, v[p][k]);
+        write_pack(y, pack_start(p), n, v[p]);
+    }
+}
+
+/* dx may be dy. `saved` is not read where the slope does not need it. */
+template <typename DX, typename DY, typename S>
+__global__ void __launch_bounds__(FLAT_THREADS)
+    unary_grad_kernel(DX dx, DY dy, S saved, int64_t n, UnaryFormula f)
+{
+    float d[FLAT_PACKS][WIDTH], s[FLAT_PACKS][WIDTH];
+#pragma unroll
+    for (int p = 0; p < FLAT_PACKS; p++) {
+        read_pack(d[p], dy, pack_start(p), n);
+        if (f.fn != FN_AFFINE) read_pack(s[p], saved, pack_start(p), n);
+    }
+#pragma unroll
+    for (int p = 0; p < FLAT_PACKS; p++) {
+#pragma unroll
+        for (int k = 0; k < WIDTH; k++) d[p][k] *= unary_slope(f, s[p][k]);
+        write_pack(dx, pack_start(p), n, d[p]);
+    }
+}
+
+static UnaryFormula formula(const OpCall *call)
+{
+    const NodeAttr *attr = &call->node->attr;
+    return {attr->fn, (float)attr->scale, (float)attr->shift};
+}
+
+template <typename Y, typename X> static void launch(const OpCall *call, Y y, X x)
+{
+    const int64_t n = plan_elements(op_out_shape(call, 0));
+    unary_kernel<<<flat_grid(n), FLAT_THREADS, 0, call->backend->stream>>>(y, x, n, formula(call));
+}
+
+static Status run(const OpCall *call)
+{
+    const Tensor *ty = op_out_shape(call, 0), *tx = op_in_shape(call, 0);
+    void *y = op_out(call, 0);
+    const void *x = op_in(call, 0);
+    if (flat_fits(y, ty) && flat_fits(x, tx)) {
+        DISPATCH_FLOAT(ty->dtype, Y,
+                       DISPATCH_FLOAT(tx->dtype, X,
+                                      launch(call, slot_of<Y>(y, ty), slot_of<X>(x, tx))));
+    } else {
+        launch(call, any_slot(y, ty), any_slot(x, tx));
+    }
+    TRY_LAUNCH();
+    return ST_OK;
+}
+
+template <typename DX, typename DY, typename S>
+static void launch_grad(const OpCall *call, DX dx, DY dy, S saved)
+{
+    const int64_t n = plan_elements(op_out_shape(call, 0));
+    unary_grad_kernel<<<flat_grid(n), FLAT_THREADS, 0, call->backend->stream>>>(dx, dy, saved, n,
+                                                                                formula(call));
+}
+
+/* The input that the slope is written with; dy stands in where there is none. */
+static int saved_input(int fn)
+{
+    switch (fn) {
+    case FN_SQUARE:
+    case FN_LOG:
+    case FN_SILU:
+        return 1;
+    case FN_EXP:
+    case FN_RSQRT:
+        return 2;
+    default:
+        return 0;
+    }
+}
+
+static Status run_grad(const OpCall *call)
+{
+    const int in = saved_input(call->node->attr.fn);
+    const Tensor *tdx = op_out_shape(call, 0), *tdy = op_in_shape(call, 0),
+                 *ts = op_in_shape(call, in);
+    void *dx = op_out(call, 0);
+    const void *dy = op_in(call, 0), *saved = op_in(call, in);
+    if (flat_fits(dx, tdx) && flat_fits(dy, tdy) && flat_fits(saved, ts)) {
+        DISPATCH_FLOAT(
+            tdx->dtype, DX,
+            DISPATCH_FLOAT(tdy->dtype, DY,
+                           DISPATCH_FLOAT(ts->dtype, S,
+                                          launch_grad(call, slot_of<DX>(dx, tdx),
+                                                      slot_of<DY>(dy, tdy),
+                                                      slot_of<S>(saved, ts)))));
+    } else {
+        launch_grad(call, any_slot(dx, tdx), any_slot(dy, tdy), any_slot(saved, ts));
+    }
+    TRY_LAUNCH();
+    return ST_OK;
+}
+
+const OpImpl unary_cuda[] = {{"unary_cuda", impls_cuda_declines_f64, nullptr, run, nullptr, nullptr},
+                             {}};
+const OpImpl unary_grad_cuda[] = {
+    {"unary_grad_cuda", impls_cuda_declines_f64, nullptr, run_grad, nullptr, nullptr}, {}};
