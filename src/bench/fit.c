@@ -37,7 +37,7 @@ static Status plan_mode(Fit *fit, const Config *config, const Placement *placeme
     if (!fit->model) return FAIL(ST_NO_MEMORY, "no memory for a plan");
     TRY(model_build(fit->model, config, mode, DT_F32));
     return binding_make(&fit->binding, &fit->model->plan, placement->backend, placement->threads,
-                        false);
+                        NULL);
 }
 
 static void drop_plan(Fit *fit)

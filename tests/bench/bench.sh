@@ -1,6 +1,7 @@
 # What the scripts share. Each gets the program as its argument and runs in a folder of its own.
 set -u
 program=$(realpath "$1")
+[ -x "$program" ] || { echo "no program $1" >&2; exit 1; }
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 cd "$dir" || exit 1

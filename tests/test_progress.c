@@ -1,0 +1,124 @@
+#include "bench/progress.h"
+#include "with_cmocka.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct Screen {
+    Progress p;
+    char *text;
+    size_t n;
+} Screen;
+
+static void open_screen(Screen *s, bool live)
+{
+    *s = (Screen){.p = {.live = live, .columns = 80, .n = 3, .total = 30}};
+    s->p.out = open_memstream(&s->text, &s->n);
+    assert_non_null(s->p.out);
+}
+
+static void close_screen(Screen *s)
+{
+    fclose(s->p.out);
+    free(s->text);
+}
+
+static Config config(void)
+{
+    Config c;
+    config_defaults(&c);
+    c.warmup = 2;
+    c.steps = 8;
+    return c;
+}
+
+static void say(CellRecord *cell, const char *line)
+{
+    cell_record_take(cell, line, strlen(line));
+}
+
+static void test_eta(void **state)
+{
+    (void)state;
+    Progress p = {.total = 100, .weight = 40, .started = 1000};
+    assert_true(isnan(progress_eta(&p, 0, 1005))); /* nothing to go by */
+    /* A quarter of 40 took 5 s: 90 are left at half a second each. */
+    assert_true(fabs(progress_eta(&p, 0.25, 1005) - 45) < 1e-9);
+    p.finished = 30;
+    p.finished_for = 35;
+    assert_true(fabs(progress_eta(&p, 0.25, 1005) - 60) < 1e-9);
+    assert_true(fabs(progress_eta(&p, 0, 1005) - 35.0 / 30 * 70) < 1e-9);
+    p.finished = 100;
+    assert_true(progress_eta(&p, 0, 1005) == 0);
+}
+
+static void test_moving_line(void **state)
+{
+    (void)state;
+    Screen s;
+    CellRecord cell;
+    const Config c = config();
+    open_screen(&s, true);
+    assert_int_equal(cell_record_begin(&cell, &c), ST_OK);
+    progress_cell(&s.p, 2, "small ctx 128", &c, 10);
+    s.p.finished = 10;
+    s.p.finished_for = 20;
+    say(&cell, "{\"stage\": \"step\", \"done\": 3, \"of\": 8}");
+    say(&cell, "{\"sample\": {\"forward\": 0.5, \"step\": 1.5}}");
+    const double now = s.p.started + 1;
+    progress_draw(&s.p, &cell, now);
+    if (!strstr(s.text, "2/3 ETA 40s small ctx 128 | step 3/8 | 1.5")) fail_msg("%s", s.text);
+    assert_non_null(strstr(s.text, "######--------------")); /* a third */
+    const char *line = strrchr(s.text, '\r') + 1;
+    assert_true(strlen(line) <= 80 + strlen("\033[K"));
+
+    s.p.columns = 30; /* a narrow terminal: cut, not wrapped */
+    progress_draw(&s.p, &cell, now + 1);
+    line = strrchr(s.text, '\r') + 1;
+    assert_true(strlen(line) <= 30 + strlen("\033[K"));
+
+    const size_t drawn = s.n;
+    progress_draw(&s.p, &cell, now + 1.01); /* not so often */
+    fflush(s.p.out);
+    assert_int_equal(s.n, drawn);
+    progress_line(&s.p, "a word");
+    assert_non_null(strstr(s.text, "\r\033[Ka word\n"));
+    cell_record_free(&cell);
+    close_screen(&s);
+}
+
+static void test_plain_lines(void **state)
+{
+    (void)state;
+    Screen s;
+    CellRecord cell;
+    const Config c = config();
+    const ChildResult end = {.end = CHILD_RETURNED};
+    open_screen(&s, false);
+    assert_int_equal(cell_record_begin(&cell, &c), ST_OK);
+    progress_cell(&s.p, 1, "small", &c, 10);
+    say(&cell, "{\"sample\": {\"forward\": 0.25, \"step\": 0.25}}");
+    progress_draw(&s.p, &cell, s.p.started + 1);
+    fflush(s.p.out);
+    assert_int_equal(s.n, 0);
+    say(&cell, "{\"end\": \"oom\", \"message\": \"train needs more\"}");
+    assert_int_equal(cell_record_finish(&cell, &end), ST_OK);
+    progress_finished(&s.p, cell.record, s.p.started + 2);
+    assert_string_equal(s.text,
+                        "[1/3] small: oom: train needs more; step 250.0 ms = forward 250.0 ms\n");
+    assert_true(s.p.finished == 10 && fabs(s.p.finished_for - 2) < 1e-9);
+    cell_record_free(&cell);
+    close_screen(&s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_eta),
+        cmocka_unit_test(test_moving_line),
+        cmocka_unit_test(test_plain_lines),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
