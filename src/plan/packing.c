@@ -140,19 +140,20 @@ static size_t fullest(const PackingBlock *blocks, int n, int n_times, size_t *ch
     return most;
 }
 
-/* An attempt takes time in proportion to n^2: this keeps all of them below about 0.1 s. */
-static int rounds_for(int n)
+/* An attempt takes time in proportion to n^2: this keeps all of them below some tenths of a second
+ * until a single one takes that long. */
+static int attempts_for(int n)
 {
-    const double attempts = 1e8 / ((double)n * (double)n) / N_ORDERS;
-    return attempts < 1 ? 1 : attempts > 4 ? 4 : (int)attempts;
+    const double attempts = 4e8 / ((double)n * (double)n);
+    return attempts < 1 ? 1 : attempts > 4 * N_ORDERS ? 4 * N_ORDERS : (int)attempts;
 }
 
 static size_t try_orders(PackingBlock *blocks, int n, size_t least, Work *work)
 {
     const size_t good_enough = least + least / 256;
-    const int rounds = rounds_for(n);
+    const int attempts = attempts_for(n), rounds = (attempts + N_ORDERS - 1) / N_ORDERS;
     size_t best = SIZE_MAX;
-    for (int k = 0; k < N_ORDERS * rounds && best > good_enough; k++) {
+    for (int k = 0; k < attempts && best > good_enough; k++) {
         if (k % rounds == 0) memset(work->promoted, 0, (size_t)n * sizeof *work->promoted);
         take_turns(blocks, n, orders[k / rounds], work);
         const size_t arena = attempt(blocks, n, best, good_enough, work);
