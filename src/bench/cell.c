@@ -58,7 +58,7 @@ static Status measure(Cell *cell)
     const SamplerDevice device = {.self = cell,
                                   .run = run_phase,
                                   .sync = wait_for_device,
-                                  .queued = cell->placement.backend != BACKEND_cpu};
+                                  .queued = cell->session.api->mark != NULL};
     const SamplerSink sink = {cell, tell_stage, tell_cold, tell_sample};
     CpuTicks before, after;
     TRY(cpu_info_ticks(&before, ""));

@@ -2,14 +2,15 @@
 
 #include "base/text.h"
 
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static Status find_kib(const char *text, const char *name, size_t *bytes)
 {
     const char *at = strstr(text, name);
-    unsigned long long kib = 0;
-    if (!at || sscanf(at + strlen(name), " %llu", &kib) != 1) {
+    char *end = NULL;
+    const unsigned long long kib = at ? strtoull(at + strlen(name), &end, 10) : 0;
+    if (!at || end == at + strlen(name)) {
         return FAIL(ST_IO, "/proc/self/status has no %s", name);
     }
     *bytes = (size_t)kib * 1024;
