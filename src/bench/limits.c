@@ -1,6 +1,7 @@
 #include "bench/limits.h"
 
 #include "backend/cpu_info.h"
+#include "base/cache_dir.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/text.h"
@@ -11,12 +12,10 @@
 #include "ops/blas_cpu.h"
 #include "version.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 const struct LimitsName limits_names[LIMIT_COUNT] = {
@@ -129,19 +128,10 @@ static bool same_key(const LimitsKey *a, const LimitsKey *b)
            strcmp(a->version, b->version) == 0 && a->cores == b->cores && a->threads == b->threads;
 }
 
-/* $XDG_CACHE_HOME/roofstep/limits-HASH.json; the key itself is in the file. */
+/* limits-HASH.json in the cache folder; the key itself is in the file. */
 static Status cache_path(const LimitsKey *key, bool make, Text *path)
 {
-    const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-    const bool xdg = cache && *cache == '/'; /* the standard says to ignore relative ones */
-    if (!xdg && !(home && *home)) return FAIL(ST_IO, "neither XDG_CACHE_HOME nor HOME is set");
-    text_printf(path, "%s%s", xdg ? cache : home, xdg ? "" : "/.cache");
-    if (make) mkdir(text_str(path), 0700);
-    text_puts(path, "/roofstep");
-    TRY(text_status(path));
-    if (make && mkdir(text_str(path), 0755) != 0 && errno != EEXIST) {
-        return FAIL(ST_IO, "cannot make the folder %s: %s", text_str(path), strerror(errno));
-    }
+    TRY(cache_dir_path(path, make));
     Text name = {0};
     text_printf(&name, "%s|%s|%s|%d|%d", key->cpu, key->blas, key->version, key->cores,
                 key->threads);
