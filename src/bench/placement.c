@@ -46,7 +46,7 @@ static Status choose_device(const Config *config, Placement *p)
                     "CUDA (roofstep doctor says what is missing)",
                     asked);
     }
-    p->device = colon ? (int)strtol(colon + 1, NULL, 10) : 0; /* digits: config_check */
+    p->device = colon ? (int)strtol(colon + 1, NULL, 10) : 0; /* digits, or it was refused */
     if (p->backend == BACKEND_cpu) {
         snprintf(p->name, sizeof p->name, "cpu");
     } else {
