@@ -1,0 +1,166 @@
+/* AdamW over all groups of parameters in one launch (ops/adamw.c has the formulas), or a few when
+ * there are more groups than a kernel's parameters can list. Bound by memory: 28 bytes a parameter
+ * with 16-bit gradients and copies. */
+#include "ops/impls_cuda.h"
+#include "ops/kernel_cuda.cuh"
+#include "plan/step_state.h"
+
+/* The arithmetic of a parameter hides behind its memory accesses: eight at a time, in as many blocks
+ * as there are pieces of TILE, keep enough of them in flight. */
+enum { THREADS = 256, ROUNDS = 4, TILE = THREADS * WIDTH * ROUNDS, MOST_GROUPS = 60 };
+
+struct Group {
+    float *p, *m, *v;
+    void *copy;          /* of the kernel's narrow type, or NULL */
+    const void *g;       /* of the narrow type, or float */
+    int64_t n, end_tile; /* elements; the first tile of the next group */
+    bool wide_g, packs;
+};
+
+struct Groups {
+    int count;
+    Group group[MOST_GROUPS];
+};
+static_assert(sizeof(Groups) + sizeof(void *) <= 4096, "the parameters of a kernel");
+
+struct Factors {
+    float grad, keep, step, root_bias_inverse;
+};
+
+__device__ __forceinline__ Factors read_factors(const double *state)
+{
+    return {(float)state[STATE_GRAD_FACTOR], (float)(1 - state[STATE_LR] * STEP_STATE_DECAY),
+            (float)state[STATE_STEP_SIZE], (float)(1 / state[STATE_ROOT_BIAS])};
+}
+
+__device__ __forceinline__ void update(float &p, float &m, float &v, float g, const Factors &f)
+{
+    const float beta1 = (float)(1 - STEP_STATE_BETA1), beta2 = (float)STEP_STATE_BETA2;
+    const float rest2 = (float)(1 - STEP_STATE_BETA2), eps = (float)STEP_STATE_EPSILON;
+    const float d = g * f.grad;
+    m += beta1 * (d - m);
+    v = beta2 * v + rest2 * d * d;
+    p = p * f.keep - f.step * m / (sqrtf(v) * f.root_bias_inverse + eps);
+}
+
+template <typename A> __device__ void update_one(const Group &k, int64_t i, const Factors &f)
+{
+    const float g =
+        k.wide_g ? static_cast<const float *>(k.g)[i] : to_float(static_cast<const A *>(k.g)[i]);
+    float p = k.p[i], m = k.m[i], v = k.v[i];
+    update(p, m, v, g, f);
+    k.p[i] = p;
+    k.m[i] = m;
+    k.v[i] = v;
+    if (k.copy) static_cast<A *>(k.copy)[i] = from_float<A>(p);
+}
+
+template <typename A> __device__ void update_pack(const Group &k, int64_t i, const Factors &f)
+{
+    float p[WIDTH], m[WIDTH], v[WIDTH], g[WIDTH];
+    load8(p, k.p + i);
+    load8(m, k.m + i);
+    load8(v, k.v + i);
+    if (k.wide_g)
+        load8(g, static_cast<const float *>(k.g) + i);
+    else
+        load8(g, static_cast<const A *>(k.g) + i);
+#pragma unroll
+    for (int e = 0; e < WIDTH; e++) update(p[e], m[e], v[e], g[e], f);
+    store8(k.p + i, p);
+    store8(k.m + i, m);
+    store8(k.v + i, v);
+    if (k.copy) store8(static_cast<A *>(k.copy) + i, p);
+}
+
+/* A is the type of copies, and of gradients that are not float. */
+template <typename A>
+__global__ void __launch_bounds__(THREADS) adamw_kernel(const Groups groups, const double *state)
+{
+    if (state[STATE_APPLY] == 0) return;
+    int at = 0;
+    while (blockIdx.x >= groups.group[at].end_tile) at++;
+    const Group k = groups.group[at];
+    const int64_t first = at ? groups.group[at - 1].end_tile : 0;
+    const int64_t begin = (blockIdx.x - first) * TILE;
+    const int64_t end = begin + TILE < k.n ? begin + TILE : k.n;
+    const Factors f = read_factors(state);
+    const int64_t whole = k.packs ? begin + (end - begin) / WIDTH * WIDTH : begin;
+    for (int64_t i = begin + threadIdx.x * WIDTH; i < whole; i += THREADS * WIDTH) {
+        update_pack<A>(k, i, f);
+    }
+    for (int64_t i = whole + threadIdx.x; i < end; i += THREADS) update_one<A>(k, i, f);
+}
+
+static bool aligned(const void *data)
+{
+    return ((uintptr_t)data & 15U) == 0;
+}
+
+static Group group_of(const OpCall *call, int i)
+{
+    Group k = {};
+    k.p = (float *)op_out(call, 4 * i);
+    k.m = (float *)op_out(call, 4 * i + 1);
+    k.v = (float *)op_out(call, 4 * i + 2);
+    k.copy = op_out(call, 4 * i + 3);
+    k.g = op_in(call, i);
+    k.n = plan_elements(op_in_shape(call, i));
+    k.wide_g = op_in_shape(call, i)->dtype == DT_F32;
+    k.packs = aligned(k.p) && aligned(k.m) && aligned(k.v) && aligned(k.copy) && aligned(k.g);
+    return k;
+}
+
+static Status launch(const OpCall *call, DType narrow, const Groups &groups, const double *state)
+{
+    const int64_t tiles = groups.group[groups.count - 1].end_tile;
+    if (tiles > 0x7fffffff) return FAIL(ST_UNSUPPORTED, "adamw: too many parameters in a group");
+    const cudaStream_t stream = call->backend->stream;
+    DISPATCH_FLOAT(narrow, A,
+                   (adamw_kernel<A><<<(unsigned)tiles, THREADS, 0, stream>>>(groups, state)));
+    TRY_LAUNCH();
+    return ST_OK;
+}
+
+/* The dtype that copies and gradients have beside f32; f32 when there is none. */
+static DType narrow_dtype(const Plan *plan, const Node *node)
+{
+    for (int i = 0; i < node->n_in - 1; i++) {
+        const Tensor *copy = plan_out(plan, node, 4 * i + 3), *g = plan_in(plan, node, i);
+        if (copy) return copy->dtype;
+        if (g->dtype != DT_F32) return g->dtype;
+    }
+    return DT_F32;
+}
+
+static Status run(const OpCall *call)
+{
+    const int count = call->node->n_in - 1;
+    const double *state = (const double *)op_in(call, count);
+    const DType narrow = narrow_dtype(call->plan, call->node);
+    Groups groups;
+    for (int i = 0; i < count;) {
+        int64_t tiles = 0;
+        for (groups.count = 0; i < count && groups.count < MOST_GROUPS; i++) {
+            Group *k = &groups.group[groups.count++];
+            *k = group_of(call, i);
+            k->end_tile = tiles += blocks_for(k->n, TILE);
+        }
+        TRY(launch(call, narrow, groups, state));
+    }
+    return ST_OK;
+}
+
+static const char *declines(const Plan *plan, const Node *node)
+{
+    const DType narrow = narrow_dtype(plan, node);
+    for (int i = 0; i < node->n_in - 1; i++) {
+        const Tensor *copy = plan_out(plan, node, 4 * i + 3), *g = plan_in(plan, node, i);
+        if (copy && copy->dtype != narrow) return "copies differ in dtype";
+        if (g->dtype != DT_F32 && g->dtype != narrow)
+            return "gradients differ in dtype from copies";
+    }
+    return impls_cuda_declines_f64(plan, node);
+}
+
+const OpImpl adamw_cuda[] = {{"adamw_cuda", declines, nullptr, run}, {}};

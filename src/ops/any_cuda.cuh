@@ -1,0 +1,66 @@
+/* Elements whose dtype is known when a kernel runs, not when it is compiled: what the plain kernels
+ * are written with, which take every shape, alignment and mixture of dtypes. */
+#ifndef OPS_ANY_CUDA_CUH
+#define OPS_ANY_CUDA_CUH
+
+#include "ops/kernel_cuda.cuh"
+
+struct Any {
+    void *data; /* NULL when the operand is absent */
+    DType dtype;
+    int64_t ld; /* elements from row to row */
+
+    __device__ __forceinline__ float get(int64_t i) const
+    {
+        switch (dtype) {
+        case DT_BF16:
+            return to_float(static_cast<const __nv_bfloat16 *>(data)[i]);
+        case DT_F16:
+            return to_float(static_cast<const __half *>(data)[i]);
+        default:
+            return static_cast<const float *>(data)[i];
+        }
+    }
+
+    __device__ __forceinline__ void set(int64_t i, float x) const
+    {
+        switch (dtype) {
+        case DT_BF16:
+            static_cast<__nv_bfloat16 *>(data)[i] = from_float<__nv_bfloat16>(x);
+            break;
+        case DT_F16:
+            static_cast<__half *>(data)[i] = from_float<__half>(x);
+            break;
+        default:
+            static_cast<float *>(data)[i] = x;
+            break;
+        }
+    }
+};
+
+static inline Any any_out(const OpCall *call, int i)
+{
+    const Tensor *t = op_out_shape(call, i);
+    return t ? Any{op_out(call, i), t->dtype, t->ld} : Any{nullptr, DT_F32, 0};
+}
+
+static inline Any any_in(const OpCall *call, int i)
+{
+    const Tensor *t = op_in_shape(call, i);
+    return t ? Any{const_cast<void *>(op_in(call, i)), t->dtype, t->ld} : Any{nullptr, DT_F32, 0};
+}
+
+/* Blocks along x for this many pieces of work; kernels go on from block to block + gridDim.x. */
+static inline unsigned any_grid(int64_t pieces)
+{
+    const int64_t most = 0x7fffffff;
+    return (unsigned)(pieces < most ? pieces : most);
+}
+
+/* A whole number of warps for this many items, at most `most`. */
+static inline int any_threads(int64_t items, int most)
+{
+    return items >= most ? most : (int)(items + 31) / 32 * 32;
+}
+
+#endif

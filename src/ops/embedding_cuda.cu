@@ -1,0 +1,140 @@
+/* Rows of a table, and the gradient of the table (ops/embedding.c has the formulas).
+ *
+ * The gradient adds the rows of each word's tokens in the order of the tokens. To find them, tokens
+ * are sorted by word, CHUNK at a time: a token's place is the number of tokens that come before it,
+ * which needs no memory but the result and no atomics. The first chunk writes the whole table. */
+#include "ops/any_cuda.cuh"
+#include "ops/impls_cuda.h"
+
+enum { THREADS = 256, CHUNK = 8192, UNROLL = 4 };
+
+__global__ void embedding_plain_kernel(const Any x, const Any table, const int32_t *ids,
+                                       int64_t rows, int64_t C)
+{
+    for (int64_t row = blockIdx.x; row < rows; row += gridDim.x) {
+        const int64_t from = ids[row] * C;
+        for (int64_t j = threadIdx.x; j < C; j += blockDim.x) {
+            x.set(row * C + j, table.get(from + j));
+        }
+    }
+}
+
+/* One warp a token: its place among the n tokens, by word and then by position. */
+__global__ void embedding_sort_kernel(int32_t *words, int32_t *tokens, const int32_t *ids, int n)
+{
+    const int i = (int)(blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32), lane = threadIdx.x % 32;
+    if (i >= n) return;
+    const int32_t word = ids[i];
+    int before = 0;
+    for (int j = lane; j < n; j += 32) {
+        const int32_t other = ids[j];
+        before += other < word || (other == word && j < i);
+    }
+    for (int k = 16; k > 0; k >>= 1) before += __shfl_xor_sync(0xffffffffU, before, k);
+    if (lane != 0) return;
+    words[before] = word;
+    tokens[before] = i;
+}
+
+/* The first place in words[0..n) that holds `word` or a greater one. */
+__device__ __forceinline__ int first_place(const int32_t *words, int n, int32_t word)
+{
+    int low = 0, high = n;
+    while (low < high) {
+        const int middle = (low + high) / 2;
+        if (words[middle] < word)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+struct Sums {
+    float *dtable;
+    Any dx; /* of the chunk */
+    const int32_t *words, *tokens;
+    int64_t V, C;
+    int n;
+    bool first; /* chunk: writes every row; later ones add to rows that have tokens */
+};
+
+__global__ void embedding_grad_plain_kernel(const Sums f)
+{
+    for (int64_t word = blockIdx.x; word < f.V; word += gridDim.x) {
+        const int begin = first_place(f.words, f.n, (int32_t)word);
+        if (!f.first && (begin == f.n || f.words[begin] != word)) continue;
+        for (int64_t j = threadIdx.x; j < f.C; j += blockDim.x) {
+            float sum = f.first ? 0 : f.dtable[word * f.C + j];
+            for (int i = begin; i < f.n && f.words[i] == word; i++) {
+                sum += f.dx.get(f.tokens[i] * f.C + j);
+            }
+            f.dtable[word * f.C + j] = sum;
+        }
+    }
+}
+
+static Status run(const OpCall *call)
+{
+    const Tensor *x = op_out_shape(call, 0);
+    const int64_t rows = plan_rows(x), C = plan_width(x);
+    embedding_plain_kernel<<<any_grid(rows), any_threads(C, THREADS), 0, call->backend->stream>>>(
+        any_out(call, 0), any_in(call, 0), (const int32_t *)op_in(call, 1), rows, C);
+    TRY_LAUNCH();
+    return ST_OK;
+}
+
+static int64_t chunk_size(int64_t rows)
+{
+    const int64_t most = CHUNK;
+    return rows < most ? rows : most;
+}
+
+/* Words and tokens of a chunk. */
+static size_t grad_workspace(const Plan *plan, const Node *node, int threads)
+{
+    (void)threads;
+    return (size_t)chunk_size(plan_rows(plan_in(plan, node, 0))) * 2 * sizeof(int32_t);
+}
+
+static Status sum_chunk(const OpCall *call, int64_t start, int64_t n)
+{
+    const Tensor *dtable = op_out_shape(call, 0);
+    int32_t *words = (int32_t *)call->workspace, *tokens = words + n;
+    Sums f = {};
+    f.V = plan_rows(dtable);
+    f.C = plan_width(dtable);
+    f.dtable = (float *)op_out(call, 0);
+    f.dx = any_in(call, 0);
+    f.dx.data = static_cast<char *>(f.dx.data) + start * f.C * (int64_t)plan_dtype_size(f.dx.dtype);
+    f.words = words;
+    f.tokens = tokens;
+    f.n = (int)n;
+    f.first = start == 0;
+    const cudaStream_t stream = call->backend->stream;
+    embedding_sort_kernel<<<any_grid(blocks_for(n, THREADS / 32)), THREADS, 0, stream>>>(
+        words, tokens, (const int32_t *)op_in(call, 1) + start, f.n);
+    TRY_LAUNCH();
+    embedding_grad_plain_kernel<<<any_grid(f.V), any_threads(f.C, THREADS), 0, stream>>>(f);
+    TRY_LAUNCH();
+    return ST_OK;
+}
+
+static Status run_grad(const OpCall *call)
+{
+    const int64_t rows = plan_rows(op_in_shape(call, 0)), chunk = chunk_size(rows);
+    for (int64_t start = 0; start < rows; start += chunk) {
+        TRY(sum_chunk(call, start, rows - start < chunk ? rows - start : chunk));
+    }
+    return ST_OK;
+}
+
+static const char *declines_grad(const Plan *plan, const Node *node)
+{
+    if (plan_out(plan, node, 0)->dtype != DT_F32) return "sums are f32";
+    return impls_cuda_declines_f64(plan, node);
+}
+
+const OpImpl embedding_cuda[] = {{"embedding_cuda", impls_cuda_declines_f64, nullptr, run}, {}};
+const OpImpl embedding_grad_cuda[] = {
+    {"embedding_grad_cuda", declines_grad, grad_workspace, run_grad}, {}};

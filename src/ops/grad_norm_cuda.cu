@@ -1,0 +1,137 @@
+/* The squared norm of all gradients (ops/grad_norm.c). A fixed number of blocks goes over the groups
+ * in tiles, each leaves one sum in the workspace, and one block adds those in a fixed order. */
+#include "ops/any_cuda.cuh"
+#include "ops/impls_cuda.h"
+#include "plan/step_state.h"
+
+enum {
+    THREADS = 256,
+    ROUNDS = 4,
+    TILE = THREADS * WIDTH * ROUNDS,
+    BLOCKS = 1024,
+    SUM_THREADS = 1024,
+    MOST_GROUPS = 80
+};
+
+struct Group {
+    Any g;
+    int64_t n, end_tile; /* elements; the first tile of the next group */
+    bool packs;
+};
+
+struct Groups {
+    int count;
+    Group group[MOST_GROUPS];
+};
+static_assert(sizeof(Groups) + sizeof(void *) <= 4096, "the parameters of a kernel");
+
+/* Squares in double: fp32 gradients may be as large as 1e38. */
+__device__ __forceinline__ double squares(const float (&x)[WIDTH])
+{
+    double sum = 0;
+#pragma unroll
+    for (int e = 0; e < WIDTH; e++) sum += (double)x[e] * (double)x[e];
+    return sum;
+}
+
+__device__ double tile_sum(const Group &k, int64_t begin)
+{
+    const int64_t end = begin + TILE < k.n ? begin + TILE : k.n;
+    const int64_t whole = k.packs ? begin + (end - begin) / WIDTH * WIDTH : begin;
+    double sum = 0;
+    for (int64_t i = begin + threadIdx.x * WIDTH; i < whole; i += THREADS * WIDTH) {
+        float x[WIDTH];
+        if (k.g.dtype == DT_BF16)
+            load8(x, static_cast<const __nv_bfloat16 *>(k.g.data) + i);
+        else if (k.g.dtype == DT_F16)
+            load8(x, static_cast<const __half *>(k.g.data) + i);
+        else
+            load8(x, static_cast<const float *>(k.g.data) + i);
+        sum += squares(x);
+    }
+    for (int64_t i = whole + threadIdx.x; i < end; i += THREADS) {
+        const double x = (double)k.g.get(i);
+        sum += x * x;
+    }
+    return sum;
+}
+
+/* Thread 0 gets the sum over the block, always added in the same order. */
+template <int N> __device__ double block_total(double mine)
+{
+    __shared__ double sums[N];
+    sums[threadIdx.x] = mine;
+    for (int half = N / 2; half > 0; half /= 2) {
+        __syncthreads();
+        if (threadIdx.x < half) sums[threadIdx.x] += sums[threadIdx.x + half];
+    }
+    return sums[0];
+}
+
+__global__ void __launch_bounds__(THREADS) grad_norm_kernel(const Groups groups, double *partial)
+{
+    const int64_t tiles = groups.group[groups.count - 1].end_tile;
+    int at = 0;
+    double sum = 0;
+    for (int64_t tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
+        while (tile >= groups.group[at].end_tile) at++;
+        const int64_t first = at ? groups.group[at - 1].end_tile : 0;
+        sum += tile_sum(groups.group[at], (tile - first) * TILE);
+    }
+    const double total = block_total<THREADS>(sum);
+    if (threadIdx.x == 0) partial[blockIdx.x] = total;
+}
+
+__global__ void grad_norm_state_kernel(double *state, const double *partial, int n)
+{
+    double sum = 0;
+    for (int i = threadIdx.x; i < n; i += SUM_THREADS) sum += partial[i];
+    const double total = block_total<SUM_THREADS>(sum);
+    if (threadIdx.x != 0) return;
+    state[STATE_SQUARED_NORM] = total;
+    state[STATE_NONFINITE] = isfinite(total) ? 0 : 1;
+}
+
+static int launches(const Node *node)
+{
+    return (node->n_in - 1 + MOST_GROUPS - 1) / MOST_GROUPS;
+}
+
+static size_t workspace(const Plan *plan, const Node *node, int threads)
+{
+    (void)plan;
+    (void)threads;
+    return (size_t)launches(node) * BLOCKS * sizeof(double);
+}
+
+static Groups groups_from(const OpCall *call, int first)
+{
+    Groups groups = {};
+    int64_t tiles = 0;
+    for (int i = first; i < call->node->n_in - 1 && groups.count < MOST_GROUPS; i++) {
+        Group *k = &groups.group[groups.count++];
+        k->g = any_in(call, i);
+        k->n = plan_elements(op_in_shape(call, i));
+        k->packs = ((uintptr_t)k->g.data & 15U) == 0;
+        k->end_tile = tiles += blocks_for(k->n, TILE);
+    }
+    return groups;
+}
+
+static Status run(const OpCall *call)
+{
+    const cudaStream_t stream = call->backend->stream;
+    double *partial = (double *)call->workspace;
+    const int n = launches(call->node);
+    for (int i = 0; i < n; i++) {
+        grad_norm_kernel<<<BLOCKS, THREADS, 0, stream>>>(groups_from(call, i * MOST_GROUPS),
+                                                         partial + i * BLOCKS);
+        TRY_LAUNCH();
+    }
+    grad_norm_state_kernel<<<1, SUM_THREADS, 0, stream>>>((double *)op_out(call, 0), partial,
+                                                          n * BLOCKS);
+    TRY_LAUNCH();
+    return ST_OK;
+}
+
+const OpImpl grad_norm_cuda[] = {{"grad_norm_cuda", impls_cuda_declines_f64, workspace, run}, {}};
