@@ -1,16 +1,18 @@
 # Finds what the build needs, installs it on Debian and Ubuntu, and builds a preset.
 # Sourced by ./roofstep and ./test, which set `root`.
-# shellcheck shell=bash disable=SC2001,SC2154
+# shellcheck shell=bash disable=SC2001,SC2086,SC2154
 
 say() { printf 'roofstep: %s\n' "$*" >&2; }
 die() { say "$@"; exit 1; }
 
+# Where else libraries may be installed; CMake looks there too.
+prefixes() { printf '%s\n' /usr/local ${CONDA_PREFIX:+"$CONDA_PREFIX"} ${CMAKE_PREFIX_PATH//[:;]/ }; }
+
 # A header may lie in a folder of its own ("blis-openmp/cblas.h").
 has_header() {
-    local name=$1 folder
+    local name=$1 folder sub
     shift
-    for folder in /usr/include /usr/include/*-linux-gnu* /usr/local/include \
-        ${CONDA_PREFIX:+"$CONDA_PREFIX/include"} ${CPATH//:/ }; do
+    for folder in /usr/include /usr/include/*-linux-gnu* $(prefixes | sed 's|$|/include|') ${CPATH//:/ }; do
         for sub in "" "$@"; do
             [ -e "$folder/${sub:+$sub/}$name" ] && return 0
         done
@@ -19,14 +21,13 @@ has_header() {
 }
 
 has_cblas() {
-    local name
+    local name folder
     for name in blis openblas; do
         has_header cblas.h "$name-openmp" "$name-pthread" "$name-serial" "$name" || continue
-        compgen -G "/usr/lib*/*/lib$name.so" >/dev/null && return 0
-        compgen -G "/usr/lib*/*/$name-*/lib$name.so" >/dev/null && return 0
-        compgen -G "/usr/lib*/lib$name.so" >/dev/null && return 0
-        compgen -G "/usr/local/lib*/lib$name.so" >/dev/null && return 0
-        compgen -G "${CONDA_PREFIX:-/nonexistent}/lib/lib$name.so" >/dev/null && return 0
+        for folder in /usr/lib* /usr/lib*/* $(prefixes | sed 's|$|/lib|'); do
+            compgen -G "$folder/lib$name.so" >/dev/null && return 0
+            compgen -G "$folder/$name-*/lib$name.so" >/dev/null && return 0
+        done
     done
     return 1
 }
