@@ -1,11 +1,14 @@
 /* Real cells of a small model, each in its child as bench runs them. */
 #include "bench/cell.h"
 #include "bench/fit.h"
+#include "bench/limits.h"
 #include "bench/rss.h"
 #include "bench/runner.h"
 #include "with_cmocka.h"
 
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static Config small_config(void)
@@ -224,6 +227,40 @@ static void test_plan_and_process_agree(void **state)
     record_set_free(&rows);
 }
 
+/* With limits stored for this machine: what was reached is also told as a share of them. */
+static void test_share_of_limits(void **state)
+{
+    (void)state;
+    char folder[] = "/tmp/roofstep-cell-XXXXXX", command[64];
+    assert_non_null(mkdtemp(folder));
+    assert_int_equal(setenv("XDG_CACHE_HOME", folder, 1), 0);
+    Limits limits = {.steal = 0, .seconds = 1, .time_utc = "2024-05-01T12:34:56Z"};
+    assert_int_equal(limits_key(2, &limits.key), ST_OK);
+    for (int i = 0; i < LIMIT_COUNT; i++) {
+        const double rate = limits_names[i].kind == LIMITS_PRODUCT ? 2e12 : 1e11;
+        for (int scope = 0; scope < LIMITS_SCOPES; scope++) {
+            limits.rate[i][scope] = (LimitsRate){rate, rate, rate, 5};
+        }
+    }
+    const Config c = small_config();
+    RecordSet rows;
+    const Record *r = run(&c, &rows);
+    double none = 0;
+    assert_false(record_number(r, "mfu", &none) || record_number(r, "limit_tflops", &none));
+    record_set_free(&rows);
+
+    assert_int_equal(limits_store(&limits), ST_OK);
+    r = run(&c, &rows);
+    assert_int_equal(record_status(r), RECORD_OK);
+    assert_true(fabs(number(r, "limit_tflops") - 2) < 1e-9);
+    assert_true(fabs(number(r, "mfu") - number(r, "tflops") / 2) < 1e-9);
+    const double share = 100 * number(r, "limit_step_ms") / number(r, "step.mean_ms");
+    assert_true(share > 0 && fabs(number(r, "percent_of_limit") - share) < 1e-9);
+    record_set_free(&rows);
+    snprintf(command, sizeof command, "rm -rf %s", folder);
+    assert_int_equal(system(command), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -234,6 +271,7 @@ int main(void)
         cmocka_unit_test(test_only_forward_fits),
         cmocka_unit_test(test_nothing_fits),
         cmocka_unit_test(test_plan_and_process_agree),
+        cmocka_unit_test(test_share_of_limits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
