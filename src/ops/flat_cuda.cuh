@@ -9,15 +9,19 @@
 #include "ops/kernel_cuda.cuh"
 #include "ops/repeat.h"
 
+#include <type_traits>
+
 /* Each thread of a block handles PACKS packs, all of them loaded before the first is used. */
 enum { FLAT_THREADS = 256, FLAT_PACKS = 2, FLAT_BLOCK = FLAT_THREADS * FLAT_PACKS * WIDTH };
 
 template <typename T> struct Slot {
+    using Element = T;
     T *data;
     int64_t cols, ld;
 };
 
 struct AnySlot {
+    using Element = float;
     void *data;
     DType dtype;
     int64_t cols, ld;
@@ -73,62 +77,67 @@ __device__ __forceinline__ float read_one(AnySlot x, int64_t i)
     return read_any(x.data, x.dtype, place(i, x.cols, x.ld));
 }
 
-template <typename T> __device__ __forceinline__ void write_one(Slot<T> x, int64_t i, float v)
-{
-    x.data[place(i, x.cols, x.ld)] = from_float<T>(v);
-}
-
-__device__ __forceinline__ void write_one(AnySlot x, int64_t i, float v)
-{
-    write_any(x.data, x.dtype, place(i, x.cols, x.ld), v);
-}
-
+/* v = elements [i, i + WIDTH) of the n there are; zeros past the end. */
 template <typename T>
-__device__ __forceinline__ void read_whole(float (&v)[WIDTH], Slot<T> x, int64_t i)
-{
-    load8(v, x.data + place(i, x.cols, x.ld));
-}
-
-__device__ __forceinline__ void read_whole(float (&v)[WIDTH], AnySlot x, int64_t i)
-{
-#pragma unroll
-    for (int k = 0; k < WIDTH; k++) v[k] = read_one(x, i + k);
-}
-
-template <typename T>
-__device__ __forceinline__ void write_whole(Slot<T> x, int64_t i, const float (&v)[WIDTH])
-{
-    store8(x.data + place(i, x.cols, x.ld), v);
-}
-
-__device__ __forceinline__ void write_whole(AnySlot x, int64_t i, const float (&v)[WIDTH])
-{
-#pragma unroll
-    for (int k = 0; k < WIDTH; k++) write_one(x, i + k, v[k]);
-}
-
-/* Elements [i, i + WIDTH) of the n there are; zeros past the end. */
-template <typename S>
-__device__ __forceinline__ void read_pack(float (&v)[WIDTH], S x, int64_t i, int64_t n)
+__device__ __forceinline__ void read_pack(float (&v)[WIDTH], Slot<T> x, int64_t i, int64_t n)
 {
     if (i + WIDTH <= n) {
-        read_whole(v, x, i);
+        load8(v, x.data + place(i, x.cols, x.ld));
         return;
     }
 #pragma unroll
     for (int k = 0; k < WIDTH; k++) v[k] = i + k < n ? read_one(x, i + k) : 0.0F;
 }
 
-template <typename S>
-__device__ __forceinline__ void write_pack(S x, int64_t i, int64_t n, const float (&v)[WIDTH])
+template <typename T>
+__device__ __forceinline__ void write_pack(Slot<T> x, int64_t i, int64_t n, const float (&v)[WIDTH])
 {
     if (i + WIDTH <= n) {
-        write_whole(x, i, v);
+        store8(x.data + place(i, x.cols, x.ld), v);
         return;
     }
 #pragma unroll
     for (int k = 0; k < WIDTH; k++) {
-        if (i + k < n) write_one(x, i + k, v[k]);
+        if (i + k < n) x.data[place(i + k, x.cols, x.ld)] = from_float<T>(v[k]);
+    }
+}
+
+/* Goes from an element to the next, over the gap after each row: one division for a pack. */
+struct Walk {
+    int64_t at, col;
+};
+
+__device__ __forceinline__ Walk walk_from(AnySlot x, int64_t i)
+{
+    const int64_t row = i / x.cols, col = i - row * x.cols;
+    return {row * x.ld + col, col};
+}
+
+__device__ __forceinline__ void walk_on(Walk &w, AnySlot x)
+{
+    w.at++;
+    if (++w.col < x.cols) return;
+    w.col = 0;
+    w.at += x.ld - x.cols;
+}
+
+__device__ __forceinline__ void read_pack(float (&v)[WIDTH], AnySlot x, int64_t i, int64_t n)
+{
+    Walk w = walk_from(x, i);
+#pragma unroll
+    for (int k = 0; k < WIDTH; k++) {
+        v[k] = i + k < n ? read_any(x.data, x.dtype, w.at) : 0.0F;
+        walk_on(w, x);
+    }
+}
+
+__device__ __forceinline__ void write_pack(AnySlot x, int64_t i, int64_t n, const float (&v)[WIDTH])
+{
+    Walk w = walk_from(x, i);
+#pragma unroll
+    for (int k = 0; k < WIDTH; k++) {
+        if (i + k < n) write_any(x.data, x.dtype, w.at, v[k]);
+        walk_on(w, x);
     }
 }
 
@@ -153,7 +162,7 @@ __device__ __forceinline__ void read_repeated(float (&v)[WIDTH], S y, Repetition
     const int64_t length = in_row ? r.width : r.period;
     int64_t turn = i / length, at = i - turn * length;
     if (!in_row && at % WIDTH == 0 && at + WIDTH <= length) {
-        read_whole(v, y, at);
+        read_pack(v, y, at, length);
         return;
     }
     const float first = read_one(y, in_row ? turn : at);
@@ -169,6 +178,28 @@ __device__ __forceinline__ void read_repeated(float (&v)[WIDTH], S y, Repetition
 }
 
 /* ---- host side ---- */
+
+/* An implementation that neither prepares nor keeps anything. */
+static constexpr OpImpl flat_impl(const char *name, decltype(OpImpl::declines) declines,
+                                  decltype(OpImpl::workspace) workspace, decltype(OpImpl::run) run)
+{
+    OpImpl impl = {};
+    impl.name = name;
+    impl.declines = declines;
+    impl.workspace = workspace;
+    impl.run = run;
+    return impl;
+}
+
+/* A step has one 16-bit type: kernels for bf16 beside f16 are not made, AnySlot serves those. */
+template <typename A, typename B>
+constexpr bool halves_agree = sizeof(typename A::Element) == 4 ||
+                              sizeof(typename B::Element) == 4 || std::is_same_v<A, B>;
+
+static inline bool dtypes_agree(DType a, DType b)
+{
+    return a == b || a == DT_F32 || b == DT_F32;
+}
 
 template <typename T> static inline Slot<T> slot_of(const void *data, const Tensor *t)
 {

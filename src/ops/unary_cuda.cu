@@ -12,43 +12,56 @@ __device__ __forceinline__ float sigmoid(float x)
     return 1.0F / (1.0F + expf(-x));
 }
 
-/* The function is the same for the whole grid: its branches cost nothing beside memory. */
-__device__ __forceinline__ float unary_value(UnaryFormula f, float x)
+#define EACH(result)                                          \
+    _Pragma("unroll") for (int k = 0; k < WIDTH; k++) result; \
+    break
+
+/* v = f(v) */
+__device__ __forceinline__ void unary_apply(UnaryFormula f, float (&v)[WIDTH])
 {
     switch (f.fn) {
     case FN_AFFINE:
-        return f.scale * x + f.shift;
+        EACH(v[k] = f.scale * v[k] + f.shift);
     case FN_SQUARE:
-        return x * x;
+        EACH(v[k] *= v[k]);
     case FN_EXP:
-        return expf(x);
+        EACH(v[k] = expf(v[k]));
     case FN_LOG:
-        return logf(x);
+        EACH(v[k] = logf(v[k]));
     case FN_RSQRT:
-        return rsqrtf(x);
-    default: /* FN_SILU */
-        return x * sigmoid(x);
+        EACH(v[k] = rsqrtf(v[k]));
+    case FN_SILU:
+        EACH(v[k] *= sigmoid(v[k]));
+    default:
+        break;
     }
 }
 
-/* `saved` is x or y, whichever the slope is written with. */
-__device__ __forceinline__ float unary_slope(UnaryFormula f, float saved)
+__device__ __forceinline__ float silu_slope(float x)
+{
+    const float s = sigmoid(x);
+    return s * (1.0F + x * (1.0F - s));
+}
+
+/* d = d f'; `s` is x or y, whichever the slope is written with. */
+__device__ __forceinline__ void unary_apply_grad(UnaryFormula f, float (&d)[WIDTH],
+                                                 const float (&s)[WIDTH])
 {
     switch (f.fn) {
     case FN_AFFINE:
-        return f.scale;
+        EACH(d[k] *= f.scale);
     case FN_SQUARE:
-        return 2.0F * saved;
+        EACH(d[k] *= 2.0F * s[k]);
     case FN_EXP:
-        return saved;
+        EACH(d[k] *= s[k]);
     case FN_LOG:
-        return 1.0F / saved;
+        EACH(d[k] /= s[k]);
     case FN_RSQRT:
-        return -0.5F * saved * saved * saved;
-    default: { /* FN_SILU */
-        const float s = sigmoid(saved);
-        return s * (1.0F + saved * (1.0F - s));
-    }
+        EACH(d[k] *= -0.5F * s[k] * s[k] * s[k]);
+    case FN_SILU:
+        EACH(d[k] *= silu_slope(s[k]));
+    default:
+        break;
     }
 }
 
@@ -61,8 +74,7 @@ __global__ void __launch_bounds__(FLAT_THREADS) unary_kernel(Y y, X x, int64_t n
     for (int p = 0; p < FLAT_PACKS; p++) read_pack(v[p], x, pack_start(p), n);
 #pragma unroll
     for (int p = 0; p < FLAT_PACKS; p++) {
-#pragma unroll
-        for (int k = 0; k < WIDTH; k++) v[p][k] = unary_value(f, v[p][k]);
+        unary_apply(f, v[p]);
         write_pack(y, pack_start(p), n, v[p]);
     }
 }
@@ -80,8 +92,7 @@ __global__ void __launch_bounds__(FLAT_THREADS)
     }
 #pragma unroll
     for (int p = 0; p < FLAT_PACKS; p++) {
-#pragma unroll
-        for (int k = 0; k < WIDTH; k++) d[p][k] *= unary_slope(f, s[p][k]);
+        unary_apply_grad(f, d[p], s[p]);
         write_pack(dx, pack_start(p), n, d[p]);
     }
 }
@@ -95,7 +106,10 @@ static UnaryFormula formula(const OpCall *call)
 template <typename Y, typename X> static void launch(const OpCall *call, Y y, X x)
 {
     const int64_t n = plan_elements(op_out_shape(call, 0));
-    unary_kernel<<<flat_grid(n), FLAT_THREADS, 0, call->backend->stream>>>(y, x, n, formula(call));
+    if constexpr (halves_agree<Y, X>) {
+        unary_kernel<<<flat_grid(n), FLAT_THREADS, 0, call->backend->stream>>>(y, x, n,
+                                                                               formula(call));
+    }
 }
 
 static Status run(const OpCall *call)
@@ -103,10 +117,10 @@ static Status run(const OpCall *call)
     const Tensor *ty = op_out_shape(call, 0), *tx = op_in_shape(call, 0);
     void *y = op_out(call, 0);
     const void *x = op_in(call, 0);
-    if (flat_fits(y, ty) && flat_fits(x, tx)) {
-        DISPATCH_FLOAT(ty->dtype, Y,
-                       DISPATCH_FLOAT(tx->dtype, X,
-                                      launch(call, slot_of<Y>(y, ty), slot_of<X>(x, tx))));
+    if (flat_fits(y, ty) && flat_fits(x, tx) && dtypes_agree(ty->dtype, tx->dtype)) {
+        DISPATCH_FLOAT(
+            ty->dtype, Y,
+            DISPATCH_FLOAT(tx->dtype, X, launch(call, slot_of<Y>(y, ty), slot_of<X>(x, tx))));
     } else {
         launch(call, any_slot(y, ty), any_slot(x, tx));
     }
@@ -118,8 +132,10 @@ template <typename DX, typename DY, typename S>
 static void launch_grad(const OpCall *call, DX dx, DY dy, S saved)
 {
     const int64_t n = plan_elements(op_out_shape(call, 0));
-    unary_grad_kernel<<<flat_grid(n), FLAT_THREADS, 0, call->backend->stream>>>(dx, dy, saved, n,
-                                                                                formula(call));
+    if constexpr (halves_agree<DX, DY> && halves_agree<DX, S> && halves_agree<DY, S>) {
+        unary_grad_kernel<<<flat_grid(n), FLAT_THREADS, 0, call->backend->stream>>>(
+            dx, dy, saved, n, formula(call));
+    }
 }
 
 /* The input that the slope is written with; dy stands in where there is none. */
@@ -145,14 +161,15 @@ static Status run_grad(const OpCall *call)
                  *ts = op_in_shape(call, in);
     void *dx = op_out(call, 0);
     const void *dy = op_in(call, 0), *saved = op_in(call, in);
-    if (flat_fits(dx, tdx) && flat_fits(dy, tdy) && flat_fits(saved, ts)) {
-        DISPATCH_FLOAT(
-            tdx->dtype, DX,
-            DISPATCH_FLOAT(tdy->dtype, DY,
-                           DISPATCH_FLOAT(ts->dtype, S,
-                                          launch_grad(call, slot_of<DX>(dx, tdx),
-                                                      slot_of<DY>(dy, tdy),
-                                                      slot_of<S>(saved, ts)))));
+    const bool agree = dtypes_agree(tdx->dtype, tdy->dtype) &&
+                       dtypes_agree(tdx->dtype, ts->dtype) && dtypes_agree(tdy->dtype, ts->dtype);
+    if (agree && flat_fits(dx, tdx) && flat_fits(dy, tdy) && flat_fits(saved, ts)) {
+        DISPATCH_FLOAT(tdx->dtype, DX,
+                       DISPATCH_FLOAT(tdy->dtype, DY,
+                                      DISPATCH_FLOAT(ts->dtype, S,
+                                                     launch_grad(call, slot_of<DX>(dx, tdx),
+                                                                 slot_of<DY>(dy, tdy),
+                                                                 slot_of<S>(saved, ts)))));
     } else {
         launch_grad(call, any_slot(dx, tdx), any_slot(dy, tdy), any_slot(saved, ts));
     }
@@ -160,7 +177,6 @@ static Status run_grad(const OpCall *call)
     return ST_OK;
 }
 
-const OpImpl unary_cuda[] = {{"unary_cuda", impls_cuda_declines_f64, nullptr, run, nullptr, nullptr},
-                             {}};
+const OpImpl unary_cuda[] = {flat_impl("unary_cuda", impls_cuda_declines_f64, nullptr, run), {}};
 const OpImpl unary_grad_cuda[] = {
-    {"unary_grad_cuda", impls_cuda_declines_f64, nullptr, run_grad, nullptr, nullptr}, {}};
+    flat_impl("unary_grad_cuda", impls_cuda_declines_f64, nullptr, run_grad), {}};

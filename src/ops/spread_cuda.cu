@@ -1,0 +1,54 @@
+#include "ops/flat_cuda.cuh"
+#include "ops/impls_cuda.h"
+
+template <typename Y, typename X>
+__global__ void __launch_bounds__(FLAT_THREADS)
+    spread_kernel(Y y, X x, Repetition repetition, int64_t n, float scale)
+{
+    float v[FLAT_PACKS][WIDTH];
+#pragma unroll
+    for (int p = 0; p < FLAT_PACKS; p++) read_repeated(v[p], x, repetition, pack_start(p), n);
+#pragma unroll
+    for (int p = 0; p < FLAT_PACKS; p++) {
+#pragma unroll
+        for (int k = 0; k < WIDTH; k++) v[p][k] *= scale;
+        write_pack(y, pack_start(p), n, v[p]);
+    }
+}
+
+template <typename Y, typename X> static void launch(const OpCall *call, Y y, X x)
+{
+    const Tensor *ty = op_out_shape(call, 0);
+    const int64_t n = plan_elements(ty);
+    if constexpr (halves_agree<Y, X>) {
+        spread_kernel<<<flat_grid(n), FLAT_THREADS, 0, call->backend->stream>>>(
+            y, x, repetition_of(ty, op_in_shape(call, 0)), n, (float)call->node->attr.scale);
+    }
+}
+
+static Status run(const OpCall *call)
+{
+    const Tensor *ty = op_out_shape(call, 0), *tx = op_in_shape(call, 0);
+    void *y = op_out(call, 0);
+    const void *x = op_in(call, 0);
+    const bool agree = tx->dtype != DT_F64 && dtypes_agree(ty->dtype, tx->dtype);
+    if (agree && flat_fits(y, ty) && flat_fits(x, tx)) {
+        DISPATCH_FLOAT(
+            ty->dtype, Y,
+            DISPATCH_FLOAT(tx->dtype, X, launch(call, slot_of<Y>(y, ty), slot_of<X>(x, tx))));
+    } else {
+        launch(call, any_slot(y, ty), any_slot(x, tx));
+    }
+    TRY_LAUNCH();
+    return ST_OK;
+}
+
+/* A single element may be float64: the loss scale is. */
+static const char *declines(const Plan *plan, const Node *node)
+{
+    const Tensor *y = plan_out(plan, node, 0), *x = plan_in(plan, node, 0);
+    const bool wide = y->dtype == DT_F64 || (x->dtype == DT_F64 && plan_elements(x) > 1);
+    return wide ? "float64 runs on a CPU only" : nullptr;
+}
+
+const OpImpl spread_cuda[] = {flat_impl("spread_cuda", declines, nullptr, run), {}};
