@@ -63,41 +63,97 @@ static inline bool harness_is_input(const Plan *plan, int id)
     return false;
 }
 
-static inline void harness_fill(Session *s)
+typedef struct HarnessRun {
+    Binding binding;
+    Session session;
+    void *arena, *region[TK_COUNT]; /* copies on the host; the memory itself on a CPU */
+} HarnessRun;
+
+static inline bool harness_on_cpu(const HarnessRun *run)
 {
-    if (s->arena) memset(s->arena, 0xff, s->binding->mem.arena); /* NaN in every float format */
+    return run->binding.backend == BACKEND_cpu;
+}
+
+/* Where the host sees a tensor's first element. */
+static inline void *harness_host(const HarnessRun *run, int id)
+{
+    const Session *s = &run->session;
+    if (harness_on_cpu(run)) return s->memory[id];
+    const TensorKind kind = s->plan->tensors[id].kind;
+    const bool persistent = plan_kind_persistent(kind);
+    const char *from = persistent ? s->region[kind] : s->arena;
+    return (char *)(persistent ? run->region[kind] : run->arena) + ((char *)s->memory[id] - from);
+}
+
+/* Moves everything between the device and the host's copies. */
+static inline void harness_move(HarnessRun *run, bool to_device)
+{
+    Session *s = &run->session;
+    if (harness_on_cpu(run)) return;
+    for (int k = 0; k <= TK_COUNT; k++) {
+        void *device = k < TK_COUNT ? s->region[k] : s->arena;
+        void *host = k < TK_COUNT ? run->region[k] : run->arena;
+        const size_t bytes = k < TK_COUNT ? run->binding.mem.region[k] : run->binding.mem.arena;
+        if (!device) continue;
+        ASSERT_OK(to_device ? s->api->upload(s->backend, device, host, bytes)
+                            : s->api->download(s->backend, host, device, bytes));
+    }
+}
+
+/* 0xff is NaN in every float format. */
+static inline void *harness_poisoned(void *device, size_t bytes, bool on_cpu)
+{
+    if (!device) return NULL;
+    void *host = on_cpu ? device : malloc(bytes);
+    assert_non_null(host);
+    return memset(host, 0xff, bytes);
+}
+
+static inline void harness_fill(HarnessRun *run)
+{
+    Session *s = &run->session;
+    const bool cpu = harness_on_cpu(run);
+    run->arena = harness_poisoned(s->arena, run->binding.mem.arena, cpu);
     for (int k = 0; k < TK_COUNT; k++) {
-        if (s->region[k]) memset(s->region[k], 0xff, s->binding->mem.region[k]);
+        run->region[k] = harness_poisoned(s->region[k], run->binding.mem.region[k], cpu);
     }
     for (int id = 0; id < s->plan->n_tensors; id++) {
         const Tensor *t = &s->plan->tensors[id];
         if (t->base != PLAN_NONE || !harness_is_input(s->plan, id)) continue;
         for (int64_t i = 0; i < plan_elements(t); i++) {
-            element_set(s->memory[id], t->dtype, i, harness_value(t, id, i));
+            element_set(harness_host(run, id), t->dtype, i, harness_value(t, id, i));
         }
     }
+    harness_move(run, true);
 }
 
-static inline void harness_run_nodes(Session *s)
+static inline void harness_run_nodes(HarnessRun *run)
 {
+    Session *s = &run->session;
     for (int phase = 0; phase < PHASE_COUNT; phase++) ASSERT_OK(session_run(s, (Phase)phase));
+    ASSERT_OK(s->api->sync(s->backend));
+    harness_move(run, false);
 }
 
-typedef struct HarnessRun {
-    Binding binding;
-    Session session;
-} HarnessRun;
+/* Opens and fills with the same inputs every time. */
+static inline void harness_open_on(HarnessRun *run, const Plan *plan, BackendId backend,
+                                   const char *prefer, int threads)
+{
+    memset(run, 0, sizeof *run);
+    ASSERT_OK(binding_make(&run->binding, plan, backend, threads, prefer));
+    ASSERT_OK(session_open(&run->session, &run->binding, 0));
+    harness_fill(run);
+}
 
-/* Opens, fills with the same inputs every time, runs. */
 static inline void harness_open(HarnessRun *run, const Plan *plan, const char *prefer, int threads)
 {
-    ASSERT_OK(binding_make(&run->binding, plan, BACKEND_cpu, threads, prefer));
-    ASSERT_OK(session_open(&run->session, &run->binding, 0));
-    harness_fill(&run->session);
+    harness_open_on(run, plan, BACKEND_cpu, prefer, threads);
 }
 
 static inline void harness_close(HarnessRun *run)
 {
+    for (int k = 0; !harness_on_cpu(run) && k < TK_COUNT; k++) free(run->region[k]);
+    if (!harness_on_cpu(run)) free(run->arena);
     session_close(&run->session);
     binding_free(&run->binding);
 }
@@ -106,7 +162,7 @@ static inline double harness_get(const HarnessRun *run, int id, int64_t i)
 {
     const Tensor *t = &run->session.plan->tensors[id];
     const int64_t row = i / plan_width(t), col = i % plan_width(t);
-    return element_get(run->session.memory[id], t->dtype, row * t->ld + col);
+    return element_get(harness_host(run, id), t->dtype, row * t->ld + col);
 }
 
 /* ||a - b|| / ||b||; NaN anywhere gives NaN, which no bound accepts. */

@@ -49,7 +49,7 @@ static void check_input(HarnessRun *run, const Builder *b, const Node *node, int
         const int64_t e = n <= SAMPLES ? k : (int64_t)(harness_uniform(k, i) * (double)n);
         const int64_t at = e / plan_width(t) * t->ld + e % plan_width(t);
         const double x = data[at], h = 1e-5;
-        harness_run_nodes(&run->session);
+        harness_run_nodes(run);
         const double analytic = harness_get(run, grad, e);
         data[at] = x + h;
         const double up = objective(run, b, node);
@@ -134,8 +134,8 @@ static bool decompose_case(OpKind op, int i)
         harness_keep_all(&parts);
         harness_open(&want, &whole, "reference", 1);
         harness_open(&got, &parts, "reference", 1);
-        harness_run_nodes(&want.session);
-        harness_run_nodes(&got.session);
+        harness_run_nodes(&want);
+        harness_run_nodes(&got);
         for (int o = 0; o < node.n_out; o++) {
             const int id = plan_out_id(&whole, &node, o);
             if (id == PLAN_NONE || (op_def(op)->auxiliary >> o & 1U)) continue;

@@ -1,61 +1,6 @@
 /* The whole training step: the float64 reference against central differences of its own loss, and
  * every precision, execution style and attention against that reference. */
-#include "exec/init.h"
-#include "op_harness.h"
-#include "plan/step_state.h"
-
-typedef struct Step {
-    Model model;
-    HarnessRun run;
-} Step;
-
-static Config small_config(void)
-{
-    Config c;
-    config_defaults(&c);
-    snprintf(c.size, sizeof c.size, "custom");
-    c.d_model = 24;
-    c.d_ff = 37;
-    c.num_layers = 2;
-    c.num_heads = 3;
-    c.vocab = 53;
-    c.ctx = 11;
-    c.batch = 3;
-    c.seed = 7;
-    return c;
-}
-
-static void open_step(Step *s, const Config *c, Mode mode, DType wide, int threads)
-{
-    ASSERT_OK(model_build(&s->model, c, mode, wide));
-    ASSERT_OK(binding_make(&s->run.binding, &s->model.plan, BACKEND_cpu, threads, NULL));
-    ASSERT_OK(session_open(&s->run.session, &s->run.binding, 0));
-    if (s->run.session.arena) memset(s->run.session.arena, 0xff, s->run.binding.mem.arena);
-    ASSERT_OK(init_session(&s->run.session, &s->model));
-}
-
-static void close_step(Step *s)
-{
-    harness_close(&s->run);
-    model_free(&s->model);
-}
-
-static double loss_of(Step *s)
-{
-    ASSERT_OK(session_run(&s->run.session, PHASE_FORWARD));
-    return harness_get(&s->run, s->model.loss, 0);
-}
-
-static void forward_backward(Step *s)
-{
-    ASSERT_OK(session_run(&s->run.session, PHASE_FORWARD));
-    ASSERT_OK(session_run(&s->run.session, PHASE_BACKWARD));
-}
-
-static double loss_scale(const Step *s)
-{
-    return harness_get(&s->run, s->model.state, STATE_LOSS_SCALE);
-}
+#include "step_harness.h"
 
 /* Three elements of every parameter. */
 static void test_reference_against_differences(void **state)
@@ -86,52 +31,6 @@ static void test_reference_against_differences(void **state)
         }
     }
     close_step(&s);
-}
-
-/* ||a / scale - b|| / ||b|| of tensors of two different plans. */
-static double tensor_error(const Step *a, int id_a, double scale, const Step *b, int id_b)
-{
-    const int64_t n = plan_elements(&b->model.plan.tensors[id_b]);
-    double difference = 0, size = 0;
-    for (int64_t i = 0; i < n; i++) {
-        const double y = harness_get(&b->run, id_b, i);
-        const double x = harness_get(&a->run, id_a, i) / scale - y;
-        difference += x * x;
-        size += y * y;
-    }
-    return sqrt(difference / size);
-}
-
-static void compare_gradients(Step *got, Step *want, double bound, const char *what)
-{
-    forward_backward(got);
-    forward_backward(want);
-    assert_int_equal(got->model.n_params, want->model.n_params);
-    for (int p = 0; p < want->model.n_params; p++) {
-        const Param *a = &got->model.params[p], *b = &want->model.params[p];
-        assert_string_equal(a->name, b->name);
-        const double error = tensor_error(got, a->grad, loss_scale(got), want, b->grad);
-        if (!(error <= bound)) fail_msg("%s: gradient of %s is off by %g", what, a->name, error);
-    }
-}
-
-static void run_steps(Step *s, int steps)
-{
-    for (int i = 0; i < steps; i++) {
-        forward_backward(s);
-        ASSERT_OK(session_run(&s->run.session, PHASE_OPTIMIZER));
-    }
-}
-
-static void compare_updates(Step *got, Step *want, double bound, const char *what)
-{
-    run_steps(got, 3);
-    run_steps(want, 3);
-    for (int p = 0; p < want->model.n_params; p++) {
-        const Param *a = &got->model.params[p], *b = &want->model.params[p];
-        const double error = tensor_error(got, a->tensor, 1, want, b->tensor);
-        if (!(error <= bound)) fail_msg("%s: %s after 3 steps is off by %g", what, a->name, error);
-    }
 }
 
 /* Rounding alone costs about half of the 16-bit bounds. */

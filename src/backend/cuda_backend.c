@@ -38,12 +38,15 @@ static Status open_parts(Backend *be, int device)
 
 static void close_device(Backend *be)
 {
+    while (be->n_owned > 0) { /* the newest first: plans before the handle they were made with */
+        const CudaOwned last = be->owned[--be->n_owned];
+        last.release(last.object);
+    }
     if (be->lt) cublasLtDestroy(be->lt);
     for (int i = 0; i < BACKEND_MARKS; i++) {
         if (be->marks[i]) cudaEventDestroy(be->marks[i]);
     }
     if (be->stream) cudaStreamDestroy(be->stream);
-    for (int i = 0; i < be->n_owned; i++) be->owned[i].release(be->owned[i].object);
     free(be);
 }
 

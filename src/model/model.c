@@ -23,6 +23,12 @@ static Attention resolve_attention(const Config *config)
     return config->exec == EXEC_EAGER ? ATTENTION_NAIVE : ATTENTION_FLASH;
 }
 
+/* Products of fp32 operands may run on tensor cores. */
+static void allow_tf32(Plan *plan)
+{
+    for (int i = 0; i < plan->n_nodes; i++) plan->nodes[i].attr.tf32 = true;
+}
+
 static Status build(Model *model)
 {
     Builder b;
@@ -31,6 +37,7 @@ static Status build(Model *model)
     if (b.status == ST_OK) xform_decompose(&b, model);
     if (b.status == ST_OK && model->mode != MODE_FWD) backward_build(&b, model);
     if (b.status == ST_OK && model->mode == MODE_TRAIN) optimizer_build(&b, model);
+    if (model->config.precision == PRECISION_TF32) allow_tf32(&model->plan);
     const Status st = b.status;
     builder_free(&b);
     return st;

@@ -164,7 +164,8 @@ static Status reference_grad(const OpCall *call)
 
 /* {B, H, T, D}: one token, odd and prime lengths, lengths around and past a block of queries. */
 static const int64_t shapes[][4] = {{1, 1, 1, 2},  {2, 3, 5, 4},    {1, 2, 17, 6}, {2, 1, 64, 16},
-                                    {1, 1, 67, 20}, {1, 2, 129, 10}, {1, 1, 200, 3}};
+                                    {1, 1, 67, 20}, {1, 2, 129, 10}, {1, 1, 200, 3},
+                                    {1, 2, 100, 16}, {2, 1, 129, 8}, {1, 1, 192, 40}, {1, 3, 65, 64}};
 enum { N_SHAPES = sizeof shapes / sizeof *shapes };
 
 /* q, k, v packed as the model has them, or three tensors; causal or not. */

@@ -1,0 +1,36 @@
+#include "exec/step_plan.h"
+
+/* Best first, ended by ATTENTION_COUNT. */
+static const Attention *candidates(const Config *config, BackendId backend)
+{
+    static const Attention eager[] = {ATTENTION_NAIVE, ATTENTION_COUNT};
+    static const Attention cpu[] = {ATTENTION_FLASH, ATTENTION_COUNT};
+    static const Attention other[] = {ATTENTION_CUDNN, ATTENTION_FUSED, ATTENTION_COUNT};
+    if (config->exec == EXEC_EAGER) return eager;
+    return backend == BACKEND_cpu ? cpu : other;
+}
+
+static Status make(Model *model, Binding *binding, const Config *config, Mode mode,
+                   BackendId backend, int threads)
+{
+    TRY(model_build(model, config, mode, DT_F32));
+    const Status status = binding_make(binding, &model->plan, backend, threads, NULL);
+    if (status != ST_OK) model_free(model);
+    return status;
+}
+
+Status step_plan_make(Model *model, Binding *binding, const Config *config, Mode mode,
+                      BackendId backend, int threads)
+{
+    if (config->attention != ATTENTION_AUTO) {
+        return make(model, binding, config, mode, backend, threads);
+    }
+    Config choice = *config;
+    Status status = ST_UNSUPPORTED;
+    for (const Attention *a = candidates(config, backend); *a != ATTENTION_COUNT; a++) {
+        choice.attention = *a;
+        status = make(model, binding, &choice, mode, backend, threads);
+        if (status != ST_UNSUPPORTED) break;
+    }
+    return status;
+}

@@ -1,0 +1,13 @@
+/* A configuration as a plan that a backend can run. */
+#ifndef EXEC_STEP_PLAN_H
+#define EXEC_STEP_PLAN_H
+
+#include "exec/binding.h"
+#include "model/model.h"
+
+/* Builds the model and binds it. `--attention auto` takes the first implementation of the backend's
+ * list that takes this model. `model` must stay where it is while `binding` lives. */
+Status step_plan_make(Model *model, Binding *binding, const Config *config, Mode mode,
+                      BackendId backend, int threads);
+
+#endif

@@ -1,0 +1,12 @@
+/* This build found no cuDNN. */
+#include "ops/impls_cuda.h"
+
+static const char *declines(const Plan *plan, const Node *node)
+{
+    (void)plan;
+    (void)node;
+    return "this build has no cuDNN (install it and build again, or use --attention fused)";
+}
+
+const OpImpl attention_cuda[] = {{"cudnn", declines}, {0}};
+const OpImpl attention_grad_cuda[] = {{"cudnn", declines}, {0}};

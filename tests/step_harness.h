@@ -1,0 +1,120 @@
+/* Whole steps of a small model, and how far two of them are apart. */
+#ifndef TESTS_STEP_HARNESS_H
+#define TESTS_STEP_HARNESS_H
+
+#include "exec/init.h"
+#include "op_harness.h"
+#include "plan/step_state.h"
+
+typedef struct Step {
+    Model model;
+    HarnessRun run;
+} Step;
+
+static inline Config small_config(void)
+{
+    Config c;
+    config_defaults(&c);
+    snprintf(c.size, sizeof c.size, "custom");
+    c.d_model = 24;
+    c.d_ff = 37;
+    c.num_layers = 2;
+    c.num_heads = 3;
+    c.vocab = 53;
+    c.ctx = 11;
+    c.batch = 3;
+    c.seed = 7;
+    return c;
+}
+
+static inline void open_step_on(Step *s, const Config *c, Mode mode, DType wide, BackendId backend,
+                                int threads)
+{
+    ASSERT_OK(model_build(&s->model, c, mode, wide));
+    harness_open_on(&s->run, &s->model.plan, backend, NULL, threads);
+    ASSERT_OK(init_session(&s->run.session, &s->model));
+    harness_move(&s->run, false);
+}
+
+static inline void open_step(Step *s, const Config *c, Mode mode, DType wide, int threads)
+{
+    open_step_on(s, c, mode, wide, BACKEND_cpu, threads);
+}
+
+static inline void run_phase(Step *s, Phase phase)
+{
+    ASSERT_OK(session_run(&s->run.session, phase));
+    ASSERT_OK(s->run.session.api->sync(s->run.session.backend));
+    harness_move(&s->run, false);
+}
+
+static inline void close_step(Step *s)
+{
+    harness_close(&s->run);
+    model_free(&s->model);
+}
+
+static inline double loss_of(Step *s)
+{
+    run_phase(s, PHASE_FORWARD);
+    return harness_get(&s->run, s->model.loss, 0);
+}
+
+static inline void forward_backward(Step *s)
+{
+    run_phase(s, PHASE_FORWARD);
+    run_phase(s, PHASE_BACKWARD);
+}
+
+static inline double loss_scale(const Step *s)
+{
+    return harness_get(&s->run, s->model.state, STATE_LOSS_SCALE);
+}
+
+/* ||a / scale - b|| / ||b|| of tensors of two different plans. */
+static inline double tensor_error(const Step *a, int id_a, double scale, const Step *b, int id_b)
+{
+    const int64_t n = plan_elements(&b->model.plan.tensors[id_b]);
+    double difference = 0, size = 0;
+    for (int64_t i = 0; i < n; i++) {
+        const double y = harness_get(&b->run, id_b, i);
+        const double x = harness_get(&a->run, id_a, i) / scale - y;
+        difference += x * x;
+        size += y * y;
+    }
+    return sqrt(difference / size);
+}
+
+static inline void compare_gradients(Step *got, Step *want, double bound, const char *what)
+{
+    forward_backward(got);
+    forward_backward(want);
+    assert_int_equal(got->model.n_params, want->model.n_params);
+    for (int p = 0; p < want->model.n_params; p++) {
+        const Param *a = &got->model.params[p], *b = &want->model.params[p];
+        assert_string_equal(a->name, b->name);
+        const double error = tensor_error(got, a->grad, loss_scale(got), want, b->grad);
+        if (!(error <= bound)) fail_msg("%s: gradient of %s is off by %g", what, a->name, error);
+    }
+}
+
+static inline void run_steps(Step *s, int steps)
+{
+    for (int i = 0; i < steps; i++) {
+        forward_backward(s);
+        run_phase(s, PHASE_OPTIMIZER);
+    }
+}
+
+static inline void compare_updates(Step *got, Step *want, double bound, const char *what)
+{
+    run_steps(got, 3);
+    run_steps(want, 3);
+    for (int p = 0; p < want->model.n_params; p++) {
+        const Param *a = &got->model.params[p], *b = &want->model.params[p];
+        const double error = tensor_error(got, a->tensor, 1, want, b->tensor);
+        if (!(error <= bound)) fail_msg("%s: %s after 3 steps is off by %g", what, a->name, error);
+    }
+}
+
+#endif
