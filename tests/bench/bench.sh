@@ -1,3 +1,4 @@
+#!/usr/bin/env bash
 # What the scripts share. Each gets the program as its argument and runs in a folder of its own.
 set -u
 program=$(realpath "$1")

@@ -1,3 +1,4 @@
+#!/usr/bin/env bash
 # Ctrl-C: the cell is stopped, what is finished is printed and kept, exit code 130.
 . "$(dirname "$(realpath "$0")")/bench.sh"
 

@@ -1,3 +1,4 @@
+#!/usr/bin/env bash
 # kill -9 of a running cell: that row says killed, and the sweep goes on.
 . "$(dirname "$(realpath "$0")")/bench.sh"
 "$program" "${model[@]}" --steps 2,100000000,3 >table.out 2>log.err &

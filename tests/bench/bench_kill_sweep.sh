@@ -1,3 +1,4 @@
+#!/usr/bin/env bash
 # kill -9 of the whole sweep: finished rows are in the file, whole; --resume does the rest only.
 . "$(dirname "$(realpath "$0")")/bench.sh"
 

@@ -1,3 +1,4 @@
+#!/usr/bin/env bash
 # Where results go, and what cannot be written is said before the work.
 . "$(dirname "$(realpath "$0")")/bench.sh"
 

@@ -1,3 +1,4 @@
+#!/usr/bin/env bash
 # Exit codes, time-outs, memory limits, dry runs, and malformed files to resume.
 . "$(dirname "$(realpath "$0")")/bench.sh"
 

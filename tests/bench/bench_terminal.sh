@@ -1,3 +1,4 @@
+#!/usr/bin/env bash
 # On a terminal a moving line with a bar; NO_COLOR takes the colours and nothing else.
 . "$(dirname "$(realpath "$0")")/bench.sh"
 command -v script >/dev/null || { echo "skipped: there is no script(1)"; exit 77; }
