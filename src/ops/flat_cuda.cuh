@@ -67,17 +67,19 @@ __device__ __forceinline__ void write_any(void *data, DType dtype, int64_t at, f
     }
 }
 
+/* Element i of an operand without gaps. */
 template <typename T> __device__ __forceinline__ float read_one(Slot<T> x, int64_t i)
 {
-    return to_float(x.data[place(i, x.cols, x.ld)]);
+    return to_float(x.data[i]);
 }
 
 __device__ __forceinline__ float read_one(AnySlot x, int64_t i)
 {
-    return read_any(x.data, x.dtype, place(i, x.cols, x.ld));
+    return read_any(x.data, x.dtype, i);
 }
 
-/* v = elements [i, i + WIDTH) of the n there are; zeros past the end. */
+/* v = elements [i, i + WIDTH) of the n there are; zeros past the end. Only operands without gaps
+ * have a short last pack (flat_fits). */
 template <typename T>
 __device__ __forceinline__ void read_pack(float (&v)[WIDTH], Slot<T> x, int64_t i, int64_t n)
 {
@@ -86,7 +88,7 @@ __device__ __forceinline__ void read_pack(float (&v)[WIDTH], Slot<T> x, int64_t 
         return;
     }
 #pragma unroll
-    for (int k = 0; k < WIDTH; k++) v[k] = i + k < n ? read_one(x, i + k) : 0.0F;
+    for (int k = 0; k < WIDTH; k++) v[k] = i + k < n ? to_float(x.data[i + k]) : 0.0F;
 }
 
 template <typename T>
@@ -98,7 +100,7 @@ __device__ __forceinline__ void write_pack(Slot<T> x, int64_t i, int64_t n, cons
     }
 #pragma unroll
     for (int k = 0; k < WIDTH; k++) {
-        if (i + k < n) x.data[place(i + k, x.cols, x.ld)] = from_float<T>(v[k]);
+        if (i + k < n) x.data[i + k] = from_float<T>(v[k]);
     }
 }
 
@@ -161,15 +163,19 @@ __device__ __forceinline__ void read_repeated(float (&v)[WIDTH], S y, Repetition
     const bool in_row = r.how == REPEAT_IN_ROW;
     const int64_t length = in_row ? r.width : r.period;
     int64_t turn = i / length, at = i - turn * length;
-    if (!in_row && at % WIDTH == 0 && at + WIDTH <= length) {
-        read_pack(v, y, at, length);
+    if (at + WIDTH <= length && (in_row || at % WIDTH == 0)) {
+        if (!in_row) {
+            read_pack(v, y, at, length);
+            return;
+        }
+        const float same = read_one(y, turn);
+#pragma unroll
+        for (int k = 0; k < WIDTH; k++) v[k] = same;
         return;
     }
-    const float first = read_one(y, in_row ? turn : at);
-    const bool same = in_row && at + WIDTH <= length;
 #pragma unroll
     for (int k = 0; k < WIDTH; k++) {
-        v[k] = same ? first : i + k < n ? read_one(y, in_row ? turn : at) : 0.0F;
+        v[k] = i + k < n ? read_one(y, in_row ? turn : at) : 0.0F;
         if (++at == length) {
             at = 0;
             turn++;
