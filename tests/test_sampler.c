@@ -15,6 +15,7 @@ typedef struct Log {
     double cold;
     int fail_after; /* runs; 0: never */
     int runs;
+    Mode mode;
 } Log;
 
 static void note(Log *log, char c)
@@ -29,6 +30,29 @@ static Status run(void *self, Phase phase)
     if (++log->runs == log->fail_after) return FAIL(ST_DEVICE, "broke down");
     note(log, phase == PHASE_FORWARD ? 'f' : phase == PHASE_BACKWARD ? 'b' : 'o');
     nanosleep(&(struct timespec){0, phase == PHASE_BACKWARD ? 4000000 : 2000000}, NULL);
+    return ST_OK;
+}
+
+static Status step(void *self)
+{
+    const Log *log = self;
+    TRY(run(self, PHASE_FORWARD));
+    if (log->mode >= MODE_FWD_BWD) TRY(run(self, PHASE_BACKWARD));
+    return log->mode == MODE_TRAIN ? run(self, PHASE_OPTIMIZER) : ST_OK;
+}
+
+/* The device's clock: always two seconds. */
+static Status mark(void *self, int slot)
+{
+    (void)self;
+    assert_true(slot == 0 || slot == 1);
+    return ST_OK;
+}
+
+static Status elapsed(void *self, double *seconds)
+{
+    (void)self;
+    *seconds = 2;
     return ST_OK;
 }
 
@@ -64,7 +88,14 @@ static Status sample(void *self, const Sample *s)
 
 static Status measure(Log *log, bool queued, Mode mode, int warmup, int steps)
 {
-    const SamplerDevice device = {log, run, sync_device, queued};
+    log->mode = mode;
+    const SamplerDevice device = {.self = log,
+                                  .run = run,
+                                  .step = step,
+                                  .sync = sync_device,
+                                  .mark = queued ? mark : NULL,
+                                  .elapsed = elapsed,
+                                  .queued = queued};
     const SamplerSink sink = {log, stage, cold, sample};
     return sampler_run(&device, mode, warmup, steps, &sink);
 }
@@ -113,6 +144,7 @@ static void test_order_on_a_queue(void **state)
     assert_int_equal(measure(&log, true, MODE_TRAIN, 1, 2), ST_OK);
     assert_string_equal(log.text, "fbo.Cf.b.o.Sf.b.o.Sfbo.Sfbo.S");
     assert_true(isnan(log.last.seconds[SAMPLE_FORWARD]) && log.last.seconds[SAMPLE_STEP] > 0);
+    assert_true(log.last.seconds[SAMPLE_GPU_STEP] == 2);
 }
 
 static void test_failure_passes_up(void **state)

@@ -29,6 +29,28 @@ static Status run_phase(void *self, Phase phase)
     return session_run(&cell->session, phase);
 }
 
+/* The first step runs node by node; after it, everything has been loaded and can be captured. */
+static Status run_step(void *self)
+{
+    Cell *cell = self;
+    TRY(session_run_step(&cell->session));
+    if (cell->config->exec != EXEC_GRAPH || cell->session.step_graph) return ST_OK;
+    TRY(cell->session.api->sync(cell->session.backend));
+    return session_capture(&cell->session);
+}
+
+static Status mark(void *self, int slot)
+{
+    Cell *cell = self;
+    return cell->session.api->mark(cell->session.backend, slot);
+}
+
+static Status elapsed(void *self, double *seconds)
+{
+    Cell *cell = self;
+    return cell->session.api->elapsed(cell->session.backend, 0, 1, seconds);
+}
+
 static Status wait_for_device(void *self)
 {
     Cell *cell = self;
@@ -55,10 +77,14 @@ static Status tell_sample(void *self, const Sample *sample)
 
 static Status measure(Cell *cell)
 {
+    const bool queued = cell->session.api->mark != NULL;
     const SamplerDevice device = {.self = cell,
                                   .run = run_phase,
+                                  .step = run_step,
                                   .sync = wait_for_device,
-                                  .queued = cell->session.api->mark != NULL};
+                                  .mark = queued ? mark : NULL,
+                                  .elapsed = elapsed,
+                                  .queued = queued};
     const SamplerSink sink = {cell, tell_stage, tell_cold, tell_sample};
     CpuTicks before, after;
     TRY(cpu_info_ticks(&before, ""));

@@ -119,11 +119,24 @@ static Status settle_status(CellRecord *c, const ChildResult *end)
 }
 
 /* Samples of a cell that did not finish are kept, but the phase says that they are not all. */
+static Status settle_device_clock(CellRecord *c)
+{
+    for (int s = SAMPLE_WALL_COUNT; s < SAMPLE_COUNT; s++) {
+        const SampleList *list = &c->series[s];
+        if (list->n == 0) continue;
+        json_t *phase = record_value(c->record, sample_series_name((SampleSeries)(s - SAMPLE_WALL_COUNT)));
+        const StatsSummary summary = stats_summary(list->seconds, list->n);
+        TRY(record_put_number(phase, "gpu_mean_ms", 1e3 * summary.mean));
+        TRY(record_put_number(phase, "gpu_std_ms", 1e3 * summary.std));
+    }
+    return ST_OK;
+}
+
 static Status settle_phases(CellRecord *c)
 {
     const RecordStatus status = record_status(c->record);
     const bool whole = status == RECORD_OK || status == RECORD_OOM;
-    for (int s = 0; s < SAMPLE_COUNT; s++) {
+    for (int s = 0; s < SAMPLE_WALL_COUNT; s++) {
         const char *name = sample_series_name((SampleSeries)s);
         const SampleList *list = &c->series[s];
         if (list->n == 0) continue;
@@ -132,6 +145,7 @@ static Status settle_phases(CellRecord *c)
         json_t *phase = record_value(c->record, name);
         TRY(record_put_text(phase, "status", record_status_word(status)));
     }
+    TRY(settle_device_clock(c));
     if (status == RECORD_OK && c->series[SAMPLE_STEP].n == 0) {
         return record_put_status(c->record, RECORD_FAILED, "ended without a sample");
     }

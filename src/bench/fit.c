@@ -1,6 +1,7 @@
 #include "bench/fit.h"
 
 #include "base/human.h"
+#include "exec/step_plan.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,9 +36,8 @@ static Status plan_mode(Fit *fit, const Config *config, const Placement *placeme
     fit->mode = mode;
     fit->model = calloc(1, sizeof *fit->model);
     if (!fit->model) return FAIL(ST_NO_MEMORY, "no memory for a plan");
-    TRY(model_build(fit->model, config, mode, DT_F32));
-    return binding_make(&fit->binding, &fit->model->plan, placement->backend, placement->threads,
-                        NULL);
+    return step_plan_make(fit->model, &fit->binding, config, mode, placement->backend,
+                          placement->threads);
 }
 
 static void drop_plan(Fit *fit)

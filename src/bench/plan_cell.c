@@ -3,6 +3,7 @@
 #include "bench/fit.h"
 #include "bench/outlook.h"
 #include "bench/rss.h"
+#include "exec/step_plan.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,13 +43,10 @@ static Status plan_step(PlanCell *cell)
 {
     Model model;
     Binding binding;
-    TRY(model_build(&model, cell->config, cell->config->mode, DT_F32));
-    Status status =
-        binding_make(&binding, &model.plan, cell->placement.backend, cell->placement.threads, NULL);
-    if (status == ST_OK) {
-        status = describe(cell, &model, &binding);
-        binding_free(&binding);
-    }
+    TRY(step_plan_make(&model, &binding, cell->config, cell->config->mode, cell->placement.backend,
+                       cell->placement.threads));
+    const Status status = describe(cell, &model, &binding);
+    binding_free(&binding);
     model_free(&model);
     return status;
 }

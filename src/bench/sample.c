@@ -8,7 +8,10 @@ enum { FIRST_CAPACITY = 64 };
 
 const char *sample_series_name(SampleSeries series)
 {
-    static const char *const names[SAMPLE_COUNT] = {"forward", "backward", "optimizer", "step"};
+    static const char *const names[SAMPLE_COUNT] = {
+        "forward",     "backward",     "optimizer",     "step",
+        "gpu_forward", "gpu_backward", "gpu_optimizer", "gpu_step",
+    };
     return names[series];
 }
 
@@ -28,7 +31,9 @@ SampleSeries sample_series_of(Phase phase)
 
 Sample sample_empty(void)
 {
-    return (Sample){{NAN, NAN, NAN, NAN}};
+    Sample sample;
+    for (int s = 0; s < SAMPLE_COUNT; s++) sample.seconds[s] = NAN;
+    return sample;
 }
 
 Status sample_list_add(SampleList *list, double seconds)

@@ -10,10 +10,16 @@ typedef enum SampleSeries {
     SAMPLE_BACKWARD,
     SAMPLE_OPTIMIZER,
     SAMPLE_STEP, /* the whole step, as a training loop runs it */
+    SAMPLE_WALL_COUNT,
+    /* The same four by the device's own clock, where it has one. */
+    SAMPLE_GPU_FORWARD = SAMPLE_WALL_COUNT,
+    SAMPLE_GPU_BACKWARD,
+    SAMPLE_GPU_OPTIMIZER,
+    SAMPLE_GPU_STEP,
     SAMPLE_COUNT
 } SampleSeries;
 
-const char *sample_series_name(SampleSeries series); /* as in records: "forward" */
+const char *sample_series_name(SampleSeries series); /* as in records: "forward"; "gpu_forward" */
 SampleSeries sample_series_of(Phase phase);          /* SAMPLE_COUNT for the setup */
 
 typedef struct Sample {

@@ -11,6 +11,17 @@ static int n_phases(Mode mode)
     return mode == MODE_FWD ? 1 : mode == MODE_FWD_BWD ? 2 : 3;
 }
 
+/* Runs one piece of work; its time by the device's clock goes to `gpu` where there is one. */
+static Status run_marked(const SamplerDevice *device, const Phase *phase, double *gpu)
+{
+    if (device->mark) TRY(device->mark(device->self, 0));
+    TRY(phase ? device->run(device->self, *phase) : device->step(device->self));
+    if (device->mark) TRY(device->mark(device->self, 1));
+    if (device->queued || !phase) TRY(device->sync(device->self));
+    if (device->mark) TRY(device->elapsed(device->self, gpu));
+    return ST_OK;
+}
+
 /* One step with a reading of the clock after each phase. */
 static Status step_by_phases(const SamplerDevice *device, Mode mode, Sample *sample)
 {
@@ -18,10 +29,10 @@ static Status step_by_phases(const SamplerDevice *device, Mode mode, Sample *sam
     const double start = clock_seconds();
     double before = start;
     for (int i = 0; i < n_phases(mode); i++) {
-        TRY(device->run(device->self, order[i]));
-        if (device->queued) TRY(device->sync(device->self));
+        const SampleSeries series = sample_series_of(order[i]);
+        TRY(run_marked(device, &order[i], &sample->seconds[SAMPLE_WALL_COUNT + series]));
         const double now = clock_seconds();
-        sample->seconds[sample_series_of(order[i])] = now - before;
+        sample->seconds[series] = now - before;
         before = now;
     }
     sample->seconds[SAMPLE_STEP] = before - start;
@@ -29,24 +40,22 @@ static Status step_by_phases(const SamplerDevice *device, Mode mode, Sample *sam
 }
 
 /* One step as a training loop runs it: nobody waits between phases. */
-static Status step_unbroken(const SamplerDevice *device, Mode mode, Sample *sample)
+static Status step_unbroken(const SamplerDevice *device, Sample *sample)
 {
     *sample = sample_empty();
     const double start = clock_seconds();
-    for (int i = 0; i < n_phases(mode); i++) TRY(device->run(device->self, order[i]));
-    TRY(device->sync(device->self));
+    TRY(run_marked(device, NULL, &sample->seconds[SAMPLE_GPU_STEP]));
     sample->seconds[SAMPLE_STEP] = clock_seconds() - start;
     return ST_OK;
 }
 
-static Status warm_up(const SamplerDevice *device, Mode mode, int64_t warmup,
-                      const SamplerSink *sink)
+static Status warm_up(const SamplerDevice *device, int64_t warmup, const SamplerSink *sink)
 {
     const int64_t n = warmup > 1 ? warmup : 1;
     for (int64_t i = 0; i < n; i++) {
         TRY(sink->stage(sink->self, i == 0 ? "first step" : "warm-up", i + 1, n));
         Sample sample;
-        TRY(step_unbroken(device, mode, &sample));
+        TRY(step_unbroken(device, &sample));
         if (i == 0) TRY(sink->cold(sink->self, sample.seconds[SAMPLE_STEP]));
     }
     return ST_OK;
@@ -55,7 +64,7 @@ static Status warm_up(const SamplerDevice *device, Mode mode, int64_t warmup,
 Status sampler_run(const SamplerDevice *device, Mode mode, int64_t warmup, int64_t steps,
                    const SamplerSink *sink)
 {
-    TRY(warm_up(device, mode, warmup, sink));
+    TRY(warm_up(device, warmup, sink));
     for (int64_t i = 0; i < steps; i++) {
         TRY(sink->stage(sink->self, "step", i + 1, steps));
         Sample sample;
@@ -66,7 +75,7 @@ Status sampler_run(const SamplerDevice *device, Mode mode, int64_t warmup, int64
     for (int64_t i = 0; device->queued && i < steps; i++) {
         TRY(sink->stage(sink->self, "unbroken step", i + 1, steps));
         Sample sample;
-        TRY(step_unbroken(device, mode, &sample));
+        TRY(step_unbroken(device, &sample));
         TRY(sink->sample(sink->self, &sample));
     }
     return ST_OK;

@@ -13,7 +13,12 @@
 typedef struct SamplerDevice {
     void *self;
     Status (*run)(void *self, Phase phase);
+    Status (*step)(void *self); /* all phases of the mode, nobody waiting between them */
     Status (*sync)(void *self); /* waits until all work is done */
+    /* The device's own clock: a point in its queue, and the time between points 0 and 1. NULL where
+     * it has none. */
+    Status (*mark)(void *self, int slot);
+    Status (*elapsed)(void *self, double *seconds);
     /* run() only queues work (a GPU). Then phases are timed with a wait after each, and whole steps
      * in a second loop without. Otherwise both come from the same steps. */
     bool queued;

@@ -2,6 +2,7 @@
 
 #include "bench/fit.h"
 #include "config/option.h"
+#include "exec/step_plan.h"
 
 #include <stdint.h>
 
@@ -12,15 +13,11 @@ static Status plan_need(const Config *config, const Placement *placement, Mode m
 {
     Model model;
     Binding binding;
-    TRY(model_build(&model, config, mode, DT_F32));
-    const Status status =
-        binding_make(&binding, &model.plan, placement->backend, placement->threads, NULL);
-    if (status == ST_OK) {
-        *need = mem_plan_total(&binding.mem) + fit_allowance(placement) + held;
-        binding_free(&binding);
-    }
+    TRY(step_plan_make(&model, &binding, config, mode, placement->backend, placement->threads));
+    *need = mem_plan_total(&binding.mem) + fit_allowance(placement) + held;
+    binding_free(&binding);
     model_free(&model);
-    return status;
+    return ST_OK;
 }
 
 Status what_fits_need(const Config *config, const Placement *placement, Mode mode, size_t held,
