@@ -28,11 +28,21 @@ enum Behaviour {
     N_BEHAVIOURS
 };
 
+static Sample times(double forward, double backward, double optimizer, double step)
+{
+    Sample sample = sample_empty();
+    sample.seconds[SAMPLE_FORWARD] = forward;
+    sample.seconds[SAMPLE_BACKWARD] = backward;
+    sample.seconds[SAMPLE_OPTIMIZER] = optimizer;
+    sample.seconds[SAMPLE_STEP] = step;
+    return sample;
+}
+
 static Status send_samples(CellLink *link, int n)
 {
     for (int i = 0; i < n; i++) {
         TRY(cell_link_stage(link, "step", i + 1, n));
-        const Sample sample = {{0.010 + i * 0.001, 0.020, 0.005, 0.035 + i * 0.001}};
+        const Sample sample = times(0.010 + i * 0.001, 0.020, 0.005, 0.035 + i * 0.001);
         TRY(cell_link_sample(link, &sample));
     }
     return ST_OK;
@@ -61,7 +71,7 @@ static Status forward_only(CellLink *link)
     record_put_phase(r, "backward", RECORD_OOM, "needs much");
     TRY(cell_link_facts(link, r));
     json_decref(r);
-    const Sample sample = {{0.010, (double)NAN, (double)NAN, 0.010}};
+    const Sample sample = times(0.010, (double)NAN, (double)NAN, 0.010);
     for (int i = 0; i < 3; i++) TRY(cell_link_sample(link, &sample));
     return cell_link_end(link, RECORD_OOM, "needs much");
 }
@@ -87,7 +97,7 @@ static Status hangs_after_samples(CellLink *link)
     for (int i = 0; i < 2; i++) {
         TRY(cell_link_stage(link, "step", i + 1, 3));
         usleep(120000);
-        const Sample sample = {{0.120, (double)NAN, (double)NAN, 0.120}};
+        const Sample sample = times(0.120, (double)NAN, (double)NAN, 0.120);
         TRY(cell_link_sample(link, &sample));
     }
     TRY(cell_link_stage(link, "step", 3, 3));

@@ -11,10 +11,34 @@
 
 static const double noisy = 0.05; /* std / mean beyond which a reader should know */
 
+static Status new_record(CellRecord *c)
+{
+    return c->peer ? peer_record_new(&c->record, c->peer, c->config)
+                   : record_new(&c->record, c->config);
+}
+
+Status cell_record_begin_peer(CellRecord *c, const Config *config, const Peer *peer)
+{
+    *c = (CellRecord){.config = config, .peer = peer};
+    return new_record(c);
+}
+
 Status cell_record_begin(CellRecord *c, const Config *config)
 {
-    *c = (CellRecord){.config = config};
-    return record_new(&c->record, config);
+    return cell_record_begin_peer(c, config, NULL);
+}
+
+void cell_record_again(CellRecord *c)
+{
+    c->ended = false;
+    c->steps_begun = c->done = c->of = 0;
+    c->stage[0] = '\0';
+}
+
+bool cell_record_is_ok(const CellRecord *c, const ChildResult *end)
+{
+    return end->end == CHILD_RETURNED && end->code == 0 && c->ended && !c->garbled[0] &&
+           record_status(c->record) == RECORD_OK;
 }
 
 void cell_record_free(CellRecord *c)
@@ -216,7 +240,7 @@ static Status replace_if_invalid(CellRecord *c)
     snprintf(text, sizeof text, "its answer is not a result: %s", status_message());
     json_decref(c->record);
     c->record = NULL;
-    TRY(record_new(&c->record, c->config));
+    TRY(new_record(c));
     return record_put_status(c->record, RECORD_FAILED, text);
 }
 

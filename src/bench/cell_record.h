@@ -5,9 +5,11 @@
 
 #include "bench/cell_link.h"
 #include "bench/child.h"
+#include "bench/peer.h"
 
 typedef struct CellRecord {
     const Config *config; /* outlives it */
+    const Peer *peer;     /* so does it; NULL: the cell is ours */
     Record *record;       /* owned */
     SampleList series[SAMPLE_COUNT];
     char stage[32]; /* where the cell is: "warm-up" 2 of 5 */
@@ -18,6 +20,11 @@ typedef struct CellRecord {
 } CellRecord;
 
 Status cell_record_begin(CellRecord *c, const Config *config);
+Status cell_record_begin_peer(CellRecord *c, const Config *config, const Peer *peer);
+/* The cell is started again: its samples join those it has. */
+void cell_record_again(CellRecord *c);
+/* It said that all is well and went. */
+bool cell_record_is_ok(const CellRecord *c, const ChildResult *end);
 /* One message. What cannot be read is remembered and makes the cell fail in the end. */
 void cell_record_take(CellRecord *c, const char *line, size_t length);
 /* Settles status, phases and everything that follows from them: tokens/s, TFLOP/s, MFU, warnings. */

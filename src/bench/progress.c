@@ -145,12 +145,18 @@ static void finished_line(const Progress *p, const Record *record, const char *r
     text_free(&line);
 }
 
-void progress_finished(Progress *p, const Record *record, double now)
+void progress_done(Progress *p, double now)
 {
-    erase(p);
     p->finished += p->weight;
     p->finished_for += now - p->started;
     p->weight = 0;
+    p->started = now;
+}
+
+void progress_finished(Progress *p, const Record *record, double now)
+{
+    erase(p);
+    progress_done(p, now);
     finished_line(p, record, "");
 }
 

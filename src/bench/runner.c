@@ -4,17 +4,28 @@
 #include "bench/cell_label.h"
 #include "bench/interrupt.h"
 
-#include <stdio.h>
+#include <string.h>
 
 enum { MOST_PRINTED = 20 }; /* lines of a cell that are passed on */
 
+/* One way to run a cell: ours, or a peer's. */
 typedef struct Running {
     const RunnerTask *task;
     const Config *config;
+    const Peer *peer; /* NULL: ours */
     Progress *progress;
     CellRecord cell;
+    ChildResult end; /* of its last round */
+    bool over;       /* another round would make no sense */
     int printed;
 } Running;
+
+/* What runs in turn for one cell of the sweep, ours first. */
+typedef struct Group {
+    Peer peers[PEER_MAX];
+    Running members[1 + PEER_MAX];
+    int n, rounds;
+} Group;
 
 /* ---- in the child ---- */
 
@@ -37,7 +48,8 @@ static int run_body(void *arg, int out)
     const Running *running = arg;
     CellLink link;
     cell_link_open(&link, out);
-    Status status = running->task->cell(running->config, &link);
+    Status status = running->peer ? peer_run(running->peer, running->config, &link)
+                                  : running->task->cell(running->config, &link);
     if (status != ST_OK) status = cell_link_end(&link, status_word(status), status_message());
     cell_link_close(&link);
     return status == ST_OK ? 0 : 1;
@@ -67,7 +79,7 @@ static void on_tick(void *self)
     progress_draw(running->progress, &running->cell, clock_seconds());
 }
 
-static Status run_in_child(Running *running, ChildResult *end)
+static Status run_in_child(Running *running)
 {
     const ChildTask child = {.body = run_body,
                              .arg = running,
@@ -76,10 +88,10 @@ static Status run_in_child(Running *running, ChildResult *end)
                              .message = on_message,
                              .printed = on_printed,
                              .tick = on_tick};
-    return child_run(&child, end);
+    return child_run(&child, &running->end);
 }
 
-/* ---- the sweep ---- */
+/* ---- what need not run ---- */
 
 bool runner_keeps(const Record *record)
 {
@@ -93,14 +105,46 @@ bool runner_keeps(const Record *record)
     }
 }
 
-static Record *known(const RunnerTask *task, const Config *config)
+static Record *known(const RunnerTask *task, const Record *wanted)
 {
-    char key[RECORD_KEY_SIZE];
-    if (!task->resumed) return NULL;
-    record_key_of_config(config, key);
-    Record *record = record_set_find(task->resumed, key);
+    Record *record = task->resumed ? record_set_find(task->resumed, record_key(wanted)) : NULL;
     return record && runner_keeps(record) ? record : NULL;
 }
+
+/* All of it is there already. */
+static bool group_known(const Group *group)
+{
+    for (int i = 0; i < group->n; i++) {
+        if (!known(group->members[i].task, group->members[i].cell.record)) return false;
+    }
+    return true;
+}
+
+static void group_free(Group *group)
+{
+    for (int i = 0; i < group->n; i++) cell_record_free(&group->members[i].cell);
+}
+
+static Status group_make(Group *group, const RunnerTask *task, const Config *config,
+                         Progress *progress)
+{
+    int n_peers = 0;
+    *group = (Group){.rounds = 1};
+    TRY(peer_list(&task->peer, config, group->peers, &n_peers));
+    if (n_peers > 0) group->rounds = task->peer.rounds;
+    for (int i = 0; i <= n_peers; i++) {
+        Running *member = &group->members[i];
+        *member = (Running){.task = task, .config = config, .progress = progress};
+        if (i > 0) member->peer = &group->peers[i - 1];
+        const Status status = cell_record_begin_peer(&member->cell, config, member->peer);
+        if (status != ST_OK) group_free(group);
+        TRY(status);
+        group->n++;
+    }
+    return ST_OK;
+}
+
+/* ---- how much there is to do ---- */
 
 static double work_of(const RunnerTask *task, const Config *config)
 {
@@ -108,62 +152,132 @@ static double work_of(const RunnerTask *task, const Config *config)
     return steps * (task->work ? task->work(config) : 1);
 }
 
-static double total_work(const RunnerTask *task)
+static Status total_work(const RunnerTask *task, double *sum)
 {
-    double sum = 0;
+    *sum = 0;
     for (int i = 0; i < task->n; i++) {
-        if (!known(task, &task->configs[i])) sum += work_of(task, &task->configs[i]);
+        Group group;
+        TRY(group_make(&group, task, &task->configs[i], NULL));
+        if (!group_known(&group)) *sum += work_of(task, &task->configs[i]) * group.n * group.rounds;
+        group_free(&group);
     }
-    return sum;
+    return ST_OK;
+}
+
+/* ---- one cell ---- */
+
+static void announce(const Running *member, int index, int round, int rounds, double weight)
+{
+    Text label = {0};
+    text_puts(&label, cell_label(member->config, member->task->varies).s);
+    if (member->peer) text_printf(&label, " (%s %s)", member->peer->name, member->peer->variant);
+    if (rounds > 1) text_printf(&label, " round %d of %d", round + 1, rounds);
+    progress_cell(member->progress, index, text_str(&label), member->config, weight);
+    text_free(&label);
+}
+
+static Status run_member(Running *member, int index, int round, int rounds)
+{
+    const double weight = work_of(member->task, member->config);
+    announce(member, index, round, rounds, weight);
+    cell_record_again(&member->cell);
+    if (!member->over) TRY(run_in_child(member));
+    member->over = !cell_record_is_ok(&member->cell, &member->end);
+    progress_done(member->progress, clock_seconds());
+    return ST_OK;
+}
+
+/* Ours, theirs, ours, theirs: what changes on the machine meanwhile meets both. */
+static Status run_rounds(Group *group, int index)
+{
+    for (int round = 0; round < group->rounds; round++) {
+        for (int i = 0; i < group->n; i++) {
+            Running *member = &group->members[i];
+            if (round > 0 && member->over) continue;
+            TRY(run_member(member, index, round, group->rounds));
+            if (member->end.end == CHILD_INTERRUPTED) return ST_OK;
+        }
+    }
+    return ST_OK;
 }
 
 static Status add_row(RecordSet *rows, Record *record, RunnerOutcome *outcome)
 {
     const RecordStatus status = record_status(record);
-    if (status != RECORD_OK && status != RECORD_UNSUPPORTED) outcome->bad++;
+    const bool bad = status != RECORD_OK && status != RECORD_UNSUPPORTED;
+    if (bad && !record_text(record, "peer")) outcome->bad++;
     return record_set_add(rows, record);
 }
 
-static Status finish_cell(Running *running, const ChildResult *end, RecordSet *rows,
-                          RunnerOutcome *outcome)
+/* The work is the same: what ours knows of it holds for theirs. */
+static Status share_work(const Record *ours, Record *theirs)
 {
-    TRY(cell_record_finish(&running->cell, end));
-    TRY(add_row(rows, running->cell.record, outcome));
-    progress_finished(running->progress, running->cell.record, clock_seconds());
-    const RunnerTask *task = running->task;
-    return task->finished ? task->finished(task->self, running->cell.record) : ST_OK;
+    static const char *const names[] = {"flops_per_step", "limit_tflops"};
+    const char *mode = record_text(ours, "measured_mode");
+    double value = 0;
+    if (!mode || strcmp(mode, record_text(ours, "mode")) != 0) return ST_OK;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (record_number(ours, names[i], &value)) TRY(record_put_number(theirs, names[i], value));
+    }
+    return ST_OK;
 }
 
-static Status run_cell(const RunnerTask *task, int i, Progress *progress, RecordSet *rows,
-                       RunnerOutcome *outcome)
+static Status finish_group(Group *group, int index, RecordSet *rows, RunnerOutcome *outcome)
 {
-    const Config *config = &task->configs[i];
-    Running running = {.task = task, .config = config, .progress = progress};
-    ChildResult end;
-    progress_cell(progress, i + 1, cell_label(config, task->varies).s, config,
-                  work_of(task, config));
-    Status status = cell_record_begin(&running.cell, config);
-    if (status == ST_OK) status = run_in_child(&running, &end);
-    if (status == ST_OK && end.end != CHILD_INTERRUPTED) {
-        status = finish_cell(&running, &end, rows, outcome);
+    Record *records[1 + PEER_MAX];
+    for (int i = 0; i < group->n; i++) {
+        Running *member = &group->members[i];
+        if (i > 0) TRY(share_work(records[0], member->cell.record));
+        TRY(cell_record_finish(&member->cell, &member->end));
+        records[i] = member->cell.record;
     }
-    cell_record_free(&running.cell);
-    return status;
+    TRY(peer_judge(records[0], records + 1, group->n - 1));
+    for (int i = 0; i < group->n; i++) {
+        const Running *member = &group->members[i];
+        TRY(add_row(rows, records[i], outcome));
+        announce(member, index, 0, 1, 0);
+        progress_finished(member->progress, records[i], clock_seconds());
+        const RunnerTask *task = member->task;
+        if (task->finished) TRY(task->finished(task->self, records[i]));
+    }
+    return ST_OK;
 }
+
+static Status keep_group(Group *group, int index, RecordSet *rows, RunnerOutcome *outcome)
+{
+    for (int i = 0; i < group->n; i++) {
+        const Running *member = &group->members[i];
+        Record *old = known(member->task, member->cell.record);
+        announce(member, index, 0, 1, 0);
+        progress_kept(member->progress, old);
+        TRY(add_row(rows, old, outcome));
+    }
+    outcome->kept++;
+    return ST_OK;
+}
+
+static Status run_group(Group *group, int index, RecordSet *rows, RunnerOutcome *outcome)
+{
+    if (group_known(group)) return keep_group(group, index, rows, outcome);
+    TRY(run_rounds(group, index));
+    for (int i = 0; i < group->n; i++) {
+        if (group->members[i].end.end == CHILD_INTERRUPTED) return ST_OK;
+    }
+    return finish_group(group, index, rows, outcome);
+}
+
+/* ---- the sweep ---- */
 
 static Status run_cells(const RunnerTask *task, Progress *progress, RecordSet *rows,
                         RunnerOutcome *outcome)
 {
     for (int i = 0; i < task->n; i++) {
+        Group group;
         if ((outcome->signal = interrupt_signal())) return ST_OK;
-        Record *old = known(task, &task->configs[i]);
-        if (old) {
-            outcome->kept++;
-            progress_kept(progress, i + 1, cell_label(&task->configs[i], task->varies).s, old);
-            TRY(add_row(rows, old, outcome));
-        } else {
-            TRY(run_cell(task, i, progress, rows, outcome));
-        }
+        TRY(group_make(&group, task, &task->configs[i], progress));
+        const Status status = run_group(&group, i + 1, rows, outcome);
+        group_free(&group);
+        TRY(status);
     }
     outcome->signal = interrupt_signal();
     return ST_OK;
@@ -173,7 +287,9 @@ Status runner_run(const RunnerTask *task, RecordSet *rows, RunnerOutcome *outcom
 {
     *outcome = (RunnerOutcome){0};
     Progress progress;
-    progress_begin(&progress, task->n, total_work(task));
+    double total = 0;
+    TRY(total_work(task, &total));
+    progress_begin(&progress, task->n, total);
     interrupt_begin();
     const Status status = run_cells(task, &progress, rows, outcome);
     interrupt_end();

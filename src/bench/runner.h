@@ -4,6 +4,7 @@
 #define BENCH_RUNNER_H
 
 #include "bench/cell_link.h"
+#include "bench/peer.h"
 #include "bench/progress.h"
 #include "bench/record_set.h"
 
@@ -18,21 +19,22 @@ typedef struct RunnerTask {
     RunnerCell *cell;
     double (*work)(const Config *config); /* of one step, in any unit: for the time left */
     const RecordSet *resumed;             /* what is known already; may be NULL */
+    PeerChoice peer;                      /* what runs in turn with each cell */
     void *self;
     Status (*finished)(void *self, Record *record); /* keep it now; a failure ends the sweep */
 } RunnerTask;
 
 typedef struct RunnerOutcome {
     int kept;   /* cells of `resumed` that were not run again */
-    int bad;    /* rows that ended oom, timeout, killed or failed */
+    int bad;    /* rows of ours that ended oom, timeout, killed or failed */
     int signal; /* the one that stopped the sweep, or 0 */
 } RunnerOutcome;
 
 /* Would the sweep leave this cell's record as it is? Only what was cut short is tried again. */
 bool runner_keeps(const Record *record);
 
-/* Adds the rows to `rows` in the order of the sweep, those that are kept among them. After Ctrl-C or
- * a failure, those that are finished. */
+/* Adds the rows to `rows` in the order of the sweep, those that are kept among them, the peers' after
+ * the cell's own. After Ctrl-C or a failure, those that are finished. */
 Status runner_run(const RunnerTask *task, RecordSet *rows, RunnerOutcome *outcome);
 
 #endif

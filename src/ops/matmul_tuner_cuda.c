@@ -14,7 +14,6 @@ enum { KEY = 256, HEX = 2 * sizeof(cublasLtMatmulAlgo_t), FILE_LIMIT = 16 << 20 
 typedef struct MatmulTuner {
     json_t *algorithms; /* key -> the algorithm's bytes in hexadecimal */
     char path[512];     /* "" when there is no place for a cache */
-    bool changed;
 } MatmulTuner;
 
 static void shape_key(const ProductShape *s, char key[KEY])
@@ -65,16 +64,20 @@ static void read_file(MatmulTuner *tuner)
     json_decref(read);
 }
 
+/* At once, so that a run that is killed has not measured in vain. */
+static void write_file(const MatmulTuner *tuner)
+{
+    if (!tuner->path[0]) return;
+    char *text = json_dumps(tuner->algorithms, JSON_INDENT(1) | JSON_SORT_KEYS);
+    if (text && text_write_file(tuner->path, text, strlen(text)) != ST_OK) {
+        log_warning("the algorithms found are not kept: %s", status_message());
+    }
+    free(text);
+}
+
 static void release(void *object)
 {
     MatmulTuner *tuner = object;
-    if (tuner->changed && tuner->path[0]) {
-        char *text = json_dumps(tuner->algorithms, JSON_INDENT(1) | JSON_SORT_KEYS);
-        if (text && text_write_file(tuner->path, text, strlen(text)) != ST_OK) {
-            log_warning("the algorithms found are not kept: %s", status_message());
-        }
-        free(text);
-    }
     json_decref(tuner->algorithms);
     free(tuner);
 }
@@ -131,6 +134,6 @@ Status matmul_tuner_cuda_keep(Backend *be, const ProductShape *shape,
     if (json_object_set_new(tuner->algorithms, key, json_string(hex))) {
         return FAIL(ST_NO_MEMORY, "no memory for a table of algorithms");
     }
-    tuner->changed = true;
+    write_file(tuner);
     return ST_OK;
 }

@@ -6,7 +6,7 @@
 #include "ops/product_cuda.h"
 
 bool matmul_tuner_cuda_find(Backend *be, const ProductShape *shape, cublasLtMatmulAlgo_t *out);
-/* Written to disk when the device is closed. */
+/* Written to disk at once. */
 Status matmul_tuner_cuda_keep(Backend *be, const ProductShape *shape,
                               const cublasLtMatmulAlgo_t *algorithm);
 

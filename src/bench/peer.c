@@ -1,0 +1,253 @@
+#include "bench/peer.h"
+
+#include "base/human.h"
+#include "base/nearest.h"
+#include "bench/placement.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+/* ---- which ---- */
+
+static const char *const variants[] = {"eager", "compile", "best", "graphs"};
+enum { N_VARIANTS = sizeof variants / sizeof *variants };
+_Static_assert((int)N_VARIANTS <= (int)PEER_MAX, "each variant once");
+
+/* Without opening a device, which the process that starts the cells must not do. */
+static bool on_gpu(const Config *config)
+{
+    if (strcmp(config->device, "auto") != 0) return strncmp(config->device, "cuda", 4) == 0;
+    return BACKEND_COUNT > 1 && access("/dev/nvidiactl", F_OK) == 0;
+}
+
+static Status add_variant(const PeerChoice *choice, const char *word, size_t length, Peer *peers,
+                          int *n)
+{
+    char name[32];
+    snprintf(name, sizeof name, "%.*s", (int)length, word);
+    for (int i = 0; i < *n; i++) {
+        if (strcmp(peers[i].variant, name) == 0) return ST_OK;
+    }
+    for (int i = 0; i < N_VARIANTS; i++) {
+        if (strcmp(variants[i], name) != 0) continue;
+        peers[(*n)++] = (Peer){choice->name, variants[i]};
+        return ST_OK;
+    }
+    const char *near = nearest_of(name, variants, N_VARIANTS);
+    return FAIL(ST_USAGE, "--peer-variant: %s is not one of eager, compile, best, graphs%s%s%s",
+                human_quote(name).s, near ? " (did you mean " : "", near ? near : "",
+                near ? "?)" : "");
+}
+
+Status peer_list(const PeerChoice *choice, const Config *config, Peer peers[PEER_MAX], int *n)
+{
+    *n = 0;
+    if (!choice->name) return ST_OK;
+    if (strcmp(choice->name, "torch") != 0)
+        return FAIL(ST_USAGE, "--peer: %s is not torch, the only one there is",
+                    human_quote(choice->name).s);
+    const char *word = choice->variants ? choice->variants : on_gpu(config) ? "best,graphs" : "eager";
+    for (;;) {
+        const size_t length = strcspn(word, ",");
+        TRY(add_variant(choice, word, length, peers, n));
+        if (!word[length]) return ST_OK;
+        word += length + 1;
+    }
+}
+
+/* ---- how to start it ---- */
+
+static const char *script_folder(void)
+{
+    const char *own = getenv("ROOFSTEP_PEERS");
+    return own && *own ? own : ROOFSTEP_PEERS;
+}
+
+/* The exit code of a program that is given nothing and not listened to; -1 when it has none. */
+static int exit_code_of(char *const argv[])
+{
+    posix_spawn_file_actions_t quiet;
+    pid_t pid;
+    int status = -1;
+    if (posix_spawn_file_actions_init(&quiet) != 0) return -1;
+    posix_spawn_file_actions_addopen(&quiet, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+    posix_spawn_file_actions_addopen(&quiet, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+    const int failed = posix_spawnp(&pid, argv[0], &quiet, NULL, argv, environ);
+    posix_spawn_file_actions_destroy(&quiet);
+    if (failed) return -1;
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR) continue;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+/* Only looks for the module: importing it takes seconds. */
+static bool has_torch(const char *python)
+{
+    char *const argv[] = {
+        (char *)python, "-c",
+        "import importlib.util as u, sys; sys.exit(0 if u.find_spec('torch') else 1)", NULL};
+    return exit_code_of(argv) == 0;
+}
+
+static Status find_python(const char **out)
+{
+    const char *own = getenv("PYTHON");
+    const char *const places[] = {own && *own ? own : "python3", "python3", "/usr/bin/python3"};
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        *out = places[i];
+        if (has_torch(*out)) return ST_OK;
+    }
+    return FAIL(ST_UNSUPPORTED,
+                "no PyTorch here: %s%spython3 and /usr/bin/python3 do not have it (pip install "
+                "torch, or PYTHON=...)",
+                own && *own ? own : "", own && *own ? ", " : "");
+}
+
+enum { MOST_WORDS = 64, WORD_SIZE = 32 };
+
+typedef struct Words {
+    char *argv[MOST_WORDS];
+    char text[MOST_WORDS][WORD_SIZE];
+    int n;
+} Words;
+
+static void add(Words *w, const char *word)
+{
+    w->argv[w->n++] = (char *)word;
+}
+
+__attribute__((format(printf, 3, 4))) static void add_pair(Words *w, const char *name,
+                                                           const char *fmt, ...)
+{
+    char *text = w->text[w->n];
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(text, WORD_SIZE, fmt, args);
+    va_end(args);
+    add(w, name);
+    add(w, text);
+}
+
+static void add_model(Words *w, const Config *c)
+{
+    add_pair(w, "--size", "%s", c->size);
+    add_pair(w, "--d-model", "%lld", (long long)c->d_model);
+    add_pair(w, "--d-ff", "%lld", (long long)c->d_ff);
+    add_pair(w, "--num-layers", "%lld", (long long)c->num_layers);
+    add_pair(w, "--num-heads", "%lld", (long long)c->num_heads);
+    add_pair(w, "--vocab", "%lld", (long long)c->vocab);
+    add_pair(w, "--ctx", "%lld", (long long)c->ctx);
+    add_pair(w, "--batch", "%lld", (long long)c->batch);
+}
+
+static void add_run(Words *w, const Config *c, const Placement *placement)
+{
+    add_pair(w, "--device", "%s", placement->name);
+    add_pair(w, "--threads", "%d", placement->threads);
+    add_pair(w, "--precision", "%s", config_precision_name(c->precision));
+    add_pair(w, "--mode", "%s", config_mode_name(c->mode));
+    add_pair(w, "--warmup", "%lld", (long long)c->warmup);
+    add_pair(w, "--steps", "%lld", (long long)c->steps);
+    add_pair(w, "--seed", "%lld", (long long)c->seed);
+    add_pair(w, "--lr", "%.15g", c->lr);
+    add_pair(w, "--clip", "%.15g", c->clip);
+    if (c->loss_scale == 0) {
+        add_pair(w, "--loss-scale", "dynamic");
+    } else if (c->loss_scale == 1) {
+        add_pair(w, "--loss-scale", "none");
+    } else {
+        add_pair(w, "--loss-scale", "%.15g", c->loss_scale);
+    }
+}
+
+Status peer_run(const Peer *peer, const Config *config, CellLink *link)
+{
+    Placement placement;
+    const char *python = NULL;
+    char script[4096];
+    Words words = {0};
+    TRY(placement_of(config, &placement));
+    TRY(find_python(&python));
+    snprintf(script, sizeof script, "%s/%s_bench.py", script_folder(), peer->name);
+    if (access(script, R_OK) != 0)
+        return FAIL(ST_UNSUPPORTED, "cannot read %s: %s (ROOFSTEP_PEERS names its folder)", script,
+                    strerror(errno));
+    const int out = dup(link->fd); /* which, unlike that one, stays open in the peer */
+    if (out < 0) return FAIL(ST_FAILED, "cannot open a pipe to the peer: %s", strerror(errno));
+    add(&words, python);
+    add(&words, "-Wignore"); /* its libraries' advice to their users */
+    add(&words, script);
+    add_model(&words, config);
+    add_run(&words, config, &placement);
+    add_pair(&words, "--variant", "%s", peer->variant);
+    add_pair(&words, "--messages", "%d", out);
+    execvp(python, words.argv);
+    return FAIL(ST_UNSUPPORTED, "cannot start %s: %s", python, strerror(errno));
+}
+
+/* ---- its record ---- */
+
+/* Its own choice, whatever ours was asked for. */
+static bool is_ours_alone(const char *word)
+{
+    return strncmp(word, "attention=", 10) == 0 || strncmp(word, "exec=", 5) == 0 ||
+           strncmp(word, "blas=", 5) == 0;
+}
+
+static Status put_key(Record *r, const Peer *peer)
+{
+    Text key = {0};
+    text_printf(&key, "peer=%s variant=%s", peer->name, peer->variant);
+    for (const char *at = record_key(r); *at;) {
+        const size_t length = strcspn(at, " ");
+        if (!is_ours_alone(at)) text_printf(&key, " %.*s", (int)length, at);
+        at += length + (at[length] == ' ');
+    }
+    Status status = text_status(&key);
+    if (status == ST_OK) status = record_put_text(r, "cell", text_str(&key));
+    text_free(&key);
+    return status;
+}
+
+static Status put_peer(Record *r, const Peer *peer)
+{
+    TRY(put_key(r, peer));
+    TRY(record_put_text(r, "peer", peer->name));
+    return record_put_text(r, "variant", peer->variant);
+}
+
+Status peer_record_new(Record **out, const Peer *peer, const Config *config)
+{
+    TRY(record_new(out, config));
+    const Status status = put_peer(*out, peer);
+    if (status == ST_OK) return ST_OK;
+    json_decref(*out);
+    *out = NULL;
+    return status;
+}
+
+static bool median_of(const Record *r, double *ms)
+{
+    return record_status(r) == RECORD_OK && record_number(r, "step.median_ms", ms) && *ms > 0;
+}
+
+Status peer_judge(Record *ours, Record *const *theirs, int n)
+{
+    const Record *best = NULL;
+    double own = 0, least = 0, ms = 0;
+    for (int i = 0; i < n; i++) {
+        if (!median_of(theirs[i], &ms) || (best && ms >= least)) continue;
+        best = theirs[i];
+        least = ms;
+    }
+    if (!best || !median_of(ours, &own)) return ST_OK;
+    TRY(record_put_text(ours, "peer_best", record_text(best, "variant")));
+    return record_put_number(ours, "peer_ratio", least / own);
+}
