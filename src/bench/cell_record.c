@@ -148,7 +148,8 @@ static Status settle_device_clock(CellRecord *c)
     for (int s = SAMPLE_WALL_COUNT; s < SAMPLE_COUNT; s++) {
         const SampleList *list = &c->series[s];
         if (list->n == 0) continue;
-        json_t *phase = record_value(c->record, sample_series_name((SampleSeries)(s - SAMPLE_WALL_COUNT)));
+        json_t *phase =
+            record_value(c->record, sample_series_name((SampleSeries)(s - SAMPLE_WALL_COUNT)));
         const StatsSummary summary = stats_summary(list->seconds, list->n);
         TRY(record_put_number(phase, "gpu_mean_ms", 1e3 * summary.mean));
         TRY(record_put_number(phase, "gpu_std_ms", 1e3 * summary.std));

@@ -54,7 +54,9 @@ Status peer_list(const PeerChoice *choice, const Config *config, Peer peers[PEER
     if (strcmp(choice->name, "torch") != 0)
         return FAIL(ST_USAGE, "--peer: %s is not torch, the only one there is",
                     human_quote(choice->name).s);
-    const char *word = choice->variants ? choice->variants : on_gpu(config) ? "best,graphs" : "eager";
+    const char *word = choice->variants ? choice->variants
+                       : on_gpu(config) ? "best,graphs"
+                                        : "eager";
     for (;;) {
         const size_t length = strcspn(word, ",");
         TRY(add_variant(choice, word, length, peers, n));

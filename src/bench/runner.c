@@ -4,6 +4,7 @@
 #include "bench/cell_label.h"
 #include "bench/interrupt.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum { MOST_PRINTED = 20 }; /* lines of a cell that are passed on */
@@ -166,22 +167,23 @@ static Status total_work(const RunnerTask *task, double *sum)
 
 /* ---- one cell ---- */
 
-static void announce(const Running *member, int index, int round, int rounds, double weight)
+static CellLabel label_of(const Running *member)
 {
-    Text label = {0};
-    text_puts(&label, cell_label(member->config, member->task->varies).s);
-    if (member->peer) text_printf(&label, " (%s %s)", member->peer->name, member->peer->variant);
-    if (rounds > 1) text_printf(&label, " round %d of %d", round + 1, rounds);
-    progress_cell(member->progress, index, text_str(&label), member->config, weight);
-    text_free(&label);
+    CellLabel label = cell_label(member->config, member->task->varies);
+    const size_t n = strlen(label.s);
+    if (member->peer) {
+        snprintf(label.s + n, sizeof label.s - n, " (%s %s)", member->peer->name,
+                 member->peer->variant);
+    }
+    return label;
 }
 
-static Status run_member(Running *member, int index, int round, int rounds)
+static Status run_member(Running *member, int index)
 {
-    const double weight = work_of(member->task, member->config);
-    announce(member, index, round, rounds, weight);
+    progress_cell(member->progress, index, label_of(member).s, member->config,
+                  work_of(member->task, member->config));
     cell_record_again(&member->cell);
-    if (!member->over) TRY(run_in_child(member));
+    TRY(run_in_child(member));
     member->over = !cell_record_is_ok(&member->cell, &member->end);
     progress_done(member->progress, clock_seconds());
     return ST_OK;
@@ -194,7 +196,7 @@ static Status run_rounds(Group *group, int index)
         for (int i = 0; i < group->n; i++) {
             Running *member = &group->members[i];
             if (round > 0 && member->over) continue;
-            TRY(run_member(member, index, round, group->rounds));
+            TRY(run_member(member, index));
             if (member->end.end == CHILD_INTERRUPTED) return ST_OK;
         }
     }
@@ -235,7 +237,7 @@ static Status finish_group(Group *group, int index, RecordSet *rows, RunnerOutco
     for (int i = 0; i < group->n; i++) {
         const Running *member = &group->members[i];
         TRY(add_row(rows, records[i], outcome));
-        announce(member, index, 0, 1, 0);
+        progress_cell(member->progress, index, label_of(member).s, member->config, 0);
         progress_finished(member->progress, records[i], clock_seconds());
         const RunnerTask *task = member->task;
         if (task->finished) TRY(task->finished(task->self, records[i]));
@@ -248,8 +250,7 @@ static Status keep_group(Group *group, int index, RecordSet *rows, RunnerOutcome
     for (int i = 0; i < group->n; i++) {
         const Running *member = &group->members[i];
         Record *old = known(member->task, member->cell.record);
-        announce(member, index, 0, 1, 0);
-        progress_kept(member->progress, old);
+        progress_kept(member->progress, index, label_of(member).s, old);
         TRY(add_row(rows, old, outcome));
     }
     outcome->kept++;

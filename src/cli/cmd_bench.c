@@ -51,6 +51,22 @@ static Status show(BenchOutput *output, const RecordSet *rows, const RecordSet *
     return ran;
 }
 
+static PeerChoice peer_of(const Settings *settings)
+{
+    return (PeerChoice){settings->peer, settings->peer_variants, (int)settings->peer_rounds};
+}
+
+/* Before anything runs. */
+static Status check_peer(const Settings *settings, const Sweep *sweep)
+{
+    const PeerChoice choice = peer_of(settings);
+    Peer peers[PEER_MAX];
+    int n = 0;
+    if (!choice.name && (choice.variants || settings->given & OPTION_BIT(PEER_ROUNDS)))
+        return FAIL(ST_USAGE, "--peer-variant and --peer-rounds need --peer torch");
+    return peer_list(&choice, &sweep->configs[0], peers, &n);
+}
+
 static Status sweep_into(BenchOutput *output, const Settings *settings, const Sweep *sweep,
                          const RecordSet *known, RecordSet *rows, int *exit_code)
 {
@@ -61,6 +77,7 @@ static Status sweep_into(BenchOutput *output, const Settings *settings, const Sw
                              .cell = cell_run,
                              .work = outlook_work,
                              .resumed = known,
+                             .peer = peer_of(settings),
                              .self = output,
                              .finished = bench_output_add};
     const Status ran = runner_run(&task, rows, &outcome);
@@ -91,6 +108,7 @@ static Status run_sweep(const Settings *settings, const Sweep *sweep, json_t *en
 static Status run(const Settings *settings, const Sweep *sweep, int *exit_code)
 {
     if (settings->dry_run) return bench_dry_run(settings, sweep);
+    TRY(check_peer(settings, sweep));
     if (settings->baseline) TRY(baseline_check(sweep->configs, sweep->n, settings->baseline));
     json_t *environment = NULL;
     TRY(environment_new(&environment, settings->command_line));
@@ -113,11 +131,14 @@ const Command cmd_bench = {
         "  roofstep bench --size tiny --steps 5\n"
         "  roofstep bench --size small,medium --ctx 128-1024*2 --precision fp32,bf16\n"
         "  roofstep bench --size small --out results.json     (killed? --resume results.json)\n"
-        "  roofstep bench --size small,2.7B --dry-run         (what fits, and for how long)\n\n"
+        "  roofstep bench --size small,2.7B --dry-run         (what fits, and for how long)\n"
+        "  roofstep bench --size small --peer torch           (PyTorch beside it, and the "
+        "ratio)\n\n"
         "Without --format the name of --out decides: .json .jsonl .csv .sql .tex .typ .md.\n",
     .options = {.taken = BENCH_LISTS | OPTIONS_OUTPUT | OPTION_BIT(MEMORY_LIMIT) |
                          OPTION_BIT(TIMEOUT) | OPTION_BIT(DRY_RUN) | OPTION_BIT(OUT_JSON) |
-                         OPTION_BIT(BASELINE) | OPTION_BIT(RESUME),
+                         OPTION_BIT(BASELINE) | OPTION_BIT(RESUME) | OPTION_BIT(PEER) |
+                         OPTION_BIT(PEER_VARIANT) | OPTION_BIT(PEER_ROUNDS),
                 .lists = BENCH_LISTS,
                 .formats = report_formats},
     .run = run,

@@ -7,14 +7,17 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { SETTINGS_MAX_ARGS = 256, SETTINGS_MAX_LIMITS = 16 };
+enum { SETTINGS_MAX_ARGS = 256, SETTINGS_MAX_LIMITS = 16, SETTINGS_PEER_ROUNDS = 3 };
 
 typedef struct Settings {
-    char format[16];      /* one of the command's formats; its first by default */
-    const char *out;      /* NULL: stdout */
-    const char *out_json; /* NULL: none */
-    const char *baseline; /* NULL: none */
-    const char *resume;   /* NULL: none */
+    char format[16];           /* one of the command's formats; its first by default */
+    const char *out;           /* NULL: stdout */
+    const char *out_json;      /* NULL: none */
+    const char *baseline;      /* NULL: none */
+    const char *resume;        /* NULL: none */
+    const char *peer;          /* NULL: none */
+    const char *peer_variants; /* NULL: by device */
+    int64_t peer_rounds;
     bool dry_run;
     bool refresh; /* limits: measure again */
     bool help;

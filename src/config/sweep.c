@@ -113,7 +113,8 @@ static Status read_words(Reader *r)
 
 /* ---- from axes to cells ---- */
 
-static Status set_limits(Reader *r)
+/* The numbers that are no cell's. */
+static Status set_numbers(Reader *r)
 {
     const Axis *axis = &r->axes[OPTION_MEMORY_LIMIT];
     Settings *settings = r->settings;
@@ -121,6 +122,8 @@ static Status set_limits(Reader *r)
         return FAIL(ST_USAGE, "--memory-limit: at most %d sizes", SETTINGS_MAX_LIMITS);
     for (int i = 0; i < axis->n; i++) settings->memory_limits[i] = axis->values[i].number;
     settings->n_memory_limits = axis->n;
+    const Axis *rounds = &r->axes[OPTION_PEER_ROUNDS];
+    settings->peer_rounds = rounds->n > 0 ? rounds->values[0].number : SETTINGS_PEER_ROUNDS;
     return ST_OK;
 }
 
@@ -226,7 +229,7 @@ static Status parse(Reader *r, Sweep *sweep)
     TRY(option_read_format(r->set, NULL, r->settings->format));
     TRY(read_words(r));
     if (r->settings->help) return ST_OK;
-    TRY(set_limits(r));
+    TRY(set_numbers(r));
     return make_cells(r, sweep);
 }
 
