@@ -1,14 +1,12 @@
 #include "base/text.h"
 
+#include "base/whole_file.h"
+
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 void text_free(Text *text)
 {
@@ -121,92 +119,14 @@ size_t text_width(const char *s)
 
 /* ---- files ---- */
 
-static Status write_all(int fd, const char *data, size_t n, const char *path)
-{
-    while (n > 0) {
-        const ssize_t written = write(fd, data, n);
-        if (written < 0 && errno == EINTR) continue;
-        if (written < 0) return FAIL(ST_IO, "cannot write %s: %s", path, strerror(errno));
-        data += written;
-        n -= (size_t)written;
-    }
-    return ST_OK;
-}
-
-static Status close_written(int fd, const char *path, Status status)
-{
-    if (close(fd) == 0 || status != ST_OK) return status;
-    return FAIL(ST_IO, "cannot write %s: %s", path, strerror(errno));
-}
-
-/* A terminal, a pipe, /dev/null: nothing can take its place, so it is written as it is. */
-static Status write_device(const char *path, const void *data, size_t n)
-{
-    const int fd = open(path, O_WRONLY | O_CLOEXEC);
-    if (fd < 0) return FAIL(ST_IO, "cannot write %s: %s", path, strerror(errno));
-    return close_written(fd, path, write_all(fd, data, n, path));
-}
-
-static Status open_beside(const char *path, Text *name, int *fd)
-{
-    for (int i = 0; i < 100; i++) {
-        text_clear(name);
-        text_printf(name, "%s.%ld.%d.tmp", path, (long)getpid(), i);
-        TRY(text_status(name));
-        *fd = open(name->data, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-        if (*fd >= 0 || errno != EEXIST) break;
-    }
-    return *fd >= 0 ? ST_OK : FAIL(ST_IO, "cannot create %s: %s", path, strerror(errno));
-}
-
-/* A rename lasts only once the directory is on disk too. Some file systems refuse to sync one: the
- * data are written by then, so that is no failure. */
-static void sync_directory(const char *path)
-{
-    char directory[PATH_MAX];
-    const char *slash = strrchr(path, '/');
-    const size_t n = slash ? (size_t)(slash - path) + 1 : 0;
-    if (n >= sizeof directory) return;
-    memcpy(directory, n ? path : ".", n ? n : 1);
-    directory[n ? n : 1] = 0;
-    const int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0) return;
-    fsync(fd);
-    close(fd);
-}
-
-/* `old` is the file that is replaced, NULL when there is none. */
-static Status replace(const char *path, const struct stat *old, const void *data, size_t n)
-{
-    Text name = {0};
-    int fd = -1;
-    Status status = open_beside(path, &name, &fd);
-    if (status == ST_OK) {
-        if (old) (void)!fchmod(fd, old->st_mode & 07777);
-        status = write_all(fd, data, n, path);
-        if (status == ST_OK && fsync(fd) != 0 && errno != EINVAL)
-            status = FAIL(ST_IO, "cannot write %s: %s", path, strerror(errno));
-        status = close_written(fd, path, status);
-        if (status == ST_OK && rename(name.data, path) != 0)
-            status = FAIL(ST_IO, "cannot replace %s: %s", path, strerror(errno));
-        if (status != ST_OK)
-            unlink(name.data);
-        else
-            sync_directory(path);
-    }
-    text_free(&name);
-    return status;
-}
-
 Status text_write_file(const char *path, const void *data, size_t n)
 {
-    struct stat old;
-    if (*path == 0) return FAIL(ST_IO, "a file needs a name");
-    if (stat(path, &old) != 0) return replace(path, NULL, data, n);
-    if (S_ISDIR(old.st_mode)) return FAIL(ST_IO, "cannot write %s: it is a directory", path);
-    if (!S_ISREG(old.st_mode)) return write_device(path, data, n);
-    char real[PATH_MAX]; /* a link stays a link */
-    return replace(realpath(path, real) ? real : path, &old, data, n);
+    WholeFile file;
+    TRY(whole_file_open(&file, path));
+    const Status status = whole_file_write(&file, data, n);
+    if (status == ST_OK) return whole_file_finish(&file);
+    whole_file_abandon(&file);
+    return status;
 }
 
 static Status read_all(Text *text, FILE *file, const char *path, size_t limit)

@@ -2,70 +2,126 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-static Status failure(const WholeFile *file, const char *what)
+static Status failure(const char *path, const char *what)
 {
-    return FAIL(ST_IO, "%s: cannot %s: %s", file->path, what, strerror(errno));
+    return FAIL(ST_IO, "cannot %s %s: %s", what, path, strerror(errno));
 }
 
-/* mkstemp makes the file private; the result has the mode that the user's umask gives. */
-static void usual_mode(int fd)
+/* ---- opening ---- */
+
+static Status open_beside(WholeFile *file)
 {
-    const mode_t mask = umask(0);
-    umask(mask);
-    (void)!fchmod(fd, 0666 & ~mask);
+    for (int i = 0; i < 100; i++) {
+        free(file->temporary);
+        if (asprintf(&file->temporary, "%s.%ld.%d.tmp", file->path, (long)getpid(), i) < 0) {
+            file->temporary = NULL;
+            return FAIL(ST_NO_MEMORY, "no memory for a file name");
+        }
+        file->fd = open(file->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (file->fd >= 0) return ST_OK;
+        if (errno != EEXIST) break;
+    }
+    const Status status = failure(file->path, "create");
+    free(file->temporary); /* not ours to remove */
+    file->temporary = NULL;
+    return status;
+}
+
+/* `old` is the file that is replaced, NULL when there is none. */
+static Status open_replacement(WholeFile *file, const char *path, const struct stat *old)
+{
+    char real[PATH_MAX]; /* a link stays a link */
+    file->path = strdup(old && realpath(path, real) ? real : path);
+    if (!file->path) return FAIL(ST_NO_MEMORY, "no memory for a file name");
+    TRY(open_beside(file));
+    if (old) (void)!fchmod(file->fd, old->st_mode & 07777);
+    return ST_OK;
+}
+
+/* A terminal, a pipe, /dev/null: nothing can take its place, so it is written as it is. */
+static Status open_device(WholeFile *file, const char *path)
+{
+    file->path = strdup(path);
+    if (!file->path) return FAIL(ST_NO_MEMORY, "no memory for a file name");
+    file->fd = open(path, O_WRONLY | O_CLOEXEC);
+    return file->fd >= 0 ? ST_OK : failure(path, "write");
 }
 
 Status whole_file_open(WholeFile *file, const char *path)
 {
+    struct stat old;
     *file = (WholeFile){.fd = -1};
-    struct stat st;
-    file->path = strdup(path);
-    if (!file->path || asprintf(&file->temporary, "%s.XXXXXX", path) < 0) {
-        file->temporary = NULL;
-        whole_file_abandon(file);
-        return FAIL(ST_NO_MEMORY, "no memory for a file name");
-    }
-    Status status = ST_OK;
-    if (stat(path, &st) == 0 && S_ISDIR(st.st_mode)) {
-        status = FAIL(ST_IO, "%s is a directory: name a file in it", path);
-    } else {
-        file->fd = mkstemp(file->temporary);
-        if (file->fd < 0) status = failure(file, "create it");
-    }
-    if (status != ST_OK) {
-        whole_file_abandon(file);
-        return status;
-    }
-    usual_mode(file->fd);
-    return ST_OK;
+    if (*path == 0) return FAIL(ST_IO, "a file needs a name");
+    const bool there = stat(path, &old) == 0;
+    if (there && S_ISDIR(old.st_mode)) return FAIL(ST_IO, "cannot write %s: it is a directory", path);
+    const Status status = there && !S_ISREG(old.st_mode)
+                              ? open_device(file, path)
+                              : open_replacement(file, path, there ? &old : NULL);
+    if (status != ST_OK) whole_file_abandon(file);
+    return status;
 }
+
+/* ---- writing ---- */
 
 Status whole_file_write(WholeFile *file, const void *data, size_t n)
 {
     const char *at = data;
     while (n > 0) {
-        const ssize_t wrote = write(file->fd, at, n);
-        if (wrote < 0 && errno == EINTR) continue;
-        if (wrote < 0) return failure(file, "write it");
-        at += wrote;
-        n -= (size_t)wrote;
+        const ssize_t written = write(file->fd, at, n);
+        if (written < 0 && errno == EINTR) continue;
+        if (written < 0) return failure(file->path, "write");
+        at += written;
+        n -= (size_t)written;
     }
     return ST_OK;
 }
 
-Status whole_file_finish(WholeFile *file)
+/* ---- finishing ---- */
+
+/* A rename lasts only once the directory is on disk too. Some file systems refuse to sync one: the
+ * data are written by then, so that is no failure. */
+static void sync_directory(const char *path)
+{
+    char directory[PATH_MAX];
+    const char *slash = strrchr(path, '/');
+    const size_t n = slash ? (size_t)(slash - path) + 1 : 0;
+    if (n >= sizeof directory) return;
+    memcpy(directory, n ? path : ".", n ? n : 1);
+    directory[n ? n : 1] = 0;
+    const int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0) return;
+    fsync(fd);
+    close(fd);
+}
+
+static Status close_written(WholeFile *file)
 {
     Status status = ST_OK;
-    if (fsync(file->fd) || rename(file->temporary, file->path)) status = failure(file, "finish it");
-    if (status == ST_OK) {
-        free(file->temporary);
-        file->temporary = NULL;
+    if (file->temporary && fsync(file->fd) != 0 && errno != EINVAL) status = failure(file->path, "write");
+    const int closed = close(file->fd);
+    file->fd = -1;
+    if (closed != 0 && status == ST_OK) status = failure(file->path, "write");
+    return status;
+}
+
+Status whole_file_finish(WholeFile *file)
+{
+    Status status = close_written(file);
+    if (status == ST_OK && file->temporary) {
+        if (rename(file->temporary, file->path) != 0) {
+            status = failure(file->path, "replace");
+        } else {
+            sync_directory(file->path);
+            free(file->temporary);
+            file->temporary = NULL;
+        }
     }
     whole_file_abandon(file);
     return status;
@@ -74,7 +130,7 @@ Status whole_file_finish(WholeFile *file)
 void whole_file_abandon(WholeFile *file)
 {
     if (file->fd >= 0) close(file->fd);
-    if (file->temporary && file->fd >= 0) unlink(file->temporary);
+    if (file->temporary) unlink(file->temporary);
     free(file->temporary);
     free(file->path);
     *file = (WholeFile){.fd = -1};

@@ -1,15 +1,17 @@
-/* A large file written piece by piece that appears under its name only when it is complete. */
+/* A file written piece by piece that appears under its name only when it is complete: a temporary file
+ * in the same directory, fsync, rename. */
 #ifndef BASE_WHOLE_FILE_H
 #define BASE_WHOLE_FILE_H
 
 #include "base/status.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 typedef struct WholeFile {
     int fd;
     char *path;      /* where it will be */
-    char *temporary; /* where it is until then, in the same directory */
+    char *temporary; /* where it is until then; NULL for a device, which is written directly */
 } WholeFile;
 
 /* Creates the temporary file, so that what cannot be written is known before the work. */

@@ -18,6 +18,8 @@ extern char **environ;
 /* ---- which ---- */
 
 static const char *const variants[] = {"eager", "compile", "best", "graphs"};
+static const char *const execs[] = {"eager", "fused", "fused", "graph"};
+static const char *const attentions[] = {"naive", "naive", "fused", "fused"};
 enum { N_VARIANTS = sizeof variants / sizeof *variants };
 _Static_assert((int)N_VARIANTS <= (int)PEER_MAX, "each variant once");
 
@@ -38,7 +40,7 @@ static Status add_variant(const PeerChoice *choice, const char *word, size_t len
     }
     for (int i = 0; i < N_VARIANTS; i++) {
         if (strcmp(variants[i], name) != 0) continue;
-        peers[(*n)++] = (Peer){choice->name, variants[i]};
+        peers[(*n)++] = (Peer){choice->name, variants[i], execs[i], attentions[i]};
         return ST_OK;
     }
     const char *near = nearest_of(name, variants, N_VARIANTS);
@@ -101,15 +103,15 @@ static bool has_torch(const char *python)
 static Status find_python(const char **out)
 {
     const char *own = getenv("PYTHON");
-    const char *const places[] = {own && *own ? own : "python3", "python3", "/usr/bin/python3"};
-    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+    const char *const places[] = {own, "python3", "/usr/bin/python3"};
+    const int first = own && *own ? 0 : 1, end = own && *own ? 1 : 3;
+    for (int i = first; i < end; i++) {
         *out = places[i];
         if (has_torch(*out)) return ST_OK;
     }
-    return FAIL(ST_UNSUPPORTED,
-                "no PyTorch here: %s%spython3 and /usr/bin/python3 do not have it (pip install "
-                "torch, or PYTHON=...)",
-                own && *own ? own : "", own && *own ? ", " : "");
+    return FAIL(ST_UNSUPPORTED, "no PyTorch here: %s %s (pip install torch, or PYTHON=...)",
+                first == 0 ? own : "python3 and /usr/bin/python3",
+                first == 0 ? "does not have it" : "do not have it");
 }
 
 enum { MOST_WORDS = 64, WORD_SIZE = 32 };
@@ -221,6 +223,9 @@ static Status put_key(Record *r, const Peer *peer)
 static Status put_peer(Record *r, const Peer *peer)
 {
     TRY(put_key(r, peer));
+    TRY(record_put_text(r, "exec", peer->exec));
+    TRY(record_put_text(r, "attention", peer->attention));
+    TRY(record_put_null(r, "blas"));
     TRY(record_put_text(r, "peer", peer->name));
     return record_put_text(r, "variant", peer->variant);
 }

@@ -8,7 +8,8 @@
 enum { PEER_MAX = 4 };
 
 typedef struct Peer {
-    const char *name, *variant; /* "torch", "best" */
+    const char *name, *variant;   /* "torch", "best" */
+    const char *exec, *attention; /* what that is in our words */
 } Peer;
 
 /* What was asked for on the command line; a NULL name stands for no peer. */
