@@ -30,8 +30,10 @@ static Status open_parts(Backend *be, int device)
     TRY_CUDA(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device));
     TRY_CUDA(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device));
     be->capability = 10 * major + minor;
-    for (int i = 0; i < 2; i++) {
-        TRY_CUDA(cudaStreamCreateWithFlags(&be->queue[i], cudaStreamNonBlocking));
+    int least = 0, greatest = 0;
+    TRY_CUDA(cudaDeviceGetStreamPriorityRange(&least, &greatest));
+    for (int i = 0; i < 2; i++) { /* what runs aside only fills what the first queue leaves free */
+        TRY_CUDA(cudaStreamCreateWithPriority(&be->queue[i], cudaStreamNonBlocking, i ? least : greatest));
     }
     be->stream = be->queue[0];
     for (int i = 0; i < BACKEND_MARKS; i++) {
