@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# --peer torch: rows of both, the ratio, resuming, and no PyTorch.
+here=$(dirname "$(realpath "$0")")
+. "$here/bench.sh"
+export PYTHON=$here/fake_python PEER_LOG=$dir/log
+lines() { wc -l <"$1"; }
+
+bench --steps 2 --peer torch --peer-variant eager,best --peer-rounds 2 --out-json peer.json >peer.out 2>peer.err
+code=$?
+expect_code 0 "with a peer"
+expect peer.out 'peer / ours'
+[ "$(grep -c '^| custom | torch' peer.out)" = 2 ] || fail "not two rows of the peer"
+[ "$(lines log)" = 4 ] || fail "the peer ran $(lines log) times, not 4"
+expect peer.json '"peer_best": ?"best"'
+expect peer.json '"peer_version": ?"0.0-fake"'
+
+bench --steps 2 --peer torch --peer-variant eager,best --resume peer.json >again.out 2>again.err
+code=$?
+expect_code 0 "resumed with a peer"
+[ "$(lines log)" = 4 ] || fail "what was known ran again"
+
+# Our rows alone do not serve a sweep with the peer, but those of the peer do no harm without it.
+bench --steps 2 --resume peer.json --out-json alone.json >alone.out 2>alone.err
+code=$?
+expect_code 0 "resumed without the peer"
+expect alone.err 'from the file'
+[ "$(grep -c '^| custom' alone.out)" = 1 ] || fail "not one row"
+
+PEER_ABSENT=1 bench --steps 2 --peer torch >absent.out 2>absent.err
+code=$?
+expect_code 0 "no PyTorch"
+[ "$(grep -c 'no PyTorch here' absent.out)" = 1 ] || fail "not one line about PyTorch"
+expect absent.out '^\| custom .*\| ok '
+exit 0

@@ -1,0 +1,39 @@
+#!/bin/bash
+# The PyTorch twin beside ours on a small model, and what PyTorch cannot do here. usage: peer.sh ROOFSTEP
+set -u
+roofstep=$1
+for python in "${PYTHON:-python3}" /usr/bin/python3 ''; do
+    [ -z "$python" ] && { echo "skipped: no PyTorch (Debian: python3-torch)"; exit 77; }
+    "$python" -c 'import torch' 2>/dev/null && break
+done
+export PYTHON=$python
+work=$(mktemp -d) && trap 'rm -rf "$work"' EXIT
+export XDG_CACHE_HOME=$work
+fail() { echo "FAILED: $*"; cat "$work"/*; exit 1; }
+model=(--d-model 64 --d-ff 96 --num-layers 2 --num-heads 4 --vocab 101 --ctx 17 --batch 3 --device cpu --threads 1
+    --warmup 1 --steps 2)
+
+for mode in fwd fwd_bwd train; do
+    "$roofstep" bench "${model[@]}" --mode $mode --clip 1 --peer torch --peer-rounds 1 --format json \
+        >"$work/$mode.json" 2>"$work/err" || fail "$mode: exit code $?"
+done
+"$roofstep" bench "${model[@]}" --peer torch --peer-variant eager,graphs --peer-rounds 1 --format json \
+    >"$work/graphs.json" 2>"$work/err" || fail "graphs: exit code $?"
+
+"$python" - "$work" <<'PYTHON' || fail "the rows are not as they should be"
+import json, sys
+for mode, phases in (("fwd", 1), ("fwd_bwd", 2), ("train", 3)):
+    ours, theirs = json.load(open(f"{sys.argv[1]}/{mode}.json"))["results"]
+    assert theirs["status"] == "ok" and theirs["peer"] == "torch" and theirs["variant"] == "eager", theirs
+    assert theirs["parameters"] == ours["parameters"], (theirs["parameters"], ours["parameters"])
+    assert ours["peer_ratio"] > 0 and ours["peer_best"] == "eager"
+    names = [name for name in ("forward", "backward", "optimizer") if isinstance(theirs.get(name), dict)]
+    assert len(names) == phases, names
+    assert len(theirs["step"]["samples_ms"]) == 2 and theirs["cold_step_ms"] > 0
+    assert 1 < theirs["loss"] < 10, theirs["loss"]
+rows = json.load(open(f"{sys.argv[1]}/graphs.json"))["results"]
+assert [row["status"] for row in rows] == ["ok", "ok", "unsupported"], rows
+PYTHON
+"$python" "$(dirname "$0")/../../peers/torch_bench.py" "${model[@]}" --precision tf32 >"$work/alone.json" || fail "alone: $?"
+grep -q '"status": "unsupported"' "$work/alone.json" || fail "tf32 on a CPU"
+exit 0
