@@ -50,17 +50,28 @@ static inline Any any_in(const OpCall *call, int i)
     return t ? Any{const_cast<void *>(op_in(call, i)), t->dtype, t->ld} : Any{nullptr, DT_F32, 0};
 }
 
+static inline int64_t any_at_most(int64_t x, int64_t most)
+{
+    return x < most ? x : most;
+}
+
 /* Blocks along x for this many pieces of work; kernels go on from block to block + gridDim.x. */
 static inline unsigned any_grid(int64_t pieces)
 {
-    const int64_t most = 0x7fffffff;
-    return (unsigned)(pieces < most ? pieces : most);
+    return (unsigned)any_at_most(pieces, 0x7fffffff);
+}
+
+/* At most `most` blocks for so many pieces, no more than it takes for every block to have the same
+ * number of them, or one less. */
+static inline int any_even_blocks(int64_t pieces, int64_t most)
+{
+    return (int)blocks_for(pieces, blocks_for(pieces, most));
 }
 
 /* A whole number of warps for this many items, at most `most`. */
 static inline int any_threads(int64_t items, int most)
 {
-    return items >= most ? most : (int)(items + 31) / 32 * 32;
+    return (int)any_at_most((items + 31) / 32 * 32, most);
 }
 
 #endif

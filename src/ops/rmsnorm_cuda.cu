@@ -1,11 +1,13 @@
 /* RMSNorm with the residual addition before it, and its gradient (ops/rmsnorm.c has the formulas).
  *
- * The weight's gradient is a sum over rows: every block sums the rows it meets into one row of the
- * workspace, and a second kernel adds those rows in their order, so that results do not vary. */
+ * The fast kernels hold a row in registers, so that memory is gone over once. The weight's gradient
+ * is a sum over rows: every block sums the rows it meets into one row of the workspace, and a second
+ * kernel adds those in a fixed order, so that results do not vary. */
 #include "ops/any_cuda.cuh"
 #include "ops/impls_cuda.h"
 
 enum { THREADS = 256, MOST_PARTIALS = 512 };
+enum { ROW_THREADS = 512, MOST_COLUMNS = 2 * ROW_THREADS * WIDTH }; /* of the fast kernels */
 
 struct Forward {
     Any y, delta;
@@ -14,6 +16,67 @@ struct Forward {
     int64_t rows, C;
     float eps;
 };
+
+__device__ __forceinline__ void add8(float (&sum)[WIDTH], const float (&x)[WIDTH])
+{
+#pragma unroll
+    for (int e = 0; e < WIDTH; e++) sum[e] += x[e];
+}
+
+__device__ __forceinline__ float squares(const float (&v)[WIDTH])
+{
+    float sum = 0;
+#pragma unroll
+    for (int e = 0; e < WIDTH; e++) sum += v[e] * v[e];
+    return sum;
+}
+
+template <typename A>
+__device__ __forceinline__ void store_normed(const Forward &f, int64_t at, const float (&v)[WIDTH],
+                                             float r, const float (&w)[WIDTH])
+{
+    float y[WIDTH];
+#pragma unroll
+    for (int e = 0; e < WIDTH; e++) y[e] = v[e] * r * w[e];
+    store8(static_cast<A *>(f.y.data) + at, y);
+}
+
+/* One row a block at a time; a thread has PACKS packs of it, a block's width apart. */
+template <typename A, int PACKS>
+__global__ void __launch_bounds__(ROW_THREADS) rmsnorm_forward_kernel(const Forward f)
+{
+    __shared__ float shared[ROW_THREADS / 32];
+    float w[PACKS][WIDTH], v[PACKS][WIDTH], delta[PACKS][WIDTH];
+    int64_t column[PACKS];
+#pragma unroll
+    for (int k = 0; k < PACKS; k++) {
+        column[k] = (int64_t)(threadIdx.x + k * blockDim.x) * WIDTH;
+        if (column[k] < f.C) load8(w[k], f.w + column[k]);
+    }
+    for (int64_t row = blockIdx.x; row < f.rows; row += gridDim.x) {
+        const int64_t at = row * f.C;
+        float sum = 0;
+#pragma unroll
+        for (int k = 0; k < PACKS; k++) {
+            if (column[k] >= f.C) continue;
+            load8(v[k], f.x + at + column[k]);
+            if (f.s) load8(delta[k], static_cast<const A *>(f.delta.data) + at + column[k]);
+        }
+#pragma unroll
+        for (int k = 0; k < PACKS; k++) {
+            if (column[k] >= f.C) continue;
+            if (f.s) add8(v[k], delta[k]);
+            if (f.s) store8(f.s + at + column[k], v[k]);
+            sum += squares(v[k]);
+        }
+        const float r = rsqrtf(block_sum(sum, shared) / (float)f.C + f.eps);
+        if (threadIdx.x == 0) f.r[row] = r;
+#pragma unroll
+        for (int k = 0; k < PACKS; k++) {
+            if (column[k] < f.C) store_normed<A>(f, at + column[k], v[k], r, w[k]);
+        }
+    }
+}
 
 __global__ void rmsnorm_plain_kernel(const Forward f)
 {
@@ -41,6 +104,115 @@ struct Backward {
     const float *s, *w, *r, *ds;
     int64_t rows, C;
 };
+
+/* What a thread holds of a row, a pack of each operand. */
+struct Flow {
+    float dy[WIDTH], s[WIDTH], ds[WIDTH];
+};
+
+template <typename A>
+__device__ __forceinline__ void load_flow(Flow &a, const Backward &f, int64_t at)
+{
+    load8(a.dy, static_cast<const A *>(f.dy.data) + at);
+    load8(a.s, f.s + at);
+    if (f.ds) load8(a.ds, f.ds + at);
+}
+
+__device__ __forceinline__ float dot_flow(const Flow &a, const float (&w)[WIDTH])
+{
+    float dot = 0;
+#pragma unroll
+    for (int e = 0; e < WIDTH; e++) dot += a.dy[e] * w[e] * a.s[e];
+    return dot;
+}
+
+template <typename A>
+__device__ __forceinline__ void store_flow(const Backward &f, int64_t at, const Flow &a, float r,
+                                           float k, const float (&w)[WIDTH], float (&dw)[WIDTH])
+{
+    float dx[WIDTH];
+#pragma unroll
+    for (int e = 0; e < WIDTH; e++) {
+        dx[e] = (f.ds ? a.ds[e] : 0.0F) + a.dy[e] * w[e] * r - a.s[e] * k;
+        dw[e] += a.dy[e] * a.s[e] * r;
+    }
+    store8(f.dx + at, dx);
+    if (f.ddelta.data) store8(static_cast<A *>(f.ddelta.data) + at, dx);
+}
+
+/* The sum over the threads of one row of the block, which are whole warps. One barrier: `shared` has
+ * two halves, used in turn, so that the next sum never overwrites one that is still being read. */
+__device__ __forceinline__ float row_sum(float x, float (*shared)[ROW_THREADS / 32], int turn)
+{
+    const int warps = blockDim.x / 32, first = threadIdx.y * warps;
+    x = warp_sum(x);
+    if (threadIdx.x % 32 == 0) shared[turn][first + threadIdx.x / 32] = x;
+    __syncthreads();
+    float sum = 0;
+    for (int i = 0; i < warps; i++) sum += shared[turn][first + i];
+    return sum;
+}
+
+/* Adds up dw over the rows of threads and writes the block's partial row. */
+template <int PACKS>
+__device__ __forceinline__ void store_partial(const Backward &f, float (&dw)[PACKS][WIDTH])
+{
+    __shared__ Pack<float>
+        sums[(ROW_THREADS - 32) * PACKS]; /* the first row of threads needs none */
+#pragma unroll
+    for (int k = 0; k < PACKS; k++) {
+        const int mine = k * blockDim.x + threadIdx.x, row = PACKS * blockDim.x;
+        if (threadIdx.y > 0) store8(sums[(threadIdx.y - 1) * row + mine].v, dw[k]);
+    }
+    __syncthreads();
+    if (threadIdx.y > 0) return;
+#pragma unroll
+    for (int k = 0; k < PACKS; k++) {
+        const int mine = k * blockDim.x + threadIdx.x, row = PACKS * blockDim.x;
+        for (int y = 0; y < (int)blockDim.y - 1; y++) add8(dw[k], sums[y * row + mine].v);
+        const int64_t column = (int64_t)mine * WIDTH;
+        if (column < f.C) store8(f.partial + blockIdx.x * f.C + column, dw[k]);
+    }
+}
+
+/* blockDim.y rows a block at a time, blockDim.x threads each; threads keep their columns, and so the
+ * sums of dw stay in registers until the last row. */
+template <typename A, int PACKS>
+__global__ void __launch_bounds__(ROW_THREADS, PACKS == 1 ? 2 : 1)
+    rmsnorm_backward_kernel(const Backward f)
+{
+    __shared__ float shared[2][ROW_THREADS / 32];
+    float w[PACKS][WIDTH], dw[PACKS][WIDTH] = {};
+    int64_t column[PACKS];
+#pragma unroll
+    for (int k = 0; k < PACKS; k++) {
+        column[k] = (int64_t)(threadIdx.x + k * blockDim.x) * WIDTH;
+        if (column[k] < f.C) load8(w[k], f.w + column[k]);
+    }
+    int turn = 0;
+    for (int64_t first = (int64_t)blockIdx.x * blockDim.y; first < f.rows;
+         first += (int64_t)gridDim.x * blockDim.y) {
+        const int64_t row = first + threadIdx.y, at = row * f.C, end = row < f.rows ? f.C : 0;
+        const float r = end ? f.r[row] : 0;
+        Flow flow[PACKS];
+        float dot = 0;
+#pragma unroll
+        for (int k = 0; k < PACKS; k++) {
+            if (column[k] < end) load_flow<A>(flow[k], f, at + column[k]);
+        }
+#pragma unroll
+        for (int k = 0; k < PACKS; k++) {
+            if (column[k] < end) dot += dot_flow(flow[k], w[k]);
+        }
+        const float scale = row_sum(dot, shared, turn) / (float)f.C * r * r * r;
+        turn ^= 1;
+#pragma unroll
+        for (int k = 0; k < PACKS; k++) {
+            if (column[k] < end) store_flow<A>(f, at + column[k], flow[k], r, scale, w[k], dw[k]);
+        }
+    }
+    store_partial<PACKS>(f, dw);
+}
 
 /* Threads own columns, so that nobody else touches their part of the block's partial row. */
 __global__ void rmsnorm_grad_plain_kernel(const Backward f)
@@ -81,56 +253,132 @@ __global__ void rmsnorm_weight_grad_kernel(float *dw, const float *partial, int 
     if (threadIdx.x == 0 && mine < C) dw[mine] = whole;
 }
 
-static Status run(const OpCall *call)
+/* Threads of a fast kernel that share a row. */
+static int row_threads(int64_t C)
 {
-    const Tensor *x = op_in_shape(call, 0);
-    const Forward f = {any_out(call, 0),
-                       any_in(call, 2),
-                       (float *)op_out(call, 1),
-                       (float *)op_out(call, 2),
-                       (const float *)op_in(call, 0),
-                       (const float *)op_in(call, 1),
-                       plan_rows(x),
-                       plan_width(x),
-                       (float)call->node->attr.shift};
+    const int64_t packs = C / WIDTH;
+    return any_threads(packs > ROW_THREADS ? (packs + 1) / 2 : packs, ROW_THREADS);
+}
+
+template <typename A> static Status forward(const OpCall *call, const Forward &f)
+{
+    const int threads = row_threads(f.C);
+    const bool single = f.C <= threads * WIDTH;
+    const int blocks =
+        any_even_blocks(f.rows, call->backend->processors * ((single ? 1536 : 1024) / threads));
     const cudaStream_t stream = call->backend->stream;
-    rmsnorm_plain_kernel<<<any_grid(f.rows), any_threads(f.C, THREADS), 0, stream>>>(f);
+    if (single) {
+        rmsnorm_forward_kernel<A, 1><<<blocks, threads, 0, stream>>>(f);
+    } else {
+        rmsnorm_forward_kernel<A, 2><<<blocks, threads, 0, stream>>>(f);
+    }
     TRY_LAUNCH();
     return ST_OK;
 }
 
-static int64_t most_partials(int64_t rows)
+/* The operand has the dtype of the activations, or is absent. */
+static bool is_act(const Tensor *t, DType act)
 {
-    const int64_t most = MOST_PARTIALS;
-    return rows < most ? rows : most;
+    return !t || t->dtype == act;
+}
+
+static bool forward_packs(const OpCall *call)
+{
+    const Tensor *y = op_out_shape(call, 0);
+    bool fit = plan_width(y) <= MOST_COLUMNS && is_act(op_in_shape(call, 2), y->dtype);
+    for (int i = 0; i < 3; i++) fit = fit && packs_fit(op_in(call, i), op_in_shape(call, i));
+    return fit && packs_fit(op_out(call, 0), y) &&
+           packs_fit(op_out(call, 2), op_out_shape(call, 2));
+}
+
+static Status run(const OpCall *call)
+{
+    const Tensor *x = op_in_shape(call, 0);
+    Forward f = {};
+    f.y = any_out(call, 0);
+    f.r = (float *)op_out(call, 1);
+    f.s = (float *)op_out(call, 2);
+    f.x = (const float *)op_in(call, 0);
+    f.w = (const float *)op_in(call, 1);
+    f.delta = any_in(call, 2);
+    f.rows = plan_rows(x);
+    f.C = plan_width(x);
+    f.eps = (float)call->node->attr.shift;
+    if (forward_packs(call)) {
+        DISPATCH_FLOAT(f.y.dtype, A, return forward<A>(call, f));
+    }
+    rmsnorm_plain_kernel<<<any_grid(f.rows), any_threads(f.C, THREADS), 0, call->backend->stream>>>(
+        f);
+    TRY_LAUNCH();
+    return ST_OK;
 }
 
 static size_t grad_workspace(const Plan *plan, const Node *node, int threads)
 {
     (void)threads;
     const Tensor *s = plan_in(plan, node, 1);
-    return (size_t)(most_partials(plan_rows(s)) * plan_width(s)) * sizeof(float);
+    return (size_t)(any_at_most(plan_rows(s), MOST_PARTIALS) * plan_width(s)) * sizeof(float);
+}
+
+template <typename A> static Status backward(const OpCall *call, const Backward &f, int *partials)
+{
+    const int threads = row_threads(f.C), rows = ROW_THREADS / threads;
+    const bool single = f.C <= threads * WIDTH;
+    const int room = call->backend->processors * ((single ? 1024 : 512) / (threads * rows));
+    const int blocks =
+        any_even_blocks(blocks_for(f.rows, rows), (int)any_at_most(room, MOST_PARTIALS));
+    const cudaStream_t stream = call->backend->stream;
+    *partials = blocks;
+    if (single) {
+        rmsnorm_backward_kernel<A, 1><<<blocks, dim3(threads, rows), 0, stream>>>(f);
+    } else {
+        rmsnorm_backward_kernel<A, 2><<<blocks, dim3(threads, rows), 0, stream>>>(f);
+    }
+    TRY_LAUNCH();
+    return ST_OK;
+}
+
+static Status backward_plain(const OpCall *call, const Backward &f, int *partials)
+{
+    *partials = (int)any_at_most(f.rows, MOST_PARTIALS);
+    rmsnorm_grad_plain_kernel<<<*partials, any_threads(f.C, THREADS), 0, call->backend->stream>>>(
+        f);
+    TRY_LAUNCH();
+    return ST_OK;
+}
+
+static bool backward_packs(const OpCall *call)
+{
+    const Tensor *dy = op_in_shape(call, 0);
+    bool fit = plan_width(dy) <= MOST_COLUMNS && is_act(op_out_shape(call, 1), dy->dtype);
+    for (int i = 0; i < 2; i++) fit = fit && packs_fit(op_out(call, i), op_out_shape(call, i));
+    for (int i = 0; i < 3; i++) fit = fit && packs_fit(op_in(call, i), op_in_shape(call, i));
+    return fit && packs_fit(op_in(call, 4), op_in_shape(call, 4));
 }
 
 static Status run_grad(const OpCall *call)
 {
     const Tensor *s = op_in_shape(call, 1);
-    const Backward f = {any_out(call, 1),
-                        any_in(call, 0),
-                        (float *)op_out(call, 0),
-                        (float *)call->workspace,
-                        (const float *)op_in(call, 1),
-                        (const float *)op_in(call, 2),
-                        (const float *)op_in(call, 3),
-                        (const float *)op_in(call, 4),
-                        plan_rows(s),
-                        plan_width(s)};
-    const cudaStream_t stream = call->backend->stream;
-    const int blocks = (int)most_partials(f.rows);
-    rmsnorm_grad_plain_kernel<<<blocks, any_threads(f.C, THREADS), 0, stream>>>(f);
-    TRY_LAUNCH();
-    rmsnorm_weight_grad_kernel<<<any_grid(blocks_for(f.C, 32)), dim3(32, 32), 0, stream>>>(
-        (float *)op_out(call, 2), f.partial, blocks, f.C);
+    Backward f = {};
+    f.dx = (float *)op_out(call, 0);
+    f.ddelta = any_out(call, 1);
+    f.partial = (float *)call->workspace;
+    f.dy = any_in(call, 0);
+    f.s = (const float *)op_in(call, 1);
+    f.w = (const float *)op_in(call, 2);
+    f.r = (const float *)op_in(call, 3);
+    f.ds = (const float *)op_in(call, 4);
+    f.rows = plan_rows(s);
+    f.C = plan_width(s);
+    int partials = 0;
+    if (backward_packs(call)) {
+        DISPATCH_FLOAT(f.dy.dtype, A, TRY(backward<A>(call, f, &partials)));
+    } else {
+        TRY(backward_plain(call, f, &partials));
+    }
+    const unsigned blocks = any_grid(blocks_for(f.C, 32));
+    rmsnorm_weight_grad_kernel<<<blocks, dim3(32, 32), 0, call->backend->stream>>>(
+        (float *)op_out(call, 2), f.partial, partials, f.C);
     TRY_LAUNCH();
     return ST_OK;
 }
