@@ -43,37 +43,38 @@ __device__ __forceinline__ void store_normed(const Forward &f, int64_t at, const
 
 /* One row a block at a time; a thread has PACKS packs of it, a block's width apart. */
 template <typename A, int PACKS>
-__global__ void __launch_bounds__(ROW_THREADS) rmsnorm_forward_kernel(const Forward f)
+__global__ void __launch_bounds__(ROW_THREADS, 2) rmsnorm_forward_kernel(const Forward f)
 {
     __shared__ float shared[ROW_THREADS / 32];
     float w[PACKS][WIDTH], v[PACKS][WIDTH], delta[PACKS][WIDTH];
-    int64_t column[PACKS];
+    int column[PACKS];
+    const int C = (int)f.C;
 #pragma unroll
     for (int k = 0; k < PACKS; k++) {
-        column[k] = (int64_t)(threadIdx.x + k * blockDim.x) * WIDTH;
-        if (column[k] < f.C) load8(w[k], f.w + column[k]);
+        column[k] = (int)(threadIdx.x + k * blockDim.x) * WIDTH;
+        if (column[k] < C) load8(w[k], f.w + column[k]);
     }
     for (int64_t row = blockIdx.x; row < f.rows; row += gridDim.x) {
-        const int64_t at = row * f.C;
+        const int64_t at = row * C;
         float sum = 0;
 #pragma unroll
         for (int k = 0; k < PACKS; k++) {
-            if (column[k] >= f.C) continue;
+            if (column[k] >= C) continue;
             load8(v[k], f.x + at + column[k]);
             if (f.s) load8(delta[k], static_cast<const A *>(f.delta.data) + at + column[k]);
         }
 #pragma unroll
         for (int k = 0; k < PACKS; k++) {
-            if (column[k] >= f.C) continue;
+            if (column[k] >= C) continue;
             if (f.s) add8(v[k], delta[k]);
             if (f.s) store8(f.s + at + column[k], v[k]);
             sum += squares(v[k]);
         }
-        const float r = rsqrtf(block_sum(sum, shared) / (float)f.C + f.eps);
+        const float r = rsqrtf(block_sum(sum, shared) / (float)C + f.eps);
         if (threadIdx.x == 0) f.r[row] = r;
 #pragma unroll
         for (int k = 0; k < PACKS; k++) {
-            if (column[k] < f.C) store_normed<A>(f, at + column[k], v[k], r, w[k]);
+            if (column[k] < C) store_normed<A>(f, at + column[k], v[k], r, w[k]);
         }
     }
 }
@@ -183,16 +184,18 @@ __global__ void __launch_bounds__(ROW_THREADS, PACKS == 1 ? 2 : 1)
 {
     __shared__ float shared[2][ROW_THREADS / 32];
     float w[PACKS][WIDTH], dw[PACKS][WIDTH] = {};
-    int64_t column[PACKS];
+    int column[PACKS];
+    const int C = (int)f.C;
 #pragma unroll
     for (int k = 0; k < PACKS; k++) {
-        column[k] = (int64_t)(threadIdx.x + k * blockDim.x) * WIDTH;
-        if (column[k] < f.C) load8(w[k], f.w + column[k]);
+        column[k] = (int)(threadIdx.x + k * blockDim.x) * WIDTH;
+        if (column[k] < C) load8(w[k], f.w + column[k]);
     }
     int turn = 0;
     for (int64_t first = (int64_t)blockIdx.x * blockDim.y; first < f.rows;
          first += (int64_t)gridDim.x * blockDim.y) {
-        const int64_t row = first + threadIdx.y, at = row * f.C, end = row < f.rows ? f.C : 0;
+        const int64_t row = first + threadIdx.y, at = row * C;
+        const int end = row < f.rows ? C : 0;
         const float r = end ? f.r[row] : 0;
         Flow flow[PACKS];
         float dot = 0;
@@ -204,7 +207,7 @@ __global__ void __launch_bounds__(ROW_THREADS, PACKS == 1 ? 2 : 1)
         for (int k = 0; k < PACKS; k++) {
             if (column[k] < end) dot += dot_flow(flow[k], w[k]);
         }
-        const float scale = row_sum(dot, shared, turn) / (float)f.C * r * r * r;
+        const float scale = row_sum(dot, shared, turn) / (float)C * r * r * r;
         turn ^= 1;
 #pragma unroll
         for (int k = 0; k < PACKS; k++) {
@@ -265,7 +268,7 @@ template <typename A> static Status forward(const OpCall *call, const Forward &f
     const int threads = row_threads(f.C);
     const bool single = f.C <= threads * WIDTH;
     const int blocks =
-        any_even_blocks(f.rows, call->backend->processors * ((single ? 1536 : 1024) / threads));
+        any_even_blocks(f.rows, call->backend->processors * ((single ? 1280 : 1024) / threads));
     const cudaStream_t stream = call->backend->stream;
     if (single) {
         rmsnorm_forward_kernel<A, 1><<<blocks, threads, 0, stream>>>(f);
