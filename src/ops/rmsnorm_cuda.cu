@@ -43,7 +43,8 @@ __device__ __forceinline__ void store_normed(const Forward &f, int64_t at, const
 
 /* One row a block at a time; a thread has PACKS packs of it, a block's width apart. */
 template <typename A, int PACKS>
-__global__ void __launch_bounds__(ROW_THREADS, 2) rmsnorm_forward_kernel(const Forward f)
+__global__ void __launch_bounds__(ROW_THREADS, PACKS == 1 ? 2 : 1)
+    rmsnorm_forward_kernel(const Forward f)
 {
     __shared__ float shared[ROW_THREADS / 32];
     float w[PACKS][WIDTH], v[PACKS][WIDTH], delta[PACKS][WIDTH];
@@ -268,7 +269,7 @@ template <typename A> static Status forward(const OpCall *call, const Forward &f
     const int threads = row_threads(f.C);
     const bool single = f.C <= threads * WIDTH;
     const int blocks =
-        any_even_blocks(f.rows, call->backend->processors * ((single ? 1280 : 1024) / threads));
+        any_even_blocks(f.rows, call->backend->processors * ((single ? 1280 : 768) / threads));
     const cudaStream_t stream = call->backend->stream;
     if (single) {
         rmsnorm_forward_kernel<A, 1><<<blocks, threads, 0, stream>>>(f);
