@@ -38,11 +38,6 @@ typedef struct BackendApi {
      * both. Work between capture_begin and capture_end is recorded, not run; launch queues it. */
     Status (*mark)(Backend *be, int slot);
     Status (*elapsed)(Backend *be, int from, int to, double *seconds);
-    /* A second queue: `aside` sends what follows there, after all work so far; `back` returns to the
-     * first and remembers the end of that work as `slot`; `join` makes the first queue wait for it. */
-    Status (*aside)(Backend *be);
-    Status (*back)(Backend *be, int slot);
-    Status (*join)(Backend *be, int slot);
     Status (*capture_begin)(Backend *be);
     Status (*capture_end)(Backend *be, void **graph);
     Status (*launch)(Backend *be, void *graph);

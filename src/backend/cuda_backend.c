@@ -30,6 +30,7 @@ static Status open_parts(Backend *be, int device)
     TRY_CUDA(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device));
     TRY_CUDA(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device));
     be->capability = 10 * major + minor;
+<<<<<<< HEAD
     int least = 0, greatest = 0;
     TRY_CUDA(cudaDeviceGetStreamPriorityRange(&least, &greatest));
     for (int i = 0; i < 2; i++) { /* what runs aside only fills what the first queue leaves free */
@@ -41,6 +42,10 @@ static Status open_parts(Backend *be, int device)
         TRY_CUDA(cudaEventCreateWithFlags(&be->joins[i], cudaEventDisableTiming));
     }
     TRY_CUDA(cudaEventCreateWithFlags(&be->fork, cudaEventDisableTiming));
+=======
+    TRY_CUDA(cudaStreamCreateWithFlags(&be->stream, cudaStreamNonBlocking));
+    for (int i = 0; i < BACKEND_MARKS; i++) TRY_CUDA(cudaEventCreate(&be->marks[i]));
+>>>>>>> parent of 21ab6b5 (exec: weight gradients run aside in graphs)
     TRY_CUBLAS(cublasLtCreate(&be->lt));
     return ST_OK;
 }
@@ -54,12 +59,8 @@ static void close_device(Backend *be)
     if (be->lt) cublasLtDestroy(be->lt);
     for (int i = 0; i < BACKEND_MARKS; i++) {
         if (be->marks[i]) cudaEventDestroy(be->marks[i]);
-        if (be->joins[i]) cudaEventDestroy(be->joins[i]);
     }
-    if (be->fork) cudaEventDestroy(be->fork);
-    for (int i = 0; i < 2; i++) {
-        if (be->queue[i]) cudaStreamDestroy(be->queue[i]);
-    }
+    if (be->stream) cudaStreamDestroy(be->stream);
     free(be);
 }
 
@@ -151,27 +152,6 @@ static Status elapsed(Backend *be, int from, int to, double *seconds)
     return ST_OK;
 }
 
-static Status aside(Backend *be)
-{
-    TRY_CUDA(cudaEventRecord(be->fork, be->queue[0]));
-    TRY_CUDA(cudaStreamWaitEvent(be->queue[1], be->fork, 0));
-    be->stream = be->queue[1];
-    return ST_OK;
-}
-
-static Status back(Backend *be, int slot)
-{
-    be->stream = be->queue[0];
-    TRY_CUDA(cudaEventRecord(be->joins[slot], be->queue[1]));
-    return ST_OK;
-}
-
-static Status join(Backend *be, int slot)
-{
-    TRY_CUDA(cudaStreamWaitEvent(be->queue[0], be->joins[slot], 0));
-    return ST_OK;
-}
-
 static Status capture_begin(Backend *be)
 {
     TRY_CUDA(cudaStreamBeginCapture(be->stream, cudaStreamCaptureModeThreadLocal));
@@ -217,9 +197,6 @@ const BackendApi cuda_backend = {
     .available = available,
     .mark = mark,
     .elapsed = elapsed,
-    .aside = aside,
-    .back = back,
-    .join = join,
     .capture_begin = capture_begin,
     .capture_end = capture_end,
     .launch = launch,

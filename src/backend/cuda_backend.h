@@ -23,8 +23,7 @@ struct Backend {
     int device;
     int processors; /* streaming multiprocessors */
     int capability; /* 90 for sm_90 */
-    cudaStream_t stream; /* where work goes now: the first queue or the second */
-    cudaStream_t queue[2];
+    cudaStream_t stream;
     cublasLtHandle_t lt;
     void *cudnn; /* cudnnHandle_t; made when it is first asked for (ops/cudnn_graph.c) */
     struct AttentionPlans *attention; /* compiled for a shape (ops/attention_cudnn.c) */
@@ -32,7 +31,6 @@ struct Backend {
     CudaOwned owned[CUDA_BACKEND_OWNED];
     int n_owned;
     cudaEvent_t marks[BACKEND_MARKS];
-    cudaEvent_t fork, joins[BACKEND_MARKS];
 };
 
 /* `release(object)` is called when the device is closed. */

@@ -113,59 +113,17 @@ static Status run_node(Session *s, int node)
     return ST_OK;
 }
 
-/* Nodes that run aside and have not been waited for, oldest first. */
-typedef struct Aside {
-    int node[BACKEND_MARKS], slot[BACKEND_MARKS];
-    int n, next_slot;
-} Aside;
-
-/* Waits for those that must be done before `node` starts. */
-static Status join_before(Session *s, Aside *aside, int node)
-{
-    int kept = 0;
-    for (int i = 0; i < aside->n; i++) {
-        if (s->plan->nodes[aside->node[i]].joined <= node) {
-            TRY(s->api->join(s->backend, aside->slot[i]));
-        } else {
-            aside->node[kept] = aside->node[i];
-            aside->slot[kept++] = aside->slot[i];
-        }
-    }
-    aside->n = kept;
-    return ST_OK;
-}
-
-static Status run_aside(Session *s, Aside *aside, int node)
-{
-    if (aside->n == BACKEND_MARKS) return FAIL(ST_FAILED, "too many nodes run aside at once");
-    const int slot = aside->next_slot++ % BACKEND_MARKS;
-    TRY(s->api->aside(s->backend));
-    const Status run = run_node(s, node);
-    TRY(s->api->back(s->backend, slot));
-    aside->node[aside->n] = node;
-    aside->slot[aside->n++] = slot;
-    return run;
-}
-
-static Status run_next(Session *s, Aside *aside, int node)
-{
-    TRY(join_before(s, aside, node));
-    const bool beside = s->plan->nodes[node].aside && s->api->aside;
-    return beside ? run_aside(s, aside, node) : run_node(s, node);
-}
-
 static Status run_nodes(Session *s, Phase phase)
 {
     int begin = 0, end = 0;
-    Aside aside = {0};
     plan_phase_nodes(s->plan, phase, &begin, &end);
     for (int i = begin; i < end; i++) {
-        const Status st = run_next(s, &aside, i);
+        const Status st = run_node(s, i);
         if (st == ST_OK) continue;
         status_context("%s, %s", plan_phase_name(phase), s->plan->nodes[i].scope);
         return st;
     }
-    return join_before(s, &aside, end);
+    return ST_OK;
 }
 
 Status session_run(Session *s, Phase phase)

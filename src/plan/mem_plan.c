@@ -32,8 +32,7 @@ static void touch(MemPlan *mem, const Plan *plan, int id, int node, bool read)
     const int s = plan_storage(plan, id);
     /* what is read before any node wrote it comes from outside and is there from the start */
     if (mem->first[s] == PLAN_NONE) mem->first[s] = read ? 0 : node;
-    const int end = plan_node_end(plan, node);
-    if (end > mem->last[s]) mem->last[s] = end;
+    mem->last[s] = node;
 }
 
 static void find_lifetimes(MemPlan *mem, const Plan *plan)
@@ -109,8 +108,7 @@ static int collect_blocks(const MemPlan *mem, const Plan *plan, const size_t *wo
     }
     for (int i = 0; i < plan->n_nodes; i++) {
         if (!workspace_bytes[i]) continue;
-        blocks[n++] = (PackingBlock){
-            .bytes = align_up(workspace_bytes[i]), .first = i, .last = plan_node_end(plan, i)};
+        blocks[n++] = (PackingBlock){.bytes = align_up(workspace_bytes[i]), .first = i, .last = i};
     }
     return n;
 }
@@ -171,9 +169,7 @@ static size_t *timeline(const MemPlan *mem, const Plan *plan, const size_t *work
     }
     for (int n = 0; n < plan->n_nodes; n++) {
         for (int k = 0; k < TK_COUNT; k++) rows[n * TK_COUNT + k] += mem->region[k];
-        for (int e = n; e <= plan_node_end(plan, n); e++) {
-            rows[e * TK_COUNT + TK_WORKSPACE] += align_up(workspace_bytes[n]);
-        }
+        rows[n * TK_COUNT + TK_WORKSPACE] += align_up(workspace_bytes[n]);
     }
     return rows;
 }

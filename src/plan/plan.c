@@ -56,12 +56,6 @@ Status plan_add_node(Plan *plan, const Node *node, const int *out, int n_out, co
     return ST_OK;
 }
 
-int plan_node_end(const Plan *plan, int n)
-{
-    const Node *node = &plan->nodes[n];
-    return node->aside && node->joined > n ? node->joined - 1 : n;
-}
-
 int plan_out_id(const Plan *plan, const Node *node, int i)
 {
     return i < node->n_out ? plan->operands[node->first + i] : PLAN_NONE;

@@ -76,10 +76,6 @@ typedef struct Node {
     char scope[PLAN_SCOPE]; /* "layer.3/attn/softmax" */
     int first, n_out, n_in; /* operands: outputs, then inputs; PLAN_NONE where an optional one is absent */
     NodeAttr attr;
-    /* A node may run beside those that follow it, on a second queue of the device: it must be done
-     * before node `joined` starts, and keeps its operands until then. */
-    bool aside;
-    int joined;
 } Node;
 
 typedef struct Plan {
@@ -97,9 +93,6 @@ Status plan_add_tensor(Plan *plan, const Tensor *tensor, int *id);
 /* `node` carries everything but its operands. */
 Status plan_add_node(Plan *plan, const Node *node, const int *out, int n_out, const int *in,
                      int n_in);
-
-/* The last node during which node `n` may still be running: itself, unless it runs aside. */
-int plan_node_end(const Plan *plan, int n);
 
 int plan_out_id(const Plan *plan, const Node *node, int i); /* PLAN_NONE when absent */
 int plan_in_id(const Plan *plan, const Node *node, int i);

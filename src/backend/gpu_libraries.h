@@ -1,0 +1,21 @@
+/* NVIDIA's libraries as this program runs with them. Asked for by name at run time, so that builds
+ * without CUDA have the same functions; they then answer that there is nothing. Opens no device. */
+#ifndef BACKEND_GPU_LIBRARIES_H
+#define BACKEND_GPU_LIBRARIES_H
+
+#include <stdbool.h>
+
+enum { GPU_LIBRARIES_TEXT = 32 };
+
+typedef struct GpuLibraries {
+    char cuda[GPU_LIBRARIES_TEXT]; /* the runtime's: "13.0"; "" when it is not there */
+    char cublaslt[GPU_LIBRARIES_TEXT];
+    char cudnn[GPU_LIBRARIES_TEXT];
+} GpuLibraries;
+
+void gpu_libraries_read(GpuLibraries *out);
+
+/* The PCI bus id of a CUDA device. The device must be open already: asking opens it. */
+bool gpu_libraries_bus_id(int device, char text[GPU_LIBRARIES_TEXT]);
+
+#endif

@@ -1,0 +1,208 @@
+#include "backend/nvml_info.h"
+
+#include <dlfcn.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* NVML's own numbers (docs.nvidia.com/deploy/nvml-api), so that its header is not needed. */
+typedef struct NvmlDevice *Device;
+typedef struct NvmlMemory {
+    unsigned long long total, unused, used;
+} NvmlMemory;
+typedef struct NvmlPci { /* nvmlPciInfo_t */
+    char short_id[16];
+    unsigned domain, bus, device, pci_id, subsystem_id;
+    char bus_id[32];
+} NvmlPci;
+enum { SUCCESS = 0, CLOCK_SM = 1, CLOCK_MEMORY = 2, SENSOR_GPU = 0 };
+enum {
+    REASON_POWER_CAP = 0x4,
+    REASON_HARDWARE = 0x8,
+    REASON_THERMAL = 0x20,
+    REASON_HARDWARE_THERMAL = 0x40,
+    REASON_POWER_BRAKE = 0x80,
+    REASONS = 0xec,
+};
+
+/* FUNCTION(field, name in the library, parameters); each may be missing in an old driver. */
+#define FUNCTIONS(FUNCTION)                                                                 \
+    FUNCTION(init, "nvmlInit_v2", (void))                                                   \
+    FUNCTION(shutdown, "nvmlShutdown", (void))                                              \
+    FUNCTION(driver, "nvmlSystemGetDriverVersion", (char *, unsigned))                      \
+    FUNCTION(cuda, "nvmlSystemGetCudaDriverVersion_v2", (int *))                            \
+    FUNCTION(by_index, "nvmlDeviceGetHandleByIndex_v2", (unsigned, Device *))               \
+    FUNCTION(by_bus_id, "nvmlDeviceGetHandleByPciBusId_v2", (const char *, Device *))       \
+    FUNCTION(by_uuid, "nvmlDeviceGetHandleByUUID", (const char *, Device *))                \
+    FUNCTION(name, "nvmlDeviceGetName", (Device, char *, unsigned))                         \
+    FUNCTION(pci, "nvmlDeviceGetPciInfo_v3", (Device, NvmlPci *))                           \
+    FUNCTION(clock, "nvmlDeviceGetClockInfo", (Device, int, unsigned *))                    \
+    FUNCTION(max_clock, "nvmlDeviceGetMaxClockInfo", (Device, int, unsigned *))             \
+    FUNCTION(power, "nvmlDeviceGetPowerUsage", (Device, unsigned *))                        \
+    FUNCTION(power_limit, "nvmlDeviceGetEnforcedPowerLimit", (Device, unsigned *))          \
+    FUNCTION(energy, "nvmlDeviceGetTotalEnergyConsumption", (Device, unsigned long long *)) \
+    FUNCTION(temperature, "nvmlDeviceGetTemperature", (Device, int, unsigned *))            \
+    FUNCTION(memory, "nvmlDeviceGetMemoryInfo", (Device, NvmlMemory *))                     \
+    FUNCTION(throttle, "nvmlDeviceGetCurrentClocksThrottleReasons", (Device, unsigned long long *))
+
+struct NvmlInfo {
+    void *library;
+    Device device;
+#define FUNCTION(field, symbol, parameters) int(*field) parameters;
+    FUNCTIONS(FUNCTION)
+#undef FUNCTION
+};
+
+/* ---- the library ---- */
+
+/* ISO C has no cast from an object's address to a function's. */
+static void find(void *library, const char *symbol, void *function, size_t size)
+{
+    void *const address = dlsym(library, symbol);
+    memcpy(function, &address, size);
+}
+
+static bool load(NvmlInfo *gpu)
+{
+    const char *own = getenv("ROOFSTEP_NVML");
+    gpu->library = dlopen(own && *own ? own : "libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
+    if (!gpu->library) return false;
+#define FUNCTION(field, symbol, parameters) \
+    find(gpu->library, symbol, &gpu->field, sizeof gpu->field);
+    FUNCTIONS(FUNCTION)
+#undef FUNCTION
+    return gpu->init && gpu->init() == SUCCESS;
+}
+
+static bool select_device(NvmlInfo *gpu, const char *which)
+{
+    if (strchr(which, ':')) return gpu->by_bus_id && gpu->by_bus_id(which, &gpu->device) == SUCCESS;
+    if (which[0] == 'G') return gpu->by_uuid && gpu->by_uuid(which, &gpu->device) == SUCCESS;
+    if (which[0] < '0' || which[0] > '9') return false;
+    const unsigned index = (unsigned)strtoul(which, NULL, 10);
+    return gpu->by_index && gpu->by_index(index, &gpu->device) == SUCCESS;
+}
+
+/* "1,0" -> "1"; an empty list leaves no GPU at all. */
+static void first_visible(char text[64])
+{
+    const char *list = getenv("CUDA_VISIBLE_DEVICES");
+    snprintf(text, 64, "%s", list ? list : "0");
+    text[strcspn(text, ", ")] = '\0';
+}
+
+NvmlInfo *nvml_info_open(const char *which)
+{
+    char first[64];
+    first_visible(first);
+    NvmlInfo *gpu = calloc(1, sizeof *gpu);
+    if (!gpu) return NULL;
+    if (!load(gpu)) {
+        if (gpu->library) dlclose(gpu->library);
+        free(gpu);
+        return NULL;
+    }
+    if (select_device(gpu, which ? which : first)) return gpu;
+    nvml_info_close(gpu);
+    return NULL;
+}
+
+void nvml_info_close(NvmlInfo *gpu)
+{
+    if (!gpu) return;
+    if (gpu->shutdown) gpu->shutdown();
+    dlclose(gpu->library);
+    free(gpu);
+}
+
+/* ---- readings ---- */
+
+typedef int ClockFn(Device, int, unsigned *);
+typedef int NumberFn(Device, unsigned *);
+
+static int mhz(const NvmlInfo *gpu, ClockFn *function, int clock)
+{
+    unsigned value = 0;
+    return function && function(gpu->device, clock, &value) == SUCCESS ? (int)value : 0;
+}
+
+/* Milliwatts to watts. */
+static double watts(const NvmlInfo *gpu, NumberFn *function)
+{
+    unsigned value = 0;
+    return function && function(gpu->device, &value) == SUCCESS ? value * 1e-3 : (double)NAN;
+}
+
+static uint64_t throttle_of(const NvmlInfo *gpu)
+{
+    unsigned long long reasons = 0;
+    const bool told = gpu->throttle && gpu->throttle(gpu->device, &reasons) == SUCCESS;
+    return told ? reasons : 0;
+}
+
+static void read_names(const NvmlInfo *gpu, NvmlReading *out)
+{
+    NvmlPci pci = {0};
+    int cuda = 0;
+    if (!gpu->name || gpu->name(gpu->device, out->name, sizeof out->name) != SUCCESS)
+        out->name[0] = '\0';
+    if (!gpu->driver || gpu->driver(out->driver, sizeof out->driver) != SUCCESS)
+        out->driver[0] = '\0';
+    if (gpu->cuda && gpu->cuda(&cuda) == SUCCESS)
+        snprintf(out->cuda, sizeof out->cuda, "%d.%d", cuda / 1000, cuda % 1000 / 10);
+    if (gpu->pci && gpu->pci(gpu->device, &pci) == SUCCESS)
+        snprintf(out->bus_id, sizeof out->bus_id, "%.31s", pci.bus_id);
+}
+
+void nvml_info_read(NvmlInfo *gpu, NvmlReading *out)
+{
+    unsigned celsius = 0;
+    NvmlMemory memory = {0};
+    *out = (NvmlReading){.celsius = (double)NAN};
+    read_names(gpu, out);
+    out->sm_mhz = mhz(gpu, gpu->clock, CLOCK_SM);
+    out->sm_max_mhz = mhz(gpu, gpu->max_clock, CLOCK_SM);
+    out->memory_mhz = mhz(gpu, gpu->clock, CLOCK_MEMORY);
+    out->memory_max_mhz = mhz(gpu, gpu->max_clock, CLOCK_MEMORY);
+    out->watts = watts(gpu, gpu->power);
+    out->limit_watts = watts(gpu, gpu->power_limit);
+    if (gpu->temperature && gpu->temperature(gpu->device, SENSOR_GPU, &celsius) == SUCCESS)
+        out->celsius = celsius;
+    if (gpu->memory && gpu->memory(gpu->device, &memory) == SUCCESS) {
+        out->memory_total = (int64_t)memory.total;
+        out->memory_used = (int64_t)memory.used;
+    }
+    out->throttle = throttle_of(gpu);
+}
+
+bool nvml_info_energy(NvmlInfo *gpu, double *joules)
+{
+    unsigned long long millijoules = 0;
+    if (!gpu->energy || gpu->energy(gpu->device, &millijoules) != SUCCESS) return false;
+    *joules = (double)millijoules * 1e-3;
+    return true;
+}
+
+uint64_t nvml_info_slowed(NvmlInfo *gpu)
+{
+    return throttle_of(gpu) & REASONS;
+}
+
+const char *nvml_info_next_reason(uint64_t *reasons)
+{
+    static const struct {
+        uint64_t bit;
+        const char *text;
+    } names[] = {
+        {REASON_POWER_CAP, "power limit"},   {REASON_HARDWARE, "hardware slowdown"},
+        {REASON_THERMAL, "heat (driver)"},   {REASON_HARDWARE_THERMAL, "heat (hardware)"},
+        {REASON_POWER_BRAKE, "power brake"},
+    };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (!(*reasons & names[i].bit)) continue;
+        *reasons &= ~names[i].bit;
+        return names[i].text;
+    }
+    return NULL;
+}
