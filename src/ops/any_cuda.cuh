@@ -74,4 +74,17 @@ static inline int any_threads(int64_t items, int most)
     return (int)any_at_most((items + 31) / 32 * 32, most);
 }
 
+/* A grid for elementwise work on rows of `items` items: rows along x (kernels go on from row to
+ * row + gridDim.x), and along y pieces of at most `most` items, about equally long. */
+struct AnyGrid {
+    dim3 grid;
+    int threads;
+};
+
+static inline AnyGrid any_row_grid(int64_t rows, int64_t items, int most)
+{
+    const int64_t pieces = blocks_for(items, most);
+    return {dim3(any_grid(rows), (unsigned)pieces), any_threads(blocks_for(items, pieces), most)};
+}
+
 #endif

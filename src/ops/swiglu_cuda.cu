@@ -12,10 +12,50 @@ __device__ __forceinline__ float sigmoid(float x)
     return __fdividef(1.0F, 1.0F + __expf(-x));
 }
 
+/* (h1, h3) become (dh1, dh3). */
+__device__ __forceinline__ void gate_slope(float &h1, float &h3, float dg)
+{
+    const float x = h1, s = sigmoid(x), flow = dg * s;
+    h1 = flow * h3 * (1.0F + x * (1.0F - s));
+    h3 = flow * x;
+}
+
 struct Gate {
     Any g, h1, h3, dh1, dh3; /* backward g is dg; dh1 may be h1, dh3 h3 */
     int64_t rows, F;
 };
+
+/* One pack a thread, of each operand. */
+template <typename A> __global__ void __launch_bounds__(THREADS) swiglu_forward_kernel(const Gate f)
+{
+    const int64_t j = (int64_t)(blockIdx.y * blockDim.x + threadIdx.x) * WIDTH;
+    if (j >= f.F) return;
+    for (int64_t row = blockIdx.x; row < f.rows; row += gridDim.x) {
+        float x[WIDTH], v[WIDTH];
+        load8(x, static_cast<const A *>(f.h1.data) + row * f.h1.ld + j);
+        load8(v, static_cast<const A *>(f.h3.data) + row * f.h3.ld + j);
+#pragma unroll
+        for (int e = 0; e < WIDTH; e++) v[e] *= x[e] * sigmoid(x[e]);
+        store8(static_cast<A *>(f.g.data) + row * f.F + j, v);
+    }
+}
+
+template <typename A>
+__global__ void __launch_bounds__(THREADS) swiglu_backward_kernel(const Gate f)
+{
+    const int64_t j = (int64_t)(blockIdx.y * blockDim.x + threadIdx.x) * WIDTH;
+    if (j >= f.F) return;
+    for (int64_t row = blockIdx.x; row < f.rows; row += gridDim.x) {
+        float x[WIDTH], v[WIDTH], g[WIDTH];
+        load8(x, static_cast<const A *>(f.h1.data) + row * f.h1.ld + j);
+        load8(v, static_cast<const A *>(f.h3.data) + row * f.h3.ld + j);
+        load8(g, static_cast<const A *>(f.g.data) + row * f.F + j);
+#pragma unroll
+        for (int e = 0; e < WIDTH; e++) gate_slope(x[e], v[e], g[e]);
+        store8(static_cast<A *>(f.dh1.data) + row * f.dh1.ld + j, x);
+        store8(static_cast<A *>(f.dh3.data) + row * f.dh3.ld + j, v);
+    }
+}
 
 __global__ void swiglu_plain_kernel(const Gate f)
 {
@@ -32,10 +72,10 @@ __global__ void swiglu_grad_plain_kernel(const Gate f)
     const int64_t n = f.rows * f.F, step = (int64_t)gridDim.x * blockDim.x;
     for (int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; i < n; i += step) {
         const int64_t row = i / f.F, j = i % f.F;
-        const float x = f.h1.get(row * f.h1.ld + j), v = f.h3.get(row * f.h3.ld + j);
-        const float s = sigmoid(x), flow = f.g.get(i) * s;
-        f.dh1.set(row * f.dh1.ld + j, flow * v * (1.0F + x * (1.0F - s)));
-        f.dh3.set(row * f.dh3.ld + j, flow * x);
+        float x = f.h1.get(row * f.h1.ld + j), v = f.h3.get(row * f.h3.ld + j);
+        gate_slope(x, v, f.g.get(i));
+        f.dh1.set(row * f.dh1.ld + j, x);
+        f.dh3.set(row * f.dh3.ld + j, v);
     }
 }
 
@@ -47,6 +87,23 @@ static Any second_half(Any first, Any second, int64_t F)
     return Any{data, first.dtype, first.ld};
 }
 
+/* Every operand has the same dtype and starts its rows where packs start. (F % WIDTH == 0 puts the
+ * right half of packed rows on such a place.) */
+static bool all_packs(const OpCall *call, int64_t F)
+{
+    bool fit = F % WIDTH == 0 && F / WIDTH <= (int64_t)THREADS * 65535;
+    const DType dtype = op_in_shape(call, 0)->dtype;
+    for (int i = 0; i < call->node->n_out; i++) {
+        const Tensor *t = op_out_shape(call, i);
+        fit = fit && (!t || t->dtype == dtype) && packs_fit(op_out(call, i), t);
+    }
+    for (int i = 0; i < call->node->n_in; i++) {
+        const Tensor *t = op_in_shape(call, i);
+        fit = fit && (!t || t->dtype == dtype) && packs_fit(op_in(call, i), t);
+    }
+    return fit;
+}
+
 static Status run(const OpCall *call)
 {
     const Tensor *g = op_out_shape(call, 0);
@@ -56,8 +113,15 @@ static Status run(const OpCall *call)
     f.g = any_out(call, 0);
     f.h1 = any_in(call, 0);
     f.h3 = second_half(f.h1, any_in(call, 1), f.F);
-    const unsigned blocks = any_grid(blocks_for(f.rows * f.F, THREADS));
-    swiglu_plain_kernel<<<blocks, THREADS, 0, call->backend->stream>>>(f);
+    const cudaStream_t stream = call->backend->stream;
+    if (all_packs(call, f.F)) {
+        const AnyGrid at = any_row_grid(f.rows, f.F / WIDTH, THREADS);
+        DISPATCH_FLOAT(f.g.dtype, A,
+                       (swiglu_forward_kernel<A><<<at.grid, at.threads, 0, stream>>>(f)));
+    } else {
+        const unsigned blocks = any_grid(blocks_for(f.rows * f.F, THREADS));
+        swiglu_plain_kernel<<<blocks, THREADS, 0, stream>>>(f);
+    }
     TRY_LAUNCH();
     return ST_OK;
 }
@@ -73,8 +137,15 @@ static Status run_grad(const OpCall *call)
     f.h3 = second_half(f.h1, any_in(call, 2), f.F);
     f.dh1 = any_out(call, 0);
     f.dh3 = second_half(f.dh1, any_out(call, 1), f.F);
-    const unsigned blocks = any_grid(blocks_for(f.rows * f.F, THREADS));
-    swiglu_grad_plain_kernel<<<blocks, THREADS, 0, call->backend->stream>>>(f);
+    const cudaStream_t stream = call->backend->stream;
+    if (all_packs(call, f.F)) {
+        const AnyGrid at = any_row_grid(f.rows, f.F / WIDTH, THREADS);
+        DISPATCH_FLOAT(f.g.dtype, A,
+                       (swiglu_backward_kernel<A><<<at.grid, at.threads, 0, stream>>>(f)));
+    } else {
+        const unsigned blocks = any_grid(blocks_for(f.rows * f.F, THREADS));
+        swiglu_grad_plain_kernel<<<blocks, THREADS, 0, stream>>>(f);
+    }
     TRY_LAUNCH();
     return ST_OK;
 }
