@@ -30,22 +30,8 @@ static Status open_parts(Backend *be, int device)
     TRY_CUDA(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device));
     TRY_CUDA(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device));
     be->capability = 10 * major + minor;
-<<<<<<< HEAD
-    int least = 0, greatest = 0;
-    TRY_CUDA(cudaDeviceGetStreamPriorityRange(&least, &greatest));
-    for (int i = 0; i < 2; i++) { /* what runs aside only fills what the first queue leaves free */
-        TRY_CUDA(cudaStreamCreateWithPriority(&be->queue[i], cudaStreamNonBlocking, i ? least : greatest));
-    }
-    be->stream = be->queue[0];
-    for (int i = 0; i < BACKEND_MARKS; i++) {
-        TRY_CUDA(cudaEventCreate(&be->marks[i]));
-        TRY_CUDA(cudaEventCreateWithFlags(&be->joins[i], cudaEventDisableTiming));
-    }
-    TRY_CUDA(cudaEventCreateWithFlags(&be->fork, cudaEventDisableTiming));
-=======
     TRY_CUDA(cudaStreamCreateWithFlags(&be->stream, cudaStreamNonBlocking));
     for (int i = 0; i < BACKEND_MARKS; i++) TRY_CUDA(cudaEventCreate(&be->marks[i]));
->>>>>>> parent of 21ab6b5 (exec: weight gradients run aside in graphs)
     TRY_CUBLAS(cublasLtCreate(&be->lt));
     return ST_OK;
 }

@@ -38,10 +38,6 @@ static Status build(Model *model)
     if (b.status == ST_OK && model->mode != MODE_FWD) backward_build(&b, model);
     if (b.status == ST_OK && model->mode == MODE_TRAIN) optimizer_build(&b, model);
     if (model->config.precision == PRECISION_TF32) allow_tf32(&model->plan);
-<<<<<<< HEAD
-    if (model->config.exec == EXEC_GRAPH && getenv("ROOFSTEP_OVERLAP")) xform_overlap(&model->plan);
-=======
->>>>>>> parent of 21ab6b5 (exec: weight gradients run aside in graphs)
     const Status st = b.status;
     builder_free(&b);
     return st;
