@@ -3,7 +3,7 @@
 #include "ops/any_cuda.cuh"
 #include "ops/impls_cuda.h"
 
-enum { THREADS = 256 };
+enum { THREADS = 256, FAST_THREADS = 128, ITEMS = 2 };
 
 struct Turn {
     Any y, x;
@@ -41,6 +41,81 @@ __global__ void rope_plain_kernel(const Turn f)
     }
 }
 
+/* Four pairs with the angles of a thread; `sin` carries the direction. */
+__device__ __forceinline__ void turn_pack(float (&x)[WIDTH], const float4 &cos, const float4 &sin)
+{
+    const float c[4] = {cos.x, cos.y, cos.z, cos.w}, s[4] = {sin.x, sin.y, sin.z, sin.w};
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+        const float x0 = x[2 * i], x1 = x[2 * i + 1];
+        x[2 * i] = x0 * c[i] - x1 * s[i];
+        x[2 * i + 1] = x0 * s[i] + x1 * c[i];
+    }
+}
+
+template <typename A>
+__device__ __forceinline__ void turn_row(A *y, const A *x, int packs, int step, const float4 &cos,
+                                         const float4 &sin)
+{
+    for (int j = threadIdx.x; j < packs; j += ITEMS * step) {
+        float v[ITEMS][WIDTH];
+#pragma unroll
+        for (int k = 0; k < ITEMS; k++) {
+            if (j + k * step < packs) load8(v[k], x + (int64_t)(j + k * step) * WIDTH);
+        }
+#pragma unroll
+        for (int k = 0; k < ITEMS; k++) {
+            if (j + k * step >= packs) continue;
+            turn_pack(v[k], cos, sin);
+            store8(y + (int64_t)(j + k * step) * WIDTH, v[k]);
+        }
+    }
+}
+
+/* One token a block. `step` packs make whole heads, so that a thread has the same pairs of every
+ * head it turns and reads their angles once; threads beyond it only help to copy. */
+template <typename A>
+__global__ void __launch_bounds__(FAST_THREADS) rope_kernel(const Turn f, int packs, int step)
+{
+    const int64_t t = blockIdx.x;
+    const int first = (int)threadIdx.x * (WIDTH / 2) % (int)f.half;
+    const float4 cos = *(const float4 *)((const float *)f.cos.data + t * f.half + first);
+    float4 sin = *(const float4 *)((const float *)f.sin.data + t * f.half + first);
+    if (f.inverse) sin = make_float4(-sin.x, -sin.y, -sin.z, -sin.w);
+    for (int64_t row = blockIdx.y * f.T + t; row < f.rows; row += gridDim.y * f.T) {
+        A *y = static_cast<A *>(f.y.data) + row * f.W;
+        const A *x = static_cast<const A *>(f.x.data) + row * f.W;
+        if ((int)threadIdx.x < step) turn_row(y, x, packs, step, cos, sin);
+        if (y == x) continue;
+        for (int64_t j = f.turned + threadIdx.x * WIDTH; j < f.W; j += blockDim.x * WIDTH) {
+            *(Pack<A> *)(y + j) = *(const Pack<A> *)(x + j);
+        }
+    }
+}
+
+static bool all_packs(const OpCall *call, const Turn &f)
+{
+    const int64_t head = f.half / (WIDTH / 2); /* packs */
+    if (f.cos_full.data || f.cos.dtype != DT_F32 || f.sin.dtype != DT_F32) return false;
+    if (f.half % (WIDTH / 2) || head > FAST_THREADS || f.turned / WIDTH > INT32_MAX / 2)
+        return false;
+    if (((uintptr_t)f.cos.data | (uintptr_t)f.sin.data) & 15U) return false;
+    return f.T <= INT32_MAX && packs_fit(f.x.data, op_in_shape(call, 0)) &&
+           packs_fit(f.y.data, op_out_shape(call, 0));
+}
+
+static Status run_packs(const OpCall *call, const Turn &f)
+{
+    const int head = (int)(f.half / (WIDTH / 2)), packs = (int)(f.turned / WIDTH);
+    const int step = (int)any_at_most(FAST_THREADS / head * head, packs);
+    const dim3 grid((unsigned)f.T, (unsigned)any_at_most(f.rows / f.T, 65535));
+    const int threads = any_threads(step, FAST_THREADS);
+    const cudaStream_t stream = call->backend->stream;
+    DISPATCH_FLOAT(f.x.dtype, A, (rope_kernel<A><<<grid, threads, 0, stream>>>(f, packs, step)));
+    TRY_LAUNCH();
+    return ST_OK;
+}
+
 static Status run(const OpCall *call)
 {
     const Tensor *x = op_in_shape(call, 0);
@@ -57,6 +132,7 @@ static Status run(const OpCall *call)
     f.half = plan_width(op_in_shape(call, 1));
     f.turned = call->node->attr.heads * 2 * f.half;
     f.inverse = call->node->attr.inverse;
+    if (all_packs(call, f)) return run_packs(call, f);
     const int threads = any_threads(f.W / 2 + 1, THREADS);
     rope_plain_kernel<<<any_grid(f.rows), threads, 0, call->backend->stream>>>(f);
     TRY_LAUNCH();
