@@ -258,10 +258,14 @@ Status limits_get(int threads, bool refresh, Limits *out)
     if (!refresh && limits_load(&key, out)) return ST_OK;
     log_note("measuring this machine's limits (once, about 15 s)");
     TRY(measure_in_child(key.threads, out));
-    if (out->steal + out->others > TOO_BUSY) {
-        log_warning("other programs took %.0f %% of the processors: these figures are not kept",
-                    100 * (out->steal + out->others));
-    } else if (limits_store(out) != ST_OK) {
+    const double busy = out->steal + out->others;
+    if (limits_was_busy(out)) {
+        log_warning(
+            "other programs took %.0f %% of the processors meanwhile: these figures may be too "
+            "low%s",
+            100 * busy, busy > TOO_BUSY ? " and are not kept" : "; try --refresh when it is quiet");
+    }
+    if (busy <= TOO_BUSY && limits_store(out) != ST_OK) {
         log_warning("limits are not stored: %s", status_message());
     }
     return ST_OK;

@@ -4,6 +4,8 @@
 #include "base/clock.h"
 #include "bench/limits_rate.h"
 
+#include <omp.h>
+#include <string.h>
 #include <sys/mman.h>
 
 /* Arrays that start at the same distance from a large power of two fight for the same cache sets
@@ -20,47 +22,89 @@ typedef struct Arrays {
 
 static volatile uint64_t read_sink;
 
+/* The part of an array that is this thread's; whole lanes, so that the loops below need no rest. */
+enum { LANES = 32 };
+
+typedef struct Part {
+    int64_t begin, n;
+} Part;
+
+static Part own_part(int64_t n)
+{
+    const int64_t threads = omp_get_num_threads(), thread = omp_get_thread_num();
+    const int64_t blocks = n / LANES;
+    const int64_t begin = blocks * thread / threads, end = blocks * (thread + 1) / threads;
+    return (Part){begin * LANES, (end - begin) * LANES};
+}
+
+/* Integers: their order is free, so the compiler may keep the lanes in registers, and enough of them to
+ * hide how long an addition takes. */
+static uint64_t sum_of(const uint64_t *a, int64_t n)
+{
+    uint64_t lane[LANES] = {0}, sum = 0;
+    for (int64_t i = 0; i < n; i += LANES) {
+        for (int k = 0; k < LANES; k++) lane[k] += a[i + k];
+    }
+    for (int k = 0; k < LANES; k++) sum += lane[k];
+    return sum;
+}
+
 static void read_all(const Arrays *x)
 {
-    const uint64_t *a = (const uint64_t *)(const void *)x->a;
-    uint64_t sum = 0; /* of integers: their order is free, so the compiler may vectorise it */
-#pragma omp parallel for simd schedule(static) num_threads(x->threads) reduction(+ : sum)
-    for (int64_t i = 0; i < x->n; i++) sum += a[i];
+    uint64_t sum = 0;
+#pragma omp parallel num_threads(x->threads) reduction(+ : sum)
+    {
+        const Part part = own_part(x->n);
+        sum += sum_of((const uint64_t *)(const void *)(x->a + part.begin), part.n);
+    }
     read_sink = sum;
 }
 
 static void write_all(const Arrays *x)
 {
-    double *a = x->a;
-#pragma omp parallel for simd schedule(static) num_threads(x->threads)
-    for (int64_t i = 0; i < x->n; i++) a[i] = 1.5;
+#pragma omp parallel num_threads(x->threads)
+    {
+        const Part part = own_part(x->n);
+        memset(x->a + part.begin, 1, (size_t)part.n * sizeof *x->a);
+    }
 }
 
 static void copy_all(const Arrays *x)
 {
-    const double *restrict a = x->a;
-    double *restrict c = x->c;
-#pragma omp parallel for simd schedule(static) num_threads(x->threads)
-    for (int64_t i = 0; i < x->n; i++) c[i] = a[i];
+#pragma omp parallel num_threads(x->threads)
+    {
+        const Part part = own_part(x->n);
+        memcpy(x->c + part.begin, x->a + part.begin, (size_t)part.n * sizeof *x->a);
+    }
+}
+
+static void add_scaled(double *restrict a, const double *restrict b, const double *restrict c,
+                       int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) a[i] = b[i] + 3.0 * c[i];
 }
 
 static void triad_all(const Arrays *x)
 {
-    const double *restrict b = x->b, *restrict c = x->c;
-    double *restrict a = x->a;
-#pragma omp parallel for simd schedule(static) num_threads(x->threads)
-    for (int64_t i = 0; i < x->n; i++) a[i] = b[i] + 3.0 * c[i];
+#pragma omp parallel num_threads(x->threads)
+    {
+        const Part part = own_part(x->n);
+        add_scaled(x->a + part.begin, x->b + part.begin, x->c + part.begin, part.n);
+    }
 }
 
 /* Pages belong to the memory next to the core that touches them first: each thread touches what it
  * will work on. */
 static void touch_all(const Arrays *x)
 {
-#pragma omp parallel for schedule(static) num_threads(x->threads)
-    for (int64_t i = 0; i < x->n; i++) {
-        x->a[i] = 1;
-        x->b[i] = 2;
-        x->c[i] = 0.5;
+#pragma omp parallel num_threads(x->threads)
+    {
+        const Part part = own_part(x->n);
+        for (int64_t i = part.begin; i < part.begin + part.n; i++) {
+            x->a[i] = 1;
+            x->b[i] = 2;
+            x->c[i] = 0.5;
+        }
     }
 }
 
@@ -78,7 +122,7 @@ static Status take_arrays(Arrays *x, size_t bytes, int threads)
     x->a = (double *)(void *)at;
     x->b = (double *)(void *)(at + step);
     x->c = (double *)(void *)(at + 2 * step);
-    x->n = (int64_t)(bytes / sizeof(double));
+    x->n = (int64_t)(bytes / sizeof(double)) / LANES * LANES;
     x->threads = threads;
     touch_all(x);
     return ST_OK;

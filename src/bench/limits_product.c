@@ -125,7 +125,7 @@ static Status square_rates(int64_t size, Precision precision, int threads, int r
 Status limits_product_square(Precision precision, int threads, const LimitsBudget *budget,
                              LimitsRate *out)
 {
-    static const int64_t sizes[] = {192, 384, 768, 1152, 1536, 2304, 3072, 4608, 6144, 9216};
+    static const int64_t sizes[] = {768, 1152, 1536, 2304, 3072, 4608, 6144, 9216};
     const int repeats = at_most(budget->repeats);
     *out = (LimitsRate){0};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {

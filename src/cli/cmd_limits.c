@@ -1,6 +1,5 @@
 /* roofstep limits: the machine's measured roof. */
 #include "base/human.h"
-#include "base/log.h"
 #include "bench/limits.h"
 #include "bench/limits_json.h"
 #include "cli/command.h"
@@ -92,9 +91,6 @@ static Status run(const Settings *settings, const Sweep *sweep, int *exit_code)
     Limits limits;
     Text text = {0};
     TRY(limits_get((int)sweep->configs[0].threads, settings->refresh, &limits));
-    if (limits_was_busy(&limits)) {
-        log_warning("the machine was busy while this was measured; --refresh measures again");
-    }
     const bool json = strcmp(settings->format, "json") == 0;
     Status status =
         json ? write_json(&text, &limits) : write_table(&text, settings->format, &limits);
