@@ -38,6 +38,19 @@ struct Any {
     }
 };
 
+/* Thread 0 gets the sum over the block, added in the same order every time. blockDim.x is a multiple
+ * of 32; `shared` holds one double for each warp and may not be used again without a barrier. */
+__device__ __forceinline__ double any_block_total(double x, double *shared)
+{
+#pragma unroll
+    for (int i = 16; i > 0; i >>= 1) x += __shfl_xor_sync(0xffffffffU, x, i);
+    if (threadIdx.x % 32 == 0) shared[threadIdx.x / 32] = x;
+    __syncthreads();
+    double sum = 0;
+    for (unsigned i = 0; threadIdx.x == 0 && i < blockDim.x / 32; i++) sum += shared[i];
+    return sum;
+}
+
 static inline Any any_out(const OpCall *call, int i)
 {
     const Tensor *t = op_out_shape(call, i);

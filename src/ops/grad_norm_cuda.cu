@@ -56,20 +56,9 @@ __device__ double tile_sum(const Group &k, int64_t begin)
     return sum;
 }
 
-/* Thread 0 gets the sum over the block, always added in the same order. */
-template <int N> __device__ double block_total(double mine)
-{
-    __shared__ double sums[N];
-    sums[threadIdx.x] = mine;
-    for (int half = N / 2; half > 0; half /= 2) {
-        __syncthreads();
-        if (threadIdx.x < half) sums[threadIdx.x] += sums[threadIdx.x + half];
-    }
-    return sums[0];
-}
-
 __global__ void __launch_bounds__(THREADS) grad_norm_kernel(const Groups groups, double *partial)
 {
+    __shared__ double shared[THREADS / 32];
     const int64_t tiles = groups.group[groups.count - 1].end_tile;
     int at = 0;
     double sum = 0;
@@ -78,15 +67,16 @@ __global__ void __launch_bounds__(THREADS) grad_norm_kernel(const Groups groups,
         const int64_t first = at ? groups.group[at - 1].end_tile : 0;
         sum += tile_sum(groups.group[at], (tile - first) * TILE);
     }
-    const double total = block_total<THREADS>(sum);
+    const double total = any_block_total(sum, shared);
     if (threadIdx.x == 0) partial[blockIdx.x] = total;
 }
 
 __global__ void grad_norm_state_kernel(double *state, const double *partial, int n)
 {
+    __shared__ double shared[SUM_THREADS / 32];
     double sum = 0;
     for (int i = threadIdx.x; i < n; i += SUM_THREADS) sum += partial[i];
-    const double total = block_total<SUM_THREADS>(sum);
+    const double total = any_block_total(sum, shared);
     if (threadIdx.x != 0) return;
     state[STATE_SQUARED_NORM] = total;
     state[STATE_NONFINITE] = isfinite(total) ? 0 : 1;

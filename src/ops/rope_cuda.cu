@@ -57,6 +57,7 @@ template <typename A>
 __device__ __forceinline__ void turn_row(A *y, const A *x, int packs, int step, const float4 &cos,
                                          const float4 &sin)
 {
+#pragma unroll 1 /* more packs in flight only cost registers */
     for (int j = threadIdx.x; j < packs; j += ITEMS * step) {
         float v[ITEMS][WIDTH];
 #pragma unroll
@@ -87,6 +88,7 @@ __global__ void __launch_bounds__(FAST_THREADS) rope_kernel(const Turn f, int pa
         const A *x = static_cast<const A *>(f.x.data) + row * f.W;
         if ((int)threadIdx.x < step) turn_row(y, x, packs, step, cos, sin);
         if (y == x) continue;
+#pragma unroll 1
         for (int64_t j = f.turned + threadIdx.x * WIDTH; j < f.W; j += blockDim.x * WIDTH) {
             *(Pack<A> *)(y + j) = *(const Pack<A> *)(x + j);
         }
