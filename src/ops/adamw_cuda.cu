@@ -128,20 +128,36 @@ __device__ void update_quads(const Group &k, int64_t begin, int64_t end, const F
     }
 }
 
-/* A is the type of copies, and of gradients that are not float. */
+/* The group of a tile: the first that ends after it. */
+__device__ __forceinline__ int group_at(const Groups &groups, int64_t tile)
+{
+    int low = 0, high = groups.count - 1;
+    while (low < high) {
+        const int middle = (low + high) / 2;
+        if (groups.group[middle].end_tile <= tile) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+/* One tile a block. A is the type of copies, and of gradients that are not float. */
 template <typename A>
 __global__ void __launch_bounds__(THREADS) adamw_kernel(const Groups groups, const double *state)
 {
     if (state[STATE_APPLY] == 0) return;
-    int at = 0;
-    while (blockIdx.x >= groups.group[at].end_tile) at++;
+    const int at = group_at(groups, blockIdx.x);
     const Group k = groups.group[at];
     const int64_t first = at ? groups.group[at - 1].end_tile : 0;
     const int64_t begin = (blockIdx.x - first) * TILE;
     const int64_t end = begin + TILE < k.n ? begin + TILE : k.n;
+    const int64_t whole = k.packs ? begin + (end - begin) / WIDTH * WIDTH : begin;
     const Factors f = read_factors(state);
-    const int64_t whole = k.packs ? begin + (end - begin) / QUAD * QUAD : begin;
-    update_quads<A>(k, begin, whole, f);
+    for (int64_t i = begin + threadIdx.x * WIDTH; i < whole; i += THREADS * WIDTH) {
+        update_pack<A>(k, i, f);
+    }
     for (int64_t i = whole + threadIdx.x; i < end; i += THREADS) update_one<A>(k, i, f);
 }
 

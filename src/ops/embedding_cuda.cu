@@ -8,6 +8,20 @@
 
 enum { THREADS = 256, CHUNK = 8192, UNROLL = 4 };
 
+/* From an fp32 table, the usual one. */
+template <typename X>
+__global__ void __launch_bounds__(THREADS)
+    embedding_kernel(X *x, const float *table, const int32_t *ids, int64_t rows, int64_t C)
+{
+    const int64_t j = (int64_t)(blockIdx.y * blockDim.x + threadIdx.x) * WIDTH;
+    if (j >= C) return;
+    for (int64_t row = blockIdx.x; row < rows; row += gridDim.x) {
+        float v[WIDTH];
+        load8(v, table + ids[row] * C + j);
+        store8(x + row * C + j, v);
+    }
+}
+
 __global__ void embedding_plain_kernel(const Any x, const Any table, const int32_t *ids,
                                        int64_t rows, int64_t C)
 {
@@ -37,15 +51,16 @@ __global__ void embedding_sort_kernel(int32_t *words, int32_t *tokens, const int
 }
 
 /* The first place in words[0..n) that holds `word` or a greater one. */
-__device__ __forceinline__ int first_place(const int32_t *words, int n, int32_t word)
+__device__ __forceinline__ int first_place(const int32_t *words, int n, int64_t word)
 {
     int low = 0, high = n;
     while (low < high) {
         const int middle = (low + high) / 2;
-        if (words[middle] < word)
+        if (words[middle] < word) {
             low = middle + 1;
-        else
+        } else {
             high = middle;
+        }
     }
     return low;
 }
@@ -59,10 +74,47 @@ struct Sums {
     bool first; /* chunk: writes every row; later ones add to rows that have tokens */
 };
 
+/* Adds rows tokens[begin..end) of dx to a pack; UNROLL of them are on their way at once. */
+template <typename X>
+__device__ __forceinline__ void add_tokens(float (&sum)[WIDTH], const X *dx, const int32_t *tokens,
+                                           int begin, int end, int64_t C)
+{
+#pragma unroll 1
+    for (int i = begin; i < end; i += UNROLL) {
+        float x[UNROLL][WIDTH];
+#pragma unroll
+        for (int k = 0; k < UNROLL; k++) {
+            if (i + k < end) load8(x[k], dx + tokens[i + k] * C);
+        }
+#pragma unroll
+        for (int k = 0; k < UNROLL; k++) {
+#pragma unroll
+            for (int e = 0; e < WIDTH; e++) sum[e] += i + k < end ? x[k][e] : 0.0F;
+        }
+    }
+}
+
+/* One word a block at a time. */
+template <typename X> __global__ void __launch_bounds__(THREADS) embedding_grad_kernel(const Sums f)
+{
+    for (int64_t word = blockIdx.x; word < f.V; word += gridDim.x) {
+        const int begin = first_place(f.words, f.n, word);
+        const bool any = begin < f.n && f.words[begin] == word;
+        if (!any && !f.first) continue;
+        const int end = any ? first_place(f.words, f.n, word + 1) : begin;
+        for (int64_t j = threadIdx.x * WIDTH; j < f.C; j += blockDim.x * WIDTH) {
+            float sum[WIDTH] = {};
+            if (!f.first) load8(sum, f.dtable + word * f.C + j);
+            add_tokens(sum, static_cast<const X *>(f.dx.data) + j, f.tokens, begin, end, f.C);
+            store8(f.dtable + word * f.C + j, sum);
+        }
+    }
+}
+
 __global__ void embedding_grad_plain_kernel(const Sums f)
 {
     for (int64_t word = blockIdx.x; word < f.V; word += gridDim.x) {
-        const int begin = first_place(f.words, f.n, (int32_t)word);
+        const int begin = first_place(f.words, f.n, word);
         if (!f.first && (begin == f.n || f.words[begin] != word)) continue;
         for (int64_t j = threadIdx.x; j < f.C; j += blockDim.x) {
             float sum = f.first ? 0 : f.dtable[word * f.C + j];
@@ -74,20 +126,36 @@ __global__ void embedding_grad_plain_kernel(const Sums f)
     }
 }
 
+static bool forward_packs(const OpCall *call)
+{
+    const Tensor *x = op_out_shape(call, 0), *table = op_in_shape(call, 0);
+    return table->dtype == DT_F32 && plan_width(x) / WIDTH <= (int64_t)THREADS * 65535 &&
+           packs_fit(op_out(call, 0), x) && packs_fit(op_in(call, 0), table);
+}
+
 static Status run(const OpCall *call)
 {
     const Tensor *x = op_out_shape(call, 0);
     const int64_t rows = plan_rows(x), C = plan_width(x);
-    embedding_plain_kernel<<<any_grid(rows), any_threads(C, THREADS), 0, call->backend->stream>>>(
-        any_out(call, 0), any_in(call, 0), (const int32_t *)op_in(call, 1), rows, C);
+    const int32_t *ids = (const int32_t *)op_in(call, 1);
+    const cudaStream_t stream = call->backend->stream;
+    if (forward_packs(call)) {
+        const AnyGrid at = any_row_grid(rows, C / WIDTH, THREADS);
+        const float *table = (const float *)op_in(call, 0);
+        DISPATCH_FLOAT(x->dtype, X,
+                       (embedding_kernel<X><<<at.grid, at.threads, 0, stream>>>(
+                           (X *)op_out(call, 0), table, ids, rows, C)));
+    } else {
+        embedding_plain_kernel<<<any_grid(rows), any_threads(C, THREADS), 0, stream>>>(
+            any_out(call, 0), any_in(call, 0), ids, rows, C);
+    }
     TRY_LAUNCH();
     return ST_OK;
 }
 
 static int64_t chunk_size(int64_t rows)
 {
-    const int64_t most = CHUNK;
-    return rows < most ? rows : most;
+    return any_at_most(rows, CHUNK);
 }
 
 /* Words and tokens of a chunk. */
@@ -97,10 +165,29 @@ static size_t grad_workspace(const Plan *plan, const Node *node, int threads)
     return (size_t)chunk_size(plan_rows(plan_in(plan, node, 0))) * 2 * sizeof(int32_t);
 }
 
+static Status sum_words(const OpCall *call, const Sums &f)
+{
+    const unsigned blocks = any_grid(f.V);
+    const cudaStream_t stream = call->backend->stream;
+    if (packs_fit(f.dtable, op_out_shape(call, 0)) && packs_fit(f.dx.data, op_in_shape(call, 0))) {
+        const int threads = any_threads(f.C / WIDTH, THREADS);
+        DISPATCH_FLOAT(f.dx.dtype, X,
+                       (embedding_grad_kernel<X><<<blocks, threads, 0, stream>>>(f)));
+    } else {
+        embedding_grad_plain_kernel<<<blocks, any_threads(f.C, THREADS), 0, stream>>>(f);
+    }
+    TRY_LAUNCH();
+    return ST_OK;
+}
+
 static Status sum_chunk(const OpCall *call, int64_t start, int64_t n)
 {
     const Tensor *dtable = op_out_shape(call, 0);
+    const int32_t *ids = (const int32_t *)op_in(call, 1) + start;
     int32_t *words = (int32_t *)call->workspace, *tokens = words + n;
+    embedding_sort_kernel<<<(unsigned)blocks_for(n, THREADS / 32), THREADS, 0,
+                            call->backend->stream>>>(words, tokens, ids, (int)n);
+    TRY_LAUNCH();
     Sums f = {};
     f.V = plan_rows(dtable);
     f.C = plan_width(dtable);
@@ -111,13 +198,7 @@ static Status sum_chunk(const OpCall *call, int64_t start, int64_t n)
     f.tokens = tokens;
     f.n = (int)n;
     f.first = start == 0;
-    const cudaStream_t stream = call->backend->stream;
-    embedding_sort_kernel<<<any_grid(blocks_for(n, THREADS / 32)), THREADS, 0, stream>>>(
-        words, tokens, (const int32_t *)op_in(call, 1) + start, f.n);
-    TRY_LAUNCH();
-    embedding_grad_plain_kernel<<<any_grid(f.V), any_threads(f.C, THREADS), 0, stream>>>(f);
-    TRY_LAUNCH();
-    return ST_OK;
+    return sum_words(call, f);
 }
 
 static Status run_grad(const OpCall *call)

@@ -34,20 +34,40 @@ __device__ __forceinline__ double squares(const float (&x)[WIDTH])
     return sum;
 }
 
-__device__ double tile_sum(const Group &k, int64_t begin)
+/* The packs of a tile, all on their way before the first is used. */
+template <typename T>
+__device__ __forceinline__ double packs_sum(const void *g, int64_t begin, int64_t end)
+{
+    float x[ROUNDS][WIDTH];
+    double sum = 0;
+#pragma unroll
+    for (int k = 0; k < ROUNDS; k++) {
+        const int64_t i = begin + (k * THREADS + threadIdx.x) * WIDTH;
+        if (i < end) load8(x[k], static_cast<const T *>(g) + i);
+    }
+#pragma unroll
+    for (int k = 0; k < ROUNDS; k++) {
+        const int64_t i = begin + (k * THREADS + threadIdx.x) * WIDTH;
+        if (i < end) sum += squares(x[k]);
+    }
+    return sum;
+}
+
+__device__ __forceinline__ double tile_sum(const Group &k, int64_t begin)
 {
     const int64_t end = begin + TILE < k.n ? begin + TILE : k.n;
     const int64_t whole = k.packs ? begin + (end - begin) / WIDTH * WIDTH : begin;
     double sum = 0;
-    for (int64_t i = begin + threadIdx.x * WIDTH; i < whole; i += THREADS * WIDTH) {
-        float x[WIDTH];
-        if (k.g.dtype == DT_BF16)
-            load8(x, static_cast<const __nv_bfloat16 *>(k.g.data) + i);
-        else if (k.g.dtype == DT_F16)
-            load8(x, static_cast<const __half *>(k.g.data) + i);
-        else
-            load8(x, static_cast<const float *>(k.g.data) + i);
-        sum += squares(x);
+    switch (k.g.dtype) {
+    case DT_BF16:
+        sum = packs_sum<__nv_bfloat16>(k.g.data, begin, whole);
+        break;
+    case DT_F16:
+        sum = packs_sum<__half>(k.g.data, begin, whole);
+        break;
+    default:
+        sum = packs_sum<float>(k.g.data, begin, whole);
+        break;
     }
     for (int64_t i = whole + threadIdx.x; i < end; i += THREADS) {
         const double x = (double)k.g.get(i);
