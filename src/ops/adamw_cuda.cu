@@ -153,11 +153,9 @@ __global__ void __launch_bounds__(THREADS) adamw_kernel(const Groups groups, con
     const int64_t first = at ? groups.group[at - 1].end_tile : 0;
     const int64_t begin = (blockIdx.x - first) * TILE;
     const int64_t end = begin + TILE < k.n ? begin + TILE : k.n;
-    const int64_t whole = k.packs ? begin + (end - begin) / WIDTH * WIDTH : begin;
     const Factors f = read_factors(state);
-    for (int64_t i = begin + threadIdx.x * WIDTH; i < whole; i += THREADS * WIDTH) {
-        update_pack<A>(k, i, f);
-    }
+    const int64_t whole = k.packs ? begin + (end - begin) / QUAD * QUAD : begin;
+    update_quads<A>(k, begin, whole, f);
     for (int64_t i = whole + threadIdx.x; i < end; i += THREADS) update_one<A>(k, i, f);
 }
 
