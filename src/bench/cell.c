@@ -7,10 +7,13 @@
 #include "backend/cpu_info.h"
 #include "bench/cell_facts.h"
 #include "bench/fit.h"
+#include "bench/gpu_watch.h"
 #include "bench/rss.h"
 #include "bench/sampler.h"
 #include "exec/init.h"
 #include "exec/session.h"
+
+#include <string.h>
 
 typedef struct Cell {
     const Config *config;
@@ -19,6 +22,7 @@ typedef struct Cell {
     Rss idle; /* before anything was taken */
     Fit fit;
     Session session;
+    GpuWatch watch;
 } Cell;
 
 /* ---- samples ---- */
@@ -59,7 +63,8 @@ static Status wait_for_device(void *self)
 
 static Status tell_stage(void *self, const char *what, int64_t done, int64_t of)
 {
-    const Cell *cell = self;
+    Cell *cell = self;
+    if (done == 1 && strcmp(what, "step") == 0) gpu_watch_start(&cell->watch);
     return cell_link_stage(cell->link, what, done, of);
 }
 
@@ -71,7 +76,8 @@ static Status tell_cold(void *self, double seconds)
 
 static Status tell_sample(void *self, const Sample *sample)
 {
-    const Cell *cell = self;
+    Cell *cell = self;
+    gpu_watch_step(&cell->watch);
     return cell_link_sample(cell->link, sample);
 }
 
@@ -89,6 +95,8 @@ static Status measure(Cell *cell)
     CpuTicks before, after;
     TRY(cpu_info_ticks(&before, ""));
     TRY(sampler_run(&device, cell->fit.mode, cell->config->warmup, cell->config->steps, &sink));
+    const double tokens = (double)cell->config->batch * (double)cell->config->ctx;
+    TRY(gpu_watch_tell(&cell->watch, cell->link, tokens));
     TRY(cpu_info_ticks(&after, ""));
     return cell_facts_interference(cell->link, &before, &after);
 }
@@ -109,6 +117,9 @@ static Status plan_it(Cell *cell)
 static Status start(Cell *cell)
 {
     TRY(session_open(&cell->session, &cell->fit.binding, cell->placement.device));
+    if (cell->placement.backend != BACKEND_cpu) {
+        gpu_watch_open(&cell->watch, cell->placement.device);
+    }
     TRY(cell_link_stage(cell->link, "initial values", 0, 0));
     return init_session(&cell->session, cell->fit.model);
 }
@@ -128,6 +139,7 @@ Status cell_run(const Config *config, CellLink *link)
 {
     Cell cell = {.config = config, .link = link};
     const Status status = run(&cell);
+    gpu_watch_close(&cell.watch);
     session_close(&cell.session);
     fit_free(&cell.fit);
     return status;

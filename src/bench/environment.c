@@ -1,6 +1,8 @@
 #include "bench/environment.h"
 
 #include "backend/cpu_info.h"
+#include "backend/gpu_libraries.h"
+#include "backend/nvml_info.h"
 #include "backend/proc_text.h"
 #include "base/clock.h"
 #include "bench/record.h"
@@ -8,6 +10,7 @@
 #include "version.h"
 
 #include <gnu/libc-version.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -85,9 +88,23 @@ static Status put_machine(json_t *e, const CpuInfo *cpu)
     return put_text(e, "huge_pages", cpu->huge_pages);
 }
 
+/* All null where there is no GPU. */
+static Status put_gpu(json_t *e, const NvmlReading *gpu)
+{
+    TRY(put_text(e, "gpu", gpu->name));
+    TRY(put_text(e, "gpu_driver", gpu->driver));
+    TRY(put_mib(e, "gpu_memory_mib", gpu->memory_total));
+    return record_put_number(e, "gpu_power_limit_w", gpu->limit_watts);
+}
+
 static Status put_libraries(json_t *e)
 {
     char openmp[16];
+    GpuLibraries gpu;
+    gpu_libraries_read(&gpu);
+    TRY(put_text(e, "libraries.cuda", gpu.cuda));
+    TRY(put_text(e, "libraries.cublaslt", gpu.cublaslt));
+    TRY(put_text(e, "libraries.cudnn", gpu.cudnn));
     snprintf(openmp, sizeof openmp, "%d", _OPENMP); /* the standard's year and month */
     TRY(record_put_text(e, "libraries.blas", blas_cpu_name()));
     TRY(record_put_text(e, "libraries.openmp", openmp));
@@ -110,9 +127,13 @@ static Status put_id(json_t *e)
 }
 
 /* What changes from run to run, and so is no part of the id. */
-static Status put_moment(json_t *e, const CpuInfo *cpu, const char *command)
+static Status put_moment(json_t *e, const CpuInfo *cpu, const NvmlReading *gpu, const char *command)
 {
     CpuTicks ticks = {0};
+    TRY(put_count(e, "gpu_sm_mhz", gpu->sm_mhz));
+    TRY(put_count(e, "gpu_memory_mhz", gpu->memory_mhz));
+    TRY(record_put_number(e, "gpu_power_w", gpu->watts));
+    TRY(record_put_number(e, "gpu_temperature_c", gpu->celsius));
     TRY(put_mib(e, "memory_available_mib", cpu_info_memory_left(cpu)));
     TRY(put_count(e, "frequency_mhz", (int64_t)cpu->mhz));
     TRY(record_put_number(e, "load", cpu->load));
@@ -126,17 +147,30 @@ static Status put_moment(json_t *e, const CpuInfo *cpu, const char *command)
     return record_put_text(e, "command", command);
 }
 
+/* Closed again at once: cells are processes of their own. */
+static NvmlReading read_gpu(void)
+{
+    NvmlReading reading = {
+        .watts = (double)NAN, .limit_watts = (double)NAN, .celsius = (double)NAN};
+    NvmlInfo *gpu = nvml_info_open(NULL);
+    if (gpu) nvml_info_read(gpu, &reading);
+    nvml_info_close(gpu);
+    return reading;
+}
+
 static Status fill(json_t *e, const char *command)
 {
+    const NvmlReading gpu = read_gpu();
     CpuInfo cpu;
     TRY(cpu_info_read(&cpu, ""));
     TRY(record_put_text(e, "id", "")); /* its place is the first */
     TRY(put_program(e));
     TRY(put_system(e));
     TRY(put_machine(e, &cpu));
+    TRY(put_gpu(e, &gpu));
     TRY(put_libraries(e));
     TRY(put_id(e));
-    return put_moment(e, &cpu, command);
+    return put_moment(e, &cpu, &gpu, command);
 }
 
 Status environment_new(json_t **out, const char *command)

@@ -1,10 +1,10 @@
 /* roofstep doctor: what this machine and this build have, what is missing, and what to do. */
-#include "backend/backend.h"
 #include "backend/cpu_info.h"
 #include "base/human.h"
 #include "bench/environment.h"
 #include "bench/limits.h"
 #include "cli/command.h"
+#include "cli/doctor_gpu.h"
 #include "cli/doctor_probe.h"
 #include "cli/output.h"
 #include "ops/blas_cpu.h"
@@ -20,8 +20,8 @@
 typedef struct Doctor {
     CpuInfo cpu;
     CpuTicks ticks;
-    bool cuda; /* this build has the CUDA engine */
-    DoctorProbe gpu, nvcc, torch, node, sqlite;
+    DoctorGpu gpu;
+    DoctorProbe nvcc, torch, node, sqlite;
     bool limits_stored;
     Limits limits;
     Text features, advice; /* lines "word\ttext" and lines */
@@ -48,18 +48,23 @@ static void feature(Doctor *d, bool there, const char *name, const char *fmt, ..
 
 static void list_features(Doctor *d)
 {
+    Text gpu = {0};
+    doctor_gpu_name(&gpu, &d->gpu);
     feature(d, true, "CPU engine", "%s", blas_cpu_name());
-    if (d->cuda) {
-        feature(d, d->gpu.there, "CUDA engine", "%s",
-                d->gpu.there ? d->gpu.text : "built in, but nvidia-smi shows no GPU");
+    if (d->gpu.built) {
+        feature(d, d->gpu.there, "CUDA engine", "GPU: %s", text_str(&gpu));
+        feature(d, *d->gpu.libraries.cudnn, "cuDNN attention", "%s",
+                *d->gpu.libraries.cudnn ? d->gpu.libraries.cudnn : "not in this build");
     } else {
         feature(d, false, "CUDA engine", "not in this build; GPU: %s; CUDA compiler: %s",
-                d->gpu.there ? d->gpu.text : "none seen", d->nvcc.there ? d->nvcc.text : "none");
+                text_str(&gpu), d->nvcc.there ? d->nvcc.text : "none");
     }
+    text_free(&gpu);
     feature(d, d->limits_stored, "measured limits", "%s",
             d->limits_stored ? d->limits.time_utc : "not yet: roofstep limits");
     feature(d, d->torch.there, "PyTorch", "%s",
-            d->torch.there ? d->torch.text : "only needed to check an export against it");
+            d->torch.there ? d->torch.text
+                           : "only needed to check an export and for bench --peer torch");
     feature(d, d->node.there, "Node and npm", "%s",
             d->node.there ? d->node.text : "only needed to build the charts of HTML reports");
     feature(d, d->sqlite.there, "sqlite3", "%s",
@@ -127,20 +132,11 @@ static void advise_on_features(Doctor *d)
                   "Run 'roofstep limits' once (15 s): bench then shows MFU and the share "
                   "of the limit.\n");
     }
-    if (d->gpu.there && !d->cuda) {
-        text_printf(&d->advice, "There is a GPU, and this build has no CUDA engine: %s\n",
-                    d->nvcc.there
-                        ? "cmake --preset cuda && cmake --build --preset cuda."
-                        : "install the CUDA toolkit 12 or newer, then build the preset cuda.");
-    }
-    if (d->cuda && !d->gpu.there) {
-        text_puts(&d->advice,
-                  "The CUDA engine needs a GPU and NVIDIA's driver: nvidia-smi shows none.\n");
-    }
+    doctor_gpu_advise(&d->advice, &d->gpu, d->nvcc.there);
     if (!d->torch.there) {
         text_puts(&d->advice,
-                  "To check exports against PyTorch: apt-get install python3-torch, or pip "
-                  "install torch.\n");
+                  "To check exports against PyTorch, and for bench --peer torch: apt-get install "
+                  "python3-torch, or pip install torch.\n");
     }
 }
 
@@ -161,10 +157,7 @@ static Status examine(Doctor *d)
     TRY(cpu_info_ticks(&d->ticks, ""));
     TRY(limits_key(0, &key));
     d->limits_stored = limits_load(&key, &d->limits);
-    for (int id = 0; id < BACKEND_COUNT; id++) {
-        d->cuda |= strcmp(backend_api((BackendId)id)->name, "cuda") == 0;
-    }
-    d->gpu = doctor_probe_gpu();
+    doctor_gpu_examine(&d->gpu);
     d->nvcc = doctor_probe_nvcc();
     d->torch = doctor_probe_torch();
     d->node = doctor_probe_node();
@@ -268,6 +261,7 @@ static Status put_json(Text *out, const Doctor *d, const char *command)
 static Status put_text(Text *out, const Doctor *d)
 {
     put_machine(out, d);
+    doctor_gpu_put(out, &d->gpu);
     put_build(out);
     put_features(out, text_str(&d->features));
     put_advice(out, text_str(&d->advice));

@@ -18,12 +18,6 @@ static DoctorProbe first_line(const char *command)
     return probe;
 }
 
-DoctorProbe doctor_probe_gpu(void)
-{
-    return first_line("nvidia-smi --query-gpu=name,memory.total,driver_version "
-                      "--format=csv,noheader");
-}
-
 DoctorProbe doctor_probe_nvcc(void)
 {
     return first_line("PATH=$PATH:/usr/local/cuda/bin nvcc --version | "

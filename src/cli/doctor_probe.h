@@ -11,7 +11,6 @@ typedef struct DoctorProbe {
     char text[DOCTOR_PROBE_TEXT]; /* version, or what was seen; "" when not there */
 } DoctorProbe;
 
-DoctorProbe doctor_probe_gpu(void);  /* "NVIDIA H200, 143771 MiB, driver 550.54" */
 DoctorProbe doctor_probe_nvcc(void); /* "12.4" */
 DoctorProbe doctor_probe_torch(void);
 DoctorProbe doctor_probe_node(void);

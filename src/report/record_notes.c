@@ -136,6 +136,9 @@ static void put_environment(Table *table, Text *text, const json_t *environment,
     if (record_number(environment, "memory_mib", &mib)) {
         text_printf(text, ", %s", human_bytes(mib * 1024 * 1024).s);
     }
+    put_part(text, environment, "gpu", "", "");
+    put_part(text, environment, "gpu_driver", "driver ", "");
+    put_part(text, environment, "libraries.cuda", "CUDA ", "");
     put_part(text, environment, "libraries.blas", "", "");
     put_part(text, environment, "governor", "governor ", "");
     put_part(text, environment, "version", "roofstep ", "");
