@@ -1,5 +1,6 @@
-/* Elements whose dtype is known when a kernel runs, not when it is compiled: what the plain kernels
- * are written with, which take every shape, alignment and mixture of dtypes. */
+/* What the kernels of the fused step share: elements whose dtype is known only when a kernel runs
+ * (plain kernels, which take every shape, alignment and mixture of dtypes), and one access of 8 or 16
+ * bytes for several elements (fast kernels). */
 #ifndef OPS_ANY_CUDA_CUH
 #define OPS_ANY_CUDA_CUH
 
@@ -49,6 +50,32 @@ __device__ __forceinline__ double any_block_total(double x, double *shared)
     double sum = 0;
     for (unsigned i = 0; threadIdx.x == 0 && i < blockDim.x / 32; i++) sum += shared[i];
     return sum;
+}
+
+/* N elements in one access. Neighbouring threads take neighbouring packs: a thread with two accesses
+ * to 32 bytes of its own would leave gaps between it and the next, which costs up to a half. */
+template <typename T, int N> struct alignas(N * sizeof(T)) AnyPack {
+    static_assert(N * sizeof(T) == 8 || N * sizeof(T) == 16, "one access");
+    T v[N];
+};
+
+/* Elements of a 16-byte access. */
+template <typename T> constexpr int any_width = 16 / (int)sizeof(T);
+
+template <typename T, int N> __device__ __forceinline__ void any_load(float (&dst)[N], const T *src)
+{
+    const AnyPack<T, N> p = *reinterpret_cast<const AnyPack<T, N> *>(src);
+#pragma unroll
+    for (int i = 0; i < N; i++) dst[i] = to_float(p.v[i]);
+}
+
+template <typename T, int N>
+__device__ __forceinline__ void any_store(T *dst, const float (&src)[N])
+{
+    AnyPack<T, N> p;
+#pragma unroll
+    for (int i = 0; i < N; i++) p.v[i] = from_float<T>(src[i]);
+    *reinterpret_cast<AnyPack<T, N> *>(dst) = p;
 }
 
 static inline Any any_out(const OpCall *call, int i)

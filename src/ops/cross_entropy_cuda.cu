@@ -46,7 +46,7 @@ template <typename T> __device__ __forceinline__ Parts parts_of(const T *row, in
 {
     const int64_t gap = (16 - ((uintptr_t)row & 15U)) % 16 / sizeof(T);
     const int64_t at = gap < V ? gap : V;
-    return {at, at + (V - at) / WIDTH * WIDTH};
+    return {at, at + (V - at) / any_width<T> * any_width<T>};
 }
 
 /* Fewer than 16 elements lie outside the packs: each thread has one at most. V or more: none. */
@@ -59,14 +59,15 @@ __device__ __forceinline__ int64_t edge_of(const Parts &parts)
 /* Several packs are on their way before the first is used. */
 template <typename T> __device__ __forceinline__ Powers row_powers(const T *x, int64_t V)
 {
+    constexpr int W = any_width<T>;
     const Parts parts = parts_of(x, V);
-    const int64_t step = blockDim.x * WIDTH;
+    const int64_t step = blockDim.x * W;
     Powers mine = {-INFINITY, 0};
-    for (int64_t j = parts.packs_at + threadIdx.x * WIDTH; j < parts.rest_at; j += ITEMS * step) {
-        float v[ITEMS][WIDTH];
+    for (int64_t j = parts.packs_at + threadIdx.x * W; j < parts.rest_at; j += ITEMS * step) {
+        float v[ITEMS][W];
 #pragma unroll
         for (int k = 0; k < ITEMS; k++) {
-            if (j + k * step < parts.rest_at) load8(v[k], x + j + k * step);
+            if (j + k * step < parts.rest_at) any_load(v[k], x + j + k * step);
         }
 #pragma unroll
         for (int k = 0; k < ITEMS; k++) {
@@ -140,19 +141,20 @@ template <typename T>
 __device__ __forceinline__ void row_slopes(T *dx, const T *x, int64_t V, int64_t target, float lse,
                                            float factor)
 {
+    constexpr int W = any_width<T>;
     const Parts parts = parts_of(x, V);
-    const int64_t step = blockDim.x * WIDTH;
-    for (int64_t j = parts.packs_at + threadIdx.x * WIDTH; j < parts.rest_at; j += ITEMS * step) {
-        float v[ITEMS][WIDTH];
+    const int64_t step = blockDim.x * W;
+    for (int64_t j = parts.packs_at + threadIdx.x * W; j < parts.rest_at; j += ITEMS * step) {
+        float v[ITEMS][W];
 #pragma unroll
         for (int k = 0; k < ITEMS; k++) {
-            if (j + k * step < parts.rest_at) load8(v[k], x + j + k * step);
+            if (j + k * step < parts.rest_at) any_load(v[k], x + j + k * step);
         }
 #pragma unroll
         for (int k = 0; k < ITEMS; k++) {
             if (j + k * step >= parts.rest_at) continue;
             slopes(v[k], j + k * step, target, lse, factor);
-            store8(dx + j + k * step, v[k]);
+            any_store(dx + j + k * step, v[k]);
         }
     }
     const int64_t edge = edge_of(parts);

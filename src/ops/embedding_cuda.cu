@@ -6,19 +6,19 @@
 #include "ops/any_cuda.cuh"
 #include "ops/impls_cuda.h"
 
-enum { THREADS = 256, CHUNK = 8192, UNROLL = 4 };
+enum { THREADS = 256, QUAD = 4, CHUNK = 8192, UNROLL = 4 };
 
 /* From an fp32 table, the usual one. */
 template <typename X>
 __global__ void __launch_bounds__(THREADS)
     embedding_kernel(X *x, const float *table, const int32_t *ids, int64_t rows, int64_t C)
 {
-    const int64_t j = (int64_t)(blockIdx.y * blockDim.x + threadIdx.x) * WIDTH;
+    const int64_t j = (int64_t)(blockIdx.y * blockDim.x + threadIdx.x) * QUAD;
     if (j >= C) return;
     for (int64_t row = blockIdx.x; row < rows; row += gridDim.x) {
-        float v[WIDTH];
-        load8(v, table + ids[row] * C + j);
-        store8(x + row * C + j, v);
+        float v[QUAD];
+        any_load(v, table + ids[row] * C + j);
+        any_store(x + row * C + j, v);
     }
 }
 
@@ -74,22 +74,22 @@ struct Sums {
     bool first; /* chunk: writes every row; later ones add to rows that have tokens */
 };
 
-/* Adds rows tokens[begin..end) of dx to a pack; UNROLL of them are on their way at once. */
+/* Adds rows tokens[begin..end) of dx to a quad; UNROLL of them are on their way at once. */
 template <typename X>
-__device__ __forceinline__ void add_tokens(float (&sum)[WIDTH], const X *dx, const int32_t *tokens,
+__device__ __forceinline__ void add_tokens(float (&sum)[QUAD], const X *dx, const int32_t *tokens,
                                            int begin, int end, int64_t C)
 {
 #pragma unroll 1
     for (int i = begin; i < end; i += UNROLL) {
-        float x[UNROLL][WIDTH];
+        float x[UNROLL][QUAD];
 #pragma unroll
         for (int k = 0; k < UNROLL; k++) {
-            if (i + k < end) load8(x[k], dx + tokens[i + k] * C);
+            if (i + k < end) any_load(x[k], dx + tokens[i + k] * C);
         }
 #pragma unroll
         for (int k = 0; k < UNROLL; k++) {
 #pragma unroll
-            for (int e = 0; e < WIDTH; e++) sum[e] += i + k < end ? x[k][e] : 0.0F;
+            for (int e = 0; e < QUAD; e++) sum[e] += i + k < end ? x[k][e] : 0.0F;
         }
     }
 }
@@ -102,11 +102,11 @@ template <typename X> __global__ void __launch_bounds__(THREADS) embedding_grad_
         const bool any = begin < f.n && f.words[begin] == word;
         if (!any && !f.first) continue;
         const int end = any ? first_place(f.words, f.n, word + 1) : begin;
-        for (int64_t j = threadIdx.x * WIDTH; j < f.C; j += blockDim.x * WIDTH) {
-            float sum[WIDTH] = {};
-            if (!f.first) load8(sum, f.dtable + word * f.C + j);
+        for (int64_t j = threadIdx.x * QUAD; j < f.C; j += blockDim.x * QUAD) {
+            float sum[QUAD] = {};
+            if (!f.first) any_load(sum, f.dtable + word * f.C + j);
             add_tokens(sum, static_cast<const X *>(f.dx.data) + j, f.tokens, begin, end, f.C);
-            store8(f.dtable + word * f.C + j, sum);
+            any_store(f.dtable + word * f.C + j, sum);
         }
     }
 }
@@ -129,7 +129,7 @@ __global__ void embedding_grad_plain_kernel(const Sums f)
 static bool forward_packs(const OpCall *call)
 {
     const Tensor *x = op_out_shape(call, 0), *table = op_in_shape(call, 0);
-    return table->dtype == DT_F32 && plan_width(x) / WIDTH <= (int64_t)THREADS * 65535 &&
+    return table->dtype == DT_F32 && plan_width(x) / THREADS <= 65535 &&
            packs_fit(op_out(call, 0), x) && packs_fit(op_in(call, 0), table);
 }
 
@@ -140,7 +140,7 @@ static Status run(const OpCall *call)
     const int32_t *ids = (const int32_t *)op_in(call, 1);
     const cudaStream_t stream = call->backend->stream;
     if (forward_packs(call)) {
-        const AnyGrid at = any_row_grid(rows, C / WIDTH, THREADS);
+        const AnyGrid at = any_row_grid(rows, C / QUAD, THREADS);
         const float *table = (const float *)op_in(call, 0);
         DISPATCH_FLOAT(x->dtype, X,
                        (embedding_kernel<X><<<at.grid, at.threads, 0, stream>>>(
@@ -170,7 +170,7 @@ static Status sum_words(const OpCall *call, const Sums &f)
     const unsigned blocks = any_grid(f.V);
     const cudaStream_t stream = call->backend->stream;
     if (packs_fit(f.dtable, op_out_shape(call, 0)) && packs_fit(f.dx.data, op_in_shape(call, 0))) {
-        const int threads = any_threads(f.C / WIDTH, THREADS);
+        const int threads = any_threads(f.C / QUAD, THREADS);
         DISPATCH_FLOAT(f.dx.dtype, X,
                        (embedding_grad_kernel<X><<<blocks, threads, 0, stream>>>(f)));
     } else {

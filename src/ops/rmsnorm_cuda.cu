@@ -7,7 +7,8 @@
 #include "ops/impls_cuda.h"
 
 enum { THREADS = 256, MOST_PARTIALS = 512 };
-enum { ROW_THREADS = 512, MOST_COLUMNS = 2 * ROW_THREADS * WIDTH }; /* of the fast kernels */
+/* The fast kernels' threads have 2 or 4 quads of a row each. */
+enum { QUAD = 4, ROW_THREADS = 512, MOST_COLUMNS = 4 * QUAD * ROW_THREADS };
 
 struct Forward {
     Any y, delta;
@@ -17,64 +18,64 @@ struct Forward {
     float eps;
 };
 
-__device__ __forceinline__ void add8(float (&sum)[WIDTH], const float (&x)[WIDTH])
+__device__ __forceinline__ void add_quad(float (&sum)[QUAD], const float (&x)[QUAD])
 {
 #pragma unroll
-    for (int e = 0; e < WIDTH; e++) sum[e] += x[e];
+    for (int e = 0; e < QUAD; e++) sum[e] += x[e];
 }
 
-__device__ __forceinline__ float squares(const float (&v)[WIDTH])
+__device__ __forceinline__ float squares(const float (&v)[QUAD])
 {
     float sum = 0;
 #pragma unroll
-    for (int e = 0; e < WIDTH; e++) sum += v[e] * v[e];
+    for (int e = 0; e < QUAD; e++) sum += v[e] * v[e];
     return sum;
 }
 
 template <typename A>
-__device__ __forceinline__ void store_normed(const Forward &f, int64_t at, const float (&v)[WIDTH],
-                                             float r, const float (&w)[WIDTH])
+__device__ __forceinline__ void store_normed(const Forward &f, int64_t at, const float (&v)[QUAD],
+                                             float r, const float (&w)[QUAD])
 {
-    float y[WIDTH];
+    float y[QUAD];
 #pragma unroll
-    for (int e = 0; e < WIDTH; e++) y[e] = v[e] * r * w[e];
-    store8(static_cast<A *>(f.y.data) + at, y);
+    for (int e = 0; e < QUAD; e++) y[e] = v[e] * r * w[e];
+    any_store(static_cast<A *>(f.y.data) + at, y);
 }
 
-/* One row a block at a time; a thread has PACKS packs of it, a block's width apart. */
-template <typename A, int PACKS>
-__global__ void __launch_bounds__(ROW_THREADS, PACKS == 1 ? 2 : 1)
+/* One row a block at a time; a thread has QUADS quads of it, a block's width apart. */
+template <typename A, int QUADS>
+__global__ void __launch_bounds__(ROW_THREADS, QUADS == 2 ? 2 : 1)
     rmsnorm_forward_kernel(const Forward f)
 {
     __shared__ float shared[ROW_THREADS / 32];
-    float w[PACKS][WIDTH], v[PACKS][WIDTH], delta[PACKS][WIDTH];
-    int column[PACKS];
+    float w[QUADS][QUAD], v[QUADS][QUAD], delta[QUADS][QUAD];
+    int column[QUADS];
     const int C = (int)f.C;
 #pragma unroll
-    for (int k = 0; k < PACKS; k++) {
-        column[k] = (int)(threadIdx.x + k * blockDim.x) * WIDTH;
-        if (column[k] < C) load8(w[k], f.w + column[k]);
+    for (int k = 0; k < QUADS; k++) {
+        column[k] = (int)(threadIdx.x + k * blockDim.x) * QUAD;
+        if (column[k] < C) any_load(w[k], f.w + column[k]);
     }
     for (int64_t row = blockIdx.x; row < f.rows; row += gridDim.x) {
         const int64_t at = row * C;
         float sum = 0;
 #pragma unroll
-        for (int k = 0; k < PACKS; k++) {
+        for (int k = 0; k < QUADS; k++) {
             if (column[k] >= C) continue;
-            load8(v[k], f.x + at + column[k]);
-            if (f.s) load8(delta[k], static_cast<const A *>(f.delta.data) + at + column[k]);
+            any_load(v[k], f.x + at + column[k]);
+            if (f.s) any_load(delta[k], static_cast<const A *>(f.delta.data) + at + column[k]);
         }
 #pragma unroll
-        for (int k = 0; k < PACKS; k++) {
+        for (int k = 0; k < QUADS; k++) {
             if (column[k] >= C) continue;
-            if (f.s) add8(v[k], delta[k]);
-            if (f.s) store8(f.s + at + column[k], v[k]);
+            if (f.s) add_quad(v[k], delta[k]);
+            if (f.s) any_store(f.s + at + column[k], v[k]);
             sum += squares(v[k]);
         }
         const float r = rsqrtf(block_sum(sum, shared) / (float)C + f.eps);
         if (threadIdx.x == 0) f.r[row] = r;
 #pragma unroll
-        for (int k = 0; k < PACKS; k++) {
+        for (int k = 0; k < QUADS; k++) {
             if (column[k] < C) store_normed<A>(f, at + column[k], v[k], r, w[k]);
         }
     }
@@ -107,39 +108,39 @@ struct Backward {
     int64_t rows, C;
 };
 
-/* What a thread holds of a row, a pack of each operand. */
+/* What a thread holds of a row, a quad of each operand. */
 struct Flow {
-    float dy[WIDTH], s[WIDTH], ds[WIDTH];
+    float dy[QUAD], s[QUAD], ds[QUAD];
 };
 
 template <typename A>
 __device__ __forceinline__ void load_flow(Flow &a, const Backward &f, int64_t at)
 {
-    load8(a.dy, static_cast<const A *>(f.dy.data) + at);
-    load8(a.s, f.s + at);
-    if (f.ds) load8(a.ds, f.ds + at);
+    any_load(a.dy, static_cast<const A *>(f.dy.data) + at);
+    any_load(a.s, f.s + at);
+    if (f.ds) any_load(a.ds, f.ds + at);
 }
 
-__device__ __forceinline__ float dot_flow(const Flow &a, const float (&w)[WIDTH])
+__device__ __forceinline__ float dot_flow(const Flow &a, const float (&w)[QUAD])
 {
     float dot = 0;
 #pragma unroll
-    for (int e = 0; e < WIDTH; e++) dot += a.dy[e] * w[e] * a.s[e];
+    for (int e = 0; e < QUAD; e++) dot += a.dy[e] * w[e] * a.s[e];
     return dot;
 }
 
 template <typename A>
 __device__ __forceinline__ void store_flow(const Backward &f, int64_t at, const Flow &a, float r,
-                                           float k, const float (&w)[WIDTH], float (&dw)[WIDTH])
+                                           float k, const float (&w)[QUAD], float (&dw)[QUAD])
 {
-    float dx[WIDTH];
+    float dx[QUAD];
 #pragma unroll
-    for (int e = 0; e < WIDTH; e++) {
+    for (int e = 0; e < QUAD; e++) {
         dx[e] = (f.ds ? a.ds[e] : 0.0F) + a.dy[e] * w[e] * r - a.s[e] * k;
         dw[e] += a.dy[e] * a.s[e] * r;
     }
-    store8(f.dx + at, dx);
-    if (f.ddelta.data) store8(static_cast<A *>(f.ddelta.data) + at, dx);
+    any_store(f.dx + at, dx);
+    if (f.ddelta.data) any_store(static_cast<A *>(f.ddelta.data) + at, dx);
 }
 
 /* The sum over the threads of one row of the block, which are whole warps. One barrier: `shared` has
@@ -155,42 +156,42 @@ __device__ __forceinline__ float row_sum(float x, float (*shared)[ROW_THREADS / 
     return sum;
 }
 
-/* Adds up dw over the rows of threads and writes the block's partial row. */
-template <int PACKS>
-__device__ __forceinline__ void store_partial(const Backward &f, float (&dw)[PACKS][WIDTH])
+/* Adds up dw over the rows of threads, of which the first needs no shared memory, and writes the
+ * block's partial row. */
+template <int QUADS>
+__device__ __forceinline__ void store_partial(const Backward &f, float (&dw)[QUADS][QUAD])
 {
-    __shared__ Pack<float>
-        sums[(ROW_THREADS - 32) * PACKS]; /* the first row of threads needs none */
+    __shared__ AnyPack<float, QUAD> sums[(ROW_THREADS - 32) * QUADS];
 #pragma unroll
-    for (int k = 0; k < PACKS; k++) {
-        const int mine = k * blockDim.x + threadIdx.x, row = PACKS * blockDim.x;
-        if (threadIdx.y > 0) store8(sums[(threadIdx.y - 1) * row + mine].v, dw[k]);
+    for (int k = 0; k < QUADS; k++) {
+        const int mine = k * blockDim.x + threadIdx.x, row = QUADS * blockDim.x;
+        if (threadIdx.y > 0) any_store(sums[(threadIdx.y - 1) * row + mine].v, dw[k]);
     }
     __syncthreads();
     if (threadIdx.y > 0) return;
 #pragma unroll
-    for (int k = 0; k < PACKS; k++) {
-        const int mine = k * blockDim.x + threadIdx.x, row = PACKS * blockDim.x;
-        for (int y = 0; y < (int)blockDim.y - 1; y++) add8(dw[k], sums[y * row + mine].v);
-        const int64_t column = (int64_t)mine * WIDTH;
-        if (column < f.C) store8(f.partial + blockIdx.x * f.C + column, dw[k]);
+    for (int k = 0; k < QUADS; k++) {
+        const int mine = k * blockDim.x + threadIdx.x, row = QUADS * blockDim.x;
+        for (int y = 0; y < (int)blockDim.y - 1; y++) add_quad(dw[k], sums[y * row + mine].v);
+        const int64_t column = (int64_t)mine * QUAD;
+        if (column < f.C) any_store(f.partial + blockIdx.x * f.C + column, dw[k]);
     }
 }
 
 /* blockDim.y rows a block at a time, blockDim.x threads each; threads keep their columns, and so the
  * sums of dw stay in registers until the last row. */
-template <typename A, int PACKS>
-__global__ void __launch_bounds__(ROW_THREADS, PACKS == 1 ? 2 : 1)
+template <typename A, int QUADS>
+__global__ void __launch_bounds__(ROW_THREADS, QUADS == 2 ? 2 : 1)
     rmsnorm_backward_kernel(const Backward f)
 {
     __shared__ float shared[2][ROW_THREADS / 32];
-    float w[PACKS][WIDTH], dw[PACKS][WIDTH] = {};
-    int column[PACKS];
+    float w[QUADS][QUAD], dw[QUADS][QUAD] = {};
+    int column[QUADS];
     const int C = (int)f.C;
 #pragma unroll
-    for (int k = 0; k < PACKS; k++) {
-        column[k] = (int)(threadIdx.x + k * blockDim.x) * WIDTH;
-        if (column[k] < C) load8(w[k], f.w + column[k]);
+    for (int k = 0; k < QUADS; k++) {
+        column[k] = (int)(threadIdx.x + k * blockDim.x) * QUAD;
+        if (column[k] < C) any_load(w[k], f.w + column[k]);
     }
     int turn = 0;
     for (int64_t first = (int64_t)blockIdx.x * blockDim.y; first < f.rows;
@@ -198,24 +199,24 @@ __global__ void __launch_bounds__(ROW_THREADS, PACKS == 1 ? 2 : 1)
         const int64_t row = first + threadIdx.y, at = row * C;
         const int end = row < f.rows ? C : 0;
         const float r = end ? f.r[row] : 0;
-        Flow flow[PACKS];
+        Flow flow[QUADS];
         float dot = 0;
 #pragma unroll
-        for (int k = 0; k < PACKS; k++) {
+        for (int k = 0; k < QUADS; k++) {
             if (column[k] < end) load_flow<A>(flow[k], f, at + column[k]);
         }
 #pragma unroll
-        for (int k = 0; k < PACKS; k++) {
+        for (int k = 0; k < QUADS; k++) {
             if (column[k] < end) dot += dot_flow(flow[k], w[k]);
         }
         const float scale = row_sum(dot, shared, turn) / (float)C * r * r * r;
         turn ^= 1;
 #pragma unroll
-        for (int k = 0; k < PACKS; k++) {
+        for (int k = 0; k < QUADS; k++) {
             if (column[k] < end) store_flow<A>(f, at + column[k], flow[k], r, scale, w[k], dw[k]);
         }
     }
-    store_partial<PACKS>(f, dw);
+    store_partial<QUADS>(f, dw);
 }
 
 /* Threads own columns, so that nobody else touches their part of the block's partial row. */
@@ -257,24 +258,24 @@ __global__ void rmsnorm_weight_grad_kernel(float *dw, const float *partial, int 
     if (threadIdx.x == 0 && mine < C) dw[mine] = whole;
 }
 
-/* Threads of a fast kernel that share a row. */
+/* Threads of a fast kernel that share a row: two quads each, or four in long rows. */
 static int row_threads(int64_t C)
 {
-    const int64_t packs = C / WIDTH;
-    return any_threads(packs > ROW_THREADS ? (packs + 1) / 2 : packs, ROW_THREADS);
+    const int64_t pairs = blocks_for(C, 2 * QUAD);
+    return any_threads(pairs > ROW_THREADS ? blocks_for(pairs, 2) : pairs, ROW_THREADS);
 }
 
 template <typename A> static Status forward(const OpCall *call, const Forward &f)
 {
     const int threads = row_threads(f.C);
-    const bool single = f.C <= threads * WIDTH;
+    const bool two = f.C <= 2 * QUAD * threads;
     const int blocks =
-        any_even_blocks(f.rows, call->backend->processors * ((single ? 1280 : 768) / threads));
+        any_even_blocks(f.rows, call->backend->processors * ((two ? 1024 : 640) / threads));
     const cudaStream_t stream = call->backend->stream;
-    if (single) {
-        rmsnorm_forward_kernel<A, 1><<<blocks, threads, 0, stream>>>(f);
-    } else {
+    if (two) {
         rmsnorm_forward_kernel<A, 2><<<blocks, threads, 0, stream>>>(f);
+    } else {
+        rmsnorm_forward_kernel<A, 4><<<blocks, threads, 0, stream>>>(f);
     }
     TRY_LAUNCH();
     return ST_OK;
@@ -327,16 +328,16 @@ static size_t grad_workspace(const Plan *plan, const Node *node, int threads)
 template <typename A> static Status backward(const OpCall *call, const Backward &f, int *partials)
 {
     const int threads = row_threads(f.C), rows = ROW_THREADS / threads;
-    const bool single = f.C <= threads * WIDTH;
-    const int room = call->backend->processors * ((single ? 1024 : 512) / (threads * rows));
+    const bool two = f.C <= 2 * QUAD * threads;
+    const int room = call->backend->processors * ((two ? 1024 : 512) / (threads * rows));
     const int blocks =
         any_even_blocks(blocks_for(f.rows, rows), (int)any_at_most(room, MOST_PARTIALS));
     const cudaStream_t stream = call->backend->stream;
     *partials = blocks;
-    if (single) {
-        rmsnorm_backward_kernel<A, 1><<<blocks, dim3(threads, rows), 0, stream>>>(f);
-    } else {
+    if (two) {
         rmsnorm_backward_kernel<A, 2><<<blocks, dim3(threads, rows), 0, stream>>>(f);
+    } else {
+        rmsnorm_backward_kernel<A, 4><<<blocks, dim3(threads, rows), 0, stream>>>(f);
     }
     TRY_LAUNCH();
     return ST_OK;

@@ -41,34 +41,35 @@ __global__ void rope_plain_kernel(const Turn f)
     }
 }
 
-/* Four pairs with the angles of a thread; `sin` carries the direction. */
-__device__ __forceinline__ void turn_pack(float (&x)[WIDTH], const float4 &cos, const float4 &sin)
+/* The pairs of a pack; `sin` carries the direction. */
+template <int W>
+__device__ __forceinline__ void turn_pack(float (&x)[W], const float (&cos)[W / 2],
+                                          const float (&sin)[W / 2])
 {
-    const float c[4] = {cos.x, cos.y, cos.z, cos.w}, s[4] = {sin.x, sin.y, sin.z, sin.w};
 #pragma unroll
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < W / 2; i++) {
         const float x0 = x[2 * i], x1 = x[2 * i + 1];
-        x[2 * i] = x0 * c[i] - x1 * s[i];
-        x[2 * i + 1] = x0 * s[i] + x1 * c[i];
+        x[2 * i] = x0 * cos[i] - x1 * sin[i];
+        x[2 * i + 1] = x0 * sin[i] + x1 * cos[i];
     }
 }
 
-template <typename A>
-__device__ __forceinline__ void turn_row(A *y, const A *x, int packs, int step, const float4 &cos,
-                                         const float4 &sin)
+template <typename A, int W>
+__device__ __forceinline__ void turn_row(A *y, const A *x, int packs, int step,
+                                         const float (&cos)[W / 2], const float (&sin)[W / 2])
 {
 #pragma unroll 1 /* more packs in flight only cost registers */
     for (int j = threadIdx.x; j < packs; j += ITEMS * step) {
-        float v[ITEMS][WIDTH];
+        float v[ITEMS][W];
 #pragma unroll
         for (int k = 0; k < ITEMS; k++) {
-            if (j + k * step < packs) load8(v[k], x + (int64_t)(j + k * step) * WIDTH);
+            if (j + k * step < packs) any_load(v[k], x + (int64_t)(j + k * step) * W);
         }
 #pragma unroll
         for (int k = 0; k < ITEMS; k++) {
             if (j + k * step >= packs) continue;
             turn_pack(v[k], cos, sin);
-            store8(y + (int64_t)(j + k * step) * WIDTH, v[k]);
+            any_store(y + (int64_t)(j + k * step) * W, v[k]);
         }
     }
 }
@@ -78,37 +79,45 @@ __device__ __forceinline__ void turn_row(A *y, const A *x, int packs, int step, 
 template <typename A>
 __global__ void __launch_bounds__(FAST_THREADS) rope_kernel(const Turn f, int packs, int step)
 {
+    constexpr int W = any_width<A>;
     const int64_t t = blockIdx.x;
-    const int first = (int)threadIdx.x * (WIDTH / 2) % (int)f.half;
-    const float4 cos = *(const float4 *)((const float *)f.cos.data + t * f.half + first);
-    float4 sin = *(const float4 *)((const float *)f.sin.data + t * f.half + first);
-    if (f.inverse) sin = make_float4(-sin.x, -sin.y, -sin.z, -sin.w);
+    const int64_t angle = t * f.half + (int)threadIdx.x * (W / 2) % (int)f.half;
+    float cos[W / 2], sin[W / 2];
+    any_load(cos, static_cast<const float *>(f.cos.data) + angle);
+    any_load(sin, static_cast<const float *>(f.sin.data) + angle);
+#pragma unroll
+    for (int i = 0; i < W / 2; i++) sin[i] = f.inverse ? -sin[i] : sin[i];
     for (int64_t row = blockIdx.y * f.T + t; row < f.rows; row += gridDim.y * f.T) {
         A *y = static_cast<A *>(f.y.data) + row * f.W;
         const A *x = static_cast<const A *>(f.x.data) + row * f.W;
-        if ((int)threadIdx.x < step) turn_row(y, x, packs, step, cos, sin);
+        if ((int)threadIdx.x < step) turn_row<A, W>(y, x, packs, step, cos, sin);
         if (y == x) continue;
 #pragma unroll 1
-        for (int64_t j = f.turned + threadIdx.x * WIDTH; j < f.W; j += blockDim.x * WIDTH) {
-            *(Pack<A> *)(y + j) = *(const Pack<A> *)(x + j);
+        for (int64_t j = f.turned + threadIdx.x * W; j < f.W; j += blockDim.x * W) {
+            using Whole = AnyPack<A, W>;
+            *reinterpret_cast<Whole *>(y + j) = *reinterpret_cast<const Whole *>(x + j);
         }
     }
 }
 
+/* Elements of a 16-byte access to x. */
+static int64_t width_of(const Turn &f)
+{
+    return 16 / (int64_t)plan_dtype_size(f.x.dtype);
+}
+
 static bool all_packs(const OpCall *call, const Turn &f)
 {
-    const int64_t head = f.half / (WIDTH / 2); /* packs */
     if (f.cos_full.data || f.cos.dtype != DT_F32 || f.sin.dtype != DT_F32) return false;
-    if (f.half % (WIDTH / 2) || head > FAST_THREADS || f.turned / WIDTH > INT32_MAX / 2)
-        return false;
+    if (f.half % (WIDTH / 2) || 2 * f.half > width_of(f) * FAST_THREADS) return false;
+    if (f.T > INT32_MAX || f.turned > INT32_MAX / 2) return false;
     if (((uintptr_t)f.cos.data | (uintptr_t)f.sin.data) & 15U) return false;
-    return f.T <= INT32_MAX && packs_fit(f.x.data, op_in_shape(call, 0)) &&
-           packs_fit(f.y.data, op_out_shape(call, 0));
+    return packs_fit(f.x.data, op_in_shape(call, 0)) && packs_fit(f.y.data, op_out_shape(call, 0));
 }
 
 static Status run_packs(const OpCall *call, const Turn &f)
 {
-    const int head = (int)(f.half / (WIDTH / 2)), packs = (int)(f.turned / WIDTH);
+    const int head = (int)(2 * f.half / width_of(f)), packs = (int)(f.turned / width_of(f));
     const int step = (int)any_at_most(FAST_THREADS / head * head, packs);
     const dim3 grid((unsigned)f.T, (unsigned)any_at_most(f.rows / f.T, 65535));
     const int threads = any_threads(step, FAST_THREADS);

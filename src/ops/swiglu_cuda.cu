@@ -28,32 +28,34 @@ struct Gate {
 /* One pack a thread, of each operand. */
 template <typename A> __global__ void __launch_bounds__(THREADS) swiglu_forward_kernel(const Gate f)
 {
-    const int64_t j = (int64_t)(blockIdx.y * blockDim.x + threadIdx.x) * WIDTH;
+    constexpr int W = any_width<A>;
+    const int64_t j = (int64_t)(blockIdx.y * blockDim.x + threadIdx.x) * W;
     if (j >= f.F) return;
     for (int64_t row = blockIdx.x; row < f.rows; row += gridDim.x) {
-        float x[WIDTH], v[WIDTH];
-        load8(x, static_cast<const A *>(f.h1.data) + row * f.h1.ld + j);
-        load8(v, static_cast<const A *>(f.h3.data) + row * f.h3.ld + j);
+        float x[W], v[W];
+        any_load(x, static_cast<const A *>(f.h1.data) + row * f.h1.ld + j);
+        any_load(v, static_cast<const A *>(f.h3.data) + row * f.h3.ld + j);
 #pragma unroll
-        for (int e = 0; e < WIDTH; e++) v[e] *= x[e] * sigmoid(x[e]);
-        store8(static_cast<A *>(f.g.data) + row * f.F + j, v);
+        for (int e = 0; e < W; e++) v[e] *= x[e] * sigmoid(x[e]);
+        any_store(static_cast<A *>(f.g.data) + row * f.F + j, v);
     }
 }
 
 template <typename A>
 __global__ void __launch_bounds__(THREADS) swiglu_backward_kernel(const Gate f)
 {
-    const int64_t j = (int64_t)(blockIdx.y * blockDim.x + threadIdx.x) * WIDTH;
+    constexpr int W = any_width<A>;
+    const int64_t j = (int64_t)(blockIdx.y * blockDim.x + threadIdx.x) * W;
     if (j >= f.F) return;
     for (int64_t row = blockIdx.x; row < f.rows; row += gridDim.x) {
-        float x[WIDTH], v[WIDTH], g[WIDTH];
-        load8(x, static_cast<const A *>(f.h1.data) + row * f.h1.ld + j);
-        load8(v, static_cast<const A *>(f.h3.data) + row * f.h3.ld + j);
-        load8(g, static_cast<const A *>(f.g.data) + row * f.F + j);
+        float x[W], v[W], g[W];
+        any_load(x, static_cast<const A *>(f.h1.data) + row * f.h1.ld + j);
+        any_load(v, static_cast<const A *>(f.h3.data) + row * f.h3.ld + j);
+        any_load(g, static_cast<const A *>(f.g.data) + row * f.F + j);
 #pragma unroll
-        for (int e = 0; e < WIDTH; e++) gate_slope(x[e], v[e], g[e]);
-        store8(static_cast<A *>(f.dh1.data) + row * f.dh1.ld + j, x);
-        store8(static_cast<A *>(f.dh3.data) + row * f.dh3.ld + j, v);
+        for (int e = 0; e < W; e++) gate_slope(x[e], v[e], g[e]);
+        any_store(static_cast<A *>(f.dh1.data) + row * f.dh1.ld + j, x);
+        any_store(static_cast<A *>(f.dh3.data) + row * f.dh3.ld + j, v);
     }
 }
 
@@ -91,7 +93,7 @@ static Any second_half(Any first, Any second, int64_t F)
  * right half of packed rows on such a place.) */
 static bool all_packs(const OpCall *call, int64_t F)
 {
-    bool fit = F % WIDTH == 0 && F / WIDTH <= (int64_t)THREADS * 65535;
+    bool fit = F % WIDTH == 0 && F / THREADS <= 65535;
     const DType dtype = op_in_shape(call, 0)->dtype;
     for (int i = 0; i < call->node->n_out; i++) {
         const Tensor *t = op_out_shape(call, i);
@@ -115,7 +117,8 @@ static Status run(const OpCall *call)
     f.h3 = second_half(f.h1, any_in(call, 1), f.F);
     const cudaStream_t stream = call->backend->stream;
     if (all_packs(call, f.F)) {
-        const AnyGrid at = any_row_grid(f.rows, f.F / WIDTH, THREADS);
+        const int64_t width = 16 / (int64_t)plan_dtype_size(f.g.dtype);
+        const AnyGrid at = any_row_grid(f.rows, f.F / width, THREADS);
         DISPATCH_FLOAT(f.g.dtype, A,
                        (swiglu_forward_kernel<A><<<at.grid, at.threads, 0, stream>>>(f)));
     } else {
@@ -139,7 +142,8 @@ static Status run_grad(const OpCall *call)
     f.dh3 = second_half(f.dh1, any_out(call, 1), f.F);
     const cudaStream_t stream = call->backend->stream;
     if (all_packs(call, f.F)) {
-        const AnyGrid at = any_row_grid(f.rows, f.F / WIDTH, THREADS);
+        const int64_t width = 16 / (int64_t)plan_dtype_size(f.g.dtype);
+        const AnyGrid at = any_row_grid(f.rows, f.F / width, THREADS);
         DISPATCH_FLOAT(f.g.dtype, A,
                        (swiglu_backward_kernel<A><<<at.grid, at.threads, 0, stream>>>(f)));
     } else {
