@@ -33,13 +33,14 @@ __device__ __forceinline__ float part_factor(int fn, const double *state)
     }
 }
 
-#define EACH(result)                                                 \
-    _Pragma("unroll") for (int k = 0; k < WIDTH; k++) x[k] = result; \
+#define EACH(result)                                                      \
+    _Pragma("unroll") for (int k = 0; k < FLAT_WIDTH; k++) x[k] = result; \
     break
 
 /* x = the part's result of x, and of a and b where it has them. */
-__device__ __forceinline__ void part_apply(int fn, float factor, float (&x)[WIDTH],
-                                           const float (&a)[WIDTH], const float (&b)[WIDTH])
+__device__ __forceinline__ void part_apply(int fn, float factor, float (&x)[FLAT_WIDTH],
+                                           const float (&a)[FLAT_WIDTH],
+                                           const float (&b)[FLAT_WIDTH])
 {
     const float keep1 = (float)(1 - STEP_STATE_BETA1), keep2 = (float)(1 - STEP_STATE_BETA2);
     const float beta2 = (float)STEP_STATE_BETA2, epsilon = (float)STEP_STATE_EPSILON;
@@ -73,7 +74,7 @@ __global__ void __launch_bounds__(FLAT_THREADS)
     if (updates_in_place(fn) && state[STATE_APPLY] == 0) return; /* the step is skipped */
     const float factor = part_factor(fn, state);
     const int n_operands = operands(fn);
-    float vx[FLAT_PACKS][WIDTH], va[FLAT_PACKS][WIDTH], vb[FLAT_PACKS][WIDTH];
+    float vx[FLAT_PACKS][FLAT_WIDTH], va[FLAT_PACKS][FLAT_WIDTH], vb[FLAT_PACKS][FLAT_WIDTH];
 #pragma unroll
     for (int p = 0; p < FLAT_PACKS; p++) {
         read_pack(vx[p], x, pack_start(p), n);

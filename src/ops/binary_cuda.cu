@@ -2,12 +2,13 @@
 #include "ops/impls_cuda.h"
 #include "plan/functions.h"
 
-#define EACH(result)                                               \
-    _Pragma("unroll") for (int k = 0; k < WIDTH; k++) x[k] result; \
+#define EACH(result)                                                    \
+    _Pragma("unroll") for (int k = 0; k < FLAT_WIDTH; k++) x[k] result; \
     break
 
 /* x = f(x, y); the function is the same for the whole grid. */
-__device__ __forceinline__ void binary_apply(int fn, float (&x)[WIDTH], const float (&y)[WIDTH])
+__device__ __forceinline__ void binary_apply(int fn, float (&x)[FLAT_WIDTH],
+                                             const float (&y)[FLAT_WIDTH])
 {
     switch (fn) {
     case FN_ADD:
@@ -28,7 +29,7 @@ template <typename Z, typename X, typename Y>
 __global__ void __launch_bounds__(FLAT_THREADS)
     binary_kernel(Z z, X x, Y y, Repetition repetition, int64_t n, int fn)
 {
-    float a[FLAT_PACKS][WIDTH], b[FLAT_PACKS][WIDTH];
+    float a[FLAT_PACKS][FLAT_WIDTH], b[FLAT_PACKS][FLAT_WIDTH];
 #pragma unroll
     for (int p = 0; p < FLAT_PACKS; p++) {
         read_pack(a[p], x, pack_start(p), n);

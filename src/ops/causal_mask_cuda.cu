@@ -17,13 +17,14 @@ __device__ __forceinline__ MaskPlace mask_place(int64_t i, int64_t T)
 /* All of the pack that starts there is masked, so that x need not be read. */
 __device__ __forceinline__ bool ahead_of_all(MaskPlace at, int64_t T)
 {
-    return at.col > at.row && at.col + WIDTH <= T;
+    return at.col > at.row && at.col + FLAT_WIDTH <= T;
 }
 
-__device__ __forceinline__ void mask_pack(float (&v)[WIDTH], MaskPlace at, int64_t T, float ahead)
+__device__ __forceinline__ void mask_pack(float (&v)[FLAT_WIDTH], MaskPlace at, int64_t T,
+                                          float ahead)
 {
 #pragma unroll
-    for (int k = 0; k < WIDTH; k++) {
+    for (int k = 0; k < FLAT_WIDTH; k++) {
         if (at.col > at.row) v[k] = ahead;
         if (++at.col < T) continue;
         at.col = 0;
@@ -36,7 +37,7 @@ template <typename Y, typename X>
 __global__ void __launch_bounds__(FLAT_THREADS)
     causal_mask_kernel(Y y, X x, int64_t n, int64_t T, float ahead)
 {
-    float v[FLAT_PACKS][WIDTH];
+    float v[FLAT_PACKS][FLAT_WIDTH];
     MaskPlace at[FLAT_PACKS];
 #pragma unroll
     for (int p = 0; p < FLAT_PACKS; p++) {

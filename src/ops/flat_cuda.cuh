@@ -1,18 +1,24 @@
-/* Elements of tensors by their number, row after row, WIDTH at a time: what the primitives' kernels
- * read and write with.
+/* Elements of tensors by their number, row after row, FLAT_WIDTH at a time: what the primitives'
+ * kernels read and write with.
  *
- * Slot<T> is for operands whose packs are aligned and do not cross a gap between rows (16-byte
- * accesses); AnySlot takes every dtype, alignment and row distance, one element at a time. */
+ * Slot<T> is for operands whose packs are aligned and do not cross a gap between rows (one access of
+ * 8 or 16 bytes); AnySlot takes every dtype, alignment and row distance, one element at a time. */
 #ifndef OPS_FLAT_CUDA_CUH
 #define OPS_FLAT_CUDA_CUH
 
-#include "ops/kernel_cuda.cuh"
+#include "ops/any_cuda.cuh"
 #include "ops/repeat.h"
 
 #include <type_traits>
 
-/* Each thread of a block handles PACKS packs, all of them loaded before the first is used. */
-enum { FLAT_THREADS = 256, FLAT_PACKS = 2, FLAT_BLOCK = FLAT_THREADS * FLAT_PACKS * WIDTH };
+/* Each thread of a block handles FLAT_PACKS packs, all of them loaded before the first is used.
+ * Packs of 4 are one access in every dtype, so that neighbours read and write without gaps. */
+enum {
+    FLAT_WIDTH = 4,
+    FLAT_THREADS = 256,
+    FLAT_PACKS = 4,
+    FLAT_BLOCK = FLAT_THREADS * FLAT_PACKS * FLAT_WIDTH
+};
 
 template <typename T> struct Slot {
     using Element = T;
@@ -30,7 +36,7 @@ struct AnySlot {
 /* The first element of this thread's pack number `pack`. */
 __device__ __forceinline__ int64_t pack_start(int pack)
 {
-    return (((int64_t)blockIdx.x * FLAT_PACKS + pack) * FLAT_THREADS + threadIdx.x) * WIDTH;
+    return (((int64_t)blockIdx.x * FLAT_PACKS + pack) * FLAT_THREADS + threadIdx.x) * FLAT_WIDTH;
 }
 
 /* Where element i lies. */
@@ -78,28 +84,29 @@ __device__ __forceinline__ float read_one(AnySlot x, int64_t i)
     return read_any(x.data, x.dtype, i);
 }
 
-/* v = elements [i, i + WIDTH) of the n there are; zeros past the end. Only operands without gaps
+/* v = elements [i, i + FLAT_WIDTH) of the n there are; zeros past the end. Only operands without gaps
  * have a short last pack (flat_fits). */
 template <typename T>
-__device__ __forceinline__ void read_pack(float (&v)[WIDTH], Slot<T> x, int64_t i, int64_t n)
+__device__ __forceinline__ void read_pack(float (&v)[FLAT_WIDTH], Slot<T> x, int64_t i, int64_t n)
 {
-    if (i + WIDTH <= n) {
-        load8(v, x.data + place(i, x.cols, x.ld));
+    if (i + FLAT_WIDTH <= n) {
+        any_load(v, (const T *)x.data + place(i, x.cols, x.ld));
         return;
     }
 #pragma unroll
-    for (int k = 0; k < WIDTH; k++) v[k] = i + k < n ? to_float(x.data[i + k]) : 0.0F;
+    for (int k = 0; k < FLAT_WIDTH; k++) v[k] = i + k < n ? to_float(x.data[i + k]) : 0.0F;
 }
 
 template <typename T>
-__device__ __forceinline__ void write_pack(Slot<T> x, int64_t i, int64_t n, const float (&v)[WIDTH])
+__device__ __forceinline__ void write_pack(Slot<T> x, int64_t i, int64_t n,
+                                           const float (&v)[FLAT_WIDTH])
 {
-    if (i + WIDTH <= n) {
-        store8(x.data + place(i, x.cols, x.ld), v);
+    if (i + FLAT_WIDTH <= n) {
+        any_store(x.data + place(i, x.cols, x.ld), v);
         return;
     }
 #pragma unroll
-    for (int k = 0; k < WIDTH; k++) {
+    for (int k = 0; k < FLAT_WIDTH; k++) {
         if (i + k < n) x.data[i + k] = from_float<T>(v[k]);
     }
 }
@@ -123,21 +130,22 @@ __device__ __forceinline__ void walk_on(Walk &w, AnySlot x)
     w.at += x.ld - x.cols;
 }
 
-__device__ __forceinline__ void read_pack(float (&v)[WIDTH], AnySlot x, int64_t i, int64_t n)
+__device__ __forceinline__ void read_pack(float (&v)[FLAT_WIDTH], AnySlot x, int64_t i, int64_t n)
 {
     Walk w = walk_from(x, i);
 #pragma unroll
-    for (int k = 0; k < WIDTH; k++) {
+    for (int k = 0; k < FLAT_WIDTH; k++) {
         v[k] = i + k < n ? read_any(x.data, x.dtype, w.at) : 0.0F;
         walk_on(w, x);
     }
 }
 
-__device__ __forceinline__ void write_pack(AnySlot x, int64_t i, int64_t n, const float (&v)[WIDTH])
+__device__ __forceinline__ void write_pack(AnySlot x, int64_t i, int64_t n,
+                                           const float (&v)[FLAT_WIDTH])
 {
     Walk w = walk_from(x, i);
 #pragma unroll
-    for (int k = 0; k < WIDTH; k++) {
+    for (int k = 0; k < FLAT_WIDTH; k++) {
         if (i + k < n) write_any(x.data, x.dtype, w.at, v[k]);
         walk_on(w, x);
     }
@@ -150,9 +158,9 @@ struct Repetition {
     int64_t period; /* REPEAT_PERIOD: its own elements */
 };
 
-/* The elements of y that elements [i, i + WIDTH) of the larger operand meet. */
+/* The elements of y that elements [i, i + FLAT_WIDTH) of the larger operand meet. */
 template <typename S>
-__device__ __forceinline__ void read_repeated(float (&v)[WIDTH], S y, Repetition r, int64_t i,
+__device__ __forceinline__ void read_repeated(float (&v)[FLAT_WIDTH], S y, Repetition r, int64_t i,
                                               int64_t n)
 {
     if (i >= n) return;
@@ -163,18 +171,18 @@ __device__ __forceinline__ void read_repeated(float (&v)[WIDTH], S y, Repetition
     const bool in_row = r.how == REPEAT_IN_ROW;
     const int64_t length = in_row ? r.width : r.period;
     int64_t turn = i / length, at = i - turn * length;
-    if (at + WIDTH <= length && (in_row || at % WIDTH == 0)) {
+    if (at + FLAT_WIDTH <= length && (in_row || at % FLAT_WIDTH == 0)) {
         if (!in_row) {
             read_pack(v, y, at, length);
             return;
         }
         const float same = read_one(y, turn);
 #pragma unroll
-        for (int k = 0; k < WIDTH; k++) v[k] = same;
+        for (int k = 0; k < FLAT_WIDTH; k++) v[k] = same;
         return;
     }
 #pragma unroll
-    for (int k = 0; k < WIDTH; k++) {
+    for (int k = 0; k < FLAT_WIDTH; k++) {
         v[k] = i + k < n ? read_one(y, in_row ? turn : at) : 0.0F;
         if (++at == length) {
             at = 0;
@@ -217,10 +225,12 @@ static inline AnySlot any_slot(const void *data, const Tensor *t)
     return {(void *)data, t->dtype, plan_width(t), t->ld};
 }
 
-/* Its packs of WIDTH elements start 16-byte aligned and cross no gap; the last may be short. */
+/* Its packs start aligned and cross no gap; without gaps the last may be short. */
 static inline bool flat_fits(const void *data, const Tensor *t)
 {
-    return plan_contiguous(t) ? ((uintptr_t)data & 15U) == 0 : packs_fit(data, t);
+    const bool aligned = (uintptr_t)data % (FLAT_WIDTH * plan_dtype_size(t->dtype)) == 0;
+    const bool whole = plan_width(t) % FLAT_WIDTH == 0 && t->ld % FLAT_WIDTH == 0;
+    return aligned && (plan_contiguous(t) || whole);
 }
 
 /* A single number goes with everything, as one that serves a row of all n elements. */

@@ -19,10 +19,10 @@ __global__ void __launch_bounds__(FLAT_THREADS)
     for (int p = 0; p < FLAT_PACKS; p++) {
         const int64_t i = pack_start(p);
         if (i >= n) return;
-        float v[WIDTH];
+        float v[FLAT_WIDTH];
         int64_t row = i / W, col = i - row * W;
 #pragma unroll
-        for (int k = 0; k < WIDTH; k++) {
+        for (int k = 0; k < FLAT_WIDTH; k++) {
             const bool met = i + k < n && col == ids[row];
             v[k] = met ? read_any(dy.data, dy.dtype, row) : 0.0F;
             if (++col == W) {

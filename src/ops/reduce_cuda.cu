@@ -17,22 +17,31 @@ __device__ __forceinline__ float joined(int fn, float a, float b)
     return fn == FN_ROW_MAX ? fmaxf(a, b) : a + b;
 }
 
+/* Elements of one access. */
+template <bool PACKED, typename X> constexpr int access_width = PACKED ? any_width<X> : 1;
+
+template <typename X, int N>
+__device__ __forceinline__ void read_access(float (&v)[N], const X *from)
+{
+    if constexpr (N == 1) {
+        v[0] = to_float(*from);
+    } else {
+        any_load(v, from);
+    }
+}
+
 /* What thread `lane` of `lanes` makes of its share of a row. */
 template <bool PACKED, typename X>
 __device__ __forceinline__ float row_share(const X *row, int64_t W, int fn, int lane, int lanes)
 {
+    constexpr int N = access_width<PACKED, X>;
     float result = fn == FN_ROW_MAX ? -INFINITY : 0.0F;
-    if (PACKED) {
 #pragma unroll 4
-        for (int64_t j = (int64_t)lane * WIDTH; j < W; j += (int64_t)lanes * WIDTH) {
-            float v[WIDTH];
-            load8(v, row + j);
+    for (int64_t j = (int64_t)lane * N; j < W; j += (int64_t)lanes * N) {
+        float v[N];
+        read_access(v, row + j);
 #pragma unroll
-            for (int k = 0; k < WIDTH; k++) result = joined(fn, result, v[k]);
-        }
-    } else {
-#pragma unroll 4
-        for (int64_t j = lane; j < W; j += lanes) result = joined(fn, result, to_float(row[j]));
+        for (int k = 0; k < N; k++) result = joined(fn, result, v[k]);
     }
     return result;
 }
@@ -69,27 +78,17 @@ __global__ void __launch_bounds__(WIDE_THREADS)
 
 enum { GROUP_ROWS = 32, MOST_BLOCKS = 1024 };
 
-/* Columns in a band, one or WIDTH for each lane of a warp. */
-__host__ __device__ constexpr int band_of(bool packed)
-{
-    return packed ? WARP * WIDTH : WARP;
-}
-
 /* This thread's columns over the rows of its group that fall to its warp. */
-template <bool PACKED, typename X>
-__device__ __forceinline__ void column_share(float (&sum)[WIDTH], const X *x, int64_t W,
-                                             int64_t first, int64_t end)
+template <typename X, int N>
+__device__ __forceinline__ void column_share(float (&sum)[N], const X *x, int64_t W, int64_t first,
+                                             int64_t end)
 {
 #pragma unroll 4
     for (int64_t r = first; r < end; r += WARPS) {
-        if (PACKED) {
-            float v[WIDTH];
-            load8(v, x + r * W);
+        float v[N];
+        read_access(v, x + r * W);
 #pragma unroll
-            for (int k = 0; k < WIDTH; k++) sum[k] += v[k];
-        } else {
-            sum[0] += to_float(x[r * W]);
-        }
+        for (int k = 0; k < N; k++) sum[k] += v[k];
     }
 }
 
@@ -99,14 +98,14 @@ __global__ void __launch_bounds__(THREADS)
     reduce_column_kernel(float *partial, const X *x, int64_t R, int64_t W, int64_t group_rows,
                          int64_t bands)
 {
-    constexpr int BAND = band_of(PACKED), EACH = BAND / WARP;
+    constexpr int EACH = access_width<PACKED, X>, BAND = WARP * EACH;
     __shared__ float shared[WARPS][BAND];
     const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
     const int64_t group = blockIdx.x / bands, band = blockIdx.x - group * bands;
     const int64_t first = group * group_rows, end = min(first + group_rows, R);
     const int64_t col = band * BAND + lane * EACH;
-    float sum[WIDTH] = {0};
-    if (col < W) column_share<PACKED>(sum, x + col, W, first + warp, end);
+    float sum[EACH] = {0};
+    if (col < W) column_share(sum, x + col, W, first + warp, end);
 #pragma unroll
     for (int k = 0; k < EACH; k++) shared[warp][k * WARP + lane] = sum[k]; /* no bank conflicts */
     __syncthreads();
@@ -163,10 +162,11 @@ typedef struct Columns {
     int64_t bands, groups, group_rows;
 } Columns;
 
-/* Enough blocks to fill a GPU, none with fewer than GROUP_ROWS rows while there are more. */
-static Columns columns_of(const Tensor *x, bool packed)
+/* Enough blocks to fill a GPU, none with fewer than GROUP_ROWS rows while there are more. `each` is
+ * the columns of one thread. */
+static Columns columns_of(const Tensor *x, int each)
 {
-    const int64_t R = plan_rows(x), bands = blocks_for(plan_width(x), band_of(packed));
+    const int64_t R = plan_rows(x), bands = blocks_for(plan_width(x), (int64_t)WARP * each);
     const int64_t most = bands < MOST_BLOCKS ? MOST_BLOCKS / bands : 1;
     const int64_t wanted = blocks_for(R, GROUP_ROWS), count = wanted < most ? wanted : most;
     const int64_t group_rows = blocks_for(R, count);
@@ -179,7 +179,8 @@ static size_t workspace(const Plan *plan, const Node *node, int threads)
     (void)threads;
     if (node->attr.fn != FN_COL_SUM) return 0;
     const Tensor *x = plan_in(plan, node, 0);
-    const int64_t a = columns_of(x, true).groups, b = columns_of(x, false).groups;
+    const int64_t a = columns_of(x, 16 / (int)plan_dtype_size(x->dtype)).groups;
+    const int64_t b = columns_of(x, 1).groups;
     return (size_t)(a > b ? a : b) * (size_t)plan_width(x) * sizeof(float);
 }
 
@@ -187,7 +188,7 @@ template <bool PACKED, typename X> static Status launch_columns(const OpCall *ca
 {
     const Tensor *tx = op_in_shape(call, 0);
     const int64_t R = plan_rows(tx), W = plan_width(tx);
-    const Columns c = columns_of(tx, PACKED);
+    const Columns c = columns_of(tx, access_width<PACKED, X>);
     const cudaStream_t stream = call->backend->stream;
     float *partial = (float *)call->workspace;
     reduce_column_kernel<PACKED><<<(unsigned)(c.bands * c.groups), THREADS, 0, stream>>>(

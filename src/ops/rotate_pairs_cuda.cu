@@ -1,19 +1,19 @@
 #include "ops/flat_cuda.cuh"
 #include "ops/impls_cuda.h"
 
-static_assert(WIDTH % 2 == 0, "a pack holds whole pairs");
+static_assert(FLAT_WIDTH % 2 == 0, "a pack holds whole pairs");
 
 /* y may be x. The number of elements is even, so a short last pack holds whole pairs too. */
 template <typename Y, typename X>
 __global__ void __launch_bounds__(FLAT_THREADS) rotate_pairs_kernel(Y y, X x, int64_t n, float sign)
 {
-    float v[FLAT_PACKS][WIDTH];
+    float v[FLAT_PACKS][FLAT_WIDTH];
 #pragma unroll
     for (int p = 0; p < FLAT_PACKS; p++) read_pack(v[p], x, pack_start(p), n);
 #pragma unroll
     for (int p = 0; p < FLAT_PACKS; p++) {
 #pragma unroll
-        for (int k = 0; k < WIDTH; k += 2) {
+        for (int k = 0; k < FLAT_WIDTH; k += 2) {
             const float x0 = v[p][k], x1 = v[p][k + 1];
             v[p][k] = sign * x1;
             v[p][k + 1] = -sign * x0;

@@ -5,13 +5,13 @@ template <typename Y, typename X>
 __global__ void __launch_bounds__(FLAT_THREADS)
     spread_kernel(Y y, X x, Repetition repetition, int64_t n, float scale)
 {
-    float v[FLAT_PACKS][WIDTH];
+    float v[FLAT_PACKS][FLAT_WIDTH];
 #pragma unroll
     for (int p = 0; p < FLAT_PACKS; p++) read_repeated(v[p], x, repetition, pack_start(p), n);
 #pragma unroll
     for (int p = 0; p < FLAT_PACKS; p++) {
 #pragma unroll
-        for (int k = 0; k < WIDTH; k++) v[p][k] *= scale;
+        for (int k = 0; k < FLAT_WIDTH; k++) v[p][k] *= scale;
         write_pack(y, pack_start(p), n, v[p]);
     }
 }

@@ -12,12 +12,12 @@ __device__ __forceinline__ float sigmoid(float x)
     return 1.0F / (1.0F + expf(-x));
 }
 
-#define EACH(result)                                          \
-    _Pragma("unroll") for (int k = 0; k < WIDTH; k++) result; \
+#define EACH(result)                                               \
+    _Pragma("unroll") for (int k = 0; k < FLAT_WIDTH; k++) result; \
     break
 
 /* v = f(v) */
-__device__ __forceinline__ void unary_apply(UnaryFormula f, float (&v)[WIDTH])
+__device__ __forceinline__ void unary_apply(UnaryFormula f, float (&v)[FLAT_WIDTH])
 {
     switch (f.fn) {
     case FN_AFFINE:
@@ -44,8 +44,8 @@ __device__ __forceinline__ float silu_slope(float x)
 }
 
 /* d = d f'; `s` is x or y, whichever the slope is written with. */
-__device__ __forceinline__ void unary_apply_grad(UnaryFormula f, float (&d)[WIDTH],
-                                                 const float (&s)[WIDTH])
+__device__ __forceinline__ void unary_apply_grad(UnaryFormula f, float (&d)[FLAT_WIDTH],
+                                                 const float (&s)[FLAT_WIDTH])
 {
     switch (f.fn) {
     case FN_AFFINE:
@@ -69,7 +69,7 @@ __device__ __forceinline__ void unary_apply_grad(UnaryFormula f, float (&d)[WIDT
 template <typename Y, typename X>
 __global__ void __launch_bounds__(FLAT_THREADS) unary_kernel(Y y, X x, int64_t n, UnaryFormula f)
 {
-    float v[FLAT_PACKS][WIDTH];
+    float v[FLAT_PACKS][FLAT_WIDTH];
 #pragma unroll
     for (int p = 0; p < FLAT_PACKS; p++) read_pack(v[p], x, pack_start(p), n);
 #pragma unroll
@@ -84,7 +84,7 @@ template <typename DX, typename DY, typename S>
 __global__ void __launch_bounds__(FLAT_THREADS)
     unary_grad_kernel(DX dx, DY dy, S saved, int64_t n, UnaryFormula f)
 {
-    float d[FLAT_PACKS][WIDTH], s[FLAT_PACKS][WIDTH];
+    float d[FLAT_PACKS][FLAT_WIDTH], s[FLAT_PACKS][FLAT_WIDTH];
 #pragma unroll
     for (int p = 0; p < FLAT_PACKS; p++) {
         read_pack(d[p], dy, pack_start(p), n);
