@@ -3,10 +3,11 @@
 #include "bench/fit.h"
 #include "bench/rss.h"
 #include "exec/init.h"
+#include "ops/adam_state.h"
 #include "ops/element.h"
-#include "plan/step_state.h"
 #include "report/safetensors.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,30 +32,37 @@ static const Tensor *shape(const Export *e, int id)
 
 /* ---- what the file holds ---- */
 
+static Status describe_sizes(const Export *e)
+{
+    const Config *c = e->config;
+    const struct {
+        const char *name;
+        int64_t value;
+    } sizes[] = {{"d_model", c->d_model},     {"d_ff", c->d_ff},   {"num_layers", c->num_layers},
+                 {"num_heads", c->num_heads}, {"vocab", c->vocab}, {"ctx", c->ctx},
+                 {"batch", c->batch},         {"steps", c->steps}, {"seed", c->seed}};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        char text[32];
+        snprintf(text, sizeof text, "%" PRId64, sizes[i].value);
+        TRY(safetensors_metadata(e->file, sizes[i].name, text));
+    }
+    return ST_OK;
+}
+
 static Status describe(const Export *e)
 {
     const Config *c = e->config;
     const struct {
         const char *name;
         double value;
-    } numbers[] = {{"d_model", (double)c->d_model},
-                   {"d_ff", (double)c->d_ff},
-                   {"num_layers", (double)c->num_layers},
-                   {"num_heads", (double)c->num_heads},
-                   {"vocab", (double)c->vocab},
-                   {"ctx", (double)c->ctx},
-                   {"batch", (double)c->batch},
-                   {"steps", (double)c->steps},
-                   {"seed", (double)c->seed},
-                   {"lr", c->lr},
-                   {"clip", c->clip},
-                   {"loss_scale", c->loss_scale}};
+    } numbers[] = {{"lr", c->lr}, {"clip", c->clip}, {"loss_scale", c->loss_scale}};
     const char *const words[][2] = {{"size", c->size},
                                     {"precision", config_precision_name(c->precision)},
                                     {"mode", config_mode_name(c->mode)},
                                     {"exec", config_exec_name(c->exec)},
                                     {"attention", config_attention_name(e->model->attention)},
                                     {"format", "roofstep export 1"}};
+    TRY(describe_sizes(e));
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         char text[32];
         snprintf(text, sizeof text, "%.17g", numbers[i].value);
@@ -156,7 +164,15 @@ static Status optimize(const Export *e)
     return e->session->api->sync(e->session->backend);
 }
 
-/* Forward and backward until the gradients are ones that the optimizer applies. */
+/* Where there is no optimizer, what it would do to the state is done here. */
+static Status skip_step(const Export *e, double state[STATE_COUNT])
+{
+    if (e->model->mode == MODE_TRAIN) return optimize(e);
+    adam_state_skip(state);
+    return session_upload(e->session, e->model->state, state);
+}
+
+/* Forward and backward until no gradient overflows. */
 static Status usable_gradients(const Export *e, double *loss_scale)
 {
     for (int skips = 0; skips < MOST_SKIPS; skips++) {
@@ -167,10 +183,16 @@ static Status usable_gradients(const Export *e, double *loss_scale)
         TRY(e->session->api->sync(e->session->backend));
         TRY(session_download(e->session, e->model->state, state));
         *loss_scale = state[STATE_LOSS_SCALE];
-        if (state[STATE_GUARD] == 0 || e->model->mode != MODE_TRAIN) return ST_OK;
+        if (state[STATE_GUARD] == 0) return ST_OK;
         TRY(gradients_finite(e, &finite));
         if (finite) return ST_OK;
-        TRY(optimize(e)); /* skips, and lowers the scale */
+        if (state[STATE_DYNAMIC] == 0) {
+            return FAIL(ST_FAILED,
+                        "gradients overflow fp16 at loss scale %g: no step can be applied; "
+                        "use --loss-scale dynamic or a smaller one",
+                        *loss_scale);
+        }
+        TRY(skip_step(e, state)); /* lowers the scale */
     }
     return FAIL(ST_FAILED, "gradients overflow fp16 at every loss scale: no step can be applied");
 }
@@ -180,6 +202,14 @@ static Status write_outputs(const Export *e)
     const size_t bytes = plan_bytes(shape(e, e->model->logits));
     TRY(safetensors_data(e->file, e->logits, bytes));
     return write_tensor(e, e->model->loss);
+}
+
+static Status count_skipped(const Export *e, ExportSummary *summary)
+{
+    double state[STATE_COUNT];
+    TRY(session_download(e->session, e->model->state, state));
+    summary->skipped_steps = (int64_t)state[STATE_SKIPPED];
+    return ST_OK;
 }
 
 static Status run_steps(Export *e, ExportSummary *summary)
@@ -198,15 +228,13 @@ static Status run_steps(Export *e, ExportSummary *summary)
     for (int i = 0; i < e->model->n_params; i++) {
         TRY(write_gradient(e, e->model->params[i].grad, loss_scale));
     }
-    if (e->model->mode != MODE_TRAIN) return ST_OK;
+    if (e->model->mode != MODE_TRAIN) return count_skipped(e, summary);
     TRY(optimize(e));
     for (int64_t step = 1; step < e->config->steps; step++) {
         TRY(usable_gradients(e, &loss_scale));
         TRY(optimize(e));
     }
-    double state[STATE_COUNT];
-    TRY(session_download(e->session, e->model->state, state));
-    summary->skipped_steps = (int64_t)state[STATE_SKIPPED];
+    TRY(count_skipped(e, summary));
     return write_params(e);
 }
 
@@ -235,10 +263,20 @@ static size_t largest_tensor(const Model *model)
     return most;
 }
 
+static size_t buffer_bytes(const Model *model)
+{
+    return largest_tensor(model) + sizeof(double);
+}
+
+static size_t logits_bytes(const Model *model)
+{
+    return plan_bytes(&model->plan.tensors[model->logits]);
+}
+
 static Status export_session(Export *e, ExportSummary *summary)
 {
-    e->buffer = malloc(largest_tensor(e->model) + sizeof(double));
-    e->logits = malloc(plan_bytes(shape(e, e->model->logits)));
+    e->buffer = malloc(buffer_bytes(e->model));
+    e->logits = malloc(logits_bytes(e->model));
     Status status = ST_OK;
     if (!e->buffer || !e->logits) status = FAIL(ST_NO_MEMORY, "no memory to hold one tensor");
     if (status == ST_OK) status = init_session(e->session, e->model);
@@ -248,10 +286,19 @@ static Status export_session(Export *e, ExportSummary *summary)
     return status;
 }
 
-static Status export_fitting(const Config *config, const Placement *placement, const Fit *fit,
+/* Beside the step's own memory, an export holds its two buffers on the host. */
+static bool fits_whole(Fit *fit, const Config *config, const Placement *placement)
+{
+    if (placement->backend == BACKEND_cpu) {
+        fit->need[config->mode] += buffer_bytes(fit->model) + logits_bytes(fit->model);
+    }
+    return fit->fits && fit->mode == config->mode && fit->need[fit->mode] <= fit->available;
+}
+
+static Status export_fitting(const Config *config, const Placement *placement, Fit *fit,
                              const char *path, ExportSummary *summary)
 {
-    if (!fit->fits || fit->mode != config->mode) {
+    if (!fits_whole(fit, config, placement)) {
         return FAIL(ST_NO_MEMORY, "%s does not fit: %s", config_mode_name(config->mode),
                     fit_shortage(fit, config->mode).s);
     }

@@ -1,0 +1,54 @@
+#!/usr/bin/env bash
+# usage: export_edges.sh PROGRAM: gradients that overflow fp16, a memory limit, and what the header says.
+program=$1
+work=$(mktemp -d)
+trap 'rm -r "$work"' EXIT
+failures=0
+
+wrong() {
+    printf 'FAILED: %s\n' "$1"
+    sed 's/^/        > /' "$work/err"
+    failures=$((failures + 1))
+}
+
+# export_step CODE ARGUMENTS...: stderr is kept
+export_step() {
+    local code=$1
+    shift
+    rm -f "$work/file"
+    "$program" export --device cpu --threads 1 "$@" --out "$work/file" 2>"$work/err"
+    local got=$?
+    [ $got = "$code" ] || wrong "$*: exit code $got, expected $code"
+}
+
+# One token: its gradients are above 1, and 65536 times that is beyond fp16.
+one=(--d-model 64 --d-ff 96 --num-layers 1 --num-heads 1 --vocab 2 --ctx 1 --batch 1 --steps 2 --precision fp16)
+for mode in fwd_bwd train; do
+    export_step 0 "${one[@]}" --mode $mode
+    grep -q 'steps skipped' "$work/err" || wrong "$mode: the loss scale was not lowered, or nobody said so"
+    python3 - "$work/file" <<'PYTHON' || wrong "$mode: a gradient is not finite"
+import array, json, math, struct, sys
+data = open(sys.argv[1], "rb").read()
+(length,) = struct.unpack("<Q", data[:8])
+header = json.loads(data[8:8 + length])
+for name, tensor in header.items():
+    if name.startswith("grad."):
+        begin, end = (8 + length + offset for offset in tensor["data_offsets"])
+        assert all(map(math.isfinite, array.array("f", data[begin:end]))), name
+PYTHON
+done
+export_step 1 "${one[@]}" --loss-scale 1e6
+grep -q 'overflow fp16 at loss scale 1e+06' "$work/err" || wrong 'a fixed loss scale is named'
+[ ! -e "$work/file" ] || wrong 'a failed export left a file'
+
+export_step 0 "${one[@]}" --seed 8999999999999999999
+grep -aq '"seed":"8999999999999999999"' "$work/file" || wrong 'the seed is written whole'
+
+# The logits are kept apart until they are written: that counts. 3 * 64 * 50000 floats are 36.6 MiB.
+wide=(--d-model 8 --d-ff 8 --num-layers 1 --num-heads 1 --vocab 50000 --ctx 64 --batch 3 --mode fwd)
+export_step 1 "${wide[@]}" --memory-limit 100MiB
+grep -q 'short by' "$work/err" || wrong 'no shortage'
+export_step 0 "${wide[@]}" --memory-limit 300MiB
+
+echo "$failures wrong"
+[ $failures = 0 ]
