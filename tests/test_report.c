@@ -127,6 +127,30 @@ static void baseline_is_the_row_alike_in_all_else(void **state)
     record_set_free(&rows);
 }
 
+static void a_row_that_fitted_in_part_says_what_was_measured(void **state)
+{
+    (void)state;
+    RecordSet rows;
+    Text out = {0};
+    assert_int_equal(record_set_init(&rows, NULL), ST_OK);
+    put_row(&rows, "fp32", 64, 64, 1.0);
+    put_row(&rows, "bf16", 64, 64, 0.25);
+    Record *whole = record_set_at(&rows, 0), *part = record_set_at(&rows, 1);
+    assert_int_equal(record_put_text(whole, "measured_mode", "train"), ST_OK);
+    assert_int_equal(record_put_text(part, "measured_mode", "train"), ST_OK);
+    assert_int_equal(report_write(&out, "md", &(ReportInput){&rows, "fp32"}), ST_OK);
+    assert_non_null(strstr(text_str(&out), "| 4.00 ± "));
+    assert_null(strstr(text_str(&out), "| measured |"));
+    text_clear(&out);
+    assert_int_equal(record_put_text(part, "measured_mode", "fwd"), ST_OK);
+    assert_int_equal(report_write(&out, "md", &(ReportInput){&rows, "fp32"}), ST_OK);
+    assert_null(strstr(text_str(&out), "| 4.00 ± ")); /* a forward pass against a training step */
+    assert_non_null(strstr(text_str(&out), "| measured |"));
+    assert_non_null(strstr(text_str(&out), "| fwd "));
+    text_free(&out);
+    record_set_free(&rows);
+}
+
 static void put_unsupported(RecordSet *rows, const char *size, int64_t ctx)
 {
     Config config;
@@ -257,6 +281,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(baseline_adds_speedups, load, unload),
         cmocka_unit_test_setup_teardown(unknown_formats_and_baselines_are_refused, load, unload),
         cmocka_unit_test(baseline_is_the_row_alike_in_all_else),
+        cmocka_unit_test(a_row_that_fitted_in_part_says_what_was_measured),
         cmocka_unit_test(what_rows_have_in_common_is_said_once),
         cmocka_unit_test(baseline_can_be_checked_before_the_work),
         cmocka_unit_test(errors_propagate_into_ratios),

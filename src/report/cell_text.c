@@ -44,11 +44,22 @@ static void put_ratio(Text *out, const Column *column, const Record *record)
     }
 }
 
+/* Where one of them fitted in part only, a step is compared with one of the same mode: a forward pass
+ * is no faster training step. */
+static bool comparable(const Column *column, const Record *a, const Record *b)
+{
+    const char *mode_a = record_text(a, "measured_mode"), *mode_b = record_text(b, "measured_mode");
+    if (strcmp(column->path, "step") != 0 || !mode_a || !mode_b) return true;
+    if (!column_measured_less(a) && !column_measured_less(b)) return true;
+    return strcmp(mode_a, mode_b) == 0;
+}
+
 static void put_speedup(Text *out, const Column *column, const Record *record,
                         const Record *baseline)
 {
     Ratio ratio;
-    if (!baseline || !ratio_of_phases(baseline, column->path, record, column->path, &ratio)) {
+    if (!baseline || !comparable(column, record, baseline) ||
+        !ratio_of_phases(baseline, column->path, record, column->path, &ratio)) {
         text_puts(out, "-");
         return;
     }

@@ -121,12 +121,21 @@ static bool has_value(const Column *column, const Record *record)
     }
 }
 
+bool column_measured_less(const Record *record)
+{
+    const char *asked_for = record_text(record, "mode");
+    const char *measured = record_text(record, "measured_mode");
+    return asked_for && measured && strcmp(asked_for, measured) != 0;
+}
+
 static bool wanted_by(const Column *column, const Record *record)
 {
     double value = 0;
     switch (column->show) {
     case COLUMN_NONZERO:
         return record_number(record, column->path, &value) && value > 0;
+    case COLUMN_LESS:
+        return column_measured_less(record);
     default:
         return has_value(column, record);
     }

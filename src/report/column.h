@@ -23,7 +23,8 @@ typedef enum ColumnShow {
     COLUMN_AXIS,
     COLUMN_CUSTOM,
     COLUMN_PRESENT,
-    COLUMN_NONZERO
+    COLUMN_NONZERO,
+    COLUMN_LESS
 } ColumnShow;
 
 typedef struct Column {
@@ -51,6 +52,8 @@ bool column_differs(const Column *column, const Record *a, const Record *b);
 bool column_varies(const Column *column, const RecordSet *set);
 /* The value that all rows that know it have, of a setting worth naming beside the table. */
 bool column_common(const Column *column, const RecordSet *set, char value[COLUMN_TEXT]);
+/* Not all of the row fitted: its step is that of a smaller mode than was asked for. */
+bool column_measured_less(const Record *record);
 /* Speed-up columns are shown with a baseline only. */
 bool column_shown(const Column *column, const RecordSet *set, bool baseline);
 
