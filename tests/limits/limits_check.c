@@ -4,6 +4,7 @@
  * 1 when a pair differs by more than 5 %. */
 #include "base/clock.h"
 #include "bench/limits.h"
+#include "ops/blas_cpu.h"
 
 #include <cblas.h>
 #include <math.h>
@@ -76,6 +77,7 @@ int main(void)
     LimitsKey key;
     if (limits_key(0, &key) != ST_OK) return 2;
     omp_set_num_threads(key.threads);
+    blas_cpu_set_threads(key.threads);
     double copy = stream_copy();
     double product = blas_best();
     if (limits_measure(key.threads, &limits) != ST_OK) {
