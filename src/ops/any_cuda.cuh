@@ -62,20 +62,74 @@ template <typename T, int N> struct alignas(N * sizeof(T)) AnyPack {
 /* Elements of a 16-byte access. */
 template <typename T> constexpr int any_width = 16 / (int)sizeof(T);
 
+/* Where many packs are on their way at once, they wait as they are: 16-bit ones then take half the
+ * registers. */
+template <typename T, int N>
+__device__ __forceinline__ void any_fetch(AnyPack<T, N> &pack, const T *src)
+{
+    pack = *reinterpret_cast<const AnyPack<T, N> *>(src);
+}
+
+template <typename T, int N>
+__device__ __forceinline__ void any_widen(float (&dst)[N], const AnyPack<T, N> &pack)
+{
+#pragma unroll
+    for (int i = 0; i < N; i++) dst[i] = to_float(pack.v[i]);
+}
+
+/* A bf16 is the upper half of a float: one instruction each, where words are taken apart by hand. */
+template <int N>
+__device__ __forceinline__ void any_widen(float (&dst)[N], const AnyPack<__nv_bfloat16, N> &pack)
+{
+    uint32_t words[N / 2];
+    memcpy(words, pack.v, sizeof words);
+#pragma unroll
+    for (int i = 0; i < N / 2; i++) {
+        dst[2 * i] = __uint_as_float(words[i] << 16);
+        dst[2 * i + 1] = __uint_as_float(words[i] & 0xffff0000U);
+    }
+}
+
 template <typename T, int N> __device__ __forceinline__ void any_load(float (&dst)[N], const T *src)
 {
-    const AnyPack<T, N> p = *reinterpret_cast<const AnyPack<T, N> *>(src);
-#pragma unroll
-    for (int i = 0; i < N; i++) dst[i] = to_float(p.v[i]);
+    AnyPack<T, N> pack;
+    any_fetch(pack, src);
+    any_widen(dst, pack);
+}
+
+/* 16-bit elements are rounded in pairs, one instruction each where the chip has it. Words, because
+ * structures of pairs are not stored in one access. */
+__device__ __forceinline__ uint32_t any_round(__nv_bfloat16, float low, float high)
+{
+    const __nv_bfloat162 pair = __floats2bfloat162_rn(low, high);
+    uint32_t word;
+    memcpy(&word, &pair, sizeof word);
+    return word;
+}
+
+__device__ __forceinline__ uint32_t any_round(__half, float low, float high)
+{
+    const __half2 pair = __floats2half2_rn(low, high);
+    uint32_t word;
+    memcpy(&word, &pair, sizeof word);
+    return word;
 }
 
 template <typename T, int N>
 __device__ __forceinline__ void any_store(T *dst, const float (&src)[N])
 {
-    AnyPack<T, N> p;
+    AnyPack<uint32_t, N / 2> p;
 #pragma unroll
-    for (int i = 0; i < N; i++) p.v[i] = from_float<T>(src[i]);
-    *reinterpret_cast<AnyPack<T, N> *>(dst) = p;
+    for (int i = 0; i < N / 2; i++) p.v[i] = any_round(T(), src[2 * i], src[2 * i + 1]);
+    *reinterpret_cast<AnyPack<uint32_t, N / 2> *>(dst) = p;
+}
+
+template <int N> __device__ __forceinline__ void any_store(float *dst, const float (&src)[N])
+{
+    AnyPack<float, N> p;
+#pragma unroll
+    for (int i = 0; i < N; i++) p.v[i] = src[i];
+    *reinterpret_cast<AnyPack<float, N> *>(dst) = p;
 }
 
 static inline Any any_out(const OpCall *call, int i)

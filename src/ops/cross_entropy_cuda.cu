@@ -3,7 +3,7 @@
 #include "ops/any_cuda.cuh"
 #include "ops/impls_cuda.h"
 
-enum { THREADS = 256, SUM_THREADS = 1024, ITEMS = 4 };
+enum { THREADS = 256, SUM_THREADS = 1024, ITEMS = 5 };
 
 /* The sum of exp(x - max) over numbers seen so far; empty: -inf and 0. exp is the fast one: it is off
  * by less than 1e-7 |x - max|, and terms far below the maximum weigh little. */
@@ -64,14 +64,17 @@ template <typename T> __device__ __forceinline__ Powers row_powers(const T *x, i
     const int64_t step = blockDim.x * W;
     Powers mine = {-INFINITY, 0};
     for (int64_t j = parts.packs_at + threadIdx.x * W; j < parts.rest_at; j += ITEMS * step) {
-        float v[ITEMS][W];
+        AnyPack<T, W> pack[ITEMS];
 #pragma unroll
         for (int k = 0; k < ITEMS; k++) {
-            if (j + k * step < parts.rest_at) any_load(v[k], x + j + k * step);
+            if (j + k * step < parts.rest_at) any_fetch(pack[k], x + j + k * step);
         }
 #pragma unroll
         for (int k = 0; k < ITEMS; k++) {
-            if (j + k * step < parts.rest_at) include(mine, v[k]);
+            if (j + k * step >= parts.rest_at) continue;
+            float v[W];
+            any_widen(v, pack[k]);
+            include(mine, v);
         }
     }
     const int64_t edge = edge_of(parts);
@@ -145,16 +148,18 @@ __device__ __forceinline__ void row_slopes(T *dx, const T *x, int64_t V, int64_t
     const Parts parts = parts_of(x, V);
     const int64_t step = blockDim.x * W;
     for (int64_t j = parts.packs_at + threadIdx.x * W; j < parts.rest_at; j += ITEMS * step) {
-        float v[ITEMS][W];
+        AnyPack<T, W> pack[ITEMS];
 #pragma unroll
         for (int k = 0; k < ITEMS; k++) {
-            if (j + k * step < parts.rest_at) any_load(v[k], x + j + k * step);
+            if (j + k * step < parts.rest_at) any_fetch(pack[k], x + j + k * step);
         }
 #pragma unroll
         for (int k = 0; k < ITEMS; k++) {
             if (j + k * step >= parts.rest_at) continue;
-            slopes(v[k], j + k * step, target, lse, factor);
-            any_store(dx + j + k * step, v[k]);
+            float v[W];
+            any_widen(v, pack[k]);
+            slopes(v, j + k * step, target, lse, factor);
+            any_store(dx + j + k * step, v);
         }
     }
     const int64_t edge = edge_of(parts);

@@ -108,36 +108,40 @@ struct Backward {
     int64_t rows, C;
 };
 
-/* What a thread holds of a row, a quad of each operand. */
-struct Flow {
-    float dy[QUAD], s[QUAD], ds[QUAD];
+/* What a thread holds of a row, a quad of each operand; dy as it was read takes fewer registers. */
+template <typename A> struct Flow {
+    AnyPack<A, QUAD> dy;
+    float s[QUAD], ds[QUAD];
 };
 
 template <typename A>
-__device__ __forceinline__ void load_flow(Flow &a, const Backward &f, int64_t at)
+__device__ __forceinline__ void load_flow(Flow<A> &a, const Backward &f, int64_t at)
 {
-    any_load(a.dy, static_cast<const A *>(f.dy.data) + at);
+    any_fetch(a.dy, static_cast<const A *>(f.dy.data) + at);
     any_load(a.s, f.s + at);
     if (f.ds) any_load(a.ds, f.ds + at);
 }
 
-__device__ __forceinline__ float dot_flow(const Flow &a, const float (&w)[QUAD])
+template <typename A>
+__device__ __forceinline__ float dot_flow(const Flow<A> &a, const float (&w)[QUAD])
 {
-    float dot = 0;
+    float dot = 0, dy[QUAD];
+    any_widen(dy, a.dy);
 #pragma unroll
-    for (int e = 0; e < QUAD; e++) dot += a.dy[e] * w[e] * a.s[e];
+    for (int e = 0; e < QUAD; e++) dot += dy[e] * w[e] * a.s[e];
     return dot;
 }
 
 template <typename A>
-__device__ __forceinline__ void store_flow(const Backward &f, int64_t at, const Flow &a, float r,
+__device__ __forceinline__ void store_flow(const Backward &f, int64_t at, const Flow<A> &a, float r,
                                            float k, const float (&w)[QUAD], float (&dw)[QUAD])
 {
-    float dx[QUAD];
+    float dx[QUAD], dy[QUAD];
+    any_widen(dy, a.dy);
 #pragma unroll
     for (int e = 0; e < QUAD; e++) {
-        dx[e] = (f.ds ? a.ds[e] : 0.0F) + a.dy[e] * w[e] * r - a.s[e] * k;
-        dw[e] += a.dy[e] * a.s[e] * r;
+        dx[e] = (f.ds ? a.ds[e] : 0.0F) + dy[e] * w[e] * r - a.s[e] * k;
+        dw[e] += dy[e] * a.s[e] * r;
     }
     any_store(f.dx + at, dx);
     if (f.ddelta.data) any_store(static_cast<A *>(f.ddelta.data) + at, dx);
@@ -199,7 +203,7 @@ __global__ void __launch_bounds__(ROW_THREADS, QUADS == 2 ? 2 : 1)
         const int64_t row = first + threadIdx.y, at = row * C;
         const int end = row < f.rows ? C : 0;
         const float r = end ? f.r[row] : 0;
-        Flow flow[QUADS];
+        Flow<A> flow[QUADS];
         float dot = 0;
 #pragma unroll
         for (int k = 0; k < QUADS; k++) {
