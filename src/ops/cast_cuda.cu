@@ -2,7 +2,7 @@
 #include "ops/any_cuda.cuh"
 #include "ops/impls_cuda.h"
 
-enum { THREADS = 256, ITEMS = 4 };
+enum { THREADS = 256, ITEMS = 2 };
 
 /* Elements a thread converts at once: 16 bytes of the wider type. */
 template <typename Y, typename X>

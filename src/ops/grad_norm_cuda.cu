@@ -6,7 +6,7 @@
 
 enum {
     THREADS = 256,
-    ROUNDS = 4,
+    ROUNDS = 2,
     TILE = THREADS * WIDTH * ROUNDS,
     BLOCKS = 1024,
     SUM_THREADS = 1024,
@@ -25,30 +25,27 @@ struct Groups {
 };
 static_assert(sizeof(Groups) + sizeof(void *) <= 4096, "the parameters of a kernel");
 
-/* Squares in double: fp32 gradients may be as large as 1e38. */
-__device__ __forceinline__ double squares(const float (&x)[WIDTH])
-{
-    double sum = 0;
-#pragma unroll
-    for (int e = 0; e < WIDTH; e++) sum += (double)x[e] * (double)x[e];
-    return sum;
-}
-
-/* The packs of a tile, all on their way before the first is used. */
+/* The packs of a tile, all on their way before the first is used. Squares are taken in double: fp32
+ * gradients may be as large as 1e38. */
 template <typename T>
 __device__ __forceinline__ double packs_sum(const void *g, int64_t begin, int64_t end)
 {
-    float x[ROUNDS][WIDTH];
+    constexpr int W = any_width<T>, PACKS = TILE / THREADS / W;
+    const int64_t first = begin + threadIdx.x * W;
+    AnyPack<T, W> pack[PACKS];
     double sum = 0;
 #pragma unroll
-    for (int k = 0; k < ROUNDS; k++) {
-        const int64_t i = begin + (k * THREADS + threadIdx.x) * WIDTH;
-        if (i < end) load8(x[k], static_cast<const T *>(g) + i);
+    for (int k = 0; k < PACKS; k++) {
+        const int64_t i = first + k * THREADS * W;
+        if (i < end) any_fetch(pack[k], static_cast<const T *>(g) + i);
     }
 #pragma unroll
-    for (int k = 0; k < ROUNDS; k++) {
-        const int64_t i = begin + (k * THREADS + threadIdx.x) * WIDTH;
-        if (i < end) sum += squares(x[k]);
+    for (int k = 0; k < PACKS; k++) {
+        if (first + k * THREADS * W >= end) continue;
+        float x[W];
+        any_widen(x, pack[k]);
+#pragma unroll
+        for (int e = 0; e < W; e++) sum += (double)x[e] * (double)x[e];
     }
     return sum;
 }
@@ -85,7 +82,8 @@ __global__ void __launch_bounds__(THREADS) grad_norm_kernel(const Groups groups,
     for (int64_t tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
         while (tile >= groups.group[at].end_tile) at++;
         const int64_t first = at ? groups.group[at - 1].end_tile : 0;
-        sum += tile_sum(groups.group[at], (tile - first) * TILE);
+        const Group k = groups.group[at];
+        sum += tile_sum(k, (tile - first) * TILE);
     }
     const double total = any_block_total(sum, shared);
     if (threadIdx.x == 0) partial[blockIdx.x] = total;
