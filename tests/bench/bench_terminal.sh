@@ -2,6 +2,7 @@
 # On a terminal a moving line with a bar; NO_COLOR takes the colours and nothing else.
 . "$(dirname "$(realpath "$0")")/bench.sh"
 command -v script >/dev/null || { echo "skipped: there is no script(1)"; exit 77; }
+script -qec true /dev/null >/dev/null 2>&1 </dev/null || { echo "skipped: no pseudo-terminal can be had here"; exit 77; }
 export TERM=xterm
 line="'$program' ${model[*]} --steps 2,100000000 --timeout 1s --out results.md"
 

@@ -4,7 +4,7 @@ set -u
 roofstep=$1
 for python in "${PYTHON:-python3}" /usr/bin/python3 ''; do
     [ -z "$python" ] && { echo "skipped: no PyTorch (Debian: python3-torch)"; exit 77; }
-    "$python" -c 'import torch' 2>/dev/null && break
+    "$python" -c 'import torch; torch.set_num_threads(1)' 2>/dev/null && break
 done
 export PYTHON=$python
 work=$(mktemp -d) && trap 'rm -rf "$work"' EXIT
