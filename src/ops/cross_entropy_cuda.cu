@@ -6,7 +6,7 @@
 enum { THREADS = 256, SUM_THREADS = 1024, ITEMS = 5 };
 
 /* The sum of exp(x - max) over numbers seen so far; empty: -inf and 0. exp is the fast one: it is off
- * by less than 1e-7 |x - max|, and terms far below the maximum weigh little. */
+ * by less than 2e-7 + 1e-7 |x - max|, and terms far below the maximum weigh little. */
 struct Powers {
     float max, sum;
 };

@@ -1,5 +1,5 @@
 /* Softmax over attention scores and its gradient (ops/softmax.c has the formulas). A causal row ends
- * at its own token: what lies beyond is never read and becomes 0. */
+ * at its own token: what lies beyond counts for nothing and becomes 0. */
 #include "ops/any_cuda.cuh"
 #include "ops/impls_cuda.h"
 
@@ -82,7 +82,7 @@ __device__ __forceinline__ float scale_row(float (&v)[ITEMS][W], float scale, in
     return max;
 }
 
-/* The fast exp is off by less than 1e-7 |v - max|: 1e-5 where the result is 1e-40. */
+/* The fast exp is off by less than 2e-7 + 1e-7 |v - max|: 1e-5 only where the result is 1e-40. */
 template <int ITEMS, int W>
 __device__ __forceinline__ float raise_row(float (&v)[ITEMS][W], float max, int n)
 {
