@@ -84,7 +84,7 @@ static void advise_on_clock(Doctor *d)
     }
     if (cpu->load > 0.5 * cpu->usable_cores) {
         text_printf(&d->advice,
-                    "Other programs keep %.1f of %d cores busy: stop them before measuring.\n",
+                    "The load is %.1f on %d cores: stop other programs before measuring.\n",
                     cpu->load, cpu->usable_cores);
     }
     if (steal_percent(d) > 1) {

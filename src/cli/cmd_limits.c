@@ -85,15 +85,36 @@ static Status write_json(Text *text, const Limits *limits)
     return status;
 }
 
+/* Per second, not in thousand millions: for programs. */
+static Status write_csv(Text *text, const Limits *limits)
+{
+    text_puts(text, "limit,unit,threads,median,min,max,n\n");
+    for (int i = 0; i < LIMIT_COUNT; i++) {
+        for (int scope = 0; scope < LIMITS_SCOPES; scope++) {
+            const LimitsRate *r = &limits->rate[i][scope];
+            text_printf(text, "%s,%s,%d,%.6g,%.6g,%.6g,%d\n", limits_names[i].name,
+                        limits_names[i].kind == LIMITS_MEMORY ? "byte/s" : "FLOP/s",
+                        scope == LIMITS_ONE ? 1 : limits->key.threads, r->median, r->min, r->max,
+                        r->n);
+        }
+    }
+    return text_status(text);
+}
+
+static Status write_as(Text *text, const char *format, const Limits *limits)
+{
+    if (strcmp(format, "json") == 0) return write_json(text, limits);
+    if (strcmp(format, "csv") == 0) return write_csv(text, limits);
+    return write_table(text, format, limits);
+}
+
 static Status run(const Settings *settings, const Sweep *sweep, int *exit_code)
 {
     (void)exit_code;
     Limits limits;
     Text text = {0};
     TRY(limits_get((int)sweep->configs[0].threads, settings->refresh, &limits));
-    const bool json = strcmp(settings->format, "json") == 0;
-    Status status =
-        json ? write_json(&text, &limits) : write_table(&text, settings->format, &limits);
+    Status status = write_as(&text, settings->format, &limits);
     if (status == ST_OK) status = output_text(settings, &text);
     text_free(&text);
     return status;
@@ -108,6 +129,6 @@ const Command cmd_limits = {
         "  roofstep limits\n"
         "  roofstep limits --refresh --format json\n",
     .options = {.taken = OPTION_BIT(THREADS) | OPTION_BIT(REFRESH) | OPTIONS_OUTPUT,
-                .formats = "md json latex typst"},
+                .formats = "md csv json latex typst"},
     .run = run,
 };
