@@ -5,14 +5,13 @@
 #include "exec/session.h"
 #include "ops/element.h"
 
+#include <cmocka.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define ASSERT_OK(expr)                                                   \
     do {                                                                  \
@@ -22,7 +21,8 @@
 /* A number in [0, 1) that depends on the tensor and the element only. */
 static inline double harness_uniform(int tensor, int64_t i)
 {
-    uint64_t x = (uint64_t)tensor * UINT64_C(0x9e3779b97f4a7c15) + (uint64_t)i * UINT64_C(0xbf58476d1ce4e5b9) + 1;
+    uint64_t x = (uint64_t)tensor * UINT64_C(0x9e3779b97f4a7c15) +
+                 (uint64_t)i * UINT64_C(0xbf58476d1ce4e5b9) + 1;
     x ^= x >> 31;
     x *= UINT64_C(0x94d049bb133111eb);
     x ^= x >> 29;

@@ -141,7 +141,8 @@ static bool decompose_case(OpKind op, int i)
             if (id == PLAN_NONE || (op_def(op)->auxiliary >> o & 1U)) continue;
             const double error = harness_error(&got, &want, id, id);
             if (!(error <= 1e-12)) {
-                fail_msg("%s case %d: primitives differ in output %d by %g", plan_op_name(op), i, o, error);
+                fail_msg("%s case %d: primitives differ in output %d by %g", plan_op_name(op), i, o,
+                         error);
             }
         }
         harness_close(&want);
@@ -171,8 +172,10 @@ int main(void)
     for (int op = 0; op < OP_COUNT; op++) {
         kinds[op] = (OpKind)op;
         snprintf(names[op], sizeof names[op], "%s as primitives", plan_op_name((OpKind)op));
-        tests[op] = (struct CMUnitTest){plan_op_name((OpKind)op), test_gradient, NULL, NULL, &kinds[op]};
-        tests[OP_COUNT + op] = (struct CMUnitTest){names[op], test_decompose, NULL, NULL, &kinds[op]};
+        tests[op] =
+            (struct CMUnitTest){plan_op_name((OpKind)op), test_gradient, NULL, NULL, &kinds[op]};
+        tests[OP_COUNT + op] =
+            (struct CMUnitTest){names[op], test_decompose, NULL, NULL, &kinds[op]};
     }
     return _cmocka_run_group_tests("gradients and decompositions", tests, 2 * OP_COUNT, NULL, NULL);
 }

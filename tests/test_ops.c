@@ -10,10 +10,14 @@ static BackendId backend = BACKEND_cpu;
 static double bound(DType dtype)
 {
     switch (dtype) {
-    case DT_BF16: return 0x1p-8;
-    case DT_F16: return 0x1p-11;
-    case DT_F64: return 1e-12;
-    default: return 1e-5;
+    case DT_BF16:
+        return 0x1p-8;
+    case DT_F16:
+        return 0x1p-11;
+    case DT_F64:
+        return 1e-12;
+    default:
+        return 1e-5;
     }
 }
 
@@ -27,8 +31,8 @@ static bool is_output(const Plan *plan, int id)
     return false;
 }
 
-static void compare(const Plan *plan, const HarnessRun *got, const HarnessRun *want, OpKind op, int i,
-                    const char *impl)
+static void compare(const Plan *plan, const HarnessRun *got, const HarnessRun *want, OpKind op,
+                    int i, const char *impl)
 {
     for (int id = 0; id < plan->n_tensors; id++) {
         const Tensor *t = &plan->tensors[id];
@@ -58,7 +62,8 @@ static bool accepted(const Plan *plan, OpKind op, const char *impl)
     for (int n = 0; n < plan->n_nodes; n++) {
         OpImpl chosen;
         const Node *node = &plan->nodes[n];
-        if (op_choose(plan, node, backend, node->op == op ? impl : NULL, &chosen) != ST_OK) return false;
+        if (op_choose(plan, node, backend, node->op == op ? impl : NULL, &chosen) != ST_OK)
+            return false;
     }
     return true;
 }
@@ -100,7 +105,8 @@ static void run_aliased(Plan *plan, OpKind op, int i, const char *impl)
         if (id == PLAN_NONE) continue;
         const double error = harness_error(&got, &want, id, id);
         if (!(error <= bound(plan->tensors[id].dtype))) {
-            fail_msg("%s case %d, %s in place: relative error %g", plan_op_name(op), i, impl, error);
+            fail_msg("%s case %d, %s in place: relative error %g", plan_op_name(op), i, impl,
+                     error);
         }
     }
     harness_close(&want);

@@ -63,7 +63,8 @@ static void check_variant(Config c, Step *want, size_t i)
 static void check_variants(Config c)
 {
     static const Exec execs[] = {EXEC_EAGER, EXEC_FUSED};
-    static const Attention attentions[] = {ATTENTION_AUTO, ATTENTION_NAIVE, ATTENTION_FUSED, ATTENTION_FLASH};
+    static const Attention attentions[] = {ATTENTION_AUTO, ATTENTION_NAIVE, ATTENTION_FUSED,
+                                           ATTENTION_FLASH};
     Step want;
     for (size_t i = 0; i < sizeof bounds / sizeof *bounds; i++) {
         for (size_t e = 0; e < sizeof execs / sizeof *execs; e++) {
@@ -168,7 +169,8 @@ static void test_threads_do_not_matter_to_start(void **state)
     c.precision = PRECISION_BF16;
     open_step(&b, &c, MODE_TRAIN, DT_F32, 3);
     for (int p = 0; p < a.model.n_params; p++) {
-        assert_true(tensor_error(&a, a.model.params[p].tensor, 1, &b, b.model.params[p].tensor) == 0);
+        assert_true(tensor_error(&a, a.model.params[p].tensor, 1, &b, b.model.params[p].tensor) ==
+                    0);
     }
     assert_true(tensor_error(&a, a.model.tokens, 1, &b, b.model.tokens) == 0);
     assert_true(tensor_error(&a, a.model.targets, 1, &b, b.model.targets) == 0);

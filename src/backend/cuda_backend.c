@@ -13,7 +13,8 @@ Status cuda_backend_status(cudaError_t error, const char *call, const char *file
 Status cuda_backend_blas_status(cublasStatus_t error, const char *call, const char *file, int line)
 {
     if (error == CUBLAS_STATUS_SUCCESS) return ST_OK;
-    return status_fail(ST_DEVICE, file, line, "cuBLASLt: %s (%s)", cublasLtGetStatusString(error), call);
+    return status_fail(ST_DEVICE, file, line, "cuBLASLt: %s (%s)", cublasLtGetStatusString(error),
+                       call);
 }
 
 static Status open_parts(Backend *be, int device)
@@ -21,8 +22,8 @@ static Status open_parts(Backend *be, int device)
     int count = 0, major = 0, minor = 0;
     TRY_CUDA(cudaGetDeviceCount(&count));
     if (device >= count) {
-        return FAIL(ST_DEVICE, "there is no cuda:%d: this machine has %d CUDA device%s", device, count,
-                    count == 1 ? "" : "s");
+        return FAIL(ST_DEVICE, "there is no cuda:%d: this machine has %d CUDA device%s", device,
+                    count, count == 1 ? "" : "s");
     }
     be->device = device;
     TRY_CUDA(cudaSetDevice(device));

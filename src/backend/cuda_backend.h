@@ -27,7 +27,7 @@ struct Backend {
     cublasLtHandle_t lt;
     void *cudnn; /* cudnnHandle_t; made when it is first asked for (ops/cudnn_graph.c) */
     struct AttentionPlans *attention; /* compiled for a shape (ops/attention_cudnn.c) */
-    struct MatmulTuner *tuner; /* chosen algorithms by shape (ops/matmul_tuner_cuda.c) */
+    struct MatmulTuner *tuner;        /* chosen algorithms by shape (ops/matmul_tuner_cuda.c) */
     CudaOwned owned[CUDA_BACKEND_OWNED];
     int n_owned;
     cudaEvent_t marks[BACKEND_MARKS];
@@ -38,11 +38,12 @@ Status cuda_backend_own(Backend *be, void *object, void (*release)(void *));
 
 Status cuda_backend_status(cudaError_t error, const char *call, const char *file, int line);
 Status cuda_backend_blas_status(cublasStatus_t error, const char *call, const char *file, int line);
-#define TRY_CUDA(call) TRY(cuda_backend_status((call), #call, __FILE__, __LINE__))
+#define TRY_CUDA(call)   TRY(cuda_backend_status((call), #call, __FILE__, __LINE__))
 #define TRY_CUBLAS(call) TRY(cuda_backend_blas_status((call), #call, __FILE__, __LINE__))
 
 /* After a kernel launch: wrong launch parameters, and errors of earlier work. */
-#define TRY_LAUNCH() TRY(cuda_backend_status(cudaGetLastError(), "kernel launch", __FILE__, __LINE__))
+#define TRY_LAUNCH() \
+    TRY(cuda_backend_status(cudaGetLastError(), "kernel launch", __FILE__, __LINE__))
 
 #ifdef __cplusplus
 }

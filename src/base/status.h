@@ -9,14 +9,14 @@
 extern "C" {
 #endif
 
-#define STATUS_MAP(XX)                                          \
-    XX(OK, "ok")                                                \
-    XX(USAGE, "bad usage")                                      \
-    XX(IO, "a file could not be read or written")               \
-    XX(NO_MEMORY, "not enough memory")                          \
-    XX(UNSUPPORTED, "not supported here")                       \
-    XX(DEVICE, "the device or its driver reported an error")    \
-    XX(INTERRUPTED, "interrupted")                              \
+#define STATUS_MAP(XX)                                       \
+    XX(OK, "ok")                                             \
+    XX(USAGE, "bad usage")                                   \
+    XX(IO, "a file could not be read or written")            \
+    XX(NO_MEMORY, "not enough memory")                       \
+    XX(UNSUPPORTED, "not supported here")                    \
+    XX(DEVICE, "the device or its driver reported an error") \
+    XX(INTERRUPTED, "interrupted")                           \
     XX(FAILED, "failed")
 
 typedef enum Status {

@@ -60,7 +60,8 @@ Status whole_file_open(WholeFile *file, const char *path)
     *file = (WholeFile){.fd = -1};
     if (*path == 0) return FAIL(ST_IO, "a file needs a name");
     const bool there = stat(path, &old) == 0;
-    if (there && S_ISDIR(old.st_mode)) return FAIL(ST_IO, "cannot write %s: it is a directory", path);
+    if (there && S_ISDIR(old.st_mode))
+        return FAIL(ST_IO, "cannot write %s: it is a directory", path);
     const Status status = there && !S_ISREG(old.st_mode)
                               ? open_device(file, path)
                               : open_replacement(file, path, there ? &old : NULL);
@@ -104,7 +105,8 @@ static void sync_directory(const char *path)
 static Status close_written(WholeFile *file)
 {
     Status status = ST_OK;
-    if (file->temporary && fsync(file->fd) != 0 && errno != EINVAL) status = failure(file->path, "write");
+    if (file->temporary && fsync(file->fd) != 0 && errno != EINVAL)
+        status = failure(file->path, "write");
     const int closed = close(file->fd);
     file->fd = -1;
     if (closed != 0 && status == ST_OK) status = failure(file->path, "write");

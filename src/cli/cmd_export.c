@@ -6,14 +6,16 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-static const char help[] =
-    "Writes a safetensors file: tokens, targets, logits, loss, param.NAME (before), grad.NAME (first\n"
-    "step) and updated.NAME (after --steps AdamW steps on that same batch). The same command gives the\n"
-    "same bytes. tools/verify_torch.py FILE recomputes it in PyTorch.\n"
-    "\n"
-    "  roofstep export --size tiny --steps 3 --out step.safetensors\n"
-    "  roofstep export --d-model 96 --d-ff 200 --num-layers 2 --num-heads 3 --vocab 101 --ctx 13 \\\n"
-    "                  --batch 3 --precision bf16 --out odd.safetensors\n";
+static const char help[] = "Writes a safetensors file: tokens, targets, logits, loss, param.NAME "
+                           "(before), grad.NAME (first\n"
+                           "step) and updated.NAME (after --steps AdamW steps on that same batch). "
+                           "The same command gives the\n"
+                           "same bytes. tools/verify_torch.py FILE recomputes it in PyTorch.\n"
+                           "\n"
+                           "  roofstep export --size tiny --steps 3 --out step.safetensors\n"
+                           "  roofstep export --d-model 96 --d-ff 200 --num-layers 2 --num-heads 3 "
+                           "--vocab 101 --ctx 13 \\\n"
+                           "                  --batch 3 --precision bf16 --out odd.safetensors\n";
 
 static Status run(const Settings *settings, const Sweep *sweep, int *exit_code)
 {
@@ -24,7 +26,8 @@ static Status run(const Settings *settings, const Sweep *sweep, int *exit_code)
     fprintf(stderr, "roofstep: %s: %" PRId64 " parameters, loss %.9g, %zu bytes of tensors", path,
             summary.parameters, summary.loss, summary.bytes);
     if (summary.skipped_steps) {
-        fprintf(stderr, ", %" PRId64 " steps skipped (a gradient overflowed)", summary.skipped_steps);
+        fprintf(stderr, ", %" PRId64 " steps skipped (a gradient overflowed)",
+                summary.skipped_steps);
     }
     fputc('\n', stderr);
     return ST_OK;
@@ -34,6 +37,7 @@ const Command cmd_export = {
     .name = "export",
     .summary = "one deterministic step as safetensors, to check against another framework",
     .help = help,
-    .options = {.taken = OPTIONS_STEP | OPTION_BIT(STEPS) | OPTION_BIT(MEMORY_LIMIT) | OPTION_BIT(OUT)},
+    .options = {.taken =
+                    OPTIONS_STEP | OPTION_BIT(STEPS) | OPTION_BIT(MEMORY_LIMIT) | OPTION_BIT(OUT)},
     .run = run,
 };

@@ -59,7 +59,8 @@ static Status upload_params(Session *s, const Model *model)
     float *host = malloc((size_t)largest * sizeof *host);
     double *wide = model->wide == DT_F64 ? malloc((size_t)largest * sizeof *wide) : NULL;
     Status st = ST_OK;
-    if (!host || (model->wide == DT_F64 && !wide)) st = FAIL(ST_NO_MEMORY, "no memory to start from");
+    if (!host || (model->wide == DT_F64 && !wide))
+        st = FAIL(ST_NO_MEMORY, "no memory to start from");
     for (int i = 0; st == ST_OK && i < model->n_params; i++) {
         st = upload_param(s, model, i, host, wide);
     }

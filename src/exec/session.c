@@ -9,8 +9,7 @@ static void place_tensors(Session *s)
         const Tensor *t = &s->plan->tensors[i];
         const int owner = plan_storage(s->plan, i);
         char *from = plan_kind_persistent(t->kind) ? s->region[t->kind] : s->arena;
-        s->memory[i] =
-            from + mem->offset[owner] + t->offset * (int64_t)plan_dtype_size(t->dtype);
+        s->memory[i] = from + mem->offset[owner] + t->offset * (int64_t)plan_dtype_size(t->dtype);
     }
 }
 
@@ -63,8 +62,7 @@ static void forget_nodes(Session *s)
 
 Status session_open(Session *s, const Binding *binding, int device)
 {
-    *s = (Session){
-        .plan = binding->plan, .binding = binding, .api = backend_api(binding->backend)};
+    *s = (Session){.plan = binding->plan, .binding = binding, .api = backend_api(binding->backend)};
     Status st = s->api->open(&s->backend, device, binding->threads);
     if (st == ST_OK) st = take_memory(s);
     if (st == ST_OK) st = prepare_nodes(s);

@@ -14,8 +14,8 @@ typedef struct Session {
     Backend *backend;
     void *region[TK_COUNT]; /* memory of the persistent kinds */
     void *arena;
-    void **memory; /* first element of each tensor */
-    void **state;  /* of each node: what its implementation prepared */
+    void **memory;            /* first element of each tensor */
+    void **state;             /* of each node: what its implementation prepared */
     void *graph[PHASE_COUNT]; /* captured phases, where the backend has graphs; else NULL */
     void *step_graph;         /* forward to optimizer as one */
     Observer observers[SESSION_MAX_OBSERVERS];

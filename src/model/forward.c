@@ -29,8 +29,14 @@ typedef struct Stream {
 
 static Sizes sizes_of(const Config *c)
 {
-    return (Sizes){.B = c->batch, .T = c->ctx, .N = c->batch * c->ctx, .C = c->d_model,
-                   .H = c->num_heads, .D = c->d_model / c->num_heads, .F = c->d_ff, .V = c->vocab};
+    return (Sizes){.B = c->batch,
+                   .T = c->ctx,
+                   .N = c->batch * c->ctx,
+                   .C = c->d_model,
+                   .H = c->num_heads,
+                   .D = c->d_model / c->num_heads,
+                   .F = c->d_ff,
+                   .V = c->vocab};
 }
 
 static int linear_param(Builder *b, Model *m, const char *name, int64_t out, int64_t in)
@@ -57,11 +63,13 @@ static Block block_params(Builder *b, Model *m, const Sizes *s, int layer)
     p.q = linear_param(b, m, layer_name(name, layer, "attn.q_proj"), s->C, s->C);
     p.k = linear_param(b, m, layer_name(name, layer, "attn.k_proj"), s->C, s->C);
     p.v = linear_param(b, m, layer_name(name, layer, "attn.v_proj"), s->C, s->C);
-    if (!m->eager) p.qkv = params_joined(b, m, layer_name(name, layer, "attn.qkv"), 3, 3 * s->C, s->C);
+    if (!m->eager)
+        p.qkv = params_joined(b, m, layer_name(name, layer, "attn.qkv"), 3, 3 * s->C, s->C);
     p.output = linear_param(b, m, layer_name(name, layer, "attn.output_proj"), s->C, s->C);
     p.w1 = linear_param(b, m, layer_name(name, layer, "ffn.w1"), s->F, s->C);
     p.w3 = linear_param(b, m, layer_name(name, layer, "ffn.w3"), s->F, s->C);
-    if (!m->eager) p.w13 = params_joined(b, m, layer_name(name, layer, "ffn.w13"), 2, 2 * s->F, s->C);
+    if (!m->eager)
+        p.w13 = params_joined(b, m, layer_name(name, layer, "ffn.w13"), 2, 2 * s->F, s->C);
     p.w2 = linear_param(b, m, layer_name(name, layer, "ffn.w2"), s->C, s->F);
     return p;
 }
@@ -74,8 +82,10 @@ static void inputs(Builder *b, Model *m, const Sizes *s)
     m->rope_sin = builder_tensor(b, "rope sin", TK_CONSTANT, m->wide, DIMS(s->T, s->D / 2));
     m->rope_cos_full = m->rope_sin_full = PLAN_NONE;
     if (m->eager) {
-        m->rope_cos_full = builder_tensor(b, "rope cos wide", TK_CONSTANT, m->wide, DIMS(s->T, s->C));
-        m->rope_sin_full = builder_tensor(b, "rope sin wide", TK_CONSTANT, m->wide, DIMS(s->T, s->C));
+        m->rope_cos_full =
+            builder_tensor(b, "rope cos wide", TK_CONSTANT, m->wide, DIMS(s->T, s->C));
+        m->rope_sin_full =
+            builder_tensor(b, "rope sin wide", TK_CONSTANT, m->wide, DIMS(s->T, s->C));
     }
     if (m->mode != MODE_FWD) {
         m->state = builder_tensor(b, "step state", TK_STATE, DT_F64, DIMS(STATE_COUNT));
@@ -103,8 +113,8 @@ static int norm(Builder *b, const Model *m, const char *name, Stream *stream, in
     const int64_t rows = plan_rows(builder_at(b, stream->x));
     const int y = builder_like(b, name, stream->x, m->act);
     const int r = builder_tensor(b, "rstd", TK_ACTIVATION, m->wide, DIMS(rows, 1));
-    const int sum = stream->delta == PLAN_NONE ? PLAN_NONE
-                                               : builder_like(b, "residual", stream->x, m->wide);
+    const int sum =
+        stream->delta == PLAN_NONE ? PLAN_NONE : builder_like(b, "residual", stream->x, m->wide);
     builder_node(b, OP_rmsnorm, IDS(y, r, sum), IDS(stream->x, weight, stream->delta))->shift =
         norm_eps;
     if (sum != PLAN_NONE) *stream = (Stream){sum, PLAN_NONE};
@@ -114,9 +124,8 @@ static int norm(Builder *b, const Model *m, const char *name, Stream *stream, in
 static int rope(Builder *b, const Model *m, const Sizes *s, int x, int64_t heads)
 {
     const int y = builder_like(b, "rotated", x, m->act);
-    NodeAttr *attr =
-        builder_node(b, OP_rope, IDS(y),
-                     IDS(x, m->rope_cos, m->rope_sin, m->rope_cos_full, m->rope_sin_full));
+    NodeAttr *attr = builder_node(
+        b, OP_rope, IDS(y), IDS(x, m->rope_cos, m->rope_sin, m->rope_cos_full, m->rope_sin_full));
     *attr = (NodeAttr){.heads = heads, .tokens = s->T};
     return y;
 }
@@ -124,20 +133,22 @@ static int rope(Builder *b, const Model *m, const Sizes *s, int x, int64_t heads
 static void head_product(Builder *b, const Sizes *s, int out, int left, int right, bool transpose)
 {
     NodeAttr *attr = builder_node(b, OP_bmm, IDS(out), IDS(left, right));
-    *attr = (NodeAttr){.heads = s->H, .tokens = s->T, .scale = 1, .causal = true,
-                       .transpose_b = transpose};
+    *attr = (NodeAttr){
+        .heads = s->H, .tokens = s->T, .scale = 1, .causal = true, .transpose_b = transpose};
 }
 
 /* softmax(q k^T / sqrt(D)) v with the scores in memory: `naive` and `fused`. */
 static int materialised(Builder *b, const Model *m, const Sizes *s, int layer, const int qkv[3])
 {
-    const int scores = builder_tensor(b, "scores", TK_ACTIVATION, m->act, DIMS(s->B, s->H, s->T, s->T));
+    const int scores =
+        builder_tensor(b, "scores", TK_ACTIVATION, m->act, DIMS(s->B, s->H, s->T, s->T));
     builder_scope(b, layer, "attn/scores");
     head_product(b, s, scores, qkv[0], qkv[1], true);
     const int p = builder_like(b, "probabilities", scores, m->act);
     builder_scope(b, layer, "attn/softmax");
     NodeAttr *attr = builder_node(b, OP_softmax, IDS(p), IDS(scores));
-    *attr = (NodeAttr){.causal = true, .tokens = s->T, .heads = s->H, .scale = 1 / sqrt((double)s->D)};
+    *attr =
+        (NodeAttr){.causal = true, .tokens = s->T, .heads = s->H, .scale = 1 / sqrt((double)s->D)};
     const int out = builder_tensor(b, "attention", TK_ACTIVATION, m->act, DIMS(s->N, s->C));
     builder_scope(b, layer, "attn/values");
     head_product(b, s, out, p, qkv[2], false);
@@ -153,7 +164,8 @@ static int attention(Builder *b, const Model *m, const Sizes *s, int layer, cons
     const int lse = builder_tensor(b, "lse", TK_ACTIVATION, m->wide, DIMS(s->B, s->H, s->T));
     builder_scope(b, layer, "attn/attention");
     NodeAttr *attr = builder_node(b, OP_attention, IDS(out, lse), IDS(qkv[0], qkv[1], qkv[2]));
-    *attr = (NodeAttr){.causal = true, .tokens = s->T, .heads = s->H, .scale = 1 / sqrt((double)s->D)};
+    *attr =
+        (NodeAttr){.causal = true, .tokens = s->T, .heads = s->H, .scale = 1 / sqrt((double)s->D)};
     return out;
 }
 
@@ -181,7 +193,8 @@ static void project(Builder *b, const Model *m, const Sizes *s, const Block *p, 
     qkv[1] = rope(b, m, s, qkv[1], s->H);
 }
 
-static int feed_forward(Builder *b, const Model *m, const Sizes *s, const Block *p, int layer, int y)
+static int feed_forward(Builder *b, const Model *m, const Sizes *s, const Block *p, int layer,
+                        int y)
 {
     const int gated = builder_tensor(b, "gated", TK_ACTIVATION, m->act, DIMS(s->N, s->F));
     builder_scope(b, layer, "ffn/w13");
@@ -274,8 +287,8 @@ void forward_build(Builder *b, Model *model)
     const Sizes s = sizes_of(&model->config);
     Block *blocks = calloc((size_t)model->config.num_layers + 1, sizeof *blocks);
     if (!blocks) {
-        b->status = FAIL(ST_NO_MEMORY, "no memory for %lld layers",
-                         (long long)model->config.num_layers);
+        b->status =
+            FAIL(ST_NO_MEMORY, "no memory for %lld layers", (long long)model->config.num_layers);
         return;
     }
     build(b, model, &s, blocks);

@@ -40,8 +40,8 @@ typedef struct Model {
     int n_params;
     ParamGroup *groups;
     int n_groups;
-    int64_t n_elements;  /* of all parameters */
-    int tokens, targets; /* [B, T] int32 */
+    int64_t n_elements;               /* of all parameters */
+    int tokens, targets;              /* [B, T] int32 */
     int rope_cos, rope_sin;           /* [T, D/2] */
     int rope_cos_full, rope_sin_full; /* [T, C] for eager, else PLAN_NONE */
     int logits, loss;

@@ -39,7 +39,8 @@ void params_group(Builder *b, Model *model, const char *name, int64_t elements, 
     if (copy) g.copy = flat(b, "copy of ", name, TK_WEIGHT_COPY, model->act, elements);
     if (model->mode != MODE_FWD) {
         g.grad = flat(b, "grad of ", name, TK_GRAD, copy ? model->act : model->wide, elements);
-        if (model->mode == MODE_FWD_BWD && g.grad != PLAN_NONE) b->plan->tensors[g.grad].keep = true;
+        if (model->mode == MODE_FWD_BWD && g.grad != PLAN_NONE)
+            b->plan->tensors[g.grad].keep = true;
     }
     if (model->mode == MODE_TRAIN) {
         g.m = flat(b, "m of ", name, TK_MOMENT, model->wide, elements);

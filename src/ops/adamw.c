@@ -23,7 +23,8 @@ int adamw_groups(const Node *node)
 
 static Status check(const Plan *plan, const Node *node)
 {
-    if (node->n_out != 4 * adamw_groups(node)) return FAIL(ST_FAILED, "adamw: four outputs a group");
+    if (node->n_out != 4 * adamw_groups(node))
+        return FAIL(ST_FAILED, "adamw: four outputs a group");
     for (int i = 0; i < node->n_out; i++) {
         const Tensor *out = plan_out(plan, node, i), *g = plan_in(plan, node, i / 4);
         if (out && plan_elements(out) != plan_elements(g)) {
@@ -88,7 +89,8 @@ static bool cases(Builder *b, int i, DType act)
         out[4 * n] = builder_tensor(b, "p", TK_PARAM, wide, DIMS(size));
         out[4 * n + 1] = builder_tensor(b, "m", TK_MOMENT, wide, DIMS(size));
         out[4 * n + 2] = builder_tensor(b, "+v", TK_MOMENT, wide, DIMS(size));
-        out[4 * n + 3] = act == wide ? PLAN_NONE : builder_tensor(b, "copy", TK_WEIGHT_COPY, act, DIMS(size));
+        out[4 * n + 3] =
+            act == wide ? PLAN_NONE : builder_tensor(b, "copy", TK_WEIGHT_COPY, act, DIMS(size));
         in[n] = builder_tensor(b, "g", TK_ACTIVATION, n == 1 ? wide : act, DIMS(size));
     }
     in[n] = builder_tensor(b, "+state", TK_STATE, DT_F64, DIMS(STATE_COUNT));
@@ -101,7 +103,8 @@ static void decompose_group(Builder *b, const int *out, int g, int state)
 {
     const int p = out[0], m = out[1], v = out[2], copy = out[3];
     const DType wide = builder_dtype(b, p);
-    const int root = builder_like(b, "sqrt(v)", v, wide), bias = builder_like(b, "unbiased", v, wide);
+    const int root = builder_like(b, "sqrt(v)", v, wide),
+              bias = builder_like(b, "unbiased", v, wide);
     const int denominator = builder_like(b, "denominator", v, wide);
     builder_node(b, OP_adamw_part, IDS(p), IDS(p, state))->fn = FN_DECAY;
     builder_node(b, OP_adamw_part, IDS(m), IDS(m, g, state))->fn = FN_MOMENT1;

@@ -37,7 +37,8 @@ static void update_piece(const OpCall *call, int group, int64_t begin, int64_t e
         const void *from = rows_cpu_at(op_in(call, group), g->dtype, i);
         update(p + i, m + i, v + i, rows_cpu_read(from, g->dtype, n, buffer), n, f);
         if (!copy) continue;
-        rows_cpu_store(rows_cpu_at(op_out(call, 4 * group + 3), copy->dtype, i), p + i, copy->dtype, n);
+        rows_cpu_store(rows_cpu_at(op_out(call, 4 * group + 3), copy->dtype, i), p + i, copy->dtype,
+                       n);
     }
 }
 

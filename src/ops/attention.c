@@ -22,7 +22,8 @@ static Status check(const Plan *plan, const Node *node)
     const int first = node->op == OP_attention ? 0 : 1;
     for (int i = first; i < first + 3; i++) {
         const Tensor *t = plan_in(plan, node, i);
-        if (t->n_dims != 2 || plan_width(t) % node->attr.heads || plan_rows(t) % node->attr.tokens) {
+        if (t->n_dims != 2 || plan_width(t) % node->attr.heads ||
+            plan_rows(t) % node->attr.tokens) {
             return FAIL(ST_FAILED, "%s: '%s' is not a stack of %lld heads", node->scope, t->name,
                         (long long)node->attr.heads);
         }
@@ -163,9 +164,10 @@ static Status reference_grad(const OpCall *call)
 }
 
 /* {B, H, T, D}: one token, odd and prime lengths, lengths around and past a block of queries. */
-static const int64_t shapes[][4] = {{1, 1, 1, 2},  {2, 3, 5, 4},    {1, 2, 17, 6}, {2, 1, 64, 16},
-                                    {1, 1, 67, 20}, {1, 2, 129, 10}, {1, 1, 200, 3},
-                                    {1, 2, 100, 16}, {2, 1, 129, 8}, {1, 1, 192, 40}, {1, 3, 65, 64}};
+static const int64_t shapes[][4] = {{1, 1, 1, 2},    {2, 3, 5, 4},    {1, 2, 17, 6},
+                                    {2, 1, 64, 16},  {1, 1, 67, 20},  {1, 2, 129, 10},
+                                    {1, 1, 200, 3},  {1, 2, 100, 16}, {2, 1, 129, 8},
+                                    {1, 1, 192, 40}, {1, 3, 65, 64}};
 enum { N_SHAPES = sizeof shapes / sizeof *shapes };
 
 /* q, k, v packed as the model has them, or three tensors; causal or not. */
@@ -173,8 +175,8 @@ static void operands(Builder *b, int i, DType act, NodeAttr *attr, int qkv[3])
 {
     const int64_t B = shapes[i / 2][0], H = shapes[i / 2][1], T = shapes[i / 2][2];
     const int64_t C = H * shapes[i / 2][3];
-    *attr = (NodeAttr){.heads = H, .tokens = T, .causal = i % 4 < 2,
-                       .scale = 1 / sqrt((double)shapes[i / 2][3])};
+    *attr = (NodeAttr){
+        .heads = H, .tokens = T, .causal = i % 4 < 2, .scale = 1 / sqrt((double)shapes[i / 2][3])};
     const int packed =
         i % 2 ? builder_tensor(b, "qkv", TK_ACTIVATION, act, DIMS(B * T, 3 * C)) : PLAN_NONE;
     for (int p = 0; p < 3; p++) {
@@ -191,7 +193,8 @@ static bool cases(Builder *b, int i, DType act)
     operands(b, i, act, &attr, qkv);
     const int out = builder_like(b, "out", qkv[0], act);
     const int64_t B = shapes[i / 2][0];
-    const int lse = builder_tensor(b, "lse", TK_ACTIVATION, op_wide(act), DIMS(B, attr.heads, attr.tokens));
+    const int lse =
+        builder_tensor(b, "lse", TK_ACTIVATION, op_wide(act), DIMS(B, attr.heads, attr.tokens));
     *builder_node(b, OP_attention, IDS(out, lse), IDS(qkv[0], qkv[1], qkv[2])) = attr;
     return true;
 }

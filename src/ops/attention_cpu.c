@@ -158,8 +158,10 @@ static void grad_block(const OpCall *call, const GradHeads *h, const GradRows *g
     const HeadRows out = head_rows_cpu_read(&h->out, m, first, rows, g->wide + 2 * rows * D);
     const HeadRows dq = head_rows_cpu_target(&h->dq, m, first, g->wide + 3 * rows * D);
 
-    blas_cpu_sgemm(false, true, rows, keys, D, scale, q.data, q.ld, g->k.data, g->k.ld, 0, g->p, keys);
-    blas_cpu_sgemm(false, true, rows, keys, D, 1, dout.data, dout.ld, g->v.data, g->v.ld, 0, g->dp, keys);
+    blas_cpu_sgemm(false, true, rows, keys, D, scale, q.data, q.ld, g->k.data, g->k.ld, 0, g->p,
+                   keys);
+    blas_cpu_sgemm(false, true, rows, keys, D, 1, dout.data, dout.ld, g->v.data, g->v.ld, 0, g->dp,
+                   keys);
     for (int64_t i = 0; i < rows; i++) {
         const float delta = dot(dout.data + i * dout.ld, out.data + i * out.ld, D);
         const int64_t seen = attr->causal ? first + i + 1 : T;
@@ -167,7 +169,8 @@ static void grad_block(const OpCall *call, const GradHeads *h, const GradRows *g
     }
     blas_cpu_sgemm(true, false, keys, D, rows, 1, g->p, keys, dout.data, dout.ld, 1, g->dv, D);
     blas_cpu_sgemm(true, false, keys, D, rows, scale, g->dp, keys, q.data, q.ld, 1, g->dk, D);
-    blas_cpu_sgemm(false, false, rows, D, keys, scale, g->dp, keys, g->k.data, g->k.ld, 0, dq.data, dq.ld);
+    blas_cpu_sgemm(false, false, rows, D, keys, scale, g->dp, keys, g->k.data, g->k.ld, 0, dq.data,
+                   dq.ld);
     head_rows_cpu_finish(&h->dq, m, first, rows, &dq);
 }
 
@@ -175,7 +178,8 @@ static void store_head(const HeadMatrix *to, int64_t m, const float *sums)
 {
     for (int64_t r = 0; r < to->rows; r++) {
         const int64_t at = head_matrix_start(to, m) + r * to->ld;
-        rows_cpu_store(rows_cpu_at(to->data, to->dtype, at), sums + r * to->cols, to->dtype, to->cols);
+        rows_cpu_store(rows_cpu_at(to->data, to->dtype, at), sums + r * to->cols, to->dtype,
+                       to->cols);
     }
 }
 
@@ -183,7 +187,10 @@ static void grad_head(const OpCall *call, const GradHeads *h, int64_t m, float *
 {
     const int64_t T = call->node->attr.tokens, D = h->q.cols, all = T * D;
     const int64_t block = smaller(BLOCK, T);
-    GradRows g = {.dk = w, .dv = w + all, .p = w + 4 * all, .dp = w + 4 * all + block * T,
+    GradRows g = {.dk = w,
+                  .dv = w + all,
+                  .p = w + 4 * all,
+                  .dp = w + 4 * all + block * T,
                   .wide = w + 4 * all + 2 * block * T};
     for (int64_t i = 0; i < 2 * all; i++) w[i] = 0;
     g.k = head_rows_cpu_read(&h->k, m, 0, T, w + 2 * all);
@@ -215,4 +222,5 @@ static Status run_grad(const OpCall *call)
 }
 
 const OpImpl attention_cpu[] = {{"flash", rows_cpu_declines_f64, forward_workspace, run}, {0}};
-const OpImpl attention_grad_cpu[] = {{"flash", rows_cpu_declines_f64, grad_workspace, run_grad}, {0}};
+const OpImpl attention_grad_cpu[] = {{"flash", rows_cpu_declines_f64, grad_workspace, run_grad},
+                                     {0}};

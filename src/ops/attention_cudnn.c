@@ -82,10 +82,10 @@ static Shape shape_of(const OpCall *call, int q, bool backward)
 /* ---- the graphs ---- */
 
 typedef struct Dims {
-    int64_t head[4], in[4], out[4];         /* [B, H, T, D] */
-    int64_t turned[4], in_turned[4];        /* [B, H, D, T] */
+    int64_t head[4], in[4], out[4];          /* [B, H, T, D] */
+    int64_t turned[4], in_turned[4];         /* [B, H, D, T] */
     int64_t square[4], score[4], score_t[4]; /* [B, H, T, T] */
-    int64_t row[4], row_stride[4];          /* [B, H, T, 1] */
+    int64_t row[4], row_stride[4];           /* [B, H, T, 1] */
     int64_t dense[4];
 } Dims;
 
@@ -145,7 +145,8 @@ static void forward_graph(CudnnGraph *g, const Shape *s)
     const Descriptor kt = cudnn_graph_tensor(g, K, s->type, d.turned, d.in_turned, TENSOR_REAL);
     const Descriptor v = cudnn_graph_tensor(g, V, s->type, d.head, d.in, TENSOR_REAL);
     const Descriptor out = cudnn_graph_tensor(g, OUT, s->type, d.head, d.out, TENSOR_REAL);
-    const Descriptor lse = cudnn_graph_tensor(g, LSE, CUDNN_DATA_FLOAT, d.row, d.row_stride, TENSOR_REAL);
+    const Descriptor lse =
+        cudnn_graph_tensor(g, LSE, CUDNN_DATA_FLOAT, d.row, d.row_stride, TENSOR_REAL);
 
     const Descriptor raw = wide_scores(g, &d);
     cudnn_graph_product(g, q, kt, raw);
@@ -164,15 +165,18 @@ static void forward_graph(CudnnGraph *g, const Shape *s)
 }
 
 /* delta = rowsum(dout * out), in memory because two kernels share it. */
-static Descriptor row_sums(CudnnGraph *g, const Shape *s, const Dims *d, Descriptor dout, Descriptor out)
+static Descriptor row_sums(CudnnGraph *g, const Shape *s, const Dims *d, Descriptor dout,
+                           Descriptor out)
 {
     const int64_t stride[4] = {s->H * s->T * s->D, s->T * s->D, s->H * s->D, 1};
     const Descriptor product = cudnn_graph_inside(g, CUDNN_DATA_FLOAT, d->head, stride);
     const Descriptor sum = row_tensor(g, d);
-    const Descriptor kept = cudnn_graph_tensor(g, ROW_SUM, CUDNN_DATA_FLOAT, d->row, d->row_stride, TENSOR_REAL);
+    const Descriptor kept =
+        cudnn_graph_tensor(g, ROW_SUM, CUDNN_DATA_FLOAT, d->row, d->row_stride, TENSOR_REAL);
     cudnn_graph_pointwise(g, CUDNN_POINTWISE_MUL, CUDNN_DATA_FLOAT, dout, out, NULL, product);
     cudnn_graph_reduce(g, CUDNN_REDUCE_TENSOR_ADD, product, sum);
-    cudnn_graph_pointwise(g, CUDNN_POINTWISE_MUL, CUDNN_DATA_FLOAT, sum, cudnn_graph_scalar(g, ONE), NULL, kept);
+    cudnn_graph_pointwise(g, CUDNN_POINTWISE_MUL, CUDNN_DATA_FLOAT, sum, cudnn_graph_scalar(g, ONE),
+                          NULL, kept);
     return kept;
 }
 
@@ -184,7 +188,8 @@ static void backward_graph(CudnnGraph *g, const Shape *s)
     const Descriptor vt = cudnn_graph_tensor(g, V, s->type, d.turned, d.in_turned, TENSOR_REAL);
     const Descriptor out = cudnn_graph_tensor(g, OUT, s->type, d.head, d.out, TENSOR_REAL);
     const Descriptor dout = cudnn_graph_tensor(g, DOUT, s->type, d.head, d.out, TENSOR_REAL);
-    const Descriptor lse = cudnn_graph_tensor(g, LSE, CUDNN_DATA_FLOAT, d.row, d.row_stride, TENSOR_REAL);
+    const Descriptor lse =
+        cudnn_graph_tensor(g, LSE, CUDNN_DATA_FLOAT, d.row, d.row_stride, TENSOR_REAL);
     const Descriptor dq = cudnn_graph_tensor(g, DQ, s->type, d.head, d.in, TENSOR_REAL);
     const Descriptor dk = cudnn_graph_tensor(g, DK, s->type, d.head, d.in, TENSOR_REAL);
     const Descriptor dv = cudnn_graph_tensor(g, DV, s->type, d.head, d.in, TENSOR_REAL);
@@ -211,7 +216,8 @@ static void backward_graph(CudnnGraph *g, const Shape *s)
     cudnn_graph_product(g, dst, q, dk);
 
     const Descriptor k = cudnn_graph_inside(g, s->type, d.head, d.in);
-    const Descriptor sum = cudnn_graph_tensor(g, DQ_SUM, CUDNN_DATA_FLOAT, d.head, d.dense, TENSOR_REAL);
+    const Descriptor sum =
+        cudnn_graph_tensor(g, DQ_SUM, CUDNN_DATA_FLOAT, d.head, d.dense, TENSOR_REAL);
     cudnn_graph_reshape(g, kt, k);
     cudnn_graph_product(g, ds, k, sum);
     cudnn_graph_pointwise(g, CUDNN_POINTWISE_IDENTITY, CUDNN_DATA_FLOAT, sum, NULL, NULL, dq);
@@ -257,8 +263,10 @@ static Status compile(AttentionPlan *plan, cudnnHandle_t handle)
     }
     TRY(cudnn_graph_plan(&plan->graph, handle));
     if (plan->graph.workspace <= WORKSPACE) return ST_OK;
-    return FAIL(ST_UNSUPPORTED, "cuDNN's attention asks for %lld bytes of workspace here: choose another --attention",
-                (long long)plan->graph.workspace);
+    return FAIL(
+        ST_UNSUPPORTED,
+        "cuDNN's attention asks for %lld bytes of workspace here: choose another --attention",
+        (long long)plan->graph.workspace);
 }
 
 static Status find_plan(const OpCall *call, const Shape *shape)
@@ -334,8 +342,8 @@ static Status run(const OpCall *call)
     const AttentionPlan *plan = *call->state;
     float scale = (float)call->node->attr.scale, hidden = -INFINITY;
     const int64_t uids[] = {Q, K, V, OUT, LSE, SCALE, HIDDEN};
-    void *const pointers[] = {in(call, 0),     in(call, 1),     in(call, 2), op_out(call, 0),
-                              op_out(call, 1), &scale, &hidden};
+    void *const pointers[] = {in(call, 0),     in(call, 1), in(call, 2), op_out(call, 0),
+                              op_out(call, 1), &scale,      &hidden};
     return cudnn_graph_run(&plan->graph, call->backend->cudnn, plan->shape.causal ? 7 : 6, uids,
                            pointers, call->workspace);
 }
@@ -346,10 +354,12 @@ static Status run_grad(const OpCall *call)
     float scale = (float)call->node->attr.scale, hidden = -INFINITY, one = 1;
     char *sums = (char *)call->workspace + WORKSPACE;
     char *dq_sum = sums + row_bytes(&plan->shape);
-    const int64_t uids[] = {Q, K, V, OUT, DOUT, LSE, DQ, DK, DV, SCALE, ONE, ROW_SUM, DQ_SUM, HIDDEN};
-    void *const pointers[] = {in(call, 1),     in(call, 2),     in(call, 3), in(call, 4), in(call, 0),
-                              in(call, 5),     op_out(call, 0), op_out(call, 1), op_out(call, 2), &scale,
-                              &one,   sums,            dq_sum,          &hidden};
+    const int64_t uids[] = {Q,  K,  V,     OUT, DOUT,    LSE,    DQ,
+                            DK, DV, SCALE, ONE, ROW_SUM, DQ_SUM, HIDDEN};
+    void *const pointers[] = {
+        in(call, 1),     in(call, 2),     in(call, 3),     in(call, 4), in(call, 0), in(call, 5),
+        op_out(call, 0), op_out(call, 1), op_out(call, 2), &scale,      &one,        sums,
+        dq_sum,          &hidden};
     return cudnn_graph_run(&plan->graph, call->backend->cudnn,
                            plan->shape.causal ? OPERANDS : OPERANDS - 1, uids, pointers,
                            call->workspace);

@@ -78,8 +78,10 @@ static Status reference(const OpCall *call)
             for (int64_t j = 0; j < c.cols; j++) {
                 double sum = 0;
                 for (int64_t k = 0; k < n_inner; k++) {
-                    sum += head_matrix_get(&a, m, attr->transpose_a ? k : i, attr->transpose_a ? i : k) *
-                           head_matrix_get(&b, m, attr->transpose_b ? j : k, attr->transpose_b ? k : j);
+                    sum += head_matrix_get(&a, m, attr->transpose_a ? k : i,
+                                           attr->transpose_a ? i : k) *
+                           head_matrix_get(&b, m, attr->transpose_b ? j : k,
+                                           attr->transpose_b ? k : j);
                 }
                 head_matrix_set(&c, m, i, j, sum * attr->scale);
             }

@@ -86,5 +86,5 @@ static void forget(void *state)
     free(state);
 }
 
-const OpImpl bmm_cuda[] = {
-    {"cublaslt", impls_cuda_declines_f64, workspace, run, prepare, forget}, {0}};
+const OpImpl bmm_cuda[] = {{"cublaslt", impls_cuda_declines_f64, workspace, run, prepare, forget},
+                           {0}};

@@ -93,8 +93,8 @@ static void add(CudnnGraph *g, Descriptor operation, const char *where)
     g->operation[g->n_operations++] = operation;
 }
 
-Descriptor cudnn_graph_tensor(CudnnGraph *g, int64_t uid, cudnnDataType_t type, const int64_t dim[4],
-                              const int64_t stride[4], TensorPlace place)
+Descriptor cudnn_graph_tensor(CudnnGraph *g, int64_t uid, cudnnDataType_t type,
+                              const int64_t dim[4], const int64_t stride[4], TensorPlace place)
 {
     const Descriptor t = make(g, CUDNN_BACKEND_TENSOR_DESCRIPTOR);
     const int64_t align = 16;
@@ -104,8 +104,10 @@ Descriptor cudnn_graph_tensor(CudnnGraph *g, int64_t uid, cudnnDataType_t type, 
     set(g, t, CUDNN_ATTR_TENSOR_STRIDES, CUDNN_TYPE_INT64, 4, stride);
     set(g, t, CUDNN_ATTR_TENSOR_UNIQUE_ID, CUDNN_TYPE_INT64, 1, &uid);
     set(g, t, CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, CUDNN_TYPE_INT64, 1, &align);
-    if (place == TENSOR_INSIDE) set(g, t, CUDNN_ATTR_TENSOR_IS_VIRTUAL, CUDNN_TYPE_BOOLEAN, 1, &yes);
-    if (place == TENSOR_SCALAR) set(g, t, CUDNN_ATTR_TENSOR_IS_BY_VALUE, CUDNN_TYPE_BOOLEAN, 1, &yes);
+    if (place == TENSOR_INSIDE)
+        set(g, t, CUDNN_ATTR_TENSOR_IS_VIRTUAL, CUDNN_TYPE_BOOLEAN, 1, &yes);
+    if (place == TENSOR_SCALAR)
+        set(g, t, CUDNN_ATTR_TENSOR_IS_BY_VALUE, CUDNN_TYPE_BOOLEAN, 1, &yes);
     finish(g, t, "a tensor");
     return t;
 }
@@ -195,8 +197,8 @@ static bool first_plan(CudnnGraph *g, cudnnHandle_t handle, Descriptor heuristic
     int64_t n = 0, got = 0;
     for (int i = 0; i < OFFERS; i++) config[i] = make(g, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR);
     if (g->error != CUDNN_STATUS_SUCCESS) return false;
-    cudnnBackendGetAttribute(heuristic, CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_TYPE_BACKEND_DESCRIPTOR,
-                             OFFERS, &n, (void *)config);
+    cudnnBackendGetAttribute(heuristic, CUDNN_ATTR_ENGINEHEUR_RESULTS,
+                             CUDNN_TYPE_BACKEND_DESCRIPTOR, OFFERS, &n, (void *)config);
     for (int i = 0; i < n && i < OFFERS; i++) {
         const Descriptor plan = make(g, CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
         if (!plan) return false;
@@ -205,8 +207,8 @@ static bool first_plan(CudnnGraph *g, cudnnHandle_t handle, Descriptor heuristic
         cudnnBackendSetAttribute(plan, CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE, 1,
                                  (const void *)&handle);
         if (cudnnBackendFinalize(plan) != CUDNN_STATUS_SUCCESS) continue;
-        cudnnBackendGetAttribute(plan, CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, CUDNN_TYPE_INT64, 1,
-                                 &got, &g->workspace);
+        cudnnBackendGetAttribute(plan, CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, CUDNN_TYPE_INT64,
+                                 1, &got, &g->workspace);
         g->plan = plan;
         return true;
     }
@@ -236,7 +238,8 @@ Status cudnn_graph_run(const CudnnGraph *g, cudnnHandle_t handle, int n, const i
                        void *const *pointers, void *workspace)
 {
     Descriptor pack = NULL;
-    cudnnStatus_t error = cudnnBackendCreateDescriptor(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR, &pack);
+    cudnnStatus_t error =
+        cudnnBackendCreateDescriptor(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR, &pack);
     if (error != CUDNN_STATUS_SUCCESS) return failure(error, "a variant pack");
     cudnnBackendSetAttribute(pack, CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, CUDNN_TYPE_INT64, n, uids);
     cudnnBackendSetAttribute(pack, CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR, n,

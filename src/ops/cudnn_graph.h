@@ -6,6 +6,7 @@
 #include "backend/cuda_backend.h"
 
 #include <cudnn.h>
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -34,8 +35,8 @@ void cudnn_graph_free(CudnnGraph *g);
 typedef enum TensorPlace { TENSOR_REAL, TENSOR_INSIDE, TENSOR_SCALAR } TensorPlace;
 
 /* Four dimensions and strides in elements; a scalar is passed by value from host memory. */
-Descriptor cudnn_graph_tensor(CudnnGraph *g, int64_t uid, cudnnDataType_t type, const int64_t dim[4],
-                              const int64_t stride[4], TensorPlace place);
+Descriptor cudnn_graph_tensor(CudnnGraph *g, int64_t uid, cudnnDataType_t type,
+                              const int64_t dim[4], const int64_t stride[4], TensorPlace place);
 Descriptor cudnn_graph_inside(CudnnGraph *g, cudnnDataType_t type, const int64_t dim[4],
                               const int64_t stride[4]);
 Descriptor cudnn_graph_scalar(CudnnGraph *g, int64_t uid);

@@ -8,24 +8,41 @@
 static inline double element_get(const void *data, DType dtype, int64_t i)
 {
     switch (dtype) {
-    case DT_F32: return (double)((const float *)data)[i];
-    case DT_BF16: return (double)half_from_bf16(((const uint16_t *)data)[i]);
-    case DT_F16: return (double)half_from_f16(((const uint16_t *)data)[i]);
-    case DT_F64: return ((const double *)data)[i];
-    case DT_I32: return (double)((const int32_t *)data)[i];
-    default: return 0;
+    case DT_F32:
+        return (double)((const float *)data)[i];
+    case DT_BF16:
+        return (double)half_from_bf16(((const uint16_t *)data)[i]);
+    case DT_F16:
+        return (double)half_from_f16(((const uint16_t *)data)[i]);
+    case DT_F64:
+        return ((const double *)data)[i];
+    case DT_I32:
+        return (double)((const int32_t *)data)[i];
+    default:
+        return 0;
     }
 }
 
 static inline void element_set(void *data, DType dtype, int64_t i, double x)
 {
     switch (dtype) {
-    case DT_F32: ((float *)data)[i] = (float)x; break;
-    case DT_BF16: ((uint16_t *)data)[i] = half_to_bf16((float)x); break;
-    case DT_F16: ((uint16_t *)data)[i] = half_to_f16((float)x); break;
-    case DT_F64: ((double *)data)[i] = x; break;
-    case DT_I32: ((int32_t *)data)[i] = (int32_t)x; break;
-    default: break;
+    case DT_F32:
+        ((float *)data)[i] = (float)x;
+        break;
+    case DT_BF16:
+        ((uint16_t *)data)[i] = half_to_bf16((float)x);
+        break;
+    case DT_F16:
+        ((uint16_t *)data)[i] = half_to_f16((float)x);
+        break;
+    case DT_F64:
+        ((double *)data)[i] = x;
+        break;
+    case DT_I32:
+        ((int32_t *)data)[i] = (int32_t)x;
+        break;
+    default:
+        break;
     }
 }
 
@@ -50,8 +67,7 @@ static inline Operand element_out(const OpCall *call, int i)
 static inline Operand element_in(const OpCall *call, int i)
 {
     const int id = plan_in_id(call->plan, call->node, i);
-    return id == PLAN_NONE ? (Operand){0}
-                           : element_operand(call->memory[id], op_in_shape(call, i));
+    return id == PLAN_NONE ? (Operand){0} : element_operand(call->memory[id], op_in_shape(call, i));
 }
 
 static inline double at(Operand x, int64_t row, int64_t col)

@@ -23,7 +23,8 @@ static inline HeadRows head_rows_cpu_read(const HeadMatrix *m, int64_t i, int64_
 {
     for (int64_t r = 0; m->dtype != DT_F32 && r < rows; r++) {
         const int64_t from = head_matrix_start(m, i) + (first + r) * m->ld;
-        rows_cpu_load(buffer + r * m->cols, rows_cpu_at(m->data, m->dtype, from), m->dtype, m->cols);
+        rows_cpu_load(buffer + r * m->cols, rows_cpu_at(m->data, m->dtype, from), m->dtype,
+                      m->cols);
     }
     return head_rows_cpu_target(m, i, first, buffer);
 }

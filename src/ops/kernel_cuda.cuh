@@ -9,13 +9,28 @@
 #include <cuda_fp16.h>
 
 /* ---- one element ---- */
-__device__ __forceinline__ float to_float(float x) { return x; }
-__device__ __forceinline__ float to_float(double x) { return (float)x; }
-__device__ __forceinline__ float to_float(__nv_bfloat16 x) { return __bfloat162float(x); }
-__device__ __forceinline__ float to_float(__half x) { return __half2float(x); }
+__device__ __forceinline__ float to_float(float x)
+{
+    return x;
+}
+__device__ __forceinline__ float to_float(double x)
+{
+    return (float)x;
+}
+__device__ __forceinline__ float to_float(__nv_bfloat16 x)
+{
+    return __bfloat162float(x);
+}
+__device__ __forceinline__ float to_float(__half x)
+{
+    return __half2float(x);
+}
 
 template <typename T> __device__ __forceinline__ T from_float(float x);
-template <> __device__ __forceinline__ float from_float<float>(float x) { return x; }
+template <> __device__ __forceinline__ float from_float<float>(float x)
+{
+    return x;
+}
 template <> __device__ __forceinline__ __nv_bfloat16 from_float<__nv_bfloat16>(float x)
 {
     return __float2bfloat16_rn(x);
@@ -94,8 +109,7 @@ __device__ __forceinline__ float block_max(float x, float *shared)
 static inline bool packs_fit(const void *data, const Tensor *t)
 {
     if (!t) return true;
-    return plan_width(t) % WIDTH == 0 && t->ld % WIDTH == 0 &&
-           ((uintptr_t)data & 15U) == 0;
+    return plan_width(t) % WIDTH == 0 && t->ld % WIDTH == 0 && ((uintptr_t)data & 15U) == 0;
 }
 
 static inline int64_t blocks_for(int64_t items, int64_t per_block)
@@ -104,13 +118,20 @@ static inline int64_t blocks_for(int64_t items, int64_t per_block)
 }
 
 /* Calls FN<T>(args) with the C++ type of a dtype; nothing for those a kernel does not take. */
-#define DISPATCH_FLOAT(dtype, T, ...)                                                        \
-    do {                                                                                     \
-        if ((dtype) == DT_F32) { using T = float; __VA_ARGS__; }                             \
-        else if ((dtype) == DT_BF16) { using T = __nv_bfloat16; __VA_ARGS__; }               \
-        else if ((dtype) == DT_F16) { using T = __half; __VA_ARGS__; }                       \
-        else return FAIL(ST_UNSUPPORTED, "%s: no CUDA kernel for %s", call->node->scope,     \
-                         plan_dtype_name(dtype));                                            \
+#define DISPATCH_FLOAT(dtype, T, ...)                                                   \
+    do {                                                                                \
+        if ((dtype) == DT_F32) {                                                        \
+            using T = float;                                                            \
+            __VA_ARGS__;                                                                \
+        } else if ((dtype) == DT_BF16) {                                                \
+            using T = __nv_bfloat16;                                                    \
+            __VA_ARGS__;                                                                \
+        } else if ((dtype) == DT_F16) {                                                 \
+            using T = __half;                                                           \
+            __VA_ARGS__;                                                                \
+        } else                                                                          \
+            return FAIL(ST_UNSUPPORTED, "%s: no CUDA kernel for %s", call->node->scope, \
+                        plan_dtype_name(dtype));                                        \
     } while (0)
 
 #endif

@@ -31,7 +31,8 @@ static Status check(const Plan *plan, const Node *node)
                     (long long)s.n);
     }
     if (s.m > INT_MAX || s.n > INT_MAX || s.k > INT_MAX) {
-        return FAIL(ST_UNSUPPORTED, "%s: a product of %lld x %lld x %lld is beyond 31 bits a side: "
+        return FAIL(ST_UNSUPPORTED,
+                    "%s: a product of %lld x %lld x %lld is beyond 31 bits a side: "
                     "choose a smaller batch or context",
                     node->scope, (long long)s.m, (long long)s.n, (long long)s.k);
     }
@@ -98,7 +99,7 @@ static Status reference(const OpCall *call)
 /* Sizes around the tiles of the usual kernels, primes, K = 1; every form of transposition. */
 static bool cases(Builder *b, int i, DType act)
 {
-    static const int64_t shapes[][3] = {{1, 1, 1},   {2, 3, 1},    {5, 7, 11},  {8, 12, 16},
+    static const int64_t shapes[][3] = {{1, 1, 1},   {2, 3, 1},    {5, 7, 11},   {8, 12, 16},
                                         {17, 31, 9}, {64, 48, 33}, {101, 13, 97}};
     enum { N_SHAPES = sizeof shapes / sizeof *shapes };
     if (i >= 4 * N_SHAPES) return false;

@@ -18,12 +18,13 @@ typedef struct MatmulTuner {
 
 static void shape_key(const ProductShape *s, char key[KEY])
 {
-    snprintf(key, KEY,
-             "%" PRId64 "x%" PRId64 "x%" PRId64 " ld %" PRId64 ",%" PRId64 ",%" PRId64 " batch %" PRId64
-             " steps %" PRId64 ",%" PRId64 ",%" PRId64 " %s*%s=%s align %u,%u,%u %c%c%s",
-             s->m, s->n, s->k, s->lda, s->ldb, s->ldc, s->batch, s->a_step, s->b_step, s->c_step,
-             plan_dtype_name(s->a), plan_dtype_name(s->b), plan_dtype_name(s->c),
-             s->a_align, s->b_align, s->c_align, s->transpose_a ? 't' : 'n', s->transpose_b ? 't' : 'n', s->tf32 ? " tf32" : "");
+    snprintf(
+        key, KEY,
+        "%" PRId64 "x%" PRId64 "x%" PRId64 " ld %" PRId64 ",%" PRId64 ",%" PRId64 " batch %" PRId64
+        " steps %" PRId64 ",%" PRId64 ",%" PRId64 " %s*%s=%s align %u,%u,%u %c%c%s",
+        s->m, s->n, s->k, s->lda, s->ldb, s->ldc, s->batch, s->a_step, s->b_step, s->c_step,
+        plan_dtype_name(s->a), plan_dtype_name(s->b), plan_dtype_name(s->c), s->a_align, s->b_align,
+        s->c_align, s->transpose_a ? 't' : 'n', s->transpose_b ? 't' : 'n', s->tf32 ? " tf32" : "");
 }
 
 /* One file for each device model and library version, so that none ever holds foreign algorithms. */
@@ -34,7 +35,8 @@ static void place(MatmulTuner *tuner, int device)
     if (cudaGetDeviceProperties(&properties, device) != cudaSuccess) return;
     if (cache_dir_path(&path, true) == ST_OK) {
         text_printf(&path, "/cublaslt-%zu-%s.json", cublasLtGetVersion(), properties.name);
-        const size_t folder = path.n ? (size_t)(strrchr(text_str(&path), '/') - text_str(&path)) : 0;
+        const size_t folder =
+            path.n ? (size_t)(strrchr(text_str(&path), '/') - text_str(&path)) : 0;
         for (size_t i = folder + 1; i < path.n; i++) {
             if (path.data[i] == ' ' || path.data[i] == '/') path.data[i] = '-';
         }

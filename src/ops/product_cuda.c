@@ -19,11 +19,12 @@ static cublasComputeType_t compute_type(const ProductShape *s)
     return s->tf32 && s->a == DT_F32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
 }
 
-static Status layout(cublasLtMatrixLayout_t *out, DType dtype, int64_t rows, int64_t cols, int64_t ld,
-                     int64_t batch, int64_t step)
+static Status layout(cublasLtMatrixLayout_t *out, DType dtype, int64_t rows, int64_t cols,
+                     int64_t ld, int64_t batch, int64_t step)
 {
     const int32_t count = (int32_t)batch;
-    TRY_CUBLAS(cublasLtMatrixLayoutCreate(out, data_type(dtype), (uint64_t)cols, (uint64_t)rows, ld));
+    TRY_CUBLAS(
+        cublasLtMatrixLayoutCreate(out, data_type(dtype), (uint64_t)cols, (uint64_t)rows, ld));
     if (batch == 1) return ST_OK;
     TRY_CUBLAS(cublasLtMatrixLayoutSetAttribute(*out, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &count,
                                                 sizeof count));
@@ -51,7 +52,8 @@ static Status describe(Product *p)
 
 uint32_t product_cuda_align(const void *data, int64_t step_bytes, int64_t stack_bytes)
 {
-    const uint64_t bits = (uint64_t)(uintptr_t)data | (uint64_t)step_bytes | (uint64_t)stack_bytes | 256U;
+    const uint64_t bits =
+        (uint64_t)(uintptr_t)data | (uint64_t)step_bytes | (uint64_t)stack_bytes | 256U;
     return (uint32_t)(bits & -bits);
 }
 
@@ -75,7 +77,8 @@ static Status candidates(Product *p, Backend *be, cublasLtMatmulHeuristicResult_
     cublasLtMatmulPreference_t preference = NULL;
     const size_t workspace = PRODUCT_CUDA_WORKSPACE;
     /* partial sums of a split product stay fp32 whatever the result's type */
-    const uint32_t schemes = CUBLASLT_REDUCTION_SCHEME_MASK & ~(uint32_t)CUBLASLT_REDUCTION_SCHEME_OUTPUT_TYPE;
+    const uint32_t schemes =
+        CUBLASLT_REDUCTION_SCHEME_MASK & ~(uint32_t)CUBLASLT_REDUCTION_SCHEME_OUTPUT_TYPE;
     TRY_CUBLAS(cublasLtMatmulPreferenceCreate(&preference));
     cublasLtMatmulPreferenceSetAttribute(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
                                          &workspace, sizeof workspace);
@@ -102,7 +105,8 @@ static Status time_once(const Product *p, Backend *be, const void *a, const void
 }
 
 /* The shortest of a few rounds; an algorithm that refuses these operands is passed over. */
-static Status choose(Product *p, Backend *be, const void *a, const void *b, void *c, void *workspace)
+static Status choose(Product *p, Backend *be, const void *a, const void *b, void *c,
+                     void *workspace)
 {
     cublasLtMatmulHeuristicResult_t found[CANDIDATES];
     int n = 0, best = -1;
@@ -139,8 +143,8 @@ Status product_cuda_run(const Product *p, Backend *be, float scale, const void *
                         void *c, void *workspace)
 {
     const float zero = 0;
-    TRY_CUBLAS(cublasLtMatmul(be->lt, p->operation, &scale, b, p->b, a, p->a, &zero, c, p->c, c, p->c,
-                              &p->algorithm, workspace, PRODUCT_CUDA_WORKSPACE, be->stream));
+    TRY_CUBLAS(cublasLtMatmul(be->lt, p->operation, &scale, b, p->b, a, p->a, &zero, c, p->c, c,
+                              p->c, &p->algorithm, workspace, PRODUCT_CUDA_WORKSPACE, be->stream));
     return ST_OK;
 }
 

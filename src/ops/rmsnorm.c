@@ -27,7 +27,8 @@ static Status check(const Plan *plan, const Node *node)
 static Status check_grad(const Plan *plan, const Node *node)
 {
     const Tensor *dy = plan_in(plan, node, 0), *s = plan_in(plan, node, 1);
-    if (plan_elements(dy) != plan_elements(s)) return FAIL(ST_FAILED, "rmsnorm_grad: dy and s differ");
+    if (plan_elements(dy) != plan_elements(s))
+        return FAIL(ST_FAILED, "rmsnorm_grad: dy and s differ");
     return ST_OK;
 }
 
@@ -65,7 +66,8 @@ static void decompose(Builder *b, const Node *node)
         s = s_out;
     }
     const int square = builder_like(b, "square", s, wide);
-    const int mean = builder_like(b, "mean", r, wide), shifted = builder_like(b, "mean+eps", r, wide);
+    const int mean = builder_like(b, "mean", r, wide),
+              shifted = builder_like(b, "mean+eps", r, wide);
     const int scaled = builder_like(b, "normalized", s, wide);
     builder_node(b, OP_unary, IDS(square), IDS(s))->fn = FN_SQUARE;
     builder_node(b, OP_reduce, IDS(mean), IDS(square))->fn = FN_ROW_MEAN;
@@ -104,7 +106,8 @@ static Status reference(const OpCall *call)
 
 static Status reference_grad(const OpCall *call)
 {
-    const Operand dx = element_out(call, 0), ddelta = element_out(call, 1), dw = element_out(call, 2);
+    const Operand dx = element_out(call, 0), ddelta = element_out(call, 1),
+                  dw = element_out(call, 2);
     const Operand dy = element_in(call, 0), s = element_in(call, 1), w = element_in(call, 2);
     const Operand r = element_in(call, 3), ds = element_in(call, 4);
     for (int64_t j = 0; j < s.cols; j++) {
@@ -128,7 +131,8 @@ static Status reference_grad(const OpCall *call)
 }
 
 /* Widths that are tiny, odd, prime, and a model's own; with and without the residual. */
-static const int64_t shapes[][2] = {{1, 1}, {3, 2}, {5, 33}, {7, 101}, {17, 128}, {9, 768}, {130, 31}};
+static const int64_t shapes[][2] = {{1, 1},    {3, 2},   {5, 33},  {7, 101},
+                                    {17, 128}, {9, 768}, {130, 31}};
 enum { N_SHAPES = sizeof shapes / sizeof *shapes };
 
 static bool cases(Builder *b, int i, DType act)

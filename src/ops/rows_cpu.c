@@ -48,7 +48,8 @@ const char *rows_cpu_declines_f64(const Plan *plan, const Node *node)
 {
     for (int i = 0; i < node->n_out + node->n_in; i++) {
         const int id = plan->operands[node->first + i];
-        if (id != PLAN_NONE && plan->tensors[id].dtype == DT_F64) return "float64 has the reference only";
+        if (id != PLAN_NONE && plan->tensors[id].dtype == DT_F64)
+            return "float64 has the reference only";
     }
     return NULL;
 }

@@ -51,8 +51,10 @@ static int add(Builder *b, const Tensor *tensor)
     int id = PLAN_NONE;
     if (b->status != ST_OK) return PLAN_NONE;
     if (!fits(tensor->n_dims, tensor->dim, tensor->dtype)) {
-        b->status = FAIL(ST_USAGE, "tensor '%s' is too large to address: choose a smaller model, "
-                                   "batch or context", tensor->name);
+        b->status = FAIL(ST_USAGE,
+                         "tensor '%s' is too large to address: choose a smaller model, "
+                         "batch or context",
+                         tensor->name);
         return PLAN_NONE;
     }
     b->status = plan_add_tensor(b->plan, tensor, &id);

@@ -40,8 +40,9 @@ NodeAttr *builder_node(Builder *b, OpKind op, const int *out, int n_out, const i
 /* Outputs or inputs of builder_node: IDS(y, rstd), IDS(x, w). */
 #define IDS(...) \
     ((const int[]){__VA_ARGS__}), ((int)(sizeof((const int[]){__VA_ARGS__}) / sizeof(int)))
-#define DIMS(...) \
-    ((int)(sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t))), ((const int64_t[]){__VA_ARGS__})
+#define DIMS(...)                                                      \
+    ((int)(sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t))), \
+        ((const int64_t[]){__VA_ARGS__})
 
 const Tensor *builder_at(const Builder *b, int id); /* never NULL: a dummy after a failure */
 DType builder_dtype(const Builder *b, int id);

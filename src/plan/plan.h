@@ -64,7 +64,7 @@ typedef struct NodeAttr {
     int fn;                        /* which function of a family (unary, binary, reduce, ...) */
     bool transpose_a, transpose_b; /* matmul, bmm */
     bool causal, inverse;
-    bool tf32; /* products may round fp32 operands to TF32 */
+    bool tf32;             /* products may round fp32 operands to TF32 */
     int64_t heads, tokens; /* H, and T of one sequence */
     double scale, shift;
 } NodeAttr;
@@ -74,7 +74,8 @@ typedef struct Node {
     Phase phase;
     int layer;              /* PLAN_NONE outside the blocks */
     char scope[PLAN_SCOPE]; /* "layer.3/attn/softmax" */
-    int first, n_out, n_in; /* operands: outputs, then inputs; PLAN_NONE where an optional one is absent */
+    int first, n_out,
+        n_in; /* operands: outputs, then inputs; PLAN_NONE where an optional one is absent */
     NodeAttr attr;
 } Node;
 

@@ -5,11 +5,11 @@
 #define PLAN_STEP_STATE_H
 
 typedef enum StepState {
-    STATE_STEP,        /* t: optimizer steps applied */
-    STATE_LOSS_SCALE,  /* d(loss) starts from this */
-    STATE_GOOD_STEPS,  /* since the loss scale last changed */
-    STATE_SKIPPED,     /* steps not applied because a gradient overflowed */
-    STATE_NONFINITE,   /* this step's gradients hold an inf or NaN (written by grad_norm) */
+    STATE_STEP,         /* t: optimizer steps applied */
+    STATE_LOSS_SCALE,   /* d(loss) starts from this */
+    STATE_GOOD_STEPS,   /* since the loss scale last changed */
+    STATE_SKIPPED,      /* steps not applied because a gradient overflowed */
+    STATE_NONFINITE,    /* this step's gradients hold an inf or NaN (written by grad_norm) */
     STATE_SQUARED_NORM, /* of this step's gradients, loss scale included (written by grad_norm) */
     /* written by adam_state for this step: */
     STATE_APPLY,       /* 1, or 0 when the step is skipped */
@@ -24,11 +24,11 @@ typedef enum StepState {
     STATE_COUNT = 16
 } StepState;
 
-#define STEP_STATE_BETA1 0.9
-#define STEP_STATE_BETA2 0.999
-#define STEP_STATE_EPSILON 1e-8
-#define STEP_STATE_DECAY 0.01
-#define STEP_STATE_FIRST_SCALE 65536.0 /* as PyTorch's GradScaler: doubled every 2000 good steps */
+#define STEP_STATE_BETA1        0.9
+#define STEP_STATE_BETA2        0.999
+#define STEP_STATE_EPSILON      1e-8
+#define STEP_STATE_DECAY        0.01
+#define STEP_STATE_FIRST_SCALE  65536.0 /* as PyTorch's GradScaler: doubled every 2000 good steps */
 #define STEP_STATE_GROWTH_STEPS 2000.0
 
 #endif

@@ -97,7 +97,8 @@ static void print(Row *rows, int n)
     for (int i = 0; i < n; i++) {
         const Row *r = &rows[i];
         printf("| %s | %d | %.3f | %.2f | %.0f | %.2f |\n", r->name, r->nodes, 1e3 * r->seconds,
-               1e6 * r->seconds / r->nodes, r->flops / r->seconds * 1e-12, r->bytes / r->seconds * 1e-12);
+               1e6 * r->seconds / r->nodes, r->flops / r->seconds * 1e-12,
+               r->bytes / r->seconds * 1e-12);
     }
     printf("| sum | | %.3f | | | |\n", 1e3 * sum);
 }

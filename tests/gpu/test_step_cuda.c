@@ -13,12 +13,9 @@ static const struct {
 static const struct {
     Exec exec;
     Attention attention;
-} styles[] = {{EXEC_EAGER, ATTENTION_NAIVE},
-              {EXEC_FUSED, ATTENTION_NAIVE},
-              {EXEC_FUSED, ATTENTION_FUSED},
-              {EXEC_FUSED, ATTENTION_CUDNN},
-              {EXEC_GRAPH, ATTENTION_FUSED},
-              {EXEC_GRAPH, ATTENTION_CUDNN}};
+} styles[] = {{EXEC_EAGER, ATTENTION_NAIVE}, {EXEC_FUSED, ATTENTION_NAIVE},
+              {EXEC_FUSED, ATTENTION_FUSED}, {EXEC_FUSED, ATTENTION_CUDNN},
+              {EXEC_GRAPH, ATTENTION_FUSED}, {EXEC_GRAPH, ATTENTION_CUDNN}};
 
 /* Captured after one step as `bench` does; the start is then made again. */
 static void capture(Step *s)
@@ -58,7 +55,8 @@ static void check_styles(const Config *c)
 {
     for (size_t i = 0; i < sizeof bounds / sizeof *bounds; i++) {
         for (size_t k = 0; k < sizeof styles / sizeof *styles; k++) {
-            const bool wide = bounds[i].precision == PRECISION_FP32 || bounds[i].precision == PRECISION_TF32;
+            const bool wide =
+                bounds[i].precision == PRECISION_FP32 || bounds[i].precision == PRECISION_TF32;
             const bool odd = c->d_model / c->num_heads % 8 != 0;
             if (styles[k].attention == ATTENTION_CUDNN && (wide || odd)) continue;
             check(*c, i, k);
@@ -143,8 +141,10 @@ static void test_overflow_is_skipped(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_small),         cmocka_unit_test(test_heads_of_eight),
-        cmocka_unit_test(test_wide_rows),     cmocka_unit_test(test_step_graph),
+        cmocka_unit_test(test_small),
+        cmocka_unit_test(test_heads_of_eight),
+        cmocka_unit_test(test_wide_rows),
+        cmocka_unit_test(test_step_graph),
         cmocka_unit_test(test_overflow_is_skipped),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
