@@ -4,11 +4,9 @@
 
 #include "exec/session.h"
 #include "ops/element.h"
+#include "with_cmocka.h"
 
-#include <cmocka.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
