@@ -12,12 +12,6 @@ const Command *const command_list[] = {
     NULL,
 };
 
-const char command_report_formats[] =
-#define REPORT(name, help) #name " "
-#include "report/reports.def"
-#undef REPORT
-    "";
-
 Status command_find(const char *name, const Command **out)
 {
     const char *names[sizeof command_list / sizeof *command_list];

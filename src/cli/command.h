@@ -31,9 +31,6 @@ typedef struct Command {
 #include "cli/commands.def"
 #undef COMMAND
 
-/* OptionSet.formats of a command that writes records: every format of report/reports.def. */
-extern const char command_report_formats[];
-
 extern const Command *const command_list[]; /* ended by NULL */
 /* ST_USAGE names the nearest one. */
 Status command_find(const char *name, const Command **out);

@@ -20,7 +20,7 @@ typedef Status ReportFn(Text *out, const ReportInput *input);
  * or a baseline that no row has. */
 Status report_write(Text *out, const char *format, const ReportInput *input);
 
-/* The names, blanks between: "md csv json ...". */
+/* The names, blanks between: "md csv json ...". OptionSet.formats of a command that writes records. */
 extern const char report_formats[];
 
 #endif
