@@ -47,7 +47,7 @@ static void every_format_is_as_recorded(void **state)
 {
     (void)state;
     static const char *const names[] = {
-#define REPORT(name, help) #name,
+#define REPORT(name, ending, help) #name,
 #include "report/reports.def"
 #undef REPORT
     };
@@ -224,13 +224,24 @@ static void no_rows_make_an_empty_table(void **state)
     json_t *environment = json_pack("{s:s}", "id", "x");
     assert_int_equal(record_set_init(&none, environment), ST_OK);
     Text out = {0};
-#define REPORT(name, help) \
+#define REPORT(name, ending, help) \
     assert_int_equal(report_write(&out, #name, &(ReportInput){&none, NULL}), ST_OK);
 #include "report/reports.def"
 #undef REPORT
     text_free(&out);
     record_set_free(&none);
     json_decref(environment);
+}
+
+static void the_ending_of_a_name_says_the_format(void **state)
+{
+    (void)state;
+#define REPORT(name, ending, help) assert_string_equal(report_format_of("a.b/c" ending), #name);
+#include "report/reports.def"
+#undef REPORT
+    assert_null(report_format_of("csv"));
+    assert_null(report_format_of("results.csv.gz"));
+    assert_null(report_format_of("results.csv/x"));
 }
 
 /* ---- sqlite3 ---- */
@@ -286,6 +297,7 @@ int main(void)
         cmocka_unit_test(baseline_can_be_checked_before_the_work),
         cmocka_unit_test(errors_propagate_into_ratios),
         cmocka_unit_test(no_rows_make_an_empty_table),
+        cmocka_unit_test(the_ending_of_a_name_says_the_format),
         cmocka_unit_test(sql_accumulates_in_sqlite),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

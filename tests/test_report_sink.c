@@ -160,7 +160,7 @@ static void finished_records_survive_a_kill(void **state)
 static void a_bad_place_is_found_before_the_work(void **state)
 {
     static const char *const names[] = {
-#define REPORT(name, help) #name,
+#define REPORT(name, ending, help) #name,
 #include "report/reports.def"
 #undef REPORT
     };

@@ -1,7 +1,6 @@
 #include "cli/bench_output.h"
 
 #include "base/log.h"
-#include "config/option.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -14,27 +13,6 @@
 static bool is_json(const char *format)
 {
     return strcmp(format, "json") == 0 || strcmp(format, "jsonl") == 0;
-}
-
-/* The format a file's name asks for; NULL: none. */
-static const char *format_of_name(const char *path)
-{
-    static const char *const endings[][2] = {
-        {".json", "json"}, {".jsonl", "jsonl"}, {".csv", "csv"}, {".sql", "sql"},
-        {".tex", "latex"}, {".typ", "typst"},   {".md", "md"},
-    };
-    const char *dot = strrchr(path, '.');
-    for (size_t i = 0; dot && i < sizeof endings / sizeof *endings; i++) {
-        if (strcmp(dot, endings[i][0]) == 0) return endings[i][1];
-    }
-    return NULL;
-}
-
-static const char *report_format(const Settings *settings)
-{
-    const bool given = settings->given & OPTION_BIT(FORMAT);
-    const char *named = settings->out && !given ? format_of_name(settings->out) : NULL;
-    return named ? named : settings->format;
 }
 
 static Status add_file(BenchOutput *output, const char *path, const char *format,
@@ -70,19 +48,19 @@ static Status open_files(BenchOutput *output, const RecordSet *known)
         TRY(check_stdout());
     }
     if (s->out_json) {
-        const char *named = format_of_name(s->out_json);
+        const char *named = report_format_of(s->out_json);
         TRY(add_file(output, s->out_json, named && is_json(named) ? named : "json", known));
     }
     /* The file that is resumed goes on growing, unless the same results go elsewhere. */
     const bool elsewhere = s->out_json || (s->out && is_json(output->format));
     if (!s->resume || elsewhere) return ST_OK;
-    const char *named = format_of_name(s->resume);
+    const char *named = report_format_of(s->resume);
     return add_file(output, s->resume, named && is_json(named) ? named : "json", known);
 }
 
 Status bench_output_open(BenchOutput *output, const Settings *settings, const RecordSet *known)
 {
-    *output = (BenchOutput){.settings = settings, .format = report_format(settings)};
+    *output = (BenchOutput){.settings = settings, .format = settings->format};
     const Status status = open_files(output, known);
     if (status != ST_OK) bench_output_close(output);
     return status;

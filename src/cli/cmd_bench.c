@@ -133,8 +133,7 @@ const Command cmd_bench = {
         "  roofstep bench --size small --out results.json     (killed? --resume results.json)\n"
         "  roofstep bench --size small,2.7B --dry-run         (what fits, and for how long)\n"
         "  roofstep bench --size small --peer torch           (PyTorch beside it, and the "
-        "ratio)\n\n"
-        "Without --format the name of --out decides: .json .jsonl .csv .sql .tex .typ .md.\n",
+        "ratio)\n",
     .options = {.taken = BENCH_LISTS | OPTIONS_OUTPUT | OPTION_BIT(MEMORY_LIMIT) |
                          OPTION_BIT(TIMEOUT) | OPTION_BIT(DRY_RUN) | OPTION_BIT(OUT_JSON) |
                          OPTION_BIT(BASELINE) | OPTION_BIT(RESUME) | OPTION_BIT(PEER) |

@@ -55,7 +55,7 @@ static const char help[] =
     "  roofstep plan --size small\n"
     "  roofstep plan --size small,medium,large,xl,2.7B --precision fp32,bf16\n"
     "  roofstep plan --size xl --ctx 512 --memory-limit 24GiB,80GiB\n"
-    "  roofstep plan --size 10B --mode fwd --format csv --out plan.csv\n";
+    "  roofstep plan --size 10B --mode fwd --out plan.csv\n";
 
 const Command cmd_plan = {
     .name = "plan",

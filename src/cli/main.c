@@ -1,6 +1,7 @@
 /* roofstep COMMAND [options]: finds the command, reads its options, prints what went wrong. */
 #include "cli/command.h"
 #include "cli/help.h"
+#include "cli/output.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -48,7 +49,8 @@ static Status run(const Command *command, int argc, char **argv, const char *lin
         help_command(&text, command);
         return print(&text);
     }
-    Status status = command->run(&settings, &sweep, exit_code);
+    Status status = output_choose_format(&settings, &command->options);
+    if (status == ST_OK) status = command->run(&settings, &sweep, exit_code);
     sweep_free(&sweep);
     return status == ST_OK ? flush_stdout() : status;
 }

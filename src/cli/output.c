@@ -1,7 +1,20 @@
 #include "cli/output.h"
 
+#include "report/report.h"
+
 #include <stdio.h>
 #include <stdlib.h>
+
+Status output_choose_format(Settings *settings, const OptionSet *options)
+{
+    const bool choose = settings->out && (options->taken & OPTION_BIT(FORMAT)) != 0 &&
+                        (settings->given & OPTION_BIT(FORMAT)) == 0;
+    const char *named = choose ? report_format_of(settings->out) : NULL;
+    if (!named) return ST_OK;
+    const Status status = option_read_format(options, named, settings->format);
+    if (status != ST_OK) status_context("--out %s", settings->out);
+    return status;
+}
 
 Status output_text(const Settings *settings, const Text *text)
 {

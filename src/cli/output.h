@@ -3,9 +3,14 @@
 #define CLI_OUTPUT_H
 
 #include "base/text.h"
+#include "config/option.h"
 #include "config/settings.h"
 
 #include <jansson.h>
+
+/* Without --format the ending of --out decides, if it is one that is known. ST_USAGE: the command
+ * does not write that format. */
+Status output_choose_format(Settings *settings, const OptionSet *options);
 
 /* Whole or not at all when it is a file. */
 Status output_text(const Settings *settings, const Text *text);

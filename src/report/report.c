@@ -3,10 +3,21 @@
 #include <string.h>
 
 const char report_formats[] = {
-#define REPORT(name, help) #name " "
+#define REPORT(name, ending, help) #name " "
 #include "report/reports.def"
 #undef REPORT
 };
+
+const char *report_format_of(const char *path)
+{
+    const char *dot = strrchr(path, '.');
+    if (!dot) return NULL;
+#define REPORT(name, ending, help) \
+    if (strcmp(dot, ending) == 0) return #name;
+#include "report/reports.def"
+#undef REPORT
+    return NULL;
+}
 
 Status report_write(Text *out, const char *format, const ReportInput *input)
 {
@@ -14,7 +25,7 @@ Status report_write(Text *out, const char *format, const ReportInput *input)
         const char *name;
         ReportFn *write;
     } formats[] = {
-#define REPORT(name, help) {#name, report_##name},
+#define REPORT(name, ending, help) {#name, report_##name},
 #include "report/reports.def"
 #undef REPORT
     };

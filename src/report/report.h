@@ -12,7 +12,7 @@ typedef struct ReportInput {
 
 typedef Status ReportFn(Text *out, const ReportInput *input);
 
-#define REPORT(name, help) ReportFn report_##name;
+#define REPORT(name, ending, help) ReportFn report_##name;
 #include "report/reports.def"
 #undef REPORT
 
@@ -22,5 +22,8 @@ Status report_write(Text *out, const char *format, const ReportInput *input);
 
 /* The names, blanks between: "md csv json ...". OptionSet.formats of a command that writes records. */
 extern const char report_formats[];
+
+/* The format that the ending of a file's name asks for; NULL: none. */
+const char *report_format_of(const char *path);
 
 #endif

@@ -30,7 +30,7 @@ for command in bench plan export limits doctor; do
 done
 expect 0 '## Advice' doctor
 expect 0 '"advice"' doctor --format json
-expect 0 '' doctor --format json --out "$work/doctor.json"
+expect 0 '' doctor --out "$work/doctor.json" # the name says it too
 grep -q '"environment"' "$work/doctor.json" || { echo 'FAILED: doctor --out'; failures=$((failures + 1)); }
 expect 1 '' doctor --out "$work/no/such/folder/file"
 

@@ -42,6 +42,13 @@ plan --size tiny --device cpu --ctx 16,32 --memory-limit 200MiB,2GiB --format cs
 [ "$(awk -F, '{ print NF }' "$work/plan.csv" | sort -u | wc -l)" = 1 ] || wrong 'csv lines differ in their fields'
 grep -q '^size,d_model,.*largest_batch,largest_ctx$' "$work/plan.csv" || wrong 'csv header'
 
+# The name says the format too.
+cp "$work/plan.csv" "$work/asked.csv"
+plan --size tiny --device cpu --ctx 16,32 --memory-limit 200MiB,2GiB --out "$work/plan.csv" || wrong 'csv by name'
+cmp -s "$work/asked.csv" "$work/plan.csv" || wrong 'the ending .csv does not give csv'
+plan --size tiny --device cpu --out "$work/plan.txt" || wrong 'an unknown ending'
+grep -q '^| cell' "$work/plan.txt" || wrong 'an unknown ending does not give md'
+
 for format in latex typst json; do
     plan --size tiny --device cpu --format "$format" || wrong "$format"
 done
