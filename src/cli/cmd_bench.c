@@ -107,9 +107,9 @@ static Status run_sweep(const Settings *settings, const Sweep *sweep, json_t *en
 
 static Status run(const Settings *settings, const Sweep *sweep, int *exit_code)
 {
-    if (settings->dry_run) return bench_dry_run(settings, sweep);
     TRY(check_peer(settings, sweep));
     if (settings->baseline) TRY(baseline_check(sweep->configs, sweep->n, settings->baseline));
+    if (settings->dry_run) return bench_dry_run(settings, sweep);
     json_t *environment = NULL;
     TRY(environment_new(&environment, settings->command_line));
     const Status status = run_sweep(settings, sweep, environment, exit_code);
