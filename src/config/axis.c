@@ -75,7 +75,7 @@ static Status push_range(Axis *axis, OptionId id, const Range *range)
     int64_t x = range->first;
     do {
         const OptionValue value = {.number = x};
-        TRY(option_check_number(id, (double)x));
+        TRY(option_check_integer(id, x));
         TRY(push(axis, id, &value, known));
     } while (next(range, &x));
     return ST_OK;

@@ -3,6 +3,7 @@
 #include "base/human.h"
 #include "base/nearest.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -153,7 +154,16 @@ int option_compare(OptionId id, const Config *a, const Config *b)
     return strcmp(x.word, y.word);
 }
 
-Status option_check_number(OptionId id, double x)
+/* As whole numbers: a double would round large ones, in the comparison and in the message. */
+Status option_check_integer(OptionId id, int64_t x)
+{
+    const int64_t min = (int64_t)option_table[id].min, max = (int64_t)option_table[id].max;
+    if (x < min) return FAIL(ST_USAGE, "%" PRId64 " is too small; at least %" PRId64, x, min);
+    if (x > max) return FAIL(ST_USAGE, "%" PRId64 " is too large; at most %" PRId64, x, max);
+    return ST_OK;
+}
+
+Status option_check_real(OptionId id, double x)
 {
     const Option *option = &option_table[id];
     if (isnan(x) || x < option->min)
@@ -176,12 +186,12 @@ Status option_check(OptionId id, const Config *config)
     Status status = ST_OK;
     switch (option_table[id].kind) {
     case OPTION_KIND_INT:
-        status = option_check_number(id, (double)value.number);
+        status = option_check_integer(id, value.number);
         break;
     case OPTION_KIND_REAL:
     case OPTION_KIND_SECONDS:
     case OPTION_KIND_SCALE:
-        status = option_check_number(id, value.real);
+        status = option_check_real(id, value.real);
         break;
     case OPTION_KIND_CHOICE:
         status = check_choice(id, value.number);

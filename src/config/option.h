@@ -96,7 +96,8 @@ OptionValue option_load(OptionId id, const Config *config);
 void option_store(OptionId id, const OptionValue *value, Config *config);
 int option_compare(OptionId id, const Config *a, const Config *b);
 Status option_check(OptionId id, const Config *config);
-Status option_check_number(OptionId id, double x);
+Status option_check_integer(OptionId id, int64_t x);
+Status option_check_real(OptionId id, double x);
 
 /* The words a CHOICE or PRESET takes, ended by NULL; NULL for other kinds. */
 const char *const *option_words(OptionId id);

@@ -78,10 +78,10 @@ Status option_read(OptionId id, const char *s, OptionValue *out)
     switch (option_table[id].kind) {
     case OPTION_KIND_INT:
         TRY(parse_int(s, &out->number));
-        return option_check_number(id, (double)out->number);
+        return option_check_integer(id, out->number);
     case OPTION_KIND_BYTES:
         TRY(parse_bytes(s, &out->number));
-        return option_check_number(id, (double)out->number);
+        return option_check_integer(id, out->number);
     case OPTION_KIND_REAL:
         TRY(parse_real(s, &out->real));
         break;
@@ -100,7 +100,7 @@ Status option_read(OptionId id, const char *s, OptionValue *out)
     default:
         return FAIL(ST_USAGE, "%s cannot be swept", human_quote(s).s);
     }
-    return option_check_number(id, out->real);
+    return option_check_real(id, out->real);
 }
 
 Status option_read_format(const OptionSet *set, const char *s, char format[16])
