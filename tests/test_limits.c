@@ -53,12 +53,17 @@ static void product_rates(void **state)
 {
     (void)state;
     static const Precision precisions[] = {PRECISION_FP32, PRECISION_BF16, PRECISION_FP16};
-    const LimitsBudget tiny = {.square = 1e-9, .model = 1e-9, .repeats = 2};
+    const LimitsBudget tiny = {.large = 1e-9, .model = 1e-9, .repeats = 2};
+    const Placement one = {.backend = BACKEND_cpu, .threads = 1};
+    const Placement two = {.backend = BACKEND_cpu, .threads = 2};
+    Config model;
+    config_defaults(&model);
+    assert_int_equal(config_preset(&model, "tiny"), ST_OK);
     for (int i = 0; i < 3; i++) {
-        LimitsRate square, passes[3];
-        assert_int_equal(limits_product_square(precisions[i], 1, &tiny, &square), ST_OK);
-        assert_rate(&square, 2);
-        assert_int_equal(limits_product_model("tiny", precisions[i], 2, &tiny, passes), ST_OK);
+        LimitsRate large, passes[3];
+        assert_int_equal(limits_product_large(&one, precisions[i], &tiny, &large), ST_OK);
+        assert_rate(&large, 2);
+        assert_int_equal(limits_product_model(&two, &model, precisions[i], &tiny, passes), ST_OK);
         for (int p = 0; p < 3; p++) assert_rate(&passes[p], 2);
     }
 }
@@ -101,7 +106,10 @@ static void get_takes_what_is_stored(void **state)
     const Limits limits = made_up();
     Limits back;
     assert_int_equal(limits_store(&limits), ST_OK);
-    assert_int_equal(limits_get(0, false, &back), ST_OK);
+    Config config;
+    config_defaults(&config);
+    snprintf(config.device, sizeof config.device, "cpu");
+    assert_int_equal(limits_get(&config, false, &back), ST_OK);
     assert_true(back.stored && back.seconds == 9.5);
 }
 

@@ -16,6 +16,9 @@ typedef struct NvmlPci { /* nvmlPciInfo_t */
     unsigned domain, bus, device, pci_id, subsystem_id;
     char bus_id[32];
 } NvmlPci;
+typedef struct NvmlUse { /* nvmlUtilization_t: per cent of the last sample period */
+    unsigned gpu, memory;
+} NvmlUse;
 enum { SUCCESS = 0, CLOCK_SM = 1, CLOCK_MEMORY = 2, SENSOR_GPU = 0 };
 enum {
     REASON_POWER_CAP = 0x4,
@@ -44,6 +47,8 @@ enum {
     FUNCTION(energy, "nvmlDeviceGetTotalEnergyConsumption", (Device, unsigned long long *)) \
     FUNCTION(temperature, "nvmlDeviceGetTemperature", (Device, int, unsigned *))            \
     FUNCTION(memory, "nvmlDeviceGetMemoryInfo", (Device, NvmlMemory *))                     \
+    FUNCTION(use, "nvmlDeviceGetUtilizationRates", (Device, NvmlUse *))                     \
+    FUNCTION(count, "nvmlDeviceGetCount_v2", (unsigned *))                                  \
     FUNCTION(throttle, "nvmlDeviceGetCurrentClocksThrottleReasons", (Device, unsigned long long *))
 
 struct NvmlInfo {
@@ -182,6 +187,36 @@ bool nvml_info_energy(NvmlInfo *gpu, double *joules)
     if (!gpu->energy || gpu->energy(gpu->device, &millijoules) != SUCCESS) return false;
     *joules = (double)millijoules * 1e-3;
     return true;
+}
+
+bool nvml_info_use(NvmlInfo *gpu, double *share)
+{
+    NvmlUse use = {0};
+    if (!gpu->use || gpu->use(gpu->device, &use) != SUCCESS) return false;
+    *share = use.gpu * 1e-2;
+    return true;
+}
+
+static void read_taken(NvmlInfo *gpu, NvmlTaken *out)
+{
+    NvmlReading reading;
+    nvml_info_read(gpu, &reading);
+    snprintf(out->bus_id, sizeof out->bus_id, "%s", reading.bus_id);
+    out->bytes = reading.memory_used;
+}
+
+int nvml_info_taken(NvmlTaken *list, int most)
+{
+    NvmlInfo gpu = {0};
+    unsigned count = 0;
+    int n = 0;
+    const bool told = load(&gpu) && gpu.count && gpu.by_index && gpu.count(&count) == SUCCESS;
+    for (unsigned i = 0; told && i < count && n < most; i++) {
+        if (gpu.by_index(i, &gpu.device) == SUCCESS) read_taken(&gpu, &list[n++]);
+    }
+    if (told && gpu.shutdown) gpu.shutdown();
+    if (gpu.library) dlclose(gpu.library);
+    return n;
 }
 
 uint64_t nvml_info_slowed(NvmlInfo *gpu)

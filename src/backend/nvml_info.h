@@ -31,6 +31,17 @@ void nvml_info_read(NvmlInfo *gpu, NvmlReading *out);
 /* Energy since the driver was loaded; differences count. False when the GPU does not tell. */
 bool nvml_info_energy(NvmlInfo *gpu, double *joules);
 
+/* The share of the last moments (up to a second) in which a kernel ran, anybody's. */
+bool nvml_info_use(NvmlInfo *gpu, double *share);
+
+/* Memory taken of each GPU of the machine, by whomever. Returns how many there are, `most` at most; 0
+ * when nobody tells. */
+typedef struct NvmlTaken {
+    char bus_id[32]; /* as in NvmlReading */
+    int64_t bytes;
+} NvmlTaken;
+int nvml_info_taken(NvmlTaken *list, int most);
+
 /* The reasons that make results slower than the GPU is; 0 when nothing does (idleness and clocks that
  * somebody set are none). */
 uint64_t nvml_info_slowed(NvmlInfo *gpu);

@@ -1,5 +1,7 @@
 #include "bench/limits_json.h"
 
+#include "bench/datasheet.h"
+
 #include <math.h>
 #include <stdio.h>
 
@@ -7,35 +9,60 @@ enum { SCHEMA = 1 };
 
 static const char *const scope_names[LIMITS_SCOPES] = {"one_core", "all"};
 
+static bool has_scope(const LimitsKey *key, int scope)
+{
+    return scope == LIMITS_ALL || !*key->gpu;
+}
+
 static json_t *encode_rate(const LimitsRate *r)
 {
     return json_pack("{s:f, s:f, s:f, s:i}", "median", r->median, "min", r->min, "max", r->max, "n",
                      r->n);
 }
 
-static json_t *encode_rates(const Limits *limits)
+static json_t *encode_limit(const Limits *limits, LimitId id)
+{
+    json_t *limit = json_object();
+    const double promised = datasheet_find(limits->key.gpu, id);
+    json_object_set_new(limit, "unit", json_string(limits_unit(id)));
+    for (int s = 0; s < LIMITS_SCOPES; s++) {
+        if (!has_scope(&limits->key, s)) continue;
+        json_object_set_new(limit, scope_names[s], encode_rate(&limits->rate[id][s]));
+    }
+    if (promised > 0) json_object_set_new(limit, "datasheet", json_real(promised));
+    return limit;
+}
+
+static json_t *encode_limits(const Limits *limits)
 {
     json_t *all = json_object();
     for (int i = 0; all && i < LIMIT_COUNT; i++) {
-        json_t *both = json_object();
-        const bool memory = limits_names[i].kind == LIMITS_MEMORY;
-        json_object_set_new(both, "unit", json_string(memory ? "byte/s" : "FLOP/s"));
-        for (int s = 0; s < LIMITS_SCOPES; s++) {
-            json_object_set_new(both, scope_names[s], encode_rate(&limits->rate[i][s]));
-        }
-        json_object_set_new(all, limits_names[i].name, both);
+        if (!limits_has(&limits->key, (LimitId)i)) continue;
+        json_object_set_new(all, limits_names[i].name, encode_limit(limits, (LimitId)i));
     }
     return all;
 }
 
+static json_t *encode_key(const LimitsKey *key)
+{
+    if (*key->gpu) {
+        return json_pack("{s:s, s:i, s:s, s:s, s:s}", "gpu", key->gpu, "multiprocessors",
+                         key->multiprocessors, "cpu", key->cpu, "blas", key->blas, "version",
+                         key->version);
+    }
+    return json_pack("{s:s, s:i, s:i, s:s, s:s}", "cpu", key->cpu, "cores", key->cores, "threads",
+                     key->threads, "blas", key->blas, "version", key->version);
+}
+
 Status limits_json_encode(json_t **out, const Limits *limits)
 {
-    const LimitsKey *key = &limits->key;
-    *out = json_pack("{s:i, s:{s:s, s:i, s:i, s:s, s:s}, s:s, s:f, s:f, s:f, s:o*}", "schema",
-                     SCHEMA, "key", "cpu", key->cpu, "cores", key->cores, "threads", key->threads,
-                     "blas", key->blas, "version", key->version, "time_utc", limits->time_utc,
-                     "seconds", limits->seconds, "steal", limits->steal, "others", limits->others,
-                     "limits", encode_rates(limits));
+    *out = json_pack("{s:i, s:o*, s:s, s:f, s:f, s:f, s:o*}", "schema", SCHEMA, "key",
+                     encode_key(&limits->key), "time_utc", limits->time_utc, "seconds",
+                     limits->seconds, "steal", limits->steal, "others", limits->others, "limits",
+                     encode_limits(limits));
+    if (*out && *limits->key.gpu) {
+        json_object_set_new(*out, "throttled", json_string(limits->throttled));
+    }
     return *out ? ST_OK : FAIL(ST_NO_MEMORY, "no memory for the limits as JSON");
 }
 
@@ -46,43 +73,71 @@ static bool sensible(const LimitsRate *r)
     return r->n > 0 && r->min > 0 && r->min <= r->median && r->median <= r->max;
 }
 
-static Status decode_rates(Limits *out, const json_t *all)
+static Status decode_rate(LimitsRate *r, json_t *limit, LimitId id, const char *scope)
+{
+    json_t *from = json_object_get(limit, scope);
+    const bool read = from && json_unpack(from, "{s:F, s:F, s:F, s:i}", "median", &r->median, "min",
+                                          &r->min, "max", &r->max, "n", &r->n) == 0;
+    if (read && sensible(r)) return ST_OK;
+    return FAIL(ST_IO, "%s.%s is not a rate", limits_names[id].name, scope);
+}
+
+static Status decode_limits(Limits *out, const json_t *all)
 {
     for (int i = 0; i < LIMIT_COUNT; i++) {
-        const json_t *both = json_object_get(all, limits_names[i].name);
+        if (!limits_has(&out->key, (LimitId)i)) continue;
+        json_t *limit = json_object_get(all, limits_names[i].name);
         for (int s = 0; s < LIMITS_SCOPES; s++) {
-            LimitsRate *r = &out->rate[i][s];
-            json_t *from = json_object_get(both, scope_names[s]);
-            const bool read =
-                from && json_unpack(from, "{s:F, s:F, s:F, s:i}", "median", &r->median, "min",
-                                    &r->min, "max", &r->max, "n", &r->n) == 0;
-            if (!read || !sensible(r)) {
-                return FAIL(ST_IO, "%s.%s is not a rate", limits_names[i].name, scope_names[s]);
-            }
+            if (!has_scope(&out->key, s)) continue;
+            TRY(decode_rate(&out->rate[i][s], limit, (LimitId)i, scope_names[s]));
         }
     }
+    return ST_OK;
+}
+
+/* A GPU has no cores and threads, a CPU no multiprocessors. */
+static Status decode_key(LimitsKey *key, json_t *from)
+{
+    const char *gpu = "", *cpu, *blas, *version;
+    json_error_t error;
+    if (json_unpack_ex(from, &error, 0, "{s?s, s?i, s:s, s?i, s?i, s:s, s:s}", "gpu", &gpu,
+                       "multiprocessors", &key->multiprocessors, "cpu", &cpu, "cores", &key->cores,
+                       "threads", &key->threads, "blas", &blas, "version", &version) != 0) {
+        return FAIL(ST_IO, "%s", error.text);
+    }
+    snprintf(key->gpu, sizeof key->gpu, "%s", gpu);
+    snprintf(key->cpu, sizeof key->cpu, "%s", cpu);
+    snprintf(key->blas, sizeof key->blas, "%s", blas);
+    snprintf(key->version, sizeof key->version, "%s", version);
     return ST_OK;
 }
 
 Status limits_json_decode(Limits *out, const json_t *from)
 {
     int schema = 0;
-    const char *cpu, *blas, *version, *time_utc;
-    json_t *rates;
+    const char *time_utc, *throttled = "";
+    json_t *key, *limits;
     json_error_t error;
     *out = (Limits){0};
-    if (json_unpack_ex((json_t *)from, &error, 0,
-                       "{s:i, s:{s:s, s:i, s:i, s:s, s:s}, s:s, s:F, s:F, s:F, s:o}", "schema",
-                       &schema, "key", "cpu", &cpu, "cores", &out->key.cores, "threads",
-                       &out->key.threads, "blas", &blas, "version", &version, "time_utc", &time_utc,
-                       "seconds", &out->seconds, "steal", &out->steal, "others", &out->others,
-                       "limits", &rates) != 0) {
+    if (json_unpack_ex((json_t *)from, &error, 0, "{s:i, s:o, s:s, s:F, s:F, s:F, s?s, s:o}",
+                       "schema", &schema, "key", &key, "time_utc", &time_utc, "seconds",
+                       &out->seconds, "steal", &out->steal, "others", &out->others, "throttled",
+                       &throttled, "limits", &limits) != 0) {
         return FAIL(ST_IO, "%s", error.text);
     }
     if (schema != SCHEMA) return FAIL(ST_IO, "schema %d, expected %d", schema, SCHEMA);
-    snprintf(out->key.cpu, sizeof out->key.cpu, "%s", cpu);
-    snprintf(out->key.blas, sizeof out->key.blas, "%s", blas);
-    snprintf(out->key.version, sizeof out->key.version, "%s", version);
+    TRY(decode_key(&out->key, key));
     snprintf(out->time_utc, sizeof out->time_utc, "%s", time_utc);
-    return decode_rates(out, rates);
+    snprintf(out->throttled, sizeof out->throttled, "%s", throttled);
+    return decode_limits(out, limits);
+}
+
+Status limits_json_read(Limits *out, const char *text, size_t n)
+{
+    json_error_t error;
+    json_t *json = json_loadb(text, n, JSON_REJECT_DUPLICATES, &error);
+    if (!json) return FAIL(ST_IO, "%s", error.text);
+    const Status status = limits_json_decode(out, json);
+    json_decref(json);
+    return status;
 }

@@ -3,22 +3,29 @@
 #define BENCH_LIMITS_PRODUCT_H
 
 #include "bench/limits.h"
+#include "bench/placement.h"
 
 typedef struct LimitsBudget {
-    double square; /* seconds one square product may take */
+    double large; /* seconds one large product may take */
     double
         model;   /* seconds for all repetitions of one of the model's products; 2 are made anyway */
     int repeats; /* at least 2 */
+    void (*pause)(void *self); /* between repetitions; NULL: nothing to do then */
+    void *self;
 } LimitsBudget;
 
-/* Square products of growing size, as long as one takes less than budget->square: the rates of the
- * size that reached the highest. */
-Status limits_product_square(Precision precision, int threads, const LimitsBudget *budget,
-                             LimitsRate *out);
+/* Large products of growing size, as long as one takes less than budget->large: the rates of the
+ * shape that reached the highest. */
+Status limits_product_large(const Placement *place, Precision precision, const LimitsBudget *budget,
+                            LimitsRate *out);
 
-/* The products of the model called `size` (defaults for the rest), each as often as a step has it.
+/* The products of a step of that model, each as often as a step has it.
  * out[0] forward: y = x w^T; out[1]: dx = dy w; out[2]: dw = dy^T x. */
-Status limits_product_model(const char *size, Precision precision, int threads,
+Status limits_product_model(const Placement *place, const Config *model, Precision precision,
                             const LimitsBudget *budget, LimitsRate out[3]);
+
+/* Both, into the precision's four rows. */
+Status limits_product_rows(const Placement *place, const Config *model, Precision precision,
+                           const LimitsBudget *budget, LimitsScope scope, Limits *out);
 
 #endif

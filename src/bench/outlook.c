@@ -2,33 +2,43 @@
 
 #include "backend/cpu_info.h"
 #include "bench/limits.h"
+#include "bench/limits_gpu.h"
 #include "bench/roofline.h"
 
 #include <math.h>
 
 static const double usual_share = 0.8; /* of the roof that a step reaches */
 
-static size_t last_level_cache(const CpuInfo *info)
+static Status cpu_cache(size_t *bytes)
 {
-    const int64_t caches = info->l3_instances > 1 ? info->l3_instances : 1;
-    return (size_t)(info->l3 > 0 ? info->l3 * caches : info->l2);
+    CpuInfo info;
+    TRY(cpu_info_read(&info, ""));
+    const int64_t caches = info.l3_instances > 1 ? info.l3_instances : 1;
+    *bytes = (size_t)(info.l3 > 0 ? info.l3 * caches : info.l2);
+    return ST_OK;
+}
+
+/* A plan may be asked for without the GPU it is for: then nothing is known. */
+static bool load_limits(const Placement *placement, Limits *limits, size_t *cache)
+{
+    const bool cpu = placement->backend == BACKEND_cpu;
+    LimitsKey key;
+    return (cpu ? limits_key(placement->threads, &key) : limits_gpu_key(placement->device, &key)) ==
+               ST_OK &&
+           (cpu ? cpu_cache(cache) : limits_gpu_cache(placement->device, cache)) == ST_OK &&
+           limits_load(&key, limits);
 }
 
 Status outlook_make(Outlook *outlook, const Config *config, const Placement *placement,
                     const Plan *plan)
 {
-    *outlook = (Outlook){NAN, NAN};
-    if (placement->backend != BACKEND_cpu) return ST_OK; /* limits are the CPU's so far */
-    LimitsKey key;
     Limits limits;
-    CpuInfo info;
-    TRY(limits_key(placement->threads, &key));
-    if (!limits_load(&key, &limits)) return ST_OK;
-    TRY(cpu_info_read(&info, ""));
+    size_t cache = 0;
+    *outlook = (Outlook){NAN, NAN};
+    if (!load_limits(placement, &limits, &cache)) return ST_OK;
     const double peak = limits_peak_flops(&limits, config->precision);
     if (peak > 0) outlook->peak_flops = peak;
-    outlook->roof_seconds =
-        roofline_seconds(plan, &limits, config->precision, last_level_cache(&info));
+    outlook->roof_seconds = roofline_seconds(plan, &limits, config->precision, cache);
     return ST_OK;
 }
 

@@ -10,7 +10,7 @@ fail() {
     failures=$((failures + 1))
 }
 
-"$program" limits --threads 1 >"$work/first" 2>"$work/err" || { cat "$work/err"; exit 1; }
+"$program" limits --device cpu --threads 1 >"$work/first" 2>"$work/err" || { cat "$work/err"; exit 1; }
 grep -q 'measuring' "$work/err" || fail "it does not say that it measures"
 grep -q 'memory, copy' "$work/first" || fail "no table"
 if grep -q 'not kept' "$work/err"; then
@@ -18,11 +18,11 @@ if grep -q 'not kept' "$work/err"; then
     exit 77
 fi
 for format in md csv json latex typst; do
-    "$program" limits --threads 1 --format $format >"$work/out" 2>"$work/err" || fail "--format $format"
+    "$program" limits --device cpu --threads 1 --format $format >"$work/out" 2>"$work/err" || fail "--format $format"
     ! grep -q 'measuring' "$work/err" || fail "--format $format measured again"
     [ -s "$work/out" ] || fail "--format $format printed nothing"
 done
-"$program" limits --threads 1 --format csv | awk -F, '
+"$program" limits --device cpu --threads 1 --format csv | awk -F, '
     NF != 7 { bad = 1 }
     NR > 1 && !($4 > 0 && $5 <= $4 && $4 <= $6) { bad = 1 }
     END { exit bad || NR < 20 }' || fail "csv: a row is not a rate"
