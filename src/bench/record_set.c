@@ -55,13 +55,24 @@ Status record_set_add(RecordSet *set, Record *record)
     return json_array_append(set->results, record) ? no_memory() : ST_OK;
 }
 
+static Status add_environment(RecordSet *set, json_t *environment)
+{
+    const char *id = json_string_value(json_object_get(environment, "id"));
+    if (find_environment(set, id)) return ST_OK;
+    return json_array_append(set->environments, environment) ? no_memory() : ST_OK;
+}
+
+Status record_set_share(RecordSet *set, const RecordSet *from, Record *record)
+{
+    json_t *environment = record_set_environment(from, record);
+    if (environment) TRY(add_environment(set, environment));
+    return record_set_add(set, record);
+}
+
 Status record_set_merge(RecordSet *set, const RecordSet *other)
 {
     for (size_t i = 0; i < json_array_size(other->environments); i++) {
-        json_t *environment = json_array_get(other->environments, i);
-        const char *id = json_string_value(json_object_get(environment, "id"));
-        if (find_environment(set, id)) continue;
-        if (json_array_append(set->environments, environment)) return no_memory();
+        TRY(add_environment(set, json_array_get(other->environments, i)));
     }
     return json_array_extend(set->results, other->results) ? no_memory() : ST_OK;
 }

@@ -203,12 +203,11 @@ static Status run_rounds(Group *group, int index)
     return ST_OK;
 }
 
-static Status add_row(RecordSet *rows, Record *record, RunnerOutcome *outcome)
+static void count_if_bad(const Record *record, RunnerOutcome *outcome)
 {
     const RecordStatus status = record_status(record);
     const bool bad = status != RECORD_OK && status != RECORD_UNSUPPORTED;
     if (bad && !record_text(record, "peer")) outcome->bad++;
-    return record_set_add(rows, record);
 }
 
 /* The work is the same: what ours knows of it holds for theirs. */
@@ -236,7 +235,8 @@ static Status finish_group(Group *group, int index, RecordSet *rows, RunnerOutco
     TRY(peer_judge(records[0], records + 1, group->n - 1));
     for (int i = 0; i < group->n; i++) {
         const Running *member = &group->members[i];
-        TRY(add_row(rows, records[i], outcome));
+        count_if_bad(records[i], outcome);
+        TRY(record_set_add(rows, records[i]));
         progress_cell(member->progress, index, label_of(member).s, member->config, 0);
         progress_finished(member->progress, records[i], clock_seconds());
         const RunnerTask *task = member->task;
@@ -251,7 +251,8 @@ static Status keep_group(Group *group, int index, RecordSet *rows, RunnerOutcome
         const Running *member = &group->members[i];
         Record *old = known(member->task, member->cell.record);
         progress_kept(member->progress, index, label_of(member).s, old);
-        TRY(add_row(rows, old, outcome));
+        count_if_bad(old, outcome);
+        TRY(record_set_share(rows, member->task->resumed, old));
     }
     outcome->kept++;
     return ST_OK;

@@ -88,7 +88,7 @@ static Status all_rows(RecordSet *all, const RecordSet *rows, const RecordSet *k
     for (size_t i = 0; i < record_set_size(known); i++) {
         Record *record = record_set_at(known, i);
         const char *key = record_key(record);
-        if (!key || !record_set_find(rows, key)) TRY(record_set_add(all, record));
+        if (!key || !record_set_find(rows, key)) TRY(record_set_share(all, known, record));
     }
     return ST_OK;
 }
