@@ -1,5 +1,6 @@
 /* Limits: small measurements give sane rates; what is stored comes back, and rubbish does not. */
 #include "base/text.h"
+#include "bench/datasheet.h"
 #include "bench/limits.h"
 #include "bench/limits_json.h"
 #include "bench/limits_memory.h"
@@ -100,6 +101,60 @@ static void stored_and_loaded(void **state)
     assert_false(limits_load(&limits.key, &back));
 }
 
+static Limits made_up_gpu(void)
+{
+    Limits limits = {.others = 0.5, .throttled = "power limit", .time_utc = "2024-05-01T12:34:56Z"};
+    limits.key = (LimitsKey){.gpu = "NVIDIA H200", .multiprocessors = 132, .cpu = "a host"};
+    snprintf(limits.key.blas, sizeof limits.key.blas, "cuBLASLt 13.1.1");
+    for (int i = 0; i < LIMIT_COUNT; i++) {
+        if (limits_has(&limits.key, (LimitId)i)) {
+            limits.rate[i][LIMITS_ALL] = (LimitsRate){2e12, 1e12, 3e12, 7};
+        }
+    }
+    return limits;
+}
+
+static void gpu_is_stored_apart(void **state)
+{
+    (void)state;
+    Limits limits = made_up_gpu(), back;
+    assert_int_equal(limits_store(&limits), ST_OK);
+    assert_true(limits_load(&limits.key, &back));
+    assert_string_equal(back.key.gpu, "NVIDIA H200");
+    assert_int_equal(back.key.multiprocessors, 132);
+    assert_string_equal(back.throttled, "power limit");
+    assert_true(limits_was_busy(&back));
+    assert_true(limits_peak_flops(&back, PRECISION_TF32) == 3e12);
+    assert_true(back.rate[LIMIT_LAUNCH_LATENCY][LIMITS_ALL].median == 2e12);
+    assert_int_equal(back.rate[LIMIT_TRIAD][LIMITS_ALL].n, 0);
+    limits.key.multiprocessors--; /* a slice of it is another GPU */
+    assert_false(limits_load(&limits.key, &back));
+    assert_int_equal(limits_key(0, &limits.key), ST_OK); /* and so is the CPU */
+    assert_false(limits_load(&limits.key, &back));
+}
+
+static void data_sheets(void **state)
+{
+    (void)state;
+    assert_true(datasheet_find("NVIDIA H200", LIMIT_BF16_LARGEST) == 989e12);
+    assert_true(datasheet_find("NVIDIA H200", LIMIT_COPY) == 4800e9);
+    assert_true(datasheet_find("NVIDIA H200", LIMIT_BF16_FORWARD) == 0);
+    assert_true(datasheet_find("NVIDIA H200 NVL", LIMIT_BF16_LARGEST) == 835e12);
+    assert_true(datasheet_find("Tesla T4", LIMIT_FP16_LARGEST) == 65e12);
+    assert_true(datasheet_find("Tesla T4", LIMIT_BF16_LARGEST) == 0);
+    assert_true(datasheet_find("NVIDIA A100-SXM4-40GB MIG 1g.5gb", LIMIT_FP32_LARGEST) == 0);
+    assert_true(datasheet_find("", LIMIT_FP32_LARGEST) == 0);
+    const Limits limits = made_up_gpu();
+    json_t *json = NULL;
+    assert_int_equal(limits_json_encode(&json, &limits), ST_OK);
+    const json_t *rows = json_object_get(json, "limits");
+    assert_true(json_real_value(
+                    json_object_get(json_object_get(rows, "memory_read"), "datasheet")) == 4800e9);
+    assert_null(json_object_get(json_object_get(rows, "memory_read"), "one_core"));
+    assert_null(json_object_get(rows, "memory_triad"));
+    json_decref(json);
+}
+
 static void get_takes_what_is_stored(void **state)
 {
     (void)state;
@@ -162,9 +217,10 @@ int main(void)
 #define WITH_CACHE(f) cmocka_unit_test_setup_teardown(f, new_cache, drop_cache)
     /* What stores comes first: measuring starts threads, after which nothing may fork. */
     const struct CMUnitTest tests[] = {
-        WITH_CACHE(stored_and_loaded),  WITH_CACHE(get_takes_what_is_stored),
-        WITH_CACHE(rubbish_is_ignored), WITH_CACHE(nowhere_to_store),
-        cmocka_unit_test(memory_rates), cmocka_unit_test(product_rates),
+        WITH_CACHE(stored_and_loaded),   WITH_CACHE(get_takes_what_is_stored),
+        WITH_CACHE(gpu_is_stored_apart), cmocka_unit_test(data_sheets),
+        WITH_CACHE(rubbish_is_ignored),  WITH_CACHE(nowhere_to_store),
+        cmocka_unit_test(memory_rates),  cmocka_unit_test(product_rates),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

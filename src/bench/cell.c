@@ -8,7 +8,6 @@
 #include "bench/cell_facts.h"
 #include "bench/fit.h"
 #include "bench/gpu_watch.h"
-#include "bench/rss.h"
 #include "bench/sampler.h"
 #include "exec/init.h"
 #include "exec/session.h"
@@ -19,7 +18,7 @@ typedef struct Cell {
     const Config *config;
     CellLink *link;
     Placement placement;
-    Rss idle; /* before anything was taken */
+    CellBefore before;
     Fit fit;
     Session session;
     GpuWatch watch;
@@ -105,12 +104,13 @@ static Status measure(Cell *cell)
 
 static Status plan_it(Cell *cell)
 {
-    TRY(rss_read(&cell->idle));
+    TRY(rss_read(&cell->before.rss));
+    if (strcmp(cell->config->device, "cpu") != 0) gpu_memory_read(&cell->before.gpu);
     TRY(placement_of(cell->config, &cell->placement));
     size_t available = 0;
-    TRY(fit_available(cell->config, &cell->placement, cell->idle.now, &available));
+    TRY(fit_available(cell->config, &cell->placement, cell->before.rss.now, &available));
     TRY(cell_link_stage(cell->link, "plan", 0, 0));
-    TRY(fit_make(&cell->fit, cell->config, &cell->placement, cell->idle.now, available));
+    TRY(fit_make(&cell->fit, cell->config, &cell->placement, cell->before.rss.now, available));
     return cell_facts_planned(cell->link, cell->config, &cell->placement, &cell->fit);
 }
 
@@ -130,7 +130,8 @@ static Status run(Cell *cell)
     if (cell->fit.fits) {
         TRY(start(cell));
         TRY(measure(cell));
-        TRY(cell_facts_measured(cell->link, &cell->session, &cell->fit, &cell->idle));
+        TRY(cell_facts_measured(cell->link, &cell->session, &cell->placement, &cell->fit,
+                                &cell->before));
     }
     return cell_facts_end(cell->link, cell->config->mode, &cell->fit);
 }

@@ -4,6 +4,7 @@
 #include "ops/blas_cpu.h"
 #include "plan/step_state.h"
 
+#include <math.h>
 #include <stdio.h>
 
 static const double mib = 1024.0 * 1024.0;
@@ -89,19 +90,31 @@ Status cell_facts_interference(CellLink *link, const CpuTicks *before, const Cpu
 
 /* ---- after the run ---- */
 
-static Status put_memory(Record *r, const Fit *fit, const Rss *idle)
+/* Everything a GPU cell holds there beside its plan: context, code of kernels, the libraries' own buffers.
+ * On a CPU: packing buffers, stacks, code. */
+static double library_bytes(const Placement *placement, const CellBefore *before, double held,
+                            double reserved)
 {
-    const double reserved = (double)mem_plan_total(&fit->binding.mem) / mib;
-    Rss now;
-    TRY(rss_read(&now));
-    const double held = ((double)now.peak - (double)idle->now) / mib;
-    TRY(record_put_number(r, "peak_alloc_mib", (double)fit->binding.mem.peak_live / mib));
-    TRY(record_put_number(r, "peak_reserved_mib", reserved));
-    TRY(record_put_number(r, "rss_peak_mib", held > 0 ? held : 0));
-    return record_put_number(r, "library_mib", held > reserved ? held - reserved : 0);
+    if (placement->backend != BACKEND_cpu) held = gpu_memory_grown(&before->gpu, placement->device);
+    return isnan(held) ? held : fmax(held - reserved, 0);
 }
 
-static Status put_measured(Record *r, Session *session, const Fit *fit, const Rss *idle)
+static Status put_memory(Record *r, const Placement *placement, const Fit *fit,
+                         const CellBefore *before)
+{
+    const double reserved = (double)mem_plan_total(&fit->binding.mem);
+    Rss now;
+    TRY(rss_read(&now));
+    const double held = fmax((double)now.peak - (double)before->rss.now, 0);
+    TRY(record_put_number(r, "peak_alloc_mib", (double)fit->binding.mem.peak_live / mib));
+    TRY(record_put_number(r, "peak_reserved_mib", reserved / mib));
+    TRY(record_put_number(r, "rss_peak_mib", held / mib));
+    return record_put_number(r, "library_mib",
+                             library_bytes(placement, before, held, reserved) / mib);
+}
+
+static Status put_measured(Record *r, Session *session, const Placement *placement, const Fit *fit,
+                           const CellBefore *before)
 {
     const Model *model = fit->model;
     float loss = 0;
@@ -112,13 +125,14 @@ static Status put_measured(Record *r, Session *session, const Fit *fit, const Rs
         TRY(session_download(session, model->state, state));
         TRY(record_put_int(r, "skipped_steps", (int64_t)state[STATE_SKIPPED]));
     }
-    return put_memory(r, fit, idle);
+    return put_memory(r, placement, fit, before);
 }
 
-Status cell_facts_measured(CellLink *link, Session *session, const Fit *fit, const Rss *idle)
+Status cell_facts_measured(CellLink *link, Session *session, const Placement *placement,
+                           const Fit *fit, const CellBefore *before)
 {
     Record *r = json_object();
-    return send_facts(link, put_measured(r, session, fit, idle), r);
+    return send_facts(link, put_measured(r, session, placement, fit, before), r);
 }
 
 Status cell_facts_end(CellLink *link, Mode asked, const Fit *fit)

@@ -5,8 +5,15 @@
 #include "backend/cpu_info.h"
 #include "bench/cell_link.h"
 #include "bench/fit.h"
+#include "bench/gpu_memory.h"
 #include "bench/rss.h"
 #include "exec/session.h"
+
+/* What was taken before the cell took anything. */
+typedef struct CellBefore {
+    Rss rss;
+    GpuMemory gpu; /* none of a cell on the CPU */
+} CellBefore;
 
 /* Before the run: where, what, how much; phases that do not fit are settled here. */
 Status cell_facts_planned(CellLink *link, const Config *config, const Placement *placement,
@@ -14,8 +21,9 @@ Status cell_facts_planned(CellLink *link, const Config *config, const Placement 
 Status cell_facts_cold(CellLink *link, double seconds);
 /* Warns when the machine's owner took processor time away during the samples. */
 Status cell_facts_interference(CellLink *link, const CpuTicks *before, const CpuTicks *after);
-/* After the run: loss, skipped steps, memory. `idle` is what the process held before it. */
-Status cell_facts_measured(CellLink *link, Session *session, const Fit *fit, const Rss *idle);
+/* After the run, with the session still open: loss, skipped steps, memory. */
+Status cell_facts_measured(CellLink *link, Session *session, const Placement *placement,
+                           const Fit *fit, const CellBefore *before);
 /* ok, or oom when the mode that was asked for does not fit. */
 Status cell_facts_end(CellLink *link, Mode asked, const Fit *fit);
 

@@ -1,5 +1,5 @@
 /* A driver with one GPU, number 1, bus id 0000:1B:00.0, UUID GPU-fake. FAKE_NVML holds letters:
- * i: it cannot be initialised; p: slowed down by power and heat; e: it has no energy counter.
+ * i: it cannot be initialised; p: in use, slowed down by power and heat; e: it has no energy counter.
  * Every reading of its energy finds 5 J more. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,6 +8,9 @@
 typedef struct Memory {
     unsigned long long total, unused, used;
 } Memory;
+typedef struct Use {
+    unsigned gpu, memory;
+} Use;
 typedef struct Pci {
     char short_id[16];
     unsigned domain, bus, device, pci_id, subsystem_id;
@@ -48,6 +51,12 @@ int nvmlSystemGetDriverVersion(char *text, unsigned size)
 int nvmlSystemGetCudaDriverVersion_v2(int *version)
 {
     *version = 13000;
+    return OK;
+}
+
+int nvmlDeviceGetCount_v2(unsigned *count)
+{
+    *count = 2; /* number 0 is another's */
     return OK;
 }
 
@@ -115,6 +124,12 @@ int nvmlDeviceGetTemperature(const void *device, int sensor, unsigned *celsius)
 int nvmlDeviceGetMemoryInfo(const void *device, Memory *memory)
 {
     *memory = (Memory){150754820096ULL, 150754820096ULL - 1073741824ULL, 1073741824ULL};
+    return device == &gpu ? OK : INVALID;
+}
+
+int nvmlDeviceGetUtilizationRates(const void *device, Use *use)
+{
+    *use = (Use){.gpu = asked('p') ? 75 : 0, .memory = 40};
     return device == &gpu ? OK : INVALID;
 }
 

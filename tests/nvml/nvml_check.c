@@ -85,6 +85,31 @@ static void readings(void **state)
     nvml_info_close(gpu);
 }
 
+static void use_by_anybody(void **state)
+{
+    (void)state;
+    double share = 0;
+    choose(library, "p", NULL);
+    NvmlInfo *gpu = nvml_info_open("1");
+    assert_true(nvml_info_use(gpu, &share) && fabs(share - 0.75) < 1e-9);
+    nvml_info_close(gpu);
+}
+
+static void memory_of_every_gpu(void **state)
+{
+    (void)state;
+    NvmlTaken taken[4];
+    choose(library, "", "");
+    assert_int_equal(nvml_info_taken(taken, 4), 1);
+    assert_string_equal(taken[0].bus_id, "00000000:1B:00.0");
+    assert_int_equal(taken[0].bytes, 1073741824LL);
+    assert_int_equal(nvml_info_taken(taken, 0), 0);
+    choose(library, "i", NULL);
+    assert_int_equal(nvml_info_taken(taken, 4), 0);
+    choose("/nowhere", "", NULL);
+    assert_int_equal(nvml_info_taken(taken, 4), 0);
+}
+
 static void reasons_for_people(void **state)
 {
     (void)state;
@@ -184,6 +209,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(absence_is_no_error),
         cmocka_unit_test(gpus_have_three_names),
         cmocka_unit_test(readings),
+        cmocka_unit_test(use_by_anybody),
+        cmocka_unit_test(memory_of_every_gpu),
         cmocka_unit_test(reasons_for_people),
         cmocka_unit_test(energy_per_token),
         cmocka_unit_test(a_slow_gpu_is_told_of),
