@@ -1,5 +1,6 @@
 #include "bench/cell_record.h"
 
+#include "base/clock.h"
 #include "base/human.h"
 #include "base/stats.h"
 #include "bench/record_check.h"
@@ -251,5 +252,6 @@ Status cell_record_finish(CellRecord *c, const ChildResult *end)
     TRY(settle_phases(c));
     TRY(put_rates(c));
     TRY(warn_of_noise(c));
-    return replace_if_invalid(c);
+    TRY(replace_if_invalid(c));
+    return record_put_text(c->record, "time_utc", clock_utc().s);
 }

@@ -62,10 +62,23 @@ static Status add_environment(RecordSet *set, json_t *environment)
     return json_array_append(set->environments, environment) ? no_memory() : ST_OK;
 }
 
+/* What an environment says of the moment goes for one run only: a record that moves to a set with
+ * the same environment of another run takes it along. */
+static Status keep_moment(Record *record, const json_t *own)
+{
+    static const char *const names[] = {"time_utc", "command"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const char *text = record_text(own, names[i]);
+        if (text && !record_text(record, names[i])) TRY(record_put_text(record, names[i], text));
+    }
+    return ST_OK;
+}
+
 Status record_set_share(RecordSet *set, const RecordSet *from, Record *record)
 {
     json_t *environment = record_set_environment(from, record);
     if (environment) TRY(add_environment(set, environment));
+    if (environment != record_set_environment(set, record)) TRY(keep_moment(record, environment));
     return record_set_add(set, record);
 }
 
@@ -74,7 +87,10 @@ Status record_set_merge(RecordSet *set, const RecordSet *other)
     for (size_t i = 0; i < json_array_size(other->environments); i++) {
         TRY(add_environment(set, json_array_get(other->environments, i)));
     }
-    return json_array_extend(set->results, other->results) ? no_memory() : ST_OK;
+    for (size_t i = 0; i < record_set_size(other); i++) {
+        TRY(record_set_share(set, other, record_set_at(other, i)));
+    }
+    return ST_OK;
 }
 
 Record *record_set_find(const RecordSet *set, const char *key)

@@ -18,9 +18,10 @@ size_t record_set_size(const RecordSet *set);
 Record *record_set_at(const RecordSet *set, size_t i); /* borrowed */
 /* Appends, sharing the record; one without environment_id gets that of environments[0]. */
 Status record_set_add(RecordSet *set, Record *record);
-/* Appends a record of another set, and its environment if that is not there yet. */
+/* Appends a record of another set, and its environment if that is not there yet; if it is, but of
+ * another run, the record gets the time and the command of its own. */
 Status record_set_share(RecordSet *set, const RecordSet *from, Record *record);
-/* Appends another set's results, and the environments that are not there yet. */
+/* The same for all of another set. */
 Status record_set_merge(RecordSet *set, const RecordSet *other);
 /* The last result with this key, borrowed, or NULL. */
 Record *record_set_find(const RecordSet *set, const char *key);

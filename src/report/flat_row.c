@@ -37,10 +37,11 @@ const FlatColumn flat_row_columns[] = {
 };
 const int flat_row_count = (int)(sizeof flat_row_columns / sizeof *flat_row_columns);
 
+/* A record that was not resumed leaves its command to the environment. */
 const json_t *flat_row_value(const FlatColumn *column, const RecordSet *set, const Record *record)
 {
-    const json_t *from = column->environment ? record_set_environment(set, record) : record;
-    const json_t *value = record_value(from, column->path);
+    const json_t *value = column->environment ? NULL : record_value(record, column->path);
+    if (!value) value = record_value(record_set_environment(set, record), column->path);
     return json_is_null(value) ? NULL : value;
 }
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What is resumed keeps the environment that it was measured in.
+# What is resumed keeps the environment, the time and the command that it was measured with.
 . "$(dirname "$(realpath "$0")")/bench.sh"
 
 column() { # FILE NAME: of each row of a csv
@@ -18,4 +18,16 @@ bench --steps 2,3 --resume there.json --out here.csv 2>here.err || fail "resumed
 bench --steps 2,3,4 --resume there.json >again.out 2>again.err || fail "the resumed file cannot be read again"
 [ "$(grep -c 'from the file' again.err)" = 3 ] || fail "the resumed file does not hold all three rows"
 expect again.out 'another cpu'
+
+# --- measured here, by another run; a file of an older version has no time in its rows
+bench --steps 2 --out here.json 2>here.err || fail "the first run here"
+sed -i 's/"time_utc":"[^"]*"/"time_utc":"2001-02-03T04:05:06Z"/g' here.json
+sed 's/"time_utc":"[^"]*","environment_id"/"environment_id"/' here.json >old.json
+cmp -s here.json old.json && fail "rows have no time of their own"
+for file in here.json old.json; do
+    bench --steps 2,3 --resume $file --out now.csv 2>now.err || fail "resumed here"
+    [ "$(column now.csv time_utc | head -n 1)" = 2001-02-03T04:05:06Z ] || fail "$file: a row lost its time"
+    [ "$(column now.csv time_utc | tail -n 1)" \> 2020 ] || fail "$file: a row has the wrong time"
+    [ "$(column now.csv command | grep -c -- --resume)" = 1 ] || fail "$file: a row lost its command"
+done
 exit 0
