@@ -23,6 +23,9 @@ typedef struct Backend Backend;
 
 typedef struct BackendApi {
     const char *name;
+    /* A GPU's generation: 90 for compute capability 9.0, 0 when there is no such device; opens
+     * nothing. NULL on a CPU. */
+    int (*capability)(int device);
     Status (*open)(Backend **out, int device, int threads);
     void (*close)(Backend *be);
     /* Memory is not cleared. ST_NO_MEMORY says how much was asked for and how much there is. */

@@ -1,11 +1,17 @@
 #include "backend/cuda_backend.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 
 Status cuda_backend_status(cudaError_t error, const char *call, const char *file, int line)
 {
     if (error == cudaSuccess) return ST_OK;
     (void)cudaGetLastError(); /* clears an error that is not sticky */
+    if (error == cudaErrorNoKernelImageForDevice) {
+        return status_fail(ST_UNSUPPORTED, file, line,
+                           "this program was not compiled for this GPU: compile it on this machine "
+                           "(with CUDA 12 if the GPU is older than compute capability 7.5)");
+    }
     const Status code = error == cudaErrorMemoryAllocation ? ST_NO_MEMORY : ST_DEVICE;
     return status_fail(code, file, line, "CUDA: %s (%s)", cudaGetErrorString(error), call);
 }
@@ -13,14 +19,38 @@ Status cuda_backend_status(cudaError_t error, const char *call, const char *file
 Status cuda_backend_blas_status(cublasStatus_t error, const char *call, const char *file, int line)
 {
     if (error == CUBLAS_STATUS_SUCCESS) return ST_OK;
-    return status_fail(ST_DEVICE, file, line, "cuBLASLt: %s (%s)", cublasLtGetStatusString(error),
-                       call);
+    const bool lacks = error == CUBLAS_STATUS_NOT_SUPPORTED || error == CUBLAS_STATUS_ARCH_MISMATCH;
+    return status_fail(lacks ? ST_UNSUPPORTED : ST_DEVICE, file, line, "cuBLASLt: %s (%s)",
+                       cublasLtGetStatusString(error), call);
+}
+
+static int capability(int device)
+{
+    int major = 0, minor = 0;
+    if (cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device) != cudaSuccess ||
+        cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device) != cudaSuccess) {
+        (void)cudaGetLastError();
+        return 0;
+    }
+    return 10 * major + minor;
+}
+
+static Status count_devices(int *count)
+{
+    const cudaError_t error = cudaGetDeviceCount(count);
+    if (error == cudaErrorNoDevice || error == cudaErrorInsufficientDriver) {
+        (void)cudaGetLastError();
+        return FAIL(ST_DEVICE, "no NVIDIA GPU can be used (CUDA: %s): use --device cpu",
+                    cudaGetErrorString(error));
+    }
+    TRY_CUDA(error);
+    return ST_OK;
 }
 
 static Status open_parts(Backend *be, int device)
 {
-    int count = 0, major = 0, minor = 0;
-    TRY_CUDA(cudaGetDeviceCount(&count));
+    int count = 0;
+    TRY(count_devices(&count));
     if (device >= count) {
         return FAIL(ST_DEVICE, "there is no cuda:%d: this machine has %d CUDA device%s", device,
                     count, count == 1 ? "" : "s");
@@ -28,9 +58,7 @@ static Status open_parts(Backend *be, int device)
     be->device = device;
     TRY_CUDA(cudaSetDevice(device));
     TRY_CUDA(cudaDeviceGetAttribute(&be->processors, cudaDevAttrMultiProcessorCount, device));
-    TRY_CUDA(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device));
-    TRY_CUDA(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device));
-    be->capability = 10 * major + minor;
+    be->capability = capability(device);
     TRY_CUDA(cudaStreamCreateWithFlags(&be->stream, cudaStreamNonBlocking));
     for (int i = 0; i < BACKEND_MARKS; i++) TRY_CUDA(cudaEventCreate(&be->marks[i]));
     TRY_CUBLAS(cublasLtCreate(&be->lt));
@@ -173,6 +201,7 @@ static void drop(Backend *be, void *graph)
 extern const BackendApi cuda_backend;
 const BackendApi cuda_backend = {
     .name = "cuda",
+    .capability = capability,
     .open = open_device,
     .close = close_device,
     .alloc = alloc,

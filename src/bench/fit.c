@@ -37,7 +37,7 @@ static Status plan_mode(Fit *fit, const Config *config, const Placement *placeme
     fit->model = calloc(1, sizeof *fit->model);
     if (!fit->model) return FAIL(ST_NO_MEMORY, "no memory for a plan");
     return step_plan_make(fit->model, &fit->binding, config, mode, placement->backend,
-                          placement->threads);
+                          placement->capability, placement->threads);
 }
 
 static void drop_plan(Fit *fit)

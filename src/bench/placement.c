@@ -1,6 +1,7 @@
 #include "bench/placement.h"
 
 #include "backend/cpu_info.h"
+#include "exec/step_plan.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -74,11 +75,44 @@ static Status check_cpu(const Config *config)
     return ST_OK;
 }
 
+/* Below it products in this precision are missing, or emulated so slowly that their time says
+ * nothing about the chip. */
+static const struct {
+    int capability;
+    const char *instead;
+} precision_needs[PRECISION_COUNT] = {[PRECISION_TF32] = {80, "fp32 or fp16"},
+                                      [PRECISION_BF16] = {80, "fp16 or fp32"},
+                                      [PRECISION_FP16] = {53, "fp32"}};
+
+static Status check_capability(const char *what, int needed, int capability, const char *instead)
+{
+    if (capability == 0 || capability >= needed) return ST_OK;
+    return FAIL(ST_UNSUPPORTED,
+                "%s needs a GPU of compute capability %d.%d, and this one has %d.%d: use %s", what,
+                needed / 10, needed % 10, capability / 10, capability % 10, instead);
+}
+
+Status placement_check_gpu(const Config *config, int capability)
+{
+    const Precision p = config->precision;
+    TRY(check_capability(config_precision_name(p), precision_needs[p].capability, capability,
+                         precision_needs[p].instead));
+    if (config->attention != ATTENTION_CUDNN) return ST_OK;
+    return check_capability("--attention cudnn", STEP_PLAN_CUDNN_CAPABILITY, capability,
+                            "--attention fused");
+}
+
+static Status check_gpu(const Config *config, Placement *p)
+{
+    p->capability = backend_api(p->backend)->capability(p->device);
+    return placement_check_gpu(config, p->capability);
+}
+
 Status placement_of(const Config *config, Placement *p)
 {
     *p = (Placement){.threads = (int)config->threads};
     TRY(choose_device(config, p));
-    if (p->backend == BACKEND_cpu) TRY(check_cpu(config));
+    TRY(p->backend == BACKEND_cpu ? check_cpu(config) : check_gpu(config, p));
     if (p->threads > 0) return ST_OK;
     CpuInfo info;
     TRY(cpu_info_read(&info, ""));

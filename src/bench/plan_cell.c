@@ -44,7 +44,7 @@ static Status plan_step(PlanCell *cell)
     Model model;
     Binding binding;
     TRY(step_plan_make(&model, &binding, cell->config, cell->config->mode, cell->placement.backend,
-                       cell->placement.threads));
+                       cell->placement.capability, cell->placement.threads));
     const Status status = describe(cell, &model, &binding);
     binding_free(&binding);
     model_free(&model);

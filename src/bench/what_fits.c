@@ -13,7 +13,8 @@ static Status plan_need(const Config *config, const Placement *placement, Mode m
 {
     Model model;
     Binding binding;
-    TRY(step_plan_make(&model, &binding, config, mode, placement->backend, placement->threads));
+    TRY(step_plan_make(&model, &binding, config, mode, placement->backend, placement->capability,
+                       placement->threads));
     *need = mem_plan_total(&binding.mem) + fit_allowance(placement) + held;
     binding_free(&binding);
     model_free(&model);

@@ -1,13 +1,15 @@
 #include "exec/step_plan.h"
 
 /* Best first, ended by ATTENTION_COUNT. */
-static const Attention *candidates(const Config *config, BackendId backend)
+static const Attention *candidates(const Config *config, BackendId backend, int capability)
 {
     static const Attention eager[] = {ATTENTION_NAIVE, ATTENTION_COUNT};
     static const Attention cpu[] = {ATTENTION_FLASH, ATTENTION_COUNT};
     static const Attention other[] = {ATTENTION_CUDNN, ATTENTION_FUSED, ATTENTION_COUNT};
+    static const Attention old[] = {ATTENTION_FUSED, ATTENTION_COUNT};
     if (config->exec == EXEC_EAGER) return eager;
-    return backend == BACKEND_cpu ? cpu : other;
+    if (backend == BACKEND_cpu) return cpu;
+    return capability == 0 || capability >= STEP_PLAN_CUDNN_CAPABILITY ? other : old;
 }
 
 static Status make(Model *model, Binding *binding, const Config *config, Mode mode,
@@ -20,14 +22,14 @@ static Status make(Model *model, Binding *binding, const Config *config, Mode mo
 }
 
 Status step_plan_make(Model *model, Binding *binding, const Config *config, Mode mode,
-                      BackendId backend, int threads)
+                      BackendId backend, int capability, int threads)
 {
     if (config->attention != ATTENTION_AUTO) {
         return make(model, binding, config, mode, backend, threads);
     }
     Config choice = *config;
     Status status = ST_UNSUPPORTED;
-    for (const Attention *a = candidates(config, backend); *a != ATTENTION_COUNT; a++) {
+    for (const Attention *a = candidates(config, backend, capability); *a != ATTENTION_COUNT; a++) {
         choice.attention = *a;
         status = make(model, binding, &choice, mode, backend, threads);
         if (status != ST_UNSUPPORTED) break;

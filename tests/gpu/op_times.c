@@ -110,7 +110,7 @@ static Status run(const Config *config)
     static Row rows[KINDS];
     Session session;
     int n = 0;
-    TRY(step_plan_make(&model, &binding, config, MODE_TRAIN, BACKEND_cuda, 1));
+    TRY(step_plan_make(&model, &binding, config, MODE_TRAIN, BACKEND_cuda, 0, 1));
     TRY(session_open(&session, &binding, 0));
     TRY(init_session(&session, &model));
     TRY(session_run_step(&session));

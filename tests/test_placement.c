@@ -1,0 +1,109 @@
+/* What a GPU lacks, by its compute capability; no GPU is asked. */
+#include "bench/placement.h"
+#include "exec/step_plan.h"
+#include "with_cmocka.h"
+
+#include <string.h>
+
+static Config asking(Precision precision, Attention attention)
+{
+    Config c;
+    config_defaults(&c);
+    c.precision = precision;
+    c.attention = attention;
+    return c;
+}
+
+static void expect(int capability, Precision precision, Attention attention, const char *instead)
+{
+    const Config c = asking(precision, attention);
+    const Status status = placement_check_gpu(&c, capability);
+    if (!instead) {
+        assert_int_equal(status, ST_OK);
+        return;
+    }
+    assert_int_equal(status, ST_UNSUPPORTED);
+    const char *use = strstr(status_message(), ": use ");
+    if (!use || strcmp(use + strlen(": use "), instead) != 0) fail_msg("%s", status_message());
+}
+
+static void test_pascal(void **state)
+{
+    (void)state;
+    expect(60, PRECISION_FP32, ATTENTION_AUTO, NULL);
+    expect(60, PRECISION_FP16, ATTENTION_AUTO, NULL);
+    expect(60, PRECISION_TF32, ATTENTION_AUTO, "fp32 or fp16");
+    expect(60, PRECISION_BF16, ATTENTION_AUTO, "fp16 or fp32");
+    expect(50, PRECISION_FP16, ATTENTION_AUTO, "fp32");
+}
+
+static void test_turing(void **state)
+{
+    (void)state;
+    expect(75, PRECISION_FP32, ATTENTION_FUSED, NULL);
+    expect(75, PRECISION_FP16, ATTENTION_AUTO, NULL);
+    expect(75, PRECISION_FP16, ATTENTION_CUDNN, "--attention fused");
+    expect(75, PRECISION_TF32, ATTENTION_AUTO, "fp32 or fp16");
+    expect(75, PRECISION_BF16, ATTENTION_AUTO, "fp16 or fp32");
+    assert_string_equal(status_message(),
+                        "bf16 needs a GPU of compute capability 8.0, and this one has 7.5: "
+                        "use fp16 or fp32");
+}
+
+/* Also where there is no GPU to ask: a plan for one can be made anywhere. */
+static void test_everything(void **state)
+{
+    (void)state;
+    static const int capabilities[] = {80, 90, 100, 120, 0};
+    for (size_t i = 0; i < sizeof capabilities / sizeof *capabilities; i++) {
+        for (int p = 0; p < PRECISION_COUNT; p++) {
+            expect(capabilities[i], (Precision)p, ATTENTION_AUTO, NULL);
+            expect(capabilities[i], (Precision)p, ATTENTION_CUDNN, NULL);
+        }
+    }
+}
+
+#ifdef ROOFSTEP_CUDA
+static Attention chosen(int capability)
+{
+    const Config c = asking(PRECISION_FP16, ATTENTION_AUTO);
+    Model model;
+    Binding binding;
+    assert_int_equal(step_plan_make(&model, &binding, &c, MODE_TRAIN, BACKEND_cuda, capability, 1),
+                     ST_OK);
+    const Attention attention = model.attention;
+    binding_free(&binding);
+    model_free(&model);
+    return attention;
+}
+
+/* A build without cuDNN has one choice everywhere. */
+static void test_attention_of_old_chips(void **state)
+{
+    (void)state;
+    assert_int_equal(chosen(60), ATTENTION_FUSED);
+    assert_int_equal(chosen(75), ATTENTION_FUSED);
+    assert_int_equal(chosen(90), chosen(0));
+    assert_int_equal(chosen(80), chosen(90));
+}
+
+static void test_no_such_gpu(void **state)
+{
+    (void)state;
+    assert_int_equal(backend_api(BACKEND_cuda)->capability(1000), 0);
+}
+#endif
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_pascal),
+        cmocka_unit_test(test_turing),
+        cmocka_unit_test(test_everything),
+#ifdef ROOFSTEP_CUDA
+        cmocka_unit_test(test_attention_of_old_chips),
+        cmocka_unit_test(test_no_such_gpu),
+#endif
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
