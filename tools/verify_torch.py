@@ -174,11 +174,12 @@ def run_model(initial, tokens, targets, dim, how):
 # ---- checking ----
 
 def describe(metadata):
-    """The dimensions and the way the step was run, from the file's metadata."""
+    """The dimensions and the way the step was run, from the file's metadata. Skipped steps come on top of `steps`, all
+    of which were applied."""
     try:
         dim = {name: int(metadata[name]) for name in DIMENSIONS}
         how = {"mode": metadata.get("mode", "train"), "precision": metadata["precision"],
-               "steps": int(metadata["steps"]) - int(metadata.get("skipped_steps", 0)),
+               "steps": int(metadata["steps"]),
                "lr": float(metadata["lr"]), "clip": float(metadata.get("clip", 0))}
     except (KeyError, ValueError) as error:
         raise Malformed(f"metadata: {type(error).__name__} {error}") from None

@@ -84,6 +84,25 @@ Status whole_file_write(WholeFile *file, const void *data, size_t n)
     return ST_OK;
 }
 
+bool whole_file_can_rewrite(const WholeFile *file)
+{
+    return file->temporary != NULL;
+}
+
+Status whole_file_rewrite(WholeFile *file, size_t offset, const void *data, size_t n)
+{
+    const char *at = data;
+    while (n > 0) {
+        const ssize_t written = pwrite(file->fd, at, n, (off_t)offset);
+        if (written < 0 && errno == EINTR) continue;
+        if (written < 0) return failure(file->path, "write");
+        at += written;
+        offset += (size_t)written;
+        n -= (size_t)written;
+    }
+    return ST_OK;
+}
+
 /* ---- finishing ---- */
 
 /* A rename lasts only once the directory is on disk too. Some file systems refuse to sync one: the

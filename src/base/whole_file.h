@@ -17,6 +17,9 @@ typedef struct WholeFile {
 /* Creates the temporary file, so that what cannot be written is known before the work. */
 Status whole_file_open(WholeFile *file, const char *path);
 Status whole_file_write(WholeFile *file, const void *data, size_t n);
+/* Replaces bytes that were written; not on a device, where they are gone. */
+bool whole_file_can_rewrite(const WholeFile *file);
+Status whole_file_rewrite(WholeFile *file, size_t offset, const void *data, size_t n);
 /* fsync and rename. The file is closed either way; on failure nothing is left behind. */
 Status whole_file_finish(WholeFile *file);
 /* Gives up: removes what was written. Does nothing after whole_file_finish. */

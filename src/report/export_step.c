@@ -238,6 +238,13 @@ static Status run_steps(Export *e, ExportSummary *summary)
     return write_params(e);
 }
 
+static Status describe_skipped(const Export *e, const ExportSummary *summary)
+{
+    char text[32];
+    snprintf(text, sizeof text, "%" PRId64, summary->skipped_steps);
+    return safetensors_late_metadata(e->file, "skipped_steps", text);
+}
+
 static Status run_and_write(Export *e, ExportSummary *summary)
 {
     TRY(declare(e));
@@ -246,6 +253,7 @@ static Status run_and_write(Export *e, ExportSummary *summary)
     TRY(write_tensor(e, e->model->targets));
     TRY(write_params(e));
     TRY(run_steps(e, summary));
+    TRY(describe_skipped(e, summary));
     summary->parameters = e->model->n_elements;
     summary->bytes = e->file->declared;
     return safetensors_finish(e->file);

@@ -1,7 +1,8 @@
 #include "report/safetensors.h"
 
+#include "base/text.h"
+
 #include <stdlib.h>
-#include <string.h>
 
 static const char *dtype_name(DType dtype)
 {
@@ -52,18 +53,55 @@ Status safetensors_declare(Safetensors *st, const char *name, DType dtype, int n
     return ST_OK;
 }
 
-/* The header is padded with blanks so that the data starts at a multiple of 8. */
-Status safetensors_begin_data(Safetensors *st)
+/* Blanks after the header that late metadata may fill. */
+enum { LATE_ROOM = 64 };
+
+/* The header with `room` blanks or a few more: it ends, and the data starts, at a multiple of 8. */
+static Status dump_header(const Safetensors *st, size_t room, Text *out)
 {
     char *text = json_dumps(st->header, JSON_COMPACT | JSON_PRESERVE_ORDER);
     if (!text) return no_memory();
-    const size_t length = strlen(text), padding = (8 - length % 8) % 8;
-    unsigned char size[8];
-    for (int i = 0; i < 8; i++) size[i] = (unsigned char)((length + padding) >> (8 * i));
-    Status status = whole_file_write(&st->file, size, sizeof size);
-    if (status == ST_OK) status = whole_file_write(&st->file, text, length);
-    if (status == ST_OK) status = whole_file_write(&st->file, "       ", padding);
+    text_puts(out, text);
+    text_fill(out, ' ', room + (8 - (out->n + room) % 8) % 8);
     free(text);
+    return text_status(out);
+}
+
+static Status write_header(Safetensors *st, const Text *header)
+{
+    unsigned char size[8];
+    st->header_bytes = header->n;
+    for (int i = 0; i < 8; i++) size[i] = (unsigned char)(header->n >> (8 * i));
+    TRY(whole_file_write(&st->file, size, sizeof size));
+    return whole_file_write(&st->file, text_str(header), header->n);
+}
+
+Status safetensors_begin_data(Safetensors *st)
+{
+    Text header = {0};
+    Status status = dump_header(st, LATE_ROOM, &header);
+    if (status == ST_OK) status = write_header(st, &header);
+    text_free(&header);
+    return status;
+}
+
+/* What the shorter header leaves of the longer one are blanks. */
+static Status rewrite_header(Safetensors *st, const Text *header)
+{
+    if (header->n > st->header_bytes) {
+        return FAIL(ST_FAILED, "%s: no room in the header", st->file.path);
+    }
+    return whole_file_rewrite(&st->file, 8, text_str(header), header->n);
+}
+
+Status safetensors_late_metadata(Safetensors *st, const char *name, const char *value)
+{
+    Text header = {0};
+    if (!whole_file_can_rewrite(&st->file)) return ST_OK;
+    TRY(safetensors_metadata(st, name, value));
+    Status status = dump_header(st, 0, &header);
+    if (status == ST_OK) status = rewrite_header(st, &header);
+    text_free(&header);
     return status;
 }
 

@@ -12,6 +12,7 @@
 typedef struct Safetensors {
     WholeFile file;
     json_t *header;
+    size_t header_bytes;      /* in the file, blanks included */
     size_t declared, written; /* bytes of data */
 } Safetensors;
 
@@ -20,6 +21,8 @@ Status safetensors_metadata(Safetensors *st, const char *name, const char *value
 Status safetensors_declare(Safetensors *st, const char *name, DType dtype, int n_dims,
                            const int64_t *dim);
 Status safetensors_begin_data(Safetensors *st); /* writes the header */
+/* What is known only after the data. Left out on a pipe, whose header is gone by then. */
+Status safetensors_late_metadata(Safetensors *st, const char *name, const char *value);
 Status safetensors_data(Safetensors *st, const void *data, size_t n);
 Status safetensors_finish(Safetensors *st); /* ST_FAILED unless every declared byte came */
 void safetensors_abandon(Safetensors *st);

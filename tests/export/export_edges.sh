@@ -26,11 +26,12 @@ one=(--d-model 64 --d-ff 96 --num-layers 1 --num-heads 1 --vocab 2 --ctx 1 --bat
 for mode in fwd_bwd train; do
     export_step 0 "${one[@]}" --mode $mode
     grep -q 'steps skipped' "$work/err" || wrong "$mode: the loss scale was not lowered, or nobody said so"
-    python3 - "$work/file" <<'PYTHON' || wrong "$mode: a gradient is not finite"
+    python3 - "$work/file" <<'PYTHON' || wrong "$mode: a gradient is not finite, or the skipped steps are not in the header"
 import array, json, math, struct, sys
 data = open(sys.argv[1], "rb").read()
 (length,) = struct.unpack("<Q", data[:8])
 header = json.loads(data[8:8 + length])
+assert length % 8 == 0 and int(header["__metadata__"]["skipped_steps"]) > 0, header["__metadata__"]
 for name, tensor in header.items():
     if name.startswith("grad."):
         begin, end = (8 + length + offset for offset in tensor["data_offsets"])
@@ -43,6 +44,15 @@ grep -q 'overflow fp16 at loss scale 1e+06' "$work/err" || wrong 'a fixed loss s
 
 export_step 0 "${one[@]}" --seed 8999999999999999999
 grep -aq '"seed":"8999999999999999999"' "$work/file" || wrong 'the seed is written whole'
+
+# Nothing skipped is said too, but not on a pipe, whose header is gone when it is known.
+small=(--d-model 8 --d-ff 8 --num-layers 1 --num-heads 1 --vocab 5 --ctx 4 --batch 1)
+export_step 0 "${small[@]}"
+grep -aq '"skipped_steps":"0"' "$work/file" || wrong 'no skipped steps in the header'
+"$program" export --device cpu --threads 1 "${small[@]}" --out /dev/stdout 2>"$work/err" | cat >"$work/piped" ||
+    wrong 'an export to a pipe'
+[ "$(wc -c <"$work/piped")" = "$(wc -c <"$work/file")" ] || wrong 'an export to a pipe has another length'
+! grep -aq skipped_steps "$work/piped" || wrong 'skipped steps on a pipe'
 
 # The logits are kept apart until they are written: that counts. 3 * 64 * 50000 floats are 36.6 MiB.
 wide=(--d-model 8 --d-ff 8 --num-layers 1 --num-heads 1 --vocab 50000 --ctx 64 --batch 3 --mode fwd)

@@ -23,7 +23,16 @@ expect() {
 "$verify" --make good
 "$verify" --make clipped --clip 0.01 --num-layers 1
 "$verify" --make one --ctx 1 --batch 1 --num-layers 1 --mode fwd_bwd
-expect 0 good clipped one
+# Steps that were skipped are not among those that were applied.
+sed 's/"clip": "0"/"clip": "0", "skipped_steps": "2"/' good >skipped
+python3 - skipped <<'PYTHON'
+import struct, sys
+data = open(sys.argv[1], "rb").read()
+(length,) = struct.unpack("<Q", data[:8])
+open(sys.argv[1], "wb").write(struct.pack("<Q", length + len(', "skipped_steps": "2"')) + data[8:])
+PYTHON
+grep -aq skipped_steps skipped || { echo 'FAILED: the test itself'; failures=1; }
+expect 0 good clipped one skipped
 for tensor in loss grad.layers.1.attn.k_proj updated.ln_final; do
     "$verify" --make "spoiled.$tensor" --spoil "$tensor"
     expect 1 "spoiled.$tensor"
