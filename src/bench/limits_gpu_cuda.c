@@ -84,7 +84,7 @@ static Status measure_products(int device, int capability, GpuWatch *watch, Limi
                 {PRECISION_BF16, TENSOR_CORES_TF32},
                 {PRECISION_FP16, 0}};
     const LimitsBudget budget = {
-        .large = 0.06, .model = 0.06, .repeats = 9, .pause = look, .self = watch};
+        .large = 0.03, .model = 0.06, .repeats = 9, .pause = look, .self = watch};
     const Placement place = {.backend = BACKEND_cuda, .device = device, .threads = 1};
     Config model;
     config_defaults(&model);
