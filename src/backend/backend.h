@@ -23,8 +23,8 @@ typedef struct Backend Backend;
 
 typedef struct BackendApi {
     const char *name;
-    /* A GPU's generation: 90 for compute capability 9.0, 0 when there is no such device; opens
-     * nothing. NULL on a CPU. */
+    /* A GPU's generation: 90 for compute capability 9.0, 0 when there is no such device. The
+     * caller can still fork afterwards. NULL on a CPU. */
     int (*capability)(int device);
     Status (*open)(Backend **out, int device, int threads);
     void (*close)(Backend *be);

@@ -2,6 +2,8 @@
 
 #include <stdbool.h>
 #include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 Status cuda_backend_status(cudaError_t error, const char *call, const char *file, int line)
 {
@@ -24,7 +26,7 @@ Status cuda_backend_blas_status(cublasStatus_t error, const char *call, const ch
                        cublasLtGetStatusString(error), call);
 }
 
-static int capability(int device)
+static int capability_of(int device)
 {
     int major = 0, minor = 0;
     if (cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device) != cudaSuccess ||
@@ -33,6 +35,30 @@ static int capability(int device)
         return 0;
     }
     return 10 * major + minor;
+}
+
+static int ask_apart(int device)
+{
+    int status = 0;
+    const pid_t child = fork();
+    if (child == 0) _exit(capability_of(device));
+    if (child < 0 || waitpid(child, &status, 0) != child || !WIFEXITED(status)) return 0;
+    return WEXITSTATUS(status);
+}
+
+/* Asked by a process of its own, and once: a process that has opened CUDA hands nothing usable on to
+ * those it forks, and cells are forked. */
+static int capability(int device)
+{
+    enum { KNOWN = 16 };
+    static struct {
+        bool asked;
+        int capability;
+    } known[KNOWN];
+    if (device < 0 || device >= KNOWN) return ask_apart(device);
+    if (!known[device].asked) known[device].capability = ask_apart(device);
+    known[device].asked = true;
+    return known[device].capability;
 }
 
 static Status count_devices(int *count)
@@ -58,7 +84,7 @@ static Status open_parts(Backend *be, int device)
     be->device = device;
     TRY_CUDA(cudaSetDevice(device));
     TRY_CUDA(cudaDeviceGetAttribute(&be->processors, cudaDevAttrMultiProcessorCount, device));
-    be->capability = capability(device);
+    be->capability = capability_of(device);
     TRY_CUDA(cudaStreamCreateWithFlags(&be->stream, cudaStreamNonBlocking));
     for (int i = 0; i < BACKEND_MARKS; i++) TRY_CUDA(cudaEventCreate(&be->marks[i]));
     TRY_CUBLAS(cublasLtCreate(&be->lt));

@@ -17,20 +17,11 @@ static BackendId find(const char *name, size_t n)
     return BACKEND_COUNT;
 }
 
-static bool opens(BackendId id)
-{
-    const BackendApi *api = backend_api(id);
-    Backend *backend = NULL;
-    if (api->open(&backend, 0, 1) != ST_OK) return false;
-    api->close(backend);
-    return true;
-}
-
 /* The last in the list that is there: accelerators come after the CPU. */
 static BackendId best(void)
 {
     for (int id = BACKEND_COUNT - 1; id > BACKEND_cpu; id--) {
-        if (opens((BackendId)id)) return (BackendId)id;
+        if (backend_api((BackendId)id)->capability(0) > 0) return (BackendId)id;
     }
     return BACKEND_cpu;
 }
