@@ -114,6 +114,7 @@ __device__ __forceinline__ int group_at(const Groups &groups, int64_t tile)
 template <typename A>
 __global__ void __launch_bounds__(THREADS) adamw_kernel(const Groups groups, const double *state)
 {
+    await_inputs();
     if (state[STATE_APPLY] == 0) return;
     const int at = group_at(groups, blockIdx.x);
     const Group k = groups.group[at];
@@ -150,11 +151,9 @@ static Status launch(const OpCall *call, DType narrow, const Groups &groups, con
 {
     const int64_t tiles = groups.group[groups.count - 1].end_tile;
     if (tiles > 0x7fffffff) return FAIL(ST_UNSUPPORTED, "adamw: too many parameters in a group");
-    const cudaStream_t stream = call->backend->stream;
     DISPATCH_FLOAT(narrow, A,
-                   (adamw_kernel<A><<<(unsigned)tiles, THREADS, 0, stream>>>(groups, state)));
-    TRY_LAUNCH();
-    return ST_OK;
+                   return launch_early(call->backend, adamw_kernel<A>, (unsigned)tiles, THREADS,
+                                       groups, state));
 }
 
 /* The dtype that copies and gradients have beside f32; f32 when there is none. */

@@ -103,7 +103,35 @@ __device__ __forceinline__ float block_max(float x, float *shared)
     return most;
 }
 
+/* First in every kernel started by launch_early(): blocks may be there before the work they depend on
+ * is done. */
+__device__ __forceinline__ void await_inputs()
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    cudaGridDependencySynchronize();
+#endif
+}
+
 /* ---- host side ---- */
+
+/* Starts a kernel while the one before it still drains, where the chip can: the start itself, a
+ * microsecond, is then hidden. The kernel must call await_inputs() before it touches memory. */
+template <typename... Parameters, typename... Arguments>
+static inline Status launch_early(const Backend *be, void (*kernel)(Parameters...), dim3 grid,
+                                  dim3 threads, Arguments... arguments)
+{
+    cudaLaunchAttribute early = {};
+    early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    early.val.programmaticStreamSerializationAllowed = 1;
+    cudaLaunchConfig_t how = {};
+    how.gridDim = grid;
+    how.blockDim = threads;
+    how.stream = be->stream;
+    how.attrs = &early;
+    how.numAttrs = be->capability >= 90 ? 1 : 0;
+    TRY_CUDA(cudaLaunchKernelEx(&how, kernel, static_cast<Parameters>(arguments)...));
+    return ST_OK;
+}
 
 /* True when rows start 16-byte aligned and hold whole packs: the fast kernels' condition. */
 static inline bool packs_fit(const void *data, const Tensor *t)

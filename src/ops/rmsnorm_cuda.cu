@@ -47,6 +47,7 @@ template <typename A, int QUADS>
 __global__ void __launch_bounds__(ROW_THREADS, QUADS == 2 ? 2 : 1)
     rmsnorm_forward_kernel(const Forward f)
 {
+    await_inputs();
     __shared__ float shared[ROW_THREADS / 32];
     float w[QUADS][QUAD], v[QUADS][QUAD], delta[QUADS][QUAD];
     int column[QUADS];
@@ -188,6 +189,7 @@ template <typename A, int QUADS>
 __global__ void __launch_bounds__(ROW_THREADS, QUADS == 2 ? 2 : 1)
     rmsnorm_backward_kernel(const Backward f)
 {
+    await_inputs();
     __shared__ float shared[2][ROW_THREADS / 32];
     float w[QUADS][QUAD], dw[QUADS][QUAD] = {};
     int column[QUADS];
@@ -249,6 +251,7 @@ __global__ void rmsnorm_grad_plain_kernel(const Backward f)
 /* 32 columns a block; 32 threads of each column add every 32nd row, then one adds theirs. */
 __global__ void rmsnorm_weight_grad_kernel(float *dw, const float *partial, int partials, int64_t C)
 {
+    await_inputs();
     __shared__ float sums[32][33];
     const int64_t column = blockIdx.x * (int64_t)32 + threadIdx.x;
     float sum = 0;
@@ -275,14 +278,8 @@ template <typename A> static Status forward(const OpCall *call, const Forward &f
     const bool two = f.C <= 2 * QUAD * threads;
     const int blocks =
         any_even_blocks(f.rows, call->backend->processors * ((two ? 1024 : 640) / threads));
-    const cudaStream_t stream = call->backend->stream;
-    if (two) {
-        rmsnorm_forward_kernel<A, 2><<<blocks, threads, 0, stream>>>(f);
-    } else {
-        rmsnorm_forward_kernel<A, 4><<<blocks, threads, 0, stream>>>(f);
-    }
-    TRY_LAUNCH();
-    return ST_OK;
+    const auto kernel = two ? rmsnorm_forward_kernel<A, 2> : rmsnorm_forward_kernel<A, 4>;
+    return launch_early(call->backend, kernel, blocks, threads, f);
 }
 
 /* The operand has the dtype of the activations, or is absent. */
@@ -336,15 +333,9 @@ template <typename A> static Status backward(const OpCall *call, const Backward 
     const int room = call->backend->processors * ((two ? 1024 : 512) / (threads * rows));
     const int blocks =
         any_even_blocks(blocks_for(f.rows, rows), (int)any_at_most(room, MOST_PARTIALS));
-    const cudaStream_t stream = call->backend->stream;
     *partials = blocks;
-    if (two) {
-        rmsnorm_backward_kernel<A, 2><<<blocks, dim3(threads, rows), 0, stream>>>(f);
-    } else {
-        rmsnorm_backward_kernel<A, 4><<<blocks, dim3(threads, rows), 0, stream>>>(f);
-    }
-    TRY_LAUNCH();
-    return ST_OK;
+    const auto kernel = two ? rmsnorm_backward_kernel<A, 2> : rmsnorm_backward_kernel<A, 4>;
+    return launch_early(call->backend, kernel, blocks, dim3(threads, rows), f);
 }
 
 static Status backward_plain(const OpCall *call, const Backward &f, int *partials)
@@ -386,10 +377,8 @@ static Status run_grad(const OpCall *call)
         TRY(backward_plain(call, f, &partials));
     }
     const unsigned blocks = any_grid(blocks_for(f.C, 32));
-    rmsnorm_weight_grad_kernel<<<blocks, dim3(32, 32), 0, call->backend->stream>>>(
-        (float *)op_out(call, 2), f.partial, partials, f.C);
-    TRY_LAUNCH();
-    return ST_OK;
+    return launch_early(call->backend, rmsnorm_weight_grad_kernel, blocks, dim3(32, 32),
+                        (float *)op_out(call, 2), f.partial, partials, f.C);
 }
 
 const OpImpl rmsnorm_cuda[] = {{"rmsnorm_cuda", impls_cuda_declines_f64, nullptr, run}, {}};

@@ -79,6 +79,7 @@ __device__ __forceinline__ void turn_row(A *y, const A *x, int packs, int step,
 template <typename A>
 __global__ void __launch_bounds__(FAST_THREADS) rope_kernel(const Turn f, int packs, int step)
 {
+    await_inputs();
     constexpr int W = any_width<A>;
     const int64_t t = blockIdx.x;
     const int64_t angle = t * f.half + (int)threadIdx.x * (W / 2) % (int)f.half;
@@ -121,10 +122,9 @@ static Status run_packs(const OpCall *call, const Turn &f)
     const int step = (int)any_at_most(FAST_THREADS / head * head, packs);
     const dim3 grid((unsigned)f.T, (unsigned)any_at_most(f.rows / f.T, 65535));
     const int threads = any_threads(step, FAST_THREADS);
-    const cudaStream_t stream = call->backend->stream;
-    DISPATCH_FLOAT(f.x.dtype, A, (rope_kernel<A><<<grid, threads, 0, stream>>>(f, packs, step)));
-    TRY_LAUNCH();
-    return ST_OK;
+    DISPATCH_FLOAT(
+        f.x.dtype, A,
+        return launch_early(call->backend, rope_kernel<A>, grid, threads, f, packs, step));
 }
 
 static Status run(const OpCall *call)

@@ -28,6 +28,7 @@ struct Gate {
 /* One pack a thread, of each operand. */
 template <typename A> __global__ void __launch_bounds__(THREADS) swiglu_forward_kernel(const Gate f)
 {
+    await_inputs();
     constexpr int W = any_width<A>;
     const int64_t j = (int64_t)(blockIdx.y * blockDim.x + threadIdx.x) * W;
     if (j >= f.F) return;
@@ -44,6 +45,7 @@ template <typename A> __global__ void __launch_bounds__(THREADS) swiglu_forward_
 template <typename A>
 __global__ void __launch_bounds__(THREADS) swiglu_backward_kernel(const Gate f)
 {
+    await_inputs();
     constexpr int W = any_width<A>;
     const int64_t j = (int64_t)(blockIdx.y * blockDim.x + threadIdx.x) * W;
     if (j >= f.F) return;
@@ -119,8 +121,9 @@ static Status run(const OpCall *call)
     if (all_packs(call, f.F)) {
         const int64_t width = 16 / (int64_t)plan_dtype_size(f.g.dtype);
         const AnyGrid at = any_row_grid(f.rows, f.F / width, THREADS);
-        DISPATCH_FLOAT(f.g.dtype, A,
-                       (swiglu_forward_kernel<A><<<at.grid, at.threads, 0, stream>>>(f)));
+        DISPATCH_FLOAT(
+            f.g.dtype, A,
+            return launch_early(call->backend, swiglu_forward_kernel<A>, at.grid, at.threads, f));
     } else {
         const unsigned blocks = any_grid(blocks_for(f.rows * f.F, THREADS));
         swiglu_plain_kernel<<<blocks, THREADS, 0, stream>>>(f);
@@ -144,8 +147,9 @@ static Status run_grad(const OpCall *call)
     if (all_packs(call, f.F)) {
         const int64_t width = 16 / (int64_t)plan_dtype_size(f.g.dtype);
         const AnyGrid at = any_row_grid(f.rows, f.F / width, THREADS);
-        DISPATCH_FLOAT(f.g.dtype, A,
-                       (swiglu_backward_kernel<A><<<at.grid, at.threads, 0, stream>>>(f)));
+        DISPATCH_FLOAT(
+            f.g.dtype, A,
+            return launch_early(call->backend, swiglu_backward_kernel<A>, at.grid, at.threads, f));
     } else {
         const unsigned blocks = any_grid(blocks_for(f.rows * f.F, THREADS));
         swiglu_grad_plain_kernel<<<blocks, THREADS, 0, stream>>>(f);
