@@ -129,10 +129,25 @@ static void grad_y(Builder *b, int fn, Repeat how, int x, int y, int z, int dz)
     builder_grad_add(b, y, dy);
 }
 
-/* A row's maximum is only ever subtracted where it cancels: nothing flows back into it. */
-static bool is_row_max(const Plan *plan, int tensor)
+/* How many nodes run before this one, of which the caller has a copy: operands lie in their order. */
+static int nodes_before(const Plan *plan, const Node *node)
 {
-    for (int i = plan->n_nodes - 1; i >= 0; i--) {
+    int low = 0, high = plan->n_nodes;
+    while (low < high) {
+        const int middle = low + (high - low) / 2;
+        if (plan->nodes[middle].first < node->first) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+/* A row's maximum is only ever subtracted where it cancels: nothing flows back into it. */
+static bool is_row_max(const Plan *plan, const Node *reader, int tensor)
+{
+    for (int i = nodes_before(plan, reader); i-- > 0;) {
         const Node *node = &plan->nodes[i];
         if (plan_out_id(plan, node, 0) == tensor) {
             return node->op == OP_reduce && node->attr.fn == FN_ROW_MAX;
@@ -148,7 +163,7 @@ static void grad(Builder *b, const Node *node)
     const Repeat how = repeat_of(builder_at(b, x), builder_at(b, y));
     const int dz = builder_grad(b, z);
     if (builder_wants_grad(b, x)) grad_x(b, fn, x, y, dz);
-    if (!builder_wants_grad(b, y) || (fn == FN_SUB && is_row_max(b->plan, y))) return;
+    if (!builder_wants_grad(b, y) || (fn == FN_SUB && is_row_max(b->plan, node, y))) return;
     grad_y(b, fn, how, x, y, z, dz);
 }
 

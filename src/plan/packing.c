@@ -4,16 +4,12 @@
  * tried again with the blocks first that had found no place below. */
 #include "plan/packing.h"
 
+#include "plan/placed_list.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* A placed block: what the search for a gap looks at, close together in memory. */
-typedef struct Placed {
-    size_t begin, end;
-    int first, last;
-} Placed;
 
 /* A block in the order of placing. */
 typedef struct Turn {
@@ -63,36 +59,9 @@ enum { N_ORDERS = sizeof orders / sizeof *orders };
 
 /* ---- placing ---- */
 
-/* `placed` is sorted by `begin`. */
-static size_t lowest_gap(const PackingBlock *block, const Placed *placed, int n)
-{
-    size_t at = 0;
-    for (int i = 0; i < n; i++) {
-        if (placed[i].last < block->first || placed[i].first > block->last) continue;
-        if (placed[i].begin >= at + block->bytes) break;
-        if (placed[i].end > at) at = placed[i].end;
-    }
-    return at;
-}
-
-static void insert(Placed *placed, int n, Placed one)
-{
-    int low = 0, high = n;
-    while (low < high) {
-        const int middle = low + (high - low) / 2;
-        if (placed[middle].begin <= one.begin) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    memmove(placed + low + 1, placed + low, (size_t)(n - low) * sizeof *placed);
-    placed[low] = one;
-}
-
 typedef struct Work {
     Turn *turns;
-    Placed *placed;
+    PlacedList placed;
     size_t *offsets; /* of the attempt under way */
     int *promoted;   /* how often each block was */
 } Work;
@@ -114,10 +83,12 @@ static void take_turns(const PackingBlock *blocks, int n, WeightFn *weight, Work
 static size_t attempt(const PackingBlock *blocks, int n, size_t best, size_t low, Work *work)
 {
     size_t arena = 0;
+    placed_list_clear(&work->placed);
     for (int i = 0; i < n && arena < best; i++) {
-        const int b = work->turns[i].block;
-        const size_t begin = lowest_gap(&blocks[b], work->placed, i), end = begin + blocks[b].bytes;
-        insert(work->placed, i, (Placed){begin, end, blocks[b].first, blocks[b].last});
+        const int b = work->turns[i].block, first = blocks[b].first, last = blocks[b].last;
+        const size_t begin = placed_list_lowest_gap(&work->placed, blocks[b].bytes, first, last);
+        const size_t end = begin + blocks[b].bytes;
+        placed_list_insert(&work->placed, (Placed){begin, end, first, last});
         work->offsets[b] = begin;
         if (end > arena) arena = end;
         if (end > low) work->promoted[b]++;
@@ -140,8 +111,8 @@ static size_t fullest(const PackingBlock *blocks, int n, int n_times, size_t *ch
     return most;
 }
 
-/* An attempt takes time in proportion to n^2: this keeps all of them below some tenths of a second
- * until a single one takes that long. */
+/* The more blocks, the longer an attempt takes and the less there is to gain from another order: this
+ * keeps all of them together below some tenths of a second. */
 static int attempts_for(int n)
 {
     const double attempts = 4e8 / ((double)n * (double)n);
@@ -167,16 +138,16 @@ static size_t try_orders(PackingBlock *blocks, int n, size_t least, Work *work)
 static bool work_alloc(Work *work, int n)
 {
     work->turns = calloc((size_t)n, sizeof *work->turns);
-    work->placed = calloc((size_t)n, sizeof *work->placed);
     work->offsets = calloc((size_t)n, sizeof *work->offsets);
     work->promoted = calloc((size_t)n, sizeof *work->promoted);
-    return work->turns && work->placed && work->offsets && work->promoted;
+    const bool placed = placed_list_init(&work->placed, n);
+    return placed && work->turns && work->offsets && work->promoted;
 }
 
 static void work_free(Work *work)
 {
     free(work->turns);
-    free(work->placed);
+    placed_list_free(&work->placed);
     free(work->offsets);
     free(work->promoted);
 }

@@ -1,0 +1,91 @@
+/* The pages must not show: the same gap as a look at every block finds. */
+#include "base/rng.h"
+#include "plan/placed_list.h"
+#include "with_cmocka.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+
+enum { N = 3000, TIMES = 400 };
+
+static int by_begin(const void *a, const void *b)
+{
+    const Placed *x = a, *y = b;
+    return (x->begin > y->begin) - (x->begin < y->begin);
+}
+
+static size_t plain_lowest_gap(Placed *blocks, int n, size_t bytes, int first, int last)
+{
+    size_t at = 0;
+    qsort(blocks, (size_t)n, sizeof *blocks, by_begin);
+    for (int i = 0; i < n; i++) {
+        if (blocks[i].last < first || blocks[i].first > last) continue;
+        if (blocks[i].begin >= at + bytes) break;
+        if (blocks[i].end > at) at = blocks[i].end;
+    }
+    return at;
+}
+
+static int below(uint64_t *draw, int n)
+{
+    return (int)rng_below(11, 1, (*draw)++, n);
+}
+
+/* A few long lives and many short ones, a few sizes that fit together and some odd ones. */
+static void fill(PlacedList *list, Placed *blocks, uint64_t *draw)
+{
+    for (int n = 0; n < N; n++) {
+        const int first = below(draw, TIMES), longest = below(draw, 3) ? 4 : TIMES;
+        const int rest = TIMES - first < longest ? TIMES - first : longest;
+        const int last = first + below(draw, rest);
+        const size_t bytes =
+            below(draw, 4) ? (size_t)64 << below(draw, 3) : 1 + (size_t)below(draw, 500);
+        const size_t begin = placed_list_lowest_gap(list, bytes, first, last);
+        assert_int_equal(begin, plain_lowest_gap(blocks, n, bytes, first, last));
+        blocks[n] = (Placed){begin, begin + bytes, first, last};
+        placed_list_insert(list, blocks[n]);
+    }
+}
+
+static void the_lowest_gap_is_found(void **state)
+{
+    (void)state;
+    PlacedList list;
+    Placed *blocks = calloc(N, sizeof *blocks);
+    uint64_t draw = 0;
+    assert_non_null(blocks);
+    assert_true(placed_list_init(&list, N));
+    for (int round = 0; round < 2; round++) {
+        placed_list_clear(&list);
+        fill(&list, blocks, &draw);
+        assert_true(list.n_pages > N / PLACED_LIST_PAGE);
+    }
+    placed_list_free(&list);
+    free(blocks);
+}
+
+/* Blocks that come by address split the last page again and again: the most pages there can be. */
+static void any_order_has_room(void **state)
+{
+    (void)state;
+    for (int rising = 0; rising < 2; rising++) {
+        PlacedList list;
+        assert_true(placed_list_init(&list, N));
+        for (int i = 0; i < N; i++) {
+            const size_t begin = 64 * (size_t)(rising ? i : N - 1 - i);
+            placed_list_insert(&list, (Placed){begin, begin + 64, 0, 0});
+        }
+        assert_int_equal(placed_list_lowest_gap(&list, 1, 0, 0), 64 * N);
+        assert_int_equal(placed_list_lowest_gap(&list, 1, 1, 1), 0);
+        placed_list_free(&list);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_lowest_gap_is_found),
+        cmocka_unit_test(any_order_has_room),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
