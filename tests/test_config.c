@@ -88,7 +88,7 @@ static void bad_fields_are_named(void **state)
     (void)state;
     BREAKS(d_model, 0, "--d-model: 0 is too small");
     BREAKS(d_ff, -1, "--d-ff: -1 is too small");
-    BREAKS(num_layers, 65537, "--num-layers: 65537 is too large");
+    BREAKS(num_layers, 1025, "--num-layers: 1025 is too large; at most 1024");
     BREAKS(num_heads, 0, "--num-heads");
     BREAKS(vocab, INT64_MAX, "--vocab");
     BREAKS(ctx, INT64_C(1) << 31, "--ctx: 2147483648 is too large; at most 2147483647");

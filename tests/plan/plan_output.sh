@@ -35,6 +35,10 @@ has '| forward ' '| backward ' '| optimizer ' '| step ' 'FLOP/byte' '| parameter
 plan --size tiny --device cpu --precision tf32,fp32 || wrong 'an unsupported cell is no failure'
 has unsupported 'tf32 is a format'
 
+# The deepest there may be does not take minutes.
+plan --num-layers 1024 --d-model 64 --d-ff 64 --num-heads 2 --ctx 16 --batch 1 --device cpu || wrong 'the deepest model'
+has 30,771,264
+
 # Two cells, two limits: four rows, as many fields in each.
 plan --size tiny --device cpu --ctx 16,32 --memory-limit 200MiB,2GiB --format csv --out "$work/plan.csv" || wrong 'csv'
 [ ! -s "$work/out" ] || wrong 'csv went to stdout too'
