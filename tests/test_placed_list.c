@@ -64,6 +64,47 @@ static void the_lowest_gap_is_found(void **state)
     free(blocks);
 }
 
+/* Pages whose blocks all live as long answer as a whole, unless there is a gap within. */
+static void gaps_within_a_page_are_found(void **state)
+{
+    (void)state;
+    PlacedList list;
+    Placed *blocks = calloc(N, sizeof *blocks);
+    assert_non_null(blocks);
+    assert_true(placed_list_init(&list, N));
+    for (int i = 0; i < N; i++) { /* the widest are those between pages */
+        const size_t begin = 10000 * (size_t)i;
+        const size_t gap = i % 64 == 63 ? N + (size_t)i : 1 + (size_t)(i * 7 % N);
+        blocks[i] = (Placed){begin, begin + 10000 - gap, 0, 9};
+        placed_list_insert(&list, blocks[i]);
+    }
+    for (size_t bytes = 1; bytes <= 2 * N; bytes += 7) {
+        assert_int_equal(placed_list_lowest_gap(&list, bytes, 3, 5),
+                         plain_lowest_gap(blocks, N, bytes, 3, 5));
+    }
+    placed_list_free(&list);
+    free(blocks);
+}
+
+static void the_place_of_a_dead_block_is_a_gap(void **state)
+{
+    (void)state;
+    enum { DEAD = N / 2 };
+    PlacedList list;
+    assert_true(placed_list_init(&list, N));
+    for (int i = 0; i < N; i++) {
+        const size_t begin = 64 * (size_t)i;
+        placed_list_insert(&list,
+                           (Placed){begin, begin + 64, i == DEAD ? 4 : 0, i == DEAD ? 5 : 9});
+    }
+    assert_int_equal(placed_list_lowest_gap(&list, 64, 6, 9), 64 * DEAD);
+    assert_int_equal(placed_list_lowest_gap(&list, 64, 0, 3), 64 * DEAD);
+    assert_int_equal(placed_list_lowest_gap(&list, 64, 5, 9), 64 * N);
+    assert_int_equal(placed_list_lowest_gap(&list, 64, 0, 4), 64 * N);
+    assert_int_equal(placed_list_lowest_gap(&list, 65, 6, 9), 64 * N);
+    placed_list_free(&list);
+}
+
 /* Blocks that come by address split the last page again and again: the most pages there can be. */
 static void any_order_has_room(void **state)
 {
@@ -85,6 +126,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_lowest_gap_is_found),
+        cmocka_unit_test(gaps_within_a_page_are_found),
+        cmocka_unit_test(the_place_of_a_dead_block_is_a_gap),
         cmocka_unit_test(any_order_has_room),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
