@@ -100,7 +100,7 @@ static void bad_fields_are_named(void **state)
     BREAKS(lr, NAN, "--lr");
     BREAKS(lr, INFINITY, "--lr");
     BREAKS(clip, -1, "--clip");
-    BREAKS(loss_scale, -1, "--loss-scale");
+    BREAKS(loss_scale, -2, "--loss-scale");
     BREAKS(timeout, 0, "--timeout");
     BREAKS(mode, MODE_COUNT, "--mode");
     BREAKS(precision, PRECISION_COUNT, "--precision");

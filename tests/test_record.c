@@ -179,6 +179,7 @@ static void the_key_tells_cells_apart(void **state)
     CHANGE(lr, 0.5);
     CHANGE(clip, 0.5);
     CHANGE(loss_scale, 1);
+    CHANGE(loss_scale, CONFIG_SCALE_NONE);
     CHANGE(blas, BLAS_OWN);
     CHANGE(memory_limit, 77);
 #undef CHANGE
@@ -219,7 +220,8 @@ static void the_key_has_room(void **state)
     memset(c.device, 'x', sizeof c.device - 1);
     c.d_model = c.d_ff = c.num_layers = c.num_heads = c.vocab = c.ctx = c.batch = INT64_MIN;
     c.warmup = c.steps = c.seed = c.threads = c.memory_limit = INT64_MIN;
-    c.lr = c.clip = c.loss_scale = -1.23456789012345e-300;
+    c.lr = c.clip = -1.23456789012345e-300;
+    c.loss_scale = 1.23456789012345e-300;
     c.mode = MODE_FWD_BWD;
     c.attention = ATTENTION_NAIVE;
     c.blas = BLAS_SYSTEM;

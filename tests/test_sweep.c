@@ -156,10 +156,16 @@ static void every_option_reaches_its_field(void **state)
 static void words_of_the_loss_scale(void **state)
 {
     (void)state;
-    parsed(&bench, "--loss-scale dynamic,none,65536");
-    assert_int_equal(sweep.n, 3);
-    assert_true(sweep.configs[0].loss_scale == 0 && sweep.configs[1].loss_scale == 1);
-    assert_true(sweep.configs[2].loss_scale == 65536);
+    parsed(&bench, "--loss-scale dynamic,none,65536,1");
+    assert_int_equal(sweep.n, 4);
+    static const char *const words[] = {"dynamic", "none", "65536", "1"};
+    for (int i = 0; i < sweep.n; i++) {
+        Config *c = &sweep.configs[i];
+        assert_string_equal(config_loss_scale_text(c->loss_scale).s, words[i]);
+        assert_false(config_scales_loss(c));
+        c->precision = PRECISION_FP16;
+        assert_int_equal(config_scales_loss(c), c->loss_scale != CONFIG_SCALE_NONE);
+    }
     sweep_free(&sweep);
 }
 

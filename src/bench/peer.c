@@ -162,13 +162,7 @@ static void add_run(Words *w, const Config *c, const Placement *placement)
     add_pair(w, "--seed", "%lld", (long long)c->seed);
     add_pair(w, "--lr", "%.15g", c->lr);
     add_pair(w, "--clip", "%.15g", c->clip);
-    if (c->loss_scale == 0) {
-        add_pair(w, "--loss-scale", "dynamic");
-    } else if (c->loss_scale == 1) {
-        add_pair(w, "--loss-scale", "none");
-    } else {
-        add_pair(w, "--loss-scale", "%.15g", c->loss_scale);
-    }
+    add_pair(w, "--loss-scale", "%s", config_loss_scale_text(c->loss_scale).s);
 }
 
 Status peer_run(const Peer *peer, const Config *config, CellLink *link)

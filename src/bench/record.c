@@ -227,21 +227,8 @@ RecordStatus record_phase_status(const Record *r, const char *phase)
 
 /* ---- identity ---- */
 
-static void loss_scale_text(double scale, char text[32])
-{
-    if (scale == 0) {
-        snprintf(text, 32, "dynamic");
-    } else if (scale == 1) {
-        snprintf(text, 32, "none");
-    } else {
-        snprintf(text, 32, "%.15g", scale);
-    }
-}
-
 void record_key_of_config(const Config *c, char key[RECORD_KEY_SIZE])
 {
-    char scale[32];
-    loss_scale_text(c->loss_scale, scale);
     snprintf(
         key, RECORD_KEY_SIZE,
         "size=%s d_model=%lld d_ff=%lld num_layers=%lld num_heads=%lld vocab=%lld ctx=%lld "
@@ -251,8 +238,9 @@ void record_key_of_config(const Config *c, char key[RECORD_KEY_SIZE])
         (long long)c->num_heads, (long long)c->vocab, (long long)c->ctx, (long long)c->batch,
         c->device, config_precision_name(c->precision), config_mode_name(c->mode),
         config_attention_name(c->attention), config_exec_name(c->exec), (long long)c->warmup,
-        (long long)c->steps, (long long)c->seed, (long long)c->threads, c->lr, c->clip, scale,
-        config_blas_name(c->blas), (long long)c->memory_limit);
+        (long long)c->steps, (long long)c->seed, (long long)c->threads, c->lr, c->clip,
+        config_loss_scale_text(c->loss_scale).s, config_blas_name(c->blas),
+        (long long)c->memory_limit);
 }
 
 const char *record_key(const Record *r)
@@ -288,8 +276,6 @@ static Status put_model(Record *r, const Config *c)
 
 static Status put_run(Record *r, const Config *c)
 {
-    char scale[32];
-    loss_scale_text(c->loss_scale, scale);
     TRY(record_put_text(r, "device", c->device));
     TRY(record_put_text(r, "precision", config_precision_name(c->precision)));
     TRY(record_put_text(r, "mode", config_mode_name(c->mode)));
@@ -304,7 +290,7 @@ static Status put_run(Record *r, const Config *c)
     TRY(record_put_text(r, "blas", config_blas_name(c->blas)));
     TRY(record_put_number(r, "lr", c->lr));
     TRY(record_put_number(r, "clip", c->clip));
-    TRY(record_put_text(r, "loss_scale", scale));
+    TRY(record_put_text(r, "loss_scale", config_loss_scale_text(c->loss_scale).s));
     return c->memory_limit ? record_put_number(r, "memory_limit_mib",
                                                (double)c->memory_limit / (1024.0 * 1024.0))
                            : record_put_null(r, "memory_limit_mib");

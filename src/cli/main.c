@@ -1,4 +1,5 @@
 /* roofstep COMMAND [options]: finds the command, reads its options, prints what went wrong. */
+#include "base/log.h"
 #include "cli/command.h"
 #include "cli/help.h"
 #include "cli/output.h"
@@ -38,6 +39,17 @@ static Status print(Text *text)
     return status == ST_OK ? flush_stdout() : status;
 }
 
+static void warn_of_loss_scale(const Settings *settings, const Sweep *sweep)
+{
+    if ((settings->given & OPTION_BIT(LOSS_SCALE)) == 0) return;
+    for (int i = 0; i < sweep->n; i++) {
+        if (sweep->configs[i].precision == PRECISION_FP16) continue;
+        log_warning("--loss-scale does nothing in %s: only the loss of fp16 is scaled",
+                    config_precision_name(sweep->configs[i].precision));
+        return;
+    }
+}
+
 static Status run(const Command *command, int argc, char **argv, const char *line, int *exit_code)
 {
     Settings settings;
@@ -50,6 +62,7 @@ static Status run(const Command *command, int argc, char **argv, const char *lin
         return print(&text);
     }
     Status status = output_choose_format(&settings, &command->options);
+    if (status == ST_OK) warn_of_loss_scale(&settings, &sweep);
     if (status == ST_OK) status = command->run(&settings, &sweep, exit_code);
     sweep_free(&sweep);
     return status == ST_OK ? flush_stdout() : status;

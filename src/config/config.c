@@ -81,6 +81,19 @@ const char *config_blas_name(Blas blas)
     return config_blases[blas];
 }
 
+bool config_scales_loss(const Config *config)
+{
+    return config->precision == PRECISION_FP16 && config->loss_scale != CONFIG_SCALE_NONE;
+}
+
+ConfigText config_loss_scale_text(double loss_scale)
+{
+    ConfigText text = {"dynamic"};
+    if (loss_scale == CONFIG_SCALE_NONE) strcpy(text.s, "none");
+    if (loss_scale > 0) snprintf(text.s, sizeof text.s, "%.15g", loss_scale);
+    return text;
+}
+
 void config_defaults(Config *config)
 {
     *config = (Config){

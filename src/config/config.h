@@ -37,6 +37,10 @@ typedef enum Blas {
     BLAS_COUNT
 } Blas;
 
+/* Loss scales that are no number. */
+#define CONFIG_SCALE_DYNAMIC 0.0
+#define CONFIG_SCALE_NONE    (-1.0)
+
 typedef struct Config {
     char size[16]; /* preset's name, or "custom" */
     int64_t d_model, d_ff, num_layers, num_heads;
@@ -50,7 +54,7 @@ typedef struct Config {
     int64_t seed;
     int64_t threads; /* 0: all */
     double lr, clip;
-    double loss_scale; /* 0: dynamic; 1: none; otherwise fixed */
+    double loss_scale; /* of fp16: CONFIG_SCALE_*, otherwise fixed */
     Blas blas;
     int64_t memory_limit; /* bytes, 0: what the machine has */
     double timeout;       /* seconds for one cell */
@@ -62,6 +66,15 @@ Status config_preset(Config *config, const char *name);
 /* Every field within its bounds, heads divide d_model, head width even, products fit 64 bits.
  * ST_USAGE with one line that names the values. */
 Status config_check(const Config *config);
+
+/* The loss is scaled (by 1 even), and a step whose gradients overflow is skipped: fp16, unless it was
+ * asked not to be. */
+bool config_scales_loss(const Config *config);
+typedef struct ConfigText {
+    char s[32];
+} ConfigText;
+/* "dynamic", "none" or the number. */
+ConfigText config_loss_scale_text(double loss_scale);
 
 const char *config_mode_name(Mode mode);
 const char *config_precision_name(Precision precision);

@@ -172,6 +172,11 @@ Status option_check_real(OptionId id, double x)
     return ST_OK;
 }
 
+static Status check_scale(OptionId id, double x)
+{
+    return x == CONFIG_SCALE_NONE ? ST_OK : option_check_real(id, x);
+}
+
 static Status check_choice(OptionId id, int64_t choice)
 {
     int64_t n = 0;
@@ -190,8 +195,10 @@ Status option_check(OptionId id, const Config *config)
         break;
     case OPTION_KIND_REAL:
     case OPTION_KIND_SECONDS:
-    case OPTION_KIND_SCALE:
         status = option_check_real(id, value.real);
+        break;
+    case OPTION_KIND_SCALE:
+        status = check_scale(id, value.real);
         break;
     case OPTION_KIND_CHOICE:
         status = check_choice(id, value.number);

@@ -36,10 +36,7 @@ static void config_value(Text *out, OptionId id, const Config *config)
         text_printf(out, "%gs", value.real);
         break;
     case OPTION_KIND_SCALE:
-        if (value.real > 0)
-            text_printf(out, "%g", value.real);
-        else
-            text_puts(out, "dynamic");
+        text_puts(out, config_loss_scale_text(value.real).s);
         break;
     case OPTION_KIND_CHOICE:
         text_puts(out, option_words(id)[value.number]);

@@ -55,21 +55,20 @@ static Status read_device(const char *s, OptionValue *out)
     return ST_OK;
 }
 
-/* 0 stands for dynamic in Config, so it cannot be a scale. */
-static Status read_scale(const char *s, double *out)
+static Status read_scale(OptionId id, const char *s, double *out)
 {
     if (strcasecmp(s, "dynamic") == 0) {
-        *out = 0;
+        *out = CONFIG_SCALE_DYNAMIC;
         return ST_OK;
     }
     if (strcasecmp(s, "none") == 0) {
-        *out = 1;
+        *out = CONFIG_SCALE_NONE;
         return ST_OK;
     }
     if (parse_real(s, out) != ST_OK || *out <= 0)
         return FAIL(ST_USAGE, "%s is neither dynamic, none nor a positive number",
                     human_quote(s).s);
-    return ST_OK;
+    return option_check_real(id, *out);
 }
 
 Status option_read(OptionId id, const char *s, OptionValue *out)
@@ -89,8 +88,7 @@ Status option_read(OptionId id, const char *s, OptionValue *out)
         TRY(parse_seconds(s, &out->real));
         break;
     case OPTION_KIND_SCALE:
-        TRY(read_scale(s, &out->real));
-        break;
+        return read_scale(id, s, &out->real);
     case OPTION_KIND_CHOICE:
         return read_word(s, option_words(id), &out->number);
     case OPTION_KIND_PRESET:

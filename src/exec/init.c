@@ -108,12 +108,12 @@ static Status upload_state(Session *s, const Model *model)
 {
     if (model->state == PLAN_NONE) return ST_OK;
     const Config *c = &model->config;
-    const bool fp16 = c->precision == PRECISION_FP16;
+    const bool scaled = config_scales_loss(c);
+    const bool dynamic = scaled && c->loss_scale == CONFIG_SCALE_DYNAMIC;
     double state[STATE_COUNT] = {0};
-    state[STATE_LOSS_SCALE] = 1;
-    if (fp16) state[STATE_LOSS_SCALE] = c->loss_scale > 0 ? c->loss_scale : STEP_STATE_FIRST_SCALE;
-    state[STATE_DYNAMIC] = fp16 && c->loss_scale == 0;
-    state[STATE_GUARD] = fp16 && c->loss_scale != 1;
+    state[STATE_LOSS_SCALE] = dynamic ? STEP_STATE_FIRST_SCALE : scaled ? c->loss_scale : 1;
+    state[STATE_DYNAMIC] = dynamic;
+    state[STATE_GUARD] = scaled;
     state[STATE_LR] = c->lr;
     state[STATE_CLIP] = c->clip;
     return session_upload(s, model->state, state);

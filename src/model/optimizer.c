@@ -6,7 +6,7 @@
 
 bool optimizer_needs_norm(const Config *config)
 {
-    return config->clip > 0 || (config->precision == PRECISION_FP16 && config->loss_scale != 1);
+    return config->clip > 0 || config_scales_loss(config);
 }
 
 /* out: p, m, v, copy of each group; in: their gradients, then the step state */

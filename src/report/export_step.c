@@ -55,12 +55,14 @@ static Status describe(const Export *e)
     const struct {
         const char *name;
         double value;
-    } numbers[] = {{"lr", c->lr}, {"clip", c->clip}, {"loss_scale", c->loss_scale}};
+    } numbers[] = {{"lr", c->lr}, {"clip", c->clip}};
+    const ConfigText loss_scale = config_loss_scale_text(c->loss_scale);
     const char *const words[][2] = {{"size", c->size},
                                     {"precision", config_precision_name(c->precision)},
                                     {"mode", config_mode_name(c->mode)},
                                     {"exec", config_exec_name(c->exec)},
                                     {"attention", config_attention_name(e->model->attention)},
+                                    {"loss_scale", loss_scale.s},
                                     {"format", "roofstep export 1"}};
     TRY(describe_sizes(e));
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {

@@ -42,6 +42,21 @@ export_step 1 "${one[@]}" --loss-scale 1e6
 grep -q 'overflow fp16 at loss scale 1e+06' "$work/err" || wrong 'a fixed loss scale is named'
 [ ! -e "$work/file" ] || wrong 'a failed export left a file'
 
+# A scale of 1 is a scale: gradients are still looked at. None is none.
+for scale in 1 none; do
+    export_step 0 "${one[@]}" --loss-scale $scale
+    grep -aq "\"loss_scale\":\"$scale\"" "$work/file" || wrong "loss scale $scale is not in the header"
+    ! grep -q warning "$work/err" || wrong "loss scale $scale: a warning"
+    "$program" plan "${one[@]:0:14}" --precision fp16 --loss-scale $scale --device cpu --format json --out "$work/$scale"
+done
+nodes() { sed -n '/"optimizer"/,/}/s/.*"nodes": \([0-9]*\).*/\1/p' "$work/$1"; }
+[ "$(nodes 1)" = $(($(nodes none) + 1)) ] || wrong 'a scale of 1 does not look at the gradients, or none does'
+
+# Where there is nothing to scale, that is said.
+export_step 0 "${one[@]:0:14}" --precision bf16 --loss-scale 8
+grep -q 'warning: --loss-scale does nothing in bf16' "$work/err" || wrong 'no word on a loss scale that does nothing'
+[ "$(wc -l <"$work/err")" = 2 ] || wrong 'more than one word on it'
+
 export_step 0 "${one[@]}" --seed 8999999999999999999
 grep -aq '"seed":"8999999999999999999"' "$work/file" || wrong 'the seed is written whole'
 
