@@ -103,7 +103,7 @@ static Status run(const OpCall *call)
 /* ---- backward: one thread for each head, so that dk and dv are summed in a fixed order ---- */
 
 typedef struct GradHeads {
-    HeadMatrix dout, q, k, v, out, dq, dk, dv;
+    HeadMatrix dout, q, k, v, dq, dk, dv;
     const float *lse;
 } GradHeads;
 
@@ -112,7 +112,7 @@ static int64_t grad_floats(const Plan *plan, const Node *node)
 {
     const HeadMatrix q = head_matrix(plan_in(plan, node, 1), NULL, &node->attr);
     const int64_t block = smaller(BLOCK, q.rows), all = q.rows * q.cols;
-    return 2 * block * q.rows + 4 * all + 4 * block * q.cols + 64;
+    return 2 * block * q.rows + 4 * all + 3 * block * q.cols + 64;
 }
 
 static size_t grad_workspace(const Plan *plan, const Node *node, int threads)
@@ -120,30 +120,27 @@ static size_t grad_workspace(const Plan *plan, const Node *node, int threads)
     return (size_t)threads * (size_t)grad_floats(plan, node) * sizeof(float);
 }
 
-/* p = exp(s - lse), ds = p (dp - delta); both 0 where the row may not see. */
+/* p = exp(s - lse), ds = p (dp - delta); both 0 where the row may not see. delta is the sum of p dp
+ * and not the dot product of dout and out, which is the same but for rounding: so a row that sees one
+ * key only has ds = 0 exactly. */
 CPU_CLONES static void grad_row(float *restrict p, float *restrict dp, int64_t seen, int64_t n,
-                                float lse, float delta)
+                                float lse)
 {
+    float delta = 0;
+#pragma omp simd reduction(+ : delta)
     for (int64_t j = 0; j < seen; j++) {
         p[j] = vector_math_exp(p[j] - lse);
-        dp[j] = p[j] * (dp[j] - delta);
+        delta += p[j] * dp[j];
     }
+    for (int64_t j = 0; j < seen; j++) dp[j] = p[j] * (dp[j] - delta);
     for (int64_t j = seen; j < n; j++) p[j] = dp[j] = 0;
-}
-
-CPU_CLONES static float dot(const float *a, const float *b, int64_t n)
-{
-    float sum = 0;
-#pragma omp simd reduction(+ : sum)
-    for (int64_t i = 0; i < n; i++) sum += a[i] * b[i];
-    return sum;
 }
 
 typedef struct GradRows {
     HeadRows k, v;  /* of the whole head */
     float *dk, *dv; /* sums so far, T x D */
     float *p, *dp;
-    float *wide; /* room for one block of q, dout, out and dq */
+    float *wide; /* room for one block of q, dout and dq */
 } GradRows;
 
 static void grad_block(const OpCall *call, const GradHeads *h, const GradRows *g, int64_t m,
@@ -155,17 +152,15 @@ static void grad_block(const OpCall *call, const GradHeads *h, const GradRows *g
     const float scale = (float)attr->scale;
     const HeadRows q = head_rows_cpu_read(&h->q, m, first, rows, g->wide);
     const HeadRows dout = head_rows_cpu_read(&h->dout, m, first, rows, g->wide + rows * D);
-    const HeadRows out = head_rows_cpu_read(&h->out, m, first, rows, g->wide + 2 * rows * D);
-    const HeadRows dq = head_rows_cpu_target(&h->dq, m, first, g->wide + 3 * rows * D);
+    const HeadRows dq = head_rows_cpu_target(&h->dq, m, first, g->wide + 2 * rows * D);
 
     blas_cpu_sgemm(false, true, rows, keys, D, scale, q.data, q.ld, g->k.data, g->k.ld, 0, g->p,
                    keys);
     blas_cpu_sgemm(false, true, rows, keys, D, 1, dout.data, dout.ld, g->v.data, g->v.ld, 0, g->dp,
                    keys);
     for (int64_t i = 0; i < rows; i++) {
-        const float delta = dot(dout.data + i * dout.ld, out.data + i * out.ld, D);
         const int64_t seen = attr->causal ? first + i + 1 : T;
-        grad_row(g->p + i * keys, g->dp + i * keys, seen, keys, h->lse[m * T + first + i], delta);
+        grad_row(g->p + i * keys, g->dp + i * keys, seen, keys, h->lse[m * T + first + i]);
     }
     blas_cpu_sgemm(true, false, keys, D, rows, 1, g->p, keys, dout.data, dout.ld, 1, g->dv, D);
     blas_cpu_sgemm(true, false, keys, D, rows, scale, g->dp, keys, q.data, q.ld, 1, g->dk, D);
@@ -207,7 +202,6 @@ static Status run_grad(const OpCall *call)
                          .q = head_matrix(op_in_shape(call, 1), op_in(call, 1), attr),
                          .k = head_matrix(op_in_shape(call, 2), op_in(call, 2), attr),
                          .v = head_matrix(op_in_shape(call, 3), op_in(call, 3), attr),
-                         .out = head_matrix(op_in_shape(call, 4), op_in(call, 4), attr),
                          .dq = head_matrix(op_out_shape(call, 0), op_out(call, 0), attr),
                          .dk = head_matrix(op_out_shape(call, 1), op_out(call, 1), attr),
                          .dv = head_matrix(op_out_shape(call, 2), op_out(call, 2), attr),

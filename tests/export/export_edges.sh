@@ -42,6 +42,21 @@ export_step 1 "${one[@]}" --loss-scale 1e6
 grep -q 'overflow fp16 at loss scale 1e+06' "$work/err" || wrong 'a fixed loss scale is named'
 [ ! -e "$work/file" ] || wrong 'a failed export left a file'
 
+# One token sees itself alone, whatever q and k are: their gradients are 0 and not noise.
+for options in '--precision fp32' '--precision bf16' '--precision fp16' '--attention naive' '--exec eager'; do
+    # shellcheck disable=SC2086 # several words on purpose
+    export_step 0 --d-model 64 --d-ff 96 --num-layers 1 --num-heads 2 --vocab 20 --ctx 1 --batch 3 $options
+    python3 - "$work/file" <<'PYTHON' || wrong "$options: q and k have a gradient"
+import json, struct, sys
+data = open(sys.argv[1], "rb").read()
+(length,) = struct.unpack("<Q", data[:8])
+header = json.loads(data[8:8 + length])
+for name in ("grad.layers.0.attn.q_proj", "grad.layers.0.attn.k_proj"):
+    begin, end = (8 + length + offset for offset in header[name]["data_offsets"])
+    assert not any(value for (value,) in struct.iter_unpack("f", data[begin:end])), name
+PYTHON
+done
+
 # A scale of 1 is a scale: gradients are still looked at. None is none.
 for scale in 1 none; do
     export_step 0 "${one[@]}" --loss-scale $scale
