@@ -67,3 +67,10 @@ DType op_wide(DType act)
 {
     return act == DT_F64 ? DT_F64 : DT_F32;
 }
+
+int op_case_indices(Builder *b, const char *name, int64_t below, int n_dims, const int64_t *dim)
+{
+    char full[PLAN_NAME];
+    snprintf(full, sizeof full, "#%lld%s", (long long)below, name);
+    return builder_tensor(b, full, TK_INPUT, DT_I32, n_dims, dim);
+}

@@ -86,6 +86,8 @@ Status op_choose(const Plan *plan, const Node *node, BackendId backend, const ch
 
 /* The dtype of what stays wide under mixed precision: f64 beside f64, f32 beside all others. */
 DType op_wide(DType act);
+/* For cases(): an input of integers in [0, below). */
+int op_case_indices(Builder *b, const char *name, int64_t below, int n_dims, const int64_t *dim);
 
 /* ---- for implementations ---- */
 static inline void *op_out(const OpCall *call, int i)

@@ -65,19 +65,15 @@ static Status reference_grad(const OpCall *call)
     return ST_OK;
 }
 
-static const struct {
-    int64_t R, W;
-    const char *ids;
-} shapes[] = {{1, 1, "#1ids"},     {3, 2, "#2ids"},       {5, 33, "#33ids"},
-              {7, 101, "#101ids"}, {2, 2500, "#2500ids"}, {130, 31, "#31ids"}};
+static const int64_t shapes[][2] = {{1, 1}, {3, 2}, {5, 33}, {7, 101}, {2, 2500}, {130, 31}};
 enum { N_SHAPES = sizeof shapes / sizeof *shapes };
 
 static bool cases(Builder *b, int i, DType act)
 {
     if (i >= N_SHAPES) return false;
-    const int64_t R = shapes[i].R, W = shapes[i].W;
+    const int64_t R = shapes[i][0], W = shapes[i][1];
     const int x = builder_tensor(b, "x", TK_ACTIVATION, act, DIMS(R, W));
-    const int ids = builder_tensor(b, shapes[i].ids, TK_INPUT, DT_I32, DIMS(R));
+    const int ids = op_case_indices(b, "ids", W, DIMS(R));
     const int y = builder_tensor(b, "y", TK_ACTIVATION, i % 2 ? act : op_wide(act), DIMS(R, 1));
     builder_node(b, OP_pick, IDS(y), IDS(x, ids));
     return true;
@@ -86,9 +82,9 @@ static bool cases(Builder *b, int i, DType act)
 static bool cases_grad(Builder *b, int i, DType act)
 {
     if (i >= N_SHAPES) return false;
-    const int64_t R = shapes[i].R, W = shapes[i].W;
+    const int64_t R = shapes[i][0], W = shapes[i][1];
     const int dy = builder_tensor(b, "dy", TK_ACTIVATION, i % 2 ? act : op_wide(act), DIMS(R, 1));
-    const int ids = builder_tensor(b, shapes[i].ids, TK_INPUT, DT_I32, DIMS(R));
+    const int ids = op_case_indices(b, "ids", W, DIMS(R));
     const int dx = builder_tensor(b, "dx", TK_ACTIVATION, act, DIMS(R, W));
     builder_node(b, OP_pick_grad, IDS(dx), IDS(dy, ids));
     return true;
