@@ -97,7 +97,8 @@ static Status measure(Log *log, bool queued, Mode mode, int warmup, int steps)
                                   .elapsed = elapsed,
                                   .queued = queued};
     const SamplerSink sink = {log, stage, cold, sample};
-    return sampler_run(&device, mode, warmup, steps, &sink);
+    const SamplerExtent extent = {.warmup = warmup, .steps = steps};
+    return sampler_run(&device, mode, &extent, &sink);
 }
 
 static void test_order_on_a_cpu(void **state)

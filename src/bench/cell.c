@@ -91,9 +91,11 @@ static Status measure(Cell *cell)
                                   .elapsed = elapsed,
                                   .queued = queued};
     const SamplerSink sink = {cell, tell_stage, tell_cold, tell_sample};
+    const SamplerExtent extent = {cell->config->warmup, cell->config->steps,
+                                  cell->config->sample_time};
     CpuTicks before, after;
     TRY(cpu_info_ticks(&before, ""));
-    TRY(sampler_run(&device, cell->fit.mode, cell->config->warmup, cell->config->steps, &sink));
+    TRY(sampler_run(&device, cell->fit.mode, &extent, &sink));
     const double tokens = (double)cell->config->batch * (double)cell->config->ctx;
     TRY(gpu_watch_tell(&cell->watch, cell->link, tokens));
     TRY(cpu_info_ticks(&after, ""));

@@ -54,7 +54,9 @@ static Status put_planned(Record *r, const Config *config, const Placement *plac
     TRY(record_put_int(r, "threads", placement->threads));
     if (placement->backend == BACKEND_cpu) TRY(record_put_text(r, "blas", blas_cpu_name()));
     TRY(record_put_text(r, "attention", config_attention_name(fit->model->attention)));
-    TRY(record_put_int(r, "parameters", fit->model->n_elements));
+    if (fit->model->n_elements > 0) TRY(record_put_int(r, "parameters", fit->model->n_elements));
+    if (fit->before_backward > 0)
+        TRY(record_put_number(r, "mem_before_bwd_mib", (double)fit->before_backward / mib));
     TRY(put_shortages(r, config, fit));
     if (!fit->fits) return ST_OK;
     TRY(record_put_text(r, "measured_mode", config_mode_name(fit->mode)));
@@ -113,8 +115,7 @@ static Status put_memory(Record *r, const Placement *placement, const Fit *fit,
                              library_bytes(placement, before, held, reserved) / mib);
 }
 
-static Status put_measured(Record *r, Session *session, const Placement *placement, const Fit *fit,
-                           const CellBefore *before)
+static Status put_training(Record *r, Session *session, const Fit *fit)
 {
     const Model *model = fit->model;
     float loss = 0;
@@ -125,6 +126,13 @@ static Status put_measured(Record *r, Session *session, const Placement *placeme
         TRY(session_download(session, model->state, state));
         TRY(record_put_int(r, "skipped_steps", (int64_t)state[STATE_SKIPPED]));
     }
+    return ST_OK;
+}
+
+static Status put_measured(Record *r, Session *session, const Placement *placement, const Fit *fit,
+                           const CellBefore *before)
+{
+    if (fit->model->loss != PLAN_NONE) TRY(put_training(r, session, fit));
     return put_memory(r, placement, fit, before);
 }
 

@@ -27,16 +27,20 @@ CellLabel cell_label(const Config *c, const bool *varies)
 {
     static const bool nothing[OPTION_COUNT];
     const bool *v = varies ? varies : nothing;
+    const bool alone = c->subject == SUBJECT_ATTENTION;
     const bool custom = strcmp(c->size, "custom") == 0; /* a preset's name says its dimensions */
     CellLabel label;
-    snprintf(label.s, sizeof label.s, "%s", c->size);
+    snprintf(label.s, sizeof label.s, "%s", alone ? "attention" : c->size);
     add_number(&label, custom && v[OPTION_D_MODEL], "d-model", c->d_model);
     add_number(&label, custom && v[OPTION_D_FF], "d-ff", c->d_ff);
     add_number(&label, custom && v[OPTION_NUM_LAYERS], "layers", c->num_layers);
     add_number(&label, custom && v[OPTION_NUM_HEADS], "heads", c->num_heads);
     add_number(&label, v[OPTION_VOCAB], "vocab", c->vocab);
+    add_number(&label, v[OPTION_D_HEAD], "d-head", c->d_head);
+    add_number(&label, v[OPTION_HEADS], "heads", c->heads);
     add_number(&label, v[OPTION_CTX], "ctx", c->ctx);
     add_number(&label, v[OPTION_BATCH], "batch", c->batch);
+    add_word(&label, v[OPTION_MASK], config_mask_name(c->mask));
     add_word(&label, v[OPTION_DEVICE], c->device);
     add_word(&label, v[OPTION_PRECISION], config_precision_name(c->precision));
     add_word(&label, v[OPTION_ATTENTION], config_attention_name(c->attention));

@@ -188,7 +188,8 @@ static Status put_rates(CellRecord *c)
     int64_t batch = 0, ctx = 0;
     if (record_status(r) != RECORD_OK && record_status(r) != RECORD_OOM) return ST_OK;
     if (!record_number(r, "step.mean_ms", &mean) || mean <= 0) return ST_OK;
-    if (record_int(r, "batch", &batch) && record_int(r, "ctx", &ctx)) {
+    const bool model = c->config->subject == SUBJECT_MODEL;
+    if (model && record_int(r, "batch", &batch) && record_int(r, "ctx", &ctx)) {
         TRY(record_put_number(r, "tokens_per_s", (double)batch * (double)ctx / (mean * 1e-3)));
     }
     if (!record_number(r, "flops_per_step", &flops)) return ST_OK;

@@ -14,6 +14,9 @@ typedef struct Fit {
     Binding binding;
     size_t need[MODE_COUNT]; /* bytes the process would hold; 0: a mode that was not looked at */
     size_t available;        /* bytes it may hold */
+    /* Attention alone: q, k, v, the result and what is saved, when backward begins, whether it fits or
+     * not; 0 in mode fwd. */
+    size_t before_backward;
 } Fit;
 
 /* Bytes a process may hold on that device: what there is and what it has already (`held`), and no more

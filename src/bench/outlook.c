@@ -48,13 +48,25 @@ double outlook_cell_seconds(const Outlook *outlook, const Config *config)
     return (unmeasured + (double)config->steps) * outlook->roof_seconds / usual_share;
 }
 
+/* Forward: two products of T x T x D for every head. Backward: twice that. */
+static double attention_work(const Config *c)
+{
+    const double T = (double)c->ctx;
+    return 4 * (double)c->batch * (double)c->heads * T * T * (double)c->d_head;
+}
+
 /* Forward: 2 FLOPs per weight and token, and two products of T x T / 2 x C per sequence and layer.
  * Backward: twice that. */
-double outlook_work(const Config *c)
+static double model_work(const Config *c)
 {
     const double B = (double)c->batch, T = (double)c->ctx, C = (double)c->d_model;
     const double F = (double)c->d_ff, V = (double)c->vocab, L = (double)c->num_layers;
     const double weights = L * (4 * C * C + 3 * C * F) + V * C;
-    const double forward = 2 * B * T * weights + L * 2 * B * T * T * C;
+    return 2 * B * T * weights + L * 2 * B * T * T * C;
+}
+
+double outlook_work(const Config *c)
+{
+    const double forward = c->subject == SUBJECT_ATTENTION ? attention_work(c) : model_work(c);
     return c->mode == MODE_FWD ? forward : 3 * forward;
 }

@@ -227,20 +227,35 @@ RecordStatus record_phase_status(const Record *r, const char *phase)
 
 /* ---- identity ---- */
 
+static int subject_key(const Config *c, char *key)
+{
+    if (c->subject == SUBJECT_ATTENTION) {
+        return snprintf(key, RECORD_KEY_SIZE, "d_head=%lld heads=%lld mask=%s",
+                        (long long)c->d_head, (long long)c->heads, config_mask_name(c->mask));
+    }
+    return snprintf(key, RECORD_KEY_SIZE,
+                    "size=%s d_model=%lld d_ff=%lld num_layers=%lld num_heads=%lld vocab=%lld",
+                    c->size, (long long)c->d_model, (long long)c->d_ff, (long long)c->num_layers,
+                    (long long)c->num_heads, (long long)c->vocab);
+}
+
 void record_key_of_config(const Config *c, char key[RECORD_KEY_SIZE])
 {
-    snprintf(
-        key, RECORD_KEY_SIZE,
-        "size=%s d_model=%lld d_ff=%lld num_layers=%lld num_heads=%lld vocab=%lld ctx=%lld "
-        "batch=%lld device=%s precision=%s mode=%s attention=%s exec=%s warmup=%lld steps=%lld "
-        "seed=%lld threads=%lld lr=%.15g clip=%.15g loss_scale=%s blas=%s memory_limit=%lld",
-        c->size, (long long)c->d_model, (long long)c->d_ff, (long long)c->num_layers,
-        (long long)c->num_heads, (long long)c->vocab, (long long)c->ctx, (long long)c->batch,
-        c->device, config_precision_name(c->precision), config_mode_name(c->mode),
-        config_attention_name(c->attention), config_exec_name(c->exec), (long long)c->warmup,
-        (long long)c->steps, (long long)c->seed, (long long)c->threads, c->lr, c->clip,
-        config_loss_scale_text(c->loss_scale).s, config_blas_name(c->blas),
+    const int n = subject_key(c, key);
+    const int m = snprintf(
+        key + n, (size_t)(RECORD_KEY_SIZE - n),
+        " ctx=%lld batch=%lld device=%s precision=%s mode=%s attention=%s exec=%s warmup=%lld "
+        "steps=%lld seed=%lld threads=%lld lr=%.15g clip=%.15g loss_scale=%s blas=%s "
+        "memory_limit=%lld",
+        (long long)c->ctx, (long long)c->batch, c->device, config_precision_name(c->precision),
+        config_mode_name(c->mode), config_attention_name(c->attention), config_exec_name(c->exec),
+        (long long)c->warmup, (long long)c->steps, (long long)c->seed, (long long)c->threads, c->lr,
+        c->clip, config_loss_scale_text(c->loss_scale).s, config_blas_name(c->blas),
         (long long)c->memory_limit);
+    if (c->sample_time > 0) {
+        snprintf(key + n + m, (size_t)(RECORD_KEY_SIZE - n - m), " sample_time=%.15g",
+                 c->sample_time);
+    }
 }
 
 const char *record_key(const Record *r)
@@ -269,28 +284,40 @@ static Status put_model(Record *r, const Config *c)
     TRY(record_put_int(r, "d_ff", c->d_ff));
     TRY(record_put_int(r, "num_layers", c->num_layers));
     TRY(record_put_int(r, "num_heads", c->num_heads));
-    TRY(record_put_int(r, "vocab", c->vocab));
-    TRY(record_put_int(r, "ctx", c->ctx));
-    return record_put_int(r, "batch", c->batch);
+    return record_put_int(r, "vocab", c->vocab);
+}
+
+static Status put_attention(Record *r, const Config *c)
+{
+    TRY(record_put_int(r, "d_head", c->d_head));
+    TRY(record_put_int(r, "heads", c->heads));
+    return record_put_text(r, "mask", config_mask_name(c->mask));
+}
+
+/* What only a training step has. */
+static Status put_training(Record *r, const Config *c)
+{
+    TRY(record_put_text(r, "recompute", "none"));
+    TRY(record_put_null(r, "parameters"));
+    TRY(record_put_number(r, "lr", c->lr));
+    TRY(record_put_number(r, "clip", c->clip));
+    return record_put_text(r, "loss_scale", config_loss_scale_text(c->loss_scale).s);
 }
 
 static Status put_run(Record *r, const Config *c)
 {
+    TRY(record_put_int(r, "ctx", c->ctx));
+    TRY(record_put_int(r, "batch", c->batch));
     TRY(record_put_text(r, "device", c->device));
     TRY(record_put_text(r, "precision", config_precision_name(c->precision)));
     TRY(record_put_text(r, "mode", config_mode_name(c->mode)));
     TRY(record_put_text(r, "attention", config_attention_name(c->attention)));
     TRY(record_put_text(r, "exec", config_exec_name(c->exec)));
-    TRY(record_put_text(r, "recompute", "none"));
-    TRY(record_put_null(r, "parameters"));
     TRY(record_put_int(r, "warmup", c->warmup));
     TRY(record_put_int(r, "steps", c->steps));
     TRY(record_put_int(r, "seed", c->seed));
     TRY(record_put_int(r, "threads", c->threads));
     TRY(record_put_text(r, "blas", config_blas_name(c->blas)));
-    TRY(record_put_number(r, "lr", c->lr));
-    TRY(record_put_number(r, "clip", c->clip));
-    TRY(record_put_text(r, "loss_scale", config_loss_scale_text(c->loss_scale).s));
     return c->memory_limit ? record_put_number(r, "memory_limit_mib",
                                                (double)c->memory_limit / (1024.0 * 1024.0))
                            : record_put_null(r, "memory_limit_mib");
@@ -298,11 +325,13 @@ static Status put_run(Record *r, const Config *c)
 
 static Status put_config(Record *r, const Config *c)
 {
+    const bool alone = c->subject == SUBJECT_ATTENTION;
     char key[RECORD_KEY_SIZE];
     record_key_of_config(c, key);
     TRY(record_put_text(r, "cell", key));
-    TRY(put_model(r, c));
+    TRY(alone ? put_attention(r, c) : put_model(r, c));
     TRY(put_run(r, c));
+    if (!alone) TRY(put_training(r, c));
     return record_put_status(r, RECORD_FAILED, NULL);
 }
 

@@ -49,10 +49,22 @@ static Status step_unbroken(const SamplerDevice *device, Sample *sample)
     return ST_OK;
 }
 
-static Status warm_up(const SamplerDevice *device, int64_t warmup, const SamplerSink *sink)
+/* One loop: when it began and how long it may take; 0: as long as it likes. */
+typedef struct Span {
+    double start, seconds;
+} Span;
+
+static bool is_over(const Span *span, int64_t done, int64_t least)
 {
-    const int64_t n = warmup > 1 ? warmup : 1;
-    for (int64_t i = 0; i < n; i++) {
+    return span->seconds > 0 && done >= least && clock_seconds() - span->start >= span->seconds;
+}
+
+static Status warm_up(const SamplerDevice *device, const SamplerExtent *extent,
+                      const SamplerSink *sink)
+{
+    const Span span = {clock_seconds(), extent->seconds / 2};
+    const int64_t n = extent->warmup > 1 ? extent->warmup : 1;
+    for (int64_t i = 0; i < n && !is_over(&span, i, 1); i++) {
         TRY(sink->stage(sink->self, i == 0 ? "first step" : "warm-up", i + 1, n));
         Sample sample;
         TRY(step_unbroken(device, &sample));
@@ -61,22 +73,37 @@ static Status warm_up(const SamplerDevice *device, int64_t warmup, const Sampler
     return ST_OK;
 }
 
-Status sampler_run(const SamplerDevice *device, Mode mode, int64_t warmup, int64_t steps,
-                   const SamplerSink *sink)
+static Status sample_phases(const SamplerDevice *device, Mode mode, const SamplerExtent *extent,
+                            const SamplerSink *sink)
 {
-    TRY(warm_up(device, warmup, sink));
-    for (int64_t i = 0; i < steps; i++) {
-        TRY(sink->stage(sink->self, "step", i + 1, steps));
+    const Span span = {clock_seconds(), device->queued ? extent->seconds / 2 : extent->seconds};
+    for (int64_t i = 0; i < extent->steps && !is_over(&span, i, SAMPLER_LEAST); i++) {
+        TRY(sink->stage(sink->self, "step", i + 1, extent->steps));
         Sample sample;
         TRY(step_by_phases(device, mode, &sample));
         if (device->queued) sample.seconds[SAMPLE_STEP] = NAN;
         TRY(sink->sample(sink->self, &sample));
     }
-    for (int64_t i = 0; device->queued && i < steps; i++) {
-        TRY(sink->stage(sink->self, "unbroken step", i + 1, steps));
+    return ST_OK;
+}
+
+static Status sample_steps(const SamplerDevice *device, const SamplerExtent *extent,
+                           const SamplerSink *sink)
+{
+    const Span span = {clock_seconds(), extent->seconds / 2};
+    for (int64_t i = 0; i < extent->steps && !is_over(&span, i, SAMPLER_LEAST); i++) {
+        TRY(sink->stage(sink->self, "unbroken step", i + 1, extent->steps));
         Sample sample;
         TRY(step_unbroken(device, &sample));
         TRY(sink->sample(sink->self, &sample));
     }
     return ST_OK;
+}
+
+Status sampler_run(const SamplerDevice *device, Mode mode, const SamplerExtent *extent,
+                   const SamplerSink *sink)
+{
+    TRY(warm_up(device, extent, sink));
+    TRY(sample_phases(device, mode, extent, sink));
+    return device->queued ? sample_steps(device, extent, sink) : ST_OK;
 }

@@ -31,7 +31,17 @@ typedef struct SamplerSink {
     Status (*sample)(void *self, const Sample *sample);
 } SamplerSink;
 
-Status sampler_run(const SamplerDevice *device, Mode mode, int64_t warmup, int64_t steps,
+/* How much of it. A loop over samples ends after `steps` of them, or when the next one would begin after
+ * its share of `seconds` (0: never), but not before it has SAMPLER_LEAST; a warm-up likewise, with half
+ * the time. */
+typedef struct SamplerExtent {
+    int64_t warmup, steps;
+    double seconds;
+} SamplerExtent;
+
+enum { SAMPLER_LEAST = 3 };
+
+Status sampler_run(const SamplerDevice *device, Mode mode, const SamplerExtent *extent,
                    const SamplerSink *sink);
 
 #endif

@@ -1,121 +1,6 @@
-/* roofstep bench: options -> sweep -> results. */
-#include "base/log.h"
-#include "bench/cell.h"
-#include "bench/environment.h"
-#include "bench/outlook.h"
-#include "bench/record_file.h"
-#include "bench/runner.h"
-#include "cli/bench_dry_run.h"
-#include "cli/bench_output.h"
-#include "cli/command.h"
-#include "report/baseline.h"
-
-static Status read_resumed(const Settings *settings, RecordSet *known)
-{
-    bool torn = false;
-    if (!settings->resume) return ST_OK;
-    TRY(record_file_read(known, settings->resume, &torn));
-    if (torn) log_warning("%s: its last line was cut short and is left out", settings->resume);
-    return ST_OK;
-}
-
-/* Some row has a rate, but nothing to hold it against. */
-static bool lacks_limits(const RecordSet *rows)
-{
-    for (size_t i = 0; i < record_set_size(rows); i++) {
-        const Record *record = record_set_at(rows, i);
-        double x;
-        if (record_number(record, "tflops", &x) && !record_number(record, "mfu", &x)) return true;
-    }
-    return false;
-}
-
-static void advise(const Settings *settings, const Sweep *sweep, const RunnerOutcome *outcome,
-                   const RecordSet *rows)
-{
-    if (outcome->signal) {
-        const bool kept = settings->out || settings->out_json || settings->resume;
-        log_note("interrupted: %zu of %d cells are done%s", record_set_size(rows), sweep->n,
-                 kept ? "; --resume with the JSON file does the rest" : "");
-    } else if (lacks_limits(rows)) {
-        log_note("for MFU and the share of this machine's limit run 'roofstep limits' once (15 s)");
-    }
-}
-
-/* After a failure too: what was measured is worth showing. */
-static Status show(BenchOutput *output, const RecordSet *rows, const RecordSet *known, Status ran)
-{
-    if (ran == ST_OK) TRY(bench_output_finish(output, rows, known));
-    if (record_set_size(rows) == 0) return ran;
-    if (!output->settings->out || ran != ST_OK) (void)bench_output_print(output, rows);
-    return ran;
-}
-
-static PeerChoice peer_of(const Settings *settings)
-{
-    return (PeerChoice){settings->peer, settings->peer_variants, (int)settings->peer_rounds};
-}
-
-/* Before anything runs. */
-static Status check_peer(const Settings *settings, const Sweep *sweep)
-{
-    const PeerChoice choice = peer_of(settings);
-    Peer peers[PEER_MAX];
-    int n = 0;
-    if (!choice.name && (choice.variants || settings->given & OPTION_BIT(PEER_ROUNDS)))
-        return FAIL(ST_USAGE, "--peer-variant and --peer-rounds need --peer torch");
-    return peer_list(&choice, &sweep->configs[0], peers, &n);
-}
-
-static Status sweep_into(BenchOutput *output, const Settings *settings, const Sweep *sweep,
-                         const RecordSet *known, RecordSet *rows, int *exit_code)
-{
-    RunnerOutcome outcome;
-    const RunnerTask task = {.configs = sweep->configs,
-                             .n = sweep->n,
-                             .varies = sweep->varies,
-                             .cell = cell_run,
-                             .work = outlook_work,
-                             .resumed = known,
-                             .peer = peer_of(settings),
-                             .self = output,
-                             .finished = bench_output_add};
-    const Status ran = runner_run(&task, rows, &outcome);
-    TRY(show(output, rows, known, ran));
-    advise(settings, sweep, &outcome, rows);
-    *exit_code = outcome.signal ? EXIT_INTERRUPTED : outcome.bad ? EXIT_CELLS : 0;
-    return ST_OK;
-}
-
-static Status run_sweep(const Settings *settings, const Sweep *sweep, json_t *environment,
-                        int *exit_code)
-{
-    RecordSet known, rows = {0};
-    BenchOutput output = {0};
-    TRY(record_set_init(&known, environment));
-    Status status = read_resumed(settings, &known);
-    if (status == ST_OK) status = record_set_init(&rows, environment);
-    if (status == ST_OK) status = bench_output_open(&output, settings, &known);
-    if (status == ST_OK) {
-        status = sweep_into(&output, settings, sweep, &known, &rows, exit_code);
-        bench_output_close(&output);
-    }
-    record_set_free(&rows);
-    record_set_free(&known);
-    return status;
-}
-
-static Status run(const Settings *settings, const Sweep *sweep, int *exit_code)
-{
-    TRY(check_peer(settings, sweep));
-    if (settings->baseline) TRY(baseline_check(sweep->configs, sweep->n, settings->baseline));
-    if (settings->dry_run) return bench_dry_run(settings, sweep);
-    json_t *environment = NULL;
-    TRY(environment_new(&environment, settings->command_line));
-    const Status status = run_sweep(settings, sweep, environment, exit_code);
-    json_decref(environment);
-    return status;
-}
+/* roofstep bench: the training step of a model. */
+#include "cli/bench_sweep.h"
+#include "report/report.h"
 
 #define BENCH_LISTS (OPTIONS_STEP | OPTION_BIT(WARMUP) | OPTION_BIT(STEPS))
 
@@ -134,11 +19,9 @@ const Command cmd_bench = {
         "  roofstep bench --size small,2.7B --dry-run         (what fits, and for how long)\n"
         "  roofstep bench --size small --peer torch           (PyTorch beside it, and the "
         "ratio)\n",
-    .options = {.taken = BENCH_LISTS | OPTIONS_OUTPUT | OPTION_BIT(MEMORY_LIMIT) |
-                         OPTION_BIT(TIMEOUT) | OPTION_BIT(DRY_RUN) | OPTION_BIT(OUT_JSON) |
-                         OPTION_BIT(BASELINE) | OPTION_BIT(RESUME) | OPTION_BIT(PEER) |
+    .options = {.taken = BENCH_LISTS | BENCH_SWEEP_OPTIONS | OPTION_BIT(PEER) |
                          OPTION_BIT(PEER_VARIANT) | OPTION_BIT(PEER_ROUNDS),
                 .lists = BENCH_LISTS,
                 .formats = report_formats},
-    .run = run,
+    .run = bench_sweep_run,
 };

@@ -39,6 +39,12 @@ const char *const config_blases[] = {
     NULL,
 };
 
+const char *const config_masks[] = {
+#define MASK(suffix, word) word,
+#include "config/choices.def"
+    NULL,
+};
+
 const char *const config_presets[] = {
 #define PRESET(name, d_model, d_ff, num_layers, num_heads) name,
 #include "config/presets.def"
@@ -81,6 +87,11 @@ const char *config_blas_name(Blas blas)
     return config_blases[blas];
 }
 
+const char *config_mask_name(Mask mask)
+{
+    return config_masks[mask];
+}
+
 bool config_scales_loss(const Config *config)
 {
     return config->precision == PRECISION_FP16 && config->loss_scale != CONFIG_SCALE_NONE;
@@ -98,6 +109,8 @@ void config_defaults(Config *config)
 {
     *config = (Config){
         .vocab = 10000,
+        .d_head = 64,
+        .heads = 1,
         .ctx = 128,
         .batch = 4,
         .device = "auto",
@@ -111,6 +124,20 @@ void config_defaults(Config *config)
         .timeout = 600,
     };
     config_preset(config, "small");
+}
+
+/* As the write-ups measured it. */
+void config_attention_defaults(Config *config)
+{
+    config_defaults(config);
+    config->subject = SUBJECT_ATTENTION;
+    config->size[0] = '\0';
+    config->ctx = 1024;
+    config->batch = 8;
+    config->mode = MODE_FWD_BWD;
+    config->warmup = 10;
+    config->steps = 100;
+    config->sample_time = 2;
 }
 
 Status config_preset(Config *config, const char *name)
@@ -142,17 +169,30 @@ static Status check_heads(const Config *c)
     return ST_OK;
 }
 
-/* Nothing in a step is larger than these, and 2^55 elements leave room for 16 arrays of 16 bytes. */
-static Status check_products(const Config *c)
+typedef struct Product {
+    const char *name;
+    double elements;
+} Product;
+
+/* 2^55 elements leave room for 16 arrays of 16 bytes. */
+static Status check_products(const Product *products, size_t n)
 {
     const double most = 0x1p55;
+    for (size_t i = 0; i < n; i++) {
+        if (products[i].elements <= most) continue;
+        return FAIL(ST_USAGE, "%s is %.3g elements, more than this program can address (%.3g)",
+                    products[i].name, products[i].elements, most);
+    }
+    return ST_OK;
+}
+
+/* Nothing in a step is larger than these. */
+static Status check_model(const Config *c)
+{
     const double layers = (double)c->num_layers, width = (double)c->d_model;
     const double ff = (double)c->d_ff, vocab = (double)c->vocab;
     const double ctx = (double)c->ctx, tokens = (double)c->batch * ctx;
-    const struct {
-        const char *name;
-        double elements;
-    } products[] = {
+    const Product products[] = {
         {"vocab x d_model", vocab * width},
         {"num_layers x d_model x d_model", layers * width * width},
         {"num_layers x d_model x d_ff", layers * width * ff},
@@ -162,12 +202,24 @@ static Status check_products(const Config *c)
         {"num_layers x batch x num_heads x ctx x ctx",
          layers * tokens * (double)c->num_heads * ctx},
     };
-    for (size_t i = 0; i < sizeof products / sizeof *products; i++) {
-        if (products[i].elements <= most) continue;
-        return FAIL(ST_USAGE, "%s is %.3g elements, more than this program can address (%.3g)",
-                    products[i].name, products[i].elements, most);
-    }
-    return ST_OK;
+    TRY(check_heads(c));
+    return check_products(products, sizeof products / sizeof *products);
+}
+
+static Status check_attention(const Config *c)
+{
+    const double ctx = (double)c->ctx, tokens = (double)c->batch * ctx;
+    const double heads = (double)c->heads, width = heads * (double)c->d_head;
+    const Product products[] = {
+        {"batch x ctx x heads x d_head", tokens * width},
+        {"batch x heads x ctx x ctx", tokens * heads * ctx},
+    };
+    if (c->mode == MODE_TRAIN)
+        return FAIL(ST_USAGE, "--mode train: attention alone has nothing to train; use fwd_bwd");
+    if (width > option_table[OPTION_D_MODEL].max)
+        return FAIL(ST_USAGE, "heads %" PRId64 " x d_head %" PRId64 " is too wide; at most %.0f",
+                    c->heads, c->d_head, option_table[OPTION_D_MODEL].max);
+    return check_products(products, sizeof products / sizeof *products);
 }
 
 Status config_check(const Config *config)
@@ -175,6 +227,5 @@ Status config_check(const Config *config)
     for (int id = 0; id < OPTION_COUNT; id++) {
         if (option_table[id].cell) TRY(option_check((OptionId)id, config));
     }
-    TRY(check_heads(config));
-    return check_products(config);
+    return config->subject == SUBJECT_ATTENTION ? check_attention(config) : check_model(config);
 }

@@ -37,20 +37,37 @@ typedef enum Blas {
     BLAS_COUNT
 } Blas;
 
+/* Which keys a query sees: those up to its own place, or all. */
+typedef enum Mask {
+#define MASK(suffix, word) MASK_##suffix,
+#include "config/choices.def"
+    MASK_COUNT
+} Mask;
+
+/* What a cell runs: the step of a whole model, or attention alone. */
+typedef enum Subject { SUBJECT_MODEL, SUBJECT_ATTENTION } Subject;
+
 /* Loss scales that are no number. */
 #define CONFIG_SCALE_DYNAMIC 0.0
 #define CONFIG_SCALE_NONE    (-1.0)
 
 typedef struct Config {
+    Subject subject;
+    /* of a model */
     char size[16]; /* preset's name, or "custom" */
-    int64_t d_model, d_ff, num_layers, num_heads;
-    int64_t vocab, ctx, batch;
+    int64_t d_model, d_ff, num_layers, num_heads, vocab;
+    /* of attention alone */
+    int64_t d_head, heads;
+    Mask mask;
+    /* of both */
+    int64_t ctx, batch;
     char device[16]; /* auto, cpu, cuda, cuda:N */
     Mode mode;
     Precision precision;
     Attention attention;
     Exec exec;
     int64_t warmup, steps;
+    double sample_time; /* seconds after which no further sample is begun, 0: never */
     int64_t seed;
     int64_t threads; /* 0: all */
     double lr, clip;
@@ -61,9 +78,10 @@ typedef struct Config {
 } Config;
 
 void config_defaults(Config *config);
+void config_attention_defaults(Config *config);
 /* Fills the model's dimensions from a preset. ST_USAGE names the nearest one. */
 Status config_preset(Config *config, const char *name);
-/* Every field within its bounds, heads divide d_model, head width even, products fit 64 bits.
+/* Every field within its bounds, products fit 64 bits; of a model: heads divide d_model, head width even.
  * ST_USAGE with one line that names the values. */
 Status config_check(const Config *config);
 
@@ -81,6 +99,7 @@ const char *config_precision_name(Precision precision);
 const char *config_attention_name(Attention attention);
 const char *config_exec_name(Exec exec);
 const char *config_blas_name(Blas blas);
+const char *config_mask_name(Mask mask);
 
 /* All the words of a choice, in the order of its enum, ended by NULL. */
 extern const char *const config_modes[];
@@ -88,6 +107,7 @@ extern const char *const config_precisions[];
 extern const char *const config_attentions[];
 extern const char *const config_execs[];
 extern const char *const config_blases[];
+extern const char *const config_masks[];
 extern const char *const config_presets[];
 
 #endif

@@ -32,7 +32,7 @@ _Static_assert(sizeof((Config){0}.size) == sizeof((OptionValue){0}.word) &&
                "words are copied whole");
 _Static_assert(sizeof(Mode) == sizeof(int) && sizeof(Precision) == sizeof(int) &&
                    sizeof(Attention) == sizeof(int) && sizeof(Exec) == sizeof(int) &&
-                   sizeof(Blas) == sizeof(int),
+                   sizeof(Blas) == sizeof(int) && sizeof(Mask) == sizeof(int),
                "choices are stored as int");
 
 const char *const *option_words(OptionId id)
@@ -50,6 +50,8 @@ const char *const *option_words(OptionId id)
         return config_execs;
     case OPTION_BLAS:
         return config_blases;
+    case OPTION_MASK:
+        return config_masks;
     default:
         return NULL;
     }
@@ -79,6 +81,11 @@ Status option_find(const OptionSet *set, const char *name, OptionId *out)
     if (near)
         return FAIL(ST_USAGE, "unknown option %s: did you mean --%s?", human_plain(typed).s, near);
     return FAIL(ST_USAGE, "unknown option %s; see --help", human_plain(typed).s);
+}
+
+void option_defaults(const OptionSet *set, Config *config)
+{
+    (set->defaults ? set->defaults : config_defaults)(config);
 }
 
 bool option_equal(OptionId id, const OptionValue *a, const OptionValue *b)

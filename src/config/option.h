@@ -39,6 +39,7 @@ typedef struct OptionSet {
     uint64_t lists;      /* those that may have several values (lists, ranges, repetition) */
     const char *formats; /* of --format, blanks between: "md json"; the first is the default */
     const char *args;    /* what may follow that is not an option ("FILE..."), NULL for nothing */
+    void (*defaults)(Config *config); /* of its cells; NULL: config_defaults() */
 } OptionSet;
 
 typedef enum OptionKind {
@@ -82,6 +83,7 @@ typedef struct OptionValue {
     char word[16];  /* PRESET, DEVICE */
 } OptionValue;
 
+void option_defaults(const OptionSet *set, Config *config);
 /* The option called `name` (without dashes) among those the command takes. ST_USAGE names the
  * nearest one. */
 Status option_find(const OptionSet *set, const char *name, OptionId *out);

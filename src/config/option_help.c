@@ -57,7 +57,7 @@ static void default_text(Text *out, OptionId id, const OptionSet *set)
         if (option_read_format(set, NULL, format) == ST_OK)
             text_printf(out, " (default %s)", format);
     } else if (option_table[id].cell) {
-        config_defaults(&defaults);
+        option_defaults(set, &defaults);
         text_puts(out, " (default ");
         config_value(out, id, &defaults);
         text_puts(out, ")");

@@ -149,7 +149,7 @@ static Status make_cell(const Reader *r, int index, Config *cell)
         digits[id] = index % r->axes[id].n;
         index /= r->axes[id].n;
     }
-    config_defaults(cell);
+    option_defaults(r->set, cell);
     cell->memory_limit = r->settings->memory_limits[0];
     for (int id = 0; id < OPTION_COUNT; id++) {
         if (!option_table[id].cell || r->axes[id].n == 0) continue;

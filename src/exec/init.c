@@ -11,66 +11,103 @@ enum { CHUNK = 1 << 22 }; /* elements made on the host at a time: 16 MiB of floa
 
 /* Streams of random numbers: parameter i has stream i. */
 static const uint64_t token_stream = 1ULL << 40, target_stream = (1ULL << 40) + 1;
+static const uint64_t attention_stream = (1ULL << 40) + 2; /* of q; k, v and dout follow */
 static const double rope_theta = 10000;
 
-/* Elements [first, first + n) of a parameter, as floats. */
-static void draw(float *dst, const Param *p, uint64_t stream, int64_t first, int64_t n,
-                 uint64_t seed)
+/* A tensor that starts from random numbers, or from ones. */
+typedef struct Drawn {
+    int tensor;
+    uint64_t stream;
+    ParamInit init;
+    double std;
+} Drawn;
+
+/* Room for a piece of a tensor: as it is drawn, and as the tensor's dtype has it. */
+typedef struct Room {
+    float *drawn;
+    void *converted; /* up to 8 bytes an element */
+} Room;
+
+enum { PIECE = 1 << 14 }; /* elements for one thread at a time */
+
+/* Elements [first, first + n), as floats. */
+static void draw(float *dst, const Drawn *d, int64_t first, int64_t n, uint64_t seed)
 {
-    enum { PIECE = 1 << 14 };
 #pragma omp parallel for schedule(static)
     for (int64_t i = 0; i < n; i += PIECE) {
         const int64_t m = n - i < PIECE ? n - i : PIECE;
-        if (p->init == INIT_NORMAL) {
-            rng_truncated_normal(dst + i, m, seed, stream, first + i, p->std);
+        if (d->init == INIT_NORMAL) {
+            rng_truncated_normal(dst + i, m, seed, d->stream, first + i, d->std);
         } else {
             for (int64_t j = 0; j < m; j++) dst[i + j] = 1;
         }
     }
 }
 
-static Status upload_param(Session *s, const Model *model, int index, float *host, double *wide)
+static const void *as_dtype(const Room *room, DType dtype, int64_t n)
 {
-    const Param *p = &model->params[index];
-    const Tensor *t = &model->plan.tensors[p->tensor];
+    if (dtype == DT_F32) return room->drawn;
+#pragma omp parallel for schedule(static)
+    for (int64_t i = 0; i < n; i++) {
+        element_set(room->converted, dtype, i, (double)room->drawn[i]);
+    }
+    return room->converted;
+}
+
+static Status upload_drawn(Session *s, const Model *model, const Drawn *d, const Room *room)
+{
+    const Tensor *t = &model->plan.tensors[d->tensor];
     const int64_t all = plan_elements(t);
+    const size_t size = plan_dtype_size(t->dtype);
     for (int64_t first = 0; first < all; first += CHUNK) {
         const int64_t n = all - first < CHUNK ? all - first : CHUNK;
-        draw(host, p, (uint64_t)index, first, n, (uint64_t)model->config.seed);
-        const void *from = host;
-        if (t->dtype == DT_F64) {
-            for (int64_t i = 0; i < n; i++) wide[i] = (double)host[i];
-            from = wide;
-        }
-        char *to = (char *)s->memory[p->tensor] + (size_t)first * plan_dtype_size(t->dtype);
-        TRY(s->api->upload(s->backend, to, from, (size_t)n * plan_dtype_size(t->dtype)));
+        draw(room->drawn, d, first, n, (uint64_t)model->config.seed);
+        char *to = (char *)s->memory[d->tensor] + (size_t)first * size;
+        TRY(s->api->upload(s->backend, to, as_dtype(room, t->dtype, n), (size_t)n * size));
     }
     return ST_OK;
 }
 
-static Status upload_params(Session *s, const Model *model)
+static Status upload_params(Session *s, const Model *model, const Room *room)
 {
-    int64_t largest = 1;
     for (int i = 0; i < model->n_params; i++) {
-        const int64_t n = plan_elements(&model->plan.tensors[model->params[i].tensor]);
-        if (n > largest) largest = n;
+        const Param *p = &model->params[i];
+        const Drawn drawn = {p->tensor, (uint64_t)i, p->init, p->std};
+        TRY(upload_drawn(s, model, &drawn, room));
     }
-    if (largest > CHUNK) largest = CHUNK;
-    float *host = malloc((size_t)largest * sizeof *host);
-    double *wide = model->wide == DT_F64 ? malloc((size_t)largest * sizeof *wide) : NULL;
+    return ST_OK;
+}
+
+static Status upload_attention(Session *s, const Model *model, const Room *room)
+{
+    const AttentionAlone *alone = &model->alone;
+    const int tensors[] = {alone->qkv[0], alone->qkv[1], alone->qkv[2], alone->dout};
+    for (size_t i = 0; i < sizeof tensors / sizeof *tensors; i++) {
+        const Drawn drawn = {tensors[i], attention_stream + i, INIT_NORMAL, 1};
+        if (drawn.tensor != PLAN_NONE) TRY(upload_drawn(s, model, &drawn, room));
+    }
+    return ST_OK;
+}
+
+static Status upload_random(Session *s, const Model *model)
+{
+    const bool convert = model->wide != DT_F32 || model->act != DT_F32;
+    const Room room = {.drawn = malloc(CHUNK * sizeof(float)),
+                       .converted = convert ? malloc(CHUNK * sizeof(double)) : NULL};
     Status st = ST_OK;
-    if (!host || (model->wide == DT_F64 && !wide))
+    if (!room.drawn || (convert && !room.converted)) {
         st = FAIL(ST_NO_MEMORY, "no memory to start from");
-    for (int i = 0; st == ST_OK && i < model->n_params; i++) {
-        st = upload_param(s, model, i, host, wide);
     }
-    free(host);
-    free(wide);
+    if (st == ST_OK) st = upload_params(s, model, &room);
+    if (st == ST_OK) st = upload_attention(s, model, &room);
+    free(room.drawn);
+    free(room.converted);
     return st;
 }
 
 static Status upload_ids(Session *s, const Model *model, int tensor, uint64_t stream)
 {
+    if (tensor == PLAN_NONE) return ST_OK;
     const int64_t n = plan_elements(&model->plan.tensors[tensor]);
     int32_t *ids = malloc((size_t)n * sizeof *ids);
     if (!ids) return FAIL(ST_NO_MEMORY, "no memory for %lld tokens", (long long)n);
@@ -121,7 +158,7 @@ static Status upload_state(Session *s, const Model *model)
 
 Status init_session(Session *s, const Model *model)
 {
-    TRY(upload_params(s, model));
+    TRY(upload_random(s, model));
     TRY(upload_ids(s, model, model->tokens, token_stream));
     TRY(upload_ids(s, model, model->targets, target_stream));
     TRY(upload_rope(s, model, model->rope_cos, false));

@@ -6,8 +6,8 @@
 #include "exec/session.h"
 #include "model/model.h"
 
-/* Uploads parameters, tokens, targets, RoPE tables and the step state, clears Adam's moments and
- * runs the setup phase. */
+/* Uploads parameters, tokens, targets, RoPE tables and the step state, or q, k, v and dout of attention
+ * alone (normal, cut at 3); clears Adam's moments and runs the setup phase. */
 Status init_session(Session *s, const Model *model);
 
 #endif

@@ -13,11 +13,20 @@ static bool any_gradient(const Builder *b, const Node *node)
     return false;
 }
 
-void backward_build(Builder *b, const Model *model)
+/* The gradient of the loss is the loss scale, read where the optimizer keeps it. */
+static void start_at_loss(Builder *b, const Model *model)
 {
-    /* the gradient of the loss is the loss scale, read where the optimizer keeps it */
     const int seed = builder_view(b, "d(loss)", model->state, STATE_LOSS_SCALE, DIMS(1), 1);
     builder_grad_add(b, model->loss, seed);
+}
+
+void backward_build(Builder *b, const Model *model)
+{
+    if (model->config.subject == SUBJECT_ATTENTION) {
+        builder_grad_add(b, model->alone.out, model->alone.dout);
+    } else {
+        start_at_loss(b, model);
+    }
     b->phase = PHASE_BACKWARD;
     for (int i = b->plan->n_nodes; i-- > 0 && b->status == ST_OK;) {
         const Node node = b->plan->nodes[i]; /* a copy: nodes move while the plan grows */

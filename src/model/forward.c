@@ -5,6 +5,7 @@
  * The addition is part of the norm that follows it, so a block hands on (x, delta) not yet summed. */
 #include "model/forward.h"
 
+#include "model/attend.h"
 #include "model/params.h"
 #include "plan/step_state.h"
 
@@ -80,7 +81,6 @@ static void inputs(Builder *b, Model *m, const Sizes *s)
     m->targets = builder_tensor(b, "targets", TK_INPUT, DT_I32, DIMS(s->B, s->T));
     m->rope_cos = builder_tensor(b, "rope cos", TK_CONSTANT, m->wide, DIMS(s->T, s->D / 2));
     m->rope_sin = builder_tensor(b, "rope sin", TK_CONSTANT, m->wide, DIMS(s->T, s->D / 2));
-    m->rope_cos_full = m->rope_sin_full = PLAN_NONE;
     if (m->eager) {
         m->rope_cos_full =
             builder_tensor(b, "rope cos wide", TK_CONSTANT, m->wide, DIMS(s->T, s->C));
@@ -128,45 +128,6 @@ static int rope(Builder *b, const Model *m, const Sizes *s, int x, int64_t heads
         b, OP_rope, IDS(y), IDS(x, m->rope_cos, m->rope_sin, m->rope_cos_full, m->rope_sin_full));
     *attr = (NodeAttr){.heads = heads, .tokens = s->T};
     return y;
-}
-
-static void head_product(Builder *b, const Sizes *s, int out, int left, int right, bool transpose)
-{
-    NodeAttr *attr = builder_node(b, OP_bmm, IDS(out), IDS(left, right));
-    *attr = (NodeAttr){
-        .heads = s->H, .tokens = s->T, .scale = 1, .causal = true, .transpose_b = transpose};
-}
-
-/* softmax(q k^T / sqrt(D)) v with the scores in memory: `naive` and `fused`. */
-static int materialised(Builder *b, const Model *m, const Sizes *s, int layer, const int qkv[3])
-{
-    const int scores =
-        builder_tensor(b, "scores", TK_ACTIVATION, m->act, DIMS(s->B, s->H, s->T, s->T));
-    builder_scope(b, layer, "attn/scores");
-    head_product(b, s, scores, qkv[0], qkv[1], true);
-    const int p = builder_like(b, "probabilities", scores, m->act);
-    builder_scope(b, layer, "attn/softmax");
-    NodeAttr *attr = builder_node(b, OP_softmax, IDS(p), IDS(scores));
-    *attr =
-        (NodeAttr){.causal = true, .tokens = s->T, .heads = s->H, .scale = 1 / sqrt((double)s->D)};
-    const int out = builder_tensor(b, "attention", TK_ACTIVATION, m->act, DIMS(s->N, s->C));
-    builder_scope(b, layer, "attn/values");
-    head_product(b, s, out, p, qkv[2], false);
-    return out;
-}
-
-static int attention(Builder *b, const Model *m, const Sizes *s, int layer, const int qkv[3])
-{
-    if (m->attention == ATTENTION_NAIVE || m->attention == ATTENTION_FUSED) {
-        return materialised(b, m, s, layer, qkv);
-    }
-    const int out = builder_tensor(b, "attention", TK_ACTIVATION, m->act, DIMS(s->N, s->C));
-    const int lse = builder_tensor(b, "lse", TK_ACTIVATION, m->wide, DIMS(s->B, s->H, s->T));
-    builder_scope(b, layer, "attn/attention");
-    NodeAttr *attr = builder_node(b, OP_attention, IDS(out, lse), IDS(qkv[0], qkv[1], qkv[2]));
-    *attr =
-        (NodeAttr){.causal = true, .tokens = s->T, .heads = s->H, .scale = 1 / sqrt((double)s->D)};
-    return out;
 }
 
 /* q, k, v after RoPE: windows into one product's result, or three products when eager. */
@@ -218,7 +179,8 @@ static void block(Builder *b, const Model *m, const Sizes *s, const Block *p, in
     builder_scope(b, layer, "attn/ln1");
     const int y = norm(b, m, "ln1", stream, p->ln1);
     project(b, m, s, p, layer, y, qkv);
-    const int mixed = attention(b, m, s, layer, qkv);
+    const AttendShape shape = {.B = s->B, .T = s->T, .H = s->H, .D = s->D, .causal = true};
+    const int mixed = attend(b, m, &shape, layer, qkv);
     builder_scope(b, layer, "attn/output");
     stream->delta = linear(b, m, "attn", mixed, p->output);
     builder_scope(b, layer, "ffn/ln2");

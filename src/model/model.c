@@ -1,5 +1,6 @@
 #include "model/model.h"
 
+#include "model/attention_alone.h"
 #include "model/backward.h"
 #include "model/forward.h"
 #include "model/optimizer.h"
@@ -29,11 +30,20 @@ static void allow_tf32(Plan *plan)
     for (int i = 0; i < plan->n_nodes; i++) plan->nodes[i].attr.tf32 = true;
 }
 
+static void forward(Builder *b, Model *model)
+{
+    if (model->config.subject == SUBJECT_ATTENTION) {
+        attention_alone_forward(b, model);
+    } else {
+        forward_build(b, model);
+    }
+}
+
 static Status build(Model *model)
 {
     Builder b;
     builder_init(&b, &model->plan);
-    forward_build(&b, model);
+    forward(&b, model);
     if (b.status == ST_OK) xform_decompose(&b, model);
     if (b.status == ST_OK && model->mode != MODE_FWD) backward_build(&b, model);
     if (b.status == ST_OK && model->mode == MODE_TRAIN) optimizer_build(&b, model);
@@ -43,6 +53,16 @@ static Status build(Model *model)
     return st;
 }
 
+static void no_tensors(Model *m)
+{
+    m->tokens = m->targets = m->logits = m->loss = m->state = PLAN_NONE;
+    m->rope_cos = m->rope_sin = m->rope_cos_full = m->rope_sin_full = PLAN_NONE;
+    m->alone = (AttentionAlone){.qkv = {PLAN_NONE, PLAN_NONE, PLAN_NONE},
+                                .out = PLAN_NONE,
+                                .dout = PLAN_NONE,
+                                .dqkv = {PLAN_NONE, PLAN_NONE, PLAN_NONE}};
+}
+
 Status model_build(Model *model, const Config *config, Mode mode, DType wide)
 {
     *model = (Model){.config = *config,
@@ -50,8 +70,8 @@ Status model_build(Model *model, const Config *config, Mode mode, DType wide)
                      .attention = resolve_attention(config),
                      .wide = wide,
                      .act = product_dtype(config->precision, wide),
-                     .eager = config->exec == EXEC_EAGER,
-                     .state = PLAN_NONE};
+                     .eager = config->exec == EXEC_EAGER};
+    no_tensors(model);
     const Status st = build(model);
     if (st != ST_OK) model_free(model);
     return st;

@@ -1,6 +1,6 @@
 /* config -> plan: the whole training step of the Transformer as data.
  *
- *     forward (forward.c) -> decompose for eager (xform_decompose.c) -> backward (backward.c)
+ *     forward (forward.c, attention_alone.c) -> decompose for eager (xform_decompose.c) -> backward (backward.c)
  *     -> optimizer (optimizer.c) */
 #ifndef MODEL_MODEL_H
 #define MODEL_MODEL_H
@@ -28,6 +28,12 @@ typedef struct ParamGroup {
     int64_t used; /* elements given to parameters so far */
 } ParamGroup;
 
+/* The tensors of attention alone, all [B T, H D]; PLAN_NONE in a whole model, gradients in mode fwd. */
+typedef struct AttentionAlone {
+    int qkv[3], out;
+    int dout, dqkv[3];
+} AttentionAlone;
+
 typedef struct Model {
     Config config;
     Mode mode;
@@ -40,12 +46,14 @@ typedef struct Model {
     int n_params;
     ParamGroup *groups;
     int n_groups;
-    int64_t n_elements;               /* of all parameters */
+    int64_t n_elements; /* of all parameters */
+    /* of a whole model, PLAN_NONE in attention alone */
     int tokens, targets;              /* [B, T] int32 */
     int rope_cos, rope_sin;           /* [T, D/2] */
     int rope_cos_full, rope_sin_full; /* [T, C] for eager, else PLAN_NONE */
     int logits, loss;
     int state; /* plan/step_state.h; PLAN_NONE in mode fwd */
+    AttentionAlone alone;
 } Model;
 
 /* `wide` is DT_F32, or DT_F64 for the slow float64 reference of the whole step (fp32 only). */

@@ -257,3 +257,13 @@ size_t mem_plan_total(const MemPlan *mem)
     for (int k = 0; k < TK_COUNT; k++) total += mem->region[k];
     return total;
 }
+
+size_t mem_plan_carried(const MemPlan *mem, const Plan *plan, int node)
+{
+    size_t sum = 0;
+    for (int i = 0; i < plan->n_tensors; i++) {
+        if (!in_arena(mem, plan, i)) continue;
+        if (mem->first[i] < node && mem->last[i] >= node) sum += plan_bytes(&plan->tensors[i]);
+    }
+    return sum;
+}

@@ -32,4 +32,8 @@ size_t mem_plan_total(const MemPlan *mem); /* regions + arena: what is taken fro
 Status mem_plan_timeline(const MemPlan *mem, const Plan *plan, const size_t *workspace_bytes,
                          size_t **live);
 
+/* Bytes that nodes before `node` made and it, or a later one, still needs, or that are kept. Persistent
+ * kinds are not counted, and nothing is rounded up. */
+size_t mem_plan_carried(const MemPlan *mem, const Plan *plan, int node);
+
 #endif

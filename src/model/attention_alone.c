@@ -1,0 +1,46 @@
+#include "model/attention_alone.h"
+
+#include "model/attend.h"
+
+static void keep(Builder *b, int tensor)
+{
+    if (b->status == ST_OK) b->plan->tensors[tensor].keep = true;
+}
+
+static int input(Builder *b, const Model *m, const char *name)
+{
+    const Config *c = &m->config;
+    return builder_tensor(b, name, TK_INPUT, m->act, DIMS(c->batch * c->ctx, c->heads * c->d_head));
+}
+
+/* A gradient that is wanted after the step, as that of a parameter is. */
+static int gradient(Builder *b, const Model *m, const char *name, int of)
+{
+    const Tensor t = *builder_at(b, of);
+    const int grad = builder_tensor(b, name, TK_GRAD, m->act, t.n_dims, t.dim);
+    keep(b, grad);
+    builder_grad_home(b, of, grad);
+    return grad;
+}
+
+void attention_alone_forward(Builder *b, Model *model)
+{
+    static const char *const names[3] = {"q", "k", "v"}, *const grads[3] = {"dq", "dk", "dv"};
+    const Config *c = &model->config;
+    AttentionAlone *alone = &model->alone;
+    const AttendShape shape = {.B = c->batch,
+                               .T = c->ctx,
+                               .H = c->heads,
+                               .D = c->d_head,
+                               .causal = c->mask == MASK_CAUSAL};
+    const bool backward = model->mode != MODE_FWD;
+    for (int i = 0; i < 3; i++) alone->qkv[i] = input(b, model, names[i]);
+    if (backward) {
+        alone->dout = input(b, model, "dout");
+        for (int i = 0; i < 3; i++) {
+            alone->dqkv[i] = gradient(b, model, grads[i], alone->qkv[i]);
+        }
+    }
+    alone->out = attend(b, model, &shape, PLAN_NONE, alone->qkv);
+    keep(b, alone->out);
+}
