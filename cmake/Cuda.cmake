@@ -1,5 +1,8 @@
 # The CUDA backend: CUDA 12 or 13 with cuBLASLt, and cuDNN where it is found.
 find_package(CUDAToolkit 12 REQUIRED)
+if(NOT TARGET CUDA::cublasLt)
+  message(FATAL_ERROR "CUDA is here without cuBLASLt: install libcublas-dev of the same version")
+endif()
 if(NOT CMAKE_CUDA_COMPILER)
   set(CMAKE_CUDA_COMPILER ${CUDAToolkit_NVCC_EXECUTABLE})
 endif()
@@ -69,6 +72,6 @@ target_sources(roofstep_core PRIVATE ${cuda} ${cudnn})
 target_compile_definitions(roofstep_core PUBLIC ROOFSTEP_CUDA)
 target_link_libraries(roofstep_core PUBLIC CUDA::cudart CUDA::cublasLt)
 # nvcc's own warnings, ptxas's among them, and those of the compiler for the host's part.
-target_compile_options(roofstep_core PRIVATE
+target_compile_options(roofstep_core PUBLIC
   "$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra,-Wno-missing-field-initializers>"
   "$<$<AND:$<COMPILE_LANGUAGE:CUDA>,$<BOOL:${ROOFSTEP_WERROR}>>:-Werror=all-warnings;-Xcompiler=-Werror>")

@@ -5,14 +5,14 @@
 say() { printf 'roofstep: %s\n' "$*" >&2; }
 die() { say "$@"; exit 1; }
 
-# Where else libraries may be installed; CMake looks there too.
+# Where else libraries may be installed; CMake looks there too, and in their folders for one architecture.
 prefixes() { printf '%s\n' /usr/local ${CONDA_PREFIX:+"$CONDA_PREFIX"} ${CMAKE_PREFIX_PATH//[:;]/ }; }
 
 # A header may lie in a folder of its own ("blis-openmp/cblas.h").
 has_header() {
     local name=$1 folder sub
     shift
-    for folder in /usr/include /usr/include/*-linux-gnu* $(prefixes | sed 's|$|/include|') ${CPATH//:/ }; do
+    for folder in /usr/include /usr/include/*-linux-gnu* $(prefixes | sed 's|.*|&/include &/include/*-linux-gnu*|') ${CPATH//:/ }; do
         for sub in "" "$@"; do
             [ -e "$folder/${sub:+$sub/}$name" ] && return 0
         done
@@ -24,7 +24,7 @@ has_cblas() {
     local name folder
     for name in blis openblas; do
         has_header cblas.h "$name-openmp" "$name-pthread" "$name-serial" "$name" || continue
-        for folder in /usr/lib* /usr/lib*/* $(prefixes | sed 's|$|/lib|'); do
+        for folder in /usr/lib* /usr/lib*/* $(prefixes | sed 's|.*|&/lib &/lib/*-linux-gnu*|'); do
             compgen -G "$folder/lib$name.so" >/dev/null && return 0
             compgen -G "$folder/$name-*/lib$name.so" >/dev/null && return 0
         done
@@ -41,6 +41,39 @@ has_cmake() {
 }
 
 has_openmp() { echo '#include <omp.h>' | "${CC:-cc}" -fopenmp -E - >/dev/null 2>&1; }
+
+# ---- CUDA ----
+
+# Where nvcc is; fails when there is none.
+find_nvcc() {
+    local folder
+    command -v "${CUDACXX:-nvcc}" && return
+    for folder in ${CUDA_PATH:+"$CUDA_PATH"} /usr/local/cuda /usr/local/cuda-*; do
+        [ -x "$folder/bin/nvcc" ] && { echo "$folder/bin/nvcc"; return; }
+    done
+    return 1
+}
+
+has_nvcc() {
+    local nvcc
+    nvcc=$(find_nvcc) && [[ $("$nvcc" --version) =~ release\ ([0-9]+) ]] && ((BASH_REMATCH[1] >= 12))
+}
+
+# Looks at files only: nvidia-smi takes longer than the rest of a start.
+has_gpu_device() { compgen -G '/dev/nvidia[0-9]*' >/dev/null || [ -e /dev/dxg ]; }
+
+has_gpu() {
+    if command -v nvidia-smi >/dev/null; then nvidia-smi -L 2>/dev/null | grep -q '^GPU'; else has_gpu_device; fi
+}
+
+# CUDA itself is NVIDIA's to install.
+missing_for_cuda() {
+    has_nvcc || die "no CUDA compiler (nvcc 12 or newer) was found: install NVIDIA's CUDA toolkit, or put nvcc on PATH"
+    missing_for_build
+    command -v g++ >/dev/null || echo 'g++|a C++ compiler, for the host parts of CUDA sources'
+}
+
+# ---- what is missing ----
 
 # One line per missing thing: "Debian package|what it is elsewhere".
 missing_for_build() {
@@ -89,7 +122,7 @@ apt_install() {
 # need FUNCTION: what the function says is missing gets installed, or the program stops saying so.
 need() {
     local missing packages=() line
-    missing=$("$1")
+    missing=$("$1") || exit 1
     [ -n "$missing" ] || return 0
     while IFS= read -r line; do packages+=("${line%%|*}"); done <<<"$missing"
     if ! command -v apt-get >/dev/null; then
