@@ -34,5 +34,5 @@ if ! grep -q '^0 cells failed' "$work/out"; then
     echo "FAILED: the step under $tool, exit code $code"
     exit 1
 fi
-ours=$(grep -oh '[a-z0-9_]*_kernel\b' "$here"/../../src/*/*.cu | sort -u | paste -sd '|')
+ours=$(grep -oh '[a-z0-9_]*_kernel\b' "$here"/../../src/*/*.cu "$here"/../../src/*/*.cuh | sort -u | paste -sd '|')
 awk -v tool="$tool" -v ours="$ours" -f "$here/sanitizer_verdict.awk" "$work/log"

@@ -52,7 +52,7 @@ echo '========= COMPUTE-SANITIZER' | expect 1 memcheck 0 'a log without an end'
 
 # No name of ours may look like one of theirs: it would not be counted.
 library=$(sed -n 's/^ *library = "\(.*\)"$/\1/p' "$here/sanitizer_verdict.awk")
-if [ -z "$library" ] || grep -ohE '[a-z0-9_]*_kernel\b' "$here"/../../src/*/*.cu | grep -E "$library"; then
+if [ -z "$library" ] || grep -ohE '[a-z0-9_]*_kernel\b' "$here"/../../src/*/*.cu "$here"/../../src/*/*.cuh | grep -E "$library"; then
     echo 'FAILED: a kernel of ours is called like those of the libraries'
     failures=$((failures + 1))
 fi
