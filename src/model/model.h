@@ -21,7 +21,7 @@ typedef struct Param {
 
 /* Parameters that lie next to each other and are updated together. */
 typedef struct ParamGroup {
-    int flat;     /* the parameters, wide */
+    int flat;     /* the parameters: wide, but for what products read in mode fwd */
     int copy;     /* 16-bit copy that the products read, PLAN_NONE when there is none */
     int grad;     /* PLAN_NONE in mode fwd */
     int m, v;     /* PLAN_NONE but in mode train */

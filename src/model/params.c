@@ -12,7 +12,7 @@ static int flat(Builder *b, const char *prefix, const char *name, TensorKind kin
 }
 
 /* Eager casts weights in every forward pass instead of keeping copies, as autocast does. */
-static bool keeps_copy(const Model *model, bool product)
+static bool reads_narrow(const Model *model, bool product)
 {
     return product && !model->eager && model->act != model->wide;
 }
@@ -34,8 +34,10 @@ void params_group(Builder *b, Model *model, const char *name, int64_t elements, 
     if (b->status != ST_OK) return;
     if (!room(b, (void **)&model->groups, model->n_groups, sizeof *model->groups)) return;
     ParamGroup g = {.copy = PLAN_NONE, .grad = PLAN_NONE, .m = PLAN_NONE, .v = PLAN_NONE};
-    const bool copy = keeps_copy(model, product);
-    g.flat = flat(b, "", name, TK_PARAM, model->wide, elements);
+    const bool narrow = reads_narrow(model, product);
+    /* Where nothing is updated nothing needs the wide ones. */
+    const bool copy = narrow && model->mode != MODE_FWD;
+    g.flat = flat(b, "", name, TK_PARAM, narrow && !copy ? model->act : model->wide, elements);
     if (copy) g.copy = flat(b, "copy of ", name, TK_WEIGHT_COPY, model->act, elements);
     if (model->mode != MODE_FWD) {
         g.grad = flat(b, "grad of ", name, TK_GRAD, copy ? model->act : model->wide, elements);

@@ -111,13 +111,8 @@ static Status write_tensor(const Export *e, int id)
     return safetensors_data(e->file, e->buffer, plan_bytes(shape(e, id)));
 }
 
-static Status write_params(const Export *e)
-{
-    for (int i = 0; i < e->model->n_params; i++) TRY(write_tensor(e, e->model->params[i].tensor));
-    return ST_OK;
-}
-
-static Status write_gradient(const Export *e, int id, double loss_scale)
+/* As fp32, whatever it is. */
+static Status write_wide(const Export *e, int id, double divisor)
 {
     float wide[1 << 10];
     const Tensor *t = shape(e, id);
@@ -126,9 +121,17 @@ static Status write_gradient(const Export *e, int id, double loss_scale)
     for (int64_t i = 0; i < all;) {
         int64_t n = 0;
         for (; n < (int64_t)(sizeof wide / sizeof *wide) && i < all; n++, i++) {
-            wide[n] = (float)(element_get(e->buffer, t->dtype, i) / loss_scale);
+            wide[n] = (float)(element_get(e->buffer, t->dtype, i) / divisor);
         }
         TRY(safetensors_data(e->file, wide, (size_t)n * sizeof *wide));
+    }
+    return ST_OK;
+}
+
+static Status write_params(const Export *e)
+{
+    for (int i = 0; i < e->model->n_params; i++) {
+        TRY(write_wide(e, e->model->params[i].tensor, 1));
     }
     return ST_OK;
 }
@@ -228,7 +231,7 @@ static Status run_steps(Export *e, ExportSummary *summary)
     summary->loss = element_get(e->buffer, shape(e, e->model->loss)->dtype, 0);
     if (e->model->mode == MODE_FWD) return ST_OK;
     for (int i = 0; i < e->model->n_params; i++) {
-        TRY(write_gradient(e, e->model->params[i].grad, loss_scale));
+        TRY(write_wide(e, e->model->params[i].grad, loss_scale));
     }
     if (e->model->mode != MODE_TRAIN) return count_skipped(e, summary);
     TRY(optimize(e));
