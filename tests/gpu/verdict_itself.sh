@@ -56,5 +56,10 @@ if [ -z "$library" ] || grep -ohE '[a-z0-9_]*_kernel\b' "$here"/../../src/*/*.cu
     echo 'FAILED: a kernel of ours is called like those of the libraries'
     failures=$((failures + 1))
 fi
+if cat "$here"/../../src/*/*.cu "$here"/../../src/*/*.cuh | tr '\n' ' ' |
+    grep -oE '__global__( +void| +__launch_bounds__\([^)]*\))+ +[A-Za-z0-9_]+' | grep -v '_kernel$'; then
+    echo 'FAILED: a kernel of ours whose name does not end in _kernel'
+    failures=$((failures + 1))
+fi
 echo "$failures wrong"
 [ $failures = 0 ]
