@@ -227,21 +227,41 @@ static void test_plan_and_process_agree(void **state)
     record_set_free(&rows);
 }
 
-/* With limits stored for this machine: what was reached is also told as a share of them. */
-static void test_share_of_limits(void **state)
+/* Limits of this machine are kept in a folder of their own. */
+static char limits_folder[] = "/tmp/roofstep-cell-XXXXXX";
+
+static Limits some_limits(double flops, double bytes)
 {
-    (void)state;
-    char folder[] = "/tmp/roofstep-cell-XXXXXX", command[64];
-    assert_non_null(mkdtemp(folder));
-    assert_int_equal(setenv("XDG_CACHE_HOME", folder, 1), 0);
     Limits limits = {.steal = 0, .seconds = 1, .time_utc = "2024-05-01T12:34:56Z"};
     assert_int_equal(limits_key(2, &limits.key), ST_OK);
     for (int i = 0; i < LIMIT_COUNT; i++) {
-        const double rate = limits_names[i].kind == LIMITS_PRODUCT ? 2e12 : 1e11;
+        const double rate = limits_names[i].kind == LIMITS_PRODUCT ? flops : bytes;
         for (int scope = 0; scope < LIMITS_SCOPES; scope++) {
             limits.rate[i][scope] = (LimitsRate){rate, rate, rate, 5};
         }
     }
+    return limits;
+}
+
+static int make_folder(void **state)
+{
+    (void)state;
+    return mkdtemp(limits_folder) && setenv("XDG_CACHE_HOME", limits_folder, 1) == 0 ? 0 : -1;
+}
+
+static int remove_folder(void **state)
+{
+    (void)state;
+    char command[64];
+    snprintf(command, sizeof command, "rm -rf %s", limits_folder);
+    return system(command);
+}
+
+/* With limits stored for this machine: what was reached is also told as a share of them. */
+static void test_share_of_limits(void **state)
+{
+    (void)state;
+    const Limits limits = some_limits(2e12, 1e11);
     const Config c = small_config();
     RecordSet rows;
     const Record *r = run(&c, &rows);
@@ -257,8 +277,90 @@ static void test_share_of_limits(void **state)
     const double share = 100 * number(r, "limit_step_ms") / number(r, "step.mean_ms");
     assert_true(share > 0 && fabs(number(r, "percent_of_limit") - share) < 1e-9);
     record_set_free(&rows);
-    snprintf(command, sizeof command, "rm -rf %s", folder);
-    assert_int_equal(system(command), 0);
+}
+
+static Config attention_config(void)
+{
+    Config c;
+    config_attention_defaults(&c);
+    c.d_head = 7;
+    c.heads = 2;
+    c.ctx = 33;
+    c.batch = 3;
+    c.threads = 2;
+    c.warmup = 2;
+    c.steps = 4;
+    c.timeout = 60;
+    return c;
+}
+
+static void test_attention(void **state)
+{
+    (void)state;
+    Config c = attention_config();
+    for (int a = ATTENTION_NAIVE; a <= ATTENTION_FLASH; a++) {
+        RecordSet rows;
+        c.attention = (Attention)a;
+        const Record *r = run(&c, &rows);
+        if (record_status(r) != RECORD_OK) fail_msg("%s", record_text(r, "message"));
+        assert_int_equal(samples(r, "forward.samples_ms"), 4);
+        assert_int_equal(samples(r, "backward.samples_ms"), 4);
+        assert_true(number(r, "samples") == 4);
+        assert_int_equal(record_phase_status(r, "optimizer"), RECORD_STATUS_COUNT);
+        assert_null(record_value(r, "loss"));
+        assert_null(record_value(r, "tokens_per_s"));
+        const double forward = 4.0 * 3 * 2 * 33 * 33 * 7 / 2;
+        assert_true(number(r, "flops_per_step") == 3 * forward);
+        assert_true(number(r, "forward_flops") == forward);
+        assert_true(number(r, "backward_flops") == 2 * forward);
+        const double rate = 1e-9 * 2 * forward / number(r, "backward.mean_ms");
+        assert_true(fabs(number(r, "backward_tflops") - rate) < 1e-9 * rate);
+        if (a == ATTENTION_FLASH) { /* q, k, v, the result; a number for each row */
+            const double bytes = 4.0 * 4 * 3 * 33 * 2 * 7 + 4.0 * 3 * 2 * 33;
+            assert_true(fabs(number(r, "mem_before_bwd_mib") - bytes / 1048576) < 1e-9);
+        }
+        record_set_free(&rows);
+    }
+}
+
+/* The scores alone are 64 MiB: the forward pass fits, and what backward would start with is known. */
+static void test_attention_without_room(void **state)
+{
+    (void)state;
+    Config c = attention_config();
+    RecordSet rows;
+    c.ctx = 1024;
+    c.heads = 1;
+    c.batch = 16;
+    c.attention = ATTENTION_FUSED;
+    c.steps = 1;
+    c.memory_limit = (int64_t)((need(&c, MODE_FWD) + need(&c, MODE_FWD_BWD)) / 2);
+    const Record *r = run(&c, &rows);
+    assert_int_equal(record_status(r), RECORD_OOM);
+    assert_string_equal(record_text(r, "measured_mode"), "fwd");
+    assert_int_equal(record_phase_status(r, "forward"), RECORD_OK);
+    assert_int_equal(record_phase_status(r, "backward"), RECORD_OOM);
+    assert_true(fabs(number(r, "mem_before_bwd_mib") - (64 + 4 * 16 * 1024 * 7 * 4 / 1048576.0)) <
+                1e-9);
+    record_set_free(&rows);
+}
+
+/* Where the fewest samples would take longer than there is time, nothing is begun. */
+static void test_hopeless_attention(void **state)
+{
+    (void)state;
+    const Limits limits = some_limits(1e6, 1e6);
+    Config c = attention_config();
+    RecordSet rows;
+    assert_int_equal(limits_store(&limits), ST_OK);
+    c.timeout = 0.5; /* 4 steps of 0.27 s */
+    const Record *r = run(&c, &rows);
+    assert_int_equal(record_status(r), RECORD_TIMEOUT);
+    assert_non_null(strstr(record_text(r, "message"), "not begun"));
+    record_set_free(&rows);
+    c.timeout = 10;
+    assert_int_equal(record_status(run(&c, &rows)), RECORD_OK);
+    record_set_free(&rows);
 }
 
 int main(void)
@@ -272,6 +374,9 @@ int main(void)
         cmocka_unit_test(test_nothing_fits),
         cmocka_unit_test(test_plan_and_process_agree),
         cmocka_unit_test(test_share_of_limits),
+        cmocka_unit_test(test_attention),
+        cmocka_unit_test(test_attention_without_room),
+        cmocka_unit_test(test_hopeless_attention),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -102,6 +102,10 @@ static void bad_fields_are_named(void **state)
     BREAKS(clip, -1, "--clip");
     BREAKS(loss_scale, -2, "--loss-scale");
     BREAKS(timeout, 0, "--timeout");
+    BREAKS(sample_time, -1, "--sample-time");
+    BREAKS(d_head, 0, "--d-head");
+    BREAKS(heads, 0, "--heads");
+    BREAKS(mask, MASK_COUNT, "--mask");
     BREAKS(mode, MODE_COUNT, "--mode");
     BREAKS(precision, PRECISION_COUNT, "--precision");
     BREAKS(num_heads, 7, "num_heads 7 does not divide d_model 768");
@@ -132,6 +136,36 @@ static void bad_products_are_named(void **state)
     assert_int_equal(config_check(&c), ST_OK);
 }
 
+static void attention_is_checked_by_its_own_sizes(void **state)
+{
+    (void)state;
+    const int64_t most = 2147483647;
+    Config c;
+    config_attention_defaults(&c);
+    assert_true(c.subject == SUBJECT_ATTENTION && c.mode == MODE_FWD_BWD && c.mask == MASK_CAUSAL);
+    assert_true(c.d_head == 64 && c.heads == 1 && c.ctx == 1024 && c.batch == 8);
+    assert_true(c.warmup == 10 && c.steps == 100 && c.sample_time == 2);
+    c.d_head = 33; /* no rotary embedding here */
+    c.heads = 7;
+    c.ctx = 1 << 20;
+    assert_int_equal(config_check(&c), ST_OK);
+    c.ctx = most;
+    assert_int_equal(config_check(&c), ST_USAGE);
+    assert_non_null(strstr(status_message(), "batch x heads x ctx x ctx"));
+    c.ctx = 1 << 20;
+    c.batch = c.d_head = most;
+    c.heads = 1;
+    assert_int_equal(config_check(&c), ST_USAGE);
+    assert_non_null(strstr(status_message(), "batch x ctx x heads x d_head"));
+    c.heads = 2;
+    assert_int_equal(config_check(&c), ST_USAGE);
+    assert_non_null(strstr(status_message(), "heads 2 x d_head 2147483647 is too wide"));
+    config_attention_defaults(&c);
+    c.mode = MODE_TRAIN;
+    assert_int_equal(config_check(&c), ST_USAGE);
+    assert_non_null(strstr(status_message(), "nothing to train"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -140,6 +174,7 @@ int main(void)
         cmocka_unit_test(names_follow_the_enums),
         cmocka_unit_test(bad_fields_are_named),
         cmocka_unit_test(bad_products_are_named),
+        cmocka_unit_test(attention_is_checked_by_its_own_sizes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

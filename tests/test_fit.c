@@ -159,6 +159,26 @@ static void test_roofline(void **state)
     model_free(&model);
 }
 
+/* What --sample-time cuts off is not expected either. */
+static void test_expected_time(void **state)
+{
+    (void)state;
+    const Outlook outlook = {.roof_seconds = 0.8}; /* a step of 1 s is expected */
+    Config c = small_config();
+    c.warmup = 10;
+    c.steps = 100;
+    assert_true(fabs(outlook_cell_seconds(&outlook, &c) - 110) < 1e-9);
+    assert_true(isnan(outlook_least_seconds(&outlook, &c)));
+    c.sample_time = 20;
+    assert_true(fabs(outlook_cell_seconds(&outlook, &c) - 30) < 1e-9);
+    c.sample_time = 0.1;
+    assert_true(fabs(outlook_cell_seconds(&outlook, &c) - 4) < 1e-9);
+    assert_true(fabs(outlook_least_seconds(&outlook, &c) - 3.2) < 1e-9);
+    c.steps = 2;
+    assert_true(fabs(outlook_least_seconds(&outlook, &c) - 2.4) < 1e-9);
+    assert_true(isnan(outlook_cell_seconds(&(Outlook){NAN, NAN}, &c)));
+}
+
 static void test_rss(void **state)
 {
     (void)state;
@@ -185,6 +205,9 @@ static void test_label(void **state)
     assert_string_equal(cell_label(&c, varies).s, "custom d-model 64 ctx 24 fp32");
     strcpy(c.size, "tiny");
     assert_string_equal(cell_label(&c, varies).s, "tiny ctx 24 fp32");
+    config_attention_defaults(&c);
+    varies[OPTION_D_HEAD] = varies[OPTION_MASK] = true;
+    assert_string_equal(cell_label(&c, varies).s, "attention d-head 64 ctx 1024 causal fp32");
 }
 
 int main(void)
@@ -195,6 +218,7 @@ int main(void)
         cmocka_unit_test(test_unsupported),
         cmocka_unit_test(test_work),
         cmocka_unit_test(test_roofline),
+        cmocka_unit_test(test_expected_time),
         cmocka_unit_test(test_rss),
         cmocka_unit_test(test_label),
     };

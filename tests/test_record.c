@@ -182,6 +182,16 @@ static void the_key_tells_cells_apart(void **state)
     CHANGE(loss_scale, CONFIG_SCALE_NONE);
     CHANGE(blas, BLAS_OWN);
     CHANGE(memory_limit, 77);
+    CHANGE(sample_time, 0.5);
+    CHANGE(subject, SUBJECT_ATTENTION);
+    config_attention_defaults(&base);
+    record_key_of_config(&base, key);
+    CHANGE(d_head, 1);
+    CHANGE(heads, 2);
+    CHANGE(mask, MASK_FULL);
+    CHANGE(ctx, 1);
+    CHANGE(attention, ATTENTION_FUSED);
+    CHANGE(sample_time, 0.5);
 #undef CHANGE
     other = base;
     other.timeout = 1; /* how long one waits changes nothing in the result */
@@ -225,8 +235,36 @@ static void the_key_has_room(void **state)
     c.mode = MODE_FWD_BWD;
     c.attention = ATTENTION_NAIVE;
     c.blas = BLAS_SYSTEM;
+    c.sample_time = 1.23456789012345e-300;
     record_key_of_config(&c, key);
-    assert_non_null(strstr(key, " memory_limit=-9223372036854775808"));
+    assert_non_null(
+        strstr(key, " memory_limit=-9223372036854775808 sample_time=1.23456789012345e-300"));
+}
+
+/* Attention alone has no model to tell of. */
+static void attention_has_its_own_fields(void **state)
+{
+    (void)state;
+    Config c;
+    Record *r;
+    int64_t x = 0;
+    config_attention_defaults(&c);
+    c.d_head = 33;
+    c.heads = 3;
+    c.mask = MASK_FULL;
+    assert_int_equal(record_new(&r, &c), ST_OK);
+    assert_int_equal(record_put_status(r, RECORD_OOM, "needs more"), ST_OK);
+    assert_int_equal(record_check(r), ST_OK);
+    assert_true(record_int(r, "d_head", &x) && x == 33);
+    assert_true(record_int(r, "heads", &x) && x == 3);
+    assert_string_equal(record_text(r, "mask"), "full");
+    assert_string_equal(record_text(r, "mode"), "fwd_bwd");
+    static const char *const absent[] = {"size",  "d_model", "num_heads",
+                                         "vocab", "lr",      "loss_scale"};
+    for (size_t i = 0; i < sizeof absent / sizeof *absent; i++) {
+        if (record_value(r, absent[i])) fail_msg("there is %s", absent[i]);
+    }
+    json_decref(r);
 }
 
 static void text_and_back(void **state)
@@ -326,6 +364,7 @@ int main(void)
         cmocka_unit_test(the_key_tells_cells_apart),
         cmocka_unit_test(the_key_outlives_what_was_used),
         cmocka_unit_test(the_key_has_room),
+        cmocka_unit_test(attention_has_its_own_fields),
         cmocka_unit_test(text_and_back),
         cmocka_unit_test(each_field_is_held_to_its_kind),
         cmocka_unit_test(what_is_needed_is_missed),

@@ -29,9 +29,10 @@ static int unload(void **state)
     return 0;
 }
 
-static void check_golden(const char *format, const char *baseline, const char *path)
+static void check_golden_of(const RecordSet *rows, const char *format, const char *baseline,
+                            const char *path)
 {
-    const ReportInput input = {&set, baseline};
+    const ReportInput input = {rows, baseline};
     Text made = {0}, golden = {0};
     if (report_write(&made, format, &input) != ST_OK) fail_msg("%s", status_message());
     if (getenv("ROOFSTEP_UPDATE_GOLDEN")) {
@@ -41,6 +42,11 @@ static void check_golden(const char *format, const char *baseline, const char *p
     assert_string_equal(text_str(&made), text_str(&golden));
     text_free(&made);
     text_free(&golden);
+}
+
+static void check_golden(const char *format, const char *baseline, const char *path)
+{
+    check_golden_of(&set, format, baseline, path);
 }
 
 static void every_format_is_as_recorded(void **state)
@@ -62,6 +68,21 @@ static void baseline_adds_speedups(void **state)
 {
     (void)state;
     check_golden("md", "fp32", "golden/baseline.md");
+}
+
+/* Attention alone: with a baseline a second table, the values beside each other. */
+static void attention_is_set_side_by_side(void **state)
+{
+    (void)state;
+    RecordSet rows;
+    assert_int_equal(record_set_init(&rows, NULL), ST_OK);
+    if (record_file_read(&rows, "golden/attention.json", NULL) != ST_OK)
+        fail_msg("%s", status_message());
+    check_golden_of(&rows, "md", "fp32", "golden/attention.md");
+    check_golden_of(&rows, "md", "naive", "golden/attention-naive.md");
+    check_golden_of(&rows, "latex", "ctx=1024", "golden/attention.latex");
+    check_golden_of(&rows, "csv", NULL, "golden/attention.csv");
+    record_set_free(&rows);
 }
 
 static void expect_usage(Status status, const char *fragment)
@@ -290,6 +311,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(every_format_is_as_recorded, load, unload),
         cmocka_unit_test_setup_teardown(baseline_adds_speedups, load, unload),
+        cmocka_unit_test(attention_is_set_side_by_side),
         cmocka_unit_test_setup_teardown(unknown_formats_and_baselines_are_refused, load, unload),
         cmocka_unit_test(baseline_is_the_row_alike_in_all_else),
         cmocka_unit_test(a_row_that_fitted_in_part_says_what_was_measured),

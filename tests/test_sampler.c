@@ -86,7 +86,7 @@ static Status sample(void *self, const Sample *s)
     return ST_OK;
 }
 
-static Status measure(Log *log, bool queued, Mode mode, int warmup, int steps)
+static Status measure_for(Log *log, bool queued, Mode mode, int warmup, int steps, double seconds)
 {
     log->mode = mode;
     const SamplerDevice device = {.self = log,
@@ -97,8 +97,13 @@ static Status measure(Log *log, bool queued, Mode mode, int warmup, int steps)
                                   .elapsed = elapsed,
                                   .queued = queued};
     const SamplerSink sink = {log, stage, cold, sample};
-    const SamplerExtent extent = {.warmup = warmup, .steps = steps};
+    const SamplerExtent extent = {.warmup = warmup, .steps = steps, .seconds = seconds};
     return sampler_run(&device, mode, &extent, &sink);
+}
+
+static Status measure(Log *log, bool queued, Mode mode, int warmup, int steps)
+{
+    return measure_for(log, queued, mode, warmup, steps, 0);
 }
 
 static void test_order_on_a_cpu(void **state)
@@ -148,6 +153,29 @@ static void test_order_on_a_queue(void **state)
     assert_true(log.last.seconds[SAMPLE_GPU_STEP] == 2);
 }
 
+/* A step takes at least 2 ms: no time at all leaves the first step and the fewest samples. */
+static void test_no_time_leaves_the_least(void **state)
+{
+    (void)state;
+    Log cpu = {0}, gpu = {0}, few = {0};
+    assert_int_equal(measure_for(&cpu, false, MODE_FWD, 10, 100, 1e-4), ST_OK);
+    assert_string_equal(cpu.text, "f.CfSfSfS");
+    assert_int_equal(measure_for(&gpu, true, MODE_FWD, 10, 100, 1e-4), ST_OK);
+    assert_string_equal(gpu.text, "f.Cf.Sf.Sf.Sf.Sf.Sf.S");
+    assert_int_equal(measure_for(&few, false, MODE_FWD, 10, 2, 1e-4), ST_OK);
+    assert_string_equal(few.text, "f.CfSfS");
+}
+
+static void test_time_ends_the_samples(void **state)
+{
+    (void)state;
+    Log some = {0}, all = {0};
+    assert_int_equal(measure_for(&some, false, MODE_FWD, 1, 1000, 0.05), ST_OK);
+    assert_true(some.n_samples >= SAMPLER_LEAST && some.n_samples <= 25);
+    assert_int_equal(measure_for(&all, false, MODE_FWD, 3, 5, 1e9), ST_OK);
+    assert_string_equal(all.text, "f.Cf.f.fSfSfSfSfS");
+}
+
 static void test_failure_passes_up(void **state)
 {
     (void)state;
@@ -163,6 +191,8 @@ int main(void)
         cmocka_unit_test(test_no_warmup_is_still_cold),
         cmocka_unit_test(test_modes),
         cmocka_unit_test(test_order_on_a_queue),
+        cmocka_unit_test(test_no_time_leaves_the_least),
+        cmocka_unit_test(test_time_ends_the_samples),
         cmocka_unit_test(test_failure_passes_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

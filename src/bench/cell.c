@@ -5,13 +5,16 @@
 #include "bench/cell.h"
 
 #include "backend/cpu_info.h"
+#include "base/human.h"
 #include "bench/cell_facts.h"
 #include "bench/fit.h"
 #include "bench/gpu_watch.h"
+#include "bench/outlook.h"
 #include "bench/sampler.h"
 #include "exec/init.h"
 #include "exec/session.h"
 
+#include <stdio.h>
 #include <string.h>
 
 typedef struct Cell {
@@ -126,9 +129,27 @@ static Status start(Cell *cell)
     return init_session(&cell->session, cell->fit.model);
 }
 
+/* Sets the message when even at this machine's limits there is no time for the fewest samples. */
+static Status find_hopeless(const Cell *cell, char *message, size_t size)
+{
+    Outlook outlook;
+    TRY(outlook_make(&outlook, cell->config, &cell->placement, &cell->fit.model->plan));
+    const double least = outlook_least_seconds(&outlook, cell->config);
+    message[0] = '\0';
+    if (!(least > cell->config->timeout)) return ST_OK;
+    snprintf(message, size,
+             "not begun: a step takes %s at least and %.0f of them %s, longer than --timeout",
+             human_seconds(outlook.roof_seconds).s, least / outlook.roof_seconds,
+             human_seconds(least).s);
+    return ST_OK;
+}
+
 static Status run(Cell *cell)
 {
+    char hopeless[256] = "";
     TRY(plan_it(cell));
+    if (cell->fit.fits) TRY(find_hopeless(cell, hopeless, sizeof hopeless));
+    if (hopeless[0]) return cell_link_end(cell->link, RECORD_TIMEOUT, hopeless);
     if (cell->fit.fits) {
         TRY(start(cell));
         TRY(measure(cell));

@@ -1,6 +1,7 @@
 #include "bench/cell_facts.h"
 
 #include "bench/outlook.h"
+#include "bench/step_cost.h"
 #include "ops/blas_cpu.h"
 #include "plan/step_state.h"
 
@@ -47,6 +48,15 @@ static Status put_outlook(Record *r, const Config *config, const Placement *plac
     return record_put_number(r, "limit_step_ms", outlook.roof_seconds * 1e3);
 }
 
+/* The products of each phase: attention is compared phase by phase. */
+static Status put_phase_flops(Record *r, const Plan *plan, Mode mode)
+{
+    const StepCost cost = step_cost_of(plan);
+    TRY(record_put_number(r, "forward_flops", cost.phase[PHASE_FORWARD].products));
+    if (mode == MODE_FWD) return ST_OK;
+    return record_put_number(r, "backward_flops", cost.phase[PHASE_BACKWARD].products);
+}
+
 static Status put_planned(Record *r, const Config *config, const Placement *placement,
                           const Fit *fit)
 {
@@ -61,6 +71,7 @@ static Status put_planned(Record *r, const Config *config, const Placement *plac
     if (!fit->fits) return ST_OK;
     TRY(record_put_text(r, "measured_mode", config_mode_name(fit->mode)));
     TRY(record_put_number(r, "flops_per_step", model_flops(fit->model)));
+    if (config->subject == SUBJECT_ATTENTION) TRY(put_phase_flops(r, &fit->model->plan, fit->mode));
     TRY(put_outlook(r, config, placement, fit));
     return record_put_number(r, "planned_peak_mib",
                              (double)mem_plan_total(&fit->binding.mem) / mib);

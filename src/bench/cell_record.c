@@ -172,6 +172,8 @@ static Status settle_phases(CellRecord *c)
         TRY(record_put_text(phase, "status", record_status_word(status)));
     }
     TRY(settle_device_clock(c));
+    if (c->series[SAMPLE_STEP].n > 0)
+        TRY(record_put_int(c->record, "samples", c->series[SAMPLE_STEP].n));
     if (status == RECORD_OK && c->series[SAMPLE_STEP].n == 0) {
         return record_put_status(c->record, RECORD_FAILED, "ended without a sample");
     }
@@ -180,13 +182,26 @@ static Status settle_phases(CellRecord *c)
 
 /* ---- what follows from the samples ---- */
 
-/* From the mean of the whole step. */
+static Status put_phase_rate(Record *r, const char *phase)
+{
+    char flops_path[32], mean_path[32], rate_path[32];
+    double flops = 0, mean = 0;
+    snprintf(flops_path, sizeof flops_path, "%s_flops", phase);
+    snprintf(mean_path, sizeof mean_path, "%s.mean_ms", phase);
+    snprintf(rate_path, sizeof rate_path, "%s_tflops", phase);
+    if (!record_number(r, flops_path, &flops) || !record_number(r, mean_path, &mean)) return ST_OK;
+    return mean > 0 ? record_put_number(r, rate_path, flops / mean * 1e-9) : ST_OK;
+}
+
+/* From the mean of the whole step, and of phases whose FLOPs are known. */
 static Status put_rates(CellRecord *c)
 {
     Record *r = c->record;
     double mean = 0, flops = 0, limit_tflops = 0, limit_ms = 0;
     int64_t batch = 0, ctx = 0;
     if (record_status(r) != RECORD_OK && record_status(r) != RECORD_OOM) return ST_OK;
+    TRY(put_phase_rate(r, "forward"));
+    TRY(put_phase_rate(r, "backward"));
     if (!record_number(r, "step.mean_ms", &mean) || mean <= 0) return ST_OK;
     const bool model = c->config->subject == SUBJECT_MODEL;
     if (model && record_int(r, "batch", &batch) && record_int(r, "ctx", &ctx)) {

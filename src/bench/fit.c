@@ -2,6 +2,7 @@
 
 #include "base/human.h"
 #include "exec/step_plan.h"
+#include "model/attention_alone.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,16 +41,6 @@ static Status plan_mode(Fit *fit, const Config *config, const Placement *placeme
                           placement->capability, placement->threads);
 }
 
-static size_t before_backward(const Model *model, const Binding *binding)
-{
-    const Plan *plan = &model->plan;
-    int begin = 0, end = 0;
-    plan_phase_nodes(plan, PHASE_BACKWARD, &begin, &end);
-    size_t sum = mem_plan_carried(&binding->mem, plan, begin);
-    for (int i = 0; i < 3; i++) sum += plan_bytes(&plan->tensors[model->alone.qkv[i]]);
-    return sum;
-}
-
 static void drop_plan(Fit *fit)
 {
     binding_free(&fit->binding);
@@ -70,7 +61,7 @@ Status fit_make(Fit *fit, const Config *config, const Placement *placement, size
             return status;
         }
         if (config->subject == SUBJECT_ATTENTION && mode == MODE_FWD_BWD) {
-            fit->before_backward = before_backward(fit->model, &fit->binding);
+            fit->before_backward = attention_alone_before_backward(fit->model, &fit->binding.mem);
         }
         fit->need[mode] = mem_plan_total(&fit->binding.mem) + fit_allowance(placement) + held;
         fit->fits = fit->need[mode] <= available;

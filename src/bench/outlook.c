@@ -4,10 +4,13 @@
 #include "bench/limits.h"
 #include "bench/limits_gpu.h"
 #include "bench/roofline.h"
+#include "bench/sampler.h"
 
 #include <math.h>
 
 static const double usual_share = 0.8; /* of the roof that a step reaches */
+/* For the weight of cells against each other, nothing else. */
+static const double guessed_rate = 1e11, guessed_start = 0.1;
 
 static Status cpu_cache(size_t *bytes)
 {
@@ -42,17 +45,33 @@ Status outlook_make(Outlook *outlook, const Config *config, const Placement *pla
     return ST_OK;
 }
 
-double outlook_cell_seconds(const Outlook *outlook, const Config *config)
+/* Of warm-up and samples, cut short as the sampler does it. */
+static double all_steps(const Config *c, double step)
 {
-    const double unmeasured = config->warmup > 1 ? (double)config->warmup : 1;
-    return (unmeasured + (double)config->steps) * outlook->roof_seconds / usual_share;
+    const double unmeasured = step * (c->warmup > 1 ? (double)c->warmup : 1);
+    const double samples = step * (double)c->steps;
+    const double least = step * fmin((double)c->steps, SAMPLER_LEAST);
+    if (!(c->sample_time > 0) || isnan(step)) return unmeasured + samples;
+    return fmax(fmin(unmeasured, c->sample_time / 2), step) +
+           fmax(fmin(samples, c->sample_time), least);
 }
 
-/* Forward: two products of T x T x D for every head. Backward: twice that. */
+double outlook_cell_seconds(const Outlook *outlook, const Config *config)
+{
+    return all_steps(config, outlook->roof_seconds / usual_share);
+}
+
+double outlook_least_seconds(const Outlook *outlook, const Config *config)
+{
+    const double steps = 1 + fmin((double)config->steps, SAMPLER_LEAST);
+    return config->sample_time > 0 ? steps * outlook->roof_seconds : NAN;
+}
+
+/* Forward: two products of T x T x D for every head, half of it when causal. Backward: twice that. */
 static double attention_work(const Config *c)
 {
-    const double T = (double)c->ctx;
-    return 4 * (double)c->batch * (double)c->heads * T * T * (double)c->d_head;
+    const double T = (double)c->ctx, pairs = c->mask == MASK_CAUSAL ? T * T / 2 : T * T;
+    return 4 * (double)c->batch * (double)c->heads * pairs * (double)c->d_head;
 }
 
 /* Forward: 2 FLOPs per weight and token, and two products of T x T / 2 x C per sequence and layer.
@@ -69,4 +88,9 @@ double outlook_work(const Config *c)
 {
     const double forward = c->subject == SUBJECT_ATTENTION ? attention_work(c) : model_work(c);
     return c->mode == MODE_FWD ? forward : 3 * forward;
+}
+
+double outlook_weight(const Config *config)
+{
+    return guessed_start + all_steps(config, outlook_work(config) / guessed_rate);
 }

@@ -18,7 +18,13 @@ Status outlook_make(Outlook *outlook, const Config *config, const Placement *pla
  * NAN: not known. */
 double outlook_cell_seconds(const Outlook *outlook, const Config *config);
 
+/* Where --sample-time cuts samples short: what the first step and the fewest samples take even at the
+ * roof. NAN: not known, or nothing is cut. */
+double outlook_least_seconds(const Outlook *outlook, const Config *config);
+
 /* FLOPs of one step by the formula of the model, without building its plan. */
 double outlook_work(const Config *config);
+/* How much longer than other cells this one takes, for the time that is left of a sweep. */
+double outlook_weight(const Config *config);
 
 #endif

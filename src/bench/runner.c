@@ -147,19 +147,19 @@ static Status group_make(Group *group, const RunnerTask *task, const Config *con
 
 /* ---- how much there is to do ---- */
 
-static double work_of(const RunnerTask *task, const Config *config)
+static double weight_of(const RunnerTask *task, const Config *config)
 {
-    const double steps = (double)(config->warmup > 1 ? config->warmup : 1) + (double)config->steps;
-    return steps * (task->work ? task->work(config) : 1);
+    return task->weight ? task->weight(config) : 1;
 }
 
-static Status total_work(const RunnerTask *task, double *sum)
+static Status total_weight(const RunnerTask *task, double *sum)
 {
     *sum = 0;
     for (int i = 0; i < task->n; i++) {
         Group group;
         TRY(group_make(&group, task, &task->configs[i], NULL));
-        if (!group_known(&group)) *sum += work_of(task, &task->configs[i]) * group.n * group.rounds;
+        if (!group_known(&group))
+            *sum += weight_of(task, &task->configs[i]) * group.n * group.rounds;
         group_free(&group);
     }
     return ST_OK;
@@ -181,7 +181,7 @@ static CellLabel label_of(const Running *member)
 static Status run_member(Running *member, int index)
 {
     progress_cell(member->progress, index, label_of(member).s, member->config,
-                  work_of(member->task, member->config));
+                  weight_of(member->task, member->config));
     cell_record_again(&member->cell);
     TRY(run_in_child(member));
     member->over = !cell_record_is_ok(&member->cell, &member->end);
@@ -290,7 +290,7 @@ Status runner_run(const RunnerTask *task, RecordSet *rows, RunnerOutcome *outcom
     *outcome = (RunnerOutcome){0};
     Progress progress;
     double total = 0;
-    TRY(total_work(task, &total));
+    TRY(total_weight(task, &total));
     progress_begin(&progress, task->n, total);
     interrupt_begin();
     const Status status = run_cells(task, &progress, rows, outcome);

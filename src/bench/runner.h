@@ -17,9 +17,10 @@ typedef struct RunnerTask {
     int n;
     const bool *varies; /* Sweep.varies, for the cells' names; may be NULL */
     RunnerCell *cell;
-    double (*work)(const Config *config); /* of one step, in any unit: for the time left */
-    const RecordSet *resumed;             /* what is known already; may be NULL */
-    PeerChoice peer;                      /* what runs in turn with each cell */
+    double (*weight)(
+        const Config *config); /* of a cell in any unit, for the time left; may be NULL */
+    const RecordSet *resumed;  /* what is known already; may be NULL */
+    PeerChoice peer;           /* what runs in turn with each cell */
     void *self;
     Status (*finished)(void *self, Record *record); /* keep it now; a failure ends the sweep */
 } RunnerTask;

@@ -43,7 +43,7 @@ static void fit_row(Table *table, const char *label, const Config *config, const
     const bool whole = fit->fits && fit->mode == config->mode;
     Text flops = {0};
     table_cell(table, label);
-    table_cell(table, human_count(fit->model->n_elements).s);
+    table_cell(table, fit->model->n_elements ? human_count(fit->model->n_elements).s : "-");
     table_cell(table, human_bytes((double)fit->need[config->mode]).s);
     table_cell(table, whole ? "yes" : fit->fits ? config_mode_name(fit->mode) : "no");
     text_printf(&flops, "%sFLOP", fit->fits ? human_si(model_flops(fit->model)).s : "-");

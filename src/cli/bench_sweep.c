@@ -75,7 +75,7 @@ static Status sweep_into(BenchOutput *output, const Settings *settings, const Sw
                              .n = sweep->n,
                              .varies = sweep->varies,
                              .cell = cell_run,
-                             .work = outlook_work,
+                             .weight = outlook_weight,
                              .resumed = known,
                              .peer = peer_of(settings),
                              .self = output,

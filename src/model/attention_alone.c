@@ -44,3 +44,13 @@ void attention_alone_forward(Builder *b, Model *model)
     alone->out = attend(b, model, &shape, PLAN_NONE, alone->qkv);
     keep(b, alone->out);
 }
+
+size_t attention_alone_before_backward(const Model *model, const MemPlan *mem)
+{
+    const Plan *plan = &model->plan;
+    int begin = 0, end = 0;
+    plan_phase_nodes(plan, PHASE_BACKWARD, &begin, &end);
+    size_t sum = mem_plan_carried(mem, plan, begin); /* the result is kept, so it is among it */
+    for (int i = 0; i < 3; i++) sum += plan_bytes(&plan->tensors[model->alone.qkv[i]]);
+    return sum;
+}

@@ -3,8 +3,12 @@
 #define MODEL_ATTENTION_ALONE_H
 
 #include "model/model.h"
+#include "plan/mem_plan.h"
 
 /* Appends the inputs and the forward pass; fills model->alone. */
 void attention_alone_forward(Builder *b, Model *model);
+
+/* Bytes of q, k, v, the result and what is saved for backward; not of mode fwd. */
+size_t attention_alone_before_backward(const Model *model, const MemPlan *mem);
 
 #endif

@@ -124,7 +124,7 @@ Status baseline_check(const Config *configs, int n, const char *text)
     return status;
 }
 
-static bool alike(const Baseline *baseline, const Record *a, const Record *b)
+bool baseline_alike(const Baseline *baseline, const Record *a, const Record *b)
 {
     for (int i = 0; i < baseline->n_others; i++) {
         if (column_differs(baseline->others[i], a, b)) return false;
@@ -132,12 +132,18 @@ static bool alike(const Baseline *baseline, const Record *a, const Record *b)
     return true;
 }
 
-const Record *baseline_row(const Baseline *baseline, const RecordSet *set, const Record *record)
+const Record *baseline_row_with(const Baseline *baseline, const RecordSet *set,
+                                const Record *record, const char *value)
 {
     for (size_t i = 0; i < record_set_size(set); i++) {
         const Record *row = record_set_at(set, i);
-        if (!column_has(baseline->column, row, baseline->value)) continue;
-        if (alike(baseline, record, row)) return row;
+        if (!column_has(baseline->column, row, value)) continue;
+        if (baseline_alike(baseline, record, row)) return row;
     }
     return NULL;
+}
+
+const Record *baseline_row(const Baseline *baseline, const RecordSet *set, const Record *record)
+{
+    return baseline_row_with(baseline, set, record, baseline->value);
 }

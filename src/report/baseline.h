@@ -20,8 +20,12 @@ Status baseline_find(Baseline *baseline, const RecordSet *set, const char *text)
 /* Whether baseline_find() will succeed once these cells have run: to be asked before. */
 Status baseline_check(const Config *configs, int n, const char *text);
 
-/* The row like `record` in everything that was asked for but the baseline's column, where it has the
- * baseline's value; NULL when there is none. */
+/* Alike in everything that was asked for but the baseline's column. */
+bool baseline_alike(const Baseline *baseline, const Record *a, const Record *b);
+/* The row like `record` that has this value, or the baseline's own, in the baseline's column; NULL when
+ * there is none. */
+const Record *baseline_row_with(const Baseline *baseline, const RecordSet *set,
+                                const Record *record, const char *value);
 const Record *baseline_row(const Baseline *baseline, const RecordSet *set, const Record *record);
 
 #endif

@@ -69,6 +69,19 @@ static void put_speedup(Text *out, const Column *column, const Record *record,
     }
 }
 
+void cell_text_put_change(Text *out, const Column *column, const Record *record,
+                          const Record *baseline)
+{
+    Ratio ratio;
+    if (!record || !baseline ||
+        !ratio_of_phases(record, column->path, baseline, column->path, &ratio)) {
+        text_puts(out, "-");
+        return;
+    }
+    text_printf(out, "%+.1f", 100 * (ratio.value - 1));
+    if (!isnan(ratio.error)) text_printf(out, " ± %.1f", 100 * ratio.error);
+}
+
 static void put_number(Text *out, const Column *column, double value)
 {
     if (column->kind == COLUMN_SIGNIFICANT) {
@@ -113,5 +126,17 @@ void cell_text_put(Text *out, const Column *column, const Record *record, const 
     default:
         put_plain(out, column, record);
         break;
+    }
+}
+
+void cell_text_put_or_status(Text *out, const Column *column, const Record *record)
+{
+    const json_t *value = record ? record_value(record, column->path) : NULL;
+    if (value && !json_is_null(value)) {
+        cell_text_put(out, column, record, NULL);
+    } else {
+        text_puts(out, record && record_status(record) != RECORD_OK
+                           ? cell_text_status(record_status(record))
+                           : "-");
     }
 }

@@ -9,6 +9,12 @@
  * with, NULL for none. */
 void cell_text_put(Text *out, const Column *column, const Record *record, const Record *baseline);
 
+/* The same; where the record has no such value, why: "unsupported". `record` may be NULL. */
+void cell_text_put_or_status(Text *out, const Column *column, const Record *record);
+/* "-22.5 ± 0.3": by how many % a phase's mean is above that of the baseline. Both may be NULL. */
+void cell_text_put_change(Text *out, const Column *column, const Record *record,
+                          const Record *baseline);
+
 /* "OOM" for oom, the word itself for the others. */
 const char *cell_text_status(RecordStatus status);
 

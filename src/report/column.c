@@ -128,6 +128,13 @@ bool column_measured_less(const Record *record)
     return asked_for && measured && strcmp(asked_for, measured) != 0;
 }
 
+static bool has_fewer_samples(const Record *record)
+{
+    int64_t samples, steps;
+    return record_status(record) == RECORD_OK && record_int(record, "samples", &samples) &&
+           record_int(record, "steps", &steps) && samples < steps;
+}
+
 static bool wanted_by(const Column *column, const Record *record)
 {
     double value = 0;
@@ -136,6 +143,8 @@ static bool wanted_by(const Column *column, const Record *record)
         return record_number(record, column->path, &value) && value > 0;
     case COLUMN_LESS:
         return column_measured_less(record);
+    case COLUMN_FEWER:
+        return has_fewer_samples(record);
     default:
         return has_value(column, record);
     }

@@ -24,7 +24,8 @@ typedef enum ColumnShow {
     COLUMN_CUSTOM,
     COLUMN_PRESENT,
     COLUMN_NONZERO,
-    COLUMN_LESS
+    COLUMN_LESS,
+    COLUMN_FEWER
 } ColumnShow;
 
 typedef struct Column {

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+enum { MOST_WARNINGS = 12 }; /* shown; a large sweep on a busy machine has one for every row */
+
 /* Adds the note and empties the text. */
 static void flush(Table *table, Text *text, const char *code)
 {
@@ -100,12 +102,14 @@ static void put_phases(Table *table, Text *text, const bool *shown, const Record
     }
 }
 
-static void put_warnings(Table *table, Text *text, const bool *shown, const Record *record)
+/* Each row's, until `room` is used up. */
+static void put_warnings(Table *table, Text *text, const bool *shown, const Record *record,
+                         int *room)
 {
     const json_t *warnings = record_value(record, "warnings");
     for (size_t i = 0; i < json_array_size(warnings); i++) {
         const char *warning = json_string_value(json_array_get(warnings, i));
-        if (!warning) continue;
+        if (!warning || (*room)-- <= 0) continue;
         text_puts(text, "warning: ");
         put_label(text, shown, record);
         text_printf(text, ": %s", warning);
@@ -157,9 +161,12 @@ void record_notes_put(Table *table, const RecordSet *set, const bool *shown)
         put_problem(table, &text, set, shown, i);
         put_phases(table, &text, shown, record_set_at(set, i));
     }
+    int room = MOST_WARNINGS;
     for (size_t i = 0; i < record_set_size(set); i++) {
-        put_warnings(table, &text, shown, record_set_at(set, i));
+        put_warnings(table, &text, shown, record_set_at(set, i), &room);
     }
+    if (room < 0) text_printf(&text, "%d more warnings are in the json and csv", -room);
+    flush(table, &text, NULL);
     const size_t n = json_array_size(set->environments);
     for (size_t i = 0; i < n; i++) {
         put_environment(table, &text, json_array_get(set->environments, i), n > 1);

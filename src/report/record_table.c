@@ -3,6 +3,7 @@
 #include "report/baseline.h"
 #include "report/cell_text.h"
 #include "report/record_notes.h"
+#include "report/side_by_side.h"
 
 static bool is_right(const Column *column)
 {
@@ -42,4 +43,31 @@ Status record_table_build(Table *table, const ReportInput *input)
     const Status status = table_status(table);
     if (status != ST_OK) table_free(table);
     return status;
+}
+
+static bool of_attention(const RecordSet *set)
+{
+    return record_set_size(set) > 0 && record_value(record_set_at(set, 0), "d_head");
+}
+
+static Status write_side_by_side(Text *out, const ReportInput *input, RecordTablePut *put)
+{
+    Baseline baseline;
+    Table table;
+    TRY(baseline_find(&baseline, input->set, input->baseline));
+    Status status = side_by_side_build(&table, input->set, &baseline);
+    text_puts(out, "\n");
+    if (status == ST_OK) status = put(out, &table);
+    table_free(&table);
+    return status;
+}
+
+Status record_table_write(Text *out, const ReportInput *input, RecordTablePut *put)
+{
+    Table table;
+    TRY(record_table_build(&table, input));
+    const Status status = put(out, &table);
+    table_free(&table);
+    if (status != ST_OK || !input->baseline || !of_attention(input->set)) return status;
+    return write_side_by_side(out, input, put);
 }

@@ -73,9 +73,5 @@ Status report_latex_table(Text *out, const Table *table)
 
 Status report_latex(Text *out, const ReportInput *input)
 {
-    Table table;
-    TRY(record_table_build(&table, input));
-    const Status status = report_latex_table(out, &table);
-    table_free(&table);
-    return status;
+    return record_table_write(out, input, report_latex_table);
 }

@@ -114,9 +114,5 @@ Status report_md_table(Text *out, const Table *table)
 
 Status report_md(Text *out, const ReportInput *input)
 {
-    Table table;
-    TRY(record_table_build(&table, input));
-    const Status status = report_md_table(out, &table);
-    table_free(&table);
-    return status;
+    return record_table_write(out, input, report_md_table);
 }

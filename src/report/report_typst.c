@@ -47,9 +47,5 @@ Status report_typst_table(Text *out, const Table *table)
 
 Status report_typst(Text *out, const ReportInput *input)
 {
-    Table table;
-    TRY(record_table_build(&table, input));
-    const Status status = report_typst_table(out, &table);
-    table_free(&table);
-    return status;
+    return record_table_write(out, input, report_typst_table);
 }
