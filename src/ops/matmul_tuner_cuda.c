@@ -3,11 +3,14 @@
 #include "base/cache_dir.h"
 #include "base/log.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
 
 enum { KEY = 256, HEX = 2 * sizeof(cublasLtMatmulAlgo_t), FILE_LIMIT = 16 << 20 };
 
@@ -47,6 +50,7 @@ static void place(MatmulTuner *tuner, int device)
     text_free(&path);
 }
 
+/* Adds what the file holds and this process does not know yet. */
 static void read_file(MatmulTuner *tuner)
 {
     Text text = {0};
@@ -58,7 +62,7 @@ static void read_file(MatmulTuner *tuner)
     json_t *read = json_loads(text_str(&text), 0, &error);
     text_free(&text);
     if (json_is_object(read)) {
-        json_object_update(tuner->algorithms, read);
+        json_object_update_missing(tuner->algorithms, read);
     } else {
         log_warning("%s is not a file of algorithms and is ignored; they are measured again",
                     tuner->path);
@@ -66,15 +70,24 @@ static void read_file(MatmulTuner *tuner)
     json_decref(read);
 }
 
-/* At once, so that a run that is killed has not measured in vain. */
 static void write_file(const MatmulTuner *tuner)
 {
-    if (!tuner->path[0]) return;
     char *text = json_dumps(tuner->algorithms, JSON_INDENT(1) | JSON_SORT_KEYS);
     if (text && text_write_file(tuner->path, text, strlen(text)) != ST_OK) {
         log_warning("the algorithms found are not kept: %s", status_message());
     }
     free(text);
+}
+
+/* Processes that measure at the same time must not undo each other's entries. Held until the file
+ * descriptor is closed; -1 where there is no place for a lock. */
+static int lock_file(const MatmulTuner *tuner)
+{
+    char path[sizeof tuner->path + 8];
+    snprintf(path, sizeof path, "%s.lock", tuner->path);
+    const int lock = open(path, O_CREAT | O_RDWR | O_CLOEXEC, 0666);
+    if (lock >= 0) (void)flock(lock, LOCK_EX);
+    return lock;
 }
 
 static void release(void *object)
@@ -123,19 +136,35 @@ bool matmul_tuner_cuda_find(Backend *be, const ProductShape *shape, cublasLtMatm
     return from_hex(json_string_value(json_object_get(tuner->algorithms, key)), out);
 }
 
-Status matmul_tuner_cuda_keep(Backend *be, const ProductShape *shape,
-                              const cublasLtMatmulAlgo_t *algorithm)
+static Status put_algorithm(MatmulTuner *tuner, const char *key,
+                            const cublasLtMatmulAlgo_t *algorithm)
 {
-    char key[KEY], hex[HEX + 1];
-    MatmulTuner *tuner = tuner_of(be);
-    if (!tuner) return FAIL(ST_NO_MEMORY, "no memory for a table of algorithms");
+    char hex[HEX + 1];
     unsigned char bytes[sizeof *algorithm];
     memcpy(bytes, algorithm, sizeof bytes);
     for (size_t i = 0; i < sizeof bytes; i++) snprintf(hex + 2 * i, 3, "%02x", bytes[i]);
-    shape_key(shape, key);
     if (json_object_set_new(tuner->algorithms, key, json_string(hex))) {
         return FAIL(ST_NO_MEMORY, "no memory for a table of algorithms");
     }
-    write_file(tuner);
     return ST_OK;
+}
+
+/* At once, so that a run that is killed has not measured in vain. */
+Status matmul_tuner_cuda_keep(Backend *be, const ProductShape *shape, bool replace,
+                              cublasLtMatmulAlgo_t *algorithm)
+{
+    char key[KEY];
+    MatmulTuner *tuner = tuner_of(be);
+    if (!tuner) return FAIL(ST_NO_MEMORY, "no memory for a table of algorithms");
+    shape_key(shape, key);
+    if (!tuner->path[0]) return put_algorithm(tuner, key, algorithm);
+    const int lock = lock_file(tuner);
+    read_file(tuner);
+    Status status = ST_OK;
+    if (replace || !matmul_tuner_cuda_find(be, shape, algorithm)) {
+        status = put_algorithm(tuner, key, algorithm);
+        if (status == ST_OK) write_file(tuner);
+    }
+    if (lock >= 0) close(lock);
+    return status;
 }

@@ -6,8 +6,9 @@
 #include "ops/product_cuda.h"
 
 bool matmul_tuner_cuda_find(Backend *be, const ProductShape *shape, cublasLtMatmulAlgo_t *out);
-/* Written to disk at once. */
-Status matmul_tuner_cuda_keep(Backend *be, const ProductShape *shape,
-                              const cublasLtMatmulAlgo_t *algorithm);
+/* Written to disk at once. Where another process has kept one for this shape meanwhile, that one counts
+ * and is handed back, but to `replace` a useless one: the same product is then the same bits in both. */
+Status matmul_tuner_cuda_keep(Backend *be, const ProductShape *shape, bool replace,
+                              cublasLtMatmulAlgo_t *algorithm);
 
 #endif

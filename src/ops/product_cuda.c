@@ -129,14 +129,24 @@ static Status choose(Product *p, Backend *be, const void *a, const void *b, void
     return ST_OK;
 }
 
+/* What came from a file may be damaged. */
+static bool takes(const Product *p, Backend *be)
+{
+    cublasLtMatmulHeuristicResult_t result;
+    return cublasLtMatmulAlgoCheck(be->lt, p->operation, p->b, p->a, p->c, p->c, &p->algorithm,
+                                   &result) == CUBLAS_STATUS_SUCCESS &&
+           result.workspaceSize <= PRODUCT_CUDA_WORKSPACE;
+}
+
 Status product_cuda_prepare(Product *p, Backend *be, const ProductShape *shape, const void *a,
                             const void *b, void *c, void *workspace)
 {
     *p = (Product){.shape = *shape};
     TRY(describe(p));
-    if (matmul_tuner_cuda_find(be, shape, &p->algorithm)) return ST_OK;
+    const bool known = matmul_tuner_cuda_find(be, shape, &p->algorithm);
+    if (known && takes(p, be)) return ST_OK;
     TRY(choose(p, be, a, b, c, workspace));
-    return matmul_tuner_cuda_keep(be, shape, &p->algorithm);
+    return matmul_tuner_cuda_keep(be, shape, known, &p->algorithm);
 }
 
 Status product_cuda_run(const Product *p, Backend *be, float scale, const void *a, const void *b,
