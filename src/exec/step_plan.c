@@ -12,11 +12,27 @@ static const Attention *candidates(const Config *config, BackendId backend, int 
     return capability == 0 || capability >= STEP_PLAN_CUDNN_CAPABILITY ? other : old;
 }
 
+/* Flash and cuDNN are implementations of one op: what was asked for is taken, or says why not. */
+static Status check_attention(const Plan *plan, BackendId backend, const char *name)
+{
+    OpImpl impl;
+    for (int i = 0; i < plan->n_nodes; i++) {
+        const Node *node = &plan->nodes[i];
+        if (node->op != OP_attention && node->op != OP_attention_grad) continue;
+        TRY(op_choose(plan, node, backend, name, &impl));
+    }
+    return ST_OK;
+}
+
 static Status make(Model *model, Binding *binding, const Config *config, Mode mode,
                    BackendId backend, int threads)
 {
+    const char *name = config_attention_name(config->attention);
     TRY(model_build(model, config, mode, DT_F32));
-    const Status status = binding_make(binding, &model->plan, backend, threads, NULL);
+    Status status = check_attention(&model->plan, backend, name);
+    if (status == ST_OK) {
+        status = binding_make(binding, &model->plan, backend, threads, name);
+    }
     if (status != ST_OK) model_free(model);
     return status;
 }

@@ -1,6 +1,7 @@
 /* cuDNN's fused attention, 16 bit, for head widths it has kernels for. The graph is the one that its
  * engines recognise: the order of the operations matters. Gradients of q are summed with atomics in
  * fp32, so they may differ in their last bits from run to run. */
+#include "ops/attention_flash_cuda.h"
 #include "ops/cudnn_graph.h"
 #include "ops/head_matrix.h"
 #include "ops/impls_cuda.h"
@@ -365,6 +366,9 @@ static Status run_grad(const OpCall *call)
                            call->workspace);
 }
 
-const OpImpl attention_cuda[] = {{"cudnn", declines, workspace, run, prepare, NULL}, {0}};
+const OpImpl attention_cuda[] = {
+    {"cudnn", declines, workspace, run, prepare, NULL}, ATTENTION_FLASH, {0}};
 const OpImpl attention_grad_cuda[] = {
-    {"cudnn", declines_grad, workspace_grad, run_grad, prepare_grad, NULL, true}, {0}};
+    {"cudnn", declines_grad, workspace_grad, run_grad, prepare_grad, NULL, true},
+    ATTENTION_FLASH_GRAD,
+    {0}};

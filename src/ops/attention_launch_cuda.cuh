@@ -1,0 +1,126 @@
+/* From a head's width to a kernel of that width, and the launch. Tiles<WIDTH> says how a width is cut. */
+#ifndef OPS_ATTENTION_LAUNCH_CUDA_CUH
+#define OPS_ATTENTION_LAUNCH_CUDA_CUH
+
+#include "ops/attention_backward_cuda.cuh"
+#include "ops/attention_forward_cuda.cuh"
+
+enum { FLASH_DELTA_WARPS = 8 };
+
+/* Calls CODE with C = Tiles<the least width that holds heads of D>. */
+#define FLASH_BY_WIDTH(D, Tiles, ...) \
+    do {                              \
+        if ((D) <= 32) {              \
+            using C = Tiles<32>;      \
+            __VA_ARGS__;              \
+        } else if ((D) <= 64) {       \
+            using C = Tiles<64>;      \
+            __VA_ARGS__;              \
+        } else if ((D) <= 128) {      \
+            using C = Tiles<128>;     \
+            __VA_ARGS__;              \
+        } else if ((D) <= 256) {      \
+            using C = Tiles<256>;     \
+            __VA_ARGS__;              \
+        } else {                      \
+            using C = Tiles<512>;     \
+            __VA_ARGS__;              \
+        }                             \
+    } while (0)
+
+static inline Status flash_allow_shared(const Backend *be, const void *kernel, int bytes, int width)
+{
+    int most = 0;
+    TRY_CUDA(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, be->device));
+    if (bytes > most) {
+        return FAIL(ST_UNSUPPORTED,
+                    "flash attention of heads up to %d wide needs %d KiB of shared memory and this "
+                    "GPU has %d: use --attention fused",
+                    width, bytes / 1024, most / 1024);
+    }
+    TRY_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
+    return ST_OK;
+}
+
+template <class C> static Status flash_launch_forward(const Backend *be, const FlashForward &f)
+{
+    const int blocks = f.shape.count * C::SLICES * flash_blocks(f.shape.T, C::QUERIES);
+    flash_forward_kernel<C><<<blocks, C::THREADS, C::BYTES, be->stream>>>(f);
+    TRY_LAUNCH();
+    return ST_OK;
+}
+
+template <template <int> class Tiles>
+static Status flash_forward(const Backend *be, const FlashForward &f, bool prepare)
+{
+    FLASH_BY_WIDTH(f.shape.D, Tiles, {
+        if (!prepare) return flash_launch_forward<C>(be, f);
+        return flash_allow_shared(be, (const void *)flash_forward_kernel<C>, C::BYTES, C::WIDTH);
+    });
+}
+
+/* ---- backward: dq_sum, then delta, then flags, in the workspace ---- */
+template <class C> static int64_t flash_flags(const FlashShape &s)
+{
+    return (int64_t)s.count * C::SLICES * flash_blocks(s.T, C::QUERIES);
+}
+
+template <class C> static int64_t flash_sum_floats(const FlashShape &s)
+{
+    return flash_flags<C>(s) * C::QUERIES * C::SLICE;
+}
+
+template <template <int> class Tiles> static size_t flash_workspace(const FlashShape &s)
+{
+    FLASH_BY_WIDTH(s.D, Tiles, {
+        return (size_t)(flash_sum_floats<C>(s) + (int64_t)s.count * s.T) * sizeof(float) +
+               (size_t)(flash_flags<C>(s) + 1) * sizeof(int);
+    });
+}
+
+template <class C>
+static Status flash_launch_backward(const Backend *be, FlashBackward f, void *workspace)
+{
+    const int64_t rows = (int64_t)f.shape.count * f.shape.T, flags = flash_flags<C>(f.shape);
+    const int blocks = f.shape.count * C::SLICES * flash_blocks(f.shape.T, C::KEYS);
+    f.dq_sum = static_cast<float *>(workspace);
+    f.delta = f.dq_sum + flash_sum_floats<C>(f.shape);
+    f.done = reinterpret_cast<int *>(f.delta + rows);
+    f.ticket = f.done + flags;
+    flash_delta_kernel<typename C::Element, FLASH_DELTA_WARPS>
+        <<<any_grid(blocks_for(rows, FLASH_DELTA_WARPS)), 32 * FLASH_DELTA_WARPS, 0, be->stream>>>(
+            f, flags);
+    TRY_LAUNCH();
+    flash_backward_kernel<C><<<blocks, C::THREADS, C::BYTES, be->stream>>>(f);
+    TRY_LAUNCH();
+    return ST_OK;
+}
+
+template <template <int> class Tiles>
+static Status flash_backward(const Backend *be, const FlashBackward &f, void *workspace,
+                             bool prepare)
+{
+    FLASH_BY_WIDTH(f.shape.D, Tiles, {
+        if (!prepare) return flash_launch_backward<C>(be, f, workspace);
+        return flash_allow_shared(be, (const void *)flash_backward_kernel<C>, C::BYTES, C::WIDTH);
+    });
+}
+
+/* The entries of one precision (ops/attention_flash_cuda.cuh). */
+#define FLASH_ENTRIES(name, Forward, Backward)                                                     \
+    extern "C" Status attention_flash_##name##_forward(const Backend *be, const FlashForward *f,   \
+                                                       bool prepare)                               \
+    {                                                                                              \
+        return flash_forward<Forward>(be, *f, prepare);                                            \
+    }                                                                                              \
+    extern "C" Status attention_flash_##name##_backward(const Backend *be, const FlashBackward *f, \
+                                                        void *workspace, bool prepare)             \
+    {                                                                                              \
+        return flash_backward<Backward>(be, *f, workspace, prepare);                               \
+    }                                                                                              \
+    extern "C" size_t attention_flash_##name##_workspace(const FlashShape *shape)                  \
+    {                                                                                              \
+        return flash_workspace<Backward>(*shape);                                                  \
+    }
+
+#endif
