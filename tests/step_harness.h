@@ -31,7 +31,7 @@ static inline void open_step_on(Step *s, const Config *c, Mode mode, DType wide,
                                 int threads)
 {
     ASSERT_OK(model_build(&s->model, c, mode, wide));
-    harness_open_on(&s->run, &s->model.plan, backend, NULL, threads);
+    harness_open_on(&s->run, &s->model.plan, backend, config_attention_name(c->attention), threads);
     ASSERT_OK(init_session(&s->run.session, &s->model));
     harness_move(&s->run, false);
 }

@@ -15,7 +15,8 @@ static const struct {
     Attention attention;
 } styles[] = {{EXEC_EAGER, ATTENTION_NAIVE}, {EXEC_FUSED, ATTENTION_NAIVE},
               {EXEC_FUSED, ATTENTION_FUSED}, {EXEC_FUSED, ATTENTION_CUDNN},
-              {EXEC_GRAPH, ATTENTION_FUSED}, {EXEC_GRAPH, ATTENTION_CUDNN}};
+              {EXEC_GRAPH, ATTENTION_FUSED}, {EXEC_GRAPH, ATTENTION_CUDNN},
+              {EXEC_FUSED, ATTENTION_FLASH}, {EXEC_GRAPH, ATTENTION_FLASH}};
 
 /* Captured after one step as `bench` does; the start is then made again. */
 static void capture(Step *s)
