@@ -138,7 +138,6 @@ __device__ __forceinline__ void flash_pass_on(const FlashBackward &f, const Flas
 {
     const int job = at.item * C::SLICES + at.slice;
     if (at.block == 0) return; /* the last */
-    __threadfence();
     ptx_write_flag(f.done + job * at.tiles + tile, flash_turn<C>(f.shape, at, tile) + 1);
 }
 
@@ -153,7 +152,6 @@ __device__ __forceinline__ void flash_await_turn(const FlashBackward &f,
     if (tile > at.first) flash_pass_on<C>(f, at, tile - 1);
     if (turn == 0) return;
     while (ptx_read_flag(done) < turn) continue;
-    __threadfence();
 }
 
 /* ---- one tile ---- */

@@ -141,15 +141,28 @@ __device__ __forceinline__ void ptx_add4(float *to, const float4 &x)
 #endif
 }
 
-/* A flag as it is in memory now, whatever this processor's cache holds. */
+/* Once the flag is read, what its writer wrote before it is there; by other threads of the two blocks
+ * too, a barrier between. */
 __device__ __forceinline__ int ptx_read_flag(const int *flag)
 {
-    return *const_cast<const volatile int *>(flag);
+    int value;
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 700
+    asm volatile("ld.acquire.gpu.global.s32 %0, [%1];" : "=r"(value) : "l"(flag) : "memory");
+#else
+    value = *const_cast<const volatile int *>(flag);
+    __threadfence();
+#endif
+    return value;
 }
 
 __device__ __forceinline__ void ptx_write_flag(int *flag, int value)
 {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 700
+    asm volatile("st.release.gpu.global.s32 [%0], %1;" ::"l"(flag), "r"(value) : "memory");
+#else
+    __threadfence();
     *const_cast<volatile int *>(flag) = value;
+#endif
 }
 
 #endif
