@@ -144,7 +144,7 @@ static void attention_is_checked_by_its_own_sizes(void **state)
     config_attention_defaults(&c);
     assert_true(c.subject == SUBJECT_ATTENTION && c.mode == MODE_FWD_BWD && c.mask == MASK_CAUSAL);
     assert_true(c.d_head == 64 && c.heads == 1 && c.ctx == 1024 && c.batch == 8);
-    assert_true(c.warmup == 10 && c.steps == 100 && c.sample_time == 2);
+    assert_true(c.warmup == 10 && c.steps == 100 && c.sample_time == 1);
     c.d_head = 33; /* no rotary embedding here */
     c.heads = 7;
     c.ctx = 1 << 20;

@@ -11,6 +11,7 @@
 #include <string.h>
 
 static const double noisy = 0.05; /* std / mean beyond which a reader should know */
+enum { FEWEST_TO_JUDGE = 5 };     /* samples; of fewer no single one can be called far off */
 
 static Status new_record(CellRecord *c)
 {
@@ -219,21 +220,34 @@ static Status put_rates(CellRecord *c)
     return ST_OK;
 }
 
+/* Cut short by --sample-time: then that is what gives more of them. */
+static bool is_cut_short(const CellRecord *c)
+{
+    return c->config->sample_time > 0 && c->series[SAMPLE_STEP].n < c->config->steps;
+}
+
+static Status warn_of_slow_first(CellRecord *c, double first, double median)
+{
+    char advice[64] = "a longer --sample-time";
+    if (!is_cut_short(c)) {
+        snprintf(advice, sizeof advice, "--warmup %lld", (long long)c->config->warmup + 5);
+    }
+    return record_warn(c->record,
+                       "the first sample (%s) is far slower than the rest (median %s): more "
+                       "warm-up is needed, try %s",
+                       human_seconds(first).s, human_seconds(median).s, advice);
+}
+
 static Status warn_of_noise(CellRecord *c)
 {
     const SampleList *list = &c->series[SAMPLE_STEP];
     if (list->n < 3) return ST_OK;
     const StatsSummary s = stats_summary(list->seconds, list->n);
-    if (stats_first_is_slow(list->seconds, list->n)) {
-        int64_t warmup = 0;
-        (void)record_int(c->record, "warmup", &warmup);
-        return record_warn(c->record,
-                           "the first sample (%s) is far slower than the rest (median %s): more "
-                           "warm-up is needed, try --warmup %lld",
-                           human_seconds(list->seconds[0]).s, human_seconds(s.median).s,
-                           (long long)warmup + 5);
+    const bool enough = list->n >= FEWEST_TO_JUDGE;
+    if (enough && stats_first_is_slow(list->seconds, list->n)) {
+        return warn_of_slow_first(c, list->seconds[0], s.median);
     }
-    const int outliers = stats_outliers(list->seconds, list->n);
+    const int outliers = enough ? stats_outliers(list->seconds, list->n) : 0;
     if (outliers > 0) {
         return record_warn(c->record,
                            "%d of %d samples %s far from the median %s (up to %s): something else "
@@ -244,8 +258,9 @@ static Status warn_of_noise(CellRecord *c)
     if (s.std > noisy * s.mean) {
         return record_warn(c->record,
                            "samples differ by %.0f %% (std / mean): run on a quiet machine or take "
-                           "more --steps",
-                           100 * s.std / s.mean);
+                           "%s",
+                           100 * s.std / s.mean,
+                           is_cut_short(c) ? "a longer --sample-time" : "more --steps");
     }
     return ST_OK;
 }

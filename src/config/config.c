@@ -137,7 +137,7 @@ void config_attention_defaults(Config *config)
     config->mode = MODE_FWD_BWD;
     config->warmup = 10;
     config->steps = 100;
-    config->sample_time = 2;
+    config->sample_time = 1;
 }
 
 Status config_preset(Config *config, const char *name)

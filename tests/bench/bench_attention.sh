@@ -1,0 +1,79 @@
+#!/usr/bin/env bash
+# The attention sweep: rows, formats, what does not fit or takes too long, comparisons, resuming.
+. "$(dirname "$(realpath "$0")")/bench.sh"
+
+attention() {
+    "$program" attention --batch 2 --threads 1 --warmup 1 "$@"
+}
+
+rows() { # FILE: of the first table
+    sed '/^$/q' "$1" | grep -c '^| *[0-9]'
+}
+
+column() { # FILE NAME: of each row of a csv
+    python3 -c 'import csv, sys
+for row in csv.DictReader(open(sys.argv[1])): print(row[sys.argv[2]])' "$@"
+}
+
+# --- every implementation there is on a CPU, odd widths, one token; the others say why not
+attention --d-head 1,33 --ctx 1,17 --heads 3 --attention naive,fused,flash,cudnn --mask causal,full \
+    --precision fp32,tf32,bf16 --steps 2 --out grid.csv 2>grid.err || fail "the grid"
+[ "$(column grid.csv status | sort | uniq -c | tr -s ' \n' ' ')" = ' 48 ok 48 unsupported ' ] || fail "statuses of the grid"
+[ "$(column grid.csv size | sort -u)" = '' ] || fail "attention has no size"
+[ "$(column grid.csv samples | sort -u | tail -n 1)" = 2 ] || fail "samples"
+python3 - grid.csv <<'CHECK' || fail "memory before backward, or FLOPs, are not the formula"
+import csv, sys
+for r in csv.DictReader(open(sys.argv[1])):
+    if r['status'] != 'ok': continue
+    T, D, rows = int(r['ctx']), int(r['d_head']), 2 * 3 * int(r['ctx'])
+    w = 4 if r['precision'] == 'fp32' else 2
+    saved = {'naive': 8 * rows * T + 4 * rows + (2 * rows * T if w == 2 else 0), 'fused': w * rows * T, 'flash': 4 * rows}
+    want = 4 * rows * D * w + saved[r['attention']]
+    flops = 4 * rows * T * D / (2 if r['mask'] == 'causal' else 1)
+    assert abs(float(r['mem_before_bwd_mib']) * 2**20 - want) < 1e-3, r['cell'] if 'cell' in r else r
+    assert float(r['forward_flops']) == flops and float(r['flops_per_step']) == 3 * flops, r
+    assert float(r['forward_tflops']) > 0 and float(r['backward_mean_ms']) > 0 and float(r['peak_alloc_mib']) > 0
+CHECK
+
+# --- json can be read again and resumed; what is there is not run again
+attention --ctx 8,16 --steps 2 --out two.json 2>two.err || fail "the first run"
+attention --ctx 8,16,24 --steps 2 --resume two.json --out three.json 2>three.err || fail "resumed"
+[ "$(grep -c 'from the file' three.err)" = 2 ] || fail "two rows were to be kept"
+[ "$(grep -c '"d_head":64,"heads":1,"mask":"causal"' three.json)" = 3 ] || fail "rows of the resumed file"
+attention --ctx 8,16 --steps 2 --mask full --resume two.json >other.out 2>other.err || fail "another mask"
+refuse other.err 'from the file'
+
+# --- forward alone; primitives
+attention --ctx 8 --steps 2 --mode fwd --exec eager --format json >forward.out 2>forward.err || fail "mode fwd"
+expect forward.out '"attention": ?"naive"'
+refuse forward.out '"backward": ?\{'
+refuse forward.out 'mem_before_bwd_mib'
+
+# --- what does not fit: the forward pass is measured, and what backward would have started with is known
+attention --ctx 1024 --batch 8 --steps 1 --attention fused,flash --memory-limit 105MiB >oom.out 2>oom.err
+code=$?
+expect_code 4 "no memory"
+expect oom.out '\| fused .*\| +OOM \|.*\| +40\.00 \|.*\| OOM '
+expect oom.out 'short by'
+expect oom.out '\| flash .*\| ok '
+
+# --- time for samples, time for a cell
+attention --ctx 8 --steps 1000000000 --sample-time 0.2s >time.out 2>time.err || fail "--sample-time"
+expect time.out '\| samples \|'
+attention --ctx 8 --steps 1000000000 --sample-time 0 --timeout 0.5s >timeout.out 2>timeout.err
+code=$?
+expect_code 4 "a time-out"
+expect timeout.out '\| timeout '
+
+# --- a second table with the change
+attention --ctx 8,16 --attention naive,flash --steps 3 --baseline naive >change.out 2>change.err || fail "--baseline"
+[ "$(rows change.out)" = 4 ] || fail "rows of the first table"
+expect change.out '^\| ctx \| forward, naive \(ms\) \| forward, flash \(ms\) \| +change \(%\) \| backward, naive'
+expect change.out '^\| +16 \| .*[+-][0-9.]+ ± [0-9.]+ \|'
+for format in latex typst; do
+    attention --ctx 8 --attention naive,flash --steps 3 --baseline naive --format $format >$format.out 2>$format.err || fail "$format"
+    [ "$(grep -c 'change' $format.out)" -ge 2 ] || fail "$format has no second table"
+done
+attention --ctx 8 --d-head 8,16 --dry-run >dry.out 2>dry.err || fail "dry run"
+[ "$(grep -c '^| attention d-head' dry.out)" = 2 ] || fail "dry run has not two cells"
+exit 0
