@@ -113,7 +113,8 @@ static void run_aliased(Plan *plan, OpKind op, int i, const char *impl)
         const int id = plan_out_id(plan, last, o);
         if (id == PLAN_NONE) continue;
         const double error = harness_error(&got, &want, id, id);
-        if (!(error <= bound(plan->tensors[id].dtype))) {
+        const DType dtype = plan->tensors[id].dtype;
+        if (!(error <= bound(dtype) * rounds(op, dtype))) {
             fail_msg("%s case %d, %s in place: relative error %g", plan_op_name(op), i, impl,
                      error);
         }
