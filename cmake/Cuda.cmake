@@ -75,3 +75,11 @@ target_link_libraries(roofstep_core PUBLIC CUDA::cudart CUDA::cublasLt)
 target_compile_options(roofstep_core PUBLIC
   "$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra,-Wno-missing-field-initializers>"
   "$<$<AND:$<COMPILE_LANGUAGE:CUDA>,$<BOOL:${ROOFSTEP_WERROR}>>:-Werror=all-warnings;-Xcompiler=-Werror>")
+# CUDA 12.9 and newer: a fourth of the time.
+if(ROOFSTEP_CUDA_CHECK)
+  include(CheckCompilerFlag)
+  check_compiler_flag(CUDA --Ofast-compile=max NVCC_OFAST_COMPILE)
+  if(NVCC_OFAST_COMPILE)
+    target_compile_options(roofstep_core PUBLIC $<$<COMPILE_LANGUAGE:CUDA>:--Ofast-compile=max>)
+  endif()
+endif()
