@@ -12,7 +12,7 @@ find "$1" -name '*.o' -path '*/src/*' -exec nm -A -g --defined-only {} + | awk '
     n = split(object, part, "/")
     stem = part[n]
     sub(/\..*$/, "", stem)
-    if (part[n - 1] == "ops") sub(/_(cpu|cuda).*$/, "", stem)
+    if (part[n - 1] == "ops") sub(/_(cpu|cuda|cudnn).*$/, "", stem)
     sub(/(_cuda|_none)$/, "", stem)
     if (kind ~ /^[TDBR]$/ && symbol != "main" && symbol !~ /^_/ && index(symbol, stem) != 1) {
         print object ": " symbol " does not start with " stem
