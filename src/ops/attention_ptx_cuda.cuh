@@ -2,7 +2,10 @@
  *
  * Fragments are as the PTX manual draws them: lane 4 g + t of a warp holds, of an 8 x 8 matrix of
  * words (16-byte rows), word t of row g; of a 16 x 8 accumulator, columns 2t and 2t + 1 of rows g and
- * g + 8. */
+ * g + 8.
+ *
+ * Everything compiles for every chip. What a chip has no instruction for does nothing there, and the
+ * kernels that use it are not started (attention_flash_cuda.cu). */
 #ifndef OPS_ATTENTION_PTX_CUDA_CUH
 #define OPS_ATTENTION_PTX_CUDA_CUH
 
@@ -65,19 +68,27 @@ __device__ __forceinline__ void ptx_await_copies()
 /* ---- from shared memory to fragments: four matrices, lanes 8i to 8i + 7 name the rows of matrix i ---- */
 __device__ __forceinline__ void ptx_load_matrices(uint32_t (&m)[4], uint32_t row)
 {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 750
     asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
                  : "=r"(m[0]), "=r"(m[1]), "=r"(m[2]), "=r"(m[3])
                  : "r"(row)
                  : "memory");
+#else
+    m[0] = m[1] = m[2] = m[3] = row;
+#endif
 }
 
 /* Each matrix of 16-bit elements turned over its diagonal. */
 __device__ __forceinline__ void ptx_load_turned(uint32_t (&m)[4], uint32_t row)
 {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 750
     asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
                  : "=r"(m[0]), "=r"(m[1]), "=r"(m[2]), "=r"(m[3])
                  : "r"(row)
                  : "memory");
+#else
+    m[0] = m[1] = m[2] = m[3] = row;
+#endif
 }
 
 /* ---- c += a b on tensor cores: 16 x k times k x 8, k of 32 bytes ---- */
@@ -100,7 +111,8 @@ __device__ __forceinline__ void ptx_mma(__half, float &c0, float &c1, float &c2,
         "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
         : "+f"(c0), "+f"(c1), "+f"(c2), "+f"(c3)
         : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
-#else /* halves of k are separate registers, so two steps of 8 are one of 16 */
+#elif defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 750
+    /* halves of k are separate registers, so two steps of 8 are one of 16 */
     asm("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 "
         "{%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};"
         : "+f"(c0), "+f"(c1), "+f"(c2), "+f"(c3)
