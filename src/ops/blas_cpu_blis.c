@@ -1,21 +1,75 @@
+/* BLIS's threads wait for each other by spinning, many times in a product: where another program takes
+ * a core for a moment, all of them stand still, and a step takes five to ten times as long. So a few
+ * threads get pieces of the result, handed out as they come, and wait once, at the end. More threads
+ * would get pieces too thin to be fast; BLIS shares the work out itself then. */
 #include "ops/blas_cpu.h"
 
 #include <blis.h>
 #include <cblas.h>
+#include <omp.h>
 #include <stdio.h>
+
+/* GRAIN: a multiple of the rows and columns of every microkernel, so that only the last piece is ragged. */
+enum { MOST_THREADS = 4, PIECES = 2 /* a thread */, GRAIN = 48 };
+
+static int n_threads = 1;
+
+static bool in_pieces(void)
+{
+    return n_threads > 1 && n_threads <= MOST_THREADS;
+}
+
+void blas_cpu_set_threads(int threads)
+{
+    n_threads = threads;
+    bli_thread_set_num_threads(in_pieces() ? 1 : threads);
+}
+
+typedef struct Product {
+    bool transpose_a, transpose_b;
+    int64_t k, lda, ldb, ldc;
+    float alpha, beta;
+    const float *a, *b;
+    float *c;
+} Product;
+
+/* Rows [row, row + rows) and columns [column, column + columns) of the result. */
+static void multiply(const Product *p, int64_t row, int64_t rows, int64_t column, int64_t columns)
+{
+    const float *a = p->a + (p->transpose_a ? row : row * p->lda);
+    const float *b = p->b + (p->transpose_b ? column * p->ldb : column);
+    cblas_sgemm(CblasRowMajor, p->transpose_a ? CblasTrans : CblasNoTrans,
+                p->transpose_b ? CblasTrans : CblasNoTrans, (f77_int)rows, (f77_int)columns,
+                (f77_int)p->k, p->alpha, a, (f77_int)p->lda, b, (f77_int)p->ldb, p->beta,
+                p->c + row * p->ldc + column, (f77_int)p->ldc);
+}
+
+static int64_t piece_of(int64_t length)
+{
+    const int64_t pieces = PIECES * n_threads, grains = (length + GRAIN - 1) / GRAIN;
+    return (grains + pieces - 1) / pieces * GRAIN;
+}
 
 void blas_cpu_sgemm(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k,
                     float alpha, const float *a, int64_t lda, const float *b, int64_t ldb,
                     float beta, float *c, int64_t ldc)
 {
-    cblas_sgemm(CblasRowMajor, transpose_a ? CblasTrans : CblasNoTrans,
-                transpose_b ? CblasTrans : CblasNoTrans, (f77_int)m, (f77_int)n, (f77_int)k, alpha,
-                a, (f77_int)lda, b, (f77_int)ldb, beta, c, (f77_int)ldc);
-}
-
-void blas_cpu_set_threads(int threads)
-{
-    bli_thread_set_num_threads(threads);
+    const Product p = {transpose_a, transpose_b, k, lda, ldb, ldc, alpha, beta, a, b, c};
+    const bool wide = n >= m;
+    const int64_t length = wide ? n : m, piece = piece_of(length);
+    if (!in_pieces() || omp_in_parallel() || piece >= length) {
+        multiply(&p, 0, m, 0, n);
+        return;
+    }
+#pragma omp parallel for schedule(dynamic) num_threads(n_threads)
+    for (int64_t at = 0; at < length; at += piece) {
+        const int64_t size = length - at < piece ? length - at : piece;
+        if (wide) {
+            multiply(&p, 0, m, at, size);
+        } else {
+            multiply(&p, at, size, 0, n);
+        }
+    }
 }
 
 const char *blas_cpu_name(void)
