@@ -221,9 +221,11 @@ static Shape square(int64_t n)
 /* From the smallest to the largest, ended by an empty one. */
 static const Shape *large_shapes(BackendId backend)
 {
-    static Shape of_cpu[9], of_gpu[6];
+    static Shape of_cpu[10], of_gpu[6];
     static const int64_t sides[] = {768, 1152, 1536, 2304, 3072, 4608, 6144, 9216};
-    for (int i = 0; i < 8; i++) of_cpu[i] = square(sides[i]);
+    for (int i = 0; i < 8; i++) of_cpu[i + (i > 2)] = square(sides[i]);
+    of_cpu[3] =
+        (Shape){512, 8192, 2048, false, true}; /* as in training: faster than squares here */
     of_gpu[0] = square(2048);
     of_gpu[1] = square(4096);
     of_gpu[2] = square(8192);

@@ -62,11 +62,11 @@ static void put_device(Table *table, const Limits *limits)
 static void put_method(Table *table, const LimitsKey *key)
 {
     char line[512];
-    snprintf(line, sizeof line,
-             "median, and range of the repetitions; products as the engine runs them: %s for the "
-             "largest rate, forward, dX and dW those of the %s model with %d tokens",
-             *key->gpu ? "large ones" : "squares", *key->gpu ? LIMITS_GPU_MODEL : "small",
-             *key->gpu ? LIMITS_GPU_TOKENS : 512);
+    snprintf(
+        line, sizeof line,
+        "median, and range of the repetitions; products as the engine runs them: large ones for "
+        "the largest rate, forward, dX and dW those of the %s model with %d tokens",
+        *key->gpu ? LIMITS_GPU_MODEL : "small", *key->gpu ? LIMITS_GPU_TOKENS : 512);
     table_note(table, line, NULL);
     if (!*key->gpu) return;
     table_note(
