@@ -11,8 +11,7 @@
 /* Loops that matter are compiled for several x86 levels and chosen when the program starts.
  * (An OpenMP region's body is outlined before that happens: put the loop in a function of its own
  * and call it from the region.) Sanitized builds start too early for such a choice. */
-#if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) && \
-    !defined(ROOFSTEP_NO_CLONES)
+#if defined(__x86_64__) && !defined(ROOFSTEP_SANITIZED) && !defined(ROOFSTEP_NO_CLONES)
 #define CPU_CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
 #else
 #define CPU_CLONES
