@@ -7,16 +7,26 @@
 #include <string.h>
 #include <unistd.h>
 
-bool log_terminal(void)
+static bool is_terminal(int fd)
 {
     const char *term = getenv("TERM");
-    return isatty(STDERR_FILENO) && term && strcmp(term, "dumb") != 0;
+    return isatty(fd) && term && strcmp(term, "dumb") != 0;
+}
+
+bool log_terminal(void)
+{
+    return is_terminal(STDERR_FILENO);
+}
+
+bool log_colour_on(int fd)
+{
+    const char *no = getenv("NO_COLOR");
+    return is_terminal(fd) && (!no || !*no);
 }
 
 bool log_colour(void)
 {
-    const char *no = getenv("NO_COLOR");
-    return log_terminal() && (!no || !*no);
+    return log_colour_on(STDERR_FILENO);
 }
 
 /* One write for the whole line, so that lines of several processes do not mix. */

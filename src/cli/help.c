@@ -16,18 +16,19 @@ void help_program(Text *out)
     for (int i = 0; command_list[i]; i++)
         text_printf(out, "  %-10s %s\n", command_list[i]->name, command_list[i]->summary);
     text_puts(
-        out, "\n"
-             "  roofstep COMMAND --help      the command's options\n"
-             "  roofstep --version           version, commit, compiler, libraries\n\n"
-             "Start with: roofstep bench --size tiny --steps 5\n\n"
-             "Exit codes: 0 done, 1 failed, 2 bad usage, 4 a cell of a sweep ran out of memory or\n"
-             "time, was killed or failed, 130 after Ctrl-C.\n");
+        out,
+        "\n"
+        "  roofstep COMMAND --help      the command's options\n"
+        "  roofstep --version           version, commit, compiler, libraries\n\n"
+        "Start with: roofstep bench --size tiny --steps 5\n\n"
+        "Exit codes: 0 done, 1 failed, 2 bad usage, 3 compare found a regression, 4 a cell of a\n"
+        "sweep ran out of memory or time, was killed or failed, 130 after Ctrl-C.\n");
 }
 
 void help_command(Text *out, const Command *command)
 {
     const char *args = command->options.args;
-    text_printf(out, "usage: roofstep %s [options]%s%s\n\n%s\n", command->name, args ? " " : "",
+    text_printf(out, "usage: roofstep %s%s%s [options]\n\n%s\n", command->name, args ? " " : "",
                 args ? args : "", command->summary);
     if (command->help) text_printf(out, "\n%s", command->help);
     option_help(out, &command->options);

@@ -97,6 +97,7 @@ bool option_equal(OptionId id, const OptionValue *a, const OptionValue *b)
         return a->number == b->number;
     case OPTION_KIND_REAL:
     case OPTION_KIND_SECONDS:
+    case OPTION_KIND_PERCENT:
     case OPTION_KIND_SCALE:
         return a->real == b->real;
     default:

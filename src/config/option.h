@@ -47,6 +47,7 @@ typedef enum OptionKind {
     OPTION_KIND_REAL,
     OPTION_KIND_BYTES,
     OPTION_KIND_SECONDS,
+    OPTION_KIND_PERCENT,
     OPTION_KIND_CHOICE, /* of choices.def */
     OPTION_KIND_PRESET, /* of presets.def */
     OPTION_KIND_DEVICE,
@@ -79,7 +80,7 @@ extern const Option option_table[OPTION_COUNT];
 /* One value as it was typed; the option's kind says which field holds it. */
 typedef struct OptionValue {
     int64_t number; /* INT, BYTES, CHOICE */
-    double real;    /* REAL, SECONDS, SCALE */
+    double real;    /* REAL, SECONDS, PERCENT, SCALE */
     char word[16];  /* PRESET, DEVICE */
 } OptionValue;
 

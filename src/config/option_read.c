@@ -87,6 +87,9 @@ Status option_read(OptionId id, const char *s, OptionValue *out)
     case OPTION_KIND_SECONDS:
         TRY(parse_seconds(s, &out->real));
         break;
+    case OPTION_KIND_PERCENT:
+        TRY(parse_percent(s, &out->real));
+        break;
     case OPTION_KIND_SCALE:
         return read_scale(id, s, &out->real);
     case OPTION_KIND_CHOICE:

@@ -18,6 +18,7 @@ typedef struct Settings {
     const char *peer;          /* NULL: none */
     const char *peer_variants; /* NULL: by device */
     int64_t peer_rounds;
+    double fail_above; /* compare: a fraction; INFINITY: never */
     bool dry_run;
     bool refresh; /* limits: measure again */
     bool help;

@@ -16,19 +16,20 @@ static void flush(Table *table, Text *text, const char *code)
     text_clear(text);
 }
 
-static void put_common(Table *table, Text *text, const RecordSet *set)
+void record_notes_common(Table *table, const RecordSet *set)
 {
     char value[COLUMN_TEXT];
+    Text text = {0};
     for (int c = 0; c < column_count; c++) {
         const Column *column = &column_list[c];
         if (!column_common(column, set, value)) continue;
-        text_printf(text, "%s %s %s", text->n ? "," : "Common:", column->label, value);
+        text_printf(&text, "%s %s %s", text.n ? "," : "Common:", column->label, value);
     }
-    flush(table, text, NULL);
+    flush(table, &text, NULL);
+    text_free(&text);
 }
 
-/* "small, ctx 512, precision bf16": the row by what sets it apart. */
-static void put_label(Text *text, const bool *shown, const Record *record)
+void record_notes_label(Text *text, const bool *shown, const Record *record)
 {
     char value[COLUMN_TEXT];
     const char *separator = "";
@@ -77,7 +78,7 @@ static void put_problem(Table *table, Text *text, const RecordSet *set, const bo
         if (!same_problem(record_set_at(set, i), record)) continue;
         if (++alike > MOST_LABELS) continue;
         if (alike > 1) text_puts(text, "; ");
-        put_label(text, shown, record_set_at(set, i));
+        record_notes_label(text, shown, record_set_at(set, i));
     }
     if (alike > MOST_LABELS) text_printf(text, "; and %zu more", alike - MOST_LABELS);
     text_printf(text, ": %s", cell_text_status(record_status(record)));
@@ -94,7 +95,7 @@ static void put_phases(Table *table, Text *text, const bool *shown, const Record
         const json_t *phase = record_value(record, phases[p]);
         const char *reason = phase ? record_text(phase, "message") : NULL;
         if (!reason || (told && strstr(told, reason))) continue;
-        put_label(text, shown, record);
+        record_notes_label(text, shown, record);
         text_printf(text, ", %s: %s: %s", phases[p],
                     cell_text_status(record_phase_status(record, phases[p])), reason);
         flush(table, text, NULL);
@@ -111,7 +112,7 @@ static void put_warnings(Table *table, Text *text, const bool *shown, const Reco
         const char *warning = json_string_value(json_array_get(warnings, i));
         if (!warning || (*room)-- <= 0) continue;
         text_puts(text, "warning: ");
-        put_label(text, shown, record);
+        record_notes_label(text, shown, record);
         text_printf(text, ": %s", warning);
         flush(table, text, NULL);
     }
@@ -156,7 +157,7 @@ static void put_environment(Table *table, Text *text, const json_t *environment,
 void record_notes_put(Table *table, const RecordSet *set, const bool *shown)
 {
     Text text = {0};
-    put_common(table, &text, set);
+    record_notes_common(table, set);
     for (size_t i = 0; i < record_set_size(set); i++) {
         put_problem(table, &text, set, shown, i);
         put_phases(table, &text, shown, record_set_at(set, i));

@@ -10,4 +10,9 @@
  * tells of each column whether the table has it. */
 void record_notes_put(Table *table, const RecordSet *set, const bool *shown);
 
+/* The first of these: "Common: ctx 512, batch 4". */
+void record_notes_common(Table *table, const RecordSet *set);
+/* "small, ctx 512, precision bf16": the row by what sets it apart. */
+void record_notes_label(Text *text, const bool *shown, const Record *record);
+
 #endif

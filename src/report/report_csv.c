@@ -1,11 +1,11 @@
+#include "report/report_csv.h"
+
 #include "report/flat_row.h"
 #include "report/report.h"
 
 #include <string.h>
 
-/* RFC 4180: quotes around what holds a comma, a quote or a line break, and quotes doubled. Lines
- * end in a line feed alone, as Unix tools expect. */
-static void put_field(Text *out, const char *text)
+void report_csv_field(Text *out, const char *text)
 {
     if (!strpbrk(text, ",\"\r\n")) {
         text_puts(out, text);
@@ -32,7 +32,7 @@ Status report_csv(Text *out, const ReportInput *input)
             flat_row_put(&value, flat_row_value(&flat_row_columns[c], input->set,
                                                 record_set_at(input->set, i)));
             if (c) text_puts(out, ",");
-            put_field(out, text_str(&value));
+            report_csv_field(out, text_str(&value));
         }
         text_puts(out, "\n");
     }

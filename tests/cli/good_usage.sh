@@ -24,7 +24,7 @@ expect() {
 expect 0 'usage: roofstep COMMAND' --help
 expect 0 'usage: roofstep COMMAND' -h
 expect 0 'roofstep ' --version
-for command in bench attention plan export limits doctor; do
+for command in bench attention plan export compare limits doctor; do
     expect 0 "$command" --help
     expect 0 "usage: roofstep $command" "$command" --help
 done
