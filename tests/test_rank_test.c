@@ -132,6 +132,8 @@ static void interval_as_sorted_ratios(void **state)
         while (ratios[high] < r.high) high++;
         assert_true(ratios[low] == r.low && ratios[high] == r.high);
         assert_int_equal(low, n * m - 1 - high);
+        /* 24 and 26 samples: k = floor(312 + 0.5 - 1.96 sqrt(624 * 51 / 12)) = 211. */
+        if (n == 24) assert_int_equal(low, 210);
     }
 }
 
@@ -180,8 +182,8 @@ static void swapping_mirrors(void **state)
         close_to(up.ratio * down.ratio, 1, 1e-14);
         close_to(up.low * down.high, 1, 1e-14);
         close_to(up.high * down.low, 1, 1e-14);
-        /* The interval and the test say the same, where both are exact. */
-        if (ab.exact) assert_true((ab.p <= 0.05) == (up.low > 1 || up.high < 1));
+        /* The interval and the test say the same where there are no ties. */
+        if (seed % 3) assert_true((ab.p <= 0.05) == (up.low > 1 || up.high < 1));
     }
 }
 
