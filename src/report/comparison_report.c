@@ -222,32 +222,33 @@ static void choose_columns(bool *shown, const RecordSet *set)
     }
 }
 
-/* `matched` holds the records that are compared, `all` those in one file only too. */
-static void fill_rows(Table *table, const Comparison *c, const RecordSet *matched,
-                      const RecordSet *all)
+/* `rows` are the records of A that are compared, `matched` those of both. What sets rows apart is asked
+ * of one file at a time: what sets the files apart is in the first table. */
+static void fill_rows(Table *table, const ComparisonReport *report, const RecordSet *rows,
+                      const RecordSet *matched)
 {
+    const Comparison *c = report->comparison;
     bool shown[TABLE_MAX_COLUMNS] = {0};
-    choose_columns(shown, matched);
+    choose_columns(shown, rows);
     put_headings(table, shown);
     put_rows(table, c, shown);
     record_notes_common(table, matched);
     note_means(table, c);
-    choose_columns(shown, all);
+    choose_columns(shown, report->a);
     note_only(table, c->only_a, c->n_only_a, "A", shown);
+    choose_columns(shown, report->b);
     note_only(table, c->only_b, c->n_only_b, "B", shown);
     note_rule(table, c);
 }
 
-static Status gather(RecordSet *matched, RecordSet *all, const ComparisonReport *report)
+static Status gather(RecordSet *rows, RecordSet *matched, const ComparisonReport *report)
 {
     const Comparison *c = report->comparison;
-    TRY(record_set_merge(all, report->a));
-    TRY(record_set_merge(all, report->b));
     for (size_t i = 0; i < c->n_cells; i++) {
-        TRY(record_set_share(matched, report->a,
-                             record_set_find(report->a, record_key(c->cells[i].a))));
-        TRY(record_set_share(matched, report->b,
-                             record_set_find(report->b, record_key(c->cells[i].b))));
+        const char *key = record_key(c->cells[i].a);
+        TRY(record_set_add(rows, record_set_find(report->a, key)));
+        TRY(record_set_add(matched, record_set_find(report->a, key)));
+        TRY(record_set_add(matched, record_set_find(report->b, key)));
     }
     return ST_OK;
 }
@@ -261,25 +262,25 @@ static Status write_one(Text *out, Writer *writer, Table *table)
 }
 
 static Status write_both(Text *out, Writer *writer, const ComparisonReport *report,
-                         const RecordSet *matched, const RecordSet *all)
+                         const RecordSet *rows, const RecordSet *matched)
 {
     Table table = {0};
     fill_differences(&table, report);
     TRY(write_one(out, writer, &table));
     text_puts(out, "\n");
-    fill_rows(&table, report->comparison, matched, all);
+    fill_rows(&table, report, rows, matched);
     return write_one(out, writer, &table);
 }
 
 static Status write_tables(Text *out, Writer *writer, const ComparisonReport *report)
 {
-    RecordSet matched = {0}, all = {0};
-    Status status = record_set_init(&matched, NULL);
-    if (status == ST_OK) status = record_set_init(&all, NULL);
-    if (status == ST_OK) status = gather(&matched, &all, report);
-    if (status == ST_OK) status = write_both(out, writer, report, &matched, &all);
+    RecordSet rows = {0}, matched = {0};
+    Status status = record_set_init(&rows, NULL);
+    if (status == ST_OK) status = record_set_init(&matched, NULL);
+    if (status == ST_OK) status = gather(&rows, &matched, report);
+    if (status == ST_OK) status = write_both(out, writer, report, &rows, &matched);
+    record_set_free(&rows);
     record_set_free(&matched);
-    record_set_free(&all);
     return status;
 }
 
