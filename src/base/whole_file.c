@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,35 @@
 static Status failure(const char *path, const char *what)
 {
     return FAIL(ST_IO, "cannot %s %s: %s", what, path, strerror(errno));
+}
+
+/* ---- what a signal must not leave behind ---- */
+
+static char unfinished[PATH_MAX]; /* the newest temporary file; "" when there is none */
+
+static void remove_unfinished(int signal)
+{
+    if (unfinished[0]) unlink(unfinished);
+    raise(signal); /* SA_RESETHAND: what it does by default */
+}
+
+void whole_file_clean_up_on_signals(void)
+{
+    static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
+        struct sigaction action = {.sa_handler = remove_unfinished,
+                                   .sa_flags = (int)(SA_RESETHAND | SA_NODEFER)};
+        struct sigaction before;
+        sigemptyset(&action.sa_mask);
+        sigaction(signals[i], NULL, &before);
+        /* nohup and a shell's background jobs ignore some of them; that stays so. */
+        if (before.sa_handler != SIG_IGN) sigaction(signals[i], &action, NULL);
+    }
+}
+
+static void remember(const char *temporary)
+{
+    snprintf(unfinished, sizeof unfinished, "%s", temporary ? temporary : "");
 }
 
 /* ---- opening ---- */
@@ -25,7 +55,10 @@ static Status open_beside(WholeFile *file)
             return FAIL(ST_NO_MEMORY, "no memory for a file name");
         }
         file->fd = open(file->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-        if (file->fd >= 0) return ST_OK;
+        if (file->fd >= 0) {
+            remember(file->temporary);
+            return ST_OK;
+        }
         if (errno != EEXIST) break;
     }
     const Status status = failure(file->path, "create");
@@ -152,6 +185,7 @@ void whole_file_abandon(WholeFile *file)
 {
     if (file->fd >= 0) close(file->fd);
     if (file->temporary) unlink(file->temporary);
+    remember(NULL);
     free(file->temporary);
     free(file->path);
     *file = (WholeFile){.fd = -1};

@@ -10,6 +10,8 @@
 #include "cli/bench_output.h"
 #include "report/baseline.h"
 
+#include <string.h>
+
 static Status read_resumed(const Settings *settings, RecordSet *known)
 {
     bool torn = false;
@@ -34,11 +36,16 @@ static void advise(const Settings *settings, const Sweep *sweep, const RunnerOut
                    const RecordSet *rows)
 {
     if (outcome->signal) {
-        const bool kept = settings->out || settings->out_json || settings->resume;
-        log_note("interrupted: %zu of %d cells are done%s", record_set_size(rows), sweep->n,
-                 kept ? "; --resume with the JSON file does the rest" : "");
+        const bool json = settings->out && strncmp(settings->format, "json", 4) == 0;
+        const char *kept = settings->out_json ? settings->out_json
+                           : json             ? settings->out
+                                              : settings->resume;
+        const bool some = kept && record_set_size(rows) > 0;
+        log_note("interrupted: %zu of %d cells are done%s%s%s", record_set_size(rows), sweep->n,
+                 some ? "; --resume " : "", some ? kept : "", some ? " does the rest" : "");
     } else if (lacks_limits(rows)) {
-        log_note("for MFU and the share of this machine's limit run 'roofstep limits' once (15 s)");
+        log_note(
+            "for MFU and the share of this machine's limit run 'roofstep limits' once (some 20 s)");
     }
 }
 

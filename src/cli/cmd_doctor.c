@@ -129,7 +129,7 @@ static void advise_on_features(Doctor *d)
 {
     if (!d->limits_stored) {
         text_puts(&d->advice,
-                  "Run 'roofstep limits' once (15 s): bench then shows MFU and the share "
+                  "Run 'roofstep limits' once (some 20 s): bench then shows MFU and the share "
                   "of the limit.\n");
     }
     doctor_gpu_advise(&d->advice, &d->gpu, d->nvcc.there);

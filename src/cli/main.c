@@ -1,5 +1,6 @@
 /* roofstep COMMAND [options]: finds the command, reads its options, prints what went wrong. */
 #include "base/log.h"
+#include "base/whole_file.h"
 #include "cli/command.h"
 #include "cli/help.h"
 #include "cli/output.h"
@@ -88,6 +89,7 @@ static int run_command(int argc, char **argv)
 int main(int argc, char **argv)
 {
     Text text = {0};
+    whole_file_clean_up_on_signals();
     if (argc < 2) {
         help_program(&text);
         fputs(text_str(&text), stderr);

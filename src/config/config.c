@@ -159,7 +159,9 @@ Status config_preset(Config *config, const char *name)
 static Status check_heads(const Config *c)
 {
     if (c->d_model % c->num_heads != 0)
-        return FAIL(ST_USAGE, "num_heads %" PRId64 " does not divide d_model %" PRId64,
+        return FAIL(ST_USAGE,
+                    "num_heads %" PRId64 " does not divide d_model %" PRId64
+                    ": change --num-heads or --d-model",
                     c->num_heads, c->d_model);
     if (c->d_model / c->num_heads % 2 != 0)
         return FAIL(ST_USAGE,

@@ -61,12 +61,21 @@ bool column_differs(const Column *column, const Record *a, const Record *b)
     return column_used(column, a, x) && column_used(column, b, y) && strcmp(x, y) != 0;
 }
 
+/* What was asked for, or what `auto` became: eager runs other attention than fused, and a table that
+ * compares them must say so. */
+static bool shows_difference(const Column *column, const Record *a, const Record *b)
+{
+    char x[COLUMN_TEXT], y[COLUMN_TEXT];
+    if (column_differs(column, a, b)) return true;
+    return column_used(column, a, x) && column_used(column, b, y) && strcmp(x, y) != 0;
+}
+
 bool column_varies(const Column *column, const RecordSet *set)
 {
     for (size_t i = 1; i < record_set_size(set); i++) {
         const Record *row = record_set_at(set, i);
-        if (column_differs(column, record_set_at(set, 0), row)) return true;
-        if (column_differs(column, record_set_at(set, i - 1), row)) return true;
+        if (shows_difference(column, record_set_at(set, 0), row)) return true;
+        if (shows_difference(column, record_set_at(set, i - 1), row)) return true;
     }
     return false;
 }

@@ -1,5 +1,7 @@
 #include "report/report_sink.h"
 
+#include "base/whole_file.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -76,6 +78,28 @@ static Status start_file(ReportSink *sink)
     return status;
 }
 
+static bool has_older(const ReportSink *sink)
+{
+    struct stat info;
+    if (sink->stream || record_set_size(&sink->set) > 0) return false;
+    return stat(sink->path, &info) == 0 && S_ISREG(info.st_mode) && info.st_size > 0;
+}
+
+/* Everything but the renaming: a full disk is found, and the older file is still there. */
+static Status try_beside(const ReportSink *sink)
+{
+    Text text = {0};
+    WholeFile file;
+    Status status = report_write(&text, sink->format, &(ReportInput){.set = &sink->set});
+    if (status == ST_OK) status = whole_file_open(&file, sink->path);
+    if (status == ST_OK) {
+        status = whole_file_write(&file, text_str(&text), text.n);
+        whole_file_abandon(&file);
+    }
+    text_free(&text);
+    return status;
+}
+
 Status report_sink_open(ReportSink *sink, const char *path, const char *format,
                         const RecordSet *start)
 {
@@ -87,7 +111,8 @@ Status report_sink_open(ReportSink *sink, const char *path, const char *format,
     if (status == ST_OK) status = record_set_merge(&sink->set, start);
     if (status == ST_OK) {
         sink->stream = is_stream(path);
-        status = start_file(sink);
+        sink->waits = has_older(sink);
+        status = sink->waits ? try_beside(sink) : start_file(sink);
     }
     if (status != ST_OK) report_sink_close(sink);
     return status;
@@ -95,6 +120,8 @@ Status report_sink_open(ReportSink *sink, const char *path, const char *format,
 
 Status report_sink_add(ReportSink *sink, Record *record)
 {
+    if (sink->waits && is_lines(sink)) TRY(start_file(sink));
+    sink->waits = false;
     TRY(record_set_add(&sink->set, record));
     if (sink->fd < 0) {
         return sink->stream ? ST_OK : write_whole(sink, &(ReportInput){.set = &sink->set});
@@ -108,7 +135,7 @@ Status report_sink_add(ReportSink *sink, Record *record)
 
 Status report_sink_finish(ReportSink *sink, const ReportInput *all)
 {
-    if (sink->stream && is_lines(sink)) return ST_OK;
+    if (sink->waits || (sink->stream && is_lines(sink))) return ST_OK;
     return write_whole(sink, all);
 }
 

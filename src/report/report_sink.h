@@ -10,11 +10,13 @@ typedef struct ReportSink {
     RecordSet set; /* shares the records */
     int fd;        /* of a growing jsonl; -1 otherwise */
     bool stream;   /* a pipe or a terminal: what was written cannot be taken back */
+    bool waits;    /* an older file stays until the first record is there */
 } ReportSink;
 
 /* Writes the file at once with the records already in `start` (those resumed; may be empty), so
  * that a read-only directory or a full disk is found before the work. `start` is not kept. A stream
- * gets jsonl line by line and any other format once, by report_sink_finish(). */
+ * gets jsonl line by line and any other format once, by report_sink_finish(). A file that is there
+ * already and is not resumed stays until the first record. */
 Status report_sink_open(ReportSink *sink, const char *path, const char *format,
                         const RecordSet *start);
 Status report_sink_add(ReportSink *sink, Record *record);

@@ -21,3 +21,25 @@ for signal in INT TERM; do
     bench --steps 2,3 --resume results.json >kept.out 2>kept.err
     [ "$(grep -c 'from the file' kept.err)" = 2 ] || fail "results.json has not the finished rows"
 done
+
+# An older file stays as long as there is nothing to put in its place.
+rm -f log.err
+cp results.json older.json
+env --default-signal=INT "$program" "${model[@]}" --steps 100000000 --out older.json >table.out 2>log.err &
+sweep=$!
+cell_of $sweep
+kill -INT $sweep
+wait $sweep
+cmp -s results.json older.json || fail "a sweep that finished nothing emptied an older file"
+
+# What was being written is not left behind.
+"$program" export --device cpu --size small --steps 1 --out big.safetensors >export.out 2>&1 &
+export_job=$!
+for _ in $(seq 600); do
+    ls big.safetensors.*.tmp >/dev/null 2>&1 && break
+    sleep 0.05
+done
+ls big.safetensors.*.tmp >/dev/null 2>&1 || fail "no export was under way"
+kill -TERM $export_job
+wait $export_job 2>/dev/null
+[ -z "$(ls big.safetensors* 2>/dev/null)" ] || fail "an interrupted export left $(ls big.safetensors*)"
