@@ -223,7 +223,7 @@ static const Shape *large_shapes(BackendId backend)
 {
     static Shape of_cpu[10], of_gpu[6];
     static const int64_t sides[] = {768, 1152, 1536, 2304, 3072, 4608, 6144, 9216};
-    for (int i = 0; i < 8; i++) of_cpu[i + (i > 2)] = square(sides[i]);
+    for (int i = 0; i < 8; i++) of_cpu[i + (i > 1)] = square(sides[i]);
     of_cpu[3] =
         (Shape){512, 8192, 2048, false, true}; /* as in training: faster than squares here */
     of_gpu[0] = square(2048);

@@ -57,13 +57,16 @@ void blas_cpu_sgemm(bool transpose_a, bool transpose_b, int64_t m, int64_t n, in
     const Product p = {transpose_a, transpose_b, k, lda, ldb, ldc, alpha, beta, a, b, c};
     const bool wide = n >= m;
     const int64_t length = wide ? n : m, piece = piece_of(length);
-    if (!in_pieces() || omp_in_parallel() || piece >= length) {
+    if (!in_pieces() || omp_in_parallel() || piece >= length || m == 1 || n == 1) {
         multiply(&p, 0, m, 0, n);
         return;
     }
+    /* What is less than a grain goes with the piece before it: a single row or column would be a product
+     * with a vector, whose sums BLIS orders otherwise. */
+    const int64_t pieces = (length + piece - GRAIN) / piece;
 #pragma omp parallel for schedule(dynamic) num_threads(n_threads)
-    for (int64_t at = 0; at < length; at += piece) {
-        const int64_t size = length - at < piece ? length - at : piece;
+    for (int64_t i = 0; i < pieces; i++) {
+        const int64_t at = i * piece, size = i == pieces - 1 ? length - at : piece;
         if (wide) {
             multiply(&p, 0, m, at, size);
         } else {

@@ -99,9 +99,9 @@ static Status reference(const OpCall *call)
 /* Sizes around the tiles of the usual kernels, primes, K = 1; every form of transposition. */
 static bool cases(Builder *b, int i, DType act)
 {
-    static const int64_t shapes[][3] = {{1, 1, 1},     {2, 3, 1},      {5, 7, 11},
-                                        {8, 12, 16},   {17, 31, 9},    {64, 48, 33},
-                                        {101, 13, 97}, {150, 211, 67}, {389, 100, 70}};
+    static const int64_t shapes[][3] = {{1, 1, 1},      {2, 3, 1},     {5, 7, 11},    {8, 12, 16},
+                                        {17, 31, 9},    {64, 48, 33},  {101, 13, 97}, {33, 97, 20},
+                                        {150, 211, 67}, {389, 100, 70}};
     enum { N_SHAPES = sizeof shapes / sizeof *shapes };
     if (i >= 4 * N_SHAPES) return false;
     const int64_t m = shapes[i / 4][0], n = shapes[i / 4][1], k = shapes[i / 4][2];

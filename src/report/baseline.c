@@ -132,15 +132,21 @@ bool baseline_alike(const Baseline *baseline, const Record *a, const Record *b)
     return true;
 }
 
+/* With `auto` and what it became both in a sweep, the row that was asked for by this name counts. */
 const Record *baseline_row_with(const Baseline *baseline, const RecordSet *set,
                                 const Record *record, const char *value)
 {
+    const Record *other = NULL;
+    char text[COLUMN_TEXT];
     for (size_t i = 0; i < record_set_size(set); i++) {
         const Record *row = record_set_at(set, i);
-        if (!column_has(baseline->column, row, value)) continue;
-        if (baseline_alike(baseline, record, row)) return row;
+        if (!column_has(baseline->column, row, value) || !baseline_alike(baseline, record, row)) {
+            continue;
+        }
+        if (column_asked(baseline->column, row, text) && strcmp(text, value) == 0) return row;
+        if (!other) other = row;
     }
-    return NULL;
+    return other;
 }
 
 const Record *baseline_row(const Baseline *baseline, const RecordSet *set, const Record *record)

@@ -47,6 +47,11 @@ bool column_text(const Column *column, const Record *record, char text[COLUMN_TE
     return column_used(column, record, text) || asked(column, record, text);
 }
 
+bool column_asked(const Column *column, const Record *record, char text[COLUMN_TEXT])
+{
+    return asked(column, record, text) || column_used(column, record, text);
+}
+
 bool column_has(const Column *column, const Record *record, const char *value)
 {
     char text[COLUMN_TEXT];

@@ -46,6 +46,8 @@ enum { COLUMN_TEXT = 128 };
 bool column_text(const Column *column, const Record *record, char text[COLUMN_TEXT]);
 /* What was used; "auto" and 0 threads, which a row that never ran keeps, are not known. */
 bool column_used(const Column *column, const Record *record, char text[COLUMN_TEXT]);
+/* The value as it was asked for (`auto`), where that is known. */
+bool column_asked(const Column *column, const Record *record, char text[COLUMN_TEXT]);
 /* Asked for or used. */
 bool column_has(const Column *column, const Record *record, const char *value);
 /* The two rows were asked to differ in it; where that is not recorded, they are known to. */

@@ -17,6 +17,7 @@ enum { N_FIGURES = sizeof figures / sizeof *figures };
 typedef struct Values {
     char text[MOST_VALUES][COLUMN_TEXT];
     int n;
+    bool cut; /* there are more */
 } Values;
 
 static const Column *column_of(const char *path)
@@ -33,7 +34,11 @@ static void add_value(Values *values, const char *text)
     for (int v = 0; v < values->n; v++) {
         if (strcmp(values->text[v], text) == 0) return;
     }
-    if (values->n < MOST_VALUES) memcpy(values->text[values->n++], text, COLUMN_TEXT);
+    if (values->n < MOST_VALUES) {
+        memcpy(values->text[values->n++], text, COLUMN_TEXT);
+    } else {
+        values->cut = true;
+    }
 }
 
 static Values values_of(const Baseline *baseline, const RecordSet *set)
@@ -43,8 +48,8 @@ static Values values_of(const Baseline *baseline, const RecordSet *set)
     add_value(&values, baseline->value);
     for (size_t i = 0; i < record_set_size(set); i++) {
         const Record *record = record_set_at(set, i);
-        if (column_has(baseline->column, record, baseline->value)) continue;
-        if (column_text(baseline->column, record, text)) add_value(&values, text);
+        if (baseline_row(baseline, set, record) == record) continue;
+        if (column_asked(baseline->column, record, text)) add_value(&values, text);
     }
     return values;
 }
@@ -117,8 +122,9 @@ Status side_by_side_build(Table *table, const RecordSet *set, const Baseline *ba
     for (size_t i = 0; i < record_set_size(set); i++) {
         if (leads(set, baseline, i)) put_row(table, set, baseline, &values, record_set_at(set, i));
     }
-    text_printf(&note, "change: of the mean, against %s %s; below 0 is faster",
-                baseline->column->label, baseline->value);
+    text_printf(&note, "change: of the mean, against %s %s; below 0 is faster%s",
+                baseline->column->label, baseline->value,
+                values.cut ? "; further values are in the first table only" : "");
     table->failed = table->failed || note.failed;
     table_note(table, text_str(&note), NULL);
     text_free(&note);
