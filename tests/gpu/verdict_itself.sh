@@ -48,7 +48,7 @@ echo '========= COMPUTE-SANITIZER' | expect 1 memcheck 0 'a log without an end'
     expect 0 racecheck 0 'a race of a library'
 { uninitialized "$nvjet" | sed 's/Uninitialized/Invalid/'; echo "$end"; } | expect 1 memcheck 1 'a library beyond our buffers'
 { failed_call /usr/lib/libcublasLt.so.13; echo "$end"; } | expect 0 memcheck 0 "a library's call"
-{ failed_call /work/tiny_step; echo "$end"; } | expect 1 memcheck 1 'our call'
+{ failed_call ./tiny_step; echo "$end"; } | expect 1 memcheck 1 'our call'
 
 # No name of ours may look like one of theirs: it would not be counted.
 library=$(sed -n 's/^ *library = "\(.*\)"$/\1/p' "$here/sanitizer_verdict.awk")
