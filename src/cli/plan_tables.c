@@ -5,20 +5,6 @@
 
 #include <math.h>
 
-static void cell_printf(Table *table, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-
-static void cell_printf(Table *table, const char *fmt, ...)
-{
-    Text text = {0};
-    va_list args;
-    va_start(args, fmt);
-    text_vprintf(&text, fmt, args);
-    va_end(args);
-    table_cell(table, text_str(&text));
-    table->failed = table->failed || text.failed;
-    text_free(&text);
-}
-
 static void note_printf(Table *table, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 static void note_printf(Table *table, const char *fmt, ...)
@@ -41,7 +27,7 @@ static void bytes_cell(Table *table, size_t bytes)
 static void flops_cell(Table *table, double flops)
 {
     const HumanText number = human_si(flops); /* "1.80 G", or "512" */
-    cell_printf(table, "%s%sFLOP", number.s, flops < 999.5 ? " " : "");
+    table_cell_printf(table, "%s%sFLOP", number.s, flops < 999.5 ? " " : "");
 }
 
 static void columns(Table *table, const char *const *labels, int n, int n_left)
@@ -148,7 +134,8 @@ static void fits_row(Table *table, const PlanCell *cell, const WhatFits *fit, co
                      bool here)
 {
     table_cell(table, label);
-    cell_printf(table, "%s%s", human_bytes((double)fit->limit).s, here ? " (this machine)" : "");
+    table_cell_printf(table, "%s%s", human_bytes((double)fit->limit).s,
+                      here ? " (this machine)" : "");
     bytes_cell(table, cell->memory.need[cell->config->mode]);
     table_cell(table, fit->fits ? "yes" : "no");
     table_cell(table, fit->fits ? "-" : human_bytes((double)fit->short_by).s);
@@ -200,7 +187,7 @@ static void memory_row(Table *table, const char *name, size_t bytes, size_t of)
 {
     table_cell(table, name);
     bytes_cell(table, bytes);
-    cell_printf(table, "%.1f %%", 100 * (double)bytes / (double)of);
+    table_cell_printf(table, "%.1f %%", 100 * (double)bytes / (double)of);
 }
 
 static void memory_by_kind(Table *table, const PlanCell *cell)

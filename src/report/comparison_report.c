@@ -10,23 +10,9 @@
 #include "report/report_typst.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <string.h>
 
 typedef Status Writer(Text *out, const Table *table);
-
-static void cell_printf(Table *table, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-static void cell_printf(Table *table, const char *fmt, ...)
-{
-    Text text = {0};
-    va_list args;
-    va_start(args, fmt);
-    text_vprintf(&text, fmt, args);
-    va_end(args);
-    table->failed = table->failed || text.failed;
-    table_cell(table, text_str(&text));
-    text_free(&text);
-}
 
 /* Adds the note and frees the text. */
 static void take_note(Table *table, Text *text)
@@ -45,7 +31,7 @@ static void put_value(Table *table, const json_t *value)
         text_puts(&text, "-");
     else
         flat_row_put(&text, value);
-    cell_printf(table, "%s", text_str(&text));
+    table_cell_printf(table, "%s", text_str(&text));
     table->failed = table->failed || text.failed;
     text_free(&text);
 }
@@ -84,7 +70,7 @@ static void put_p(Table *table, double p)
     if (isnan(p))
         table_cell(table, "-");
     else
-        cell_printf(table, p >= 0.001 ? "%.3f" : "%.0e", p);
+        table_cell_printf(table, p >= 0.001 ? "%.3f" : "%.0e", p);
 }
 
 static void put_verdict(Table *table, const ComparisonPhase *p)
@@ -95,9 +81,9 @@ static void put_verdict(Table *table, const ComparisonPhase *p)
     else if (ok_a && ok_b)
         table_cell(table, p->other_mode ? "other mode" : "-");
     else if (ok_a && p->status_b != RECORD_STATUS_COUNT)
-        cell_printf(table, "%s in B", cell_text_status(p->status_b));
+        table_cell_printf(table, "%s in B", cell_text_status(p->status_b));
     else if (ok_b && p->status_a != RECORD_STATUS_COUNT)
-        cell_printf(table, "%s in A", cell_text_status(p->status_a));
+        table_cell_printf(table, "%s in A", cell_text_status(p->status_a));
     else
         table_cell(table, ok_a ? "not in B" : ok_b ? "not in A" : "-");
 }
@@ -116,11 +102,11 @@ static void put_phase(Table *table, const ComparisonPhase *p, const char *name)
     if (isnan(p->change))
         table_cell(table, "-");
     else
-        cell_printf(table, "%+.1f", percent(p->change));
+        table_cell_printf(table, "%+.1f", percent(p->change));
     if (isnan(p->low))
         table_cell(table, "-");
     else
-        cell_printf(table, "%+.1f .. %+.1f", percent(p->low), percent(p->high));
+        table_cell_printf(table, "%+.1f .. %+.1f", percent(p->low), percent(p->high));
     put_p(table, p->p);
     put_verdict(table, p);
 }

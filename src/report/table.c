@@ -1,5 +1,6 @@
 #include "report/table.h"
 
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -39,6 +40,18 @@ void table_cell(Table *table, const char *text)
     if (!cells) return;
     table->cells = cells;
     cells[table->n_cells++] = copy(table, text);
+}
+
+void table_cell_printf(Table *table, const char *fmt, ...)
+{
+    Text text = {0};
+    va_list args;
+    va_start(args, fmt);
+    text_vprintf(&text, fmt, args);
+    va_end(args);
+    table->failed = table->failed || text.failed;
+    table_cell(table, text_str(&text));
+    text_free(&text);
 }
 
 void table_note(Table *table, const char *text, const char *code)

@@ -32,6 +32,7 @@ typedef struct Table {
 void table_column(Table *table, const char *label, const char *unit, bool right);
 /* The next cell; a row is full after as many as there are columns. */
 void table_cell(Table *table, const char *text);
+void table_cell_printf(Table *table, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void table_note(Table *table, const char *text, const char *code);
 void table_free(Table *table);
 Status table_status(const Table *table);
