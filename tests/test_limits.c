@@ -164,7 +164,7 @@ static void get_takes_what_is_stored(void **state)
     Config config;
     config_defaults(&config);
     snprintf(config.device, sizeof config.device, "cpu");
-    assert_int_equal(limits_get(&config, false, &back), ST_OK);
+    assert_int_equal(limits_get(&config, false, false, &back), ST_OK);
     assert_true(back.stored && back.seconds == 9.5);
 }
 

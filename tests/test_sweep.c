@@ -265,7 +265,7 @@ static const BadLine bad_lines[] = {
     {&bench, "--clip 1e999", "'1e999' is too large"},
     {&bench, "--loss-scale 0", "'0' is neither dynamic, none nor a positive number"},
     {&bench, "--memory-limit 8XB", "--memory-limit: '8XB' is not a size such as 8GiB"},
-    {&bench, "--memory-limit 0", "--memory-limit: 0 is too small"},
+    {&bench, "--memory-limit 0", "--memory-limit: '0' is only 0 bytes; give a unit, as 8GiB"},
     {&bench, "--memory-limit 8GiB,16GiB", "--memory-limit takes one value here"},
     {&bench, "--timeout 10d", "--timeout: '10d' is not a time such as 90s"},
     {&bench, "--timeout 0", "--timeout: 0 is too small"},
@@ -279,7 +279,8 @@ static const BadLine bad_lines[] = {
     {&bench, "--batch 2147483647 --ctx 2147483647", "batch x ctx x vocab is"},
     {&one_cell, "--ctx 1,2", "--ctx takes one value here, not several"},
     {&one_cell, "--ctx 1 --ctx 2", "--ctx takes one value here, not several"},
-    {&plan, "--memory-limit 1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17", "at most 16 sizes"},
+    {&plan, "--memory-limit 1G,2G,3G,4G,5G,6G,7G,8G,9G,10G,11G,12G,13G,14G,15G,16G,17G",
+     "at most 16 sizes"},
 };
 
 static void bad_lines_are_explained(void **state)

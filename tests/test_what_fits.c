@@ -198,7 +198,7 @@ static void test_cell_on_this_machine(void **state)
     const Config c = preset("tiny");
     PlanCell cell;
     size_t held = 0;
-    assert_int_equal(plan_cell_held(&held), ST_OK);
+    assert_int_equal(fit_held(&held), ST_OK);
     assert_true(held > 0 && held % (4 * mib) == 0);
     assert_int_equal(plan_cell_make(&cell, &c, held, NULL, 0), ST_OK);
     assert_int_equal(cell.n_fits, 1);

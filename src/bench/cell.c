@@ -112,10 +112,11 @@ static Status plan_it(Cell *cell)
     TRY(rss_read(&cell->before.rss));
     if (strcmp(cell->config->device, "cpu") != 0) gpu_memory_read(&cell->before.gpu);
     TRY(placement_of(cell->config, &cell->placement));
-    size_t available = 0;
-    TRY(fit_available(cell->config, &cell->placement, cell->before.rss.now, &available));
+    size_t held = 0, available = 0;
+    TRY(fit_held(&held));
+    TRY(fit_available(cell->config, &cell->placement, held, &available));
     TRY(cell_link_stage(cell->link, "plan", 0, 0));
-    TRY(fit_make(&cell->fit, cell->config, &cell->placement, cell->before.rss.now, available));
+    TRY(fit_make(&cell->fit, cell->config, &cell->placement, held, available));
     return cell_facts_planned(cell->link, cell->config, &cell->placement, &cell->fit);
 }
 

@@ -1,6 +1,7 @@
 #include "bench/fit.h"
 
 #include "base/human.h"
+#include "bench/rss.h"
 #include "exec/step_plan.h"
 #include "model/attention_alone.h"
 
@@ -14,6 +15,15 @@ enum { ALLOWANCE_MIB = 24, ALLOWANCE_MIB_PER_THREAD = 8 };
 size_t fit_allowance(const Placement *placement)
 {
     return ((size_t)ALLOWANCE_MIB + ALLOWANCE_MIB_PER_THREAD * (size_t)placement->threads) << 20;
+}
+
+Status fit_held(size_t *held)
+{
+    const size_t step = (size_t)4 << 20;
+    Rss rss;
+    TRY(rss_read(&rss));
+    *held = (rss.now + step - 1) / step * step;
+    return ST_OK;
 }
 
 Status fit_available(const Config *config, const Placement *placement, size_t held,

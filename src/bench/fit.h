@@ -19,6 +19,8 @@ typedef struct Fit {
     size_t before_backward;
 } Fit;
 
+/* What this process holds now, rounded up so that the same cell says the same in every command. */
+Status fit_held(size_t *held);
 /* Bytes a process may hold on that device: what there is and what it has already (`held`), and no more
  * than config->memory_limit. */
 Status fit_available(const Config *config, const Placement *placement, size_t held,

@@ -69,9 +69,9 @@ bool limits_has(const LimitsKey *key, LimitId id);
 Status limits_key(int threads, LimitsKey *key);
 
 /* Of config->device with config->threads: stored figures, or else (or with `refresh`) new ones, measured
- * in a child process and stored, unless others used so much of the device that they are no limits. The
- * caller must be single-threaded. Says on stderr that it measures, and what keeps it from storing. */
-Status limits_get(const Config *config, bool refresh, Limits *out);
+ * in a child process and stored, unless others used so much of the device that they are no limits (with
+ * `keep`: even then). The caller must be single-threaded. Says on stderr that it measures, and what keeps it from storing. */
+Status limits_get(const Config *config, bool refresh, bool keep, Limits *out);
 
 /* False when nothing fit to use is stored; warns when what is there cannot be read. */
 bool limits_load(const LimitsKey *key, Limits *out);

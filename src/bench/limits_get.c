@@ -102,16 +102,18 @@ static Status ask_child(const Request *request, Answer *answer)
                 *answer->printed ? answer->printed : result.text);
 }
 
-static void warn_of_others(const Limits *limits)
+static void warn_of_others(const Limits *limits, bool keep)
 {
     const double busy = limits->steal + limits->others;
     if (!limits_was_busy(limits)) return;
     log_warning("other programs took %.0f %% of the %s meanwhile: these figures may be too low%s",
                 100 * busy, *limits->key.gpu ? "GPU" : "processors",
-                busy > too_busy ? " and are not kept" : "; try --refresh when it is quiet");
+                busy > too_busy && !keep
+                    ? " and are not kept: run it again when it is quiet, or with --keep"
+                    : "; try --refresh when it is quiet");
 }
 
-Status limits_get(const Config *config, bool refresh, Limits *out)
+Status limits_get(const Config *config, bool refresh, bool keep, Limits *out)
 {
     const Request request = {config, refresh};
     Answer answer = {.limits = out, .status = ST_FAILED};
@@ -119,11 +121,12 @@ Status limits_get(const Config *config, bool refresh, Limits *out)
     if (strcmp(config->device, "auto") != 0) TRY(placement_of(config, &place)); /* opens nothing */
     TRY(ask_child(&request, &answer));
     if (!answer.measured) return ST_OK;
-    warn_of_others(out);
+    warn_of_others(out, keep);
     if (*out->throttled) {
         log_warning("the GPU was slowed down while it was measured: %s", out->throttled);
     }
-    if (out->steal + out->others <= too_busy && limits_store(out) != ST_OK) {
+    const bool quiet = out->steal + out->others <= too_busy;
+    if ((quiet || keep) && limits_store(out) != ST_OK) {
         log_warning("limits are not stored: %s", status_message());
     }
     return ST_OK;

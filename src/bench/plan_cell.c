@@ -2,7 +2,6 @@
 
 #include "bench/fit.h"
 #include "bench/outlook.h"
-#include "bench/rss.h"
 #include "exec/step_plan.h"
 
 #include <stdio.h>
@@ -95,14 +94,5 @@ Status plan_cell_make(PlanCell *cell, const Config *config, size_t held, const i
     if (status != ST_UNSUPPORTED) return status;
     *cell = (PlanCell){.config = config, .unsupported = true};
     snprintf(cell->message, sizeof cell->message, "%s", status_message());
-    return ST_OK;
-}
-
-Status plan_cell_held(size_t *held)
-{
-    const size_t step = (size_t)4 << 20;
-    Rss rss;
-    TRY(rss_read(&rss));
-    *held = (rss.now + step - 1) / step * step;
     return ST_OK;
 }

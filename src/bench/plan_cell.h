@@ -40,7 +40,4 @@ typedef struct PlanCell {
 Status plan_cell_make(PlanCell *cell, const Config *config, size_t held, const int64_t *limits,
                       int n_limits);
 
-/* What this process holds now, rounded up so that the same command says the same again. */
-Status plan_cell_held(size_t *held);
-
 #endif

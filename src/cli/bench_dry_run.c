@@ -4,7 +4,7 @@
 #include "bench/cell_label.h"
 #include "bench/fit.h"
 #include "bench/outlook.h"
-#include "bench/rss.h"
+#include "bench/runner.h"
 #include "report/report_md.h"
 
 #include <math.h>
@@ -12,15 +12,15 @@
 
 typedef struct Total {
     double seconds; /* NAN as soon as one cell's is not known */
-    int unfit;
+    int cells, kept;
 } Total;
 
 static void columns(Table *table)
 {
     table_column(table, "cell", "", false);
     table_column(table, "parameters", "", true);
+    table_column(table, "measured", "", false);
     table_column(table, "memory", "", true);
-    table_column(table, "fits", "", false);
     table_column(table, "FLOPs a step", "", true);
     table_column(table, "expected time", "", true);
 }
@@ -28,15 +28,16 @@ static void columns(Table *table)
 static void unsupported_row(Table *table, const char *label)
 {
     table_cell(table, label);
-    for (int i = 0; i < 2; i++) table_cell(table, "-");
+    table_cell(table, "-");
     table_cell(table, "unsupported");
-    for (int i = 0; i < 2; i++) table_cell(table, "-");
+    for (int i = 0; i < 3; i++) table_cell(table, "-");
     Text note = {0};
     text_printf(&note, "%s: %s", label, status_message());
     table_note(table, text_str(&note), NULL);
     text_free(&note);
 }
 
+/* Everything in a row is of the mode that would be measured. */
 static void fit_row(Table *table, const char *label, const Config *config, const Fit *fit,
                     double seconds)
 {
@@ -44,8 +45,8 @@ static void fit_row(Table *table, const char *label, const Config *config, const
     Text flops = {0};
     table_cell(table, label);
     table_cell(table, fit->model->n_elements ? human_count(fit->model->n_elements).s : "-");
-    table_cell(table, human_bytes((double)fit->need[config->mode]).s);
-    table_cell(table, whole ? "yes" : fit->fits ? config_mode_name(fit->mode) : "no");
+    table_cell(table, fit->fits ? config_mode_name(fit->mode) : "nothing");
+    table_cell(table, fit->fits ? human_bytes((double)fit->need[fit->mode]).s : "-");
     text_printf(&flops, "%sFLOP", fit->fits ? human_si(model_flops(fit->model)).s : "-");
     table_cell(table, fit->fits ? text_str(&flops) : "-");
     table_cell(table, !fit->fits ? "-" : isnan(seconds) ? "unknown" : human_eta(seconds).s);
@@ -54,7 +55,8 @@ static void fit_row(Table *table, const char *label, const Config *config, const
     Text note = {0};
     text_printf(&note, "%s: %s %s", label, config_mode_name(config->mode),
                 fit_shortage(fit, config->mode).s);
-    if (fit->fits) text_printf(&note, "; %s would be measured", config_mode_name(fit->mode));
+    if (!fit->fits && config->mode != MODE_FWD)
+        text_printf(&note, "; %s %s", config_mode_name(MODE_FWD), fit_shortage(fit, MODE_FWD).s);
     table_note(table, text_str(&note), NULL);
     text_free(&note);
 }
@@ -62,11 +64,10 @@ static void fit_row(Table *table, const char *label, const Config *config, const
 static Status plan_cell(const Config *config, const Placement *placement, Fit *fit,
                         Outlook *outlook)
 {
-    Rss held;
-    size_t available = 0;
-    TRY(rss_read(&held));
-    TRY(fit_available(config, placement, held.now, &available));
-    TRY(fit_make(fit, config, placement, held.now, available));
+    size_t held = 0, available = 0;
+    TRY(fit_held(&held));
+    TRY(fit_available(config, placement, held, &available));
+    TRY(fit_make(fit, config, placement, held, available));
     return outlook_make(outlook, config, placement, &fit->model->plan);
 }
 
@@ -84,24 +85,44 @@ static Status add_cell(Table *table, const Config *config, const char *label, To
         const double seconds = outlook_cell_seconds(&outlook, config);
         fit_row(table, label, config, &fit, seconds);
         if (fit.fits) total->seconds += seconds;
-        total->unfit += !fit.fits || fit.mode != config->mode;
     }
     fit_free(&fit);
     return status;
 }
 
-static void closing_note(Table *table, const Sweep *sweep, const Total *total)
+static void closing_note(Table *table, const Settings *settings, const Total *total)
 {
     Text note = {0};
-    text_printf(&note, "%d cell%s, nothing run; expected time %s", sweep->n,
-                sweep->n == 1 ? "" : "s",
+    if (total->kept)
+        text_printf(&note, "%d finished in %s, not run again; ", total->kept, settings->resume);
+    text_printf(&note, "%d cell%s, nothing run; expected time %s", total->cells,
+                total->cells == 1 ? "" : "s",
                 isnan(total->seconds) ? "unknown until the machine has been measured once"
                                       : human_eta(total->seconds).s);
     table_note(table, text_str(&note), isnan(total->seconds) ? "roofstep limits" : NULL);
     text_free(&note);
 }
 
-Status bench_dry_run(const Settings *settings, const Sweep *sweep)
+static bool is_kept(const Config *config, const RecordSet *known)
+{
+    char key[RECORD_KEY_SIZE];
+    record_key_of_config(config, key);
+    const Record *record = record_set_find(known, key);
+    return record && runner_keeps(record);
+}
+
+static Status add_cells(Table *table, const Sweep *sweep, const RecordSet *known, Total *total)
+{
+    for (int i = 0; i < sweep->n; i++) {
+        const Config *config = &sweep->configs[i];
+        const bool kept = is_kept(config, known);
+        *(kept ? &total->kept : &total->cells) += 1;
+        if (!kept) TRY(add_cell(table, config, cell_label(config, sweep->varies).s, total));
+    }
+    return ST_OK;
+}
+
+Status bench_dry_run(const Settings *settings, const Sweep *sweep, const RecordSet *known)
 {
     if (settings->given & (OPTION_BIT(FORMAT) | OPTION_BIT(OUT) | OPTION_BIT(OUT_JSON))) {
         return FAIL(ST_USAGE, "--dry-run has no results to write: leave out --format and --out");
@@ -109,13 +130,9 @@ Status bench_dry_run(const Settings *settings, const Sweep *sweep)
     Table table = {0};
     Text text = {0};
     Total total = {0};
-    Status status = ST_OK;
     columns(&table);
-    for (int i = 0; status == ST_OK && i < sweep->n; i++) {
-        const CellLabel label = cell_label(&sweep->configs[i], sweep->varies);
-        status = add_cell(&table, &sweep->configs[i], label.s, &total);
-    }
-    closing_note(&table, sweep, &total);
+    Status status = add_cells(&table, sweep, known, &total);
+    closing_note(&table, settings, &total);
     if (status == ST_OK) status = table_status(&table);
     if (status == ST_OK) status = report_md_table(&text, &table);
     if (status == ST_OK) fputs(text_str(&text), stdout);

@@ -2,8 +2,9 @@
 #ifndef CLI_BENCH_DRY_RUN_H
 #define CLI_BENCH_DRY_RUN_H
 
+#include "bench/record_set.h"
 #include "cli/command.h"
 
-Status bench_dry_run(const Settings *settings, const Sweep *sweep);
+Status bench_dry_run(const Settings *settings, const Sweep *sweep, const RecordSet *known);
 
 #endif

@@ -10,12 +10,18 @@
 #include "cli/bench_output.h"
 #include "report/baseline.h"
 
+#include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 static Status read_resumed(const Settings *settings, RecordSet *known)
 {
     bool torn = false;
     if (!settings->resume) return ST_OK;
+    if (access(settings->resume, F_OK) != 0 && errno == ENOENT) {
+        log_note("%s is not there yet: every cell is run", settings->resume);
+        return ST_OK;
+    }
     TRY(record_file_read(known, settings->resume, &torn));
     if (torn) log_warning("%s: its last line was cut short and is left out", settings->resume);
     return ST_OK;
@@ -95,19 +101,30 @@ static Status sweep_into(BenchOutput *output, const Settings *settings, const Sw
 }
 
 static Status run_sweep(const Settings *settings, const Sweep *sweep, json_t *environment,
-                        int *exit_code)
+                        const RecordSet *known, int *exit_code)
 {
-    RecordSet known, rows = {0};
+    RecordSet rows;
     BenchOutput output = {0};
-    TRY(record_set_init(&known, environment));
-    Status status = read_resumed(settings, &known);
-    if (status == ST_OK) status = record_set_init(&rows, environment);
-    if (status == ST_OK) status = bench_output_open(&output, settings, &known);
+    TRY(record_set_init(&rows, environment));
+    Status status = bench_output_open(&output, settings, known);
     if (status == ST_OK) {
-        status = sweep_into(&output, settings, sweep, &known, &rows, exit_code);
+        status = sweep_into(&output, settings, sweep, known, &rows, exit_code);
         bench_output_close(&output);
     }
     record_set_free(&rows);
+    return status;
+}
+
+static Status run_or_tell(const Settings *settings, const Sweep *sweep, json_t *environment,
+                          int *exit_code)
+{
+    RecordSet known;
+    TRY(record_set_init(&known, environment));
+    Status status = read_resumed(settings, &known);
+    if (status == ST_OK) {
+        status = settings->dry_run ? bench_dry_run(settings, sweep, &known)
+                                   : run_sweep(settings, sweep, environment, &known, exit_code);
+    }
     record_set_free(&known);
     return status;
 }
@@ -116,10 +133,9 @@ Status bench_sweep_run(const Settings *settings, const Sweep *sweep, int *exit_c
 {
     TRY(check_peer(settings, sweep));
     if (settings->baseline) TRY(baseline_check(sweep->configs, sweep->n, settings->baseline));
-    if (settings->dry_run) return bench_dry_run(settings, sweep);
     json_t *environment = NULL;
     TRY(environment_new(&environment, settings->command_line));
-    const Status status = run_sweep(settings, sweep, environment, exit_code);
+    const Status status = run_or_tell(settings, sweep, environment, exit_code);
     json_decref(environment);
     return status;
 }

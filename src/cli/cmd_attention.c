@@ -29,6 +29,7 @@ const Command cmd_attention = {
         "attn.json\n",
     .options = {.taken = ATTENTION_LISTS | BENCH_SWEEP_OPTIONS | OPTION_BIT(SAMPLE_TIME),
                 .lists = ATTENTION_LISTS,
+                .modes = MODE_TRAIN, /* those before it */
                 .formats = report_formats,
                 .defaults = config_attention_defaults},
     .run = bench_sweep_run,

@@ -5,6 +5,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 static const char help[] = "Writes a safetensors file: tokens, targets, logits, loss, param.NAME "
                            "(before), grad.NAME (first\n"
@@ -17,10 +18,13 @@ static const char help[] = "Writes a safetensors file: tokens, targets, logits, 
                            "--vocab 101 --ctx 13 \\\n"
                            "                  --batch 3 --precision bf16 --out odd.safetensors\n";
 
+static const char default_path[] = "roofstep.safetensors";
+
 static Status run(const Settings *settings, const Sweep *sweep, int *exit_code)
 {
     (void)exit_code;
-    const char *path = settings->out ? settings->out : "roofstep.safetensors";
+    const char *path = settings->out ? settings->out : default_path;
+    if (strcmp(path, "-") == 0) path = "/dev/stdout";
     ExportSummary summary;
     TRY(export_step(&sweep->configs[0], path, &summary));
     fprintf(stderr, "roofstep: %s: %" PRId64 " parameters, loss %.9g, %zu bytes of tensors", path,
@@ -38,6 +42,7 @@ const Command cmd_export = {
     .summary = "one deterministic step as safetensors, to check against another framework",
     .help = help,
     .options = {.taken =
-                    OPTIONS_STEP | OPTION_BIT(STEPS) | OPTION_BIT(MEMORY_LIMIT) | OPTION_BIT(OUT)},
+                    OPTIONS_STEP | OPTION_BIT(STEPS) | OPTION_BIT(MEMORY_LIMIT) | OPTION_BIT(OUT),
+                .out = default_path},
     .run = run,
 };

@@ -198,7 +198,7 @@ static Status run(const Settings *settings, const Sweep *sweep, int *exit_code)
     (void)exit_code;
     Limits limits;
     Text text = {0};
-    TRY(limits_get(&sweep->configs[0], settings->refresh, &limits));
+    TRY(limits_get(&sweep->configs[0], settings->refresh, settings->keep, &limits));
     Status status = write_as(&text, settings->format, &limits);
     if (status == ST_OK) status = output_text(settings, &text);
     text_free(&text);
@@ -210,12 +210,14 @@ const Command cmd_limits = {
     .summary = "the machine's measured roof: matrix products, memory bandwidth, launches",
     .help =
         "Measures once, in less than a minute, and keeps the figures (~/.cache/roofstep): bench\n"
-        "sets its times against them. Leave the machine alone meanwhile.\n\n"
+        "sets its times against them. Leave the machine alone meanwhile: figures of a busy one are "
+        "shown\n"
+        "but not kept, unless --keep says so.\n\n"
         "  roofstep limits\n"
         "  roofstep limits --device cuda\n"
         "  roofstep limits --refresh --format json\n",
-    .options = {.taken =
-                    OPTION_BIT(DEVICE) | OPTION_BIT(THREADS) | OPTION_BIT(REFRESH) | OPTIONS_OUTPUT,
+    .options = {.taken = OPTION_BIT(DEVICE) | OPTION_BIT(THREADS) | OPTION_BIT(REFRESH) |
+                         OPTION_BIT(KEEP) | OPTIONS_OUTPUT,
                 .formats = "md csv json latex typst"},
     .run = run,
 };

@@ -1,4 +1,5 @@
 /* roofstep plan: what a step costs and what fits, without running it. */
+#include "bench/fit.h"
 #include "cli/command.h"
 #include "cli/output.h"
 #include "cli/plan_json.h"
@@ -13,7 +14,7 @@
 static Status make_cells(PlanCell *cells, const Settings *settings, const Sweep *sweep)
 {
     size_t held = 0;
-    TRY(plan_cell_held(&held));
+    TRY(fit_held(&held));
     for (int i = 0; i < sweep->n; i++) {
         TRY(plan_cell_make(&cells[i], &sweep->configs[i], held, settings->memory_limits,
                            settings->n_memory_limits));

@@ -1,4 +1,6 @@
 /* roofstep COMMAND [options]: finds the command, reads its options, prints what went wrong. */
+#include "backend/cpu_info.h"
+#include "base/human.h"
 #include "base/log.h"
 #include "base/whole_file.h"
 #include "cli/command.h"
@@ -6,6 +8,7 @@
 #include "cli/output.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -51,6 +54,21 @@ static void warn_of_loss_scale(const Settings *settings, const Sweep *sweep)
     }
 }
 
+/* More threads than processors only wait for each other. */
+static void warn_of_threads(const Settings *settings, const Sweep *sweep)
+{
+    CpuInfo info;
+    if ((settings->given & OPTION_BIT(THREADS)) == 0) return;
+    if (cpu_info_read(&info, "") != ST_OK) return;
+    for (int i = 0; i < sweep->n; i++) {
+        if (sweep->configs[i].threads <= info.usable) continue;
+        log_warning("--threads %" PRId64 ": this machine has %d processors for this process; more "
+                    "threads than that wait for each other",
+                    sweep->configs[i].threads, info.usable);
+        return;
+    }
+}
+
 static Status run(const Command *command, int argc, char **argv, const char *line, int *exit_code)
 {
     Settings settings;
@@ -64,6 +82,7 @@ static Status run(const Command *command, int argc, char **argv, const char *lin
     }
     Status status = output_choose_format(&settings, &command->options);
     if (status == ST_OK) warn_of_loss_scale(&settings, &sweep);
+    if (status == ST_OK) warn_of_threads(&settings, &sweep);
     if (status == ST_OK) status = command->run(&settings, &sweep, exit_code);
     sweep_free(&sweep);
     return status == ST_OK ? flush_stdout() : status;
@@ -86,6 +105,25 @@ static int run_command(int argc, char **argv)
     return status == ST_OK ? exit_code : failed(command->name, status);
 }
 
+/* "roofstep help", and "roofstep help bench". */
+static int help(int argc, char **argv)
+{
+    const char *name = argc > 0 ? argv[0] : NULL;
+    const Command *command = NULL;
+    Text text = {0};
+    Status status = name ? command_find(name, &command) : ST_OK;
+    if (argc > 1)
+        status = FAIL(ST_USAGE, "%s was not expected; say roofstep help COMMAND",
+                      human_quote(argv[1]).s);
+    if (status != ST_OK) return failed(NULL, status);
+    if (command)
+        help_command(&text, command);
+    else
+        help_program(&text);
+    status = print(&text);
+    return status == ST_OK ? 0 : failed(NULL, status);
+}
+
 int main(int argc, char **argv)
 {
     Text text = {0};
@@ -96,12 +134,10 @@ int main(int argc, char **argv)
         text_free(&text);
         return EXIT_USAGE;
     }
-    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
-        help_program(&text);
-    else if (strcmp(argv[1], "--version") == 0)
-        help_version(&text);
-    else
-        return run_command(argc, argv);
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) return help(0, NULL);
+    if (strcmp(argv[1], "help") == 0) return help(argc - 2, argv + 2);
+    if (strcmp(argv[1], "--version") != 0) return run_command(argc, argv);
+    help_version(&text);
     const Status status = print(&text);
     return status == ST_OK ? 0 : failed(NULL, status);
 }

@@ -4,9 +4,20 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+
+/* "-" is stdout, as everywhere; a command whose result is no text sees to it itself. */
+static Status take_dash(Settings *settings, const OptionSet *options)
+{
+    const bool text = (options->taken & OPTION_BIT(FORMAT)) != 0;
+    if (text && settings->out && strcmp(settings->out, "-") == 0) settings->out = NULL;
+    if (!settings->out_json || strcmp(settings->out_json, "-") != 0) return ST_OK;
+    return FAIL(ST_USAGE, "--out-json needs a file; for JSON on stdout say --format json");
+}
 
 Status output_choose_format(Settings *settings, const OptionSet *options)
 {
+    TRY(take_dash(settings, options));
     const bool choose = settings->out && (options->taken & OPTION_BIT(FORMAT)) != 0 &&
                         (settings->given & OPTION_BIT(FORMAT)) == 0;
     const char *named = choose ? report_format_of(settings->out) : NULL;

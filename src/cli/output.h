@@ -8,8 +8,8 @@
 
 #include <jansson.h>
 
-/* Without --format the ending of --out decides, if it is one that is known. ST_USAGE: the command
- * does not write that format. */
+/* Without --format the ending of --out decides, if it is one that is known; --out - is stdout.
+ * ST_USAGE: the command does not write that format. */
 Status output_choose_format(Settings *settings, const OptionSet *options);
 
 /* Whole or not at all when it is a file. */

@@ -120,7 +120,9 @@ static void summary(Table *table, const Sweep *sweep, const PlanCell *cells)
     }
     common_note(table, sweep, first_known(cells, sweep->n));
     table_note(table,
-               "FLOPs, bytes and nodes (launches) of one step; peak: most bytes alive at once; "
+               "FLOPs (all of them; MFU counts those of products alone), bytes and nodes "
+               "(launches) of one "
+               "step; peak: most bytes alive at once; "
                "taken: what the process holds, libraries included",
                NULL);
     if (roof) {
@@ -180,6 +182,11 @@ static void cost_by_phase(Table *table, const PlanCell *cell)
         if (cost->nodes) cost_row(table, plan_phase_name((Phase)p), cost);
     }
     cost_row(table, "step", &cell->cost.step);
+    table_note(
+        table,
+        "FLOPs: of every node; in products: those of matrix products and attention alone, which "
+        "is what bench counts for TFLOP/s and MFU",
+        NULL);
     table_note(table, "bytes: each operand of each node read once, each result written once", NULL);
 }
 

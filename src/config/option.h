@@ -38,6 +38,8 @@ typedef struct OptionSet {
     uint64_t taken;      /* OPTION_BITs */
     uint64_t lists;      /* those that may have several values (lists, ranges, repetition) */
     const char *formats; /* of --format, blanks between: "md json"; the first is the default */
+    const char *out;     /* where the result goes without --out; NULL: stdout */
+    int modes;           /* how many of the words of --mode it takes, from the first; 0: all */
     const char *args;    /* what may follow that is not an option ("FILE..."), NULL for nothing */
     void (*defaults)(Config *config); /* of its cells; NULL: config_defaults() */
 } OptionSet;

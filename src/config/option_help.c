@@ -1,6 +1,7 @@
 #include "config/option.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <string.h>
 
 enum { HELP_COLUMN = 34 };
@@ -12,7 +13,9 @@ static void value_text(Text *out, OptionId id, const OptionSet *set)
     const char *const *words = option_words(id);
     if (option->value) text_puts(out, option->value);
     if (option->value) return;
-    for (int i = 0; words && words[i]; i++) text_printf(out, "%s%s", i ? "|" : "", words[i]);
+    const int most = id == OPTION_MODE && set->modes ? set->modes : INT_MAX;
+    for (int i = 0; words && words[i] && i < most; i++)
+        text_printf(out, "%s%s", i ? "|" : "", words[i]);
     if (option->kind != OPTION_KIND_FORMAT || !set->formats) return;
     for (const char *at = set->formats; *at;) {
         const size_t n = strcspn(at, " ");
@@ -56,6 +59,8 @@ static void default_text(Text *out, OptionId id, const OptionSet *set)
     } else if (id == OPTION_FORMAT) {
         if (option_read_format(set, NULL, format) == ST_OK)
             text_printf(out, " (default %s)", format);
+    } else if (id == OPTION_OUT) {
+        text_printf(out, " (default %s)", set->out ? set->out : "stdout");
     } else if (option_table[id].cell) {
         option_defaults(set, &defaults);
         text_puts(out, " (default ");

@@ -71,6 +71,15 @@ static Status read_scale(OptionId id, const char *s, double *out)
     return option_check_real(id, *out);
 }
 
+/* "8" is most likely meant as GiB. */
+static Status read_bytes(OptionId id, const char *s, int64_t *out)
+{
+    TRY(parse_bytes(s, out));
+    if ((double)*out >= option_table[id].min) return option_check_integer(id, *out);
+    return FAIL(ST_USAGE, "%s is only %" PRId64 " bytes; give a unit, as %" PRId64 "GiB",
+                human_quote(s).s, *out, *out > 0 ? *out : 8);
+}
+
 Status option_read(OptionId id, const char *s, OptionValue *out)
 {
     *out = (OptionValue){0};
@@ -79,8 +88,7 @@ Status option_read(OptionId id, const char *s, OptionValue *out)
         TRY(parse_int(s, &out->number));
         return option_check_integer(id, out->number);
     case OPTION_KIND_BYTES:
-        TRY(parse_bytes(s, &out->number));
-        return option_check_integer(id, out->number);
+        return read_bytes(id, s, &out->number);
     case OPTION_KIND_REAL:
         TRY(parse_real(s, &out->real));
         break;

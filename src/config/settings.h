@@ -20,7 +20,8 @@ typedef struct Settings {
     int64_t peer_rounds;
     double fail_above; /* compare: a fraction; INFINITY: never */
     bool dry_run;
-    bool refresh; /* limits: measure again */
+    bool refresh; /* limits: measure again, */
+    bool keep;    /* and keep the figures of a busy machine too */
     bool help;
     int64_t memory_limits[SETTINGS_MAX_LIMITS]; /* bytes; the first is also every cell's own */
     int n_memory_limits;                        /* 0: what the machine has */

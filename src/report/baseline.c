@@ -57,10 +57,12 @@ static Status nothing_found(const RecordSet *set, const char *text)
     Text values = {0};
     list_values(&values, set);
     const Status status =
-        values.n
-            ? FAIL(ST_USAGE, "--baseline %s: no row has it; rows differ in%.600s", text,
-                   text_str(&values))
-            : FAIL(ST_USAGE, "--baseline %s: the rows do not differ in anything asked for", text);
+        values.n ? FAIL(ST_USAGE, "--baseline %s: no row has it; rows differ in%.600s", text,
+                        text_str(&values))
+                 : FAIL(ST_USAGE,
+                        "--baseline %s: the rows do not differ in anything asked for; sweep what "
+                        "is to be compared, as --precision fp32,bf16 --baseline fp32",
+                        text);
     text_free(&values);
     return status;
 }

@@ -1,7 +1,6 @@
 #include "report/export_step.h"
 
 #include "bench/fit.h"
-#include "bench/rss.h"
 #include "exec/init.h"
 #include "ops/adam_state.h"
 #include "ops/element.h"
@@ -331,14 +330,13 @@ static Status export_fitting(const Config *config, const Placement *placement, F
 Status export_step(const Config *config, const char *path, ExportSummary *summary)
 {
     Placement placement;
-    Rss idle;
     Fit fit;
-    size_t available = 0;
+    size_t held = 0, available = 0;
     *summary = (ExportSummary){0};
     TRY(placement_of(config, &placement));
-    TRY(rss_read(&idle));
-    TRY(fit_available(config, &placement, idle.now, &available));
-    TRY(fit_make(&fit, config, &placement, idle.now, available));
+    TRY(fit_held(&held));
+    TRY(fit_available(config, &placement, held, &available));
+    TRY(fit_make(&fit, config, &placement, held, available));
     const Status status = export_fitting(config, &placement, &fit, path, summary);
     fit_free(&fit);
     return status;

@@ -154,10 +154,25 @@ static void put_environment(Table *table, Text *text, const json_t *environment,
     flush(table, text, record_text(environment, "command"));
 }
 
+static void put_peer_ratio(Table *table, const RecordSet *set)
+{
+    double ratio;
+    for (size_t i = 0; i < record_set_size(set); i++) {
+        if (!record_number(record_set_at(set, i), "peer_ratio", &ratio)) continue;
+        table_note(
+            table,
+            "peer / ours: the median step of the peer's fastest variant over ours; the times "
+            "shown are means",
+            NULL);
+        return;
+    }
+}
+
 void record_notes_put(Table *table, const RecordSet *set, const bool *shown)
 {
     Text text = {0};
     record_notes_common(table, set);
+    put_peer_ratio(table, set);
     for (size_t i = 0; i < record_set_size(set); i++) {
         put_problem(table, &text, set, shown, i);
         put_phases(table, &text, shown, record_set_at(set, i));

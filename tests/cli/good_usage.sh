@@ -23,6 +23,10 @@ expect() {
 
 expect 0 'usage: roofstep COMMAND' --help
 expect 0 'usage: roofstep COMMAND' -h
+expect 0 'usage: roofstep COMMAND' help
+expect 0 'usage: roofstep bench' help bench
+expect 0 'fwd|fwd_bwd  ' help attention # nothing to train
+expect 0 'default roofstep.safetensors' help export
 expect 0 'roofstep ' --version
 for command in bench attention plan export compare limits doctor; do
     expect 0 "$command" --help
@@ -30,6 +34,10 @@ for command in bench attention plan export compare limits doctor; do
 done
 expect 0 '## Advice' doctor
 expect 0 '"advice"' doctor --format json
+expect 0 '"advice"' doctor --format json --out -
+[ ! -e - ] || { echo 'FAILED: --out - made a file'; failures=$((failures + 1)); }
+expect 0 'MFU' plan --size tiny --device cpu --threads 9999
+grep -q 'threads 9999: this machine has' "$work/err" || { echo 'FAILED: no warning of --threads'; failures=$((failures + 1)); }
 expect 0 '' doctor --out "$work/doctor.json" # the name says it too
 grep -q '"environment"' "$work/doctor.json" || { echo 'FAILED: doctor --out'; failures=$((failures + 1)); }
 expect 1 '' doctor --out "$work/no/such/folder/file"
