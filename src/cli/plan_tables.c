@@ -2,22 +2,9 @@
 
 #include "base/human.h"
 #include "bench/cell_label.h"
+#include "cli/sweep_note.h"
 
 #include <math.h>
-
-static void note_printf(Table *table, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-
-static void note_printf(Table *table, const char *fmt, ...)
-{
-    Text text = {0};
-    va_list args;
-    va_start(args, fmt);
-    text_vprintf(&text, fmt, args);
-    va_end(args);
-    table_note(table, text_str(&text), NULL);
-    table->failed = table->failed || text.failed;
-    text_free(&text);
-}
 
 static void bytes_cell(Table *table, size_t bytes)
 {
@@ -41,37 +28,6 @@ static void columns(Table *table, const char *const *labels, int n, int n_left)
 
 /* ---- one row per cell ---- */
 
-/* What all cells have in common, of what decides a plan. */
-static void common_note(Table *table, const Sweep *sweep, const PlanCell *cell)
-{
-    const Config *c = cell->config;
-    const bool *v = sweep->varies;
-    Text text = {0};
-    text_puts(&text, sweep->n == 1 ? "" : "every cell:");
-    if (!v[OPTION_SIZE] && !v[OPTION_D_MODEL] && !v[OPTION_D_FF] && !v[OPTION_NUM_LAYERS] &&
-        !v[OPTION_NUM_HEADS]) {
-        text_printf(&text, " %s (d_model %lld, d_ff %lld, %lld layers, %lld heads),", c->size,
-                    (long long)c->d_model, (long long)c->d_ff, (long long)c->num_layers,
-                    (long long)c->num_heads);
-    }
-    if (!v[OPTION_VOCAB]) text_printf(&text, " vocabulary %s,", human_count(c->vocab).s);
-    if (!v[OPTION_CTX]) text_printf(&text, " ctx %lld,", (long long)c->ctx);
-    if (!v[OPTION_BATCH]) text_printf(&text, " batch %lld,", (long long)c->batch);
-    if (!v[OPTION_PRECISION]) text_printf(&text, " %s,", config_precision_name(c->precision));
-    if (!v[OPTION_EXEC]) text_printf(&text, " %s,", config_exec_name(c->exec));
-    if (!v[OPTION_ATTENTION] && !v[OPTION_EXEC] && !cell->unsupported)
-        text_printf(&text, " %s attention,", config_attention_name(cell->attention));
-    if (!v[OPTION_MODE]) text_printf(&text, " mode %s,", config_mode_name(c->mode));
-    if (!v[OPTION_DEVICE] && !cell->unsupported) text_printf(&text, " %s,", cell->placement.name);
-    if (!v[OPTION_THREADS] && !cell->unsupported)
-        text_printf(&text, " %d thread%s,", cell->placement.threads,
-                    cell->placement.threads == 1 ? "" : "s");
-    if (text.n && text.data[text.n - 1] == ',') text.data[--text.n] = '\0';
-    table_note(table, text_str(&text) + (sweep->n == 1), NULL);
-    table->failed = table->failed || text.failed;
-    text_free(&text);
-}
-
 /* The first cell of which anything is known; any cell when there is none. */
 static const PlanCell *first_known(const PlanCell *cells, int n)
 {
@@ -94,7 +50,7 @@ static void summary_row(Table *table, const PlanCell *cell, const char *label, b
     if (cell->unsupported) {
         table_cell(table, "unsupported");
         for (int i = 2; i < table->n_columns; i++) table_cell(table, "-");
-        note_printf(table, "%s: %s", label, cell->message);
+        table_note_printf(table, "%s: %s", label, cell->message);
         return;
     }
     const PhaseCost *step = &cell->cost.step;
@@ -118,7 +74,9 @@ static void summary(Table *table, const Sweep *sweep, const PlanCell *cells)
         const CellLabel label = cell_label(&sweep->configs[i], sweep->varies);
         summary_row(table, &cells[i], label.s, roof);
     }
-    common_note(table, sweep, first_known(cells, sweep->n));
+    const PlanCell *known = first_known(cells, sweep->n);
+    sweep_note(table, sweep, known->config, known->unsupported ? NULL : &known->placement,
+               known->attention);
     table_note(table,
                "FLOPs (all of them; MFU counts those of products alone), bytes and nodes "
                "(launches) of one "
@@ -212,8 +170,8 @@ static void memory_by_kind(Table *table, const PlanCell *cell)
     memory_row(table, "libraries and stacks", m->allowance, taken);
     memory_row(table, "the program", m->held, taken);
     memory_row(table, "taken", taken, taken);
-    note_printf(table, "the peak is in %s, at %s (%s)", plan_phase_name(m->peak_phase),
-                m->peak_scope, plan_op_name(m->peak_op));
+    table_note_printf(table, "the peak is in %s, at %s (%s)", plan_phase_name(m->peak_phase),
+                      m->peak_scope, plan_op_name(m->peak_op));
 }
 
 /* ---- all of it ---- */

@@ -7,7 +7,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { SETTINGS_MAX_ARGS = 256, SETTINGS_MAX_LIMITS = 16, SETTINGS_PEER_ROUNDS = 3 };
+enum {
+    SETTINGS_MAX_ARGS = 256,
+    SETTINGS_MAX_LIMITS = 16,
+    SETTINGS_PEER_ROUNDS = 3,
+    SETTINGS_TOP = 10
+};
 
 typedef struct Settings {
     char format[16];           /* one of the command's formats; its first by default */
@@ -19,9 +24,11 @@ typedef struct Settings {
     const char *peer_variants; /* NULL: by device */
     int64_t peer_rounds;
     double fail_above; /* compare: a fraction; INFINITY: never */
+    int64_t top;       /* memory: how many of the largest tensors */
     bool dry_run;
-    bool refresh; /* limits: measure again, */
-    bool keep;    /* and keep the figures of a busy machine too */
+    bool refresh;   /* limits: measure again, */
+    bool keep;      /* and keep the figures of a busy machine too */
+    bool plan_only; /* memory: run nothing */
     bool help;
     int64_t memory_limits[SETTINGS_MAX_LIMITS]; /* bytes; the first is also every cell's own */
     int n_memory_limits;                        /* 0: what the machine has */

@@ -125,6 +125,8 @@ static Status set_numbers(Reader *r)
     settings->n_memory_limits = axis->n;
     const Axis *rounds = &r->axes[OPTION_PEER_ROUNDS];
     settings->peer_rounds = rounds->n > 0 ? rounds->values[0].number : SETTINGS_PEER_ROUNDS;
+    const Axis *top = &r->axes[OPTION_TOP];
+    settings->top = top->n > 0 ? top->values[0].number : SETTINGS_TOP;
     const Axis *above = &r->axes[OPTION_FAIL_ABOVE];
     settings->fail_above = above->n > 0 ? above->values[0].real : INFINITY;
     return ST_OK;

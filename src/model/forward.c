@@ -172,12 +172,12 @@ static int feed_forward(Builder *b, const Model *m, const Sizes *s, const Block 
     return linear(b, m, "ffn", gated, p->w2);
 }
 
-static void block(Builder *b, const Model *m, const Sizes *s, const Block *p, int layer,
-                  Stream *stream)
+static void block(Builder *b, Model *m, const Sizes *s, const Block *p, int layer, Stream *stream)
 {
     int qkv[3];
     builder_scope(b, layer, "attn/ln1");
     const int y = norm(b, m, "ln1", stream, p->ln1);
+    m->stream[layer] = stream->x;
     project(b, m, s, p, layer, y, qkv);
     const AttendShape shape = {.B = s->B, .T = s->T, .H = s->H, .D = s->D, .causal = true};
     const int mixed = attend(b, m, &shape, layer, qkv);
@@ -248,7 +248,9 @@ void forward_build(Builder *b, Model *model)
 {
     const Sizes s = sizes_of(&model->config);
     Block *blocks = calloc((size_t)model->config.num_layers + 1, sizeof *blocks);
-    if (!blocks) {
+    model->stream = calloc((size_t)model->config.num_layers + 1, sizeof *model->stream);
+    if (!blocks || !model->stream) {
+        free(blocks);
         b->status =
             FAIL(ST_NO_MEMORY, "no memory for %lld layers", (long long)model->config.num_layers);
         return;

@@ -82,6 +82,7 @@ void model_free(Model *model)
     plan_free(&model->plan);
     free(model->params);
     free(model->groups);
+    free(model->stream);
     *model = (Model){0};
 }
 

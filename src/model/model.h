@@ -52,7 +52,8 @@ typedef struct Model {
     int rope_cos, rope_sin;           /* [T, D/2] */
     int rope_cos_full, rope_sin_full; /* [T, C] for eager, else PLAN_NONE */
     int logits, loss;
-    int state; /* plan/step_state.h; PLAN_NONE in mode fwd */
+    int *stream; /* the residual stream as each block finds it, one tensor per block */
+    int state;   /* plan/step_state.h; PLAN_NONE in mode fwd */
     AttentionAlone alone;
 } Model;
 

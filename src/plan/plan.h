@@ -74,6 +74,7 @@ typedef struct Node {
     Phase phase;
     int layer;              /* PLAN_NONE outside the blocks */
     char scope[PLAN_SCOPE]; /* "layer.3/attn/softmax" */
+    bool again;             /* repeats a forward node during backward (model/xform_recompute.c) */
     int first, n_out,
         n_in; /* operands: outputs, then inputs; PLAN_NONE where an optional one is absent */
     NodeAttr attr;

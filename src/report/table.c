@@ -54,6 +54,18 @@ void table_cell_printf(Table *table, const char *fmt, ...)
     text_free(&text);
 }
 
+void table_note_printf(Table *table, const char *fmt, ...)
+{
+    Text text = {0};
+    va_list args;
+    va_start(args, fmt);
+    text_vprintf(&text, fmt, args);
+    va_end(args);
+    table->failed = table->failed || text.failed;
+    table_note(table, text_str(&text), NULL);
+    text_free(&text);
+}
+
 void table_note(Table *table, const char *text, const char *code)
 {
     TableNote *notes =

@@ -34,6 +34,7 @@ void table_column(Table *table, const char *label, const char *unit, bool right)
 void table_cell(Table *table, const char *text);
 void table_cell_printf(Table *table, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void table_note(Table *table, const char *text, const char *code);
+void table_note_printf(Table *table, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void table_free(Table *table);
 Status table_status(const Table *table);
 

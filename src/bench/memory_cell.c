@@ -1,0 +1,56 @@
+#include "bench/memory_cell.h"
+
+#include "exec/step_plan.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static void drop(MemoryCell *cell)
+{
+    memory_profile_free(&cell->profile);
+    binding_free(&cell->binding);
+    if (cell->model) model_free(cell->model);
+    free(cell->model);
+    cell->model = NULL;
+}
+
+static Status look_at(MemoryCell *cell, Mode mode, MemorySummary *summary)
+{
+    cell->model = calloc(1, sizeof *cell->model);
+    if (!cell->model) return FAIL(ST_NO_MEMORY, "no memory for a plan");
+    TRY(step_plan_make(cell->model, &cell->binding, cell->config, mode, cell->placement.backend,
+                       cell->placement.capability, cell->placement.threads));
+    TRY(memory_profile_make(&cell->profile, cell->model, &cell->binding));
+    *summary = (MemorySummary){.highest = cell->profile.highest[MEMORY_LATER_STEP],
+                               .between = cell->profile.between,
+                               .reserved = cell->profile.reserved};
+    return ST_OK;
+}
+
+static Status fill(MemoryCell *cell)
+{
+    TRY(placement_of(cell->config, &cell->placement));
+    TRY(look_at(cell, MODE_FWD, &cell->forward));
+    drop(cell);
+    TRY(look_at(cell, cell->config->mode, &cell->asked));
+    cell->attention = cell->model->attention;
+    cell->parameters = cell->model->n_elements;
+    return ST_OK;
+}
+
+Status memory_cell_make(MemoryCell *cell, const Config *config, bool keep)
+{
+    *cell = (MemoryCell){.config = config};
+    const Status status = fill(cell);
+    if (status != ST_OK || !keep) drop(cell);
+    if (status != ST_UNSUPPORTED) return status;
+    *cell = (MemoryCell){.config = config, .unsupported = true};
+    snprintf(cell->message, sizeof cell->message, "%s", status_message());
+    return ST_OK;
+}
+
+void memory_cell_free(MemoryCell *cell)
+{
+    drop(cell);
+    *cell = (MemoryCell){0};
+}

@@ -1,0 +1,33 @@
+/* Where the memory of a cell goes, from its plan: the mode that was asked for and, beside it, the forward
+ * pass alone. */
+#ifndef BENCH_MEMORY_CELL_H
+#define BENCH_MEMORY_CELL_H
+
+#include "bench/placement.h"
+#include "prof/memory_profile.h"
+
+/* What a table over many cells needs of one mode. */
+typedef struct MemorySummary {
+    MemoryMoment highest, between;
+    size_t reserved; /* regions and arena */
+} MemorySummary;
+
+typedef struct MemoryCell {
+    const Config *config; /* outlives it */
+    bool unsupported;     /* then message says why, and nothing below is set */
+    char message[256];
+    Placement placement;
+    Attention attention; /* what `auto` became */
+    int64_t parameters;
+    MemorySummary forward, asked;
+    /* of the mode asked for, where it is kept */
+    Model *model;
+    Binding binding;
+    MemoryProfile profile;
+} MemoryCell;
+
+/* `keep`: model, binding and profile stay until memory_cell_free(). */
+Status memory_cell_make(MemoryCell *cell, const Config *config, bool keep);
+void memory_cell_free(MemoryCell *cell);
+
+#endif

@@ -1,0 +1,81 @@
+/* roofstep memory: where the bytes go, before the run and during it. */
+#include "cli/memory_tables.h"
+#include "cli/output.h"
+#include "report/memory_chart.h"
+#include "report/report_latex.h"
+#include "report/report_md.h"
+#include "report/report_typst.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* As the C library would decide it, without letting it change how numbers are written. */
+static bool shows_unicode(void)
+{
+    static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const char *value = getenv(names[i]);
+        if (value && *value) return strcasestr(value, "utf-8") || strcasestr(value, "utf8");
+    }
+    return false;
+}
+
+static Status write_tables(Text *out, const Settings *settings, const Sweep *sweep,
+                           const MemoryCell *cells)
+{
+    const char *format = settings->format;
+    PlanTableWriter *writer = strcmp(format, "latex") == 0   ? report_latex_table
+                              : strcmp(format, "typst") == 0 ? report_typst_table
+                                                             : report_md_table;
+    if (sweep->n > 1 || cells[0].unsupported) return memory_tables_many(out, writer, sweep, cells);
+    TRY(memory_tables_one(out, writer, settings, sweep, &cells[0]));
+    if (writer != report_md_table) return ST_OK;
+    text_puts(out, "\n```\n");
+    TRY(memory_chart(out, &cells[0].profile, shows_unicode()));
+    text_puts(out, "```\n");
+    return text_status(out);
+}
+
+static Status make_cells(MemoryCell *cells, const Sweep *sweep)
+{
+    for (int i = 0; i < sweep->n; i++) {
+        TRY(memory_cell_make(&cells[i], &sweep->configs[i], sweep->n == 1));
+    }
+    return ST_OK;
+}
+
+static Status run(const Settings *settings, const Sweep *sweep, int *exit_code)
+{
+    (void)exit_code;
+    Text text = {0};
+    MemoryCell *cells = calloc((size_t)sweep->n, sizeof *cells);
+    if (!cells) return FAIL(ST_NO_MEMORY, "no memory for %d cells", sweep->n);
+    Status status = make_cells(cells, sweep);
+    if (status == ST_OK) status = write_tables(&text, settings, sweep, cells);
+    if (status == ST_OK) status = output_text(settings, &text);
+    for (int i = 0; i < sweep->n; i++) memory_cell_free(&cells[i]);
+    text_free(&text);
+    free(cells);
+    return status;
+}
+
+static const char help[] =
+    "Prints where the bytes of a step are: the peak of each phase and what it is made of, the "
+    "first\n"
+    "step apart, what stays between steps, the largest tensors at the peak, what one block saves "
+    "for\n"
+    "backward, and a chart. Of several cells a table: forward against training.\n"
+    "\n"
+    "  roofstep memory --size medium --ctx 512 --plan-only\n"
+    "  roofstep memory --size medium --ctx 128,256,512 --precision fp32,bf16 --plan-only\n";
+
+const Command cmd_memory = {
+    .name = "memory",
+    .summary = "where the bytes go: timeline, peaks by phase and use, largest tensors",
+    .help = help,
+    .options = {.taken = OPTIONS_PLAN | OPTIONS_OUTPUT | OPTION_BIT(CLIP) | OPTION_BIT(LOSS_SCALE) |
+                         OPTION_BIT(PLAN_ONLY) | OPTION_BIT(TOP),
+                .lists = OPTIONS_PLAN,
+                .formats = "md latex typst"},
+    .run = run,
+};

@@ -1,0 +1,216 @@
+#include "prof/memory_blocks.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *memory_blocks_usage(MemoryClass usage)
+{
+    static const char *const names[MEMORY_COUNT] = {
+#define CLASS(id, name, category, colour, glyph, plain) name,
+#include "prof/memory_classes.def"
+#undef CLASS
+    };
+    return names[usage];
+}
+
+static size_t align_up(size_t bytes)
+{
+    return (bytes + MEM_PLAN_ALIGN - 1) / MEM_PLAN_ALIGN * MEM_PLAN_ALIGN;
+}
+
+/* ---- what a tensor is for ---- */
+
+/* Products read its 16-bit copy: it is there for the optimizer alone. */
+static bool is_master(const Model *model, int tensor)
+{
+    for (int i = 0; i < model->n_groups; i++) {
+        if (model->groups[i].flat == tensor) return model->groups[i].copy != PLAN_NONE;
+    }
+    return false;
+}
+
+static MemoryClass activation_usage(const Plan *plan, int maker)
+{
+    if (maker == PLAN_NONE) return MEMORY_ACTIVATION;
+    if (plan->nodes[maker].again) return MEMORY_AGAIN;
+    return plan->nodes[maker].phase == PHASE_FORWARD ? MEMORY_ACTIVATION : MEMORY_FLOW;
+}
+
+static MemoryClass usage_of(const Model *model, int tensor, int maker)
+{
+    switch (model->plan.tensors[tensor].kind) {
+    case TK_PARAM:
+        return is_master(model, tensor) ? MEMORY_MASTER : MEMORY_PARAM;
+    case TK_WEIGHT_COPY:
+        return MEMORY_COPY;
+    case TK_MOMENT:
+        return MEMORY_MOMENT;
+    case TK_GRAD:
+        return MEMORY_GRAD;
+    case TK_LOGITS:
+        return MEMORY_LOGITS;
+    case TK_WORKSPACE:
+        return MEMORY_WORKSPACE;
+    case TK_ACTIVATION:
+        return activation_usage(&model->plan, maker);
+    default:
+        return MEMORY_FIXED;
+    }
+}
+
+/* ---- the blocks ---- */
+
+typedef struct Work {
+    int *maker;                /* of each storage tensor */
+    int *occupant;             /* of each root of shared memory: its block of the moment */
+    uint64_t region[TK_COUNT]; /* where each begins */
+} Work;
+
+/* What is filled before the first step has no maker, though the optimizer writes it too. */
+static bool from_outside(const Plan *plan, int tensor)
+{
+    const TensorKind kind = plan->tensors[tensor].kind;
+    return plan_kind_persistent(kind) && kind != TK_MOMENT && kind != TK_WEIGHT_COPY;
+}
+
+static void find_makers(const Plan *plan, int *maker)
+{
+    for (int i = 0; i < plan->n_tensors; i++) maker[i] = PLAN_NONE;
+    for (int n = 0; n < plan->n_nodes; n++) {
+        for (int i = 0; i < plan->nodes[n].n_out; i++) {
+            const int id = plan_out_id(plan, &plan->nodes[n], i);
+            const int s = id == PLAN_NONE ? PLAN_NONE : plan_storage(plan, id);
+            if (s == PLAN_NONE || from_outside(plan, s)) continue;
+            if (maker[s] == PLAN_NONE) maker[s] = n;
+        }
+    }
+}
+
+static MemoryBlock *add(MemoryBlocks *list, const Work *work, int tensor, int first, int last)
+{
+    const int maker = tensor == PLAN_NONE ? first : work->maker[tensor];
+    MemoryBlock *block = &list->blocks[list->n++];
+    *block = (MemoryBlock){.tensor = tensor,
+                           .usage = tensor == PLAN_NONE ? MEMORY_WORKSPACE
+                                                        : usage_of(list->model, tensor, maker),
+                           .first = first,
+                           .last = last,
+                           .maker = maker};
+    if (tensor != PLAN_NONE)
+        block->bytes = align_up(plan_bytes(&list->model->plan.tensors[tensor]));
+    return block;
+}
+
+static void add_persistent(MemoryBlocks *list, Work *work)
+{
+    const Plan *plan = &list->model->plan;
+    const MemPlan *mem = &list->binding->mem;
+    for (int k = 0; k < TK_COUNT; k++) {
+        work->region[k] = list->arena;
+        list->arena += mem->region[k];
+    }
+    for (int i = 0; i < plan->n_tensors; i++) {
+        const Tensor *t = &plan->tensors[i];
+        if (t->base != PLAN_NONE || !plan_kind_persistent(t->kind)) continue;
+        MemoryBlock *block = add(list, work, i, 0, plan->n_nodes - 1);
+        block->persistent = true;
+        block->address = work->region[t->kind] + mem->offset[i];
+    }
+}
+
+/* The tensor takes over the memory of whoever was last in it, or has some of its own. */
+static void add_tensor(MemoryBlocks *list, Work *work, int tensor)
+{
+    const MemPlan *mem = &list->binding->mem;
+    const int root = mem->shares[tensor];
+    if (root != tensor) list->blocks[work->occupant[root]].last = mem->first[tensor] - 1;
+    work->occupant[root] = list->n;
+    add(list, work, tensor, mem->first[tensor], mem->last[root])->address =
+        list->arena + mem->offset[root];
+}
+
+static void add_workspace(MemoryBlocks *list, Work *work, int node)
+{
+    MemoryBlock *block = add(list, work, PLAN_NONE, node, node);
+    block->bytes = align_up(list->binding->workspace[node]);
+    block->address = list->arena + list->binding->mem.workspace[node];
+}
+
+static void add_once(MemoryBlocks *list, Work *work, int tensor, int node)
+{
+    const Plan *plan = &list->model->plan;
+    const int s = plan_storage(plan, tensor);
+    if (plan_kind_persistent(plan->tensors[s].kind) || work->occupant[s] != PLAN_NONE) return;
+    if (list->binding->mem.first[s] != node) return;
+    add_tensor(list, work, s);
+    work->occupant[s] = list->n - 1; /* also where it shares: it has been added */
+}
+
+static void add_born(MemoryBlocks *list, Work *work, int node)
+{
+    const Plan *plan = &list->model->plan;
+    const Node *at = &plan->nodes[node];
+    for (int i = 0; i < at->n_out; i++) {
+        const int id = plan_out_id(plan, at, i);
+        if (id != PLAN_NONE) add_once(list, work, id, node);
+    }
+    if (list->binding->workspace[node]) add_workspace(list, work, node);
+}
+
+static void fill(MemoryBlocks *list, Work *work)
+{
+    const Plan *plan = &list->model->plan;
+    find_makers(plan, work->maker);
+    for (int i = 0; i < plan->n_tensors; i++) work->occupant[i] = PLAN_NONE;
+    add_persistent(list, work);
+    /* what is read before any node wrote it is there from the start */
+    for (int i = 0; i < plan->n_tensors; i++) add_once(list, work, i, 0);
+    for (int n = 0; n < plan->n_nodes; n++) add_born(list, work, n);
+}
+
+Status memory_blocks_make(MemoryBlocks *list, const Model *model, const Binding *binding)
+{
+    const size_t n = (size_t)model->plan.n_tensors + 1;
+    *list = (MemoryBlocks){.model = model, .binding = binding};
+    Work work = {.maker = calloc(n, sizeof(int)), .occupant = calloc(n, sizeof(int))};
+    list->blocks = calloc(n + (size_t)model->plan.n_nodes, sizeof *list->blocks);
+    const bool room = work.maker && work.occupant && list->blocks;
+    if (room) fill(list, &work);
+    free(work.maker);
+    free(work.occupant);
+    if (room) return ST_OK;
+    memory_blocks_free(list);
+    return FAIL(ST_NO_MEMORY, "no memory for the blocks of %d tensors", model->plan.n_tensors);
+}
+
+void memory_blocks_free(MemoryBlocks *list)
+{
+    free(list->blocks);
+    *list = (MemoryBlocks){0};
+}
+
+const Node *memory_blocks_node(const MemoryBlocks *list, const MemoryBlock *block)
+{
+    return block->maker == PLAN_NONE ? NULL : &list->model->plan.nodes[block->maker];
+}
+
+MemoryName memory_blocks_name(const MemoryBlocks *list, const MemoryBlock *block)
+{
+    MemoryName name;
+    const Plan *plan = &list->model->plan;
+    if (block->tensor != PLAN_NONE) {
+        snprintf(name.s, sizeof name.s, "%s", plan->tensors[block->tensor].name);
+    } else {
+        snprintf(name.s, sizeof name.s, "workspace of %s",
+                 plan_op_name(plan->nodes[block->first].op));
+    }
+    return name;
+}
+
+/* As the compiler saw it, from the source tree on. */
+const char *memory_blocks_source(const Node *node)
+{
+    const char *path = op_def(node->op)->source, *tree = strstr(path, "src/ops/");
+    return tree ? tree : path;
+}

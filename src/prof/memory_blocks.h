@@ -1,0 +1,53 @@
+/* Everything that takes memory in a step, each with its birth, its death and its place.
+ *
+ * A tensor that takes over another's memory ends that one's block and begins its own at the same place,
+ * so that at any node the blocks alive add up to the bytes the memory plan counts. */
+#ifndef PROF_MEMORY_BLOCKS_H
+#define PROF_MEMORY_BLOCKS_H
+
+#include "exec/binding.h"
+#include "model/model.h"
+
+typedef enum MemoryClass {
+#define CLASS(id, name, category, colour, glyph, plain) MEMORY_##id,
+#include "prof/memory_classes.def"
+#undef CLASS
+    MEMORY_COUNT
+} MemoryClass;
+
+typedef struct MemoryBlock {
+    int tensor; /* PLAN_NONE: the workspace of node `first` */
+    MemoryClass usage;
+    size_t bytes; /* aligned, as the plan places them */
+    uint64_t
+        address;     /* from the start of all memory: regions one after the other, then the arena */
+    int first, last; /* nodes between which it is alive, both included */
+    int maker;       /* the node that first writes it; PLAN_NONE: it comes from outside */
+    bool persistent; /* from before the first step to the end */
+} MemoryBlock;
+
+typedef struct MemoryBlocks {
+    const Model *model; /* both outlive it */
+    const Binding *binding;
+    MemoryBlock *blocks; /* by `first`; persistent ones come before the others */
+    int n;
+    uint64_t arena; /* address where it begins */
+} MemoryBlocks;
+
+Status memory_blocks_make(MemoryBlocks *list, const Model *model, const Binding *binding);
+void memory_blocks_free(MemoryBlocks *list);
+
+/* The node that says where a block comes from: its maker, or the node whose workspace it is. NULL: it comes from outside. */
+const Node *memory_blocks_node(const MemoryBlocks *list, const MemoryBlock *block);
+/* "layers.3.weights", or "workspace of matmul". */
+typedef struct MemoryName {
+    char s[PLAN_NAME + 16];
+} MemoryName;
+MemoryName memory_blocks_name(const MemoryBlocks *list, const MemoryBlock *block);
+
+/* The file that says what the node's op is: "src/ops/matmul.c". */
+const char *memory_blocks_source(const Node *node);
+
+const char *memory_blocks_usage(MemoryClass usage);
+
+#endif

@@ -1,0 +1,49 @@
+#!/usr/bin/env bash
+# usage: memory_output.sh PROGRAM: what `roofstep memory` prints.
+program=$1
+work=$(mktemp -d)
+trap 'rm -r "$work"' EXIT
+export XDG_CACHE_HOME=$work/cache
+failures=0
+
+wrong() {
+    printf 'FAILED: %s\n' "$1"
+    sed 's/^/        > /' "$work/out" "$work/err" 2>/dev/null | head -n 40
+    failures=$((failures + 1))
+}
+
+# memory ARGUMENTS...: stdout and stderr are kept
+memory() {
+    "$program" memory --device cpu "$@" >"$work/out" 2>"$work/err" </dev/null
+}
+
+# has FRAGMENT...: each is on stdout
+has() {
+    local fragment
+    for fragment; do
+        grep -qF -- "$fragment" "$work/out" || wrong "no '$fragment'"
+    done
+}
+
+LC_ALL=C.UTF-8 memory --size small --plan-only || wrong 'exit code'
+has '| Adam m and v ' '| gradients ' 'between steps (MiB)' 'first step: backward (MiB)' 'the residual stream has 1.50 MiB' \
+    'saves for backward' 'src/ops/adamw.c' '128,625,408 parameters' '█' '└forward'
+LC_ALL=C memory --size small --plan-only --precision bf16 --top 3 || wrong 'exit code'
+has '| master copies ' '| 16-bit copies ' '+forward' 'bottom to top: # parameters'
+LC_ALL=C grep -q '[^ -~]' "$work/out" && wrong 'plain text is not ASCII'
+[ "$(grep -c 'adamw.c\|init.c' "$work/out")" = 3 ] || wrong '--top 3 does not show three'
+
+# The peak is the one that plan and bench tell.
+"$program" plan --device cpu --size small --format json >"$work/plan"
+peak=$(sed -n 's/.*"peak_alloc_mib": \([0-9]*\.[0-9]\).*/\1/p' "$work/plan")
+memory --size small,medium --plan-only || wrong 'two cells'
+has "$peak" 'forward alone (MiB)' 'medium'
+
+# Larger than this machine: plans need no memory.
+memory --size 10B --ctx 2048 --batch 64 --plan-only || wrong '10B'
+memory --size tiny --precision tf32,fp32 --plan-only || wrong 'an unsupported cell is no failure'
+has unsupported 'tf32 is a format'
+for format in latex typst; do memory --size tiny --plan-only --format $format || wrong $format; done
+
+echo "$failures wrong"
+[ $failures = 0 ]
