@@ -321,6 +321,62 @@ static void test_sweep_goes_on(void **state)
     record_set_free(&rows);
 }
 
+/* A cell that leaves its turn behind: "ctx steps" on a line of a file, one sample per step. */
+static const char turns_file[] = "interleaved.txt";
+
+static Status traced_cell(const Config *config, CellLink *link)
+{
+    FILE *file = fopen(turns_file, "a");
+    fprintf(file, "%lld %lld\n", (long long)config->ctx, (long long)config->steps);
+    fclose(file);
+    TRY(facts(link));
+    TRY(send_samples(link, (int)config->steps));
+    return cell_link_end(link, RECORD_OK, NULL);
+}
+
+static void test_interleaved(void **state)
+{
+    (void)state;
+    enum { CELLS = 6, ROUNDS = 3 };
+    Config configs[CELLS];
+    for (int i = 0; i < CELLS; i++) {
+        configs[i] = cell(FINE);
+        configs[i].ctx = i + 1;
+        configs[i].steps = 7;
+    }
+    const RunnerTask task = {.configs = configs, .n = CELLS, .cell = traced_cell, .rounds = ROUNDS};
+    RunnerOutcome outcome;
+    RecordSet rows;
+    remove(turns_file);
+    assert_int_equal(record_set_init(&rows, NULL), ST_OK);
+    assert_int_equal(runner_run(&task, &rows, &outcome), ST_OK);
+    FILE *file = fopen(turns_file, "r");
+    int order[ROUNDS][CELLS], steps[CELLS + 1] = {0}, same = 0;
+    for (int r = 0; r < ROUNDS; r++) {
+        int seen[CELLS + 1] = {0};
+        for (int i = 0; i < CELLS; i++) {
+            int n = 0;
+            assert_int_equal(fscanf(file, "%d %d", &order[r][i], &n), 2);
+            assert_int_equal(seen[order[r][i]]++, 0); /* each once in every round */
+            steps[order[r][i]] += n;
+            same += order[r][i] == i + 1;
+        }
+    }
+    fclose(file);
+    remove(turns_file);
+    assert_true(same < ROUNDS * CELLS);
+    assert_true(memcmp(order[0], order[1], sizeof order[0]) != 0);
+    for (int i = 0; i < CELLS; i++) {
+        const Record *r = record_set_at(&rows, (size_t)i);
+        assert_int_equal(steps[i + 1], 7);
+        near(number(r, "ctx"), i + 1); /* rows in the order of the sweep */
+        near(number(r, "samples"), 7);
+        near(number(r, "rounds"), ROUNDS);
+        near(number(r, "steps"), 7);
+    }
+    record_set_free(&rows);
+}
+
 static void test_resume(void **state)
 {
     (void)state;
@@ -377,10 +433,15 @@ static void test_interrupt(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_fine),         cmocka_unit_test(test_statuses),
-        cmocka_unit_test(test_forward_only), cmocka_unit_test(test_timeout_keeps_samples),
-        cmocka_unit_test(test_chatty),       cmocka_unit_test(test_sweep_goes_on),
-        cmocka_unit_test(test_resume),       cmocka_unit_test(test_full_disk_stops),
+        cmocka_unit_test(test_fine),
+        cmocka_unit_test(test_statuses),
+        cmocka_unit_test(test_forward_only),
+        cmocka_unit_test(test_timeout_keeps_samples),
+        cmocka_unit_test(test_chatty),
+        cmocka_unit_test(test_sweep_goes_on),
+        cmocka_unit_test(test_resume),
+        cmocka_unit_test(test_interleaved),
+        cmocka_unit_test(test_full_disk_stops),
         cmocka_unit_test(test_interrupt),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

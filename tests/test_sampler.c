@@ -176,6 +176,22 @@ static void test_time_ends_the_samples(void **state)
     assert_string_equal(all.text, "f.Cf.f.fSfSfSfSfS");
 }
 
+/* An interval of +-99 % is tight at once, one of 1e-7 % never. */
+static void test_until_the_interval_is_tight(void **state)
+{
+    (void)state;
+    Log log = {.mode = MODE_FWD};
+    const SamplerDevice device = {.self = &log, .run = run, .step = step, .sync = sync_device};
+    const SamplerSink sink = {&log, stage, cold, sample};
+    SamplerExtent extent = {.warmup = 1, .steps = 5, .seconds = 20, .until = 0.99};
+    assert_int_equal(sampler_run(&device, MODE_FWD, &extent, &sink), ST_OK);
+    assert_int_equal(log.n_samples, 5); /* not fewer than were asked for */
+    log = (Log){.mode = MODE_FWD};
+    extent = (SamplerExtent){.warmup = 1, .steps = 5, .seconds = 0.1, .until = 1e-9};
+    assert_int_equal(sampler_run(&device, MODE_FWD, &extent, &sink), ST_OK);
+    assert_true(log.n_samples > 5 && log.n_samples <= 50); /* the time ended it */
+}
+
 static void test_failure_passes_up(void **state)
 {
     (void)state;
@@ -193,6 +209,7 @@ int main(void)
         cmocka_unit_test(test_order_on_a_queue),
         cmocka_unit_test(test_no_time_leaves_the_least),
         cmocka_unit_test(test_time_ends_the_samples),
+        cmocka_unit_test(test_until_the_interval_is_tight),
         cmocka_unit_test(test_failure_passes_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -94,8 +94,10 @@ static Status measure(Cell *cell)
                                   .elapsed = elapsed,
                                   .queued = queued};
     const SamplerSink sink = {cell, tell_stage, tell_cold, tell_sample};
-    const SamplerExtent extent = {cell->config->warmup, cell->config->steps,
-                                  cell->config->sample_time};
+    const SamplerExtent extent = {.warmup = cell->config->warmup,
+                                  .steps = cell->config->steps,
+                                  .seconds = config_sample_seconds(cell->config),
+                                  .until = cell->config->until};
     CpuTicks before, after;
     TRY(cpu_info_ticks(&before, ""));
     TRY(sampler_run(&device, cell->fit.mode, &extent, &sink));

@@ -223,7 +223,7 @@ static Status put_rates(CellRecord *c)
 /* Cut short by --sample-time: then that is what gives more of them. */
 static bool is_cut_short(const CellRecord *c)
 {
-    return c->config->sample_time > 0 && c->series[SAMPLE_STEP].n < c->config->steps;
+    return config_sample_seconds(c->config) > 0 && c->series[SAMPLE_STEP].n < c->config->steps;
 }
 
 static Status warn_of_slow_first(CellRecord *c, double first, double median)
@@ -265,6 +265,25 @@ static Status warn_of_noise(CellRecord *c)
     return ST_OK;
 }
 
+/* With --until: whether the interval or the time ended it. */
+static Status put_ended_by(CellRecord *c)
+{
+    const SampleList *list = &c->series[SAMPLE_STEP];
+    const double asked = c->config->until;
+    if (!(asked > 0) || c->peer || list->n < 2) return ST_OK;
+    const double reached = stats_ci95(list->seconds, list->n) / stats_mean(list->seconds, list->n);
+    const bool tight = reached <= asked;
+    TRY(record_put_number(c->record, "until_percent", 100 * asked));
+    TRY(record_put_number(c->record, "interval_percent", 100 * reached));
+    TRY(record_put_text(c->record, "ended_by", tight ? "interval" : "time"));
+    if (tight) return ST_OK;
+    return record_warn(c->record,
+                       "after %s the interval is +-%.2g %% of the mean, not the %.2g %% asked for: "
+                       "give it a longer --sample-time, or a quieter machine",
+                       human_seconds(config_sample_seconds(c->config)).s, 100 * reached,
+                       100 * asked);
+}
+
 /* Facts of the wrong kind would make a whole result file unreadable. */
 static Status replace_if_invalid(CellRecord *c)
 {
@@ -282,6 +301,7 @@ Status cell_record_finish(CellRecord *c, const ChildResult *end)
     TRY(settle_status(c, end));
     TRY(settle_phases(c));
     TRY(put_rates(c));
+    TRY(put_ended_by(c));
     TRY(warn_of_noise(c));
     TRY(replace_if_invalid(c));
     return record_put_text(c->record, "time_utc", clock_utc().s);

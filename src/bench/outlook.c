@@ -51,9 +51,9 @@ static double all_steps(const Config *c, double step)
     const double unmeasured = step * (c->warmup > 1 ? (double)c->warmup : 1);
     const double samples = step * (double)c->steps;
     const double least = step * fmin((double)c->steps, SAMPLER_LEAST);
-    if (!(c->sample_time > 0) || isnan(step)) return unmeasured + samples;
-    return fmax(fmin(unmeasured, c->sample_time / 2), step) +
-           fmax(fmin(samples, c->sample_time), least);
+    const double most = config_sample_seconds(c);
+    if (!(most > 0) || isnan(step)) return unmeasured + samples;
+    return fmax(fmin(unmeasured, most / 2), step) + fmax(fmin(samples, most), least);
 }
 
 double outlook_cell_seconds(const Outlook *outlook, const Config *config)
@@ -64,7 +64,7 @@ double outlook_cell_seconds(const Outlook *outlook, const Config *config)
 double outlook_least_seconds(const Outlook *outlook, const Config *config)
 {
     const double steps = 1 + fmin((double)config->steps, SAMPLER_LEAST);
-    return config->sample_time > 0 ? steps * outlook->roof_seconds : NAN;
+    return config_sample_seconds(config) > 0 ? steps * outlook->roof_seconds : NAN;
 }
 
 /* Forward: two products of T x T x D for every head, half of it when causal. Backward: twice that. */

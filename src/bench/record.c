@@ -259,7 +259,10 @@ static KeyPart training_part(const Config *c)
 static KeyPart time_part(const Config *c)
 {
     KeyPart part = {""};
-    if (c->sample_time > 0) snprintf(part.s, sizeof part.s, " sample_time=%.15g", c->sample_time);
+    int n = 0;
+    if (c->sample_time > 0)
+        n = snprintf(part.s, sizeof part.s, " sample_time=%.15g", c->sample_time);
+    if (c->until > 0) snprintf(part.s + n, sizeof part.s - (size_t)n, " until=%.15g", c->until);
     return part;
 }
 

@@ -1,98 +1,10 @@
 #include "bench/runner.h"
 
-#include "base/clock.h"
-#include "bench/cell_label.h"
+#include "base/rng.h"
+#include "bench/cell_group.h"
 #include "bench/interrupt.h"
 
-#include <stdio.h>
-#include <string.h>
-
-enum { MOST_PRINTED = 20 }; /* lines of a cell that are passed on */
-
-/* One way to run a cell: ours, or a peer's. */
-typedef struct Running {
-    const RunnerTask *task;
-    const Config *config;
-    const Peer *peer; /* NULL: ours */
-    Progress *progress;
-    CellRecord cell;
-    ChildResult end; /* of its last round */
-    bool over;       /* another round would make no sense */
-    int printed;
-} Running;
-
-/* What runs in turn for one cell of the sweep, ours first. */
-typedef struct Group {
-    Peer peers[PEER_MAX];
-    Running members[1 + PEER_MAX];
-    int n, rounds;
-} Group;
-
-/* ---- in the child ---- */
-
-static RecordStatus status_word(Status status)
-{
-    switch (status) {
-    case ST_OK:
-        return RECORD_OK;
-    case ST_NO_MEMORY:
-        return RECORD_OOM;
-    case ST_UNSUPPORTED:
-        return RECORD_UNSUPPORTED;
-    default:
-        return RECORD_FAILED;
-    }
-}
-
-static int run_body(void *arg, int out)
-{
-    const Running *running = arg;
-    CellLink link;
-    cell_link_open(&link, out);
-    Status status = running->peer ? peer_run(running->peer, running->config, &link)
-                                  : running->task->cell(running->config, &link);
-    if (status != ST_OK) status = cell_link_end(&link, status_word(status), status_message());
-    cell_link_close(&link);
-    return status == ST_OK ? 0 : 1;
-}
-
-/* ---- in the parent ---- */
-
-static void on_message(void *self, const char *line, size_t length)
-{
-    Running *running = self;
-    cell_record_take(&running->cell, line, length);
-}
-
-static void on_printed(void *self, const char *line)
-{
-    Running *running = self;
-    if (++running->printed < MOST_PRINTED) {
-        progress_line(running->progress, line);
-    } else if (running->printed == MOST_PRINTED) {
-        progress_line(running->progress, "(more lines of this cell are left out)");
-    }
-}
-
-static void on_tick(void *self)
-{
-    Running *running = self;
-    progress_draw(running->progress, &running->cell, clock_seconds());
-}
-
-static Status run_in_child(Running *running)
-{
-    const ChildTask child = {.body = run_body,
-                             .arg = running,
-                             .timeout = running->config->timeout,
-                             .self = running,
-                             .message = on_message,
-                             .printed = on_printed,
-                             .tick = on_tick};
-    return child_run(&child, &running->end);
-}
-
-/* ---- what need not run ---- */
+#include <stdlib.h>
 
 bool runner_keeps(const Record *record)
 {
@@ -106,184 +18,142 @@ bool runner_keeps(const Record *record)
     }
 }
 
-static Record *known(const RunnerTask *task, const Record *wanted)
-{
-    Record *record = task->resumed ? record_set_find(task->resumed, record_key(wanted)) : NULL;
-    return record && runner_keeps(record) ? record : NULL;
-}
-
-/* All of it is there already. */
-static bool group_known(const Group *group)
-{
-    for (int i = 0; i < group->n; i++) {
-        if (!known(group->members[i].task, group->members[i].cell.record)) return false;
-    }
-    return true;
-}
-
-static void group_free(Group *group)
-{
-    for (int i = 0; i < group->n; i++) cell_record_free(&group->members[i].cell);
-}
-
-static Status group_make(Group *group, const RunnerTask *task, const Config *config,
-                         Progress *progress)
-{
-    int n_peers = 0;
-    *group = (Group){.rounds = 1};
-    TRY(peer_list(&task->peer, config, group->peers, &n_peers));
-    if (n_peers > 0) group->rounds = task->peer.rounds;
-    for (int i = 0; i <= n_peers; i++) {
-        Running *member = &group->members[i];
-        *member = (Running){.task = task, .config = config, .progress = progress};
-        if (i > 0) member->peer = &group->peers[i - 1];
-        const Status status = cell_record_begin_peer(&member->cell, config, member->peer);
-        if (status != ST_OK) group_free(group);
-        TRY(status);
-        group->n++;
-    }
-    return ST_OK;
-}
-
-/* ---- how much there is to do ---- */
-
-static double weight_of(const RunnerTask *task, const Config *config)
-{
-    return task->weight ? task->weight(config) : 1;
-}
-
 static Status total_weight(const RunnerTask *task, double *sum)
 {
     *sum = 0;
     for (int i = 0; i < task->n; i++) {
-        Group group;
-        TRY(group_make(&group, task, &task->configs[i], NULL));
-        if (!group_known(&group))
-            *sum += weight_of(task, &task->configs[i]) * group.n * group.rounds;
-        group_free(&group);
+        CellGroup group;
+        TRY(cell_group_make(&group, task, i + 1, NULL));
+        if (!cell_group_known(&group)) *sum += cell_group_weight(&group);
+        cell_group_free(&group);
     }
     return ST_OK;
 }
 
-/* ---- one cell ---- */
-
-static CellLabel label_of(const Running *member)
-{
-    CellLabel label = cell_label(member->config, member->task->varies);
-    const size_t n = strlen(label.s);
-    if (member->peer) {
-        snprintf(label.s + n, sizeof label.s - n, " (%s %s)", member->peer->name,
-                 member->peer->variant);
-    }
-    return label;
-}
-
-static Status run_member(Running *member, int index)
-{
-    progress_cell(member->progress, index, label_of(member).s, member->config,
-                  weight_of(member->task, member->config));
-    cell_record_again(&member->cell);
-    TRY(run_in_child(member));
-    member->over = !cell_record_is_ok(&member->cell, &member->end);
-    progress_done(member->progress, clock_seconds());
-    return ST_OK;
-}
+/* ---- one cell after the other ---- */
 
 /* Ours, theirs, ours, theirs: what changes on the machine meanwhile meets both. */
-static Status run_rounds(Group *group, int index)
+static Status run_rounds(CellGroup *group, bool *interrupted)
 {
     for (int round = 0; round < group->rounds; round++) {
         for (int i = 0; i < group->n; i++) {
-            Running *member = &group->members[i];
-            if (round > 0 && member->over) continue;
-            TRY(run_member(member, index));
-            if (member->end.end == CHILD_INTERRUPTED) return ST_OK;
+            TRY(cell_group_run(group, i, round, interrupted));
+            if (*interrupted) return ST_OK;
         }
     }
     return ST_OK;
 }
 
-static void count_if_bad(const Record *record, RunnerOutcome *outcome)
+static Status run_group(CellGroup *group, RecordSet *rows, RunnerOutcome *outcome)
 {
-    const RecordStatus status = record_status(record);
-    const bool bad = status != RECORD_OK && status != RECORD_UNSUPPORTED;
-    if (bad && !record_text(record, "peer")) outcome->bad++;
+    bool interrupted = false;
+    if (cell_group_known(group)) return cell_group_keep(group, rows, outcome);
+    TRY(run_rounds(group, &interrupted));
+    return interrupted ? ST_OK : cell_group_finish(group, rows, outcome);
 }
-
-/* The work is the same: what ours knows of it holds for theirs. */
-static Status share_work(const Record *ours, Record *theirs)
-{
-    static const char *const names[] = {"flops_per_step", "limit_tflops"};
-    const char *mode = record_text(ours, "measured_mode");
-    double value = 0;
-    if (!mode || strcmp(mode, record_text(ours, "mode")) != 0) return ST_OK;
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        if (record_number(ours, names[i], &value)) TRY(record_put_number(theirs, names[i], value));
-    }
-    return ST_OK;
-}
-
-static Status finish_group(Group *group, int index, RecordSet *rows, RunnerOutcome *outcome)
-{
-    Record *records[1 + PEER_MAX];
-    for (int i = 0; i < group->n; i++) {
-        Running *member = &group->members[i];
-        if (i > 0) TRY(share_work(records[0], member->cell.record));
-        TRY(cell_record_finish(&member->cell, &member->end));
-        records[i] = member->cell.record;
-    }
-    TRY(peer_judge(records[0], records + 1, group->n - 1));
-    for (int i = 0; i < group->n; i++) {
-        const Running *member = &group->members[i];
-        count_if_bad(records[i], outcome);
-        TRY(record_set_add(rows, records[i]));
-        progress_cell(member->progress, index, label_of(member).s, member->config, 0);
-        progress_finished(member->progress, records[i], clock_seconds());
-        const RunnerTask *task = member->task;
-        if (task->finished) TRY(task->finished(task->self, records[i]));
-    }
-    return ST_OK;
-}
-
-static Status keep_group(Group *group, int index, RecordSet *rows, RunnerOutcome *outcome)
-{
-    for (int i = 0; i < group->n; i++) {
-        const Running *member = &group->members[i];
-        Record *old = known(member->task, member->cell.record);
-        progress_kept(member->progress, index, label_of(member).s, old);
-        count_if_bad(old, outcome);
-        TRY(record_set_share(rows, member->task->resumed, old));
-    }
-    outcome->kept++;
-    return ST_OK;
-}
-
-static Status run_group(Group *group, int index, RecordSet *rows, RunnerOutcome *outcome)
-{
-    if (group_known(group)) return keep_group(group, index, rows, outcome);
-    TRY(run_rounds(group, index));
-    for (int i = 0; i < group->n; i++) {
-        if (group->members[i].end.end == CHILD_INTERRUPTED) return ST_OK;
-    }
-    return finish_group(group, index, rows, outcome);
-}
-
-/* ---- the sweep ---- */
 
 static Status run_cells(const RunnerTask *task, Progress *progress, RecordSet *rows,
                         RunnerOutcome *outcome)
 {
-    for (int i = 0; i < task->n; i++) {
-        Group group;
-        if ((outcome->signal = interrupt_signal())) return ST_OK;
-        TRY(group_make(&group, task, &task->configs[i], progress));
-        const Status status = run_group(&group, i + 1, rows, outcome);
-        group_free(&group);
+    for (int i = 0; i < task->n && !interrupt_signal(); i++) {
+        CellGroup group;
+        TRY(cell_group_make(&group, task, i + 1, progress));
+        const Status status = run_group(&group, rows, outcome);
+        cell_group_free(&group);
         TRY(status);
     }
-    outcome->signal = interrupt_signal();
     return ST_OK;
 }
+
+/* ---- all cells in turn ---- */
+
+/* One member of one cell, once in every round. */
+typedef struct Turn {
+    int group, member;
+} Turn;
+
+typedef struct Turns {
+    CellGroup *groups;
+    Turn *list;
+    int n_groups, n, rounds;
+} Turns;
+
+static void turns_free(Turns *turns)
+{
+    for (int i = 0; i < turns->n_groups; i++) cell_group_free(&turns->groups[i]);
+    free(turns->groups);
+    free(turns->list);
+}
+
+static Status turns_make(Turns *turns, const RunnerTask *task, Progress *progress)
+{
+    turns->groups = calloc((size_t)task->n, sizeof *turns->groups);
+    turns->list = calloc((size_t)task->n * (1 + PEER_MAX), sizeof *turns->list);
+    if (!turns->groups || !turns->list)
+        return FAIL(ST_NO_MEMORY, "no memory for %d cells", task->n);
+    for (int i = 0; i < task->n; i++) {
+        CellGroup *group = &turns->groups[i];
+        TRY(cell_group_make(group, task, i + 1, progress));
+        turns->n_groups++;
+        if (cell_group_known(group)) continue;
+        if (group->rounds > turns->rounds) turns->rounds = group->rounds;
+        for (int m = 0; m < group->n; m++) turns->list[turns->n++] = (Turn){i, m};
+    }
+    return ST_OK;
+}
+
+/* Fisher and Yates; the same seed gives the same order. */
+static void shuffle(Turns *turns, uint64_t seed, int round)
+{
+    for (int i = turns->n - 1; i > 0; i--) {
+        const int64_t j = rng_below(seed, (uint64_t)round, (uint64_t)i, i + 1);
+        const Turn other = turns->list[j];
+        turns->list[j] = turns->list[i];
+        turns->list[i] = other;
+    }
+}
+
+static Status run_turns(Turns *turns, uint64_t seed)
+{
+    bool interrupted = false;
+    for (int round = 0; round < turns->rounds; round++) {
+        shuffle(turns, seed, round);
+        for (int i = 0; i < turns->n; i++) {
+            CellGroup *group = &turns->groups[turns->list[i].group];
+            if (round >= group->rounds) continue;
+            TRY(cell_group_run(group, turns->list[i].member, round, &interrupted));
+            if (interrupted) return ST_OK;
+        }
+    }
+    return ST_OK;
+}
+
+static Status finish_turns(Turns *turns, RecordSet *rows, RunnerOutcome *outcome)
+{
+    for (int i = 0; i < turns->n_groups; i++) {
+        CellGroup *group = &turns->groups[i];
+        if (cell_group_known(group))
+            TRY(cell_group_keep(group, rows, outcome));
+        else if (group->left == 0)
+            TRY(cell_group_finish(group, rows, outcome));
+    }
+    return ST_OK;
+}
+
+/* Every cell has a part of its steps in every round, and every round an order of its own: what changes
+ * on the machine meanwhile meets all cells alike. After Ctrl-C the cells that had all their rounds are kept. */
+static Status run_interleaved(const RunnerTask *task, Progress *progress, RecordSet *rows,
+                              RunnerOutcome *outcome)
+{
+    Turns turns = {0};
+    Status status = turns_make(&turns, task, progress);
+    if (status == ST_OK) status = run_turns(&turns, (uint64_t)task->configs[0].seed);
+    if (status == ST_OK) status = finish_turns(&turns, rows, outcome);
+    turns_free(&turns);
+    return status;
+}
+
+/* ---- the sweep ---- */
 
 Status runner_run(const RunnerTask *task, RecordSet *rows, RunnerOutcome *outcome)
 {
@@ -293,7 +163,9 @@ Status runner_run(const RunnerTask *task, RecordSet *rows, RunnerOutcome *outcom
     TRY(total_weight(task, &total));
     progress_begin(&progress, task->n, total);
     interrupt_begin();
-    const Status status = run_cells(task, &progress, rows, outcome);
+    const Status status = task->rounds > 0 ? run_interleaved(task, &progress, rows, outcome)
+                                           : run_cells(task, &progress, rows, outcome);
+    outcome->signal = interrupt_signal();
     interrupt_end();
     progress_end(&progress);
     return status;

@@ -21,6 +21,9 @@ typedef struct RunnerTask {
         const Config *config); /* of a cell in any unit, for the time left; may be NULL */
     const RecordSet *resumed;  /* what is known already; may be NULL */
     PeerChoice peer;           /* what runs in turn with each cell */
+    /* 0: one cell after the other. Otherwise the steps of each are taken in as many rounds (beside a peer
+     * those of PeerChoice), and the cells of a round run in random order. */
+    int rounds;
     void *self;
     Status (*finished)(void *self, Record *record); /* keep it now; a failure ends the sweep */
 } RunnerTask;

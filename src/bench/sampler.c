@@ -1,7 +1,9 @@
 #include "bench/sampler.h"
 
 #include "base/clock.h"
+#include "base/stats.h"
 
+#include <limits.h>
 #include <math.h>
 
 static const Phase order[] = {PHASE_FORWARD, PHASE_BACKWARD, PHASE_OPTIMIZER};
@@ -73,14 +75,52 @@ static Status warm_up(const SamplerDevice *device, const SamplerExtent *extent,
     return ST_OK;
 }
 
+/* Mean and spread as samples come (Welford). */
+typedef struct Spread {
+    int64_t n;
+    double mean, squares;
+} Spread;
+
+static void spread_add(Spread *spread, double x)
+{
+    const double before = x - spread->mean;
+    spread->mean += before / (double)++spread->n;
+    spread->squares += before * (x - spread->mean);
+}
+
+/* Half the 95 % interval of the mean is at most `share` of it. */
+static bool is_tight(const Spread *spread, double share)
+{
+    if (spread->n < SAMPLER_LEAST) return false;
+    const double n = (double)spread->n;
+    const int dof = spread->n < INT_MAX ? (int)spread->n - 1 : INT_MAX;
+    const double half = stats_t_quantile(0.975, dof) * sqrt(spread->squares / (n - 1) / n);
+    return half <= share * spread->mean;
+}
+
+static bool has_enough(const SamplerExtent *extent, const Spread *steps, int64_t done)
+{
+    return done >= extent->steps && (!(extent->until > 0) || is_tight(steps, extent->until));
+}
+
+static int64_t at_least(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
 static Status sample_phases(const SamplerDevice *device, Mode mode, const SamplerExtent *extent,
                             const SamplerSink *sink)
 {
     const Span span = {clock_seconds(), device->queued ? extent->seconds / 2 : extent->seconds};
-    for (int64_t i = 0; i < extent->steps && !is_over(&span, i, SAMPLER_LEAST); i++) {
-        TRY(sink->stage(sink->self, "step", i + 1, extent->steps));
+    /* Where whole steps have a loop of their own, that one looks at the interval. */
+    SamplerExtent own = *extent;
+    if (device->queued) own.until = 0;
+    Spread steps = {0};
+    for (int64_t i = 0; !has_enough(&own, &steps, i) && !is_over(&span, i, SAMPLER_LEAST); i++) {
+        TRY(sink->stage(sink->self, "step", i + 1, at_least(extent->steps, i + 1)));
         Sample sample;
         TRY(step_by_phases(device, mode, &sample));
+        spread_add(&steps, sample.seconds[SAMPLE_STEP]);
         if (device->queued) sample.seconds[SAMPLE_STEP] = NAN;
         TRY(sink->sample(sink->self, &sample));
     }
@@ -91,10 +131,12 @@ static Status sample_steps(const SamplerDevice *device, const SamplerExtent *ext
                            const SamplerSink *sink)
 {
     const Span span = {clock_seconds(), extent->seconds / 2};
-    for (int64_t i = 0; i < extent->steps && !is_over(&span, i, SAMPLER_LEAST); i++) {
-        TRY(sink->stage(sink->self, "unbroken step", i + 1, extent->steps));
+    Spread steps = {0};
+    for (int64_t i = 0; !has_enough(extent, &steps, i) && !is_over(&span, i, SAMPLER_LEAST); i++) {
+        TRY(sink->stage(sink->self, "unbroken step", i + 1, at_least(extent->steps, i + 1)));
         Sample sample;
         TRY(step_unbroken(device, &sample));
+        spread_add(&steps, sample.seconds[SAMPLE_STEP]);
         TRY(sink->sample(sink->self, &sample));
     }
     return ST_OK;

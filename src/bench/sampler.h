@@ -33,10 +33,12 @@ typedef struct SamplerSink {
 
 /* How much of it. A loop over samples ends after `steps` of them, or when the next one would begin after
  * its share of `seconds` (0: never), but not before it has SAMPLER_LEAST; a warm-up likewise, with half
- * the time. */
+ * the time. With `until` the loop over whole steps goes on after `steps` until half the 95 % interval of
+ * their mean is at most this share of it; `seconds` must end it otherwise. */
 typedef struct SamplerExtent {
     int64_t warmup, steps;
     double seconds;
+    double until;
 } SamplerExtent;
 
 enum { SAMPLER_LEAST = 3 };

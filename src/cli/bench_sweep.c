@@ -77,6 +77,10 @@ static Status check_peer(const Settings *settings, const Sweep *sweep)
     int n = 0;
     if (!choice.name && (choice.variants || settings->given & OPTION_BIT(PEER_ROUNDS)))
         return FAIL(ST_USAGE, "--peer-variant and --peer-rounds need --peer torch");
+    if (settings->given & OPTION_BIT(ROUNDS) && !settings->interleave)
+        return FAIL(ST_USAGE, "--rounds needs --interleave");
+    if (choice.name && settings->given & OPTION_BIT(ROUNDS))
+        return FAIL(ST_USAGE, "beside a peer say --peer-rounds");
     return peer_list(&choice, &sweep->configs[0], peers, &n);
 }
 
@@ -91,6 +95,7 @@ static Status sweep_into(BenchOutput *output, const Settings *settings, const Sw
                              .weight = outlook_weight,
                              .resumed = known,
                              .peer = peer_of(settings),
+                             .rounds = settings->interleave ? (int)settings->rounds : 0,
                              .self = output,
                              .finished = bench_output_add};
     const Status ran = runner_run(&task, rows, &outcome);

@@ -27,7 +27,7 @@ const Command cmd_attention = {
         "fp32\n"
         "  roofstep attention --ctx 4096,16384 --attention naive,flash --timeout 30s --out "
         "attn.json\n",
-    .options = {.taken = ATTENTION_LISTS | BENCH_SWEEP_OPTIONS | OPTION_BIT(SAMPLE_TIME),
+    .options = {.taken = ATTENTION_LISTS | BENCH_SWEEP_OPTIONS,
                 .lists = ATTENTION_LISTS,
                 .modes = MODE_TRAIN, /* those before it */
                 .formats = report_formats,

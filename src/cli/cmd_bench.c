@@ -17,6 +17,9 @@ const Command cmd_bench = {
         "  roofstep bench --size small,medium --ctx 128-1024*2 --precision fp32,bf16\n"
         "  roofstep bench --size small --out results.json     (killed? --resume results.json)\n"
         "  roofstep bench --size small,2.7B --dry-run         (what fits, and for how long)\n"
+        "  roofstep bench --size small --until 1%             (until the interval is +-1 %, at "
+        "most "
+        "60 s)\n"
         "  roofstep bench --size small --peer torch           (PyTorch beside it, and the "
         "ratio)\n",
     .options = {.taken = BENCH_LISTS | BENCH_SWEEP_OPTIONS | OPTION_BIT(PEER) |

@@ -92,6 +92,12 @@ const char *config_mask_name(Mask mask)
     return config_masks[mask];
 }
 
+double config_sample_seconds(const Config *config)
+{
+    const double enough = 60; /* for --until without --sample-time */
+    return config->sample_time > 0 || !(config->until > 0) ? config->sample_time : enough;
+}
+
 bool config_scales_loss(const Config *config)
 {
     return config->precision == PRECISION_FP16 && config->loss_scale != CONFIG_SCALE_NONE;

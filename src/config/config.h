@@ -68,6 +68,8 @@ typedef struct Config {
     Exec exec;
     int64_t warmup, steps;
     double sample_time; /* seconds after which no further sample is begun, 0: never */
+    double
+        until; /* go on after `steps` until the interval of the mean step is this share of it; 0: do not */
     int64_t seed;
     int64_t threads; /* 0: all */
     double lr, clip;
@@ -84,6 +86,9 @@ Status config_preset(Config *config, const char *name);
 /* Every field within its bounds, products fit 64 bits; of a model: heads divide d_model, head width even.
  * ST_USAGE with one line that names the values. */
 Status config_check(const Config *config);
+
+/* Seconds for the samples, 0: no end. With `until` there is always one. */
+double config_sample_seconds(const Config *config);
 
 /* The loss is scaled (by 1 even), and a step whose gradients overflow is skipped: fp16, unless it was
  * asked not to be. */

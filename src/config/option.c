@@ -118,6 +118,7 @@ OptionValue option_load(OptionId id, const Config *config)
         break;
     case OPTION_KIND_REAL:
     case OPTION_KIND_SECONDS:
+    case OPTION_KIND_PERCENT:
     case OPTION_KIND_SCALE:
         memcpy(&value.real, field, sizeof value.real);
         break;
@@ -142,6 +143,7 @@ void option_store(OptionId id, const OptionValue *value, Config *config)
         break;
     case OPTION_KIND_REAL:
     case OPTION_KIND_SECONDS:
+    case OPTION_KIND_PERCENT:
     case OPTION_KIND_SCALE:
         memcpy(field, &value->real, sizeof value->real);
         break;
@@ -203,6 +205,7 @@ Status option_check(OptionId id, const Config *config)
         break;
     case OPTION_KIND_REAL:
     case OPTION_KIND_SECONDS:
+    case OPTION_KIND_PERCENT:
         status = option_check_real(id, value.real);
         break;
     case OPTION_KIND_SCALE:

@@ -38,6 +38,9 @@ static void config_value(Text *out, OptionId id, const Config *config)
     case OPTION_KIND_SECONDS:
         text_printf(out, "%gs", value.real);
         break;
+    case OPTION_KIND_PERCENT:
+        text_printf(out, "%g%%", 100 * value.real);
+        break;
     case OPTION_KIND_SCALE:
         text_puts(out, config_loss_scale_text(value.real).s);
         break;

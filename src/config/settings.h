@@ -10,7 +10,7 @@
 enum {
     SETTINGS_MAX_ARGS = 256,
     SETTINGS_MAX_LIMITS = 16,
-    SETTINGS_PEER_ROUNDS = 3,
+    SETTINGS_ROUNDS = 3,
     SETTINGS_TOP = 10
 };
 
@@ -23,6 +23,8 @@ typedef struct Settings {
     const char *peer;          /* NULL: none */
     const char *peer_variants; /* NULL: by device */
     int64_t peer_rounds;
+    int64_t rounds;
+    bool interleave;
     double fail_above; /* compare: a fraction; INFINITY: never */
     int64_t top;       /* memory: how many of the largest tensors */
     bool dry_run;

@@ -114,6 +114,11 @@ static Status read_words(Reader *r)
 
 /* ---- from axes to cells ---- */
 
+static int64_t number_or(const Axis *axis, int64_t otherwise)
+{
+    return axis->n > 0 ? axis->values[0].number : otherwise;
+}
+
 /* The numbers that are no cell's. */
 static Status set_numbers(Reader *r)
 {
@@ -123,10 +128,9 @@ static Status set_numbers(Reader *r)
         return FAIL(ST_USAGE, "--memory-limit: at most %d sizes", SETTINGS_MAX_LIMITS);
     for (int i = 0; i < axis->n; i++) settings->memory_limits[i] = axis->values[i].number;
     settings->n_memory_limits = axis->n;
-    const Axis *rounds = &r->axes[OPTION_PEER_ROUNDS];
-    settings->peer_rounds = rounds->n > 0 ? rounds->values[0].number : SETTINGS_PEER_ROUNDS;
-    const Axis *top = &r->axes[OPTION_TOP];
-    settings->top = top->n > 0 ? top->values[0].number : SETTINGS_TOP;
+    settings->peer_rounds = number_or(&r->axes[OPTION_PEER_ROUNDS], SETTINGS_ROUNDS);
+    settings->rounds = number_or(&r->axes[OPTION_ROUNDS], SETTINGS_ROUNDS);
+    settings->top = number_or(&r->axes[OPTION_TOP], SETTINGS_TOP);
     const Axis *above = &r->axes[OPTION_FAIL_ABOVE];
     settings->fail_above = above->n > 0 ? above->values[0].real : INFINITY;
     return ST_OK;

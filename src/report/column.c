@@ -142,11 +142,12 @@ bool column_measured_less(const Record *record)
     return asked_for && measured && strcmp(asked_for, measured) != 0;
 }
 
-static bool has_fewer_samples(const Record *record)
+static bool tells_samples(const Record *record)
 {
     int64_t samples, steps;
     return record_status(record) == RECORD_OK && record_int(record, "samples", &samples) &&
-           record_int(record, "steps", &steps) && samples < steps;
+           record_int(record, "steps", &steps) &&
+           (samples < steps || record_text(record, "ended_by"));
 }
 
 static bool wanted_by(const Column *column, const Record *record)
@@ -158,7 +159,7 @@ static bool wanted_by(const Column *column, const Record *record)
     case COLUMN_LESS:
         return column_measured_less(record);
     case COLUMN_FEWER:
-        return has_fewer_samples(record);
+        return tells_samples(record);
     default:
         return has_value(column, record);
     }

@@ -27,6 +27,18 @@ expect dry.out 'unknown'
 expect dry.out 'unsupported'
 [ -s dry.err ] && fail "a dry run has nothing to say on stderr"
 
+bench --steps 3 --until 100% --format json >until.out 2>until.err
+code=$?
+expect_code 0 "--until"
+expect until.out '"ended_by": ?"interval"'
+expect until.out '"samples": ?3'
+bench --steps 3 --ctx 4,8 --until 0.0000001% --sample-time 0.1s --interleave --rounds 2 --format json >until.out 2>until.err
+code=$?
+expect_code 0 "--until that cannot be reached, --interleave"
+expect until.out '"ended_by": ?"time"'
+expect until.out 'give it a longer --sample-time'
+expect until.out '"rounds": ?2'
+
 i=0
 while IFS= read -r line; do
     i=$((i + 1))
