@@ -35,7 +35,7 @@ DIMENSIONS = ("d_model", "d_ff", "num_layers", "num_heads", "vocab", "ctx", "bat
 # Largest relative error allowed; what is not listed is printed without a bound.
 BOUNDS = {
     "fp32": {"loss": 1e-6, "logits": 1e-5, "grad": 1e-5, "updated": 3e-5},
-    "tf32": {},
+    "tf32": {"grad": 5e-3},
     "bf16": {"grad": 3e-2},
     "fp16": {"grad": 1e-2},
 }
@@ -198,31 +198,53 @@ def take(tensors, name, shape):
 
 # A gradient this small beside all others is 0 but for rounding (q and k of a single token, say).
 NO_GRADIENT = 1e-12
+# AdamW's first step is +-lr whatever the gradient's size. An element of a gradient this small beside the rest of its
+# tensor may have either sign in float32 (gradients are held to 1e-5), so either step is right; few may be.
+NO_SIGN = 1e-5
+FEW = 1e-3
 
 
 def norm(tensor):
     return tensor.double().norm().item()
 
 
-def errors(tensors, reference):
+def without_sign(gradient):
+    """Elements that float32 may give either sign. An exact 0 is no rounding: that element must not move."""
+    size = gradient.double().abs()
+    signless = (size > 0) & (size <= NO_SIGN * size.square().mean().sqrt())
+    return signless if signless.sum() <= 1 + FEW * signless.numel() else torch.zeros_like(signless)
+
+
+def errors(tensors, reference, how):
     """Yields name and ||ours - reference|| / ||reference|| of every tensor. A gradient that is 0 is held to the
     norm of all gradients instead, and what AdamW makes of its rounding is not compared (error None)."""
     scale = math.sqrt(sum(norm(v) ** 2 for k, v in reference.items() if k.startswith("grad."))) or 1.0
     for name, value in reference.items():
         kind, _, of = name.partition(".")
-        gradient = norm(reference.get(f"grad.{of}", torch.ones(1)))
-        ours = take(tensors, name, tuple(value.shape)).double()
-        null = gradient <= NO_GRADIENT * scale
-        difference = norm(ours - value.double())
-        yield name, None if null and kind == "updated" else difference / (scale if null else norm(value) or 1.0)
+        gradient = reference.get(f"grad.{of}", torch.ones(1))
+        difference = take(tensors, name, tuple(value.shape)).double() - value.double()
+        null = norm(gradient) <= NO_GRADIENT * scale
+        if kind == "updated" and not null:
+            reachable = difference.abs() <= 2.01 * how["lr"] * how["steps"]
+            difference = difference.masked_fill(without_sign(gradient) & reachable, 0)
+        yield name, None if null and kind == "updated" else norm(difference) / (scale if null else norm(value) or 1.0)
 
 
-def compare(tensors, reference, bounds, brief):
-    """Prints a line per tensor (when brief, only those beyond); returns the worst error of each kind."""
+def worst_of(found):
+    """The largest error of each kind of tensor, with the tensor's name."""
     worst = {}
+    for name, error in found:
+        kind = name.split(".")[0]
+        if error is not None and (kind not in worst or not error <= worst[kind][0]):
+            worst[kind] = (error, name)
+    return worst
+
+
+def compare(found, bounds, brief):
+    """Prints a line per tensor (when brief, only those beyond)."""
     if not brief:
         print(f"{'tensor':40s} {'relative error':>14s}")
-    for name, error in errors(tensors, reference):
+    for name, error in found:
         kind = name.split(".")[0]
         if error is None:
             if not brief:
@@ -231,9 +253,13 @@ def compare(tensors, reference, bounds, brief):
         beyond = kind in bounds and not error <= bounds[kind]
         if beyond or not brief:
             print(f"{name:40s} {error:14.3e}{'  BEYOND ' + format(bounds[kind], 'g') if beyond else ''}")
-        if kind not in worst or not error <= worst[kind][0]:
-            worst[kind] = (error, name)
-    return worst
+
+
+def own_errors(initial, tokens, targets, dim, how, reference):
+    """The worst errors of PyTorch's own float32: some models (two wide, thirty tokens deep) lose more than the bounds
+    in any float32. Two such programs round independently, so twice this is what an equally good one may show."""
+    single = {name: value.float() for name, value in initial.items()}
+    return worst_of(errors(run_model(single, tokens, targets, dim, how), reference, how))
 
 
 def verify(path, dtype, brief):
@@ -250,14 +276,19 @@ def verify(path, dtype, brief):
     if set(tensors) - known:
         raise Malformed(f"unexpected tensors: {', '.join(sorted(set(tensors) - known))}")
     bounds = BOUNDS[how["precision"]]
-    worst = compare(tensors, reference, bounds, brief)
+    found = list(errors(tensors, reference, how))
+    compare(found, bounds, brief)
     print(f"{'' if brief else chr(10)}{path}: {how['precision']}, {metadata.get('exec', '-')}, {how['mode']}, {how['steps']} steps, against PyTorch {torch.__version__} in {str(dtype)[6:]}")
     failed = False
-    for kind, (error, name) in worst.items():
+    float32 = None
+    for kind, (error, name) in worst_of(found).items():
         bound = bounds.get(kind)
-        ok = bound is None or error <= bound
-        failed |= not ok
-        verdict = "no bound" if bound is None else f"bound {bound:g}: {'ok' if ok else 'FAILED'}"
+        verdict = "no bound" if bound is None else f"bound {bound:g}: ok"
+        if bound is not None and not error <= bound:
+            float32 = float32 or own_errors(initial, tokens, targets, dim, how, reference)
+            ok = how["precision"] == "fp32" and error <= 2 * float32[kind][0]
+            failed |= not ok
+            verdict = f"bound {bound:g}: {'beyond, as is' if ok else 'FAILED;'} PyTorch in float32 ({float32[kind][0]:.3e})"
         print(f"worst {kind:8s} {error:10.3e}  {verdict}  ({name})")
     return 1 if failed else 0
 
@@ -277,6 +308,10 @@ def make(args):
     tensors.update(run_model(initial, tokens, targets, dim, how))
     if args.spoil:
         tensors[args.spoil] = take(tensors, args.spoil, tuple(tensors[args.spoil].shape)) * 1.001
+    if args.turn:
+        gradient = tensors[args.turn.replace("updated.", "grad.")].flatten()
+        at = (gradient.abs() - gradient.square().mean().sqrt()).abs().argmin()
+        tensors[args.turn].view(-1)[at] += 2 * how["lr"] * how["steps"] * gradient[at].sign()
     settings = {**dim, **how, "precision": "fp32", "exec": "pytorch"}
     write_export(args.file[0], {name: str(value) for name, value in settings.items()}, tensors)
     return 0
@@ -289,6 +324,7 @@ def main():
     parser.add_argument("--float32", action="store_true", help="reference in float32 instead of float64")
     parser.add_argument("--make", action="store_true", help="write FILE with PyTorch in float32 instead of checking it")
     parser.add_argument("--spoil", metavar="TENSOR", help="with --make: that tensor is written 0.1 %% too large")
+    parser.add_argument("--turn", metavar="TENSOR", help="with --make: an updated tensor, one element of which went the other way")
     defaults = dict(d_model=32, d_ff=80, num_layers=2, num_heads=4, vocab=97, ctx=19, batch=3)
     for name, value in defaults.items():
         parser.add_argument("--" + name.replace("_", "-"), type=int, default=value, help=f"with --make ({value})")

@@ -37,6 +37,8 @@ for tensor in loss grad.layers.1.attn.k_proj updated.ln_final; do
     "$verify" --make "spoiled.$tensor" --spoil "$tensor"
     expect 1 "spoiled.$tensor"
 done
+"$verify" --make turned --turn updated.layers.0.ffn.w2 # one element, its step in the wrong direction
+expect 1 turned
 head -c 20000 good >short
 : >empty
 sed 's/"d_model": "32"/"d_model": "34"/' good >misled
