@@ -2,6 +2,7 @@
 
 #include "bench/outlook.h"
 #include "bench/step_cost.h"
+#include "model/xform_recompute.h"
 #include "ops/blas_cpu.h"
 #include "plan/step_state.h"
 
@@ -57,6 +58,20 @@ static Status put_phase_flops(Record *r, const Plan *plan, Mode mode)
     return record_put_number(r, "backward_flops", cost.phase[PHASE_BACKWARD].products);
 }
 
+/* What is computed again, what that costs, and what it saves. */
+static Status put_recompute(Record *r, const Placement *placement, const Fit *fit)
+{
+    const Config *c = &fit->model->config;
+    const int64_t blocks = fit->mode == MODE_FWD ? 0 : xform_recompute_blocks(c);
+    size_t saved = 0;
+    TRY(record_put_text(r, "recompute", config_recompute_text(c->recompute).s));
+    if (blocks == 0) return ST_OK;
+    TRY(fit_saved(fit, placement, &saved));
+    TRY(record_put_int(r, "recomputed_blocks", blocks));
+    TRY(record_put_number(r, "recompute_flops", model_flops_again(fit->model)));
+    return record_put_number(r, "recompute_saved_mib", (double)saved / mib);
+}
+
 static Status put_planned(Record *r, const Config *config, const Placement *placement,
                           const Fit *fit)
 {
@@ -71,6 +86,7 @@ static Status put_planned(Record *r, const Config *config, const Placement *plac
     if (!fit->fits) return ST_OK;
     TRY(record_put_text(r, "measured_mode", config_mode_name(fit->mode)));
     TRY(record_put_number(r, "flops_per_step", model_flops(fit->model)));
+    if (config->subject == SUBJECT_MODEL) TRY(put_recompute(r, placement, fit));
     if (config->subject == SUBJECT_ATTENTION) TRY(put_phase_flops(r, &fit->model->plan, fit->mode));
     TRY(put_outlook(r, config, placement, fit));
     return record_put_number(r, "planned_peak_mib",

@@ -45,6 +45,7 @@ CellLabel cell_label(const Config *c, const bool *varies)
     add_word(&label, v[OPTION_PRECISION], config_precision_name(c->precision));
     add_word(&label, v[OPTION_ATTENTION], config_attention_name(c->attention));
     add_word(&label, v[OPTION_EXEC], config_exec_name(c->exec));
+    if (v[OPTION_RECOMPUTE]) add(&label, " recompute %s", config_recompute_text(c->recompute).s);
     add_word(&label, v[OPTION_MODE], config_mode_name(c->mode));
     add_number(&label, v[OPTION_THREADS], "threads", c->threads);
     add_word(&label, v[OPTION_BLAS], config_blas_name(c->blas));

@@ -1,9 +1,11 @@
 #include "bench/fit.h"
 
 #include "base/human.h"
+#include "bench/recompute_fit.h"
 #include "bench/rss.h"
 #include "exec/step_plan.h"
 #include "model/attention_alone.h"
+#include "model/xform_recompute.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,12 +44,17 @@ Status fit_available(const Config *config, const Placement *placement, size_t he
     return ST_OK;
 }
 
-static Status plan_mode(Fit *fit, const Config *config, const Placement *placement, Mode mode)
+/* `beside` is what the process holds beside its plan. */
+static Status plan_mode(Fit *fit, const Config *config, const Placement *placement, Mode mode,
+                        size_t beside)
 {
+    Config settled;
+    TRY(recompute_fit(config, placement, mode,
+                      fit->available > beside ? fit->available - beside : 0, &settled));
     fit->mode = mode;
     fit->model = calloc(1, sizeof *fit->model);
     if (!fit->model) return FAIL(ST_NO_MEMORY, "no memory for a plan");
-    return step_plan_make(fit->model, &fit->binding, config, mode, placement->backend,
+    return step_plan_make(fit->model, &fit->binding, &settled, mode, placement->backend,
                           placement->capability, placement->threads);
 }
 
@@ -62,10 +69,11 @@ static void drop_plan(Fit *fit)
 Status fit_make(Fit *fit, const Config *config, const Placement *placement, size_t held,
                 size_t available)
 {
+    const size_t beside = fit_allowance(placement) + held;
     *fit = (Fit){.available = available};
     for (int mode = (int)config->mode; mode >= MODE_FWD && !fit->fits; mode--) {
         drop_plan(fit);
-        const Status status = plan_mode(fit, config, placement, (Mode)mode);
+        const Status status = plan_mode(fit, config, placement, (Mode)mode, beside);
         if (status != ST_OK) {
             drop_plan(fit);
             return status;
@@ -73,9 +81,22 @@ Status fit_make(Fit *fit, const Config *config, const Placement *placement, size
         if (config->subject == SUBJECT_ATTENTION && mode == MODE_FWD_BWD) {
             fit->before_backward = attention_alone_before_backward(fit->model, &fit->binding.mem);
         }
-        fit->need[mode] = mem_plan_total(&fit->binding.mem) + fit_allowance(placement) + held;
+        fit->need[mode] = mem_plan_total(&fit->binding.mem) + beside;
         fit->fits = fit->need[mode] <= available;
     }
+    return ST_OK;
+}
+
+Status fit_saved(const Fit *fit, const Placement *placement, size_t *saved)
+{
+    Config plain = fit->model->config;
+    size_t whole = 0;
+    *saved = 0;
+    if (fit->mode == MODE_FWD || xform_recompute_blocks(&plain) == 0) return ST_OK;
+    plain.recompute = CONFIG_RECOMPUTE_NONE;
+    TRY(recompute_fit_planned(&plain, placement, fit->mode, &whole));
+    const size_t now = mem_plan_total(&fit->binding.mem);
+    *saved = whole > now ? whole - now : 0;
     return ST_OK;
 }
 

@@ -31,6 +31,8 @@ size_t fit_allowance(const Placement *placement);
 Status fit_make(Fit *fit, const Config *config, const Placement *placement, size_t held,
                 size_t available);
 void fit_free(Fit *fit);
+/* Bytes that recomputation saves of what the plan takes. */
+Status fit_saved(const Fit *fit, const Placement *placement, size_t *saved);
 
 typedef struct FitText {
     char s[160];

@@ -2,6 +2,7 @@
 
 #include "bench/fit.h"
 #include "bench/outlook.h"
+#include "bench/recompute_fit.h"
 #include "exec/step_plan.h"
 
 #include <stdio.h>
@@ -32,17 +33,29 @@ static Status describe(PlanCell *cell, const Model *model, const Binding *bindin
     cell->attention = model->attention;
     cell->parameters = model->n_elements;
     cell->model_flops = model_flops(model);
+    cell->again_flops = model_flops_again(model);
     cell->cost = step_cost_of(&model->plan);
     TRY(outlook_make(&outlook, cell->config, &cell->placement, &model->plan));
     cell->roof_seconds = outlook.roof_seconds;
     return find_peak(&cell->memory, binding);
 }
 
+/* `--recompute auto` as within the first limit. */
+static Status settle(const PlanCell *cell, Config *settled)
+{
+    const size_t beside = fit_allowance(&cell->placement) + cell->memory.held;
+    const size_t limit = cell->fits[0].limit;
+    return recompute_fit(cell->config, &cell->placement, cell->config->mode,
+                         limit > beside ? limit - beside : 0, settled);
+}
+
 static Status plan_step(PlanCell *cell)
 {
     Model model;
     Binding binding;
-    TRY(step_plan_make(&model, &binding, cell->config, cell->config->mode, cell->placement.backend,
+    Config settled;
+    TRY(settle(cell, &settled));
+    TRY(step_plan_make(&model, &binding, &settled, settled.mode, cell->placement.backend,
                        cell->placement.capability, cell->placement.threads));
     const Status status = describe(cell, &model, &binding);
     binding_free(&binding);
@@ -79,9 +92,9 @@ static Status find_limits(PlanCell *cell, const int64_t *limits, int n_limits)
 static Status fill(PlanCell *cell, const int64_t *limits, int n_limits)
 {
     TRY(placement_of(cell->config, &cell->placement));
+    TRY(find_limits(cell, limits, n_limits));
     TRY(plan_step(cell));
     TRY(find_needs(cell));
-    TRY(find_limits(cell, limits, n_limits));
     return what_fits(cell->config, &cell->placement, cell->memory.held, cell->memory.need,
                      cell->fits, cell->n_fits);
 }

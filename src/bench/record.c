@@ -255,6 +255,15 @@ static KeyPart training_part(const Config *c)
     return part;
 }
 
+/* Absent where nothing is computed again, as in files from before there was a choice. */
+static KeyPart recompute_part(const Config *c)
+{
+    KeyPart part = {""};
+    if (c->recompute != CONFIG_RECOMPUTE_NONE)
+        snprintf(part.s, sizeof part.s, " recompute=%s", config_recompute_text(c->recompute).s);
+    return part;
+}
+
 /* Absent where all samples are taken, as in files from before there was a choice. */
 static KeyPart time_part(const Config *c)
 {
@@ -270,12 +279,13 @@ void record_key_of_config(const Config *c, char key[RECORD_KEY_SIZE])
 {
     snprintf(key, RECORD_KEY_SIZE,
              "%s ctx=%lld batch=%lld device=%s precision=%s mode=%s attention=%s exec=%s "
-             "warmup=%lld steps=%lld seed=%lld threads=%lld%s blas=%s memory_limit=%lld%s",
+             "warmup=%lld steps=%lld seed=%lld threads=%lld%s blas=%s memory_limit=%lld%s%s",
              subject_part(c).s, (long long)c->ctx, (long long)c->batch, c->device,
              config_precision_name(c->precision), config_mode_name(c->mode),
              config_attention_name(c->attention), config_exec_name(c->exec), (long long)c->warmup,
              (long long)c->steps, (long long)c->seed, (long long)c->threads, training_part(c).s,
-             config_blas_name(c->blas), (long long)c->memory_limit, time_part(c).s);
+             config_blas_name(c->blas), (long long)c->memory_limit, time_part(c).s,
+             recompute_part(c).s);
 }
 
 const char *record_key(const Record *r)
@@ -317,7 +327,7 @@ static Status put_attention(Record *r, const Config *c)
 /* What only a training step has. */
 static Status put_training(Record *r, const Config *c)
 {
-    TRY(record_put_text(r, "recompute", "none"));
+    TRY(record_put_text(r, "recompute", config_recompute_text(c->recompute).s));
     TRY(record_put_null(r, "parameters"));
     TRY(record_put_number(r, "lr", c->lr));
     TRY(record_put_number(r, "clip", c->clip));

@@ -59,7 +59,7 @@ RecordStatus record_phase_status(const Record *r, const char *phase);
 /* Identity of a cell: equal for equal work, whatever the outcome. NULL for records that were not
  * made by record_new (a peer's). */
 const char *record_key(const Record *r);
-enum { RECORD_KEY_SIZE = 768 };
+enum { RECORD_KEY_SIZE = 1024 };
 void record_key_of_config(const Config *config, char key[RECORD_KEY_SIZE]);
 
 /* What the cell was asked for in a field that `record_key` names: "auto" where `attention` says what

@@ -27,7 +27,7 @@ StepCost step_cost_of(const Plan *plan)
         const OpCost op = op_cost(plan, node);
         const PhaseCost one = {.nodes = 1,
                                .flops = op.flops,
-                               .products = is_product(node->op) ? op.flops : 0,
+                               .products = is_product(node->op) && !node->again ? op.flops : 0,
                                .bytes = op.bytes};
         add(&cost.phase[node->phase], &one);
     }

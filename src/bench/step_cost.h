@@ -7,7 +7,7 @@
 typedef struct PhaseCost {
     int nodes;       /* launches */
     double flops;    /* all of them, */
-    double products; /* and those of matrix products and attention alone */
+    double products; /* and those of matrix products and attention alone, nothing computed again */
     double bytes;    /* each operand of each node read once, each result written once */
 } PhaseCost;
 

@@ -1,8 +1,9 @@
 #include "bench/what_fits.h"
 
 #include "bench/fit.h"
+#include "bench/recompute_fit.h"
 #include "config/option.h"
-#include "exec/step_plan.h"
+#include "model/xform_recompute.h"
 
 #include <stdint.h>
 
@@ -11,13 +12,10 @@
 static Status plan_need(const Config *config, const Placement *placement, Mode mode, size_t held,
                         size_t *need)
 {
-    Model model;
-    Binding binding;
-    TRY(step_plan_make(&model, &binding, config, mode, placement->backend, placement->capability,
-                       placement->threads));
-    *need = mem_plan_total(&binding.mem) + fit_allowance(placement) + held;
-    binding_free(&binding);
-    model_free(&model);
+    Config most = *config;
+    if (most.recompute == CONFIG_RECOMPUTE_AUTO) most.recompute = CONFIG_RECOMPUTE_BLOCK;
+    TRY(recompute_fit_planned(&most, placement, mode, need));
+    *need += fit_allowance(placement) + held;
     return ST_OK;
 }
 
@@ -130,20 +128,46 @@ static Status search(const Config *config, const Placement *placement, size_t he
     return ST_OK;
 }
 
+/* The need of what `--recompute auto` becomes within this limit. */
+static Status settle_auto(const Config *config, const Placement *placement, size_t held,
+                          WhatFits *fit)
+{
+    const size_t beside = fit_allowance(placement) + held;
+    Config settled;
+    size_t planned = 0;
+    TRY(recompute_fit(config, placement, config->mode,
+                      fit->limit > beside ? fit->limit - beside : 0, &settled));
+    TRY(recompute_fit_planned(&settled, placement, config->mode, &planned));
+    fit->need = planned + beside;
+    fit->recomputed_blocks = xform_recompute_blocks(&settled);
+    return ST_OK;
+}
+
+static Status look_at_limit(const Config *config, const Placement *placement, size_t held,
+                            const size_t need[MODE_COUNT], WhatFits *fit)
+{
+    *fit = (WhatFits){.limit = fit->limit,
+                      .need = need[config->mode],
+                      .recomputed_blocks = xform_recompute_blocks(config)};
+    if (config->recompute == CONFIG_RECOMPUTE_AUTO) TRY(settle_auto(config, placement, held, fit));
+    if (config->mode == MODE_FWD) fit->recomputed_blocks = 0;
+    fit->fits = fit->need <= fit->limit;
+    fit->short_by = fit->fits ? 0 : fit->need - fit->limit;
+    for (int mode = 0; mode <= (int)config->mode; mode++) {
+        if ((mode == (int)config->mode ? fit->need : need[mode]) > fit->limit) continue;
+        fit->any = true;
+        fit->mode = (Mode)mode;
+    }
+    return ST_OK;
+}
+
 Status what_fits(const Config *config, const Placement *placement, size_t held,
                  const size_t need[MODE_COUNT], WhatFits *fits, int n)
 {
-    const size_t asked = need[config->mode];
-    for (int i = 0; i < n; i++) {
-        const size_t limit = fits[i].limit;
-        fits[i] = (WhatFits){
-            .limit = limit, .fits = asked <= limit, .short_by = asked <= limit ? 0 : asked - limit};
-        for (int mode = 0; mode <= (int)config->mode; mode++) {
-            if (need[mode] > limit) continue;
-            fits[i].any = true;
-            fits[i].mode = (Mode)mode;
-        }
-    }
-    TRY(search(config, placement, held, asked, OPTION_BATCH, fits, n));
-    return search(config, placement, held, asked, OPTION_CTX, fits, n);
+    size_t least = need[config->mode];
+    for (int i = 0; i < n; i++) TRY(look_at_limit(config, placement, held, need, &fits[i]));
+    if (config->recompute == CONFIG_RECOMPUTE_AUTO)
+        TRY(what_fits_need(config, placement, config->mode, held, &least));
+    TRY(search(config, placement, held, least, OPTION_BATCH, fits, n));
+    return search(config, placement, held, least, OPTION_CTX, fits, n);
 }

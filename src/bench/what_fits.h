@@ -11,6 +11,8 @@
 /* Of one limit, for one config. */
 typedef struct WhatFits {
     size_t limit;
+    size_t need; /* of the mode asked for, with what `--recompute auto` becomes within the limit */
+    int64_t recomputed_blocks;
     size_t short_by;    /* bytes the mode asked for needs beyond it; 0 when it fits */
     int64_t most_batch; /* that fits in the mode asked for, ctx as it is; 0: none */
     int64_t most_ctx;   /* the same, batch as it is */
@@ -20,7 +22,8 @@ typedef struct WhatFits {
 } WhatFits;
 
 /* Bytes a process holds while it runs this mode, `held` of them before it starts: the same figure that
- * bench compares with what is there. SIZE_MAX when the step is larger than can be addressed. */
+ * bench compares with what is there; with `--recompute auto`, the least it can do with. SIZE_MAX when the
+ * step is larger than can be addressed. */
 Status what_fits_need(const Config *config, const Placement *placement, Mode mode, size_t held,
                       size_t *need);
 

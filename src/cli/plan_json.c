@@ -27,6 +27,7 @@ static Status put_asked(json_t *json, const PlanCell *cell)
     const Attention used = cell->unsupported ? c->attention : cell->attention;
     TRY(record_put_text(json, "attention", config_attention_name(used)));
     TRY(record_put_text(json, "exec", config_exec_name(c->exec)));
+    TRY(record_put_text(json, "recompute", config_recompute_text(c->recompute).s));
     TRY(record_put_text(json, "mode", config_mode_name(c->mode)));
     TRY(record_put_text(json, "status", cell->unsupported ? "unsupported" : "ok"));
     return cell->unsupported ? record_put_text(json, "message", cell->message) : ST_OK;
@@ -49,6 +50,7 @@ static Status put_cost(json_t *json, const PlanCell *cell)
 {
     TRY(record_put_int(json, "parameters", cell->parameters));
     TRY(record_put_number(json, "flops_per_step", cell->model_flops));
+    TRY(record_put_number(json, "recompute_flops", cell->again_flops));
     TRY(record_put_number(json, "least_step_ms", cell->roof_seconds * 1e3));
     for (int p = PHASE_FORWARD; p < PHASE_COUNT; p++) {
         TRY(put_phase(json, plan_phase_name((Phase)p), &cell->cost.phase[p]));
@@ -84,6 +86,8 @@ static Status put_fit(json_t *json, const WhatFits *fit)
     TRY(record_put_number(json, "limit_mib", (double)fit->limit / mib));
     if (json_object_set_new(json, "fits", json_boolean(fit->fits)))
         return FAIL(ST_NO_MEMORY, "no memory for a plan");
+    TRY(record_put_number(json, "needs_mib", (double)fit->need / mib));
+    TRY(record_put_int(json, "recomputed_blocks", fit->recomputed_blocks));
     TRY(record_put_number(json, "short_by_mib", (double)fit->short_by / mib));
     TRY(fit->any ? record_put_text(json, "largest_mode", config_mode_name(fit->mode))
                  : record_put_null(json, "largest_mode"));

@@ -91,27 +91,42 @@ static void summary(Table *table, const Sweep *sweep, const PlanCell *cells)
 /* ---- one row per cell and limit ---- */
 
 static void fits_row(Table *table, const PlanCell *cell, const WhatFits *fit, const char *label,
-                     bool here)
+                     bool here, bool again)
 {
     table_cell(table, label);
     table_cell_printf(table, "%s%s", human_bytes((double)fit->limit).s,
                       here ? " (this machine)" : "");
-    bytes_cell(table, cell->memory.need[cell->config->mode]);
+    bytes_cell(table, fit->need);
     table_cell(table, fit->fits ? "yes" : "no");
     table_cell(table, fit->fits ? "-" : human_bytes((double)fit->short_by).s);
     table_cell(table, fit->any ? config_mode_name(fit->mode) : "none");
+    if (again)
+        table_cell_printf(table, "%lld of %lld", (long long)fit->recomputed_blocks,
+                          (long long)cell->config->num_layers);
     table_cell(table, fit->most_batch ? human_count(fit->most_batch).s : "none");
     table_cell(table, fit->most_ctx ? human_count(fit->most_ctx).s : "none");
 }
 
+static bool any_recompute(const Sweep *sweep)
+{
+    for (int i = 0; i < sweep->n; i++) {
+        if (sweep->configs[i].recompute != CONFIG_RECOMPUTE_NONE) return true;
+    }
+    return false;
+}
+
 static void fits(Table *table, const Settings *settings, const Sweep *sweep, const PlanCell *cells)
 {
-    COLUMNS(table, 1, "cell", "memory", "needs", "fits", "short by", "largest mode",
-            "largest batch", "largest ctx");
+    const bool again = any_recompute(sweep);
+    COLUMNS(table, 1, "cell", "memory", "needs", "fits", "short by", "largest mode");
+    if (again) table_column(table, "blocks computed again", "", true);
+    table_column(table, "largest batch", "", true);
+    table_column(table, "largest ctx", "", true);
     for (int i = 0; i < sweep->n; i++) {
         const CellLabel label = cell_label(&sweep->configs[i], sweep->varies);
         for (int k = 0; !cells[i].unsupported && k < cells[i].n_fits; k++) {
-            fits_row(table, &cells[i], &cells[i].fits[k], label.s, settings->n_memory_limits == 0);
+            fits_row(table, &cells[i], &cells[i].fits[k], label.s, settings->n_memory_limits == 0,
+                     again);
         }
     }
     table_note(table,

@@ -21,6 +21,8 @@ void sweep_note(Table *table, const Sweep *sweep, const Config *c, const Placeme
     if (!v[OPTION_EXEC]) text_printf(&text, " %s,", config_exec_name(c->exec));
     if (!v[OPTION_ATTENTION] && !v[OPTION_EXEC] && placement)
         text_printf(&text, " %s attention,", config_attention_name(attention));
+    if (!v[OPTION_RECOMPUTE] && c->recompute != CONFIG_RECOMPUTE_NONE)
+        text_printf(&text, " recompute %s,", config_recompute_text(c->recompute).s);
     if (!v[OPTION_MODE]) text_printf(&text, " mode %s,", config_mode_name(c->mode));
     if (!v[OPTION_DEVICE] && placement) text_printf(&text, " %s,", placement->name);
     if (!v[OPTION_THREADS] && placement)

@@ -111,6 +111,15 @@ ConfigText config_loss_scale_text(double loss_scale)
     return text;
 }
 
+ConfigText config_recompute_text(int64_t recompute)
+{
+    ConfigText text = {"none"};
+    if (recompute == CONFIG_RECOMPUTE_AUTO) strcpy(text.s, "auto");
+    if (recompute == CONFIG_RECOMPUTE_BLOCK) strcpy(text.s, "block");
+    if (recompute > CONFIG_RECOMPUTE_BLOCK) snprintf(text.s, sizeof text.s, "%" PRId64, recompute);
+    return text;
+}
+
 void config_defaults(Config *config)
 {
     *config = (Config){

@@ -51,6 +51,9 @@ typedef enum Subject { SUBJECT_MODEL, SUBJECT_ATTENTION } Subject;
 #define CONFIG_SCALE_DYNAMIC 0.0
 #define CONFIG_SCALE_NONE    (-1.0)
 
+/* What backward computes again, where it is no number of blocks. */
+enum { CONFIG_RECOMPUTE_AUTO = -1, CONFIG_RECOMPUTE_NONE = 0, CONFIG_RECOMPUTE_BLOCK = 1 };
+
 typedef struct Config {
     Subject subject;
     /* of a model */
@@ -66,6 +69,8 @@ typedef struct Config {
     Precision precision;
     Attention attention;
     Exec exec;
+    int64_t recompute;        /* from every so many blocks one tensor is kept; CONFIG_RECOMPUTE_* */
+    int64_t recompute_blocks; /* only the first so many are computed again; 0: all. Set by auto */
     int64_t warmup, steps;
     double sample_time; /* seconds after which no further sample is begun, 0: never */
     double
@@ -98,6 +103,8 @@ typedef struct ConfigText {
 } ConfigText;
 /* "dynamic", "none" or the number. */
 ConfigText config_loss_scale_text(double loss_scale);
+/* "none", "block", "auto" or the number. */
+ConfigText config_recompute_text(int64_t recompute);
 
 const char *config_mode_name(Mode mode);
 const char *config_precision_name(Precision precision);

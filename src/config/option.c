@@ -94,6 +94,7 @@ bool option_equal(OptionId id, const OptionValue *a, const OptionValue *b)
     case OPTION_KIND_INT:
     case OPTION_KIND_BYTES:
     case OPTION_KIND_CHOICE:
+    case OPTION_KIND_RECOMPUTE:
         return a->number == b->number;
     case OPTION_KIND_REAL:
     case OPTION_KIND_SECONDS:
@@ -114,6 +115,7 @@ OptionValue option_load(OptionId id, const Config *config)
     int choice;
     switch (option_table[id].kind) {
     case OPTION_KIND_INT:
+    case OPTION_KIND_RECOMPUTE:
         memcpy(&value.number, field, sizeof value.number);
         break;
     case OPTION_KIND_REAL:
@@ -139,6 +141,7 @@ void option_store(OptionId id, const OptionValue *value, Config *config)
     const int choice = (int)value->number;
     switch (option_table[id].kind) {
     case OPTION_KIND_INT:
+    case OPTION_KIND_RECOMPUTE:
         memcpy(field, &value->number, sizeof value->number);
         break;
     case OPTION_KIND_REAL:
@@ -207,6 +210,9 @@ Status option_check(OptionId id, const Config *config)
     case OPTION_KIND_SECONDS:
     case OPTION_KIND_PERCENT:
         status = option_check_real(id, value.real);
+        break;
+    case OPTION_KIND_RECOMPUTE:
+        if (value.number != CONFIG_RECOMPUTE_AUTO) status = option_check_integer(id, value.number);
         break;
     case OPTION_KIND_SCALE:
         status = check_scale(id, value.real);

@@ -24,7 +24,8 @@ _Static_assert(OPTION_COUNT <= 64, "a set of options is a 64-bit mask");
 /* What decides the plan of a step. */
 #define OPTIONS_PLAN                                                                     \
     (OPTIONS_DIMS | OPTION_BIT(DEVICE) | OPTION_BIT(PRECISION) | OPTION_BIT(ATTENTION) | \
-     OPTION_BIT(EXEC) | OPTION_BIT(MODE) | OPTION_BIT(THREADS) | OPTION_BIT(BLAS))
+     OPTION_BIT(EXEC) | OPTION_BIT(RECOMPUTE) | OPTION_BIT(MODE) | OPTION_BIT(THREADS) | \
+     OPTION_BIT(BLAS))
 /* And what decides its numbers. */
 #define OPTIONS_STEP \
     (OPTIONS_PLAN | OPTION_BIT(SEED) | OPTION_BIT(LR) | OPTION_BIT(CLIP) | OPTION_BIT(LOSS_SCALE))
@@ -53,8 +54,9 @@ typedef enum OptionKind {
     OPTION_KIND_CHOICE, /* of choices.def */
     OPTION_KIND_PRESET, /* of presets.def */
     OPTION_KIND_DEVICE,
-    OPTION_KIND_SCALE,  /* of the loss: dynamic, none or a number */
-    OPTION_KIND_FORMAT, /* one of the command's */
+    OPTION_KIND_SCALE,     /* of the loss: dynamic, none or a number */
+    OPTION_KIND_RECOMPUTE, /* none, block, auto or a number of blocks */
+    OPTION_KIND_FORMAT,    /* one of the command's */
     OPTION_KIND_TEXT,
     OPTION_KIND_FLAG
 } OptionKind;
@@ -81,7 +83,7 @@ extern const Option option_table[OPTION_COUNT];
 
 /* One value as it was typed; the option's kind says which field holds it. */
 typedef struct OptionValue {
-    int64_t number; /* INT, BYTES, CHOICE */
+    int64_t number; /* INT, BYTES, CHOICE, RECOMPUTE */
     double real;    /* REAL, SECONDS, PERCENT, SCALE */
     char word[16];  /* PRESET, DEVICE */
 } OptionValue;

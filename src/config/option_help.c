@@ -44,6 +44,9 @@ static void config_value(Text *out, OptionId id, const Config *config)
     case OPTION_KIND_SCALE:
         text_puts(out, config_loss_scale_text(value.real).s);
         break;
+    case OPTION_KIND_RECOMPUTE:
+        text_puts(out, config_recompute_text(value.number).s);
+        break;
     case OPTION_KIND_CHOICE:
         text_puts(out, option_words(id)[value.number]);
         break;

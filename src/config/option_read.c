@@ -80,6 +80,24 @@ static Status read_bytes(OptionId id, const char *s, int64_t *out)
                 human_quote(s).s, *out, *out > 0 ? *out : 8);
 }
 
+static Status read_recompute(OptionId id, const char *s, int64_t *out)
+{
+    static const struct {
+        const char *word;
+        int64_t value;
+    } words[] = {{"none", CONFIG_RECOMPUTE_NONE},
+                 {"block", CONFIG_RECOMPUTE_BLOCK},
+                 {"auto", CONFIG_RECOMPUTE_AUTO}};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        *out = words[i].value;
+        if (strcasecmp(s, words[i].word) == 0) return ST_OK;
+    }
+    if (parse_int(s, out) != ST_OK || *out < 1)
+        return FAIL(ST_USAGE, "%s is neither none, block, auto nor a number of blocks",
+                    human_quote(s).s);
+    return option_check_integer(id, *out);
+}
+
 Status option_read(OptionId id, const char *s, OptionValue *out)
 {
     *out = (OptionValue){0};
@@ -100,6 +118,8 @@ Status option_read(OptionId id, const char *s, OptionValue *out)
         break;
     case OPTION_KIND_SCALE:
         return read_scale(id, s, &out->real);
+    case OPTION_KIND_RECOMPUTE:
+        return read_recompute(id, s, &out->number);
     case OPTION_KIND_CHOICE:
         return read_word(s, option_words(id), &out->number);
     case OPTION_KIND_PRESET:

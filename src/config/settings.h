@@ -7,12 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum {
-    SETTINGS_MAX_ARGS = 256,
-    SETTINGS_MAX_LIMITS = 16,
-    SETTINGS_ROUNDS = 3,
-    SETTINGS_TOP = 10
-};
+enum { SETTINGS_MAX_ARGS = 256, SETTINGS_MAX_LIMITS = 16, SETTINGS_ROUNDS = 3, SETTINGS_TOP = 10 };
 
 typedef struct Settings {
     char format[16];           /* one of the command's formats; its first by default */

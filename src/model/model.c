@@ -5,6 +5,7 @@
 #include "model/forward.h"
 #include "model/optimizer.h"
 #include "model/xform_decompose.h"
+#include "model/xform_recompute.h"
 #include "ops/op.h"
 
 #include <stdlib.h>
@@ -46,6 +47,7 @@ static Status build(Model *model)
     forward(&b, model);
     if (b.status == ST_OK) xform_decompose(&b, model);
     if (b.status == ST_OK && model->mode != MODE_FWD) backward_build(&b, model);
+    if (b.status == ST_OK && model->mode != MODE_FWD) xform_recompute(&b, model);
     if (b.status == ST_OK && model->mode == MODE_TRAIN) optimizer_build(&b, model);
     if (model->config.precision == PRECISION_TF32) allow_tf32(&model->plan);
     const Status st = b.status;
@@ -86,12 +88,23 @@ void model_free(Model *model)
     *model = (Model){0};
 }
 
+double model_flops_again(const Model *model)
+{
+    double flops = 0;
+    for (int i = 0; i < model->plan.n_nodes; i++) {
+        const Node *node = &model->plan.nodes[i];
+        if (node->again) flops += op_cost(&model->plan, node).flops;
+    }
+    return flops;
+}
+
 double model_flops(const Model *model)
 {
     double flops = 0;
     for (int i = 0; i < model->plan.n_nodes; i++) {
         const Node *node = &model->plan.nodes[i];
         const char *category = plan_op_category(node->op);
+        if (node->again) continue;
         if (strcmp(category, "matmul") != 0 && strcmp(category, "attention") != 0) continue;
         flops += op_cost(&model->plan, node).flops;
     }

@@ -1,7 +1,7 @@
 /* config -> plan: the whole training step of the Transformer as data.
  *
  *     forward (forward.c, attention_alone.c) -> decompose for eager (xform_decompose.c) -> backward (backward.c)
- *     -> optimizer (optimizer.c) */
+ *     -> recomputation (xform_recompute.c) -> optimizer (optimizer.c) */
 #ifndef MODEL_MODEL_H
 #define MODEL_MODEL_H
 
@@ -63,5 +63,7 @@ void model_free(Model *model);
 
 /* Of the products of one step, nothing recomputed: the numerator of MFU. */
 double model_flops(const Model *model);
+/* Of what backward computes again. */
+double model_flops_again(const Model *model);
 
 #endif
