@@ -146,7 +146,7 @@ static bool one_case(OpKind op, int i, DType act, const OpImpl *impl, int *ran)
 static void test_op(void **state)
 {
     const OpKind op = *(const OpKind *)*state;
-    static const DType acts[] = {DT_F32, DT_BF16, DT_F16};
+    static const DType acts[] = {DT_F32, DT_BF16, DT_F16, DT_F64};
     assert_non_null(op_def(op)->cases);
     for (const OpImpl *impl = op_impls(op, backend); impl->name; impl++) {
         int ran = 0;

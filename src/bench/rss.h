@@ -4,6 +4,7 @@
 
 #include "base/status.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 typedef struct Rss {
@@ -11,5 +12,7 @@ typedef struct Rss {
 } Rss;
 
 Status rss_read(Rss *rss);
+/* The peak starts anew from what is held now. False where the kernel does not let us. */
+bool rss_forget_peak(void);
 
 #endif

@@ -155,6 +155,15 @@ void config_attention_defaults(Config *config)
     config->sample_time = 1;
 }
 
+/* Small enough for a step in float64. */
+void config_precision_defaults(Config *config)
+{
+    config_defaults(config);
+    config_preset(config, "tiny");
+    config->warmup = 2;
+    config->steps = 5;
+}
+
 Status config_preset(Config *config, const char *name)
 {
     for (int i = 0; i < N_PRESETS; i++) {

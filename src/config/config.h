@@ -86,6 +86,7 @@ typedef struct Config {
 
 void config_defaults(Config *config);
 void config_attention_defaults(Config *config);
+void config_precision_defaults(Config *config);
 /* Fills the model's dimensions from a preset. ST_USAGE names the nearest one. */
 Status config_preset(Config *config, const char *name);
 /* Every field within its bounds, products fit 64 bits; of a model: heads divide d_model, head width even.

@@ -19,6 +19,8 @@ typedef struct Settings {
     const char *peer_variants; /* NULL: by device */
     int64_t peer_rounds;
     int64_t rounds;
+    int64_t count; /* precision: terms of a sum, */
+    double value;  /* and what each is */
     bool interleave;
     double fail_above; /* compare: a fraction; INFINITY: never */
     int64_t top;       /* memory: how many of the largest tensors */

@@ -129,6 +129,9 @@ static Status set_numbers(Reader *r)
     for (int i = 0; i < axis->n; i++) settings->memory_limits[i] = axis->values[i].number;
     settings->n_memory_limits = axis->n;
     settings->peer_rounds = number_or(&r->axes[OPTION_PEER_ROUNDS], SETTINGS_ROUNDS);
+    settings->count = number_or(&r->axes[OPTION_TERMS], 1000);
+    const Axis *value = &r->axes[OPTION_TERM];
+    settings->value = value->n > 0 ? value->values[0].real : 0.01;
     settings->rounds = number_or(&r->axes[OPTION_ROUNDS], SETTINGS_ROUNDS);
     settings->top = number_or(&r->axes[OPTION_TOP], SETTINGS_TOP);
     const Axis *above = &r->axes[OPTION_FAIL_ABOVE];

@@ -1,4 +1,4 @@
-/* fp32 products through the system's CBLAS, row-major. blas_cpu_NAME.c is the one this build uses. */
+/* Products through the system's CBLAS, row-major. blas_cpu_NAME.c is the one this build uses. */
 #ifndef OPS_BLAS_CPU_H
 #define OPS_BLAS_CPU_H
 
@@ -10,6 +10,10 @@
 void blas_cpu_sgemm(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k,
                     float alpha, const float *a, int64_t lda, const float *b, int64_t ldb,
                     float beta, float *c, int64_t ldc);
+/* The same in float64: the reference of a whole step runs on it. */
+void blas_cpu_dgemm(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k,
+                    double alpha, const double *a, int64_t lda, const double *b, int64_t ldb,
+                    double beta, double *c, int64_t ldc);
 void blas_cpu_set_threads(int threads);
 const char *blas_cpu_name(void); /* "BLIS 0.9.0" */
 

@@ -13,6 +13,15 @@ void blas_cpu_sgemm(bool transpose_a, bool transpose_b, int64_t m, int64_t n, in
                 a, (blasint)lda, b, (blasint)ldb, beta, c, (blasint)ldc);
 }
 
+void blas_cpu_dgemm(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k,
+                    double alpha, const double *a, int64_t lda, const double *b, int64_t ldb,
+                    double beta, double *c, int64_t ldc)
+{
+    cblas_dgemm(CblasRowMajor, transpose_a ? CblasTrans : CblasNoTrans,
+                transpose_b ? CblasTrans : CblasNoTrans, (blasint)m, (blasint)n, (blasint)k, alpha,
+                a, (blasint)lda, b, (blasint)ldb, beta, c, (blasint)ldc);
+}
+
 void blas_cpu_set_threads(int threads)
 {
     openblas_set_num_threads(threads);
