@@ -431,7 +431,9 @@ def read_options():
     if args.d_model % args.num_heads or args.d_model // args.num_heads % 2:
         parser.error(f"{args.num_heads} heads do not make heads of even width of {args.d_model}")
     if args.device == "auto":
-        args.device = "cuda:0" if torch is not None and torch.cuda.is_available() else "cpu"
+        args.device = "cuda" if torch is not None and torch.cuda.is_available() else "cpu"
+    if args.device == "cuda":  # set_device() wants a number
+        args.device = "cuda:0"
     return args
 
 

@@ -1,15 +1,25 @@
 #include "exec/step_plan.h"
 
+/* Heads of every width and precision fit the shared memory of sm_90 to sm_103 (227 KiB a block); on
+ * others flash may have to decline, and there it is for those who ask for it. */
+static bool holds_flash(int capability)
+{
+    return capability >= 90 && capability < 110;
+}
+
 /* Best first, ended by ATTENTION_COUNT. */
 static const Attention *candidates(const Config *config, BackendId backend, int capability)
 {
     static const Attention eager[] = {ATTENTION_NAIVE, ATTENTION_COUNT};
     static const Attention cpu[] = {ATTENTION_FLASH, ATTENTION_COUNT};
+    static const Attention roomy[] = {ATTENTION_CUDNN, ATTENTION_FLASH, ATTENTION_FUSED,
+                                      ATTENTION_COUNT};
     static const Attention other[] = {ATTENTION_CUDNN, ATTENTION_FUSED, ATTENTION_COUNT};
     static const Attention old[] = {ATTENTION_FUSED, ATTENTION_COUNT};
     if (config->exec == EXEC_EAGER) return eager;
     if (backend == BACKEND_cpu) return cpu;
-    return capability == 0 || capability >= STEP_PLAN_CUDNN_CAPABILITY ? other : old;
+    if (capability == 0 || holds_flash(capability)) return roomy;
+    return capability >= STEP_PLAN_CUDNN_CAPABILITY ? other : old;
 }
 
 /* Flash and cuDNN are implementations of one op: what was asked for is taken, or says why not. */

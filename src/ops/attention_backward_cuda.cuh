@@ -8,7 +8,10 @@
  * tile of dq in turn, the block on the diagonal first, each when the one before it is done: a block
  * starts KEYS queries before it meets tiles of the block before it, so it seldom waits. Blocks number
  * themselves as they start, hence wait only for blocks that run already. The sum is fp32 and laid out as
- * the threads hold it; the first block writes, the last one hands the finished dq out. */
+ * the threads hold it; the first block writes, the last one hands the finished dq out.
+ *
+ * Where shared memory holds ds twice, dq of a tile is made beside the scores of the next one (it lags):
+ * one barrier a tile instead of two, and warps that wait for exponentials leave the tensor cores to it. */
 #ifndef OPS_ATTENTION_BACKWARD_CUDA_CUH
 #define OPS_ATTENTION_BACKWARD_CUDA_CUH
 
@@ -47,7 +50,10 @@ struct FlashBackwardTiles {
         DELTA = LSE + QUERIES * 4 / (int)sizeof(Element),
         STAGE_SIZE = DELTA + QUERIES * 4 / (int)sizeof(Element),
         SCORES = STAGE + STAGES * STAGE_SIZE,
-        BYTES = (SCORES + KEYS * SCORE_STRIDE) * (int)sizeof(Element)
+        SCORES_SIZE = KEYS * SCORE_STRIDE,
+        BYTES = (SCORES + SCORES_SIZE) * (int)sizeof(Element),
+        LAG_BYTES = BYTES + SCORES_SIZE * (int)sizeof(Element), /* with ds twice */
+        CAN_LAG = STAGES > 1 /* with one stage a tile needs its second barrier anyway */
     };
     using Share = typename QueryWarp::template Turned<QUERY_COLS>;
     static_assert(KEYS % QUERIES == 0, "a block's first tile of queries begins at its first key");
@@ -131,26 +137,25 @@ __device__ __forceinline__ int flash_turn(const FlashShape &s, const FlashBackwa
     return last - at.block;
 }
 
-/* By one thread, after a barrier that follows the block's additions to the tile. */
+/* By one thread, after a barrier that follows the block's additions to the tile; and best long after it,
+ * when they have arrived. */
 template <class C>
 __device__ __forceinline__ void flash_pass_on(const FlashBackward &f, const FlashBackwardPlace &at,
                                               int tile)
 {
     const int job = at.item * C::SLICES + at.slice;
-    if (at.block == 0) return; /* the last */
+    if (tile < at.first || at.block == 0) return; /* none, or the last block */
     ptx_write_flag(f.done + job * at.tiles + tile, flash_turn<C>(f.shape, at, tile) + 1);
 }
 
-/* By one thread, before a barrier that the block's additions to the tile follow. What was added to the
- * tile before is passed on first, long after it was sent, so that the fence has little to wait for. */
+/* By one thread, before a barrier that the block's additions to the tile follow. */
 template <class C>
 __device__ __forceinline__ void flash_await_turn(const FlashBackward &f,
                                                  const FlashBackwardPlace &at, int tile)
 {
     const int *done = f.done + (at.item * C::SLICES + at.slice) * at.tiles + tile;
     const int turn = flash_turn<C>(f.shape, at, tile);
-    if (tile > at.first) flash_pass_on<C>(f, at, tile - 1);
-    if (turn == 0) return;
+    if (tile < at.first || turn == 0) return;
     while (ptx_read_flag(done) < turn) continue;
 }
 
@@ -201,20 +206,26 @@ template <class C> struct FlashGrads {
     float dk[C::Values::HELD][C::Values::COLS], dv[C::Values::HELD][C::Values::COLS];
 };
 
+/* Where ds of a tile is kept. */
+template <class C> __device__ __forceinline__ int flash_scores(const FlashBackward &f, int tile)
+{
+    return C::SCORES + (C::CAN_LAG && f.lags ? tile % 2 * C::SCORES_SIZE : 0);
+}
+
 /* All but dq: this warp's keys, the first of which is `key`. Leaves ds in shared memory. */
 template <class C>
 __device__ __forceinline__ void
-flash_backward_step(FlashGrads<C> &g, const FlashShape &shape, typename C::Element *memory,
-                    const typename C::Element *stage, int slice, int key, int query)
+flash_backward_step(FlashGrads<C> &g, const FlashBackward &f, typename C::Element *memory,
+                    const typename C::Element *stage, int slice, int key, int tile)
 {
     using Warp = typename C::Warp;
     using E = typename C::Element;
-    const int first = (int)threadIdx.x / 32 * Warp::ROWS;
+    const int first = (int)threadIdx.x / 32 * Warp::ROWS, query = tile * C::QUERIES;
     const E *k = memory + first * C::STRIDE, *v = k + C::V, *dout = stage + C::DOUT;
-    E *scores = memory + C::SCORES + first * C::SCORE_STRIDE;
+    E *scores = memory + flash_scores<C>(f, tile) + first * C::SCORE_STRIDE;
     float p[C::Scores::HELD][C::Scores::COLS] = {}, dp[C::Scores::HELD][C::Scores::COLS] = {};
     Warp::template times_rows<C::WIDTH, C::QUERIES, C::STRIDE, C::STRIDE>(p, k, stage);
-    flash_weights<C>(p, reinterpret_cast<const float *>(stage + C::LSE), shape, key, query);
+    flash_weights<C>(p, reinterpret_cast<const float *>(stage + C::LSE), f.shape, key, query);
     if constexpr (Warp::stashes) {
         Warp::template store_scores<C::QUERIES, C::SCORE_STRIDE>(scores, p);
         __syncwarp();
@@ -242,7 +253,7 @@ __device__ __forceinline__ void flash_add_dq(const FlashBackward &f, const Flash
     const int turn = flash_turn<C>(f.shape, at, tile), column = at.slice * C::SLICE + across;
     float dq[Share::HELD][Share::COLS] = {};
     C::QueryWarp::template times_turned<C::KEYS, C::QUERY_COLS, C::SCORE_STRIDE, C::STRIDE>(
-        dq, memory + C::SCORES + down, memory + column);
+        dq, memory + flash_scores<C>(f, tile) + down, memory + column);
     float *sum = f.dq_sum + ((int64_t)job * at.tiles + tile) * (C::QUERIES * C::SLICE) +
                  (int)threadIdx.x * 4;
 #pragma unroll
@@ -282,6 +293,20 @@ __device__ __forceinline__ void flash_backward_end(const FlashGrads<C> &g, const
                                     1.0F, s.T - key, s.D - column, s.packs);
 }
 
+/* dq of a tile whose ds the warps have just written. */
+template <class C>
+__device__ __forceinline__ void flash_dq_in_turn(const FlashBackward &f,
+                                                 const FlashBackwardPlace &at,
+                                                 const typename C::Element *memory, int tile)
+{
+    if (threadIdx.x == 0) {
+        flash_pass_on<C>(f, at, tile - 1);
+        flash_await_turn<C>(f, at, tile);
+    }
+    __syncthreads();
+    flash_add_dq<C>(f, at, memory, tile);
+}
+
 template <class C>
 __global__ void __launch_bounds__(C::THREADS, C::BLOCKS)
     flash_backward_kernel(const FlashBackward f)
@@ -291,6 +316,7 @@ __global__ void __launch_bounds__(C::THREADS, C::BLOCKS)
     E *memory = reinterpret_cast<E *>(shared), *stages = memory + C::STAGE;
     const FlashBackwardPlace at = flash_backward_place<C>(f);
     const int first = (int)threadIdx.x / 32 * C::Warp::ROWS; /* of this warp's keys */
+    const bool lags = C::CAN_LAG && f.lags;
     FlashGrads<C> g = {};
     flash_load_block<C>(memory, f, at);
     if (C::STAGES > 1) flash_load_queries<C>(stages, f, at, at.first);
@@ -300,7 +326,9 @@ __global__ void __launch_bounds__(C::THREADS, C::BLOCKS)
             flash_load_queries<C>(stages, f, at, tile);
         }
         ptx_await_copies();
+        if (lags && threadIdx.x == 0) flash_await_turn<C>(f, at, tile - 1);
         __syncthreads();
+        if (lags && threadIdx.x == 0) flash_pass_on<C>(f, at, tile - 2);
         const E *now = stages + stage * C::STAGE_SIZE;
         if (C::STAGES > 1) {
             stage ^= 1;
@@ -308,13 +336,15 @@ __global__ void __launch_bounds__(C::THREADS, C::BLOCKS)
                 flash_load_queries<C>(stages + stage * C::STAGE_SIZE, f, at, tile + 1);
             }
         }
-        flash_backward_step<C>(g, f.shape, memory, now, at.slice, at.key + first,
-                               tile * C::QUERIES);
-        if (threadIdx.x == 0) flash_await_turn<C>(f, at, tile);
-        __syncthreads();
-        flash_add_dq<C>(f, at, memory, tile);
+        if (lags && tile > at.first) flash_add_dq<C>(f, at, memory, tile - 1);
+        flash_backward_step<C>(g, f, memory, now, at.slice, at.key + first, tile);
+        if (!lags) flash_dq_in_turn<C>(f, at, memory, tile);
     }
     __syncthreads();
+    if (lags) {
+        flash_dq_in_turn<C>(f, at, memory, at.end - 1);
+        __syncthreads();
+    }
     if (threadIdx.x == 0) flash_pass_on<C>(f, at, at.end - 1);
     flash_backward_end<C>(g, f, at);
 }

@@ -25,7 +25,7 @@ template <typename E>
 struct HalfForward<E, 512> : FlashForwardTiles<TensorWarp<E, 1>, 512, 256, 4, 32, 2, 1> {
 };
 
-/* On an H200, T 16384, TFLOP/s: 225 at width 64 (204 with two tiles for each of four warps, 185 with one
+/* Tried on an H200 at T 16384, TFLOP/s: 225 at width 64 (204 with two tiles for each of four warps, 185 with one
  * block), 233 at width 128 (227 with two tiles in the product for dq, 180 with tiles of 32 queries).
  * <warp, warp for dq, width, slice, warps, queries, stages, blocks on a processor> */
 template <typename E, int WIDTH> struct HalfBackward;
