@@ -10,6 +10,9 @@ Prints one result as JSON, with the names of docs/formats.md and "peer": "torch"
     best     scaled_dot_product_attention, torch.compile, fused AdamW
     graphs   best, replayed from CUDA graphs
 
+With --subject attention the twin of `roofstep attention`; eager and compile as above, and of
+scaled_dot_product_attention, each alone: efficient, flash, cudnn.
+
 `roofstep bench --peer torch` runs this with --messages FD and reads what it sends (src/bench/cell_link.h).
 Needs PyTorch 1.13 or newer; every variant but eager needs 2.0. What cannot run here is a result, too:
 its status is `unsupported` or `oom`, and the exit status is 0.
@@ -30,7 +33,12 @@ SIZES = {  # d_model, d_ff, num_layers, num_heads
 }
 DIMENSIONS = ("d_model", "d_ff", "num_layers", "num_heads")
 PHASES = ("forward", "backward", "optimizer")
-EXECS = {"eager": "eager", "compile": "fused", "best": "fused", "graphs": "graph"}
+EXECS = {"eager": "eager", "compile": "fused", "best": "fused", "graphs": "graph",
+         "efficient": "eager", "flash": "eager", "cudnn": "eager"}
+ATTENTION_OF = {"eager": "naive", "compile": "naive", "best": "fused", "graphs": "fused",
+                "efficient": "flash", "flash": "flash", "cudnn": "cudnn"}
+VARIANTS = {"model": ("eager", "compile", "best", "graphs"),
+            "attention": ("eager", "compile", "efficient", "flash", "cudnn")}
 MIB = 2.0**20
 
 
@@ -62,9 +70,9 @@ class Result:
     """Collects the same messages into one result."""
 
     def __init__(self, args):
-        names = ("size", *DIMENSIONS, "vocab", "ctx", "batch", "device", "precision", "mode")
-        self.record = {name: getattr(args, name) for name in names}
-        self.record.update(attention="auto", exec=EXECS[args.variant], peer="torch", variant=args.variant,
+        names = ("d_head", "heads", "mask") if args.subject == "attention" else ("size", *DIMENSIONS, "vocab")
+        self.record = {name: getattr(args, name) for name in (*names, "ctx", "batch", "device", "precision", "mode")}
+        self.record.update(attention=ATTENTION_OF[args.variant], exec=EXECS[args.variant], peer="torch", variant=args.variant,
                            warmup=args.warmup, steps=args.steps, seed=args.seed, lr=args.lr, clip=args.clip,
                            loss_scale=args.loss_scale, status="failed", message=None)
         self.samples = {}
@@ -122,6 +130,13 @@ def student_t(n):
 
 # ---- the model ----
 
+def written_out(q, k, v, future):
+    scores = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])
+    if future is not None:
+        scores = scores.masked_fill(future, -math.inf)
+    return scores.softmax(-1).to(v.dtype) @ v
+
+
 def define_model():
     """The classes; inside a function because torch may be absent."""
 
@@ -137,10 +152,6 @@ def define_model():
     def turned(x, cos, sin):
         even, odd = x[..., 0::2], x[..., 1::2]
         return torch.stack((even * cos - odd * sin, even * sin + odd * cos), -1).flatten(-2).to(x.dtype)
-
-    def written_out(q, k, v, future):
-        scores = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])
-        return scores.masked_fill(future, -math.inf).softmax(-1).to(v.dtype) @ v
 
     class Block(nn.Module):
         def __init__(self, C, D_ff, H, sdpa):
@@ -199,7 +210,6 @@ class Step:
     def __init__(self, args):
         self.args, self.cuda = args, args.device.startswith("cuda")
         strong = args.variant in ("best", "graphs")
-        self.sdpa = strong
         torch.manual_seed(args.seed)
         with torch.device(args.device) if hasattr(torch.device, "__enter__") else contextlib.nullcontext():
             self.model = define_model()(args, strong)
@@ -275,6 +285,67 @@ class Step:
         for _, part in self.parts():
             part()
 
+    def facts(self):
+        loss = self.loss.item()
+        return {"loss": loss if math.isfinite(loss) else None,
+                "parameters": sum(p.numel() for p in self.model.parameters())}
+
+
+class AttentionAlone:
+    """q, k, v and the gradient of the result, drawn at random."""
+
+    def __init__(self, args):
+        self.args, self.cuda = args, args.device.startswith("cuda")
+        dtype = {"bf16": torch.bfloat16, "fp16": torch.float16}.get(args.precision, torch.float32)
+        shape = (args.batch, args.heads, args.ctx, args.d_head)
+        torch.manual_seed(args.seed)
+        self.q, self.k, self.v, self.dout = (torch.randn(shape, device=args.device, dtype=dtype) for _ in range(4))
+        for operand in (self.q, self.k, self.v):
+            operand.requires_grad_(args.mode != "fwd")
+        self.attend = self.make_attention()
+        self.out = self.saved_mib = None
+
+    def make_attention(self):
+        causal, variant = self.args.mask == "causal", self.args.variant
+        if variant in ("eager", "compile"):
+            T = self.args.ctx
+            future = torch.ones(T, T, dtype=torch.bool, device=self.args.device).triu(1) if causal else None
+            attend = torch.compile(written_out, dynamic=False) if variant == "compile" else written_out
+            return lambda q, k, v: attend(q, k, v, future)
+        try:
+            from torch.nn.attention import SDPBackend, sdpa_kernel
+        except ImportError:
+            raise Unsupported(f"variant {variant} needs PyTorch 2.3, this is {torch.__version__}") from None
+        backend = {"efficient": SDPBackend.EFFICIENT_ATTENTION, "flash": SDPBackend.FLASH_ATTENTION,
+                   "cudnn": SDPBackend.CUDNN_ATTENTION}[variant]
+
+        def attend(q, k, v):
+            with sdpa_kernel(backend):
+                return F.scaled_dot_product_attention(q, k, v, is_causal=causal)
+
+        return attend
+
+    def forward(self):
+        with torch.no_grad() if self.args.mode == "fwd" else contextlib.nullcontext():
+            self.out = self.attend(self.q, self.k, self.v)
+
+    def backward(self):
+        if self.cuda and self.saved_mib is None:
+            self.saved_mib = torch.cuda.memory_allocated() / MIB
+        for operand in (self.q, self.k, self.v):
+            operand.grad = None
+        self.out.backward(self.dout)
+
+    def parts(self):
+        return list(zip(PHASES, (self.forward, self.backward)))[:1 if self.args.mode == "fwd" else 2]
+
+    def whole(self):
+        for _, part in self.parts():
+            part()
+
+    def facts(self):
+        return {"mem_before_bwd_mib": self.saved_mib} if self.saved_mib else {}
+
 
 # ---- measuring ----
 
@@ -321,8 +392,7 @@ def measure(args, step, out):
 
 
 def facts(args, step):
-    loss = step.loss.item()
-    found = {"loss": loss if math.isfinite(loss) else None, "measured_mode": args.mode}
+    found = {"measured_mode": args.mode, **step.facts()}
     if step.cuda:
         found["peak_alloc_mib"] = torch.cuda.max_memory_allocated() / MIB
         found["peak_reserved_mib"] = torch.cuda.max_memory_reserved() / MIB
@@ -333,7 +403,7 @@ def check(args):
     if torch is None:
         raise Unsupported(f"{sys.executable} has no PyTorch")
     version = tuple(int(part) for part in torch.__version__.split(".")[:2])
-    if args.variant != "eager" and version < (2, 0):
+    if args.variant in ("compile", "best", "graphs") and version < (2, 0):
         raise Unsupported(f"variant {args.variant} needs PyTorch 2, this is {torch.__version__}")
     if args.device.startswith("cuda") and not torch.cuda.is_available():
         raise Unsupported(f"this PyTorch ({torch.__version__}) finds no GPU")
@@ -366,11 +436,9 @@ def run(args, out):
     check(args)
     set_up(args)
     out.send(stage="initial values", done=0, of=0)
-    step = Step(args)
+    step = AttentionAlone(args) if args.subject == "attention" else Step(args)
     out.send(facts={"peer_version": torch.__version__, "device": args.device, "exec": EXECS[args.variant],
-                    "attention": "fused" if step.sdpa else "naive", "blas": None,
-                    "threads": torch.get_num_threads(),
-                    "parameters": sum(p.numel() for p in step.model.parameters())})
+                    "attention": ATTENTION_OF[args.variant], "blas": None, "threads": torch.get_num_threads()})
     measure(args, step, out)
     out.send(facts=facts(args, step))
 
@@ -388,6 +456,8 @@ def run_and_tell(args, out):
     except Exception as error:  # whatever it is, it is the result
         if torch is not None and is_out_of_memory(error):
             out.send(end="oom", message=one_line(error))
+        elif "No available kernel" in str(error):
+            out.send(end="unsupported", message=f"PyTorch has no {args.variant} attention for this precision and width")
         elif "primitive descriptor" in str(error):  # oneDNN, of a product this processor has no instructions for
             out.send(end="unsupported", message=f"this PyTorch has no {args.precision} products on this CPU")
         else:
@@ -403,11 +473,13 @@ def positive(text):
 
 def read_options():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--subject", default="model", choices=tuple(VARIANTS))
     parser.add_argument("--size", default="small", choices=[*SIZES, "custom"])
     for name in DIMENSIONS:
         parser.add_argument("--" + name.replace("_", "-"), type=positive)
-    for name, default in (("vocab", 10000), ("ctx", 128), ("batch", 4), ("steps", 10)):
+    for name, default in (("vocab", 10000), ("ctx", 128), ("batch", 4), ("steps", 10), ("d-head", 64), ("heads", 1)):
         parser.add_argument("--" + name, type=positive, default=default)
+    parser.add_argument("--mask", default="causal", choices=("causal", "full"))
     parser.add_argument("--warmup", type=int, default=5)
     parser.add_argument("--precision", default="fp32", choices=("fp32", "tf32", "bf16", "fp16"))
     parser.add_argument("--mode", default="train", choices=("fwd", "fwd_bwd", "train"))
@@ -420,6 +492,8 @@ def read_options():
     parser.add_argument("--loss-scale", default="dynamic", help="of fp16: dynamic, none or a number")
     parser.add_argument("--messages", type=int, metavar="FD", help="send to this file descriptor as it goes")
     args = parser.parse_args()
+    if args.variant not in VARIANTS[args.subject]:
+        parser.error(f"--variant {args.variant} is not one of {', '.join(VARIANTS[args.subject])}")
     given = [getattr(args, name) for name in DIMENSIONS]
     preset = SIZES.get(args.size, (None,) * 4)
     for name, own, default in zip(DIMENSIONS, given, preset):

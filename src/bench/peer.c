@@ -17,9 +17,17 @@ extern char **environ;
 
 /* ---- which ---- */
 
-static const char *const variants[] = {"eager", "compile", "best", "graphs"};
-static const char *const execs[] = {"eager", "fused", "fused", "graph"};
-static const char *const attentions[] = {"naive", "naive", "fused", "fused"};
+typedef struct Variant {
+    const char *name, *exec, *attention;
+    bool of[SUBJECT_COUNT]; /* of what it can run */
+} Variant;
+
+static const Variant variants[] = {
+    {"eager", "eager", "naive", {true, true}},      {"compile", "fused", "naive", {true, true}},
+    {"best", "fused", "fused", {true, false}},      {"graphs", "graph", "fused", {true, false}},
+    {"efficient", "eager", "flash", {false, true}}, {"flash", "eager", "flash", {false, true}},
+    {"cudnn", "eager", "cudnn", {false, true}},
+};
 enum { N_VARIANTS = sizeof variants / sizeof *variants };
 _Static_assert((int)N_VARIANTS <= (int)PEER_MAX, "each variant once");
 
@@ -30,8 +38,24 @@ static bool on_gpu(const Config *config)
     return BACKEND_COUNT > 1 && access("/dev/nvidiactl", F_OK) == 0;
 }
 
-static Status add_variant(const PeerChoice *choice, const char *word, size_t length, Peer *peers,
-                          int *n)
+static Status no_variant(Subject subject, const char *name)
+{
+    const char *names[N_VARIANTS];
+    char list[128] = "";
+    int n = 0;
+    for (int i = 0; i < N_VARIANTS; i++) {
+        if (!variants[i].of[subject]) continue;
+        const size_t length = strlen(list);
+        snprintf(list + length, sizeof list - length, "%s%s", n ? ", " : "", variants[i].name);
+        names[n++] = variants[i].name;
+    }
+    const char *near = nearest_of(name, names, n);
+    return FAIL(ST_USAGE, "--peer-variant: %s is not one of %s%s%s%s", human_quote(name).s, list,
+                near ? " (did you mean " : "", near ? near : "", near ? "?)" : "");
+}
+
+static Status add_variant(const char *peer, Subject subject, const char *word, size_t length,
+                          Peer *peers, int *n)
 {
     char name[32];
     snprintf(name, sizeof name, "%.*s", (int)length, word);
@@ -39,14 +63,18 @@ static Status add_variant(const PeerChoice *choice, const char *word, size_t len
         if (strcmp(peers[i].variant, name) == 0) return ST_OK;
     }
     for (int i = 0; i < N_VARIANTS; i++) {
-        if (strcmp(variants[i], name) != 0) continue;
-        peers[(*n)++] = (Peer){choice->name, variants[i], execs[i], attentions[i]};
+        const Variant *v = &variants[i];
+        if (!v->of[subject] || strcmp(v->name, name) != 0) continue;
+        peers[(*n)++] = (Peer){peer, v->name, v->exec, v->attention};
         return ST_OK;
     }
-    const char *near = nearest_of(name, variants, N_VARIANTS);
-    return FAIL(ST_USAGE, "--peer-variant: %s is not one of eager, compile, best, graphs%s%s%s",
-                human_quote(name).s, near ? " (did you mean " : "", near ? near : "",
-                near ? "?)" : "");
+    return no_variant(subject, name);
+}
+
+static const char *usual_variants(const Config *config)
+{
+    if (!on_gpu(config)) return "eager";
+    return config->subject == SUBJECT_ATTENTION ? "compile,efficient,flash,cudnn" : "best,graphs";
 }
 
 Status peer_list(const PeerChoice *choice, const Config *config, Peer peers[PEER_MAX], int *n)
@@ -56,12 +84,10 @@ Status peer_list(const PeerChoice *choice, const Config *config, Peer peers[PEER
     if (strcmp(choice->name, "torch") != 0)
         return FAIL(ST_USAGE, "--peer: %s is not torch, the only one there is",
                     human_quote(choice->name).s);
-    const char *word = choice->variants ? choice->variants
-                       : on_gpu(config) ? "best,graphs"
-                                        : "eager";
+    const char *word = choice->variants ? choice->variants : usual_variants(config);
     for (;;) {
         const size_t length = strcspn(word, ",");
-        TRY(add_variant(choice, word, length, peers, n));
+        TRY(add_variant(choice->name, config->subject, word, length, peers, n));
         if (!word[length]) return ST_OK;
         word += length + 1;
     }
@@ -139,6 +165,14 @@ __attribute__((format(printf, 3, 4))) static void add_pair(Words *w, const char 
     add(w, text);
 }
 
+static void add_attention(Words *w, const Config *c)
+{
+    add_pair(w, "--subject", "attention");
+    add_pair(w, "--d-head", "%lld", (long long)c->d_head);
+    add_pair(w, "--heads", "%lld", (long long)c->heads);
+    add_pair(w, "--mask", "%s", config_mask_name(c->mask));
+}
+
 static void add_model(Words *w, const Config *c)
 {
     add_pair(w, "--size", "%s", c->size);
@@ -147,12 +181,12 @@ static void add_model(Words *w, const Config *c)
     add_pair(w, "--num-layers", "%lld", (long long)c->num_layers);
     add_pair(w, "--num-heads", "%lld", (long long)c->num_heads);
     add_pair(w, "--vocab", "%lld", (long long)c->vocab);
-    add_pair(w, "--ctx", "%lld", (long long)c->ctx);
-    add_pair(w, "--batch", "%lld", (long long)c->batch);
 }
 
 static void add_run(Words *w, const Config *c, const Placement *placement)
 {
+    add_pair(w, "--ctx", "%lld", (long long)c->ctx);
+    add_pair(w, "--batch", "%lld", (long long)c->batch);
     add_pair(w, "--device", "%s", placement->name);
     add_pair(w, "--threads", "%d", placement->threads);
     add_pair(w, "--precision", "%s", config_precision_name(c->precision));
@@ -182,7 +216,11 @@ Status peer_run(const Peer *peer, const Config *config, CellLink *link)
     add(&words, python);
     add(&words, "-Wignore"); /* its libraries' advice to their users */
     add(&words, script);
-    add_model(&words, config);
+    if (config->subject == SUBJECT_ATTENTION) {
+        add_attention(&words, config);
+    } else {
+        add_model(&words, config);
+    }
     add_run(&words, config, &placement);
     add_pair(&words, "--variant", "%s", peer->variant);
     add_pair(&words, "--messages", "%d", out);

@@ -26,8 +26,11 @@ const Command cmd_attention = {
         "  roofstep attention --d-head 16,64,256 --ctx 1024,4096 --precision fp32,tf32 --baseline "
         "fp32\n"
         "  roofstep attention --ctx 4096,16384 --attention naive,flash --timeout 30s --out "
-        "attn.json\n",
-    .options = {.taken = ATTENTION_LISTS | BENCH_SWEEP_OPTIONS,
+        "attn.json\n"
+        "  roofstep attention --ctx 4096 --attention flash --peer torch   (PyTorch beside it, and "
+        "the ratio)\n",
+    .options = {.taken = ATTENTION_LISTS | BENCH_SWEEP_OPTIONS | OPTION_BIT(PEER) |
+                         OPTION_BIT(PEER_VARIANT) | OPTION_BIT(PEER_ROUNDS),
                 .lists = ATTENTION_LISTS,
                 .modes = MODE_TRAIN, /* those before it */
                 .formats = report_formats,

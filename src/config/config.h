@@ -45,7 +45,7 @@ typedef enum Mask {
 } Mask;
 
 /* What a cell runs: the step of a whole model, or attention alone. */
-typedef enum Subject { SUBJECT_MODEL, SUBJECT_ATTENTION } Subject;
+typedef enum Subject { SUBJECT_MODEL, SUBJECT_ATTENTION, SUBJECT_COUNT } Subject;
 
 /* Loss scales that are no number. */
 #define CONFIG_SCALE_DYNAMIC 0.0

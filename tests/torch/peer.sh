@@ -20,6 +20,12 @@ done
 "$roofstep" bench "${model[@]}" --peer torch --peer-variant eager,graphs --peer-rounds 1 --format json \
     >"$work/graphs.json" 2>"$work/err" || fail "graphs: exit code $?"
 
+"$roofstep" attention --d-head 8 --heads 2 --ctx 19 --batch 2 --mask full --attention flash --device cpu --threads 1 \
+    --warmup 1 --steps 2 --peer torch --peer-variant eager,flash --peer-rounds 1 --format json >"$work/attention.json" 2>"$work/err" ||
+    fail "attention: exit code $?"
+"$roofstep" attention --d-head 8 --ctx 19 --peer torch --peer-variant graph 2>"$work/err"
+[ $? = 2 ] && grep -q 'not one of eager, compile, efficient, flash, cudnn' "$work/err" || fail "a variant attention has not"
+
 "$python" - "$work" <<'PYTHON' || fail "the rows are not as they should be"
 import json, sys
 for mode, phases in (("fwd", 1), ("fwd_bwd", 2), ("train", 3)):
@@ -33,6 +39,10 @@ for mode, phases in (("fwd", 1), ("fwd_bwd", 2), ("train", 3)):
     assert 1 < theirs["loss"] < 10, theirs["loss"]
 rows = json.load(open(f"{sys.argv[1]}/graphs.json"))["results"]
 assert [row["status"] for row in rows] == ["ok", "ok", "unsupported"], rows
+ours, theirs, flash = json.load(open(f"{sys.argv[1]}/attention.json"))["results"]
+assert theirs["status"] == "ok" and theirs["attention"] == "naive" and theirs["mask"] == "full", theirs
+assert ours["peer_ratio"] > 0 and "forward" in theirs and "backward" in theirs and "loss" not in theirs, theirs
+assert flash["status"] == "unsupported" or flash["attention"] == "flash", flash
 PYTHON
 "$python" "$(dirname "$0")/../../peers/torch_bench.py" "${model[@]}" --precision tf32 >"$work/alone.json" || fail "alone: $?"
 grep -q '"status": "unsupported"' "$work/alone.json" || fail "tf32 on a CPU"
