@@ -9,6 +9,23 @@ double clock_seconds(void)
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
+static int64_t nanoseconds(clockid_t clock)
+{
+    struct timespec t;
+    clock_gettime(clock, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+int64_t clock_nanoseconds(void)
+{
+    return nanoseconds(CLOCK_MONOTONIC);
+}
+
+int64_t clock_epoch_nanoseconds(void)
+{
+    return nanoseconds(CLOCK_REALTIME);
+}
+
 ClockText clock_utc(void)
 {
     ClockText out = {""};

@@ -2,7 +2,11 @@
 #ifndef BASE_CLOCK_H
 #define BASE_CLOCK_H
 
-double clock_seconds(void); /* monotonic, from an arbitrary start; for differences */
+#include <stdint.h>
+
+double clock_seconds(void);            /* monotonic, from an arbitrary start; for differences */
+int64_t clock_nanoseconds(void);       /* the same clock */
+int64_t clock_epoch_nanoseconds(void); /* since 1970, for files that say when */
 
 typedef struct ClockText {
     char s[24];

@@ -70,14 +70,21 @@ Status session_open(Session *s, const Binding *binding, int device)
     return st;
 }
 
+void session_drop_graphs(Session *s)
+{
+    for (int p = 0; p < PHASE_COUNT; p++) {
+        if (s->graph[p]) s->api->drop(s->backend, s->graph[p]);
+        s->graph[p] = NULL;
+    }
+    if (s->step_graph) s->api->drop(s->backend, s->step_graph);
+    s->step_graph = NULL;
+}
+
 void session_close(Session *s)
 {
     if (!s->api) return;
     const MemPlan *mem = &s->binding->mem;
-    for (int p = 0; p < PHASE_COUNT; p++) {
-        if (s->graph[p]) s->api->drop(s->backend, s->graph[p]);
-    }
-    if (s->step_graph) s->api->drop(s->backend, s->step_graph);
+    session_drop_graphs(s);
     forget_nodes(s);
     for (int k = 0; k < TK_COUNT; k++) {
         if (s->region[k]) s->api->release(s->backend, s->region[k], mem->region[k]);

@@ -33,6 +33,8 @@ Status session_run_step(Session *s);
 /* Captures every phase and the whole step; the phases must have run once. ST_UNSUPPORTED where the
  * backend has no graphs. Observers see the nodes while they are captured, not when they are replayed. */
 Status session_capture(Session *s);
+/* From now on nodes run one by one again, until the next capture. */
+void session_drop_graphs(Session *s);
 
 /* Whole contiguous tensors between host and device. */
 Status session_upload(Session *s, int tensor, const void *src);

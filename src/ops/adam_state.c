@@ -21,4 +21,4 @@ static bool cases(Builder *b, int i, DType act)
     return true;
 }
 
-const OpDef adam_state_def = {.source = __FILE__, .reference = reference, .cases = cases};
+const OpDef adam_state_def = {OP_SOURCE, .reference = reference, .cases = cases};

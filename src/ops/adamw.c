@@ -130,10 +130,6 @@ static void decompose(Builder *b, const Node *node)
 }
 
 const OpDef adamw_def = {
-    .source = __FILE__,
-    .check = check,
-    .cost = cost,
-    .decompose = decompose,
-    .reference = reference,
+    OP_SOURCE,      .check = check, .cost = cost, .decompose = decompose, .reference = reference,
     .cases = cases,
 };

@@ -121,11 +121,6 @@ static bool cases(Builder *b, int i, DType act)
 
 /* d may take over d, part after part; p, m and v are updated where they are. */
 const OpDef adamw_part_def = {
-    .source = __FILE__,
-    .alias = {{0, 0}},
-    .n_aliases = 1,
-    .check = check,
-    .cost = cost,
-    .reference = reference,
-    .cases = cases,
+    OP_SOURCE,    .alias = {{0, 0}},      .n_aliases = 1, .check = check,
+    .cost = cost, .reference = reference, .cases = cases,
 };

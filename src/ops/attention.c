@@ -220,19 +220,10 @@ static bool cases_grad(Builder *b, int i, DType act)
 }
 
 const OpDef attention_def = {
-    .source = __FILE__,
-    .auxiliary = 1U << 1,
-    .check = check,
-    .cost = cost,
-    .grad = grad,
-    .reference = reference,
-    .cases = cases,
+    OP_SOURCE,    .auxiliary = 1U << 1,   .check = check, .cost = cost,
+    .grad = grad, .reference = reference, .cases = cases,
 };
 
 const OpDef attention_grad_def = {
-    .source = __FILE__,
-    .check = check,
-    .cost = cost_grad,
-    .reference = reference_grad,
-    .cases = cases_grad,
+    OP_SOURCE, .check = check, .cost = cost_grad, .reference = reference_grad, .cases = cases_grad,
 };

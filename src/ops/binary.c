@@ -230,12 +230,6 @@ static bool cases(Builder *b, int i, DType act)
 }
 
 const OpDef binary_def = {
-    .source = __FILE__,
-    .alias = {{0, 0}},
-    .n_aliases = 1,
-    .check = check,
-    .cost = cost,
-    .grad = grad,
-    .reference = reference,
-    .cases = cases,
+    OP_SOURCE,    .alias = {{0, 0}}, .n_aliases = 1,         .check = check,
+    .cost = cost, .grad = grad,      .reference = reference, .cases = cases,
 };

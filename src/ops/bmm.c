@@ -116,10 +116,5 @@ static bool cases(Builder *b, int i, DType act)
 }
 
 const OpDef bmm_def = {
-    .source = __FILE__,
-    .check = check,
-    .cost = cost,
-    .grad = grad,
-    .reference = reference,
-    .cases = cases,
+    OP_SOURCE, .check = check, .cost = cost, .grad = grad, .reference = reference, .cases = cases,
 };

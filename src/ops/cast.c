@@ -55,9 +55,5 @@ static bool cases(Builder *b, int i, DType act)
 }
 
 const OpDef cast_def = {
-    .source = __FILE__,
-    .check = check,
-    .grad = grad,
-    .reference = reference,
-    .cases = cases,
+    OP_SOURCE, .check = check, .grad = grad, .reference = reference, .cases = cases,
 };

@@ -54,11 +54,6 @@ static bool cases(Builder *b, int i, DType act)
 }
 
 const OpDef causal_mask_def = {
-    .source = __FILE__,
-    .alias = {{0, 0}},
-    .n_aliases = 1,
-    .check = check,
-    .grad = grad,
-    .reference = reference,
-    .cases = cases,
+    OP_SOURCE,    .alias = {{0, 0}},      .n_aliases = 1, .check = check,
+    .grad = grad, .reference = reference, .cases = cases,
 };

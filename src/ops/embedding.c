@@ -109,18 +109,10 @@ static bool cases_grad(Builder *b, int i, DType act)
 }
 
 const OpDef embedding_def = {
-    .source = __FILE__,
-    .check = check,
-    .cost = cost,
-    .grad = grad,
-    .reference = reference,
-    .cases = cases,
+    OP_SOURCE, .check = check, .cost = cost, .grad = grad, .reference = reference, .cases = cases,
 };
 
 const OpDef embedding_grad_def = {
-    .source = __FILE__,
-    .check = check_grad,
-    .cost = cost_grad,
-    .reference = reference_grad,
+    OP_SOURCE,           .check = check_grad, .cost = cost_grad, .reference = reference_grad,
     .cases = cases_grad,
 };

@@ -51,5 +51,4 @@ static bool cases(Builder *b, int i, DType act)
     return true;
 }
 
-const OpDef grad_norm_def = {
-    .source = __FILE__, .cost = cost, .reference = reference, .cases = cases};
+const OpDef grad_norm_def = {OP_SOURCE, .cost = cost, .reference = reference, .cases = cases};

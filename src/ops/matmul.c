@@ -114,10 +114,5 @@ static bool cases(Builder *b, int i, DType act)
 }
 
 const OpDef matmul_def = {
-    .source = __FILE__,
-    .check = check,
-    .cost = cost,
-    .grad = grad,
-    .reference = reference,
-    .cases = cases,
+    OP_SOURCE, .check = check, .cost = cost, .grad = grad, .reference = reference, .cases = cases,
 };

@@ -46,7 +46,8 @@ typedef struct OpImpl {
 enum { OP_MAX_ALIASES = 2 };
 
 typedef struct OpDef {
-    const char *source; /* __FILE__: where the op behind a kernel is written */
+    const char *source; /* OP_SOURCE: where the op behind a kernel is written */
+    int line;
     /* Output `out` may use the memory of input `in` when that input is not needed afterwards. */
     struct {
         int out, in;
@@ -68,6 +69,8 @@ typedef struct OpDef {
      * "#N..." with integers in [0, N), all others with numbers in [-1, 1]. */
     bool (*cases)(Builder *b, int i, DType act);
 } OpDef;
+
+#define OP_SOURCE .source = __FILE__, .line = __LINE__
 
 #define OP(name, category) extern const OpDef name##_def;
 #include "plan/ops.def"

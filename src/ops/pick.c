@@ -91,16 +91,11 @@ static bool cases_grad(Builder *b, int i, DType act)
 }
 
 const OpDef pick_def = {
-    .source = __FILE__,
-    .check = check,
-    .cost = cost,
-    .grad = grad,
-    .reference = reference,
-    .cases = cases,
+    OP_SOURCE, .check = check, .cost = cost, .grad = grad, .reference = reference, .cases = cases,
 };
 
 const OpDef pick_grad_def = {
-    .source = __FILE__,
+    OP_SOURCE,
     .check = check_grad,
     .reference = reference_grad,
     .cases = cases_grad,

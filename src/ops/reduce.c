@@ -85,10 +85,5 @@ static bool cases(Builder *b, int i, DType act)
 }
 
 const OpDef reduce_def = {
-    .source = __FILE__,
-    .check = check,
-    .cost = cost,
-    .grad = grad,
-    .reference = reference,
-    .cases = cases,
+    OP_SOURCE, .check = check, .cost = cost, .grad = grad, .reference = reference, .cases = cases,
 };

@@ -187,23 +187,12 @@ static OpCost cost_grad(const Plan *plan, const Node *node)
 }
 
 const OpDef rmsnorm_def = {
-    .source = __FILE__,
-    .auxiliary = 1U << 1,
-    .check = check,
-    .cost = cost,
-    .grad = grad,
-    .decompose = decompose,
-    .reference = reference,
-    .cases = cases,
+    OP_SOURCE,    .auxiliary = 1U << 1,   .check = check,         .cost = cost,
+    .grad = grad, .decompose = decompose, .reference = reference, .cases = cases,
 };
 
 /* dx may overwrite ds: each element is read before it is written. */
 const OpDef rmsnorm_grad_def = {
-    .source = __FILE__,
-    .alias = {{0, 4}},
-    .n_aliases = 1,
-    .check = check_grad,
-    .cost = cost_grad,
-    .reference = reference_grad,
-    .cases = cases_grad,
+    OP_SOURCE,         .alias = {{0, 4}},           .n_aliases = 1,      .check = check_grad,
+    .cost = cost_grad, .reference = reference_grad, .cases = cases_grad,
 };

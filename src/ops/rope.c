@@ -156,13 +156,6 @@ static bool cases(Builder *b, int i, DType act)
 }
 
 const OpDef rope_def = {
-    .source = __FILE__,
-    .alias = {{0, 0}},
-    .n_aliases = 1,
-    .check = check,
-    .cost = cost,
-    .grad = grad,
-    .decompose = decompose,
-    .reference = reference,
-    .cases = cases,
+    OP_SOURCE,    .alias = {{0, 0}},      .n_aliases = 1,         .check = check, .cost = cost,
+    .grad = grad, .decompose = decompose, .reference = reference, .cases = cases,
 };

@@ -149,23 +149,11 @@ static bool cases_grad(Builder *b, int i, DType act)
 
 /* In place when the dtypes agree: a row is read whole before it is written. */
 const OpDef softmax_def = {
-    .source = __FILE__,
-    .alias = {{0, 0}},
-    .n_aliases = 1,
-    .check = check,
-    .cost = cost,
-    .grad = grad,
-    .decompose = decompose,
-    .reference = reference,
-    .cases = cases,
+    OP_SOURCE,    .alias = {{0, 0}},      .n_aliases = 1,         .check = check, .cost = cost,
+    .grad = grad, .decompose = decompose, .reference = reference, .cases = cases,
 };
 
 const OpDef softmax_grad_def = {
-    .source = __FILE__,
-    .alias = {{0, 0}},
-    .n_aliases = 1,
-    .check = check,
-    .cost = cost_grad,
-    .reference = reference_grad,
-    .cases = cases_grad,
+    OP_SOURCE,         .alias = {{0, 0}},           .n_aliases = 1,      .check = check,
+    .cost = cost_grad, .reference = reference_grad, .cases = cases_grad,
 };

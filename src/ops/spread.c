@@ -57,9 +57,5 @@ static bool cases(Builder *b, int i, DType act)
 }
 
 const OpDef spread_def = {
-    .source = __FILE__,
-    .check = check,
-    .cost = cost,
-    .reference = reference,
-    .cases = cases,
+    OP_SOURCE, .check = check, .cost = cost, .reference = reference, .cases = cases,
 };

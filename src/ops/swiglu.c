@@ -167,22 +167,13 @@ static bool cases_grad(Builder *b, int i, DType act)
 }
 
 const OpDef swiglu_def = {
-    .source = __FILE__,
-    .check = check,
-    .cost = cost,
-    .grad = grad,
-    .decompose = decompose,
-    .reference = reference,
+    OP_SOURCE,      .check = check,         .cost = cost,
+    .grad = grad,   .decompose = decompose, .reference = reference,
     .cases = cases,
 };
 
 /* In place: h1[i] and h3[i] are read before either gradient is written there. */
 const OpDef swiglu_grad_def = {
-    .source = __FILE__,
-    .alias = {{0, 1}, {1, 2}},
-    .n_aliases = 2,
-    .check = check_grad,
-    .cost = cost_grad,
-    .reference = reference_grad,
-    .cases = cases_grad,
+    OP_SOURCE,         .alias = {{0, 1}, {1, 2}},   .n_aliases = 2,      .check = check_grad,
+    .cost = cost_grad, .reference = reference_grad, .cases = cases_grad,
 };

@@ -195,22 +195,11 @@ static bool cases_grad(Builder *b, int i, DType act)
 }
 
 const OpDef unary_def = {
-    .source = __FILE__,
-    .alias = {{0, 0}},
-    .n_aliases = 1,
-    .check = check,
-    .cost = cost,
-    .grad = grad,
-    .reference = reference,
-    .cases = cases,
+    OP_SOURCE,    .alias = {{0, 0}}, .n_aliases = 1,         .check = check,
+    .cost = cost, .grad = grad,      .reference = reference, .cases = cases,
 };
 
 const OpDef unary_grad_def = {
-    .source = __FILE__,
-    .alias = {{0, 0}},
-    .n_aliases = 1,
-    .check = check_grad,
-    .cost = cost_grad,
-    .reference = reference_grad,
-    .cases = cases_grad,
+    OP_SOURCE,         .alias = {{0, 0}},           .n_aliases = 1,      .check = check_grad,
+    .cost = cost_grad, .reference = reference_grad, .cases = cases_grad,
 };

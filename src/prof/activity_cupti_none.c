@@ -1,0 +1,31 @@
+#include "prof/activity_cupti.h"
+
+static const char reason[] = "this build has no CUPTI: build with CUDA and its CUPTI";
+
+bool activity_cupti_there(const char **why)
+{
+    if (why) *why = reason;
+    return false;
+}
+
+Status activity_cupti_start(TraceLog *names)
+{
+    (void)names;
+    return FAIL(ST_UNSUPPORTED, "%s", reason);
+}
+
+void activity_cupti_stop(void)
+{
+}
+
+Observer activity_cupti_observer(void)
+{
+    return (Observer){0};
+}
+
+Status activity_cupti_take(TraceEvent **events, size_t *n, size_t *dropped)
+{
+    *events = NULL;
+    *n = *dropped = 0;
+    return FAIL(ST_UNSUPPORTED, "%s", reason);
+}

@@ -1,0 +1,215 @@
+#include "prof/gpu_stats.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+Status gpu_stats_make(GpuStats *stats, int n_nodes)
+{
+    *stats = (GpuStats){.longest_after = -1, .longest_before = -1};
+    stats->busy_ns = calloc((size_t)n_nodes + 1, sizeof *stats->busy_ns);
+    return stats->busy_ns ? ST_OK : FAIL(ST_NO_MEMORY, "no memory for %d nodes", n_nodes);
+}
+
+void gpu_stats_free(GpuStats *stats)
+{
+    name_tallies_free(&stats->by_row);
+    name_tallies_free(&stats->by_name);
+    name_tallies_free(&stats->by_brief);
+    for (int p = 0; p < PHASE_COUNT; p++) tally_free(&stats->phases[p].span);
+    name_tallies_free(&stats->calls);
+    tally_free(&stats->gaps);
+    tally_free(&stats->latency);
+    free(stats->busy_ns);
+    *stats = (GpuStats){0};
+}
+
+static bool on_device(const TraceEvent *event)
+{
+    return event->kind == TRACE_KERNEL || event->kind == TRACE_COPY || event->kind == TRACE_SET;
+}
+
+static double seconds_of(const TraceEvent *event)
+{
+    return (double)(event->end - event->begin) * 1e-9;
+}
+
+static int by_begin(const void *a, const void *b)
+{
+    const TraceEvent *x = a, *y = b;
+    if (x->begin != y->begin) return x->begin < y->begin ? -1 : 1;
+    return (x->end < y->end) - (x->end > y->end);
+}
+
+/* ---- launches ---- */
+
+typedef struct Launch {
+    uint32_t correlation;
+    int64_t end;
+} Launch;
+
+static int by_correlation(const void *a, const void *b)
+{
+    const Launch *x = a, *y = b;
+    return (x->correlation > y->correlation) - (x->correlation < y->correlation);
+}
+
+/* Of a graph only its first kernel waited for the launch; events are in order. */
+static Status add_latencies(GpuStats *stats, const TraceEvent *events, size_t n)
+{
+    size_t n_launches = 0;
+    Launch *launches = malloc((n + 1) * sizeof *launches);
+    if (!launches) return FAIL(ST_NO_MEMORY, "no memory for %zu launches", n);
+    for (size_t i = 0; i < n; i++) {
+        if (events[i].kind == TRACE_API && events[i].correlation)
+            launches[n_launches++] = (Launch){events[i].correlation, events[i].end};
+    }
+    qsort(launches, n_launches, sizeof *launches, by_correlation);
+    Status status = ST_OK;
+    for (size_t i = 0; i < n && status == ST_OK; i++) {
+        if (events[i].kind != TRACE_KERNEL) continue;
+        const Launch key = {events[i].correlation, 0};
+        Launch *launch = bsearch(&key, launches, n_launches, sizeof key, by_correlation);
+        if (!launch || launch->end == 0) continue;
+        status =
+            tally_add(&stats->latency, fmax(0, (double)(events[i].begin - launch->end) * 1e-9));
+        launch->end = 0;
+    }
+    free(launches);
+    return status;
+}
+
+/* ---- one step ---- */
+
+/* What ran last in the phase at hand. */
+typedef struct Last {
+    Phase phase; /* PHASE_COUNT: nothing yet */
+    int64_t first, end;
+    int node;
+} Last;
+
+static Status add_gap(GpuStats *stats, const Last *last, const TraceEvent *event)
+{
+    const double gap = (double)(event->begin - last->end) * 1e-9;
+    if (gap > stats->longest) {
+        stats->longest = gap;
+        stats->longest_after = last->node;
+        stats->longest_before = event->node;
+    }
+    return tally_add(&stats->gaps, gap);
+}
+
+/* Events come by their begin: what is new of one is the part after the latest end so far. */
+static Status add_to_phase(GpuStats *stats, Last *last, Phase phase, const TraceEvent *event)
+{
+    GpuPhase *at = &stats->phases[phase];
+    if (last->phase != phase) {
+        *last = (Last){phase, event->begin, event->begin, event->node};
+    } else if (event->begin > last->end) {
+        TRY(add_gap(stats, last, event));
+    }
+    const int64_t from = event->begin > last->end ? event->begin : last->end;
+    if (event->end > from) {
+        at->busy += (double)(event->end - from) * 1e-9;
+        at->now += (double)(event->end - last->end) * 1e-9;
+        last->end = event->end;
+        last->node = event->node;
+    }
+    at->work += seconds_of(event);
+    at->kernels++;
+    return ST_OK;
+}
+
+static void add_to_ranges(RangeTree *tree, const TraceEvent *event)
+{
+    for (int level = 0; level < RANGE_TREE_LEVELS; level++) {
+        const int at = tree->of[event->node][level];
+        if (at < 0) continue;
+        Range *range = &tree->ranges[at];
+        if (range->last < range->first) range->first = event->begin;
+        range->last = event->end > range->last ? event->end : range->last;
+        range->busy += event->end - event->begin;
+        range->kernels++;
+    }
+}
+
+Status gpu_stats_name(GpuStats *stats, const TraceEvent *event)
+{
+    TRY(name_tallies_add(&stats->by_name, event, NAME_TALLIES_ANY));
+    if (event->kind != TRACE_KERNEL) return ST_OK;
+    TraceEvent brief = *event;
+    brief.name = event->brief;
+    return name_tallies_add(&stats->by_brief, &brief, NAME_TALLIES_ANY);
+}
+
+static Status add_device_event(GpuStats *stats, Last *last, OpRows *rows, RangeTree *tree,
+                               const Plan *plan, const TraceEvent *event)
+{
+    const bool known = event->node >= 0;
+    *(event->kind == TRACE_KERNEL ? &stats->compute : &stats->copies) += seconds_of(event);
+    TRY(gpu_stats_name(stats, event));
+    TRY(name_tallies_add(&stats->by_row, event, known ? rows->row[event->node] : -1));
+    if (!known) {
+        stats->unattributed++;
+        stats->unattributed_seconds += seconds_of(event);
+        return ST_OK;
+    }
+    stats->busy_ns[event->node] += event->end - event->begin;
+    add_to_ranges(tree, event);
+    return add_to_phase(stats, last, plan->nodes[event->node].phase, event);
+}
+
+static int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static int64_t most(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+static Status settle_range(Range *range)
+{
+    if (range->last < range->first) return ST_OK;
+    const int64_t begin =
+        range->end > range->begin ? least(range->begin, range->first) : range->first;
+    const int64_t end = most(range->end, range->last);
+    TRY(tally_add(&range->span, (double)(range->last - range->first) * 1e-9));
+    TRY(tally_add(&range->wall, (double)(end - begin) * 1e-9));
+    range->device += (double)range->busy * 1e-9;
+    range->first = range->busy = range->begin = range->end = 0;
+    range->last = -1;
+    return ST_OK;
+}
+
+static Status settle_step(GpuStats *stats, OpRows *rows, RangeTree *tree, const Plan *plan)
+{
+    for (int i = 0; i < plan->n_nodes; i++) {
+        if (rows->row[i] < 0 || stats->busy_ns[i] == 0) continue;
+        TRY(tally_add(&rows->rows[rows->row[i]].device, (double)stats->busy_ns[i] * 1e-9));
+        stats->busy_ns[i] = 0;
+    }
+    for (int i = 0; i < tree->n; i++) TRY(settle_range(&tree->ranges[i]));
+    for (int p = 0; p < PHASE_COUNT; p++) {
+        if (stats->phases[p].now > 0) TRY(tally_add(&stats->phases[p].span, stats->phases[p].now));
+        stats->phases[p].now = 0;
+    }
+    return ST_OK;
+}
+
+Status gpu_stats_step(GpuStats *stats, OpRows *rows, RangeTree *tree, const Plan *plan,
+                      TraceEvent *events, size_t n)
+{
+    Last last = {.phase = PHASE_COUNT};
+    qsort(events, n, sizeof *events, by_begin);
+    for (size_t i = 0; i < n; i++) {
+        if (on_device(&events[i]))
+            TRY(add_device_event(stats, &last, rows, tree, plan, &events[i]));
+        else if (events[i].kind == TRACE_API)
+            TRY(name_tallies_add(&stats->calls, &events[i], NAME_TALLIES_ANY));
+        else if (events[i].kind == TRACE_OVERHEAD)
+            stats->overhead += seconds_of(&events[i]);
+    }
+    TRY(add_latencies(stats, events, n));
+    return settle_step(stats, rows, tree, plan);
+}

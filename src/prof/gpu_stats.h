@@ -1,0 +1,47 @@
+/* What a GPU did in the profiled steps, added up step by step from its events: kernels, copies and calls
+ * by name, how busy it was, and the gaps. */
+#ifndef PROF_GPU_STATS_H
+#define PROF_GPU_STATS_H
+
+#include "prof/name_tallies.h"
+#include "prof/op_rows.h"
+#include "prof/range_tree.h"
+
+/* Of a phase, all profiled steps together, in seconds. */
+typedef struct GpuPhase {
+    Tally span;  /* of each step: from its first event's begin to its last one's end */
+    double now;  /* that of the step at hand */
+    double busy; /* something ran */
+    double work; /* durations added up: more than busy where they overlap */
+    int64_t kernels;
+} GpuPhase;
+
+typedef struct GpuStats {
+    NameTallies
+        by_row; /* kernels, copies and memsets by name and the row of ops that launched them */
+    NameTallies by_name;
+    NameTallies by_brief; /* kernels alone */
+    NameTallies calls;
+    GpuPhase phases[PHASE_COUNT];
+    double compute, copies; /* seconds of kernels; of copies and memsets */
+    double overhead;        /* seconds the tracing says it took */
+    Tally gaps;     /* seconds between an event's end and the next one's begin, in one phase */
+    double longest; /* gap, and what ran before and after it: nodes, -1 for none */
+    int longest_after, longest_before;
+    Tally latency; /* seconds from a launch's end to its kernel's begin, 0 when that came first */
+    int64_t unattributed;
+    double unattributed_seconds;
+    int64_t *busy_ns; /* of each node in the step at hand */
+} GpuStats;
+
+/* Allocates; gpu_stats_free() frees. */
+Status gpu_stats_make(GpuStats *stats, int n_nodes);
+void gpu_stats_free(GpuStats *stats);
+
+/* Counts it by its name alone. */
+Status gpu_stats_name(GpuStats *stats, const TraceEvent *event);
+/* The events of one step, in any order; sorts them by their begin. Names must stay. */
+Status gpu_stats_step(GpuStats *stats, OpRows *rows, RangeTree *tree, const Plan *plan,
+                      TraceEvent *events, size_t n);
+
+#endif

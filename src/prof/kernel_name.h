@@ -1,0 +1,11 @@
+/* A kernel's name as people say it. */
+#ifndef PROF_KERNEL_NAME_H
+#define PROF_KERNEL_NAME_H
+
+#include <stddef.h>
+
+/* "softmax_kernel" of "void ns::softmax_kernel<float, (int)4>(float const*, int)": no return type, no
+ * namespace, no template, no parameters; cut to `size`. A name without any of these stays as it is. */
+void kernel_name_short(const char *demangled, char *text, size_t size);
+
+#endif

@@ -1,0 +1,80 @@
+#include "prof/op_rows.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void op_rows_shape(const Plan *plan, const Node *node, char *text, size_t size)
+{
+    enum { MOST = 6 }; /* the optimizer has hundreds */
+    size_t n = 0;
+    text[0] = '\0';
+    for (int i = 0; i < node->n_out + node->n_in && i < MOST; i++) {
+        const int id = plan->operands[node->first + i];
+        if (id == PLAN_NONE) continue;
+        const Tensor *t = &plan->tensors[id];
+        for (int d = 0; d < t->n_dims && n < size; d++) {
+            n += (size_t)snprintf(text + n, size - n, "%s%lld",
+                                  d   ? "x"
+                                  : n ? " "
+                                      : "",
+                                  (long long)t->dim[d]);
+        }
+    }
+}
+
+static bool same(const OpRow *row, const Node *node, const char *impl)
+{
+    return row->phase == node->phase && row->op == node->op && row->part == part_of(node) &&
+           strcmp(row->impl, impl) == 0 && strcmp(row->scope, part_scope(node)) == 0;
+}
+
+static int find_or_add(OpRows *rows, const Plan *plan, const Node *node, const char *impl)
+{
+    for (int i = rows->n; i-- > 0;) { /* most often one of the last */
+        if (same(&rows->rows[i], node, impl)) return i;
+    }
+    OpRow *row = &rows->rows[rows->n];
+    *row = (OpRow){.phase = node->phase,
+                   .op = node->op,
+                   .impl = impl,
+                   .category = part_category(node),
+                   .part = part_of(node)};
+    snprintf(row->scope, sizeof row->scope, "%s", part_scope(node));
+    op_rows_shape(plan, node, row->shape, sizeof row->shape);
+    return rows->n++;
+}
+
+Status op_rows_make(OpRows *rows, const Binding *binding)
+{
+    const Plan *plan = binding->plan;
+    *rows = (OpRows){.rows = calloc((size_t)plan->n_nodes + 1, sizeof *rows->rows),
+                     .row = malloc(((size_t)plan->n_nodes + 1) * sizeof *rows->row)};
+    if (!rows->rows || !rows->row) {
+        op_rows_free(rows);
+        return FAIL(ST_NO_MEMORY, "no memory to profile %d nodes", plan->n_nodes);
+    }
+    for (int i = 0; i < plan->n_nodes; i++) {
+        const Node *node = &plan->nodes[i];
+        rows->row[i] = -1;
+        if (node->phase == PHASE_SETUP) continue;
+        rows->row[i] = find_or_add(rows, plan, node, binding->impls[i].name);
+        OpRow *row = &rows->rows[rows->row[i]];
+        const OpCost cost = op_cost(plan, node);
+        row->nodes++;
+        row->flops += cost.flops;
+        row->bytes += cost.bytes;
+    }
+    return ST_OK;
+}
+
+void op_rows_free(OpRows *rows)
+{
+    for (int i = 0; i < rows->n; i++) {
+        tally_free(&rows->rows[i].host);
+        tally_free(&rows->rows[i].device);
+    }
+    free(rows->rows);
+    free(rows->row);
+    *rows = (OpRows){0};
+}

@@ -1,0 +1,37 @@
+/* The rows of a profile: nodes that do the same in every layer, counted together. */
+#ifndef PROF_OP_ROWS_H
+#define PROF_OP_ROWS_H
+
+#include "exec/binding.h"
+#include "prof/part.h"
+#include "prof/tally.h"
+
+typedef struct OpRow {
+    Phase phase;
+    char scope[PLAN_SCOPE]; /* without the layer */
+    OpKind op;
+    const char *impl; /* the binding's */
+    const char *category;
+    Part part;
+    const char *kernel;  /* what stands for a kernel on a CPU: "rmsnorm (simd)"; the log's */
+    int nodes;           /* of one step */
+    double flops, bytes; /* of one step */
+    char shape[96];      /* of the operands of its first node */
+    Tally host;          /* seconds of each node: on a CPU its run, on a GPU its launches */
+    Tally device;        /* seconds of each node's kernels; empty on a CPU */
+} OpRow;
+
+typedef struct OpRows {
+    OpRow *rows;
+    int n;
+    int *row; /* of each node; -1 in the setup */
+} OpRows;
+
+/* Allocates; op_rows_free() frees. */
+Status op_rows_make(OpRows *rows, const Binding *binding);
+void op_rows_free(OpRows *rows);
+
+/* "2048x1024 2048x3072": the shapes of a node's tensors, results first. */
+void op_rows_shape(const Plan *plan, const Node *node, char *text, size_t size);
+
+#endif

@@ -1,0 +1,61 @@
+#include "prof/part.h"
+
+#include "plan/functions.h"
+
+#include <string.h>
+
+const char *part_name(Part part)
+{
+    static const char *const names[PART_COUNT + 1] = {
+#define PART(id, name) name,
+#include "prof/parts.def"
+#undef PART
+    };
+    return names[part];
+}
+
+const char *part_scope(const Node *node)
+{
+    const char *slash = node->layer == PLAN_NONE ? NULL : strchr(node->scope, '/');
+    return slash ? slash + 1 : node->scope;
+}
+
+/* Scaling and masking the scores, which softmax_def.decompose() puts before the softmax proper. */
+static bool scales_or_masks(const Node *node)
+{
+    const bool unary = node->op == OP_unary || node->op == OP_unary_grad;
+    return node->op == OP_causal_mask || (unary && node->attr.fn == FN_AFFINE);
+}
+
+/* What attention gives is added to the stream by the norm that follows; eager does it apart. */
+static bool adds_attention(const Node *node, const char *scope)
+{
+    return node->op == OP_binary && node->attr.fn == FN_ADD && node->phase == PHASE_FORWARD &&
+           strcmp(scope, "ffn/ln2") == 0;
+}
+
+Part part_of(const Node *node)
+{
+    static const struct {
+        const char *scope;
+        Part part;
+    } scopes[] = {
+        {"attn/qkv", PART_QKV},       {"attn/rope_q", PART_ROPE_Q},  {"attn/rope_k", PART_ROPE_K},
+        {"attn/rope", PART_ROPE},     {"attn/scores", PART_SCORES},  {"attn/softmax", PART_SOFTMAX},
+        {"attn/values", PART_VALUES}, {"attn/attention", PART_CORE}, {"attn/output", PART_OUTPUT},
+    };
+    const char *scope = part_scope(node);
+    if (adds_attention(node, scope)) return PART_RESIDUAL;
+    for (size_t i = 0; i < sizeof scopes / sizeof *scopes; i++) {
+        if (strcmp(scope, scopes[i].scope) != 0) continue;
+        return scopes[i].part == PART_SOFTMAX && scales_or_masks(node) ? PART_SCORES
+                                                                       : scopes[i].part;
+    }
+    return PART_COUNT;
+}
+
+const char *part_category(const Node *node)
+{
+    return part_of(node) == PART_SOFTMAX ? plan_op_category(OP_softmax)
+                                         : plan_op_category(node->op);
+}

@@ -1,0 +1,24 @@
+/* What a node is for: the part of attention it belongs to, and the category its time counts in. */
+#ifndef PROF_PART_H
+#define PROF_PART_H
+
+#include "plan/plan.h"
+
+typedef enum Part {
+#define PART(id, name) PART_##id,
+#include "prof/parts.def"
+#undef PART
+    PART_COUNT /* no part of attention */
+} Part;
+
+Part part_of(const Node *node);
+const char *part_name(Part part); /* NULL of PART_COUNT */
+
+/* The op's category (plan/ops.def), but for the primitives that an eager softmax is made of: those are
+ * softmax. */
+const char *part_category(const Node *node);
+
+/* The scope without its layer: "attn/softmax" of "layer.3/attn/softmax". */
+const char *part_scope(const Node *node);
+
+#endif

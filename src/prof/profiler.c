@@ -1,0 +1,218 @@
+#include "prof/profiler.h"
+
+#include "base/clock.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* "matmul (blis)" */
+static Status name_kernels(Profiler *p)
+{
+    for (int i = 0; i < p->rows.n; i++) {
+        char name[96];
+        OpRow *row = &p->rows.rows[i];
+        snprintf(name, sizeof name, "%s (%s)", plan_op_name(row->op), row->impl);
+        row->kernel = trace_log_name(&p->log, name);
+        if (!row->kernel) return FAIL(ST_NO_MEMORY, "no memory for names");
+    }
+    return ST_OK;
+}
+
+Status profiler_open(Profiler *p, const Binding *binding, bool device, int64_t trace_steps)
+{
+    *p = (Profiler){.binding = binding, .device = device, .trace_steps = trace_steps};
+    p->os.began = malloc(OS_USE_THREADS * sizeof *p->os.began);
+    p->os.ended = malloc(OS_USE_THREADS * sizeof *p->os.ended);
+    Status status = p->os.began && p->os.ended ? ST_OK : FAIL(ST_NO_MEMORY, "no memory to profile");
+    if (status == ST_OK) status = op_rows_make(&p->rows, binding);
+    if (status == ST_OK) status = name_kernels(p);
+    if (status == ST_OK) status = range_tree_make(&p->ranges, binding->plan);
+    if (status == ST_OK) status = gpu_stats_make(&p->gpu, binding->plan->n_nodes);
+    if (status != ST_OK) profiler_close(p);
+    return status;
+}
+
+void profiler_close(Profiler *p)
+{
+    op_rows_free(&p->rows);
+    range_tree_free(&p->ranges);
+    trace_log_free(&p->log);
+    gpu_stats_free(&p->gpu);
+    tally_free(&p->os.blocked);
+    tally_free(&p->os.waiting);
+    free(p->os.began);
+    free(p->os.ended);
+    for (int phase = 0; phase < PHASE_COUNT; phase++) tally_free(&p->phases[phase]);
+    tally_free(&p->step);
+    *p = (Profiler){0};
+}
+
+bool profiler_tracing(const Profiler *p)
+{
+    return p->recording && p->steps < p->trace_steps;
+}
+
+static Status log_event(Profiler *p, const TraceEvent *event)
+{
+    if (!profiler_tracing(p)) return ST_OK;
+    TraceEvent numbered = *event;
+    numbered.step = (int)p->steps;
+    return trace_log_add(&p->log, &numbered);
+}
+
+/* ---- nodes ---- */
+
+static Status node_begin(void *self, const ObserverEvent *event)
+{
+    Profiler *p = self;
+    const int64_t now = clock_nanoseconds();
+    p->node_begin = now;
+    for (int level = 0; p->recording && level < RANGE_TREE_LEVELS; level++) {
+        const int at = p->ranges.of[event->node][level];
+        if (at >= 0 && range_tree_opens(&p->ranges, event->node, level))
+            p->ranges.ranges[at].begin = now;
+    }
+    return ST_OK;
+}
+
+static Status close_ranges(Profiler *p, int node, int64_t now)
+{
+    for (int level = RANGE_TREE_LEVELS; level-- > 0;) {
+        const int at = p->ranges.of[node][level];
+        if (at < 0) continue;
+        Range *range = &p->ranges.ranges[at];
+        if (!p->device) range->kernels++;
+        if (!range_tree_closes(&p->ranges, node, level)) continue;
+        range->end = now;
+        TRY(tally_add(&range->host, (double)(now - range->begin) * 1e-9));
+        const TraceEvent event = {.kind = TRACE_RANGE,
+                                  .node = node,
+                                  .name = range->name,
+                                  .depth = level,
+                                  .begin = range->begin,
+                                  .end = now};
+        TRY(log_event(p, &event));
+    }
+    return ST_OK;
+}
+
+static Status count_as_kernel(Profiler *p, const OpRow *row, int64_t now)
+{
+    const TraceEvent event = {.kind = TRACE_KERNEL,
+                              .begin = p->node_begin,
+                              .end = now,
+                              .name = row->kernel,
+                              .brief = row->kernel};
+    return gpu_stats_name(&p->gpu, &event);
+}
+
+static Status node_end(void *self, const ObserverEvent *event)
+{
+    Profiler *p = self;
+    const int64_t now = clock_nanoseconds();
+    const int row = p->rows.row[event->node];
+    if (!p->recording || row < 0) return ST_OK;
+    const double seconds = (double)(now - p->node_begin) * 1e-9;
+    const Node *node = &event->plan->nodes[event->node];
+    p->node_seconds[node->phase] += seconds;
+    TRY(tally_add(&p->rows.rows[row].host, seconds));
+    if (!p->device) TRY(count_as_kernel(p, &p->rows.rows[row], now));
+    const TraceEvent ran = {.kind = TRACE_NODE,
+                            .node = event->node,
+                            .name = plan_op_name(node->op),
+                            .begin = p->node_begin,
+                            .end = now};
+    TRY(log_event(p, &ran));
+    return close_ranges(p, event->node, now);
+}
+
+Observer profiler_observer(Profiler *p)
+{
+    return (Observer){.self = p, .begin = node_begin, .end = node_end};
+}
+
+/* ---- what the operating system did ---- */
+
+static Status os_end(Profiler *p, double wall)
+{
+    ProfilerOs *os = &p->os;
+    const OsUse now = os_use_read(), *then = &os->before;
+    os->sum.voluntary += now.voluntary - then->voluntary;
+    os->sum.involuntary += now.involuntary - then->involuntary;
+    os->sum.minor_faults += now.minor_faults - then->minor_faults;
+    os->sum.major_faults += now.major_faults - then->major_faults;
+    os->sum.user += now.user - then->user;
+    os->sum.system += now.system - then->system;
+    const double ran = now.ran - then->ran, waited = now.waited - then->waited;
+    os->sum.ran += ran;
+    os->sum.waited += waited;
+    if (isnan(ran)) return ST_OK;
+    TRY(tally_add(&os->waiting, waited));
+    return tally_add(&os->blocked, fmax(0, wall - ran - waited));
+}
+
+/* ---- steps ---- */
+
+void profiler_step_begin(Profiler *p)
+{
+    if (p->steps == 0) {
+        p->os.n_began = os_use_threads(p->os.began);
+        p->loop_begin = clock_nanoseconds();
+    }
+    p->os.before = os_use_read();
+    p->recording = true;
+    p->step_begin = clock_nanoseconds();
+}
+
+void profiler_phase_begin(Profiler *p)
+{
+    p->phase_begin = clock_nanoseconds();
+}
+
+Status profiler_phase_end(Profiler *p, Phase phase)
+{
+    const int64_t now = clock_nanoseconds();
+    TRY(tally_add(&p->phases[phase], (double)(now - p->phase_begin) * 1e-9));
+    const TraceEvent event = {.kind = TRACE_PHASE,
+                              .node = -1,
+                              .name = plan_phase_name(phase),
+                              .begin = p->phase_begin,
+                              .end = now};
+    return log_event(p, &event);
+}
+
+static Status take_device_events(Profiler *p, TraceEvent *events, size_t n)
+{
+    TRY(gpu_stats_step(&p->gpu, &p->rows, &p->ranges, p->binding->plan, events, n));
+    for (size_t i = 0; i < n && profiler_tracing(p); i++) {
+        events[i].step = (int)p->steps;
+        TRY(trace_log_add(&p->log, &events[i]));
+    }
+    return ST_OK;
+}
+
+Status profiler_step_stop(Profiler *p)
+{
+    const int64_t now = clock_nanoseconds();
+    const double wall = (double)(now - p->step_begin) * 1e-9;
+    p->loop_end = now;
+    TRY(tally_add(&p->step, wall));
+    const TraceEvent event = {
+        .kind = TRACE_STEP, .node = -1, .name = "step", .begin = p->step_begin, .end = now};
+    TRY(log_event(p, &event));
+    return os_end(p, wall);
+}
+
+Status profiler_step_end(Profiler *p, TraceEvent *events, size_t n)
+{
+    if (p->device) TRY(take_device_events(p, events, n));
+    p->recording = false;
+    p->steps++;
+    return ST_OK;
+}
+
+void profiler_finish(Profiler *p)
+{
+    p->os.n_ended = os_use_threads(p->os.ended);
+}

@@ -1,0 +1,55 @@
+/* Watches the nodes of a session run, phase by phase and step by step, and keeps what a profile is made
+ * of in memory that does not grow with the number of steps. */
+#ifndef PROF_PROFILER_H
+#define PROF_PROFILER_H
+
+#include "exec/observer.h"
+#include "prof/gpu_stats.h"
+#include "prof/os_use.h"
+
+/* What the operating system did in the profiled steps. */
+typedef struct ProfilerOs {
+    OsUse before;            /* of the step at hand */
+    OsUse sum;               /* of all: differences added up */
+    Tally blocked, waiting;  /* seconds of each step: of the thread that runs it */
+    OsThread *began, *ended; /* OS_USE_THREADS each */
+    int n_began, n_ended;
+} ProfilerOs;
+
+typedef struct Profiler {
+    const Binding *binding; /* outlives it */
+    bool device;            /* work is queued on a device: `gpu` counts, not the host's times */
+    int64_t trace_steps;    /* of which every event is kept */
+    OpRows rows;
+    RangeTree ranges;
+    TraceLog log;
+    GpuStats gpu; /* on a CPU only its by_name: an op's implementation stands for a kernel */
+    ProfilerOs os;
+    int64_t steps;             /* done */
+    bool recording;            /* within a step */
+    Tally phases[PHASE_COUNT]; /* seconds by the host's clock */
+    Tally step;
+    double node_seconds[PHASE_COUNT]; /* of the nodes, by the host's clock */
+    int64_t step_begin, phase_begin, node_begin, loop_begin, loop_end;
+    size_t dropped; /* records the device's tracer lost */
+} Profiler;
+
+Status profiler_open(Profiler *p, const Binding *binding, bool device, int64_t trace_steps);
+void profiler_close(Profiler *p);
+/* For session_observe(); `p` must stay where it is. */
+Observer profiler_observer(Profiler *p);
+
+void profiler_step_begin(Profiler *p);
+void profiler_phase_begin(Profiler *p);
+Status profiler_phase_end(Profiler *p, Phase phase);
+/* Stops its clock; then what the device did in it, which may take time to collect, is added (and
+ * sorted). */
+Status profiler_step_stop(Profiler *p);
+Status profiler_step_end(Profiler *p, TraceEvent *events, size_t n);
+/* After the last step. */
+void profiler_finish(Profiler *p);
+
+/* The event is one of a step that is kept whole. */
+bool profiler_tracing(const Profiler *p);
+
+#endif
