@@ -20,6 +20,7 @@
 typedef struct Cell {
     const Config *config;
     CellLink *link;
+    const CellMore *more;
     Placement placement;
     CellBefore before;
     Fit fit;
@@ -67,6 +68,7 @@ static Status tell_stage(void *self, const char *what, int64_t done, int64_t of)
 {
     Cell *cell = self;
     if (done == 1 && strcmp(what, "step") == 0) gpu_watch_start(&cell->watch);
+    if (cell->more->stage) TRY(cell->more->stage(cell->more->self, what, done));
     return cell_link_stage(cell->link, what, done, of);
 }
 
@@ -147,24 +149,41 @@ static Status find_hopeless(const Cell *cell, char *message, size_t size)
     return ST_OK;
 }
 
+static CellOpen opened(Cell *cell)
+{
+    return (CellOpen){cell->config, cell->link, &cell->placement, &cell->fit, &cell->session};
+}
+
+static Status run_open(Cell *cell)
+{
+    const CellMore *more = cell->more;
+    TRY(start(cell));
+    const CellOpen open = opened(cell);
+    if (more->opened) TRY(more->opened(more->self, &open));
+    TRY(measure(cell));
+    if (more->measured) TRY(more->measured(more->self, &open));
+    return cell_facts_measured(cell->link, &cell->session, &cell->placement, &cell->fit,
+                               &cell->before);
+}
+
 static Status run(Cell *cell)
 {
     char hopeless[256] = "";
     TRY(plan_it(cell));
     if (cell->fit.fits) TRY(find_hopeless(cell, hopeless, sizeof hopeless));
     if (hopeless[0]) return cell_link_end(cell->link, RECORD_TIMEOUT, hopeless);
-    if (cell->fit.fits) {
-        TRY(start(cell));
-        TRY(measure(cell));
-        TRY(cell_facts_measured(cell->link, &cell->session, &cell->placement, &cell->fit,
-                                &cell->before));
-    }
+    if (cell->fit.fits) TRY(run_open(cell));
     return cell_facts_end(cell->link, cell->config->mode, &cell->fit);
 }
 
 Status cell_run(const Config *config, CellLink *link)
 {
-    Cell cell = {.config = config, .link = link};
+    return cell_run_more(config, link, &(CellMore){0});
+}
+
+Status cell_run_more(const Config *config, CellLink *link, const CellMore *more)
+{
+    Cell cell = {.config = config, .link = link, .more = more};
     const Status status = run(&cell);
     gpu_watch_close(&cell.watch);
     session_close(&cell.session);

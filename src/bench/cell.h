@@ -4,7 +4,28 @@
 #define BENCH_CELL_H
 
 #include "bench/cell_link.h"
+#include "bench/fit.h"
+#include "exec/session.h"
 
 Status cell_run(const Config *config, CellLink *link);
+
+/* A cell with its memory taken. */
+typedef struct CellOpen {
+    const Config *config;
+    CellLink *link;
+    const Placement *placement;
+    const Fit *fit;
+    Session *session;
+} CellOpen;
+
+/* What else is done with a cell that fits; each may be NULL. */
+typedef struct CellMore {
+    void *self;
+    Status (*opened)(void *self, const CellOpen *cell);          /* before the first step */
+    Status (*stage)(void *self, const char *what, int64_t done); /* as it goes on */
+    Status (*measured)(void *self, const CellOpen *cell);        /* after the last sample */
+} CellMore;
+
+Status cell_run_more(const Config *config, CellLink *link, const CellMore *more);
 
 #endif

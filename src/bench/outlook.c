@@ -37,10 +37,11 @@ Status outlook_make(Outlook *outlook, const Config *config, const Placement *pla
 {
     Limits limits;
     size_t cache = 0;
-    *outlook = (Outlook){NAN, NAN};
+    *outlook = (Outlook){NAN, NAN, NAN};
     if (!load_limits(placement, &limits, &cache)) return ST_OK;
     const double peak = limits_peak_flops(&limits, config->precision);
     if (peak > 0) outlook->peak_flops = peak;
+    outlook->bandwidth = roofline_bandwidth(&limits);
     outlook->roof_seconds = roofline_seconds(plan, &limits, config->precision, cache);
     return ST_OK;
 }

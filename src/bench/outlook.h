@@ -9,6 +9,7 @@
 typedef struct Outlook {
     double peak_flops;   /* per second, of products in that precision; NAN: not known */
     double roof_seconds; /* the least one step could take (bench/roofline.h); NAN: not known */
+    double bandwidth;    /* bytes per second of memory, the largest measured; NAN: not known */
 } Outlook;
 
 Status outlook_make(Outlook *outlook, const Config *config, const Placement *placement,

@@ -17,7 +17,7 @@ static bool lasting(TensorKind kind)
     return kind == TK_PARAM || kind == TK_WEIGHT_COPY || kind == TK_MOMENT || kind == TK_GRAD;
 }
 
-static double best_bandwidth(const Limits *limits)
+double roofline_bandwidth(const Limits *limits)
 {
     double best = 0;
     for (int i = 0; i < LIMIT_COUNT; i++) {
@@ -25,7 +25,7 @@ static double best_bandwidth(const Limits *limits)
             best = fmax(best, limits->rate[i][LIMITS_ALL].max);
         }
     }
-    return best;
+    return best > 0 ? best : NAN;
 }
 
 static bool parameters_stream(const Plan *plan, size_t cache)
@@ -64,7 +64,7 @@ static double node_seconds(const Plan *plan, const Node *node, const Roof *roof)
 double roofline_seconds(const Plan *plan, const Limits *limits, Precision precision, size_t cache)
 {
     const Roof roof = {.flops = limits_peak_flops(limits, precision),
-                       .bytes = best_bandwidth(limits),
+                       .bytes = roofline_bandwidth(limits),
                        .cache = cache,
                        .parameters_stream = parameters_stream(plan, cache)};
     if (!(roof.flops > 0) || !(roof.bytes > 0)) return NAN;

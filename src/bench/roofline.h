@@ -11,4 +11,7 @@
  * gradients and moments must when they are more than that together. */
 double roofline_seconds(const Plan *plan, const Limits *limits, Precision precision, size_t cache);
 
+/* The largest rate of memory measured, in bytes per second; NAN: none. */
+double roofline_bandwidth(const Limits *limits);
+
 #endif

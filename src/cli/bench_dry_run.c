@@ -74,7 +74,7 @@ static Status plan_cell(const Config *config, const Placement *placement, Fit *f
 static Status add_cell(Table *table, const Config *config, const char *label, Total *total)
 {
     Fit fit = {0};
-    Outlook outlook = {NAN, NAN};
+    Outlook outlook = {NAN, NAN, NAN};
     Placement placement;
     Status status = placement_of(config, &placement);
     if (status == ST_OK) status = plan_cell(config, &placement, &fit, &outlook);

@@ -1,0 +1,129 @@
+#include "bench/profile_cell.h"
+
+#include "bench/outlook.h"
+#include "bench/profile_record.h"
+#include "prof/activity_cupti.h"
+
+enum { SETTLING = 2 }; /* steps that are watched and not counted: tracers set themselves up too */
+
+typedef struct Run {
+    const CellOpen *cell;
+    const ProfileTask *task;
+    Profiler profiler;
+    bool traced; /* the device tells what it does */
+} Run;
+
+/* ---- steps ---- */
+
+static Status run_phases(Run *run, bool count)
+{
+    Session *session = run->cell->session;
+    for (int phase = PHASE_FORWARD; phase < PHASE_COUNT; phase++) {
+        int begin = 0, end = 0;
+        plan_phase_nodes(session->plan, (Phase)phase, &begin, &end);
+        if (begin == end) continue;
+        if (count) profiler_phase_begin(&run->profiler);
+        TRY(session_run(session, (Phase)phase));
+        TRY(session->api->sync(session->backend));
+        if (count) TRY(profiler_phase_end(&run->profiler, (Phase)phase));
+    }
+    return ST_OK;
+}
+
+/* What the device has done since the last call. */
+static Status take_events(Run *run, TraceEvent **events, size_t *n)
+{
+    size_t dropped = 0;
+    *events = NULL;
+    *n = 0;
+    if (!run->traced) return ST_OK;
+    TRY(activity_cupti_take(events, n, &dropped));
+    run->profiler.dropped += dropped;
+    return ST_OK;
+}
+
+static Status run_steps(Run *run)
+{
+    const CellOpen *cell = run->cell;
+    TraceEvent *events = NULL;
+    size_t n = 0;
+    for (int i = 0; i < SETTLING; i++) TRY(run_phases(run, false));
+    TRY(take_events(run, &events, &n));
+    run->profiler.dropped = 0; /* of the capture, which is no step */
+    for (int64_t i = 0; i < cell->config->steps; i++) {
+        TRY(cell_link_stage(cell->link, "profiled step", i + 1, cell->config->steps));
+        profiler_step_begin(&run->profiler);
+        TRY(run_phases(run, true));
+        TRY(profiler_step_stop(&run->profiler));
+        TRY(take_events(run, &events, &n));
+        TRY(profiler_step_end(&run->profiler, events, n));
+    }
+    profiler_finish(&run->profiler);
+    return ST_OK;
+}
+
+/* ---- what is found ---- */
+
+static Status tell(Run *run)
+{
+    const CellOpen *cell = run->cell;
+    Outlook outlook;
+    json_t *profile = NULL;
+    TRY(outlook_make(&outlook, cell->config, cell->placement, &cell->fit->model->plan));
+    Status status = profile_record_make(&profile, &run->profiler, &outlook);
+    json_t *facts = json_pack("{s:o}", "profile", profile);
+    if (status == ST_OK) status = cell_link_facts(cell->link, facts);
+    json_decref(facts);
+    return status;
+}
+
+/* A GPU whose kernels nobody tells of is still profiled by the host's clock; the row says so. */
+static Status start_tracer(Run *run)
+{
+    if (run->cell->placement->backend == BACKEND_cpu) return ST_OK;
+    const Status status = activity_cupti_start(&run->profiler.log);
+    if (status == ST_UNSUPPORTED)
+        return cell_link_warning(run->cell->link, "kernels are not traced: %s", status_message());
+    run->traced = status == ST_OK;
+    return status;
+}
+
+/* A graph is captured anew: only a tracer that saw its nodes made can tell them apart. */
+static Status watch(Run *run)
+{
+    Session *session = run->cell->session;
+    TRY(session_observe(session, profiler_observer(&run->profiler)));
+    if (run->traced) TRY(session_observe(session, activity_cupti_observer()));
+    if (run->cell->config->exec != EXEC_GRAPH) return ST_OK;
+    session_drop_graphs(session);
+    return session_capture(session);
+}
+
+static Status profile(Run *run)
+{
+    TRY(start_tracer(run));
+    run->profiler.device = run->traced;
+    TRY(watch(run));
+    TRY(run_steps(run));
+    TRY(tell(run));
+    const ProfileTask *task = run->task;
+    return task->write ? task->write(task->self, run->cell, &run->profiler) : ST_OK;
+}
+
+static Status measured(void *self, const CellOpen *cell)
+{
+    Run run = {.cell = cell, .task = self};
+    TRY(profiler_open(&run.profiler, &cell->fit->binding, false, run.task->trace_steps));
+    const int others = cell->session->n_observers;
+    const Status status = profile(&run);
+    cell->session->n_observers = others; /* ours end with this function */
+    if (run.traced) activity_cupti_stop();
+    profiler_close(&run.profiler);
+    return status;
+}
+
+Status profile_cell_run(const Config *config, CellLink *link, const ProfileTask *task)
+{
+    const CellMore more = {.self = (void *)task, .measured = measured};
+    return cell_run_more(config, link, &more);
+}

@@ -1,0 +1,230 @@
+#include "bench/profile_record.h"
+
+#include "prof/kernel_name.h"
+
+#include <math.h>
+#include <string.h>
+
+static const double ns = 1e9;
+
+/* null where there is nothing to say. */
+static json_t *number(double x)
+{
+    return isfinite(x) ? json_real(x) : json_null();
+}
+
+static json_t *text_or_null(const char *text)
+{
+    return text ? json_string(text) : json_null();
+}
+
+/* {"n", "total", "avg", "med", "min", "max", "std"}, each multiplied by `unit`; null of an empty one. */
+static json_t *tally(const Tally *t, double unit)
+{
+    if (t->n == 0) return json_null();
+    return json_pack("{s:I, s:f, s:f, s:f, s:f, s:f, s:f}", "n", (json_int_t)t->n, "total",
+                     t->sum * unit, "avg", t->mean * unit, "med", tally_quantile(t, 0.5) * unit,
+                     "min", t->min * unit, "max", t->max * unit, "std", tally_std(t) * unit);
+}
+
+/* From src/ on: where the source lies on the machine that compiled it says nothing elsewhere. */
+static const char *source_path(OpKind op)
+{
+    const char *path = op_def(op)->source;
+    for (const char *at = path; (at = strstr(at, "src/ops/")); at++) path = at;
+    return path;
+}
+
+/* ---- phases ---- */
+
+static json_t *gpu_phase(const Profiler *p, int phase)
+{
+    const GpuPhase *at = &p->gpu.phases[phase];
+    if (!p->device) return json_null();
+    return json_pack("{s:o, s:f, s:f, s:I}", "span", tally(&at->span, ns), "busy", at->busy * ns,
+                     "work", at->work * ns, "kernels", (json_int_t)at->kernels);
+}
+
+static json_t *phases(const Profiler *p)
+{
+    json_t *list = json_array();
+    for (int phase = PHASE_FORWARD; phase < PHASE_COUNT; phase++) {
+        if (p->phases[phase].n == 0) continue;
+        json_array_append_new(
+            list, json_pack("{s:s, s:o, s:o, s:o}", "phase", plan_phase_name((Phase)phase), "wall",
+                            tally(&p->phases[phase], ns), "nodes",
+                            number(p->node_seconds[phase] * ns), "gpu", gpu_phase(p, phase)));
+    }
+    return list;
+}
+
+/* ---- ops, ranges, kernels ---- */
+
+static json_t *ops(const Profiler *p)
+{
+    json_t *list = json_array();
+    for (int i = 0; i < p->rows.n; i++) {
+        const OpRow *row = &p->rows.rows[i];
+        json_array_append_new(
+            list,
+            json_pack("{s:s, s:s, s:s, s:s, s:s, s:o, s:s, s:i, s:s, s:i, s:f, s:f, s:o, s:o}",
+                      "phase", plan_phase_name(row->phase), "scope", row->scope, "op",
+                      plan_op_name(row->op), "impl", row->impl, "category", row->category, "part",
+                      text_or_null(part_name(row->part)), "source", source_path(row->op), "line",
+                      op_def(row->op)->line, "shape", row->shape, "nodes", row->nodes, "flops",
+                      row->flops, "bytes", row->bytes, "host", tally(&row->host, ns), "device",
+                      tally(&row->device, ns)));
+    }
+    return list;
+}
+
+static json_t *ranges(const Profiler *p)
+{
+    json_t *list = json_array();
+    for (int i = 0; i < p->ranges.n; i++) {
+        const Range *range = &p->ranges.ranges[i];
+        json_array_append_new(
+            list, json_pack("{s:s, s:s, s:i, s:o, s:o, s:o, s:o, s:I}", "phase",
+                            plan_phase_name(range->phase), "name", range->name, "level",
+                            range->level, "host", tally(&range->host, ns), "span",
+                            tally(&range->span, ns), "wall", tally(&range->wall, ns), "device",
+                            p->device ? number(range->device * ns) : json_null(), "kernels",
+                            (json_int_t)range->kernels));
+    }
+    return list;
+}
+
+static const char *kind_word(TraceKind kind)
+{
+    return kind == TRACE_COPY ? "copy" : kind == TRACE_SET ? "memset" : "kernel";
+}
+
+static json_t *named(const NameTally *name)
+{
+    char brief[128];
+    kernel_name_short(name->name, brief, sizeof brief);
+    return json_pack("{s:s, s:s, s:s, s:o, s:o}", "name", name->name, "short", brief, "kind",
+                     kind_word(name->kind), "time", tally(&name->seconds, ns), "bytes",
+                     tally(&name->bytes, 1));
+}
+
+/* On a CPU there is one kernel to a row of ops, and its time is the row's. */
+static json_t *cpu_kernel(const OpRow *row)
+{
+    json_t *kernel =
+        json_pack("{s:s, s:s, s:s, s:o, s:n}", "name", row->kernel, "short", row->kernel, "kind",
+                  "kernel", "time", tally(&row->host, ns), "bytes");
+    return kernel;
+}
+
+/* Each names the row of `ops` it belongs to; null: none. */
+static json_t *kernels(const Profiler *p)
+{
+    json_t *list = json_array();
+    for (int i = 0; !p->device && i < p->rows.n; i++) {
+        json_t *kernel = cpu_kernel(&p->rows.rows[i]);
+        json_object_set_new(kernel, "row", json_integer(i));
+        json_array_append_new(list, kernel);
+    }
+    for (int i = 0; p->device && i < p->gpu.by_row.n; i++) {
+        const NameTally *name = &p->gpu.by_row.list[i];
+        json_t *kernel = named(name);
+        json_object_set_new(kernel, "row", name->row >= 0 ? json_integer(name->row) : json_null());
+        json_array_append_new(list, kernel);
+    }
+    return list;
+}
+
+static json_t *names(const NameTallies *list)
+{
+    json_t *array = json_array();
+    for (int i = 0; i < list->n; i++) json_array_append_new(array, named(&list->list[i]));
+    return array;
+}
+
+/* ---- the device and the operating system ---- */
+
+/* "layer.3/attn/softmax softmax", for people; null: no node. */
+static json_t *node_text(const Plan *plan, int node)
+{
+    if (node < 0) return json_null();
+    return json_sprintf("%s %s %s", plan_phase_name(plan->nodes[node].phase),
+                        plan->nodes[node].scope, plan_op_name(plan->nodes[node].op));
+}
+
+static json_t *gpu(const Profiler *p)
+{
+    const GpuStats *g = &p->gpu;
+    if (!p->device) return json_null();
+    json_t *gaps = tally(&g->gaps, ns);
+    if (json_is_object(gaps)) {
+        json_object_set_new(gaps, "p99", number(tally_quantile(&g->gaps, 0.99) * ns));
+        json_object_set_new(gaps, "longest_after", node_text(p->binding->plan, g->longest_after));
+        json_object_set_new(gaps, "longest_before", node_text(p->binding->plan, g->longest_before));
+    }
+    return json_pack("{s:f, s:f, s:f, s:o, s:o, s:I, s:f, s:I}", "compute", g->compute * ns,
+                     "copies", g->copies * ns, "overhead", g->overhead * ns, "gaps", gaps,
+                     "launch_latency", tally(&g->latency, ns), "unattributed",
+                     (json_int_t)g->unattributed, "unattributed_time", g->unattributed_seconds * ns,
+                     "dropped", (json_int_t)p->dropped);
+}
+
+static json_t *os_use(const Profiler *p)
+{
+    const OsUse *sum = &p->os.sum;
+    return json_pack("{s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o}", "voluntary_switches",
+                     (json_int_t)sum->voluntary, "involuntary_switches",
+                     (json_int_t)sum->involuntary, "minor_faults", (json_int_t)sum->minor_faults,
+                     "major_faults", (json_int_t)sum->major_faults, "user", number(sum->user * ns),
+                     "system", number(sum->system * ns), "ran", number(sum->ran * ns), "waited",
+                     number(sum->waited * ns), "blocked", tally(&p->os.blocked, ns), "waiting",
+                     tally(&p->os.waiting, ns));
+}
+
+/* What each thread that is there at the end ran since the loop began. */
+static json_t *threads(const Profiler *p)
+{
+    json_t *list = json_array();
+    for (int i = 0; i < p->os.n_ended; i++) {
+        OsThread t = p->os.ended[i];
+        for (int j = 0; j < p->os.n_began; j++) {
+            if (p->os.began[j].id != t.id) continue;
+            t.ran -= p->os.began[j].ran;
+            t.waited -= p->os.began[j].waited;
+        }
+        json_array_append_new(list, json_pack("{s:i, s:s%, s:o, s:o}", "id", i, "name", t.name,
+                                              strnlen(t.name, sizeof t.name), "ran",
+                                              number(t.ran * ns), "waited", number(t.waited * ns)));
+    }
+    return list;
+}
+
+static void set(json_t *object, const char *name, json_t *value)
+{
+    json_object_set_new(object, name, value);
+}
+
+Status profile_record_make(json_t **out, const Profiler *p, const Outlook *outlook)
+{
+    json_t *r = json_object();
+    set(r, "steps", json_integer(p->steps));
+    set(r, "traced_steps", json_integer(p->steps < p->trace_steps ? p->steps : p->trace_steps));
+    set(r, "events_left_out", json_integer((json_int_t)p->log.left_out));
+    set(r, "loop", number((double)(p->loop_end - p->loop_begin)));
+    set(r, "step", tally(&p->step, ns));
+    set(r, "phases", phases(p));
+    set(r, "ops", ops(p));
+    set(r, "ranges", ranges(p));
+    set(r, "kernels", kernels(p));
+    set(r, "kernel_names", names(&p->gpu.by_name));
+    set(r, "kernel_briefs", names(&p->gpu.by_brief));
+    set(r, "calls", names(&p->gpu.calls));
+    set(r, "gpu", gpu(p));
+    set(r, "os", os_use(p));
+    set(r, "threads", threads(p));
+    set(r, "limit_flops", number(outlook->peak_flops));
+    set(r, "limit_bandwidth", number(outlook->bandwidth));
+    *out = r;
+    return r && json_object_size(r) == 17 ? ST_OK
+                                          : FAIL(ST_NO_MEMORY, "no memory for the profile as JSON");
+}
