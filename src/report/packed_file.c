@@ -1,0 +1,97 @@
+#include "report/packed_file.h"
+
+#include <string.h>
+
+enum { WORTH_WRITING = 1 << 16, GZIP = 16 + MAX_WBITS };
+static const size_t most_read = (size_t)4 << 30; /* bytes of a file that is checked */
+
+static bool is_gz(const char *path)
+{
+    const size_t n = strlen(path);
+    return n > 3 && strcmp(path + n - 3, ".gz") == 0;
+}
+
+Status packed_file_open(PackedFile *packed, const char *path)
+{
+    *packed = (PackedFile){.zipped = is_gz(path)};
+    TRY(whole_file_open(&packed->file, path));
+    if (!packed->zipped) return ST_OK;
+    if (deflateInit2(&packed->zip, Z_DEFAULT_COMPRESSION, Z_DEFLATED, GZIP, 8,
+                     Z_DEFAULT_STRATEGY) == Z_OK) {
+        return ST_OK;
+    }
+    packed->zipped = false;
+    whole_file_abandon(&packed->file);
+    return FAIL(ST_NO_MEMORY, "no memory to compress %s", path);
+}
+
+static Status deflate_all(PackedFile *packed, int flush)
+{
+    unsigned char out[WORTH_WRITING];
+    packed->zip.next_in = (unsigned char *)packed->text.data;
+    packed->zip.avail_in = (unsigned)packed->text.n;
+    do {
+        packed->zip.next_out = out;
+        packed->zip.avail_out = sizeof out;
+        if (deflate(&packed->zip, flush) == Z_STREAM_ERROR)
+            return FAIL(ST_FAILED, "cannot compress %s", packed->file.path);
+        TRY(whole_file_write(&packed->file, out, sizeof out - packed->zip.avail_out));
+    } while (packed->zip.avail_out == 0);
+    return ST_OK;
+}
+
+static Status write_out(PackedFile *packed, int flush)
+{
+    TRY(text_status(&packed->text));
+    TRY(packed->zipped ? deflate_all(packed, flush)
+                       : whole_file_write(&packed->file, text_str(&packed->text), packed->text.n));
+    text_clear(&packed->text);
+    return ST_OK;
+}
+
+Status packed_file_flush(PackedFile *packed)
+{
+    return packed->text.n < WORTH_WRITING ? ST_OK : write_out(packed, Z_NO_FLUSH);
+}
+
+Status packed_file_finish(PackedFile *packed)
+{
+    Status status = write_out(packed, Z_FINISH);
+    if (status == ST_OK) status = whole_file_finish(&packed->file);
+    packed_file_abandon(packed);
+    return status;
+}
+
+void packed_file_abandon(PackedFile *packed)
+{
+    if (packed->zipped) deflateEnd(&packed->zip);
+    packed->zipped = false;
+    whole_file_abandon(&packed->file);
+    text_free(&packed->text);
+}
+
+static Status inflate_all(Text *text, gzFile file, const char *path)
+{
+    char piece[WORTH_WRITING];
+    int n = 0, code = Z_OK;
+    while ((n = gzread(file, piece, sizeof piece)) > 0) {
+        text_append(text, piece, (size_t)n);
+        if (text->n > most_read) return FAIL(ST_IO, "%s is larger than 4 GiB", path);
+    }
+    const char *why = gzerror(file, &code);
+    /* a file that ends too early reads like one that ends */
+    if (n < 0 || (code != Z_OK && code != Z_STREAM_END))
+        return FAIL(ST_IO, "cannot read %s: %s", path, why);
+    return text_status(text);
+}
+
+Status packed_file_read(Text *text, const char *path)
+{
+    gzFile file = gzopen(path, "rbe");
+    if (!file) return FAIL(ST_IO, "cannot read %s", path);
+    const Status status = inflate_all(text, file, path);
+    const int closed = gzclose_r(file);
+    if (status == ST_OK && closed != Z_OK)
+        return FAIL(ST_IO, "cannot read %s: it is cut short", path);
+    return status;
+}
