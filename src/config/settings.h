@@ -7,12 +7,24 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { SETTINGS_MAX_ARGS = 256, SETTINGS_MAX_LIMITS = 16, SETTINGS_ROUNDS = 3, SETTINGS_TOP = 10 };
+enum {
+    SETTINGS_MAX_ARGS = 256,
+    SETTINGS_MAX_LIMITS = 16,
+    SETTINGS_ROUNDS = 3,
+    SETTINGS_TOP = 10,
+    SETTINGS_TRACE_STEPS = 3
+};
 
 typedef struct Settings {
     char format[16];           /* one of the command's formats; its first by default */
     const char *out;           /* NULL: stdout */
     const char *out_json;      /* NULL: none */
+    const char *out_dir;       /* NULL: none */
+    const char *prefix;        /* of the files in it; NULL: the command's own */
+    const char *from;          /* profile: an --out-dir of before; NULL: none */
+    const char *against;       /* profile: another --exec; NULL: none */
+    int64_t trace_steps;       /* profile: of which every event is kept */
+    bool source;               /* profile: files and lines of ops */
     const char *baseline;      /* NULL: none */
     const char *resume;        /* NULL: none */
     const char *peer;          /* NULL: none */
@@ -23,7 +35,7 @@ typedef struct Settings {
     double value;  /* and what each is */
     bool interleave;
     double fail_above; /* compare: a fraction; INFINITY: never */
-    int64_t top;       /* memory: how many of the largest tensors */
+    int64_t top;       /* memory, profile: how many of the largest */
     bool dry_run;
     bool refresh;   /* limits: measure again, */
     bool keep;      /* and keep the figures of a busy machine too */

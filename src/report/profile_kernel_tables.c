@@ -1,0 +1,229 @@
+#include "report/profile_kernel_tables.h"
+
+#include "base/human.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int phase_of(const ProfileView *v, const ViewName *kernel)
+{
+    return kernel->row < 0 ? PHASE_COUNT : (int)v->ops[kernel->row].phase;
+}
+
+/* ---- kernels ---- */
+
+static int by_total(const void *a, const void *b)
+{
+    const ViewName *x = *(const ViewName *const *)a, *y = *(const ViewName *const *)b;
+    if (x->time.total != y->time.total) return x->time.total < y->time.total ? 1 : -1;
+    return strcmp(x->name, y->name);
+}
+
+/* Those of a phase (PHASE_COUNT: all), most time first; the caller frees. */
+static const ViewName **sorted(const ProfileView *v, int phase, int *n)
+{
+    const ViewName **list = malloc(((size_t)v->n_kernels + 1) * sizeof *list);
+    *n = 0;
+    for (int i = 0; list && i < v->n_kernels; i++) {
+        const ViewName *kernel = &v->kernels[i];
+        if (kernel->time.n > 0 && (phase == PHASE_COUNT || phase_of(v, kernel) == phase))
+            list[(*n)++] = kernel;
+    }
+    if (list) qsort(list, (size_t)*n, sizeof *list, by_total);
+    return list;
+}
+
+const ViewName *profile_kernel_tables_top(const ProfileView *view, int phase)
+{
+    const ViewName *top = NULL;
+    for (int i = 0; i < view->n_kernels; i++) {
+        const ViewName *kernel = &view->kernels[i];
+        if (phase != PHASE_COUNT && phase_of(view, kernel) != phase) continue;
+        if (kernel->time.n > 0 && (!top || kernel->time.total > top->time.total)) top = kernel;
+    }
+    return top;
+}
+
+static void kernel_row(Table *table, const ProfileTables *how, const ProfileView *v, int phase,
+                       const ViewName *kernel, double all)
+{
+    const ViewOp *op = kernel->row < 0 ? NULL : &v->ops[kernel->row];
+    const ViewTally *t = &kernel->time;
+    const double us[] = {t->avg, t->med, t->min, t->max, t->std};
+    table_cell(table, phase == PHASE_COUNT ? "step" : profile_tables_phase((Phase)phase));
+    table_cell(table, kernel->brief);
+    if (op)
+        table_cell_printf(table, "%s%s%s %s",
+                          phase == PHASE_COUNT ? plan_phase_name(op->phase) : "",
+                          phase == PHASE_COUNT ? " " : "", op->scope, op->op);
+    else
+        table_cell(table, "not attributed");
+    table_cell(table, op ? op->category : "other");
+    table_cell(table, human_number((double)t->n / (double)v->steps, 4).s);
+    profile_tables_ms(table, t->total);
+    for (size_t i = 0; i < sizeof us / sizeof *us; i++)
+        table_cell(table, human_number(us[i] * 1e-3, 4).s);
+    profile_tables_percent(table, t->total, all);
+    if (!how->source) return;
+    if (op)
+        table_cell_printf(table, "%s:%d", op->source, op->line);
+    else
+        table_cell(table, "-");
+}
+
+/* The others together, so that the list adds up. */
+static void rest_row(Table *table, const ProfileTables *how, const ProfileView *v, int phase,
+                     const ViewName *const *list, int n, double all)
+{
+    double total = 0, calls = 0;
+    for (int i = 0; i < n; i++) {
+        total += list[i]->time.total;
+        calls += (double)list[i]->time.n;
+    }
+    if (n == 0) return;
+    table_cell(table, phase == PHASE_COUNT ? "step" : profile_tables_phase((Phase)phase));
+    table_cell_printf(table, "%d others", n);
+    for (int i = 0; i < 2; i++) table_cell(table, "-");
+    table_cell(table, human_number(calls / (double)v->steps, 4).s);
+    profile_tables_ms(table, total);
+    for (int i = 0; i < 5; i++) table_cell(table, "-");
+    profile_tables_percent(table, total, all);
+    if (how->source) table_cell(table, "-");
+}
+
+static Status kernels_of(Table *table, const ProfileTables *how, const ProfileView *v, int phase)
+{
+    int n = 0;
+    double all = 0;
+    const ViewName **list = sorted(v, phase, &n);
+    if (!list) return FAIL(ST_NO_MEMORY, "no memory for a list of kernels");
+    for (int i = 0; i < n; i++) all += list[i]->time.total;
+    const int shown = n < how->top ? n : (int)how->top;
+    for (int i = 0; i < shown; i++) kernel_row(table, how, v, phase, list[i], all);
+    rest_row(table, how, v, phase, list + shown, n - shown, all);
+    free(list);
+    return ST_OK;
+}
+
+static Status kernels(Table *table, const ProfileTables *how, const ProfileView *v)
+{
+    PROFILE_COLUMNS(table, 4, "in", v->gpu ? "kernel" : "op (implementation)", "of", "category",
+                    "calls a step", "total (ms)", "avg (us)", "med (us)", "min (us)", "max (us)",
+                    "std (us)", "share (%)");
+    if (how->source) table_column(table, "source", "", false);
+    for (int p = PHASE_FORWARD; p < PHASE_COUNT; p++) {
+        if (v->phases[p].there) TRY(kernels_of(table, how, v, p));
+    }
+    TRY(kernels_of(table, how, v, PHASE_COUNT));
+    table_note(table,
+               v->gpu
+                   ? "total of all profiled steps; shares of the kernels' time"
+                   : "on a CPU an op's implementation stands for a kernel; total of all profiled "
+                     "steps",
+               NULL);
+    return ST_OK;
+}
+
+/* ---- ops against the limits ---- */
+
+static int by_time(const void *a, const void *b)
+{
+    const ViewOp *x = *(const ViewOp *const *)a, *y = *(const ViewOp *const *)b;
+    return (x->time.total < y->time.total) - (x->time.total > y->time.total);
+}
+
+static bool is_product(const ViewOp *op)
+{
+    return strcmp(op->category, "matmul") == 0 || strcmp(op->category, "attention") == 0;
+}
+
+static void roof_cells(Table *table, const ProfileView *v, const ViewOp *op, double seconds)
+{
+    const double compute = is_product(op) ? op->flops / v->limit_flops : 0;
+    const double memory = op->bytes / v->limit_bandwidth;
+    if (isnan(compute) || isnan(memory)) {
+        table_cell(table, "-");
+        table_cell(table, "-");
+        return;
+    }
+    table_cell_printf(table, "%.1f", 100 * fmax(compute, memory) / seconds);
+    table_cell(table, compute > memory ? "compute" : "memory");
+}
+
+static void op_row(Table *table, const ProfileTables *how, const ProfileView *v, const ViewOp *op)
+{
+    const double seconds = op->time.total * 1e-9 / (double)v->steps;
+    table_cell(table, profile_tables_phase(op->phase));
+    table_cell_printf(table, "%s %s", op->scope, op->op);
+    table_cell(table, op->impl);
+    table_cell(table, human_count(op->nodes).s);
+    table_cell(table, op->flops > 0 ? human_si(op->flops).s : "-");
+    table_cell(table, human_bytes(op->bytes).s);
+    table_cell(table, human_number(seconds * 1e3, 4).s);
+    table_cell(table, op->flops > 0 ? human_number(op->flops / seconds * 1e-12, 4).s : "-");
+    table_cell(table, human_number(op->bytes / seconds * 1e-9, 4).s);
+    roof_cells(table, v, op, seconds);
+    if (how->source) table_cell_printf(table, "%s:%d", op->source, op->line);
+}
+
+/* Softmax against the products around it: little arithmetic, much time. */
+static void softmax_note(Table *table, const ProfileView *v)
+{
+    double time[2] = {0}, flops[2] = {0};
+    for (int i = 0; i < v->n_ops; i++) {
+        const ViewOp *op = &v->ops[i];
+        const int which = strcmp(op->category, "softmax") == 0  ? 0
+                          : strcmp(op->category, "matmul") == 0 ? 1
+                                                                : -1;
+        if (which < 0) continue;
+        time[which] += op->time.total;
+        flops[which] += op->flops;
+    }
+    if (!(time[0] > 0) || !(time[1] > 0)) return;
+    Text text = {0};
+    text_printf(
+        &text,
+        "softmax against the matrix products: %.2f %% of their time for %.3f %% of their FLOPs",
+        100 * time[0] / time[1], 100 * flops[0] / flops[1]);
+    table_note(table, text_str(&text), NULL);
+    text_free(&text);
+}
+
+static Status ops(Table *table, const ProfileTables *how, const ProfileView *v)
+{
+    const ViewOp **list = malloc(((size_t)v->n_ops + 1) * sizeof *list);
+    int n = 0;
+    if (!list) return FAIL(ST_NO_MEMORY, "no memory for a list of ops");
+    PROFILE_COLUMNS(table, 3, "in", "op", "as", "nodes", "FLOPs a step", "bytes a step",
+                    "ms a step", "TFLOP/s", "GB/s", "of limit (%)", "bound by");
+    if (how->source) table_column(table, "source", "", false);
+    for (int i = 0; i < v->n_ops; i++) {
+        if (v->ops[i].time.n > 0) list[n++] = &v->ops[i];
+    }
+    qsort(list, (size_t)n, sizeof *list, by_time);
+    for (int i = 0; i < n && i < 2 * how->top; i++) op_row(table, how, v, list[i]);
+    free(list);
+    if (isnan(v->limit_flops)) {
+        table_note(table, "for the share of this machine's limit run 'roofstep limits' once", NULL);
+    } else {
+        table_note(
+            table,
+            "of limit: the least time at the measured rates of products and memory, of the time "
+            "taken; what stays in a cache can be above 100 %",
+            NULL);
+    }
+    softmax_note(table, v);
+    return ST_OK;
+}
+
+Status profile_kernel_tables_write(Text *out, const ProfileTables *how, const ProfileView *view)
+{
+    Table table = {0};
+    Status status = kernels(&table, how, view);
+    if (status == ST_OK) status = profile_tables_put(out, how, &table);
+    if (status == ST_OK) status = ops(&table, how, view);
+    if (status == ST_OK) status = profile_tables_put(out, how, &table);
+    table_free(&table);
+    return status;
+}

@@ -1,0 +1,229 @@
+#include "report/profile_sweep_tables.h"
+
+#include "base/human.h"
+#include "prof/part.h"
+#include "report/profile_kernel_tables.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- a row per cell ---- */
+
+static double category_share(const ProfileView *v, const char *category, bool forward_alone)
+{
+    double part = 0, all = 0;
+    for (int i = 0; i < v->n_ops; i++) {
+        const ViewOp *op = &v->ops[i];
+        if (forward_alone && op->phase != PHASE_FORWARD) continue;
+        all += op->time.total;
+        if (strcmp(op->category, category) == 0) part += op->time.total;
+    }
+    return all > 0 ? 100 * part / all : NAN;
+}
+
+/* What ran a step: kernels on a GPU, ops on a CPU. */
+static double device_time(const ProfileView *v)
+{
+    double total = 0;
+    for (int p = PHASE_FORWARD; p < PHASE_COUNT; p++) {
+        if (v->phases[p].there) total += v->gpu ? v->phases[p].busy : v->phases[p].attributed;
+    }
+    return total / (double)v->steps;
+}
+
+static void top_cells(Table *table, const ProfileView *v, int phase)
+{
+    const ViewName *top = profile_kernel_tables_top(v, phase);
+    table_cell(table, top ? top->brief : "-");
+    table_cell(table, top ? human_number((double)top->time.n / (double)v->steps, 4).s : "-");
+    profile_tables_ms(table, top ? top->time.total / (double)v->steps : NAN);
+}
+
+static void label_cells(Table *table, const Record *r)
+{
+    int64_t ctx = 0, batch = 0;
+    const char *const texts[] = {"precision", "attention", "exec"};
+    record_int(r, "ctx", &ctx);
+    record_int(r, "batch", &batch);
+    table_cell(table, record_text(r, "size") ? record_text(r, "size") : "attention");
+    table_cell_printf(table, "%lld", (long long)ctx);
+    table_cell_printf(table, "%lld", (long long)batch);
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        table_cell(table, record_text(r, texts[i]) ? record_text(r, texts[i]) : "-");
+}
+
+enum { LABELS = 6 };
+
+static void profile_cells(Table *table, const ProfileView *v)
+{
+    for (int p = PHASE_FORWARD; p < PHASE_COUNT; p++)
+        profile_tables_ms(table, v->phases[p].there ? v->phases[p].wall.avg : NAN);
+    profile_tables_ms(table, v->step.avg);
+    profile_tables_ms(table, device_time(v));
+    table_cell(table, human_number(category_share(v, "matmul", true), 3).s);
+    table_cell(table, human_number(category_share(v, "matmul", false), 3).s);
+    top_cells(table, v, PHASE_FORWARD);
+    top_cells(table, v, PHASE_COUNT);
+}
+
+static Status summary_row(Table *table, const Record *record)
+{
+    ProfileView view;
+    label_cells(table, record);
+    if (profile_tables_failed(record)) {
+        table_cell(table, record_status_word(record_status(record)));
+        for (int i = LABELS + 1; i < table->n_columns; i++) table_cell(table, "-");
+        if (record_text(record, "message")) table_note(table, record_text(record, "message"), NULL);
+        return ST_OK;
+    }
+    TRY(profile_view_make(&view, record));
+    profile_cells(table, &view);
+    profile_view_free(&view);
+    return ST_OK;
+}
+
+static Status summary(Table *table, const RecordSet *set)
+{
+    PROFILE_COLUMNS(table, 1, "size", "ctx", "batch", "precision", "attention", "exec",
+                    "forward (ms)", "backward (ms)", "optimizer (ms)", "wall, step (ms)",
+                    "device, step (ms)", "matmul of forward (%)", "matmul of step (%)",
+                    "top of forward", "calls", "ms", "top of step", "calls", "ms");
+    for (size_t i = 0; i < record_set_size(set); i++)
+        TRY(summary_row(table, record_set_at(set, i)));
+    table_note(
+        table,
+        "profiled steps; device: kernels on a GPU, ops on a CPU; calls and ms of the top ones are "
+        "of one step",
+        NULL);
+    return ST_OK;
+}
+
+/* ---- two styles side by side ---- */
+
+/* Equal but for what an execution style decides. */
+static bool same_work(const Record *a, const Record *b)
+{
+    static const char *const texts[] = {"size", "precision", "mode", "device"};
+    static const char *const numbers[] = {"d_model", "d_ff", "num_layers", "num_heads",
+                                          "vocab",   "ctx",  "batch",      "threads"};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        const char *x = record_text(a, texts[i]), *y = record_text(b, texts[i]);
+        if (x != y && (!x || !y || strcmp(x, y) != 0)) return false;
+    }
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        int64_t x = -1, y = -1;
+        record_int(a, numbers[i], &x);
+        record_int(b, numbers[i], &y);
+        if (x != y) return false;
+    }
+    const char *x = record_text(a, "exec"), *y = record_text(b, "exec");
+    return x && y && strcmp(x, y) != 0;
+}
+
+/* One line of the comparison. */
+typedef struct Figures {
+    double kernels, softmax_kernels, time;
+} Figures;
+
+static bool in_softmax(const ViewOp *op)
+{
+    return op->part && strcmp(op->part, "softmax") == 0;
+}
+
+/* `part` false: the whole phase (PHASE_COUNT: the step); true: attention in it, of one layer. */
+static Figures figures(const ProfileView *v, int phase, bool part, double layers)
+{
+    Figures f = {0};
+    for (int i = 0; i < v->n_ops; i++) {
+        const ViewOp *op = &v->ops[i];
+        if ((phase != PHASE_COUNT && (int)op->phase != phase) || (part && !op->part)) continue;
+        const double calls = profile_view_calls(v, i) / (part ? layers : 1);
+        f.kernels += calls;
+        if (in_softmax(op)) f.softmax_kernels += calls;
+        f.time += op->time.total / (double)v->steps / (part ? layers : 1);
+    }
+    return f;
+}
+
+static void pair_row(Table *table, const char *what, double a, double b, double unit, int digits)
+{
+    table_cell(table, what);
+    table_cell(table, human_number(a * unit, digits).s);
+    table_cell(table, human_number(b * unit, digits).s);
+    table_cell(table, a > 0 ? human_number(b / a, 3).s : "-");
+}
+
+static void pair_rows(Table *table, const ProfileView *a, const ProfileView *b, double layers)
+{
+    static const struct {
+        const char *launches, *softmax, *time;
+        int phase;
+        bool part;
+    } rows[] = {
+        {"kernels of one attention, forward", "of these for softmax", "one attention, forward (us)",
+         PHASE_FORWARD, true},
+        {"kernels of forward", NULL, "ops of forward (us)", PHASE_FORWARD, false},
+        {"kernels of backward", NULL, "ops of backward (us)", PHASE_BACKWARD, false},
+        {"kernels of the step", NULL, "ops of the step (us)", PHASE_COUNT, false},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const Figures x = figures(a, rows[i].phase, rows[i].part, layers);
+        const Figures y = figures(b, rows[i].phase, rows[i].part, layers);
+        if (!(x.time > 0)) continue;
+        pair_row(table, rows[i].launches, x.kernels, y.kernels, 1, 5);
+        if (rows[i].softmax)
+            pair_row(table, rows[i].softmax, x.softmax_kernels, y.softmax_kernels, 1, 5);
+        pair_row(table, rows[i].time, x.time, y.time, 1e-3, 4);
+    }
+    pair_row(table, "wall of the step (us)", a->step.avg, b->step.avg, 1e-3, 4);
+    if (!a->gpu || !b->gpu) return;
+    pair_row(table, "gaps of the step", (double)a->device.gaps.n / (double)a->steps,
+             (double)b->device.gaps.n / (double)b->steps, 1, 4);
+    pair_row(table, "gaps, total a step (us)", a->device.gaps.total / (double)a->steps,
+             b->device.gaps.total / (double)b->steps, 1e-3, 4);
+}
+
+static Status pair(Text *out, const ProfileTables *how, const Record *first, const Record *second)
+{
+    ProfileView a, b;
+    Table table = {0};
+    int64_t layers = 1;
+    record_int(first, "num_layers", &layers);
+    TRY(profile_view_make(&a, first));
+    Status status = profile_view_make(&b, second);
+    if (status == ST_OK) {
+        const char *x = record_text(first, "exec"), *y = record_text(second, "exec");
+        char ratio[40];
+        snprintf(ratio, sizeof ratio, "%.15s / %.15s", y, x);
+        PROFILE_COLUMNS(&table, 1, "a step", x, y, ratio);
+        pair_rows(&table, &a, &b, (double)layers);
+        if (!a.gpu) table_note(&table, "on a CPU a kernel is one run of an op", NULL);
+        status = profile_tables_put(out, how, &table);
+        profile_view_free(&b);
+    }
+    profile_view_free(&a);
+    return status;
+}
+
+static Status pairs(Text *out, const ProfileTables *how, const RecordSet *set)
+{
+    for (size_t i = 0; i < record_set_size(set); i++) {
+        for (size_t j = i + 1; j < record_set_size(set); j++) {
+            const Record *a = record_set_at(set, i), *b = record_set_at(set, j);
+            if (profile_tables_failed(a) || profile_tables_failed(b) || !same_work(a, b)) continue;
+            TRY(pair(out, how, a, b));
+        }
+    }
+    return ST_OK;
+}
+
+Status profile_sweep_tables_write(Text *out, const ProfileTables *how, const RecordSet *set)
+{
+    Table table = {0};
+    Status status = summary(&table, set);
+    if (status == ST_OK) status = profile_tables_put(out, how, &table);
+    if (status == ST_OK) status = pairs(out, how, set);
+    table_free(&table);
+    return status;
+}

@@ -1,0 +1,50 @@
+#!/usr/bin/env bash
+# The files in --out-dir, read by other rules than those that wrote them; long runs; a run that is killed.
+. "$(dirname "$(realpath "$0")")/profile.sh"
+
+files() { # FOLDER PREFIX TRACED
+    python3 "$here/check_csv.py" "$1" "$2" >csv.out 2>&1 || fail "csv of $1"
+    python3 "$here/check_trace.py" "$1/$2_trace.json.gz" "$3" >trace.out 2>&1 || fail "trace of $1"
+    "$program" validate "$1"/* >validate.out 2>validate.err || fail "validate $1"
+}
+
+for exec in eager fused; do
+    for precision in fp32 bf16; do
+        profile --steps 5 --exec $exec --precision $precision --out-dir $exec-$precision --source >run.out 2>run.err || fail "$exec"
+        files $exec-$precision profile 3
+    done
+done
+profile --steps 2 --trace-steps 1 --prefix mine --out-dir deep/er >prefix.out 2>prefix.err || fail "--prefix"
+files deep/er mine 1
+profile --steps 2 --ctx 4,8 --out-dir two >two.out 2>two.err || fail "two cells"
+files two profile-custom-ctx-4 2
+files two profile-custom-ctx-8 2
+
+# --- 5,000 steps take no more memory than 50, and files of the same size
+rss() { python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))["results"][0]["rss_peak_mib"])' "$1/profile.json"; }
+profile --mode fwd --steps 50 --out-dir short >short.out 2>short.err || fail "50 steps"
+profile --mode fwd --steps 5000 --out-dir long >long.out 2>long.err || fail "5,000 steps"
+files long profile 3
+awk -v a="$(rss short)" -v b="$(rss long)" 'BEGIN { exit !(b < a + 4) }' || fail "memory: $(rss short) MiB, then $(rss long)"
+[ "$(stat -c %s long/profile_trace.json.gz)" -lt $((2 * $(stat -c %s short/profile_trace.json.gz))) ] || fail "the trace grows"
+
+# --- a folder that cannot be written is known before the work
+mkdir readonly && : >readonly/file
+profile --steps 1 --out-dir readonly/file >file.out 2>file.err
+code=$?
+expect_code 1 "--out-dir that is a file"
+refuse file.err '\[1/1\]'
+
+# --- killed in the middle: whatever is there is whole
+"$program" profile --size tiny --ctx 16 --threads 1 --steps 100000 --out-dir killed >killed.out 2>killed.err &
+pid=$!
+cell_of $pid
+sleep 0.3
+kill -9 "$cell"
+wait $pid
+[ -s killed/profile.json ] || fail "no record of the killed cell"
+for file in killed/*; do
+    case $file in *.tmp) continue ;; esac
+    "$program" validate "$file" >whole.out 2>whole.err || fail "$file is not whole"
+done
+exit 0

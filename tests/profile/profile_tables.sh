@@ -1,0 +1,54 @@
+#!/usr/bin/env bash
+# The tables and the record: every style and precision, modes, one row per cell, shown again from a folder.
+. "$(dirname "$(realpath "$0")")/profile.sh"
+
+# --- one cell: every section
+profile --steps 3 --source --top 2 --out-dir one >one.out 2>one.err || fail "one cell"
+for section in 'cost of profiling' 'FORWARD .*[0-9]' 'BACKWARD' 'OPTIMIZER' 'between phases' 'QKV projections' 'RoPE q and k' \
+    'output projection' 'other ops of the forward pass' 'between the ops' '^\| matmul ' 'all ops' 'others' 'TFLOP/s' \
+    'src/ops/matmul\.c:[0-9]+' 'context switches' 'page faults' 'imbalance of threads'; do
+    expect one.out "$section"
+done
+"$program" profile --from one --source --top 2 >again.out 2>again.err || fail "--from"
+cmp -s one.out again.out || fail "--from shows something else"
+python3 "$here/check_profile.py" one/profile.json >check.out 2>&1 || fail "sums of one cell"
+
+# --- every style and precision a CPU has; children add up to their parents
+profile --steps 4 --exec eager,fused --precision fp32,bf16,fp16 --attention auto,naive,fused,flash --out-dir grid >grid.out \
+    2>grid.err || fail "the grid"
+python3 "$here/check_profile.py" grid/profile.json >check.out 2>&1 || fail "sums of the grid"
+expect check.out '^eager bf16'
+for mode in fwd fwd_bwd; do
+    profile --steps 2 --mode $mode --out-dir $mode >$mode.out 2>$mode.err || fail "$mode"
+    refuse $mode.out '^\| OPTIMIZER'
+    python3 "$here/check_profile.py" $mode/profile.json >check.out 2>&1 || fail "sums of $mode"
+done
+
+# --- a sweep has a row per context; two styles stand side by side
+profile --steps 2 --ctx 4,8,12 >sweep.out 2>sweep.err || fail "a sweep"
+[ "$(grep -c '^| custom ' sweep.out)" = 3 ] || fail "three rows"
+expect sweep.out 'wall, step \(ms\) \| device, step \(ms\)'
+profile --steps 2 --against eager >against.out 2>against.err || fail "--against"
+# 3 projections, 2 x 4 of RoPE, scores, scale, mask, 5 of softmax, x V, output, residual
+expect against.out '^\| kernels of one attention, forward +\| 4\.0000 \| 22\.000 '
+expect against.out '^\| of these for softmax +\| +0 \| 5\.0000 '
+expect against.out '^\| a step +\| +fused \| +eager \| eager / fused'
+
+# --- other formats; what is refused
+profile --steps 1 --format json >json.out 2>json.err || fail "json"
+python3 -c 'import json, sys; assert json.load(open("json.out"))["results"][0]["profile"]["steps"] == 1' || fail "json content"
+for format in latex typst; do profile --steps 1 --format $format >$format.out 2>$format.err || fail "$format"; done
+profile --against fused >same.out 2>same.err
+code=$?
+expect_code 2 "--against what --exec says"
+profile --against slow >word.out 2>word.err
+code=$?
+expect_code 2 "--against a word"
+"$program" profile --from nowhere >nowhere.out 2>nowhere.err
+code=$?
+[ $code != 0 ] && [ "$(wc -l <nowhere.err)" = 1 ] || fail "--from nowhere: $code"
+profile --memory-limit 1MiB --steps 1 >oom.out 2>oom.err
+code=$?
+expect_code 4 "no memory"
+expect oom.out 'oom'
+exit 0
