@@ -82,10 +82,15 @@ static Status start_tracer(Run *run)
 {
     if (run->cell->placement->backend == BACKEND_cpu) return ST_OK;
     const Status status = activity_cupti_start(&run->profiler.log);
-    if (status == ST_UNSUPPORTED)
-        return cell_link_warning(run->cell->link, "kernels are not traced: %s", status_message());
     run->traced = status == ST_OK;
-    return status;
+    run->profiler.device = run->traced;
+    run->profiler.waits = !run->traced;
+    if (status != ST_UNSUPPORTED) return status;
+    return cell_link_warning(
+        run->cell->link,
+        "kernels are not traced (%s): ops are timed with a wait after each, which "
+        "an --exec graph does not have",
+        status_message());
 }
 
 /* A graph is captured anew: only a tracer that saw its nodes made can tell them apart. */
@@ -102,7 +107,6 @@ static Status watch(Run *run)
 static Status profile(Run *run)
 {
     TRY(start_tracer(run));
-    run->profiler.device = run->traced;
     TRY(watch(run));
     TRY(run_steps(run));
     TRY(tell(run));

@@ -7,10 +7,7 @@
 #include "exec/observer.h"
 #include "prof/trace_log.h"
 
-/* True when this build has it; otherwise `why` (may be NULL) is for people. */
-bool activity_cupti_there(const char **why);
-
-/* Starts to watch. ST_UNSUPPORTED when another profiler is attached: the message names it. */
+/* Starts to watch. ST_UNSUPPORTED when it cannot; when another profiler is attached the message names it. */
 Status activity_cupti_start(TraceLog *names);
 void activity_cupti_stop(void);
 

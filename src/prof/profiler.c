@@ -110,9 +110,10 @@ static Status count_as_kernel(Profiler *p, const OpRow *row, int64_t now)
 static Status node_end(void *self, const ObserverEvent *event)
 {
     Profiler *p = self;
-    const int64_t now = clock_nanoseconds();
     const int row = p->rows.row[event->node];
     if (!p->recording || row < 0) return ST_OK;
+    if (p->waits) TRY(event->api->sync(event->backend));
+    const int64_t now = clock_nanoseconds();
     const double seconds = (double)(now - p->node_begin) * 1e-9;
     const Node *node = &event->plan->nodes[event->node];
     p->node_seconds[node->phase] += seconds;

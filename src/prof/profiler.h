@@ -19,6 +19,7 @@ typedef struct ProfilerOs {
 typedef struct Profiler {
     const Binding *binding; /* outlives it */
     bool device;            /* work is queued on a device: `gpu` counts, not the host's times */
+    bool waits;             /* nobody tells what the device does: each node is waited for */
     int64_t trace_steps;    /* of which every event is kept */
     OpRows rows;
     RangeTree ranges;
