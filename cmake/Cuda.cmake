@@ -88,7 +88,8 @@ else()
   file(GLOB cupti CONFIGURE_DEPENDS src/*/*cupti_none.c)
   message(STATUS "CUPTI was not found: profile will not see kernels")
 endif()
-target_sources(roofstep_core PRIVATE ${cuda} ${cudnn} ${cupti})
+# NVTX is headers only, and part of every toolkit.
+target_sources(roofstep_core PRIVATE ${cuda} ${cudnn} ${cupti} src/prof/ranges_nvtx.c)
 target_compile_definitions(roofstep_core PUBLIC ROOFSTEP_CUDA)
 target_link_libraries(roofstep_core PUBLIC CUDA::cudart CUDA::cublasLt)
 # nvcc's own warnings, ptxas's among them, and those of the compiler for the host's part.

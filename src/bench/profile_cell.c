@@ -3,6 +3,7 @@
 #include "bench/outlook.h"
 #include "bench/profile_record.h"
 #include "prof/activity_cupti.h"
+#include "prof/ranges_nvtx.h"
 
 enum { SETTLING = 2 }; /* steps that are watched and not counted: tracers set themselves up too */
 
@@ -10,7 +11,8 @@ typedef struct Run {
     const CellOpen *cell;
     const ProfileTask *task;
     Profiler profiler;
-    bool traced; /* the device tells what it does */
+    RangesNvtx *ranges; /* NULL: not asked for */
+    bool traced;        /* the device tells what it does */
 } Run;
 
 /* ---- steps ---- */
@@ -97,6 +99,10 @@ static Status start_tracer(Run *run)
 static Status watch(Run *run)
 {
     Session *session = run->cell->session;
+    if (run->task->nvtx || run->task->annotate_mha) {
+        TRY(ranges_nvtx_open(&run->ranges, session->binding, run->task->annotate_mha));
+        TRY(session_observe(session, ranges_nvtx_observer(run->ranges)));
+    }
     TRY(session_observe(session, profiler_observer(&run->profiler)));
     if (run->traced) TRY(session_observe(session, activity_cupti_observer()));
     if (run->cell->config->exec != EXEC_GRAPH) return ST_OK;
@@ -108,7 +114,9 @@ static Status profile(Run *run)
 {
     TRY(start_tracer(run));
     TRY(watch(run));
+    if (run->ranges) ranges_nvtx_push("measure_loop");
     TRY(run_steps(run));
+    if (run->ranges) ranges_nvtx_pop();
     TRY(tell(run));
     const ProfileTask *task = run->task;
     return task->write ? task->write(task->self, run->cell, &run->profiler) : ST_OK;
@@ -122,6 +130,7 @@ static Status measured(void *self, const CellOpen *cell)
     const Status status = profile(&run);
     cell->session->n_observers = others; /* ours end with this function */
     if (run.traced) activity_cupti_stop();
+    ranges_nvtx_close(run.ranges);
     profiler_close(&run.profiler);
     return status;
 }

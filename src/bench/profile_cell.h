@@ -7,7 +7,8 @@
 #include "prof/profiler.h"
 
 typedef struct ProfileTask {
-    int64_t trace_steps; /* of which every event is kept */
+    int64_t trace_steps;     /* of which every event is kept */
+    bool nvtx, annotate_mha; /* ranges for another profiler, with the parts of attention */
     void *self;
     /* What is kept of the events goes to files; NULL: nowhere. */
     Status (*write)(void *self, const CellOpen *cell, const Profiler *profiler);

@@ -1,13 +1,14 @@
 #include "cli/bench_sweep.h"
 
 #include "base/log.h"
-#include "bench/cell.h"
+#include "bench/annotated_cell.h"
 #include "bench/environment.h"
 #include "bench/outlook.h"
 #include "bench/record_file.h"
 #include "bench/runner.h"
 #include "cli/bench_dry_run.h"
 #include "cli/bench_output.h"
+#include "cli/output.h"
 #include "report/baseline.h"
 
 #include <errno.h>
@@ -91,7 +92,9 @@ static Status sweep_into(BenchOutput *output, const Settings *settings, const Sw
     const RunnerTask task = {.configs = sweep->configs,
                              .n = sweep->n,
                              .varies = sweep->varies,
-                             .cell = cell_run,
+                             .cell = settings->annotate_mha ? annotated_cell_run_parts
+                                     : settings->nvtx       ? annotated_cell_run
+                                                            : cell_run,
                              .weight = outlook_weight,
                              .resumed = known,
                              .peer = peer_of(settings),
@@ -137,6 +140,7 @@ static Status run_or_tell(const Settings *settings, const Sweep *sweep, json_t *
 Status bench_sweep_run(const Settings *settings, const Sweep *sweep, int *exit_code)
 {
     TRY(check_peer(settings, sweep));
+    TRY(output_check_nvtx(settings));
     if (settings->baseline) TRY(baseline_check(sweep->configs, sweep->n, settings->baseline));
     json_t *environment = NULL;
     TRY(environment_new(&environment, settings->command_line));

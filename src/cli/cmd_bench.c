@@ -23,7 +23,8 @@ const Command cmd_bench = {
         "  roofstep bench --size small --peer torch           (PyTorch beside it, and the "
         "ratio)\n",
     .options = {.taken = BENCH_LISTS | BENCH_SWEEP_OPTIONS | OPTION_BIT(PEER) |
-                         OPTION_BIT(PEER_VARIANT) | OPTION_BIT(PEER_ROUNDS),
+                         OPTION_BIT(PEER_VARIANT) | OPTION_BIT(NVTX) | OPTION_BIT(ANNOTATE_MHA) |
+                         OPTION_BIT(PEER_ROUNDS),
                 .lists = BENCH_LISTS,
                 .formats = report_formats},
     .run = bench_sweep_run,

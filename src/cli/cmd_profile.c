@@ -25,6 +25,8 @@ static ProfileOutput output;
 static Status run_cell(const Config *config, CellLink *link)
 {
     const ProfileTask task = {.trace_steps = output.settings->trace_steps,
+                              .nvtx = output.settings->nvtx,
+                              .annotate_mha = output.settings->annotate_mha,
                               .self = &output,
                               .write = profile_output_trace};
     return profile_cell_run(config, link, &task);
@@ -131,6 +133,7 @@ static Status run_new(const Settings *settings, const Sweep *sweep, int *exit_co
 static Status run(const Settings *settings, const Sweep *sweep, int *exit_code)
 {
     if (settings->from) return show_earlier(settings);
+    TRY(output_check_nvtx(settings));
     if (!settings->against) return run_new(settings, sweep, exit_code);
     Sweep doubled = *sweep;
     TRY(double_cells(&doubled, settings->against));
@@ -159,7 +162,8 @@ const Command cmd_profile = {
     .options = {.taken = PROFILE_LISTS | OPTIONS_OUTPUT | OPTION_BIT(MEMORY_LIMIT) |
                          OPTION_BIT(TIMEOUT) | OPTION_BIT(AGAINST) | OPTION_BIT(TRACE_STEPS) |
                          OPTION_BIT(OUT_DIR) | OPTION_BIT(PREFIX) | OPTION_BIT(FROM) |
-                         OPTION_BIT(SOURCE) | OPTION_BIT(TOP),
+                         OPTION_BIT(SOURCE) | OPTION_BIT(TOP) | OPTION_BIT(NVTX) |
+                         OPTION_BIT(ANNOTATE_MHA),
                 .lists = PROFILE_LISTS,
                 .formats = "md json latex typst"},
     .run = run,

@@ -1,5 +1,6 @@
 #include "cli/output.h"
 
+#include "prof/ranges_nvtx.h"
 #include "report/report.h"
 
 #include <stdio.h>
@@ -25,6 +26,14 @@ Status output_choose_format(Settings *settings, const OptionSet *options)
     const Status status = option_read_format(options, named, settings->format);
     if (status != ST_OK) status_context("--out %s", settings->out);
     return status;
+}
+
+Status output_check_nvtx(const Settings *settings)
+{
+    if (!settings->nvtx && !settings->annotate_mha) return ST_OK;
+    if (ranges_nvtx_check() == ST_OK) return ST_OK;
+    status_context("--%s", settings->nvtx ? "nvtx" : "annotate-mha");
+    return ST_USAGE;
 }
 
 Status output_text(const Settings *settings, const Text *text)

@@ -12,6 +12,9 @@
  * ST_USAGE: the command does not write that format. */
 Status output_choose_format(Settings *settings, const OptionSet *options);
 
+/* ST_USAGE: ranges were asked for and this build has none. */
+Status output_check_nvtx(const Settings *settings);
+
 /* Whole or not at all when it is a file. */
 Status output_text(const Settings *settings, const Text *text);
 /* Appends the value, indented, for people who look at it too. */

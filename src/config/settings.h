@@ -23,6 +23,7 @@ typedef struct Settings {
     const char *prefix;        /* of the files in it; NULL: the command's own */
     const char *from;          /* profile: an --out-dir of before; NULL: none */
     const char *against;       /* profile: another --exec; NULL: none */
+    bool nvtx, annotate_mha;   /* ranges for another profiler, with the parts of attention */
     int64_t trace_steps;       /* profile: of which every event is kept */
     bool source;               /* profile: files and lines of ops */
     const char *baseline;      /* NULL: none */

@@ -44,6 +44,10 @@ expect_code 2 "--against what --exec says"
 profile --against slow >word.out 2>word.err
 code=$?
 expect_code 2 "--against a word"
+# a build with CUDA has NVTX, another says so
+profile --steps 1 --nvtx --annotate-mha >nvtx.out 2>nvtx.err
+code=$?
+[ $code = 0 ] || { [ $code = 2 ] && grep -q 'no NVTX' nvtx.err; } || fail "--nvtx: $code"
 "$program" profile --from nowhere >nowhere.out 2>nowhere.err
 code=$?
 [ $code != 0 ] && [ "$(wc -l <nowhere.err)" = 1 ] || fail "--from nowhere: $code"

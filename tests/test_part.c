@@ -1,0 +1,82 @@
+/* Every node of a step has its part and its category; the parts of attention are where they should be. */
+#include "model/model.h"
+#include "prof/part.h"
+#include "with_cmocka.h"
+
+#include <string.h>
+
+static void count(Exec exec, Attention attention, int parts[PART_COUNT + 1])
+{
+    Config c;
+    Model model;
+    config_defaults(&c);
+    c.d_model = 16;
+    c.d_ff = 24;
+    c.num_layers = 2;
+    c.num_heads = 2;
+    c.vocab = 11;
+    c.ctx = 8;
+    c.batch = 2;
+    c.exec = exec;
+    c.attention = attention;
+    assert_int_equal(model_build(&model, &c, MODE_TRAIN, DT_F32), ST_OK);
+    memset(parts, 0, (PART_COUNT + 1) * sizeof *parts);
+    for (int i = 0; i < model.plan.n_nodes; i++) {
+        const Node *node = &model.plan.nodes[i];
+        assert_non_null(part_category(node));
+        if (node->phase == PHASE_FORWARD) parts[part_of(node)]++;
+        if (part_of(node) == PART_SOFTMAX) assert_string_equal(part_category(node), "softmax");
+    }
+    model_free(&model);
+}
+
+static void test_eager(void **state)
+{
+    (void)state;
+    int parts[PART_COUNT + 1];
+    count(EXEC_EAGER, ATTENTION_NAIVE, parts);
+    assert_int_equal(parts[PART_QKV], 2 * 3);
+    assert_int_equal(parts[PART_ROPE_Q], 2 * 4);
+    assert_int_equal(parts[PART_ROPE_K], 2 * 4);
+    assert_int_equal(parts[PART_SCORES], 2 * 3); /* product, scale, mask */
+    assert_int_equal(parts[PART_SOFTMAX], 2 * 5);
+    assert_int_equal(parts[PART_VALUES], 2);
+    assert_int_equal(parts[PART_OUTPUT], 2);
+    assert_int_equal(parts[PART_RESIDUAL], 2);
+    assert_int_equal(parts[PART_CORE] + parts[PART_ROPE], 0);
+}
+
+static void test_fused(void **state)
+{
+    (void)state;
+    int parts[PART_COUNT + 1];
+    count(EXEC_FUSED, ATTENTION_FLASH, parts);
+    assert_int_equal(parts[PART_QKV], 2);
+    assert_int_equal(parts[PART_ROPE], 2);
+    assert_int_equal(parts[PART_CORE], 2);
+    assert_int_equal(parts[PART_OUTPUT], 2);
+    assert_int_equal(parts[PART_SOFTMAX] + parts[PART_SCORES] + parts[PART_RESIDUAL], 0);
+    count(EXEC_FUSED, ATTENTION_FUSED, parts);
+    assert_int_equal(parts[PART_SCORES], 2);
+    assert_int_equal(parts[PART_SOFTMAX], 2);
+    assert_int_equal(parts[PART_VALUES], 2);
+}
+
+static void test_scope(void **state)
+{
+    (void)state;
+    Node node = {.layer = 3};
+    strcpy(node.scope, "layer.3/attn/softmax");
+    assert_string_equal(part_scope(&node), "attn/softmax");
+    node.layer = PLAN_NONE;
+    strcpy(node.scope, "optimizer/adamw");
+    assert_string_equal(part_scope(&node), "optimizer/adamw");
+    assert_null(part_name(PART_COUNT));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_eager), cmocka_unit_test(test_fused),
+                                       cmocka_unit_test(test_scope)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
