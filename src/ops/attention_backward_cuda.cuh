@@ -62,6 +62,21 @@ struct FlashBackwardTiles {
     static_assert(Share::COLS % 4 == 0, "dq is added four at a time");
 };
 
+/* Whether code for this compute capability keeps ds twice: where a processor has 228 KiB of shared memory
+ * and that is enough. Known when the kernel is compiled, since at width 64 every register counts: 229
+ * TFLOP/s on an H200, 211 when a parameter of the kernel decides. */
+template <class C> __host__ __device__ constexpr bool flash_lags(int capability)
+{
+    return C::CAN_LAG && (capability == 90 || capability == 100 || capability == 103) &&
+           C::BLOCKS * (C::LAG_BYTES + 1024) <= 228 * 1024;
+}
+
+#ifdef __CUDA_ARCH__
+constexpr int FLASH_CAPABILITY = __CUDA_ARCH__ / 10;
+#else
+constexpr int FLASH_CAPABILITY = 0;
+#endif
+
 /* Which keys of which matrix a block works on, and the tiles of queries that see them. */
 struct FlashBackwardPlace {
     int item, slice, block, key; /* `key` is the first of the block */
@@ -207,25 +222,25 @@ template <class C> struct FlashGrads {
 };
 
 /* Where ds of a tile is kept. */
-template <class C> __device__ __forceinline__ int flash_scores(const FlashBackward &f, int tile)
+template <class C> __device__ __forceinline__ int flash_scores(int tile)
 {
-    return C::SCORES + (C::CAN_LAG && f.lags ? tile % 2 * C::SCORES_SIZE : 0);
+    return C::SCORES + (flash_lags<C>(FLASH_CAPABILITY) ? tile % 2 * C::SCORES_SIZE : 0);
 }
 
 /* All but dq: this warp's keys, the first of which is `key`. Leaves ds in shared memory. */
 template <class C>
 __device__ __forceinline__ void
-flash_backward_step(FlashGrads<C> &g, const FlashBackward &f, typename C::Element *memory,
+flash_backward_step(FlashGrads<C> &g, const FlashShape &shape, typename C::Element *memory,
                     const typename C::Element *stage, int slice, int key, int tile)
 {
     using Warp = typename C::Warp;
     using E = typename C::Element;
     const int first = (int)threadIdx.x / 32 * Warp::ROWS, query = tile * C::QUERIES;
     const E *k = memory + first * C::STRIDE, *v = k + C::V, *dout = stage + C::DOUT;
-    E *scores = memory + flash_scores<C>(f, tile) + first * C::SCORE_STRIDE;
+    E *scores = memory + flash_scores<C>(tile) + first * C::SCORE_STRIDE;
     float p[C::Scores::HELD][C::Scores::COLS] = {}, dp[C::Scores::HELD][C::Scores::COLS] = {};
     Warp::template times_rows<C::WIDTH, C::QUERIES, C::STRIDE, C::STRIDE>(p, k, stage);
-    flash_weights<C>(p, reinterpret_cast<const float *>(stage + C::LSE), f.shape, key, query);
+    flash_weights<C>(p, reinterpret_cast<const float *>(stage + C::LSE), shape, key, query);
     if constexpr (Warp::stashes) {
         Warp::template store_scores<C::QUERIES, C::SCORE_STRIDE>(scores, p);
         __syncwarp();
@@ -253,7 +268,7 @@ __device__ __forceinline__ void flash_add_dq(const FlashBackward &f, const Flash
     const int turn = flash_turn<C>(f.shape, at, tile), column = at.slice * C::SLICE + across;
     float dq[Share::HELD][Share::COLS] = {};
     C::QueryWarp::template times_turned<C::KEYS, C::QUERY_COLS, C::SCORE_STRIDE, C::STRIDE>(
-        dq, memory + flash_scores<C>(f, tile) + down, memory + column);
+        dq, memory + flash_scores<C>(tile) + down, memory + column);
     float *sum = f.dq_sum + ((int64_t)job * at.tiles + tile) * (C::QUERIES * C::SLICE) +
                  (int)threadIdx.x * 4;
 #pragma unroll
@@ -316,7 +331,7 @@ __global__ void __launch_bounds__(C::THREADS, C::BLOCKS)
     E *memory = reinterpret_cast<E *>(shared), *stages = memory + C::STAGE;
     const FlashBackwardPlace at = flash_backward_place<C>(f);
     const int first = (int)threadIdx.x / 32 * C::Warp::ROWS; /* of this warp's keys */
-    const bool lags = C::CAN_LAG && f.lags;
+    constexpr bool lags = flash_lags<C>(FLASH_CAPABILITY);
     FlashGrads<C> g = {};
     flash_load_block<C>(memory, f, at);
     if (C::STAGES > 1) flash_load_queries<C>(stages, f, at, at.first);
@@ -337,7 +352,7 @@ __global__ void __launch_bounds__(C::THREADS, C::BLOCKS)
             }
         }
         if (lags && tile > at.first) flash_add_dq<C>(f, at, memory, tile - 1);
-        flash_backward_step<C>(g, f, memory, now, at.slice, at.key + first, tile);
+        flash_backward_step<C>(g, f.shape, memory, now, at.slice, at.key + first, tile);
         if (!lags) flash_dq_in_turn<C>(f, at, memory, tile);
     }
     __syncthreads();

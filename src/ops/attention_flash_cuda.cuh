@@ -33,7 +33,6 @@ struct FlashBackward {
     FlashShape shape;
     FlashMatrix dq, dk, dv, dout, q, k, v, out;
     const float *lse;
-    bool lags; /* dq of a tile is made with the next one; set by the launch */
     /* ---- in the workspace ---- */
     float *delta;  /* rowsum(dout out) */
     float *dq_sum; /* tiles of dq as the kernel holds them, in fp32 */

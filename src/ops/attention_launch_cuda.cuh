@@ -28,16 +28,10 @@ enum { FLASH_DELTA_WARPS = 8 };
         }                             \
     } while (0)
 
-static inline Status flash_shared(const Backend *be, cudaDeviceAttr which, int *bytes)
-{
-    TRY_CUDA(cudaDeviceGetAttribute(bytes, which, be->device));
-    return ST_OK;
-}
-
 static inline Status flash_allow_shared(const Backend *be, const void *kernel, int bytes, int width)
 {
     int most = 0;
-    TRY(flash_shared(be, cudaDevAttrMaxSharedMemoryPerBlockOptin, &most));
+    TRY_CUDA(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, be->device));
     if (bytes > most) {
         return FAIL(ST_UNSUPPORTED,
                     "flash attention of heads up to %d wide needs %d KiB of shared memory and this "
@@ -84,22 +78,20 @@ template <template <int> class Tiles> static size_t flash_workspace(const FlashS
     });
 }
 
-/* Whether a processor holds its blocks with ds kept twice in each. */
-template <class C> static Status flash_lags(const Backend *be, bool *lags)
+/* What the kernel was compiled for decides, which need not be the GPU it runs on. */
+template <class C> static Status flash_backward_bytes(int *bytes)
 {
-    int all = 0, reserved = 0;
-    TRY(flash_shared(be, cudaDevAttrMaxSharedMemoryPerMultiprocessor, &all));
-    TRY(flash_shared(be, cudaDevAttrReservedSharedMemoryPerBlock, &reserved));
-    *lags = C::CAN_LAG && C::BLOCKS * (C::LAG_BYTES + reserved) <= all;
+    cudaFuncAttributes kernel;
+    TRY_CUDA(cudaFuncGetAttributes(&kernel, (const void *)flash_backward_kernel<C>));
+    *bytes = flash_lags<C>(kernel.ptxVersion) ? C::LAG_BYTES : C::BYTES;
     return ST_OK;
 }
 
 template <class C> static Status flash_allow_backward(const Backend *be)
 {
-    bool lags = false;
-    TRY(flash_lags<C>(be, &lags));
-    return flash_allow_shared(be, (const void *)flash_backward_kernel<C>,
-                              lags ? C::LAG_BYTES : C::BYTES, C::WIDTH);
+    int bytes = 0;
+    TRY(flash_backward_bytes<C>(&bytes));
+    return flash_allow_shared(be, (const void *)flash_backward_kernel<C>, bytes, C::WIDTH);
 }
 
 template <class C>
@@ -111,13 +103,13 @@ static Status flash_launch_backward(const Backend *be, FlashBackward f, void *wo
     f.delta = f.dq_sum + flash_sum_floats<C>(f.shape);
     f.done = reinterpret_cast<int *>(f.delta + rows);
     f.ticket = f.done + flags;
-    TRY(flash_lags<C>(be, &f.lags));
+    int bytes = 0;
+    TRY(flash_backward_bytes<C>(&bytes));
     flash_delta_kernel<typename C::Element, FLASH_DELTA_WARPS>
         <<<any_grid(blocks_for(rows, FLASH_DELTA_WARPS)), 32 * FLASH_DELTA_WARPS, 0, be->stream>>>(
             f, flags);
     TRY_LAUNCH();
-    flash_backward_kernel<C>
-        <<<blocks, C::THREADS, f.lags ? C::LAG_BYTES : C::BYTES, be->stream>>>(f);
+    flash_backward_kernel<C><<<blocks, C::THREADS, bytes, be->stream>>>(f);
     TRY_LAUNCH();
     return ST_OK;
 }
