@@ -129,6 +129,29 @@ static void test_no_warmup_is_still_cold(void **state)
     assert_string_equal(one.text, none.text);
 }
 
+/* For a study of warm-up nothing is kept apart: the first step is a sample, whole steps alone. */
+static void test_from_the_first_step(void **state)
+{
+    (void)state;
+    static const struct {
+        int warmup;
+        bool queued;
+        const char *order;
+    } cases[] = {{0, false, "f.CSf.S"},
+                 {0, true, "f.CSf.S"},
+                 {1, false, "f.Cf.Sf.S"},
+                 {3, true, "f.Cf.f.f.Sf.S"}};
+    for (int i = 0; i < 4; i++) {
+        Log log = {.mode = MODE_FWD};
+        const SamplerDevice device = {
+            .self = &log, .run = run, .step = step, .sync = sync_device, .queued = cases[i].queued};
+        const SamplerSink sink = {&log, stage, cold, sample};
+        const SamplerExtent extent = {.warmup = cases[i].warmup, .steps = 2, .from_first = true};
+        assert_int_equal(sampler_run(&device, MODE_FWD, &extent, &sink), ST_OK);
+        assert_string_equal(log.text, cases[i].order);
+    }
+}
+
 static void test_modes(void **state)
 {
     (void)state;
@@ -205,6 +228,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_order_on_a_cpu),
         cmocka_unit_test(test_no_warmup_is_still_cold),
+        cmocka_unit_test(test_from_the_first_step),
         cmocka_unit_test(test_modes),
         cmocka_unit_test(test_order_on_a_queue),
         cmocka_unit_test(test_no_time_leaves_the_least),

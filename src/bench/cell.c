@@ -5,6 +5,7 @@
 #include "bench/cell.h"
 
 #include "backend/cpu_info.h"
+#include "base/clock.h"
 #include "base/human.h"
 #include "bench/cell_facts.h"
 #include "bench/fit.h"
@@ -26,6 +27,9 @@ typedef struct Cell {
     Fit fit;
     Session session;
     GpuWatch watch;
+    struct rusage first; /* what the process had used before its first step */
+    bool begun;
+    double capture_seconds;
 } Cell;
 
 /* ---- samples ---- */
@@ -43,7 +47,10 @@ static Status run_step(void *self)
     TRY(session_run_step(&cell->session));
     if (cell->config->exec != EXEC_GRAPH || cell->session.step_graph) return ST_OK;
     TRY(cell->session.api->sync(cell->session.backend));
-    return session_capture(&cell->session);
+    cell->capture_seconds = -clock_seconds();
+    const Status status = session_capture(&cell->session);
+    cell->capture_seconds += clock_seconds();
+    return status;
 }
 
 static Status mark(void *self, int slot)
@@ -69,13 +76,15 @@ static Status tell_stage(void *self, const char *what, int64_t done, int64_t of)
     Cell *cell = self;
     if (done == 1 && strcmp(what, "step") == 0) gpu_watch_start(&cell->watch);
     if (cell->more->stage) TRY(cell->more->stage(cell->more->self, what, done));
+    if (!cell->begun) getrusage(RUSAGE_SELF, &cell->first);
+    cell->begun = true;
     return cell_link_stage(cell->link, what, done, of);
 }
 
 static Status tell_cold(void *self, double seconds)
 {
     const Cell *cell = self;
-    return cell_facts_cold(cell->link, seconds);
+    return cell_facts_cold(cell->link, seconds, &cell->first, cell->capture_seconds);
 }
 
 static Status tell_sample(void *self, const Sample *sample)
@@ -99,7 +108,8 @@ static Status measure(Cell *cell)
     const SamplerExtent extent = {.warmup = cell->config->warmup,
                                   .steps = cell->config->steps,
                                   .seconds = config_sample_seconds(cell->config),
-                                  .until = cell->config->until};
+                                  .until = cell->config->until,
+                                  .from_first = cell->config->from_first};
     CpuTicks before, after;
     TRY(cpu_info_ticks(&before, ""));
     TRY(sampler_run(&device, cell->fit.mode, &extent, &sink));
@@ -126,7 +136,9 @@ static Status plan_it(Cell *cell)
 
 static Status start(Cell *cell)
 {
+    const double before = clock_seconds();
     TRY(session_open(&cell->session, &cell->fit.binding, cell->placement.device));
+    TRY(cell_facts_opened(cell->link, clock_seconds() - before));
     if (cell->placement.backend != BACKEND_cpu) {
         gpu_watch_open(&cell->watch, cell->placement.device);
     }

@@ -100,10 +100,34 @@ Status cell_facts_planned(CellLink *link, const Config *config, const Placement 
     return send_facts(link, put_planned(r, config, placement, fit), r);
 }
 
-Status cell_facts_cold(CellLink *link, double seconds)
+Status cell_facts_opened(CellLink *link, double seconds)
 {
     Record *r = json_object();
-    return send_facts(link, record_put_number(r, "cold_step_ms", seconds * 1e3), r);
+    return send_facts(link, record_put_number(r, "open_ms", seconds * 1e3), r);
+}
+
+static double milliseconds(const struct timeval *t)
+{
+    return 1e3 * (double)t->tv_sec + 1e-3 * (double)t->tv_usec;
+}
+
+static Status put_cold(Record *r, double seconds, const struct rusage *before, double capture)
+{
+    struct rusage now;
+    getrusage(RUSAGE_SELF, &now);
+    const double kernel = milliseconds(&now.ru_stime) - milliseconds(&before->ru_stime);
+    const int64_t faults = now.ru_minflt + now.ru_majflt - before->ru_minflt - before->ru_majflt;
+    TRY(record_put_number(r, "cold_step_ms", seconds * 1e3));
+    TRY(record_put_number(r, "cold_system_ms", fmax(kernel, 0)));
+    TRY(record_put_int(r, "cold_page_faults", faults));
+    return capture > 0 ? record_put_number(r, "capture_ms", capture * 1e3) : ST_OK;
+}
+
+Status cell_facts_cold(CellLink *link, double seconds, const struct rusage *before,
+                       double capture_seconds)
+{
+    Record *r = json_object();
+    return send_facts(link, put_cold(r, seconds, before, capture_seconds), r);
 }
 
 Status cell_facts_interference(CellLink *link, const CpuTicks *before, const CpuTicks *after)

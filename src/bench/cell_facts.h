@@ -9,6 +9,8 @@
 #include "bench/rss.h"
 #include "exec/session.h"
 
+#include <sys/resource.h>
+
 /* What was taken before the cell took anything. */
 typedef struct CellBefore {
     Rss rss;
@@ -18,7 +20,11 @@ typedef struct CellBefore {
 /* Before the run: where, what, how much; phases that do not fit are settled here. */
 Status cell_facts_planned(CellLink *link, const Config *config, const Placement *placement,
                           const Fit *fit);
-Status cell_facts_cold(CellLink *link, double seconds);
+/* The device is open: memory taken, libraries started, algorithms chosen. */
+Status cell_facts_opened(CellLink *link, double seconds);
+/* The first step, what the process had used before it, and how much of it was the capture of graphs. */
+Status cell_facts_cold(CellLink *link, double seconds, const struct rusage *before,
+                       double capture_seconds);
 /* Warns when the machine's owner took processor time away during the samples. */
 Status cell_facts_interference(CellLink *link, const CpuTicks *before, const CpuTicks *after);
 /* After the run, with the session still open: loss, skipped steps, memory. */

@@ -49,7 +49,8 @@ Status outlook_make(Outlook *outlook, const Config *config, const Placement *pla
 /* Of warm-up and samples, cut short as the sampler does it. */
 static double all_steps(const Config *c, double step)
 {
-    const double unmeasured = step * (c->warmup > 1 ? (double)c->warmup : 1);
+    const double first = c->from_first ? 0 : 1;
+    const double unmeasured = step * fmax((double)c->warmup, first);
     const double samples = step * (double)c->steps;
     const double least = step * fmin((double)c->steps, SAMPLER_LEAST);
     const double most = config_sample_seconds(c);

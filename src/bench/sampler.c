@@ -61,11 +61,16 @@ static bool is_over(const Span *span, int64_t done, int64_t least)
     return span->seconds > 0 && done >= least && clock_seconds() - span->start >= span->seconds;
 }
 
+static int64_t at_least(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
 static Status warm_up(const SamplerDevice *device, const SamplerExtent *extent,
                       const SamplerSink *sink)
 {
     const Span span = {clock_seconds(), extent->seconds / 2};
-    const int64_t n = extent->warmup > 1 ? extent->warmup : 1;
+    const int64_t n = extent->from_first ? extent->warmup : at_least(extent->warmup, 1);
     for (int64_t i = 0; i < n && !is_over(&span, i, 1); i++) {
         TRY(sink->stage(sink->self, i == 0 ? "first step" : "warm-up", i + 1, n));
         Sample sample;
@@ -103,11 +108,6 @@ static bool has_enough(const SamplerExtent *extent, const Spread *steps, int64_t
     return done >= extent->steps && (!(extent->until > 0) || is_tight(steps, extent->until));
 }
 
-static int64_t at_least(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
-
 static Status sample_phases(const SamplerDevice *device, Mode mode, const SamplerExtent *extent,
                             const SamplerSink *sink)
 {
@@ -137,6 +137,8 @@ static Status sample_steps(const SamplerDevice *device, const SamplerExtent *ext
         Sample sample;
         TRY(step_unbroken(device, &sample));
         spread_add(&steps, sample.seconds[SAMPLE_STEP]);
+        const bool cold = i == 0 && extent->from_first && extent->warmup == 0;
+        if (cold) TRY(sink->cold(sink->self, sample.seconds[SAMPLE_STEP]));
         TRY(sink->sample(sink->self, &sample));
     }
     return ST_OK;
@@ -146,6 +148,7 @@ Status sampler_run(const SamplerDevice *device, Mode mode, const SamplerExtent *
                    const SamplerSink *sink)
 {
     TRY(warm_up(device, extent, sink));
+    if (extent->from_first) return sample_steps(device, extent, sink);
     TRY(sample_phases(device, mode, extent, sink));
     return device->queued ? sample_steps(device, extent, sink) : ST_OK;
 }

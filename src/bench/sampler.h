@@ -39,6 +39,9 @@ typedef struct SamplerExtent {
     int64_t warmup, steps;
     double seconds;
     double until;
+    /* What leaving out the warm-up does: no step is kept apart, so that without a warm-up the cold one is
+     * the first sample; whole steps are measured and nothing else. */
+    bool from_first;
 } SamplerExtent;
 
 enum { SAMPLER_LEAST = 3 };

@@ -119,10 +119,11 @@ static Status run(const Settings *settings, const Sweep *sweep, int *exit_code)
 }
 
 static const char help[] =
-    "Takes the cells that are in both files (json or jsonl, of bench or attention) and prints for\n"
-    "each phase the medians, the change of B against A in %, its 95 % interval (Hodges-Lehmann), "
-    "the\n"
-    "probability of such a difference by chance (Mann-Whitney) and a verdict:\n"
+    "Takes the cells that are in both files (json or jsonl, of bench or any other command that\n"
+    "measures) and prints for each phase the medians, the change of B against A in %, its 95 %\n"
+    "interval (Hodges-Lehmann), the probability of such a difference by chance (Mann-Whitney) and "
+    "a\n"
+    "verdict:\n"
     "  faster, slower  p is at most 0.05 and the change is 1 % or more\n"
     "  same            the interval is within 1 %\n"
     "  unsure          neither: measure with more --steps\n"

@@ -1,9 +1,7 @@
 /* roofstep precision: what each precision does to the numbers, and what it buys. */
-#include "bench/environment.h"
 #include "bench/outlook.h"
 #include "bench/precision_cell.h"
-#include "cli/command.h"
-#include "cli/output.h"
+#include "cli/study.h"
 #include "report/precision_report.h"
 
 /* All of them, unless some were asked for. */
@@ -18,7 +16,13 @@ static int make_cells(const Settings *settings, const Sweep *sweep, Config cells
     return n;
 }
 
-static Status study(const Settings *settings, const Sweep *sweep, RecordSet *rows, int *exit_code)
+static Status report(Text *out, const Settings *settings, const RecordSet *rows)
+{
+    const PrecisionReport study = {rows, settings->count, settings->value};
+    return precision_report_write(out, settings->format, &study);
+}
+
+static Status run(const Settings *settings, const Sweep *sweep, int *exit_code)
 {
     Config cells[PRECISION_COUNT];
     const bool varies[OPTION_COUNT] = {[OPTION_PRECISION] = true};
@@ -27,29 +31,7 @@ static Status study(const Settings *settings, const Sweep *sweep, RecordSet *row
                              .varies = varies,
                              .cell = precision_cell_run,
                              .weight = outlook_weight};
-    const PrecisionReport report = {rows, settings->count, settings->value};
-    RunnerOutcome outcome;
-    Text text = {0};
-    TRY(runner_run(&task, rows, &outcome));
-    Status status = precision_report_write(&text, settings->format, &report);
-    if (status == ST_OK) status = output_text(settings, &text);
-    text_free(&text);
-    *exit_code = outcome.signal ? EXIT_INTERRUPTED : outcome.bad ? EXIT_CELLS : 0;
-    return status;
-}
-
-static Status run(const Settings *settings, const Sweep *sweep, int *exit_code)
-{
-    json_t *environment = NULL;
-    RecordSet rows;
-    TRY(environment_new(&environment, settings->command_line));
-    Status status = record_set_init(&rows, environment);
-    if (status == ST_OK) {
-        status = study(settings, sweep, &rows, exit_code);
-        record_set_free(&rows);
-    }
-    json_decref(environment);
-    return status;
+    return study_run(settings, &task, report, exit_code);
 }
 
 static const char help[] =

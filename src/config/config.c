@@ -164,6 +164,14 @@ void config_precision_defaults(Config *config)
     config->steps = 5;
 }
 
+/* A cell for every setting, started several times over. */
+void config_warmup_defaults(Config *config)
+{
+    config_defaults(config);
+    config_preset(config, "tiny");
+    config->from_first = true;
+}
+
 Status config_preset(Config *config, const char *name)
 {
     for (int i = 0; i < N_PRESETS; i++) {

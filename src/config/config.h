@@ -75,6 +75,8 @@ typedef struct Config {
     double sample_time; /* seconds after which no further sample is begun, 0: never */
     double
         until; /* go on after `steps` until the interval of the mean step is this share of it; 0: do not */
+    bool
+        from_first; /* the very first step counts as a sample where there is no warm-up; whole steps only */
     int64_t seed;
     int64_t threads; /* 0: all */
     double lr, clip;
@@ -87,6 +89,7 @@ typedef struct Config {
 void config_defaults(Config *config);
 void config_attention_defaults(Config *config);
 void config_precision_defaults(Config *config);
+void config_warmup_defaults(Config *config);
 /* Fills the model's dimensions from a preset. ST_USAGE names the nearest one. */
 Status config_preset(Config *config, const char *name);
 /* Every field within its bounds, products fit 64 bits; of a model: heads divide d_model, head width even.

@@ -1,0 +1,84 @@
+/* roofstep warmup: what omitting warm-up does. */
+#include "base/rng.h"
+#include "bench/cell.h"
+#include "bench/outlook.h"
+#include "cli/study.h"
+#include "report/warmup_report.h"
+
+#include <stdlib.h>
+
+static const int64_t usual[] = {0, 1, 2, 5, 10}; /* warm-ups, unless some were asked for */
+
+/* Fisher and Yates; the same seed gives the same order. */
+static void shuffle(Config *cells, int n, int round)
+{
+    for (int i = n - 1; i > 0; i--) {
+        const int64_t j = rng_below((uint64_t)cells[0].seed, (uint64_t)round, (uint64_t)i, i + 1);
+        const Config other = cells[j];
+        cells[j] = cells[i];
+        cells[i] = other;
+    }
+}
+
+/* Every setting once in every round, each round in an order of its own. */
+static void fill_rounds(Config *cells, const Settings *settings, const Sweep *sweep, int n)
+{
+    const bool asked = (settings->given & OPTION_BIT(WARMUP)) != 0;
+    for (int round = 0; round < settings->rounds; round++) {
+        Config *at = cells + (ptrdiff_t)round * n;
+        for (int i = 0; i < n; i++) {
+            at[i] = sweep->configs[asked ? i : 0];
+            if (!asked) at[i].warmup = usual[i];
+        }
+        shuffle(at, n, round);
+    }
+}
+
+static Status report(Text *out, const Settings *settings, const RecordSet *rows)
+{
+    WarmupStudy study;
+    TRY(warmup_study_make(&study, rows));
+    return warmup_report_write(out, settings->format, &study, rows);
+}
+
+static Status run(const Settings *settings, const Sweep *sweep, int *exit_code)
+{
+    const bool asked = (settings->given & OPTION_BIT(WARMUP)) != 0;
+    const int n = asked ? sweep->n : (int)(sizeof usual / sizeof *usual);
+    const int all = n * (int)settings->rounds;
+    const bool varies[OPTION_COUNT] = {[OPTION_WARMUP] = true};
+    if (n > WARMUP_STUDY_MAX)
+        return FAIL(ST_USAGE, "--warmup: at most %d settings", WARMUP_STUDY_MAX);
+    Config *cells = malloc((size_t)all * sizeof *cells);
+    if (!cells) return FAIL(ST_NO_MEMORY, "no memory for %d cells", all);
+    fill_rounds(cells, settings, sweep, n);
+    const RunnerTask task = {
+        .configs = cells, .n = all, .varies = varies, .cell = cell_run, .weight = outlook_weight};
+    const Status status = study_run(settings, &task, report, exit_code);
+    free(cells);
+    return status;
+}
+
+static const char help[] =
+    "Runs the step with each number of warm-ups in a fresh process, --rounds times, in random "
+    "order,\n"
+    "and prints mean, spread, first and second sample of each, from which step on all steps are\n"
+    "alike (so many warm-ups are enough here), and what the first step pays for. Unlike in bench,\n"
+    "without a warm-up the first step of the process is a sample.\n"
+    "\n"
+    "  roofstep warmup\n"
+    "  roofstep warmup --size small --warmup 0,1,2,5,10 --steps 10 --rounds 5\n"
+    "  roofstep warmup --device cuda --exec graph --out warmup.json\n";
+
+const Command cmd_warmup = {
+    .name = "warmup",
+    .summary = "what leaving out warm-up steps does, and how many are enough",
+    .help = help,
+    .options = {.taken = OPTIONS_STEP | OPTION_BIT(WARMUP) | OPTION_BIT(STEPS) |
+                         OPTION_BIT(ROUNDS) | OPTION_BIT(MEMORY_LIMIT) | OPTION_BIT(TIMEOUT) |
+                         OPTIONS_OUTPUT,
+                .lists = OPTION_BIT(WARMUP),
+                .formats = WARMUP_REPORT_FORMATS,
+                .defaults = config_warmup_defaults},
+    .run = run,
+};

@@ -1,0 +1,15 @@
+/* The warm-up study in every format: what each number of warm-ups gives, how many are enough, and what the
+ * first step pays for. */
+#ifndef REPORT_WARMUP_REPORT_H
+#define REPORT_WARMUP_REPORT_H
+
+#include "base/text.h"
+#include "bench/warmup_study.h"
+
+/* Of --format. json is a result file with the study added; csv has a row per step of every run. */
+#define WARMUP_REPORT_FORMATS "md csv json latex typst"
+
+Status warmup_report_write(Text *out, const char *format, const WarmupStudy *study,
+                           const RecordSet *rows);
+
+#endif

@@ -1,0 +1,38 @@
+#!/usr/bin/env bash
+# usage: warmup.sh PROGRAM: the warm-up study runs every setting in every round and writes every format.
+program=$1
+# Looking for leaks takes seconds at every exit on some machines; the unit tests do it.
+export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0
+work=$(mktemp -d)
+trap 'rm -r "$work"' EXIT
+cd "$work" || exit 1
+failures=0
+fail() {
+    echo "FAILED: $1"
+    failures=$((failures + 1))
+}
+study() {
+    "$program" warmup --d-model 16 --d-ff 16 --num-layers 1 --num-heads 2 --vocab 31 --ctx 4 --batch 1 --device cpu --steps 4 \
+        "$@" >out 2>err </dev/null || { fail "warmup $*: exit code $?"; cat err; }
+}
+
+study --rounds 2
+[ "$(grep -c ': ok; step' err)" = 10 ] || fail 'not five settings in two rounds'
+grep -Eq '^\| +0 \| +2 \|' out || fail 'no row of 0 warm-ups'
+grep -Eq '^\| +10 \| +2 \|' out || fail 'no row of 10 warm-ups'
+grep -Eq 'enough here|is needed here|still slower|too few runs' out || fail 'no advice'
+grep -q 'a steady step' out || fail 'nothing about the first step'
+study --warmup 0,3 --rounds 3 --format csv
+awk -F, 'NR == 1 { bad = $0 != "warmup,run,step,ms"; next }
+    !($4 > 0) || ($1 == 0 && $3 > 4) || ($1 == 3 && ($3 < 4 || $3 > 7)) { bad = 1; print }
+    END { exit bad || NR != 1 + 2 * 3 * 4 }' out || fail 'csv: a row per step of every run'
+study --warmup 0,1 --rounds 2 --out study.json
+grep -q '"warmup_study"' study.json && grep -q '"cold_page_faults"' study.json || fail 'json'
+"$program" compare study.json study.json >out 2>err || fail 'compare does not read it'
+for format in latex typst; do
+    study --warmup 1 --rounds 1 --format $format
+    [ -s out ] || fail "--format $format"
+done
+
+echo "$failures wrong"
+[ $failures = 0 ]
