@@ -36,6 +36,8 @@ typedef struct BackendApi {
     Status (*clear)(Backend *be, void *dst, size_t bytes); /* zero bytes */
     Status (*sync)(Backend *be);                           /* waits for all queued work */
     Status (*available)(Backend *be, size_t *bytes);       /* memory that could be taken now */
+    /* How much of what alloc gave is really held; NULL where all of it is. */
+    Status (*touched)(Backend *be, const void *memory, size_t bytes, size_t *held);
 
     /* Only where work is queued (NULL on a CPU). A mark is a point in the queue; elapsed waits for
      * both. Work between capture_begin and capture_end is recorded, not run; launch queues it. */

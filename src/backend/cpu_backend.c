@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 struct Backend {
     int threads;
@@ -63,6 +64,23 @@ static Status clear(Backend *be, void *dst, size_t bytes)
     return ST_OK;
 }
 
+/* Pages that are there; those never written are not. */
+static Status touched(Backend *be, const void *memory, size_t bytes, size_t *held)
+{
+    enum { PAGES = 1 << 16 };
+    static unsigned char there[PAGES];
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    (void)be;
+    *held = 0;
+    for (size_t at = 0; at < bytes; at += PAGES * page) {
+        const size_t n = bytes - at < PAGES * page ? bytes - at : PAGES * page;
+        if (mincore((char *)memory + at, n, there) != 0)
+            return FAIL(ST_FAILED, "cpu: the kernel does not tell which pages are there");
+        for (size_t i = 0; i < (n + page - 1) / page; i++) *held += (there[i] & 1) != 0 ? page : 0;
+    }
+    return ST_OK;
+}
+
 static Status sync_device(Backend *be)
 {
     (void)be;
@@ -81,4 +99,5 @@ const BackendApi cpu_backend = {
     .clear = clear,
     .sync = sync_device,
     .available = available,
+    .touched = touched,
 };

@@ -1,5 +1,6 @@
 #include "bench/cell_facts.h"
 
+#include "bench/device_memory.h"
 #include "bench/outlook.h"
 #include "bench/step_cost.h"
 #include "model/xform_recompute.h"
@@ -152,9 +153,10 @@ static double library_bytes(const Placement *placement, const CellBefore *before
     return isnan(held) ? held : fmax(held - reserved, 0);
 }
 
-static Status put_memory(Record *r, const Placement *placement, const Fit *fit,
+static Status put_memory(Record *r, Session *session, const Placement *placement, const Fit *fit,
                          const CellBefore *before)
 {
+    size_t taken = 0;
     const double reserved = (double)mem_plan_total(&fit->binding.mem);
     Rss now;
     TRY(rss_read(&now));
@@ -162,8 +164,10 @@ static Status put_memory(Record *r, const Placement *placement, const Fit *fit,
     TRY(record_put_number(r, "peak_alloc_mib", (double)fit->binding.mem.peak_live / mib));
     TRY(record_put_number(r, "peak_reserved_mib", reserved / mib));
     TRY(record_put_number(r, "rss_peak_mib", held / mib));
-    return record_put_number(r, "library_mib",
-                             library_bytes(placement, before, held, reserved) / mib);
+    TRY(record_put_number(r, "library_mib",
+                          library_bytes(placement, before, held, reserved) / mib));
+    TRY(device_memory_peak(session, &taken)); /* the last: it gives the memory back */
+    return record_put_number(r, "device_peak_mib", (double)taken / mib);
 }
 
 static Status put_training(Record *r, Session *session, const Fit *fit)
@@ -184,7 +188,7 @@ static Status put_measured(Record *r, Session *session, const Placement *placeme
                            const CellBefore *before)
 {
     if (fit->model->loss != PLAN_NONE) TRY(put_training(r, session, fit));
-    return put_memory(r, placement, fit, before);
+    return put_memory(r, session, placement, fit, before);
 }
 
 Status cell_facts_measured(CellLink *link, Session *session, const Placement *placement,

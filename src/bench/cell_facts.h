@@ -27,7 +27,7 @@ Status cell_facts_cold(CellLink *link, double seconds, const struct rusage *befo
                        double capture_seconds);
 /* Warns when the machine's owner took processor time away during the samples. */
 Status cell_facts_interference(CellLink *link, const CpuTicks *before, const CpuTicks *after);
-/* After the run, with the session still open: loss, skipped steps, memory. */
+/* After the run, with the session still open: loss, skipped steps, memory, which it gives back. */
 Status cell_facts_measured(CellLink *link, Session *session, const Placement *placement,
                            const Fit *fit, const CellBefore *before);
 /* ok, or oom when the mode that was asked for does not fit. */

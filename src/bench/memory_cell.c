@@ -1,6 +1,9 @@
 #include "bench/memory_cell.h"
 
+#include "bench/fit.h"
+#include "bench/recompute_fit.h"
 #include "exec/step_plan.h"
+#include "model/xform_recompute.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,11 +17,27 @@ static void drop(MemoryCell *cell)
     cell->model = NULL;
 }
 
+/* `--recompute auto` as a run would settle it: within the limit, or within what is there. */
+static Status settle(const MemoryCell *cell, Mode mode, Config *settled)
+{
+    size_t held = 0, limit = 0;
+    *settled = *cell->config;
+    if (settled->recompute != CONFIG_RECOMPUTE_AUTO) return ST_OK;
+    TRY(fit_held(&held));
+    TRY(fit_available(cell->config, &cell->placement, held, &limit));
+    if (cell->config->memory_limit > 0) limit = (size_t)cell->config->memory_limit;
+    const size_t beside = fit_allowance(&cell->placement) + held;
+    return recompute_fit(cell->config, &cell->placement, mode, limit > beside ? limit - beside : 0,
+                         settled);
+}
+
 static Status look_at(MemoryCell *cell, Mode mode, MemorySummary *summary)
 {
+    Config settled;
+    TRY(settle(cell, mode, &settled));
     cell->model = calloc(1, sizeof *cell->model);
     if (!cell->model) return FAIL(ST_NO_MEMORY, "no memory for a plan");
-    TRY(step_plan_make(cell->model, &cell->binding, cell->config, mode, cell->placement.backend,
+    TRY(step_plan_make(cell->model, &cell->binding, &settled, mode, cell->placement.backend,
                        cell->placement.capability, cell->placement.threads));
     TRY(memory_profile_make(&cell->profile, cell->model, &cell->binding));
     *summary = (MemorySummary){.highest = cell->profile.highest[MEMORY_LATER_STEP],
@@ -35,6 +54,8 @@ static Status fill(MemoryCell *cell)
     TRY(look_at(cell, cell->config->mode, &cell->asked));
     cell->attention = cell->model->attention;
     cell->parameters = cell->model->n_elements;
+    if (cell->config->mode != MODE_FWD)
+        cell->recomputed_blocks = xform_recompute_blocks(&cell->model->config);
     return ST_OK;
 }
 

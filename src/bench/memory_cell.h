@@ -4,6 +4,7 @@
 #define BENCH_MEMORY_CELL_H
 
 #include "bench/placement.h"
+#include "bench/record.h"
 #include "prof/memory_profile.h"
 
 /* What a table over many cells needs of one mode. */
@@ -20,6 +21,8 @@ typedef struct MemoryCell {
     Attention attention; /* what `auto` became */
     int64_t parameters;
     MemorySummary forward, asked;
+    const Record *measured, *measured_forward; /* of runs; NULL: it was not run */
+    int64_t recomputed_blocks;
     /* of the mode asked for, where it is kept */
     Model *model;
     Binding binding;

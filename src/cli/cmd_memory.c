@@ -1,4 +1,6 @@
 /* roofstep memory: where the bytes go, before the run and during it. */
+#include "bench/environment.h"
+#include "cli/memory_measure.h"
 #include "cli/memory_tables.h"
 #include "cli/output.h"
 #include "report/memory_chart.h"
@@ -44,19 +46,47 @@ static Status make_cells(MemoryCell *cells, const Sweep *sweep)
     return ST_OK;
 }
 
+static Status write_all(const Settings *settings, const Sweep *sweep, const MemoryCell *cells)
+{
+    Text text = {0};
+    Status status = write_tables(&text, settings, sweep, cells);
+    if (status == ST_OK) status = output_text(settings, &text);
+    text_free(&text);
+    return status;
+}
+
+static Status run_cells(const Settings *settings, const Sweep *sweep, MemoryCell *cells,
+                        int *exit_code)
+{
+    RecordSet rows = {0};
+    json_t *environment = NULL;
+    TRY(environment_new(&environment, settings->command_line));
+    Status status = record_set_init(&rows, environment);
+    if (status == ST_OK && !settings->plan_only)
+        status = memory_measure(cells, sweep, &rows, exit_code);
+    if (status == ST_OK) status = write_all(settings, sweep, cells);
+    record_set_free(&rows);
+    json_decref(environment);
+    return status;
+}
+
 static Status run(const Settings *settings, const Sweep *sweep, int *exit_code)
 {
-    (void)exit_code;
-    Text text = {0};
     MemoryCell *cells = calloc((size_t)sweep->n, sizeof *cells);
     if (!cells) return FAIL(ST_NO_MEMORY, "no memory for %d cells", sweep->n);
     Status status = make_cells(cells, sweep);
-    if (status == ST_OK) status = write_tables(&text, settings, sweep, cells);
-    if (status == ST_OK) status = output_text(settings, &text);
+    if (status == ST_OK) status = run_cells(settings, sweep, cells, exit_code);
     for (int i = 0; i < sweep->n; i++) memory_cell_free(&cells[i]);
-    text_free(&text);
     free(cells);
     return status;
+}
+
+/* Two steps: the second shows what the first leaves behind. */
+static void defaults(Config *config)
+{
+    config_defaults(config);
+    config->warmup = 0;
+    config->steps = 2;
 }
 
 static const char help[] =
@@ -64,8 +94,12 @@ static const char help[] =
     "first\n"
     "step apart, what stays between steps, the largest tensors at the peak, what one block saves "
     "for\n"
-    "backward, and a chart. Of several cells a table: forward against training.\n"
+    "backward, and a chart. Of several cells a table: forward against training. Two steps of each "
+    "cell\n"
+    "are run, in a process of its own, and what the device says is shown beside; with --plan-only\n"
+    "nothing is run, and any size will do.\n"
     "\n"
+    "  roofstep memory --size small\n"
     "  roofstep memory --size medium --ctx 512 --plan-only\n"
     "  roofstep memory --size medium --ctx 128,256,512 --precision fp32,bf16 --plan-only\n";
 
@@ -74,8 +108,10 @@ const Command cmd_memory = {
     .summary = "where the bytes go: timeline, peaks by phase and use, largest tensors",
     .help = help,
     .options = {.taken = OPTIONS_PLAN | OPTIONS_OUTPUT | OPTION_BIT(CLIP) | OPTION_BIT(LOSS_SCALE) |
-                         OPTION_BIT(PLAN_ONLY) | OPTION_BIT(TOP),
+                         OPTION_BIT(PLAN_ONLY) | OPTION_BIT(TOP) | OPTION_BIT(SEED) |
+                         OPTION_BIT(LR) | OPTION_BIT(MEMORY_LIMIT) | OPTION_BIT(TIMEOUT),
                 .lists = OPTIONS_PLAN,
-                .formats = "md latex typst"},
+                .formats = "md latex typst",
+                .defaults = defaults},
     .run = run,
 };

@@ -6,6 +6,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static const double mib = 1024.0 * 1024.0;
 
@@ -96,6 +97,37 @@ static void usages(Table *table, const MemoryCell *cell, const Sweep *sweep)
         table_note(table,
                    "m and v are reserved from the start and empty until the first optimizer step",
                    NULL);
+}
+
+/* ---- the device ---- */
+
+static void device_row(Table *table, const char *name, const Record *record, const char *field)
+{
+    double x = 0;
+    table_cell(table, name);
+    if (record_number(record, field, &x)) {
+        table_cell_printf(table, "%.1f", x);
+    } else {
+        table_cell(table, "-");
+    }
+}
+
+static void device(Table *table, const Record *record)
+{
+    double planned = 0, held = 0;
+    table_column(table, "as the device says", "", false);
+    table_column(table, "size", "MiB", true);
+    device_row(table, "reserved by the plan", record, "peak_reserved_mib");
+    device_row(table, "held for it", record, "device_peak_mib");
+    device_row(table, "libraries, context, stacks", record, "library_mib");
+    record_number(record, "device_peak_mib", &held);
+    if (record_number(record, "peak_reserved_mib", &planned) && planned > 0) {
+        table_note_printf(table, "the device holds %+.1f MiB (%+.2f %%) beside what was planned",
+                          held - planned, 100 * (held - planned) / planned);
+    }
+    const char *mode = record_text(record, "measured_mode"),
+               *message = record_text(record, "message");
+    if (message) table_note_printf(table, "measured: %s; %s", mode ? mode : "nothing", message);
 }
 
 /* ---- the largest tensors ---- */
@@ -211,6 +243,10 @@ Status memory_tables_one(Text *out, PlanTableWriter *writer, const Settings *set
     Table table = {0};
     usages(&table, cell, sweep);
     TRY(write_one(out, writer, &table));
+    if (cell->measured) {
+        device(&table, cell->measured);
+        TRY(write_one(out, writer, &table));
+    }
     if (settings->top > 0) {
         TRY(largest(&table, cell, (int)settings->top));
         TRY(write_one(out, writer, &table));
@@ -224,7 +260,20 @@ Status memory_tables_one(Text *out, PlanTableWriter *writer, const Settings *set
 
 /* ---- many cells ---- */
 
-static void many_row(Table *table, const MemoryCell *cell, const char *label)
+/* Of the mode that was asked for: a smaller one that was measured in its place does not count. */
+static void device_cell(Table *table, const Record *record, Mode mode)
+{
+    double held = 0;
+    const char *measured = record ? record_text(record, "measured_mode") : NULL;
+    if (measured && strcmp(measured, config_mode_name(mode)) == 0 &&
+        record_number(record, "device_peak_mib", &held)) {
+        table_cell_printf(table, "%.1f", held);
+    } else {
+        table_cell(table, record && record_status(record) == RECORD_OOM ? "OOM" : "-");
+    }
+}
+
+static void many_row(Table *table, const MemoryCell *cell, const char *label, bool ran)
 {
     table_cell(table, label);
     if (cell->unsupported) {
@@ -242,6 +291,9 @@ static void many_row(Table *table, const MemoryCell *cell, const char *label)
     mib_cell(table, peak->usage[MEMORY_LOGITS]);
     mib_cell(table, peak->usage[MEMORY_FLOW] + peak->usage[MEMORY_WORKSPACE]);
     mib_cell(table, cell->asked.reserved);
+    if (!ran) return;
+    device_cell(table, cell->measured_forward, MODE_FWD);
+    device_cell(table, cell->measured, cell->config->mode);
 }
 
 Status memory_tables_many(Text *out, PlanTableWriter *writer, const Sweep *sweep,
@@ -257,11 +309,17 @@ Status memory_tables_many(Text *out, PlanTableWriter *writer, const Sweep *sweep
                                          "reserved"};
     Table table = {0};
     int known = 0;
+    bool ran = false;
+    for (int i = 0; i < sweep->n; i++) ran = ran || cells[i].measured;
     table_column(&table, "cell", "", false);
     for (size_t i = 0; i < sizeof labels / sizeof *labels; i++)
         table_column(&table, labels[i], "MiB", true);
+    if (ran) {
+        table_column(&table, "device: forward alone", "MiB", true);
+        table_column(&table, "device: reserved", "MiB", true);
+    }
     for (int i = 0; i < sweep->n; i++)
-        many_row(&table, &cells[i], cell_label(cells[i].config, sweep->varies).s);
+        many_row(&table, &cells[i], cell_label(cells[i].config, sweep->varies).s, ran);
     while (known < sweep->n - 1 && cells[known].unsupported) known++;
     const MemoryCell *cell = &cells[known];
     sweep_note(&table, sweep, cell->config, cell->unsupported ? NULL : &cell->placement,
@@ -271,5 +329,11 @@ Status memory_tables_many(Text *out, PlanTableWriter *writer, const Sweep *sweep
         "forward alone: the peak where nothing is kept for backward; gradients to workspace: "
         "their part of the peak",
         NULL);
+    if (ran)
+        table_note(
+            &table,
+            "device: what it holds for the plan after two steps: pages touched on a CPU, memory "
+            "that becomes free on a GPU",
+            NULL);
     return write_one(out, writer, &table);
 }

@@ -80,16 +80,23 @@ void session_drop_graphs(Session *s)
     s->step_graph = NULL;
 }
 
+void session_release(Session *s)
+{
+    const MemPlan *mem = &s->binding->mem;
+    for (int k = 0; k < TK_COUNT; k++) {
+        if (s->region[k]) s->api->release(s->backend, s->region[k], mem->region[k]);
+        s->region[k] = NULL;
+    }
+    if (s->arena) s->api->release(s->backend, s->arena, mem->arena);
+    s->arena = NULL;
+}
+
 void session_close(Session *s)
 {
     if (!s->api) return;
-    const MemPlan *mem = &s->binding->mem;
     session_drop_graphs(s);
     forget_nodes(s);
-    for (int k = 0; k < TK_COUNT; k++) {
-        if (s->region[k]) s->api->release(s->backend, s->region[k], mem->region[k]);
-    }
-    if (s->arena) s->api->release(s->backend, s->arena, mem->arena);
+    session_release(s);
     if (s->backend) s->api->close(s->backend);
     free(s->memory);
     *s = (Session){0};

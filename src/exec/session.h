@@ -24,6 +24,8 @@ typedef struct Session {
 
 Status session_open(Session *s, const Binding *binding, int device);
 void session_close(Session *s);
+/* Gives the memory back and leaves the device open, its libraries warm: only session_close() may follow. */
+void session_release(Session *s);
 Status session_observe(Session *s, Observer observer);
 
 /* Runs the nodes of one phase in order, or launches its graph. Allocates nothing. */
