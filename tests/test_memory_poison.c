@@ -1,13 +1,13 @@
 /* The memory plan against the device: dead memory is poisoned and nothing breaks; a life cut short does. */
 #include "poison_harness.h"
 
-static const int64_t recomputes[] = {CONFIG_RECOMPUTE_NONE, CONFIG_RECOMPUTE_BLOCK, 2};
+static const int64_t recomputes[] = {CONFIG_RECOMPUTE_NONE, CONFIG_RECOMPUTE_BLOCK};
 enum { N_RECOMPUTES = sizeof recomputes / sizeof *recomputes };
 
 static Config deep_config(void)
 {
     Config c = small_config();
-    c.num_layers = 5;
+    c.num_layers = 3;
     return c;
 }
 

@@ -93,6 +93,10 @@ static void usages(Table *table, const MemoryCell *cell, const Sweep *sweep)
     table_note_printf(table, "reserved %s: all of it, and %s that packing loses",
                       human_bytes((double)p->reserved).s,
                       human_bytes((double)(p->reserved - peak->total)).s);
+    if (cell->recomputed_blocks)
+        table_note_printf(table, "%lld of %lld blocks are computed again in backward: %sFLOP more",
+                          (long long)cell->recomputed_blocks, (long long)cell->config->num_layers,
+                          human_si(model_flops_again(cell->model)).s);
     if (p->between.usage[MEMORY_MOMENT])
         table_note(table,
                    "m and v are reserved from the start and empty until the first optimizer step",

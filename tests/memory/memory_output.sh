@@ -45,5 +45,17 @@ memory --size tiny --precision tf32,fp32 --plan-only || wrong 'an unsupported ce
 has unsupported 'tf32 is a format'
 for format in latex typst; do memory --size tiny --plan-only --format $format || wrong $format; done
 
+# Run for real: what the device holds stands beside the plan, and a step that does not fit is no crash.
+tiny=(--d-model 64 --d-ff 128 --num-layers 3 --num-heads 2 --vocab 300 --ctx 16 --batch 2)
+memory "${tiny[@]}" || wrong 'a run'
+has 'reserved by the plan' 'held for it' 'libraries, context, stacks'
+memory "${tiny[@]}" --precision fp32,bf16 || wrong 'a run of two cells'
+has 'device: forward alone (MiB)' 'device: reserved (MiB)'
+memory --size large --memory-limit 2GiB
+[ $? = 4 ] || wrong 'what does not fit must exit with 4'
+has 'measured: nothing; train needs'
+memory --size large --ctx 512 --recompute auto --memory-limit 16GiB --plan-only || wrong 'auto'
+has 'recompute auto' '12 of 36 blocks are computed again'
+
 echo "$failures wrong"
 [ $failures = 0 ]
