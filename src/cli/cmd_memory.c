@@ -1,5 +1,6 @@
 /* roofstep memory: where the bytes go, before the run and during it. */
 #include "bench/environment.h"
+#include "cli/memory_files.h"
 #include "cli/memory_measure.h"
 #include "cli/memory_tables.h"
 #include "cli/output.h"
@@ -50,6 +51,7 @@ static Status write_all(const Settings *settings, const Sweep *sweep, const Memo
 {
     Text text = {0};
     Status status = write_tables(&text, settings, sweep, cells);
+    if (status == ST_OK) status = memory_files_write(settings, &cells[0]);
     if (status == ST_OK) status = output_text(settings, &text);
     text_free(&text);
     return status;
@@ -72,6 +74,7 @@ static Status run_cells(const Settings *settings, const Sweep *sweep, MemoryCell
 
 static Status run(const Settings *settings, const Sweep *sweep, int *exit_code)
 {
+    TRY(memory_files_check(settings, sweep));
     MemoryCell *cells = calloc((size_t)sweep->n, sizeof *cells);
     if (!cells) return FAIL(ST_NO_MEMORY, "no memory for %d cells", sweep->n);
     Status status = make_cells(cells, sweep);
@@ -100,7 +103,8 @@ static const char help[] =
     "nothing is run, and any size will do.\n"
     "\n"
     "  roofstep memory --size small\n"
-    "  roofstep memory --size medium --ctx 512 --plan-only\n"
+    "  roofstep memory --size medium --ctx 512 --plan-only --snapshot memory.pickle --svg "
+    "memory.svg\n"
     "  roofstep memory --size medium --ctx 128,256,512 --precision fp32,bf16 --plan-only\n";
 
 const Command cmd_memory = {
@@ -109,7 +113,8 @@ const Command cmd_memory = {
     .help = help,
     .options = {.taken = OPTIONS_PLAN | OPTIONS_OUTPUT | OPTION_BIT(CLIP) | OPTION_BIT(LOSS_SCALE) |
                          OPTION_BIT(PLAN_ONLY) | OPTION_BIT(TOP) | OPTION_BIT(SEED) |
-                         OPTION_BIT(LR) | OPTION_BIT(MEMORY_LIMIT) | OPTION_BIT(TIMEOUT),
+                         OPTION_BIT(LR) | OPTION_BIT(MEMORY_LIMIT) | OPTION_BIT(TIMEOUT) |
+                         OPTION_BIT(SNAPSHOT) | OPTION_BIT(SVG),
                 .lists = OPTIONS_PLAN,
                 .formats = "md latex typst",
                 .defaults = defaults},

@@ -26,6 +26,8 @@ typedef struct Settings {
     bool nvtx, annotate_mha;   /* ranges for another profiler, with the parts of attention */
     int64_t trace_steps;       /* profile: of which every event is kept */
     bool source;               /* profile: files and lines of ops */
+    const char *snapshot;      /* NULL: none */
+    const char *svg;           /* NULL: none */
     const char *baseline;      /* NULL: none */
     const char *resume;        /* NULL: none */
     const char *peer;          /* NULL: none */

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # usage: memory_output.sh PROGRAM: what `roofstep memory` prints.
 program=$1
+here=$(dirname -- "$0")
 work=$(mktemp -d)
 trap 'rm -r "$work"' EXIT
 export XDG_CACHE_HOME=$work/cache
@@ -56,6 +57,21 @@ memory --size large --memory-limit 2GiB
 has 'measured: nothing; train needs'
 memory --size large --ctx 512 --recompute auto --memory-limit 16GiB --plan-only || wrong 'auto'
 has 'recompute auto' '12 of 36 blocks are computed again'
+
+# Snapshots: events replayed give the segments, from the plan and from a run.
+if command -v python3 >"$work/python"; then
+    for options in '' '--precision bf16 --recompute block' '--exec eager' '--mode fwd' '--mode fwd_bwd'; do
+        for file in "$work/snapshot.pickle" "$work/snapshot.json"; do
+            # shellcheck disable=SC2086 # options are several words
+            memory "${tiny[@]}" --plan-only $options --snapshot "$file" || wrong "snapshot $options"
+            python3 "$here/check_snapshot.py" "$file" || wrong "snapshot $options: $file"
+        done
+    done
+    memory "${tiny[@]}" --snapshot "$work/snapshot.pickle" || wrong 'snapshot of a run'
+    python3 "$here/check_snapshot.py" "$work/snapshot.pickle" || wrong 'snapshot of a run'
+fi
+memory "${tiny[@]}" --ctx 16,32 --snapshot "$work/two.pickle" && wrong 'a snapshot of two cells'
+[ ! -e "$work/two.pickle" ] || wrong 'a snapshot of two cells was written'
 
 echo "$failures wrong"
 [ $failures = 0 ]

@@ -1,0 +1,47 @@
+#include "cli/memory_files.h"
+
+#include "report/memory_snapshot.h"
+
+#include <time.h>
+
+enum { STEPS = 2 };
+
+Status memory_files_check(const Settings *settings, const Sweep *sweep)
+{
+    if ((!settings->snapshot && !settings->svg) || sweep->n == 1) return ST_OK;
+    return FAIL(ST_USAGE, "--%s is of one cell, and there are %d: give one value of each option",
+                settings->snapshot ? "snapshot" : "svg", sweep->n);
+}
+
+/* The times of one step, of a run whose plan this is; NULL: there are none. */
+static const json_t *step_times(const MemoryCell *cell, int step)
+{
+    const json_t *trace = cell->measured ? json_object_get(cell->measured, "memory_trace") : NULL;
+    const json_t *times = json_object_get(json_array_get(trace, (size_t)step), "start_us");
+    return json_array_size(times) == (size_t)cell->model->plan.n_nodes ? times : NULL;
+}
+
+/* Nodes of the setup ran before the first step. */
+static double start_us(const void *self, int step, int node)
+{
+    const MemoryCell *cell = self;
+    return json_number_value(json_array_get(step_times(cell, step), (size_t)node));
+}
+
+static Status write_snapshot(const char *path, const MemoryCell *cell)
+{
+    MemorySnapshot snapshot = {.profile = &cell->profile, .steps = STEPS};
+    if (step_times(cell, 0) && step_times(cell, 1)) {
+        snapshot.start_us = start_us;
+        snapshot.self = cell;
+        snapshot.epoch_us = (int64_t)time(NULL) * 1000000;
+    }
+    return memory_snapshot_write(&snapshot, path);
+}
+
+Status memory_files_write(const Settings *settings, const MemoryCell *cell)
+{
+    if (cell->unsupported) return ST_OK;
+    if (settings->snapshot) TRY(write_snapshot(settings->snapshot, cell));
+    return ST_OK;
+}
