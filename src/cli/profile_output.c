@@ -96,12 +96,22 @@ static Status write_sums(const ProfileOutput *output, const Config *config, cons
     return status;
 }
 
-/* The config whose record this is: cells finish in the order of the sweep. */
-static Status write_files(ProfileOutput *output, const Record *record)
+/* The config whose record this is; cells may finish in another order than that of the sweep. */
+static const Config *config_of(const ProfileOutput *output, const Record *record)
 {
-    const Config *config = &output->sweep->configs[output->done++];
+    char key[RECORD_KEY_SIZE];
+    for (int i = 0; i < output->sweep->n; i++) {
+        record_key_of_config(&output->sweep->configs[i], key);
+        if (strcmp(key, record_key(record)) == 0) return &output->sweep->configs[i];
+    }
+    return NULL;
+}
+
+static Status write_files(const ProfileOutput *output, const Record *record)
+{
+    const Config *config = config_of(output, record);
     ProfileView view;
-    if (!json_is_object(json_object_get(record, "profile"))) return ST_OK;
+    if (!config || !json_is_object(json_object_get(record, "profile"))) return ST_OK;
     TRY(profile_view_make(&view, record));
     const Status status = write_sums(output, config, &view);
     profile_view_free(&view);

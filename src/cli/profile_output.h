@@ -11,7 +11,6 @@ typedef struct ProfileOutput {
     const Settings *settings;
     const Sweep *sweep;
     ReportSink json; /* of --out-dir; its path is NULL without */
-    int done;        /* cells whose files are written */
 } ProfileOutput;
 
 /* Makes the folder and writes to it now, so that what cannot be written is known before the work. */

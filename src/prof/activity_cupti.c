@@ -8,8 +8,9 @@
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 
-enum { BUFFER_BYTES = 4 << 20 };
+enum { BUFFER_BYTES = 1 << 20 };
 /* Never GRAPH_TRACE: it takes the place of the records of a graph's nodes. */
 static const CUpti_ActivityKind kinds[] = {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
                                            CUPTI_ACTIVITY_KIND_MEMCPY,
@@ -24,6 +25,7 @@ static struct {
     CUpti_SubscriberHandle subscriber;
     pthread_mutex_t lock; /* of the buffers: CUPTI has a thread of its own */
     CuptiBuffer *first, *last;
+    CuptiBuffer *spare; /* cleared */
     size_t dropped;
 } known = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -50,11 +52,18 @@ static void CUPTIAPI on_callback(void *self, CUpti_CallbackDomain domain, CUpti_
 
 /* ---- buffers ---- */
 
-static void CUPTIAPI on_request(uint8_t **buffer, size_t *size, size_t *most)
+/* CUPTI asks in the middle of a launch, and would have to clear the buffer there: those that come back are
+ * cleared between steps and wait for it. */
+static void CUPTIAPI on_request(uint8_t **data, size_t *size, size_t *most)
 {
+    pthread_mutex_lock(&known.lock);
+    CuptiBuffer *buffer = known.spare;
+    if (buffer) known.spare = buffer->next;
+    pthread_mutex_unlock(&known.lock);
+    *data = buffer ? buffer->data : calloc(1, BUFFER_BYTES);
+    *size = *data ? BUFFER_BYTES : 0;
     *most = 0;
-    *buffer = aligned_alloc(8, BUFFER_BYTES);
-    *size = *buffer ? BUFFER_BYTES : 0;
+    free(buffer);
 }
 
 static void CUPTIAPI on_complete(CUcontext context, uint32_t stream, uint8_t *data, size_t size,
@@ -96,12 +105,25 @@ static void free_buffers(CuptiBuffer *buffer)
     }
 }
 
+static void keep_buffers(CuptiBuffer *buffer)
+{
+    while (buffer) {
+        CuptiBuffer *next = buffer->next;
+        memset(buffer->data, 0, BUFFER_BYTES);
+        pthread_mutex_lock(&known.lock);
+        buffer->next = known.spare;
+        known.spare = buffer;
+        pthread_mutex_unlock(&known.lock);
+        buffer = next;
+    }
+}
+
 Status activity_cupti_take(TraceEvent **events, size_t *n, size_t *dropped)
 {
     TRY(cupti_api_status(cupti_api.flush(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED), "flush"));
     CuptiBuffer *first = take_buffers(dropped);
     const Status status = cupti_records_read(first, events, n);
-    free_buffers(first);
+    keep_buffers(first);
     return status;
 }
 
@@ -126,8 +148,42 @@ static Status subscribe(void)
     return cupti_api_status(result, "subscribe");
 }
 
+/* Questions that a library asks at every launch: recording them takes longer than asking. */
+static void leave_out_questions(void)
+{
+#if CUPTI_API_VERSION >= 130000
+    static const CUpti_CallbackId runtime[] = {
+        CUPTI_RUNTIME_TRACE_CBID_cudaGetLastError_v3020,
+        CUPTI_RUNTIME_TRACE_CBID_cudaPeekAtLastError_v3020,
+        CUPTI_RUNTIME_TRACE_CBID_cudaGetDevice_v3020,
+        CUPTI_RUNTIME_TRACE_CBID_cudaSetDevice_v3020,
+        CUPTI_RUNTIME_TRACE_CBID_cudaStreamIsCapturing_v10000,
+        CUPTI_RUNTIME_TRACE_CBID_cudaDeviceGetAttribute_v5000,
+        CUPTI_RUNTIME_TRACE_CBID_cudaFuncGetAttributes_v3020,
+        CUPTI_RUNTIME_TRACE_CBID_cudaFuncSetAttribute_v9000,
+        CUPTI_RUNTIME_TRACE_CBID_cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags_v7000};
+    static const CUpti_CallbackId driver[] = {CUPTI_DRIVER_TRACE_CBID_cuCtxGetCurrent,
+                                              CUPTI_DRIVER_TRACE_CBID_cuCtxGetDevice,
+                                              CUPTI_DRIVER_TRACE_CBID_cuCtxPushCurrent_v2,
+                                              CUPTI_DRIVER_TRACE_CBID_cuCtxPopCurrent_v2,
+                                              CUPTI_DRIVER_TRACE_CBID_cuStreamIsCapturing,
+                                              CUPTI_DRIVER_TRACE_CBID_cuStreamGetCaptureInfo_v2,
+                                              CUPTI_DRIVER_TRACE_CBID_cuFuncGetAttribute,
+                                              CUPTI_DRIVER_TRACE_CBID_cuFuncSetAttribute,
+                                              CUPTI_DRIVER_TRACE_CBID_cuKernelGetFunction,
+                                              CUPTI_DRIVER_TRACE_CBID_cuDeviceGetAttribute,
+                                              CUPTI_DRIVER_TRACE_CBID_cuGetProcAddress_v2};
+    for (size_t i = 0; i < sizeof runtime / sizeof *runtime; i++)
+        (void)cupti_api.enable_runtime(runtime[i], 0);
+    for (size_t i = 0; i < sizeof driver / sizeof *driver; i++)
+        (void)cupti_api.enable_driver(driver[i], 0);
+#endif
+}
+
 static Status enable_all(void)
 {
+    uint8_t zeroed = 1;
+    size_t size = sizeof zeroed;
     static const CUpti_CallbackId graph_events[] = {CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED,
                                                     CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED};
     for (size_t i = 0; i < sizeof graph_events / sizeof *graph_events; i++) {
@@ -135,8 +191,12 @@ static Status enable_all(void)
                                                        CUPTI_CB_DOMAIN_RESOURCE, graph_events[i]),
                              "callbacks of graphs"));
     }
+    TRY(cupti_api_status(
+        cupti_api.set_attribute(CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER, &size, &zeroed),
+        "buffers"));
     TRY(cupti_api_status(cupti_api.callbacks(on_request, on_complete), "buffers"));
     for (int i = 0; i < N_KINDS; i++) TRY(cupti_api_status(cupti_api.enable(kinds[i]), "records"));
+    leave_out_questions();
     return ST_OK;
 }
 
@@ -162,6 +222,8 @@ void activity_cupti_stop(void)
     cupti_api.flush(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
     cupti_api.unsubscribe(known.subscriber);
     free_buffers(take_buffers(&dropped));
+    free_buffers(known.spare);
+    known.spare = NULL;
     cupti_records_close();
 }
 

@@ -22,6 +22,7 @@ typedef CUpti_ActivityMemset4 CuptiSet;
     FUNCTION(unsubscribe, cuptiUnsubscribe)                \
     FUNCTION(enable_callback, cuptiEnableCallback)         \
     FUNCTION(callbacks, cuptiActivityRegisterCallbacks)    \
+    FUNCTION(set_attribute, cuptiActivitySetAttribute)     \
     FUNCTION(enable, cuptiActivityEnable)                  \
     FUNCTION(disable, cuptiActivityDisable)                \
     FUNCTION(flush, cuptiActivityFlushAll)                 \
@@ -34,11 +35,14 @@ typedef CUpti_ActivityMemset4 CuptiSet;
     FUNCTION(timestamp, cuptiGetTimestamp)                 \
     FUNCTION(version, cuptiGetVersion)                     \
     FUNCTION(result_string, cuptiGetResultString)          \
-    CUPTI_API_SUBSCRIBE(FUNCTION)
+    CUPTI_API_CHANGED(FUNCTION)
 #if CUPTI_API_VERSION >= 130000
-#define CUPTI_API_SUBSCRIBE(FUNCTION) FUNCTION(subscribe, cuptiSubscribe_v2)
+#define CUPTI_API_CHANGED(FUNCTION)                       \
+    FUNCTION(subscribe, cuptiSubscribe_v2)                  \
+    FUNCTION(enable_runtime, cuptiActivityEnableRuntimeApi) \
+    FUNCTION(enable_driver, cuptiActivityEnableDriverApi)
 #else
-#define CUPTI_API_SUBSCRIBE(FUNCTION) FUNCTION(subscribe, cuptiSubscribe)
+#define CUPTI_API_CHANGED(FUNCTION) FUNCTION(subscribe, cuptiSubscribe)
 #endif
 
 typedef struct CuptiApi {

@@ -44,7 +44,8 @@ static int by_begin(const void *a, const void *b)
 
 typedef struct Launch {
     uint32_t correlation;
-    int64_t end;
+    int64_t begin;
+    bool used;
 } Launch;
 
 static int by_correlation(const void *a, const void *b)
@@ -61,18 +62,18 @@ static Status add_latencies(GpuStats *stats, const TraceEvent *events, size_t n)
     if (!launches) return FAIL(ST_NO_MEMORY, "no memory for %zu launches", n);
     for (size_t i = 0; i < n; i++) {
         if (events[i].kind == TRACE_API && events[i].correlation)
-            launches[n_launches++] = (Launch){events[i].correlation, events[i].end};
+            launches[n_launches++] = (Launch){events[i].correlation, events[i].begin, false};
     }
     qsort(launches, n_launches, sizeof *launches, by_correlation);
     Status status = ST_OK;
     for (size_t i = 0; i < n && status == ST_OK; i++) {
         if (events[i].kind != TRACE_KERNEL) continue;
-        const Launch key = {events[i].correlation, 0};
+        const Launch key = {.correlation = events[i].correlation};
         Launch *launch = bsearch(&key, launches, n_launches, sizeof key, by_correlation);
-        if (!launch || launch->end == 0) continue;
+        if (!launch || launch->used) continue;
         status =
-            tally_add(&stats->latency, fmax(0, (double)(events[i].begin - launch->end) * 1e-9));
-        launch->end = 0;
+            tally_add(&stats->latency, fmax(0, (double)(events[i].begin - launch->begin) * 1e-9));
+        launch->used = true;
     }
     free(launches);
     return status;

@@ -28,7 +28,8 @@ typedef struct GpuStats {
     Tally gaps;     /* seconds between an event's end and the next one's begin, in one phase */
     double longest; /* gap, and what ran before and after it: nodes, -1 for none */
     int longest_after, longest_before;
-    Tally latency; /* seconds from a launch's end to its kernel's begin, 0 when that came first */
+    Tally
+        latency; /* seconds from the begin of a launch to that of its kernel; of a graph, of its first */
     int64_t unattributed;
     double unattributed_seconds;
     int64_t *busy_ns; /* of each node in the step at hand */

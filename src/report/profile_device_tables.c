@@ -109,10 +109,10 @@ static void gpu(Table *table, const ProfileView *v)
     fact(table, "records dropped", human_count(g->dropped).s);
     profile_device_tables_verdict(&verdict, v);
     table_note(table, text_str(&verdict), NULL);
-    table_note(
-        table,
-        "launch latency: from a launch's end to its kernel's begin; of a graph, to its first",
-        NULL);
+    table_note(table,
+               "launch latency: from the begin of a launch to that of its kernel; of a graph, of "
+               "its first",
+               NULL);
     table->failed = table->failed || verdict.failed;
     text_free(&verdict);
 }
@@ -125,7 +125,7 @@ enum { MOST_SCOPES = 64 };
 typedef struct Scope {
     Phase phase;
     char name[PLAN_SCOPE];
-    int64_t n;
+    int64_t n, launched; /* times it ran; times its nodes were run one by one */
     double host, wall, span, device;
     int64_t kernels;
 } Scope;
@@ -154,6 +154,7 @@ static int collect(const ProfileView *v, Scope *scopes)
             snprintf(scopes[n++].name, PLAN_SCOPE, "%s", name);
         }
         scopes[at].n += v->gpu ? range->span.n : range->host.n;
+        scopes[at].launched += range->host.n;
         scopes[at].host += range->host.total;
         scopes[at].wall += v->gpu ? range->wall.total : range->host.total;
         scopes[at].span += range->span.total;
@@ -184,10 +185,10 @@ static void scopes(Table *table, const ProfileView *v)
         table_cell(table, s->name);
         table_cell(table, human_number((double)s->n / (double)v->steps, 4).s);
         us(table, s->wall, s->n);
-        us(table, s->host, s->n);
+        us(table, s->host, s->launched);
         if (!v->gpu) continue;
         us(table, s->device, s->n);
-        us(table, s->span - s->device, s->n);
+        us(table, fmax(0, s->span - s->device), s->n);
         table_cell(table, human_number((double)s->kernels / (double)(s->n ? s->n : 1), 4).s);
     }
     table_note(
@@ -237,7 +238,7 @@ static void os_use(Table *table, const ProfileView *v)
     table_cell(table, "page faults, a step");
     table_cell_printf(table, "%s minor, %s major", human_number((double)os->minor / steps, 3).s,
                       human_number((double)os->major / steps, 3).s);
-    imbalance(table, v);
+    if (!v->gpu) imbalance(table, v);
     if (v->events_left_out > 0)
         fact(table, "events left out of the trace", human_count(v->events_left_out).s);
 }
