@@ -1,6 +1,7 @@
 /* roofstep memory: where the bytes go, before the run and during it. */
 #include "bench/environment.h"
 #include "cli/memory_files.h"
+#include "cli/memory_json.h"
 #include "cli/memory_measure.h"
 #include "cli/memory_tables.h"
 #include "cli/output.h"
@@ -47,10 +48,13 @@ static Status make_cells(MemoryCell *cells, const Sweep *sweep)
     return ST_OK;
 }
 
-static Status write_all(const Settings *settings, const Sweep *sweep, const MemoryCell *cells)
+static Status write_all(const Settings *settings, const Sweep *sweep, const MemoryCell *cells,
+                        json_t *environment)
 {
     Text text = {0};
-    Status status = write_tables(&text, settings, sweep, cells);
+    Status status = strcmp(settings->format, "json") == 0
+                        ? memory_json_write(&text, cells, sweep->n, environment)
+                        : write_tables(&text, settings, sweep, cells);
     if (status == ST_OK) status = memory_files_write(settings, &cells[0]);
     if (status == ST_OK) status = output_text(settings, &text);
     text_free(&text);
@@ -66,7 +70,7 @@ static Status run_cells(const Settings *settings, const Sweep *sweep, MemoryCell
     Status status = record_set_init(&rows, environment);
     if (status == ST_OK && !settings->plan_only)
         status = memory_measure(cells, sweep, &rows, exit_code);
-    if (status == ST_OK) status = write_all(settings, sweep, cells);
+    if (status == ST_OK) status = write_all(settings, sweep, cells, environment);
     record_set_free(&rows);
     json_decref(environment);
     return status;
@@ -116,7 +120,7 @@ const Command cmd_memory = {
                          OPTION_BIT(LR) | OPTION_BIT(MEMORY_LIMIT) | OPTION_BIT(TIMEOUT) |
                          OPTION_BIT(SNAPSHOT) | OPTION_BIT(SVG),
                 .lists = OPTIONS_PLAN,
-                .formats = "md latex typst",
+                .formats = "md json latex typst",
                 .defaults = defaults},
     .run = run,
 };

@@ -1,6 +1,7 @@
 #include "cli/memory_files.h"
 
 #include "report/memory_snapshot.h"
+#include "report/memory_svg.h"
 
 #include <time.h>
 
@@ -39,9 +40,25 @@ static Status write_snapshot(const char *path, const MemoryCell *cell)
     return memory_snapshot_write(&snapshot, path);
 }
 
+static Status write_svg(const char *path, const MemoryCell *cell)
+{
+    const Config *c = cell->config;
+    Text title = {0}, svg = {0};
+    text_printf(&title, "%s, ctx %lld, batch %lld, %s, %s, %s attention, recompute %s, %s, %s",
+                c->size, (long long)c->ctx, (long long)c->batch,
+                config_precision_name(c->precision), config_exec_name(c->exec),
+                config_attention_name(cell->attention), config_recompute_text(c->recompute).s,
+                config_mode_name(c->mode), cell->placement.name);
+    Status status = memory_svg(&svg, &cell->profile, text_str(&title));
+    if (status == ST_OK) status = text_write_file(path, text_str(&svg), svg.n);
+    text_free(&title);
+    text_free(&svg);
+    return status;
+}
+
 Status memory_files_write(const Settings *settings, const MemoryCell *cell)
 {
     if (cell->unsupported) return ST_OK;
     if (settings->snapshot) TRY(write_snapshot(settings->snapshot, cell));
-    return ST_OK;
+    return settings->svg ? write_svg(settings->svg, cell) : ST_OK;
 }

@@ -48,6 +48,28 @@ MemoryMoment memory_profile_at(const MemoryProfile *p, MemoryStep step, int node
     return moment;
 }
 
+int memory_profile_nodes(const MemoryProfile *p)
+{
+    const Plan *plan = &p->blocks.model->plan;
+    int begin = 0, end = 0;
+    plan_phase_nodes(plan, PHASE_FORWARD, &begin, &end);
+    return plan->n_nodes - begin;
+}
+
+MemoryMoment memory_profile_column(const MemoryProfile *p, int column, int n)
+{
+    const int nodes = memory_profile_nodes(p), setup = p->blocks.model->plan.n_nodes - nodes;
+    const int64_t all = 2 * (int64_t)nodes;
+    const int from = (int)(column * all / n), to = (int)((column + 1) * all / n);
+    MemoryMoment most = {.node = PLAN_NONE};
+    for (int i = from; i < to || i == from; i++) {
+        const MemoryStep step = i < nodes ? MEMORY_FIRST_STEP : MEMORY_LATER_STEP;
+        const MemoryMoment moment = memory_profile_at(p, step, setup + i % nodes);
+        if (most.node == PLAN_NONE || moment.total > most.total) most = moment;
+    }
+    return most;
+}
+
 /* ---- its highest points ---- */
 
 static void find_peaks(MemoryProfile *p, MemoryStep step)

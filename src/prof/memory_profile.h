@@ -52,6 +52,11 @@ Status memory_profile_make(MemoryProfile *profile, const Model *model, const Bin
 void memory_profile_free(MemoryProfile *profile);
 
 MemoryMoment memory_profile_at(const MemoryProfile *profile, MemoryStep step, int node);
+/* Two steps, the first and one that follows, cut into `n` columns: the fullest moment of one of them, so
+ * that no peak falls between two. */
+MemoryMoment memory_profile_column(const MemoryProfile *profile, int column, int n);
+/* How many nodes a step has. */
+int memory_profile_nodes(const MemoryProfile *profile);
 bool memory_profile_alive(const MemoryBlock *block, int node);
 /* The largest blocks alive at that node, largest first; returns how many of the `most` there are. */
 int memory_profile_largest(const MemoryProfile *profile, int node, MemorySaved *out, int most);

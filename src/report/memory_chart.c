@@ -10,7 +10,6 @@ enum { WIDTH = 96, HEIGHT = 18, LABEL = 11 };
 typedef struct Chart {
     const MemoryProfile *profile;
     bool unicode;
-    int begin, nodes; /* of one step: those after the setup */
     MemoryMoment columns[WIDTH];
     int peak; /* column of the highest moment */
 } Chart;
@@ -28,21 +27,6 @@ static const char *glyph(const Chart *chart, MemoryClass usage)
 #undef CLASS
     };
     return chart->unicode ? block[usage] : plain[usage];
-}
-
-/* The fullest moment among those the column stands for: no peak falls between two columns. */
-static MemoryMoment column_moment(const Chart *chart, int column)
-{
-    const int64_t all = 2 * (int64_t)chart->nodes;
-    const int from = (int)(column * all / WIDTH), to = (int)((column + 1) * all / WIDTH);
-    MemoryMoment most = {.node = PLAN_NONE};
-    for (int i = from; i < to || i == from; i++) {
-        const MemoryStep step = i < chart->nodes ? MEMORY_FIRST_STEP : MEMORY_LATER_STEP;
-        const MemoryMoment moment =
-            memory_profile_at(chart->profile, step, chart->begin + i % chart->nodes);
-        if (most.node == PLAN_NONE || moment.total > most.total) most = moment;
-    }
-    return most;
 }
 
 /* What is drawn in a cell: the use that its middle falls into; NULL above the total. */
@@ -139,12 +123,8 @@ static void put_legend(Text *out, const Chart *chart)
 Status memory_chart(Text *out, const MemoryProfile *profile, bool unicode)
 {
     Chart chart = {.profile = profile, .unicode = unicode};
-    int unused = 0;
-    const Plan *plan = &profile->blocks.model->plan;
-    plan_phase_nodes(plan, PHASE_FORWARD, &chart.begin, &unused);
-    chart.nodes = plan->n_nodes - chart.begin;
     for (int c = 0; c < WIDTH; c++) {
-        chart.columns[c] = column_moment(&chart, c);
+        chart.columns[c] = memory_profile_column(profile, c, WIDTH);
         if (chart.columns[c].total > chart.columns[chart.peak].total) chart.peak = c;
     }
     put_rows(out, &chart, (double)chart.columns[chart.peak].total / HEIGHT);

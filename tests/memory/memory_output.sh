@@ -70,6 +70,15 @@ if command -v python3 >"$work/python"; then
     memory "${tiny[@]}" --snapshot "$work/snapshot.pickle" || wrong 'snapshot of a run'
     python3 "$here/check_snapshot.py" "$work/snapshot.pickle" || wrong 'snapshot of a run'
 fi
+# The picture and the JSON can be read.
+memory "${tiny[@]}" --plan-only --svg "$work/chart.svg" || wrong svg
+grep -q '^</svg>$' "$work/chart.svg" || wrong 'the picture does not end'
+memory "${tiny[@]}" --format json || wrong json
+has '"adam_m_and_v_mib"' '"memory_trace"' '"device_peak_mib"' '"born"' '"residual_stream_mib"' '"source": "src/ops/matmul.c"'
+if command -v python3 >"$work/python"; then
+    python3 -c 'import json, sys; json.load(open(sys.argv[1]))' "$work/out" || wrong 'not JSON'
+    python3 -c 'import xml.dom.minidom as x, sys; x.parse(sys.argv[1])' "$work/chart.svg" || wrong 'not XML'
+fi
 memory "${tiny[@]}" --ctx 16,32 --snapshot "$work/two.pickle" && wrong 'a snapshot of two cells'
 [ ! -e "$work/two.pickle" ] || wrong 'a snapshot of two cells was written'
 
