@@ -37,7 +37,7 @@ typedef CUpti_ActivityMemset4 CuptiSet;
     FUNCTION(result_string, cuptiGetResultString)          \
     CUPTI_API_CHANGED(FUNCTION)
 #if CUPTI_API_VERSION >= 130000
-#define CUPTI_API_CHANGED(FUNCTION)                       \
+#define CUPTI_API_CHANGED(FUNCTION)                         \
     FUNCTION(subscribe, cuptiSubscribe_v2)                  \
     FUNCTION(enable_runtime, cuptiActivityEnableRuntimeApi) \
     FUNCTION(enable_driver, cuptiActivityEnableDriverApi)
