@@ -139,6 +139,26 @@ need() {
     [ -z "$missing" ] || die "still missing after installing: $(sed 's/|.*//' <<<"$missing" | tr '\n' ' ')"
 }
 
+# ---- from npm ----
+
+# fetch_npm FOLDER NAME: the packages that FOLDER's lock file names, into build/NAME; fails when they cannot be
+# had. What is there already is not asked for again.
+fetch_npm() {
+    local from=$root/$1 to=$root/build/$2
+    cmp -s "$from/package-lock.json" "$to/node_modules/fetched" && return 0
+    [ -z "${ROOFSTEP_NO_INSTALL:-}" ] && command -v npm >/dev/null || return 1
+    mkdir -p "$to" && cp "$from/package.json" "$from/package-lock.json" "$to" &&
+        (cd "$to" && npm ci --ignore-scripts --no-audit --no-fund --fetch-retries=0 --fetch-timeout=20000) \
+            >"$root/build/$2.log" 2>&1 &&
+        cp "$to/package-lock.json" "$to/node_modules/fetched"
+}
+
+# The HTML report alone needs it.
+fetch_charts() {
+    fetch_npm src/report/page charts ||
+        say "npm is not here or cannot fetch uPlot: built without the HTML report, everything else is there"
+}
+
 # Shows ninja's "[12/60] ..." as one line that moves, on a terminal only.
 show_progress() {
     local name=$1 line
@@ -155,6 +175,7 @@ build_preset() {
     shift 2
     mkdir -p "$root/build" || die "cannot write to $root/build"
     [ -t 2 ] || say "building $name (log: $log)"
+    fetch_charts
     if ! (cd "$root" && cmake --preset "$name" "$@" && cmake --build --preset "$name" --target "$target") 2>&1 |
         tee "$log" | show_progress "$name"; then
         grep -E -A 12 'error|FAILED|CMake Error' "$log" | head -n 30 >&2

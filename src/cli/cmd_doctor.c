@@ -8,6 +8,7 @@
 #include "cli/doctor_probe.h"
 #include "cli/output.h"
 #include "ops/blas_cpu.h"
+#include "report/page.h"
 #include "version.h"
 
 #include <math.h>
@@ -65,8 +66,9 @@ static void list_features(Doctor *d)
     feature(d, d->torch.there, "PyTorch", "%s",
             d->torch.there ? d->torch.text
                            : "only needed to check an export and for bench --peer torch");
-    feature(d, d->node.there, "Node and npm", "%s",
-            d->node.there ? d->node.text : "only needed to build the charts of HTML reports");
+    feature(d, page_is_built(), "HTML report", "%s; npm: %s",
+            page_is_built() ? "in this build" : "not in this build",
+            d->node.there ? d->node.text : "none (fetches the charts while building)");
     feature(d, d->sqlite.there, "sqlite3", "%s",
             d->sqlite.there ? d->sqlite.text : "only needed to read --format sql");
 }

@@ -2,6 +2,8 @@
 
 #include "backend/backend.h"
 #include "ops/blas_cpu.h"
+#include "report/page.h"
+#include "report/report.h"
 #include "version.h"
 
 #include <jansson.h>
@@ -40,5 +42,6 @@ void help_version(Text *out)
                 ROOFSTEP_COMMIT, ROOFSTEP_COMPILER, ROOFSTEP_FLAGS);
     for (int id = 0; id < BACKEND_COUNT; id++)
         text_printf(out, " %s", backend_api((BackendId)id)->name);
-    text_printf(out, "\nlibraries %s, jansson %s\n", blas_cpu_name(), JANSSON_VERSION);
+    text_printf(out, "\nreports   %s%s\n", report_formats, page_is_built() ? "html" : "(no html)");
+    text_printf(out, "libraries %s, jansson %s\n", blas_cpu_name(), JANSSON_VERSION);
 }

@@ -28,6 +28,7 @@ typedef struct Settings {
     bool source;               /* profile: files and lines of ops */
     const char *snapshot;      /* NULL: none */
     const char *svg;           /* NULL: none */
+    const char *tables;        /* report: a folder; NULL: none */
     const char *baseline;      /* NULL: none */
     const char *resume;        /* NULL: none */
     const char *peer;          /* NULL: none */

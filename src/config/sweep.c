@@ -82,6 +82,7 @@ static Status read_dashed(Reader *r, const char *word)
 {
     char name[64];
     OptionId id;
+    if (strcmp(word, "-o") == 0) word = "--out"; /* as compilers have it */
     const char *start = word + strspn(word, "-");
     const size_t n = strcspn(start, "=");
     if (n >= sizeof name)

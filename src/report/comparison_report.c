@@ -12,8 +12,6 @@
 #include <math.h>
 #include <string.h>
 
-typedef Status Writer(Text *out, const Table *table);
-
 /* Adds the note and frees the text. */
 static void take_note(Table *table, Text *text)
 {
@@ -239,7 +237,7 @@ static Status gather(RecordSet *rows, RecordSet *matched, const ComparisonReport
     return ST_OK;
 }
 
-static Status write_one(Text *out, Writer *writer, Table *table)
+static Status write_one(Text *out, TableWriter *writer, Table *table)
 {
     Status status = table_status(table);
     if (status == ST_OK) status = writer(out, table);
@@ -247,7 +245,7 @@ static Status write_one(Text *out, Writer *writer, Table *table)
     return status;
 }
 
-static Status write_both(Text *out, Writer *writer, const ComparisonReport *report,
+static Status write_both(Text *out, TableWriter *writer, const ComparisonReport *report,
                          const RecordSet *rows, const RecordSet *matched)
 {
     Table table = {0};
@@ -258,7 +256,7 @@ static Status write_both(Text *out, Writer *writer, const ComparisonReport *repo
     return write_one(out, writer, &table);
 }
 
-static Status write_tables(Text *out, Writer *writer, const ComparisonReport *report)
+Status comparison_report_tables(Text *out, TableWriter *writer, const ComparisonReport *report)
 {
     RecordSet rows = {0}, matched = {0};
     Status status = record_set_init(&rows, NULL);
@@ -274,7 +272,9 @@ Status comparison_report_write(Text *out, const char *format, const ComparisonRe
 {
     if (strcmp(format, "json") == 0) return comparison_data_json(out, report);
     if (strcmp(format, "csv") == 0) return comparison_data_csv(out, report);
-    if (strcmp(format, "latex") == 0) return write_tables(out, report_latex_table, report);
-    if (strcmp(format, "typst") == 0) return write_tables(out, report_typst_table, report);
-    return write_tables(out, report_md_table, report);
+    if (strcmp(format, "latex") == 0)
+        return comparison_report_tables(out, report_latex_table, report);
+    if (strcmp(format, "typst") == 0)
+        return comparison_report_tables(out, report_typst_table, report);
+    return comparison_report_tables(out, report_md_table, report);
 }

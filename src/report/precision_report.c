@@ -12,8 +12,6 @@
 #include <math.h>
 #include <string.h>
 
-typedef Status Writer(Text *out, const Table *table);
-
 /* ---- sums ---- */
 
 /* As many decimals as the write-ups print, unless that would show zeros alone. */
@@ -218,7 +216,7 @@ static void price(Table *table, const RecordSet *rows)
 
 /* ---- all of it ---- */
 
-static Status write_one(Text *out, Writer *writer, Table *table)
+static Status write_one(Text *out, TableWriter *writer, Table *table)
 {
     Status status = table_status(table);
     if (status == ST_OK && out->n) text_puts(out, "\n");
@@ -227,7 +225,7 @@ static Status write_one(Text *out, Writer *writer, Table *table)
     return status;
 }
 
-static Status write_tables(Text *out, Writer *writer, const PrecisionReport *r)
+Status precision_report_tables(Text *out, TableWriter *writer, const PrecisionReport *r)
 {
     static void (*const tables[])(Table * table, const RecordSet *rows) = {dtypes, errors, range,
                                                                            price};
@@ -245,7 +243,7 @@ Status precision_report_write(Text *out, const char *format, const PrecisionRepo
 {
     if (strcmp(format, "json") == 0) return precision_data_json(out, r);
     if (strcmp(format, "csv") == 0) return precision_data_csv(out, r->rows);
-    if (strcmp(format, "latex") == 0) return write_tables(out, report_latex_table, r);
-    if (strcmp(format, "typst") == 0) return write_tables(out, report_typst_table, r);
-    return write_tables(out, report_md_table, r);
+    if (strcmp(format, "latex") == 0) return precision_report_tables(out, report_latex_table, r);
+    if (strcmp(format, "typst") == 0) return precision_report_tables(out, report_typst_table, r);
+    return precision_report_tables(out, report_md_table, r);
 }

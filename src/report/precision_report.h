@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "bench/record_set.h"
+#include "report/table.h"
 
 typedef struct PrecisionReport {
     const RecordSet *rows; /* of bench/precision_cell.h, one per precision */
@@ -16,5 +17,7 @@ typedef struct PrecisionReport {
 #define PRECISION_REPORT_FORMATS "md csv json latex typst"
 
 Status precision_report_write(Text *out, const char *format, const PrecisionReport *report);
+/* All its tables, a blank line between. */
+Status precision_report_tables(Text *out, TableWriter *writer, const PrecisionReport *report);
 
 #endif

@@ -50,7 +50,7 @@ static bool of_attention(const RecordSet *set)
     return record_set_size(set) > 0 && record_value(record_set_at(set, 0), "d_head");
 }
 
-static Status write_side_by_side(Text *out, const ReportInput *input, RecordTablePut *put)
+static Status write_side_by_side(Text *out, const ReportInput *input, TableWriter *put)
 {
     Baseline baseline;
     Table table;
@@ -62,7 +62,7 @@ static Status write_side_by_side(Text *out, const ReportInput *input, RecordTabl
     return status;
 }
 
-Status record_table_write(Text *out, const ReportInput *input, RecordTablePut *put)
+Status record_table_write(Text *out, const ReportInput *input, TableWriter *put)
 {
     Table table;
     TRY(record_table_build(&table, input));

@@ -39,7 +39,7 @@ void table_cell(Table *table, const char *text)
     char **cells = room(table, table->cells, table->n_cells, &table->cells_capacity, sizeof *cells);
     if (!cells) return;
     table->cells = cells;
-    cells[table->n_cells++] = copy(table, text);
+    cells[table->n_cells++] = copy(table, text ? text : "-");
 }
 
 void table_cell_printf(Table *table, const char *fmt, ...)

@@ -30,13 +30,16 @@ typedef struct Table {
 
 /* "forward (ms)" of a label and a unit; unit may be "". */
 void table_column(Table *table, const char *label, const char *unit, bool right);
-/* The next cell; a row is full after as many as there are columns. */
+/* The next cell, "-" for NULL; a row is full after as many as there are columns. */
 void table_cell(Table *table, const char *text);
 void table_cell_printf(Table *table, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void table_note(Table *table, const char *text, const char *code);
 void table_note_printf(Table *table, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void table_free(Table *table);
 Status table_status(const Table *table);
+
+/* Appends the table in some format: md, latex, typst, or as the page takes it. */
+typedef Status TableWriter(Text *out, const Table *table);
 
 size_t table_rows(const Table *table);
 const char *table_at(const Table *table, size_t row, int column);

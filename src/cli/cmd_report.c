@@ -1,0 +1,75 @@
+/* roofstep report: result files -> one page, or the tables for a paper. */
+#include "base/log.h"
+#include "cli/command.h"
+#include "cli/output.h"
+#include "report/page.h"
+#include "report/table_files.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define PAGE_NAME "roofstep.html"
+
+static Status write_page(const Settings *settings, const PageFile *files)
+{
+    Text text = {0};
+    Settings to = *settings;
+    if (!to.out) to.out = PAGE_NAME;
+    const char *path = to.out;
+    if (strcmp(to.out, "-") == 0) to.out = NULL;
+    Status status = page_write(&text, files, settings->n_args, settings->command_line);
+    if (status == ST_OK) status = output_text(&to, &text);
+    if (status == ST_OK && to.out) log_note("%s is written: open it in a browser", path);
+    text_free(&text);
+    return status;
+}
+
+static Status write_all(const Settings *settings, const PageFile *files)
+{
+    if (settings->tables) TRY(table_files_write(settings->tables, files, settings->n_args));
+    if (settings->tables && !settings->out) return ST_OK;
+    return write_page(settings, files);
+}
+
+static Status read_all(const Settings *settings, PageFile *files)
+{
+    for (int i = 0; i < settings->n_args; i++) TRY(page_file_read(&files[i], settings->args[i]));
+    return ST_OK;
+}
+
+static Status run(const Settings *settings, const Sweep *sweep, int *exit_code)
+{
+    (void)sweep;
+    (void)exit_code;
+    if (settings->n_args == 0)
+        return FAIL(ST_USAGE, "needs result files: roofstep report results.json --out page.html");
+    if (settings->out || !settings->tables) TRY(page_check_built());
+    PageFile *files = calloc((size_t)settings->n_args, sizeof *files);
+    if (!files) return FAIL(ST_NO_MEMORY, "no memory for %d files", settings->n_args);
+    Status status = read_all(settings, files);
+    if (status == ST_OK) status = write_all(settings, files);
+    for (int i = 0; i < settings->n_args; i++) page_file_free(&files[i]);
+    free(files);
+    return status;
+}
+
+static const char help[] =
+    "Makes one page of what bench, attention, precision (json, jsonl) and limits (json) have "
+    "written:\n"
+    "summary, tables, charts, environment and commands. It is a single file and needs no network.\n"
+    "Cells that several files have in common are compared with those of the first, with verdicts.\n"
+    "--tables writes every table as Markdown, LaTeX and Typst instead, or beside --out.\n"
+    "\n"
+    "  roofstep report results.json --out page.html\n"
+    "  roofstep report limits.json bench.json attention.json precision.json\n"
+    "  roofstep report before.json after.json --out change.html\n"
+    "  roofstep report results.json --tables paper\n";
+
+const Command cmd_report = {
+    .name = "report",
+    .summary = "result files as one self-contained HTML page; its tables for papers",
+    .help = help,
+    .options = {.taken = OPTION_BIT(OUT) | OPTION_BIT(TABLES), .args = "FILE...", .out = PAGE_NAME},
+    .run = run,
+};

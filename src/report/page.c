@@ -1,0 +1,51 @@
+#include "report/page.h"
+
+#include "report/page_data.h"
+#include "report/page_template.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+bool page_is_built(void)
+{
+    return page_template != NULL;
+}
+
+Status page_check_built(void)
+{
+    if (page_template) return ST_OK;
+    return FAIL(
+        ST_UNSUPPORTED,
+        "this build has no HTML report: its charts (uPlot) are fetched by npm when ./roofstep "
+        "builds; install npm, remove build/ and run it again, or take --tables DIR");
+}
+
+/* Inside <script> only "<" could end the data or begin a comment; in JSON it stands in strings alone, where
+ * it can be written in another way. */
+static void put_data(Text *out, const char *json)
+{
+    for (const char *c = json; *c;) {
+        const size_t n = strcspn(c, "<");
+        text_append(out, c, n);
+        c += n;
+        if (*c) text_puts(out, "\\u003c");
+        if (*c) c++;
+    }
+}
+
+Status page_write(Text *out, const PageFile *files, int n, const char *command)
+{
+    json_t *data = NULL;
+    TRY(page_check_built());
+    TRY(page_data_make(&data, files, n, command));
+    /* More digits than a chart can show. */
+    char *json = json_dumps(data, JSON_COMPACT | JSON_REAL_PRECISION(7));
+    json_decref(data);
+    if (!json) return FAIL(ST_NO_MEMORY, "no memory for the data of a page");
+    const char *at = strstr(page_template, PAGE_TEMPLATE_DATA);
+    text_append(out, page_template, (size_t)(at - page_template));
+    put_data(out, json);
+    text_puts(out, at + strlen(PAGE_TEMPLATE_DATA));
+    free(json);
+    return text_status(out);
+}

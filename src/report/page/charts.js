@@ -1,0 +1,138 @@
+"use strict";
+// Drawing: elements, bars that are tables, and lines by uPlot. Text from files goes in as text, never as HTML.
+
+// el("p", {class: "x", onclick: f}, "text", child...)
+function el(tag, attributes, ...children) {
+  const made = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes || {})) {
+    if (name.startsWith("on")) made.addEventListener(name.slice(2), value);
+    else if (value !== null && value !== undefined && value !== false) made.setAttribute(name, value);
+  }
+  made.append(...children.filter((child) => child !== null && child !== undefined));
+  return made;
+}
+
+function colour(name) {
+  return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+}
+
+// Whole numbers as they are, others with four significant digits, no exponent where people would not write one.
+function number(x) {
+  if (x === null || x === undefined || !Number.isFinite(x)) return "-";
+  const size = Math.abs(x);
+  if (Number.isInteger(x) && size < 1e9) return String(x);
+  if (size !== 0 && (size < 1e-4 || size >= 1e9)) return x.toExponential(2);
+  return String(Number(x.toPrecision(4)));
+}
+
+// ---- bars ----
+
+// rows: [{label, parts: [{name, colour, value}], low, high, figure}]; `most` is the right end.
+function bars(host, about, rows, most) {
+  const body = el("tbody");
+  for (const row of rows) {
+    const track = el("div", { class: "track" });
+    for (const part of row.parts) {
+      const drawn = el("div", { class: "part", title: `${part.name}: ${part.text}` });
+      drawn.style.width = `${(100 * part.value) / most}%`;
+      drawn.style.background = `var(${part.colour})`;
+      track.append(drawn);
+    }
+    if (Number.isFinite(row.low) && Number.isFinite(row.high)) track.append(whisker(row, most));
+    body.append(el("tr", {}, el("th", { scope: "row" }, row.label), el("td", {}, track), el("td", { class: "figure" }, row.figure)));
+  }
+  host.append(el("table", { class: "bars", "aria-label": about }, body));
+}
+
+function whisker(row, most) {
+  const drawn = el("div", { class: "whisker", title: `95 % interval: ${number(row.low)} to ${number(row.high)} ms` });
+  const low = Math.max(0, row.low), high = Math.min(most, row.high);
+  drawn.style.left = `${(100 * low) / most}%`;
+  drawn.style.width = `${(100 * (high - low)) / most}%`;
+  return drawn;
+}
+
+function key(host, entries) {
+  const list = el("ul", { class: "key" });
+  for (const [name, of] of entries) {
+    const mark = el("i", { "aria-hidden": "true" });
+    mark.style.background = `var(${of})`;
+    list.append(el("li", {}, mark, name));
+  }
+  host.append(list);
+}
+
+// ---- lines ----
+
+const COLOURS = ["--c1", "--c2", "--c3", "--c4", "--c5", "--c6"];
+const DASHES = [[], [9, 4], [3, 3], [12, 3, 3, 3], [1, 4], [6, 2, 2, 2, 2, 2]];
+const drawn = []; // every chart, to be drawn again when the colours or the width change
+
+// spec: {title, xLabel, yLabel, logX, logY, x: [...], series: [{label, values: [...]}]}
+function lines(host, spec) {
+  const plot = el("div", {
+    class: "plot", tabindex: "0", role: "group",
+    "aria-label": `Chart: ${spec.title}. Left and right arrow keys read the values.`,
+  });
+  const said = el("p", { class: "tools", "aria-live": "polite" });
+  const chart = { plot, spec, said, u: null };
+  plot.addEventListener("keydown", (event) => readByKey(chart, event));
+  host.append(el("figure", {}, el("figcaption", {}, spec.title), plot, said));
+  drawn.push(chart);
+  draw(chart);
+  return chart;
+}
+
+function axis(spec, label, log, size) {
+  return {
+    label, size, stroke: colour("--ink"), font: "12px system-ui, sans-serif", labelFont: "12px system-ui, sans-serif",
+    labelSize: 22, grid: { stroke: colour("--line"), width: 1 }, ticks: { stroke: colour("--line"), width: 1 },
+    values: (u, splits) => splits.map((v) => (v === null ? "" : number(v))),
+    ...(log === 2 ? { filter: (u, splits) => splits } : {}),
+  };
+}
+
+function draw(chart, fixed) {
+  const { spec, plot } = chart;
+  const width = fixed || Math.max(240, plot.clientWidth || 600);
+  if (chart.u) chart.u.destroy();
+  const scale = (log) => (log ? { time: false, distr: 3, log } : { time: false });
+  const options = {
+    width, height: Math.round(Math.min(340, Math.max(220, width * 0.62))),
+    scales: { x: scale(spec.logX), y: scale(spec.logY) },
+    axes: [axis(spec, spec.xLabel, spec.logX, 34), axis(spec, spec.yLabel, spec.logY, 60)],
+    series: [{ label: spec.xLabel, value: (u, v) => number(v) }].concat(spec.series.map((s, i) => ({
+      label: s.label, stroke: colour(COLOURS[i % COLOURS.length]), width: 2, dash: DASHES[i % DASHES.length],
+      points: { show: spec.x.length < 200, size: 6 }, value: (u, v) => number(v),
+    }))),
+    cursor: { drag: { x: false, y: false } },
+  };
+  chart.u = new uPlot(options, [spec.x, ...spec.series.map((s) => s.values)], plot);
+}
+
+// Charts that a new choice has replaced are forgotten. `width` is for paper, whose own is not known beforehand.
+function redraw(width) {
+  drawn.splice(0, drawn.length, ...drawn.filter((chart) => chart.plot.isConnected));
+  for (const chart of drawn) draw(chart, width);
+}
+
+function readByKey(chart, event) {
+  const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+  if (!step) return;
+  event.preventDefault();
+  const { u, spec } = chart;
+  const last = spec.x.length - 1;
+  const now = u.cursor.idx === null || u.cursor.idx === undefined ? (step > 0 ? -1 : last + 1) : u.cursor.idx;
+  const i = Math.min(last, Math.max(0, now + step));
+  u.setCursor({ left: u.valToPos(spec.x[i], "x"), top: u.over.clientHeight / 2 });
+  chart.said.textContent = `${spec.xLabel} ${number(spec.x[i])}: ` +
+    spec.series.map((s) => `${s.label} ${number(s.values[i])}`).join(", ");
+}
+
+let lastWidth = 0;
+new ResizeObserver(() => {
+  const width = document.documentElement.clientWidth;
+  if (width === lastWidth) return;
+  lastWidth = width;
+  redraw();
+}).observe(document.documentElement);

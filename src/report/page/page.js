@@ -1,0 +1,291 @@
+"use strict";
+// The page from its data: tables and charts into the sections of page.html; sections without any are left out.
+
+const data = JSON.parse(document.getElementById("data").textContent);
+const body = (id) => document.getElementById(id);
+
+// Every row of a kind with its label: [{record, label, of}]; `of` names the file where several have such rows.
+function rowsOf(kind) {
+  const several = data.files.filter((file) => file.rows[kind].length).length > 1;
+  return data.files.flatMap((file) => file.rows[kind].map((record, i) => ({
+    record, of: several ? ` (${file.name})` : "", label: file.labels[kind][i] + (several ? ` (${file.name})` : ""),
+  })));
+}
+
+// ---- tables ----
+
+const GOOD = new Set(["faster", "ok"]);
+const BAD = new Set(["slower", "OOM", "failed", "killed", "timeout"]);
+
+// What a cell is sorted by: its number, or its text.
+function sortKey(text) {
+  const n = parseFloat(text.replace(/,/g, ""));
+  return Number.isNaN(n) ? text.toLowerCase() : n;
+}
+
+function compareCells(a, b) {
+  if (typeof a === typeof b) return a < b ? -1 : a > b ? 1 : 0;
+  return typeof a === "number" ? -1 : 1; // numbers before words
+}
+
+function sortBy(table, column, button) {
+  const heading = button.parentElement;
+  const down = heading.getAttribute("aria-sort") === "ascending";
+  for (const other of table.tHead.rows[0].cells) other.removeAttribute("aria-sort");
+  heading.setAttribute("aria-sort", down ? "descending" : "ascending");
+  const rows = [...table.tBodies[0].rows];
+  const keys = new Map(rows.map((row) => [row, sortKey(row.cells[column].textContent)]));
+  rows.sort((a, b) => (down ? -1 : 1) * compareCells(keys.get(a), keys.get(b)));
+  table.tBodies[0].append(...rows);
+}
+
+function tableHead(table, columns) {
+  const row = el("tr");
+  columns.forEach((column, i) => {
+    const button = el("button", { type: "button", onclick: () => sortBy(table, i, button) }, column.label);
+    row.append(el("th", { scope: "col", class: column.right && "right" }, button));
+  });
+  table.append(el("thead", {}, row));
+}
+
+function tableBody(table, columns, rows) {
+  const made = el("tbody");
+  for (const cells of rows) {
+    made.append(el("tr", {}, ...cells.map((text, i) => {
+      const mood = GOOD.has(text) ? "good" : BAD.has(text) ? "bad" : "";
+      const name = [columns[i].right ? "right" : "", mood].filter(Boolean).join(" ");
+      return i === 0 ? el("th", { scope: "row", class: name || null }, text) : el("td", { class: name || null }, text);
+    })));
+  }
+  table.append(made);
+}
+
+function filterBox(table, title) {
+  const count = el("span", { role: "status" });
+  const narrow = (event) => {
+    const words = event.target.value.toLowerCase().split(/\s+/).filter(Boolean);
+    let shown = 0;
+    for (const row of table.tBodies[0].rows) {
+      const text = row.textContent.toLowerCase();
+      row.hidden = !words.every((word) => text.includes(word));
+      if (!row.hidden) shown++;
+    }
+    count.textContent = words.length ? ` ${shown} of ${table.tBodies[0].rows.length} rows` : "";
+  };
+  return el("p", { class: "tools" }, el("label", {}, "Filter ", el("input", { type: "search", "aria-label": `Filter: ${title}`, oninput: narrow })), count);
+}
+
+function notes(list) {
+  const made = el("ul", { class: "notes" });
+  for (const note of list) made.append(el("li", {}, note.text || "", note.code ? ": " : null, note.code ? el("code", {}, note.code) : null));
+  return made;
+}
+
+function addTable(spec) {
+  const host = body(spec.section);
+  const table = el("table", { class: "data" });
+  tableHead(table, spec.columns);
+  tableBody(table, spec.columns, spec.rows);
+  const alike = data.tables.filter((other) => other.title === spec.title).length;
+  const title = alike > 1 ? `${spec.title}: ${spec.columns[0].label}` : spec.title;
+  host.append(el("h3", {}, title));
+  if (spec.rows.length > 6) host.append(filterBox(table, title));
+  host.append(el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": title }, table));
+  if (spec.notes.length) host.append(notes(spec.notes));
+}
+
+// ---- whole models ----
+
+const PHASES = [["forward", "--c1"], ["backward", "--c2"], ["optimizer", "--c3"]];
+const mean = (phase) => (phase && Number.isFinite(phase.mean_ms) ? phase.mean_ms : 0);
+
+function phaseParts(record, unit, whole) {
+  return PHASES.filter(([name]) => mean(record[name]) > 0).map(([name, of]) => {
+    const value = whole ? (100 * mean(record[name])) / whole : mean(record[name]);
+    return { name, colour: of, value, text: `${number(value)} ${unit}` };
+  });
+}
+
+const sumOfPhases = (record) => PHASES.reduce((sum, [name]) => sum + mean(record[name]), 0);
+
+// Training did not fit: what was measured is less.
+const isLess = (record) => record.measured_mode && record.mode && record.measured_mode !== record.mode;
+
+function drawEndToEnd() {
+  const rows = rowsOf("model").filter(({ record }) => sumOfPhases(record) > 0);
+  if (!rows.length) return;
+  const right = (r) => Math.max(sumOfPhases(r), (r.step && r.step.ci95_high_ms) || 0, mean(r.step));
+  const most = Math.max(...rows.map(({ record }) => right(record)));
+  key(body("end-to-end"), PHASES);
+  bars(body("end-to-end"), "Time of a step by phase", rows.map(({ record, label }) => ({
+    label, parts: phaseParts(record, "ms"),
+    low: record.step ? record.step.ci95_low_ms ?? NaN : NaN, high: record.step ? record.step.ci95_high_ms ?? NaN : NaN,
+    figure: `${number(mean(record.step) || sumOfPhases(record))} ms` + (isLess(record) ? `, ${record.measured_mode} only` : ""),
+  })), most);
+}
+
+function drawPhases() {
+  const rows = rowsOf("model").filter(({ record }) => sumOfPhases(record) > 0);
+  if (!rows.length) return;
+  key(body("phases"), PHASES);
+  bars(body("phases"), "Share of each phase", rows.map(({ record, label }) => {
+    const parts = phaseParts(record, "%", sumOfPhases(record));
+    return { label, parts, figure: parts.map((part) => `${part.value.toFixed(0)} %`).join(" / ") };
+  }), 100);
+}
+
+function drawRoof() {
+  const rows = rowsOf("model").filter(({ record }) => record.percent_of_limit > 0);
+  if (!rows.length) return;
+  bars(body("roof"), "Share of the limit", rows.map(({ record, label }) => ({
+    label, parts: [{ name: "of the limit", colour: "--c1", value: record.percent_of_limit, text: `${number(record.percent_of_limit)} %` }],
+    figure: `${record.percent_of_limit.toFixed(1)} % of the limit` + (record.mfu > 0 ? `, MFU ${(100 * record.mfu).toFixed(1)} %` : ""),
+  })), Math.max(100, ...rows.map(({ record }) => record.percent_of_limit)));
+}
+
+// A list to choose from, and a place that `show` fills for the choice. Without a choice there is no list.
+function chooser(host, label, choices, show) {
+  const place = el("div", { class: "charts" });
+  const select = el("select", { onchange: () => { place.replaceChildren(); show(place, choices[select.selectedIndex]); } });
+  for (const choice of choices) select.append(el("option", {}, choice.label));
+  if (choices.length > 1) host.append(el("p", { class: "tools" }, el("label", {}, `${label} `, select)));
+  host.append(place);
+  show(place, choices[0]);
+}
+
+function drawSamples() {
+  const rows = rowsOf("model").filter(({ record }) => record.step && record.step.samples_ms && record.step.samples_ms.length > 1);
+  if (!rows.length) return;
+  chooser(body("samples"), "Row", rows, (place, { record, label }) => {
+    const n = Math.max(...[...PHASES.map(([name]) => name), "step"].map((name) => ((record[name] && record[name].samples_ms) || []).length));
+    const series = ["step", ...PHASES.map(([name]) => name)].filter((name) => record[name] && record[name].samples_ms)
+      .map((name) => ({ label: name, values: Array.from({ length: n }, (_, i) => record[name].samples_ms[i] ?? null) }));
+    lines(place, { title: `${label}: time of every step`, xLabel: "sample", yLabel: "ms", x: Array.from({ length: n }, (_, i) => i + 1), series });
+    if (record.cold_step_ms > 0) place.append(el("p", {}, `The first step of the process took ${number(record.cold_step_ms)} ms, the mean is ${number(mean(record.step))} ms.`));
+  });
+}
+
+// ---- attention alone ----
+
+const ATTENTION_GROUP = ["device", "precision", "mask", "d_head", "heads", "batch"];
+
+// Rows that differ in ctx and implementation only, named by what sets the groups apart.
+function attentionGroups(rows) {
+  const varying = ATTENTION_GROUP.filter((name) => new Set(rows.map(({ record }) => record[name])).size > 1);
+  const groups = new Map();
+  for (const row of rows) {
+    const label = varying.map((name) => `${name} ${row.record[name]}`).join(", ") || "all rows";
+    if (!groups.has(label)) groups.set(label, { label, rows: [] });
+    groups.get(label).rows.push(row);
+  }
+  return [...groups.values()];
+}
+
+function attentionChart(place, rows, title, yLabel, value) {
+  const x = [...new Set(rows.map(({ record }) => record.ctx))].sort((a, b) => a - b);
+  const series = new Map();
+  for (const { record, of } of rows) {
+    const y = value(record);
+    if (!(y > 0)) continue;
+    const label = record.attention + of;
+    if (!series.has(label)) series.set(label, { label, values: x.map(() => null) });
+    series.get(label).values[x.indexOf(record.ctx)] = y;
+  }
+  if (series.size) lines(place, { title, xLabel: "tokens", yLabel, logX: 2, logY: 10, x, series: [...series.values()] });
+}
+
+function drawAttention() {
+  const rows = rowsOf("attention");
+  if (!rows.length) return;
+  chooser(body("attention"), "Shape", attentionGroups(rows), (place, group) => {
+    attentionChart(place, group.rows, "Forward", "ms", (r) => mean(r.forward));
+    attentionChart(place, group.rows, "Backward", "ms", (r) => mean(r.backward));
+    attentionChart(place, group.rows, "Memory before backward", "MiB", (r) => r.mem_before_bwd_mib);
+  });
+}
+
+// ---- the rest ----
+
+function drawSummary() {
+  const list = el("ul");
+  for (const line of data.summary) list.append(el("li", {}, line));
+  if (data.summary.length) body("summary").append(list);
+}
+
+async function copy(button, text) {
+  try {
+    await navigator.clipboard.writeText(text);
+    button.textContent = "Copied";
+  } catch {
+    getSelection().selectAllChildren(button.parentElement.querySelector("pre"));
+    button.textContent = "Selected";
+  }
+  setTimeout(() => { button.textContent = "Copy"; }, 1500);
+}
+
+function addCommand(text, about) {
+  const button = el("button", { type: "button", "aria-label": `Copy: ${text}`, onclick: () => copy(button, text) }, "Copy");
+  body("commands").append(el("p", {}, about), el("div", { class: "command" }, el("pre", {}, el("code", {}, text)), button));
+}
+
+function drawCommands() {
+  for (const file of data.files) {
+    for (const { command, machine, time_utc } of file.commands)
+      addCommand(command, [file.name, machine, time_utc].filter(Boolean).join(", "));
+  }
+  addCommand(data.program.command, "this page");
+}
+
+// ---- putting it together ----
+
+function leaveOut() {
+  const missing = [];
+  for (const section of document.querySelectorAll("main > section")) {
+    const title = section.querySelector("h2").textContent;
+    if (section.querySelector("table, figure, li, pre")) {
+      body("contents").append(el("li", {}, el("a", { href: `#${section.id}` }, title)));
+      continue;
+    }
+    if (section.dataset.from) missing.push(`${title} (roofstep ${section.dataset.from})`);
+    section.remove();
+  }
+  if (missing.length) body("left-out").textContent = `Left out, because no file has data for it: ${missing.join("; ")}.`;
+}
+
+function isDark() {
+  const chosen = document.documentElement.dataset.theme;
+  return chosen ? chosen === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+}
+
+function setTheme(theme, width) {
+  if (theme) document.documentElement.dataset.theme = theme;
+  else delete document.documentElement.dataset.theme;
+  body("theme").textContent = isDark() ? "Light" : "Dark";
+  redraw(width);
+}
+
+const PAPER_WIDTH = 330; // pixels: two charts beside each other on A4
+
+// Paper is white: charts are drawn anew for it, and as before afterwards.
+function watchColours() {
+  let before;
+  body("theme").addEventListener("click", () => setTheme(isDark() ? "light" : "dark"));
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => setTheme(document.documentElement.dataset.theme));
+  addEventListener("beforeprint", () => { before = document.documentElement.dataset.theme; setTheme("light", PAPER_WIDTH); });
+  addEventListener("afterprint", () => setTheme(before));
+  setTheme();
+}
+
+drawSummary();
+drawEndToEnd();
+drawRoof();
+drawPhases();
+drawSamples();
+drawAttention();
+data.tables.forEach(addTable);
+drawCommands();
+leaveOut();
+watchColours();
+body("subtitle").textContent = data.files.map((file) => file.name).join(", ");
+body("colophon").textContent = `Made by roofstep ${data.program.version}, commit ${data.program.commit}.`;
+document.title = `roofstep: ${data.files.map((file) => file.name).join(", ")}`;

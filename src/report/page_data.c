@@ -1,0 +1,226 @@
+#include "report/page_data.h"
+
+#include "report/page_parts.h"
+#include "report/summary.h"
+#include "version.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static Status no_memory(void)
+{
+    return FAIL(ST_NO_MEMORY, "no memory for the data of a page");
+}
+
+/* ---- tables ---- */
+
+static json_t *columns_json(const Table *table)
+{
+    json_t *list = json_array();
+    for (int c = 0; c < table->n_columns; c++)
+        json_array_append_new(list, json_pack("{s:s, s:b}", "label", table->columns[c].label,
+                                              "right", table->columns[c].right));
+    return list;
+}
+
+static json_t *rows_json(const Table *table)
+{
+    json_t *list = json_array();
+    for (size_t r = 0; r < table_rows(table); r++) {
+        json_t *row = json_array();
+        for (int c = 0; c < table->n_columns; c++)
+            json_array_append_new(row, json_string(table_at(table, r, c)));
+        json_array_append_new(list, row);
+    }
+    return list;
+}
+
+static json_t *notes_json(const Table *table)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < table->n_notes; i++)
+        json_array_append_new(list, json_pack("{s:s?, s:s?}", "text", table->notes[i].text, "code",
+                                              table->notes[i].code));
+    return list;
+}
+
+/* TableWriter: one line of JSON. */
+static Status write_json(Text *out, const Table *table)
+{
+    json_t *json = json_pack("{s:o, s:o, s:o}", "columns", columns_json(table), "rows",
+                             rows_json(table), "notes", notes_json(table));
+    char *line = json ? json_dumps(json, JSON_COMPACT) : NULL;
+    json_decref(json);
+    if (!line) return no_memory();
+    text_printf(out, "%s\n", line);
+    free(line);
+    return text_status(out);
+}
+
+static Status add_title(json_t *table, const PagePart *part)
+{
+    Text title = {0};
+    text_puts(&title, part->title);
+    if (part->other)
+        text_printf(&title, ": %s (A) and %s (B)", page_file_name(part->file),
+                    page_file_name(part->other));
+    else if (part->file && part->n_files > 1)
+        text_printf(&title, ": %s", page_file_name(part->file));
+    Status status = text_status(&title);
+    if (status == ST_OK) status = record_put_text(table, "title", text_str(&title));
+    if (status == ST_OK) status = record_put_text(table, "section", part->section);
+    text_free(&title);
+    return status;
+}
+
+static Status add_lines(json_t *tables, const char *lines, const PagePart *part)
+{
+    for (const char *line = lines; *line;) {
+        const size_t n = strcspn(line, "\n");
+        if (n > 0) {
+            json_t *table = json_loadb(line, n, 0, NULL);
+            if (!table || json_array_append_new(tables, table)) return no_memory();
+            TRY(add_title(table, part));
+        }
+        line += n + (line[n] == '\n');
+    }
+    return ST_OK;
+}
+
+static Status add_part(json_t *tables, const PagePart *part)
+{
+    Text lines = {0};
+    Status status = part->write(&lines, write_json, part);
+    if (status == ST_OK) status = add_lines(tables, text_str(&lines), part);
+    text_free(&lines);
+    return status;
+}
+
+static Status add_tables(json_t *root, const PageFile *files, int n)
+{
+    PagePart *parts = NULL;
+    int n_parts = 0;
+    json_t *tables = json_array();
+    if (json_object_set_new(root, "tables", tables)) return no_memory();
+    TRY(page_parts_list(files, n, &parts, &n_parts));
+    Status status = ST_OK;
+    for (int i = 0; status == ST_OK && i < n_parts; i++) status = add_part(tables, &parts[i]);
+    free(parts);
+    return status;
+}
+
+/* ---- rows, for the charts ---- */
+
+static Status add_labels(json_t *labels, const RecordSet *rows)
+{
+    Text label = {0};
+    int failed = 0;
+    for (size_t i = 0; i < record_set_size(rows); i++) {
+        text_clear(&label);
+        page_file_label(&label, rows, record_set_at(rows, i));
+        failed |= json_array_append_new(labels, json_string(text_str(&label)));
+    }
+    failed |= label.failed;
+    text_free(&label);
+    return failed ? no_memory() : ST_OK;
+}
+
+static Status add_rows(json_t *json, const PageFile *file)
+{
+    json_t *rows = json_object(), *labels = json_object();
+    int failed = json_object_set_new(json, "rows", rows);
+    failed |= json_object_set_new(json, "labels", labels);
+    for (int kind = 0; !failed && kind < PAGE_KINDS; kind++) {
+        const char *name = page_file_kind_name((PageKind)kind);
+        json_t *own = json_array();
+        failed |= json_object_set(rows, name, file->kind[kind].results);
+        failed |= json_object_set_new(labels, name, own);
+        if (!failed) TRY(add_labels(own, &file->kind[kind]));
+    }
+    return failed ? no_memory() : ST_OK;
+}
+
+/* Every command line that made a row of the file, once. */
+static bool is_told(const json_t *commands, const char *command)
+{
+    for (size_t i = 0; i < json_array_size(commands); i++) {
+        const char *other = record_text(json_array_get(commands, i), "command");
+        if (other && strcmp(other, command) == 0) return true;
+    }
+    return false;
+}
+
+static Status add_command(json_t *commands, const json_t *said, const json_t *environment)
+{
+    const char *command = record_text(said, "command");
+    if (!command || is_told(commands, command)) return ST_OK;
+    const char *gpu = record_text(environment, "gpu");
+    json_t *json = json_pack("{s:s, s:s?, s:s?}", "command", command, "machine",
+                             gpu ? gpu : record_text(environment, "cpu"), "time_utc",
+                             record_text(said, "time_utc"));
+    return json_array_append_new(commands, json) ? no_memory() : ST_OK;
+}
+
+static Status add_commands(json_t *json, const PageFile *file)
+{
+    json_t *commands = json_array();
+    if (json_object_set_new(json, "commands", commands)) return no_memory();
+    for (size_t i = 0; i < json_array_size(file->rows.environments); i++) {
+        const json_t *environment = json_array_get(file->rows.environments, i);
+        TRY(add_command(commands, environment, environment));
+    }
+    for (size_t i = 0; i < record_set_size(&file->rows); i++) {
+        const Record *record = record_set_at(&file->rows, i);
+        TRY(add_command(commands, record, record_set_environment(&file->rows, record)));
+    }
+    return ST_OK;
+}
+
+static Status add_files(json_t *root, const PageFile *files, int n)
+{
+    json_t *list = json_array();
+    if (json_object_set_new(root, "files", list)) return no_memory();
+    for (int i = 0; i < n; i++) {
+        json_t *json = json_object();
+        if (json_array_append_new(list, json)) return no_memory();
+        TRY(record_put_text(json, "name", page_file_name(&files[i])));
+        TRY(add_rows(json, &files[i]));
+        TRY(add_commands(json, &files[i]));
+    }
+    return ST_OK;
+}
+
+/* ---- all of it ---- */
+
+static Status add_program(json_t *root, const char *command)
+{
+    json_t *program = json_object();
+    if (json_object_set_new(root, "program", program)) return no_memory();
+    TRY(record_put_text(program, "version", ROOFSTEP_VERSION));
+    TRY(record_put_text(program, "commit", ROOFSTEP_COMMIT));
+    return record_put_text(program, "command", command);
+}
+
+static Status add_summary(json_t *root, const PageFile *files, int n)
+{
+    json_t *lines = json_array();
+    if (json_object_set_new(root, "summary", lines)) return no_memory();
+    return summary_add(lines, files, n);
+}
+
+static Status fill(json_t *root, const PageFile *files, int n, const char *command)
+{
+    TRY(add_program(root, command));
+    TRY(add_summary(root, files, n));
+    TRY(add_files(root, files, n));
+    return add_tables(root, files, n);
+}
+
+Status page_data_make(json_t **out, const PageFile *files, int n, const char *command)
+{
+    json_t *root = json_object();
+    const Status status = root ? fill(root, files, n, command) : no_memory();
+    if (status != ST_OK) json_decref(root);
+    *out = status == ST_OK ? root : NULL;
+    return status;
+}

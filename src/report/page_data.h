@@ -1,0 +1,16 @@
+/* What the page's script draws, as JSON. */
+#ifndef REPORT_PAGE_DATA_H
+#define REPORT_PAGE_DATA_H
+
+#include "report/page_file.h"
+
+/* A new reference to
+ *
+ *   {program: {version, commit, command}, summary: [line, ...],
+ *    files: [{name, rows: {model: [record, ...], ...}, labels: {model: [text, ...], ...},
+ *             commands: [{command, machine, time_utc}, ...]}, ...],
+ *    tables: [{section, title, columns: [{label, right}, ...], rows: [[text, ...], ...],
+ *              notes: [{text, code}, ...]}, ...]} */
+Status page_data_make(json_t **out, const PageFile *files, int n, const char *command);
+
+#endif

@@ -1,0 +1,112 @@
+#include "report/page_file.h"
+
+#include "base/log.h"
+#include "bench/limits_json.h"
+#include "bench/record_file.h"
+#include "report/column.h"
+#include "report/record_notes.h"
+
+#include <string.h>
+
+static const size_t MAX_BYTES = (size_t)1 << 30;
+
+/* ---- which rows are about what ---- */
+
+static PageKind kind_of(const PageFile *file, const Record *record)
+{
+    if (file->sum_count > 0) return PAGE_PRECISION;
+    return record_value(record, "d_head") ? PAGE_ATTENTION : PAGE_MODEL;
+}
+
+static Status sort_rows(PageFile *file)
+{
+    for (size_t i = 0; i < record_set_size(&file->rows); i++) {
+        Record *record = record_set_at(&file->rows, i);
+        TRY(record_set_share(&file->kind[kind_of(file, record)], &file->rows, record));
+    }
+    return ST_OK;
+}
+
+/* ---- reading ---- */
+
+static void take_sums(PageFile *file, const json_t *root)
+{
+    const json_t *sums = json_object_get(root, "accumulation");
+    file->sum_count = json_integer_value(json_object_get(sums, "count"));
+    file->sum_value = json_number_value(json_object_get(sums, "value"));
+}
+
+static Status take_limits(PageFile *file, const json_t *root)
+{
+    file->has_limits = true;
+    if (limits_json_decode(&file->limits, root) == ST_OK) return ST_OK;
+    status_context("%s", file->path);
+    return ST_USAGE;
+}
+
+/* What is no single object (jsonl, or no JSON at all) is left to the reader of records, which says what is
+ * wrong with it. */
+static Status take(PageFile *file, const Text *text)
+{
+    bool torn = false;
+    json_t *root = json_loadb(text_str(text), text->n, JSON_REJECT_DUPLICATES, NULL);
+    if (json_object_get(root, "limits") && json_object_get(root, "key")) {
+        const Status status = take_limits(file, root);
+        json_decref(root);
+        return status;
+    }
+    take_sums(file, root);
+    json_decref(root);
+    TRY(record_file_parse(&file->rows, text_str(text), text->n, file->path, &torn));
+    if (torn) log_warning("%s: its last line is cut short and left out", file->path);
+    return sort_rows(file);
+}
+
+Status page_file_read(PageFile *file, const char *path)
+{
+    Text text = {0};
+    *file = (PageFile){.path = path};
+    TRY(record_set_init(&file->rows, NULL));
+    for (int kind = 0; kind < PAGE_KINDS; kind++) TRY(record_set_init(&file->kind[kind], NULL));
+    Status status = text_read_file(&text, path, MAX_BYTES);
+    if (status == ST_IO) status = ST_USAGE; /* nothing was done yet */
+    if (status == ST_OK) status = take(file, &text);
+    text_free(&text);
+    return status;
+}
+
+void page_file_free(PageFile *file)
+{
+    record_set_free(&file->rows);
+    for (int kind = 0; kind < PAGE_KINDS; kind++) record_set_free(&file->kind[kind]);
+}
+
+/* ---- names ---- */
+
+const char *page_file_name(const PageFile *file)
+{
+    const char *slash = strrchr(file->path, '/');
+    return slash && slash[1] ? slash + 1 : file->path;
+}
+
+const char *page_file_kind_name(PageKind kind)
+{
+    static const char *const names[PAGE_KINDS] = {"model", "attention", "precision"};
+    return names[kind];
+}
+
+int page_file_count(const PageFile *files, int n, PageKind kind)
+{
+    int count = 0;
+    for (int f = 0; f < n; f++) count += record_set_size(&files[f].kind[kind]) > 0;
+    return count;
+}
+
+void page_file_label(Text *out, const RecordSet *rows, const Record *record)
+{
+    bool shown[TABLE_MAX_COLUMNS] = {0};
+    for (int c = 0; c < column_count; c++) {
+        shown[c] = column_list[c].identity && column_shown(&column_list[c], rows, false);
+    }
+    record_notes_label(out, shown, record);
+}

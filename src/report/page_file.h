@@ -1,0 +1,34 @@
+/* A file that a page is made of, whichever command wrote it. */
+#ifndef REPORT_PAGE_FILE_H
+#define REPORT_PAGE_FILE_H
+
+#include "base/text.h"
+#include "bench/limits.h"
+#include "bench/record_set.h"
+
+/* What rows are about; each kind has its own tables and charts. */
+typedef enum PageKind { PAGE_MODEL, PAGE_ATTENTION, PAGE_PRECISION, PAGE_KINDS } PageKind;
+
+typedef struct PageFile {
+    const char *path;           /* as it was given; borrowed */
+    RecordSet rows;             /* none in a file of limits */
+    RecordSet kind[PAGE_KINDS]; /* the same rows by kind */
+    bool has_limits;
+    Limits limits;
+    int64_t sum_count; /* of a precision study's sums; 0: none */
+    double sum_value;
+} PageFile;
+
+/* json or jsonl of bench, attention or precision, or json of limits. ST_USAGE: it is none of these, or
+ * cannot be read. The caller frees it, after a failure too. */
+Status page_file_read(PageFile *file, const char *path);
+void page_file_free(PageFile *file);
+
+const char *page_file_name(const PageFile *file); /* without folders */
+const char *page_file_kind_name(PageKind kind);   /* "model", ... */
+/* How many of the files have rows of this kind: where several do, a row is named with its file. */
+int page_file_count(const PageFile *files, int n, PageKind kind);
+/* "small, ctx 512": a row by what sets it apart from the others of its kind. */
+void page_file_label(Text *out, const RecordSet *rows, const Record *record);
+
+#endif

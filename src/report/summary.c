@@ -1,0 +1,276 @@
+#include "report/summary.h"
+
+#include "base/human.h"
+#include "bench/comparison.h"
+#include "report/cell_text.h"
+
+#include <string.h>
+
+typedef struct Summary {
+    json_t *lines;
+    const PageFile *files;
+    int n_files;
+} Summary;
+
+/* Appends the line and empties the text. */
+static Status add_line(const Summary *s, Text *text)
+{
+    Status status = text_status(text);
+    if (status == ST_OK && text->n && json_array_append_new(s->lines, json_string(text_str(text))))
+        status = FAIL(ST_NO_MEMORY, "no memory for a summary");
+    text_clear(text);
+    return status;
+}
+
+/* ---- the row with the most or the least of something ---- */
+
+typedef struct Pick {
+    const PageFile *file;
+    PageKind kind;
+    const Record *record; /* NULL: no row has it */
+    double value;
+} Pick;
+
+static void consider(Pick *best, const PageFile *file, PageKind kind, const Record *record,
+                     const char *path, bool most)
+{
+    double value;
+    if (record_text(record, "peer") || !record_number(record, path, &value)) return;
+    if (best->record && (most ? value <= best->value : value >= best->value)) return;
+    *best = (Pick){file, kind, record, value};
+}
+
+static Pick pick(const Summary *s, PageKind kind, const char *path, bool most)
+{
+    Pick best = {0};
+    for (int f = 0; f < s->n_files; f++) {
+        const RecordSet *rows = &s->files[f].kind[kind];
+        for (size_t i = 0; i < record_set_size(rows); i++)
+            consider(&best, &s->files[f], kind, record_set_at(rows, i), path, most);
+    }
+    return best;
+}
+
+static void put_label(Text *text, const Summary *s, const Pick *p)
+{
+    page_file_label(text, &p->file->kind[p->kind], p->record);
+    if (page_file_count(s->files, s->n_files, p->kind) > 1)
+        text_printf(text, " (%s)", page_file_name(p->file));
+}
+
+/* ---- how the cells ended ---- */
+
+static void count_statuses(const Summary *s, int counts[RECORD_STATUS_COUNT], int *all)
+{
+    for (int f = 0; f < s->n_files; f++) {
+        const RecordSet *rows = &s->files[f].rows;
+        for (size_t i = 0; i < record_set_size(rows); i++) {
+            counts[record_status(record_set_at(rows, i))]++;
+            (*all)++;
+        }
+    }
+}
+
+static Status add_statuses(const Summary *s, Text *text)
+{
+    int counts[RECORD_STATUS_COUNT] = {0}, all = 0;
+    const char *separator = ": ";
+    count_statuses(s, counts, &all);
+    if (all == 0) return ST_OK;
+    text_printf(text, "%d %s", all, all == 1 ? "cell" : "cells");
+    for (int status = 0; status < RECORD_STATUS_COUNT; status++) {
+        if (counts[status] == 0) continue;
+        text_printf(text, "%s%d %s", separator, counts[status],
+                    cell_text_status((RecordStatus)status));
+        separator = ", ";
+    }
+    text_puts(text, ".");
+    return add_line(s, text);
+}
+
+/* ---- whole models ---- */
+
+static Status add_speed(const Summary *s, Text *text, const char *word, const Pick *p)
+{
+    double ms;
+    if (!p->record) return ST_OK;
+    text_printf(text, "%s: ", word);
+    put_label(text, s, p);
+    text_printf(text, ", %s tokens/s", human_number(p->value, 4).s);
+    if (record_number(p->record, "step.mean_ms", &ms))
+        text_printf(text, ", a step in %s", human_seconds(ms / 1000).s);
+    text_puts(text, ".");
+    return add_line(s, text);
+}
+
+static Status add_speeds(const Summary *s, Text *text)
+{
+    const Pick fastest = pick(s, PAGE_MODEL, "tokens_per_s", true);
+    const Pick slowest = pick(s, PAGE_MODEL, "tokens_per_s", false);
+    TRY(add_speed(s, text, "Fastest", &fastest));
+    return slowest.record == fastest.record ? ST_OK : add_speed(s, text, "Slowest", &slowest);
+}
+
+static Status add_roof(const Summary *s, Text *text)
+{
+    const Pick near = pick(s, PAGE_MODEL, "percent_of_limit", true);
+    const Pick far = pick(s, PAGE_MODEL, "percent_of_limit", false);
+    if (!near.record) return ST_OK;
+    text_puts(text, "Nearest to what the machine can do: ");
+    put_label(text, s, &near);
+    text_printf(text, ", %.1f %% of the limit", near.value);
+    if (far.record != near.record) {
+        text_puts(text, "; furthest: ");
+        put_label(text, s, &far);
+        text_printf(text, ", %.1f %%", far.value);
+    }
+    text_puts(text, ".");
+    return add_line(s, text);
+}
+
+/* What the least time of a step is made of: products at the largest rate, and waiting for memory. */
+static Status add_bound(const Summary *s, Text *text)
+{
+    const Pick p = pick(s, PAGE_MODEL, "step.mean_ms", true);
+    double flops, rate, least;
+    if (!p.record || !record_number(p.record, "flops_per_step", &flops)) return ST_OK;
+    if (!record_number(p.record, "limit_tflops", &rate) || rate <= 0) return ST_OK;
+    if (!record_number(p.record, "limit_step_ms", &least) || least <= 0) return ST_OK;
+    const double products = 100 * flops / (rate * 1e9) / least;
+    text_puts(text, "What bounds the step of ");
+    put_label(text, s, &p);
+    text_printf(text, ": %s (products are %.0f %% of the least time it could take here).",
+                products >= 50 ? "matrix products" : "memory bandwidth",
+                products < 100 ? products : 100);
+    return add_line(s, text);
+}
+
+static Status add_phases(const Summary *s, Text *text)
+{
+    static const char *const phases[] = {"forward", "backward", "optimizer"};
+    static const char *const paths[] = {"forward.mean_ms", "backward.mean_ms", "optimizer.mean_ms"};
+    const Pick p = pick(s, PAGE_MODEL, "step.mean_ms", true);
+    double ms[3] = {0}, sum = 0;
+    const char *separator = ": ";
+    if (!p.record) return ST_OK;
+    for (int i = 0; i < 3; i++) {
+        if (record_number(p.record, paths[i], &ms[i])) sum += ms[i];
+    }
+    if (sum <= 0) return ST_OK;
+    text_puts(text, "Where the time of ");
+    put_label(text, s, &p);
+    text_puts(text, " goes");
+    for (int i = 0; i < 3; i++) {
+        if (ms[i] <= 0) continue;
+        text_printf(text, "%s%s %.0f %%", separator, phases[i], 100 * ms[i] / sum);
+        separator = ", ";
+    }
+    text_puts(text, ".");
+    return add_line(s, text);
+}
+
+static Status add_memory(const Summary *s, Text *text)
+{
+    const Pick p = pick(s, PAGE_MODEL, "peak_alloc_mib", true);
+    if (!p.record) return ST_OK;
+    text_puts(text, "Most memory: ");
+    put_label(text, s, &p);
+    text_printf(text, ", %s at the peak.", human_bytes(p.value * 1024 * 1024).s);
+    return add_line(s, text);
+}
+
+/* ---- attention alone ---- */
+
+/* The same attention by another implementation, or not the same. */
+static bool is_rival(const Record *a, const Record *b)
+{
+    static const char *const fields[] = {"ctx",  "d_head", "heads",    "batch",
+                                         "mask", "device", "precision"};
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
+        if (!json_equal(record_value(a, fields[i]), record_value(b, fields[i]))) return false;
+    }
+    return true;
+}
+
+static Status add_attention(const Summary *s, Text *text)
+{
+    const Pick slow = pick(s, PAGE_ATTENTION, "forward.mean_ms", true);
+    Pick fast = slow;
+    if (!slow.record) return ST_OK;
+    const RecordSet *rows = &slow.file->kind[PAGE_ATTENTION];
+    for (size_t i = 0; i < record_set_size(rows); i++) {
+        const Record *record = record_set_at(rows, i);
+        if (is_rival(slow.record, record))
+            consider(&fast, slow.file, PAGE_ATTENTION, record, "forward.mean_ms", false);
+    }
+    if (fast.record == slow.record || fast.value <= 0) return ST_OK;
+    int64_t ctx = 0;
+    double kept, less;
+    record_int(slow.record, "ctx", &ctx);
+    text_printf(text, "Attention over %lld tokens: %s is %.1f times as fast as %s forward",
+                (long long)ctx, record_text(fast.record, "attention"), slow.value / fast.value,
+                record_text(slow.record, "attention"));
+    if (record_number(slow.record, "mem_before_bwd_mib", &kept) &&
+        record_number(fast.record, "mem_before_bwd_mib", &less))
+        text_printf(text, " and keeps %s for backward instead of %s",
+                    human_bytes(less * 1024 * 1024).s, human_bytes(kept * 1024 * 1024).s);
+    text_puts(text, ".");
+    return add_line(s, text);
+}
+
+/* ---- several files ---- */
+
+static void put_verdicts(Text *text, const Comparison *c)
+{
+    static const ComparisonVerdict order[] = {COMPARISON_FASTER, COMPARISON_SLOWER, COMPARISON_SAME,
+                                              COMPARISON_UNSURE};
+    const char *separator = ": ";
+    for (size_t v = 0; v < sizeof order / sizeof *order; v++) {
+        int count = 0;
+        for (size_t i = 0; i < c->n_cells; i++) {
+            for (int k = 0; k < COMPARISON_PHASES; k++)
+                count += c->cells[i].phases[k].verdict == order[v];
+        }
+        if (count == 0) continue;
+        text_printf(text, "%s%d %s %s", separator, count, count == 1 ? "phase" : "phases",
+                    comparison_verdict_word(order[v]));
+        separator = ", ";
+    }
+}
+
+static Status add_comparison(const Summary *s, Text *text, const PageFile *other)
+{
+    Comparison comparison;
+    Status status = comparison_make(&comparison, &s->files[0].rows, &other->rows);
+    if (status == ST_OK && comparison.n_cells > 0) {
+        text_printf(text, "%s against %s", page_file_name(other), page_file_name(&s->files[0]));
+        put_verdicts(text, &comparison);
+        text_puts(text, ".");
+        status = add_line(s, text);
+    }
+    comparison_free(&comparison);
+    return status;
+}
+
+/* ---- all of it ---- */
+
+static Status add_all(const Summary *s, Text *text)
+{
+    TRY(add_statuses(s, text));
+    for (int f = 1; f < s->n_files; f++) TRY(add_comparison(s, text, &s->files[f]));
+    TRY(add_speeds(s, text));
+    TRY(add_roof(s, text));
+    TRY(add_bound(s, text));
+    TRY(add_phases(s, text));
+    TRY(add_memory(s, text));
+    return add_attention(s, text);
+}
+
+Status summary_add(json_t *lines, const PageFile *files, int n)
+{
+    const Summary summary = {lines, files, n};
+    Text text = {0};
+    const Status status = add_all(&summary, &text);
+    text_free(&text);
+    return status;
+}

@@ -1,0 +1,12 @@
+/* What result files say, in a few sentences. */
+#ifndef REPORT_SUMMARY_H
+#define REPORT_SUMMARY_H
+
+#include "report/page_file.h"
+
+/* Appends a string to the array for each thing worth a line: how many cells ended how, the fastest and the
+ * slowest, the nearest to and the furthest from the machine's limit, where the time and the memory go,
+ * attention against its slowest implementation. */
+Status summary_add(json_t *lines, const PageFile *files, int n);
+
+#endif

@@ -1,0 +1,92 @@
+#include "report/table_files.h"
+
+#include "report/page_parts.h"
+#include "report/report_latex.h"
+#include "report/report_md.h"
+#include "report/report_typst.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+typedef struct Format {
+    const char *ending;
+    TableWriter *writer;
+    const char *head, *tail; /* of the document with all tables */
+    const char *title;       /* printf format of a heading in it */
+} Format;
+
+static const Format formats[] = {
+    {"md", report_md_table, "", "", "## %s\n\n"},
+    {"tex", report_latex_table,
+     "\\documentclass{article}\n\\usepackage[T1]{fontenc}\n\\usepackage{booktabs}\n"
+     "\\usepackage[a3paper,landscape,margin=1cm]{geometry}\n\\begin{document}\n\\footnotesize\n",
+     "\\end{document}\n", "\\section*{%s}\n"},
+    {"typ", report_typst_table, "#set page(paper: \"a3\", flipped: true, margin: 1cm)\n", "",
+     "= %s\n\n"},
+};
+
+/* The last parent must be there: a typing error makes no tree of folders. */
+static Status make_folder(const char *folder)
+{
+    struct stat info;
+    if (mkdir(folder, 0777) == 0) return ST_OK;
+    if (errno == EEXIST && stat(folder, &info) == 0 && S_ISDIR(info.st_mode)) return ST_OK;
+    return FAIL(ST_IO, "cannot make the folder %s: %s", folder,
+                strerror(errno == EEXIST ? ENOTDIR : errno));
+}
+
+static Status write_file(const char *folder, const char *name, const Format *format,
+                         const Text *text)
+{
+    Text path = {0};
+    text_printf(&path, "%s/%s.%s", folder, name, format->ending);
+    Status status = text_status(&path);
+    if (status == ST_OK) status = text_status(text);
+    if (status == ST_OK) status = text_write_file(text_str(&path), text_str(text), text->n);
+    text_free(&path);
+    return status;
+}
+
+/* One part to a file of its own, and to the document with all of them. */
+static Status write_part(const char *folder, const Format *format, const PagePart *parts, int i,
+                         Text *all)
+{
+    Text name = {0}, text = {0};
+    page_parts_name(&name, parts, i);
+    Status status = parts[i].write(&text, format->writer, &parts[i]);
+    if (status == ST_OK) status = write_file(folder, text_str(&name), format, &text);
+    text_printf(all, format->title, parts[i].title);
+    text_append(all, text_str(&text), text.n);
+    text_puts(all, "\n");
+    text_free(&name);
+    text_free(&text);
+    return status;
+}
+
+static Status write_format(const char *folder, const Format *format, const PagePart *parts, int n)
+{
+    Text all = {0};
+    Status status = ST_OK;
+    text_puts(&all, format->head);
+    for (int i = 0; status == ST_OK && i < n; i++)
+        status = write_part(folder, format, parts, i, &all);
+    text_puts(&all, format->tail);
+    if (status == ST_OK) status = write_file(folder, "tables", format, &all);
+    text_free(&all);
+    return status;
+}
+
+Status table_files_write(const char *folder, const PageFile *files, int n)
+{
+    PagePart *parts = NULL;
+    int n_parts = 0;
+    TRY(make_folder(folder));
+    TRY(page_parts_list(files, n, &parts, &n_parts));
+    Status status = ST_OK;
+    for (size_t f = 0; status == ST_OK && f < sizeof formats / sizeof *formats; f++)
+        status = write_format(folder, &formats[f], parts, n_parts);
+    free(parts);
+    return status;
+}

@@ -1,0 +1,183 @@
+// The page as a reader meets it: opened from disk without a network, read, hovered, sorted, filtered, printed.
+// Screenshots go to $WORK (PAGE_SHOTS=folder ctest -R page_browser keeps them).
+import { execFileSync } from "node:child_process";
+import { readFileSync, writeFileSync, statSync } from "node:fs";
+import { createRequire } from "node:module";
+
+const { PROGRAM, BROWSER, PACKAGES, WORK, GOLDEN, RESULTS } = process.env;
+const require = createRequire(`${PACKAGES}/`);
+const { chromium } = require("playwright-core");
+const axe = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
+
+let failures = 0;
+function check(right, what) {
+  if (right) return;
+  failures++;
+  console.log(`FAILED: ${what}`);
+}
+
+function makePage(name, files) {
+  const path = `${WORK}/${name}.html`;
+  execFileSync(PROGRAM, ["report", ...files, "--out", path], { stdio: ["ignore", "ignore", "ignore"] });
+  return path;
+}
+
+// Nothing is fetched, nothing is complained about.
+async function open(browser, path, options) {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, offline: true, ...options });
+  const page = await context.newPage();
+  page.on("request", (request) => check(request.url() === `file://${path}`, `the page asks for ${request.url()}`));
+  page.on("console", (message) => check(false, `console: ${message.text()}`));
+  page.on("pageerror", (error) => check(false, `script error: ${error.message}`));
+  await page.goto(`file://${path}`);
+  return page;
+}
+
+async function checkAxe(page, what) {
+  await page.evaluate(axe);
+  const { violations } = await page.evaluate(() => window.axe.run());
+  for (const v of violations) check(false, `${what}: axe: ${v.impact} ${v.id}: ${v.nodes[0].html.slice(0, 120)}`);
+}
+
+// The colours on each chart: an empty one has none, one without lines has those of the axes alone.
+function chartColours(page) {
+  return page.$$eval(".plot canvas", (all) => all.map((canvas) => {
+    const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+    const seen = new Set();
+    for (let i = 0; i < data.length; i += 4) if (data[i + 3] === 255) seen.add((data[i] << 16) | (data[i + 1] << 8) | data[i + 2]);
+    return [...seen];
+  }));
+}
+
+async function checkCharts(page) {
+  const wanted = await page.evaluate(() => ["--c1", "--c2"].map((name) => {
+    const [r, g, b] = getComputedStyle(document.documentElement).getPropertyValue(name).match(/[0-9a-f]{2}/g).map((hex) => parseInt(hex, 16));
+    return (r << 16) | (g << 8) | b;
+  }));
+  const charts = await chartColours(page);
+  check(charts.length >= 3, `${charts.length} charts, expected 3 or more`);
+  charts.forEach((seen, i) => check(seen.includes(wanted[0]), `chart ${i} has no line in its first colour`));
+}
+
+async function checkHover(page) {
+  const plot = page.locator("#attention .plot").first();
+  await plot.scrollIntoViewIfNeeded();
+  const values = () => plot.locator(".u-value").allTextContents();
+  check((await values()).every((text) => text === "-"), "the legend has values before the pointer is there");
+  const box = await plot.locator(".u-over").boundingBox();
+  await page.mouse.move(box.x + box.width - 2, box.y + box.height / 2);
+  const [x, ...shown] = await values();
+  const rows = await page.evaluate(() => data.files.flatMap((file) => file.rows.attention).map((r) => [r.ctx, r.forward && r.forward.mean_ms]));
+  const most = Math.max(...rows.map(([ctx]) => ctx));
+  check(Number(x) === most, `hovering the right end shows ${x} tokens, not ${most}`);
+  const there = rows.filter(([ctx, ms]) => ctx === most && ms > 0).map(([, ms]) => String(Number(ms.toPrecision(4))));
+  check(shown.some((text) => there.includes(text)), `hovering shows ${shown}, none of ${there}`);
+}
+
+async function checkKeys(page) {
+  const plot = page.locator("#attention .plot").first();
+  await plot.focus();
+  await page.keyboard.press("ArrowRight");
+  const said = await page.locator("#attention figure p[aria-live]").first().textContent();
+  check(/^tokens \d+: .+ [\d.]+/.test(said), `the arrow key says: ${said}`);
+}
+
+const column = (page, i) => page.$$eval("#end-to-end table.data tbody tr", (rows, at) => rows.filter((row) => !row.hidden).map((row) => row.cells[at].textContent), i);
+
+async function checkTable(page) {
+  const headings = await page.locator("#end-to-end table.data").first().locator("thead button").allTextContents();
+  const at = headings.indexOf("parameters");
+  const button = page.locator("#end-to-end table.data thead button").nth(at);
+  const numbers = async () => (await column(page, at)).map((text) => Number(text.replace(/,/g, "")));
+  await button.click();
+  const up = await numbers();
+  check(up.length > 2 && up.every((n, i) => i === 0 || n >= up[i - 1]), `sorted up: ${up}`);
+  await button.press("Enter");
+  const down = await numbers();
+  check(down.every((n, i) => i === 0 || n <= down[i - 1]) && down[0] > down.at(-1), `sorted down: ${down}`);
+  check(await page.locator("th[aria-sort=descending]").count() === 1, "aria-sort does not say descending");
+  await page.locator("#attention input[type=search]").fill("flash");
+  const left = await page.$$eval("#attention table.data tbody tr", (rows) => rows.filter((row) => !row.hidden).map((row) => row.textContent));
+  check(left.length > 0 && left.every((text) => text.includes("flash")), "filtering keeps other rows");
+  check(/^ \d+ of \d+ rows$/.test(await page.locator("#attention [role=status]").textContent()), "filtering does not say how many rows are left");
+  await page.locator("#attention input[type=search]").fill("");
+}
+
+async function checkWhole(browser, path) {
+  const page = await open(browser, path, { colorScheme: "light" });
+  const sections = await page.$$eval("main > section", (all) => all.map((section) => section.id));
+  for (const id of ["summary", "end-to-end", "roof", "phases", "samples", "attention", "limits", "environment", "commands"])
+    check(sections.includes(id), `no section ${id}`);
+  check(!sections.includes("precision"), "a section without data is there");
+  check((await page.locator("#left-out").textContent()).includes("Precision (roofstep precision)"), "what is left out is not said");
+  await checkCharts(page);
+  await page.screenshot({ path: `${WORK}/light.png`, fullPage: true });
+  await checkAxe(page, "light");
+  await checkHover(page);
+  await checkKeys(page);
+  await checkTable(page);
+  await page.context().close();
+}
+
+async function checkDark(browser, path) {
+  const page = await open(browser, path, { colorScheme: "dark" });
+  const paper = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+  const dark = await paper();
+  await checkCharts(page);
+  await checkAxe(page, "dark");
+  await page.screenshot({ path: `${WORK}/dark.png`, fullPage: true });
+  // Paper is white, and afterwards it is dark again.
+  await page.evaluate(() => addEventListener("beforeprint", () => { window.printed = getComputedStyle(document.body).backgroundColor; }));
+  const pdf = await page.pdf({ path: `${WORK}/print.pdf`, format: "A4" });
+  check(pdf.length > 20000, "the printed page is empty");
+  check(await page.evaluate(() => window.printed) === "rgb(255, 255, 255)", "printing is not on white");
+  check(await paper() === dark, "after printing the page is not dark again");
+  await page.locator("#theme").click();
+  check(await paper() === "rgb(255, 255, 255)", "the button does not make it light");
+  await checkCharts(page);
+  await page.context().close();
+}
+
+async function checkPhone(browser, path) {
+  const page = await open(browser, path, { viewport: { width: 390, height: 844 }, hasTouch: true });
+  const [content, width] = await page.evaluate(() => [document.documentElement.scrollWidth, window.innerWidth]);
+  check(content <= width, `on a phone the page is ${content} wide, the screen ${width}`);
+  await checkCharts(page);
+  await page.screenshot({ path: `${WORK}/phone.png`, fullPage: true });
+  await page.context().close();
+}
+
+async function checkHostile(browser) {
+  const evil = "</script><script>window.stolen=1</script><img src=x onerror='window.stolen=1'><!--";
+  const whole = JSON.parse(readFileSync(`${GOLDEN}/results.json`, "utf8"));
+  for (const result of whole.results) Object.assign(result, { size: evil, message: evil, warnings: [evil] });
+  Object.assign(whole.environment, { cpu: evil, command: evil });
+  writeFileSync(`${WORK}/hostile.json`, JSON.stringify(whole));
+  const page = await open(browser, makePage("hostile", [`${WORK}/hostile.json`]), {});
+  await page.waitForTimeout(100);
+  check(await page.evaluate(() => window.stolen === undefined), "a name from a file ran as a script");
+  check((await page.locator("#end-to-end table.data").first().textContent()).includes(evil), "the name is not shown as it is");
+  await page.context().close();
+}
+
+async function checkCompared(browser) {
+  const page = await open(browser, makePage("compared", [`${GOLDEN}/compare-a.json`, `${GOLDEN}/compare-b.jsonl`]), {});
+  const verdicts = await page.locator("#comparison td.bad, #comparison td.good").allTextContents();
+  check(verdicts.includes("slower") && verdicts.includes("faster"), `the verdicts are ${verdicts}`);
+  await checkAxe(page, "compared");
+  await page.context().close();
+}
+
+const browser = await chromium.launch({ executablePath: BROWSER, args: ["--no-sandbox"] });
+try {
+  const whole = makePage("whole", [`${RESULTS}/v1-six-sizes.json`, `${GOLDEN}/attention.json`, `${RESULTS}/h200-limits.json`]);
+  check(statSync(whole).size < 5e6, "the page is larger than 5 MB");
+  await checkWhole(browser, whole);
+  await checkDark(browser, whole);
+  await checkPhone(browser, whole);
+  await checkHostile(browser);
+  await checkCompared(browser);
+} finally {
+  await browser.close();
+}
+process.exit(failures ? 1 : 0);

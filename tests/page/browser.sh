@@ -1,0 +1,22 @@
+#!/usr/bin/env bash
+# usage: browser.sh PROGRAM: the page in headless Chromium, network off (browser.mjs). Skipped where the build has
+# no page, or there is no Chromium, no node, or not what package.json names (./test fetches it with npm).
+program=$1
+here=$(realpath "$(dirname "$0")")
+root=$(realpath "$here/../..")
+skip() {
+    echo "skipped: $1"
+    exit 77
+}
+! "$program" --version | grep -q '(no html)' || skip 'this build has no HTML report'
+command -v node >/dev/null || skip 'no node'
+for name in chromium chromium-browser google-chrome; do
+    browser=$(command -v $name) && break
+done
+[ -n "$browser" ] || skip 'no Chromium (Debian: chromium)'
+packages=$root/build/page-test
+[ -d "$packages/node_modules/playwright-core" ] || skip 'no playwright-core: ./test fetches it where there is npm'
+work=$(mktemp -d)
+trap 'rm -r "$work"' EXIT
+PROGRAM=$program BROWSER=$browser PACKAGES=$packages WORK=${PAGE_SHOTS:-$work} GOLDEN=$root/tests/golden RESULTS=$root/docs/results \
+    node "$here/browser.mjs"

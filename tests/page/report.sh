@@ -1,0 +1,91 @@
+#!/usr/bin/env bash
+# usage: report.sh PROGRAM: the page and the tables of result files; what is no result file is refused.
+program=$1
+golden=$(realpath "$(dirname "$0")/../golden")
+limits=$(realpath "$(dirname "$0")/../../docs/results/h200-limits.json")
+# Looking for leaks takes seconds at every exit on some machines; the unit tests do it.
+export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0
+work=$(mktemp -d)
+trap 'rm -r "$work"' EXIT
+cd "$work" || exit 1
+failures=0
+fail() {
+    echo "FAILED: $1"
+    failures=$((failures + 1))
+}
+
+# expect CODE ARGUMENTS...: stdout is in out, stderr in err
+expect() {
+    local code=$1
+    shift
+    "$program" report "$@" >out 2>err </dev/null
+    local got=$?
+    [ $got = "$code" ] || { fail "report $*: exit code $got, expected $code"; cat err; }
+}
+
+# refused WHAT-THE-LINE-CONTAINS ARGUMENTS...
+refused() {
+    local fragment=$1
+    shift
+    expect 2 "$@"
+    [ ! -s out ] || fail "report $*: wrote to stdout"
+    if [ "$(wc -l <err)" != 1 ] || ! grep -qF -- "$fragment" err; then
+        fail "report $*: expected one line with: $fragment"
+        cat err
+    fi
+}
+
+# ---- tables: the same ones that bench, attention and compare print ----
+
+expect 0 "$golden/results.json" "$golden/attention.json" "$limits" --tables tables
+[ ! -s out ] || fail '--tables wrote to stdout'
+[ ! -e roofstep.html ] || fail '--tables alone wrote a page'
+for pair in end-to-end.md=results.md end-to-end.tex=results.latex end-to-end.typ=results.typst; do
+    diff -u "$golden/${pair#*=}" "tables/${pair%=*}" || fail "tables/${pair%=*} is not ${pair#*=}"
+done
+for name in attention limits environment tables; do
+    for ending in md tex typ; do [ -s "tables/$name.$ending" ] || fail "no tables/$name.$ending"; done
+done
+grep -q '^\\end{document}$' tables/tables.tex || fail 'tables.tex is no whole document'
+expect 0 "$golden/compare-a.json" "$golden/compare-b.jsonl" --tables compared
+grep -q '| verdict' compared/comparison.md || fail 'two files are not compared'
+[ -s compared/end-to-end-2.md ] || fail 'the second file has no table'
+touch taken
+expect 1 "$golden/results.json" --tables taken
+expect 1 "$golden/results.json" --tables no/such/parent
+
+# ---- refused ----
+
+echo '{"schema": 1, "results": []}' >empty.json
+echo '{"schema": 1, "key": {}, "limits": {}}' >empty-limits.json
+refused 'needs result files' --tables t
+refused 'nowhere.json' nowhere.json --tables t
+refused "'environment' is missing" empty.json --tables t
+refused 'empty-limits.json' empty-limits.json --tables t
+refused 'not JSON' "$golden/results.md" --tables t
+[ ! -e t ] || fail 'a refused file left a folder behind'
+
+# ---- the page ----
+
+if "$program" --version | grep -q '(no html)'; then
+    expect 1 "$golden/results.json" --out page.html
+    grep -q 'this build has no HTML report' err || fail 'it does not say that there is no HTML report'
+    [ ! -e page.html ] || fail 'a build without the page wrote one'
+else
+    expect 0 "$golden/results.json" "$limits" -o page.html
+    [ ! -s out ] || fail '--out wrote to stdout'
+    expect 0 "$golden/results.json" "$limits" --out -
+    sed 's/report .*page.html/X/; s/report .*--out -/X/' page.html >one
+    sed 's/report .*page.html/X/; s/report .*--out -/X/' out >two
+    cmp -s one two || fail '--out - is not the same page'
+    # Names from files are data, whatever they look like.
+    sed 's|"size":"small"|"size":"</script><script>stolen()</script><!--"|' "$golden/results.json" >hostile.json
+    expect 0 hostile.json --out hostile.html
+    [ "$(grep -o '</script' hostile.html | wc -l)" = "$(grep -o '</script' page.html | wc -l)" ] || fail 'a name ends the script'
+    grep -q '\\u003c/script>\\u003cscript>stolen' hostile.html || fail 'the name is not there'
+    ! grep -qE '(src|href)="?https?:' page.html || fail 'the page asks for something from the network'
+    expect 0 "$golden/results.json"
+    [ -s roofstep.html ] || fail 'without --out there is no roofstep.html'
+    expect 1 "$golden/results.json" --out no/such/parent.html
+fi
+[ $failures = 0 ]
