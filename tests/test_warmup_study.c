@@ -69,6 +69,23 @@ static void test_not_steady_and_undecided(void **state)
     record_set_free(&rows);
 }
 
+/* A machine whose speed changes from run to run: no advice. */
+static void test_noise_is_no_advice(void **state)
+{
+    (void)state;
+    RecordSet rows;
+    WarmupStudy study;
+    assert_int_equal(record_set_init(&rows, NULL), ST_OK);
+    for (int r = 0; r < 4; r++) {
+        add_run(&rows, 0, r, 1, 10);
+        add_run(&rows, 5, r, r % 2 ? 30 : 0, 10); /* every other one twice as slow throughout */
+    }
+    assert_int_equal(warmup_study_make(&study, &rows), ST_OK);
+    assert_true(study.noisy && study.noise > 0.3);
+    record_set_free(&rows);
+    assert_false(study_of(3, 3).noisy);
+}
+
 static void test_settings(void **state)
 {
     (void)state;
@@ -100,9 +117,8 @@ static void test_nothing_measured(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_as_many_as_are_slow),
-        cmocka_unit_test(test_not_steady_and_undecided),
-        cmocka_unit_test(test_settings),
+        cmocka_unit_test(test_as_many_as_are_slow), cmocka_unit_test(test_not_steady_and_undecided),
+        cmocka_unit_test(test_noise_is_no_advice),  cmocka_unit_test(test_settings),
         cmocka_unit_test(test_nothing_measured),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

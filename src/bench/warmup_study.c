@@ -9,6 +9,7 @@
 
 /* As compare's verdicts (bench/comparison.c). */
 static const double significant = 0.05, relevant = 1.01;
+static const double too_noisy = 0.1; /* of the mean */
 
 /* ---- what rows say ---- */
 
@@ -202,6 +203,8 @@ static Status find_steady(WarmupStudy *study, const RecordSet *rows)
     Status status = steps_between(&steady, rows, study->steady_from, INT64_MAX);
     study->steady = stats_median(steady.seconds, steady.n);
     study->steady_std = last->std;
+    study->noise = stats_std(steady.seconds, steady.n) / stats_mean(steady.seconds, steady.n);
+    study->noisy = study->noise > too_noisy;
     if (status == ST_OK) status = find_change(study, rows, &steady);
     sample_list_free(&steady);
     return status;

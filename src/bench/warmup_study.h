@@ -34,9 +34,11 @@ typedef struct WarmupStudy {
     double steady;       /* and this is their median */
     double steady_std;   /* as WarmupSetting.std, of that setting */
     /* How many steps at the start of a process can be told from the steady ones; -1: still so after the
-     * largest warm-up, or too few runs to tell. */
+     * largest warm-up. */
     int64_t enough;
     bool undecided; /* too few samples for any step to be told */
+    double noise;   /* std / mean of the steady steps, over all runs */
+    bool noisy;     /* more than a cold step may differ by: nothing can be said */
 } WarmupStudy;
 
 /* Rows of one cell that differ in `warmup` alone, in any order; those that are not ok are left out.

@@ -28,7 +28,13 @@ static void ms_cell(Table *table, double x)
 static void put_advice(Table *table, const WarmupStudy *s)
 {
     const int64_t most = s->settings[s->n - 1].warmup;
-    if (s->undecided)
+    if (s->noisy)
+        table_note_printf(
+            table,
+            "steps that should be alike differ by %.0f %% (std / mean): this machine is "
+            "too busy to tell how many are enough",
+            100 * s->noise);
+    else if (s->undecided)
         table_note(table, "too few runs to tell how many are enough: more --rounds or settings",
                    NULL);
     else if (s->enough < 0)
@@ -150,13 +156,14 @@ static Status put_study(json_t *json, const WarmupStudy *s)
         TRY(record_put_number(setting, "second_ms", x->second));
     }
     TRY(record_put_number(json, "steady_ms", s->steady));
+    TRY(record_put_number(json, "steady_noise", s->noise));
     TRY(record_put_number(json, "open_ms", s->cold.open));
     TRY(record_put_number(json, "cold_step_ms", s->cold.first));
     TRY(record_put_number(json, "cold_system_ms", s->cold.system));
     TRY(record_put_number(json, "cold_page_faults", s->cold.faults));
     TRY(record_put_number(json, "capture_ms", s->cold.capture));
-    return s->enough < 0 || s->undecided ? record_put_null(json, "enough")
-                                         : record_put_int(json, "enough", s->enough);
+    return s->enough < 0 || s->undecided || s->noisy ? record_put_null(json, "enough")
+                                                     : record_put_int(json, "enough", s->enough);
 }
 
 static Status write_json(Text *out, const WarmupStudy *s, const RecordSet *rows)

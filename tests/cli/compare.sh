@@ -79,6 +79,12 @@ refused 'no cell in common' a.json none.json
 refused 'needs two result files, not 1' a.json
 refused 'needs two result files, not 3' a.json a.json a.json
 
+# What profile measures is compared too.
+"$program" profile --d-model 16 --d-ff 16 --num-layers 1 --num-heads 2 --vocab 31 --ctx 4 --batch 1 --device cpu --steps 3 \
+    --out-dir profiled >/dev/null 2>&1 </dev/null || fail 'profile'
+expect 0 profiled/profile.json profiled/profile.json --fail-above 0%
+grep -qE '\| step +\|.*\| same +\|' out || fail 'profile.json is not the same as itself'
+
 # Colours on a terminal only, and not with NO_COLOR.
 green=$(printf '\033[32mfaster') red=$(printf '\033[31mslower')
 ! grep -qF "$green" "$golden/compare.md" || fail 'colours in the golden file'
