@@ -63,15 +63,24 @@ static Status reference(const OpCall *call)
     return ST_OK;
 }
 
-/* Sums in double: one pass over the tokens for each element of the table that has any. */
+static bool has_word(const int32_t *ids, int64_t n, int64_t v)
+{
+    for (int64_t i = 0; i < n; i++) {
+        if (ids[i] == v) return true;
+    }
+    return false;
+}
+
+/* Sums in double: one pass over the tokens for each element of the table whose word is among them. */
 static Status reference_grad(const OpCall *call)
 {
     const Operand dtable = element_out(call, 0), dx = element_in(call, 0);
     const int32_t *ids = op_in(call, 1);
     for (int64_t v = 0; v < dtable.rows; v++) {
+        const int64_t tokens = has_word(ids, dx.rows, v) ? dx.rows : 0;
         for (int64_t j = 0; j < dtable.cols; j++) {
             double sum = 0;
-            for (int64_t i = 0; i < dx.rows; i++) sum += ids[i] == v ? at(dx, i, j) : 0;
+            for (int64_t i = 0; i < tokens; i++) sum += ids[i] == v ? at(dx, i, j) : 0;
             put(dtable, v, j, sum);
         }
     }
