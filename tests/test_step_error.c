@@ -75,6 +75,21 @@ static void test_errors_are_in_order(void **state)
     reference_step_free(&r);
 }
 
+/* Taken apart, the loss is computed in the memory of the logits: they must have been seen before. */
+static void test_eager(void **state)
+{
+    (void)state;
+    Config c = small_config();
+    ReferenceStep r;
+    StepError e;
+    ASSERT_OK(reference_step_run(&r, &c, 1));
+    c.exec = EXEC_EAGER;
+    ASSERT_OK(step_error_measure(&e, &c, &on_cpu, &r));
+    assert_true(e.loss < 1e-6 && e.logits > 0 && e.logits < 1e-5 && e.gradients < 1e-5);
+    step_error_free(&e);
+    reference_step_free(&r);
+}
+
 /* Without a scale small gradients fall below the normal numbers; with one that is too large they overflow,
  * and a dynamic one comes down until they do not. */
 static void test_both_ends_of_fp16(void **state)
@@ -140,6 +155,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_reference_is_its_own_derivative),
         cmocka_unit_test(test_errors_are_in_order),
+        cmocka_unit_test(test_eager),
         cmocka_unit_test(test_both_ends_of_fp16),
         cmocka_unit_test(test_dtypes),
     };

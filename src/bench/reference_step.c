@@ -12,7 +12,7 @@ static const Tensor *shape(const ReferenceStep *r, int id)
     return &r->model.plan.tensors[id];
 }
 
-/* Forward turns into backward in the memory of the logits: they are taken in between. */
+/* Backward turns the logits into their gradient: they are taken in between. */
 static Status run_phases(ReferenceStep *r, Session *session)
 {
     TRY(init_session(session, &r->model));

@@ -47,12 +47,9 @@ static void count_element(StepErrorRange *range, DType dtype, double x)
         range->subnormal++;
 }
 
-/* An observer: a node has written its results. */
-static Status count_outputs(void *self, const ObserverEvent *event)
+static Status count_outputs(const Study *s, const ObserverEvent *event)
 {
-    const Study *s = self;
     const Node *node = &event->plan->nodes[event->node];
-    if (node->phase != PHASE_BACKWARD || node->again) return ST_OK;
     for (int i = 0; i < node->n_out; i++) {
         const int id = plan_out_id(event->plan, node, i);
         if (id == PLAN_NONE || !is_narrow(shape(s, id)->dtype)) continue;
@@ -85,12 +82,20 @@ static StepErrorTensor compare(const Study *s, int id, double divisor, const dou
     return e;
 }
 
-static Status take_outputs(const Study *s)
+static Status take_loss(const Study *s)
 {
-    const int loss = s->model->loss, logits = s->model->logits;
+    const int loss = s->model->loss;
     TRY(session_download(s->session, loss, s->buffer));
     const double x = element_get(s->buffer, shape(s, loss)->dtype, 0), y = s->reference->loss;
     s->error->loss = fabs(x - y) / fabs(y);
+    return ST_OK;
+}
+
+/* When they have just been made: the loss may be computed in their memory. */
+static Status take_logits(const Study *s, const ObserverEvent *event)
+{
+    const int logits = s->model->logits;
+    TRY(event->api->sync(event->backend));
     TRY(session_download(s->session, logits, s->buffer));
     s->error->logits = compare(s, logits, 1, s->reference->logits).error;
     return ST_OK;
@@ -124,12 +129,22 @@ static bool is_finite(const StepError *e)
 
 /* ---- the run ---- */
 
+/* An observer: a node has written its results. */
+static Status look(void *self, const ObserverEvent *event)
+{
+    const Study *s = self;
+    const Node *node = &event->plan->nodes[event->node];
+    if (node->phase == PHASE_FORWARD && plan_out_id(event->plan, node, 0) == s->model->logits)
+        return take_logits(s, event);
+    return node->phase == PHASE_BACKWARD && !node->again ? count_outputs(s, event) : ST_OK;
+}
+
 static Status attempt(const Study *s, double state[STATE_COUNT])
 {
     s->error->backward = (StepErrorRange){0};
     TRY(session_run(s->session, PHASE_FORWARD));
     TRY(s->session->api->sync(s->session->backend));
-    TRY(take_outputs(s));
+    TRY(take_loss(s));
     TRY(session_run(s->session, PHASE_BACKWARD));
     TRY(s->session->api->sync(s->session->backend));
     TRY(session_download(s->session, s->model->state, state));
@@ -141,7 +156,7 @@ static Status run(const Study *s)
 {
     double state[STATE_COUNT];
     TRY(init_session(s->session, s->model));
-    TRY(session_observe(s->session, (Observer){.self = (void *)s, .end = count_outputs}));
+    TRY(session_observe(s->session, (Observer){.self = (void *)s, .end = look}));
     for (;; s->error->overflowed++) {
         TRY(attempt(s, state));
         const bool again = !is_finite(s->error) && state[STATE_DYNAMIC] != 0;

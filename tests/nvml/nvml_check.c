@@ -79,7 +79,7 @@ static void readings(void **state)
     assert_int_equal(r.memory_used, 1073741824LL);
     assert_int_equal(r.throttle, 0x25);
     assert_int_equal(nvml_info_slowed(gpu), 0x24);
-    double first, second;
+    double first = 0, second = 0;
     assert_true(nvml_info_energy(gpu, &first) && nvml_info_energy(gpu, &second));
     assert_true(fabs(second - first - 5) < 1e-9);
     nvml_info_close(gpu);
