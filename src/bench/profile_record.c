@@ -222,9 +222,10 @@ Status profile_record_make(json_t **out, const Profiler *p, const Outlook *outlo
     set(r, "gpu", gpu(p));
     set(r, "os", os_use(p));
     set(r, "threads", threads(p));
+    set(r, "threads_wall", number((double)(p->os.ended_at - p->os.began_at)));
     set(r, "limit_flops", number(outlook->peak_flops));
     set(r, "limit_bandwidth", number(outlook->bandwidth));
     *out = r;
-    return r && json_object_size(r) == 17 ? ST_OK
+    return r && json_object_size(r) == 18 ? ST_OK
                                           : FAIL(ST_NO_MEMORY, "no memory for the profile as JSON");
 }

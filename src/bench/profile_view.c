@@ -236,6 +236,7 @@ static Status read_profile(ProfileView *view, json_t *profile)
     view->traced_steps = traced;
     view->events_left_out = left_out;
     view->gpu = json_is_object(json_object_get(profile, "gpu"));
+    view->threads_wall = number_or_nan(profile, "threads_wall");
     view->limit_flops = number_or_nan(profile, "limit_flops");
     view->limit_bandwidth = number_or_nan(profile, "limit_bandwidth");
     TRY(make_room(view, profile));

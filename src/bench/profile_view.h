@@ -71,7 +71,8 @@ typedef struct ProfileView {
     const Record *record; /* outlives it: texts are its own */
     bool gpu;             /* times are those of kernels */
     int64_t steps, traced_steps, events_left_out;
-    double loop; /* ns */
+    double loop;         /* ns */
+    double threads_wall; /* ns in which the threads ran what they ran */
     ViewTally step;
     ViewPhase phases[PHASE_COUNT];
     ViewOp *ops;

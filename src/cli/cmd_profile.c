@@ -4,6 +4,7 @@
 #include "bench/outlook.h"
 #include "bench/profile_cell.h"
 #include "bench/runner.h"
+#include "cli/bench_dry_run.h"
 #include "cli/command.h"
 #include "cli/output.h"
 #include "cli/profile_output.h"
@@ -130,14 +131,28 @@ static Status run_new(const Settings *settings, const Sweep *sweep, int *exit_co
     return status;
 }
 
+static Status show_plan(const Settings *settings, const Sweep *sweep)
+{
+    RecordSet none;
+    TRY(record_set_init(&none, NULL));
+    const Status status = bench_dry_run(settings, sweep, &none);
+    record_set_free(&none);
+    return status;
+}
+
+static Status run_or_tell(const Settings *settings, const Sweep *sweep, int *exit_code)
+{
+    return settings->dry_run ? show_plan(settings, sweep) : run_new(settings, sweep, exit_code);
+}
+
 static Status run(const Settings *settings, const Sweep *sweep, int *exit_code)
 {
     if (settings->from) return show_earlier(settings);
     TRY(output_check_nvtx(settings));
-    if (!settings->against) return run_new(settings, sweep, exit_code);
+    if (!settings->against) return run_or_tell(settings, sweep, exit_code);
     Sweep doubled = *sweep;
     TRY(double_cells(&doubled, settings->against));
-    const Status status = run_new(settings, &doubled, exit_code);
+    const Status status = run_or_tell(settings, &doubled, exit_code);
     sweep_free(&doubled);
     return status;
 }
@@ -160,10 +175,10 @@ const Command cmd_profile = {
     .summary = "where the time goes: phases, attention, kernels, gaps; traces and CSVs",
     .help = help,
     .options = {.taken = PROFILE_LISTS | OPTIONS_OUTPUT | OPTION_BIT(MEMORY_LIMIT) |
-                         OPTION_BIT(TIMEOUT) | OPTION_BIT(AGAINST) | OPTION_BIT(TRACE_STEPS) |
-                         OPTION_BIT(OUT_DIR) | OPTION_BIT(PREFIX) | OPTION_BIT(FROM) |
-                         OPTION_BIT(SOURCE) | OPTION_BIT(TOP) | OPTION_BIT(NVTX) |
-                         OPTION_BIT(ANNOTATE_MHA),
+                         OPTION_BIT(TIMEOUT) | OPTION_BIT(DRY_RUN) | OPTION_BIT(AGAINST) |
+                         OPTION_BIT(TRACE_STEPS) | OPTION_BIT(OUT_DIR) | OPTION_BIT(PREFIX) |
+                         OPTION_BIT(FROM) | OPTION_BIT(SOURCE) | OPTION_BIT(TOP) |
+                         OPTION_BIT(NVTX) | OPTION_BIT(ANNOTATE_MHA),
                 .lists = PROFILE_LISTS,
                 .formats = "md json latex typst"},
     .run = run,

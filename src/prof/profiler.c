@@ -159,6 +159,7 @@ void profiler_step_begin(Profiler *p)
 {
     if (p->steps == 0) {
         p->os.n_began = os_use_threads(p->os.began);
+        p->os.began_at = clock_nanoseconds();
         p->loop_begin = clock_nanoseconds();
     }
     p->os.before = os_use_read();
@@ -183,9 +184,33 @@ Status profiler_phase_end(Profiler *p, Phase phase)
     return log_event(p, &event);
 }
 
+/* Each phase around what the device ran of it; a nanosecond wider, so that it encloses. */
+static Status log_projections(Profiler *p, const TraceEvent *events, size_t n)
+{
+    TraceEvent around[PHASE_COUNT] = {0};
+    for (size_t i = 0; i < n; i++) {
+        const TraceEvent *e = &events[i];
+        if (e->kind < TRACE_KERNEL || e->kind > TRACE_SET || e->node < 0) continue;
+        const Phase phase = p->binding->plan->nodes[e->node].phase;
+        TraceEvent *at = &around[phase];
+        if (!at->name) {
+            *at = (TraceEvent){
+                .kind = TRACE_PROJECTED, .node = -1, .begin = e->begin - 1, .gpu = e->gpu};
+            at->name = plan_phase_name(phase);
+        }
+        if (e->end >= at->end) at->end = e->end + 1;
+    }
+    for (int phase = 0; phase < PHASE_COUNT; phase++) {
+        if (around[phase].name) TRY(log_event(p, &around[phase]));
+    }
+    return ST_OK;
+}
+
+/* In order of their begin after the first call. */
 static Status take_device_events(Profiler *p, TraceEvent *events, size_t n)
 {
     TRY(gpu_stats_step(&p->gpu, &p->rows, &p->ranges, p->binding->plan, events, n));
+    TRY(log_projections(p, events, n));
     for (size_t i = 0; i < n && profiler_tracing(p); i++) {
         events[i].step = (int)p->steps;
         TRY(trace_log_add(&p->log, &events[i]));
@@ -215,5 +240,6 @@ Status profiler_step_end(Profiler *p, TraceEvent *events, size_t n)
 
 void profiler_finish(Profiler *p)
 {
+    p->os.ended_at = clock_nanoseconds();
     p->os.n_ended = os_use_threads(p->os.ended);
 }

@@ -14,6 +14,7 @@ typedef struct ProfilerOs {
     Tally blocked, waiting;  /* seconds of each step: of the thread that runs it */
     OsThread *began, *ended; /* OS_USE_THREADS each */
     int n_began, n_ended;
+    int64_t began_at, ended_at; /* ns: when the threads were looked at */
 } ProfilerOs;
 
 typedef struct Profiler {

@@ -181,6 +181,13 @@ static void put_gpu(Writer *w, const TraceEvent *e, bool first_of_launch)
     if (first_of_launch) put_flow(w, "f", g->device, tid, e->begin, e->correlation);
 }
 
+static void put_projected(Writer *w, const TraceEvent *e)
+{
+    const int tid = trace_tracks_place(&w->tracks, e->gpu.device, stream_of(e), e->begin, e->end);
+    put_slice(w, "gpu_user_annotation", e->name, e->gpu.device, tid, e->begin, e->end);
+    text_puts(&w->out.text, "}}");
+}
+
 /* ---- order ---- */
 
 /* Parents before their children where both begin at once. */
@@ -245,6 +252,9 @@ static Status put_events(Writer *w, const TraceEvent *events, size_t n, uint32_t
         case TRACE_SET:
             if (e->gpu.graph_node && e->node >= 0) put_memory(w, e);
             put_gpu(w, e, takes_flow(e, ids, n_ids, &last_flow));
+            break;
+        case TRACE_PROJECTED:
+            put_projected(w, e);
             break;
         case TRACE_OVERHEAD:
             break;

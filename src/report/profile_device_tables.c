@@ -207,7 +207,7 @@ static void imbalance(Table *table, const ProfileView *v)
     int n = 0;
     for (int i = 0; i < v->n_threads; i++) {
         const double ran = v->threads[i].ran;
-        if (!(ran > 0.01 * v->loop)) continue; /* not one that computes */
+        if (!(ran > 0.01 * v->threads_wall)) continue; /* not one that computes */
         most = fmax(most, ran);
         sum += ran;
         n++;
@@ -215,7 +215,7 @@ static void imbalance(Table *table, const ProfileView *v)
     if (n == 0) return;
     table_cell(table, "threads that computed");
     table_cell_printf(table, "%d, on a processor %.1f %% of the loop on average", n,
-                      100 * sum / n / v->loop);
+                      100 * sum / n / v->threads_wall);
     table_cell(table, "imbalance of threads");
     table_cell_printf(table, "%.1f %% (busiest against the mean; waiting in a loop counts as busy)",
                       100 * (most * n / sum - 1));

@@ -34,6 +34,9 @@ expect against.out '^\| kernels of one attention, forward +\| 4\.0000 \| 22\.000
 expect against.out '^\| of these for softmax +\| +0 \| 5\.0000 '
 expect against.out '^\| a step +\| +fused \| +eager \| eager / fused'
 
+profile --steps 2 --against eager --dry-run >dry.out 2>dry.err || fail "--dry-run"
+[ "$(grep -c '^| custom ' dry.out)" = 2 ] || fail "a dry run of two cells"
+
 # --- other formats; what is refused
 profile --steps 1 --format json >json.out 2>json.err || fail "json"
 python3 -c 'import json, sys; assert json.load(open("json.out"))["results"][0]["profile"]["steps"] == 1' || fail "json content"
