@@ -202,7 +202,7 @@ Status gpu_stats_step(GpuStats *stats, OpRows *rows, RangeTree *tree, const Plan
                       TraceEvent *events, size_t n)
 {
     Last last = {.phase = PHASE_COUNT};
-    qsort(events, n, sizeof *events, by_begin);
+    if (n) qsort(events, n, sizeof *events, by_begin);
     for (size_t i = 0; i < n; i++) {
         if (on_device(&events[i]))
             TRY(add_device_event(stats, &last, rows, tree, plan, &events[i]));

@@ -348,7 +348,7 @@ Status kineto_trace_write(const char *path, const CellOpen *cell, const Profiler
 {
     Writer w = {.cell = cell, .p = p, .source = source, .pid = (int)getpid()};
     const Binding *binding = p->binding;
-    qsort(p->log.events, p->log.n, sizeof *p->log.events, by_begin);
+    if (p->log.n) qsort(p->log.events, p->log.n, sizeof *p->log.events, by_begin);
     w.base = p->log.n ? p->log.events[0].begin : clock_nanoseconds();
     TRY(mem_plan_timeline(&binding->mem, binding->plan, binding->workspace, &w.live));
     Status status = packed_file_open(&w.out, path);
