@@ -44,21 +44,34 @@ static Status take_events(Run *run, TraceEvent **events, size_t *n)
     return ST_OK;
 }
 
+/* Collecting what the device did makes the next launch a slow one. Steps that are a few launches go
+ * together; where each node is launched by itself, its times are needed at once. */
+static int64_t batch_of(const Config *config)
+{
+    return config->exec == EXEC_GRAPH ? PROFILER_BATCH : 1;
+}
+
+static Status take_steps(Run *run)
+{
+    TraceEvent *events = NULL;
+    size_t n = 0;
+    TRY(take_events(run, &events, &n));
+    return profiler_device_events(&run->profiler, events, n);
+}
+
 static Status run_steps(Run *run)
 {
     const CellOpen *cell = run->cell;
-    TraceEvent *events = NULL;
-    size_t n = 0;
+    const int64_t steps = cell->config->steps, batch = batch_of(cell->config);
     for (int i = 0; i < SETTLING; i++) TRY(run_phases(run, false));
-    TRY(take_events(run, &events, &n));
+    TRY(take_steps(run));
     run->profiler.dropped = 0; /* of the capture, which is no step */
-    for (int64_t i = 0; i < cell->config->steps; i++) {
-        TRY(cell_link_stage(cell->link, "profiled step", i + 1, cell->config->steps));
+    for (int64_t i = 1; i <= steps; i++) {
+        TRY(cell_link_stage(cell->link, "profiled step", i, steps));
         profiler_step_begin(&run->profiler);
         TRY(run_phases(run, true));
-        TRY(profiler_step_stop(&run->profiler));
-        TRY(take_events(run, &events, &n));
-        TRY(profiler_step_end(&run->profiler, events, n));
+        TRY(profiler_step_end(&run->profiler));
+        if (i % batch == 0 || i == steps) TRY(take_steps(run));
     }
     profiler_finish(&run->profiler);
     return ST_OK;

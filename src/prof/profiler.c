@@ -48,16 +48,12 @@ void profiler_close(Profiler *p)
     *p = (Profiler){0};
 }
 
-bool profiler_tracing(const Profiler *p)
+/* Of the first steps every event is kept. */
+static Status log_event(Profiler *p, int64_t step, const TraceEvent *event)
 {
-    return p->recording && p->steps < p->trace_steps;
-}
-
-static Status log_event(Profiler *p, const TraceEvent *event)
-{
-    if (!profiler_tracing(p)) return ST_OK;
+    if (!p->recording || step >= p->trace_steps) return ST_OK;
     TraceEvent numbered = *event;
-    numbered.step = (int)p->steps;
+    numbered.step = (int)step;
     return trace_log_add(&p->log, &numbered);
 }
 
@@ -92,7 +88,7 @@ static Status close_ranges(Profiler *p, int node, int64_t now)
                                   .depth = level,
                                   .begin = range->begin,
                                   .end = now};
-        TRY(log_event(p, &event));
+        TRY(log_event(p, p->steps, &event));
     }
     return ST_OK;
 }
@@ -124,7 +120,7 @@ static Status node_end(void *self, const ObserverEvent *event)
                             .name = plan_op_name(node->op),
                             .begin = p->node_begin,
                             .end = now};
-    TRY(log_event(p, &ran));
+    TRY(log_event(p, p->steps, &ran));
     return close_ranges(p, event->node, now);
 }
 
@@ -181,11 +177,30 @@ Status profiler_phase_end(Profiler *p, Phase phase)
                               .name = plan_phase_name(phase),
                               .begin = p->phase_begin,
                               .end = now};
-    return log_event(p, &event);
+    return log_event(p, p->steps, &event);
 }
 
+Status profiler_step_end(Profiler *p)
+{
+    const int64_t now = clock_nanoseconds();
+    const double wall = (double)(now - p->step_begin) * 1e-9;
+    const TraceEvent event = {
+        .kind = TRACE_STEP, .node = -1, .name = "step", .begin = p->step_begin, .end = now};
+    p->loop_end = now;
+    TRY(tally_add(&p->step, wall));
+    TRY(log_event(p, p->steps, &event));
+    TRY(os_end(p, wall));
+    p->recording = false;
+    p->steps++;
+    if (p->n_pending < PROFILER_BATCH)
+        p->pending[p->n_pending++] = (ProfilerWindow){p->step_begin, now};
+    return ST_OK;
+}
+
+/* ---- what the device did ---- */
+
 /* Each phase around what the device ran of it; a nanosecond wider, so that it encloses. */
-static Status log_projections(Profiler *p, const TraceEvent *events, size_t n)
+static Status log_projections(Profiler *p, int64_t step, const TraceEvent *events, size_t n)
 {
     TraceEvent around[PHASE_COUNT] = {0};
     for (size_t i = 0; i < n; i++) {
@@ -194,48 +209,57 @@ static Status log_projections(Profiler *p, const TraceEvent *events, size_t n)
         const Phase phase = p->binding->plan->nodes[e->node].phase;
         TraceEvent *at = &around[phase];
         if (!at->name) {
-            *at = (TraceEvent){
-                .kind = TRACE_PROJECTED, .node = -1, .begin = e->begin - 1, .gpu = e->gpu};
+            *at = (TraceEvent){.kind = TRACE_PROJECTED, .node = -1, .gpu = e->gpu};
             at->name = plan_phase_name(phase);
+            at->begin = e->begin - 1;
         }
         if (e->end >= at->end) at->end = e->end + 1;
     }
     for (int phase = 0; phase < PHASE_COUNT; phase++) {
-        if (around[phase].name) TRY(log_event(p, &around[phase]));
+        if (around[phase].name) TRY(log_event(p, step, &around[phase]));
     }
     return ST_OK;
 }
 
-/* In order of their begin after the first call. */
-static Status take_device_events(Profiler *p, TraceEvent *events, size_t n)
+static Status take_step(Profiler *p, int64_t step, TraceEvent *events, size_t n)
 {
     TRY(gpu_stats_step(&p->gpu, &p->rows, &p->ranges, p->binding->plan, events, n));
-    TRY(log_projections(p, events, n));
-    for (size_t i = 0; i < n && profiler_tracing(p); i++) {
-        events[i].step = (int)p->steps;
-        TRY(trace_log_add(&p->log, &events[i]));
+    TRY(log_projections(p, step, events, n));
+    for (size_t i = 0; i < n; i++) TRY(log_event(p, step, &events[i]));
+    return ST_OK;
+}
+
+static int by_begin(const void *a, const void *b)
+{
+    const TraceEvent *x = a, *y = b;
+    return (x->begin > y->begin) - (x->begin < y->begin);
+}
+
+/* The device is idle between steps: what begins before the middle of that time is the earlier one's. */
+static size_t count_until(const TraceEvent *events, size_t n, int64_t until)
+{
+    size_t i = 0;
+    while (i < n && events[i].begin < until) i++;
+    return i;
+}
+
+Status profiler_device_events(Profiler *p, TraceEvent *events, size_t n)
+{
+    const int64_t first = p->steps - p->n_pending;
+    Status status = ST_OK;
+    if (n) qsort(events, n, sizeof *events, by_begin);
+    p->recording = true;
+    for (int i = 0; i < p->n_pending && p->device && status == ST_OK; i++) {
+        const bool last = i + 1 == p->n_pending;
+        const size_t own =
+            last ? n : count_until(events, n, p->pending[i].end / 2 + p->pending[i + 1].begin / 2);
+        status = take_step(p, first + i, events, own);
+        if (own) events += own;
+        n -= own;
     }
-    return ST_OK;
-}
-
-Status profiler_step_stop(Profiler *p)
-{
-    const int64_t now = clock_nanoseconds();
-    const double wall = (double)(now - p->step_begin) * 1e-9;
-    p->loop_end = now;
-    TRY(tally_add(&p->step, wall));
-    const TraceEvent event = {
-        .kind = TRACE_STEP, .node = -1, .name = "step", .begin = p->step_begin, .end = now};
-    TRY(log_event(p, &event));
-    return os_end(p, wall);
-}
-
-Status profiler_step_end(Profiler *p, TraceEvent *events, size_t n)
-{
-    if (p->device) TRY(take_device_events(p, events, n));
     p->recording = false;
-    p->steps++;
-    return ST_OK;
+    p->n_pending = 0;
+    return status;
 }
 
 void profiler_finish(Profiler *p)

@@ -17,6 +17,14 @@ typedef struct ProfilerOs {
     int64_t began_at, ended_at; /* ns: when the threads were looked at */
 } ProfilerOs;
 
+/* Steps whose device events may be handed over together. */
+enum { PROFILER_BATCH = 8 };
+
+/* A step whose device events are still to come. */
+typedef struct ProfilerWindow {
+    int64_t begin, end; /* ns */
+} ProfilerWindow;
+
 typedef struct Profiler {
     const Binding *binding; /* outlives it */
     bool device;            /* work is queued on a device: `gpu` counts, not the host's times */
@@ -33,6 +41,8 @@ typedef struct Profiler {
     Tally step;
     double node_seconds[PHASE_COUNT]; /* of the nodes, by the host's clock */
     int64_t step_begin, phase_begin, node_begin, loop_begin, loop_end;
+    ProfilerWindow pending[PROFILER_BATCH];
+    int n_pending;
     size_t dropped; /* records the device's tracer lost */
 } Profiler;
 
@@ -44,14 +54,10 @@ Observer profiler_observer(Profiler *p);
 void profiler_step_begin(Profiler *p);
 void profiler_phase_begin(Profiler *p);
 Status profiler_phase_end(Profiler *p, Phase phase);
-/* Stops its clock; then what the device did in it, which may take time to collect, is added (and
- * sorted). */
-Status profiler_step_stop(Profiler *p);
-Status profiler_step_end(Profiler *p, TraceEvent *events, size_t n);
+Status profiler_step_end(Profiler *p);
+/* What the device did in the steps since the last call, at most PROFILER_BATCH; they are sorted. */
+Status profiler_device_events(Profiler *p, TraceEvent *events, size_t n);
 /* After the last step. */
 void profiler_finish(Profiler *p);
-
-/* The event is one of a step that is kept whole. */
-bool profiler_tracing(const Profiler *p);
 
 #endif
