@@ -37,10 +37,10 @@ static void test_cut_short(void **state)
     Config c = small_config();
     for (int exec = EXEC_EAGER; exec <= EXEC_FUSED; exec++) {
         c.exec = (Exec)exec;
-        assert_true(poison_check_cut(&c, BACKEND_cpu) > 30);
+        assert_true(poison_check_cut(&c, BACKEND_cpu, 1) > 30);
     }
     c.recompute = CONFIG_RECOMPUTE_BLOCK;
-    assert_true(poison_check_cut(&c, BACKEND_cpu) > 30);
+    assert_true(poison_check_cut(&c, BACKEND_cpu, 1) > 30);
 }
 
 int main(void)
