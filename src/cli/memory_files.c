@@ -1,5 +1,6 @@
 #include "cli/memory_files.h"
 
+#include "base/whole_file.h"
 #include "report/memory_snapshot.h"
 #include "report/memory_svg.h"
 
@@ -7,11 +8,24 @@
 
 enum { STEPS = 2 };
 
+/* What cannot be written is known before the work. */
+static Status check_path(const char *path)
+{
+    WholeFile file;
+    if (!path) return ST_OK;
+    TRY(whole_file_open(&file, path));
+    whole_file_abandon(&file);
+    return ST_OK;
+}
+
 Status memory_files_check(const Settings *settings, const Sweep *sweep)
 {
-    if ((!settings->snapshot && !settings->svg) || sweep->n == 1) return ST_OK;
-    return FAIL(ST_USAGE, "--%s is of one cell, and there are %d: give one value of each option",
-                settings->snapshot ? "snapshot" : "svg", sweep->n);
+    if ((settings->snapshot || settings->svg) && sweep->n > 1)
+        return FAIL(ST_USAGE,
+                    "--%s is of one cell, and there are %d: give one value of each option",
+                    settings->snapshot ? "snapshot" : "svg", sweep->n);
+    TRY(check_path(settings->snapshot));
+    return check_path(settings->svg);
 }
 
 /* The times of one step, of a run whose plan this is; NULL: there are none. */

@@ -70,6 +70,9 @@ if command -v python3 >"$work/python"; then
     memory "${tiny[@]}" --snapshot "$work/snapshot.pickle" || wrong 'snapshot of a run'
     python3 "$here/check_snapshot.py" "$work/snapshot.pickle" || wrong 'snapshot of a run'
 fi
+memory "${tiny[@]}" --snapshot "$work/no/such/folder.pickle" && wrong 'a file that cannot be written'
+[ ! -s "$work/out" ] || wrong 'it ran although the snapshot cannot be written'
+
 # The picture and the JSON can be read.
 memory "${tiny[@]}" --plan-only --svg "$work/chart.svg" || wrong svg
 grep -q '^</svg>$' "$work/chart.svg" || wrong 'the picture does not end'
