@@ -4,7 +4,6 @@
 #include "bench/accumulation.h"
 #include "bench/component_dtypes.h"
 #include "report/precision_data.h"
-#include "report/ratio.h"
 #include "report/report_latex.h"
 #include "report/report_md.h"
 #include "report/report_typst.h"
