@@ -55,14 +55,16 @@ static Status run(const Settings *settings, const Sweep *sweep, int *exit_code)
 }
 
 static const char help[] =
-    "Makes one page of what bench, attention, precision (json, jsonl) and limits (json) have "
-    "written:\n"
-    "summary, tables, charts, environment and commands. It is a single file and needs no network.\n"
-    "Cells that several files have in common are compared with those of the first, with verdicts.\n"
-    "--tables writes every table as Markdown, LaTeX and Typst instead, or beside --out.\n"
+    "Makes one page of what bench, attention, profile, warmup and precision (json, jsonl), memory\n"
+    "and limits (json) have written, and of a trace of profile: summary, tables, charts, machine,\n"
+    "commands. It is a single file and needs no network. Cells that several files have in common\n"
+    "are compared with those of the first, with verdicts. --tables writes every table as "
+    "Markdown,\n"
+    "LaTeX and Typst instead, or beside --out.\n"
     "\n"
     "  roofstep report results.json --out page.html\n"
-    "  roofstep report limits.json bench.json attention.json precision.json\n"
+    "  roofstep report limits.json bench.json attention.json memory.json\n"
+    "  roofstep report profile/profile.json profile/profile_trace.json.gz\n"
     "  roofstep report before.json after.json --out change.html\n"
     "  roofstep report results.json --tables paper\n";
 

@@ -1,5 +1,6 @@
 #include "report/page_data.h"
 
+#include "report/page_memory.h"
 #include "report/page_parts.h"
 #include "report/summary.h"
 #include "version.h"
@@ -176,6 +177,15 @@ static Status add_commands(json_t *json, const PageFile *file)
     return ST_OK;
 }
 
+static Status add_charts(json_t *json, const PageFile *file)
+{
+    json_t *timelines = NULL;
+    if (file->memory) TRY(page_memory_timelines(&timelines, file->memory));
+    int failed = json_object_set_new(json, "memory", timelines ? timelines : json_null());
+    failed |= json_object_set(json, "layer", file->layer ? file->layer : json_null());
+    return failed ? no_memory() : ST_OK;
+}
+
 static Status add_files(json_t *root, const PageFile *files, int n)
 {
     json_t *list = json_array();
@@ -186,6 +196,7 @@ static Status add_files(json_t *root, const PageFile *files, int n)
         TRY(record_put_text(json, "name", page_file_name(&files[i])));
         TRY(add_rows(json, &files[i]));
         TRY(add_commands(json, &files[i]));
+        TRY(add_charts(json, &files[i]));
     }
     return ST_OK;
 }

@@ -8,7 +8,8 @@
  *
  *   {program: {version, commit, command}, summary: [line, ...],
  *    files: [{name, rows: {model: [record, ...], ...}, labels: {model: [text, ...], ...},
- *             commands: [{command, machine, time_utc}, ...]}, ...],
+ *             commands: [{command, machine, time_utc}, ...],
+ *             memory: as page_memory_timelines gives it, layer: as page_trace_layer does; null: none}, ...],
  *    tables: [{section, title, columns: [{label, right}, ...], rows: [[text, ...], ...],
  *              notes: [{text, code}, ...]}, ...]} */
 Status page_data_make(json_t **out, const PageFile *files, int n, const char *command);

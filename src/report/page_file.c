@@ -4,17 +4,19 @@
 #include "bench/limits_json.h"
 #include "bench/record_file.h"
 #include "report/column.h"
+#include "report/packed_file.h"
+#include "report/page_trace.h"
 #include "report/record_notes.h"
 
 #include <string.h>
-
-static const size_t MAX_BYTES = (size_t)1 << 30;
 
 /* ---- which rows are about what ---- */
 
 static PageKind kind_of(const PageFile *file, const Record *record)
 {
     if (file->sum_count > 0) return PAGE_PRECISION;
+    if (file->is_warmup) return PAGE_WARMUP;
+    if (json_is_object(record_value(record, "profile"))) return PAGE_PROFILE;
     return record_value(record, "d_head") ? PAGE_ATTENTION : PAGE_MODEL;
 }
 
@@ -29,11 +31,12 @@ static Status sort_rows(PageFile *file)
 
 /* ---- reading ---- */
 
-static void take_sums(PageFile *file, const json_t *root)
+static void take_study(PageFile *file, const json_t *root)
 {
     const json_t *sums = json_object_get(root, "accumulation");
     file->sum_count = json_integer_value(json_object_get(sums, "count"));
     file->sum_value = json_number_value(json_object_get(sums, "value"));
+    file->is_warmup = json_is_object(json_object_get(root, "warmup_study"));
 }
 
 static Status take_limits(PageFile *file, const json_t *root)
@@ -44,22 +47,50 @@ static Status take_limits(PageFile *file, const json_t *root)
     return ST_USAGE;
 }
 
+static Status take_memory(PageFile *file, json_t *root)
+{
+    json_t *environment = json_object_get(root, "environment");
+    if (!record_text(environment, "id"))
+        return FAIL(ST_USAGE, "%s: its 'environment' has no 'id' text", file->path);
+    file->memory = json_incref(json_object_get(root, "cells"));
+    return json_array_append(file->rows.environments, environment)
+               ? FAIL(ST_NO_MEMORY, "no memory for %s", file->path)
+               : ST_OK;
+}
+
+static Status take_trace(PageFile *file, const json_t *root)
+{
+    TRY(page_trace_layer(&file->layer, root));
+    if (file->layer) return ST_OK;
+    return FAIL(ST_USAGE, "%s: a trace without a layer's ops: take one that roofstep profile wrote",
+                file->path);
+}
+
+static Status take_records(PageFile *file, const json_t *root, const Text *text)
+{
+    bool torn = false;
+    take_study(file, root);
+    TRY(record_file_parse(&file->rows, text_str(text), text->n, file->path, &torn));
+    if (torn) log_warning("%s: its last line is cut short and left out", file->path);
+    return sort_rows(file);
+}
+
 /* What is no single object (jsonl, or no JSON at all) is left to the reader of records, which says what is
  * wrong with it. */
 static Status take(PageFile *file, const Text *text)
 {
-    bool torn = false;
+    Status status;
     json_t *root = json_loadb(text_str(text), text->n, JSON_REJECT_DUPLICATES, NULL);
-    if (json_object_get(root, "limits") && json_object_get(root, "key")) {
-        const Status status = take_limits(file, root);
-        json_decref(root);
-        return status;
-    }
-    take_sums(file, root);
+    if (json_object_get(root, "limits") && json_object_get(root, "key"))
+        status = take_limits(file, root);
+    else if (json_is_array(json_object_get(root, "cells")))
+        status = take_memory(file, root);
+    else if (json_is_array(json_object_get(root, "traceEvents")))
+        status = take_trace(file, root);
+    else
+        status = take_records(file, root, text);
     json_decref(root);
-    TRY(record_file_parse(&file->rows, text_str(text), text->n, file->path, &torn));
-    if (torn) log_warning("%s: its last line is cut short and left out", file->path);
-    return sort_rows(file);
+    return status;
 }
 
 Status page_file_read(PageFile *file, const char *path)
@@ -68,7 +99,7 @@ Status page_file_read(PageFile *file, const char *path)
     *file = (PageFile){.path = path};
     TRY(record_set_init(&file->rows, NULL));
     for (int kind = 0; kind < PAGE_KINDS; kind++) TRY(record_set_init(&file->kind[kind], NULL));
-    Status status = text_read_file(&text, path, MAX_BYTES);
+    Status status = packed_file_read(&text, path);
     if (status == ST_IO) status = ST_USAGE; /* nothing was done yet */
     if (status == ST_OK) status = take(file, &text);
     text_free(&text);
@@ -79,6 +110,8 @@ void page_file_free(PageFile *file)
 {
     record_set_free(&file->rows);
     for (int kind = 0; kind < PAGE_KINDS; kind++) record_set_free(&file->kind[kind]);
+    json_decref(file->memory);
+    json_decref(file->layer);
 }
 
 /* ---- names ---- */
@@ -91,7 +124,8 @@ const char *page_file_name(const PageFile *file)
 
 const char *page_file_kind_name(PageKind kind)
 {
-    static const char *const names[PAGE_KINDS] = {"model", "attention", "precision"};
+    static const char *const names[PAGE_KINDS] = {"model", "attention", "profile", "warmup",
+                                                  "precision"};
     return names[kind];
 }
 

@@ -7,20 +7,30 @@
 #include "bench/record_set.h"
 
 /* What rows are about; each kind has its own tables and charts. */
-typedef enum PageKind { PAGE_MODEL, PAGE_ATTENTION, PAGE_PRECISION, PAGE_KINDS } PageKind;
+typedef enum PageKind {
+    PAGE_MODEL,
+    PAGE_ATTENTION,
+    PAGE_PROFILE,
+    PAGE_WARMUP,
+    PAGE_PRECISION,
+    PAGE_KINDS
+} PageKind;
 
 typedef struct PageFile {
     const char *path;           /* as it was given; borrowed */
-    RecordSet rows;             /* none in a file of limits */
+    RecordSet rows;             /* none in a file of limits, memory or a trace */
     RecordSet kind[PAGE_KINDS]; /* the same rows by kind */
     bool has_limits;
     Limits limits;
-    int64_t sum_count; /* of a precision study's sums; 0: none */
+    bool is_warmup;    /* a study of warm-ups, */
+    int64_t sum_count; /* or of precisions: how many terms its sums have; 0: none */
     double sum_value;
+    json_t *memory; /* cells of `memory`; NULL: none */
+    json_t *layer;  /* of a trace: page_trace.h; NULL: none */
 } PageFile;
 
-/* json or jsonl of bench, attention or precision, or json of limits. ST_USAGE: it is none of these, or
- * cannot be read. The caller frees it, after a failure too. */
+/* json or jsonl of bench, attention, profile, warmup or precision, json of memory or limits, or a trace of
+ * profile. ST_USAGE: it is none of these, or cannot be read. The caller frees it, after a failure too. */
 Status page_file_read(PageFile *file, const char *path);
 void page_file_free(PageFile *file);
 

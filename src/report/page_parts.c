@@ -3,8 +3,11 @@
 #include "report/comparison_report.h"
 #include "report/flat_row.h"
 #include "report/limits_table.h"
+#include "report/page_memory.h"
 #include "report/precision_report.h"
+#include "report/profile_tables.h"
 #include "report/record_table.h"
+#include "report/warmup_report.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -25,6 +28,26 @@ static Status write_model(Text *out, TableWriter *writer, const PagePart *part)
 static Status write_attention(Text *out, TableWriter *writer, const PagePart *part)
 {
     return write_rows(out, writer, &part->file->kind[PAGE_ATTENTION]);
+}
+
+static Status write_profile(Text *out, TableWriter *writer, const PagePart *part)
+{
+    const ProfileTables how = {.put = writer, .top = 40, .source = true};
+    return profile_tables_write(out, &how, &part->file->kind[PAGE_PROFILE]);
+}
+
+/* Of runs that all went wrong, what went wrong. */
+static Status write_warmup(Text *out, TableWriter *writer, const PagePart *part)
+{
+    WarmupStudy study;
+    const RecordSet *rows = &part->file->kind[PAGE_WARMUP];
+    if (warmup_study_make(&study, rows) != ST_OK) return write_rows(out, writer, rows);
+    return warmup_report_tables(out, writer, &study, rows);
+}
+
+static Status write_memory(Text *out, TableWriter *writer, const PagePart *part)
+{
+    return page_memory_tables(out, writer, part->file->memory);
 }
 
 static Status write_precision(Text *out, TableWriter *writer, const PagePart *part)
@@ -134,6 +157,21 @@ static bool has_attention(const PageFile *file)
     return record_set_size(&file->kind[PAGE_ATTENTION]) > 0;
 }
 
+static bool has_profile(const PageFile *file)
+{
+    return record_set_size(&file->kind[PAGE_PROFILE]) > 0;
+}
+
+static bool has_warmup(const PageFile *file)
+{
+    return record_set_size(&file->kind[PAGE_WARMUP]) > 0;
+}
+
+static bool has_memory(const PageFile *file)
+{
+    return file->memory != NULL;
+}
+
 static bool has_precision(const PageFile *file)
 {
     return file->sum_count > 0;
@@ -151,7 +189,10 @@ static const struct {
 } kinds[] = {
     {"end-to-end", "End to end", has_model, write_model},
     {"attention", "Attention alone", has_attention, write_attention},
+    {"profile", "Profile", has_profile, write_profile},
+    {"memory", "Memory", has_memory, write_memory},
     {"precision", "Precision", has_precision, write_precision},
+    {"warmup", "Warm-up", has_warmup, write_warmup},
     {"limits", "Measured limits", has_limits, write_limits},
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };

@@ -11,8 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef Status Writer(Text *out, const Table *table);
-
 static double percent(double x, double of)
 {
     return 100 * (x / of - 1);
@@ -121,7 +119,7 @@ static void first_step(Table *table, const WarmupStudy *s)
 
 /* ---- formats ---- */
 
-static Status write_one(Text *out, Writer *writer, Table *table)
+static Status write_one(Text *out, TableWriter *writer, Table *table)
 {
     Status status = table_status(table);
     if (status == ST_OK && out->n) text_puts(out, "\n");
@@ -130,7 +128,8 @@ static Status write_one(Text *out, Writer *writer, Table *table)
     return status;
 }
 
-static Status write_tables(Text *out, Writer *writer, const WarmupStudy *s, const RecordSet *rows)
+Status warmup_report_tables(Text *out, TableWriter *writer, const WarmupStudy *s,
+                            const RecordSet *rows)
 {
     Table table = {0};
     settings(&table, s, rows);
@@ -204,7 +203,7 @@ Status warmup_report_write(Text *out, const char *format, const WarmupStudy *s,
 {
     if (strcmp(format, "json") == 0) return write_json(out, s, rows);
     if (strcmp(format, "csv") == 0) return write_csv(out, rows);
-    if (strcmp(format, "latex") == 0) return write_tables(out, report_latex_table, s, rows);
-    if (strcmp(format, "typst") == 0) return write_tables(out, report_typst_table, s, rows);
-    return write_tables(out, report_md_table, s, rows);
+    if (strcmp(format, "latex") == 0) return warmup_report_tables(out, report_latex_table, s, rows);
+    if (strcmp(format, "typst") == 0) return warmup_report_tables(out, report_typst_table, s, rows);
+    return warmup_report_tables(out, report_md_table, s, rows);
 }

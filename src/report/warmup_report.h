@@ -5,11 +5,15 @@
 
 #include "base/text.h"
 #include "bench/warmup_study.h"
+#include "report/table.h"
 
 /* Of --format. json is a result file with the study added; csv has a row per step of every run. */
 #define WARMUP_REPORT_FORMATS "md csv json latex typst"
 
 Status warmup_report_write(Text *out, const char *format, const WarmupStudy *study,
                            const RecordSet *rows);
+/* Both its tables, a blank line between. */
+Status warmup_report_tables(Text *out, TableWriter *writer, const WarmupStudy *study,
+                            const RecordSet *rows);
 
 #endif

@@ -4,7 +4,7 @@ import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync, statSync } from "node:fs";
 import { createRequire } from "node:module";
 
-const { PROGRAM, BROWSER, PACKAGES, WORK, GOLDEN, RESULTS } = process.env;
+const { PROGRAM, BROWSER, PACKAGES, WORK, MADE, GOLDEN, RESULTS } = process.env;
 const require = createRequire(`${PACKAGES}/`);
 const { chromium } = require("playwright-core");
 const axe = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
@@ -168,6 +168,25 @@ async function checkCompared(browser) {
   await page.context().close();
 }
 
+async function checkStudies(browser) {
+  const path = makePage("studies", ["profile/profile.json", "profile/profile_trace.json.gz", "memory.json", "warmup.json", "precision.json"].map((name) => `${MADE}/${name}`));
+  const page = await open(browser, path, { colorScheme: "light" });
+  const sections = await page.$$eval("main > section", (all) => all.map((section) => section.id));
+  for (const id of ["profile", "layer", "memory", "precision", "warmup", "environment", "commands"]) check(sections.includes(id), `no section ${id}`);
+  check(await page.locator("#layer .event").count() > 10, "the layer's timeline has no events");
+  const plot = page.locator("#memory .plot");
+  await plot.scrollIntoViewIfNeeded();
+  const box = await plot.locator(".u-over").boundingBox();
+  await page.mouse.move(box.x + box.width * 0.7, box.y + box.height / 2);
+  const [where, values] = [await page.locator("#memory .where").textContent(), await plot.locator(".u-value").allTextContents()];
+  check(/^node \d+: backward .+, [\d.]+ MiB$/.test(where), `hovering the memory says: ${where}`);
+  const sum = values.slice(1).reduce((all, text) => all + Number(text), 0);
+  check(Math.abs(sum - Number(where.match(/([\d.]+) MiB$/)[1])) < 0.01 * sum, `the parts ${values} are not what is alive: ${where}`);
+  await checkAxe(page, "studies");
+  await page.screenshot({ path: `${WORK}/studies.png`, fullPage: true });
+  await page.context().close();
+}
+
 const browser = await chromium.launch({ executablePath: BROWSER, args: ["--no-sandbox"] });
 try {
   const whole = makePage("whole", [`${RESULTS}/v1-six-sizes.json`, `${GOLDEN}/attention.json`, `${RESULTS}/h200-limits.json`]);
@@ -177,6 +196,7 @@ try {
   await checkPhone(browser, whole);
   await checkHostile(browser);
   await checkCompared(browser);
+  await checkStudies(browser);
 } finally {
   await browser.close();
 }

@@ -18,5 +18,12 @@ packages=$root/build/page-test
 [ -d "$packages/node_modules/playwright-core" ] || skip 'no playwright-core: ./test fetches it where there is npm'
 work=$(mktemp -d)
 trap 'rm -r "$work"' EXIT
-PROGRAM=$program BROWSER=$browser PACKAGES=$packages WORK=${PAGE_SHOTS:-$work} GOLDEN=$root/tests/golden RESULTS=$root/docs/results \
+small=(--d-model 64 --d-ff 128 --num-layers 3 --num-heads 4 --vocab 500 --ctx 32 --batch 2)
+{
+    "$program" profile "${small[@]}" --warmup 0 --steps 2 --out-dir "$work/profile" &&
+        "$program" memory "${small[@]}" --plan-only --out "$work/memory.json" &&
+        "$program" warmup "${small[@]}" --warmup 0,1,2 --rounds 2 --steps 3 --out "$work/warmup.json" &&
+        "$program" precision "${small[@]}" --warmup 0 --steps 2 --out "$work/precision.json"
+} >/dev/null 2>&1 || exit 1
+MADE=$work PROGRAM=$program BROWSER=$browser PACKAGES=$packages WORK=${PAGE_SHOTS:-$work} GOLDEN=$root/tests/golden RESULTS=$root/docs/results \
     node "$here/browser.mjs"

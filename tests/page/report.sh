@@ -54,6 +54,21 @@ touch taken
 expect 1 "$golden/results.json" --tables taken
 expect 1 "$golden/results.json" --tables no/such/parent
 
+# ---- what the other commands write ----
+
+small=(--d-model 16 --d-ff 32 --num-layers 2 --num-heads 2 --vocab 50 --ctx 8 --batch 1)
+{
+    "$program" profile "${small[@]}" --warmup 0 --steps 2 --out-dir profile &&
+        "$program" memory "${small[@]}" --plan-only --out memory.json &&
+        "$program" warmup "${small[@]}" --warmup 0,1 --rounds 2 --steps 2 --out warmup.json &&
+        "$program" precision "${small[@]}" --warmup 0 --steps 2 --out precision.json
+} >/dev/null 2>err || { fail 'profile, memory, warmup or precision'; cat err; }
+made=(profile/profile.json profile/profile_trace.json.gz memory.json warmup.json precision.json)
+expect 0 "${made[@]}" --tables studies
+for name in profile memory warmup precision environment; do [ -s "studies/$name.md" ] || fail "no studies/$name.md"; done
+[ ! -e studies/end-to-end.md ] || fail 'rows of a study are taken for those of bench'
+grep -q '^| largest at the peak' studies/memory.md || fail 'the largest tensors are not there'
+
 # ---- refused ----
 
 echo '{"schema": 1, "results": []}' >empty.json
@@ -62,6 +77,10 @@ refused 'needs result files' --tables t
 refused 'nowhere.json' nowhere.json --tables t
 refused "'environment' is missing" empty.json --tables t
 refused 'empty-limits.json' empty-limits.json --tables t
+echo '{"traceEvents": [{"ph": "X", "name": "x", "ts": "soon"}, 7]}' >empty-trace.json
+echo '{"cells": [1, {"blocks": [{"born": -1, "died": 1e9}, 2]}]}' >empty-memory.json
+refused "a trace without a layer's ops" empty-trace.json --tables t
+refused "has no 'id'" empty-memory.json --tables t
 refused 'not JSON' "$golden/results.md" --tables t
 [ ! -e t ] || fail 'a refused file left a folder behind'
 
@@ -72,6 +91,8 @@ if "$program" --version | grep -q '(no html)'; then
     grep -q 'this build has no HTML report' err || fail 'it does not say that there is no HTML report'
     [ ! -e page.html ] || fail 'a build without the page wrote one'
 else
+    sed 's/^{/{"environment": {"id": "x"}, /' empty-memory.json >odd-memory.json
+    expect 0 "${made[@]}" odd-memory.json --out studies.html
     expect 0 "$golden/results.json" "$limits" -o page.html
     [ ! -s out ] || fail '--out wrote to stdout'
     expect 0 "$golden/results.json" "$limits" --out -

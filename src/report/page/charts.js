@@ -52,6 +52,25 @@ function whisker(row, most) {
   return drawn;
 }
 
+// tracks: [{name, events: [[name, scope, begin, time], ...]}]; all between `begin` and `end`.
+function lanes(host, about, tracks, begin, end) {
+  const body = el("tbody");
+  for (const track of tracks) {
+    const lane = el("div", { class: "track lane" });
+    const scopes = [...new Set(track.events.map(([, scope]) => scope))];
+    for (const [name, scope, at, time] of track.events) {
+      const event = el("div", { class: "event", title: `${scope} ${name}: ${number(time)} us, from ${number(at - begin)} us` }, name);
+      event.style.left = `${(100 * (at - begin)) / (end - begin)}%`;
+      event.style.width = `${(100 * time) / (end - begin)}%`;
+      event.style.background = `var(${COLOURS[scopes.indexOf(scope) % COLOURS.length]})`;
+      lane.append(event);
+    }
+    const busy = track.events.reduce((sum, [, , , time]) => sum + time, 0) / (end - begin);
+    body.append(el("tr", {}, el("th", { scope: "row" }, track.name), el("td", {}, lane), el("td", { class: "figure" }, `${(100 * busy).toFixed(1)} % busy`)));
+  }
+  host.append(el("table", { class: "bars", "aria-label": about }, body));
+}
+
 function key(host, entries) {
   const list = el("ul", { class: "key" });
   for (const [name, of] of entries) {
@@ -64,20 +83,22 @@ function key(host, entries) {
 
 // ---- lines ----
 
-const COLOURS = ["--c1", "--c2", "--c3", "--c4", "--c5", "--c6"];
+const COLOURS = ["--c1", "--c2", "--c3", "--c4", "--c5", "--c6", "--c7", "--c8"];
 const DASHES = [[], [9, 4], [3, 3], [12, 3, 3, 3], [1, 4], [6, 2, 2, 2, 2, 2]];
 const drawn = []; // every chart, to be drawn again when the colours or the width change
 
-// spec: {title, xLabel, yLabel, logX, logY, x: [...], series: [{label, values: [...]}]}
+// spec: {title, xLabel, yLabel, logX, logY, x: [...], series: [{label, values: [...]}]}; `stacked` puts each series on
+// those before it; `bands`: [{from, to, name}] along x; `about(i)` says in words where the pointer is.
 function lines(host, spec) {
   const plot = el("div", {
     class: "plot", tabindex: "0", role: "group",
     "aria-label": `Chart: ${spec.title}. Left and right arrow keys read the values.`,
   });
   const said = el("p", { class: "tools", "aria-live": "polite" });
-  const chart = { plot, spec, said, u: null };
+  const where = el("p", { class: "where" }, spec.about ? spec.about(0) : null);
+  const chart = { plot, spec, said, where, u: null };
   plot.addEventListener("keydown", (event) => readByKey(chart, event));
-  host.append(el("figure", {}, el("figcaption", {}, spec.title), plot, said));
+  host.append(el("figure", {}, el("figcaption", {}, spec.title), plot, spec.about ? where : null, said));
   drawn.push(chart);
   draw(chart);
   return chart;
@@ -96,18 +117,61 @@ function draw(chart, fixed) {
   const { spec, plot } = chart;
   const width = fixed || Math.max(240, plot.clientWidth || 600);
   if (chart.u) chart.u.destroy();
+  const stacks = spec.stacked ? stack(spec.series) : null;
   const scale = (log) => (log ? { time: false, distr: 3, log } : { time: false });
   const options = {
     width, height: Math.round(Math.min(340, Math.max(220, width * 0.62))),
     scales: { x: scale(spec.logX), y: scale(spec.logY) },
     axes: [axis(spec, spec.xLabel, spec.logX, 34), axis(spec, spec.yLabel, spec.logY, 60)],
-    series: [{ label: spec.xLabel, value: (u, v) => number(v) }].concat(spec.series.map((s, i) => ({
-      label: s.label, stroke: colour(COLOURS[i % COLOURS.length]), width: 2, dash: DASHES[i % DASHES.length],
-      points: { show: spec.x.length < 200, size: 6 }, value: (u, v) => number(v),
-    }))),
+    series: [{ label: spec.xLabel, value: (u, v) => number(v) }, ...(stacks ? areas(spec) : curves(spec))],
     cursor: { drag: { x: false, y: false } },
+    hooks: { drawClear: [(u) => drawBands(u, spec.bands || [])], setCursor: [(u) => sayWhere(chart, u.cursor.idx)] },
   };
-  chart.u = new uPlot(options, [spec.x, ...spec.series.map((s) => s.values)], plot);
+  if (stacks) options.scales.y.range = (u, low, high) => [0, high * 1.08];
+  chart.u = new uPlot(options, [spec.x, ...(stacks || spec.series.map((s) => s.values))], plot);
+}
+
+function curves(spec) {
+  return spec.series.map((s, i) => ({
+    label: s.label, stroke: colour(COLOURS[i % COLOURS.length]), width: 2, dash: DASHES[i % DASHES.length],
+    points: { show: spec.x.length < 200, size: 6 }, value: (u, v) => number(v),
+  }));
+}
+
+// The whole stack is drawn first, each lower one over it; the legend shows a series' own values.
+function areas(spec) {
+  return spec.series.map((s, i) => ({
+    label: s.label, stroke: colour(COLOURS[i % COLOURS.length]), fill: colour(COLOURS[i % COLOURS.length]), width: 1,
+    points: { show: false }, paths: uPlot.paths.stepped({ align: 1 }), value: (u, v, at, x) => number(x === null ? null : s.values[x]),
+  })).reverse();
+}
+
+function stack(series) {
+  const sums = [];
+  for (const { values } of series) {
+    const below = sums.at(-1);
+    sums.push(values.map((value, i) => value + (below ? below[i] : 0)));
+  }
+  return sums.reverse();
+}
+
+function drawBands(u, bands) {
+  const { ctx, bbox } = u;
+  ctx.save();
+  bands.forEach((band, i) => {
+    const left = u.valToPos(band.from, "x", true), right = u.valToPos(band.to, "x", true);
+    ctx.fillStyle = colour(i % 2 ? "--paper" : "--band");
+    ctx.fillRect(left, bbox.top, right - left, bbox.height);
+    ctx.fillStyle = colour("--ink");
+    ctx.font = `${12 * devicePixelRatio}px system-ui, sans-serif`;
+    ctx.textAlign = "center";
+    if (right - left > 60 * devicePixelRatio) ctx.fillText(band.name, (left + right) / 2, bbox.top + 14 * devicePixelRatio);
+  });
+  ctx.restore();
+}
+
+function sayWhere(chart, i) {
+  if (chart.spec.about && i !== null && i !== undefined) chart.where.textContent = chart.spec.about(i);
 }
 
 // Charts that a new choice has replaced are forgotten. `width` is for paper, whose own is not known beforehand.

@@ -42,7 +42,7 @@ function sortBy(table, column, button) {
 function tableHead(table, columns) {
   const row = el("tr");
   columns.forEach((column, i) => {
-    const button = el("button", { type: "button", onclick: () => sortBy(table, i, button) }, column.label);
+    const button = el("button", { type: "button", onclick: () => sortBy(table, i, button) }, column.label || "value");
     row.append(el("th", { scope: "col", class: column.right && "right" }, button));
   });
   table.append(el("thead", {}, row));
@@ -81,15 +81,22 @@ function notes(list) {
   return made;
 }
 
-function addTable(spec) {
-  const host = body(spec.section);
+// No two tables have the same: what the first column is about, then a number, sets them apart.
+const titles = new Map();
+function ownTitle(spec) {
+  const alike = data.tables.filter((other) => other.title === spec.title).length;
+  const title = alike > 1 ? `${spec.title}: ${spec.columns[0].label}` : spec.title;
+  titles.set(title, (titles.get(title) || 0) + 1);
+  return titles.get(title) > 1 ? `${title} (${titles.get(title)})` : title;
+}
+
+function addTable(spec, host = body(spec.section)) {
   const table = el("table", { class: "data" });
   tableHead(table, spec.columns);
   tableBody(table, spec.columns, spec.rows);
-  const alike = data.tables.filter((other) => other.title === spec.title).length;
-  const title = alike > 1 ? `${spec.title}: ${spec.columns[0].label}` : spec.title;
+  const title = ownTitle(spec);
   host.append(el("h3", {}, title));
-  if (spec.rows.length > 6) host.append(filterBox(table, title));
+  if (spec.rows.length > 7) host.append(filterBox(table, title));
   host.append(el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": title }, table));
   if (spec.notes.length) host.append(notes(spec.notes));
 }
@@ -204,6 +211,95 @@ function drawAttention() {
   });
 }
 
+// ---- profile ----
+
+// Time of a step by category and phase: that of kernels on a GPU, of nodes on a CPU.
+function categories(profile) {
+  const times = new Map();
+  for (const op of profile.ops) {
+    const tally = op.device || op.host;
+    if (!tally || !(profile.steps > 0)) continue;
+    if (!times.has(op.category)) times.set(op.category, { label: op.category, forward: 0, backward: 0, optimizer: 0, all: 0 });
+    const row = times.get(op.category);
+    row[op.phase] += tally.total / profile.steps / 1e6;
+    row.all += tally.total / profile.steps / 1e6;
+  }
+  return [...times.values()].sort((a, b) => b.all - a.all);
+}
+
+function drawProfile() {
+  const rows = rowsOf("profile").filter(({ record }) => record.profile && Array.isArray(record.profile.ops) && record.profile.ops.length);
+  if (!rows.length) return;
+  key(body("profile"), PHASES);
+  chooser(body("profile"), "Row", rows, (place, { record, label }) => {
+    const list = categories(record.profile);
+    const whole = list.reduce((sum, row) => sum + row.all, 0);
+    const host = el("div", { class: "wide" });
+    bars(host, `${label}: time of a step by category`, list.map((row) => ({
+      label: row.label, parts: PHASES.filter(([name]) => row[name] > 0).map(([name, of]) => ({ name, colour: of, value: row[name], text: `${number(row[name])} ms` })),
+      figure: `${number(row.all)} ms, ${((100 * row.all) / whole).toFixed(1)} %`,
+    })), Math.max(...list.map((row) => row.all)));
+    place.append(host);
+  });
+}
+
+function drawLayers() {
+  for (const file of data.files.filter(({ layer }) => layer)) {
+    for (const { phase, begin_us, end_us, tracks } of file.layer.phases) {
+      const title = `${file.layer.layer}, ${phase}: ${number(end_us - begin_us)} us (${file.name})`;
+      body("layer").append(el("h3", {}, title));
+      lanes(body("layer"), title, tracks, begin_us, end_us);
+      const rows = tracks.flatMap((track) => track.events.map(([name, scope, at, time]) => [track.name, number(at - begin_us), number(time), name, scope]));
+      const columns = [["track", false], ["begin (us)", true], ["time (us)", true], ["what", false], ["scope", false]].map(([label, right]) => ({ label, right }));
+      const details = el("details", {}, el("summary", {}, `All ${rows.length} events`));
+      body("layer").append(details);
+      addTable({ title, columns, rows, notes: [] }, details);
+    }
+  }
+}
+
+// ---- memory ----
+
+function phaseBands(phases) {
+  const bands = [];
+  phases.forEach((name, i) => {
+    if (!bands.length || bands.at(-1).name !== name) bands.push({ from: i, to: i, name });
+    bands.at(-1).to = Math.min(i + 1, phases.length - 1);
+  });
+  return bands;
+}
+
+function drawMemory() {
+  const cells = data.files.flatMap((file) => file.memory || []);
+  if (!cells.length) return;
+  chooser(body("memory"), "Cell", cells, (place, { label, phases, scopes, uses }) => {
+    const all = phases.map((_, i) => uses.reduce((sum, use) => sum + use.mib[i], 0));
+    const peak = all.indexOf(Math.max(...all));
+    lines(place, {
+      title: `${label}: peak ${number(all[peak])} MiB at node ${peak} (${scopes[peak]})`, xLabel: "node", yLabel: "MiB", stacked: true,
+      x: phases.map((_, i) => i), series: uses.map((use) => ({ label: use.name, values: use.mib })), bands: phaseBands(phases),
+      about: (i) => `node ${i}: ${phases[i]} ${scopes[i]}, ${number(all[i])} MiB`,
+    });
+  });
+}
+
+// ---- warm-up ----
+
+// Mean time of step 1, 2, ... of the processes with each number of warm-ups.
+function drawWarmup() {
+  const rows = rowsOf("warmup").filter(({ record }) => record.step && record.step.samples_ms);
+  if (!rows.length) return;
+  const last = Math.max(...rows.map(({ record }) => record.warmup + record.step.samples_ms.length));
+  const settings = [...new Set(rows.map(({ record }) => record.warmup))].sort((a, b) => a - b);
+  const series = settings.map((warmup) => {
+    const sums = Array.from({ length: last }, () => [0, 0]);
+    for (const { record } of rows.filter((row) => row.record.warmup === warmup))
+      record.step.samples_ms.forEach((ms, i) => { sums[warmup + i][0] += ms; sums[warmup + i][1]++; });
+    return { label: `${warmup} warm-ups`, values: sums.map(([sum, n]) => (n ? sum / n : null)) };
+  });
+  lines(body("warmup"), { title: "Mean time of each step of a process", xLabel: "step", yLabel: "ms", x: Array.from({ length: last }, (_, i) => i + 1), series });
+}
+
 // ---- the rest ----
 
 function drawSummary() {
@@ -282,7 +378,11 @@ drawRoof();
 drawPhases();
 drawSamples();
 drawAttention();
-data.tables.forEach(addTable);
+drawProfile();
+drawLayers();
+drawMemory();
+drawWarmup();
+data.tables.forEach((spec) => addTable(spec));
 drawCommands();
 leaveOut();
 watchColours();
