@@ -74,7 +74,6 @@ static Status summary_row(Table *table, const Record *record)
     if (profile_tables_failed(record)) {
         table_cell(table, record_status_word(record_status(record)));
         for (int i = LABELS + 1; i < table->n_columns; i++) table_cell(table, "-");
-        if (record_text(record, "message")) table_note(table, record_text(record, "message"), NULL);
         return ST_OK;
     }
     TRY(profile_view_make(&view, record));
@@ -91,6 +90,7 @@ static Status summary(Table *table, const RecordSet *set)
                     "top of forward", "calls", "ms", "top of step", "calls", "ms");
     for (size_t i = 0; i < record_set_size(set); i++)
         TRY(summary_row(table, record_set_at(set, i)));
+    profile_tables_notes(table, set);
     table_note(
         table,
         "profiled steps; device: kernels on a GPU, ops on a CPU; calls and ms of the top ones are "

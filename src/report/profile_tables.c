@@ -1,6 +1,7 @@
 #include "report/profile_tables.h"
 
 #include "base/human.h"
+#include "report/column.h"
 #include "report/profile_device_tables.h"
 #include "report/profile_kernel_tables.h"
 #include "report/profile_sweep_tables.h"
@@ -51,6 +52,13 @@ Status profile_tables_put(Text *out, const ProfileTables *how, Table *table)
 bool profile_tables_failed(const Record *record)
 {
     return !json_is_object(json_object_get(record, "profile"));
+}
+
+void profile_tables_notes(Table *table, const RecordSet *set)
+{
+    bool shown[TABLE_MAX_COLUMNS] = {0};
+    for (int c = 0; c < column_count; c++) shown[c] = column_shown(&column_list[c], set, false);
+    record_notes_put(table, set, shown);
 }
 
 /* ---- phases, with and without the profiler ---- */
@@ -115,7 +123,7 @@ static void phases(Table *table, const ProfileView *v, const RecordSet *set)
         if (v->phases[p].there) phase_row(table, v, (Phase)p);
     }
     step_rows(table, v);
-    record_notes_common(table, set);
+    profile_tables_notes(table, set);
     table_note(
         table,
         v->gpu ? "means of a step by the host's clock; exclusive: the GPU did nothing; nodes and "

@@ -28,6 +28,8 @@ void profile_tables_ms(Table *table, double ns);
 void profile_tables_percent(Table *table, double part, double whole);
 /* "FORWARD" */
 const char *profile_tables_phase(Phase phase);
+/* What the rows have in common, what went wrong, warnings, the machine and the command. */
+void profile_tables_notes(Table *table, const RecordSet *set);
 /* The row is not "ok": its status and message; the caller has put its label. */
 bool profile_tables_failed(const Record *record);
 
