@@ -8,6 +8,7 @@
 #include "cli/doctor_probe.h"
 #include "cli/output.h"
 #include "ops/blas_cpu.h"
+#include "prof/activity_cupti.h"
 #include "report/page.h"
 #include "version.h"
 
@@ -56,6 +57,8 @@ static void list_features(Doctor *d)
         feature(d, d->gpu.there, "CUDA engine", "GPU: %s", text_str(&gpu));
         feature(d, *d->gpu.libraries.cudnn, "cuDNN attention", "%s",
                 *d->gpu.libraries.cudnn ? d->gpu.libraries.cudnn : "not in this build");
+        const bool traced = activity_cupti_check() == ST_OK;
+        feature(d, traced, "CUPTI", "%s", traced ? "profile sees kernels" : status_message());
     } else {
         feature(d, false, "CUDA engine", "not in this build; GPU: %s; CUDA compiler: %s",
                 text_str(&gpu), d->nvcc.there ? d->nvcc.text : "none");

@@ -31,6 +31,11 @@ static struct {
 
 static _Thread_local int current; /* node + 1 that runs or is captured; 0: none */
 
+Status activity_cupti_check(void)
+{
+    return cupti_api_load();
+}
+
 /* ---- graphs ---- */
 
 static void CUPTIAPI on_callback(void *self, CUpti_CallbackDomain domain, CUpti_CallbackId id,

@@ -7,6 +7,8 @@
 #include "exec/observer.h"
 #include "prof/trace_log.h"
 
+/* ST_UNSUPPORTED says why it cannot be had. */
+Status activity_cupti_check(void);
 /* Starts to watch. ST_UNSUPPORTED when it cannot; when another profiler is attached the message names it. */
 Status activity_cupti_start(TraceLog *names);
 void activity_cupti_stop(void);

@@ -1,11 +1,14 @@
 #include "prof/activity_cupti.h"
 
-static const char reason[] = "this build has no CUPTI";
+Status activity_cupti_check(void)
+{
+    return FAIL(ST_UNSUPPORTED, "this build has no CUPTI");
+}
 
 Status activity_cupti_start(TraceLog *names)
 {
     (void)names;
-    return FAIL(ST_UNSUPPORTED, "%s", reason);
+    return activity_cupti_check();
 }
 
 void activity_cupti_stop(void)
@@ -21,5 +24,5 @@ Status activity_cupti_take(TraceEvent **events, size_t *n, size_t *dropped)
 {
     *events = NULL;
     *n = *dropped = 0;
-    return FAIL(ST_UNSUPPORTED, "%s", reason);
+    return activity_cupti_check();
 }

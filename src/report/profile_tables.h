@@ -30,7 +30,7 @@ void profile_tables_percent(Table *table, double part, double whole);
 const char *profile_tables_phase(Phase phase);
 /* What the rows have in common, what went wrong, warnings, the machine and the command. */
 void profile_tables_notes(Table *table, const RecordSet *set);
-/* The row is not "ok": its status and message; the caller has put its label. */
+/* It has no profile: the cell did not get that far. */
 bool profile_tables_failed(const Record *record);
 
 #endif
