@@ -258,6 +258,8 @@ static Status put_peer(Record *r, const Peer *peer)
     TRY(record_put_text(r, "exec", peer->exec));
     TRY(record_put_text(r, "attention", peer->attention));
     TRY(record_put_null(r, "blas"));
+    if (record_text(r, "recompute"))
+        TRY(record_put_text(r, "recompute", "none")); /* it keeps all */
     TRY(record_put_text(r, "peer", peer->name));
     return record_put_text(r, "variant", peer->variant);
 }

@@ -30,26 +30,14 @@ static const char *category(MemoryClass usage)
     return names[usage];
 }
 
-static void key_int(TreeWriter *w, const char *key, int64_t value)
-{
-    tree_writer_key(w, key);
-    tree_writer_int(w, value);
-}
-
-static void key_text(TreeWriter *w, const char *key, const char *text)
-{
-    tree_writer_key(w, key);
-    tree_writer_text(w, text);
-}
-
 /* ---- where a block comes from ---- */
 
 static void put_frame(TreeWriter *w, const char *file, int64_t line, const char *name)
 {
     tree_writer_begin(w, '{');
-    key_text(w, "filename", file);
-    key_int(w, "line", line);
-    key_text(w, "name", name);
+    tree_writer_key_text(w, "filename", file);
+    tree_writer_key_int(w, "line", line);
+    tree_writer_key_text(w, "name", name);
     tree_writer_end(w);
 }
 
@@ -91,11 +79,11 @@ static void put_frames(Writing *s, int block)
 static void begin_event(Writing *s, const char *action, uint64_t address, size_t bytes)
 {
     tree_writer_begin(&s->w, '{');
-    key_text(&s->w, "action", action);
-    key_int(&s->w, "addr", (int64_t)(base_address + address));
-    key_int(&s->w, "size", (int64_t)bytes);
-    key_int(&s->w, "stream", 0);
-    key_int(&s->w, "time_us", s->now_us);
+    tree_writer_key_text(&s->w, "action", action);
+    tree_writer_key_int(&s->w, "addr", (int64_t)(base_address + address));
+    tree_writer_key_int(&s->w, "size", (int64_t)bytes);
+    tree_writer_key_int(&s->w, "stream", 0);
+    tree_writer_key_int(&s->w, "time_us", s->now_us);
 }
 
 static void put_alloc(Writing *s, int block)
@@ -103,7 +91,7 @@ static void put_alloc(Writing *s, int block)
     const MemoryBlock *b = &s->list->blocks[block];
     begin_event(s, "alloc", b->address, b->bytes);
     put_frames(s, block);
-    key_text(&s->w, "category", category(b->usage));
+    tree_writer_key_text(&s->w, "category", category(b->usage));
     tree_writer_end(&s->w);
 }
 
@@ -196,10 +184,10 @@ static void put_block(Writing *s, uint64_t address, size_t bytes, int block)
 {
     if (bytes == 0) return;
     tree_writer_begin(&s->w, '{');
-    key_int(&s->w, "address", (int64_t)(base_address + address));
-    key_int(&s->w, "size", (int64_t)bytes);
-    key_int(&s->w, "requested_size", (int64_t)bytes);
-    key_text(&s->w, "state", block == PLAN_NONE ? "inactive" : "active_allocated");
+    tree_writer_key_int(&s->w, "address", (int64_t)(base_address + address));
+    tree_writer_key_int(&s->w, "size", (int64_t)bytes);
+    tree_writer_key_int(&s->w, "requested_size", (int64_t)bytes);
+    tree_writer_key_text(&s->w, "state", block == PLAN_NONE ? "inactive" : "active_allocated");
     if (block == PLAN_NONE) {
         tree_writer_key(&s->w, "frames");
         tree_writer_begin(&s->w, '[');
@@ -267,14 +255,14 @@ static void put_segment(Writing *s, const Part *part)
 {
     const int64_t active = (int64_t)active_bytes(s, part);
     tree_writer_begin(&s->w, '{');
-    key_int(&s->w, "device", 0);
-    key_int(&s->w, "address", (int64_t)(base_address + part->begin));
-    key_int(&s->w, "total_size", (int64_t)part->bytes);
-    key_int(&s->w, "allocated_size", active);
-    key_int(&s->w, "active_size", active);
-    key_int(&s->w, "requested_size", active);
-    key_int(&s->w, "stream", 0);
-    key_text(&s->w, "segment_type", "large");
+    tree_writer_key_int(&s->w, "device", 0);
+    tree_writer_key_int(&s->w, "address", (int64_t)(base_address + part->begin));
+    tree_writer_key_int(&s->w, "total_size", (int64_t)part->bytes);
+    tree_writer_key_int(&s->w, "allocated_size", active);
+    tree_writer_key_int(&s->w, "active_size", active);
+    tree_writer_key_int(&s->w, "requested_size", active);
+    tree_writer_key_int(&s->w, "stream", 0);
+    tree_writer_key_text(&s->w, "segment_type", "large");
     tree_writer_key(&s->w, "segment_pool_id");
     tree_writer_pair(&s->w, 0, 0);
     tree_writer_key(&s->w, "is_expandable");
@@ -299,7 +287,8 @@ static void put_trace(Writing *s, const Part *parts, int n_parts)
     }
     for (int step = 0; step < s->snapshot->steps; step++) put_step(s, step);
     begin_event(s, "snapshot", -base_address, 0); /* address 0 */
-    key_text(&s->w, "category", "unknown"); /* without any of it the viewer fails on categories */
+    tree_writer_key_text(&s->w, "category",
+                         "unknown"); /* without any of it the viewer fails on categories */
     tree_writer_end(&s->w);
     tree_writer_end(&s->w);
 }
@@ -307,10 +296,10 @@ static void put_trace(Writing *s, const Part *parts, int n_parts)
 static void put_mark(Writing *s, const char *phase, const char *stage, int64_t time_us)
 {
     tree_writer_begin(&s->w, '{');
-    key_text(&s->w, "name", phase);
-    key_text(&s->w, "stage", stage);
-    key_int(&s->w, "device", 0);
-    key_int(&s->w, "time_us", time_us);
+    tree_writer_key_text(&s->w, "name", phase);
+    tree_writer_key_text(&s->w, "stage", stage);
+    tree_writer_key_int(&s->w, "device", 0);
+    tree_writer_key_int(&s->w, "time_us", time_us);
     tree_writer_end(&s->w);
 }
 
@@ -338,7 +327,7 @@ static void put_settings(Writing *s)
                                         "free_requested", "free_completed"};
     tree_writer_key(&s->w, "allocator_settings");
     tree_writer_begin(&s->w, '{');
-    key_text(&s->w, "program", "roofstep");
+    tree_writer_key_text(&s->w, "program", "roofstep");
     tree_writer_key(&s->w, "words");
     tree_writer_begin(&s->w, '[');
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) tree_writer_text(&s->w, words[i]);

@@ -230,6 +230,18 @@ void tree_writer_pair(TreeWriter *w, int64_t a, int64_t b)
     put_op(w, w->pickle ? 0x86 : ']'); /* TUPLE2 */
 }
 
+void tree_writer_key_int(TreeWriter *w, const char *key, int64_t value)
+{
+    tree_writer_key(w, key);
+    tree_writer_int(w, value);
+}
+
+void tree_writer_key_text(TreeWriter *w, const char *key, const char *text)
+{
+    tree_writer_key(w, key);
+    tree_writer_text(w, text);
+}
+
 void tree_writer_begin(TreeWriter *w, char open)
 {
     value_begins(w);
