@@ -136,6 +136,24 @@ int page_file_count(const PageFile *files, int n, PageKind kind)
     return count;
 }
 
+/* Rows are the same ones when they have the same key. */
+static bool has_common_cell(const PageFile *a, const PageFile *b)
+{
+    for (size_t i = 0; i < record_set_size(&a->rows); i++) {
+        const char *key = record_key(record_set_at(&a->rows, i));
+        if (key && record_set_find(&b->rows, key)) return true;
+    }
+    return false;
+}
+
+const PageFile *page_file_before(const PageFile *files, int i)
+{
+    for (int f = 0; f < i; f++) {
+        if (has_common_cell(&files[f], &files[i])) return &files[f];
+    }
+    return NULL;
+}
+
 void page_file_label(Text *out, const RecordSet *rows, const Record *record)
 {
     bool shown[TABLE_MAX_COLUMNS] = {0};

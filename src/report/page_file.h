@@ -38,6 +38,8 @@ const char *page_file_name(const PageFile *file); /* without folders */
 const char *page_file_kind_name(PageKind kind);   /* "model", ... */
 /* How many of the files have rows of this kind: where several do, a row is named with its file. */
 int page_file_count(const PageFile *files, int n, PageKind kind);
+/* The first of the files before files[i] that has a cell in common with it; NULL: none. */
+const PageFile *page_file_before(const PageFile *files, int i);
 /* "small, ctx 512": a row by what sets it apart from the others of its kind. */
 void page_file_label(Text *out, const RecordSet *rows, const Record *record);
 

@@ -197,24 +197,15 @@ static const struct {
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
-/* Rows are the same ones when they have the same key. */
-static bool has_common_cell(const PageFile *a, const PageFile *b)
-{
-    for (size_t i = 0; i < record_set_size(&a->rows); i++) {
-        const char *key = record_key(record_set_at(&a->rows, i));
-        if (key && record_set_find(&b->rows, key)) return true;
-    }
-    return false;
-}
-
 static int list_comparisons(PagePart *list, const PageFile *files, int n_files)
 {
     int n = 0;
     for (int f = 1; f < n_files; f++) {
-        if (!has_common_cell(&files[0], &files[f])) continue;
+        const PageFile *before = page_file_before(files, f);
+        if (!before) continue;
         list[n++] = (PagePart){.section = "comparison",
                                .title = "Comparison",
-                               .file = &files[0],
+                               .file = before,
                                .other = &files[f],
                                .write = write_comparison};
     }

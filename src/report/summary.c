@@ -238,16 +238,16 @@ static void put_verdicts(Text *text, const Comparison *c)
     }
 }
 
-static Status add_comparison(const Summary *s, Text *text, const PageFile *other)
+static Status add_comparison(const Summary *s, Text *text, int f)
 {
     Comparison comparison;
-    Status status = comparison_make(&comparison, &s->files[0].rows, &other->rows);
-    if (status == ST_OK && comparison.n_cells > 0) {
-        text_printf(text, "%s against %s", page_file_name(other), page_file_name(&s->files[0]));
-        put_verdicts(text, &comparison);
-        text_puts(text, ".");
-        status = add_line(s, text);
-    }
+    const PageFile *before = page_file_before(s->files, f), *other = &s->files[f];
+    if (!before) return ST_OK;
+    Status status = comparison_make(&comparison, &before->rows, &other->rows);
+    text_printf(text, "%s against %s", page_file_name(other), page_file_name(before));
+    if (status == ST_OK) put_verdicts(text, &comparison);
+    text_puts(text, ".");
+    if (status == ST_OK) status = add_line(s, text);
     comparison_free(&comparison);
     return status;
 }
@@ -257,7 +257,7 @@ static Status add_comparison(const Summary *s, Text *text, const PageFile *other
 static Status add_all(const Summary *s, Text *text)
 {
     TRY(add_statuses(s, text));
-    for (int f = 1; f < s->n_files; f++) TRY(add_comparison(s, text, &s->files[f]));
+    for (int f = 1; f < s->n_files; f++) TRY(add_comparison(s, text, f));
     TRY(add_speeds(s, text));
     TRY(add_roof(s, text));
     TRY(add_bound(s, text));

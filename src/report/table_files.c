@@ -13,18 +13,18 @@
 typedef struct Format {
     const char *ending;
     TableWriter *writer;
-    const char *head, *tail; /* of the document with all tables */
-    const char *title;       /* printf format of a heading in it */
+    const char *head, *tail;   /* of the document with all tables, */
+    const char *title, *after; /* and of each part in it: a printf format, and what follows */
 } Format;
 
 static const Format formats[] = {
-    {"md", report_md_table, "", "", "## %s\n\n"},
+    {"md", report_md_table, "", "", "## %s\n\n", ""},
     {"tex", report_latex_table,
-     "\\documentclass{article}\n\\usepackage[T1]{fontenc}\n\\usepackage{booktabs}\n"
+     "\\documentclass{article}\n\\usepackage{booktabs}\n"
      "\\usepackage[a3paper,landscape,margin=1cm]{geometry}\n\\begin{document}\n\\footnotesize\n",
-     "\\end{document}\n", "\\section*{%s}\n"},
+     "\\end{document}\n", "\\section*{%s}\n", "\\clearpage\n"}, /* TeX holds few floats back */
     {"typ", report_typst_table, "#set page(paper: \"a3\", flipped: true, margin: 1cm)\n", "",
-     "= %s\n\n"},
+     "= %s\n\n", ""},
 };
 
 /* The last parent must be there: a typing error makes no tree of folders. */
@@ -59,7 +59,7 @@ static Status write_part(const char *folder, const Format *format, const PagePar
     if (status == ST_OK) status = write_file(folder, text_str(&name), format, &text);
     text_printf(all, format->title, parts[i].title);
     text_append(all, text_str(&text), text.n);
-    text_puts(all, "\n");
+    text_printf(all, "%s\n", format->after);
     text_free(&name);
     text_free(&text);
     return status;
