@@ -29,6 +29,7 @@ typedef struct Cell {
     GpuWatch watch;
     struct rusage first; /* what the process had used before its first step */
     bool begun;
+    double plan_seconds;
     double capture_seconds;
 } Cell;
 
@@ -123,6 +124,7 @@ static Status measure(Cell *cell)
 
 static Status plan_it(Cell *cell)
 {
+    cell->plan_seconds = -clock_seconds();
     TRY(rss_read(&cell->before.rss));
     if (strcmp(cell->config->device, "cpu") != 0) gpu_memory_read(&cell->before.gpu);
     TRY(placement_of(cell->config, &cell->placement));
@@ -131,14 +133,17 @@ static Status plan_it(Cell *cell)
     TRY(fit_available(cell->config, &cell->placement, held, &available));
     TRY(cell_link_stage(cell->link, "plan", 0, 0));
     TRY(fit_make(&cell->fit, cell->config, &cell->placement, held, available));
+    cell->plan_seconds += clock_seconds();
     return cell_facts_planned(cell->link, cell->config, &cell->placement, &cell->fit);
 }
 
 static Status start(Cell *cell)
 {
-    const double before = clock_seconds();
+    CellStart took = {.plan = cell->plan_seconds, .open = -clock_seconds()};
     TRY(session_open(&cell->session, &cell->fit.binding, cell->placement.device));
-    TRY(cell_facts_opened(cell->link, clock_seconds() - before));
+    took.open += clock_seconds();
+    took.prepare = cell->session.prepare_seconds;
+    TRY(cell_facts_started(cell->link, &took));
     if (cell->placement.backend != BACKEND_cpu) {
         gpu_watch_open(&cell->watch, cell->placement.device);
     }

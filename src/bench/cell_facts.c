@@ -101,10 +101,17 @@ Status cell_facts_planned(CellLink *link, const Config *config, const Placement 
     return send_facts(link, put_planned(r, config, placement, fit), r);
 }
 
-Status cell_facts_opened(CellLink *link, double seconds)
+static Status put_start(Record *r, const CellStart *start)
+{
+    TRY(record_put_number(r, "plan_ms", start->plan * 1e3));
+    TRY(record_put_number(r, "open_ms", start->open * 1e3));
+    return record_put_number(r, "prepare_ms", start->prepare * 1e3);
+}
+
+Status cell_facts_started(CellLink *link, const CellStart *start)
 {
     Record *r = json_object();
-    return send_facts(link, record_put_number(r, "open_ms", seconds * 1e3), r);
+    return send_facts(link, put_start(r, start), r);
 }
 
 static double milliseconds(const struct timeval *t)

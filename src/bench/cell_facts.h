@@ -20,8 +20,12 @@ typedef struct CellBefore {
 /* Before the run: where, what, how much; phases that do not fit are settled here. */
 Status cell_facts_planned(CellLink *link, const Config *config, const Placement *placement,
                           const Fit *fit);
-/* The device is open: memory taken, libraries started, algorithms chosen. */
-Status cell_facts_opened(CellLink *link, double seconds);
+/* What came before the first step, in seconds: finding the device (which starts its libraries) and planning;
+ * opening it, of which choosing algorithms. */
+typedef struct CellStart {
+    double plan, open, prepare;
+} CellStart;
+Status cell_facts_started(CellLink *link, const CellStart *start);
 /* The first step, what the process had used before it, and how much of it was the capture of graphs. */
 Status cell_facts_cold(CellLink *link, double seconds, const struct rusage *before,
                        double capture_seconds);

@@ -214,6 +214,8 @@ static Status find_cold(WarmupCold *cold, const RecordSet *rows)
 {
     const int64_t all = -1;
     TRY(summarise(&cold->first, rows, all, of_path, "cold_step_ms", stats_median));
+    TRY(summarise(&cold->plan, rows, all, of_path, "plan_ms", stats_median));
+    TRY(summarise(&cold->prepare, rows, all, of_path, "prepare_ms", stats_median));
     TRY(summarise(&cold->open, rows, all, of_path, "open_ms", stats_median));
     TRY(summarise(&cold->system, rows, all, of_path, "cold_system_ms", stats_median));
     TRY(summarise(&cold->faults, rows, all, of_path, "cold_page_faults", stats_median));

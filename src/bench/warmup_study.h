@@ -20,7 +20,9 @@ typedef struct WarmupSetting {
 /* What the very first step of a process pays for: medians over all runs. */
 typedef struct WarmupCold {
     double first;   /* the step */
-    double open;    /* before it: memory, libraries, choice of algorithms */
+    double plan;    /* before it: finding the device, which starts its libraries, and planning, */
+    double open;    /* taking its memory and preparing all nodes, */
+    double prepare; /* of which choosing algorithms */
     double system;  /* time in the kernel, all threads together */
     double faults;  /* pages touched for the first time */
     double capture; /* of graphs; 0: none */

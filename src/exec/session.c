@@ -1,5 +1,7 @@
 #include "exec/session.h"
 
+#include "base/clock.h"
+
 #include <stdlib.h>
 
 static void place_tensors(Session *s)
@@ -65,7 +67,9 @@ Status session_open(Session *s, const Binding *binding, int device)
     *s = (Session){.plan = binding->plan, .binding = binding, .api = backend_api(binding->backend)};
     Status st = s->api->open(&s->backend, device, binding->threads);
     if (st == ST_OK) st = take_memory(s);
+    s->prepare_seconds = -clock_seconds();
     if (st == ST_OK) st = prepare_nodes(s);
+    s->prepare_seconds += clock_seconds();
     if (st != ST_OK) session_close(s);
     return st;
 }

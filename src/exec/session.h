@@ -20,6 +20,7 @@ typedef struct Session {
     void *step_graph;         /* forward to optimizer as one */
     Observer observers[SESSION_MAX_OBSERVERS];
     int n_observers;
+    double prepare_seconds; /* of opening it: choosing algorithms, compiling kernels */
 } Session;
 
 Status session_open(Session *s, const Binding *binding, int device);

@@ -108,7 +108,9 @@ static void first_step(Table *table, const WarmupStudy *s)
              human_count((int64_t)c->faults).s);
     table_column(table, "the first step of a process", "", false);
     table_column(table, "ms", "", true);
-    cost_row(table, "before it: memory, libraries, choice of algorithms", c->open);
+    cost_row(table, "before it: start of libraries, plan", c->plan);
+    cost_row(table, "before it: memory", c->open - c->prepare);
+    cost_row(table, "before it: choice of algorithms", c->prepare);
     cost_row(table, "the step", c->first);
     cost_row(table, "a steady step", s->steady);
     cost_row(table, "what it takes longer", c->first - s->steady);
@@ -156,7 +158,9 @@ static Status put_study(json_t *json, const WarmupStudy *s)
     }
     TRY(record_put_number(json, "steady_ms", s->steady));
     TRY(record_put_number(json, "steady_noise", s->noise));
+    TRY(record_put_number(json, "plan_ms", s->cold.plan));
     TRY(record_put_number(json, "open_ms", s->cold.open));
+    TRY(record_put_number(json, "prepare_ms", s->cold.prepare));
     TRY(record_put_number(json, "cold_step_ms", s->cold.first));
     TRY(record_put_number(json, "cold_system_ms", s->cold.system));
     TRY(record_put_number(json, "cold_page_faults", s->cold.faults));
