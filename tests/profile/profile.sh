@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # What the scripts share, beside what tests/bench/bench.sh has.
+# shellcheck disable=SC1091,SC2154 # bench.sh sets `program`
 here=$(dirname "$(realpath "$0")")
 . "$here/../bench/bench.sh"
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # The files in --out-dir, read by other rules than those that wrote them; long runs; a run that is killed.
+# shellcheck disable=SC1091,SC2154 # profile.sh sets `here` and `program`
 . "$(dirname "$(realpath "$0")")/profile.sh"
 
 files() { # FOLDER PREFIX TRACED

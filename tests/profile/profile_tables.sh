@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # The tables and the record: every style and precision, modes, one row per cell, shown again from a folder.
+# shellcheck disable=SC1091,SC2154 # profile.sh sets `here` and `program`
 . "$(dirname "$(realpath "$0")")/profile.sh"
 
 # --- one cell: every section

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # validate finds what is wrong: every file is spoilt in a way of its own.
+# shellcheck disable=SC1091,SC2154 # profile.sh sets `here` and `program`
 . "$(dirname "$(realpath "$0")")/profile.sh"
 
 profile --steps 3 --out-dir good >good.out 2>good.err || fail "a profile"
