@@ -46,8 +46,7 @@ Status outlook_make(Outlook *outlook, const Config *config, const Placement *pla
     return ST_OK;
 }
 
-/* Of warm-up and samples, cut short as the sampler does it. */
-static double all_steps(const Config *c, double step)
+double outlook_steps_seconds(const Config *c, double step)
 {
     const double first = c->from_first ? 0 : 1;
     const double unmeasured = step * fmax((double)c->warmup, first);
@@ -60,7 +59,7 @@ static double all_steps(const Config *c, double step)
 
 double outlook_cell_seconds(const Outlook *outlook, const Config *config)
 {
-    return all_steps(config, outlook->roof_seconds / usual_share);
+    return outlook_steps_seconds(config, outlook->roof_seconds / usual_share);
 }
 
 double outlook_least_seconds(const Outlook *outlook, const Config *config)
@@ -94,5 +93,5 @@ double outlook_work(const Config *c)
 
 double outlook_weight(const Config *config)
 {
-    return guessed_start + all_steps(config, outlook_work(config) / guessed_rate);
+    return guessed_start + outlook_steps_seconds(config, outlook_work(config) / guessed_rate);
 }

@@ -19,6 +19,9 @@ Status outlook_make(Outlook *outlook, const Config *config, const Placement *pla
  * NAN: not known. */
 double outlook_cell_seconds(const Outlook *outlook, const Config *config);
 
+/* Warm-up and samples of one cell whose step takes so many seconds, cut short as the sampler does it. */
+double outlook_steps_seconds(const Config *config, double step);
+
 /* Where --sample-time cuts samples short: what the first step and the fewest samples take even at the
  * roof. NAN: not known, or nothing is cut. */
 double outlook_least_seconds(const Outlook *outlook, const Config *config);

@@ -40,6 +40,8 @@ typedef struct Settings {
     bool interleave;
     double fail_above; /* compare: a fraction; INFINITY: never */
     int64_t top;       /* memory, profile: how many of the largest */
+    double budget;     /* suite: seconds; 0: its own choice */
+    bool full;         /* suite: whatever it takes */
     bool dry_run;
     bool refresh;   /* limits: measure again, */
     bool keep;      /* and keep the figures of a busy machine too */

@@ -1,0 +1,144 @@
+/* roofstep suite: all of it in one go, ending in one page. */
+#include "base/human.h"
+#include "base/log.h"
+#include "cli/suite.h"
+#include "cli/suite_finish.h"
+#include "cli/suite_run.h"
+#include "report/report_md.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define SUITE_FOLDER "roofstep-report"
+
+/* ---- what is to be run ---- */
+
+static Status make_folder(const char *folder)
+{
+    struct stat info;
+    if (mkdir(folder, 0777) == 0) return ST_OK;
+    if (errno == EEXIST && stat(folder, &info) == 0 && S_ISDIR(info.st_mode)) return ST_OK;
+    return FAIL(ST_IO, "cannot make the folder %s: %s", folder,
+                strerror(errno == EEXIST ? ENOTDIR : errno));
+}
+
+/* What is there is never mixed with what another command line would have run. */
+static Status begin(Suite *suite, const Settings *settings, const Sweep *sweep)
+{
+    char path[PATH_MAX];
+    const char *folder = settings->out_dir ? settings->out_dir : SUITE_FOLDER;
+    TRY(suite_make(suite, settings, sweep, folder));
+    if (settings->dry_run) return ST_OK;
+    TRY(suite_path(suite, "suite.json", path));
+    if (access(path, F_OK) == 0)
+        return FAIL(ST_USAGE,
+                    "%s holds a suite: --resume %s goes on with it, --out-dir names another folder",
+                    folder, folder);
+    TRY(make_folder(folder));
+    return suite_write(suite);
+}
+
+static Status resume(Suite *suite, const Settings *settings)
+{
+    const uint64_t others =
+        settings->given & ~(OPTION_BIT(RESUME) | OPTION_BIT(DRY_RUN) | OPTION_BIT(HELP));
+    if (others) return FAIL(ST_USAGE, "--resume goes on as the suite was begun: no other option");
+    TRY(suite_read(suite, settings->resume));
+    if (!settings->dry_run) suite_sweep_up(suite);
+    return ST_OK;
+}
+
+/* ---- what would be run ---- */
+
+static void plan_row(Table *table, const Suite *suite, SuitePartId id)
+{
+    SuiteArgs args;
+    Text text = {0};
+    if (suite_args_make(&args, suite, id) == ST_OK) suite_args_show(&text, &args);
+    table_cell(table, suite_kinds[id].name);
+    table_cell(table, id == SUITE_LIMITS ? "-" : human_eta(suite->parts[id].expected).s);
+    table_cell(table, suite->parts[id].state == SUITE_DONE ? "done" : "to run");
+    table_cell(table, text_str(&text));
+    text_free(&text);
+    suite_args_free(&args);
+}
+
+static Status show_plan(Suite *suite)
+{
+    Table table = {0};
+    Text text = {0};
+    if (!suite->planned) TRY(suite_run_plan(suite));
+    table_column(&table, "part", "", false);
+    table_column(&table, "expected time", "", true);
+    table_column(&table, "state", "", false);
+    table_column(&table, "command", "", false);
+    for (int id = 0; id < SUITE_PARTS; id++) plan_row(&table, suite, (SuitePartId)id);
+    Status status = table_status(&table);
+    if (status == ST_OK) status = report_md_table(&text, &table);
+    if (status == ST_OK) fputs(text_str(&text), stdout);
+    table_free(&table);
+    text_free(&text);
+    return status;
+}
+
+/* ---- the command ---- */
+
+static Status run_all(Suite *suite, const Settings *settings, int *exit_code)
+{
+    Text summary = {0};
+    int signal = 0;
+    TRY(suite_run(suite, &signal));
+    if (signal) {
+        log_note("interrupted: --resume %s does the rest", suite->folder);
+        *exit_code = EXIT_INTERRUPTED;
+        return ST_OK;
+    }
+    Status status = suite_finish(suite, settings->command_line, &summary);
+    if (status == ST_OK) fputs(text_str(&summary), stdout);
+    text_free(&summary);
+    return status;
+}
+
+static Status run(const Settings *settings, const Sweep *sweep, int *exit_code)
+{
+    Suite suite;
+    if (settings->full && settings->budget > 0)
+        return FAIL(ST_USAGE, "--full takes as long as it takes: leave out --budget");
+    TRY(settings->resume ? resume(&suite, settings) : begin(&suite, settings, sweep));
+    return settings->dry_run ? show_plan(&suite) : run_all(&suite, settings, exit_code);
+}
+
+static const char help[] =
+    "Runs limits, bench, warmup, precision, attention, profile and memory, sized so that all of it "
+    "takes\n"
+    "about --budget here, and writes index.html, results.json, tables.md, a trace, a memory "
+    "snapshot and\n"
+    "charts to --out-dir (roofstep-report by default), then ten lines: fastest, slowest, what "
+    "bounds\n"
+    "the step, what to change first. Each part is a process of its own; what fails is named and "
+    "the "
+    "rest\n"
+    "goes on. Model options replace the models it would choose.\n\n"
+    "  roofstep suite\n"
+    "  roofstep suite --dry-run                    (the commands and their expected time)\n"
+    "  roofstep suite --budget 10m --out-dir here\n"
+    "  roofstep suite --full                       (every size, context and precision)\n"
+    "  roofstep suite --resume roofstep-report     (after Ctrl-C or a kill: only what is "
+    "missing)\n";
+
+#define SUITE_LISTS (OPTION_BIT(SIZE) | OPTION_BIT(CTX))
+
+const Command cmd_suite = {
+    .name = "suite",
+    .summary = "everything below in one go, sized to this machine, ending in one page",
+    .help = help,
+    .options = {.taken = OPTIONS_DIMS | OPTION_BIT(DEVICE) | OPTION_BIT(THREADS) |
+                         OPTION_BIT(MEMORY_LIMIT) | OPTION_BIT(TIMEOUT) | OPTION_BIT(BUDGET) |
+                         OPTION_BIT(FULL) | OPTION_BIT(DRY_RUN) | OPTION_BIT(OUT_DIR) |
+                         OPTION_BIT(RESUME),
+                .lists = SUITE_LISTS},
+    .run = run,
+};

@@ -1,0 +1,74 @@
+/* A suite: its parts, what each runs, and how far they are. What DIR/suite.json holds. */
+#ifndef CLI_SUITE_H
+#define CLI_SUITE_H
+
+#include "cli/command.h"
+
+#include <limits.h>
+
+typedef enum SuitePartId {
+#define PART(id, name, command, share, effort, result, outputs) SUITE_##id,
+#include "cli/suite_parts.def"
+#undef PART
+    SUITE_PARTS
+} SuitePartId;
+
+typedef struct SuiteKind {
+    const char *name;
+    const Command *command;
+    double share, effort;
+    const char *result;  /* file in the folder that the page is made of */
+    const char *outputs; /* words; %s is the folder */
+} SuiteKind;
+
+extern const SuiteKind suite_kinds[SUITE_PARTS];
+
+/* Only DONE need not run again. */
+typedef enum SuiteState { SUITE_WAITING, SUITE_DONE, SUITE_FAILED, SUITE_STATES } SuiteState;
+
+enum { SUITE_WORDS = 1024, SUITE_TEXT = 512, SUITE_MOST_WORDS = 128 };
+
+typedef struct SuitePart {
+    char words[SUITE_WORDS]; /* of its command line, blanks between; not where its results go */
+    double expected;         /* seconds */
+    double seconds;          /* it took */
+    SuiteState state;
+    char message[SUITE_TEXT]; /* why it failed, or what its cells lack */
+} SuitePart;
+
+typedef struct Suite {
+    const char *folder; /* borrowed */
+    double budget;      /* seconds; INFINITY with --full */
+    /* The user's model for a sweep and for a study of one cell; empty: the suite's own choice. */
+    char model[SUITE_TEXT], first[SUITE_TEXT];
+    char device[SUITE_TEXT]; /* words that every part gets: device, threads */
+    char cells[SUITE_TEXT];  /* and every part but limits: memory limit, time-out */
+    bool planned;            /* the words of all parts are settled */
+    SuitePart parts[SUITE_PARTS];
+} Suite;
+
+/* What the command line asks for; nothing is planned yet. */
+Status suite_make(Suite *suite, const Settings *settings, const Sweep *sweep, const char *folder);
+/* ST_USAGE: no suite is there, or it cannot be read. */
+Status suite_read(Suite *suite, const char *folder);
+/* Whole or not at all: after a kill it is as it was before or after a part. */
+Status suite_write(const Suite *suite);
+/* folder/name */
+Status suite_path(const Suite *suite, const char *name, char path[PATH_MAX]);
+
+/* Removes what a killed part was writing: files that were to get their names when they are whole. */
+void suite_sweep_up(const Suite *suite);
+
+/* The command line of a part, where its results go included. */
+typedef struct SuiteArgs {
+    Text text; /* the words, a zero byte after each */
+    char *argv[SUITE_MOST_WORDS + 1];
+    int n;
+} SuiteArgs;
+
+Status suite_args_make(SuiteArgs *args, const Suite *suite, SuitePartId id);
+void suite_args_free(SuiteArgs *args);
+/* For a shell. */
+void suite_args_show(Text *out, const SuiteArgs *args);
+
+#endif

@@ -1,0 +1,143 @@
+#include "cli/suite_advice.h"
+
+#include "base/human.h"
+#include "bench/profile_view.h"
+
+#include <math.h>
+#include <string.h>
+
+static Status add_line(json_t *lines, Text *text)
+{
+    Status status = text_status(text);
+    if (status == ST_OK && text->n && json_array_append_new(lines, json_string(text_str(text))))
+        status = FAIL(ST_NO_MEMORY, "no memory for a summary");
+    text_free(text);
+    return status;
+}
+
+/* ---- another precision ---- */
+
+typedef struct Faster {
+    const RecordSet *rows;
+    const Record *from, *to; /* the same cell in two precisions; NULL: none is faster */
+    double saved;            /* share of the step */
+} Faster;
+
+static bool is_same_but_precision(const Record *a, const Record *b)
+{
+    static const char *const fields[] = {
+        "size",  "d_model", "d_ff", "num_layers", "num_heads", "vocab",     "ctx",
+        "batch", "device",  "exec", "mode",       "threads",   "recompute", "measured_mode"};
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
+        if (!json_equal(record_value(a, fields[i]), record_value(b, fields[i])) &&
+            record_value(a, fields[i]) != record_value(b, fields[i]))
+            return false;
+    }
+    return strcmp(record_text(a, "precision"), record_text(b, "precision")) != 0;
+}
+
+static void consider_pair(Faster *best, const RecordSet *rows, const Record *a, const Record *b)
+{
+    double before, after;
+    if (!is_same_but_precision(a, b)) return;
+    if (!record_number(a, "step.median_ms", &before) || !record_number(b, "step.median_ms", &after))
+        return;
+    if (!(before > 0) || 1 - after / before <= best->saved) return;
+    *best = (Faster){rows, a, b, 1 - after / before};
+}
+
+static void find_faster(Faster *best, const RecordSet *rows)
+{
+    for (size_t i = 0; i < record_set_size(rows); i++) {
+        for (size_t j = 0; j < record_set_size(rows); j++)
+            consider_pair(best, rows, record_set_at(rows, i), record_set_at(rows, j));
+    }
+}
+
+static Status tell_faster(json_t *lines, const Faster *f)
+{
+    Text text = {0};
+    text_printf(&text, "Change first: --precision %s saves %.0f %% of the step of ",
+                record_text(f->to, "precision"), 100 * f->saved);
+    page_file_label(&text, f->rows, f->from);
+    text_puts(&text, ".");
+    return add_line(lines, &text);
+}
+
+/* ---- an op far from the limits ---- */
+
+typedef struct Slow {
+    const char *op;
+    Phase phase;
+    double time, least; /* ns of one step */
+    double step;        /* ns of the whole of it */
+} Slow;
+
+/* At the limits; NAN where they are not known. */
+static double least_time(const ProfileView *view, const ViewOp *op)
+{
+    return 1e9 * fmax(op->flops / view->limit_flops, op->bytes / view->limit_bandwidth);
+}
+
+static double excess(const Slow *slow)
+{
+    return slow->op ? slow->time - slow->least : 0;
+}
+
+/* All rows of one op in one phase, whichever layer they belong to. */
+static Slow sum_op(const ProfileView *view, const ViewOp *like)
+{
+    Slow slow = {.op = like->op, .phase = like->phase};
+    for (int i = 0; i < view->n_ops; i++) {
+        const ViewOp *op = &view->ops[i];
+        if (op->phase != like->phase || strcmp(op->op, like->op) != 0) continue;
+        slow.time += op->time.total / (double)view->steps;
+        slow.least += least_time(view, op);
+    }
+    return slow;
+}
+
+static void find_slow(Slow *best, const ProfileView *view)
+{
+    for (int i = 0; i < view->n_ops; i++) {
+        Slow slow = sum_op(view, &view->ops[i]);
+        slow.step = view->step.avg;
+        if (isfinite(slow.least) && excess(&slow) > excess(best)) *best = slow;
+    }
+}
+
+static Status look_at_profile(Slow *best, const Record *record)
+{
+    ProfileView view;
+    if (!json_is_object(record_value(record, "profile"))) return ST_OK;
+    TRY(profile_view_make(&view, record));
+    find_slow(best, &view);
+    /* its text is the record's */
+    profile_view_free(&view);
+    return ST_OK;
+}
+
+static Status tell_slow(json_t *lines, const Slow *slow)
+{
+    Text text = {0};
+    text_printf(&text,
+                "Most to gain by faster code: %s in %s takes %s of a profiled step, %s at the "
+                "limits: %.0f %% of "
+                "the step.",
+                slow->op, plan_phase_name(slow->phase), human_seconds(slow->time * 1e-9).s,
+                human_seconds(slow->least * 1e-9).s, 100 * excess(slow) / slow->step);
+    return add_line(lines, &text);
+}
+
+Status suite_advice_add(json_t *lines, const PageFile *files, int n)
+{
+    Faster faster = {.saved = 0.01}; /* less is not worth a word */
+    Slow slow = {0};
+    for (int f = 0; f < n; f++) {
+        find_faster(&faster, &files[f].kind[PAGE_MODEL]);
+        for (size_t i = 0; i < record_set_size(&files[f].rows); i++)
+            TRY(look_at_profile(&slow, record_set_at(&files[f].rows, i)));
+    }
+    if (faster.from) TRY(tell_faster(lines, &faster));
+    return slow.op && slow.step > 0 ? tell_slow(lines, &slow) : ST_OK;
+}

@@ -1,0 +1,194 @@
+#include "cli/suite_finish.h"
+
+#include "base/human.h"
+#include "base/log.h"
+#include "bench/record_file.h"
+#include "cli/suite_advice.h"
+#include "report/page.h"
+#include "report/summary.h"
+#include "report/table_files.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* The results of the parts, those of a trace beside them. */
+enum { MOST_FILES = SUITE_PARTS + 1 };
+static const char trace_name[] = "profile/profile_trace.json.gz";
+
+typedef struct Files {
+    PageFile list[MOST_FILES];
+    char paths[MOST_FILES][PATH_MAX];
+    const char *names[MOST_FILES];
+    int n;
+} Files;
+
+/* ---- what there is ---- */
+
+/* A part that was given up may have left nothing, or what an older program wrote: the rest is shown. */
+static Status add_file(Files *files, const Suite *suite, const char *name)
+{
+    char *path = files->paths[files->n];
+    PageFile *file = &files->list[files->n];
+    TRY(suite_path(suite, name, path));
+    if (access(path, F_OK) != 0) return ST_OK;
+    const Status status = page_file_read(file, path);
+    if (status == ST_OK) {
+        files->names[files->n++] = name;
+        return ST_OK;
+    }
+    page_file_free(file);
+    if (status != ST_USAGE) return status;
+    log_warning("not on the page: %s", status_message());
+    return ST_OK;
+}
+
+static Status read_files(Files *files, const Suite *suite)
+{
+    for (int id = 0; id < SUITE_PARTS; id++) TRY(add_file(files, suite, suite_kinds[id].result));
+    return add_file(files, suite, trace_name);
+}
+
+static void files_free(Files *files)
+{
+    for (int i = 0; i < files->n; i++) page_file_free(&files->list[i]);
+    free(files);
+}
+
+/* ---- results.json ---- */
+
+static Status no_memory(void)
+{
+    return FAIL(ST_NO_MEMORY, "no memory for the results of a suite");
+}
+
+/* The files that hold more than rows go in as they are. */
+static Status add_whole(json_t *whole, const Files *files)
+{
+    for (int i = 0; i < files->n; i++) {
+        const char *name = files->names[i];
+        if (strcmp(name, suite_kinds[SUITE_BENCH].result) == 0) continue;
+        if (strcmp(name, suite_kinds[SUITE_ATTENTION].result) == 0) continue;
+        if (strcmp(name, trace_name) == 0) continue;
+        json_t *json = json_load_file(files->paths[i], JSON_REJECT_DUPLICATES, NULL);
+        if (json_object_set_new(whole, name, json)) return no_memory();
+    }
+    return ST_OK;
+}
+
+static Status merge_rows(RecordSet *rows, const Files *files)
+{
+    for (int i = 0; i < files->n; i++) {
+        const char *name = files->names[i];
+        if (strcmp(name, suite_kinds[SUITE_BENCH].result) == 0 ||
+            strcmp(name, suite_kinds[SUITE_ATTENTION].result) == 0)
+            TRY(record_set_merge(rows, &files->list[i].rows));
+    }
+    return ST_OK;
+}
+
+/* A result file of bench and attention, for compare and scripts; all else under "files". */
+static Status write_bundle(const char *path, const RecordSet *rows, const Files *files)
+{
+    Text text = {0};
+    Status status = record_file_json(&text, rows);
+    json_t *root = status == ST_OK ? json_loadb(text_str(&text), text.n, 0, NULL) : NULL;
+    json_t *whole = json_object();
+    if (status == ST_OK && json_object_set(root, "files", whole)) status = no_memory();
+    if (status == ST_OK) status = add_whole(whole, files);
+    char *dump = json_dumps(root, JSON_COMPACT | JSON_REAL_PRECISION(15));
+    if (status == ST_OK && !dump) status = no_memory();
+    if (status == ST_OK) status = text_write_file(path, dump, strlen(dump));
+    free(dump);
+    json_decref(whole);
+    json_decref(root);
+    text_free(&text);
+    return status;
+}
+
+static Status write_results(const Suite *suite, const Files *files)
+{
+    char path[PATH_MAX];
+    RecordSet rows;
+    TRY(suite_path(suite, "results.json", path));
+    TRY(record_set_init(&rows, NULL));
+    Status status = merge_rows(&rows, files);
+    if (status == ST_OK && record_set_size(&rows) > 0) status = write_bundle(path, &rows, files);
+    record_set_free(&rows);
+    return status;
+}
+
+/* ---- tables and page ---- */
+
+static Status write_tables(const Suite *suite, const Files *files)
+{
+    char folder[PATH_MAX], from[PATH_MAX], to[PATH_MAX];
+    Text text = {0};
+    TRY(suite_path(suite, "tables", folder));
+    TRY(suite_path(suite, "tables/tables.md", from));
+    TRY(suite_path(suite, "tables.md", to));
+    TRY(table_files_write(folder, files->list, files->n));
+    Status status = text_read_file(&text, from, (size_t)1 << 30);
+    if (status == ST_OK) status = text_write_file(to, text_str(&text), text.n);
+    text_free(&text);
+    return status;
+}
+
+static Status write_page(const Suite *suite, const Files *files, const char *command)
+{
+    char path[PATH_MAX];
+    Text text = {0};
+    TRY(suite_path(suite, "index.html", path));
+    if (!page_is_built()) {
+        log_note("this build has no HTML page (it needs npm): elsewhere, roofstep report "
+                 "%s/results.json --out index.html makes it",
+                 suite->folder);
+        return ST_OK;
+    }
+    Status status = page_write(&text, files->list, files->n, command);
+    if (status == ST_OK) status = text_write_file(path, text_str(&text), text.n);
+    text_free(&text);
+    return status;
+}
+
+/* ---- ten lines ---- */
+
+static void put_failed(Text *out, const Suite *suite)
+{
+    for (int id = 0; id < SUITE_PARTS; id++) {
+        const SuitePart *part = &suite->parts[id];
+        if (part->state == SUITE_DONE) continue;
+        text_printf(out, "- Missing: %s%s%s.\n", suite_kinds[id].name, *part->message ? ": " : "",
+                    part->message);
+    }
+}
+
+static Status put_summary(Text *out, const Suite *suite, const Files *files)
+{
+    json_t *lines = json_array();
+    Status status = summary_add(lines, files->list, files->n);
+    if (status == ST_OK) status = suite_advice_add(lines, files->list, files->n);
+    for (size_t i = 0; i < json_array_size(lines); i++)
+        text_printf(out, "- %s\n", json_string_value(json_array_get(lines, i)));
+    json_decref(lines);
+    put_failed(out, suite);
+    return status == ST_OK ? text_status(out) : status;
+}
+
+static Status finish(const Suite *suite, const Files *files, const char *command, Text *summary)
+{
+    TRY(write_results(suite, files));
+    TRY(write_tables(suite, files));
+    TRY(write_page(suite, files, command));
+    return put_summary(summary, suite, files);
+}
+
+Status suite_finish(const Suite *suite, const char *command_line, Text *summary)
+{
+    Files *files = calloc(1, sizeof *files);
+    if (!files) return no_memory();
+    Status status = read_files(files, suite);
+    if (status == ST_OK) status = finish(suite, files, command_line, summary);
+    files_free(files);
+    return status;
+}

@@ -1,0 +1,11 @@
+/* What the parts of a suite run: as much as its time allows. */
+#ifndef CLI_SUITE_PLAN_H
+#define CLI_SUITE_PLAN_H
+
+#include "bench/suite_cost.h"
+#include "cli/suite.h"
+
+/* Settles the words and the expected time of every part after limits; `seconds` are left of the budget. */
+Status suite_plan(Suite *suite, const SuiteRates *rates, double seconds);
+
+#endif

@@ -1,0 +1,193 @@
+#include "cli/suite_run.h"
+
+#include "base/clock.h"
+#include "base/human.h"
+#include "base/log.h"
+#include "bench/child.h"
+#include "bench/interrupt.h"
+#include "bench/limits_json.h"
+#include "bench/progress.h"
+#include "cli/suite_plan.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const double usual_limits = 25; /* seconds that measuring them takes */
+/* A part that takes longer than this on top of three times what was expected is given up. */
+static const double patience = 60;
+static const size_t most_bytes = (size_t)1 << 20;
+
+typedef struct Run {
+    Suite *suite;
+    SuitePartId id;
+    Progress progress;
+    double before;  /* expected seconds of the parts that are over, */
+    double took;    /* and what they took */
+    double started; /* the current one */
+    char line[96];  /* the last it printed */
+} Run;
+
+/* ---- how long is left ---- */
+
+static double expected(const Suite *suite, int id)
+{
+    return id == SUITE_LIMITS ? usual_limits : suite->parts[id].expected;
+}
+
+/* As the parts so far compare with what was expected of them, the current one included. */
+static void move_bar(Run *run, double now)
+{
+    const double most = 0.95 * expected(run->suite, (int)run->id);
+    const double elapsed = now - run->started;
+    Progress *p = &run->progress;
+    p->finished = run->before + fmin(elapsed, most);
+    p->finished_for = run->took + elapsed;
+    snprintf(p->label, sizeof p->label, "%s%s%s", suite_kinds[run->id].name,
+             *run->line ? " | " : "", run->line);
+}
+
+static void tick(void *self)
+{
+    Run *run = self;
+    const double now = clock_seconds();
+    move_bar(run, now);
+    progress_draw(&run->progress, NULL, now);
+}
+
+static void printed(void *self, const char *line)
+{
+    Run *run = self;
+    Text text = {0};
+    text_printf(&text, "  %s", line);
+    if (text_status(&text) == ST_OK) progress_line(&run->progress, text_str(&text));
+    text_free(&text);
+    snprintf(run->line, sizeof run->line, "%s", line);
+}
+
+static void announce(Run *run, const SuiteArgs *args)
+{
+    Text text = {0};
+    double left = 0;
+    for (int id = (int)run->id; id < SUITE_PARTS; id++) {
+        if (run->suite->parts[id].state != SUITE_DONE) left += expected(run->suite, id);
+    }
+    text_printf(&text, "[%d/%d] ", (int)run->id + 1, SUITE_PARTS);
+    suite_args_show(&text, args);
+    text_printf(&text, "  (%s; %s left)", human_eta(expected(run->suite, (int)run->id)).s,
+                human_eta(left).s);
+    if (text_status(&text) == ST_OK) progress_line(&run->progress, text_str(&text));
+    text_free(&text);
+}
+
+/* ---- one part ---- */
+
+static int become(void *arg, int out)
+{
+    char **argv = arg;
+    (void)out;
+    execv("/proc/self/exe", argv);
+    perror("cannot start itself");
+    return EXIT_FAILED;
+}
+
+/* What it printed last is for people; how it ended decides. */
+static void settle(SuitePart *part, const ChildResult *end)
+{
+    const bool whole = end->end == CHILD_RETURNED && (end->code == 0 || end->code == EXIT_CELLS);
+    part->state = whole ? SUITE_DONE : SUITE_FAILED;
+    snprintf(part->message, sizeof part->message, "%s",
+             end->end == CHILD_RETURNED && end->code == EXIT_CELLS
+                 ? "some of its cells could not be measured"
+                 : end->text);
+}
+
+static Status run_args(Run *run, SuiteArgs *args)
+{
+    SuitePart *part = &run->suite->parts[run->id];
+    ChildResult end;
+    const bool bounded = !isinf(run->suite->budget);
+    const ChildTask task = {.body = become,
+                            .arg = args->argv,
+                            .timeout =
+                                bounded ? patience + 3 * expected(run->suite, (int)run->id) : 0,
+                            .self = run,
+                            .printed = printed,
+                            .tick = tick};
+    announce(run, args);
+    run->started = clock_seconds();
+    run->line[0] = '\0';
+    TRY(child_run(&task, &end));
+    part->seconds = clock_seconds() - run->started;
+    run->before += expected(run->suite, (int)run->id);
+    run->took += part->seconds;
+    if (end.end == CHILD_INTERRUPTED) return ST_OK;
+    settle(part, &end);
+    return suite_write(run->suite);
+}
+
+static Status run_part(Run *run)
+{
+    SuiteArgs args;
+    Status status = suite_args_make(&args, run->suite, run->id);
+    if (status == ST_OK) status = run_args(run, &args);
+    suite_args_free(&args);
+    return status;
+}
+
+/* ---- all of them ---- */
+
+static bool read_limits(const Suite *suite, Limits *limits)
+{
+    char path[PATH_MAX];
+    Text text = {0};
+    bool read = suite_path(suite, "limits.json", path) == ST_OK &&
+                text_read_file(&text, path, most_bytes) == ST_OK &&
+                limits_json_read(limits, text_str(&text), text.n) == ST_OK;
+    text_free(&text);
+    return read;
+}
+
+Status suite_run_plan(Suite *suite)
+{
+    Limits limits;
+    const bool known = read_limits(suite, &limits);
+    const SuiteRates rates = suite_cost_rates(known ? &limits : NULL);
+    return suite_plan(suite, &rates, suite->budget - suite->parts[SUITE_LIMITS].seconds);
+}
+
+static double total(const Suite *suite)
+{
+    double seconds = 0;
+    for (int id = 0; id < SUITE_PARTS; id++) seconds += expected(suite, id);
+    return seconds;
+}
+
+static Status run_parts(Run *run)
+{
+    Suite *suite = run->suite;
+    for (int id = 0; id < SUITE_PARTS && !interrupt_signal(); id++) {
+        if (id > SUITE_LIMITS && !suite->planned) {
+            TRY(suite_run_plan(suite));
+            TRY(suite_write(suite));
+            run->progress.total = total(suite);
+        }
+        run->id = (SuitePartId)id;
+        run->progress.index = id + 1;
+        if (suite->parts[id].state != SUITE_DONE) TRY(run_part(run));
+    }
+    return ST_OK;
+}
+
+Status suite_run(Suite *suite, int *signal)
+{
+    Run run = {.suite = suite};
+    progress_begin(&run.progress, SUITE_PARTS, total(suite));
+    interrupt_begin();
+    const Status status = run_parts(&run);
+    *signal = interrupt_signal();
+    interrupt_end();
+    progress_end(&run.progress);
+    return status;
+}

@@ -1,0 +1,85 @@
+#!/usr/bin/env bash
+# usage: suite.sh PROGRAM: a suite killed again and again ends with the rows of one that was not; a part that fails
+# is named and the rest is there.
+program=$1
+# Looking for leaks takes seconds at every exit on some machines; the unit tests do it.
+export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0
+work=$(mktemp -d)
+trap 'rm -r "$work"' EXIT
+cd "$work" || exit 1
+failures=0
+fail() {
+    echo "FAILED: $1"
+    failures=$((failures + 1))
+}
+tiny="--d-model 16 --d-ff 16 --num-layers 1 --num-heads 2 --vocab 31 --ctx 4 --batch 1 --device cpu --threads 1 --budget 2s"
+
+# ---- begun, and killed while it measures the limits; those are left out here, for they take half a minute ----
+
+# shellcheck disable=SC2086 # words on purpose
+"$program" suite $tiny --out-dir 'a suite' >out 2>err </dev/null &
+for _ in $(seq 100); do [ ! -s 'a suite/suite.json' ] || break; sleep 0.05; done
+kill -KILL $!
+wait $! 2>/dev/null
+
+grep -q '"waiting"' 'a suite/suite.json' || fail 'no suite.json at the begin'
+sed -i '0,/"waiting"/s//"done"/' 'a suite/suite.json'
+# shellcheck disable=SC2086
+"$program" suite $tiny --out-dir 'a suite' >out 2>err </dev/null
+[ $? = 2 ] && grep -q 'holds a suite' err || fail 'a second suite in the same folder is not refused'
+cp -r 'a suite' killed
+
+# ---- undisturbed ----
+
+"$program" suite --resume 'a suite' >out 2>err </dev/null || { fail "exit code $?"; cat err; }
+[ "$(grep -c '^\[[0-9]*/[0-9]*\] roofstep ' err)" = 7 ] || { fail 'not seven parts were run'; cat err; }
+for file in results.json tables.md tables/tables.tex bench.json memory.pickle memory.svg profile/profile_trace.json.gz; do
+    [ -s "a suite/$file" ] || fail "no $file"
+done
+grep -q '^- Fastest: ' out || { fail 'no summary'; cat out; }
+! grep -q '^- Missing' out || { fail 'something is missing'; cat out; }
+"$program" compare 'a suite/results.json' 'a suite/results.json' >compared 2>err || { fail 'compare does not take results.json'; cat err; }
+if ! "$program" --version | grep -q '(no html)'; then [ -s 'a suite/index.html' ] || fail 'no page'; fi
+"$program" suite --resume 'a suite' >again 2>err </dev/null || fail 'a finished suite cannot be resumed'
+! grep -q '^\[' err || fail 'a finished part was run again'
+cmp -s out again || fail 'the summary of a finished suite changed'
+
+# ---- killed at random moments, by whatever signal ----
+
+for signal in KILL TERM KILL INT KILL HUP; do
+    "$program" suite --resume killed >out 2>err </dev/null &
+    sleep "0.$((RANDOM % 10))$((RANDOM % 10))"
+    kill -$signal $! 2>/dev/null
+    wait $! 2>/dev/null
+done
+"$program" suite --resume killed >out 2>err </dev/null || { fail "resumed: exit code $?"; cat err; }
+rows() { # what every row was asked for
+    cat "$1"/{bench,warmup,precision,attention,profile/profile}.json | grep -o '"cell": *"[^"]*"' | tr -d ' ' | sort
+}
+[ "$(rows killed | wc -l)" -gt 20 ] || fail 'hardly any rows'
+diff <(rows 'a suite') <(rows killed) || fail 'the rows of a resumed suite are not those of an undisturbed one'
+files() { (cd "$1" && find . -type f | sort); }
+diff <(files 'a suite') <(files killed) || fail 'files are left over or missing'
+
+# ---- a part that fails ----
+
+cp -r killed broken
+rm -rf broken/profile broken/index.html broken/tables.md
+touch broken/profile # where its folder should be
+sed -i '/"name": "profile"/,/"state"/s/"done"/"waiting"/' broken/suite.json
+"$program" suite --resume broken >out 2>err </dev/null || { fail "a part failed: exit code $?"; cat err; }
+grep -q '^- Missing: profile: ' out || { fail 'the part that failed is not named'; cat out; }
+grep -q '^- Fastest: ' out && [ -s broken/tables.md ] || fail 'the rest is not there'
+if ! "$program" --version | grep -q '(no html)'; then [ -s broken/index.html ] || fail 'no page without profile'; fi
+
+# ---- the plan alone ----
+
+for budget in 1s 1m 1h; do
+    "$program" suite --device cpu --budget $budget --dry-run >"plan-$budget" 2>err || fail "--budget $budget --dry-run"
+done
+[ ! -e roofstep-report ] || fail '--dry-run made a folder'
+cells() { sed -n 's/^| bench .*--size \([^ ]*\) .*/\1/p' "$1" | tr , '\n' | wc -l; }
+[ "$(cells plan-1s)" -lt "$(cells plan-1h)" ] || fail 'an hour brings no more sizes than a second'
+
+echo "$failures wrong"
+[ $failures = 0 ]
