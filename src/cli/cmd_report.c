@@ -3,39 +3,33 @@
 #include "cli/command.h"
 #include "cli/output.h"
 #include "report/page.h"
+#include "report/page_bundle.h"
 #include "report/table_files.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #define PAGE_NAME "roofstep.html"
 
-static Status write_page(const Settings *settings, const PageFile *files)
+static Status write_page(const Settings *settings, const PageBundle *bundle)
 {
     Text text = {0};
     Settings to = *settings;
     if (!to.out) to.out = PAGE_NAME;
     const char *path = to.out;
     if (strcmp(to.out, "-") == 0) to.out = NULL;
-    Status status = page_write(&text, files, settings->n_args, settings->command_line);
+    Status status = page_write(&text, bundle->files, bundle->n, settings->command_line);
     if (status == ST_OK) status = output_text(&to, &text);
     if (status == ST_OK && to.out) log_note("%s is written: open it in a browser", path);
     text_free(&text);
     return status;
 }
 
-static Status write_all(const Settings *settings, const PageFile *files)
+static Status write_all(const Settings *settings, const PageBundle *bundle)
 {
-    if (settings->tables) TRY(table_files_write(settings->tables, files, settings->n_args));
+    if (settings->tables) TRY(table_files_write(settings->tables, bundle->files, bundle->n));
     if (settings->tables && !settings->out) return ST_OK;
-    return write_page(settings, files);
-}
-
-static Status read_all(const Settings *settings, PageFile *files)
-{
-    for (int i = 0; i < settings->n_args; i++) TRY(page_file_read(&files[i], settings->args[i]));
-    return ST_OK;
+    return write_page(settings, bundle);
 }
 
 static Status run(const Settings *settings, const Sweep *sweep, int *exit_code)
@@ -45,12 +39,10 @@ static Status run(const Settings *settings, const Sweep *sweep, int *exit_code)
     if (settings->n_args == 0)
         return FAIL(ST_USAGE, "needs result files: roofstep report results.json --out page.html");
     if (settings->out || !settings->tables) TRY(page_check_built());
-    PageFile *files = calloc((size_t)settings->n_args, sizeof *files);
-    if (!files) return FAIL(ST_NO_MEMORY, "no memory for %d files", settings->n_args);
-    Status status = read_all(settings, files);
-    if (status == ST_OK) status = write_all(settings, files);
-    for (int i = 0; i < settings->n_args; i++) page_file_free(&files[i]);
-    free(files);
+    PageBundle bundle;
+    Status status = page_bundle_read(&bundle, settings->args, settings->n_args);
+    if (status == ST_OK) status = write_all(settings, &bundle);
+    page_bundle_free(&bundle);
     return status;
 }
 
@@ -63,6 +55,7 @@ static const char help[] =
     "LaTeX and Typst instead, or beside --out.\n"
     "\n"
     "  roofstep report results.json --out page.html\n"
+    "  roofstep report roofstep-report/results.json     (of a suite: all it holds)\n"
     "  roofstep report limits.json bench.json attention.json memory.json\n"
     "  roofstep report profile/profile.json profile/profile_trace.json.gz\n"
     "  roofstep report before.json after.json --out change.html\n"

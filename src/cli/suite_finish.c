@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "bench/record_file.h"
 #include "cli/suite_advice.h"
+#include "report/packed_file.h"
 #include "report/page.h"
 #include "report/summary.h"
 #include "report/table_files.h"
@@ -62,17 +63,19 @@ static Status no_memory(void)
     return FAIL(ST_NO_MEMORY, "no memory for the results of a suite");
 }
 
-/* The files that hold more than rows go in as they are. */
-static Status add_whole(json_t *whole, const Files *files)
+static Status add_json(json_t *whole, const char *name, const char *path)
 {
-    for (int i = 0; i < files->n; i++) {
-        const char *name = files->names[i];
-        if (strcmp(name, suite_kinds[SUITE_BENCH].result) == 0) continue;
-        if (strcmp(name, suite_kinds[SUITE_ATTENTION].result) == 0) continue;
-        if (strcmp(name, trace_name) == 0) continue;
-        json_t *json = json_load_file(files->paths[i], JSON_REJECT_DUPLICATES, NULL);
-        if (json_object_set_new(whole, name, json)) return no_memory();
-    }
+    Text text = {0};
+    Status status = packed_file_read(&text, path);
+    json_t *json = status == ST_OK ? json_loadb(text_str(&text), text.n, 0, NULL) : NULL;
+    if (status == ST_OK && json_object_set_new(whole, name, json)) status = no_memory();
+    text_free(&text);
+    return status;
+}
+
+static Status add_files(json_t *whole, const Files *files)
+{
+    for (int i = 0; i < files->n; i++) TRY(add_json(whole, files->names[i], files->paths[i]));
     return ST_OK;
 }
 
@@ -87,7 +90,8 @@ static Status merge_rows(RecordSet *rows, const Files *files)
     return ST_OK;
 }
 
-/* A result file of bench and attention, for compare and scripts; all else under "files". */
+/* A result file of bench and attention, for compare and scripts, and under "files" all that the page is
+ * made of. */
 static Status write_bundle(const char *path, const RecordSet *rows, const Files *files)
 {
     Text text = {0};
@@ -95,7 +99,7 @@ static Status write_bundle(const char *path, const RecordSet *rows, const Files 
     json_t *root = status == ST_OK ? json_loadb(text_str(&text), text.n, 0, NULL) : NULL;
     json_t *whole = json_object();
     if (status == ST_OK && json_object_set(root, "files", whole)) status = no_memory();
-    if (status == ST_OK) status = add_whole(whole, files);
+    if (status == ST_OK) status = add_files(whole, files);
     char *dump = json_dumps(root, JSON_COMPACT | JSON_REAL_PRECISION(15));
     if (status == ST_OK && !dump) status = no_memory();
     if (status == ST_OK) status = text_write_file(path, dump, strlen(dump));

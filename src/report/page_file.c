@@ -93,15 +93,21 @@ static Status take(PageFile *file, const Text *text)
     return status;
 }
 
+Status page_file_parse(PageFile *file, const char *path, const Text *text)
+{
+    *file = (PageFile){.path = path};
+    TRY(record_set_init(&file->rows, NULL));
+    for (int kind = 0; kind < PAGE_KINDS; kind++) TRY(record_set_init(&file->kind[kind], NULL));
+    return take(file, text);
+}
+
 Status page_file_read(PageFile *file, const char *path)
 {
     Text text = {0};
     *file = (PageFile){.path = path};
-    TRY(record_set_init(&file->rows, NULL));
-    for (int kind = 0; kind < PAGE_KINDS; kind++) TRY(record_set_init(&file->kind[kind], NULL));
     Status status = packed_file_read(&text, path);
     if (status == ST_IO) status = ST_USAGE; /* nothing was done yet */
-    if (status == ST_OK) status = take(file, &text);
+    if (status == ST_OK) status = page_file_parse(file, path, &text);
     text_free(&text);
     return status;
 }
@@ -137,11 +143,20 @@ int page_file_count(const PageFile *files, int n, PageKind kind)
 }
 
 /* Rows are the same ones when they have the same key. */
+static bool share_row(const RecordSet *a, const RecordSet *b)
+{
+    for (size_t i = 0; i < record_set_size(a); i++) {
+        const char *key = record_key(record_set_at(a, i));
+        if (key && record_set_find(b, key)) return true;
+    }
+    return false;
+}
+
+/* The same cell measured by bench and by a study is no change. */
 static bool has_common_cell(const PageFile *a, const PageFile *b)
 {
-    for (size_t i = 0; i < record_set_size(&a->rows); i++) {
-        const char *key = record_key(record_set_at(&a->rows, i));
-        if (key && record_set_find(&b->rows, key)) return true;
+    for (int kind = 0; kind < PAGE_KINDS; kind++) {
+        if (share_row(&a->kind[kind], &b->kind[kind])) return true;
     }
     return false;
 }

@@ -32,6 +32,8 @@ typedef struct PageFile {
 /* json or jsonl of bench, attention, profile, warmup or precision, json of memory or limits, or a trace of
  * profile. ST_USAGE: it is none of these, or cannot be read. The caller frees it, after a failure too. */
 Status page_file_read(PageFile *file, const char *path);
+/* The same of a file's text. */
+Status page_file_parse(PageFile *file, const char *path, const Text *text);
 void page_file_free(PageFile *file);
 
 const char *page_file_name(const PageFile *file); /* without folders */

@@ -40,6 +40,8 @@ grep -q '^- Fastest: ' out || { fail 'no summary'; cat out; }
 ! grep -q '^- Missing' out || { fail 'something is missing'; cat out; }
 "$program" compare 'a suite/results.json' 'a suite/results.json' >compared 2>err || { fail 'compare does not take results.json'; cat err; }
 if ! "$program" --version | grep -q '(no html)'; then [ -s 'a suite/index.html' ] || fail 'no page'; fi
+"$program" report 'a suite/results.json' --tables elsewhere 2>err || { fail 'report does not take results.json'; cat err; }
+diff -r 'a suite/tables' elsewhere || fail 'results.json does not hold all that the page is made of'
 "$program" suite --resume 'a suite' >again 2>err </dev/null || fail 'a finished suite cannot be resumed'
 ! grep -q '^\[' err || fail 'a finished part was run again'
 cmp -s out again || fail 'the summary of a finished suite changed'

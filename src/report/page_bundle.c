@@ -1,0 +1,75 @@
+#include "report/page_bundle.h"
+
+#include "report/packed_file.h"
+
+#include <stdlib.h>
+
+static Status no_memory(const char *path)
+{
+    return FAIL(ST_NO_MEMORY, "no memory for %s", path);
+}
+
+static Status add(PageBundle *bundle, const char *path, const Text *text)
+{
+    if (bundle->n == bundle->capacity) {
+        const int capacity = 2 * bundle->capacity + 8;
+        PageFile *files = realloc(bundle->files, (size_t)capacity * sizeof *files);
+        if (!files) return no_memory(path);
+        bundle->files = files;
+        bundle->capacity = capacity;
+    }
+    return page_file_parse(&bundle->files[bundle->n++], path, text);
+}
+
+static Status add_held(PageBundle *bundle, const char *path, const json_t *file)
+{
+    Text text = {0};
+    char *dump = json_dumps(file, JSON_COMPACT | JSON_REAL_PRECISION(15));
+    if (dump) text_puts(&text, dump);
+    Status status = dump ? text_status(&text) : no_memory(path);
+    free(dump);
+    if (status == ST_OK) status = add(bundle, path, &text);
+    text_free(&text);
+    return status;
+}
+
+static Status add_all_held(PageBundle *bundle, const char *path, json_t *files)
+{
+    const char *name;
+    json_t *file;
+    if (json_array_append(bundle->held, files)) return no_memory(path);
+    json_object_foreach(files, name, file) TRY(add_held(bundle, name, file));
+    return ST_OK;
+}
+
+/* Its own rows are those of the files it holds. */
+static Status read_path(PageBundle *bundle, const char *path)
+{
+    Text text = {0};
+    Status status = packed_file_read(&text, path);
+    if (status == ST_IO) status = ST_USAGE; /* nothing was done yet */
+    if (status == ST_OK) {
+        json_t *root = json_loadb(text_str(&text), text.n, 0, NULL);
+        json_t *files = json_object_get(root, "files");
+        status =
+            json_is_object(files) ? add_all_held(bundle, path, files) : add(bundle, path, &text);
+        json_decref(root);
+    }
+    text_free(&text);
+    return status;
+}
+
+Status page_bundle_read(PageBundle *bundle, const char *const *paths, int n)
+{
+    *bundle = (PageBundle){.held = json_array()};
+    if (!bundle->held) return no_memory(paths[0]);
+    for (int i = 0; i < n; i++) TRY(read_path(bundle, paths[i]));
+    return ST_OK;
+}
+
+void page_bundle_free(PageBundle *bundle)
+{
+    for (int i = 0; i < bundle->n; i++) page_file_free(&bundle->files[i]);
+    free(bundle->files);
+    json_decref(bundle->held);
+}
