@@ -7,9 +7,9 @@
 #include "report/record_table.h"
 
 typedef struct ProfileTables {
-    RecordTablePut *put; /* report_md_table and its like */
-    int64_t top;         /* rows of each list of kernels and ops */
-    bool source;         /* files and lines of ops too */
+    TableWriter *put; /* report_md_table and its like */
+    int64_t top;      /* rows of each list of kernels and ops */
+    bool source;      /* files and lines of ops too */
 } ProfileTables;
 
 /* One result: every table. Several: one row each. A second one of another --exec beside the first

@@ -3,6 +3,7 @@
 #include "base/human.h"
 #include "bench/comparison.h"
 #include "report/cell_text.h"
+#include "report/column.h"
 
 #include <string.h>
 
@@ -54,6 +55,8 @@ static Pick pick(const Summary *s, PageKind kind, const char *path, bool most)
 static void put_label(Text *text, const Summary *s, const Pick *p)
 {
     page_file_label(text, &p->file->kind[p->kind], p->record);
+    if (column_measured_less(p->record))
+        text_printf(text, " (%s only)", record_text(p->record, "measured_mode"));
     if (page_file_count(s->files, s->n_files, p->kind) > 1)
         text_printf(text, " (%s)", page_file_name(p->file));
 }
