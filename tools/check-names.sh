@@ -1,5 +1,5 @@
 #!/bin/sh
-# Fails when an exported symbol does not start with its file's name (less _cpu, _cuda, _none...).
+# Fails when an exported symbol does not start with its file's name (less _cpu, _cuda, _none, _aarch64...).
 # usage: check-names.sh BUILD_DIR
 [ -d "$1" ] || { echo "usage: check-names.sh BUILD_DIR" >&2; exit 2; }
 find "$1" -name '*.o' -path '*/src/*' -exec nm -A -g --defined-only {} + | awk '
@@ -13,7 +13,7 @@ find "$1" -name '*.o' -path '*/src/*' -exec nm -A -g --defined-only {} + | awk '
     stem = part[n]
     sub(/\..*$/, "", stem)
     if (part[n - 1] == "ops") sub(/_(cpu|cuda|cudnn).*$/, "", stem)
-    sub(/(_cuda|_none)$/, "", stem)
+    sub(/(_cuda|_none|_aarch64|_x86_64)$/, "", stem)
     if (kind ~ /^[TDBR]$/ && symbol != "main" && symbol !~ /^_/ && index(symbol, stem) != 1) {
         print object ": " symbol " does not start with " stem
         bad = 1

@@ -1,7 +1,9 @@
-/* fp32 and float64 go to the system's BLAS. 16-bit operands are widened first (their products then sum in
- * fp32) and the result is rounded once. */
+/* bf16 goes to our own packed product where the processor multiplies it, everything else to the system's
+ * BLAS, for which 16-bit operands are widened first (their products then sum in fp32) and the result is
+ * rounded once. `own` and `blas` are one or the other for every node. */
 #include "ops/blas_cpu.h"
 #include "ops/impls_cpu.h"
+#include "ops/packed_cpu.h"
 #include "ops/rows_cpu.h"
 
 static size_t wide_bytes(const Tensor *t)
@@ -10,7 +12,7 @@ static size_t wide_bytes(const Tensor *t)
     return t->dtype == DT_F32 ? 0 : (bytes + 255) / 256 * 256;
 }
 
-static size_t workspace(const Plan *plan, const Node *node, int threads)
+static size_t blas_workspace(const Plan *plan, const Node *node, int threads)
 {
     (void)threads;
     return wide_bytes(plan_out(plan, node, 0)) + wide_bytes(plan_in(plan, node, 0)) +
@@ -50,7 +52,7 @@ static Side side(void *data, const Tensor *t, char **workspace_left)
     return s;
 }
 
-static Status run(const OpCall *call)
+static Status run_blas(const OpCall *call)
 {
     const NodeAttr *attr = &call->node->attr;
     const Tensor *c = op_out_shape(call, 0), *a = op_in_shape(call, 0), *b = op_in_shape(call, 1);
@@ -66,6 +68,69 @@ static Status run(const OpCall *call)
                    0, to.data, to.ld);
     if (c->dtype != DT_F32) narrow(op_out(call, 0), to.data, c, call->threads);
     return ST_OK;
+}
+
+/* ---- our own ---- */
+
+/* Panels of bf16 where both operands are and the processor multiplies them, else of fp32. */
+static const Microkernel *kernel_for(const Plan *plan, const Node *node)
+{
+    const bool bf16 =
+        plan_in(plan, node, 0)->dtype == DT_BF16 && plan_in(plan, node, 1)->dtype == DT_BF16;
+    const Microkernel *kernel = bf16 ? microkernel_find(DT_BF16) : NULL;
+    return kernel ? kernel : microkernel_find(DT_F32);
+}
+
+static PackSource source(const Tensor *t, const void *data, bool lines_are_rows)
+{
+    return (PackSource){data, t->dtype, lines_are_rows ? t->ld : 1, lines_are_rows ? 1 : t->ld};
+}
+
+static PackedProduct packed(const Plan *plan, const Node *node)
+{
+    const NodeAttr *attr = &node->attr;
+    const Tensor *c = plan_out(plan, node, 0), *a = plan_in(plan, node, 0);
+    return (PackedProduct){.kernel = kernel_for(plan, node),
+                           .m = plan_rows(c),
+                           .n = plan_width(c),
+                           .k = attr->transpose_a ? plan_rows(a) : plan_width(a),
+                           .a = source(a, NULL, !attr->transpose_a),
+                           .b = source(plan_in(plan, node, 1), NULL, attr->transpose_b),
+                           .c_dtype = c->dtype,
+                           .ldc = c->ld};
+}
+
+static size_t own_workspace(const Plan *plan, const Node *node, int threads)
+{
+    const PackedProduct p = packed(plan, node);
+    return packed_workspace(&p, threads);
+}
+
+static Status run_own(const OpCall *call)
+{
+    PackedProduct p = packed(call->plan, call->node);
+    p.a.data = op_in(call, 0);
+    p.b.data = op_in(call, 1);
+    p.c = op_out(call, 0);
+    packed_multiply(&p, call->workspace, call->threads);
+    return ST_OK;
+}
+
+/* ---- the faster one ---- */
+
+static bool own_is_faster(const Plan *plan, const Node *node)
+{
+    return kernel_for(plan, node)->operand == DT_BF16;
+}
+
+static size_t faster_workspace(const Plan *plan, const Node *node, int threads)
+{
+    return (own_is_faster(plan, node) ? own_workspace : blas_workspace)(plan, node, threads);
+}
+
+static Status run_faster(const OpCall *call)
+{
+    return own_is_faster(call->plan, call->node) ? run_own(call) : run_blas(call);
 }
 
 /* The float64 reference of a step would take minutes with plain loops. */
@@ -88,6 +153,8 @@ static Status run_f64(const OpCall *call)
     return ST_OK;
 }
 
-const OpImpl matmul_cpu[] = {{"blas", rows_cpu_declines_f64, workspace, run},
+const OpImpl matmul_cpu[] = {{"faster", rows_cpu_declines_f64, faster_workspace, run_faster},
+                             {"own", rows_cpu_declines_f64, own_workspace, run_own},
+                             {"blas", rows_cpu_declines_f64, blas_workspace, run_blas},
                              {.name = "blas_f64", .declines = declines_all_but_f64, .run = run_f64},
                              {0}};

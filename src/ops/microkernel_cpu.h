@@ -1,0 +1,32 @@
+/* A microkernel multiplies two packed panels into one tile of the result. There is one for each
+ * instruction set, in a file of its own; which of them run here is asked of the processor.
+ *
+ * A panel holds `rows` (or `columns`) lines of op(a) (or op(b) transposed) along k, `depth` numbers of a
+ * line together: number k of line r is at (k / depth * lines + r) * depth + k % depth. */
+#ifndef OPS_MICROKERNEL_CPU_H
+#define OPS_MICROKERNEL_CPU_H
+
+#include "ops/pack_cpu.h"
+
+enum { MICROKERNEL_GRAIN = 96 };
+
+typedef struct Microkernel {
+    const char *name;
+    const char *needs;        /* a word of cpu_features.h; NULL: runs everywhere */
+    DType operand;            /* what panels hold */
+    int rows, columns, depth; /* rows and columns divide MICROKERNEL_GRAIN */
+    PackPanel *pack_a, *pack_b;
+    /* The tile is added to (`add`) or written: c[rows, columns], rows ldc apart, over `groups` >= 1 groups
+     * of `depth`. Sums go on from what c holds, in the order of k: cutting k into pieces changes no bit. */
+    void (*multiply)(int64_t groups, const void *a, const void *b, float *c, int64_t ldc, bool add);
+} Microkernel;
+
+extern const Microkernel microkernel_plain;
+
+/* This architecture's, best first, ended by NULL: microkernel_cpu_ARCHITECTURE.c. */
+extern const Microkernel *const microkernel_list[];
+
+/* The best one that runs here with panels of `operand`; NULL when none does. DT_F32 always has one. */
+const Microkernel *microkernel_find(DType operand);
+
+#endif

@@ -1,0 +1,9 @@
+/* The microkernels of 64-bit Arm. */
+#ifndef OPS_MICROKERNEL_CPU_AARCH64_H
+#define OPS_MICROKERNEL_CPU_AARCH64_H
+
+#include "ops/microkernel_cpu.h"
+
+extern const Microkernel microkernel_bfmmla; /* bf16 -> fp32, Armv8.6 */
+
+#endif

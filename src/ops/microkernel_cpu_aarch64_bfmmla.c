@@ -1,0 +1,84 @@
+/* BFMMLA: a 2 x 4 block of bf16 times a 4 x 2 block, added to a 2 x 2 block of fp32. A tile of 8 x 12 is
+ * 4 x 6 such blocks in v8 to v31; v0 to v3 hold pairs of rows, v4 to v7 pairs of columns in turn.
+ *
+ * In assembly, because compilers spill some of the 24 sums (gcc 12: half the speed), and with single
+ * loads between the products, because pairs (ldp) take the slots the products need.
+ *
+ * The instruction's own rounding: to odd within a pair of products, and denormal numbers count as zero
+ * (unless the processor has FEAT_EBF16). */
+#include "ops/microkernel_cpu_aarch64.h"
+
+enum { ROWS = 8, COLUMNS = 12, DEPTH = 4 };
+
+/* bfmmla v`c`.4s, v`a`.8h, v`b`.8h: as a number, because clang 14 knows no way to allow it here alone. */
+#define BFMMLA(c, a, b) ".inst 0x6e40ec00+(" #b "<<16)+(" #a "<<5)+" #c "\n"
+/* One pair of columns (in v`b`) times all four pairs of rows. */
+#define COLUMN(b, c0, c1, c2, c3) \
+    BFMMLA(c0, 0, b) BFMMLA(c1, 1, b) BFMMLA(c2, 2, b) BFMMLA(c3, 3, b)
+#define LOAD_A(reg, at) "ldr q" #reg ", [%[a], #" #at "]\n"
+#define LOAD_B(reg, at) "ldr q" #reg ", [%[b], #" #at "]\n"
+#define ZERO(c)         "movi v" #c ".4s, #0\n"
+
+/* clang-format off */
+/* Two rows of the tile, q0 q1 q2 and q3 q4 q5, and their six blocks of 2 x 2. */
+#define EACH_LINE(op)                                                     \
+    #op " q0, [%[c]]\n" #op " q1, [%[c], #16]\n" #op " q2, [%[c], #32]\n" \
+    "add %[c], %[c], %[step]\n"                                           \
+    #op " q3, [%[c]]\n" #op " q4, [%[c], #16]\n" #op " q5, [%[c], #32]\n" \
+    "add %[c], %[c], %[step]\n"
+/* clang-format on */
+#define ZIP(to0, to1, from0, from1)                       \
+    "zip1 v" #to0 ".2d, v" #from0 ".2d, v" #from1 ".2d\n" \
+    "zip2 v" #to1 ".2d, v" #from0 ".2d, v" #from1 ".2d\n"
+#define LOAD_ROWS(c0, c1, c2, c3, c4, c5) \
+    EACH_LINE(ldr) ZIP(c0, c1, 0, 3) ZIP(c2, c3, 1, 4) ZIP(c4, c5, 2, 5)
+#define STORE_ROWS(c0, c1, c2, c3, c4, c5) \
+    ZIP(0, 3, c0, c1) ZIP(1, 4, c2, c3) ZIP(2, 5, c4, c5) EACH_LINE(str)
+#define ZERO_ROWS(c0, c1, c2, c3, c4, c5) ZERO(c0) ZERO(c1) ZERO(c2) ZERO(c3) ZERO(c4) ZERO(c5)
+#define EVERY_ROW(what)                                                                  \
+    what(8, 9, 10, 11, 12, 13) what(14, 15, 16, 17, 18, 19) what(20, 21, 22, 23, 24, 25) \
+        what(26, 27, 28, 29, 30, 31)
+
+static void multiply(int64_t groups, const void *a, const void *b, float *c, int64_t ldc, bool add)
+{
+    const int64_t step = ldc * (int64_t)sizeof *c;
+    float *first = c;
+    /* clang-format off */
+    __asm__ volatile(
+        "cbz %w[add], 1f\n"
+        EVERY_ROW(LOAD_ROWS)
+        "b 2f\n"
+        "1:\n"
+        EVERY_ROW(ZERO_ROWS)
+        "2:\n"
+        LOAD_A(0, 0) LOAD_A(1, 16) LOAD_A(2, 32) LOAD_A(3, 48)
+        LOAD_B(4, 0) LOAD_B(5, 16)
+        COLUMN(4, 8, 14, 20, 26)
+        LOAD_B(6, 32)
+        COLUMN(5, 9, 15, 21, 27)
+        LOAD_B(7, 48)
+        COLUMN(6, 10, 16, 22, 28)
+        LOAD_B(4, 64)
+        COLUMN(7, 11, 17, 23, 29)
+        LOAD_B(5, 80)
+        COLUMN(4, 12, 18, 24, 30)
+        "add %[a], %[a], #64\n"
+        "add %[b], %[b], #96\n"
+        "subs %[groups], %[groups], #1\n"
+        COLUMN(5, 13, 19, 25, 31)
+        "b.ne 2b\n"
+        "mov %[c], %[first]\n"
+        EVERY_ROW(STORE_ROWS)
+        : [a] "+&r"(a), [b] "+&r"(b), [c] "+&r"(c), [groups] "+&r"(groups)
+        : [first] "r"(first), [step] "r"(step), [add] "r"((int)add)
+        : "cc", "memory", "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v8", "v9", "v10", "v11",
+          "v12", "v13", "v14", "v15", "v16", "v17", "v18", "v19", "v20", "v21", "v22", "v23",
+          "v24", "v25", "v26", "v27", "v28", "v29", "v30", "v31");
+    /* clang-format on */
+}
+
+PACK_CPU(pack_a, ROWS, DEPTH, DT_BF16)
+PACK_CPU(pack_b, COLUMNS, DEPTH, DT_BF16)
+
+const Microkernel microkernel_bfmmla = {"bfmmla", "bf16", DT_BF16, ROWS,    COLUMNS,
+                                        DEPTH,    pack_a, pack_b,  multiply};

@@ -1,0 +1,108 @@
+/* Packing: lines of a matrix into the panels of a microkernel, widened or copied as they go. What
+ * transposition asks for is two steps in memory, so no form of a product is transposed beforehand.
+ *
+ * pack_cpu_panel() is written once and inlined with constant lines, depth and dtypes: PACK_CPU defines a
+ * packer for a microkernel. */
+#ifndef OPS_PACK_CPU_H
+#define OPS_PACK_CPU_H
+
+#include "ops/rows_cpu.h"
+
+/* Number k of line r is element r * line_step + k * k_step; one of the steps is 1. */
+typedef struct PackSource {
+    const void *data;
+    DType dtype;
+    int64_t line_step, k_step;
+} PackSource;
+
+/* `lines` lines from `line` on, `k` numbers of each from `first_k` on. Lines and numbers that are missing
+ * to a whole panel are zeros: they add nothing to the sums that count. */
+typedef void PackPanel(void *restrict dst, const PackSource *src, int64_t line, int64_t lines,
+                       int64_t first_k, int64_t k);
+
+#define PACK_CPU_INLINE static inline __attribute__((always_inline))
+
+PACK_CPU_INLINE void pack_cpu_copy(void *restrict dst, int64_t to, const void *restrict src,
+                                   int64_t from, DType as, DType dtype)
+{
+    if (as == DT_BF16) {
+        ((uint16_t *)dst)[to] = ((const uint16_t *)src)[from];
+    } else if (dtype == DT_BF16) {
+        ((float *)dst)[to] = half_from_bf16(((const uint16_t *)src)[from]);
+    } else if (dtype == DT_F16) {
+        ((float *)dst)[to] = half_from_f16(((const uint16_t *)src)[from]);
+    } else {
+        ((float *)dst)[to] = ((const float *)src)[from];
+    }
+}
+
+/* Whole groups of whole panels. The constants make one of the steps 1 for the compiler. */
+PACK_CPU_INLINE void pack_cpu_whole(void *restrict dst, const void *restrict src, int64_t line_step,
+                                    int64_t k_step, int64_t groups, int panel, int depth, DType as,
+                                    DType dtype)
+{
+    for (int64_t g = 0; g < groups; g++) {
+        const int64_t to = g * panel * depth, from = g * depth * k_step;
+        for (int r = 0; r < panel; r++) {
+            for (int q = 0; q < depth; q++) {
+                pack_cpu_copy(dst, to + r * depth + q, src, from + r * line_step + q * k_step, as,
+                              dtype);
+            }
+        }
+    }
+}
+
+PACK_CPU_INLINE void pack_cpu_ragged(void *restrict dst, const void *restrict src,
+                                     int64_t line_step, int64_t k_step, int64_t lines, int64_t k,
+                                     int panel, int depth, DType as, DType dtype)
+{
+    const int64_t groups = (k + depth - 1) / depth;
+    memset(dst, 0, (size_t)(groups * panel * depth) * (as == DT_BF16 ? 2 : 4));
+    for (int64_t i = 0; i < k; i++) {
+        for (int64_t r = 0; r < lines; r++) {
+            const int64_t to = (i / depth * panel + r) * depth + i % depth;
+            pack_cpu_copy(dst, to, src, r * line_step + i * k_step, as, dtype);
+        }
+    }
+}
+
+PACK_CPU_INLINE void pack_cpu_typed(void *restrict dst, const PackSource *src, int64_t line,
+                                    int64_t lines, int64_t first_k, int64_t k, int panel, int depth,
+                                    DType as, DType dtype)
+{
+    const void *from = rows_cpu_at(src->data, dtype, line * src->line_step + first_k * src->k_step);
+    const int64_t whole = lines == panel ? k / depth : 0, done = whole * depth;
+    if (src->k_step == 1) {
+        pack_cpu_whole(dst, from, src->line_step, 1, whole, panel, depth, as, dtype);
+    } else {
+        pack_cpu_whole(dst, from, 1, src->k_step, whole, panel, depth, as, dtype);
+    }
+    if (done < k) {
+        pack_cpu_ragged(rows_cpu_at(dst, as, done * panel),
+                        rows_cpu_at(from, dtype, done * src->k_step), src->line_step, src->k_step,
+                        lines, k - done, panel, depth, as, dtype);
+    }
+}
+
+PACK_CPU_INLINE void pack_cpu_panel(void *restrict dst, const PackSource *src, int64_t line,
+                                    int64_t lines, int64_t first_k, int64_t k, int panel, int depth,
+                                    DType as)
+{
+    if (as == DT_BF16 || src->dtype == DT_BF16) {
+        pack_cpu_typed(dst, src, line, lines, first_k, k, panel, depth, as, DT_BF16);
+    } else if (src->dtype == DT_F16) {
+        pack_cpu_typed(dst, src, line, lines, first_k, k, panel, depth, as, DT_F16);
+    } else {
+        pack_cpu_typed(dst, src, line, lines, first_k, k, panel, depth, as, DT_F32);
+    }
+}
+
+/* static PackPanel NAME: `panel` lines, `depth` numbers together, stored as `as`. */
+#define PACK_CPU(name, panel, depth, as)                                                     \
+    static void name(void *restrict dst, const PackSource *src, int64_t line, int64_t lines, \
+                     int64_t first_k, int64_t k)                                             \
+    {                                                                                        \
+        pack_cpu_panel(dst, src, line, lines, first_k, k, panel, depth, as);                 \
+    }
+
+#endif

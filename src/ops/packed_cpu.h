@@ -1,0 +1,23 @@
+/* Matrix products of our own: both operands are packed into panels, then threads take blocks of the
+ * result as they become free, so that one that is slow for a while does not hold up the others. They wait
+ * for each other once. Every block sums over all of k in order: the result depends neither on the number
+ * of threads nor on how the work was cut. */
+#ifndef OPS_PACKED_CPU_H
+#define OPS_PACKED_CPU_H
+
+#include "ops/microkernel_cpu.h"
+
+typedef struct PackedProduct {
+    const Microkernel *kernel;
+    int64_t m, n, k;
+    PackSource a, b; /* lines are rows of op(a), columns of op(b) */
+    void *c;
+    DType c_dtype;
+    int64_t ldc;
+} PackedProduct;
+
+/* Needs the kernel and the sizes alone. */
+size_t packed_workspace(const PackedProduct *p, int threads);
+void packed_multiply(const PackedProduct *p, void *workspace, int threads);
+
+#endif

@@ -1,0 +1,293 @@
+/* Every microkernel that runs here through the packed product, against float64. */
+#include "backend/cpu_features.h"
+#include "ops/element.h"
+#include "ops/packed_cpu.h"
+#include "with_cmocka.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { EXTRA = 3 }; /* a leading dimension is this much more than the width */
+static const float untouched = -77;
+
+typedef struct Trial {
+    const Microkernel *kernel;
+    int64_t m, n, k;
+    bool transpose_a, transpose_b;
+    DType a, b, c;
+    int threads;
+    double (*value)(uint64_t i);
+} Trial;
+
+/* Operands end with their last element, so that a sanitizer sees any read beyond it. */
+typedef struct Matrix {
+    int64_t rows, columns, ld;
+    DType dtype;
+    void *data;
+} Matrix;
+
+static double noise(uint64_t i)
+{
+    uint64_t x = (i + 1) * UINT64_C(0x9e3779b97f4a7c15);
+    x = (x ^ x >> 29) * UINT64_C(0xbf58476d1ce4e5b9);
+    return (double)(x >> 11) * 0x1p-52 - 1;
+}
+
+static double get(const Matrix *m, int64_t i, int64_t j)
+{
+    return element_get(m->data, m->dtype, i * m->ld + j);
+}
+
+static Matrix matrix(int64_t rows, int64_t columns, DType dtype)
+{
+    Matrix m = {rows, columns, columns + EXTRA, dtype, NULL};
+    m.data = malloc((size_t)((rows - 1) * m.ld + columns) * plan_dtype_size(dtype));
+    assert_non_null(m.data);
+    return m;
+}
+
+static void fill(Matrix *m, double (*value)(uint64_t), uint64_t seed)
+{
+    const int64_t n = (m->rows - 1) * m->ld + m->columns;
+    for (int64_t i = 0; i < n; i++) {
+        element_set(m->data, m->dtype, i, value(seed + (uint64_t)i));
+    }
+}
+
+static double always_untouched(uint64_t i)
+{
+    (void)i;
+    return (double)untouched;
+}
+
+static PackSource source(const Matrix *m, bool lines_are_rows)
+{
+    return (PackSource){m->data, m->dtype, lines_are_rows ? m->ld : 1, lines_are_rows ? 1 : m->ld};
+}
+
+static void multiply(const Trial *t, const Matrix *a, const Matrix *b, const Matrix *c)
+{
+    const PackedProduct p = {.kernel = t->kernel,
+                             .m = t->m,
+                             .n = t->n,
+                             .k = t->k,
+                             .a = source(a, !t->transpose_a),
+                             .b = source(b, t->transpose_b),
+                             .c = c->data,
+                             .c_dtype = c->dtype,
+                             .ldc = c->ld};
+    void *workspace = aligned_alloc(64, (packed_workspace(&p, t->threads) + 63) / 64 * 64);
+    assert_non_null(workspace);
+    packed_multiply(&p, workspace, t->threads);
+    free(workspace);
+}
+
+/* Half an ulp for one rounding to the result's dtype, relative. */
+static double rounding(DType dtype)
+{
+    return dtype == DT_BF16 ? 0x1p-8 : dtype == DT_F16 ? 0x1p-11 : 0x1p-24;
+}
+
+/* Between denormal numbers, where results get that small here. */
+static double least_step(DType dtype)
+{
+    return dtype == DT_F16 ? 0x1p-24 : 0;
+}
+
+/* k sums in fp32 err by at most k ulps of the sum of absolute products: half an ulp each when rounded to
+ * nearest, a whole one when BFMMLA rounds to odd. */
+static void check_element(const Trial *t, double got, double sum, double absolute)
+{
+    const double error = (double)t->k * 0x1p-23 * absolute;
+    const double bound = error + rounding(t->c) * (fabs(sum) + error) + least_step(t->c) / 2;
+    const bool same = isnan(sum) ? isnan(got) : isinf(sum) ? got == sum : fabs(got - sum) <= bound;
+    if (same) return;
+    fail_msg("%s, %lld x %lld x %lld, %c%c, %s * %s = %s, %d threads: %g instead of %g",
+             t->kernel->name, (long long)t->m, (long long)t->n, (long long)t->k,
+             t->transpose_a ? 't' : 'n', t->transpose_b ? 't' : 'n', plan_dtype_name(t->a),
+             plan_dtype_name(t->b), plan_dtype_name(t->c), t->threads, got, sum);
+}
+
+static void check(const Trial *t, const Matrix *a, const Matrix *b, const Matrix *c)
+{
+    for (int64_t i = 0; i < t->m; i++) {
+        for (int64_t j = 0; j < t->n; j++) {
+            double sum = 0, absolute = 0;
+            for (int64_t k = 0; k < t->k; k++) {
+                const double x = t->transpose_a ? get(a, k, i) : get(a, i, k);
+                const double y = t->transpose_b ? get(b, j, k) : get(b, k, j);
+                sum += x * y;
+                absolute += fabs(x * y);
+            }
+            check_element(t, get(c, i, j), sum, absolute);
+        }
+        for (int64_t j = t->n; i < t->m - 1 && j < c->ld; j++) {
+            if (get(c, i, j) != (double)untouched)
+                fail_msg("%s wrote between rows", t->kernel->name);
+        }
+    }
+}
+
+static void try_one(const Trial *t)
+{
+    Matrix a = matrix(t->transpose_a ? t->k : t->m, t->transpose_a ? t->m : t->k, t->a);
+    Matrix b = matrix(t->transpose_b ? t->n : t->k, t->transpose_b ? t->k : t->n, t->b);
+    Matrix c = matrix(t->m, t->n, t->c);
+    fill(&a, t->value, 0);
+    fill(&b, t->value, 1000003);
+    fill(&c, always_untouched, 0);
+    multiply(t, &a, &b, &c);
+    check(t, &a, &b, &c);
+    free(a.data);
+    free(b.data);
+    free(c.data);
+}
+
+/* Every form of transposition. */
+static void try_forms(Trial t)
+{
+    for (int form = 0; form < 4; form++) {
+        t.transpose_a = form & 1;
+        t.transpose_b = form & 2;
+        try_one(&t);
+    }
+}
+
+/* Each kernel that runs here. */
+static const Microkernel *next_kernel(int *i)
+{
+    for (; microkernel_list[*i]; *i += 1) {
+        const Microkernel *kernel = microkernel_list[*i];
+        if (!kernel->needs || cpu_features_has(kernel->needs)) {
+            *i += 1;
+            return kernel;
+        }
+    }
+    return NULL;
+}
+
+static Trial trial(const Microkernel *kernel)
+{
+    return (Trial){.kernel = kernel,
+                   .a = kernel->operand,
+                   .b = kernel->operand,
+                   .c = DT_F32,
+                   .threads = 1,
+                   .value = noise};
+}
+
+static void test_remainders(void **state)
+{
+    (void)state;
+    const Microkernel *kernel;
+    for (int i = 0; (kernel = next_kernel(&i));) {
+        Trial t = trial(kernel);
+        for (t.m = 1; t.m <= kernel->rows + 1; t.m++) {
+            for (t.n = 1; t.n <= kernel->columns + 1; t.n++) {
+                for (t.k = 1; t.k <= 2 * kernel->depth + 1; t.k++) try_forms(t);
+            }
+        }
+    }
+}
+
+/* Beyond a block of the result, a packed part, a piece of k; threads that get none. */
+static void test_blocks(void **state)
+{
+    (void)state;
+    static const int64_t sizes[][3] = {
+        {97, 193, 5}, {193, 97, 131}, {200, 13, 1543}, {3, 230, 385}, {401, 1, 3}};
+    const Microkernel *kernel;
+    for (int i = 0; (kernel = next_kernel(&i));) {
+        Trial t = trial(kernel);
+        for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+            t.m = sizes[s][0];
+            t.n = sizes[s][1];
+            t.k = sizes[s][2];
+            t.threads = 1 + (int)s;
+            try_forms(t);
+        }
+    }
+}
+
+static void test_dtypes(void **state)
+{
+    (void)state;
+    static const DType dtypes[] = {DT_F32, DT_BF16, DT_F16};
+    const Microkernel *kernel;
+    for (int i = 0; (kernel = next_kernel(&i));) {
+        for (int j = 0; j < 27; j++) {
+            Trial t = trial(kernel);
+            t.m = t.n = 29;
+            t.k = 10;
+            t.c = dtypes[j % 3];
+            if (kernel->operand == DT_F32) {
+                t.a = dtypes[j / 3 % 3];
+                t.b = dtypes[j / 9];
+            }
+            try_forms(t);
+        }
+    }
+}
+
+static double mostly_noise(uint64_t i)
+{
+    static const double odd[] = {INFINITY, -INFINITY, NAN, 0};
+    return i % 41 == 7 ? odd[i / 41 % 4] : noise(i);
+}
+
+/* They spread to their own rows and columns, and not from what fills a panel up. */
+static void test_infinities(void **state)
+{
+    (void)state;
+    const Microkernel *kernel;
+    for (int i = 0; (kernel = next_kernel(&i));) {
+        Trial t = trial(kernel);
+        t.value = mostly_noise;
+        t.m = kernel->rows + 3;
+        t.n = kernel->columns + 5;
+        for (t.k = 1; t.k <= 2 * kernel->depth + 1; t.k++) try_forms(t);
+    }
+}
+
+/* 2^-130 (a denormal number in bf16 and fp32) times 2^100. fp32 kernels count it; BFMMLA takes it for
+ * zero, unless the processor has FEAT_EBF16. */
+static void test_denormals(void **state)
+{
+    (void)state;
+    const Microkernel *kernel;
+    for (int i = 0; (kernel = next_kernel(&i));) {
+        Trial t = trial(kernel);
+        t.m = t.n = t.k = 1;
+        Matrix a = matrix(1, 1, t.a), b = matrix(1, 1, t.b), c = matrix(1, 1, t.c);
+        element_set(a.data, t.a, 0, 0x1p-130);
+        element_set(b.data, t.b, 0, 0x1p100);
+        multiply(&t, &a, &b, &c);
+        const double got = get(&c, 0, 0);
+        if (got != 0x1p-30 && !(kernel->operand == DT_BF16 && got == 0)) {
+            fail_msg("%s: 2^-130 * 2^100 = %g", kernel->name, got);
+        }
+        free(a.data);
+        free(b.data);
+        free(c.data);
+    }
+}
+
+static void test_plain_is_last(void **state)
+{
+    (void)state;
+    assert_non_null(microkernel_find(DT_F32));
+    assert_null(microkernel_find(DT_F64));
+    int i = 0;
+    while (microkernel_list[i + 1]) i++;
+    assert_ptr_equal(microkernel_list[i], &microkernel_plain);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_remainders), cmocka_unit_test(test_blocks),
+        cmocka_unit_test(test_dtypes),     cmocka_unit_test(test_infinities),
+        cmocka_unit_test(test_denormals),  cmocka_unit_test(test_plain_is_last),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
