@@ -146,7 +146,7 @@ function drawRoof() {
   if (!rows.length) return;
   bars(body("roof"), "Share of the limit", rows.map(({ record, label }) => ({
     label, parts: [{ name: "of the limit", colour: "--c1", value: record.percent_of_limit, text: `${number(record.percent_of_limit)} %` }],
-    figure: `${record.percent_of_limit.toFixed(1)} % of the limit` + (record.mfu > 0 ? `, MFU ${(100 * record.mfu).toFixed(1)} %` : ""),
+    figure: `${record.percent_of_limit.toFixed(1)} %` + (record.mfu > 0 ? `, MFU ${(100 * record.mfu).toFixed(1)} %` : ""),
   })), Math.max(100, ...rows.map(({ record }) => record.percent_of_limit)));
 }
 
