@@ -138,7 +138,8 @@ static inline void harness_open_on(HarnessRun *run, const Plan *plan, BackendId 
                                    const char *prefer, int threads)
 {
     memset(run, 0, sizeof *run);
-    ASSERT_OK(binding_make(&run->binding, plan, backend, threads, prefer));
+    ASSERT_OK(
+        binding_make(&run->binding, plan, backend, threads, (const char *const[]){prefer, NULL}));
     ASSERT_OK(session_open(&run->session, &run->binding, 0));
     harness_fill(run);
 }

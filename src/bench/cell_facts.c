@@ -5,6 +5,7 @@
 #include "bench/step_cost.h"
 #include "model/xform_recompute.h"
 #include "ops/blas_cpu.h"
+#include "ops/matmul_cpu.h"
 #include "plan/step_state.h"
 
 #include <math.h>
@@ -73,12 +74,27 @@ static Status put_recompute(Record *r, const Placement *placement, const Fit *fi
     return record_put_number(r, "recompute_saved_mib", (double)saved / mib);
 }
 
+/* Who computes the products of linear layers; attention's own are the library's. */
+static Status put_blas(Record *r, const Binding *binding)
+{
+    Text by = {0};
+    for (int i = 0; by.n == 0 && i < binding->plan->n_nodes; i++) {
+        const Node *node = &binding->plan->nodes[i];
+        if (node->op == OP_matmul) matmul_by(binding->plan, node, &binding->impls[i], &by);
+    }
+    if (by.n == 0) text_puts(&by, blas_cpu_name());
+    Status status = text_status(&by);
+    if (status == ST_OK) status = record_put_text(r, "blas", text_str(&by));
+    text_free(&by);
+    return status;
+}
+
 static Status put_planned(Record *r, const Config *config, const Placement *placement,
                           const Fit *fit)
 {
     TRY(record_put_text(r, "device", placement->name));
     TRY(record_put_int(r, "threads", placement->threads));
-    if (placement->backend == BACKEND_cpu) TRY(record_put_text(r, "blas", blas_cpu_name()));
+    if (placement->backend == BACKEND_cpu) TRY(put_blas(r, &fit->binding));
     TRY(record_put_text(r, "attention", config_attention_name(fit->model->attention)));
     if (fit->model->n_elements > 0) TRY(record_put_int(r, "parameters", fit->model->n_elements));
     if (fit->before_backward > 0)

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "bench/limits_json.h"
 #include "ops/blas_cpu.h"
+#include "ops/microkernel_cpu.h"
 #include "version.h"
 
 #include <stdio.h>
@@ -41,7 +42,7 @@ Status limits_key(int threads, LimitsKey *key)
     *key = (LimitsKey){.cores = cpu.usable_cores};
     key->threads = threads > 0 ? threads : cpu.usable_cores;
     snprintf(key->cpu, sizeof key->cpu, "%s", cpu.name);
-    snprintf(key->blas, sizeof key->blas, "%s", blas_cpu_name());
+    snprintf(key->blas, sizeof key->blas, "%s, own %s", blas_cpu_name(), microkernel_names().s);
     snprintf(key->version, sizeof key->version, "%s", ROOFSTEP_VERSION);
     return ST_OK;
 }

@@ -59,10 +59,6 @@ static Status check_cpu(const Config *config)
     if (config->attention == ATTENTION_CUDNN) {
         return FAIL(ST_UNSUPPORTED, "--attention cudnn needs a GPU: on a CPU use flash");
     }
-    if (config->blas == BLAS_OWN) {
-        return FAIL(ST_UNSUPPORTED,
-                    "this build has no CPU matrix products of its own: use --blas system");
-    }
     return ST_OK;
 }
 

@@ -12,15 +12,16 @@ static bool permitted_alias(const Plan *plan, const Node *node, int *out, int *i
     return true;
 }
 
-static Status choose_one(const Binding *binding, const Node *node, const char *prefer, OpImpl *impl)
+static Status choose_one(const Binding *binding, const Node *node, const char *const *prefer,
+                         OpImpl *impl)
 {
-    if (prefer && op_choose(binding->plan, node, binding->backend, prefer, impl) == ST_OK) {
-        return ST_OK;
+    for (; prefer && *prefer; prefer++) {
+        if (op_choose(binding->plan, node, binding->backend, *prefer, impl) == ST_OK) return ST_OK;
     }
     return op_choose(binding->plan, node, binding->backend, NULL, impl);
 }
 
-static Status choose(Binding *binding, const char *prefer)
+static Status choose(Binding *binding, const char *const *prefer)
 {
     const Plan *plan = binding->plan;
     for (int i = 0; i < plan->n_nodes; i++) {
@@ -34,7 +35,7 @@ static Status choose(Binding *binding, const char *prefer)
 }
 
 Status binding_make(Binding *binding, const Plan *plan, BackendId backend, int threads,
-                    const char *prefer)
+                    const char *const *prefer)
 {
     *binding = (Binding){.plan = plan, .backend = backend, .threads = threads};
     binding->impls = calloc((size_t)plan->n_nodes + 1, sizeof *binding->impls);

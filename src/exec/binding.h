@@ -15,10 +15,10 @@ typedef struct Binding {
     MemPlan mem;
 } Binding;
 
-/* Every node gets the first implementation that takes it; where an op has one named `prefer` (NULL
- * for none) that one is tried first. "reference" is the plain reference of every op. */
+/* Every node gets the first implementation that takes it; where an op has one named in `prefer` (ended by
+ * NULL; NULL for none) that one is tried first. "reference" is the plain reference of every op. */
 Status binding_make(Binding *binding, const Plan *plan, BackendId backend, int threads,
-                    const char *prefer);
+                    const char *const *prefer);
 void binding_free(Binding *binding);
 
 #endif

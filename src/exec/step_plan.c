@@ -34,14 +34,19 @@ static Status check_attention(const Plan *plan, BackendId backend, const char *n
     return ST_OK;
 }
 
+/* Implementations of matmul on a CPU; a GPU has none of these names. */
+static const char *const products[BLAS_COUNT] = {
+    [BLAS_AUTO] = "faster", [BLAS_OWN] = "own", [BLAS_SYSTEM] = "blas"};
+
 static Status make(Model *model, Binding *binding, const Config *config, Mode mode,
                    BackendId backend, int threads)
 {
     const char *name = config_attention_name(config->attention);
+    const char *const prefer[] = {name, products[config->blas], NULL};
     TRY(model_build(model, config, mode, DT_F32));
     Status status = check_attention(&model->plan, backend, name);
     if (status == ST_OK) {
-        status = binding_make(binding, &model->plan, backend, threads, name);
+        status = binding_make(binding, &model->plan, backend, threads, prefer);
     }
     if (status != ST_OK) model_free(model);
     return status;

@@ -1,6 +1,8 @@
 /* bf16 goes to our own packed product where the processor multiplies it, everything else to the system's
  * BLAS, for which 16-bit operands are widened first (their products then sum in fp32) and the result is
  * rounded once. `own` and `blas` are one or the other for every node. */
+#include "ops/matmul_cpu.h"
+
 #include "ops/blas_cpu.h"
 #include "ops/impls_cpu.h"
 #include "ops/packed_cpu.h"
@@ -131,6 +133,15 @@ static size_t faster_workspace(const Plan *plan, const Node *node, int threads)
 static Status run_faster(const OpCall *call)
 {
     return own_is_faster(call->plan, call->node) ? run_own(call) : run_blas(call);
+}
+
+void matmul_by(const Plan *plan, const Node *node, const OpImpl *impl, Text *out)
+{
+    if (impl->run == run_own || (impl->run == run_faster && own_is_faster(plan, node))) {
+        text_printf(out, "own %s", kernel_for(plan, node)->name);
+    } else {
+        text_puts(out, blas_cpu_name());
+    }
 }
 
 /* The float64 reference of a step would take minutes with plain loops. */

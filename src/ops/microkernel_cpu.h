@@ -26,6 +26,13 @@ extern const Microkernel microkernel_plain;
 /* This architecture's, best first, ended by NULL: microkernel_cpu_ARCHITECTURE.c. */
 extern const Microkernel *const microkernel_list[];
 
+typedef struct MicrokernelNames {
+    char s[64];
+} MicrokernelNames;
+
+/* Those that run here: "bfmmla neon plain". */
+MicrokernelNames microkernel_names(void);
+
 /* The best one that runs here with panels of `operand`; NULL when none does. DT_F32 always has one. */
 const Microkernel *microkernel_find(DType operand);
 

@@ -5,5 +5,6 @@
 #include "ops/microkernel_cpu.h"
 
 extern const Microkernel microkernel_bfmmla; /* bf16 -> fp32, Armv8.6 */
+extern const Microkernel microkernel_neon;   /* fp32, every one of them */
 
 #endif

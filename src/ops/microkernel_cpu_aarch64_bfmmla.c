@@ -2,7 +2,8 @@
  * 4 x 6 such blocks in v8 to v31; v0 to v3 hold pairs of rows, v4 to v7 pairs of columns in turn.
  *
  * In assembly, because compilers spill some of the 24 sums (gcc 12: half the speed), and with single
- * loads between the products, because pairs (ldp) take the slots the products need.
+ * loads between the products, because pairs (ldp) take the slots the products need. Panels of a come from
+ * the second-level cache and are asked for ahead; the panel of b stays in the first.
  *
  * The instruction's own rounding: to odd within a pair of products, and denormal numbers count as zero
  * (unless the processor has FEAT_EBF16). */
@@ -63,6 +64,7 @@ static void multiply(int64_t groups, const void *a, const void *b, float *c, int
         LOAD_B(5, 80)
         COLUMN(4, 12, 18, 24, 30)
         "add %[a], %[a], #64\n"
+        "prfm pldl1keep, [%[a], #1024]\n"
         "add %[b], %[b], #96\n"
         "subs %[groups], %[groups], #1\n"
         COLUMN(5, 13, 19, 25, 31)

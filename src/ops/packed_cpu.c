@@ -3,13 +3,13 @@
 /* A block of the result (its floats in the thread's workspace) and the panels it reads along a piece of k
  * fit a second-level cache of 1 MiB; one panel of b along it stays in the first level. */
 enum {
-    GRAIN = 96,     /* rows and columns of the smallest block: a multiple of every tile's */
-    BLOCK = 192,    /* and of the largest */
-    K_BYTES = 1536, /* of a line along the piece of k */
+    BLOCK =
+        2 * MICROKERNEL_GRAIN, /* rows and columns of a large one; of a small one half as many */
+    SHARE = 4,                 /* blocks a thread should get, so that the last ones end together */
+    K_BYTES = 1536,            /* of a line along a piece of k */
     PACK_LINES =
-        96, /* lines packed at a time: those of whole cache lines where lines lie together */
+        MICROKERNEL_GRAIN, /* packed at a time: whole cache lines where lines lie together */
     PACK_K = 128,
-    SHARE = 4, /* blocks a thread should get, so that the last ones end together */
     ALIGN = 64
 };
 
@@ -67,16 +67,24 @@ typedef struct Side {
     int panel; /* lines of one */
 } Side;
 
-/* Lines [first, first + lines) of all k, a piece of k at a time: where lines lie together in memory, what
+/* A piece of k of all panels, then the next piece: what a block reads at a time lies together, whatever
+ * k is. (With whole panels one after the other, a k of 6144 puts them into the same sets of the cache.) */
+static char *panel_at(const PackedProduct *p, const Side *s, int64_t line, int64_t k)
+{
+    const int64_t size = (int64_t)plan_dtype_size(p->kernel->operand), length = K_BYTES / size;
+    const int64_t piece = k / length * length, here = smaller(length, padded_k(p) - piece);
+    return s->panels +
+           (piece * round_up(s->lines, s->panel) + line * here + (k - piece) * s->panel) * size;
+}
+
+/* Lines [first, first + lines) of all k, a little of k at a time: where lines lie together in memory, what
  * one panel leaves in the cache is what the next one needs. */
 static void pack_lines(const PackedProduct *p, const Side *s, int64_t first, int64_t lines)
 {
-    const int64_t size = (int64_t)plan_dtype_size(p->kernel->operand);
     for (int64_t k = 0; k < p->k; k += PACK_K) {
-        const int64_t piece = smaller(PACK_K, p->k - k);
         for (int64_t i = first; i < first + lines; i += s->panel) {
-            char *dst = s->panels + (i * padded_k(p) + k * s->panel) * size;
-            s->pack(dst, s->source, i, smaller(s->panel, s->lines - i), k, piece);
+            s->pack(panel_at(p, s, i, k), s->source, i, smaller(s->panel, s->lines - i), k,
+                    smaller(PACK_K, p->k - k));
         }
     }
 }
@@ -90,49 +98,55 @@ static void pack_part(const PackedProduct *p, const Side *s, int64_t part)
 /* ---- blocks ---- */
 
 typedef struct Blocks {
-    int64_t rows, columns, down, across;
+    int64_t length, down, across; /* rows and columns of one, and how many */
 } Blocks;
 
 /* Large ones read less; where there would be too few to share out, small ones. */
 static Blocks cut(const PackedProduct *p, int threads)
 {
-    Blocks b = {BLOCK, BLOCK, pieces(p->m, BLOCK), pieces(p->n, BLOCK)};
-    if (b.down * b.across >= SHARE * threads || threads == 1) return b;
-    enum { LEAST = MICROKERNEL_GRAIN };
-    return (Blocks){LEAST, LEAST, pieces(p->m, LEAST), pieces(p->n, LEAST)};
+    const Blocks large = {BLOCK, pieces(p->m, BLOCK), pieces(p->n, BLOCK)};
+    if (large.down * large.across >= SHARE * threads || threads == 1) return large;
+    const int64_t small = MICROKERNEL_GRAIN;
+    return (Blocks){small, pieces(p->m, small), pieces(p->n, small)};
 }
 
-/* sum[rows, columns] over k numbers from `first` on; whole tiles. */
-static void add_piece(const PackedProduct *p, const char *a, const char *b, int64_t rows,
-                      int64_t columns, int64_t first, int64_t k, float *sum)
+typedef struct Block {
+    int64_t row, rows, column, columns;
+    float *sum; /* whole tiles, rows BLOCK apart */
+} Block;
+
+/* The sums go on over k numbers from `first` on. */
+static void add_piece(const PackedProduct *p, const Side *a, const Side *b, const Block *block,
+                      int64_t first, int64_t k)
 {
     const Microkernel *kernel = p->kernel;
-    const int64_t size = (int64_t)plan_dtype_size(kernel->operand), all = padded_k(p);
-    for (int64_t j = 0; j < columns; j += kernel->columns) {
-        const char *y = b + (j * all + first * kernel->columns) * size;
-        for (int64_t i = 0; i < rows; i += kernel->rows) {
-            const char *x = a + (i * all + first * kernel->rows) * size;
-            kernel->multiply(k / kernel->depth, x, y, sum + i * BLOCK + j, BLOCK, first > 0);
+    for (int64_t j = 0; j < block->columns; j += kernel->columns) {
+        const char *y = panel_at(p, b, block->column + j, first);
+        for (int64_t i = 0; i < block->rows; i += kernel->rows) {
+            kernel->multiply(k / kernel->depth, panel_at(p, a, block->row + i, first), y,
+                             block->sum + i * BLOCK + j, BLOCK, first > 0);
         }
     }
 }
 
-static void multiply_block(const PackedProduct *p, const char *a, const char *b, const Blocks *cuts,
-                           int64_t block, float *sum)
+static void multiply_block(const PackedProduct *p, const Side *a, const Side *b, const Block *block)
 {
-    const Microkernel *kernel = p->kernel;
-    const int64_t size = (int64_t)plan_dtype_size(kernel->operand), all = padded_k(p);
-    const int64_t row = block % cuts->down * cuts->rows, rows = smaller(cuts->rows, p->m - row);
-    const int64_t column = block / cuts->down * cuts->columns;
-    const int64_t columns = smaller(cuts->columns, p->n - column);
-    for (int64_t k = 0; k < all; k += K_BYTES / size) {
-        add_piece(p, a + row * all * size, b + column * all * size, rows, columns, k,
-                  smaller(K_BYTES / size, all - k), sum);
+    const int64_t all = padded_k(p);
+    const int64_t piece = K_BYTES / (int64_t)plan_dtype_size(p->kernel->operand);
+    for (int64_t k = 0; k < all; k += piece) add_piece(p, a, b, block, k, smaller(piece, all - k));
+    for (int64_t i = 0; i < block->rows; i++) {
+        const int64_t to = (block->row + i) * p->ldc + block->column;
+        rows_cpu_store(rows_cpu_at(p->c, p->c_dtype, to), block->sum + i * BLOCK, p->c_dtype,
+                       block->columns);
     }
-    for (int64_t i = 0; i < rows; i++) {
-        rows_cpu_store(rows_cpu_at(p->c, p->c_dtype, (row + i) * p->ldc + column), sum + i * BLOCK,
-                       p->c_dtype, columns);
-    }
+}
+
+/* Down first: neighbours share their columns of b. */
+static Block block_at(const PackedProduct *p, const Blocks *cuts, int64_t i, float *sum)
+{
+    const int64_t row = i % cuts->down * cuts->length, column = i / cuts->down * cuts->length;
+    return (Block){row, smaller(cuts->length, p->m - row), column,
+                   smaller(cuts->length, p->n - column), sum};
 }
 
 void packed_multiply(const PackedProduct *p, void *workspace, int threads)
@@ -140,7 +154,7 @@ void packed_multiply(const PackedProduct *p, void *workspace, int threads)
     const Room r = room(p, threads);
     const Blocks cuts = cut(p, threads);
     char *panels = workspace;
-    float *blocks = (float *)(void *)(panels + r.blocks);
+    float *sums = (float *)(void *)(panels + r.blocks);
     const Side a = {&p->a, p->kernel->pack_a, panels, p->m, p->kernel->rows};
     const Side b = {&p->b, p->kernel->pack_b, panels + r.b, p->n, p->kernel->columns};
     const int64_t parts_a = pieces(p->m, PACK_LINES), parts_b = pieces(p->n, PACK_LINES);
@@ -148,15 +162,12 @@ void packed_multiply(const PackedProduct *p, void *workspace, int threads)
     {
 #pragma omp for schedule(dynamic)
         for (int64_t i = 0; i < parts_a + parts_b; i++) {
-            if (i < parts_a) {
-                pack_part(p, &a, i);
-            } else {
-                pack_part(p, &b, i - parts_a);
-            }
+            pack_part(p, i < parts_a ? &a : &b, i < parts_a ? i : i - parts_a);
         }
 #pragma omp for schedule(dynamic)
         for (int64_t i = 0; i < cuts.down * cuts.across; i++) {
-            multiply_block(p, a.panels, b.panels, &cuts, i, blocks + omp_thread() * BLOCK * BLOCK);
+            const Block block = block_at(p, &cuts, i, sums + omp_thread() * BLOCK * BLOCK);
+            multiply_block(p, &a, &b, &block);
         }
     }
 }

@@ -69,7 +69,7 @@ static Status measure(Run *run, const AttentionPlan *p, const char *impl, double
     for (int i = 0; i < p->plan.n_nodes; i++) {
         TRY(op_choose(&p->plan, &p->plan.nodes[i], BACKEND_cuda, impl, &chosen));
     }
-    TRY(binding_make(&run->binding, &p->plan, BACKEND_cuda, 1, impl));
+    TRY(binding_make(&run->binding, &p->plan, BACKEND_cuda, 1, (const char *const[]){impl, NULL}));
     TRY(session_open(&run->session, &run->binding, 0));
     TRY(fill(&run->session, p->qkv, 1.7)); /* variance of about 1/2 */
     TRY(fill(&run->session, p->dout, 0.01));

@@ -291,7 +291,8 @@ static void check(Case *c, const char *impl, const char *precision, bool large)
              (long long)c->s.B, (long long)c->s.H, (long long)c->s.T, (long long)c->s.D,
              c->s.causal ? "causal" : "full");
     if (accepted(&p.plan, impl, &varies)) {
-        ASSERT_OK(binding_make(&binding, &p.plan, BACKEND_cuda, 1, impl));
+        ASSERT_OK(
+            binding_make(&binding, &p.plan, BACKEND_cuda, 1, (const char *const[]){impl, NULL}));
         ASSERT_OK(session_open(&session, &binding, 0));
         upload(c, &session, p.qkv, (double *[]){c->q, c->k, c->v}, 3);
         upload(c, &session, p.dout, &c->dout, 1);

@@ -1,0 +1,79 @@
+/* Who computes the products of linear layers, as --blas asks. */
+#include "backend/cpu_features.h"
+#include "exec/step_plan.h"
+#include "ops/blas_cpu.h"
+#include "ops/matmul_cpu.h"
+#include "with_cmocka.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Every product is bound to `impl` and computed by what `by` begins with. */
+static void expect(Blas blas, Precision precision, const char *impl, const char *by)
+{
+    Config config;
+    Model model;
+    Binding binding;
+    config_defaults(&config);
+    config.blas = blas;
+    config.precision = precision;
+    assert_int_equal(step_plan_make(&model, &binding, &config, MODE_TRAIN, BACKEND_cpu, 0, 2),
+                     ST_OK);
+    int products = 0;
+    for (int i = 0; i < model.plan.n_nodes; i++) {
+        const Node *node = &model.plan.nodes[i];
+        Text text = {0};
+        if (node->op != OP_matmul) continue;
+        assert_string_equal(binding.impls[i].name, impl);
+        matmul_by(&model.plan, node, &binding.impls[i], &text);
+        if (strncmp(text_str(&text), by, strlen(by)) != 0) {
+            fail_msg("%s: by %s instead of %s", node->scope, text_str(&text), by);
+        }
+        text_free(&text);
+        products++;
+    }
+    assert_true(products > 0);
+    binding_free(&binding);
+    model_free(&model);
+}
+
+static void hide(const char *words)
+{
+    assert_int_equal(setenv("ROOFSTEP_CPU_HIDE", words, 1), 0);
+}
+
+static void test_asked_for(void **state)
+{
+    (void)state;
+    hide("asimd,bf16");
+    expect(BLAS_OWN, PRECISION_FP32, "own", "own plain");
+    expect(BLAS_OWN, PRECISION_BF16, "own", "own plain");
+    hide("");
+    expect(BLAS_OWN, PRECISION_FP32, "own", "own ");
+}
+
+static void test_system(void **state)
+{
+    (void)state;
+    hide("");
+    expect(BLAS_SYSTEM, PRECISION_FP32, "blas", blas_cpu_name());
+    expect(BLAS_SYSTEM, PRECISION_BF16, "blas", blas_cpu_name());
+}
+
+/* bf16 is ours where the processor multiplies it: no library here does. */
+static void test_auto(void **state)
+{
+    (void)state;
+    hide("asimd,bf16");
+    expect(BLAS_AUTO, PRECISION_BF16, "faster", blas_cpu_name());
+    hide("");
+    if (!cpu_features_has("bf16")) skip();
+    expect(BLAS_AUTO, PRECISION_BF16, "faster", "own bfmmla");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_asked_for),
+                                       cmocka_unit_test(test_system), cmocka_unit_test(test_auto)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
