@@ -3,6 +3,7 @@
 #include "base/log.h"
 #include "cli/suite.h"
 #include "cli/suite_finish.h"
+#include "cli/suite_like.h"
 #include "cli/suite_run.h"
 #include "report/report_md.h"
 
@@ -107,6 +108,10 @@ static Status run(const Settings *settings, const Sweep *sweep, int *exit_code)
     Suite suite;
     if (settings->full && settings->budget > 0)
         return FAIL(ST_USAGE, "--full takes as long as it takes: leave out --budget");
+    if (settings->like && (settings->resume || settings->dry_run))
+        return FAIL(ST_USAGE,
+                    "--like takes neither --resume (the same command goes on) nor --dry-run");
+    if (settings->like) return suite_like_run(settings, sweep, exit_code);
     TRY(settings->resume ? resume(&suite, settings) : begin(&suite, settings, sweep));
     return settings->dry_run ? show_plan(&suite) : run_all(&suite, settings, exit_code);
 }
@@ -126,6 +131,7 @@ static const char help[] =
     "  roofstep suite --dry-run                    (the commands and their expected time)\n"
     "  roofstep suite --budget 10m --out-dir here\n"
     "  roofstep suite --full                       (every size, context and precision)\n"
+    "  roofstep suite --like rtx5090               (a write-up's tables, its figures beside ours)\n"
     "  roofstep suite --resume roofstep-report     (after Ctrl-C or a kill: only what is "
     "missing)\n";
 
@@ -137,8 +143,8 @@ const Command cmd_suite = {
     .help = help,
     .options = {.taken = OPTIONS_DIMS | OPTION_BIT(DEVICE) | OPTION_BIT(THREADS) |
                          OPTION_BIT(MEMORY_LIMIT) | OPTION_BIT(TIMEOUT) | OPTION_BIT(BUDGET) |
-                         OPTION_BIT(FULL) | OPTION_BIT(DRY_RUN) | OPTION_BIT(OUT_DIR) |
-                         OPTION_BIT(RESUME),
+                         OPTION_BIT(FULL) | OPTION_BIT(LIKE) | OPTION_BIT(DRY_RUN) |
+                         OPTION_BIT(OUT_DIR) | OPTION_BIT(RESUME),
                 .lists = SUITE_LISTS},
     .run = run,
 };

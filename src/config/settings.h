@@ -42,6 +42,7 @@ typedef struct Settings {
     int64_t top;       /* memory, profile: how many of the largest */
     double budget;     /* suite: seconds; 0: its own choice */
     bool full;         /* suite: whatever it takes */
+    const char *like;  /* suite: a write-up; NULL: none */
     bool dry_run;
     bool refresh;   /* limits: measure again, */
     bool keep;      /* and keep the figures of a busy machine too */

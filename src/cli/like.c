@@ -1,0 +1,117 @@
+#include "cli/like.h"
+
+#include "base/human.h"
+#include "base/nearest.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+#define WRITEUP(id, name, what) WRITEUP_##id,
+#define TABLE(...)
+#define ROW(...)
+#include "cli/likes.def"
+#undef WRITEUP
+#undef TABLE
+    N_WRITEUPS
+};
+
+enum {
+#define WRITEUP(...)
+#define TABLE(id, ...) TABLE_##id,
+#include "cli/likes.def"
+#undef WRITEUP
+#undef TABLE
+#undef ROW
+    N_TABLES
+};
+
+const LikeWriteup like_writeups[] = {
+#define WRITEUP(id, name, what) {name, what},
+#define TABLE(...)
+#define ROW(...)
+#include "cli/likes.def"
+#undef WRITEUP
+#undef TABLE
+#undef ROW
+};
+
+const LikeTable like_tables[] = {
+#define WRITEUP(...)
+#define TABLE(id, writeup, command, title, words, figures, note) \
+    {WRITEUP_##writeup, &cmd_##command, title, words, figures, note},
+#define ROW(...)
+#include "cli/likes.def"
+#undef WRITEUP
+#undef TABLE
+#undef ROW
+};
+
+#define OOM INFINITY
+const LikeRow like_rows[] = {
+#define WRITEUP(...)
+#define TABLE(...)
+#define ROW(table, words, ...) {TABLE_##table, words, {__VA_ARGS__}},
+#include "cli/likes.def"
+#undef WRITEUP
+#undef TABLE
+#undef ROW
+};
+#undef OOM
+
+const int like_n_writeups = N_WRITEUPS, like_n_tables = N_TABLES;
+const int like_n_rows = sizeof like_rows / sizeof *like_rows;
+
+Status like_find(const char *name, int *writeup)
+{
+    const char *names[N_WRITEUPS];
+    Text list = {0};
+    for (int i = 0; i < N_WRITEUPS; i++) {
+        names[i] = like_writeups[i].name;
+        text_printf(&list, "%s%s", i > 0 ? ", " : "", names[i]);
+        *writeup = i;
+        if (strcmp(name, names[i]) != 0) continue;
+        text_free(&list);
+        return ST_OK;
+    }
+    const char *near = nearest_of(name, names, N_WRITEUPS);
+    const Status status =
+        near ? FAIL(ST_USAGE, "--like %s: did you mean %s?", human_quote(name).s, near)
+             : FAIL(ST_USAGE, "--like %s: there are %s", human_quote(name).s, text_str(&list));
+    text_free(&list);
+    return status;
+}
+
+Status like_config(const LikeRow *row, const char *device, Config *config)
+{
+    enum { MOST_WORDS = 64 };
+    const LikeTable *table = &like_tables[row->table];
+    char line[1024], *argv[MOST_WORDS], *rest = NULL;
+    int argc = 0;
+    Settings settings;
+    Sweep sweep;
+    snprintf(line, sizeof line, "%s %s %s", table->words, row->words, device);
+    for (char *word = strtok_r(line, " ", &rest); word && argc < MOST_WORDS;
+         word = strtok_r(NULL, " ", &rest))
+        argv[argc++] = word;
+    TRY(sweep_parse(&table->command->options, argc, argv, &settings, &sweep));
+    *config = sweep.configs[0];
+    sweep_free(&sweep);
+    return ST_OK;
+}
+
+int like_figures(const LikeTable *table, LikeFigure figures[LIKE_MOST_FIGURES])
+{
+    int n = 0;
+    for (const char *at = table->figures; *at && n < LIKE_MOST_FIGURES; n++) {
+        const int length = (int)strcspn(at, " *");
+        snprintf(figures[n].path, sizeof figures[n].path, "%.*s", length, at);
+        at += length;
+        char *end = (char *)at;
+        figures[n].scale = *at == '*' ? strtod(at + 1, &end) : 1;
+        at = end + strspn(end, " ");
+    }
+    return n;
+}

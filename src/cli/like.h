@@ -1,0 +1,43 @@
+/* Write-ups whose tables `suite --like NAME` makes again: their rows and the figures they published. */
+#ifndef CLI_LIKE_H
+#define CLI_LIKE_H
+
+#include "cli/command.h"
+
+enum { LIKE_MOST_FIGURES = 8 };
+
+typedef struct LikeWriteup {
+    const char *name, *what;
+} LikeWriteup;
+
+typedef struct LikeTable {
+    int writeup;
+    const Command *command;
+    const char *title, *words, *figures, *note;
+} LikeTable;
+
+typedef struct LikeRow {
+    int table;
+    const char *words;
+    double published[LIKE_MOST_FIGURES]; /* INFINITY: did not fit; NAN: none */
+} LikeRow;
+
+extern const LikeWriteup like_writeups[];
+extern const LikeTable like_tables[];
+extern const LikeRow like_rows[];
+extern const int like_n_writeups, like_n_tables, like_n_rows;
+
+/* The number of a write-up. ST_USAGE names the nearest one. */
+Status like_find(const char *name, int *writeup);
+/* The cell of a row, `device` being further words of its command line. */
+Status like_config(const LikeRow *row, const char *device, Config *config);
+
+/* One figure of a table: a name in a result, and what turns the published one into its unit. */
+typedef struct LikeFigure {
+    char path[64];
+    double scale;
+} LikeFigure;
+
+int like_figures(const LikeTable *table, LikeFigure figures[LIKE_MOST_FIGURES]);
+
+#endif
