@@ -41,6 +41,9 @@ static void rates_come_from_the_limits(void **state)
     assert_false(a.gpu);
     assert_true(b.gpu);
     assert_true(b.start > a.start);
+    const Limits old = limits_of(5e12, 0, "an old GPU");
+    assert_true(a.bf16 && b.bf16);
+    assert_false(suite_cost_rates(&old).bf16);
 }
 
 static void nothing_measured_is_guessed(void **state)

@@ -9,7 +9,7 @@
 static const double usual_share = 0.6;
 static const double guessed_flops = 5e10, guessed_bandwidth = 1e10;
 /* A process and its threads; a context, its libraries and the choice of algorithms. */
-static const double start_cpu = 0.3, start_gpu = 3;
+static const double start_cpu = 0.3, start_gpu = 2;
 
 static double slowest_of(const double flops[PRECISION_COUNT])
 {
@@ -22,7 +22,7 @@ static double slowest_of(const double flops[PRECISION_COUNT])
 
 SuiteRates suite_cost_rates(const Limits *limits)
 {
-    SuiteRates rates = {.bandwidth = guessed_bandwidth, .start = start_cpu};
+    SuiteRates rates = {.bandwidth = guessed_bandwidth, .start = start_cpu, .bf16 = true};
     for (int p = 0; limits && p < PRECISION_COUNT; p++)
         rates.flops[p] = usual_share * limits_peak_flops(limits, (Precision)p);
     const double slowest = slowest_of(rates.flops);
@@ -31,6 +31,7 @@ SuiteRates suite_cost_rates(const Limits *limits)
     }
     if (!limits) return rates;
     if (roofline_bandwidth(limits) > 0) rates.bandwidth = roofline_bandwidth(limits);
+    rates.bf16 = !*limits->key.gpu || limits_peak_flops(limits, PRECISION_BF16) > 0;
     rates.gpu = *limits->key.gpu != '\0';
     if (rates.gpu) rates.start = start_gpu;
     return rates;

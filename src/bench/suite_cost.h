@@ -10,6 +10,7 @@ typedef struct SuiteRates {
     double bandwidth;              /* bytes per second */
     double start;                  /* seconds until a cell's first step */
     bool gpu;
+    bool bf16; /* there is such a precision: a CPU computes in any, an old GPU does not */
 } SuiteRates;
 
 /* What a step reaches of the limits. A precision that has none takes the slowest of the others, and where

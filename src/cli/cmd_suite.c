@@ -1,4 +1,5 @@
 /* roofstep suite: all of it in one go, ending in one page. */
+#include "base/folder.h"
 #include "base/human.h"
 #include "base/log.h"
 #include "cli/suite.h"
@@ -7,24 +8,12 @@
 #include "cli/suite_run.h"
 #include "report/report_md.h"
 
-#include <errno.h>
 #include <stdio.h>
-#include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #define SUITE_FOLDER "roofstep-report"
 
 /* ---- what is to be run ---- */
-
-static Status make_folder(const char *folder)
-{
-    struct stat info;
-    if (mkdir(folder, 0777) == 0) return ST_OK;
-    if (errno == EEXIST && stat(folder, &info) == 0 && S_ISDIR(info.st_mode)) return ST_OK;
-    return FAIL(ST_IO, "cannot make the folder %s: %s", folder,
-                strerror(errno == EEXIST ? ENOTDIR : errno));
-}
 
 /* What is there is never mixed with what another command line would have run. */
 static Status begin(Suite *suite, const Settings *settings, const Sweep *sweep)
@@ -38,7 +27,7 @@ static Status begin(Suite *suite, const Settings *settings, const Sweep *sweep)
         return FAIL(ST_USAGE,
                     "%s holds a suite: --resume %s goes on with it, --out-dir names another folder",
                     folder, folder);
-    TRY(make_folder(folder));
+    TRY(folder_make(folder));
     return suite_write(suite);
 }
 
@@ -106,11 +95,10 @@ static Status run_all(Suite *suite, const Settings *settings, int *exit_code)
 static Status run(const Settings *settings, const Sweep *sweep, int *exit_code)
 {
     Suite suite;
-    if (settings->full && settings->budget > 0)
+    if (settings->full && settings->given & OPTION_BIT(BUDGET))
         return FAIL(ST_USAGE, "--full takes as long as it takes: leave out --budget");
-    if (settings->like && (settings->resume || settings->dry_run))
-        return FAIL(ST_USAGE,
-                    "--like takes neither --resume (the same command goes on) nor --dry-run");
+    if (settings->like && settings->dry_run)
+        return FAIL(ST_USAGE, "--like has no --dry-run: --budget 1s runs hardly anything");
     if (settings->like) return suite_like_run(settings, sweep, exit_code);
     TRY(settings->resume ? resume(&suite, settings) : begin(&suite, settings, sweep));
     return settings->dry_run ? show_plan(&suite) : run_all(&suite, settings, exit_code);

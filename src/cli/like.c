@@ -10,59 +10,42 @@
 
 enum {
 #define WRITEUP(id, name, what) WRITEUP_##id,
-#define TABLE(...)
-#define ROW(...)
 #include "cli/likes.def"
-#undef WRITEUP
-#undef TABLE
     N_WRITEUPS
 };
 
 enum {
-#define WRITEUP(...)
 #define TABLE(id, ...) TABLE_##id,
 #include "cli/likes.def"
-#undef WRITEUP
-#undef TABLE
-#undef ROW
     N_TABLES
 };
 
 const LikeWriteup like_writeups[] = {
 #define WRITEUP(id, name, what) {name, what},
-#define TABLE(...)
-#define ROW(...)
 #include "cli/likes.def"
-#undef WRITEUP
-#undef TABLE
-#undef ROW
 };
 
 const LikeTable like_tables[] = {
-#define WRITEUP(...)
 #define TABLE(id, writeup, command, title, words, figures, note) \
     {WRITEUP_##writeup, &cmd_##command, title, words, figures, note},
-#define ROW(...)
 #include "cli/likes.def"
-#undef WRITEUP
-#undef TABLE
-#undef ROW
 };
 
 #define OOM INFINITY
 const LikeRow like_rows[] = {
-#define WRITEUP(...)
-#define TABLE(...)
 #define ROW(table, words, ...) {TABLE_##table, words, {__VA_ARGS__}},
 #include "cli/likes.def"
-#undef WRITEUP
-#undef TABLE
-#undef ROW
 };
 #undef OOM
 
-const int like_n_writeups = N_WRITEUPS, like_n_tables = N_TABLES;
+const LikeMeasure like_measures[] = {
+#define FIGURE(table, label, what, published) {TABLE_##table, label, what, published},
+#include "cli/likes.def"
+};
+
+const int like_n_tables = N_TABLES;
 const int like_n_rows = sizeof like_rows / sizeof *like_rows;
+const int like_n_measures = sizeof like_measures / sizeof *like_measures;
 
 Status like_find(const char *name, int *writeup)
 {
@@ -84,15 +67,19 @@ Status like_find(const char *name, int *writeup)
     return status;
 }
 
-Status like_config(const LikeRow *row, const char *device, Config *config)
+bool like_is_profile(const LikeTable *table)
+{
+    return table->command == &cmd_profile;
+}
+
+Status like_config(const LikeTable *table, const LikeRow *row, const char *device, Config *config)
 {
     enum { MOST_WORDS = 64 };
-    const LikeTable *table = &like_tables[row->table];
     char line[1024], *argv[MOST_WORDS], *rest = NULL;
     int argc = 0;
     Settings settings;
     Sweep sweep;
-    snprintf(line, sizeof line, "%s %s %s", table->words, row->words, device);
+    snprintf(line, sizeof line, "%s %s %s", table->words, row ? row->words : "", device);
     for (char *word = strtok_r(line, " ", &rest); word && argc < MOST_WORDS;
          word = strtok_r(NULL, " ", &rest))
         argv[argc++] = word;

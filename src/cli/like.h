@@ -22,15 +22,24 @@ typedef struct LikeRow {
     double published[LIKE_MOST_FIGURES]; /* INFINITY: did not fit; NAN: none */
 } LikeRow;
 
+/* One line of a table of `profile`. */
+typedef struct LikeMeasure {
+    int table;
+    const char *label, *what; /* likes.def has the words it is made of */
+    double published;
+} LikeMeasure;
+
 extern const LikeWriteup like_writeups[];
 extern const LikeTable like_tables[];
 extern const LikeRow like_rows[];
-extern const int like_n_writeups, like_n_tables, like_n_rows;
+extern const LikeMeasure like_measures[];
+extern const int like_n_tables, like_n_rows, like_n_measures;
 
 /* The number of a write-up. ST_USAGE names the nearest one. */
 Status like_find(const char *name, int *writeup);
-/* The cell of a row, `device` being further words of its command line. */
-Status like_config(const LikeRow *row, const char *device, Config *config);
+/* The cell of a row, or of a table of `profile` (`row` NULL); `device` are further words. */
+Status like_config(const LikeTable *table, const LikeRow *row, const char *device, Config *config);
+bool like_is_profile(const LikeTable *table);
 
 /* One figure of a table: a name in a result, and what turns the published one into its unit. */
 typedef struct LikeFigure {

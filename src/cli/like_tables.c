@@ -3,43 +3,44 @@
 #include "base/human.h"
 #include "bench/fit.h"
 #include "bench/outlook.h"
+#include "bench/profile_figure.h"
 #include "bench/recompute_fit.h"
 #include "report/cell_text.h"
 #include "report/report_md.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 static const double mib = 1024.0 * 1024.0;
 
 /* ---- what the plan says of a row that was not run ---- */
 
-static double planned_mib(const Config *config)
+static double planned_mib(const Config *config, const Placement *placement)
 {
-    Placement placement;
     size_t bytes = 0;
-    if (placement_of(config, &placement) != ST_OK) return NAN;
-    if (recompute_fit_planned(config, &placement, config->mode, &bytes) != ST_OK) return NAN;
+    if (recompute_fit_planned(config, placement, config->mode, &bytes) != ST_OK) return NAN;
     return (double)bytes / mib;
 }
 
-static double before_backward_mib(const Config *config)
+static double before_backward_mib(const Config *config, const Placement *placement)
 {
-    Placement placement;
     Fit fit = {0};
     double x = NAN;
-    if (placement_of(config, &placement) != ST_OK) return NAN;
-    if (fit_make(&fit, config, &placement, 0, SIZE_MAX) == ST_OK && fit.before_backward > 0)
+    if (fit_make(&fit, config, placement, 0, SIZE_MAX) == ST_OK && fit.before_backward > 0)
         x = (double)fit.before_backward / mib;
     fit_free(&fit);
     return x;
 }
 
-/* Products at the rate that steps reach here; NAN where the plan has no such figure. */
+/* Products at the rate that steps reach here; NAN where the plan has no such figure, or the machine no such
+ * precision. Every cell has run by now: `auto` may open a device. */
 static double planned(const char *path, const Config *config, const SuiteRates *rates)
 {
+    Placement placement;
     Config forward = *config;
     forward.mode = MODE_FWD;
+    if (placement_of(config, &placement) != ST_OK) return NAN;
     const double rate = rates->flops[config->precision] * 1e-3; /* per ms */
     const double step = outlook_work(config) / rate;
     if (strcmp(path, "forward.mean_ms") == 0) return outlook_work(&forward) / rate;
@@ -47,8 +48,8 @@ static double planned(const char *path, const Config *config, const SuiteRates *
     if (strcmp(path, "step.mean_ms") == 0) return step;
     if (strcmp(path, "tokens_per_s") == 0)
         return (double)config->batch * (double)config->ctx / step * 1e3;
-    if (strcmp(path, "peak_alloc_mib") == 0) return planned_mib(config);
-    if (strcmp(path, "mem_before_bwd_mib") == 0) return before_backward_mib(config);
+    if (strcmp(path, "peak_alloc_mib") == 0) return planned_mib(config, &placement);
+    if (strcmp(path, "mem_before_bwd_mib") == 0) return before_backward_mib(config, &placement);
     return NAN;
 }
 
@@ -59,14 +60,19 @@ static void put_published(Table *table, double x)
     table_cell(table, isinf(x) ? "OOM" : isnan(x) ? "-" : human_number(x, 4).s);
 }
 
-/* Of a phase ("forward.mean_ms") its own status counts, otherwise the row's. */
-static void put_status(Table *table, const Record *record, const char *path)
+/* Of a phase ("forward.mean_ms") its own counts, otherwise the row's. */
+static RecordStatus status_of(const Record *record, const char *path)
 {
     char phase[64];
     snprintf(phase, sizeof phase, "%.*s", (int)strcspn(path, "."), path);
-    RecordStatus status = record_phase_status(record, phase);
-    if (status == RECORD_STATUS_COUNT || status == RECORD_OK) status = record_status(record);
-    table_cell(table, status == RECORD_OK ? "-" : cell_text_status(status));
+    const RecordStatus status = record_phase_status(record, phase);
+    return status == RECORD_STATUS_COUNT || status == RECORD_OK ? record_status(record) : status;
+}
+
+/* A row that is ok and has no such figure was not asked for it; one that cannot be has no plan. */
+static bool has_plan(const Record *record, RecordStatus status)
+{
+    return !record || (status != RECORD_OK && status != RECORD_UNSUPPORTED);
 }
 
 static void put_ours(Table *table, const char *path, const Record *record, const Config *config,
@@ -75,30 +81,31 @@ static void put_ours(Table *table, const char *path, const Record *record, const
     double x = NAN;
     if (record && record_number(record, path, &x)) {
         table_cell(table, human_number(x, 4).s);
-    } else if (record && record_status(record) != RECORD_TIMEOUT) {
-        put_status(table, record, path);
-    } else {
-        x = planned(path, config, rates);
-        *marked = *marked || !isnan(x);
-        if (isnan(x)) table_cell(table, "-");
-        if (!isnan(x)) table_cell_printf(table, "≈%s", human_number(x, 3).s);
+        return;
     }
+    const RecordStatus status = record ? status_of(record, path) : RECORD_OK;
+    const char *word = status == RECORD_OK ? "" : cell_text_status(status);
+    if (has_plan(record, status)) x = planned(path, config, rates);
+    *marked = *marked || !isnan(x);
+    if (isnan(x))
+        table_cell(table, *word ? word : "-");
+    else
+        table_cell_printf(table, "%s%s≈%s", word, *word ? " " : "", human_number(x, 3).s);
 }
 
 /* "--size small --ctx 128" as people say it: "size small, ctx 128". */
 static void put_label(Table *table, const char *words)
 {
     Text text = {0};
-    for (const char *at = words; *at; at++) {
-        if (strncmp(at, "--", 2) == 0) {
-            if (at > words) text.data[--text.n] = '\0';
-            text_puts(&text, at > words ? ", " : "");
-            at++;
-        } else {
-            text_append(&text, at, 1);
-        }
+    while (*(words += strspn(words, " "))) {
+        const size_t n = strcspn(words, " ");
+        const size_t dashes = strncmp(words, "--", 2) == 0 ? 2 : 0;
+        text_puts(&text, text.n == 0 ? "" : dashes ? ", " : " ");
+        text_append(&text, words + dashes, n - dashes);
+        words += n;
     }
     table_cell(table, text_str(&text));
+    table->failed = table->failed || text.failed;
     text_free(&text);
 }
 
@@ -117,8 +124,8 @@ static void put_notes(Table *table, const LikeTable *like, bool marked)
     if (marked)
         table_note(
             table,
-            "≈: not run here, for it takes longer than --budget or --timeout: the plan's figure, "
-            "products at the rate that steps reach of the limits",
+            "≈: not run here, for it does not fit or takes longer than --budget or --timeout: the "
+            "plan's figure, products at the rate that steps reach of the limits",
             NULL);
     Text line = {0};
     text_printf(&line, "roofstep %s %s", like->command->name, like->words);
@@ -126,25 +133,82 @@ static void put_notes(Table *table, const LikeTable *like, bool marked)
     text_free(&line);
 }
 
-static Status write_table(Text *out, int id, const Config *cells, const RecordSet *rows,
-                          const SuiteRates *rates)
+static const Record *find(const RecordSet *rows, const Config *config)
 {
-    Table table = {0};
+    char key[RECORD_KEY_SIZE];
+    record_key_of_config(config, key);
+    return record_set_find(rows, key);
+}
+
+/* ---- a table of bench or attention: a line for every cell ---- */
+
+static bool put_rows(Table *table, int id, const LikeResults *results)
+{
     LikeFigure figures[LIKE_MOST_FIGURES];
     const int n = like_figures(&like_tables[id], figures);
     bool marked = false;
-    put_columns(&table, figures, n);
+    put_columns(table, figures, n);
     for (int r = 0; r < like_n_rows; r++) {
-        char key[RECORD_KEY_SIZE];
+        const Config *config = &results->cells[r];
         if (like_rows[r].table != id) continue;
-        record_key_of_config(&cells[r], key);
-        const Record *record = record_set_find(rows, key);
-        put_label(&table, like_rows[r].words);
+        const Record *record = find(results->rows, config);
+        put_label(table, like_rows[r].words);
         for (int i = 0; i < n; i++) {
-            put_published(&table, like_rows[r].published[i] * figures[i].scale);
-            put_ours(&table, figures[i].path, record, &cells[r], rates, &marked);
+            put_published(table, like_rows[r].published[i] * figures[i].scale);
+            put_ours(table, figures[i].path, record, config, &results->rates, &marked);
         }
     }
+    return marked;
+}
+
+/* ---- a table of profile: a line for every figure of its cell ---- */
+
+/* Of what the plan knows, the time of forward and backward. */
+static double planned_measure(const char *what, const Config *config, const SuiteRates *rates)
+{
+    const bool forward = strcmp(what, "wall forward") == 0;
+    if (!forward && strcmp(what, "wall backward") != 0) return NAN;
+    return planned(forward ? "forward.mean_ms" : "backward.mean_ms", config, rates);
+}
+
+static void put_measure(Table *table, double x, bool is_planned)
+{
+    if (isnan(x))
+        table_cell(table, "-");
+    else
+        table_cell_printf(table, "%s%s", is_planned ? "≈" : "",
+                          human_number(x, is_planned ? 3 : 4).s);
+}
+
+static bool put_measures(Table *table, int id, const LikeResults *results)
+{
+    const Config *config = &results->watched[id];
+    const Record *record = find(results->profiles, config);
+    ProfileView view;
+    const bool seen = record && profile_view_make(&view, record) == ST_OK;
+    table_column(table, "figure", "", false);
+    table_column(table, "published", "", true);
+    table_column(table, "here", "", true);
+    for (int m = 0; m < like_n_measures; m++) {
+        if (like_measures[m].table != id) continue;
+        const char *what = like_measures[m].what;
+        table_cell(table, like_measures[m].label);
+        put_published(table, like_measures[m].published);
+        const double x =
+            seen ? profile_figure(&view, what) : planned_measure(what, config, &results->rates);
+        put_measure(table, x, !seen);
+    }
+    if (seen) profile_view_free(&view);
+    return !seen;
+}
+
+/* ---- all of them ---- */
+
+static Status write_table(Text *out, int id, const LikeResults *results)
+{
+    Table table = {0};
+    const bool marked = like_is_profile(&like_tables[id]) ? put_measures(&table, id, results)
+                                                          : put_rows(&table, id, results);
     put_notes(&table, &like_tables[id], marked);
     Status status = table_status(&table);
     if (status == ST_OK) status = report_md_table(out, &table);
@@ -152,13 +216,12 @@ static Status write_table(Text *out, int id, const Config *cells, const RecordSe
     return status;
 }
 
-Status like_tables_write(Text *out, int writeup, const Config *cells, const RecordSet *rows,
-                         const SuiteRates *rates)
+Status like_tables_write(Text *out, int writeup, const LikeResults *results)
 {
     for (int id = 0; id < like_n_tables; id++) {
         if (like_tables[id].writeup != writeup) continue;
         text_printf(out, "## %s: %s\n\n", like_writeups[writeup].what, like_tables[id].title);
-        TRY(write_table(out, id, cells, rows, rates));
+        TRY(write_table(out, id, results));
         text_puts(out, "\n");
     }
     return text_status(out);

@@ -6,9 +6,15 @@
 #include "bench/suite_cost.h"
 #include "cli/like.h"
 
-/* `cells` has the config of every row of like_rows; those of other write-ups are not looked at. Rows that
- * `rows` does not have get the plan's figures, marked. */
-Status like_tables_write(Text *out, int writeup, const Config *cells, const RecordSet *rows,
-                         const SuiteRates *rates);
+typedef struct LikeResults {
+    const Config *cells;       /* of every row of like_rows, */
+    const Config *watched;     /* and of every table of `profile`, by its number in like_tables */
+    const RecordSet *rows;     /* those that were run, */
+    const RecordSet *profiles; /* and profiled */
+    SuiteRates rates;
+} LikeResults;
+
+/* Appends every table of the write-up; what was not run gets the plan's figures, marked. */
+Status like_tables_write(Text *out, int writeup, const LikeResults *results);
 
 #endif

@@ -13,7 +13,6 @@
 
 static const char state_name[] = "suite.json";
 static const size_t most_bytes = (size_t)1 << 20;
-static const double usual_budget = 180;
 
 const SuiteKind suite_kinds[SUITE_PARTS] = {
 #define PART(id, name, command, share, effort, result, outputs) \
@@ -89,10 +88,7 @@ static Status keep_common(Suite *suite, const Settings *settings, const Config *
 
 Status suite_make(Suite *suite, const Settings *settings, const Sweep *sweep, const char *folder)
 {
-    *suite = (Suite){.folder = folder};
-    suite->budget = settings->full         ? INFINITY
-                    : settings->budget > 0 ? settings->budget
-                                           : usual_budget;
+    *suite = (Suite){.folder = folder, .budget = settings->budget};
     TRY(keep_model(suite->model, settings, sweep, false));
     TRY(keep_model(suite->first, settings, sweep, true));
     TRY(keep_common(suite, settings, &sweep->configs[0]));

@@ -181,6 +181,7 @@ static Status put_summary(Text *out, const Suite *suite, const Files *files)
 
 static Status finish(const Suite *suite, const Files *files, const char *command, Text *summary)
 {
+    if (files->n == 0) return FAIL(ST_FAILED, "no part left anything to show: see above why");
     TRY(write_results(suite, files));
     TRY(write_tables(suite, files));
     TRY(write_page(suite, files, command));

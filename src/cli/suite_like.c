@@ -1,10 +1,11 @@
 #include "cli/suite_like.h"
 
-#include "base/human.h"
+#include "base/folder.h"
 #include "base/log.h"
 #include "bench/cell.h"
 #include "bench/environment.h"
 #include "bench/outlook.h"
+#include "bench/profile_cell.h"
 #include "bench/record_file.h"
 #include "bench/runner.h"
 #include "cli/like_tables.h"
@@ -12,25 +13,32 @@
 #include "report/page_bundle.h"
 #include "report/report_sink.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-static const double usual_budget = 180;
+static const double watching = 2.5; /* times what bench takes: measured, then run again watched */
+
+/* Cells that are run one after the other into one file. */
+typedef struct Batch {
+    const char *file;
+    RunnerCell *cell;
+    Config *list;
+    int n;
+    RecordSet rows;
+} Batch;
 
 typedef struct Like {
     int writeup;
     char folder[PATH_MAX];
     double budget;
     SuiteRates rates;
-    Config *cells; /* of every row, and after them those that are run */
-    int n_run;
+    Config *cells, *watched; /* of every row, and of every table of profile */
+    Batch bench, profile;
 } Like;
 
 static Status path_in(const Like *like, const char *name, char path[PATH_MAX])
@@ -41,10 +49,11 @@ static Status path_in(const Like *like, const char *name, char path[PATH_MAX])
 
 /* ---- which rows are run ---- */
 
-/* What decides where the rows run; samples are cut short, three are always taken. */
+/* What decides where the rows run. */
 static void device_words(const Settings *settings, const Config *config, char words[256])
 {
-    int n = snprintf(words, 256, "--sample-time 5s");
+    int n = 0;
+    words[0] = '\0';
     if (settings->given & OPTION_BIT(DEVICE))
         n += snprintf(words + n, (size_t)(256 - n), " --device %s", config->device);
     if (settings->given & OPTION_BIT(THREADS))
@@ -70,38 +79,65 @@ static bool is_listed(const Config *list, int n, const Config *config)
 /* The cheapest row that is not listed yet; NULL: none. */
 static const Config *cheapest(const Like *like)
 {
-    const Config *best = NULL, *run = like->cells + like_n_rows;
+    const Config *best = NULL;
     double least = INFINITY;
     for (int r = 0; r < like_n_rows; r++) {
         const Config *config = &like->cells[r];
         if (like_tables[like_rows[r].table].writeup != like->writeup) continue;
         const double seconds = suite_cost_cell(config, &like->rates);
-        if (seconds >= least || is_listed(run, like->n_run, config)) continue;
+        if (seconds >= least || is_listed(like->bench.list, like->bench.n, config)) continue;
         best = config;
         least = seconds;
     }
     return best;
 }
 
-/* From the cheapest on, as many as the time allows. */
+/* From the cheapest row on, as many as two thirds of the time allow; then the profiles that the rest does. */
 static void choose(Like *like)
 {
-    double left = like->budget;
+    double left = like->budget * 2 / 3;
     for (const Config *next; (next = cheapest(like));) {
         left -= suite_cost_cell(next, &like->rates);
-        if (left < 0) return;
-        like->cells[like_n_rows + like->n_run++] = *next;
+        if (left < 0) break;
+        like->bench.list[like->bench.n++] = *next;
     }
+    left = like->budget / 3;
+    for (int id = 0; id < like_n_tables; id++) {
+        if (like_tables[id].writeup != like->writeup || !like_is_profile(&like_tables[id]))
+            continue;
+        left -= watching * suite_cost_cell(&like->watched[id], &like->rates);
+        if (left < 0) return;
+        like->profile.list[like->profile.n++] = like->watched[id];
+    }
+}
+
+/* Samples of bench and attention are cut short, three are always taken. */
+static Status make_rows(Like *like, const char *device)
+{
+    char words[300];
+    snprintf(words, sizeof words, "--sample-time 5s %s", device);
+    for (int r = 0; r < like_n_rows; r++) {
+        const LikeTable *table = &like_tables[like_rows[r].table];
+        TRY(like_config(table, &like_rows[r], words, &like->cells[r]));
+    }
+    for (int id = 0; id < like_n_tables; id++) {
+        if (like_is_profile(&like_tables[id]))
+            TRY(like_config(&like_tables[id], NULL, device, &like->watched[id]));
+    }
+    return ST_OK;
 }
 
 static Status make_cells(Like *like, const Settings *settings, const Config *config)
 {
     char words[256];
     Limits limits;
-    device_words(settings, config, words);
-    like->cells = calloc(2 * (size_t)like_n_rows, sizeof *like->cells);
+    like->cells = calloc(2 * (size_t)(like_n_rows + like_n_tables), sizeof *like->cells);
     if (!like->cells) return FAIL(ST_NO_MEMORY, "no memory for the rows of a write-up");
-    for (int r = 0; r < like_n_rows; r++) TRY(like_config(&like_rows[r], words, &like->cells[r]));
+    like->watched = like->cells + like_n_rows;
+    like->bench.list = like->watched + like_n_tables;
+    like->profile.list = like->bench.list + like_n_rows;
+    device_words(settings, config, words);
+    TRY(make_rows(like, words));
     TRY(limits_get(config, false, false, &limits));
     like->rates = suite_cost_rates(&limits);
     choose(like);
@@ -115,8 +151,24 @@ static Status add(void *self, Record *record)
     return report_sink_add(self, record);
 }
 
-static Status run_rows(const Like *like, const char *path, const RecordSet *known, RecordSet *rows,
-                       int *signal)
+static Status profile_cell(const Config *config, CellLink *link)
+{
+    const ProfileTask task = {0};
+    return profile_cell_run(config, link, &task);
+}
+
+/* Nothing measured is ever thrown away: rows that an earlier, longer budget allowed stay. */
+static Status keep_others(RecordSet *rows, const RecordSet *known)
+{
+    for (size_t i = 0; i < record_set_size(known); i++) {
+        Record *record = record_set_at(known, i);
+        const char *key = record_key(record);
+        if (!key || !record_set_find(rows, key)) TRY(record_set_share(rows, known, record));
+    }
+    return ST_OK;
+}
+
+static Status run_into(Batch *batch, const char *path, const RecordSet *known, int *signal)
 {
     bool varies[OPTION_COUNT] = {[OPTION_SIZE] = true,
                                  [OPTION_CTX] = true,
@@ -126,32 +178,55 @@ static Status run_rows(const Like *like, const char *path, const RecordSet *know
     ReportSink sink;
     RunnerOutcome outcome = {0};
     TRY(report_sink_open(&sink, path, "json", known));
-    const RunnerTask task = {.configs = like->cells + like_n_rows,
-                             .n = like->n_run,
+    const RunnerTask task = {.configs = batch->list,
+                             .n = batch->n,
                              .varies = varies,
-                             .cell = cell_run,
+                             .cell = batch->cell,
                              .weight = outlook_weight,
                              .resumed = known,
                              .self = &sink,
                              .finished = add};
-    const ReportInput input = {.set = rows};
-    Status status = runner_run(&task, rows, &outcome);
+    const ReportInput input = {.set = &batch->rows};
+    Status status = runner_run(&task, &batch->rows, &outcome);
     *signal = outcome.signal;
+    if (status == ST_OK) status = keep_others(&batch->rows, known);
     if (status == ST_OK && !outcome.signal) status = report_sink_finish(&sink, &input);
     report_sink_close(&sink);
     return status;
 }
 
-/* ---- what is written ---- */
-
-static Status write_page(const Like *like, const char *results, const char *command)
+/* What is finished in its file is kept. */
+static Status run_batch(const Like *like, Batch *batch, json_t *environment, int *signal)
 {
     char path[PATH_MAX];
+    RecordSet known;
+    TRY(record_set_init(&batch->rows, environment));
+    TRY(path_in(like, batch->file, path));
+    TRY(record_set_init(&known, environment));
+    Status status = access(path, F_OK) == 0 ? record_file_read(&known, path, NULL) : ST_OK;
+    if (status == ST_OK && (batch->n > 0 || record_set_size(&known) > 0))
+        status = run_into(batch, path, &known, signal);
+    record_set_free(&known);
+    return status;
+}
+
+/* ---- what is written ---- */
+
+/* Of the files there are. */
+static Status write_page(const Like *like, const char *command)
+{
+    char path[PATH_MAX], files[2][PATH_MAX];
+    const char *paths[2];
+    int n = 0;
     PageBundle bundle;
     Text text = {0};
     TRY(path_in(like, "index.html", path));
-    if (!page_is_built()) return ST_OK;
-    Status status = page_bundle_read(&bundle, &results, 1);
+    TRY(path_in(like, like->bench.file, files[0]));
+    TRY(path_in(like, like->profile.file, files[1]));
+    if (record_set_size(&like->bench.rows) > 0) paths[n++] = files[0];
+    if (record_set_size(&like->profile.rows) > 0) paths[n++] = files[1];
+    if (n == 0 || !page_is_built()) return ST_OK;
+    Status status = page_bundle_read(&bundle, paths, n);
     if (status == ST_OK) status = page_write(&text, bundle.files, bundle.n, command);
     if (status == ST_OK) status = text_write_file(path, text_str(&text), text.n);
     page_bundle_free(&bundle);
@@ -159,12 +234,17 @@ static Status write_page(const Like *like, const char *results, const char *comm
     return status;
 }
 
-static Status write_tables(const Like *like, const RecordSet *rows)
+static Status write_tables(const Like *like)
 {
     char path[PATH_MAX];
     Text text = {0};
+    const LikeResults results = {.cells = like->cells,
+                                 .watched = like->watched,
+                                 .rows = &like->bench.rows,
+                                 .profiles = &like->profile.rows,
+                                 .rates = like->rates};
     TRY(path_in(like, "tables.md", path));
-    Status status = like_tables_write(&text, like->writeup, like->cells, rows, &like->rates);
+    Status status = like_tables_write(&text, like->writeup, &results);
     if (status == ST_OK) status = text_write_file(path, text_str(&text), text.n);
     if (status == ST_OK) fputs(text_str(&text), stdout);
     text_free(&text);
@@ -173,67 +253,51 @@ static Status write_tables(const Like *like, const RecordSet *rows)
 
 /* ---- the whole of it ---- */
 
-static Status read_known(const char *path, RecordSet *known)
+static Status run_batches(Like *like, const Settings *settings, json_t *environment, int *exit_code)
 {
-    return access(path, F_OK) == 0 ? record_file_read(known, path, NULL) : ST_OK;
-}
-
-static Status run_into(const Like *like, const Settings *settings, RecordSet *known,
-                       RecordSet *rows, int *exit_code)
-{
-    char path[PATH_MAX];
     int signal = 0;
-    TRY(path_in(like, "results.json", path));
-    TRY(read_known(path, known));
-    TRY(run_rows(like, path, known, rows, &signal));
-    if (signal) {
-        log_note("interrupted: the same command goes on with %s", like->folder);
-        *exit_code = EXIT_INTERRUPTED;
-        return ST_OK;
+    TRY(run_batch(like, &like->bench, environment, &signal));
+    if (!signal) TRY(run_batch(like, &like->profile, environment, &signal));
+    if (!signal) {
+        TRY(write_tables(like));
+        return write_page(like, settings->command_line);
     }
-    TRY(write_tables(like, rows));
-    return record_set_size(rows) > 0 ? write_page(like, path, settings->command_line) : ST_OK;
+    log_note("interrupted: --like %s --resume %s does the rest", settings->like, like->folder);
+    *exit_code = EXIT_INTERRUPTED;
+    return ST_OK;
 }
 
-static Status run_with(const Like *like, const Settings *settings, int *exit_code)
+static Status run_all(Like *like, const Settings *settings, int *exit_code)
 {
     json_t *environment = NULL;
-    RecordSet known = {0}, rows = {0};
     TRY(environment_new(&environment, settings->command_line));
-    Status status = record_set_init(&known, environment);
-    if (status == ST_OK) status = record_set_init(&rows, environment);
-    if (status == ST_OK) status = run_into(like, settings, &known, &rows, exit_code);
-    record_set_free(&known);
-    record_set_free(&rows);
+    const Status status = run_batches(like, settings, environment, exit_code);
+    record_set_free(&like->bench.rows);
+    record_set_free(&like->profile.rows);
     json_decref(environment);
     return status;
 }
 
-static Status make_folder(const char *folder)
+static void name_folder(Like *like, const Settings *settings)
 {
-    struct stat info;
-    if (mkdir(folder, 0777) == 0) return ST_OK;
-    if (errno == EEXIST && stat(folder, &info) == 0 && S_ISDIR(info.st_mode)) return ST_OK;
-    return FAIL(ST_IO, "cannot make the folder %s: %s", folder,
-                strerror(errno == EEXIST ? ENOTDIR : errno));
+    const char *given = settings->resume ? settings->resume : settings->out_dir;
+    snprintf(like->folder, sizeof like->folder, "%s%s", given ? "" : "roofstep-like-",
+             given ? given : settings->like);
 }
 
 Status suite_like_run(const Settings *settings, const Sweep *sweep, int *exit_code)
 {
-    Like like = {.budget = settings->full         ? INFINITY
-                           : settings->budget > 0 ? settings->budget
-                                                  : usual_budget};
+    Like like = {.budget = settings->budget,
+                 .bench = {.file = "results.json", .cell = cell_run},
+                 .profile = {.file = "profile.json", .cell = profile_cell}};
     const uint64_t dims = settings->given & OPTIONS_DIMS;
     if (dims)
         return FAIL(ST_USAGE, "--like runs the models of the write-up: leave out model options");
     TRY(like_find(settings->like, &like.writeup));
-    if (settings->out_dir)
-        snprintf(like.folder, sizeof like.folder, "%s", settings->out_dir);
-    else
-        snprintf(like.folder, sizeof like.folder, "roofstep-like-%s", settings->like);
-    TRY(make_folder(like.folder));
+    name_folder(&like, settings);
+    TRY(folder_make(like.folder));
     Status status = make_cells(&like, settings, &sweep->configs[0]);
-    if (status == ST_OK) status = run_with(&like, settings, exit_code);
+    if (status == ST_OK) status = run_all(&like, settings, exit_code);
     free(like.cells);
     return status;
 }

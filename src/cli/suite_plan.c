@@ -27,10 +27,18 @@ static const char *model_of(const Suite *suite, const Rung *rung)
     return sweeps ? suite->model : suite->first;
 }
 
-static Status write_words(const Suite *suite, const Rung *rung, char words[SUITE_WORDS])
+/* 16 bits where there is no bf16. */
+static void use_fp16(char *words)
+{
+    for (char *at = words; (at = strstr(at, "bf16"));) memcpy(at, "fp16", 4);
+}
+
+static Status write_words(const Suite *suite, const Rung *rung, const SuiteRates *rates,
+                          char words[SUITE_WORDS])
 {
     const int n = snprintf(words, SUITE_WORDS, "%s %s %s %s", model_of(suite, rung), rung->rest,
                            suite->device, suite->cells);
+    if (!rates->bf16) use_fp16(words);
     return n < SUITE_WORDS ? ST_OK : FAIL(ST_USAGE, "too many sizes for a suite");
 }
 
@@ -66,13 +74,13 @@ static Status plan_part(Suite *suite, SuitePartId id, const SuiteRates *rates, d
     int n = 0;
     for (int i = 0; i < RUNGS; i++) {
         if (rungs[i].part != id || !(rungs[i].on & here)) continue;
-        TRY(write_words(suite, &rungs[i], part->words));
+        TRY(write_words(suite, &rungs[i], rates, part->words));
         TRY(weigh(suite, id, rates, &seconds[n]));
         fits[n++] = &rungs[i];
     }
     const int chosen = suite_cost_choose(seconds, n, most);
     part->expected = seconds[chosen];
-    return write_words(suite, fits[chosen], part->words);
+    return write_words(suite, fits[chosen], rates, part->words);
 }
 
 /* What a part leaves of its share goes to those after it. */

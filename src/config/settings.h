@@ -12,7 +12,8 @@ enum {
     SETTINGS_MAX_LIMITS = 16,
     SETTINGS_ROUNDS = 3,
     SETTINGS_TOP = 10,
-    SETTINGS_TRACE_STEPS = 3
+    SETTINGS_TRACE_STEPS = 3,
+    SETTINGS_BUDGET = 180 /* seconds */
 };
 
 typedef struct Settings {
@@ -40,7 +41,7 @@ typedef struct Settings {
     bool interleave;
     double fail_above; /* compare: a fraction; INFINITY: never */
     int64_t top;       /* memory, profile: how many of the largest */
-    double budget;     /* suite: seconds; 0: its own choice */
+    double budget;     /* suite: seconds; INFINITY with --full */
     bool full;         /* suite: whatever it takes */
     const char *like;  /* suite: a write-up; NULL: none */
     bool dry_run;

@@ -137,7 +137,9 @@ static Status set_numbers(Reader *r)
     settings->top = number_or(&r->axes[OPTION_TOP], SETTINGS_TOP);
     settings->trace_steps = number_or(&r->axes[OPTION_TRACE_STEPS], SETTINGS_TRACE_STEPS);
     const Axis *budget = &r->axes[OPTION_BUDGET];
-    settings->budget = budget->n > 0 ? budget->values[0].real : 0;
+    settings->budget = settings->full  ? INFINITY
+                       : budget->n > 0 ? budget->values[0].real
+                                       : SETTINGS_BUDGET;
     const Axis *above = &r->axes[OPTION_FAIL_ABOVE];
     settings->fail_above = above->n > 0 ? above->values[0].real : INFINITY;
     return ST_OK;

@@ -1,14 +1,13 @@
 #include "report/table_files.h"
 
+#include "base/folder.h"
 #include "report/page_parts.h"
 #include "report/report_latex.h"
 #include "report/report_md.h"
 #include "report/report_typst.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 typedef struct Format {
     const char *ending;
@@ -26,16 +25,6 @@ static const Format formats[] = {
     {"typ", report_typst_table, "#set page(paper: \"a3\", flipped: true, margin: 1cm)\n", "",
      "= %s\n\n", ""},
 };
-
-/* The last parent must be there: a typing error makes no tree of folders. */
-static Status make_folder(const char *folder)
-{
-    struct stat info;
-    if (mkdir(folder, 0777) == 0) return ST_OK;
-    if (errno == EEXIST && stat(folder, &info) == 0 && S_ISDIR(info.st_mode)) return ST_OK;
-    return FAIL(ST_IO, "cannot make the folder %s: %s", folder,
-                strerror(errno == EEXIST ? ENOTDIR : errno));
-}
 
 static Status write_file(const char *folder, const char *name, const Format *format,
                          const Text *text)
@@ -82,7 +71,7 @@ Status table_files_write(const char *folder, const PageFile *files, int n)
 {
     PagePart *parts = NULL;
     int n_parts = 0;
-    TRY(make_folder(folder));
+    TRY(folder_make(folder));
     TRY(page_parts_list(files, n, &parts, &n_parts));
     Status status = ST_OK;
     for (size_t f = 0; status == ST_OK && f < sizeof formats / sizeof *formats; f++)

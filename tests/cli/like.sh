@@ -26,7 +26,7 @@ for name in rtx5090 p100-t4 8gb rtx5090-nsys; do
 done
 grep -q '≈' out || fail 'nothing is marked as planned'
 [ "$(grep -c '"cell"' rtx5090-nsys/results.json)" -gt 0 ] || fail 'not even the cheapest rows were run'
-"$program" suite --like rtx5090-nsys --budget 1s --device cpu --threads 1 --timeout 20s --out-dir rtx5090-nsys >again 2>err </dev/null || fail 'again'
+"$program" suite --like rtx5090-nsys --budget 1s --device cpu --threads 1 --timeout 20s --resume rtx5090-nsys >again 2>err </dev/null || fail 'again'
 cmp -s out again || fail 'finished rows were run again'
 
 echo "$failures wrong"

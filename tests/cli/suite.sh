@@ -36,7 +36,7 @@ cp -r 'a suite' killed
 for file in results.json tables.md tables/tables.tex bench.json memory.pickle memory.svg profile/profile_trace.json.gz; do
     [ -s "a suite/$file" ] || fail "no $file"
 done
-grep -q '^- Fastest: ' out || { fail 'no summary'; cat out; }
+grep -q '^- Fastest: ' out && grep -q '^- Change first: ' out || { fail 'no summary'; cat out; }
 ! grep -q '^- Missing' out || { fail 'something is missing'; cat out; }
 "$program" compare 'a suite/results.json' 'a suite/results.json' >compared 2>err || { fail 'compare does not take results.json'; cat err; }
 if ! "$program" --version | grep -q '(no html)'; then [ -s 'a suite/index.html' ] || fail 'no page'; fi
@@ -73,6 +73,21 @@ sed -i '/"name": "profile"/,/"state"/s/"done"/"waiting"/' broken/suite.json
 grep -q '^- Missing: profile: ' out || { fail 'the part that failed is not named'; cat out; }
 grep -q '^- Fastest: ' out && [ -s broken/tables.md ] || fail 'the rest is not there'
 if ! "$program" --version | grep -q '(no html)'; then [ -s broken/index.html ] || fail 'no page without profile'; fi
+
+# ---- cells that do not fit, and cells that take too long ----
+
+for case in 'OOM --memory-limit 1MiB' 'timeout --timeout 1ms'; do
+    # shellcheck disable=SC2086
+    "$program" suite $tiny ${case#* } --out-dir "${case%% *}" >out 2>err </dev/null &
+    for _ in $(seq 100); do [ ! -s "${case%% *}/suite.json" ] || break; sleep 0.05; done
+    kill -KILL $!
+    wait $! 2>/dev/null
+    sed -i '0,/"waiting"/s//"done"/' "${case%% *}/suite.json"
+    "$program" suite --resume "${case%% *}" >out 2>err </dev/null || { fail "$case: exit code $?"; cat err; }
+    grep -q "${case%% *}" "${case%% *}/tables.md" || { fail "$case: its tables do not say so"; cat out "${case%% *}/tables.md"; }
+    grep -qE "^- [0-9]+ cells: .*${case%% *}" out || { fail "$case: the summary does not say so"; cat out; }
+    if ! "$program" --version | grep -q '(no html)'; then [ -s "${case%% *}/index.html" ] || fail "$case: no page"; fi
+done
 
 # ---- the plan alone ----
 
