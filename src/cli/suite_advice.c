@@ -74,6 +74,15 @@ static void find_faster(Faster *best, const RecordSet *rows)
     }
 }
 
+static int count_measured(const RecordSet *rows)
+{
+    int n = 0;
+    double ms;
+    for (size_t i = 0; i < record_set_size(rows); i++)
+        n += record_number(record_set_at(rows, i), "step.median_ms", &ms);
+    return n;
+}
+
 static Status tell_faster(json_t *lines, const Faster *f)
 {
     Text text = {0};
@@ -158,13 +167,13 @@ Status suite_advice_add(json_t *lines, const PageFile *files, int n)
 {
     Faster faster = {.saved = 0.01}; /* less is not worth a word */
     Slow slow = {0};
-    size_t models = 0;
+    int measured = 0;
     for (int f = 0; f < n; f++) {
         find_faster(&faster, &files[f].kind[PAGE_MODEL]);
-        models += record_set_size(&files[f].kind[PAGE_MODEL]);
+        measured += count_measured(&files[f].kind[PAGE_MODEL]);
         for (size_t i = 0; i < record_set_size(&files[f].rows); i++)
             TRY(look_at_profile(&slow, record_set_at(&files[f].rows, i)));
     }
-    if (models > 0) TRY(tell_faster(lines, &faster));
+    if (measured > 1) TRY(tell_faster(lines, &faster));
     return slow.op && slow.step > 0 ? tell_slow(lines, &slow) : ST_OK;
 }
