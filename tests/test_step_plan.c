@@ -60,13 +60,16 @@ static void test_system(void **state)
     expect(BLAS_SYSTEM, PRECISION_BF16, "blas", blas_cpu_name());
 }
 
-/* bf16 is ours where the processor multiplies it: no library here does. */
+/* 16-bit products are ours where there is more than plain C: no library here takes them. */
 static void test_auto(void **state)
 {
     (void)state;
     hide("asimd,bf16");
     expect(BLAS_AUTO, PRECISION_BF16, "faster", blas_cpu_name());
+    expect(BLAS_AUTO, PRECISION_FP32, "faster", blas_cpu_name());
     hide("");
+    if (!cpu_features_has("asimd")) skip();
+    expect(BLAS_AUTO, PRECISION_FP16, "faster", "own neon");
     if (!cpu_features_has("bf16")) skip();
     expect(BLAS_AUTO, PRECISION_BF16, "faster", "own bfmmla");
 }

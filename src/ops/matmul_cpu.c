@@ -1,6 +1,6 @@
-/* bf16 goes to our own packed product where the processor multiplies it, everything else to the system's
- * BLAS, for which 16-bit operands are widened first (their products then sum in fp32) and the result is
- * rounded once. `own` and `blas` are one or the other for every node. */
+/* 16-bit operands go to our own packed product, fp32 to the system's BLAS, and so do 16-bit operands where
+ * we have plain C alone: they are widened first (their products then sum in fp32) and the result is rounded
+ * once. `own` and `blas` are one or the other for every node. */
 #include "ops/matmul_cpu.h"
 
 #include "ops/blas_cpu.h"
@@ -120,9 +120,12 @@ static Status run_own(const OpCall *call)
 
 /* ---- the faster one ---- */
 
+/* The library takes no 16-bit operands: it needs copies in fp32, where packing widens on the way. */
 static bool own_is_faster(const Plan *plan, const Node *node)
 {
-    return kernel_for(plan, node)->operand == DT_BF16;
+    const Microkernel *kernel = kernel_for(plan, node);
+    const bool narrow = plan_in(plan, node, 0)->dtype != DT_F32;
+    return kernel->operand == DT_BF16 || (narrow && kernel != &microkernel_plain);
 }
 
 static size_t faster_workspace(const Plan *plan, const Node *node, int threads)

@@ -1,12 +1,13 @@
 #include "ops/packed_cpu.h"
 
 /* A block of the result (its floats in the thread's workspace) and the panels it reads along a piece of k
- * fit a second-level cache of 1 MiB; one panel of b along it stays in the first level. */
+ * fit a second-level cache of 1 MiB twice; the panel of b stays in the first level. Twice as many rows are as
+ * fast on one core and share out less evenly. */
 enum {
-    BLOCK =
-        2 * MICROKERNEL_GRAIN, /* rows and columns of a large one; of a small one half as many */
-    SHARE = 4,                 /* blocks a thread should get, so that the last ones end together */
-    K_BYTES = 1536,            /* of a line along a piece of k */
+    ROWS = MICROKERNEL_GRAIN, /* of a block */
+    COLUMNS = 2 * MICROKERNEL_GRAIN,
+    SHARE = 4,      /* blocks a thread should get, so that the last ones end together */
+    K_BYTES = 1536, /* of a line along a piece of k */
     PACK_LINES =
         MICROKERNEL_GRAIN, /* packed at a time: whole cache lines where lines lie together */
     PACK_K = 128,
@@ -48,7 +49,7 @@ static Room room(const PackedProduct *p, int threads)
 {
     const int64_t a = panel_bytes(p, round_up(p->m, p->kernel->rows));
     const int64_t b = panel_bytes(p, round_up(p->n, p->kernel->columns));
-    const int64_t blocks = (int64_t)threads * BLOCK * BLOCK * (int64_t)sizeof(float);
+    const int64_t blocks = (int64_t)threads * ROWS * COLUMNS * (int64_t)sizeof(float);
     return (Room){a, a + b, a + b + blocks};
 }
 
@@ -68,7 +69,7 @@ typedef struct Side {
 } Side;
 
 /* A piece of k of all panels, then the next piece: what a block reads at a time lies together, whatever
- * k is. (With whole panels one after the other, a k of 6144 puts them into the same sets of the cache.) */
+ * k is. */
 static char *panel_at(const PackedProduct *p, const Side *s, int64_t line, int64_t k)
 {
     const int64_t size = (int64_t)plan_dtype_size(p->kernel->operand), length = K_BYTES / size;
@@ -98,21 +99,20 @@ static void pack_part(const PackedProduct *p, const Side *s, int64_t part)
 /* ---- blocks ---- */
 
 typedef struct Blocks {
-    int64_t length, down, across; /* rows and columns of one, and how many */
+    int64_t columns, down, across; /* of one, and how many */
 } Blocks;
 
-/* Large ones read less; where there would be too few to share out, small ones. */
+/* Wide ones read less; where there would be too few to share out, narrow ones. */
 static Blocks cut(const PackedProduct *p, int threads)
 {
-    const Blocks large = {BLOCK, pieces(p->m, BLOCK), pieces(p->n, BLOCK)};
-    if (large.down * large.across >= SHARE * threads || threads == 1) return large;
-    const int64_t small = MICROKERNEL_GRAIN;
-    return (Blocks){small, pieces(p->m, small), pieces(p->n, small)};
+    const int64_t down = pieces(p->m, ROWS), across = pieces(p->n, COLUMNS);
+    if (down * across >= SHARE * threads || threads == 1) return (Blocks){COLUMNS, down, across};
+    return (Blocks){MICROKERNEL_GRAIN, down, pieces(p->n, MICROKERNEL_GRAIN)};
 }
 
 typedef struct Block {
     int64_t row, rows, column, columns;
-    float *sum; /* whole tiles, rows BLOCK apart */
+    float *sum; /* whole tiles, rows COLUMNS apart */
 } Block;
 
 /* The sums go on over k numbers from `first` on. */
@@ -120,11 +120,12 @@ static void add_piece(const PackedProduct *p, const Side *a, const Side *b, cons
                       int64_t first, int64_t k)
 {
     const Microkernel *kernel = p->kernel;
+    const int64_t line = k * (int64_t)plan_dtype_size(kernel->operand), groups = k / kernel->depth;
+    const char *x = panel_at(p, a, block->row, first), *y = panel_at(p, b, block->column, first);
     for (int64_t j = 0; j < block->columns; j += kernel->columns) {
-        const char *y = panel_at(p, b, block->column + j, first);
         for (int64_t i = 0; i < block->rows; i += kernel->rows) {
-            kernel->multiply(k / kernel->depth, panel_at(p, a, block->row + i, first), y,
-                             block->sum + i * BLOCK + j, BLOCK, first > 0);
+            kernel->multiply(groups, x + i * line, y + j * line, block->sum + i * COLUMNS + j,
+                             COLUMNS, first > 0);
         }
     }
 }
@@ -136,7 +137,7 @@ static void multiply_block(const PackedProduct *p, const Side *a, const Side *b,
     for (int64_t k = 0; k < all; k += piece) add_piece(p, a, b, block, k, smaller(piece, all - k));
     for (int64_t i = 0; i < block->rows; i++) {
         const int64_t to = (block->row + i) * p->ldc + block->column;
-        rows_cpu_store(rows_cpu_at(p->c, p->c_dtype, to), block->sum + i * BLOCK, p->c_dtype,
+        rows_cpu_store(rows_cpu_at(p->c, p->c_dtype, to), block->sum + i * COLUMNS, p->c_dtype,
                        block->columns);
     }
 }
@@ -144,9 +145,9 @@ static void multiply_block(const PackedProduct *p, const Side *a, const Side *b,
 /* Down first: neighbours share their columns of b. */
 static Block block_at(const PackedProduct *p, const Blocks *cuts, int64_t i, float *sum)
 {
-    const int64_t row = i % cuts->down * cuts->length, column = i / cuts->down * cuts->length;
-    return (Block){row, smaller(cuts->length, p->m - row), column,
-                   smaller(cuts->length, p->n - column), sum};
+    const int64_t row = i % cuts->down * ROWS, column = i / cuts->down * cuts->columns;
+    return (Block){row, smaller(ROWS, p->m - row), column, smaller(cuts->columns, p->n - column),
+                   sum};
 }
 
 void packed_multiply(const PackedProduct *p, void *workspace, int threads)
@@ -166,7 +167,7 @@ void packed_multiply(const PackedProduct *p, void *workspace, int threads)
         }
 #pragma omp for schedule(dynamic)
         for (int64_t i = 0; i < cuts.down * cuts.across; i++) {
-            const Block block = block_at(p, &cuts, i, sums + omp_thread() * BLOCK * BLOCK);
+            const Block block = block_at(p, &cuts, i, sums + omp_thread() * ROWS * COLUMNS);
             multiply_block(p, &a, &b, &block);
         }
     }

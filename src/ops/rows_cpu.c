@@ -36,7 +36,8 @@ void rows_cpu_load(float *restrict dst, const void *restrict src, DType dtype, i
 void rows_cpu_store(void *restrict dst, const float *restrict src, DType dtype, int64_t n)
 {
     if (dtype == DT_BF16) {
-        to_bf16(dst, src, n);
+        const int64_t done = rows_cpu_narrow_bf16(dst, src, n);
+        to_bf16((uint16_t *)dst + done, src + done, n - done);
     } else if (dtype == DT_F16) {
         to_f16(dst, src, n);
     } else {

@@ -24,6 +24,10 @@ void rows_cpu_load(float *restrict dst, const void *restrict src, DType dtype, i
 /* dst = src rounded to dtype. */
 void rows_cpu_store(void *restrict dst, const float *restrict src, DType dtype, int64_t n);
 
+/* Rounds as many of the first numbers as the processor's own instructions take, to the same bits, and
+ * returns how many: rows_cpu_ARCHITECTURE.c. */
+int64_t rows_cpu_narrow_bf16(uint16_t *restrict dst, const float *restrict src, int64_t n);
+
 /* The row itself when it is fp32 already, else `buffer` filled with it. */
 static inline const float *rows_cpu_read(const void *row, DType dtype, int64_t n, float *buffer)
 {

@@ -1,0 +1,49 @@
+/* Narrowing by the processor's own instructions gives the bits of half.h. */
+#include "ops/rows_cpu.h"
+#include "with_cmocka.h"
+
+enum { N = 4096 + 37 }; /* whole steps of every kernel, and some more */
+
+/* Every sign, exponent and leading bit, with what rounds down, up, to even, and what is all but that. */
+static void test_every_bf16(void **state)
+{
+    (void)state;
+    static const uint32_t tails[] = {0, 1, 0x7fff, 0x8000, 0x8001, 0xffff};
+    static float src[N];
+    static uint16_t dst[N];
+    for (size_t t = 0; t < sizeof tails / sizeof *tails; t++) {
+        for (uint32_t first = 0; first < 0x10000; first += N) {
+            for (uint32_t i = 0; i < N; i++) {
+                src[i] = half_float(((first + i) & 0xffff) << 16 | tails[t]);
+            }
+            rows_cpu_store(dst, src, DT_BF16, N);
+            for (uint32_t i = 0; i < N; i++) {
+                if (dst[i] == half_to_bf16(src[i])) continue;
+                fail_msg("%08x becomes %04x instead of %04x", half_bits(src[i]), dst[i],
+                         half_to_bf16(src[i]));
+            }
+        }
+    }
+}
+
+/* Every length, nothing written beyond it. */
+static void test_lengths(void **state)
+{
+    (void)state;
+    float src[70];
+    uint16_t dst[71];
+    for (int i = 0; i < 70; i++) src[i] = (float)i / 7;
+    for (int n = 0; n <= 70; n++) {
+        for (int i = 0; i <= 70; i++) dst[i] = 0xabcd;
+        rows_cpu_store(dst, src, DT_BF16, n);
+        for (int i = 0; i < n; i++) assert_int_equal(dst[i], half_to_bf16(src[i]));
+        for (int i = n; i <= 70; i++) assert_int_equal(dst[i], 0xabcd);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_every_bf16),
+                                       cmocka_unit_test(test_lengths)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
