@@ -18,7 +18,8 @@ enum { ROWS = 8, COLUMNS = 12, DEPTH = 4 };
     BFMMLA(c0, 0, b) BFMMLA(c1, 1, b) BFMMLA(c2, 2, b) BFMMLA(c3, 3, b)
 #define LOAD_A(reg, at) "ldr q" #reg ", [%[a], #" #at "]\n"
 #define LOAD_B(reg, at) "ldr q" #reg ", [%[b], #" #at "]\n"
-#define ZERO(c)         "movi v" #c ".4s, #0\n"
+/* No blanks to spare: clang warns of literals beyond 4095 characters. */
+#define ZERO(c) "movi v" #c ".4s,#0\n"
 
 /* clang-format off */
 /* Two rows of the tile, q0 q1 q2 and q3 q4 q5, and their six blocks of 2 x 2. */
@@ -28,9 +29,9 @@ enum { ROWS = 8, COLUMNS = 12, DEPTH = 4 };
     #op " q3, [%[c]]\n" #op " q4, [%[c], #16]\n" #op " q5, [%[c], #32]\n" \
     "add %[c], %[c], %[step]\n"
 /* clang-format on */
-#define ZIP(to0, to1, from0, from1)                       \
-    "zip1 v" #to0 ".2d, v" #from0 ".2d, v" #from1 ".2d\n" \
-    "zip2 v" #to1 ".2d, v" #from0 ".2d, v" #from1 ".2d\n"
+#define ZIP(to0, to1, from0, from1)                     \
+    "zip1 v" #to0 ".2d,v" #from0 ".2d,v" #from1 ".2d\n" \
+    "zip2 v" #to1 ".2d,v" #from0 ".2d,v" #from1 ".2d\n"
 #define LOAD_ROWS(c0, c1, c2, c3, c4, c5) \
     EACH_LINE(ldr) ZIP(c0, c1, 0, 3) ZIP(c2, c3, 1, 4) ZIP(c4, c5, 2, 5)
 #define STORE_ROWS(c0, c1, c2, c3, c4, c5) \
