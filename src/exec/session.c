@@ -34,7 +34,8 @@ static OpCall node_call(const Session *s, int node)
                     .plan = s->plan,
                     .node = &s->plan->nodes[node],
                     .memory = s->memory,
-                    .workspace = (char *)s->arena + s->binding->mem.workspace[node],
+                    .workspace =
+                        s->arena ? (char *)s->arena + s->binding->mem.workspace[node] : NULL,
                     .threads = s->binding->threads,
                     .state = &s->state[node]};
 }
