@@ -3,6 +3,7 @@
 #include "model_variants.h"
 #include "op_harness.h"
 #include "prof/memory_profile.h"
+#include "prof/memory_walk.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -45,6 +46,38 @@ static void check_sums(const Fixture *f)
     free(live);
 }
 
+typedef struct Seen {
+    size_t live;
+    int born, dead;
+} Seen;
+
+static void see(void *self, const MemoryBlock *block, bool born)
+{
+    Seen *seen = self;
+    seen->live += born ? block->bytes : 0 - block->bytes;
+    *(born ? &seen->born : &seen->dead) += 1;
+}
+
+/* Two steps of which only every third node is passed: whoever walks is told of all that was born and died. */
+static void check_walk(const Fixture *f)
+{
+    MemoryWalk walk;
+    int begin = 0, end = 0;
+    plan_phase_nodes(&f->model.plan, PHASE_FORWARD, &begin, &end);
+    memory_walk_begin(&walk, &f->profile.blocks);
+    Seen seen = {.live = walk.live};
+    for (int step = 0; step < 2; step++) {
+        for (int n = begin; n < f->model.plan.n_nodes; n += 3) {
+            memory_walk_to(&walk, n, see, &seen);
+            assert_int_equal(walk.live, seen.live);
+            assert_int_equal(walk.live, memory_profile_at(&f->profile, MEMORY_LATER_STEP, n).total);
+        }
+    }
+    memory_walk_to(&walk, begin, see, &seen);
+    const int first = seen.born - seen.dead; /* alive at the first node */
+    assert_true(first > 0 && seen.dead > 0 && seen.dead % 2 == 0);
+}
+
 static void check_apart(const Fixture *f)
 {
     const MemoryBlocks *list = &f->profile.blocks;
@@ -67,6 +100,7 @@ static void check_variant(const Config *config)
     Fixture f;
     open_fixture(&f, config);
     check_sums(&f);
+    check_walk(&f);
     check_apart(&f);
     assert_int_equal(f.profile.highest[MEMORY_LATER_STEP].total, f.binding.mem.peak_live);
     const bool train = config->mode == MODE_TRAIN;

@@ -83,7 +83,11 @@ static Status tell(Run *run)
 {
     const CellOpen *cell = run->cell;
     Outlook outlook;
+    MemoryBlocks blocks;
     json_t *profile = NULL;
+    TRY(memory_blocks_make(&blocks, cell->fit->model, &cell->fit->binding));
+    op_rows_memory(&run->profiler.rows, &blocks);
+    memory_blocks_free(&blocks);
     TRY(outlook_make(&outlook, cell->config, cell->placement, &cell->fit->model->plan));
     Status status = profile_record_make(&profile, &run->profiler, &outlook);
     json_t *facts = json_pack("{s:o}", "profile", profile);

@@ -27,14 +27,6 @@ static json_t *tally(const Tally *t, double unit)
                      "min", t->min * unit, "max", t->max * unit, "std", tally_std(t) * unit);
 }
 
-/* From src/ on: where the source lies on the machine that compiled it says nothing elsewhere. */
-static const char *source_path(OpKind op)
-{
-    const char *path = op_def(op)->source;
-    for (const char *at = path; (at = strstr(at, "src/ops/")); at++) path = at;
-    return path;
-}
-
 /* ---- phases ---- */
 
 static json_t *gpu_phase(const Profiler *p, int phase)
@@ -65,15 +57,16 @@ static json_t *ops(const Profiler *p)
     json_t *list = json_array();
     for (int i = 0; i < p->rows.n; i++) {
         const OpRow *row = &p->rows.rows[i];
+        const OpSource source = op_source(row->op);
         json_array_append_new(
             list,
-            json_pack("{s:s, s:s, s:s, s:s, s:s, s:o, s:s, s:i, s:s, s:i, s:f, s:f, s:o, s:o}",
+            json_pack("{s:s, s:s, s:s, s:s, s:s, s:o, s:s, s:i, s:s, s:i, s:f, s:f, s:f, s:o, s:o}",
                       "phase", plan_phase_name(row->phase), "scope", row->scope, "op",
                       plan_op_name(row->op), "impl", row->impl, "category", row->category, "part",
-                      text_or_null(part_name(row->part)), "source", source_path(row->op), "line",
-                      op_def(row->op)->line, "shape", row->shape, "nodes", row->nodes, "flops",
-                      row->flops, "bytes", row->bytes, "host", tally(&row->host, ns), "device",
-                      tally(&row->device, ns)));
+                      text_or_null(part_name(row->part)), "source", source.file, "line",
+                      source.line, "shape", row->shape, "nodes", row->nodes, "flops", row->flops,
+                      "bytes", row->bytes, "allocated", row->allocated, "host",
+                      tally(&row->host, ns), "device", tally(&row->device, ns)));
     }
     return list;
 }

@@ -85,6 +85,7 @@ static Status read_op(ProfileView *view, json_t *item)
     op->phase = profile_view_phase(phase);
     if (op->phase == PHASE_COUNT) return FAIL(ST_USAGE, "an op of the profile is in no phase");
     op->part = text_or_null(item, "part");
+    op->allocated = number_or_nan(item, "allocated");
     TRY(read_tally(json_object_get(item, "host"), "ops", &op->host));
     TRY(read_tally(json_object_get(item, "device"), "ops", &op->device));
     op->time = view->gpu ? op->device : op->host;

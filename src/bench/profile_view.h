@@ -28,6 +28,7 @@ typedef struct ViewOp {
     const char *part; /* NULL: none of attention */
     int line, nodes;
     double flops, bytes; /* of one step */
+    double allocated;    /* bytes of one step; NAN: not told */
     ViewTally host, device;
     ViewTally time; /* the one that counts: device on a GPU, host on a CPU */
 } ViewOp;

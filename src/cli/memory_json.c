@@ -108,6 +108,7 @@ static Status put_shape(json_t *json, const Tensor *t)
 static Status put_block(json_t *json, const MemoryBlocks *list, const MemoryBlock *b)
 {
     const Node *node = memory_blocks_node(list, b);
+    const OpSource source = memory_blocks_source(list, b);
     TRY(record_put_text(json, "name", memory_blocks_name(list, b).s));
     TRY(record_put_text(json, "use", memory_blocks_usage(b->usage)));
     TRY(record_put_int(json, "bytes", (int64_t)b->bytes));
@@ -116,12 +117,13 @@ static Status put_block(json_t *json, const MemoryBlocks *list, const MemoryBloc
     TRY(record_put_int(json, "died", b->last));
     if (json_object_set_new(json, "persistent", json_boolean(b->persistent))) return no_memory();
     if (b->tensor != PLAN_NONE) TRY(put_shape(json, &list->model->plan.tensors[b->tensor]));
+    TRY(record_put_text(json, "source", source.file));
+    TRY(record_put_int(json, "line", source.line));
     if (!node) return ST_OK;
     TRY(record_put_text(json, "op", plan_op_name(node->op)));
     TRY(record_put_text(json, "phase", plan_phase_name(node->phase)));
     TRY(record_put_text(json, "scope", node->scope));
-    if (node->layer != PLAN_NONE) TRY(record_put_int(json, "layer", node->layer));
-    return record_put_text(json, "source", memory_blocks_source(node));
+    return node->layer == PLAN_NONE ? ST_OK : record_put_int(json, "layer", node->layer);
 }
 
 static Status put_blocks(json_t *json, const MemoryBlocks *list)

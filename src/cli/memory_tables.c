@@ -153,6 +153,7 @@ static void largest_row(Table *table, const MemoryProfile *p, const MemorySaved 
     const Plan *plan = &p->blocks.model->plan;
     const MemoryBlock *b = &p->blocks.blocks[item->block];
     const Node *node = memory_blocks_node(&p->blocks, b);
+    const OpSource source = memory_blocks_source(&p->blocks, b);
     table_cell(table, memory_blocks_name(&p->blocks, b).s);
     mib_cell(table, b->bytes);
     share_cell(table, b->bytes, of);
@@ -164,7 +165,7 @@ static void largest_row(Table *table, const MemoryProfile *p, const MemorySaved 
     }
     table_cell(table, node ? plan_op_name(node->op) : "initial values");
     table_cell(table, node ? node->scope : "-");
-    table_cell(table, node ? memory_blocks_source(node) : "src/exec/init.c");
+    table_cell_printf(table, "%s:%d", source.file, source.line);
 }
 
 static Status largest(Table *table, const MemoryCell *cell, int most)

@@ -156,6 +156,7 @@ static Status upload_state(Session *s, const Model *model)
     return session_upload(s, model->state, state);
 }
 
+const int init_line = __LINE__ + 1;
 Status init_session(Session *s, const Model *model)
 {
     TRY(upload_random(s, model));

@@ -9,5 +9,6 @@
 /* Uploads parameters, tokens, targets, RoPE tables and the step state, or q, k, v and dout of attention
  * alone (normal, cut at 3); clears Adam's moments and runs the setup phase. */
 Status init_session(Session *s, const Model *model);
+extern const int init_line; /* where it is written, as an op has it (ops/op.h) */
 
 #endif

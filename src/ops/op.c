@@ -18,6 +18,14 @@ const OpDef *op_def(OpKind op)
     return defs[op];
 }
 
+/* From src/ on: where the tree lay on the machine that compiled it says nothing elsewhere. */
+OpSource op_source(OpKind op)
+{
+    const char *path = defs[op]->source;
+    for (const char *at = path; (at = strstr(at, "src/ops/")); at++) path = at;
+    return (OpSource){path, defs[op]->line};
+}
+
 const OpImpl *op_impls(OpKind op, BackendId backend)
 {
     static const OpImpl *const *const impls[BACKEND_COUNT] = {

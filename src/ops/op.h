@@ -77,6 +77,12 @@ typedef struct OpDef {
 #undef OP
 
 const OpDef *op_def(OpKind op);
+/* Where it is written: "src/ops/matmul.c", 117. */
+typedef struct OpSource {
+    const char *file;
+    int line;
+} OpSource;
+OpSource op_source(OpKind op);
 OpCost op_cost(const Plan *plan, const Node *node);
 
 /* The implementations of an op on a backend, best first, ended by a NULL name. */

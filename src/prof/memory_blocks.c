@@ -1,8 +1,9 @@
 #include "prof/memory_blocks.h"
 
+#include "exec/init.h"
+
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 const char *memory_blocks_usage(MemoryClass usage)
 {
@@ -169,16 +170,36 @@ static void fill(MemoryBlocks *list, Work *work)
     for (int n = 0; n < plan->n_nodes; n++) add_born(list, work, n);
 }
 
+/* A counting sort; `count` has room for one more than there are nodes, zeroed. */
+static void sort_by_last(MemoryBlocks *list, int *count)
+{
+    const int n_nodes = list->model->plan.n_nodes;
+    for (int i = 0; i < list->n; i++) {
+        if (!list->blocks[i].persistent) count[list->blocks[i].last + 1]++;
+    }
+    for (int n = 0; n < n_nodes; n++) count[n + 1] += count[n];
+    list->n_by_last = count[n_nodes];
+    for (int i = 0; i < list->n; i++) {
+        if (!list->blocks[i].persistent) list->by_last[count[list->blocks[i].last]++] = i;
+    }
+}
+
 Status memory_blocks_make(MemoryBlocks *list, const Model *model, const Binding *binding)
 {
-    const size_t n = (size_t)model->plan.n_tensors + 1;
+    const size_t n = (size_t)model->plan.n_tensors + 1, n_nodes = (size_t)model->plan.n_nodes;
     *list = (MemoryBlocks){.model = model, .binding = binding};
     Work work = {.maker = calloc(n, sizeof(int)), .occupant = calloc(n, sizeof(int))};
-    list->blocks = calloc(n + (size_t)model->plan.n_nodes, sizeof *list->blocks);
-    const bool room = work.maker && work.occupant && list->blocks;
-    if (room) fill(list, &work);
+    int *count = calloc(n_nodes + 1, sizeof *count);
+    list->blocks = calloc(n + n_nodes, sizeof *list->blocks);
+    list->by_last = calloc(n + n_nodes, sizeof *list->by_last);
+    const bool room = work.maker && work.occupant && count && list->blocks && list->by_last;
+    if (room) {
+        fill(list, &work);
+        sort_by_last(list, count);
+    }
     free(work.maker);
     free(work.occupant);
+    free(count);
     if (room) return ST_OK;
     memory_blocks_free(list);
     return FAIL(ST_NO_MEMORY, "no memory for the blocks of %d tensors", model->plan.n_tensors);
@@ -187,6 +208,7 @@ Status memory_blocks_make(MemoryBlocks *list, const Model *model, const Binding 
 void memory_blocks_free(MemoryBlocks *list)
 {
     free(list->blocks);
+    free(list->by_last);
     *list = (MemoryBlocks){0};
 }
 
@@ -208,9 +230,8 @@ MemoryName memory_blocks_name(const MemoryBlocks *list, const MemoryBlock *block
     return name;
 }
 
-/* As the compiler saw it, from the source tree on. */
-const char *memory_blocks_source(const Node *node)
+OpSource memory_blocks_source(const MemoryBlocks *list, const MemoryBlock *block)
 {
-    const char *path = op_def(node->op)->source, *tree = strstr(path, "src/ops/");
-    return tree ? tree : path;
+    const Node *node = memory_blocks_node(list, block);
+    return node ? op_source(node->op) : (OpSource){"src/exec/init.c", init_line};
 }

@@ -31,6 +31,8 @@ typedef struct MemoryBlocks {
     const Binding *binding;
     MemoryBlock *blocks; /* by `first`; persistent ones come before the others */
     int n;
+    int *by_last; /* those that are not persistent, by `last` */
+    int n_by_last;
     uint64_t arena; /* address where it begins */
 } MemoryBlocks;
 
@@ -45,8 +47,8 @@ typedef struct MemoryName {
 } MemoryName;
 MemoryName memory_blocks_name(const MemoryBlocks *list, const MemoryBlock *block);
 
-/* The file that says what the node's op is: "src/ops/matmul.c". */
-const char *memory_blocks_source(const Node *node);
+/* Of the op that makes it; of the initial values when it comes from outside. */
+OpSource memory_blocks_source(const MemoryBlocks *list, const MemoryBlock *block);
 
 const char *memory_blocks_usage(MemoryClass usage);
 

@@ -68,6 +68,15 @@ Status op_rows_make(OpRows *rows, const Binding *binding)
     return ST_OK;
 }
 
+void op_rows_memory(OpRows *rows, const MemoryBlocks *blocks)
+{
+    for (int i = 0; i < blocks->n; i++) {
+        const MemoryBlock *block = &blocks->blocks[i];
+        if (block->persistent || block->maker == PLAN_NONE || rows->row[block->maker] < 0) continue;
+        rows->rows[rows->row[block->maker]].allocated += (double)block->bytes;
+    }
+}
+
 void op_rows_free(OpRows *rows)
 {
     for (int i = 0; i < rows->n; i++) {

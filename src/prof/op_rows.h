@@ -2,7 +2,7 @@
 #ifndef PROF_OP_ROWS_H
 #define PROF_OP_ROWS_H
 
-#include "exec/binding.h"
+#include "prof/memory_blocks.h"
 #include "prof/part.h"
 #include "prof/tally.h"
 
@@ -16,6 +16,7 @@ typedef struct OpRow {
     const char *kernel;  /* what stands for a kernel on a CPU: "rmsnorm (simd)"; the log's */
     int nodes;           /* of one step */
     double flops, bytes; /* of one step */
+    double allocated;    /* bytes of one step: what its nodes are the first to write */
     char shape[96];      /* of the operands of its first node */
     Tally host;          /* seconds of each node: on a CPU its run, on a GPU its launches */
     Tally device;        /* seconds of each node's kernels; empty on a CPU */
@@ -30,6 +31,8 @@ typedef struct OpRows {
 /* Allocates; op_rows_free() frees. */
 Status op_rows_make(OpRows *rows, const Binding *binding);
 void op_rows_free(OpRows *rows);
+/* Fills in `allocated`. */
+void op_rows_memory(OpRows *rows, const MemoryBlocks *blocks);
 
 /* "2048x1024 2048x3072": the shapes of a node's tensors, results first. */
 void op_rows_shape(const Plan *plan, const Node *node, char *text, size_t size);

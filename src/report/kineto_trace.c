@@ -1,6 +1,7 @@
 #include "report/kineto_trace.h"
 
 #include "base/clock.h"
+#include "prof/memory_walk.h"
 #include "report/packed_file.h"
 #include "report/trace_tracks.h"
 
@@ -19,8 +20,9 @@ typedef struct Writer {
     int pid;
     int64_t base; /* of all times */
     TraceTracks tracks;
-    size_t *live; /* bytes alive at each node, by kind */
-    size_t last_live;
+    MemoryWalk memory;
+    int64_t now;    /* when the walk is where it is */
+    size_t counted; /* bytes: the counter's last value */
 } Writer;
 
 /* ---- pieces ---- */
@@ -67,6 +69,13 @@ static void put_flow(Writer *w, const char *ph, int pid, int tid, int64_t at, ui
     text_puts(&w->out.text, "}");
 }
 
+static void put_source(Text *t, OpSource source)
+{
+    text_puts(t, ", \"source\": ");
+    put_string(t, source.file);
+    text_printf(t, ", \"line\": %d", source.line);
+}
+
 /* What a node is, as arguments of its slice and of its kernels. */
 static void put_node(Writer *w, int node)
 {
@@ -79,11 +88,7 @@ static void put_node(Writer *w, int node)
     put_string(t, n->scope);
     text_printf(t, ", \"op\": \"%s\", \"category\": \"%s\"", plan_op_name(n->op), row->category);
     if (!w->source) return;
-    const char *path = op_def(n->op)->source;
-    for (const char *at = path; (at = strstr(at, "src/ops/")); at++) path = at;
-    text_puts(t, ", \"source\": ");
-    put_string(t, path);
-    text_printf(t, ", \"line\": %d", op_def(n->op)->line);
+    put_source(t, op_source(n->op));
 }
 
 static void put_named(Writer *w, const char *what, int pid, int tid, const char *key,
@@ -119,17 +124,42 @@ static void put_annotation(Writer *w, const TraceEvent *e)
     text_puts(&w->out.text, "}}");
 }
 
+/* As PyTorch's profiler tells of its allocator, and what the memory is for. */
+static void put_block(void *self, const MemoryBlock *block, bool born)
+{
+    Writer *w = self;
+    Text *t = &w->out.text;
+    if (!w->source) return;
+    text_printf(t,
+                ",\n{\"ph\": \"i\", \"s\": \"t\", \"cat\": \"cpu_instant_event\", "
+                "\"name\": \"[memory]\", \"pid\": %d, \"tid\": %d",
+                w->pid, w->pid);
+    put_time(t, "ts", w->now - w->base);
+    text_printf(t,
+                ", \"args\": {\"Total Allocated\": %zu, \"Bytes\": %s%zu, \"Addr\": %llu, "
+                "\"use\": \"%s\", \"tensor\": ",
+                w->memory.live, born ? "" : "-", block->bytes, (unsigned long long)block->address,
+                memory_blocks_usage(block->usage));
+    put_string(t, memory_blocks_name(w->memory.list, block).s);
+    if (block->maker == PLAN_NONE) {
+        put_source(t, memory_blocks_source(w->memory.list, block));
+    } else {
+        text_puts(t, ", ");
+        put_node(w, block->maker);
+    }
+    text_puts(t, "}}");
+}
+
 static void put_memory(Writer *w, const TraceEvent *e)
 {
-    size_t bytes = 0;
-    for (int kind = 0; kind < TK_COUNT; kind++)
-        bytes += w->live[(size_t)e->node * TK_COUNT + (size_t)kind];
-    if (bytes == w->last_live) return;
-    w->last_live = bytes;
+    w->now = e->begin;
+    memory_walk_to(&w->memory, e->node, put_block, w);
+    if (w->memory.live == w->counted) return;
+    w->counted = w->memory.live;
     text_printf(&w->out.text,
                 ",\n{\"ph\": \"C\", \"name\": \"planned memory\", \"pid\": %d, \"tid\": 0", w->pid);
     put_time(&w->out.text, "ts", e->begin - w->base);
-    text_printf(&w->out.text, ", \"args\": {\"live bytes\": %zu}}", bytes);
+    text_printf(&w->out.text, ", \"args\": {\"live bytes\": %zu}}", w->memory.live);
 }
 
 static void put_op(Writer *w, const TraceEvent *e)
@@ -347,10 +377,11 @@ static Status write_all(Writer *w, const char *path, TraceEvent *events, size_t 
 Status kineto_trace_write(const char *path, const CellOpen *cell, const Profiler *p, bool source)
 {
     Writer w = {.cell = cell, .p = p, .source = source, .pid = (int)getpid()};
-    const Binding *binding = p->binding;
     if (p->log.n) qsort(p->log.events, p->log.n, sizeof *p->log.events, by_begin);
     w.base = p->log.n ? p->log.events[0].begin : clock_nanoseconds();
-    TRY(mem_plan_timeline(&binding->mem, binding->plan, binding->workspace, &w.live));
+    MemoryBlocks blocks;
+    TRY(memory_blocks_make(&blocks, cell->fit->model, p->binding));
+    memory_walk_begin(&w.memory, &blocks);
     Status status = packed_file_open(&w.out, path);
     if (status == ST_OK) {
         status = write_all(&w, path, p->log.events, p->log.n);
@@ -359,6 +390,6 @@ Status kineto_trace_write(const char *path, const CellOpen *cell, const Profiler
         else
             packed_file_abandon(&w.out);
     }
-    free(w.live);
+    memory_blocks_free(&blocks);
     return status;
 }

@@ -15,8 +15,6 @@ typedef struct Writing {
     const MemoryBlocks *list;
     const Plan *plan;
     TreeWriter w;
-    int *by_last; /* blocks that are not persistent, by the node after which they die */
-    int n_transient;
     int64_t now_us;
 } Writing;
 
@@ -59,13 +57,14 @@ static void put_frames(Writing *s, int block)
 {
     const MemoryBlock *b = &s->list->blocks[block];
     const Node *node = memory_blocks_node(s->list, b);
+    const OpSource source = memory_blocks_source(s->list, b);
     Text name = {0};
     tree_writer_key(&s->w, "frames");
     if (tree_writer_known(&s->w, block)) return;
     text_printf(&name, "%s: ", node ? plan_op_name(node->op) : "initial values");
     describe(s, b, &name);
     tree_writer_begin(&s->w, '[');
-    put_frame(&s->w, node ? memory_blocks_source(node) : "src/exec/init.c", 1, text_str(&name));
+    put_frame(&s->w, source.file, source.line, text_str(&name));
     if (node) put_frame(&s->w, plan_phase_name(node->phase), b->maker, node->scope);
     put_frame(&s->w, "use", 1, memory_blocks_usage(b->usage));
     tree_writer_end(&s->w);
@@ -152,9 +151,10 @@ static void put_step(Writing *s, int step)
         for (; born < s->list->n && s->list->blocks[born].first == node; born++) {
             if (runs) put_alloc(s, born);
         }
-        for (; dead < s->n_transient && s->list->blocks[s->by_last[dead]].last == node; dead++) {
-            if (runs && !is_kept(s, &s->list->blocks[s->by_last[dead]]))
-                put_free(s, s->by_last[dead]);
+        for (; dead < s->list->n_by_last; dead++) {
+            const int block = s->list->by_last[dead];
+            if (s->list->blocks[block].last != node) break;
+            if (runs && !is_kept(s, &s->list->blocks[block])) put_free(s, block);
         }
     }
 }
@@ -355,24 +355,6 @@ static void put_all(Writing *s)
     tree_writer_end(&s->w);
 }
 
-/* Blocks by the node after which they die: a counting sort. */
-static bool sort_by_last(Writing *s)
-{
-    int *count = calloc((size_t)s->plan->n_nodes + 2, sizeof *count);
-    s->by_last = calloc((size_t)s->list->n + 1, sizeof *s->by_last);
-    for (int i = 0; count && s->by_last && i < s->list->n; i++) {
-        if (!s->list->blocks[i].persistent) count[s->list->blocks[i].last + 1]++;
-    }
-    for (int n = 0; count && n < s->plan->n_nodes; n++) count[n + 1] += count[n];
-    for (int i = 0; count && s->by_last && i < s->list->n; i++) {
-        if (s->list->blocks[i].persistent) continue;
-        s->by_last[count[s->list->blocks[i].last]++] = i;
-        s->n_transient++;
-    }
-    free(count);
-    return count && s->by_last;
-}
-
 Status memory_snapshot_write(const MemorySnapshot *snapshot, const char *path)
 {
     const MemoryBlocks *list = &snapshot->profile->blocks;
@@ -382,12 +364,7 @@ Status memory_snapshot_write(const MemorySnapshot *snapshot, const char *path)
                  .list = list,
                  .plan = &list->model->plan,
                  .now_us = snapshot->epoch_us};
-    Status status = sort_by_last(&s) ? tree_writer_open(&s.w, path, !json, list->n)
-                                     : FAIL(ST_NO_MEMORY, "no memory for a snapshot");
-    if (status == ST_OK) {
-        put_all(&s);
-        status = tree_writer_finish(&s.w);
-    }
-    free(s.by_last);
-    return status;
+    TRY(tree_writer_open(&s.w, path, !json, list->n));
+    put_all(&s);
+    return tree_writer_finish(&s.w);
 }

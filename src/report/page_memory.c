@@ -133,6 +133,16 @@ static int by_size(const void *a, const void *b)
     return (x < y) - (x > y);
 }
 
+static void source_cell(Table *table, const json_t *block)
+{
+    const char *file = record_text(block, "source");
+    int64_t line = 0;
+    if (file && record_int(block, "line", &line))
+        table_cell_printf(table, "%s:%lld", file, (long long)line);
+    else
+        table_cell(table, file);
+}
+
 static Status largest(Table *table, const json_t *cell)
 {
     const json_t *blocks = json_object_get(cell, "blocks");
@@ -150,16 +160,18 @@ static Status largest(Table *table, const json_t *cell)
         list[alive++] = item;
     }
     qsort(list, alive, sizeof *list, by_size);
-    static const char *const words[] = {"name", "use", "dtype", "op", "scope", "source"};
+    static const char *const words[] = {"name", "use", "dtype", "op", "scope"};
     table_column(table, "largest at the peak", "", false);
     table_column(table, "size", "MiB", true);
     for (size_t w = 1; w < sizeof words / sizeof *words; w++)
         table_column(table, words[w], "", false);
+    table_column(table, "source", "", false);
     for (size_t i = 0; i < alive && i < LARGEST; i++) {
         table_cell(table, record_text(list[i].block, words[0]));
         table_cell_printf(table, "%.1f", list[i].bytes / (1024 * 1024));
         for (size_t w = 1; w < sizeof words / sizeof *words; w++)
             table_cell(table, record_text(list[i].block, words[w]));
+        source_cell(table, list[i].block);
     }
     free(list);
     return ST_OK;

@@ -164,7 +164,9 @@ static void op_row(Table *table, const ProfileTables *how, const ProfileView *v,
     table_cell(table, op->flops > 0 ? human_number(op->flops / seconds * 1e-12, 4).s : "-");
     table_cell(table, human_number(op->bytes / seconds * 1e-9, 4).s);
     roof_cells(table, v, op, seconds);
-    if (how->source) table_cell_printf(table, "%s:%d", op->source, op->line);
+    if (!how->source) return;
+    table_cell(table, isnan(op->allocated) ? "-" : human_bytes(op->allocated).s);
+    table_cell_printf(table, "%s:%d", op->source, op->line);
 }
 
 /* Softmax against the products around it: little arithmetic, much time. */
@@ -197,7 +199,10 @@ static Status ops(Table *table, const ProfileTables *how, const ProfileView *v)
     if (!list) return FAIL(ST_NO_MEMORY, "no memory for a list of ops");
     PROFILE_COLUMNS(table, 3, "in", "op", "as", "nodes", "FLOPs a step", "bytes a step",
                     "ms a step", "TFLOP/s", "GB/s", "of limit (%)", "bound by");
-    if (how->source) table_column(table, "source", "", false);
+    if (how->source) {
+        table_column(table, "allocates a step", "", true);
+        table_column(table, "source", "", false);
+    }
     for (int i = 0; i < v->n_ops; i++) {
         if (v->ops[i].time.n > 0) list[n++] = &v->ops[i];
     }

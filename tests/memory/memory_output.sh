@@ -28,7 +28,7 @@ has() {
 
 LC_ALL=C.UTF-8 memory --size small --plan-only || wrong 'exit code'
 has '| Adam m and v ' '| gradients ' 'between steps (MiB)' 'first step: backward (MiB)' 'the residual stream has 1.50 MiB' \
-    'saves for backward' 'src/ops/adamw.c' '128,625,408 parameters' '█' '└forward'
+    'saves for backward' 'src/ops/adamw.c:' '128,625,408 parameters' '█' '└forward'
 LC_ALL=C memory --size small --plan-only --precision bf16 --top 3 || wrong 'exit code'
 has '| master copies ' '| 16-bit copies ' '+forward' 'bottom to top: # parameters'
 LC_ALL=C grep -q '[^ -~]' "$work/out" && wrong 'plain text is not ASCII'
@@ -77,7 +77,7 @@ memory "${tiny[@]}" --snapshot "$work/no/such/folder.pickle" && wrong 'a file th
 memory "${tiny[@]}" --plan-only --svg "$work/chart.svg" || wrong svg
 grep -q '^</svg>$' "$work/chart.svg" || wrong 'the picture does not end'
 memory "${tiny[@]}" --format json || wrong json
-has '"adam_m_and_v_mib"' '"memory_trace"' '"device_peak_mib"' '"born"' '"residual_stream_mib"' '"source": "src/ops/matmul.c"'
+has '"adam_m_and_v_mib"' '"memory_trace"' '"device_peak_mib"' '"born"' '"residual_stream_mib"' '"source": "src/ops/matmul.c"' '"line": '
 if command -v python3 >"$work/python"; then
     python3 -c 'import json, sys; json.load(open(sys.argv[1]))' "$work/out" || wrong 'not JSON'
     python3 -c 'import xml.dom.minidom as x, sys; x.parse(sys.argv[1])' "$work/chart.svg" || wrong 'not XML'

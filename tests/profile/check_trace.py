@@ -91,6 +91,29 @@ def check_memory(events):
     assert values and min(values) > 0 and len(set(values)) > 1, 'memory does not change'
 
 
+def check_allocations(events):
+    """With --source every op and allocation says where it is written, and the sums are right."""
+    ops = [e for e in events if e['ph'] == 'X' and e['cat'] == 'cpu_op']
+    blocks = [e for e in events if e['ph'] == 'i']
+    sourced = 'source' in ops[0]['args']
+    assert bool(blocks) == sourced, 'allocations are told with --source'
+    for e in ops + blocks if sourced else []:
+        assert re.fullmatch(r'src/(ops|exec)/\w+\.c', e['args']['source']) and e['args']['line'] > 0, e
+    alive, total = {}, None
+    for e in (e for e in events if e['ph'] in 'iC'):
+        if e['ph'] == 'C':
+            assert total is None or e['args']['live bytes'] == total, e
+            continue
+        args, size = e['args'], e['args']['Bytes']
+        assert e['name'] == '[memory]' and (total is None or args['Total Allocated'] == total + size), e
+        total = args['Total Allocated']
+        if size < 0 and args['Addr'] in alive:
+            assert alive.pop(args['Addr']) == (args['tensor'], -size), e
+        elif size > 0:
+            assert args['Addr'] not in alive, e
+            alive[args['Addr']] = args['tensor'], size
+
+
 def main(path, steps):
     text = read(path)
     trace = json.loads(text)
@@ -101,6 +124,7 @@ def main(path, steps):
     check_correlations(events)
     check_steps(events, int(steps))
     check_memory(events)
+    check_allocations(events)
     flows = check_flows(events)
     print(f'{len(events)} events, {sum(map(is_gpu, events))} on a GPU, {flows} flows')
 

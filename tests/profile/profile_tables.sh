@@ -7,7 +7,7 @@
 profile --steps 3 --source --top 2 --out-dir one >one.out 2>one.err || fail "one cell"
 for section in 'cost of profiling' 'FORWARD .*[0-9]' 'BACKWARD' 'OPTIMIZER' 'between phases' 'QKV projections' 'RoPE q and k' \
     'output projection' 'other ops of the forward pass' 'between the ops' '^\| matmul ' 'all ops' 'others' 'TFLOP/s' \
-    'src/ops/matmul\.c:[0-9]+' 'context switches' 'page faults' 'imbalance of threads'; do
+    'src/ops/matmul\.c:[0-9]+' 'allocates a step' 'context switches' 'page faults' 'imbalance of threads'; do
     expect one.out "$section"
 done
 "$program" profile --from one --source --top 2 >again.out 2>again.err || fail "--from"
