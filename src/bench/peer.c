@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -95,10 +96,19 @@ Status peer_list(const PeerChoice *choice, const Config *config, Peer peers[PEER
 
 /* ---- how to start it ---- */
 
-static const char *script_folder(void)
+/* Beside an installed program, wherever that was moved; otherwise where the sources are. */
+static const char *script_folder(char installed[PATH_MAX])
 {
+    static const char place[] = "../share/roofstep/peers";
     const char *own = getenv("ROOFSTEP_PEERS");
-    return own && *own ? own : ROOFSTEP_PEERS;
+    if (own && *own) return own;
+    const ssize_t n = readlink("/proc/self/exe", installed, PATH_MAX - sizeof place);
+    if (n <= 0) return ROOFSTEP_PEERS;
+    installed[n] = 0;
+    char *slash = strrchr(installed, '/');
+    if (!slash) return ROOFSTEP_PEERS;
+    strcpy(slash + 1, place);
+    return access(installed, F_OK) == 0 ? installed : ROOFSTEP_PEERS;
 }
 
 /* The exit code of a program that is given nothing and not listened to; -1 when it has none. */
@@ -203,11 +213,11 @@ Status peer_run(const Peer *peer, const Config *config, CellLink *link)
 {
     Placement placement;
     const char *python = NULL;
-    char script[4096];
+    char folder[PATH_MAX], script[PATH_MAX + 64];
     Words words = {0};
     TRY(placement_of(config, &placement));
     TRY(find_python(&python));
-    snprintf(script, sizeof script, "%s/%s_bench.py", script_folder(), peer->name);
+    snprintf(script, sizeof script, "%s/%s_bench.py", script_folder(folder), peer->name);
     if (access(script, R_OK) != 0)
         return FAIL(ST_UNSUPPORTED, "cannot read %s: %s (ROOFSTEP_PEERS names its folder)", script,
                     strerror(errno));

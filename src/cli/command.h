@@ -8,13 +8,10 @@
 #include "config/settings.h"
 #include "config/sweep.h"
 
-/* Exit codes beside 0. A failing Status gives 2 (ST_USAGE), 130 (ST_INTERRUPTED) or 1. */
 enum {
-    EXIT_FAILED = 1,
-    EXIT_USAGE = 2,
-    EXIT_REGRESSION = 3,
-    EXIT_CELLS = 4,
-    EXIT_INTERRUPTED = 130
+#define EXIT_CODE(name, number, meaning) EXIT_##name = number,
+#include "cli/exit_codes.def"
+#undef EXIT_CODE
 };
 
 typedef struct Command {

@@ -105,21 +105,23 @@ static int run_command(int argc, char **argv)
     return status == ST_OK ? exit_code : failed(command->name, status);
 }
 
-/* "roofstep help", and "roofstep help bench". */
+/* "roofstep help", "roofstep help bench", "roofstep help man". */
 static int help(int argc, char **argv)
 {
     const char *name = argc > 0 ? argv[0] : NULL;
     const Command *command = NULL;
     Text text = {0};
-    Status status = name ? command_find(name, &command) : ST_OK;
+    const bool file = name && help_file(&text, name);
+    Status status = name && !file ? command_find(name, &command) : ST_OK;
     if (argc > 1)
         status = FAIL(ST_USAGE, "%s was not expected; say roofstep help COMMAND",
                       human_quote(argv[1]).s);
-    if (status != ST_OK) return failed(NULL, status);
-    if (command)
-        help_command(&text, command);
-    else
-        help_program(&text);
+    if (status == ST_OK && command) help_command(&text, command);
+    if (status == ST_OK && !command && !file) help_program(&text);
+    if (status != ST_OK) {
+        text_free(&text);
+        return failed(NULL, status);
+    }
     status = print(&text);
     return status == ST_OK ? 0 : failed(NULL, status);
 }

@@ -113,5 +113,9 @@ Status option_read_format(const OptionSet *set, const char *s, char format[16]);
 
 /* The options of a command as --help shows them. */
 void option_help(Text *out, const OptionSet *set);
+/* Of one option: what it takes ("N", or its words: "fp32|tf32"; nothing of a flag), and what it means, its
+ * default included. */
+void option_help_value(Text *out, OptionId id, const OptionSet *set);
+void option_help_meaning(Text *out, OptionId id, const OptionSet *set);
 
 #endif

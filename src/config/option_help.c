@@ -6,8 +6,7 @@
 
 enum { HELP_COLUMN = 34 };
 
-/* What the option takes: "N", or its words: "fp32|tf32". */
-static void value_text(Text *out, OptionId id, const OptionSet *set)
+void option_help_value(Text *out, OptionId id, const OptionSet *set)
 {
     const Option *option = &option_table[id];
     const char *const *words = option_words(id);
@@ -75,13 +74,19 @@ static void default_text(Text *out, OptionId id, const OptionSet *set)
     }
 }
 
+void option_help_meaning(Text *out, OptionId id, const OptionSet *set)
+{
+    text_puts(out, option_table[id].help);
+    default_text(out, id, set);
+}
+
 static void option_line(Text *out, OptionId id, const OptionSet *set)
 {
     const Option *option = &option_table[id];
     const size_t start = out->n;
     text_printf(out, "%s --%s", (set->lists >> id & 1) != 0 ? "*" : " ", option->name);
     if (option->kind != OPTION_KIND_FLAG) text_puts(out, " ");
-    value_text(out, id, set);
+    option_help_value(out, id, set);
     const size_t length = out->n - start;
     if (length + 2 > HELP_COLUMN) {
         text_puts(out, "\n");
@@ -89,8 +94,7 @@ static void option_line(Text *out, OptionId id, const OptionSet *set)
     } else {
         text_fill(out, ' ', HELP_COLUMN - length);
     }
-    text_puts(out, option->help);
-    default_text(out, id, set);
+    option_help_meaning(out, id, set);
     text_puts(out, "\n");
 }
 

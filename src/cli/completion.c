@@ -1,0 +1,205 @@
+#include "cli/completion.h"
+
+#include "cli/command.h"
+
+#include <ctype.h>
+#include <string.h>
+
+/* What may follow an option. */
+typedef enum Value { VALUE_NONE, VALUE_WORDS, VALUE_FILE, VALUE_FOLDER, VALUE_OTHER } Value;
+
+/* `words` gets those that can be typed, blanks between: "auto cpu cuda" of "auto|cpu|cuda|cuda:N". Capitals
+ * stand for something. */
+static void add_words(Text *words, const char *at)
+{
+    while (*at) {
+        const size_t n = strcspn(at, "|");
+        if (!isupper((unsigned char)*at) && !memchr(at, ':', n)) {
+            if (words->n > 0) text_puts(words, " ");
+            text_append(words, at, n);
+        }
+        at += n + (at[n] != 0);
+    }
+}
+
+static Value value_of(const Command *command, OptionId id, Text *words)
+{
+    Text value = {0};
+    option_help_value(&value, id, &command->options);
+    const char *s = text_str(&value);
+    const Value kind = !*s                                                ? VALUE_NONE
+                       : strcmp(s, "FILE") == 0 || strcmp(s, "PATH") == 0 ? VALUE_FILE
+                       : strcmp(s, "DIR") == 0                            ? VALUE_FOLDER
+                                                                          : VALUE_WORDS;
+    text_clear(words);
+    if (kind == VALUE_WORDS) add_words(words, s);
+    text_free(&value);
+    return kind == VALUE_WORDS && words->n == 0 ? VALUE_OTHER : kind;
+}
+
+/* The option after `id` that the command takes; from -1 on, OPTION_COUNT at the end. --help is one of each. */
+static int next_option(const Command *command, int id)
+{
+    const uint64_t taken = command->options.taken | OPTION_BIT(HELP);
+    do id++;
+    while (id < OPTION_COUNT && (taken >> id & 1) == 0);
+    return id;
+}
+
+static void put_names(Text *out)
+{
+    for (int i = 0; command_list[i]; i++)
+        text_printf(out, "%s%s", i ? " " : "", command_list[i]->name);
+}
+
+/* ---- bash ---- */
+
+/* `--ctx | --batch) action ;;` of all options with this kind of value. */
+static void bash_kind(Text *out, const Command *command, Value kind, const char *action)
+{
+    Text words = {0};
+    int n = 0;
+    for (int id = next_option(command, -1); id < OPTION_COUNT; id = next_option(command, id)) {
+        if (value_of(command, (OptionId)id, &words) != kind) continue;
+        text_printf(out, "%s--%s", n++ ? " | " : "                ", option_table[id].name);
+    }
+    if (n > 0) text_printf(out, ") %s ;;\n", action);
+    text_free(&words);
+}
+
+static void bash_words(Text *out, const Command *command)
+{
+    Text words = {0};
+    for (int id = next_option(command, -1); id < OPTION_COUNT; id = next_option(command, id)) {
+        if (value_of(command, (OptionId)id, &words) != VALUE_WORDS) continue;
+        text_printf(out, "                --%s) words='%s' ;;\n", option_table[id].name,
+                    text_str(&words));
+    }
+    text_free(&words);
+}
+
+static void bash_command(Text *out, const Command *command)
+{
+    text_printf(out, "        %s)\n            case $prev in\n", command->name);
+    bash_words(out, command);
+    bash_kind(out, command, VALUE_FILE, "files=-f");
+    bash_kind(out, command, VALUE_FOLDER, "files=-d");
+    bash_kind(out, command, VALUE_OTHER, "return");
+    text_puts(out, "                *) words='");
+    for (int id = next_option(command, -1); id < OPTION_COUNT; id = next_option(command, id))
+        text_printf(out, "--%s ", option_table[id].name);
+    text_printf(out, "'%s ;;\n            esac\n            ;;\n",
+                command->options.args ? "\n                    [[ $cur == -* ]] || files=-f" : "");
+}
+
+void completion_bash(Text *out)
+{
+    text_puts(out, "# roofstep in bash; written by: roofstep help bash\n"
+                   "_roofstep() {\n"
+                   "    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}\n"
+                   "    local words='' files='' list=''\n"
+                   "    COMPREPLY=()\n"
+                   "    # --size=tiny comes as three words\n"
+                   "    if [[ $cur == = ]]; then\n"
+                   "        cur=''\n"
+                   "    elif [[ $prev == = ]]; then\n"
+                   "        prev=${COMP_WORDS[COMP_CWORD - 2]}\n"
+                   "    fi\n"
+                   "    case ${COMP_CWORD}${COMP_WORDS[1]} in\n        1*) words='");
+    put_names(out);
+    text_puts(out, " help --help --version' ;;\n        2help) words='");
+    put_names(out);
+    text_puts(
+        out,
+        " man bash zsh' ;;\n    esac\n    [[ $COMP_CWORD == 1 ]] || case ${COMP_WORDS[1]} in\n");
+    for (int i = 0; command_list[i]; i++) bash_command(out, command_list[i]);
+    text_puts(
+        out,
+        "    esac\n"
+        "    if [[ -n $files ]]; then\n"
+        "        compopt -o filenames 2>/dev/null\n"
+        "        mapfile -t COMPREPLY < <(compgen \"$files\" -- \"$cur\")\n"
+        "    else\n"
+        "        # what is before the last comma of a list stays\n"
+        "        [[ $cur != *,* ]] || list=${cur%,*},\n"
+        "        mapfile -t COMPREPLY < <(compgen -P \"$list\" -W \"$words\" -- \"${cur##*,}\")\n"
+        "    fi\n"
+        "}\n"
+        "complete -F _roofstep roofstep\n");
+}
+
+/* ---- zsh ---- */
+
+/* Text inside '...[text]...'. */
+static void zsh_text(Text *out, const char *s)
+{
+    for (; *s; s++) {
+        if (*s == '\'')
+            text_puts(out, "'\\''");
+        else if (strchr("[]:\\", *s))
+            text_printf(out, "\\%c", *s);
+        else
+            text_append(out, s, 1);
+    }
+}
+
+static void zsh_option(Text *out, const Command *command, OptionId id, Text *words)
+{
+    const Option *option = &option_table[id];
+    const bool list = (command->options.lists >> id & 1) != 0;
+    const Value kind = value_of(command, id, words);
+    text_printf(out, " \\\n            '%s--%s%s[", list ? "*" : "", option->name,
+                kind == VALUE_NONE ? "" : "=");
+    zsh_text(out, option->help);
+    text_puts(out, "]");
+    if (kind != VALUE_NONE) text_printf(out, ":%s:", option->name);
+    if (kind == VALUE_FILE) text_puts(out, "_files");
+    if (kind == VALUE_FOLDER) text_puts(out, "_files -/");
+    if (kind == VALUE_OTHER) text_puts(out, " ");
+    if (kind == VALUE_WORDS && list) text_printf(out, "_sequence compadd - %s", text_str(words));
+    if (kind == VALUE_WORDS && !list) text_printf(out, "(%s)", text_str(words));
+    text_puts(out, "'");
+}
+
+static void zsh_command(Text *out, const Command *command)
+{
+    Text words = {0};
+    text_printf(out, "        %s) _arguments", command->name);
+    for (int id = next_option(command, -1); id < OPTION_COUNT; id = next_option(command, id))
+        zsh_option(out, command, (OptionId)id, &words);
+    if (command->options.args) text_puts(out, " \\\n            '*:file:_files'");
+    text_puts(out, " ;;\n");
+    text_free(&words);
+}
+
+void completion_zsh(Text *out)
+{
+    text_puts(out, "#compdef roofstep\n# written by: roofstep help zsh\n"
+                   "_roofstep() {\n"
+                   "    local curcontext=$curcontext state line\n"
+                   "    local -a commands\n"
+                   "    commands=(\n");
+    for (int i = 0; command_list[i]; i++) {
+        text_printf(out, "        '%s:", command_list[i]->name);
+        zsh_text(out, command_list[i]->summary);
+        text_puts(out, "'\n");
+    }
+    text_puts(out,
+              "    )\n"
+              "    _arguments -C '(- *)--help[what there is]' '(- *)--version[version, commit, "
+              "libraries]' \\\n"
+              "        '1: :->command' '*:: :->rest'\n"
+              "    case $state in\n"
+              "        command) _describe command commands; return ;;\n"
+              "        rest) ;;\n"
+              "        *) return ;;\n"
+              "    esac\n"
+              "    case $words[1] in\n"
+              "        help) _describe command commands ;;\n");
+    for (int i = 0; command_list[i]; i++) zsh_command(out, command_list[i]);
+    text_puts(out,
+              "    esac\n"
+              "}\n"
+              "if [[ $funcstack[1] == _roofstep ]]; then _roofstep \"$@\"; else compdef _roofstep "
+              "roofstep; fi\n");
+}

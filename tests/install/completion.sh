@@ -1,0 +1,78 @@
+#!/usr/bin/env bash
+# usage: completion.sh PROGRAM: what bash and zsh complete.
+program=$1
+work=$(mktemp -d)
+trap 'rm -r "$work"' EXIT
+cd "$work" || exit 1
+failures=0
+fail() {
+    echo "FAILED: $1"
+    failures=$((failures + 1))
+}
+
+# ---- bash ----
+
+"$program" help bash >roofstep.bash || fail 'help bash'
+# shellcheck disable=SC1091
+. ./roofstep.bash || fail 'bash does not read it'
+touch 'a file.json' && mkdir folder
+
+# completes 'WORDS BEFORE' 'WORD' EXPECTED...: as bash splits them, at = too
+completes() {
+    local before=$1 word=$2 expected
+    shift 2
+    read -ra COMP_WORDS <<<"roofstep $before"
+    COMP_WORDS+=("$word")
+    COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
+    _roofstep
+    expected=$(printf '%s\n' "$@" | sort)
+    [ "$(printf '%s\n' "${COMPREPLY[@]}" | sort)" = "$expected" ] ||
+        fail "roofstep $before $word: ${COMPREPLY[*]} instead of $*"
+}
+completes '' su suite
+completes '' --v --version
+completes help atten attention
+completes bench --num --num-layers --num-heads
+completes 'bench --size' t tiny
+completes 'bench --size' tiny,m tiny,medium
+completes 'bench --size =' xl xl
+completes 'bench --size' = tiny small medium large xl 2.7B 10B
+completes 'bench --device' '' auto cpu cuda
+completes 'attention --mode' '' fwd fwd_bwd
+completes 'compare --format' m md
+completes 'bench --ctx' ''
+completes 'bench --out' a 'a file.json'
+completes 'suite --out-dir' '' folder
+completes compare a 'a file.json'
+completes 'compare' --fail --fail-above
+completes bench a
+
+# ---- zsh, as someone at a terminal sees it ----
+
+"$program" help zsh >_roofstep || fail 'help zsh'
+if command -v zsh >/dev/null; then
+    cat >ask.zsh <<'EOF'
+zmodload zsh/zpty
+zpty -b shell zsh -f -i
+zpty -w shell "PS1=; unset zle_bracketed_paste; fpath=($PWD \$fpath); autoload -U compinit; compinit -u -D; zstyle ':completion:*' list-colors ''; bindkey '^I' complete-word"
+zpty -w shell 'echo ready'
+sleep 0.5
+zpty -n -w shell "roofstep $1"$'\t'
+sleep 1
+zpty -n -w shell $'\C-a\C-kecho [end]\n'
+sleep 0.5
+zpty -r shell text '*\[end\]*\[end\]*'
+print -r -- "$text"
+zpty -d shell
+EOF
+    zsh_completes() {
+        zsh -f ask.zsh "$1" 2>/dev/null | tr -d '\r' | grep -qF -- "$2" || fail "zsh: roofstep $1 does not give $2"
+    }
+    zsh_completes 'sui' 'suite'
+    zsh_completes 'bench --prec' '--precision'
+    zsh_completes 'bench --size tiny,med' 'tiny,medium'
+    zsh_completes 'attention --mode fwd_' 'fwd_bwd'
+fi
+
+echo "$failures wrong"
+[ $failures = 0 ]

@@ -1,0 +1,32 @@
+#!/usr/bin/env bash
+# usage: deb.sh BUILD: the .deb holds the program and what it needs, and says which packages it depends on.
+build=$1
+skip() {
+    echo "skipped: $1"
+    exit 77
+}
+for tool in cpack dpkg-deb dpkg-shlibdeps; do command -v $tool >/dev/null || skip "no $tool"; done
+[ "$(dpkg --print-architecture)" != '' ] || skip 'not Debian'
+work=$(mktemp -d)
+trap 'rm -r "$work"' EXIT
+failures=0
+fail() {
+    echo "FAILED: $1"
+    failures=$((failures + 1))
+}
+(cd "$build" && cpack -B "$work") >"$work/log" 2>&1 || { fail cpack; cat "$work/log"; }
+deb=$(echo "$work"/roofstep_*.deb)
+dpkg-deb -x "$deb" "$work/root" || fail 'it cannot be unpacked'
+depends=$(dpkg-deb -f "$deb" Depends)
+for library in libc6 libgomp1 libjansson4 zlib1g; do
+    grep -q "$library" <<<"$depends" || fail "no dependency on $library: $depends"
+done
+grep -qE 'libblis|libopenblas' <<<"$depends" || fail "no dependency on a BLAS: $depends"
+"$work/root/usr/bin/roofstep" plan --size tiny >/dev/null || fail 'the program in it does not run'
+for file in man/man1/roofstep.1.gz bash-completion/completions/roofstep zsh/vendor-completions/_roofstep doc/roofstep/copyright \
+    roofstep/peers/torch_bench.py; do
+    [ -s "$work/root/usr/share/$file" ] || fail "no $file in it"
+done
+
+echo "$failures wrong"
+[ $failures = 0 ]
