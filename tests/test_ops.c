@@ -2,6 +2,7 @@
  * every precision, against the reference; a second run, on a CPU with other threads, gives the same
  * bits. A new line in ops.def is tested with no change here. */
 #include "op_harness.h"
+#include "ops/microkernel_cpu.h"
 
 static BackendId backend = BACKEND_cpu;
 
@@ -21,13 +22,13 @@ static double bound(DType dtype)
     }
 }
 
-/* Kernels on tensor cores round the weights and their gradients to 16 bits between the products of
- * attention's backward pass: once more than the result. */
+/* Kernels on tensor cores, and on processors that multiply bf16, round the weights and their gradients to 16
+ * bits between the products of attention's backward pass: once more than the result. */
 static double rounds(OpKind op, DType dtype)
 {
-    const bool twice =
-        backend != BACKEND_cpu && op == OP_attention_grad && plan_dtype_size(dtype) == 2;
-    return twice ? 2 : 1;
+    const bool narrow = backend == BACKEND_cpu ? dtype == DT_BF16 && microkernel_find(DT_BF16)
+                                               : plan_dtype_size(dtype) == 2;
+    return narrow && op == OP_attention_grad ? 2 : 1;
 }
 
 static bool is_output(const Plan *plan, int id)

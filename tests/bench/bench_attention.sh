@@ -68,11 +68,11 @@ expect timeout.out '\| timeout '
 # --- a second table with the change
 attention --ctx 8,16 --attention naive,flash --steps 3 --baseline naive >change.out 2>change.err || fail "--baseline"
 [ "$(rows change.out)" = 4 ] || fail "rows of the first table"
-expect change.out '^\| ctx \| forward, naive \(ms\) \| forward, flash \(ms\) \| +change \(%\) \| backward, naive'
+expect change.out '^\| ctx \| +forward, naive \(ms\) \| +forward, flash \(ms\) \| +change \(%\) \| backward, naive'
 expect change.out '^\| +16 \| .*[+-][0-9.]+ ± [0-9.]+ \|'
 # `auto` becomes flash here, and is still a column of its own beside it
 attention --ctx 8 --attention auto,flash --steps 3 --baseline flash >auto.out 2>auto.err || fail "--baseline flash"
-expect auto.out '^\| forward, flash \(ms\) \| forward, auto \(ms\)'
+expect auto.out '^\| +forward, flash \(ms\) \| +forward, auto \(ms\)'
 attention --ctx 1,2,3,4,5,6,7 --attention flash --steps 3 --baseline ctx=1 >cut.out 2>cut.err || fail "--baseline ctx=1"
 expect cut.out 'further values are in the first table only'
 for format in latex typst; do
