@@ -11,8 +11,9 @@ static json_t *data_of(const char *const *paths, int n)
 {
     PageFile files[4] = {0};
     json_t *data = NULL;
+    const PageInput input = {.files = files, .n_files = n, .command = "roofstep report"};
     for (int i = 0; i < n; i++) assert_int_equal(page_file_read(&files[i], paths[i]), ST_OK);
-    assert_int_equal(page_data_make(&data, files, n, "roofstep report"), ST_OK);
+    assert_int_equal(page_data_make(&data, &input), ST_OK);
     for (int i = 0; i < n; i++) page_file_free(&files[i]);
     return data;
 }
@@ -89,6 +90,69 @@ static void test_comparison(void **state)
     json_decref(data);
 }
 
+/* The first row of a golden file twice, each with these fields on top. */
+static void parse_rows(PageFile *file, const char *name, const char *first, const char *second)
+{
+    const char *const fields[] = {first, second};
+    json_t *root = json_load_file("golden/compare-a.json", 0, NULL), *rows = json_array();
+    for (int i = 0; i < 2; i++) {
+        json_t *row = json_deep_copy(json_array_get(json_object_get(root, "results"), 0));
+        json_t *more = json_loads(fields[i], 0, NULL);
+        assert_int_equal(json_object_update(row, more), 0);
+        json_object_set_new(row, "cell", json_string(i ? "second" : "first"));
+        json_array_append_new(rows, row);
+        json_decref(more);
+    }
+    json_object_set_new(root, "results", rows);
+    Text text = {0};
+    char *dump = json_dumps(root, 0);
+    text_puts(&text, dump);
+    assert_int_equal(page_file_parse(file, name, &text), ST_OK);
+    text_free(&text);
+    free(dump);
+    json_decref(root);
+}
+
+/* Who multiplied is named only where the precision does not tell. */
+static void test_labels(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *second, *label;
+    } cases[] = {
+        {"{\"precision\": \"bf16\", \"blas\": \"own\"}", "small, precision bf16"},
+        {"{\"precision\": \"fp32\", \"blas\": \"own\"}", "small, blas own"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        PageFile file;
+        Text label = {0};
+        parse_rows(&file, "rows.json", "{\"precision\": \"fp32\", \"blas\": \"BLIS\"}",
+                   cases[i].second);
+        const RecordSet *rows = &file.kind[PAGE_MODEL];
+        page_file_label(&label, rows, record_set_at(rows, 1));
+        assert_string_equal(text_str(&label), cases[i].label);
+        text_free(&label);
+        page_file_free(&file);
+    }
+}
+
+static void test_nothing_to_compare(void **state)
+{
+    (void)state;
+    static const char refused[] =
+        "{\"status\": \"unsupported\", \"forward\": null, \"backward\": null, "
+        "\"optimizer\": null, \"step\": null}";
+    PageFile files[2];
+    json_t *data = NULL;
+    const PageInput input = {.files = files, .n_files = 2, .command = "roofstep report"};
+    parse_rows(&files[0], "a.json", refused, refused);
+    parse_rows(&files[1], "b.json", refused, refused);
+    assert_int_equal(page_data_make(&data, &input), ST_OK);
+    assert_true(says(data, "b.json against a.json: nothing was measured in both."));
+    json_decref(data);
+    for (int i = 0; i < 2; i++) page_file_free(&files[i]);
+}
+
 static void test_refused(void **state)
 {
     (void)state;
@@ -104,13 +168,18 @@ static void test_page(void **state)
     (void)state;
     PageFile file;
     Text page = {0};
+    const PageInput input = {.files = &file,
+                             .n_files = 1,
+                             .lines = "Missing: one.\nMissing: two.\n",
+                             .command = "roofstep report '</script>'"};
     assert_int_equal(page_file_read(&file, "golden/results.json"), ST_OK);
-    const Status status = page_write(&page, &file, 1, "roofstep report '</script>'");
+    const Status status = page_write(&page, &input);
     assert_int_equal(status, page_is_built() ? ST_OK : ST_UNSUPPORTED);
     if (page_is_built()) {
         assert_non_null(strstr(text_str(&page), "\\u003c/script>'"));
         assert_null(strstr(text_str(&page), "'</script>'"));
         assert_null(strstr(text_str(&page), "{{"));
+        assert_non_null(strstr(text_str(&page), "\"Missing: one.\",\"Missing: two.\"]"));
     }
     text_free(&page);
     page_file_free(&file);
@@ -119,9 +188,13 @@ static void test_page(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rows_by_kind), cmocka_unit_test(test_summary),
-        cmocka_unit_test(test_comparison),   cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_rows_by_kind),
+        cmocka_unit_test(test_summary),
+        cmocka_unit_test(test_comparison),
+        cmocka_unit_test(test_refused),
         cmocka_unit_test(test_page),
+        cmocka_unit_test(test_labels),
+        cmocka_unit_test(test_nothing_to_compare),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -18,7 +18,9 @@ static Status write_page(const Settings *settings, const PageBundle *bundle)
     if (!to.out) to.out = PAGE_NAME;
     const char *path = to.out;
     if (strcmp(to.out, "-") == 0) to.out = NULL;
-    Status status = page_write(&text, bundle->files, bundle->n, settings->command_line);
+    const PageInput input = {
+        .files = bundle->files, .n_files = bundle->n, .command = settings->command_line};
+    Status status = page_write(&text, &input);
     if (status == ST_OK) status = output_text(&to, &text);
     if (status == ST_OK && to.out) log_note("%s is written: open it in a browser", path);
     text_free(&text);
@@ -27,7 +29,8 @@ static Status write_page(const Settings *settings, const PageBundle *bundle)
 
 static Status write_all(const Settings *settings, const PageBundle *bundle)
 {
-    if (settings->tables) TRY(table_files_write(settings->tables, bundle->files, bundle->n));
+    const PageInput input = {.files = bundle->files, .n_files = bundle->n};
+    if (settings->tables) TRY(table_files_write(settings->tables, &input));
     if (settings->tables && !settings->out) return ST_OK;
     return write_page(settings, bundle);
 }

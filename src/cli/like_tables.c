@@ -6,7 +6,6 @@
 #include "bench/profile_figure.h"
 #include "bench/recompute_fit.h"
 #include "report/cell_text.h"
-#include "report/report_md.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -204,25 +203,31 @@ static bool put_measures(Table *table, int id, const LikeResults *results)
 
 /* ---- all of them ---- */
 
-static Status write_table(Text *out, int id, const LikeResults *results)
+/* PagePartWrite */
+static Status write_table(Text *out, TableWriter *writer, const PagePart *part)
 {
+    const LikeResults *results = part->self;
+    const int id = part->number;
     Table table = {0};
     const bool marked = like_is_profile(&like_tables[id]) ? put_measures(&table, id, results)
                                                           : put_rows(&table, id, results);
     put_notes(&table, &like_tables[id], marked);
     Status status = table_status(&table);
-    if (status == ST_OK) status = report_md_table(out, &table);
+    if (status == ST_OK) status = writer(out, &table);
     table_free(&table);
     return status;
 }
 
-Status like_tables_write(Text *out, int writeup, const LikeResults *results)
+int like_tables_list(const LikeResults *results, int writeup, PagePart *parts)
 {
+    int n = 0;
     for (int id = 0; id < like_n_tables; id++) {
         if (like_tables[id].writeup != writeup) continue;
-        text_printf(out, "## %s: %s\n\n", like_writeups[writeup].what, like_tables[id].title);
-        TRY(write_table(out, id, results));
-        text_puts(out, "\n");
+        parts[n++] = (PagePart){.section = "like",
+                                .title = like_tables[id].title,
+                                .self = results,
+                                .number = id,
+                                .write = write_table};
     }
-    return text_status(out);
+    return n;
 }

@@ -5,6 +5,7 @@
 #include "bench/record_set.h"
 #include "bench/suite_cost.h"
 #include "cli/like.h"
+#include "report/page_parts.h"
 
 typedef struct LikeResults {
     const Config *cells;       /* of every row of like_rows, */
@@ -14,7 +15,8 @@ typedef struct LikeResults {
     SuiteRates rates;
 } LikeResults;
 
-/* Appends every table of the write-up; what was not run gets the plan's figures, marked. */
-Status like_tables_write(Text *out, int writeup, const LikeResults *results);
+/* Every table of the write-up as a part of a page; what was not run gets the plan's figures, marked. There is
+ * room for like_n_tables, and `results` outlives them. */
+int like_tables_list(const LikeResults *results, int writeup, PagePart *parts);
 
 #endif

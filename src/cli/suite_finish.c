@@ -3,7 +3,6 @@
 #include "base/human.h"
 #include "base/log.h"
 #include "bench/record_file.h"
-#include "cli/suite_advice.h"
 #include "report/packed_file.h"
 #include "report/page.h"
 #include "report/summary.h"
@@ -124,6 +123,17 @@ static Status write_results(const Suite *suite, const Files *files)
 
 /* ---- tables and page ---- */
 
+/* A line for each part that was given up. */
+static void put_missing(Text *out, const Suite *suite, const char *prefix)
+{
+    for (int id = 0; id < SUITE_PARTS; id++) {
+        const SuitePart *part = &suite->parts[id];
+        if (part->state == SUITE_DONE) continue;
+        text_printf(out, "%sMissing: %s%s%s.\n", prefix, suite_kinds[id].name,
+                    *part->message ? ": " : "", part->message);
+    }
+}
+
 static Status write_tables(const Suite *suite, const Files *files)
 {
     char folder[PATH_MAX], from[PATH_MAX], to[PATH_MAX];
@@ -131,7 +141,8 @@ static Status write_tables(const Suite *suite, const Files *files)
     TRY(suite_path(suite, "tables", folder));
     TRY(suite_path(suite, "tables/tables.md", from));
     TRY(suite_path(suite, "tables.md", to));
-    TRY(table_files_write(folder, files->list, files->n));
+    const PageInput input = {.files = files->list, .n_files = files->n};
+    TRY(table_files_write(folder, &input));
     Status status = text_read_file(&text, from, (size_t)1 << 30);
     if (status == ST_OK) status = text_write_file(to, text_str(&text), text.n);
     text_free(&text);
@@ -141,7 +152,7 @@ static Status write_tables(const Suite *suite, const Files *files)
 static Status write_page(const Suite *suite, const Files *files, const char *command)
 {
     char path[PATH_MAX];
-    Text text = {0};
+    Text text = {0}, missing = {0};
     TRY(suite_path(suite, "index.html", path));
     if (!page_is_built()) {
         log_note("this build has no HTML page (it needs npm): elsewhere, roofstep report "
@@ -149,33 +160,27 @@ static Status write_page(const Suite *suite, const Files *files, const char *com
                  suite->folder);
         return ST_OK;
     }
-    Status status = page_write(&text, files->list, files->n, command);
+    put_missing(&missing, suite, "");
+    const PageInput input = {
+        .files = files->list, .n_files = files->n, .lines = text_str(&missing), .command = command};
+    Status status = text_status(&missing);
+    if (status == ST_OK) status = page_write(&text, &input);
     if (status == ST_OK) status = text_write_file(path, text_str(&text), text.n);
+    text_free(&missing);
     text_free(&text);
     return status;
 }
 
 /* ---- ten lines ---- */
 
-static void put_failed(Text *out, const Suite *suite)
-{
-    for (int id = 0; id < SUITE_PARTS; id++) {
-        const SuitePart *part = &suite->parts[id];
-        if (part->state == SUITE_DONE) continue;
-        text_printf(out, "- Missing: %s%s%s.\n", suite_kinds[id].name, *part->message ? ": " : "",
-                    part->message);
-    }
-}
-
 static Status put_summary(Text *out, const Suite *suite, const Files *files)
 {
     json_t *lines = json_array();
     Status status = summary_add(lines, files->list, files->n);
-    if (status == ST_OK) status = suite_advice_add(lines, files->list, files->n);
     for (size_t i = 0; i < json_array_size(lines); i++)
         text_printf(out, "- %s\n", json_string_value(json_array_get(lines, i)));
     json_decref(lines);
-    put_failed(out, suite);
+    put_missing(out, suite, "- ");
     return status == ST_OK ? text_status(out) : status;
 }
 

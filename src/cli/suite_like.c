@@ -11,7 +11,9 @@
 #include "cli/like_tables.h"
 #include "report/page.h"
 #include "report/page_bundle.h"
+#include "report/report_md.h"
 #include "report/report_sink.h"
+#include "report/table_files.h"
 
 #include <inttypes.h>
 #include <limits.h>
@@ -212,42 +214,84 @@ static Status run_batch(const Like *like, Batch *batch, json_t *environment, int
 
 /* ---- what is written ---- */
 
-/* Of the files there are. */
-static Status write_page(const Like *like, const char *command)
+static Status write_page(const Like *like, const PageInput *input)
 {
-    char path[PATH_MAX], files[2][PATH_MAX];
-    const char *paths[2];
-    int n = 0;
-    PageBundle bundle;
+    char path[PATH_MAX];
     Text text = {0};
+    if (!page_is_built()) return ST_OK;
     TRY(path_in(like, "index.html", path));
-    TRY(path_in(like, like->bench.file, files[0]));
-    TRY(path_in(like, like->profile.file, files[1]));
-    if (record_set_size(&like->bench.rows) > 0) paths[n++] = files[0];
-    if (record_set_size(&like->profile.rows) > 0) paths[n++] = files[1];
-    if (n == 0 || !page_is_built()) return ST_OK;
-    Status status = page_bundle_read(&bundle, paths, n);
-    if (status == ST_OK) status = page_write(&text, bundle.files, bundle.n, command);
+    Status status = page_write(&text, input);
     if (status == ST_OK) status = text_write_file(path, text_str(&text), text.n);
-    page_bundle_free(&bundle);
     text_free(&text);
     return status;
 }
 
-static Status write_tables(const Like *like)
+/* The tables alone: printed, and kept as tables.md. */
+static Status print_tables(const Like *like, const PageInput *input)
 {
     char path[PATH_MAX];
     Text text = {0};
+    Status status = path_in(like, "tables.md", path);
+    for (int i = 0; status == ST_OK && i < input->n_more; i++) {
+        text_printf(&text, "## %s: %s\n\n", like_writeups[like->writeup].what,
+                    input->more[i].title);
+        status = input->more[i].write(&text, report_md_table, &input->more[i]);
+        text_puts(&text, "\n");
+    }
+    if (status == ST_OK) status = text_status(&text);
+    if (status == ST_OK) status = text_write_file(path, text_str(&text), text.n);
+    if (status == ST_OK) fputs(text_str(&text), stdout);
+    text_free(&text);
+    return status;
+}
+
+static Status write_parts(const Like *like, const PageInput *input)
+{
+    char folder[PATH_MAX];
+    TRY(path_in(like, "tables", folder));
+    TRY(print_tables(like, input));
+    TRY(table_files_write(folder, input));
+    return write_page(like, input);
+}
+
+/* Of the files there are. */
+static Status read_files(const Like *like, char files[2][PATH_MAX], const char *paths[2],
+                         PageBundle *bundle)
+{
+    int n = 0;
+    TRY(path_in(like, like->bench.file, files[0]));
+    TRY(path_in(like, like->profile.file, files[1]));
+    if (record_set_size(&like->bench.rows) > 0) paths[n++] = files[0];
+    if (record_set_size(&like->profile.rows) > 0) paths[n++] = files[1];
+    return page_bundle_read(bundle, paths, n);
+}
+
+static Status write_all(const Like *like, const char *command)
+{
+    char files[2][PATH_MAX];
+    const char *paths[2] = {"", ""};
+    char line[256];
+    PageBundle bundle = {0};
     const LikeResults results = {.cells = like->cells,
                                  .watched = like->watched,
                                  .rows = &like->bench.rows,
                                  .profiles = &like->profile.rows,
                                  .rates = like->rates};
-    TRY(path_in(like, "tables.md", path));
-    Status status = like_tables_write(&text, like->writeup, &results);
-    if (status == ST_OK) status = text_write_file(path, text_str(&text), text.n);
-    if (status == ST_OK) fputs(text_str(&text), stdout);
-    text_free(&text);
+    PagePart *parts = calloc((size_t)like_n_tables, sizeof *parts);
+    snprintf(line, sizeof line, "Beside a write-up: %s.\n", like_writeups[like->writeup].what);
+    Status status = parts ? read_files(like, files, paths, &bundle)
+                          : FAIL(ST_NO_MEMORY, "no memory for the tables of a write-up");
+    if (status == ST_OK) {
+        const PageInput input = {.files = bundle.files,
+                                 .n_files = bundle.n,
+                                 .more = parts,
+                                 .n_more = like_tables_list(&results, like->writeup, parts),
+                                 .lines = line,
+                                 .command = command};
+        status = write_parts(like, &input);
+    }
+    page_bundle_free(&bundle);
+    free(parts);
     return status;
 }
 
@@ -258,10 +302,7 @@ static Status run_batches(Like *like, const Settings *settings, json_t *environm
     int signal = 0;
     TRY(run_batch(like, &like->bench, environment, &signal));
     if (!signal) TRY(run_batch(like, &like->profile, environment, &signal));
-    if (!signal) {
-        TRY(write_tables(like));
-        return write_page(like, settings->command_line);
-    }
+    if (!signal) return write_all(like, settings->command_line);
     log_note("interrupted: --like %s --resume %s does the rest", settings->like, like->folder);
     *exit_code = EXIT_INTERRUPTED;
     return ST_OK;

@@ -33,11 +33,11 @@ static void put_data(Text *out, const char *json)
     }
 }
 
-Status page_write(Text *out, const PageFile *files, int n, const char *command)
+Status page_write(Text *out, const PageInput *input)
 {
     json_t *data = NULL;
     TRY(page_check_built());
-    TRY(page_data_make(&data, files, n, command));
+    TRY(page_data_make(&data, input));
     /* More digits than a chart can show. */
     char *json = json_dumps(data, JSON_COMPACT | JSON_REAL_PRECISION(7));
     json_decref(data);

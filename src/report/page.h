@@ -2,14 +2,13 @@
 #ifndef REPORT_PAGE_H
 #define REPORT_PAGE_H
 
-#include "report/page_file.h"
+#include "report/page_parts.h"
 
 /* Whether this build can: the charts come from npm when it is built. */
 bool page_is_built(void);
 /* ST_UNSUPPORTED, and how to get it, where this build cannot. */
 Status page_check_built(void);
 
-/* Appends the page. `command` made it. */
-Status page_write(Text *out, const PageFile *files, int n, const char *command);
+Status page_write(Text *out, const PageInput *input);
 
 #endif

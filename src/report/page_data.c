@@ -65,7 +65,7 @@ static Status add_title(json_t *table, const PagePart *part)
     if (part->other)
         text_printf(&title, ": %s (A) and %s (B)", page_file_name(part->file),
                     page_file_name(part->other));
-    else if (part->file && part->n_files > 1)
+    else if (part->file && part->several)
         text_printf(&title, ": %s", page_file_name(part->file));
     Status status = text_status(&title);
     if (status == ST_OK) status = record_put_text(table, "title", text_str(&title));
@@ -97,13 +97,13 @@ static Status add_part(json_t *tables, const PagePart *part)
     return status;
 }
 
-static Status add_tables(json_t *root, const PageFile *files, int n)
+static Status add_tables(json_t *root, const PageInput *input)
 {
     PagePart *parts = NULL;
     int n_parts = 0;
     json_t *tables = json_array();
     if (json_object_set_new(root, "tables", tables)) return no_memory();
-    TRY(page_parts_list(files, n, &parts, &n_parts));
+    TRY(page_parts_list(input, &parts, &n_parts));
     Status status = ST_OK;
     for (int i = 0; status == ST_OK && i < n_parts; i++) status = add_part(tables, &parts[i]);
     free(parts);
@@ -212,25 +212,31 @@ static Status add_program(json_t *root, const char *command)
     return record_put_text(program, "command", command);
 }
 
-static Status add_summary(json_t *root, const PageFile *files, int n)
+static Status add_summary(json_t *root, const PageInput *input)
 {
     json_t *lines = json_array();
     if (json_object_set_new(root, "summary", lines)) return no_memory();
-    return summary_add(lines, files, n);
+    TRY(summary_add(lines, input->files, input->n_files));
+    for (const char *line = input->lines; line && *line;) {
+        const size_t n = strcspn(line, "\n");
+        if (json_array_append_new(lines, json_stringn(line, n))) return no_memory();
+        line += n + (line[n] == '\n');
+    }
+    return ST_OK;
 }
 
-static Status fill(json_t *root, const PageFile *files, int n, const char *command)
+static Status fill(json_t *root, const PageInput *input)
 {
-    TRY(add_program(root, command));
-    TRY(add_summary(root, files, n));
-    TRY(add_files(root, files, n));
-    return add_tables(root, files, n);
+    TRY(add_program(root, input->command));
+    TRY(add_summary(root, input));
+    TRY(add_files(root, input->files, input->n_files));
+    return add_tables(root, input);
 }
 
-Status page_data_make(json_t **out, const PageFile *files, int n, const char *command)
+Status page_data_make(json_t **out, const PageInput *input)
 {
     json_t *root = json_object();
-    const Status status = root ? fill(root, files, n, command) : no_memory();
+    const Status status = root ? fill(root, input) : no_memory();
     if (status != ST_OK) json_decref(root);
     *out = status == ST_OK ? root : NULL;
     return status;

@@ -2,7 +2,7 @@
 #ifndef REPORT_PAGE_DATA_H
 #define REPORT_PAGE_DATA_H
 
-#include "report/page_file.h"
+#include "report/page_parts.h"
 
 /* A new reference to
  *
@@ -12,6 +12,6 @@
  *             memory: as page_memory_timelines gives it, layer: as page_trace_layer does; null: none}, ...],
  *    tables: [{section, title, columns: [{label, right}, ...], rows: [[text, ...], ...],
  *              notes: [{text, code}, ...]}, ...]} */
-Status page_data_make(json_t **out, const PageFile *files, int n, const char *command);
+Status page_data_make(json_t **out, const PageInput *input);
 
 #endif

@@ -169,11 +169,28 @@ const PageFile *page_file_before(const PageFile *files, int i)
     return NULL;
 }
 
+/* Who multiplied follows from the precision, unless --blas was varied: then it sets no rows apart. */
+static bool blas_follows(const RecordSet *rows)
+{
+    const char *blas[PRECISION_COUNT] = {0};
+    for (size_t i = 0; i < record_set_size(rows); i++) {
+        const char *own = record_text(record_set_at(rows, i), "blas");
+        const char *precision = record_text(record_set_at(rows, i), "precision");
+        for (int p = 0; own && precision && p < PRECISION_COUNT; p++) {
+            if (strcmp(precision, config_precision_name((Precision)p)) != 0) continue;
+            if (blas[p] && strcmp(blas[p], own) != 0) return false;
+            blas[p] = own;
+        }
+    }
+    return true;
+}
+
 void page_file_label(Text *out, const RecordSet *rows, const Record *record)
 {
     bool shown[TABLE_MAX_COLUMNS] = {0};
     for (int c = 0; c < column_count; c++) {
         shown[c] = column_list[c].identity && column_shown(&column_list[c], rows, false);
+        if (shown[c] && strcmp(column_list[c].path, "blas") == 0) shown[c] = !blas_follows(rows);
     }
     record_notes_label(out, shown, record);
 }

@@ -222,6 +222,7 @@ static int list_kind(PagePart *list, const PageFile *files, int n_files, int k)
                                .file = &files[f],
                                .write = kinds[k].write};
     }
+    for (int i = 0; i < n; i++) list[i].several = n > 1;
     return n;
 }
 
@@ -233,11 +234,16 @@ static bool has_environment(const PageFile *files, int n_files)
     return false;
 }
 
-Status page_parts_list(const PageFile *files, int n_files, PagePart **parts, int *n_parts)
+Status page_parts_list(const PageInput *input, PagePart **parts, int *n_parts)
 {
-    PagePart *list = calloc((size_t)n_files * (KINDS + 1) + 1, sizeof *list);
+    const PageFile *files = input->files;
+    const int n_files = input->n_files;
+    PagePart *list =
+        calloc((size_t)input->n_more + (size_t)n_files * (KINDS + 1) + 1, sizeof *list);
     if (!list) return FAIL(ST_NO_MEMORY, "no memory for the parts of a page");
-    int n = list_comparisons(list, files, n_files);
+    int n = 0;
+    for (; n < input->n_more; n++) list[n] = input->more[n];
+    n += list_comparisons(list + n, files, n_files);
     for (int k = 0; k < KINDS; k++) n += list_kind(list + n, files, n_files, k);
     if (has_environment(files, n_files))
         list[n++] = (PagePart){

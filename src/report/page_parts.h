@@ -15,11 +15,24 @@ struct PagePart {
     const PageFile *other; /* that is compared with `file`; NULL: none */
     const PageFile *files; /* all of them */
     int n_files;
+    bool several;         /* files have such a part */
+    const void *self;     /* of a part that is not of files, */
+    int number;           /* and which of its kind it is */
     PagePartWrite *write; /* one table or several, a blank line between */
 };
 
+/* What a page is made of. */
+typedef struct PageInput {
+    const PageFile *files;
+    int n_files;
+    const PagePart *more; /* tables that are in no file; they come first */
+    int n_more;
+    const char *lines;   /* to end the summary with, \n after each; NULL: none */
+    const char *command; /* that makes the page */
+} PageInput;
+
 /* What there are tables for in the order of the page; the caller frees the array. */
-Status page_parts_list(const PageFile *files, int n_files, PagePart **parts, int *n_parts);
+Status page_parts_list(const PageInput *input, PagePart **parts, int *n_parts);
 /* "end-to-end", or "end-to-end-2" of a second file: for the name of a file. */
 void page_parts_name(Text *out, const PagePart *parts, int i);
 

@@ -2,6 +2,7 @@
 
 #include "base/human.h"
 #include "bench/comparison.h"
+#include "report/advice.h"
 #include "report/cell_text.h"
 #include "report/column.h"
 
@@ -239,6 +240,7 @@ static void put_verdicts(Text *text, const Comparison *c)
                     comparison_verdict_word(order[v]));
         separator = ", ";
     }
+    if (*separator == ':') text_puts(text, ": nothing was measured in both");
 }
 
 static Status add_comparison(const Summary *s, Text *text, int f)
@@ -275,5 +277,5 @@ Status summary_add(json_t *lines, const PageFile *files, int n)
     Text text = {0};
     const Status status = add_all(&summary, &text);
     text_free(&text);
-    return status;
+    return status == ST_OK ? advice_add(lines, files, n) : status;
 }

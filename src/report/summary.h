@@ -6,7 +6,7 @@
 
 /* Appends a string to the array for each thing worth a line: how many cells ended how, the fastest and the
  * slowest, the nearest to and the furthest from the machine's limit, where the time and the memory go,
- * attention against its slowest implementation. */
+ * attention against its slowest implementation, what to change first. */
 Status summary_add(json_t *lines, const PageFile *files, int n);
 
 #endif

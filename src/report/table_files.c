@@ -1,7 +1,6 @@
 #include "report/table_files.h"
 
 #include "base/folder.h"
-#include "report/page_parts.h"
 #include "report/report_latex.h"
 #include "report/report_md.h"
 #include "report/report_typst.h"
@@ -67,12 +66,12 @@ static Status write_format(const char *folder, const Format *format, const PageP
     return status;
 }
 
-Status table_files_write(const char *folder, const PageFile *files, int n)
+Status table_files_write(const char *folder, const PageInput *input)
 {
     PagePart *parts = NULL;
     int n_parts = 0;
     TRY(folder_make(folder));
-    TRY(page_parts_list(files, n, &parts, &n_parts));
+    TRY(page_parts_list(input, &parts, &n_parts));
     Status status = ST_OK;
     for (size_t f = 0; status == ST_OK && f < sizeof formats / sizeof *formats; f++)
         status = write_format(folder, &formats[f], parts, n_parts);

@@ -2,10 +2,10 @@
 #ifndef REPORT_TABLE_FILES_H
 #define REPORT_TABLE_FILES_H
 
-#include "report/page_file.h"
+#include "report/page_parts.h"
 
 /* For each part NAME.md, NAME.tex and NAME.typ, and beside them tables.md, tables.tex and tables.typ with
  * all of them, which compile as they are. The folder is made where it is missing. */
-Status table_files_write(const char *folder, const PageFile *files, int n);
+Status table_files_write(const char *folder, const PageInput *input);
 
 #endif

@@ -23,6 +23,8 @@ for name in rtx5090 p100-t4 8gb rtx5090-nsys; do
     "$program" suite --like $name --budget 1s --device cpu --threads 1 --timeout 20s --out-dir $name >out 2>err </dev/null || { fail "$name: exit code $?"; cat err; }
     [ "$rows" -gt 0 ] && [ "$(grep -cE '^\| (size|ctx|d-head|seed|precision) ' out)" = $rows ] || { fail "$name: not $rows rows"; cat out; }
     cmp -s out $name/tables.md || fail "$name: tables.md is not what is printed"
+    [ "$(grep -c 'begin{tabular}' $name/tables/tables.tex)" -ge "$(grep -c '^## ' out)" ] || fail "$name: not every table in LaTeX"
+    "$program" --version | grep -q '(no html)' || grep -q '"section":"like"' $name/index.html || fail "$name: not on the page"
 done
 grep -q '≈' out || fail 'nothing is marked as planned'
 [ "$(grep -c '"cell"' rtx5090-nsys/results.json)" -gt 0 ] || fail 'not even the cheapest rows were run'

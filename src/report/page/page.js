@@ -42,7 +42,7 @@ function sortBy(table, column, button) {
 function tableHead(table, columns) {
   const row = el("tr");
   columns.forEach((column, i) => {
-    const button = el("button", { type: "button", onclick: () => sortBy(table, i, button) }, column.label || "value");
+    const button = el("button", { type: "button", onclick: () => sortBy(table, i, button) }, column.label.replaceAll(" / ", "\u00a0/\u00a0") || "value");
     row.append(el("th", { scope: "col", class: column.right && "right" }, button));
   });
   table.append(el("thead", {}, row));
@@ -85,7 +85,8 @@ function notes(list) {
 const titles = new Map();
 function ownTitle(spec) {
   const alike = data.tables.filter((other) => other.title === spec.title).length;
-  const title = alike > 1 ? `${spec.title}: ${spec.columns[0].label}` : spec.title;
+  const about = spec.columns.find((column) => column.label !== "in"); // which says where, not what
+  const title = alike > 1 ? `${spec.title}: ${about.label}` : spec.title;
   titles.set(title, (titles.get(title) || 0) + 1);
   return titles.get(title) > 1 ? `${title} (${titles.get(title)})` : title;
 }
@@ -164,11 +165,12 @@ function drawSamples() {
   const rows = rowsOf("model").filter(({ record }) => record.step && record.step.samples_ms && record.step.samples_ms.length > 1);
   if (!rows.length) return;
   chooser(body("samples"), "Row", rows, (place, { record, label }) => {
+    if (record.cold_step_ms > 0) place.append(el("p", { class: "wide" }, `The first step of the process took ${number(record.cold_step_ms)} ms, the mean is ${number(mean(record.step))} ms.`));
     const n = Math.max(...[...PHASES.map(([name]) => name), "step"].map((name) => ((record[name] && record[name].samples_ms) || []).length));
     const series = ["step", ...PHASES.map(([name]) => name)].filter((name) => record[name] && record[name].samples_ms)
       .map((name) => ({ label: name, values: Array.from({ length: n }, (_, i) => record[name].samples_ms[i] ?? null) }));
     lines(place, { title: `${label}: time of every step`, xLabel: "sample", yLabel: "ms", x: Array.from({ length: n }, (_, i) => i + 1), series });
-    if (record.cold_step_ms > 0) place.append(el("p", {}, `The first step of the process took ${number(record.cold_step_ms)} ms, the mean is ${number(mean(record.step))} ms.`));
+    place.lastChild.classList.add("wide");
   });
 }
 
@@ -334,6 +336,14 @@ function drawCommands() {
 
 // ---- putting it together ----
 
+// The machines and days, then the files.
+function subtitle() {
+  const made = data.files.flatMap((file) => file.commands);
+  const once = (list) => [...new Set(list.filter(Boolean))].join(", ");
+  const about = [once(made.map(({ machine }) => machine)), once(made.map(({ time_utc }) => time_utc && time_utc.slice(0, 10)))];
+  return [...about.filter(Boolean), data.files.map((file) => file.name).join(", ")].join(" · ");
+}
+
 function leaveOut() {
   const missing = [];
   for (const section of document.querySelectorAll("main > section")) {
@@ -386,6 +396,6 @@ data.tables.forEach((spec) => addTable(spec));
 drawCommands();
 leaveOut();
 watchColours();
-body("subtitle").textContent = data.files.map((file) => file.name).join(", ");
+body("subtitle").textContent = subtitle();
 body("colophon").textContent = `Made by roofstep ${data.program.version}, commit ${data.program.commit}.`;
 document.title = `roofstep: ${data.files.map((file) => file.name).join(", ")}`;

@@ -1,4 +1,4 @@
-#include "cli/suite_advice.h"
+#include "report/advice.h"
 
 #include "base/human.h"
 #include "bench/profile_view.h"
@@ -163,7 +163,7 @@ static Status tell_slow(json_t *lines, const Slow *slow)
     return add_line(lines, &text);
 }
 
-Status suite_advice_add(json_t *lines, const PageFile *files, int n)
+Status advice_add(json_t *lines, const PageFile *files, int n)
 {
     Faster faster = {.saved = 0.01}; /* less is not worth a word */
     Slow slow = {0};
