@@ -156,7 +156,6 @@ static Status subscribe(void)
 /* Questions that a library asks at every launch: recording them takes longer than asking. */
 static void leave_out_questions(void)
 {
-#if CUPTI_API_VERSION >= 130000
     static const CUpti_CallbackId runtime[] = {
         CUPTI_RUNTIME_TRACE_CBID_cudaGetLastError_v3020,
         CUPTI_RUNTIME_TRACE_CBID_cudaPeekAtLastError_v3020,
@@ -178,11 +177,10 @@ static void leave_out_questions(void)
                                               CUPTI_DRIVER_TRACE_CBID_cuKernelGetFunction,
                                               CUPTI_DRIVER_TRACE_CBID_cuDeviceGetAttribute,
                                               CUPTI_DRIVER_TRACE_CBID_cuGetProcAddress_v2};
-    for (size_t i = 0; i < sizeof runtime / sizeof *runtime; i++)
+    for (size_t i = 0; cupti_api.enable_runtime && i < sizeof runtime / sizeof *runtime; i++)
         (void)cupti_api.enable_runtime(runtime[i], 0);
-    for (size_t i = 0; i < sizeof driver / sizeof *driver; i++)
+    for (size_t i = 0; cupti_api.enable_driver && i < sizeof driver / sizeof *driver; i++)
         (void)cupti_api.enable_driver(driver[i], 0);
-#endif
 }
 
 static Status enable_all(void)

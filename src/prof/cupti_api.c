@@ -14,11 +14,15 @@ Status cupti_api_load(void)
     for (size_t i = 0; !library && i < sizeof places / sizeof *places; i++)
         library = dlopen(places[i], RTLD_NOW | RTLD_LOCAL);
     if (!library) return FAIL(ST_UNSUPPORTED, "CUPTI cannot be loaded: %s", dlerror());
-#define FUNCTION(field, symbol)                           \
-    *(void **)&cupti_api.field = dlsym(library, #symbol); \
-    if (!cupti_api.field) return FAIL(ST_UNSUPPORTED, "CUPTI has no " #symbol);
+#define FUNCTION(field, symbol)                                \
+    *(void **)&cupti_api.field = dlsym(library, NAME(symbol)); \
+    if (!cupti_api.field) return FAIL(ST_UNSUPPORTED, "CUPTI has no " NAME(symbol));
+#define NAME(symbol) #symbol
     CUPTI_API_FUNCTIONS(FUNCTION)
+#undef NAME
 #undef FUNCTION
+    *(void **)&cupti_api.enable_runtime = dlsym(library, "cuptiActivityEnableRuntimeApi");
+    *(void **)&cupti_api.enable_driver = dlsym(library, "cuptiActivityEnableDriverApi");
     uint32_t version = 0;
     if (cupti_api.version(&version) == CUPTI_SUCCESS && version >= CUPTI_API_VERSION) return ST_OK;
     cupti_api.enable = NULL;

@@ -6,17 +6,12 @@
 
 #include <cupti.h>
 
-/* Records grow with the toolkit; what is read here is in all of these. */
-#if CUPTI_API_VERSION >= 130000
-typedef CUpti_ActivityKernel10 CuptiKernel;
-typedef CUpti_ActivityMemcpy6 CuptiCopy;
-typedef CUpti_ActivityOverhead3 CuptiOverhead;
-#else
+/* As CUDA 12.0 has them. Records grow at their end from toolkit to toolkit: what a newer library hands out
+ * begins with these. */
 typedef CUpti_ActivityKernel9 CuptiKernel;
 typedef CUpti_ActivityMemcpy5 CuptiCopy;
-typedef CUpti_ActivityOverhead CuptiOverhead;
-#endif
 typedef CUpti_ActivityMemset4 CuptiSet;
+typedef CUpti_ActivityOverhead CuptiOverhead;
 
 #define CUPTI_API_FUNCTIONS(FUNCTION)                      \
     FUNCTION(unsubscribe, cuptiUnsubscribe)                \
@@ -35,20 +30,22 @@ typedef CUpti_ActivityMemset4 CuptiSet;
     FUNCTION(timestamp, cuptiGetTimestamp)                 \
     FUNCTION(version, cuptiGetVersion)                     \
     FUNCTION(result_string, cuptiGetResultString)          \
-    CUPTI_API_CHANGED(FUNCTION)
+    FUNCTION(subscribe, CUPTI_API_SUBSCRIBE)
+/* From CUDA 13 on it names the profiler that is there already. */
 #if CUPTI_API_VERSION >= 130000
-#define CUPTI_API_CHANGED(FUNCTION)                         \
-    FUNCTION(subscribe, cuptiSubscribe_v2)                  \
-    FUNCTION(enable_runtime, cuptiActivityEnableRuntimeApi) \
-    FUNCTION(enable_driver, cuptiActivityEnableDriverApi)
+#define CUPTI_API_SUBSCRIBE cuptiSubscribe_v2
 #else
-#define CUPTI_API_CHANGED(FUNCTION) FUNCTION(subscribe, cuptiSubscribe)
+#define CUPTI_API_SUBSCRIBE cuptiSubscribe
 #endif
+
+/* Whether a single function is recorded. */
+typedef CUptiResult CUPTIAPI CuptiEnableOne(CUpti_CallbackId id, uint8_t enable);
 
 typedef struct CuptiApi {
 #define FUNCTION(field, symbol) __typeof__(symbol) *field;
     CUPTI_API_FUNCTIONS(FUNCTION)
 #undef FUNCTION
+    CuptiEnableOne *enable_runtime, *enable_driver; /* NULL: an older CUDA 12 has them not */
 } CuptiApi;
 
 extern CuptiApi cupti_api;
