@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The files in --out-dir, read by other rules than those that wrote them; long runs; a run that is killed.
+# The files in --out-dir, read by other rules than those that wrote them; long runs.
 # shellcheck disable=SC1091,SC2154 # profile.sh sets `here` and `program`
 . "$(dirname "$(realpath "$0")")/profile.sh"
 
@@ -37,17 +37,4 @@ profile --steps 1 --out-dir readonly/file >file.out 2>file.err
 code=$?
 expect_code 1 "--out-dir that is a file"
 refuse file.err '\[1/1\]'
-
-# --- killed in the middle: whatever is there is whole
-"$program" profile --size tiny --ctx 16 --threads 1 --steps 100000 --out-dir killed >killed.out 2>killed.err &
-pid=$!
-cell_of $pid
-sleep 0.3
-kill -9 "$cell"
-wait $pid
-[ -s killed/profile.json ] || fail "no record of the killed cell"
-for file in killed/*; do
-    case $file in *.tmp) continue ;; esac
-    "$program" validate "$file" >whole.out 2>whole.err || fail "$file is not whole"
-done
 exit 0
