@@ -1,5 +1,6 @@
 #include "cli/memory_json.h"
 
+#include "cli/asked_json.h"
 #include "cli/output.h"
 
 #include <stdio.h>
@@ -42,28 +43,6 @@ static Status put_moment(json_t *json, const char *name, const MemoryMoment *mom
     TRY(record_put_text(value, "phase", plan_phase_name(node->phase)));
     TRY(record_put_text(value, "scope", node->scope));
     return record_put_text(value, "op", plan_op_name(node->op));
-}
-
-static Status put_asked(json_t *json, const MemoryCell *cell)
-{
-    const Config *c = cell->config;
-    TRY(record_put_text(json, "size", c->size));
-    TRY(record_put_int(json, "d_model", c->d_model));
-    TRY(record_put_int(json, "d_ff", c->d_ff));
-    TRY(record_put_int(json, "num_layers", c->num_layers));
-    TRY(record_put_int(json, "num_heads", c->num_heads));
-    TRY(record_put_int(json, "vocab", c->vocab));
-    TRY(record_put_int(json, "ctx", c->ctx));
-    TRY(record_put_int(json, "batch", c->batch));
-    TRY(record_put_text(json, "device", cell->unsupported ? c->device : cell->placement.name));
-    TRY(record_put_text(json, "precision", config_precision_name(c->precision)));
-    const Attention used = cell->unsupported ? c->attention : cell->attention;
-    TRY(record_put_text(json, "attention", config_attention_name(used)));
-    TRY(record_put_text(json, "exec", config_exec_name(c->exec)));
-    TRY(record_put_text(json, "recompute", config_recompute_text(c->recompute).s));
-    TRY(record_put_text(json, "mode", config_mode_name(c->mode)));
-    TRY(record_put_text(json, "status", cell->unsupported ? "unsupported" : "ok"));
-    return cell->unsupported ? record_put_text(json, "message", cell->message) : ST_OK;
 }
 
 /* ---- a single cell ---- */
@@ -157,7 +136,8 @@ static Status put_profile(json_t *json, const MemoryCell *cell)
 
 static Status put_cell(json_t *json, const MemoryCell *cell)
 {
-    TRY(put_asked(json, cell));
+    TRY(asked_json_put(json, cell->config, &cell->placement, cell->attention,
+                       cell->unsupported ? cell->message : NULL));
     if (cell->unsupported) return ST_OK;
     const Plan *plan = cell->model ? &cell->model->plan : NULL;
     TRY(record_put_int(json, "parameters", cell->parameters));
