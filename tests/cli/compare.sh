@@ -1,19 +1,9 @@
 #!/usr/bin/env bash
 # usage: compare.sh PROGRAM: two result files against each other, in every format; what is no result file is refused.
-program=$1
-golden=$(realpath "$(dirname "$0")/../golden")
-# Looking for leaks takes seconds at every exit on some machines; the unit tests do it.
-export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0
-work=$(mktemp -d)
-trap 'rm -r "$work"' EXIT
-cd "$work" || exit 1
+# shellcheck disable=SC1091,SC2154 # cli.sh sets `program` and `golden`
+. "$(dirname "$(realpath "$0")")/cli.sh"
 cp "$golden/compare-a.json" a.json
 cp "$golden/compare-b.jsonl" b.jsonl
-failures=0
-fail() {
-    echo "FAILED: $1"
-    failures=$((failures + 1))
-}
 
 # expect CODE ARGUMENTS...: stdout is in out, stderr in err
 expect() {
@@ -21,7 +11,7 @@ expect() {
     shift
     "$program" compare "$@" >out 2>err </dev/null
     local got=$?
-    [ $got = "$code" ] || { fail "compare $*: exit code $got, expected $code"; cat err; }
+    [ $got = "$code" ] || fail "compare $*: exit code $got, expected $code"
 }
 
 for format in md csv json latex typst; do
@@ -99,5 +89,4 @@ if command -v script >/dev/null && script -qec true /dev/null >/dev/null 2>&1 </
     ! grep -q "$(printf '\033')" out || fail 'colours in csv'
 fi
 
-echo "$failures wrong"
-[ $failures = 0 ]
+verdict

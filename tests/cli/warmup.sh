@@ -1,19 +1,10 @@
 #!/usr/bin/env bash
 # usage: warmup.sh PROGRAM: the warm-up study runs every setting in every round and writes every format.
-program=$1
-# Looking for leaks takes seconds at every exit on some machines; the unit tests do it.
-export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0
-work=$(mktemp -d)
-trap 'rm -r "$work"' EXIT
-cd "$work" || exit 1
-failures=0
-fail() {
-    echo "FAILED: $1"
-    failures=$((failures + 1))
-}
+# shellcheck disable=SC1091,SC2154 # cli.sh sets `program` and `golden`
+. "$(dirname "$(realpath "$0")")/cli.sh"
 study() {
     "$program" warmup --d-model 16 --d-ff 16 --num-layers 1 --num-heads 2 --vocab 31 --ctx 4 --batch 1 --device cpu --steps 4 \
-        "$@" >out 2>err </dev/null || { fail "warmup $*: exit code $?"; cat err; }
+        "$@" >out 2>err </dev/null || fail "warmup $*: exit code $?"
 }
 
 study --rounds 2
@@ -34,5 +25,4 @@ for format in latex typst; do
     [ -s out ] || fail "--format $format"
 done
 
-echo "$failures wrong"
-[ $failures = 0 ]
+verdict

@@ -1,18 +1,8 @@
 #!/usr/bin/env bash
 # usage: report.sh PROGRAM: the page and the tables of result files; what is no result file is refused.
-program=$1
-golden=$(realpath "$(dirname "$0")/../golden")
-limits=$(realpath "$(dirname "$0")/../../docs/results/h200-limits.json")
-# Looking for leaks takes seconds at every exit on some machines; the unit tests do it.
-export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0
-work=$(mktemp -d)
-trap 'rm -r "$work"' EXIT
-cd "$work" || exit 1
-failures=0
-fail() {
-    echo "FAILED: $1"
-    failures=$((failures + 1))
-}
+# shellcheck disable=SC1091,SC2154 # cli.sh sets `program` and `golden`
+. "$(dirname "$(realpath "$0")")/../cli/cli.sh"
+limits=$tests/../docs/results/h200-limits.json
 
 # expect CODE ARGUMENTS...: stdout is in out, stderr in err
 expect() {
@@ -20,7 +10,7 @@ expect() {
     shift
     "$program" report "$@" >out 2>err </dev/null
     local got=$?
-    [ $got = "$code" ] || { fail "report $*: exit code $got, expected $code"; cat err; }
+    [ $got = "$code" ] || fail "report $*: exit code $got, expected $code"
 }
 
 # refused WHAT-THE-LINE-CONTAINS ARGUMENTS...
@@ -65,7 +55,7 @@ small=(--d-model 16 --d-ff 32 --num-layers 2 --num-heads 2 --vocab 50 --ctx 8 --
         "$program" memory "${small[@]}" --plan-only --out memory.json &&
         "$program" warmup "${small[@]}" --warmup 0,1 --rounds 2 --steps 2 --out warmup.json &&
         "$program" precision "${small[@]}" --warmup 0 --steps 2 --out precision.json
-} >/dev/null 2>err || { fail 'profile, memory, warmup or precision'; cat err; }
+} >/dev/null 2>err || fail 'profile, memory, warmup or precision'
 made=(profile/profile.json profile/profile_trace.json.gz memory.json warmup.json precision.json)
 expect 0 "${made[@]}" --tables studies
 for name in profile memory warmup precision environment; do [ -s "studies/$name.md" ] || fail "no studies/$name.md"; done
@@ -112,4 +102,4 @@ else
     [ -s roofstep.html ] || fail 'without --out there is no roofstep.html'
     expect 1 "$golden/results.json" --out no/such/parent.html
 fi
-[ $failures = 0 ]
+verdict

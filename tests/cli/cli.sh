@@ -1,0 +1,41 @@
+#!/usr/bin/env bash
+# What scripts share that count what is wrong and go on. Each gets the program as its argument, works in a folder of its
+# own, leaves stdout and stderr of what it ran last in out and err, and ends with `verdict`.
+# shellcheck disable=SC2034 # they use what is set here
+program=$(realpath "$1")
+tests=$(realpath "$(dirname "${BASH_SOURCE[0]}")/..")
+golden=$tests/golden
+# Looking for leaks takes seconds at every exit on some machines; the unit tests do it.
+export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0
+work=$(mktemp -d)
+trap 'rm -r "$work"' EXIT
+cd "$work" || exit 1
+export XDG_CACHE_HOME=$work/cache # no stored limits, and none stored
+failures=0
+
+fail() {
+    echo "FAILED: $1"
+    head -n 30 out err 2>/dev/null | sed 's/^/        > /'
+    failures=$((failures + 1))
+}
+
+# has FRAGMENT...: each is on stdout
+has() {
+    local fragment
+    for fragment; do
+        grep -qF -- "$fragment" out || fail "no '$fragment'"
+    done
+}
+
+# matches PATTERN...: each has its line on stdout
+matches() {
+    local pattern
+    for pattern; do
+        grep -Eq -- "$pattern" out || fail "no '$pattern'"
+    done
+}
+
+verdict() {
+    echo "$failures wrong"
+    [ $failures = 0 ]
+}
