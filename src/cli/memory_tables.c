@@ -82,6 +82,7 @@ static void usages(Table *table, const MemoryCell *cell, const Sweep *sweep)
     const Node *node = &cell->model->plan.nodes[peak->node];
     table_column(table, "alive at the peak of", "", false);
     for (int i = 0; i < list.n; i++) table_column(table, list.label[i], "MiB", true);
+    TABLE_SPARE(table, "first step: forward (MiB)", "first step: backward (MiB)");
     for (int u = 0; u < MEMORY_COUNT; u++) usage_row(table, &list, (MemoryClass)u);
     table_cell(table, "all");
     for (int i = 0; i < list.n; i++) mib_cell(table, list.at[i]->total);
@@ -181,6 +182,7 @@ static Status largest(Table *table, const MemoryCell *cell, int most)
     static const char *const words[] = {"use", "shape", "made by", "at", "source"};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         table_column(table, words[i], "", false);
+    TABLE_SPARE(table, "made by", "of the peak", "use");
     for (int i = 0; i < n; i++) largest_row(table, p, &items[i], peak->total);
     free(items);
     return ST_OK;
@@ -323,6 +325,7 @@ Status memory_tables_many(Text *out, PlanTableWriter *writer, const Sweep *sweep
         table_column(&table, "device: forward alone", "MiB", true);
         table_column(&table, "device: reserved", "MiB", true);
     }
+    TABLE_SPARE(&table, "activation gradients, workspace (MiB)", "logits (MiB)", "gradients (MiB)");
     for (int i = 0; i < sweep->n; i++)
         many_row(&table, &cells[i], cell_label(cells[i].config, sweep->varies).s, ran);
     while (known < sweep->n - 1 && cells[known].unsupported) known++;

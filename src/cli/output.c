@@ -2,10 +2,13 @@
 
 #include "prof/ranges_nvtx.h"
 #include "report/report.h"
+#include "report/report_md.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 /* "-" is stdout, as everywhere; a command whose result is no text sees to it itself. */
 static Status take_dash(Settings *settings, const OptionSet *options)
@@ -16,9 +19,20 @@ static Status take_dash(Settings *settings, const OptionSet *options)
     return FAIL(ST_USAGE, "--out-json needs a file; for JSON on stdout say --format json");
 }
 
+/* What is typed by hand is read as it is printed; what was asked for as Markdown is complete. */
+static void fit_terminal(const Settings *settings, const OptionSet *options)
+{
+    struct winsize size;
+    const bool shown = (options->taken & OPTION_BIT(FORMAT)) != 0 && !settings->out &&
+                       (settings->given & OPTION_BIT(FORMAT)) == 0;
+    if (shown && isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0)
+        report_md_fit(size.ws_col);
+}
+
 Status output_choose_format(Settings *settings, const OptionSet *options)
 {
     TRY(take_dash(settings, options));
+    fit_terminal(settings, options);
     const bool choose = settings->out && (options->taken & OPTION_BIT(FORMAT)) != 0 &&
                         (settings->given & OPTION_BIT(FORMAT)) == 0;
     const char *named = choose ? report_format_of(settings->out) : NULL;

@@ -8,7 +8,8 @@
 
 #include <jansson.h>
 
-/* Without --format the ending of --out decides, if it is one that is known; --out - is stdout.
+/* Without --format the ending of --out decides, if it is one that is known; --out - is stdout. A table for a
+ * terminal is made to fit.
  * ST_USAGE: the command does not write that format. */
 Status output_choose_format(Settings *settings, const OptionSet *options);
 

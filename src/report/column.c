@@ -7,9 +7,11 @@ const Column column_list[] = {
 #define IDENTITY(path, label, kind, show) {true, path, label, "", COLUMN_##kind, 0, COLUMN_##show},
 #define FIGURE(path, label, unit, kind, digits, show) \
     {false, path, label, unit, COLUMN_##kind, digits, COLUMN_##show},
+#define SPARE(heading)
 #include "report/columns.def"
 #undef IDENTITY
 #undef FIGURE
+#undef SPARE
 };
 const int column_count = (int)(sizeof column_list / sizeof *column_list);
 

@@ -111,6 +111,8 @@ static Status kernels(Table *table, const ProfileTables *how, const ProfileView 
     PROFILE_COLUMNS(table, 4, "in", v->gpu ? "kernel" : "op (implementation)", "of", "category",
                     "calls a step", "total (ms)", "avg (us)", "med (us)", "min (us)", "max (us)",
                     "std (us)", "share (%)");
+    TABLE_SPARE(table, "med (us)", "std (us)", "max (us)", "min (us)", "category", "avg (us)",
+                "calls a step");
     if (how->source) table_column(table, "source", "", false);
     for (int p = PHASE_FORWARD; p < PHASE_COUNT; p++) {
         if (v->phases[p].there) TRY(kernels_of(table, how, v, p));
@@ -199,6 +201,7 @@ static Status ops(Table *table, const ProfileTables *how, const ProfileView *v)
     if (!list) return FAIL(ST_NO_MEMORY, "no memory for a list of ops");
     PROFILE_COLUMNS(table, 3, "in", "op", "as", "nodes", "FLOPs a step", "bytes a step",
                     "ms a step", "TFLOP/s", "GB/s", "of limit (%)", "bound by");
+    TABLE_SPARE(table, "FLOPs a step", "bytes a step", "nodes", "as");
     if (how->source) {
         table_column(table, "allocates a step", "", true);
         table_column(table, "source", "", false);

@@ -88,6 +88,8 @@ static Status summary(Table *table, const RecordSet *set)
                     "forward (ms)", "backward (ms)", "optimizer (ms)", "wall, step (ms)",
                     "device, step (ms)", "matmul of forward (%)", "matmul of step (%)",
                     "top of forward", "calls", "ms", "top of step", "calls", "ms");
+    TABLE_SPARE(table, "calls", "ms", "top of forward", "calls", "ms", "top of step",
+                "matmul of forward (%)", "matmul of step (%)", "optimizer (ms)", "backward (ms)");
     for (size_t i = 0; i < record_set_size(set); i++)
         TRY(summary_row(table, record_set_at(set, i)));
     profile_tables_notes(table, set);

@@ -119,6 +119,7 @@ static void phases(Table *table, const ProfileView *v, const RecordSet *set)
     PROFILE_COLUMNS(table, 1, "phase", "unprofiled (ms)", "profiled (ms)", "cost of profiling (%)",
                     "inclusive, all steps (ms)", "exclusive, all steps (ms)", "of step (%)",
                     "nodes", v->gpu ? "kernels" : "ops run");
+    TABLE_SPARE(table, "nodes", "inclusive, all steps (ms)", "ops run", "kernels");
     for (int p = PHASE_FORWARD; p < PHASE_COUNT; p++) {
         if (v->phases[p].there) phase_row(table, v, (Phase)p);
     }
@@ -201,6 +202,7 @@ static void attention(Table *table, const ProfileView *v)
     PROFILE_COLUMNS(table, 1, "attention", v->gpu ? "kernels a step" : "ops a step",
                     "forward, all steps (ms)", "forward a step (ms)", "of attention (%)",
                     "of forward (%)", "backward a step (ms)", "of attention (%)");
+    TABLE_SPARE(table, "forward, all steps (ms)", "ops a step", "kernels a step", "of forward (%)");
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         if (part_time(v, PHASE_FORWARD, parts[i]) > 0) part_row(table, v, parts[i], parts[i]);
     }
@@ -254,6 +256,7 @@ static void categories(Table *table, const ProfileView *v)
     PROFILE_COLUMNS(table, 1, "category", "forward a step (ms)", "of forward (%)",
                     "backward a step (ms)", "whole step (ms)", "of step (%)",
                     "change of share (points)");
+    TABLE_SPARE(table, "backward a step (ms)");
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         const double forward = category_time(v, PHASE_FORWARD, names[i]);
         const double backward = category_time(v, PHASE_BACKWARD, names[i]);

@@ -23,6 +23,20 @@ static void put_row(Table *table, const bool *shown, const Record *record, const
     text_free(&text);
 }
 
+static void put_spare(Table *table)
+{
+    static const char *const headings[] = {
+#define IDENTITY(path, label, kind, show)
+#define FIGURE(path, label, unit, kind, digits, show)
+#define SPARE(heading) heading,
+#include "report/columns.def"
+#undef IDENTITY
+#undef FIGURE
+#undef SPARE
+        NULL};
+    table_spare(table, headings);
+}
+
 Status record_table_build(Table *table, const ReportInput *input)
 {
     *table = (Table){0};
@@ -34,6 +48,7 @@ Status record_table_build(Table *table, const ReportInput *input)
         shown[c] = column_shown(column, input->set, input->baseline != NULL);
         if (shown[c]) table_column(table, column->label, column->unit, is_right(column));
     }
+    put_spare(table);
     for (size_t i = 0; i < record_set_size(input->set); i++) {
         const Record *record = record_set_at(input->set, i);
         const Record *row = input->baseline ? baseline_row(&baseline, input->set, record) : NULL;

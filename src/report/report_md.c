@@ -56,6 +56,42 @@ static void put_cell(Text *out, const char *text, size_t width, bool right)
     text_puts(out, " ");
 }
 
+/* ---- what a narrow terminal does without ---- */
+
+static size_t terminal; /* columns; 0: it is for a file, or for whoever asked for Markdown */
+
+void report_md_fit(size_t columns)
+{
+    terminal = columns;
+}
+
+static size_t line_width(const Table *table, const size_t *width)
+{
+    size_t sum = 1;
+    for (int c = 0; c < table->n_columns; c++) sum += width[c] ? width[c] + 3 : 0;
+    return sum;
+}
+
+/* Columns of width 0 are left out. Returns how many of the spare ones are. */
+static int fit(const Table *table, size_t *width)
+{
+    int n = 0;
+    while (terminal && n < table->n_spare && line_width(table, width) > terminal)
+        width[table->spare[n++]] = 0;
+    return n;
+}
+
+static void put_left_out(Text *out, const Table *table, int n)
+{
+    if (n == 0) return;
+    text_puts(out, "- left out, for the terminal is narrow:");
+    for (int i = 0; i < n; i++)
+        text_printf(out, "%s %s", i ? "," : "", table->columns[table->spare[i]].label);
+    text_puts(out, "; --format md has all\n");
+}
+
+/* ---- a table ---- */
+
 static void measure(const Table *table, size_t width[TABLE_MAX_COLUMNS])
 {
     for (int c = 0; c < table->n_columns; c++) {
@@ -68,14 +104,23 @@ static void measure(const Table *table, size_t width[TABLE_MAX_COLUMNS])
     }
 }
 
+static void put_row(Text *out, const Table *table, size_t row, const size_t *width)
+{
+    for (int c = 0; c < table->n_columns; c++) {
+        if (width[c]) put_cell(out, table_at(table, row, c), width[c], table->columns[c].right);
+    }
+    text_puts(out, "|\n");
+}
+
 static void put_heading(Text *out, const Table *table, const size_t *width)
 {
     for (int c = 0; c < table->n_columns; c++) {
-        put_cell(out, table->columns[c].label, width[c], table->columns[c].right);
+        if (width[c]) put_cell(out, table->columns[c].label, width[c], table->columns[c].right);
     }
     text_puts(out, "|\n");
     for (int c = 0; c < table->n_columns; c++) {
         const bool right = table->columns[c].right;
+        if (!width[c]) continue;
         text_puts(out, right ? "| " : "| :");
         text_fill(out, '-', width[c] - 1);
         text_puts(out, right ? ": " : " ");
@@ -85,7 +130,6 @@ static void put_heading(Text *out, const Table *table, const size_t *width)
 
 static void put_notes(Text *out, const Table *table)
 {
-    if (table->n_notes) text_puts(out, "\n");
     for (size_t i = 0; i < table->n_notes; i++) {
         text_puts(out, "- ");
         put_escaped(out, table->notes[i].text);
@@ -101,13 +145,11 @@ Status report_md_table(Text *out, const Table *table)
 {
     size_t width[TABLE_MAX_COLUMNS];
     measure(table, width);
+    const int left_out = fit(table, width);
     if (table->n_columns) put_heading(out, table, width);
-    for (size_t r = 0; r < table_rows(table); r++) {
-        for (int c = 0; c < table->n_columns; c++) {
-            put_cell(out, table_at(table, r, c), width[c], table->columns[c].right);
-        }
-        text_puts(out, "|\n");
-    }
+    for (size_t r = 0; r < table_rows(table); r++) put_row(out, table, r, width);
+    if (left_out || table->n_notes) text_puts(out, "\n");
+    put_left_out(out, table, left_out);
     put_notes(out, table);
     return text_status(out);
 }

@@ -34,6 +34,25 @@ void table_column(Table *table, const char *label, const char *unit, bool right)
     text_free(&heading);
 }
 
+static bool is_spare(const Table *table, int column)
+{
+    for (int i = 0; i < table->n_spare; i++) {
+        if (table->spare[i] == column) return true;
+    }
+    return false;
+}
+
+void table_spare(Table *table, const char *const *headings)
+{
+    for (; *headings && !table->failed; headings++) {
+        for (int c = 0; c < table->n_columns; c++) {
+            if (strcmp(table->columns[c].label, *headings) != 0 || is_spare(table, c)) continue;
+            table->spare[table->n_spare++] = c;
+            break; /* the next of that heading is named again */
+        }
+    }
+}
+
 void table_cell(Table *table, const char *text)
 {
     char **cells = room(table, table->cells, table->n_cells, &table->cells_capacity, sizeof *cells);

@@ -25,11 +25,17 @@ typedef struct Table {
     size_t n_cells, cells_capacity;
     TableNote *notes;
     size_t n_notes, notes_capacity;
+    int spare[TABLE_MAX_COLUMNS]; /* a narrow terminal does without these, the first ones first */
+    int n_spare;
     bool failed;
 } Table;
 
 /* "forward (ms)" of a label and a unit; unit may be "". */
 void table_column(Table *table, const char *label, const char *unit, bool right);
+/* Names columns that a narrow terminal does without, the first ones first; those that the table has not are
+ * passed over. NULL ends them. */
+void table_spare(Table *table, const char *const *headings);
+#define TABLE_SPARE(table, ...) table_spare((table), (const char *const[]){__VA_ARGS__, NULL})
 /* The next cell, "-" for NULL; a row is full after as many as there are columns. */
 void table_cell(Table *table, const char *text);
 void table_cell_printf(Table *table, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# On a terminal a moving line with a bar; NO_COLOR takes the colours and nothing else.
+# On a terminal a moving line with a bar; NO_COLOR takes the colours and nothing else; tables fit.
 . "$(dirname "$(realpath "$0")")/bench.sh"
 command -v script >/dev/null || { echo "skipped: there is no script(1)"; exit 77; }
 script -qec true /dev/null >/dev/null 2>&1 </dev/null || { echo "skipped: no pseudo-terminal can be had here"; exit 77; }
@@ -16,4 +16,19 @@ NO_COLOR=1 script -qec "$line" /dev/null >plain.out 2>&1 </dev/null
 tr '\r' '\n' <plain.out >plain.lines
 expect plain.lines '[#-]{20} 2/2 ETA .* custom'
 refuse plain.lines "$(printf '\033')\\[[0-9]+m"
+
+# A wide table does without some columns and says which; --format md has them, and so has a wide terminal.
+table() { # COLUMNS OPTIONS
+    script -qec "stty cols $1; '$program' ${model[*]} --steps 2 $2 2>/dev/null" /dev/null </dev/null | tr -d '\r' >table.out
+}
+table 100 ''
+expect table.out '^\| size .*\| +step \(ms\) '
+expect table.out '^- left out, for the terminal is narrow: bwd / fwd, TFLOP/s; --format md has all$'
+refuse table.out '^\| size .*bwd / fwd'
+[ "$(grep -c '^|' table.out)" = 3 ] && [ "$(grep '^|' table.out | tr -d -c '|\n' | sort -u | wc -l)" = 1 ] || fail "a row lacks a cell"
+for all in '100 --format md' '250 '; do
+    table "${all%% *}" "${all#* }"
+    expect table.out '^\| size .*bwd / fwd .*TFLOP/s'
+    refuse table.out 'left out'
+done
 exit 0
