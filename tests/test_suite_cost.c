@@ -91,26 +91,12 @@ static void scores_in_memory_cost(void **state)
     assert_true(suite_cost_cell(&naive, &rates) > suite_cost_cell(&flash, &rates));
 }
 
-static void the_richest_that_fits_is_chosen(void **state)
-{
-    (void)state;
-    const double seconds[] = {100, 40, 41, 3};
-    assert_int_equal(suite_cost_choose(seconds, 4, INFINITY), 0);
-    assert_int_equal(suite_cost_choose(seconds, 4, 100), 0);
-    assert_int_equal(suite_cost_choose(seconds, 4, 99), 1);
-    assert_int_equal(suite_cost_choose(seconds, 4, 10), 3);
-    assert_int_equal(suite_cost_choose(seconds, 4, 0), 3); /* something is always run */
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rates_come_from_the_limits),
-        cmocka_unit_test(nothing_measured_is_guessed),
-        cmocka_unit_test(time_follows_work_and_rate),
-        cmocka_unit_test(a_known_step_is_about_right),
+        cmocka_unit_test(rates_come_from_the_limits), cmocka_unit_test(nothing_measured_is_guessed),
+        cmocka_unit_test(time_follows_work_and_rate), cmocka_unit_test(a_known_step_is_about_right),
         cmocka_unit_test(scores_in_memory_cost),
-        cmocka_unit_test(the_richest_that_fits_is_chosen),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

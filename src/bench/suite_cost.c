@@ -60,11 +60,3 @@ double suite_cost_cells(const Config *configs, int n, const SuiteRates *rates)
     for (int i = 0; i < n; i++) seconds += suite_cost_cell(&configs[i], rates);
     return seconds;
 }
-
-int suite_cost_choose(const double *seconds, int n, double most)
-{
-    for (int i = 0; i < n; i++) {
-        if (seconds[i] <= most) return i;
-    }
-    return n - 1;
-}

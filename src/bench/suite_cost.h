@@ -1,5 +1,4 @@
-/* How long the cells of a command will take, from the limits alone, and which of several choices a time
- * allows. No plan is made and no device asked: hundreds of cells are weighed at once. */
+/* How long the cells of a command will take, from the limits alone. No plan is made and no device asked: hundreds of cells are weighed at once. */
 #ifndef BENCH_SUITE_COST_H
 #define BENCH_SUITE_COST_H
 
@@ -20,8 +19,5 @@ SuiteRates suite_cost_rates(const Limits *limits);
 /* Seconds of one cell, its start included. */
 double suite_cost_cell(const Config *config, const SuiteRates *rates);
 double suite_cost_cells(const Config *configs, int n, const SuiteRates *rates);
-
-/* The first of the choices, from the richest to the leanest, that is within `most`; the last if none is. */
-int suite_cost_choose(const double *seconds, int n, double most);
 
 #endif

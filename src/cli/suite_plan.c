@@ -1,5 +1,7 @@
 #include "cli/suite_plan.h"
 
+#include "bench/suite_memory.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -18,6 +20,13 @@ static const Rung rungs[] = {
 #undef RUNG
 };
 enum { RUNGS = sizeof rungs / sizeof *rungs };
+
+/* What a part may take. */
+typedef struct Room {
+    const SuiteRates *rates;
+    double seconds;
+    size_t bytes;
+} Room;
 
 /* Studies look at one cell; sweeps take every size and context that was asked for. */
 static const char *model_of(const Suite *suite, const Rung *rung)
@@ -42,54 +51,64 @@ static Status write_words(const Suite *suite, const Rung *rung, const SuiteRates
     return n < SUITE_WORDS ? ST_OK : FAIL(ST_USAGE, "too many sizes for a suite");
 }
 
-/* The cells that the part's own command makes of these words. */
-static Status weigh(const Suite *suite, SuitePartId id, const SuiteRates *rates, double *seconds)
+/* precision runs all of them where none is named; warmup every cell once a round. */
+static double times(SuitePartId id, const Settings *settings)
 {
+    const bool every = id == SUITE_PRECISION && !(settings->given & OPTION_BIT(PRECISION));
+    return every ? PRECISION_COUNT : id == SUITE_WARMUP ? (double)settings->rounds : 1;
+}
+
+/* Attention shows how far each implementation gets, and sizes are not run. */
+static bool must_fit(SuitePartId id)
+{
+    return id != SUITE_ATTENTION && id != SUITE_SIZES;
+}
+
+/* The time and the memory of the cells that the part's own command makes of its words. */
+static Status weigh(Suite *suite, SuitePartId id, const Room *room, bool *fits)
+{
+    const SuiteKind *kind = &suite_kinds[id];
+    SuitePart *part = &suite->parts[id];
     SuiteArgs args;
     Settings settings;
     Sweep sweep;
     Status status = suite_args_make(&args, suite, id);
     if (status == ST_OK)
-        status = sweep_parse(&suite_kinds[id].command->options, args.n - 2, args.argv + 2,
-                             &settings, &sweep);
+        status = sweep_parse(&kind->command->options, args.n - 2, args.argv + 2, &settings, &sweep);
     if (status == ST_OK) {
-        /* precision runs all of them where none is named */
-        const bool every = id == SUITE_PRECISION && !(settings.given & OPTION_BIT(PRECISION));
-        const double times = every                ? PRECISION_COUNT
-                             : id == SUITE_WARMUP ? (double)settings.rounds
-                                                  : 1;
-        *seconds = times * suite_kinds[id].effort * suite_cost_cells(sweep.configs, sweep.n, rates);
+        part->expected = times(id, &settings) * kind->effort *
+                         suite_cost_cells(sweep.configs, sweep.n, room->rates);
+        *fits = part->expected <= room->seconds;
+        if (*fits && must_fit(id)) *fits = suite_memory_fits(sweep.configs, sweep.n, room->bytes);
         sweep_free(&sweep);
     }
     suite_args_free(&args);
     return status;
 }
 
-static Status plan_part(Suite *suite, SuitePartId id, const SuiteRates *rates, double most)
+/* The richest rung that fits; the leanest where none does. */
+static Status plan_part(Suite *suite, SuitePartId id, const Room *room)
 {
-    const On here = rates->gpu ? ON_GPU : ON_CPU;
-    SuitePart *part = &suite->parts[id];
-    double seconds[RUNGS];
-    const Rung *fits[RUNGS];
-    int n = 0;
-    for (int i = 0; i < RUNGS; i++) {
+    const On here = room->rates->gpu ? ON_GPU : ON_CPU;
+    bool fits = false;
+    for (int i = 0; i < RUNGS && !fits; i++) {
         if (rungs[i].part != id || !(rungs[i].on & here)) continue;
-        TRY(write_words(suite, &rungs[i], rates, part->words));
-        TRY(weigh(suite, id, rates, &seconds[n]));
-        fits[n++] = &rungs[i];
+        TRY(write_words(suite, &rungs[i], room->rates, suite->parts[id].words));
+        TRY(weigh(suite, id, room, &fits));
     }
-    const int chosen = suite_cost_choose(seconds, n, most);
-    part->expected = seconds[chosen];
-    return write_words(suite, fits[chosen], rates, part->words);
+    return ST_OK;
 }
 
 /* What a part leaves of its share goes to those after it. */
 Status suite_plan(Suite *suite, const SuiteRates *rates, double seconds)
 {
+    /* --full shows what does not fit, too */
+    const size_t bytes = isinf(seconds) ? SIZE_MAX : suite_memory_room(rates->gpu);
     double shares = 0;
     for (int id = SUITE_LIMITS + 1; id < SUITE_PARTS; id++) shares += suite_kinds[id].share;
     for (int id = SUITE_LIMITS + 1; id < SUITE_PARTS; id++) {
-        TRY(plan_part(suite, (SuitePartId)id, rates, seconds * suite_kinds[id].share / shares));
+        const Room room = {rates, seconds * suite_kinds[id].share / shares, bytes};
+        TRY(plan_part(suite, (SuitePartId)id, &room));
         seconds = fmax(0, seconds - suite->parts[id].expected);
         shares -= suite_kinds[id].share;
     }

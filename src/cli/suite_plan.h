@@ -1,4 +1,4 @@
-/* What the parts of a suite run: as much as its time allows. */
+/* What the parts of a suite run: as much as its time and the memory allow. */
 #ifndef CLI_SUITE_PLAN_H
 #define CLI_SUITE_PLAN_H
 

@@ -89,6 +89,20 @@ for case in 'OOM --memory-limit 1MiB' 'timeout --timeout 1ms'; do
     if ! "$program" --version | grep -q '(no html)'; then [ -s "${case%% *}/index.html" ] || fail "$case: no page"; fi
 done
 
+# ---- all kinds of cells that end badly, on one page ----
+
+cp -r killed mixed
+rm mixed/bench.json mixed/attention.json mixed/index.html
+sed -i -e '/"name": "bench"/,/"state"/{s/"done"/"waiting"/;s/\("words": "[^"]*\)"/\1 --timeout 1ms"/}' \
+    -e '/"name": "attention"/,/"state"/{s/"done"/"waiting"/;s/\("words": "[^"]*\)"/\1 --attention cudnn --ctx 2048 --memory-limit 100MiB"/}' mixed/suite.json
+"$program" suite --resume mixed >out 2>err </dev/null || { fail "mixed: exit code $?"; cat err; }
+for word in ok OOM unsupported timeout; do
+    grep -qE "^- [0-9]+ cells: .*[0-9]+ $word" out || { fail "mixed: the summary does not count $word"; cat out err; }
+    grep -q "$word" mixed/tables.md || fail "mixed: the tables lack $word"
+    "$program" --version | grep -q '(no html)' || grep -q "\"$word\"" mixed/index.html || fail "mixed: the page lacks $word"
+done
+! grep -q '^- Missing' out || { fail 'mixed: a part is missing'; cat out; }
+
 # ---- the plan alone ----
 
 for budget in 1s 1m 1h; do
@@ -96,6 +110,9 @@ for budget in 1s 1m 1h; do
 done
 [ ! -e roofstep-report ] || fail '--dry-run made a folder'
 cells() { sed -n 's/^| bench .*--size \([^ ]*\) .*/\1/p' "$1" | tr , '\n' | wc -l; }
+# Rows of bench, a part that must fit, get smaller with the memory.
+"$program" suite --device cpu --budget 1h --memory-limit 1GiB --dry-run >plan-1GiB 2>err || fail '--memory-limit --dry-run'
+[ "$(cells plan-1GiB)" -lt "$(cells plan-1h)" ] || fail 'less memory brings as many sizes'
 [ "$(cells plan-1s)" -lt "$(cells plan-1h)" ] || fail 'an hour brings no more sizes than a second'
 
 echo "$failures wrong"
