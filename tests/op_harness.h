@@ -160,8 +160,11 @@ static inline void harness_close(HarnessRun *run)
 static inline double harness_get(const HarnessRun *run, int id, int64_t i)
 {
     const Tensor *t = &run->session.plan->tensors[id];
-    const int64_t row = i / plan_width(t), col = i % plan_width(t);
-    return element_get(harness_host(run, id), t->dtype, row * t->ld + col);
+    const int64_t at = i / plan_width(t) * t->ld + i % plan_width(t);
+    const void *data = harness_host(run, id);
+    if (t->dtype != DT_LOW16) return element_get(data, t->dtype, at);
+    const uint16_t *upper = harness_host(run, t->upper);
+    return (double)half_join(upper[at], ((const uint16_t *)data)[at]);
 }
 
 /* ||a - b|| / ||b||; NaN anywhere gives NaN, which no bound accepts. */

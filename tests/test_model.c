@@ -264,7 +264,10 @@ static void check_dtypes(const Config *config)
         const bool updated = t->kind == TK_PARAM && config->mode != MODE_FWD;
         const bool wide = strcmp(t->name, "residual") == 0 || strcmp(t->name, "embedded") == 0 ||
                           t->kind == TK_MOMENT || updated;
-        if (wide) assert_int_equal(t->dtype, DT_F32);
+        const bool halved = updated && t->dtype == DT_LOW16;
+        if (halved) assert_int_equal(model.plan.tensors[t->upper].dtype, DT_BF16);
+        if (halved) assert_int_equal(config->precision, PRECISION_BF16);
+        if (wide && !halved) assert_int_equal(t->dtype, DT_F32);
     }
     check_forward_params(&model);
     model_free(&model);

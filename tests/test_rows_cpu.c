@@ -1,6 +1,8 @@
-/* Narrowing by the processor's own instructions gives the bits of half.h. */
+/* Narrowing by the processor's own instructions gives the bits of half.h, and so do its two halves of a float. */
 #include "ops/rows_cpu.h"
 #include "with_cmocka.h"
+
+#include <math.h>
 
 enum { N = 4096 + 37 }; /* whole steps of every kernel, and some more */
 
@@ -41,9 +43,38 @@ static void test_lengths(void **state)
     }
 }
 
+/* A float in halves comes back bit by bit, its upper half is no further from it than any bf16 is, and what is
+ * not finite stays so. */
+static void check_halves(uint32_t bits)
+{
+    const float x = half_float(bits);
+    const uint16_t upper = half_upper(x), lower = half_lower(x);
+    const float joined = half_join(upper, lower), read = half_from_bf16(upper);
+    if (x != x) {
+        assert_true(joined != joined && read != read);
+        return;
+    }
+    if (half_bits(joined) != bits) fail_msg("%08x comes back as %08x", bits, half_bits(joined));
+    const float other = half_from_bf16(half_to_bf16(x));
+    const double off = fabs((double)read - (double)x), least = fabs((double)other - (double)x);
+    if (read != other && !(off <= least)) fail_msg("%08x: %04x is not its nearest", bits, upper);
+}
+
+static void test_halves(void **state)
+{
+    (void)state;
+    for (uint32_t upper = 0; upper < 0x10000; upper++) {
+        static const uint32_t lower[] = {0, 1, 0x7fff, 0x8000, 0x8001, 0xffff, 0x1234, 0xabcd};
+        for (size_t i = 0; i < sizeof lower / sizeof *lower; i++) {
+            check_halves(upper << 16 | lower[i]);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_every_bf16),
-                                       cmocka_unit_test(test_lengths)};
+                                       cmocka_unit_test(test_lengths),
+                                       cmocka_unit_test(test_halves)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -33,6 +33,29 @@ static inline uint16_t half_to_bf16(float x)
     return (uint16_t)((u & 0x7fffffffU) > 0x7f800000U ? nan : rounded);
 }
 
+/* A float in two halves that lose nothing: the upper one is the float rounded to bf16, halves away from zero,
+ * and so can be read alone; the lower one is what that is off by, in units of the float's last place. A NaN
+ * becomes the plain one. */
+static inline float half_join(uint16_t upper, uint16_t lower)
+{
+    return half_float(((uint32_t)upper << 16) + (uint32_t)(int32_t)(int16_t)lower);
+}
+
+static inline uint32_t half_plain_nan(uint32_t u)
+{
+    return (u & 0x7fffffffU) > 0x7f800000U ? 0x7fc00000U : u;
+}
+
+static inline uint16_t half_upper(float x)
+{
+    return (uint16_t)((half_plain_nan(half_bits(x)) + 0x8000U) >> 16);
+}
+
+static inline uint16_t half_lower(float x)
+{
+    return (uint16_t)half_plain_nan(half_bits(x));
+}
+
 #ifdef __FLT16_MANT_DIG__ /* the compiler has the type, and the hardware's conversions with it */
 __extension__ typedef _Float16 HalfNative;
 

@@ -53,6 +53,12 @@ static const ParamGroup *group_of(const Model *m, const Param *p)
     return NULL;
 }
 
+/* A master copy may be there in two halves, of which the copy is one. */
+static DTypes upper_half(const Model *m, const ParamGroup *g)
+{
+    return m->plan.tensors[g->flat].dtype == DT_LOW16 ? one(m, g->copy) : 0;
+}
+
 /* Of the weights that products read (`norms`: of the norms' weights). */
 static DTypes of_params(const Model *m, bool norms, Component what)
 {
@@ -63,7 +69,7 @@ static DTypes of_params(const Model *m, bool norms, Component what)
         if (is_norm(p) != norms || is_embedding(p) || !g) continue;
         const bool copied = g->copy != PLAN_NONE;
         if (what == COMPONENT_PARAMETERS) dtypes |= one(m, copied ? g->copy : g->flat);
-        if (what == COMPONENT_MASTERS && copied) dtypes |= one(m, g->flat);
+        if (what == COMPONENT_MASTERS && copied) dtypes |= one(m, g->flat) | upper_half(m, g);
         if (what == COMPONENT_NORM_WEIGHTS) dtypes |= one(m, g->flat);
         if (what == COMPONENT_WEIGHT_GRADIENTS) dtypes |= one(m, g->grad);
         if (what == COMPONENT_MOMENTS) dtypes |= one(m, g->m) | one(m, g->v);

@@ -54,16 +54,31 @@ static const void *as_dtype(const Room *room, DType dtype, int64_t n)
     return room->converted;
 }
 
+static const void *uppers(const Room *room, int64_t n)
+{
+    uint16_t *upper = room->converted;
+#pragma omp parallel for schedule(static)
+    for (int64_t i = 0; i < n; i++) upper[i] = half_upper(room->drawn[i]);
+    return upper;
+}
+
+/* n elements of `tensor` from `first` on. */
+static Status upload_piece(Session *s, int tensor, int64_t first, int64_t n, const void *from)
+{
+    const size_t size = plan_dtype_size(s->plan->tensors[tensor].dtype);
+    char *to = (char *)s->memory[tensor] + (size_t)first * size;
+    return s->api->upload(s->backend, to, from, (size_t)n * size);
+}
+
 static Status upload_drawn(Session *s, const Model *model, const Drawn *d, const Room *room)
 {
     const Tensor *t = &model->plan.tensors[d->tensor];
     const int64_t all = plan_elements(t);
-    const size_t size = plan_dtype_size(t->dtype);
     for (int64_t first = 0; first < all; first += CHUNK) {
         const int64_t n = all - first < CHUNK ? all - first : CHUNK;
         draw(room->drawn, d, first, n, (uint64_t)model->config.seed);
-        char *to = (char *)s->memory[d->tensor] + (size_t)first * size;
-        TRY(s->api->upload(s->backend, to, as_dtype(room, t->dtype, n), (size_t)n * size));
+        TRY(upload_piece(s, d->tensor, first, n, as_dtype(room, t->dtype, n)));
+        if (t->dtype == DT_LOW16) TRY(upload_piece(s, t->upper, first, n, uppers(room, n)));
     }
     return ST_OK;
 }

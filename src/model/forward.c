@@ -202,13 +202,15 @@ static void loss(Builder *b, Model *m, const Sizes *s, int y, int head)
     if (b->status == ST_OK) b->plan->tensors[m->loss].keep = true;
 }
 
-/* Fills the 16-bit copies before the first step; afterwards the optimizer keeps them. */
+/* Fills the 16-bit copies before the first step; afterwards the optimizer keeps them. Those that are halves of
+ * their parameters are there with them. */
 static void setup(Builder *b, const Model *m)
 {
     b->phase = PHASE_SETUP;
     builder_scope(b, PLAN_NONE, "copies");
     for (int i = 0; i < m->n_groups; i++) {
         if (m->groups[i].copy == PLAN_NONE) continue;
+        if (builder_dtype(b, m->groups[i].flat) == DT_LOW16) continue;
         builder_node(b, OP_cast, IDS(m->groups[i].copy), IDS(m->groups[i].flat));
     }
     b->phase = PHASE_FORWARD;

@@ -21,10 +21,11 @@ typedef struct Param {
 
 /* Parameters that lie next to each other and are updated together. */
 typedef struct ParamGroup {
-    int flat;     /* the parameters: wide, but for what products read in mode fwd */
-    int copy;     /* 16-bit copy that the products read, PLAN_NONE when there is none */
-    int grad;     /* PLAN_NONE in mode fwd */
-    int m, v;     /* PLAN_NONE but in mode train */
+    int flat; /* the parameters: wide, but for what products read in mode fwd; beside a bf16 copy
+                     their lower halves */
+    int copy; /* 16-bit copy that the products read, PLAN_NONE when there is none */
+    int grad; /* PLAN_NONE in mode fwd */
+    int m, v; /* PLAN_NONE but in mode train */
     int64_t used; /* elements given to parameters so far */
 } ParamGroup;
 

@@ -17,6 +17,20 @@ static bool reads_narrow(const Model *model, bool product)
     return product && !model->eager && model->act != model->wide;
 }
 
+/* A bf16 copy is the upper half of the wide parameter already: the lower one is all that is kept beside it. */
+static DType dtype_of(const Model *model, bool narrow, bool copy)
+{
+    if (copy && model->act == DT_BF16 && model->wide == DT_F32) return DT_LOW16;
+    return narrow && !copy ? model->act : model->wide;
+}
+
+/* Says where the upper halves of `lower` are. */
+static void params_split(Builder *b, int lower, int upper)
+{
+    if (b->status != ST_OK || b->plan->tensors[lower].dtype != DT_LOW16) return;
+    b->plan->tensors[lower].upper = upper;
+}
+
 static bool room(Builder *b, void **array, int count, size_t size)
 {
     if (count & (count - 1)) return true; /* grows at powers of two */
@@ -37,8 +51,9 @@ void params_group(Builder *b, Model *model, const char *name, int64_t elements, 
     const bool narrow = reads_narrow(model, product);
     /* Where nothing is updated nothing needs the wide ones. */
     const bool copy = narrow && model->mode != MODE_FWD;
-    g.flat = flat(b, "", name, TK_PARAM, narrow && !copy ? model->act : model->wide, elements);
+    g.flat = flat(b, "", name, TK_PARAM, dtype_of(model, narrow, copy), elements);
     if (copy) g.copy = flat(b, "copy of ", name, TK_WEIGHT_COPY, model->act, elements);
+    params_split(b, g.flat, g.copy);
     if (model->mode != MODE_FWD) {
         g.grad = flat(b, "grad of ", name, TK_GRAD, copy ? model->act : model->wide, elements);
         if (model->mode == MODE_FWD_BWD && g.grad != PLAN_NONE)
@@ -83,6 +98,7 @@ int params_add(Builder *b, Model *model, const char *name, int64_t rows, int64_t
     p->tensor = window(b, name, g->flat, g->used, rows, cols);
     p->grad = window(b, name, g->grad, g->used, rows, cols);
     const int read = readable(b, g, name, g->used, rows, cols);
+    params_split(b, p->tensor, read);
     g->used += n;
     model->n_elements += n;
     return read;

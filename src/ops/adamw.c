@@ -5,7 +5,8 @@
  *
  * adamw  p0, m0, v0, copy0, p1, m1, v1, copy1, ... | g0, g1, ..., state
  *
- * One entry for each group of parameters; copy (absent in fp32) is p rounded for the products.
+ * One entry for each group of parameters; copy (absent in fp32) is p rounded for the products. A p of
+ * DT_LOW16 is the lower half of parameters whose upper half the copy is.
  * factor, step_size and root_bias come from the step state (ops/adam_state.c); when the state says
  * that the step is skipped, nothing is written. Gradients are fp32 or 16 bit. */
 #include "ops/adamw.h"
@@ -30,21 +31,48 @@ static Status check(const Plan *plan, const Node *node)
         if (out && plan_elements(out) != plan_elements(g)) {
             return FAIL(ST_FAILED, "adamw: '%s' and its gradient differ in size", out->name);
         }
+        const Tensor *copy = plan_out(plan, node, i / 4 * 4 + 3);
+        if (out && out->dtype == DT_LOW16 && (!copy || copy->dtype != DT_BF16)) {
+            return FAIL(ST_FAILED, "adamw: the upper halves of '%s' are not there", out->name);
+        }
     }
     return ST_OK;
 }
 
-/* Reads p, m, v, g and writes p, m, v and the copy. */
+bool adamw_split(const Plan *plan, const Node *node, int group)
+{
+    return plan_out(plan, node, 4 * group)->dtype == DT_LOW16;
+}
+
+/* Reads p, m, v, g and writes p, m, v and the copy, which is read too where it is half of p. */
 static OpCost cost(const Plan *plan, const Node *node)
 {
     OpCost cost = {0};
     for (int g = 0; g < adamw_groups(node); g++) {
-        const Tensor *p = plan_out(plan, node, 4 * g), *copy = plan_out(plan, node, 4 * g + 3);
+        const Tensor *p = plan_out(plan, node, 4 * g), *m = plan_out(plan, node, 4 * g + 1);
+        const Tensor *copy = plan_out(plan, node, 4 * g + 3);
         cost.flops += 14.0 * (double)plan_elements(p);
-        cost.bytes += 6.0 * (double)plan_bytes(p) + (double)plan_bytes(plan_in(plan, node, g));
-        if (copy) cost.bytes += (double)plan_bytes(copy);
+        cost.bytes += 2.0 * (double)plan_bytes(p) + 4.0 * (double)plan_bytes(m);
+        cost.bytes += (double)plan_bytes(plan_in(plan, node, g));
+        if (copy) cost.bytes += (adamw_split(plan, node, g) ? 2 : 1) * (double)plan_bytes(copy);
     }
     return cost;
+}
+
+static double get_parameter(Operand p, Operand copy, int64_t i)
+{
+    if (p.dtype != DT_LOW16) return element_get(p.data, p.dtype, i);
+    return (double)half_join(((uint16_t *)copy.data)[i], ((uint16_t *)p.data)[i]);
+}
+
+static void set_parameter(Operand p, Operand copy, int64_t i, double x)
+{
+    element_set(p.data, p.dtype, i, x);
+    if (p.dtype == DT_LOW16) {
+        ((uint16_t *)copy.data)[i] = half_upper((float)x);
+    } else if (copy.data) {
+        element_set(copy.data, copy.dtype, i, x);
+    }
 }
 
 static void update(const OpCall *call, int group, const double *state)
@@ -59,12 +87,10 @@ static void update(const OpCall *call, int group, const double *state)
         const double v1 = STEP_STATE_BETA2 * v0 + (1 - STEP_STATE_BETA2) * d * d;
         const double root = sqrt(v1) / state[STATE_ROOT_BIAS] + STEP_STATE_EPSILON;
         const double kept = 1 - state[STATE_LR] * STEP_STATE_DECAY;
-        const double p1 =
-            element_get(p.data, p.dtype, i) * kept - state[STATE_STEP_SIZE] * m1 / root;
+        const double p1 = get_parameter(p, copy, i) * kept - state[STATE_STEP_SIZE] * m1 / root;
         element_set(m.data, m.dtype, i, m1);
         element_set(v.data, v.dtype, i, v1);
-        element_set(p.data, p.dtype, i, p1);
-        if (copy.data) element_set(copy.data, copy.dtype, i, p1);
+        set_parameter(p, copy, i, p1);
     }
 }
 
@@ -76,21 +102,23 @@ static Status reference(const OpCall *call)
     return ST_OK;
 }
 
-/* One to three groups of odd sizes, with and without 16-bit copies. The state is drawn at random in
+/* One to three groups of odd sizes, with and without 16-bit copies, whole and (in bf16) in halves. The state is drawn at random in
  * [0.5, 1.5]: every factor matters and the step is applied. */
 static bool cases(Builder *b, int i, DType act)
 {
     static const int64_t sizes[][3] = {{1, 0, 0}, {3, 257, 0}, {1000, 31, 4099}, {70001, 0, 0}};
-    if (i >= 4) return false;
+    if (i >= (act == DT_BF16 ? 8 : 4)) return false;
     const DType wide = op_wide(act);
     int out[12], in[4], n = 0;
-    for (; n < 3 && sizes[i][n]; n++) {
-        const int64_t size = sizes[i][n];
-        out[4 * n] = builder_tensor(b, "p", TK_PARAM, wide, DIMS(size));
+    for (; n < 3 && sizes[i % 4][n]; n++) {
+        const int64_t size = sizes[i % 4][n];
+        const bool split = i >= 4 && n != 1;
+        out[4 * n] = builder_tensor(b, "p", TK_PARAM, split ? DT_LOW16 : wide, DIMS(size));
         out[4 * n + 1] = builder_tensor(b, "m", TK_MOMENT, wide, DIMS(size));
         out[4 * n + 2] = builder_tensor(b, "+v", TK_MOMENT, wide, DIMS(size));
         out[4 * n + 3] =
             act == wide ? PLAN_NONE : builder_tensor(b, "copy", TK_WEIGHT_COPY, act, DIMS(size));
+        if (split && b->status == ST_OK) b->plan->tensors[out[4 * n]].upper = out[4 * n + 3];
         in[n] = builder_tensor(b, "g", TK_ACTIVATION, n == 1 ? wide : act, DIMS(size));
     }
     in[n] = builder_tensor(b, "+state", TK_STATE, DT_F64, DIMS(STATE_COUNT));
@@ -103,6 +131,10 @@ static void decompose_group(Builder *b, const int *out, int g, int state)
 {
     const int p = out[0], m = out[1], v = out[2], copy = out[3];
     const DType wide = builder_dtype(b, p);
+    if (wide == DT_LOW16) { /* no framework has primitives for halves */
+        builder_node(b, OP_adamw, out, 4, IDS(g, state));
+        return;
+    }
     const int root = builder_like(b, "sqrt(v)", v, wide),
               bias = builder_like(b, "unbiased", v, wide);
     const int denominator = builder_like(b, "denominator", v, wide);

@@ -26,6 +26,34 @@ CPU_CLONES static void update(float *restrict p, float *restrict m, float *restr
     }
 }
 
+CPU_CLONES static void join(float *restrict p, const uint16_t *restrict upper,
+                            const uint16_t *restrict lower, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) p[i] = half_join(upper[i], lower[i]);
+}
+
+CPU_CLONES static void split(uint16_t *restrict upper, uint16_t *restrict lower,
+                             const float *restrict p, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) upper[i] = half_upper(p[i]);
+    for (int64_t i = 0; i < n; i++) lower[i] = half_lower(p[i]);
+}
+
+static void update_split(const OpCall *call, int group, int64_t begin, int64_t end, Factors f)
+{
+    uint16_t *lower = op_out(call, 4 * group), *upper = op_out(call, 4 * group + 3);
+    float *m = op_out(call, 4 * group + 1), *v = op_out(call, 4 * group + 2);
+    const Tensor *g = op_in_shape(call, group);
+    float p[ROWS_CHUNK], buffer[ROWS_CHUNK];
+    for (int64_t i = begin; i < end; i += ROWS_CHUNK) {
+        const int64_t n = end - i < ROWS_CHUNK ? end - i : ROWS_CHUNK;
+        const void *from = rows_cpu_at(op_in(call, group), g->dtype, i);
+        join(p, upper + i, lower + i, n);
+        update(p, m + i, v + i, rows_cpu_read(from, g->dtype, n, buffer), n, f);
+        split(upper + i, lower + i, p, n);
+    }
+}
+
 static void update_piece(const OpCall *call, int group, int64_t begin, int64_t end, Factors f)
 {
     float *p = op_out(call, 4 * group), *m = op_out(call, 4 * group + 1);
@@ -54,9 +82,11 @@ static Status run(const OpCall *call)
 #pragma omp parallel num_threads(call->threads)
     for (int group = 0; group < groups; group++) {
         const int64_t n = plan_elements(op_in_shape(call, group));
+        const bool split_group = adamw_split(call->plan, call->node, group);
 #pragma omp for schedule(dynamic) nowait
         for (int64_t i = 0; i < n; i += PIECE) {
-            update_piece(call, group, i, i + PIECE < n ? i + PIECE : n, f);
+            (split_group ? update_split : update_piece)(call, group, i,
+                                                        i + PIECE < n ? i + PIECE : n, f);
         }
     }
     return ST_OK;

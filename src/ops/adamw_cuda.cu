@@ -1,6 +1,7 @@
 /* AdamW over all groups of parameters in one launch (ops/adamw.c has the formulas), or a few when
  * there are more groups than a kernel's parameters can list. Bound by memory: 28 bytes a parameter
- * with 16-bit gradients and copies. */
+ * with 16-bit gradients and copies, 26 where the copy is the upper half of the parameter. */
+#include "ops/adamw.h"
 #include "ops/impls_cuda.h"
 #include "ops/kernel_cuda.cuh"
 #include "plan/step_state.h"
@@ -11,11 +12,12 @@
 enum { THREADS = 256, QUAD = 4, TILE = THREADS * QUAD, MOST_GROUPS = 60 };
 
 struct Group {
-    float *p, *m, *v;
-    void *copy;          /* of the kernel's narrow type, or NULL */
-    const void *g;       /* of the narrow type, or float */
+    void *p; /* float, or in a split group the lower halves */
+    float *m, *v;
+    void *copy;    /* of the kernel's narrow type, or NULL; in a split group the upper halves */
+    const void *g; /* of the narrow type, or float */
     int64_t n, end_tile; /* elements; the first tile of the next group */
-    bool wide_g, packs;
+    bool wide_g, packs, split;
 };
 
 struct Groups {
@@ -44,15 +46,34 @@ __device__ __forceinline__ void update(float &p, float &m, float &v, float g, co
     p = p * f.keep - f.step * m / (sqrtf(v) * f.root_bias_inverse + eps);
 }
 
+/* half_join() and its inverse (base/half.h) */
+__device__ __forceinline__ float join(uint16_t upper, uint16_t lower)
+{
+    return __uint_as_float(((uint32_t)upper << 16) + (uint32_t)(int32_t)(int16_t)lower);
+}
+
+__device__ __forceinline__ void split(float x, uint16_t &upper, uint16_t &lower)
+{
+    const uint32_t u = isnan(x) ? 0x7fc00000U : __float_as_uint(x);
+    upper = (uint16_t)((u + 0x8000U) >> 16);
+    lower = (uint16_t)u;
+}
+
 template <typename A> __device__ void update_one(const Group &k, int64_t i, const Factors &f)
 {
     const float g =
         k.wide_g ? static_cast<const float *>(k.g)[i] : to_float(static_cast<const A *>(k.g)[i]);
-    float p = k.p[i], m = k.m[i], v = k.v[i];
+    uint16_t *lower = static_cast<uint16_t *>(k.p), *upper = static_cast<uint16_t *>(k.copy);
+    float *whole = static_cast<float *>(k.p);
+    float p = k.split ? join(upper[i], lower[i]) : whole[i], m = k.m[i], v = k.v[i];
     update(p, m, v, g, f);
-    k.p[i] = p;
     k.m[i] = m;
     k.v[i] = v;
+    if (k.split) {
+        split(p, upper[i], lower[i]);
+        return;
+    }
+    whole[i] = p;
     if (k.copy) static_cast<A *>(k.copy)[i] = from_float<A>(p);
 }
 
@@ -74,25 +95,51 @@ __device__ __forceinline__ void read_quad(float (&g)[QUAD], const void *from, in
 }
 
 template <typename A>
-__device__ __forceinline__ void update_quad(const Group &k, int64_t i, const Factors &f)
+__device__ __forceinline__ void read_gradients(float (&g)[QUAD], const Group &k, int64_t i)
 {
-    float g[QUAD];
-    Quad<A> copy;
-    Quad<float> p = quad(k.p + i), m = quad(k.m + i), v = quad(k.v + i);
     if (k.wide_g) {
         read_quad<float>(g, k.g, i);
     } else {
         read_quad<A>(g, k.g, i);
     }
+}
+
+template <typename A>
+__device__ __forceinline__ void update_quad(const Group &k, int64_t i, const Factors &f)
+{
+    float g[QUAD], *whole = static_cast<float *>(k.p) + i;
+    Quad<A> copy;
+    Quad<float> p = quad(whole), m = quad(k.m + i), v = quad(k.v + i);
+    read_gradients<A>(g, k, i);
 #pragma unroll
     for (int e = 0; e < QUAD; e++) {
         update(p.x[e], m.x[e], v.x[e], g[e], f);
         copy.x[e] = from_float<A>(p.x[e]);
     }
-    quad(k.p + i) = p;
+    quad(whole) = p;
     quad(k.m + i) = m;
     quad(k.v + i) = v;
     if (k.copy) quad(static_cast<A *>(k.copy) + i) = copy;
+}
+
+template <typename A>
+__device__ __forceinline__ void update_split_quad(const Group &k, int64_t i, const Factors &f)
+{
+    float g[QUAD];
+    uint16_t *at = static_cast<uint16_t *>(k.p) + i, *above = static_cast<uint16_t *>(k.copy) + i;
+    Quad<uint16_t> lower = quad(at), upper = quad(above);
+    Quad<float> m = quad(k.m + i), v = quad(k.v + i);
+    read_gradients<A>(g, k, i);
+#pragma unroll
+    for (int e = 0; e < QUAD; e++) {
+        float p = join(upper.x[e], lower.x[e]);
+        update(p, m.x[e], v.x[e], g[e], f);
+        split(p, upper.x[e], lower.x[e]);
+    }
+    quad(at) = lower;
+    quad(above) = upper;
+    quad(k.m + i) = m;
+    quad(k.v + i) = v;
 }
 
 /* The group of a tile: the first that ends after it. */
@@ -124,7 +171,13 @@ __global__ void __launch_bounds__(THREADS) adamw_kernel(const Groups groups, con
     const Factors f = read_factors(state);
     const int64_t whole = k.packs ? begin + (end - begin) / QUAD * QUAD : begin;
     const int64_t mine = begin + threadIdx.x * QUAD;
-    if (mine < whole) update_quad<A>(k, mine, f);
+    if (mine < whole) {
+        if (k.split) {
+            update_split_quad<A>(k, mine, f);
+        } else {
+            update_quad<A>(k, mine, f);
+        }
+    }
     for (int64_t i = whole + threadIdx.x; i < end; i += THREADS) update_one<A>(k, i, f);
 }
 
@@ -136,12 +189,13 @@ static bool aligned(const void *data)
 static Group group_of(const OpCall *call, int i)
 {
     Group k = {};
-    k.p = (float *)op_out(call, 4 * i);
+    k.p = op_out(call, 4 * i);
     k.m = (float *)op_out(call, 4 * i + 1);
     k.v = (float *)op_out(call, 4 * i + 2);
     k.copy = op_out(call, 4 * i + 3);
     k.g = op_in(call, i);
     k.n = plan_elements(op_in_shape(call, i));
+    k.split = adamw_split(call->plan, call->node, i);
     k.wide_g = op_in_shape(call, i)->dtype == DT_F32;
     k.packs = aligned(k.p) && aligned(k.m) && aligned(k.v) && aligned(k.copy) && aligned(k.g);
     return k;

@@ -18,6 +18,7 @@ static inline double element_get(const void *data, DType dtype, int64_t i)
         return ((const double *)data)[i];
     case DT_I32:
         return (double)((const int32_t *)data)[i];
+    case DT_LOW16: /* alone it is no number: half_join() */
     default:
         return 0;
     }
@@ -40,6 +41,9 @@ static inline void element_set(void *data, DType dtype, int64_t i, double x)
         break;
     case DT_I32:
         ((int32_t *)data)[i] = (int32_t)x;
+        break;
+    case DT_LOW16:
+        ((uint16_t *)data)[i] = half_lower((float)x);
         break;
     default:
         break;

@@ -110,17 +110,33 @@ static Status write_tensor(const Export *e, int id)
     return safetensors_data(e->file, e->buffer, plan_bytes(shape(e, id)));
 }
 
+/* The upper halves, where the tensor is lower ones, follow them in the buffer. */
+static Status download(const Export *e, int id)
+{
+    const Tensor *t = shape(e, id);
+    TRY(session_download(e->session, id, e->buffer));
+    if (t->dtype != DT_LOW16) return ST_OK;
+    return session_download(e->session, t->upper, (char *)e->buffer + plan_bytes(t));
+}
+
+static double element_of(const Export *e, const Tensor *t, int64_t i)
+{
+    const uint16_t *halves = e->buffer;
+    if (t->dtype != DT_LOW16) return element_get(e->buffer, t->dtype, i);
+    return (double)half_join(halves[plan_elements(t) + i], halves[i]);
+}
+
 /* As fp32, whatever it is. */
 static Status write_wide(const Export *e, int id, double divisor)
 {
     float wide[1 << 10];
     const Tensor *t = shape(e, id);
     const int64_t all = plan_elements(t);
-    TRY(session_download(e->session, id, e->buffer));
+    TRY(download(e, id));
     for (int64_t i = 0; i < all;) {
         int64_t n = 0;
         for (; n < (int64_t)(sizeof wide / sizeof *wide) && i < all; n++, i++) {
-            wide[n] = (float)(element_get(e->buffer, t->dtype, i) / divisor);
+            wide[n] = (float)(element_of(e, t, i) / divisor);
         }
         TRY(safetensors_data(e->file, wide, (size_t)n * sizeof *wide));
     }
@@ -269,7 +285,8 @@ static size_t largest_tensor(const Model *model)
 {
     size_t most = plan_bytes(&model->plan.tensors[model->tokens]);
     for (int i = 0; i < model->n_params; i++) {
-        const size_t bytes = plan_bytes(&model->plan.tensors[model->params[i].tensor]);
+        const Tensor *t = &model->plan.tensors[model->params[i].tensor];
+        const size_t bytes = plan_bytes(t) * (t->dtype == DT_LOW16 ? 2 : 1);
         if (bytes > most) most = bytes;
     }
     return most;
