@@ -19,7 +19,7 @@ static void bury(MemoryWalk *walk, int node, MemoryWalkVisit *visit, void *self)
 }
 
 /* Node by node, so that nothing is counted alive together that never was. */
-static void pass(MemoryWalk *walk, int node, MemoryWalkVisit *visit, void *self)
+void memory_walk_to(MemoryWalk *walk, int node, MemoryWalkVisit *visit, void *self)
 {
     const MemoryBlocks *list = walk->list;
     while (walk->node < node) {
@@ -39,16 +39,13 @@ void memory_walk_begin(MemoryWalk *walk, const MemoryBlocks *list)
         walk->live += list->blocks[walk->born].bytes;
     /* the setup runs before all steps */
     plan_phase_nodes(&list->model->plan, PHASE_FORWARD, &begin, &end);
-    pass(walk, begin - 1, nobody, NULL);
+    memory_walk_to(walk, begin - 1, nobody, NULL);
 }
 
-void memory_walk_to(MemoryWalk *walk, int node, MemoryWalkVisit *visit, void *self)
+void memory_walk_next_step(MemoryWalk *walk, MemoryWalkVisit *visit, void *self)
 {
     const int n_nodes = walk->list->model->plan.n_nodes;
-    if (node < walk->node) {
-        pass(walk, n_nodes - 1, visit, self);
-        bury(walk, n_nodes, visit, self);
-        memory_walk_begin(walk, walk->list);
-    }
-    pass(walk, node, visit, self);
+    memory_walk_to(walk, n_nodes - 1, visit, self);
+    bury(walk, n_nodes, visit, self);
+    memory_walk_begin(walk, walk->list);
 }

@@ -16,8 +16,10 @@ typedef void MemoryWalkVisit(void *self, const MemoryBlock *block, bool born);
 
 /* To before the first node of the forward pass. */
 void memory_walk_begin(MemoryWalk *walk, const MemoryBlocks *list);
-/* A node that was passed before is one of the next step. Blocks that die before `node` are visited before
- * those that are born at it. */
+/* Blocks that die before `node` are visited before those that are born at it. A node that was passed before
+ * changes nothing: a device may begin two at once. */
 void memory_walk_to(MemoryWalk *walk, int node, MemoryWalkVisit *visit, void *self);
+/* Passes what is left of the step, and begins the next. */
+void memory_walk_next_step(MemoryWalk *walk, MemoryWalkVisit *visit, void *self);
 
 #endif

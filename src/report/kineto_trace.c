@@ -21,7 +21,8 @@ typedef struct Writer {
     int64_t base; /* of all times */
     TraceTracks tracks;
     MemoryWalk memory;
-    int64_t now;    /* when the walk is where it is */
+    int step;
+    int64_t now;    /* when the walk is there */
     size_t counted; /* bytes: the counter's last value */
 } Writer;
 
@@ -153,6 +154,8 @@ static void put_block(void *self, const MemoryBlock *block, bool born)
 static void put_memory(Writer *w, const TraceEvent *e)
 {
     w->now = e->begin;
+    if (e->step != w->step) memory_walk_next_step(&w->memory, put_block, w);
+    w->step = e->step;
     memory_walk_to(&w->memory, e->node, put_block, w);
     if (w->memory.live == w->counted) return;
     w->counted = w->memory.live;
@@ -378,6 +381,7 @@ Status kineto_trace_write(const char *path, const CellOpen *cell, const Profiler
 {
     Writer w = {.cell = cell, .p = p, .source = source, .pid = (int)getpid()};
     if (p->log.n) qsort(p->log.events, p->log.n, sizeof *p->log.events, by_begin);
+    w.step = p->log.n ? p->log.events[0].step : 0;
     w.base = p->log.n ? p->log.events[0].begin : clock_nanoseconds();
     MemoryBlocks blocks;
     TRY(memory_blocks_make(&blocks, cell->fit->model, p->binding));

@@ -93,7 +93,7 @@ def check_memory(events):
 
 def check_allocations(events):
     """With --source every op and allocation says where it is written, and the sums are right."""
-    ops = [e for e in events if e['ph'] == 'X' and e['cat'] == 'cpu_op']
+    ops = [e for e in events if e['ph'] == 'X' and 'op' in e['args']]
     blocks = [e for e in events if e['ph'] == 'i']
     sourced = 'source' in ops[0]['args']
     assert bool(blocks) == sourced, 'allocations are told with --source'
