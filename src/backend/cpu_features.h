@@ -5,11 +5,12 @@
 
 #include <stdbool.h>
 
-/* `word` as in /proc/cpuinfo: "bf16". Words in the environment variable ROOFSTEP_CPU_HIDE, separated by
- * commas, count as missing: so the paths of older processors are tested on newer ones. */
-bool cpu_features_has(const char *word);
+/* Whether all of `words` are there, as in /proc/cpuinfo and separated by commas: "bf16", "avx2,fma". Those in
+ * the environment variable ROOFSTEP_CPU_HIDE, or "all", count as missing: so the paths of older processors
+ * are tested on newer ones. */
+bool cpu_features_has(const char *words);
 
-/* What the hardware says: cpu_features_ARCHITECTURE.c. */
+/* What the hardware and its kernel say of one word: cpu_features_ARCHITECTURE.c. */
 bool cpu_features_hardware(const char *word);
 
 #endif

@@ -12,7 +12,7 @@ enum { MICROKERNEL_GRAIN = 96 };
 
 typedef struct Microkernel {
     const char *name;
-    const char *needs;        /* a word of cpu_features.h; NULL: runs everywhere */
+    const char *needs;        /* words of cpu_features.h; NULL: runs everywhere */
     DType operand;            /* what panels hold */
     int rows, columns, depth; /* rows and columns divide MICROKERNEL_GRAIN */
     PackPanel *pack_a, *pack_b;
