@@ -14,7 +14,7 @@ static const struct {
     {"XDG_CACHE_HOME",
      "where measured limits and tuned algorithms are kept, in roofstep/; ~/.cache by default"},
     {"CUDA_VISIBLE_DEVICES", "the GPUs there are, as CUDA has it"},
-    {"ROOFSTEP_CPU_HIDE", "instruction sets not to use, as bf16,asimd"},
+    {"ROOFSTEP_CPU_HIDE", "instruction sets not to use, as bf16,asimd or all"},
     {"ROOFSTEP_PEERS", "the folder with torch_bench.py of --peer torch"},
     {"PYTHON", "the Python that runs it"},
 };

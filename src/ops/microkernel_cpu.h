@@ -2,7 +2,8 @@
  * instruction set, in a file of its own; which of them run here is asked of the processor.
  *
  * A panel holds `rows` (or `columns`) lines of op(a) (or op(b) transposed) along k, `depth` numbers of a
- * line together: number k of line r is at (k / depth * lines + r) * depth + k % depth. */
+ * line together: number k of line r is at (k / depth * lines + r) * depth + k % depth. AMX's panels of b have
+ * another order within their depth, which only its pack_b and multiply know. */
 #ifndef OPS_MICROKERNEL_CPU_H
 #define OPS_MICROKERNEL_CPU_H
 
