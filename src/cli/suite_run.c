@@ -15,7 +15,8 @@
 #include <unistd.h>
 
 static const double usual_limits = 25; /* seconds that measuring them takes */
-/* A part that takes longer than this on top of three times what was expected is given up. */
+/* A part that takes longer than this on top of three times what is expected at the pace of the parts before it
+ * is given up. */
 static const double patience = 60;
 static const size_t most_bytes = (size_t)1 << 20;
 
@@ -34,6 +35,19 @@ typedef struct Run {
 static double expected(const Suite *suite, int id)
 {
     return id == SUITE_LIMITS ? usual_limits : suite->parts[id].expected;
+}
+
+/* How many times as long as expected the parts so far took, 1 at least: the limits may have been measured on a
+ * quiet machine and the rest not. */
+static double pace(const Suite *suite)
+{
+    double took = 0, wanted = 0;
+    for (int id = SUITE_LIMITS + 1; id < SUITE_PARTS; id++) {
+        if (suite->parts[id].state == SUITE_WAITING) continue;
+        took += suite->parts[id].seconds;
+        wanted += suite->parts[id].expected;
+    }
+    return wanted > 0 ? fmax(1, took / wanted) : 1;
 }
 
 /* As the parts so far compare with what was expected of them, the current one included. */
@@ -107,11 +121,11 @@ static Status run_args(Run *run, SuiteArgs *args)
 {
     SuitePart *part = &run->suite->parts[run->id];
     ChildResult end;
+    const double usual = pace(run->suite) * expected(run->suite, (int)run->id);
     const bool bounded = !isinf(run->suite->budget);
     const ChildTask task = {.body = become,
                             .arg = args->argv,
-                            .timeout =
-                                bounded ? patience + 3 * expected(run->suite, (int)run->id) : 0,
+                            .timeout = bounded ? patience + 3 * usual : 0,
                             .self = run,
                             .printed = printed,
                             .tick = tick};

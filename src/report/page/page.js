@@ -39,10 +39,13 @@ function sortBy(table, column, button) {
   table.tBodies[0].append(...rows);
 }
 
+// A heading may break before its unit.
+const headText = (label) => label.replace(/ (?!\()/g, "\u00a0");
+
 function tableHead(table, columns) {
   const row = el("tr");
   columns.forEach((column, i) => {
-    const button = el("button", { type: "button", onclick: () => sortBy(table, i, button) }, column.label.replaceAll(" / ", "\u00a0/\u00a0") || "value");
+    const button = el("button", { type: "button", onclick: () => sortBy(table, i, button) }, headText(column.label) || "value");
     row.append(el("th", { scope: "col", class: column.right && "right" }, button));
   });
   table.append(el("thead", {}, row));
