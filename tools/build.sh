@@ -141,22 +141,53 @@ need() {
 
 # ---- from npm ----
 
+# One package without npm: its archive, held to the checksum of the lock file.
+#   fetch_archive NAME VERSION SHA512 NODE_MODULES
+fetch_archive() {
+    local archive
+    archive=$(mktemp) || return 1
+    curl -fsSL --retry 2 --max-time 60 -o "$archive" "${npm_config_registry:-https://registry.npmjs.org}/$1/-/$1-$2.tgz" &&
+        [ "$(openssl dgst -sha512 -binary "$archive" | base64 -w0)" = "$3" ] &&
+        mkdir -p "$4/$1" && tar -xzf "$archive" -C "$4/$1" --strip-components=1
+    local failed=$?
+    rm -f "$archive"
+    return $failed
+}
+
+# All that a lock file names: lines "node_modules/NAME", "version" and "integrity" in this order.
+fetch_archives() {
+    local lock=$1 to=$2 name version sum
+    while read -r name version sum; do
+        fetch_archive "$name" "$version" "$sum" "$to" || return 1
+    done < <(sed -n 's/^ *"node_modules\/\([^"]*\)".*/\1/p;s/^ *"version": "\([^"]*\)".*/\1/p;s/^ *"integrity": "sha512-\([^"]*\)".*/\1/p' "$lock" |
+        paste -d' ' - - -)
+}
+
 # fetch_npm FOLDER NAME: the packages that FOLDER's lock file names, into build/NAME; fails when they cannot be
 # had. What is there already is not asked for again.
 fetch_npm() {
     local from=$root/$1 to=$root/build/$2
     cmp -s "$from/package-lock.json" "$to/node_modules/fetched" && return 0
-    [ -z "${ROOFSTEP_NO_INSTALL:-}" ] && command -v npm >/dev/null || return 1
-    mkdir -p "$to" && cp "$from/package.json" "$from/package-lock.json" "$to" &&
-        (cd "$to" && npm ci --ignore-scripts --no-audit --no-fund --fetch-retries=0 --fetch-timeout=20000) \
-            >"$root/build/$2.log" 2>&1 &&
-        cp "$to/package-lock.json" "$to/node_modules/fetched"
+    [ -z "${ROOFSTEP_NO_INSTALL:-}" ] || return 1
+    mkdir -p "$to" && cp "$from/package.json" "$from/package-lock.json" "$to" || return 1
+    {
+        if command -v npm >/dev/null; then
+            (cd "$to" && npm ci --ignore-scripts --no-audit --no-fund --fetch-retries=0 --fetch-timeout=20000)
+        else
+            has_curl && fetch_archives "$to/package-lock.json" "$to/node_modules"
+        fi
+    } >"$root/build/$2.log" 2>&1 && cp "$to/package-lock.json" "$to/node_modules/fetched"
 }
 
-# The HTML report alone needs it.
+has_curl() { command -v curl >/dev/null && command -v openssl >/dev/null; }
+
+# The HTML report alone needs it: what cannot be had for it stops nothing. npm is large: curl will do.
 fetch_charts() {
+    if ! command -v npm >/dev/null && ! has_curl && command -v apt-get >/dev/null && [ -z "${ROOFSTEP_NO_INSTALL:-}" ]; then
+        (apt_install curl ca-certificates openssl)
+    fi
     fetch_npm src/report/page charts ||
-        say "npm is not here or cannot fetch uPlot: built without the HTML report, everything else is there"
+        say "uPlot cannot be fetched (npm or curl, and a network): built without the HTML report, everything else is there"
 }
 
 # Shows ninja's "[12/60] ..." as one line that moves, on a terminal only.

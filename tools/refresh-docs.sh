@@ -26,7 +26,7 @@ run_one() {
 
 # The document with every block as its file has it; text as it is on a terminal.
 filled() {
-    awk -v folder="$results/" '
+    awk '
         /^<!-- docs\/results\/.* -->$/ {
             print
             file = $2; fence = file ~ /\.txt$/

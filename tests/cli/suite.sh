@@ -1,17 +1,8 @@
 #!/usr/bin/env bash
 # usage: suite.sh PROGRAM: a suite killed again and again ends with the rows of one that was not; a part that fails
 # is named and the rest is there.
-program=$1
-# Looking for leaks takes seconds at every exit on some machines; the unit tests do it.
-export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0
-work=$(mktemp -d)
-trap 'rm -r "$work"' EXIT
-cd "$work" || exit 1
-failures=0
-fail() {
-    echo "FAILED: $1"
-    failures=$((failures + 1))
-}
+# shellcheck disable=SC1091,SC2154 # cli.sh sets what is used here
+. "$(dirname "$(realpath "$0")")/cli.sh"
 tiny="--d-model 16 --d-ff 16 --num-layers 1 --num-heads 2 --vocab 31 --ctx 4 --batch 1 --device cpu --threads 1 --budget 2s"
 
 # ---- begun, and killed while it measures the limits; those are left out here, for they take half a minute ----
@@ -31,16 +22,16 @@ cp -r 'a suite' killed
 
 # ---- undisturbed ----
 
-"$program" suite --resume 'a suite' >out 2>err </dev/null || { fail "exit code $?"; cat err; }
-[ "$(grep -c '^\[[0-9]*/[0-9]*\] roofstep ' err)" = 7 ] || { fail 'not seven parts were run'; cat err; }
+"$program" suite --resume 'a suite' >out 2>err </dev/null || fail "exit code $?"
+[ "$(grep -c '^\[[0-9]*/[0-9]*\] roofstep ' err)" = 7 ] || fail 'not seven parts were run'
 for file in results.json tables.md tables/tables.tex bench.json memory.pickle memory.svg profile/profile_trace.json.gz; do
     [ -s "a suite/$file" ] || fail "no $file"
 done
-grep -q '^- Fastest: ' out && grep -q '^- Change first: ' out || { fail 'no summary'; cat out; }
-! grep -q '^- Missing' out || { fail 'something is missing'; cat out; }
-"$program" compare 'a suite/results.json' 'a suite/results.json' >compared 2>err || { fail 'compare does not take results.json'; cat err; }
+grep -q '^- Fastest: ' out && grep -q '^- Change first: ' out || fail 'no summary'
+! grep -q '^- Missing' out || fail 'something is missing'
+"$program" compare 'a suite/results.json' 'a suite/results.json' >compared 2>err || fail 'compare does not take results.json'
 if ! "$program" --version | grep -q '(no html)'; then [ -s 'a suite/index.html' ] || fail 'no page'; fi
-"$program" report 'a suite/results.json' --tables elsewhere 2>err || { fail 'report does not take results.json'; cat err; }
+"$program" report 'a suite/results.json' --tables elsewhere 2>err || fail 'report does not take results.json'
 diff -r 'a suite/tables' elsewhere || fail 'results.json does not hold all that the page is made of'
 "$program" suite --resume 'a suite' >again 2>err </dev/null || fail 'a finished suite cannot be resumed'
 ! grep -q '^\[' err || fail 'a finished part was run again'
@@ -54,7 +45,7 @@ for signal in KILL TERM KILL INT KILL HUP; do
     kill -$signal $! 2>/dev/null
     wait $! 2>/dev/null
 done
-"$program" suite --resume killed >out 2>err </dev/null || { fail "resumed: exit code $?"; cat err; }
+"$program" suite --resume killed >out 2>err </dev/null || fail "resumed: exit code $?"
 rows() { # what every row was asked for
     cat "$1"/{bench,warmup,precision,attention,profile/profile}.json | grep -o '"cell": *"[^"]*"' | tr -d ' ' | sort
 }
@@ -69,8 +60,8 @@ cp -r killed broken
 rm -rf broken/profile broken/index.html broken/tables.md
 touch broken/profile # where its folder should be
 sed -i '/"name": "profile"/,/"state"/s/"done"/"waiting"/' broken/suite.json
-"$program" suite --resume broken >out 2>err </dev/null || { fail "a part failed: exit code $?"; cat err; }
-grep -q '^- Missing: profile: ' out || { fail 'the part that failed is not named'; cat out; }
+"$program" suite --resume broken >out 2>err </dev/null || fail "a part failed: exit code $?"
+grep -q '^- Missing: profile: ' out || fail 'the part that failed is not named'
 grep -q '^- Fastest: ' out && [ -s broken/tables.md ] || fail 'the rest is not there'
 if ! "$program" --version | grep -q '(no html)'; then [ -s broken/index.html ] || fail 'no page without profile'; fi
 
@@ -83,9 +74,9 @@ for case in 'OOM --memory-limit 1MiB' 'timeout --timeout 1ms'; do
     kill -KILL $!
     wait $! 2>/dev/null
     sed -i '0,/"waiting"/s//"done"/' "${case%% *}/suite.json"
-    "$program" suite --resume "${case%% *}" >out 2>err </dev/null || { fail "$case: exit code $?"; cat err; }
-    grep -q "${case%% *}" "${case%% *}/tables.md" || { fail "$case: its tables do not say so"; cat out "${case%% *}/tables.md"; }
-    grep -qE "^- [0-9]+ cells: .*${case%% *}" out || { fail "$case: the summary does not say so"; cat out; }
+    "$program" suite --resume "${case%% *}" >out 2>err </dev/null || fail "$case: exit code $?"
+    grep -q "${case%% *}" "${case%% *}/tables.md" || fail "$case: its tables do not say so"
+    grep -qE "^- [0-9]+ cells: .*${case%% *}" out || fail "$case: the summary does not say so"
     if ! "$program" --version | grep -q '(no html)'; then [ -s "${case%% *}/index.html" ] || fail "$case: no page"; fi
 done
 
@@ -95,13 +86,13 @@ cp -r killed mixed
 rm mixed/bench.json mixed/attention.json mixed/index.html
 sed -i -e '/"name": "bench"/,/"state"/{s/"done"/"waiting"/;s/\("words": "[^"]*\)"/\1 --timeout 1ms"/}' \
     -e '/"name": "attention"/,/"state"/{s/"done"/"waiting"/;s/\("words": "[^"]*\)"/\1 --attention cudnn --ctx 2048 --memory-limit 100MiB"/}' mixed/suite.json
-"$program" suite --resume mixed >out 2>err </dev/null || { fail "mixed: exit code $?"; cat err; }
+"$program" suite --resume mixed >out 2>err </dev/null || fail "mixed: exit code $?"
 for word in ok OOM unsupported timeout; do
-    grep -qE "^- [0-9]+ cells: .*[0-9]+ $word" out || { fail "mixed: the summary does not count $word"; cat out err; }
+    grep -qE "^- [0-9]+ cells: .*[0-9]+ $word" out || fail "mixed: the summary does not count $word"
     grep -q "$word" mixed/tables.md || fail "mixed: the tables lack $word"
     "$program" --version | grep -q '(no html)' || grep -q "\"$word\"" mixed/index.html || fail "mixed: the page lacks $word"
 done
-! grep -q '^- Missing' out || { fail 'mixed: a part is missing'; cat out; }
+! grep -q '^- Missing' out || fail 'mixed: a part is missing'
 
 # ---- the plan alone ----
 
@@ -115,5 +106,4 @@ cells() { sed -n 's/^| bench .*--size \([^ ]*\) .*/\1/p' "$1" | tr , '\n' | wc -
 [ "$(cells plan-1GiB)" -lt "$(cells plan-1h)" ] || fail 'less memory brings as many sizes'
 [ "$(cells plan-1s)" -lt "$(cells plan-1h)" ] || fail 'an hour brings no more sizes than a second'
 
-echo "$failures wrong"
-[ $failures = 0 ]
+verdict

@@ -1,20 +1,14 @@
 #!/usr/bin/env bash
-# usage: deb.sh BUILD: the .deb holds the program and what it needs, and says which packages it depends on.
-build=$1
+# usage: deb.sh PROGRAM: the .deb holds the program and what it needs, and says which packages it depends on.
+# shellcheck disable=SC1091,SC2154 # cli.sh sets what is used here
+. "$(dirname "$(realpath "$0")")/../cli/cli.sh"
 skip() {
     echo "skipped: $1"
     exit 77
 }
 for tool in cpack dpkg-deb dpkg-shlibdeps; do command -v $tool >/dev/null || skip "no $tool"; done
 [ "$(dpkg --print-architecture)" != '' ] || skip 'not Debian'
-work=$(mktemp -d)
-trap 'rm -r "$work"' EXIT
-failures=0
-fail() {
-    echo "FAILED: $1"
-    failures=$((failures + 1))
-}
-(cd "$build" && cpack -B "$work") >"$work/log" 2>&1 || { fail cpack; cat "$work/log"; }
+(cd "$(dirname "$program")" && cpack -B "$work") >out 2>err || fail cpack
 deb=$(echo "$work"/roofstep_*.deb)
 dpkg-deb -x "$deb" "$work/root" || fail 'it cannot be unpacked'
 depends=$(dpkg-deb -f "$deb" Depends)
@@ -28,5 +22,4 @@ for file in man/man1/roofstep.1.gz bash-completion/completions/roofstep zsh/vend
     [ -s "$work/root/usr/share/$file" ] || fail "no $file in it"
 done
 
-echo "$failures wrong"
-[ $failures = 0 ]
+verdict

@@ -1,24 +1,16 @@
 #!/usr/bin/env bash
-# usage: install.sh BUILD: an installed tree works wherever it is moved, and its manual page has every command and option.
-build=$1
-here=$(realpath "$(dirname "$0")")
-work=$(mktemp -d)
-trap 'rm -r "$work"' EXIT
-cd "$work" || exit 1
-failures=0
-fail() {
-    echo "FAILED: $1"
-    failures=$((failures + 1))
-}
-cmake --install "$build" --prefix "$work/first" >log 2>&1 || { fail 'cmake --install'; cat log; }
+# usage: install.sh PROGRAM: an installed tree works wherever it is moved, and its manual page has every command and option.
+# shellcheck disable=SC1091,SC2154 # cli.sh sets what is used here
+. "$(dirname "$(realpath "$0")")/../cli/cli.sh"
+build=$(dirname "$program")
+cmake --install "$build" --prefix "$work/first" >out 2>err || fail 'cmake --install'
 mkdir 'some where' && mv first 'some where/else'
 tree="$work/some where/else"
 program=$tree/bin/roofstep
 
-"$program" --version >out 2>err && grep -q '^commit' out || { fail '--version'; cat err; }
-golden=$here/../golden/results.json
+"$program" --version >out 2>err && grep -q '^commit' out || fail '--version'
 if ! grep -q '(no html)' out; then
-    "$program" report "$golden" --out page.html 2>err && grep -q uPlot page.html || { fail 'no page'; cat err; }
+    "$program" report "$golden/results.json" --out page.html 2>err && grep -q uPlot page.html || fail 'no page'
 fi
 
 # Its own PyTorch script is taken, not that of the sources.
@@ -30,7 +22,7 @@ chmod +x python
 small=(--d-model 16 --d-ff 16 --num-layers 1 --num-heads 2 --vocab 31 --ctx 4 --batch 1 --device cpu --threads 1 --warmup 0 --steps 1)
 PYTHON=$work/python "$program" bench "${small[@]}" --peer torch --peer-rounds 1 >out 2>err
 [ "$(sort -u scripts)" = "$(realpath "$tree/bin/..")/share/roofstep/peers/torch_bench.py" ] ||
-    [ "$(sort -u scripts)" = "$tree/bin/../share/roofstep/peers/torch_bench.py" ] || { fail 'not the installed script'; cat scripts out err; }
+    [ "$(sort -u scripts)" = "$tree/bin/../share/roofstep/peers/torch_bench.py" ] || fail "not the installed script: $(sort -u scripts)"
 
 [ -s "$tree/share/bash-completion/completions/roofstep" ] && [ -s "$tree/share/zsh/site-functions/_roofstep" ] || fail 'no completions'
 
@@ -51,5 +43,4 @@ while read -r command; do
     done <options
 done <commands
 
-echo "$failures wrong"
-[ $failures = 0 ]
+verdict

@@ -189,6 +189,20 @@ async function checkStudies(browser) {
   await page.context().close();
 }
 
+// Of a whole suite nothing is left out but what it does not do.
+async function checkSuite(browser) {
+  const path = makePage("suite", [`${RESULTS}/v1-suite.json.gz`]);
+  const page = await open(browser, path, { colorScheme: "light" });
+  const sections = await page.$$eval("main > section", (all) => all.map((section) => section.id));
+  const all = [...readFileSync(path, "utf8").matchAll(/^<section id="([a-z-]+)"/gm)].map(([, id]) => id);
+  const missing = all.filter((id) => !sections.includes(id));
+  check(missing.join() === "like,comparison", `a suite's page is without ${missing}`);
+  check((await page.locator("#summary li").allTextContents()).some((line) => line.startsWith("Change first: ")), "the page does not say what to change first");
+  await checkAxe(page, "suite");
+  await page.screenshot({ path: `${WORK}/suite.png`, fullPage: true });
+  await page.context().close();
+}
+
 const browser = await chromium.launch({ executablePath: BROWSER, args: ["--no-sandbox"] });
 try {
   const whole = makePage("whole", [`${RESULTS}/v1-six-sizes.json`, `${GOLDEN}/attention.json`, `${RESULTS}/h200-limits.json`]);
@@ -199,6 +213,7 @@ try {
   await checkHostile(browser);
   await checkCompared(browser);
   await checkStudies(browser);
+  await checkSuite(browser);
 } finally {
   await browser.close();
 }

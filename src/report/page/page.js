@@ -309,7 +309,8 @@ function drawWarmup() {
 
 function drawSummary() {
   const list = el("ul");
-  for (const line of data.summary) list.append(el("li", {}, line));
+  const together = (line) => line.replace(/(\d) (%|ms|us|s\b|MiB|GiB)/g, "$1\u00a0$2"); // a number and its unit
+  for (const line of data.summary) list.append(el("li", {}, together(line)));
   if (data.summary.length) body("summary").append(list);
 }
 
