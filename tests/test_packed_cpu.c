@@ -6,6 +6,8 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 enum { EXTRA = 3 }; /* a leading dimension is this much more than the width */
 static const float untouched = -77;
@@ -272,6 +274,26 @@ static void test_denormals(void **state)
     }
 }
 
+/* Cells are processes: what a kernel set up for its thread must not be missed in a child. */
+static void test_after_fork(void **state)
+{
+    (void)state;
+    const Microkernel *kernel;
+    for (int i = 0; (kernel = next_kernel(&i));) {
+        Trial t = trial(kernel);
+        t.m = t.n = t.k = 40;
+        try_one(&t);
+        const pid_t child = fork();
+        if (child == 0) {
+            try_one(&t);
+            _exit(0);
+        }
+        int status = -1;
+        assert_int_equal(waitpid(child, &status, 0), child);
+        if (status != 0) fail_msg("%s in a child: status %d", kernel->name, status);
+    }
+}
+
 static void test_plain_is_last(void **state)
 {
     (void)state;
@@ -285,9 +307,10 @@ static void test_plain_is_last(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_remainders), cmocka_unit_test(test_blocks),
-        cmocka_unit_test(test_dtypes),     cmocka_unit_test(test_infinities),
-        cmocka_unit_test(test_denormals),  cmocka_unit_test(test_plain_is_last),
+        cmocka_unit_test(test_remainders),    cmocka_unit_test(test_blocks),
+        cmocka_unit_test(test_dtypes),        cmocka_unit_test(test_infinities),
+        cmocka_unit_test(test_denormals),     cmocka_unit_test(test_after_fork),
+        cmocka_unit_test(test_plain_is_last),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 /* VFMADD231PS on 512 bits: a tile of 12 x 32 in 24 registers, two to a row; two more hold a row of b, one a
- * number of a in every place. */
+ * number of a in every place. A panel of b can be more than the first-level cache keeps: both are asked for
+ * ahead. */
 #include "ops/microkernel_cpu_x86_64.h"
 #include "ops/pack_cpu_x86_64_avx512.h"
 
@@ -21,6 +22,9 @@ AVX512 static void multiply(int64_t groups, const void *a, const void *b, float 
     for (int64_t k = 0; k < groups; k++, x += ROWS, y += COLUMNS) {
         __m512 row[VECTORS];
         _mm_prefetch((const char *)(x + AHEAD), _MM_HINT_T0);
+        for (int j = 0; j < VECTORS; j++) {
+            _mm_prefetch((const char *)(y + 2 * AHEAD + j * LANES), _MM_HINT_T0);
+        }
         for (int j = 0; j < VECTORS; j++) row[j] = _mm512_loadu_ps(y + j * LANES);
         for (int i = 0; i < ROWS; i++) {
             const __m512 number = _mm512_set1_ps(x[i]);

@@ -24,6 +24,9 @@ AVX512_BF16 static void multiply(int64_t groups, const void *a, const void *b, f
         __m512bh row[VECTORS];
         _mm_prefetch((const char *)(x + AHEAD), _MM_HINT_T0);
         for (int j = 0; j < VECTORS; j++) {
+            _mm_prefetch((const char *)(y + 2 * AHEAD + j * LANES), _MM_HINT_T0);
+        }
+        for (int j = 0; j < VECTORS; j++) {
             row[j] = (__m512bh)_mm512_loadu_si512(y + j * LANES);
         }
         for (int i = 0; i < ROWS; i++) {

@@ -75,11 +75,8 @@ PACK_AVX512_INLINE void pack_avx512_along(uint32_t *restrict dst, const void *re
             __m512i row[16];
 #pragma GCC unroll 16
             for (int i = 0; i < 16; i++) {
-                row[i] = r + i < lines
-                             ? pack_avx512_load(
-                                   rows_cpu_at(src, dtype, (r + i) * line_step + u * of_unit),
-                                   there, as, dtype)
-                             : _mm512_setzero_si512();
+                const void *line = rows_cpu_at(src, dtype, (r + i) * line_step + u * of_unit);
+                row[i] = pack_avx512_load(line, r + i < lines ? there : 0, as, dtype);
             }
             pack_avx512_turn(row);
 #pragma GCC unroll 16
