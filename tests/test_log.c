@@ -55,6 +55,18 @@ static void nothing_goes_to_stdout(void **state)
     fclose(file);
 }
 
+/* Both lines: a terminal may hand them over one by one. */
+static void read_lines(int terminal, char *text)
+{
+    size_t n = 0;
+    while (n == 0 || strchr(text, '\n') == strrchr(text, '\n')) {
+        const ssize_t got = read(terminal, text + n, 511 - n);
+        assert_true(got > 0);
+        n += (size_t)got;
+        text[n] = 0;
+    }
+}
+
 static void colour_needs_a_terminal(void **state)
 {
     (void)state;
@@ -63,11 +75,11 @@ static void colour_needs_a_terminal(void **state)
     setenv("TERM", "xterm", 1);
     unsetenv("NO_COLOR");
     char *text = said_to(terminal, STDERR_FILENO);
-    assert_true(read(parent, text, 511) > 0);
+    read_lines(parent, text);
     assert_non_null(strstr(text, "\033["));
     setenv("NO_COLOR", "1", 1);
     text = said_to(terminal, STDERR_FILENO);
-    assert_true(read(parent, text, 511) > 0);
+    read_lines(parent, text);
     assert_null(strstr(text, "\033["));
     close(parent);
     close(terminal);
