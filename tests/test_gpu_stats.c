@@ -124,6 +124,7 @@ static void test_step(void **state)
         call(20, 22, 2),
         call(30, 31, 3),
     };
+    events[5].node = 1;
     add_step(f, events, sizeof events / sizeof *events);
     const GpuPhase *forward = &f->stats.phases[PHASE_FORWARD];
     near_us(forward->busy, 10 + 15 + 10);
@@ -143,6 +144,10 @@ static void test_step(void **state)
     assert_int_equal(f->stats.by_name.n, 2);
     assert_int_equal(f->stats.by_row.n, 4);
     assert_int_equal(f->stats.calls.list[0].seconds.n, 3);
+    assert_int_equal(f->stats.row_calls.n, 2); /* of the op that launched, and of none */
+    assert_int_equal(f->stats.row_calls.list[0].row, f->rows.row[1]);
+    assert_int_equal(f->stats.row_calls.list[1].row, -1);
+    assert_int_equal(f->stats.row_calls.list[1].seconds.n, 2);
 }
 
 /* The ranges of a step, and that the next one starts afresh. */

@@ -111,18 +111,25 @@ static json_t *cpu_kernel(const OpRow *row)
 }
 
 /* Each names the row of `ops` it belongs to; null: none. */
+static json_t *names_of_rows(const NameTallies *list)
+{
+    json_t *array = json_array();
+    for (int i = 0; i < list->n; i++) {
+        const NameTally *name = &list->list[i];
+        json_t *item = named(name);
+        json_object_set_new(item, "row", name->row >= 0 ? json_integer(name->row) : json_null());
+        json_array_append_new(array, item);
+    }
+    return array;
+}
+
 static json_t *kernels(const Profiler *p)
 {
+    if (p->device) return names_of_rows(&p->gpu.by_row);
     json_t *list = json_array();
-    for (int i = 0; !p->device && i < p->rows.n; i++) {
+    for (int i = 0; i < p->rows.n; i++) {
         json_t *kernel = cpu_kernel(&p->rows.rows[i]);
         json_object_set_new(kernel, "row", json_integer(i));
-        json_array_append_new(list, kernel);
-    }
-    for (int i = 0; p->device && i < p->gpu.by_row.n; i++) {
-        const NameTally *name = &p->gpu.by_row.list[i];
-        json_t *kernel = named(name);
-        json_object_set_new(kernel, "row", name->row >= 0 ? json_integer(name->row) : json_null());
         json_array_append_new(list, kernel);
     }
     return list;
@@ -212,6 +219,7 @@ Status profile_record_make(json_t **out, const Profiler *p, const Outlook *outlo
     set(r, "kernel_names", names(&p->gpu.by_name));
     set(r, "kernel_briefs", names(&p->gpu.by_brief));
     set(r, "calls", names(&p->gpu.calls));
+    set(r, "op_calls", names_of_rows(&p->gpu.row_calls));
     set(r, "gpu", gpu(p));
     set(r, "os", os_use(p));
     set(r, "threads", threads(p));
@@ -219,6 +227,6 @@ Status profile_record_make(json_t **out, const Profiler *p, const Outlook *outlo
     set(r, "limit_flops", number(outlook->peak_flops));
     set(r, "limit_bandwidth", number(outlook->bandwidth));
     *out = r;
-    return r && json_object_size(r) == 18 ? ST_OK
+    return r && json_object_size(r) == 19 ? ST_OK
                                           : FAIL(ST_NO_MEMORY, "no memory for the profile as JSON");
 }

@@ -174,10 +174,11 @@ static Status make_room(ProfileView *view, const json_t *profile)
     view->names = room(json_object_get(profile, "kernel_names"), sizeof *view->names);
     view->briefs = room(json_object_get(profile, "kernel_briefs"), sizeof *view->briefs);
     view->calls = room(json_object_get(profile, "calls"), sizeof *view->calls);
+    view->op_calls = room(json_object_get(profile, "op_calls"), sizeof *view->op_calls);
     view->ranges = room(json_object_get(profile, "ranges"), sizeof *view->ranges);
     view->threads = room(json_object_get(profile, "threads"), sizeof *view->threads);
     const bool all = view->ops && view->kernels && view->names && view->briefs && view->calls &&
-                     view->ranges && view->threads;
+                     view->op_calls && view->ranges && view->threads;
     return all ? ST_OK : FAIL(ST_NO_MEMORY, "no memory for a profile");
 }
 
@@ -221,7 +222,9 @@ static Status read_lists(ProfileView *view, const json_t *profile)
     TRY(read_names(view, json_object_get(profile, "kernels"), view->kernels, &view->n_kernels));
     TRY(read_names(view, json_object_get(profile, "kernel_names"), view->names, &view->n_names));
     TRY(read_names(view, json_object_get(profile, "kernel_briefs"), view->briefs, &view->n_briefs));
-    return read_names(view, json_object_get(profile, "calls"), view->calls, &view->n_calls);
+    TRY(read_names(view, json_object_get(profile, "calls"), view->calls, &view->n_calls));
+    return read_names(view, json_object_get(profile, "op_calls"), view->op_calls,
+                      &view->n_op_calls);
 }
 
 static Status read_profile(ProfileView *view, json_t *profile)
@@ -264,6 +267,7 @@ void profile_view_free(ProfileView *view)
     free(view->names);
     free(view->briefs);
     free(view->calls);
+    free(view->op_calls);
     free(view->ranges);
     free(view->threads);
     *view = (ProfileView){0};

@@ -77,10 +77,10 @@ typedef struct ProfileView {
     ViewTally step;
     ViewPhase phases[PHASE_COUNT];
     ViewOp *ops;
-    ViewName *kernels, *names, *briefs, *calls;
+    ViewName *kernels, *names, *briefs, *calls, *op_calls;
     ViewRange *ranges;
     ViewThread *threads;
-    int n_ops, n_kernels, n_names, n_briefs, n_calls, n_ranges, n_threads;
+    int n_ops, n_kernels, n_names, n_briefs, n_calls, n_op_calls, n_ranges, n_threads;
     ViewGpu device;
     ViewOs os;
     double limit_flops, limit_bandwidth; /* NAN: not known */

@@ -17,6 +17,7 @@ void gpu_stats_free(GpuStats *stats)
     name_tallies_free(&stats->by_brief);
     for (int p = 0; p < PHASE_COUNT; p++) tally_free(&stats->phases[p].span);
     name_tallies_free(&stats->calls);
+    name_tallies_free(&stats->row_calls);
     tally_free(&stats->gaps);
     tally_free(&stats->latency);
     free(stats->busy_ns);
@@ -159,6 +160,13 @@ static Status add_device_event(GpuStats *stats, Last *last, OpRows *rows, RangeT
     return add_to_phase(stats, last, plan->nodes[event->node].phase, event);
 }
 
+static Status add_call(GpuStats *stats, const OpRows *rows, const TraceEvent *event)
+{
+    TRY(name_tallies_add(&stats->calls, event, NAME_TALLIES_ANY));
+    return name_tallies_add(&stats->row_calls, event,
+                            event->node >= 0 ? rows->row[event->node] : -1);
+}
+
 static int64_t least(int64_t a, int64_t b)
 {
     return a < b ? a : b;
@@ -207,7 +215,7 @@ Status gpu_stats_step(GpuStats *stats, OpRows *rows, RangeTree *tree, const Plan
         if (on_device(&events[i]))
             TRY(add_device_event(stats, &last, rows, tree, plan, &events[i]));
         else if (events[i].kind == TRACE_API)
-            TRY(name_tallies_add(&stats->calls, &events[i], NAME_TALLIES_ANY));
+            TRY(add_call(stats, rows, &events[i]));
         else if (events[i].kind == TRACE_OVERHEAD)
             stats->overhead += seconds_of(&events[i]);
     }

@@ -22,6 +22,7 @@ typedef struct GpuStats {
     NameTallies by_name;
     NameTallies by_brief; /* kernels alone */
     NameTallies calls;
+    NameTallies row_calls; /* calls by name and the row of ops that made them */
     GpuPhase phases[PHASE_COUNT];
     double compute, copies; /* seconds of kernels; of copies and memsets */
     double overhead;        /* seconds the tracing says it took */

@@ -143,6 +143,7 @@ static void range(Table *table, const RecordSet *rows)
     table_column(table, "gradients in", "", false);
     for (size_t i = 0; i < sizeof labels / sizeof *labels; i++)
         table_column(table, labels[i], "", true);
+    TABLE_SPARE(table, "attempts that overflowed", "overflow");
     while (precision_data_next(rows, &run)) {
         const json_t *all = json_object_get(run.error, "backward");
         if (json_integer_value(json_object_get(all, "elements")) > 0) range_row(table, &run);
@@ -192,6 +193,7 @@ static void price(Table *table, const RecordSet *rows)
     for (size_t i = 0; i < sizeof labels / sizeof *labels; i++)
         table_column(table, labels[i], "", true);
     table_column(table, "status", "", false);
+    TABLE_SPARE(table, "std (ms)", "tokens/s");
     for (size_t i = 0; i < record_set_size(rows); i++) {
         const Record *row = record_set_at(rows, i);
         const json_t *error = json_array_get(record_value(row, "errors"), 0);

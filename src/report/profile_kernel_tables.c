@@ -11,6 +11,14 @@ static int phase_of(const ProfileView *v, const ViewName *kernel)
     return kernel->row < 0 ? PHASE_COUNT : (int)v->ops[kernel->row].phase;
 }
 
+static void source_cell(Table *table, const ViewOp *op)
+{
+    if (op)
+        table_cell_printf(table, "%s:%d", op->source, op->line);
+    else
+        table_cell(table, "-");
+}
+
 /* ---- kernels ---- */
 
 static int by_total(const void *a, const void *b)
@@ -65,11 +73,7 @@ static void kernel_row(Table *table, const ProfileTables *how, const ProfileView
     for (size_t i = 0; i < sizeof us / sizeof *us; i++)
         table_cell(table, human_number(us[i] * 1e-3, 4).s);
     profile_tables_percent(table, t->total, all);
-    if (!how->source) return;
-    if (op)
-        table_cell_printf(table, "%s:%d", op->source, op->line);
-    else
-        table_cell(table, "-");
+    if (how->source) source_cell(table, op);
 }
 
 /* The others together, so that the list adds up. */
@@ -127,6 +131,45 @@ static Status kernels(Table *table, const ProfileTables *how, const ProfileView 
     return ST_OK;
 }
 
+/* ---- calls of CUDA ---- */
+
+static void call_row(Table *table, const ProfileTables *how, const ProfileView *v,
+                     const ViewName *call, double all)
+{
+    const ViewOp *op = call->row < 0 ? NULL : &v->ops[call->row];
+    table_cell(table, call->name);
+    if (op)
+        table_cell_printf(table, "%s %s %s", plan_phase_name(op->phase), op->scope, op->op);
+    else
+        table_cell(table, "no op");
+    table_cell(table, human_number((double)call->time.n / (double)v->steps, 4).s);
+    profile_tables_ms(table, call->time.total);
+    table_cell(table, human_number(call->time.avg * 1e-3, 4).s);
+    profile_tables_percent(table, call->time.total, all);
+    if (how->source) source_cell(table, op);
+}
+
+/* Which op they are made for; a file of an older version does not say. */
+static Status calls(Table *table, const ProfileTables *how, const ProfileView *v)
+{
+    double all = 0;
+    const ViewName **list = malloc(((size_t)v->n_op_calls + 1) * sizeof *list);
+    if (!list) return FAIL(ST_NO_MEMORY, "no memory for a list of calls");
+    for (int i = 0; i < v->n_op_calls; i++) {
+        list[i] = &v->op_calls[i];
+        all += list[i]->time.total;
+    }
+    qsort(list, (size_t)v->n_op_calls, sizeof *list, by_total);
+    PROFILE_COLUMNS(table, 2, "CUDA call", "for", "calls a step", "total (ms)", "avg (us)",
+                    "share (%)");
+    if (how->source) table_column(table, "source", "", false);
+    for (int i = 0; i < v->n_op_calls && i < how->top; i++) call_row(table, how, v, list[i], all);
+    free(list);
+    table_note_printf(table, "those that take most, of %d; total of all profiled steps",
+                      v->n_op_calls);
+    return ST_OK;
+}
+
 /* ---- ops against the limits ---- */
 
 static int by_time(const void *a, const void *b)
@@ -168,7 +211,7 @@ static void op_row(Table *table, const ProfileTables *how, const ProfileView *v,
     roof_cells(table, v, op, seconds);
     if (!how->source) return;
     table_cell(table, isnan(op->allocated) ? "-" : human_bytes(op->allocated).s);
-    table_cell_printf(table, "%s:%d", op->source, op->line);
+    source_cell(table, op);
 }
 
 /* Softmax against the products around it: little arithmetic, much time. */
@@ -229,6 +272,8 @@ Status profile_kernel_tables_write(Text *out, const ProfileTables *how, const Pr
 {
     Table table = {0};
     Status status = kernels(&table, how, view);
+    if (status == ST_OK) status = profile_tables_put(out, how, &table);
+    if (status == ST_OK) status = calls(&table, how, view);
     if (status == ST_OK) status = profile_tables_put(out, how, &table);
     if (status == ST_OK) status = ops(&table, how, view);
     if (status == ST_OK) status = profile_tables_put(out, how, &table);

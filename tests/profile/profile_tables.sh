@@ -14,6 +14,36 @@ done
 cmp -s one.out again.out || fail "--from shows something else"
 python3 "$here/check_profile.py" one/profile.json >check.out 2>&1 || fail "sums of one cell"
 
+# --- as if a GPU had run it: its tables, made here from the file
+mkdir gpu
+python3 - <<'GPU' || fail "a file of a GPU"
+import json
+file = json.load(open('one/profile.json'))
+p = file['results'][0]['profile']
+few = {'n': 3, 'total': 9, 'avg': 3, 'med': 3, 'min': 3, 'max': 3, 'std': 0}
+for op in p['ops']:
+    op['device'] = op['host']
+for r in p['ranges']:
+    r.update(device=0, span=r['host'], wall=r['host'], kernels=3)
+for phase in p['phases']:
+    work = phase['nodes']
+    phase['gpu'] = {'span': phase['wall'], 'busy': work, 'work': work, 'kernels': 30}
+    next(r for r in p['ranges'] if r['phase'] == phase['phase'] and r['level'] == 0)['device'] = work
+call = {'short': 'cudaLaunchKernel', 'name': 'cudaLaunchKernel', 'kind': 'kernel', 'time': few, 'bytes': None}
+p['calls'] = [call]
+p['op_calls'] = [dict(call, row=0), dict(call, name='cudaStreamSynchronize', row=None)]
+p['gpu'] = {'compute': 1e6, 'copies': 0, 'overhead': 0, 'gaps': dict(few, p99=3, longest_after=None, longest_before='x'), 'launch_latency': few,
+            'unattributed': 0, 'unattributed_time': 0, 'dropped': 0}
+json.dump(file, open('gpu/profile.json', 'w'))
+GPU
+"$program" validate gpu/profile.json >gpu-validate.out 2>gpu.err || fail "the file of a GPU is not whole"
+"$program" profile --from gpu --source >gpu.out 2>gpu.err || fail "--from the file of a GPU"
+for line in '^\| CUDA call +\| for +\| calls a step .*\| source' '^\| cudaLaunchKernel +\| forward embedding embedding .*src/ops/embedding\.c:[0-9]+' \
+    '^\| cudaStreamSynchronize +\| no op .*\| - ' '^\| busy ' 'host-bound|device-bound' '^\| longest gap '; do
+    expect gpu.out "$line"
+done
+refuse one.out 'CUDA call'
+
 # --- every style and precision a CPU has; children add up to their parents
 profile --steps 4 --exec eager,fused --precision fp32,bf16,fp16 --attention auto,naive,fused,flash --out-dir grid >grid.out \
     2>grid.err || fail "the grid"
