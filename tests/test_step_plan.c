@@ -72,7 +72,7 @@ static By own(const Microkernel *kernel)
     return by;
 }
 
-/* 16-bit products are ours where there is more than plain C: no library here takes them. */
+/* Products are ours where there is more than plain C. */
 static void test_auto(void **state)
 {
     (void)state;
@@ -82,6 +82,7 @@ static void test_auto(void **state)
     hide("");
     const Microkernel *f32 = microkernel_find(DT_F32), *bf16 = microkernel_find(DT_BF16);
     if (f32 == &microkernel_plain) skip();
+    expect(BLAS_AUTO, PRECISION_FP32, "faster", own(f32).s);
     expect(BLAS_AUTO, PRECISION_FP16, "faster", own(f32).s);
     expect(BLAS_AUTO, PRECISION_BF16, "faster", own(bf16 ? bf16 : f32).s);
 }

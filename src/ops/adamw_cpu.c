@@ -1,5 +1,6 @@
 /* Bound by square roots and divisions before it is bound by memory on some cores (docs/measuring.md),
- * so the loop is left plain for the compiler to vectorise. Threads take pieces as they get free. */
+ * so the loop is left plain for the compiler to vectorise, and unrolled (CMakeLists.txt), so that those of
+ * one vector overlap with the rest of others. Threads take pieces as they get free. */
 #include "ops/adamw.h"
 #include "ops/impls_cpu.h"
 #include "ops/rows_cpu.h"
@@ -11,18 +12,44 @@ typedef struct Factors {
     float grad, keep, step, root_bias_inverse;
 } Factors;
 
-CPU_CLONES static void update(float *restrict p, float *restrict m, float *restrict v,
-                              const float *restrict g, int64_t n, Factors f)
+static inline float grad_f32(const void *g, int64_t i)
 {
-    const float beta1 = (float)(1 - STEP_STATE_BETA1), beta2 = (float)STEP_STATE_BETA2;
-    const float rest2 = (float)(1 - STEP_STATE_BETA2), eps = (float)STEP_STATE_EPSILON;
-    for (int64_t i = 0; i < n; i++) {
-        const float d = g[i] * f.grad;
-        const float m1 = m[i] + beta1 * (d - m[i]);
-        const float v1 = beta2 * v[i] + rest2 * d * d;
-        m[i] = m1;
-        v[i] = v1;
-        p[i] = p[i] * f.keep - f.step * m1 / (__builtin_sqrtf(v1) * f.root_bias_inverse + eps);
+    return ((const float *)g)[i];
+}
+
+static inline float grad_bf16(const void *g, int64_t i)
+{
+    return half_from_bf16(((const uint16_t *)g)[i]);
+}
+
+/* static void NAME: with gradients as `grad` reads them. */
+#define UPDATE(name, grad_at)                                                                    \
+    CPU_CLONES static void name(float *restrict p, float *restrict m, float *restrict v,         \
+                                const void *restrict g, int64_t n, Factors f)                    \
+    {                                                                                            \
+        const float beta1 = (float)(1 - STEP_STATE_BETA1), beta2 = (float)STEP_STATE_BETA2;      \
+        const float rest2 = (float)(1 - STEP_STATE_BETA2), eps = (float)STEP_STATE_EPSILON;      \
+        for (int64_t i = 0; i < n; i++) {                                                        \
+            const float d = grad_at(g, i) * f.grad;                                              \
+            const float m1 = m[i] + beta1 * (d - m[i]);                                          \
+            const float v1 = beta2 * v[i] + rest2 * d * d;                                       \
+            m[i] = m1;                                                                           \
+            v[i] = v1;                                                                           \
+            p[i] =                                                                               \
+                p[i] * f.keep - f.step * m1 / (__builtin_sqrtf(v1) * f.root_bias_inverse + eps); \
+        }                                                                                        \
+    }
+
+UPDATE(update_f32, grad_f32)
+UPDATE(update_bf16, grad_bf16)
+
+static void update(float *p, float *m, float *v, const void *g, DType dtype, int64_t n, Factors f)
+{
+    float buffer[ROWS_CHUNK];
+    if (dtype == DT_BF16) {
+        update_bf16(p, m, v, g, n, f);
+    } else {
+        update_f32(p, m, v, rows_cpu_read(g, dtype, n, buffer), n, f);
     }
 }
 
@@ -44,12 +71,12 @@ static void update_split(const OpCall *call, int group, int64_t begin, int64_t e
     uint16_t *lower = op_out(call, 4 * group), *upper = op_out(call, 4 * group + 3);
     float *m = op_out(call, 4 * group + 1), *v = op_out(call, 4 * group + 2);
     const Tensor *g = op_in_shape(call, group);
-    float p[ROWS_CHUNK], buffer[ROWS_CHUNK];
+    float p[ROWS_CHUNK];
     for (int64_t i = begin; i < end; i += ROWS_CHUNK) {
         const int64_t n = end - i < ROWS_CHUNK ? end - i : ROWS_CHUNK;
         const void *from = rows_cpu_at(op_in(call, group), g->dtype, i);
         join(p, upper + i, lower + i, n);
-        update(p, m + i, v + i, rows_cpu_read(from, g->dtype, n, buffer), n, f);
+        update(p, m + i, v + i, from, g->dtype, n, f);
         split(upper + i, lower + i, p, n);
     }
 }
@@ -59,11 +86,10 @@ static void update_piece(const OpCall *call, int group, int64_t begin, int64_t e
     float *p = op_out(call, 4 * group), *m = op_out(call, 4 * group + 1);
     float *v = op_out(call, 4 * group + 2);
     const Tensor *copy = op_out_shape(call, 4 * group + 3), *g = op_in_shape(call, group);
-    float buffer[ROWS_CHUNK];
     for (int64_t i = begin; i < end; i += ROWS_CHUNK) {
         const int64_t n = end - i < ROWS_CHUNK ? end - i : ROWS_CHUNK;
         const void *from = rows_cpu_at(op_in(call, group), g->dtype, i);
-        update(p + i, m + i, v + i, rows_cpu_read(from, g->dtype, n, buffer), n, f);
+        update(p + i, m + i, v + i, from, g->dtype, n, f);
         if (!copy) continue;
         rows_cpu_store(rows_cpu_at(op_out(call, 4 * group + 3), copy->dtype, i), p + i, copy->dtype,
                        n);

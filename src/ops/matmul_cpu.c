@@ -1,6 +1,6 @@
-/* 16-bit operands go to our own packed product, fp32 to the system's BLAS, and so do 16-bit operands where
- * we have plain C alone: they are widened first (their products then sum in fp32) and the result is rounded
- * once. `own` and `blas` are one or the other for every node. */
+/* Products go to our own packed one, or, where we have plain C alone, to the system's BLAS: 16-bit operands
+ * are then widened first (their products sum in fp32) and the result is rounded once. `own` and `blas` are
+ * one or the other for every node. */
 #include "ops/matmul_cpu.h"
 
 #include "ops/blas_cpu.h"
@@ -120,12 +120,11 @@ static Status run_own(const OpCall *call)
 
 /* ---- the faster one ---- */
 
-/* The library takes no 16-bit operands: it needs copies in fp32, where packing widens on the way. */
+/* Where we have more than plain C, ours is at least as fast as BLIS and OpenBLAS on every shape of a step
+ * (docs/performance.md), and takes 16-bit operands as they are, of which a library needs copies in fp32. */
 static bool own_is_faster(const Plan *plan, const Node *node)
 {
-    const Microkernel *kernel = kernel_for(plan, node);
-    const bool narrow = plan_in(plan, node, 0)->dtype != DT_F32;
-    return kernel->operand == DT_BF16 || (narrow && kernel != &microkernel_plain);
+    return kernel_for(plan, node) != &microkernel_plain;
 }
 
 static size_t faster_workspace(const Plan *plan, const Node *node, int threads)

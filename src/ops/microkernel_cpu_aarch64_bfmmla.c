@@ -1,9 +1,10 @@
 /* BFMMLA: a 2 x 4 block of bf16 times a 4 x 2 block, added to a 2 x 2 block of fp32. A tile of 8 x 12 is
  * 4 x 6 such blocks in v8 to v31; v0 to v3 hold pairs of rows, v4 to v7 pairs of columns in turn.
  *
- * In assembly, because compilers spill some of the 24 sums (gcc 12: half the speed), and with single
- * loads between the products, because pairs (ldp) take the slots the products need. Panels of a come from
- * the second-level cache and are asked for ahead; the panel of b stays in the first.
+ * In assembly, because compilers spill some of the 24 sums (gcc 12: half the speed), with single loads,
+ * because pairs (ldp) take the slots the products need, and with the loads where 24 products take closest to
+ * the 6 cycles they must: of thousands of orders of the same instructions tried on a Neoverse V1, the slowest
+ * take 8, this one 6.6. Asking for panels ahead (prfm) takes such slots too, and the processor does it itself.
  *
  * The instruction's own rounding: to odd within a pair of products, and denormal numbers count as zero
  * (unless the processor has FEAT_EBF16). */
@@ -11,15 +12,26 @@
 
 enum { ROWS = 8, COLUMNS = 12, DEPTH = 4 };
 
-/* bfmmla v`c`.4s, v`a`.8h, v`b`.8h: as a number, because clang 14 knows no way to allow it here alone. */
-#define BFMMLA(c, a, b) ".inst 0x6e40ec00+(" #b "<<16)+(" #a "<<5)+" #c "\n"
-/* One pair of columns (in v`b`) times all four pairs of rows. */
-#define COLUMN(b, c0, c1, c2, c3) \
-    BFMMLA(c0, 0, b) BFMMLA(c1, 1, b) BFMMLA(c2, 2, b) BFMMLA(c3, 3, b)
-#define LOAD_A(reg, at) "ldr q" #reg ", [%[a], #" #at "]\n"
-#define LOAD_B(reg, at) "ldr q" #reg ", [%[b], #" #at "]\n"
-/* No blanks to spare: clang warns of literals beyond 4095 characters. */
-#define ZERO(c) "movi v" #c ".4s,#0\n"
+/* Macros of the assembler, because clang warns of literals beyond 4095 characters. mm: bfmmla v`c`.4s,
+ * v`a`.8h, v`b`.8h as a number, because clang 14 knows no way to allow it here alone. zip: both halves. */
+/* clang-format off */
+#define DEFINE_MACROS                                       \
+    ".macro mm c,a,b\n"                                     \
+    ".inst 0x6e40ec00+(\\b<<16)+(\\a<<5)+\\c\n"             \
+    ".endm\n"                                               \
+    ".macro zip to0,to1,x,y\n"                              \
+    "zip1 v\\to0\\().2d,v\\x\\().2d,v\\y\\().2d\n"          \
+    "zip2 v\\to1\\().2d,v\\x\\().2d,v\\y\\().2d\n"          \
+    ".endm\n"
+#define FORGET_MACROS ".purgem mm\n.purgem zip\n"
+/* clang-format on */
+#define MM(c, a, b) "mm " #c "," #a "," #b "\n"
+/* One pair of columns (in v`b`) times two pairs of rows: the upper ones, the lower ones. */
+#define UPPER(b, c0, c1) MM(c0, 0, b) MM(c1, 1, b)
+#define LOWER(b, c2, c3) MM(c2, 2, b) MM(c3, 3, b)
+#define LOAD_A(reg, at)  "ldr q" #reg ", [%[a], #" #at "]\n"
+#define LOAD_B(reg, at)  "ldr q" #reg ", [%[b], #" #at "]\n"
+#define ZERO(c)          "movi v" #c ".4s,#0\n"
 
 /* clang-format off */
 /* Two rows of the tile, q0 q1 q2 and q3 q4 q5, and their six blocks of 2 x 2. */
@@ -29,9 +41,7 @@ enum { ROWS = 8, COLUMNS = 12, DEPTH = 4 };
     #op " q3, [%[c]]\n" #op " q4, [%[c], #16]\n" #op " q5, [%[c], #32]\n" \
     "add %[c], %[c], %[step]\n"
 /* clang-format on */
-#define ZIP(to0, to1, from0, from1)                     \
-    "zip1 v" #to0 ".2d,v" #from0 ".2d,v" #from1 ".2d\n" \
-    "zip2 v" #to1 ".2d,v" #from0 ".2d,v" #from1 ".2d\n"
+#define ZIP(to0, to1, from0, from1) "zip " #to0 "," #to1 "," #from0 "," #from1 "\n"
 #define LOAD_ROWS(c0, c1, c2, c3, c4, c5) \
     EACH_LINE(ldr) ZIP(c0, c1, 0, 3) ZIP(c2, c3, 1, 4) ZIP(c4, c5, 2, 5)
 #define STORE_ROWS(c0, c1, c2, c3, c4, c5) \
@@ -41,37 +51,63 @@ enum { ROWS = 8, COLUMNS = 12, DEPTH = 4 };
     what(8, 9, 10, 11, 12, 13) what(14, 15, 16, 17, 18, 19) what(20, 21, 22, 23, 24, 25) \
         what(26, 27, 28, 29, 30, 31)
 
+/* clang-format off */
+#define EVEN_GROUP                                                          \
+    LOAD_A(1, 16) LOAD_B(5, 16) LOAD_B(4, 0) LOAD_A(2, 32) LOAD_A(0, 0) LOAD_A(3, 48) \
+    UPPER(4, 8, 14) LOWER(4, 20, 26) UPPER(5, 9, 15) LOWER(5, 21, 27)       \
+    LOAD_B(6, 32) LOAD_B(7, 48)                                             \
+    UPPER(6, 10, 16)                                                        \
+    LOAD_B(4, 64)                                                           \
+    LOWER(6, 22, 28) UPPER(7, 11, 17)                                       \
+    LOAD_B(5, 80)                                                           \
+    LOWER(7, 23, 29) UPPER(4, 12, 18) LOWER(4, 24, 30) UPPER(5, 13, 19) LOWER(5, 25, 31)
+#define ODD_GROUP                                                           \
+    LOAD_B(5, 112) LOAD_A(0, 64) LOAD_B(4, 96)                              \
+    MM(8, 0, 4)                                                             \
+    LOAD_A(2, 96) LOAD_A(1, 80)                                             \
+    MM(14, 1, 4) MM(20, 2, 4)                                               \
+    LOAD_A(3, 112)                                                          \
+    MM(26, 3, 4) UPPER(5, 9, 15)                                            \
+    LOAD_B(6, 128)                                                          \
+    LOWER(5, 21, 27) UPPER(6, 10, 16)                                       \
+    LOAD_B(4, 160) LOAD_B(7, 144)                                           \
+    LOWER(6, 22, 28)                                                        \
+    LOAD_B(5, 176)                                                          \
+    UPPER(7, 11, 17)                                                        \
+    "subs %[groups], %[groups], #1\n"                                       \
+    LOWER(7, 23, 29) UPPER(4, 12, 18) LOWER(4, 24, 30) UPPER(5, 13, 19) LOWER(5, 25, 31)
+/* clang-format on */
+
 static void multiply(int64_t groups, const void *a, const void *b, float *c, int64_t ldc, bool add)
 {
     const int64_t step = ldc * (int64_t)sizeof *c;
     float *first = c;
     /* clang-format off */
     __asm__ volatile(
+        DEFINE_MACROS
         "cbz %w[add], 1f\n"
         EVERY_ROW(LOAD_ROWS)
         "b 2f\n"
         "1:\n"
         EVERY_ROW(ZERO_ROWS)
         "2:\n"
-        LOAD_A(0, 0) LOAD_A(1, 16) LOAD_A(2, 32) LOAD_A(3, 48)
-        LOAD_B(4, 0) LOAD_B(5, 16)
-        COLUMN(4, 8, 14, 20, 26)
-        LOAD_B(6, 32)
-        COLUMN(5, 9, 15, 21, 27)
-        LOAD_B(7, 48)
-        COLUMN(6, 10, 16, 22, 28)
-        LOAD_B(4, 64)
-        COLUMN(7, 11, 17, 23, 29)
-        LOAD_B(5, 80)
-        COLUMN(4, 12, 18, 24, 30)
+        "tbz %[groups], #0, 3f\n"
+        EVEN_GROUP
         "add %[a], %[a], #64\n"
-        "prfm pldl1keep, [%[a], #1024]\n"
         "add %[b], %[b], #96\n"
-        "subs %[groups], %[groups], #1\n"
-        COLUMN(5, 13, 19, 25, 31)
-        "b.ne 2b\n"
+        "3:\n"
+        "lsr %[groups], %[groups], #1\n"
+        "cbz %[groups], 5f\n"
+        "4:\n"
+        EVEN_GROUP
+        ODD_GROUP
+        "add %[b], %[b], #192\n"
+        "add %[a], %[a], #128\n"
+        "b.ne 4b\n"
+        "5:\n"
         "mov %[c], %[first]\n"
         EVERY_ROW(STORE_ROWS)
+        FORGET_MACROS
         : [a] "+&r"(a), [b] "+&r"(b), [c] "+&r"(c), [groups] "+&r"(groups)
         : [first] "r"(first), [step] "r"(step), [add] "r"((int)add)
         : "cc", "memory", "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v8", "v9", "v10", "v11",

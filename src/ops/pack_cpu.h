@@ -36,12 +36,45 @@ PACK_CPU_INLINE void pack_cpu_copy(void *restrict dst, int64_t to, const void *r
     }
 }
 
+typedef float PackFour __attribute__((vector_size(16), aligned(4)));
+
+/* Four numbers of four lines: dst[q * panel + r] = src[r * line_step + q]. */
+PACK_CPU_INLINE void pack_cpu_turn(float *restrict dst, const float *restrict src,
+                                   int64_t line_step, int panel)
+{
+    PackFour x[4];
+    for (int r = 0; r < 4; r++) x[r] = *(const PackFour *)(src + r * line_step);
+    const PackFour low01 = __builtin_shufflevector(x[0], x[1], 0, 4, 1, 5);
+    const PackFour high01 = __builtin_shufflevector(x[0], x[1], 2, 6, 3, 7);
+    const PackFour low23 = __builtin_shufflevector(x[2], x[3], 0, 4, 1, 5);
+    const PackFour high23 = __builtin_shufflevector(x[2], x[3], 2, 6, 3, 7);
+    *(PackFour *)dst = __builtin_shufflevector(low01, low23, 0, 1, 4, 5);
+    *(PackFour *)(dst + panel) = __builtin_shufflevector(low01, low23, 2, 3, 6, 7);
+    *(PackFour *)(dst + 2 * panel) = __builtin_shufflevector(high01, high23, 0, 1, 4, 5);
+    *(PackFour *)(dst + 3 * panel) = __builtin_shufflevector(high01, high23, 2, 3, 6, 7);
+}
+
+/* Lines of floats side by side in the panel, as far as k goes in fours; returns how far. */
+PACK_CPU_INLINE int64_t pack_cpu_turn_all(float *restrict dst, const float *restrict src,
+                                          int64_t line_step, int64_t k, int panel)
+{
+    const int64_t done = panel % 4 == 0 ? k / 4 * 4 : 0;
+    for (int64_t g = 0; g < done; g += 4) {
+        for (int r = 0; r < panel; r += 4) {
+            pack_cpu_turn(dst + g * panel + r, src + g + r * line_step, line_step, panel);
+        }
+    }
+    return done;
+}
+
 /* Whole groups of whole panels whose numbers lie together along a line. */
 PACK_CPU_INLINE void pack_cpu_along(void *restrict dst, const void *restrict src, int64_t line_step,
                                     int64_t groups, int panel, int depth, DType as, DType dtype)
 {
     const size_t size = as == DT_BF16 ? 2 : 4;
-    for (int64_t g = 0; g < groups; g++) {
+    const bool turn = as == DT_F32 && dtype == DT_F32 && depth == 1;
+    int64_t g = turn ? pack_cpu_turn_all(dst, src, line_step, groups, panel) : 0;
+    for (; g < groups; g++) {
         for (int r = 0; r < panel; r++) {
             const int64_t to = (g * panel + r) * depth, from = g * depth + r * line_step;
             if (as == dtype) {

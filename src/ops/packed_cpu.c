@@ -6,11 +6,12 @@
 enum {
     ROWS = MICROKERNEL_GRAIN, /* of a block */
     COLUMNS = 2 * MICROKERNEL_GRAIN,
-    SHARE = 4,      /* blocks a thread should get, so that the last ones end together */
-    K_BYTES = 1536, /* of a line along a piece of k */
-    PACK_LINES =
-        MICROKERNEL_GRAIN, /* packed at a time: whole cache lines where lines lie together */
-    PACK_K = 128,
+    SHARE = 4,        /* blocks a thread should get, so that the last ones end together */
+    K_BYTES = 1536,   /* of a line along a piece of k */
+    PACK_LINES = 192, /* packed at a time: several cache lines where lines lie together */
+    PACK_PART = 768,  /* numbers of each, for one thread */
+    PACK_ALONG = 128, /* of them at a time where they lie together */
+    PACK_ACROSS = 32, /* and where those of many lines do */
     ALIGN = 64
 };
 
@@ -78,22 +79,30 @@ static char *panel_at(const PackedProduct *p, const Side *s, int64_t line, int64
            (piece * round_up(s->lines, s->panel) + line * here + (k - piece) * s->panel) * size;
 }
 
-/* Lines [first, first + lines) of all k, a little of k at a time: where lines lie together in memory, what
- * one panel leaves in the cache is what the next one needs. */
-static void pack_lines(const PackedProduct *p, const Side *s, int64_t first, int64_t lines)
+/* Lines [first, end) and their numbers [k, end_k), a few numbers at a time: where lines lie together in
+ * memory, what one panel leaves in the cache is what the next one needs. */
+static void pack_lines(const PackedProduct *p, const Side *s, int64_t first, int64_t end, int64_t k,
+                       int64_t end_k)
 {
-    for (int64_t k = 0; k < p->k; k += PACK_K) {
-        for (int64_t i = first; i < first + lines; i += s->panel) {
+    const int64_t step = s->source->k_step == 1 ? PACK_ALONG : PACK_ACROSS;
+    for (; k < end_k; k += step) {
+        for (int64_t i = first; i < end; i += s->panel) {
             s->pack(panel_at(p, s, i, k), s->source, i, smaller(s->panel, s->lines - i), k,
-                    smaller(PACK_K, p->k - k));
+                    smaller(step, end_k - k));
         }
     }
 }
 
+static int64_t pack_parts(const PackedProduct *p, const Side *s)
+{
+    return pieces(s->lines, PACK_LINES) * pieces(p->k, PACK_PART);
+}
+
 static void pack_part(const PackedProduct *p, const Side *s, int64_t part)
 {
-    const int64_t first = part * PACK_LINES;
-    pack_lines(p, s, first, smaller(PACK_LINES, s->lines - first));
+    const int64_t deep = pieces(p->k, PACK_PART);
+    const int64_t first = part / deep * PACK_LINES, k = part % deep * PACK_PART;
+    pack_lines(p, s, first, smaller(first + PACK_LINES, s->lines), k, smaller(k + PACK_PART, p->k));
 }
 
 /* ---- blocks ---- */
@@ -115,15 +124,31 @@ typedef struct Block {
     float *sum; /* whole tiles, rows COLUMNS apart */
 } Block;
 
-/* The sums go on over k numbers from `first` on. */
+/* Panels that come next are asked for while others are multiplied, some with every tile, so that the
+ * second-level cache has them in time. */
+static void ask_for(const char *panels, int64_t bytes)
+{
+    for (int64_t i = 0; i < bytes; i += ALIGN) __builtin_prefetch(panels + i, 0, 2);
+}
+
+/* The sums go on over k numbers from `first` on; `ahead`: the rows that come next. */
 static void add_piece(const PackedProduct *p, const Side *a, const Side *b, const Block *block,
-                      int64_t first, int64_t k)
+                      int64_t first, int64_t k, const char *ahead)
 {
     const Microkernel *kernel = p->kernel;
     const int64_t line = k * (int64_t)plan_dtype_size(kernel->operand), groups = k / kernel->depth;
+    const int64_t down = pieces(block->rows, kernel->rows);
+    const int64_t across = pieces(block->columns, kernel->columns);
+    const int64_t some_rows = round_up(pieces(line * block->rows, down * across), ALIGN);
+    const int64_t some_columns = round_up(pieces(line * kernel->columns, down), ALIGN);
     const char *x = panel_at(p, a, block->row, first), *y = panel_at(p, b, block->column, first);
     for (int64_t j = 0; j < block->columns; j += kernel->columns) {
+        const char *next = y + (j + kernel->columns) * line;
         for (int64_t i = 0; i < block->rows; i += kernel->rows) {
+            ask_for(next, some_columns);
+            ask_for(ahead, some_rows);
+            next += some_columns;
+            ahead += some_rows;
             kernel->multiply(groups, x + i * line, y + j * line, block->sum + i * COLUMNS + j,
                              COLUMNS, first > 0);
         }
@@ -134,7 +159,12 @@ static void multiply_block(const PackedProduct *p, const Side *a, const Side *b,
 {
     const int64_t all = padded_k(p);
     const int64_t piece = K_BYTES / (int64_t)plan_dtype_size(p->kernel->operand);
-    for (int64_t k = 0; k < all; k += piece) add_piece(p, a, b, block, k, smaller(piece, all - k));
+    const int64_t below = block->row + ROWS < p->m ? block->row + ROWS : 0;
+    for (int64_t k = 0; k < all; k += piece) {
+        const char *ahead =
+            k + piece < all ? panel_at(p, a, block->row, k + piece) : panel_at(p, a, below, 0);
+        add_piece(p, a, b, block, k, smaller(piece, all - k), ahead);
+    }
     for (int64_t i = 0; i < block->rows; i++) {
         const int64_t to = (block->row + i) * p->ldc + block->column;
         rows_cpu_store(rows_cpu_at(p->c, p->c_dtype, to), block->sum + i * COLUMNS, p->c_dtype,
@@ -158,7 +188,7 @@ void packed_multiply(const PackedProduct *p, void *workspace, int threads)
     float *sums = (float *)(void *)(panels + r.blocks);
     const Side a = {&p->a, p->kernel->pack_a, panels, p->m, p->kernel->rows};
     const Side b = {&p->b, p->kernel->pack_b, panels + r.b, p->n, p->kernel->columns};
-    const int64_t parts_a = pieces(p->m, PACK_LINES), parts_b = pieces(p->n, PACK_LINES);
+    const int64_t parts_a = pack_parts(p, &a), parts_b = pack_parts(p, &b);
 #pragma omp parallel num_threads(threads)
     {
 #pragma omp for schedule(dynamic)
