@@ -1,4 +1,5 @@
-/* Memory is mapped, not touched: pages become resident as the step writes them. */
+/* Memory is mapped, not touched: pages become resident as the step writes them. Large ones where the kernel
+ * has them: in a virtual machine a step of small is 3 % faster with them (docs/performance.md). */
 #include "backend/backend.h"
 #include "backend/cpu_info.h"
 
@@ -40,6 +41,7 @@ static Status alloc(Backend *be, size_t bytes, void **out)
         return FAIL(ST_NO_MEMORY, "cpu: needs %.2f GiB more, %.2f GiB available",
                     (double)bytes / 0x1p30, (double)left / 0x1p30);
     }
+    (void)madvise(at, bytes, MADV_HUGEPAGE);
     *out = at;
     return ST_OK;
 }

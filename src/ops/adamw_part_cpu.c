@@ -88,7 +88,7 @@ static Status run(const OpCall *call)
                     .b = n_tensors > 2 ? element_in(call, 2) : (Operand){0},
                     .f = factors(state)};
     const Spans spans = spans_cpu_make(p.x.rows, p.x.cols, true);
-#pragma omp parallel for schedule(static) num_threads(call->threads)
+#pragma omp parallel for schedule(dynamic, 8) num_threads(call->threads)
     for (int64_t i = 0; i < spans.count; i++) run_span(&p, spans_cpu_at(&spans, i));
     return ST_OK;
 }

@@ -81,7 +81,7 @@ static Status run(const OpCall *call)
         spans = spans_cpu_make(p.x.rows, p.x.cols, false);
         if (!p.number) p.y = as_rows(p.y, p.x.cols);
     }
-#pragma omp parallel for schedule(static) num_threads(call->threads)
+#pragma omp parallel for schedule(dynamic, 8) num_threads(call->threads)
     for (int64_t i = 0; i < spans.count; i++) run_span(&p, spans_cpu_at(&spans, i));
     return ST_OK;
 }

@@ -35,7 +35,7 @@ static Status run(const OpCall *call)
 {
     const Operand y = element_out(call, 0), x = element_in(call, 0);
     const float ahead = call->node->attr.inverse ? 0 : -INFINITY;
-#pragma omp parallel for schedule(static) num_threads(call->threads)
+#pragma omp parallel for schedule(dynamic, 8) num_threads(call->threads)
     for (int64_t i = 0; i < x.rows; i++) mask_row(y, x, i, ahead);
     return ST_OK;
 }

@@ -48,7 +48,7 @@ static Status run(const OpCall *call)
     const Operand logits = element_in(call, 0);
     const int32_t *targets = op_in(call, 1);
     float *loss = op_out(call, 0), *lse = op_out(call, 1), *each = call->workspace;
-#pragma omp parallel for schedule(static) num_threads(call->threads)
+#pragma omp parallel for schedule(dynamic, 8) num_threads(call->threads)
     for (int64_t i = 0; i < logits.rows; i++) {
         const void *row = rows_cpu_at(logits.data, logits.dtype, i * logits.cols);
         const float l = log_sum_exp(row, logits.dtype, logits.cols);
@@ -88,7 +88,7 @@ static Status run_grad(const OpCall *call)
     const int32_t *targets = op_in(call, 2);
     const float *lse = op_in(call, 3);
     const float factor = (float)(at(element_in(call, 0), 0, 0) / (double)logits.rows);
-#pragma omp parallel for schedule(static) num_threads(call->threads)
+#pragma omp parallel for schedule(dynamic, 8) num_threads(call->threads)
     for (int64_t i = 0; i < logits.rows; i++) {
         grad_row(dlogits, logits, i, targets[i], lse[i], factor);
     }

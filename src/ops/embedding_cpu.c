@@ -11,7 +11,7 @@ static Status run(const OpCall *call)
     const int64_t rows = plan_rows(x), n = plan_width(x);
     const DType from = table->dtype, to = x->dtype;
     const int32_t *ids = op_in(call, 1);
-#pragma omp parallel for schedule(static) num_threads(call->threads)
+#pragma omp parallel for schedule(dynamic, 8) num_threads(call->threads)
     for (int64_t i = 0; i < rows; i++) {
         const void *src = rows_cpu_at(op_in(call, 0), from, ids[i] * n);
         void *dst = rows_cpu_at(op_out(call, 0), to, i * n);

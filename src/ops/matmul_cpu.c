@@ -25,7 +25,7 @@ static size_t blas_workspace(const Plan *plan, const Node *node, int threads)
 static void widen(float *dst, const void *src, const Tensor *t, int threads)
 {
     const int64_t rows = plan_rows(t), width = plan_width(t);
-#pragma omp parallel for schedule(static) num_threads(threads)
+#pragma omp parallel for schedule(dynamic, 8) num_threads(threads)
     for (int64_t i = 0; i < rows; i++) {
         rows_cpu_load(dst + i * width, rows_cpu_at(src, t->dtype, i * t->ld), t->dtype, width);
     }
@@ -34,7 +34,7 @@ static void widen(float *dst, const void *src, const Tensor *t, int threads)
 static void narrow(void *dst, const float *src, const Tensor *t, int threads)
 {
     const int64_t rows = plan_rows(t), width = plan_width(t);
-#pragma omp parallel for schedule(static) num_threads(threads)
+#pragma omp parallel for schedule(dynamic, 8) num_threads(threads)
     for (int64_t i = 0; i < rows; i++) {
         rows_cpu_store(rows_cpu_at(dst, t->dtype, i * t->ld), src + i * width, t->dtype, width);
     }

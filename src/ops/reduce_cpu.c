@@ -68,13 +68,13 @@ static Status run(const OpCall *call)
     const Operand y = element_out(call, 0), x = element_in(call, 0);
     const int fn = call->node->attr.fn;
     if (fn == FN_COL_SUM) {
-#pragma omp parallel for schedule(static) num_threads(call->threads)
+#pragma omp parallel for schedule(dynamic, 8) num_threads(call->threads)
         for (int64_t j = 0; j < x.cols; j += BAND) {
             reduce_band(y, x, j, x.cols - j < BAND ? x.cols - j : BAND);
         }
         return ST_OK;
     }
-#pragma omp parallel for schedule(static) num_threads(call->threads)
+#pragma omp parallel for schedule(dynamic, 8) num_threads(call->threads)
     for (int64_t i = 0; i < x.rows; i++) element_set(y.data, y.dtype, i, reduce_row(fn, x, i));
     return ST_OK;
 }

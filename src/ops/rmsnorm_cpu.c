@@ -44,7 +44,7 @@ static Status run(const OpCall *call)
     float *r = op_out(call, 1), *s = op_out(call, 2);
     const float eps = (float)call->node->attr.shift;
 
-#pragma omp parallel for schedule(static) num_threads(call->threads)
+#pragma omp parallel for schedule(dynamic, 8) num_threads(call->threads)
     for (int64_t i = 0; i < rows; i++) {
         float *buffer = (float *)call->workspace + (int64_t)omp_thread() * 2 * (n + 16);
         void *out = rows_cpu_at(op_out(call, 0), y->dtype, i * n);
@@ -117,12 +117,12 @@ static Status run_grad(const OpCall *call)
     const int64_t n = plan_width(shape), n_groups = groups(plan_rows(shape));
     float *partial = call->workspace, *dw = op_out(call, 2);
 
-#pragma omp parallel for schedule(static) num_threads(call->threads)
+#pragma omp parallel for schedule(dynamic) num_threads(call->threads)
     for (int64_t g = 0; g < n_groups; g++) {
         float *buffer = partial + (n_groups + omp_thread()) * (n + 16);
         grad_group(call, g, partial + g * (n + 16), buffer);
     }
-#pragma omp parallel for schedule(static) num_threads(call->threads)
+#pragma omp parallel for schedule(dynamic, 64) num_threads(call->threads)
     for (int64_t j = 0; j < n; j++) {
         float sum = 0;
         for (int64_t g = 0; g < n_groups; g++) sum += partial[g * (n + 16) + j];

@@ -54,7 +54,7 @@ static Status run(const OpCall *call)
 {
     const int64_t rows = plan_rows(op_in_shape(call, 0));
     const int64_t stride = turned(call->plan, call->node) + 16;
-#pragma omp parallel for schedule(static) num_threads(call->threads)
+#pragma omp parallel for schedule(dynamic, 8) num_threads(call->threads)
     for (int64_t i = 0; i < rows; i++) {
         turn_row(call, i, (float *)call->workspace + omp_thread() * stride);
     }

@@ -27,7 +27,7 @@ static Status run(const OpCall *call)
     const Operand y = element_out(call, 0), x = element_in(call, 0);
     const float sign = call->node->attr.inverse ? 1.0F : -1.0F;
     const Spans spans = spans_cpu_over(call, op_in_shape(call, 0));
-#pragma omp parallel for schedule(static) num_threads(call->threads)
+#pragma omp parallel for schedule(dynamic, 8) num_threads(call->threads)
     for (int64_t i = 0; i < spans.count; i++) run_span(y, x, spans_cpu_at(&spans, i), sign);
     return ST_OK;
 }

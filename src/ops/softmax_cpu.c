@@ -48,7 +48,7 @@ static Status run(const OpCall *call)
 {
     const Operand p = element_out(call, 0), s = element_in(call, 0);
     const float scale = (float)call->node->attr.scale;
-#pragma omp parallel for schedule(static) num_threads(call->threads)
+#pragma omp parallel for schedule(dynamic, 8) num_threads(call->threads)
     for (int64_t i = 0; i < s.rows; i++) {
         float *buffer = buffer_of(call, s.cols);
         const int64_t n = begin_row(call, p, i);
@@ -74,7 +74,7 @@ static Status run_grad(const OpCall *call)
 {
     const Operand ds = element_out(call, 0), dp = element_in(call, 0), p = element_in(call, 1);
     const float scale = (float)call->node->attr.scale;
-#pragma omp parallel for schedule(static) num_threads(call->threads)
+#pragma omp parallel for schedule(dynamic, 8) num_threads(call->threads)
     for (int64_t i = 0; i < p.rows; i++) {
         const int64_t at_row = i * p.cols, n = begin_row(call, ds, i);
         float *first = buffer_of(call, p.cols), *second = first + p.cols + 16;

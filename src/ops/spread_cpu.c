@@ -33,7 +33,7 @@ static Status run(const OpCall *call)
     const bool one = x.rows * x.cols == 1;
     const Repeat how = one ? REPEAT_IN_ROW : repeat_of(op_out_shape(call, 0), op_in_shape(call, 0));
     const Spans spans = spans_cpu_make(y.rows, y.cols, one || how == REPEAT_NONE);
-#pragma omp parallel for schedule(static) num_threads(call->threads)
+#pragma omp parallel for schedule(dynamic, 8) num_threads(call->threads)
     for (int64_t i = 0; i < spans.count; i++) run_span(call, y, x, how, spans_cpu_at(&spans, i));
     return ST_OK;
 }

@@ -35,7 +35,7 @@ static Status run(const OpCall *call)
     const Operand g = element_out(call, 0), second = element_in(call, 1);
     const Halves h = halves(element_in(call, 0), second, g.cols);
     const Spans spans = spans_cpu_make(g.rows, g.cols, second.data);
-#pragma omp parallel for schedule(static) num_threads(call->threads)
+#pragma omp parallel for schedule(dynamic, 8) num_threads(call->threads)
     for (int64_t i = 0; i < spans.count; i++) gate_span(g, h, spans_cpu_at(&spans, i));
     return ST_OK;
 }
@@ -67,7 +67,7 @@ static Status run_grad(const OpCall *call)
     const Halves h = halves(element_in(call, 1), second, dg.cols);
     const Halves d = halves(element_out(call, 0), element_out(call, 1), dg.cols);
     const Spans spans = spans_cpu_make(dg.rows, dg.cols, second.data);
-#pragma omp parallel for schedule(static) num_threads(call->threads)
+#pragma omp parallel for schedule(dynamic, 8) num_threads(call->threads)
     for (int64_t i = 0; i < spans.count; i++) grad_span(d, dg, h, spans_cpu_at(&spans, i));
     return ST_OK;
 }

@@ -71,7 +71,7 @@ static Status run(const OpCall *call)
 {
     const Operand y = element_out(call, 0), x = element_in(call, 0);
     const Spans spans = spans_cpu_over(call, op_in_shape(call, 0));
-#pragma omp parallel for schedule(static) num_threads(call->threads)
+#pragma omp parallel for schedule(dynamic, 8) num_threads(call->threads)
     for (int64_t i = 0; i < spans.count; i++) {
         run_span(&call->node->attr, y, x, spans_cpu_at(&spans, i));
     }
@@ -93,7 +93,7 @@ static Status run_grad(const OpCall *call)
     const Operand dx = element_out(call, 0), dy = element_in(call, 0);
     const Operand x = element_in(call, 1), y = element_in(call, 2);
     const Spans spans = spans_cpu_over(call, op_in_shape(call, 0));
-#pragma omp parallel for schedule(static) num_threads(call->threads)
+#pragma omp parallel for schedule(dynamic, 8) num_threads(call->threads)
     for (int64_t i = 0; i < spans.count; i++) {
         grad_span(&call->node->attr, dx, dy, x, y, spans_cpu_at(&spans, i));
     }
