@@ -18,7 +18,7 @@ LC_ALL=C grep -q '[^ -~]' out && fail 'plain text is not ASCII'
 
 # The peak is the one that plan and bench tell.
 "$program" plan --device cpu --size small --format json >plan
-peak=$(sed -n 's/.*"peak_alloc_mib": \([0-9]*\.[0-9]\).*/\1/p' plan)
+peak=$(LC_ALL=C awk -F: '/"peak_alloc_mib"/ { printf "%.1f", $2 }' plan)
 memory --size small,medium --plan-only || fail 'two cells'
 has "$peak" 'forward alone (MiB)' 'medium'
 
