@@ -1,5 +1,5 @@
 /* Memory is mapped, not touched: pages become resident as the step writes them. Large ones where the kernel
- * has them: in a virtual machine a step of small is 3 % faster with them (docs/performance.md). */
+ * has them: in a virtual machine products are 3 % faster with them (docs/measuring.md). */
 #include "backend/backend.h"
 #include "backend/cpu_info.h"
 

@@ -62,8 +62,10 @@ CPU_CLONES static void join(float *restrict p, const uint16_t *restrict upper,
 CPU_CLONES static void split(uint16_t *restrict upper, uint16_t *restrict lower,
                              const float *restrict p, int64_t n)
 {
-    for (int64_t i = 0; i < n; i++) upper[i] = half_upper(p[i]);
-    for (int64_t i = 0; i < n; i++) lower[i] = half_lower(p[i]);
+    for (int64_t i = 0; i < n; i++) {
+        upper[i] = half_upper(p[i]);
+        lower[i] = half_lower(p[i]);
+    }
 }
 
 static void update_split(const OpCall *call, int group, int64_t begin, int64_t end, Factors f)

@@ -121,7 +121,7 @@ static Status run_own(const OpCall *call)
 /* ---- the faster one ---- */
 
 /* Where we have more than plain C, ours is at least as fast as BLIS and OpenBLAS on every shape of a step
- * (docs/performance.md), and takes 16-bit operands as they are, of which a library needs copies in fp32. */
+ * (docs/measuring.md), and takes 16-bit operands as they are, of which a library needs copies in fp32. */
 static bool own_is_faster(const Plan *plan, const Node *node)
 {
     return kernel_for(plan, node) != &microkernel_plain;
