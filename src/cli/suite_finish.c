@@ -155,7 +155,8 @@ static Status write_page(const Suite *suite, const Files *files, const char *com
     Text text = {0}, missing = {0};
     TRY(suite_path(suite, "index.html", path));
     if (!page_is_built()) {
-        log_note("this build has no HTML page (npm or curl fetch its charts): elsewhere, roofstep report "
+        log_note("this build has no HTML page (npm or curl fetch its charts): elsewhere, roofstep "
+                 "report "
                  "%s/results.json --out index.html makes it",
                  suite->folder);
         return ST_OK;

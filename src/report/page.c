@@ -14,10 +14,10 @@ bool page_is_built(void)
 Status page_check_built(void)
 {
     if (page_template) return ST_OK;
-    return FAIL(
-        ST_UNSUPPORTED,
-        "this build has no HTML report: its charts (uPlot) are fetched by npm or curl when "
-        "./roofstep builds; install one of them, remove build/ and run it again, or take --tables DIR");
+    return FAIL(ST_UNSUPPORTED,
+                "this build has no HTML report: its charts (uPlot) are fetched by npm or curl when "
+                "./roofstep builds; install one of them, remove build/ and run it again, or take "
+                "--tables DIR");
 }
 
 /* Inside <script> only "<" could end the data or begin a comment; in JSON it stands in strings alone, where

@@ -196,21 +196,45 @@ static bool is_rival(const Record *a, const Record *b)
     return true;
 }
 
-static Status add_attention(const Summary *s, Text *text)
+/* The slowest and the fastest implementation of the attention that a row is about. */
+static void pick_rivals(const PageFile *file, const Record *of, Pick *slow, Pick *fast)
 {
-    const Pick slow = pick(s, PAGE_ATTENTION, "forward.mean_ms", true);
-    Pick fast = slow;
-    if (!slow.record) return ST_OK;
-    const RecordSet *rows = &slow.file->kind[PAGE_ATTENTION];
+    const RecordSet *rows = &file->kind[PAGE_ATTENTION];
+    *slow = *fast = (Pick){0};
     for (size_t i = 0; i < record_set_size(rows); i++) {
         const Record *record = record_set_at(rows, i);
-        if (is_rival(slow.record, record))
-            consider(&fast, slow.file, PAGE_ATTENTION, record, "forward.mean_ms", false);
+        if (!is_rival(of, record)) continue;
+        consider(slow, file, PAGE_ATTENTION, record, "forward.median_ms", true);
+        consider(fast, file, PAGE_ATTENTION, record, "forward.median_ms", false);
     }
-    if (fast.record == slow.record || fast.value <= 0) return ST_OK;
-    int64_t ctx = 0;
+}
+
+/* Of the longest sequence that more than one of them ran. Returns its length, 0 for none. */
+static int64_t pick_longest(const Summary *s, Pick *slow, Pick *fast)
+{
+    int64_t longest = 0;
+    for (int f = 0; f < s->n_files; f++) {
+        const RecordSet *rows = &s->files[f].kind[PAGE_ATTENTION];
+        for (size_t i = 0; i < record_set_size(rows); i++) {
+            int64_t ctx = 0;
+            Pick slower, faster;
+            if (!record_int(record_set_at(rows, i), "ctx", &ctx) || ctx <= longest) continue;
+            pick_rivals(&s->files[f], record_set_at(rows, i), &slower, &faster);
+            if (slower.record == faster.record || faster.value <= 0) continue;
+            longest = ctx;
+            *slow = slower;
+            *fast = faster;
+        }
+    }
+    return longest;
+}
+
+static Status add_attention(const Summary *s, Text *text)
+{
+    Pick slow, fast;
     double kept, less;
-    record_int(slow.record, "ctx", &ctx);
+    const int64_t ctx = pick_longest(s, &slow, &fast);
+    if (ctx == 0) return ST_OK;
     text_printf(text, "Attention over %lld tokens: %s is %.1f times as fast as %s forward",
                 (long long)ctx, record_text(fast.record, "attention"), slow.value / fast.value,
                 record_text(slow.record, "attention"));
