@@ -5,16 +5,18 @@ include(GNUInstallDirs)
 # The manual page and what shells complete are written by the program, from the tables that parse, as soon as it is
 # linked; packed as Debian wants it. (A sanitized one takes seconds to look for leaks.)
 set(help ${CMAKE_BINARY_DIR}/help)
-set(program ${CMAKE_COMMAND} -E env ASAN_OPTIONS=detect_leaks=0 $<TARGET_FILE:roofstep>)
+set(program ${CMAKE_COMMAND} -E env ASAN_OPTIONS=detect_leaks=0 ${CMAKE_CROSSCOMPILING_EMULATOR} $<TARGET_FILE:roofstep>)
 find_program(GZIP gzip REQUIRED)
 file(MAKE_DIRECTORY ${help})
-add_custom_command(TARGET roofstep POST_BUILD
-  COMMAND ${program} help man > ${help}/roofstep.1
-  COMMAND ${program} help bash > ${help}/roofstep.bash
-  COMMAND ${program} help zsh > ${help}/_roofstep
-  COMMAND ${GZIP} -9nc ${help}/roofstep.1 > ${help}/roofstep.1.gz
-  COMMAND ${GZIP} -9nc ${PROJECT_SOURCE_DIR}/CHANGELOG.md > ${help}/changelog.gz
-  VERBATIM)
+if(NOT CMAKE_CROSSCOMPILING OR CMAKE_CROSSCOMPILING_EMULATOR) # otherwise it cannot run here, nor be installed from here
+  add_custom_command(TARGET roofstep POST_BUILD
+    COMMAND ${program} help man > ${help}/roofstep.1
+    COMMAND ${program} help bash > ${help}/roofstep.bash
+    COMMAND ${program} help zsh > ${help}/_roofstep
+    COMMAND ${GZIP} -9nc ${help}/roofstep.1 > ${help}/roofstep.1.gz
+    COMMAND ${GZIP} -9nc ${PROJECT_SOURCE_DIR}/CHANGELOG.md > ${help}/changelog.gz
+    VERBATIM)
+endif()
 # ./roofstep builds the program alone: that is all there is to install.
 set(CMAKE_SKIP_INSTALL_ALL_DEPENDENCY ON)
 
