@@ -111,13 +111,11 @@ static Status measure(Cell *cell)
                                   .seconds = config_sample_seconds(cell->config),
                                   .until = cell->config->until,
                                   .from_first = cell->config->from_first};
-    CpuTicks before, after;
-    TRY(cpu_info_ticks(&before, ""));
+    const Meanwhile before = meanwhile_now();
     TRY(sampler_run(&device, cell->fit.mode, &extent, &sink));
     const double tokens = (double)cell->config->batch * (double)cell->config->ctx;
     TRY(gpu_watch_tell(&cell->watch, cell->link, tokens));
-    TRY(cpu_info_ticks(&after, ""));
-    return cell_facts_interference(cell->link, &before, &after);
+    return cell_facts_interference(cell->link, &cell->placement, &before);
 }
 
 /* ---- the path ---- */

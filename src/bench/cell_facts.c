@@ -12,7 +12,8 @@
 #include <stdio.h>
 
 static const double mib = 1024.0 * 1024.0;
-static const double much_steal = 0.01; /* of the processors' time */
+static const double much_steal = 0.01, much_others = 0.03; /* of the processors' time */
+static const double least_seconds = 0.5; /* of it: the kernel counts in hundredths */
 
 /* Sends what `put` writes into a record of its own. */
 static Status send_facts(CellLink *link, Status status, Record *facts)
@@ -154,15 +155,21 @@ Status cell_facts_cold(CellLink *link, double seconds, const struct rusage *befo
     return send_facts(link, put_cold(r, seconds, before, capture_seconds), r);
 }
 
-Status cell_facts_interference(CellLink *link, const CpuTicks *before, const CpuTicks *after)
+Status cell_facts_interference(CellLink *link, const Placement *placement, const Meanwhile *before)
 {
-    const double total = (double)(after->total - before->total);
-    const double stolen = (double)(after->steal - before->steal);
-    if (!(total > 0) || stolen < much_steal * total) return ST_OK;
+    const MeanwhileShares shares = meanwhile_since(before);
+    if (shares.steal >= much_steal) {
+        TRY(cell_link_warning(link,
+                              "%.1f %% of the processors' time went to other virtual machines "
+                              "while this was measured: trust the minimum more than the mean",
+                              100 * shares.steal));
+    }
+    const bool matters = placement->backend == BACKEND_cpu && shares.seconds >= least_seconds;
+    if (!matters || shares.others < much_others) return ST_OK;
     return cell_link_warning(link,
-                             "%.1f %% of the processors' time went to other virtual machines while "
-                             "this was measured: trust the minimum more than the mean",
-                             100 * stolen / total);
+                             "%.0f %% of the processors' time went to other programs while this "
+                             "was measured: stop them, or trust the minimum more than the mean",
+                             100 * shares.others);
 }
 
 /* ---- after the run ---- */

@@ -2,10 +2,10 @@
 #ifndef BENCH_CELL_FACTS_H
 #define BENCH_CELL_FACTS_H
 
-#include "backend/cpu_info.h"
 #include "bench/cell_link.h"
 #include "bench/fit.h"
 #include "bench/gpu_memory.h"
+#include "bench/meanwhile.h"
 #include "bench/rss.h"
 #include "exec/session.h"
 
@@ -29,8 +29,8 @@ Status cell_facts_started(CellLink *link, const CellStart *start);
 /* The first step, what the process had used before it, and how much of it was the capture of graphs. */
 Status cell_facts_cold(CellLink *link, double seconds, const struct rusage *before,
                        double capture_seconds);
-/* Warns when the machine's owner took processor time away during the samples. */
-Status cell_facts_interference(CellLink *link, const CpuTicks *before, const CpuTicks *after);
+/* Warns when the machine's owner, or on a CPU other programs, had much of the processors since `before`. */
+Status cell_facts_interference(CellLink *link, const Placement *placement, const Meanwhile *before);
 /* After the run, with the session still open: loss, skipped steps, memory, which it gives back. */
 Status cell_facts_measured(CellLink *link, Session *session, const Placement *placement,
                            const Fit *fit, const CellBefore *before);
