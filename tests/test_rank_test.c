@@ -57,14 +57,14 @@ static double slow_p(const double *all, int na, int nb, double u)
     return far / ways;
 }
 
-static void exact_as_all_permutations(void **state)
+/* Samples that take `steps` values: with few of them most are equal. */
+static void check_all_permutations(double steps)
 {
-    (void)state;
     for (int na = 1; na <= 6; na++) {
         for (int nb = 1; nb <= 6; nb++) {
             double all[12], a[6], b[6];
             for (int k = 0; k < na + nb; k++)
-                all[k] = 1 + rng_uniform(7, (uint64_t)(na * 8 + nb), (uint64_t)k);
+                all[k] = 1 + floor(steps * rng_uniform(7, (uint64_t)(na * 8 + nb), (uint64_t)k));
             memcpy(a, all, (size_t)na * sizeof *a);
             memcpy(b, all + na, (size_t)nb * sizeof *b);
             sort(a, na);
@@ -75,6 +75,14 @@ static void exact_as_all_permutations(void **state)
             close_to(test.p, slow_p(all, na, nb, test.u), 1e-14);
         }
     }
+}
+
+static void exact_as_all_permutations(void **state)
+{
+    (void)state;
+    check_all_permutations(1e12);
+    check_all_permutations(7);
+    check_all_permutations(2);
 }
 
 /* By hand: U of samples that do not overlap is 0, and only one order of C(n+m, n) is as extreme. */
@@ -89,23 +97,24 @@ static void exact_by_hand(void **state)
     close_to(rank_test_mann_whitney(x, 20, x + 20, 20).p, 2 / 137846528820.0, 1e-15);
     close_to(rank_test_mann_whitney(x + 20, 20, x, 20).p, 2 / 137846528820.0, 1e-15);
     assert_true(rank_test_mann_whitney(x, 1, x + 1, 1).p == 1);
+    const double ones[] = {1, 1, 1}, twos[] = {2, 2, 2}, same[] = {3, 3, 3, 3};
+    close_to(rank_test_mann_whitney(ones, 3, twos, 3).p, 2 / 20.0, 1e-15);
+    assert_true(rank_test_mann_whitney(same, 4, same, 4).p == 1);
 }
 
-/* Ties, and samples too many for the exact distribution: the formula with its terms worked out, as
+/* Samples too many for the exact distribution, and ties among them: the formula with its terms worked out, as
  * scipy.stats.mannwhitneyu(method="asymptotic") and R's wilcox.test(exact = FALSE) have it. */
 static void normal_with_ties(void **state)
 {
     (void)state;
-    const double a[] = {1, 2, 2, 3, 3}, b[] = {2, 3, 4, 4, 5};
-    const RankTest test = rank_test_mann_whitney(a, 5, b, 5);
+    double a[30], b[30], many[50];
+    for (int i = 0; i < 30; i++) a[i] = 1 + i / 10, b[i] = 2 + i / 10;
+    const RankTest test = rank_test_mann_whitney(a, 30, b, 30);
     assert_false(test.exact);
-    assert_true(test.u == slow_u(a, 5, b, 5));
-    /* Groups 2 2 2, 3 3 3, 4 4: ties = 24 + 24 + 6; variance = 25/12 (11 - 54/90); |21 - 12.5| - 0.5 */
-    assert_true(test.u == 21);
-    close_to(test.p, erfc(8 / sqrt(2 * 25.0 / 12 * (11 - 0.6))), 1e-14);
-    const double same[] = {3, 3, 3, 3};
-    assert_true(rank_test_mann_whitney(same, 4, same, 4).p == 1);
-    double many[50];
+    assert_true(test.u == slow_u(a, 30, b, 30));
+    /* Ten 1, twenty 2, twenty 3, ten 4: ties = 2 * 990 + 2 * 7980; variance = 900/12 (61 - 17940/3540) */
+    assert_true(test.u == 700);
+    close_to(test.p, erfc(249.5 / sqrt(2 * 900.0 / 12 * (61 - 17940.0 / 3540))), 1e-14);
     for (int i = 0; i < 50; i++) many[i] = 1 + i;
     close_to(rank_test_mann_whitney(many, 25, many + 25, 25).p,
              erfc(312 / sqrt(2 * 625.0 / 12 * 51)), 1e-14);

@@ -74,7 +74,7 @@ Status parse_bytes(const char *s, int64_t *out)
     };
     double value = 0;
     if (!with_unit(s, units, COUNT(units), &value))
-        return FAIL(ST_USAGE, "%s is not a size such as 8GiB, 500MB or 4096", human_quote(s).s);
+        return FAIL(ST_USAGE, "%s is not a size such as 8GiB or 500MB", human_quote(s).s);
     if (!(value < 0x1p63)) return FAIL(ST_USAGE, "%s does not fit in 64 bits", human_quote(s).s);
     *out = (int64_t)value;
     return ST_OK;

@@ -4,7 +4,11 @@
 #include <stdint.h>
 #include <string.h>
 
-enum { MOST_PAIRS = RANK_TEST_EXACT * RANK_TEST_EXACT };
+enum {
+    MOST_PAIRS = RANK_TEST_EXACT * RANK_TEST_EXACT,
+    MOST = 2 * RANK_TEST_EXACT,               /* samples */
+    MOST_SUM = 2 * RANK_TEST_EXACT * MOST + 1 /* of twice the ranks of one side */
+};
 
 static const double Z_975 = 1.959963984540054; /* of a normal distribution, 97.5 % are below */
 
@@ -33,16 +37,6 @@ static bool is_small(int na, int nb)
     return na <= RANK_TEST_EXACT && nb <= RANK_TEST_EXACT;
 }
 
-static double exact_p(double u, int na, int nb)
-{
-    int64_t ways[MOST_PAIRS + 1];
-    const int pairs = na * nb;
-    const int tail = (int)fmin(u, pairs - u);
-    count_ways(na, nb, ways);
-    const double below = (double)sum_of(ways, tail + 1) / (double)sum_of(ways, pairs + 1);
-    return fmin(1, 2 * below);
-}
-
 /* How many samples have the value x[i]; they follow one another. */
 static int run_at(const double *x, int n, int i)
 {
@@ -69,6 +63,39 @@ static double count_pairs(const double *a, int na, const double *b, int nb, doub
     return u;
 }
 
+/* Twice the rank of every sample, equal ones sharing their middle: whole numbers. */
+static void double_ranks(const double *a, int na, const double *b, int nb, int ranks[MOST])
+{
+    for (int i = 0, j = 0; i < na || j < nb;) {
+        const double x = j == nb || (i < na && a[i] <= b[j]) ? a[i] : b[j];
+        const int of_a = i < na && a[i] == x ? run_at(a, na, i) : 0;
+        const int of_b = j < nb && b[j] == x ? run_at(b, nb, j) : 0;
+        for (int k = 0; k < of_a + of_b; k++) ranks[i + j + k] = 2 * (i + j) + of_a + of_b + 1;
+        i += of_a;
+        j += of_b;
+    }
+}
+
+/* Of all ways to call nb of the samples b's, the share whose sum of ranks is at least as far from the middle. */
+static double exact_p(double u, const double *a, int na, const double *b, int nb)
+{
+    int64_t ways[RANK_TEST_EXACT + 1][MOST_SUM] = {{1}}; /* of how many, and of which sum */
+    int ranks[MOST];
+    double_ranks(a, na, b, nb, ranks);
+    for (int i = 0; i < na + nb; i++) {
+        for (int k = nb < i + 1 ? nb : i + 1; k > 0; k--) {
+            for (int s = ranks[i]; s < MOST_SUM; s++) ways[k][s] += ways[k - 1][s - ranks[i]];
+        }
+    }
+    const double middle = nb * (na + nb + 1.0), distance = fabs(2 * u - (double)na * nb);
+    int64_t all = 0, far = 0;
+    for (int s = 0; s < MOST_SUM; s++) {
+        all += ways[nb][s];
+        if (fabs(s - middle) >= distance) far += ways[nb][s];
+    }
+    return (double)far / (double)all;
+}
+
 static double normal_p(double u, int na, int nb, double ties)
 {
     const double pairs = (double)na * nb, n = (double)na + nb;
@@ -82,8 +109,8 @@ RankTest rank_test_mann_whitney(const double *a, int na, const double *b, int nb
     double ties;
     if (na < 1 || nb < 1) return (RankTest){NAN, NAN, false};
     RankTest test = {.u = count_pairs(a, na, b, nb, &ties)};
-    test.exact = is_small(na, nb) && ties == 0;
-    test.p = test.exact ? exact_p(test.u, na, nb) : normal_p(test.u, na, nb, ties);
+    test.exact = is_small(na, nb);
+    test.p = test.exact ? exact_p(test.u, a, na, b, nb) : normal_p(test.u, na, nb, ties);
     return test;
 }
 

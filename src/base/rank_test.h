@@ -11,7 +11,7 @@ enum { RANK_TEST_EXACT = 20 }; /* largest sample of the exact distribution */
 typedef struct RankTest {
     double u;   /* pairs with a < b; a tie counts half */
     double p;   /* of a U at least this far from the middle, both sides; NAN without samples */
-    bool exact; /* neither sample is above RANK_TEST_EXACT and there are no ties */
+    bool exact; /* neither sample is above RANK_TEST_EXACT */
 } RankTest;
 
 /* Mann and Whitney's U. Where it is not exact: the normal approximation, with the variance that

@@ -26,7 +26,7 @@ static KeyPart training_part(const Config *c)
 {
     KeyPart part = {""};
     if (c->subject == SUBJECT_ATTENTION) return part;
-    snprintf(part.s, sizeof part.s, " lr=%.15g clip=%.15g loss_scale=%s", c->lr, c->clip,
+    snprintf(part.s, sizeof part.s, " lr=%.15g clip=%.15g loss_scale=%s", c->lr + 0, c->clip + 0,
              config_loss_scale_text(c->loss_scale).s);
     return part;
 }

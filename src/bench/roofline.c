@@ -38,19 +38,28 @@ static bool parameters_stream(const Plan *plan, size_t cache)
     return bytes > (double)cache;
 }
 
+static bool streams(const Tensor *t, const Roof *roof)
+{
+    return plan_bytes(t) > roof->cache || (lasting(t->kind) && roof->parameters_stream);
+}
+
+/* What the op moves (the rows of a table that it reads, what it updates twice) less the operands that stay in
+ * the cache. */
 static double streamed_bytes(const Plan *plan, const Node *node, const Roof *roof)
 {
-    double bytes = 0;
+    double bytes = op_cost(plan, node).bytes;
+    bool any = false;
     for (int i = 0; i < node->n_out + node->n_in; i++) {
         const int id = plan->operands[node->first + i];
         if (id == PLAN_NONE) continue;
         const Tensor *t = &plan->tensors[id];
-        const size_t size = plan_bytes(t);
-        if (size > roof->cache || (lasting(t->kind) && roof->parameters_stream)) {
-            bytes += (double)size;
+        if (streams(t, roof)) {
+            any = true;
+        } else {
+            bytes -= (double)plan_bytes(t);
         }
     }
-    return bytes;
+    return any ? fmax(bytes, 0) : 0;
 }
 
 static double node_seconds(const Plan *plan, const Node *node, const Roof *roof)

@@ -62,6 +62,13 @@ static const void *uppers(const Room *room, int64_t n)
     return upper;
 }
 
+/* A parameter in bf16 alone is what the upper half of one in two halves is: every mode starts from the same. */
+static const void *as_drawn(const Room *room, const Tensor *t, int64_t n)
+{
+    const bool upper = t->kind == TK_PARAM && t->dtype == DT_BF16;
+    return upper ? uppers(room, n) : as_dtype(room, t->dtype, n);
+}
+
 /* n elements of `tensor` from `first` on. */
 static Status upload_piece(Session *s, int tensor, int64_t first, int64_t n, const void *from)
 {
@@ -77,7 +84,7 @@ static Status upload_drawn(Session *s, const Model *model, const Drawn *d, const
     for (int64_t first = 0; first < all; first += CHUNK) {
         const int64_t n = all - first < CHUNK ? all - first : CHUNK;
         draw(room->drawn, d, first, n, (uint64_t)model->config.seed);
-        TRY(upload_piece(s, d->tensor, first, n, as_dtype(room, t->dtype, n)));
+        TRY(upload_piece(s, d->tensor, first, n, as_drawn(room, t, n)));
         if (t->dtype == DT_LOW16) TRY(upload_piece(s, t->upper, first, n, uppers(room, n)));
     }
     return ST_OK;

@@ -64,16 +64,30 @@ static int64_t start(int64_t length, int64_t i)
     return i < n ? grains * i / n * grain : length;
 }
 
+static void multiply_tile(const Product *p, int64_t i)
+{
+    const int64_t down = tiles(p->m), row = start(p->m, i % down), column = start(p->n, i / down);
+    multiply(p, row, start(p->m, i % down + 1) - row, column, start(p->n, i / down + 1) - column);
+}
+
+/* Outside a region of several threads the OpenMP build goes by OpenMP's number, whatever it was told. */
+static void multiply_alone(const Product *p, int64_t count)
+{
+    const int others = omp_get_max_threads();
+    omp_set_num_threads(1);
+    for (int64_t i = 0; i < count; i++) multiply_tile(p, i);
+    omp_set_num_threads(others);
+}
+
 static void multiply_all(const Product *p)
 {
-    const int64_t down = tiles(p->m), across = tiles(p->n);
-    const int threads = omp_in_parallel() ? 1 : n_threads;
-#pragma omp parallel for schedule(dynamic) num_threads(threads) if (threads > 1)
-    for (int64_t i = 0; i < down * across; i++) {
-        const int64_t row = start(p->m, i % down), column = start(p->n, i / down);
-        multiply(p, row, start(p->m, i % down + 1) - row, column,
-                 start(p->n, i / down + 1) - column);
+    const int64_t count = tiles(p->m) * tiles(p->n);
+    if (n_threads == 1 || omp_in_parallel()) {
+        multiply_alone(p, count);
+        return;
     }
+#pragma omp parallel for schedule(dynamic) num_threads(n_threads)
+    for (int64_t i = 0; i < count; i++) multiply_tile(p, i);
 }
 
 void blas_cpu_sgemm(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k,

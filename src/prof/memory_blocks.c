@@ -75,14 +75,26 @@ static bool from_outside(const Plan *plan, int tensor)
     return plan_kind_persistent(kind) && kind != TK_MOMENT && kind != TK_WEIGHT_COPY;
 }
 
-static void find_makers(const Plan *plan, int *maker)
+/* Copies that are halves of parameters are filled with them. */
+static bool is_upper_half(const Model *model, int tensor)
 {
+    for (int i = 0; i < model->n_groups; i++) {
+        if (model->groups[i].copy == tensor) {
+            return model->plan.tensors[model->groups[i].flat].dtype == DT_LOW16;
+        }
+    }
+    return false;
+}
+
+static void find_makers(const Model *model, int *maker)
+{
+    const Plan *plan = &model->plan;
     for (int i = 0; i < plan->n_tensors; i++) maker[i] = PLAN_NONE;
     for (int n = 0; n < plan->n_nodes; n++) {
         for (int i = 0; i < plan->nodes[n].n_out; i++) {
             const int id = plan_out_id(plan, &plan->nodes[n], i);
             const int s = id == PLAN_NONE ? PLAN_NONE : plan_storage(plan, id);
-            if (s == PLAN_NONE || from_outside(plan, s)) continue;
+            if (s == PLAN_NONE || from_outside(plan, s) || is_upper_half(model, s)) continue;
             if (maker[s] == PLAN_NONE) maker[s] = n;
         }
     }
@@ -162,7 +174,7 @@ static void add_born(MemoryBlocks *list, Work *work, int node)
 static void fill(MemoryBlocks *list, Work *work)
 {
     const Plan *plan = &list->model->plan;
-    find_makers(plan, work->maker);
+    find_makers(list->model, work->maker);
     for (int i = 0; i < plan->n_tensors; i++) work->occupant[i] = PLAN_NONE;
     add_persistent(list, work);
     /* what is read before any node wrote it is there from the start */
