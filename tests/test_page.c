@@ -71,7 +71,7 @@ static void test_summary(void **state)
     assert_true(says(data, "Attention over 16384 tokens: flash is 2.0 times as fast as naive"));
     assert_true(says(data, "keeps 64.5 MiB for backward instead of 16.1 GiB"));
     json_decref(data);
-    const char *const sizes[] = {"../docs/results/v1-six-sizes.json"};
+    const char *const sizes[] = {"golden/six-sizes.json"};
     data = data_of(sizes, 1);
     assert_true(says(data, "Fastest: tiny, 1052 tokens/s, a step in 486.8 ms."));
     assert_true(says(data, "Slowest: xl (fwd_bwd only), 10.87 tokens/s"));
