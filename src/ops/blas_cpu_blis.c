@@ -3,9 +3,9 @@
  * threads get pieces of the result, handed out as they come, and wait once, at the end. More threads
  * would get pieces too thin to be fast; BLIS shares the work out itself then. */
 #include "ops/blas_cpu.h"
+#include "ops/blas_cpu_product.h"
 
 #include <blis.h>
-#include <cblas.h>
 #include <omp.h>
 #include <stdio.h>
 
@@ -25,46 +25,18 @@ void blas_cpu_set_threads(int threads)
     bli_thread_set_num_threads(in_pieces() ? 1 : threads);
 }
 
-typedef struct Product {
-    bool transpose_a, transpose_b;
-    int64_t m, n, k, lda, ldb, ldc;
-    double alpha, beta;
-    const char *a, *b;
-    char *c;
-    size_t size; /* of an element: a float or a double */
-} Product;
-
-/* Rows [row, row + rows) and columns [column, column + columns) of the result. */
-static void multiply(const Product *p, int64_t row, int64_t rows, int64_t column, int64_t columns)
-{
-    const int64_t size = (int64_t)p->size;
-    const void *a = p->a + size * (p->transpose_a ? row : row * p->lda);
-    const void *b = p->b + size * (p->transpose_b ? column * p->ldb : column);
-    void *c = p->c + size * (row * p->ldc + column);
-    const enum CBLAS_TRANSPOSE ta = p->transpose_a ? CblasTrans : CblasNoTrans;
-    const enum CBLAS_TRANSPOSE tb = p->transpose_b ? CblasTrans : CblasNoTrans;
-    if (p->size == sizeof(double)) {
-        cblas_dgemm(CblasRowMajor, ta, tb, (f77_int)rows, (f77_int)columns, (f77_int)p->k, p->alpha,
-                    a, (f77_int)p->lda, b, (f77_int)p->ldb, p->beta, c, (f77_int)p->ldc);
-    } else {
-        cblas_sgemm(CblasRowMajor, ta, tb, (f77_int)rows, (f77_int)columns, (f77_int)p->k,
-                    (float)p->alpha, a, (f77_int)p->lda, b, (f77_int)p->ldb, (float)p->beta, c,
-                    (f77_int)p->ldc);
-    }
-}
-
 static int64_t piece_of(int64_t length)
 {
     const int64_t pieces = PIECES * n_threads, grains = (length + GRAIN - 1) / GRAIN;
     return (grains + pieces - 1) / pieces * GRAIN;
 }
 
-static void multiply_all(const Product *p)
+void blas_cpu_multiply(const BlasProduct *p)
 {
     const bool wide = p->n >= p->m;
     const int64_t length = wide ? p->n : p->m, piece = piece_of(length);
     if (!in_pieces() || omp_in_parallel() || piece >= length || p->m == 1 || p->n == 1) {
-        multiply(p, 0, p->m, 0, p->n);
+        blas_cpu_multiply_piece(p, 0, p->m, 0, p->n);
         return;
     }
     /* What is less than a grain goes with the piece before it: a single row or column would be a product
@@ -74,27 +46,11 @@ static void multiply_all(const Product *p)
     for (int64_t i = 0; i < pieces; i++) {
         const int64_t at = i * piece, size = i == pieces - 1 ? length - at : piece;
         if (wide) {
-            multiply(p, 0, p->m, at, size);
+            blas_cpu_multiply_piece(p, 0, p->m, at, size);
         } else {
-            multiply(p, at, size, 0, p->n);
+            blas_cpu_multiply_piece(p, at, size, 0, p->n);
         }
     }
-}
-
-void blas_cpu_sgemm(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k,
-                    float alpha, const float *a, int64_t lda, const float *b, int64_t ldb,
-                    float beta, float *c, int64_t ldc)
-{
-    multiply_all(&(Product){transpose_a, transpose_b, m, n, k, lda, ldb, ldc, (double)alpha,
-                            (double)beta, (const char *)a, (const char *)b, (char *)c, sizeof *c});
-}
-
-void blas_cpu_dgemm(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k,
-                    double alpha, const double *a, int64_t lda, const double *b, int64_t ldb,
-                    double beta, double *c, int64_t ldc)
-{
-    multiply_all(&(Product){transpose_a, transpose_b, m, n, k, lda, ldb, ldc, alpha, beta,
-                            (const char *)a, (const char *)b, (char *)c, sizeof *c});
 }
 
 const char *blas_cpu_name(void)

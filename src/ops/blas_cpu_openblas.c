@@ -3,6 +3,7 @@
  * time, whoever calls. So a product is cut into tiles by its shape alone, and threads take one as they
  * become free: the library itself runs on one. */
 #include "ops/blas_cpu.h"
+#include "ops/blas_cpu_product.h"
 
 #include <cblas.h>
 #include <omp.h>
@@ -23,34 +24,6 @@ void blas_cpu_set_threads(int threads)
     omp_set_num_threads(others);
 }
 
-typedef struct Product {
-    bool transpose_a, transpose_b;
-    int64_t m, n, k, lda, ldb, ldc;
-    double alpha, beta;
-    const char *a, *b;
-    char *c;
-    size_t size; /* of an element: a float or a double */
-} Product;
-
-/* Rows [row, row + rows) and columns [column, column + columns) of the result. */
-static void multiply(const Product *p, int64_t row, int64_t rows, int64_t column, int64_t columns)
-{
-    const int64_t size = (int64_t)p->size;
-    const void *a = p->a + size * (p->transpose_a ? row : row * p->lda);
-    const void *b = p->b + size * (p->transpose_b ? column * p->ldb : column);
-    void *c = p->c + size * (row * p->ldc + column);
-    const enum CBLAS_TRANSPOSE ta = p->transpose_a ? CblasTrans : CblasNoTrans;
-    const enum CBLAS_TRANSPOSE tb = p->transpose_b ? CblasTrans : CblasNoTrans;
-    if (p->size == sizeof(double)) {
-        cblas_dgemm(CblasRowMajor, ta, tb, (blasint)rows, (blasint)columns, (blasint)p->k, p->alpha,
-                    a, (blasint)p->lda, b, (blasint)p->ldb, p->beta, c, (blasint)p->ldc);
-    } else {
-        cblas_sgemm(CblasRowMajor, ta, tb, (blasint)rows, (blasint)columns, (blasint)p->k,
-                    (float)p->alpha, a, (blasint)p->lda, b, (blasint)p->ldb, (float)p->beta, c,
-                    (blasint)p->ldc);
-    }
-}
-
 static int64_t tiles(int64_t length)
 {
     const int64_t most = (length + TILE - 1) / TILE;
@@ -64,14 +37,15 @@ static int64_t start(int64_t length, int64_t i)
     return i < n ? grains * i / n * grain : length;
 }
 
-static void multiply_tile(const Product *p, int64_t i)
+static void multiply_tile(const BlasProduct *p, int64_t i)
 {
     const int64_t down = tiles(p->m), row = start(p->m, i % down), column = start(p->n, i / down);
-    multiply(p, row, start(p->m, i % down + 1) - row, column, start(p->n, i / down + 1) - column);
+    blas_cpu_multiply_piece(p, row, start(p->m, i % down + 1) - row, column,
+                            start(p->n, i / down + 1) - column);
 }
 
 /* Outside a region of several threads the OpenMP build goes by OpenMP's number, whatever it was told. */
-static void multiply_alone(const Product *p, int64_t count)
+static void multiply_alone(const BlasProduct *p, int64_t count)
 {
     const int others = omp_get_max_threads();
     omp_set_num_threads(1);
@@ -79,7 +53,7 @@ static void multiply_alone(const Product *p, int64_t count)
     omp_set_num_threads(others);
 }
 
-static void multiply_all(const Product *p)
+void blas_cpu_multiply(const BlasProduct *p)
 {
     const int64_t count = tiles(p->m) * tiles(p->n);
     if (n_threads == 1 || omp_in_parallel()) {
@@ -88,22 +62,6 @@ static void multiply_all(const Product *p)
     }
 #pragma omp parallel for schedule(dynamic) num_threads(n_threads)
     for (int64_t i = 0; i < count; i++) multiply_tile(p, i);
-}
-
-void blas_cpu_sgemm(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k,
-                    float alpha, const float *a, int64_t lda, const float *b, int64_t ldb,
-                    float beta, float *c, int64_t ldc)
-{
-    multiply_all(&(Product){transpose_a, transpose_b, m, n, k, lda, ldb, ldc, (double)alpha,
-                            (double)beta, (const char *)a, (const char *)b, (char *)c, sizeof *c});
-}
-
-void blas_cpu_dgemm(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k,
-                    double alpha, const double *a, int64_t lda, const double *b, int64_t ldb,
-                    double beta, double *c, int64_t ldc)
-{
-    multiply_all(&(Product){transpose_a, transpose_b, m, n, k, lda, ldb, ldc, alpha, beta,
-                            (const char *)a, (const char *)b, (char *)c, sizeof *c});
 }
 
 /* openblas_get_config() says "OpenBLAS 0.3.21 NO_LAPACKE ... neoversev1 ...": keep the version. */
