@@ -67,6 +67,9 @@ static void product_rates(void **state)
         assert_int_equal(limits_product_model(&two, &model, precisions[i], &tiny, passes), ST_OK);
         for (int p = 0; p < 3; p++) assert_rate(&passes[p], 2);
     }
+    LimitsRate library;
+    assert_int_equal(limits_product_library(&two, &tiny, &library), ST_OK);
+    assert_rate(&library, 2);
 }
 
 static Limits made_up(void)

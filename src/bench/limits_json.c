@@ -82,11 +82,13 @@ static Status decode_rate(LimitsRate *r, json_t *limit, LimitId id, const char *
     return FAIL(ST_IO, "%s.%s is not a rate", limits_names[id].name, scope);
 }
 
+/* A limit that an older program did not know stays unmeasured. */
 static Status decode_limits(Limits *out, const json_t *all)
 {
     for (int i = 0; i < LIMIT_COUNT; i++) {
         if (!limits_has(&out->key, (LimitId)i)) continue;
         json_t *limit = json_object_get(all, limits_names[i].name);
+        if (!limit) continue;
         for (int s = 0; s < LIMITS_SCOPES; s++) {
             if (!has_scope(&out->key, s)) continue;
             TRY(decode_rate(&out->rate[i][s], limit, (LimitId)i, scope_names[s]));

@@ -17,7 +17,7 @@ static Status measure_products(int threads, LimitsScope scope, Limits *out)
     for (size_t i = 0; i < sizeof precisions / sizeof *precisions; i++) {
         TRY(limits_product_rows(&place, &model, precisions[i], &budget, scope, out));
     }
-    return ST_OK;
+    return limits_product_library(&place, &budget, &out->rate[LIMIT_FP32_LIBRARY][scope]);
 }
 
 static Status measure_scope(int threads, LimitsScope scope, Limits *out)

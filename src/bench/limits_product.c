@@ -120,10 +120,11 @@ static Status warm_up(Engine *e)
     return session_run(&e->session, PHASE_FORWARD);
 }
 
-static Status start(Engine *e, const Placement *place, const Shape *p, Precision precision)
+static Status start(Engine *e, const Placement *place, const Shape *p, Precision precision,
+                    const char *const *prefer)
 {
     TRY(write_plan(e, p, precision));
-    TRY(binding_make(&e->binding, &e->plan, place->backend, place->threads, NULL));
+    TRY(binding_make(&e->binding, &e->plan, place->backend, place->threads, prefer));
     TRY(session_open(&e->session, &e->binding, place->device));
     TRY(fill(e, A));
     TRY(fill(e, B));
@@ -131,13 +132,14 @@ static Status start(Engine *e, const Placement *place, const Shape *p, Precision
     return warm_up(e);
 }
 
+/* `prefer`: the implementation's name as in binding_make(). */
 static Status open_engine(Engine *e, const Placement *place, const Shape *p, Precision precision,
-                          int copies)
+                          const char *const *prefer, int copies)
 {
     *e = (Engine){
         .flops = 2.0 * (double)p->m * (double)p->n * (double)p->k, .copies = copies, .runs = 1};
     plan_init(&e->plan);
-    const Status status = start(e, place, p, precision);
+    const Status status = start(e, place, p, precision, prefer);
     if (status != ST_OK) close_engine(e);
     return status;
 }
@@ -204,10 +206,10 @@ static Status engine_rates(Engine *e, const LimitsBudget *budget, LimitsRate *ou
 }
 
 static Status shape_rates(const Placement *place, const Shape *p, Precision precision,
-                          const LimitsBudget *budget, LimitsRate *out)
+                          const char *const *prefer, const LimitsBudget *budget, LimitsRate *out)
 {
     Engine e;
-    TRY(open_engine(&e, place, p, precision, 1));
+    TRY(open_engine(&e, place, p, precision, prefer, 1));
     const Status status = engine_rates(&e, budget, out);
     close_engine(&e);
     return status;
@@ -234,18 +236,30 @@ static const Shape *large_shapes(BackendId backend)
     return backend == BACKEND_cpu ? of_cpu : of_gpu;
 }
 
-Status limits_product_large(const Placement *place, Precision precision, const LimitsBudget *budget,
-                            LimitsRate *out)
+static Status large_rates(const Placement *place, Precision precision, const char *const *prefer,
+                          const LimitsBudget *budget, LimitsRate *out)
 {
     *out = (LimitsRate){0};
     for (const Shape *p = large_shapes(place->backend); p->m > 0; p++) {
         LimitsRate here;
         const double flops = 2 * (double)p->m * (double)p->n * (double)p->k;
         if (out->n > 0 && flops / out->max > budget->large) break;
-        TRY(shape_rates(place, p, precision, budget, &here));
+        TRY(shape_rates(place, p, precision, prefer, budget, &here));
         if (here.max > out->max) *out = here;
     }
     return ST_OK;
+}
+
+Status limits_product_large(const Placement *place, Precision precision, const LimitsBudget *budget,
+                            LimitsRate *out)
+{
+    return large_rates(place, precision, NULL, budget, out);
+}
+
+Status limits_product_library(const Placement *place, const LimitsBudget *budget, LimitsRate *out)
+{
+    static const char *const library[] = {"blas", NULL};
+    return large_rates(place, PRECISION_FP32, library, budget, out);
 }
 
 /* ---- the model's products ---- */
@@ -309,7 +323,7 @@ static Status add_product(const Placement *place, const Shape *p, int64_t count,
     double seconds[LIMITS_RATE_MAX];
     const int repeats = at_most(budget->repeats);
     int n = 0;
-    TRY(open_engine(&e, place, p, precision, copies_on(place)));
+    TRY(open_engine(&e, place, p, precision, NULL, copies_on(place)));
     const Status status = product_times(&e, budget, repeats, seconds, &n);
     for (int i = 0; status == ST_OK && i < repeats; i++) {
         total->seconds[i] += (double)count * seconds[i % n];

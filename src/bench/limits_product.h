@@ -19,6 +19,9 @@ typedef struct LimitsBudget {
 Status limits_product_large(const Placement *place, Precision precision, const LimitsBudget *budget,
                             LimitsRate *out);
 
+/* The same of the system's BLAS library, in fp32 on a CPU: what `--blas system` could reach. */
+Status limits_product_library(const Placement *place, const LimitsBudget *budget, LimitsRate *out);
+
 /* The products of a step of that model, each as often as a step has it.
  * out[0] forward: y = x w^T; out[1]: dx = dy w; out[2]: dw = dy^T x. */
 Status limits_product_model(const Placement *place, const Config *model, Precision precision,
