@@ -53,9 +53,14 @@ void blas_cpu_multiply(const BlasProduct *p)
     }
 }
 
+const char *blas_cpu_kernels(void)
+{
+    return bli_arch_string(bli_arch_query_id());
+}
+
 const char *blas_cpu_name(void)
 {
     static char name[64];
-    snprintf(name, sizeof name, "BLIS %s", bli_info_get_version_str());
+    snprintf(name, sizeof name, "BLIS %s (%s)", bli_info_get_version_str(), blas_cpu_kernels());
     return name;
 }

@@ -64,13 +64,18 @@ void blas_cpu_multiply(const BlasProduct *p)
     for (int64_t i = 0; i < count; i++) multiply_tile(p, i);
 }
 
-/* openblas_get_config() says "OpenBLAS 0.3.21 NO_LAPACKE ... neoversev1 ...": keep the version. */
+const char *blas_cpu_kernels(void)
+{
+    return openblas_get_corename();
+}
+
+/* openblas_get_config() says "OpenBLAS 0.3.21 NO_LAPACKE ...": keep the version. */
 const char *blas_cpu_name(void)
 {
     static char name[64];
-    snprintf(name, sizeof name, "%s", openblas_get_config());
-    char *space = strchr(name, ' ');
-    space = space ? strchr(space + 1, ' ') : NULL;
-    if (space) *space = '\0';
+    const char *config = openblas_get_config();
+    size_t version = strcspn(config, " ");
+    version += strcspn(config + version + (config[version] != 0), " ") + 1;
+    snprintf(name, sizeof name, "%.*s (%s)", (int)version, config, blas_cpu_kernels());
     return name;
 }

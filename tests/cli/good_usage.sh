@@ -33,6 +33,15 @@ for command in bench attention precision warmup plan export compare limits docto
     expect 0 "usage: roofstep $command" "$command" --help
 done
 expect 0 '## Advice' doctor
+# A library that takes a new processor for an old one is named, and the way out.
+if grep -qw avx2 /proc/cpuinfo && OPENBLAS_CORETYPE=Prescott "$program" doctor | grep -q 'OpenBLAS.*(Prescott)'; then
+    export OPENBLAS_CORETYPE=Prescott
+    expect 0 'OPENBLAS_CORETYPE=' doctor
+    export OPENBLAS_CORETYPE=Haswell
+    expect 0 '(Haswell)' doctor
+    ! grep -q 'OPENBLAS_CORETYPE=' "$work/out" || { echo 'FAILED: advice without need'; failures=$((failures + 1)); }
+    unset OPENBLAS_CORETYPE
+fi
 expect 0 '"advice"' doctor --format json
 expect 0 '"advice"' doctor --format json --out -
 [ ! -e - ] || { echo 'FAILED: --out - made a file'; failures=$((failures + 1)); }
