@@ -25,6 +25,17 @@ refused() {
     fi
 }
 
+# compiles FOLDER: its documents do, where there is LaTeX and where ./test has fetched the Typst compiler
+compiles() {
+    local packages=$tests/../build/typst-test/node_modules
+    if command -v pdflatex >/dev/null && kpsewhich booktabs.sty >/dev/null; then
+        (cd "$1" && pdflatex -interaction=nonstopmode -halt-on-error tables.tex) >log 2>&1 || { fail "$1/tables.tex does not compile"; tail log; }
+    fi
+    if command -v node >/dev/null && [ -d "$packages/@myriaddreamin/typst-ts-node-compiler" ]; then
+        PACKAGES=$packages node "$tests/page/typst/compile.mjs" "$PWD/$1"/*.typ >log 2>&1 || { fail "Typst in $1 does not compile"; cat log; }
+    fi
+}
+
 # ---- tables: the same ones that bench, attention and compare print ----
 
 expect 0 "$golden/results.json" "$golden/attention.json" "$limits" --tables tables
@@ -37,12 +48,11 @@ for name in attention limits environment tables; do
     for ending in md tex typ; do [ -s "tables/$name.$ending" ] || fail "no tables/$name.$ending"; done
 done
 grep -q '^\\end{document}$' tables/tables.tex || fail 'tables.tex is no whole document'
-if command -v pdflatex >/dev/null && kpsewhich booktabs.sty >/dev/null; then
-    (cd tables && pdflatex -interaction=nonstopmode -halt-on-error tables.tex) >latex.log 2>&1 || { fail 'tables.tex does not compile'; tail latex.log; }
-fi
+compiles tables
 expect 0 "$limits" "$golden/compare-a.json" "$golden/compare-b.jsonl" --tables compared
 grep -q '| verdict' compared/comparison.md || fail 'two files are not compared'
 [ -s compared/end-to-end-2.md ] || fail 'the second file has no table'
+compiles compared
 touch taken
 expect 1 "$golden/results.json" --tables taken
 expect 1 "$golden/results.json" --tables no/such/parent
@@ -58,6 +68,7 @@ small=(--d-model 16 --d-ff 32 --num-layers 2 --num-heads 2 --vocab 50 --ctx 8 --
 } >/dev/null 2>err || fail 'profile, memory, warmup or precision'
 made=(profile/profile.json profile/profile_trace.json.gz memory.json warmup.json precision.json)
 expect 0 "${made[@]}" --tables studies
+compiles studies
 for name in profile memory warmup precision environment; do [ -s "studies/$name.md" ] || fail "no studies/$name.md"; done
 [ ! -e studies/end-to-end.md ] || fail 'rows of a study are taken for those of bench'
 grep -q '^| largest at the peak' studies/memory.md || fail 'the largest tensors are not there'
