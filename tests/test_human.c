@@ -2,6 +2,7 @@
 #include "with_cmocka.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 static void bytes(void **state)
@@ -80,6 +81,40 @@ static void numbers(void **state)
     assert_string_equal(human_number(INFINITY, 4).s, "inf");
 }
 
+static void add_up(uint64_t need, uint64_t there)
+{
+    double a, b, c;
+    char unit[3][8];
+    const HumanShortage s = human_shortage(need, there);
+    assert_int_equal(sscanf(s.need.s, "%lf %7s", &a, unit[0]), 2);
+    assert_int_equal(sscanf(s.there.s, "%lf %7s", &b, unit[1]), 2);
+    assert_int_equal(sscanf(s.lack.s, "%lf %7s", &c, unit[2]), 2);
+    assert_string_equal(unit[0], unit[1]);
+    assert_string_equal(unit[0], unit[2]);
+    if (fabs(a - b - c) > 1e-6 || !(c > 0)) fail_msg("%s - %s = %s", s.need.s, s.there.s, s.lack.s);
+}
+
+static void shortages(void **state)
+{
+    const double gib = 1024.0 * 1024 * 1024;
+    (void)state;
+    HumanShortage s = human_shortage((uint64_t)(7.93 * gib), (uint64_t)(7.85 * gib));
+    assert_string_equal(s.need.s, "7.93 GiB");
+    assert_string_equal(s.there.s, "7.84 GiB"); /* down: freeing what is lacking must be enough */
+    assert_string_equal(s.lack.s, "0.09 GiB");
+    s = human_shortage((UINT64_C(8) << 30) + (15 << 20), UINT64_C(8) << 30);
+    assert_string_equal(s.need.s, "8207.00 MiB");
+    assert_string_equal(s.there.s, "8192.00 MiB");
+    assert_string_equal(s.lack.s, "15.00 MiB");
+    assert_string_equal(human_shortage(1001, 1000).lack.s, "1 B");
+    assert_string_equal(human_shortage(UINT64_C(9) << 30, 0).lack.s, "9.00 GiB");
+    for (uint64_t i = 1; i < UINT64_C(1) << 40; i = i * 3 + 7) {
+        add_up((UINT64_C(5) << 32) + i, UINT64_C(5) << 32);
+        add_up((UINT64_C(5) << 32) + i, (UINT64_C(5) << 32) - i % 12345678);
+        add_up(i, i / 2);
+    }
+}
+
 static void quotations(void **state)
 {
     (void)state;
@@ -103,9 +138,9 @@ static void quotations(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bytes),      cmocka_unit_test(seconds), cmocka_unit_test(etas),
-        cmocka_unit_test(counts),     cmocka_unit_test(rates),   cmocka_unit_test(numbers),
-        cmocka_unit_test(quotations),
+        cmocka_unit_test(bytes),      cmocka_unit_test(seconds),   cmocka_unit_test(etas),
+        cmocka_unit_test(counts),     cmocka_unit_test(rates),     cmocka_unit_test(numbers),
+        cmocka_unit_test(quotations), cmocka_unit_test(shortages),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

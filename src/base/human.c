@@ -47,6 +47,37 @@ HumanText human_bytes(double bytes)
     return out;
 }
 
+/* In hundredths of the unit; of bytes in whole ones. */
+static HumanText in_unit(uint64_t hundredths, int unit)
+{
+    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+    HumanText out;
+    if (unit == 0)
+        snprintf(out.s, sizeof out.s, "%" PRIu64 " B", hundredths / 100);
+    else
+        snprintf(out.s, sizeof out.s, "%" PRIu64 ".%02d %s", hundredths / 100,
+                 (int)(hundredths % 100), units[unit]);
+    return out;
+}
+
+static uint64_t to_hundredths(uint64_t bytes, int unit, bool up)
+{
+    const uint64_t size = UINT64_C(1) << (10 * unit), rest = bytes % size * 100;
+    return bytes / size * 100 + (rest + (up ? size - 1 : 0)) / size;
+}
+
+/* The largest unit in which what is lacking is more than a few hundredths. What is needed is rounded up and what is
+ * there down: whoever frees what is lacking, as written, has enough. */
+HumanShortage human_shortage(uint64_t need, uint64_t there)
+{
+    const uint64_t lack = need > there ? need - there : 0;
+    int unit = 0;
+    while (unit < 5 && need >> (10 * (unit + 1)) && lack >= (UINT64_C(1) << (10 * (unit + 1))) / 20)
+        unit++;
+    const uint64_t a = to_hundredths(need, unit, true), b = to_hundredths(there, unit, false);
+    return (HumanShortage){in_unit(a, unit), in_unit(b, unit), in_unit(lack ? a - b : 0, unit)};
+}
+
 HumanText human_seconds(double seconds)
 {
     static const struct {

@@ -109,8 +109,8 @@ void fit_free(Fit *fit)
 FitText fit_shortage(const Fit *fit, Mode mode)
 {
     FitText text;
-    const double need = (double)fit->need[mode], there = (double)fit->available;
-    snprintf(text.s, sizeof text.s, "needs %s, %s available, short by %s", human_bytes(need).s,
-             human_bytes(there).s, human_bytes(need - there).s);
+    const HumanShortage s = human_shortage(fit->need[mode], fit->available);
+    snprintf(text.s, sizeof text.s, "needs %s, %s available, short by %s", s.need.s, s.there.s,
+             s.lack.s);
     return text;
 }

@@ -93,12 +93,13 @@ static void summary(Table *table, const Sweep *sweep, const PlanCell *cells)
 static void fits_row(Table *table, const PlanCell *cell, const WhatFits *fit, const char *label,
                      bool here, bool again)
 {
+    const HumanShortage s = human_shortage(fit->need, fit->limit);
     table_cell(table, label);
-    table_cell_printf(table, "%s%s", human_bytes((double)fit->limit).s,
+    table_cell_printf(table, "%s%s", fit->fits ? human_bytes((double)fit->limit).s : s.there.s,
                       here ? " (this machine)" : "");
-    bytes_cell(table, fit->need);
+    table_cell(table, fit->fits ? human_bytes((double)fit->need).s : s.need.s);
     table_cell(table, fit->fits ? "yes" : "no");
-    table_cell(table, fit->fits ? "-" : human_bytes((double)fit->short_by).s);
+    table_cell(table, fit->fits ? "-" : s.lack.s);
     table_cell(table, fit->any ? config_mode_name(fit->mode) : "none");
     if (again)
         table_cell_printf(table, "%lld of %lld", (long long)fit->recomputed_blocks,
