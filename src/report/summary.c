@@ -33,11 +33,25 @@ typedef struct Pick {
     double value;
 } Pick;
 
+/* Sentences go by medians, which a neighbour's busy moment does not move; what records derive from the mean
+ * of the step is turned into that of its median. */
+static bool by_median(const Record *record, const char *path, double *value)
+{
+    double mean, median;
+    if (!record_number(record, path, value)) return false;
+    if (strcmp(path, "tokens_per_s") != 0 && strcmp(path, "percent_of_limit") != 0) return true;
+    if (!record_number(record, "step.mean_ms", &mean) ||
+        !record_number(record, "step.median_ms", &median) || !(median > 0))
+        return false;
+    *value *= mean / median;
+    return true;
+}
+
 static void consider(Pick *best, const PageFile *file, PageKind kind, const Record *record,
                      const char *path, bool most)
 {
     double value;
-    if (record_text(record, "peer") || !record_number(record, path, &value)) return;
+    if (record_text(record, "peer") || !by_median(record, path, &value)) return;
     if (best->record && (most ? value <= best->value : value >= best->value)) return;
     *best = (Pick){file, kind, record, value};
 }
@@ -88,7 +102,7 @@ static Status add_statuses(const Summary *s, Text *text)
                     cell_text_status((RecordStatus)status));
         separator = ", ";
     }
-    text_puts(text, ".");
+    text_printf(text, "%s.", counts[RECORD_OK] > 0 ? "; times in these lines are medians" : "");
     return add_line(s, text);
 }
 
@@ -101,7 +115,7 @@ static Status add_speed(const Summary *s, Text *text, const char *word, const Pi
     text_printf(text, "%s: ", word);
     put_label(text, s, p);
     text_printf(text, ", %s tokens/s", human_number(p->value, 4).s);
-    if (record_number(p->record, "step.mean_ms", &ms))
+    if (record_number(p->record, "step.median_ms", &ms))
         text_printf(text, ", a step in %s", human_seconds(ms / 1000).s);
     text_puts(text, ".");
     return add_line(s, text);
@@ -135,7 +149,7 @@ static Status add_roof(const Summary *s, Text *text)
 /* What the least time of a step is made of: products at the largest rate, and waiting for memory. */
 static Status add_bound(const Summary *s, Text *text)
 {
-    const Pick p = pick(s, PAGE_MODEL, "step.mean_ms", true);
+    const Pick p = pick(s, PAGE_MODEL, "step.median_ms", true);
     double flops, rate, least;
     if (!p.record || !record_number(p.record, "flops_per_step", &flops)) return ST_OK;
     if (!record_number(p.record, "limit_tflops", &rate) || rate <= 0) return ST_OK;
@@ -152,8 +166,9 @@ static Status add_bound(const Summary *s, Text *text)
 static Status add_phases(const Summary *s, Text *text)
 {
     static const char *const phases[] = {"forward", "backward", "optimizer"};
-    static const char *const paths[] = {"forward.mean_ms", "backward.mean_ms", "optimizer.mean_ms"};
-    const Pick p = pick(s, PAGE_MODEL, "step.mean_ms", true);
+    static const char *const paths[] = {"forward.median_ms", "backward.median_ms",
+                                        "optimizer.median_ms"};
+    const Pick p = pick(s, PAGE_MODEL, "step.median_ms", true);
     double ms[3] = {0}, sum = 0;
     const char *separator = ": ";
     if (!p.record) return ST_OK;
