@@ -65,12 +65,16 @@ static void defaults_and_words_are_there(void **state)
 
 static void lines_fit_a_screen(void **state)
 {
+    const OptionSet all = {.taken = UINT64_MAX, .lists = OPTIONS_STEP, .formats = "md json "};
+    Text text = {0};
     (void)state;
-    for (const char *line = text_str(&help); *line;) {
+    option_help(&text, &all);
+    for (const char *line = text_str(&text); *line;) {
         const size_t n = strcspn(line, "\n");
         if (n > 100) fail_msg("%zu columns: %.*s", n, (int)n, line);
         line += n + (line[n] != 0);
     }
+    text_free(&text);
 }
 
 static void no_lists_no_footnote(void **state)
@@ -85,6 +89,51 @@ static void no_lists_no_footnote(void **state)
     text_free(&text);
 }
 
+static void a_command_has_words_of_its_own(void **state)
+{
+    static const OptionWords words[] = {
+        {.id = OPTION_PRECISION, .by_default = "all of them"},
+        {.id = OPTION_RESUME, .value = "DIR", .help = "go on with what is there"}};
+    const OptionSet own = {.taken = OPTION_BIT(PRECISION) | OPTION_BIT(RESUME) | OPTION_BIT(OUT),
+                           .words = words,
+                           .n_words = 2};
+    (void)state;
+    Text text = {0};
+    option_help(&text, &own);
+    assert_non_null(strstr(text_str(&text), "attention (default: all of them)\n"));
+    assert_null(strstr(text_str(&text), "fp32)"));
+    assert_non_null(
+        strstr(text_str(&text), "--resume DIR                    go on with what is there\n"));
+    assert_non_null(strstr(text_str(&text), "--out FILE"));
+    text_free(&text);
+}
+
+/* Every name of another tool leads to the option it stands for, unless the command has no such option. */
+static void names_of_other_tools_are_understood(void **state)
+{
+    static const struct {
+        const char *name;
+        OptionId id;
+        const char *value;
+    } aliases[] = {
+#define ALIAS(name, id, value) {name, OPTION_##id, value},
+#include "config/option_aliases.def"
+#undef ALIAS
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof aliases / sizeof *aliases; i++) {
+        const OptionSet one = {.taken = UINT64_C(1) << aliases[i].id}, none = {0};
+        char hint[80];
+        OptionId found;
+        snprintf(hint, sizeof hint, "did you mean --%s%s?", option_table[aliases[i].id].name,
+                 aliases[i].value);
+        assert_int_equal(option_find(&one, aliases[i].name, &found), ST_USAGE);
+        if (!strstr(status_message(), hint)) fail_msg("%s, not %s", status_message(), hint);
+        assert_int_equal(option_find(&none, aliases[i].name, &found), ST_USAGE);
+        if (strstr(status_message(), hint)) fail_msg("%s", status_message());
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -92,6 +141,8 @@ int main(void)
         cmocka_unit_test(defaults_and_words_are_there),
         cmocka_unit_test(lines_fit_a_screen),
         cmocka_unit_test(no_lists_no_footnote),
+        cmocka_unit_test(a_command_has_words_of_its_own),
+        cmocka_unit_test(names_of_other_tools_are_understood),
     };
     return cmocka_run_group_tests(tests, write_help, free_help);
 }

@@ -118,7 +118,7 @@ Status limits_get(const Config *config, bool refresh, bool keep, Limits *out)
     const Request request = {config, refresh};
     Answer answer = {.limits = out, .status = ST_FAILED};
     Placement place;
-    if (strcmp(config->device, "auto") != 0) TRY(placement_of(config, &place)); /* opens nothing */
+    if (strcmp(config->device, "auto") != 0) TRY(placement_find(config, &place));
     TRY(ask_child(&request, &answer));
     if (!answer.measured) return ST_OK;
     warn_of_others(out, keep);

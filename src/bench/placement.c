@@ -106,3 +106,13 @@ Status placement_of(const Config *config, Placement *p)
     p->threads = info.usable_cores > 0 ? info.usable_cores : 1;
     return ST_OK;
 }
+
+Status placement_find(const Config *config, Placement *p)
+{
+    TRY(placement_of(config, p));
+    if (p->backend == BACKEND_cpu || p->capability > 0) return ST_OK;
+    return FAIL(ST_UNSUPPORTED,
+                "device %s: no such GPU can be used here (roofstep doctor says what is there); "
+                "use --device cpu",
+                config->device);
+}

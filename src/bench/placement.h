@@ -17,6 +17,9 @@ typedef struct Placement {
  * can. `auto` opens the devices of this build to see which is there. */
 Status placement_of(const Config *config, Placement *placement);
 
+/* The same, and ST_UNSUPPORTED where the GPU that is asked for is not there: before work that would all end so. */
+Status placement_find(const Config *config, Placement *placement);
+
 /* ST_UNSUPPORTED: a GPU of this capability (0: any) lacks what the config asks for. */
 Status placement_check_gpu(const Config *config, int capability);
 

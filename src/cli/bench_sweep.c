@@ -12,8 +12,27 @@
 #include "report/baseline.h"
 
 #include <errno.h>
+#include <limits.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+/* A sweep goes on in one file; only a suite is a folder. */
+static Status refuse_folder(const char *path)
+{
+    struct stat info;
+    char suite[PATH_MAX];
+    if (stat(path, &info) != 0 || !S_ISDIR(info.st_mode)) return ST_OK;
+    snprintf(suite, sizeof suite, "%s/suite.json", path);
+    if (access(suite, F_OK) == 0)
+        return FAIL(ST_USAGE,
+                    "--resume %s: a suite's folder; roofstep suite --resume %s goes on "
+                    "with it",
+                    path, path);
+    return FAIL(ST_USAGE, "--resume %s: a folder; name the result file in it, as %s/results.json",
+                path, path);
+}
 
 static Status read_resumed(const Settings *settings, RecordSet *known)
 {
@@ -23,6 +42,7 @@ static Status read_resumed(const Settings *settings, RecordSet *known)
         log_note("%s is not there yet: every cell is run", settings->resume);
         return ST_OK;
     }
+    TRY(refuse_folder(settings->resume));
     TRY(record_file_read(known, settings->resume, &torn));
     if (torn) log_warning("%s: its last line was cut short and is left out", settings->resume);
     return ST_OK;

@@ -9,13 +9,11 @@
 #include <string.h>
 #include <unistd.h>
 
-/* One that cannot be read is bad usage here: nothing was done yet. */
 static Status read_file(RecordSet *set, const char *path)
 {
     bool torn = false;
     TRY(record_set_init(set, NULL));
     Status status = record_file_read(set, path, &torn);
-    if (status == ST_IO) status = ST_USAGE;
     if (status != ST_OK) record_set_free(set);
     if (torn) log_warning("%s: its last line is cut short and left out", path);
     return status;

@@ -47,6 +47,8 @@ static const char help[] =
     "  roofstep precision --count 100000 --value 0.001\n"
     "  roofstep precision --device cuda --format csv        (one row per tensor)\n";
 
+static const OptionWords words[] = {{.id = OPTION_PRECISION, .by_default = "all of them"}};
+
 const Command cmd_precision = {
     .name = "precision",
     .summary = "what fp32, tf32, bf16 and fp16 do to the numbers, and what they buy",
@@ -59,6 +61,8 @@ const Command cmd_precision = {
                          OPTIONS_OUTPUT,
                 .lists = OPTION_BIT(PRECISION),
                 .formats = PRECISION_REPORT_FORMATS,
-                .defaults = config_precision_defaults},
+                .defaults = config_precision_defaults,
+                .words = words,
+                .n_words = 1},
     .run = run,
 };

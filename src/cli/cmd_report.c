@@ -1,5 +1,4 @@
 /* roofstep report: result files -> one page, or the tables for a paper. */
-#include "base/log.h"
 #include "cli/command.h"
 #include "cli/output.h"
 #include "report/page.h"
@@ -16,13 +15,12 @@ static Status write_page(const Settings *settings, const PageBundle *bundle)
     Text text = {0};
     Settings to = *settings;
     if (!to.out) to.out = PAGE_NAME;
-    const char *path = to.out;
     if (strcmp(to.out, "-") == 0) to.out = NULL;
     const PageInput input = {
         .files = bundle->files, .n_files = bundle->n, .command = settings->command_line};
     Status status = page_write(&text, &input);
     if (status == ST_OK) status = output_text(&to, &text);
-    if (status == ST_OK && to.out) log_note("%s is written: open it in a browser", path);
+    if (status == ST_OK && to.out) output_tell_page(to.out);
     text_free(&text);
     return status;
 }

@@ -2,6 +2,8 @@
 #include "base/folder.h"
 #include "base/human.h"
 #include "base/log.h"
+#include "bench/placement.h"
+#include "cli/output.h"
 #include "cli/suite.h"
 #include "cli/suite_finish.h"
 #include "cli/suite_like.h"
@@ -20,8 +22,10 @@ static Status begin(Suite *suite, const Settings *settings, const Sweep *sweep)
 {
     char path[PATH_MAX];
     const char *folder = settings->out_dir ? settings->out_dir : SUITE_FOLDER;
+    Placement place;
     TRY(suite_make(suite, settings, sweep, folder));
     if (settings->dry_run) return ST_OK;
+    TRY(placement_find(&sweep->configs[0], &place));
     TRY(suite_path(suite, "suite.json", path));
     if (access(path, F_OK) == 0)
         return FAIL(ST_USAGE,
@@ -87,7 +91,10 @@ static Status run_all(Suite *suite, const Settings *settings, int *exit_code)
         return ST_OK;
     }
     Status status = suite_finish(suite, settings->command_line, &summary);
-    if (status == ST_OK) fputs(text_str(&summary), stdout);
+    if (status == ST_OK) {
+        fputs(text_str(&summary), stdout);
+        output_tell_folder(suite->folder);
+    }
     text_free(&summary);
     return status;
 }
@@ -123,6 +130,15 @@ static const char help[] =
     "  roofstep suite --resume roofstep-report     (after Ctrl-C or a kill: only what is "
     "missing)\n";
 
+static const OptionWords words[] = {
+    {.id = OPTION_SIZE, .by_default = "what --budget allows"},
+    {.id = OPTION_CTX, .by_default = "what --budget allows"},
+    {.id = OPTION_BATCH, .by_default = "what --budget allows"},
+    {.id = OPTION_OUT_DIR, .by_default = SUITE_FOLDER},
+    {.id = OPTION_RESUME,
+     .value = "DIR",
+     .help = "go on with the suite in this folder: run what is missing"}};
+
 #define SUITE_LISTS (OPTION_BIT(SIZE) | OPTION_BIT(CTX))
 
 const Command cmd_suite = {
@@ -133,6 +149,8 @@ const Command cmd_suite = {
                          OPTION_BIT(MEMORY_LIMIT) | OPTION_BIT(TIMEOUT) | OPTION_BIT(BUDGET) |
                          OPTION_BIT(FULL) | OPTION_BIT(LIKE) | OPTION_BIT(DRY_RUN) |
                          OPTION_BIT(OUT_DIR) | OPTION_BIT(RESUME),
-                .lists = SUITE_LISTS},
+                .lists = SUITE_LISTS,
+                .words = words,
+                .n_words = sizeof words / sizeof *words},
     .run = run,
 };

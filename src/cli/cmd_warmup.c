@@ -7,7 +7,16 @@
 
 #include <stdlib.h>
 
-static const int64_t usual[] = {0, 1, 2, 5, 10}; /* warm-ups, unless some were asked for */
+/* Warm-ups, unless some were asked for: for the cells, and for --help. */
+#define USUAL_LIST(LIST) LIST(0, 1, 2, 5, 10)
+#define NUMBERS(...) \
+    {                \
+        __VA_ARGS__  \
+    }
+#define IN_WORDS(...) #__VA_ARGS__
+static const int64_t usual[] = USUAL_LIST(NUMBERS);
+static const OptionWords words[] = {
+    {.id = OPTION_WARMUP, .by_default = "each of " USUAL_LIST(IN_WORDS)}};
 
 /* Fisher and Yates; the same seed gives the same order. */
 static void shuffle(Config *cells, int n, int round)
@@ -79,6 +88,8 @@ const Command cmd_warmup = {
                          OPTIONS_OUTPUT,
                 .lists = OPTION_BIT(WARMUP),
                 .formats = WARMUP_REPORT_FORMATS,
-                .defaults = config_warmup_defaults},
+                .defaults = config_warmup_defaults,
+                .words = words,
+                .n_words = 1},
     .run = run,
 };

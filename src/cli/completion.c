@@ -27,10 +27,10 @@ static Value value_of(const Command *command, OptionId id, Text *words)
     Text value = {0};
     option_help_value(&value, id, &command->options);
     const char *s = text_str(&value);
-    const Value kind = !*s                                                ? VALUE_NONE
-                       : strcmp(s, "FILE") == 0 || strcmp(s, "PATH") == 0 ? VALUE_FILE
-                       : strcmp(s, "DIR") == 0                            ? VALUE_FOLDER
-                                                                          : VALUE_WORDS;
+    const Value kind = !*s                      ? VALUE_NONE
+                       : strcmp(s, "FILE") == 0 ? VALUE_FILE
+                       : strcmp(s, "DIR") == 0  ? VALUE_FOLDER
+                                                : VALUE_WORDS;
     text_clear(words);
     if (kind == VALUE_WORDS) add_words(words, s);
     text_free(&value);

@@ -24,7 +24,7 @@ static int failed(const char *command, Status status)
     }
     fflush(stdout);
     fprintf(stderr, "%s\n", line);
-    if (status == ST_USAGE) return EXIT_USAGE;
+    if (status == ST_USAGE || status == ST_UNSUPPORTED) return EXIT_USAGE;
     return status == ST_INTERRUPTED ? EXIT_INTERRUPTED : EXIT_FAILED;
 }
 

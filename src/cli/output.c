@@ -1,9 +1,12 @@
 #include "cli/output.h"
 
+#include "base/log.h"
 #include "prof/ranges_nvtx.h"
+#include "report/page.h"
 #include "report/report.h"
 #include "report/report_md.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,6 +59,31 @@ Status output_text(const Settings *settings, const Text *text)
     if (settings->out) return text_write_file(settings->out, text_str(text), text->n);
     fputs(text_str(text), stdout); /* main() sees whether it got there */
     return ST_OK;
+}
+
+void output_tell_page(const char *path)
+{
+    char whole[PATH_MAX];
+    Text quoted = {0};
+    text_shell_quote(&quoted, path);
+    fflush(stdout);
+    log_note("the page is %s: open it in a browser, as by xdg-open %s; it is one file and needs no "
+             "network",
+             realpath(path, whole) ? whole : path, text_str(&quoted));
+    text_free(&quoted);
+}
+
+void output_tell_folder(const char *folder)
+{
+    char path[PATH_MAX];
+    if (!page_is_built()) {
+        fflush(stdout);
+        log_note("this build has no HTML page (npm or curl fetch its charts): elsewhere, roofstep "
+                 "report %s/results.json --out index.html makes it",
+                 folder);
+    } else if (snprintf(path, sizeof path, "%s/index.html", folder) < PATH_MAX) {
+        output_tell_page(path);
+    }
 }
 
 Status output_json(Text *text, const json_t *json)

@@ -18,6 +18,10 @@ Status output_check_nvtx(const Settings *settings);
 
 /* Whole or not at all when it is a file. */
 Status output_text(const Settings *settings, const Text *text);
+/* Says on stderr, after all that is on stdout, where a page is and how to look at it. */
+void output_tell_page(const char *path);
+/* The same of folder/index.html, or, in a build without pages, how to make it elsewhere. */
+void output_tell_folder(const char *folder);
 /* Appends the value, indented, for people who look at it too. */
 Status output_json(Text *text, const json_t *json);
 

@@ -9,6 +9,7 @@
 #include "bench/record_file.h"
 #include "bench/runner.h"
 #include "cli/like_tables.h"
+#include "cli/output.h"
 #include "report/page.h"
 #include "report/page_bundle.h"
 #include "report/report_md.h"
@@ -302,7 +303,11 @@ static Status run_batches(Like *like, const Settings *settings, json_t *environm
     int signal = 0;
     TRY(run_batch(like, &like->bench, environment, &signal));
     if (!signal) TRY(run_batch(like, &like->profile, environment, &signal));
-    if (!signal) return write_all(like, settings->command_line);
+    if (!signal) {
+        TRY(write_all(like, settings->command_line));
+        output_tell_folder(like->folder);
+        return ST_OK;
+    }
     log_note("interrupted: --like %s --resume %s does the rest", settings->like, like->folder);
     *exit_code = EXIT_INTERRUPTED;
     return ST_OK;

@@ -62,25 +62,60 @@ static bool takes(const OptionSet *set, int id)
     return id == OPTION_HELP || (set->taken >> id & 1) != 0;
 }
 
-Status option_find(const OptionSet *set, const char *name, OptionId *out)
+static const struct Alias {
+    const char *name;
+    OptionId id;
+    const char *value;
+} aliases[] = {
+#define ALIAS(name, id, value) {name, OPTION_##id, value},
+#include "config/option_aliases.def"
+#undef ALIAS
+};
+
+/* NULL: no other tool calls an option of this command so. */
+static const struct Alias *alias_of(const OptionSet *set, const char *name)
+{
+    for (size_t i = 0; i < sizeof aliases / sizeof *aliases; i++) {
+        if (takes(set, aliases[i].id) && strcmp(name, aliases[i].name) == 0) return &aliases[i];
+    }
+    return NULL;
+}
+
+static const char *nearest_option(const OptionSet *set, const char *name)
 {
     const char *names[OPTION_COUNT];
     int n = 0;
     for (int id = 0; id < OPTION_COUNT; id++) {
-        const bool taken = takes(set, id);
-        if (taken) names[n++] = option_table[id].name;
-        if (strcmp(name, option_table[id].name) != 0) continue;
-        if (!taken)
-            return FAIL(ST_USAGE, "--%s is not an option of this command; see --help", name);
-        *out = (OptionId)id;
-        return ST_OK;
+        if (takes(set, id)) names[n++] = option_table[id].name;
     }
+    return nearest_of(name, names, n);
+}
+
+/* Why there is no such option here. */
+static Status refuse(const OptionSet *set, const char *name, bool elsewhere)
+{
     char typed[NEAREST_LENGTH + 3];
     snprintf(typed, sizeof typed, "--%s", name);
-    const char *near = nearest_of(name, names, n);
+    const struct Alias *alias = alias_of(set, name);
+    if (alias)
+        return FAIL(ST_USAGE, "%s is not an option of this command: did you mean --%s%s?",
+                    human_plain(typed).s, option_table[alias->id].name, alias->value);
+    if (elsewhere) return FAIL(ST_USAGE, "--%s is not an option of this command; see --help", name);
+    const char *near = nearest_option(set, name);
     if (near)
         return FAIL(ST_USAGE, "unknown option %s: did you mean --%s?", human_plain(typed).s, near);
     return FAIL(ST_USAGE, "unknown option %s; see --help", human_plain(typed).s);
+}
+
+Status option_find(const OptionSet *set, const char *name, OptionId *out)
+{
+    for (int id = 0; id < OPTION_COUNT; id++) {
+        if (strcmp(name, option_table[id].name) != 0) continue;
+        if (!takes(set, id)) return refuse(set, name, true);
+        *out = (OptionId)id;
+        return ST_OK;
+    }
+    return refuse(set, name, false);
 }
 
 void option_defaults(const OptionSet *set, Config *config)

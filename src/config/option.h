@@ -34,6 +34,13 @@ _Static_assert(OPTION_COUNT <= 64, "a set of options is a 64-bit mask");
     (OPTION_BIT(D_MODEL) | OPTION_BIT(D_FF) | OPTION_BIT(NUM_LAYERS) | OPTION_BIT(NUM_HEADS))
 #define OPTIONS_OUTPUT (OPTION_BIT(FORMAT) | OPTION_BIT(OUT))
 
+/* What a command's --help says of an option otherwise than the table does; NULL: as the table has it. */
+typedef struct OptionWords {
+    OptionId id;
+    const char *value, *help;
+    const char *by_default; /* where it is not a value of its cells: "all of them" */
+} OptionWords;
+
 /* What one command takes. --help is always among it. */
 typedef struct OptionSet {
     uint64_t taken;      /* OPTION_BITs */
@@ -43,6 +50,8 @@ typedef struct OptionSet {
     int modes;           /* how many of the words of --mode it takes, from the first; 0: all */
     const char *args;    /* what may follow that is not an option ("FILE..."), NULL for nothing */
     void (*defaults)(Config *config); /* of its cells; NULL: config_defaults() */
+    const OptionWords *words;         /* n_words of them */
+    int n_words;
 } OptionSet;
 
 typedef enum OptionKind {

@@ -4,14 +4,23 @@
 #include <limits.h>
 #include <string.h>
 
-enum { HELP_COLUMN = 34 };
+enum { HELP_COLUMN = 34, HELP_WIDTH = 100 };
+
+/* What this command says of the option itself. */
+static OptionWords words_of(OptionId id, const OptionSet *set)
+{
+    for (int i = 0; i < set->n_words; i++) {
+        if (set->words[i].id == id) return set->words[i];
+    }
+    return (OptionWords){.id = id};
+}
 
 void option_help_value(Text *out, OptionId id, const OptionSet *set)
 {
     const Option *option = &option_table[id];
-    const char *const *words = option_words(id);
-    if (option->value) text_puts(out, option->value);
-    if (option->value) return;
+    const char *const *words = option_words(id), *own = words_of(id, set).value;
+    if (own || option->value) text_puts(out, own ? own : option->value);
+    if (own || option->value) return;
     const int most = id == OPTION_MODE && set->modes ? set->modes : INT_MAX;
     for (int i = 0; words && words[i] && i < most; i++)
         text_printf(out, "%s%s", i ? "|" : "", words[i]);
@@ -59,7 +68,10 @@ static void default_text(Text *out, OptionId id, const OptionSet *set)
 {
     char format[16];
     Config defaults;
-    if ((OPTIONS_CUSTOM >> id & 1) != 0) {
+    const char *own = words_of(id, set).by_default;
+    if (own) {
+        text_printf(out, " (default: %s)", own);
+    } else if ((OPTIONS_CUSTOM >> id & 1) != 0) {
         text_puts(out, " (default: as --size)");
     } else if (id == OPTION_FORMAT) {
         if (option_read_format(set, NULL, format) == ST_OK)
@@ -76,8 +88,30 @@ static void default_text(Text *out, OptionId id, const OptionSet *set)
 
 void option_help_meaning(Text *out, OptionId id, const OptionSet *set)
 {
-    text_puts(out, option_table[id].help);
+    const char *own = words_of(id, set).help;
+    text_puts(out, own ? own : option_table[id].help);
     default_text(out, id, set);
+}
+
+/* From HELP_COLUMN on, in lines that fit a screen. */
+static void put_wrapped(Text *out, const char *words)
+{
+    size_t column = HELP_COLUMN;
+    while (*words) {
+        const size_t n = strcspn(words, " ");
+        const bool first = column == HELP_COLUMN;
+        if (!first && column + 1 + n > HELP_WIDTH) {
+            text_puts(out, "\n");
+            text_fill(out, ' ', HELP_COLUMN);
+            column = HELP_COLUMN;
+        } else if (!first) {
+            text_puts(out, " ");
+            column++;
+        }
+        text_append(out, words, n);
+        column += n;
+        words += n + (words[n] == ' ');
+    }
 }
 
 static void option_line(Text *out, OptionId id, const OptionSet *set)
@@ -94,7 +128,10 @@ static void option_line(Text *out, OptionId id, const OptionSet *set)
     } else {
         text_fill(out, ' ', HELP_COLUMN - length);
     }
-    option_help_meaning(out, id, set);
+    Text meaning = {0};
+    option_help_meaning(&meaning, id, set);
+    put_wrapped(out, text_str(&meaning));
+    text_free(&meaning);
     text_puts(out, "\n");
 }
 
