@@ -19,6 +19,7 @@ its status is `unsupported` or `oom`, and the exit status is 0.
 """
 import argparse
 import contextlib
+import ctypes
 import json
 import math
 import os
@@ -399,6 +400,34 @@ def facts(args, step):
     return found
 
 
+def openblas():
+    """What the OpenBLAS in this process says of itself, and the processor it takes this one for; None without it."""
+    with open("/proc/self/maps") as maps:
+        paths = [line.split()[-1] for line in maps if "libopenblas" in line]
+    if not paths:
+        return None
+    library, said = ctypes.CDLL(paths[0]), []
+    for name in ("openblas_get_config", "openblas_get_corename"):
+        function = getattr(library, name)
+        function.restype = ctypes.c_char_p
+        said.append(function().decode())
+    return " ".join(said[0].split()[:2]), said[1]
+
+
+def blas_facts(args):
+    """OpenBLAS knows processors by their model number, and takes one that is newer for one of 2004."""
+    found = None if args.device.startswith("cuda") else openblas()
+    if found is None:
+        return {"blas": None}
+    facts = {"blas": f"{found[0]} ({found[1]})"}
+    with open("/proc/cpuinfo") as cpuinfo:
+        features = cpuinfo.read()
+    if found[1] == "Prescott" and "avx2" in features:
+        core = "SkylakeX" if "avx512f" in features else "Haswell"
+        facts["warnings"] = [f"PyTorch's OpenBLAS does not know this processor and is several times slower than it could be: compare with OPENBLAS_CORETYPE={core} in the environment too"]
+    return facts
+
+
 def check(args):
     if torch is None:
         raise Unsupported(f"{sys.executable} has no PyTorch")
@@ -438,7 +467,7 @@ def run(args, out):
     out.send(stage="initial values", done=0, of=0)
     step = AttentionAlone(args) if args.subject == "attention" else Step(args)
     out.send(facts={"peer_version": torch.__version__, "device": args.device, "exec": EXECS[args.variant],
-                    "attention": ATTENTION_OF[args.variant], "blas": None, "threads": torch.get_num_threads()})
+                    "attention": ATTENTION_OF[args.variant], "threads": torch.get_num_threads(), **blas_facts(args)})
     measure(args, step, out)
     out.send(facts=facts(args, step))
 

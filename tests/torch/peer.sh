@@ -17,6 +17,8 @@ for mode in fwd fwd_bwd train; do
     "$roofstep" bench "${model[@]}" --mode $mode --clip 1 --peer torch --peer-rounds 1 --format json \
         >"$work/$mode.json" 2>"$work/err" || fail "$mode: exit code $?"
 done
+OPENBLAS_CORETYPE=Prescott "$roofstep" bench "${model[@]}" --peer torch --peer-rounds 1 --format json \
+    >"$work/old.json" 2>"$work/err" || fail "old kernels: exit code $?"
 "$roofstep" bench "${model[@]}" --peer torch --peer-variant eager,graphs --peer-rounds 1 --format json \
     >"$work/graphs.json" 2>"$work/err" || fail "graphs: exit code $?"
 
@@ -37,6 +39,9 @@ for mode, phases in (("fwd", 1), ("fwd_bwd", 2), ("train", 3)):
     assert len(names) == phases, names
     assert len(theirs["step"]["samples_ms"]) == 2 and theirs["cold_step_ms"] > 0
     assert 1 < theirs["loss"] < 10, theirs["loss"]
+theirs = json.load(open(f"{sys.argv[1]}/old.json"))["results"][1]  # a comparison that flatters is said to be one
+slow = "Prescott" in (theirs["blas"] or "") and "avx2" in open("/proc/cpuinfo").read()
+assert slow == any("OPENBLAS_CORETYPE=" in warning for warning in theirs.get("warnings", [])), theirs
 rows = json.load(open(f"{sys.argv[1]}/graphs.json"))["results"]
 assert [row["status"] for row in rows] == ["ok", "ok", "unsupported"], rows
 ours, theirs, flash = json.load(open(f"{sys.argv[1]}/attention.json"))["results"]
