@@ -5,6 +5,7 @@
 #include "bench/limits_json.h"
 #include "bench/limits_memory.h"
 #include "bench/limits_product.h"
+#include "version.h"
 #include "with_cmocka.h"
 
 #include <dirent.h>
@@ -102,6 +103,20 @@ static void stored_and_loaded(void **state)
     assert_true(limits_peak_flops(&back, PRECISION_TF32) == 0);
     limits.key.threads++; /* another machine's figures are not taken */
     assert_false(limits_load(&limits.key, &back));
+}
+
+/* After a pull that makes products faster the old roof is none. */
+static void other_kernels_are_measured_anew(void **state)
+{
+    (void)state;
+    Limits limits = made_up(), back;
+    snprintf(limits.kernels, sizeof limits.kernels, "0123456789ab");
+    assert_int_equal(limits_store(&limits), ST_OK);
+    assert_false(limits_load(&limits.key, &back));
+    limits.kernels[0] = '\0'; /* as this program measures them */
+    assert_int_equal(limits_store(&limits), ST_OK);
+    assert_true(limits_load(&limits.key, &back));
+    assert_string_equal(back.kernels, ROOFSTEP_KERNELS);
 }
 
 static Limits made_up_gpu(void)
@@ -220,10 +235,15 @@ int main(void)
 #define WITH_CACHE(f) cmocka_unit_test_setup_teardown(f, new_cache, drop_cache)
     /* What stores comes first: measuring starts threads, after which nothing may fork. */
     const struct CMUnitTest tests[] = {
-        WITH_CACHE(stored_and_loaded),   WITH_CACHE(get_takes_what_is_stored),
-        WITH_CACHE(gpu_is_stored_apart), cmocka_unit_test(data_sheets),
-        WITH_CACHE(rubbish_is_ignored),  WITH_CACHE(nowhere_to_store),
-        cmocka_unit_test(memory_rates),  cmocka_unit_test(product_rates),
+        WITH_CACHE(stored_and_loaded),
+        WITH_CACHE(get_takes_what_is_stored),
+        WITH_CACHE(other_kernels_are_measured_anew),
+        WITH_CACHE(gpu_is_stored_apart),
+        cmocka_unit_test(data_sheets),
+        WITH_CACHE(rubbish_is_ignored),
+        WITH_CACHE(nowhere_to_store),
+        cmocka_unit_test(memory_rates),
+        cmocka_unit_test(product_rates),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -57,11 +57,11 @@ static bool same_key(const LimitsKey *a, const LimitsKey *b)
 }
 
 /* limits-HASH.json in the cache folder; the key itself is in the file. */
-static Status cache_path(const LimitsKey *key, bool make, Text *path)
+static Status cache_path(const LimitsKey *key, const char *kernels, bool make, Text *path)
 {
     TRY(cache_dir_path(path, make));
     Text name = {0};
-    text_printf(&name, "%s|%s|%s|%d|%d", key->cpu, key->blas, key->version, key->cores,
+    text_printf(&name, "%s|%s|%s|%s|%d|%d", key->cpu, key->blas, key->version, kernels, key->cores,
                 key->threads);
     if (*key->gpu) text_printf(&name, "|%s|%d", key->gpu, key->multiprocessors);
     uint32_t hash = 2166136261U; /* FNV-1a */
@@ -83,13 +83,13 @@ static bool load_from(const char *path, const LimitsKey *key, Limits *out)
         return false;
     }
     out->stored = true;
-    return same_key(&out->key, key);
+    return same_key(&out->key, key) && strcmp(out->kernels, ROOFSTEP_KERNELS) == 0;
 }
 
 bool limits_load(const LimitsKey *key, Limits *out)
 {
     Text path = {0};
-    const bool found = cache_path(key, false, &path) == ST_OK &&
+    const bool found = cache_path(key, ROOFSTEP_KERNELS, false, &path) == ST_OK &&
                        access(text_str(&path), F_OK) == 0 && load_from(text_str(&path), key, out);
     text_free(&path);
     return found;
@@ -110,7 +110,8 @@ static Status store_at(const char *path, const Limits *limits)
 Status limits_store(const Limits *limits)
 {
     Text path = {0};
-    Status status = cache_path(&limits->key, true, &path);
+    const char *kernels = *limits->kernels ? limits->kernels : ROOFSTEP_KERNELS;
+    Status status = cache_path(&limits->key, kernels, true, &path);
     if (status == ST_OK) status = store_at(text_str(&path), limits);
     text_free(&path);
     return status;

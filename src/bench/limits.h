@@ -2,7 +2,7 @@
  * threads, of a GPU also what launches and the way to it cost.
  *
  * Measured once (some ten seconds) and kept under $XDG_CACHE_HOME/roofstep or ~/.cache/roofstep, one
- * file per processor or GPU, number of threads, library and version of this program. */
+ * file per processor or GPU, number of threads, library, and version and kernels of this program. */
 #ifndef BENCH_LIMITS_H
 #define BENCH_LIMITS_H
 
@@ -52,7 +52,8 @@ typedef struct Limits {
     char throttled[128];  /* what slowed a GPU down meanwhile, for people; "": nothing */
     double seconds;       /* that measuring took */
     char time_utc[24];
-    bool stored; /* read from the cache, not measured now */
+    char kernels[16]; /* ROOFSTEP_KERNELS of the program that measured them; "": this one */
+    bool stored;      /* read from the cache, not measured now */
 } Limits;
 
 extern const struct LimitsName {

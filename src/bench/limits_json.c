@@ -1,6 +1,7 @@
 #include "bench/limits_json.h"
 
 #include "bench/datasheet.h"
+#include "version.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -60,6 +61,10 @@ Status limits_json_encode(json_t **out, const Limits *limits)
                      encode_key(&limits->key), "time_utc", limits->time_utc, "seconds",
                      limits->seconds, "steal", limits->steal, "others", limits->others, "limits",
                      encode_limits(limits));
+    if (*out) {
+        const char *kernels = *limits->kernels ? limits->kernels : ROOFSTEP_KERNELS;
+        json_object_set_new(*out, "kernels", json_string(kernels));
+    }
     if (*out && *limits->key.gpu) {
         json_object_set_new(*out, "throttled", json_string(limits->throttled));
     }
@@ -117,19 +122,20 @@ static Status decode_key(LimitsKey *key, json_t *from)
 Status limits_json_decode(Limits *out, const json_t *from)
 {
     int schema = 0;
-    const char *time_utc, *throttled = "";
+    const char *time_utc, *throttled = "", *kernels = "unknown";
     json_t *key, *limits;
     json_error_t error;
     *out = (Limits){0};
-    if (json_unpack_ex((json_t *)from, &error, 0, "{s:i, s:o, s:s, s:F, s:F, s:F, s?s, s:o}",
+    if (json_unpack_ex((json_t *)from, &error, 0, "{s:i, s:o, s:s, s:F, s:F, s:F, s?s, s?s, s:o}",
                        "schema", &schema, "key", &key, "time_utc", &time_utc, "seconds",
                        &out->seconds, "steal", &out->steal, "others", &out->others, "throttled",
-                       &throttled, "limits", &limits) != 0) {
+                       &throttled, "kernels", &kernels, "limits", &limits) != 0) {
         return FAIL(ST_IO, "%s", error.text);
     }
     if (schema != SCHEMA) return FAIL(ST_IO, "schema %d, expected %d", schema, SCHEMA);
     TRY(decode_key(&out->key, key));
     snprintf(out->time_utc, sizeof out->time_utc, "%s", time_utc);
+    snprintf(out->kernels, sizeof out->kernels, "%s", kernels);
     snprintf(out->throttled, sizeof out->throttled, "%s", throttled);
     return decode_limits(out, limits);
 }
