@@ -1,10 +1,15 @@
 /* roofstep validate: whether files are whole and consistent. */
-#include "base/human.h"
 #include "cli/command.h"
 #include "cli/output.h"
 #include "report/validate.h"
 
 #include <string.h>
+
+/* All of it, and on one line: scripts look for it. */
+static void put_plain(Text *out, const char *text)
+{
+    for (; *text; text++) text_append(out, (unsigned char)*text < ' ' ? "?" : text, 1);
+}
 
 static Status run(const Settings *settings, const Sweep *sweep, int *exit_code)
 {
@@ -15,8 +20,10 @@ static Status run(const Settings *settings, const Sweep *sweep, int *exit_code)
         ValidateNote note;
         const bool whole = validate_file(settings->args[i], &note) == ST_OK;
         if (!whole) *exit_code = EXIT_FAILED;
-        text_printf(&text, "%s: %s%s\n", human_plain(settings->args[i]).s,
-                    whole ? "ok: " : "bad: ", whole ? note.s : status_message());
+        put_plain(&text, settings->args[i]);
+        text_puts(&text, whole ? ": ok: " : ": bad: ");
+        put_plain(&text, whole ? note.s : status_message());
+        text_puts(&text, "\n");
     }
     const Status status = output_text(settings, &text);
     text_free(&text);
@@ -24,17 +31,20 @@ static Status run(const Settings *settings, const Sweep *sweep, int *exit_code)
 }
 
 static const char help[] =
-    "Reads each file again and checks it: of a result file its fields, and of profiles in it that\n"
-    "children add up to their parents; of a trace that slices nest, that calls and kernels pair "
-    "and\n"
-    "that arrows land; of a CSV of profile its header and its sums. Prints one line per file and "
-    "exits\n"
-    "with 1 when one is bad.\n\n"
-    "  roofstep validate prof/*\n";
+    "Reads each file again, prints one line about it and exits with 1 when one is bad. It knows\n"
+    "  results (json, jsonl)      fields; of profiles, that children add up to their parents\n"
+    "  a trace (json, json.gz)    slices nest, calls and kernels pair, arrows land\n"
+    "  CSVs of profile            header, sums, shares\n"
+    "  limits --format json       products and memory are there, medians within their range\n"
+    "  plan --format json         phases add up to the step, memory to its peak; what fits does\n"
+    "  memory --format json       uses add up to each peak, no two tensors share a place\n"
+    "  memory --snapshot FILE     its events, replayed, leave what its segments hold\n\n"
+    "  roofstep validate prof/*\n"
+    "  roofstep validate results.json limits.json memory.pickle\n";
 
 const Command cmd_validate = {
     .name = "validate",
-    .summary = "whether traces, CSVs and result files are whole and consistent",
+    .summary = "whether files that the other commands wrote are whole and consistent",
     .help = help,
     .options = {.taken = OPTION_BIT(OUT), .args = "FILE...", .formats = "md"},
     .run = run,

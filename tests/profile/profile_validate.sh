@@ -72,8 +72,60 @@ bad n_nvtx_gpu_proj_sum.csv 'total'
 cp good/profile_osrt_sum.csv any.csv
 bad any.csv 'none of the reports'
 
+# --- limits, plans, memory, snapshots
+tiny=(--device cpu --d-model 64 --d-ff 128 --num-layers 2 --num-heads 2 --vocab 300 --ctx 16 --batch 2)
+"$program" plan "${tiny[@]}" --memory-limit 1GiB,41MiB --precision fp32,tf32 --format json >plan.json || fail 'a plan'
+"$program" memory "${tiny[@]}" --plan-only --format json --snapshot snap.json >memory.json || fail 'memory'
+"$program" memory "${tiny[@]}" --plan-only --snapshot snap.pickle >out 2>err || fail 'a snapshot'
+"$program" memory "${tiny[@]}" --plan-only --precision fp32,bf16,tf32 --format json >cells.json || fail 'memory of cells'
+limits=$here/../../docs/results/h200-limits.json
+"$program" validate plan.json memory.json cells.json snap.json snap.pickle "$limits" >whole.out || fail "good files are bad: $(cat whole.out)"
+[ "$(grep -c ': ok: ' whole.out)" = 6 ] || fail "six files"
+
+of_json() { printf 'file = json.loads(text)\n%s\ntext = json.dumps(file)' "$1"; }
+spoil_bad() { # FROM TO PYTHON on `file` PATTERN
+    spoil "$1" "$2" "$(of_json "$3")"
+    bad "$2" "$4"
+}
+spoil_bad "$limits" limit1.json 'del file["limits"]["memory_copy"]' 'memory_copy'
+spoil_bad "$limits" limit2.json 'file["limits"]["fp32_largest"]["all"]["median"] *= 100' 'fp32_largest.all is not a rate'
+spoil_bad plan.json plan1.json 'file["plans"][0]["backward"]["flops"] *= 2' 'plan 1: flops of the phases'
+spoil_bad plan.json plan2.json 'file["plans"][0]["fits"][1]["short_by_mib"] += 1' 'is not short by'
+spoil_bad plan.json plan3.json 'file["plans"][0]["fits"][1]["fits"] = True' 'what fits'
+spoil_bad plan.json plan4.json 'file["plans"][0]["memory"]["gradients_mib"] += 1' 'the parts of memory'
+spoil_bad plan.json plan5.json 'file["plans"][0]["needed_mib"] = 1' 'do not rise'
+spoil_bad plan.json plan6.json 'file["plans"][1]["status"] = "fine"' 'plan 2: its status'
+spoil_bad memory.json memory1.json 'file["cells"][0]["peak"]["gradients_mib"] += 1' 'cell 1: the parts of peak'
+spoil_bad memory.json memory2.json 'file["cells"][0]["first_step"]["forward"]["total_mib"] *= 2' 'the parts of forward'
+spoil_bad memory.json memory3.json 'b = file["cells"][0]["blocks"]; b[5]["address"] = b[6]["address"]' 'same place at the same time'
+spoil_bad memory.json memory4.json 'b = file["cells"][0]["blocks"]; b[-1].update(born=b[-1]["died"] + 1)' 'dies before it is born'
+spoil_bad memory.json memory5.json 'file["cells"][0]["blocks"].pop(5)' 'live at the peak'
+spoil_bad memory.json memory6.json 'file["cells"][0]["reserved_mib"] /= 2' 'more than what is reserved'
+events() { printf 'events = file["device_traces"][0]; allocs = [e for e in events if e["action"] == "alloc"]; frees = [i for i, e in enumerate(events) if e["action"] == "free_requested"]; %s' "$1"; }
+spoil_bad snap.json snap1.json "$(events 'events.pop(frees[3] + 1)')" 'right after it is requested'
+spoil_bad snap.json snap2.json "$(events 'events.pop(frees[3]); events.pop(frees[3])')" '.'
+spoil_bad snap.json snap3.json "$(events 'allocs[4]["addr"] = allocs[3]["addr"]')" 'its place is taken'
+spoil_bad snap.json snap4.json "$(events 'allocs[4]["addr"] = 5')" 'outside any segment'
+spoil_bad snap.json snap5.json "$(events 'allocs[-1]["time_us"] = -1')" 'time goes back'
+spoil_bad snap.json snap6.json 'file["segments"][0]["blocks"][0]["size"] += 512' 'segment 0: '
+spoil_bad snap.json snap7.json 'file["segments"].pop()' 'not all that the events leave'
+head -c 5000 snap.pickle >cut.pickle
+bad cut.pickle 'cut short'
+sed 's/alloc/allox/' snap.pickle >word.pickle
+bad word.pickle .
+cp plan.json plan.pickle
+bad plan.pickle 'not of protocol 2'
+printf '\x80\x02](h\x07e.' >memo.pickle
+bad memo.pickle 'a memo that is not there'
+printf '\x80\x02]e.' >mark.pickle
+bad mark.pickle 'an end without a beginning'
+printf '\x80\x02cos\nsystem\n.' >code.pickle
+bad code.pickle 'an opcode'
+
 # --- what is not there or nothing of ours
 bad nowhere.json 'cannot read'
+printf '{"a\nb": 1}' >lines.json
+bad lines.json 'no JSON'
 echo '[1, 2]' >list.json
 bad list.json 'neither'
 cp good.out some.txt

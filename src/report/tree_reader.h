@@ -1,0 +1,12 @@
+/* A Python pickle with the opcodes that tree_writer.c writes, as a JSON value; tuples become lists. */
+#ifndef REPORT_TREE_READER_H
+#define REPORT_TREE_READER_H
+
+#include "base/text.h"
+
+#include <jansson.h>
+
+/* ST_FAILED: cut short, or no such pickle. *out is the caller's to json_decref(). */
+Status tree_reader_parse(json_t **out, const Text *text);
+
+#endif
