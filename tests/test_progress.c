@@ -39,19 +39,77 @@ static void say(CellRecord *cell, const char *line)
     cell_record_take(cell, line, strlen(line));
 }
 
+static void assert_near(double x, double y)
+{
+    if (!(fabs(x - y) < 1e-6)) fail_msg("%.9g is not %.9g", x, y);
+}
+
 static void test_eta(void **state)
 {
     (void)state;
     Progress p = {.total = 100, .weight = 40, .started = 1000};
     assert_true(isnan(progress_eta(&p, 0, 1005))); /* nothing to go by */
     /* A quarter of 40 took 5 s: 90 are left at half a second each. */
-    assert_true(fabs(progress_eta(&p, 0.25, 1005) - 45) < 1e-9);
+    assert_near(progress_eta(&p, 0.25, 1005), 45);
+    /* 30 took 35 s, and these 40 will have taken 20: 30 more at 55 / 70 each. */
     p.finished = 30;
     p.finished_for = 35;
-    assert_true(fabs(progress_eta(&p, 0.25, 1005) - 60) < 1e-9);
-    assert_true(fabs(progress_eta(&p, 0, 1005) - 35.0 / 30 * 70) < 1e-9);
+    assert_near(progress_eta(&p, 0.25, 1005), 15 + 55.0 / 70 * 30);
+    /* Its start and its first step say nothing about the steps that follow. */
+    p.first = 0.1;
+    p.first_at = 1004;
+    assert_near(progress_eta(&p, 0.3, 1006), 7 + 48.0 / 70 * 30);
+    /* Nor does a step that is not over yet: its time is taken off. */
+    p.last = 0.3;
+    p.last_at = 1006;
+    assert_near(progress_eta(&p, 0.3, 1007), 6 + 48.0 / 70 * 30);
     p.finished = 100;
-    assert_true(progress_eta(&p, 0, 1005) == 0);
+    p.weight = 0;
+    assert_near(progress_eta(&p, 0, 1005), 0);
+}
+
+/* Weights in seconds are something to go by from the first moment, and time that passes is taken off. */
+static void test_eta_from_the_start(void **state)
+{
+    (void)state;
+    Progress p = {.total = 100, .weight = 40, .started = 1000};
+    progress_trust_weights(&p);
+    assert_near(progress_eta(&p, 0, 1000), 100);
+    assert_near(progress_eta(&p, 0, 1005), 95);
+    double last = progress_eta(&p, 0, 1000);
+    for (double now = 1000; now < 1200; now += 0.5) { /* it takes far longer than expected */
+        const double eta = progress_eta(&p, 0, now);
+        assert_true(eta >= 0 && eta < 10 * last && last < 10 * eta);
+        last = eta;
+    }
+    p.trust = 0;
+    assert_true(isnan(progress_eta(&p, 0, 1005)));
+}
+
+/* Of 100 steps three were taken when the time for samples was over: the cell was not at 3 %. */
+static void test_eta_of_timed_samples(void **state)
+{
+    (void)state;
+    Progress p = {.total = 100, .weight = 10, .started = 1000, .timed = true};
+    p.finished = 50;
+    p.finished_for = 50;
+    assert_near(progress_eta(&p, 0.03, 1009), 41);
+    assert_true(progress_eta(&p, 0.03, 1015) > 40); /* not over yet */
+}
+
+/* A cell that does not fit is over at once: those after it are not. */
+static void test_eta_after_a_cell_that_ended_early(void **state)
+{
+    (void)state;
+    const Config c = config();
+    Progress p = {.total = 1000};
+    progress_cell(&p, 1, "small", &c, 100);
+    progress_done(&p, p.started + 100, false);
+    assert_near(progress_eta(&p, 0, p.started), 900);
+    progress_cell(&p, 2, "huge", &c, 800);
+    progress_done(&p, p.started + 0.1, true);
+    assert_near(progress_eta(&p, 0, p.started), 100);
+    assert_near(p.total, 200);
 }
 
 static void test_moving_line(void **state)
@@ -69,7 +127,7 @@ static void test_moving_line(void **state)
     say(&cell, "{\"sample\": {\"forward\": 0.5, \"step\": 1.5}}");
     const double now = s.p.started + 1;
     progress_draw(&s.p, &cell, now);
-    if (!strstr(s.text, "2/3 ETA 40s small ctx 128 | step 3/8 | 1.5")) fail_msg("%s", s.text);
+    if (!strstr(s.text, "2/3 ETA 39s small ctx 128 | step 3/8 | 1.5")) fail_msg("%s", s.text);
     assert_non_null(strstr(s.text, "######--------------")); /* a third */
     const char *line = strrchr(s.text, '\r') + 1;
     assert_true(strlen(line) <= 80 + strlen("\033[K"));
@@ -117,6 +175,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_eta),
+        cmocka_unit_test(test_eta_from_the_start),
+        cmocka_unit_test(test_eta_of_timed_samples),
+        cmocka_unit_test(test_eta_after_a_cell_that_ended_early),
         cmocka_unit_test(test_moving_line),
         cmocka_unit_test(test_plain_lines),
     };

@@ -173,7 +173,7 @@ Status cell_group_run(CellGroup *group, int index, int round, bool *interrupted)
     cell_record_again(&member->cell);
     TRY(run_in_child(member));
     member->over = !cell_record_is_ok(&member->cell, &member->end);
-    progress_done(member->progress, clock_seconds());
+    progress_done(member->progress, clock_seconds(), member->over);
     *interrupted = member->end.end == CHILD_INTERRUPTED;
     group->left += *interrupted;
     return ST_OK;

@@ -5,12 +5,11 @@
 #include "bench/limits_gpu.h"
 #include "bench/roofline.h"
 #include "bench/sampler.h"
+#include "bench/suite_cost.h"
 
 #include <math.h>
 
 static const double usual_share = 0.8; /* of the roof that a step reaches */
-/* For the weight of cells against each other, nothing else. */
-static const double guessed_rate = 1e11, guessed_start = 0.1;
 
 static Status cpu_cache(size_t *bytes)
 {
@@ -91,7 +90,38 @@ double outlook_work(const Config *c)
     return c->mode == MODE_FWD ? forward : 3 * forward;
 }
 
+/* What is stored for a CPU is read once: a sweep has hundreds of cells. The limits of a GPU cannot be looked up
+ * without opening it, after which this process could not fork. */
+static const SuiteRates *rates_of(const Config *config, bool *known)
+{
+    static struct {
+        int threads;
+        bool known;
+        SuiteRates rates;
+    } last = {.threads = -1};
+    Placement place = {0};
+    const int threads =
+        placement_of(config, &place) == ST_OK && place.backend == BACKEND_cpu ? place.threads : 0;
+    if (threads != last.threads) {
+        Limits limits;
+        size_t cache;
+        last.known = threads > 0 && load_limits(&place, &limits, &cache);
+        last.rates = suite_cost_rates(last.known ? &limits : NULL);
+        last.threads = threads;
+    }
+    *known = last.known;
+    return &last.rates;
+}
+
 double outlook_weight(const Config *config)
 {
-    return guessed_start + outlook_steps_seconds(config, outlook_work(config) / guessed_rate);
+    bool known;
+    return fmin(suite_cost_cell(config, rates_of(config, &known)), config->timeout);
+}
+
+bool outlook_weight_is_known(const Config *config)
+{
+    bool known;
+    (void)rates_of(config, &known);
+    return known;
 }

@@ -28,7 +28,9 @@ double outlook_least_seconds(const Outlook *outlook, const Config *config);
 
 /* FLOPs of one step by the formula of the model, without building its plan. */
 double outlook_work(const Config *config);
-/* How much longer than other cells this one takes, for the time that is left of a sweep. */
+/* How much longer than other cells this one takes, for the time that is left of a sweep: seconds by the limits
+ * stored for this machine, or else by guesses, which only compare cells. */
 double outlook_weight(const Config *config);
+bool outlook_weight_is_known(const Config *config);
 
 #endif

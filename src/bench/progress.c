@@ -37,16 +37,44 @@ void progress_cell(Progress *p, int index, const char *label, const Config *conf
     p->weight = weight;
     p->started = clock_seconds();
     p->steps = (config->warmup > 1 ? config->warmup : 1) + config->steps;
+    p->first = p->last = 0;
+    p->timed = config_sample_seconds(config) > 0;
     p->drawn_at = 0;
     snprintf(p->label, sizeof p->label, "%s", label);
 }
 
+void progress_trust_weights(Progress *p)
+{
+    p->trust = 0.1 * p->total;
+}
+
+/* Seconds that a unit of weight takes; NAN: nothing is known yet. */
+static double pace(double trust, double done, double seconds)
+{
+    return trust + done > 0 && trust + seconds > 0 ? (trust + seconds) / (trust + done) : NAN;
+}
+
+/* Of the current cell: by its steps, without its start and its first one; before there are two, and where samples
+ * end by the clock, after any number of steps, by what is expected, of which a last bit is left until it ends. */
+static double left_of_cell(const Progress *p, double fraction, double now, double before)
+{
+    const double expected = before * p->weight;
+    const double since = p->first > 0 ? p->first_at : p->started;
+    if (!(p->weight > 0)) return 0;
+    if (p->timed || !(fraction > p->first))
+        return fmax(expected - (now - p->started), 0.05 * expected);
+    const double then = fraction > p->last ? now : p->last_at; /* when a step was over */
+    return fmax(0, (then - since) / (fraction - p->first) * (1 - fraction) - (now - then));
+}
+
 double progress_eta(const Progress *p, double fraction, double now)
 {
-    const double done = p->finished + p->weight * fraction;
-    const double seconds = p->finished_for + (fraction > 0 ? now - p->started : 0);
-    if (!(done > 0) || !(seconds > 0)) return NAN;
-    return fmax(0, seconds / done * (p->total - done));
+    const double before = pace(p->trust, p->finished, p->finished_for);
+    const double here = left_of_cell(p, fraction, now, before);
+    const double cell = p->weight > 0 ? now - p->started + here : 0;
+    const double after = pace(p->trust, p->finished + p->weight, p->finished_for + cell);
+    const double eta = here + after * fmax(0, p->total - p->finished - p->weight);
+    return isnan(eta) ? NAN : fmax(0, eta);
 }
 
 /* ---- the moving line ---- */
@@ -93,11 +121,23 @@ static double fraction_of(const Progress *p, const CellRecord *cell)
     return fmin(1, (double)(cell->steps_begun - 1) / (double)p->steps);
 }
 
+static void note_steps(Progress *p, double fraction, double now)
+{
+    if (fraction <= p->last) return;
+    if (p->first <= 0) {
+        p->first = fraction;
+        p->first_at = now;
+    }
+    p->last = fraction;
+    p->last_at = now;
+}
+
 void progress_draw(Progress *p, const CellRecord *cell, double now)
 {
     if (!p->live || now - p->drawn_at < redraw_after) return;
     p->drawn_at = now;
     const double fraction = fraction_of(p, cell);
+    note_steps(p, fraction, now);
     Text line = {0}, words = {0};
     draw_bar(p, &line, p->total > 0 ? (p->finished + p->weight * fraction) / p->total : 0);
     describe(p, cell, progress_eta(p, fraction, now), &words);
@@ -145,10 +185,14 @@ static void finished_line(const Progress *p, const Record *record, const char *r
     text_free(&line);
 }
 
-void progress_done(Progress *p, double now)
+void progress_done(Progress *p, double now, bool early)
 {
-    p->finished += p->weight;
-    p->finished_for += now - p->started;
+    if (early) {
+        p->total -= p->weight;
+    } else {
+        p->finished += p->weight;
+        p->finished_for += now - p->started;
+    }
     p->weight = 0;
     p->started = now;
 }
@@ -156,7 +200,7 @@ void progress_done(Progress *p, double now)
 void progress_finished(Progress *p, const Record *record, double now)
 {
     erase(p);
-    progress_done(p, now);
+    progress_done(p, now, false);
     finished_line(p, record, "");
 }
 

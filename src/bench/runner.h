@@ -19,8 +19,9 @@ typedef struct RunnerTask {
     RunnerCell *cell;
     double (*weight)(
         const Config *config); /* of a cell in any unit, for the time left; may be NULL */
-    const RecordSet *resumed;  /* what is known already; may be NULL */
-    PeerChoice peer;           /* what runs in turn with each cell */
+    bool (*weight_is_known)(const Config *config); /* is it seconds? NULL: no */
+    const RecordSet *resumed;                      /* what is known already; may be NULL */
+    PeerChoice peer;                               /* what runs in turn with each cell */
     /* 0: one cell after the other. Otherwise the steps of each are taken in as many rounds (beside a peer
      * those of PeerChoice), and the cells of a round run in random order. */
     int rounds;

@@ -116,6 +116,7 @@ static Status sweep_into(BenchOutput *output, const Settings *settings, const Sw
                                      : settings->nvtx       ? annotated_cell_run
                                                             : cell_run,
                              .weight = outlook_weight,
+                             .weight_is_known = outlook_weight_is_known,
                              .resumed = known,
                              .peer = peer_of(settings),
                              .rounds = settings->interleave ? (int)settings->rounds : 0,

@@ -30,7 +30,8 @@ static Status run(const Settings *settings, const Sweep *sweep, int *exit_code)
                              .n = make_cells(settings, sweep, cells),
                              .varies = varies,
                              .cell = precision_cell_run,
-                             .weight = outlook_weight};
+                             .weight = outlook_weight,
+                             .weight_is_known = outlook_weight_is_known};
     return study_run(settings, &task, report, exit_code);
 }
 

@@ -103,6 +103,7 @@ static Status run_cells(const Settings *settings, const Sweep *sweep, RecordSet 
                              .varies = sweep->varies,
                              .cell = run_cell,
                              .weight = outlook_weight,
+                             .weight_is_known = outlook_weight_is_known,
                              .self = &output,
                              .finished = profile_output_add};
     TRY(profile_output_open(&output, settings, sweep, rows));

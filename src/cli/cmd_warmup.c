@@ -61,8 +61,12 @@ static Status run(const Settings *settings, const Sweep *sweep, int *exit_code)
     Config *cells = malloc((size_t)all * sizeof *cells);
     if (!cells) return FAIL(ST_NO_MEMORY, "no memory for %d cells", all);
     fill_rounds(cells, settings, sweep, n);
-    const RunnerTask task = {
-        .configs = cells, .n = all, .varies = varies, .cell = cell_run, .weight = outlook_weight};
+    const RunnerTask task = {.configs = cells,
+                             .n = all,
+                             .varies = varies,
+                             .cell = cell_run,
+                             .weight = outlook_weight,
+                             .weight_is_known = outlook_weight_is_known};
     const Status status = study_run(settings, &task, report, exit_code);
     free(cells);
     return status;

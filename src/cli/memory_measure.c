@@ -41,7 +41,8 @@ static Status run_all(const Config *configs, int n, const Sweep *sweep, RecordSe
                              .n = n,
                              .varies = varies,
                              .cell = memory_run_cell,
-                             .weight = outlook_weight};
+                             .weight = outlook_weight,
+                             .weight_is_known = outlook_weight_is_known};
     TRY(runner_run(&task, rows, &outcome));
     *exit_code = outcome.signal ? EXIT_INTERRUPTED : outcome.bad ? EXIT_CELLS : 0;
     return ST_OK;

@@ -186,6 +186,7 @@ static Status run_into(Batch *batch, const char *path, const RecordSet *known, i
                              .varies = varies,
                              .cell = batch->cell,
                              .weight = outlook_weight,
+                             .weight_is_known = outlook_weight_is_known,
                              .resumed = known,
                              .self = &sink,
                              .finished = add};

@@ -37,6 +37,16 @@ static double expected(const Suite *suite, int id)
     return id == SUITE_LIMITS ? usual_limits : suite->parts[id].expected;
 }
 
+/* Of what is still to be run from this part on. Before the limits are known nothing is planned but the budget. */
+static double left_from(const Suite *suite, int id)
+{
+    double seconds = 0;
+    for (int i = id; i < SUITE_PARTS; i++) {
+        if (suite->parts[i].state != SUITE_DONE) seconds += expected(suite, i);
+    }
+    return suite->planned || isinf(suite->budget) ? seconds : fmax(seconds, suite->budget);
+}
+
 /* How many times as long as expected the parts so far took, 1 at least: the limits may have been measured on a
  * quiet machine and the rest not. */
 static double pace(const Suite *suite)
@@ -83,14 +93,10 @@ static void printed(void *self, const char *line)
 static void announce(Run *run, const SuiteArgs *args)
 {
     Text text = {0};
-    double left = 0;
-    for (int id = (int)run->id; id < SUITE_PARTS; id++) {
-        if (run->suite->parts[id].state != SUITE_DONE) left += expected(run->suite, id);
-    }
     text_printf(&text, "[%d/%d] ", (int)run->id + 1, SUITE_PARTS);
     suite_args_show(&text, args);
     text_printf(&text, "  (%s; %s left)", human_eta(expected(run->suite, (int)run->id)).s,
-                human_eta(left).s);
+                human_eta(left_from(run->suite, (int)run->id)).s);
     if (text_status(&text) == ST_OK) progress_line(&run->progress, text_str(&text));
     text_free(&text);
 }
@@ -117,6 +123,17 @@ static void settle(SuitePart *part, const ChildResult *end)
                  : end->text);
 }
 
+/* Stored limits take no time: that says nothing about the other parts. */
+static void account(Run *run, double seconds)
+{
+    if (run->id == SUITE_LIMITS) {
+        run->progress.total -= usual_limits;
+        return;
+    }
+    run->before += expected(run->suite, (int)run->id);
+    run->took += seconds;
+}
+
 static Status run_args(Run *run, SuiteArgs *args)
 {
     SuitePart *part = &run->suite->parts[run->id];
@@ -134,8 +151,7 @@ static Status run_args(Run *run, SuiteArgs *args)
     run->line[0] = '\0';
     TRY(child_run(&task, &end));
     part->seconds = clock_seconds() - run->started;
-    run->before += expected(run->suite, (int)run->id);
-    run->took += part->seconds;
+    account(run, part->seconds);
     if (end.end == CHILD_INTERRUPTED) return ST_OK;
     settle(part, &end);
     return suite_write(run->suite);
@@ -185,13 +201,6 @@ Status suite_run_plan(Suite *suite)
     return suite_plan(suite, &rates, suite->budget - suite->parts[SUITE_LIMITS].seconds);
 }
 
-static double total(const Suite *suite)
-{
-    double seconds = 0;
-    for (int id = 0; id < SUITE_PARTS; id++) seconds += expected(suite, id);
-    return seconds;
-}
-
 static Status run_parts(Run *run)
 {
     Suite *suite = run->suite;
@@ -199,7 +208,8 @@ static Status run_parts(Run *run)
         if (id > SUITE_LIMITS && !suite->planned) {
             TRY(suite_run_plan(suite));
             TRY(suite_write(suite));
-            run->progress.total = total(suite);
+            run->progress.total = left_from(suite, id);
+            progress_trust_weights(&run->progress);
         }
         if (id == SUITE_LIMITS + 1) lend_limits(suite);
         run->id = (SuitePartId)id;
@@ -212,7 +222,8 @@ static Status run_parts(Run *run)
 Status suite_run(Suite *suite, int *signal)
 {
     Run run = {.suite = suite};
-    progress_begin(&run.progress, SUITE_PARTS, total(suite));
+    progress_begin(&run.progress, SUITE_PARTS, left_from(suite, 0));
+    progress_trust_weights(&run.progress);
     interrupt_begin();
     const Status status = run_parts(&run);
     *signal = interrupt_signal();
