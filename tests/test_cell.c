@@ -84,6 +84,35 @@ static void test_training(void **state)
     record_set_free(&rows);
 }
 
+static bool has_warning(const Record *r, const char *part)
+{
+    size_t i;
+    json_t *text;
+    json_array_foreach(record_value(r, "warnings"), i, text)
+    {
+        if (strstr(json_string_value(text), part)) return true;
+    }
+    return false;
+}
+
+static void test_divergence_is_told(void **state)
+{
+    (void)state;
+    Config c = small_config();
+    RecordSet rows;
+    const Record *r = run(&c, &rows);
+    assert_false(has_warning(r, "not a finite number"));
+    record_set_free(&rows);
+
+    c.lr = 1e6;
+    r = run(&c, &rows);
+    assert_int_equal(record_status(r), RECORD_OK);
+    assert_true(json_is_null(record_value(r, "loss")));
+    assert_true(has_warning(r, "not a finite number"));
+    assert_true(has_warning(r, "--lr 1e+06"));
+    record_set_free(&rows);
+}
+
 static void test_modes(void **state)
 {
     (void)state;
@@ -367,6 +396,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_training),
+        cmocka_unit_test(test_divergence_is_told),
         cmocka_unit_test(test_modes),
         cmocka_unit_test(test_precisions_and_eager),
         cmocka_unit_test(test_unsupported),

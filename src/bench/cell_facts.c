@@ -200,13 +200,24 @@ static Status put_memory(Record *r, Session *session, const Placement *placement
     return record_put_number(r, "device_peak_mib", (double)taken / mib);
 }
 
-static Status put_training(Record *r, Session *session, const Fit *fit)
+static Status warn_of_loss(CellLink *link, const Config *config, float loss)
+{
+    if (isfinite(loss)) return ST_OK;
+    return cell_link_warning(
+        link,
+        "the loss of the last step is not a finite number: these are times of a "
+        "training that diverged, at --lr %g; a smaller one, or --clip, helps",
+        config->lr);
+}
+
+static Status put_training(CellLink *link, Record *r, Session *session, const Fit *fit)
 {
     const Model *model = fit->model;
     float loss = 0;
     double state[STATE_COUNT] = {0};
     TRY(session_download(session, model->loss, &loss));
     TRY(record_put_number(r, "loss", (double)loss));
+    TRY(warn_of_loss(link, &model->config, loss));
     if (fit->mode == MODE_TRAIN) {
         TRY(session_download(session, model->state, state));
         TRY(record_put_int(r, "skipped_steps", (int64_t)state[STATE_SKIPPED]));
@@ -214,10 +225,10 @@ static Status put_training(Record *r, Session *session, const Fit *fit)
     return ST_OK;
 }
 
-static Status put_measured(Record *r, Session *session, const Placement *placement, const Fit *fit,
-                           const CellBefore *before)
+static Status put_measured(CellLink *link, Record *r, Session *session, const Placement *placement,
+                           const Fit *fit, const CellBefore *before)
 {
-    if (fit->model->loss != PLAN_NONE) TRY(put_training(r, session, fit));
+    if (fit->model->loss != PLAN_NONE) TRY(put_training(link, r, session, fit));
     return put_memory(r, session, placement, fit, before);
 }
 
@@ -225,7 +236,7 @@ Status cell_facts_measured(CellLink *link, Session *session, const Placement *pl
                            const Fit *fit, const CellBefore *before)
 {
     Record *r = json_object();
-    return send_facts(link, put_measured(r, session, placement, fit, before), r);
+    return send_facts(link, put_measured(link, r, session, placement, fit, before), r);
 }
 
 Status cell_facts_end(CellLink *link, Mode asked, const Fit *fit)
