@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -260,6 +261,24 @@ static void this_machine(void **state)
     assert_true(ticks.total > 0);
 }
 
+/* As under `ulimit -v`. */
+static void limited_addresses(void **state)
+{
+    (void)state;
+    char text[128];
+    struct rlimit before, less;
+    size_t bytes = 0;
+    assert_true(proc_text_read("", "/proc/self/statm", text, sizeof text));
+    assert_int_equal(getrlimit(RLIMIT_AS, &before), 0);
+    less = before;
+    less.rlim_cur = (rlim_t)(strtoll(text, NULL, 10) * sysconf(_SC_PAGESIZE) + 64 * MIB);
+    assert_int_equal(setrlimit(RLIMIT_AS, &less), 0);
+    const Status status = cpu_info_memory_available(&bytes);
+    assert_int_equal(setrlimit(RLIMIT_AS, &before), 0);
+    assert_int_equal(status, ST_OK);
+    assert_true(bytes > 32 * MIB && bytes <= 64 * MIB);
+}
+
 int main(void)
 {
 #define ON_A_MACHINE(f) cmocka_unit_test_setup_teardown(f, new_machine, drop_machine)
@@ -274,6 +293,7 @@ int main(void)
         ON_A_MACHINE(nothing_to_read),
         cmocka_unit_test(processor_lists),
         cmocka_unit_test(this_machine),
+        cmocka_unit_test(limited_addresses),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,7 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/utsname.h>
+#include <unistd.h>
 
 enum { TEXT = 65536 };
 
@@ -200,6 +202,18 @@ static void read_caches(CpuInfo *info, const char *root)
     }
 }
 
+static int64_t addresses_left(const char *root)
+{
+    struct rlimit limit;
+    char text[128];
+    if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur >= INT64_MAX) return INT64_MAX;
+    proc_text_read(root, "/proc/self/statm", text,
+                   sizeof text); /* its first number: pages mapped */
+    const int64_t left =
+        (int64_t)limit.rlim_cur - strtoll(text, NULL, 10) * (int64_t)sysconf(_SC_PAGESIZE);
+    return left > 0 ? left : 0;
+}
+
 static Status read_memory(CpuInfo *info, const char *root)
 {
     char text[8192], value[64];
@@ -214,6 +228,7 @@ static Status read_memory(CpuInfo *info, const char *root)
     }
     info->memory_available = strtoll(value, NULL, 10) * 1024;
     info->cgroup = cgroup_memory(root);
+    info->addresses_left = addresses_left(root);
     return ST_OK;
 }
 
@@ -277,6 +292,7 @@ int64_t cpu_info_memory_left(const CpuInfo *info)
     int64_t left = info->memory_available;
     const int64_t allowed = info->cgroup.limit - info->cgroup.used;
     if (info->cgroup.limited && allowed < left) left = allowed;
+    if (info->addresses_left < left) left = info->addresses_left;
     return left > 0 ? left : 0;
 }
 

@@ -22,6 +22,7 @@ typedef struct CpuInfo {
     int64_t l1d, l2, l3; /* bytes of one instance */
     int l3_instances;    /* on the whole machine */
     int64_t memory_total, memory_available;
+    int64_t addresses_left; /* that `ulimit -v` lets the process still map; INT64_MAX: all */
     CgroupMemory cgroup;
     char governor[32];
     double mhz;          /* now, of processor 0 */
@@ -39,8 +40,8 @@ Status cpu_info_read(CpuInfo *info, const char *root);
 Status cpu_info_ticks(CpuTicks *ticks, const char *root);
 bool cpu_info_has(const CpuInfo *info, const char *feature);
 
-/* What could be taken without swapping or being killed: the least of MemAvailable and what the
- * cgroups leave. */
+/* What could be taken without swapping, being killed or refused: the least of MemAvailable and what the
+ * cgroups and the process's own limit leave. */
 int64_t cpu_info_memory_left(const CpuInfo *info); /* when `info` was read */
 Status cpu_info_memory_available(size_t *bytes);   /* now, on this machine */
 
