@@ -37,6 +37,7 @@ void whole_file_clean_up_on_signals(void)
         /* nohup and a shell's background jobs ignore some of them; that stays so. */
         if (before.sa_handler != SIG_IGN) sigaction(signals[i], &action, NULL);
     }
+    signal(SIGXFSZ, SIG_IGN); /* beyond `ulimit -f` a write fails then, and can be told */
 }
 
 static void remember(const char *temporary)

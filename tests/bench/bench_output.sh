@@ -43,6 +43,14 @@ code=$?
 expect_code 2 "a baseline that no cell has"
 refuse base.err '^\[1/'
 
+# --- a file that may not become larger (ulimit -f)
+(ulimit -f 8 && bench --steps 2,3000,4 --out large.json >large.out 2>large.err)
+code=$?
+expect_code 1 "a file that may not become larger"
+expect large.err 'cannot write .*large.json: File too large'
+expect large.out '3000' # what could not be written is printed
+[ -z "$(find . -name 'large.json.*')" ] || fail "a half-written file is left behind"
+
 # --- a disk that is full from the start, and one that fills up later
 if mkdir disk && mount -t tmpfs -o size=64k tmpfs disk 2>/dev/null; then
     trap 'umount "$dir/disk"; rm -rf "$dir"' EXIT
