@@ -11,15 +11,25 @@
 
 enum { MICROKERNEL_GRAIN = 96 };
 
+/* Where sums go on from, and where they go. */
+typedef struct MicrokernelTile {
+    const float *from; /* NULL: from zero */
+    int64_t ld_from;   /* from row to row */
+    float *to;         /* may be `from` */
+    int64_t ld_to;
+} MicrokernelTile;
+
 typedef struct Microkernel {
     const char *name;
     const char *needs;        /* words of cpu_features.h; NULL: runs everywhere */
     DType operand;            /* what panels hold */
     int rows, columns, depth; /* rows and columns divide MICROKERNEL_GRAIN */
     PackPanel *pack_a, *pack_b;
-    /* The tile is added to (`add`) or written: c[rows, columns], rows ldc apart, over `groups` >= 1 groups
-     * of `depth`. Sums go on from what c holds, in the order of k: cutting k into pieces changes no bit. */
-    void (*multiply)(int64_t groups, const void *a, const void *b, float *c, int64_t ldc, bool add);
+    /* The tile [rows, columns] over `groups` >= 1 groups of `depth`. Sums go on in the order of k: cutting k
+     * into pieces changes no bit. */
+    void (*multiply)(int64_t groups, const void *a, const void *b, const MicrokernelTile *tile);
+    int piece; /* bytes of a line along k at a time: a panel of b stays in the first-level cache */
+    bool strips; /* as packed_cpu.c has them */
 } Microkernel;
 
 extern const Microkernel microkernel_plain;

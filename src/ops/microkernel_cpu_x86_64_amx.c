@@ -47,17 +47,20 @@ AMX static void configure(void)
     configured = true;
 }
 
-AMX static void multiply(int64_t groups, const void *a, const void *b, float *c, int64_t ldc,
-                         bool add)
+AMX static void multiply(int64_t groups, const void *a, const void *b, const MicrokernelTile *tile)
 {
     const char *x = a, *y = b;
-    const long step = (long)(ldc * (int64_t)sizeof *c);
+    const float *from = tile->from;
+    float *to = tile->to;
+    const int64_t ld_from = tile->ld_from, ld_to = tile->ld_to;
+    const long step_from = (long)(ld_from * (int64_t)sizeof *from);
+    const long step_to = (long)(ld_to * (int64_t)sizeof *to);
     configure();
-    if (add) {
-        _tile_loadd(0, c, step);
-        _tile_loadd(1, c + HALF, step);
-        _tile_loadd(2, c + HALF * ldc, step);
-        _tile_loadd(3, c + HALF * ldc + HALF, step);
+    if (from) {
+        _tile_loadd(0, from, step_from);
+        _tile_loadd(1, from + HALF, step_from);
+        _tile_loadd(2, from + HALF * ld_from, step_from);
+        _tile_loadd(3, from + HALF * ld_from + HALF, step_from);
     } else {
         _tile_zero(0);
         _tile_zero(1);
@@ -74,10 +77,10 @@ AMX static void multiply(int64_t groups, const void *a, const void *b, float *c,
         _tile_dpbf16ps(2, 5, 6);
         _tile_dpbf16ps(3, 5, 7);
     }
-    _tile_stored(0, c, step);
-    _tile_stored(1, c + HALF, step);
-    _tile_stored(2, c + HALF * ldc, step);
-    _tile_stored(3, c + HALF * ldc + HALF, step);
+    _tile_stored(0, to, step_to);
+    _tile_stored(1, to + HALF, step_to);
+    _tile_stored(2, to + HALF * ld_to, step_to);
+    _tile_stored(3, to + HALF * ld_to + HALF, step_to);
 }
 /* 16 lines (those beyond `lines` are zeros) of 32 numbers of k each. */
 PACK_AVX512_INLINE void pack_square(uint16_t *restrict dst, const uint16_t *restrict src,
@@ -123,6 +126,9 @@ static void pack_b(void *restrict dst, const PackSource *src, int64_t line, int6
     memset((uint16_t *)dst + there * COLUMNS * PAIR, 0,
            (size_t)((all - there) * COLUMNS * PAIR) * sizeof(uint16_t));
 }
-const Microkernel microkernel_amx = {
-    "amx",   PACK_AVX512_TARGET ",amx_tile,amx_bf16", DT_BF16, ROWS, COLUMNS, DEPTH, pack_a, pack_b,
-    multiply};
+const Microkernel microkernel_amx = {"amx",    PACK_AVX512_TARGET ",amx_tile,amx_bf16",
+                                     DT_BF16,  ROWS,
+                                     COLUMNS,  DEPTH,
+                                     pack_a,   pack_b,
+                                     multiply, 1024,
+                                     true};

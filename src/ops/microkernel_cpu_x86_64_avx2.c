@@ -7,15 +7,16 @@ enum { ROWS = 6, COLUMNS = 16, LANES = 8, VECTORS = COLUMNS / LANES, AHEAD = 64 
 
 #define AVX2 __attribute__((target(PACK_AVX2_TARGET)))
 
-AVX2 static void multiply(int64_t groups, const void *a, const void *b, float *c, int64_t ldc,
-                          bool add)
+AVX2 static void multiply(int64_t groups, const void *a, const void *b, const MicrokernelTile *tile)
 {
     const float *x = a, *y = b;
+    const float *from = tile->from;
     __m256 sum[ROWS][VECTORS];
 #pragma GCC unroll 12
     for (int i = 0; i < ROWS; i++) {
         for (int j = 0; j < VECTORS; j++) {
-            sum[i][j] = add ? _mm256_loadu_ps(c + i * ldc + j * LANES) : _mm256_setzero_ps();
+            sum[i][j] =
+                from ? _mm256_loadu_ps(from + i * tile->ld_from + j * LANES) : _mm256_setzero_ps();
         }
     }
     for (int64_t k = 0; k < groups; k++, x += ROWS, y += COLUMNS) {
@@ -31,10 +32,11 @@ AVX2 static void multiply(int64_t groups, const void *a, const void *b, float *c
     }
 #pragma GCC unroll 12
     for (int i = 0; i < ROWS; i++) {
-        for (int j = 0; j < VECTORS; j++) _mm256_storeu_ps(c + i * ldc + j * LANES, sum[i][j]);
+        for (int j = 0; j < VECTORS; j++)
+            _mm256_storeu_ps(tile->to + i * tile->ld_to + j * LANES, sum[i][j]);
     }
 }
 PACK_AVX2(pack_a, ROWS)
 PACK_AVX2(pack_b, COLUMNS)
-const Microkernel microkernel_avx2 = {"avx2", PACK_AVX2_TARGET, DT_F32, ROWS,    COLUMNS,
-                                      1,      pack_a,           pack_b, multiply};
+const Microkernel microkernel_avx2 = {"avx2", PACK_AVX2_TARGET, DT_F32,   ROWS, COLUMNS, 1,
+                                      pack_a, pack_b,           multiply, 1536, false};

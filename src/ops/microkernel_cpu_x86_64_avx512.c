@@ -8,15 +8,17 @@ enum { ROWS = 12, COLUMNS = 32, LANES = 16, VECTORS = COLUMNS / LANES, AHEAD = 1
 
 #define AVX512 __attribute__((target(PACK_AVX512_TARGET)))
 
-AVX512 static void multiply(int64_t groups, const void *a, const void *b, float *c, int64_t ldc,
-                            bool add)
+AVX512 static void multiply(int64_t groups, const void *a, const void *b,
+                            const MicrokernelTile *tile)
 {
     const float *x = a, *y = b;
+    const float *from = tile->from;
     __m512 sum[ROWS][VECTORS];
 #pragma GCC unroll 12
     for (int i = 0; i < ROWS; i++) {
         for (int j = 0; j < VECTORS; j++) {
-            sum[i][j] = add ? _mm512_loadu_ps(c + i * ldc + j * LANES) : _mm512_setzero_ps();
+            sum[i][j] =
+                from ? _mm512_loadu_ps(from + i * tile->ld_from + j * LANES) : _mm512_setzero_ps();
         }
     }
     for (int64_t k = 0; k < groups; k++, x += ROWS, y += COLUMNS) {
@@ -35,10 +37,11 @@ AVX512 static void multiply(int64_t groups, const void *a, const void *b, float 
     }
 #pragma GCC unroll 12
     for (int i = 0; i < ROWS; i++) {
-        for (int j = 0; j < VECTORS; j++) _mm512_storeu_ps(c + i * ldc + j * LANES, sum[i][j]);
+        for (int j = 0; j < VECTORS; j++)
+            _mm512_storeu_ps(tile->to + i * tile->ld_to + j * LANES, sum[i][j]);
     }
 }
 PACK_AVX512(pack_a, ROWS, DT_F32)
 PACK_AVX512(pack_b, COLUMNS, DT_F32)
 const Microkernel microkernel_avx512 = {
-    "avx512", PACK_AVX512_TARGET, DT_F32, ROWS, COLUMNS, 1, pack_a, pack_b, multiply};
+    "avx512", PACK_AVX512_TARGET, DT_F32, ROWS, COLUMNS, 1, pack_a, pack_b, multiply, 1024, true};

@@ -9,15 +9,17 @@ enum { ROWS = 12, COLUMNS = 32, DEPTH = 2, LANES = 16, VECTORS = COLUMNS / LANES
 
 #define AVX512_BF16 __attribute__((target(PACK_AVX512_TARGET ",avx512bf16")))
 
-AVX512_BF16 static void multiply(int64_t groups, const void *a, const void *b, float *c,
-                                 int64_t ldc, bool add)
+AVX512_BF16 static void multiply(int64_t groups, const void *a, const void *b,
+                                 const MicrokernelTile *tile)
 {
     const int32_t *x = a, *y = b; /* pairs */
+    const float *from = tile->from;
     __m512 sum[ROWS][VECTORS];
 #pragma GCC unroll 12
     for (int i = 0; i < ROWS; i++) {
         for (int j = 0; j < VECTORS; j++) {
-            sum[i][j] = add ? _mm512_loadu_ps(c + i * ldc + j * LANES) : _mm512_setzero_ps();
+            sum[i][j] =
+                from ? _mm512_loadu_ps(from + i * tile->ld_from + j * LANES) : _mm512_setzero_ps();
         }
     }
     for (int64_t k = 0; k < groups; k++, x += ROWS, y += COLUMNS) {
@@ -38,11 +40,15 @@ AVX512_BF16 static void multiply(int64_t groups, const void *a, const void *b, f
     }
 #pragma GCC unroll 12
     for (int i = 0; i < ROWS; i++) {
-        for (int j = 0; j < VECTORS; j++) _mm512_storeu_ps(c + i * ldc + j * LANES, sum[i][j]);
+        for (int j = 0; j < VECTORS; j++)
+            _mm512_storeu_ps(tile->to + i * tile->ld_to + j * LANES, sum[i][j]);
     }
 }
 PACK_AVX512(pack_a, ROWS, DT_BF16)
 PACK_AVX512(pack_b, COLUMNS, DT_BF16)
-const Microkernel microkernel_avx512_bf16 = {
-    "avx512_bf16", PACK_AVX512_TARGET ",avx512_bf16", DT_BF16, ROWS, COLUMNS, DEPTH, pack_a, pack_b,
-    multiply};
+const Microkernel microkernel_avx512_bf16 = {"avx512_bf16", PACK_AVX512_TARGET ",avx512_bf16",
+                                             DT_BF16,       ROWS,
+                                             COLUMNS,       DEPTH,
+                                             pack_a,        pack_b,
+                                             multiply,      1024,
+                                             true};

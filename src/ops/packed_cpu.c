@@ -1,17 +1,22 @@
 #include "ops/packed_cpu.h"
 
-/* A block of the result (its floats in the thread's workspace) and the panels it reads along a piece of k
- * fit a second-level cache of 1 MiB twice; the panel of b stays in the first level. Twice as many rows are as
- * fast on one core and share out less evenly. */
+/* Where both operands are packed beforehand, a block of the result (its floats in the thread's workspace)
+ * and the panels it reads along a piece of k fit a second-level cache of 1 MiB twice; the panel of b stays in
+ * the first level. Twice as many rows are as fast on one core and share out less evenly.
+ *
+ * Strips: the side with fewer lines is packed beforehand, and what a thread multiplies of the other one it
+ * packs itself, a piece of k at a time, so that those panels never leave its second-level cache. */
 enum {
     ROWS = MICROKERNEL_GRAIN, /* of a block */
     COLUMNS = 2 * MICROKERNEL_GRAIN,
+    STRIP = 2 * MICROKERNEL_GRAIN,  /* lines of the longer side */
+    BESIDE = 8 * MICROKERNEL_GRAIN, /* lines of the other side it is multiplied with */
     SHARE = 4,        /* blocks or parts a thread should get, so that the last ones end together */
-    K_BYTES = 1536,   /* of a line along a piece of k */
     PACK_LINES = 192, /* packed at a time: several cache lines where lines lie together */
     PACK_PART = 768,  /* numbers of each, for one thread */
     PACK_ALONG = 128, /* of them at a time where they lie together */
     PACK_ACROSS = 32, /* and where those of many lines do */
+    PACK_COST = 64,   /* packing a line takes as long as multiplying it with so many */
     ALIGN = 64
 };
 
@@ -30,28 +35,69 @@ static int64_t round_up(int64_t length, int64_t to)
     return pieces(length, to) * to;
 }
 
-/* ---- the workspace: panels of a, panels of b, a block of floats for each thread ---- */
+/* ---- the workspace: panels of a, panels of b; for each thread a block of floats and a strip ---- */
 
 typedef struct Room {
-    int64_t b, blocks, bytes; /* from its start; the panels of a are first */
+    int64_t b, blocks, strips, bytes; /* from its start; the panels of a are first */
+    int64_t block, strip;             /* bytes of one */
 } Room;
+
+static bool strips_of_a(const PackedProduct *p)
+{
+    return p->kernel->strips && p->m >= p->n;
+}
+
+static bool strips_of_b(const PackedProduct *p)
+{
+    return p->kernel->strips && p->m < p->n;
+}
+
+static int64_t operand_size(const PackedProduct *p)
+{
+    return (int64_t)plan_dtype_size(p->kernel->operand);
+}
 
 static int64_t padded_k(const PackedProduct *p)
 {
     return round_up(p->k, p->kernel->depth);
 }
 
-static int64_t panel_bytes(const PackedProduct *p, int64_t lines)
+/* Numbers of a piece of k. */
+static int64_t piece_length(const PackedProduct *p)
 {
-    return round_up(lines * padded_k(p) * (int64_t)plan_dtype_size(p->kernel->operand), ALIGN);
+    return p->kernel->piece / operand_size(p);
+}
+
+static int64_t panel_bytes(const PackedProduct *p, int64_t lines, int64_t k)
+{
+    return round_up(lines * k * operand_size(p), ALIGN);
+}
+
+/* The largest block. */
+typedef struct Extent {
+    int64_t rows, columns;
+} Extent;
+
+static Extent largest(const PackedProduct *p)
+{
+    Extent e = {ROWS, COLUMNS};
+    if (strips_of_a(p)) e = (Extent){STRIP, BESIDE};
+    if (strips_of_b(p)) e = (Extent){BESIDE, STRIP};
+    return (Extent){smaller(e.rows, round_up(p->m, p->kernel->rows)),
+                    smaller(e.columns, round_up(p->n, p->kernel->columns))};
 }
 
 static Room room(const PackedProduct *p, int threads)
 {
-    const int64_t a = panel_bytes(p, round_up(p->m, p->kernel->rows));
-    const int64_t b = panel_bytes(p, round_up(p->n, p->kernel->columns));
-    const int64_t blocks = (int64_t)threads * ROWS * COLUMNS * (int64_t)sizeof(float);
-    return (Room){a, a + b, a + b + blocks};
+    const Extent block = largest(p);
+    const int64_t k = padded_k(p), piece = smaller(k, piece_length(p));
+    const int64_t a = strips_of_a(p) ? 0 : panel_bytes(p, round_up(p->m, p->kernel->rows), k);
+    const int64_t b = strips_of_b(p) ? 0 : panel_bytes(p, round_up(p->n, p->kernel->columns), k);
+    const int64_t sums = block.rows * block.columns * (int64_t)sizeof(float);
+    const int64_t strip = strips_of_a(p)   ? panel_bytes(p, block.rows, piece)
+                          : strips_of_b(p) ? panel_bytes(p, block.columns, piece)
+                                           : 0;
+    return (Room){a, a + b, a + b + threads * sums, a + b + threads * (sums + strip), sums, strip};
 }
 
 size_t packed_workspace(const PackedProduct *p, int threads)
@@ -66,17 +112,20 @@ typedef struct Side {
     PackPanel *pack;
     char *panels;
     int64_t lines;
-    int panel; /* lines of one */
+    int panel;    /* lines of one */
+    bool strip;   /* the panels are those of a strip and of one piece of k */
+    int64_t line; /* the first one of the strip */
 } Side;
 
 /* A piece of k of all panels, then the next piece: what a block reads at a time lies together, whatever
  * k is. */
 static char *panel_at(const PackedProduct *p, const Side *s, int64_t line, int64_t k)
 {
-    const int64_t size = (int64_t)plan_dtype_size(p->kernel->operand), length = K_BYTES / size;
-    const int64_t piece = k / length * length, here = smaller(length, padded_k(p) - piece);
+    const int64_t length = piece_length(p), piece = k / length * length;
+    const int64_t here = smaller(length, padded_k(p) - piece);
+    const int64_t before = s->strip ? 0 : piece * round_up(s->lines, s->panel);
     return s->panels +
-           (piece * round_up(s->lines, s->panel) + line * here + (k - piece) * s->panel) * size;
+           (before + (line - s->line) * here + (k - piece) * s->panel) * operand_size(p);
 }
 
 /* Lines [first, end) and their numbers [k, end_k), a few numbers at a time: where lines lie together in
@@ -100,7 +149,7 @@ typedef struct Part {
 
 static int64_t pack_parts(const PackedProduct *p, const Side *s, Part size)
 {
-    return pieces(s->lines, size.lines) * pieces(p->k, size.k);
+    return s->strip ? 0 : pieces(s->lines, size.lines) * pieces(p->k, size.k);
 }
 
 /* Deep ones, or shallow ones where there would be too few to share out. */
@@ -137,10 +186,36 @@ static Blocks widest(const PackedProduct *p, int threads)
     return threads == 1 || (turns >= SHARE && even) ? wide : narrow;
 }
 
+/* Narrower strips where threads would end far apart, then parts of the other side: for each of those a strip
+ * is packed anew. */
+static Blocks cut_strips(const PackedProduct *p, int threads)
+{
+    static const int64_t sizes[][2] = {{STRIP, BESIDE},
+                                       {STRIP / 2, BESIDE},
+                                       {STRIP / 2, BESIDE / 2},
+                                       {STRIP / 2, BESIDE / 4},
+                                       {STRIP / 2, BESIDE / 8}};
+    const bool of_a = strips_of_a(p);
+    const int64_t lines = of_a ? p->m : p->n, others = of_a ? p->n : p->m;
+    int64_t least = INT64_MAX, n_strips = 1, n_parts = 1;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        const int64_t strips = pieces(lines, sizes[i][0]), parts = pieces(others, sizes[i][1]);
+        const int64_t turns = pieces(strips * parts, threads) + (threads > 1);
+        const int64_t cost = turns * pieces(lines, strips) * (pieces(others, parts) + PACK_COST);
+        if (cost >= least) continue;
+        least = cost;
+        n_strips = strips;
+        n_parts = parts;
+    }
+    return (Blocks){of_a ? n_strips : n_parts, of_a ? n_parts : n_strips, p->kernel->rows,
+                    p->kernel->columns};
+}
+
 /* All of a size as far as tiles go, where threads get a few each: many even out by themselves, and whole
  * blocks are 1 % faster. */
 static Blocks cut(const PackedProduct *p, int threads)
 {
+    if (p->kernel->strips) return cut_strips(p, threads);
     Blocks cuts = widest(p, threads);
     if (threads > 1 && cuts.down * cuts.across <= 2 * SHARE * threads) {
         cuts.row = p->kernel->rows;
@@ -157,87 +232,150 @@ static int64_t block_start(int64_t length, int64_t grain, int64_t i, int64_t n)
 
 typedef struct Block {
     int64_t row, rows, column, columns;
-    float *sum; /* whole tiles, rows COLUMNS apart */
+    float *sum; /* whole tiles */
+    int64_t ld; /* from row to row of them */
 } Block;
 
 /* Panels that come next are asked for while others are multiplied, some with every tile, so that the
  * second-level cache has them in time. */
+typedef struct Ahead {
+    const char *rows, *columns;
+    int64_t some_rows, some_columns; /* bytes, with every tile */
+} Ahead;
+
 static void ask_for(const char *panels, int64_t bytes)
 {
     for (int64_t i = 0; i < bytes; i += ALIGN) __builtin_prefetch(panels + i, 0, 2);
 }
 
-/* The sums go on over k numbers from `first` on; `ahead`: the rows that come next. */
-static void add_piece(const PackedProduct *p, const Side *a, const Side *b, const Block *block,
-                      int64_t first, int64_t k, const char *ahead)
+static void ask(Ahead *ahead)
+{
+    ask_for(ahead->columns, ahead->some_columns);
+    ask_for(ahead->rows, ahead->some_rows);
+    ahead->columns += ahead->some_columns;
+    ahead->rows += ahead->some_rows;
+}
+
+/* What follows the panels of b at `columns` and, over all tiles, the rows of this block. With strips nothing
+ * is asked for: what is needed is in the second-level cache or comes in order, and many requests at a
+ * time hold the kernel's own loads up (AVX-512: 5 % slower). */
+static Ahead next_rows(const PackedProduct *p, const Side *a, const Block *block, int64_t k,
+                       int64_t line)
 {
     const Microkernel *kernel = p->kernel;
-    const int64_t line = k * (int64_t)plan_dtype_size(kernel->operand), groups = k / kernel->depth;
-    const int64_t down = pieces(block->rows, kernel->rows);
-    const int64_t across = pieces(block->columns, kernel->columns);
-    const int64_t some_rows = round_up(pieces(line * block->rows, down * across), ALIGN);
-    const int64_t some_columns = round_up(pieces(line * kernel->columns, down), ALIGN);
+    if (kernel->strips) return (Ahead){0};
+    const int64_t end = block->row + block->rows, below = end < p->m ? end : 0;
+    const int64_t next = k + piece_length(p), down = pieces(block->rows, kernel->rows);
+    const int64_t tiles = down * pieces(block->columns, kernel->columns);
+    return (Ahead){next < padded_k(p) ? panel_at(p, a, block->row, next) : panel_at(p, a, below, 0),
+                   NULL, round_up(pieces(line * block->rows, tiles), ALIGN),
+                   round_up(pieces(line * kernel->columns, down), ALIGN)};
+}
+
+/* Whether the last piece of k may write a tile where it belongs. */
+static bool in_place(const PackedProduct *p, const Block *block, int64_t row, int64_t column)
+{
+    return p->c_dtype == DT_F32 && row + p->kernel->rows <= block->rows &&
+           column + p->kernel->columns <= block->columns;
+}
+
+/* The sums go on over k numbers from `first` on. */
+static void add_piece(const PackedProduct *p, const Side *a, const Side *b, const Block *block,
+                      int64_t first, int64_t k)
+{
+    const Microkernel *kernel = p->kernel;
+    const int64_t line = k * operand_size(p), groups = k / kernel->depth;
+    const bool last = first + k == padded_k(p);
     const char *x = panel_at(p, a, block->row, first), *y = panel_at(p, b, block->column, first);
+    Ahead ahead = next_rows(p, a, block, first, line);
     for (int64_t j = 0; j < block->columns; j += kernel->columns) {
-        const char *next = y + (j + kernel->columns) * line;
+        ahead.columns = y + (j + kernel->columns) * line;
         for (int64_t i = 0; i < block->rows; i += kernel->rows) {
-            ask_for(next, some_columns);
-            ask_for(ahead, some_rows);
-            next += some_columns;
-            ahead += some_rows;
-            kernel->multiply(groups, x + i * line, y + j * line, block->sum + i * COLUMNS + j,
-                             COLUMNS, first > 0);
+            float *sum = block->sum + i * block->ld + j;
+            MicrokernelTile tile = {first > 0 ? sum : NULL, block->ld, sum, block->ld};
+            if (last && in_place(p, block, i, j)) {
+                tile.to = (float *)p->c + (block->row + i) * p->ldc + block->column + j;
+                tile.ld_to = p->ldc;
+            }
+            ask(&ahead);
+            kernel->multiply(groups, x + i * line, y + j * line, &tile);
         }
+    }
+}
+
+/* What was not written in place. */
+static void store(const PackedProduct *p, const Block *block)
+{
+    const Microkernel *kernel = p->kernel;
+    const bool some = p->c_dtype == DT_F32;
+    const int64_t rows = some ? block->rows / kernel->rows * kernel->rows : 0;
+    const int64_t columns = some ? block->columns / kernel->columns * kernel->columns : 0;
+    for (int64_t i = 0; i < block->rows; i++) {
+        const int64_t at = i < rows ? columns : 0;
+        if (at == block->columns) continue;
+        const int64_t to = (block->row + i) * p->ldc + block->column + at;
+        rows_cpu_store(rows_cpu_at(p->c, p->c_dtype, to), block->sum + i * block->ld + at,
+                       p->c_dtype, block->columns - at);
     }
 }
 
 static void multiply_block(const PackedProduct *p, const Side *a, const Side *b, const Block *block)
 {
-    const int64_t all = padded_k(p);
-    const int64_t piece = K_BYTES / (int64_t)plan_dtype_size(p->kernel->operand);
-    const int64_t end = block->row + block->rows, below = end < p->m ? end : 0;
+    const int64_t all = padded_k(p), piece = piece_length(p);
     for (int64_t k = 0; k < all; k += piece) {
-        const char *ahead =
-            k + piece < all ? panel_at(p, a, block->row, k + piece) : panel_at(p, a, below, 0);
-        add_piece(p, a, b, block, k, smaller(piece, all - k), ahead);
+        const int64_t end = smaller(k + piece, p->k);
+        if (a->strip) pack_lines(p, a, block->row, block->row + block->rows, k, end);
+        if (b->strip) pack_lines(p, b, block->column, block->column + block->columns, k, end);
+        add_piece(p, a, b, block, k, smaller(piece, all - k));
     }
-    for (int64_t i = 0; i < block->rows; i++) {
-        const int64_t to = (block->row + i) * p->ldc + block->column;
-        rows_cpu_store(rows_cpu_at(p->c, p->c_dtype, to), block->sum + i * COLUMNS, p->c_dtype,
-                       block->columns);
-    }
+    store(p, block);
 }
 
-/* Down first: neighbours share their columns of b. */
-static Block block_at(const PackedProduct *p, Blocks cuts, int64_t i, float *sum)
+/* Neighbours share their columns of b, or the strip. */
+static Block block_at(const PackedProduct *p, Blocks cuts, int64_t i)
 {
-    const int64_t y = i % cuts.down, x = i / cuts.down;
+    const bool rows_first = !strips_of_a(p);
+    const int64_t y = rows_first ? i % cuts.down : i / cuts.across;
+    const int64_t x = rows_first ? i / cuts.down : i % cuts.across;
     const int64_t row = block_start(p->m, cuts.row, y, cuts.down);
     const int64_t column = block_start(p->n, cuts.column, x, cuts.across);
-    return (Block){row, block_start(p->m, cuts.row, y + 1, cuts.down) - row, column,
-                   block_start(p->n, cuts.column, x + 1, cuts.across) - column, sum};
+    return (Block){row,    block_start(p->m, cuts.row, y + 1, cuts.down) - row,
+                   column, block_start(p->n, cuts.column, x + 1, cuts.across) - column,
+                   NULL,   largest(p).columns};
+}
+
+static Side on_strip(const Side *s, char *panels, int64_t line)
+{
+    Side strip = *s;
+    if (!s->strip) return strip;
+    strip.panels = panels;
+    strip.line = line;
+    return strip;
 }
 
 void packed_multiply(const PackedProduct *p, void *workspace, int threads)
 {
+    const Microkernel *kernel = p->kernel;
     const Room r = room(p, threads);
     const Blocks cuts = cut(p, threads);
     char *panels = workspace;
-    float *sums = (float *)(void *)(panels + r.blocks);
-    const Side a = {&p->a, p->kernel->pack_a, panels, p->m, p->kernel->rows};
-    const Side b = {&p->b, p->kernel->pack_b, panels + r.b, p->n, p->kernel->columns};
+    const Side a = {&p->a, kernel->pack_a, panels, p->m, kernel->rows, strips_of_a(p), 0};
+    const Side b = {&p->b, kernel->pack_b, panels + r.b, p->n, kernel->columns, strips_of_b(p), 0};
     const Part size = pack_size(p, &a, &b, threads);
     const int64_t parts_a = pack_parts(p, &a, size), parts_b = pack_parts(p, &b, size);
 #pragma omp parallel num_threads(threads)
     {
+        char *strip = panels + r.strips + omp_thread() * r.strip;
 #pragma omp for schedule(dynamic)
         for (int64_t i = 0; i < parts_a + parts_b; i++) {
             pack_part(p, i < parts_a ? &a : &b, size, i < parts_a ? i : i - parts_a);
         }
 #pragma omp for schedule(dynamic)
         for (int64_t i = 0; i < cuts.down * cuts.across; i++) {
-            const Block block = block_at(p, cuts, i, sums + omp_thread() * ROWS * COLUMNS);
-            multiply_block(p, &a, &b, &block);
+            Block block = block_at(p, cuts, i);
+            block.sum = (float *)(void *)(panels + r.blocks + omp_thread() * r.block);
+            const Side x = on_strip(&a, strip, block.row), y = on_strip(&b, strip, block.column);
+            multiply_block(p, &x, &y, &block);
         }
     }
 }

@@ -1,9 +1,6 @@
 #include "ops/panels_cpu.h"
 
-enum {
-    ALIGN = 64,
-    K_BYTES = 1536 /* of a line at a time: a panel of b stays in the first-level cache */
-};
+enum { ALIGN = 64 };
 
 static int64_t round_up(int64_t n, int64_t to)
 {
@@ -67,7 +64,7 @@ Panels panels_cpu_columns(const Microkernel *kernel, const PackSource *src, int6
 void panels_cpu_multiply(const Microkernel *kernel, Panels a, Panels b, int64_t m, int64_t n,
                          int64_t k, float *c, int64_t ldc, bool add)
 {
-    const int64_t size = operand_size(kernel), piece = K_BYTES / size;
+    const int64_t size = operand_size(kernel), piece = kernel->piece / size;
     const int64_t all = round_up(k, kernel->depth);
     for (int64_t at = 0; at < all; at += piece) {
         const int64_t groups = (all - at < piece ? all - at : piece) / kernel->depth;
@@ -75,7 +72,9 @@ void panels_cpu_multiply(const Microkernel *kernel, Panels a, Panels b, int64_t 
             const char *y = b.data + (j * b.k + at * kernel->columns) * size;
             for (int64_t i = 0; i < m; i += kernel->rows) {
                 const char *x = a.data + (i * a.k + at * kernel->rows) * size;
-                kernel->multiply(groups, x, y, c + i * ldc + j, ldc, add || at > 0);
+                float *to = c + i * ldc + j;
+                const MicrokernelTile tile = {add || at > 0 ? to : NULL, ldc, to, ldc};
+                kernel->multiply(groups, x, y, &tile);
             }
         }
     }
