@@ -130,5 +130,5 @@ const Microkernel microkernel_amx = {"amx",    PACK_AVX512_TARGET ",amx_tile,amx
                                      DT_BF16,  ROWS,
                                      COLUMNS,  DEPTH,
                                      pack_a,   pack_b,
-                                     multiply, 1024,
+                                     multiply, 768,
                                      true};

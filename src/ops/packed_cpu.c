@@ -14,7 +14,7 @@ enum {
     SHARE = 4,        /* blocks or parts a thread should get, so that the last ones end together */
     PACK_LINES = 192, /* packed at a time: several cache lines where lines lie together */
     PACK_PART = 768,  /* numbers of each, for one thread */
-    PACK_ALONG = 128, /* of them at a time where they lie together */
+    PACK_ALONG = 128, /* of them at a time where they lie together; with strips all */
     PACK_ACROSS = 32, /* and where those of many lines do */
     PACK_COST = 64,   /* packing a line takes as long as multiplying it with so many */
     ALIGN = 64
@@ -62,10 +62,11 @@ static int64_t padded_k(const PackedProduct *p)
     return round_up(p->k, p->kernel->depth);
 }
 
-/* Numbers of a piece of k. */
+/* Numbers of a piece of k: all as long as each other, as far as groups go. */
 static int64_t piece_length(const PackedProduct *p)
 {
-    return p->kernel->piece / operand_size(p);
+    const int64_t most = p->kernel->piece / operand_size(p), k = padded_k(p);
+    return round_up(pieces(k, pieces(k, most)), p->kernel->depth);
 }
 
 static int64_t panel_bytes(const PackedProduct *p, int64_t lines, int64_t k)
@@ -133,12 +134,14 @@ static char *panel_at(const PackedProduct *p, const Side *s, int64_t line, int64
 static void pack_lines(const PackedProduct *p, const Side *s, int64_t first, int64_t end, int64_t k,
                        int64_t end_k)
 {
-    const int64_t step = s->source->k_step == 1 ? PACK_ALONG : PACK_ACROSS;
-    for (; k < end_k; k += step) {
+    const int64_t piece = piece_length(p), along = p->kernel->strips ? piece : PACK_ALONG;
+    const int64_t step = s->source->k_step == 1 ? along : PACK_ACROSS;
+    while (k < end_k) {
+        const int64_t left = smaller(piece - k % piece, end_k - k), n = smaller(step, left);
         for (int64_t i = first; i < end; i += s->panel) {
-            s->pack(panel_at(p, s, i, k), s->source, i, smaller(s->panel, s->lines - i), k,
-                    smaller(step, end_k - k));
+            s->pack(panel_at(p, s, i, k), s->source, i, smaller(s->panel, s->lines - i), k, n);
         }
+        k += n;
     }
 }
 
