@@ -39,7 +39,9 @@ static Status read_resumed(const Settings *settings, RecordSet *known)
     bool torn = false;
     if (!settings->resume) return ST_OK;
     if (access(settings->resume, F_OK) != 0 && errno == ENOENT) {
-        log_note("%s is not there yet: every cell is run", settings->resume);
+        /* --out F --resume F begins as it goes on; of another file it may be a slip */
+        const bool meant = settings->out && strcmp(settings->out, settings->resume) == 0;
+        if (!meant) log_note("%s is not there yet: every cell is run", settings->resume);
         return ST_OK;
     }
     TRY(refuse_folder(settings->resume));

@@ -70,9 +70,11 @@ static int judge(const Comparison *comparison, double fail_above)
     const int lost = comparison_lost(comparison);
     if (isinf(fail_above)) return 0;
     if (lost + (int)comparison->n_only_a > 0)
-        log_warning("measured in A and not in B, which --fail-above does not count: %d phases, %zu "
-                    "whole cells",
-                    lost, comparison->n_only_a);
+        log_warning(
+            "measured in A and not in B, which --fail-above does not count: %d %s, %zu whole "
+            "%s",
+            lost, lost == 1 ? "phase" : "phases", comparison->n_only_a,
+            comparison->n_only_a == 1 ? "cell" : "cells");
     if (slower > 0)
         log_warning("%d %s slower by more than %g %%", slower,
                     slower == 1 ? "phase is" : "phases are", 100 * fail_above);

@@ -69,6 +69,11 @@ static Status show_plan(Suite *suite)
     table_column(&table, "expected time", "", true);
     table_column(&table, "state", "", false);
     table_column(&table, "command", "", false);
+    if (suite->parts[SUITE_LIMITS].state != SUITE_DONE)
+        table_note(&table,
+                   "the suite measures the limits first and plans by them: until then these are "
+                   "guesses",
+                   NULL);
     for (int id = 0; id < SUITE_PARTS; id++) plan_row(&table, suite, (SuitePartId)id);
     Status status = table_status(&table);
     if (status == ST_OK) status = report_md_table(&text, &table);

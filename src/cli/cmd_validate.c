@@ -38,9 +38,10 @@ static const char help[] =
     "  limits --format json       products and memory are there, medians within their range\n"
     "  plan --format json         phases add up to the step, memory to its peak; what fits does\n"
     "  memory --format json       uses add up to each peak, no two tensors share a place\n"
+    "  suite.json                 every part is there with its state\n"
     "  memory --snapshot FILE     its events, replayed, leave what its segments hold\n\n"
     "  roofstep validate prof/*\n"
-    "  roofstep validate results.json limits.json memory.pickle\n";
+    "  roofstep validate roofstep-report/*.json roofstep-report/memory.pickle\n";
 
 const Command cmd_validate = {
     .name = "validate",

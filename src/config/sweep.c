@@ -11,6 +11,7 @@
 typedef struct Reader {
     const OptionSet *set;
     int argc, next;
+    int last; /* the option that was read last, if it may have several values; -1: none */
     char **argv;
     Settings *settings;
     Axis axes[OPTION_COUNT]; /* empty where an option was not given */
@@ -63,12 +64,17 @@ static Status read_option(Reader *r, OptionId id, const char *value)
         status = text ? set_text(r, id, value) : add_values(r, id, value);
     }
     r->settings->given |= UINT64_C(1) << id;
+    r->last = (r->set->lists >> id & 1) != 0 ? (int)id : -1;
     return status;
 }
 
 static Status read_argument(Reader *r, const char *word)
 {
     Settings *settings = r->settings;
+    if (!r->set->args && r->last >= 0)
+        return FAIL(ST_USAGE,
+                    "%s was not expected; several values of --%s have commas between them",
+                    human_quote(word).s, option_table[r->last].name);
     if (!r->set->args)
         return FAIL(ST_USAGE, "%s was not expected; options start with --", human_quote(word).s);
     if (settings->n_args == SETTINGS_MAX_ARGS)
@@ -253,7 +259,7 @@ static Status parse(Reader *r, Sweep *sweep)
 
 Status sweep_parse(const OptionSet *set, int argc, char **argv, Settings *settings, Sweep *sweep)
 {
-    Reader reader = {.set = set, .argc = argc, .argv = argv, .settings = settings};
+    Reader reader = {.set = set, .argc = argc, .argv = argv, .last = -1, .settings = settings};
     *settings = (Settings){0};
     *sweep = (Sweep){0};
     const Status status = parse(&reader, sweep);

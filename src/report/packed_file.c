@@ -1,6 +1,8 @@
 #include "report/packed_file.h"
 
+#include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum { WORTH_WRITING = 1 << 16, GZIP = 16 + MAX_WBITS };
 static const size_t most_read = (size_t)4 << 30; /* bytes of a file that is checked */
@@ -87,8 +89,14 @@ static Status inflate_all(Text *text, gzFile file, const char *path)
 
 Status packed_file_read(Text *text, const char *path)
 {
+    struct stat info;
+    if (stat(path, &info) == 0 && S_ISDIR(info.st_mode))
+        return FAIL(ST_IO,
+                    "cannot read %s: it is a folder; name the files in it, as %s/results.json",
+                    path, path);
+    errno = 0;
     gzFile file = gzopen(path, "rbe");
-    if (!file) return FAIL(ST_IO, "cannot read %s", path);
+    if (!file) return FAIL(ST_IO, "cannot read %s: %s", path, strerror(errno ? errno : ENOMEM));
     const Status status = inflate_all(text, file, path);
     const int closed = gzclose_r(file);
     if (status == ST_OK && closed != Z_OK)

@@ -62,6 +62,26 @@ Status validate_limits(const json_t *json, ValidateNote *note)
     return ST_OK;
 }
 
+/* What `suite --resume` goes by. */
+static Status validate_suite(const json_t *json, ValidateNote *note)
+{
+    const json_t *parts = json_object_get(json, "parts");
+    size_t i;
+    int done = 0;
+    json_t *part;
+    json_array_foreach(parts, i, part)
+    {
+        const char *state = record_text(part, "state");
+        if (!state || !record_text(part, "name") || !record_text(part, "words"))
+            return FAIL(ST_FAILED, "part %zu lacks name, words or state", i + 1);
+        done += strcmp(state, "done") == 0;
+    }
+    if (json_array_size(parts) == 0) return FAIL(ST_FAILED, "a suite without parts");
+    snprintf(note->s, sizeof note->s, "a suite, %d of %zu parts done", done,
+             json_array_size(parts));
+    return ST_OK;
+}
+
 /* Several kinds of file are JSON; what they hold tells them apart. */
 static Status validate_object(const json_t *json, const Text *text, const char *path,
                               ValidateNote *note)
@@ -69,6 +89,7 @@ static Status validate_object(const json_t *json, const Text *text, const char *
     if (json_object_get(json, "traceEvents")) return validate_trace(text, json, note);
     if (json_object_get(json, "results")) return validate_result(text, path, note);
     if (json_object_get(json, "limits")) return validate_limits(json, note);
+    if (json_object_get(json, "suite")) return validate_suite(json, note);
     if (json_object_get(json, "plans")) return validate_plan(json, note);
     if (json_object_get(json, "device_traces")) return validate_snapshot(json, note);
     if (json_is_array(json_object_get(json, "cells")) && !json_object_get(json, "a"))

@@ -31,9 +31,12 @@ grep -q '^- Fastest: ' out && grep -q '^- Change first: ' out || fail 'no summar
 ! grep -q '^- Missing' out || fail 'something is missing'
 grep -q 'times in these lines are medians\.$' out || fail 'the summary does not say which times it gives'
 if "$program" --version | grep -q '(no html)'; then last='has no HTML page'; else last="/a suite/index.html: open it in a browser, as by xdg-open 'a suite/index.html'"; fi
+! grep -q 'not there yet' err || fail 'what a suite has yet to write is missed'
 tail -n 1 err | grep -qF "$last" || fail 'its last line does not say where the page is'
 "$program" compare 'a suite/results.json' 'a suite/results.json' >compared 2>err || fail 'compare does not take results.json'
 if ! "$program" --version | grep -q '(no html)'; then [ -s 'a suite/index.html' ] || fail 'no page'; fi
+"$program" validate 'a suite'/*.json 'a suite/memory.pickle' >validated || fail "validate: $(grep ': bad: ' validated)"
+grep -q 'suite.json: ok: a suite, 8 of 8 parts done' validated || fail 'validate does not know suite.json'
 "$program" report 'a suite/results.json' --tables elsewhere 2>err || fail 'report does not take results.json'
 diff -r 'a suite/tables' elsewhere || fail 'results.json does not hold all that the page is made of'
 "$program" suite --resume 'a suite' >again 2>err </dev/null || fail 'a finished suite cannot be resumed'
@@ -102,6 +105,7 @@ done
 for budget in 1s 1m 1h; do
     "$program" suite --device cpu --budget $budget --dry-run >"plan-$budget" 2>err || fail "--budget $budget --dry-run"
 done
+grep -q 'until then these are guesses' plan-1m || fail '--dry-run does not say what its times go by'
 [ ! -e roofstep-report ] || fail '--dry-run made a folder'
 cells() { sed -n 's/^| bench .*--size \([^ ]*\) .*/\1/p' "$1" | tr , '\n' | wc -l; }
 # Rows of bench, a part that must fit, get smaller with the memory.
