@@ -155,28 +155,45 @@ static void sync_directory(const char *path)
     close(fd);
 }
 
+static Status sync_written(const WholeFile *file)
+{
+    const bool synced = !file->temporary || fsync(file->fd) == 0 || errno == EINVAL;
+    return synced ? ST_OK : failure(file->path, "write");
+}
+
 static Status close_written(WholeFile *file)
 {
-    Status status = ST_OK;
-    if (file->temporary && fsync(file->fd) != 0 && errno != EINVAL)
-        status = failure(file->path, "write");
+    const Status status = sync_written(file);
     const int closed = close(file->fd);
     file->fd = -1;
-    if (closed != 0 && status == ST_OK) status = failure(file->path, "write");
-    return status;
+    return closed != 0 && status == ST_OK ? failure(file->path, "write") : status;
+}
+
+static Status put_in_place(WholeFile *file)
+{
+    if (!file->temporary) return ST_OK;
+    if (rename(file->temporary, file->path) != 0) return failure(file->path, "replace");
+    sync_directory(file->path);
+    free(file->temporary);
+    file->temporary = NULL;
+    return ST_OK;
 }
 
 Status whole_file_finish(WholeFile *file)
 {
     Status status = close_written(file);
-    if (status == ST_OK && file->temporary) {
-        if (rename(file->temporary, file->path) != 0) {
-            status = failure(file->path, "replace");
-        } else {
-            sync_directory(file->path);
-            free(file->temporary);
-            file->temporary = NULL;
-        }
+    if (status == ST_OK) status = put_in_place(file);
+    whole_file_abandon(file);
+    return status;
+}
+
+Status whole_file_finish_open(WholeFile *file, int *fd)
+{
+    Status status = sync_written(file);
+    if (status == ST_OK) status = put_in_place(file);
+    if (status == ST_OK) {
+        *fd = file->fd;
+        file->fd = -1;
     }
     whole_file_abandon(file);
     return status;

@@ -22,6 +22,8 @@ bool whole_file_can_rewrite(const WholeFile *file);
 Status whole_file_rewrite(WholeFile *file, size_t offset, const void *data, size_t n);
 /* fsync and rename. The file is closed either way; on failure nothing is left behind. */
 Status whole_file_finish(WholeFile *file);
+/* The same, but the file stays open as `fd`, which the caller closes. */
+Status whole_file_finish_open(WholeFile *file, int *fd);
 /* A signal that ends the program removes the file that is being written first; a file larger than it may be is
  * a write that fails. */
 void whole_file_clean_up_on_signals(void);
