@@ -4,6 +4,7 @@
 #include "bench/limits.h"
 #include "bench/rss.h"
 #include "bench/runner.h"
+#include "own_cache.h"
 #include "with_cmocka.h"
 
 #include <math.h>
@@ -256,9 +257,6 @@ static void test_plan_and_process_agree(void **state)
     record_set_free(&rows);
 }
 
-/* Limits of this machine are kept in a folder of their own. */
-static char limits_folder[] = "/tmp/roofstep-cell-XXXXXX";
-
 static Limits some_limits(double flops, double bytes)
 {
     Limits limits = {.steal = 0, .seconds = 1, .time_utc = "2024-05-01T12:34:56Z"};
@@ -270,20 +268,6 @@ static Limits some_limits(double flops, double bytes)
         }
     }
     return limits;
-}
-
-static int make_folder(void **state)
-{
-    (void)state;
-    return mkdtemp(limits_folder) && setenv("XDG_CACHE_HOME", limits_folder, 1) == 0 ? 0 : -1;
-}
-
-static int remove_folder(void **state)
-{
-    (void)state;
-    char command[64];
-    snprintf(command, sizeof command, "rm -rf %s", limits_folder);
-    return system(command);
 }
 
 /* With limits stored for this machine: what was reached is also told as a share of them. */
@@ -408,5 +392,5 @@ int main(void)
         cmocka_unit_test(test_attention_without_room),
         cmocka_unit_test(test_hopeless_attention),
     };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+    return cmocka_run_group_tests(tests, own_cache_make, own_cache_drop);
 }

@@ -5,6 +5,7 @@
 #include "bench/limits_json.h"
 #include "bench/limits_memory.h"
 #include "bench/limits_product.h"
+#include "own_cache.h"
 #include "version.h"
 #include "with_cmocka.h"
 
@@ -12,23 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static char cache[64];
-
-static int new_cache(void **state)
-{
-    (void)state;
-    snprintf(cache, sizeof cache, "/tmp/test_limits.XXXXXX");
-    return mkdtemp(cache) && setenv("XDG_CACHE_HOME", cache, 1) == 0 ? 0 : -1;
-}
-
-static int drop_cache(void **state)
-{
-    (void)state;
-    char command[128];
-    snprintf(command, sizeof command, "rm -r '%s'", cache);
-    return system(command);
-}
 
 static void assert_rate(const LimitsRate *r, int n)
 {
@@ -189,7 +173,7 @@ static void get_takes_what_is_stored(void **state)
 static void spoil(const char *text)
 {
     char folder[128], path[512];
-    snprintf(folder, sizeof folder, "%s/roofstep", cache);
+    snprintf(folder, sizeof folder, "%s/roofstep", own_cache);
     DIR *dir = opendir(folder);
     assert_non_null(dir);
     for (struct dirent *e = readdir(dir); e; e = readdir(dir)) {
@@ -232,7 +216,7 @@ static void nowhere_to_store(void **state)
 
 int main(void)
 {
-#define WITH_CACHE(f) cmocka_unit_test_setup_teardown(f, new_cache, drop_cache)
+#define WITH_CACHE(f) cmocka_unit_test_setup_teardown(f, own_cache_make, own_cache_drop)
     /* What stores comes first: measuring starts threads, after which nothing may fork. */
     const struct CMUnitTest tests[] = {
         WITH_CACHE(stored_and_loaded),

@@ -1,28 +1,12 @@
 /* What a cell weighs in a sweep goes by the limits of this machine, where they are stored. */
 #include "bench/limits.h"
 #include "bench/outlook.h"
+#include "own_cache.h"
 #include "with_cmocka.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-static char cache[64];
-
-static int new_cache(void **state)
-{
-    (void)state;
-    snprintf(cache, sizeof cache, "/tmp/test_outlook.XXXXXX");
-    return mkdtemp(cache) && setenv("XDG_CACHE_HOME", cache, 1) == 0 ? 0 : -1;
-}
-
-static int drop_cache(void **state)
-{
-    (void)state;
-    char command[128];
-    snprintf(command, sizeof command, "rm -r '%s'", cache);
-    return system(command);
-}
 
 static Config cell(Precision precision, int64_t threads)
 {
@@ -88,5 +72,5 @@ int main(void)
         cmocka_unit_test(without_limits_cells_are_only_compared),
         cmocka_unit_test(no_cell_weighs_more_than_its_timeout),
     };
-    return cmocka_run_group_tests(tests, new_cache, drop_cache);
+    return cmocka_run_group_tests(tests, own_cache_make, own_cache_drop);
 }
