@@ -76,7 +76,8 @@ static const struct Alias {
 static const struct Alias *alias_of(const OptionSet *set, const char *name)
 {
     for (size_t i = 0; i < sizeof aliases / sizeof *aliases; i++) {
-        if (takes(set, aliases[i].id) && strcmp(name, aliases[i].name) == 0) return &aliases[i];
+        if (takes(set, (int)aliases[i].id) && strcmp(name, aliases[i].name) == 0)
+            return &aliases[i];
     }
     return NULL;
 }
