@@ -29,7 +29,7 @@ typedef struct Microkernel {
      * into pieces changes no bit. */
     void (*multiply)(int64_t groups, const void *a, const void *b, const MicrokernelTile *tile);
     int piece; /* bytes of a line along k at a time: a panel of b stays in the first-level cache */
-    bool strips; /* as packed_cpu.c has them */
+    int strip; /* lines of a strip, as packed_cpu.c has them: 1 or 2 grains; 0: none */
 } Microkernel;
 
 extern const Microkernel microkernel_plain;

@@ -123,4 +123,4 @@ PACK_CPU(pack_a, ROWS, DEPTH, DT_BF16)
 PACK_CPU(pack_b, COLUMNS, DEPTH, DT_BF16)
 
 const Microkernel microkernel_bfmmla = {"bfmmla", "bf16", DT_BF16,  ROWS, COLUMNS, DEPTH,
-                                        pack_a,   pack_b, multiply, 1536, false};
+                                        pack_a,   pack_b, multiply, 1536, 0};

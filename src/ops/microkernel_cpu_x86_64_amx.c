@@ -126,9 +126,14 @@ static void pack_b(void *restrict dst, const PackSource *src, int64_t line, int6
     memset((uint16_t *)dst + there * COLUMNS * PAIR, 0,
            (size_t)((all - there) * COLUMNS * PAIR) * sizeof(uint16_t));
 }
-const Microkernel microkernel_amx = {"amx",    PACK_AVX512_TARGET ",amx_tile,amx_bf16",
-                                     DT_BF16,  ROWS,
-                                     COLUMNS,  DEPTH,
-                                     pack_a,   pack_b,
-                                     multiply, 768,
-                                     true};
+const Microkernel microkernel_amx = {"amx",
+                                     PACK_AVX512_TARGET ",amx_tile,amx_bf16",
+                                     DT_BF16,
+                                     ROWS,
+                                     COLUMNS,
+                                     DEPTH,
+                                     pack_a,
+                                     pack_b,
+                                     multiply,
+                                     768,
+                                     2 * MICROKERNEL_GRAIN};

@@ -44,4 +44,5 @@ AVX512 static void multiply(int64_t groups, const void *a, const void *b,
 PACK_AVX512(pack_a, ROWS, DT_F32)
 PACK_AVX512(pack_b, COLUMNS, DT_F32)
 const Microkernel microkernel_avx512 = {
-    "avx512", PACK_AVX512_TARGET, DT_F32, ROWS, COLUMNS, 1, pack_a, pack_b, multiply, 1024, true};
+    "avx512", PACK_AVX512_TARGET, DT_F32, ROWS, COLUMNS, 1, pack_a, pack_b, multiply,
+    1024,     MICROKERNEL_GRAIN};

@@ -46,9 +46,9 @@ AVX512_BF16 static void multiply(int64_t groups, const void *a, const void *b,
 }
 PACK_AVX512(pack_a, ROWS, DT_BF16)
 PACK_AVX512(pack_b, COLUMNS, DT_BF16)
-const Microkernel microkernel_avx512_bf16 = {"avx512_bf16", PACK_AVX512_TARGET ",avx512_bf16",
-                                             DT_BF16,       ROWS,
-                                             COLUMNS,       DEPTH,
-                                             pack_a,        pack_b,
-                                             multiply,      1024,
-                                             true};
+const Microkernel microkernel_avx512_bf16 = {"avx512_bf16",    PACK_AVX512_TARGET ",avx512_bf16",
+                                             DT_BF16,          ROWS,
+                                             COLUMNS,          DEPTH,
+                                             pack_a,           pack_b,
+                                             multiply,         1024,
+                                             MICROKERNEL_GRAIN};

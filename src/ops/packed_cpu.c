@@ -9,12 +9,11 @@
 enum {
     ROWS = MICROKERNEL_GRAIN, /* of a block */
     COLUMNS = 2 * MICROKERNEL_GRAIN,
-    STRIP = 2 * MICROKERNEL_GRAIN,  /* lines of the longer side */
-    BESIDE = 8 * MICROKERNEL_GRAIN, /* lines of the other side it is multiplied with */
+    BESIDE = 8 * MICROKERNEL_GRAIN, /* lines a strip is multiplied with at a time */
     SHARE = 4,        /* blocks or parts a thread should get, so that the last ones end together */
     PACK_LINES = 192, /* packed at a time: several cache lines where lines lie together */
     PACK_PART = 768,  /* numbers of each, for one thread */
-    PACK_ALONG = 128, /* of them at a time where they lie together; with strips all */
+    PACK_ALONG = 128, /* of them at a time where they lie together */
     PACK_ACROSS = 32, /* and where those of many lines do */
     PACK_COST = 64,   /* packing a line takes as long as multiplying it with so many */
     ALIGN = 64
@@ -44,12 +43,12 @@ typedef struct Room {
 
 static bool strips_of_a(const PackedProduct *p)
 {
-    return p->kernel->strips && p->m >= p->n;
+    return p->kernel->strip && p->m >= p->n;
 }
 
 static bool strips_of_b(const PackedProduct *p)
 {
-    return p->kernel->strips && p->m < p->n;
+    return p->kernel->strip && p->m < p->n;
 }
 
 static int64_t operand_size(const PackedProduct *p)
@@ -82,8 +81,8 @@ typedef struct Extent {
 static Extent largest(const PackedProduct *p)
 {
     Extent e = {ROWS, COLUMNS};
-    if (strips_of_a(p)) e = (Extent){STRIP, BESIDE};
-    if (strips_of_b(p)) e = (Extent){BESIDE, STRIP};
+    if (strips_of_a(p)) e = (Extent){p->kernel->strip, BESIDE};
+    if (strips_of_b(p)) e = (Extent){BESIDE, p->kernel->strip};
     return (Extent){smaller(e.rows, round_up(p->m, p->kernel->rows)),
                     smaller(e.columns, round_up(p->n, p->kernel->columns))};
 }
@@ -129,19 +128,30 @@ static char *panel_at(const PackedProduct *p, const Side *s, int64_t line, int64
            (before + (line - s->line) * here + (k - piece) * s->panel) * operand_size(p);
 }
 
-/* Lines [first, end) and their numbers [k, end_k), a few numbers at a time: where lines lie together in
- * memory, what one panel leaves in the cache is what the next one needs. */
-static void pack_lines(const PackedProduct *p, const Side *s, int64_t first, int64_t end, int64_t k,
-                       int64_t end_k)
+/* Lines [first, end) and their numbers [k, end_k), at most `step` numbers at a time. */
+static void pack_some(const PackedProduct *p, const Side *s, int64_t first, int64_t end, int64_t k,
+                      int64_t end_k, int64_t step)
 {
-    const int64_t piece = piece_length(p), along = p->kernel->strips ? piece : PACK_ALONG;
-    const int64_t step = s->source->k_step == 1 ? along : PACK_ACROSS;
+    const int64_t piece = piece_length(p);
     while (k < end_k) {
         const int64_t left = smaller(piece - k % piece, end_k - k), n = smaller(step, left);
         for (int64_t i = first; i < end; i += s->panel) {
             s->pack(panel_at(p, s, i, k), s->source, i, smaller(s->panel, s->lines - i), k, n);
         }
         k += n;
+    }
+}
+
+/* The same, a few numbers at a time: where lines lie together in memory, what one panel leaves in the cache is
+ * what the next one needs. With strips one panel after the other where numbers of a line lie together: what a
+ * processor fetches ahead by itself is the rest of those lines. */
+static void pack_lines(const PackedProduct *p, const Side *s, int64_t first, int64_t end, int64_t k,
+                       int64_t end_k)
+{
+    const bool along = s->source->k_step == 1, alone = along && p->kernel->strip;
+    const int64_t step = alone ? end_k - k : along ? PACK_ALONG : PACK_ACROSS;
+    for (const int64_t n = alone ? s->panel : end - first; first < end; first += n) {
+        pack_some(p, s, first, smaller(first + n, end), k, end_k, step);
     }
 }
 
@@ -193,11 +203,12 @@ static Blocks widest(const PackedProduct *p, int threads)
  * is packed anew. */
 static Blocks cut_strips(const PackedProduct *p, int threads)
 {
-    static const int64_t sizes[][2] = {{STRIP, BESIDE},
-                                       {STRIP / 2, BESIDE},
-                                       {STRIP / 2, BESIDE / 2},
-                                       {STRIP / 2, BESIDE / 4},
-                                       {STRIP / 2, BESIDE / 8}};
+    const int64_t wide = p->kernel->strip, narrow = MICROKERNEL_GRAIN;
+    const int64_t sizes[][2] = {{wide, BESIDE},
+                                {narrow, BESIDE},
+                                {narrow, BESIDE / 2},
+                                {narrow, BESIDE / 4},
+                                {narrow, BESIDE / 8}};
     const bool of_a = strips_of_a(p);
     const int64_t lines = of_a ? p->m : p->n, others = of_a ? p->n : p->m;
     int64_t least = INT64_MAX, n_strips = 1, n_parts = 1;
@@ -218,7 +229,7 @@ static Blocks cut_strips(const PackedProduct *p, int threads)
  * blocks are 1 % faster. */
 static Blocks cut(const PackedProduct *p, int threads)
 {
-    if (p->kernel->strips) return cut_strips(p, threads);
+    if (p->kernel->strip) return cut_strips(p, threads);
     Blocks cuts = widest(p, threads);
     if (threads > 1 && cuts.down * cuts.across <= 2 * SHARE * threads) {
         cuts.row = p->kernel->rows;
@@ -266,7 +277,7 @@ static Ahead next_rows(const PackedProduct *p, const Side *a, const Block *block
                        int64_t line)
 {
     const Microkernel *kernel = p->kernel;
-    if (kernel->strips) return (Ahead){0};
+    if (kernel->strip) return (Ahead){0};
     const int64_t end = block->row + block->rows, below = end < p->m ? end : 0;
     const int64_t next = k + piece_length(p), down = pieces(block->rows, kernel->rows);
     const int64_t tiles = down * pieces(block->columns, kernel->columns);
