@@ -290,6 +290,36 @@ static Status check_sum(double sum, double parent, const char *what, const char 
     return FAIL(ST_FAILED, "%s of %s add up to %.0f ns, not %.0f", what, where, sum, parent);
 }
 
+/* The median is one of them, or between two; the rest may be rounded. */
+static Status check_tally(const ViewTally *t, const char *what)
+{
+    const double slack = tolerance * t->max;
+    const bool ordered = t->min <= t->med && t->med <= t->max && t->min <= t->avg + slack &&
+                         t->avg <= t->max + slack;
+    if (t->n == 0 || (ordered && fabs(t->avg * (double)t->n - t->total) <= tolerance * t->total))
+        return ST_OK;
+    return FAIL(
+        ST_FAILED,
+        "%s: %lld times from %g to %g ns do not have the median %g, the mean %g and the sum %g",
+        what, (long long)t->n, t->min, t->max, t->med, t->avg, t->total);
+}
+
+static Status check_tallies(const ProfileView *view)
+{
+    TRY(check_tally(&view->step, "the steps"));
+    for (int phase = PHASE_FORWARD; phase < PHASE_COUNT; phase++) {
+        TRY(check_tally(&view->phases[phase].wall, plan_phase_name((Phase)phase)));
+    }
+    for (int i = 0; i < view->n_ops; i++) TRY(check_tally(&view->ops[i].time, view->ops[i].op));
+    for (int i = 0; i < view->n_ranges; i++) {
+        TRY(check_tally(&view->ranges[i].host, view->ranges[i].name));
+    }
+    for (int i = 0; i < view->n_kernels; i++) {
+        TRY(check_tally(&view->kernels[i].time, view->kernels[i].name));
+    }
+    return ST_OK;
+}
+
 /* On a GPU the rows of ops hold what its kernels took, on a CPU what its nodes took. */
 static Status check_phase(const ProfileView *view, Phase phase)
 {
@@ -327,5 +357,5 @@ Status profile_view_check(const ProfileView *view)
     TRY(check_sum(kernels, rows, "the kernels", "the step"));
     if (view->gpu && view->device.dropped > 0)
         return FAIL(ST_FAILED, "%lld records were dropped", (long long)view->device.dropped);
-    return ST_OK;
+    return check_tallies(view);
 }

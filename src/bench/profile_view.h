@@ -90,8 +90,8 @@ typedef struct ProfileView {
 Status profile_view_make(ProfileView *view, const Record *record);
 void profile_view_free(ProfileView *view);
 
-/* Nothing is missing and children add up to their parents, to 0.1 % of the parent. ST_FAILED says where
- * not. */
+/* Nothing is missing, children add up to their parents, to 0.1 % of the parent, and each tally's figures can be those
+ * of the same times. ST_FAILED says where not. */
 Status profile_view_check(const ProfileView *view);
 
 /* Phases from FORWARD on; PHASE_COUNT: no phase. */

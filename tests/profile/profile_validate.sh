@@ -59,6 +59,19 @@ spoil good/profile.json lacks.json "$(profile_json 'del p["ops"][2]["scope"]')"
 bad lacks.json 'ops cannot be read'
 spoil good/profile.json status.json 'text = text.replace("\"status\":\"ok\"", "\"status\":\"fine\"", 1)'
 bad status.json 'status'
+one() { # FIGURE OF FACTOR -> code for spoil: that figure of the first result is multiplied
+    printf 'd = json.loads(text); d["results"][0]%s["%s"] *= %s; text = json.dumps(d)' "$2" "$1" "$3"
+}
+for figure in mean_ms std_ms min_ms max_ms median_ms ci95_low_ms ci95_high_ms; do
+    spoil good/profile.json "$figure.json" "$(one "$figure" '["step"]' 1.01)"
+    bad "$figure.json" "step.$figure is .* by its samples"
+done
+for figure in total avg med; do
+    spoil good/profile.json "$figure.json" "$(one "$figure" '["profile"]["step"]' 100)"
+    bad "$figure.json" "the steps: 3 times from .* do not have the median"
+done
+spoil good/profile.json range.json "$(one min '["profile"]["ranges"][0]["host"]' 100)"
+bad range.json 'times from'
 
 # --- csv
 spoil good/profile_cuda_gpu_kern_sum.csv head_cuda_gpu_kern_sum.csv 'text = text.replace("Instances", "Calls")'
