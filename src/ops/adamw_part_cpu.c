@@ -26,8 +26,8 @@ static Factors factors(const double *state)
     _Pragma("omp simd") for (int64_t i = 0; i < n; i++) out[i] = result; \
     break
 
-CPU_CLONES static void apply(int fn, float *out, const float *x, const float *a, const float *b,
-                             int64_t n, const Factors *f)
+CPU_CLONES static void apply_part(int fn, float *out, const float *x, const float *a,
+                                  const float *b, int64_t n, const Factors *f)
 {
     const float decay = f->decay, grad = f->grad, keep1 = f->keep1, keep2 = f->keep2;
     const float root_bias = f->root_bias, step_size = f->step_size;
@@ -65,9 +65,9 @@ static void run_span(const Part *p, Span span)
 {
     float in[3][ROWS_CHUNK], result[ROWS_CHUNK];
     float *out = spans_cpu_target(p->out, span, result);
-    apply(p->fn, out, spans_cpu_read(p->x, span, in[0]),
-          p->a.data ? spans_cpu_read(p->a, span, in[1]) : NULL,
-          p->b.data ? spans_cpu_read(p->b, span, in[2]) : NULL, span.n, &p->f);
+    apply_part(p->fn, out, spans_cpu_read(p->x, span, in[0]),
+               p->a.data ? spans_cpu_read(p->a, span, in[1]) : NULL,
+               p->b.data ? spans_cpu_read(p->b, span, in[2]) : NULL, span.n, &p->f);
     spans_cpu_finish(p->out, span, out);
 }
 

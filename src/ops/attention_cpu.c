@@ -247,8 +247,8 @@ typedef struct Backward {
  * the sum of p dp and not the dot product of dout and out, which is the same but for rounding: so a row that
  * sees one key only has ds = 0 exactly. (Scaled in a loop of its own, because a fused multiply-add would not
  * meet lse exactly.) */
-CPU_CLONES static void grad_row(float *restrict p, float *restrict dp, int64_t seen, int64_t n,
-                                float scale, float lse)
+CPU_CLONES static void score_grad_row(float *restrict p, float *restrict dp, int64_t seen,
+                                      int64_t n, float scale, float lse)
 {
     float delta = 0;
 #pragma omp simd reduction(+ : delta)
@@ -283,7 +283,7 @@ static void grad_scores(const Backward *g, Block *b, Panels keys, Panels values,
     for (int64_t i = 0; i < b->rows; i++) {
         const int64_t seen = keys_seen(attr, b->first + i, 1);
         scale_row(p + i * b->ld, seen, scale);
-        grad_row(p + i * b->ld, ds + i * b->ld, seen, b->keys, scale, lse[i]);
+        score_grad_row(p + i * b->ld, ds + i * b->ld, seen, b->keys, scale, lse[i]);
     }
     b->p = as_operand(kernel, p, b->rows, b->keys, b->ld, w + g->room.rounded_p);
     b->ds = as_operand(kernel, ds, b->rows, b->keys, b->ld, w + g->room.rounded_ds);

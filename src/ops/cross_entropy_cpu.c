@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-CPU_CLONES static float max_of(const float *x, int64_t n, float max)
+CPU_CLONES static float largest_of(const float *x, int64_t n, float max)
 {
     return vector_math_max(x, n, max);
 }
@@ -26,7 +26,7 @@ static float log_sum_exp(const void *row, DType dtype, int64_t n)
     double sum = 0;
     for (int64_t j = 0; j < n; j += ROWS_CHUNK) {
         const int64_t m = n - j < ROWS_CHUNK ? n - j : ROWS_CHUNK;
-        max = max_of(rows_cpu_read(rows_cpu_at(row, dtype, j), dtype, m, buffer), m, max);
+        max = largest_of(rows_cpu_read(rows_cpu_at(row, dtype, j), dtype, m, buffer), m, max);
     }
     for (int64_t j = 0; j < n; j += ROWS_CHUNK) {
         const int64_t m = n - j < ROWS_CHUNK ? n - j : ROWS_CHUNK;

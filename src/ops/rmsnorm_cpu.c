@@ -60,9 +60,9 @@ static Status run(const OpCall *call)
     return ST_OK;
 }
 
-CPU_CLONES static void grad_row(float *dx, float *restrict dw, const float *restrict dy,
-                                const float *restrict s, const float *restrict w, float r,
-                                const float *ds, int64_t n)
+CPU_CLONES static void norm_grad_row(float *dx, float *restrict dw, const float *restrict dy,
+                                     const float *restrict s, const float *restrict w, float r,
+                                     const float *ds, int64_t n)
 {
     float dot = 0;
 #pragma omp simd reduction(+ : dot)
@@ -102,8 +102,8 @@ static void grad_group(const OpCall *call, int64_t g, float *dw, float *buffer)
     for (int64_t j = 0; j < n; j++) dw[j] = 0;
     for (int64_t i = g * GROUP; i < end; i++) {
         const void *from = rows_cpu_at(op_in(call, 0), dy->dtype, i * n);
-        grad_row(dx + i * n, dw, rows_cpu_read(from, dy->dtype, n, buffer), s + i * n, w, r[i],
-                 ds ? ds + i * n : NULL, n);
+        norm_grad_row(dx + i * n, dw, rows_cpu_read(from, dy->dtype, n, buffer), s + i * n, w, r[i],
+                      ds ? ds + i * n : NULL, n);
         if (ddelta) {
             rows_cpu_store(rows_cpu_at(op_out(call, 1), ddelta->dtype, i * n), dx + i * n,
                            ddelta->dtype, n);

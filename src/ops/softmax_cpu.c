@@ -61,7 +61,8 @@ static Status run(const OpCall *call)
     return ST_OK;
 }
 
-CPU_CLONES static void grad_row(float *ds, const float *dp, const float *p, int64_t n, float scale)
+CPU_CLONES static void softmax_grad_row(float *ds, const float *dp, const float *p, int64_t n,
+                                        float scale)
 {
     float dot = 0;
 #pragma omp simd reduction(+ : dot)
@@ -82,7 +83,7 @@ static Status run_grad(const OpCall *call)
         float *y = rows_cpu_target(out, ds.dtype, first);
         const float *a = rows_cpu_read(rows_cpu_at(dp.data, dp.dtype, at_row), dp.dtype, n, first);
         const float *b = rows_cpu_read(rows_cpu_at(p.data, p.dtype, at_row), p.dtype, n, second);
-        grad_row(y, a, b, n, scale);
+        softmax_grad_row(y, a, b, n, scale);
         rows_cpu_finish(out, ds.dtype, n, y);
     }
     return ST_OK;
