@@ -69,6 +69,12 @@ static void rates(void **state)
 static void numbers(void **state)
 {
     (void)state;
+    assert_string_equal(human_mean_count(2).s, "2");
+    assert_string_equal(human_mean_count(12345).s, "12345");
+    assert_string_equal(human_mean_count(1.0 / 3 + 1.0 / 3 + 1.0 / 3).s, "1");
+    assert_string_equal(human_mean_count(2.5).s, "2.500");
+    assert_string_equal(human_mean_count(0).s, "0");
+    assert_string_equal(human_mean_count(NAN).s, "-");
     assert_string_equal(human_number(1234.5, 4).s, "1234");
     assert_string_equal(human_number(12.345, 4).s, "12.35");
     assert_string_equal(human_number(9.9996, 4).s, "10.00");

@@ -22,6 +22,16 @@ HumanText human_number(double x, int significant)
     return out;
 }
 
+HumanText human_mean_count(double x)
+{
+    HumanText out;
+    const double whole = round(x);
+    /* A sum of quotients need not be whole to the last bit. */
+    if (!(fabs(x - whole) < 1e-6) || fabs(whole) > 1e15) return human_number(x, 4);
+    snprintf(out.s, sizeof out.s, "%.0f", whole);
+    return out;
+}
+
 /* The largest unit that leaves at least 1, with `step` from one unit to the next. */
 static HumanText scaled(double x, double step, const char *const *units, int n, const char *suffix)
 {

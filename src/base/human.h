@@ -31,5 +31,7 @@ HumanQuote human_quote(const char *s);
 HumanQuote human_plain(const char *s); /* the same without the quotes */
 /* As many digits as `significant`, never an exponent: 1234, 12.34, 0.001234; - for NaN. */
 HumanText human_number(double x, int significant);
+/* How many a step on average: 2, not 2.000, where it is whole; otherwise four digits. */
+HumanText human_mean_count(double x);
 
 #endif

@@ -22,6 +22,8 @@ Status command_find(const char *name, const Command **out)
         *out = command_list[n];
         return ST_OK;
     }
+    if (strcmp(name, "version") == 0 || strcmp(name, "-v") == 0 || strcmp(name, "-V") == 0)
+        return FAIL(ST_USAGE, "unknown command %s: did you mean --version?", human_quote(name).s);
     const char *near = nearest_of(name, names, n);
     if (near)
         return FAIL(ST_USAGE, "unknown command %s: did you mean %s?", human_quote(name).s, near);

@@ -123,6 +123,18 @@ static void settle(SuitePart *part, const ChildResult *end)
                  : end->text);
 }
 
+/* Said at once: the page, which says it too, may be minutes away. */
+static void tell_failure(Run *run)
+{
+    const SuitePart *part = &run->suite->parts[run->id];
+    Text text = {0};
+    if (part->state != SUITE_FAILED) return;
+    text_printf(&text, "  %s failed: %s; the suite goes on without it", suite_kinds[run->id].name,
+                part->message);
+    if (text_status(&text) == ST_OK) progress_line(&run->progress, text_str(&text));
+    text_free(&text);
+}
+
 /* Stored limits take no time: that says nothing about the other parts. */
 static void account(Run *run, double seconds)
 {
@@ -154,6 +166,7 @@ static Status run_args(Run *run, SuiteArgs *args)
     account(run, part->seconds);
     if (end.end == CHILD_INTERRUPTED) return ST_OK;
     settle(part, &end);
+    tell_failure(run);
     return suite_write(run->suite);
 }
 

@@ -8,11 +8,32 @@
 #include <string.h>
 #include <strings.h>
 
+/* What other tools call a value. By its letters "gpu" is nearest to "cpu". */
+static const struct {
+    const char *theirs, *ours;
+} other_names[] = {
+    {"gpu", "cuda"},      {"nvidia", "cuda"},    {"float", "fp32"},  {"float32", "fp32"},
+    {"bfloat16", "bf16"}, {"float16", "fp16"},   {"half", "fp16"},   {"forward", "fwd"},
+    {"inference", "fwd"}, {"training", "train"}, {"markdown", "md"}, {"tex", "latex"},
+};
+
+/* The one of `words` that `s` most likely means, NULL when there is none. */
+static const char *meant_by(const char *s, const char *const *words, int n)
+{
+    for (size_t i = 0; i < sizeof other_names / sizeof *other_names; i++) {
+        if (strcasecmp(s, other_names[i].theirs) != 0) continue;
+        for (int k = 0; k < n; k++) {
+            if (strcmp(words[k], other_names[i].ours) == 0) return words[k];
+        }
+    }
+    return nearest_of(s, words, n);
+}
+
 static Status not_one_of(const char *s, const char *const *words, int n)
 {
     Text list = {0};
     for (int i = 0; i < n; i++) text_printf(&list, "%s%s", i ? ", " : "", words[i]);
-    const char *near = nearest_of(s, words, n);
+    const char *near = meant_by(s, words, n);
     const Status status =
         FAIL(ST_USAGE, "%s is not one of %s%s%s%s", human_quote(s).s, text_str(&list),
              near ? " (did you mean " : "", near ? near : "", near ? "?)" : "");

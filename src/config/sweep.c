@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 /* The command line while it is being read. */
 typedef struct Reader {
@@ -68,15 +69,35 @@ static Status read_option(Reader *r, OptionId id, const char *value)
     return status;
 }
 
-static Status read_argument(Reader *r, const char *word)
+/* The option of this command that takes `word` as a value, NULL when none has such a word. */
+static const Option *option_of_word(const OptionSet *set, const char *word)
 {
-    Settings *settings = r->settings;
-    if (!r->set->args && r->last >= 0)
+    for (int id = 0; id < OPTION_COUNT; id++) {
+        const char *const *words = (set->taken >> id & 1) != 0 ? option_words((OptionId)id) : NULL;
+        for (; words && *words; words++) {
+            if (strcasecmp(word, *words) == 0) return &option_table[id];
+        }
+    }
+    return NULL;
+}
+
+static Status refuse_argument(const Reader *r, const char *word)
+{
+    const Option *option = option_of_word(r->set, word);
+    if (r->last >= 0)
         return FAIL(ST_USAGE,
                     "%s was not expected; several values of --%s have commas between them",
                     human_quote(word).s, option_table[r->last].name);
-    if (!r->set->args)
-        return FAIL(ST_USAGE, "%s was not expected; options start with --", human_quote(word).s);
+    if (option)
+        return FAIL(ST_USAGE, "%s was not expected: did you mean --%s %s?", human_quote(word).s,
+                    option->name, word);
+    return FAIL(ST_USAGE, "%s was not expected; options start with --", human_quote(word).s);
+}
+
+static Status read_argument(Reader *r, const char *word)
+{
+    Settings *settings = r->settings;
+    if (!r->set->args) return refuse_argument(r, word);
     if (settings->n_args == SETTINGS_MAX_ARGS)
         return FAIL(ST_USAGE, "more than %d arguments", SETTINGS_MAX_ARGS);
     settings->args[settings->n_args++] = word;

@@ -63,7 +63,7 @@ static void gap_rows(Table *table, const ProfileView *v)
 {
     const ViewGpu *g = &v->device;
     const double steps = (double)v->steps;
-    fact(table, "gaps between kernels, a step", human_number((double)g->gaps.n / steps, 4).s);
+    fact(table, "gaps between kernels, a step", human_mean_count((double)g->gaps.n / steps).s);
     if (g->gaps.n == 0) return;
     fact_time(table, "gap, median", g->gaps.med);
     fact_time(table, "gap, p99", g->p99);
@@ -82,7 +82,7 @@ static void call_rows(Table *table, const ProfileView *v)
         calls += (double)v->calls[i].time.n;
     }
     table_cell(table, "CUDA calls, a step");
-    table_cell_printf(table, "%s in %s", human_number(calls / (double)v->steps, 4).s,
+    table_cell_printf(table, "%s in %s", human_mean_count(calls / (double)v->steps).s,
                       human_seconds(time * 1e-9 / (double)v->steps).s);
 }
 
@@ -183,13 +183,13 @@ static void scopes(Table *table, const ProfileView *v)
         const Scope *s = &list[i];
         table_cell(table, profile_tables_phase(s->phase));
         table_cell(table, s->name);
-        table_cell(table, human_number((double)s->n / (double)v->steps, 4).s);
+        table_cell(table, human_mean_count((double)s->n / (double)v->steps).s);
         us(table, s->wall, s->n);
         us(table, s->host, s->launched);
         if (!v->gpu) continue;
         us(table, s->device, s->n);
         us(table, fmax(0, s->span - s->device), s->n);
-        table_cell(table, human_number((double)s->kernels / (double)(s->n ? s->n : 1), 4).s);
+        table_cell(table, human_mean_count((double)s->kernels / (double)(s->n ? s->n : 1)).s);
     }
     table_note(
         table,

@@ -68,7 +68,7 @@ static void kernel_row(Table *table, const ProfileTables *how, const ProfileView
     else
         table_cell(table, "not attributed");
     table_cell(table, op ? op->category : "other");
-    table_cell(table, human_number((double)t->n / (double)v->steps, 4).s);
+    table_cell(table, human_mean_count((double)t->n / (double)v->steps).s);
     profile_tables_ms(table, t->total);
     for (size_t i = 0; i < sizeof us / sizeof *us; i++)
         table_cell(table, human_number(us[i] * 1e-3, 4).s);
@@ -89,7 +89,7 @@ static void rest_row(Table *table, const ProfileTables *how, const ProfileView *
     table_cell(table, phase == PHASE_COUNT ? "step" : profile_tables_phase((Phase)phase));
     table_cell_printf(table, "%d others", n);
     for (int i = 0; i < 2; i++) table_cell(table, "-");
-    table_cell(table, human_number(calls / (double)v->steps, 4).s);
+    table_cell(table, human_mean_count(calls / (double)v->steps).s);
     profile_tables_ms(table, total);
     for (int i = 0; i < 5; i++) table_cell(table, "-");
     profile_tables_percent(table, total, all);
@@ -142,7 +142,7 @@ static void call_row(Table *table, const ProfileTables *how, const ProfileView *
         table_cell_printf(table, "%s %s %s", plan_phase_name(op->phase), op->scope, op->op);
     else
         table_cell(table, "no op");
-    table_cell(table, human_number((double)call->time.n / (double)v->steps, 4).s);
+    table_cell(table, human_mean_count((double)call->time.n / (double)v->steps).s);
     profile_tables_ms(table, call->time.total);
     table_cell(table, human_number(call->time.avg * 1e-3, 4).s);
     profile_tables_percent(table, call->time.total, all);

@@ -36,7 +36,7 @@ static void top_cells(Table *table, const ProfileView *v, int phase)
 {
     const ViewName *top = profile_kernel_tables_top(v, phase);
     table_cell(table, top ? top->brief : "-");
-    table_cell(table, top ? human_number((double)top->time.n / (double)v->steps, 4).s : "-");
+    table_cell(table, top ? human_mean_count((double)top->time.n / (double)v->steps).s : "-");
     profile_tables_ms(table, top ? top->time.total / (double)v->steps : NAN);
 }
 
@@ -148,12 +148,23 @@ static Figures figures(const ProfileView *v, int phase, bool part, double layers
     return f;
 }
 
-static void pair_row(Table *table, const char *what, double a, double b, double unit, int digits)
+static void pair_row(Table *table, const char *what, HumanText a, HumanText b, double ratio)
 {
     table_cell(table, what);
-    table_cell(table, human_number(a * unit, digits).s);
-    table_cell(table, human_number(b * unit, digits).s);
-    table_cell(table, a > 0 ? human_number(b / a, 3).s : "-");
+    table_cell(table, a.s);
+    table_cell(table, b.s);
+    table_cell(table, human_number(ratio, 3).s);
+}
+
+static void pair_count(Table *table, const char *what, double a, double b)
+{
+    pair_row(table, what, human_mean_count(a), human_mean_count(b), a > 0 ? b / a : NAN);
+}
+
+static void pair_us(Table *table, const char *what, double a, double b)
+{
+    pair_row(table, what, human_number(a * 1e-3, 4), human_number(b * 1e-3, 4),
+             a > 0 ? b / a : NAN);
 }
 
 static void pair_rows(Table *table, const ProfileView *a, const ProfileView *b, double layers)
@@ -173,17 +184,17 @@ static void pair_rows(Table *table, const ProfileView *a, const ProfileView *b, 
         const Figures x = figures(a, rows[i].phase, rows[i].part, layers);
         const Figures y = figures(b, rows[i].phase, rows[i].part, layers);
         if (!(x.time > 0)) continue;
-        pair_row(table, rows[i].launches, x.kernels, y.kernels, 1, 5);
+        pair_count(table, rows[i].launches, x.kernels, y.kernels);
         if (rows[i].softmax)
-            pair_row(table, rows[i].softmax, x.softmax_kernels, y.softmax_kernels, 1, 5);
-        pair_row(table, rows[i].time, x.time, y.time, 1e-3, 4);
+            pair_count(table, rows[i].softmax, x.softmax_kernels, y.softmax_kernels);
+        pair_us(table, rows[i].time, x.time, y.time);
     }
-    pair_row(table, "wall of the step (us)", a->step.avg, b->step.avg, 1e-3, 4);
+    pair_us(table, "wall of the step (us)", a->step.avg, b->step.avg);
     if (!a->gpu || !b->gpu) return;
-    pair_row(table, "gaps of the step", (double)a->device.gaps.n / (double)a->steps,
-             (double)b->device.gaps.n / (double)b->steps, 1, 4);
-    pair_row(table, "gaps, total a step (us)", a->device.gaps.total / (double)a->steps,
-             b->device.gaps.total / (double)b->steps, 1e-3, 4);
+    pair_count(table, "gaps of the step", (double)a->device.gaps.n / (double)a->steps,
+               (double)b->device.gaps.n / (double)b->steps);
+    pair_us(table, "gaps, total a step (us)", a->device.gaps.total / (double)a->steps,
+            b->device.gaps.total / (double)b->steps);
 }
 
 static Status pair(Text *out, const ProfileTables *how, const Record *first, const Record *second)

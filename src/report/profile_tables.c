@@ -168,7 +168,7 @@ static void part_row(Table *table, const ProfileView *v, const char *label, cons
     const double forward = part_time(v, PHASE_FORWARD, part), steps = (double)v->steps;
     const double backward = part_time(v, PHASE_BACKWARD, part);
     table_cell(table, label);
-    table_cell(table, human_number(part_calls(v, part), 4).s);
+    table_cell(table, human_mean_count(part_calls(v, part)).s);
     profile_tables_ms(table, forward);
     profile_tables_ms(table, forward / steps);
     profile_tables_percent(table, forward, part_time(v, PHASE_FORWARD, NULL));

@@ -5,6 +5,8 @@
 #include "report/record_notes.h"
 #include "report/side_by_side.h"
 
+#include <string.h>
+
 static bool is_right(const Column *column)
 {
     return column->kind != COLUMN_WORD && column->kind != COLUMN_STATUS;
@@ -23,7 +25,15 @@ static void put_row(Table *table, const bool *shown, const Record *record, const
     text_free(&text);
 }
 
-static void put_spare(Table *table)
+static bool all_ok(const RecordSet *set)
+{
+    for (size_t i = 0; i < record_set_size(set); i++) {
+        if (record_status(record_set_at(set, i)) != RECORD_OK) return false;
+    }
+    return true;
+}
+
+static void put_spare(Table *table, const RecordSet *set)
 {
     static const char *const headings[] = {
 #define IDENTITY(path, label, kind, show)
@@ -34,7 +44,10 @@ static void put_spare(Table *table)
 #undef FIGURE
 #undef SPARE
         NULL};
-    table_spare(table, headings);
+    const bool ok = all_ok(set);
+    for (int i = 0; headings[i]; i++) {
+        if (ok || strcmp(headings[i], "status") != 0) TABLE_SPARE(table, headings[i]);
+    }
 }
 
 Status record_table_build(Table *table, const ReportInput *input)
@@ -48,7 +61,7 @@ Status record_table_build(Table *table, const ReportInput *input)
         shown[c] = column_shown(column, input->set, input->baseline != NULL);
         if (shown[c]) table_column(table, column->label, column->unit, is_right(column));
     }
-    put_spare(table);
+    put_spare(table, input->set);
     for (size_t i = 0; i < record_set_size(input->set); i++) {
         const Record *record = record_set_at(input->set, i);
         const Record *row = input->baseline ? baseline_row(&baseline, input->set, record) : NULL;
