@@ -129,8 +129,10 @@ static void put_missing(Text *out, const Suite *suite, const char *prefix)
     for (int id = 0; id < SUITE_PARTS; id++) {
         const SuitePart *part = &suite->parts[id];
         if (part->state == SUITE_DONE) continue;
-        text_printf(out, "%sMissing: %s%s%s.\n", prefix, suite_kinds[id].name,
-                    *part->message ? ": " : "", part->message);
+        text_printf(out, "%sMissing: %s%s%s; roofstep suite --resume ", prefix,
+                    suite_kinds[id].name, *part->message ? ": " : "", part->message);
+        text_shell_quote(out, suite->folder);
+        text_puts(out, " tries it again.\n");
     }
 }
 

@@ -111,6 +111,7 @@ async function checkWhole(browser, path) {
   check(!sections.includes("precision"), "a section without data is there");
   check((await page.locator("#left-out").textContent()).includes("Precision (roofstep precision)"), "what is left out is not said");
   await checkCharts(page);
+  check(await page.evaluate(() => drawn.filter((c) => !c.spec.logX).every((c) => c.u.axes[0]._splits.every(Number.isInteger))), "a sample between two samples");
   const tall = await page.$$eval("table.bars th", (all) => all.filter((label) => label.clientHeight > 40).map((label) => label.textContent));
   check(tall.length === 0, `labels of bars take several lines: ${tall}`);
   await page.screenshot({ path: `${WORK}/light.png`, fullPage: true });

@@ -104,6 +104,9 @@ function lines(host, spec) {
   return chart;
 }
 
+// A linear x counts samples, steps or nodes: there is no sample 1.5.
+const WHOLE = [1, 10, 100, 1e3, 1e4, 1e5, 1e6].flatMap((unit) => [unit, 2 * unit, 5 * unit]);
+
 function axis(spec, label, log, size) {
   return {
     label, size, stroke: colour("--ink"), font: "12px system-ui, sans-serif", labelFont: "12px system-ui, sans-serif",
@@ -122,7 +125,7 @@ function draw(chart, fixed) {
   const options = {
     width, height: Math.round(Math.min(340, Math.max(220, width * 0.62))),
     scales: { x: scale(spec.logX), y: scale(spec.logY) },
-    axes: [axis(spec, spec.xLabel, spec.logX, 34), axis(spec, spec.yLabel, spec.logY, 60)],
+    axes: [{ ...axis(spec, spec.xLabel, spec.logX, 34), ...(spec.logX ? {} : { incrs: WHOLE }) }, axis(spec, spec.yLabel, spec.logY, 60)],
     series: [{ label: spec.xLabel, value: (u, v) => number(v) }, ...(stacks ? areas(spec) : curves(spec))],
     cursor: { drag: { x: false, y: false } },
     hooks: { drawClear: [(u) => drawBands(u, spec.bands || [])], setCursor: [(u) => sayWhere(chart, u.cursor.idx)] },
