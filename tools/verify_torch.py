@@ -132,21 +132,22 @@ def linear(x, w, stored):
     return stored(F.linear(x, stored(w)))
 
 
-def attention(x, p, prefix, H, stored):
+def attention(x, p, prefix, H, stored, materialised):
+    """`materialised`: scores are a tensor of their own, as in all but the flash kinds."""
     B, T, C = x.shape
     q, k, v = (linear(x, p[f"{prefix}.{name}_proj"], stored).view(B, T, H, C // H).transpose(1, 2) for name in "qkv")
-    scores = stored(rope(q)) @ stored(rope(k)).transpose(-2, -1) / math.sqrt(C // H)
+    scores = (stored if materialised else exact)(stored(rope(q)) @ stored(rope(k)).transpose(-2, -1)) / math.sqrt(C // H)
     future = torch.ones(T, T, dtype=torch.bool).triu(1)
     out = stored(stored(scores.masked_fill(future, -math.inf).softmax(-1)) @ v)
     return linear(out.transpose(1, 2).reshape(B, T, C), p[f"{prefix}.output_proj"], stored)
 
 
-def forward(p, tokens, dim, stored=exact):
+def forward(p, tokens, dim, stored=exact, materialised=False):
     """The logits. `stored` is applied to whatever mixed precision keeps in 16 bit."""
     x = p["token_embedding"][tokens]
     for i in range(dim["num_layers"]):
         h = stored(rmsnorm(x, p[f"layers.{i}.ln1"]))
-        x = x + attention(h, p, f"layers.{i}.attn", dim["num_heads"], stored)
+        x = x + attention(h, p, f"layers.{i}.attn", dim["num_heads"], stored, materialised)
         h = stored(rmsnorm(x, p[f"layers.{i}.ln2"]))
         w1, w2, w3 = (p[f"layers.{i}.ffn.w{n}"] for n in (1, 2, 3))
         gate = stored(F.silu(linear(h, w1, stored)) * linear(h, w3, stored))
@@ -162,7 +163,7 @@ def run_model(initial, tokens, targets, dim, how, stored=exact):
     if how["mode"] == "train":
         optimizer = torch.optim.AdamW(params.values(), lr=how["lr"], betas=(0.9, 0.999), eps=1e-8, weight_decay=0.01)
     for step in range(steps):
-        logits = forward(params, tokens, dim, stored)
+        logits = forward(params, tokens, dim, stored, how.get("materialised", False))
         loss = F.cross_entropy(logits.flatten(0, 1), targets.flatten())
         if step == 0:
             out["logits"], out["loss"] = logits.detach(), loss.detach()
@@ -199,7 +200,8 @@ def describe(metadata):
         dim = {name: int(metadata[name]) for name in DIMENSIONS}
         how = {"mode": metadata.get("mode", "train"), "precision": metadata["precision"],
                "steps": int(metadata["steps"]),
-               "lr": float(metadata["lr"]), "clip": float(metadata.get("clip", 0)), "scale": loss_scale(metadata)}
+               "lr": float(metadata["lr"]), "clip": float(metadata.get("clip", 0)), "scale": loss_scale(metadata),
+               "materialised": metadata.get("attention") in ("naive", "fused")}
     except (KeyError, ValueError) as error:
         raise Malformed(f"metadata: {type(error).__name__} {error}") from None
     if how["precision"] not in BOUNDS:
