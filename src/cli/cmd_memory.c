@@ -35,7 +35,7 @@ static Status write_tables(Text *out, const Settings *settings, const Sweep *swe
     TRY(memory_tables_one(out, writer, settings, sweep, &cells[0]));
     if (writer != report_md_table) return ST_OK;
     text_puts(out, "\n```\n");
-    TRY(memory_chart(out, &cells[0].profile, shows_unicode()));
+    TRY(memory_chart(out, &cells[0].profile, shows_unicode(), report_md_columns()));
     text_puts(out, "```\n");
     return text_status(out);
 }

@@ -5,12 +5,13 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { WIDTH = 96, HEIGHT = 18, LABEL = 11 };
+enum { MOST = 96, LEAST = 40, HEIGHT = 18, LABEL = 11 };
 
 typedef struct Chart {
     const MemoryProfile *profile;
     bool unicode;
-    MemoryMoment columns[WIDTH];
+    int width;
+    MemoryMoment columns[MOST];
     int peak; /* column of the highest moment */
 } Chart;
 
@@ -52,7 +53,7 @@ static void put_rows(Text *out, const Chart *chart, double scale)
             text_printf(out, "%*s %s", LABEL, "", chart->unicode ? "│" : "|");
         }
         int blank = 0;
-        for (int c = 0; c < WIDTH; c++) {
+        for (int c = 0; c < chart->width; c++) {
             const char *shown = cell(chart, c, row, scale);
             blank += shown == NULL;
             if (!shown) continue;
@@ -74,10 +75,10 @@ static void put_phases(Text *out, const Chart *chart)
 {
     text_fill(out, ' ', LABEL + 1);
     text_puts(out, chart->unicode ? "└" : "+");
-    for (int c = 0; c < WIDTH;) {
+    for (int c = 0; c < chart->width;) {
         const char *name = plan_phase_name(phase_of(chart, c));
         const int from = c;
-        while (c < WIDTH && phase_of(chart, c) == phase_of(chart, from)) c++;
+        while (c < chart->width && phase_of(chart, c) == phase_of(chart, from)) c++;
         const int wide = c - from, length = (int)strlen(name) < wide ? (int)strlen(name) : wide - 1;
         text_printf(out, "%.*s", length, name);
         for (int i = length; i < wide - 1; i++) text_puts(out, chart->unicode ? "─" : "-");
@@ -94,7 +95,7 @@ static void put_peak(Text *out, const Chart *chart)
     snprintf(label, sizeof label, "peak %s: %s, %s (%s)", human_bytes((double)peak->total).s,
              plan_phase_name(node->phase), node->scope, plan_op_name(node->op));
     const int length = (int)strlen(label) + 2;
-    const bool left = chart->peak + length > WIDTH && chart->peak >= length;
+    const bool left = chart->peak + length > chart->width && chart->peak >= length;
     text_fill(out, ' ', (size_t)(LABEL + 2 + chart->peak - (left ? length - 1 : 0)));
     if (left) text_printf(out, "%s ", label);
     text_puts(out, chart->unicode ? "▲" : "^");
@@ -106,25 +107,41 @@ static void put_legend(Text *out, const Chart *chart)
 {
     text_fill(out, ' ', LABEL + 2);
     text_puts(out, "bottom to top:");
-    const char *comma = " ";
+    const size_t indent = LABEL + 2, room = indent + (size_t)chart->width;
+    size_t at = indent + strlen("bottom to top:");
+    const char *comma = "";
     for (int u = 0; u < MEMORY_COUNT; u++) {
         size_t most = 0;
-        for (int c = 0; c < WIDTH; c++) {
+        for (int c = 0; c < chart->width; c++) {
             if (chart->columns[c].usage[u] > most) most = chart->columns[c].usage[u];
         }
         if (most == 0) continue;
-        text_printf(out, "%s%s %s", comma, glyph(chart, (MemoryClass)u),
-                    memory_blocks_usage((MemoryClass)u));
-        comma = ", ";
+        const char *name = memory_blocks_usage((MemoryClass)u);
+        const size_t wide = strlen(" x ,") + strlen(name);
+        const bool wrap = at + wide > room;
+        text_puts(out, comma);
+        if (wrap) {
+            text_puts(out, "\n");
+            text_fill(out, ' ', indent - 1);
+        }
+        at = (wrap ? indent - 1 : at) + wide;
+        text_printf(out, " %s %s", glyph(chart, (MemoryClass)u), name);
+        comma = ",";
     }
     text_puts(out, "\n");
 }
 
-Status memory_chart(Text *out, const MemoryProfile *profile, bool unicode)
+static int width_within(size_t terminal)
 {
-    Chart chart = {.profile = profile, .unicode = unicode};
-    for (int c = 0; c < WIDTH; c++) {
-        chart.columns[c] = memory_profile_column(profile, c, WIDTH);
+    if (terminal == 0 || terminal >= LABEL + 2 + MOST) return MOST;
+    return terminal < LABEL + 2 + LEAST ? LEAST : (int)terminal - LABEL - 2;
+}
+
+Status memory_chart(Text *out, const MemoryProfile *profile, bool unicode, size_t terminal)
+{
+    Chart chart = {.profile = profile, .unicode = unicode, .width = width_within(terminal)};
+    for (int c = 0; c < chart.width; c++) {
+        chart.columns[c] = memory_profile_column(profile, c, chart.width);
         if (chart.columns[c].total > chart.columns[chart.peak].total) chart.peak = c;
     }
     put_rows(out, &chart, (double)chart.columns[chart.peak].total / HEIGHT);

@@ -6,7 +6,8 @@
 #include "base/text.h"
 #include "prof/memory_profile.h"
 
-/* `unicode`: the terminal shows block characters; otherwise plain ASCII. */
-Status memory_chart(Text *out, const MemoryProfile *profile, bool unicode);
+/* `unicode`: the terminal shows block characters; otherwise plain ASCII. `terminal`: its columns, which the
+ * chart keeps to; 0: as wide as it is best. */
+Status memory_chart(Text *out, const MemoryProfile *profile, bool unicode, size_t terminal);
 
 #endif

@@ -65,6 +65,11 @@ void report_md_fit(size_t columns)
     terminal = columns;
 }
 
+size_t report_md_columns(void)
+{
+    return terminal;
+}
+
 static size_t line_width(const Table *table, const size_t *width)
 {
     size_t sum = 1;

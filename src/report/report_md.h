@@ -8,5 +8,6 @@ Status report_md_table(Text *out, const Table *table);
 /* From now on tables are for a terminal of so many columns: one that is wider does without its spare columns
  * and says which. 0, as in the beginning: all of them. */
 void report_md_fit(size_t columns);
+size_t report_md_columns(void); /* 0: they are for a file */
 
 #endif

@@ -13,6 +13,8 @@ has '| Adam m and v ' '| gradients ' 'between steps (MiB)' 'first step: backward
     'saves for backward' 'src/ops/adamw.c:' '128,625,408 parameters' '█' '└forward'
 LC_ALL=C memory --size small --plan-only --precision bf16 --top 3 || fail 'exit code'
 has '| master copies ' '| 16-bit copies ' '+forward' 'bottom to top: # parameters'
+glyphs=$(sed -n '/bottom to top/,/^```/p' out | tr '\n' ' ' | grep -oE '[:,] +[^ ] ' | tr -d ':, ' | sort)
+[ "$(wc -w <<<"$glyphs")" -ge 6 ] && [ -z "$(uniq -d <<<"$glyphs")" ] || fail "two kinds of memory look alike: $glyphs"
 LC_ALL=C grep -q '[^ -~]' out && fail 'plain text is not ASCII'
 [ "$(grep -c 'adamw.c\|init.c' out)" = 3 ] || fail '--top 3 does not show three'
 
@@ -56,6 +58,12 @@ memory "${tiny[@]}" --snapshot no/such/folder.pickle && fail 'a file that cannot
 [ ! -s out ] || fail 'it ran although the snapshot cannot be written'
 
 # The picture and the JSON can be read.
+# On a terminal the chart keeps to its columns.
+if command -v script >/dev/null && script -qec true /dev/null >/dev/null 2>&1 </dev/null; then
+    LC_ALL=C script -qec "stty cols 80; '$program' memory ${tiny[*]} --plan-only" /dev/null </dev/null | tr -d '\r' | sed -n '/^```$/,/^```$/p' >narrow.out
+    grep -q 'bottom to top' narrow.out || fail 'no chart on a terminal'
+    [ "$(wc -L <narrow.out)" -le 80 ] || fail "a chart of $(wc -L <narrow.out) columns on 80"
+fi
 memory "${tiny[@]}" --plan-only --svg chart.svg || fail svg
 grep -q '^</svg>$' chart.svg || fail 'the picture does not end'
 memory "${tiny[@]}" --format json || fail json
