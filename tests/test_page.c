@@ -137,27 +137,6 @@ static void test_labels(void **state)
     }
 }
 
-/* Of two cells one is half of them. */
-static void test_doubt(void **state)
-{
-    (void)state;
-    static const struct {
-        const char *first;
-        bool doubtful;
-    } cases[] = {{"{\"warnings\": [\"busy\"]}", true}, {"{}", false}};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        PageFile file;
-        json_t *data = NULL;
-        const PageInput input = {.files = &file, .n_files = 1, .command = "roofstep report"};
-        parse_rows(&file, "rows.json", cases[i].first, "{}");
-        assert_int_equal(page_data_make(&data, &input), ST_OK);
-        assert_int_equal(says(data, "Doubtful: 1 of the 2 cells that ran have warnings"),
-                         cases[i].doubtful);
-        json_decref(data);
-        page_file_free(&file);
-    }
-}
-
 static void test_nothing_to_compare(void **state)
 {
     (void)state;
@@ -210,10 +189,13 @@ static void test_page(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rows_by_kind), cmocka_unit_test(test_summary),
-        cmocka_unit_test(test_comparison),   cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_page),         cmocka_unit_test(test_labels),
-        cmocka_unit_test(test_doubt),        cmocka_unit_test(test_nothing_to_compare),
+        cmocka_unit_test(test_rows_by_kind),
+        cmocka_unit_test(test_summary),
+        cmocka_unit_test(test_comparison),
+        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_page),
+        cmocka_unit_test(test_labels),
+        cmocka_unit_test(test_nothing_to_compare),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -106,28 +106,6 @@ static Status add_statuses(const Summary *s, Text *text)
     return add_line(s, text);
 }
 
-/* One warning among many cells is told under its table; when half of them have some, the lines below are
- * likely to mislead. */
-static Status add_doubt(const Summary *s, Text *text)
-{
-    int measured = 0, warned = 0;
-    for (int f = 0; f < s->n_files; f++) {
-        const RecordSet *rows = &s->files[f].rows;
-        for (size_t i = 0; i < record_set_size(rows); i++) {
-            const Record *record = record_set_at(rows, i);
-            if (record_status(record) != RECORD_OK) continue;
-            measured++;
-            if (json_array_size(record_value(record, "warnings")) > 0) warned++;
-        }
-    }
-    if (warned == 0 || 2 * warned < measured) return ST_OK;
-    text_printf(text,
-                "Doubtful: %d of the %d cells that ran have warnings, which stand under their "
-                "tables.",
-                warned, measured);
-    return add_line(s, text);
-}
-
 /* ---- whole models ---- */
 
 static Status add_speed(const Summary *s, Text *text, const char *word, const Pick *p)
@@ -323,7 +301,6 @@ static Status add_comparison(const Summary *s, Text *text, int f)
 static Status add_all(const Summary *s, Text *text)
 {
     TRY(add_statuses(s, text));
-    TRY(add_doubt(s, text));
     for (int f = 1; f < s->n_files; f++) TRY(add_comparison(s, text, f));
     TRY(add_speeds(s, text));
     TRY(add_roof(s, text));
