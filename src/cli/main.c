@@ -6,6 +6,7 @@
 #include "cli/command.h"
 #include "cli/help.h"
 #include "cli/output.h"
+#include "exec/waiting.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -138,7 +139,10 @@ int main(int argc, char **argv)
     }
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) return help(0, NULL);
     if (strcmp(argv[1], "help") == 0) return help(argc - 2, argv + 2);
-    if (strcmp(argv[1], "--version") != 0) return run_command(argc, argv);
+    if (strcmp(argv[1], "--version") != 0) {
+        waiting_restart(argv);
+        return run_command(argc, argv);
+    }
     help_version(&text);
     const Status status = print(&text);
     return status == ST_OK ? 0 : failed(NULL, status);

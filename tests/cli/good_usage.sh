@@ -51,6 +51,23 @@ expect 0 '' doctor --out "$work/doctor.json" # the name says it too
 grep -q '"environment"' "$work/doctor.json" || { echo 'FAILED: doctor --out'; failures=$((failures + 1)); }
 expect 1 '' doctor --out "$work/no/such/folder/file"
 
+# Threads wait awake for 18 ms on x86-64, unless it is told otherwise; what the user says goes.
+if [ "$(uname -m)" = x86_64 ]; then
+    # environment NAME=VALUE...: what a bench started with
+    environment() {
+        env -u OMP_WAIT_POLICY -u GOMP_SPINCOUNT "$@" "$program" bench --d-model 16 --d-ff 16 --num-layers 1 --num-heads 1 --vocab 16 \
+            --steps 1000000000 --out "$work/waits.json" >/dev/null 2>&1 &
+        sleep 0.5
+        tr '\0' '\n' <"/proc/$!/environ" >"$work/environment"
+        kill $!
+        wait $! 2>/dev/null
+    }
+    environment
+    grep -q '^GOMP_SPINCOUNT=5000$' "$work/environment" || { echo 'FAILED: it waits awake'; failures=$((failures + 1)); }
+    environment OMP_WAIT_POLICY=active
+    ! grep -q '^GOMP_SPINCOUNT=' "$work/environment" || { echo 'FAILED: it changed how the user lets it wait'; failures=$((failures + 1)); }
+fi
+
 # No arguments: the help is on stderr, and it is bad usage.
 "$program" >"$work/out" 2>"$work/err"
 if [ $? != 2 ] || [ -s "$work/out" ] || ! grep -q 'usage:' "$work/err"; then
