@@ -29,10 +29,10 @@ plan --size tiny --device cpu --ctx 16,32 --memory-limit 200MiB,2GiB --format cs
 [ "$(awk -F, '{ print NF }' plan.csv | sort -u | wc -l)" = 1 ] || fail 'csv lines differ in their fields'
 grep -q '^size,d_model,.*largest_batch,largest_ctx$' plan.csv || fail 'csv header'
 
-# The name says the format too.
+# The name says the format too. (What a run needs beside its tensors is read off this process and may differ by some MiB.)
 cp plan.csv asked.csv
 plan --size tiny --device cpu --ctx 16,32 --memory-limit 200MiB,2GiB --out plan.csv || fail 'csv by name'
-cmp -s asked.csv plan.csv || fail 'the ending .csv does not give csv'
+cmp -s <(cut -d, -f1-38 asked.csv) <(cut -d, -f1-38 plan.csv) || fail 'the ending .csv does not give csv'
 plan --size tiny --device cpu --out plan.txt || fail 'an unknown ending'
 grep -q '^| cell' plan.txt || fail 'an unknown ending does not give md'
 

@@ -40,16 +40,16 @@ done
 "$verify" --make turned --turn updated.layers.0.ffn.w2 # one element, its step in the wrong direction
 expect 1 turned
 # Two wide: rounding alone costs more than the bounds, and is the measure there. It still is one.
-narrow=(--make narrow --d-model 2 --d-ff 227 --num-heads 1 --vocab 425 --ctx 42 --batch 1)
+narrow=(--make narrow --d-model 2 --d-ff 227 --num-heads 1 --vocab 425 --ctx 42 --batch 1 --steps 1)
 for precision in bf16 fp16; do
     "$verify" "${narrow[@]}" --precision $precision
     expect 0 narrow
     "$verify" "${narrow[@]}" --precision $precision --spoil grad.lm_head --spoil-by 1.2
     expect 1 narrow
-    "$verify" --make ordinary --precision $precision
+    "$verify" --make ordinary --steps 1 --precision $precision
     expect 0 ordinary
     grep -q 'beyond' out && { echo "FAILED: an ordinary model in $precision is beyond its bound"; failures=$((failures + 1)); }
-    "$verify" --make ordinary --precision $precision --spoil grad.layers.1.attn.k_proj --spoil-by 1.06
+    "$verify" --make ordinary --steps 1 --precision $precision --spoil grad.layers.1.attn.k_proj --spoil-by 1.06
     expect 1 ordinary
 done
 head -c 20000 good >short
