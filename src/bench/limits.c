@@ -135,7 +135,8 @@ double limits_peak_flops(const Limits *limits, Precision precision)
         const double here = limits->rate[(int)limits_largest(precision) + i][LIMITS_ALL].max;
         peak = here > peak ? here : peak;
     }
-    return peak;
+    const double library = limits->rate[LIMIT_FP32_LIBRARY][LIMITS_ALL].max;
+    return precision == PRECISION_FP32 && library > peak ? library : peak;
 }
 
 bool limits_was_busy(const Limits *limits)

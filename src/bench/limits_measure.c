@@ -9,7 +9,7 @@
 static Status measure_products(int threads, LimitsScope scope, Limits *out)
 {
     static const Precision precisions[] = {PRECISION_FP32, PRECISION_BF16, PRECISION_FP16};
-    const LimitsBudget budget = {.large = 0.06, .model = 0.06, .repeats = 5};
+    const LimitsBudget budget = {.large = 0.15, .model = 0.06, .repeats = 5};
     const Placement place = {.backend = BACKEND_cpu, .threads = threads};
     Config model;
     config_defaults(&model);

@@ -9,6 +9,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 typedef struct Shape {
     int64_t m, n, k;
@@ -120,11 +121,10 @@ static Status warm_up(Engine *e)
     return session_run(&e->session, PHASE_FORWARD);
 }
 
-static Status start(Engine *e, const Placement *place, const Shape *p, Precision precision,
-                    const char *const *prefer)
+static Status start(Engine *e, const Placement *place, const Shape *p, Precision precision)
 {
     TRY(write_plan(e, p, precision));
-    TRY(binding_make(&e->binding, &e->plan, place->backend, place->threads, prefer));
+    TRY(binding_make(&e->binding, &e->plan, place->backend, place->threads, NULL));
     TRY(session_open(&e->session, &e->binding, place->device));
     TRY(fill(e, A));
     TRY(fill(e, B));
@@ -132,14 +132,13 @@ static Status start(Engine *e, const Placement *place, const Shape *p, Precision
     return warm_up(e);
 }
 
-/* `prefer`: the implementation's name as in binding_make(). */
 static Status open_engine(Engine *e, const Placement *place, const Shape *p, Precision precision,
-                          const char *const *prefer, int copies)
+                          int copies)
 {
     *e = (Engine){
         .flops = 2.0 * (double)p->m * (double)p->n * (double)p->k, .copies = copies, .runs = 1};
     plan_init(&e->plan);
-    const Status status = start(e, place, p, precision, prefer);
+    const Status status = start(e, place, p, precision);
     if (status != ST_OK) close_engine(e);
     return status;
 }
@@ -206,45 +205,50 @@ static Status engine_rates(Engine *e, const LimitsBudget *budget, LimitsRate *ou
 }
 
 static Status shape_rates(const Placement *place, const Shape *p, Precision precision,
-                          const char *const *prefer, const LimitsBudget *budget, LimitsRate *out)
+                          const LimitsBudget *budget, LimitsRate *out)
 {
     Engine e;
-    TRY(open_engine(&e, place, p, precision, prefer, 1));
+    TRY(open_engine(&e, place, p, precision, 1));
     const Status status = engine_rates(&e, budget, out);
     close_engine(&e);
     return status;
 }
 
-static Shape square(int64_t n)
-{
-    return (Shape){n, n, n, false, true};
-}
-
 /* From the smallest to the largest, ended by an empty one. */
 static const Shape *large_shapes(BackendId backend)
 {
-    static Shape of_cpu[10], of_gpu[6];
-    static const int64_t sides[] = {768, 1152, 1536, 2304, 3072, 4608, 6144, 9216};
-    for (int i = 0; i < 8; i++) of_cpu[i + (i > 1)] = square(sides[i]);
-    of_cpu[3] =
-        (Shape){512, 8192, 2048, false, true}; /* as in training: faster than squares here */
-    of_gpu[0] = square(2048);
-    of_gpu[1] = square(4096);
-    of_gpu[2] = square(8192);
-    of_gpu[3] = (Shape){16384, 8192, 8192, false, true};
-    of_gpu[4] = square(12288);
+#define SQUARE(n)            \
+    {                        \
+        n, n, n, false, true \
+    }
+    static const Shape of_cpu[] = {
+        SQUARE(768),  SQUARE(1152),
+        SQUARE(1536), {512, 8192, 2048, false, true}, /* as in training: faster than squares here */
+        SQUARE(2304), SQUARE(3072),
+        SQUARE(4608), SQUARE(6144),
+        SQUARE(9216), {0},
+    };
+    static const Shape of_gpu[] = {
+        SQUARE(2048),  SQUARE(4096), SQUARE(8192), {16384, 8192, 8192, false, true},
+        SQUARE(12288), {0},
+    };
+#undef SQUARE
     return backend == BACKEND_cpu ? of_cpu : of_gpu;
 }
 
-static Status large_rates(const Placement *place, Precision precision, const char *const *prefer,
-                          const LimitsBudget *budget, LimitsRate *out)
+/* How one of them is measured. */
+typedef Status Measure(const Placement *place, const Shape *p, Precision precision,
+                       const LimitsBudget *budget, LimitsRate *out);
+
+static Status large_rates(const Placement *place, Precision precision, const LimitsBudget *budget,
+                          Measure *measure, LimitsRate *out)
 {
     *out = (LimitsRate){0};
     for (const Shape *p = large_shapes(place->backend); p->m > 0; p++) {
         LimitsRate here;
         const double flops = 2 * (double)p->m * (double)p->n * (double)p->k;
         if (out->n > 0 && flops / out->max > budget->large) break;
-        TRY(shape_rates(place, p, precision, prefer, budget, &here));
+        TRY(measure(place, p, precision, budget, &here));
         if (here.max > out->max) *out = here;
     }
     return ST_OK;
@@ -253,13 +257,56 @@ static Status large_rates(const Placement *place, Precision precision, const cha
 Status limits_product_large(const Placement *place, Precision precision, const LimitsBudget *budget,
                             LimitsRate *out)
 {
-    return large_rates(place, precision, NULL, budget, out);
+    return large_rates(place, precision, budget, shape_rates, out);
+}
+
+/* ---- the BLAS library by itself ---- */
+
+static LimitsRate library_times(const Shape *p, const float *a, const float *b, float *c,
+                                int repeats)
+{
+    double rates[LIMITS_RATE_MAX];
+    for (int i = -1; i < repeats; i++) { /* the first one warms up */
+        const double before = clock_seconds();
+        blas_cpu_sgemm(false, p->transpose_b, p->m, p->n, p->k, 1, a, p->k, b,
+                       p->transpose_b ? p->k : p->n, 0, c, p->n);
+        const double flops = 2.0 * (double)p->m * (double)p->n * (double)p->k;
+        if (i >= 0) rates[i] = flops / (clock_seconds() - before);
+    }
+    return limits_rate_of(rates, repeats);
+}
+
+/* In large pages, as the engine's are. */
+static Status place_numbers(int64_t n, void **memory)
+{
+    enum { PAGE = 2 << 20 };
+    const size_t bytes = ((size_t)n * sizeof(float) + PAGE - 1) / PAGE * PAGE;
+    if (!(*memory = aligned_alloc(PAGE, bytes)))
+        return FAIL(ST_NO_MEMORY, "no memory for %zu bytes of numbers", bytes);
+    (void)madvise(*memory, bytes, MADV_HUGEPAGE);
+    fill_pattern(*memory, DT_F32, n);
+    return ST_OK;
+}
+
+/* Without the engine, which has the library share nothing out: see blas_cpu_openblas.c. */
+static Status library_rates(const Placement *place, const Shape *p, Precision precision,
+                            const LimitsBudget *budget, LimitsRate *out)
+{
+    (void)precision;
+    const int64_t a = p->m * p->k, b = p->k * p->n, c = p->m * p->n;
+    void *memory;
+    TRY(place_numbers(a + b + c, &memory));
+    float *numbers = memory;
+    blas_cpu_share_by_library(place->threads);
+    *out = library_times(p, numbers, numbers + a, numbers + a + b, at_most(budget->repeats));
+    blas_cpu_set_threads(place->threads);
+    free(memory);
+    return ST_OK;
 }
 
 Status limits_product_library(const Placement *place, const LimitsBudget *budget, LimitsRate *out)
 {
-    static const char *const library[] = {"blas", NULL};
-    return large_rates(place, PRECISION_FP32, library, budget, out);
+    return large_rates(place, PRECISION_FP32, budget, library_rates, out);
 }
 
 /* ---- the model's products ---- */
@@ -323,7 +370,7 @@ static Status add_product(const Placement *place, const Shape *p, int64_t count,
     double seconds[LIMITS_RATE_MAX];
     const int repeats = at_most(budget->repeats);
     int n = 0;
-    TRY(open_engine(&e, place, p, precision, NULL, copies_on(place)));
+    TRY(open_engine(&e, place, p, precision, copies_on(place)));
     const Status status = product_times(&e, budget, repeats, seconds, &n);
     for (int i = 0; status == ST_OK && i < repeats; i++) {
         total->seconds[i] += (double)count * seconds[i % n];

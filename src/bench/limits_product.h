@@ -19,7 +19,7 @@ typedef struct LimitsBudget {
 Status limits_product_large(const Placement *place, Precision precision, const LimitsBudget *budget,
                             LimitsRate *out);
 
-/* The same of the system's BLAS library, in fp32 on a CPU: what `--blas system` could reach. */
+/* The same of the system's BLAS library, in fp32 on a CPU, which shares the work out itself. */
 Status limits_product_library(const Placement *place, const LimitsBudget *budget, LimitsRate *out);
 
 /* The products of a step of that model, each as often as a step has it.

@@ -12,7 +12,7 @@
 /* GRAIN: a multiple of the rows and columns of every microkernel, so that only the last piece is ragged. */
 enum { MOST_THREADS = 4, PIECES = 2 /* a thread */, GRAIN = 48 };
 
-static int n_threads = 1;
+static int n_threads = 1; /* 0: the library shares the work out */
 
 static bool in_pieces(void)
 {
@@ -25,6 +25,12 @@ void blas_cpu_set_threads(int threads)
     bli_thread_set_num_threads(in_pieces() ? 1 : threads);
 }
 
+void blas_cpu_share_by_library(int threads)
+{
+    n_threads = 0;
+    bli_thread_set_num_threads(threads);
+}
+
 static int64_t piece_of(int64_t length)
 {
     const int64_t pieces = PIECES * n_threads, grains = (length + GRAIN - 1) / GRAIN;
@@ -34,8 +40,8 @@ static int64_t piece_of(int64_t length)
 void blas_cpu_multiply(const BlasProduct *p)
 {
     const bool wide = p->n >= p->m;
-    const int64_t length = wide ? p->n : p->m, piece = piece_of(length);
-    if (!in_pieces() || omp_in_parallel() || piece >= length || p->m == 1 || p->n == 1) {
+    const int64_t length = wide ? p->n : p->m, piece = in_pieces() ? piece_of(length) : length;
+    if (piece >= length || omp_in_parallel() || p->m == 1 || p->n == 1) {
         blas_cpu_multiply_piece(p, 0, p->m, 0, p->n);
         return;
     }

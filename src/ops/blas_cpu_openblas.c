@@ -13,7 +13,7 @@
 /* TILE: whole tiles of every microkernel, and wide enough that packing does not count for much. */
 enum { TILE = 192, MOST_TILES = 8 /* a side */ };
 
-static int n_threads = 1;
+static int n_threads = 1; /* 0: the library shares the work out */
 
 /* The OpenMP build passes its number on to the regions of the whole program. */
 void blas_cpu_set_threads(int threads)
@@ -22,6 +22,13 @@ void blas_cpu_set_threads(int threads)
     n_threads = threads;
     openblas_set_num_threads(1);
     omp_set_num_threads(others);
+}
+
+void blas_cpu_share_by_library(int threads)
+{
+    n_threads = 0;
+    openblas_set_num_threads(threads);
+    omp_set_num_threads(threads);
 }
 
 static int64_t tiles(int64_t length)
@@ -56,6 +63,10 @@ static void multiply_alone(const BlasProduct *p, int64_t count)
 void blas_cpu_multiply(const BlasProduct *p)
 {
     const int64_t count = tiles(p->m) * tiles(p->n);
+    if (n_threads == 0) {
+        blas_cpu_multiply_piece(p, 0, p->m, 0, p->n);
+        return;
+    }
     if (n_threads == 1 || omp_in_parallel()) {
         multiply_alone(p, count);
         return;
