@@ -61,6 +61,16 @@ static bool lacks_limits(const RecordSet *rows)
     return false;
 }
 
+/* Rows of a peer stand beside ours. */
+static int cells_done(const RecordSet *rows)
+{
+    int n = 0;
+    for (size_t i = 0; i < record_set_size(rows); i++) {
+        if (!record_text(record_set_at(rows, i), "peer")) n++;
+    }
+    return n;
+}
+
 static void advise(const Settings *settings, const Sweep *sweep, const RunnerOutcome *outcome,
                    const RecordSet *rows)
 {
@@ -70,7 +80,7 @@ static void advise(const Settings *settings, const Sweep *sweep, const RunnerOut
                            : json             ? settings->out
                                               : settings->resume;
         const bool some = kept && record_set_size(rows) > 0;
-        log_note("interrupted: %zu of %d cells are done%s%s%s", record_set_size(rows), sweep->n,
+        log_note("interrupted: %d of %d cells are done%s%s%s", cells_done(rows), sweep->n,
                  some ? "; --resume " : "", some ? kept : "", some ? " does the rest" : "");
     } else if (lacks_limits(rows)) {
         log_note(
