@@ -12,6 +12,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 
 /* One line, whatever a file's name in the message holds. */
 static int failed(const char *command, Status status)
@@ -141,6 +142,8 @@ int main(int argc, char **argv)
     if (strcmp(argv[1], "help") == 0) return help(argc - 2, argv + 2);
     if (strcmp(argv[1], "--version") != 0) {
         waiting_restart(argv);
+        /* For top and killall: run through /proc/self/exe it is "exe". */
+        (void)prctl(PR_SET_NAME, "roofstep");
         return run_command(argc, argv);
     }
     help_version(&text);
