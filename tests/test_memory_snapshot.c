@@ -69,7 +69,7 @@ static void test_formats(void **state)
 {
     (void)state;
     static const char *const endings[] = {".pickle", ".json"}, *const starts[] = {
-                                                                   "\x80\x02}(",
+                                                                   "\x80\x02(",
                                                                    "{\"allocator_settings\""};
     for (int i = 0; i < 2; i++) {
         Fixture f;

@@ -87,7 +87,7 @@ static void test_pickle(void **state)
     TreeWriter w;
     open_writer(&w, true);
     put_some(&w);
-    EXPECT(closed(&w), "\x80\x02}("
+    EXPECT(closed(&w), "\x80\x02("
                        "X\x01\x00\x00\x00"
                        "aq\x00"
                        "X\x04\x00\x00\x00"
@@ -96,7 +96,7 @@ static void test_pickle(void **state)
                        "bq\x02"
                        "](](h\x00\x88"
                        "eq\x03h\x03K\x01K\x02\x86"
-                       "eu.");
+                       "ed.");
 }
 
 static void test_json(void **state)

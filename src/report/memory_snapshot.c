@@ -16,6 +16,8 @@ typedef struct Writing {
     const Plan *plan;
     TreeWriter w;
     int64_t now_us;
+    int *alive, n_alive;     /* blocks that are there after the last event, by address */
+    int *moments, n_moments; /* those that the first step makes, by the node that does */
 } Writing;
 
 static const char *category(MemoryClass usage)
@@ -30,13 +32,21 @@ static const char *category(MemoryClass usage)
 
 /* ---- where a block comes from ---- */
 
+/* Layers have most of them in common: each is written once. */
 static void put_frame(TreeWriter *w, const char *file, int64_t line, const char *name)
 {
-    tree_writer_begin(w, '{');
-    tree_writer_key_text(w, "filename", file);
-    tree_writer_key_int(w, "line", line);
-    tree_writer_key_text(w, "name", name);
-    tree_writer_end(w);
+    Text frame = {0};
+    text_printf(&frame, "frame\n%s\n%lld\n%s", file, (long long)line, name);
+    if (text_status(&frame) != ST_OK) w->status = ST_NO_MEMORY;
+    if (!tree_writer_known_as(w, text_str(&frame))) {
+        tree_writer_begin(w, '{');
+        tree_writer_key_text(w, "filename", file);
+        tree_writer_key_int(w, "line", line);
+        tree_writer_key_text(w, "name", name);
+        tree_writer_end(w);
+        tree_writer_share_as(w, text_str(&frame));
+    }
+    text_free(&frame);
 }
 
 /* "h13 2048 x 8192 bf16" */
@@ -131,23 +141,18 @@ static void free_kept(Writing *s)
     }
 }
 
-static void put_moments(Writing *s, int node)
-{
-    for (int i = 0; i < s->list->n && s->list->blocks[i].persistent; i++) {
-        const MemoryBlock *b = &s->list->blocks[i];
-        if (born_in_first_step(b) && b->maker == node) put_alloc(s, i);
-    }
-}
-
 static void put_step(Writing *s, int step)
 {
-    int born = 0, dead = 0;
+    int born = 0, dead = 0, moment = 0;
     while (born < s->list->n && s->list->blocks[born].persistent) born++;
     if (step > 0) free_kept(s);
     for (int node = 0; node < s->plan->n_nodes; node++) {
         const bool runs = step == 0 || s->plan->nodes[node].phase != PHASE_SETUP;
         if (runs) s->now_us = time_of(s, step, node);
-        if (step == 0) put_moments(s, node);
+        while (step == 0 && moment < s->n_moments &&
+               s->list->blocks[s->moments[moment]].maker == node) {
+            put_alloc(s, s->moments[moment++]);
+        }
         for (; born < s->list->n && s->list->blocks[born].first == node; born++) {
             if (runs) put_alloc(s, born);
         }
@@ -198,34 +203,32 @@ static void put_block(Writing *s, uint64_t address, size_t bytes, int block)
     tree_writer_end(&s->w);
 }
 
-static bool alive_at_end(const Writing *s, const MemoryBlock *b)
+/* The place among the alive blocks of the first one at or after that address. */
+static int first_alive(const Writing *s, uint64_t from)
 {
-    return b->persistent || is_kept(s, b);
-}
-
-/* The alive block at or after that address that begins first; PLAN_NONE for none in the part. */
-static int next_alive(const Writing *s, uint64_t from, const Part *part)
-{
-    int next = PLAN_NONE;
-    for (int i = 0; i < s->list->n; i++) {
-        const MemoryBlock *b = &s->list->blocks[i];
-        if (!alive_at_end(s, b) || b->address < from || b->address >= part->begin + part->bytes)
-            continue;
-        if (next == PLAN_NONE || b->address < s->list->blocks[next].address) next = i;
+    int low = 0, high = s->n_alive;
+    while (low < high) {
+        const int middle = (low + high) / 2;
+        if (s->list->blocks[s->alive[middle]].address < from) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
     }
-    return next;
+    return low;
 }
 
 /* Blocks tile the segment: what is alive after the last event, and the gaps. */
 static void put_blocks(Writing *s, const Part *part)
 {
+    const int end = first_alive(s, part->begin + part->bytes);
     uint64_t at = part->begin;
     tree_writer_key(&s->w, "blocks");
     tree_writer_begin(&s->w, '[');
-    for (int i = next_alive(s, at, part); i != PLAN_NONE; i = next_alive(s, at, part)) {
-        const MemoryBlock *b = &s->list->blocks[i];
+    for (int i = first_alive(s, at); i < end; i++) {
+        const MemoryBlock *b = &s->list->blocks[s->alive[i]];
         put_block(s, at, (size_t)(b->address - at), PLAN_NONE);
-        put_block(s, b->address, b->bytes, i);
+        put_block(s, b->address, b->bytes, s->alive[i]);
         at = b->address + b->bytes;
     }
     put_block(s, at, (size_t)(part->begin + part->bytes - at), PLAN_NONE);
@@ -234,11 +237,10 @@ static void put_blocks(Writing *s, const Part *part)
 
 static size_t active_bytes(const Writing *s, const Part *part)
 {
+    const int end = first_alive(s, part->begin + part->bytes);
     size_t sum = 0;
-    for (int i = 0; i < s->list->n; i++) {
-        const MemoryBlock *b = &s->list->blocks[i];
-        const bool inside = b->address >= part->begin && b->address < part->begin + part->bytes;
-        if (inside && alive_at_end(s, b)) sum += b->bytes;
+    for (int i = first_alive(s, part->begin); i < end; i++) {
+        sum += s->list->blocks[s->alive[i]].bytes;
     }
     return sum;
 }
@@ -355,16 +357,80 @@ static void put_all(Writing *s)
     tree_writer_end(&s->w);
 }
 
+/* ---- lists in order ---- */
+
+static bool alive_at_end(const Writing *s, const MemoryBlock *b)
+{
+    return b->persistent || is_kept(s, b);
+}
+
+typedef struct Sorted {
+    uint64_t key;
+    int block;
+} Sorted;
+
+static int by_key(const void *a, const void *b)
+{
+    const Sorted *x = a, *y = b;
+    if (x->key != y->key) return x->key < y->key ? -1 : 1;
+    return (x->block > y->block) - (x->block < y->block);
+}
+
+/* The blocks of which `wanted` holds, by the key it gives. */
+static Status list_blocks(const Writing *s,
+                          bool (*wanted)(const Writing *, const MemoryBlock *, uint64_t *key),
+                          int **out, int *n)
+{
+    Sorted *list = malloc(((size_t)s->list->n + 1) * sizeof *list);
+    *out = malloc(((size_t)s->list->n + 1) * sizeof **out);
+    *n = 0;
+    if (!list || !*out) {
+        free(list);
+        return FAIL(ST_NO_MEMORY, "no memory to put %d blocks in order", s->list->n);
+    }
+    for (int i = 0; i < s->list->n; i++) {
+        uint64_t key;
+        if (wanted(s, &s->list->blocks[i], &key)) list[(*n)++] = (Sorted){key, i};
+    }
+    qsort(list, (size_t)*n, sizeof *list, by_key);
+    for (int i = 0; i < *n; i++) (*out)[i] = list[i].block;
+    free(list);
+    return ST_OK;
+}
+
+static bool by_address(const Writing *s, const MemoryBlock *b, uint64_t *key)
+{
+    *key = b->address;
+    return alive_at_end(s, b);
+}
+
+static bool by_maker(const Writing *s, const MemoryBlock *b, uint64_t *key)
+{
+    (void)s;
+    *key = (uint64_t)b->maker;
+    return b->persistent && born_in_first_step(b);
+}
+
+static Status write_file(Writing *s, const char *path)
+{
+    const size_t n = strlen(path);
+    const bool json = n >= 5 && strcmp(path + n - 5, ".json") == 0;
+    TRY(list_blocks(s, by_address, &s->alive, &s->n_alive));
+    TRY(list_blocks(s, by_maker, &s->moments, &s->n_moments));
+    TRY(tree_writer_open(&s->w, path, !json, s->list->n));
+    put_all(s);
+    return tree_writer_finish(&s->w);
+}
+
 Status memory_snapshot_write(const MemorySnapshot *snapshot, const char *path)
 {
     const MemoryBlocks *list = &snapshot->profile->blocks;
-    const size_t n = strlen(path);
-    const bool json = n >= 5 && strcmp(path + n - 5, ".json") == 0;
     Writing s = {.snapshot = snapshot,
                  .list = list,
                  .plan = &list->model->plan,
                  .now_us = snapshot->epoch_us};
-    TRY(tree_writer_open(&s.w, path, !json, list->n));
-    put_all(&s);
-    return tree_writer_finish(&s.w);
+    const Status status = write_file(&s, path);
+    free(s.alive);
+    free(s.moments);
+    return status;
 }

@@ -124,6 +124,24 @@ static Status close(Reader *r, bool dictionary)
     return failed ? bad("a key that is no text, or no memory") : ST_OK;
 }
 
+/* A dictionary of what is above the last mark. */
+static Status make_dictionary(Reader *r)
+{
+    Values *s = &r->stack;
+    size_t mark = s->n;
+    while (mark > 0 && s->list[mark - 1]) mark--;
+    if (mark == 0 || (s->n - mark) % 2) return bad("an end without a beginning");
+    json_t *made = json_object();
+    int failed = !made;
+    for (size_t i = mark; i < s->n && !failed; i += 2) {
+        failed = json_object_set(made, json_string_value(s->list[i]), s->list[i + 1]);
+    }
+    while (s->n >= mark) json_decref(s->list[--s->n]);
+    if (!failed) return push_new(r, made);
+    json_decref(made);
+    return bad("a key that is no text, or no memory");
+}
+
 static Status pair(Reader *r)
 {
     Values *s = &r->stack;
@@ -169,6 +187,8 @@ static Status read_op(Reader *r, int op)
     case 'e':
     case 'u':
         return close(r, op == 'u');
+    case 'd':
+        return make_dictionary(r);
     case TUPLE2:
         return pair(r);
     case 'q':

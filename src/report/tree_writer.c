@@ -35,6 +35,8 @@ static void put_low(TreeWriter *w, uint64_t value, int n)
 
 /* ---- references ---- */
 
+static const uint32_t NO_MEMO = UINT32_MAX;
+
 static uint32_t memoize(TreeWriter *w)
 {
     const uint32_t memo = w->memos++;
@@ -79,38 +81,35 @@ static bool grow_texts(TreeWriter *w)
     return true;
 }
 
+/* Where a text's memo is kept; a new text has none yet. NULL: no memory. Valid until the next one is asked for. */
+static TreeText *entry_of(TreeWriter *w, const char *text)
+{
+    if (w->status != ST_OK) return NULL;
+    TreeText *entry = grow_texts(w) ? &w->texts[slot_of(w, text)] : NULL;
+    if (entry && entry->text) return entry;
+    char *copy = entry ? strdup(text) : NULL;
+    if (!copy) {
+        w->status = FAIL(ST_NO_MEMORY, "no memory for the texts of a file");
+        return NULL;
+    }
+    *entry = (TreeText){copy, NO_MEMO};
+    w->n_texts++;
+    return entry;
+}
+
 static void pickle_text(TreeWriter *w, const char *text)
 {
-    char *copy = NULL;
-    if (w->status != ST_OK) return;
-    const bool room = grow_texts(w);
-    const size_t slot = room ? slot_of(w, text) : 0;
-    if (room && w->texts[slot].text) {
-        refer(w, w->texts[slot].memo);
-        return;
-    }
-    if (!room || !(copy = strdup(text))) {
-        w->status = FAIL(ST_NO_MEMORY, "no memory for the texts of a file");
+    TreeText *entry = entry_of(w, text);
+    if (!entry) return;
+    if (entry->memo != NO_MEMO) {
+        refer(w, entry->memo);
         return;
     }
     const size_t n = strlen(text);
     put_op(w, 'X'); /* BINUNICODE */
     put_low(w, n, 4);
     put(w, text, n);
-    w->texts[slot] = (TreeText){copy, memoize(w)};
-    w->n_texts++;
-}
-
-bool tree_writer_known(TreeWriter *w, int id)
-{
-    if (!w->pickle || !w->shared[id]) return false;
-    refer(w, w->shared[id] - 1);
-    return true;
-}
-
-void tree_writer_share(TreeWriter *w, int id)
-{
-    if (w->pickle && !w->shared[id]) w->shared[id] = memoize(w) + 1;
+    entry->memo = memoize(w);
 }
 
 /* ---- values ---- */
@@ -144,6 +143,34 @@ static void next_item(TreeWriter *w)
 static void value_begins(TreeWriter *w)
 {
     if (w->depth > 0 && w->open[w->depth] == '[') next_item(w);
+}
+
+bool tree_writer_known(TreeWriter *w, int id)
+{
+    if (!w->pickle || !w->shared[id]) return false;
+    value_begins(w);
+    refer(w, w->shared[id] - 1);
+    return true;
+}
+
+void tree_writer_share(TreeWriter *w, int id)
+{
+    if (w->pickle && !w->shared[id]) w->shared[id] = memoize(w) + 1;
+}
+
+bool tree_writer_known_as(TreeWriter *w, const char *name)
+{
+    const TreeText *entry = w->pickle ? entry_of(w, name) : NULL;
+    if (!entry || entry->memo == NO_MEMO) return false;
+    value_begins(w);
+    refer(w, entry->memo);
+    return true;
+}
+
+void tree_writer_share_as(TreeWriter *w, const char *name)
+{
+    TreeText *entry = w->pickle ? entry_of(w, name) : NULL;
+    if (entry) entry->memo = memoize(w);
 }
 
 void tree_writer_key(TreeWriter *w, const char *key)
@@ -252,7 +279,10 @@ void tree_writer_begin(TreeWriter *w, char open)
     w->open[++w->depth] = open;
     w->items[w->depth] = 0;
     if (w->pickle) {
-        put(w, open == '{' ? "}(" : "](", 2); /* EMPTY_DICT or EMPTY_LIST, MARK */
+        if (open == '[')
+            put_op(w,
+                   ']'); /* EMPTY_LIST, which grows by batches; a dictionary is made at its end */
+        put_op(w, '(');  /* MARK */
     } else {
         put_op(w, open);
     }
@@ -263,7 +293,7 @@ void tree_writer_end(TreeWriter *w)
     const char open = w->open[w->depth];
     w->depth -= w->depth > 0;
     if (w->pickle) {
-        put_op(w, open == '{' ? 'u' : 'e'); /* SETITEMS, APPENDS */
+        put_op(w, open == '{' ? 'd' : 'e'); /* DICT, APPENDS */
     } else {
         put_op(w, open == '{' ? '}' : ']');
     }

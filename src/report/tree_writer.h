@@ -54,5 +54,8 @@ void tree_writer_pair(TreeWriter *w, int64_t a, int64_t b); /* a tuple; a list i
  * next, and tells when it has ended. */
 bool tree_writer_known(TreeWriter *w, int id);
 void tree_writer_share(TreeWriter *w, int id);
+/* The same of values that go by a name, which must not be a text of the file. */
+bool tree_writer_known_as(TreeWriter *w, const char *name);
+void tree_writer_share_as(TreeWriter *w, const char *name);
 
 #endif
