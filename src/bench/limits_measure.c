@@ -6,18 +6,20 @@
 
 #include <stdio.h>
 
+const LimitsBudget limits_cpu_budget = {.large = 0.15, .model = 0.06, .repeats = 5};
+
 static Status measure_products(int threads, LimitsScope scope, Limits *out)
 {
     static const Precision precisions[] = {PRECISION_FP32, PRECISION_BF16, PRECISION_FP16};
-    const LimitsBudget budget = {.large = 0.15, .model = 0.06, .repeats = 5};
+    const LimitsBudget *budget = &limits_cpu_budget;
     const Placement place = {.backend = BACKEND_cpu, .threads = threads};
     Config model;
     config_defaults(&model);
     TRY(config_preset(&model, "small"));
     for (size_t i = 0; i < sizeof precisions / sizeof *precisions; i++) {
-        TRY(limits_product_rows(&place, &model, precisions[i], &budget, scope, out));
+        TRY(limits_product_rows(&place, &model, precisions[i], budget, scope, out));
     }
-    return limits_product_library(&place, &budget, &out->rate[LIMIT_FP32_LIBRARY][scope]);
+    return limits_product_library(&place, budget, &out->rate[LIMIT_FP32_LIBRARY][scope]);
 }
 
 static Status measure_scope(int threads, LimitsScope scope, Limits *out)

@@ -14,6 +14,8 @@ typedef struct LimitsBudget {
     void *self;
 } LimitsBudget;
 
+extern const LimitsBudget limits_cpu_budget; /* of `limits` on a CPU */
+
 /* Large products of growing size, as long as one takes less than budget->large: the rates of the
  * shape that reached the highest. */
 Status limits_product_large(const Placement *place, Precision precision, const LimitsBudget *budget,

@@ -1,13 +1,14 @@
 /* `limits` beside the BLAS library and our own product called directly and a plain STREAM copy, in one run.
  *
- *     limits_check [ROUNDS]
+ *     limits_check [TURNS]
  *
- * Both sides are the best of their repetitions. They run in turn, ROUNDS times (5): where neighbours take
- * their share of the processor for a minute, each side has to have met a quiet moment. Ends with 1 when one
- * of the three differs by more than 5 %. */
+ * Both sides are the best of their repetitions. They take turns by the second, TURNS times (10): where neighbours
+ * take their share of the processor for a minute, both have to have met a quiet moment. Ends with 1 when one of the
+ * three differs by more than 5 %. */
 #include "base/clock.h"
 #include "bench/limits.h"
 #include "bench/limits_memory.h"
+#include "bench/limits_product.h"
 #include "ops/packed_cpu.h"
 
 #include <cblas.h>
@@ -158,51 +159,45 @@ typedef struct Rates {
     double copy, library, own;
 } Rates;
 
-/* Memory is what neighbours share most: the two sides take turns by the second. */
-static void copy_rounds(Rates *plain, Rates *ours)
+static void plain_turn(Rates *best, size_t bytes)
 {
-    enum { TURNS = 8, REPEATS = 15 };
-    size_t bytes = 0;
-    Limits limits;
-    if (limits_memory_bytes(&bytes) != ST_OK) fail();
-    for (int i = 0; i < TURNS; i++) {
-        plain->copy = fmax(plain->copy, stream_copy(bytes));
-        if (limits_memory_measure(threads, bytes, REPEATS, LIMITS_ALL, &limits) != ST_OK) fail();
-        ours->copy = fmax(ours->copy, limits.rate[LIMIT_COPY][LIMITS_ALL].max);
-    }
-}
-
-static void plain_round(Rates *best)
-{
+    best->copy = fmax(best->copy, stream_copy(bytes));
     best->library = fmax(best->library, best_of(library));
     best->own = fmax(best->own, best_of(own));
 }
 
-static void limits_round(Limits *limits, Rates *best)
+/* The rows that `limits` has, by its own code. */
+static void limits_turn(Rates *best, size_t bytes)
 {
-    if (limits_measure(threads, limits) != ST_OK) fail();
-    best->library = fmax(best->library, limits->rate[LIMIT_FP32_LIBRARY][LIMITS_ALL].max);
-    best->own = fmax(best->own, limits->rate[LIMIT_FP32_LARGEST][LIMITS_ALL].max);
-    fprintf(stderr, "limits took %.1f s; stolen %.1f %%, others %.1f %%\n", limits->seconds,
-            100 * limits->steal, 100 * limits->others);
+    enum { REPEATS = 15 };
+    const Placement place = {.backend = BACKEND_cpu, .threads = threads};
+    Limits memory;
+    LimitsRate by_library, by_us;
+    if (limits_memory_measure(threads, bytes, REPEATS, LIMITS_ALL, &memory) != ST_OK ||
+        limits_product_library(&place, &limits_cpu_budget, &by_library) != ST_OK ||
+        limits_product_large(&place, PRECISION_FP32, &limits_cpu_budget, &by_us) != ST_OK) {
+        fail();
+    }
+    best->copy = fmax(best->copy, memory.rate[LIMIT_COPY][LIMITS_ALL].max);
+    best->library = fmax(best->library, by_library.max);
+    best->own = fmax(best->own, by_us.max);
 }
 
 int main(int argc, char **argv)
 {
-    const int rounds = argc > 1 ? atoi(argv[1]) : 5;
-    Limits limits;
+    const int turns = argc > 1 ? atoi(argv[1]) : 10;
+    size_t bytes = 0;
     LimitsKey key;
     Rates plain = {0}, ours = {0};
-    if (rounds < 1 || limits_key(0, &key) != ST_OK) return 2;
+    if (turns < 1 || limits_key(0, &key) != ST_OK) return 2;
     threads = key.threads;
     omp_set_num_threads(threads);
-    copy_rounds(&plain, &ours);
-    for (int i = 0; i < rounds; i++) {
-        plain_round(&plain);
-        limits_round(&limits, &ours);
+    if (limits_memory_bytes(&bytes) != ST_OK) fail();
+    for (int i = 0; i < turns; i++) {
+        plain_turn(&plain, bytes);
+        limits_turn(&ours, bytes);
     }
-    plain_round(&plain);
-    printf("%s, %d threads, %s; %d rounds\n", key.cpu, threads, key.blas, rounds);
+    printf("%s, %d threads, %s; best of %d turns each\n", key.cpu, threads, key.blas, turns);
     const bool copies = differs("copy (STREAM)", ours.copy, plain.copy, "B/s");
     const bool libraries =
         differs("fp32 product (cblas_sgemm)", ours.library, plain.library, "FLOP/s");
