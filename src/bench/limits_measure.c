@@ -6,12 +6,10 @@
 
 #include <stdio.h>
 
-const LimitsBudget limits_cpu_budget = {.large = 0.15, .model = 0.06, .repeats = 5};
-
 static Status measure_products(int threads, LimitsScope scope, Limits *out)
 {
     static const Precision precisions[] = {PRECISION_FP32, PRECISION_BF16, PRECISION_FP16};
-    const LimitsBudget *budget = &limits_cpu_budget;
+    const LimitsBudget *budget = &limits_product_budget;
     const Placement place = {.backend = BACKEND_cpu, .threads = threads};
     Config model;
     config_defaults(&model);

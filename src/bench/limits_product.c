@@ -25,6 +25,8 @@ typedef struct Engine {
     double flops;     /* of one node */
 } Engine;
 
+const LimitsBudget limits_product_budget = {.large = 0.15, .model = 0.06, .repeats = 5};
+
 static DType dtype_of(Precision precision)
 {
     return precision == PRECISION_BF16 ? DT_BF16 : precision == PRECISION_FP16 ? DT_F16 : DT_F32;

@@ -14,7 +14,7 @@ typedef struct LimitsBudget {
     void *self;
 } LimitsBudget;
 
-extern const LimitsBudget limits_cpu_budget; /* of `limits` on a CPU */
+extern const LimitsBudget limits_product_budget; /* of `limits` on a CPU */
 
 /* Large products of growing size, as long as one takes less than budget->large: the rates of the
  * shape that reached the highest. */

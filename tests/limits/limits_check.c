@@ -174,8 +174,8 @@ static void limits_turn(Rates *best, size_t bytes)
     Limits memory;
     LimitsRate by_library, by_us;
     if (limits_memory_measure(threads, bytes, REPEATS, LIMITS_ALL, &memory) != ST_OK ||
-        limits_product_library(&place, &limits_cpu_budget, &by_library) != ST_OK ||
-        limits_product_large(&place, PRECISION_FP32, &limits_cpu_budget, &by_us) != ST_OK) {
+        limits_product_library(&place, &limits_product_budget, &by_library) != ST_OK ||
+        limits_product_large(&place, PRECISION_FP32, &limits_product_budget, &by_us) != ST_OK) {
         fail();
     }
     best->copy = fmax(best->copy, memory.rate[LIMIT_COPY][LIMITS_ALL].max);
