@@ -1,5 +1,7 @@
 #include "backend/cuda_backend.h"
 
+#include "backend/cuda_graph.h"
+
 #include <stdbool.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -87,6 +89,7 @@ static Status open_parts(Backend *be, int device)
     be->capability = capability_of(device);
     TRY_CUDA(cudaStreamCreateWithFlags(&be->stream, cudaStreamNonBlocking));
     for (int i = 0; i < BACKEND_MARKS; i++) TRY_CUDA(cudaEventCreate(&be->marks[i]));
+    TRY_CUDA(cudaMalloc((void **)&be->slots, CUDA_BACKEND_SLOTS * CUDA_BACKEND_SLOT));
     TRY_CUBLAS(cublasLtCreate(&be->lt));
     return ST_OK;
 }
@@ -98,6 +101,7 @@ static void close_device(Backend *be)
         last.release(last.object);
     }
     if (be->lt) cublasLtDestroy(be->lt);
+    if (be->slots) cudaFree(be->slots);
     for (int i = 0; i < BACKEND_MARKS; i++) {
         if (be->marks[i]) cudaEventDestroy(be->marks[i]);
     }
@@ -124,6 +128,12 @@ Status cuda_backend_own(Backend *be, void *object, void (*release)(void *))
     if (be->n_owned == CUDA_BACKEND_OWNED) return FAIL(ST_FAILED, "cuda: too many library objects");
     be->owned[be->n_owned++] = (CudaOwned){object, release};
     return ST_OK;
+}
+
+void *cuda_backend_slot(Backend *be, size_t bytes)
+{
+    if (bytes == 0 || bytes > CUDA_BACKEND_SLOT || be->n_slots == CUDA_BACKEND_SLOTS) return NULL;
+    return be->slots + (size_t)be->n_slots++ * CUDA_BACKEND_SLOT;
 }
 
 static Status available(Backend *be, size_t *bytes)
@@ -204,9 +214,13 @@ static Status capture_end(Backend *be, void **graph)
     cudaGraph_t captured = NULL;
     cudaGraphExec_t ready = NULL;
     TRY_CUDA(cudaStreamEndCapture(be->stream, &captured));
-    const cudaError_t error = cudaGraphInstantiate(&ready, captured, 0);
+    Status status = cuda_graph_join_clears(be, captured);
+    if (status == ST_OK) {
+        status = cuda_backend_status(cudaGraphInstantiate(&ready, captured, 0),
+                                     "cudaGraphInstantiate", __FILE__, __LINE__);
+    }
     cudaGraphDestroy(captured);
-    TRY(cuda_backend_status(error, "cudaGraphInstantiate", __FILE__, __LINE__));
+    if (status != ST_OK) return status;
     TRY_CUDA(cudaGraphUpload(ready, be->stream));
     *graph = ready;
     return ST_OK;

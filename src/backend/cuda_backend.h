@@ -11,7 +11,7 @@
 extern "C" {
 #endif
 
-enum { CUDA_BACKEND_OWNED = 8 };
+enum { CUDA_BACKEND_OWNED = 8, CUDA_BACKEND_SLOT = 256 /* bytes */, CUDA_BACKEND_SLOTS = 4096 };
 
 /* Something a library made for this device, released when it is closed. */
 typedef struct CudaOwned {
@@ -31,10 +31,16 @@ struct Backend {
     CudaOwned owned[CUDA_BACKEND_OWNED];
     int n_owned;
     cudaEvent_t marks[BACKEND_MARKS];
+    char *slots; /* of CUDA_BACKEND_SLOT bytes */
+    int n_slots; /* that were given away */
 };
 
 /* `release(object)` is called when the device is closed. */
 Status cuda_backend_own(Backend *be, void *object, void (*release)(void *));
+
+/* Device memory for one node's call of a library that asks for `bytes` of workspace, shared with no other; NULL where
+ * that is too much, or nothing, or all slots are taken. */
+void *cuda_backend_slot(Backend *be, size_t bytes);
 
 Status cuda_backend_status(cudaError_t error, const char *call, const char *file, int line);
 Status cuda_backend_blas_status(cublasStatus_t error, const char *call, const char *file, int line);

@@ -90,11 +90,12 @@ __device__ __forceinline__ FlashBackwardPlace flash_backward_place(const FlashBa
     __shared__ int ticket;
     if (threadIdx.x == 0) ticket = atomicAdd(f.ticket, 1);
     __syncthreads();
-    const int blocks = flash_blocks(f.shape.T, C::KEYS), job = ticket / blocks;
+    const FlashJob job =
+        flash_job(f.shape, ticket, flash_blocks(f.shape.T, C::KEYS), f.shape.count * C::SLICES);
     FlashBackwardPlace at;
-    at.item = job / C::SLICES;
-    at.slice = job % C::SLICES;
-    at.block = blocks - 1 - ticket % blocks;
+    at.item = job.matrix / C::SLICES;
+    at.slice = job.matrix % C::SLICES;
+    at.block = job.block;
     at.key = at.block * C::KEYS;
     at.tiles = flash_blocks(f.shape.T, C::QUERIES);
     at.first = f.shape.causal ? at.key / C::QUERIES : 0;

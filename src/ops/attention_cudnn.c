@@ -32,6 +32,11 @@ typedef struct AttentionPlans {
     int n;
 } AttentionPlans;
 
+typedef struct AttentionState {
+    const AttentionPlan *plan;
+    void *slot; /* cuDNN's workspace, where a few bytes are enough */
+} AttentionState;
+
 /* ---- what it takes ---- */
 
 static const char *declines_heads(const Plan *plan, const Node *node, int q)
@@ -270,7 +275,7 @@ static Status compile(AttentionPlan *plan, cudnnHandle_t handle)
         (long long)plan->graph.workspace);
 }
 
-static Status find_plan(const OpCall *call, const Shape *shape)
+static Status find_plan(const OpCall *call, const Shape *shape, const AttentionPlan **out)
 {
     AttentionPlans *plans = NULL;
     cudnnHandle_t handle = NULL;
@@ -278,7 +283,7 @@ static Status find_plan(const OpCall *call, const Shape *shape)
     TRY(plans_of(call->backend, &plans));
     for (int i = 0; i < plans->n; i++) {
         if (memcmp(&plans->plan[i]->shape, shape, sizeof *shape) != 0) continue;
-        *call->state = plans->plan[i];
+        *out = plans->plan[i];
         return ST_OK;
     }
     if (plans->n == SHAPES) return FAIL(ST_FAILED, "too many shapes of attention in one plan");
@@ -291,21 +296,30 @@ static Status find_plan(const OpCall *call, const Shape *shape)
         free(plan);
         return status;
     }
-    plans->plan[plans->n++] = plan;
-    *call->state = plan;
+    *out = plans->plan[plans->n++] = plan;
+    return ST_OK;
+}
+
+static Status prepare_node(const OpCall *call, const Shape *shape)
+{
+    AttentionState *state = calloc(1, sizeof *state);
+    if (!state) return FAIL(ST_NO_MEMORY, "no memory for an attention plan");
+    *call->state = state;
+    TRY(find_plan(call, shape, &state->plan));
+    state->slot = cuda_backend_slot(call->backend, (size_t)state->plan->graph.workspace);
     return ST_OK;
 }
 
 static Status prepare(const OpCall *call)
 {
     const Shape shape = shape_of(call, 0, false);
-    return find_plan(call, &shape);
+    return prepare_node(call, &shape);
 }
 
 static Status prepare_grad(const OpCall *call)
 {
     const Shape shape = shape_of(call, 1, true);
-    return find_plan(call, &shape);
+    return prepare_node(call, &shape);
 }
 
 /* ---- running ---- */
@@ -338,20 +352,32 @@ static void *in(const OpCall *call, int i)
     return call->memory[plan_in_id(call->plan, call->node, i)];
 }
 
+static void *own_workspace(const OpCall *call)
+{
+    const AttentionState *state = *call->state;
+    return state->slot ? state->slot : call->workspace;
+}
+
+static const AttentionPlan *plan_of(const OpCall *call)
+{
+    const AttentionState *state = *call->state;
+    return state->plan;
+}
+
 static Status run(const OpCall *call)
 {
-    const AttentionPlan *plan = *call->state;
+    const AttentionPlan *plan = plan_of(call);
     float scale = (float)call->node->attr.scale, hidden = -INFINITY;
     const int64_t uids[] = {Q, K, V, OUT, LSE, SCALE, HIDDEN};
     void *const pointers[] = {in(call, 0),     in(call, 1), in(call, 2), op_out(call, 0),
                               op_out(call, 1), &scale,      &hidden};
     return cudnn_graph_run(&plan->graph, call->backend->cudnn, plan->shape.causal ? 7 : 6, uids,
-                           pointers, call->workspace);
+                           pointers, own_workspace(call));
 }
 
 static Status run_grad(const OpCall *call)
 {
-    const AttentionPlan *plan = *call->state;
+    const AttentionPlan *plan = plan_of(call);
     float scale = (float)call->node->attr.scale, hidden = -INFINITY, one = 1;
     char *sums = (char *)call->workspace + WORKSPACE;
     char *dq_sum = sums + row_bytes(&plan->shape);
@@ -363,12 +389,12 @@ static Status run_grad(const OpCall *call)
         dq_sum,          &hidden};
     return cudnn_graph_run(&plan->graph, call->backend->cudnn,
                            plan->shape.causal ? OPERANDS : OPERANDS - 1, uids, pointers,
-                           call->workspace);
+                           own_workspace(call));
 }
 
 const OpImpl attention_cuda[] = {
-    {"cudnn", declines, workspace, run, prepare, NULL}, ATTENTION_FLASH, {0}};
+    {"cudnn", declines, workspace, run, prepare, free}, ATTENTION_FLASH, {0}};
 const OpImpl attention_grad_cuda[] = {
-    {"cudnn", declines_grad, workspace_grad, run_grad, prepare_grad, NULL, true},
+    {"cudnn", declines_grad, workspace_grad, run_grad, prepare_grad, free, true},
     ATTENTION_FLASH_GRAD,
     {0}};

@@ -21,7 +21,22 @@ struct FlashShape {
     float scale;
     bool causal;
     bool packs; /* every row of every matrix is a whole number of aligned 16-byte pieces */
+    bool level; /* blocks are taken up one of each matrix, then the next of each */
 };
+
+/* What a block works on. A matrix has `parts` blocks, the last of which is taken up first. Matrix by matrix, they are
+ * neighbours in time and find its keys and values in the cache. But causal blocks differ in length, and where there
+ * are few of them it matters more that long ones are spread over the processors: then all matrices at once. */
+struct FlashJob {
+    int matrix, block;
+};
+
+__device__ __forceinline__ FlashJob flash_job(const FlashShape &s, int index, int parts,
+                                              int matrices)
+{
+    if (s.level) return {index % matrices, parts - 1 - index / matrices};
+    return {index / parts, parts - 1 - index % parts};
+}
 
 struct FlashForward {
     FlashShape shape;

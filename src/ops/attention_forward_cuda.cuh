@@ -45,17 +45,15 @@ struct FlashForwardPlace {
     int keys;               /* that some query of the block may see */
 };
 
-/* Causal blocks differ in length: the longest first. Those of one head are neighbours in time and find
- * its keys and values in the cache. */
 template <class C>
 __device__ __forceinline__ FlashForwardPlace flash_forward_place(const FlashShape &s)
 {
-    const int blocks = flash_blocks(s.T, C::QUERIES);
-    const int job = (int)blockIdx.x / blocks, block = blocks - 1 - (int)blockIdx.x % blocks;
+    const FlashJob job =
+        flash_job(s, (int)blockIdx.x, flash_blocks(s.T, C::QUERIES), s.count * C::SLICES);
     FlashForwardPlace at;
-    at.item = job / C::SLICES;
-    at.slice = job % C::SLICES;
-    at.query = block * C::QUERIES;
+    at.item = job.matrix / C::SLICES;
+    at.slice = job.matrix % C::SLICES;
+    at.query = job.block * C::QUERIES;
     at.keys = s.causal ? min(s.T, at.query + C::QUERIES) : s.T;
     return at;
 }

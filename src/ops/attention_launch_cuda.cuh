@@ -42,9 +42,18 @@ static inline Status flash_allow_shared(const Backend *be, const void *kernel, i
     return ST_OK;
 }
 
-template <class C> static Status flash_launch_forward(const Backend *be, const FlashForward &f)
+/* 4 x 16 causal heads of 512 tokens, 64 wide, on an H200: forward 21 instead of 17 TFLOP/s in fp32, 58 instead of 50 in
+ * tf32, 104 instead of 85 in bf16; backward 20 instead of 19, 43 instead of 38, 66 instead of 67. */
+static inline bool flash_few(const Backend *be, int blocks)
+{
+    enum { FEW = 8 };
+    return blocks <= FEW * be->processors;
+}
+
+template <class C> static Status flash_launch_forward(const Backend *be, FlashForward f)
 {
     const int blocks = f.shape.count * C::SLICES * flash_blocks(f.shape.T, C::QUERIES);
+    f.shape.level = flash_few(be, blocks);
     flash_forward_kernel<C><<<blocks, C::THREADS, C::BYTES, be->stream>>>(f);
     TRY_LAUNCH();
     return ST_OK;
@@ -99,6 +108,7 @@ static Status flash_launch_backward(const Backend *be, FlashBackward f, void *wo
 {
     const int64_t rows = (int64_t)f.shape.count * f.shape.T, flags = flash_flags<C>(f.shape);
     const int blocks = f.shape.count * C::SLICES * flash_blocks(f.shape.T, C::KEYS);
+    f.shape.level = flash_few(be, blocks);
     f.dq_sum = static_cast<float *>(workspace);
     f.delta = f.dq_sum + flash_sum_floats<C>(f.shape);
     f.done = reinterpret_cast<int *>(f.delta + rows);

@@ -130,12 +130,15 @@ static Status choose(Product *p, Backend *be, const void *a, const void *b, void
 }
 
 /* What came from a file may be damaged. */
-static bool takes(const Product *p, Backend *be)
+static bool takes(const Product *p, Backend *be, size_t *bytes)
 {
     cublasLtMatmulHeuristicResult_t result;
-    return cublasLtMatmulAlgoCheck(be->lt, p->operation, p->b, p->a, p->c, p->c, &p->algorithm,
-                                   &result) == CUBLAS_STATUS_SUCCESS &&
-           result.workspaceSize <= PRODUCT_CUDA_WORKSPACE;
+    if (cublasLtMatmulAlgoCheck(be->lt, p->operation, p->b, p->a, p->c, p->c, &p->algorithm,
+                                &result) != CUBLAS_STATUS_SUCCESS) {
+        return false;
+    }
+    *bytes = result.workspaceSize;
+    return *bytes <= PRODUCT_CUDA_WORKSPACE;
 }
 
 Status product_cuda_prepare(Product *p, Backend *be, const ProductShape *shape, const void *a,
@@ -143,18 +146,24 @@ Status product_cuda_prepare(Product *p, Backend *be, const ProductShape *shape, 
 {
     *p = (Product){.shape = *shape};
     TRY(describe(p));
+    size_t bytes = 0;
     const bool known = matmul_tuner_cuda_find(be, shape, &p->algorithm);
-    if (known && takes(p, be)) return ST_OK;
-    TRY(choose(p, be, a, b, c, workspace));
-    return matmul_tuner_cuda_keep(be, shape, known, &p->algorithm);
+    if (!known || !takes(p, be, &bytes)) {
+        TRY(choose(p, be, a, b, c, workspace));
+        TRY(matmul_tuner_cuda_keep(be, shape, known, &p->algorithm));
+    }
+    if (takes(p, be, &bytes)) p->slot = cuda_backend_slot(be, bytes);
+    return ST_OK;
 }
 
 Status product_cuda_run(const Product *p, Backend *be, float scale, const void *a, const void *b,
                         void *c, void *workspace)
 {
     const float zero = 0;
+    const size_t bytes = p->slot ? CUDA_BACKEND_SLOT : PRODUCT_CUDA_WORKSPACE;
     TRY_CUBLAS(cublasLtMatmul(be->lt, p->operation, &scale, b, p->b, a, p->a, &zero, c, p->c, c,
-                              p->c, &p->algorithm, workspace, PRODUCT_CUDA_WORKSPACE, be->stream));
+                              p->c, &p->algorithm, p->slot ? p->slot : workspace, bytes,
+                              be->stream));
     return ST_OK;
 }
 

@@ -22,6 +22,7 @@ typedef struct Product {
     cublasLtMatmulDesc_t operation;
     cublasLtMatrixLayout_t a, b, c;
     cublasLtMatmulAlgo_t algorithm;
+    void *slot; /* instead of the workspace, where a few bytes are enough */
 } Product;
 
 enum { PRODUCT_CUDA_WORKSPACE = 32 << 20 };

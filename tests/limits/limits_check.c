@@ -2,10 +2,10 @@
  *
  *     limits_check [TURNS]
  *
- * Both sides are the best of their repetitions. They take turns by the second, TURNS times (10): where neighbours
- * take their share of the processor for a minute, both have to have met a quiet moment. Each turn is a process of
- * its own, so that both sides get the same memory: which of a machine's pages an array has can be worth 20 %. Ends
- * with 1 when one of the three differs by more than 5 %. */
+ * A turn of a side is the best of its repetitions, and the sides are compared by their median turns. They take
+ * turns by the second, TURNS times (15), because neighbours can take their share of the processor for a minute;
+ * each turn is a process of its own, so that both sides get the same memory. Ends with 1 when one of the three
+ * differs by more than 5 %. */
 #include "base/clock.h"
 #include "bench/limits.h"
 #include "bench/limits_memory.h"
@@ -22,7 +22,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { COPIES = 15, PRODUCTS = 5 /* of each shape */ };
+enum { COPIES = 15, PRODUCTS = 5 /* of each shape */, MOST_TURNS = 100 };
 
 static void fail(void)
 {
@@ -149,15 +149,16 @@ static bool differs(const char *what, double ours, double theirs, const char *un
     return fabs(off) > 5;
 }
 
+enum { COPY, LIBRARY, OWN, RATES };
 typedef struct Rates {
-    double copy, library, own;
+    double of[RATES];
 } Rates;
 
 static void plain_turn(Rates *rates)
 {
-    rates->copy = fmax(stream_copy(0), stream_copy(OFFSET));
-    rates->library = best_of(library);
-    rates->own = best_of(own);
+    rates->of[COPY] = fmax(stream_copy(0), stream_copy(OFFSET));
+    rates->of[LIBRARY] = best_of(library);
+    rates->of[OWN] = best_of(own);
 }
 
 /* The rows that `limits` has, by its own code. */
@@ -174,11 +175,10 @@ static void limits_turn(Rates *rates)
         limits_product_large(&place, PRECISION_FP32, &limits_product_budget, &by_us) != ST_OK) {
         fail();
     }
-    *rates = (Rates){memory.rate[LIMIT_COPY][LIMITS_ALL].max, by_library.max, by_us.max};
+    *rates = (Rates){{memory.rate[LIMIT_COPY][LIMITS_ALL].max, by_library.max, by_us.max}};
 }
 
-/* Keeps the best of all turns. */
-static void in_own_process(void (*turn)(Rates *), Rates *best)
+static Rates in_own_process(void (*turn)(Rates *))
 {
     int ends[2];
     Rates rates;
@@ -193,26 +193,43 @@ static void in_own_process(void (*turn)(Rates *), Rates *best)
     if (child < 0 || read(ends[0], &rates, sizeof rates) != sizeof rates) exit(2);
     close(ends[0]);
     waitpid(child, NULL, 0);
-    best->copy = fmax(best->copy, rates.copy);
-    best->library = fmax(best->library, rates.library);
-    best->own = fmax(best->own, rates.own);
+    return rates;
+}
+
+static int ascending(const void *x, const void *y)
+{
+    const double a = *(const double *)x, b = *(const double *)y;
+    return (a > b) - (a < b);
+}
+
+static double median(const Rates *turns, int n, int rate)
+{
+    double sorted[MOST_TURNS];
+    for (int i = 0; i < n; i++) sorted[i] = turns[i].of[rate];
+    qsort(sorted, (size_t)n, sizeof *sorted, ascending);
+    return (sorted[(n - 1) / 2] + sorted[n / 2]) / 2;
 }
 
 int main(int argc, char **argv)
 {
-    const int turns = argc > 1 ? atoi(argv[1]) : 10;
+    const int turns = argc > 1 ? atoi(argv[1]) : 15;
+    static const struct {
+        const char *name, *unit;
+    } rows[RATES] = {{"copy (STREAM)", "B/s"},
+                     {"fp32 product (cblas_sgemm)", "FLOP/s"},
+                     {"fp32 product (own)", "FLOP/s"}};
     LimitsKey key;
-    Rates plain = {0}, ours = {0};
-    if (turns < 1 || limits_key(0, &key) != ST_OK) return 2;
+    Rates plain[MOST_TURNS], ours[MOST_TURNS];
+    if (turns < 1 || turns > MOST_TURNS || limits_key(0, &key) != ST_OK) return 2;
     threads = key.threads;
     for (int i = 0; i < turns; i++) {
-        in_own_process(plain_turn, &plain);
-        in_own_process(limits_turn, &ours);
+        plain[i] = in_own_process(plain_turn);
+        ours[i] = in_own_process(limits_turn);
     }
-    printf("%s, %d threads, %s; best of %d turns each\n", key.cpu, threads, key.blas, turns);
-    const bool copies = differs("copy (STREAM)", ours.copy, plain.copy, "B/s");
-    const bool libraries =
-        differs("fp32 product (cblas_sgemm)", ours.library, plain.library, "FLOP/s");
-    const bool products = differs("fp32 product (own)", ours.own, plain.own, "FLOP/s");
-    return copies || libraries || products;
+    printf("%s, %d threads, %s; medians of %d turns\n", key.cpu, threads, key.blas, turns);
+    bool off = false;
+    for (int r = 0; r < RATES; r++) {
+        off |= differs(rows[r].name, median(ours, turns, r), median(plain, turns, r), rows[r].unit);
+    }
+    return off;
 }
