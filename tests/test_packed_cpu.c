@@ -192,13 +192,13 @@ static void test_remainders(void **state)
     }
 }
 
-/* Beyond a block of the result, a packed part, a piece of k; threads that get none. */
+/* Beyond a block of the result, a packed part, a piece of k, a span of pieces; threads that get none. */
 static void test_blocks(void **state)
 {
     (void)state;
-    static const int64_t sizes[][3] = {{97, 193, 5},  {193, 97, 131},  {200, 13, 1543},
-                                       {3, 230, 385}, {13, 200, 1100}, {401, 1, 3},
-                                       {200, 780, 5}, {780, 200, 5}};
+    static const int64_t sizes[][3] = {
+        {97, 193, 5},  {193, 97, 131}, {200, 13, 1543}, {3, 230, 385}, {13, 200, 1100}, {401, 1, 3},
+        {200, 780, 5}, {780, 200, 5},  {99, 2, 4207},   {2, 99, 4097}, {5, 3, 12289}};
     const Microkernel *kernel;
     for (int i = 0; (kernel = next_kernel(&i));) {
         Trial t = trial(kernel);
@@ -209,6 +209,34 @@ static void test_blocks(void **state)
             t.threads = 1 + (int)s % 5;
             try_forms(t);
         }
+    }
+}
+
+static double a_tenth(uint64_t i)
+{
+    (void)i;
+    return 0.1;
+}
+
+/* Added one after the other, that many of the same number are off by percents. */
+static void test_long_sums(void **state)
+{
+    (void)state;
+    const Microkernel *kernel;
+    for (int i = 0; (kernel = next_kernel(&i));) {
+        Trial t = trial(kernel);
+        t.m = t.n = 2;
+        t.k = 300007;
+        Matrix a = matrix(2, t.k, t.a), b = matrix(t.k, 2, t.b), c = matrix(2, 2, t.c);
+        fill(&a, a_tenth, 0);
+        fill(&b, a_tenth, 0);
+        multiply(&t, &a, &b, &c);
+        const double sum = (double)t.k * get(&a, 0, 0) * get(&b, 0, 0);
+        if (fabs(get(&c, 1, 1) / sum - 1) > 1e-4)
+            fail_msg("%s: %g instead of %g", kernel->name, get(&c, 1, 1), sum);
+        free(a.data);
+        free(b.data);
+        free(c.data);
     }
 }
 
@@ -308,10 +336,10 @@ static void test_plain_is_last(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_remainders),    cmocka_unit_test(test_blocks),
-        cmocka_unit_test(test_dtypes),        cmocka_unit_test(test_infinities),
-        cmocka_unit_test(test_denormals),     cmocka_unit_test(test_after_fork),
-        cmocka_unit_test(test_plain_is_last),
+        cmocka_unit_test(test_remainders), cmocka_unit_test(test_blocks),
+        cmocka_unit_test(test_long_sums),  cmocka_unit_test(test_dtypes),
+        cmocka_unit_test(test_infinities), cmocka_unit_test(test_denormals),
+        cmocka_unit_test(test_after_fork), cmocka_unit_test(test_plain_is_last),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

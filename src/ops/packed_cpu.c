@@ -16,6 +16,7 @@ enum {
     PACK_ALONG = 128, /* of them at a time where they lie together */
     PACK_ACROSS = 32, /* and where those of many lines do */
     PACK_COST = 64,   /* packing a line takes as long as multiplying it with so many */
+    LONGEST_SUM = 4096, /* numbers of k that are added one after the other */
     ALIGN = 64
 };
 
@@ -68,6 +69,19 @@ static int64_t piece_length(const PackedProduct *p)
     return round_up(pieces(k, pieces(k, most)), p->kernel->depth);
 }
 
+/* The error of a sum in fp32 grows with its length: a long one is a sum of those over spans, each some pieces
+ * of k. */
+static int64_t span_length(const PackedProduct *p)
+{
+    const int64_t piece = piece_length(p);
+    return piece < LONGEST_SUM ? LONGEST_SUM / piece * piece : piece;
+}
+
+static bool has_spans(const PackedProduct *p)
+{
+    return padded_k(p) > span_length(p);
+}
+
 static int64_t panel_bytes(const PackedProduct *p, int64_t lines, int64_t k)
 {
     return round_up(lines * k * operand_size(p), ALIGN);
@@ -93,7 +107,8 @@ static Room room(const PackedProduct *p, int threads)
     const int64_t k = padded_k(p), piece = smaller(k, piece_length(p));
     const int64_t a = strips_of_a(p) ? 0 : panel_bytes(p, round_up(p->m, p->kernel->rows), k);
     const int64_t b = strips_of_b(p) ? 0 : panel_bytes(p, round_up(p->n, p->kernel->columns), k);
-    const int64_t sums = block.rows * block.columns * (int64_t)sizeof(float);
+    const int64_t sums =
+        (has_spans(p) ? 2 : 1) * block.rows * block.columns * (int64_t)sizeof(float);
     const int64_t strip = strips_of_a(p)   ? panel_bytes(p, block.rows, piece)
                           : strips_of_b(p) ? panel_bytes(p, block.columns, piece)
                                            : 0;
@@ -246,8 +261,9 @@ static int64_t block_start(int64_t length, int64_t grain, int64_t i, int64_t n)
 
 typedef struct Block {
     int64_t row, rows, column, columns;
-    float *sum; /* whole tiles */
-    int64_t ld; /* from row to row of them */
+    float *sum;   /* whole tiles */
+    float *total; /* of the spans of k before; NULL: there is one span */
+    int64_t ld;   /* from row to row of them */
 } Block;
 
 /* Panels that come next are asked for while others are multiplied, some with every tile, so that the
@@ -289,7 +305,7 @@ static Ahead next_rows(const PackedProduct *p, const Side *a, const Block *block
 /* Whether the last piece of k may write a tile where it belongs. */
 static bool in_place(const PackedProduct *p, const Block *block, int64_t row, int64_t column)
 {
-    return p->c_dtype == DT_F32 && row + p->kernel->rows <= block->rows &&
+    return p->c_dtype == DT_F32 && !block->total && row + p->kernel->rows <= block->rows &&
            column + p->kernel->columns <= block->columns;
 }
 
@@ -299,14 +315,14 @@ static void add_piece(const PackedProduct *p, const Side *a, const Side *b, cons
 {
     const Microkernel *kernel = p->kernel;
     const int64_t line = k * operand_size(p), groups = k / kernel->depth;
-    const bool last = first + k == padded_k(p);
+    const bool last = first + k == padded_k(p), goes_on = first % span_length(p) > 0;
     const char *x = panel_at(p, a, block->row, first), *y = panel_at(p, b, block->column, first);
     Ahead ahead = next_rows(p, a, block, first, line);
     for (int64_t j = 0; j < block->columns; j += kernel->columns) {
         ahead.columns = y + (j + kernel->columns) * line;
         for (int64_t i = 0; i < block->rows; i += kernel->rows) {
             float *sum = block->sum + i * block->ld + j;
-            MicrokernelTile tile = {first > 0 ? sum : NULL, block->ld, sum, block->ld};
+            MicrokernelTile tile = {goes_on ? sum : NULL, block->ld, sum, block->ld};
             if (last && in_place(p, block, i, j)) {
                 tile.to = (float *)p->c + (block->row + i) * p->ldc + block->column + j;
                 tile.ld_to = p->ldc;
@@ -321,26 +337,38 @@ static void add_piece(const PackedProduct *p, const Side *a, const Side *b, cons
 static void store(const PackedProduct *p, const Block *block)
 {
     const Microkernel *kernel = p->kernel;
-    const bool some = p->c_dtype == DT_F32;
+    const bool some = p->c_dtype == DT_F32 && !block->total;
+    const float *sums = block->total ? block->total : block->sum;
     const int64_t rows = some ? block->rows / kernel->rows * kernel->rows : 0;
     const int64_t columns = some ? block->columns / kernel->columns * kernel->columns : 0;
     for (int64_t i = 0; i < block->rows; i++) {
         const int64_t at = i < rows ? columns : 0;
         if (at == block->columns) continue;
         const int64_t to = (block->row + i) * p->ldc + block->column + at;
-        rows_cpu_store(rows_cpu_at(p->c, p->c_dtype, to), block->sum + i * block->ld + at,
-                       p->c_dtype, block->columns - at);
+        rows_cpu_store(rows_cpu_at(p->c, p->c_dtype, to), sums + i * block->ld + at, p->c_dtype,
+                       block->columns - at);
+    }
+}
+
+static void add_span(const Block *block, bool first)
+{
+    for (int64_t i = 0; i < block->rows; i++) {
+        const float *sum = block->sum + i * block->ld;
+        float *total = block->total + i * block->ld;
+        for (int64_t j = 0; j < block->columns; j++) total[j] = first ? sum[j] : total[j] + sum[j];
     }
 }
 
 static void multiply_block(const PackedProduct *p, const Side *a, const Side *b, const Block *block)
 {
-    const int64_t all = padded_k(p), piece = piece_length(p);
+    const int64_t all = padded_k(p), piece = piece_length(p), span = span_length(p);
     for (int64_t k = 0; k < all; k += piece) {
         const int64_t end = smaller(k + piece, p->k);
         if (a->strip) pack_lines(p, a, block->row, block->row + block->rows, k, end);
         if (b->strip) pack_lines(p, b, block->column, block->column + block->columns, k, end);
         add_piece(p, a, b, block, k, smaller(piece, all - k));
+        const bool ends = k + piece >= all || (k + piece) % span == 0;
+        if (block->total && ends) add_span(block, k < span);
     }
     store(p, block);
 }
@@ -353,9 +381,13 @@ static Block block_at(const PackedProduct *p, Blocks cuts, int64_t i)
     const int64_t x = rows_first ? i / cuts.down : i % cuts.across;
     const int64_t row = block_start(p->m, cuts.row, y, cuts.down);
     const int64_t column = block_start(p->n, cuts.column, x, cuts.across);
-    return (Block){row,    block_start(p->m, cuts.row, y + 1, cuts.down) - row,
-                   column, block_start(p->n, cuts.column, x + 1, cuts.across) - column,
-                   NULL,   largest(p).columns};
+    return (Block){row,
+                   block_start(p->m, cuts.row, y + 1, cuts.down) - row,
+                   column,
+                   block_start(p->n, cuts.column, x + 1, cuts.across) - column,
+                   NULL,
+                   NULL,
+                   largest(p).columns};
 }
 
 static Side on_strip(const Side *s, char *panels, int64_t line)
@@ -388,6 +420,7 @@ void packed_multiply(const PackedProduct *p, void *workspace, int threads)
         for (int64_t i = 0; i < cuts.down * cuts.across; i++) {
             Block block = block_at(p, cuts, i);
             block.sum = (float *)(void *)(panels + r.blocks + omp_thread() * r.block);
+            if (has_spans(p)) block.total = block.sum + largest(p).rows * largest(p).columns;
             const Side x = on_strip(&a, strip, block.row), y = on_strip(&b, strip, block.column);
             multiply_block(p, &x, &y, &block);
         }
