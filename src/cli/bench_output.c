@@ -15,17 +15,24 @@ static bool is_json(const char *format)
     return strcmp(format, "json") == 0 || strcmp(format, "jsonl") == 0;
 }
 
-static Status add_file(BenchOutput *output, const char *path, const char *format,
-                       const RecordSet *known)
+/* All are named before the first is opened: a command that is refused leaves no file. */
+typedef struct Names {
+    struct {
+        const char *path, *format;
+    } file[BENCH_OUTPUT_MAX];
+    int n;
+} Names;
+
+static Status add_name(Names *names, const char *path, const char *format)
 {
-    for (int i = 0; i < output->n_files; i++) {
-        if (strcmp(output->files[i].path, path) != 0) continue;
-        if (strcmp(output->files[i].format, format) == 0) return ST_OK;
+    for (int i = 0; i < names->n; i++) {
+        if (strcmp(names->file[i].path, path) != 0) continue;
+        if (strcmp(names->file[i].format, format) == 0) return ST_OK;
         return FAIL(ST_USAGE, "%s cannot hold both %s and %s: give two names", path,
-                    output->files[i].format, format);
+                    names->file[i].format, format);
     }
-    TRY(report_sink_open(&output->files[output->n_files], path, format, known));
-    output->n_files++;
+    names->file[names->n].path = path;
+    names->file[names->n++].format = format;
     return ST_OK;
 }
 
@@ -39,23 +46,30 @@ static Status check_stdout(void)
     return FAIL(ST_IO, "the disk that stdout goes to is full");
 }
 
-static Status open_files(BenchOutput *output, const RecordSet *known)
+static Status name_files(Names *names, const Settings *s, const char *format)
 {
-    const Settings *s = output->settings;
-    if (s->out) {
-        TRY(add_file(output, s->out, output->format, known));
-    } else {
-        TRY(check_stdout());
-    }
+    if (s->out) TRY(add_name(names, s->out, format));
     if (s->out_json) {
         const char *named = report_format_of(s->out_json);
-        TRY(add_file(output, s->out_json, named && is_json(named) ? named : "json", known));
+        TRY(add_name(names, s->out_json, named && is_json(named) ? named : "json"));
     }
     /* The file that is resumed goes on growing, unless the same results go elsewhere. */
-    const bool elsewhere = s->out_json || (s->out && is_json(output->format));
+    const bool elsewhere = s->out_json || (s->out && is_json(format));
     if (!s->resume || elsewhere) return ST_OK;
     const char *named = report_format_of(s->resume);
-    return add_file(output, s->resume, named && is_json(named) ? named : "json", known);
+    return add_name(names, s->resume, named && is_json(named) ? named : "json");
+}
+
+static Status open_files(BenchOutput *output, const RecordSet *known)
+{
+    Names names = {0};
+    TRY(name_files(&names, output->settings, output->format));
+    if (!output->settings->out) TRY(check_stdout());
+    for (int i = 0; i < names.n; i++) {
+        TRY(report_sink_open(&output->files[i], names.file[i].path, names.file[i].format, known));
+        output->n_files++;
+    }
+    return ST_OK;
 }
 
 Status bench_output_open(BenchOutput *output, const Settings *settings, const RecordSet *known)

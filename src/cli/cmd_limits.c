@@ -66,6 +66,7 @@ static Status run(const Settings *settings, const Sweep *sweep, int *exit_code)
     (void)exit_code;
     Limits limits;
     Text text = {0};
+    TRY(output_check_file(settings));
     TRY(limits_get(&sweep->configs[0], settings->refresh, settings->keep, &limits));
     Status status = write_as(&text, settings->format, &limits);
     if (status == ST_OK) status = output_text(settings, &text);

@@ -1,6 +1,7 @@
 #include "cli/output.h"
 
 #include "base/log.h"
+#include "base/whole_file.h"
 #include "prof/ranges_nvtx.h"
 #include "report/page.h"
 #include "report/report.h"
@@ -11,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* "-" is stdout, as everywhere; a command whose result is no text sees to it itself. */
@@ -51,6 +53,18 @@ Status output_check_nvtx(const Settings *settings)
     if (ranges_nvtx_check() == ST_OK) return ST_OK;
     status_context("--%s", settings->nvtx ? "nvtx" : "annotate-mha");
     return ST_USAGE;
+}
+
+Status output_check_file(const Settings *settings)
+{
+    struct stat info;
+    WholeFile file;
+    if (!settings->out) return ST_OK;
+    const bool there = stat(settings->out, &info) == 0;
+    if (there && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode)) return ST_OK;
+    TRY(whole_file_open(&file, settings->out));
+    whole_file_abandon(&file);
+    return ST_OK;
 }
 
 Status output_text(const Settings *settings, const Text *text)

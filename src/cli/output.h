@@ -16,6 +16,10 @@ Status output_choose_format(Settings *settings, const OptionSet *options);
 /* ST_USAGE: ranges were asked for and this build has none. */
 Status output_check_nvtx(const Settings *settings);
 
+/* Before a measurement whose result would be lost: whether --out can be written. Pipes and devices, which can be
+ * opened once only, are not looked at. */
+Status output_check_file(const Settings *settings);
+
 /* Whole or not at all when it is a file. */
 Status output_text(const Settings *settings, const Text *text);
 /* Says on stderr, after all that is on stdout, where a page is and how to look at it. */

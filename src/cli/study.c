@@ -22,6 +22,7 @@ Status study_run(const Settings *settings, const RunnerTask *task, StudyReport *
 {
     json_t *environment = NULL;
     RecordSet rows;
+    TRY(output_check_file(settings));
     TRY(environment_new(&environment, settings->command_line));
     Status status = record_set_init(&rows, environment);
     if (status == ST_OK) {

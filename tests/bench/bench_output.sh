@@ -13,6 +13,10 @@ bench --steps 2 --out same.json --out-json same.json 2>c.err || fail "one file t
 bench --steps 2 --out same.json --out-json same.json --format csv 2>d.err
 code=$?
 expect_code 2 "two formats in one file"
+bench --steps 2 --resume none.csv --out none.csv 2>e.err
+code=$?
+expect_code 2 "two formats in one file that is resumed"
+[ -e none.csv ] && fail "a refused command left a file"
 
 # --- before the work: nothing has run
 early() { # WHAT; the rest is the command

@@ -10,6 +10,10 @@ fail() {
     failures=$((failures + 1))
 }
 
+"$program" limits --device cpu --threads 1 --out "$work/nowhere/limits.json" >"$work/out" 2>"$work/err" && fail "written nowhere"
+! grep -q 'measuring' "$work/err" || fail "it measures what it cannot write"
+grep -q 'nowhere' "$work/err" || fail "it does not say what it cannot write"
+
 "$program" limits --device cpu --threads 1 >"$work/first" 2>"$work/err" || { cat "$work/err"; exit 1; }
 grep -q 'measuring' "$work/err" || fail "it does not say that it measures"
 grep -q 'memory, copy' "$work/first" || fail "no table"
