@@ -16,6 +16,16 @@
         if ((expr) != ST_OK) fail_msg("%s: %s", #expr, status_message()); \
     } while (0)
 
+static inline BackendId harness_backend(const char *name)
+{
+    for (int id = 0; id < BACKEND_COUNT; id++) {
+        const BackendApi *api = backend_api((BackendId)id);
+        if (api && strcmp(api->name, name) == 0) return (BackendId)id;
+    }
+    fprintf(stderr, "this build has no backend '%s'\n", name);
+    exit(1);
+}
+
 /* A number in [0, 1) that depends on the tensor and the element only. */
 static inline double harness_uniform(int tensor, int64_t i)
 {

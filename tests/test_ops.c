@@ -158,20 +158,11 @@ static void test_op(void **state)
     }
 }
 
-static BackendId find_backend(const char *name)
-{
-    for (int id = 0; id < BACKEND_COUNT; id++) {
-        if (strcmp(backend_api((BackendId)id)->name, name) == 0) return (BackendId)id;
-    }
-    fprintf(stderr, "this build has no backend '%s'\n", name);
-    exit(1);
-}
-
 int main(int argc, char **argv)
 {
     static OpKind kinds[OP_COUNT];
     struct CMUnitTest tests[OP_COUNT];
-    if (argc > 1) backend = find_backend(argv[1]);
+    if (argc > 1) backend = harness_backend(argv[1]);
     for (int op = 0; op < OP_COUNT; op++) {
         kinds[op] = (OpKind)op;
         tests[op] = (struct CMUnitTest){plan_op_name((OpKind)op), test_op, NULL, NULL, &kinds[op]};

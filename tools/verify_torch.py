@@ -3,6 +3,7 @@
 
     tools/verify_torch.py FILE.safetensors...         reference in float64: only the export rounds
     tools/verify_torch.py --float32 FILE.safetensors  reference in plain PyTorch float32
+    tools/verify_torch.py --device cuda FILE...       reference on a GPU: for large models
     tools/verify_torch.py --make FILE [--d-model 32]  writes such an export with PyTorch itself
 
 Exit status: 0 within the bounds, 1 beyond them, 2 a file is not a whole export.
@@ -117,8 +118,8 @@ def rmsnorm(x, w):
 def rope(x):
     """Turns the pair (2i, 2i+1) of token t by t * 10000^(-2i/D). x is [B, H, T, D]."""
     T, D = x.shape[-2:]
-    angle = torch.outer(torch.arange(T, dtype=torch.float64),
-                        10000.0 ** (-torch.arange(0, D, 2, dtype=torch.float64) / D))
+    angle = torch.outer(torch.arange(T, dtype=torch.float64, device=x.device),
+                        10000.0 ** (-torch.arange(0, D, 2, dtype=torch.float64, device=x.device) / D))
     cos, sin = angle.cos().to(x.dtype), angle.sin().to(x.dtype)
     even, odd = x[..., 0::2], x[..., 1::2]
     return torch.stack((even * cos - odd * sin, even * sin + odd * cos), -1).flatten(-2)
@@ -137,7 +138,7 @@ def attention(x, p, prefix, H, stored, materialised):
     B, T, C = x.shape
     q, k, v = (linear(x, p[f"{prefix}.{name}_proj"], stored).view(B, T, H, C // H).transpose(1, 2) for name in "qkv")
     scores = (stored if materialised else exact)(stored(rope(q)) @ stored(rope(k)).transpose(-2, -1)) / math.sqrt(C // H)
-    future = torch.ones(T, T, dtype=torch.bool).triu(1)
+    future = torch.ones(T, T, dtype=torch.bool, device=x.device).triu(1)
     out = stored(stored(scores.masked_fill(future, -math.inf).softmax(-1)) @ v)
     return linear(out.transpose(1, 2).reshape(B, T, C), p[f"{prefix}.output_proj"], stored)
 
@@ -243,7 +244,7 @@ def errors(tensors, reference, how):
     for name, value in reference.items():
         kind, _, of = name.partition(".")
         gradient = reference.get(f"grad.{of}", torch.ones(1))
-        difference = take(tensors, name, tuple(value.shape)).double() - value.double()
+        difference = take(tensors, name, tuple(value.shape)).to(value.device, torch.float64) - value.double()
         null = norm(gradient) <= NO_GRADIENT * scale
         if kind == "updated" and not null:
             reachable = difference.abs() <= 2.01 * how["lr"] * how["steps"]
@@ -288,7 +289,7 @@ def neighbours(initial, dtype):
     """Parameters that differ from `initial` by no more than rounding them to `dtype` would change."""
     generator = torch.Generator().manual_seed(1)
     for _ in range(NEIGHBOURS):
-        yield {name: value * (1 + torch.finfo(dtype).eps * (torch.rand(value.shape, generator=generator, dtype=value.dtype) - 0.5))
+        yield {name: value * (1 + torch.finfo(dtype).eps * (torch.rand(value.shape, generator=generator, dtype=value.dtype).to(value.device) - 0.5))
                for name, value in initial.items()}
 
 
@@ -338,12 +339,12 @@ def print_tensors(found, verdicts, brief):
             print(f"{name:40s} {'-' if error is None else format(error, '.3e'):>14s}  {verdicts[name]}")
 
 
-def verify(path, dtype, brief):
+def verify(path, dtype, device, brief):
     metadata, tensors = read_export(path)
     dim, how = describe(metadata)
     expected = shapes(dim)
-    initial = {name: take(tensors, f"param.{name}", shape).to(dtype) for name, shape in expected.items()}
-    tokens, targets = (take(tensors, name, (dim["batch"], dim["ctx"])).long() for name in ("tokens", "targets"))
+    initial = {name: take(tensors, f"param.{name}", shape).to(device, dtype) for name, shape in expected.items()}
+    tokens, targets = (take(tensors, name, (dim["batch"], dim["ctx"])).to(device).long() for name in ("tokens", "targets"))
     for name, ids in (("tokens", tokens), ("targets", targets)):
         if ids.min() < 0 or ids.max() >= dim["vocab"]:
             raise Malformed(f"{name} outside the vocabulary of {dim['vocab']}")
@@ -391,6 +392,7 @@ def main():
     parser.add_argument("file", nargs="+")
     parser.add_argument("--brief", action="store_true", help="only the worst tensor of each kind")
     parser.add_argument("--float32", action="store_true", help="reference in float32 instead of float64")
+    parser.add_argument("--device", default="cpu", help="where the reference is computed: cpu, cuda (cpu)")
     parser.add_argument("--make", action="store_true", help="write FILE with PyTorch in float32 instead of checking it")
     parser.add_argument("--precision", choices=("fp32", "bf16", "fp16"), default="fp32",
                         help="with --make (fp32): what mixed precision stores in 16 bit is rounded so")
@@ -404,11 +406,13 @@ def main():
     parser.add_argument("--clip", type=float, default=0, help="with --make (0: no clipping)")
     parser.add_argument("--mode", choices=("fwd", "fwd_bwd", "train"), default="train", help="with --make (train)")
     args = parser.parse_args()
+    if args.device.startswith("cuda") and not torch.cuda.is_available():
+        parser.error(f"--device {args.device}: this PyTorch finds no GPU")
     dtype = torch.float32 if args.float32 else torch.float64
     worst = 0
     for path in args.file:
         try:
-            worst = max(worst, make(args) if args.make else verify(path, dtype, args.brief))
+            worst = max(worst, make(args) if args.make else verify(path, dtype, args.device, args.brief))
         except (OSError, Malformed, KeyError) as error:
             print(f"verify_torch: {path}: {error}", file=sys.stderr)
             worst = 2

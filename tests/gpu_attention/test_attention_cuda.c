@@ -2,7 +2,7 @@
  * lengths that would take too long in test_ops; two runs give the same bits unless the implementation
  * says otherwise; scores of ten thousand give numbers. Inputs are exact in every format, so one reference
  * serves all. */
-#include "attention_plan.h"
+#include "attention_reference.h"
 #include "ops/element.h"
 #include "with_cmocka.h"
 
@@ -23,131 +23,22 @@ static int failures;
         failures++;                   \
     } while (0)
 
-/* One case's operands and results as doubles, head by head: [B H][T][D]. */
-typedef struct Case {
-    AttentionShape s;
-    double *q, *k, *v, *dout, *out, *lse, *delta, *dq, *dk, *dv;
-} Case;
-
-static int64_t head_size(const Case *c)
-{
-    return c->s.T * c->s.D;
-}
-
-static double *doubles(int64_t n)
-{
-    double *x = calloc((size_t)n + 1, sizeof *x);
-    assert_non_null(x);
-    return x;
-}
-
-/* 64ths in [-1, 1]: exact in bf16. */
-static void draw(double *x, int64_t n, unsigned seed)
-{
-    uint64_t state = seed * UINT64_C(0x9e3779b97f4a7c15) + 1;
-    for (int64_t i = 0; i < n; i++) {
-        state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-        x[i] = (double)((int)(state >> 40) % 129 - 64) / 64;
-    }
-}
-
-static double dot(const double *a, const double *b, int64_t n)
-{
-    double sum = 0;
-    for (int64_t i = 0; i < n; i++) sum += a[i] * b[i];
-    return sum;
-}
-
-static void add(double *to, double factor, const double *x, int64_t n)
-{
-    for (int64_t i = 0; i < n; i++) to[i] += factor * x[i];
-}
-
-/* lse, out, delta and dq of query i of head h. */
-static void reference_query(const Case *c, int64_t h, int64_t i, double *s)
-{
-    const int64_t T = c->s.T, D = c->s.D, at = h * T * D, seen = c->s.causal ? i + 1 : T;
-    const double *q = c->q + at + i * D, *dout = c->dout + at + i * D;
-    double most = -INFINITY, sum = 0;
-    for (int64_t j = 0; j < seen; j++) {
-        s[j] = c->s.scale * dot(q, c->k + at + j * D, D);
-        most = fmax(most, s[j]);
-    }
-    for (int64_t j = 0; j < seen; j++) sum += exp(s[j] - most);
-    const double lse = c->lse[h * T + i] = most + log(sum);
-    for (int64_t j = 0; j < seen; j++) {
-        add(c->out + at + i * D, exp(s[j] - lse), c->v + at + j * D, D);
-    }
-    const double delta = c->delta[h * T + i] = dot(dout, c->out + at + i * D, D);
-    for (int64_t j = 0; j < seen; j++) {
-        const double dp = dot(dout, c->v + at + j * D, D);
-        add(c->dq + at + i * D, c->s.scale * exp(s[j] - lse) * (dp - delta), c->k + at + j * D, D);
-    }
-}
-
-/* dk and dv of key j of head h. */
-static void reference_key(const Case *c, int64_t h, int64_t j)
-{
-    const int64_t T = c->s.T, D = c->s.D, at = h * T * D;
-    const double *k = c->k + at + j * D, *v = c->v + at + j * D;
-    for (int64_t i = c->s.causal ? j : 0; i < T; i++) {
-        const double *q = c->q + at + i * D, *dout = c->dout + at + i * D;
-        const double p = exp(c->s.scale * dot(q, k, D) - c->lse[h * T + i]);
-        const double ds = c->s.scale * p * (dot(dout, v, D) - c->delta[h * T + i]);
-        add(c->dv + at + j * D, p, dout, D);
-        add(c->dk + at + j * D, ds, q, D);
-    }
-}
-
-static void reference(Case *c)
-{
-    const int64_t rows = c->s.B * c->s.H * c->s.T, T = c->s.T;
-#pragma omp parallel
-    {
-        double *s = doubles(T);
-#pragma omp for schedule(dynamic, 16)
-        for (int64_t r = 0; r < rows; r++) reference_query(c, r / T, r % T, s);
-#pragma omp for schedule(dynamic, 16)
-        for (int64_t r = 0; r < rows; r++) reference_key(c, r / T, r % T);
-        free(s);
-    }
-}
-
-static Case make_case(const AttentionShape *s)
-{
-    Case c = {.s = *s};
-    const int64_t n = s->B * s->H * s->T * s->D, rows = s->B * s->H * s->T;
-    double **all[] = {&c.q, &c.k, &c.v, &c.dout, &c.out, &c.dq, &c.dk, &c.dv};
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) *all[i] = doubles(n);
-    for (unsigned i = 0; i < 4; i++) draw(*all[i], n, i + 1);
-    c.lse = doubles(rows);
-    c.delta = doubles(rows);
-    if (c.s.scale <= 0) c.s.scale = 1 / sqrt((double)s->D);
-    reference(&c);
-    return c;
-}
-
-static void free_case(Case *c)
-{
-    double *all[] = {c->q, c->k, c->v, c->dout, c->out, c->lse, c->delta, c->dq, c->dk, c->dv};
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
-}
-
 /* Element [row][d] of head h of part `part` in a packed tensor of `parts` parts. */
-static int64_t packed_at(const Case *c, int64_t h, int64_t row, int64_t d, int part, int parts)
+static int64_t packed_at(const AttentionCase *c, int64_t h, int64_t row, int64_t d, int part,
+                         int parts)
 {
     const int64_t C = c->s.H * c->s.D, b = h / c->s.H;
     return (b * c->s.T + row) * parts * C + part * C + h % c->s.H * c->s.D + d;
 }
 
-static void upload(const Case *c, Session *session, int id, double *const *part, int parts)
+static void upload(const AttentionCase *c, Session *session, int id, double *const *part, int parts)
 {
     const Tensor *t = &session->plan->tensors[id];
     void *host = malloc(plan_bytes(t));
     assert_non_null(host);
     for (int p = 0; p < parts; p++) {
-        for (int64_t i = 0; i < c->s.B * c->s.H * head_size(c); i++) {
-            const int64_t h = i / head_size(c), row = i % head_size(c) / c->s.D;
+        for (int64_t i = 0; i < c->s.B * c->s.H * attention_case_head(c); i++) {
+            const int64_t h = i / attention_case_head(c), row = i % attention_case_head(c) / c->s.D;
             element_set(host, t->dtype, packed_at(c, h, row, i % c->s.D, p, parts), part[p][i]);
         }
     }
@@ -184,12 +75,12 @@ static Got run_once(Session *s, const AttentionPlan *p)
     return (Got){fetch(s, p->out), fetch(s, p->lse), fetch(s, p->dqkv)};
 }
 
-static double error(const Case *c, const void *got, DType dtype, const double *want, int part,
-                    int parts)
+static double error(const AttentionCase *c, const void *got, DType dtype, const double *want,
+                    int part, int parts)
 {
     double difference = 0, size = 0;
-    for (int64_t i = 0; i < c->s.B * c->s.H * head_size(c); i++) {
-        const int64_t h = i / head_size(c), row = i % head_size(c) / c->s.D;
+    for (int64_t i = 0; i < c->s.B * c->s.H * attention_case_head(c); i++) {
+        const int64_t h = i / attention_case_head(c), row = i % attention_case_head(c) / c->s.D;
         const double x = element_get(got, dtype, packed_at(c, h, row, i % c->s.D, part, parts));
         difference += (x - want[i]) * (x - want[i]);
         size += want[i] * want[i];
@@ -197,7 +88,7 @@ static double error(const Case *c, const void *got, DType dtype, const double *w
     return size > 1e-20 ? sqrt(difference / size) : sqrt(difference);
 }
 
-static double lse_error(const Case *c, const float *got)
+static double lse_error(const AttentionCase *c, const float *got)
 {
     double difference = 0, size = 0;
     for (int64_t i = 0; i < c->s.B * c->s.H * c->s.T; i++) {
@@ -207,22 +98,8 @@ static double lse_error(const Case *c, const float *got)
     return sqrt(difference / (size + 1e-3));
 }
 
-static double bound(const AttentionShape *s)
-{
-    if (s->dtype == DT_F32) return s->tf32 ? 2e-3 : 1e-5;
-    return s->dtype == DT_BF16 ? 0x1p-8 : 0x1p-11;
-}
-
-/* p and ds are rounded to 16 bits between the products, and delta comes from a result that was rounded:
- * dp - delta nearly cancels, and where heads have a few columns or there are a few numbers altogether
- * the roundings need not average out. */
-static double gradient_slack(const AttentionShape *s)
-{
-    if (s->T * s->D < 256) return 16;
-    return s->D < 4 ? 4 : 2;
-}
-
-static void compare(const Case *c, const AttentionPlan *p, const Got *got, const char *what)
+static void compare(const AttentionCase *c, const AttentionPlan *p, const Got *got,
+                    const char *what)
 {
     const DType dtype = p->plan.tensors[p->out].dtype;
     const double errors[] = {
@@ -230,7 +107,8 @@ static void compare(const Case *c, const AttentionPlan *p, const Got *got, const
         error(c, got->dqkv, dtype, c->dk, 1, 3), error(c, got->dqkv, dtype, c->dv, 2, 3)};
     static const char *const names[] = {"out", "dq", "dk", "dv"};
     for (int i = 0; i < 4; i++) {
-        if (errors[i] <= bound(&c->s) * (i == 0 ? 1 : gradient_slack(&c->s))) continue;
+        if (errors[i] <= attention_case_bound(&c->s) * (i == 0 ? 1 : attention_case_slack(&c->s)))
+            continue;
         DISAGREE("%s: %s is off by %g", what, names[i], errors[i]);
     }
     const double lse = lse_error(c, got->lse);
@@ -245,10 +123,11 @@ static void same_bits(const AttentionPlan *p, const Got *a, const Got *b, const 
     }
 }
 
-static void all_finite(const Case *c, const AttentionPlan *p, const Got *got, const char *what)
+static void all_finite(const AttentionCase *c, const AttentionPlan *p, const Got *got,
+                       const char *what)
 {
     const DType dtype = p->plan.tensors[p->out].dtype;
-    const int64_t n = c->s.B * c->s.H * head_size(c);
+    const int64_t n = c->s.B * c->s.H * attention_case_head(c);
     for (int64_t i = 0; i < 4 * n; i++) {
         const double x =
             i < n ? element_get(got->out, dtype, i) : element_get(got->dqkv, dtype, i - n);
@@ -278,7 +157,7 @@ static bool accepted(const Plan *plan, const char *impl, bool *varies)
     return true;
 }
 
-static void check(Case *c, const char *impl, const char *precision, bool large)
+static void check(AttentionCase *c, const char *impl, const char *precision, bool large)
 {
     static AttentionPlan p;
     Binding binding;
@@ -315,11 +194,11 @@ static void check_all(const AttentionShape *s, bool large)
 {
     static const char *const impls[] = {"flash", "cudnn"};
     static const char *const precisions[] = {"fp32", "tf32", "bf16", "fp16"};
-    Case c = make_case(s);
+    AttentionCase c = attention_case_make(s);
     for (int i = 0; i < 2; i++) {
         for (int p = 0; p < 4; p++) check(&c, impls[i], precisions[p], large);
     }
-    free_case(&c);
+    attention_case_free(&c);
 }
 
 static const int64_t widths[] = {1, 3, 16, 40, 64, 80, 100, 128, 192, 256, 512};

@@ -1,0 +1,139 @@
+/* Attention in float64, written down once more: what every implementation is held to. Inputs are exact in
+ * every format, so one reference serves all precisions. */
+#ifndef TESTS_ATTENTION_REFERENCE_H
+#define TESTS_ATTENTION_REFERENCE_H
+
+#include "attention_plan.h"
+
+#include <stdlib.h>
+
+/* One case's operands and results as doubles, head by head: [B H][T][D]. */
+typedef struct AttentionCase {
+    AttentionShape s;
+    double *q, *k, *v, *dout, *out, *lse, *delta, *dq, *dk, *dv;
+} AttentionCase;
+
+static inline int64_t attention_case_head(const AttentionCase *c)
+{
+    return c->s.T * c->s.D;
+}
+
+static inline double *attention_case_doubles(int64_t n)
+{
+    double *x = calloc((size_t)n + 1, sizeof *x);
+    if (!x) exit(1);
+    return x;
+}
+
+/* 64ths in [-1, 1]: exact in bf16. */
+static inline void attention_case_draw(double *x, int64_t n, unsigned seed)
+{
+    uint64_t state = seed * UINT64_C(0x9e3779b97f4a7c15) + 1;
+    for (int64_t i = 0; i < n; i++) {
+        state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+        x[i] = (double)((int)(state >> 40) % 129 - 64) / 64;
+    }
+}
+
+static inline double attention_case_dot(const double *a, const double *b, int64_t n)
+{
+    double sum = 0;
+#pragma omp simd reduction(+ : sum)
+    for (int64_t i = 0; i < n; i++) sum += a[i] * b[i];
+    return sum;
+}
+
+static inline void attention_case_add(double *to, double factor, const double *x, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) to[i] += factor * x[i];
+}
+
+/* lse, out, delta and dq of query i of head h. */
+static inline void attention_case_query(const AttentionCase *c, int64_t h, int64_t i, double *s)
+{
+    const int64_t T = c->s.T, D = c->s.D, at = h * T * D, seen = c->s.causal ? i + 1 : T;
+    const double *q = c->q + at + i * D, *dout = c->dout + at + i * D;
+    double most = -INFINITY, sum = 0;
+    for (int64_t j = 0; j < seen; j++) {
+        s[j] = c->s.scale * attention_case_dot(q, c->k + at + j * D, D);
+        most = fmax(most, s[j]);
+    }
+    for (int64_t j = 0; j < seen; j++) sum += exp(s[j] - most);
+    const double lse = c->lse[h * T + i] = most + log(sum);
+    for (int64_t j = 0; j < seen; j++) {
+        attention_case_add(c->out + at + i * D, exp(s[j] - lse), c->v + at + j * D, D);
+    }
+    const double delta = c->delta[h * T + i] = attention_case_dot(dout, c->out + at + i * D, D);
+    for (int64_t j = 0; j < seen; j++) {
+        const double dp = attention_case_dot(dout, c->v + at + j * D, D);
+        attention_case_add(c->dq + at + i * D, c->s.scale * exp(s[j] - lse) * (dp - delta),
+                           c->k + at + j * D, D);
+    }
+}
+
+/* dk and dv of key j of head h. */
+static inline void attention_case_key(const AttentionCase *c, int64_t h, int64_t j)
+{
+    const int64_t T = c->s.T, D = c->s.D, at = h * T * D;
+    const double *k = c->k + at + j * D, *v = c->v + at + j * D;
+    for (int64_t i = c->s.causal ? j : 0; i < T; i++) {
+        const double *q = c->q + at + i * D, *dout = c->dout + at + i * D;
+        const double p = exp(c->s.scale * attention_case_dot(q, k, D) - c->lse[h * T + i]);
+        const double ds = c->s.scale * p * (attention_case_dot(dout, v, D) - c->delta[h * T + i]);
+        attention_case_add(c->dv + at + j * D, p, dout, D);
+        attention_case_add(c->dk + at + j * D, ds, q, D);
+    }
+}
+
+static inline void attention_case_results(AttentionCase *c)
+{
+    const int64_t rows = c->s.B * c->s.H * c->s.T, T = c->s.T;
+#pragma omp parallel
+    {
+        double *s = attention_case_doubles(T);
+#pragma omp for schedule(dynamic, 16)
+        for (int64_t r = 0; r < rows; r++) attention_case_query(c, r / T, r % T, s);
+#pragma omp for schedule(dynamic, 16)
+        for (int64_t r = 0; r < rows; r++) attention_case_key(c, r / T, r % T);
+        free(s);
+    }
+}
+
+static inline AttentionCase attention_case_make(const AttentionShape *s)
+{
+    AttentionCase c = {.s = *s};
+    const int64_t n = s->B * s->H * s->T * s->D, rows = s->B * s->H * s->T;
+    double **all[] = {&c.q, &c.k, &c.v, &c.dout, &c.out, &c.dq, &c.dk, &c.dv};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) *all[i] = attention_case_doubles(n);
+    for (unsigned i = 0; i < 4; i++) attention_case_draw(*all[i], n, i + 1);
+    c.lse = attention_case_doubles(rows);
+    c.delta = attention_case_doubles(rows);
+    if (c.s.scale <= 0) c.s.scale = 1 / sqrt((double)s->D);
+    attention_case_results(&c);
+    return c;
+}
+
+static inline void attention_case_free(AttentionCase *c)
+{
+    double *all[] = {c->q, c->k, c->v, c->dout, c->out, c->lse, c->delta, c->dq, c->dk, c->dv};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
+}
+
+/* ---- how far a result may be off: the rounding of what is stored ---- */
+
+static inline double attention_case_bound(const AttentionShape *s)
+{
+    if (s->dtype == DT_F32) return s->tf32 ? 2e-3 : 1e-5;
+    return s->dtype == DT_BF16 ? 0x1p-8 : 0x1p-11;
+}
+
+/* p and ds are rounded to 16 bits between the products, and delta comes from a result that was rounded:
+ * dp - delta nearly cancels, and where heads have a few columns or there are a few numbers altogether
+ * the roundings need not average out. */
+static inline double attention_case_slack(const AttentionShape *s)
+{
+    if (s->T * s->D < 256) return 16;
+    return s->D < 4 ? 4 : 2;
+}
+
+#endif

@@ -1,0 +1,165 @@
+/* Every implementation of attention against float64 over head widths and lengths that no one tuned for, in
+ * every precision. usage: test_attention_shapes [cpu|cuda [all]]; without `all` some of the smaller ones. */
+#include "attention_reference.h"
+#include "model/attention_alone.h"
+#include "step_harness.h"
+
+static BackendId backend = BACKEND_cpu;
+static bool all_shapes;
+
+/* Every disagreement is told. */
+static int failures;
+
+static const int64_t widths[] = {1, 3, 16, 40, 64, 80, 100, 128, 192, 256, 512};
+static const int64_t lengths[] = {1, 2, 17, 64, 100, 129, 1000, 2048};
+enum { N_WIDTHS = sizeof widths / sizeof *widths, N_LENGTHS = sizeof lengths / sizeof *lengths };
+
+static Config config_of(const AttentionCase *c, Precision precision, Attention attention)
+{
+    Config config;
+    config_attention_defaults(&config);
+    config.batch = c->s.B;
+    config.ctx = c->s.T;
+    config.heads = c->s.H;
+    config.d_head = c->s.D;
+    config.mask = c->s.causal ? MASK_CAUSAL : MASK_FULL;
+    config.precision = precision;
+    config.attention = attention;
+    config.exec = attention == ATTENTION_NAIVE ? EXEC_EAGER : EXEC_FUSED;
+    ASSERT_OK(config_check(&config));
+    return config;
+}
+
+/* Element i of the case, which has head by head, in a tensor [B T, H D]. */
+static int64_t place(const AttentionCase *c, int64_t i)
+{
+    const int64_t H = c->s.H, D = c->s.D, T = c->s.T;
+    const int64_t head = i / (T * D), row = i / D % T;
+    return (head / H * T + row) * H * D + head % H * D + i % D;
+}
+
+static int64_t count(const AttentionCase *c)
+{
+    return c->s.B * c->s.H * attention_case_head(c);
+}
+
+static void give(const AttentionCase *c, Step *s, int id, const double *values)
+{
+    void *host = harness_host(&s->run, id);
+    const DType dtype = s->model.plan.tensors[id].dtype;
+    for (int64_t i = 0; i < count(c); i++) element_set(host, dtype, place(c, i), values[i]);
+}
+
+static double error_of(const AttentionCase *c, const Step *s, int id, const double *want)
+{
+    double difference = 0, size = 0;
+    for (int64_t i = 0; i < count(c); i++) {
+        const double x = harness_get(&s->run, id, place(c, i)) - want[i];
+        difference += x * x;
+        size += want[i] * want[i];
+    }
+    return size > 1e-20 ? sqrt(difference / size) : sqrt(difference);
+}
+
+static double lse_error(const AttentionCase *c, const Step *s)
+{
+    const Plan *plan = &s->model.plan;
+    double difference = 0, size = 1e-3;
+    for (int n = 0; n < plan->n_nodes; n++) {
+        if (plan->nodes[n].op != OP_attention) continue;
+        const int id = plan_out_id(plan, &plan->nodes[n], 1);
+        for (int64_t i = 0; i < c->s.B * c->s.H * c->s.T; i++) {
+            const double x = harness_get(&s->run, id, i) - c->lse[i];
+            difference += x * x;
+            size += c->lse[i] * c->lse[i];
+        }
+    }
+    return sqrt(difference / size);
+}
+
+/* Where scores are tensors of 16 bit, their own rounding comes first. */
+static double bound_of(const AttentionCase *c, const Config *config)
+{
+    const bool stored =
+        config->attention == ATTENTION_NAIVE || config->attention == ATTENTION_FUSED;
+    if (stored && c->s.dtype == DT_BF16) return 4e-2;
+    if (stored && c->s.dtype == DT_F16) return 5e-3;
+    return attention_case_bound(&c->s);
+}
+
+static void hold(const char *what, const Config *config, const char *name, double error,
+                 double bound)
+{
+    if (error <= bound) return;
+    fprintf(stderr, "%s %s T %lld D %lld %s: %s is off by %g, more than %g\n", what,
+            config_precision_name(config->precision), (long long)config->ctx,
+            (long long)config->d_head, config_mask_name(config->mask), name, error, bound);
+    failures++;
+}
+
+static void check(AttentionCase *c, Precision precision, Attention attention)
+{
+    const Config config = config_of(c, precision, attention);
+    const char *what = config_attention_name(attention);
+    Step s;
+    attention_plan_precision(config_precision_name(precision), &c->s);
+    open_step_on(&s, &config, MODE_FWD_BWD, DT_F32, backend, 2);
+    const AttentionAlone *a = &s.model.alone;
+    const double *inputs[] = {c->q, c->k, c->v}, *gradients[] = {c->dq, c->dk, c->dv};
+    static const char *const names[] = {"dq", "dk", "dv"};
+    for (int i = 0; i < 3; i++) give(c, &s, a->qkv[i], inputs[i]);
+    give(c, &s, a->dout, c->dout);
+    harness_move(&s.run, true);
+    forward_backward(&s);
+    const double bound = bound_of(c, &config);
+    hold(what, &config, "out", error_of(c, &s, a->out, c->out), bound);
+    hold(what, &config, "lse", lse_error(c, &s), c->s.tf32 ? 1e-3 : 1e-5);
+    for (int i = 0; i < 3; i++) {
+        hold(what, &config, names[i], error_of(c, &s, a->dqkv[i], gradients[i]),
+             bound * attention_case_slack(&c->s));
+    }
+    close_step(&s);
+}
+
+static void check_shape(int64_t T, int64_t D, bool causal)
+{
+    static const Precision precisions[] = {PRECISION_FP32, PRECISION_BF16, PRECISION_FP16,
+                                           PRECISION_TF32};
+    static const Attention attentions[] = {ATTENTION_NAIVE, ATTENTION_FUSED, ATTENTION_FLASH};
+    const int64_t several = T < 1000 ? 2 : 1;
+    AttentionCase c = attention_case_make(
+        &(AttentionShape){.B = several, .H = several, .T = T, .D = D, .causal = causal});
+    for (int p = 0; p < (backend == BACKEND_cpu ? 3 : 4); p++) {
+        for (int i = 0; i < 3; i++) check(&c, precisions[p], attentions[i]);
+    }
+    attention_case_free(&c);
+}
+
+/* Of those that take little time every fourth, and one of many tiles. */
+static bool is_chosen(int w, int t)
+{
+    const bool quick = widths[w] * lengths[t] <= 4096 && (w + t) % 4 == 0;
+    return all_shapes || quick || (widths[w] == 3 && lengths[t] == 1000);
+}
+
+static void test_shapes(void **state)
+{
+    const bool causal = *(const bool *)*state;
+    failures = 0;
+    for (int w = 0; w < N_WIDTHS; w++) {
+        for (int t = 0; t < N_LENGTHS; t++) {
+            if (is_chosen(w, t)) check_shape(lengths[t], widths[w], causal);
+        }
+    }
+    assert_int_equal(failures, 0);
+}
+
+int main(int argc, char **argv)
+{
+    static bool causal = true, full = false;
+    if (argc > 1) backend = harness_backend(argv[1]);
+    all_shapes = argc > 2 && strcmp(argv[2], "all") == 0;
+    const struct CMUnitTest tests[] = {{"causal", test_shapes, NULL, NULL, &causal},
+                                       {"full", test_shapes, NULL, NULL, &full}};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
