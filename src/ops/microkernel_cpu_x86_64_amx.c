@@ -1,6 +1,9 @@
 /* TDPBF16PS: 16 x 32 of bf16 times 32 x 16, added to 16 x 16 of fp32. A tile of 32 x 32 is four of those, in
  * tmm0 to tmm3; tmm4 and tmm5 hold 16 rows of a each, tmm6 and tmm7 16 columns of b as pairs along k.
  *
+ * Panels of a come from the second-level cache every time: they are loaded with the hint that they will not be
+ * needed again (TILELOADDT1), or they would drive the panel of b out of the first level.
+ *
  * The instruction's own rounding: even and odd numbers of k are summed apart, their sums added to the tile
  * once in 32; denormal numbers count as zero. */
 #include "ops/microkernel_cpu_x86_64.h"
@@ -69,11 +72,11 @@ AMX static void multiply(int64_t groups, const void *a, const void *b, const Mic
     }
     for (int64_t k = 0; k < groups; k++, x += ROWS * BYTES, y += COLUMNS * BYTES) {
         _tile_loadd(6, y, 2 * BYTES);
-        _tile_loadd(4, x, BYTES);
+        _tile_stream_loadd(4, x, BYTES);
         _tile_dpbf16ps(0, 4, 6);
         _tile_loadd(7, y + BYTES, 2 * BYTES);
         _tile_dpbf16ps(1, 4, 7);
-        _tile_loadd(5, x + HALF * BYTES, BYTES);
+        _tile_stream_loadd(5, x + HALF * BYTES, BYTES);
         _tile_dpbf16ps(2, 5, 6);
         _tile_dpbf16ps(3, 5, 7);
     }
@@ -135,5 +138,5 @@ const Microkernel microkernel_amx = {"amx",
                                      pack_a,
                                      pack_b,
                                      multiply,
-                                     768,
+                                     1024,
                                      2 * MICROKERNEL_GRAIN};
