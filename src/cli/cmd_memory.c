@@ -79,6 +79,7 @@ static Status run_cells(const Settings *settings, const Sweep *sweep, MemoryCell
 static Status run(const Settings *settings, const Sweep *sweep, int *exit_code)
 {
     TRY(memory_files_check(settings, sweep));
+    TRY(output_check_file(settings));
     MemoryCell *cells = calloc((size_t)sweep->n, sizeof *cells);
     if (!cells) return FAIL(ST_NO_MEMORY, "no memory for %d cells", sweep->n);
     Status status = make_cells(cells, sweep);

@@ -150,6 +150,7 @@ static Status run(const Settings *settings, const Sweep *sweep, int *exit_code)
 {
     if (settings->from) return show_earlier(settings);
     TRY(output_check_nvtx(settings));
+    TRY(output_check_file(settings));
     if (!settings->against) return run_or_tell(settings, sweep, exit_code);
     Sweep doubled = *sweep;
     TRY(double_cells(&doubled, settings->against));

@@ -56,6 +56,8 @@ if command -v python3 >python; then
 fi
 memory "${tiny[@]}" --snapshot no/such/folder.pickle && fail 'a file that cannot be written'
 [ ! -s out ] || fail 'it ran although the snapshot cannot be written'
+memory "${tiny[@]}" --out no/such/tables.md && fail 'tables that cannot be written'
+! grep -q '\[1/1\]' err || fail 'it ran although the tables cannot be written'
 
 # The picture and the JSON can be read.
 # On a terminal the chart keeps to its columns.

@@ -14,6 +14,10 @@ done
 cmp -s one.out again.out || fail "--from shows something else"
 python3 "$here/check_profile.py" one/profile.json >check.out 2>&1 || fail "sums of one cell"
 
+# --- what cannot be written is known before anything is run
+profile --steps 3 --out no/such/tables.md >none.out 2>none.err && fail "tables that cannot be written"
+! grep -q '\[1/1\]' none.err || fail "it ran although the tables cannot be written"
+
 # --- as if a GPU had run it: its tables, made here from the file
 mkdir gpu
 python3 - <<'GPU' || fail "a file of a GPU"
