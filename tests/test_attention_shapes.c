@@ -154,12 +154,33 @@ static void test_shapes(void **state)
     assert_int_equal(failures, 0);
 }
 
+/* Products beyond the range of a float: -infinity for all keys of the first tiles, and numbers after them. */
+static void test_scores_below_all_numbers(void **state)
+{
+    (void)state;
+    const int64_t T = 900, D = 8;
+    AttentionCase c =
+        attention_case_make(&(AttentionShape){.B = 1, .H = 1, .T = T, .D = D, .causal = false});
+    double *results[] = {c.out, c.dq, c.dk, c.dv};
+    for (int i = 0; i < 4; i++) memset(results[i], 0, (size_t)(T * D) * sizeof(double));
+    for (int64_t i = 0; i < T * D; i++) {
+        c.q[i] = 0x1p66;
+        c.k[i] = i < 800 * D ? -0x1p66 : 0x1p-66 * c.v[i];
+    }
+    attention_case_results(&c);
+    failures = 0;
+    check(&c, PRECISION_FP32, ATTENTION_FLASH);
+    attention_case_free(&c);
+    assert_int_equal(failures, 0);
+}
+
 int main(int argc, char **argv)
 {
     static bool causal = true, full = false;
     if (argc > 1) backend = harness_backend(argv[1]);
     all_shapes = argc > 2 && strcmp(argv[2], "all") == 0;
     const struct CMUnitTest tests[] = {{"causal", test_shapes, NULL, NULL, &causal},
-                                       {"full", test_shapes, NULL, NULL, &full}};
+                                       {"full", test_shapes, NULL, NULL, &full},
+                                       cmocka_unit_test(test_scores_below_all_numbers)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

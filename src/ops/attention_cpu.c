@@ -99,7 +99,8 @@ static void soften(const Forward *f, Item *item, int64_t i, const Tile *tile, fl
     const int64_t seen =
         attention_seen_here(attention_seen(attr, item->first + i, 1), tile->key, n);
     const float most = largest(s, seen, before);
-    const float sum = powers_row(s, seen, n, scale, most);
+    /* where no score so far is a number but -infinity: their powers are 0, and a later tile decides */
+    const float sum = powers_row(s, seen, n, scale, most > -INFINITY ? most : 0);
     if (tile->key == 0) {
         item->sum[i] = sum;
     } else {
