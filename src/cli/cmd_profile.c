@@ -107,7 +107,8 @@ static Status run_cells(const Settings *settings, const Sweep *sweep, RecordSet 
                              .self = &output,
                              .finished = profile_output_add};
     TRY(profile_output_open(&output, settings, sweep, rows));
-    Status status = runner_run(&task, rows, &outcome);
+    Status status = output_check_file(settings); /* it may be in the folder that was just made */
+    if (status == ST_OK) status = runner_run(&task, rows, &outcome);
     if (status == ST_OK) status = profile_output_finish(&output, rows);
     profile_output_close(&output);
     TRY(status);
@@ -150,7 +151,6 @@ static Status run(const Settings *settings, const Sweep *sweep, int *exit_code)
 {
     if (settings->from) return show_earlier(settings);
     TRY(output_check_nvtx(settings));
-    TRY(output_check_file(settings));
     if (!settings->against) return run_or_tell(settings, sweep, exit_code);
     Sweep doubled = *sweep;
     TRY(double_cells(&doubled, settings->against));
