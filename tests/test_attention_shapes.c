@@ -97,20 +97,27 @@ static void hold(const char *what, const Config *config, const char *name, doubl
     failures++;
 }
 
+/* Opens a step with the case's inputs, and runs it. */
+static void run_case(Step *s, const AttentionCase *c, const Config *config, int threads)
+{
+    const double *inputs[] = {c->q, c->k, c->v};
+    open_step_on(s, config, MODE_FWD_BWD, DT_F32, backend, threads);
+    for (int i = 0; i < 3; i++) give(c, s, s->model.alone.qkv[i], inputs[i]);
+    give(c, s, s->model.alone.dout, c->dout);
+    harness_move(&s->run, true);
+    forward_backward(s);
+}
+
 static void check(AttentionCase *c, Precision precision, Attention attention)
 {
     const Config config = config_of(c, precision, attention);
     const char *what = config_attention_name(attention);
     Step s;
     attention_plan_precision(config_precision_name(precision), &c->s);
-    open_step_on(&s, &config, MODE_FWD_BWD, DT_F32, backend, 2);
+    run_case(&s, c, &config, 2);
     const AttentionAlone *a = &s.model.alone;
-    const double *inputs[] = {c->q, c->k, c->v}, *gradients[] = {c->dq, c->dk, c->dv};
+    const double *gradients[] = {c->dq, c->dk, c->dv};
     static const char *const names[] = {"dq", "dk", "dv"};
-    for (int i = 0; i < 3; i++) give(c, &s, a->qkv[i], inputs[i]);
-    give(c, &s, a->dout, c->dout);
-    harness_move(&s.run, true);
-    forward_backward(&s);
     const double bound = bound_of(c, &config);
     hold(what, &config, "out", error_of(c, &s, a->out, c->out), bound);
     hold(what, &config, "lse", lse_error(c, &s), c->s.tf32 ? 1e-3 : 1e-5);
@@ -174,6 +181,33 @@ static void test_scores_below_all_numbers(void **state)
     assert_int_equal(failures, 0);
 }
 
+/* Heads that a thread has alone, and heads that all threads share, of several tiles of keys each. */
+static void test_threads_agree(void **state)
+{
+    static const int threads[] = {2, 3, 4, 8};
+    const bool causal = *(const bool *)*state;
+    AttentionCase c = attention_case_make(
+        &(AttentionShape){.B = 1, .H = 3, .T = 1000, .D = 16, .causal = causal});
+    for (Precision precision = 0; precision < PRECISION_COUNT; precision++) {
+        const Config config = config_of(&c, precision, ATTENTION_FLASH);
+        if (precision == PRECISION_TF32) continue; /* no CPU has it */
+        Step one;
+        run_case(&one, &c, &config, 1);
+        for (int t = 0; t < 4; t++) {
+            Step more;
+            run_case(&more, &c, &config, threads[t]);
+            for (int i = 0; i < 3; i++) {
+                const int id = one.model.alone.dqkv[i];
+                assert_memory_equal(harness_host(&one.run, id), harness_host(&more.run, id),
+                                    plan_bytes(&one.model.plan.tensors[id]));
+            }
+            close_step(&more);
+        }
+        close_step(&one);
+    }
+    attention_case_free(&c);
+}
+
 int main(int argc, char **argv)
 {
     static bool causal = true, full = false;
@@ -181,6 +215,8 @@ int main(int argc, char **argv)
     all_shapes = argc > 2 && strcmp(argv[2], "all") == 0;
     const struct CMUnitTest tests[] = {{"causal", test_shapes, NULL, NULL, &causal},
                                        {"full", test_shapes, NULL, NULL, &full},
-                                       cmocka_unit_test(test_scores_below_all_numbers)};
+                                       cmocka_unit_test(test_scores_below_all_numbers),
+                                       {"threads, causal", test_threads_agree, NULL, NULL, &causal},
+                                       {"threads, full", test_threads_agree, NULL, NULL, &full}};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

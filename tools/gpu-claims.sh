@@ -108,6 +108,7 @@ part_profile() { # [60] small and medium, every style; the files are checked
                 first 14 "$roofstep" profile --device cuda --size $size --ctx 512 --precision $precision --exec $style --warmup 2 \
                     --steps 5 --out-dir "$folder/profile$cell"
                 shown "$roofstep" validate "$folder/profile$cell"/*
+                shown "$python" tests/profile/check_profile.py "$folder/profile$cell/profile.json" gpu
             done
         done
     done
@@ -116,7 +117,7 @@ part_profile() { # [60] small and medium, every style; the files are checked
 part_observers() { # [100] bench with the observers compiled in and unused, and without them, in turn
     local without i
     without=$(realpath "$folder")/without
-    mkdir -p "$without" && cp -r CMakeLists.txt CMakePresets.json cmake src tests tools docs peers "$without"
+    mkdir -p "$without" && cp -r CHANGELOG.md CMakeLists.txt CMakePresets.json cmake src tests tools docs peers "$without"
     sed -i 's/o < s->n_observers/o < 0/; s/o = s->n_observers; o-- > 0;/o = 0; o-- > 0;/' "$without/src/exec/session.c"
     diff -u src/exec/session.c "$without/src/exec/session.c"
     shown bash -c "cd '$without' && cmake --preset cuda >/dev/null && cmake --build --preset cuda --target roofstep >/dev/null"

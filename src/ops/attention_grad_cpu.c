@@ -1,47 +1,70 @@
-/* attention_grad on a CPU: `flash` (attention_cpu.h). One thread for each head, so that all sums are in a fixed
- * order: tile after tile of keys, whose dk and dv stay in the cache while every block of queries that sees
- * them adds to them; dq is added up in memory. */
+/* attention_grad on a CPU: `flash` (attention_cpu.h). Tile after tile of keys, whose dk and dv stay in the cache
+ * while every block of queries that sees them adds to them; dq is added up in memory. A head is one thread's;
+ * where heads are fewer than threads, a tile is, and each adds to a block's dq in its turn: sums are in one
+ * order whatever the number of threads. */
 #include "ops/attention_cpu.h"
 #include "ops/impls_cpu.h"
 #include "ops/vector_math.h"
 
+#include <sched.h>
+#include <stdatomic.h>
 #include <string.h>
 
 enum { BLOCK = ATTENTION_QUERIES };
 
-/* ---- a thread's workspace: where each part begins ---- */
+/* ---- workspaces: where each part begins ---- */
 
-typedef struct Room {
-    int64_t q, dout, q_t, dout_t, dq, delta; /* of every block; _t: along the queries */
+/* A head's: of every block of queries. */
+typedef struct HeadRoom {
+    int64_t q, dout, q_t, dout_t, dq, delta; /* _t: along the queries */
+    int64_t added;                           /* tiles that are in dq */
     int64_t rows, columns, result;           /* bytes of a block's q or dout, q_t or dout_t, dq */
-    int64_t keys, values, keys_t;            /* of a tile; keys_t: along the keys */
+    int64_t bytes;
+} HeadRoom;
+
+/* A thread's: of a tile of keys, and of a block that sees it. */
+typedef struct TileRoom {
+    int64_t keys, values, keys_t; /* keys_t: along the keys */
     int64_t p, ds, rounded_p, rounded_ds, p_t, ds_t, ds_rows;
     int64_t dk, dv, sums; /* sums: bytes of one of them */
     int64_t bytes;
-} Room;
+} TileRoom;
 
-/* The parts that every block has. */
-static void block_room(Room *r, const Microkernel *kernel, int64_t T, int64_t D)
+static int64_t blocks_of(int64_t T)
 {
-    const int64_t block = attention_smaller(BLOCK, T), blocks = (T + BLOCK - 1) / BLOCK;
-    r->rows = panels_cpu_rows_bytes(kernel, block, D);
-    r->columns = panels_cpu_columns_bytes(kernel, D, block);
-    r->result = panels_cpu_result_bytes(kernel, block, D);
-    r->q = attention_after(&r->bytes, blocks * r->rows);
-    r->dout = attention_after(&r->bytes, blocks * r->rows);
-    r->q_t = attention_after(&r->bytes, blocks * r->columns);
-    r->dout_t = attention_after(&r->bytes, blocks * r->columns);
-    r->dq = attention_after(&r->bytes, blocks * r->result);
-    r->delta = attention_after(&r->bytes, blocks * BLOCK * (int64_t)sizeof(float));
+    return (T + BLOCK - 1) / BLOCK;
 }
 
-static Room room_for(const Microkernel *kernel, int64_t T, int64_t D)
+/* Blocks are counted from the end. Every tile has the last rows: threads with a tile each begin with them, one
+ * after the other, and need not wait again. */
+static int64_t first_row(int64_t T, int64_t block)
+{
+    return (blocks_of(T) - 1 - block) * BLOCK;
+}
+
+static HeadRoom head_room(const Microkernel *kernel, int64_t T, int64_t D)
+{
+    const int64_t block = attention_smaller(BLOCK, T), blocks = blocks_of(T), line = 64;
+    HeadRoom r = {.rows = panels_cpu_rows_bytes(kernel, block, D),
+                  .columns = panels_cpu_columns_bytes(kernel, D, block),
+                  .result = panels_cpu_result_bytes(kernel, block, D)};
+    r.q = attention_after(&r.bytes, blocks * r.rows);
+    r.dout = attention_after(&r.bytes, blocks * r.rows);
+    r.q_t = attention_after(&r.bytes, blocks * r.columns);
+    r.dout_t = attention_after(&r.bytes, blocks * r.columns);
+    r.dq = attention_after(&r.bytes, blocks * r.result);
+    r.delta = attention_after(&r.bytes, blocks * BLOCK * (int64_t)sizeof(float));
+    r.added =
+        attention_after(&r.bytes, (blocks * (int64_t)sizeof(atomic_int) + line - 1) / line * line);
+    return r;
+}
+
+static TileRoom tile_room(const Microkernel *kernel, int64_t T, int64_t D)
 {
     const int64_t block = attention_smaller(BLOCK, T), keys = attention_smaller(ATTENTION_KEYS, T);
     const int64_t scores = panels_cpu_result_bytes(kernel, block, keys);
     const int64_t rounded = kernel->operand == DT_F32 ? 0 : scores;
-    Room r = {.sums = panels_cpu_result_bytes(kernel, keys, D)};
-    block_room(&r, kernel, T, D);
+    TileRoom r = {.sums = panels_cpu_result_bytes(kernel, keys, D)};
     r.keys = attention_after(&r.bytes, panels_cpu_columns_bytes(kernel, keys, D));
     r.values = attention_after(&r.bytes, panels_cpu_columns_bytes(kernel, keys, D));
     r.keys_t = attention_after(&r.bytes, panels_cpu_columns_bytes(kernel, D, keys));
@@ -57,25 +80,51 @@ static Room room_for(const Microkernel *kernel, int64_t T, int64_t D)
     return r;
 }
 
+/* Heads that are in work at once. */
+static int64_t heads_at_once(int64_t heads, int threads)
+{
+    return attention_smaller(heads, threads);
+}
+
 static size_t workspace(const Plan *plan, const Node *node, int threads)
 {
     const HeadMatrix q = head_matrix(plan_in(plan, node, 1), NULL, &node->attr);
-    return (size_t)threads * (size_t)room_for(attention_kernel(plan, node), q.rows, q.cols).bytes;
+    const Microkernel *kernel = attention_kernel(plan, node);
+    return (size_t)(heads_at_once(q.count, threads) * head_room(kernel, q.rows, q.cols).bytes +
+                    threads * tile_room(kernel, q.rows, q.cols).bytes);
 }
 
-/* One head, in one thread's workspace. */
+/* One head, in its workspace and that of a thread. */
 typedef struct Backward {
     const OpCall *call;
     const Microkernel *kernel;
     HeadMatrix dout, q, k, v, out, dq, dk, dv;
-    Room room;
+    HeadRoom of_head;
+    TileRoom of_tile;
     int64_t head;
-    char *workspace;
+    char *head_space, *tile_space;
 } Backward;
 
-static float *floats(const Backward *g, int64_t at)
+static Backward backward_of(const Backward *all, int64_t head, int64_t room)
 {
-    return (float *)(void *)(g->workspace + at);
+    const OpCall *call = all->call;
+    char *tiles =
+        (char *)call->workspace + heads_at_once(all->q.count, call->threads) * all->of_head.bytes;
+    Backward g = *all;
+    g.head = head;
+    g.head_space = (char *)call->workspace + room * g.of_head.bytes;
+    g.tile_space = tiles + omp_thread() * g.of_tile.bytes;
+    return g;
+}
+
+static float *floats(char *space, int64_t at)
+{
+    return (float *)(void *)(space + at);
+}
+
+static atomic_int *tiles_added(const Backward *g, int64_t block)
+{
+    return (atomic_int *)(void *)(g->head_space + g->of_head.added) + block;
 }
 
 /* ---- blocks of queries ---- */
@@ -114,21 +163,22 @@ static float delta_of(const Backward *g, int64_t row)
 
 static void prepare_block(const Backward *g, int64_t block)
 {
-    const Room *r = &g->room;
-    const int64_t first = block * BLOCK, D = g->q.cols;
+    const HeadRoom *r = &g->of_head;
+    const int64_t first = first_row(g->q.rows, block), D = g->q.cols;
     const int64_t rows = attention_smaller(BLOCK, g->q.rows - first);
     const PackSource q = attention_rows_of(&g->q, g->head, first);
     const PackSource dout = attention_rows_of(&g->dout, g->head, first);
     const PackSource q_t = attention_columns_of(&g->q, g->head, first);
     const PackSource dout_t = attention_columns_of(&g->dout, g->head, first);
-    char *w = g->workspace;
+    char *w = g->head_space;
+    atomic_init(tiles_added(g, block), 0);
     panels_cpu_rows(g->kernel, &q, rows, D, w + r->q + block * r->rows);
     panels_cpu_rows(g->kernel, &dout, rows, D, w + r->dout + block * r->rows);
     panels_cpu_columns(g->kernel, &q_t, D, rows, w + r->q_t + block * r->columns);
     panels_cpu_columns(g->kernel, &dout_t, D, rows, w + r->dout_t + block * r->columns);
     for (int64_t i = first; i < first + rows; i++) {
         if (!is_whole(attention_seen(&g->call->node->attr, i, 1)))
-            floats(g, r->delta)[i] = delta_of(g, i);
+            floats(g->head_space, r->delta)[i] = delta_of(g, i);
     }
 }
 
@@ -141,16 +191,16 @@ typedef struct Tile {
 
 static Tile tile_at(const Backward *g, int64_t key)
 {
-    const Room *r = &g->room;
+    const TileRoom *r = &g->of_tile;
     const int64_t D = g->q.cols, keys = attention_smaller(ATTENTION_KEYS, g->k.rows - key);
     const PackSource k = attention_rows_of(&g->k, g->head, key);
     const PackSource v = attention_rows_of(&g->v, g->head, key);
     const PackSource k_t = attention_columns_of(&g->k, g->head, key);
-    memset(g->workspace + r->dk, 0, (size_t)r->sums);
-    memset(g->workspace + r->dv, 0, (size_t)r->sums);
-    return (Tile){key, keys, panels_cpu_columns(g->kernel, &k, keys, D, g->workspace + r->keys),
-                  panels_cpu_columns(g->kernel, &v, keys, D, g->workspace + r->values),
-                  panels_cpu_columns(g->kernel, &k_t, D, keys, g->workspace + r->keys_t)};
+    memset(g->tile_space + r->dk, 0, (size_t)r->sums);
+    memset(g->tile_space + r->dv, 0, (size_t)r->sums);
+    return (Tile){key, keys, panels_cpu_columns(g->kernel, &k, keys, D, g->tile_space + r->keys),
+                  panels_cpu_columns(g->kernel, &v, keys, D, g->tile_space + r->values),
+                  panels_cpu_columns(g->kernel, &k_t, D, keys, g->tile_space + r->keys_t)};
 }
 
 CPU_CLONES static void scale_scores(float *x, int64_t n, float factor)
@@ -190,13 +240,14 @@ static void grad_scores(const Backward *g, const Tile *tile, Scores *s)
 {
     const NodeAttr *attr = &g->call->node->attr;
     const Microkernel *kernel = g->kernel;
-    const Room *r = &g->room;
-    const int64_t D = g->q.cols, first = s->block * BLOCK;
-    const Panels q = {g->workspace + r->q + s->block * r->rows, tile->k.k};
-    const Panels dout = {g->workspace + r->dout + s->block * r->rows, tile->k.k};
+    const HeadRoom *h = &g->of_head;
+    const TileRoom *r = &g->of_tile;
+    const int64_t D = g->q.cols, first = first_row(g->q.rows, s->block);
+    const Panels q = {g->head_space + h->q + s->block * h->rows, tile->k.k};
+    const Panels dout = {g->head_space + h->dout + s->block * h->rows, tile->k.k};
     const float *lse = (const float *)op_in(g->call, 5) + g->head * attr->tokens + first;
-    const float *delta = floats(g, r->delta) + first, scale = (float)attr->scale;
-    float *p = floats(g, r->p), *ds = floats(g, r->ds);
+    const float *delta = floats(g->head_space, h->delta) + first, scale = (float)attr->scale;
+    float *p = floats(g->tile_space, r->p), *ds = floats(g->tile_space, r->ds);
 
     panels_cpu_multiply(kernel, q, tile->k, s->rows, s->keys, D, p, s->ld, false);
     panels_cpu_multiply(kernel, dout, tile->v, s->rows, s->keys, D, ds, s->ld, false);
@@ -208,8 +259,8 @@ static void grad_scores(const Backward *g, const Tile *tile, Scores *s)
         const float sum = probabilities_row(p_row, ds_row, seen, lse[i]);
         score_grad_row(p_row, ds_row, seen, s->keys, scale, is_whole(all) ? sum : delta[i]);
     }
-    s->p = attention_operand(kernel, p, s->rows, s->keys, s->ld, g->workspace + r->rounded_p);
-    s->ds = attention_operand(kernel, ds, s->rows, s->keys, s->ld, g->workspace + r->rounded_ds);
+    s->p = attention_operand(kernel, p, s->rows, s->keys, s->ld, g->tile_space + r->rounded_p);
+    s->ds = attention_operand(kernel, ds, s->rows, s->keys, s->ld, g->tile_space + r->rounded_ds);
 }
 
 /* sums[keys, D] += x^T y, where x is p or ds and y the block's rows of dout or q, packed at `columns`. */
@@ -218,52 +269,109 @@ static void add_product(const Backward *g, const Scores *s, const void *x, int64
 {
     const int64_t D = g->q.cols, depth = g->kernel->depth;
     const PackSource left = {x, g->kernel->operand, 1, s->ld};
-    const Panels a = panels_cpu_rows(g->kernel, &left, s->keys, s->rows, g->workspace + room);
-    const Panels b = {g->workspace + columns + s->block * g->room.columns,
+    const Panels a = panels_cpu_rows(g->kernel, &left, s->keys, s->rows, g->tile_space + room);
+    const Panels b = {g->head_space + columns + s->block * g->of_head.columns,
                       (s->rows + depth - 1) / depth * depth};
-    panels_cpu_multiply(g->kernel, a, b, s->keys, D, s->rows, floats(g, sums),
+    panels_cpu_multiply(g->kernel, a, b, s->keys, D, s->rows, floats(g->tile_space, sums),
                         panels_cpu_ld(g->kernel, D), true);
+}
+
+/* A thread that is not running is not waited for busily. */
+static void wait_for_tiles(const Backward *g, int64_t block, int tiles)
+{
+    enum { PATIENCE = 1000 };
+    const atomic_int *added = tiles_added(g, block);
+    for (int i = 0; atomic_load_explicit(added, memory_order_acquire) != tiles; i++) {
+        if (i >= PATIENCE) sched_yield();
+    }
 }
 
 static void add_queries(const Backward *g, const Tile *tile, const Scores *s)
 {
     const int64_t D = g->q.cols;
+    const int before = (int)(tile->key / ATTENTION_KEYS);
     const PackSource ds = {s->ds, g->kernel->operand, s->ld, 1};
     const Panels a =
-        panels_cpu_rows(g->kernel, &ds, s->rows, s->keys, g->workspace + g->room.ds_rows);
+        panels_cpu_rows(g->kernel, &ds, s->rows, s->keys, g->tile_space + g->of_tile.ds_rows);
+    wait_for_tiles(g, s->block, before);
     panels_cpu_multiply(g->kernel, a, tile->k_t, s->rows, D, s->keys,
-                        floats(g, g->room.dq + s->block * g->room.result),
-                        panels_cpu_ld(g->kernel, D), tile->key > 0);
+                        floats(g->head_space, g->of_head.dq + s->block * g->of_head.result),
+                        panels_cpu_ld(g->kernel, D), before > 0);
+    atomic_store_explicit(tiles_added(g, s->block), before + 1, memory_order_release);
 }
 
 static void run_tile(const Backward *g, int64_t key)
 {
     const NodeAttr *attr = &g->call->node->attr;
-    const Room *r = &g->room;
+    const HeadRoom *h = &g->of_head;
+    const TileRoom *r = &g->of_tile;
     const Tile tile = tile_at(g, key);
     const int64_t T = attr->tokens, ld = panels_cpu_ld(g->kernel, g->q.cols);
-    for (int64_t block = attr->causal ? key / BLOCK : 0; block * BLOCK < T; block++) {
-        Scores s = {.block = block, .rows = attention_smaller(BLOCK, T - block * BLOCK)};
-        s.keys = attention_seen_here(attention_seen(attr, block * BLOCK, s.rows), key, tile.keys);
+    const int64_t blocks = blocks_of(attr->causal ? T - key / BLOCK * BLOCK : T);
+    for (int64_t block = 0; block < blocks; block++) {
+        const int64_t first = first_row(T, block);
+        Scores s = {.block = block, .rows = attention_smaller(BLOCK, T - first)};
+        s.keys = attention_seen_here(attention_seen(attr, first, s.rows), key, tile.keys);
         s.ld = panels_cpu_ld(g->kernel, s.keys);
         grad_scores(g, &tile, &s);
-        add_product(g, &s, s.p, r->p_t, r->dout_t, r->dv);
-        add_product(g, &s, s.ds, r->ds_t, r->q_t, r->dk);
+        add_product(g, &s, s.p, r->p_t, h->dout_t, r->dv);
+        add_product(g, &s, s.ds, r->ds_t, h->q_t, r->dk);
         add_queries(g, &tile, &s);
     }
-    attention_store(&g->dk, g->head, key, tile.keys, floats(g, r->dk), ld);
-    attention_store(&g->dv, g->head, key, tile.keys, floats(g, r->dv), ld);
+    attention_store(&g->dk, g->head, key, tile.keys, floats(g->tile_space, r->dk), ld);
+    attention_store(&g->dv, g->head, key, tile.keys, floats(g->tile_space, r->dv), ld);
 }
+
+static void store_queries(const Backward *g, int64_t block)
+{
+    const int64_t first = first_row(g->q.rows, block);
+    const int64_t rows = attention_smaller(BLOCK, g->q.rows - first);
+    attention_store(&g->dq, g->head, first, rows,
+                    floats(g->head_space, g->of_head.dq + block * g->of_head.result),
+                    panels_cpu_ld(g->kernel, g->q.cols));
+}
+
+/* ---- heads ---- */
 
 static void run_head(const Backward *g)
 {
-    const int64_t T = g->q.rows, blocks = (T + BLOCK - 1) / BLOCK;
+    const int64_t T = g->q.rows, blocks = blocks_of(T);
     for (int64_t block = 0; block < blocks; block++) prepare_block(g, block);
     for (int64_t key = 0; key < T; key += ATTENTION_KEYS) run_tile(g, key);
-    for (int64_t block = 0; block < blocks; block++) {
-        attention_store(&g->dq, g->head, block * BLOCK, attention_smaller(BLOCK, T - block * BLOCK),
-                        floats(g, g->room.dq + block * g->room.result),
-                        panels_cpu_ld(g->kernel, g->q.cols));
+    for (int64_t block = 0; block < blocks; block++) store_queries(g, block);
+}
+
+static void run_heads_apart(const Backward *all, int64_t heads)
+{
+    const int threads = all->call->threads;
+#pragma omp parallel for schedule(dynamic) num_threads(threads)
+    for (int64_t m = 0; m < heads; m++) {
+        const Backward g = backward_of(all, m, heads < threads ? m : omp_thread());
+        run_head(&g);
+    }
+}
+
+/* Threads take the first tile of every head, then the second ...: what a tile waits for is in work or done. */
+static void run_heads_together(const Backward *all, int64_t first, int64_t heads)
+{
+    const int threads = all->call->threads;
+    const int64_t T = all->q.rows, blocks = blocks_of(T);
+    const int64_t tiles = (T + ATTENTION_KEYS - 1) / ATTENTION_KEYS;
+    atomic_int_fast64_t next = 0;
+#pragma omp parallel for schedule(dynamic) num_threads(threads)
+    for (int64_t i = 0; i < heads * blocks; i++) {
+        const Backward g = backward_of(all, first + i / blocks, i / blocks);
+        prepare_block(&g, i % blocks);
+    }
+#pragma omp parallel num_threads(threads)
+    for (int64_t i; (i = atomic_fetch_add(&next, 1)) < heads * tiles;) {
+        const Backward g = backward_of(all, first + i % heads, i % heads);
+        run_tile(&g, i / heads * ATTENTION_KEYS);
+    }
+#pragma omp parallel for schedule(dynamic) num_threads(threads)
+    for (int64_t i = 0; i < heads * blocks; i++) {
+        const Backward g = backward_of(all, first + i / blocks, i / blocks);
+        store_queries(&g, i % blocks);
     }
 }
 
@@ -280,14 +388,12 @@ static Status run(const OpCall *call)
                     .dq = head_matrix(op_out_shape(call, 0), op_out(call, 0), attr),
                     .dk = head_matrix(op_out_shape(call, 1), op_out(call, 1), attr),
                     .dv = head_matrix(op_out_shape(call, 2), op_out(call, 2), attr)};
-    all.room = room_for(all.kernel, all.q.rows, all.q.cols);
-#pragma omp parallel for schedule(dynamic) num_threads(call->threads)
-    for (int64_t m = 0; m < all.q.count; m++) {
-        Backward g = all;
-        g.head = m;
-        g.workspace = (char *)call->workspace + omp_thread() * g.room.bytes;
-        run_head(&g);
-    }
+    all.of_head = head_room(all.kernel, all.q.rows, all.q.cols);
+    all.of_tile = tile_room(all.kernel, all.q.rows, all.q.cols);
+    const int64_t together = all.q.rows > ATTENTION_KEYS ? all.q.count % call->threads : 0;
+    const int64_t apart = all.q.count - together;
+    run_heads_apart(&all, apart);
+    if (together > 0) run_heads_together(&all, apart, together);
     return ST_OK;
 }
 
