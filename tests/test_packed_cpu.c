@@ -212,6 +212,40 @@ static void test_blocks(void **state)
     }
 }
 
+/* Few threads take strips and many take blocks (packed_cut_cpu.h): no bit depends on that. */
+static void test_threads_agree(void **state)
+{
+    (void)state;
+    static const int threads[] = {2, 7, 16, 64};
+    const Microkernel *kernel;
+    for (int i = 0; (kernel = next_kernel(&i));) {
+        Trial t = trial(kernel);
+        t.m = 110;
+        t.n = 230;
+        t.k = 4207;
+        Matrix a = matrix(t.m, t.k, t.a), b = matrix(t.k, t.n, t.b), one = matrix(t.m, t.n, t.c);
+        fill(&a, noise, 0);
+        fill(&b, noise, 1);
+        multiply(&t, &a, &b, &one);
+        for (size_t j = 0; j < sizeof threads / sizeof *threads; j++) {
+            Matrix more = matrix(t.m, t.n, t.c);
+            t.threads = threads[j];
+            multiply(&t, &a, &b, &more);
+            for (int64_t row = 0; row < t.m; row++) {
+                for (int64_t column = 0; column < t.n; column++) {
+                    if (get(&one, row, column) != get(&more, row, column))
+                        fail_msg("%s: %d threads, row %lld, column %lld", kernel->name, threads[j],
+                                 (long long)row, (long long)column);
+                }
+            }
+            free(more.data);
+        }
+        free(a.data);
+        free(b.data);
+        free(one.data);
+    }
+}
+
 static double a_tenth(uint64_t i)
 {
     (void)i;
@@ -336,10 +370,11 @@ static void test_plain_is_last(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_remainders), cmocka_unit_test(test_blocks),
-        cmocka_unit_test(test_long_sums),  cmocka_unit_test(test_dtypes),
-        cmocka_unit_test(test_infinities), cmocka_unit_test(test_denormals),
-        cmocka_unit_test(test_after_fork), cmocka_unit_test(test_plain_is_last),
+        cmocka_unit_test(test_remainders),    cmocka_unit_test(test_blocks),
+        cmocka_unit_test(test_threads_agree), cmocka_unit_test(test_long_sums),
+        cmocka_unit_test(test_dtypes),        cmocka_unit_test(test_infinities),
+        cmocka_unit_test(test_denormals),     cmocka_unit_test(test_after_fork),
+        cmocka_unit_test(test_plain_is_last),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

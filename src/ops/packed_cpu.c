@@ -1,56 +1,15 @@
-#include "ops/packed_cpu.h"
+#include "ops/packed_cut_cpu.h"
 
-/* Where both operands are packed beforehand, a block of the result (its floats in the thread's workspace)
- * and the panels it reads along a piece of k fit a second-level cache of 1 MiB twice; the panel of b stays in
- * the first level. Twice as many rows are as fast on one core and share out less evenly.
- *
- * Strips: the side with fewer lines is packed beforehand, and what a thread multiplies of the other one it
- * packs itself, a piece of k at a time, so that those panels never leave its second-level cache. */
 enum {
-    ROWS = MICROKERNEL_GRAIN, /* of a block */
-    COLUMNS = 2 * MICROKERNEL_GRAIN,
-    BESIDE = 8 * MICROKERNEL_GRAIN, /* lines a strip is multiplied with at a time */
-    SHARE = 4,        /* blocks or parts a thread should get, so that the last ones end together */
-    PACK_LINES = 192, /* packed at a time: several cache lines where lines lie together */
-    PACK_PART = 768,  /* numbers of each, for one thread */
-    PACK_ALONG = 128, /* of them at a time where they lie together */
-    PACK_ACROSS = 32, /* and where those of many lines do */
-    PACK_COST = 64,   /* packing a line takes as long as multiplying it with so many */
+    PACK_LINES = 192,   /* packed at a time: several cache lines where lines lie together */
+    PACK_PART = 768,    /* numbers of each, for one thread */
+    PACK_ALONG = 128,   /* of them at a time where they lie together */
+    PACK_ACROSS = 32,   /* and where those of many lines do */
     LONGEST_SUM = 4096, /* numbers of k that are added one after the other */
     ALIGN = 64
 };
 
-static int64_t smaller(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
-static int64_t pieces(int64_t length, int64_t piece)
-{
-    return (length + piece - 1) / piece;
-}
-
-static int64_t round_up(int64_t length, int64_t to)
-{
-    return pieces(length, to) * to;
-}
-
-/* ---- the workspace: panels of a, panels of b; for each thread a block of floats and a strip ---- */
-
-typedef struct Room {
-    int64_t b, blocks, strips, bytes; /* from its start; the panels of a are first */
-    int64_t block, strip;             /* bytes of one */
-} Room;
-
-static bool strips_of_a(const PackedProduct *p)
-{
-    return p->kernel->strip && p->m >= p->n;
-}
-
-static bool strips_of_b(const PackedProduct *p)
-{
-    return p->kernel->strip && p->m < p->n;
-}
+/* ---- numbers of k ---- */
 
 static int64_t operand_size(const PackedProduct *p)
 {
@@ -59,14 +18,14 @@ static int64_t operand_size(const PackedProduct *p)
 
 static int64_t padded_k(const PackedProduct *p)
 {
-    return round_up(p->k, p->kernel->depth);
+    return packed_round_up(p->k, p->kernel->depth);
 }
 
 /* Numbers of a piece of k: all as long as each other, as far as groups go. */
 static int64_t piece_length(const PackedProduct *p)
 {
     const int64_t most = p->kernel->piece / operand_size(p), k = padded_k(p);
-    return round_up(pieces(k, pieces(k, most)), p->kernel->depth);
+    return packed_round_up(packed_pieces(k, packed_pieces(k, most)), p->kernel->depth);
 }
 
 /* The error of a sum in fp32 grows with its length: a long one is a sum of those over spans, each some pieces
@@ -84,40 +43,33 @@ static bool has_spans(const PackedProduct *p)
 
 static int64_t panel_bytes(const PackedProduct *p, int64_t lines, int64_t k)
 {
-    return round_up(lines * k * operand_size(p), ALIGN);
+    return packed_round_up(lines * k * operand_size(p), ALIGN);
 }
 
-/* The largest block. */
-typedef struct Extent {
-    int64_t rows, columns;
-} Extent;
+/* ---- the workspace: panels of a, panels of b; for each thread a block of floats and a strip ---- */
 
-static Extent largest(const PackedProduct *p)
-{
-    Extent e = {ROWS, COLUMNS};
-    if (strips_of_a(p)) e = (Extent){p->kernel->strip, BESIDE};
-    if (strips_of_b(p)) e = (Extent){BESIDE, p->kernel->strip};
-    return (Extent){smaller(e.rows, round_up(p->m, p->kernel->rows)),
-                    smaller(e.columns, round_up(p->n, p->kernel->columns))};
-}
+typedef struct Room {
+    int64_t b, blocks, strips, bytes; /* from its start; the panels of a are first */
+    int64_t block, strip;             /* bytes of one */
+} Room;
 
-static Room room(const PackedProduct *p, int threads)
+static Room room(const PackedProduct *p, const Cut *cut, int threads)
 {
-    const Extent block = largest(p);
-    const int64_t k = padded_k(p), piece = smaller(k, piece_length(p));
-    const int64_t a = strips_of_a(p) ? 0 : panel_bytes(p, round_up(p->m, p->kernel->rows), k);
-    const int64_t b = strips_of_b(p) ? 0 : panel_bytes(p, round_up(p->n, p->kernel->columns), k);
-    const int64_t sums =
-        (has_spans(p) ? 2 : 1) * block.rows * block.columns * (int64_t)sizeof(float);
-    const int64_t strip = strips_of_a(p)   ? panel_bytes(p, block.rows, piece)
-                          : strips_of_b(p) ? panel_bytes(p, block.columns, piece)
-                                           : 0;
+    const bool of_a = cut->strips == STRIPS_OF_A, of_b = cut->strips == STRIPS_OF_B;
+    const int64_t k = padded_k(p), piece = packed_smaller(k, piece_length(p));
+    const int64_t a = of_a ? 0 : panel_bytes(p, packed_round_up(p->m, p->kernel->rows), k);
+    const int64_t b = of_b ? 0 : panel_bytes(p, packed_round_up(p->n, p->kernel->columns), k);
+    const int64_t sums = (has_spans(p) ? 2 : 1) * cut->rows * cut->columns * (int64_t)sizeof(float);
+    const int64_t strip = of_a   ? panel_bytes(p, cut->rows, piece)
+                          : of_b ? panel_bytes(p, cut->columns, piece)
+                                 : 0;
     return (Room){a, a + b, a + b + threads * sums, a + b + threads * (sums + strip), sums, strip};
 }
 
 size_t packed_workspace(const PackedProduct *p, int threads)
 {
-    return (size_t)room(p, threads).bytes;
+    const Cut cut = packed_cut(p, threads);
+    return (size_t)room(p, &cut, threads).bytes;
 }
 
 /* ---- packing ---- */
@@ -137,8 +89,8 @@ typedef struct Side {
 static char *panel_at(const PackedProduct *p, const Side *s, int64_t line, int64_t k)
 {
     const int64_t length = piece_length(p), piece = k / length * length;
-    const int64_t here = smaller(length, padded_k(p) - piece);
-    const int64_t before = s->strip ? 0 : piece * round_up(s->lines, s->panel);
+    const int64_t here = packed_smaller(length, padded_k(p) - piece);
+    const int64_t before = s->strip ? 0 : piece * packed_round_up(s->lines, s->panel);
     return s->panels +
            (before + (line - s->line) * here + (k - piece) * s->panel) * operand_size(p);
 }
@@ -149,9 +101,11 @@ static void pack_some(const PackedProduct *p, const Side *s, int64_t first, int6
 {
     const int64_t piece = piece_length(p);
     while (k < end_k) {
-        const int64_t left = smaller(piece - k % piece, end_k - k), n = smaller(step, left);
+        const int64_t left = packed_smaller(piece - k % piece, end_k - k),
+                      n = packed_smaller(step, left);
         for (int64_t i = first; i < end; i += s->panel) {
-            s->pack(panel_at(p, s, i, k), s->source, i, smaller(s->panel, s->lines - i), k, n);
+            s->pack(panel_at(p, s, i, k), s->source, i, packed_smaller(s->panel, s->lines - i), k,
+                    n);
         }
         k += n;
     }
@@ -166,7 +120,7 @@ static void pack_lines(const PackedProduct *p, const Side *s, int64_t first, int
     const bool along = s->source->k_step == 1, alone = along && p->kernel->strip;
     const int64_t step = alone ? end_k - k : along ? PACK_ALONG : PACK_ACROSS;
     for (const int64_t n = alone ? s->panel : end - first; first < end; first += n) {
-        pack_some(p, s, first, smaller(first + n, end), k, end_k, step);
+        pack_some(p, s, first, packed_smaller(first + n, end), k, end_k, step);
     }
 }
 
@@ -177,7 +131,7 @@ typedef struct Part {
 
 static int64_t pack_parts(const PackedProduct *p, const Side *s, Part size)
 {
-    return s->strip ? 0 : pieces(s->lines, size.lines) * pieces(p->k, size.k);
+    return s->strip ? 0 : packed_pieces(s->lines, size.lines) * packed_pieces(p->k, size.k);
 }
 
 /* Deep ones, or shallow ones where there would be too few to share out. */
@@ -185,78 +139,23 @@ static Part pack_size(const PackedProduct *p, const Side *a, const Side *b, int 
 {
     const Part deep = {PACK_LINES, PACK_PART}, shallow = {PACK_LINES, PACK_ALONG};
     const int64_t parts = pack_parts(p, a, deep) + pack_parts(p, b, deep);
-    return parts >= SHARE * threads || threads == 1 ? deep : shallow;
+    return parts >= PACKED_SHARE * threads || threads == 1 ? deep : shallow;
 }
 
 static void pack_part(const PackedProduct *p, const Side *s, Part size, int64_t part)
 {
-    const int64_t deep = pieces(p->k, size.k);
+    const int64_t deep = packed_pieces(p->k, size.k);
     const int64_t first = part / deep * size.lines, k = part % deep * size.k;
-    pack_lines(p, s, first, smaller(first + size.lines, s->lines), k, smaller(k + size.k, p->k));
+    pack_lines(p, s, first, packed_smaller(first + size.lines, s->lines), k,
+               packed_smaller(k + size.k, p->k));
 }
 
 /* ---- blocks ---- */
 
-typedef struct Blocks {
-    int64_t down, across; /* how many */
-    int64_t row, column;  /* they begin at multiples of these */
-} Blocks;
-
-/* Wide ones read less; where there would be too few to share out, or the last turn would leave many threads
- * without work, narrow ones. */
-static Blocks widest(const PackedProduct *p, int threads)
-{
-    const Blocks wide = {pieces(p->m, ROWS), pieces(p->n, COLUMNS), ROWS, COLUMNS};
-    const Blocks narrow = {wide.down, pieces(p->n, MICROKERNEL_GRAIN), ROWS, MICROKERNEL_GRAIN};
-    const int64_t turns = pieces(wide.down * wide.across, threads);
-    const int64_t short_turns = pieces(narrow.down * narrow.across, threads);
-    const bool even = 16 * turns * COLUMNS <= 17 * short_turns * MICROKERNEL_GRAIN;
-    return threads == 1 || (turns >= SHARE && even) ? wide : narrow;
-}
-
-/* Narrower strips where threads would end far apart, then parts of the other side: for each of those a strip
- * is packed anew. */
-static Blocks cut_strips(const PackedProduct *p, int threads)
-{
-    const int64_t wide = p->kernel->strip, narrow = MICROKERNEL_GRAIN;
-    const int64_t sizes[][2] = {{wide, BESIDE},
-                                {narrow, BESIDE},
-                                {narrow, BESIDE / 2},
-                                {narrow, BESIDE / 4},
-                                {narrow, BESIDE / 8}};
-    const bool of_a = strips_of_a(p);
-    const int64_t lines = of_a ? p->m : p->n, others = of_a ? p->n : p->m;
-    int64_t least = INT64_MAX, n_strips = 1, n_parts = 1;
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-        const int64_t strips = pieces(lines, sizes[i][0]), parts = pieces(others, sizes[i][1]);
-        const int64_t turns = pieces(strips * parts, threads) + (threads > 1);
-        const int64_t cost = turns * pieces(lines, strips) * (pieces(others, parts) + PACK_COST);
-        if (cost >= least) continue;
-        least = cost;
-        n_strips = strips;
-        n_parts = parts;
-    }
-    return (Blocks){of_a ? n_strips : n_parts, of_a ? n_parts : n_strips, p->kernel->rows,
-                    p->kernel->columns};
-}
-
-/* All of a size as far as tiles go, where threads get a few each: many even out by themselves, and whole
- * blocks are 1 % faster. */
-static Blocks cut(const PackedProduct *p, int threads)
-{
-    if (p->kernel->strip) return cut_strips(p, threads);
-    Blocks cuts = widest(p, threads);
-    if (threads > 1 && cuts.down * cuts.across <= 2 * SHARE * threads) {
-        cuts.row = p->kernel->rows;
-        cuts.column = p->kernel->columns;
-    }
-    return cuts;
-}
-
 /* Where block i of n begins. */
 static int64_t block_start(int64_t length, int64_t grain, int64_t i, int64_t n)
 {
-    return smaller(pieces(length, grain) * i / n * grain, length);
+    return packed_smaller(packed_pieces(length, grain) * i / n * grain, length);
 }
 
 typedef struct Block {
@@ -295,11 +194,11 @@ static Ahead next_rows(const PackedProduct *p, const Side *a, const Block *block
     const Microkernel *kernel = p->kernel;
     if (kernel->strip) return (Ahead){0};
     const int64_t end = block->row + block->rows, below = end < p->m ? end : 0;
-    const int64_t next = k + piece_length(p), down = pieces(block->rows, kernel->rows);
-    const int64_t tiles = down * pieces(block->columns, kernel->columns);
+    const int64_t next = k + piece_length(p), down = packed_pieces(block->rows, kernel->rows);
+    const int64_t tiles = down * packed_pieces(block->columns, kernel->columns);
     return (Ahead){next < padded_k(p) ? panel_at(p, a, block->row, next) : panel_at(p, a, below, 0),
-                   NULL, round_up(pieces(line * block->rows, tiles), ALIGN),
-                   round_up(pieces(line * kernel->columns, down), ALIGN)};
+                   NULL, packed_round_up(packed_pieces(line * block->rows, tiles), ALIGN),
+                   packed_round_up(packed_pieces(line * kernel->columns, down), ALIGN)};
 }
 
 /* Whether the last piece of k may write a tile where it belongs. */
@@ -363,10 +262,10 @@ static void multiply_block(const PackedProduct *p, const Side *a, const Side *b,
 {
     const int64_t all = padded_k(p), piece = piece_length(p), span = span_length(p);
     for (int64_t k = 0; k < all; k += piece) {
-        const int64_t end = smaller(k + piece, p->k);
+        const int64_t end = packed_smaller(k + piece, p->k);
         if (a->strip) pack_lines(p, a, block->row, block->row + block->rows, k, end);
         if (b->strip) pack_lines(p, b, block->column, block->column + block->columns, k, end);
-        add_piece(p, a, b, block, k, smaller(piece, all - k));
+        add_piece(p, a, b, block, k, packed_smaller(piece, all - k));
         const bool ends = k + piece >= all || (k + piece) % span == 0;
         if (block->total && ends) add_span(block, k < span);
     }
@@ -374,20 +273,17 @@ static void multiply_block(const PackedProduct *p, const Side *a, const Side *b,
 }
 
 /* Neighbours share their columns of b, or the strip. */
-static Block block_at(const PackedProduct *p, Blocks cuts, int64_t i)
+static Block block_at(const PackedProduct *p, const Cut *cut, int64_t i)
 {
-    const bool rows_first = !strips_of_a(p);
-    const int64_t y = rows_first ? i % cuts.down : i / cuts.across;
-    const int64_t x = rows_first ? i / cuts.down : i % cuts.across;
-    const int64_t row = block_start(p->m, cuts.row, y, cuts.down);
-    const int64_t column = block_start(p->n, cuts.column, x, cuts.across);
-    return (Block){row,
-                   block_start(p->m, cuts.row, y + 1, cuts.down) - row,
-                   column,
-                   block_start(p->n, cuts.column, x + 1, cuts.across) - column,
-                   NULL,
-                   NULL,
-                   largest(p).columns};
+    const bool rows_first = cut->strips != STRIPS_OF_A;
+    const int64_t y = rows_first ? i % cut->down : i / cut->across;
+    const int64_t x = rows_first ? i / cut->down : i % cut->across;
+    const int64_t row = block_start(p->m, cut->row, y, cut->down);
+    const int64_t column = block_start(p->n, cut->column, x, cut->across);
+    return (Block){row,         block_start(p->m, cut->row, y + 1, cut->down) - row,
+                   column,      block_start(p->n, cut->column, x + 1, cut->across) - column,
+                   NULL,        NULL,
+                   cut->columns};
 }
 
 static Side on_strip(const Side *s, char *panels, int64_t line)
@@ -402,11 +298,13 @@ static Side on_strip(const Side *s, char *panels, int64_t line)
 void packed_multiply(const PackedProduct *p, void *workspace, int threads)
 {
     const Microkernel *kernel = p->kernel;
-    const Room r = room(p, threads);
-    const Blocks cuts = cut(p, threads);
+    const Cut cut = packed_cut(p, threads);
+    const Room r = room(p, &cut, threads);
     char *panels = workspace;
-    const Side a = {&p->a, kernel->pack_a, panels, p->m, kernel->rows, strips_of_a(p), 0};
-    const Side b = {&p->b, kernel->pack_b, panels + r.b, p->n, kernel->columns, strips_of_b(p), 0};
+    const Side a = {&p->a, kernel->pack_a, panels, p->m, kernel->rows, cut.strips == STRIPS_OF_A,
+                    0};
+    const Side b = {
+        &p->b, kernel->pack_b, panels + r.b, p->n, kernel->columns, cut.strips == STRIPS_OF_B, 0};
     const Part size = pack_size(p, &a, &b, threads);
     const int64_t parts_a = pack_parts(p, &a, size), parts_b = pack_parts(p, &b, size);
 #pragma omp parallel num_threads(threads)
@@ -417,10 +315,10 @@ void packed_multiply(const PackedProduct *p, void *workspace, int threads)
             pack_part(p, i < parts_a ? &a : &b, size, i < parts_a ? i : i - parts_a);
         }
 #pragma omp for schedule(dynamic)
-        for (int64_t i = 0; i < cuts.down * cuts.across; i++) {
-            Block block = block_at(p, cuts, i);
+        for (int64_t i = 0; i < cut.down * cut.across; i++) {
+            Block block = block_at(p, &cut, i);
             block.sum = (float *)(void *)(panels + r.blocks + omp_thread() * r.block);
-            if (has_spans(p)) block.total = block.sum + largest(p).rows * largest(p).columns;
+            if (has_spans(p)) block.total = block.sum + cut.rows * cut.columns;
             const Side x = on_strip(&a, strip, block.row), y = on_strip(&b, strip, block.column);
             multiply_block(p, &x, &y, &block);
         }

@@ -1,0 +1,44 @@
+/* How a product is cut into what threads take. Only packed*_cpu.c include it. */
+#ifndef OPS_PACKED_CUT_CPU_H
+#define OPS_PACKED_CUT_CPU_H
+
+#include "ops/packed_cpu.h"
+
+enum {
+    PACKED_SHARE = 4
+}; /* blocks or parts a thread should get, so that the last ones end together */
+
+/* Blocks: both operands are packed beforehand. A block of the result (its floats in the thread's workspace) and
+ * the panels it reads along a piece of k fit a second-level cache of 1 MiB twice; the panel of b stays in the
+ * first level.
+ *
+ * Strips: the side with fewer lines is packed beforehand, and what a thread multiplies of the other one it
+ * packs itself, a piece of k at a time, so that those panels never leave its second-level cache. */
+typedef enum Strips { STRIPS_NONE, STRIPS_OF_A, STRIPS_OF_B } Strips;
+
+typedef struct Cut {
+    Strips strips;
+    int64_t down, across;  /* how many blocks; a strip and what it is multiplied with is one */
+    int64_t row, column;   /* they begin at multiples of these */
+    int64_t rows, columns; /* none is larger */
+    int64_t cost;          /* the time of the slowest thread, for comparisons */
+} Cut;
+
+Cut packed_cut(const PackedProduct *p, int threads);
+
+static inline int64_t packed_smaller(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static inline int64_t packed_pieces(int64_t length, int64_t piece)
+{
+    return (length + piece - 1) / piece;
+}
+
+static inline int64_t packed_round_up(int64_t length, int64_t to)
+{
+    return packed_pieces(length, to) * to;
+}
+
+#endif
