@@ -289,7 +289,15 @@ static void test_share_of_limits(void **state)
     assert_true(fabs(number(r, "mfu") - number(r, "tflops") / 2) < 1e-9);
     const double share = 100 * number(r, "limit_step_ms") / number(r, "step.mean_ms");
     assert_true(share > 0 && fabs(number(r, "percent_of_limit") - share) < 1e-9);
+    assert_false(has_warning(r, "of the measured limit"));
     record_set_free(&rows);
+
+    const Limits low = some_limits(1e3, 1e3); /* no machine is that slow */
+    assert_int_equal(limits_store(&low), ST_OK);
+    r = run(&c, &rows);
+    assert_true(number(r, "mfu") > 1 && has_warning(r, "of the measured limit: this machine was"));
+    record_set_free(&rows);
+    assert_int_equal(limits_store(&limits), ST_OK); /* for the tests that follow */
 }
 
 static Config attention_config(void)

@@ -265,6 +265,21 @@ static Status warn_of_noise(CellRecord *c)
     return ST_OK;
 }
 
+/* No step is faster than the machine: then it was slower when its limits were measured. */
+static Status warn_of_low_limits(CellRecord *c)
+{
+    static const double beyond_doubt = 1.05;
+    double mfu = 0, percent = 0;
+    const bool known = record_number(c->record, "mfu", &mfu) &&
+                       record_number(c->record, "percent_of_limit", &percent);
+    if (!known || mfu <= beyond_doubt || percent <= 100 * beyond_doubt) return ST_OK;
+    return record_warn(
+        c->record,
+        "%.0f %% of the measured limit: this machine was slower when its limits were "
+        "measured; run 'roofstep limits' again when it is quiet",
+        percent);
+}
+
 /* With --until: whether the interval or the time ended it. */
 static Status put_ended_by(CellRecord *c)
 {
@@ -301,6 +316,7 @@ Status cell_record_finish(CellRecord *c, const ChildResult *end)
     TRY(settle_status(c, end));
     TRY(settle_phases(c));
     TRY(put_rates(c));
+    TRY(warn_of_low_limits(c));
     TRY(put_ended_by(c));
     TRY(warn_of_noise(c));
     TRY(replace_if_invalid(c));

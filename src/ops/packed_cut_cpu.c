@@ -4,22 +4,28 @@ enum {
     ROWS =
         MICROKERNEL_GRAIN, /* of a block; twice as many are as fast on one core and share out less evenly */
     COLUMNS = 2 * MICROKERNEL_GRAIN,
-    BESIDE = 8 * MICROKERNEL_GRAIN, /* lines a strip is multiplied with at a time */
-    PACK_COST = 64 /* packing a line takes as long as multiplying it with so many */
+    BESIDE = 8 * MICROKERNEL_GRAIN /* lines a strip is multiplied with at a time */
 };
 
-/* What the slowest thread does: `each` for a block, and half a block's time until the others have ended, too; its
- * share of packing `lines` beforehand. */
-static int64_t cost_of(int64_t blocks, int64_t each, int64_t lines, int threads)
+/* Times are in products of two lines; one core of a Xeon, products of small. Kernels of 16 bit multiply faster, so
+ * that all else costs more of those. */
+static int64_t packing(const PackedProduct *p, int64_t lines)
 {
-    const int64_t halves = 2 * packed_pieces(blocks, threads) + (threads > 1);
-    return halves * each / 2 + packed_pieces(lines * PACK_COST, threads);
+    return lines * (p->kernel->operand == DT_F32 ? 20 : 60);
 }
 
-/* Panels that come from the last-level cache make a product take a tenth longer. */
-static int64_t from_afar(int64_t cost)
+/* With panels that come from the last-level cache. */
+static int64_t from_afar(const PackedProduct *p, int64_t products)
 {
-    return cost + cost / 10;
+    return products + products / (p->kernel->operand == DT_F32 ? 20 : 4);
+}
+
+/* What the slowest thread does: `each` for a block, and half a block's time until the others have ended, too; its
+ * share of what is done beforehand. */
+static int64_t cost_of(int64_t blocks, int64_t each, int64_t before, int threads)
+{
+    const int64_t halves = 2 * packed_pieces(blocks, threads) + (threads > 1);
+    return halves * each / 2 + packed_pieces(before, threads);
 }
 
 static Cut blocks_of(const PackedProduct *p, int64_t columns, int threads)
@@ -27,8 +33,10 @@ static Cut blocks_of(const PackedProduct *p, int64_t columns, int threads)
     const int64_t down = packed_pieces(p->m, ROWS), across = packed_pieces(p->n, columns);
     const int64_t each = packed_pieces(p->m, down) * packed_pieces(p->n, across);
     return (Cut){
-        STRIPS_NONE, down, across,  ROWS,
-        columns,     ROWS, COLUMNS, cost_of(down * across, from_afar(each), p->m + p->n, threads)};
+        STRIPS_NONE, down,
+        across,      ROWS,
+        columns,     ROWS,
+        COLUMNS,     cost_of(down * across, from_afar(p, each), packing(p, p->m + p->n), threads)};
 }
 
 /* Wide ones read less; where there would be too few to share out, or the last turn would leave many threads
@@ -74,8 +82,8 @@ static Cut cut_strips(const PackedProduct *p, int threads)
         const int64_t strips = packed_pieces(lines, sizes[i][0]);
         const int64_t parts = packed_pieces(others, sizes[i][1]);
         const int64_t each =
-            packed_pieces(lines, strips) * (packed_pieces(others, parts) + PACK_COST);
-        const int64_t cost = cost_of(strips * parts, each, others, threads);
+            packed_pieces(lines, strips) * (packed_pieces(others, parts) + packing(p, 1));
+        const int64_t cost = cost_of(strips * parts, each, packing(p, others), threads);
         if (cost >= best.cost) continue;
         best.cost = cost;
         best.down = of_a ? strips : parts;
