@@ -36,7 +36,7 @@ medium=(--size medium --ctx 512 --precision bf16)
 part_tests() { # [600] every GPU test, sanitizers included
     shown ctest --test-dir build/cuda -L gpu -j 6 --output-on-failure
 }
-part_exports() { # [60] the step of small against PyTorch, in every precision and execution style
+part_exports() { # [150] the step of small against PyTorch, in every precision and execution style
     local precision style files=()
     for precision in fp32 tf32 bf16 fp16; do
         for style in eager fused graph; do
@@ -51,7 +51,7 @@ part_exports() { # [60] the step of small against PyTorch, in every precision an
 part_limits() { # [30] cuBLASLt, a copy kernel and cudaMemcpy beside `limits`
     shown $tests/gpu/limits_check_cuda
 }
-part_steps() { # [500] beside PyTorch; each size is compiled once, a minute or two
+part_steps() { # [500] beside PyTorch; 200 where it has compiled each size before
     beside small --size small --ctx 512 --precision bf16 "${graphs[@]}"
     beside medium "${medium[@]}" "${graphs[@]}"
     beside large --size large --ctx 512 --precision bf16 "${graphs[@]}"
@@ -59,17 +59,17 @@ part_steps() { # [500] beside PyTorch; each size is compiled once, a minute or t
     beside small-fp32 --size small --ctx 128 --precision fp32 "${graphs[@]}"
     beside small-eager --size small --ctx 128 --precision bf16 --exec eager --peer-variant eager
 }
-part_xl() { # [200] PyTorch with graphs and without
+part_xl() { # [230] PyTorch with graphs and without
     beside xl --size xl --ctx 512 --precision bf16 --exec graph --peer-variant best,graphs
 }
 part_wide() { # [130] fp32 and tf32 with `flash`
     beside medium-tf32 --size medium --ctx 512 --precision tf32 --attention flash "${graphs[@]}"
     beside medium-fp32 --size medium --ctx 512 --precision fp32 --attention flash "${graphs[@]}"
 }
-part_launches() { # [15] what launching one primitive at a time costs
+part_launches() { # [6] what launching one primitive at a time costs
     shown "$roofstep" bench --device cuda --size small --ctx 128 --precision fp32 --exec eager,fused,graph --warmup 5 --steps 20
 }
-part_large_models() { # [70] what trains, and what does not fit
+part_large_models() { # [45] what trains, and what does not fit
     shown "$roofstep" bench --device cuda --size 2.7B --precision fp32 --ctx 512 --exec graph --warmup 1 --steps 3
     shown "$roofstep" bench --device cuda --size 10B --precision bf16 --ctx 512 --exec graph --warmup 1 --steps 3
 }
@@ -114,7 +114,7 @@ part_profile() { # [60] small and medium, every style; the files are checked
     done
     rm -rf "$folder"/profile*
 }
-part_observers() { # [100] bench with the observers compiled in and unused, and without them, in turn
+part_observers() { # [75] bench with the observers compiled in and unused, and without them, in turn
     local without i
     without=$(realpath "$folder")/without
     mkdir -p "$without" && cp -r CHANGELOG.md CMakeLists.txt CMakePresets.json cmake src tests tools docs peers "$without"
@@ -134,7 +134,7 @@ part_memory() { # [60] plan and device; recomputation
     shown "$roofstep" memory --device cuda --size xl --mode fwd --ctx 128,256,512 --precision fp32,bf16
     shown "$roofstep" bench --device cuda --size medium --ctx 1024 --precision bf16 --exec graph --recompute none,block --warmup 5 --steps 20
 }
-part_memory_torch() { # [250] peaks beside PyTorch's
+part_memory_torch() { # [350] peaks beside PyTorch's
     local ctx
     shown "$roofstep" bench --device cuda --peer torch --peer-rounds 1 --size medium --ctx 128,256,512 --precision bf16 --exec eager \
         --peer-variant eager --warmup 2 --steps 3 --out-json "$folder/memory-eager.json"
@@ -157,10 +157,19 @@ part_like() { # [400] the write-ups' tables
         shown "$roofstep" suite --device cuda --like $name --out-dir "$folder/like-$name"
     done
 }
-part_cpu() { # [150] the host's processor: scaling, and beside PyTorch
-    shown "$roofstep" bench --device cpu --size small --ctx 128 --precision fp32,bf16 --threads 1,2,4,8,16 --warmup 1 --steps 5
-    shown "$roofstep" bench --device cpu --size small,medium --ctx 128 --precision fp32,bf16 --warmup 1 --steps 5 --peer torch \
-        --peer-variant eager,best --peer-rounds 1 --out-json "$folder/cpu.json"
+part_cpu() { # [150] the host's processor: scaling, and what threads wait for
+    shown "$roofstep" bench --device cpu --size small --ctx 128 --precision fp32,bf16 --threads 1,2,4,8,16 --warmup 1 --steps 5 --out-json "$folder/scaling.json"
+    first 80 "$roofstep" profile --device cpu --size small --ctx 128 --precision fp32 --threads 16 --warmup 1 --steps 5
+    first 80 "$roofstep" profile --device cpu --size small --ctx 128 --precision bf16 --threads 16 --warmup 1 --steps 5
+}
+part_cpu_torch() { # [400] the host's processor beside PyTorch, which compiles for minutes
+    local size precision
+    for size in small medium; do
+        for precision in fp32 bf16; do
+            shown "$roofstep" bench --device cpu --size $size --ctx 128 --precision $precision --warmup 2 --steps 5 --peer torch \
+                --peer-variant eager,best --peer-rounds 1 --out-json "$folder/cpu-$size-$precision.json"
+        done
+    done
 }
 
 parts() { sed -n 's/^part_\([a-z_]*\)() { # \(\[[0-9]*\]\) \(.*\)/  \1\t\2 \3/p' "$0" | expand -t 22; }

@@ -1,8 +1,7 @@
 #include "ops/packed_cut_cpu.h"
 
 enum {
-    ROWS =
-        MICROKERNEL_GRAIN, /* of a block; twice as many are as fast on one core and share out less evenly */
+    ROWS = MICROKERNEL_GRAIN, /* of a block; more share out less evenly */
     COLUMNS = 2 * MICROKERNEL_GRAIN,
     BESIDE = 8 * MICROKERNEL_GRAIN /* lines a strip is multiplied with at a time */
 };
@@ -32,11 +31,15 @@ static Cut blocks_of(const PackedProduct *p, int64_t columns, int threads)
 {
     const int64_t down = packed_pieces(p->m, ROWS), across = packed_pieces(p->n, columns);
     const int64_t each = packed_pieces(p->m, down) * packed_pieces(p->n, across);
-    return (Cut){
-        STRIPS_NONE, down,
-        across,      ROWS,
-        columns,     ROWS,
-        COLUMNS,     cost_of(down * across, from_afar(p, each), packing(p, p->m + p->n), threads)};
+    const int64_t before = packing(p, p->m + p->n);
+    return (Cut){.strips = STRIPS_NONE,
+                 .down = down,
+                 .across = across,
+                 .row = ROWS,
+                 .column = columns,
+                 .rows = ROWS,
+                 .columns = COLUMNS,
+                 .cost = cost_of(down * across, from_afar(p, each), before, threads)};
 }
 
 /* Wide ones read less; where there would be too few to share out, or the last turn would leave many threads
@@ -70,14 +73,12 @@ static Cut cut_strips(const PackedProduct *p, int threads)
                                 {narrow, BESIDE / 8}};
     const bool of_a = p->m >= p->n;
     const int64_t lines = of_a ? p->m : p->n, others = of_a ? p->n : p->m;
-    Cut best = {of_a ? STRIPS_OF_A : STRIPS_OF_B,
-                1,
-                1,
-                p->kernel->rows,
-                p->kernel->columns,
-                of_a ? wide : BESIDE,
-                of_a ? BESIDE : wide,
-                INT64_MAX};
+    Cut best = {.strips = of_a ? STRIPS_OF_A : STRIPS_OF_B,
+                .row = p->kernel->rows,
+                .column = p->kernel->columns,
+                .rows = of_a ? wide : BESIDE,
+                .columns = of_a ? BESIDE : wide,
+                .cost = INT64_MAX};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         const int64_t strips = packed_pieces(lines, sizes[i][0]);
         const int64_t parts = packed_pieces(others, sizes[i][1]);
