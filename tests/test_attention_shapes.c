@@ -182,28 +182,33 @@ static void test_scores_below_all_numbers(void **state)
 }
 
 /* Heads that a thread has alone, and heads that all threads share, of several tiles of keys each. */
-static void test_threads_agree(void **state)
+static void hold_threads(const AttentionCase *c, Precision precision, Attention attention)
 {
     static const int threads[] = {2, 3, 4, 8};
+    const Config config = config_of(c, precision, attention);
+    Step one, more;
+    run_case(&one, c, &config, 1);
+    for (int t = 0; t < 4; t++) {
+        run_case(&more, c, &config, threads[t]);
+        for (int i = 0; i < 3; i++) {
+            const int id = one.model.alone.dqkv[i];
+            assert_memory_equal(harness_host(&one.run, id), harness_host(&more.run, id),
+                                plan_bytes(&one.model.plan.tensors[id]));
+        }
+        close_step(&more);
+    }
+    close_step(&one);
+}
+
+static void test_threads_agree(void **state)
+{
+    static const Attention attentions[] = {ATTENTION_NAIVE, ATTENTION_FUSED, ATTENTION_FLASH};
     const bool causal = *(const bool *)*state;
     AttentionCase c = attention_case_make(
-        &(AttentionShape){.B = 1, .H = 3, .T = 1000, .D = 16, .causal = causal});
+        &(AttentionShape){.B = 1, .H = 3, .T = 500, .D = 16, .causal = causal});
     for (Precision precision = 0; precision < PRECISION_COUNT; precision++) {
-        const Config config = config_of(&c, precision, ATTENTION_FLASH);
         if (precision == PRECISION_TF32) continue; /* no CPU has it */
-        Step one;
-        run_case(&one, &c, &config, 1);
-        for (int t = 0; t < 4; t++) {
-            Step more;
-            run_case(&more, &c, &config, threads[t]);
-            for (int i = 0; i < 3; i++) {
-                const int id = one.model.alone.dqkv[i];
-                assert_memory_equal(harness_host(&one.run, id), harness_host(&more.run, id),
-                                    plan_bytes(&one.model.plan.tensors[id]));
-            }
-            close_step(&more);
-        }
-        close_step(&one);
+        for (int i = 0; i < 3; i++) hold_threads(&c, precision, attentions[i]);
     }
     attention_case_free(&c);
 }

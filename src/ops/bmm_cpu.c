@@ -1,7 +1,91 @@
-/* One thread for each head's product; 16-bit heads are widened into the thread's workspace. */
+/* The products of attention: our own packed ones, or, where we have plain C alone, those of the system's BLAS,
+ * for which 16-bit heads are widened into the thread's workspace. A head is one thread's; the last ones, fewer
+ * than threads, are shared. */
 #include "ops/blas_cpu.h"
 #include "ops/head_rows_cpu.h"
 #include "ops/impls_cpu.h"
+#include "ops/matmul_cpu.h"
+#include "ops/packed_cpu.h"
+
+/* ---- our own ---- */
+
+typedef struct Heads {
+    const Plan *plan;
+    const Node *node;
+    HeadMatrix c, a, b;
+} Heads;
+
+static Heads heads_of(const Plan *plan, const Node *node)
+{
+    const NodeAttr *attr = &node->attr;
+    return (Heads){plan, node, head_matrix(plan_out(plan, node, 0), NULL, attr),
+                   head_matrix(plan_in(plan, node, 0), NULL, attr),
+                   head_matrix(plan_in(plan, node, 1), NULL, attr)};
+}
+
+static PackSource source(const HeadMatrix *h, int64_t i, bool lines_are_rows)
+{
+    const void *data = h->data ? rows_cpu_at(h->data, h->dtype, head_matrix_start(h, i)) : NULL;
+    return (PackSource){data, h->dtype, lines_are_rows ? h->ld : 1, lines_are_rows ? 1 : h->ld};
+}
+
+static PackedProduct product_of(const Heads *h, int64_t i)
+{
+    const NodeAttr *attr = &h->node->attr;
+    const HeadMatrix *c = &h->c;
+    return (PackedProduct){.kernel = matmul_kernel(h->plan, h->node),
+                           .m = c->rows,
+                           .n = c->cols,
+                           .k = attr->transpose_a ? h->a.rows : h->a.cols,
+                           .a = source(&h->a, i, !attr->transpose_a),
+                           .b = source(&h->b, i, attr->transpose_b),
+                           .scale = (float)attr->scale,
+                           .c = c->data ? rows_cpu_at(c->data, c->dtype, head_matrix_start(c, i))
+                                        : NULL,
+                           .c_dtype = c->dtype,
+                           .ldc = c->ld};
+}
+
+/* How many heads threads share: not those that are multiplied before threads have met. */
+static int64_t shared_heads(const Heads *h, int threads)
+{
+    enum { WORTH_MEETING = 1 << 20 };
+    const PackedProduct p = product_of(h, 0);
+    return p.m * p.n >= WORTH_MEETING / p.k ? h->c.count % threads : 0;
+}
+
+static size_t own_workspace(const Plan *plan, const Node *node, int threads)
+{
+    const Heads h = heads_of(plan, node);
+    const PackedProduct p = product_of(&h, 0);
+    const int64_t shared = shared_heads(&h, threads);
+    const size_t apart = shared < h.c.count ? (size_t)threads * packed_workspace(&p, 1) : 0;
+    const size_t together = shared > 0 ? packed_workspace(&p, threads) : 0;
+    return apart > together ? apart : together;
+}
+
+static Status run_own(const OpCall *call)
+{
+    Heads h = heads_of(call->plan, call->node);
+    h.c.data = op_out(call, 0);
+    h.a.data = (void *)(uintptr_t)op_in(call, 0);
+    h.b.data = (void *)(uintptr_t)op_in(call, 1);
+    const PackedProduct any = product_of(&h, 0);
+    const size_t size = packed_workspace(&any, 1);
+    const int64_t apart = h.c.count - shared_heads(&h, call->threads);
+#pragma omp parallel for schedule(dynamic) num_threads(call->threads)
+    for (int64_t i = 0; i < apart; i++) {
+        const PackedProduct p = product_of(&h, i);
+        packed_multiply(&p, (char *)call->workspace + (size_t)omp_thread() * size, 1);
+    }
+    for (int64_t i = apart; i < h.c.count; i++) {
+        const PackedProduct p = product_of(&h, i);
+        packed_multiply(&p, call->workspace, call->threads);
+    }
+    return ST_OK;
+}
+
+/* ---- the system's ---- */
 
 static int64_t wide_elements(const Tensor *t, const NodeAttr *attr)
 {
@@ -16,7 +100,7 @@ static int64_t per_thread(const Plan *plan, const Node *node)
            wide_elements(plan_in(plan, node, 1), &node->attr) + 64;
 }
 
-static size_t workspace(const Plan *plan, const Node *node, int threads)
+static size_t blas_workspace(const Plan *plan, const Node *node, int threads)
 {
     return (size_t)threads * (size_t)per_thread(plan, node) * sizeof(float);
 }
@@ -35,7 +119,7 @@ static void multiply(const HeadMatrix *c, const HeadMatrix *a, const HeadMatrix 
     head_rows_cpu_finish(c, i, 0, c->rows, &to);
 }
 
-static Status run(const OpCall *call)
+static Status run_blas(const OpCall *call)
 {
     const NodeAttr *attr = &call->node->attr;
     const HeadMatrix c = head_matrix(op_out_shape(call, 0), op_out(call, 0), attr);
@@ -50,4 +134,19 @@ static Status run(const OpCall *call)
     return ST_OK;
 }
 
-const OpImpl bmm_cpu[] = {{"blas", rows_cpu_declines_f64, workspace, run}, {0}};
+/* ---- the faster one ---- */
+
+static size_t faster_workspace(const Plan *plan, const Node *node, int threads)
+{
+    return (matmul_own_is_faster(plan, node) ? own_workspace : blas_workspace)(plan, node, threads);
+}
+
+static Status run_faster(const OpCall *call)
+{
+    return matmul_own_is_faster(call->plan, call->node) ? run_own(call) : run_blas(call);
+}
+
+const OpImpl bmm_cpu[] = {{"faster", rows_cpu_declines_f64, faster_workspace, run_faster},
+                          {"own", rows_cpu_declines_f64, own_workspace, run_own},
+                          {"blas", rows_cpu_declines_f64, blas_workspace, run_blas},
+                          {0}};

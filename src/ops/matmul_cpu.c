@@ -74,8 +74,7 @@ static Status run_blas(const OpCall *call)
 
 /* ---- our own ---- */
 
-/* Panels of bf16 where both operands are and the processor multiplies them, else of fp32. */
-static const Microkernel *kernel_for(const Plan *plan, const Node *node)
+const Microkernel *matmul_kernel(const Plan *plan, const Node *node)
 {
     const bool bf16 =
         plan_in(plan, node, 0)->dtype == DT_BF16 && plan_in(plan, node, 1)->dtype == DT_BF16;
@@ -92,12 +91,13 @@ static PackedProduct packed(const Plan *plan, const Node *node)
 {
     const NodeAttr *attr = &node->attr;
     const Tensor *c = plan_out(plan, node, 0), *a = plan_in(plan, node, 0);
-    return (PackedProduct){.kernel = kernel_for(plan, node),
+    return (PackedProduct){.kernel = matmul_kernel(plan, node),
                            .m = plan_rows(c),
                            .n = plan_width(c),
                            .k = attr->transpose_a ? plan_rows(a) : plan_width(a),
                            .a = source(a, NULL, !attr->transpose_a),
                            .b = source(plan_in(plan, node, 1), NULL, attr->transpose_b),
+                           .scale = 1,
                            .c_dtype = c->dtype,
                            .ldc = c->ld};
 }
@@ -123,25 +123,25 @@ static Status run_own(const OpCall *call)
 /* Where we have more than plain C, ours is at least as fast as BLIS and OpenBLAS as they are installed, on every
  * shape of a step (docs/measuring.md; OpenBLAS that is told of its AVX-512 kernels is up to a sixth ahead on some),
  * and takes 16-bit operands as they are, of which a library needs copies in fp32. */
-static bool own_is_faster(const Plan *plan, const Node *node)
+bool matmul_own_is_faster(const Plan *plan, const Node *node)
 {
-    return kernel_for(plan, node) != &microkernel_plain;
+    return matmul_kernel(plan, node) != &microkernel_plain;
 }
 
 static size_t faster_workspace(const Plan *plan, const Node *node, int threads)
 {
-    return (own_is_faster(plan, node) ? own_workspace : blas_workspace)(plan, node, threads);
+    return (matmul_own_is_faster(plan, node) ? own_workspace : blas_workspace)(plan, node, threads);
 }
 
 static Status run_faster(const OpCall *call)
 {
-    return own_is_faster(call->plan, call->node) ? run_own(call) : run_blas(call);
+    return matmul_own_is_faster(call->plan, call->node) ? run_own(call) : run_blas(call);
 }
 
 void matmul_by(const Plan *plan, const Node *node, const OpImpl *impl, Text *out)
 {
-    if (impl->run == run_own || (impl->run == run_faster && own_is_faster(plan, node))) {
-        text_printf(out, "own %s", kernel_for(plan, node)->name);
+    if (impl->run == run_own || (impl->run == run_faster && matmul_own_is_faster(plan, node))) {
+        text_printf(out, "own %s", matmul_kernel(plan, node)->name);
     } else {
         text_puts(out, blas_cpu_name());
     }

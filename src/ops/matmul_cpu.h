@@ -3,7 +3,13 @@
 #define OPS_MATMUL_CPU_H
 
 #include "base/text.h"
+#include "ops/microkernel_cpu.h"
 #include "ops/op.h"
+
+/* Of our own product of the node's first two inputs: with panels of bf16 where both are and the processor
+ * multiplies them, else of fp32. */
+const Microkernel *matmul_kernel(const Plan *plan, const Node *node);
+bool matmul_own_is_faster(const Plan *plan, const Node *node);
 
 /* Adds "BLIS 0.9.0", or "own" and the name of the microkernel, of a matmul bound to `impl`. */
 void matmul_by(const Plan *plan, const Node *node, const OpImpl *impl, Text *out);

@@ -201,11 +201,10 @@ static Ahead next_rows(const PackedProduct *p, const Side *a, const Block *block
                    packed_round_up(packed_pieces(line * kernel->columns, down), ALIGN)};
 }
 
-/* Whether the last piece of k may write a tile where it belongs. */
-static bool in_place(const PackedProduct *p, const Block *block, int64_t row, int64_t column)
+/* Whether the last piece of k may write whole tiles where they belong. */
+static bool in_place(const PackedProduct *p, const Block *block)
 {
-    return p->c_dtype == DT_F32 && !block->total && row + p->kernel->rows <= block->rows &&
-           column + p->kernel->columns <= block->columns;
+    return p->c_dtype == DT_F32 && p->scale == 1 && !block->total;
 }
 
 /* The sums go on over k numbers from `first` on. */
@@ -214,7 +213,8 @@ static void add_piece(const PackedProduct *p, const Side *a, const Side *b, cons
 {
     const Microkernel *kernel = p->kernel;
     const int64_t line = k * operand_size(p), groups = k / kernel->depth;
-    const bool last = first + k == padded_k(p), goes_on = first % span_length(p) > 0;
+    const bool goes_on = first % span_length(p) > 0;
+    const bool in_place_now = first + k == padded_k(p) && in_place(p, block);
     const char *x = panel_at(p, a, block->row, first), *y = panel_at(p, b, block->column, first);
     Ahead ahead = next_rows(p, a, block, first, line);
     for (int64_t j = 0; j < block->columns; j += kernel->columns) {
@@ -222,7 +222,9 @@ static void add_piece(const PackedProduct *p, const Side *a, const Side *b, cons
         for (int64_t i = 0; i < block->rows; i += kernel->rows) {
             float *sum = block->sum + i * block->ld + j;
             MicrokernelTile tile = {goes_on ? sum : NULL, block->ld, sum, block->ld};
-            if (last && in_place(p, block, i, j)) {
+            const bool whole =
+                i + kernel->rows <= block->rows && j + kernel->columns <= block->columns;
+            if (in_place_now && whole) {
                 tile.to = (float *)p->c + (block->row + i) * p->ldc + block->column + j;
                 tile.ld_to = p->ldc;
             }
@@ -232,20 +234,26 @@ static void add_piece(const PackedProduct *p, const Side *a, const Side *b, cons
     }
 }
 
+static void scale_row(float *x, int64_t n, float scale)
+{
+    for (int64_t j = 0; j < n; j++) x[j] *= scale;
+}
+
 /* What was not written in place. */
 static void store(const PackedProduct *p, const Block *block)
 {
     const Microkernel *kernel = p->kernel;
-    const bool some = p->c_dtype == DT_F32 && !block->total;
-    const float *sums = block->total ? block->total : block->sum;
+    const bool some = in_place(p, block);
+    float *sums = block->total ? block->total : block->sum;
     const int64_t rows = some ? block->rows / kernel->rows * kernel->rows : 0;
     const int64_t columns = some ? block->columns / kernel->columns * kernel->columns : 0;
     for (int64_t i = 0; i < block->rows; i++) {
-        const int64_t at = i < rows ? columns : 0;
-        if (at == block->columns) continue;
+        const int64_t at = i < rows ? columns : 0, n = block->columns - at;
+        if (n == 0) continue;
         const int64_t to = (block->row + i) * p->ldc + block->column + at;
-        rows_cpu_store(rows_cpu_at(p->c, p->c_dtype, to), sums + i * block->ld + at, p->c_dtype,
-                       block->columns - at);
+        float *row = sums + i * block->ld + at;
+        if (p->scale != 1) scale_row(row, n, p->scale);
+        rows_cpu_store(rows_cpu_at(p->c, p->c_dtype, to), row, p->c_dtype, n);
     }
 }
 

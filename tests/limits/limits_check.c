@@ -80,6 +80,7 @@ static void own(Shape s, const float *x, const float *y, float *z)
                              .a = {x, DT_F32, s.k, 1},
                              .b = {y, DT_F32, 1, s.n},
                              .c = z,
+                             .scale = 1,
                              .c_dtype = DT_F32,
                              .ldc = s.n};
     const size_t needed = (packed_workspace(&p, threads) + 63) / 64 * 64;

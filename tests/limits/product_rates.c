@@ -127,6 +127,7 @@ static void multiply_own(const Shape *s, const float *a, const float *b, float *
                              .a = {a, DT_F32, s->transpose_a ? 1 : lda, s->transpose_a ? lda : 1},
                              .b = {b, DT_F32, s->transpose_b ? ldb : 1, s->transpose_b ? 1 : ldb},
                              .c = c,
+                             .scale = 1,
                              .c_dtype = DT_F32,
                              .ldc = s->n};
     packed_multiply(&p, workspace, threads);
