@@ -204,8 +204,8 @@ static void test_threads_agree(void **state)
 {
     static const Attention attentions[] = {ATTENTION_NAIVE, ATTENTION_FUSED, ATTENTION_FLASH};
     const bool causal = *(const bool *)*state;
-    AttentionCase c = attention_case_make(
-        &(AttentionShape){.B = 1, .H = 3, .T = 500, .D = 16, .causal = causal});
+    AttentionCase c =
+        attention_case_make(&(AttentionShape){.B = 1, .H = 3, .T = 500, .D = 16, .causal = causal});
     for (Precision precision = 0; precision < PRECISION_COUNT; precision++) {
         if (precision == PRECISION_TF32) continue; /* no CPU has it */
         for (int i = 0; i < 3; i++) hold_threads(&c, precision, attentions[i]);

@@ -77,14 +77,14 @@ static void test_auto(void **state)
 {
     (void)state;
     hide("all");
-    expect(BLAS_AUTO, PRECISION_BF16, "faster", blas_cpu_name());
-    expect(BLAS_AUTO, PRECISION_FP32, "faster", blas_cpu_name());
+    expect(BLAS_AUTO, PRECISION_BF16, "auto", blas_cpu_name());
+    expect(BLAS_AUTO, PRECISION_FP32, "auto", blas_cpu_name());
     hide("");
     const Microkernel *f32 = microkernel_find(DT_F32), *bf16 = microkernel_find(DT_BF16);
     if (f32 == &microkernel_plain) skip();
-    expect(BLAS_AUTO, PRECISION_FP32, "faster", own(f32).s);
-    expect(BLAS_AUTO, PRECISION_FP16, "faster", own(f32).s);
-    expect(BLAS_AUTO, PRECISION_BF16, "faster", own(bf16 ? bf16 : f32).s);
+    expect(BLAS_AUTO, PRECISION_FP32, "auto", own(f32).s);
+    expect(BLAS_AUTO, PRECISION_FP16, "auto", own(f32).s);
+    expect(BLAS_AUTO, PRECISION_BF16, "auto", own(bf16 ? bf16 : f32).s);
 }
 
 int main(void)

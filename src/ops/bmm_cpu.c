@@ -146,7 +146,7 @@ static Status run_faster(const OpCall *call)
     return matmul_own_is_faster(call->plan, call->node) ? run_own(call) : run_blas(call);
 }
 
-const OpImpl bmm_cpu[] = {{"faster", rows_cpu_declines_f64, faster_workspace, run_faster},
+const OpImpl bmm_cpu[] = {{"auto", rows_cpu_declines_f64, faster_workspace, run_faster},
                           {"own", rows_cpu_declines_f64, own_workspace, run_own},
                           {"blas", rows_cpu_declines_f64, blas_workspace, run_blas},
                           {0}};

@@ -167,7 +167,7 @@ static Status run_f64(const OpCall *call)
     return ST_OK;
 }
 
-const OpImpl matmul_cpu[] = {{"faster", rows_cpu_declines_f64, faster_workspace, run_faster},
+const OpImpl matmul_cpu[] = {{"auto", rows_cpu_declines_f64, faster_workspace, run_faster},
                              {"own", rows_cpu_declines_f64, own_workspace, run_own},
                              {"blas", rows_cpu_declines_f64, blas_workspace, run_blas},
                              {.name = "blas_f64", .declines = declines_all_but_f64, .run = run_f64},

@@ -87,8 +87,9 @@ static Status tell_faster(json_t *lines, const Faster *f)
 {
     Text text = {0};
     if (!f->choice) {
-        text_puts(&text,
-                  "Change first: nothing; fp32 and fused are the fastest of what was tried here.");
+        text_puts(
+            &text,
+            "Change first: nothing; no other --precision or --exec that was tried here is faster.");
         return add_line(lines, &text);
     }
     text_printf(&text, "Change first: --%s %s saves %.0f %% of the step of ", f->choice,

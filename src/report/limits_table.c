@@ -58,7 +58,9 @@ static void put_method(Table *table, const LimitsKey *key)
     snprintf(
         line, sizeof line,
         "median, and range of the repetitions; products as the engine runs them: large ones for "
-        "the largest rate, forward, dX and dW those of the %s model with %d tokens",
+        "the largest rate, forward, dX and dW those of the %s model with %d tokens; MFU is over "
+        "the "
+        "upper end of a precision's ranges",
         *key->gpu ? LIMITS_GPU_MODEL : "small", *key->gpu ? LIMITS_GPU_TOKENS : 512);
     table_note(table, line, NULL);
     if (!*key->gpu) return;

@@ -270,11 +270,9 @@ static void categories(Table *table, const ProfileView *v)
         category_row(table, v, "other", forward_left, backward_left, left, all_forward, all);
     category_row(table, v, "all ops", all_forward, p[PHASE_BACKWARD].attributed, all, all_forward,
                  all);
-    table_note(table,
-               v->gpu
-                   ? "time of kernels; softmax includes the primitives an eager softmax is made of"
-                   : "softmax includes the primitives an eager softmax is made of",
-               NULL);
+    if (v->gpu) table_note(table, "time of kernels", NULL);
+    if (category_time(v, PHASE_COUNT, "softmax") > 0)
+        table_note(table, "softmax includes the primitives an eager softmax is made of", NULL);
 }
 
 /* ---- all of it ---- */

@@ -101,6 +101,7 @@ static Status validate_object(const json_t *json, const Text *text, const char *
 static Status validate_json(const Text *text, const char *path, ValidateNote *note)
 {
     json_error_t error;
+    if (text->n == 0) return FAIL(ST_FAILED, "the file is empty");
     json_t *json = json_loadb(text_str(text), text->n, 0, &error);
     if (!json)
         return FAIL(ST_FAILED, "no JSON: %s (line %d, column %d)", error.text, error.line,
