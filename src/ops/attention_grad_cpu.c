@@ -80,17 +80,12 @@ static TileRoom tile_room(const Microkernel *kernel, int64_t T, int64_t D)
     return r;
 }
 
-/* Heads that are in work at once. */
-static int64_t heads_at_once(int64_t heads, int threads)
-{
-    return attention_smaller(heads, threads);
-}
-
+/* Of as many heads as are in work at once, then of every thread. */
 static size_t workspace(const Plan *plan, const Node *node, int threads)
 {
     const HeadMatrix q = head_matrix(plan_in(plan, node, 1), NULL, &node->attr);
     const Microkernel *kernel = attention_kernel(plan, node);
-    return (size_t)(heads_at_once(q.count, threads) * head_room(kernel, q.rows, q.cols).bytes +
+    return (size_t)(attention_smaller(q.count, threads) * head_room(kernel, q.rows, q.cols).bytes +
                     threads * tile_room(kernel, q.rows, q.cols).bytes);
 }
 
@@ -108,8 +103,8 @@ typedef struct Backward {
 static Backward backward_of(const Backward *all, int64_t head, int64_t room)
 {
     const OpCall *call = all->call;
-    char *tiles =
-        (char *)call->workspace + heads_at_once(all->q.count, call->threads) * all->of_head.bytes;
+    char *tiles = (char *)call->workspace +
+                  attention_smaller(all->q.count, call->threads) * all->of_head.bytes;
     Backward g = *all;
     g.head = head;
     g.head_space = (char *)call->workspace + room * g.of_head.bytes;
@@ -281,8 +276,12 @@ static void wait_for_tiles(const Backward *g, int64_t block, int tiles)
 {
     enum { PATIENCE = 1000 };
     const atomic_int *added = tiles_added(g, block);
-    for (int i = 0; atomic_load_explicit(added, memory_order_acquire) != tiles; i++) {
-        if (i >= PATIENCE) sched_yield();
+    int looks = 0;
+    while (atomic_load_explicit(added, memory_order_acquire) != tiles) {
+        if (looks < PATIENCE)
+            looks++;
+        else
+            sched_yield();
     }
 }
 

@@ -1,4 +1,4 @@
-/* How a product is cut into what threads take. Only packed*_cpu.c include it. */
+/* How a product is cut into what threads take. For packed*_cpu.c and their test. */
 #ifndef OPS_PACKED_CUT_CPU_H
 #define OPS_PACKED_CUT_CPU_H
 
