@@ -8,15 +8,12 @@
 
 #include <math.h>
 
-enum {
-    BLOCK = ATTENTION_QUERIES,
-    BLOCKS = 5,
-    ITEM = BLOCKS * BLOCK /* queries of a piece of work */
-};
+enum { BLOCKS = 5 }; /* of a piece of work */
 
 /* ---- a thread's workspace: where each part begins ---- */
 
 typedef struct Room {
+    int64_t block;            /* queries */
     int64_t queries, results; /* of every block */
     int64_t query, result;    /* bytes of a block's */
     int64_t keys, values;     /* of a tile */
@@ -26,10 +23,12 @@ typedef struct Room {
 
 static Room room_for(const Microkernel *kernel, int64_t T, int64_t D)
 {
-    const int64_t block = attention_smaller(BLOCK, T), keys = attention_smaller(ATTENTION_KEYS, T);
-    const int64_t blocks = attention_smaller(BLOCKS, (T + BLOCK - 1) / BLOCK);
+    const int64_t queries = attention_queries(kernel), block = attention_smaller(queries, T);
+    const int64_t keys = attention_smaller(ATTENTION_KEYS, T);
+    const int64_t blocks = attention_smaller(BLOCKS, (T + queries - 1) / queries);
     const int64_t scores = panels_cpu_result_bytes(kernel, block, keys);
-    Room r = {.query = panels_cpu_rows_bytes(kernel, block, D),
+    Room r = {.block = queries,
+              .query = panels_cpu_rows_bytes(kernel, block, D),
               .result = panels_cpu_result_bytes(kernel, block, D)};
     r.queries = attention_after(&r.bytes, blocks * r.query);
     r.results = attention_after(&r.bytes, blocks * r.result);
@@ -57,7 +56,7 @@ typedef struct Forward {
 /* The queries [first, end) of a head, and of each the largest score so far and the sum of the powers. */
 typedef struct Item {
     int64_t head, first, end;
-    float most[ITEM], sum[ITEM];
+    float most[BLOCKS * ATTENTION_MOST_QUERIES], sum[BLOCKS * ATTENTION_MOST_QUERIES];
     char *workspace;
 } Item;
 
@@ -116,8 +115,8 @@ static void add_tile(const Forward *f, Item *item, int64_t block, const Tile *ti
     const Microkernel *kernel = f->kernel;
     const Room *r = &f->room;
     char *w = item->workspace;
-    const int64_t D = f->q.cols, ld_out = panels_cpu_ld(kernel, D), first = block * BLOCK;
-    const int64_t rows = attention_smaller(BLOCK, item->end - item->first - first);
+    const int64_t D = f->q.cols, ld_out = panels_cpu_ld(kernel, D), first = block * r->block;
+    const int64_t rows = attention_smaller(r->block, item->end - item->first - first);
     const int64_t seen = attention_seen(&f->call->node->attr, item->first + first, rows);
     const int64_t n = attention_seen_here(seen, tile->key, tile->keys);
     const int64_t ld = panels_cpu_ld(kernel, n);
@@ -150,8 +149,9 @@ static Tile tile_at(const Forward *f, const Item *item, int64_t key, int64_t end
 static void finish(const Forward *f, const Item *item, int64_t block)
 {
     const NodeAttr *attr = &f->call->node->attr;
-    const int64_t D = f->q.cols, ld = panels_cpu_ld(f->kernel, D), first = block * BLOCK;
-    const int64_t rows = attention_smaller(BLOCK, item->end - item->first - first);
+    const int64_t D = f->q.cols, ld = panels_cpu_ld(f->kernel, D);
+    const int64_t first = block * f->room.block;
+    const int64_t rows = attention_smaller(f->room.block, item->end - item->first - first);
     float *o = (float *)(void *)(item->workspace + f->room.results + block * f->room.result);
     float *lse = (float *)op_out(f->call, 1) + item->head * attr->tokens + item->first;
     for (int64_t i = 0; i < rows; i++) {
@@ -165,12 +165,12 @@ static void finish(const Forward *f, const Item *item, int64_t block)
 static void run_item(const Forward *f, Item *item)
 {
     const int64_t D = f->q.cols, queries = item->end - item->first;
-    const int64_t blocks = (queries + BLOCK - 1) / BLOCK;
+    const int64_t size = f->room.block, blocks = (queries + size - 1) / size;
     const int64_t end = attention_seen(&f->call->node->attr, item->first, queries);
     for (int64_t i = 0; i < queries; i++) item->most[i] = -INFINITY;
     for (int64_t b = 0; b < blocks; b++) {
-        const PackSource q = attention_rows_of(&f->q, item->head, item->first + b * BLOCK);
-        panels_cpu_rows(f->kernel, &q, attention_smaller(BLOCK, queries - b * BLOCK), D,
+        const PackSource q = attention_rows_of(&f->q, item->head, item->first + b * size);
+        panels_cpu_rows(f->kernel, &q, attention_smaller(size, queries - b * size), D,
                         item->workspace + f->room.queries + b * f->room.query);
     }
     for (int64_t key = 0; key < end; key += ATTENTION_KEYS) {
@@ -190,14 +190,15 @@ static Status run(const OpCall *call)
                  .v = head_matrix(op_in_shape(call, 2), op_in(call, 2), attr),
                  .out = head_matrix(op_out_shape(call, 0), op_out(call, 0), attr)};
     f.room = room_for(f.kernel, f.q.rows, f.q.cols);
-    const int64_t per_head = (attr->tokens + ITEM - 1) / ITEM;
+    const int64_t piece = BLOCKS * f.room.block;
+    const int64_t per_head = (attr->tokens + piece - 1) / piece;
 #pragma omp parallel for schedule(dynamic) num_threads(call->threads)
     for (int64_t i = 0; i < f.q.count * per_head; i++) {
         /* the longest rows first, so that the last pieces of work are the small ones */
-        const int64_t first = (per_head - 1 - i % per_head) * ITEM;
+        const int64_t first = (per_head - 1 - i % per_head) * piece;
         Item item = {.head = i / per_head,
                      .first = first,
-                     .end = attention_smaller(first + ITEM, attr->tokens),
+                     .end = attention_smaller(first + piece, attr->tokens),
                      .workspace = (char *)call->workspace + omp_thread() * f.room.bytes};
         run_item(&f, &item);
     }

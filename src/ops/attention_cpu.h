@@ -10,10 +10,16 @@
 #include "ops/head_matrix.h"
 #include "ops/panels_cpu.h"
 
-enum {
-    ATTENTION_QUERIES = 48, /* whole tiles of most kernels; fewer skip more beyond the diagonal */
-    ATTENTION_KEYS = 4 * MICROKERNEL_GRAIN
-};
+enum { ATTENTION_KEYS = 4 * MICROKERNEL_GRAIN, ATTENTION_MOST_QUERIES = MICROKERNEL_GRAIN };
+
+/* Of a block: whole tiles, and whole groups where they are what is summed over. Fewer skip more beyond the
+ * diagonal. */
+static inline int64_t attention_queries(const Microkernel *kernel)
+{
+    int64_t n = kernel->rows;
+    while (n < ATTENTION_MOST_QUERIES / 2 || n % kernel->depth) n += kernel->rows;
+    return n;
+}
 
 static inline int64_t attention_smaller(int64_t a, int64_t b)
 {

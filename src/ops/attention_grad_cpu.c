@@ -10,8 +10,6 @@
 #include <stdatomic.h>
 #include <string.h>
 
-enum { BLOCK = ATTENTION_QUERIES };
-
 /* ---- workspaces: where each part begins ---- */
 
 /* A head's: of every block of queries. */
@@ -30,21 +28,22 @@ typedef struct TileRoom {
     int64_t bytes;
 } TileRoom;
 
-static int64_t blocks_of(int64_t T)
+static int64_t blocks_of(const Microkernel *kernel, int64_t T)
 {
-    return (T + BLOCK - 1) / BLOCK;
+    return (T + attention_queries(kernel) - 1) / attention_queries(kernel);
 }
 
 /* Blocks are counted from the end. Every tile has the last rows: threads with a tile each begin with them, one
  * after the other, and need not wait again. */
-static int64_t first_row(int64_t T, int64_t block)
+static int64_t first_row(const Microkernel *kernel, int64_t T, int64_t block)
 {
-    return (blocks_of(T) - 1 - block) * BLOCK;
+    return (blocks_of(kernel, T) - 1 - block) * attention_queries(kernel);
 }
 
 static HeadRoom head_room(const Microkernel *kernel, int64_t T, int64_t D)
 {
-    const int64_t block = attention_smaller(BLOCK, T), blocks = blocks_of(T), line = 64;
+    const int64_t queries = attention_queries(kernel), block = attention_smaller(queries, T);
+    const int64_t blocks = blocks_of(kernel, T), line = 64;
     HeadRoom r = {.rows = panels_cpu_rows_bytes(kernel, block, D),
                   .columns = panels_cpu_columns_bytes(kernel, D, block),
                   .result = panels_cpu_result_bytes(kernel, block, D)};
@@ -53,7 +52,7 @@ static HeadRoom head_room(const Microkernel *kernel, int64_t T, int64_t D)
     r.q_t = attention_after(&r.bytes, blocks * r.columns);
     r.dout_t = attention_after(&r.bytes, blocks * r.columns);
     r.dq = attention_after(&r.bytes, blocks * r.result);
-    r.delta = attention_after(&r.bytes, blocks * BLOCK * (int64_t)sizeof(float));
+    r.delta = attention_after(&r.bytes, blocks * queries * (int64_t)sizeof(float));
     r.added =
         attention_after(&r.bytes, (blocks * (int64_t)sizeof(atomic_int) + line - 1) / line * line);
     return r;
@@ -61,7 +60,8 @@ static HeadRoom head_room(const Microkernel *kernel, int64_t T, int64_t D)
 
 static TileRoom tile_room(const Microkernel *kernel, int64_t T, int64_t D)
 {
-    const int64_t block = attention_smaller(BLOCK, T), keys = attention_smaller(ATTENTION_KEYS, T);
+    const int64_t block = attention_smaller(attention_queries(kernel), T);
+    const int64_t keys = attention_smaller(ATTENTION_KEYS, T);
     const int64_t scores = panels_cpu_result_bytes(kernel, block, keys);
     const int64_t rounded = kernel->operand == DT_F32 ? 0 : scores;
     TileRoom r = {.sums = panels_cpu_result_bytes(kernel, keys, D)};
@@ -112,6 +112,12 @@ static Backward backward_of(const Backward *all, int64_t head, int64_t room)
     return g;
 }
 
+/* Of a block that begins there. */
+static int64_t rows_of(const Backward *g, int64_t first)
+{
+    return attention_smaller(attention_queries(g->kernel), g->q.rows - first);
+}
+
 static float *floats(char *space, int64_t at)
 {
     return (float *)(void *)(space + at);
@@ -159,8 +165,8 @@ static float delta_of(const Backward *g, int64_t row)
 static void prepare_block(const Backward *g, int64_t block)
 {
     const HeadRoom *r = &g->of_head;
-    const int64_t first = first_row(g->q.rows, block), D = g->q.cols;
-    const int64_t rows = attention_smaller(BLOCK, g->q.rows - first);
+    const int64_t first = first_row(g->kernel, g->q.rows, block), D = g->q.cols;
+    const int64_t rows = rows_of(g, first);
     const PackSource q = attention_rows_of(&g->q, g->head, first);
     const PackSource dout = attention_rows_of(&g->dout, g->head, first);
     const PackSource q_t = attention_columns_of(&g->q, g->head, first);
@@ -237,7 +243,7 @@ static void grad_scores(const Backward *g, const Tile *tile, Scores *s)
     const Microkernel *kernel = g->kernel;
     const HeadRoom *h = &g->of_head;
     const TileRoom *r = &g->of_tile;
-    const int64_t D = g->q.cols, first = first_row(g->q.rows, s->block);
+    const int64_t D = g->q.cols, first = first_row(kernel, g->q.rows, s->block);
     const Panels q = {g->head_space + h->q + s->block * h->rows, tile->k.k};
     const Panels dout = {g->head_space + h->dout + s->block * h->rows, tile->k.k};
     const float *lse = (const float *)op_in(g->call, 5) + g->head * attr->tokens + first;
@@ -276,12 +282,8 @@ static void wait_for_tiles(const Backward *g, int64_t block, int tiles)
 {
     enum { PATIENCE = 1000 };
     const atomic_int *added = tiles_added(g, block);
-    int looks = 0;
-    while (atomic_load_explicit(added, memory_order_acquire) != tiles) {
-        if (looks < PATIENCE)
-            looks++;
-        else
-            sched_yield();
+    for (int i = 0; atomic_load_explicit(added, memory_order_acquire) != tiles; i += i < PATIENCE) {
+        if (i == PATIENCE) sched_yield();
     }
 }
 
@@ -306,10 +308,11 @@ static void run_tile(const Backward *g, int64_t key)
     const TileRoom *r = &g->of_tile;
     const Tile tile = tile_at(g, key);
     const int64_t T = attr->tokens, ld = panels_cpu_ld(g->kernel, g->q.cols);
-    const int64_t blocks = blocks_of(attr->causal ? T - key / BLOCK * BLOCK : T);
+    const int64_t before = attr->causal ? key / attention_queries(g->kernel) : 0;
+    const int64_t blocks = blocks_of(g->kernel, T) - before;
     for (int64_t block = 0; block < blocks; block++) {
-        const int64_t first = first_row(T, block);
-        Scores s = {.block = block, .rows = attention_smaller(BLOCK, T - first)};
+        const int64_t first = first_row(g->kernel, T, block);
+        Scores s = {.block = block, .rows = rows_of(g, first)};
         s.keys = attention_seen_here(attention_seen(attr, first, s.rows), key, tile.keys);
         s.ld = panels_cpu_ld(g->kernel, s.keys);
         grad_scores(g, &tile, &s);
@@ -323,9 +326,8 @@ static void run_tile(const Backward *g, int64_t key)
 
 static void store_queries(const Backward *g, int64_t block)
 {
-    const int64_t first = first_row(g->q.rows, block);
-    const int64_t rows = attention_smaller(BLOCK, g->q.rows - first);
-    attention_store(&g->dq, g->head, first, rows,
+    const int64_t first = first_row(g->kernel, g->q.rows, block);
+    attention_store(&g->dq, g->head, first, rows_of(g, first),
                     floats(g->head_space, g->of_head.dq + block * g->of_head.result),
                     panels_cpu_ld(g->kernel, g->q.cols));
 }
@@ -334,7 +336,7 @@ static void store_queries(const Backward *g, int64_t block)
 
 static void run_head(const Backward *g)
 {
-    const int64_t T = g->q.rows, blocks = blocks_of(T);
+    const int64_t T = g->q.rows, blocks = blocks_of(g->kernel, T);
     for (int64_t block = 0; block < blocks; block++) prepare_block(g, block);
     for (int64_t key = 0; key < T; key += ATTENTION_KEYS) run_tile(g, key);
     for (int64_t block = 0; block < blocks; block++) store_queries(g, block);
@@ -354,7 +356,7 @@ static void run_heads_apart(const Backward *all, int64_t heads)
 static void run_heads_together(const Backward *all, int64_t first, int64_t heads)
 {
     const int threads = all->call->threads;
-    const int64_t T = all->q.rows, blocks = blocks_of(T);
+    const int64_t T = all->q.rows, blocks = blocks_of(all->kernel, T);
     const int64_t tiles = (T + ATTENTION_KEYS - 1) / ATTENTION_KEYS;
     atomic_int_fast64_t next = 0;
 #pragma omp parallel for schedule(dynamic) num_threads(threads)
