@@ -61,12 +61,7 @@ static Status write_json(Text *out, const Table *table)
 static Status add_title(json_t *table, const PagePart *part)
 {
     Text title = {0};
-    text_puts(&title, part->title);
-    if (part->other)
-        text_printf(&title, ": %s (A) and %s (B)", page_file_name(part->file),
-                    page_file_name(part->other));
-    else if (part->file && part->several)
-        text_printf(&title, ": %s", page_file_name(part->file));
+    page_parts_title(&title, part);
     Status status = text_status(&title);
     if (status == ST_OK) status = record_put_text(table, "title", text_str(&title));
     if (status == ST_OK) status = record_put_text(table, "section", part->section);

@@ -263,3 +263,13 @@ void page_parts_name(Text *out, const PagePart *parts, int i)
     text_puts(out, parts[i].section);
     if (number > 1) text_printf(out, "-%d", number);
 }
+
+void page_parts_title(Text *out, const PagePart *part)
+{
+    text_puts(out, part->title);
+    if (part->other)
+        text_printf(out, ": %s (A) and %s (B)", page_file_name(part->file),
+                    page_file_name(part->other));
+    else if (part->file && part->several)
+        text_printf(out, ": %s", page_file_name(part->file));
+}

@@ -34,6 +34,8 @@ typedef struct PageInput {
 /* What there are tables for in the order of the page; the caller frees the array. */
 Status page_parts_list(const PageInput *input, PagePart **parts, int *n_parts);
 /* "end-to-end", or "end-to-end-2" of a second file: for the name of a file. */
+/* What it is, and of which file where several have it. */
+void page_parts_title(Text *out, const PagePart *part);
 void page_parts_name(Text *out, const PagePart *parts, int i);
 
 #endif

@@ -31,7 +31,7 @@ static const struct {
     {"×", "$\\times$"},
 };
 
-static void put_escaped(Text *out, const char *text)
+void report_latex_text(Text *out, const char *text)
 {
     while (*text) {
         size_t e = 0;
@@ -57,14 +57,14 @@ Status report_latex_table(Text *out, const Table *table)
     text_puts(out, "}\n    \\toprule\n    ");
     for (int c = 0; c < table->n_columns; c++) {
         if (c) text_puts(out, " & ");
-        put_escaped(out, table->columns[c].label);
+        report_latex_text(out, table->columns[c].label);
     }
     text_puts(out, " \\\\\n    \\midrule\n");
     for (size_t r = 0; r < table_rows(table); r++) {
         text_puts(out, "    ");
         for (int c = 0; c < table->n_columns; c++) {
             if (c) text_puts(out, " & ");
-            put_escaped(out, table_at(table, r, c));
+            report_latex_text(out, table_at(table, r, c));
         }
         text_puts(out, " \\\\\n");
     }

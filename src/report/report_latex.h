@@ -5,5 +5,6 @@
 #include "report/table.h"
 
 Status report_latex_table(Text *out, const Table *table);
+void report_latex_text(Text *out, const char *text); /* with what it takes that LaTeX prints it */
 
 #endif

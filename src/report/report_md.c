@@ -11,7 +11,7 @@ static bool is_edge(const char *text, const char *at)
     return at == text || !isalnum((unsigned char)at[-1]) || !isalnum((unsigned char)at[1]);
 }
 
-static void put_escaped(Text *out, const char *text)
+void report_md_text(Text *out, const char *text)
 {
     for (const char *c = text; *c; c++) {
         const bool special = strchr("\\|*`<>[]~$&", *c) || (*c == '_' && is_edge(text, c));
@@ -39,7 +39,7 @@ static void put_code(Text *out, const char *code)
 static size_t escaped_width(const char *text)
 {
     Text escaped = {0};
-    put_escaped(&escaped, text);
+    report_md_text(&escaped, text);
     const size_t width = text_width(text_str(&escaped));
     text_free(&escaped);
     return width;
@@ -51,7 +51,7 @@ static void put_cell(Text *out, const char *text, size_t width, bool right)
     const size_t pad = width > own ? width - own : 0;
     text_puts(out, "| ");
     if (right) text_fill(out, ' ', pad);
-    put_escaped(out, text);
+    report_md_text(out, text);
     if (!right) text_fill(out, ' ', pad);
     text_puts(out, " ");
 }
@@ -137,7 +137,7 @@ static void put_notes(Text *out, const Table *table)
 {
     for (size_t i = 0; i < table->n_notes; i++) {
         text_puts(out, "- ");
-        put_escaped(out, table->notes[i].text);
+        report_md_text(out, table->notes[i].text);
         if (table->notes[i].code) {
             text_puts(out, ": ");
             put_code(out, table->notes[i].code);

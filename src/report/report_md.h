@@ -5,6 +5,7 @@
 #include "report/table.h"
 
 Status report_md_table(Text *out, const Table *table);
+void report_md_text(Text *out, const char *text); /* that is no markup */
 /* From now on tables are for a terminal of so many columns: one that is wider does without its spare columns
  * and says which. 0, as in the beginning: all of them. */
 void report_md_fit(size_t columns);

@@ -3,7 +3,7 @@
 #include "report/record_table.h"
 
 /* Cells are string literals: no markup is read in them, so only \ and " are special. */
-static void put_string(Text *out, const char *text)
+void report_typst_string(Text *out, const char *text)
 {
     text_puts(out, "\"");
     for (; *text; text++) {
@@ -22,7 +22,7 @@ static void put_heading(Text *out, const Table *table)
     text_puts(out, "),\n  table.header(");
     for (int c = 0; c < table->n_columns; c++) {
         if (c) text_puts(out, ", ");
-        put_string(out, table->columns[c].label);
+        report_typst_string(out, table->columns[c].label);
     }
     text_puts(out, "),\n");
 }
@@ -36,7 +36,7 @@ Status report_typst_table(Text *out, const Table *table)
         text_puts(out, "  ");
         for (int c = 0; c < table->n_columns; c++) {
             if (c) text_puts(out, " ");
-            put_string(out, table_at(table, r, c));
+            report_typst_string(out, table_at(table, r, c));
             text_puts(out, ",");
         }
         text_puts(out, "\n");

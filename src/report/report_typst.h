@@ -5,5 +5,6 @@
 #include "report/table.h"
 
 Status report_typst_table(Text *out, const Table *table);
+void report_typst_string(Text *out, const char *text); /* in quotes */
 
 #endif

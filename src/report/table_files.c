@@ -11,18 +11,19 @@
 typedef struct Format {
     const char *ending;
     TableWriter *writer;
-    const char *head, *tail;   /* of the document with all tables, */
-    const char *title, *after; /* and of each part in it: a printf format, and what follows */
+    void (*title)(Text *out, const char *text);
+    const char *head, *tail;                               /* of the document with all tables */
+    const char *before_title, *after_title, *after_tables; /* of each part in it */
 } Format;
 
 static const Format formats[] = {
-    {"md", report_md_table, "", "", "## %s\n\n", ""},
-    {"tex", report_latex_table,
+    {"md", report_md_table, report_md_text, "", "", "## ", "\n\n", ""},
+    {"tex", report_latex_table, report_latex_text,
      "\\documentclass{article}\n\\usepackage{booktabs}\n"
      "\\usepackage[a3paper,landscape,margin=1cm]{geometry}\n\\begin{document}\n\\footnotesize\n",
-     "\\end{document}\n", "\\section*{%s}\n", "\\clearpage\n"}, /* TeX holds few floats back */
-    {"typ", report_typst_table, "#set page(paper: \"a3\", flipped: true, margin: 1cm)\n", "",
-     "= %s\n\n", ""},
+     "\\end{document}\n", "\\section*{", "}\n", "\\clearpage\n"}, /* TeX holds few floats back */
+    {"typ", report_typst_table, report_typst_string,
+     "#set page(paper: \"a3\", flipped: true, margin: 1cm)\n", "", "= #", "\n\n", ""},
 };
 
 static Status write_file(const char *folder, const char *name, const Format *format,
@@ -41,15 +42,19 @@ static Status write_file(const char *folder, const char *name, const Format *for
 static Status write_part(const char *folder, const Format *format, const PagePart *parts, int i,
                          Text *all)
 {
-    Text name = {0}, text = {0};
+    Text name = {0}, text = {0}, title = {0};
     page_parts_name(&name, parts, i);
+    page_parts_title(&title, &parts[i]);
     Status status = parts[i].write(&text, format->writer, &parts[i]);
     if (status == ST_OK) status = write_file(folder, text_str(&name), format, &text);
-    text_printf(all, format->title, parts[i].title);
+    text_puts(all, format->before_title);
+    format->title(all, text_str(&title));
+    text_puts(all, format->after_title);
     text_append(all, text_str(&text), text.n);
-    text_printf(all, "%s\n", format->after);
+    text_printf(all, "%s\n", format->after_tables);
     text_free(&name);
     text_free(&text);
+    text_free(&title);
     return status;
 }
 
