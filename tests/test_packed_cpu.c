@@ -265,9 +265,8 @@ static void test_threads_agree(void **state)
             t.m = sizes[s][0];
             t.n = sizes[s][1];
             t.k = sizes[s][2];
-            const bool strips = hold_threads(t);
-            if (s > 0 && strips != (kernel->strip > 0))
-                fail_msg("%s: strips are not tested", kernel->name);
+            if (s > 0 && !kernel->strip) continue;
+            if (!hold_threads(t) && s > 0) fail_msg("%s: strips are not tested", kernel->name);
         }
     }
 }
