@@ -72,6 +72,9 @@ __device__ __forceinline__ void flash_load_keys(typename C::Element *stage, cons
                                               f.v.ld, s.T - key, s.D - column, s.packs);
 }
 
+/* Below every score that can have a weight, and a number still when it is scaled. */
+constexpr float FLASH_LEAST = -8e37F;
+
 /* What a warp carries from tile to tile. */
 template <class C> struct FlashRows {
     float out[C::Values::HELD][C::Values::COLS];
@@ -107,8 +110,9 @@ template <class Warp> __device__ __forceinline__ float flash_row_sum(float x)
     return x;
 }
 
-/* Scores become weights, and what the rows carry is put in proportion to them. Every row sees a key in
- * the first tile, so its maximum is a number from then on. */
+/* Scores become weights, and what the rows carry is put in proportion to them. The largest score is a number
+ * from the start, so that one of -infinity (masked, or a product beyond all floats) has the weight 0 and no
+ * difference is infinity less infinity. */
 template <class C>
 __device__ __forceinline__ void flash_weigh(float (&s)[C::Scores::HELD][C::Scores::COLS],
                                             FlashRows<C> &rows, float scale)
@@ -191,7 +195,7 @@ __global__ void __launch_bounds__(C::THREADS, C::BLOCKS) flash_forward_kernel(co
     if (C::STAGES > 1) flash_load_keys<C>(stages, f, at, 0);
     FlashRows<C> rows = {};
 #pragma unroll
-    for (int i = 0; i < C::Values::HELD; i++) rows.most[i] = -INFINITY;
+    for (int i = 0; i < C::Values::HELD; i++) rows.most[i] = FLASH_LEAST;
     for (int key = 0, stage = 0; key < at.keys; key += C::KEYS) {
         if (C::STAGES == 1) {
             __syncthreads(); /* the tile before is no longer read */

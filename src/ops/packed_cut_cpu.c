@@ -1,107 +1,113 @@
 #include "ops/packed_cut_cpu.h"
 
-enum {
-    ROWS = MICROKERNEL_GRAIN, /* of a block; more share out less evenly */
-    COLUMNS = 2 * MICROKERNEL_GRAIN,
-    BESIDE = 8 * MICROKERNEL_GRAIN /* lines a strip is multiplied with at a time */
-};
+/* Lines that a strip of the kernel's own width is multiplied with at a time: their sums have 400 KiB of the second-level
+ * cache, or 800 KiB where it has 2 MiB. */
+enum { SUMS = 1024 };
 
-/* Times are in products of two lines; one core of a Xeon, products of small. Kernels of 16 bit multiply faster, so
- * that all else costs more of those. */
-static int64_t packing(const PackedProduct *p, int64_t lines)
+/* Times are in products of two lines: fitted to those of one core of a Xeon by its own clock, products of small and
+ * medium cut in 18 ways. Kernels of 16 bit multiply faster, so that all else costs more of those. */
+typedef struct Costs {
+    int64_t pack;   /* a line, into a strip: it stays in the second-level cache */
+    int64_t before; /* a line, into panels that all threads read */
+    int64_t
+        read_row; /* one of those, by one block: from there on every tile of the block reads it */
+    int64_t read_column;
+} Costs;
+
+static Costs costs_of(const PackedProduct *p)
 {
-    return lines * (p->kernel->operand == DT_F32 ? 20 : 60);
+    return p->kernel->operand == DT_F32 ? (Costs){20, 40, 1, 1} : (Costs){60, 200, 14, 2};
 }
 
-/* With panels that come from the last-level cache. */
-static int64_t from_afar(const PackedProduct *p, int64_t products)
+/* When the slowest thread ends. Threads end within a block's time of each other, which makes the last one late by
+ * the largest of so many random parts of a block less half of it; where blocks are few, some threads have one more than
+ * others. */
+static int64_t time_of(int64_t blocks, int64_t all, int64_t before, int threads)
 {
-    return products + products / (p->kernel->operand == DT_F32 ? 20 : 4);
+    if (threads == 1) return all + before;
+    const int64_t each = all / blocks;
+    const int64_t late = each * (threads - 1) / (2 * (threads + 1));
+    const int64_t shared = all / threads + late, turns = packed_pieces(blocks, threads) * each;
+    return (shared > turns ? shared : turns) + packed_pieces(before, threads);
 }
 
-/* What the slowest thread does: `each` for a block, and half a block's time until the others have ended, too; its
- * share of what is done beforehand. */
-static int64_t cost_of(int64_t blocks, int64_t each, int64_t before, int threads)
+/* How many parts of about `size` lines, each whole tiles of `grain`. */
+static int64_t parts_of(int64_t lines, int64_t size, int64_t grain)
 {
-    const int64_t halves = 2 * packed_pieces(blocks, threads) + (threads > 1);
-    return halves * each / 2 + packed_pieces(before, threads);
+    return packed_pieces(lines, packed_round_up(size, grain));
 }
 
-static Cut blocks_of(const PackedProduct *p, int64_t columns, int threads)
+/* The largest of `n` parts of `lines` that begin at multiples of `grain`. */
+static int64_t largest_part(int64_t lines, int64_t n, int64_t grain)
 {
-    const int64_t down = packed_pieces(p->m, ROWS), across = packed_pieces(p->n, columns);
-    const int64_t each = packed_pieces(p->m, down) * packed_pieces(p->n, across);
-    const int64_t before = packing(p, p->m + p->n);
-    return (Cut){.strips = STRIPS_NONE,
+    return packed_pieces(packed_pieces(lines, grain), n) * grain;
+}
+
+static Cut cut_into(const PackedProduct *p, Strips strips, int64_t down, int64_t across)
+{
+    const Microkernel *kernel = p->kernel;
+    return (Cut){.strips = strips,
                  .down = down,
                  .across = across,
-                 .row = ROWS,
-                 .column = columns,
-                 .rows = ROWS,
-                 .columns = COLUMNS,
-                 .cost = cost_of(down * across, from_afar(p, each), before, threads)};
+                 .row = kernel->rows,
+                 .column = kernel->columns,
+                 .rows = largest_part(p->m, down, kernel->rows),
+                 .columns = largest_part(p->n, across, kernel->columns)};
 }
 
-/* Wide ones read less; where there would be too few to share out, or the last turn would leave many threads
- * without work, narrow ones. */
+/* Coarse cuts come first: a finer one has to be worth it. */
+static Cut better(Cut so_far, Cut finer)
+{
+    return finer.cost < so_far.cost - so_far.cost / 50 ? finer : so_far;
+}
+
 static Cut cut_blocks(const PackedProduct *p, int threads)
 {
-    const Cut wide = blocks_of(p, COLUMNS, threads);
-    const Cut narrow = blocks_of(p, MICROKERNEL_GRAIN, threads);
-    const int64_t turns = packed_pieces(wide.down * wide.across, threads);
-    const int64_t short_turns = packed_pieces(narrow.down * narrow.across, threads);
-    const bool even = 16 * turns * COLUMNS <= 17 * short_turns * MICROKERNEL_GRAIN;
-    Cut cut = threads == 1 || (turns >= PACKED_SHARE && even) ? wide : narrow;
-    /* All of a size as far as tiles go, where threads get a few each: many even out by themselves, and
-     * whole blocks are 1 % faster. */
-    if (threads > 1 && cut.down * cut.across <= 2 * PACKED_SHARE * threads) {
-        cut.row = p->kernel->rows;
-        cut.column = p->kernel->columns;
-    }
-    return cut;
-}
-
-/* Narrower strips where threads would end far apart, then parts of the other side: for each of those a strip
- * is packed anew. */
-static Cut cut_strips(const PackedProduct *p, int threads)
-{
-    const int64_t wide = p->kernel->strip, narrow = MICROKERNEL_GRAIN;
-    const int64_t sizes[][2] = {{wide, BESIDE},
-                                {narrow, BESIDE},
-                                {narrow, BESIDE / 2},
-                                {narrow, BESIDE / 4},
-                                {narrow, BESIDE / 8}};
-    const bool of_a = p->m >= p->n;
-    const int64_t lines = of_a ? p->m : p->n, others = of_a ? p->n : p->m;
-    Cut best = {.strips = of_a ? STRIPS_OF_A : STRIPS_OF_B,
-                .row = p->kernel->rows,
-                .column = p->kernel->columns,
-                .rows = of_a ? wide : BESIDE,
-                .columns = of_a ? BESIDE : wide,
-                .cost = INT64_MAX};
+    static const int sizes[][2] = {{96, 192}, {96, 96}, {48, 96}, {48, 64}, {48, 32}};
+    const Costs cost = costs_of(p);
+    Cut best = {.cost = INT64_MAX};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-        const int64_t strips = packed_pieces(lines, sizes[i][0]);
-        const int64_t parts = packed_pieces(others, sizes[i][1]);
-        const int64_t each =
-            packed_pieces(lines, strips) * (packed_pieces(others, parts) + packing(p, 1));
-        const int64_t cost = cost_of(strips * parts, each, packing(p, others), threads);
-        if (cost >= best.cost) continue;
-        best.cost = cost;
-        best.down = of_a ? strips : parts;
-        best.across = of_a ? parts : strips;
+        Cut cut = cut_into(p, STRIPS_NONE, parts_of(p->m, sizes[i][0], p->kernel->rows),
+                           parts_of(p->n, sizes[i][1], p->kernel->columns));
+        const int64_t read = cost.read_row * cut.across * p->m + cost.read_column * cut.down * p->n;
+        cut.cost = time_of(cut.down * cut.across, p->m * p->n + read, cost.before * (p->m + p->n),
+                           threads);
+        best = better(best, cut);
     }
     return best;
 }
 
-/* Few threads take strips; many would pack the same ones again and again, or wait for each other. */
+/* Strips as wide as the kernel likes them, then narrower ones, then these times parts of what they are multiplied with:
+ * for each part a strip is packed anew. Wide ones spare reading rows; those of a, beside which columns are read, gain
+ * nothing. */
+static Cut cut_strips(const PackedProduct *p, int threads)
+{
+    const Microkernel *kernel = p->kernel;
+    const Costs cost = costs_of(p);
+    const bool of_a = p->m >= p->n;
+    const int64_t lines = of_a ? p->m : p->n, others = of_a ? p->n : p->m;
+    const int64_t grain = of_a ? kernel->rows : kernel->columns;
+    const int sizes[][2] = {
+        {of_a ? MICROKERNEL_GRAIN : kernel->strip, 1}, {96, 1}, {64, 1}, {64, 2}, {64, 4}};
+    Cut best = {.cost = INT64_MAX};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        const int64_t strips = parts_of(lines, sizes[i][0], grain);
+        const int64_t parts =
+            packed_pieces(others, SUMS * kernel->strip / sizes[i][0]) * sizes[i][1];
+        Cut cut = cut_into(p, of_a ? STRIPS_OF_A : STRIPS_OF_B, of_a ? strips : parts,
+                           of_a ? parts : strips);
+        const int64_t read = (of_a ? cost.read_column : cost.read_row) * strips * others;
+        const int64_t all = lines * others + cost.pack * lines * parts + read;
+        cut.cost = time_of(strips * parts, all, cost.before * others, threads);
+        best = better(best, cut);
+    }
+    return best;
+}
+
 Cut packed_cut(const PackedProduct *p, int threads)
 {
-    Cut cut = cut_blocks(p, threads);
-    if (p->kernel->strip) {
-        const Cut strips = cut_strips(p, threads);
-        if (strips.cost < cut.cost) cut = strips;
-    }
-    cut.rows = packed_smaller(cut.rows, packed_round_up(p->m, p->kernel->rows));
-    cut.columns = packed_smaller(cut.columns, packed_round_up(p->n, p->kernel->columns));
-    return cut;
+    const Cut blocks = cut_blocks(p, threads);
+    if (!p->kernel->strip) return blocks;
+    const Cut strips = cut_strips(p, threads);
+    return strips.cost < blocks.cost ? strips : blocks;
 }
