@@ -109,8 +109,6 @@ static Status run(const Settings *settings, const Sweep *sweep, int *exit_code)
     Suite suite;
     if (settings->full && settings->given & OPTION_BIT(BUDGET))
         return FAIL(ST_USAGE, "--full takes as long as it takes: leave out --budget");
-    if (settings->like && settings->dry_run)
-        return FAIL(ST_USAGE, "--like has no --dry-run: --budget 1s runs hardly anything");
     if (settings->like) return suite_like_run(settings, sweep, exit_code);
     TRY(settings->resume ? resume(&suite, settings) : begin(&suite, settings, sweep));
     return settings->dry_run ? show_plan(&suite) : run_all(&suite, settings, exit_code);

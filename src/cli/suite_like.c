@@ -8,6 +8,7 @@
 #include "bench/profile_cell.h"
 #include "bench/record_file.h"
 #include "bench/runner.h"
+#include "cli/bench_dry_run.h"
 #include "cli/like_tables.h"
 #include "cli/output.h"
 #include "report/page.h"
@@ -25,6 +26,11 @@
 #include <unistd.h>
 
 static const double watching = 2.5; /* times what bench takes: measured, then run again watched */
+
+/* What the rows of a write-up differ in. */
+static const bool varying[OPTION_COUNT] = {
+    [OPTION_SIZE] = true,      [OPTION_CTX] = true,       [OPTION_D_HEAD] = true,
+    [OPTION_PRECISION] = true, [OPTION_ATTENTION] = true, [OPTION_WARMUP] = true};
 
 /* Cells that are run one after the other into one file. */
 typedef struct Batch {
@@ -173,17 +179,12 @@ static Status keep_others(RecordSet *rows, const RecordSet *known)
 
 static Status run_into(Batch *batch, const char *path, const RecordSet *known, int *signal)
 {
-    bool varies[OPTION_COUNT] = {[OPTION_SIZE] = true,
-                                 [OPTION_CTX] = true,
-                                 [OPTION_D_HEAD] = true,
-                                 [OPTION_PRECISION] = true,
-                                 [OPTION_ATTENTION] = true};
     ReportSink sink;
     RunnerOutcome outcome = {0};
     TRY(report_sink_open(&sink, path, "json", known));
     const RunnerTask task = {.configs = batch->list,
                              .n = batch->n,
-                             .varies = varies,
+                             .varies = varying,
                              .cell = batch->cell,
                              .weight = outlook_weight,
                              .weight_is_known = outlook_weight_is_known,
@@ -200,14 +201,20 @@ static Status run_into(Batch *batch, const char *path, const RecordSet *known, i
 }
 
 /* What is finished in its file is kept. */
+static Status read_known(const Like *like, const Batch *batch, char path[PATH_MAX],
+                         RecordSet *known)
+{
+    TRY(path_in(like, batch->file, path));
+    return access(path, F_OK) == 0 ? record_file_read(known, path, NULL) : ST_OK;
+}
+
 static Status run_batch(const Like *like, Batch *batch, json_t *environment, int *signal)
 {
     char path[PATH_MAX];
     RecordSet known;
     TRY(record_set_init(&batch->rows, environment));
-    TRY(path_in(like, batch->file, path));
     TRY(record_set_init(&known, environment));
-    Status status = access(path, F_OK) == 0 ? record_file_read(&known, path, NULL) : ST_OK;
+    Status status = read_known(like, batch, path, &known);
     if (status == ST_OK && (batch->n > 0 || record_set_size(&known) > 0))
         status = run_into(batch, path, &known, signal);
     record_set_free(&known);
@@ -297,6 +304,33 @@ static Status write_all(const Like *like, const char *command)
     return status;
 }
 
+/* ---- what would be run ---- */
+
+static Status show_batch(const Like *like, const Batch *batch, const char *what,
+                         const Settings *settings)
+{
+    char path[PATH_MAX];
+    RecordSet known;
+    Sweep sweep = {.configs = batch->list, .n = batch->n};
+    if (batch->n == 0) return ST_OK;
+    memcpy(sweep.varies, varying, sizeof varying);
+    TRY(record_set_init(&known, NULL));
+    printf("## %s: %s\n\n", like_writeups[like->writeup].what, what);
+    Status status = read_known(like, batch, path, &known);
+    if (status == ST_OK) status = bench_dry_run(settings, &sweep, &known);
+    if (status == ST_OK) puts("");
+    record_set_free(&known);
+    return status;
+}
+
+static Status show_plan(const Like *like, const Settings *settings)
+{
+    TRY(show_batch(like, &like->bench, "measured", settings));
+    TRY(show_batch(like, &like->profile, "profiled", settings));
+    puts("What --budget leaves no time for comes from the plan and this machine's limits.");
+    return ST_OK;
+}
+
 /* ---- the whole of it ---- */
 
 static Status run_batches(Like *like, const Settings *settings, json_t *environment, int *exit_code)
@@ -342,9 +376,11 @@ Status suite_like_run(const Settings *settings, const Sweep *sweep, int *exit_co
         return FAIL(ST_USAGE, "--like runs the models of the write-up: leave out model options");
     TRY(like_find(settings->like, &like.writeup));
     name_folder(&like, settings);
-    TRY(folder_make(like.folder));
+    if (!settings->dry_run) TRY(folder_make(like.folder));
     Status status = make_cells(&like, settings, &sweep->configs[0]);
-    if (status == ST_OK) status = run_all(&like, settings, exit_code);
+    if (status == ST_OK)
+        status =
+            settings->dry_run ? show_plan(&like, settings) : run_all(&like, settings, exit_code);
     free(like.cells);
     return status;
 }
