@@ -138,8 +138,8 @@ static void add_tile(const Forward *f, Item *item, int64_t block, const Tile *ti
 static Tile tile_at(const Forward *f, const Item *item, int64_t key, int64_t end)
 {
     const int64_t D = f->q.cols, keys = attention_smaller(ATTENTION_KEYS, end - key);
-    const PackSource k = attention_rows_of(&f->k, item->head, key);
-    const PackSource v = attention_columns_of(&f->v, item->head, key);
+    const PackSource k = head_rows_cpu_lines(&f->k, item->head, key);
+    const PackSource v = head_rows_cpu_columns(&f->v, item->head, key);
     return (Tile){key, keys,
                   panels_cpu_columns(f->kernel, &k, keys, D, item->workspace + f->room.keys),
                   panels_cpu_columns(f->kernel, &v, D, keys, item->workspace + f->room.values)};
@@ -169,7 +169,7 @@ static void run_item(const Forward *f, Item *item)
     const int64_t end = attention_seen(&f->call->node->attr, item->first, queries);
     for (int64_t i = 0; i < queries; i++) item->most[i] = -INFINITY;
     for (int64_t b = 0; b < blocks; b++) {
-        const PackSource q = attention_rows_of(&f->q, item->head, item->first + b * size);
+        const PackSource q = head_rows_cpu_lines(&f->q, item->head, item->first + b * size);
         panels_cpu_rows(f->kernel, &q, attention_smaller(size, queries - b * size), D,
                         item->workspace + f->room.queries + b * f->room.query);
     }

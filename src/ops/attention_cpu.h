@@ -7,7 +7,7 @@
 #ifndef OPS_ATTENTION_CPU_H
 #define OPS_ATTENTION_CPU_H
 
-#include "ops/head_matrix.h"
+#include "ops/head_rows_cpu.h"
 #include "ops/panels_cpu.h"
 
 enum { ATTENTION_KEYS = 4 * MICROKERNEL_GRAIN, ATTENTION_MOST_QUERIES = MICROKERNEL_GRAIN };
@@ -46,19 +46,6 @@ static inline const Microkernel *attention_kernel(const Plan *plan, const Node *
     for (int i = 0; i < heads; i++) bf16 = bf16 && plan_in(plan, node, i)->dtype == DT_BF16;
     const Microkernel *kernel = bf16 ? microkernel_find(DT_BF16) : NULL;
     return kernel ? kernel : microkernel_find(DT_F32);
-}
-
-/* Head `m` from row `first` on; its lines are rows, or columns. */
-static inline PackSource attention_rows_of(const HeadMatrix *h, int64_t m, int64_t first)
-{
-    const int64_t at = head_matrix_start(h, m) + first * h->ld;
-    return (PackSource){rows_cpu_at(h->data, h->dtype, at), h->dtype, h->ld, 1};
-}
-
-static inline PackSource attention_columns_of(const HeadMatrix *h, int64_t m, int64_t first)
-{
-    const PackSource rows = attention_rows_of(h, m, first);
-    return (PackSource){rows.data, rows.dtype, 1, rows.line_step};
 }
 
 /* A tile of floats as the kernel's operand: where they are, or rounded into `buffer`, rows ld apart. */

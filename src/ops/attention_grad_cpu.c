@@ -167,10 +167,10 @@ static void prepare_block(const Backward *g, int64_t block)
     const HeadRoom *r = &g->of_head;
     const int64_t first = first_row(g->kernel, g->q.rows, block), D = g->q.cols;
     const int64_t rows = rows_of(g, first);
-    const PackSource q = attention_rows_of(&g->q, g->head, first);
-    const PackSource dout = attention_rows_of(&g->dout, g->head, first);
-    const PackSource q_t = attention_columns_of(&g->q, g->head, first);
-    const PackSource dout_t = attention_columns_of(&g->dout, g->head, first);
+    const PackSource q = head_rows_cpu_lines(&g->q, g->head, first);
+    const PackSource dout = head_rows_cpu_lines(&g->dout, g->head, first);
+    const PackSource q_t = head_rows_cpu_columns(&g->q, g->head, first);
+    const PackSource dout_t = head_rows_cpu_columns(&g->dout, g->head, first);
     char *w = g->head_space;
     atomic_init(tiles_added(g, block), 0);
     panels_cpu_rows(g->kernel, &q, rows, D, w + r->q + block * r->rows);
@@ -194,9 +194,9 @@ static Tile tile_at(const Backward *g, int64_t key)
 {
     const TileRoom *r = &g->of_tile;
     const int64_t D = g->q.cols, keys = attention_smaller(ATTENTION_KEYS, g->k.rows - key);
-    const PackSource k = attention_rows_of(&g->k, g->head, key);
-    const PackSource v = attention_rows_of(&g->v, g->head, key);
-    const PackSource k_t = attention_columns_of(&g->k, g->head, key);
+    const PackSource k = head_rows_cpu_lines(&g->k, g->head, key);
+    const PackSource v = head_rows_cpu_lines(&g->v, g->head, key);
+    const PackSource k_t = head_rows_cpu_columns(&g->k, g->head, key);
     memset(g->tile_space + r->dk, 0, (size_t)r->sums);
     memset(g->tile_space + r->dv, 0, (size_t)r->sums);
     return (Tile){key, keys, panels_cpu_columns(g->kernel, &k, keys, D, g->tile_space + r->keys),

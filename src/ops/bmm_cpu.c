@@ -23,10 +23,11 @@ static Heads heads_of(const Plan *plan, const Node *node)
                    head_matrix(plan_in(plan, node, 1), NULL, attr)};
 }
 
+/* Nothing where the matrix has no memory yet. */
 static PackSource source(const HeadMatrix *h, int64_t i, bool lines_are_rows)
 {
-    const void *data = h->data ? rows_cpu_at(h->data, h->dtype, head_matrix_start(h, i)) : NULL;
-    return (PackSource){data, h->dtype, lines_are_rows ? h->ld : 1, lines_are_rows ? 1 : h->ld};
+    if (!h->data) return (PackSource){0};
+    return lines_are_rows ? head_rows_cpu_lines(h, i, 0) : head_rows_cpu_columns(h, i, 0);
 }
 
 static PackedProduct product_of(const Heads *h, int64_t i)

@@ -1,9 +1,24 @@
-/* One head's matrix as floats: in place when it is fp32, widened into a buffer otherwise. */
+/* One head's matrix on a CPU: as what a product packs, and as floats: in place when it is fp32, widened into a buffer
+ * otherwise. */
 #ifndef OPS_HEAD_ROWS_CPU_H
 #define OPS_HEAD_ROWS_CPU_H
 
 #include "ops/head_matrix.h"
+#include "ops/pack_cpu.h"
 #include "ops/rows_cpu.h"
+
+/* Matrix `i` from row `first` on; its lines are rows, or columns. */
+static inline PackSource head_rows_cpu_lines(const HeadMatrix *m, int64_t i, int64_t first)
+{
+    const int64_t at = head_matrix_start(m, i) + first * m->ld;
+    return (PackSource){rows_cpu_at(m->data, m->dtype, at), m->dtype, m->ld, 1};
+}
+
+static inline PackSource head_rows_cpu_columns(const HeadMatrix *m, int64_t i, int64_t first)
+{
+    const PackSource rows = head_rows_cpu_lines(m, i, first);
+    return (PackSource){rows.data, rows.dtype, 1, rows.line_step};
+}
 
 typedef struct HeadRows {
     float *data;
