@@ -27,7 +27,7 @@ struct Backend {
     cublasLtHandle_t lt;
     void *cudnn; /* cudnnHandle_t; made when it is first asked for (ops/cudnn_graph.c) */
     struct AttentionPlans *attention; /* compiled for a shape (ops/attention_cudnn.c) */
-    struct MatmulTuner *tuner;        /* chosen algorithms by shape (ops/matmul_tuner_cuda.c) */
+    struct KeptTable *tuner;          /* chosen algorithms by shape (ops/matmul_tuner_cuda.c) */
     CudaOwned owned[CUDA_BACKEND_OWNED];
     int n_owned;
     cudaEvent_t marks[BACKEND_MARKS];

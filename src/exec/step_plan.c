@@ -36,7 +36,7 @@ static Status check_attention(const Plan *plan, BackendId backend, const char *n
 
 /* Implementations of matmul on a CPU; a GPU has none of these names. */
 static const char *const products[BLAS_COUNT] = {
-    [BLAS_AUTO] = "auto", [BLAS_OWN] = "own", [BLAS_SYSTEM] = "blas"};
+    [BLAS_AUTO] = "auto", [BLAS_OWN] = "own", [BLAS_SYSTEM] = "blas", [BLAS_FASTEST] = "fastest"};
 
 static Status make(Model *model, Binding *binding, const Config *config, Mode mode,
                    BackendId backend, int threads)

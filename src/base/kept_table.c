@@ -1,0 +1,123 @@
+#include "base/kept_table.h"
+
+#include "base/cache_dir.h"
+#include "base/log.h"
+
+#include <fcntl.h>
+#include <jansson.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+enum { FILE_LIMIT = 16 << 20 };
+
+struct KeptTable {
+    json_t *texts;
+    const char *what;
+    char path[PATH_MAX]; /* "": there is no place for it */
+};
+
+static void place(KeptTable *table, const char *file)
+{
+    Text path = {0};
+    if (cache_dir_path(&path, true) == ST_OK) {
+        const size_t folder = path.n;
+        text_printf(&path, "/%s.json", file);
+        for (size_t i = folder + 1; i < path.n; i++) {
+            if (path.data[i] == ' ' || path.data[i] == '/') path.data[i] = '-';
+        }
+        if (text_status(&path) == ST_OK && path.n < sizeof table->path) {
+            memcpy(table->path, text_str(&path), path.n + 1);
+        }
+    }
+    text_free(&path);
+}
+
+/* Adds what the file holds and this process does not know yet. */
+static void read_file(KeptTable *table)
+{
+    Text text = {0};
+    json_error_t error;
+    if (!table->path[0] || text_read_file(&text, table->path, FILE_LIMIT) != ST_OK) {
+        text_free(&text);
+        return;
+    }
+    json_t *read = json_loads(text_str(&text), 0, &error);
+    text_free(&text);
+    if (json_is_object(read)) {
+        json_object_update_missing(table->texts, read);
+    } else {
+        log_warning("%s is not a file of %s and is ignored; they are measured again", table->path,
+                    table->what);
+    }
+    json_decref(read);
+}
+
+static void write_file(const KeptTable *table)
+{
+    char *text = json_dumps(table->texts, JSON_INDENT(1) | JSON_SORT_KEYS);
+    if (text && text_write_file(table->path, text, strlen(text)) != ST_OK) {
+        log_warning("the %s found are not kept: %s", table->what, status_message());
+    }
+    free(text);
+}
+
+/* Held until the file descriptor is closed; -1 where there is no place for a lock. */
+static int lock_file(const KeptTable *table)
+{
+    char path[sizeof table->path + 8];
+    snprintf(path, sizeof path, "%s.lock", table->path);
+    const int lock = open(path, O_CREAT | O_RDWR | O_CLOEXEC, 0666);
+    if (lock >= 0) (void)flock(lock, LOCK_EX);
+    return lock;
+}
+
+KeptTable *kept_table_open(const char *file, const char *what)
+{
+    KeptTable *table = calloc(1, sizeof *table);
+    if (!table) return NULL;
+    table->what = what;
+    table->texts = json_object();
+    if (!table->texts) {
+        free(table);
+        return NULL;
+    }
+    place(table, file);
+    read_file(table);
+    return table;
+}
+
+const char *kept_table_get(const KeptTable *table, const char *key)
+{
+    return json_string_value(json_object_get(table->texts, key));
+}
+
+static Status put(KeptTable *table, const char *key, const char *text)
+{
+    if (json_object_set_new(table->texts, key, json_string(text)) == 0) return ST_OK;
+    return FAIL(ST_NO_MEMORY, "no memory for a table of %s", table->what);
+}
+
+Status kept_table_put(KeptTable *table, const char *key, const char *text, bool replace)
+{
+    if (!table->path[0]) return put(table, key, text);
+    const int lock = lock_file(table);
+    read_file(table);
+    Status status = ST_OK;
+    if (replace || !kept_table_get(table, key)) {
+        status = put(table, key, text);
+        if (status == ST_OK) write_file(table);
+    }
+    if (lock >= 0) close(lock);
+    return status;
+}
+
+void kept_table_free(KeptTable *table)
+{
+    if (!table) return;
+    json_decref(table->texts);
+    free(table);
+}
