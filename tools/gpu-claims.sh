@@ -80,6 +80,9 @@ attention() { # IMPLEMENTATION PRECISION VARIANT OPTIONS...: alone, beside PyTor
     shown "$roofstep" attention --device cuda --attention "$impl" --precision "$precision" --peer torch --peer-variant "$variant" \
         --peer-rounds 1 --out-json "$folder/attention-$impl-$precision-$variant.json" "$@"
 }
+part_attention_shapes() { # [60] every implementation but cuDNN's against float64, all widths and lengths
+    shown $tests/test_attention_shapes cuda all
+}
 part_attention() { # [150] long sequences
     attention cudnn bf16 cudnn --heads 16 --d-head 64,128 --ctx 4096,16384 --warmup 3 --steps 10
     attention flash bf16 flash --heads 16 --d-head 64,128 --ctx 16384 --warmup 3 --steps 10
@@ -99,8 +102,10 @@ part_attention_models() { # [60] every size with every implementation
         --attention naive,fused,flash,cudnn --warmup 1 --steps 3
 }
 
-part_profile() { # [60] small and medium, every style; the files are checked
+part_profile() { # [65] small and medium, every style; the files are checked; what fusing brings
     local cell=0 size precision style
+    shown bash -c "'$roofstep' profile --device cuda --size small --ctx 512 --precision bf16 --against eager --warmup 2 --steps 5 |
+        sed -n '/^| a step /,/^$/p'"
     for size in small medium; do
         for precision in fp32 bf16; do
             for style in eager fused graph; do
@@ -157,7 +162,9 @@ part_like() { # [400] the write-ups' tables
         shown "$roofstep" suite --device cuda --like $name --out-dir "$folder/like-$name"
     done
 }
-part_cpu() { # [150] the host's processor: scaling, and what threads wait for
+part_cpu() { # [180] the host's processor: scaling, one thread alone and beside 15 others of its kind, and what threads wait for
+    local one=(bench --device cpu --size small --ctx 128 --threads 1 --warmup 0)
+    shown bash -c "for i in {1..15}; do '$roofstep' ${one[*]} --steps 4 >/dev/null 2>&1 & done; '$roofstep' ${one[*]} --steps 2; wait"
     shown "$roofstep" bench --device cpu --size small --ctx 128 --precision fp32,bf16 --threads 1,2,4,8,16 --warmup 1 --steps 5 --out-json "$folder/scaling.json"
     first 80 "$roofstep" profile --device cpu --size small --ctx 128 --precision fp32 --threads 16 --warmup 1 --steps 5
     first 80 "$roofstep" profile --device cpu --size small --ctx 128 --precision bf16 --threads 16 --warmup 1 --steps 5
