@@ -85,7 +85,7 @@ KeptTable *kept_table_open(const char *file, const char *what)
         free(table);
         return NULL;
     }
-    place(table, file);
+    if (file) place(table, file);
     read_file(table);
     return table;
 }

@@ -10,7 +10,7 @@
 typedef struct KeptTable KeptTable;
 
 /* `file` becomes FILE.json, without blanks and slashes. `what` it holds is for warnings: "algorithms". Where there is
- * no place on disk it lives in memory alone. NULL: no memory. */
+ * no place on disk, or `file` is NULL, it lives in memory alone. NULL: no memory. */
 KeptTable *kept_table_open(const char *file, const char *what);
 /* NULL: there is none. Valid until the next kept_table_put(). */
 const char *kept_table_get(const KeptTable *table, const char *key);

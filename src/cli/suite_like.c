@@ -4,7 +4,9 @@
 #include "base/log.h"
 #include "bench/cell.h"
 #include "bench/environment.h"
+#include "bench/limits_gpu.h"
 #include "bench/outlook.h"
+#include "bench/placement.h"
 #include "bench/profile_cell.h"
 #include "bench/record_file.h"
 #include "bench/runner.h"
@@ -30,7 +32,8 @@ static const double watching = 2.5; /* times what bench takes: measured, then ru
 /* What the rows of a write-up differ in. */
 static const bool varying[OPTION_COUNT] = {
     [OPTION_SIZE] = true,      [OPTION_CTX] = true,       [OPTION_D_HEAD] = true,
-    [OPTION_PRECISION] = true, [OPTION_ATTENTION] = true, [OPTION_WARMUP] = true};
+    [OPTION_PRECISION] = true, [OPTION_ATTENTION] = true, [OPTION_MODE] = true,
+    [OPTION_WARMUP] = true,    [OPTION_SEED] = true};
 
 /* Cells that are run one after the other into one file. */
 typedef struct Batch {
@@ -136,10 +139,30 @@ static Status make_rows(Like *like, const char *device)
     return ST_OK;
 }
 
+/* What would be run is told by stored limits or guesses: nothing is measured. */
+static SuiteRates known_rates(const Config *config)
+{
+    Placement place;
+    LimitsKey key;
+    Limits limits;
+    const bool placed = placement_of(config, &place) == ST_OK;
+    const bool has_key =
+        placed && (place.backend == BACKEND_cpu ? limits_key(place.threads, &key)
+                                                : limits_gpu_key(place.device, &key)) == ST_OK;
+    return suite_cost_rates(has_key && limits_load(&key, &limits) ? &limits : NULL);
+}
+
+static Status measured_rates(const Config *config, SuiteRates *rates)
+{
+    Limits limits;
+    TRY(limits_get(config, false, false, &limits));
+    *rates = suite_cost_rates(&limits);
+    return ST_OK;
+}
+
 static Status make_cells(Like *like, const Settings *settings, const Config *config)
 {
     char words[256];
-    Limits limits;
     like->cells = calloc(2 * (size_t)(like_n_rows + like_n_tables), sizeof *like->cells);
     if (!like->cells) return FAIL(ST_NO_MEMORY, "no memory for the rows of a write-up");
     like->watched = like->cells + like_n_rows;
@@ -147,8 +170,11 @@ static Status make_cells(Like *like, const Settings *settings, const Config *con
     like->profile.list = like->bench.list + like_n_rows;
     device_words(settings, config, words);
     TRY(make_rows(like, words));
-    TRY(limits_get(config, false, false, &limits));
-    like->rates = suite_cost_rates(&limits);
+    if (settings->dry_run) {
+        like->rates = known_rates(config);
+    } else {
+        TRY(measured_rates(config, &like->rates));
+    }
     choose(like);
     return ST_OK;
 }
@@ -311,13 +337,14 @@ static Status show_batch(const Like *like, const Batch *batch, const char *what,
 {
     char path[PATH_MAX];
     RecordSet known;
+    Settings here = *settings;
     Sweep sweep = {.configs = batch->list, .n = batch->n};
-    if (batch->n == 0) return ST_OK;
+    here.resume = like->folder;
     memcpy(sweep.varies, varying, sizeof varying);
     TRY(record_set_init(&known, NULL));
     printf("## %s: %s\n\n", like_writeups[like->writeup].what, what);
     Status status = read_known(like, batch, path, &known);
-    if (status == ST_OK) status = bench_dry_run(settings, &sweep, &known);
+    if (status == ST_OK) status = bench_dry_run(&here, &sweep, &known);
     if (status == ST_OK) puts("");
     record_set_free(&known);
     return status;
@@ -325,9 +352,12 @@ static Status show_batch(const Like *like, const Batch *batch, const char *what,
 
 static Status show_plan(const Like *like, const Settings *settings)
 {
-    TRY(show_batch(like, &like->bench, "measured", settings));
-    TRY(show_batch(like, &like->profile, "profiled", settings));
-    puts("What --budget leaves no time for comes from the plan and this machine's limits.");
+    if (like->bench.n > 0) TRY(show_batch(like, &like->bench, "measured", settings));
+    if (like->profile.n > 0)
+        TRY(show_batch(like, &like->profile, "profiled, in some 2.5 times the time", settings));
+    puts(like->bench.n > 0
+             ? "What --budget leaves no time for comes from the plan and this machine's limits."
+             : "--budget leaves no time for a single row: all come from the plan.");
     return ST_OK;
 }
 

@@ -72,7 +72,7 @@ __device__ __forceinline__ void flash_load_keys(typename C::Element *stage, cons
                                               f.v.ld, s.T - key, s.D - column, s.packs);
 }
 
-/* Below every score that can have a weight, and a number still when it is scaled. */
+/* Below all scores but those next to the end of floats, and a number still when it is scaled by up to 2.9. */
 constexpr float FLASH_LEAST = -8e37F;
 
 /* What a warp carries from tile to tile. */

@@ -6,6 +6,7 @@
 #include "ops/blas_cpu.h"
 #include "ops/matmul_cpu.h"
 #include "ops/rows_cpu.h"
+#include "version.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -16,16 +17,20 @@ enum { KEY = 256, OPERANDS = 3, ROUNDS = 5 };
 static const double worth_it = 0.98; /* of our own time: less is noise */
 static const double enough = 0.5;    /* seconds for one shape */
 
-/* One file for each processor and library. */
-static KeptTable *choices(void)
+/* One file for each processor, library and version of our kernels. */
+static Status choices(KeptTable **out)
 {
     static KeptTable *table;
     CpuInfo cpu;
     char file[sizeof cpu.name + 128];
-    if (table || cpu_info_read(&cpu, "") != ST_OK) return table;
-    snprintf(file, sizeof file, "products-%s-%s", cpu.name, blas_cpu_name());
-    table = kept_table_open(file, "choices of products");
-    return table;
+    if (!table) {
+        TRY(cpu_info_read(&cpu, ""));
+        snprintf(file, sizeof file, "products-%s-%s-%s", cpu.name, blas_cpu_name(),
+                 ROOFSTEP_KERNELS);
+        table = kept_table_open(file, "choices of products");
+    }
+    *out = table;
+    return table ? ST_OK : FAIL(ST_NO_MEMORY, "no memory for a table of products");
 }
 
 static void shape_key(const OpCall *call, char key[KEY])
@@ -111,8 +116,8 @@ Status matmul_choice_cpu(const OpCall *call, const OpImpl *own, const OpImpl *sy
                          const OpImpl **faster)
 {
     char key[KEY];
-    KeptTable *table = choices();
-    if (!table) return FAIL(ST_NO_MEMORY, "no memory for a table of products");
+    KeptTable *table = NULL;
+    TRY(choices(&table));
     shape_key(call, key);
     const char *kept = kept_table_get(table, key);
     const bool useless = kept && strcmp(kept, "own") != 0 && strcmp(kept, "system") != 0;

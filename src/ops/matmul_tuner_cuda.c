@@ -30,9 +30,10 @@ static KeptTable *tuner_of(Backend *be)
     struct cudaDeviceProp properties;
     char file[sizeof properties.name + 64];
     if (be->tuner) return be->tuner;
-    if (cudaGetDeviceProperties(&properties, be->device) != cudaSuccess) return NULL;
-    snprintf(file, sizeof file, "cublaslt-%zu-%s", cublasLtGetVersion(), properties.name);
-    KeptTable *table = kept_table_open(file, "algorithms");
+    const bool named = cudaGetDeviceProperties(&properties, be->device) == cudaSuccess;
+    if (named)
+        snprintf(file, sizeof file, "cublaslt-%zu-%s", cublasLtGetVersion(), properties.name);
+    KeptTable *table = kept_table_open(named ? file : NULL, "algorithms");
     if (!table || cuda_backend_own(be, table, release) != ST_OK) {
         kept_table_free(table);
         return NULL;

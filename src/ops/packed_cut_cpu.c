@@ -87,13 +87,14 @@ static Cut cut_strips(const PackedProduct *p, int threads)
     const bool of_a = p->m >= p->n;
     const int64_t lines = of_a ? p->m : p->n, others = of_a ? p->n : p->m;
     const int64_t grain = of_a ? kernel->rows : kernel->columns;
+    const int64_t tiles = packed_pieces(others, of_a ? kernel->columns : kernel->rows);
     const int sizes[][2] = {
         {of_a ? MICROKERNEL_GRAIN : kernel->strip, 1}, {96, 1}, {64, 1}, {64, 2}, {64, 4}};
     Cut best = {.cost = INT64_MAX};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         const int64_t strips = parts_of(lines, sizes[i][0], grain);
-        const int64_t parts =
-            packed_pieces(others, SUMS * kernel->strip / sizes[i][0]) * sizes[i][1];
+        const int64_t whole = packed_pieces(others, SUMS * kernel->strip / sizes[i][0]);
+        const int64_t parts = packed_smaller(whole * sizes[i][1], tiles);
         Cut cut = cut_into(p, of_a ? STRIPS_OF_A : STRIPS_OF_B, of_a ? strips : parts,
                            of_a ? parts : strips);
         const int64_t read = (of_a ? cost.read_column : cost.read_row) * strips * others;

@@ -22,8 +22,11 @@ file=$(echo cache/roofstep/products-*.json)
 all_say '\(own\|system\)' || fail 'neither own nor system'
 for word in own system; do
     sed -i "s/: \"[a-z]*\"/: \"$word\"/" "$file"
-    [ "$(bits fastest)" = "${!word}" ] || fail "kept $word, and it is not that"
-    all_say $word || fail "measured again what was kept as $word"
+    rm "$file.lock" # taken whenever something was measured
+    bits=$(bits fastest)
+    [ "$bits" = "${!word}" ] || fail "kept $word, and it is not that"
+    all_say $word || fail "what was kept as $word is no more"
+    [ ! -e "$file.lock" ] || fail "measured again what was kept as $word"
 done
 sed -i 's/: "[a-z]*"/: "sideways"/' "$file"
 bits fastest >/dev/null

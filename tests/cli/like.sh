@@ -24,5 +24,9 @@ cmp -s out again || fail 'finished rows were run again'
 "$program" suite --like 8gb --budget 1m --device cpu --threads 1 --dry-run >dry 2>err </dev/null || fail '--dry-run'
 grep -q '^- [1-9][0-9]* cells\?, nothing run' dry || fail 'no rows that would be run'
 [ ! -e roofstep-like-8gb ] || fail '--dry-run made a folder'
+"$program" suite --like rtx5090-nsys --budget 1s --device cpu --threads 1 --dry-run --out-dir rtx5090-nsys >dry 2>err </dev/null || fail '--dry-run again'
+grep -q 'finished in rtx5090-nsys, not run again' dry || fail 'finished rows are not told'
+XDG_CACHE_HOME=$PWD/none "$program" suite --like 8gb --device cpu --threads 1 --dry-run >dry 2>err </dev/null || fail '--dry-run without limits'
+{ [ ! -e none ] && ! grep -q measuring err; } || fail '--dry-run measures'
 
 verdict
