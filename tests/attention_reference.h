@@ -6,6 +6,7 @@
 #include "attention_plan.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* One case's operands and results as doubles, head by head: [B H][T][D]. */
 typedef struct AttentionCase {
@@ -85,9 +86,12 @@ static inline void attention_case_key(const AttentionCase *c, int64_t h, int64_t
     }
 }
 
+/* Of the operands as they are now. */
 static inline void attention_case_results(AttentionCase *c)
 {
     const int64_t rows = c->s.B * c->s.H * c->s.T, T = c->s.T;
+    double *sums[] = {c->out, c->dq, c->dk, c->dv};
+    for (int i = 0; i < 4; i++) memset(sums[i], 0, (size_t)(rows * c->s.D) * sizeof(double));
 #pragma omp parallel
     {
         double *s = attention_case_doubles(T);

@@ -33,6 +33,8 @@ static void test_two_at_a_time(void **state)
     assert_string_equal(kept_table_get(b, "both"), "of a"); /* the first one counts */
     assert_int_equal(kept_table_put(b, "both", "of b", true), ST_OK);
     assert_string_equal(kept_table_get(b, "both"), "of b");
+    assert_int_equal(kept_table_put(a, "later", "of a", false),
+                     ST_OK); /* knows only its own "both" */
     kept_table_free(a);
     kept_table_free(b);
     a = kept_table_open("shared", "tests");

@@ -1,5 +1,5 @@
 /* Memory is mapped, not touched: pages become resident as the step writes them. Large ones where the kernel
- * has them: in a virtual machine products are 3 % faster with them (docs/measuring.md). */
+ * has them: in a virtual machine products are 3 % faster with them (docs/results/tried.md). */
 #include "backend/backend.h"
 #include "backend/cpu_info.h"
 

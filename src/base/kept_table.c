@@ -18,6 +18,7 @@ struct KeptTable {
     json_t *texts;
     const char *what;
     char path[PATH_MAX]; /* "": there is no place for it */
+    bool unread, unkept; /* and that was said */
 };
 
 static void place(KeptTable *table, const char *file)
@@ -36,31 +37,40 @@ static void place(KeptTable *table, const char *file)
     text_free(&path);
 }
 
-/* Adds what the file holds and this process does not know yet. */
-static void read_file(KeptTable *table)
+static json_t *read_object(const KeptTable *table)
 {
     Text text = {0};
     json_error_t error;
-    if (!table->path[0] || text_read_file(&text, table->path, FILE_LIMIT) != ST_OK) {
-        text_free(&text);
-        return;
+    json_t *read = NULL;
+    if (text_read_file(&text, table->path, FILE_LIMIT) == ST_OK) {
+        read = json_loads(text_str(&text), 0, &error);
     }
-    json_t *read = json_loads(text_str(&text), 0, &error);
     text_free(&text);
+    return read;
+}
+
+/* What the file holds counts: all that this process has found is in it, but what others have replaced; unless it
+ * could not be written. */
+static void read_file(KeptTable *table)
+{
+    if (!table->path[0] || table->unkept || access(table->path, F_OK) != 0) return;
+    json_t *read = read_object(table);
     if (json_is_object(read)) {
-        json_object_update_missing(table->texts, read);
-    } else {
+        json_object_update(table->texts, read);
+    } else if (!table->unread) {
         log_warning("%s is not a file of %s and is ignored; they are measured again", table->path,
                     table->what);
+        table->unread = true;
     }
     json_decref(read);
 }
 
-static void write_file(const KeptTable *table)
+static void write_file(KeptTable *table)
 {
     char *text = json_dumps(table->texts, JSON_INDENT(1) | JSON_SORT_KEYS);
-    if (text && text_write_file(table->path, text, strlen(text)) != ST_OK) {
+    if (text && text_write_file(table->path, text, strlen(text)) != ST_OK && !table->unkept) {
         log_warning("the %s found are not kept: %s", table->what, status_message());
+        table->unkept = true;
     }
     free(text);
 }

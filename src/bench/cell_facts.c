@@ -4,7 +4,6 @@
 #include "bench/outlook.h"
 #include "bench/step_cost.h"
 #include "model/xform_recompute.h"
-#include "ops/blas_cpu.h"
 #include "ops/matmul_cpu.h"
 #include "plan/step_state.h"
 
@@ -75,15 +74,16 @@ static Status put_recompute(Record *r, const Placement *placement, const Fit *fi
     return record_put_number(r, "recompute_saved_mib", (double)saved / mib);
 }
 
-/* Who computes the products of linear layers; attention's own are the library's. */
+/* Who computes the products: of linear layers, or of attention where it is alone. */
 static Status put_blas(Record *r, const Binding *binding)
 {
     Text by = {0};
     for (int i = 0; by.n == 0 && i < binding->plan->n_nodes; i++) {
         const Node *node = &binding->plan->nodes[i];
-        if (node->op == OP_matmul) matmul_by(binding->plan, node, &binding->impls[i], &by);
+        if (node->op == OP_matmul || node->op == OP_bmm || node->op == OP_attention) {
+            matmul_by(binding->plan, node, &binding->impls[i], &by);
+        }
     }
-    if (by.n == 0) text_puts(&by, blas_cpu_name());
     Status status = text_status(&by);
     if (status == ST_OK) status = record_put_text(r, "blas", text_str(&by));
     text_free(&by);

@@ -12,28 +12,32 @@ static int result(Builder *b, const Model *m, const AttendShape *s)
     return builder_tensor(b, "attention", TK_ACTIVATION, m->act, DIMS(s->B * s->T, s->H * s->D));
 }
 
-static void head_product(Builder *b, const AttendShape *s, int out, int left, int right,
-                         bool transpose)
+static NodeAttr *head_product(Builder *b, const AttendShape *s, int out, int left, int right)
 {
     NodeAttr *attr = builder_node(b, OP_bmm, IDS(out), IDS(left, right));
     *attr = attributes(s, 1);
-    attr->transpose_b = transpose;
+    return attr;
 }
 
-/* The scores in memory: `naive`, whose softmax xform_decompose() takes apart, and `fused`. */
+/* The scores in memory: `naive`, whose softmax xform_decompose() takes apart, and `fused`. fp16 ends at 65504, which
+ * products of q and k pass before they are scaled: there the product scales them. */
 static int materialised(Builder *b, const Model *m, const AttendShape *s, int layer,
                         const int qkv[3])
 {
     const int scores =
         builder_tensor(b, "scores", TK_ACTIVATION, m->act, DIMS(s->B, s->H, s->T, s->T));
+    const double scale = 1 / sqrt((double)s->D);
+    const bool at_once = m->act == DT_F16;
     builder_scope(b, layer, "attn/scores");
-    head_product(b, s, scores, qkv[0], qkv[1], true);
+    NodeAttr *product = head_product(b, s, scores, qkv[0], qkv[1]);
+    product->transpose_b = true;
+    product->scale = at_once ? scale : 1;
     const int p = builder_like(b, "probabilities", scores, m->act);
     builder_scope(b, layer, "attn/softmax");
-    *builder_node(b, OP_softmax, IDS(p), IDS(scores)) = attributes(s, 1 / sqrt((double)s->D));
+    *builder_node(b, OP_softmax, IDS(p), IDS(scores)) = attributes(s, at_once ? 1 : scale);
     const int out = result(b, m, s);
     builder_scope(b, layer, "attn/values");
-    head_product(b, s, out, p, qkv[2], false);
+    head_product(b, s, out, p, qkv[2]);
     return out;
 }
 

@@ -1,4 +1,4 @@
-/* Bound by square roots and divisions before it is bound by memory on some cores (docs/measuring.md),
+/* Bound by square roots and divisions before it is bound by memory on some cores,
  * so the loop is left plain for the compiler to vectorise, and unrolled (CMakeLists.txt), so that those of
  * one vector overlap with the rest of others. Threads take pieces as they get free. */
 #include "ops/adamw.h"

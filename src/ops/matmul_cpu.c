@@ -9,6 +9,8 @@
 #include "ops/packed_cpu.h"
 #include "ops/rows_cpu.h"
 
+#include <string.h>
+
 static size_t wide_bytes(const Tensor *t)
 {
     const size_t bytes = (size_t)plan_elements(t) * sizeof(float);
@@ -122,7 +124,7 @@ static Status run_own(const OpCall *call)
 /* ---- the faster one ---- */
 
 /* Where we have more than plain C, ours is at least as fast as BLIS and OpenBLAS as they are installed, on every
- * shape of a step (docs/measuring.md; OpenBLAS that is told of its AVX-512 kernels is up to a sixth ahead on some),
+ * shape of a step (docs/performance.md; OpenBLAS that is told of its AVX-512 kernels is up to a sixth ahead on some),
  * and takes 16-bit operands as they are, of which a library needs copies in fp32. */
 bool matmul_own_is_faster(const Plan *plan, const Node *node)
 {
@@ -164,13 +166,19 @@ static Status run_fastest(const OpCall *call)
     return chosen->run(call);
 }
 
+static bool named(const OpImpl *impl, const char *name)
+{
+    return strcmp(impl->name, name) == 0;
+}
+
 void matmul_by(const Plan *plan, const Node *node, const OpImpl *impl, Text *out)
 {
-    if (impl->run == run_fastest) {
-        text_printf(out, "own %s or %s", matmul_kernel(plan, node)->name, blas_cpu_name());
-    } else if (impl->run == run_own ||
-               (impl->run == run_faster && matmul_own_is_faster(plan, node))) {
-        text_printf(out, "own %s", matmul_kernel(plan, node)->name);
+    const bool automatic = named(impl, "auto") && matmul_own_is_faster(plan, node);
+    const char *kernel = matmul_kernel(plan, node)->name;
+    if (named(impl, "fastest")) {
+        text_printf(out, "own %s or %s", kernel, blas_cpu_name());
+    } else if (automatic || named(impl, "own") || named(impl, "flash")) {
+        text_printf(out, "own %s", kernel);
     } else {
         text_puts(out, blas_cpu_name());
     }

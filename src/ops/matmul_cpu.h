@@ -11,7 +11,7 @@
 const Microkernel *matmul_kernel(const Plan *plan, const Node *node);
 bool matmul_own_is_faster(const Plan *plan, const Node *node);
 
-/* Adds "BLIS 0.9.0", or "own" and the name of the microkernel, of a matmul bound to `impl`. */
+/* Adds "BLIS 0.9.0", or "own" and the name of the microkernel: of a matmul, a bmm or an attention bound to `impl`. */
 void matmul_by(const Plan *plan, const Node *node, const OpImpl *impl, Text *out);
 
 #endif

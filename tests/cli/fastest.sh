@@ -34,6 +34,10 @@ all_say '\(own\|system\)' || fail 'a useless entry stays'
 echo '[' >"$file"
 bits fastest >/dev/null
 grep -q 'not a file of choices of products and is ignored' err || fail 'no word of a corrupt file'
+[ "$(grep -c 'is ignored' err)" = 1 ] || fail 'a corrupt file is told of more than once'
 all_say '\(own\|system\)' || fail 'a corrupt file stays'
+rm "$file" && mkdir "$file"
+bits fastest >/dev/null
+[ "$(grep -c 'are not kept' err)" = 1 ] || fail 'that nothing is kept has to be said once'
 
 verdict
