@@ -37,8 +37,9 @@ endif()")
 install(FILES ${help}/_roofstep DESTINATION "${CMAKE_INSTALL_DATADIR}/zsh/\${ZSH_FOLDER}")
 install(FILES peers/torch_bench.py DESTINATION ${CMAKE_INSTALL_DATADIR}/roofstep/peers)
 install(FILES tools/verify_torch.py DESTINATION ${CMAKE_INSTALL_DATADIR}/roofstep)
-install(FILES README.md docs/guide.md docs/measuring.md docs/formats.md docs/performance.md docs/mission.md
-  DESTINATION ${CMAKE_INSTALL_DOCDIR})
+# With what they link to.
+install(FILES README.md ARCHITECTURE.md CHANGELOG.md CONTRIBUTING.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} RENAME copyright)
 
 set(CPACK_GENERATOR DEB)
