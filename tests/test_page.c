@@ -154,6 +154,55 @@ static void test_nothing_to_compare(void **state)
     for (int i = 0; i < 2; i++) page_file_free(&files[i]);
 }
 
+#define CUT(phase) \
+    "\"" phase     \
+    "\": {\"status\": \"timeout\", \"mean_ms\": 600, \"median_ms\": 600, \"samples_ms\": [600]}"
+static const char cut_short[] =
+    "{\"status\": \"timeout\", \"message\": \"not done after 2 s\", \"precision\": \"fp32\", " CUT(
+        "forward") ", " CUT("step") ", \"tokens_per_s\": null, \"percent_of_limit\": null}";
+
+/* The samples that a row had before its time-out are in the file, and nowhere else. */
+static void test_cut_short(void **state)
+{
+    (void)state;
+    PageFile file;
+    json_t *data = NULL;
+    const PageInput input = {.files = &file, .n_files = 1, .command = "roofstep report"};
+    parse_rows(&file, "bench.json", cut_short, "{\"precision\": \"bf16\"}");
+    assert_int_equal(page_data_make(&data, &input), ST_OK);
+    assert_false(says(data, "Change first"));
+    assert_false(says(data, "600"));
+    assert_false(says(data, "precision fp32"));
+    assert_true(says(data, "Where the time of small, precision bf16 goes"));
+    assert_int_equal(json_array_size(json_object_get(data, "gaps")), 0);
+    json_decref(data);
+    page_file_free(&file);
+}
+
+/* A profile that ended before there was one is no row of bench: nothing is compared with it, and its absence
+ * is told. */
+static void test_profile_in_vain(void **state)
+{
+    (void)state;
+    static const char none[] =
+        "{\"status\": \"timeout\", \"message\": \"not done after 2 s\", \"profile\": null}";
+    PageFile files[2];
+    json_t *data = NULL;
+    const PageInput input = {.files = files, .n_files = 2, .command = "roofstep report"};
+    parse_rows(&files[0], "bench.json", "{}", "{}");
+    parse_rows(&files[1], "profile.json", none, none);
+    assert_int_equal(page_data_make(&data, &input), ST_OK);
+    assert_null(table_of(data, "comparison"));
+    assert_non_null(table_of(data, "profile"));
+    assert_false(says(data, "profile.json"));
+    assert_true(says(data, "Nothing was measured by profile: small: timeout: not done after 2 s "
+                           "(1 more in its table)."));
+    const json_t *gap = json_array_get(json_object_get(data, "gaps"), 0);
+    assert_string_equal(record_text(gap, "command"), "profile");
+    json_decref(data);
+    for (int i = 0; i < 2; i++) page_file_free(&files[i]);
+}
+
 static void test_refused(void **state)
 {
     (void)state;
@@ -196,6 +245,8 @@ int main(void)
         cmocka_unit_test(test_page),
         cmocka_unit_test(test_labels),
         cmocka_unit_test(test_nothing_to_compare),
+        cmocka_unit_test(test_cut_short),
+        cmocka_unit_test(test_profile_in_vain),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -123,17 +123,42 @@ static Status write_results(const Suite *suite, const Files *files)
 
 /* ---- tables and page ---- */
 
+/* Why a part was given up. */
+static void put_why(Text *out, const Suite *suite, int id)
+{
+    const char *message = suite->parts[id].message;
+    text_printf(out, "%s; roofstep suite --resume ", *message ? message : "not run");
+    text_shell_quote(out, suite->folder);
+    text_puts(out, " tries it again");
+}
+
 /* A line for each part that was given up. */
 static void put_missing(Text *out, const Suite *suite, const char *prefix)
 {
     for (int id = 0; id < SUITE_PARTS; id++) {
-        const SuitePart *part = &suite->parts[id];
-        if (part->state == SUITE_DONE) continue;
-        text_printf(out, "%sMissing: %s%s%s; roofstep suite --resume ", prefix,
-                    suite_kinds[id].name, *part->message ? ": " : "", part->message);
-        text_shell_quote(out, suite->folder);
-        text_puts(out, " tries it again.\n");
+        if (suite->parts[id].state == SUITE_DONE) continue;
+        text_printf(out, "%sMissing: %s: ", prefix, suite_kinds[id].name);
+        put_why(out, suite, id);
+        text_puts(out, ".\n");
     }
+}
+
+/* The same for the sections that these parts were to fill. */
+static Status add_gaps(json_t *gaps, const Suite *suite)
+{
+    Text why = {0};
+    int failed = 0;
+    for (int id = 0; id < SUITE_PARTS; id++) {
+        if (suite->parts[id].state == SUITE_DONE) continue;
+        text_clear(&why);
+        put_why(&why, suite, id);
+        failed |= json_array_append_new(gaps, json_pack("{s:s, s:s}", "command",
+                                                        suite_kinds[id].command->name, "why",
+                                                        text_str(&why)));
+    }
+    failed |= why.failed;
+    text_free(&why);
+    return failed ? no_memory() : ST_OK;
 }
 
 static Status write_tables(const Suite *suite, const Files *files)
@@ -157,12 +182,18 @@ static Status write_page(const Suite *suite, const Files *files, const char *com
     Text text = {0}, missing = {0};
     TRY(suite_path(suite, "index.html", path));
     if (!page_is_built()) return ST_OK;
+    json_t *gaps = json_array();
+    Status status = add_gaps(gaps, suite);
     put_missing(&missing, suite, "");
-    const PageInput input = {
-        .files = files->list, .n_files = files->n, .lines = text_str(&missing), .command = command};
-    Status status = text_status(&missing);
+    const PageInput input = {.files = files->list,
+                             .n_files = files->n,
+                             .gaps = gaps,
+                             .lines = text_str(&missing),
+                             .command = command};
+    if (status == ST_OK) status = text_status(&missing);
     if (status == ST_OK) status = page_write(&text, &input);
     if (status == ST_OK) status = text_write_file(path, text_str(&text), text.n);
+    json_decref(gaps);
     text_free(&missing);
     text_free(&text);
     return status;

@@ -2,6 +2,7 @@
 
 #include "base/human.h"
 #include "bench/profile_view.h"
+#include "report/measured_phase.h"
 
 #include <math.h>
 #include <string.h>
@@ -57,7 +58,8 @@ static bool is_start(const Record *record, const char *choice)
 static void consider_pair(Faster *best, const RecordSet *rows, const Record *a, const Record *b)
 {
     double before, after;
-    if (!record_number(a, "step.median_ms", &before) || !record_number(b, "step.median_ms", &after))
+    if (!measured_phase_number(a, "step.median_ms", &before) ||
+        !measured_phase_number(b, "step.median_ms", &after))
         return;
     if (!(before > 0) || 1 - after / before <= best->saved) return;
     for (size_t i = 0; i < sizeof choices / sizeof *choices; i++) {
@@ -79,7 +81,7 @@ static int count_measured(const RecordSet *rows)
     int n = 0;
     double ms;
     for (size_t i = 0; i < record_set_size(rows); i++)
-        n += record_number(record_set_at(rows, i), "step.median_ms", &ms);
+        n += measured_phase_number(record_set_at(rows, i), "step.median_ms", &ms);
     return n;
 }
 

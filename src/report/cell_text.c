@@ -1,6 +1,7 @@
 #include "report/cell_text.h"
 
 #include "base/human.h"
+#include "report/measured_phase.h"
 #include "report/ratio.h"
 
 #include <math.h>
@@ -14,7 +15,7 @@ const char *cell_text_status(RecordStatus status)
 
 static void put_mean(Text *out, const Column *column, const Record *record)
 {
-    const RecordStatus status = record_phase_status(record, column->path);
+    const RecordStatus status = measured_phase_status(record, column->path);
     const json_t *phase = record_value(record, column->path);
     double mean, std;
     if (status == RECORD_STATUS_COUNT) {

@@ -1,5 +1,6 @@
 #include "report/page_data.h"
 
+#include "report/page_gaps.h"
 #include "report/page_memory.h"
 #include "report/page_parts.h"
 #include "report/summary.h"
@@ -220,10 +221,19 @@ static Status add_summary(json_t *root, const PageInput *input)
     return ST_OK;
 }
 
+static Status add_gaps(json_t *root, const PageInput *input)
+{
+    json_t *gaps = json_array();
+    if (json_object_set_new(root, "gaps", gaps)) return no_memory();
+    if (input->gaps && json_array_extend(gaps, input->gaps)) return no_memory();
+    return page_gaps_add(gaps, input->files, input->n_files);
+}
+
 static Status fill(json_t *root, const PageInput *input)
 {
     TRY(add_program(root, input->command));
     TRY(add_summary(root, input));
+    TRY(add_gaps(root, input));
     TRY(add_files(root, input->files, input->n_files));
     return add_tables(root, input);
 }

@@ -16,7 +16,7 @@ static PageKind kind_of(const PageFile *file, const Record *record)
 {
     if (file->sum_count > 0) return PAGE_PRECISION;
     if (file->is_warmup) return PAGE_WARMUP;
-    if (json_is_object(record_value(record, "profile"))) return PAGE_PROFILE;
+    if (record_value(record, "profile")) return PAGE_PROFILE; /* null: there was no time for it */
     return record_value(record, "d_head") ? PAGE_ATTENTION : PAGE_MODEL;
 }
 

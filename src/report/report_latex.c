@@ -47,17 +47,45 @@ void report_latex_text(Text *out, const char *text)
     }
 }
 
+static void put_heading(Text *out, const TableColumn *column)
+{
+    const char *second = table_heading_break(column->label);
+    Text first = {0};
+    if (!second) {
+        report_latex_text(out, column->label);
+        return;
+    }
+    text_append(&first, column->label, (size_t)(second - column->label) - 1);
+    text_printf(out, "\\shortstack[%s]{", column->right ? "r" : "l");
+    report_latex_text(out, text_str(&first));
+    text_puts(out, " \\\\ ");
+    report_latex_text(out, second);
+    text_puts(out, "}");
+    out->failed = out->failed || first.failed;
+    text_free(&first);
+}
+
+/* A table larger than the page's text is shrunk to it, no other is stretched. */
+static void put_begin(Text *out)
+{
+    text_puts(out, "\\begin{table}[htbp]\n  \\centering\n"
+                   "  \\resizebox*{!}{\\ifdim\\totalheight>0.99\\textheight "
+                   "0.99\\textheight\\else\\totalheight\\fi}{%\n"
+                   "  \\resizebox{\\ifdim\\width>\\linewidth\\linewidth\\else\\width\\fi}{!}{%\n");
+}
+
 Status report_latex_table(Text *out, const Table *table)
 {
-    text_puts(out, "% needs \\usepackage{booktabs}\n");
+    text_puts(out, "% needs \\usepackage{booktabs,graphicx}\n");
     table_put_comments(out, table, "% ");
     if (table->n_columns == 0) return text_status(out);
-    text_puts(out, "\\begin{table}[htbp]\n  \\centering\n  \\begin{tabular}{");
+    put_begin(out);
+    text_puts(out, "  \\begin{tabular}{");
     for (int c = 0; c < table->n_columns; c++) text_puts(out, table->columns[c].right ? "r" : "l");
     text_puts(out, "}\n    \\toprule\n    ");
     for (int c = 0; c < table->n_columns; c++) {
         if (c) text_puts(out, " & ");
-        report_latex_text(out, table->columns[c].label);
+        put_heading(out, &table->columns[c]);
     }
     text_puts(out, " \\\\\n    \\midrule\n");
     for (size_t r = 0; r < table_rows(table); r++) {
@@ -68,7 +96,7 @@ Status report_latex_table(Text *out, const Table *table)
         }
         text_puts(out, " \\\\\n");
     }
-    text_puts(out, "    \\bottomrule\n  \\end{tabular}\n\\end{table}\n");
+    text_puts(out, "    \\bottomrule\n  \\end{tabular}}}\n\\end{table}\n");
     return text_status(out);
 }
 

@@ -13,25 +13,53 @@ void report_typst_string(Text *out, const char *text)
     text_puts(out, "\"");
 }
 
-static void put_heading(Text *out, const Table *table)
+static void put_heading(Text *out, const char *label)
 {
-    text_printf(out, "#table(\n  columns: %d,\n  align: (", table->n_columns);
+    const char *second = table_heading_break(label);
+    Text first = {0};
+    if (!second) {
+        report_typst_string(out, label);
+        return;
+    }
+    text_append(&first, label, (size_t)(second - label) - 1);
+    text_puts(out, "[#");
+    report_typst_string(out, text_str(&first));
+    text_puts(out, " \\ #");
+    report_typst_string(out, second);
+    text_puts(out, "]");
+    out->failed = out->failed || first.failed;
+    text_free(&first);
+}
+
+/* Its insets are those of the text, so that the whole becomes smaller with it. */
+static void put_headings(Text *out, const Table *table)
+{
+    text_printf(out, "#layout(room => {\nlet whole = table(\n  columns: %d,\n  inset: 0.45em,\n",
+                table->n_columns);
+    text_puts(out, "  align: (");
     for (int c = 0; c < table->n_columns; c++) {
         text_puts(out, table->columns[c].right ? "right, " : "left, ");
     }
     text_puts(out, "),\n  table.header(");
     for (int c = 0; c < table->n_columns; c++) {
         if (c) text_puts(out, ", ");
-        report_typst_string(out, table->columns[c].label);
+        put_heading(out, table->columns[c].label);
     }
     text_puts(out, "),\n");
+}
+
+/* A table wider than the page is written smaller; a hair more than is needed, for cells break at once. */
+static void put_shrunk(Text *out)
+{
+    text_puts(out, "set text(size: calc.min(1, 0.99 * room.width / measure(whole).width) * 1em)\n"
+                   "whole\n})\n");
 }
 
 Status report_typst_table(Text *out, const Table *table)
 {
     table_put_comments(out, table, "// ");
     if (table->n_columns == 0) return text_status(out);
-    put_heading(out, table);
+    put_headings(out, table);
     for (size_t r = 0; r < table_rows(table); r++) {
         text_puts(out, "  ");
         for (int c = 0; c < table->n_columns; c++) {
@@ -42,6 +70,7 @@ Status report_typst_table(Text *out, const Table *table)
         text_puts(out, "\n");
     }
     text_puts(out, ")\n");
+    put_shrunk(out);
     return text_status(out);
 }
 

@@ -5,6 +5,8 @@
 #include "report/advice.h"
 #include "report/cell_text.h"
 #include "report/column.h"
+#include "report/measured_phase.h"
+#include "report/page_gaps.h"
 
 #include <string.h>
 
@@ -38,10 +40,10 @@ typedef struct Pick {
 static bool by_median(const Record *record, const char *path, double *value)
 {
     double mean, median;
-    if (!record_number(record, path, value)) return false;
+    if (!measured_phase_number(record, path, value)) return false;
     if (strcmp(path, "tokens_per_s") != 0 && strcmp(path, "percent_of_limit") != 0) return true;
-    if (!record_number(record, "step.mean_ms", &mean) ||
-        !record_number(record, "step.median_ms", &median) || !(median > 0))
+    if (!measured_phase_number(record, "step.mean_ms", &mean) ||
+        !measured_phase_number(record, "step.median_ms", &median) || !(median > 0))
         return false;
     *value *= mean / median;
     return true;
@@ -173,7 +175,7 @@ static Status add_phases(const Summary *s, Text *text)
     const char *separator = ": ";
     if (!p.record) return ST_OK;
     for (int i = 0; i < 3; i++) {
-        if (record_number(p.record, paths[i], &ms[i])) sum += ms[i];
+        if (measured_phase_number(p.record, paths[i], &ms[i])) sum += ms[i];
     }
     if (sum <= 0) return ST_OK;
     text_puts(text, "Where the time of ");
@@ -296,6 +298,22 @@ static Status add_comparison(const Summary *s, Text *text, int f)
     return status;
 }
 
+/* ---- what is empty ---- */
+
+static Status add_gaps(const Summary *s, Text *text)
+{
+    json_t *gaps = json_array();
+    Status status = page_gaps_add(gaps, s->files, s->n_files);
+    for (size_t i = 0; status == ST_OK && i < json_array_size(gaps); i++) {
+        const json_t *gap = json_array_get(gaps, i);
+        text_printf(text, "Nothing was measured by %s: %s.", record_text(gap, "command"),
+                    record_text(gap, "why"));
+        status = add_line(s, text);
+    }
+    json_decref(gaps);
+    return status;
+}
+
 /* ---- all of it ---- */
 
 static Status add_all(const Summary *s, Text *text)
@@ -307,7 +325,8 @@ static Status add_all(const Summary *s, Text *text)
     TRY(add_bound(s, text));
     TRY(add_phases(s, text));
     TRY(add_memory(s, text));
-    return add_attention(s, text);
+    TRY(add_attention(s, text));
+    return add_gaps(s, text);
 }
 
 Status summary_add(json_t *lines, const PageFile *files, int n)

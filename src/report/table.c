@@ -122,6 +122,13 @@ const char *table_at(const Table *table, size_t row, int column)
     return table->cells[row * (size_t)table->n_columns + (size_t)column];
 }
 
+const char *table_heading_break(const char *label)
+{
+    enum { LONG = 20 };
+    const char *at = strrchr(label, '(');
+    return strlen(label) > LONG && at && at - label > 1 && at[-1] == ' ' ? at : NULL;
+}
+
 void table_put_line(Text *out, const char *text)
 {
     for (; *text; text++) text_append(out, (unsigned char)*text < ' ' ? " " : text, 1);

@@ -50,6 +50,9 @@ typedef Status TableWriter(Text *out, const Table *table);
 size_t table_rows(const Table *table);
 const char *table_at(const Table *table, size_t row, int column);
 
+/* Where a long heading is put on two lines: "(ms)" of "attention a step (ms)"; NULL: nowhere. */
+const char *table_heading_break(const char *label);
+
 /* Appends the text with control characters, line breaks among them, as blanks. */
 void table_put_line(Text *out, const char *text);
 /* Appends the notes as comment lines that start with `prefix`. */

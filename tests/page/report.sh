@@ -25,12 +25,17 @@ refused() {
     fi
 }
 
+# latex FILE.tex: it compiles, and everything is on the paper
+latex() {
+    command -v pdflatex >/dev/null && kpsewhich booktabs.sty graphicx.sty geometry.sty >/dev/null || return 0
+    (cd "$(dirname "$1")" && pdflatex -interaction=nonstopmode -halt-on-error "$(basename "$1")") >log 2>&1 || { fail "$1 does not compile"; tail log; }
+    ! grep -E '^Overfull|Float too large|incomplete' log || fail "$1 is larger than its paper, or does not end well"
+}
+
 # compiles FOLDER: its documents do, where there is LaTeX and where ./test has fetched the Typst compiler
 compiles() {
     local packages=$tests/../build/typst-test/node_modules
-    if command -v pdflatex >/dev/null && kpsewhich booktabs.sty >/dev/null; then
-        (cd "$1" && pdflatex -interaction=nonstopmode -halt-on-error tables.tex) >log 2>&1 || { fail "$1/tables.tex does not compile"; tail log; }
-    fi
+    latex "$1/tables.tex"
     if command -v node >/dev/null && [ -d "$packages/@myriaddreamin/typst-ts-node-compiler" ]; then
         PACKAGES=$packages node "$tests/page/typst/compile.mjs" "$PWD/$1"/*.typ >log 2>&1 || { fail "Typst in $1 does not compile"; cat log; }
     fi
@@ -41,14 +46,31 @@ compiles() {
 expect 0 "$golden/results.json" "$golden/attention.json" "$limits" --tables tables
 [ ! -s out ] || fail '--tables wrote to stdout'
 [ ! -e roofstep.html ] || fail '--tables alone wrote a page'
-for pair in end-to-end.md=results.md end-to-end.tex=results.latex end-to-end.typ=results.typst; do
+for pair in end-to-end.md=results.md end-to-end.typ=results.typst; do
     diff -u "$golden/${pair#*=}" "tables/${pair%=*}" || fail "tables/${pair%=*} is not ${pair#*=}"
 done
+sed -n '/^% needs/,/^\\end{table}/p' tables/end-to-end.tex | diff -u "$golden/results.latex" - || fail 'tables/end-to-end.tex has not the table of results.latex'
 for name in attention limits environment tables; do
     for ending in md tex typ; do [ -s "tables/$name.$ending" ] || fail "no tables/$name.$ending"; done
 done
 grep -q '^\\end{document}$' tables/tables.tex || fail 'tables.tex is no whole document'
 compiles tables
+# Each is a document, and a part of another.
+for name in end-to-end attention limits environment; do latex "tables/$name.tex"; done
+printf '%s\n' '\documentclass[twocolumn]{article}' '\usepackage{booktabs,graphicx}' '\begin{document}' '\input{end-to-end}' '\input{limits}' '\typeout{went on}' '\end{document}' >tables/paper.tex
+latex tables/paper.tex
+[ ! -e tables/paper.log ] || grep -q '^went on' tables/paper.log || fail 'a table ends the document it is put into'
+# Larger than any paper: long names, many rows.
+long=$(printf 'wide%.0s' {1..120})
+sed "s/\"size\": *\"small\"/\"size\":\"$long\"/" "$golden/results.json" >wide.json
+grep -q widewide wide.json || fail 'no long name in wide.json'
+expect 0 wide.json --tables wide
+latex wide/tables.tex
+row=$(grep -m1 '"cell"' "$golden/results.jsonl")
+for i in {1..150}; do sed "s/ctx=[0-9]*/ctx=$i/" <<<"$row"; done >rows
+{ grep -m1 -v '"cell"' "$golden/results.jsonl"; cat rows; } >tall.jsonl
+expect 0 tall.jsonl --tables tall
+latex tall/tables.tex
 expect 0 "$limits" "$golden/compare-a.json" "$golden/compare-b.jsonl" --tables compared
 grep -q '| verdict' compared/comparison.md || fail 'two files are not compared'
 [ -s compared/end-to-end-2.md ] || fail 'the second file has no table'

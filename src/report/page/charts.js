@@ -196,10 +196,11 @@ function readByKey(chart, event) {
     spec.series.map((s) => `${s.label} ${number(s.values[i])}`).join(", ");
 }
 
+// Drawing changes the size that is observed: it waits for the next frame, or the browser complains of a loop.
 let lastWidth = 0;
 new ResizeObserver(() => {
   const width = document.documentElement.clientWidth;
   if (width === lastWidth) return;
   lastWidth = width;
-  redraw();
+  requestAnimationFrame(() => redraw());
 }).observe(document.documentElement);

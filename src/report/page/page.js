@@ -4,11 +4,17 @@
 const data = JSON.parse(document.getElementById("data").textContent);
 const body = (id) => document.getElementById(id);
 
+// What was cut short keeps its samples in the file: no chart shows them, as no table does.
+function whole(record) {
+  const cut = ["forward", "backward", "optimizer", "step"].filter((name) => record[name] && record[name].status !== "ok");
+  return { ...record, ...Object.fromEntries(cut.map((name) => [name, null])) };
+}
+
 // Every row of a kind with its label: [{record, label, of}]; `of` names the file where several have such rows.
 function rowsOf(kind) {
   const several = data.files.filter((file) => file.rows[kind].length).length > 1;
   return data.files.flatMap((file) => file.rows[kind].map((record, i) => ({
-    record, of: several ? ` (${file.name})` : "", label: file.labels[kind][i] + (several ? ` (${file.name})` : ""),
+    record: whole(record), of: several ? ` (${file.name})` : "", label: file.labels[kind][i] + (several ? ` (${file.name})` : ""),
   })));
 }
 
@@ -348,11 +354,20 @@ function subtitle() {
   return [...about.filter(Boolean), data.files.map((file) => file.name).join(", ")].join(" · ");
 }
 
+// Why a section is empty, where the command that was to fill it was run.
+function sayGaps() {
+  for (const section of document.querySelectorAll("main > section[data-from]")) {
+    if (section.querySelector("table, figure")) continue;
+    const gap = data.gaps.find(({ command }) => section.dataset.from.split(/[^a-z]+/).includes(command));
+    if (gap) section.append(el("p", { class: "gap" }, `Empty, because ${gap.command} measured nothing: ${gap.why}.`));
+  }
+}
+
 function leaveOut() {
   const missing = [];
   for (const section of document.querySelectorAll("main > section")) {
     const title = section.querySelector("h2").textContent;
-    if (section.querySelector("table, figure, li, pre")) {
+    if (section.querySelector("table, figure, li, pre, .gap")) {
       body("contents").append(el("li", {}, el("a", { href: `#${section.id}` }, title)));
       continue;
     }
@@ -398,6 +413,7 @@ drawMemory();
 drawWarmup();
 data.tables.forEach((spec) => addTable(spec));
 drawCommands();
+sayGaps();
 leaveOut();
 watchColours();
 body("subtitle").textContent = subtitle();

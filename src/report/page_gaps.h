@@ -1,0 +1,10 @@
+/* Commands that measured nothing, and why: what they were to fill stays empty, and the page says so. */
+#ifndef REPORT_PAGE_GAPS_H
+#define REPORT_PAGE_GAPS_H
+
+#include "report/page_file.h"
+
+/* Appends {command, why} for each kind of rows that no file has a measured one of. */
+Status page_gaps_add(json_t *gaps, const PageFile *files, int n);
+
+#endif
