@@ -1,7 +1,7 @@
 // The page as a reader meets it: opened from disk without a network, read, hovered, sorted, filtered, printed.
 // Screenshots go to $WORK (PAGE_SHOTS=folder ctest -R page_browser keeps them).
 import { execFileSync } from "node:child_process";
-import { readFileSync, writeFileSync, statSync } from "node:fs";
+import { copyFileSync, readFileSync, writeFileSync, statSync } from "node:fs";
 import { createRequire } from "node:module";
 
 const { PROGRAM, BROWSER, PACKAGES, WORK, MADE, GOLDEN, RESULTS } = process.env;
@@ -29,6 +29,7 @@ async function open(browser, path, options) {
   page.on("request", (request) => check(request.url() === `file://${path}`, `the page asks for ${request.url()}`));
   page.on("console", (message) => check(false, `console: ${message.text()}`));
   page.on("pageerror", (error) => check(false, `script error: ${error.message}`));
+  await page.addInitScript(() => addEventListener("error", (event) => console.error(event.message))); // of loops among them
   await page.goto(`file://${path}`);
   return page;
 }
@@ -141,13 +142,30 @@ async function checkDark(browser, path) {
   await page.context().close();
 }
 
-async function checkPhone(browser, path) {
+// Turned on its side and back, too: charts follow the width, and nothing is wider than the screen.
+async function checkPhone(browser, path, shot) {
   const page = await open(browser, path, { viewport: { width: 390, height: 844 }, hasTouch: true });
-  const [content, width] = await page.evaluate(() => [document.documentElement.scrollWidth, window.innerWidth]);
-  check(content <= width, `on a phone the page is ${content} wide, the screen ${width}`);
+  for (const [width, height] of [[390, 844], [844, 390], [390, 844]]) {
+    await page.setViewportSize({ width, height });
+    await page.waitForFunction((w) => drawn.every(({ u, plot }) => u.width === Math.max(240, plot.clientWidth)) && innerWidth === w, width);
+    const content = await page.evaluate(() => document.documentElement.scrollWidth);
+    check(content <= width, `${shot}: on a phone the page is ${content} wide, the screen ${width}`);
+  }
+  await page.screenshot({ path: `${WORK}/${shot}.png`, fullPage: true });
+  return page;
+}
+
+async function checkPhones(browser, whole) {
+  const page = await checkPhone(browser, whole, "phone");
   await checkCharts(page);
-  await page.screenshot({ path: `${WORK}/phone.png`, fullPage: true });
   await page.context().close();
+  const long = `${WORK}/${"a-result-of-a-machine-with-a-long-name-".repeat(4)}.json`;
+  copyFileSync(`${RESULTS}/h200-small-fp32-torch.json`, long);
+  const files = { compared: [`${RESULTS}/h200-small-fp32-torch.json`, `${RESULTS}/h200-small-128.json`], long: [long, `${RESULTS}/h200-small-128.json`], studies: STUDIES, suite: SUITE };
+  for (const [name, of] of Object.entries(files)) {
+    const other = await checkPhone(browser, makePage(`phone-${name}`, of), `phone-${name}`);
+    await other.context().close();
+  }
 }
 
 async function checkHostile(browser) {
@@ -171,8 +189,33 @@ async function checkCompared(browser) {
   await page.context().close();
 }
 
+// What had no time: each section says so, and a row that was cut short is in no chart.
+async function checkVain(browser) {
+  const bench = JSON.parse(readFileSync(`${GOLDEN}/results.json`, "utf8"));
+  const cut = { status: "timeout", message: "not done after 2 s" };
+  const profile = { ...bench, results: [{ ...bench.results[0], ...cut, profile: null }] };
+  Object.assign(bench.results[0], cut, { size: "hasty" });
+  for (const phase of ["forward", "backward", "optimizer", "step"]) bench.results[0][phase].status = "timeout";
+  for (const [name, file] of Object.entries({ bench, profile })) writeFileSync(`${WORK}/vain-${name}.json`, JSON.stringify(file));
+  const page = await open(browser, makePage("vain", [`${WORK}/vain-bench.json`, `${WORK}/vain-profile.json`]), { colorScheme: "light" });
+  check(await page.locator("#comparison").count() === 0, "a profile in vain is compared with bench");
+  check((await page.locator("#layer .gap").allTextContents()).join().includes("profile measured nothing: small: timeout: not done after 2 s"), "an empty section does not say why");
+  check(await page.locator("#contents a[href='#layer']").count() === 1, "the contents do not name the empty section");
+  check((await page.locator("#profile table.data").textContent()).includes("timeout"), "the profile's table does not say why it is empty");
+  check((await page.locator("#summary li").allTextContents()).some((line) => line.startsWith("Nothing was measured by profile: ")), "the summary does not name what is empty");
+  const shown = await page.$$eval("#end-to-end .bars th, #phases .bars th, #samples option", (all) => all.map((e) => e.textContent));
+  check(shown.length > 2 && !shown.some((label) => label.includes("hasty")), `a row that was cut short is drawn: ${shown}`);
+  check((await page.locator("#end-to-end table.data").textContent()).includes("hasty"), "a row that was cut short is not in the table");
+  await checkAxe(page, "vain");
+  await page.screenshot({ path: `${WORK}/vain.png`, fullPage: true });
+  await page.context().close();
+}
+
+const STUDIES = ["profile/profile.json", "profile/profile_trace.json.gz", "memory.json", "warmup.json", "precision.json"].map((name) => `${MADE}/${name}`);
+const SUITE = [`${RESULTS}/v1-suite.json.gz`];
+
 async function checkStudies(browser) {
-  const path = makePage("studies", ["profile/profile.json", "profile/profile_trace.json.gz", "memory.json", "warmup.json", "precision.json"].map((name) => `${MADE}/${name}`));
+  const path = makePage("studies", STUDIES);
   const page = await open(browser, path, { colorScheme: "light" });
   const sections = await page.$$eval("main > section", (all) => all.map((section) => section.id));
   for (const id of ["profile", "layer", "memory", "precision", "warmup", "environment", "commands"]) check(sections.includes(id), `no section ${id}`);
@@ -192,7 +235,7 @@ async function checkStudies(browser) {
 
 // Of a whole suite nothing is left out but what it does not do.
 async function checkSuite(browser) {
-  const path = makePage("suite", [`${RESULTS}/v1-suite.json.gz`]);
+  const path = makePage("suite", SUITE);
   const page = await open(browser, path, { colorScheme: "light" });
   const sections = await page.$$eval("main > section", (all) => all.map((section) => section.id));
   const all = [...readFileSync(path, "utf8").matchAll(/^<section id="([a-z-]+)"/gm)].map(([, id]) => id);
@@ -210,9 +253,10 @@ try {
   check(statSync(whole).size < 5e6, "the page is larger than 5 MB");
   await checkWhole(browser, whole);
   await checkDark(browser, whole);
-  await checkPhone(browser, whole);
+  await checkPhones(browser, whole);
   await checkHostile(browser);
   await checkCompared(browser);
+  await checkVain(browser);
   await checkStudies(browser);
   await checkSuite(browser);
 } finally {

@@ -39,7 +39,7 @@ function bars(host, about, rows, most) {
       track.append(drawn);
     }
     if (Number.isFinite(row.low) && Number.isFinite(row.high)) track.append(whisker(row, most));
-    body.append(el("tr", {}, el("th", { scope: "row" }, row.label), el("td", {}, track), el("td", { class: "figure" }, row.figure)));
+    body.append(el("tr", {}, el("th", { scope: "row" }, el("span", {}, row.label)), el("td", {}, track), el("td", { class: "figure" }, row.figure)));
   }
   host.append(el("table", { class: "bars", "aria-label": about }, body));
 }
@@ -66,7 +66,7 @@ function lanes(host, about, tracks, begin, end) {
       lane.append(event);
     }
     const busy = track.events.reduce((sum, [, , , time]) => sum + time, 0) / (end - begin);
-    body.append(el("tr", {}, el("th", { scope: "row" }, track.name), el("td", {}, lane), el("td", { class: "figure" }, `${(100 * busy).toFixed(1)} % busy`)));
+    body.append(el("tr", {}, el("th", { scope: "row" }, el("span", {}, track.name)), el("td", {}, lane), el("td", { class: "figure" }, `${(100 * busy).toFixed(1)} % busy`)));
   }
   host.append(el("table", { class: "bars", "aria-label": about }, body));
 }
