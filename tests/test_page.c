@@ -218,9 +218,12 @@ static void test_page(void **state)
     (void)state;
     PageFile file;
     Text page = {0};
+    json_t *gaps =
+        json_pack("[{s:s, s:s, s:s}]", "part", "sizes", "command", "memory", "why", "no");
     const PageInput input = {.files = &file,
                              .n_files = 1,
-                             .lines = "Missing: one.\nMissing: two.\n",
+                             .gaps = gaps,
+                             .lines = "One.\nTwo.\n",
                              .command = "roofstep report '</script>'"};
     assert_int_equal(page_file_read(&file, "golden/results.json"), ST_OK);
     const Status status = page_write(&page, &input);
@@ -229,9 +232,10 @@ static void test_page(void **state)
         assert_non_null(strstr(text_str(&page), "\\u003c/script>'"));
         assert_null(strstr(text_str(&page), "'</script>'"));
         assert_null(strstr(text_str(&page), "{{"));
-        assert_non_null(strstr(text_str(&page), "\"Missing: one.\",\"Missing: two.\"]"));
+        assert_non_null(strstr(text_str(&page), "\"One.\",\"Two.\",\"Missing: sizes: no.\"]"));
     }
     text_free(&page);
+    json_decref(gaps);
     page_file_free(&file);
 }
 

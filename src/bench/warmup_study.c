@@ -100,6 +100,16 @@ static int compare_settings(const void *a, const void *b)
     return (x->warmup > y->warmup) - (x->warmup < y->warmup);
 }
 
+/* As the first of them says: it was asked for no more than the others. */
+static Status none_whole(const RecordSet *rows)
+{
+    const Record *row = record_set_size(rows) > 0 ? record_set_at(rows, 0) : NULL;
+    const char *why = row ? record_text(row, "message") : NULL;
+    if (!why) return FAIL(ST_FAILED, "no run was measured whole");
+    return FAIL(ST_FAILED, "no run was measured whole: %s: %s",
+                record_status_word(record_status(row)), why);
+}
+
 static Status find_settings(WarmupStudy *study, const RecordSet *rows)
 {
     for (size_t i = 0; i < record_set_size(rows); i++) {
@@ -112,7 +122,7 @@ static Status find_settings(WarmupStudy *study, const RecordSet *rows)
         if (k == study->n) study->settings[study->n++].warmup = warmup_of(row);
         study->settings[k].runs++;
     }
-    if (study->n == 0) return FAIL(ST_FAILED, "no run was measured whole");
+    if (study->n == 0) return none_whole(rows);
     qsort(study->settings, (size_t)study->n, sizeof *study->settings, compare_settings);
     for (int k = 0; k < study->n; k++) TRY(fill_setting(&study->settings[k], rows));
     return ST_OK;

@@ -16,8 +16,10 @@ static Status write_page(const Settings *settings, const PageBundle *bundle)
     Settings to = *settings;
     if (!to.out) to.out = PAGE_NAME;
     if (strcmp(to.out, "-") == 0) to.out = NULL;
-    const PageInput input = {
-        .files = bundle->files, .n_files = bundle->n, .command = settings->command_line};
+    const PageInput input = {.files = bundle->files,
+                             .n_files = bundle->n,
+                             .gaps = bundle->gaps,
+                             .command = settings->command_line};
     Status status = page_write(&text, &input);
     if (status == ST_OK) status = output_text(&to, &text);
     if (status == ST_OK && to.out) output_tell_page(to.out);

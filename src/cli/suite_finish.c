@@ -5,6 +5,7 @@
 #include "bench/record_file.h"
 #include "report/packed_file.h"
 #include "report/page.h"
+#include "report/page_gaps.h"
 #include "report/summary.h"
 #include "report/table_files.h"
 
@@ -55,12 +56,39 @@ static void files_free(Files *files)
     free(files);
 }
 
-/* ---- results.json ---- */
-
 static Status no_memory(void)
 {
     return FAIL(ST_NO_MEMORY, "no memory for the results of a suite");
 }
+
+/* ---- what was given up ---- */
+
+static Status add_gap(json_t *gaps, const Suite *suite, int id)
+{
+    const char *message = suite->parts[id].message;
+    Text why = {0};
+    text_printf(&why, "%s; roofstep suite --resume ", *message ? message : "not run");
+    text_shell_quote(&why, suite->folder);
+    text_puts(&why, " tries it again");
+    json_t *gap = json_pack("{s:s, s:s, s:s}", "part", suite_kinds[id].name, "command",
+                            suite_kinds[id].command->name, "why", text_str(&why));
+    const bool failed = why.failed || json_array_append_new(gaps, gap);
+    text_free(&why);
+    return failed ? no_memory() : ST_OK;
+}
+
+/* As PageInput wants them; the caller lets go of it, after a failure too. */
+static Status find_gaps(json_t **gaps, const Suite *suite)
+{
+    *gaps = json_array();
+    if (!*gaps) return no_memory();
+    for (int id = 0; id < SUITE_PARTS; id++) {
+        if (suite->parts[id].state != SUITE_DONE) TRY(add_gap(*gaps, suite, id));
+    }
+    return ST_OK;
+}
+
+/* ---- results.json ---- */
 
 static Status add_json(json_t *whole, const char *name, const char *path)
 {
@@ -89,15 +117,17 @@ static Status merge_rows(RecordSet *rows, const Files *files)
     return ST_OK;
 }
 
-/* A result file of bench and attention, for compare and scripts, and under "files" all that the page is
- * made of. */
-static Status write_bundle(const char *path, const RecordSet *rows, const Files *files)
+/* A result file of bench and attention, for compare and scripts, and under "files" and "missing" all that the
+ * page is made of. */
+static Status write_bundle(const char *path, const RecordSet *rows, const Files *files,
+                           json_t *gaps)
 {
     Text text = {0};
     Status status = record_file_json(&text, rows);
     json_t *root = status == ST_OK ? json_loadb(text_str(&text), text.n, 0, NULL) : NULL;
     json_t *whole = json_object();
     if (status == ST_OK && json_object_set(root, "files", whole)) status = no_memory();
+    if (status == ST_OK && json_object_set(root, "missing", gaps)) status = no_memory();
     if (status == ST_OK) status = add_files(whole, files);
     char *dump = json_dumps(root, JSON_COMPACT | JSON_REAL_PRECISION(15));
     if (status == ST_OK && !dump) status = no_memory();
@@ -109,57 +139,20 @@ static Status write_bundle(const char *path, const RecordSet *rows, const Files 
     return status;
 }
 
-static Status write_results(const Suite *suite, const Files *files)
+static Status write_results(const Suite *suite, const Files *files, json_t *gaps)
 {
     char path[PATH_MAX];
     RecordSet rows;
     TRY(suite_path(suite, "results.json", path));
     TRY(record_set_init(&rows, NULL));
     Status status = merge_rows(&rows, files);
-    if (status == ST_OK && record_set_size(&rows) > 0) status = write_bundle(path, &rows, files);
+    if (status == ST_OK && record_set_size(&rows) > 0)
+        status = write_bundle(path, &rows, files, gaps);
     record_set_free(&rows);
     return status;
 }
 
 /* ---- tables and page ---- */
-
-/* Why a part was given up. */
-static void put_why(Text *out, const Suite *suite, int id)
-{
-    const char *message = suite->parts[id].message;
-    text_printf(out, "%s; roofstep suite --resume ", *message ? message : "not run");
-    text_shell_quote(out, suite->folder);
-    text_puts(out, " tries it again");
-}
-
-/* A line for each part that was given up. */
-static void put_missing(Text *out, const Suite *suite, const char *prefix)
-{
-    for (int id = 0; id < SUITE_PARTS; id++) {
-        if (suite->parts[id].state == SUITE_DONE) continue;
-        text_printf(out, "%sMissing: %s: ", prefix, suite_kinds[id].name);
-        put_why(out, suite, id);
-        text_puts(out, ".\n");
-    }
-}
-
-/* The same for the sections that these parts were to fill. */
-static Status add_gaps(json_t *gaps, const Suite *suite)
-{
-    Text why = {0};
-    int failed = 0;
-    for (int id = 0; id < SUITE_PARTS; id++) {
-        if (suite->parts[id].state == SUITE_DONE) continue;
-        text_clear(&why);
-        put_why(&why, suite, id);
-        failed |= json_array_append_new(gaps, json_pack("{s:s, s:s}", "command",
-                                                        suite_kinds[id].command->name, "why",
-                                                        text_str(&why)));
-    }
-    failed |= why.failed;
-    text_free(&why);
-    return failed ? no_memory() : ST_OK;
-}
 
 static Status write_tables(const Suite *suite, const Files *files)
 {
@@ -176,57 +169,56 @@ static Status write_tables(const Suite *suite, const Files *files)
     return status;
 }
 
-static Status write_page(const Suite *suite, const Files *files, const char *command)
+static Status write_page(const Suite *suite, const Files *files, json_t *gaps, const char *command)
 {
     char path[PATH_MAX];
-    Text text = {0}, missing = {0};
+    Text text = {0};
     TRY(suite_path(suite, "index.html", path));
     if (!page_is_built()) return ST_OK;
-    json_t *gaps = json_array();
-    Status status = add_gaps(gaps, suite);
-    put_missing(&missing, suite, "");
-    const PageInput input = {.files = files->list,
-                             .n_files = files->n,
-                             .gaps = gaps,
-                             .lines = text_str(&missing),
-                             .command = command};
-    if (status == ST_OK) status = text_status(&missing);
-    if (status == ST_OK) status = page_write(&text, &input);
+    const PageInput input = {
+        .files = files->list, .n_files = files->n, .gaps = gaps, .command = command};
+    Status status = page_write(&text, &input);
     if (status == ST_OK) status = text_write_file(path, text_str(&text), text.n);
-    json_decref(gaps);
-    text_free(&missing);
     text_free(&text);
     return status;
 }
 
 /* ---- ten lines ---- */
 
-static Status put_summary(Text *out, const Suite *suite, const Files *files)
+static Status put_summary(Text *out, const Files *files, const json_t *gaps)
 {
     json_t *lines = json_array();
     Status status = summary_add(lines, files->list, files->n);
     for (size_t i = 0; i < json_array_size(lines); i++)
         text_printf(out, "- %s\n", json_string_value(json_array_get(lines, i)));
     json_decref(lines);
-    put_missing(out, suite, "- ");
+    for (size_t i = 0; i < json_array_size(gaps); i++) {
+        text_puts(out, "- ");
+        page_gaps_missing(out, json_array_get(gaps, i));
+        text_puts(out, "\n");
+    }
     return status == ST_OK ? text_status(out) : status;
 }
 
-static Status finish(const Suite *suite, const Files *files, const char *command, Text *summary)
+static Status finish(const Suite *suite, const Files *files, json_t *gaps, const char *command,
+                     Text *summary)
 {
     if (files->n == 0) return FAIL(ST_FAILED, "no part left anything to show: see above why");
-    TRY(write_results(suite, files));
+    TRY(write_results(suite, files, gaps));
     TRY(write_tables(suite, files));
-    TRY(write_page(suite, files, command));
-    return put_summary(summary, suite, files);
+    TRY(write_page(suite, files, gaps, command));
+    return put_summary(summary, files, gaps);
 }
 
 Status suite_finish(const Suite *suite, const char *command_line, Text *summary)
 {
+    json_t *gaps = NULL;
     Files *files = calloc(1, sizeof *files);
     if (!files) return no_memory();
     Status status = read_files(files, suite);
-    if (status == ST_OK) status = finish(suite, files, command_line, summary);
+    if (status == ST_OK) status = find_gaps(&gaps, suite);
+    if (status == ST_OK) status = finish(suite, files, gaps, command_line, summary);
+    json_decref(gaps);
     files_free(files);
     return status;
 }

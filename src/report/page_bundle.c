@@ -42,6 +42,20 @@ static Status add_all_held(PageBundle *bundle, const char *path, json_t *files)
     return ST_OK;
 }
 
+static Status add_gaps(PageBundle *bundle, const char *path, json_t *missing)
+{
+    size_t i;
+    json_t *gap;
+    json_array_foreach(missing, i, gap)
+    {
+        if (!record_text(gap, "part") || !record_text(gap, "command") || !record_text(gap, "why"))
+            return FAIL(ST_USAGE, "%s: 'missing' must have texts 'part', 'command' and 'why'",
+                        path);
+        if (json_array_append(bundle->gaps, gap)) return no_memory(path);
+    }
+    return ST_OK;
+}
+
 /* Its own rows are those of the files it holds. */
 static Status read_path(PageBundle *bundle, const char *path)
 {
@@ -53,6 +67,7 @@ static Status read_path(PageBundle *bundle, const char *path)
         json_t *files = json_object_get(root, "files");
         status =
             json_is_object(files) ? add_all_held(bundle, path, files) : add(bundle, path, &text);
+        if (status == ST_OK) status = add_gaps(bundle, path, json_object_get(root, "missing"));
         json_decref(root);
     }
     text_free(&text);
@@ -61,8 +76,8 @@ static Status read_path(PageBundle *bundle, const char *path)
 
 Status page_bundle_read(PageBundle *bundle, const char *const *paths, int n)
 {
-    *bundle = (PageBundle){.held = json_array()};
-    if (!bundle->held) return no_memory(paths[0]);
+    *bundle = (PageBundle){.held = json_array(), .gaps = json_array()};
+    if (!bundle->held || !bundle->gaps) return no_memory(paths[0]);
     for (int i = 0; i < n; i++) TRY(read_path(bundle, paths[i]));
     return ST_OK;
 }
@@ -72,4 +87,5 @@ void page_bundle_free(PageBundle *bundle)
     for (int i = 0; i < bundle->n; i++) page_file_free(&bundle->files[i]);
     free(bundle->files);
     json_decref(bundle->held);
+    json_decref(bundle->gaps);
 }

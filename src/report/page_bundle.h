@@ -9,6 +9,7 @@ typedef struct PageBundle {
     PageFile *files;
     int n, capacity;
     json_t *held; /* the suites' files: names of files are theirs */
+    json_t *gaps; /* the suites' parts that were given up: PageInput has them */
 } PageBundle;
 
 /* As page_file_read(). The caller frees it, after a failure too; `paths` outlive it. */

@@ -208,6 +208,21 @@ static Status add_program(json_t *root, const char *command)
     return record_put_text(program, "command", command);
 }
 
+static Status add_missing(json_t *lines, const json_t *gaps)
+{
+    Text line = {0};
+    int failed = 0;
+    for (size_t i = 0; i < json_array_size(gaps); i++) {
+        const json_t *gap = json_array_get(gaps, i);
+        text_clear(&line);
+        page_gaps_missing(&line, gap);
+        failed |= json_array_append_new(lines, json_string(text_str(&line)));
+    }
+    failed |= line.failed;
+    text_free(&line);
+    return failed ? no_memory() : ST_OK;
+}
+
 static Status add_summary(json_t *root, const PageInput *input)
 {
     json_t *lines = json_array();
@@ -218,7 +233,7 @@ static Status add_summary(json_t *root, const PageInput *input)
         if (json_array_append_new(lines, json_stringn(line, n))) return no_memory();
         line += n + (line[n] == '\n');
     }
-    return ST_OK;
+    return add_missing(lines, input->gaps);
 }
 
 static Status add_gaps(json_t *root, const PageInput *input)

@@ -68,3 +68,8 @@ Status page_gaps_add(json_t *gaps, const PageFile *files, int n)
     }
     return ST_OK;
 }
+
+void page_gaps_missing(Text *out, const json_t *gap)
+{
+    text_printf(out, "Missing: %s: %s.", record_text(gap, "part"), record_text(gap, "why"));
+}

@@ -27,8 +27,8 @@ typedef struct PageInput {
     int n_files;
     const PagePart *more; /* tables that are in no file; they come first */
     int n_more;
-    json_t *gaps;        /* as page_gaps_add() makes them, of what left no file; NULL: none */
-    const char *lines;   /* to end the summary with, \n after each; NULL: none */
+    json_t *gaps;      /* {part, command, why} of what was given up and left no file; NULL: none */
+    const char *lines; /* to end the summary with, \n after each; NULL: none */
     const char *command; /* that makes the page */
 } PageInput;
 

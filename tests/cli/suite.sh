@@ -70,7 +70,13 @@ sed -i '/"name": "profile"/,/"state"/s/"done"/"waiting"/' broken/suite.json
 grep -q '^  profile failed: .*; the suite goes on without it$' err || fail 'the failure is not told when it happens'
 grep -q '^- Missing: profile: .*; roofstep suite --resume broken tries it again\.$' out || fail 'the part that failed is not named'
 grep -q '^- Fastest: ' out && [ -s broken/tables.md ] || fail 'the rest is not there'
-if ! "$program" --version | grep -q '(no html)'; then [ -s broken/index.html ] || fail 'no page without profile'; fi
+if ! "$program" --version | grep -q '(no html)'; then
+    "$program" report broken/results.json --out broken/again.html >out 2>err || fail 'no page of results.json'
+    for page in index again; do
+        grep -q '"gaps":\[{"part":"profile","command":"profile","why":"' "broken/$page.html" || fail "$page.html does not say that profile is missing"
+        grep -q '"Missing: profile: ' "broken/$page.html" || fail "the summary of $page.html does not say that profile is missing"
+    done
+fi
 
 # ---- cells that do not fit, and cells that take too long ----
 
@@ -84,6 +90,8 @@ for case in 'OOM --memory-limit 1MiB' 'timeout --timeout 1ms'; do
     "$program" suite --resume "${case%% *}" >out 2>err </dev/null || fail "$case: exit code $?"
     grep -q "${case%% *}" "${case%% *}/tables.md" || fail "$case: its tables do not say so"
     grep -qE "^- [0-9]+ cells: .*${case%% *}" out || fail "$case: the summary does not say so"
+    grep -qE "^- Nothing was measured by profile: .*${case%% *}" out || fail "$case: the summary does not say that there is no profile"
+    ! grep -q ' against ' out || fail "$case: a profile is compared with bench"
     if ! "$program" --version | grep -q '(no html)'; then [ -s "${case%% *}/index.html" ] || fail "$case: no page"; fi
 done
 
