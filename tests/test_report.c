@@ -1,6 +1,7 @@
 /* Every format from one fixed set of results, held to the files under golden/.
  * ROOFSTEP_UPDATE_GOLDEN=1 writes them anew: read the difference before committing it. */
 #include "report/baseline.h"
+#include "report/measured_phase.h"
 #include "report/ratio.h"
 #include "report/report.h"
 #include "with_cmocka.h"
@@ -172,6 +173,29 @@ static void a_row_that_fitted_in_part_says_what_was_measured(void **state)
     record_set_free(&rows);
 }
 
+/* Before its first sample or after some, a time-out is the same word; what was not asked for has none. */
+static void a_row_that_was_not_begun_says_so_in_its_phases(void **state)
+{
+    (void)state;
+    Config config;
+    Record *record;
+    double ms;
+    const double seconds[] = {1, 2};
+    config_defaults(&config);
+    config.mode = MODE_FWD;
+    assert_int_equal(record_new(&record, &config), ST_OK);
+    assert_int_equal(record_put_status(record, RECORD_TIMEOUT, "not begun"), ST_OK);
+    assert_int_equal(measured_phase_status(record, "forward"), RECORD_TIMEOUT);
+    assert_int_equal(measured_phase_status(record, "step"), RECORD_TIMEOUT);
+    assert_int_equal(measured_phase_status(record, "backward"), RECORD_STATUS_COUNT);
+    assert_int_equal(record_put_samples(record, "step", seconds, 2), ST_OK);
+    assert_true(measured_phase_number(record, "step.mean_ms", &ms));
+    assert_int_equal(record_put_text(record, "step.status", "timeout"), ST_OK);
+    assert_false(measured_phase_number(record, "step.mean_ms", &ms));
+    assert_true(measured_phase_number(record, "ctx", &ms));
+    json_decref(record);
+}
+
 static void put_unsupported(RecordSet *rows, const char *size, int64_t ctx)
 {
     Config config;
@@ -315,6 +339,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(unknown_formats_and_baselines_are_refused, load, unload),
         cmocka_unit_test(baseline_is_the_row_alike_in_all_else),
         cmocka_unit_test(a_row_that_fitted_in_part_says_what_was_measured),
+        cmocka_unit_test(a_row_that_was_not_begun_says_so_in_its_phases),
         cmocka_unit_test(what_rows_have_in_common_is_said_once),
         cmocka_unit_test(baseline_can_be_checked_before_the_work),
         cmocka_unit_test(errors_propagate_into_ratios),
