@@ -205,9 +205,25 @@ static void test_label(void **state)
     assert_string_equal(cell_label(&c, varies).s, "custom d-model 64 ctx 24 fp32");
     strcpy(c.size, "tiny");
     assert_string_equal(cell_label(&c, varies).s, "tiny ctx 24 fp32");
+    varies[OPTION_D_HEAD] = varies[OPTION_MASK] = true; /* of other cells: a model has neither */
+    assert_string_equal(cell_label(&c, varies).s, "tiny ctx 24 fp32");
     config_attention_defaults(&c);
-    varies[OPTION_D_HEAD] = varies[OPTION_MASK] = true;
+    varies[OPTION_VOCAB] = true;
     assert_string_equal(cell_label(&c, varies).s, "attention d-head 64 ctx 1024 causal fp32");
+}
+
+static void test_label_seed(void **state)
+{
+    (void)state;
+    bool varies[OPTION_COUNT] = {[OPTION_SEED] = true, [OPTION_CTX] = true};
+    Config cells[3] = {small_config(), small_config(), small_config()};
+    cells[1].seed = 1;
+    cells[2].ctx = 48;
+    assert_string_equal(cell_label_among(&cells[0], cells, 3, varies).s, "custom ctx 24 seed 0");
+    assert_string_equal(cell_label_among(&cells[1], cells, 3, varies).s, "custom ctx 24 seed 1");
+    assert_string_equal(cell_label_among(&cells[2], cells, 3, varies).s, "custom ctx 48");
+    cells[1].subject = SUBJECT_ATTENTION;
+    assert_string_equal(cell_label_among(&cells[0], cells, 3, varies).s, "custom ctx 24");
 }
 
 int main(void)
@@ -221,6 +237,7 @@ int main(void)
         cmocka_unit_test(test_expected_time),
         cmocka_unit_test(test_rss),
         cmocka_unit_test(test_label),
+        cmocka_unit_test(test_label_seed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -152,7 +152,8 @@ double cell_group_weight(const CellGroup *group)
 
 static CellLabel label_of(const CellGroupMember *member)
 {
-    CellLabel label = cell_label(member->config, member->task->varies);
+    const RunnerTask *task = member->task;
+    CellLabel label = cell_label_among(member->config, task->configs, task->n, task->varies);
     const size_t n = strlen(label.s);
     if (member->peer) {
         snprintf(label.s + n, sizeof label.s - n, " (%s %s)", member->peer->name,

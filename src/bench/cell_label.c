@@ -35,12 +35,12 @@ CellLabel cell_label(const Config *c, const bool *varies)
     add_number(&label, custom && v[OPTION_D_FF], "d-ff", c->d_ff);
     add_number(&label, custom && v[OPTION_NUM_LAYERS], "layers", c->num_layers);
     add_number(&label, custom && v[OPTION_NUM_HEADS], "heads", c->num_heads);
-    add_number(&label, v[OPTION_VOCAB], "vocab", c->vocab);
-    add_number(&label, v[OPTION_D_HEAD], "d-head", c->d_head);
-    add_number(&label, v[OPTION_HEADS], "heads", c->heads);
+    add_number(&label, !alone && v[OPTION_VOCAB], "vocab", c->vocab);
+    add_number(&label, alone && v[OPTION_D_HEAD], "d-head", c->d_head);
+    add_number(&label, alone && v[OPTION_HEADS], "heads", c->heads);
     add_number(&label, v[OPTION_CTX], "ctx", c->ctx);
     add_number(&label, v[OPTION_BATCH], "batch", c->batch);
-    add_word(&label, v[OPTION_MASK], config_mask_name(c->mask));
+    add_word(&label, alone && v[OPTION_MASK], config_mask_name(c->mask));
     add_word(&label, v[OPTION_DEVICE], c->device);
     add_word(&label, v[OPTION_PRECISION], config_precision_name(c->precision));
     add_word(&label, v[OPTION_ATTENTION], config_attention_name(c->attention));
@@ -53,4 +53,26 @@ CellLabel cell_label(const Config *c, const bool *varies)
     add_number(&label, v[OPTION_STEPS], "steps", c->steps);
     add_number(&label, v[OPTION_SEED], "seed", c->seed);
     return label;
+}
+
+/* The same cell but for its seed. */
+static bool is_twin(const Config *a, const Config *b, const bool *varies)
+{
+    if (a->subject != b->subject || a->seed == b->seed) return false;
+    for (int id = 0; id < OPTION_COUNT; id++) {
+        if (id == OPTION_SEED || !varies[id]) continue;
+        if (option_compare((OptionId)id, a, b) != 0) return false;
+    }
+    return true;
+}
+
+CellLabel cell_label_among(const Config *config, const Config *all, int n, const bool *varies)
+{
+    bool shown[OPTION_COUNT] = {0};
+    bool twin = false;
+    if (!varies || !varies[OPTION_SEED]) return cell_label(config, varies);
+    for (int i = 0; i < n && !twin; i++) twin = is_twin(config, &all[i], varies);
+    memcpy(shown, varies, sizeof shown);
+    shown[OPTION_SEED] = twin;
+    return cell_label(config, shown);
 }

@@ -10,5 +10,7 @@ typedef struct CellLabel {
 
 /* `varies` is Sweep.varies; NULL: nothing does. "small ctx 256 bf16". */
 CellLabel cell_label(const Config *config, const bool *varies);
+/* The same of one of n cells, its seed only where another cell is the same but for that. */
+CellLabel cell_label_among(const Config *config, const Config *all, int n, const bool *varies);
 
 #endif

@@ -117,7 +117,8 @@ static Status add_cells(Table *table, const Sweep *sweep, const RecordSet *known
         const Config *config = &sweep->configs[i];
         const bool kept = is_kept(config, known);
         *(kept ? &total->kept : &total->cells) += 1;
-        if (!kept) TRY(add_cell(table, config, cell_label(config, sweep->varies).s, total));
+        const CellLabel label = cell_label_among(config, sweep->configs, sweep->n, sweep->varies);
+        if (!kept) TRY(add_cell(table, config, label.s, total));
     }
     return ST_OK;
 }

@@ -248,7 +248,7 @@ static Status drop_equal(Sweep *sweep)
     return done ? ST_OK : FAIL(ST_NO_MEMORY, "no memory for %d cells", n);
 }
 
-static void find_varying(Sweep *sweep)
+void sweep_find_varying(Sweep *sweep)
 {
     for (int id = 0; id < OPTION_COUNT; id++) {
         for (int i = 1; i < sweep->n && option_table[id].cell && !sweep->varies[id]; i++)
@@ -265,7 +265,7 @@ static Status make_cells(const Reader *r, Sweep *sweep)
     if (!sweep->configs) return FAIL(ST_NO_MEMORY, "no memory for %d cells", n);
     for (; sweep->n < n; sweep->n++) TRY(make_cell(r, sweep->n, &sweep->configs[sweep->n]));
     TRY(drop_equal(sweep));
-    find_varying(sweep);
+    sweep_find_varying(sweep);
     return ST_OK;
 }
 

@@ -26,4 +26,7 @@ typedef struct Sweep {
 Status sweep_parse(const OptionSet *set, int argc, char **argv, Settings *settings, Sweep *sweep);
 void sweep_free(Sweep *sweep);
 
+/* Sets `varies` by the configs: for cells that come from elsewhere. */
+void sweep_find_varying(Sweep *sweep);
+
 #endif
