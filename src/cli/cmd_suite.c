@@ -133,10 +133,17 @@ static const char help[] =
     "  roofstep suite --resume roofstep-report     (after Ctrl-C or a kill: only what is "
     "missing)\n";
 
+/* "|rtx5090|8gb": completion offers what --help lists. */
+static const char writeups[] =
+#define WRITEUP(id, name, what) "|" name
+#include "cli/likes.def"
+    ;
+
 static const OptionWords words[] = {
     {.id = OPTION_SIZE, .by_default = "what --budget allows"},
     {.id = OPTION_CTX, .by_default = "what --budget allows"},
     {.id = OPTION_BATCH, .by_default = "what --budget allows"},
+    {.id = OPTION_LIKE, .value = writeups + 1},
     {.id = OPTION_OUT_DIR, .by_default = SUITE_FOLDER},
     {.id = OPTION_RESUME,
      .value = "DIR",

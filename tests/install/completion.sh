@@ -34,6 +34,8 @@ completes 'bench --device' '' auto cpu cuda
 completes 'attention --mode' '' fwd fwd_bwd
 completes 'compare --format' m md
 completes 'bench --ctx' ''
+completes 'suite --like' 8 8gb
+completes 'suite --like' rtx rtx5090 rtx5090-nsys
 completes 'bench --out' a 'a file.json'
 completes 'suite --out-dir' '' folder
 completes compare a 'a file.json'
@@ -63,6 +65,7 @@ EOF
     }
     zsh_completes 'sui' 'suite'
     zsh_completes 'bench --size tiny,med' 'tiny,medium'
+    zsh_completes 'suite --like p1' 'p100-t4'
 fi
 
 verdict
