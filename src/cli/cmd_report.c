@@ -1,38 +1,49 @@
 /* roofstep report: result files -> one page, or the tables for a paper. */
 #include "cli/command.h"
+#include "cli/like_page.h"
 #include "cli/output.h"
 #include "report/page.h"
 #include "report/page_bundle.h"
 #include "report/table_files.h"
 
 #include <string.h>
-#include <unistd.h>
 
 #define PAGE_NAME "roofstep.html"
 
-static Status write_page(const Settings *settings, const PageBundle *bundle)
+static Status write_page(const Settings *settings, const PageInput *input)
 {
     Text text = {0};
     Settings to = *settings;
     if (!to.out) to.out = PAGE_NAME;
     if (strcmp(to.out, "-") == 0) to.out = NULL;
-    const PageInput input = {.files = bundle->files,
-                             .n_files = bundle->n,
-                             .gaps = bundle->gaps,
-                             .command = settings->command_line};
-    Status status = page_write(&text, &input);
+    Status status = page_write(&text, input);
     if (status == ST_OK) status = output_text(&to, &text);
     if (status == ST_OK && to.out) output_tell_page(to.out);
     text_free(&text);
     return status;
 }
 
+static Status write_parts(const Settings *settings, const PageInput *input)
+{
+    if (settings->tables) TRY(table_files_write(settings->tables, input));
+    if (settings->tables && !settings->out) return ST_OK;
+    return write_page(settings, input);
+}
+
 static Status write_all(const Settings *settings, const PageBundle *bundle)
 {
-    const PageInput input = {.files = bundle->files, .n_files = bundle->n};
-    if (settings->tables) TRY(table_files_write(settings->tables, &input));
-    if (settings->tables && !settings->out) return ST_OK;
-    return write_page(settings, bundle);
+    LikePages likes;
+    Status status = like_page_read(&likes, bundle);
+    const PageInput input = {.files = bundle->files,
+                             .n_files = bundle->n,
+                             .more = likes.parts,
+                             .n_more = likes.n_parts,
+                             .gaps = bundle->gaps,
+                             .lines = text_str(&likes.lines),
+                             .command = settings->command_line};
+    if (status == ST_OK) status = write_parts(settings, &input);
+    like_page_free(&likes);
+    return status;
 }
 
 static Status run(const Settings *settings, const Sweep *sweep, int *exit_code)
@@ -58,7 +69,8 @@ static const char help[] =
     "LaTeX and Typst instead, or beside --out.\n"
     "\n"
     "  roofstep report results.json --out page.html\n"
-    "  roofstep report roofstep-report/results.json     (of a suite: all it holds)\n"
+    "  roofstep report roofstep-report/results.json     (of a suite: all it holds, a write-up "
+    "too)\n"
     "  roofstep report limits.json bench.json attention.json memory.json\n"
     "  roofstep report profile/profile.json profile/profile_trace.json.gz\n"
     "  roofstep report before.json after.json --out change.html\n"

@@ -3,6 +3,7 @@
 #include "base/human.h"
 #include "base/log.h"
 #include "bench/placement.h"
+#include "cli/like_plan.h"
 #include "cli/output.h"
 #include "cli/suite.h"
 #include "cli/suite_finish.h"
@@ -11,7 +12,6 @@
 #include "report/report_md.h"
 
 #include <stdio.h>
-#include <unistd.h>
 
 #define SUITE_FOLDER "roofstep-report"
 
@@ -20,14 +20,12 @@
 /* What is there is never mixed with what another command line would have run. */
 static Status begin(Suite *suite, const Settings *settings, const Sweep *sweep)
 {
-    char path[PATH_MAX];
     const char *folder = settings->out_dir ? settings->out_dir : SUITE_FOLDER;
     Placement place;
     TRY(suite_make(suite, settings, sweep, folder));
     if (settings->dry_run) return ST_OK;
     TRY(placement_find(&sweep->configs[0], &place));
-    TRY(suite_path(suite, "suite.json", path));
-    if (access(path, F_OK) == 0)
+    if (suite_is_in(folder))
         return FAIL(ST_USAGE,
                     "%s holds a suite: --resume %s goes on with it, --out-dir names another folder",
                     folder, folder);
@@ -41,7 +39,7 @@ static Status resume(Suite *suite, const Settings *settings)
         settings->given & ~(OPTION_BIT(RESUME) | OPTION_BIT(DRY_RUN) | OPTION_BIT(HELP));
     if (others) return FAIL(ST_USAGE, "--resume goes on as the suite was begun: no other option");
     TRY(suite_read(suite, settings->resume));
-    if (!settings->dry_run) suite_sweep_up(suite);
+    if (!settings->dry_run) suite_sweep_up(suite->folder);
     return ST_OK;
 }
 
@@ -109,7 +107,8 @@ static Status run(const Settings *settings, const Sweep *sweep, int *exit_code)
     Suite suite;
     if (settings->full && settings->given & OPTION_BIT(BUDGET))
         return FAIL(ST_USAGE, "--full takes as long as it takes: leave out --budget");
-    if (settings->like) return suite_like_run(settings, sweep, exit_code);
+    if (settings->like || (settings->resume && like_plan_is_in(settings->resume)))
+        return suite_like_run(settings, sweep, exit_code);
     TRY(settings->resume ? resume(&suite, settings) : begin(&suite, settings, sweep));
     return settings->dry_run ? show_plan(&suite) : run_all(&suite, settings, exit_code);
 }

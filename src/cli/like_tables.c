@@ -1,56 +1,13 @@
 #include "cli/like_tables.h"
 
 #include "base/human.h"
-#include "bench/fit.h"
-#include "bench/outlook.h"
 #include "bench/profile_figure.h"
-#include "bench/recompute_fit.h"
+#include "cli/like_expected.h"
 #include "report/cell_text.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-
-static const double mib = 1024.0 * 1024.0;
-
-/* ---- what the plan says of a row that was not run ---- */
-
-static double planned_mib(const Config *config, const Placement *placement)
-{
-    size_t bytes = 0;
-    if (recompute_fit_planned(config, placement, config->mode, &bytes) != ST_OK) return NAN;
-    return (double)bytes / mib;
-}
-
-static double before_backward_mib(const Config *config, const Placement *placement)
-{
-    Fit fit = {0};
-    double x = NAN;
-    if (fit_make(&fit, config, placement, 0, SIZE_MAX) == ST_OK && fit.before_backward > 0)
-        x = (double)fit.before_backward / mib;
-    fit_free(&fit);
-    return x;
-}
-
-/* Products at the rate that steps reach here; NAN where the plan has no such figure, or the machine no such
- * precision. Every cell has run by now: `auto` may open a device. */
-static double planned(const char *path, const Config *config, const SuiteRates *rates)
-{
-    Placement placement;
-    Config forward = *config;
-    forward.mode = MODE_FWD;
-    if (placement_of(config, &placement) != ST_OK) return NAN;
-    const double rate = rates->flops[config->precision] * 1e-3; /* per ms */
-    const double step = outlook_work(config) / rate;
-    if (strcmp(path, "forward.mean_ms") == 0) return outlook_work(&forward) / rate;
-    if (strcmp(path, "backward.mean_ms") == 0) return 2 * outlook_work(&forward) / rate;
-    if (strcmp(path, "step.mean_ms") == 0) return step;
-    if (strcmp(path, "tokens_per_s") == 0)
-        return (double)config->batch * (double)config->ctx / step * 1e3;
-    if (strcmp(path, "peak_alloc_mib") == 0) return planned_mib(config, &placement);
-    if (strcmp(path, "mem_before_bwd_mib") == 0) return before_backward_mib(config, &placement);
-    return NAN;
-}
 
 /* ---- cells of a table ---- */
 
@@ -75,7 +32,7 @@ static bool has_plan(const Record *record, RecordStatus status)
 }
 
 static void put_ours(Table *table, const char *path, const Record *record, const Config *config,
-                     const SuiteRates *rates, bool *marked)
+                     const json_t *expected, bool *marked)
 {
     double x = NAN;
     if (record && record_number(record, path, &x)) {
@@ -84,7 +41,7 @@ static void put_ours(Table *table, const char *path, const Record *record, const
     }
     const RecordStatus status = record ? status_of(record, path) : RECORD_OK;
     const char *word = status == RECORD_OK ? "" : cell_text_status(status);
-    if (has_plan(record, status)) x = planned(path, config, rates);
+    if (has_plan(record, status)) x = like_expected_figure(expected, path, config);
     *marked = *marked || !isnan(x);
     if (isnan(x))
         table_cell(table, *word ? word : "-");
@@ -154,7 +111,7 @@ static bool put_rows(Table *table, int id, const LikeResults *results)
         put_label(table, like_rows[r].words);
         for (int i = 0; i < n; i++) {
             put_published(table, like_rows[r].published[i] * figures[i].scale);
-            put_ours(table, figures[i].path, record, config, &results->rates, &marked);
+            put_ours(table, figures[i].path, record, config, results->expected, &marked);
         }
     }
     return marked;
@@ -163,11 +120,11 @@ static bool put_rows(Table *table, int id, const LikeResults *results)
 /* ---- a table of profile: a line for every figure of its cell ---- */
 
 /* Of what the plan knows, the time of forward and backward. */
-static double planned_measure(const char *what, const Config *config, const SuiteRates *rates)
+static double planned_measure(const char *what, const Config *config, const json_t *expected)
 {
     const bool forward = strcmp(what, "wall forward") == 0;
     if (!forward && strcmp(what, "wall backward") != 0) return NAN;
-    return planned(forward ? "forward.mean_ms" : "backward.mean_ms", config, rates);
+    return like_expected_figure(expected, forward ? "forward.mean_ms" : "backward.mean_ms", config);
 }
 
 static void put_measure(Table *table, double x, bool is_planned)
@@ -194,7 +151,7 @@ static bool put_measures(Table *table, int id, const LikeResults *results)
         table_cell(table, like_measures[m].label);
         put_published(table, like_measures[m].published);
         const double x =
-            seen ? profile_figure(&view, what) : planned_measure(what, config, &results->rates);
+            seen ? profile_figure(&view, what) : planned_measure(what, config, results->expected);
         put_measure(table, x, !seen);
     }
     if (seen) profile_view_free(&view);

@@ -3,7 +3,6 @@
 #define CLI_LIKE_TABLES_H
 
 #include "bench/record_set.h"
-#include "bench/suite_cost.h"
 #include "cli/like.h"
 #include "report/page_parts.h"
 
@@ -12,7 +11,7 @@ typedef struct LikeResults {
     const Config *watched;     /* and of every table of `profile`, by its number in like_tables */
     const RecordSet *rows;     /* those that were run, */
     const RecordSet *profiles; /* and profiled */
-    SuiteRates rates;
+    const json_t *expected;    /* what the plan says of the others: cli/like_expected.h */
 } LikeResults;
 
 /* Every table of the write-up as a part of a page; what was not run gets the plan's figures, marked. There is

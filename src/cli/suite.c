@@ -120,17 +120,28 @@ static json_t *suite_json(const Suite *s)
     return NULL;
 }
 
-Status suite_write(const Suite *suite)
+static Status state_path(const char *folder, char path[PATH_MAX])
+{
+    return suite_path(&(Suite){.folder = folder}, state_name, path);
+}
+
+Status suite_write_state(const char *folder, const json_t *root)
 {
     char path[PATH_MAX];
     Text text = {0};
-    TRY(suite_path(suite, state_name, path));
-    json_t *root = suite_json(suite);
+    TRY(state_path(folder, path));
     if (!root) return FAIL(ST_NO_MEMORY, "no memory for %s", path);
     Status status = output_json(&text, root);
-    json_decref(root);
     if (status == ST_OK) status = text_write_file(path, text_str(&text), text.n);
     text_free(&text);
+    return status;
+}
+
+Status suite_write(const Suite *suite)
+{
+    json_t *root = suite_json(suite);
+    const Status status = suite_write_state(suite->folder, root);
+    json_decref(root);
     return status;
 }
 
@@ -173,24 +184,40 @@ static bool take_suite(Suite *s, const json_t *root)
     return whole;
 }
 
-Status suite_read(Suite *suite, const char *folder)
+bool suite_is_in(const char *folder)
+{
+    char path[PATH_MAX];
+    return state_path(folder, path) == ST_OK && access(path, F_OK) == 0;
+}
+
+Status suite_read_state(const char *folder, json_t **root)
 {
     char path[PATH_MAX];
     Text text = {0};
-    *suite = (Suite){.folder = folder};
-    TRY(suite_path(suite, state_name, path));
-    Status status = text_read_file(&text, path, most_bytes);
-    if (status != ST_OK) {
-        text_free(&text);
+    *root = NULL;
+    TRY(state_path(folder, path));
+    const Status status = text_read_file(&text, path, most_bytes);
+    if (status == ST_OK) *root = json_loadb(text_str(&text), text.n, JSON_REJECT_DUPLICATES, NULL);
+    text_free(&text);
+    if (status != ST_OK)
         return FAIL(ST_USAGE, "--resume %s: there is no suite (no %s that can be read)", folder,
                     path);
-    }
-    json_t *root = json_loadb(text_str(&text), text.n, JSON_REJECT_DUPLICATES, NULL);
-    if (!take_suite(suite, root))
-        status =
-            FAIL(ST_USAGE, "%s is no suite of this version: begin anew in another folder", path);
+    return *root ? ST_OK : suite_other_version(folder);
+}
+
+Status suite_other_version(const char *folder)
+{
+    return FAIL(ST_USAGE, "%s/%s is no suite of this version: begin anew in another folder", folder,
+                state_name);
+}
+
+Status suite_read(Suite *suite, const char *folder)
+{
+    json_t *root = NULL;
+    *suite = (Suite){.folder = folder};
+    Status status = suite_read_state(folder, &root);
+    if (status == ST_OK && !take_suite(suite, root)) status = suite_other_version(folder);
     json_decref(root);
-    text_free(&text);
     return status;
 }
 
@@ -206,12 +233,13 @@ static void remove_unfinished(const char *folder)
     if (dir) closedir(dir);
 }
 
-void suite_sweep_up(const Suite *suite)
+void suite_sweep_up(const char *folder)
 {
     static const char *const folders[] = {".", "profile", "tables"};
     char path[PATH_MAX];
     for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
-        if (suite_path(suite, folders[i], path) == ST_OK) remove_unfinished(path);
+        if (suite_path(&(Suite){.folder = folder}, folders[i], path) == ST_OK)
+            remove_unfinished(path);
     }
 }
 

@@ -4,6 +4,7 @@
 
 #include "cli/command.h"
 
+#include <jansson.h>
 #include <limits.h>
 
 typedef enum SuitePartId {
@@ -57,7 +58,16 @@ Status suite_write(const Suite *suite);
 Status suite_path(const Suite *suite, const char *name, char path[PATH_MAX]);
 
 /* Removes what a killed part was writing: files that were to get their names when they are whole. */
-void suite_sweep_up(const Suite *suite);
+void suite_sweep_up(const char *folder);
+
+/* folder/suite.json of whatever kind of suite. The caller releases *root. ST_USAGE: none is there, or it cannot be
+ * read. */
+bool suite_is_in(const char *folder);
+Status suite_read_state(const char *folder, json_t **root);
+/* Whole or not at all; NULL is what no memory leaves of it. */
+Status suite_write_state(const char *folder, const json_t *root);
+/* The failure to understand it. */
+Status suite_other_version(const char *folder);
 
 /* The command line of a part, where its results go included. */
 typedef struct SuiteArgs {

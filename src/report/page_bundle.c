@@ -33,11 +33,11 @@ static Status add_held(PageBundle *bundle, const char *path, const json_t *file)
     return status;
 }
 
-static Status add_all_held(PageBundle *bundle, const char *path, json_t *files)
+static Status add_all_held(PageBundle *bundle, const char *path, json_t *root, json_t *files)
 {
     const char *name;
     json_t *file;
-    if (json_array_append(bundle->held, files)) return no_memory(path);
+    if (json_array_append(bundle->held, root)) return no_memory(path);
     json_object_foreach(files, name, file) TRY(add_held(bundle, name, file));
     return ST_OK;
 }
@@ -65,8 +65,8 @@ static Status read_path(PageBundle *bundle, const char *path)
     if (status == ST_OK) {
         json_t *root = json_loadb(text_str(&text), text.n, 0, NULL);
         json_t *files = json_object_get(root, "files");
-        status =
-            json_is_object(files) ? add_all_held(bundle, path, files) : add(bundle, path, &text);
+        status = json_is_object(files) ? add_all_held(bundle, path, root, files)
+                                       : add(bundle, path, &text);
         if (status == ST_OK) status = add_gaps(bundle, path, json_object_get(root, "missing"));
         json_decref(root);
     }

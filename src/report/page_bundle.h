@@ -8,7 +8,7 @@
 typedef struct PageBundle {
     PageFile *files;
     int n, capacity;
-    json_t *held; /* the suites' files: names of files are theirs */
+    json_t *held; /* what suites wrote: names of files are theirs */
     json_t *gaps; /* the suites' parts that were given up: PageInput has them */
 } PageBundle;
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# usage: like.sh PROGRAM: every row of a write-up is in its tables, run or planned; the same command again keeps what is finished.
+# usage: like.sh PROGRAM: every row of a write-up is in its tables, run or planned, and in those made elsewhere of results.json; the same
+# command again keeps what is finished; killed at any moment and resumed, it ends with the rows of one that was not.
 # shellcheck disable=SC1091,SC2154 # cli.sh sets what is used here
 . "$(dirname "$(realpath "$0")")/cli.sh"
 likes=$tests/../src/cli/likes.def
@@ -14,8 +15,18 @@ for name in rtx5090 p100-t4 8gb rtx5090-nsys; do
     [ "$rows" -gt 0 ] && [ "$(grep -cE '^\| (size|ctx|d-head|seed|precision) ' out)" = $rows ] || fail "$name: not $rows rows"
     cmp -s out $name/tables.md || fail "$name: tables.md is not what is printed"
     [ "$(grep -c 'begin{tabular}' $name/tables/tables.tex)" -ge "$(grep -c '^## ' out)" ] || fail "$name: not every table in LaTeX"
-    "$program" --version | grep -q '(no html)' || grep -q '"section":"like"' $name/index.html || fail "$name: not on the page"
+    [ -s $name/tables/environment.md ] || fail "$name: no environment"
+    rm -rf elsewhere
+    XDG_CACHE_HOME=$PWD/none "$program" report $name/results.json --tables elsewhere 2>err || fail "$name: report does not take results.json"
+    diff -r $name/tables elsewhere || fail "$name: results.json does not hold all that the tables are made of"
+    "$program" validate $name/*.json >validated || fail "$name: validate: $(grep ': bad: ' validated)"
+    "$program" --version | grep -q '(no html)' && continue
+    XDG_CACHE_HOME=$PWD/none "$program" report $name/results.json --out elsewhere.html 2>err || fail "$name: no page elsewhere"
+    for page in $name/index.html elsewhere.html; do
+        for section in like environment; do grep -q "\"section\":\"$section\"" $page || fail "$name: no $section on $page"; done
+    done
 done
+! grep -q '"cell"' 8gb/results.json || fail 'the page on which nothing was measured has rows'
 grep -q '≈' out || fail 'nothing is marked as planned'
 [ "$(grep -c '"cell"' rtx5090-nsys/results.json)" -gt 0 ] || fail 'not even the cheapest rows were run'
 "$program" suite --like rtx5090-nsys --budget 1s --device cpu --threads 1 --timeout 20s --resume rtx5090-nsys >again 2>err </dev/null || fail 'again'
@@ -28,5 +39,68 @@ grep -q '^- [1-9][0-9]* cells\?, nothing run' dry || fail 'no rows that would be
 grep -q 'finished in rtx5090-nsys, not run again' dry || fail 'finished rows are not told'
 XDG_CACHE_HOME=$PWD/none "$program" suite --like 8gb --device cpu --threads 1 --dry-run >dry 2>err </dev/null || fail '--dry-run without limits'
 { [ ! -e none ] && ! grep -q measuring err; } || fail '--dry-run measures'
+
+"$program" suite --like rtx5090 --budget 2h --device cpu --threads 1 --dry-run >dry 2>err </dev/null || fail '--dry-run of rtx5090'
+grep -q '^| medium seed 1 ' dry || fail 'rows that differ by their seed are not told apart'
+grep -q '^| tiny ' dry && ! grep -qE 'd-head|^\| (tiny|small) .*seed' dry || fail 'a row of bench names a head width, or a seed that tells nothing'
+
+# ---- what was not run is told by the machine that ran the rest, wherever the tables are made ----
+
+sed 's/\("planned":.*"forward":{"mean_ms":\)[0-9.]*/\1123456/' 8gb/results.json >changed.json
+"$program" report changed.json --tables changed 2>err || fail 'changed.json'
+grep -q '≈123456 ' changed/like.md || fail 'planned figures are not those of the file'
+# Of a GPU, on a machine that may have none.
+sed 's/"like":{"name":"8gb","device":"[^"]*"/"like":{"name":"8gb","device":"--device cuda"/; s/device=cpu/device=cuda/g; s/threads=1 /threads=0 /g' 8gb/results.json >gpu.json
+"$program" report gpu.json --tables gpu 2>err || fail 'gpu.json'
+cmp 8gb/tables/like.md gpu/like.md || fail 'planned figures of a GPU are lost elsewhere'
+sed 's/"like":{"name":"8gb"/"like":{"name":"9gb"/' 8gb/results.json >unknown.json
+"$program" report unknown.json --tables unknown 2>err || fail 'a write-up that is not known'
+[ ! -e unknown/like.md ] && grep -q 'did you mean 8gb' err || fail 'nothing is said of a write-up that is not known'
+
+# ---- killed at any moment, and resumed ----
+
+words='--like rtx5090-nsys --budget 12s --device cpu --threads 1'
+# shellcheck disable=SC2086 # words on purpose
+"$program" suite $words --out-dir whole >out 2>err </dev/null || fail 'undisturbed'
+# shellcheck disable=SC2086
+"$program" suite $words --out-dir killed >out 2>err </dev/null &
+for _ in $(seq 100); do [ ! -s killed/suite.json ] || break; sleep 0.02; done
+kill -KILL $!
+wait $! 2>/dev/null
+for signal in KILL TERM KILL INT KILL; do
+    "$program" suite --resume killed >out 2>err </dev/null &
+    sleep "$((RANDOM % 2)).$((RANDOM % 10))"
+    kill -$signal $! 2>/dev/null
+    wait $! 2>/dev/null
+done
+"$program" suite --resume killed >out 2>err </dev/null || fail "resumed: exit code $?"
+rows() { grep -o '"cell": *"[^"]*"' "$1/results.json" | sort -u; }
+[ "$(rows whole | wc -l)" -gt 5 ] || fail 'hardly any rows'
+diff <(rows whole) <(rows killed) || fail 'the rows of a resumed suite are not those of an undisturbed one'
+files() { (cd "$1" && find . -type f | sort); }
+diff <(files whole) <(files killed) || fail 'files are left over or missing'
+grep -q '"planned": true' killed/suite.json && ! grep -q '"waiting"' killed/suite.json || fail 'suite.json does not say that it is over'
+
+# Its rows are those that were planned, though this cache has no limits to plan by.
+sed 's/"done"/"waiting"/' killed/suite.json >waiting && mkdir later && mv waiting later/suite.json
+XDG_CACHE_HOME=$PWD/none "$program" suite --resume later >out 2>err </dev/null || fail 'resumed with its plan alone'
+! grep -q measuring err && diff <(rows whole) <(rows later) || fail 'a plan that was kept is made again'
+
+refused() { # WORDS: exit code 2 and one line
+    # shellcheck disable=SC2086
+    "$program" suite $1 >out 2>err </dev/null
+    [ $? = 2 ] && [ "$(wc -l <err)" = 1 ] && grep -qF -- "$2" err || fail "$1: not refused"
+}
+begun='as that was begun, with --like rtx5090-nsys --budget 12s --device cpu --threads 1: no other words'
+for word in '--budget 1h' --full '--like 8gb' '--threads 2' '--device auto' '--timeout 5s' '--size tiny' '--out-dir killed'; do
+    refused "--resume killed $word" "$begun"
+done
+refused '--like 8gb --out-dir killed' 'holds another suite'
+refused '--out-dir killed' 'holds a suite'
+refused '--like rtx5090-nsys --resume nowhere' 'there is no suite'
+sed 's/ctx=64 /ctx=63 /' killed/suite.json >later/suite.json
+refused '--resume later' 'is no suite of this version'
+"$program" suite --resume killed --dry-run --threads 1 --like rtx5090-nsys >dry 2>err </dev/null || fail '--resume --dry-run'
+grep -q "^- $(rows whole | wc -l) finished in killed, not run again; 0 cells" dry || fail '--dry-run does not tell what is finished'
 
 verdict

@@ -1,0 +1,16 @@
+/* The cells that the rows of write-ups are here. */
+#ifndef CLI_LIKE_CELLS_H
+#define CLI_LIKE_CELLS_H
+
+#include "cli/like.h"
+
+typedef struct LikeCells {
+    Config *rows;    /* by number in like_rows; */
+    Config *watched; /* of tables of `profile`, by number in like_tables; part of the same memory */
+} LikeCells;
+
+/* `device` are the words that say where they run. The caller frees it, after a failure too. */
+Status like_cells_make(LikeCells *cells, const char *device);
+void like_cells_free(LikeCells *cells);
+
+#endif

@@ -1,0 +1,137 @@
+#include "cli/like_page.h"
+
+#include "base/log.h"
+#include "bench/record_file.h"
+#include "cli/like_expected.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static Status no_memory(void)
+{
+    return FAIL(ST_NO_MEMORY, "no memory for the tables of a write-up");
+}
+
+/* ---- kept ---- */
+
+static Status rows_json(json_t **out, const RecordSet *rows)
+{
+    Text text = {0};
+    Status status = record_file_json(&text, rows);
+    *out = status == ST_OK ? json_loadb(text_str(&text), text.n, 0, NULL) : NULL;
+    text_free(&text);
+    return status == ST_OK && !*out ? no_memory() : status;
+}
+
+static Status add_rows(json_t *files, const char *name, const RecordSet *rows)
+{
+    json_t *json = NULL;
+    TRY(rows_json(&json, rows));
+    return json_object_set_new(files, name, json) ? no_memory() : ST_OK;
+}
+
+/* A file without rows, too, for it says where they were to be run. */
+static Status add_files(json_t *root, const LikePlan *plan, const RecordSet *rows,
+                        const RecordSet *profiles)
+{
+    json_t *files = json_object();
+    if (json_object_set_new(root, "files", files)) return no_memory();
+    TRY(add_rows(files, plan->bench.file, rows));
+    if (record_set_size(profiles) > 0) TRY(add_rows(files, plan->profile.file, profiles));
+    return ST_OK;
+}
+
+static Status add_like(json_t *root, const LikePlan *plan, const RecordSet *rows)
+{
+    json_t *planned = json_object();
+    json_t *like = json_pack("{s:s, s:s, s:o}", "name", like_writeups[plan->writeup].name, "device",
+                             plan->device, "planned", planned);
+    if (json_object_set_new(root, "like", like)) return no_memory();
+    return like_expected_fill(planned, plan->writeup, &plan->cells, rows, &plan->rates);
+}
+
+static Status write_json(const char *path, const json_t *root)
+{
+    char *dump = json_dumps(root, JSON_COMPACT | JSON_REAL_PRECISION(15));
+    const Status status = dump ? text_write_file(path, dump, strlen(dump)) : no_memory();
+    free(dump);
+    return status;
+}
+
+Status like_page_keep(const LikePlan *plan, const RecordSet *rows, const RecordSet *profiles)
+{
+    char path[PATH_MAX];
+    json_t *root = NULL;
+    TRY(like_plan_path(plan, plan->bench.file, path));
+    Status status = rows_json(&root, rows);
+    if (status == ST_OK) status = add_files(root, plan, rows, profiles);
+    if (status == ST_OK) status = add_like(root, plan, rows);
+    if (status == ST_OK) status = write_json(path, root);
+    json_decref(root);
+    return status;
+}
+
+/* ---- read again ---- */
+
+/* Rows that were checked when the bundle was read. */
+static RecordSet rows_of(const json_t *root, const char *name)
+{
+    const json_t *file = json_object_get(json_object_get(root, "files"), name);
+    return (RecordSet){.results = json_object_get(file, "results")};
+}
+
+static Status read_page(LikePage *page, const json_t *root, const json_t *like)
+{
+    const char *name = record_text(like, "name"), *device = record_text(like, "device");
+    if (!name || !device || strlen(device) >= LIKE_PLAN_WORDS)
+        return FAIL(ST_USAGE, "'like' needs the texts 'name' and 'device'");
+    TRY(like_find(name, &page->writeup));
+    TRY(like_cells_make(&page->cells, device));
+    page->rows = rows_of(root, "results.json");
+    page->profiles = rows_of(root, "profile.json");
+    page->results = (LikeResults){.cells = page->cells.rows,
+                                  .watched = page->cells.watched,
+                                  .rows = &page->rows,
+                                  .profiles = &page->profiles,
+                                  .expected = json_object_get(like, "planned")};
+    return ST_OK;
+}
+
+static Status add_page(LikePages *pages, const json_t *root)
+{
+    const json_t *like = json_object_get(root, "like");
+    LikePage *page = &pages->list[pages->n];
+    if (!like) return ST_OK;
+    const Status status = read_page(page, root, like);
+    if (status == ST_OK) {
+        pages->n++;
+        pages->n_parts +=
+            like_tables_list(&page->results, page->writeup, pages->parts + pages->n_parts);
+        text_printf(&pages->lines, "Beside a write-up: %s.\n", like_writeups[page->writeup].what);
+        return ST_OK;
+    }
+    like_cells_free(&page->cells);
+    if (status != ST_USAGE) return status;
+    log_warning("no table beside a write-up: %s", status_message());
+    return ST_OK;
+}
+
+Status like_page_read(LikePages *pages, const PageBundle *bundle)
+{
+    const size_t n = json_array_size(bundle->held);
+    *pages = (LikePages){0};
+    if (n == 0) return ST_OK;
+    pages->list = calloc(n, sizeof *pages->list);
+    pages->parts = calloc(n * (size_t)like_n_tables, sizeof *pages->parts);
+    if (!pages->list || !pages->parts) return no_memory();
+    for (size_t i = 0; i < n; i++) TRY(add_page(pages, json_array_get(bundle->held, i)));
+    return text_status(&pages->lines);
+}
+
+void like_page_free(LikePages *pages)
+{
+    for (int i = 0; i < pages->n; i++) like_cells_free(&pages->list[i].cells);
+    free(pages->list);
+    free(pages->parts);
+    text_free(&pages->lines);
+}
