@@ -57,6 +57,16 @@ sed 's/"like":{"name":"8gb"/"like":{"name":"9gb"/' 8gb/results.json >unknown.jso
 "$program" report unknown.json --tables unknown 2>err || fail 'a write-up that is not known'
 [ ! -e unknown/like.md ] && grep -q 'did you mean 8gb' err || fail 'nothing is said of a write-up that is not known'
 
+# ---- profiles go with the rows: here that of another, small model, which the suite takes for one of its own ----
+
+cp -r rtx5090-nsys watched
+key=$(grep -o '"size=[^"]*exec=eager[^"]*"' watched/results.json | head -n 1)
+"$program" profile --d-model 16 --d-ff 16 --num-layers 1 --num-heads 2 --vocab 31 --ctx 4 --device cpu --threads 1 --exec eager --steps 2 --out-dir one >out 2>err </dev/null || fail profile
+sed "s|\"cell\": *\"[^\"]*\"|\"cell\":$key|" one/profile.json >watched/profile.json
+"$program" suite --resume watched >out 2>err </dev/null || fail 'with a profile'
+grep -qE '^\| matmul \(%\) .* [0-9.]+ \|$' out || fail 'no figures of a profile'
+"$program" report watched/results.json --tables with-profile 2>err && diff -r watched/tables with-profile || fail 'results.json holds no profile'
+
 # ---- killed at any moment, and resumed ----
 
 words='--like rtx5090-nsys --budget 12s --device cpu --threads 1'
