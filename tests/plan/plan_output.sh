@@ -43,7 +43,7 @@ has '"schema": 1' '"parameters": 22696448' '"largest_batch"'
 plan --size tiny --device cpu --format latex
 has '\begin{tabular}' '22,696,448'
 plan --size tiny --device cpu --format typst
-has '#table(' '22,696,448'
+has 'let whole = table(' '22,696,448'
 
 # The same command says the same.
 plan --size tiny --device cpu --memory-limit 1GiB --format json && cp out first
