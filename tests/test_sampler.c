@@ -129,26 +129,32 @@ static void test_no_warmup_is_still_cold(void **state)
     assert_string_equal(one.text, none.text);
 }
 
-/* For a study of warm-up nothing is kept apart: the first step is a sample, whole steps alone. */
+/* For a study of warm-up nothing is kept apart: the first step is a sample, whole steps, or phases, alone. */
 static void test_from_the_first_step(void **state)
 {
     (void)state;
     static const struct {
         int warmup;
-        bool queued;
+        bool queued, by_phase;
+        Mode mode;
         const char *order;
-    } cases[] = {{0, false, "f.CSf.S"},
-                 {0, true, "f.CSf.S"},
-                 {1, false, "f.Cf.Sf.S"},
-                 {3, true, "f.Cf.f.f.Sf.S"}};
-    for (int i = 0; i < 4; i++) {
-        Log log = {.mode = MODE_FWD};
+    } cases[] = {
+        {0, false, false, MODE_FWD, "f.CSf.S"},    {0, true, false, MODE_FWD, "f.CSf.S"},
+        {1, false, false, MODE_FWD, "f.Cf.Sf.S"},  {3, true, false, MODE_FWD, "f.Cf.f.f.Sf.S"},
+        {0, false, true, MODE_FWD_BWD, "fbCSfbS"}, {0, true, true, MODE_FWD_BWD, "f.b.CSf.b.S"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        Log log = {.mode = cases[i].mode};
         const SamplerDevice device = {
             .self = &log, .run = run, .step = step, .sync = sync_device, .queued = cases[i].queued};
         const SamplerSink sink = {&log, stage, cold, sample};
-        const SamplerExtent extent = {.warmup = cases[i].warmup, .steps = 2, .from_first = true};
-        assert_int_equal(sampler_run(&device, MODE_FWD, &extent, &sink), ST_OK);
+        const SamplerExtent extent = {.warmup = cases[i].warmup,
+                                      .steps = 2,
+                                      .from_first = true,
+                                      .by_phase = cases[i].by_phase};
+        assert_int_equal(sampler_run(&device, cases[i].mode, &extent, &sink), ST_OK);
         assert_string_equal(log.text, cases[i].order);
+        assert_true(log.last.seconds[SAMPLE_STEP] > 0);
+        assert_true(isnan(log.last.seconds[SAMPLE_FORWARD]) == !cases[i].by_phase);
     }
 }
 

@@ -110,7 +110,8 @@ static Status measure(Cell *cell)
                                   .steps = cell->config->steps,
                                   .seconds = config_sample_seconds(cell->config),
                                   .until = cell->config->until,
-                                  .from_first = cell->config->from_first};
+                                  .from_first = cell->config->from_first,
+                                  .by_phase = cell->config->by_phase};
     const Meanwhile before = meanwhile_now();
     TRY(sampler_run(&device, cell->fit.mode, &extent, &sink));
     const double tokens = (double)cell->config->batch * (double)cell->config->ctx;

@@ -49,7 +49,9 @@ static KeyPart time_part(const Config *c)
         n = snprintf(part.s, sizeof part.s, " sample_time=%.15g", c->sample_time);
     if (c->until > 0)
         n += snprintf(part.s + n, sizeof part.s - (size_t)n, " until=%.15g", c->until);
-    if (c->from_first) snprintf(part.s + n, sizeof part.s - (size_t)n, " from=first");
+    if (c->from_first)
+        snprintf(part.s + n, sizeof part.s - (size_t)n, " from=first%s",
+                 c->by_phase ? " by=phase" : "");
     return part;
 }
 

@@ -108,20 +108,28 @@ static bool has_enough(const SamplerExtent *extent, const Spread *steps, int64_t
     return done >= extent->steps && (!(extent->until > 0) || is_tight(steps, extent->until));
 }
 
+/* The first sample is the first step of the process. */
+static bool is_cold(const SamplerExtent *extent, int64_t i)
+{
+    return i == 0 && extent->from_first && extent->warmup == 0;
+}
+
 static Status sample_phases(const SamplerDevice *device, Mode mode, const SamplerExtent *extent,
                             const SamplerSink *sink)
 {
-    const Span span = {clock_seconds(), device->queued ? extent->seconds / 2 : extent->seconds};
     /* Where whole steps have a loop of their own, that one looks at the interval. */
+    const bool halved = device->queued && !extent->from_first;
+    const Span span = {clock_seconds(), halved ? extent->seconds / 2 : extent->seconds};
     SamplerExtent own = *extent;
-    if (device->queued) own.until = 0;
+    if (halved) own.until = 0;
     Spread steps = {0};
     for (int64_t i = 0; !has_enough(&own, &steps, i) && !is_over(&span, i, SAMPLER_LEAST); i++) {
         TRY(sink->stage(sink->self, "step", i + 1, at_least(extent->steps, i + 1)));
         Sample sample;
         TRY(step_by_phases(device, mode, &sample));
         spread_add(&steps, sample.seconds[SAMPLE_STEP]);
-        if (device->queued) sample.seconds[SAMPLE_STEP] = NAN;
+        if (is_cold(extent, i)) TRY(sink->cold(sink->self, sample.seconds[SAMPLE_STEP]));
+        if (halved) sample.seconds[SAMPLE_STEP] = NAN;
         TRY(sink->sample(sink->self, &sample));
     }
     return ST_OK;
@@ -137,8 +145,7 @@ static Status sample_steps(const SamplerDevice *device, const SamplerExtent *ext
         Sample sample;
         TRY(step_unbroken(device, &sample));
         spread_add(&steps, sample.seconds[SAMPLE_STEP]);
-        const bool cold = i == 0 && extent->from_first && extent->warmup == 0;
-        if (cold) TRY(sink->cold(sink->self, sample.seconds[SAMPLE_STEP]));
+        if (is_cold(extent, i)) TRY(sink->cold(sink->self, sample.seconds[SAMPLE_STEP]));
         TRY(sink->sample(sink->self, &sample));
     }
     return ST_OK;
@@ -148,7 +155,9 @@ Status sampler_run(const SamplerDevice *device, Mode mode, const SamplerExtent *
                    const SamplerSink *sink)
 {
     TRY(warm_up(device, extent, sink));
-    if (extent->from_first) return sample_steps(device, extent, sink);
+    if (extent->from_first)
+        return extent->by_phase ? sample_phases(device, mode, extent, sink)
+                                : sample_steps(device, extent, sink);
     TRY(sample_phases(device, mode, extent, sink));
     return device->queued ? sample_steps(device, extent, sink) : ST_OK;
 }

@@ -40,8 +40,9 @@ typedef struct SamplerExtent {
     double seconds;
     double until;
     /* What leaving out the warm-up does: no step is kept apart, so that without a warm-up the cold one is
-     * the first sample; whole steps are measured and nothing else. */
-    bool from_first;
+     * the first sample; whole steps are measured and nothing else, or with `by_phase` steps with a wait
+     * after each phase, because only one of the two loops can have the cold step. */
+    bool from_first, by_phase;
 } SamplerExtent;
 
 enum { SAMPLER_LEAST = 3 };

@@ -39,7 +39,8 @@ const LikeRow like_rows[] = {
 #undef OOM
 
 const LikeMeasure like_measures[] = {
-#define FIGURE(table, label, what, published) {TABLE_##table, label, what, published},
+#define FIGURE(table, label, what, ...) {TABLE_##table, label, what, NULL, {__VA_ARGS__}},
+#define TEXT(table, label, what, text)  {TABLE_##table, label, what, text, {NAN}},
 #include "cli/likes.def"
 };
 
@@ -72,6 +73,19 @@ bool like_is_profile(const LikeTable *table)
     return table->command == &cmd_profile;
 }
 
+bool like_has_one_cell(const LikeTable *table)
+{
+    return like_is_profile(table) || table->command == &cmd_precision;
+}
+
+/* A write-up that leaves out the warm-up has the first step among its samples: what it costs is the point. */
+static void count_first_step(const LikeTable *table, Config *config)
+{
+    if (table->command != &cmd_bench || config->warmup > 0) return;
+    config->from_first = true;
+    config->by_phase = strstr(table->figures, "forward.") != NULL;
+}
+
 Status like_config(const LikeTable *table, const LikeRow *row, const char *device, Config *config)
 {
     enum { MOST_WORDS = 64 };
@@ -85,6 +99,7 @@ Status like_config(const LikeTable *table, const LikeRow *row, const char *devic
         argv[argc++] = word;
     TRY(sweep_parse(&table->command->options, argc, argv, &settings, &sweep));
     *config = sweep.configs[0];
+    count_first_step(table, config);
     sweep_free(&sweep);
     return ST_OK;
 }

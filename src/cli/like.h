@@ -4,7 +4,7 @@
 
 #include "cli/command.h"
 
-enum { LIKE_MOST_FIGURES = 8 };
+enum { LIKE_MOST_FIGURES = 9 };
 
 typedef struct LikeWriteup {
     const char *name, *what;
@@ -22,11 +22,12 @@ typedef struct LikeRow {
     double published[LIKE_MOST_FIGURES]; /* INFINITY: did not fit; NAN: none */
 } LikeRow;
 
-/* One line of a table of `profile`. */
+/* One line of a table that has one cell. */
 typedef struct LikeMeasure {
     int table;
     const char *label, *what; /* likes.def has the words it is made of */
-    double published;
+    const char *text;         /* published in words; NULL: in figures */
+    double published[LIKE_MOST_FIGURES];
 } LikeMeasure;
 
 extern const LikeWriteup like_writeups[];
@@ -37,11 +38,14 @@ extern const int like_n_tables, like_n_rows, like_n_measures;
 
 /* The number of a write-up. ST_USAGE names the nearest one. */
 Status like_find(const char *name, int *writeup);
-/* The cell of a row, or of a table of `profile` (`row` NULL); `device` are further words. */
+/* The cell of a row, or of a table that has one cell (`row` NULL); `device` are further words. */
 Status like_config(const LikeTable *table, const LikeRow *row, const char *device, Config *config);
 bool like_is_profile(const LikeTable *table);
+/* A table of `profile` or `precision`: its lines are figures of one cell. */
+bool like_has_one_cell(const LikeTable *table);
 
-/* One figure of a table: a name in a result, and what turns the published one into its unit. */
+/* One figure of a table: a name in a result, or a measure of a profile, and what turns the published one into its
+ * unit. */
 typedef struct LikeFigure {
     char path[64];
     double scale;

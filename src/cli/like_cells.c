@@ -22,7 +22,7 @@ Status like_cells_make(LikeCells *cells, const char *device)
     cells->watched = cells->rows + like_n_rows;
     TRY(make_rows(cells, device));
     for (int id = 0; id < like_n_tables; id++) {
-        if (like_is_profile(&like_tables[id]))
+        if (like_has_one_cell(&like_tables[id]))
             TRY(like_config(&like_tables[id], NULL, device, &cells->watched[id]));
     }
     return ST_OK;

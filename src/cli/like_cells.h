@@ -5,8 +5,9 @@
 #include "cli/like.h"
 
 typedef struct LikeCells {
-    Config *rows;    /* by number in like_rows; */
-    Config *watched; /* of tables of `profile`, by number in like_tables; part of the same memory */
+    Config *rows; /* by number in like_rows; */
+    Config *
+        watched; /* of tables that have one cell, by number in like_tables; part of the same memory */
 } LikeCells;
 
 /* `device` are the words that say where they run. The caller frees it, after a failure too. */

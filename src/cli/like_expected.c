@@ -36,13 +36,14 @@ static double planned(const char *path, const Config *config, const SuiteRates *
     if (placement_of(config, &placement) != ST_OK) return NAN;
     const double rate = rates->flops[config->precision] * 1e-3; /* per ms */
     const double step = outlook_work(config) / rate;
+    if (strcmp(path, "peak_alloc_mib") == 0) return planned_mib(config, &placement);
+    if (strcmp(path, "mem_before_bwd_mib") == 0) return before_backward_mib(config, &placement);
+    if (config->from_first) return NAN; /* what a cold step takes no plan knows */
     if (strcmp(path, "forward.mean_ms") == 0) return outlook_work(&forward) / rate;
     if (strcmp(path, "backward.mean_ms") == 0) return 2 * outlook_work(&forward) / rate;
     if (strcmp(path, "step.mean_ms") == 0) return step;
     if (strcmp(path, "tokens_per_s") == 0)
         return (double)config->batch * (double)config->ctx / step * 1e3;
-    if (strcmp(path, "peak_alloc_mib") == 0) return planned_mib(config, &placement);
-    if (strcmp(path, "mem_before_bwd_mib") == 0) return before_backward_mib(config, &placement);
     return NAN;
 }
 
@@ -92,6 +93,7 @@ Status like_expected_fill(json_t *expected, int writeup, const LikeCells *cells,
         if (like_tables[id].writeup != writeup || !like_is_profile(&like_tables[id])) continue;
         TRY(put(expected, "forward.mean_ms", &cells->watched[id], rates));
         TRY(put(expected, "backward.mean_ms", &cells->watched[id], rates));
+        TRY(put(expected, "step.mean_ms", &cells->watched[id], rates));
     }
     return ST_OK;
 }

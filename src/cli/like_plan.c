@@ -69,7 +69,7 @@ static void choose(LikePlan *plan)
     }
     left = plan->budget / 3;
     for (int id = 0; id < like_n_tables; id++) {
-        if (!is_watched(plan, id)) continue;
+        if (!is_watched(plan, id) || is_listed(&plan->profile, &plan->cells.watched[id])) continue;
         left -= watching * suite_cost_cell(&plan->cells.watched[id], &plan->rates);
         if (left < 0) return;
         plan->profile.list[plan->profile.n++] = plan->cells.watched[id];

@@ -7,9 +7,9 @@
 #include "report/page_parts.h"
 
 typedef struct LikeResults {
-    const Config *cells;       /* of every row of like_rows, */
-    const Config *watched;     /* and of every table of `profile`, by its number in like_tables */
-    const RecordSet *rows;     /* those that were run, */
+    const Config *cells;   /* of every row of like_rows, */
+    const Config *watched; /* and of every table that has one cell, by its number in like_tables */
+    const RecordSet *rows; /* those that were run, */
     const RecordSet *profiles; /* and profiled */
     const json_t *expected;    /* what the plan says of the others: cli/like_expected.h */
 } LikeResults;

@@ -76,7 +76,8 @@ typedef struct Config {
     double
         until; /* go on after `steps` until the interval of the mean step is this share of it; 0: do not */
     bool
-        from_first; /* the very first step counts as a sample where there is no warm-up; whole steps only */
+        from_first; /* the very first step counts as a sample where there is no warm-up; whole steps only, */
+    bool by_phase; /* or, with this, phases only */
     int64_t seed;
     int64_t threads; /* 0: all */
     double lr, clip;

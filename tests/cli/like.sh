@@ -4,15 +4,18 @@
 # shellcheck disable=SC1091,SC2154 # cli.sh sets what is used here
 . "$(dirname "$(realpath "$0")")/cli.sh"
 likes=$tests/../src/cli/likes.def
+# Of the table under that heading of what was printed, its head left out.
+lines_of() { awk -v title=": $1" '/^## /{on = substr($0, length($0) - length(title) + 1) == title} on && /^\|/{n++} END{print n - 2}' out; }
 "$program" limits --device cpu --threads 1 --keep >/dev/null 2>err || fail 'no limits'
 for name in rtx5090 p100-t4 8gb rtx5090-nsys; do
     id=$(sed -n "s/^WRITEUP(\([A-Z0-9_]*\), \"$name\".*/\1/p" "$likes")
-    rows=0
-    for table in $(sed -n "s/^TABLE(\([A-Z0-9_]*\), $id,.*/\1/p" "$likes"); do
-        rows=$((rows + $(grep -c "^ROW($table," "$likes")))
-    done
     "$program" suite --like $name --budget 1s --device cpu --threads 1 --timeout 20s --out-dir $name >out 2>err </dev/null || fail "$name: exit code $?"
-    [ "$rows" -gt 0 ] && [ "$(grep -cE '^\| (size|ctx|d-head|seed|precision) ' out)" = $rows ] || fail "$name: not $rows rows"
+    for table in $(sed -n "s/^TABLE(\([A-Z0-9_]*\), $id,.*/\1/p" "$likes"); do
+        title=$(sed -n "s/^TABLE($table, [^\"]*\"\([^\"]*\)\".*/\1/p" "$likes")
+        n=$(grep -cE "^(ROW|FIGURE|TEXT)\($table," "$likes")
+        [ "$(lines_of "$title")" = "$n" ] || fail "$name, $title: not $n lines"
+        grep -qF "| $title | $n | \`suite --like $name\` |" "$tests/../docs/mission.md" || fail "docs/mission.md has not $title with $n lines"
+    done
     cmp -s out $name/tables.md || fail "$name: tables.md is not what is printed"
     [ "$(grep -c 'begin{tabular}' $name/tables/tables.tex)" -ge "$(grep -c '^## ' out)" ] || fail "$name: not every table in LaTeX"
     [ -s $name/tables/environment.md ] || fail "$name: no environment"

@@ -1,0 +1,53 @@
+#include "cli/like_numbers.h"
+
+#include "bench/accumulation.h"
+#include "bench/component_dtypes.h"
+#include "bench/placement.h"
+#include "exec/step_plan.h"
+
+#include <string.h>
+
+enum { TERMS = 1000 };
+static const double term = 0.01;
+
+static bool put_sum(Text *text, const char *name)
+{
+    for (int w = 0; w < accumulation_n_ways; w++) {
+        const AccumulationWay *way = &accumulation_ways[w];
+        if (strcmp(name, way->name) != 0) continue;
+        text_printf(text, "%.4f", accumulation_sum(way, ACCUMULATION_PLAIN, TERMS, term));
+        return true;
+    }
+    return false;
+}
+
+static Component find_component(const char *name)
+{
+    int c = 0;
+    while (c < COMPONENT_COUNT && strcmp(name, component_dtypes_names[c]) != 0) c++;
+    return (Component)c;
+}
+
+static bool put_dtype(Text *text, const Config *config, const char *name)
+{
+    const Component component = find_component(name);
+    Placement place;
+    Model model;
+    Binding binding;
+    if (component == COMPONENT_COUNT || placement_of(config, &place) != ST_OK ||
+        step_plan_make(&model, &binding, config, config->mode, place.backend, place.capability,
+                       place.threads) != ST_OK)
+        return false;
+    text_puts(text, component_dtypes_of(&model, component).s);
+    binding_free(&binding);
+    model_free(&model);
+    return true;
+}
+
+void like_numbers_put(Text *text, const Config *config, const char *what)
+{
+    const bool is_sum = strncmp(what, "sum ", 4) == 0, is_dtype = strncmp(what, "dtype ", 6) == 0;
+    const bool done =
+        (is_sum && put_sum(text, what + 4)) || (is_dtype && put_dtype(text, config, what + 6));
+    if (!done) text_puts(text, "-");
+}
