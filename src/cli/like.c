@@ -78,11 +78,13 @@ bool like_has_one_cell(const LikeTable *table)
     return like_is_profile(table) || table->command == &cmd_precision;
 }
 
-/* A write-up that leaves out the warm-up has the first step among its samples: what it costs is the point. */
+/* A write-up that leaves out the warm-up has the first step among its samples: what it costs is the point, and
+ * among fewer samples it would weigh more. */
 static void count_first_step(const LikeTable *table, Config *config)
 {
     if (table->command != &cmd_bench || config->warmup > 0) return;
     config->from_first = true;
+    config->sample_time = 0;
     config->by_phase = strstr(table->figures, "forward.") != NULL;
 }
 

@@ -6,7 +6,7 @@
 static Status make_rows(LikeCells *cells, const char *device)
 {
     Text words = {0};
-    text_printf(&words, "--sample-time 5s %s", device);
+    text_printf(&words, "%s %s", LIKE_CELLS_SAMPLES, device);
     Status status = text_status(&words);
     for (int r = 0; status == ST_OK && r < like_n_rows; r++)
         status = like_config(&like_tables[like_rows[r].table], &like_rows[r], text_str(&words),

@@ -4,6 +4,9 @@
 
 #include "cli/like.h"
 
+/* Of rows, but for those whose samples begin with the first step. */
+#define LIKE_CELLS_SAMPLES "--sample-time 5s"
+
 typedef struct LikeCells {
     Config *rows; /* by number in like_rows; */
     Config *

@@ -138,8 +138,11 @@ static void put_notes(Table *table, const LikeTable *like, bool marked)
             "plan's figure, products at the rate that steps reach of the limits",
             NULL);
     Text line = {0};
-    text_printf(&line, "roofstep %s %s", like->command->name, like->words);
-    table_note(table, "every row", text_str(&line));
+    const bool cut = !like_has_one_cell(like);
+    text_printf(&line, "roofstep %s%s%s %s", like->command->name, cut ? " " : "",
+                cut ? LIKE_CELLS_SAMPLES : "", like->words);
+    table_note(table, cut ? "every row; without warm-up all of --steps" : "every row",
+               text_str(&line));
     text_free(&line);
 }
 

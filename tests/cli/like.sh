@@ -47,6 +47,8 @@ XDG_CACHE_HOME=$PWD/none "$program" suite --like 8gb --device cpu --threads 1 --
 grep -q '^| medium seed 1 ' dry || fail 'rows that differ by their seed are not told apart'
 grep -q '^| tiny ' dry && ! grep -qE 'd-head|^\| (tiny|small) .*seed' dry || fail 'a row of bench names a head width, or a seed that tells nothing'
 
+grep -q 'every row; without warm-up all of --steps: `roofstep bench --sample-time 5s ' 8gb/tables.md || fail 'the command under a table is not that of its rows'
+
 # ---- what was not run is told by the machine that ran the rest, wherever the tables are made ----
 
 sed 's/"forward":{"mean_ms":[0-9.]*/"forward":{"mean_ms":123456/g' 8gb/results.json >changed.json
