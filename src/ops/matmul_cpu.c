@@ -208,6 +208,11 @@ const OpImpl matmul_cpu[] = {
     {"auto", rows_cpu_declines_f64, faster_workspace, run_faster},
     {"own", rows_cpu_declines_f64, own_workspace, run_own},
     {"blas", rows_cpu_declines_f64, blas_workspace, run_blas},
-    {"fastest", rows_cpu_declines_f64, either_workspace, run_fastest, prepare_fastest},
+    {.name = "fastest",
+     .declines = rows_cpu_declines_f64,
+     .workspace = either_workspace,
+     .run = run_fastest,
+     .prepare = prepare_fastest,
+     .varies_by_threads = true /* each number of threads has its own choice */},
     {.name = "blas_f64", .declines = declines_all_but_f64, .run = run_f64},
     {0}};

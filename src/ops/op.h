@@ -40,7 +40,8 @@ typedef struct OpImpl {
      * compiling a kernel. NULL: nothing to prepare. */
     Status (*prepare)(const OpCall *call);
     void (*forget)(void *state);
-    bool varies; /* its last bits may differ from run to run */
+    bool varies;            /* its last bits may differ from run to run */
+    bool varies_by_threads; /* on a CPU: with other threads they may, from run to run they do not */
 } OpImpl;
 
 enum { OP_MAX_ALIASES = 2 };
