@@ -59,13 +59,14 @@ static OpCost cost(const Plan *plan, const Node *node)
     return cost;
 }
 
-static double get_parameter(Operand p, Operand copy, int64_t i)
+/* Not inlined: with six dtypes to tell apart in one loop gcc follows every combination, for a minute. */
+static __attribute__((noinline)) double get_parameter(Operand p, Operand copy, int64_t i)
 {
     if (p.dtype != DT_LOW16) return element_get(p.data, p.dtype, i);
     return (double)half_join(((uint16_t *)copy.data)[i], ((uint16_t *)p.data)[i]);
 }
 
-static void set_parameter(Operand p, Operand copy, int64_t i, double x)
+static __attribute__((noinline)) void set_parameter(Operand p, Operand copy, int64_t i, double x)
 {
     element_set(p.data, p.dtype, i, x);
     if (p.dtype == DT_LOW16) {
