@@ -34,13 +34,7 @@ static Status write_all(const Settings *settings, const PageBundle *bundle)
 {
     LikePages likes;
     Status status = like_page_read(&likes, bundle);
-    const PageInput input = {.files = bundle->files,
-                             .n_files = bundle->n,
-                             .more = likes.parts,
-                             .n_more = likes.n_parts,
-                             .gaps = bundle->gaps,
-                             .lines = text_str(&likes.lines),
-                             .command = settings->command_line};
+    const PageInput input = like_page_input(&likes, bundle, settings->command_line);
     if (status == ST_OK) status = write_parts(settings, &input);
     like_page_free(&likes);
     return status;

@@ -128,6 +128,17 @@ Status like_page_read(LikePages *pages, const PageBundle *bundle)
     return text_status(&pages->lines);
 }
 
+PageInput like_page_input(const LikePages *pages, const PageBundle *bundle, const char *command)
+{
+    return (PageInput){.files = bundle->files,
+                       .n_files = bundle->n,
+                       .more = pages->parts,
+                       .n_more = pages->n_parts,
+                       .gaps = bundle->gaps,
+                       .lines = text_str(&pages->lines),
+                       .command = command};
+}
+
 void like_page_free(LikePages *pages)
 {
     for (int i = 0; i < pages->n; i++) like_cells_free(&pages->list[i].cells);

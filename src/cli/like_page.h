@@ -30,6 +30,8 @@ typedef struct LikePages {
 /* A write-up that this version does not know is left out with a warning. `bundle` outlives them; the caller frees
  * them, after a failure too. */
 Status like_page_read(LikePages *pages, const PageBundle *bundle);
+/* What a page is made of: the files, and the tables beside write-ups. */
+PageInput like_page_input(const LikePages *pages, const PageBundle *bundle, const char *command);
 void like_page_free(LikePages *pages);
 
 #endif

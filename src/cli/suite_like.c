@@ -153,12 +153,7 @@ static Status write_parts(const LikePlan *plan, const PageBundle *bundle, const 
     char folder[PATH_MAX];
     LikePages pages;
     Status status = like_page_read(&pages, bundle);
-    const PageInput input = {.files = bundle->files,
-                             .n_files = bundle->n,
-                             .more = pages.parts,
-                             .n_more = pages.n_parts,
-                             .lines = text_str(&pages.lines),
-                             .command = command};
+    const PageInput input = like_page_input(&pages, bundle, command);
     if (status == ST_OK) status = like_plan_path(plan, "tables", folder);
     if (status == ST_OK) status = print_tables(plan, &input);
     if (status == ST_OK) status = table_files_write(folder, &input);
