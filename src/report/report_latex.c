@@ -49,20 +49,11 @@ void report_latex_text(Text *out, const char *text)
 
 static void put_heading(Text *out, const TableColumn *column)
 {
-    const char *second = table_heading_break(column->label);
-    Text first = {0};
-    if (!second) {
-        report_latex_text(out, column->label);
-        return;
-    }
-    text_append(&first, column->label, (size_t)(second - column->label) - 1);
-    text_printf(out, "\\shortstack[%s]{", column->right ? "r" : "l");
-    report_latex_text(out, text_str(&first));
-    text_puts(out, " \\\\ ");
-    report_latex_text(out, second);
-    text_puts(out, "}");
-    out->failed = out->failed || first.failed;
-    text_free(&first);
+    const TableHeading as = {.put = report_latex_text,
+                             .begin = column->right ? "\\shortstack[r]{" : "\\shortstack[l]{",
+                             .between = " \\\\ ",
+                             .end = "}"};
+    table_put_heading(out, column->label, &as);
 }
 
 /* A table larger than the page's text is shrunk to it, no other is stretched. */

@@ -13,27 +13,10 @@ void report_typst_string(Text *out, const char *text)
     text_puts(out, "\"");
 }
 
-static void put_heading(Text *out, const char *label)
-{
-    const char *second = table_heading_break(label);
-    Text first = {0};
-    if (!second) {
-        report_typst_string(out, label);
-        return;
-    }
-    text_append(&first, label, (size_t)(second - label) - 1);
-    text_puts(out, "[#");
-    report_typst_string(out, text_str(&first));
-    text_puts(out, " \\ #");
-    report_typst_string(out, second);
-    text_puts(out, "]");
-    out->failed = out->failed || first.failed;
-    text_free(&first);
-}
-
 /* Its insets are those of the text, so that the whole becomes smaller with it. */
 static void put_headings(Text *out, const Table *table)
 {
+    static const TableHeading heading = {report_typst_string, "[#", " \\ #", "]"};
     text_printf(out, "#layout(room => {\nlet whole = table(\n  columns: %d,\n  inset: 0.45em,\n",
                 table->n_columns);
     text_puts(out, "  align: (");
@@ -43,7 +26,7 @@ static void put_headings(Text *out, const Table *table)
     text_puts(out, "),\n  table.header(");
     for (int c = 0; c < table->n_columns; c++) {
         if (c) text_puts(out, ", ");
-        put_heading(out, table->columns[c].label);
+        table_put_heading(out, table->columns[c].label, &heading);
     }
     text_puts(out, "),\n");
 }

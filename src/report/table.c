@@ -122,11 +122,30 @@ const char *table_at(const Table *table, size_t row, int column)
     return table->cells[row * (size_t)table->n_columns + (size_t)column];
 }
 
-const char *table_heading_break(const char *label)
+/* The second line of a heading, "(ms)" of "attention a step (ms)"; NULL: there is one line. */
+static const char *second_line(const char *label)
 {
     enum { LONG = 20 };
     const char *at = strrchr(label, '(');
     return strlen(label) > LONG && at && at - label > 1 && at[-1] == ' ' ? at : NULL;
+}
+
+void table_put_heading(Text *out, const char *label, const TableHeading *as)
+{
+    const char *second = second_line(label);
+    Text first = {0};
+    if (!second) {
+        as->put(out, label);
+        return;
+    }
+    text_append(&first, label, (size_t)(second - label) - 1);
+    text_puts(out, as->begin);
+    as->put(out, text_str(&first));
+    text_puts(out, as->between);
+    as->put(out, second);
+    text_puts(out, as->end);
+    out->failed = out->failed || first.failed;
+    text_free(&first);
 }
 
 void table_put_line(Text *out, const char *text)

@@ -50,8 +50,14 @@ typedef Status TableWriter(Text *out, const Table *table);
 size_t table_rows(const Table *table);
 const char *table_at(const Table *table, size_t row, int column);
 
-/* Where a long heading is put on two lines: "(ms)" of "attention a step (ms)"; NULL: nowhere. */
-const char *table_heading_break(const char *label);
+/* How a format writes a text, and what stands around and between two lines of it. */
+typedef struct TableHeading {
+    void (*put)(Text *out, const char *text);
+    const char *begin, *between, *end;
+} TableHeading;
+
+/* Appends a column's heading; a long one with a unit has it on a line of its own: "attention a step", "(ms)". */
+void table_put_heading(Text *out, const char *label, const TableHeading *as);
 
 /* Appends the text with control characters, line breaks among them, as blanks. */
 void table_put_line(Text *out, const char *text);

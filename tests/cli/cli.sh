@@ -35,6 +35,26 @@ matches() {
     done
 }
 
+# resume_killed FOLDER HUNDREDTHS SIGNAL...: its suite resumed and killed by each signal, within so many hundredths of a
+# second, then resumed to its end
+resume_killed() {
+    local folder=$1 within=$2 signal moment
+    shift 2
+    for signal; do
+        "$program" suite --resume "$folder" >out 2>err </dev/null &
+        moment=$((RANDOM % within))
+        sleep "$((moment / 100)).$(printf %02d $((moment % 100)))"
+        kill -"$signal" $! 2>/dev/null
+        wait $! 2>/dev/null
+    done
+    "$program" suite --resume "$folder" >out 2>err </dev/null || fail "resumed: exit code $?"
+}
+
+# same_files FOLDER FOLDER: nothing is left over and nothing is missing
+same_files() {
+    diff <(cd "$1" && find . -type f | sort) <(cd "$2" && find . -type f | sort) || fail 'files are left over or missing'
+}
+
 verdict() {
     echo "$failures wrong"
     [ $failures = 0 ]

@@ -82,18 +82,11 @@ words='--like rtx5090-nsys --budget 12s --device cpu --threads 1'
 for _ in $(seq 100); do [ ! -s killed/suite.json ] || break; sleep 0.02; done
 kill -KILL $!
 wait $! 2>/dev/null
-for signal in KILL TERM KILL INT KILL; do
-    "$program" suite --resume killed >out 2>err </dev/null &
-    sleep "$((RANDOM % 2)).$((RANDOM % 10))"
-    kill -$signal $! 2>/dev/null
-    wait $! 2>/dev/null
-done
-"$program" suite --resume killed >out 2>err </dev/null || fail "resumed: exit code $?"
+resume_killed killed 200 KILL TERM KILL INT KILL
 rows() { grep -o '"cell": *"[^"]*"' "$1/results.json" | sort -u; }
 [ "$(rows whole | wc -l)" -gt 5 ] || fail 'hardly any rows'
 diff <(rows whole) <(rows killed) || fail 'the rows of a resumed suite are not those of an undisturbed one'
-files() { (cd "$1" && find . -type f | sort); }
-diff <(files whole) <(files killed) || fail 'files are left over or missing'
+same_files whole killed
 grep -q '"planned": true' killed/suite.json && ! grep -q '"waiting"' killed/suite.json || fail 'suite.json does not say that it is over'
 
 # Its rows are those that were planned, though this cache has no limits to plan by.

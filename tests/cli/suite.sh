@@ -45,20 +45,13 @@ cmp -s out again || fail 'the summary of a finished suite changed'
 
 # ---- killed at random moments, by whatever signal ----
 
-for signal in KILL TERM KILL INT KILL HUP; do
-    "$program" suite --resume killed >out 2>err </dev/null &
-    sleep "0.$((RANDOM % 10))$((RANDOM % 10))"
-    kill -$signal $! 2>/dev/null
-    wait $! 2>/dev/null
-done
-"$program" suite --resume killed >out 2>err </dev/null || fail "resumed: exit code $?"
+resume_killed killed 100 KILL TERM KILL INT KILL HUP
 rows() { # what every row was asked for
     cat "$1"/{bench,warmup,precision,attention,profile/profile}.json | grep -o '"cell": *"[^"]*"' | tr -d ' ' | sort
 }
 [ "$(rows killed | wc -l)" -gt 20 ] || fail 'hardly any rows'
 diff <(rows 'a suite') <(rows killed) || fail 'the rows of a resumed suite are not those of an undisturbed one'
-files() { (cd "$1" && find . -type f | sort); }
-diff <(files 'a suite') <(files killed) || fail 'files are left over or missing'
+same_files 'a suite' killed
 
 # ---- a part that fails ----
 
