@@ -4,7 +4,15 @@
 
 #include "ops/matmul_tuner_cuda.h"
 
-enum { CANDIDATES = 16, ROUNDS = 3, RUNS = 4 };
+enum { CANDIDATES = 16, ROUNDS = 3, RUNS = 4, LEAST_CANDIDATES = 4 };
+static const float long_ms = 2;     /* one such run tells enough of an algorithm, */
+static const float enough_ms = 300; /* and so many ms of them enough of a product */
+
+/* What products are tried on. */
+typedef struct Operands {
+    const void *a, *b;
+    void *c, *workspace;
+} Operands;
 
 static cudaDataType_t data_type(DType dtype)
 {
@@ -93,36 +101,45 @@ static Status candidates(Product *p, Backend *be, cublasLtMatmulHeuristicResult_
     return ST_OK;
 }
 
-static Status time_once(const Product *p, Backend *be, const void *a, const void *b, void *c,
-                        void *workspace, float *ms)
+static Status time_runs(const Product *p, Backend *be, const Operands *x, int runs, float *ms)
 {
     TRY_CUDA(cudaEventRecord(be->marks[0], be->stream));
-    for (int i = 0; i < RUNS; i++) TRY(product_cuda_run(p, be, 1, a, b, c, workspace));
+    for (int i = 0; i < runs; i++) TRY(product_cuda_run(p, be, 1, x->a, x->b, x->c, x->workspace));
     TRY_CUDA(cudaEventRecord(be->marks[1], be->stream));
     TRY_CUDA(cudaEventSynchronize(be->marks[1]));
     TRY_CUDA(cudaEventElapsedTime(ms, be->marks[0], be->marks[1]));
+    *ms /= (float)runs;
     return ST_OK;
 }
 
-/* The shortest of a few rounds; an algorithm that refuses these operands is passed over. */
-static Status choose(Product *p, Backend *be, const void *a, const void *b, void *c,
-                     void *workspace)
+/* Of one run: the shortest of a few rounds. */
+static Status time_algorithm(const Product *p, Backend *be, const Operands *x, float *shortest)
+{
+    TRY(time_runs(p, be, x, 1, shortest));
+    for (int r = 0; r < ROUNDS && *shortest < long_ms; r++) {
+        float ms = 0;
+        TRY(time_runs(p, be, x, RUNS, &ms));
+        if (ms < *shortest) *shortest = ms;
+    }
+    return ST_OK;
+}
+
+/* An algorithm that refuses these operands is passed over. The library proposes the likeliest first. */
+static Status choose(Product *p, Backend *be, const Operands *x)
 {
     cublasLtMatmulHeuristicResult_t found[CANDIDATES];
     int n = 0, best = -1;
-    float least = 0;
+    float least = 0, spent = 0;
     TRY(candidates(p, be, found, &n));
-    for (int i = 0; i < n; i++) {
-        float ms = 0, shortest = 0;
+    for (int i = 0; i < n && (i < LEAST_CANDIDATES || spent < enough_ms); i++) {
+        float ms = 0;
         p->algorithm = found[i].algo;
-        if (product_cuda_run(p, be, 1, a, b, c, workspace) != ST_OK) continue;
-        for (int r = 0; r < ROUNDS; r++) {
-            TRY(time_once(p, be, a, b, c, workspace, &ms));
-            if (r == 0 || ms < shortest) shortest = ms;
-        }
-        if (best >= 0 && shortest >= least) continue;
+        if (product_cuda_run(p, be, 1, x->a, x->b, x->c, x->workspace) != ST_OK) continue;
+        TRY(time_algorithm(p, be, x, &ms));
+        spent += 2 * ms;
+        if (best >= 0 && ms >= least) continue;
         best = i;
-        least = shortest;
+        least = ms;
     }
     if (best < 0) return FAIL(ST_DEVICE, "every algorithm of cuBLASLt refused this product");
     p->algorithm = found[best].algo;
@@ -149,7 +166,7 @@ Status product_cuda_prepare(Product *p, Backend *be, const ProductShape *shape, 
     size_t bytes = 0;
     const bool known = matmul_tuner_cuda_find(be, shape, &p->algorithm);
     if (!known || !takes(p, be, &bytes)) {
-        TRY(choose(p, be, a, b, c, workspace));
+        TRY(choose(p, be, &(Operands){a, b, c, workspace}));
         TRY(matmul_tuner_cuda_keep(be, shape, known, &p->algorithm));
     }
     if (takes(p, be, &bytes)) p->slot = cuda_backend_slot(be, bytes);
