@@ -10,7 +10,7 @@ static const bool too_long = true;
 static const bool too_long = false;
 #endif
 
-static const char setting[] = "GOMP_SPINCOUNT", turns[] = "5000"; /* 0.3 ms */
+static const char setting[] = "GOMP_SPINCOUNT", turns[] = "1000"; /* 0.06 ms */
 static const char mark[] = "ROOFSTEP_WAITS";                      /* the setting is ours */
 
 /* The library has it; programs that this one starts are to wait as they like. */
