@@ -1,11 +1,14 @@
 /* Every implementation of attention against float64 over head widths and lengths that no one tuned for, in
- * every precision. usage: test_attention_shapes [cpu|cuda [all]]; without `all` some of the smaller ones. */
+ * every precision, or in one. usage: test_attention_shapes [cpu|cuda [all [PRECISION]]]; without `all` some of the
+ * smaller ones. */
 #include "attention_reference.h"
 #include "model/attention_alone.h"
+#include "own_cache.h"
 #include "step_harness.h"
 
 static BackendId backend = BACKEND_cpu;
 static bool all_shapes;
+static const char *only_precision; /* NULL: every one */
 
 /* Every disagreement is told. */
 static int failures;
@@ -13,6 +16,23 @@ static int failures;
 static const int64_t widths[] = {1, 3, 16, 40, 64, 80, 100, 128, 192, 256, 512};
 static const int64_t lengths[] = {1, 2, 17, 64, 100, 129, 1000, 2048};
 enum { N_WIDTHS = sizeof widths / sizeof *widths, N_LENGTHS = sizeof lengths / sizeof *lengths };
+
+static const Attention attentions[] = {ATTENTION_NAIVE, ATTENTION_FUSED, ATTENTION_FLASH};
+
+/* NULL when it is no precision: a name mistyped must not test nothing. */
+static const char *precision_named(const char *name)
+{
+    for (Precision p = 0; p < PRECISION_COUNT; p++) {
+        if (strcmp(name, config_precision_name(p)) == 0) return config_precision_name(p);
+    }
+    return NULL;
+}
+
+static bool is_asked(Precision precision)
+{
+    if (precision == PRECISION_TF32 && backend == BACKEND_cpu) return false; /* no CPU has it */
+    return !only_precision || strcmp(only_precision, config_precision_name(precision)) == 0;
+}
 
 static Config config_of(const AttentionCase *c, Precision precision, Attention attention)
 {
@@ -130,14 +150,11 @@ static void check(AttentionCase *c, Precision precision, Attention attention)
 
 static void check_shape(int64_t T, int64_t D, bool causal)
 {
-    static const Precision precisions[] = {PRECISION_FP32, PRECISION_BF16, PRECISION_FP16,
-                                           PRECISION_TF32};
-    static const Attention attentions[] = {ATTENTION_NAIVE, ATTENTION_FUSED, ATTENTION_FLASH};
     const int64_t several = T < 1000 ? 2 : 1;
     AttentionCase c = attention_case_make(
         &(AttentionShape){.B = several, .H = several, .T = T, .D = D, .causal = causal});
-    for (int p = 0; p < (backend == BACKEND_cpu ? 3 : 4); p++) {
-        for (int i = 0; i < 3; i++) check(&c, precisions[p], attentions[i]);
+    for (Precision p = 0; p < PRECISION_COUNT; p++) {
+        for (int i = 0; is_asked(p) && i < 3; i++) check(&c, p, attentions[i]);
     }
     attention_case_free(&c);
 }
@@ -203,16 +220,13 @@ static void test_large_scores(void **state)
 {
     (void)state;
     static const int64_t some[] = {3, 64, 512};
-    static const Precision precisions[] = {PRECISION_FP32, PRECISION_BF16, PRECISION_FP16,
-                                           PRECISION_TF32};
-    static const Attention attentions[] = {ATTENTION_NAIVE, ATTENTION_FUSED, ATTENTION_FLASH};
     failures = 0;
     for (int w = 0; w < 3; w++) {
         AttentionCase c = attention_case_make(
             &(AttentionShape){.B = 1, .H = 2, .T = 129, .D = some[w], .causal = w % 2 == 0});
         enlarge(&c);
-        for (int p = 0; p < (backend == BACKEND_cpu ? 3 : 4); p++) {
-            for (int i = 0; i < 3; i++) check_large(&c, precisions[p], attentions[i]);
+        for (Precision p = 0; p < PRECISION_COUNT; p++) {
+            for (int i = 0; is_asked(p) && i < 3; i++) check_large(&c, p, attentions[i]);
         }
         attention_case_free(&c);
     }
@@ -237,7 +251,8 @@ static void test_scores_below_all_numbers(void **state)
     assert_int_equal(failures, 0);
 }
 
-/* Heads that a thread has alone, and heads that all threads share, of several tiles of keys each. */
+/* Heads that a thread has alone, and heads that all threads share, of several tiles of keys each; on a GPU run after
+ * run, each of a backend of its own. */
 static void hold_threads(const AttentionCase *c, Precision precision, Attention attention)
 {
     static const int threads[] = {2, 3, 4, 8};
@@ -258,13 +273,11 @@ static void hold_threads(const AttentionCase *c, Precision precision, Attention 
 
 static void test_threads_agree(void **state)
 {
-    static const Attention attentions[] = {ATTENTION_NAIVE, ATTENTION_FUSED, ATTENTION_FLASH};
     const bool causal = *(const bool *)*state;
     AttentionCase c =
         attention_case_make(&(AttentionShape){.B = 1, .H = 3, .T = 500, .D = 16, .causal = causal});
-    for (Precision precision = 0; precision < PRECISION_COUNT; precision++) {
-        if (precision == PRECISION_TF32) continue; /* no CPU has it */
-        for (int i = 0; i < 3; i++) hold_threads(&c, precision, attentions[i]);
+    for (Precision p = 0; p < PRECISION_COUNT; p++) {
+        for (int i = 0; is_asked(p) && i < 3; i++) hold_threads(&c, p, attentions[i]);
     }
     attention_case_free(&c);
 }
@@ -272,15 +285,17 @@ static void test_threads_agree(void **state)
 int main(int argc, char **argv)
 {
     static bool causal = true, full = false;
-    /* Of thousands of products the fastest algorithms are remembered, and not kept on disk. */
+    /* What is fastest for thousands of products is not kept on disk; where bits are compared, it is. */
     if (setenv("XDG_CACHE_HOME", "/proc/none", 1) != 0) return 1;
     if (argc > 1) backend = harness_backend(argv[1]);
     all_shapes = argc > 2 && strcmp(argv[2], "all") == 0;
-    const struct CMUnitTest tests[] = {{"causal", test_shapes, NULL, NULL, &causal},
-                                       {"full", test_shapes, NULL, NULL, &full},
-                                       cmocka_unit_test(test_large_scores),
-                                       cmocka_unit_test(test_scores_below_all_numbers),
-                                       {"threads, causal", test_threads_agree, NULL, NULL, &causal},
-                                       {"threads, full", test_threads_agree, NULL, NULL, &full}};
+    if (argc > 3 && !(only_precision = precision_named(argv[3]))) return 2;
+    const struct CMUnitTest tests[] = {
+        {"causal", test_shapes, NULL, NULL, &causal},
+        {"full", test_shapes, NULL, NULL, &full},
+        cmocka_unit_test(test_large_scores),
+        cmocka_unit_test(test_scores_below_all_numbers),
+        {"threads, causal", test_threads_agree, own_cache_make, own_cache_drop, &causal},
+        {"threads, full", test_threads_agree, own_cache_make, own_cache_drop, &full}};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

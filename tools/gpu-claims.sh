@@ -80,8 +80,8 @@ attention() { # IMPLEMENTATION PRECISION VARIANT OPTIONS...: alone, beside PyTor
     shown "$roofstep" attention --device cuda --attention "$impl" --precision "$precision" --peer torch --peer-variant "$variant" \
         --peer-rounds 1 --out-json "$folder/attention-$impl-$precision-$variant.json" "$@"
 }
-part_attention_shapes() { # [60] every implementation but cuDNN's against float64, all widths and lengths
-    shown $tests/test_attention_shapes cuda all
+part_attention_shapes() { # [100] every implementation but cuDNN's against float64, all widths and lengths
+    shown bash -c "printf '%s\n' fp32 tf32 bf16 fp16 | xargs -P 4 -n 1 $tests/test_attention_shapes cuda all"
 }
 part_attention() { # [150] long sequences
     attention cudnn bf16 cudnn --heads 16 --d-head 64,128 --ctx 4096,16384 --warmup 3 --steps 10
@@ -93,9 +93,9 @@ part_attention_short() { # [200] where launches take the time
     attention naive,fused,flash fp32 eager --d-head 16,64 --ctx 64,256,1024
     attention cudnn bf16 eager --d-head 16,64 --ctx 64,256,1024
 }
-part_attention_grid() { # [300] the write-ups' grid
+part_attention_grid() { # [290] the write-ups' grid
     shown "$roofstep" attention --device cuda --d-head 16,32,64,128,256,512 --ctx 64,128,256,1024,4096,8192,16384 --batch 8 --heads 1 \
-        --attention naive,fused,flash,cudnn --precision fp32,tf32 --warmup 10 --steps 100 --out "$folder/grid.json"
+        --attention naive,fused,flash,cudnn --precision fp32,tf32 --warmup 10 --steps 100 --sample-time 0.5s --out "$folder/grid.json"
 }
 part_attention_models() { # [60] every size with every implementation
     shown "$roofstep" bench --device cuda --size small,medium,large,xl,2.7B --ctx 128 --batch 1 --precision bf16 \
