@@ -339,8 +339,8 @@ static void test_infinities(void **state)
     }
 }
 
-/* 2^-130 (a denormal number in bf16 and fp32) times 2^100. fp32 kernels count it; BFMMLA takes it for
- * zero, unless the processor has FEAT_EBF16. */
+/* 2^-130 (a denormal number in bf16 and fp32) times 2^100, or 2^-22 (one in fp16) times 2^10. Kernels of fp32 and
+ * fp16 count it; BFMMLA takes it for zero, unless the processor has FEAT_EBF16. */
 static void test_denormals(void **state)
 {
     (void)state;
@@ -349,12 +349,14 @@ static void test_denormals(void **state)
         Trial t = trial(kernel);
         t.m = t.n = t.k = 1;
         Matrix a = matrix(1, 1, t.a), b = matrix(1, 1, t.b), c = matrix(1, 1, t.c);
-        element_set(a.data, t.a, 0, 0x1p-130);
-        element_set(b.data, t.b, 0, 0x1p100);
+        const bool half = kernel->operand == DT_F16;
+        const double small = half ? 0x1p-22 : 0x1p-130, large = half ? 0x1p10 : 0x1p100;
+        element_set(a.data, t.a, 0, small);
+        element_set(b.data, t.b, 0, large);
         multiply(&t, &a, &b, &c);
         const double got = get(&c, 0, 0);
-        if (got != 0x1p-30 && !(kernel->operand == DT_BF16 && got == 0)) {
-            fail_msg("%s: 2^-130 * 2^100 = %g", kernel->name, got);
+        if (got != small * large && !(kernel->operand == DT_BF16 && got == 0)) {
+            fail_msg("%s: %g * %g = %g", kernel->name, small, large, got);
         }
         free(a.data);
         free(b.data);

@@ -81,10 +81,11 @@ static void test_auto(void **state)
     expect(BLAS_AUTO, PRECISION_BF16, "auto", blas_cpu_name());
     expect(BLAS_AUTO, PRECISION_FP32, "auto", blas_cpu_name());
     hide("");
-    const Microkernel *f32 = microkernel_find(DT_F32), *bf16 = microkernel_find(DT_BF16);
+    const Microkernel *f32 = microkernel_find(DT_F32), *f16 = microkernel_find(DT_F16),
+                      *bf16 = microkernel_find(DT_BF16);
     if (f32 == &microkernel_plain) skip();
     expect(BLAS_AUTO, PRECISION_FP32, "auto", own(f32).s);
-    expect(BLAS_AUTO, PRECISION_FP16, "auto", own(f32).s);
+    expect(BLAS_AUTO, PRECISION_FP16, "auto", own(f16 ? f16 : f32).s);
     expect(BLAS_AUTO, PRECISION_BF16, "auto", own(bf16 ? bf16 : f32).s);
 }
 

@@ -79,9 +79,8 @@ static Status run_blas(const OpCall *call)
 
 const Microkernel *matmul_kernel(const Plan *plan, const Node *node)
 {
-    const bool bf16 =
-        plan_in(plan, node, 0)->dtype == DT_BF16 && plan_in(plan, node, 1)->dtype == DT_BF16;
-    const Microkernel *kernel = bf16 ? microkernel_find(DT_BF16) : NULL;
+    const DType a = plan_in(plan, node, 0)->dtype, b = plan_in(plan, node, 1)->dtype;
+    const Microkernel *kernel = a == b ? microkernel_find(a) : NULL;
     return kernel ? kernel : microkernel_find(DT_F32);
 }
 

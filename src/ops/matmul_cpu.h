@@ -6,8 +6,8 @@
 #include "ops/microkernel_cpu.h"
 #include "ops/op.h"
 
-/* Of our own product of the node's first two inputs: with panels of bf16 where both are and the processor
- * multiplies them, else of fp32. */
+/* Of our own product of the node's first two inputs: with panels of their dtype where they have the same and the
+ * processor multiplies it, else of fp32. */
 const Microkernel *matmul_kernel(const Plan *plan, const Node *node);
 bool matmul_own_is_faster(const Plan *plan, const Node *node);
 

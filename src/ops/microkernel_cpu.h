@@ -30,6 +30,9 @@ typedef struct Microkernel {
     void (*multiply)(int64_t groups, const void *a, const void *b, const MicrokernelTile *tile);
     int piece; /* bytes of a line along k at a time: a panel of b stays in the first-level cache */
     int strip; /* lines of a strip, as packed_cpu.c has them: 1 or 2 grains; 0: none */
+    int parts; /* numbers of bf16 that one of `operand` is in a panel; 0: it is itself there */
+    /* Multiplies what packing finds beyond this one, as packed_cpu.c has it (PackSource); NULL: nothing is. */
+    const struct Microkernel *instead;
 } Microkernel;
 
 extern const Microkernel microkernel_plain;
@@ -44,7 +47,7 @@ typedef struct MicrokernelNames {
 /* Those that run here: "bfmmla neon plain". */
 MicrokernelNames microkernel_names(void);
 
-/* The best one that runs here with panels of `operand`; NULL when none does. DT_F32 always has one. */
+/* The best one that runs here for `operand`; NULL when none does. DT_F32 always has one. */
 const Microkernel *microkernel_find(DType operand);
 
 #endif

@@ -41,7 +41,7 @@ static void watch_forks(void)
     pthread_atfork(NULL, NULL, forget);
 }
 
-AMX static void configure(void)
+AMX void microkernel_amx_configure(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     if (configured) return;
@@ -58,7 +58,7 @@ AMX static void multiply(int64_t groups, const void *a, const void *b, const Mic
     const int64_t ld_from = tile->ld_from, ld_to = tile->ld_to;
     const long step_from = (long)(ld_from * (int64_t)sizeof *from);
     const long step_to = (long)(ld_to * (int64_t)sizeof *to);
-    configure();
+    microkernel_amx_configure();
     if (from) {
         _tile_loadd(0, from, step_from);
         _tile_loadd(1, from + HALF, step_from);

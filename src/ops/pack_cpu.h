@@ -13,6 +13,7 @@ typedef struct PackSource {
     const void *data;
     DType dtype;
     int64_t line_step, k_step;
+    bool *beyond; /* set where a microkernel's panels cannot hold a number; NULL: every one can */
 } PackSource;
 
 /* `lines` lines from `line` on, `k` numbers of each from `first_k` on. Lines and numbers that are missing

@@ -11,9 +11,12 @@ enum {
 
 /* ---- numbers of k ---- */
 
+/* Bytes of a number in a panel. */
 static int64_t operand_size(const PackedProduct *p)
 {
-    return (int64_t)plan_dtype_size(p->kernel->operand);
+    const int parts = p->kernel->parts;
+    return parts ? parts * (int64_t)plan_dtype_size(DT_BF16)
+                 : (int64_t)plan_dtype_size(p->kernel->operand);
 }
 
 static int64_t padded_k(const PackedProduct *p)
@@ -53,23 +56,44 @@ typedef struct Room {
     int64_t block, strip;             /* bytes of one */
 } Room;
 
+/* Floats from row to row of a block. A tile is loaded while the one above it is on its way to memory: where both have
+ * the same place in a page, a processor takes one for the other and waits. */
+static int64_t block_ld(const PackedProduct *p, const Cut *cut)
+{
+    const int64_t page = 4096 / (int64_t)sizeof(float), line = ALIGN / (int64_t)sizeof(float);
+    return cut->columns + (p->kernel->rows * cut->columns % page == 0 ? line : 0);
+}
+
 static Room room(const PackedProduct *p, const Cut *cut, int threads)
 {
     const bool of_a = cut->strips == STRIPS_OF_A, of_b = cut->strips == STRIPS_OF_B;
     const int64_t k = padded_k(p), piece = packed_smaller(k, piece_length(p));
     const int64_t a = of_a ? 0 : panel_bytes(p, packed_round_up(p->m, p->kernel->rows), k);
     const int64_t b = of_b ? 0 : panel_bytes(p, packed_round_up(p->n, p->kernel->columns), k);
-    const int64_t sums = (has_spans(p) ? 2 : 1) * cut->rows * cut->columns * (int64_t)sizeof(float);
+    const int64_t sums =
+        (has_spans(p) ? 2 : 1) * cut->rows * block_ld(p, cut) * (int64_t)sizeof(float);
     const int64_t strip = of_a   ? panel_bytes(p, cut->rows, piece)
                           : of_b ? panel_bytes(p, cut->columns, piece)
                                  : 0;
     return (Room){a, a + b, a + b + threads * sums, a + b + threads * (sums + strip), sums, strip};
 }
 
+/* The same product by the kernel that takes every number. */
+static PackedProduct by_the_other(const PackedProduct *p)
+{
+    PackedProduct other = *p;
+    other.kernel = p->kernel->instead;
+    return other;
+}
+
 size_t packed_workspace(const PackedProduct *p, int threads)
 {
     const Cut cut = packed_cut(p, threads);
-    return (size_t)room(p, &cut, threads).bytes;
+    const size_t bytes = (size_t)room(p, &cut, threads).bytes;
+    if (!p->kernel->instead) return bytes;
+    const PackedProduct other = by_the_other(p);
+    const size_t needs = packed_workspace(&other, threads);
+    return needs > bytes ? needs : bytes;
 }
 
 /* ---- packing ---- */
@@ -288,10 +312,13 @@ static Block block_at(const PackedProduct *p, const Cut *cut, int64_t i)
     const int64_t x = rows_first ? i / cut->down : i % cut->across;
     const int64_t row = block_start(p->m, cut->row, y, cut->down);
     const int64_t column = block_start(p->n, cut->column, x, cut->across);
-    return (Block){row,         block_start(p->m, cut->row, y + 1, cut->down) - row,
-                   column,      block_start(p->n, cut->column, x + 1, cut->across) - column,
-                   NULL,        NULL,
-                   cut->columns};
+    return (Block){row,
+                   block_start(p->m, cut->row, y + 1, cut->down) - row,
+                   column,
+                   block_start(p->n, cut->column, x + 1, cut->across) - column,
+                   NULL,
+                   NULL,
+                   block_ld(p, cut)};
 }
 
 static Side on_strip(const Side *s, char *panels, int64_t line)
@@ -303,7 +330,7 @@ static Side on_strip(const Side *s, char *panels, int64_t line)
     return strip;
 }
 
-void packed_multiply(const PackedProduct *p, void *workspace, int threads)
+static void multiply(const PackedProduct *p, void *workspace, int threads)
 {
     const Microkernel *kernel = p->kernel;
     const Cut cut = packed_cut(p, threads);
@@ -326,9 +353,20 @@ void packed_multiply(const PackedProduct *p, void *workspace, int threads)
         for (int64_t i = 0; i < cut.down * cut.across; i++) {
             Block block = block_at(p, &cut, i);
             block.sum = (float *)(void *)(panels + r.blocks + omp_thread() * r.block);
-            if (has_spans(p)) block.total = block.sum + cut.rows * cut.columns;
+            if (has_spans(p)) block.total = block.sum + cut.rows * block.ld;
             const Side x = on_strip(&a, strip, block.row), y = on_strip(&b, strip, block.column);
             multiply_block(p, &x, &y, &block);
         }
     }
+}
+
+void packed_multiply(const PackedProduct *p, void *workspace, int threads)
+{
+    bool beyond = false;
+    PackedProduct watched = *p;
+    watched.a.beyond = watched.b.beyond = &beyond;
+    multiply(&watched, workspace, threads);
+    if (!beyond) return;
+    const PackedProduct other = by_the_other(p);
+    multiply(&other, workspace, threads);
 }

@@ -16,6 +16,7 @@ typedef struct Costs {
 
 static Costs costs_of(const PackedProduct *p)
 {
+    if (p->kernel->parts) return (Costs){80, 250, 9, 2};
     return p->kernel->operand == DT_F32 ? (Costs){20, 40, 1, 1} : (Costs){60, 200, 14, 2};
 }
 
