@@ -35,7 +35,7 @@ grep -q '≈' out || fail 'nothing is marked as planned'
 "$program" suite --like rtx5090-nsys --budget 1s --device cpu --threads 1 --timeout 20s --resume rtx5090-nsys >again 2>err </dev/null || fail 'again'
 cmp -s out again || fail 'finished rows were run again'
 
-"$program" suite --like 8gb --budget 1m --device cpu --threads 1 --dry-run >dry 2>err </dev/null || fail '--dry-run'
+"$program" suite --like 8gb --budget 200h --timeout 200h --device cpu --threads 1 --dry-run >dry 2>err </dev/null || fail '--dry-run'
 grep -q '^- [1-9][0-9]* cells\?, nothing run' dry || fail 'no rows that would be run'
 [ ! -e roofstep-like-8gb ] || fail '--dry-run made a folder'
 "$program" suite --like rtx5090-nsys --budget 1s --device cpu --threads 1 --dry-run --out-dir rtx5090-nsys >dry 2>err </dev/null || fail '--dry-run again'
