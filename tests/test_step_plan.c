@@ -1,4 +1,4 @@
-/* Who computes the products of linear layers, as --blas asks. */
+/* Who computes the products of linear layers, as --blas asks, and those of flash attention. */
 #include "exec/step_plan.h"
 #include "ops/blas_cpu.h"
 #include "ops/matmul_cpu.h"
@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Every product is bound to `impl` and computed by what `by` begins with. */
-static void expect(Blas blas, Precision precision, const char *impl, const char *by)
+/* Every node of `op` is bound to `impl` and its products are computed by what `by` begins with. */
+static void expect_of(OpKind op, Blas blas, Precision precision, const char *impl, const char *by)
 {
     Config config;
     Model model;
@@ -24,7 +24,7 @@ static void expect(Blas blas, Precision precision, const char *impl, const char 
     for (int i = 0; i < model.plan.n_nodes; i++) {
         const Node *node = &model.plan.nodes[i];
         Text text = {0};
-        if (node->op != OP_matmul) continue;
+        if (node->op != op) continue;
         assert_string_equal(binding.impls[i].name, impl);
         matmul_by(&model.plan, node, &binding.impls[i], &text);
         if (strncmp(text_str(&text), by, strlen(by)) != 0) {
@@ -36,6 +36,11 @@ static void expect(Blas blas, Precision precision, const char *impl, const char 
     assert_true(products > 0);
     binding_free(&binding);
     model_free(&model);
+}
+
+static void expect(Blas blas, Precision precision, const char *impl, const char *by)
+{
+    expect_of(OP_matmul, blas, precision, impl, by);
 }
 
 static void hide(const char *words)
@@ -89,9 +94,21 @@ static void test_auto(void **state)
     expect(BLAS_AUTO, PRECISION_BF16, "auto", own(bf16 ? bf16 : f32).s);
 }
 
+/* It widens fp16, whatever the processor has for that. */
+static void test_flash(void **state)
+{
+    (void)state;
+    hide("");
+    const Microkernel *f32 = microkernel_find(DT_F32), *bf16 = microkernel_find(DT_BF16);
+    expect_of(OP_attention, BLAS_AUTO, PRECISION_FP32, "flash", own(f32).s);
+    expect_of(OP_attention, BLAS_AUTO, PRECISION_FP16, "flash", own(f32).s);
+    expect_of(OP_attention, BLAS_AUTO, PRECISION_BF16, "flash", own(bf16 ? bf16 : f32).s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_asked_for),
-                                       cmocka_unit_test(test_system), cmocka_unit_test(test_auto)};
+                                       cmocka_unit_test(test_system), cmocka_unit_test(test_auto),
+                                       cmocka_unit_test(test_flash)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

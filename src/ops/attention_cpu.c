@@ -43,7 +43,8 @@ static Room room_for(const Microkernel *kernel, int64_t T, int64_t D)
 static size_t workspace(const Plan *plan, const Node *node, int threads)
 {
     const HeadMatrix q = head_matrix(plan_in(plan, node, 0), NULL, &node->attr);
-    return (size_t)threads * (size_t)room_for(attention_kernel(plan, node), q.rows, q.cols).bytes;
+    return (size_t)threads *
+           (size_t)room_for(matmul_flash_kernel(plan, node), q.rows, q.cols).bytes;
 }
 
 typedef struct Forward {
@@ -184,7 +185,7 @@ static Status run(const OpCall *call)
 {
     const NodeAttr *attr = &call->node->attr;
     Forward f = {.call = call,
-                 .kernel = attention_kernel(call->plan, call->node),
+                 .kernel = matmul_flash_kernel(call->plan, call->node),
                  .q = head_matrix(op_in_shape(call, 0), op_in(call, 0), attr),
                  .k = head_matrix(op_in_shape(call, 1), op_in(call, 1), attr),
                  .v = head_matrix(op_in_shape(call, 2), op_in(call, 2), attr),

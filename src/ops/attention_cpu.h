@@ -8,6 +8,7 @@
 #define OPS_ATTENTION_CPU_H
 
 #include "ops/head_rows_cpu.h"
+#include "ops/matmul_cpu.h"
 #include "ops/panels_cpu.h"
 
 enum { ATTENTION_KEYS = 4 * MICROKERNEL_GRAIN, ATTENTION_MOST_QUERIES = MICROKERNEL_GRAIN };
@@ -36,16 +37,6 @@ static inline int64_t attention_seen(const NodeAttr *attr, int64_t first, int64_
 static inline int64_t attention_seen_here(int64_t seen, int64_t key, int64_t keys)
 {
     return seen <= key ? 0 : attention_smaller(seen - key, keys);
-}
-
-/* Of bf16 where all the node reads is, and the processor multiplies it. */
-static inline const Microkernel *attention_kernel(const Plan *plan, const Node *node)
-{
-    bool bf16 = true;
-    const int heads = node->op == OP_attention ? 3 : 4;
-    for (int i = 0; i < heads; i++) bf16 = bf16 && plan_in(plan, node, i)->dtype == DT_BF16;
-    const Microkernel *kernel = bf16 ? microkernel_find(DT_BF16) : NULL;
-    return kernel ? kernel : microkernel_find(DT_F32);
 }
 
 /* A tile of floats as the kernel's operand: where they are, or rounded into `buffer`, rows ld apart. */

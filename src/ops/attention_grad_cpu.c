@@ -84,7 +84,7 @@ static TileRoom tile_room(const Microkernel *kernel, int64_t T, int64_t D)
 static size_t workspace(const Plan *plan, const Node *node, int threads)
 {
     const HeadMatrix q = head_matrix(plan_in(plan, node, 1), NULL, &node->attr);
-    const Microkernel *kernel = attention_kernel(plan, node);
+    const Microkernel *kernel = matmul_flash_kernel(plan, node);
     return (size_t)(attention_smaller(q.count, threads) * head_room(kernel, q.rows, q.cols).bytes +
                     threads * tile_room(kernel, q.rows, q.cols).bytes);
 }
@@ -380,7 +380,7 @@ static Status run(const OpCall *call)
 {
     const NodeAttr *attr = &call->node->attr;
     Backward all = {.call = call,
-                    .kernel = attention_kernel(call->plan, call->node),
+                    .kernel = matmul_flash_kernel(call->plan, call->node),
                     .dout = head_matrix(op_in_shape(call, 0), op_in(call, 0), attr),
                     .q = head_matrix(op_in_shape(call, 1), op_in(call, 1), attr),
                     .k = head_matrix(op_in_shape(call, 2), op_in(call, 2), attr),

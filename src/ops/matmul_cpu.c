@@ -84,6 +84,15 @@ const Microkernel *matmul_kernel(const Plan *plan, const Node *node)
     return kernel ? kernel : microkernel_find(DT_F32);
 }
 
+const Microkernel *matmul_flash_kernel(const Plan *plan, const Node *node)
+{
+    bool bf16 = true;
+    const int heads = node->op == OP_attention ? 3 : 4;
+    for (int i = 0; i < heads; i++) bf16 = bf16 && plan_in(plan, node, i)->dtype == DT_BF16;
+    const Microkernel *kernel = bf16 ? microkernel_find(DT_BF16) : NULL;
+    return kernel ? kernel : microkernel_find(DT_F32);
+}
+
 static PackSource source(const Tensor *t, const void *data, bool lines_are_rows)
 {
     return (PackSource){data, t->dtype, lines_are_rows ? t->ld : 1, lines_are_rows ? 1 : t->ld};
@@ -174,9 +183,11 @@ void matmul_by(const Plan *plan, const Node *node, const OpImpl *impl, Text *out
 {
     const bool automatic = named(impl, "auto") && matmul_own_is_faster(plan, node);
     const char *kernel = matmul_kernel(plan, node)->name;
-    if (named(impl, "fastest")) {
+    if (named(impl, "flash")) {
+        text_printf(out, "own %s", matmul_flash_kernel(plan, node)->name);
+    } else if (named(impl, "fastest")) {
         text_printf(out, "own %s or %s", kernel, blas_cpu_name());
-    } else if (automatic || named(impl, "own") || named(impl, "flash")) {
+    } else if (automatic || named(impl, "own")) {
         text_printf(out, "own %s", kernel);
     } else {
         text_puts(out, blas_cpu_name());

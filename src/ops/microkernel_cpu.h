@@ -3,7 +3,8 @@
  *
  * A panel holds `rows` (or `columns`) lines of op(a) (or op(b) transposed) along k, `depth` numbers of a
  * line together: number k of line r is at (k / depth * lines + r) * depth + k % depth. AMX's panels of b have
- * another order within their depth, which only its pack_b and multiply know. */
+ * another order within their depth, and those of numbers in `parts` have an order of their own, which only their packers
+ * and multiply know. */
 #ifndef OPS_MICROKERNEL_CPU_H
 #define OPS_MICROKERNEL_CPU_H
 
@@ -22,7 +23,7 @@ typedef struct MicrokernelTile {
 typedef struct Microkernel {
     const char *name;
     const char *needs;        /* words of cpu_features.h; NULL: runs everywhere */
-    DType operand;            /* what panels hold */
+    DType operand;            /* what is multiplied; panels hold it, or `parts` of it */
     int rows, columns, depth; /* rows and columns divide MICROKERNEL_GRAIN */
     PackPanel *pack_a, *pack_b;
     /* The tile [rows, columns] over `groups` >= 1 groups of `depth`. Sums go on in the order of k: cutting k

@@ -5,7 +5,7 @@
 #include "ops/microkernel_cpu.h"
 
 extern const Microkernel microkernel_amx;         /* bf16 -> fp32, in tiles of 16 x 16 */
-extern const Microkernel microkernel_amx_fp16;    /* fp16 -> fp32, each as two of bf16 */
+extern const Microkernel microkernel_amx_2bf16;   /* fp16 -> fp32, each as two of bf16 */
 extern const Microkernel microkernel_avx512_bf16; /* bf16 -> fp32 */
 extern const Microkernel microkernel_avx512;      /* fp32 */
 extern const Microkernel microkernel_avx2;        /* fp32 */

@@ -54,6 +54,7 @@ static int64_t panel_bytes(const PackedProduct *p, int64_t lines, int64_t k)
 typedef struct Room {
     int64_t b, blocks, strips, bytes; /* from its start; the panels of a are first */
     int64_t block, strip;             /* bytes of one */
+    int64_t strip_b;                  /* from the start of a strip; that of a is first */
 } Room;
 
 /* Floats from row to row of a block. A tile is loaded while the one above it is on its way to memory: where both have
@@ -66,16 +67,21 @@ static int64_t block_ld(const PackedProduct *p, const Cut *cut)
 
 static Room room(const PackedProduct *p, const Cut *cut, int threads)
 {
-    const bool of_a = cut->strips == STRIPS_OF_A, of_b = cut->strips == STRIPS_OF_B;
+    const bool of_a = cut->strips & STRIPS_OF_A, of_b = cut->strips & STRIPS_OF_B;
     const int64_t k = padded_k(p), piece = packed_smaller(k, piece_length(p));
     const int64_t a = of_a ? 0 : panel_bytes(p, packed_round_up(p->m, p->kernel->rows), k);
     const int64_t b = of_b ? 0 : panel_bytes(p, packed_round_up(p->n, p->kernel->columns), k);
     const int64_t sums =
         (has_spans(p) ? 2 : 1) * cut->rows * block_ld(p, cut) * (int64_t)sizeof(float);
-    const int64_t strip = of_a   ? panel_bytes(p, cut->rows, piece)
-                          : of_b ? panel_bytes(p, cut->columns, piece)
-                                 : 0;
-    return (Room){a, a + b, a + b + threads * sums, a + b + threads * (sums + strip), sums, strip};
+    const int64_t strip_a = of_a ? panel_bytes(p, cut->rows, piece) : 0;
+    const int64_t strip = strip_a + (of_b ? panel_bytes(p, cut->columns, piece) : 0);
+    return (Room){.b = a,
+                  .blocks = a + b,
+                  .strips = a + b + threads * sums,
+                  .bytes = a + b + threads * (sums + strip),
+                  .block = sums,
+                  .strip = strip,
+                  .strip_b = strip_a};
 }
 
 /* The same product by the kernel that takes every number. */
@@ -336,10 +342,9 @@ static void multiply(const PackedProduct *p, void *workspace, int threads)
     const Cut cut = packed_cut(p, threads);
     const Room r = room(p, &cut, threads);
     char *panels = workspace;
-    const Side a = {&p->a, kernel->pack_a, panels, p->m, kernel->rows, cut.strips == STRIPS_OF_A,
-                    0};
+    const Side a = {&p->a, kernel->pack_a, panels, p->m, kernel->rows, cut.strips & STRIPS_OF_A, 0};
     const Side b = {
-        &p->b, kernel->pack_b, panels + r.b, p->n, kernel->columns, cut.strips == STRIPS_OF_B, 0};
+        &p->b, kernel->pack_b, panels + r.b, p->n, kernel->columns, cut.strips & STRIPS_OF_B, 0};
     const Part size = pack_size(p, &a, &b, threads);
     const int64_t parts_a = pack_parts(p, &a, size), parts_b = pack_parts(p, &b, size);
 #pragma omp parallel num_threads(threads)
@@ -354,7 +359,8 @@ static void multiply(const PackedProduct *p, void *workspace, int threads)
             Block block = block_at(p, &cut, i);
             block.sum = (float *)(void *)(panels + r.blocks + omp_thread() * r.block);
             if (has_spans(p)) block.total = block.sum + cut.rows * block.ld;
-            const Side x = on_strip(&a, strip, block.row), y = on_strip(&b, strip, block.column);
+            const Side x = on_strip(&a, strip, block.row),
+                       y = on_strip(&b, strip + r.strip_b, block.column);
             multiply_block(p, &x, &y, &block);
         }
     }

@@ -4,8 +4,9 @@
  * cache, or 800 KiB where it has 2 MiB. */
 enum { SUMS = 1024 };
 
-/* Times are in products of two lines: fitted to those of one core of a Xeon by its own clock, products of small and
- * medium cut in 18 ways. Kernels of 16 bit multiply faster, so that all else costs more of those. */
+/* Times are in products of two lines: fitted to those of one core of a Xeon by its own clock and of 16 threads on eight
+ * such cores, products of small and medium cut in 18 ways. Kernels of 16 bit multiply faster, so that all else costs
+ * more of those. */
 typedef struct Costs {
     int64_t pack;   /* a line, into a strip: it stays in the second-level cache */
     int64_t before; /* a line, into panels that all threads read */
@@ -14,10 +15,13 @@ typedef struct Costs {
     int64_t read_column;
 } Costs;
 
-static Costs costs_of(const PackedProduct *p)
+/* What all read is written over lines that the caches of others still hold, which costs more for each of them. */
+static Costs costs_of(const PackedProduct *p, int threads)
 {
-    if (p->kernel->parts) return (Costs){80, 250, 9, 2};
-    return p->kernel->operand == DT_F32 ? (Costs){20, 40, 1, 1} : (Costs){60, 200, 14, 2};
+    const int64_t others = threads - 1;
+    if (p->kernel->parts) return (Costs){80, 250 + 30 * others, 20, 2};
+    if (p->kernel->operand == DT_F32) return (Costs){20, 40 + 12 * others, 1, 1};
+    return (Costs){60, 200 + 22 * others, 14, 2};
 }
 
 /* When the slowest thread ends. Threads end within a block's time of each other, which makes the last one late by
@@ -65,7 +69,7 @@ static Cut better(Cut so_far, Cut finer)
 static Cut cut_blocks(const PackedProduct *p, int threads)
 {
     static const int sizes[][2] = {{96, 192}, {96, 96}, {48, 96}, {48, 64}, {48, 32}};
-    const Costs cost = costs_of(p);
+    const Costs cost = costs_of(p, threads);
     Cut best = {.cost = INT64_MAX};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         Cut cut = cut_into(p, STRIPS_NONE, parts_of(p->m, sizes[i][0], p->kernel->rows),
@@ -84,7 +88,7 @@ static Cut cut_blocks(const PackedProduct *p, int threads)
 static Cut cut_strips(const PackedProduct *p, int threads)
 {
     const Microkernel *kernel = p->kernel;
-    const Costs cost = costs_of(p);
+    const Costs cost = costs_of(p, threads);
     const bool of_a = p->m >= p->n;
     const int64_t lines = of_a ? p->m : p->n, others = of_a ? p->n : p->m;
     const int64_t grain = of_a ? kernel->rows : kernel->columns;
@@ -106,10 +110,27 @@ static Cut cut_strips(const PackedProduct *p, int threads)
     return best;
 }
 
+/* Both sides of a block are packed by the thread that multiplies it: each line as often as there are blocks beside each
+ * other. */
+static Cut cut_both(const PackedProduct *p, int threads)
+{
+    static const int sizes[][2] = {{256, 192}, {192, 192}, {128, 192}, {256, 96},
+                                   {192, 96},  {96, 192},  {128, 96},  {96, 96}};
+    const Costs cost = costs_of(p, threads);
+    Cut best = {.cost = INT64_MAX};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        Cut cut = cut_into(p, STRIPS_OF_BOTH, parts_of(p->m, sizes[i][0], p->kernel->rows),
+                           parts_of(p->n, sizes[i][1], p->kernel->columns));
+        const int64_t pack = cost.pack * (cut.across * p->m + cut.down * p->n);
+        cut.cost = time_of(cut.down * cut.across, p->m * p->n + pack, 0, threads);
+        best = better(best, cut);
+    }
+    return best;
+}
+
 Cut packed_cut(const PackedProduct *p, int threads)
 {
-    const Cut blocks = cut_blocks(p, threads);
-    if (!p->kernel->strip) return blocks;
-    const Cut strips = cut_strips(p, threads);
-    return strips.cost < blocks.cost ? strips : blocks;
+    if (!p->kernel->strip) return cut_blocks(p, threads);
+    const Cut strips = cut_strips(p, threads), both = cut_both(p, threads);
+    return both.cost < strips.cost ? both : strips;
 }

@@ -13,8 +13,14 @@ enum {
  * first level.
  *
  * Strips: the side with fewer lines is packed beforehand, and what a thread multiplies of the other one it
- * packs itself, a piece of k at a time, so that those panels never leave its second-level cache. */
-typedef enum Strips { STRIPS_NONE, STRIPS_OF_A, STRIPS_OF_B } Strips;
+ * packs itself, a piece of k at a time, so that those panels never leave its second-level cache. Or it packs both
+ * sides of its block, and nothing is packed beforehand. */
+typedef enum Strips {
+    STRIPS_NONE,
+    STRIPS_OF_A,
+    STRIPS_OF_B,
+    STRIPS_OF_BOTH = STRIPS_OF_A | STRIPS_OF_B
+} Strips;
 
 typedef struct Cut {
     Strips strips;

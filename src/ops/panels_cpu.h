@@ -1,5 +1,6 @@
 /* Small products on the calling thread: operands are packed whole, once, and multiplied as often as needed.
- * Results are floats with room for whole tiles, so that every tile is written in place. */
+ * Results are floats with room for whole tiles, so that every tile is written in place. For kernels that take every
+ * number: none with `instead`. */
 #ifndef OPS_PANELS_CPU_H
 #define OPS_PANELS_CPU_H
 

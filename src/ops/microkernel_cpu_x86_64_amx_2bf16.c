@@ -1,4 +1,4 @@
-/* fp16 on TDPBF16PS. A number of fp16 is the sum of two of bf16, a high and a low part: exactly, since each holds 8 bits
+/* fp16 on TDPBF16PS (there is TDPFP16PS, too, which few processors have). A number of fp16 is the sum of two of bf16, a high and a low part: exactly, since each holds 8 bits
  * and it has 11. So a product of two numbers is the sum of four products of their parts, which the instruction adds up in
  * fp32: 256 cycles where VFMADD231PS takes 1024.
  *
@@ -43,7 +43,7 @@ AMX_INLINE void add_products(void)
     _tile_dpbf16ps(3, 5, 7);
 }
 
-/* The largest products come last: what is small is summed before it is rounded to their size. Rows are loaded once. */
+/* Low rows, then high ones, so that rows are loaded once; the largest products come last. */
 AMX_INLINE void add_group(const char *x, const char *y)
 {
     load_columns(y + PART);
@@ -190,16 +190,16 @@ PARTS_TARGET static void pack_b(void *restrict dst, const PackSource *src, int64
     pack(dst, src, line, lines, first_k, k, false);
 }
 
-const Microkernel microkernel_amx_fp16 = {.name = "amx_fp16",
-                                          .needs = PACK_AVX512_TARGET ",amx_tile,amx_bf16",
-                                          .operand = DT_F16,
-                                          .rows = LINES,
-                                          .columns = LINES,
-                                          .depth = DEPTH,
-                                          .pack_a = pack_a,
-                                          .pack_b = pack_b,
-                                          .multiply = multiply,
-                                          .piece = 1024,
-                                          .strip = 2 * MICROKERNEL_GRAIN,
-                                          .parts = PARTS,
-                                          .instead = &microkernel_avx512};
+const Microkernel microkernel_amx_2bf16 = {.name = "amx_2bf16",
+                                           .needs = PACK_AVX512_TARGET ",amx_tile,amx_bf16",
+                                           .operand = DT_F16,
+                                           .rows = LINES,
+                                           .columns = LINES,
+                                           .depth = DEPTH,
+                                           .pack_a = pack_a,
+                                           .pack_b = pack_b,
+                                           .multiply = multiply,
+                                           .piece = 1024,
+                                           .strip = 2 * MICROKERNEL_GRAIN,
+                                           .parts = PARTS,
+                                           .instead = &microkernel_avx512};
