@@ -238,6 +238,19 @@ static Status warn_of_slow_first(CellRecord *c, double first, double median)
                        human_seconds(first).s, human_seconds(median).s, advice);
 }
 
+/* Most samples are not always the good ones: a machine that was busy nearly all the time has a few fast ones. */
+static Status warn_of_outliers(CellRecord *c, int outliers, const StatsSummary *s)
+{
+    const bool fast = s->median - s->min > s->max - s->median;
+    return record_warn(c->record,
+                       "%d of %d samples %s far from the median %s (%s %s): something else ran on "
+                       "this machine; %s when it is quiet",
+                       outliers, c->series[SAMPLE_STEP].n, outliers == 1 ? "is" : "are",
+                       human_seconds(s->median).s, fast ? "down to" : "up to",
+                       human_seconds(fast ? s->min : s->max).s,
+                       fast ? "run again" : "trust the median, or run again");
+}
+
 static Status warn_of_noise(CellRecord *c)
 {
     const SampleList *list = &c->series[SAMPLE_STEP];
@@ -248,13 +261,7 @@ static Status warn_of_noise(CellRecord *c)
         return warn_of_slow_first(c, list->seconds[0], s.median);
     }
     const int outliers = enough ? stats_outliers(list->seconds, list->n) : 0;
-    if (outliers > 0) {
-        return record_warn(c->record,
-                           "%d of %d samples %s far from the median %s (up to %s): something else "
-                           "ran on this machine; trust the median, or run again when it is quiet",
-                           outliers, list->n, outliers == 1 ? "is" : "are",
-                           human_seconds(s.median).s, human_seconds(s.max).s);
-    }
+    if (outliers > 0) return warn_of_outliers(c, outliers, &s);
     if (s.std > noisy * s.mean) {
         return record_warn(c->record,
                            "samples differ by %.0f %% (std / mean): run on a quiet machine or take "

@@ -15,10 +15,11 @@ typedef struct Costs {
     int64_t read_column;
 } Costs;
 
-/* What all read is written over lines that the caches of others still hold, which costs more for each of them. */
+/* What all read is written over lines that the caches of others still hold, which costs more for each of them. Kernels
+ * without strips have no choice there. */
 static Costs costs_of(const PackedProduct *p, int threads)
 {
-    const int64_t others = threads - 1;
+    const int64_t others = p->kernel->strip ? threads - 1 : 0;
     if (p->kernel->parts) return (Costs){80, 250 + 30 * others, 20, 2};
     if (p->kernel->operand == DT_F32) return (Costs){20, 40 + 12 * others, 1, 1};
     return (Costs){60, 200 + 22 * others, 14, 2};
