@@ -109,6 +109,8 @@ static void outliers_are_far_from_the_rest(void **state)
     assert_int_equal(stats_outliers(slow_later, 8), 2);
     assert_int_equal(stats_outliers(equal, 6), 1);
     assert_int_equal(stats_outliers(equal, 5), 0);
+    const StatsSummary slow = stats_summary(slow_first, 8), fast = stats_summary(fast_first, 8);
+    assert_true(stats_farthest(&slow) == 200 && stats_farthest(&fast) == 20);
     assert_true(stats_first_is_slow(slow_first, 8));
     assert_false(stats_first_is_slow(steady, 8));
     assert_false(stats_first_is_slow(slow_later, 8));

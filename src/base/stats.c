@@ -149,6 +149,11 @@ StatsSummary stats_summary(const double *x, int n)
     };
 }
 
+double stats_farthest(const StatsSummary *s)
+{
+    return s->median - s->min > s->max - s->median ? s->min : s->max;
+}
+
 /* Distance from the median in MADs. Where more than half of the samples are equal the MAD is 0, and
  * any other sample is an outlier. */
 static double score(double x, double median, double mad)

@@ -241,13 +241,14 @@ static Status warn_of_slow_first(CellRecord *c, double first, double median)
 /* Most samples are not always the good ones: a machine that was busy nearly all the time has a few fast ones. */
 static Status warn_of_outliers(CellRecord *c, int outliers, const StatsSummary *s)
 {
-    const bool fast = s->median - s->min > s->max - s->median;
+    const double farthest = stats_farthest(s);
+    const bool fast = farthest < s->median;
     return record_warn(c->record,
                        "%d of %d samples %s far from the median %s (%s %s): something else ran on "
                        "this machine; %s when it is quiet",
                        outliers, c->series[SAMPLE_STEP].n, outliers == 1 ? "is" : "are",
                        human_seconds(s->median).s, fast ? "down to" : "up to",
-                       human_seconds(fast ? s->min : s->max).s,
+                       human_seconds(farthest).s,
                        fast ? "run again" : "trust the median, or run again");
 }
 

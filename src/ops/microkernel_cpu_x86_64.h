@@ -10,7 +10,4 @@ extern const Microkernel microkernel_avx512_bf16; /* bf16 -> fp32 */
 extern const Microkernel microkernel_avx512;      /* fp32 */
 extern const Microkernel microkernel_avx2;        /* fp32 */
 
-/* Before a thread's first instruction on tiles: eight of 16 rows of 64 bytes. */
-void microkernel_amx_configure(void);
-
 #endif

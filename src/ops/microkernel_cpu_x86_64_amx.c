@@ -1,19 +1,17 @@
-/* TDPBF16PS: 16 x 32 of bf16 times 32 x 16, added to 16 x 16 of fp32. A tile of 32 x 32 is four of those, in
- * tmm0 to tmm3; tmm4 and tmm5 hold 16 rows of a each, tmm6 and tmm7 16 columns of b as pairs along k.
+/* TDPBF16PS: 16 x 32 of bf16 times 32 x 16, added to 16 x 16 of fp32.
  *
  * Panels of a come from the second-level cache every time: they are loaded with the hint that they will not be
  * needed again (TILELOADDT1), or they would drive the panel of b out of the first level.
  *
  * The instruction's own rounding: even and odd numbers of k are summed apart, their sums added to the tile
  * once in 32; denormal numbers count as zero. */
-#include "ops/microkernel_cpu_x86_64.h"
+#include "ops/microkernel_cpu_x86_64_amx.h"
+
 #include "ops/pack_cpu_x86_64_avx512.h"
 
 #include <pthread.h>
 
-enum { ROWS = 32, COLUMNS = 32, DEPTH = 32, PAIR = 2, HALF = 16, BYTES = 64 /* of a tile's row */ };
-
-#define AMX __attribute__((target("amx-tile,amx-bf16")))
+enum { ROWS = 32, COLUMNS = 32, DEPTH = 32, PAIR = 2, HALF = AMX_HALF, BYTES = AMX_BYTES };
 
 /* As LDTILECFG reads it: eight tiles of 16 rows of 64 bytes. */
 typedef struct TileConfig {
@@ -53,22 +51,11 @@ AMX void microkernel_amx_configure(void)
 AMX static void multiply(int64_t groups, const void *a, const void *b, const MicrokernelTile *tile)
 {
     const char *x = a, *y = b;
-    const float *from = tile->from;
-    float *to = tile->to;
-    const int64_t ld_from = tile->ld_from, ld_to = tile->ld_to;
-    const long step_from = (long)(ld_from * (int64_t)sizeof *from);
-    const long step_to = (long)(ld_to * (int64_t)sizeof *to);
     microkernel_amx_configure();
-    if (from) {
-        _tile_loadd(0, from, step_from);
-        _tile_loadd(1, from + HALF, step_from);
-        _tile_loadd(2, from + HALF * ld_from, step_from);
-        _tile_loadd(3, from + HALF * ld_from + HALF, step_from);
+    if (tile->from) {
+        amx_load_sums(tile);
     } else {
-        _tile_zero(0);
-        _tile_zero(1);
-        _tile_zero(2);
-        _tile_zero(3);
+        amx_begin_sums();
     }
     for (int64_t k = 0; k < groups; k++, x += ROWS * BYTES, y += COLUMNS * BYTES) {
         _tile_loadd(6, y, 2 * BYTES);
@@ -80,10 +67,7 @@ AMX static void multiply(int64_t groups, const void *a, const void *b, const Mic
         _tile_dpbf16ps(2, 5, 6);
         _tile_dpbf16ps(3, 5, 7);
     }
-    _tile_stored(0, to, step_to);
-    _tile_stored(1, to + HALF, step_to);
-    _tile_stored(2, to + HALF * ld_to, step_to);
-    _tile_stored(3, to + HALF * ld_to + HALF, step_to);
+    amx_store_sums(tile);
 }
 /* 16 lines (those beyond `lines` are zeros) of 32 numbers of k each. */
 PACK_AVX512_INLINE void pack_square(uint16_t *restrict dst, const uint16_t *restrict src,

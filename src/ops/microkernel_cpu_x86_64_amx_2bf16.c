@@ -5,23 +5,21 @@
  * A panel has the low parts of 32 numbers of k of all lines, in the order of microkernel_amx (but for pairs: see Square),
  * then the high parts. An infinity or a NaN has no parts: packing tells (`beyond`), and the product is made again by
  * VFMADD231PS. */
-#include "ops/microkernel_cpu_x86_64.h"
+#include "ops/microkernel_cpu_x86_64_amx.h"
 #include "ops/pack_cpu_x86_64_avx512.h"
 
 enum {
     LINES = 32, /* rows and columns */
     DEPTH = 32,
-    HALF = 16,
-    BYTES = 64, /* of a tile's row */
+    HALF = AMX_HALF,
+    BYTES = AMX_BYTES,
     PART = LINES * BYTES,
     PARTS = 2
 };
 
-#define AMX          __attribute__((target("amx-tile,amx-bf16")))
-#define AMX_INLINE   static inline __attribute__((always_inline)) AMX
 #define PARTS_TARGET __attribute__((target(PACK_AVX512_TARGET)))
 
-/* ---- multiplying: sums in tmm0 to tmm3, as microkernel_amx has them ---- */
+/* ---- multiplying ---- */
 
 AMX_INLINE void load_rows(const char *x)
 {
@@ -58,39 +56,26 @@ AMX_INLINE void add_group(const char *x, const char *y)
 }
 
 /* Sums of the tile below, which is most often the next one. */
-AMX_INLINE void ask_for_sums(const float *from, int64_t ld)
+AMX_INLINE void ask_for_sums(const MicrokernelTile *tile)
 {
     for (int i = LINES; i < 2 * LINES; i++) {
-        __builtin_prefetch(from + i * ld);
-        __builtin_prefetch(from + i * ld + HALF);
+        __builtin_prefetch(tile->from + i * tile->ld_from);
+        __builtin_prefetch(tile->from + i * tile->ld_from + HALF);
     }
 }
 
 AMX static void multiply(int64_t groups, const void *a, const void *b, const MicrokernelTile *tile)
 {
     const char *x = a, *y = b;
-    const float *from = tile->from;
-    float *to = tile->to;
-    const long step_from = (long)(tile->ld_from * (int64_t)sizeof *from);
-    const long step_to = (long)(tile->ld_to * (int64_t)sizeof *to);
     microkernel_amx_configure();
-    if (from) {
-        _tile_loadd(0, from, step_from);
-        _tile_loadd(1, from + HALF, step_from);
-        _tile_loadd(2, from + HALF * tile->ld_from, step_from);
-        _tile_loadd(3, from + HALF * tile->ld_from + HALF, step_from);
-        ask_for_sums(from, tile->ld_from);
+    if (tile->from) {
+        amx_load_sums(tile);
+        ask_for_sums(tile);
     } else {
-        _tile_zero(0);
-        _tile_zero(1);
-        _tile_zero(2);
-        _tile_zero(3);
+        amx_begin_sums();
     }
     for (int64_t k = 0; k < groups; k++, x += PARTS * PART, y += PARTS * PART) add_group(x, y);
-    _tile_stored(0, to, step_to);
-    _tile_stored(1, to + HALF, step_to);
-    _tile_stored(2, to + HALF * tile->ld_to, step_to);
-    _tile_stored(3, to + HALF * tile->ld_to + HALF, step_to);
+    amx_store_sums(tile);
 }
 
 /* ---- packing ---- */
