@@ -8,10 +8,10 @@ struct MaskPlace {
     int64_t row, col; /* 0 <= row, col < T */
 };
 
-__device__ __forceinline__ MaskPlace mask_place(int64_t i, int64_t T)
+__device__ __forceinline__ MaskPlace mask_place(int64_t i, Divisor T)
 {
-    const int64_t row = i / T;
-    return {row % T, i - row * T};
+    const int64_t row = quotient(i, T), matrix = quotient(row, T);
+    return {row - matrix * T.by, i - row * T.by};
 }
 
 /* All of the pack that starts there is masked, so that x need not be read. */
@@ -35,18 +35,18 @@ __device__ __forceinline__ void mask_pack(float (&v)[FLAT_WIDTH], MaskPlace at, 
 /* y may be x. */
 template <typename Y, typename X>
 __global__ void __launch_bounds__(FLAT_THREADS)
-    causal_mask_kernel(Y y, X x, int64_t n, int64_t T, float ahead)
+    causal_mask_kernel(Y y, X x, int64_t n, Divisor T, float ahead)
 {
     float v[FLAT_PACKS][FLAT_WIDTH];
     MaskPlace at[FLAT_PACKS];
 #pragma unroll
     for (int p = 0; p < FLAT_PACKS; p++) {
         at[p] = mask_place(pack_start(p), T);
-        if (!ahead_of_all(at[p], T)) read_pack(v[p], x, pack_start(p), n);
+        if (!ahead_of_all(at[p], T.by)) read_pack(v[p], x, pack_start(p), n);
     }
 #pragma unroll
     for (int p = 0; p < FLAT_PACKS; p++) {
-        mask_pack(v[p], at[p], T, ahead);
+        mask_pack(v[p], at[p], T.by, ahead);
         write_pack(y, pack_start(p), n, v[p]);
     }
 }
@@ -58,7 +58,7 @@ template <typename Y, typename X> static void launch(const OpCall *call, Y y, X 
     const float ahead = call->node->attr.inverse ? 0.0F : -INFINITY;
     if constexpr (halves_agree<Y, X>) {
         causal_mask_kernel<<<flat_grid(n), FLAT_THREADS, 0, call->backend->stream>>>(
-            y, x, n, plan_width(tx), ahead);
+            y, x, n, divisor_of(plan_width(tx), n), ahead);
     }
 }
 

@@ -151,11 +151,23 @@ __device__ __forceinline__ void write_pack(AnySlot x, int64_t i, int64_t n,
     }
 }
 
+/* A number that places of elements are divided by: where they fit 31 bits, by a product and a shift instead. The factor
+ * is 2^shift / by, rounded up; with 31 + log2(by), rounded up, bits that is exact (Granlund and Montgomery, 1994). */
+struct Divisor {
+    int64_t by;
+    uint32_t factor, shift; /* 0: not narrow */
+};
+
+__device__ __forceinline__ int64_t quotient(int64_t i, Divisor d)
+{
+    return d.factor ? (int64_t)((uint64_t)i * d.factor >> d.shift) : i / d.by;
+}
+
 /* How an operand without gaps goes with a larger one of n elements (ops/repeat.h). */
 struct Repetition {
     Repeat how;
-    int64_t width;  /* REPEAT_IN_ROW: elements that share one number */
-    int64_t period; /* REPEAT_PERIOD: its own elements */
+    Divisor
+        length; /* REPEAT_IN_ROW: elements that share one number; REPEAT_PERIOD: its own elements */
 };
 
 /* The elements of y that elements [i, i + FLAT_WIDTH) of the larger operand meet. */
@@ -169,8 +181,8 @@ __device__ __forceinline__ void read_repeated(float (&v)[FLAT_WIDTH], S y, Repet
         return;
     }
     const bool in_row = r.how == REPEAT_IN_ROW;
-    const int64_t length = in_row ? r.width : r.period;
-    int64_t turn = i / length, at = i - turn * length;
+    const int64_t length = r.length.by;
+    int64_t turn = quotient(i, r.length), at = i - turn * length;
     if (at + FLAT_WIDTH <= length && (in_row || at % FLAT_WIDTH == 0)) {
         if (!in_row) {
             read_pack(v, y, at, length);
@@ -233,12 +245,24 @@ static inline bool flat_fits(const void *data, const Tensor *t)
     return aligned && (plan_contiguous(t) || whole);
 }
 
+/* Of places up to n and what a last block has beyond. */
+static inline Divisor divisor_of(int64_t by, int64_t n)
+{
+    Divisor d = {by, 0, 0};
+    if (n > INT32_MAX - FLAT_BLOCK) return d;
+    d.shift = 31;
+    while (((int64_t)1 << (d.shift - 31)) < by) d.shift++;
+    d.factor = (uint32_t)((((uint64_t)1 << d.shift) + (uint64_t)by - 1) / (uint64_t)by);
+    return d;
+}
+
 /* A single number goes with everything, as one that serves a row of all n elements. */
 static inline Repetition repetition_of(const Tensor *large, const Tensor *small)
 {
     const int64_t n = plan_elements(large), period = plan_elements(small);
-    if (period == 1) return {REPEAT_IN_ROW, n, 1};
-    return {repeat_of(large, small), plan_width(large), period};
+    if (period == 1) return {REPEAT_IN_ROW, divisor_of(n, n)};
+    const Repeat how = repeat_of(large, small);
+    return {how, divisor_of(how == REPEAT_IN_ROW ? plan_width(large) : period, n)};
 }
 
 static inline unsigned flat_grid(int64_t n)
