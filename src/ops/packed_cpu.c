@@ -1,3 +1,5 @@
+#include "base/clock.h"
+#include "ops/meet_cpu.h"
 #include "ops/packed_cut_cpu.h"
 
 enum {
@@ -164,12 +166,19 @@ static int64_t pack_parts(const PackedProduct *p, const Side *s, Part size)
     return s->strip ? 0 : packed_pieces(s->lines, size.lines) * packed_pieces(p->k, size.k);
 }
 
-/* Deep ones, or shallow ones where there would be too few to share out. */
+/* Deep ones, or smaller ones where there would be too few to share out. */
 static Part pack_size(const PackedProduct *p, const Side *a, const Side *b, int threads)
 {
-    const Part deep = {PACK_LINES, PACK_PART}, shallow = {PACK_LINES, PACK_ALONG};
-    const int64_t parts = pack_parts(p, a, deep) + pack_parts(p, b, deep);
-    return parts >= PACKED_SHARE * threads || threads == 1 ? deep : shallow;
+    static const Part sizes[] = {{PACK_LINES, PACK_PART},
+                                 {PACK_LINES, PACK_ALONG},
+                                 {MICROKERNEL_GRAIN, PACK_ALONG},
+                                 {MICROKERNEL_GRAIN, PACK_ALONG / 2}};
+    const int last = (int)(sizeof sizes / sizeof *sizes) - 1;
+    int i = 0;
+    while (threads > 1 && i < last &&
+           pack_parts(p, a, sizes[i]) + pack_parts(p, b, sizes[i]) < PACKED_SHARE * threads)
+        i++;
+    return sizes[i];
 }
 
 static void pack_part(const PackedProduct *p, const Side *s, Part size, int64_t part)
@@ -181,12 +190,6 @@ static void pack_part(const PackedProduct *p, const Side *s, Part size, int64_t 
 }
 
 /* ---- blocks ---- */
-
-/* Where block i of n begins. */
-static int64_t block_start(int64_t length, int64_t grain, int64_t i, int64_t n)
-{
-    return packed_smaller(packed_pieces(length, grain) * i / n * grain, length);
-}
 
 typedef struct Block {
     int64_t row, rows, column, columns;
@@ -313,18 +316,15 @@ static void multiply_block(const PackedProduct *p, const Side *a, const Side *b,
 /* Neighbours share their columns of b, or the strip. */
 static Block block_at(const PackedProduct *p, const Cut *cut, int64_t i)
 {
-    const bool rows_first = cut->strips != STRIPS_OF_A;
-    const int64_t y = rows_first ? i % cut->down : i / cut->across;
-    const int64_t x = rows_first ? i / cut->down : i % cut->across;
-    const int64_t row = block_start(p->m, cut->row, y, cut->down);
-    const int64_t column = block_start(p->n, cut->column, x, cut->across);
-    return (Block){row,
-                   block_start(p->m, cut->row, y + 1, cut->down) - row,
-                   column,
-                   block_start(p->n, cut->column, x + 1, cut->across) - column,
-                   NULL,
-                   NULL,
-                   block_ld(p, cut)};
+    const bool of_a = cut->strips == STRIPS_OF_A;
+    const int64_t narrow_rows = of_a ? cut->narrow : 0, narrow_columns = cut->narrow - narrow_rows;
+    const int64_t y = of_a ? i / cut->across : i % cut->down;
+    const int64_t x = of_a ? i % cut->across : i / cut->down;
+    const int64_t row = packed_part_start(p->m, cut->row, y, cut->down, narrow_rows);
+    const int64_t below = packed_part_start(p->m, cut->row, y + 1, cut->down, narrow_rows);
+    const int64_t column = packed_part_start(p->n, cut->column, x, cut->across, narrow_columns);
+    const int64_t next = packed_part_start(p->n, cut->column, x + 1, cut->across, narrow_columns);
+    return (Block){row, below - row, column, next - column, NULL, NULL, block_ld(p, cut)};
 }
 
 static Side on_strip(const Side *s, char *panels, int64_t line)
@@ -346,23 +346,33 @@ static void multiply(const PackedProduct *p, void *workspace, int threads)
     const Side b = {
         &p->b, kernel->pack_b, panels + r.b, p->n, kernel->columns, cut.strips & STRIPS_OF_B, 0};
     const Part size = pack_size(p, &a, &b, threads);
-    const int64_t parts_a = pack_parts(p, &a, size), parts_b = pack_parts(p, &b, size);
+    const int64_t parts_a = pack_parts(p, &a, size), parts = parts_a + pack_parts(p, &b, size);
+    const int64_t blocks = cut.down * cut.across;
+    Meeting packed = meet_cpu(parts, threads), multiplied = meet_cpu(blocks, threads);
 #pragma omp parallel num_threads(threads)
     {
         char *strip = panels + r.strips + omp_thread() * r.strip;
-#pragma omp for schedule(dynamic)
-        for (int64_t i = 0; i < parts_a + parts_b; i++) {
+        const int64_t start = clock_nanoseconds();
+#pragma omp for schedule(dynamic) nowait
+        for (int64_t i = 0; i < parts; i++) {
             pack_part(p, i < parts_a ? &a : &b, size, i < parts_a ? i : i - parts_a);
+            meet_cpu_done(&packed);
         }
-#pragma omp for schedule(dynamic)
-        for (int64_t i = 0; i < cut.down * cut.across; i++) {
+        if (parts > 0) {
+            meet_cpu_wait(&packed, start);
+#pragma omp barrier
+        }
+#pragma omp for schedule(dynamic) nowait
+        for (int64_t i = 0; i < blocks; i++) {
             Block block = block_at(p, &cut, i);
             block.sum = (float *)(void *)(panels + r.blocks + omp_thread() * r.block);
             if (has_spans(p)) block.total = block.sum + cut.rows * block.ld;
             const Side x = on_strip(&a, strip, block.row),
                        y = on_strip(&b, strip + r.strip_b, block.column);
             multiply_block(p, &x, &y, &block);
+            meet_cpu_done(&multiplied);
         }
+        meet_cpu_wait(&multiplied, start);
     }
 }
 

@@ -4,6 +4,9 @@
  * cache, or 800 KiB where it has 2 MiB. */
 enum { SUMS = 1024 };
 
+/* Narrow strips of each thread, at the end. */
+enum { TURNS_OF_STRIPS = 2 };
+
 /* Times are in products of two lines: fitted to those of one core of a Xeon by its own clock and of 16 threads on eight
  * such cores, products of small and medium cut in 18 ways. Kernels of 16 bit multiply faster, so that all else costs
  * more of those. */
@@ -20,21 +23,30 @@ typedef struct Costs {
 static Costs costs_of(const PackedProduct *p, int threads)
 {
     const int64_t others = p->kernel->strip ? threads - 1 : 0;
-    if (p->kernel->parts) return (Costs){80, 250 + 30 * others, 20, 2};
-    if (p->kernel->operand == DT_F32) return (Costs){20, 40 + 12 * others, 1, 1};
-    return (Costs){60, 200 + 22 * others, 14, 2};
+    if (p->kernel->parts) return (Costs){80, 250 + 100 * others, 14, 9};
+    if (p->kernel->operand == DT_F32) return (Costs){20, 40 + 14 * others, 4, 1};
+    return (Costs){60, 200 + 42 * others, 13, 8};
 }
 
-/* When the slowest thread ends. Threads end within a block's time of each other, which makes the last one late by
- * the largest of so many random parts of a block less half of it; where blocks are few, some threads have one more than
- * others. */
+/* Threads end within the time of their last block of each other, which makes the last one late by the largest of so many
+ * random parts of it less half of it. */
+static int64_t late_by(int64_t block, int threads)
+{
+    return block * (threads - 1) / (2 * (threads + 1));
+}
+
+static int64_t larger(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* When the slowest thread ends. Where blocks are few, some threads have one more than others. */
 static int64_t time_of(int64_t blocks, int64_t all, int64_t before, int threads)
 {
     if (threads == 1) return all + before;
     const int64_t each = all / blocks;
-    const int64_t late = each * (threads - 1) / (2 * (threads + 1));
-    const int64_t shared = all / threads + late, turns = packed_pieces(blocks, threads) * each;
-    return (shared > turns ? shared : turns) + packed_pieces(before, threads);
+    const int64_t shared = all / threads + late_by(each, threads);
+    return larger(shared, packed_pieces(blocks, threads) * each) + packed_pieces(before, threads);
 }
 
 /* How many parts of about `size` lines, each whole tiles of `grain`. */
@@ -43,22 +55,33 @@ static int64_t parts_of(int64_t lines, int64_t size, int64_t grain)
     return packed_pieces(lines, packed_round_up(size, grain));
 }
 
-/* The largest of `n` parts of `lines` that begin at multiples of `grain`. */
-static int64_t largest_part(int64_t lines, int64_t n, int64_t grain)
+/* The largest of `n` parts of `lines` that begin at multiples of `grain`; the last `narrow` are of one. */
+static int64_t largest_part(int64_t lines, int64_t n, int64_t grain, int64_t narrow)
 {
-    return packed_pieces(packed_pieces(lines, grain), n) * grain;
+    const int64_t tiles = packed_pieces(lines, grain) - narrow;
+    return (n > narrow ? packed_pieces(tiles, n - narrow) : 1) * grain;
 }
 
-static Cut cut_into(const PackedProduct *p, Strips strips, int64_t down, int64_t across)
+static Cut cut_into(const PackedProduct *p, Strips strips, int64_t down, int64_t across,
+                    int64_t narrow)
 {
     const Microkernel *kernel = p->kernel;
+    const int64_t rows = strips == STRIPS_OF_A ? narrow : 0;
     return (Cut){.strips = strips,
                  .down = down,
                  .across = across,
                  .row = kernel->rows,
                  .column = kernel->columns,
-                 .rows = largest_part(p->m, down, kernel->rows),
-                 .columns = largest_part(p->n, across, kernel->columns)};
+                 .rows = largest_part(p->m, down, kernel->rows, rows),
+                 .columns = largest_part(p->n, across, kernel->columns, narrow - rows),
+                 .narrow = narrow};
+}
+
+int64_t packed_part_start(int64_t lines, int64_t grain, int64_t i, int64_t n, int64_t narrow)
+{
+    const int64_t tiles = packed_pieces(lines, grain), wide = n - narrow;
+    const int64_t tile = i < wide ? (tiles - narrow) * i / wide : tiles - (n - i);
+    return packed_smaller(tile * grain, lines);
 }
 
 /* Coarse cuts come first: a finer one has to be worth it. */
@@ -74,7 +97,7 @@ static Cut cut_blocks(const PackedProduct *p, int threads)
     Cut best = {.cost = INT64_MAX};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         Cut cut = cut_into(p, STRIPS_NONE, parts_of(p->m, sizes[i][0], p->kernel->rows),
-                           parts_of(p->n, sizes[i][1], p->kernel->columns));
+                           parts_of(p->n, sizes[i][1], p->kernel->columns), 0);
         const int64_t read = cost.read_row * cut.across * p->m + cost.read_column * cut.down * p->n;
         cut.cost = time_of(cut.down * cut.across, p->m * p->n + read, cost.before * (p->m + p->n),
                            threads);
@@ -83,48 +106,92 @@ static Cut cut_blocks(const PackedProduct *p, int threads)
     return best;
 }
 
-/* Strips as wide as the kernel likes them, then narrower ones, then these times parts of what they are multiplied with:
- * for each part a strip is packed anew. Wide ones spare reading rows; those of a, beside which columns are read, gain
- * nothing. */
-static Cut cut_strips(const PackedProduct *p, int threads)
+/* How many of `tiles` are strips of their own, beside wide ones: `turns` blocks for each thread, during which those who are
+ * late with a wide one catch up. */
+static int64_t narrow_strips(int64_t tiles, int64_t width, int64_t parts, int turns, int threads)
+{
+    if (threads == 1 || turns == 0) return 0;
+    const int64_t last = packed_smaller(packed_pieces(turns * threads, parts), tiles / 3);
+    return tiles - (tiles - last) / width * width;
+}
+
+/* When the slowest thread ends, given what one block of each kind takes. */
+static int64_t time_of_tapered(int64_t all, int64_t wide, int64_t narrow, int turns, int threads)
+{
+    if (threads == 1) return all;
+    const int64_t late = late_by(larger(narrow, wide - turns * narrow), threads);
+    return larger(all / threads + late, wide);
+}
+
+/* Strips of `lines` of the longer side, times as many parts of what they are multiplied with as have room for their sums, or
+ * `times` that: for each part a strip is packed anew. */
+static Cut strips_of(const PackedProduct *p, int lines, int times, int threads)
 {
     const Microkernel *kernel = p->kernel;
     const Costs cost = costs_of(p, threads);
     const bool of_a = p->m >= p->n;
-    const int64_t lines = of_a ? p->m : p->n, others = of_a ? p->n : p->m;
+    const int64_t all_lines = of_a ? p->m : p->n, others = of_a ? p->n : p->m;
     const int64_t grain = of_a ? kernel->rows : kernel->columns;
-    const int64_t tiles = packed_pieces(others, of_a ? kernel->columns : kernel->rows);
-    const int sizes[][2] = {
-        {of_a ? MICROKERNEL_GRAIN : kernel->strip, 1}, {96, 1}, {64, 1}, {64, 2}, {64, 4}};
+    const int64_t tiles = packed_pieces(all_lines, grain), width = packed_pieces(lines, grain);
+    const int64_t parts =
+        packed_smaller(packed_pieces(others, SUMS * kernel->strip / lines) * times,
+                       packed_pieces(others, of_a ? kernel->columns : kernel->rows));
+    const int64_t narrow = narrow_strips(tiles, width, parts, TURNS_OF_STRIPS, threads);
+    const int64_t strips = packed_pieces(tiles - narrow, width) + narrow;
+    Cut cut = of_a ? cut_into(p, STRIPS_OF_A, strips, parts, narrow)
+                   : cut_into(p, STRIPS_OF_B, parts, strips, narrow);
+    const int64_t read = (of_a ? cost.read_column : cost.read_row) * strips * others;
+    const int64_t all = all_lines * others + cost.pack * all_lines * parts + read;
+    const int64_t each = all / (tiles * parts);
+    cut.cost =
+        time_of_tapered(all, each * packed_smaller(width, tiles), each, TURNS_OF_STRIPS, threads) +
+        packed_pieces(cost.before * others, threads);
+    return cut;
+}
+
+/* Strips as wide as the kernel likes them, then narrower ones, then more parts. Wide ones spare reading rows; those of a,
+ * beside which columns are read, gain nothing. */
+static Cut cut_strips(const PackedProduct *p, int threads)
+{
+    const int widest = p->m >= p->n ? MICROKERNEL_GRAIN : p->kernel->strip;
+    const int sizes[][2] = {{widest, 1}, {96, 1}, {64, 1}, {64, 2}, {64, 4}};
     Cut best = {.cost = INT64_MAX};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-        const int64_t strips = parts_of(lines, sizes[i][0], grain);
-        const int64_t whole = packed_pieces(others, SUMS * kernel->strip / sizes[i][0]);
-        const int64_t parts = packed_smaller(whole * sizes[i][1], tiles);
-        Cut cut = cut_into(p, of_a ? STRIPS_OF_A : STRIPS_OF_B, of_a ? strips : parts,
-                           of_a ? parts : strips);
-        const int64_t read = (of_a ? cost.read_column : cost.read_row) * strips * others;
-        const int64_t all = lines * others + cost.pack * lines * parts + read;
-        cut.cost = time_of(strips * parts, all, cost.before * others, threads);
-        best = better(best, cut);
+        best = better(best, strips_of(p, sizes[i][0], sizes[i][1], threads));
     }
     return best;
 }
 
 /* Both sides of a block are packed by the thread that multiplies it: each line as often as there are blocks beside each
  * other. */
+static Cut both_of(const PackedProduct *p, const int size[2], int turns, int threads)
+{
+    const Microkernel *kernel = p->kernel;
+    const int64_t pack = costs_of(p, threads).pack, down = parts_of(p->m, size[0], kernel->rows);
+    const int64_t tiles = packed_pieces(p->n, kernel->columns);
+    const int64_t width = packed_pieces(size[1], kernel->columns);
+    const int64_t narrow = narrow_strips(tiles, width, down, turns, threads);
+    Cut cut =
+        cut_into(p, STRIPS_OF_BOTH, down, packed_pieces(tiles - narrow, width) + narrow, narrow);
+    const int64_t all = p->m * p->n + pack * (cut.across * p->m + down * p->n);
+    if (narrow == 0) {
+        cut.cost = time_of(down * cut.across, all, 0, threads);
+        return cut;
+    }
+    const int64_t rows = cut.rows, columns = cut.columns, column = cut.column;
+    cut.cost = time_of_tapered(all, rows * columns + pack * (rows + columns),
+                               rows * column + pack * (rows + column), turns, threads);
+    return cut;
+}
+
 static Cut cut_both(const PackedProduct *p, int threads)
 {
-    static const int sizes[][2] = {{256, 192}, {192, 192}, {128, 192}, {256, 96},
-                                   {192, 96},  {96, 192},  {128, 96},  {96, 96}};
-    const Costs cost = costs_of(p, threads);
+    static const int sizes[][2] = {{256, 192}, {192, 192}, {128, 192}, {256, 96}, {192, 96},
+                                   {128, 160}, {128, 128}, {96, 192},  {128, 96}, {96, 96}};
     Cut best = {.cost = INT64_MAX};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-        Cut cut = cut_into(p, STRIPS_OF_BOTH, parts_of(p->m, sizes[i][0], p->kernel->rows),
-                           parts_of(p->n, sizes[i][1], p->kernel->columns));
-        const int64_t pack = cost.pack * (cut.across * p->m + cut.down * p->n);
-        cut.cost = time_of(cut.down * cut.across, p->m * p->n + pack, 0, threads);
-        best = better(best, cut);
+        best = better(best, both_of(p, sizes[i], 0, threads));
+        best = better(best, both_of(p, sizes[i], 1, threads));
     }
     return best;
 }

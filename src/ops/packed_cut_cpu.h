@@ -27,10 +27,15 @@ typedef struct Cut {
     int64_t down, across;  /* how many blocks; a strip and what it is multiplied with is one */
     int64_t row, column;   /* they begin at multiples of these */
     int64_t rows, columns; /* none is larger */
-    int64_t cost;          /* the time of the slowest thread, for comparisons */
+    int64_t
+        narrow; /* so many strips are of one row, or column: the last ones, so that threads end together */
+    int64_t cost; /* the time of the slowest thread, for comparisons */
 } Cut;
 
 Cut packed_cut(const PackedProduct *p, int threads);
+
+/* Where part i of n begins, all but the last `narrow` as long as each other. */
+int64_t packed_part_start(int64_t lines, int64_t grain, int64_t i, int64_t n, int64_t narrow);
 
 static inline int64_t packed_smaller(int64_t a, int64_t b)
 {
