@@ -48,18 +48,26 @@ static int ask_apart(int device)
     return WEXITSTATUS(status);
 }
 
+enum { KNOWN = 16 };
+
+static struct {
+    bool asked;
+    int capability;
+} known[KNOWN];
+
+static void remember(int device, int capability)
+{
+    if (device < 0 || device >= KNOWN) return;
+    known[device].asked = true;
+    known[device].capability = capability;
+}
+
 /* Asked by a process of its own, and once: a process that has opened CUDA hands nothing usable on to
  * those it forks, and cells are forked. */
 static int capability(int device)
 {
-    enum { KNOWN = 16 };
-    static struct {
-        bool asked;
-        int capability;
-    } known[KNOWN];
     if (device < 0 || device >= KNOWN) return ask_apart(device);
-    if (!known[device].asked) known[device].capability = ask_apart(device);
-    known[device].asked = true;
+    if (!known[device].asked) remember(device, ask_apart(device));
     return known[device].capability;
 }
 
@@ -87,6 +95,7 @@ static Status open_parts(Backend *be, int device)
     TRY_CUDA(cudaSetDevice(device));
     TRY_CUDA(cudaDeviceGetAttribute(&be->processors, cudaDevAttrMultiProcessorCount, device));
     be->capability = capability_of(device);
+    remember(device, be->capability);
     TRY_CUDA(cudaStreamCreateWithFlags(&be->stream, cudaStreamNonBlocking));
     for (int i = 0; i < BACKEND_MARKS; i++) TRY_CUDA(cudaEventCreate(&be->marks[i]));
     TRY_CUDA(cudaMalloc((void **)&be->slots, CUDA_BACKEND_SLOTS * CUDA_BACKEND_SLOT));

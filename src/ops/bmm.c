@@ -91,9 +91,9 @@ static Status reference(const OpCall *call)
 }
 
 /* B, H, T, D: odd sizes, and whole tiles of kernels with remainders. */
-static const int64_t shapes[][4] = {{1, 1, 1, 2},   {2, 3, 5, 4},   {1, 2, 17, 6},
-                                    {3, 1, 33, 20}, {2, 3, 20, 4},  {1, 2, 132, 16},
-                                    {3, 1, 68, 28}, {2, 2, 68, 64}, {1, 1, 132, 40}};
+static const int64_t shapes[][4] = {
+    {1, 1, 1, 2},    {2, 3, 5, 4},   {1, 2, 17, 6},  {3, 1, 33, 20},  {2, 3, 20, 4},
+    {1, 2, 132, 16}, {3, 1, 68, 28}, {2, 2, 68, 64}, {1, 1, 132, 40}, {1, 2, 20, 6}};
 enum { N_SHAPES = sizeof shapes / sizeof *shapes };
 
 /* q k^T, p v and p^T dout; the heads as windows into a wider tensor too. */

@@ -3,7 +3,7 @@
  * columns. Narrow tiles have few outputs: there groups of threads share k of every tile and add up at the end, in
  * their order. */
 #include "ops/attention_flash_cuda.cuh"
-#include "ops/attention_tile_cuda.cuh"
+#include "ops/attention_plain_cuda.cuh"
 #include "ops/product_fp32_cuda.h"
 
 /* HELD_ROWS x HELD_COLS outputs of a thread, GROUPS that share k. */
@@ -58,15 +58,6 @@ template <bool FOURS> __device__ __forceinline__ int fp32_held(int i, int place,
     return FOURS ? i / 4 * (4 * places) + place * 4 + i % 4 : i * places + place;
 }
 
-__device__ __forceinline__ void fp32_read4(float (&x)[4], const float *p)
-{
-    const float4 v = *reinterpret_cast<const float4 *>(p);
-    x[0] = v.x;
-    x[1] = v.y;
-    x[2] = v.z;
-    x[3] = v.w;
-}
-
 /* What a thread holds of one operand for four of k, x[e][i]; FOURS where k runs down. */
 template <bool FOURS, int HELD, int STRIDE>
 __device__ __forceinline__ void fp32_fetch(float (&x)[4][HELD], const float *tile, int k, int place,
@@ -78,7 +69,7 @@ __device__ __forceinline__ void fp32_fetch(float (&x)[4][HELD], const float *til
         for (int e = 0; e < (FOURS ? 4 : 1); e++) {
             float v[4];
             const int at = fp32_held<FOURS>(i, place, places);
-            fp32_read4(v, tile + (FOURS ? (k + e) * STRIDE + at : at * STRIDE + k));
+            plain_read<4>(v, tile + (FOURS ? (k + e) * STRIDE + at : at * STRIDE + k));
 #pragma unroll
             for (int f = 0; f < 4; f++) x[FOURS ? e : f][FOURS ? i + f : i] = v[f];
         }
