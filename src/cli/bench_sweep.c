@@ -79,9 +79,14 @@ static void advise(const Settings *settings, const Sweep *sweep, const RunnerOut
         const char *kept = settings->out_json ? settings->out_json
                            : json             ? settings->out
                                               : settings->resume;
-        const bool some = kept && record_set_size(rows) > 0;
-        log_note("interrupted: %d of %d cells are done%s%s%s", cells_done(rows), sweep->n,
-                 some ? "; --resume " : "", some ? kept : "", some ? " does the rest" : "");
+        const int done = cells_done(rows);
+        if (done > 0 && kept) {
+            log_note("interrupted: %d of %d cells are done; --resume %s does the rest", done,
+                     sweep->n, kept);
+        } else {
+            log_note("interrupted: %d of %d cells are done%s", done, sweep->n,
+                     done > 0 ? "; with --out-json FILE, --resume FILE would do the rest" : "");
+        }
     } else if (lacks_limits(rows)) {
         log_note(
             "for MFU and the share of this machine's limit run 'roofstep limits' once (some 20 s)");
