@@ -289,6 +289,51 @@ static void test_threads_agree(void **state)
     }
 }
 
+/* How often each tile of the result is in a block of the cut: once, in one that has room for it. */
+static void hold_cover(const PackedProduct *p, int threads)
+{
+    enum { MOST = 65536 };
+    static uint8_t times[MOST];
+    const Cut cut = packed_cut(p, threads);
+    const int64_t across = packed_pieces(p->n, cut.column),
+                  tiles = across * packed_pieces(p->m, cut.row);
+    assert_true(tiles <= MOST);
+    memset(times, 0, sizeof times);
+    for (int64_t i = 0; i < cut.down * cut.across; i++) {
+        const Place at = packed_place(p, &cut, i);
+        assert_true(at.row % cut.row == 0 && at.column % cut.column == 0);
+        assert_true(at.rows <= cut.rows && at.columns <= cut.columns);
+        assert_true(at.row + at.rows <= p->m && at.column + at.columns <= p->n);
+        for (int64_t y = at.row; y < at.row + at.rows; y += cut.row) {
+            for (int64_t x = at.column; x < at.column + at.columns; x += cut.column) {
+                times[y / cut.row * across + x / cut.column]++;
+            }
+        }
+    }
+    for (int64_t i = 0; i < tiles; i++) {
+        if (times[i] != 1)
+            fail_msg("%s, %lld x %lld on %d threads: tile %lld is made %d times", p->kernel->name,
+                     (long long)p->m, (long long)p->n, threads, (long long)i, times[i]);
+    }
+}
+
+static void test_cuts_cover(void **state)
+{
+    (void)state;
+    static const int sizes[] = {1, 7, 31, 32, 33, 63, 96, 97, 191, 200, 257, 385, 430, 512, 769};
+    const int n = (int)(sizeof sizes / sizeof *sizes);
+    const Microkernel *kernel;
+    for (int i = 0; (kernel = next_kernel(&i));) {
+        for (int j = 0; j < n * n; j++) {
+            const PackedProduct p = {
+                .kernel = kernel, .m = sizes[j / n], .n = sizes[j % n], .k = 64};
+            for (int threads = 1; threads <= 64; threads += threads < 4 ? 1 : 6) {
+                hold_cover(&p, threads);
+            }
+        }
+    }
+}
+
 static double a_tenth(uint64_t i)
 {
     (void)i;
@@ -451,10 +496,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_remainders),    cmocka_unit_test(test_blocks),
-        cmocka_unit_test(test_threads_agree), cmocka_unit_test(test_long_sums),
-        cmocka_unit_test(test_dtypes),        cmocka_unit_test(test_infinities),
-        cmocka_unit_test(test_beyond),        cmocka_unit_test(test_denormals),
-        cmocka_unit_test(test_after_fork),    cmocka_unit_test(test_plain_is_last),
+        cmocka_unit_test(test_threads_agree), cmocka_unit_test(test_cuts_cover),
+        cmocka_unit_test(test_long_sums),     cmocka_unit_test(test_dtypes),
+        cmocka_unit_test(test_infinities),    cmocka_unit_test(test_beyond),
+        cmocka_unit_test(test_denormals),     cmocka_unit_test(test_after_fork),
+        cmocka_unit_test(test_plain_is_last),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

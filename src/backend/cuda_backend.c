@@ -95,7 +95,7 @@ static Status open_parts(Backend *be, int device)
     TRY_CUDA(cudaSetDevice(device));
     TRY_CUDA(cudaDeviceGetAttribute(&be->processors, cudaDevAttrMultiProcessorCount, device));
     be->capability = capability_of(device);
-    remember(device, be->capability);
+    if (be->capability > 0) remember(device, be->capability);
     TRY_CUDA(cudaStreamCreateWithFlags(&be->stream, cudaStreamNonBlocking));
     for (int i = 0; i < BACKEND_MARKS; i++) TRY_CUDA(cudaEventCreate(&be->marks[i]));
     TRY_CUDA(cudaMalloc((void **)&be->slots, CUDA_BACKEND_SLOTS * CUDA_BACKEND_SLOT));

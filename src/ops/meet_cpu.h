@@ -1,9 +1,10 @@
 /* Threads that have run out of work wait awake for the others, so that nobody has to be woken for what comes next: on 16
  * threads that takes as long as a small product.
  *
- * They give up after a part of the time that the work took. Where another program keeps one of them from its processor,
- * those of the others have to become free for it. Few threads lose more by that than they gain, and so do threads that
- * have to take turns: they do not wait at all. OpenMP's own barrier comes after it in any case. */
+ * They give up after a part of the time that they have worked (one who found nothing to do, at once). Where another
+ * program keeps one of them from its processor, those of the others have to become free for it. Few threads lose more by
+ * that than they gain, and so do threads that are more than the processors: they do not wait at all. OpenMP's own barrier
+ * comes after it in any case. */
 #ifndef OPS_MEET_CPU_H
 #define OPS_MEET_CPU_H
 

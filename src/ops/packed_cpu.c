@@ -7,6 +7,7 @@ enum {
     PACK_PART = 768,    /* numbers of each, for one thread */
     PACK_ALONG = 128,   /* of them at a time where they lie together */
     PACK_ACROSS = 32,   /* and where those of many lines do */
+    PACK_SHARE = 4,     /* parts a thread should get, so that the last ones end together */
     LONGEST_SUM = 4096, /* numbers of k that are added one after the other */
     ALIGN = 64
 };
@@ -176,7 +177,7 @@ static Part pack_size(const PackedProduct *p, const Side *a, const Side *b, int 
     const int last = (int)(sizeof sizes / sizeof *sizes) - 1;
     int i = 0;
     while (threads > 1 && i < last &&
-           pack_parts(p, a, sizes[i]) + pack_parts(p, b, sizes[i]) < PACKED_SHARE * threads)
+           pack_parts(p, a, sizes[i]) + pack_parts(p, b, sizes[i]) < PACK_SHARE * threads)
         i++;
     return sizes[i];
 }
@@ -313,18 +314,17 @@ static void multiply_block(const PackedProduct *p, const Side *a, const Side *b,
     store(p, block);
 }
 
-/* Neighbours share their columns of b, or the strip. */
-static Block block_at(const PackedProduct *p, const Cut *cut, int64_t i)
+static Block block_at(const PackedProduct *p, const Cut *cut, int64_t i, float *sums)
 {
-    const bool of_a = cut->strips == STRIPS_OF_A;
-    const int64_t narrow_rows = of_a ? cut->narrow : 0, narrow_columns = cut->narrow - narrow_rows;
-    const int64_t y = of_a ? i / cut->across : i % cut->down;
-    const int64_t x = of_a ? i % cut->across : i / cut->down;
-    const int64_t row = packed_part_start(p->m, cut->row, y, cut->down, narrow_rows);
-    const int64_t below = packed_part_start(p->m, cut->row, y + 1, cut->down, narrow_rows);
-    const int64_t column = packed_part_start(p->n, cut->column, x, cut->across, narrow_columns);
-    const int64_t next = packed_part_start(p->n, cut->column, x + 1, cut->across, narrow_columns);
-    return (Block){row, below - row, column, next - column, NULL, NULL, block_ld(p, cut)};
+    const Place at = packed_place(p, cut, i);
+    const int64_t ld = block_ld(p, cut);
+    return (Block){.row = at.row,
+                   .rows = at.rows,
+                   .column = at.column,
+                   .columns = at.columns,
+                   .sum = sums,
+                   .total = has_spans(p) ? sums + cut->rows * ld : NULL,
+                   .ld = ld};
 }
 
 static Side on_strip(const Side *s, char *panels, int64_t line)
@@ -352,6 +352,7 @@ static void multiply(const PackedProduct *p, void *workspace, int threads)
 #pragma omp parallel num_threads(threads)
     {
         char *strip = panels + r.strips + omp_thread() * r.strip;
+        float *sums = (float *)(void *)(panels + r.blocks + omp_thread() * r.block);
         const int64_t start = clock_nanoseconds();
 #pragma omp for schedule(dynamic) nowait
         for (int64_t i = 0; i < parts; i++) {
@@ -364,9 +365,7 @@ static void multiply(const PackedProduct *p, void *workspace, int threads)
         }
 #pragma omp for schedule(dynamic) nowait
         for (int64_t i = 0; i < blocks; i++) {
-            Block block = block_at(p, &cut, i);
-            block.sum = (float *)(void *)(panels + r.blocks + omp_thread() * r.block);
-            if (has_spans(p)) block.total = block.sum + cut.rows * block.ld;
+            const Block block = block_at(p, &cut, i, sums);
             const Side x = on_strip(&a, strip, block.row),
                        y = on_strip(&b, strip + r.strip_b, block.column);
             multiply_block(p, &x, &y, &block);

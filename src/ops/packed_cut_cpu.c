@@ -28,8 +28,8 @@ static Costs costs_of(const PackedProduct *p, int threads)
     return (Costs){60, 200 + 42 * others, 13, 8};
 }
 
-/* Threads end within the time of their last block of each other, which makes the last one late by the largest of so many
- * random parts of it less half of it. */
+/* Threads end within the time of their last block of each other: of t random parts of it the largest is t / (t + 1), as a
+ * rule, and all are half of it. */
 static int64_t late_by(int64_t block, int threads)
 {
     return block * (threads - 1) / (2 * (threads + 1));
@@ -77,13 +77,6 @@ static Cut cut_into(const PackedProduct *p, Strips strips, int64_t down, int64_t
                  .narrow = narrow};
 }
 
-int64_t packed_part_start(int64_t lines, int64_t grain, int64_t i, int64_t n, int64_t narrow)
-{
-    const int64_t tiles = packed_pieces(lines, grain), wide = n - narrow;
-    const int64_t tile = i < wide ? (tiles - narrow) * i / wide : tiles - (n - i);
-    return packed_smaller(tile * grain, lines);
-}
-
 /* Coarse cuts come first: a finer one has to be worth it. */
 static Cut better(Cut so_far, Cut finer)
 {
@@ -107,7 +100,7 @@ static Cut cut_blocks(const PackedProduct *p, int threads)
 }
 
 /* How many of `tiles` are strips of their own, beside wide ones: `turns` blocks for each thread, during which those who are
- * late with a wide one catch up. */
+ * late with a wide one catch up, and what fills no wide one. It may be all. */
 static int64_t narrow_strips(int64_t tiles, int64_t width, int64_t parts, int turns, int threads)
 {
     if (threads == 1 || turns == 0) return 0;
@@ -142,10 +135,11 @@ static Cut strips_of(const PackedProduct *p, int lines, int times, int threads)
                    : cut_into(p, STRIPS_OF_B, parts, strips, narrow);
     const int64_t read = (of_a ? cost.read_column : cost.read_row) * strips * others;
     const int64_t all = all_lines * others + cost.pack * all_lines * parts + read;
-    const int64_t each = all / (tiles * parts);
-    cut.cost =
-        time_of_tapered(all, each * packed_smaller(width, tiles), each, TURNS_OF_STRIPS, threads) +
-        packed_pieces(cost.before * others, threads);
+    const int64_t before = cost.before * others, each = all / (tiles * parts);
+    cut.cost = narrow == tiles
+                   ? time_of(tiles * parts, all, before, threads)
+                   : time_of_tapered(all, each * width, each, TURNS_OF_STRIPS, threads) +
+                         packed_pieces(before, threads);
     return cut;
 }
 
@@ -174,7 +168,7 @@ static Cut both_of(const PackedProduct *p, const int size[2], int turns, int thr
     Cut cut =
         cut_into(p, STRIPS_OF_BOTH, down, packed_pieces(tiles - narrow, width) + narrow, narrow);
     const int64_t all = p->m * p->n + pack * (cut.across * p->m + down * p->n);
-    if (narrow == 0) {
+    if (narrow == 0 || narrow == tiles) {
         cut.cost = time_of(down * cut.across, all, 0, threads);
         return cut;
     }
@@ -201,4 +195,27 @@ Cut packed_cut(const PackedProduct *p, int threads)
     if (!p->kernel->strip) return cut_blocks(p, threads);
     const Cut strips = cut_strips(p, threads), both = cut_both(p, threads);
     return both.cost < strips.cost ? both : strips;
+}
+
+/* Where part i of n begins: the last `narrow` are of one tile each, the others as long as each other, but for a tile. */
+static int64_t part_start(int64_t lines, int64_t tile, int64_t i, int64_t n, int64_t narrow)
+{
+    const int64_t tiles = packed_pieces(lines, tile), wide = n - narrow;
+    const int64_t before = i < wide ? (tiles - narrow) * i / wide : tiles - (n - i);
+    return packed_smaller(before * tile, lines);
+}
+
+Place packed_place(const PackedProduct *p, const Cut *cut, int64_t i)
+{
+    const bool of_a = cut->strips == STRIPS_OF_A;
+    const int64_t narrow_rows = of_a ? cut->narrow : 0, narrow_columns = cut->narrow - narrow_rows;
+    const int64_t y = of_a ? i / cut->across : i % cut->down;
+    const int64_t x = of_a ? i % cut->across : i / cut->down;
+    const int64_t row = part_start(p->m, cut->row, y, cut->down, narrow_rows);
+    const int64_t column = part_start(p->n, cut->column, x, cut->across, narrow_columns);
+    return (Place){.row = row,
+                   .rows = part_start(p->m, cut->row, y + 1, cut->down, narrow_rows) - row,
+                   .column = column,
+                   .columns =
+                       part_start(p->n, cut->column, x + 1, cut->across, narrow_columns) - column};
 }

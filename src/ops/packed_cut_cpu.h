@@ -4,10 +4,6 @@
 
 #include "ops/packed_cpu.h"
 
-enum {
-    PACKED_SHARE = 4
-}; /* blocks or parts a thread should get, so that the last ones end together */
-
 /* Blocks: both operands are packed beforehand. A block of the result (its floats in the thread's workspace) and
  * the panels it reads along a piece of k fit a second-level cache of 1 MiB twice; the panel of b stays in the
  * first level.
@@ -28,14 +24,18 @@ typedef struct Cut {
     int64_t row, column;   /* they begin at multiples of these */
     int64_t rows, columns; /* none is larger */
     int64_t
-        narrow; /* so many strips are of one row, or column: the last ones, so that threads end together */
+        narrow; /* so many strips, the last ones, are one tile wide, so that threads end together */
     int64_t cost; /* the time of the slowest thread, for comparisons */
 } Cut;
 
 Cut packed_cut(const PackedProduct *p, int threads);
 
-/* Where part i of n begins, all but the last `narrow` as long as each other. */
-int64_t packed_part_start(int64_t lines, int64_t grain, int64_t i, int64_t n, int64_t narrow);
+typedef struct Place {
+    int64_t row, rows, column, columns;
+} Place;
+
+/* Of block i of down * across; neighbours share their columns of b, or the strip. */
+Place packed_place(const PackedProduct *p, const Cut *cut, int64_t i);
 
 static inline int64_t packed_smaller(int64_t a, int64_t b)
 {
