@@ -300,7 +300,7 @@ static void hold_cover(const PackedProduct *p, int threads)
     assert_true(tiles <= MOST);
     memset(times, 0, sizeof times);
     for (int64_t i = 0; i < cut.down * cut.across; i++) {
-        const Place at = packed_place(p, &cut, i);
+        const Place at = packed_cut_place(p, &cut, i);
         assert_true(at.row % cut.row == 0 && at.column % cut.column == 0);
         assert_true(at.rows <= cut.rows && at.columns <= cut.columns);
         assert_true(at.row + at.rows <= p->m && at.column + at.columns <= p->n);

@@ -316,7 +316,7 @@ static void multiply_block(const PackedProduct *p, const Side *a, const Side *b,
 
 static Block block_at(const PackedProduct *p, const Cut *cut, int64_t i, float *sums)
 {
-    const Place at = packed_place(p, cut, i);
+    const Place at = packed_cut_place(p, cut, i);
     const int64_t ld = block_ld(p, cut);
     return (Block){.row = at.row,
                    .rows = at.rows,

@@ -205,7 +205,7 @@ static int64_t part_start(int64_t lines, int64_t tile, int64_t i, int64_t n, int
     return packed_smaller(before * tile, lines);
 }
 
-Place packed_place(const PackedProduct *p, const Cut *cut, int64_t i)
+Place packed_cut_place(const PackedProduct *p, const Cut *cut, int64_t i)
 {
     const bool of_a = cut->strips == STRIPS_OF_A;
     const int64_t narrow_rows = of_a ? cut->narrow : 0, narrow_columns = cut->narrow - narrow_rows;

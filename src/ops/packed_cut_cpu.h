@@ -35,7 +35,7 @@ typedef struct Place {
 } Place;
 
 /* Of block i of down * across; neighbours share their columns of b, or the strip. */
-Place packed_place(const PackedProduct *p, const Cut *cut, int64_t i);
+Place packed_cut_place(const PackedProduct *p, const Cut *cut, int64_t i);
 
 static inline int64_t packed_smaller(int64_t a, int64_t b)
 {
