@@ -23,9 +23,8 @@ typedef struct Cut {
     int64_t down, across;  /* how many blocks; a strip and what it is multiplied with is one */
     int64_t row, column;   /* they begin at multiples of these */
     int64_t rows, columns; /* none is larger */
-    int64_t
-        narrow; /* so many strips, the last ones, are one tile wide, so that threads end together */
-    int64_t cost; /* the time of the slowest thread, for comparisons */
+    int64_t narrow;        /* the last strips, of one tile each, so that threads end together */
+    int64_t cost;          /* the time of the slowest thread, for comparisons */
 } Cut;
 
 Cut packed_cut(const PackedProduct *p, int threads);
