@@ -8,7 +8,7 @@ enum { SUMS = 1024 };
 enum { TURNS_OF_STRIPS = 2 };
 
 /* Times are in products of two lines: fitted to those of one core of a Xeon by its own clock and of 16 threads on eight
- * such cores, products of small and medium cut in 18 ways. Kernels of 16 bit multiply faster, so that all else costs
+ * such cores, products of small and medium cut in 18 and 38 ways. Kernels of 16 bit multiply faster, so that all else costs
  * more of those. */
 typedef struct Costs {
     int64_t pack;   /* a line, into a strip: it stays in the second-level cache */
@@ -19,17 +19,18 @@ typedef struct Costs {
 } Costs;
 
 /* What all read is written over lines that the caches of others still hold, which costs more for each of them. Kernels
- * without strips have no choice there. */
+ * without strips have no choice there, and theirs are of one core. */
 static Costs costs_of(const PackedProduct *p, int threads)
 {
-    const int64_t others = p->kernel->strip ? threads - 1 : 0;
+    const bool fp32 = p->kernel->operand == DT_F32;
+    const int64_t others = threads - 1;
+    if (!p->kernel->strip) return fp32 ? (Costs){20, 40, 1, 1} : (Costs){60, 200, 14, 2};
     if (p->kernel->parts) return (Costs){80, 250 + 100 * others, 14, 9};
-    if (p->kernel->operand == DT_F32) return (Costs){20, 40 + 14 * others, 4, 1};
-    return (Costs){60, 200 + 42 * others, 13, 8};
+    return fp32 ? (Costs){20, 40 + 14 * others, 4, 1} : (Costs){60, 200 + 42 * others, 13, 8};
 }
 
 /* Threads end within the time of their last block of each other: of t random parts of it the largest is t / (t + 1), as a
- * rule, and all are half of it. */
+ * rule, and the mean is half. */
 static int64_t late_by(int64_t block, int threads)
 {
     return block * (threads - 1) / (2 * (threads + 1));
