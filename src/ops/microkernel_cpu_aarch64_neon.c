@@ -85,5 +85,6 @@ static void multiply(int64_t groups, const void *a, const void *b, const Microke
 PACK_CPU(pack_a, ROWS, 1, DT_F32)
 PACK_CPU(pack_b, COLUMNS, 1, DT_F32)
 
-const Microkernel microkernel_neon = {"neon", "asimd", DT_F32,   ROWS, COLUMNS, 1,
-                                      pack_a, pack_b,  multiply, 1536, 0};
+const Microkernel microkernel_neon = {"neon",   "asimd", DT_F32, ROWS,
+                                      COLUMNS,  1,       pack_a, pack_b,
+                                      multiply, 2048,    0,      2 * MICROKERNEL_GRAIN};

@@ -25,4 +25,4 @@ PACK_CPU(pack_a, ROWS, 1, DT_F32)
 PACK_CPU(pack_b, COLUMNS, 1, DT_F32)
 
 const Microkernel microkernel_plain = {"plain", NULL,   DT_F32,   ROWS, COLUMNS, 1,
-                                       pack_a,  pack_b, multiply, 1536, 0};
+                                       pack_a,  pack_b, multiply, 1536, 0,       MICROKERNEL_GRAIN};

@@ -38,5 +38,6 @@ AVX2 static void multiply(int64_t groups, const void *a, const void *b, const Mi
 }
 PACK_AVX2(pack_a, ROWS)
 PACK_AVX2(pack_b, COLUMNS)
-const Microkernel microkernel_avx2 = {"avx2", PACK_AVX2_TARGET, DT_F32,   ROWS, COLUMNS, 1,
-                                      pack_a, pack_b,           multiply, 1536, 0};
+const Microkernel microkernel_avx2 = {"avx2", PACK_AVX2_TARGET, DT_F32, ROWS,     COLUMNS,
+                                      1,      pack_a,           pack_b, multiply, 1536,
+                                      0,      MICROKERNEL_GRAIN};

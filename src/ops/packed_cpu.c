@@ -8,6 +8,7 @@ enum {
     PACK_ALONG = 128,   /* of them at a time where they lie together */
     PACK_ACROSS = 32,   /* and where those of many lines do */
     PACK_SHARE = 4,     /* parts a thread should get, so that the last ones end together */
+    PIECE_GRAIN = 16,   /* numbers: four lines of a panel, or more, fill cache lines */
     LONGEST_SUM = 4096, /* numbers of k that are added one after the other */
     ALIGN = 64
 };
@@ -27,11 +28,12 @@ static int64_t padded_k(const PackedProduct *p)
     return packed_round_up(p->k, p->kernel->depth);
 }
 
-/* Numbers of a piece of k: all as long as each other, as far as groups go. */
+/* Numbers of a piece of k: all as long as each other, as far as groups go, and panels of them begin with a cache line. */
 static int64_t piece_length(const PackedProduct *p)
 {
     const int64_t most = p->kernel->piece / operand_size(p), k = padded_k(p);
-    return packed_round_up(packed_pieces(k, packed_pieces(k, most)), p->kernel->depth);
+    const int64_t depth = p->kernel->depth, whole = depth > PIECE_GRAIN ? depth : PIECE_GRAIN;
+    return packed_round_up(packed_pieces(k, packed_pieces(k, most)), whole);
 }
 
 /* The error of a sum in fp32 grows with its length: a long one is a sum of those over spans, each some pieces
@@ -52,7 +54,13 @@ static int64_t panel_bytes(const PackedProduct *p, int64_t lines, int64_t k)
     return packed_round_up(lines * k * operand_size(p), ALIGN);
 }
 
-/* ---- the workspace: panels of a, panels of b; for each thread a block of floats and a strip ---- */
+/* Whether sums go on from one piece of k to the next. */
+static bool has_pieces(const PackedProduct *p)
+{
+    return padded_k(p) > piece_length(p);
+}
+
+/* ---- the workspace: panels of a, panels of b; for each thread blocks of floats and a strip ---- */
 
 typedef struct Room {
     int64_t b, blocks, strips, bytes; /* from its start; the panels of a are first */
@@ -68,6 +76,11 @@ static int64_t block_ld(const PackedProduct *p, const Cut *cut)
     return cut->columns + (p->kernel->rows * cut->columns % page == 0 ? line : 0);
 }
 
+static int64_t block_floats(const PackedProduct *p, const Cut *cut)
+{
+    return cut->rows * block_ld(p, cut);
+}
+
 static Room room(const PackedProduct *p, const Cut *cut, int threads)
 {
     const bool of_a = cut->strips & STRIPS_OF_A, of_b = cut->strips & STRIPS_OF_B;
@@ -75,7 +88,7 @@ static Room room(const PackedProduct *p, const Cut *cut, int threads)
     const int64_t a = of_a ? 0 : panel_bytes(p, packed_round_up(p->m, p->kernel->rows), k);
     const int64_t b = of_b ? 0 : panel_bytes(p, packed_round_up(p->n, p->kernel->columns), k);
     const int64_t sums =
-        (has_spans(p) ? 2 : 1) * cut->rows * block_ld(p, cut) * (int64_t)sizeof(float);
+        (1 + has_pieces(p) + has_spans(p)) * block_floats(p, cut) * (int64_t)sizeof(float);
     const int64_t strip_a = of_a ? panel_bytes(p, cut->rows, piece) : 0;
     const int64_t strip = strip_a + (of_b ? panel_bytes(p, cut->columns, piece) : 0);
     return (Room){.b = a,
@@ -194,45 +207,39 @@ static void pack_part(const PackedProduct *p, const Side *s, Part size, int64_t 
 
 typedef struct Block {
     int64_t row, rows, column, columns;
-    float *sum;   /* whole tiles */
-    float *total; /* of the spans of k before; NULL: there is one span */
-    int64_t ld;   /* from row to row of them */
+    float *so_far; /* sums that go on, tile after tile; NULL: there is one piece of k */
+    float *sum;    /* of a span of k, in rows of whole tiles */
+    float *total;  /* of the spans before; NULL: there is one span */
+    int64_t ld;    /* from row to row of the last two */
 } Block;
 
-/* Panels that come next are asked for while others are multiplied, some with every tile, so that the
- * second-level cache has them in time. */
+/* The panel of b that comes next is asked for while one is multiplied, some of it with every tile, so that the second-level
+ * cache has it in time. Rows of a come in order, and asking for them, too, takes longer than it spares. With strips nothing
+ * is asked for: they are in that cache, and many requests at a time hold the kernel's own loads up (AVX-512: 5 %
+ * slower). */
 typedef struct Ahead {
-    const char *rows, *columns;
-    int64_t some_rows, some_columns; /* bytes, with every tile */
+    const char *at;
+    int64_t some; /* bytes, with every tile */
 } Ahead;
 
-static void ask_for(const char *panels, int64_t bytes)
+static Ahead next_panel(const PackedProduct *p, const Side *b, const Block *block, int64_t k,
+                        int64_t column)
 {
-    for (int64_t i = 0; i < bytes; i += ALIGN) __builtin_prefetch(panels + i, 0, 2);
+    const Microkernel *kernel = p->kernel;
+    if (kernel->strip) return (Ahead){0};
+    const int64_t length = piece_length(p), next = k + length < padded_k(p) ? k + length : 0;
+    const bool more = column + kernel->columns < block->columns;
+    const int64_t down = packed_pieces(block->rows, kernel->rows);
+    return (Ahead){
+        more ? panel_at(p, b, block->column + column + kernel->columns, k)
+             : panel_at(p, b, block->column, next),
+        packed_round_up(packed_pieces(length * operand_size(p) * kernel->columns, down), ALIGN)};
 }
 
 static void ask(Ahead *ahead)
 {
-    ask_for(ahead->columns, ahead->some_columns);
-    ask_for(ahead->rows, ahead->some_rows);
-    ahead->columns += ahead->some_columns;
-    ahead->rows += ahead->some_rows;
-}
-
-/* What follows the panels of b at `columns` and, over all tiles, the rows of this block. With strips nothing
- * is asked for: what is needed is in the second-level cache or comes in order, and many requests at a
- * time hold the kernel's own loads up (AVX-512: 5 % slower). */
-static Ahead next_rows(const PackedProduct *p, const Side *a, const Block *block, int64_t k,
-                       int64_t line)
-{
-    const Microkernel *kernel = p->kernel;
-    if (kernel->strip) return (Ahead){0};
-    const int64_t end = block->row + block->rows, below = end < p->m ? end : 0;
-    const int64_t next = k + piece_length(p), down = packed_pieces(block->rows, kernel->rows);
-    const int64_t tiles = down * packed_pieces(block->columns, kernel->columns);
-    return (Ahead){next < padded_k(p) ? panel_at(p, a, block->row, next) : panel_at(p, a, below, 0),
-                   NULL, packed_round_up(packed_pieces(line * block->rows, tiles), ALIGN),
-                   packed_round_up(packed_pieces(line * kernel->columns, down), ALIGN)};
+    for (int64_t i = 0; i < ahead->some; i += ALIGN) __builtin_prefetch(ahead->at + i, 0, 2);
+    ahead->at += ahead->some;
 }
 
 /* Whether the last piece of k may write whole tiles where they belong. */
@@ -247,17 +254,22 @@ static void add_piece(const PackedProduct *p, const Side *a, const Side *b, cons
 {
     const Microkernel *kernel = p->kernel;
     const int64_t line = k * operand_size(p), groups = k / kernel->depth;
-    const bool goes_on = first % span_length(p) > 0;
-    const bool in_place_now = first + k == padded_k(p) && in_place(p, block);
+    const int64_t span = span_length(p), down = packed_round_up(block->rows, kernel->rows);
+    const bool goes_on = first % span > 0, last = first + k == padded_k(p);
+    const bool ends = last || (first + k) % span == 0, in_place_now = last && in_place(p, block);
     const char *x = panel_at(p, a, block->row, first), *y = panel_at(p, b, block->column, first);
-    Ahead ahead = next_rows(p, a, block, first, line);
     for (int64_t j = 0; j < block->columns; j += kernel->columns) {
-        ahead.columns = y + (j + kernel->columns) * line;
+        Ahead ahead = next_panel(p, b, block, first, j);
         for (int64_t i = 0; i < block->rows; i += kernel->rows) {
-            float *sum = block->sum + i * block->ld + j;
-            MicrokernelTile tile = {goes_on ? sum : NULL, block->ld, sum, block->ld};
+            float *so_far = block->so_far ? block->so_far + j * down + i * kernel->columns : NULL;
+            MicrokernelTile tile = {goes_on ? so_far : NULL, kernel->columns, so_far,
+                                    kernel->columns};
             const bool whole =
                 i + kernel->rows <= block->rows && j + kernel->columns <= block->columns;
+            if (ends) {
+                tile.to = block->sum + i * block->ld + j;
+                tile.ld_to = block->ld;
+            }
             if (in_place_now && whole) {
                 tile.to = (float *)p->c + (block->row + i) * p->ldc + block->column + j;
                 tile.ld_to = p->ldc;
@@ -317,14 +329,15 @@ static void multiply_block(const PackedProduct *p, const Side *a, const Side *b,
 static Block block_at(const PackedProduct *p, const Cut *cut, int64_t i, float *sums)
 {
     const Place at = packed_cut_place(p, cut, i);
-    const int64_t ld = block_ld(p, cut);
+    const int64_t floats = block_floats(p, cut);
     return (Block){.row = at.row,
                    .rows = at.rows,
                    .column = at.column,
                    .columns = at.columns,
                    .sum = sums,
-                   .total = has_spans(p) ? sums + cut->rows * ld : NULL,
-                   .ld = ld};
+                   .so_far = has_pieces(p) ? sums + floats : NULL,
+                   .total = has_spans(p) ? sums + 2 * floats : NULL,
+                   .ld = block_ld(p, cut)};
 }
 
 static Side on_strip(const Side *s, char *panels, int64_t line)

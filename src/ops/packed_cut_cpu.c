@@ -86,7 +86,8 @@ static Cut better(Cut so_far, Cut finer)
 
 static Cut cut_blocks(const PackedProduct *p, int threads)
 {
-    static const int sizes[][2] = {{96, 192}, {96, 96}, {48, 96}, {48, 64}, {48, 32}};
+    const int sizes[][2] = {
+        {p->kernel->block, 192}, {96, 192}, {96, 96}, {48, 96}, {48, 64}, {48, 32}};
     const Costs cost = costs_of(p, threads);
     Cut best = {.cost = INT64_MAX};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
