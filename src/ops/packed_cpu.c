@@ -5,8 +5,8 @@
 enum {
     PACK_LINES = 192,   /* packed at a time: several cache lines where lines lie together */
     PACK_PART = 768,    /* numbers of each, for one thread */
-    PACK_ALONG = 128,   /* of them at a time where they lie together */
-    PACK_ACROSS = 32,   /* and where those of many lines do */
+    PACK_LESS = 128,    /* or so many, where there would be too few parts */
+    PACK_ACROSS = 16,   /* of them at a time where many lines lie together */
     PACK_SHARE = 4,     /* parts a thread should get, so that the last ones end together */
     PIECE_GRAIN = 16,   /* numbers: four lines of a panel, or more, fill cache lines */
     LONGEST_SUM = 4096, /* numbers of k that are added one after the other */
@@ -157,16 +157,16 @@ static void pack_some(const PackedProduct *p, const Side *s, int64_t first, int6
     }
 }
 
-/* The same, a few numbers at a time: where lines lie together in memory, what one panel leaves in the cache is
- * what the next one needs. With strips one panel after the other where numbers of a line lie together: what a
- * processor fetches ahead by itself is the rest of those lines. */
+/* The same. Where numbers of a line lie together, one panel after the other: what a processor fetches ahead by itself is
+ * the rest of those lines. Where lines do, a few numbers at a time: what one panel leaves in the cache is what the
+ * next one needs. */
 static void pack_lines(const PackedProduct *p, const Side *s, int64_t first, int64_t end, int64_t k,
                        int64_t end_k)
 {
-    const bool along = s->source->k_step == 1, alone = along && p->kernel->strip;
-    const int64_t step = alone ? end_k - k : along ? PACK_ALONG : PACK_ACROSS;
-    for (const int64_t n = alone ? s->panel : end - first; first < end; first += n) {
-        pack_some(p, s, first, packed_smaller(first + n, end), k, end_k, step);
+    const bool along = s->source->k_step == 1;
+    const int64_t step = along ? end_k - k : PACK_ACROSS, lines = along ? s->panel : end - first;
+    for (; first < end; first += lines) {
+        pack_some(p, s, first, packed_smaller(first + lines, end), k, end_k, step);
     }
 }
 
@@ -184,9 +184,9 @@ static int64_t pack_parts(const PackedProduct *p, const Side *s, Part size)
 static Part pack_size(const PackedProduct *p, const Side *a, const Side *b, int threads)
 {
     static const Part sizes[] = {{PACK_LINES, PACK_PART},
-                                 {PACK_LINES, PACK_ALONG},
-                                 {MICROKERNEL_GRAIN, PACK_ALONG},
-                                 {MICROKERNEL_GRAIN, PACK_ALONG / 2}};
+                                 {PACK_LINES, PACK_LESS},
+                                 {MICROKERNEL_GRAIN, PACK_LESS},
+                                 {MICROKERNEL_GRAIN, PACK_LESS / 2}};
     const int last = (int)(sizeof sizes / sizeof *sizes) - 1;
     int i = 0;
     while (threads > 1 && i < last &&
