@@ -31,7 +31,7 @@ typedef struct Microkernel {
     void (*multiply)(int64_t groups, const void *a, const void *b, const MicrokernelTile *tile);
     int piece; /* bytes of a line along k at a time: a panel of b stays in the first-level cache */
     int strip; /* lines of a strip, as packed_cpu.c has them: 1 or 2 grains; 0: none */
-    int block; /* rows of a block where there are no strips: their panels stay in the second-level cache */
+    int block; /* rows of a block, where strip is 0: their panels stay in the second-level cache */
     int parts; /* numbers of bf16 that one of `operand` is in a panel; 0: it is itself there */
     /* Multiplies what packing finds beyond this one, as packed_cpu.c has it (PackSource); NULL: nothing is. */
     const struct Microkernel *instead;

@@ -28,7 +28,7 @@ static int64_t padded_k(const PackedProduct *p)
     return packed_round_up(p->k, p->kernel->depth);
 }
 
-/* Numbers of a piece of k: all as long as each other, as far as groups go, and panels of them begin with a cache line. */
+/* Numbers of a piece of k: as long as each other, as far as groups go, and whole cache lines of every panel. */
 static int64_t piece_length(const PackedProduct *p)
 {
     const int64_t most = p->kernel->piece / operand_size(p), k = padded_k(p);
@@ -221,7 +221,7 @@ typedef struct Block {
  * is asked for: they are in that cache, and many requests at a time hold the kernel's own loads up (AVX-512: 5 %
  * slower). */
 typedef struct Ahead {
-    const char *at;
+    const char *at, *end;
     int64_t some; /* bytes, with every tile */
 } Ahead;
 
@@ -230,19 +230,22 @@ static Ahead next_panel(const PackedProduct *p, const Side *b, const Block *bloc
 {
     const Microkernel *kernel = p->kernel;
     if (kernel->strip) return (Ahead){0};
-    const int64_t length = piece_length(p), next = k + length < padded_k(p) ? k + length : 0;
+    const int64_t all = padded_k(p), length = piece_length(p);
+    const int64_t after = k + length < all ? k + length : 0;
     const bool more = column + kernel->columns < block->columns;
-    const int64_t down = packed_pieces(block->rows, kernel->rows);
-    return (Ahead){
-        more ? panel_at(p, b, block->column + column + kernel->columns, k)
-             : panel_at(p, b, block->column, next),
-        packed_round_up(packed_pieces(length * operand_size(p) * kernel->columns, down), ALIGN)};
+    const int64_t first = more ? k : after, next = more ? column + kernel->columns : 0;
+    const int64_t bytes = packed_smaller(length, all - first) * operand_size(p) * kernel->columns;
+    const char *at = panel_at(p, b, block->column + next, first);
+    const int64_t tiles = packed_pieces(block->rows, kernel->rows);
+    return (Ahead){at, at + bytes, packed_round_up(packed_pieces(bytes, tiles), ALIGN)};
 }
 
 static void ask(Ahead *ahead)
 {
-    for (int64_t i = 0; i < ahead->some; i += ALIGN) __builtin_prefetch(ahead->at + i, 0, 2);
-    ahead->at += ahead->some;
+    for (int64_t i = 0; i < ahead->some && ahead->at < ahead->end; i += ALIGN) {
+        __builtin_prefetch(ahead->at, 0, 2);
+        ahead->at += ALIGN;
+    }
 }
 
 /* Whether the last piece of k may write whole tiles where they belong. */

@@ -4,9 +4,9 @@
 
 #include "ops/packed_cpu.h"
 
-/* Blocks: both operands are packed beforehand. A block of the result (its floats in the thread's workspace) and
- * the panels it reads along a piece of k fit a second-level cache of 1 MiB twice; the panel of b stays in the
- * first level.
+/* Blocks: both operands are packed beforehand. The rows of a that a block reads along a piece of k stay in the second-level
+ * cache (those of Microkernel's `block`: 0.4 MiB of 1 MiB), beside its floats; panels of b pass through it one after the
+ * other, each of which stays in the first level while all rows are multiplied with it.
  *
  * Strips: the side with fewer lines is packed beforehand, and what a thread multiplies of the other one it
  * packs itself, a piece of k at a time, so that those panels never leave its second-level cache. Or it packs both

@@ -39,8 +39,10 @@ has 'device: forward alone (MiB)' 'device: reserved (MiB)'
 memory --size large --memory-limit 2GiB
 [ $? = 4 ] || fail 'what does not fit must exit with 4'
 has 'measured: nothing; train needs'
+# how many depends on what products need here, and on what the sanitizers hold
 memory --size large --ctx 512 --recompute auto --memory-limit 16GiB --plan-only || fail 'auto'
-has 'recompute auto' '12 of 36 blocks are computed again'
+has 'recompute auto'
+matches '1[1-4] of 36 blocks are computed again'
 
 # Snapshots: events replayed give the segments, from the plan and from a run.
 if command -v python3 >python; then
