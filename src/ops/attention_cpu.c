@@ -3,9 +3,7 @@
  * larger score. */
 #include "ops/attention_cpu.h"
 
-#include "base/clock.h"
 #include "ops/impls_cpu.h"
-#include "ops/meet_cpu.h"
 #include "ops/vector_math.h"
 
 #include <math.h>
@@ -196,22 +194,15 @@ static Status run(const OpCall *call)
     const int64_t piece = BLOCKS * f.room.block;
     const int64_t per_head = (attr->tokens + piece - 1) / piece;
     const int64_t items = f.q.count * per_head;
-    Meeting done = meet_cpu(items, call->threads);
-#pragma omp parallel num_threads(call->threads)
-    {
-        const int64_t start = clock_nanoseconds();
-#pragma omp for schedule(dynamic) nowait
-        for (int64_t i = 0; i < items; i++) {
-            /* the longest rows first, so that the last pieces of work are the small ones */
-            const int64_t first = (per_head - 1 - i % per_head) * piece;
-            Item item = {.head = i / per_head,
-                         .first = first,
-                         .end = attention_smaller(first + piece, attr->tokens),
-                         .workspace = (char *)call->workspace + omp_thread() * f.room.bytes};
-            run_item(&f, &item);
-            meet_cpu_done(&done);
-        }
-        meet_cpu_wait(&done, start);
+#pragma omp parallel for schedule(dynamic) num_threads(call->threads)
+    for (int64_t i = 0; i < items; i++) {
+        /* the longest rows first, so that the last pieces of work are the small ones */
+        const int64_t first = (per_head - 1 - i % per_head) * piece;
+        Item item = {.head = i / per_head,
+                     .first = first,
+                     .end = attention_smaller(first + piece, attr->tokens),
+                     .workspace = (char *)call->workspace + omp_thread() * f.room.bytes};
+        run_item(&f, &item);
     }
     return ST_OK;
 }

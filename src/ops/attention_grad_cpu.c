@@ -2,10 +2,8 @@
  * while every block of queries that sees them adds to them; dq is added up in memory. A head is one thread's;
  * where heads are fewer than threads, a tile is, and each adds to a block's dq in its turn: sums are in one
  * order whatever the number of threads. */
-#include "base/clock.h"
 #include "ops/attention_cpu.h"
 #include "ops/impls_cpu.h"
-#include "ops/meet_cpu.h"
 #include "ops/vector_math.h"
 
 #include <sched.h>
@@ -347,17 +345,10 @@ static void run_head(const Backward *g)
 static void run_heads_apart(const Backward *all, int64_t heads)
 {
     const int threads = all->call->threads;
-    Meeting done = meet_cpu(heads, threads);
-#pragma omp parallel num_threads(threads)
-    {
-        const int64_t start = clock_nanoseconds();
-#pragma omp for schedule(dynamic) nowait
-        for (int64_t m = 0; m < heads; m++) {
-            const Backward g = backward_of(all, m, heads < threads ? m : omp_thread());
-            run_head(&g);
-            meet_cpu_done(&done);
-        }
-        meet_cpu_wait(&done, start);
+#pragma omp parallel for schedule(dynamic) num_threads(threads)
+    for (int64_t m = 0; m < heads; m++) {
+        const Backward g = backward_of(all, m, heads < threads ? m : omp_thread());
+        run_head(&g);
     }
 }
 

@@ -1,5 +1,3 @@
-#include "base/clock.h"
-#include "ops/meet_cpu.h"
 #include "ops/packed_cut_cpu.h"
 
 enum {
@@ -387,19 +385,14 @@ static void multiply(const PackedProduct *p, void *workspace, int threads)
     const Part size = pack_size(p, &a, &b, threads);
     const int64_t parts_a = pack_parts(p, &a, size), parts = parts_a + pack_parts(p, &b, size);
     const int64_t blocks = cut.down * cut.across;
-    Meeting packed = meet_cpu(parts, threads), multiplied = meet_cpu(blocks, threads);
 #pragma omp parallel num_threads(threads)
     {
         char *strip = panels + r.strips + omp_thread() * r.strip;
         float *sums = (float *)(void *)(panels + r.blocks + omp_thread() * r.block);
-        const int64_t start = clock_nanoseconds();
 #pragma omp for schedule(dynamic) nowait
-        for (int64_t i = 0; i < parts; i++) {
+        for (int64_t i = 0; i < parts; i++)
             pack_part(p, i < parts_a ? &a : &b, size, i < parts_a ? i : i - parts_a);
-            meet_cpu_done(&packed);
-        }
         if (parts > 0) {
-            meet_cpu_wait(&packed, start);
 #pragma omp barrier
         }
 #pragma omp for schedule(dynamic) nowait
@@ -408,9 +401,7 @@ static void multiply(const PackedProduct *p, void *workspace, int threads)
             const Side x = on_strip(&a, strip, block.row),
                        y = on_strip(&b, strip + r.strip_b, block.column);
             multiply_block(p, &x, &y, &block);
-            meet_cpu_done(&multiplied);
         }
-        meet_cpu_wait(&multiplied, start);
     }
 }
 

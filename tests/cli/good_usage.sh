@@ -75,6 +75,18 @@ if [ -n "$turns" ]; then
     ! grep -q '^GOMP_SPINCOUNT=' "$work/environment" || { echo 'FAILED: it changed how the user lets it wait'; failures=$((failures + 1)); }
 fi
 
+# Where the user says where threads run, there are as many as without.
+threads() {
+    env -u OMP_PROC_BIND -u OMP_PLACES -u GOMP_CPU_AFFINITY "$@" "$program" bench --d-model 16 --d-ff 16 --num-layers 1 --num-heads 1 --vocab 16 \
+        --steps 1 --warmup 0 --out "$work/bound.json" >/dev/null 2>&1
+    grep -o '"threads": *[0-9]*' "$work/bound.json"
+}
+free=$(threads)
+for place in OMP_PROC_BIND=true OMP_PLACES=threads; do
+    bound=$(threads $place)
+    [ -n "$bound" ] && [ "$bound" = "$free" ] || { echo "FAILED: $place: '$bound' instead of '$free'"; failures=$((failures + 1)); }
+done
+
 # No arguments: the help is on stderr, and it is bad usage.
 "$program" >"$work/out" 2>"$work/err"
 if [ $? != 2 ] || [ -s "$work/out" ] || ! grep -q 'usage:' "$work/err"; then
