@@ -1,6 +1,6 @@
 #include "backend/cpu_info.h"
 
-#include "backend/proc_text.h"
+#include "backend/cpu_places.h"
 
 #include <omp.h>
 #include <stdio.h>
@@ -120,15 +120,15 @@ static int count_sockets(const char *root, const bool in[PROC_TEXT_CPUS])
     return sockets > 0 ? sockets : 1;
 }
 
-/* OpenMP may have bound this thread to one processor already; it remembers what there was. */
+/* OpenMP may have bound this thread to one processor already: its places are all that there are. */
 static int allowed_processors(const char *root, const bool online[PROC_TEXT_CPUS], int n_online,
                               bool allowed[PROC_TEXT_CPUS])
 {
     char text[8192], list[4096];
     const bool known = proc_text_read(root, "/proc/self/status", text, sizeof text) &&
                        proc_text_field(text, "Cpus_allowed_list", list, sizeof list);
-    const bool bound = !*root && omp_get_num_procs() == n_online;
-    if (!known || bound || proc_text_cpu_list(list, allowed) == 0) {
+    const bool placed = !*root && cpu_places(allowed) > 0;
+    if (!placed && (!known || proc_text_cpu_list(list, allowed) == 0)) {
         memcpy(allowed, online, PROC_TEXT_CPUS * sizeof *allowed);
         return n_online;
     }

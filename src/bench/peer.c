@@ -1,5 +1,6 @@
 #include "bench/peer.h"
 
+#include "backend/cpu_places.h"
 #include "base/human.h"
 #include "base/nearest.h"
 #include "bench/placement.h"
@@ -234,6 +235,7 @@ Status peer_run(const Peer *peer, const Config *config, CellLink *link)
     add_run(&words, config, &placement);
     add_pair(&words, "--variant", "%s", peer->variant);
     add_pair(&words, "--messages", "%d", out);
+    cpu_places_unbind();
     execvp(python, words.argv);
     return FAIL(ST_UNSUPPORTED, "cannot start %s: %s", python, strerror(errno));
 }

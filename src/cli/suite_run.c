@@ -1,5 +1,6 @@
 #include "cli/suite_run.h"
 
+#include "backend/cpu_places.h"
 #include "base/clock.h"
 #include "base/human.h"
 #include "base/log.h"
@@ -107,6 +108,7 @@ static int become(void *arg, int out)
 {
     char **argv = arg;
     (void)out;
+    cpu_places_unbind();
     execv("/proc/self/exe", argv);
     perror("cannot start itself");
     return EXIT_FAILED;

@@ -1,37 +1,52 @@
 #include "exec/crowd.h"
 
-#include "backend/proc_text.h"
-
+#include <fcntl.h>
 #include <stdio.h>
+#include <unistd.h>
 
-static const int64_t often = 5000000; /* looks are 5 ms apart: each takes some 5 us */
-static const int64_t long_wait =
-    300000; /* the system's own threads take 0.05 ms, another program a millisecond or more */
+/* Looks of a thread are 5 ms apart, or more: each takes some 4 us. */
+static const int64_t often = 5000000;
+/* Another program's turn takes a millisecond or more, one of the system's own threads less than the second of these; so does
+ * waking up. */
+static const int64_t long_wait = 300000, short_wait = 50000;
 static const int64_t remembered = 100000000;
 
 static int64_t near_until; /* of all threads */
 
-/* Nanoseconds that this thread was ready without a processor. */
-static bool read_waited(int64_t *waited)
+/* What became of this thread so far. */
+typedef struct Turns {
+    long long ran, waited; /* nanoseconds; the latter ready, without a processor */
+    long long count;       /* of times that it was given one: at least 1, where the system counts */
+} Turns;
+
+static bool read_turns(Turns *turns)
 {
-    char text[PROC_TEXT_LINE];
-    long long ran, ready;
-    if (!proc_text_read("", "/proc/thread-self/schedstat", text, sizeof text)) return false;
-    if (sscanf(text, "%lld %lld", &ran, &ready) != 2) return false;
-    *waited = ready;
-    return true;
+    char text[128];
+    const int file = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
+    const ssize_t n = file < 0 ? -1 : read(file, text, sizeof text - 1);
+    if (file >= 0) close(file);
+    if (n <= 0) return false;
+    text[n] = '\0';
+    return sscanf(text, "%lld %lld %lld", &turns->ran, &turns->waited, &turns->count) == 3 &&
+           turns->count > 0;
+}
+
+static bool has_waited(const Turns *before, const Turns *now)
+{
+    return now->waited - before->waited - short_wait * (now->count - before->count) > long_wait;
 }
 
 static void look(int64_t now)
 {
-    static _Thread_local int64_t next, before = INT64_MAX;
-    int64_t waited;
+    static _Thread_local int64_t next;
+    static _Thread_local Turns before;
+    Turns turns;
     if (now < next) return;
     next = now + often;
-    if (!read_waited(&waited)) return;
-    if (waited - before > long_wait)
+    const bool told = read_turns(&turns);
+    if (!told || (before.count > 0 && has_waited(&before, &turns)))
         __atomic_store_n(&near_until, now + remembered, __ATOMIC_RELAXED);
-    before = waited;
+    if (told) before = turns;
 }
 
 bool crowd_near(int64_t now)

@@ -1,13 +1,13 @@
-/* Whether other programs want the processors that this one's threads run on: a thread that is ready has had to wait for
- * one. Time that a hypervisor took does not count; nobody gets a processor sooner by leaving it. */
+/* Whether other programs want the processors that this one's threads run on: a thread that was ready has had to wait for
+ * one. What a hypervisor takes while a thread runs does not count; nobody gets a processor sooner by leaving it. */
 #ifndef EXEC_CROWD_H
 #define EXEC_CROWD_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* By each thread of a parallel region, when it has done its part (`now` is clock_nanoseconds()): one of them has had to
- * wait within the last tenth of a second. False where the system does not tell. */
+/* By each thread of a parallel region, when it has done its part (`now` is clock_nanoseconds()): a tenth of a second ago, or
+ * less, one of them found that it had waited. True where the system does not tell. */
 bool crowd_near(int64_t now);
 
 #endif

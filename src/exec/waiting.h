@@ -7,19 +7,23 @@
  *
  * libgomp cannot tell the two apart: it lets a thread spin 300,000 turns, 18 ms on x86-64, where a turn's pause takes some
  * 60 ns, and 0.24 ms on a Neoverse V1. So it is told to spin shortly, and the linker puts what waits before its barriers
- * (GOMP_parallel and GOMP_barrier; with another compiler than GCC its own OpenMP waits alone). */
+ * (GOMP_parallel and GOMP_barrier). With another compiler than GCC, or where the user has chosen (OMP_WAIT_POLICY,
+ * GOMP_SPINCOUNT), OpenMP waits as it does. */
 #ifndef EXEC_WAITING_H
 #define EXEC_WAITING_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Starts the program again with a short spin, because the library reads that before main() begins. Returns when it was
- * started so, cannot, or the user has chosen: how long (OMP_WAIT_POLICY, GOMP_SPINCOUNT), or on which processors
- * (OMP_PROC_BIND, OMP_PLACES, GOMP_CPU_AFFINITY): this thread is on the first of them by now, and the new program would
- * take it for the only one. */
+ * started so, cannot, or the user has chosen. */
 void waiting_restart(char **argv);
 
-/* Awake until *here is `goal` at least, for 20 ms at most; returns at once in a crowd. */
+/* For the test. A thread that is the `place`-th to arrive in a region waits until so many have. */
+int64_t waiting_goal(int64_t place, int64_t threads);
+bool waiting_pays(int threads, int processors);
+
+/* Awake until *here is `goal` at least, for 20 ms at most, and not in a crowd. */
 void waiting_awake(const int64_t *here, int64_t goal);
 
 #endif

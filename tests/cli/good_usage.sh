@@ -60,7 +60,7 @@ esac
 if [ -n "$turns" ]; then
     # environment NAME=VALUE...: what a bench started with
     environment() {
-        env -u OMP_WAIT_POLICY -u GOMP_SPINCOUNT "$@" "$program" bench --d-model 16 --d-ff 16 --num-layers 1 --num-heads 1 --vocab 16 \
+        env -u OMP_WAIT_POLICY -u GOMP_SPINCOUNT -u OMP_PROC_BIND -u OMP_PLACES -u GOMP_CPU_AFFINITY "$@" "$program" bench --d-model 16 --d-ff 16 --num-layers 1 --num-heads 1 --vocab 16 \
             --steps 1000000000 --out "$work/waits.json" >/dev/null 2>&1 &
         sleep 0.5
         tr '\0' '\n' <"/proc/$!/environ" >"$work/environment"
@@ -77,15 +77,19 @@ fi
 
 # Where the user says where threads run, there are as many as without.
 threads() {
-    env -u OMP_PROC_BIND -u OMP_PLACES -u GOMP_CPU_AFFINITY "$@" "$program" bench --d-model 16 --d-ff 16 --num-layers 1 --num-heads 1 --vocab 16 \
+    rm -f "$work/bound.json"
+    env -u OMP_WAIT_POLICY -u GOMP_SPINCOUNT -u OMP_PROC_BIND -u OMP_PLACES -u GOMP_CPU_AFFINITY "$@" "$program" bench --d-model 16 --d-ff 16 --num-layers 1 --num-heads 1 --vocab 16 \
         --steps 1 --warmup 0 --out "$work/bound.json" >/dev/null 2>&1
     grep -o '"threads": *[0-9]*' "$work/bound.json"
 }
 free=$(threads)
-for place in OMP_PROC_BIND=true OMP_PLACES=threads; do
+for place in OMP_PROC_BIND=true OMP_PLACES=threads 'OMP_PROC_BIND=true OMP_WAIT_POLICY=passive'; do
+    # shellcheck disable=SC2086 # two words where there is a blank
     bound=$(threads $place)
     [ -n "$bound" ] && [ "$bound" = "$free" ] || { echo "FAILED: $place: '$bound' instead of '$free'"; failures=$((failures + 1)); }
 done
+one=$(threads OMP_PLACES='{0}')
+[ "${one##*[ :]}" = 1 ] || { echo "FAILED: one place: '$one'"; failures=$((failures + 1)); }
 
 # No arguments: the help is on stderr, and it is bad usage.
 "$program" >"$work/out" 2>"$work/err"
