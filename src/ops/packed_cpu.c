@@ -84,7 +84,7 @@ static int64_t block_floats(const PackedProduct *p, const Cut *cut)
 /* Rows of a stay where they are, but for those that fill no tile. */
 static bool rows_lie(const PackedProduct *p, const Cut *cut)
 {
-    return cut->strips == STRIPS_OF_B && packed_reads_rows(p);
+    return cut->strips == STRIPS_OF_B && packed_cut_reads_rows(p);
 }
 
 static Room room(const PackedProduct *p, const Cut *cut, int threads)

@@ -29,7 +29,7 @@ typedef struct Cut {
 
 /* Rows of a need no panel beside strips of b: the kernel reads them where they lie. Not where all of them begin at the same
  * place in a page: a cache has room for few such lines. */
-bool packed_reads_rows(const PackedProduct *p);
+bool packed_cut_reads_rows(const PackedProduct *p);
 
 Cut packed_cut(const PackedProduct *p, int threads);
 
