@@ -6,8 +6,8 @@
 
 /* Looks of a thread are 5 ms apart, or more: each takes some 4 us. */
 static const int64_t often = 5000000;
-/* Another program's turn takes a millisecond or more, one of the system's own threads less than the second of these; so does
- * waking up. */
+/* Another program's turn takes a millisecond or more. Those of the system's own threads are shorter, and to wake up takes a
+ * moment: so much of each wait does not count. */
 static const int64_t long_wait = 300000, short_wait = 50000;
 static const int64_t remembered = 100000000;
 
@@ -31,9 +31,12 @@ static bool read_turns(Turns *turns)
            turns->count > 0;
 }
 
+/* A new process, which begins to count anew, has not. */
 static bool has_waited(const Turns *before, const Turns *now)
 {
-    return now->waited - before->waited - short_wait * (now->count - before->count) > long_wait;
+    const int64_t turns = now->count - before->count;
+    return before->count > 0 && turns >= 0 &&
+           now->waited - before->waited - short_wait * turns > long_wait;
 }
 
 static void look(int64_t now)
@@ -44,7 +47,7 @@ static void look(int64_t now)
     if (now < next) return;
     next = now + often;
     const bool told = read_turns(&turns);
-    if (!told || (before.count > 0 && has_waited(&before, &turns)))
+    if (!told || has_waited(&before, &turns))
         __atomic_store_n(&near_until, now + remembered, __ATOMIC_RELAXED);
     if (told) before = turns;
 }

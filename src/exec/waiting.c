@@ -13,11 +13,11 @@
 enum { FEW = 4 };
 
 #if defined ROOFSTEP_WRAPS_GOMP && defined __x86_64__
-static const char *const turns = "1000"; /* 0.06 ms */
+static const char turns[] = "1000"; /* 0.06 ms */
 #elif defined ROOFSTEP_WRAPS_GOMP && defined __aarch64__
-static const char *const turns = "30000"; /* 0.03 ms */
+static const char turns[] = "30000"; /* 0.03 ms */
 #else
-static const char *const turns = NULL;
+static const char turns[] = "";
 #endif
 
 static const char setting[] = "GOMP_SPINCOUNT";
@@ -40,7 +40,7 @@ static bool user_has_chosen(void)
 void waiting_restart(char **argv)
 {
     const bool started_so = getenv(mark);
-    if (!started_so && (!turns || user_has_chosen())) return;
+    if (!started_so && (!*turns || user_has_chosen())) return;
     if (!started_so && setenv(setting, turns, 1) == 0 && setenv(mark, turns, 1) == 0) {
         cpu_places_unbind();
         execv("/proc/self/exe", argv);

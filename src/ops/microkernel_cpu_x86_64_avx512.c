@@ -1,6 +1,6 @@
 /* VFMADD231PS on 512 bits: a tile of 12 x 32 in 24 registers, two to a row; two more hold a row of b, one a
  * number of a in every place. A panel of b can be more than the first-level cache keeps: both panels are asked for
- * ahead. Rows of a where they lie are twelve streams that the processor follows by itself. */
+ * ahead. Of rows where they lie, each its own stream, nothing is. */
 #include "ops/microkernel_cpu_x86_64.h"
 #include "ops/pack_cpu_x86_64_avx512.h"
 
@@ -59,7 +59,8 @@ AVX512 static void multiply(int64_t groups, const void *a, const void *b,
     store(sum, tile);
 }
 
-/* Three rows to a pointer: an address can be so many steps away from it, and twelve pointers are too many. */
+/* Twelve pointers are too many: there is one for three rows, which addresses reach without another instruction, 0, 1 or 2
+ * steps away (unrolled, because clang keeps sums in memory otherwise). */
 AVX512 static void multiply_rows(int64_t k, const float *a, int64_t step, const void *b,
                                  const MicrokernelTile *tile)
 {
@@ -70,6 +71,7 @@ AVX512 static void multiply_rows(int64_t k, const float *a, int64_t step, const 
     for (int i = 0; i < ROWS / NEAR; i++) x[i] = a + i * NEAR * step;
     for (; k > 0; k--, y += COLUMNS) {
         load_row(row, y);
+#pragma GCC unroll 12
         for (int i = 0; i < ROWS; i++) add(sum[i], x[i / NEAR][i % NEAR * step], row);
         for (int i = 0; i < ROWS / NEAR; i++) x[i]++;
     }
