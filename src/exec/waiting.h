@@ -1,7 +1,7 @@
 /* How threads wait that have nothing to do: at the end of a parallel region, or at a barrier in it.
  *
- * Awake, as long as nobody else wants their processors: to wake sixteen threads takes as long as a small product, and a
- * virtual machine's processor that has gone to sleep comes back late, on whatever core its host has left. Asleep where
+ * Awake, as long as nobody else wants their processors: to wake sixteen threads takes as long as a small product, and on a
+ * virtual machine whose host was busy threads that slept lost more time (docs/results/tried.md). Asleep where
  * other programs want them (exec/crowd.h): else the time is taken from the thread that they all wait for. Asleep too where
  * they are few, or more than the processors.
  *
