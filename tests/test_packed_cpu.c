@@ -41,17 +41,12 @@ static double get(const Matrix *m, int64_t i, int64_t j)
     return element_get(m->data, m->dtype, i * m->ld + j);
 }
 
-static Matrix matrix_with(int64_t rows, int64_t columns, int64_t ld, DType dtype)
+static Matrix matrix(int64_t rows, int64_t columns, DType dtype)
 {
-    Matrix m = {rows, columns, ld, dtype, NULL};
+    Matrix m = {rows, columns, columns + EXTRA, dtype, NULL};
     m.data = malloc((size_t)((rows - 1) * m.ld + columns) * plan_dtype_size(dtype));
     assert_non_null(m.data);
     return m;
-}
-
-static Matrix matrix(int64_t rows, int64_t columns, DType dtype)
-{
-    return matrix_with(rows, columns, columns + EXTRA, dtype);
 }
 
 static void fill(Matrix *m, double (*value)(uint64_t), uint64_t seed)
@@ -167,29 +162,13 @@ static void try_forms(Trial t)
     }
 }
 
-static int64_t tiles_of_rows;
-
-/* Packs the rows that it is given where they lie, and leaves them to the plain one. */
-static void multiply_rows(int64_t k, const float *a, int64_t step, const void *b,
-                          const MicrokernelTile *tile)
-{
-    __atomic_fetch_add(&tiles_of_rows, 1, __ATOMIC_RELAXED);
-    const PackSource rows = {.data = a, .dtype = DT_F32, .line_step = step, .k_step = 1};
-    float *panel = malloc((size_t)(microkernel_plain.rows * k) * sizeof *panel);
-    assert_non_null(panel);
-    microkernel_plain.pack_a(panel, &rows, 0, microkernel_plain.rows, 0, k);
-    microkernel_plain.multiply(k, panel, b, tile);
-    free(panel);
-}
-
-/* The plain one with strips, and with rows where they lie: no processor is without both. */
-static const Microkernel *strips_and_rows(void)
+/* The plain one with strips: on some machines no other has them. */
+static const Microkernel *plain_with_strips(void)
 {
     static Microkernel kernel;
     kernel = microkernel_plain;
     kernel.name = "plain with strips";
     kernel.strip = MICROKERNEL_GRAIN;
-    kernel.multiply_rows = multiply_rows;
     return &kernel;
 }
 
@@ -199,7 +178,7 @@ static const Microkernel *next_kernel(int *i)
     while (*i >= 0) {
         const Microkernel *kernel = microkernel_list[*i];
         *i = kernel ? *i + 1 : -1;
-        if (!kernel) return strips_and_rows();
+        if (!kernel) return plain_with_strips();
         if (!kernel->needs || cpu_features_has(kernel->needs)) return kernel;
     }
     return NULL;
@@ -243,37 +222,6 @@ static void test_remainders(void **state)
             }
         }
     }
-}
-
-/* Tiles that are multiplied from rows where they lie, `step` from one to the next. */
-static int64_t tiles_read(int64_t step)
-{
-    Trial t = trial(strips_and_rows());
-    t.m = 3 * t.kernel->rows + 1;
-    t.n = 2 * t.kernel->columns;
-    t.k = 1000; /* three pieces */
-    Matrix a = matrix_with(t.m, t.k, step, t.a), b = matrix(t.k, t.n, t.b),
-           c = matrix(t.m, t.n, t.c);
-    fill(&a, noise, 0);
-    fill(&b, noise, 1);
-    fill(&c, always_untouched, 0);
-    tiles_of_rows = 0;
-    multiply(&t, &a, &b, &c);
-    check(&t, &a, &b, &c);
-    free(a.data);
-    free(b.data);
-    free(c.data);
-    return tiles_of_rows;
-}
-
-/* All whole tiles, but none where every row begins at the same place in a page. */
-static void test_rows_where_they_lie(void **state)
-{
-    (void)state;
-    assert_int_equal(tiles_read(1001), 3 * 2 * 3);
-    assert_int_equal(tiles_read(1536), 3 * 2 * 3);
-    assert_int_equal(tiles_read(1024), 0);
-    assert_int_equal(tiles_read(2048), 0);
 }
 
 /* Beyond a block of the result, a packed part, a piece of k, a span of pieces; threads that get none. */
@@ -325,8 +273,7 @@ static unsigned hold_threads(Trial t)
     fill(&one, always_untouched, 0);
     multiply(&t, &a, &b, &one);
     for (size_t i = 0; i < sizeof threads / sizeof *threads; i++) {
-        const PackedProduct p = {
-            .kernel = t.kernel, .m = t.m, .n = t.n, .k = t.k, .a = source(&a, true)};
+        const PackedProduct p = {.kernel = t.kernel, .m = t.m, .n = t.n, .k = t.k};
         Matrix more = matrix(t.m, t.n, t.c);
         t.threads = threads[i];
         const Cut cut = packed_cut(&p, t.threads);
@@ -574,7 +521,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_remainders),
         cmocka_unit_test(test_blocks),
-        cmocka_unit_test(test_rows_where_they_lie),
         cmocka_unit_test(test_threads_agree),
         cmocka_unit_test(test_cuts_cover),
         cmocka_unit_test(test_long_sums),

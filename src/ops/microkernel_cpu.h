@@ -35,10 +35,6 @@ typedef struct Microkernel {
     int parts; /* numbers of bf16 that one of `operand` is in a panel; 0: it is itself there */
     /* Multiplies what packing finds beyond this one, as packed_cpu.c has it (PackSource); NULL: nothing is. */
     const struct Microkernel *instead;
-    /* As `multiply`, with rows of floats where they lie, `step` from one to the next, over k >= 1 numbers: the same bits.
-     * NULL: there has to be a panel. For kernels of fp32 with strips, a depth of 1 and nothing `instead`. */
-    void (*multiply_rows)(int64_t k, const float *a, int64_t step, const void *b,
-                          const MicrokernelTile *tile);
 } Microkernel;
 
 extern const Microkernel microkernel_plain;

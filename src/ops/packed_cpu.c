@@ -65,7 +65,7 @@ static bool goes_on_in_tiles(const PackedProduct *p)
 typedef struct Room {
     int64_t b, blocks, strips, bytes; /* from its start; the panels of a are first */
     int64_t block, strip;             /* bytes of one */
-    int64_t strip_b;                  /* from the start of a strip; what is packed of a is first */
+    int64_t strip_b;                  /* from the start of a strip; that of a is first */
 } Room;
 
 /* Floats from row to row of a block. A tile is loaded while the one above it is on its way to memory: where both have
@@ -81,22 +81,15 @@ static int64_t block_floats(const PackedProduct *p, const Cut *cut)
     return cut->rows * block_ld(p, cut);
 }
 
-/* Rows of a stay where they are, but for those that fill no tile. */
-static bool rows_lie(const PackedProduct *p, const Cut *cut)
-{
-    return cut->strips == STRIPS_OF_B && packed_cut_reads_rows(p);
-}
-
 static Room room(const PackedProduct *p, const Cut *cut, int threads)
 {
-    const bool lie = rows_lie(p, cut);
-    const bool of_a = lie || cut->strips & STRIPS_OF_A, of_b = cut->strips & STRIPS_OF_B;
+    const bool of_a = cut->strips & STRIPS_OF_A, of_b = cut->strips & STRIPS_OF_B;
     const int64_t k = padded_k(p), piece = packed_smaller(k, piece_length(p));
     const int64_t a = of_a ? 0 : panel_bytes(p, packed_round_up(p->m, p->kernel->rows), k);
     const int64_t b = of_b ? 0 : panel_bytes(p, packed_round_up(p->n, p->kernel->columns), k);
     const int64_t sums =
         (1 + goes_on_in_tiles(p) + has_spans(p)) * block_floats(p, cut) * (int64_t)sizeof(float);
-    const int64_t strip_a = of_a ? panel_bytes(p, lie ? p->kernel->rows : cut->rows, piece) : 0;
+    const int64_t strip_a = of_a ? panel_bytes(p, cut->rows, piece) : 0;
     const int64_t strip = strip_a + (of_b ? panel_bytes(p, cut->columns, piece) : 0);
     return (Room){.b = a,
                   .blocks = a + b,
@@ -115,26 +108,14 @@ static PackedProduct by_the_other(const PackedProduct *p)
     return other;
 }
 
-static size_t bytes_of(const PackedProduct *p, int threads)
-{
-    const Cut cut = packed_cut(p, threads);
-    return (size_t)room(p, &cut, threads).bytes;
-}
-
-static size_t larger(size_t a, size_t b)
-{
-    return a > b ? a : b;
-}
-
 size_t packed_workspace(const PackedProduct *p, int threads)
 {
-    PackedProduct packed = *p, lying = *p;
-    packed.a = (PackSource){0};
-    lying.a = (PackSource){.dtype = DT_F32, .line_step = 1, .k_step = 1};
-    const size_t bytes = larger(bytes_of(&packed, threads), bytes_of(&lying, threads));
+    const Cut cut = packed_cut(p, threads);
+    const size_t bytes = (size_t)room(p, &cut, threads).bytes;
     if (!p->kernel->instead) return bytes;
     const PackedProduct other = by_the_other(p);
-    return larger(bytes, packed_workspace(&other, threads));
+    const size_t needs = packed_workspace(&other, threads);
+    return needs > bytes ? needs : bytes;
 }
 
 /* ---- packing ---- */
@@ -147,7 +128,6 @@ typedef struct Side {
     int panel;    /* lines of one */
     bool strip;   /* the panels are those of a strip and of one piece of k */
     int64_t line; /* the first one of the strip */
-    bool lies;    /* lines before that one are read where they are */
 } Side;
 
 /* A piece of k of all panels, then the next piece: what a block reads at a time lies together, whatever
@@ -313,20 +293,13 @@ static void add_piece(const PackedProduct *p, const Side *a, const Side *b, cons
     const Microkernel *kernel = p->kernel;
     const int64_t line = k * operand_size(p), groups = k / kernel->depth;
     const Turn turn = turn_at(p, first, k);
-    const int64_t lying = a->lies ? a->line - block->row : 0, step = a->source->line_step;
-    const char *x = panel_at(p, a, block->row + lying, first);
-    const char *y = panel_at(p, b, block->column, first);
-    const float *rows = a->lies ? (const float *)a->source->data + block->row * step + first : NULL;
+    const char *x = panel_at(p, a, block->row, first), *y = panel_at(p, b, block->column, first);
     for (int64_t j = 0; j < block->columns; j += kernel->columns) {
         Ahead ahead = next_panel(p, b, block, first, j);
         for (int64_t i = 0; i < block->rows; i += kernel->rows) {
             const MicrokernelTile tile = tile_at(p, block, turn, i, j);
             ask(&ahead);
-            if (i < lying) {
-                kernel->multiply_rows(k, rows + i * step, step, y + j * line, &tile);
-            } else {
-                kernel->multiply(groups, x + (i - lying) * line, y + j * line, &tile);
-            }
+            kernel->multiply(groups, x + i * line, y + j * line, &tile);
         }
     }
 }
@@ -368,8 +341,8 @@ static void multiply_block(const PackedProduct *p, const Side *a, const Side *b,
     const int64_t all = padded_k(p), piece = piece_length(p), span = span_length(p);
     for (int64_t k = 0; k < all; k += piece) {
         const int64_t end = packed_smaller(k + piece, p->k);
-        if (a->strip) pack_lines(p, a, a->line, block->row + block->rows, k, end);
-        if (b->strip) pack_lines(p, b, b->line, block->column + block->columns, k, end);
+        if (a->strip) pack_lines(p, a, block->row, block->row + block->rows, k, end);
+        if (b->strip) pack_lines(p, b, block->column, block->column + block->columns, k, end);
         const int64_t n = packed_smaller(piece, all - k);
         add_piece(p, a, b, block, k, n);
         if (block->total && turn_at(p, k, n).ends) add_span(block, k < span);
@@ -391,13 +364,12 @@ static Block block_at(const PackedProduct *p, const Cut *cut, int64_t i, float *
                    .ld = block_ld(p, cut)};
 }
 
-/* `lines` from `line` on. */
-static Side on_strip(const Side *s, char *panels, int64_t line, int64_t lines)
+static Side on_strip(const Side *s, char *panels, int64_t line)
 {
     Side strip = *s;
     if (!s->strip) return strip;
     strip.panels = panels;
-    strip.line = line + (s->lies ? lines / s->panel * s->panel : 0);
+    strip.line = line;
     return strip;
 }
 
@@ -407,10 +379,9 @@ static void multiply(const PackedProduct *p, void *workspace, int threads)
     const Cut cut = packed_cut(p, threads);
     const Room r = room(p, &cut, threads);
     char *panels = workspace;
-    const bool lie = rows_lie(p, &cut), of_a = lie || cut.strips & STRIPS_OF_A;
-    const Side a = {&p->a, kernel->pack_a, panels, p->m, kernel->rows, of_a, 0, lie};
-    const Side b = {&p->b, kernel->pack_b,  panels + r.b,
-                    p->n,  kernel->columns, cut.strips & STRIPS_OF_B};
+    const Side a = {&p->a, kernel->pack_a, panels, p->m, kernel->rows, cut.strips & STRIPS_OF_A, 0};
+    const Side b = {
+        &p->b, kernel->pack_b, panels + r.b, p->n, kernel->columns, cut.strips & STRIPS_OF_B, 0};
     const Part size = pack_size(p, &a, &b, threads);
     const int64_t parts_a = pack_parts(p, &a, size), parts = parts_a + pack_parts(p, &b, size);
     const int64_t blocks = cut.down * cut.across;
@@ -427,8 +398,8 @@ static void multiply(const PackedProduct *p, void *workspace, int threads)
 #pragma omp for schedule(dynamic) nowait
         for (int64_t i = 0; i < blocks; i++) {
             const Block block = block_at(p, &cut, i, sums);
-            const Side x = on_strip(&a, strip, block.row, block.rows),
-                       y = on_strip(&b, strip + r.strip_b, block.column, block.columns);
+            const Side x = on_strip(&a, strip, block.row),
+                       y = on_strip(&b, strip + r.strip_b, block.column);
             multiply_block(p, &x, &y, &block);
         }
     }

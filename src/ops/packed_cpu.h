@@ -1,8 +1,8 @@
-/* Matrix products of our own: operands are packed into panels, beforehand or by the thread that multiplies them, or rows of
- * one are read where they lie. Threads take blocks of the result as they become free, so that one that is slow for a while
- * does not hold up the others. They wait for each other at the end, and where something is packed beforehand after that.
- * Every block sums over all of k in order: the result depends neither on the number of threads nor on how the work was cut. A
- * product with numbers that are beyond the kernel's panels is made again, all of it, by the kernel's `instead`. */
+/* Matrix products of our own: operands are packed into panels, beforehand or by the thread that multiplies them. Threads
+ * take blocks of the result as they become free, so that one that is slow for a while does not hold up the others. They wait
+ * for each other at the end, and where something is packed beforehand after that. Every block sums over all of k in order: the
+ * result depends neither on the number of threads nor on how the work was cut. A product with numbers that are beyond the
+ * kernel's panels is made again, all of it, by the kernel's `instead`. */
 #ifndef OPS_PACKED_CPU_H
 #define OPS_PACKED_CPU_H
 

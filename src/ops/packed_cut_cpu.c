@@ -118,13 +118,6 @@ static int64_t time_of_tapered(int64_t all, int64_t wide, int64_t narrow, int tu
     return larger(all / threads + late, wide);
 }
 
-bool packed_cut_reads_rows(const PackedProduct *p)
-{
-    enum { PAGE = 4096 / sizeof(float) };
-    return p->kernel->multiply_rows && p->a.dtype == DT_F32 && p->a.k_step == 1 &&
-           p->a.line_step % PAGE != 0;
-}
-
 /* Strips of `lines` of the longer side, times as many parts of what they are multiplied with as have room for their sums, or
  * `times` that: for each part a strip is packed anew. */
 static Cut strips_of(const PackedProduct *p, int lines, int times, int threads)
@@ -144,8 +137,7 @@ static Cut strips_of(const PackedProduct *p, int lines, int times, int threads)
                    : cut_into(p, STRIPS_OF_B, parts, strips, narrow);
     const int64_t read = (of_a ? cost.read_column : cost.read_row) * strips * others;
     const int64_t all = all_lines * others + cost.pack * all_lines * parts + read;
-    const int64_t before = !of_a && packed_cut_reads_rows(p) ? 0 : cost.before * others;
-    const int64_t each = all / (tiles * parts);
+    const int64_t before = cost.before * others, each = all / (tiles * parts);
     cut.cost = narrow == tiles
                    ? time_of(tiles * parts, all, before, threads)
                    : time_of_tapered(all, each * width, each, TURNS_OF_STRIPS, threads) +

@@ -10,7 +10,7 @@
  *
  * Strips: the side with fewer lines is packed beforehand, and what a thread multiplies of the other one it
  * packs itself, a piece of k at a time, so that those panels never leave its second-level cache. Or it packs both
- * sides of its block, and nothing is packed beforehand; nor is it where rows of a are read where they lie. */
+ * sides of its block, and nothing is packed beforehand. */
 typedef enum Strips {
     STRIPS_NONE,
     STRIPS_OF_A,
@@ -26,10 +26,6 @@ typedef struct Cut {
     int64_t narrow;        /* the last strips, of one tile each, so that threads end together */
     int64_t cost;          /* the time of the slowest thread, for comparisons */
 } Cut;
-
-/* Rows of a need no panel beside strips of b: the kernel reads them where they lie. Not where all of them begin at the same
- * place in a page: a cache has room for few such lines. */
-bool packed_cut_reads_rows(const PackedProduct *p);
 
 Cut packed_cut(const PackedProduct *p, int threads);
 
