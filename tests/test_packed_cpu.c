@@ -519,16 +519,11 @@ static void test_plain_is_last(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_remainders),
-        cmocka_unit_test(test_blocks),
-        cmocka_unit_test(test_threads_agree),
-        cmocka_unit_test(test_cuts_cover),
-        cmocka_unit_test(test_long_sums),
-        cmocka_unit_test(test_dtypes),
-        cmocka_unit_test(test_infinities),
-        cmocka_unit_test(test_beyond),
-        cmocka_unit_test(test_denormals),
-        cmocka_unit_test(test_after_fork),
+        cmocka_unit_test(test_remainders),    cmocka_unit_test(test_blocks),
+        cmocka_unit_test(test_threads_agree), cmocka_unit_test(test_cuts_cover),
+        cmocka_unit_test(test_long_sums),     cmocka_unit_test(test_dtypes),
+        cmocka_unit_test(test_infinities),    cmocka_unit_test(test_beyond),
+        cmocka_unit_test(test_denormals),     cmocka_unit_test(test_after_fork),
         cmocka_unit_test(test_plain_is_last),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
