@@ -137,6 +137,29 @@ static void test_labels(void **state)
     }
 }
 
+/* What else had the processors is said once for all cells that it matters to. */
+static void test_guests(void **state)
+{
+    (void)state;
+    PageFile file;
+    json_t *data = NULL;
+    const PageInput input = {.files = &file, .n_files = 1, .command = "roofstep report"};
+    parse_rows(&file, "bench.json", "{\"others_percent\": 45.4, \"stolen_percent\": 1.0}",
+               "{\"others_percent\": 2.9, \"stolen_percent\": 7.2}");
+    assert_int_equal(page_data_make(&data, &input), ST_OK);
+    assert_true(says(data, "Other programs had up to 45 % of the processors' time while 1 of these "
+                           "cells was measured"));
+    assert_true(says(data, "Other virtual machines had up to 7 % of the processors' time while 2 "
+                           "of these cells were measured"));
+    json_decref(data);
+    page_file_free(&file);
+    parse_rows(&file, "bench.json", "{\"others_percent\": 2.9, \"stolen_percent\": 0.9}", "{}");
+    assert_int_equal(page_data_make(&data, &input), ST_OK);
+    assert_false(says(data, "of the processors' time"));
+    json_decref(data);
+    page_file_free(&file);
+}
+
 static void test_nothing_to_compare(void **state)
 {
     (void)state;
@@ -242,15 +265,11 @@ static void test_page(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rows_by_kind),
-        cmocka_unit_test(test_summary),
-        cmocka_unit_test(test_comparison),
-        cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_page),
-        cmocka_unit_test(test_labels),
-        cmocka_unit_test(test_nothing_to_compare),
-        cmocka_unit_test(test_cut_short),
-        cmocka_unit_test(test_profile_in_vain),
+        cmocka_unit_test(test_rows_by_kind), cmocka_unit_test(test_summary),
+        cmocka_unit_test(test_comparison),   cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_page),         cmocka_unit_test(test_labels),
+        cmocka_unit_test(test_guests),       cmocka_unit_test(test_nothing_to_compare),
+        cmocka_unit_test(test_cut_short),    cmocka_unit_test(test_profile_in_vain),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,8 +11,7 @@
 #include <stdio.h>
 
 static const double mib = 1024.0 * 1024.0;
-static const double much_steal = 0.01, much_others = 0.03; /* of the processors' time */
-static const double least_seconds = 0.5; /* of it: the kernel counts in hundredths */
+static const double least_seconds = 0.5; /* of processors: the kernel counts in hundredths */
 
 /* Sends what `put` writes into a record of its own. */
 static Status send_facts(CellLink *link, Status status, Record *facts)
@@ -155,21 +154,32 @@ Status cell_facts_cold(CellLink *link, double seconds, const struct rusage *befo
     return send_facts(link, put_cold(r, seconds, before, capture_seconds), r);
 }
 
+/* Others matter where the processors compute. */
+static Status put_interference(Record *r, double others, double stolen, bool computes)
+{
+    if (computes) TRY(record_put_number(r, "others_percent", others));
+    return record_put_number(r, "stolen_percent", stolen);
+}
+
 Status cell_facts_interference(CellLink *link, const Placement *placement, const Meanwhile *before)
 {
     const MeanwhileShares shares = meanwhile_since(before);
-    if (shares.steal >= much_steal) {
+    const double others = 100 * shares.others, stolen = 100 * shares.steal;
+    const bool computes = placement->backend == BACKEND_cpu;
+    if (shares.seconds < least_seconds) return ST_OK;
+    Record *r = json_object();
+    TRY(send_facts(link, put_interference(r, others, stolen, computes), r));
+    if (stolen >= MEANWHILE_MUCH_STOLEN) {
         TRY(cell_link_warning(link,
                               "%.1f %% of the processors' time went to other virtual machines "
                               "while this was measured: trust the minimum more than the mean",
-                              100 * shares.steal));
+                              stolen));
     }
-    const bool matters = placement->backend == BACKEND_cpu && shares.seconds >= least_seconds;
-    if (!matters || shares.others < much_others) return ST_OK;
+    if (!computes || others < MEANWHILE_MUCH_OTHERS) return ST_OK;
     return cell_link_warning(link,
                              "%.0f %% of the processors' time went to other programs while this "
                              "was measured: stop them, or trust the minimum more than the mean",
-                             100 * shares.others);
+                             others);
 }
 
 /* ---- after the run ---- */

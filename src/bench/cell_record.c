@@ -83,6 +83,21 @@ static void take_end(CellRecord *c, const json_t *message)
     }
 }
 
+/* What a round before found stays where it is more. */
+static void keep_larger(const Record *so_far, json_t *facts, const char *name)
+{
+    double before, now;
+    if (record_number(so_far, name, &before) && record_number(facts, name, &now) && before > now)
+        json_object_set(facts, name, json_object_get(so_far, name));
+}
+
+static void take_facts(CellRecord *c, json_t *facts)
+{
+    keep_larger(c->record, facts, "others_percent");
+    keep_larger(c->record, facts, "stolen_percent");
+    json_object_update(c->record, facts);
+}
+
 /* False when it is none of the messages of cell_link.h. */
 static bool take_object(CellRecord *c, json_t *message)
 {
@@ -90,7 +105,7 @@ static bool take_object(CellRecord *c, json_t *message)
     if (json_is_object(value)) {
         take_sample(c, value);
     } else if (json_is_object(value = json_object_get(message, "facts"))) {
-        json_object_update(c->record, value);
+        take_facts(c, value);
     } else if (json_is_string(json_object_get(message, "stage"))) {
         take_stage(c, message);
     } else if (json_is_string(value = json_object_get(message, "warning"))) {

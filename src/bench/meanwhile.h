@@ -15,6 +15,9 @@ typedef struct MeanwhileShares {
     double seconds; /* of all processors together */
 } MeanwhileShares;
 
+/* Percent from which on a reader should know. */
+enum { MEANWHILE_MUCH_OTHERS = 3, MEANWHILE_MUCH_STOLEN = 1 };
+
 Meanwhile meanwhile_now(void);
 MeanwhileShares meanwhile_since(const Meanwhile *then);
 

@@ -2,6 +2,7 @@
 
 #include "base/human.h"
 #include "bench/comparison.h"
+#include "bench/meanwhile.h"
 #include "report/advice.h"
 #include "report/cell_text.h"
 #include "report/column.h"
@@ -105,6 +106,29 @@ static Status add_statuses(const Summary *s, Text *text)
         separator = ", ";
     }
     text_printf(text, "%s.", counts[RECORD_OK] > 0 ? "; times in these lines are medians" : "");
+    return add_line(s, text);
+}
+
+/* ---- what else the processors did ---- */
+
+static Status add_guests(const Summary *s, Text *text, const char *who, const char *field,
+                         double much)
+{
+    int cells = 0;
+    double most = 0, percent;
+    for (int f = 0; f < s->n_files; f++) {
+        const RecordSet *rows = &s->files[f].rows;
+        for (size_t i = 0; i < record_set_size(rows); i++) {
+            if (!record_number(record_set_at(rows, i), field, &percent) || percent < much) continue;
+            most = percent > most ? percent : most;
+            cells++;
+        }
+    }
+    if (cells == 0) return ST_OK;
+    text_printf(text,
+                "%s had up to %.0f %% of the processors' time while %d of these cells %s measured: "
+                "on a quiet machine times are lower.",
+                who, most, cells, cells == 1 ? "was" : "were");
     return add_line(s, text);
 }
 
@@ -319,6 +343,8 @@ static Status add_gaps(const Summary *s, Text *text)
 static Status add_all(const Summary *s, Text *text)
 {
     TRY(add_statuses(s, text));
+    TRY(add_guests(s, text, "Other programs", "others_percent", MEANWHILE_MUCH_OTHERS));
+    TRY(add_guests(s, text, "Other virtual machines", "stolen_percent", MEANWHILE_MUCH_STOLEN));
     for (int f = 1; f < s->n_files; f++) TRY(add_comparison(s, text, f));
     TRY(add_speeds(s, text));
     TRY(add_roof(s, text));

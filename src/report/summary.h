@@ -4,9 +4,9 @@
 
 #include "report/page_file.h"
 
-/* Appends a string to the array for each thing worth a line: how many cells ended how, the fastest and the
- * slowest, the nearest to and the furthest from the machine's limit, where the time and the memory go,
- * attention against its slowest implementation, what to change first. */
+/* Appends a string to the array for each thing worth a line: how many cells ended how, what else had the processors
+ * meanwhile, the fastest and the slowest, the nearest to and the furthest from the machine's limit, where the time and the
+ * memory go, attention against its slowest implementation, what to change first. */
 Status summary_add(json_t *lines, const PageFile *files, int n);
 
 #endif
