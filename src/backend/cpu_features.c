@@ -16,10 +16,16 @@ static bool next_word(const char **list, char word[LONGEST])
     return true;
 }
 
+const char *cpu_features_hidden(void)
+{
+    const char *list = getenv("ROOFSTEP_CPU_HIDE");
+    return list && *list ? list : NULL;
+}
+
 static bool hidden(const char *word)
 {
     char other[LONGEST];
-    for (const char *list = getenv("ROOFSTEP_CPU_HIDE"); next_word(&list, other);) {
+    for (const char *list = cpu_features_hidden(); next_word(&list, other);) {
         if (strcmp(other, word) == 0 || strcmp(other, "all") == 0) return true;
     }
     return false;

@@ -10,6 +10,9 @@
  * are tested on newer ones. */
 bool cpu_features_has(const char *words);
 
+/* That variable; NULL where nothing is hidden. */
+const char *cpu_features_hidden(void);
+
 /* What the hardware and its kernel say of one word: cpu_features_ARCHITECTURE.c. */
 bool cpu_features_hardware(const char *word);
 

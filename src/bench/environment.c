@@ -1,5 +1,6 @@
 #include "bench/environment.h"
 
+#include "backend/cpu_features.h"
 #include "backend/cpu_info.h"
 #include "backend/gpu_libraries.h"
 #include "backend/nvml_info.h"
@@ -76,6 +77,7 @@ static Status put_machine(json_t *e, const CpuInfo *cpu)
     TRY(put_text(e, "cpu", cpu->name));
     TRY(put_text(e, "architecture", cpu->arch));
     TRY(put_text(e, "features", cpu->features));
+    if (cpu_features_hidden()) TRY(put_text(e, "hidden_features", cpu_features_hidden()));
     TRY(put_count(e, "processors", cpu->online));
     TRY(put_count(e, "cores", cpu->physical));
     TRY(put_count(e, "usable_processors", cpu->usable));

@@ -71,6 +71,19 @@ static int cells_done(const RecordSet *rows)
     return n;
 }
 
+/* Limits of a CPU are those of a number of threads: where the user has chosen one, of that. */
+static void advise_limits(const Sweep *sweep, const RecordSet *rows)
+{
+    const char *device = record_text(record_set_at(rows, 0), "device");
+    const bool chosen = !sweep->varies[OPTION_THREADS] && device && strcmp(device, "cpu") == 0;
+    const int64_t threads = chosen ? sweep->configs[0].threads : 0;
+    char option[40] = "";
+    if (threads > 0) snprintf(option, sizeof option, " --threads %lld", (long long)threads);
+    log_note("for MFU and the share of this machine's limit run 'roofstep limits%s' once (some "
+             "20 s)",
+             option);
+}
+
 static void advise(const Settings *settings, const Sweep *sweep, const RunnerOutcome *outcome,
                    const RecordSet *rows)
 {
@@ -88,8 +101,7 @@ static void advise(const Settings *settings, const Sweep *sweep, const RunnerOut
                      done > 0 ? "; with --out-json FILE, --resume FILE would do the rest" : "");
         }
     } else if (lacks_limits(rows)) {
-        log_note(
-            "for MFU and the share of this machine's limit run 'roofstep limits' once (some 20 s)");
+        advise_limits(sweep, rows);
     }
 }
 

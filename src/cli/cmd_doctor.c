@@ -1,4 +1,5 @@
 /* roofstep doctor: what this machine and this build have, what is missing, and what to do. */
+#include "backend/cpu_features.h"
 #include "backend/cpu_info.h"
 #include "base/human.h"
 #include "bench/environment.h"
@@ -196,7 +197,10 @@ static void put_machine(Text *out, const Doctor *d)
         cpu->name, cpu->arch, cpu->physical, cpu->online, cpu->sockets, cpu->nodes);
     text_printf(out, "- usable here: cores %d, processors %d", cpu->usable_cores, cpu->usable);
     if (cpu->quota > 0) text_printf(out, "; cgroup quota %.2f processors", cpu->quota);
-    text_printf(out, "\n- features: %s\n", cpu->features);
+    text_printf(out, "\n- features: %s", cpu->features);
+    if (cpu_features_hidden())
+        text_printf(out, "; hidden (ROOFSTEP_CPU_HIDE): %s", human_plain(cpu_features_hidden()).s);
+    text_puts(out, "\n");
     text_printf(out, "- caches: %s L1d, %s L2, %d x %s L3\n", human_bytes((double)cpu->l1d).s,
                 human_bytes((double)cpu->l2).s, cpu->l3_instances, human_bytes((double)cpu->l3).s);
     text_printf(out, "- memory: %s, of which %s can be taken now; cgroup limit: %s\n",

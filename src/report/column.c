@@ -110,7 +110,7 @@ bool column_common(const Column *column, const RecordSet *set, char value[COLUMN
         memcpy(value, text, sizeof text);
         seen = true;
     }
-    return seen;
+    return seen && strcmp(value, "auto") != 0; /* which became nothing: a GPU has no blas */
 }
 
 static bool has_ratio(const Column *column, const Record *record)

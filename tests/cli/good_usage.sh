@@ -92,6 +92,15 @@ first=$(sed -n 's/^Cpus_allowed_list:[[:space:]]*\([0-9]*\).*/\1/p' /proc/self/s
 one=$(threads OMP_PLACES="{$first}")
 [ "${one##*[ :]}" = 1 ] || { echo "FAILED: one place: '$one'"; failures=$((failures + 1)); }
 
+# A table says who multiplied, limits are those of as many threads, hidden instruction sets are named.
+tiny="bench --device cpu --d-model 16 --d-ff 16 --num-layers 1 --num-heads 1 --vocab 16 --steps 1 --warmup 0"
+# shellcheck disable=SC2086 # the words of $tiny
+XDG_CACHE_HOME="$work/none" ROOFSTEP_CPU_HIDE=all "$program" $tiny --threads 1 --blas own --out-json "$work/hidden.json" >"$work/out" 2>"$work/err"
+grep -q '^- Common: .*, blas own plain,' "$work/out" || { echo 'FAILED: the table does not say who multiplied'; failures=$((failures + 1)); }
+grep -q "roofstep limits --threads 1' once" "$work/err" || { echo 'FAILED: limits of as many threads'; failures=$((failures + 1)); }
+grep -q '"hidden_features": *"all"' "$work/hidden.json" || { echo 'FAILED: hidden features in the file'; failures=$((failures + 1)); }
+ROOFSTEP_CPU_HIDE=all "$program" doctor | grep -q '^- features: .*; hidden (ROOFSTEP_CPU_HIDE): all$' || { echo 'FAILED: hidden features by doctor'; failures=$((failures + 1)); }
+
 # No arguments: the help is on stderr, and it is bad usage.
 "$program" >"$work/out" 2>"$work/err"
 if [ $? != 2 ] || [ -s "$work/out" ] || ! grep -q 'usage:' "$work/err"; then
