@@ -358,6 +358,62 @@ static void test_cuts_cover(void **state)
     }
 }
 
+/* Where the part of what is packed beforehand begins that block i reads. */
+static int64_t part_of_block(const PackedProduct *p, const Cut *cut, int64_t i)
+{
+    const Place at = packed_cut_place(p, cut, i);
+    return cut->strips == STRIPS_OF_A ? at.column : at.row;
+}
+
+/* All blocks of a queue read the same one, those of the next queue the next one. `most` queues there were, for each kind of
+ * strips. */
+static void hold_queues(const PackedProduct *p, int threads, int64_t most[STRIPS_OF_BOTH + 1])
+{
+    const Cut cut = packed_cut(p, threads);
+    const int64_t queues = packed_cut_queues(&cut), blocks = cut.down * cut.across;
+    assert_in_range(queues, 1, PACKED_MOST_QUEUES);
+    assert_int_equal(blocks % queues, 0);
+    for (int64_t i = 1; queues > 1 && i < blocks; i++) {
+        const int64_t part = part_of_block(p, &cut, i);
+        assert_int_equal(part, part_of_block(p, &cut, i % queues));
+        if (i < queues) assert_true(part > part_of_block(p, &cut, i - 1));
+    }
+    if (queues > most[cut.strips]) most[cut.strips] = queues;
+}
+
+static void test_queues(void **state)
+{
+    (void)state;
+    static const int sizes[] = {97, 512, 768, 2304, 6144, 20000};
+    const int n = (int)(sizeof sizes / sizeof *sizes);
+    int64_t most[STRIPS_OF_BOTH + 1] = {0};
+    for (int j = 0; j < n * n; j++) {
+        const PackedProduct p = {
+            .kernel = plain_with_strips(), .m = sizes[j / n], .n = sizes[j % n], .k = 64};
+        for (int threads = 1; threads <= 128; threads *= 2) hold_queues(&p, threads, most);
+    }
+    assert_true(most[STRIPS_OF_A] > 1 && most[STRIPS_OF_B] > 1);
+    assert_int_equal(most[STRIPS_OF_BOTH], 1);
+    const Cut cut = {.strips = STRIPS_OF_B, .down = PACKED_MOST_QUEUES + 1, .across = 1};
+    assert_int_equal(packed_cut_queues(&cut), 1);
+}
+
+/* More queues than threads: each takes blocks of several. */
+static void test_queues_of_others(void **state)
+{
+    (void)state;
+    Trial t = trial(plain_with_strips());
+    t.m = 2100;
+    t.n = 2200;
+    t.k = 2;
+    const PackedProduct p = {.kernel = t.kernel, .m = t.m, .n = t.n, .k = t.k};
+    for (t.threads = 1; t.threads <= 2; t.threads++) {
+        const Cut cut = packed_cut(&p, t.threads);
+        assert_true(packed_cut_queues(&cut) > t.threads);
+        try_one(&t);
+    }
+}
+
 static double a_tenth(uint64_t i)
 {
     (void)i;
@@ -521,6 +577,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_remainders),    cmocka_unit_test(test_blocks),
         cmocka_unit_test(test_threads_agree), cmocka_unit_test(test_cuts_cover),
+        cmocka_unit_test(test_queues),        cmocka_unit_test(test_queues_of_others),
         cmocka_unit_test(test_long_sums),     cmocka_unit_test(test_dtypes),
         cmocka_unit_test(test_infinities),    cmocka_unit_test(test_beyond),
         cmocka_unit_test(test_denormals),     cmocka_unit_test(test_after_fork),

@@ -12,21 +12,33 @@ enum { TURNS_OF_STRIPS = 2 };
  * more of those. */
 typedef struct Costs {
     int64_t pack;   /* a line, into a strip: it stays in the second-level cache */
-    int64_t before; /* a line, into panels that all threads read */
+    int64_t before; /* a line, into panels that several threads read */
     int64_t
         read_row; /* one of those, by one block: from there on every tile of the block reads it */
     int64_t read_column;
 } Costs;
 
-/* What all read is written over lines that the caches of others still hold, which costs more for each of them. Kernels
- * without strips have no choice there, and theirs are of one core. */
-static Costs costs_of(const PackedProduct *p, int threads)
+/* What `readers` threads read is written over lines that the caches of others still hold, which costs more for each of them.
+ * Kernels without strips have no choice there, and theirs are of one core. */
+static Costs costs_of(const PackedProduct *p, int64_t readers)
 {
     const bool fp32 = p->kernel->operand == DT_F32;
-    const int64_t others = threads - 1;
+    const int64_t others = readers - 1;
     if (!p->kernel->strip) return fp32 ? (Costs){20, 40, 1, 1} : (Costs){60, 200, 14, 2};
     if (p->kernel->parts) return (Costs){80, 250 + 100 * others, 14, 9};
     return fp32 ? (Costs){20, 40 + 14 * others, 4, 1} : (Costs){60, 200 + 42 * others, 13, 8};
+}
+
+/* Of `parts` of what is packed beforehand. */
+static int64_t queues_of(int64_t parts)
+{
+    return parts > PACKED_MOST_QUEUES ? 1 : parts;
+}
+
+int64_t packed_cut_queues(const Cut *cut)
+{
+    if (cut->strips == STRIPS_OF_A) return queues_of(cut->across);
+    return cut->strips == STRIPS_OF_B ? queues_of(cut->down) : 1;
 }
 
 /* Threads end within the time of their last block of each other: of t random parts of it the largest is t / (t + 1), as a
@@ -123,7 +135,6 @@ static int64_t time_of_tapered(int64_t all, int64_t wide, int64_t narrow, int tu
 static Cut strips_of(const PackedProduct *p, int lines, int times, int threads)
 {
     const Microkernel *kernel = p->kernel;
-    const Costs cost = costs_of(p, threads);
     const bool of_a = p->m >= p->n;
     const int64_t all_lines = of_a ? p->m : p->n, others = of_a ? p->n : p->m;
     const int64_t grain = of_a ? kernel->rows : kernel->columns;
@@ -131,6 +142,7 @@ static Cut strips_of(const PackedProduct *p, int lines, int times, int threads)
     const int64_t parts =
         packed_smaller(packed_pieces(others, SUMS * kernel->strip / lines) * times,
                        packed_pieces(others, of_a ? kernel->columns : kernel->rows));
+    const Costs cost = costs_of(p, packed_pieces(threads, queues_of(parts)));
     const int64_t narrow = narrow_strips(tiles, width, parts, TURNS_OF_STRIPS, threads);
     const int64_t strips = packed_pieces(tiles - narrow, width) + narrow;
     Cut cut = of_a ? cut_into(p, STRIPS_OF_A, strips, parts, narrow)

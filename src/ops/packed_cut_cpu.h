@@ -29,6 +29,11 @@ typedef struct Cut {
 
 Cut packed_cut(const PackedProduct *p, int threads);
 
+/* Beside strips, blocks i, i + queues, i + 2 queues ... read the same part of what is packed beforehand. Threads take those of
+ * a part of their own first: the fewer caches have read a line, the sooner the next product can write it again. */
+enum { PACKED_MOST_QUEUES = 16 };
+int64_t packed_cut_queues(const Cut *cut);
+
 typedef struct Place {
     int64_t row, rows, column, columns;
 } Place;
