@@ -365,20 +365,21 @@ static int64_t part_of_block(const PackedProduct *p, const Cut *cut, int64_t i)
     return cut->strips == STRIPS_OF_A ? at.column : at.row;
 }
 
-/* All blocks of a queue read the same one, those of the next queue the next one. `most` queues there were, for each kind of
- * strips. */
+/* The last thread gets all blocks of its own part, then of the next one ... `most` queues there were, for each kind of strips. */
 static void hold_queues(const PackedProduct *p, int threads, int64_t most[STRIPS_OF_BOTH + 1])
 {
     const Cut cut = packed_cut(p, threads);
-    const int64_t queues = packed_cut_queues(&cut), blocks = cut.down * cut.across;
-    assert_in_range(queues, 1, PACKED_MOST_QUEUES);
-    assert_int_equal(blocks % queues, 0);
-    for (int64_t i = 1; queues > 1 && i < blocks; i++) {
-        const int64_t part = part_of_block(p, &cut, i);
-        assert_int_equal(part, part_of_block(p, &cut, i % queues));
-        if (i < queues) assert_true(part > part_of_block(p, &cut, i - 1));
+    CutQueues queues = packed_cut_queues(&cut);
+    int64_t turn = 0, taken = 0, part = -1;
+    assert_in_range(queues.n, 1, PACKED_MOST_QUEUES);
+    for (int64_t i; (i = packed_cut_next(&queues, threads - 1, &turn)) >= 0; taken++) {
+        const int64_t now = part_of_block(p, &cut, i);
+        if (taken == 0) assert_int_equal(i, (threads - 1) % queues.n);
+        if (queues.n > 1) assert_true(taken % queues.each ? now == part : now != part);
+        part = now;
     }
-    if (queues > most[cut.strips]) most[cut.strips] = queues;
+    assert_int_equal(taken, cut.down * cut.across);
+    if (queues.n > most[cut.strips]) most[cut.strips] = queues.n;
 }
 
 static void test_queues(void **state)
@@ -395,7 +396,7 @@ static void test_queues(void **state)
     assert_true(most[STRIPS_OF_A] > 1 && most[STRIPS_OF_B] > 1);
     assert_int_equal(most[STRIPS_OF_BOTH], 1);
     const Cut cut = {.strips = STRIPS_OF_B, .down = PACKED_MOST_QUEUES + 1, .across = 1};
-    assert_int_equal(packed_cut_queues(&cut), 1);
+    assert_int_equal(packed_cut_queues(&cut).n, 1);
 }
 
 /* More queues than threads: each takes blocks of several. */
@@ -409,7 +410,7 @@ static void test_queues_of_others(void **state)
     const PackedProduct p = {.kernel = t.kernel, .m = t.m, .n = t.n, .k = t.k};
     for (t.threads = 1; t.threads <= 2; t.threads++) {
         const Cut cut = packed_cut(&p, t.threads);
-        assert_true(packed_cut_queues(&cut) > t.threads);
+        assert_true(packed_cut_queues(&cut).n > t.threads);
         try_one(&t);
     }
 }

@@ -241,6 +241,34 @@ static void what_rows_have_in_common_is_said_once(void **state)
     record_set_free(&rows);
 }
 
+static void put_ok(RecordSet *rows, const char *device, const char *blas)
+{
+    Config config;
+    Record *record;
+    config_defaults(&config);
+    assert_int_equal(record_new(&record, &config), ST_OK);
+    assert_int_equal(record_put_status(record, RECORD_OK, NULL), ST_OK);
+    assert_int_equal(record_put_text(record, "cell", device), ST_OK);
+    assert_int_equal(record_put_text(record, "device", device), ST_OK);
+    if (blas) assert_int_equal(record_put_text(record, "blas", blas), ST_OK);
+    assert_int_equal(record_set_add(rows, record), ST_OK);
+    json_decref(record);
+}
+
+/* Who multiplied on a CPU did not on a GPU, whose row says nothing of it. */
+static void what_a_row_ran_without_is_not_common(void **state)
+{
+    (void)state;
+    RecordSet rows;
+    assert_int_equal(record_set_init(&rows, NULL), ST_OK);
+    put_ok(&rows, "cpu", "own neon");
+    put_unsupported(&rows, "small", 128);
+    check_md(&rows, ", blas own neon,", true);
+    put_ok(&rows, "cuda:0", NULL);
+    check_md(&rows, "own neon", false);
+    record_set_free(&rows);
+}
+
 static void baseline_can_be_checked_before_the_work(void **state)
 {
     (void)state;
@@ -341,6 +369,7 @@ int main(void)
         cmocka_unit_test(a_row_that_fitted_in_part_says_what_was_measured),
         cmocka_unit_test(a_row_that_was_not_begun_says_so_in_its_phases),
         cmocka_unit_test(what_rows_have_in_common_is_said_once),
+        cmocka_unit_test(what_a_row_ran_without_is_not_common),
         cmocka_unit_test(baseline_can_be_checked_before_the_work),
         cmocka_unit_test(errors_propagate_into_ratios),
         cmocka_unit_test(no_rows_make_an_empty_table),

@@ -1,5 +1,6 @@
 #include "backend/cpu_features.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,16 +17,10 @@ static bool next_word(const char **list, char word[LONGEST])
     return true;
 }
 
-const char *cpu_features_hidden(void)
-{
-    const char *list = getenv("ROOFSTEP_CPU_HIDE");
-    return list && *list ? list : NULL;
-}
-
 static bool hidden(const char *word)
 {
     char other[LONGEST];
-    for (const char *list = cpu_features_hidden(); next_word(&list, other);) {
+    for (const char *list = getenv("ROOFSTEP_CPU_HIDE"); next_word(&list, other);) {
         if (strcmp(other, word) == 0 || strcmp(other, "all") == 0) return true;
     }
     return false;
@@ -37,4 +32,19 @@ bool cpu_features_has(const char *words)
     bool all = *words != '\0';
     while (all && next_word(&words, word)) all = cpu_features_hardware(word) && !hidden(word);
     return all;
+}
+
+CpuFeatureList cpu_features_hidden(const char *features)
+{
+    CpuFeatureList list = {""};
+    size_t used = 0;
+    for (size_t n; *features; features += n + (features[n] == ' ')) {
+        char word[LONGEST];
+        n = strcspn(features, " ");
+        snprintf(word, sizeof word, "%.*s", (int)n, features);
+        if (!hidden(word) || used + n + 2 > sizeof list.s) continue;
+        used +=
+            (size_t)snprintf(list.s + used, sizeof list.s - used, "%s%s", used ? " " : "", word);
+    }
+    return list;
 }

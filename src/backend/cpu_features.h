@@ -10,8 +10,12 @@
  * are tested on newer ones. */
 bool cpu_features_has(const char *words);
 
-/* That variable; NULL where nothing is hidden. */
-const char *cpu_features_hidden(void);
+typedef struct CpuFeatureList {
+    char s[256];
+} CpuFeatureList;
+
+/* Those of `features`, words with blanks between them, that the variable hides; "" where it hides none. */
+CpuFeatureList cpu_features_hidden(const char *features);
 
 /* What the hardware and its kernel say of one word: cpu_features_ARCHITECTURE.c. */
 bool cpu_features_hardware(const char *word);

@@ -28,6 +28,7 @@ typedef struct Cell {
     Session session;
     GpuWatch watch;
     struct rusage first; /* what the process had used before its first step */
+    Meanwhile meanwhile; /* from the first sample on */
     bool begun;
     double plan_seconds;
     double capture_seconds;
@@ -75,7 +76,10 @@ static Status wait_for_device(void *self)
 static Status tell_stage(void *self, const char *what, int64_t done, int64_t of)
 {
     Cell *cell = self;
-    if (done == 1 && strcmp(what, "step") == 0) gpu_watch_start(&cell->watch);
+    if (done == 1 && strcmp(what, "step") == 0) {
+        gpu_watch_start(&cell->watch);
+        cell->meanwhile = meanwhile_now();
+    }
     if (cell->more->stage) TRY(cell->more->stage(cell->more->self, what, done));
     if (!cell->begun) getrusage(RUSAGE_SELF, &cell->first);
     cell->begun = true;
@@ -112,11 +116,11 @@ static Status measure(Cell *cell)
                                   .until = cell->config->until,
                                   .from_first = cell->config->from_first,
                                   .by_phase = cell->config->by_phase};
-    const Meanwhile before = meanwhile_now();
+    cell->meanwhile = meanwhile_now();
     TRY(sampler_run(&device, cell->fit.mode, &extent, &sink));
     const double tokens = (double)cell->config->batch * (double)cell->config->ctx;
     TRY(gpu_watch_tell(&cell->watch, cell->link, tokens));
-    return cell_facts_interference(cell->link, &cell->placement, &before);
+    return cell_facts_interference(cell->link, &cell->placement, &cell->meanwhile);
 }
 
 /* ---- the path ---- */

@@ -77,7 +77,8 @@ static Status put_machine(json_t *e, const CpuInfo *cpu)
     TRY(put_text(e, "cpu", cpu->name));
     TRY(put_text(e, "architecture", cpu->arch));
     TRY(put_text(e, "features", cpu->features));
-    if (cpu_features_hidden()) TRY(put_text(e, "hidden_features", cpu_features_hidden()));
+    const CpuFeatureList hidden = cpu_features_hidden(cpu->features);
+    if (*hidden.s) TRY(put_text(e, "hidden_features", hidden.s));
     TRY(put_count(e, "processors", cpu->online));
     TRY(put_count(e, "cores", cpu->physical));
     TRY(put_count(e, "usable_processors", cpu->usable));

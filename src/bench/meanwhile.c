@@ -28,7 +28,7 @@ MeanwhileShares meanwhile_since(const Meanwhile *then)
     const double idle = (double)(now.ticks.idle - then->ticks.idle);
     const double steal = (double)(now.ticks.steal - then->ticks.steal);
     const double others = total - idle - steal - (now.own - then->own) * per_second;
-    return (MeanwhileShares){.steal = steal / total,
+    return (MeanwhileShares){.steal = steal > 0 ? steal / total : 0,
                              .others = others > 0 ? others / total : 0,
                              .seconds = total / per_second};
 }

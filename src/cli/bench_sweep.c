@@ -50,15 +50,15 @@ static Status read_resumed(const Settings *settings, RecordSet *known)
     return ST_OK;
 }
 
-/* Some row has a rate, but nothing to hold it against. */
-static bool lacks_limits(const RecordSet *rows)
+/* A row that has a rate, but nothing to hold it against; NULL: there is none. */
+static const Record *without_limits(const RecordSet *rows)
 {
     for (size_t i = 0; i < record_set_size(rows); i++) {
         const Record *record = record_set_at(rows, i);
         double x;
-        if (record_number(record, "tflops", &x) && !record_number(record, "mfu", &x)) return true;
+        if (record_number(record, "tflops", &x) && !record_number(record, "mfu", &x)) return record;
     }
-    return false;
+    return NULL;
 }
 
 /* Rows of a peer stand beside ours. */
@@ -72,9 +72,9 @@ static int cells_done(const RecordSet *rows)
 }
 
 /* Limits of a CPU are those of a number of threads: where the user has chosen one, of that. */
-static void advise_limits(const Sweep *sweep, const RecordSet *rows)
+static void advise_limits(const Sweep *sweep, const Record *row)
 {
-    const char *device = record_text(record_set_at(rows, 0), "device");
+    const char *device = record_text(row, "device");
     const bool chosen = !sweep->varies[OPTION_THREADS] && device && strcmp(device, "cpu") == 0;
     const int64_t threads = chosen ? sweep->configs[0].threads : 0;
     char option[40] = "";
@@ -100,8 +100,8 @@ static void advise(const Settings *settings, const Sweep *sweep, const RunnerOut
             log_note("interrupted: %d of %d cells are done%s", done, sweep->n,
                      done > 0 ? "; with --out-json FILE, --resume FILE would do the rest" : "");
         }
-    } else if (lacks_limits(rows)) {
-        advise_limits(sweep, rows);
+    } else if (without_limits(rows)) {
+        advise_limits(sweep, without_limits(rows));
     }
 }
 

@@ -198,9 +198,8 @@ static void put_machine(Text *out, const Doctor *d)
     text_printf(out, "- usable here: cores %d, processors %d", cpu->usable_cores, cpu->usable);
     if (cpu->quota > 0) text_printf(out, "; cgroup quota %.2f processors", cpu->quota);
     text_printf(out, "\n- features: %s", cpu->features);
-    if (cpu_features_hidden())
-        text_printf(out, "; hidden (ROOFSTEP_CPU_HIDE): %s", human_plain(cpu_features_hidden()).s);
-    text_puts(out, "\n");
+    const CpuFeatureList hidden = cpu_features_hidden(cpu->features);
+    text_printf(out, *hidden.s ? "; hidden by ROOFSTEP_CPU_HIDE: %s\n" : "%s\n", hidden.s);
     text_printf(out, "- caches: %s L1d, %s L2, %d x %s L3\n", human_bytes((double)cpu->l1d).s,
                 human_bytes((double)cpu->l2).s, cpu->l3_instances, human_bytes((double)cpu->l3).s);
     text_printf(out, "- memory: %s, of which %s can be taken now; cgroup limit: %s\n",

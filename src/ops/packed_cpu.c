@@ -373,28 +373,6 @@ static Side on_strip(const Side *s, char *panels, int64_t line)
     return strip;
 }
 
-typedef struct Queues {
-    int64_t next[PACKED_MOST_QUEUES]; /* block of each */
-    int64_t n, each;                  /* how many, and blocks of one */
-} Queues;
-
-static Queues queues_of(const Cut *cut)
-{
-    const int64_t n = packed_cut_queues(cut);
-    return (Queues){.n = n, .each = cut->down * cut->across / n};
-}
-
-/* The next one for this thread, from its own queue, then from the others; -1: there are no more. */
-static int64_t next_block(Queues *q, int64_t *turn)
-{
-    for (; *turn < q->n; ++*turn) {
-        const int64_t queue = (omp_thread() + *turn) % q->n;
-        const int64_t i = __atomic_fetch_add(&q->next[queue], 1, __ATOMIC_RELAXED);
-        if (i < q->each) return queue + i * q->n;
-    }
-    return -1;
-}
-
 static void multiply(const PackedProduct *p, void *workspace, int threads)
 {
     const Microkernel *kernel = p->kernel;
@@ -406,7 +384,7 @@ static void multiply(const PackedProduct *p, void *workspace, int threads)
         &p->b, kernel->pack_b, panels + r.b, p->n, kernel->columns, cut.strips & STRIPS_OF_B, 0};
     const Part size = pack_size(p, &a, &b, threads);
     const int64_t parts_a = pack_parts(p, &a, size), parts = parts_a + pack_parts(p, &b, size);
-    Queues queues = queues_of(&cut);
+    CutQueues queues = packed_cut_queues(&cut);
 #pragma omp parallel num_threads(threads)
     {
         char *strip = panels + r.strips + omp_thread() * r.strip;
@@ -417,7 +395,7 @@ static void multiply(const PackedProduct *p, void *workspace, int threads)
         if (parts > 0) {
 #pragma omp barrier
         }
-        for (int64_t i, turn = 0; (i = next_block(&queues, &turn)) >= 0;) {
+        for (int64_t i, turn = 0; (i = packed_cut_next(&queues, omp_thread(), &turn)) >= 0;) {
             const Block block = block_at(p, &cut, i, sums);
             const Side x = on_strip(&a, strip, block.row),
                        y = on_strip(&b, strip + r.strip_b, block.column);

@@ -35,12 +35,6 @@ static int64_t queues_of(int64_t parts)
     return parts > PACKED_MOST_QUEUES ? 1 : parts;
 }
 
-int64_t packed_cut_queues(const Cut *cut)
-{
-    if (cut->strips == STRIPS_OF_A) return queues_of(cut->across);
-    return cut->strips == STRIPS_OF_B ? queues_of(cut->down) : 1;
-}
-
 /* Threads end within the time of their last block of each other: of t random parts of it the largest is t / (t + 1), as a
  * rule, and the mean is half. */
 static int64_t late_by(int64_t block, int threads)
@@ -232,4 +226,22 @@ Place packed_cut_place(const PackedProduct *p, const Cut *cut, int64_t i)
                    .column = column,
                    .columns =
                        part_start(p->n, cut->column, x + 1, cut->across, narrow_columns) - column};
+}
+
+CutQueues packed_cut_queues(const Cut *cut)
+{
+    const int64_t n = cut->strips == STRIPS_OF_A   ? queues_of(cut->across)
+                      : cut->strips == STRIPS_OF_B ? queues_of(cut->down)
+                                                   : 1;
+    return (CutQueues){.n = n, .each = cut->down * cut->across / n};
+}
+
+int64_t packed_cut_next(CutQueues *queues, int64_t thread, int64_t *turn)
+{
+    for (; *turn < queues->n; ++*turn) {
+        const int64_t queue = (thread + *turn) % queues->n;
+        const int64_t i = __atomic_fetch_add(&queues->next[queue], 1, __ATOMIC_RELAXED);
+        if (i < queues->each) return queue + i * queues->n;
+    }
+    return -1;
 }

@@ -29,17 +29,26 @@ typedef struct Cut {
 
 Cut packed_cut(const PackedProduct *p, int threads);
 
-/* Beside strips, blocks i, i + queues, i + 2 queues ... read the same part of what is packed beforehand. Threads take those of
- * a part of their own first: the fewer caches have read a line, the sooner the next product can write it again. */
-enum { PACKED_MOST_QUEUES = 16 };
-int64_t packed_cut_queues(const Cut *cut);
-
 typedef struct Place {
     int64_t row, rows, column, columns;
 } Place;
 
 /* Of block i of down * across; neighbours share their columns of b, or the strip. */
 Place packed_cut_place(const PackedProduct *p, const Cut *cut, int64_t i);
+
+/* Beside strips, blocks i, i + n, i + 2 n ... read the same part of what is packed beforehand, and are a queue. Threads take
+ * those of a part of their own first: the fewer caches have read a line, the sooner the next product can write it again. */
+enum { PACKED_MOST_QUEUES = 16 };
+
+typedef struct CutQueues {
+    int64_t n, each;                  /* how many, and blocks of one */
+    int64_t next[PACKED_MOST_QUEUES]; /* block of each */
+} CutQueues;
+
+CutQueues packed_cut_queues(const Cut *cut);
+
+/* The block that a thread takes now, -1 when there are no more. `turn` is the thread's own, 0 at first. */
+int64_t packed_cut_next(CutQueues *queues, int64_t thread, int64_t *turn);
 
 static inline int64_t packed_smaller(int64_t a, int64_t b)
 {

@@ -98,6 +98,12 @@ static bool matters(const Column *column, const RecordSet *set)
     return false;
 }
 
+/* Not a row that has nothing because it was not begun, nor another program's. */
+static bool ran_without(const Record *row)
+{
+    return record_status(row) == RECORD_OK && !record_text(row, "peer");
+}
+
 bool column_common(const Column *column, const RecordSet *set, char value[COLUMN_TEXT])
 {
     char text[COLUMN_TEXT];
@@ -105,12 +111,16 @@ bool column_common(const Column *column, const RecordSet *set, char value[COLUMN
     if (column->show != COLUMN_AXIS && column->show != COLUMN_CUSTOM) return false;
     if (!matters(column, set) || column_varies(column, set)) return false;
     for (size_t i = 0; i < record_set_size(set); i++) {
-        if (!column_used(column, record_set_at(set, i), text)) continue;
+        const Record *row = record_set_at(set, i);
+        if (!column_used(column, row, text)) {
+            if (ran_without(row)) return false;
+            continue;
+        }
         if (seen && strcmp(value, text) != 0) return false;
         memcpy(value, text, sizeof text);
         seen = true;
     }
-    return seen && strcmp(value, "auto") != 0; /* which became nothing: a GPU has no blas */
+    return seen;
 }
 
 static bool has_ratio(const Column *column, const Record *record)
