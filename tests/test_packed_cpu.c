@@ -294,7 +294,8 @@ static void test_threads_agree(void **state)
 {
     (void)state;
     static const int64_t sizes[][3] = {{110, 230, 4207}, {192, 1446, 217}, {1446, 192, 1100},
-                                       {400, 430, 217},  {430, 400, 217},  {512, 768, 70}};
+                                       {400, 430, 217},  {430, 400, 217},  {512, 768, 70},
+                                       {210, 220, 70}};
     const int n_sizes = (int)(sizeof sizes / sizeof *sizes);
     const unsigned every_kind = kind_of(STRIPS_OF_A, true) | kind_of(STRIPS_OF_B, true) |
                                 kind_of(STRIPS_OF_BOTH, false) | kind_of(STRIPS_OF_BOTH, true);
