@@ -19,6 +19,13 @@ static int below(int n)
     return (int)rng_below(2024, stream, drawn++, n);
 }
 
+static OptionBits random_bits(void)
+{
+    OptionBits bits = 0;
+    for (int id = 0; id < OPTION_COUNT; id++) bits |= (OptionBits)below(2) << id;
+    return bits;
+}
+
 static const char *const seeds[] = {
     "128",
     "128,256,512",
@@ -180,7 +187,7 @@ static void command_lines(void **state)
         Settings settings;
         Sweep sweep;
         const OptionSet set = {
-            .taken = below(4) ? UINT64_MAX : (uint64_t)rng_bits(1, stream, drawn++),
+            .taken = below(4) ? ~(OptionBits)0 : random_bits(),
             .lists = below(2) ? UINT64_MAX : 0,
             .formats = "md json",
             .args = below(2) ? "FILE..." : NULL,

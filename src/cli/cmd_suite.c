@@ -35,7 +35,7 @@ static Status begin(Suite *suite, const Settings *settings, const Sweep *sweep)
 
 static Status resume(Suite *suite, const Settings *settings)
 {
-    const uint64_t others =
+    const OptionBits others =
         settings->given & ~(OPTION_BIT(RESUME) | OPTION_BIT(DRY_RUN) | OPTION_BIT(HELP));
     if (others) return FAIL(ST_USAGE, "--resume goes on as the suite was begun: no other option");
     TRY(suite_read(suite, settings->resume));

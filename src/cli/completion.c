@@ -40,7 +40,7 @@ static Value value_of(const Command *command, OptionId id, Text *words)
 /* The option after `id` that the command takes; from -1 on, OPTION_COUNT at the end. --help is one of each. */
 static int next_option(const Command *command, int id)
 {
-    const uint64_t taken = command->options.taken | OPTION_BIT(HELP);
+    const OptionBits taken = command->options.taken | OPTION_BIT(HELP);
     do id++;
     while (id < OPTION_COUNT && (taken >> id & 1) == 0);
     return id;

@@ -268,7 +268,7 @@ static bool has_word(const char *words, OptionId id, const Config *config)
 /* Words that it was not begun with. */
 static bool differs(const LikePlan *plan, const Settings *settings, const Config *config)
 {
-    const uint64_t other = OPTIONS_DIMS | OPTION_BIT(OUT_DIR);
+    const OptionBits other = OPTIONS_DIMS | OPTION_BIT(OUT_DIR);
     bool same = !(settings->given & other);
     if (settings->like)
         same = same && strcmp(settings->like, like_writeups[plan->writeup].name) == 0;

@@ -13,9 +13,9 @@ typedef enum OptionId {
     OPTION_COUNT
 } OptionId;
 
-_Static_assert(OPTION_COUNT <= 64, "a set of options is a 64-bit mask");
+_Static_assert(OPTION_COUNT <= 8 * sizeof(OptionBits), "every option has a bit");
 
-#define OPTION_BIT(id) (UINT64_C(1) << OPTION_##id)
+#define OPTION_BIT(id) ((OptionBits)1 << OPTION_##id)
 
 /* The sets that commands are made of. */
 #define OPTIONS_DIMS                                                                      \
@@ -43,8 +43,8 @@ typedef struct OptionWords {
 
 /* What one command takes. --help is always among it. */
 typedef struct OptionSet {
-    uint64_t taken;      /* OPTION_BITs */
-    uint64_t lists;      /* those that may have several values (lists, ranges, repetition) */
+    OptionBits taken;    /* OPTION_BITs */
+    OptionBits lists;    /* those that may have several values (lists, ranges, repetition) */
     const char *formats; /* of --format, blanks between: "md json"; the first is the default */
     const char *out;     /* where the result goes without --out; NULL: stdout */
     int modes;           /* how many of the words of --mode it takes, from the first; 0: all */

@@ -138,7 +138,7 @@ static void option_line(Text *out, OptionId id, const OptionSet *set)
 void option_help(Text *out, const OptionSet *set)
 {
     static const char *const titles[OPTION_GROUP_COUNT] = {"Model", "Run", "Output"};
-    const uint64_t taken = set->taken | OPTION_BIT(HELP);
+    const OptionBits taken = set->taken | OPTION_BIT(HELP);
     int group = -1;
     for (int id = 0; id < OPTION_COUNT; id++) {
         if ((taken >> id & 1) == 0) continue;

@@ -7,6 +7,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* One bit for each option, by OptionId. */
+__extension__ typedef unsigned __int128 OptionBits;
+
 enum {
     SETTINGS_MAX_ARGS = 256,
     SETTINGS_MAX_LIMITS = 16,
@@ -53,7 +56,7 @@ typedef struct Settings {
     int n_memory_limits;                        /* 0: what the machine has */
     const char *args[SETTINGS_MAX_ARGS];        /* what is not an option */
     int n_args;
-    uint64_t given;           /* OPTION_BIT of every option that was on the command line */
+    OptionBits given;         /* OPTION_BIT of every option that was on the command line */
     const char *command_line; /* the whole of it, quoted for a shell */
 } Settings;
 

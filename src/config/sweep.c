@@ -64,7 +64,7 @@ static Status read_option(Reader *r, OptionId id, const char *value)
         const bool text = option->kind == OPTION_KIND_TEXT || option->kind == OPTION_KIND_FORMAT;
         status = text ? set_text(r, id, value) : add_values(r, id, value);
     }
-    r->settings->given |= UINT64_C(1) << id;
+    r->settings->given |= (OptionBits)1 << id;
     r->last = (r->set->lists >> id & 1) != 0 ? (int)id : -1;
     return status;
 }
