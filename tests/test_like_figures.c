@@ -1,4 +1,4 @@
-/* Every line of the write-ups' tables asks for a figure that there is: a slip in likes.def would be a "-" for ever. */
+/* Every line of the write-ups' tables asks for a figure that there is: a slip in published.def would be a "-" for ever. */
 #include "bench/accumulation.h"
 #include "bench/component_dtypes.h"
 #include "bench/profile_figure.h"
@@ -21,19 +21,19 @@ typedef struct Line {
 static const Line lines[] = {
 #define FIGURE(table, label, what, ...) {#table, label, what, {__VA_ARGS__}, N_OF(__VA_ARGS__)},
 #define TEXT(table, label, what, text)  {#table, label, what, {NAN}, 1},
-#include "cli/likes.def"
+#include "cli/published.def"
 };
 
 static const Line rows[] = {
 #define ROW(table, words, ...) {#table, words, "", {__VA_ARGS__}, N_OF(__VA_ARGS__)},
-#include "cli/likes.def"
+#include "cli/published.def"
 };
 
 static const struct {
     const char *table, *command, *figures;
 } tables[] = {
 #define TABLE(id, writeup, command, title, words, figures, note) {#id, #command, figures},
-#include "cli/likes.def"
+#include "cli/published.def"
 };
 
 enum {

@@ -135,7 +135,7 @@ static const char help[] =
 /* "|rtx5090|8gb": completion offers what --help lists. */
 static const char writeups[] =
 #define WRITEUP(id, name, what) "|" name
-#include "cli/likes.def"
+#include "cli/published.def"
     ;
 
 static const OptionWords words[] = {

@@ -10,38 +10,38 @@
 
 enum {
 #define WRITEUP(id, name, what) WRITEUP_##id,
-#include "cli/likes.def"
+#include "cli/published.def"
     N_WRITEUPS
 };
 
 enum {
 #define TABLE(id, ...) TABLE_##id,
-#include "cli/likes.def"
+#include "cli/published.def"
     N_TABLES
 };
 
 const LikeWriteup like_writeups[] = {
 #define WRITEUP(id, name, what) {name, what},
-#include "cli/likes.def"
+#include "cli/published.def"
 };
 
 const LikeTable like_tables[] = {
 #define TABLE(id, writeup, command, title, words, figures, note) \
     {WRITEUP_##writeup, &cmd_##command, title, words, figures, note},
-#include "cli/likes.def"
+#include "cli/published.def"
 };
 
 #define OOM INFINITY
 const LikeRow like_rows[] = {
 #define ROW(table, words, ...) {TABLE_##table, words, {__VA_ARGS__}},
-#include "cli/likes.def"
+#include "cli/published.def"
 };
 #undef OOM
 
 const LikeMeasure like_measures[] = {
 #define FIGURE(table, label, what, ...) {TABLE_##table, label, what, NULL, {__VA_ARGS__}},
 #define TEXT(table, label, what, text)  {TABLE_##table, label, what, text, {NAN}},
-#include "cli/likes.def"
+#include "cli/published.def"
 };
 
 const int like_n_tables = N_TABLES;

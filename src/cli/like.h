@@ -25,7 +25,7 @@ typedef struct LikeRow {
 /* One line of a table that has one cell. */
 typedef struct LikeMeasure {
     int table;
-    const char *label, *what; /* likes.def has the words it is made of */
+    const char *label, *what; /* published.def has the words it is made of */
     const char *text;         /* published in words; NULL: in figures */
     double published[LIKE_MOST_FIGURES];
 } LikeMeasure;

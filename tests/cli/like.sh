@@ -3,16 +3,16 @@
 # command again keeps what is finished; killed at any moment and resumed, it ends with the rows of one that was not.
 # shellcheck disable=SC1091,SC2154 # cli.sh sets what is used here
 . "$(dirname "$(realpath "$0")")/cli.sh"
-likes=$tests/../src/cli/likes.def
+published=$tests/../src/cli/published.def
 # Of the table under that heading of what was printed, its head left out.
 lines_of() { awk -v title=": $1" '/^## /{on = substr($0, length($0) - length(title) + 1) == title} on && /^\|/{n++} END{print n - 2}' out; }
 "$program" limits --device cpu --threads 1 --keep >/dev/null 2>err || fail 'no limits'
 for name in rtx5090 p100-t4 8gb rtx5090-nsys; do
-    id=$(sed -n "s/^WRITEUP(\([A-Z0-9_]*\), \"$name\".*/\1/p" "$likes")
+    id=$(sed -n "s/^WRITEUP(\([A-Z0-9_]*\), \"$name\".*/\1/p" "$published")
     "$program" suite --like $name --budget 1s --device cpu --threads 1 --timeout 20s --out-dir $name >out 2>err </dev/null || fail "$name: exit code $?"
-    for table in $(sed -n "s/^TABLE(\([A-Z0-9_]*\), $id,.*/\1/p" "$likes"); do
-        title=$(sed -n "s/^TABLE($table, [^\"]*\"\([^\"]*\)\".*/\1/p" "$likes")
-        n=$(grep -cE "^(ROW|FIGURE|TEXT)\($table," "$likes")
+    for table in $(sed -n "s/^TABLE(\([A-Z0-9_]*\), $id,.*/\1/p" "$published"); do
+        title=$(sed -n "s/^TABLE($table, [^\"]*\"\([^\"]*\)\".*/\1/p" "$published")
+        n=$(grep -cE "^(ROW|FIGURE|TEXT)\($table," "$published")
         [ "$(lines_of "$title")" = "$n" ] || fail "$name, $title: not $n lines"
         grep -qF "| $title | $n | \`suite --like $name\` |" "$tests/../docs/mission.md" || fail "docs/mission.md has not $title with $n lines"
     done
