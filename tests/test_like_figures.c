@@ -161,6 +161,47 @@ static void as_many_as_the_table_has(void **state)
     for (int i = 0; i < N_ROWS; i++) check_count(&rows[i]);
 }
 
+/* ---- names and notes ---- */
+
+typedef struct Remark {
+    const char *kind, *table, *which, *text;
+} Remark;
+
+static const Remark remarks[] = {
+#define NAME(table, words, name) {"NAME", #table, words, name},
+#define NOTE(table, which, text) {"NOTE", #table, which, text},
+#include "cli/published.def"
+};
+
+enum { N_REMARKS = sizeof remarks / sizeof *remarks };
+
+static int how_many(const Line *list, int n, const Remark *remark)
+{
+    int found = 0;
+    for (int i = 0; i < n; i++)
+        found +=
+            strcmp(list[i].table, remark->table) == 0 && strcmp(list[i].label, remark->which) == 0;
+    return found;
+}
+
+/* One that names no line would never be shown, and of two for one line only the first would. */
+static void remarks_are_of_one_line(void **state)
+{
+    (void)state;
+    for (int i = 0; i < N_REMARKS; i++) {
+        const Remark *at = &remarks[i];
+        const int n = how_many(rows, N_ROWS, at) + how_many(lines, N_LINES, at);
+        if (n != 1) fail_msg("%s(%s, \"%s\"): %d such lines", at->kind, at->table, at->which, n);
+        if (!*at->text) fail_msg("%s(%s, \"%s\") says nothing", at->kind, at->table, at->which);
+        for (int j = 0; j < i; j++) {
+            if (strcmp(at->kind, remarks[j].kind) == 0 &&
+                strcmp(at->table, remarks[j].table) == 0 &&
+                strcmp(at->which, remarks[j].which) == 0)
+                fail_msg("%s(%s, \"%s\") is there twice", at->kind, at->table, at->which);
+        }
+    }
+}
+
 static void figures_of_profiles(void **state)
 {
     Whole *w = whole();
@@ -223,9 +264,8 @@ static void dtypes_are_of_components(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(as_many_as_the_table_has),
-        cmocka_unit_test(figures_of_profiles),
-        cmocka_unit_test(sums_are_the_published_ones),
+        cmocka_unit_test(as_many_as_the_table_has), cmocka_unit_test(remarks_are_of_one_line),
+        cmocka_unit_test(figures_of_profiles),      cmocka_unit_test(sums_are_the_published_ones),
         cmocka_unit_test(dtypes_are_of_components),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -44,9 +44,39 @@ const LikeMeasure like_measures[] = {
 #include "cli/published.def"
 };
 
+const LikeRemark like_names[] = {
+#define NAME(table, words, name) {TABLE_##table, words, name},
+#include "cli/published.def"
+};
+
+const LikeRemark like_notes[] = {
+#define NOTE(table, which, text) {TABLE_##table, which, text},
+#include "cli/published.def"
+};
+
 const int like_n_tables = N_TABLES;
 const int like_n_rows = sizeof like_rows / sizeof *like_rows;
 const int like_n_measures = sizeof like_measures / sizeof *like_measures;
+const int like_n_names = sizeof like_names / sizeof *like_names;
+const int like_n_notes = sizeof like_notes / sizeof *like_notes;
+
+static const char *find_remark(const LikeRemark *list, int n, int table, const char *which)
+{
+    for (int i = 0; i < n; i++) {
+        if (list[i].table == table && strcmp(list[i].which, which) == 0) return list[i].text;
+    }
+    return NULL;
+}
+
+const char *like_row_name(const LikeRow *row)
+{
+    return find_remark(like_names, like_n_names, row->table, row->words);
+}
+
+const char *like_note_of(int table, const char *which)
+{
+    return find_remark(like_notes, like_n_notes, table, which);
+}
 
 Status like_find(const char *name, int *writeup)
 {

@@ -30,11 +30,24 @@ typedef struct LikeMeasure {
     double published[LIKE_MOST_FIGURES];
 } LikeMeasure;
 
+/* What people call a row, and what is assumed or does not add up in a line; `which` is the words of a row or the label
+ * of a figure. */
+typedef struct LikeRemark {
+    int table;
+    const char *which, *text;
+} LikeRemark;
+
 extern const LikeWriteup like_writeups[];
 extern const LikeTable like_tables[];
 extern const LikeRow like_rows[];
 extern const LikeMeasure like_measures[];
-extern const int like_n_tables, like_n_rows, like_n_measures;
+extern const LikeRemark like_names[], like_notes[];
+extern const int like_n_tables, like_n_rows, like_n_measures, like_n_names, like_n_notes;
+
+/* NULL: its words are its name. */
+const char *like_row_name(const LikeRow *row);
+/* Of a line of a table; NULL: none. */
+const char *like_note_of(int table, const char *which);
 
 /* The number of a write-up. ST_USAGE names the nearest one. */
 Status like_find(const char *name, int *writeup);

@@ -73,6 +73,16 @@ static void put_change(Table *table, const char *path, const RecordSet *rows, co
     table_cell(table, both ? human_number(100 * (x / y - 1), 3).s : "-");
 }
 
+/* By how much the figure is more than that of the row before, where both were measured. */
+static void put_more(Table *table, const char *path, const RecordSet *rows, const Config *config)
+{
+    double x = NAN, y = NAN;
+    const Record *record = find(rows, config), *before = find(rows, config - 1);
+    const bool both =
+        record && before && record_number(record, path, &x) && record_number(before, path, &y);
+    table_cell(table, both ? human_number(x - y, 4).s : "-");
+}
+
 /* "--size small --ctx 128" as people say it: "size small, ctx 128". */
 static void put_label(Table *table, const char *words)
 {
@@ -92,6 +102,11 @@ static void put_label(Table *table, const char *words)
 static bool is_change(const LikeFigure *figure)
 {
     return figure->path[0] == '%';
+}
+
+static bool is_more(const LikeFigure *figure)
+{
+    return figure->path[0] == '+';
 }
 
 static bool is_name(const LikeFigure *figure)
@@ -114,6 +129,8 @@ static void heading(const LikeFigure *figure, char text[96])
     }
     if (is_change(figure))
         snprintf(text, 96, "%s against fp32, %%", figure->path + 1);
+    else if (is_more(figure))
+        snprintf(text, 96, "%s, more than the row before", figure->path + 1);
     else
         snprintf(text, 96, "%s", words);
 }
@@ -164,6 +181,10 @@ static bool put_rows(Table *table, int id, const LikeResults *results)
             put_published(table, like_rows[r].published[i], figures[i].scale);
             if (is_change(&figures[i]))
                 put_change(table, figures[i].path + 1, results->rows, config);
+            else if (is_more(&figures[i]) && isnan(like_rows[r].published[i]))
+                table_cell(table, "-");
+            else if (is_more(&figures[i]))
+                put_more(table, figures[i].path + 1, results->rows, config);
             else
                 put_ours(table, figures[i].path, record, config, results->expected, &marked);
         }

@@ -3,7 +3,8 @@
 # command again keeps what is finished; killed at any moment and resumed, it ends with the rows of one that was not.
 # shellcheck disable=SC1091,SC2154 # cli.sh sets what is used here
 . "$(dirname "$(realpath "$0")")/cli.sh"
-published=$tests/../src/cli/published.def
+published=published.def
+cat "$tests"/../src/cli/published_*.def >$published
 # Of the table under that heading of what was printed, its head left out.
 lines_of() { awk -v title=": $1" '/^## /{on = substr($0, length($0) - length(title) + 1) == title} on && /^\|/{n++} END{print n - 2}' out; }
 "$program" limits --device cpu --threads 1 --keep >/dev/null 2>err || fail 'no limits'
