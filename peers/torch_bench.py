@@ -279,7 +279,7 @@ class Step:
         self.optimizer.zero_grad(set_to_none=True)
 
     def parts(self):
-        count = {"fwd": 1, "fwd_bwd": 2, "train": 3}[self.args.mode]
+        count = {"fwd": 1, "fwd_grad": 1, "fwd_bwd": 2, "train": 3}[self.args.mode]
         return list(zip(PHASES, (self.forward, self.backward, self.optimize)))[:count]
 
     def whole(self):
@@ -338,7 +338,7 @@ class AttentionAlone:
         self.out.backward(self.dout)
 
     def parts(self):
-        return list(zip(PHASES, (self.forward, self.backward)))[:1 if self.args.mode == "fwd" else 2]
+        return list(zip(PHASES, (self.forward, self.backward)))[:1 if self.args.mode in ("fwd", "fwd_grad") else 2]
 
     def whole(self):
         for _, part in self.parts():
@@ -511,7 +511,7 @@ def read_options():
     parser.add_argument("--mask", default="causal", choices=("causal", "full"))
     parser.add_argument("--warmup", type=int, default=5)
     parser.add_argument("--precision", default="fp32", choices=("fp32", "tf32", "bf16", "fp16"))
-    parser.add_argument("--mode", default="train", choices=("fwd", "fwd_bwd", "train"))
+    parser.add_argument("--mode", default="train", choices=("fwd", "fwd_grad", "fwd_bwd", "train"))
     parser.add_argument("--device", default="auto", help="auto, cpu, cuda or cuda:N")
     parser.add_argument("--variant", default="eager", choices=tuple(EXECS))
     parser.add_argument("--threads", type=int, default=0, help="on a CPU; 0 for PyTorch's own choice")

@@ -141,7 +141,8 @@ static inline void memory_map_check(const Plan *plan, const MemPlan *mem, const 
     for (size_t u = 0; u < memory_map_units(mem->arena); u++) map.owner[u] = MEMORY_MAP_NOBODY;
     for (int n = 0; n < plan->n_nodes; n++) memory_map_run_node(&map, n);
     for (int i = 0; i < plan->n_tensors; i++) {
-        if (plan->tensors[i].keep) memory_map_read_tensor(&map, i, plan->n_nodes);
+        if (plan->tensors[i].keep || plan->tensors[i].saved)
+            memory_map_read_tensor(&map, i, plan->n_nodes);
     }
     memory_map_check_regions(plan, mem);
     memory_map_check_timeline(plan, mem, workspace);

@@ -28,7 +28,7 @@ static inline size_t poison_most_bytes(const Session *s)
 static inline bool poison_owns(const Session *s, int id)
 {
     const Tensor *t = &s->plan->tensors[id];
-    return t->base == PLAN_NONE && !plan_kind_persistent(t->kind) && !t->keep &&
+    return t->base == PLAN_NONE && !plan_kind_persistent(t->kind) && !t->keep && !t->saved &&
            s->binding->mem.shares[id] == id && s->binding->mem.first[id] != PLAN_NONE;
 }
 
@@ -133,7 +133,8 @@ static inline bool *poison_find_used(const Plan *plan)
     bool *used = calloc((size_t)plan->n_tensors, sizeof *used);
     assert_non_null(used);
     for (int i = 0; i < plan->n_tensors; i++) {
-        used[i] = plan->tensors[i].keep || plan_kind_persistent(plan->tensors[i].kind);
+        used[i] = plan->tensors[i].keep || plan->tensors[i].saved ||
+                  plan_kind_persistent(plan->tensors[i].kind);
     }
     for (int n = plan->n_nodes; n-- > 0;) {
         const Node *node = &plan->nodes[n];

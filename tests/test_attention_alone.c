@@ -220,24 +220,30 @@ static size_t bytes_before_backward(const Config *c)
     }
 }
 
+static void check_kept_in(const Config *c, Mode mode)
+{
+    Model model;
+    Binding binding;
+    ASSERT_OK(model_build(&model, c, mode, DT_F32));
+    ASSERT_OK(binding_make(&binding, &model.plan, BACKEND_cpu, 2, NULL));
+    const size_t got = attention_alone_before_backward(&model, &binding.mem);
+    if (got != bytes_before_backward(c)) {
+        fail_msg("%s %s: %zu bytes before backward, not %zu", name_of(c), config_mode_name(mode),
+                 got, bytes_before_backward(c));
+    }
+    binding_free(&binding);
+    model_free(&model);
+}
+
 static void check_kept(Config *c)
 {
     static const Precision precisions[] = {PRECISION_FP32, PRECISION_BF16, PRECISION_FP16};
     for (int p = 0; p < 3; p++) {
         for (int a = 0; a < N_ATTENTIONS; a++) {
-            Model model;
-            Binding binding;
             c->precision = precisions[p];
             c->attention = attentions[a];
-            ASSERT_OK(model_build(&model, c, MODE_FWD_BWD, DT_F32));
-            ASSERT_OK(binding_make(&binding, &model.plan, BACKEND_cpu, 2, NULL));
-            const size_t got = attention_alone_before_backward(&model, &binding.mem);
-            if (got != bytes_before_backward(c)) {
-                fail_msg("%s: %zu bytes before backward, not %zu", name_of(c), got,
-                         bytes_before_backward(c));
-            }
-            binding_free(&binding);
-            model_free(&model);
+            for (int mode = MODE_FWD_GRAD; mode <= MODE_FWD_BWD; mode++)
+                check_kept_in(c, (Mode)mode);
         }
     }
 }
@@ -281,7 +287,7 @@ static void check_flops(Config *c)
             Model model;
             c->attention = attentions[a];
             ASSERT_OK(model_build(&model, c, (Mode)mode, DT_F32));
-            const double want = mode == MODE_FWD ? forward : 3 * forward;
+            const double want = mode == MODE_FWD_BWD ? 3 * forward : forward;
             assert_true(fabs(model_flops(&model) - want) < 1e-9 * want);
             c->mode = (Mode)mode;
             assert_true(fabs(outlook_work(c) - want) < 1e-9 * want);

@@ -202,14 +202,14 @@ static void test_only_forward_fits(void **state)
 {
     (void)state;
     Config c = wide_config();
-    const size_t forward = need(&c, MODE_FWD), both = need(&c, MODE_FWD_BWD);
+    const size_t forward = need(&c, MODE_FWD_GRAD), both = need(&c, MODE_FWD_BWD);
     assert_true(both > forward + ((size_t)16 << 20));
     c.memory_limit = (int64_t)((forward + both) / 2);
     RecordSet rows;
     const Record *r = run(&c, &rows);
     assert_int_equal(record_status(r), RECORD_OOM);
     assert_non_null(strstr(record_text(r, "message"), "short by"));
-    assert_string_equal(record_text(r, "measured_mode"), "fwd");
+    assert_string_equal(record_text(r, "measured_mode"), "fwd_grad");
     assert_int_equal(record_phase_status(r, "forward"), RECORD_OK);
     assert_int_equal(record_phase_status(r, "backward"), RECORD_OOM);
     assert_int_equal(record_phase_status(r, "optimizer"), RECORD_OOM);
@@ -223,6 +223,27 @@ static void test_only_forward_fits(void **state)
     assert_string_equal(record_text(r, "measured_mode"), "fwd_bwd");
     assert_int_equal(record_phase_status(r, "backward"), RECORD_OK);
     assert_int_equal(record_phase_status(r, "optimizer"), RECORD_OOM);
+    record_set_free(&rows);
+}
+
+/* Where what backward needs does not fit, a forward pass that keeps nothing is measured. */
+static void test_graph_does_not_fit(void **state)
+{
+    (void)state;
+    Config c = wide_config();
+    RecordSet rows;
+    c.vocab = 101;
+    c.num_layers = 16;
+    c.ctx = 128;
+    c.batch = 16;
+    c.mode = MODE_FWD_GRAD;
+    const size_t forward = need(&c, MODE_FWD), graph = need(&c, MODE_FWD_GRAD);
+    assert_true(graph > forward + ((size_t)16 << 20));
+    c.memory_limit = (int64_t)((forward + graph) / 2);
+    const Record *r = run(&c, &rows);
+    assert_int_equal(record_status(r), RECORD_OOM);
+    assert_string_equal(record_text(r, "measured_mode"), "fwd");
+    assert_int_equal(record_phase_status(r, "backward"), RECORD_STATUS_COUNT);
     record_set_free(&rows);
 }
 
@@ -355,10 +376,10 @@ static void test_attention_without_room(void **state)
     c.batch = 16;
     c.attention = ATTENTION_FUSED;
     c.steps = 1;
-    c.memory_limit = (int64_t)((need(&c, MODE_FWD) + need(&c, MODE_FWD_BWD)) / 2);
+    c.memory_limit = (int64_t)((need(&c, MODE_FWD_GRAD) + need(&c, MODE_FWD_BWD)) / 2);
     const Record *r = run(&c, &rows);
     assert_int_equal(record_status(r), RECORD_OOM);
-    assert_string_equal(record_text(r, "measured_mode"), "fwd");
+    assert_string_equal(record_text(r, "measured_mode"), "fwd_grad");
     assert_int_equal(record_phase_status(r, "forward"), RECORD_OK);
     assert_int_equal(record_phase_status(r, "backward"), RECORD_OOM);
     assert_true(fabs(number(r, "mem_before_bwd_mib") - (64 + 4 * 16 * 1024 * 7 * 4 / 1048576.0)) <
@@ -393,6 +414,7 @@ int main(void)
         cmocka_unit_test(test_precisions_and_eager),
         cmocka_unit_test(test_unsupported),
         cmocka_unit_test(test_only_forward_fits),
+        cmocka_unit_test(test_graph_does_not_fit),
         cmocka_unit_test(test_nothing_fits),
         cmocka_unit_test(test_plan_and_process_agree),
         cmocka_unit_test(test_share_of_limits),

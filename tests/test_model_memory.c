@@ -86,7 +86,7 @@ static void check_dropped(const Config *config)
     Binding binding;
     size_t *live = NULL;
     int begin = 0, end = 0;
-    if (config->mode == MODE_FWD) return;
+    if (!config_mode_has_backward(config->mode)) return;
     plan_on_cpu(&model, &binding, config);
     const Plan *plan = &model.plan;
     plan_phase_nodes(plan, PHASE_BACKWARD, &begin, &end);
@@ -147,6 +147,56 @@ static void test_forward_keeps_nothing(void **state)
     variants_each(&c, check_forward);
 }
 
+/* Live bytes of activations and logits while each forward node runs; the caller frees them. */
+static size_t *forward_timeline(const Config *config, Mode mode, int *n)
+{
+    Model model;
+    Binding binding;
+    Config c = *config;
+    size_t *live = NULL;
+    int begin = 0;
+    c.mode = mode;
+    plan_on_cpu(&model, &binding, &c);
+    assert_int_equal(mem_plan_timeline(&binding.mem, &model.plan, binding.workspace, &live), ST_OK);
+    plan_phase_nodes(&model.plan, PHASE_FORWARD, &begin, n);
+    for (int i = 0; i < *n; i++) {
+        const size_t *at = live + i * TK_COUNT;
+        assert_int_equal(at[TK_GRAD], 0);
+        live[i] = at[TK_ACTIVATION] + at[TK_LOGITS] + at[TK_WORKSPACE];
+    }
+    binding_free(&binding);
+    model_free(&model);
+    return live;
+}
+
+/* The forward pass of fwd_grad fills memory as that of fwd_bwd does, node by node. Only its last node may take
+ * nothing over. */
+static void check_graph_kept(const Config *config)
+{
+    int n = 0, n_both = 0;
+    if (config->mode != MODE_FWD_GRAD) return;
+    size_t *alone = forward_timeline(config, MODE_FWD_GRAD, &n);
+    size_t *both = forward_timeline(config, MODE_FWD_BWD, &n_both);
+    assert_int_equal(n, n_both);
+    for (int i = 0; i + 1 < n; i++) {
+        if (alone[i] != both[i])
+            fail_msg("%s: node %d has %zu bytes, not %zu", variants_name(config).s, i, alone[i],
+                     both[i]);
+    }
+    assert_true(alone[n - 1] >= both[n - 1]);
+    free(alone);
+    free(both);
+}
+
+static void test_graph_is_kept(void **state)
+{
+    (void)state;
+    Config c = variants_config();
+    variants_each(&c, check_graph_kept);
+    c.recompute = CONFIG_RECOMPUTE_BLOCK;
+    variants_each(&c, check_graph_kept);
+}
+
 /* ---- large things ---- */
 
 static void check_no_scores(const Config *config)
@@ -193,7 +243,7 @@ static void check_logits(const Config *config)
         assert_int_equal(model.plan.tensors[gradient].kind, TK_LOGITS);
         found++;
     }
-    assert_int_equal(found, config->exec == EXEC_FUSED && config->mode != MODE_FWD);
+    assert_int_equal(found, config->exec == EXEC_FUSED && config_mode_has_backward(config->mode));
     binding_free(&binding);
     model_free(&model);
 }
@@ -210,7 +260,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_block_fused),           cmocka_unit_test(test_dropped),
         cmocka_unit_test(test_forward_keeps_nothing), cmocka_unit_test(test_no_scores_with_flash),
-        cmocka_unit_test(test_logits_in_place),
+        cmocka_unit_test(test_logits_in_place),       cmocka_unit_test(test_graph_is_kept),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -65,7 +65,7 @@ static void defaults_and_words_are_there(void **state)
 
 static void lines_fit_a_screen(void **state)
 {
-    const OptionSet all = {.taken = UINT64_MAX, .lists = OPTIONS_STEP, .formats = "md json "};
+    const OptionSet all = {.taken = ~(OptionBits)0, .lists = OPTIONS_STEP, .formats = "md json "};
     Text text = {0};
     (void)state;
     option_help(&text, &all);

@@ -148,14 +148,16 @@ static void test_modes_agree(void **state)
 {
     (void)state;
     const Config c = small_config();
-    Step fwd, both, train;
+    Step fwd, graph, both, train;
     open_step(&fwd, &c, MODE_FWD, DT_F32, 1);
+    open_step(&graph, &c, MODE_FWD_GRAD, DT_F32, 1);
     open_step(&both, &c, MODE_FWD_BWD, DT_F32, 1);
     open_step(&train, &c, MODE_TRAIN, DT_F32, 1);
     const double loss = loss_of(&train);
-    assert_true(loss_of(&fwd) == loss && loss_of(&both) == loss);
+    assert_true(loss_of(&fwd) == loss && loss_of(&graph) == loss && loss_of(&both) == loss);
     compare_gradients(&both, &train, 0, "fwd_bwd");
     close_step(&fwd);
+    close_step(&graph);
     close_step(&both);
     close_step(&train);
 }

@@ -158,7 +158,7 @@ def forward(p, tokens, dim, stored=exact, materialised=False):
 
 def run_model(initial, tokens, targets, dim, how, stored=exact):
     """What an export holds, computed by PyTorch from the parameters `initial`, in their dtype."""
-    params = {name: value.clone().requires_grad_(how["mode"] != "fwd") for name, value in initial.items()}
+    params = {name: value.clone().requires_grad_(how["mode"] not in ("fwd", "fwd_grad")) for name, value in initial.items()}
     out = {}
     steps = how["steps"] if how["mode"] == "train" else 1
     if how["mode"] == "train":
@@ -168,7 +168,7 @@ def run_model(initial, tokens, targets, dim, how, stored=exact):
         loss = F.cross_entropy(logits.flatten(0, 1), targets.flatten())
         if step == 0:
             out["logits"], out["loss"] = logits.detach(), loss.detach()
-        if how["mode"] == "fwd":
+        if how["mode"] in ("fwd", "fwd_grad"):
             return out
         for value in params.values():
             value.grad = None
@@ -404,7 +404,7 @@ def main():
         parser.add_argument("--" + name.replace("_", "-"), type=int, default=value, help=f"with --make ({value})")
     parser.add_argument("--steps", type=int, default=3, help="with --make (3)")
     parser.add_argument("--clip", type=float, default=0, help="with --make (0: no clipping)")
-    parser.add_argument("--mode", choices=("fwd", "fwd_bwd", "train"), default="train", help="with --make (train)")
+    parser.add_argument("--mode", choices=("fwd", "fwd_grad", "fwd_bwd", "train"), default="train", help="with --make (train)")
     args = parser.parse_args()
     if args.device.startswith("cuda") and not torch.cuda.is_available():
         parser.error(f"--device {args.device}: this PyTorch finds no GPU")

@@ -55,7 +55,7 @@ static Status put_phase_flops(Record *r, const Plan *plan, Mode mode)
 {
     const StepCost cost = step_cost_of(plan);
     TRY(record_put_number(r, "forward_flops", cost.phase[PHASE_FORWARD].products));
-    if (mode == MODE_FWD) return ST_OK;
+    if (!config_mode_has_backward(mode)) return ST_OK;
     return record_put_number(r, "backward_flops", cost.phase[PHASE_BACKWARD].products);
 }
 

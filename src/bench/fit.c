@@ -78,7 +78,7 @@ Status fit_make(Fit *fit, const Config *config, const Placement *placement, size
             drop_plan(fit);
             return status;
         }
-        if (config->subject == SUBJECT_ATTENTION && mode == MODE_FWD_BWD) {
+        if (config->subject == SUBJECT_ATTENTION && config_mode_saves((Mode)mode)) {
             fit->before_backward = attention_alone_before_backward(fit->model, &fit->binding.mem);
         }
         fit->need[mode] = mem_plan_total(&fit->binding.mem) + beside;

@@ -87,7 +87,7 @@ static double model_work(const Config *c)
 double outlook_work(const Config *c)
 {
     const double forward = c->subject == SUBJECT_ATTENTION ? attention_work(c) : model_work(c);
-    return c->mode == MODE_FWD ? forward : 3 * forward;
+    return config_mode_has_backward(c->mode) ? 3 * forward : forward;
 }
 
 /* What is stored for a CPU is read once: a sweep has hundreds of cells. The limits of a GPU cannot be looked up

@@ -10,7 +10,7 @@ static const Phase order[] = {PHASE_FORWARD, PHASE_BACKWARD, PHASE_OPTIMIZER};
 
 static int n_phases(Mode mode)
 {
-    return mode == MODE_FWD ? 1 : mode == MODE_FWD_BWD ? 2 : 3;
+    return !config_mode_has_backward(mode) ? 1 : mode == MODE_FWD_BWD ? 2 : 3;
 }
 
 /* Runs one piece of work; its time by the device's clock goes to `gpu` where there is one. */

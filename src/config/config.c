@@ -62,6 +62,16 @@ static const struct Dims {
 #undef PRESET
 };
 
+bool config_mode_saves(Mode mode)
+{
+    return mode != MODE_FWD;
+}
+
+bool config_mode_has_backward(Mode mode)
+{
+    return mode == MODE_FWD_BWD || mode == MODE_TRAIN;
+}
+
 const char *config_mode_name(Mode mode)
 {
     return config_modes[mode];

@@ -111,6 +111,10 @@ ConfigText config_loss_scale_text(double loss_scale);
 /* "none", "block", "auto" or the number. */
 ConfigText config_recompute_text(int64_t recompute);
 
+/* Does a step of this mode keep what backward reads (all but fwd), and run it (fwd_bwd, train)? */
+bool config_mode_saves(Mode mode);
+bool config_mode_has_backward(Mode mode);
+
 const char *config_mode_name(Mode mode);
 const char *config_precision_name(Precision precision);
 const char *config_attention_name(Attention attention);

@@ -7,10 +7,16 @@ static void keep(Builder *b, int tensor)
     if (b->status == ST_OK) b->plan->tensors[tensor].keep = true;
 }
 
-static int input(Builder *b, const Model *m, const char *name)
+static int input(Builder *b, const Model *m, const char *name, TensorKind kind)
 {
     const Config *c = &m->config;
-    return builder_tensor(b, name, TK_INPUT, m->act, DIMS(c->batch * c->ctx, c->heads * c->d_head));
+    return builder_tensor(b, name, kind, m->act, DIMS(c->batch * c->ctx, c->heads * c->d_head));
+}
+
+/* Memory is set aside for every input. Where backward is planned but not run, no node reads this one. */
+static TensorKind dout_kind(Mode mode)
+{
+    return config_mode_has_backward(mode) ? TK_INPUT : TK_GRAD;
 }
 
 /* A gradient that is wanted after the step, as that of a parameter is. */
@@ -33,10 +39,9 @@ void attention_alone_forward(Builder *b, Model *model)
                                .H = c->heads,
                                .D = c->d_head,
                                .causal = c->mask == MASK_CAUSAL};
-    const bool backward = model->mode != MODE_FWD;
-    for (int i = 0; i < 3; i++) alone->qkv[i] = input(b, model, names[i]);
-    if (backward) {
-        alone->dout = input(b, model, "dout");
+    for (int i = 0; i < 3; i++) alone->qkv[i] = input(b, model, names[i], TK_INPUT);
+    if (config_mode_saves(model->mode)) {
+        alone->dout = input(b, model, "dout", dout_kind(model->mode));
         for (int i = 0; i < 3; i++) {
             alone->dqkv[i] = gradient(b, model, grads[i], alone->qkv[i]);
         }
@@ -50,7 +55,8 @@ size_t attention_alone_before_backward(const Model *model, const MemPlan *mem)
     const Plan *plan = &model->plan;
     int begin = 0, end = 0;
     plan_phase_nodes(plan, PHASE_BACKWARD, &begin, &end);
-    size_t sum = mem_plan_carried(mem, plan, begin); /* the result is kept, so it is among it */
+    /* the result is kept, so it is among it */
+    size_t sum = begin < end ? mem_plan_carried(mem, plan, begin) : mem_plan_left(mem, plan);
     for (int i = 0; i < 3; i++) sum += plan_bytes(&plan->tensors[model->alone.qkv[i]]);
     return sum;
 }

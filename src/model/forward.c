@@ -87,7 +87,7 @@ static void inputs(Builder *b, Model *m, const Sizes *s)
         m->rope_sin_full =
             builder_tensor(b, "rope sin wide", TK_CONSTANT, m->wide, DIMS(s->T, s->C));
     }
-    if (m->mode != MODE_FWD) {
+    if (config_mode_saves(m->mode)) {
         m->state = builder_tensor(b, "step state", TK_STATE, DT_F64, DIMS(STATE_COUNT));
     }
 }
@@ -195,9 +195,9 @@ static void loss(Builder *b, Model *m, const Sizes *s, int y, int head)
     if (b->status == ST_OK) b->plan->tensors[m->logits].kind = TK_LOGITS;
     builder_scope(b, PLAN_NONE, "loss");
     m->loss = builder_tensor(b, "loss", TK_ACTIVATION, m->wide, DIMS(1));
-    const int lse = m->mode == MODE_FWD
-                        ? PLAN_NONE
-                        : builder_tensor(b, "loss lse", TK_ACTIVATION, m->wide, DIMS(s->N, 1));
+    const int lse = config_mode_saves(m->mode)
+                        ? builder_tensor(b, "loss lse", TK_ACTIVATION, m->wide, DIMS(s->N, 1))
+                        : PLAN_NONE;
     builder_node(b, OP_cross_entropy, IDS(m->loss, lse), IDS(m->logits, m->targets));
     if (b->status == ST_OK) b->plan->tensors[m->loss].keep = true;
 }

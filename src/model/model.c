@@ -5,6 +5,7 @@
 #include "model/forward.h"
 #include "model/optimizer.h"
 #include "model/xform_decompose.h"
+#include "model/xform_forward_grad.h"
 #include "model/xform_recompute.h"
 #include "ops/op.h"
 
@@ -46,8 +47,9 @@ static Status build(Model *model)
     builder_init(&b, &model->plan);
     forward(&b, model);
     if (b.status == ST_OK) xform_decompose(&b, model);
-    if (b.status == ST_OK && model->mode != MODE_FWD) backward_build(&b, model);
-    if (b.status == ST_OK && model->mode != MODE_FWD) xform_recompute(&b, model);
+    if (b.status == ST_OK && config_mode_saves(model->mode)) backward_build(&b, model);
+    if (b.status == ST_OK && config_mode_saves(model->mode)) xform_recompute(&b, model);
+    if (b.status == ST_OK && model->mode == MODE_FWD_GRAD) xform_forward_grad(&b, model);
     if (b.status == ST_OK && model->mode == MODE_TRAIN) optimizer_build(&b, model);
     if (model->config.precision == PRECISION_TF32) allow_tf32(&model->plan);
     const Status st = b.status;

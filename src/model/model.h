@@ -1,7 +1,8 @@
 /* config -> plan: the whole training step of the Transformer as data.
  *
  *     forward (forward.c, attention_alone.c) -> decompose for eager (xform_decompose.c) -> backward (backward.c)
- *     -> recomputation (xform_recompute.c) -> optimizer (optimizer.c) */
+ *     -> recomputation (xform_recompute.c) -> optimizer (optimizer.c), or the backward pass cut off again
+ *     (xform_forward_grad.c) */
 #ifndef MODEL_MODEL_H
 #define MODEL_MODEL_H
 
@@ -14,7 +15,7 @@ typedef enum ParamInit { INIT_ONES, INIT_NORMAL } ParamInit;
 typedef struct Param {
     char name[64];
     int tensor; /* a window into its group's memory */
-    int grad;   /* PLAN_NONE in mode fwd */
+    int grad;   /* PLAN_NONE where no backward pass runs */
     ParamInit init;
     double std;
 } Param;
@@ -24,12 +25,13 @@ typedef struct ParamGroup {
     int flat; /* the parameters: wide, but for what products read in mode fwd; beside a bf16 copy
                      their lower halves */
     int copy; /* 16-bit copy that the products read, PLAN_NONE when there is none */
-    int grad; /* PLAN_NONE in mode fwd */
+    int grad; /* PLAN_NONE where no backward pass runs */
     int m, v; /* PLAN_NONE but in mode train */
     int64_t used; /* elements given to parameters so far */
 } ParamGroup;
 
-/* The tensors of attention alone, all [B T, H D]; PLAN_NONE in a whole model, gradients in mode fwd. */
+/* The tensors of attention alone, all [B T, H D]; PLAN_NONE in a whole model, gradients where no backward
+ * pass runs. */
 typedef struct AttentionAlone {
     int qkv[3], out;
     int dout, dqkv[3];

@@ -50,11 +50,11 @@ void params_group(Builder *b, Model *model, const char *name, int64_t elements, 
     ParamGroup g = {.copy = PLAN_NONE, .grad = PLAN_NONE, .m = PLAN_NONE, .v = PLAN_NONE};
     const bool narrow = reads_narrow(model, product);
     /* Where nothing is updated nothing needs the wide ones. */
-    const bool copy = narrow && model->mode != MODE_FWD;
+    const bool copy = narrow && config_mode_saves(model->mode);
     g.flat = flat(b, "", name, TK_PARAM, dtype_of(model, narrow, copy), elements);
     if (copy) g.copy = flat(b, "copy of ", name, TK_WEIGHT_COPY, model->act, elements);
     params_split(b, g.flat, g.copy);
-    if (model->mode != MODE_FWD) {
+    if (config_mode_saves(model->mode)) {
         g.grad = flat(b, "grad of ", name, TK_GRAD, copy ? model->act : model->wide, elements);
         if (model->mode == MODE_FWD_BWD && g.grad != PLAN_NONE)
             b->plan->tensors[g.grad].keep = true;

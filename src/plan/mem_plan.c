@@ -35,6 +35,12 @@ static void touch(MemPlan *mem, const Plan *plan, int id, int node, bool read)
     mem->last[s] = node;
 }
 
+/* Until the end of the step, whoever reads it last. */
+static bool lives_on(const Plan *plan, int id)
+{
+    return plan->tensors[id].keep || plan->tensors[id].saved;
+}
+
 static void find_lifetimes(MemPlan *mem, const Plan *plan)
 {
     for (int i = 0; i < plan->n_tensors; i++) {
@@ -53,7 +59,7 @@ static void find_lifetimes(MemPlan *mem, const Plan *plan)
     }
     for (int i = 0; i < plan->n_tensors; i++) {
         const int s = plan_storage(plan, i);
-        if (plan->tensors[i].keep && mem->last[s] != PLAN_NONE) mem->last[s] = plan->n_nodes - 1;
+        if (lives_on(plan, i) && mem->last[s] != PLAN_NONE) mem->last[s] = plan->n_nodes - 1;
     }
 }
 
@@ -264,6 +270,17 @@ size_t mem_plan_carried(const MemPlan *mem, const Plan *plan, int node)
     for (int i = 0; i < plan->n_tensors; i++) {
         if (!in_arena(mem, plan, i)) continue;
         if (mem->first[i] < node && mem->last[i] >= node) sum += plan_bytes(&plan->tensors[i]);
+    }
+    return sum;
+}
+
+size_t mem_plan_left(const MemPlan *mem, const Plan *plan)
+{
+    size_t sum = 0;
+    for (int i = 0; i < plan->n_tensors; i++) {
+        if (!transient(plan, i) || mem->first[i] == PLAN_NONE || !lives_on(plan, i)) continue;
+        sum +=
+            plan_bytes(&plan->tensors[i]); /* memory taken over has one last owner, who lives on */
     }
     return sum;
 }

@@ -57,7 +57,8 @@ typedef struct Tensor {
     int base;       /* PLAN_NONE, or the tensor whose memory this one is a window into */
     int64_t offset; /* elements from the start of `base` */
     bool keep;      /* wanted after the step: lives until its end */
-    int upper;      /* of DT_LOW16: the tensor of this shape with the upper halves, in bf16 */
+    bool saved; /* for a backward pass that is not run (mode fwd_grad): lives until the end, too */
+    int upper;  /* of DT_LOW16: the tensor of this shape with the upper halves, in bf16 */
 } Tensor;
 
 /* What an op needs beside tensors. Each op's file says which fields it reads. */

@@ -162,17 +162,23 @@ static size_t most_at_once(const MemoryProfile *p, int layer, MemoryClass usage,
     return most;
 }
 
+/* For a backward pass that is not run. */
+static bool is_saved(const MemoryProfile *p, const MemoryBlock *b)
+{
+    return p->blocks.model->plan.tensors[b->tensor].saved;
+}
+
 static void look_at_layer(MemoryProfile *p, int layer)
 {
     MemoryLayer *at = &p->layer;
     int begin = 0, end = 0;
     plan_phase_nodes(&p->blocks.model->plan, PHASE_BACKWARD, &begin, &end);
     at->layer = layer;
-    for (int i = 0; begin < end && i < p->blocks.n; i++) {
+    for (int i = 0; i < p->blocks.n; i++) {
         const MemoryBlock *b = &p->blocks.blocks[i];
         if (!made_in(p, b, layer)) continue;
         if (b->usage == MEMORY_GRAD) at->weight_gradients += b->bytes;
-        if (b->first >= begin || b->last < begin) continue;
+        if (begin < end ? b->first >= begin || b->last < begin : !is_saved(p, b)) continue;
         at->saved += b->bytes;
         insert(at->largest, &at->n_largest, MEMORY_LARGEST, (MemorySaved){i, b->bytes});
     }

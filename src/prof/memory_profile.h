@@ -42,7 +42,7 @@ typedef struct MemoryProfile {
     MemoryMoment peak[MEMORY_STEPS][PHASE_COUNT], highest[MEMORY_STEPS];
     MemoryMoment between;   /* after a step */
     size_t by_op[OP_COUNT]; /* activations alive at the highest moment, by the op that made them */
-    MemoryLayer layer;      /* only where there is a backward pass */
+    MemoryLayer layer;      /* only where something is saved for a backward pass */
     size_t stream;          /* the residual stream */
     size_t reserved;        /* regions and arena */
 } MemoryProfile;

@@ -97,7 +97,7 @@ static Status declare(const Export *e)
     TRY(declare_params(e, "param"));
     TRY(safetensors_declare(e->file, "logits", shape(e, e->model->logits)->dtype, 3, logits));
     TRY(safetensors_declare(e->file, "loss", DT_F32, 0, NULL));
-    if (e->model->mode != MODE_FWD) TRY(declare_params(e, "grad"));
+    if (config_mode_has_backward(e->model->mode)) TRY(declare_params(e, "grad"));
     if (e->model->mode == MODE_TRAIN) TRY(declare_params(e, "updated"));
     return safetensors_begin_data(e->file);
 }
@@ -236,7 +236,7 @@ static Status run_steps(Export *e, ExportSummary *summary)
 {
     double loss_scale = 1;
     e->want_logits = true;
-    if (e->model->mode == MODE_FWD) {
+    if (!config_mode_has_backward(e->model->mode)) {
         TRY(session_run(e->session, PHASE_FORWARD));
         TRY(e->session->api->sync(e->session->backend));
     } else {
@@ -244,7 +244,7 @@ static Status run_steps(Export *e, ExportSummary *summary)
     }
     TRY(write_outputs(e));
     summary->loss = element_get(e->buffer, shape(e, e->model->loss)->dtype, 0);
-    if (e->model->mode == MODE_FWD) return ST_OK;
+    if (!config_mode_has_backward(e->model->mode)) return ST_OK;
     for (int i = 0; i < e->model->n_params; i++) {
         TRY(write_wide(e, e->model->params[i].grad, loss_scale));
     }

@@ -31,7 +31,7 @@ completes 'bench --size' tiny,m tiny,medium
 completes 'bench --size =' xl xl
 completes 'bench --size' = tiny small medium large xl 2.7B 10B
 completes 'bench --device' '' auto cpu cuda
-completes 'attention --mode' '' fwd fwd_bwd
+completes 'attention --mode' '' fwd fwd_grad fwd_bwd
 completes 'compare --format' m md
 completes 'bench --ctx' ''
 completes 'suite --like' 8 8gb
