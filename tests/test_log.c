@@ -77,6 +77,10 @@ static void colour_needs_a_terminal(void **state)
     char *text = said_to(terminal, STDERR_FILENO);
     read_lines(parent, text);
     assert_non_null(strstr(text, "\033["));
+    setenv("NO_COLOR", "", 1); /* as if it were not set */
+    text = said_to(terminal, STDERR_FILENO);
+    read_lines(parent, text);
+    assert_non_null(strstr(text, "\033["));
     setenv("NO_COLOR", "1", 1);
     text = said_to(terminal, STDERR_FILENO);
     read_lines(parent, text);

@@ -7,21 +7,10 @@
 #include <string.h>
 #include <unistd.h>
 
-static bool is_terminal(int fd)
-{
-    const char *term = getenv("TERM");
-    return isatty(fd) && term && strcmp(term, "dumb") != 0;
-}
-
-bool log_terminal(void)
-{
-    return is_terminal(STDERR_FILENO);
-}
-
 bool log_colour_on(int fd)
 {
-    const char *no = getenv("NO_COLOR");
-    return is_terminal(fd) && (!no || !*no);
+    const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
+    return isatty(fd) && term && strcmp(term, "dumb") != 0 && (!no || !*no);
 }
 
 bool log_colour(void)

@@ -24,8 +24,7 @@ static int terminal_columns(FILE *out)
 void progress_begin(Progress *p, int n, double total)
 {
     *p = (Progress){.out = stderr,
-                    .live = log_terminal(),
-                    .colour = log_colour(),
+                    .live = log_colour(),
                     .columns = terminal_columns(stderr),
                     .n = n,
                     .total = total};
@@ -85,14 +84,14 @@ static void erase(Progress *p)
     p->drawn = false;
 }
 
-static void draw_bar(const Progress *p, Text *line, double share)
+static void draw_bar(Text *line, double share)
 {
     const int full = (int)(fmin(fmax(share, 0), 1) * BAR);
-    text_puts(line, p->colour ? "\033[32m" : "");
+    text_puts(line, "\033[32m");
     text_fill(line, '#', (size_t)full);
-    text_puts(line, p->colour ? "\033[90m" : "");
-    text_fill(line, p->colour ? '#' : '-', (size_t)(BAR - full));
-    text_puts(line, p->colour ? "\033[0m" : "");
+    text_puts(line, "\033[90m");
+    text_fill(line, '#', (size_t)(BAR - full));
+    text_puts(line, "\033[0m");
 }
 
 /* What is going on, as much of it as the terminal has room for beside the bar. */
@@ -139,7 +138,7 @@ void progress_draw(Progress *p, const CellRecord *cell, double now)
     const double fraction = fraction_of(p, cell);
     note_steps(p, fraction, now);
     Text line = {0}, words = {0};
-    draw_bar(p, &line, p->total > 0 ? (p->finished + p->weight * fraction) / p->total : 0);
+    draw_bar(&line, p->total > 0 ? (p->finished + p->weight * fraction) / p->total : 0);
     describe(p, cell, progress_eta(p, fraction, now), &words);
     const int room = p->columns - BAR - 1; /* labels, stages and units are ASCII */
     fprintf(p->out, "\r%s%.*s\033[K", text_str(&line), room > 0 ? room : 0, text_str(&words));

@@ -9,7 +9,7 @@
 
 typedef struct Progress {
     FILE *out;
-    bool live, colour;
+    bool live;    /* the moving line is drawn, in colours */
     int columns;  /* of the terminal */
     int n, index; /* cells, the current one from 1 */
     double total; /* weight of all cells: their work, in any unit */

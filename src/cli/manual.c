@@ -10,7 +10,8 @@
 static const struct {
     const char *name, *meaning;
 } variables[] = {
-    {"NO_COLOR", "when set, no colours and no moving bar"},
+    {"NO_COLOR",
+     "when set and not empty, no colours and no moving bar: progress is a line per cell"},
     {"XDG_CACHE_HOME",
      "where measured limits and tuned algorithms are kept, in roofstep/; ~/.cache by default"},
     {"CUDA_VISIBLE_DEVICES", "the GPUs there are, as CUDA has it"},
