@@ -141,7 +141,7 @@ static void what_is_no_file_is_explained(void **state)
     RecordSet set;
     assert_int_equal(record_set_init(&set, NULL), ST_OK);
     assert_int_not_equal(record_file_read(&set, folder, NULL), ST_OK);
-    assert_non_null(strstr(status_message(), "irectory"));
+    assert_non_null(strstr(status_message(), "it is a folder"));
     assert_int_not_equal(record_file_read(&set, "/nonexistent/file", NULL), ST_OK);
     assert_non_null(strstr(status_message(), "/nonexistent/file"));
     record_set_free(&set);

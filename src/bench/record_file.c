@@ -1,5 +1,6 @@
 #include "bench/record_file.h"
 
+#include "base/packed_file.h"
 #include "bench/record_check.h"
 
 #include <stdio.h>
@@ -232,7 +233,7 @@ Status record_file_parse(RecordSet *set, const char *text, size_t n, const char 
 Status record_file_read(RecordSet *set, const char *path, bool *torn)
 {
     Text text = {0};
-    Status status = text_read_file(&text, path, MAX_BYTES);
+    Status status = packed_file_read(&text, path, MAX_BYTES);
     if (status == ST_IO) status = ST_USAGE; /* nothing was done yet */
     if (status == ST_OK) status = record_file_parse(set, text_str(&text), text.n, path, torn);
     text_free(&text);

@@ -1,6 +1,7 @@
 #include "cli/bench_output.h"
 
 #include "base/log.h"
+#include "base/packed_file.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -46,6 +47,22 @@ static Status check_stdout(void)
     return FAIL(ST_IO, "the disk that stdout goes to is full");
 }
 
+/* The file that is resumed goes on growing, unless the same results go elsewhere. */
+static bool grows(const Settings *s)
+{
+    return s->resume && !s->out_json && !(s->out && is_json(s->format));
+}
+
+/* One row after the other cannot be appended to a packed file so that a kill leaves it whole. */
+Status bench_output_check(const Settings *settings)
+{
+    if (!grows(settings) || !packed_file_named(settings->resume)) return ST_OK;
+    return FAIL(ST_USAGE,
+                "--resume %s: a packed file is read but not written; say with --out-json FILE "
+                "where the results go",
+                settings->resume);
+}
+
 static Status name_files(Names *names, const Settings *s, const char *format)
 {
     if (s->out) TRY(add_name(names, s->out, format));
@@ -53,9 +70,7 @@ static Status name_files(Names *names, const Settings *s, const char *format)
         const char *named = report_format_of(s->out_json);
         TRY(add_name(names, s->out_json, named && is_json(named) ? named : "json"));
     }
-    /* The file that is resumed goes on growing, unless the same results go elsewhere. */
-    const bool elsewhere = s->out_json || (s->out && is_json(format));
-    if (!s->resume || elsewhere) return ST_OK;
+    if (!grows(s)) return ST_OK;
     const char *named = report_format_of(s->resume);
     return add_name(names, s->resume, named && is_json(named) ? named : "json");
 }

@@ -190,6 +190,7 @@ static Status run_or_tell(const Settings *settings, const Sweep *sweep, json_t *
 Status bench_sweep_run(const Settings *settings, const Sweep *sweep, int *exit_code)
 {
     TRY(check_peer(settings, sweep));
+    TRY(bench_output_check(settings));
     TRY(output_check_nvtx(settings));
     if (settings->baseline) TRY(baseline_check(sweep->configs, sweep->n, settings->baseline));
     json_t *environment = NULL;

@@ -119,8 +119,10 @@ static Status run(const Settings *settings, const Sweep *sweep, int *exit_code)
 }
 
 static const char help[] =
-    "Takes the cells that are in both files (json or jsonl, of bench or any other command that\n"
-    "measures) and prints for each phase the medians, the change of B against A in %, its 95 %\n"
+    "Takes the cells that are in both files (json or jsonl, .gz too, of bench or any other "
+    "command\n"
+    "that measures) and prints for each phase the medians, the change of B against A in %, its 95 "
+    "%\n"
     "interval (Hodges-Lehmann), the probability of such a difference by chance (Mann-Whitney) and "
     "a\n"
     "verdict:\n"

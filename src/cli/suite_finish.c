@@ -2,8 +2,8 @@
 
 #include "base/human.h"
 #include "base/log.h"
+#include "base/packed_file.h"
 #include "bench/record_file.h"
-#include "report/packed_file.h"
 #include "report/page.h"
 #include "report/page_gaps.h"
 #include "report/summary.h"
@@ -93,7 +93,7 @@ static Status find_gaps(json_t **gaps, const Suite *suite)
 static Status add_json(json_t *whole, const char *name, const char *path)
 {
     Text text = {0};
-    Status status = packed_file_read(&text, path);
+    Status status = packed_file_read(&text, path, PACKED_FILE_MOST);
     json_t *json = status == ST_OK ? json_loadb(text_str(&text), text.n, 0, NULL) : NULL;
     if (status == ST_OK && json_object_set_new(whole, name, json)) status = no_memory();
     text_free(&text);

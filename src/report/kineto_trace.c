@@ -1,8 +1,8 @@
 #include "report/kineto_trace.h"
 
 #include "base/clock.h"
+#include "base/packed_file.h"
 #include "prof/memory_walk.h"
-#include "report/packed_file.h"
 #include "report/trace_tracks.h"
 
 #include <stdio.h>

@@ -1,6 +1,6 @@
 #include "report/page_bundle.h"
 
-#include "report/packed_file.h"
+#include "base/packed_file.h"
 
 #include <stdlib.h>
 
@@ -60,7 +60,7 @@ static Status add_gaps(PageBundle *bundle, const char *path, json_t *missing)
 static Status read_path(PageBundle *bundle, const char *path)
 {
     Text text = {0};
-    Status status = packed_file_read(&text, path);
+    Status status = packed_file_read(&text, path, PACKED_FILE_MOST);
     if (status == ST_IO) status = ST_USAGE; /* nothing was done yet */
     if (status == ST_OK) {
         json_t *root = json_loadb(text_str(&text), text.n, 0, NULL);

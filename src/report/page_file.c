@@ -1,10 +1,10 @@
 #include "report/page_file.h"
 
 #include "base/log.h"
+#include "base/packed_file.h"
 #include "bench/limits_json.h"
 #include "bench/record_file.h"
 #include "report/column.h"
-#include "report/packed_file.h"
 #include "report/page_trace.h"
 #include "report/record_notes.h"
 
@@ -105,7 +105,7 @@ Status page_file_read(PageFile *file, const char *path)
 {
     Text text = {0};
     *file = (PageFile){.path = path};
-    Status status = packed_file_read(&text, path);
+    Status status = packed_file_read(&text, path, PACKED_FILE_MOST);
     if (status == ST_IO) status = ST_USAGE; /* nothing was done yet */
     if (status == ST_OK) status = page_file_parse(file, path, &text);
     text_free(&text);

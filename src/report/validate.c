@@ -1,8 +1,8 @@
 #include "report/validate.h"
 
+#include "base/packed_file.h"
 #include "bench/limits_json.h"
 #include "bench/record.h"
-#include "report/packed_file.h"
 #include "report/tree_reader.h"
 
 #include <math.h>
@@ -134,7 +134,7 @@ Status validate_file(const char *path, ValidateNote *note)
 {
     Text text = {0};
     note->s[0] = '\0';
-    Status status = packed_file_read(&text, path);
+    Status status = packed_file_read(&text, path, PACKED_FILE_MOST);
     if (status == ST_OK) status = validate_text(&text, path, note);
     text_free(&text);
     return status;

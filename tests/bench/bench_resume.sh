@@ -30,4 +30,21 @@ for file in here.json old.json; do
     [ "$(column now.csv time_utc | tail -n 1)" \> 2020 ] || fail "$file: a row has the wrong time"
     [ "$(column now.csv command | grep -c -- --resume)" = 1 ] || fail "$file: a row lost its command"
 done
+
+# --- packed: read, and the results go elsewhere
+gzip -c here.json >here.json.gz
+cp here.json.gz before.gz
+bench --steps 2,3,4 --resume here.json.gz --out-json went-on.json >packed.out 2>packed.err || fail "a packed file cannot be resumed"
+[ "$(grep -c 'from the file' packed.err)" = 2 ] || fail "the packed file's rows were run again"
+[ "$(grep -o '"cell"' went-on.json | wc -l)" = 3 ] || fail "the rows of a packed file are not in the new one"
+cmp -s here.json.gz before.gz || fail "the packed file was written"
+bench --steps 2,3 --resume here.json.gz >packed.out 2>packed.err
+code=$?
+expect_code 2 "a packed file that would have to grow"
+expect packed.err 'say with --out-json FILE where the results go'
+head -c 60 here.json.gz >cut.json.gz
+bench --steps 2,3 --resume cut.json.gz --out-json cut.json >cut.out 2>cut.err
+code=$?
+expect_code 2 "a packed file that is cut short"
+[ "$(wc -l <cut.err)" = 1 ] && [ ! -e cut.json ] || fail "cut short: one line and no file"
 exit 0

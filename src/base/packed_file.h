@@ -1,6 +1,6 @@
 /* A text file written piece by piece, gzip'd when its name ends in .gz, that appears when it is whole. */
-#ifndef REPORT_PACKED_FILE_H
-#define REPORT_PACKED_FILE_H
+#ifndef BASE_PACKED_FILE_H
+#define BASE_PACKED_FILE_H
 
 #include "base/text.h"
 #include "base/whole_file.h"
@@ -20,7 +20,11 @@ Status packed_file_flush(PackedFile *packed);
 Status packed_file_finish(PackedFile *packed); /* closed either way */
 void packed_file_abandon(PackedFile *packed);
 
-/* Appends the whole file, unpacked if it is gzip'd. */
-Status packed_file_read(Text *text, const char *path);
+/* The largest file that is looked at: a trace of many steps, unpacked. */
+#define PACKED_FILE_MOST ((size_t)4 << 30)
+
+/* Appends the whole file, unpacked if it is gzip'd, whatever its name. ST_IO when it has more than `limit` bytes. */
+Status packed_file_read(Text *text, const char *path, size_t limit);
+bool packed_file_named(const char *path); /* its name ends in .gz */
 
 #endif

@@ -1,13 +1,12 @@
-#include "report/packed_file.h"
+#include "base/packed_file.h"
 
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
 
 enum { WORTH_WRITING = 1 << 16, GZIP = 16 + MAX_WBITS };
-static const size_t most_read = (size_t)4 << 30; /* bytes of a file that is checked */
 
-static bool is_gz(const char *path)
+bool packed_file_named(const char *path)
 {
     const size_t n = strlen(path);
     return n > 3 && strcmp(path + n - 3, ".gz") == 0;
@@ -15,7 +14,7 @@ static bool is_gz(const char *path)
 
 Status packed_file_open(PackedFile *packed, const char *path)
 {
-    *packed = (PackedFile){.zipped = is_gz(path)};
+    *packed = (PackedFile){.zipped = packed_file_named(path)};
     TRY(whole_file_open(&packed->file, path));
     if (!packed->zipped) return ST_OK;
     if (deflateInit2(&packed->zip, Z_DEFAULT_COMPRESSION, Z_DEFLATED, GZIP, 8,
@@ -72,13 +71,14 @@ void packed_file_abandon(PackedFile *packed)
     text_free(&packed->text);
 }
 
-static Status inflate_all(Text *text, gzFile file, const char *path)
+static Status inflate_all(Text *text, gzFile file, const char *path, size_t limit)
 {
+    const size_t before = text->n;
     char piece[WORTH_WRITING];
     int n = 0, code = Z_OK;
     while ((n = gzread(file, piece, sizeof piece)) > 0) {
         text_append(text, piece, (size_t)n);
-        if (text->n > most_read) return FAIL(ST_IO, "%s is larger than 4 GiB", path);
+        if (text->n - before > limit) return FAIL(ST_IO, "%s has more than %zu bytes", path, limit);
     }
     const char *why = gzerror(file, &code);
     /* a file that ends too early reads like one that ends */
@@ -87,17 +87,15 @@ static Status inflate_all(Text *text, gzFile file, const char *path)
     return text_status(text);
 }
 
-Status packed_file_read(Text *text, const char *path)
+Status packed_file_read(Text *text, const char *path, size_t limit)
 {
     struct stat info;
     if (stat(path, &info) == 0 && S_ISDIR(info.st_mode))
-        return FAIL(ST_IO,
-                    "cannot read %s: it is a folder; name the files in it, as %s/results.json",
-                    path, path);
+        return FAIL(ST_IO, "cannot read %s: it is a folder; name the files in it", path);
     errno = 0;
     gzFile file = gzopen(path, "rbe");
     if (!file) return FAIL(ST_IO, "cannot read %s: %s", path, strerror(errno ? errno : ENOMEM));
-    const Status status = inflate_all(text, file, path);
+    const Status status = inflate_all(text, file, path, limit);
     const int closed = gzclose_r(file);
     if (status == ST_OK && closed != Z_OK)
         return FAIL(ST_IO, "cannot read %s: it is cut short", path);
