@@ -1,6 +1,7 @@
 #include "cli/output.h"
 
 #include "base/log.h"
+#include "base/packed_file.h"
 #include "base/whole_file.h"
 #include "prof/ranges_nvtx.h"
 #include "report/page.h"
@@ -20,8 +21,12 @@ static Status take_dash(Settings *settings, const OptionSet *options)
 {
     const bool text = (options->taken & OPTION_BIT(FORMAT)) != 0;
     if (text && settings->out && strcmp(settings->out, "-") == 0) settings->out = NULL;
-    if (!settings->out_json || strcmp(settings->out_json, "-") != 0) return ST_OK;
-    return FAIL(ST_USAGE, "--out-json needs a file; for JSON on stdout say --format json");
+    if (!settings->out_json) return ST_OK;
+    if (strcmp(settings->out_json, "-") == 0)
+        return FAIL(ST_USAGE, "--out-json needs a file; for JSON on stdout say --format json");
+    if (!packed_file_named(settings->out_json)) return ST_OK;
+    return FAIL(ST_USAGE, "--out-json %s: results are not packed while they come in; name it .json",
+                settings->out_json);
 }
 
 /* What is typed by hand is read as it is printed; what was asked for as Markdown is complete. */
@@ -34,17 +39,56 @@ static void fit_terminal(const Settings *settings, const OptionSet *options)
         report_md_fit(size.ws_col);
 }
 
+/* ".json"; NULL where the name has none. */
+static const char *ending_of(const char *path)
+{
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    const char *dot = strrchr(name, '.');
+    return dot && dot > name && dot[1] ? dot : NULL;
+}
+
+/* Pipes and devices have any name; .txt says nothing of the format. */
+static bool may_be_any(const char *path, const char *ending)
+{
+    struct stat info;
+    return !ending || strcmp(ending, ".txt") == 0 ||
+           (stat(path, &info) == 0 && !S_ISREG(info.st_mode));
+}
+
+/* What it would be is no picture and no paper, whatever its name says. */
+static Status refuse_ending(const Settings *settings, const OptionSet *options, const char *ending)
+{
+    Text endings = {0};
+    const bool formats = (options->taken & OPTION_BIT(FORMAT)) != 0;
+    const bool chart = options->taken & OPTION_BIT(SVG) && strcmp(ending, ".svg") == 0;
+    if (options->formats) report_endings(&endings, options->formats);
+    if (options->out) text_puts(&endings, ending_of(options->out));
+    const Status status =
+        FAIL(ST_USAGE, "--out %s: no result ends in %s; there are %s%s%s", settings->out, ending,
+             text_str(&endings), formats ? ", or any name with --format" : "",
+             chart ? "; the chart alone is written by --svg FILE" : "");
+    text_free(&endings);
+    return status;
+}
+
+static Status take_ending(Settings *settings, const OptionSet *options)
+{
+    const char *ending = ending_of(settings->out);
+    const char *named = report_format_of(settings->out);
+    if (options->out && ending && strcmp(ending, ending_of(options->out)) == 0) return ST_OK;
+    if (named && options->formats &&
+        option_read_format(options, named, settings->format) == ST_OK) {
+        return ST_OK;
+    }
+    return may_be_any(settings->out, ending) ? ST_OK : refuse_ending(settings, options, ending);
+}
+
 Status output_choose_format(Settings *settings, const OptionSet *options)
 {
     TRY(take_dash(settings, options));
     fit_terminal(settings, options);
-    const bool choose = settings->out && (options->taken & OPTION_BIT(FORMAT)) != 0 &&
-                        (settings->given & OPTION_BIT(FORMAT)) == 0;
-    const char *named = choose ? report_format_of(settings->out) : NULL;
-    if (!named) return ST_OK;
-    const Status status = option_read_format(options, named, settings->format);
-    if (status != ST_OK) status_context("--out %s", settings->out);
-    return status;
+    if (!settings->out || settings->given & OPTION_BIT(FORMAT)) return ST_OK;
+    return take_ending(settings, options);
 }
 
 Status output_check_nvtx(const Settings *settings)

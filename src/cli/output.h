@@ -8,9 +8,9 @@
 
 #include <jansson.h>
 
-/* Without --format the ending of --out decides, if it is one that is known; --out - is stdout. A table for a
- * terminal is made to fit.
- * ST_USAGE: the command does not write that format. */
+/* Without --format the ending of --out decides; --out - is stdout. A table for a terminal is made to fit.
+ * ST_USAGE: the command writes nothing that ends so. Names without an ending or with .txt, pipes and devices
+ * get the command's first format. */
 Status output_choose_format(Settings *settings, const OptionSet *options);
 
 /* ST_USAGE: ranges were asked for and this build has none. */

@@ -19,6 +19,28 @@ const char *report_format_of(const char *path)
     return NULL;
 }
 
+/* Whether a word is in a list with blanks between. */
+static bool lists(const char *words, const char *word)
+{
+    const size_t n = strlen(word);
+    for (const char *at = words; (at = strstr(at, word)); at += n) {
+        if ((at == words || at[-1] == ' ') && (at[n] == ' ' || !at[n])) return true;
+    }
+    return false;
+}
+
+void report_endings(Text *out, const char *formats)
+{
+    const char *before = "";
+#define REPORT(name, ending, help)                \
+    if (lists(formats, #name)) {                  \
+        text_printf(out, "%s%s", before, ending); \
+        before = ", ";                            \
+    }
+#include "report/reports.def"
+#undef REPORT
+}
+
 Status report_write(Text *out, const char *format, const ReportInput *input)
 {
     static const struct {

@@ -23,6 +23,9 @@ Status report_write(Text *out, const char *format, const ReportInput *input);
 /* The names, blanks between: "md csv json ...". OptionSet.formats of a command that writes records. */
 extern const char report_formats[];
 
+/* Appends the endings of some of them: ".md, .csv". */
+void report_endings(Text *out, const char *formats);
+
 /* The format that the ending of a file's name asks for; NULL: none. */
 const char *report_format_of(const char *path);
 

@@ -50,6 +50,13 @@ grep -q 'threads 9999: this machine has' "$work/err" || { echo 'FAILED: no warni
 expect 0 '' doctor --out "$work/doctor.json" # the name says it too
 grep -q '"environment"' "$work/doctor.json" || { echo 'FAILED: doctor --out'; failures=$((failures + 1)); }
 expect 1 '' doctor --out "$work/no/such/folder/file"
+# Names that say nothing of a format get the first one; --format goes before any name.
+for name in plain plain.txt .hidden ends.; do
+    expect 0 '' doctor --out "$work/$name"
+    grep -q '## Advice' "$work/$name" || { echo "FAILED: doctor --out $name"; failures=$((failures + 1)); }
+done
+expect 0 '' doctor --format json --out "$work/doctor.xyz"
+expect 0 '## Advice' doctor --out /dev/stdout
 
 # Threads wait awake for long unless it is told otherwise; what the user says goes.
 case $(uname -m) in
