@@ -93,7 +93,9 @@ static Status run_all(Suite *suite, const Settings *settings, int *exit_code)
         *exit_code = EXIT_INTERRUPTED;
         return ST_OK;
     }
-    Status status = suite_finish(suite, settings->command_line, &summary);
+    /* A resumed suite shows how it was begun: that measures again. */
+    const char *command = *suite->command ? suite->command : settings->command_line;
+    Status status = suite_finish(suite, command, &summary);
     if (status == ST_OK) {
         fputs(text_str(&summary), stdout);
         output_tell_folder(suite->folder);

@@ -89,6 +89,8 @@ static Status keep_common(Suite *suite, const Settings *settings, const Config *
 Status suite_make(Suite *suite, const Settings *settings, const Sweep *sweep, const char *folder)
 {
     *suite = (Suite){.folder = folder, .budget = settings->budget};
+    const int n = snprintf(suite->command, SUITE_WORDS, "%s", settings->command_line);
+    if (n >= SUITE_WORDS) suite->command[0] = '\0';
     TRY(keep_model(suite->model, settings, sweep, false));
     TRY(keep_model(suite->first, settings, sweep, true));
     TRY(keep_common(suite, settings, &sweep->configs[0]));
@@ -108,10 +110,10 @@ static json_t *part_json(const SuitePart *part, const char *name)
 static json_t *suite_json(const Suite *s)
 {
     json_t *parts = json_array();
-    json_t *root =
-        json_pack("{s:i, s:f, s:s, s:s, s:s, s:s, s:b, s:o}", "suite", RECORD_SCHEMA, "budget_s",
-                  isinf(s->budget) ? 0 : s->budget, "model", s->model, "first_model", s->first,
-                  "device", s->device, "cells", s->cells, "planned", s->planned, "parts", parts);
+    json_t *root = json_pack(
+        "{s:i, s:s, s:f, s:s, s:s, s:s, s:s, s:b, s:o}", "suite", RECORD_SCHEMA, "command",
+        s->command, "budget_s", isinf(s->budget) ? 0 : s->budget, "model", s->model, "first_model",
+        s->first, "device", s->device, "cells", s->cells, "planned", s->planned, "parts", parts);
     int failed = !root;
     for (int i = 0; i < SUITE_PARTS && !failed; i++)
         failed = json_array_append_new(parts, part_json(&s->parts[i], suite_kinds[i].name));
@@ -173,6 +175,7 @@ static bool take_suite(Suite *s, const json_t *root)
     if (json_integer_value(json_object_get(root, "suite")) != RECORD_SCHEMA) return false;
     s->budget = json_number_value(json_object_get(root, "budget_s"));
     if (!(s->budget > 0)) s->budget = INFINITY;
+    (void)take_text(root, "command", s->command, sizeof s->command); /* older ones have none */
     s->planned = json_is_true(json_object_get(root, "planned"));
     bool whole = json_array_size(parts) == SUITE_PARTS &&
                  take_text(root, "model", s->model, sizeof s->model) &&

@@ -38,8 +38,9 @@ typedef struct SuitePart {
 } SuitePart;
 
 typedef struct Suite {
-    const char *folder; /* borrowed */
-    double budget;      /* seconds; INFINITY with --full */
+    const char *folder;        /* borrowed */
+    char command[SUITE_WORDS]; /* that began it, for the page; "": it was too long */
+    double budget;             /* seconds; INFINITY with --full */
     /* The user's model for a sweep and for a study of one cell; empty: the suite's own choice. */
     char model[SUITE_TEXT], first[SUITE_TEXT];
     char device[SUITE_TEXT]; /* words that every part gets: device, threads */

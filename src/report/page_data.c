@@ -1,5 +1,6 @@
 #include "report/page_data.h"
 
+#include "report/command_again.h"
 #include "report/page_gaps.h"
 #include "report/page_memory.h"
 #include "report/page_parts.h"
@@ -147,15 +148,27 @@ static bool is_told(const json_t *commands, const char *command)
     return false;
 }
 
-static Status add_command(json_t *commands, const json_t *said, const json_t *environment)
+static Status tell_command(json_t *commands, const char *command, const json_t *said,
+                           const json_t *environment)
 {
-    const char *command = record_text(said, "command");
-    if (!command || is_told(commands, command)) return ST_OK;
     const char *gpu = record_text(environment, "gpu");
+    if (is_told(commands, command)) return ST_OK;
     json_t *json = json_pack("{s:s, s:s?, s:s?}", "command", command, "machine",
                              gpu ? gpu : record_text(environment, "cpu"), "time_utc",
                              record_text(said, "time_utc"));
     return json_array_append_new(commands, json) ? no_memory() : ST_OK;
+}
+
+static Status add_command(json_t *commands, const json_t *said, const json_t *environment)
+{
+    const char *command = record_text(said, "command");
+    Text again = {0};
+    if (!command) return ST_OK;
+    command_again(&again, command);
+    Status status = text_status(&again);
+    if (status == ST_OK) status = tell_command(commands, text_str(&again), said, environment);
+    text_free(&again);
+    return status;
 }
 
 static Status add_commands(json_t *json, const PageFile *file)

@@ -2,6 +2,7 @@
 
 #include "base/human.h"
 #include "report/cell_text.h"
+#include "report/command_again.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -133,7 +134,10 @@ static void put_part(Text *text, const json_t *environment, const char *path, co
 /* "Neoverse-V1, aarch64, 2 cores, 7.6 GiB, BLIS 0.9.0, governor performance; roofstep 0.1.0 ..." */
 static void put_environment(Table *table, Text *text, const json_t *environment, bool with_id)
 {
+    const char *command = record_text(environment, "command");
+    Text again = {0};
     double mib;
+    if (command) command_again(&again, command);
     if (with_id) put_part(text, environment, "id", "environment ", "");
     put_part(text, environment, "cpu", "", "");
     put_part(text, environment, "architecture", "", "");
@@ -151,7 +155,9 @@ static void put_environment(Table *table, Text *text, const json_t *environment,
     put_part(text, environment, "compiler", "", "");
     put_part(text, environment, "flags", "", "");
     put_part(text, environment, "time_utc", "", "");
-    flush(table, text, record_text(environment, "command"));
+    table->failed = table->failed || again.failed;
+    flush(table, text, command ? text_str(&again) : NULL);
+    text_free(&again);
 }
 
 static void put_peer_ratio(Table *table, const RecordSet *set)

@@ -134,5 +134,11 @@ else
     expect 0 "$golden/results.json"
     [ -s roofstep.html ] || fail 'without --out there is no roofstep.html'
     expect 1 "$golden/results.json" --out no/such/parent.html
+    # Commands on the page measure again: --resume would find the rows in the file.
+    "$program" bench "${small[@]}" --device cpu --steps 2 --out again.json --resume again.json >/dev/null 2>err || fail 'bench --resume'
+    grep -q -- '--resume again.json' again.json || fail 'the file does not say how it was made'
+    expect 0 again.json --out again.html
+    grep -q -- '--steps 2 --out again.json"' again.html || fail 'the command is not on the page'
+    ! grep -q -- '--resume again.json' again.html || fail 'a command on the page measures nothing'
 fi
 verdict
