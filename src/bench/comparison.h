@@ -49,6 +49,8 @@ typedef struct Comparison {
     const Record **only_a, **only_b; /* in one of them; borrowed from the sets */
     size_t n_only_a, n_only_b;
     json_t *differences; /* of the cells in both: environment_diff.h */
+    /* Of the records compared, each text once: [{"warning": text, "a": [record_key()...], "b": [...]}]. */
+    json_t *warnings;
     /* Of the ratios B / A over the cells that have the phase in both; NAN without any. */
     double mean_ratio[COMPARISON_PHASES];
     int n_ratios[COMPARISON_PHASES];

@@ -102,6 +102,7 @@ static Status fill_root(json_t *root, const ComparisonReport *report)
     TRY(record_put_text(root, "a", report->path_a));
     TRY(record_put_text(root, "b", report->path_b));
     if (json_object_set(root, "differences", c->differences)) return no_memory();
+    if (json_object_set(root, "warnings", c->warnings)) return no_memory();
     TRY(fill_cells(root, c));
     TRY(fill_only(root, "only_a", c->only_a, c->n_only_a));
     TRY(fill_only(root, "only_b", c->only_b, c->n_only_b));

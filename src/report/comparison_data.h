@@ -4,7 +4,7 @@
 
 #include "report/comparison_report.h"
 
-/* One object: files, differences, cells with their phases, only_a, only_b, geometric_mean. */
+/* One object: files, differences, warnings, cells with their phases, only_a, only_b, geometric_mean. */
 Status comparison_data_json(Text *out, const ComparisonReport *report);
 /* One row for every cell and phase; cells in one file only have a row without a phase. */
 Status comparison_data_csv(Text *out, const ComparisonReport *report);

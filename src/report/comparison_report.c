@@ -169,6 +169,43 @@ static void note_only(Table *table, const Record **records, size_t n, const char
     take_note(table, &text);
 }
 
+/* "A: small, ctx 128; small, ctx 256" */
+static void put_warned(Text *text, const json_t *cells, const RecordSet *set, const char *name,
+                       const bool *shown)
+{
+    enum { MOST = 6 };
+    const size_t n = json_array_size(cells);
+    if (n > 0) text_printf(text, "%s%s: ", text->n ? "; " : "", name);
+    for (size_t i = 0; i < n && i < MOST; i++) {
+        if (i > 0) text_puts(text, "; ");
+        record_notes_label(text, shown,
+                           record_set_find(set, json_string_value(json_array_get(cells, i))));
+    }
+    if (n > MOST) text_printf(text, " and %zu more", n - MOST);
+}
+
+/* What a file warns of holds for what it is compared with, too: each warning once, and whose it is. */
+static void note_warnings(Table *table, const ComparisonReport *report, const bool *shown)
+{
+    enum { MOST = 12 };
+    const json_t *warnings = report->comparison->warnings;
+    const size_t n = json_array_size(warnings);
+    for (size_t i = 0; i < n && i < MOST; i++) {
+        const json_t *item = json_array_get(warnings, i);
+        Text rows = {0}, text = {0};
+        put_warned(&rows, json_object_get(item, "a"), report->a, "A", shown);
+        put_warned(&rows, json_object_get(item, "b"), report->b, "B", shown);
+        text_printf(&text, "warning: %s: %s", text_str(&rows),
+                    json_string_value(json_object_get(item, "warning")));
+        table->failed = table->failed || rows.failed;
+        text_free(&rows);
+        take_note(table, &text);
+    }
+    Text more = {0};
+    if (n > MOST) text_printf(&more, "%zu more warnings are in the json", n - MOST);
+    take_note(table, &more);
+}
+
 static bool has_too_few(const Comparison *c)
 {
     for (size_t i = 0; i < c->n_cells; i++) {
@@ -218,6 +255,7 @@ static void fill_rows(Table *table, const ComparisonReport *report, const Record
     put_rows(table, c, shown);
     record_notes_common(table, matched);
     note_means(table, c);
+    note_warnings(table, report, shown);
     choose_columns(shown, report->a);
     note_only(table, c->only_a, c->n_only_a, "A", shown);
     choose_columns(shown, report->b);

@@ -34,6 +34,51 @@ expect 0 a.json a.json --fail-above 0%
 grep -q 'do not differ' out || fail 'a file differs from itself'
 ! grep -qE '\| (faster|slower|unsure) +\|' out || fail 'a file is not the same as itself'
 
+# Packed files are read as they are; one that is cut short or is none is refused.
+gzip -c a.json >a.json.gz
+gzip -c b.jsonl >b.jsonl.gz
+expect 0 a.json.gz b.jsonl.gz --format csv
+diff -u "$golden/compare.csv" out || fail 'packed files compare otherwise'
+for bytes in 1 9 15 200 $(($(wc -c <a.json.gz) - 1)); do
+    head -c "$bytes" a.json.gz >cut.json.gz
+    expect 2 cut.json.gz a.json
+    [ "$(wc -l <err)" = 1 ] && grep -q 'cut.json.gz' err || fail "$bytes bytes of a packed file"
+done
+{ head -c 100 a.json.gz; head -c 400 /dev/urandom; } >garbled.json.gz
+expect 2 garbled.json.gz a.json
+[ "$(wc -l <err)" = 1 ] && grep -q 'garbled.json.gz' err || fail 'a garbled packed file'
+
+# What the files warn of is under the table, each warning once with the rows it is of, and in the json.
+warned() { # FILE WARNING OF-ITS-CELLS: every row of that context gets it
+    python3 - "$@" <<'PYTHON'
+import json, sys
+path, warning, ctx = sys.argv[1:]
+data = json.load(open(path))
+for row in data["results"]:
+    if row["ctx"] in map(int, ctx.split(",")) and not row.get("peer"): row["warnings"] = [warning]
+json.dump(data, open(path, "w"))
+PYTHON
+}
+cp a.json warned-a.json
+cp a.json warned-b.json
+warned warned-a.json 'others took 9 % of it' 256,512
+warned warned-b.json 'others took 9 % of it' 256
+expect 0 warned-a.json warned-b.json
+grep -qxF -- '- warning: A: small, ctx 256, precision fp32; small, ctx 512, precision fp32; B: small, ctx 256, precision fp32: others took 9 % of it' out ||
+    fail 'no line with the warning and its rows'
+[ "$(grep -c 'warning:' out)" = 1 ] || fail 'a warning is told twice'
+expect 0 warned-a.json warned-b.json --format json
+python3 - out <<'PYTHON' || fail 'the warnings are not in the json'
+import json, sys
+(item,) = json.load(open(sys.argv[1]))["warnings"]
+assert item["warning"] == "others took 9 % of it" and len(item["a"]) == 2 and len(item["b"]) == 1 and "ctx=256" in item["b"][0], item
+PYTHON
+warned warned-b.json 'only one file has it' 64 # and that row is in both
+expect 0 a.json warned-b.json
+grep -q 'B: small, ctx 64.*: only one file has it' out || fail 'the warning of a row in both files'
+expect 0 warned-b.json b.jsonl # here that row is in one file only
+! grep -q 'only one file has it' out || fail 'the warning of a row that is not compared'
+
 # A writer that was killed leaves a torn line: the rest counts.
 head -c -20 b.jsonl >torn.jsonl
 expect 0 a.json torn.jsonl
