@@ -150,6 +150,61 @@ static void test_step(void **state)
     assert_int_equal(f->stats.row_calls.list[1].seconds.n, 2);
 }
 
+static const NameTally *in_phase(const NameTallies *names, int phase, const char *name)
+{
+    for (int i = 0; i < names->n; i++) {
+        if (names->list[i].row == phase && names->list[i].name == name) return &names->list[i];
+    }
+    return NULL;
+}
+
+/* Kernels by name in each phase, and nodes by op: `gemm` runs in both phases, a memset in one of them. */
+static void test_names(void **state)
+{
+    Fixture *f = *state;
+    static const char unary[] = "unary (plain)", set[] = "[CUDA memset]";
+    for (int i = 0; i < f->rows.n; i++) f->rows.rows[i].brief = unary;
+    TraceEvent events[] = {kernel(gemm, 0, 10, 20, 1),  kernel(gemm, 2, 30, 34, 2),
+                           kernel(add, 2, 40, 41, 3),   kernel(gemm, 3, 50, 57, 4),
+                           kernel(gemm, -1, 60, 61, 5), kernel(set, 3, 70, 72, 6)};
+    events[5].kind = TRACE_SET;
+    add_step(f, events, sizeof events / sizeof *events);
+    const NameTally *forward = in_phase(&f->stats.by_phase, PHASE_FORWARD, gemm);
+    assert_int_equal(forward->seconds.n, 2);
+    near_us(forward->seconds.sum, 14);
+    near_us(forward->seconds.max, 10);
+    near_us(in_phase(&f->stats.by_phase, PHASE_FORWARD, add)->seconds.sum, 1);
+    near_us(in_phase(&f->stats.by_phase, PHASE_BACKWARD, gemm)->seconds.sum, 7);
+    near_us(in_phase(&f->stats.by_phase, -1, gemm)->seconds.sum, 1);
+    assert_int_equal(in_phase(&f->stats.by_phase, PHASE_BACKWARD, set)->kind, TRACE_SET);
+    assert_int_equal(f->stats.by_phase.n, 5);
+    /* a node's kernels count as one run of its op */
+    const NameTally *op = in_phase(&f->stats.by_op, PHASE_FORWARD, unary);
+    assert_int_equal(op->seconds.n, 2);
+    near_us(op->seconds.max, 10);
+    near_us(op->seconds.min, 5);
+    near_us(in_phase(&f->stats.by_op, NAME_TALLIES_ANY, unary)->seconds.sum, 10 + 5 + 9);
+}
+
+/* From the latest end to the next begin: a call within another leaves no gap, nor does a new step. */
+static void test_call_gaps(void **state)
+{
+    Fixture *f = *state;
+    TraceEvent first[] = {call(0, 10, 1), call(2, 4, 2), call(12, 13, 3), call(113, 114, 4)};
+    TraceEvent second[] = {call(1000, 1001, 5), call(1004, 1005, 6)};
+    static const char sync[] = "cudaStreamSynchronize";
+    first[3].name = sync;
+    add_step(f, first, 4);
+    add_step(f, second, 2);
+    const HostGaps *gaps = &f->stats.call_gaps;
+    assert_int_equal(gaps->seconds.n, 3);
+    near_us(gaps->seconds.sum, 2 + 100 + 3);
+    near_us(gaps->seconds.max, 100);
+    near_us(tally_quantile(&gaps->seconds, 0.5), 3);
+    assert_ptr_equal(gaps->after, launch);
+    assert_ptr_equal(gaps->before, sync);
+}
+
 /* The ranges of a step, and that the next one starts afresh. */
 static void test_ranges(void **state)
 {
@@ -206,6 +261,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_step, setup, teardown),
         cmocka_unit_test_setup_teardown(test_ranges, setup, teardown),
         cmocka_unit_test_setup_teardown(test_others, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_names, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_call_gaps, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

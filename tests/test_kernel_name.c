@@ -14,6 +14,10 @@ static void test_names(void **state)
         {"sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize128x128x64",
          "sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize128x128x64"},
         {"matmul (blas)", "matmul (blas)"},
+        {"matmul (own neon): ffn/w13", "matmul (own neon)"},
+        {"attention (flash, own neon): attn/attention", "attention (flash, own neon)"},
+        {"[CUDA memset]", "[CUDA memset]"},
+        {"[CUDA memcpy Host-to-Device]", "[CUDA memcpy Host-to-Device]"},
         {"", ""},
     };
     char text[128];

@@ -1,7 +1,7 @@
 /* A profiled cell in this very process, so that the sanitizers see all of it: what it tells adds up, its
  * trace is whole, and it costs no more memory for more steps. */
 #include "bench/profile_cell.h"
-#include "bench/profile_view.h"
+#include "bench/profile_check.h"
 #include "report/kineto_trace.h"
 #include "report/nsys_csv.h"
 #include "report/validate.h"
@@ -96,7 +96,7 @@ static void check(Exec exec)
     Record *record = run(&c, 2, &seen);
     assert_int_equal(seen.steps, c.steps);
     assert_int_equal(profile_view_make(&view, record), ST_OK);
-    if (profile_view_check(&view) != ST_OK) fail_msg("%s", status_message());
+    if (profile_check(&view) != ST_OK) fail_msg("%s", status_message());
     assert_false(view.gpu);
     int nodes = 0;
     for (int i = 0; i < view.n_ops; i++) nodes += view.ops[i].nodes;
@@ -153,7 +153,7 @@ static void test_spoilt(void **state)
     const double total = json_number_value(json_object_get(host, "total"));
     json_object_set_new(host, "total", json_real(total * 2));
     assert_int_equal(profile_view_make(&view, record), ST_OK);
-    assert_int_equal(profile_view_check(&view), ST_FAILED);
+    assert_int_equal(profile_check(&view), ST_FAILED);
     profile_view_free(&view);
     json_object_set_new(host, "total", json_string("much"));
     assert_int_equal(profile_view_make(&view, record), ST_USAGE);

@@ -199,12 +199,22 @@ static void timeline(void **state)
     (void)state;
     assert_true(isnan(profile_figure(v, "share compute"))); /* a CPU has no such queue */
     v->gpu = true;
-    v->device = (ViewGpu){.compute = 12e6, .copies = 4e6, .gaps = {.n = 2, .med = 3e3, .max = 5e3}};
+    v->device = (ViewGpu){
+        .compute = 12e6, .copies = 4e6, .gaps = {.time = {.n = 2, .med = 3e3, .max = 5e3}}};
     assert_figure(v, "share compute", 75);
     assert_figure(v, "share copies", 25);
     assert_figure(v, "share uploads", 25);
     assert_figure(v, "us_med gap", 3);
     assert_figure(v, "us_max gap", 5);
+    assert_true(isnan(profile_figure(v, "us_med api_gap"))); /* no calls */
+    v->host_gaps.time = (ViewTally){.n = 4, .total = 40e3, .med = 9e3, .min = 1e3, .max = 300e3};
+    assert_figure(v, "us_med api_gap", 9);
+    assert_figure(v, "us_max api_gap", 300);
+    assert_figure(v, "all_calls api_gap", 4);
+    assert_figure(v, "ms api_gap", 0.02);
+    v->gpu = false; /* a CPU has gaps between its ops */
+    assert_figure(v, "us_max api_gap", 300);
+    assert_true(isnan(profile_figure(v, "us_max gap")));
 }
 
 static void what_is_not_there(void **state)

@@ -299,14 +299,24 @@ static Thing of_uploads(const ProfileView *view, const char *rest)
     return thing;
 }
 
-static Thing of_gap(const ProfileView *view, const char *rest)
+static Thing of_gaps(const ProfileView *view, const ViewGaps *gaps)
 {
     Thing thing = nothing(view);
-    if (*rest || !view->gpu || view->device.gaps.n == 0) return thing;
-    thing.call = view->device.gaps;
+    if (gaps->time.n == 0) return thing;
+    thing.call = gaps->time;
     thing.total = thing.call.total;
     thing.calls = (double)thing.call.n;
     return thing;
+}
+
+static Thing of_gap(const ProfileView *view, const char *rest)
+{
+    return *rest || !view->gpu ? nothing(view) : of_gaps(view, &view->device.gaps);
+}
+
+static Thing of_api_gap(const ProfileView *view, const char *rest)
+{
+    return *rest ? nothing(view) : of_gaps(view, &view->host_gaps);
 }
 
 /* ---- words ---- */
@@ -315,12 +325,13 @@ static const struct {
     const char *word;
     Thing (*find)(const ProfileView *view, const char *rest);
 } things[] = {
-    {"step", of_step},     {"own", of_own},         {"attention", of_attention},
-    {"part", of_part},     {"linear", of_linear},   {"misc", of_misc},
-    {"beside", of_beside}, {"device", of_device},   {"category", of_category},
-    {"of", of_of},         {"in", of_in},           {"kernel", of_kernel},
-    {"one", of_one},       {"inside", of_inside},   {"compute", of_compute},
-    {"copies", of_copies}, {"uploads", of_uploads}, {"gap", of_gap},
+    {"step", of_step},       {"own", of_own},         {"attention", of_attention},
+    {"part", of_part},       {"linear", of_linear},   {"misc", of_misc},
+    {"beside", of_beside},   {"device", of_device},   {"category", of_category},
+    {"of", of_of},           {"in", of_in},           {"kernel", of_kernel},
+    {"one", of_one},         {"inside", of_inside},   {"compute", of_compute},
+    {"copies", of_copies},   {"uploads", of_uploads}, {"gap", of_gap},
+    {"api_gap", of_api_gap},
 };
 
 static bool starts(const char *text, size_t n, const char *word)

@@ -34,7 +34,8 @@
  *   inside NAME                those of that part
  *   compute, copies            of the GPU; share of both
  *   uploads                    copies from host to device; share of copies
- *   gap                        between two kernels
+ *   gap                        between two kernels of a phase
+ *   api_gap                    between two calls of CUDA in a step; on a CPU between two ops of a phase
  *
  * NAN: this profile has no such thing. */
 double profile_figure(const ProfileView *view, const char *what);

@@ -27,6 +27,15 @@ static json_t *tally(const Tally *t, double unit)
                      "min", t->min * unit, "max", t->max * unit, "std", tally_std(t) * unit);
 }
 
+/* The durations a tally kept, in ns: all of them up to TALLY_KEPT. */
+static json_t *samples(const Tally *t)
+{
+    json_t *list = json_array();
+    for (int64_t i = 0; i < t->n && i < TALLY_KEPT; i++)
+        json_array_append_new(list, json_real(t->kept[i] * ns));
+    return list;
+}
+
 /* ---- phases ---- */
 
 static json_t *gpu_phase(const Profiler *p, int phase)
@@ -43,9 +52,10 @@ static json_t *phases(const Profiler *p)
     for (int phase = PHASE_FORWARD; phase < PHASE_COUNT; phase++) {
         if (p->phases[phase].n == 0) continue;
         json_array_append_new(
-            list, json_pack("{s:s, s:o, s:o, s:o}", "phase", plan_phase_name((Phase)phase), "wall",
-                            tally(&p->phases[phase], ns), "nodes",
-                            number(p->node_seconds[phase] * ns), "gpu", gpu_phase(p, phase)));
+            list,
+            json_pack("{s:s, s:o, s:o, s:o, s:o}", "phase", plan_phase_name((Phase)phase), "wall",
+                      tally(&p->phases[phase], ns), "samples", samples(&p->phases[phase]), "nodes",
+                      number(p->node_seconds[phase] * ns), "gpu", gpu_phase(p, phase)));
     }
     return list;
 }
@@ -60,12 +70,13 @@ static json_t *ops(const Profiler *p)
         const OpSource source = op_source(row->op);
         json_array_append_new(
             list,
-            json_pack("{s:s, s:s, s:s, s:s, s:s, s:o, s:s, s:i, s:s, s:i, s:f, s:f, s:f, s:o, s:o}",
+            json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:o, s:s, s:i, s:s, s:i, s:f, s:f, s:f, s:o, "
+                      "s:o}",
                       "phase", plan_phase_name(row->phase), "scope", row->scope, "op",
-                      plan_op_name(row->op), "impl", row->impl, "category", row->category, "part",
-                      text_or_null(part_name(row->part)), "source", source.file, "line",
-                      source.line, "shape", row->shape, "nodes", row->nodes, "flops", row->flops,
-                      "bytes", row->bytes, "allocated", row->allocated, "host",
+                      plan_op_name(row->op), "impl", row->impl, "by", row->by, "category",
+                      row->category, "part", text_or_null(part_name(row->part)), "source",
+                      source.file, "line", source.line, "shape", row->shape, "nodes", row->nodes,
+                      "flops", row->flops, "bytes", row->bytes, "allocated", row->allocated, "host",
                       tally(&row->host, ns), "device", tally(&row->device, ns)));
     }
     return list;
@@ -105,7 +116,7 @@ static json_t *named(const NameTally *name)
 static json_t *cpu_kernel(const OpRow *row)
 {
     json_t *kernel =
-        json_pack("{s:s, s:s, s:s, s:o, s:n}", "name", row->kernel, "short", row->kernel, "kind",
+        json_pack("{s:s, s:s, s:s, s:o, s:n}", "name", row->kernel, "short", row->brief, "kind",
                   "kernel", "time", tally(&row->host, ns), "bytes");
     return kernel;
 }
@@ -142,6 +153,24 @@ static json_t *names(const NameTallies *list)
     return array;
 }
 
+static json_t *phase_word(int phase)
+{
+    if (phase == NAME_TALLIES_ANY) return json_string("step");
+    return phase < 0 ? json_null() : json_string(plan_phase_name((Phase)phase));
+}
+
+/* Those whose `row` is a phase: null for none, "step" for all of them together. */
+static json_t *names_of_phases(const NameTallies *list)
+{
+    json_t *array = json_array();
+    for (int i = 0; i < list->n; i++) {
+        json_t *item = named(&list->list[i]);
+        json_object_set_new(item, "phase", phase_word(list->list[i].row));
+        json_array_append_new(array, item);
+    }
+    return array;
+}
+
 /* ---- the device and the operating system ---- */
 
 /* "layer.3/attn/softmax softmax", for people; null: no node. */
@@ -152,16 +181,32 @@ static json_t *node_text(const Plan *plan, int node)
                         plan->nodes[node].scope, plan_op_name(plan->nodes[node].op));
 }
 
+/* A tally, its 99th percentile, and what stands around the longest; takes both. */
+static json_t *gaps_of(const Tally *t, json_t *after, json_t *before)
+{
+    json_t *gaps = tally(t, ns);
+    if (json_is_object(gaps)) {
+        json_object_set(gaps, "longest_after", after);
+        json_object_set(gaps, "longest_before", before);
+        json_object_set_new(gaps, "p99", number(tally_quantile(t, 0.99) * ns));
+    }
+    json_decref(after);
+    json_decref(before);
+    return gaps;
+}
+
+static json_t *host_gaps(const HostGaps *g)
+{
+    return gaps_of(&g->seconds, text_or_null(g->after), text_or_null(g->before));
+}
+
 static json_t *gpu(const Profiler *p)
 {
     const GpuStats *g = &p->gpu;
+    const Plan *plan = p->binding->plan;
     if (!p->device) return json_null();
-    json_t *gaps = tally(&g->gaps, ns);
-    if (json_is_object(gaps)) {
-        json_object_set_new(gaps, "p99", number(tally_quantile(&g->gaps, 0.99) * ns));
-        json_object_set_new(gaps, "longest_after", node_text(p->binding->plan, g->longest_after));
-        json_object_set_new(gaps, "longest_before", node_text(p->binding->plan, g->longest_before));
-    }
+    json_t *gaps =
+        gaps_of(&g->gaps, node_text(plan, g->longest_after), node_text(plan, g->longest_before));
     return json_pack("{s:f, s:f, s:f, s:o, s:o, s:I, s:f, s:I}", "compute", g->compute * ns,
                      "copies", g->copies * ns, "overhead", g->overhead * ns, "gaps", gaps,
                      "launch_latency", tally(&g->latency, ns), "unattributed",
@@ -199,34 +244,35 @@ static json_t *threads(const Profiler *p)
     return list;
 }
 
-static void set(json_t *object, const char *name, json_t *value)
-{
-    json_object_set_new(object, name, value);
-}
-
 Status profile_record_make(json_t **out, const Profiler *p, const Outlook *outlook)
 {
     json_t *r = json_object();
-    set(r, "steps", json_integer(p->steps));
-    set(r, "traced_steps", json_integer(p->steps < p->trace_steps ? p->steps : p->trace_steps));
-    set(r, "events_left_out", json_integer((json_int_t)p->log.left_out));
-    set(r, "loop", number((double)(p->loop_end - p->loop_begin)));
-    set(r, "step", tally(&p->step, ns));
-    set(r, "phases", phases(p));
-    set(r, "ops", ops(p));
-    set(r, "ranges", ranges(p));
-    set(r, "kernels", kernels(p));
-    set(r, "kernel_names", names(&p->gpu.by_name));
-    set(r, "kernel_briefs", names(&p->gpu.by_brief));
-    set(r, "calls", names(&p->gpu.calls));
-    set(r, "op_calls", names_of_rows(&p->gpu.row_calls));
-    set(r, "gpu", gpu(p));
-    set(r, "os", os_use(p));
-    set(r, "threads", threads(p));
-    set(r, "threads_wall", number((double)(p->os.ended_at - p->os.began_at)));
-    set(r, "limit_flops", number(outlook->peak_flops));
-    set(r, "limit_bandwidth", number(outlook->bandwidth));
+    int failed = 0;
+    failed |= json_object_set_new(r, "steps", json_integer(p->steps));
+    failed |= json_object_set_new(
+        r, "traced_steps", json_integer(p->steps < p->trace_steps ? p->steps : p->trace_steps));
+    failed |= json_object_set_new(r, "events_left_out", json_integer((json_int_t)p->log.left_out));
+    failed |= json_object_set_new(r, "loop", number((double)(p->loop_end - p->loop_begin)));
+    failed |= json_object_set_new(r, "step", tally(&p->step, ns));
+    failed |= json_object_set_new(r, "step_samples", samples(&p->step));
+    failed |= json_object_set_new(r, "phases", phases(p));
+    failed |= json_object_set_new(r, "ops", ops(p));
+    failed |= json_object_set_new(r, "ranges", ranges(p));
+    failed |= json_object_set_new(r, "kernels", kernels(p));
+    failed |= json_object_set_new(r, "kernel_names", names(&p->gpu.by_name));
+    failed |= json_object_set_new(r, "kernel_briefs", names(&p->gpu.by_brief));
+    failed |= json_object_set_new(r, "phase_kernels", names_of_phases(&p->gpu.by_phase));
+    failed |= json_object_set_new(r, "phase_ops", names_of_phases(&p->gpu.by_op));
+    failed |= json_object_set_new(r, "host_gaps", host_gaps(&p->gpu.call_gaps));
+    failed |= json_object_set_new(r, "calls", names(&p->gpu.calls));
+    failed |= json_object_set_new(r, "op_calls", names_of_rows(&p->gpu.row_calls));
+    failed |= json_object_set_new(r, "gpu", gpu(p));
+    failed |= json_object_set_new(r, "os", os_use(p));
+    failed |= json_object_set_new(r, "threads", threads(p));
+    failed |=
+        json_object_set_new(r, "threads_wall", number((double)(p->os.ended_at - p->os.began_at)));
+    failed |= json_object_set_new(r, "limit_flops", number(outlook->peak_flops));
+    failed |= json_object_set_new(r, "limit_bandwidth", number(outlook->bandwidth));
     *out = r;
-    return r && json_object_size(r) == 19 ? ST_OK
-                                          : FAIL(ST_NO_MEMORY, "no memory for the profile as JSON");
+    return failed ? FAIL(ST_NO_MEMORY, "no memory for the profile as JSON") : ST_OK;
 }

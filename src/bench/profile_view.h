@@ -14,7 +14,7 @@ typedef struct ViewTally {
 typedef struct ViewPhase {
     bool there;
     ViewTally wall;
-    double unprofiled; /* ns, mean of the same phase unwatched; NAN: not measured */
+    double unprofiled; /* profile_view_unprofiled() */
     double nodes;      /* ns of all nodes by the host's clock */
     ViewTally span;    /* of the GPU (prof/gpu_stats.h) */
     double busy, work;
@@ -25,6 +25,7 @@ typedef struct ViewPhase {
 typedef struct ViewOp {
     Phase phase;
     const char *scope, *op, *impl, *category, *source, *shape;
+    const char *by;   /* who computes it: "own neon" */
     const char *part; /* NULL: none of attention */
     int line, nodes;
     double flops, bytes; /* of one step */
@@ -35,9 +36,16 @@ typedef struct ViewOp {
 
 typedef struct ViewName {
     const char *name, *brief, *kind;
-    int row; /* of ops; -1: none */
+    const char *in; /* the phase, in the lists by phase; NULL: none */
+    int row;        /* of ops; -1: none */
     ViewTally time, bytes;
 } ViewName;
+
+typedef struct ViewGaps {
+    ViewTally time;
+    double p99;
+    const char *after, *before; /* the longest one; NULL: none */
+} ViewGaps;
 
 typedef struct ViewRange {
     Phase phase;
@@ -55,9 +63,8 @@ typedef struct ViewThread {
 
 typedef struct ViewGpu {
     double compute, copies, overhead;
-    ViewTally gaps, latency;
-    double p99;
-    const char *after, *before; /* of the longest gap; NULL: none */
+    ViewGaps gaps; /* between kernels of one phase */
+    ViewTally latency;
     int64_t unattributed, dropped;
     double unattributed_time;
 } ViewGpu;
@@ -77,10 +84,15 @@ typedef struct ProfileView {
     ViewTally step;
     ViewPhase phases[PHASE_COUNT];
     ViewOp *ops;
-    ViewName *kernels, *names, *briefs, *calls, *op_calls;
+    ViewName *kernels;                   /* by name and row of ops */
+    ViewName *names, *briefs;            /* by name, by short name */
+    ViewName *phase_kernels, *phase_ops; /* by name and phase; older files have none */
+    ViewName *calls, *op_calls;          /* by name, by name and row of ops */
     ViewRange *ranges;
     ViewThread *threads;
-    int n_ops, n_kernels, n_names, n_briefs, n_calls, n_op_calls, n_ranges, n_threads;
+    int n_ops, n_kernels, n_names, n_briefs, n_phase_kernels, n_phase_ops, n_calls, n_op_calls;
+    int n_ranges, n_threads;
+    ViewGaps host_gaps; /* between calls of one step; on a CPU between the ops of one phase */
     ViewGpu device;
     ViewOs os;
     double limit_flops, limit_bandwidth; /* NAN: not known */
@@ -90,13 +102,16 @@ typedef struct ProfileView {
 Status profile_view_make(ProfileView *view, const Record *record);
 void profile_view_free(ProfileView *view);
 
-/* Nothing is missing, children add up to their parents, to 0.1 % of the parent, and each tally's figures can be those
- * of the same times. ST_FAILED says where not. */
-Status profile_view_check(const ProfileView *view);
-
 /* Phases from FORWARD on; PHASE_COUNT: no phase. */
 Phase profile_view_phase(const char *name);
 /* The kernels of one step that a row of ops launched. */
 double profile_view_calls(const ProfileView *view, int row);
+
+/* "median", "mean" or "min": the statistic of the record's tables. */
+const char *profile_view_stat(const ProfileView *view);
+/* That statistic of a tally; NAN of an empty one. */
+double profile_view_middle(const ProfileView *view, const ViewTally *tally);
+/* That statistic, in ns, of "forward" or "step" when it was not watched; NAN: not measured. */
+double profile_view_unprofiled(const ProfileView *view, const char *phase);
 
 #endif

@@ -16,6 +16,9 @@ void gpu_stats_free(GpuStats *stats)
     name_tallies_free(&stats->by_name);
     name_tallies_free(&stats->by_brief);
     for (int p = 0; p < PHASE_COUNT; p++) tally_free(&stats->phases[p].span);
+    name_tallies_free(&stats->by_phase);
+    name_tallies_free(&stats->by_op);
+    host_gaps_free(&stats->call_gaps);
     name_tallies_free(&stats->calls);
     name_tallies_free(&stats->row_calls);
     tally_free(&stats->gaps);
@@ -134,13 +137,21 @@ static void add_to_ranges(RangeTree *tree, const TraceEvent *event)
     }
 }
 
-Status gpu_stats_name(GpuStats *stats, const TraceEvent *event)
+Status gpu_stats_name(GpuStats *stats, const TraceEvent *event, int phase)
 {
     TRY(name_tallies_add(&stats->by_name, event, NAME_TALLIES_ANY));
+    TRY(name_tallies_add(&stats->by_phase, event, phase));
     if (event->kind != TRACE_KERNEL) return ST_OK;
     TraceEvent brief = *event;
     brief.name = event->brief;
     return name_tallies_add(&stats->by_brief, &brief, NAME_TALLIES_ANY);
+}
+
+Status gpu_stats_op(GpuStats *stats, const OpRow *row, int64_t ns)
+{
+    const TraceEvent node = {.kind = TRACE_KERNEL, .name = row->brief, .end = ns};
+    TRY(name_tallies_add(&stats->by_op, &node, NAME_TALLIES_ANY));
+    return name_tallies_add(&stats->by_op, &node, (int)row->phase);
 }
 
 static Status add_device_event(GpuStats *stats, Last *last, OpRows *rows, RangeTree *tree,
@@ -148,7 +159,7 @@ static Status add_device_event(GpuStats *stats, Last *last, OpRows *rows, RangeT
 {
     const bool known = event->node >= 0;
     *(event->kind == TRACE_KERNEL ? &stats->compute : &stats->copies) += seconds_of(event);
-    TRY(gpu_stats_name(stats, event));
+    TRY(gpu_stats_name(stats, event, known ? (int)plan->nodes[event->node].phase : -1));
     TRY(name_tallies_add(&stats->by_row, event, known ? rows->row[event->node] : -1));
     if (!known) {
         stats->unattributed++;
@@ -162,6 +173,7 @@ static Status add_device_event(GpuStats *stats, Last *last, OpRows *rows, RangeT
 
 static Status add_call(GpuStats *stats, const OpRows *rows, const TraceEvent *event)
 {
+    TRY(host_gaps_add(&stats->call_gaps, event->name, event->begin, event->end));
     TRY(name_tallies_add(&stats->calls, event, NAME_TALLIES_ANY));
     return name_tallies_add(&stats->row_calls, event,
                             event->node >= 0 ? rows->row[event->node] : -1);
@@ -195,7 +207,9 @@ static Status settle_step(GpuStats *stats, OpRows *rows, RangeTree *tree, const 
 {
     for (int i = 0; i < plan->n_nodes; i++) {
         if (rows->row[i] < 0 || stats->busy_ns[i] == 0) continue;
-        TRY(tally_add(&rows->rows[rows->row[i]].device, (double)stats->busy_ns[i] * 1e-9));
+        OpRow *row = &rows->rows[rows->row[i]];
+        TRY(tally_add(&row->device, (double)stats->busy_ns[i] * 1e-9));
+        TRY(gpu_stats_op(stats, row, stats->busy_ns[i]));
         stats->busy_ns[i] = 0;
     }
     for (int i = 0; i < tree->n; i++) TRY(settle_range(&tree->ranges[i]));
@@ -210,6 +224,7 @@ Status gpu_stats_step(GpuStats *stats, OpRows *rows, RangeTree *tree, const Plan
                       TraceEvent *events, size_t n)
 {
     Last last = {.phase = PHASE_COUNT};
+    host_gaps_restart(&stats->call_gaps);
     if (n) qsort(events, n, sizeof *events, by_begin);
     for (size_t i = 0; i < n; i++) {
         if (on_device(&events[i]))

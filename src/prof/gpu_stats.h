@@ -3,6 +3,7 @@
 #ifndef PROF_GPU_STATS_H
 #define PROF_GPU_STATS_H
 
+#include "prof/host_gaps.h"
 #include "prof/name_tallies.h"
 #include "prof/op_rows.h"
 #include "prof/range_tree.h"
@@ -21,7 +22,10 @@ typedef struct GpuStats {
         by_row; /* kernels, copies and memsets by name and the row of ops that launched them */
     NameTallies by_name;
     NameTallies by_brief; /* kernels alone */
+    NameTallies by_phase; /* kernels, copies and memsets by name; `row` is the phase, -1: none */
+    NameTallies by_op;    /* nodes by OpRow.brief; `row` is the phase, NAME_TALLIES_ANY: all */
     NameTallies calls;
+    HostGaps call_gaps;    /* between calls of one step; on a CPU between the ops of one phase */
     NameTallies row_calls; /* calls by name and the row of ops that made them */
     GpuPhase phases[PHASE_COUNT];
     double compute, copies; /* seconds of kernels; of copies and memsets */
@@ -40,8 +44,10 @@ typedef struct GpuStats {
 Status gpu_stats_make(GpuStats *stats, int n_nodes);
 void gpu_stats_free(GpuStats *stats);
 
-/* Counts it by its name alone. */
-Status gpu_stats_name(GpuStats *stats, const TraceEvent *event);
+/* Counts it by its name, and by its name in the phase (-1: in none). */
+Status gpu_stats_name(GpuStats *stats, const TraceEvent *event, int phase);
+/* Counts a node of that row of ops, which ran for so many nanoseconds. */
+Status gpu_stats_op(GpuStats *stats, const OpRow *row, int64_t ns);
 /* The events of one step, in any order; sorts them by their begin. Names must stay. */
 Status gpu_stats_step(GpuStats *stats, OpRows *rows, RangeTree *tree, const Plan *plan,
                       TraceEvent *events, size_t n);

@@ -19,10 +19,11 @@ void kernel_name_short(const char *demangled, char *text, size_t size)
 {
     size_t end = name_length(demangled), begin = end;
     while (begin > 0 && demangled[begin - 1] != ' ' && demangled[begin - 1] != ':') begin--;
-    /* "matmul (blis)": what stands for a kernel on a CPU is no C++ */
-    if (begin == end) {
+    /* no C++: "[CUDA memset]", or "matmul (own neon): ffn/w13", which stands for a kernel on a CPU */
+    if (begin == end || demangled[0] == '[') {
+        const char *scope = strstr(demangled, "): ");
         begin = 0;
-        end = strlen(demangled);
+        end = scope ? (size_t)(scope - demangled) + 1 : strlen(demangled);
     }
     snprintf(text, size, "%.*s", (int)(end - begin), demangled + begin);
 }

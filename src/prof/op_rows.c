@@ -1,5 +1,7 @@
 #include "prof/op_rows.h"
 
+#include "ops/matmul_cpu.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,6 +29,41 @@ static bool same(const OpRow *row, const Node *node, const char *impl)
 {
     return row->phase == node->phase && row->op == node->op && row->part == part_of(node) &&
            strcmp(row->impl, impl) == 0 && strcmp(row->scope, part_scope(node)) == 0;
+}
+
+static bool multiplies(OpKind op)
+{
+    return op == OP_matmul || op == OP_bmm || op == OP_attention || op == OP_attention_grad;
+}
+
+static bool is_one_of(const char *name, const char *const *list)
+{
+    while (*list && strcmp(*list, name) != 0) list++;
+    return *list != NULL;
+}
+
+/* Products are chosen by one name, as "auto", and computed by another; what has no choice is our own. */
+static Status name_maker(OpRow *row, const Binding *binding, int i)
+{
+    static const char *const chosen[] = {"auto", "own", "blas", "fastest", "blas_f64", NULL};
+    const Node *node = &binding->plan->nodes[i];
+    const char *impl = binding->impls[i].name;
+    const bool flash = strcmp(impl, "flash") == 0;
+    const size_t n = strlen(plan_op_name(row->op));
+    Text by = {0};
+    if (binding->backend == BACKEND_cpu && multiplies(row->op) &&
+        (flash || is_one_of(impl, chosen))) {
+        if (flash) text_puts(&by, "flash, ");
+        matmul_by(binding->plan, node, &binding->impls[i], &by);
+    } else if (strncmp(impl, plan_op_name(row->op), n) == 0 && strcmp(impl + n, "_cpu") == 0) {
+        text_puts(&by, "own");
+    } else {
+        text_puts(&by, impl);
+    }
+    snprintf(row->by, sizeof row->by, "%s", text_str(&by));
+    const Status status = text_status(&by);
+    text_free(&by);
+    return status;
 }
 
 static int find_or_add(OpRows *rows, const Plan *plan, const Node *node, const char *impl)
@@ -60,6 +97,7 @@ Status op_rows_make(OpRows *rows, const Binding *binding)
         if (node->phase == PHASE_SETUP) continue;
         rows->row[i] = find_or_add(rows, plan, node, binding->impls[i].name);
         OpRow *row = &rows->rows[rows->row[i]];
+        if (row->nodes == 0) TRY(name_maker(row, binding, i));
         const OpCost cost = op_cost(plan, node);
         row->nodes++;
         row->flops += cost.flops;

@@ -13,8 +13,11 @@ typedef struct OpRow {
     const char *impl; /* the binding's */
     const char *category;
     Part part;
-    const char *kernel;  /* what stands for a kernel on a CPU: "rmsnorm (simd)"; the log's */
-    int nodes;           /* of one step */
+    char by[64]; /* who computes it: "own neon", "flash, own neon"; on a GPU its implementation */
+    const char *brief; /* "matmul (own neon)"; the log's */
+    const char
+        *kernel; /* what stands for a kernel on a CPU: "matmul (own neon): ffn/w13"; the log's */
+    int nodes;   /* of one step */
     double flops, bytes; /* of one step */
     double allocated;    /* bytes of one step: what its nodes are the first to write */
     char shape[96];      /* of the operands of its first node */

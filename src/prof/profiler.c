@@ -6,15 +6,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* "matmul (blis)" */
+/* "matmul (own neon)", and with its scope: "matmul (own neon): ffn/w13". */
 static Status name_kernels(Profiler *p)
 {
     for (int i = 0; i < p->rows.n; i++) {
-        char name[96];
+        char name[128 + PLAN_SCOPE];
         OpRow *row = &p->rows.rows[i];
-        snprintf(name, sizeof name, "%s (%s)", plan_op_name(row->op), row->impl);
+        snprintf(name, sizeof name, "%s (%s)", plan_op_name(row->op), row->by);
+        row->brief = trace_log_name(&p->log, name);
+        snprintf(name, sizeof name, "%s (%s)%s%s", plan_op_name(row->op), row->by,
+                 *row->scope ? ": " : "", row->scope);
         row->kernel = trace_log_name(&p->log, name);
-        if (!row->kernel) return FAIL(ST_NO_MEMORY, "no memory for names");
+        if (!row->brief || !row->kernel) return FAIL(ST_NO_MEMORY, "no memory for names");
     }
     return ST_OK;
 }
@@ -99,8 +102,10 @@ static Status count_as_kernel(Profiler *p, const OpRow *row, int64_t now)
                               .begin = p->node_begin,
                               .end = now,
                               .name = row->kernel,
-                              .brief = row->kernel};
-    return gpu_stats_name(&p->gpu, &event);
+                              .brief = row->brief};
+    TRY(host_gaps_add(&p->gpu.call_gaps, row->kernel, p->node_begin, now));
+    TRY(gpu_stats_op(&p->gpu, row, now - p->node_begin));
+    return gpu_stats_name(&p->gpu, &event, (int)row->phase);
 }
 
 static Status node_end(void *self, const ObserverEvent *event)
@@ -121,7 +126,10 @@ static Status node_end(void *self, const ObserverEvent *event)
                             .begin = p->node_begin,
                             .end = now};
     TRY(log_event(p, p->steps, &ran));
-    return close_ranges(p, event->node, now);
+    TRY(close_ranges(p, event->node, now));
+    /* what watching took is no gap of the step */
+    if (!p->device) p->gpu.call_gaps.end = clock_nanoseconds();
+    return ST_OK;
 }
 
 Observer profiler_observer(Profiler *p)
@@ -165,6 +173,7 @@ void profiler_step_begin(Profiler *p)
 
 void profiler_phase_begin(Profiler *p)
 {
+    host_gaps_restart(&p->gpu.call_gaps);
     p->phase_begin = clock_nanoseconds();
 }
 

@@ -59,19 +59,22 @@ void profile_device_tables_verdict(Text *text, const ProfileView *v)
     }
 }
 
-static void gap_rows(Table *table, const ProfileView *v)
+/* How many, median, p99, total and the longest of gaps between `what`, as in "kernels". */
+static void gap_rows(Table *table, const ProfileView *v, const ViewGaps *gaps, const char *what)
 {
-    const ViewGpu *g = &v->device;
     const double steps = (double)v->steps;
-    fact(table, "gaps between kernels, a step", human_mean_count((double)g->gaps.n / steps).s);
-    if (g->gaps.n == 0) return;
-    fact_time(table, "gap, median", g->gaps.med);
-    fact_time(table, "gap, p99", g->p99);
-    fact_time(table, "gaps, total a step", g->gaps.total / steps);
-    table_cell(table, "longest gap");
-    table_cell_printf(table, "%s, after %s, before %s", human_seconds(g->gaps.max * 1e-9).s,
-                      g->after ? g->after : "what is not attributed",
-                      g->before ? g->before : "what is not attributed");
+    table_cell_printf(table, "gaps between %s, a step", what);
+    table_cell(table, human_mean_count((double)gaps->time.n / steps).s);
+    if (gaps->time.n == 0) return;
+    table_cell_printf(table, "gaps between %s: median, p99", what);
+    table_cell_printf(table, "%s, %s", human_seconds(gaps->time.med * 1e-9).s,
+                      human_seconds(gaps->p99 * 1e-9).s);
+    table_cell_printf(table, "gaps between %s: total a step", what);
+    table_cell(table, human_seconds(gaps->time.total * 1e-9 / steps).s);
+    table_cell_printf(table, "longest gap between %s", what);
+    table_cell_printf(table, "%s, after %s, before %s", human_seconds(gaps->time.max * 1e-9).s,
+                      gaps->after ? gaps->after : "what is not attributed",
+                      gaps->before ? gaps->before : "what is not attributed");
 }
 
 static void call_rows(Table *table, const ProfileView *v)
@@ -100,9 +103,10 @@ static void gpu(Table *table, const ProfileView *v)
                b.wall);
     fact_share(table, "kernels", g->compute / steps, (g->compute + g->copies) / steps);
     fact_share(table, "copies and memsets", g->copies / steps, (g->compute + g->copies) / steps);
-    gap_rows(table, v);
+    gap_rows(table, v, &g->gaps, "kernels");
     fact_time(table, "launch latency, median", g->latency.n ? g->latency.med : NAN);
     call_rows(table, v);
+    if (v->host_gaps.time.n > 0) gap_rows(table, v, &v->host_gaps, "CUDA calls");
     table_cell(table, "attributed to no op");
     table_cell_printf(table, "%lld, %.3f %% of the kernels' time", (long long)g->unattributed,
                       100 * g->unattributed_time / (g->compute + g->copies));
@@ -111,7 +115,7 @@ static void gpu(Table *table, const ProfileView *v)
     table_note(table, text_str(&verdict), NULL);
     table_note(table,
                "launch latency: from the begin of a launch to that of its kernel; of a graph, of "
-               "its first",
+               "its first; gaps between kernels: of one phase; between calls: of one step",
                NULL);
     table->failed = table->failed || verdict.failed;
     text_free(&verdict);
@@ -225,7 +229,7 @@ static void os_use(Table *table, const ProfileView *v)
 {
     const ViewOs *os = &v->os;
     const double steps = (double)v->steps;
-    PROFILE_COLUMNS(table, 2, "operating system", "");
+    PROFILE_COLUMNS(table, 2, v->gpu ? "operating system" : "processor and operating system", "");
     fact_time(table, "the stepping thread blocked, a step", os->blocked.n ? os->blocked.avg : NAN);
     fact_time(table, "ready without a processor, a step", os->waiting.n ? os->waiting.avg : NAN);
     table_cell(table, "processor time, all threads, a step");
@@ -239,6 +243,10 @@ static void os_use(Table *table, const ProfileView *v)
     table_cell_printf(table, "%s minor, %s major", human_number((double)os->minor / steps, 3).s,
                       human_number((double)os->major / steps, 3).s);
     if (!v->gpu) imbalance(table, v);
+    if (!v->gpu && v->host_gaps.time.n > 0) {
+        gap_rows(table, v, &v->host_gaps, "ops");
+        table_note(table, "gaps between ops: of one phase, without what watching takes", NULL);
+    }
     if (v->events_left_out > 0)
         fact(table, "events left out of the trace", human_count(v->events_left_out).s);
 }

@@ -87,7 +87,7 @@ static void rest_row(Table *table, const ProfileTables *how, const ProfileView *
     }
     if (n == 0) return;
     table_cell(table, phase == PHASE_COUNT ? "step" : profile_tables_phase((Phase)phase));
-    table_cell_printf(table, "%d others", n);
+    table_cell_printf(table, n == 1 ? "%d other" : "%d others", n);
     for (int i = 0; i < 2; i++) table_cell(table, "-");
     table_cell(table, human_mean_count(calls / (double)v->steps).s);
     profile_tables_ms(table, total);
@@ -112,9 +112,10 @@ static Status kernels_of(Table *table, const ProfileTables *how, const ProfileVi
 
 static Status kernels(Table *table, const ProfileTables *how, const ProfileView *v)
 {
-    PROFILE_COLUMNS(table, 4, "in", v->gpu ? "kernel" : "op (implementation)", "of", "category",
-                    "calls a step", "total (ms)", "avg (us)", "med (us)", "min (us)", "max (us)",
-                    "std (us)", "share (%)");
+    if (!v->gpu && v->n_phase_kernels > 0) return ST_OK; /* their names say which op they are of */
+    PROFILE_COLUMNS(table, 4, "in", v->gpu ? "kernel, by op" : "op (implementation)", "of",
+                    "category", "calls a step", "total (ms)", "avg (us)", "med (us)", "min (us)",
+                    "max (us)", "std (us)", "share (%)");
     TABLE_SPARE(table, "med (us)", "std (us)", "max (us)", "min (us)", "category", "avg (us)",
                 "calls a step");
     if (how->source) table_column(table, "source", "", false);
@@ -201,7 +202,7 @@ static void op_row(Table *table, const ProfileTables *how, const ProfileView *v,
     const double seconds = op->time.total * 1e-9 / (double)v->steps;
     table_cell(table, profile_tables_phase(op->phase));
     table_cell_printf(table, "%s %s", op->scope, op->op);
-    table_cell(table, op->impl);
+    table_cell(table, op->by);
     table_cell(table, human_count(op->nodes).s);
     table_cell(table, op->flops > 0 ? human_si(op->flops).s : "-");
     table_cell(table, human_bytes(op->bytes).s);

@@ -191,10 +191,10 @@ static void pair_rows(Table *table, const ProfileView *a, const ProfileView *b, 
     }
     pair_us(table, "wall of the step (us)", a->step.avg, b->step.avg);
     if (!a->gpu || !b->gpu) return;
-    pair_count(table, "gaps of the step", (double)a->device.gaps.n / (double)a->steps,
-               (double)b->device.gaps.n / (double)b->steps);
-    pair_us(table, "gaps, total a step (us)", a->device.gaps.total / (double)a->steps,
-            b->device.gaps.total / (double)b->steps);
+    pair_count(table, "gaps of the step", (double)a->device.gaps.time.n / (double)a->steps,
+               (double)b->device.gaps.time.n / (double)b->steps);
+    pair_us(table, "gaps, total a step (us)", a->device.gaps.time.total / (double)a->steps,
+            b->device.gaps.time.total / (double)b->steps);
 }
 
 static Status pair(Text *out, const ProfileTables *how, const Record *first, const Record *second)

@@ -1,9 +1,11 @@
 #include "report/profile_tables.h"
 
 #include "base/human.h"
+#include "bench/profile_overhead.h"
 #include "report/column.h"
 #include "report/profile_device_tables.h"
 #include "report/profile_kernel_tables.h"
+#include "report/profile_name_tables.h"
 #include "report/profile_sweep_tables.h"
 #include "report/record_notes.h"
 
@@ -69,6 +71,29 @@ static double exclusive(const ProfileView *v, const ViewPhase *at)
     return at->wall.total - (v->gpu ? at->busy : at->attributed);
 }
 
+static void overhead_cell(Table *table, const ProfileView *v, Phase phase)
+{
+    const ProfileOverhead overhead = profile_overhead(v, phase);
+    if (isnan(overhead.percent))
+        table_cell(table, "-");
+    else if (profile_overhead_is_noise(&overhead))
+        table_cell_printf(table, "within noise (%+.1f)", overhead.percent);
+    else
+        table_cell_printf(table, "%+.1f", overhead.percent);
+}
+
+/* In a sentence, for the step. */
+static void overhead_note(Table *table, const ProfileView *v)
+{
+    const ProfileOverhead overhead = profile_overhead(v, PHASE_COUNT);
+    Text text = {0};
+    text_puts(&text, "profiling overhead: ");
+    profile_overhead_text(&overhead, &text);
+    if (!isnan(overhead.percent)) table_note(table, text_str(&text), NULL);
+    table->failed = table->failed || text.failed;
+    text_free(&text);
+}
+
 static void phase_row(Table *table, const ProfileView *v, Phase phase)
 {
     const ViewPhase *at = &v->phases[phase];
@@ -76,11 +101,8 @@ static void phase_row(Table *table, const ProfileView *v, Phase phase)
     for (int i = 0; i < v->n_ops; i++) nodes += v->ops[i].phase == phase ? v->ops[i].nodes : 0;
     table_cell(table, profile_tables_phase(phase));
     profile_tables_ms(table, at->unprofiled);
-    profile_tables_ms(table, at->wall.avg);
-    if (isnan(at->unprofiled))
-        table_cell(table, "-");
-    else
-        table_cell_printf(table, "%+.1f", 100 * (at->wall.avg / at->unprofiled - 1));
+    profile_tables_ms(table, profile_view_middle(v, &at->wall));
+    overhead_cell(table, v, phase);
     profile_tables_ms(table, at->wall.total);
     profile_tables_ms(table, exclusive(v, at));
     profile_tables_percent(table, at->wall.total, v->step.total);
@@ -90,7 +112,7 @@ static void phase_row(Table *table, const ProfileView *v, Phase phase)
 
 static void step_rows(Table *table, const ProfileView *v)
 {
-    double phases = 0, unprofiled = NAN;
+    double phases = 0;
     for (int p = PHASE_FORWARD; p < PHASE_COUNT; p++) {
         if (v->phases[p].there) phases += v->phases[p].wall.total;
     }
@@ -101,22 +123,24 @@ static void step_rows(Table *table, const ProfileView *v)
     profile_tables_percent(table, v->step.total - phases, v->step.total);
     for (int i = 0; i < 2; i++) table_cell(table, "-");
     table_cell(table, "step");
-    record_number(v->record, "step.mean_ms", &unprofiled);
-    profile_tables_ms(table, unprofiled * 1e6);
-    profile_tables_ms(table, v->step.avg);
-    if (isnan(unprofiled))
-        table_cell(table, "-");
-    else
-        table_cell_printf(table, "%+.1f", 100 * (v->step.avg / (unprofiled * 1e6) - 1));
+    profile_tables_ms(table, profile_view_unprofiled(v, "step"));
+    profile_tables_ms(table, profile_view_middle(v, &v->step));
+    overhead_cell(table, v, PHASE_COUNT);
     profile_tables_ms(table, v->step.total);
     table_cell(table, "-");
     profile_tables_percent(table, v->step.total, v->step.total);
     for (int i = 0; i < 2; i++) table_cell(table, "-");
 }
 
+static const char *stat_word(const ProfileView *v)
+{
+    const char *stat = profile_view_stat(v);
+    return strcmp(stat, "median") == 0 ? "medians" : strcmp(stat, "min") == 0 ? "minima" : "means";
+}
+
 static void phases(Table *table, const ProfileView *v, const RecordSet *set)
 {
-    PROFILE_COLUMNS(table, 1, "phase", "unprofiled (ms)", "profiled (ms)", "cost of profiling (%)",
+    PROFILE_COLUMNS(table, 1, "phase", "unprofiled (ms)", "profiled (ms)", "profiling overhead (%)",
                     "inclusive, all steps (ms)", "exclusive, all steps (ms)", "of step (%)",
                     "nodes", v->gpu ? "kernels" : "ops run");
     TABLE_SPARE(table, "nodes", "inclusive, all steps (ms)", "ops run", "kernels");
@@ -125,12 +149,13 @@ static void phases(Table *table, const ProfileView *v, const RecordSet *set)
     }
     step_rows(table, v);
     profile_tables_notes(table, set);
-    table_note(
+    overhead_note(table, v);
+    table_note_printf(
         table,
-        v->gpu ? "means of a step by the host's clock; exclusive: the GPU did nothing; nodes and "
+        v->gpu ? "%s of the steps by the host's clock; exclusive: the GPU did nothing; nodes and "
                  "kernels of one step"
-               : "means of a step; exclusive: between the ops; nodes and ops of one step",
-        NULL);
+               : "%s of the steps; exclusive: between the ops; nodes and ops of one step",
+        stat_word(v));
     if (v->gpu)
         table_note(
             table,
@@ -287,6 +312,7 @@ static Status write_one(Text *out, const ProfileTables *how, const RecordSet *se
     TRY(profile_tables_put(out, how, &table));
     categories(&table, v);
     TRY(profile_tables_put(out, how, &table));
+    TRY(profile_name_tables_write(out, how, v));
     TRY(profile_kernel_tables_write(out, how, v));
     return profile_device_tables_write(out, how, v);
 }

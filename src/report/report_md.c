@@ -11,10 +11,18 @@ static bool is_edge(const char *text, const char *at)
     return at == text || !isalnum((unsigned char)at[-1]) || !isalnum((unsigned char)at[1]);
 }
 
+/* "[CUDA memset]": brackets around all of a text are no link. */
+static bool is_bracketed(const char *text)
+{
+    const char *end = strchr(text, ']');
+    return text[0] == '[' && end && !end[1];
+}
+
 void report_md_text(Text *out, const char *text)
 {
+    const char *const marks = is_bracketed(text) ? "\\|*`<>~$&" : "\\|*`<>~$&[]";
     for (const char *c = text; *c; c++) {
-        const bool special = strchr("\\|*`<>[]~$&", *c) || (*c == '_' && is_edge(text, c));
+        const bool special = strchr(marks, *c) || (*c == '_' && is_edge(text, c));
         if (special) text_puts(out, "\\");
         text_append(out, (unsigned char)*c < ' ' ? " " : c, 1);
     }

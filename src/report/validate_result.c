@@ -1,4 +1,4 @@
-#include "bench/profile_view.h"
+#include "bench/profile_check.h"
 #include "bench/record_file.h"
 #include "bench/sample.h"
 #include "report/validate.h"
@@ -66,7 +66,7 @@ static Status check_profile(const Record *record)
 {
     ProfileView view;
     TRY(profile_view_make(&view, record));
-    const Status status = profile_view_check(&view);
+    const Status status = profile_check(&view);
     profile_view_free(&view);
     return status;
 }

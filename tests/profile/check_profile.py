@@ -26,7 +26,12 @@ def check(result, gpu):
         assert parent <= phase['wall']['total'] * (1.001 if not gpu else 1.2), name
         kernels = [k for k in p['kernels'] if k['row'] is not None and p['ops'][k['row']]['phase'] == name]
         close(sum(total(k['time']) for k in kernels), parent, f'kernels of {name}')
-        assert phase['wall']['n'] == steps
+        assert phase['wall']['n'] == steps == len(phase['samples'])
+        close(sum(phase['samples']), phase['wall']['total'], f'samples of {name}')
+        for names in 'phase_kernels', 'phase_ops':
+            close(sum(total(k['time']) for k in p[names] if k['phase'] == name), parent, f'{names} of {name}')
+        nodes = sum(op[time]['n'] for op in ops if op[time])
+        assert sum(o['time']['n'] for o in p['phase_ops'] if o['phase'] == name) == nodes, name
         for op in ops:
             assert op['source'].startswith('src/ops/') and op['line'] > 0, op
             if not gpu:
@@ -34,8 +39,21 @@ def check(result, gpu):
         check_ranges([r for r in p['ranges'] if r['phase'] == name], gpu, parent, phase['wall']['total'], name)
     assert sum(total(ph['wall']) for ph in p['phases']) <= total(p['step']) * 1.001
     close(sum(total(k['time']) for k in p['kernel_names']), sum(total(k['time']) for k in p['kernels']), 'names')
+    ops_of_step = {o['name']: o['time']['n'] for o in p['phase_ops'] if o['phase'] == 'step'}
+    for o in p['phase_ops']:
+        if o['phase'] != 'step':
+            ops_of_step[o['name']] -= o['time']['n']
+    assert not any(ops_of_step.values()), ops_of_step
+    assert all(len(set(k['name'] for k in p['phase_kernels'] if k['phase'] == f)) == sum(k['phase'] == f for k in p['phase_kernels'])
+               for f in ('forward', 'backward', 'optimizer')), 'a name twice in a phase'
+    if not gpu:
+        names = sum(k['time']['n'] for k in p['phase_kernels'])
+        assert p['host_gaps']['n'] == names - steps * len(p['phases']), (p['host_gaps'], names)
+        assert all('(auto)' not in k['name'] for k in p['kernel_names'])
+        assert total(p['host_gaps']) < sum(total(ph['wall']) - ph['nodes'] for ph in p['phases'])
     if gpu:
         g = p['gpu']
+        assert p['host_gaps']['n'] > 0 and p['host_gaps']['longest_after'], p['host_gaps']
         assert g['dropped'] == 0, g['dropped']
         assert g['unattributed_time'] < 0.005 * (g['compute'] + g['copies']), g
         busy = sum(ph['gpu']['busy'] for ph in p['phases'])

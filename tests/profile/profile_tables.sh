@@ -5,14 +5,24 @@
 
 # --- one cell: every section
 profile --steps 3 --source --top 2 --out-dir one >one.out 2>one.err || fail "one cell"
-for section in 'cost of profiling' 'FORWARD .*[0-9]' 'BACKWARD' 'OPTIMIZER' 'between phases' 'QKV projections' 'RoPE q and k' \
+for section in 'profiling overhead \(%\)' '^- profiling overhead: ' 'FORWARD .*[0-9]' 'BACKWARD' 'OPTIMIZER' 'between phases' 'QKV projections' 'RoPE q and k' \
     'output projection' 'other ops of the forward pass' 'between the ops' '^\| matmul ' 'all ops' 'others' 'TFLOP/s' \
-    'src/ops/matmul\.c:[0-9]+' 'allocates a step' 'context switches' 'page faults' 'imbalance of threads'; do
+    'src/ops/matmul\.c:[0-9]+' 'allocates a step' 'context switches' 'page faults' 'imbalance of threads' \
+    'gaps between ops, a step +\| [0-9]+ ' 'longest gap between ops +\| .* after .*, before '; do
     expect one.out "$section"
 done
 "$program" profile --from one --source --top 2 >again.out 2>again.err || fail "--from"
 cmp -s one.out again.out || fail "--from shows something else"
 python3 "$here/check_profile.py" one/profile.json >check.out 2>&1 || fail "sums of one cell"
+
+# --- by name, with who computed it and where; by op, wherever it is
+"$program" profile --from one --top 100 >all.out 2>all.err || fail "--top 100"
+for phase in FORWARD BACKWARD step; do
+    expect all.out "^\| $phase +\| matmul \((own|BLIS|OpenBLAS)[^)]*\): ffn/w13 "
+done
+expect all.out '^\| FORWARD +\| matmul \([^)]*\) +\| 5 ops +\| matmul +\| +9 '
+expect all.out '^\| FORWARD +\| rmsnorm \(own\): attn/ln1 '
+refuse all.out '\(auto\)|_cpu\)'
 
 # --- what cannot be written is known before anything is run
 profile --steps 3 --out no/such/tables.md >none.out 2>none.err && fail "tables that cannot be written"
@@ -36,14 +46,25 @@ for phase in p['phases']:
 call = {'short': 'cudaLaunchKernel', 'name': 'cudaLaunchKernel', 'kind': 'kernel', 'time': few, 'bytes': None}
 p['calls'] = [call]
 p['op_calls'] = [dict(call, row=0), dict(call, name='cudaStreamSynchronize', row=None)]
+p['host_gaps'] = dict(few, n=12, total=3e5 + 11 * 9, avg=(3e5 + 99) / 12, min=9, med=9, max=3e5, p99=9,
+                      longest_after='cudaLaunchKernel', longest_before='cudaStreamSynchronize')
+zero = {'n': 6, 'total': 0, 'avg': 0, 'med': 0, 'min': 0, 'max': 0, 'std': 0}
+named = lambda name, short: {'name': name, 'short': short, 'kind': 'kernel', 'time': zero, 'bytes': None}
+p['phase_kernels'].append(dict(named('[CUDA memset]', '[CUDA memset]'), kind='memset', phase='backward'))
+for name in 'void ns::gemm<a, 1>(float)', 'void ns::gemm<b, 2>(float)':  # one short name
+    p['phase_kernels'].append(dict(named(name, 'gemm'), phase='forward'))
+    p['kernel_names'].append(named(name, 'gemm'))
 p['gpu'] = {'compute': 1e6, 'copies': 0, 'overhead': 0, 'gaps': dict(few, p99=3, longest_after=None, longest_before='x'), 'launch_latency': few,
             'unattributed': 0, 'unattributed_time': 0, 'dropped': 0}
 json.dump(file, open('gpu/profile.json', 'w'))
 GPU
 "$program" validate gpu/profile.json >gpu-validate.out 2>gpu.err || fail "the file of a GPU is not whole"
-"$program" profile --from gpu --source >gpu.out 2>gpu.err || fail "--from the file of a GPU"
+"$program" profile --from gpu --source --top 100 >gpu.out 2>gpu.err || fail "--from the file of a GPU"
 for line in '^\| CUDA call +\| for +\| calls a step .*\| source' '^\| cudaLaunchKernel +\| forward embedding embedding .*src/ops/embedding\.c:[0-9]+' \
-    '^\| cudaStreamSynchronize +\| no op .*\| - ' '^\| busy ' 'host-bound|device-bound' '^\| longest gap '; do
+    '^\| cudaStreamSynchronize +\| no op .*\| - ' '^\| busy ' 'host-bound|device-bound' '^\| longest gap between kernels ' \
+    '^\| gaps between CUDA calls, a step +\| 4 ' '^\| longest gap between CUDA calls +\| 300\.0 us, after cudaLaunchKernel, before cudaStreamSynchronize' \
+    '^\| in +\| kernel, by name +\| of ' '^\| in +\| kernel, by op +\| of ' \
+    '^\| BACKWARD +\| \[CUDA memset\] +\| not attributed +\| other +\| +2 ' '^\| FORWARD +\| gemm\\<a, 1\\>\(float\) ' '^\| FORWARD +\| gemm\\<b, 2\\>\(float\) '; do
     expect gpu.out "$line"
 done
 refuse one.out 'CUDA call'
