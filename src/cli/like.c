@@ -105,7 +105,8 @@ bool like_is_profile(const LikeTable *table)
 
 bool like_has_one_cell(const LikeTable *table)
 {
-    return like_is_profile(table) || table->command == &cmd_precision;
+    return like_is_profile(table) || table->command == &cmd_precision ||
+           table->command == &cmd_memory;
 }
 
 /* A write-up that leaves out the warm-up has the first step among its samples: what it costs is the point, and

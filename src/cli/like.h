@@ -54,7 +54,7 @@ Status like_find(const char *name, int *writeup);
 /* The cell of a row, or of a table that has one cell (`row` NULL); `device` are further words. */
 Status like_config(const LikeTable *table, const LikeRow *row, const char *device, Config *config);
 bool like_is_profile(const LikeTable *table);
-/* A table of `profile` or `precision`: its lines are figures of one cell. */
+/* A table of `profile`, `precision` or `memory`: its lines are figures of one cell. */
 bool like_has_one_cell(const LikeTable *table);
 
 /* One figure of a table: a name in a result, or a measure of a profile, and what turns the published one into its

@@ -2,6 +2,7 @@
 
 #include "bench/accumulation.h"
 #include "bench/component_dtypes.h"
+#include "bench/memory_cell.h"
 #include "bench/placement.h"
 #include "exec/step_plan.h"
 
@@ -44,10 +45,36 @@ static bool put_dtype(Text *text, const Config *config, const char *name)
     return true;
 }
 
+/* Gradients and moments are not there before the first step, and what stays between steps is. */
+static double bytes_at(const MemoryProfile *profile, const char *moment)
+{
+    const MemoryMoment *between = &profile->between;
+    const MemoryMoment *at =
+        strcmp(moment, "forward") == 0     ? &profile->peak[MEMORY_FIRST_STEP][PHASE_FORWARD]
+        : strcmp(moment, "optimizer") == 0 ? &profile->peak[MEMORY_LATER_STEP][PHASE_OPTIMIZER]
+                                           : NULL;
+    if (at) return at->node == PLAN_NONE ? 0 : (double)at->total;
+    return strcmp(moment, "begin") == 0 ? (double)(between->total - between->usage[MEMORY_MOMENT] -
+                                                   between->usage[MEMORY_GRAD])
+                                        : 0;
+}
+
+static bool put_memory(Text *text, const Config *config, const char *moment)
+{
+    MemoryCell cell = {0};
+    const bool there = memory_cell_make(&cell, config, true) == ST_OK && !cell.unsupported;
+    const double bytes = there ? bytes_at(&cell.profile, moment) : 0;
+    if (bytes > 0) text_printf(text, "%.2f", bytes * 1e-9);
+    memory_cell_free(&cell);
+    return bytes > 0;
+}
+
 void like_numbers_put(Text *text, const Config *config, const char *what)
 {
-    const bool is_sum = strncmp(what, "sum ", 4) == 0, is_dtype = strncmp(what, "dtype ", 6) == 0;
-    const bool done =
-        (is_sum && put_sum(text, what + 4)) || (is_dtype && put_dtype(text, config, what + 6));
+    const bool is_sum = strncmp(what, "sum ", 4) == 0, is_dtype = strncmp(what, "dtype ", 6) == 0,
+               is_memory = strncmp(what, "gb ", 3) == 0;
+    const bool done = (is_sum && put_sum(text, what + 4)) ||
+                      (is_dtype && put_dtype(text, config, what + 6)) ||
+                      (is_memory && put_memory(text, config, what + 3));
     if (!done) text_puts(text, "-");
 }

@@ -1,4 +1,4 @@
-/* What the study of precision says beside a write-up: sums and dtypes. No step is run for them. */
+/* What is told beside a write-up without a run: sums and dtypes as `precision` has them, and memory as `memory` plans it. */
 #ifndef CLI_LIKE_NUMBERS_H
 #define CLI_LIKE_NUMBERS_H
 
@@ -9,6 +9,8 @@
  *
  *   sum WAY            of bench/accumulation.c: a thousand times 0.01, which the write-ups add up
  *   dtype COMPONENT    of bench/component_dtypes.def, in the plan of `config`
+ *   gb MOMENT          memory in use, in 10^9 bytes, in the plan of `config`: `begin` before the first step, `forward` at
+ *                      most in its forward pass, `optimizer` at most in the optimizer of a later one
  *
  * and "-" where there is no such thing. */
 void like_numbers_put(Text *text, const Config *config, const char *what);

@@ -30,6 +30,7 @@ for name in rtx5090 p100-t4 8gb rtx5090-nsys; do
         for section in like environment; do grep -q "\"section\":\"$section\"" $page || fail "$name: no $section on $page"; done
     done
 done
+grep -qE '^\| with optimizer states \(GB\) +\| +6.8 \| +6.78 \|$' p100-t4/tables.md || fail 'no memory of the plan: four times 423,183,360 parameters of 4 bytes, and the inputs'
 ! grep -q '"cell"' 8gb/results.json || fail 'the page on which nothing was measured has rows'
 grep -q '≈' out || fail 'nothing is marked as planned'
 [ "$(grep -c '"cell"' rtx5090-nsys/results.json)" -gt 0 ] || fail 'not even the cheapest rows were run'
@@ -66,7 +67,7 @@ sed 's/"like":{"name":"8gb"/"like":{"name":"9gb"/' 8gb/results.json >unknown.jso
 # ---- profiles go with the rows: here that of another, small model, which the suite takes for one of its own ----
 
 cp -r rtx5090-nsys watched
-key=$(grep -o '"size=[^"]*exec=eager[^"]*"' watched/results.json | head -n 1)
+key=$(grep -o '"size=[^"]*precision=bf16[^"]*memory_limit=0"' watched/results.json | head -n 1)
 "$program" profile --d-model 16 --d-ff 16 --num-layers 1 --num-heads 2 --vocab 31 --ctx 4 --device cpu --threads 1 --exec eager --steps 2 --out-dir one >out 2>err </dev/null || fail profile
 sed "s|\"cell\": *\"[^\"]*\"|\"cell\":$key|" one/profile.json >watched/profile.json
 "$program" suite --resume watched >out 2>err </dev/null || fail 'with a profile'
