@@ -1,6 +1,7 @@
 #include "bench/record_file.h"
 
 #include "base/packed_file.h"
+#include "bench/growth.h"
 #include "bench/record_check.h"
 
 #include <stdio.h>
@@ -268,6 +269,20 @@ static Status need_environment(const RecordSet *set)
     return FAIL(ST_FAILED, "results without an environment cannot be written");
 }
 
+/* Made of the results; readers make it again. */
+static Status put_growth(Text *out, const RecordSet *set)
+{
+    json_t *growth = NULL;
+    TRY(growth_json(&growth, set));
+    if (json_array_size(growth) > 0) {
+        text_puts(out, ",\n  \"growth\": [");
+        put_elements(out, growth, 0);
+        text_puts(out, "\n  ]");
+    }
+    json_decref(growth);
+    return ST_OK;
+}
+
 Status record_file_json(Text *out, const RecordSet *set)
 {
     TRY(need_environment(set));
@@ -280,7 +295,9 @@ Status record_file_json(Text *out, const RecordSet *set)
     }
     text_puts(out, ",\n  \"results\": [");
     put_elements(out, set->results, 0);
-    text_puts(out, "\n  ]\n}\n");
+    text_puts(out, "\n  ]");
+    TRY(put_growth(out, set));
+    text_puts(out, "\n}\n");
     return text_status(out);
 }
 

@@ -2,6 +2,7 @@
 
 #include "report/baseline.h"
 #include "report/cell_text.h"
+#include "report/growth_report.h"
 #include "report/record_notes.h"
 #include "report/side_by_side.h"
 
@@ -96,6 +97,7 @@ Status record_table_write(Text *out, const ReportInput *input, TableWriter *put)
     TRY(record_table_build(&table, input));
     const Status status = put(out, &table);
     table_free(&table);
-    if (status != ST_OK || !input->baseline || !of_attention(input->set)) return status;
-    return write_side_by_side(out, input, put);
+    TRY(status);
+    if (input->baseline && of_attention(input->set)) TRY(write_side_by_side(out, input, put));
+    return growth_report_write(out, put, input->set);
 }
