@@ -3,44 +3,11 @@
 #include "bench/component_dtypes.h"
 #include "bench/profile_figure.h"
 #include "prof/part.h"
+#include "published_lines.h"
 #include "with_cmocka.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
-
-typedef struct Line {
-    const char *table, *label, *what;
-    double published[16];
-    size_t n;
-} Line;
-
-#define N_OF(...) (sizeof((double[]){__VA_ARGS__}) / sizeof(double))
-#define OOM       INFINITY
-
-static const Line lines[] = {
-#define FIGURE(table, label, what, ...) {#table, label, what, {__VA_ARGS__}, N_OF(__VA_ARGS__)},
-#define TEXT(table, label, what, text)  {#table, label, what, {NAN}, 1},
-#include "cli/published.def"
-};
-
-static const Line rows[] = {
-#define ROW(table, words, ...) {#table, words, "", {__VA_ARGS__}, N_OF(__VA_ARGS__)},
-#include "cli/published.def"
-};
-
-static const struct {
-    const char *table, *command, *figures;
-} tables[] = {
-#define TABLE(id, writeup, command, title, words, figures, note) {#id, #command, figures},
-#include "cli/published.def"
-};
-
-enum {
-    N_LINES = sizeof lines / sizeof *lines,
-    N_ROWS = sizeof rows / sizeof *rows,
-    N_TABLES = sizeof tables / sizeof *tables
-};
 
 static int table_of(const Line *line)
 {
