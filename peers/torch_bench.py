@@ -19,10 +19,10 @@ its status is `unsupported` or `oom`, and the exit status is 0.
 """
 import argparse
 import contextlib
-import ctypes
 import json
 import math
 import os
+import resource
 import statistics
 import sys
 import time
@@ -51,6 +51,7 @@ try:
     import torch
     import torch.nn.functional as F
     from torch import nn
+    import torch_blas
 except ImportError:
     torch = None
 
@@ -370,15 +371,51 @@ class Clock:
         return {name: seconds, "gpu_" + name: self.marks[0].elapsed_time(self.marks[1]) * 1e-3}
 
 
-def measure(args, step, out):
-    clock, warmup = Clock(args.device), max(args.warmup, 1)
+class Meanwhile:
+    """Who had the processors from now on, in percent of their time: other programs, other virtual machines
+    (src/bench/meanwhile.c)."""
+
+    def __init__(self):
+        self.ticks, self.own = self.read()
+
+    @staticmethod
+    def read():
+        with open("/proc/stat") as stat:
+            user, nice, system, idle, iowait, irq, softirq, steal = map(int, stat.readline().split()[1:9])
+        used = resource.getrusage(resource.RUSAGE_SELF)
+        total = user + nice + system + idle + iowait + irq + softirq + steal
+        return (total, idle + iowait, steal), used.ru_utime + used.ru_stime
+
+    def facts(self, cuda):
+        """Nothing of less than half a second: the kernel counts in hundredths. Others matter where the processors compute."""
+        ticks, own = self.read()
+        total, idle, steal = (now - then for now, then in zip(ticks, self.ticks))
+        per_second = os.sysconf("SC_CLK_TCK")
+        if total < 0.5 * per_second:
+            return {}
+        others = total - idle - steal - (own - self.own) * per_second
+        found = {"stolen_percent": 100 * max(steal, 0) / total}
+        return found if cuda else {"others_percent": 100 * max(others, 0) / total, **found}
+
+
+def warm_up(args, step, clock, out):
+    """Peaks of memory count from the second step on: it has the optimizer's moments, and records the CUDA graphs. What a
+    graph holds PyTorch counts while that is recorded, and not when it is replayed."""
+    warmup = max(args.warmup, 1)
     for i in range(warmup):
         out.send(stage="warm-up" if i else "first step", done=i + 1, of=warmup)
         seconds = clock.time("step", step.whole)["step"]
-        if i == 0:
-            out.send(facts={"cold_step_ms": seconds * 1e3})
-    if step.cuda:
-        torch.cuda.reset_peak_memory_stats()
+        if i > 0:
+            continue
+        out.send(facts={"cold_step_ms": seconds * 1e3})
+        if step.cuda:
+            torch.cuda.reset_peak_memory_stats()
+
+
+def measure(args, step, out):
+    clock = Clock(args.device)
+    warm_up(args, step, clock, out)
+    meanwhile = Meanwhile()
     for i in range(args.steps):
         out.send(stage="step", done=i + 1, of=args.steps)
         sample, start = {}, time.perf_counter()
@@ -390,6 +427,7 @@ def measure(args, step, out):
     for i in range(args.steps if step.cuda else 0):  # as a training loop runs it: nobody waits between phases
         out.send(stage="unbroken step", done=i + 1, of=args.steps)
         out.send(sample=clock.time("step", step.whole))
+    out.send(facts=meanwhile.facts(step.cuda))
 
 
 def facts(args, step):
@@ -400,32 +438,40 @@ def facts(args, step):
     return found
 
 
-def openblas():
-    """What the OpenBLAS in this process says of itself, and the processor it takes this one for; None without it."""
-    with open("/proc/self/maps") as maps:
-        paths = [line.split()[-1] for line in maps if "libopenblas" in line]
-    if not paths:
-        return None
-    library, said = ctypes.CDLL(paths[0]), []
-    for name in ("openblas_get_config", "openblas_get_corename"):
-        function = getattr(library, name)
-        function.restype = ctypes.c_char_p
-        said.append(function().decode())
-    return " ".join(said[0].split()[:2]), said[1]
+def product(args):
+    """dtype and shape of a product as the step has them: of the feed-forward layer, or of attention's scores."""
+    dtype = {"bf16": torch.bfloat16, "fp16": torch.float16}.get(args.precision, torch.float32)
+    if args.subject == "attention":
+        return dtype, (args.ctx, args.d_head, args.ctx)
+    return dtype, (args.batch * args.ctx, args.d_model, args.d_ff)
 
 
 def blas_facts(args):
     """OpenBLAS knows processors by their model number, and takes one that is newer for one of 2004."""
-    found = None if args.device.startswith("cuda") else openblas()
-    if found is None:
+    if args.device.startswith("cuda"):
         return {"blas": None}
-    facts = {"blas": f"{found[0]} ({found[1]})"}
+    facts = torch_blas.facts(*product(args))
+    if args.blas_tried:
+        facts["blas_tried"] = args.blas_tried
     with open("/proc/cpuinfo") as cpuinfo:
         features = cpuinfo.read()
-    if found[1] == "Prescott" and "avx2" in features:
+    if "Prescott" in (facts["blas"] or "") and "avx2" in features:
         core = "SkylakeX" if "avx512f" in features else "Haswell"
         facts["warnings"] = [f"PyTorch's OpenBLAS does not know this processor and is several times slower than it could be: compare with OPENBLAS_CORETYPE={core} in the environment too"]
     return facts
+
+
+def trial(args):
+    """The step of one layer, uncompiled: the least of a few, in seconds."""
+    args.variant, args.num_layers = "eager", 1
+    step = AttentionAlone(args) if args.subject == "attention" else Step(args)
+    step.whole()
+    times, end = [], time.perf_counter() + 2
+    while len(times) < 5 and (not times or time.perf_counter() < end):
+        start = time.perf_counter()
+        step.whole()
+        times.append(time.perf_counter() - start)
+    return min(times)
 
 
 def check(args):
@@ -450,6 +496,8 @@ def set_up(args):
         torch.cuda.set_device(args.device)
         torch.backends.cuda.matmul.allow_tf32 = args.precision == "tf32"
         torch.backends.cudnn.allow_tf32 = args.precision == "tf32"
+    else:
+        torch_blas.set_threads(torch.get_num_threads())
     torch.set_float32_matmul_precision("high" if args.precision == "tf32" else "highest")
 
 
@@ -464,6 +512,8 @@ def is_out_of_memory(error):
 def run(args, out):
     check(args)
     set_up(args)
+    if not args.device.startswith("cuda"):
+        torch_blas.choose(args.libblas, out, *product(args))
     out.send(stage="initial values", done=0, of=0)
     step = AttentionAlone(args) if args.subject == "attention" else Step(args)
     out.send(facts={"peer_version": torch.__version__, "device": args.device, "exec": EXECS[args.variant],
@@ -519,6 +569,9 @@ def read_options():
     parser.add_argument("--lr", type=float, default=1e-3)
     parser.add_argument("--clip", type=float, default=0)
     parser.add_argument("--loss-scale", default="dynamic", help="of fp16: dynamic, none or a number")
+    parser.add_argument("--libblas", metavar="FILE", help="the libblas.so.3 to multiply with; without it, on a CPU, the fastest that Debian's alternatives offer")
+    parser.add_argument("--blas-tried", help=argparse.SUPPRESS)  # what the trials of them said
+    parser.add_argument("--trial", action="store_true", help=argparse.SUPPRESS)  # is one of them
     parser.add_argument("--messages", type=int, metavar="FD", help="send to this file descriptor as it goes")
     args = parser.parse_args()
     if args.variant not in VARIANTS[args.subject]:
@@ -542,6 +595,10 @@ def read_options():
 
 def main():
     args = read_options()
+    if args.trial:
+        set_up(args)
+        print(json.dumps({"seconds": trial(args)}))
+        return 0
     if args.messages is not None:
         run_and_tell(args, Messages(args.messages))
         return 0

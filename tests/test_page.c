@@ -4,6 +4,7 @@
 #include "report/page_parts.h"
 #include "with_cmocka.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -160,6 +161,30 @@ static void test_guests(void **state)
     page_file_free(&file);
 }
 
+/* A peer's row is no cell of ours, and nothing that ours could be changed to. */
+static void test_peer(void **state)
+{
+    (void)state;
+    static const char faster[] =
+        "\"exec\": \"graph\", \"others_percent\": 50, \"step\": {\"status\": \"ok\", "
+        "\"mean_ms\": 1, \"median_ms\": 1, \"samples_ms\": [1]}}";
+    static const char *const names[] = {"{", "{\"peer\": \"torch\", \"variant\": \"graphs\", "};
+    for (int peer = 0; peer < 2; peer++) {
+        PageFile file;
+        json_t *data = NULL;
+        char second[300];
+        const PageInput input = {.files = &file, .n_files = 1, .command = "roofstep report"};
+        snprintf(second, sizeof second, "%s%s", names[peer], faster);
+        parse_rows(&file, "bench.json", "{\"exec\": \"fused\"}", second);
+        assert_int_equal(page_data_make(&data, &input), ST_OK);
+        assert_true(says(data, peer ? "1 cell: 1 ok" : "2 cells: 2 ok"));
+        assert_true(says(data, "Change first: --exec graph") == !peer);
+        assert_true(says(data, "Other programs had up to 50 %") == !peer);
+        json_decref(data);
+        page_file_free(&file);
+    }
+}
+
 static void test_nothing_to_compare(void **state)
 {
     (void)state;
@@ -265,11 +290,17 @@ static void test_page(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rows_by_kind), cmocka_unit_test(test_summary),
-        cmocka_unit_test(test_comparison),   cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_page),         cmocka_unit_test(test_labels),
-        cmocka_unit_test(test_guests),       cmocka_unit_test(test_nothing_to_compare),
-        cmocka_unit_test(test_cut_short),    cmocka_unit_test(test_profile_in_vain),
+        cmocka_unit_test(test_rows_by_kind),
+        cmocka_unit_test(test_summary),
+        cmocka_unit_test(test_comparison),
+        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_page),
+        cmocka_unit_test(test_labels),
+        cmocka_unit_test(test_peer),
+        cmocka_unit_test(test_guests),
+        cmocka_unit_test(test_nothing_to_compare),
+        cmocka_unit_test(test_cut_short),
+        cmocka_unit_test(test_profile_in_vain),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -129,6 +129,27 @@ static void in_turn_with_a_ratio(void **state)
     record_set_free(&rows);
 }
 
+/* The library that the first round chose is that of the others; what others took is warned of as for our rows. */
+static void keeps_its_blas(void **state)
+{
+    (void)state;
+    const Config config = cell(0);
+    RecordSet rows;
+    setenv("PEER_BLAS", "/x/libblas.so.3", 1);
+    run(&config, "best", NULL, &rows);
+    unsetenv("PEER_BLAS");
+    expect_log("ours\ntheirs best\nours\ntheirs best with /x/libblas.so.3\n"
+               "ours\ntheirs best with /x/libblas.so.3\n");
+    const Record *theirs = record_set_at(&rows, 1);
+    assert_string_equal(record_text(theirs, "blas"), "Fake 1");
+    near(number(&rows, 1, "others_percent"), 12.5);
+    assert_int_equal(json_array_size(record_value(theirs, "warnings")), 1);
+    assert_non_null(strstr(json_string_value(json_array_get(record_value(theirs, "warnings"), 0)),
+                           "12 % of the processors' time went to other programs"));
+    for (size_t i = 0; i < 2; i++) near(number(&rows, i, "rounds"), 3);
+    record_set_free(&rows);
+}
+
 static void resumed_whole_or_not_at_all(void **state)
 {
     (void)state;
@@ -249,6 +270,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(in_turn_with_a_ratio),
+        cmocka_unit_test(keeps_its_blas),
         cmocka_unit_test(resumed_whole_or_not_at_all),
         cmocka_unit_test(a_peer_may_fail),
         cmocka_unit_test(the_others_count),

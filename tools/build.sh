@@ -104,8 +104,40 @@ as_root() {
     if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi
 }
 
+# ---- Debian's alternatives ----
+
+# A BLAS puts itself in front of those that other programs are given: PyTorch would multiply with the one that was installed
+# for roofstep, which asks for it by its own name. It is put behind all others; what a name stands for stays as it was.
+
+# What may stand for the names that BLAS libraries share, "NAME PATH" on a line.
+blas_choices() {
+    local name
+    command -v update-alternatives >/dev/null || return 0
+    update-alternatives --get-selections | awk '$1 ~ /^lib(c?blas|lapacke?)(64)?\.so/ { print $1 }' | while read -r name; do
+        update-alternatives --query "$name" | awk -v name="$name" '$1 == "Alternative:" { print name, $2 }'
+    done | sort
+}
+
+# The words that register a choice as it is registered, but with the priority 0.
+words_to_put_behind() {
+    update-alternatives --query "$1" | awk -v name="$1" -v path="$2" '
+        $1 == "Link:" { words = $2 " " name " " path " 0" }
+        $1 == "Alternative:" { choices = 1; it = $2 == path }
+        /^ / && !choices { link[$1] = $2 }
+        /^ / && it { words = words " --slave " link[$1] " " $1 " " $2 }
+        END { print words }'
+}
+
+# put_behind BEFORE: every choice that is not in the list.
+put_behind() {
+    local name path
+    comm -13 <(printf '%s\n' "$1") <(blas_choices) | while read -r name path; do
+        as_root update-alternatives --install $(words_to_put_behind "$name" "$path") </dev/null
+    done
+}
+
 apt_install() {
-    local log=$root/build/install.log
+    local log=$root/build/install.log before failed=
     if [ "$(id -u)" != 0 ] && ! command -v sudo >/dev/null; then
         die "not root and no sudo here; as root, run: apt-get install $*"
     fi
@@ -113,10 +145,13 @@ apt_install() {
     say "installing $* (log: $log)"
     apt_lists_are_fresh || as_root apt-get update >"$log" 2>&1 ||
         say "apt-get update failed; trying with the package lists there are"
-    as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "$@" >>"$log" 2>&1 || {
+    before=$(blas_choices)
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "$@" >>"$log" 2>&1 || failed=1
+    put_behind "$before" >>"$log" 2>&1 # what was installed before it failed, too
+    if [ -n "$failed" ]; then
         tail -n 5 "$log" >&2
         die "apt-get could not install $*; full log: $log"
-    }
+    fi
 }
 
 # need FUNCTION: what the function says is missing gets installed, or the program stops saying so.

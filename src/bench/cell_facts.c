@@ -168,18 +168,7 @@ Status cell_facts_interference(CellLink *link, const Placement *placement, const
     const bool computes = placement->backend == BACKEND_cpu;
     if (shares.seconds < least_seconds) return ST_OK;
     Record *r = json_object();
-    TRY(send_facts(link, put_interference(r, others, stolen, computes), r));
-    if (stolen >= MEANWHILE_MUCH_STOLEN) {
-        TRY(cell_link_warning(link,
-                              "%.1f %% of the processors' time went to other virtual machines "
-                              "while this was measured: trust the minimum more than the mean",
-                              stolen));
-    }
-    if (!computes || others < MEANWHILE_MUCH_OTHERS) return ST_OK;
-    return cell_link_warning(link,
-                             "%.0f %% of the processors' time went to other programs while this "
-                             "was measured: stop them, or trust the minimum more than the mean",
-                             others);
+    return send_facts(link, put_interference(r, others, stolen, computes), r);
 }
 
 /* ---- after the run ---- */

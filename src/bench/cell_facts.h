@@ -29,7 +29,7 @@ Status cell_facts_started(CellLink *link, const CellStart *start);
 /* The first step, what the process had used before it, and how much of it was the capture of graphs. */
 Status cell_facts_cold(CellLink *link, double seconds, const struct rusage *before,
                        double capture_seconds);
-/* Warns when the machine's owner, or on a CPU other programs, had much of the processors since `before`. */
+/* What the machine's owner, and on a CPU other programs, had of the processors since `before`. */
 Status cell_facts_interference(CellLink *link, const Placement *placement, const Meanwhile *before);
 /* After the run, with the session still open: loss, skipped steps, memory, which it gives back. */
 Status cell_facts_measured(CellLink *link, Session *session, const Placement *placement,

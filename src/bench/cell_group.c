@@ -29,7 +29,7 @@ static int run_body(void *arg, int out)
     const CellGroupMember *member = arg;
     CellLink link;
     cell_link_open(&link, out);
-    Status status = member->peer ? peer_run(member->peer, &member->part, &link)
+    Status status = member->peer ? peer_run(member->peer, &member->part, member->cell.record, &link)
                                  : member->task->cell(&member->part, &link);
     if (status != ST_OK) status = cell_link_end(&link, status_word(status), status_message());
     cell_link_close(&link);
@@ -206,7 +206,8 @@ Status cell_group_finish(CellGroup *group, RecordSet *rows, RunnerOutcome *outco
     for (int i = 0; i < group->n; i++) {
         CellGroupMember *member = &group->members[i];
         if (i > 0) TRY(share_work(records[0], member->cell.record));
-        if (group->rounds > 1) TRY(record_put_int(member->cell.record, "rounds", group->rounds));
+        if (group->rounds > 1 || group->n > 1)
+            TRY(record_put_int(member->cell.record, "rounds", group->rounds));
         TRY(cell_record_finish(&member->cell, &member->end));
         records[i] = member->cell.record;
     }

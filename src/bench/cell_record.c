@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/human.h"
 #include "base/stats.h"
+#include "bench/meanwhile.h"
 #include "bench/record_check.h"
 
 #include <math.h>
@@ -288,6 +289,25 @@ static Status warn_of_noise(CellRecord *c)
     return ST_OK;
 }
 
+/* Ours and a peer's: of the round with the most. */
+static Status warn_of_guests(CellRecord *c)
+{
+    double others = 0, stolen = 0;
+    record_number(c->record, "others_percent", &others);
+    record_number(c->record, "stolen_percent", &stolen);
+    if (stolen >= MEANWHILE_MUCH_STOLEN) {
+        TRY(record_warn(c->record,
+                        "%.1f %% of the processors' time went to other virtual machines "
+                        "while this was measured: trust the minimum more than the mean",
+                        stolen));
+    }
+    if (others < MEANWHILE_MUCH_OTHERS) return ST_OK;
+    return record_warn(c->record,
+                       "%.0f %% of the processors' time went to other programs while this "
+                       "was measured: stop them, or trust the minimum more than the mean",
+                       others);
+}
+
 /* No step is faster than the machine: then it was slower when its limits were measured. */
 static Status warn_of_low_limits(CellRecord *c)
 {
@@ -339,6 +359,7 @@ Status cell_record_finish(CellRecord *c, const ChildResult *end)
     TRY(settle_status(c, end));
     TRY(settle_phases(c));
     TRY(put_rates(c));
+    TRY(warn_of_guests(c));
     TRY(warn_of_low_limits(c));
     TRY(put_ended_by(c));
     TRY(warn_of_noise(c));

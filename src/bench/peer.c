@@ -210,8 +210,9 @@ static void add_run(Words *w, const Config *c, const Placement *placement)
     add_pair(w, "--loss-scale", "%s", config_loss_scale_text(c->loss_scale).s);
 }
 
-Status peer_run(const Peer *peer, const Config *config, CellLink *link)
+Status peer_run(const Peer *peer, const Config *config, const Record *so_far, CellLink *link)
 {
+    const char *blas = record_text(so_far, "blas_path");
     Placement placement;
     const char *python = NULL;
     char folder[PATH_MAX], script[PATH_MAX + 64];
@@ -235,6 +236,10 @@ Status peer_run(const Peer *peer, const Config *config, CellLink *link)
     add_run(&words, config, &placement);
     add_pair(&words, "--variant", "%s", peer->variant);
     add_pair(&words, "--messages", "%d", out);
+    if (blas) {
+        add(&words, "--libblas");
+        add(&words, blas);
+    }
     cpu_places_unbind();
     execvp(python, words.argv);
     return FAIL(ST_UNSUPPORTED, "cannot start %s: %s", python, strerror(errno));

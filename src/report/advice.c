@@ -58,6 +58,7 @@ static bool is_start(const Record *record, const char *choice)
 static void consider_pair(Faster *best, const RecordSet *rows, const Record *a, const Record *b)
 {
     double before, after;
+    if (record_text(a, "peer") || record_text(b, "peer")) return; /* not a choice of ours */
     if (!measured_phase_number(a, "step.median_ms", &before) ||
         !measured_phase_number(b, "step.median_ms", &after))
         return;
@@ -81,7 +82,8 @@ static int count_measured(const RecordSet *rows)
     int n = 0;
     double ms;
     for (size_t i = 0; i < record_set_size(rows); i++)
-        n += measured_phase_number(record_set_at(rows, i), "step.median_ms", &ms);
+        n += !record_text(record_set_at(rows, i), "peer") &&
+             measured_phase_number(record_set_at(rows, i), "step.median_ms", &ms);
     return n;
 }
 

@@ -84,7 +84,7 @@ static void find_others(Baseline *baseline, const RecordSet *set)
     }
 }
 
-Status baseline_find(Baseline *baseline, const RecordSet *set, const char *text)
+static Status find_column(const RecordSet *set, const char *text, const Column **out)
 {
     const Column *found = NULL;
     for (int c = 0; c < column_count; c++) {
@@ -96,9 +96,30 @@ Status baseline_find(Baseline *baseline, const RecordSet *set, const char *text)
         }
         found = column;
     }
-    if (!found) return nothing_found(set, text);
-    baseline->column = found;
-    snprintf(baseline->value, sizeof baseline->value, "%s", value_for(found, text));
+    *out = found;
+    return found ? ST_OK : nothing_found(set, text);
+}
+
+static Status only_ours(RecordSet *ours, const RecordSet *set)
+{
+    TRY(record_set_init(ours, NULL));
+    Status status = ST_OK;
+    for (size_t i = 0; status == ST_OK && i < record_set_size(set); i++) {
+        Record *row = record_set_at(set, i);
+        if (!record_text(row, "peer")) status = record_set_add(ours, row);
+    }
+    return status;
+}
+
+/* What our own rows were asked to differ in: a peer's differ in what nobody asked for. */
+Status baseline_find(Baseline *baseline, const RecordSet *set, const char *text)
+{
+    RecordSet ours;
+    Status status = only_ours(&ours, set);
+    if (status == ST_OK) status = find_column(&ours, text, &baseline->column);
+    record_set_free(&ours);
+    TRY(status);
+    snprintf(baseline->value, sizeof baseline->value, "%s", value_for(baseline->column, text));
     find_others(baseline, set);
     return ST_OK;
 }
@@ -126,8 +147,20 @@ Status baseline_check(const Config *configs, int n, const char *text)
     return status;
 }
 
+/* Ours, or the same way of the same peer to run. */
+static bool same_program(const Record *a, const Record *b)
+{
+    static const char *const fields[] = {"peer", "variant"};
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
+        const char *x = record_text(a, fields[i]), *y = record_text(b, fields[i]);
+        if (x != y && !(x && y && strcmp(x, y) == 0)) return false;
+    }
+    return true;
+}
+
 bool baseline_alike(const Baseline *baseline, const Record *a, const Record *b)
 {
+    if (!same_program(a, b)) return false;
     for (int i = 0; i < baseline->n_others; i++) {
         if (column_differs(baseline->others[i], a, b)) return false;
     }

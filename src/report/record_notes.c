@@ -160,6 +160,34 @@ static void put_environment(Table *table, Text *text, const json_t *environment,
     text_free(&again);
 }
 
+static bool blas_told_before(const RecordSet *set, size_t row)
+{
+    for (size_t i = 0; i < row; i++) {
+        const Record *a = record_set_at(set, i), *b = record_set_at(set, row);
+        if (same_text(record_text(a, "blas_path"), record_text(b, "blas_path")) &&
+            same_text(record_text(a, "blas_tried"), record_text(b, "blas_tried")))
+            return true;
+    }
+    return false;
+}
+
+/* Which library a peer multiplied with, and what the others took that it was tried with. */
+static void put_peer_blas(Table *table, Text *text, const RecordSet *set, size_t row)
+{
+    int64_t ctx = 0;
+    const Record *record = record_set_at(set, row);
+    const char *path = record_text(record, "blas_path");
+    const char *tried = record_text(record, "blas_tried");
+    if (!path || !record_text(record, "peer") || blas_told_before(set, row)) return;
+    record_int(record, "ctx", &ctx);
+    text_printf(text, "%s %s, %s over %lld tokens: products by %s, %s", record_text(record, "peer"),
+                record_text(record, "variant"),
+                record_text(record, "size") ? record_text(record, "size") : "attention",
+                (long long)ctx, record_text(record, "blas"), path);
+    if (tried) text_printf(text, "; a short trial took %s", tried);
+    flush(table, text, NULL);
+}
+
 static void put_peer_ratio(Table *table, const RecordSet *set)
 {
     double ratio;
@@ -180,6 +208,7 @@ void record_notes_put(Table *table, const RecordSet *set, const bool *shown)
     record_notes_common(table, set);
     put_peer_ratio(table, set);
     for (size_t i = 0; i < record_set_size(set); i++) {
+        put_peer_blas(table, &text, set, i);
         put_problem(table, &text, set, shown, i);
         put_phases(table, &text, shown, record_set_at(set, i));
     }

@@ -86,6 +86,7 @@ static void count_statuses(const Summary *s, int counts[RECORD_STATUS_COUNT], in
     for (int f = 0; f < s->n_files; f++) {
         const RecordSet *rows = &s->files[f].rows;
         for (size_t i = 0; i < record_set_size(rows); i++) {
+            if (record_text(record_set_at(rows, i), "peer")) continue; /* beside a cell of ours */
             counts[record_status(record_set_at(rows, i))]++;
             (*all)++;
         }
@@ -119,7 +120,9 @@ static Status add_guests(const Summary *s, Text *text, const char *who, const ch
     for (int f = 0; f < s->n_files; f++) {
         const RecordSet *rows = &s->files[f].rows;
         for (size_t i = 0; i < record_set_size(rows); i++) {
-            if (!record_number(record_set_at(rows, i), field, &percent) || percent < much) continue;
+            const Record *row = record_set_at(rows, i);
+            if (record_text(row, "peer")) continue;
+            if (!record_number(row, field, &percent) || percent < much) continue;
             most = percent > most ? percent : most;
             cells++;
         }

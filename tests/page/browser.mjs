@@ -189,6 +189,26 @@ async function checkCompared(browser) {
   await page.context().close();
 }
 
+// A peer's rows have lines of their own, whatever their attention is called, and none hides another's values.
+async function checkPeers(browser) {
+  const file = JSON.parse(readFileSync(`${GOLDEN}/attention.json`, "utf8"));
+  const ours = file.results.filter((row) => row.attention === "naive" && row.status === "ok" && row.forward);
+  check(ours.length > 0, "the golden file has no naive row");
+  const theirs = ours.map((row) => ({ ...row, cell: `peer=torch variant=eager ${row.cell}`, peer: "torch", variant: "eager",
+    forward: { ...row.forward, mean_ms: 3 * row.forward.mean_ms, median_ms: 3 * row.forward.median_ms } }));
+  const again = ours.map((row) => ({ ...row, cell: `${row.cell} seed=7`, seed: 7, forward: { ...row.forward, mean_ms: 5 * row.forward.mean_ms, median_ms: 5 * row.forward.median_ms } }));
+  writeFileSync(`${WORK}/peers.json`, JSON.stringify({ ...file, results: [...file.results, ...theirs, ...again] }));
+  const page = await open(browser, makePage("peers", [`${WORK}/peers.json`]), { colorScheme: "light" });
+  const first = await page.evaluate(() => drawn.find((chart) => chart.spec.title === "Forward").spec);
+  const line = (label) => (first.series.find((series) => series.label === label) || { values: [] }).values;
+  for (const row of ours) {
+    const at = first.x.indexOf(row.ctx), own = line("naive")[at];
+    check(own > 0 && Math.abs(line("PyTorch eager")[at] / own - 3) < 1e-9, `naive ${own}, PyTorch eager ${line("PyTorch eager")[at]} over ${row.ctx} tokens`);
+    check(Math.abs(line("naive (2)")[at] / own - 5) < 1e-9, `naive ${own}, the other naive ${line("naive (2)")[at]} over ${row.ctx} tokens`);
+  }
+  await page.context().close();
+}
+
 // What had no time: each section says so, and a row that was cut short is in no chart.
 async function checkVain(browser) {
   const bench = JSON.parse(readFileSync(`${GOLDEN}/results.json`, "utf8"));
@@ -256,6 +276,7 @@ try {
   await checkPhones(browser, whole);
   await checkHostile(browser);
   await checkCompared(browser);
+  await checkPeers(browser);
   await checkVain(browser);
   await checkStudies(browser);
   await checkSuite(browser);

@@ -9,6 +9,10 @@ done
 export PYTHON=$python
 work=$(mktemp -d) && trap 'rm -rf "$work"' EXIT
 export XDG_CACHE_HOME=$work
+# Which BLAS is a matter of the last part alone: elsewhere the one that Debian's link leads to, without a trial.
+multiarch=$("$python" -c 'import sysconfig; print(sysconfig.get_config_var("MULTIARCH"))')
+trying=${LD_LIBRARY_PATH:-}
+export LD_LIBRARY_PATH=$(dirname "$(realpath "/usr/lib/$multiarch/libblas.so.3" 2>/dev/null)")${trying:+:$trying}
 fail() { echo "FAILED: $*"; cat "$work"/*; exit 1; }
 model=(--d-model 64 --d-ff 96 --num-layers 2 --num-heads 4 --vocab 101 --ctx 17 --batch 3 --device cpu --threads 1
     --warmup 1 --steps 2)
@@ -37,6 +41,7 @@ for mode, phases in (("fwd", 1), ("fwd_bwd", 2), ("train", 3)):
     assert ours["peer_ratio"] > 0 and ours["peer_best"] == "eager"
     names = [name for name in ("forward", "backward", "optimizer") if isinstance(theirs.get(name), dict)]
     assert len(names) == phases, names
+    assert theirs["rounds"] == ours["rounds"] == 1 and "blas" in theirs, theirs
     assert len(theirs["step"]["samples_ms"]) == 2 and theirs["cold_step_ms"] > 0
     assert 1 < theirs["loss"] < 10, theirs["loss"]
 theirs = json.load(open(f"{sys.argv[1]}/old.json"))["results"][1]  # a comparison that flatters is said to be one
@@ -51,4 +56,23 @@ assert flash["status"] == "unsupported" or flash["attention"] == "flash", flash
 PYTHON
 "$python" "$(dirname "$0")/../../peers/torch_bench.py" "${model[@]}" --precision tf32 >"$work/alone.json" || fail "alone: $?"
 grep -q '"status": "unsupported"' "$work/alone.json" || fail "tf32 on a CPU"
+
+# Who multiplies: what the record names is in the process, and where Debian offers several libraries each was tried. A round
+# that takes half a second tells what others had of the processors.
+export LD_LIBRARY_PATH=$trying
+"$roofstep" bench --size tiny --num-layers 1 --ctx 64 --device cpu --threads 1 --warmup 1 --steps 30 --mode fwd --peer torch --peer-rounds 2 --format json \
+    >"$work/long.json" 2>"$work/err" || fail "long: exit code $?"
+offered=$(update-alternatives --list "libblas.so.3-$multiarch" 2>/dev/null)
+OFFERED=$offered "$python" - "$work" <<'PYTHON' || fail "who multiplied"
+import json, os, sys
+theirs = json.load(open(f"{sys.argv[1]}/long.json"))["results"][1]
+assert theirs["rounds"] == 2 and 0 <= theirs["others_percent"] <= 100 and 0 <= theirs["stolen_percent"] <= 100, theirs
+offered = [path for path in os.environ["OFFERED"].split() if os.path.basename(os.path.dirname(path)) != "blas"]
+path = theirs.get("blas_path")
+print(theirs["blas"], path, theirs.get("blas_tried"))
+assert theirs["blas"] or path is None, theirs
+if path and "/site-packages/" not in path and len(offered) > 1:
+    assert path in map(os.path.realpath, offered), theirs
+    assert all(os.path.basename(os.path.dirname(one)) in theirs["blas_tried"] for one in offered), theirs
+PYTHON
 exit 0

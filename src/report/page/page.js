@@ -199,15 +199,25 @@ function attentionGroups(rows) {
   return [...groups.values()];
 }
 
+// Whose implementation: ours by its name, a peer's by the program's and its variant's.
+const PEERS = { torch: "PyTorch" };
+const implementation = (record) => (record.peer ? `${PEERS[record.peer] || record.peer} ${record.variant}` : record.attention);
+
+// The line that a value of this name belongs to: another one where the first has a value at that place already.
+function seriesOf(series, name, x, at) {
+  for (let n = 1; ; n++) {
+    const label = n > 1 ? `${name} (${n})` : name;
+    if (!series.has(label)) series.set(label, { label, values: x.map(() => null) });
+    if (series.get(label).values[at] === null) return series.get(label);
+  }
+}
+
 function attentionChart(place, rows, title, yLabel, value) {
   const x = [...new Set(rows.map(({ record }) => record.ctx))].sort((a, b) => a - b);
   const series = new Map();
   for (const { record, of } of rows) {
-    const y = value(record);
-    if (!(y > 0)) continue;
-    const label = record.attention + of;
-    if (!series.has(label)) series.set(label, { label, values: x.map(() => null) });
-    series.get(label).values[x.indexOf(record.ctx)] = y;
+    const y = value(record), at = x.indexOf(record.ctx);
+    if (y > 0) seriesOf(series, implementation(record) + of, x, at).values[at] = y;
   }
   if (series.size) lines(place, { title, xLabel: "tokens", yLabel, logX: 2, logY: 10, x, series: [...series.values()] });
 }
