@@ -163,9 +163,9 @@ static Status find_hopeless(const Cell *cell, char *message, size_t size)
     message[0] = '\0';
     if (!(least > cell->config->timeout)) return ST_OK;
     snprintf(message, size,
-             "not begun: a step takes %s at least and %.0f of them %s, longer than --timeout",
+             "not begun: a step takes %s at least and %.0f of them %s, longer than %s",
              human_seconds(outlook.roof_seconds).s, least / outlook.roof_seconds,
-             human_seconds(least).s);
+             human_seconds(least).s, cell->config->budgeted ? "the budget leaves" : "--timeout");
     return ST_OK;
 }
 

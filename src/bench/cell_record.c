@@ -139,7 +139,9 @@ static Status settle_status(CellRecord *c, const ChildResult *end)
     char text[256];
     switch (end->end) {
     case CHILD_TIMED_OUT:
-        snprintf(text, sizeof text, "%.200s: --timeout gives it longer", end->text);
+        snprintf(text, sizeof text, "%.200s%s", end->text,
+                 c->config->budgeted ? ", when the budget was spent"
+                                     : ": --timeout gives it longer");
         return record_put_status(r, RECORD_TIMEOUT, text);
     case CHILD_INTERRUPTED:
         return record_put_status(r, RECORD_KILLED, end->text);

@@ -1,7 +1,9 @@
 #include "bench/profile_cell.h"
 
+#include "base/clock.h"
 #include "bench/outlook.h"
 #include "bench/profile_record.h"
+#include "bench/sampler.h"
 #include "prof/activity_cupti.h"
 #include "prof/ranges_nvtx.h"
 
@@ -59,20 +61,38 @@ static Status take_steps(Run *run)
     return profiler_device_events(&run->profiler, events, n);
 }
 
+/* Where a suite has little time and nobody traces, there is nothing to set up. */
+static Status settle(Run *run)
+{
+    const bool hurried = run->cell->config->sample_share > 0 && !run->traced;
+    for (int i = 0; i < SETTLING && !hurried; i++) TRY(run_phases(run, false));
+    TRY(take_steps(run));
+    run->profiler.dropped = 0; /* of the capture, which is no step */
+    return ST_OK;
+}
+
+/* The share of a suite's time ends it early, as it ends samples. */
+static bool is_over(const Config *config, int64_t done, double since)
+{
+    const double most = config->sample_share;
+    return done >= config->steps ||
+           (most > 0 && done >= SAMPLER_LEAST && clock_seconds() - since >= most);
+}
+
 static Status run_steps(Run *run)
 {
     const CellOpen *cell = run->cell;
     const int64_t steps = cell->config->steps, batch = batch_of(cell->config);
-    for (int i = 0; i < SETTLING; i++) TRY(run_phases(run, false));
-    TRY(take_steps(run));
-    run->profiler.dropped = 0; /* of the capture, which is no step */
-    for (int64_t i = 1; i <= steps; i++) {
-        TRY(cell_link_stage(cell->link, "profiled step", i, steps));
+    TRY(settle(run));
+    const double start = clock_seconds();
+    for (int64_t i = 0; !is_over(cell->config, i, start);) {
+        TRY(cell_link_stage(cell->link, "profiled step", ++i, steps));
         profiler_step_begin(&run->profiler);
         TRY(run_phases(run, true));
         TRY(profiler_step_end(&run->profiler));
-        if (i % batch == 0 || i == steps) TRY(take_steps(run));
+        if (i % batch == 0) TRY(take_steps(run));
     }
+    TRY(take_steps(run));
     profiler_finish(&run->profiler);
     return ST_OK;
 }

@@ -145,6 +145,9 @@ static const OptionWords words[] = {
     {.id = OPTION_CTX, .by_default = "what --budget allows"},
     {.id = OPTION_BATCH, .by_default = "what --budget allows"},
     {.id = OPTION_LIKE, .value = writeups + 1},
+    {.id = OPTION_BUDGET,
+     .help = "about how long all of it may take, as 3m; 3m by default, with --like 10m on a CPU "
+             "and as long as it takes on a GPU"},
     {.id = OPTION_OUT_DIR, .by_default = SUITE_FOLDER},
     {.id = OPTION_RESUME,
      .value = "DIR",

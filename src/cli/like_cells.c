@@ -1,29 +1,48 @@
 #include "cli/like_cells.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
-/* Samples of bench and attention are cut short, three are always taken. */
-static Status make_rows(LikeCells *cells, const char *device)
+/* Attention alone is of no size, and neither are sums. */
+static bool is_asked(const Config *config, const char *sizes)
 {
-    Text words = {0};
-    text_printf(&words, "%s %s", LIKE_CELLS_SAMPLES, device);
-    Status status = text_status(&words);
-    for (int r = 0; status == ST_OK && r < like_n_rows; r++)
-        status = like_config(&like_tables[like_rows[r].table], &like_rows[r], text_str(&words),
-                             &cells->rows[r]);
-    text_free(&words);
-    return status;
+    char size[sizeof config->size + 1];
+    snprintf(size, sizeof size, "%s,", config->size);
+    if (!*sizes) return true;
+    if (config->subject != SUBJECT_MODEL) return false;
+    for (const char *at = sizes; (at = strstr(at, size)); at++) {
+        if (at == sizes || at[-1] == ',') return true;
+    }
+    return false;
 }
 
-Status like_cells_make(LikeCells *cells, const char *device)
+static Status make_rows(LikeCells *cells, const char *device, const char *sizes)
 {
-    cells->rows = calloc((size_t)(like_n_rows + like_n_tables), sizeof *cells->rows);
-    if (!cells->rows) return FAIL(ST_NO_MEMORY, "no memory for the rows of a write-up");
+    for (int r = 0; r < like_n_rows; r++) {
+        const int table = like_rows[r].table;
+        TRY(like_config(&like_tables[table], &like_rows[r], device, &cells->rows[r]));
+        cells->has_row[r] = is_asked(&cells->rows[r], sizes);
+        cells->has_table[table] = cells->has_table[table] || cells->has_row[r];
+    }
+    return ST_OK;
+}
+
+Status like_cells_make(LikeCells *cells, const char *device, const char *sizes)
+{
+    const size_t n = (size_t)(like_n_rows + like_n_tables);
+    cells->rows = calloc(n, sizeof *cells->rows);
+    cells->has_row = calloc(n, sizeof *cells->has_row);
+    if (!cells->rows || !cells->has_row)
+        return FAIL(ST_NO_MEMORY, "no memory for the rows of a write-up");
     cells->watched = cells->rows + like_n_rows;
-    TRY(make_rows(cells, device));
+    cells->has_table = cells->has_row + like_n_rows;
+    TRY(make_rows(cells, device, sizes));
     for (int id = 0; id < like_n_tables; id++) {
-        if (like_has_one_cell(&like_tables[id]))
-            TRY(like_config(&like_tables[id], NULL, device, &cells->watched[id]));
+        if (!like_has_one_cell(&like_tables[id])) continue;
+        TRY(like_config(&like_tables[id], NULL, device, &cells->watched[id]));
+        const bool of_size = strstr(like_tables[id].words, "--size") != NULL;
+        cells->has_table[id] = !*sizes || (of_size && is_asked(&cells->watched[id], sizes));
     }
     return ST_OK;
 }
@@ -31,5 +50,6 @@ Status like_cells_make(LikeCells *cells, const char *device)
 void like_cells_free(LikeCells *cells)
 {
     free(cells->rows);
+    free(cells->has_row);
     *cells = (LikeCells){0};
 }

@@ -1,10 +1,11 @@
 #include "cli/like_expected.h"
 
+#include "bench/estimate.h"
 #include "bench/fit.h"
-#include "bench/outlook.h"
 #include "bench/recompute_fit.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const double mib = 1024.0 * 1024.0;
@@ -26,76 +27,110 @@ static double before_backward_mib(const Config *config, const Placement *placeme
     return x;
 }
 
-/* Products at the rate that steps reach here; NAN where the plan has no such figure, or the machine no such
- * precision. Every cell has run by now: `auto` may open a device. */
-static double planned(const char *path, const Config *config, const SuiteRates *rates)
+/* The rows that may tell of others. */
+typedef struct Known {
+    EstimateCell *cells;
+    int n;
+} Known;
+
+static const Record *find(const RecordSet *rows, const Config *config)
+{
+    char key[RECORD_KEY_SIZE];
+    record_key_of_config(config, key);
+    return record_set_find(rows, key);
+}
+
+static Status known_make(Known *known, int writeup, const LikeCells *cells, const RecordSet *rows,
+                         const RecordSet *profiles)
+{
+    known->cells = calloc((size_t)(like_n_rows + like_n_tables), sizeof *known->cells);
+    if (!known->cells) return FAIL(ST_NO_MEMORY, "no memory for the rows of a write-up");
+    for (int r = 0; r < like_n_rows; r++) {
+        if (like_tables[like_rows[r].table].writeup != writeup) continue;
+        known->cells[known->n++] = (EstimateCell){&cells->rows[r], find(rows, &cells->rows[r])};
+    }
+    for (int id = 0; id < like_n_tables; id++) {
+        if (like_tables[id].writeup != writeup || !like_is_profile(&like_tables[id])) continue;
+        known->cells[known->n++] =
+            (EstimateCell){&cells->watched[id], find(profiles, &cells->watched[id])};
+    }
+    return ST_OK;
+}
+
+/* Every cell has run by now: `auto` may open a device. */
+static double planned(const char *path, const Config *config, const Known *known)
 {
     Placement placement;
-    Config forward = *config;
-    forward.mode = MODE_FWD;
     if (placement_of(config, &placement) != ST_OK) return NAN;
-    const double rate = rates->flops[config->precision] * 1e-3; /* per ms */
-    const double step = outlook_work(config) / rate;
     if (strcmp(path, "peak_alloc_mib") == 0) return planned_mib(config, &placement);
     if (strcmp(path, "mem_before_bwd_mib") == 0) return before_backward_mib(config, &placement);
-    if (config->from_first) return NAN; /* what a cold step takes no plan knows */
-    if (strcmp(path, "forward.mean_ms") == 0) return outlook_work(&forward) / rate;
-    if (strcmp(path, "backward.mean_ms") == 0) return 2 * outlook_work(&forward) / rate;
-    if (strcmp(path, "step.mean_ms") == 0) return step;
-    if (strcmp(path, "tokens_per_s") == 0)
-        return (double)config->batch * (double)config->ctx / step * 1e3;
-    return NAN;
+    return estimate_figure(path, config, known->cells, known->n);
 }
 
 /* ---- all that tables may ask for ---- */
 
-static Status put(json_t *expected, const char *path, const Config *config, const SuiteRates *rates)
+static Status put(json_t *expected, const char *path, const Config *config, const Known *known)
 {
     char key[RECORD_KEY_SIZE];
-    const double x = planned(path, config, rates);
+    const double x = planned(path, config, known);
     if (!isfinite(x)) return ST_OK;
     record_key_of_config(config, key);
     json_t *cell = json_object_get(expected, key);
     if (!cell && json_object_set_new(expected, key, cell = json_object()) != 0)
-        return FAIL(ST_NO_MEMORY, "no memory for what the plan says");
+        return FAIL(ST_NO_MEMORY, "no memory for what is expected of rows");
     return record_put_number(cell, path, x);
 }
 
-static bool is_measured(const RecordSet *rows, const char *path, const Config *config)
+/* What ended ok or does not fit has all that it will ever have. */
+static bool is_settled(const Record *record)
 {
-    char key[RECORD_KEY_SIZE];
-    double x;
-    record_key_of_config(config, key);
-    const Record *record = record_set_find(rows, key);
-    return record && record_number(record, path, &x);
+    return record && (record_status(record) == RECORD_OK || record_status(record) == RECORD_OOM ||
+                      record_status(record) == RECORD_UNSUPPORTED);
 }
 
 static Status put_row(json_t *expected, const LikeTable *table, const Config *config,
-                      const RecordSet *rows, const SuiteRates *rates)
+                      const RecordSet *rows, const Known *known)
 {
     LikeFigure figures[LIKE_MOST_FIGURES];
     const int n = like_figures(table, figures);
-    for (int i = 0; i < n; i++) {
-        if (!is_measured(rows, figures[i].path, config))
-            TRY(put(expected, figures[i].path, config, rates));
+    if (is_settled(find(rows, config))) return ST_OK;
+    for (int i = 0; i < n; i++) TRY(put(expected, figures[i].path, config, known));
+    return ST_OK;
+}
+
+static Status put_watched(json_t *expected, const Config *config, const RecordSet *profiles,
+                          const Known *known)
+{
+    if (is_settled(find(profiles, config))) return ST_OK;
+    TRY(put(expected, "forward.mean_ms", config, known));
+    TRY(put(expected, "backward.mean_ms", config, known));
+    return put(expected, "step.mean_ms", config, known);
+}
+
+static Status fill(json_t *expected, int writeup, const LikeCells *cells, const RecordSet *rows,
+                   const RecordSet *profiles, const Known *known)
+{
+    for (int r = 0; r < like_n_rows; r++) {
+        const LikeTable *table = &like_tables[like_rows[r].table];
+        if (table->writeup == writeup && cells->has_row[r])
+            TRY(put_row(expected, table, &cells->rows[r], rows, known));
+    }
+    for (int id = 0; id < like_n_tables; id++) {
+        const LikeTable *table = &like_tables[id];
+        if (table->writeup == writeup && like_is_profile(table) && cells->has_table[id])
+            TRY(put_watched(expected, &cells->watched[id], profiles, known));
     }
     return ST_OK;
 }
 
 Status like_expected_fill(json_t *expected, int writeup, const LikeCells *cells,
-                          const RecordSet *rows, const SuiteRates *rates)
+                          const RecordSet *rows, const RecordSet *profiles)
 {
-    for (int r = 0; r < like_n_rows; r++) {
-        const LikeTable *table = &like_tables[like_rows[r].table];
-        if (table->writeup == writeup) TRY(put_row(expected, table, &cells->rows[r], rows, rates));
-    }
-    for (int id = 0; id < like_n_tables; id++) {
-        if (like_tables[id].writeup != writeup || !like_is_profile(&like_tables[id])) continue;
-        TRY(put(expected, "forward.mean_ms", &cells->watched[id], rates));
-        TRY(put(expected, "backward.mean_ms", &cells->watched[id], rates));
-        TRY(put(expected, "step.mean_ms", &cells->watched[id], rates));
-    }
-    return ST_OK;
+    Known known = {0};
+    Status status = known_make(&known, writeup, cells, rows, profiles);
+    if (status == ST_OK) status = fill(expected, writeup, cells, rows, profiles, &known);
+    free(known.cells);
+    return status;
 }
 
 double like_expected_figure(const json_t *expected, const char *path, const Config *config)

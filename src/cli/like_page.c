@@ -3,6 +3,7 @@
 #include "base/log.h"
 #include "bench/record_file.h"
 #include "cli/like_expected.h"
+#include "cli/like_run.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -31,23 +32,23 @@ static Status add_rows(json_t *files, const char *name, const RecordSet *rows)
 }
 
 /* A file without rows, too, for it says where they were to be run. */
-static Status add_files(json_t *root, const LikePlan *plan, const RecordSet *rows,
-                        const RecordSet *profiles)
+static Status add_files(json_t *root, const RecordSet *rows, const RecordSet *profiles)
 {
     json_t *files = json_object();
     if (json_object_set_new(root, "files", files)) return no_memory();
-    TRY(add_rows(files, plan->bench.file, rows));
-    if (record_set_size(profiles) > 0) TRY(add_rows(files, plan->profile.file, profiles));
+    TRY(add_rows(files, LIKE_RUN_ROWS, rows));
+    if (record_set_size(profiles) > 0) TRY(add_rows(files, LIKE_RUN_PROFILES, profiles));
     return ST_OK;
 }
 
-static Status add_like(json_t *root, const LikePlan *plan, const RecordSet *rows)
+static Status add_like(json_t *root, const LikePlan *plan, const RecordSet *rows,
+                       const RecordSet *profiles)
 {
     json_t *planned = json_object();
-    json_t *like = json_pack("{s:s, s:s, s:o}", "name", like_writeups[plan->writeup].name, "device",
-                             plan->device, "planned", planned);
+    json_t *like = json_pack("{s:s, s:s, s:s, s:o}", "name", like_writeups[plan->writeup].name,
+                             "device", plan->device, "sizes", plan->sizes, "planned", planned);
     if (json_object_set_new(root, "like", like)) return no_memory();
-    return like_expected_fill(planned, plan->writeup, &plan->cells, rows, &plan->rates);
+    return like_expected_fill(planned, plan->writeup, &plan->cells, rows, profiles);
 }
 
 static Status write_json(const char *path, const json_t *root)
@@ -62,10 +63,10 @@ Status like_page_keep(const LikePlan *plan, const RecordSet *rows, const RecordS
 {
     char path[PATH_MAX];
     json_t *root = NULL;
-    TRY(like_plan_path(plan, plan->bench.file, path));
+    TRY(like_plan_path(plan, LIKE_RUN_ROWS, path));
     Status status = rows_json(&root, rows);
-    if (status == ST_OK) status = add_files(root, plan, rows, profiles);
-    if (status == ST_OK) status = add_like(root, plan, rows);
+    if (status == ST_OK) status = add_files(root, rows, profiles);
+    if (status == ST_OK) status = add_like(root, plan, rows, profiles);
     if (status == ST_OK) status = write_json(path, root);
     json_decref(root);
     return status;
@@ -83,14 +84,14 @@ static RecordSet rows_of(const json_t *root, const char *name)
 static Status read_page(LikePage *page, const json_t *root, const json_t *like)
 {
     const char *name = record_text(like, "name"), *device = record_text(like, "device");
+    const char *sizes = record_text(like, "sizes");
     if (!name || !device || strlen(device) >= LIKE_PLAN_WORDS)
         return FAIL(ST_USAGE, "'like' needs the texts 'name' and 'device'");
     TRY(like_find(name, &page->writeup));
-    TRY(like_cells_make(&page->cells, device));
-    page->rows = rows_of(root, "results.json");
-    page->profiles = rows_of(root, "profile.json");
-    page->results = (LikeResults){.cells = page->cells.rows,
-                                  .watched = page->cells.watched,
+    TRY(like_cells_make(&page->cells, device, sizes ? sizes : ""));
+    page->rows = rows_of(root, LIKE_RUN_ROWS);
+    page->profiles = rows_of(root, LIKE_RUN_PROFILES);
+    page->results = (LikeResults){.cells = &page->cells,
                                   .rows = &page->rows,
                                   .profiles = &page->profiles,
                                   .expected = json_object_get(like, "planned")};

@@ -4,13 +4,22 @@
 #include "bench/profile_figure.h"
 #include "cli/like_expected.h"
 #include "cli/like_numbers.h"
-#include "report/cell_text.h"
+#include "cli/like_reasons.h"
+#include "cli/like_words.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-/* ---- cells of a table ---- */
+/* One table as it is filled. */
+typedef struct Filling {
+    Table *table;
+    int id;
+    const LikeResults *results;
+    LikeFigure figures[LIKE_MOST_FIGURES];
+    int n;
+    LikeReasons reasons;
+} Filling;
 
 static const Record *find(const RecordSet *rows, const Config *config)
 {
@@ -28,168 +37,133 @@ static void put_published(Table *table, double x, double scale)
         table_cell_printf(table, "%.*g", scale == 1 ? 8 : 6, x * scale);
 }
 
-/* Of a phase ("forward.mean_ms") its own counts, otherwise the row's. */
-static RecordStatus status_of(const Record *record, const char *path)
+/* The first cell of a line, with a mark where there is a note on it. */
+static void put_label(Filling *f, Text *label, const char *which)
 {
-    char phase[64];
-    snprintf(phase, sizeof phase, "%.*s", (int)strcspn(path, "."), path);
-    const RecordStatus status = record_phase_status(record, phase);
-    return status == RECORD_STATUS_COUNT || status == RECORD_OK ? record_status(record) : status;
+    like_reasons_mark(&f->reasons, f->table, label, like_note_of(f->id, which));
+    table_cell(f->table, text_str(label));
+    f->table->failed = f->table->failed || label->failed;
 }
 
-/* A row that is ok and has no such figure was not asked for it; one that cannot be has no plan. */
-static bool has_plan(const Record *record, RecordStatus status)
+/* ---- figures of a row ---- */
+
+/* "forward.mean_ms" is of a phase; false: "tokens_per_s" is not. */
+static bool phase_of(const char *path, char phase[32])
 {
-    return !record || (status != RECORD_OK && status != RECORD_UNSUPPORTED);
+    const size_t n = strcspn(path, ".");
+    snprintf(phase, 32, "%.*s", (int)n, path);
+    return path[n] == '.';
 }
 
-static void put_ours(Table *table, const char *path, const Record *record, const Config *config,
-                     const json_t *expected, bool *marked)
+/* What did not fit as a whole has figures of the phases that did, and what was in memory before backward. */
+static bool is_measured(const Record *record, const char *path)
+{
+    char phase[32];
+    const char *mode = record_text(record, "mode"), *done = record_text(record, "measured_mode");
+    const RecordStatus status = record_status(record);
+    if (status == RECORD_OK) return true;
+    if (status != RECORD_OOM) return false;
+    if (!phase_of(path, phase))
+        return strcmp(path, "mem_before_bwd_mib") == 0 &&
+               record_phase_status(record, "forward") == RECORD_OK;
+    if (strcmp(phase, "step") == 0 && (!mode || !done || strcmp(mode, done) != 0)) return false;
+    return record_phase_status(record, phase) == RECORD_OK;
+}
+
+static bool ours(const Record *record, const char *path, double *x)
+{
+    return record && is_measured(record, path) && record_number(record, path, x);
+}
+
+static void put_ours(Filling *f, const char *path, const Record *record, const Config *config)
 {
     double x = NAN;
-    if (record && record_number(record, path, &x)) {
-        table_cell(table, human_number(x, 4).s);
+    const char *word = like_reasons_word(record);
+    const bool late = strcmp(word, "no time") == 0;
+    if (ours(record, path, &x)) {
+        table_cell(f->table, human_number(x, 4).s);
         return;
     }
-    const RecordStatus status = record ? status_of(record, path) : RECORD_OK;
-    const char *word = status == RECORD_OK ? "" : cell_text_status(status);
-    if (has_plan(record, status)) x = like_expected_figure(expected, path, config);
-    *marked = *marked || !isnan(x);
+    if (late) x = like_expected_figure(f->results->expected, path, config);
+    f->reasons.estimated += !isnan(x);
     if (isnan(x))
-        table_cell(table, *word ? word : "-");
+        table_cell(f->table, *word && !late ? word : "-");
     else
-        table_cell_printf(table, "%s%s≈%s", word, *word ? " " : "", human_number(x, 3).s);
+        table_cell_printf(f->table, "≈%s", human_number(x, 3).s);
 }
 
 /* By how many % the figure is more than that of the same row in fp32, where both were measured. */
-static void put_change(Table *table, const char *path, const RecordSet *rows, const Config *config)
+static void put_change(Filling *f, const char *path, const Config *config)
 {
     Config wide = *config;
     double x = NAN, y = NAN;
     wide.precision = PRECISION_FP32;
-    const Record *record = find(rows, config), *other = find(rows, &wide);
-    const bool both =
-        record && other && record_number(record, path, &x) && record_number(other, path, &y);
-    table_cell(table, both ? human_number(100 * (x / y - 1), 3).s : "-");
+    const bool both = ours(find(f->results->rows, config), path, &x) &&
+                      ours(find(f->results->rows, &wide), path, &y);
+    table_cell(f->table, both ? human_number(100 * (x / y - 1), 3).s : "-");
 }
 
 /* By how much the figure is more than that of the row before, where both were measured. */
-static void put_more(Table *table, const char *path, const RecordSet *rows, const Config *config)
+static void put_more(Filling *f, const char *path, double published, const Config *config)
 {
     double x = NAN, y = NAN;
-    const Record *record = find(rows, config), *before = find(rows, config - 1);
-    const bool both =
-        record && before && record_number(record, path, &x) && record_number(before, path, &y);
-    table_cell(table, both ? human_number(x - y, 4).s : "-");
+    const bool both = !isnan(published) && ours(find(f->results->rows, config), path, &x) &&
+                      ours(find(f->results->rows, config - 1), path, &y);
+    table_cell(f->table, both ? human_number(x - y, 4).s : "-");
 }
 
-/* "--size small --ctx 128" as people say it: "size small, ctx 128". */
-static void put_label(Table *table, const char *words)
+/* "3 of 30": of the phase that the table is about, else of steps; of a row that was not measured why not. */
+static void put_samples(Filling *f, const Record *record, const Config *config)
 {
-    Text text = {0};
-    while (*(words += strspn(words, " "))) {
-        const size_t n = strcspn(words, " ");
-        const size_t dashes = strncmp(words, "--", 2) == 0 ? 2 : 0;
-        text_puts(&text, text.n == 0 ? "" : dashes ? ", " : " ");
-        text_append(&text, words + dashes, n - dashes);
-        words += n;
-    }
-    table_cell(table, text_str(&text));
-    table->failed = table->failed || text.failed;
-    text_free(&text);
-}
-
-static bool is_change(const LikeFigure *figure)
-{
-    return figure->path[0] == '%';
-}
-
-static bool is_more(const LikeFigure *figure)
-{
-    return figure->path[0] == '+';
-}
-
-static bool is_name(const LikeFigure *figure)
-{
-    return strcmp(figure->path, "name") == 0;
-}
-
-/* A name of a result as it is; a measure of a profile, and a change, in words. */
-static void heading(const LikeFigure *figure, char text[96])
-{
-    static const struct {
-        const char *measure, *words;
-    } list[] = {{"ms", "ms a step"},       {"total", "total ms"},  {"share", "%"},
-                {"calls", "calls a step"}, {"all_calls", "calls"}, {"us", "avg us"},
-                {"us_med", "median us"},   {"us_min", "min us"},   {"us_max", "max us"},
-                {"us_std", "std us"},      {"name", "kernel"}};
-    const char *words = figure->path;
-    for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
-        if (strcmp(figure->path, list[i].measure) == 0) words = list[i].words;
-    }
-    if (is_change(figure))
-        snprintf(text, 96, "%s against fp32, %%", figure->path + 1);
-    else if (is_more(figure))
-        snprintf(text, 96, "%s, more than the row before", figure->path + 1);
+    char path[48], phase[32];
+    double x;
+    int64_t n = 0;
+    const char *word = like_reasons_word(record);
+    const LikeFigure *first = &f->figures[0];
+    const bool of_phase = phase_of(first->path, phase);
+    snprintf(path, sizeof path, "%s.samples_ms", of_phase ? phase : "step");
+    const bool some =
+        record && (ours(record, "forward.mean_ms", &x) || ours(record, "step.mean_ms", &x));
+    if (some) n = (int64_t)json_array_size(record_value(record, path));
+    if (n > 0)
+        table_cell_printf(f->table, "%lld of %lld", (long long)n, (long long)config->steps);
     else
-        snprintf(text, 96, "%s", words);
+        table_cell(f->table, *word ? word : "-");
 }
 
-static void put_columns(Table *table, const LikeFigure *figures, int n)
+static void put_row(Filling *f, int r)
 {
-    for (int i = 0; i < n; i++) {
-        char words[96];
-        heading(&figures[i], words);
-        if (!is_name(&figures[i])) table_column(table, words, "published", true);
-        table_column(table, words, "here", !is_name(&figures[i]));
+    const LikeRow *row = &like_rows[r];
+    const Config *config = &f->results->cells->rows[r];
+    const Record *record = find(f->results->rows, config);
+    Text label = {0};
+    like_words_row(&label, row);
+    like_reasons_add(&f->reasons, text_str(&label), record);
+    put_label(f, &label, row->words);
+    text_free(&label);
+    for (int i = 0; i < f->n; i++) {
+        const LikeFigure *figure = &f->figures[i];
+        put_published(f->table, row->published[i], figure->scale);
+        if (like_words_is_change(figure))
+            put_change(f, figure->path + 1, config);
+        else if (like_words_is_more(figure))
+            put_more(f, figure->path + 1, row->published[i], config);
+        else
+            put_ours(f, figure->path, record, config);
     }
-}
-
-static void put_notes(Table *table, const LikeTable *like, bool marked)
-{
-    if (*like->note) table_note(table, like->note, NULL);
-    if (marked)
-        table_note(
-            table,
-            "≈: not run here, for it does not fit or takes longer than --budget or --timeout: the "
-            "plan's figure, products at the rate that steps reach of the limits",
-            NULL);
-    Text line = {0};
-    const bool cut = !like_has_one_cell(like);
-    text_printf(&line, "roofstep %s%s%s %s", like->command->name, cut ? " " : "",
-                cut ? LIKE_CELLS_SAMPLES : "", like->words);
-    table_note(table, cut ? "every row; without warm-up all of --steps" : "every row",
-               text_str(&line));
-    text_free(&line);
+    put_samples(f, record, config);
 }
 
 /* ---- a table of bench or attention: a line for every cell ---- */
 
-static bool put_rows(Table *table, int id, const LikeResults *results)
+static void put_rows(Filling *f)
 {
-    LikeFigure figures[LIKE_MOST_FIGURES];
-    const int n = like_figures(&like_tables[id], figures);
-    bool marked = false;
-    table_column(table, "row", "", false);
-    put_columns(table, figures, n);
+    table_column(f->table, "row", "", false);
+    like_words_columns(f->table, f->figures, f->n);
+    table_column(f->table, "samples", "", true);
     for (int r = 0; r < like_n_rows; r++) {
-        const Config *config = &results->cells[r];
-        if (like_rows[r].table != id) continue;
-        const Record *record = find(results->rows, config);
-        put_label(table, like_rows[r].words);
-        for (int i = 0; i < n; i++) {
-            put_published(table, like_rows[r].published[i], figures[i].scale);
-            if (is_change(&figures[i]))
-                put_change(table, figures[i].path + 1, results->rows, config);
-            else if (is_more(&figures[i]) && isnan(like_rows[r].published[i]))
-                table_cell(table, "-");
-            else if (is_more(&figures[i]))
-                put_more(table, figures[i].path + 1, results->rows, config);
-            else
-                put_ours(table, figures[i].path, record, config, results->expected, &marked);
-        }
+        if (like_rows[r].table == f->id && f->results->cells->has_row[r]) put_row(f, r);
     }
-    return marked;
 }
 
 /* ---- a table that has one cell: a line for every figure of it, or several figures to a line ---- */
@@ -204,151 +178,176 @@ static void put_first(Table *table, const LikeMeasure *m)
 }
 
 typedef struct Seen {
-    const ProfileView *view; /* NULL: it was not run */
+    const ProfileView *view; /* NULL: it was not run, */
+    const char *word;        /* and why not */
     const Config *config;
-    const json_t *expected;
-    bool marked; /* some figures are the plan's */
 } Seen;
 
-/* Of what the plan knows, the time of the step and its phases. */
-static double planned_measure(const char *what, const Seen *seen)
+/* Of what is expected, the time of the step and its phases. */
+static double expected_measure(Filling *f, const char *what, const Seen *seen)
 {
     static const struct {
         const char *what, *path;
     } known[] = {{"ms forward", "forward.mean_ms"},
                  {"ms backward", "backward.mean_ms"},
                  {"ms step", "step.mean_ms"}};
+    double x = NAN;
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         if (strcmp(what, known[i].what) == 0)
-            return like_expected_figure(seen->expected, known[i].path, seen->config);
+            x = like_expected_figure(f->results->expected, known[i].path, seen->config);
     }
-    return NAN;
+    f->reasons.estimated += !isnan(x);
+    return x;
 }
 
-static bool is_count(const char *what)
+static bool begins(const char *what, const char *measure)
 {
-    return strncmp(what, "calls ", 6) == 0 || strncmp(what, "all_calls ", 10) == 0;
+    const size_t n = strlen(measure);
+    return strncmp(what, measure, n) == 0 && what[n] == ' ';
 }
 
-static void put_measure(Table *table, Seen *seen, const char *what)
+/* What is of all steps is of as many as were published. */
+static double all_steps(const char *what, const Seen *seen)
 {
-    const double x = seen->view ? profile_figure(seen->view, what) : planned_measure(what, seen);
-    seen->marked = seen->marked || (!seen->view && !isnan(x));
+    const double taken = seen->view ? (double)seen->view->steps : 0;
+    const bool sum = begins(what, "total") || begins(what, "all_calls");
+    return sum && taken > 0 ? (double)seen->config->steps / taken : 1;
+}
+
+static void put_measure(Filling *f, const Seen *seen, const char *what)
+{
+    const double x = seen->view ? profile_figure(seen->view, what) * all_steps(what, seen)
+                                : expected_measure(f, what, seen);
+    const bool count = begins(what, "calls") || begins(what, "all_calls");
     if (isnan(x))
-        table_cell(table, "-");
-    else if (is_count(what))
-        table_cell(table, human_mean_count(x).s);
+        table_cell(f->table, seen->view ? "-" : seen->word);
+    else if (count)
+        table_cell(f->table, human_mean_count(x).s);
     else
-        table_cell_printf(table, "%s%s", seen->view ? "" : "≈",
+        table_cell_printf(f->table, "%s%s", seen->view ? "" : "≈",
                           human_number(x, seen->view ? 4 : 3).s);
 }
 
 /* What was published in words has a name or a figure beside it. */
-static void put_beside_text(Table *table, Seen *seen, const char *what)
+static void put_line(Filling *f, const LikeMeasure *m, const Seen *seen)
 {
-    const char *name = seen->view ? profile_figure_kernel(seen->view, what) : NULL;
+    const char *name = m->text && seen->view ? profile_figure_kernel(seen->view, m->what) : NULL;
+    put_first(f->table, m);
     if (name)
-        table_cell(table, name);
+        table_cell(f->table, name);
     else
-        put_measure(table, seen, what);
-}
-
-static void put_line(Table *table, const LikeMeasure *m, Seen *seen)
-{
-    put_first(table, m);
-    if (m->text)
-        put_beside_text(table, seen, m->what);
-    else
-        put_measure(table, seen, m->what);
+        put_measure(f, seen, m->what);
 }
 
 /* The measures of the table, each of the thing that the line is about. */
-static void put_wide_line(Table *table, const LikeMeasure *m, Seen *seen, const LikeFigure *figures,
-                          int n)
+static void put_wide_line(Filling *f, const LikeMeasure *m, const Seen *seen)
 {
     const double *published = m->published;
-    for (int i = 0; i < n; i++) {
+    for (int i = 0; i < f->n; i++) {
         char what[144];
-        snprintf(what, sizeof what, "%.63s %.79s", figures[i].path, m->what);
-        if (is_name(&figures[i])) {
-            table_cell(table, seen->view ? profile_figure_kernel(seen->view, m->what) : NULL);
+        snprintf(what, sizeof what, "%.63s %.79s", f->figures[i].path, m->what);
+        if (like_words_is_name(&f->figures[i])) {
+            table_cell(f->table, seen->view ? profile_figure_kernel(seen->view, m->what) : NULL);
             continue;
         }
-        put_published(table, *published++, figures[i].scale);
-        put_measure(table, seen, what);
+        put_published(f->table, *published++, f->figures[i].scale);
+        put_measure(f, seen, what);
     }
 }
 
-static void put_lines(Table *table, int id, Seen *seen)
+static void put_measure_label(Filling *f, const LikeMeasure *m)
 {
-    LikeFigure figures[LIKE_MOST_FIGURES];
-    const int n = like_figures(&like_tables[id], figures);
-    table_column(table, n > 0 && is_name(&figures[0]) ? "kernel (published)" : "figure", "", false);
-    put_columns(table, figures, n);
-    if (n == 0) {
-        table_column(table, "published", "", true);
-        table_column(table, "here", "", true);
+    Text label = {0};
+    text_puts(&label, m->label);
+    put_label(f, &label, m->label);
+    text_free(&label);
+}
+
+static void put_lines(Filling *f, const Seen *seen)
+{
+    const bool names = f->n > 0 && like_words_is_name(&f->figures[0]);
+    table_column(f->table, names ? "kernel, published" : "figure", "", false);
+    like_words_columns(f->table, f->figures, f->n);
+    if (f->n == 0) {
+        table_column(f->table, "published", "", true);
+        table_column(f->table, "here", "", true);
     }
     for (int m = 0; m < like_n_measures; m++) {
-        if (like_measures[m].table != id) continue;
-        table_cell(table, like_measures[m].label);
-        if (n > 0)
-            put_wide_line(table, &like_measures[m], seen, figures, n);
+        if (like_measures[m].table != f->id) continue;
+        put_measure_label(f, &like_measures[m]);
+        if (f->n > 0)
+            put_wide_line(f, &like_measures[m], seen);
         else
-            put_line(table, &like_measures[m], seen);
+            put_line(f, &like_measures[m], seen);
     }
 }
 
-static bool put_profile(Table *table, int id, const LikeResults *results)
+static void put_profile(Filling *f)
 {
-    const Config *config = &results->watched[id];
-    const Record *record = find(results->profiles, config);
+    const Config *config = &f->results->cells->watched[f->id];
+    const Record *record = find(f->results->profiles, config);
     ProfileView view;
-    const bool there = record && profile_view_make(&view, record) == ST_OK;
-    Seen seen = {.view = there ? &view : NULL, .config = config, .expected = results->expected};
-    put_lines(table, id, &seen);
-    if (there)
-        profile_view_free(&view);
-    else
-        table_note(table, "not profiled here: it does not fit or --budget leaves no time for it",
-                   NULL);
-    return seen.marked;
+    const bool there = record && is_measured(record, "forward.mean_ms") &&
+                       profile_view_make(&view, record) == ST_OK;
+    const char *word = like_reasons_word(record);
+    const Seen seen = {there ? &view : NULL, *word ? word : "-", config};
+    like_reasons_add(&f->reasons, "its profile", record);
+    put_lines(f, &seen);
+    if (!there) return;
+    table_note_printf(f->table, "profiled: %lld of %lld steps%s", (long long)view.steps,
+                      (long long)config->steps,
+                      view.steps < config->steps ? "; totals are scaled to all of them" : "");
+    profile_view_free(&view);
 }
 
 /* ---- a table of precision: sums and dtypes ---- */
 
-static bool put_numbers(Table *table, int id, const LikeResults *results)
+static void put_numbers(Filling *f)
 {
-    table_column(table, "figure", "", false);
-    table_column(table, "published", "", true);
-    table_column(table, "here", "", true);
+    table_column(f->table, "figure", "", false);
+    table_column(f->table, "published", "", true);
+    table_column(f->table, "here", "", true);
     for (int i = 0; i < like_n_measures; i++) {
         const LikeMeasure *m = &like_measures[i];
-        Text ours = {0};
-        if (m->table != id) continue;
-        table_cell(table, m->label);
-        put_first(table, m);
-        like_numbers_put(&ours, &results->watched[id], m->what);
-        table_cell(table, text_str(&ours));
-        table->failed = table->failed || ours.failed;
-        text_free(&ours);
+        Text ours_here = {0};
+        if (m->table != f->id) continue;
+        put_measure_label(f, m);
+        put_first(f->table, m);
+        like_numbers_put(&ours_here, &f->results->cells->watched[f->id], m->what);
+        table_cell(f->table, text_str(&ours_here));
+        f->table->failed = f->table->failed || ours_here.failed;
+        text_free(&ours_here);
     }
-    return false;
 }
 
 /* ---- all of them ---- */
 
+static void put_notes(Filling *f)
+{
+    const LikeTable *like = &like_tables[f->id];
+    Text line = {0};
+    if (*like->note) table_note(f->table, like->note, NULL);
+    like_reasons_tell(&f->reasons, f->table);
+    text_printf(&line, "roofstep %s %s", like->command->name, like->words);
+    table_note(f->table, "every row", text_str(&line));
+    text_free(&line);
+}
+
 /* PagePartWrite */
 static Status write_table(Text *out, TableWriter *writer, const PagePart *part)
 {
-    const LikeResults *results = part->self;
-    const int id = part->number;
     Table table = {0};
-    const LikeTable *like = &like_tables[id];
-    const bool marked = like_is_profile(like)     ? put_profile(&table, id, results)
-                        : like_has_one_cell(like) ? put_numbers(&table, id, results)
-                                                  : put_rows(&table, id, results);
-    put_notes(&table, like, marked);
+    Filling f = {
+        .table = &table, .id = part->number, .results = part->self, .reasons = like_reasons_none()};
+    const LikeTable *like = &like_tables[f.id];
+    f.n = like_figures(like, f.figures);
+    if (like_is_profile(like))
+        put_profile(&f);
+    else if (like_has_one_cell(like))
+        put_numbers(&f);
+    else
+        put_rows(&f);
+    put_notes(&f);
     Status status = table_status(&table);
     if (status == ST_OK) status = writer(out, &table);
     table_free(&table);
@@ -359,7 +358,7 @@ int like_tables_list(const LikeResults *results, int writeup, PagePart *parts)
 {
     int n = 0;
     for (int id = 0; id < like_n_tables; id++) {
-        if (like_tables[id].writeup != writeup) continue;
+        if (like_tables[id].writeup != writeup || !results->cells->has_table[id]) continue;
         parts[n++] = (PagePart){.section = "like",
                                 .title = like_tables[id].title,
                                 .self = results,

@@ -105,7 +105,10 @@ const char *config_mask_name(Mask mask)
 double config_sample_seconds(const Config *config)
 {
     const double enough = 60; /* for --until without --sample-time */
-    return config->sample_time > 0 || !(config->until > 0) ? config->sample_time : enough;
+    const double share = config->sample_share;
+    const double asked =
+        config->sample_time > 0 || !(config->until > 0) ? config->sample_time : enough;
+    return share > 0 && !(asked > 0 && asked < share) ? share : asked;
 }
 
 bool config_scales_loss(const Config *config)

@@ -84,7 +84,10 @@ typedef struct Config {
     double loss_scale; /* of fp16: CONFIG_SCALE_*, otherwise fixed */
     Blas blas;
     int64_t memory_limit; /* bytes, 0: what the machine has */
-    double timeout;       /* seconds for one cell */
+    double timeout;       /* seconds for one cell, */
+    bool budgeted;        /* which are what the budget of a suite leaves; */
+    double sample_share; /* seconds that the suite leaves for its samples, 0: as asked for. Like the
+                             time-out, no part of what the cell is */
 } Config;
 
 void config_defaults(Config *config);

@@ -1,16 +1,23 @@
 #!/usr/bin/env bash
-# usage: like.sh PROGRAM: every row of a write-up is in its tables, run or planned, and in those made elsewhere of results.json; the same
-# command again keeps what is finished; killed at any moment and resumed, it ends with the rows of one that was not.
+# usage: like.sh PROGRAM: every row of a write-up is in its tables, measured or with the reason why not, and in those made elsewhere of
+# results.json; rows are measured by the clock, one of every table first; the same command again goes on, and nothing measured is lost.
 # shellcheck disable=SC1091,SC2154 # cli.sh sets what is used here
 . "$(dirname "$(realpath "$0")")/cli.sh"
 published=published.def
 cat "$tests"/../src/cli/published_*.def >$published
 # Of the table under that heading of what was printed, its head left out.
 lines_of() { awk -v title=": $1" '/^## /{on = substr($0, length($0) - length(title) + 1) == title} on && /^\|/{n++} END{print n - 2}' out; }
+# The text under it, and a column of a row.
+part_of() { awk -v title=": $1" '/^## /{on = substr($0, length($0) - length(title) + 1) == title} on' out; }
+rows() { grep -o '"cell": *"[^"]*"' "$1/results.json" 2>/dev/null | sort -u; }
+like() { "$program" suite --device cpu --threads 1 "$@" >out 2>err </dev/null; }
 "$program" limits --device cpu --threads 1 --keep >/dev/null 2>err || fail 'no limits'
+
+# ---- every table, line by line ----
+
 for name in rtx5090 p100-t4 8gb rtx5090-nsys; do
     id=$(sed -n "s/^WRITEUP(\([A-Z0-9_]*\), \"$name\".*/\1/p" "$published")
-    "$program" suite --like $name --budget 1s --device cpu --threads 1 --timeout 20s --out-dir $name >out 2>err </dev/null || fail "$name: exit code $?"
+    like --like $name --budget 1s --out-dir $name || fail "$name: exit code $?"
     for table in $(sed -n "s/^TABLE(\([A-Z0-9_]*\), $id,.*/\1/p" "$published"); do
         title=$(sed -n "s/^TABLE($table, [^\"]*\"\([^\"]*\)\".*/\1/p" "$published")
         n=$(grep -cE "^(ROW|FIGURE|TEXT)\($table," "$published")
@@ -18,6 +25,9 @@ for name in rtx5090 p100-t4 8gb rtx5090-nsys; do
         grep -qF "| $title | $n | \`suite --like $name\` |" "$tests/../docs/mission.md" || fail "docs/mission.md has not $title with $n lines"
     done
     cmp -s out $name/tables.md || fail "$name: tables.md is not what is printed"
+    grep -q 'published (ms) .* here (ms) ' out || fail "$name: no headings for people"
+    grep -qE '_ms|_mib|_per_s' out && fail "$name: names of JSON in a table"
+    grep -q '^- no time: [0-9]* rows\?; ' out || fail "$name: rows without a reason"
     [ "$(grep -c 'begin{tabular}' $name/tables/tables.tex)" -ge "$(grep -c '^## ' out)" ] || fail "$name: not every table in LaTeX"
     [ -s $name/tables/environment.md ] || fail "$name: no environment"
     rm -rf elsewhere
@@ -30,36 +40,59 @@ for name in rtx5090 p100-t4 8gb rtx5090-nsys; do
         for section in like environment; do grep -q "\"section\":\"$section\"" $page || fail "$name: no $section on $page"; done
     done
 done
-grep -qE '^\| with optimizer states \(GB\) +\| +6.8 \| +6.78 \|$' p100-t4/tables.md || fail 'no memory of the plan: four times 423,183,360 parameters of 4 bytes, and the inputs'
-! grep -q '"cell"' 8gb/results.json || fail 'the page on which nothing was measured has rows'
-grep -q '≈' out || fail 'nothing is marked as planned'
-[ "$(grep -c '"cell"' rtx5090-nsys/results.json)" -gt 0 ] || fail 'not even the cheapest rows were run'
-"$program" suite --like rtx5090-nsys --budget 1s --device cpu --threads 1 --timeout 20s --resume rtx5090-nsys >again 2>err </dev/null || fail 'again'
-cmp -s out again || fail 'finished rows were run again'
 
-"$program" suite --like 8gb --budget 200h --timeout 200h --device cpu --threads 1 --dry-run >dry 2>err </dev/null || fail '--dry-run'
-grep -q '^- [1-9][0-9]* cells\?, nothing run' dry || fail 'no rows that would be run'
-[ ! -e roofstep-like-8gb ] || fail '--dry-run made a folder'
-"$program" suite --like rtx5090-nsys --budget 1s --device cpu --threads 1 --dry-run --out-dir rtx5090-nsys >dry 2>err </dev/null || fail '--dry-run again'
-grep -q 'finished in rtx5090-nsys, not run again' dry || fail 'finished rows are not told'
-XDG_CACHE_HOME=$PWD/none "$program" suite --like 8gb --device cpu --threads 1 --dry-run >dry 2>err </dev/null || fail '--dry-run without limits'
+grep -qE '^\| with optimizer states \(GB\)[ (0-9)]* +\| +6.8 \| +6.78 \|$' p100-t4/tables.md || fail 'no memory of the plan: four times 423,183,360 parameters of 4 bytes, and the inputs'
+
+# ---- what would be measured, in order ----
+
+like --like rtx5090-nsys --dry-run --out-dir never || fail '--dry-run'
+[ ! -e never ] || fail '--dry-run made a folder'
+grep -q '^- [1-9][0-9]* cells, nothing run; expected time 10m 00s' out || fail 'a CPU has not ten minutes by default'
+order=$(awk -F'|' 'NR > 2 && NF > 4 {gsub(/^ +| +$/, "", $3); print $3}' out | head -n 7 | paste -sd';')
+[ "$order" = 'End to end;Where the time of medium goes; The top kernel of medium;Memory over the context;End to end; Precisions;Attention;Attention compiled, fp32;Attention compiled, tf32' ] ||
+    fail "not one row of every table first: $order"
+XDG_CACHE_HOME=$PWD/none like --like 8gb --full --dry-run || fail '--dry-run without limits'
 { [ ! -e none ] && ! grep -q measuring err; } || fail '--dry-run measures'
+grep -q 'guessed' out || fail 'guesses are not told'
 
-"$program" suite --like rtx5090 --budget 2h --device cpu --threads 1 --dry-run >dry 2>err </dev/null || fail '--dry-run of rtx5090'
-grep -q '^| medium seed 1 ' dry || fail 'rows that differ by their seed are not told apart'
-grep -q '^| tiny ' dry && ! grep -qE 'd-head|^\| (tiny|small) .*seed' dry || fail 'a row of bench names a head width, or a seed that tells nothing'
+# ---- some rows of a table, and the rest again ----
 
-grep -q 'every row; without warm-up all of --steps: `roofstep bench --sample-time 5s ' 8gb/tables.md || fail 'the command under a table is not that of its rows'
+"$program" suite --like rtx5090 --size tiny --device cpu --budget 16s --out-dir tiny >out 2>err </dev/null || fail '--size'
+[ "$(grep -c '^## ' out)" = 1 ] && [ "$(lines_of 'End to end')" = 1 ] || fail '--size leaves other rows'
+grep -qE '^\| [^|]*tiny.* (100|[1-9][0-9]|[3-9]) of 100 \|$' out || fail 'a row that was begun in time is not measured, or its samples are not told'
+grep -q '^- load on the machine while these rows were measured: other programs had up to [0-9.]* %' out || fail 'no load on the machine'
+grep -qE '≈|no time' out && fail 'a measured table has estimates'
+"$program" report tiny/results.json --tables tiny-elsewhere 2>err && diff -r tiny/tables tiny-elsewhere || fail 'elsewhere --size is lost'
+rows tiny >before
+like --like rtx5090 --size tiny --device cpu --budget 16s --dry-run --out-dir other || fail 'other words'
+"$program" suite --like rtx5090 --size tiny --device cpu --budget 16s --dry-run --out-dir tiny >out 2>err </dev/null || fail '--dry-run again'
+grep -q '^- 1 finished in tiny, not run again' out && grep -q '^- 0 cells, nothing run' out || fail 'finished rows are not told'
+
+like --like rtx5090-nsys --budget 6s --out-dir some || fail 'some rows'
+rows some >before
+[ -s before ] || fail 'no row in six seconds'
+part_of 'Attention compiled, tf32' | grep -q '^- unsupported: .*: tf32 is a format of GPU tensor cores' || fail 'unsupported rows do not say why'
+part_of 'Attention' | grep -qE '^\| [^|]*d-head 512, ctx 16384 .* ≈[0-9.]+ .* no time \|$' || fail 'no estimate for a row without time'
+part_of 'End to end' | grep -qE '^\| [^|]*medium.* ≈[0-9.]+ .* no time \|$' || fail 'no memory of the plan'
+like --like rtx5090-nsys --budget 4s --out-dir some || fail 'the same command again'
+[ -z "$(comm -23 before <(rows some))" ] || fail 'rows of before are lost'
+
+# ---- within a memory limit ----
+
+like --like 8gb --size small --memory-limit 300MiB --budget 5s --out-dir oom || fail '--memory-limit'
+part_of 'End to end, with and without warm-up' >part
+grep -qE '^\| [^|]*small.* OOM \| +OOM \|$' part && ! grep -q '≈' part || fail 'what does not fit is not OOM, or has an estimate'
+grep -qE '^- OOM: .*small.*: fwd_bwd needs [0-9.]+ [MG]iB, 0?\.?[0-9.]+ [MG]iB available' part || fail 'no needs and has'
 
 # ---- what was not run is told by the machine that ran the rest, wherever the tables are made ----
 
-sed 's/"forward":{"mean_ms":[0-9.]*/"forward":{"mean_ms":123456/g' 8gb/results.json >changed.json
+sed 's/"forward":{"mean_ms":[0-9.]*}/"forward":{"mean_ms":123456}/g' some/results.json >changed.json
 "$program" report changed.json --tables changed 2>err || fail 'changed.json'
-grep -q '≈123456 ' changed/like.md || fail 'planned figures are not those of the file'
+cat changed/like*.md | grep -q '≈123456 ' || fail 'estimates are not those of the file'
 # Of a GPU, on a machine that may have none.
 sed 's/"like":{"name":"8gb","device":"[^"]*"/"like":{"name":"8gb","device":"--device cuda"/; s/device=cpu/device=cuda/g; s/threads=1 /threads=0 /g' 8gb/results.json >gpu.json
 "$program" report gpu.json --tables gpu 2>err || fail 'gpu.json'
-cmp 8gb/tables/like.md gpu/like.md || fail 'planned figures of a GPU are lost elsewhere'
+cmp 8gb/tables/like.md gpu/like.md || fail 'what was expected of a GPU is lost elsewhere'
 sed 's/"like":{"name":"8gb"/"like":{"name":"9gb"/' 8gb/results.json >unknown.json
 "$program" report unknown.json --tables unknown 2>err || fail 'a write-up that is not known'
 [ ! -e unknown/like.md ] && grep -q 'did you mean 8gb' err || fail 'nothing is said of a write-up that is not known'
@@ -67,50 +100,40 @@ sed 's/"like":{"name":"8gb"/"like":{"name":"9gb"/' 8gb/results.json >unknown.jso
 # ---- profiles go with the rows: here that of another, small model, which the suite takes for one of its own ----
 
 cp -r rtx5090-nsys watched
-key=$(grep -o '"size=[^"]*precision=bf16[^"]*memory_limit=0"' watched/results.json | head -n 1)
+words=$(sed -n '/Where the time of medium goes/,/^- every row/ s/^- every row: `roofstep profile \(.*\)`$/\1/p' watched/tables.md)
+# shellcheck disable=SC2086 # words on purpose
+"$program" profile $words --device cpu --threads 1 --memory-limit 1MiB --out-dir key >out 2>err </dev/null
+key=$(grep -o '"cell": *"[^"]*"' key/profile.json | sed 's/memory_limit=[0-9]*/memory_limit=0/; s/.*: *//')
 "$program" profile --d-model 16 --d-ff 16 --num-layers 1 --num-heads 2 --vocab 31 --ctx 4 --device cpu --threads 1 --exec eager --steps 2 --out-dir one >out 2>err </dev/null || fail profile
 sed "s|\"cell\": *\"[^\"]*\"|\"cell\":$key|" one/profile.json >watched/profile.json
 "$program" suite --resume watched >out 2>err </dev/null || fail 'with a profile'
 grep -qE '^\| FORWARD +\| +1139.483 \| +[0-9.]+ \|' out || fail 'no figures of a profile'
+grep -q '^- profiled: 2 of 30 steps; totals are scaled to all of them' out || fail 'profiled steps are not told'
 "$program" report watched/results.json --tables with-profile 2>err && diff -r watched/tables with-profile || fail 'results.json holds no profile'
 
 # ---- killed at any moment, and resumed ----
 
-words='--like rtx5090-nsys --budget 12s --device cpu --threads 1'
-# shellcheck disable=SC2086 # words on purpose
-"$program" suite $words --out-dir whole >out 2>err </dev/null || fail 'undisturbed'
-# shellcheck disable=SC2086
-"$program" suite $words --out-dir killed >out 2>err </dev/null &
-for _ in $(seq 100); do [ ! -s killed/suite.json ] || break; sleep 0.02; done
+"$program" suite --like rtx5090-nsys --budget 3s --device cpu --threads 1 --out-dir killed >out 2>err </dev/null &
+for _ in $(seq 200); do [ -z "$(rows killed)" ] || break; sleep 0.02; done
 kill -KILL $!
 wait $! 2>/dev/null
-resume_killed killed 200 KILL TERM KILL INT KILL
-rows() { grep -o '"cell": *"[^"]*"' "$1/results.json" | sort -u; }
-[ "$(rows whole | wc -l)" -gt 5 ] || fail 'hardly any rows'
-diff <(rows whole) <(rows killed) || fail 'the rows of a resumed suite are not those of an undisturbed one'
-same_files whole killed
-grep -q '"planned": true' killed/suite.json && ! grep -q '"waiting"' killed/suite.json || fail 'suite.json does not say that it is over'
-
-# Its rows are those that were planned, though this cache has no limits to plan by.
-sed 's/"done"/"waiting"/' killed/suite.json >waiting && mkdir later && mv waiting later/suite.json
-XDG_CACHE_HOME=$PWD/none "$program" suite --resume later >out 2>err </dev/null || fail 'resumed with its plan alone'
-! grep -q measuring err && diff <(rows whole) <(rows later) || fail 'a plan that was kept is made again'
+rows killed >before
+resume_killed killed 200 KILL INT
+[ -s before ] && [ -z "$(comm -23 before <(rows killed))" ] || fail 'a kill lost rows'
+same_files rtx5090-nsys killed
 
 refused() { # WORDS: exit code 2 and one line
     # shellcheck disable=SC2086
     "$program" suite $1 >out 2>err </dev/null
     [ $? = 2 ] && [ "$(wc -l <err)" = 1 ] && grep -qF -- "$2" err || fail "$1: not refused"
 }
-begun='as that was begun, with --like rtx5090-nsys --budget 12s --device cpu --threads 1: no other words'
-for word in '--budget 1h' --full '--like 8gb' '--threads 2' '--device auto' '--timeout 5s' '--size tiny' '--out-dir killed'; do
+begun='as that was begun, with --like rtx5090-nsys --budget 3s --device cpu --threads 1: no other words'
+for word in '--budget 1h' --full '--like 8gb' '--threads 2' '--device auto' '--timeout 5s' '--size tiny' '--out-dir killed' '--memory-limit 8GiB'; do
     refused "--resume killed $word" "$begun"
 done
+refused '--resume tiny --size small' 'with --like rtx5090 --budget 16s --size tiny --device cpu: no other words'
 refused '--like 8gb --out-dir killed' 'holds another suite'
 refused '--out-dir killed' 'holds a suite'
 refused '--like rtx5090-nsys --resume nowhere' 'there is no suite'
-sed 's/ctx=64 /ctx=63 /' killed/suite.json >later/suite.json
-refused '--resume later' 'is no suite of this version'
-"$program" suite --resume killed --dry-run --threads 1 --like rtx5090-nsys >dry 2>err </dev/null || fail '--resume --dry-run'
-grep -q "^- $(rows whole | wc -l) finished in killed, not run again; 0 cells" dry || fail '--dry-run does not tell what is finished'
 
 verdict

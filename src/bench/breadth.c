@@ -1,0 +1,43 @@
+#include "bench/breadth.h"
+
+#include <stdbool.h>
+
+static bool has(const BreadthCell *cell, int table)
+{
+    return cell->tables >> table & 1;
+}
+
+/* -1: none of the table waits. */
+static int cheapest(const BreadthCell *cells, int n, int table)
+{
+    int best = -1;
+    for (int i = 0; i < n; i++) {
+        if (cells[i].state != BREADTH_WAITING || !has(&cells[i], table)) continue;
+        if (best < 0 || cells[i].seconds < cells[best].seconds) best = i;
+    }
+    return best;
+}
+
+static bool has_row(const BreadthCell *cells, int n, int table)
+{
+    bool measured = false;
+    for (int i = 0; i < n; i++)
+        measured = measured || (cells[i].state == BREADTH_MEASURED && has(&cells[i], table));
+    return measured;
+}
+
+int breadth_next(const BreadthCell *cells, int n, int *turn)
+{
+    for (int t = 0; t < BREADTH_MOST_TABLES; t++) {
+        const int next = has_row(cells, n, t) ? -1 : cheapest(cells, n, t);
+        if (next >= 0) return next;
+    }
+    for (int i = 1; i <= BREADTH_MOST_TABLES; i++) {
+        const int t = (*turn + i) % BREADTH_MOST_TABLES;
+        const int next = cheapest(cells, n, t);
+        if (next < 0) continue;
+        *turn = t;
+        return next;
+    }
+    return -1;
+}

@@ -1,0 +1,25 @@
+/* Which cell is measured next, where cells stand in the rows of several tables: one of every table first, the most
+ * telling table before the others, then the rest in turn. */
+#ifndef BENCH_BREADTH_H
+#define BENCH_BREADTH_H
+
+#include <stdint.h>
+
+enum { BREADTH_MOST_TABLES = 64 };
+
+typedef enum BreadthState {
+    BREADTH_WAITING,
+    BREADTH_MEASURED, /* something of it */
+    BREADTH_BARREN    /* nothing: it does not fit, is not supported, or took too long */
+} BreadthState;
+
+typedef struct BreadthCell {
+    double seconds;  /* it is expected to take: of two the cheaper one comes first */
+    uint64_t tables; /* a bit for each table that has it, the most telling one is bit 0 */
+    BreadthState state;
+} BreadthCell;
+
+/* *turn is the table whose turn it was last; -1 at the start. Returns -1 when no cell waits. */
+int breadth_next(const BreadthCell *cells, int n, int *turn);
+
+#endif

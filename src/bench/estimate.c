@@ -1,0 +1,134 @@
+#include "bench/estimate.h"
+
+#include "bench/outlook.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- what time may be proportional to ---- */
+
+typedef double Amount(const Config *config);
+
+/* Scores are read and written several times, the operands once or twice. */
+static double score_bytes(const Config *c)
+{
+    const double T = (double)c->ctx, D = (double)c->d_head;
+    return (double)c->batch * (double)c->heads * (12 * T * T + 8 * T * D);
+}
+
+static double weights(const Config *c)
+{
+    const double C = (double)c->d_model, F = (double)c->d_ff;
+    return (double)c->num_layers * (4 * C * C + 3 * C * F) + 2 * (double)c->vocab * C;
+}
+
+static bool keeps_scores(const Config *c)
+{
+    return c->subject == SUBJECT_ATTENTION &&
+           (c->attention == ATTENTION_NAIVE || c->attention == ATTENTION_FUSED);
+}
+
+/* ---- which cells tell of it ---- */
+
+static bool has_cold_sample(const Config *c)
+{
+    return c->from_first && c->warmup == 0;
+}
+
+static bool is_alike(const Config *a, const Config *b)
+{
+    return a->subject == b->subject && a->exec == b->exec && a->attention == b->attention &&
+           a->precision == b->precision && a->mode == b->mode && !has_cold_sample(b);
+}
+
+/* NAN: this cell has no such figure. */
+static double measured(const EstimateCell *cell, const char *path, const Config *wanted)
+{
+    double x = NAN;
+    if (!cell->record || !is_alike(wanted, cell->config)) return NAN;
+    return record_number(cell->record, path, &x) && x > 0 ? x : NAN;
+}
+
+enum { NEAREST = 3 };
+
+/* The nearest cells by that amount, the nearest first. Returns how many there are. */
+static int find_nearest(const char *path, const Config *wanted, const EstimateCell *cells, int n,
+                        Amount *amount, int nearest[NEAREST])
+{
+    double distance[NEAREST];
+    int found = 0;
+    for (int i = 0; i < n; i++) {
+        if (isnan(measured(&cells[i], path, wanted))) continue;
+        const double d = fabs(log(amount(cells[i].config) / amount(wanted)));
+        int at = found < NEAREST ? found++ : NEAREST;
+        for (; at > 0 && d < distance[at - 1]; at--) {
+            if (at == NEAREST) continue;
+            distance[at] = distance[at - 1];
+            nearest[at] = nearest[at - 1];
+        }
+        if (at == NEAREST) continue;
+        distance[at] = d;
+        nearest[at] = i;
+    }
+    return found;
+}
+
+typedef struct Guess {
+    double figure; /* NAN: none */
+    double spread; /* of time by amount over the nearest cells, as a logarithm */
+} Guess;
+
+static Guess guess_by(const char *path, const Config *wanted, const EstimateCell *cells, int n,
+                      Amount *amount)
+{
+    int nearest[NEAREST];
+    double least = INFINITY, most = -INFINITY;
+    const int found = find_nearest(path, wanted, cells, n, amount, nearest);
+    if (found == 0) return (Guess){NAN, INFINITY};
+    for (int i = 0; i < found; i++) {
+        const EstimateCell *cell = &cells[nearest[i]];
+        const double rate = log(measured(cell, path, wanted) / amount(cell->config));
+        least = fmin(least, rate);
+        most = fmax(most, rate);
+    }
+    const EstimateCell *first = &cells[nearest[0]];
+    return (Guess){measured(first, path, wanted) * amount(wanted) / amount(first->config),
+                   most - least};
+}
+
+/* ---- one figure ---- */
+
+static double phase(const char *path, const Config *wanted, const EstimateCell *cells, int n)
+{
+    if (strcmp(path, "optimizer.mean_ms") == 0)
+        return guess_by(path, wanted, cells, n, weights).figure;
+    const Guess flops = guess_by(path, wanted, cells, n, outlook_work);
+    if (!keeps_scores(wanted)) return flops.figure;
+    const Guess bytes = guess_by(path, wanted, cells, n, score_bytes);
+    return bytes.spread < flops.spread ? bytes.figure : flops.figure;
+}
+
+/* Its phases together, for the optimizer's time grows otherwise than theirs; where only whole steps were measured,
+ * those. */
+static double step(const Config *wanted, const EstimateCell *cells, int n)
+{
+    static const char *const paths[] = {"forward.mean_ms", "backward.mean_ms", "optimizer.mean_ms"};
+    const int n_phases = wanted->mode == MODE_TRAIN ? 3 : wanted->mode == MODE_FWD_BWD ? 2 : 1;
+    double sum = 0;
+    for (int i = 0; i < n_phases; i++) sum += phase(paths[i], wanted, cells, n);
+    return isnan(sum) ? phase("step.mean_ms", wanted, cells, n) : sum;
+}
+
+double estimate_figure(const char *path, const Config *wanted, const EstimateCell *cells, int n)
+{
+    static const char *const phases[] = {"forward.mean_ms", "backward.mean_ms",
+                                         "optimizer.mean_ms"};
+    if (has_cold_sample(wanted)) return NAN;
+    for (size_t i = 0; i < sizeof phases / sizeof *phases; i++) {
+        if (strcmp(path, phases[i]) == 0) return phase(path, wanted, cells, n);
+    }
+    if (strcmp(path, "step.mean_ms") == 0) return step(wanted, cells, n);
+    if (strcmp(path, "tokens_per_s") == 0)
+        return (double)wanted->batch * (double)wanted->ctx / step(wanted, cells, n) * 1e3;
+    return NAN;
+}

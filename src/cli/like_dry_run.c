@@ -1,0 +1,156 @@
+#include "cli/like_dry_run.h"
+
+#include "base/human.h"
+#include "bench/limits_gpu.h"
+#include "bench/placement.h"
+#include "bench/runner.h"
+#include "cli/like_run.h"
+#include "cli/like_words.h"
+#include "report/report_md.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Stored limits, or guesses. */
+static SuiteRates known_rates(const LikePlan *plan, bool *guessed)
+{
+    Placement place;
+    LimitsKey key;
+    Limits limits;
+    const LikeTable plain = {.command = &cmd_bench, .words = "", .figures = ""};
+    Config config;
+    const bool placed = like_config(&plain, NULL, plan->device, &config) == ST_OK &&
+                        placement_of(&config, &place) == ST_OK;
+    const bool cpu = placed && place.backend == BACKEND_cpu;
+    const bool has_key = placed && (cpu ? limits_key(place.threads, &key)
+                                        : limits_gpu_key(place.device, &key)) == ST_OK;
+    const bool known = has_key && limits_load(&key, &limits);
+    SuiteRates rates = suite_cost_rates(known ? &limits : NULL);
+    rates.gpu = placed && !cpu;
+    *guessed = !known;
+    return rates;
+}
+
+/* The first row that is this cell. */
+static void put_label(Text *out, const LikePlan *plan, const LikeOrder *order, int i)
+{
+    char a[RECORD_KEY_SIZE], b[RECORD_KEY_SIZE];
+    record_key_of_config(&order->configs[i], a);
+    if (order->watched[i]) text_puts(out, "profile");
+    for (int r = 0; r < like_n_rows && !order->watched[i]; r++) {
+        if (like_rows[r].table != order->table[i]) continue;
+        record_key_of_config(&plan->cells.rows[r], b);
+        if (strcmp(a, b) != 0) continue;
+        like_words_row(out, &like_rows[r]);
+        return;
+    }
+}
+
+/* All tables that have it, the most telling one first. */
+static void put_tables(Text *out, const LikePlan *plan, const LikeOrder *order, int i)
+{
+    int rank = 0;
+    for (int kind = LIKE_END_TO_END; kind < LIKE_NUMBERS; kind++) {
+        for (int t = 0; t < like_n_tables; t++) {
+            const LikeTable *table = &like_tables[t];
+            if (table->writeup != plan->writeup || !plan->cells.has_table[t] ||
+                (int)like_order_kind(table) != kind)
+                continue;
+            if (order->cells[i].tables >> rank++ & 1)
+                text_printf(out, "%s%s", out->n > 0 ? "; " : "", table->title);
+        }
+    }
+}
+
+typedef struct Total {
+    double seconds;
+    int rows, finished;
+} Total;
+
+static void put_cell(Table *table, const LikePlan *plan, const LikeOrder *order, int i,
+                     Total *total)
+{
+    Text label = {0}, tables = {0};
+    put_label(&label, plan, order, i);
+    put_tables(&tables, plan, order, i);
+    table_cell_printf(table, "%d", ++total->rows);
+    table_cell(table, text_str(&tables));
+    table_cell(table, text_str(&label));
+    table_cell_printf(table, "up to %lld", (long long)order->configs[i].steps);
+    table_cell(table, human_eta(order->cells[i].seconds).s);
+    total->seconds += order->cells[i].seconds;
+    table->failed = table->failed || label.failed || tables.failed;
+    text_free(&label);
+    text_free(&tables);
+}
+
+static void put_total(Table *table, const LikePlan *plan, const LikeTime *time, const Total *total,
+                      bool guessed)
+{
+    const double most = time->budget;
+    if (total->finished > 0)
+        table_note_printf(table, "%d finished in %s, not run again", total->finished, plan->folder);
+    table_note_printf(table, "%d cell%s, nothing run; expected time %s%s", total->rows,
+                      total->rows == 1 ? "" : "s", human_eta(fmin(total->seconds, most)).s,
+                      guessed ? ", guessed: the machine has not been measured yet" : "");
+    if (total->seconds > most)
+        table_note_printf(table,
+                          "all of them would take %s: what the clock does not come to says so, "
+                          "and the same command again goes on with it",
+                          human_eta(total->seconds).s);
+}
+
+static Status show(const LikePlan *plan, LikeOrder *order, const LikeTime *time, bool guessed)
+{
+    Table table = {0};
+    Text text = {0};
+    Total total = {0};
+    table_column(&table, "order", "", true);
+    table_column(&table, "tables", "", false);
+    table_column(&table, "row", "", false);
+    table_column(&table, "samples", "", true);
+    table_column(&table, "expected time", "", true);
+    for (int i = 0; i < order->n; i++) {
+        if (order->cells[i].state == BREADTH_WAITING)
+            put_cell(&table, plan, order, i, &total);
+        else
+            total.finished++;
+    }
+    put_total(&table, plan, time, &total, guessed);
+    Status status = table_status(&table);
+    if (status == ST_OK) status = report_md_table(&text, &table);
+    if (status == ST_OK) fputs(text_str(&text), stdout);
+    table_free(&table);
+    text_free(&text);
+    return status;
+}
+
+static Status mark_known(const LikePlan *plan, LikeOrder *order)
+{
+    RecordSet rows, profiles;
+    TRY(record_set_init(&rows, NULL));
+    Status status = record_set_init(&profiles, NULL);
+    if (status == ST_OK) {
+        status = like_run_read_known(plan, LIKE_RUN_ROWS, &rows);
+        if (status == ST_OK) status = like_run_read_known(plan, LIKE_RUN_PROFILES, &profiles);
+        if (status == ST_OK) like_run_mark_known(order, &rows, &profiles);
+        record_set_free(&profiles);
+    }
+    record_set_free(&rows);
+    return status;
+}
+
+Status like_dry_run(const LikePlan *plan)
+{
+    LikeOrder order;
+    bool guessed;
+    const SuiteRates rates = known_rates(plan, &guessed);
+    const LikeTime time = like_run_time(plan, rates.gpu, 0);
+    Status status = like_order_make(&order, plan->writeup, &plan->cells, &rates);
+    like_order_expect(&order, &rates, like_run_share(&time, time.budget, order.n));
+    if (status == ST_OK) status = mark_known(plan, &order);
+    if (status == ST_OK) status = show(plan, &order, &time, guessed);
+    like_order_free(&order);
+    return status;
+}

@@ -1,0 +1,36 @@
+/* What stands under a write-up's table: why rows were not measured, how the others were, what is doubtful. */
+#ifndef CLI_LIKE_REASONS_H
+#define CLI_LIKE_REASONS_H
+
+#include "bench/record.h"
+#include "report/table.h"
+
+enum { LIKE_REASONS_SHOWN = 6 };
+
+typedef struct LikeReason {
+    const char *word; /* "OOM" */
+    char label[96];   /* of the first row, */
+    char message[256];
+    int n; /* and how many have the same */
+} LikeReason;
+
+typedef struct LikeReasons {
+    LikeReason list[LIKE_REASONS_SHOWN];
+    int n, more;           /* reasons, and rows whose reason is not among them */
+    int no_time;           /* rows that the clock did not come to, or cut */
+    int estimated;         /* figures that are no measurements */
+    int marks;             /* remarks on single lines */
+    double others, stolen; /* % of the processors' time that others had at most; NAN: not told */
+} LikeReasons;
+
+LikeReasons like_reasons_none(void);
+/* One row; `record` NULL: the clock did not come to it. */
+void like_reasons_add(LikeReasons *reasons, const char *label, const Record *record);
+/* "no time", "OOM", "unsupported", "failed", "killed", or "" of one that is ok. */
+const char *like_reasons_word(const Record *record);
+/* Appends " (1)" and gives the table its note, if there is a remark (NULL: none). */
+void like_reasons_mark(LikeReasons *reasons, Table *table, Text *label, const char *remark);
+/* The lines under the table. */
+void like_reasons_tell(const LikeReasons *reasons, Table *table);
+
+#endif

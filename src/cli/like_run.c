@@ -1,0 +1,262 @@
+#include "cli/like_run.h"
+
+#include "base/clock.h"
+#include "bench/cell.h"
+#include "bench/cell_group.h"
+#include "bench/interrupt.h"
+#include "bench/outlook.h"
+#include "bench/profile_cell.h"
+#include "bench/record_file.h"
+#include "report/report_sink.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <unistd.h>
+
+static const double usual_budget = 600; /* seconds, on a CPU */
+static const double usual_share = 5;    /* seconds of samples a row, on a GPU */
+static const double too_little = 0.2;   /* seconds in which no cell has three samples */
+
+/* ---- the clock ---- */
+
+/* What planning the rows that were not run and writing the page take. */
+static double afterwards(double budget)
+{
+    return fmin(fmax(0.02 * budget, 0.1), 8);
+}
+
+LikeTime like_run_time(const LikePlan *plan, bool gpu, double begun)
+{
+    const bool free = isnan(plan->budget) && gpu;
+    const double budget = free ? INFINITY : isnan(plan->budget) ? usual_budget : plan->budget;
+    if (isinf(budget)) return (LikeTime){budget, INFINITY, free ? usual_share : 0};
+    return (LikeTime){budget, begun + budget - afterwards(budget), 0};
+}
+
+/* A fair share: a warm-up may take half as long as the samples, steps that are profiled come on top, and the rest is
+ * for the start and for a step that began just in time. */
+double like_run_share(const LikeTime *time, double left, int rows)
+{
+    return isinf(left) ? time->share : fmax(0.3 * left / fmax(rows, 1), 1e-3);
+}
+
+static double share_of(const LikeTime *time, const LikeOrder *order, double left)
+{
+    int waiting = 0;
+    for (int i = 0; i < order->n; i++) waiting += order->cells[i].state == BREADTH_WAITING;
+    return like_run_share(time, left, waiting);
+}
+
+/* ---- what is there ---- */
+
+/* Some phase of it was measured. */
+static bool has_figures(const Record *record)
+{
+    double x;
+    return record_number(record, "step.mean_ms", &x) ||
+           record_number(record, "forward.mean_ms", &x);
+}
+
+static BreadthState state_of(const Record *record)
+{
+    const RecordStatus status = record_status(record);
+    const bool ended = status == RECORD_OK || status == RECORD_OOM;
+    return ended && has_figures(record) ? BREADTH_MEASURED : BREADTH_BARREN;
+}
+
+Status like_run_read_known(const LikePlan *plan, const char *name, RecordSet *known)
+{
+    char path[PATH_MAX];
+    TRY(like_plan_path(plan, name, path));
+    return access(path, F_OK) == 0 ? record_file_read(known, path, NULL) : ST_OK;
+}
+
+void like_run_mark_known(LikeOrder *order, const RecordSet *rows, const RecordSet *profiles)
+{
+    char key[RECORD_KEY_SIZE];
+    for (int i = 0; i < order->n; i++) {
+        record_key_of_config(&order->configs[i], key);
+        const Record *record = record_set_find(order->watched[i] ? profiles : rows, key);
+        if (record && runner_keeps(record)) order->cells[i].state = state_of(record);
+    }
+}
+
+/* ---- where rows go ---- */
+
+/* One of the two files. */
+typedef struct Place {
+    char path[PATH_MAX];
+    RecordSet known; /* what is finished in it is kept */
+    RecordSet *rows;
+    ReportSink sink;
+    bool open;
+    RunnerTask task;
+} Place;
+
+static Status profile_cell(const Config *config, CellLink *link)
+{
+    const ProfileTask task = {0};
+    return profile_cell_run(config, link, &task);
+}
+
+/* What is cut short is run again: it is kept only where nothing better comes. */
+static Status keep(RecordSet *rows, const RecordSet *known, bool finished)
+{
+    for (size_t i = 0; i < record_set_size(known); i++) {
+        Record *record = record_set_at(known, i);
+        const char *key = record_key(record);
+        if (runner_keeps(record) != finished || (key && record_set_find(rows, key))) continue;
+        TRY(record_set_share(rows, known, record));
+    }
+    return ST_OK;
+}
+
+static Status place_open(Place *place, const LikePlan *plan, const char *name, bool needed)
+{
+    TRY(like_plan_path(plan, name, place->path));
+    TRY(record_set_init(&place->known, json_array_get(place->rows->environments, 0)));
+    TRY(like_run_read_known(plan, name, &place->known));
+    if (!needed && record_set_size(&place->known) == 0) return ST_OK;
+    TRY(keep(place->rows, &place->known, true));
+    TRY(report_sink_open(&place->sink, place->path, "json", &place->known));
+    place->open = true;
+    return ST_OK;
+}
+
+static Status place_finish(Place *place)
+{
+    const ReportInput input = {.set = place->rows};
+    if (!place->open) return ST_OK;
+    TRY(keep(place->rows, &place->known, false));
+    return report_sink_finish(&place->sink, &input);
+}
+
+static void place_close(Place *place)
+{
+    if (place->open) report_sink_close(&place->sink);
+    record_set_free(&place->known);
+}
+
+/* ---- one row after the other ---- */
+
+enum { ROWS, PROFILES, PLACES };
+
+typedef struct Run {
+    LikeOrder *order;
+    const LikeTime *time;
+    Place places[PLACES];
+    Progress progress;
+} Run;
+
+/* Seconds that are expected of what is left, no more than there are. */
+static void set_outlook(Run *run, double left)
+{
+    double rest = 0;
+    for (int i = 0; i < run->order->n; i++) {
+        if (run->order->cells[i].state == BREADTH_WAITING) rest += run->order->cells[i].seconds;
+    }
+    run->progress.total = run->progress.finished + fmin(rest, left);
+}
+
+/* A row that the clock cut has no record: it waits for the next time. */
+static Status take_record(Run *run, Place *place, int i, Record *record)
+{
+    const Config *config = &run->order->configs[i];
+    const bool cut = record_status(record) == RECORD_TIMEOUT && config->budgeted;
+    run->order->cells[i].state = cut ? BREADTH_BARREN : state_of(record);
+    if (cut) return ST_OK;
+    TRY(record_set_add(place->rows, record));
+    return report_sink_add(&place->sink, record);
+}
+
+static Status run_group(Run *run, Place *place, int i, CellGroup *group)
+{
+    RecordSet found;
+    RunnerOutcome outcome = {0};
+    bool interrupted = false;
+    TRY(cell_group_run(group, 0, 0, &interrupted));
+    if (interrupted) return ST_OK;
+    TRY(record_set_init(&found, json_array_get(place->rows->environments, 0)));
+    Status status = cell_group_finish(group, &found, &outcome);
+    if (status == ST_OK) status = take_record(run, place, i, record_set_at(&found, 0));
+    record_set_free(&found);
+    return status;
+}
+
+static Status run_row(Run *run, int i, double left)
+{
+    CellGroup group;
+    Config *config = &run->order->configs[i];
+    Place *place = &run->places[run->order->watched[i] ? PROFILES : ROWS];
+    config->budgeted = left < config->timeout;
+    if (config->budgeted) config->timeout = left;
+    config->sample_share = share_of(run->time, run->order, left);
+    set_outlook(run, left);
+    TRY(cell_group_make(&group, &place->task, i + 1, &run->progress));
+    const Status status = run_group(run, place, i, &group);
+    cell_group_free(&group);
+    return status;
+}
+
+static Status run_rows(Run *run)
+{
+    int turn = -1;
+    while (!interrupt_signal()) {
+        const double left = run->time->deadline - clock_seconds();
+        const int next = breadth_next(run->order->cells, run->order->n, &turn);
+        if (next < 0 || left < too_little) return ST_OK;
+        TRY(run_row(run, next, left));
+    }
+    return ST_OK;
+}
+
+static Status run_timed(Run *run, int *signal)
+{
+    progress_begin(&run->progress, run->order->n, 0);
+    if (run->order->n > 0 && outlook_weight_is_known(&run->order->configs[0]))
+        progress_trust_weights(&run->progress);
+    interrupt_begin();
+    const Status status = run_rows(run);
+    *signal = interrupt_signal();
+    interrupt_end();
+    progress_end(&run->progress);
+    return status;
+}
+
+/* What tells the rows of a write-up apart, where they differ in it. */
+static const bool telling[OPTION_COUNT] = {
+    [OPTION_SIZE] = true,      [OPTION_CTX] = true,       [OPTION_D_HEAD] = true,
+    [OPTION_PRECISION] = true, [OPTION_ATTENTION] = true, [OPTION_MODE] = true,
+    [OPTION_WARMUP] = true,    [OPTION_SEED] = true};
+
+static Status run_in_places(Run *run, const LikePlan *plan, int *signal)
+{
+    Sweep sweep = {.configs = run->order->configs, .n = run->order->n};
+    bool watched = false;
+    for (int i = 0; i < run->order->n; i++) watched = watched || run->order->watched[i];
+    sweep_find_varying(&sweep);
+    for (int id = 0; id < OPTION_COUNT; id++) sweep.varies[id] = sweep.varies[id] && telling[id];
+    for (int p = 0; p < PLACES; p++)
+        run->places[p].task = (RunnerTask){.configs = sweep.configs,
+                                           .n = sweep.n,
+                                           .varies = sweep.varies,
+                                           .cell = p == ROWS ? cell_run : profile_cell,
+                                           .weight = outlook_weight};
+    TRY(place_open(&run->places[ROWS], plan, LIKE_RUN_ROWS, true));
+    TRY(place_open(&run->places[PROFILES], plan, LIKE_RUN_PROFILES, watched));
+    like_run_mark_known(run->order, &run->places[ROWS].known, &run->places[PROFILES].known);
+    TRY(run_timed(run, signal));
+    for (int p = 0; p < PLACES && !*signal; p++) TRY(place_finish(&run->places[p]));
+    return ST_OK;
+}
+
+Status like_run(const LikePlan *plan, LikeOrder *order, const LikeTime *time, RecordSet *rows,
+                RecordSet *profiles, int *signal)
+{
+    Run run = {.order = order, .time = time};
+    run.places[ROWS].rows = rows;
+    run.places[PROFILES].rows = profiles;
+    const Status status = run_in_places(&run, plan, signal);
+    for (int p = 0; p < PLACES; p++) place_close(&run.places[p]);
+    return status;
+}

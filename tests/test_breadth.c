@@ -1,0 +1,69 @@
+#include "bench/breadth.h"
+#include "with_cmocka.h"
+
+enum { N = 7 };
+
+/* The order in which all are taken, were each measured, as "0 3 1 ...". */
+static void expect(BreadthCell *cells, int n, const int *wanted)
+{
+    int turn = -1;
+    for (int i = 0; i < n; i++) {
+        const int next = breadth_next(cells, n, &turn);
+        assert_int_equal(next, wanted[i]);
+        cells[next].state = BREADTH_MEASURED;
+    }
+    assert_int_equal(breadth_next(cells, n, &turn), -1);
+}
+
+static void one_of_every_table_then_in_turn(void **state)
+{
+    /* Table 2 is the cheapest, and has most cells. */
+    BreadthCell cells[N] = {{50, 1, 0}, {40, 1, 0}, {90, 2, 0}, {1, 4, 0},
+                            {2, 4, 0},  {3, 4, 0},  {95, 2, 0}};
+    (void)state;
+    expect(cells, N, (const int[]){1, 2, 3, 0, 6, 4, 5});
+}
+
+static void a_cell_of_two_tables_is_taken_once(void **state)
+{
+    BreadthCell cells[3] = {{9, 1 | 2, 0}, {20, 2, 0}, {30, 1, 0}};
+    (void)state;
+    expect(cells, 3, (const int[]){0, 2, 1});
+}
+
+/* What did not fit leaves its table without a row: the next cheapest is tried before other tables go on. */
+static void barren_cells_do_not_count(void **state)
+{
+    BreadthCell cells[4] = {{1, 1, 0}, {2, 1, 0}, {1, 2, 0}, {2, 2, 0}};
+    int turn = -1;
+    (void)state;
+    assert_int_equal(breadth_next(cells, 4, &turn), 0);
+    cells[0].state = BREADTH_BARREN;
+    assert_int_equal(breadth_next(cells, 4, &turn), 1);
+    cells[1].state = BREADTH_MEASURED;
+    assert_int_equal(breadth_next(cells, 4, &turn), 2);
+    cells[2].state = BREADTH_BARREN;
+    assert_int_equal(breadth_next(cells, 4, &turn), 3);
+    cells[3].state = BREADTH_BARREN;
+    assert_int_equal(breadth_next(cells, 4, &turn), -1);
+}
+
+static void the_last_table_is_reached(void **state)
+{
+    BreadthCell cell = {1, (uint64_t)1 << (BREADTH_MOST_TABLES - 1), BREADTH_WAITING};
+    int turn = -1;
+    (void)state;
+    assert_int_equal(breadth_next(&cell, 1, &turn), 0);
+    assert_int_equal(breadth_next(&cell, 0, &turn), -1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_of_every_table_then_in_turn),
+        cmocka_unit_test(a_cell_of_two_tables_is_taken_once),
+        cmocka_unit_test(barren_cells_do_not_count),
+        cmocka_unit_test(the_last_table_is_reached),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

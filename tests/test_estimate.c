@@ -1,0 +1,178 @@
+/* Estimates of simulated machines whose law is known. */
+#include "bench/estimate.h"
+#include "with_cmocka.h"
+
+#include <math.h>
+
+enum { MOST = 16 };
+
+typedef struct Machine {
+    Config configs[MOST];
+    EstimateCell cells[MOST];
+    int n;
+} Machine;
+
+static Config attention(int64_t ctx, int64_t d_head)
+{
+    Config config;
+    config_attention_defaults(&config);
+    config.ctx = ctx;
+    config.d_head = d_head;
+    config.attention = ATTENTION_NAIVE;
+    return config;
+}
+
+static Config model(const char *size, Mode mode)
+{
+    Config config;
+    config_defaults(&config);
+    assert_int_equal(config_preset(&config, size), ST_OK);
+    config.mode = mode;
+    return config;
+}
+
+static void add(Machine *m, const Config *config, const char *path, double x)
+{
+    Record *record = json_object();
+    assert_int_equal(record_put_number(record, path, x), ST_OK);
+    m->configs[m->n] = *config;
+    m->cells[m->n] = (EstimateCell){&m->configs[m->n], record};
+    m->n++;
+}
+
+static void drop(Machine *m)
+{
+    for (int i = 0; i < m->n; i++) json_decref((json_t *)m->cells[i].record);
+    *m = (Machine){0};
+}
+
+static void close_to(double x, double wanted)
+{
+    if (!(fabs(x / wanted - 1) < 1e-3)) fail_msg("%g is not %g", x, wanted);
+}
+
+static double flops(const Config *c)
+{
+    return (double)c->ctx * (double)c->ctx * (double)c->d_head;
+}
+
+/* Scores are written and read by each primitive: their bytes, whatever the width of heads. */
+static double bytes(const Config *c)
+{
+    return (double)c->ctx * (double)c->ctx * 12 + (double)c->ctx * (double)c->d_head * 8;
+}
+
+static double forward(const Machine *m, const Config *wanted)
+{
+    return estimate_figure("forward.mean_ms", wanted, m->cells, m->n);
+}
+
+static void with_one_row_by_its_rate(void **state)
+{
+    Machine m = {0};
+    const Config near = attention(1024, 64), far = attention(8192, 64);
+    (void)state;
+    add(&m, &near, "forward.mean_ms", 35);
+    close_to(forward(&m, &far), 35 * 64.0);
+    assert_true(isnan(estimate_figure("backward.mean_ms", &far, m.cells, m.n)));
+    drop(&m);
+}
+
+/* Rows of other widths tell which of the two it is. */
+static void by_what_explains_the_rows(void **state)
+{
+    static const int64_t widths[] = {16, 64, 128};
+    double (*const laws[])(const Config *) = {flops, bytes};
+    const Config wanted = attention(8192, 32);
+    (void)state;
+    for (int law = 0; law < 2; law++) {
+        Machine m = {0};
+        for (int i = 0; i < 3; i++) {
+            const Config row = attention(1024, widths[i]);
+            add(&m, &row, "forward.mean_ms", 1e-6 * laws[law](&row));
+        }
+        close_to(forward(&m, &wanted), 1e-6 * laws[law](&wanted));
+        drop(&m);
+    }
+}
+
+/* Small rows are mostly launches: the nearest of many is taken, wherever it stands. */
+static void the_nearest_row_counts(void **state)
+{
+    Machine m = {0};
+    (void)state;
+    for (int64_t ctx = 8192; ctx >= 64; ctx /= 2) {
+        const Config row = attention(ctx, 64);
+        add(&m, &row, "forward.mean_ms", 0.05 + 1e-8 * bytes(&row));
+    }
+    const Config wanted = attention(16384, 64), small = attention(60, 64);
+    if (!(fabs(forward(&m, &wanted) / (0.05 + 1e-8 * bytes(&wanted)) - 1) < 0.05))
+        fail_msg("%g", forward(&m, &wanted));
+    assert_true(forward(&m, &small) > 0.03);
+    drop(&m);
+}
+
+static void other_implementations_tell_nothing(void **state)
+{
+    Machine m = {0};
+    const Config naive = attention(1024, 64);
+    Config other = naive;
+    (void)state;
+    add(&m, &naive, "forward.mean_ms", 35);
+    other.attention = ATTENTION_FUSED;
+    assert_true(isnan(forward(&m, &other)));
+    other = naive;
+    other.precision = PRECISION_BF16;
+    assert_true(isnan(forward(&m, &other)));
+    other = naive;
+    other.from_first = true;
+    other.warmup = 0;
+    assert_true(isnan(forward(&m, &other)));
+    add(&m, &other, "forward.mean_ms", 1000); /* has the cold step among its samples */
+    close_to(forward(&m, &naive), 35);
+    drop(&m);
+}
+
+/* Optimizers go over the weights once, whatever the batch. */
+static void phases_of_a_step_scale_each_its_own_way(void **state)
+{
+    Machine m = {0};
+    Config row = model("small", MODE_TRAIN), wanted = row;
+    (void)state;
+    add(&m, &row, "forward.mean_ms", 100);
+    json_t *record = (json_t *)m.cells[0].record;
+    record_put_number(record, "backward.mean_ms", 200);
+    record_put_number(record, "optimizer.mean_ms", 30);
+    wanted.batch = 4 * row.batch;
+    close_to(estimate_figure("step.mean_ms", &wanted, m.cells, m.n), 4 * 300 + 30);
+    close_to(estimate_figure("optimizer.mean_ms", &wanted, m.cells, m.n), 30);
+    close_to(estimate_figure("tokens_per_s", &wanted, m.cells, m.n),
+             (double)wanted.batch * (double)wanted.ctx / 1.23);
+    assert_true(isnan(estimate_figure("forward.std_ms", &wanted, m.cells, m.n)));
+    drop(&m);
+}
+
+static void without_phases_by_whole_steps(void **state)
+{
+    Machine m = {0};
+    Config row = model("small", MODE_FWD_BWD), wanted = row;
+    (void)state;
+    add(&m, &row, "step.mean_ms", 100);
+    wanted.batch = 3 * row.batch;
+    close_to(estimate_figure("step.mean_ms", &wanted, m.cells, m.n), 300);
+    m.cells[0].record = NULL;
+    assert_true(isnan(estimate_figure("step.mean_ms", &wanted, m.cells, m.n)));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(with_one_row_by_its_rate),
+        cmocka_unit_test(by_what_explains_the_rows),
+        cmocka_unit_test(the_nearest_row_counts),
+        cmocka_unit_test(other_implementations_tell_nothing),
+        cmocka_unit_test(phases_of_a_step_scale_each_its_own_way),
+        cmocka_unit_test(without_phases_by_whole_steps),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
