@@ -18,8 +18,7 @@ static json_t *text_or_null(const char *text)
     return text ? json_string(text) : json_null();
 }
 
-/* {"n", "total", "avg", "med", "min", "max", "std"}, each multiplied by `unit`; null of an empty one. */
-static json_t *tally(const Tally *t, double unit)
+json_t *profile_record_tally(const Tally *t, double unit)
 {
     if (t->n == 0) return json_null();
     return json_pack("{s:I, s:f, s:f, s:f, s:f, s:f, s:f}", "n", (json_int_t)t->n, "total",
@@ -42,8 +41,8 @@ static json_t *gpu_phase(const Profiler *p, int phase)
 {
     const GpuPhase *at = &p->gpu.phases[phase];
     if (!p->device) return json_null();
-    return json_pack("{s:o, s:f, s:f, s:I}", "span", tally(&at->span, ns), "busy", at->busy * ns,
-                     "work", at->work * ns, "kernels", (json_int_t)at->kernels);
+    return json_pack("{s:o, s:f, s:f, s:I}", "span", profile_record_tally(&at->span, ns), "busy",
+                     at->busy * ns, "work", at->work * ns, "kernels", (json_int_t)at->kernels);
 }
 
 static json_t *phases(const Profiler *p)
@@ -52,10 +51,10 @@ static json_t *phases(const Profiler *p)
     for (int phase = PHASE_FORWARD; phase < PHASE_COUNT; phase++) {
         if (p->phases[phase].n == 0) continue;
         json_array_append_new(
-            list,
-            json_pack("{s:s, s:o, s:o, s:o, s:o}", "phase", plan_phase_name((Phase)phase), "wall",
-                      tally(&p->phases[phase], ns), "samples", samples(&p->phases[phase]), "nodes",
-                      number(p->node_seconds[phase] * ns), "gpu", gpu_phase(p, phase)));
+            list, json_pack("{s:s, s:o, s:o, s:o, s:o}", "phase", plan_phase_name((Phase)phase),
+                            "wall", profile_record_tally(&p->phases[phase], ns), "samples",
+                            samples(&p->phases[phase]), "nodes",
+                            number(p->node_seconds[phase] * ns), "gpu", gpu_phase(p, phase)));
     }
     return list;
 }
@@ -77,7 +76,8 @@ static json_t *ops(const Profiler *p)
                       row->category, "part", text_or_null(part_name(row->part)), "source",
                       source.file, "line", source.line, "shape", row->shape, "nodes", row->nodes,
                       "flops", row->flops, "bytes", row->bytes, "allocated", row->allocated, "host",
-                      tally(&row->host, ns), "device", tally(&row->device, ns)));
+                      profile_record_tally(&row->host, ns), "device",
+                      profile_record_tally(&row->device, ns)));
     }
     return list;
 }
@@ -87,13 +87,14 @@ static json_t *ranges(const Profiler *p)
     json_t *list = json_array();
     for (int i = 0; i < p->ranges.n; i++) {
         const Range *range = &p->ranges.ranges[i];
-        json_array_append_new(
-            list, json_pack("{s:s, s:s, s:i, s:o, s:o, s:o, s:o, s:I}", "phase",
-                            plan_phase_name(range->phase), "name", range->name, "level",
-                            range->level, "host", tally(&range->host, ns), "span",
-                            tally(&range->span, ns), "wall", tally(&range->wall, ns), "device",
-                            p->device ? number(range->device * ns) : json_null(), "kernels",
-                            (json_int_t)range->kernels));
+        json_array_append_new(list, json_pack("{s:s, s:s, s:i, s:o, s:o, s:o, s:o, s:I}", "phase",
+                                              plan_phase_name(range->phase), "name", range->name,
+                                              "level", range->level, "host",
+                                              profile_record_tally(&range->host, ns), "span",
+                                              profile_record_tally(&range->span, ns), "wall",
+                                              profile_record_tally(&range->wall, ns), "device",
+                                              p->device ? number(range->device * ns) : json_null(),
+                                              "kernels", (json_int_t)range->kernels));
     }
     return list;
 }
@@ -108,8 +109,8 @@ static json_t *named(const NameTally *name)
     char brief[128];
     kernel_name_short(name->name, brief, sizeof brief);
     return json_pack("{s:s, s:s, s:s, s:o, s:o}", "name", name->name, "short", brief, "kind",
-                     kind_word(name->kind), "time", tally(&name->seconds, ns), "bytes",
-                     tally(&name->bytes, 1));
+                     kind_word(name->kind), "time", profile_record_tally(&name->seconds, ns),
+                     "bytes", profile_record_tally(&name->bytes, 1));
 }
 
 /* On a CPU there is one kernel to a row of ops, and its time is the row's. */
@@ -117,7 +118,7 @@ static json_t *cpu_kernel(const OpRow *row)
 {
     json_t *kernel =
         json_pack("{s:s, s:s, s:s, s:o, s:n}", "name", row->kernel, "short", row->brief, "kind",
-                  "kernel", "time", tally(&row->host, ns), "bytes");
+                  "kernel", "time", profile_record_tally(&row->host, ns), "bytes");
     return kernel;
 }
 
@@ -184,7 +185,7 @@ static json_t *node_text(const Plan *plan, int node)
 /* A tally, its 99th percentile, and what stands around the longest; takes both. */
 static json_t *gaps_of(const Tally *t, json_t *after, json_t *before)
 {
-    json_t *gaps = tally(t, ns);
+    json_t *gaps = profile_record_tally(t, ns);
     if (json_is_object(gaps)) {
         json_object_set(gaps, "longest_after", after);
         json_object_set(gaps, "longest_before", before);
@@ -195,7 +196,7 @@ static json_t *gaps_of(const Tally *t, json_t *after, json_t *before)
     return gaps;
 }
 
-static json_t *host_gaps(const HostGaps *g)
+json_t *profile_record_gaps(const HostGaps *g)
 {
     return gaps_of(&g->seconds, text_or_null(g->after), text_or_null(g->before));
 }
@@ -209,7 +210,7 @@ static json_t *gpu(const Profiler *p)
         gaps_of(&g->gaps, node_text(plan, g->longest_after), node_text(plan, g->longest_before));
     return json_pack("{s:f, s:f, s:f, s:o, s:o, s:I, s:f, s:I}", "compute", g->compute * ns,
                      "copies", g->copies * ns, "overhead", g->overhead * ns, "gaps", gaps,
-                     "launch_latency", tally(&g->latency, ns), "unattributed",
+                     "launch_latency", profile_record_tally(&g->latency, ns), "unattributed",
                      (json_int_t)g->unattributed, "unattributed_time", g->unattributed_seconds * ns,
                      "dropped", (json_int_t)p->dropped);
 }
@@ -222,8 +223,8 @@ static json_t *os_use(const Profiler *p)
                      (json_int_t)sum->involuntary, "minor_faults", (json_int_t)sum->minor_faults,
                      "major_faults", (json_int_t)sum->major_faults, "user", number(sum->user * ns),
                      "system", number(sum->system * ns), "ran", number(sum->ran * ns), "waited",
-                     number(sum->waited * ns), "blocked", tally(&p->os.blocked, ns), "waiting",
-                     tally(&p->os.waiting, ns));
+                     number(sum->waited * ns), "blocked", profile_record_tally(&p->os.blocked, ns),
+                     "waiting", profile_record_tally(&p->os.waiting, ns));
 }
 
 /* What each thread that is there at the end ran since the loop began. */
@@ -253,7 +254,7 @@ Status profile_record_make(json_t **out, const Profiler *p, const Outlook *outlo
         r, "traced_steps", json_integer(p->steps < p->trace_steps ? p->steps : p->trace_steps));
     failed |= json_object_set_new(r, "events_left_out", json_integer((json_int_t)p->log.left_out));
     failed |= json_object_set_new(r, "loop", number((double)(p->loop_end - p->loop_begin)));
-    failed |= json_object_set_new(r, "step", tally(&p->step, ns));
+    failed |= json_object_set_new(r, "step", profile_record_tally(&p->step, ns));
     failed |= json_object_set_new(r, "step_samples", samples(&p->step));
     failed |= json_object_set_new(r, "phases", phases(p));
     failed |= json_object_set_new(r, "ops", ops(p));
@@ -263,7 +264,7 @@ Status profile_record_make(json_t **out, const Profiler *p, const Outlook *outlo
     failed |= json_object_set_new(r, "kernel_briefs", names(&p->gpu.by_brief));
     failed |= json_object_set_new(r, "phase_kernels", names_of_phases(&p->gpu.by_phase));
     failed |= json_object_set_new(r, "phase_ops", names_of_phases(&p->gpu.by_op));
-    failed |= json_object_set_new(r, "host_gaps", host_gaps(&p->gpu.call_gaps));
+    failed |= json_object_set_new(r, "host_gaps", profile_record_gaps(&p->gpu.call_gaps));
     failed |= json_object_set_new(r, "calls", names(&p->gpu.calls));
     failed |= json_object_set_new(r, "op_calls", names_of_rows(&p->gpu.row_calls));
     failed |= json_object_set_new(r, "gpu", gpu(p));

@@ -10,4 +10,9 @@
 /* A new reference. All times are in nanoseconds. */
 Status profile_record_make(json_t **out, const Profiler *p, const Outlook *outlook);
 
+/* {"n", "total", "avg", "med", "min", "max", "std"}, each multiplied by `unit`; null of an empty one. */
+json_t *profile_record_tally(const Tally *tally, double unit);
+/* The same in ns, its 99th percentile, and what stands around the longest. */
+json_t *profile_record_gaps(const HostGaps *gaps);
+
 #endif

@@ -137,6 +137,7 @@ static Status read_name(const ProfileView *view, json_t *item, ViewName *name)
     }
     const json_t *row = json_object_get(item, "row");
     name->in = text_or_null(item, "phase");
+    name->ops = number_or_nan(item, "ops");
     name->row = json_is_integer(row) ? (int)json_integer_value(row) : -1;
     if (name->row >= view->n_ops) return FAIL(ST_USAGE, "a kernel names an op that is not there");
     TRY(read_tally(json_object_get(item, "time"), "kernels", &name->time));
@@ -212,7 +213,9 @@ static const struct {
     LIST("kernels", kernels),      LIST("kernel_names", names),
     LIST("kernel_briefs", briefs), LIST("phase_kernels", phase_kernels),
     LIST("phase_ops", phase_ops),  LIST("calls", calls),
-    LIST("op_calls", op_calls),
+    LIST("op_calls", op_calls),    LIST("kernel_grids", grids),
+    LIST("nvtx_ranges", nvtx),     LIST("nvtx_projected", projected),
+    LIST("os_calls", os_calls),
 #undef LIST
 };
 enum { NAME_LISTS = sizeof name_lists / sizeof *name_lists };

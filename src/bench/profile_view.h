@@ -39,6 +39,7 @@ typedef struct ViewName {
     const char *in; /* the phase, in the lists by phase; NULL: none */
     int row;        /* of ops; -1: none */
     ViewTally time, bytes;
+    double ops; /* of an NVTX range on a GPU: kernels, copies and memsets; NAN: not told */
 } ViewName;
 
 typedef struct ViewGaps {
@@ -88,10 +89,12 @@ typedef struct ProfileView {
     ViewName *names, *briefs;            /* by name, by short name */
     ViewName *phase_kernels, *phase_ops; /* by name and phase; older files have none */
     ViewName *calls, *op_calls;          /* by name, by name and row of ops */
+    /* what CSVs of nsys tell beside: kernels by grid, NVTX ranges, the same on the GPU, calls of the system */
+    ViewName *grids, *nvtx, *projected, *os_calls;
     ViewRange *ranges;
     ViewThread *threads;
     int n_ops, n_kernels, n_names, n_briefs, n_phase_kernels, n_phase_ops, n_calls, n_op_calls;
-    int n_ranges, n_threads;
+    int n_grids, n_nvtx, n_projected, n_os_calls, n_ranges, n_threads;
     ViewGaps host_gaps; /* between calls of one step; on a CPU between the ops of one phase */
     ViewGpu device;
     ViewOs os;

@@ -8,6 +8,8 @@
 #include "cli/command.h"
 #include "cli/output.h"
 #include "cli/profile_output.h"
+#include "report/nsys_folder.h"
+#include "report/profile_nsys_tables.h"
 #include "report/profile_tables.h"
 #include "report/report_latex.h"
 #include "report/report_md.h"
@@ -68,25 +70,59 @@ static Status double_cells(Sweep *sweep, const char *against)
 
 /* ---- what is shown ---- */
 
-static Status show(const Settings *settings, const RecordSet *rows)
+static ProfileTables tables_of(const Settings *settings)
 {
     const char *format = settings->format;
-    const ProfileTables how = {.put = strcmp(format, "latex") == 0   ? report_latex_table
-                                      : strcmp(format, "typst") == 0 ? report_typst_table
-                                                                     : report_md_table,
-                               .top = settings->top,
-                               .source = settings->source};
+    return (ProfileTables){.put = strcmp(format, "latex") == 0   ? report_latex_table
+                                  : strcmp(format, "typst") == 0 ? report_typst_table
+                                                                 : report_md_table,
+                           .top = settings->top,
+                           .source = settings->source};
+}
+
+static Status show(const Settings *settings, const RecordSet *rows)
+{
+    const ProfileTables how = tables_of(settings);
     Text text = {0};
-    Status status = strcmp(format, "json") == 0 ? record_file_json(&text, rows)
-                                                : profile_tables_write(&text, &how, rows);
+    Status status = strcmp(settings->format, "json") == 0 ? record_file_json(&text, rows)
+                                                          : profile_tables_write(&text, &how, rows);
     if (status == ST_OK) status = output_text(settings, &text);
     text_free(&text);
+    return status;
+}
+
+static Status put_json(Text *text, const json_t *profiles)
+{
+    json_t *file = json_pack("{s:i, s:O}", "schema", RECORD_SCHEMA, "nsys", profiles);
+    char *dump = file ? json_dumps(file, JSON_COMPACT | JSON_REAL_PRECISION(15)) : NULL;
+    Status status = dump ? ST_OK : FAIL(ST_NO_MEMORY, "no memory for the profiles as JSON");
+    if (dump) text_printf(text, "%s\n", dump);
+    if (status == ST_OK) status = text_status(text);
+    json_decref(file);
+    free(dump);
+    return status;
+}
+
+/* The CSVs that nsys stats wrote. */
+static Status show_nsys(const Settings *settings)
+{
+    const ProfileTables how = tables_of(settings);
+    json_t *profiles = NULL;
+    Text text = {0};
+    TRY(nsys_folder_read(&profiles, settings->from));
+    Status status = strcmp(settings->format, "json") == 0
+                        ? put_json(&text, profiles)
+                        : profile_nsys_tables_write(&text, &how, profiles);
+    if (status == ST_OK) status = output_text(settings, &text);
+    text_free(&text);
+    json_decref(profiles);
     return status;
 }
 
 static Status show_earlier(const Settings *settings)
 {
     RecordSet rows;
+    if (!profile_output_is_there(settings->from)) return show_nsys(settings);
     TRY(record_set_init(&rows, NULL));
     Status status = profile_output_read(&rows, settings->from);
     if (status == ST_OK) status = show(settings, &rows);
@@ -170,7 +206,9 @@ static const char help[] =
     "  roofstep profile --size tiny --against eager        (what fusing brings)\n"
     "  roofstep profile --size small --ctx 128-1024*2      (one row per context)\n"
     "  roofstep profile --size tiny --out-dir prof         (CSVs and a trace; --from prof shows it "
-    "again)\n";
+    "again)\n"
+    "  roofstep profile --from nsys                        (the CSVs of nsys stats --format csv "
+    "there)\n";
 
 const Command cmd_profile = {
     .name = "profile",

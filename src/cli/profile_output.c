@@ -151,6 +151,13 @@ Status profile_output_trace(void *self, const CellOpen *cell, const Profiler *pr
     return status;
 }
 
+bool profile_output_is_there(const char *folder)
+{
+    char path[PATH_MAX];
+    struct stat info;
+    return join(path, folder, record_name) == ST_OK && stat(path, &info) == 0;
+}
+
 Status profile_output_read(RecordSet *rows, const char *folder)
 {
     char path[PATH_MAX];

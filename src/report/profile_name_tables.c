@@ -108,6 +108,7 @@ static void name_row(Table *table, const NameTable *as, const char *label, const
     profile_tables_percent(table, t->total, all);
     for (size_t i = 0; i < sizeof us / sizeof *us; i++)
         table_cell(table, human_number(us[i] * 1e-3, 4).s);
+    if (as->more) table_cell(table, human_mean_count(name->ops).s);
 }
 
 /* The others together, so that the list adds up. */
@@ -126,7 +127,7 @@ static void rest_row(Table *table, const NameTable *as, const char *label,
     calls_cell(table, as, calls);
     profile_tables_ms(table, total);
     profile_tables_percent(table, total, all);
-    for (int i = 0; i < 5; i++) table_cell(table, "-");
+    for (int i = 0; i < (as->more ? 6 : 5); i++) table_cell(table, "-");
 }
 
 static int by_total(const void *a, const void *b)
@@ -172,6 +173,7 @@ void profile_name_tables_columns(Table *table, const NameTable *as)
     table_column(table, as->whole_run ? "calls" : "calls a step", "", true);
     PROFILE_COLUMNS(table, 0, "total (ms)", "share (%)", "avg (us)", "med (us)", "min (us)",
                     "max (us)", "std (us)");
+    if (as->more) table_column(table, as->more, "", true);
     TABLE_SPARE(table, "med (us)", "std (us)", "max (us)", "min (us)", "category", "avg (us)",
                 "calls a step");
 }

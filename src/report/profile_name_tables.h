@@ -17,6 +17,7 @@ typedef struct NameTable {
     bool ops;             /* the names are those of ops, not of kernels */
     bool briefly;         /* short names where they tell names apart */
     bool whole_run;       /* there are no steps: calls of all of it */
+    const char *more;     /* heading of ViewName.ops; NULL: no such column */
 } NameTable;
 
 void profile_name_tables_columns(Table *table, const NameTable *as);

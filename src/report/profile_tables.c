@@ -5,6 +5,7 @@
 #include "report/column.h"
 #include "report/profile_device_tables.h"
 #include "report/profile_kernel_tables.h"
+#include "report/profile_memory_tables.h"
 #include "report/profile_name_tables.h"
 #include "report/profile_sweep_tables.h"
 #include "report/record_notes.h"
@@ -314,6 +315,7 @@ static Status write_one(Text *out, const ProfileTables *how, const RecordSet *se
     TRY(profile_tables_put(out, how, &table));
     TRY(profile_name_tables_write(out, how, v));
     TRY(profile_kernel_tables_write(out, how, v));
+    TRY(profile_memory_tables_write(out, how, v));
     return profile_device_tables_write(out, how, v);
 }
 
