@@ -231,7 +231,7 @@ static void os_use(Table *table, const ProfileView *v)
     const double steps = (double)v->steps;
     PROFILE_COLUMNS(table, 2, v->gpu ? "operating system" : "processor and operating system", "");
     fact_time(table, "the stepping thread blocked, a step", os->blocked.n ? os->blocked.avg : NAN);
-    fact_time(table, "ready without a processor, a step", os->waiting.n ? os->waiting.avg : NAN);
+    fact_time(table, "waiting for a CPU, a step", os->waiting.n ? os->waiting.avg : NAN);
     table_cell(table, "processor time, all threads, a step");
     table_cell_printf(table, "%s user, %s system", human_seconds(os->user * 1e-9 / steps).s,
                       human_seconds(os->system * 1e-9 / steps).s);

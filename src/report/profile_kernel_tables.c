@@ -42,13 +42,23 @@ static const ViewName **sorted(const ProfileView *v, int phase, int *n)
     return list;
 }
 
+static bool counts(const ProfileView *v, const ViewName *kernel, int phase)
+{
+    if (kernel->time.n == 0) return false;
+    if (phase == PHASE_COUNT) return true;
+    return kernel->in ? (int)profile_view_phase(kernel->in) == phase : phase_of(v, kernel) == phase;
+}
+
+/* By name; a file of an older version has names by op alone. */
 const ViewName *profile_kernel_tables_top(const ProfileView *view, int phase)
 {
+    const bool by_op = view->n_phase_kernels == 0, step = phase == PHASE_COUNT;
+    const ViewName *list = by_op ? view->kernels : step ? view->names : view->phase_kernels;
+    const int n = by_op ? view->n_kernels : step ? view->n_names : view->n_phase_kernels;
     const ViewName *top = NULL;
-    for (int i = 0; i < view->n_kernels; i++) {
-        const ViewName *kernel = &view->kernels[i];
-        if (phase != PHASE_COUNT && phase_of(view, kernel) != phase) continue;
-        if (kernel->time.n > 0 && (!top || kernel->time.total > top->time.total)) top = kernel;
+    for (int i = 0; i < n; i++) {
+        if (!counts(view, &list[i], phase)) continue;
+        if (!top || list[i].time.total > top->time.total) top = &list[i];
     }
     return top;
 }
@@ -261,8 +271,8 @@ static Status ops(Table *table, const ProfileTables *how, const ProfileView *v)
     } else {
         table_note(
             table,
-            "of limit: the least time at the measured rates of products and memory, of the time "
-            "taken; what stays in a cache can be above 100 %",
+            "% of limit = shortest possible time at the measured rates / actual time; what stays "
+            "in a cache can be above 100 %",
             NULL);
     }
     softmax_note(table, v);

@@ -35,7 +35,7 @@ static double device_time(const ProfileView *v)
 static void top_cells(Table *table, const ProfileView *v, int phase)
 {
     const ViewName *top = profile_kernel_tables_top(v, phase);
-    table_cell(table, top ? top->brief : "-");
+    table_cell(table, !top ? "-" : v->gpu ? top->brief : top->name);
     table_cell(table, top ? human_mean_count((double)top->time.n / (double)v->steps).s : "-");
     profile_tables_ms(table, top ? top->time.total / (double)v->steps : NAN);
 }

@@ -83,6 +83,7 @@ done
 # --- a sweep has a row per context; two styles stand side by side
 profile --steps 2 --ctx 4,8,12 >sweep.out 2>sweep.err || fail "a sweep"
 [ "$(grep -c '^| custom ' sweep.out)" = 3 ] || fail "three rows"
+expect sweep.out '^\| custom .*\([a-z]+[^)]*\): [a-z]+'
 expect sweep.out 'wall, step \(ms\) \| device, step \(ms\)'
 profile --steps 2 --against eager >against.out 2>against.err || fail "--against"
 # 3 projections, 2 x 4 of RoPE, scores, scale, mask, 5 of softmax, x V, output, residual
