@@ -48,6 +48,20 @@ static void barren_cells_do_not_count(void **state)
     assert_int_equal(breadth_next(cells, 4, &turn), -1);
 }
 
+/* Who may run in the process of another: first those that give a table its row. */
+static void companions_wait_for_their_turn(void **state)
+{
+    BreadthCell cells[4] = {{1, 1, 0}, {2, 1, 0}, {1, 2, 0}, {2, 2, 0}};
+    (void)state;
+    cells[0].state = BREADTH_MEASURED;
+    assert_true(breadth_is_next(cells, 4, 2));
+    assert_false(breadth_is_next(cells, 4, 1));
+    assert_false(breadth_is_next(cells, 4, 3));
+    cells[2].state = BREADTH_MEASURED;
+    assert_true(breadth_is_next(cells, 4, 1));
+    assert_true(breadth_is_next(cells, 4, 3));
+}
+
 static void the_last_table_is_reached(void **state)
 {
     BreadthCell cell = {1, (uint64_t)1 << (BREADTH_MOST_TABLES - 1), BREADTH_WAITING};
@@ -63,6 +77,7 @@ int main(void)
         cmocka_unit_test(one_of_every_table_then_in_turn),
         cmocka_unit_test(a_cell_of_two_tables_is_taken_once),
         cmocka_unit_test(barren_cells_do_not_count),
+        cmocka_unit_test(companions_wait_for_their_turn),
         cmocka_unit_test(the_last_table_is_reached),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

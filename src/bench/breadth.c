@@ -1,7 +1,5 @@
 #include "bench/breadth.h"
 
-#include <stdbool.h>
-
 static bool has(const BreadthCell *cell, int table)
 {
     return cell->tables >> table & 1;
@@ -40,4 +38,15 @@ int breadth_next(const BreadthCell *cells, int n, int *turn)
         return next;
     }
     return -1;
+}
+
+bool breadth_is_next(const BreadthCell *cells, int n, int cell)
+{
+    bool over = true;
+    for (int t = 0; t < BREADTH_MOST_TABLES; t++) {
+        const int next = has_row(cells, n, t) ? -1 : cheapest(cells, n, t);
+        if (next == cell) return true;
+        over = over && next < 0;
+    }
+    return over;
 }

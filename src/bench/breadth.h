@@ -3,6 +3,7 @@
 #ifndef BENCH_BREADTH_H
 #define BENCH_BREADTH_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum { BREADTH_MOST_TABLES = 64 };
@@ -21,5 +22,8 @@ typedef struct BreadthCell {
 
 /* *turn is the table whose turn it was last; -1 at the start. Returns -1 when no cell waits. */
 int breadth_next(const BreadthCell *cells, int n, int *turn);
+
+/* Would this cell be taken before tables that have a row get another? True also when every table has one. */
+bool breadth_is_next(const BreadthCell *cells, int n, int cell);
 
 #endif

@@ -19,7 +19,9 @@
 #include <string.h>
 
 typedef struct Cell {
-    const Config *config;
+    const Config *configs; /* that share the process, */
+    int n;
+    const Config *config; /* and the one that is measured */
     CellLink *link;
     const CellMore *more;
     Placement placement;
@@ -86,9 +88,11 @@ static Status tell_stage(void *self, const char *what, int64_t done, int64_t of)
     return cell_link_stage(cell->link, what, done, of);
 }
 
+/* Of the first cell alone: the process of the others has run steps before. */
 static Status tell_cold(void *self, double seconds)
 {
     const Cell *cell = self;
+    if (cell->config != cell->configs) return ST_OK;
     return cell_facts_cold(cell->link, seconds, &cell->first, cell->capture_seconds);
 }
 
@@ -177,13 +181,26 @@ static CellOpen opened(Cell *cell)
 static Status run_open(Cell *cell)
 {
     const CellMore *more = cell->more;
-    TRY(start(cell));
     const CellOpen open = opened(cell);
+    const bool last = cell->config == &cell->configs[cell->n - 1];
     if (more->opened) TRY(more->opened(more->self, &open));
     TRY(measure(cell));
     if (more->measured) TRY(more->measured(more->self, &open));
     return cell_facts_measured(cell->link, &cell->session, &cell->placement, &cell->fit,
-                               &cell->before);
+                               &cell->before, last);
+}
+
+/* The model is open and warm; what is planned is the same. */
+static Status run_others(Cell *cell)
+{
+    for (int i = 1; i < cell->n; i++) {
+        cell->config = &cell->configs[i];
+        TRY(cell_link_next(cell->link, i));
+        TRY(cell_facts_planned(cell->link, cell->config, &cell->placement, &cell->fit));
+        if (cell->fit.fits) TRY(run_open(cell));
+        TRY(cell_facts_end(cell->link, cell->config->mode, &cell->fit));
+    }
+    return ST_OK;
 }
 
 static Status run(Cell *cell)
@@ -192,8 +209,21 @@ static Status run(Cell *cell)
     TRY(plan_it(cell));
     if (cell->fit.fits) TRY(find_hopeless(cell, hopeless, sizeof hopeless));
     if (hopeless[0]) return cell_link_end(cell->link, RECORD_TIMEOUT, hopeless);
-    if (cell->fit.fits) TRY(run_open(cell));
-    return cell_facts_end(cell->link, cell->config->mode, &cell->fit);
+    if (cell->fit.fits) {
+        TRY(start(cell));
+        TRY(run_open(cell));
+    }
+    TRY(cell_facts_end(cell->link, cell->config->mode, &cell->fit));
+    return run_others(cell);
+}
+
+static Status run_and_close(Cell *cell)
+{
+    const Status status = run(cell);
+    gpu_watch_close(&cell->watch);
+    session_close(&cell->session);
+    fit_free(&cell->fit);
+    return status;
 }
 
 Status cell_run(const Config *config, CellLink *link)
@@ -203,10 +233,24 @@ Status cell_run(const Config *config, CellLink *link)
 
 Status cell_run_more(const Config *config, CellLink *link, const CellMore *more)
 {
-    Cell cell = {.config = config, .link = link, .more = more};
-    const Status status = run(&cell);
-    gpu_watch_close(&cell.watch);
-    session_close(&cell.session);
-    fit_free(&cell.fit);
-    return status;
+    Cell cell = {.configs = config, .n = 1, .config = config, .link = link, .more = more};
+    return run_and_close(&cell);
+}
+
+bool cell_shares(const Config *a, const Config *b)
+{
+    Config same = *b;
+    char key[RECORD_KEY_SIZE], other[RECORD_KEY_SIZE];
+    same.warmup = a->warmup;
+    same.steps = a->steps;
+    record_key_of_config(a, key);
+    record_key_of_config(&same, other);
+    return a->warmup > 0 && b->warmup > 0 && strcmp(key, other) == 0;
+}
+
+Status cell_run_shared(const Config *configs, int n, CellLink *link)
+{
+    Cell cell = {
+        .configs = configs, .n = n, .config = configs, .link = link, .more = &(CellMore){0}};
+    return run_and_close(&cell);
 }

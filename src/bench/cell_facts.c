@@ -183,7 +183,7 @@ static double library_bytes(const Placement *placement, const CellBefore *before
 }
 
 static Status put_memory(Record *r, Session *session, const Placement *placement, const Fit *fit,
-                         const CellBefore *before)
+                         const CellBefore *before, bool last)
 {
     size_t taken = 0;
     const double reserved = (double)mem_plan_total(&fit->binding.mem);
@@ -195,7 +195,8 @@ static Status put_memory(Record *r, Session *session, const Placement *placement
     TRY(record_put_number(r, "rss_peak_mib", held / mib));
     TRY(record_put_number(r, "library_mib",
                           library_bytes(placement, before, held, reserved) / mib));
-    TRY(device_memory_peak(session, &taken)); /* the last: it gives the memory back */
+    if (!last) return ST_OK;
+    TRY(device_memory_peak(session, &taken)); /* it gives the memory back */
     return record_put_number(r, "device_peak_mib", (double)taken / mib);
 }
 
@@ -225,17 +226,17 @@ static Status put_training(CellLink *link, Record *r, Session *session, const Fi
 }
 
 static Status put_measured(CellLink *link, Record *r, Session *session, const Placement *placement,
-                           const Fit *fit, const CellBefore *before)
+                           const Fit *fit, const CellBefore *before, bool last)
 {
     if (fit->model->loss != PLAN_NONE) TRY(put_training(link, r, session, fit));
-    return put_memory(r, session, placement, fit, before);
+    return put_memory(r, session, placement, fit, before, last);
 }
 
 Status cell_facts_measured(CellLink *link, Session *session, const Placement *placement,
-                           const Fit *fit, const CellBefore *before)
+                           const Fit *fit, const CellBefore *before, bool last)
 {
     Record *r = json_object();
-    return send_facts(link, put_measured(link, r, session, placement, fit, before), r);
+    return send_facts(link, put_measured(link, r, session, placement, fit, before, last), r);
 }
 
 Status cell_facts_end(CellLink *link, Mode asked, const Fit *fit)

@@ -31,9 +31,10 @@ Status cell_facts_cold(CellLink *link, double seconds, const struct rusage *befo
                        double capture_seconds);
 /* What the machine's owner, and on a CPU other programs, had of the processors since `before`. */
 Status cell_facts_interference(CellLink *link, const Placement *placement, const Meanwhile *before);
-/* After the run, with the session still open: loss, skipped steps, memory, which it gives back. */
+/* After the run, with the session still open: loss, skipped steps, memory, which the last cell of a process gives
+ * back. */
 Status cell_facts_measured(CellLink *link, Session *session, const Placement *placement,
-                           const Fit *fit, const CellBefore *before);
+                           const Fit *fit, const CellBefore *before, bool last);
 /* ok, or oom when the mode that was asked for does not fit. */
 Status cell_facts_end(CellLink *link, Mode asked, const Fit *fit);
 

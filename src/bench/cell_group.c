@@ -1,6 +1,7 @@
 #include "bench/cell_group.h"
 
 #include "base/clock.h"
+#include "bench/cell.h"
 #include "bench/cell_label.h"
 
 #include <stdio.h>
@@ -179,6 +180,85 @@ Status cell_group_run(CellGroup *group, int index, int round, bool *interrupted)
     group->left += *interrupted;
     return ST_OK;
 }
+
+/* ---- cells that share a process ---- */
+
+typedef struct Shared {
+    CellGroup **groups;
+    Config configs[CELL_GROUP_SHARED];
+    int n, at;
+} Shared;
+
+static CellGroupMember *current(const Shared *shared)
+{
+    return &shared->groups[shared->at]->members[0];
+}
+
+static int run_shared_body(void *arg, int out)
+{
+    const Shared *shared = arg;
+    CellLink link;
+    cell_link_open(&link, out);
+    Status status = cell_run_shared(shared->configs, shared->n, &link);
+    if (status != ST_OK) status = cell_link_end(&link, status_word(status), status_message());
+    cell_link_close(&link);
+    return status == ST_OK ? 0 : 1;
+}
+
+static void begin_shared(const Shared *shared)
+{
+    CellGroupMember *member = current(shared);
+    progress_cell(member->progress, shared->groups[shared->at]->index, label_of(member).s,
+                  &member->part, weight_of(member->task, &member->part));
+}
+
+/* The next cell begins: the one before it has ended as it said. */
+static void on_shared_message(void *self, const char *line, size_t length)
+{
+    Shared *shared = self;
+    CellGroupMember *member = current(shared);
+    int next = 0;
+    if (sscanf(line, "{\"next\":%d}", &next) != 1 || next != shared->at + 1 || next >= shared->n) {
+        on_message(member, line, length);
+        return;
+    }
+    progress_done(member->progress, clock_seconds(), false);
+    shared->at = next;
+    begin_shared(shared);
+}
+
+static void on_shared_printed(void *self, const char *line)
+{
+    on_printed(current(self), line);
+}
+
+static void on_shared_tick(void *self)
+{
+    on_tick(current(self));
+}
+
+Status cell_group_run_shared(CellGroup *groups[], int n, int *done, bool *interrupted)
+{
+    Shared shared = {.groups = groups, .n = n < CELL_GROUP_SHARED ? n : CELL_GROUP_SHARED};
+    ChildResult end;
+    for (int i = 0; i < shared.n; i++) shared.configs[i] = groups[i]->members[0].part;
+    const ChildTask child = {.body = run_shared_body,
+                             .arg = &shared,
+                             .timeout = shared.configs[0].timeout,
+                             .self = &shared,
+                             .message = on_shared_message,
+                             .printed = on_shared_printed,
+                             .tick = on_shared_tick};
+    begin_shared(&shared);
+    TRY(child_run(&child, &end));
+    progress_done(current(&shared)->progress, clock_seconds(), false);
+    current(&shared)->end = end;
+    *interrupted = end.end == CHILD_INTERRUPTED;
+    *done = shared.at + !*interrupted;
+    return ST_OK;
+}
+
+/* ---- what is found ---- */
 
 static void count_if_bad(const Record *record, RunnerOutcome *outcome)
 {

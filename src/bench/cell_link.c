@@ -96,6 +96,11 @@ Status cell_link_warning(CellLink *link, const char *fmt, ...)
     return send_texts(link, "warning", text, NULL, NULL);
 }
 
+Status cell_link_next(CellLink *link, int cell)
+{
+    return send_message(link, json_pack("{s:i}", "next", cell));
+}
+
 Status cell_link_end(CellLink *link, RecordStatus status, const char *message)
 {
     return send_texts(link, "end", record_status_word(status), "message", message);

@@ -5,6 +5,7 @@
  *   {"sample": {"forward": 0.0123, ...}}         seconds
  *   {"warning": "..."}
  *   {"end": "ok", "message": null}               always the last; without it the cell has failed
+ *   {"next": 1}                                  what follows is of the second cell of those that share the process
  *
  * So whatever happens to the cell, what it had found is not lost. */
 #ifndef BENCH_CELL_LINK_H
@@ -31,6 +32,7 @@ Status cell_link_facts(CellLink *link, const Record *facts);
 Status cell_link_sample(CellLink *link, const Sample *sample);
 Status cell_link_warning(CellLink *link, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
+Status cell_link_next(CellLink *link, int cell);
 Status cell_link_end(CellLink *link, RecordStatus status, const char *message);
 
 #endif

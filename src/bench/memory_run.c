@@ -108,8 +108,8 @@ static Status go(Run *run)
     TRY(start(run));
     if (run->fit.fits) {
         TRY(tell_trace(run));
-        TRY(cell_facts_measured(run->link, &run->session, &run->placement, &run->fit,
-                                &run->before));
+        TRY(cell_facts_measured(run->link, &run->session, &run->placement, &run->fit, &run->before,
+                                true));
     }
     return cell_facts_end(run->link, run->config->mode, &run->fit);
 }

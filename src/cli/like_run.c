@@ -169,13 +169,10 @@ static Status take_record(Run *run, Place *place, int i, Record *record)
     return report_sink_add(&place->sink, record);
 }
 
-static Status run_group(Run *run, Place *place, int i, CellGroup *group)
+static Status finish_group(Run *run, Place *place, int i, CellGroup *group)
 {
     RecordSet found;
     RunnerOutcome outcome = {0};
-    bool interrupted = false;
-    TRY(cell_group_run(group, 0, 0, &interrupted));
-    if (interrupted) return ST_OK;
     TRY(record_set_init(&found, json_array_get(place->rows->environments, 0)));
     Status status = cell_group_finish(group, &found, &outcome);
     if (status == ST_OK) status = take_record(run, place, i, record_set_at(&found, 0));
@@ -183,18 +180,73 @@ static Status run_group(Run *run, Place *place, int i, CellGroup *group)
     return status;
 }
 
-static Status run_row(Run *run, int i, double left)
+/* Rows that run in one process: the one whose turn it is, and others that differ in warm-up and steps alone. */
+typedef struct Together {
+    int rows[CELL_GROUP_SHARED], n;
+    CellGroup groups[CELL_GROUP_SHARED];
+    CellGroup *list[CELL_GROUP_SHARED];
+} Together;
+
+/* By the clock every table has a row before any has two. */
+static bool is_welcome(const Run *run, const Together *together, int i)
 {
-    CellGroup group;
+    const LikeOrder *order = run->order;
+    const int first = together->rows[0];
+    return !order->watched[i] && !order->watched[first] &&
+           order->cells[i].state == BREADTH_WAITING &&
+           cell_shares(&order->configs[first], &order->configs[i]) &&
+           (isinf(run->time->deadline) || breadth_is_next(order->cells, order->n, i));
+}
+
+static void find_others(Together *together, const Run *run, int first)
+{
+    BreadthCell *cells = run->order->cells;
+    together->rows[together->n++] = first;
+    cells[first].state = BREADTH_MEASURED; /* as it will be */
+    for (int i = 0; i < run->order->n && together->n < CELL_GROUP_SHARED; i++) {
+        if (!is_welcome(run, together, i)) continue;
+        together->rows[together->n++] = i;
+        cells[i].state = BREADTH_MEASURED;
+    }
+    for (int k = 0; k < together->n; k++) cells[together->rows[k]].state = BREADTH_WAITING;
+}
+
+static void give_time(Run *run, int i, double left)
+{
     Config *config = &run->order->configs[i];
-    Place *place = &run->places[run->order->watched[i] ? PROFILES : ROWS];
     config->budgeted = left < config->timeout;
     if (config->budgeted) config->timeout = left;
     config->sample_share = share_of(run->time, run->order, left);
+}
+
+static Status run_together(Run *run, Place *place, Together *together)
+{
+    bool interrupted = false;
+    int done = 1;
+    TRY(together->n > 1 ? cell_group_run_shared(together->list, together->n, &done, &interrupted)
+                        : cell_group_run(together->list[0], 0, 0, &interrupted));
+    if (interrupted && together->n == 1) done = 0;
+    for (int k = 0; k < done; k++)
+        TRY(finish_group(run, place, together->rows[k], together->list[k]));
+    return ST_OK;
+}
+
+static Status run_row(Run *run, int first, double left)
+{
+    Together together = {0};
+    Place *place = &run->places[run->order->watched[first] ? PROFILES : ROWS];
+    Status status = ST_OK;
+    int made = 0;
+    find_others(&together, run, first);
     set_outlook(run, left);
-    TRY(cell_group_make(&group, &place->task, i + 1, &run->progress));
-    const Status status = run_group(run, place, i, &group);
-    cell_group_free(&group);
+    for (; made < together.n && status == ST_OK; made += status == ST_OK) {
+        const int i = together.rows[made];
+        give_time(run, i, left);
+        together.list[made] = &together.groups[made];
+        status = cell_group_make(together.list[made], &place->task, i + 1, &run->progress);
+    }
+    if (status == ST_OK) status = run_together(run, place, &together);
+    for (int k = 0; k < made; k++) cell_group_free(&together.groups[k]);
     return status;
 }
 
