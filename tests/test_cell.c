@@ -308,7 +308,7 @@ static void test_share_of_limits(void **state)
     assert_int_equal(record_status(r), RECORD_OK);
     assert_true(fabs(number(r, "limit_tflops") - 2) < 1e-9);
     assert_true(fabs(number(r, "mfu") - number(r, "tflops") / 2) < 1e-9);
-    const double share = 100 * number(r, "limit_step_ms") / number(r, "step.mean_ms");
+    const double share = 100 * number(r, "limit_step_ms") / number(r, "step.median_ms");
     assert_true(share > 0 && fabs(number(r, "percent_of_limit") - share) < 1e-9);
     assert_false(has_warning(r, "of the measured limit"));
     record_set_free(&rows);
@@ -355,7 +355,7 @@ static void test_attention(void **state)
         assert_true(number(r, "flops_per_step") == 3 * forward);
         assert_true(number(r, "forward_flops") == forward);
         assert_true(number(r, "backward_flops") == 2 * forward);
-        const double rate = 1e-9 * 2 * forward / number(r, "backward.mean_ms");
+        const double rate = 1e-9 * 2 * forward / number(r, "backward.median_ms");
         assert_true(fabs(number(r, "backward_tflops") - rate) < 1e-9 * rate);
         if (a == ATTENTION_FLASH) { /* q, k, v, the result; a number for each row */
             const double bytes = 4.0 * 4 * 3 * 33 * 2 * 7 + 4.0 * 3 * 2 * 33;

@@ -1,5 +1,6 @@
 /* Every format from one fixed set of results, held to the files under golden/.
  * ROOFSTEP_UPDATE_GOLDEN=1 writes them anew: read the difference before committing it. */
+#include "bench/record_stat.h"
 #include "report/baseline.h"
 #include "report/measured_phase.h"
 #include "report/ratio.h"
@@ -65,6 +66,16 @@ static void every_format_is_as_recorded(void **state)
     }
 }
 
+/* The same results by their medians, and by their fastest samples. */
+static void every_statistic_is_as_recorded(void **state)
+{
+    (void)state;
+    assert_int_equal(record_stat_change_set(&set, STAT_MEDIAN), ST_OK);
+    check_golden("md", "fp32", "golden/median.md");
+    assert_int_equal(record_stat_change_set(&set, STAT_MIN), ST_OK);
+    check_golden("md", NULL, "golden/min.md");
+}
+
 static void baseline_adds_speedups(void **state)
 {
     (void)state;
@@ -110,6 +121,7 @@ static void put_row(RecordSet *rows, const char *precision, int64_t ctx, int64_t
     config_defaults(&config);
     config.ctx = ctx;
     config.batch = batch;
+    config.stat = STAT_MEAN; /* three samples have no interval of their median */
     config.precision = strcmp(precision, "bf16") == 0 ? PRECISION_BF16 : PRECISION_FP32;
     Record *record;
     const double seconds[] = {mean * 0.99, mean, mean * 1.01};
@@ -362,6 +374,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(every_format_is_as_recorded, load, unload),
+        cmocka_unit_test_setup_teardown(every_statistic_is_as_recorded, load, unload),
         cmocka_unit_test_setup_teardown(baseline_adds_speedups, load, unload),
         cmocka_unit_test(attention_is_set_side_by_side),
         cmocka_unit_test_setup_teardown(unknown_formats_and_baselines_are_refused, load, unload),

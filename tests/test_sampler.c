@@ -212,9 +212,14 @@ static void test_until_the_interval_is_tight(void **state)
     Log log = {.mode = MODE_FWD};
     const SamplerDevice device = {.self = &log, .run = run, .step = step, .sync = sync_device};
     const SamplerSink sink = {&log, stage, cold, sample};
-    SamplerExtent extent = {.warmup = 1, .steps = 5, .seconds = 20, .until = 0.99};
+    SamplerExtent extent = {
+        .warmup = 1, .steps = 5, .seconds = 20, .until = 0.99, .stat = STAT_MEAN};
     assert_int_equal(sampler_run(&device, MODE_FWD, &extent, &sink), ST_OK);
     assert_int_equal(log.n_samples, 5); /* not fewer than were asked for */
+    log = (Log){.mode = MODE_FWD};
+    extent.stat = STAT_MEDIAN;
+    assert_int_equal(sampler_run(&device, MODE_FWD, &extent, &sink), ST_OK);
+    assert_int_equal(log.n_samples, 6); /* fewer have no interval of their median */
     log = (Log){.mode = MODE_FWD};
     extent = (SamplerExtent){.warmup = 1, .steps = 5, .seconds = 0.1, .until = 1e-9};
     assert_int_equal(sampler_run(&device, MODE_FWD, &extent, &sink), ST_OK);

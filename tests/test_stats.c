@@ -28,6 +28,39 @@ static void summary_of_known_samples(void **state)
     close_to(s.mean - s.ci95_low, s.ci95_high - s.mean, 1e-12);
 }
 
+/* The chance that the interval misses the median: 2 P(at most k - 1 of n are below it), summed in long double. */
+static double misses(int n, int k)
+{
+    long double chance = ldexpl(1, -n), sum = 0;
+    for (int i = 0; i < k; i++) {
+        sum += chance;
+        chance *= (long double)(n - i) / (i + 1);
+    }
+    return (double)(2 * sum);
+}
+
+static void median_has_an_interval_from_6_samples_on(void **state)
+{
+    (void)state;
+    static const struct {
+        int n, k;
+    } known[] = {{0, 0}, {1, 0}, {5, 0}, {6, 1}, {8, 1}, {9, 2}, {15, 4}, {20, 6}, {100, 40}};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        assert_int_equal(stats_median_rank(known[i].n), known[i].k);
+    for (int n = 6; n <= 3000; n++) {
+        const int k = stats_median_rank(n);
+        /* beyond 1000 samples the approximation may take a rank more or less */
+        assert_true(misses(n, k) <= (n <= 1000 ? 0.05 : 0.0505));
+        assert_true(misses(n, k + 1) > (n <= 1000 ? 0.05 : 0.0495));
+    }
+    const double x[] = {9, 1, 8, 2, 7, 3, 6, 4, 5};
+    double low, high;
+    stats_median_interval(x, 9, &low, &high);
+    assert_true(low == 2 && high == 8);
+    stats_median_interval(x, 5, &low, &high);
+    assert_true(isnan(low) && isnan(high));
+}
+
 static void order_does_not_matter(void **state)
 {
     (void)state;
@@ -131,6 +164,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(summary_of_known_samples),
+        cmocka_unit_test(median_has_an_interval_from_6_samples_on),
         cmocka_unit_test(order_does_not_matter),
         cmocka_unit_test(quantiles_lie_between),
         cmocka_unit_test(one_sample_has_no_spread),

@@ -98,6 +98,31 @@ double stats_mad(const double *x, int n)
     return quantile(x, n, 0.5, &median);
 }
 
+/* The largest k with P(fewer than k of n samples are below the median) <= 2.5 %. That number is binomial. */
+int stats_median_rank(int n)
+{
+    static const double tail = 0.025, quantile = 1.959963984540054;
+    enum {
+        EXACT = 1000
+    }; /* 2^-n is a normal double up to here, and beyond it the normal approximation is exact enough */
+    if (n > EXACT) return (int)floor(0.5 * n + 0.5 - 0.5 * quantile * sqrt(n));
+    double chance = ldexp(1, -n), sum = chance; /* of 0 below, of at most k */
+    int k = 0;
+    while (k < n && sum <= tail) {
+        chance *= (double)(n - k) / (k + 1);
+        sum += chance;
+        k++;
+    }
+    return k;
+}
+
+void stats_median_interval(const double *x, int n, double *low, double *high)
+{
+    const int k = n > 0 ? stats_median_rank(n) : 0;
+    *low = k > 0 ? ranked(x, n, k - 1, NULL) : NAN;
+    *high = k > 0 ? ranked(x, n, n - k, NULL) : NAN;
+}
+
 /* P(|T| <= t) for a whole number of degrees of freedom, theta = atan(t / sqrt(dof)): a finite sum
  * (Abramowitz and Stegun 26.7.3 and 26.7.4). */
 static double t_within(double theta, int dof)
@@ -136,6 +161,8 @@ double stats_ci95(const double *x, int n)
 StatsSummary stats_summary(const double *x, int n)
 {
     const double mean = stats_mean(x, n), half = stats_ci95(x, n);
+    double low, high;
+    stats_median_interval(x, n, &low, &high);
     return (StatsSummary){
         .n = n,
         .mean = mean,
@@ -146,6 +173,8 @@ StatsSummary stats_summary(const double *x, int n)
         .mad = stats_mad(x, n),
         .ci95_low = mean - half,
         .ci95_high = mean + half,
+        .median_low = low,
+        .median_high = high,
     };
 }
 

@@ -10,7 +10,8 @@
 typedef struct StatsSummary {
     int n;
     double mean, std, min, max, median, mad;
-    double ci95_low, ci95_high; /* of the mean, by Student's t */
+    double ci95_low, ci95_high;     /* of the mean, by Student's t */
+    double median_low, median_high; /* 95 % interval of the median, by ranks; NAN of fewer than 6 */
 } StatsSummary;
 
 StatsSummary stats_summary(const double *x, int n);
@@ -25,6 +26,12 @@ double stats_mad(const double *x, int n); /* median of |x - median|, not scaled 
 double stats_quantile(const double *x, int n, double q);
 /* Half the width of the 95 % interval of the mean. */
 double stats_ci95(const double *x, int n);
+
+/* The 95 % interval of the median: the samples of rank k from either end. Nothing is assumed of their distribution.
+ * Fewer than 6 samples have none: both are NAN. */
+void stats_median_interval(const double *x, int n, double *low, double *high);
+/* That k, counted from 1; 0 where there is none. */
+int stats_median_rank(int n);
 
 /* t with P(T <= t) = p for Student's T with `dof` degrees of freedom, 0 < p < 1. */
 double stats_t_quantile(double p, int dof);

@@ -118,6 +118,7 @@ static Status measure(Cell *cell)
                                   .steps = cell->config->steps,
                                   .seconds = config_sample_seconds(cell->config),
                                   .until = cell->config->until,
+                                  .stat = cell->config->stat,
                                   .from_first = cell->config->from_first,
                                   .by_phase = cell->config->by_phase};
     cell->meanwhile = meanwhile_now();

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "bench/cell.h"
 #include "bench/cell_label.h"
+#include "bench/record_stat.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -306,12 +307,18 @@ Status cell_group_finish(CellGroup *group, RecordSet *rows, RunnerOutcome *outco
 
 Status cell_group_keep(CellGroup *group, RecordSet *rows, RunnerOutcome *outcome)
 {
+    Record *old[1 + PEER_MAX];
     for (int i = 0; i < group->n; i++) {
         const CellGroupMember *member = &group->members[i];
-        Record *old = known(member->task, member->cell.record);
-        progress_kept(member->progress, group->index, label_of(member).s, old);
-        count_if_bad(old, outcome);
-        TRY(record_set_share(rows, member->task->resumed, old));
+        old[i] = known(member->task, member->cell.record);
+        TRY(record_stat_change(old[i], member->config->stat));
+    }
+    TRY(peer_judge(old[0], old + 1, group->n - 1)); /* by that statistic, too */
+    for (int i = 0; i < group->n; i++) {
+        const CellGroupMember *member = &group->members[i];
+        progress_kept(member->progress, group->index, label_of(member).s, old[i]);
+        count_if_bad(old[i], outcome);
+        TRY(record_set_share(rows, member->task->resumed, old[i]));
     }
     outcome->kept++;
     return ST_OK;

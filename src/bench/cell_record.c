@@ -5,13 +5,14 @@
 #include "base/stats.h"
 #include "bench/meanwhile.h"
 #include "bench/record_check.h"
+#include "bench/record_stat.h"
 
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
-static const double noisy = 0.05; /* std / mean beyond which a reader should know */
+static const double noisy = 0.05; /* doubt beyond which a reader should know */
 enum { FEWEST_TO_JUDGE = 5 };     /* samples; of fewer no single one can be called far off */
 
 static Status new_record(CellRecord *c)
@@ -201,41 +202,11 @@ static Status settle_phases(CellRecord *c)
 
 /* ---- what follows from the samples ---- */
 
-static Status put_phase_rate(Record *r, const char *phase)
-{
-    char flops_path[32], mean_path[32], rate_path[32];
-    double flops = 0, mean = 0;
-    snprintf(flops_path, sizeof flops_path, "%s_flops", phase);
-    snprintf(mean_path, sizeof mean_path, "%s.mean_ms", phase);
-    snprintf(rate_path, sizeof rate_path, "%s_tflops", phase);
-    if (!record_number(r, flops_path, &flops) || !record_number(r, mean_path, &mean)) return ST_OK;
-    return mean > 0 ? record_put_number(r, rate_path, flops / mean * 1e-9) : ST_OK;
-}
-
-/* From the mean of the whole step, and of phases whose FLOPs are known. */
 static Status put_rates(CellRecord *c)
 {
-    Record *r = c->record;
-    double mean = 0, flops = 0, limit_tflops = 0, limit_ms = 0;
-    int64_t batch = 0, ctx = 0;
-    if (record_status(r) != RECORD_OK && record_status(r) != RECORD_OOM) return ST_OK;
-    TRY(put_phase_rate(r, "forward"));
-    TRY(put_phase_rate(r, "backward"));
-    if (!record_number(r, "step.mean_ms", &mean) || mean <= 0) return ST_OK;
-    const bool model = c->config->subject == SUBJECT_MODEL;
-    if (model && record_int(r, "batch", &batch) && record_int(r, "ctx", &ctx)) {
-        TRY(record_put_number(r, "tokens_per_s", (double)batch * (double)ctx / (mean * 1e-3)));
-    }
-    if (!record_number(r, "flops_per_step", &flops)) return ST_OK;
-    const double tflops = flops / (mean * 1e-3) * 1e-12;
-    TRY(record_put_number(r, "tflops", tflops));
-    if (record_number(r, "limit_tflops", &limit_tflops) && limit_tflops > 0) {
-        TRY(record_put_number(r, "mfu", tflops / limit_tflops));
-    }
-    if (record_number(r, "limit_step_ms", &limit_ms)) {
-        TRY(record_put_number(r, "percent_of_limit", 100 * limit_ms / mean));
-    }
-    return ST_OK;
+    const RecordStatus status = record_status(c->record);
+    if (status != RECORD_OK && status != RECORD_OOM) return ST_OK;
+    return record_stat_put_rates(c->record);
 }
 
 /* Cut short by --sample-time: then that is what gives more of them. */
@@ -251,44 +222,44 @@ static Status warn_of_slow_first(CellRecord *c, double first, double median)
         snprintf(advice, sizeof advice, "--warmup %lld", (long long)c->config->warmup + 5);
     }
     return record_warn(c->record,
-                       "the first sample (%s) is far slower than the rest (median %s): more "
-                       "warm-up is needed, try %s",
+                       "the first sample took %s, the median is %s: more warm-up is needed, try %s",
                        human_seconds(first).s, human_seconds(median).s, advice);
 }
 
-/* Most samples are not always the good ones: a machine that was busy nearly all the time has a few fast ones. */
-static Status warn_of_outliers(CellRecord *c, int outliers, const StatsSummary *s)
+/* How far the samples leave the figure that is shown in doubt, as a share of it: the interval of a median, the range
+ * where there are too few samples for one, the standard deviation that stands beside a mean. */
+static double doubt(const CellRecord *c, const StatsSummary *s)
 {
-    const double farthest = stats_farthest(s);
-    const bool fast = farthest < s->median;
-    return record_warn(c->record,
-                       "%d of %d samples %s far from the median %s (%s %s): something else ran on "
-                       "this machine; %s when it is quiet",
-                       outliers, c->series[SAMPLE_STEP].n, outliers == 1 ? "is" : "are",
-                       human_seconds(s->median).s, fast ? "down to" : "up to",
-                       human_seconds(farthest).s,
-                       fast ? "run again" : "trust the median, or run again");
+    const double interval = sample_list_interval(&c->series[SAMPLE_STEP], STAT_MEDIAN);
+    if (c->config->stat == STAT_MEAN) return s->std / s->mean;
+    return isnan(interval) ? (s->max - s->min) / s->median : interval;
+}
+
+/* Other programs, or virtual machines, were busy enough for a warning of their own. */
+static bool was_disturbed(const CellRecord *c)
+{
+    double percent;
+    return (record_number(c->record, "others_percent", &percent) &&
+            percent >= MEANWHILE_MUCH_OTHERS) ||
+           (record_number(c->record, "stolen_percent", &percent) &&
+            percent >= MEANWHILE_MUCH_STOLEN);
 }
 
 static Status warn_of_noise(CellRecord *c)
 {
     const SampleList *list = &c->series[SAMPLE_STEP];
-    if (list->n < 3) return ST_OK;
+    if (list->n < 3 || c->config->from_first || was_disturbed(c)) return ST_OK;
     const StatsSummary s = stats_summary(list->seconds, list->n);
-    const bool enough = list->n >= FEWEST_TO_JUDGE;
-    if (enough && stats_first_is_slow(list->seconds, list->n)) {
-        return warn_of_slow_first(c, list->seconds[0], s.median);
-    }
-    const int outliers = enough ? stats_outliers(list->seconds, list->n) : 0;
-    if (outliers > 0) return warn_of_outliers(c, outliers, &s);
-    if (s.std > noisy * s.mean) {
-        return record_warn(c->record,
-                           "samples differ by %.0f %% (std / mean): run on a quiet machine or take "
-                           "%s",
-                           100 * s.std / s.mean,
-                           is_cut_short(c) ? "a longer --sample-time" : "more --steps");
-    }
-    return ST_OK;
+    const double spread = doubt(c, &s);
+    const bool first_is_slow = list->n >= FEWEST_TO_JUDGE &&
+                               stats_first_is_slow(list->seconds, list->n) &&
+                               list->seconds[0] > (1 + noisy) * s.median;
+    if (first_is_slow) return warn_of_slow_first(c, list->seconds[0], s.median);
+    if (!(spread > noisy)) return ST_OK;
+    return record_warn(c->record,
+                       "the samples leave the %s of the step in doubt by %.0f %%: take %s",
+                       config_stat_name(c->config->stat), 100 * spread,
+                       is_cut_short(c) ? "a longer --sample-time" : "more --steps");
 }
 
 /* Ours and a peer's: of the round with the most. */
@@ -299,15 +270,16 @@ static Status warn_of_guests(CellRecord *c)
     record_number(c->record, "stolen_percent", &stolen);
     if (stolen >= MEANWHILE_MUCH_STOLEN) {
         TRY(record_warn(c->record,
-                        "%.1f %% of the processors' time went to other virtual machines "
-                        "while this was measured: trust the minimum more than the mean",
+                        "%.1f %% of the CPU time went to other virtual machines meanwhile: run "
+                        "again when the host is quieter",
                         stolen));
     }
     if (others < MEANWHILE_MUCH_OTHERS) return ST_OK;
-    return record_warn(c->record,
-                       "%.0f %% of the processors' time went to other programs while this "
-                       "was measured: stop them, or trust the minimum more than the mean",
-                       others);
+    return record_warn(
+        c->record,
+        "%.0f %% of the CPU time went to other programs meanwhile: stop them and run "
+        "again",
+        others);
 }
 
 /* No step is faster than the machine: then it was slower when its limits were measured. */
@@ -331,17 +303,18 @@ static Status put_ended_by(CellRecord *c)
     const SampleList *list = &c->series[SAMPLE_STEP];
     const double asked = c->config->until;
     if (!(asked > 0) || c->peer || list->n < 2) return ST_OK;
-    const double reached = stats_ci95(list->seconds, list->n) / stats_mean(list->seconds, list->n);
-    const bool tight = reached <= asked;
+    const double reached = sample_list_interval(list, c->config->stat);
+    const bool tight = reached <= asked; /* NAN: too few samples for an interval */
     TRY(record_put_number(c->record, "until_percent", 100 * asked));
     TRY(record_put_number(c->record, "interval_percent", 100 * reached));
     TRY(record_put_text(c->record, "ended_by", tight ? "interval" : "time"));
     if (tight) return ST_OK;
-    return record_warn(c->record,
-                       "after %s the interval is +-%.2g %% of the mean, not the %.2g %% asked for: "
-                       "give it a longer --sample-time, or a quieter machine",
-                       human_seconds(config_sample_seconds(c->config)).s, 100 * reached,
-                       100 * asked);
+    return record_warn(
+        c->record,
+        "after %s the 95 %% interval of the %s is +-%.2g %%, not the %.2g %% asked for: "
+        "give it a longer --sample-time, or a quieter machine",
+        human_seconds(config_sample_seconds(c->config)).s, config_stat_name(c->config->stat),
+        100 * reached, 100 * asked);
 }
 
 /* Facts of the wrong kind would make a whole result file unreadable. */

@@ -4,6 +4,7 @@
 #include "base/human.h"
 #include "base/nearest.h"
 #include "bench/placement.h"
+#include "bench/record_stat.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -291,9 +292,9 @@ Status peer_record_new(Record **out, const Peer *peer, const Config *config)
     return status;
 }
 
-static bool median_of(const Record *r, double *ms)
+static bool step_of(const Record *r, double *ms)
 {
-    return record_status(r) == RECORD_OK && record_number(r, "step.median_ms", ms) && *ms > 0;
+    return record_status(r) == RECORD_OK && record_stat_ms(r, "step", ms) && *ms > 0;
 }
 
 Status peer_judge(Record *ours, Record *const *theirs, int n)
@@ -301,11 +302,11 @@ Status peer_judge(Record *ours, Record *const *theirs, int n)
     const Record *best = NULL;
     double own = 0, least = 0, ms = 0;
     for (int i = 0; i < n; i++) {
-        if (!median_of(theirs[i], &ms) || (best && ms >= least)) continue;
+        if (!step_of(theirs[i], &ms) || (best && ms >= least)) continue;
         best = theirs[i];
         least = ms;
     }
-    if (!best || !median_of(ours, &own)) return ST_OK;
+    if (!best || !step_of(ours, &own)) return ST_OK;
     TRY(record_put_text(ours, "peer_best", record_text(best, "variant")));
     return record_put_number(ours, "peer_ratio", least / own);
 }

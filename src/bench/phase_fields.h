@@ -7,18 +7,20 @@
 #ifndef BENCH_PHASE_FIELDS_H
 #define BENCH_PHASE_FIELDS_H
 
-#define PHASE_FIELDS(FIELD, phase)           \
-    FIELD(phase, status, STATUS, ALWAYS)     \
-    FIELD(phase, message, TEXT, MAYBE)       \
-    FIELD(phase, mean_ms, NUMBER, MEASURED)  \
-    FIELD(phase, std_ms, NUMBER, MAYBE)      \
-    FIELD(phase, min_ms, NUMBER, MAYBE)      \
-    FIELD(phase, max_ms, NUMBER, MAYBE)      \
-    FIELD(phase, median_ms, NUMBER, MAYBE)   \
-    FIELD(phase, ci95_low_ms, REAL, MAYBE)   \
-    FIELD(phase, ci95_high_ms, REAL, MAYBE)  \
-    FIELD(phase, gpu_mean_ms, NUMBER, MAYBE) \
-    FIELD(phase, gpu_std_ms, NUMBER, MAYBE)  \
+#define PHASE_FIELDS(FIELD, phase)              \
+    FIELD(phase, status, STATUS, ALWAYS)        \
+    FIELD(phase, message, TEXT, MAYBE)          \
+    FIELD(phase, mean_ms, NUMBER, MEASURED)     \
+    FIELD(phase, std_ms, NUMBER, MAYBE)         \
+    FIELD(phase, min_ms, NUMBER, MAYBE)         \
+    FIELD(phase, max_ms, NUMBER, MAYBE)         \
+    FIELD(phase, median_ms, NUMBER, MAYBE)      \
+    FIELD(phase, median_low_ms, NUMBER, MAYBE)  \
+    FIELD(phase, median_high_ms, NUMBER, MAYBE) \
+    FIELD(phase, ci95_low_ms, REAL, MAYBE)      \
+    FIELD(phase, ci95_high_ms, REAL, MAYBE)     \
+    FIELD(phase, gpu_mean_ms, NUMBER, MAYBE)    \
+    FIELD(phase, gpu_std_ms, NUMBER, MAYBE)     \
     FIELD(phase, samples_ms, NUMBERS, MAYBE)
 
 #endif

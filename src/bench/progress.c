@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "base/stats.h"
 #include "base/text.h"
+#include "bench/record_stat.h"
 
 #include <math.h>
 #include <string.h>
@@ -160,10 +161,9 @@ void progress_line(Progress *p, const char *text)
 
 static void add_phase(Text *line, const Record *record, const char *name, const char *before)
 {
-    double mean = NAN;
-    if (record_phase_status(record, name) != RECORD_OK) return;
-    if (!record_number(json_object_get(record, name), "mean_ms", &mean)) return;
-    text_printf(line, "%s%s %s", before, name, human_seconds(mean * 1e-3).s);
+    double ms;
+    if (record_stat_ms(record, name, &ms))
+        text_printf(line, "%s%s %s", before, name, human_seconds(ms * 1e-3).s);
 }
 
 static void finished_line(const Progress *p, const Record *record, const char *remark)

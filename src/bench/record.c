@@ -179,6 +179,8 @@ Status record_put_samples(Record *r, const char *phase, const double *seconds, i
     TRY(put(value, "min_ms", number(s.min * 1e3)));
     TRY(put(value, "max_ms", number(s.max * 1e3)));
     TRY(put(value, "median_ms", number(s.median * 1e3)));
+    TRY(put(value, "median_low_ms", number(s.median_low * 1e3)));
+    TRY(put(value, "median_high_ms", number(s.median_high * 1e3)));
     TRY(put(value, "ci95_low_ms", number(s.ci95_low * 1e3)));
     TRY(put(value, "ci95_high_ms", number(s.ci95_high * 1e3)));
     return put(value, "samples_ms", samples_ms(seconds, n));
@@ -284,6 +286,7 @@ static Status put_run(Record *r, const Config *c)
     TRY(record_put_text(r, "exec", config_exec_name(c->exec)));
     TRY(record_put_int(r, "warmup", c->warmup));
     TRY(record_put_int(r, "steps", c->steps));
+    TRY(record_put_text(r, "stat", config_stat_name(c->stat)));
     TRY(record_put_int(r, "seed", c->seed));
     TRY(record_put_int(r, "threads", c->threads));
     TRY(record_put_text(r, "blas", config_blas_name(c->blas)));

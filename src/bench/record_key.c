@@ -48,7 +48,9 @@ static KeyPart time_part(const Config *c)
     if (c->sample_time > 0)
         n = snprintf(part.s, sizeof part.s, " sample_time=%.15g", c->sample_time);
     if (c->until > 0)
-        n += snprintf(part.s + n, sizeof part.s - (size_t)n, " until=%.15g", c->until);
+        n += snprintf(part.s + n, sizeof part.s - (size_t)n, " until=%.15g%s%s", c->until,
+                      c->stat == STAT_MEDIAN ? "" : " stat=",
+                      c->stat == STAT_MEDIAN ? "" : config_stat_name(c->stat));
     if (c->from_first)
         snprintf(part.s + n, sizeof part.s - (size_t)n, " from=first%s",
                  c->by_phase ? " by=phase" : "");

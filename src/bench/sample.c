@@ -1,5 +1,7 @@
 #include "bench/sample.h"
 
+#include "base/stats.h"
+
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
@@ -54,4 +56,15 @@ void sample_list_free(SampleList *list)
 {
     free(list->seconds);
     *list = (SampleList){0};
+}
+
+double sample_list_interval(const SampleList *list, Stat stat)
+{
+    double low, high;
+    if (stat == STAT_MIN) return NAN;
+    if (stat == STAT_MEAN)
+        return stats_ci95(list->seconds, list->n) / stats_mean(list->seconds, list->n);
+    const double median = stats_median(list->seconds, list->n);
+    stats_median_interval(list->seconds, list->n, &low, &high);
+    return isnan(low) ? NAN : fmax(median - low, high - median) / median;
 }

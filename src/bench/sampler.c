@@ -1,9 +1,7 @@
 #include "bench/sampler.h"
 
 #include "base/clock.h"
-#include "base/stats.h"
 
-#include <limits.h>
 #include <math.h>
 
 static const Phase order[] = {PHASE_FORWARD, PHASE_BACKWARD, PHASE_OPTIMIZER};
@@ -80,32 +78,28 @@ static Status warm_up(const SamplerDevice *device, const SamplerExtent *extent,
     return ST_OK;
 }
 
-/* Mean and spread as samples come (Welford). */
-typedef struct Spread {
-    int64_t n;
-    double mean, squares;
-} Spread;
+/* The whole steps of one loop. Their interval is looked at again when a sixteenth more have come: finding ranks takes
+ * time in proportion to their number. */
+typedef struct Steps {
+    SampleList list;
+    int next_look;
+    bool tight;
+} Steps;
 
-static void spread_add(Spread *spread, double x)
+static Status add_step(Steps *steps, const SamplerExtent *extent, double seconds)
 {
-    const double before = x - spread->mean;
-    spread->mean += before / (double)++spread->n;
-    spread->squares += before * (x - spread->mean);
+    if (!(extent->until > 0)) return ST_OK;
+    TRY(sample_list_add(&steps->list, seconds));
+    const int n = steps->list.n;
+    if (n < SAMPLER_LEAST || n < extent->steps || n < steps->next_look) return ST_OK;
+    steps->next_look = n + 1 + n / 16;
+    steps->tight = sample_list_interval(&steps->list, extent->stat) <= extent->until;
+    return ST_OK;
 }
 
-/* Half the 95 % interval of the mean is at most `share` of it. */
-static bool is_tight(const Spread *spread, double share)
+static bool has_enough(const SamplerExtent *extent, const Steps *steps, int64_t done)
 {
-    if (spread->n < SAMPLER_LEAST) return false;
-    const double n = (double)spread->n;
-    const int dof = spread->n < INT_MAX ? (int)spread->n - 1 : INT_MAX;
-    const double half = stats_t_quantile(0.975, dof) * sqrt(spread->squares / (n - 1) / n);
-    return half <= share * spread->mean;
-}
-
-static bool has_enough(const SamplerExtent *extent, const Spread *steps, int64_t done)
-{
-    return done >= extent->steps && (!(extent->until > 0) || is_tight(steps, extent->until));
+    return done >= extent->steps && (!(extent->until > 0) || steps->tight);
 }
 
 /* The first sample is the first step of the process. */
@@ -114,22 +108,45 @@ static bool is_cold(const SamplerExtent *extent, int64_t i)
     return i == 0 && extent->from_first && extent->warmup == 0;
 }
 
-static Status sample_phases(const SamplerDevice *device, Mode mode, const SamplerExtent *extent,
-                            const SamplerSink *sink)
+static Status phase_loop(const SamplerDevice *device, Mode mode, const SamplerExtent *extent,
+                         const SamplerSink *sink, Steps *steps)
 {
     /* Where whole steps have a loop of their own, that one looks at the interval. */
     const bool halved = device->queued && !extent->from_first;
     const Span span = {clock_seconds(), halved ? extent->seconds / 2 : extent->seconds};
     SamplerExtent own = *extent;
     if (halved) own.until = 0;
-    Spread steps = {0};
-    for (int64_t i = 0; !has_enough(&own, &steps, i) && !is_over(&span, i, SAMPLER_LEAST); i++) {
+    for (int64_t i = 0; !has_enough(&own, steps, i) && !is_over(&span, i, SAMPLER_LEAST); i++) {
         TRY(sink->stage(sink->self, "step", i + 1, at_least(extent->steps, i + 1)));
         Sample sample;
         TRY(step_by_phases(device, mode, &sample));
-        spread_add(&steps, sample.seconds[SAMPLE_STEP]);
+        TRY(add_step(steps, &own, sample.seconds[SAMPLE_STEP]));
         if (is_cold(extent, i)) TRY(sink->cold(sink->self, sample.seconds[SAMPLE_STEP]));
         if (halved) sample.seconds[SAMPLE_STEP] = NAN;
+        TRY(sink->sample(sink->self, &sample));
+    }
+    return ST_OK;
+}
+
+static Status sample_phases(const SamplerDevice *device, Mode mode, const SamplerExtent *extent,
+                            const SamplerSink *sink)
+{
+    Steps steps = {0};
+    const Status status = phase_loop(device, mode, extent, sink, &steps);
+    sample_list_free(&steps.list);
+    return status;
+}
+
+static Status step_loop(const SamplerDevice *device, const SamplerExtent *extent,
+                        const SamplerSink *sink, Steps *steps)
+{
+    const Span span = {clock_seconds(), extent->seconds / 2};
+    for (int64_t i = 0; !has_enough(extent, steps, i) && !is_over(&span, i, SAMPLER_LEAST); i++) {
+        TRY(sink->stage(sink->self, "unbroken step", i + 1, at_least(extent->steps, i + 1)));
+        Sample sample;
+        TRY(step_unbroken(device, &sample));
+        TRY(add_step(steps, extent, sample.seconds[SAMPLE_STEP]));
+        if (is_cold(extent, i)) TRY(sink->cold(sink->self, sample.seconds[SAMPLE_STEP]));
         TRY(sink->sample(sink->self, &sample));
     }
     return ST_OK;
@@ -138,17 +155,10 @@ static Status sample_phases(const SamplerDevice *device, Mode mode, const Sample
 static Status sample_steps(const SamplerDevice *device, const SamplerExtent *extent,
                            const SamplerSink *sink)
 {
-    const Span span = {clock_seconds(), extent->seconds / 2};
-    Spread steps = {0};
-    for (int64_t i = 0; !has_enough(extent, &steps, i) && !is_over(&span, i, SAMPLER_LEAST); i++) {
-        TRY(sink->stage(sink->self, "unbroken step", i + 1, at_least(extent->steps, i + 1)));
-        Sample sample;
-        TRY(step_unbroken(device, &sample));
-        spread_add(&steps, sample.seconds[SAMPLE_STEP]);
-        if (is_cold(extent, i)) TRY(sink->cold(sink->self, sample.seconds[SAMPLE_STEP]));
-        TRY(sink->sample(sink->self, &sample));
-    }
-    return ST_OK;
+    Steps steps = {0};
+    const Status status = step_loop(device, extent, sink, &steps);
+    sample_list_free(&steps.list);
+    return status;
 }
 
 Status sampler_run(const SamplerDevice *device, Mode mode, const SamplerExtent *extent,

@@ -33,12 +33,13 @@ typedef struct SamplerSink {
 
 /* How much of it. A loop over samples ends after `steps` of them, or when the next one would begin after
  * its share of `seconds` (0: never), but not before it has SAMPLER_LEAST; a warm-up likewise, with half
- * the time. With `until` the loop over whole steps goes on after `steps` until half the 95 % interval of
- * their mean is at most this share of it; `seconds` must end it otherwise. */
+ * the time. With `until` the loop over whole steps goes on after `steps` until the 95 % interval of
+ * `stat` is within this share of it; `seconds` must end it otherwise. */
 typedef struct SamplerExtent {
     int64_t warmup, steps;
     double seconds;
     double until;
+    Stat stat;
     /* What leaving out the warm-up does: no step is kept apart, so that without a warm-up the cold one is
      * the first sample; whole steps are measured and nothing else, or with `by_phase` steps with a wait
      * after each phase, because only one of the two loops can have the cold step. */

@@ -57,9 +57,9 @@ const Command cmd_precision = {
     .options = {.taken = OPTIONS_DIMS | OPTION_BIT(DEVICE) | OPTION_BIT(PRECISION) |
                          OPTION_BIT(ATTENTION) | OPTION_BIT(EXEC) | OPTION_BIT(THREADS) |
                          OPTION_BIT(WARMUP) | OPTION_BIT(STEPS) | OPTION_BIT(SAMPLE_TIME) |
-                         OPTION_BIT(SEED) | OPTION_BIT(LOSS_SCALE) | OPTION_BIT(MEMORY_LIMIT) |
-                         OPTION_BIT(TIMEOUT) | OPTION_BIT(TERMS) | OPTION_BIT(TERM) |
-                         OPTIONS_OUTPUT,
+                         OPTION_BIT(SEED) | OPTION_BIT(STAT) | OPTION_BIT(LOSS_SCALE) |
+                         OPTION_BIT(MEMORY_LIMIT) | OPTION_BIT(TIMEOUT) | OPTION_BIT(TERMS) |
+                         OPTION_BIT(TERM) | OPTIONS_OUTPUT,
                 .lists = OPTION_BIT(PRECISION),
                 .formats = PRECISION_REPORT_FORMATS,
                 .defaults = config_precision_defaults,

@@ -45,6 +45,12 @@ const char *const config_masks[] = {
     NULL,
 };
 
+const char *const config_stats[] = {
+#define STAT(suffix, word) word,
+#include "config/choices.def"
+    NULL,
+};
+
 const char *const config_presets[] = {
 #define PRESET(name, d_model, d_ff, num_layers, num_heads) name,
 #include "config/presets.def"
@@ -100,6 +106,11 @@ const char *config_blas_name(Blas blas)
 const char *config_mask_name(Mask mask)
 {
     return config_masks[mask];
+}
+
+const char *config_stat_name(Stat stat)
+{
+    return config_stats[stat];
 }
 
 double config_sample_seconds(const Config *config)
@@ -274,5 +285,7 @@ Status config_check(const Config *config)
     for (int id = 0; id < OPTION_COUNT; id++) {
         if (option_table[id].cell) TRY(option_check((OptionId)id, config));
     }
+    if (config->until > 0 && config->stat == STAT_MIN)
+        return FAIL(ST_USAGE, "--until: a minimum has no interval; use --stat median or mean");
     return config->subject == SUBJECT_ATTENTION ? check_attention(config) : check_model(config);
 }

@@ -44,6 +44,13 @@ typedef enum Mask {
     MASK_COUNT
 } Mask;
 
+/* Which figure of the samples tables show, and everything derived from them follows. */
+typedef enum Stat {
+#define STAT(suffix, word) STAT_##suffix,
+#include "config/choices.def"
+    STAT_COUNT
+} Stat;
+
 /* What a cell runs: the step of a whole model, or attention alone. */
 typedef enum Subject { SUBJECT_MODEL, SUBJECT_ATTENTION, SUBJECT_COUNT } Subject;
 
@@ -83,6 +90,7 @@ typedef struct Config {
     double lr, clip;
     double loss_scale; /* of fp16: CONFIG_SCALE_*, otherwise fixed */
     Blas blas;
+    Stat stat;            /* no part of the work: not in the cell's key */
     int64_t memory_limit; /* bytes, 0: what the machine has */
     double timeout;       /* seconds for one cell, */
     bool budgeted;        /* which are what the budget of a suite leaves; */
@@ -124,6 +132,7 @@ const char *config_attention_name(Attention attention);
 const char *config_exec_name(Exec exec);
 const char *config_blas_name(Blas blas);
 const char *config_mask_name(Mask mask);
+const char *config_stat_name(Stat stat);
 
 /* All the words of a choice, in the order of its enum, ended by NULL. */
 extern const char *const config_modes[];
@@ -132,6 +141,7 @@ extern const char *const config_attentions[];
 extern const char *const config_execs[];
 extern const char *const config_blases[];
 extern const char *const config_masks[];
+extern const char *const config_stats[];
 extern const char *const config_presets[];
 
 #endif

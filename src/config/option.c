@@ -32,7 +32,8 @@ _Static_assert(sizeof((Config){0}.size) == sizeof((OptionValue){0}.word) &&
                "words are copied whole");
 _Static_assert(sizeof(Mode) == sizeof(int) && sizeof(Precision) == sizeof(int) &&
                    sizeof(Attention) == sizeof(int) && sizeof(Exec) == sizeof(int) &&
-                   sizeof(Blas) == sizeof(int) && sizeof(Mask) == sizeof(int),
+                   sizeof(Blas) == sizeof(int) && sizeof(Mask) == sizeof(int) &&
+                   sizeof(Stat) == sizeof(int),
                "choices are stored as int");
 
 const char *const *option_words(OptionId id)
@@ -52,6 +53,8 @@ const char *const *option_words(OptionId id)
         return config_blases;
     case OPTION_MASK:
         return config_masks;
+    case OPTION_STAT:
+        return config_stats;
     default:
         return NULL;
     }

@@ -2,7 +2,7 @@
 
 #include "base/human.h"
 #include "bench/profile_view.h"
-#include "report/measured_phase.h"
+#include "bench/record_stat.h"
 
 #include <math.h>
 #include <string.h>
@@ -59,9 +59,7 @@ static void consider_pair(Faster *best, const RecordSet *rows, const Record *a, 
 {
     double before, after;
     if (record_text(a, "peer") || record_text(b, "peer")) return; /* not a choice of ours */
-    if (!measured_phase_number(a, "step.median_ms", &before) ||
-        !measured_phase_number(b, "step.median_ms", &after))
-        return;
+    if (!record_stat_ms(a, "step", &before) || !record_stat_ms(b, "step", &after)) return;
     if (!(before > 0) || 1 - after / before <= best->saved) return;
     for (size_t i = 0; i < sizeof choices / sizeof *choices; i++) {
         if (is_start(a, choices[i]) && differ_in(a, b, choices[i]))
@@ -83,7 +81,7 @@ static int count_measured(const RecordSet *rows)
     double ms;
     for (size_t i = 0; i < record_set_size(rows); i++)
         n += !record_text(record_set_at(rows, i), "peer") &&
-             measured_phase_number(record_set_at(rows, i), "step.median_ms", &ms);
+             record_stat_ms(record_set_at(rows, i), "step", &ms);
     return n;
 }
 

@@ -1,6 +1,7 @@
 #include "report/cell_text.h"
 
 #include "base/human.h"
+#include "bench/record_stat.h"
 #include "report/measured_phase.h"
 #include "report/ratio.h"
 
@@ -13,22 +14,21 @@ const char *cell_text_status(RecordStatus status)
     return status == RECORD_OOM ? "OOM" : record_status_word(status);
 }
 
-static void put_mean(Text *out, const Column *column, const Record *record)
+static void put_time(Text *out, const Column *column, const Record *record)
 {
     const RecordStatus status = measured_phase_status(record, column->path);
-    const json_t *phase = record_value(record, column->path);
-    double mean, std;
+    double ms, spread;
     if (status == RECORD_STATUS_COUNT) {
         text_puts(out, "-");
-    } else if (status != RECORD_OK || !record_number(phase, "mean_ms", &mean)) {
+    } else if (status != RECORD_OK || !record_stat_ms(record, column->path, &ms)) {
         text_puts(out, cell_text_status(status));
     } else {
-        const HumanText text = human_number(mean, column->digits);
+        const HumanText text = human_number(ms, column->digits);
         const char *point = strchr(text.s, '.');
         text_puts(out, text.s);
-        if (!record_number(phase, "std_ms", &std)) return;
-        /* As many decimals as the mean, so that the two can be compared at a glance. */
-        text_printf(out, " ± %.*f", point ? (int)strspn(point + 1, "0123456789") : 0, std);
+        if (!record_stat_spread(record, column->path, &spread)) return;
+        /* As many decimals as the time, so that the two can be compared at a glance. */
+        text_printf(out, " ± %.*f", point ? (int)strspn(point + 1, "0123456789") : 0, spread);
     }
 }
 
@@ -112,8 +112,8 @@ static void put_plain(Text *out, const Column *column, const Record *record)
 void cell_text_put(Text *out, const Column *column, const Record *record, const Record *baseline)
 {
     switch (column->kind) {
-    case COLUMN_MEAN:
-        put_mean(out, column, record);
+    case COLUMN_TIME:
+        put_time(out, column, record);
         break;
     case COLUMN_RATIO:
         put_ratio(out, column, record);

@@ -136,7 +136,7 @@ static bool has_value(const Column *column, const Record *record)
 {
     const json_t *value = record_value(record, column->path);
     switch (column->kind) {
-    case COLUMN_MEAN:
+    case COLUMN_TIME:
         return json_is_object(value);
     case COLUMN_SPEEDUP:
         return record_phase_status(record, column->path) == RECORD_OK;

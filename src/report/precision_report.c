@@ -3,7 +3,9 @@
 #include "base/human.h"
 #include "bench/accumulation.h"
 #include "bench/component_dtypes.h"
+#include "bench/record_stat.h"
 #include "report/precision_data.h"
+#include "report/record_notes.h"
 #include "report/report_latex.h"
 #include "report/report_md.h"
 #include "report/report_typst.h"
@@ -165,6 +167,27 @@ static const Record *row_of(const RecordSet *rows, const char *precision)
     return NULL;
 }
 
+/* "12.3 ± 0.2" */
+static void step_cell(Table *table, const Record *row)
+{
+    double ms, spread;
+    if (!record_stat_ms(row, "step", &ms))
+        table_cell(table, "-");
+    else if (record_stat_spread(row, "step", &spread))
+        table_cell_printf(table, "%.4g ± %.2g", ms, spread);
+    else
+        table_cell_printf(table, "%.4g", ms);
+}
+
+static void speedup_cell(Table *table, const Record *first, const Record *row)
+{
+    double x, y;
+    if (first && record_stat_ms(first, "step", &x) && record_stat_ms(row, "step", &y) && y > 0)
+        table_cell_printf(table, "%.2f", x / y);
+    else
+        table_cell(table, "-");
+}
+
 static void number_cell(Table *table, const Record *row, const char *path, const char *fmt)
 {
     double x;
@@ -185,22 +208,24 @@ static void ratio_cell(Table *table, const Record *first, const Record *row, con
 
 static void price(Table *table, const RecordSet *rows)
 {
-    static const char *const labels[] = {"step (ms)",         "std (ms)",   "speed-up",
-                                         "tokens/s",          "peak (MiB)", "less memory",
+    static const char *const labels[] = {"speed-up", "tokens/s", "peak (MiB)", "less memory",
                                          "error of gradients"};
+    const Stat stat = record_stat_of_set(rows);
+    char step[32];
     const Record *fp32 = row_of(rows, "fp32");
     table_column(table, "precision", "", false);
+    snprintf(step, sizeof step, "step, %s", config_stat_name(stat));
+    table_column(table, step, "ms", true);
     for (size_t i = 0; i < sizeof labels / sizeof *labels; i++)
         table_column(table, labels[i], "", true);
     table_column(table, "status", "", false);
-    TABLE_SPARE(table, "std (ms)", "tokens/s");
+    TABLE_SPARE(table, "tokens/s");
     for (size_t i = 0; i < record_set_size(rows); i++) {
         const Record *row = record_set_at(rows, i);
         const json_t *error = json_array_get(record_value(row, "errors"), 0);
         table_cell(table, record_text(row, "precision"));
-        number_cell(table, row, "step.mean_ms", "%.4g");
-        number_cell(table, row, "step.std_ms", "%.3g");
-        ratio_cell(table, fp32, row, "step.median_ms");
+        step_cell(table, row);
+        speedup_cell(table, fp32, row);
         number_cell(table, row, "tokens_per_s", "%.4g");
         number_cell(table, row, "peak_alloc_mib", "%.1f");
         ratio_cell(table, fp32, row, "peak_alloc_mib");
@@ -212,7 +237,8 @@ static void price(Table *table, const RecordSet *rows)
         const char *message = record_text(row, "message");
         if (message) table_note_printf(table, "%s: %s", record_text(row, "precision"), message);
     }
-    table_note(table, "speed-up (medians) and memory against fp32, where it is among them", NULL);
+    record_notes_stat(table, stat);
+    table_note(table, "speed-up and memory against fp32, where it is among them", NULL);
 }
 
 /* ---- all of it ---- */

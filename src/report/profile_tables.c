@@ -61,7 +61,10 @@ void profile_tables_notes(Table *table, const RecordSet *set)
 {
     bool shown[TABLE_MAX_COLUMNS] = {0};
     for (int c = 0; c < column_count; c++) shown[c] = column_shown(&column_list[c], set, false);
-    record_notes_put(table, set, shown);
+    RowWarnings warnings;
+    row_warnings_find(&warnings, set);
+    record_notes_common(table, set);
+    record_notes_rows(table, set, shown, &warnings);
 }
 
 /* ---- phases, with and without the profiler ---- */

@@ -6,13 +6,13 @@
 
 typedef struct Ratio {
     double value;
-    double error; /* one standard deviation; NAN when a spread is unknown */
+    double error; /* of the kind that its spreads are; NAN when one is unknown */
 } Ratio;
 
 /* r = a / b, error r sqrt((sa/a)^2 + (sb/b)^2): first order, spreads independent. */
-Ratio ratio_of(double a, double std_a, double b, double std_b);
+Ratio ratio_of(double a, double spread_a, double b, double spread_b);
 
-/* Mean of phase `over` of record `a` divided by the mean of phase `under` of record `b`. False when
+/* Time of phase `over` of record `a` divided by that of phase `under` of record `b`, each by its record's statistic. False when
  * either was not measured or the divisor is 0. */
 bool ratio_of_phases(const Record *a, const char *over, const Record *b, const char *under,
                      Ratio *out);

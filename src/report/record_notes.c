@@ -1,13 +1,12 @@
 #include "report/record_notes.h"
 
 #include "base/human.h"
+#include "bench/record_stat.h"
 #include "report/cell_text.h"
 #include "report/command_again.h"
 
 #include <stdio.h>
 #include <string.h>
-
-enum { MOST_WARNINGS = 12 }; /* shown; a large sweep on a busy machine has one for every row */
 
 /* Adds the note and empties the text. */
 static void flush(Table *table, Text *text, const char *code)
@@ -104,21 +103,6 @@ static void put_phases(Table *table, Text *text, const bool *shown, const Record
     }
 }
 
-/* Each row's, until `room` is used up. */
-static void put_warnings(Table *table, Text *text, const bool *shown, const Record *record,
-                         int *room)
-{
-    const json_t *warnings = record_value(record, "warnings");
-    for (size_t i = 0; i < json_array_size(warnings); i++) {
-        const char *warning = json_string_value(json_array_get(warnings, i));
-        if (!warning || (*room)-- <= 0) continue;
-        text_puts(text, "warning: ");
-        record_notes_label(text, shown, record);
-        text_printf(text, ": %s", warning);
-        flush(table, text, NULL);
-    }
-}
-
 static void put_part(Text *text, const json_t *environment, const char *path, const char *before,
                      const char *after)
 {
@@ -188,36 +172,56 @@ static void put_peer_blas(Table *table, Text *text, const RecordSet *set, size_t
     flush(table, text, NULL);
 }
 
-static void put_peer_ratio(Table *table, const RecordSet *set)
+/* ---- what the figures mean ---- */
+
+static bool any_has(const RecordSet *set, const char *path)
 {
-    double ratio;
+    double x;
     for (size_t i = 0; i < record_set_size(set); i++) {
-        if (!record_number(record_set_at(set, i), "peer_ratio", &ratio)) continue;
-        table_note(
-            table,
-            "peer / ours: the median step of the peer's fastest variant over ours; the times "
-            "shown are means",
-            NULL);
-        return;
+        if (record_number(record_set_at(set, i), path, &x)) return true;
+    }
+    return false;
+}
+
+void record_notes_stat(Table *table, Stat stat)
+{
+    static const char *const lines[STAT_COUNT] = {
+        [STAT_MEDIAN] =
+            "times: the median of the samples; ± is the distance to the farther end of its 95 % "
+            "interval (by ranks; none below 6 samples)",
+        [STAT_MEAN] = "times: the mean of the samples; ± is their standard deviation",
+        [STAT_MIN] = "times: the fastest sample"};
+    table_note(table, lines[stat], NULL);
+}
+
+void record_notes_definitions(Table *table, const RecordSet *set)
+{
+    static const struct {
+        const char *path, *line;
+    } list[] = {
+        {"peer_ratio", "peer / ours: step of the peer's fastest variant / our step"},
+        {"mfu", "MFU = FLOP/s of matrix multiplications and attention / highest measured rate"},
+        {"percent_of_limit",
+         "% of limit = shortest possible time at the measured rates / actual time"},
+        {"peak_alloc_mib", "peak = most bytes of tensors alive at once, by the plan"},
+    };
+    if (any_has(set, "step.mean_ms") || any_has(set, "forward.mean_ms"))
+        record_notes_stat(table, record_stat_of_set(set));
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+        if (any_has(set, list[i].path)) table_note(table, list[i].line, NULL);
     }
 }
 
-void record_notes_put(Table *table, const RecordSet *set, const bool *shown)
+void record_notes_rows(Table *table, const RecordSet *set, const bool *shown,
+                       const RowWarnings *warnings)
 {
     Text text = {0};
-    record_notes_common(table, set);
-    put_peer_ratio(table, set);
     for (size_t i = 0; i < record_set_size(set); i++) {
         put_peer_blas(table, &text, set, i);
         put_problem(table, &text, set, shown, i);
         put_phases(table, &text, shown, record_set_at(set, i));
     }
-    int room = MOST_WARNINGS;
-    for (size_t i = 0; i < record_set_size(set); i++) {
-        put_warnings(table, &text, shown, record_set_at(set, i), &room);
-    }
-    if (room < 0) text_printf(&text, "%d more warnings are in the json and csv", -room);
-    flush(table, &text, NULL);
+    row_warnings_put(warnings, table);
     const size_t n = json_array_size(set->environments);
     for (size_t i = 0; i < n; i++) {
         put_environment(table, &text, json_array_get(set->environments, i), n > 1);

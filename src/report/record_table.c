@@ -1,11 +1,14 @@
 #include "report/record_table.h"
 
+#include "bench/record_stat.h"
 #include "report/baseline.h"
 #include "report/cell_text.h"
 #include "report/growth_report.h"
 #include "report/record_notes.h"
+#include "report/row_warnings.h"
 #include "report/side_by_side.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static bool is_right(const Column *column)
@@ -13,13 +16,18 @@ static bool is_right(const Column *column)
     return column->kind != COLUMN_WORD && column->kind != COLUMN_STATUS;
 }
 
-static void put_row(Table *table, const bool *shown, const Record *record, const Record *baseline)
+/* The first cell of a row has the marks of its warnings. */
+static void put_row(Table *table, const bool *shown, const RowWarnings *warnings,
+                    const Record *record, const Record *baseline)
 {
     Text text = {0};
+    bool marked = false;
     for (int c = 0; c < column_count; c++) {
         if (!shown[c]) continue;
         text_clear(&text);
         cell_text_put(&text, &column_list[c], record, baseline);
+        if (!marked) row_warnings_mark(warnings, record, &text);
+        marked = true;
         table->failed = table->failed || text.failed;
         table_cell(table, text_str(&text));
     }
@@ -51,24 +59,38 @@ static void put_spare(Table *table, const RecordSet *set)
     }
 }
 
+/* The step says which statistic all times are, "step, median (ms)": terminals are narrow. */
+static void put_heading(Table *table, const Column *column, const RecordSet *set)
+{
+    char label[COLUMN_TEXT];
+    const bool named = column->kind == COLUMN_TIME && strcmp(column->path, "step") == 0;
+    snprintf(label, sizeof label, "%s%s%s", column->label, named ? ", " : "",
+             named ? config_stat_name(record_stat_of_set(set)) : "");
+    table_column(table, label, column->unit, is_right(column));
+}
+
 Status record_table_build(Table *table, const ReportInput *input)
 {
     *table = (Table){0};
     Baseline baseline;
+    RowWarnings warnings;
     if (input->baseline) TRY(baseline_find(&baseline, input->set, input->baseline));
     bool shown[TABLE_MAX_COLUMNS] = {0};
     for (int c = 0; c < column_count; c++) {
         const Column *column = &column_list[c];
         shown[c] = column_shown(column, input->set, input->baseline != NULL);
-        if (shown[c]) table_column(table, column->label, column->unit, is_right(column));
+        if (shown[c]) put_heading(table, column, input->set);
     }
     put_spare(table, input->set);
+    row_warnings_find(&warnings, input->set);
     for (size_t i = 0; i < record_set_size(input->set); i++) {
         const Record *record = record_set_at(input->set, i);
         const Record *row = input->baseline ? baseline_row(&baseline, input->set, record) : NULL;
-        put_row(table, shown, record, row);
+        put_row(table, shown, &warnings, record, row);
     }
-    record_notes_put(table, input->set, shown);
+    record_notes_common(table, input->set);
+    record_notes_definitions(table, input->set);
+    record_notes_rows(table, input->set, shown, &warnings);
     const Status status = table_status(table);
     if (status != ST_OK) table_free(table);
     return status;

@@ -1,5 +1,6 @@
 #include "report/side_by_side.h"
 
+#include "bench/record_stat.h"
 #include "report/cell_text.h"
 
 #include <string.h>
@@ -122,8 +123,8 @@ Status side_by_side_build(Table *table, const RecordSet *set, const Baseline *ba
     for (size_t i = 0; i < record_set_size(set); i++) {
         if (leads(set, baseline, i)) put_row(table, set, baseline, &values, record_set_at(set, i));
     }
-    text_printf(&note, "change: of the mean, against %s %s; below 0 is faster%s",
-                baseline->column->label, baseline->value,
+    text_printf(&note, "change: of the %s, against %s %s; below 0 is faster%s",
+                config_stat_name(record_stat_of_set(set)), baseline->column->label, baseline->value,
                 values.cut ? "; further values are in the first table only" : "");
     table->failed = table->failed || note.failed;
     table_note(table, text_str(&note), NULL);

@@ -3,6 +3,7 @@
 #include "base/human.h"
 #include "bench/comparison.h"
 #include "bench/meanwhile.h"
+#include "bench/record_stat.h"
 #include "report/advice.h"
 #include "report/cell_text.h"
 #include "report/column.h"
@@ -36,25 +37,19 @@ typedef struct Pick {
     double value;
 } Pick;
 
-/* Sentences go by medians, which a neighbour's busy moment does not move; what records derive from the mean
- * of the step is turned into that of its median. */
-static bool by_median(const Record *record, const char *path, double *value)
+/* A path without a dot that is a phase's name is its time by the result's statistic. */
+static bool figure_of(const Record *record, const char *path, double *value)
 {
-    double mean, median;
-    if (!measured_phase_number(record, path, value)) return false;
-    if (strcmp(path, "tokens_per_s") != 0 && strcmp(path, "percent_of_limit") != 0) return true;
-    if (!measured_phase_number(record, "step.mean_ms", &mean) ||
-        !measured_phase_number(record, "step.median_ms", &median) || !(median > 0))
-        return false;
-    *value *= mean / median;
-    return true;
+    if (record_phase_status(record, path) != RECORD_STATUS_COUNT)
+        return record_stat_ms(record, path, value);
+    return measured_phase_number(record, path, value);
 }
 
 static void consider(Pick *best, const PageFile *file, PageKind kind, const Record *record,
                      const char *path, bool most)
 {
     double value;
-    if (record_text(record, "peer") || !by_median(record, path, &value)) return;
+    if (record_text(record, "peer") || !figure_of(record, path, &value)) return;
     if (best->record && (most ? value <= best->value : value >= best->value)) return;
     *best = (Pick){file, kind, record, value};
 }
@@ -93,6 +88,13 @@ static void count_statuses(const Summary *s, int counts[RECORD_STATUS_COUNT], in
     }
 }
 
+static const char *stat_plural(Stat stat)
+{
+    return stat == STAT_MEDIAN ? "medians"
+           : stat == STAT_MEAN ? "means"
+                               : "those of the fastest sample";
+}
+
 static Status add_statuses(const Summary *s, Text *text)
 {
     int counts[RECORD_STATUS_COUNT] = {0}, all = 0;
@@ -106,7 +108,9 @@ static Status add_statuses(const Summary *s, Text *text)
                     cell_text_status((RecordStatus)status));
         separator = ", ";
     }
-    text_printf(text, "%s.", counts[RECORD_OK] > 0 ? "; times in these lines are medians" : "");
+    if (counts[RECORD_OK] > 0)
+        text_printf(text, "; times are %s", stat_plural(record_stat_of_set(&s->files[0].rows)));
+    text_puts(text, ".");
     return add_line(s, text);
 }
 
@@ -144,7 +148,7 @@ static Status add_speed(const Summary *s, Text *text, const char *word, const Pi
     text_printf(text, "%s: ", word);
     put_label(text, s, p);
     text_printf(text, ", %s tokens/s", human_number(p->value, 4).s);
-    if (record_number(p->record, "step.median_ms", &ms))
+    if (record_stat_ms(p->record, "step", &ms))
         text_printf(text, ", a step in %s", human_seconds(ms / 1000).s);
     text_puts(text, ".");
     return add_line(s, text);
@@ -178,7 +182,7 @@ static Status add_roof(const Summary *s, Text *text)
 /* What the least time of a step is made of: products at the largest rate, and waiting for memory. */
 static Status add_bound(const Summary *s, Text *text)
 {
-    const Pick p = pick(s, PAGE_MODEL, "step.median_ms", true);
+    const Pick p = pick(s, PAGE_MODEL, "step", true);
     double flops, rate, least;
     if (!p.record || !record_number(p.record, "flops_per_step", &flops)) return ST_OK;
     if (!record_number(p.record, "limit_tflops", &rate) || rate <= 0) return ST_OK;
@@ -195,14 +199,12 @@ static Status add_bound(const Summary *s, Text *text)
 static Status add_phases(const Summary *s, Text *text)
 {
     static const char *const phases[] = {"forward", "backward", "optimizer"};
-    static const char *const paths[] = {"forward.median_ms", "backward.median_ms",
-                                        "optimizer.median_ms"};
-    const Pick p = pick(s, PAGE_MODEL, "step.median_ms", true);
+    const Pick p = pick(s, PAGE_MODEL, "step", true);
     double ms[3] = {0}, sum = 0;
     const char *separator = ": ";
     if (!p.record) return ST_OK;
     for (int i = 0; i < 3; i++) {
-        if (measured_phase_number(p.record, paths[i], &ms[i])) sum += ms[i];
+        if (record_stat_ms(p.record, phases[i], &ms[i])) sum += ms[i];
     }
     if (sum <= 0) return ST_OK;
     text_puts(text, "Where the time of ");
@@ -248,8 +250,8 @@ static void pick_rivals(const PageFile *file, const Record *of, Pick *slow, Pick
     for (size_t i = 0; i < record_set_size(rows); i++) {
         const Record *record = record_set_at(rows, i);
         if (!is_rival(of, record)) continue;
-        consider(slow, file, PAGE_ATTENTION, record, "forward.median_ms", true);
-        consider(fast, file, PAGE_ATTENTION, record, "forward.median_ms", false);
+        consider(slow, file, PAGE_ATTENTION, record, "forward", true);
+        consider(fast, file, PAGE_ATTENTION, record, "forward", false);
     }
 }
 

@@ -114,16 +114,20 @@ function addTable(spec, host = body(spec.section)) {
 // ---- whole models ----
 
 const PHASES = [["forward", "--c1"], ["backward", "--c2"], ["optimizer", "--c3"]];
-const mean = (phase) => (phase && Number.isFinite(phase.mean_ms) ? phase.mean_ms : 0);
+// A phase's time and interval by the record's statistic, as its table has them; files from before there was a choice go by the mean.
+const statOf = (record) => record.stat || "mean";
+const time = (record, name) => { const phase = record[name]; const ms = phase && (phase[`${statOf(record)}_ms`] ?? phase.mean_ms); return Number.isFinite(ms) ? ms : 0; };
+const INTERVAL = { median: ["median_low_ms", "median_high_ms"], mean: ["ci95_low_ms", "ci95_high_ms"] };
+const end = (record, name, side) => { const of = INTERVAL[statOf(record)]; return (of && record[name] && record[name][of[side]]) ?? NaN; };
 
 function phaseParts(record, unit, whole) {
-  return PHASES.filter(([name]) => mean(record[name]) > 0).map(([name, of]) => {
-    const value = whole ? (100 * mean(record[name])) / whole : mean(record[name]);
+  return PHASES.filter(([name]) => time(record, name) > 0).map(([name, of]) => {
+    const value = whole ? (100 * time(record, name)) / whole : time(record, name);
     return { name, colour: of, value, text: `${number(value)} ${unit}` };
   });
 }
 
-const sumOfPhases = (record) => PHASES.reduce((sum, [name]) => sum + mean(record[name]), 0);
+const sumOfPhases = (record) => PHASES.reduce((sum, [name]) => sum + time(record, name), 0);
 
 // Training did not fit: what was measured is less.
 const isLess = (record) => record.measured_mode && record.mode && record.measured_mode !== record.mode;
@@ -131,13 +135,13 @@ const isLess = (record) => record.measured_mode && record.mode && record.measure
 function drawEndToEnd() {
   const rows = rowsOf("model").filter(({ record }) => sumOfPhases(record) > 0);
   if (!rows.length) return;
-  const right = (r) => Math.max(sumOfPhases(r), (r.step && r.step.ci95_high_ms) || 0, mean(r.step));
+  const right = (r) => Math.max(sumOfPhases(r), end(r, "step", 1) || 0, time(r, "step"));
   const most = Math.max(...rows.map(({ record }) => right(record)));
   key(body("end-to-end"), PHASES);
   bars(body("end-to-end"), "Time of a step by phase", rows.map(({ record, label }) => ({
     label, parts: phaseParts(record, "ms"),
-    low: record.step ? record.step.ci95_low_ms ?? NaN : NaN, high: record.step ? record.step.ci95_high_ms ?? NaN : NaN,
-    figure: `${number(mean(record.step) || sumOfPhases(record))} ms` + (isLess(record) ? `, ${record.measured_mode} only` : ""),
+    low: end(record, "step", 0), high: end(record, "step", 1),
+    figure: `${number(time(record, "step") || sumOfPhases(record))} ms` + (isLess(record) ? `, ${record.measured_mode} only` : ""),
   })), most);
 }
 
@@ -174,7 +178,7 @@ function drawSamples() {
   const rows = rowsOf("model").filter(({ record }) => record.step && record.step.samples_ms && record.step.samples_ms.length > 1);
   if (!rows.length) return;
   chooser(body("samples"), "Row", rows, (place, { record, label }) => {
-    if (record.cold_step_ms > 0) place.append(el("p", { class: "wide" }, `The first step of the process took ${number(record.cold_step_ms)} ms, the mean is ${number(mean(record.step))} ms.`));
+    if (record.cold_step_ms > 0) place.append(el("p", { class: "wide" }, `The first step of the process took ${number(record.cold_step_ms)} ms, the ${statOf(record)} is ${number(time(record, "step"))} ms.`));
     const n = Math.max(...[...PHASES.map(([name]) => name), "step"].map((name) => ((record[name] && record[name].samples_ms) || []).length));
     const series = ["step", ...PHASES.map(([name]) => name)].filter((name) => record[name] && record[name].samples_ms)
       .map((name) => ({ label: name, values: Array.from({ length: n }, (_, i) => record[name].samples_ms[i] ?? null) }));
@@ -226,8 +230,8 @@ function drawAttention() {
   const rows = rowsOf("attention");
   if (!rows.length) return;
   chooser(body("attention"), "Shape", attentionGroups(rows), (place, group) => {
-    attentionChart(place, group.rows, "Forward", "ms", (r) => mean(r.forward));
-    attentionChart(place, group.rows, "Backward", "ms", (r) => mean(r.backward));
+    attentionChart(place, group.rows, "Forward", "ms", (r) => time(r, "forward"));
+    attentionChart(place, group.rows, "Backward", "ms", (r) => time(r, "backward"));
     attentionChart(place, group.rows, "Memory before backward", "MiB", (r) => r.mem_before_bwd_mib);
   });
 }
