@@ -205,7 +205,7 @@ static void test_time_ends_the_samples(void **state)
     assert_string_equal(all.text, "f.Cf.f.fSfSfSfSfS");
 }
 
-/* An interval of +-99 % is tight at once, one of 1e-7 % never. */
+/* Any interval is tight within a million times the figure, however busy the machine is; none within 1e-7 %. */
 static void test_until_the_interval_is_tight(void **state)
 {
     (void)state;
@@ -213,7 +213,7 @@ static void test_until_the_interval_is_tight(void **state)
     const SamplerDevice device = {.self = &log, .run = run, .step = step, .sync = sync_device};
     const SamplerSink sink = {&log, stage, cold, sample};
     SamplerExtent extent = {
-        .warmup = 1, .steps = 5, .seconds = 20, .until = 0.99, .stat = STAT_MEAN};
+        .warmup = 1, .steps = 5, .seconds = 20, .until = 1e6, .stat = STAT_MEAN};
     assert_int_equal(sampler_run(&device, MODE_FWD, &extent, &sink), ST_OK);
     assert_int_equal(log.n_samples, 5); /* not fewer than were asked for */
     log = (Log){.mode = MODE_FWD};

@@ -178,25 +178,12 @@ StatsSummary stats_summary(const double *x, int n)
     };
 }
 
-double stats_farthest(const StatsSummary *s)
-{
-    return s->median - s->min > s->max - s->median ? s->min : s->max;
-}
-
 /* Distance from the median in MADs. Where more than half of the samples are equal the MAD is 0, and
  * any other sample is an outlier. */
 static double score(double x, double median, double mad)
 {
     const double least = DBL_EPSILON * fabs(median) + DBL_MIN;
     return (x - median) / (mad > least ? mad : least);
-}
-
-int stats_outliers(const double *x, int n)
-{
-    const double median = stats_median(x, n), mad = stats_mad(x, n);
-    int found = 0;
-    for (int i = 0; i < n; i++) found += fabs(score(x[i], median, mad)) > STATS_OUTLIER;
-    return found;
 }
 
 bool stats_first_is_slow(const double *x, int n)

@@ -39,8 +39,6 @@ double stats_t_quantile(double p, int dof);
 /* |x - median| / MAD beyond this is an outlier: ten standard deviations of a normal distribution,
  * so that only interference counts. */
 #define STATS_OUTLIER 14.826
-int stats_outliers(const double *x, int n);   /* how many */
-double stats_farthest(const StatsSummary *s); /* from the median: the smallest or the largest */
 bool stats_first_is_slow(const double *x,
                          int n); /* the first sample is an outlier above the rest */
 
