@@ -145,7 +145,7 @@ static void keeps_its_blas(void **state)
     near(number(&rows, 1, "others_percent"), 12.5);
     assert_int_equal(json_array_size(record_value(theirs, "warnings")), 1);
     assert_non_null(strstr(json_string_value(json_array_get(record_value(theirs, "warnings"), 0)),
-                           "12 % of the processors' time went to other programs"));
+                           "12 % of the CPU time went to other programs"));
     for (size_t i = 0; i < 2; i++) near(number(&rows, i, "rounds"), 3);
     record_set_free(&rows);
 }

@@ -39,7 +39,7 @@ CHECK
 attention --ctx 8,16 --steps 2 --out two.json 2>two.err || fail "the first run"
 attention --ctx 8,16,24 --steps 2 --resume two.json --out three.json 2>three.err || fail "resumed"
 [ "$(grep -c 'from the file' three.err)" = 2 ] || fail "two rows were to be kept"
-[ "$(grep -c '"d_head":64,"heads":1,"mask":"causal"' three.json)" = 3 ] || fail "rows of the resumed file"
+[ "$(grep -c '"cell":"d_head=64 heads=1 mask=causal' three.json)" = 3 ] || fail "rows of the resumed file"
 attention --ctx 8,16 --steps 2 --mask full --resume two.json >other.out 2>other.err || fail "another mask"
 refuse other.err 'from the file'
 

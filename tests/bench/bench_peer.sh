@@ -21,7 +21,7 @@ code=$?
 expect_code 0 "one round"
 expect once.json '"rounds": ?1'
 expect once.out 'products by Fake 1, /x/libblas.so.3'
-expect once.out '12 % of the processors. time went to other programs'
+expect once.out '12 % of the CPU time went to other programs'
 rm log
 touch log
 
