@@ -16,15 +16,15 @@ Phase profile_view_phase(const char *name)
 
 /* ---- the statistic ---- */
 
-const char *profile_view_stat(const ProfileView *view)
+const char *profile_view_stat(const Record *record)
 {
-    const char *stat = record_text(view->record, "stat");
+    const char *stat = record_text(record, "stat");
     return stat ? stat : "mean"; /* of a file of an older version */
 }
 
 double profile_view_middle(const ProfileView *view, const ViewTally *tally)
 {
-    const char *stat = profile_view_stat(view);
+    const char *stat = profile_view_stat(view->record);
     if (tally->n == 0) return NAN;
     return strcmp(stat, "median") == 0 ? tally->med
            : strcmp(stat, "min") == 0  ? tally->min
@@ -35,7 +35,7 @@ double profile_view_unprofiled(const ProfileView *view, const char *phase)
 {
     char path[64];
     double ms = NAN;
-    snprintf(path, sizeof path, "%.30s.%.10s_ms", phase, profile_view_stat(view));
+    snprintf(path, sizeof path, "%.30s.%.10s_ms", phase, profile_view_stat(view->record));
     record_number(view->record, path, &ms);
     return ms * 1e6;
 }

@@ -111,7 +111,7 @@ Phase profile_view_phase(const char *name);
 double profile_view_calls(const ProfileView *view, int row);
 
 /* "median", "mean" or "min": the statistic of the record's tables. */
-const char *profile_view_stat(const ProfileView *view);
+const char *profile_view_stat(const Record *record);
 /* That statistic of a tally; NAN of an empty one. */
 double profile_view_middle(const ProfileView *view, const ViewTally *tally);
 /* That statistic, in ns, of "forward" or "step" when it was not watched; NAN: not measured. */

@@ -58,8 +58,9 @@ enum { LABELS = 6 };
 static void profile_cells(Table *table, const ProfileView *v)
 {
     for (int p = PHASE_FORWARD; p < PHASE_COUNT; p++)
-        profile_tables_ms(table, v->phases[p].there ? v->phases[p].wall.avg : NAN);
-    profile_tables_ms(table, v->step.avg);
+        profile_tables_ms(table,
+                          v->phases[p].there ? profile_view_middle(v, &v->phases[p].wall) : NAN);
+    profile_tables_ms(table, profile_view_middle(v, &v->step));
     profile_tables_ms(table, device_time(v));
     table_cell(table, human_number(category_share(v, "matmul", true), 3).s);
     table_cell(table, human_number(category_share(v, "matmul", false), 3).s);
@@ -93,11 +94,11 @@ static Status summary(Table *table, const RecordSet *set)
     for (size_t i = 0; i < record_set_size(set); i++)
         TRY(summary_row(table, record_set_at(set, i)));
     profile_tables_notes(table, set);
-    table_note(
-        table,
-        "profiled steps; device: kernels on a GPU, ops on a CPU; calls and ms of the top ones are "
-        "of one step",
-        NULL);
+    table_note_printf(table,
+                      "%s of the profiled steps; device: kernels on a GPU, ops on a CPU, on "
+                      "average; calls and ms of "
+                      "the top ones are of one step",
+                      record_set_size(set) ? profile_tables_stat(record_set_at(set, 0)) : "means");
     return ST_OK;
 }
 
@@ -189,7 +190,8 @@ static void pair_rows(Table *table, const ProfileView *a, const ProfileView *b, 
             pair_count(table, rows[i].softmax, x.softmax_kernels, y.softmax_kernels);
         pair_us(table, rows[i].time, x.time, y.time);
     }
-    pair_us(table, "wall of the step (us)", a->step.avg, b->step.avg);
+    pair_us(table, "wall of the step (us)", profile_view_middle(a, &a->step),
+            profile_view_middle(b, &b->step));
     if (!a->gpu || !b->gpu) return;
     pair_count(table, "gaps of the step", (double)a->device.gaps.time.n / (double)a->steps,
                (double)b->device.gaps.time.n / (double)b->steps);

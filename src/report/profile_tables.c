@@ -41,6 +41,12 @@ const char *profile_tables_phase(Phase phase)
     return names[phase];
 }
 
+const char *profile_tables_stat(const Record *record)
+{
+    const char *stat = profile_view_stat(record);
+    return strcmp(stat, "median") == 0 ? "medians" : strcmp(stat, "min") == 0 ? "minima" : "means";
+}
+
 Status profile_tables_put(Text *out, const ProfileTables *how, Table *table)
 {
     Status status = table_status(table);
@@ -136,12 +142,6 @@ static void step_rows(Table *table, const ProfileView *v)
     for (int i = 0; i < 2; i++) table_cell(table, "-");
 }
 
-static const char *stat_word(const ProfileView *v)
-{
-    const char *stat = profile_view_stat(v);
-    return strcmp(stat, "median") == 0 ? "medians" : strcmp(stat, "min") == 0 ? "minima" : "means";
-}
-
 static void phases(Table *table, const ProfileView *v, const RecordSet *set)
 {
     PROFILE_COLUMNS(table, 1, "phase", "unprofiled (ms)", "profiled (ms)", "profiling overhead (%)",
@@ -159,7 +159,7 @@ static void phases(Table *table, const ProfileView *v, const RecordSet *set)
         v->gpu ? "%s of the steps by the host's clock; exclusive: the GPU did nothing; nodes and "
                  "kernels of one step"
                : "%s of the steps; exclusive: between the ops; nodes and ops of one step",
-        stat_word(v));
+        profile_tables_stat(v->record));
     if (v->gpu)
         table_note(
             table,

@@ -27,6 +27,8 @@ void profile_tables_columns(Table *table, const char *const *labels, int n, int 
 void profile_tables_ms(Table *table, double ns);
 void profile_tables_percent(Table *table, double part, double whole);
 /* "FORWARD" */
+/* "medians", "means" or "minima": what the record's tables show of its steps. */
+const char *profile_tables_stat(const Record *record);
 const char *profile_tables_phase(Phase phase);
 /* What the rows have in common, what went wrong, warnings, the machine and the command. */
 void profile_tables_notes(Table *table, const RecordSet *set);

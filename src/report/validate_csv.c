@@ -1,3 +1,4 @@
+#include "report/csv_reader.h"
 #include "report/nsys_csv.h"
 #include "report/validate.h"
 
@@ -5,14 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { MOST_FIELDS = 32, FIELD_SIZE = 64 };
-
-/* One line, taken apart; fields longer than FIELD_SIZE are cut. */
-typedef struct Line {
-    char field[MOST_FIELDS][FIELD_SIZE];
-    int n;
-} Line;
 
 /* The report whose name the file ends in; the longest, for one name is the end of another. */
 static NsysReport report_of(const char *path)
@@ -30,33 +23,12 @@ static NsysReport report_of(const char *path)
     return found;
 }
 
-/* RFC 4180; returns where the next line begins, NULL when a quotation does not end. */
-static const char *read_line(const char *at, Line *line)
-{
-    size_t n = 0;
-    bool quoted = false;
-    *line = (Line){.n = 1};
-    for (; *at && (quoted || *at != '\n'); at++) {
-        const bool twice = quoted && at[0] == '"' && at[1] == '"';
-        if (*at == '"' && !twice) {
-            quoted = !quoted;
-        } else if (*at == ',' && !quoted) {
-            if (line->n == MOST_FIELDS) return NULL;
-            line->n++;
-            n = 0;
-        } else {
-            if (n + 1 < FIELD_SIZE) line->field[line->n - 1][n++] = *at;
-            at += twice;
-        }
-    }
-    return quoted || *at != '\n' ? NULL : at + 1;
-}
-
-static double number_of(const Line *line, int field)
+static double number_of(const CsvReader *line, int field)
 {
     char *end;
-    const double x = strtod(line->field[field], &end);
-    return *line->field[field] && !*end ? x : NAN;
+    const char *text = csv_reader_field(line, field);
+    const double x = strtod(text, &end);
+    return *text && !*end ? x : NAN;
 }
 
 /* Columns of the figures of a sum: total, count, mean, ..., or -1. */
@@ -76,7 +48,7 @@ static Columns columns_of(NsysReport report)
     }
 }
 
-static Status check_row(const Line *line, const Columns *c, int number, double rounding)
+static Status check_row(const CsvReader *line, const Columns *c, int number, double rounding)
 {
     const double total = number_of(line, c->total), n = number_of(line, c->count);
     const double mean = number_of(line, c->mean);
@@ -89,31 +61,31 @@ static Status check_row(const Line *line, const Columns *c, int number, double r
     return ST_OK;
 }
 
-static Status check_trace_row(const Line *line, int number)
+static Status check_trace_row(const CsvReader *line, int number)
 {
     const double start = number_of(line, 0), duration = number_of(line, 1);
-    if (line->n != 20 || isnan(start) || !(duration >= 0) || !*line->field[19])
+    if (line->n != 20 || isnan(start) || !(duration >= 0) || !*csv_reader_field(line, 19))
         return FAIL(ST_FAILED, "line %d: not a row of a trace", number);
     return ST_OK;
 }
 
-static Status check_rows(NsysReport report, const char *at, int *rows)
+static Status check_rows(NsysReport report, CsvReader *line, int *rows)
 {
     const Columns c = columns_of(report);
     double share = 0;
-    Line line;
-    while (*at) {
+    for (bool more = true;;) {
         const int number = *rows + 2;
-        if (!(at = read_line(at, &line))) return FAIL(ST_FAILED, "line %d is cut short", number);
+        TRY(csv_reader_next(line, &more));
+        if (!more) break;
         (*rows)++;
         if (report == NSYS_TRACE) {
-            TRY(check_trace_row(&line, number));
+            TRY(check_trace_row(line, number));
             continue;
         }
-        if (line.n != c.n)
-            return FAIL(ST_FAILED, "line %d: %d fields, not %d", number, line.n, c.n);
-        TRY(check_row(&line, &c, number, report == NSYS_MEMORY_SIZE ? 0.0006 : 0.6));
-        if (c.share >= 0) share += number_of(&line, c.share);
+        if (line->n != c.n)
+            return FAIL(ST_FAILED, "line %d: %d fields, not %d", number, line->n, c.n);
+        TRY(check_row(line, &c, number, report == NSYS_MEMORY_SIZE ? 0.0006 : 0.6));
+        if (c.share >= 0) share += number_of(line, c.share);
     }
     if (report != NSYS_TRACE && c.share >= 0 && *rows > 0 &&
         fabs(share - 100) > 0.06 * *rows + 0.01)
@@ -132,7 +104,13 @@ Status validate_csv(const Text *text, const char *path, ValidateNote *note)
     int rows = 0;
     if (strncmp(at, header, n) != 0 || at[n] != '\n')
         return FAIL(ST_FAILED, "its first line is not the header of %s", nsys_csv_name(report));
-    TRY(check_rows(report, at + n + 1, &rows));
+    if (at[text->n - 1] != '\n') return FAIL(ST_FAILED, "its last line is cut short");
+    CsvReader line;
+    csv_reader_open(&line, at + n + 1, text->n - n - 1);
+    Status status = check_rows(report, &line, &rows);
+    csv_reader_close(&line);
+    if (status == ST_USAGE) status = ST_FAILED; /* no CSV */
+    TRY(status);
     snprintf(note->s, sizeof note->s, "%s, %d rows", nsys_csv_name(report), rows);
     return ST_OK;
 }
