@@ -88,6 +88,19 @@ static void too_few(void **state)
     text_free(&text);
 }
 
+/* A file of an older version has no samples of the watched steps: nothing is said of noise. */
+static void no_samples(void **state)
+{
+    (void)state;
+    Text text = {0};
+    Record *r = record(9.9, 10);
+    json_object_del(json_object_get(r, "profile"), "step_samples");
+    const ProfileOverhead overhead = overhead_of(r, PHASE_COUNT, &text);
+    assert_false(profile_overhead_is_noise(&overhead));
+    assert_string_equal(text_str(&text), "-1.0 %");
+    text_free(&text);
+}
+
 /* The statistic of the record's tables is that of the overhead. */
 static void statistic(void **state)
 {
@@ -102,6 +115,7 @@ static void statistic(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(within_noise), cmocka_unit_test(a_cost),
-                                       cmocka_unit_test(too_few), cmocka_unit_test(statistic)};
+                                       cmocka_unit_test(too_few), cmocka_unit_test(no_samples),
+                                       cmocka_unit_test(statistic)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -65,7 +65,7 @@ ProfileOverhead profile_overhead(const ProfileView *view, Phase phase)
     read_samples(profiled_samples(view, phase), 1, &after);
     const RankRatio ratio = rank_test_ratio(before.x, before.n, after.x, after.n);
     return (ProfileOverhead){100 * (profile_view_middle(view, tally) / unprofiled - 1),
-                             100 * (ratio.low - 1), 100 * (ratio.high - 1)};
+                             100 * (ratio.low - 1), 100 * (ratio.high - 1), after.n > 0};
 }
 
 bool profile_overhead_is_noise(const ProfileOverhead *overhead)
@@ -77,6 +77,8 @@ void profile_overhead_text(const ProfileOverhead *o, Text *out)
 {
     if (isnan(o->percent)) {
         text_puts(out, "not measured");
+    } else if (!o->sampled) {
+        text_printf(out, "%+.1f %%", o->percent);
     } else if (isnan(o->low)) {
         text_printf(out, "%+.1f %%, with too few samples to tell it from noise", o->percent);
     } else {

@@ -8,6 +8,7 @@
 typedef struct ProfileOverhead {
     double percent;   /* by the table's statistic; NAN: not measured */
     double low, high; /* 95 % interval of the difference (base/rank_test.h); NAN: too few samples */
+    bool sampled;     /* the record has the profiled samples; one of an older version has none */
 } ProfileOverhead;
 
 /* Of a phase; PHASE_COUNT: of the step. */

@@ -42,6 +42,14 @@ static bool is_one_of(const char *name, const char *const *list)
     return *list != NULL;
 }
 
+/* "rmsnorm_cpu" of rmsnorm: the only one there is. */
+static bool is_own(OpKind op, const char *impl)
+{
+    static const char *const ours[] = {"_cpu", "_cuda", NULL};
+    const size_t n = strlen(plan_op_name(op));
+    return strncmp(impl, plan_op_name(op), n) == 0 && is_one_of(impl + n, ours);
+}
+
 /* Products are chosen by one name, as "auto", and computed by another; what has no choice is our own. */
 static Status name_maker(OpRow *row, const Binding *binding, int i)
 {
@@ -49,13 +57,12 @@ static Status name_maker(OpRow *row, const Binding *binding, int i)
     const Node *node = &binding->plan->nodes[i];
     const char *impl = binding->impls[i].name;
     const bool flash = strcmp(impl, "flash") == 0;
-    const size_t n = strlen(plan_op_name(row->op));
     Text by = {0};
     if (binding->backend == BACKEND_cpu && multiplies(row->op) &&
         (flash || is_one_of(impl, chosen))) {
         if (flash) text_puts(&by, "flash, ");
         matmul_by(binding->plan, node, &binding->impls[i], &by);
-    } else if (strncmp(impl, plan_op_name(row->op), n) == 0 && strcmp(impl + n, "_cpu") == 0) {
+    } else if (is_own(row->op, impl)) {
         text_puts(&by, "own");
     } else {
         text_puts(&by, impl);
