@@ -5,8 +5,7 @@ static Status no_memory(void)
     return FAIL(ST_NO_MEMORY, "no memory for how results grow");
 }
 
-/* What all rows of the sweep are: the fields that say what work it was. */
-static json_t *where(const GrowthSweep *sweep)
+json_t *growth_json_where(const GrowthSweep *sweep)
 {
     static const char *const fields[] = {
         "size",      "d_model", "d_ff",      "num_layers", "num_heads", "vocab",         "ctx",
@@ -67,7 +66,7 @@ static Status add_law(json_t *list, const GrowthSweep *sweep, const GrowthLaw *l
     if (json_array_append_new(list, json)) return no_memory();
     TRY(record_put_text(json, "axis", sweep->axis->field));
     TRY(record_put_text(json, "figure", law->figure->name));
-    if (json_object_set_new(json, "where", where(sweep))) return no_memory();
+    if (json_object_set_new(json, "where", growth_json_where(sweep))) return no_memory();
     TRY(record_put_int(json, "points", law->points));
     TRY(record_put_number(json, "least", law->least));
     TRY(record_put_number(json, "most", law->most));

@@ -1,6 +1,7 @@
 #include "report/page_data.h"
 
 #include "report/command_again.h"
+#include "report/growth_report.h"
 #include "report/page_gaps.h"
 #include "report/page_memory.h"
 #include "report/page_parts.h"
@@ -138,6 +139,39 @@ static Status add_rows(json_t *json, const PageFile *file)
     return failed ? no_memory() : ST_OK;
 }
 
+static Status add_sweep(json_t *list, const char *kind, const RecordSet *rows,
+                        const GrowthSweep *sweep)
+{
+    Text text = {0};
+    growth_report_sentence(&text, rows, sweep);
+    Status status = text_status(&text);
+    json_t *json = json_pack("{s:s, s:o, s:s}", "kind", kind, "where", growth_json_where(sweep),
+                             "text", text_str(&text));
+    if (status == ST_OK && json_array_append_new(list, json)) status = no_memory();
+    text_free(&text);
+    return status;
+}
+
+static Status add_sweeps(json_t *list, const PageFile *file, PageKind kind)
+{
+    Growth growth;
+    const RecordSet *rows = &file->kind[kind];
+    Status status = growth_make(&growth, rows);
+    for (int s = 0; status == ST_OK && s < growth.n; s++)
+        status = add_sweep(list, page_file_kind_name(kind), rows, &growth.sweeps[s]);
+    growth_free(&growth);
+    return status;
+}
+
+/* How times and memory grow, in sentences to stand beside the charts. */
+static Status add_growth(json_t *json, const PageFile *file)
+{
+    json_t *list = json_array();
+    if (json_object_set_new(json, "growth", list)) return no_memory();
+    TRY(add_sweeps(list, file, PAGE_MODEL));
+    return add_sweeps(list, file, PAGE_ATTENTION);
+}
+
 /* Every command line that made a row of the file, once. */
 static bool is_told(const json_t *commands, const char *command)
 {
@@ -204,6 +238,7 @@ static Status add_files(json_t *root, const PageFile *files, int n)
         if (json_array_append_new(list, json)) return no_memory();
         TRY(record_put_text(json, "name", page_file_name(&files[i])));
         TRY(add_rows(json, &files[i]));
+        TRY(add_growth(json, &files[i]));
         TRY(add_commands(json, &files[i]));
         TRY(add_charts(json, &files[i]));
     }

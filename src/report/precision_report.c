@@ -5,6 +5,7 @@
 #include "bench/component_dtypes.h"
 #include "bench/record_stat.h"
 #include "report/precision_data.h"
+#include "report/precision_gain.h"
 #include "report/record_notes.h"
 #include "report/report_latex.h"
 #include "report/report_md.h"
@@ -239,6 +240,7 @@ static void price(Table *table, const RecordSet *rows)
     }
     record_notes_stat(table, stat);
     table_note(table, "speed-up and memory against fp32, where it is among them", NULL);
+    precision_gain_note(table, rows);
 }
 
 /* ---- all of it ---- */

@@ -225,29 +225,6 @@ static void op_row(Table *table, const ProfileTables *how, const ProfileView *v,
     source_cell(table, op);
 }
 
-/* Softmax against the products around it: little arithmetic, much time. */
-static void softmax_note(Table *table, const ProfileView *v)
-{
-    double time[2] = {0}, flops[2] = {0};
-    for (int i = 0; i < v->n_ops; i++) {
-        const ViewOp *op = &v->ops[i];
-        const int which = strcmp(op->category, "softmax") == 0  ? 0
-                          : strcmp(op->category, "matmul") == 0 ? 1
-                                                                : -1;
-        if (which < 0) continue;
-        time[which] += op->time.total;
-        flops[which] += op->flops;
-    }
-    if (!(time[0] > 0) || !(time[1] > 0)) return;
-    Text text = {0};
-    text_printf(
-        &text,
-        "softmax against the matrix products: %.2f %% of their time for %.3f %% of their FLOPs",
-        100 * time[0] / time[1], 100 * flops[0] / flops[1]);
-    table_note(table, text_str(&text), NULL);
-    text_free(&text);
-}
-
 static Status ops(Table *table, const ProfileTables *how, const ProfileView *v)
 {
     const ViewOp **list = malloc(((size_t)v->n_ops + 1) * sizeof *list);
@@ -275,7 +252,6 @@ static Status ops(Table *table, const ProfileTables *how, const ProfileView *v)
             "in a cache can be above 100 %",
             NULL);
     }
-    softmax_note(table, v);
     return ST_OK;
 }
 

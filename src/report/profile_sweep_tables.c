@@ -2,6 +2,8 @@
 
 #include "base/human.h"
 #include "prof/part.h"
+#include "report/findings.h"
+#include "report/precision_gain.h"
 #include "report/profile_kernel_tables.h"
 
 #include <math.h>
@@ -233,10 +235,25 @@ static Status pairs(Text *out, const ProfileTables *how, const RecordSet *set)
     return ST_OK;
 }
 
+/* What the rows say together. */
+static Status sentences(Table *table, const RecordSet *set)
+{
+    Text text = {0};
+    Status status = findings_softmax_first(&text, set);
+    if (status == ST_OK && text.n) table_note(table, text_str(&text), NULL);
+    text_clear(&text);
+    precision_gain_ops(&text, set);
+    if (text.n) table_note(table, text_str(&text), NULL);
+    table->failed = table->failed || text.failed;
+    text_free(&text);
+    return status;
+}
+
 Status profile_sweep_tables_write(Text *out, const ProfileTables *how, const RecordSet *set)
 {
     Table table = {0};
     Status status = summary(&table, set);
+    if (status == ST_OK) status = sentences(&table, set);
     if (status == ST_OK) status = profile_tables_put(out, how, &table);
     if (status == ST_OK) status = pairs(out, how, set);
     table_free(&table);

@@ -3,6 +3,7 @@
 #include "base/human.h"
 #include "bench/profile_overhead.h"
 #include "report/column.h"
+#include "report/findings.h"
 #include "report/profile_device_tables.h"
 #include "report/profile_kernel_tables.h"
 #include "report/profile_memory_tables.h"
@@ -218,6 +219,15 @@ static void rest_row(Table *table, const ProfileView *v, const char *label, doub
     for (int i = 0; i < 2; i++) table_cell(table, "-");
 }
 
+static void softmax_note(Table *table, const ProfileView *v)
+{
+    Text text = {0};
+    findings_softmax(&text, v);
+    if (text.n) table_note(table, text_str(&text), NULL);
+    table->failed = table->failed || text.failed;
+    text_free(&text);
+}
+
 static void attention(Table *table, const ProfileView *v)
 {
     static const char *const parts[] = {
@@ -242,6 +252,7 @@ static void attention(Table *table, const ProfileView *v)
     rest_row(table, v, "forward", forward->wall.total);
     if (part_time(v, PHASE_FORWARD, "residual") == 0)
         table_note(table, "the residual is added by the norm that follows: in the other ops", NULL);
+    softmax_note(table, v);
 }
 
 /* ---- categories ---- */

@@ -4,6 +4,7 @@
 #include "report/baseline.h"
 #include "report/cell_text.h"
 #include "report/growth_report.h"
+#include "report/precision_gain.h"
 #include "report/record_notes.h"
 #include "report/row_warnings.h"
 #include "report/side_by_side.h"
@@ -90,6 +91,7 @@ Status record_table_build(Table *table, const ReportInput *input)
     }
     record_notes_common(table, input->set);
     record_notes_definitions(table, input->set);
+    precision_gain_note(table, input->set);
     record_notes_rows(table, input->set, shown, &warnings);
     const Status status = table_status(table);
     if (status != ST_OK) table_free(table);

@@ -7,6 +7,7 @@
 #include "report/advice.h"
 #include "report/cell_text.h"
 #include "report/column.h"
+#include "report/findings.h"
 #include "report/measured_phase.h"
 #include "report/page_gaps.h"
 
@@ -357,6 +358,7 @@ static Status add_all(const Summary *s, Text *text)
     TRY(add_phases(s, text));
     TRY(add_memory(s, text));
     TRY(add_attention(s, text));
+    TRY(findings_add(s->lines, s->files, s->n_files));
     return add_gaps(s, text);
 }
 

@@ -2,6 +2,7 @@
 
 #include "base/human.h"
 #include "bench/record_file.h"
+#include "report/findings.h"
 #include "report/record_notes.h"
 #include "report/report_latex.h"
 #include "report/report_md.h"
@@ -53,14 +54,11 @@ static void put_advice(Table *table, const WarmupStudy *s)
 
 static void put_price(Table *table, const WarmupStudy *s)
 {
-    const WarmupSetting *none = &s->settings[0], *last = &s->settings[s->n - 1];
-    if (s->n < 2) return;
-    table_note_printf(table,
-                      "%lld instead of %lld warm-ups: the mean of a run changes by %+.4g ms (%+.1f "
-                      "%%), its std from %s to %s ms",
-                      (long long)none->warmup, (long long)last->warmup, none->mean - last->mean,
-                      percent(none->mean, last->mean), human_number(last->std, 3).s,
-                      human_number(none->std, 3).s);
+    Text text = {0};
+    findings_warmup(&text, s);
+    if (text.n) table_note(table, text_str(&text), NULL);
+    table->failed = table->failed || text.failed;
+    text_free(&text);
 }
 
 static void settings(Table *table, const WarmupStudy *s, const RecordSet *rows)

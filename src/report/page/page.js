@@ -111,6 +111,15 @@ function addTable(spec, host = body(spec.section)) {
   if (spec.notes.length) host.append(notes(spec.notes));
 }
 
+// How a sweep grows, beside its chart: the sentences of a kind whose sweeps are of this shape.
+function addGrowth(host, kind, shape = {}) {
+  const own = data.files.flatMap((file) => file.growth).filter((sweep) => sweep.kind === kind && Object.keys(shape).every((name) => sweep.where[name] === shape[name]));
+  if (!own.length) return;
+  const list = notes(own);
+  list.classList.add("wide");
+  host.append(list);
+}
+
 // ---- whole models ----
 
 const PHASES = [["forward", "--c1"], ["backward", "--c2"], ["optimizer", "--c3"]];
@@ -143,6 +152,7 @@ function drawEndToEnd() {
     low: end(record, "step", 0), high: end(record, "step", 1),
     figure: `${number(time(record, "step") || sumOfPhases(record))} ms` + (isLess(record) ? `, ${record.measured_mode} only` : ""),
   })), most);
+  addGrowth(body("end-to-end"), "model");
 }
 
 function drawPhases() {
@@ -233,6 +243,7 @@ function drawAttention() {
     attentionChart(place, group.rows, "Forward", "ms", (r) => time(r, "forward"));
     attentionChart(place, group.rows, "Backward", "ms", (r) => time(r, "backward"));
     attentionChart(place, group.rows, "Memory before backward", "MiB", (r) => r.mem_before_bwd_mib);
+    addGrowth(place, "attention", Object.fromEntries(ATTENTION_GROUP.map((name) => [name, group.rows[0].record[name]])));
   });
 }
 

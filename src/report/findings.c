@@ -1,0 +1,226 @@
+#include "report/findings.h"
+
+#include "base/human.h"
+#include "prof/part.h"
+#include "report/column.h"
+#include "report/growth_report.h"
+#include "report/measured_phase.h"
+#include "report/precision_gain.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- warm-up ---- */
+
+static double off(const WarmupStudy *s, int i)
+{
+    return 100 * (s->settings[i].mean / s->settings[s->n - 1].mean - 1);
+}
+
+static void put_setting(Text *out, const char *begin, const WarmupSetting *setting)
+{
+    if (setting->warmup == 0)
+        text_printf(out, "%swithout it", begin);
+    else
+        text_printf(out, "%swith %lld", begin, (long long)setting->warmup);
+}
+
+void findings_warmup(Text *out, const WarmupStudy *s)
+{
+    if (s->n < 2) return;
+    const WarmupSetting *least = &s->settings[0], *most = &s->settings[s->n - 1];
+    put_setting(out, "Warm-up: ", least);
+    text_printf(out, " a run reports a mean step of %s (std %s)",
+                human_seconds(least->mean / 1e3).s, human_seconds(least->std / 1e3).s);
+    text_printf(out, ", with %lld of them %s (std %s).", (long long)most->warmup,
+                human_seconds(most->mean / 1e3).s, human_seconds(most->std / 1e3).s);
+    for (int i = 0; i < s->n - 1; i++) {
+        put_setting(out, i ? ", " : " Off by: ", &s->settings[i]);
+        text_printf(out, " %+.1f %%", off(s, i));
+    }
+    text_puts(out, ".");
+    if (isfinite(s->cold.first) && isfinite(s->steady) && s->cold.first > s->steady)
+        text_printf(out, " The first step of a process takes %s longer than a steady one.",
+                    human_seconds((s->cold.first - s->steady) / 1e3).s);
+}
+
+/* ---- softmax ---- */
+
+typedef struct Work {
+    double flops, bytes, ns; /* of one step */
+} Work;
+
+static void add_work(Work *work, const ProfileView *v, const ViewOp *op)
+{
+    work->flops += op->flops;
+    work->bytes += op->bytes;
+    work->ns += op->time.total / (double)v->steps;
+}
+
+static bool is_part(const ViewOp *op, Part part)
+{
+    return op->part && strcmp(op->part, part_name(part)) == 0;
+}
+
+/* Where the time of softmax comes from, as far as the measured bandwidth tells. */
+static void put_traffic(Text *out, const ProfileView *v, const Work *softmax)
+{
+    const double percent = 1e11 * softmax->bytes / v->limit_bandwidth / softmax->ns;
+    if (!isfinite(percent)) return;
+    if (percent > 100)
+        text_puts(out, " It works in caches: memory at its measured bandwidth would be slower.");
+    else if (percent >= 50)
+        text_printf(out,
+                    " Memory bounds it: its traffic alone takes %.0f %% of its time at the "
+                    "measured bandwidth.",
+                    percent);
+    else
+        text_printf(out,
+                    " At the measured bandwidth its traffic takes %.0f %% of its time; the rest is "
+                    "arithmetic and the start of its %s.",
+                    percent, v->gpu ? "kernels" : "ops");
+}
+
+void findings_softmax(Text *out, const ProfileView *v)
+{
+    Work softmax = {0}, products = {0};
+    for (int i = 0; i < v->n_ops; i++) {
+        const ViewOp *op = &v->ops[i];
+        if (op->phase != PHASE_FORWARD) continue;
+        if (is_part(op, PART_SOFTMAX)) add_work(&softmax, v, op);
+        const bool inside = is_part(op, PART_SCORES) || is_part(op, PART_VALUES);
+        if (inside && strcmp(op->category, "matmul") == 0) add_work(&products, v, op);
+    }
+    if (!(softmax.ns > 0 && softmax.flops > 0 && products.ns > 0 && products.flops > 0)) return;
+    const double flops = 100 * softmax.flops / products.flops;
+    const double time = 100 * softmax.ns / products.ns;
+    text_printf(
+        out,
+        "Softmax has %s %% of the FLOPs of attention's two matrix multiplications and takes "
+        "%s %% of their time (forward): it moves %s bytes per FLOP, they %s.",
+        human_number(flops, 2).s, human_number(time, time < 100 ? 2 : 3).s,
+        human_number(softmax.bytes / softmax.flops, 2).s,
+        human_number(products.bytes / products.flops, 2).s);
+    put_traffic(out, v, &softmax);
+}
+
+/* ---- lines ---- */
+
+/* Appends the line and empties the text. */
+static Status add_line(json_t *lines, Text *text)
+{
+    Status status = text_status(text);
+    if (status == ST_OK && text->n && json_array_append_new(lines, json_string(text_str(text))))
+        status = FAIL(ST_NO_MEMORY, "no memory for a summary");
+    text_clear(text);
+    return status;
+}
+
+static void put_enough(Text *out, const WarmupStudy *s)
+{
+    if (s->noisy || s->undecided) return;
+    if (s->enough < 0)
+        text_printf(out, " Even %lld warm-ups are too few here.",
+                    (long long)s->settings[s->n - 1].warmup);
+    else if (s->enough == 0)
+        text_puts(out, " No warm-up is needed here.");
+    else
+        text_printf(out, " %lld warm-up%s enough here.", (long long)s->enough,
+                    s->enough == 1 ? " is" : "s are");
+}
+
+static Status add_warmup(json_t *lines, Text *text, const PageFile *file)
+{
+    WarmupStudy study;
+    if (record_set_size(&file->kind[PAGE_WARMUP]) == 0) return ST_OK;
+    if (warmup_study_make(&study, &file->kind[PAGE_WARMUP]) != ST_OK) return ST_OK; /* none is ok */
+    findings_warmup(text, &study);
+    put_enough(text, &study);
+    return add_line(lines, text);
+}
+
+Status findings_softmax_first(Text *out, const RecordSet *rows)
+{
+    const size_t before = out->n;
+    for (size_t i = 0; i < record_set_size(rows) && out->n == before; i++) {
+        ProfileView view;
+        if (!json_is_object(record_value(record_set_at(rows, i), "profile"))) continue;
+        TRY(profile_view_make(&view, record_set_at(rows, i)));
+        findings_softmax(out, &view);
+        profile_view_free(&view);
+    }
+    return ST_OK;
+}
+
+static Status add_softmax(json_t *lines, Text *text, const PageFile *file)
+{
+    TRY(findings_softmax_first(text, &file->kind[PAGE_PROFILE]));
+    return add_line(lines, text);
+}
+
+static Status add_precision(json_t *lines, Text *text, const PageFile *file)
+{
+    precision_gain_rows(text, &file->kind[PAGE_MODEL]);
+    if (!text->n) precision_gain_rows(text, &file->kind[PAGE_PRECISION]);
+    TRY(add_line(lines, text));
+    precision_gain_ops(text, &file->kind[PAGE_PROFILE]);
+    return add_line(lines, text);
+}
+
+/* ---- growth ---- */
+
+static bool has_exponent(const GrowthSweep *sweep)
+{
+    for (int i = 0; i < sweep->n_laws; i++) {
+        const GrowthLaw *law = &sweep->laws[i];
+        if (law->figure->kind == GROWTH_TIME && law->fit.verdict == GROWTH_LAW) return true;
+    }
+    return false;
+}
+
+/* An earlier one tells the same of the same implementation over the same axis, by as many points. */
+static bool is_told(const Growth *growth, int s)
+{
+    const GrowthSweep *own = &growth->sweeps[s];
+    const char *attention = record_text(own->first, "attention");
+    for (int i = 0; i < growth->n; i++) {
+        const GrowthSweep *other = &growth->sweeps[i];
+        const char *its = record_text(other->first, "attention");
+        if (i == s || other->axis != own->axis || !has_exponent(other)) continue;
+        if (!attention || !its || strcmp(attention, its) != 0) continue;
+        if (other->points > own->points || (other->points == own->points && i < s)) return true;
+    }
+    return false;
+}
+
+static Status add_growth(json_t *lines, Text *text, const RecordSet *rows)
+{
+    Growth growth;
+    Status status = growth_make(&growth, rows);
+    for (int s = 0; status == ST_OK && s < growth.n; s++) {
+        if (!has_exponent(&growth.sweeps[s]) || is_told(&growth, s)) continue;
+        text_puts(text, "How it grows: ");
+        growth_report_sentence(text, rows, &growth.sweeps[s]);
+        status = add_line(lines, text);
+    }
+    growth_free(&growth);
+    return status;
+}
+
+static Status add_file(json_t *lines, Text *text, const PageFile *file)
+{
+    TRY(add_growth(lines, text, &file->kind[PAGE_MODEL]));
+    TRY(add_growth(lines, text, &file->kind[PAGE_ATTENTION]));
+    TRY(add_warmup(lines, text, file));
+    TRY(add_softmax(lines, text, file));
+    return add_precision(lines, text, file);
+}
+
+Status findings_add(json_t *lines, const PageFile *files, int n)
+{
+    Text text = {0};
+    Status status = ST_OK;
+    for (int f = 0; status == ST_OK && f < n; f++) status = add_file(lines, &text, &files[f]);
+    text_free(&text);
+    return status;
+}
