@@ -1,6 +1,7 @@
 #include "bench/growth.h"
 
 #include "base/stats.h"
+#include "bench/record_stat.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -64,7 +65,7 @@ static void put_identity(Text *out, const GrowthAxis *axis, const Record *record
 /* ---- points ---- */
 
 /* Standard error of the median by the median distance from it; few samples tell little: 0. */
-static double spread_of(const json_t *samples, double median)
+static double spread_of(const json_t *samples, double ms)
 {
     enum { LEAST = 5, MOST = 256 };
     double x[MOST];
@@ -74,15 +75,15 @@ static double spread_of(const json_t *samples, double median)
     if (n < LEAST) return 0;
     const double sigma =
         1.4826 * stats_mad(x, n); /* of a normal distribution; 1.2533: its median */
-    return 1.2533 * sigma / sqrt(n) / median;
+    return 1.2533 * sigma / sqrt(n) / ms;
 }
 
+/* By the row's statistic; how far apart its samples are is a weight, and much the same for each. */
 static bool time_point(const Record *record, const char *phase, GrowthPoint *point)
 {
-    const json_t *value = record_value(record, phase);
-    if (!value || record_phase_status(record, phase) != RECORD_OK) return false;
-    if (!record_number(value, "median_ms", &point->y)) return false;
-    point->spread = spread_of(record_value(value, "samples_ms"), point->y);
+    if (record_phase_status(record, phase) != RECORD_OK) return false;
+    if (!record_stat_ms(record, phase, &point->y)) return false;
+    point->spread = spread_of(record_value(record_value(record, phase), "samples_ms"), point->y);
     return true;
 }
 

@@ -14,7 +14,7 @@ typedef struct GrowthAxis {
 
 typedef enum GrowthKind { GROWTH_TIME, GROWTH_MEMORY } GrowthKind;
 
-/* A figure of a row: the median of a phase in ms, or bytes in MiB. */
+/* A figure of a row: the time of a phase in ms, by the row's statistic, or memory in MiB. */
 typedef struct GrowthFigure {
     const char *name; /* in results: "forward", "peak_alloc_mib" */
     const char *text; /* for people */

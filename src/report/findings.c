@@ -4,7 +4,6 @@
 #include "prof/part.h"
 #include "report/column.h"
 #include "report/growth_report.h"
-#include "report/measured_phase.h"
 #include "report/precision_gain.h"
 
 #include <math.h>

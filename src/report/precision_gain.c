@@ -2,8 +2,8 @@
 
 #include "base/human.h"
 #include "bench/profile_view.h"
+#include "bench/record_stat.h"
 #include "report/column.h"
-#include "report/measured_phase.h"
 #include "report/record_notes.h"
 
 #include <stdlib.h>
@@ -43,12 +43,14 @@ static const Record *partner(const RecordSet *rows, const Record *record, const 
     return NULL;
 }
 
-/* Of medians; 0: one of them was not measured. */
-static double gain(const Record *fp32, const Record *other, const char *path)
+/* By the rows' statistic; 0: one of them was not measured. */
+static double gain(const Record *fp32, const Record *other, const char *phase)
 {
     double before, after;
-    if (!measured_phase_number(fp32, path, &before) || !measured_phase_number(other, path, &after))
+    if (record_phase_status(fp32, phase) != RECORD_OK ||
+        record_phase_status(other, phase) != RECORD_OK)
         return 0;
+    if (!record_stat_ms(fp32, phase, &before) || !record_stat_ms(other, phase, &after)) return 0;
     return after > 0 ? before / after : 0;
 }
 
@@ -82,12 +84,10 @@ static void put_in_brackets(Text *out, const RecordSet *rows, const Record *reco
 static void put_phases(Text *out, const Record *fp32, const Record *other)
 {
     static const char *const phases[] = {"forward", "backward", "optimizer"};
-    static const char *const paths[] = {"forward.median_ms", "backward.median_ms",
-                                        "optimizer.median_ms"};
     const char *separator = ": ";
     double before, after;
     for (int i = 0; i < 3; i++) {
-        const double times = gain(fp32, other, paths[i]);
+        const double times = gain(fp32, other, phases[i]);
         if (!(times > 0)) continue;
         text_printf(out, "%s%s %s times", separator, phases[i], human_number(times, 3).s);
         separator = ", ";
@@ -116,12 +116,12 @@ static void put_precision(Text *out, const RecordSet *rows, const char *precisio
     for (size_t i = 0; i < record_set_size(rows); i++) {
         const Record *fp32 = record_set_at(rows, i);
         const Record *other = has_precision(fp32, "fp32") ? partner(rows, fp32, precision) : NULL;
-        const double times = other ? gain(fp32, other, "step.median_ms") : 0;
+        const double times = other ? gain(fp32, other, "step") : 0;
         if (!(times > 0)) continue;
         if (pairs == 0)
             text_printf(out, "%s%s instead of fp32: the step is ", out->n ? " " : "", precision);
         put_pair_gain(out, rows, fp32, times, pairs++);
-        if (!measured_phase_number(fp32, "step.median_ms", &ms) || ms <= longest) continue;
+        if (!record_stat_ms(fp32, "step", &ms) || ms <= longest) continue;
         longest = ms, slowest = fp32, its = other;
     }
     if (pairs == 0) return;
