@@ -71,6 +71,17 @@ static void a_cost(void **state)
     text_free(&text);
 }
 
+/* Steps that are faster when watched are no noise either. */
+static void a_gain(void **state)
+{
+    (void)state;
+    Text text = {0};
+    const ProfileOverhead overhead = overhead_of(record(8, 10), PHASE_COUNT, &text);
+    assert_false(profile_overhead_is_noise(&overhead));
+    assert_true(overhead.high < 0);
+    text_free(&text);
+}
+
 /* Three and three samples have no interval; without any, nothing is claimed. */
 static void too_few(void **state)
 {
@@ -115,7 +126,7 @@ static void statistic(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(within_noise), cmocka_unit_test(a_cost),
-                                       cmocka_unit_test(too_few), cmocka_unit_test(no_samples),
-                                       cmocka_unit_test(statistic)};
+                                       cmocka_unit_test(a_gain),       cmocka_unit_test(too_few),
+                                       cmocka_unit_test(no_samples),   cmocka_unit_test(statistic)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -154,7 +154,7 @@ static Status list(Text *out, const ProfileTables *how, const ProfileView *v, co
                           .more = names == v->projected ? "GPU operations" : NULL};
     profile_name_tables_columns(&table, &as);
     const Status status = profile_name_tables_rows(&table, &as, NULL, NULL, names, n);
-    if (ranges) table_note(&table, "what is in a range within another counts in both", NULL);
+    if (ranges) table_note(&table, "a nested range counts in every range around it, too", NULL);
     if (status == ST_OK) return profile_tables_put(out, how, &table);
     table_free(&table);
     return status;
