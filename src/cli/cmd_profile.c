@@ -218,7 +218,7 @@ const Command cmd_profile = {
                          OPTION_BIT(TIMEOUT) | OPTION_BIT(DRY_RUN) | OPTION_BIT(AGAINST) |
                          OPTION_BIT(TRACE_STEPS) | OPTION_BIT(OUT_DIR) | OPTION_BIT(PREFIX) |
                          OPTION_BIT(FROM) | OPTION_BIT(SOURCE) | OPTION_BIT(TOP) |
-                         OPTION_BIT(NVTX) | OPTION_BIT(ANNOTATE_MHA),
+                         OPTION_BIT(NVTX) | OPTION_BIT(ANNOTATE_MHA) | OPTION_BIT(STAT),
                 .lists = PROFILE_LISTS,
                 .formats = "md json latex typst"},
     .run = run,

@@ -80,6 +80,22 @@ for mode in fwd fwd_bwd; do
     python3 "$here/check_profile.py" $mode/profile.json >check.out 2>&1 || fail "sums of $mode"
 done
 
+# --- the statistic of the table is the one that it names
+for stat in median mean min; do
+    profile --steps 6 --stat $stat --out-dir by-$stat >by-$stat.out 2>by-$stat.err || fail "--stat $stat"
+done
+expect by-median.out '^- medians of the steps; '
+expect by-mean.out '^- means of the steps; '
+expect by-min.out '^- minima of the steps; '
+python3 - <<'STAT' || fail "the statistic"
+import json, re
+for stat, name in ('median', 'med'), ('mean', 'avg'), ('min', 'min'):
+    result = json.load(open(f'by-{stat}/profile.json'))['results'][0]
+    row = re.search(r'^\| step +\| +(\S+) \| +(\S+) \| +(.*?) \|', open(f'by-{stat}.out').read(), re.M)
+    for shown, exact in (row[1], result['step'][f'{stat}_ms']), (row[2], result['profile']['step'][name] * 1e-6):
+        assert abs(float(shown) - exact) <= 1e-3 * exact, (stat, shown, exact)
+STAT
+
 # --- a sweep has a row per context; two styles stand side by side
 profile --steps 2 --ctx 4,8,12 >sweep.out 2>sweep.err || fail "a sweep"
 [ "$(grep -c '^| custom ' sweep.out)" = 3 ] || fail "three rows"
