@@ -20,7 +20,7 @@ static inline BackendId harness_backend(const char *name)
 {
     for (int id = 0; id < BACKEND_COUNT; id++) {
         const BackendApi *api = backend_api((BackendId)id);
-        if (api && strcmp(api->name, name) == 0) return (BackendId)id;
+        if (!api->absent && strcmp(api->name, name) == 0) return (BackendId)id;
     }
     fprintf(stderr, "this build has no backend '%s'\n", name);
     exit(1);

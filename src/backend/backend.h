@@ -4,6 +4,7 @@
 
 #include "base/status.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #ifdef __cplusplus
@@ -23,6 +24,7 @@ typedef struct Backend Backend;
 
 typedef struct BackendApi {
     const char *name;
+    bool absent; /* this build cannot open it: only capability and open, which fails, are there */
     /* A GPU's generation: 90 for compute capability 9.0, 0 when there is no such device. The
      * caller can still fork afterwards. NULL on a CPU. */
     int (*capability)(int device);
@@ -49,7 +51,6 @@ typedef struct BackendApi {
     void (*drop)(Backend *be, void *graph);
 } BackendApi;
 
-/* NULL when this build has no such backend. */
 const BackendApi *backend_api(BackendId id);
 
 #ifdef __cplusplus

@@ -287,6 +287,12 @@ bool cpu_info_has(const CpuInfo *info, const char *feature)
     return proc_text_has_word(info->features, feature);
 }
 
+int64_t cpu_info_cache(const CpuInfo *info)
+{
+    const int64_t caches = info->l3_instances > 1 ? info->l3_instances : 1;
+    return info->l3 > 0 ? info->l3 * caches : info->l2;
+}
+
 int64_t cpu_info_memory_left(const CpuInfo *info)
 {
     int64_t left = info->memory_available;

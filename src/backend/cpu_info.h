@@ -42,6 +42,7 @@ bool cpu_info_has(const CpuInfo *info, const char *feature);
 
 /* What could be taken without swapping, being killed or refused: the least of MemAvailable and what the
  * cgroups and the process's own limit leave. */
+int64_t cpu_info_cache(const CpuInfo *info);       /* bytes of the last-level caches together */
 int64_t cpu_info_memory_left(const CpuInfo *info); /* when `info` was read */
 Status cpu_info_memory_available(size_t *bytes);   /* now, on this machine */
 

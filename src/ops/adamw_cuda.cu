@@ -210,22 +210,11 @@ static Status launch(const OpCall *call, DType narrow, const Groups &groups, con
                                        groups, state));
 }
 
-/* The dtype that copies and gradients have beside f32; f32 when there is none. */
-static DType narrow_dtype(const Plan *plan, const Node *node)
-{
-    for (int i = 0; i < node->n_in - 1; i++) {
-        const Tensor *copy = plan_out(plan, node, 4 * i + 3), *g = plan_in(plan, node, i);
-        if (copy) return copy->dtype;
-        if (g->dtype != DT_F32) return g->dtype;
-    }
-    return DT_F32;
-}
-
 static Status run(const OpCall *call)
 {
     const int count = call->node->n_in - 1;
     const double *state = (const double *)op_in(call, count);
-    const DType narrow = narrow_dtype(call->plan, call->node);
+    const DType narrow = gpu_plan_adamw_narrow(call->plan, call->node);
     Groups groups;
     for (int i = 0; i < count;) {
         int64_t tiles = 0;
@@ -239,16 +228,4 @@ static Status run(const OpCall *call)
     return ST_OK;
 }
 
-static const char *declines(const Plan *plan, const Node *node)
-{
-    const DType narrow = narrow_dtype(plan, node);
-    for (int i = 0; i < node->n_in - 1; i++) {
-        const Tensor *copy = plan_out(plan, node, 4 * i + 3), *g = plan_in(plan, node, i);
-        if (copy && copy->dtype != narrow) return "copies differ in dtype";
-        if (g->dtype != DT_F32 && g->dtype != narrow)
-            return "gradients differ in dtype from copies";
-    }
-    return impls_cuda_declines_f64(plan, node);
-}
-
-const OpImpl adamw_cuda[] = {{"adamw_cuda", declines, nullptr, run}, {}};
+const OpImpl adamw_cuda[] = {{"adamw_cuda", gpu_plan_declines_adamw, nullptr, run}, {}};

@@ -124,13 +124,5 @@ static Status run(const OpCall *call)
 }
 
 /* The state is float64 always; p, m and v stay where they are. */
-static const char *declines(const Plan *plan, const Node *node)
-{
-    bool wide = plan_out(plan, node, 0)->dtype == DT_F64;
-    for (int i = 0; i < node->n_in - 1; i++) wide |= plan_in(plan, node, i)->dtype == DT_F64;
-    if (wide) return "float64 runs on a CPU only";
-    const bool moved = plan_out_id(plan, node, 0) != plan_in_id(plan, node, 0);
-    return updates_in_place(node->attr.fn) && moved ? "it updates in place" : nullptr;
-}
-
-const OpImpl adamw_part_cuda[] = {flat_impl("adamw_part_cuda", declines, nullptr, run), {}};
+const OpImpl adamw_part_cuda[] = {
+    flat_impl("adamw_part_cuda", gpu_plan_declines_adamw_part, nullptr, run), {}};

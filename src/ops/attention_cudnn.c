@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WORKSPACE = 1 << 20, SHAPES = 16, OPERANDS = 14 };
+enum { SHAPES = 16, OPERANDS = 14 };
 
 enum Uid { Q = 1, K, V, OUT, LSE, SCALE, HIDDEN, ONE, DOUT, DQ, DK, DV, DQ_SUM, ROW_SUM };
 
@@ -36,35 +36,6 @@ typedef struct AttentionState {
     const AttentionPlan *plan;
     void *slot; /* cuDNN's workspace, where a few bytes are enough */
 } AttentionState;
-
-/* ---- what it takes ---- */
-
-static const char *declines_heads(const Plan *plan, const Node *node, int q)
-{
-    const Tensor *t = plan_in(plan, node, q);
-    const int64_t D = plan_width(t) / node->attr.heads;
-    for (int i = q; i < q + 3; i++) {
-        const Tensor *part = plan_in(plan, node, i);
-        if (part->ld != t->ld || part->ld % 8 != 0 || part->offset % 8 != 0) {
-            return "cuDNN needs q, k and v with rows at multiples of 16 bytes";
-        }
-    }
-    if (t->dtype != DT_BF16 && t->dtype != DT_F16) return "cuDNN's attention is 16 bit only";
-    if (D % 8 != 0) return "cuDNN's attention needs a head width that is a multiple of 8";
-    if (D > 256) return "cuDNN's attention stops at a head width of 256";
-    if (node->attr.tokens < 2) return "cuDNN's attention needs at least 2 tokens";
-    return NULL;
-}
-
-static const char *declines(const Plan *plan, const Node *node)
-{
-    return declines_heads(plan, node, 0);
-}
-
-static const char *declines_grad(const Plan *plan, const Node *node)
-{
-    return declines_heads(plan, node, 1);
-}
 
 static Shape shape_of(const OpCall *call, int q, bool backward)
 {
@@ -268,7 +239,7 @@ static Status compile(AttentionPlan *plan, cudnnHandle_t handle)
         forward_graph(&plan->graph, &plan->shape);
     }
     TRY(cudnn_graph_plan(&plan->graph, handle));
-    if (plan->graph.workspace <= WORKSPACE) return ST_OK;
+    if (plan->graph.workspace <= GPU_PLAN_CUDNN) return ST_OK;
     return FAIL(
         ST_UNSUPPORTED,
         "cuDNN's attention asks for %lld bytes of workspace here: choose another --attention",
@@ -324,29 +295,6 @@ static Status prepare_grad(const OpCall *call)
 
 /* ---- running ---- */
 
-static size_t workspace(const Plan *plan, const Node *node, int threads)
-{
-    (void)plan;
-    (void)node;
-    (void)threads;
-    return WORKSPACE;
-}
-
-static size_t row_bytes(const Shape *s)
-{
-    return ((size_t)(s->B * s->H * s->T) * sizeof(float) + 255) / 256 * 256;
-}
-
-/* cuDNN's own, the sums of rows, and the fp32 sums of dq. */
-static size_t workspace_grad(const Plan *plan, const Node *node, int threads)
-{
-    (void)threads;
-    const Tensor *q = plan_in(plan, node, 1);
-    const size_t tokens = (size_t)plan_rows(q);
-    const size_t rows = (tokens * (size_t)node->attr.heads * sizeof(float) + 255) / 256 * 256;
-    return WORKSPACE + rows + tokens * (size_t)plan_width(q) * sizeof(float);
-}
-
 static void *in(const OpCall *call, int i)
 {
     return call->memory[plan_in_id(call->plan, call->node, i)];
@@ -379,8 +327,9 @@ static Status run_grad(const OpCall *call)
 {
     const AttentionPlan *plan = plan_of(call);
     float scale = (float)call->node->attr.scale, hidden = -INFINITY, one = 1;
-    char *sums = (char *)call->workspace + WORKSPACE;
-    char *dq_sum = sums + row_bytes(&plan->shape);
+    char *sums = (char *)call->workspace + GPU_PLAN_CUDNN;
+    char *dq_sum =
+        sums + gpu_plan_attention_row_bytes(plan->shape.B * plan->shape.H * plan->shape.T);
     const int64_t uids[] = {Q,  K,  V,     OUT, DOUT,    LSE,    DQ,
                             DK, DV, SCALE, ONE, ROW_SUM, DQ_SUM, HIDDEN};
     void *const pointers[] = {
@@ -392,9 +341,12 @@ static Status run_grad(const OpCall *call)
                            own_workspace(call));
 }
 
-const OpImpl attention_cuda[] = {
-    {"cudnn", declines, workspace, run, prepare, free}, ATTENTION_FLASH, {0}};
-const OpImpl attention_grad_cuda[] = {
-    {"cudnn", declines_grad, workspace_grad, run_grad, prepare_grad, free, true},
-    ATTENTION_FLASH_GRAD,
-    {0}};
+const OpImpl attention_cuda[] = {{"cudnn", gpu_plan_attention_declines_cudnn,
+                                  gpu_plan_attention_scratch_cudnn, run, prepare, free},
+                                 ATTENTION_FLASH,
+                                 {0}};
+const OpImpl attention_grad_cuda[] = {{"cudnn", gpu_plan_attention_declines_cudnn_grad,
+                                       gpu_plan_attention_scratch_cudnn_grad, run_grad,
+                                       prepare_grad, free, true},
+                                      ATTENTION_FLASH_GRAD,
+                                      {0}};

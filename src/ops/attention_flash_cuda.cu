@@ -1,4 +1,4 @@
-/* `flash` on a GPU: which of the precisions' kernels takes a node, and where its operands lie. */
+/* `flash` on a GPU: which of the precisions' kernels runs a node, and where its operands lie. */
 #include "ops/attention_flash_cuda.cuh"
 #include "ops/attention_flash_cuda.h"
 
@@ -7,50 +7,21 @@ struct Kernels {
     int capability; /* the least that has such tensor cores */
     Status (*forward)(const Backend *, const FlashForward *, bool);
     Status (*backward)(const Backend *, const FlashBackward *, void *, bool);
-    size_t (*workspace)(const FlashShape *);
 };
 
 static const Kernels &kernels_of(DType dtype, const NodeAttr &attr)
 {
     static const Kernels bf16 = {"bf16", 80, attention_flash_bf16_forward,
-                                 attention_flash_bf16_backward, attention_flash_bf16_workspace};
+                                 attention_flash_bf16_backward};
     static const Kernels f16 = {"fp16", 75, attention_flash_f16_forward,
-                                attention_flash_f16_backward, attention_flash_f16_workspace};
+                                attention_flash_f16_backward};
     static const Kernels tf32 = {"tf32", 80, attention_flash_tf32_forward,
-                                 attention_flash_tf32_backward, attention_flash_tf32_workspace};
+                                 attention_flash_tf32_backward};
     static const Kernels f32 = {"fp32", 0, attention_flash_f32_forward,
-                                attention_flash_f32_backward, attention_flash_f32_workspace};
+                                attention_flash_f32_backward};
     if (dtype == DT_BF16) return bf16;
     if (dtype == DT_F16) return f16;
     return attr.tf32 ? tf32 : f32;
-}
-
-/* ---- what it takes ---- */
-
-/* Every operand but `lse` has the heads' dtype. */
-static const char *declines(const Plan *plan, const Node *node, int q, int lse)
-{
-    const Tensor *heads = plan_in(plan, node, q);
-    for (int i = 0; i < node->n_out + node->n_in; i++) {
-        const DType dtype = plan->tensors[plan->operands[node->first + i]].dtype;
-        if (dtype == DT_F64) return "float64 runs on a CPU only";
-        if (dtype != (i == lse ? DT_F32 : heads->dtype)) return "flash attention takes one dtype";
-    }
-    if (plan_width(heads) / node->attr.heads > FLASH_MOST_WIDTH) {
-        return "flash attention stops at a head width of 512";
-    }
-    if (plan_rows(heads) > INT32_MAX / node->attr.heads) return "too many rows for flash attention";
-    return node->attr.scale > 0 ? NULL : "flash attention needs a positive scale";
-}
-
-const char *attention_flash_declines(const Plan *plan, const Node *node)
-{
-    return declines(plan, node, 0, 1);
-}
-
-const char *attention_flash_declines_grad(const Plan *plan, const Node *node)
-{
-    return declines(plan, node, 1, node->n_out + 5);
 }
 
 /* ---- operands ---- */
@@ -115,14 +86,6 @@ static FlashBackward backward_of(const OpCall *call)
     f.out = in(call, 4, &f.shape);
     f.lse = static_cast<const float *>(op_in(call, 5));
     return f;
-}
-
-size_t attention_flash_workspace_grad(const Plan *plan, const Node *node, int threads)
-{
-    (void)threads;
-    const Tensor *q = plan_in(plan, node, 1);
-    const FlashShape s = shape_of(q, node->attr);
-    return kernels_of(q->dtype, node->attr).workspace(&s);
 }
 
 /* ---- running ---- */

@@ -6,8 +6,6 @@
 
 #define FLASH_LOG2_E 1.4426950408889634F
 
-enum { FLASH_MOST_WIDTH = 512 };
-
 /* A T x D matrix for every sequence and head. */
 struct FlashMatrix {
     void *data;
@@ -77,8 +75,7 @@ __host__ __device__ constexpr int flash_blocks(int n, int size)
     Status attention_flash_##name##_forward(const Backend *be, const FlashForward *f,   \
                                             bool prepare);                              \
     Status attention_flash_##name##_backward(const Backend *be, const FlashBackward *f, \
-                                             void *workspace, bool prepare);            \
-    size_t attention_flash_##name##_workspace(const FlashShape *shape); /* backward's */
+                                             void *workspace, bool prepare);
 extern "C" {
 FLASH_PRECISION(bf16)
 FLASH_PRECISION(f16)

@@ -3,29 +3,26 @@
 #ifndef OPS_ATTENTION_FLASH_CUDA_H
 #define OPS_ATTENTION_FLASH_CUDA_H
 
-#include "ops/op.h"
+#include "ops/gpu_plan_attention.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-const char *attention_flash_declines(const Plan *plan, const Node *node);
-const char *attention_flash_declines_grad(const Plan *plan, const Node *node);
-size_t attention_flash_workspace_grad(const Plan *plan, const Node *node, int threads);
 Status attention_flash_prepare(const OpCall *call);
 Status attention_flash_prepare_grad(const OpCall *call);
 Status attention_flash_run(const OpCall *call);
 Status attention_flash_run_grad(const OpCall *call);
 
-#define ATTENTION_FLASH                                                                        \
-    {                                                                                          \
-        "flash", attention_flash_declines, NULL, attention_flash_run, attention_flash_prepare, \
-            NULL, false                                                                        \
+#define ATTENTION_FLASH                                                        \
+    {                                                                          \
+        "flash", gpu_plan_attention_declines_flash, NULL, attention_flash_run, \
+            attention_flash_prepare, NULL, false                               \
     }
-#define ATTENTION_FLASH_GRAD                                                    \
-    {                                                                           \
-        "flash", attention_flash_declines_grad, attention_flash_workspace_grad, \
-            attention_flash_run_grad, attention_flash_prepare_grad, NULL, false \
+#define ATTENTION_FLASH_GRAD                                                                    \
+    {                                                                                           \
+        "flash", gpu_plan_attention_declines_flash_grad, gpu_plan_attention_scratch_flash_grad, \
+            attention_flash_run_grad, attention_flash_prepare_grad, NULL, false                 \
     }
 
 #ifdef __cplusplus

@@ -35,4 +35,4 @@ template <>
 struct PlainBackward<512> : FlashBackwardTiles<PlainWarp, PlainWarp, 512, 128, 2, 16, 1, 1> {
 };
 
-FLASH_ENTRIES(f32, PlainForward, PlainBackward)
+FLASH_ENTRIES(f32, FLASH_TILES_F32, PlainForward, PlainBackward)

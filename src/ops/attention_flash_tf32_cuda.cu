@@ -31,4 +31,4 @@ template <> struct Tf32Backward<256> : FlashBackwardTiles<Single, Single, 256, 1
 template <> struct Tf32Backward<512> : FlashBackwardTiles<Single, Single, 512, 128, 2, 16, 1, 1> {
 };
 
-FLASH_ENTRIES(tf32, Tf32Forward, Tf32Backward)
+FLASH_ENTRIES(tf32, FLASH_TILES_TF32, Tf32Forward, Tf32Backward)

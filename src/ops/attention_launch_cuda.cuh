@@ -4,6 +4,7 @@
 
 #include "ops/attention_backward_cuda.cuh"
 #include "ops/attention_forward_cuda.cuh"
+#include "ops/flash_tiles.h"
 
 enum { FLASH_DELTA_WARPS = 8 };
 
@@ -79,14 +80,6 @@ template <class C> static int64_t flash_sum_floats(const FlashShape &s)
     return flash_flags<C>(s) * C::QUERIES * C::SLICE;
 }
 
-template <template <int> class Tiles> static size_t flash_workspace(const FlashShape &s)
-{
-    FLASH_BY_WIDTH(s.D, Tiles, {
-        return (size_t)(flash_sum_floats<C>(s) + (int64_t)s.count * s.T) * sizeof(float) +
-               (size_t)(flash_flags<C>(s) + 1) * sizeof(int);
-    });
-}
-
 /* What the kernel was compiled for decides, which need not be the GPU it runs on. */
 template <class C> static Status flash_backward_bytes(int *bytes)
 {
@@ -134,8 +127,28 @@ static Status flash_backward(const Backend *be, const FlashBackward &f, void *wo
     });
 }
 
+/* gpu_plan_attention.c takes a kernel's scratch from that table. */
+template <template <int> class Tiles, int KIND
+, int I > constexpr bool flash_tile_is_known()
+{
+    using C = Tiles<flash_tiles[KIND][I].width>;
+    return C::SLICE == flash_tiles[KIND][I].slice && C::QUERIES == flash_tiles[KIND][I].queries;
+}
+
+template <template <int> class Tiles, int KIND
+> constexpr bool flash_tiles_are_known()
+{
+    return flash_tile_is_known < Tiles, KIND
+    , 0 > () && flash_tile_is_known < Tiles, KIND
+    , 1 > () && flash_tile_is_known < Tiles, KIND
+    , 2 > () && flash_tile_is_known < Tiles, KIND
+    , 3 > () && flash_tile_is_known < Tiles, KIND
+    , 4 > ();
+}
+
 /* The entries of one precision (ops/attention_flash_cuda.cuh). */
-#define FLASH_ENTRIES(name, Forward, Backward)                                                     \
+#define FLASH_ENTRIES(name, KIND, Forward, Backward)                                               \
+    static_assert(flash_tiles_are_known<Backward, KIND>(), "ops/flash_tiles.h has other tiles");   \
     extern "C" Status attention_flash_##name##_forward(const Backend *be, const FlashForward *f,   \
                                                        bool prepare)                               \
     {                                                                                              \
@@ -145,10 +158,6 @@ static Status flash_backward(const Backend *be, const FlashBackward &f, void *wo
                                                         void *workspace, bool prepare)             \
     {                                                                                              \
         return flash_backward<Backward>(be, *f, workspace, prepare);                               \
-    }                                                                                              \
-    extern "C" size_t attention_flash_##name##_workspace(const FlashShape *shape)                  \
-    {                                                                                              \
-        return flash_workspace<Backward>(*shape);                                                  \
     }
 
 #endif

@@ -74,4 +74,4 @@ static Status run(const OpCall *call)
     return ST_OK;
 }
 
-const OpImpl binary_cuda[] = {flat_impl("binary_cuda", impls_cuda_declines_f64, nullptr, run), {}};
+const OpImpl binary_cuda[] = {flat_impl("binary_cuda", gpu_plan_declines_f64, nullptr, run), {}};

@@ -8,14 +8,6 @@
 /* ---- cuBLASLt: the heads of one sequence as one strided batch. A stack of sequences takes one call each, since heads
  * side by side and sequences one below the other have no common distance. ---- */
 
-static size_t workspace(const Plan *plan, const Node *node, int threads)
-{
-    (void)plan;
-    (void)node;
-    (void)threads;
-    return PRODUCT_CUDA_WORKSPACE;
-}
-
 /* A single head leaves the sequences as the only stack. */
 static int64_t batch_of(const HeadMatrix *m)
 {
@@ -90,42 +82,6 @@ static void forget(void *state)
 
 /* ---- our own in fp32, all sequences at once ---- */
 
-static bool whole_pieces(const Tensor *t, const NodeAttr *attr)
-{
-    enum { PIECE = 4 };
-    const HeadMatrix m = head_matrix(t, NULL, attr);
-    return t->offset % PIECE == 0 && m.rows % PIECE == 0 && m.cols % PIECE == 0 &&
-           m.ld % PIECE == 0;
-}
-
-/* On an H200, 8 matrices of 1,024 tokens, of cuBLASLt's time: heads of 16 0.5 (scores 0.9), of 32 0.75 (scores 1.0), of 64 0.9
- * (scores 1.1); over 4,096 tokens of 64 1.05. 4 x 16 heads of 64 over 512 tokens, which cuBLASLt takes in four calls: 0.5
- * (scores 1.0); of 128: 1.15 and more. */
-static bool pays_in_fp32(const Plan *plan, const Node *node)
-{
-    enum { NARROW = 32, MOST = 64, LONG = 2048 };
-    const HeadMatrix a = head_matrix(plan_in(plan, node, 0), NULL, &node->attr);
-    const HeadMatrix c = head_matrix(plan_out(plan, node, 0), NULL, &node->attr);
-    const int64_t width = a.cols < c.cols ? a.cols : c.cols; /* of a head */
-    if (width <= NARROW || width > MOST) return width <= NARROW;
-    if (c.heads > 1 && c.count > c.heads) return true;
-    return !node->attr.transpose_b && c.rows <= LONG;
-}
-
-static const char *declines_fp32(const Plan *plan, const Node *node)
-{
-    const NodeAttr *attr = &node->attr;
-    for (int i = 0; i < node->n_out + node->n_in; i++) {
-        const Tensor *t = &plan->tensors[plan->operands[node->first + i]];
-        if (t->dtype != DT_F32 || attr->tf32) return "it multiplies fp32 alone";
-        if (!whole_pieces(t, attr)) return "rows are no whole number of 16 bytes";
-    }
-    if (attr->transpose_a && attr->transpose_b) return "both operands are transposed";
-    if (!pays_in_fp32(plan, node)) return "cuBLASLt is faster for heads of this width";
-    const int chip = backend_api(BACKEND_cuda)->capability(0);
-    return chip > 0 && chip < 80 ? "it needs a GPU of compute capability 8.0 or more" : NULL;
-}
-
 static Fp32Stack stack_of(const HeadMatrix *m)
 {
     return (Fp32Stack){
@@ -164,6 +120,9 @@ static Status run_fp32(const OpCall *call)
 }
 
 const OpImpl bmm_cuda[] = {
-    {.name = "product_fp32", .declines = declines_fp32, .run = run_fp32, .prepare = prepare_fp32},
-    {"cublaslt", impls_cuda_declines_f64, workspace, run, prepare, forget},
+    {.name = "product_fp32",
+     .declines = gpu_plan_declines_bmm_fp32,
+     .run = run_fp32,
+     .prepare = prepare_fp32},
+    {"cublaslt", gpu_plan_declines_f64, gpu_plan_scratch_cublaslt, run, prepare, forget},
     {0}};

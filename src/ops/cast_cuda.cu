@@ -71,12 +71,4 @@ static Status run(const OpCall *call)
     return ST_OK;
 }
 
-static const char *declines(const Plan *plan, const Node *node)
-{
-    if (plan_in(plan, node, 0)->dtype == DT_I32 || plan_out(plan, node, 0)->dtype == DT_I32) {
-        return "integers run on a CPU only";
-    }
-    return impls_cuda_declines_f64(plan, node);
-}
-
-const OpImpl cast_cuda[] = {{"cast_cuda", declines, nullptr, run}, {}};
+const OpImpl cast_cuda[] = {{"cast_cuda", gpu_plan_declines_cast, nullptr, run}, {}};

@@ -79,4 +79,4 @@ static Status run(const OpCall *call)
 }
 
 const OpImpl causal_mask_cuda[] = {
-    flat_impl("causal_mask_cuda", impls_cuda_declines_f64, nullptr, run), {}};
+    flat_impl("causal_mask_cuda", gpu_plan_declines_f64, nullptr, run), {}};

@@ -193,13 +193,6 @@ __global__ void cross_entropy_grad_plain_kernel(const Slope f)
     }
 }
 
-/* The loss of every row. */
-static size_t losses(const Plan *plan, const Node *node, int threads)
-{
-    (void)threads;
-    return (size_t)plan_rows(plan_in(plan, node, 0)) * sizeof(float);
-}
-
 static Status run(const OpCall *call)
 {
     const Tensor *logits = op_in_shape(call, 0);
@@ -251,20 +244,7 @@ static Status run_grad(const OpCall *call)
     return ST_OK;
 }
 
-static bool is_f64(const Tensor *tensor)
-{
-    return tensor && tensor->dtype == DT_F64;
-}
-
-/* dloss alone may be float64. */
-static const char *declines_grad(const Plan *plan, const Node *node)
-{
-    const bool wide = is_f64(plan_out(plan, node, 0)) || is_f64(plan_in(plan, node, 1)) ||
-                      is_f64(plan_in(plan, node, 3));
-    return wide ? "float64 runs on a CPU only" : NULL;
-}
-
-const OpImpl cross_entropy_cuda[] = {{"cross_entropy_cuda", impls_cuda_declines_f64, losses, run},
-                                     {}};
+const OpImpl cross_entropy_cuda[] = {
+    {"cross_entropy_cuda", gpu_plan_declines_f64, gpu_plan_scratch_cross_entropy, run}, {}};
 const OpImpl cross_entropy_grad_cuda[] = {
-    {"cross_entropy_grad_cuda", declines_grad, nullptr, run_grad}, {}};
+    {"cross_entropy_grad_cuda", gpu_plan_declines_cross_entropy_grad, nullptr, run_grad}, {}};

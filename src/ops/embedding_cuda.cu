@@ -6,7 +6,7 @@
 #include "ops/any_cuda.cuh"
 #include "ops/impls_cuda.h"
 
-enum { THREADS = 256, QUAD = 4, CHUNK = 8192, UNROLL = 4 };
+enum { THREADS = 256, QUAD = 4, UNROLL = 4 };
 
 /* From an fp32 table, the usual one. */
 template <typename X>
@@ -155,14 +155,7 @@ static Status run(const OpCall *call)
 
 static int64_t chunk_size(int64_t rows)
 {
-    return any_at_most(rows, CHUNK);
-}
-
-/* Words and tokens of a chunk. */
-static size_t grad_workspace(const Plan *plan, const Node *node, int threads)
-{
-    (void)threads;
-    return (size_t)chunk_size(plan_rows(plan_in(plan, node, 0))) * 2 * sizeof(int32_t);
+    return any_at_most(rows, GPU_PLAN_EMBEDDING_CHUNK);
 }
 
 static Status sum_words(const OpCall *call, const Sums &f)
@@ -210,12 +203,7 @@ static Status run_grad(const OpCall *call)
     return ST_OK;
 }
 
-static const char *declines_grad(const Plan *plan, const Node *node)
-{
-    if (plan_out(plan, node, 0)->dtype != DT_F32) return "sums are f32";
-    return impls_cuda_declines_f64(plan, node);
-}
-
-const OpImpl embedding_cuda[] = {{"embedding_cuda", impls_cuda_declines_f64, nullptr, run}, {}};
-const OpImpl embedding_grad_cuda[] = {
-    {"embedding_grad_cuda", declines_grad, grad_workspace, run_grad}, {}};
+const OpImpl embedding_cuda[] = {{"embedding_cuda", gpu_plan_declines_f64, nullptr, run}, {}};
+const OpImpl embedding_grad_cuda[] = {{"embedding_grad_cuda", gpu_plan_declines_embedding_grad,
+                                       gpu_plan_scratch_embedding_grad, run_grad},
+                                      {}};

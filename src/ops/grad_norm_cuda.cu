@@ -8,9 +8,9 @@ enum {
     THREADS = 256,
     ROUNDS = 2,
     TILE = THREADS * WIDTH * ROUNDS,
-    BLOCKS = 1024,
+    BLOCKS = GPU_PLAN_GRAD_NORM_BLOCKS,
     SUM_THREADS = 1024,
-    MOST_GROUPS = 80
+    MOST_GROUPS = GPU_PLAN_GRAD_NORM_GROUPS
 };
 
 struct Group {
@@ -105,13 +105,6 @@ static int launches(const Node *node)
     return (node->n_in - 1 + MOST_GROUPS - 1) / MOST_GROUPS;
 }
 
-static size_t workspace(const Plan *plan, const Node *node, int threads)
-{
-    (void)plan;
-    (void)threads;
-    return (size_t)launches(node) * BLOCKS * sizeof(double);
-}
-
 static Groups groups_from(const OpCall *call, int first)
 {
     Groups groups = {};
@@ -142,4 +135,5 @@ static Status run(const OpCall *call)
     return ST_OK;
 }
 
-const OpImpl grad_norm_cuda[] = {{"grad_norm_cuda", impls_cuda_declines_f64, workspace, run}, {}};
+const OpImpl grad_norm_cuda[] = {
+    {"grad_norm_cuda", gpu_plan_declines_f64, gpu_plan_scratch_grad_norm, run}, {}};

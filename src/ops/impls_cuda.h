@@ -1,8 +1,9 @@
-/* The CUDA implementations of every op: NAME_cuda[], best first, ended by {0}. */
+/* The CUDA implementations of every op: NAME_cuda[], best first, ended by {0}. What they take and ask for is in
+ * gpu_plan_NAME[]. */
 #ifndef OPS_IMPLS_CUDA_H
 #define OPS_IMPLS_CUDA_H
 
-#include "ops/op.h"
+#include "ops/gpu_plan.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -13,9 +14,6 @@ extern "C" {
 #undef OP
 
 extern const OpImpl *const impls_cuda[OP_COUNT];
-
-/* Why a float kernel cannot take a node: a float64 operand other than the step state. NULL if it can. */
-const char *impls_cuda_declines_f64(const Plan *plan, const Node *node);
 
 #ifdef __cplusplus
 }

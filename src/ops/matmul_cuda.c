@@ -4,14 +4,6 @@
 
 #include <stdlib.h>
 
-static size_t workspace(const Plan *plan, const Node *node, int threads)
-{
-    (void)plan;
-    (void)node;
-    (void)threads;
-    return PRODUCT_CUDA_WORKSPACE;
-}
-
 static Status prepare(const OpCall *call)
 {
     const NodeAttr *attr = &call->node->attr;
@@ -52,4 +44,4 @@ static void forget(void *state)
 }
 
 const OpImpl matmul_cuda[] = {
-    {"cublaslt", impls_cuda_declines_f64, workspace, run, prepare, forget}, {0}};
+    {"cublaslt", gpu_plan_declines_f64, gpu_plan_scratch_cublaslt, run, prepare, forget}, {0}};

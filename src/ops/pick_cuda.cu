@@ -68,6 +68,6 @@ static Status run_grad(const OpCall *call)
     return ST_OK;
 }
 
-const OpImpl pick_cuda[] = {flat_impl("pick_cuda", impls_cuda_declines_f64, nullptr, run), {}};
+const OpImpl pick_cuda[] = {flat_impl("pick_cuda", gpu_plan_declines_f64, nullptr, run), {}};
 const OpImpl pick_grad_cuda[] = {
-    flat_impl("pick_grad_cuda", impls_cuda_declines_f64, nullptr, run_grad), {}};
+    flat_impl("pick_grad_cuda", gpu_plan_declines_f64, nullptr, run_grad), {}};

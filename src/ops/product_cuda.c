@@ -83,7 +83,7 @@ static void prefer_align(cublasLtMatmulPreference_t preference, const ProductSha
 static Status candidates(Product *p, Backend *be, cublasLtMatmulHeuristicResult_t *found, int *n)
 {
     cublasLtMatmulPreference_t preference = NULL;
-    const size_t workspace = PRODUCT_CUDA_WORKSPACE;
+    const size_t workspace = GPU_PLAN_CUBLASLT;
     /* partial sums of a split product stay fp32 whatever the result's type */
     const uint32_t schemes =
         CUBLASLT_REDUCTION_SCHEME_MASK & ~(uint32_t)CUBLASLT_REDUCTION_SCHEME_OUTPUT_TYPE;
@@ -155,7 +155,7 @@ static bool takes(const Product *p, Backend *be, size_t *bytes)
         return false;
     }
     *bytes = result.workspaceSize;
-    return *bytes <= PRODUCT_CUDA_WORKSPACE;
+    return *bytes <= GPU_PLAN_CUBLASLT;
 }
 
 Status product_cuda_prepare(Product *p, Backend *be, const ProductShape *shape, const void *a,
@@ -177,7 +177,7 @@ Status product_cuda_run(const Product *p, Backend *be, float scale, const void *
                         void *c, void *workspace)
 {
     const float zero = 0;
-    const size_t bytes = p->slot ? CUDA_BACKEND_SLOT : PRODUCT_CUDA_WORKSPACE;
+    const size_t bytes = p->slot ? CUDA_BACKEND_SLOT : GPU_PLAN_CUBLASLT;
     TRY_CUBLAS(cublasLtMatmul(be->lt, p->operation, &scale, b, p->b, a, p->a, &zero, c, p->c, c,
                               p->c, &p->algorithm, p->slot ? p->slot : workspace, bytes,
                               be->stream));

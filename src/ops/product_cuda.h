@@ -25,8 +25,6 @@ typedef struct Product {
     void *slot; /* instead of the workspace, where a few bytes are enough */
 } Product;
 
-enum { PRODUCT_CUDA_WORKSPACE = 32 << 20 };
-
 /* The largest power of two up to 256 that divides an address and distances in bytes. */
 uint32_t product_cuda_align(const void *data, int64_t step_bytes, int64_t stack_bytes);
 

@@ -8,7 +8,13 @@
 
 #include <math.h>
 
-enum { THREADS = 256, WARP = 32, WARPS = THREADS / WARP, NARROW = 2048, WIDE_THREADS = 1024 };
+enum {
+    THREADS = 256,
+    WARP = GPU_PLAN_REDUCE_WARP,
+    WARPS = THREADS / WARP,
+    NARROW = 2048,
+    WIDE_THREADS = 1024
+};
 
 /* ---- rows ---- */
 
@@ -75,8 +81,6 @@ __global__ void __launch_bounds__(WIDE_THREADS)
 }
 
 /* ---- columns ---- */
-
-enum { GROUP_ROWS = 32, MOST_BLOCKS = 1024 };
 
 /* This thread's columns over the rows of its group that fall to its warp. */
 template <typename X, int N>
@@ -158,37 +162,11 @@ template <bool PACKED, typename X> static Status launch_rows(const OpCall *call,
     return ST_OK;
 }
 
-typedef struct Columns {
-    int64_t bands, groups, group_rows;
-} Columns;
-
-/* Enough blocks to fill a GPU, none with fewer than GROUP_ROWS rows while there are more. `each` is
- * the columns of one thread. */
-static Columns columns_of(const Tensor *x, int each)
-{
-    const int64_t R = plan_rows(x), bands = blocks_for(plan_width(x), (int64_t)WARP * each);
-    const int64_t most = bands < MOST_BLOCKS ? MOST_BLOCKS / bands : 1;
-    const int64_t wanted = blocks_for(R, GROUP_ROWS), count = wanted < most ? wanted : most;
-    const int64_t group_rows = blocks_for(R, count);
-    return {bands, blocks_for(R, group_rows), group_rows};
-}
-
-/* Packs may turn out not to fit where the tensor lies: there is room for either. */
-static size_t workspace(const Plan *plan, const Node *node, int threads)
-{
-    (void)threads;
-    if (node->attr.fn != FN_COL_SUM) return 0;
-    const Tensor *x = plan_in(plan, node, 0);
-    const int64_t a = columns_of(x, 16 / (int)plan_dtype_size(x->dtype)).groups;
-    const int64_t b = columns_of(x, 1).groups;
-    return (size_t)(a > b ? a : b) * (size_t)plan_width(x) * sizeof(float);
-}
-
 template <bool PACKED, typename X> static Status launch_columns(const OpCall *call, const X *x)
 {
     const Tensor *tx = op_in_shape(call, 0);
     const int64_t R = plan_rows(tx), W = plan_width(tx);
-    const Columns c = columns_of(tx, access_width<PACKED, X>);
+    const GpuPlanColumns c = gpu_plan_columns(tx, access_width<PACKED, X>);
     const cudaStream_t stream = call->backend->stream;
     float *partial = (float *)call->workspace;
     reduce_column_kernel<PACKED><<<(unsigned)(c.bands * c.groups), THREADS, 0, stream>>>(
@@ -216,5 +194,5 @@ static Status run(const OpCall *call)
                                  : launch<false>(call, (const X *)x));
 }
 
-const OpImpl reduce_cuda[] = {flat_impl("reduce_cuda", impls_cuda_declines_f64, workspace, run),
-                              {}};
+const OpImpl reduce_cuda[] = {
+    flat_impl("reduce_cuda", gpu_plan_declines_f64, gpu_plan_scratch_reduce, run), {}};

@@ -6,7 +6,7 @@
 #include "ops/any_cuda.cuh"
 #include "ops/impls_cuda.h"
 
-enum { THREADS = 256, MOST_PARTIALS = 512 };
+enum { THREADS = 256, MOST_PARTIALS = GPU_PLAN_RMSNORM_MOST_PARTIALS };
 /* The fast kernels' threads have 2 or 4 quads of a row each. */
 enum { QUAD = 4, ROW_THREADS = 512, MOST_COLUMNS = 4 * QUAD * ROW_THREADS };
 
@@ -319,13 +319,6 @@ static Status run(const OpCall *call)
     return ST_OK;
 }
 
-static size_t grad_workspace(const Plan *plan, const Node *node, int threads)
-{
-    (void)threads;
-    const Tensor *s = plan_in(plan, node, 1);
-    return (size_t)(any_at_most(plan_rows(s), MOST_PARTIALS) * plan_width(s)) * sizeof(float);
-}
-
 template <typename A> static Status backward(const OpCall *call, const Backward &f, int *partials)
 {
     const int threads = row_threads(f.C), rows = ROW_THREADS / threads;
@@ -381,6 +374,6 @@ static Status run_grad(const OpCall *call)
                         (float *)op_out(call, 2), f.partial, partials, f.C);
 }
 
-const OpImpl rmsnorm_cuda[] = {{"rmsnorm_cuda", impls_cuda_declines_f64, nullptr, run}, {}};
+const OpImpl rmsnorm_cuda[] = {{"rmsnorm_cuda", gpu_plan_declines_f64, nullptr, run}, {}};
 const OpImpl rmsnorm_grad_cuda[] = {
-    {"rmsnorm_grad_cuda", impls_cuda_declines_f64, grad_workspace, run_grad}, {}};
+    {"rmsnorm_grad_cuda", gpu_plan_declines_f64, gpu_plan_scratch_rmsnorm_grad, run_grad}, {}};

@@ -151,12 +151,4 @@ static Status run(const OpCall *call)
 }
 
 /* With equal pointers nothing is copied, which is right for equal dtypes only. */
-static const char *declines(const Plan *plan, const Node *node)
-{
-    if (plan_in(plan, node, 0)->dtype != plan_out(plan, node, 0)->dtype) {
-        return "x and y differ in dtype";
-    }
-    return impls_cuda_declines_f64(plan, node);
-}
-
-const OpImpl rope_cuda[] = {{"rope_cuda", declines, nullptr, run}, {}};
+const OpImpl rope_cuda[] = {{"rope_cuda", gpu_plan_declines_rope, nullptr, run}, {}};

@@ -48,4 +48,4 @@ static Status run(const OpCall *call)
 }
 
 const OpImpl rotate_pairs_cuda[] = {
-    flat_impl("rotate_pairs_cuda", impls_cuda_declines_f64, nullptr, run), {}};
+    flat_impl("rotate_pairs_cuda", gpu_plan_declines_f64, nullptr, run), {}};

@@ -252,6 +252,6 @@ static Status run_grad(const OpCall *call)
     return ST_OK;
 }
 
-const OpImpl softmax_cuda[] = {{"softmax_cuda", impls_cuda_declines_f64, nullptr, run}, {}};
-const OpImpl softmax_grad_cuda[] = {
-    {"softmax_grad_cuda", impls_cuda_declines_f64, nullptr, run_grad}, {}};
+const OpImpl softmax_cuda[] = {{"softmax_cuda", gpu_plan_declines_f64, nullptr, run}, {}};
+const OpImpl softmax_grad_cuda[] = {{"softmax_grad_cuda", gpu_plan_declines_f64, nullptr, run_grad},
+                                    {}};

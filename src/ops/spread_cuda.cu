@@ -44,11 +44,4 @@ static Status run(const OpCall *call)
 }
 
 /* A single element may be float64: the loss scale is. */
-static const char *declines(const Plan *plan, const Node *node)
-{
-    const Tensor *y = plan_out(plan, node, 0), *x = plan_in(plan, node, 0);
-    const bool wide = y->dtype == DT_F64 || (x->dtype == DT_F64 && plan_elements(x) > 1);
-    return wide ? "float64 runs on a CPU only" : nullptr;
-}
-
-const OpImpl spread_cuda[] = {flat_impl("spread_cuda", declines, nullptr, run), {}};
+const OpImpl spread_cuda[] = {flat_impl("spread_cuda", gpu_plan_declines_spread, nullptr, run), {}};

@@ -158,6 +158,6 @@ static Status run_grad(const OpCall *call)
     return ST_OK;
 }
 
-const OpImpl swiglu_cuda[] = {{"swiglu_cuda", impls_cuda_declines_f64, nullptr, run}, {}};
-const OpImpl swiglu_grad_cuda[] = {{"swiglu_grad_cuda", impls_cuda_declines_f64, nullptr, run_grad},
+const OpImpl swiglu_cuda[] = {{"swiglu_cuda", gpu_plan_declines_f64, nullptr, run}, {}};
+const OpImpl swiglu_grad_cuda[] = {{"swiglu_grad_cuda", gpu_plan_declines_f64, nullptr, run_grad},
                                    {}};

@@ -177,6 +177,6 @@ static Status run_grad(const OpCall *call)
     return ST_OK;
 }
 
-const OpImpl unary_cuda[] = {flat_impl("unary_cuda", impls_cuda_declines_f64, nullptr, run), {}};
+const OpImpl unary_cuda[] = {flat_impl("unary_cuda", gpu_plan_declines_f64, nullptr, run), {}};
 const OpImpl unary_grad_cuda[] = {
-    flat_impl("unary_grad_cuda", impls_cuda_declines_f64, nullptr, run_grad), {}};
+    flat_impl("unary_grad_cuda", gpu_plan_declines_f64, nullptr, run_grad), {}};

@@ -1,0 +1,160 @@
+/* What is planned for a GPU is what runs there: the lists that every build has are those of the CUDA build, and scratch
+ * is what kernels index. */
+#include "bench/placement.h"
+#include "exec/step_plan.h"
+#include "ops/flash_tiles.h"
+#include "ops/gpu_plan.h"
+#include "ops/gpu_plan_attention.h"
+#include "with_cmocka.h"
+
+#include <string.h>
+
+static const OpImpl *const planned[OP_COUNT] = {
+#define OP(name, category) gpu_plan_##name,
+#include "plan/ops.def"
+#undef OP
+};
+
+static bool without_cudnn(const OpImpl *impl)
+{
+    return strcmp(impl->name, "cudnn") == 0 && !impl->run;
+}
+
+static void test_lists_are_those_of_cuda(void **state)
+{
+    (void)state;
+    const bool absent = backend_api(BACKEND_cuda)->absent;
+    for (int op = 0; op < OP_COUNT; op++) {
+        const OpImpl *plan = planned[op], *run = op_impls((OpKind)op, BACKEND_cuda);
+        for (; plan->name && run->name; plan++, run++) {
+            assert_string_equal(plan->name, run->name);
+            assert_null(plan->run);
+            if (without_cudnn(run) && !absent) continue; /* built without it */
+            assert_true(absent == !run->run);
+            if (plan->declines != run->declines || plan->workspace != run->workspace ||
+                plan->varies != run->varies)
+                fail_msg("%s: another plan than it runs by", plan->name);
+        }
+        assert_null(plan->name);
+        assert_null(run->name);
+    }
+}
+
+/* ---- scratch, by the formulas of the kernels ---- */
+
+static size_t scratch_of(const Config *config, OpKind op)
+{
+    Model model;
+    Binding binding;
+    size_t most = 0;
+    assert_int_equal(step_plan_make(&model, &binding, config, config->mode, BACKEND_cuda, 90, 1),
+                     ST_OK);
+    for (int i = 0; i < model.plan.n_nodes; i++) {
+        if (model.plan.nodes[i].op == op && binding.workspace[i] > most)
+            most = binding.workspace[i];
+    }
+    binding_free(&binding);
+    model_free(&model);
+    return most;
+}
+
+static Config small(Precision precision, Attention attention, int64_t width)
+{
+    Config c;
+    config_defaults(&c);
+    c.num_layers = 1;
+    c.num_heads = 2;
+    c.d_model = 2 * width;
+    c.d_ff = 32;
+    c.vocab = 100;
+    c.ctx = 100;
+    c.batch = 3;
+    c.precision = precision;
+    c.attention = attention;
+    return c;
+}
+
+/* 6 heads of 100 tokens: tiles of dq, a row each of delta, a counter of every tile and one more. */
+static void test_flash(void **state)
+{
+    (void)state;
+    static const struct {
+        Precision precision;
+        int64_t width, held, queries, slices;
+    } cases[] = {{PRECISION_BF16, 64, 64, 64, 1},   {PRECISION_BF16, 80, 128, 64, 1},
+                 {PRECISION_FP16, 256, 256, 32, 2}, {PRECISION_TF32, 128, 128, 32, 1},
+                 {PRECISION_FP32, 16, 32, 64, 1},   {PRECISION_FP32, 512, 512, 16, 4}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const Config c = small(cases[i].precision, ATTENTION_FLASH, cases[i].width);
+        const int64_t q = cases[i].queries, rows = (100 + q - 1) / q * q;
+        const int64_t tiles = 6 * cases[i].slices * (rows / q);
+        assert_int_equal(scratch_of(&c, OP_attention_grad),
+                         4 * (6 * rows * cases[i].held + 6 * 100) + 4 * (tiles + 1));
+    }
+}
+
+static void test_libraries(void **state)
+{
+    (void)state;
+    const Config c = small(PRECISION_BF16, ATTENTION_CUDNN, 64);
+    if (!without_cudnn(&op_impls(OP_attention, BACKEND_cuda)[0]) ||
+        backend_api(BACKEND_cuda)->absent) {
+        assert_int_equal(scratch_of(&c, OP_attention), 1 << 20);
+        /* 600 rows of sums in pieces of 256 bytes, and dq of 300 tokens in fp32 */
+        assert_int_equal(scratch_of(&c, OP_attention_grad), (1 << 20) + 2560 + 4 * 300 * 128);
+    }
+    assert_int_equal(scratch_of(&c, OP_matmul), 32 << 20);
+}
+
+static void test_own_kernels(void **state)
+{
+    (void)state;
+    Config c = small(PRECISION_FP32, ATTENTION_FLASH, 64);
+    c.clip = 1;
+    assert_int_equal(scratch_of(&c, OP_cross_entropy), 4 * 300);
+    assert_int_equal(scratch_of(&c, OP_embedding_grad), 8 * 300);
+    assert_int_equal(scratch_of(&c, OP_rmsnorm_grad), 4 * 300 * 128);
+    assert_int_equal(scratch_of(&c, OP_grad_norm), 8 * 1024);
+    c.ctx = 9000;
+    c.batch = 1;
+    assert_int_equal(scratch_of(&c, OP_embedding_grad), 8 * 8192);
+    assert_int_equal(scratch_of(&c, OP_rmsnorm_grad), 4 * 512 * 128);
+}
+
+/* Every option of a model can be planned for a GPU in every build, or says why not. */
+static void test_every_cell_is_planned(void **state)
+{
+    (void)state;
+    for (int p = 0; p < PRECISION_COUNT; p++) {
+        for (int a = 0; a < ATTENTION_COUNT; a++) {
+            for (int e = 0; e < EXEC_COUNT; e++) {
+                Config c = small((Precision)p, (Attention)a, 64);
+                Model model;
+                Binding binding;
+                c.exec = (Exec)e;
+                const Status status =
+                    step_plan_make(&model, &binding, &c, c.mode, BACKEND_cuda, 90, 1);
+                if (status == ST_OK) {
+                    assert_true(mem_plan_total(&binding.mem) > 0);
+                    binding_free(&binding);
+                    model_free(&model);
+                } else {
+                    assert_int_equal(status, ST_UNSUPPORTED);
+                    assert_int_equal(a, ATTENTION_CUDNN);
+                }
+            }
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_lists_are_those_of_cuda),
+        cmocka_unit_test(test_flash),
+        cmocka_unit_test(test_libraries),
+        cmocka_unit_test(test_own_kernels),
+        cmocka_unit_test(test_every_cell_is_planned),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
