@@ -63,7 +63,6 @@ static void test_everything(void **state)
     }
 }
 
-#ifdef ROOFSTEP_CUDA
 static Attention chosen(int capability)
 {
     const Config c = asking(PRECISION_FP16, ATTENTION_AUTO);
@@ -77,7 +76,7 @@ static Attention chosen(int capability)
     return attention;
 }
 
-/* A build without cuDNN has one choice everywhere. */
+/* A build with CUDA and without cuDNN has one choice everywhere. */
 static void test_attention_of_old_chips(void **state)
 {
     (void)state;
@@ -90,20 +89,57 @@ static void test_attention_of_old_chips(void **state)
 static void test_no_such_gpu(void **state)
 {
     (void)state;
+    Placement place;
+    Config c = asking(PRECISION_FP32, ATTENTION_AUTO);
     assert_int_equal(backend_api(BACKEND_cuda)->capability(1000), 0);
+    strcpy(c.device, "cuda:999");
+    assert_int_equal(placement_of(&c, &place), ST_OK);
+    assert_false(place.here);
+    assert_int_equal(place.backend, BACKEND_cuda);
+    assert_string_equal(place.name, "cuda:999");
+    assert_int_equal(placement_find(&c, &place), ST_UNSUPPORTED);
+    assert_non_null(strstr(status_message(), "cuda:999"));
 }
-#endif
+
+/* The machine that limits are of: no device is asked, and what its chip lacks is said. */
+static void test_elsewhere(void **state)
+{
+    (void)state;
+    Placement place;
+    Limits gpu = {.key = {.gpu = "Tesla T4"}, .capability = 75};
+    Limits cpu = {.key = {.cpu = "Some CPU", .threads = 12}};
+    Config c = asking(PRECISION_FP16, ATTENTION_AUTO);
+    assert_int_equal(placement_elsewhere(&c, &gpu, &place), ST_OK);
+    assert_int_equal(place.backend, BACKEND_cuda);
+    assert_int_equal(place.capability, 75);
+    assert_false(place.here);
+    assert_int_equal(placement_elsewhere(&c, &cpu, &place), ST_OK);
+    assert_int_equal(place.backend, BACKEND_cpu);
+    assert_int_equal(place.threads, 12);
+    assert_false(place.here);
+    c.threads = 3;
+    assert_int_equal(placement_elsewhere(&c, &cpu, &place), ST_OK);
+    assert_int_equal(place.threads, 3);
+    c.precision = PRECISION_BF16;
+    assert_int_equal(placement_elsewhere(&c, &gpu, &place), ST_UNSUPPORTED);
+    assert_non_null(strstr(status_message(), "this one has 7.5"));
+    c.precision = PRECISION_TF32;
+    assert_int_equal(placement_elsewhere(&c, &cpu, &place), ST_UNSUPPORTED);
+    c.precision = PRECISION_FP32;
+    strcpy(c.device, "cuda:1");
+    assert_int_equal(placement_elsewhere(&c, &cpu, &place), ST_USAGE);
+    assert_non_null(strstr(status_message(), "Some CPU, 12 threads"));
+    strcpy(c.device, "cpu");
+    assert_int_equal(placement_elsewhere(&c, &gpu, &place), ST_USAGE);
+    assert_non_null(strstr(status_message(), "Tesla T4"));
+}
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_pascal),
-        cmocka_unit_test(test_turing),
-        cmocka_unit_test(test_everything),
-#ifdef ROOFSTEP_CUDA
-        cmocka_unit_test(test_attention_of_old_chips),
-        cmocka_unit_test(test_no_such_gpu),
-#endif
+        cmocka_unit_test(test_pascal),      cmocka_unit_test(test_turing),
+        cmocka_unit_test(test_everything),  cmocka_unit_test(test_attention_of_old_chips),
+        cmocka_unit_test(test_no_such_gpu), cmocka_unit_test(test_elsewhere),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

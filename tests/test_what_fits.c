@@ -167,7 +167,9 @@ static void test_cell(void **state)
     const Config c = preset("small");
     const int64_t limits[] = {INT64_C(3) << 29, INT64_C(8) << 30};
     PlanCell cell;
-    assert_int_equal(plan_cell_make(&cell, &c, 3 * mib, limits, 2), ST_OK);
+    assert_int_equal(
+        plan_cell_make(&cell, &c, &(PlanRoom){.held = 3 * mib, .limits = limits, .n_limits = 2}),
+        ST_OK);
     assert_false(cell.unsupported);
     assert_int_equal(cell.parameters, 128625408);
     assert_int_equal(cell.attention, ATTENTION_FLASH);
@@ -200,7 +202,7 @@ static void test_cell_on_this_machine(void **state)
     size_t held = 0;
     assert_int_equal(fit_held(&held), ST_OK);
     assert_true(held > 0 && held % (4 * mib) == 0);
-    assert_int_equal(plan_cell_make(&cell, &c, held, NULL, 0), ST_OK);
+    assert_int_equal(plan_cell_make(&cell, &c, &(PlanRoom){.held = held}), ST_OK);
     assert_int_equal(cell.n_fits, 1);
     assert_true(cell.fits[0].limit > 0);
 }
@@ -212,7 +214,7 @@ static void test_unsupported(void **state)
     PlanCell cell;
     c.precision = PRECISION_TF32;
     snprintf(c.device, sizeof c.device, "cpu");
-    assert_int_equal(plan_cell_make(&cell, &c, 0, NULL, 0), ST_OK);
+    assert_int_equal(plan_cell_make(&cell, &c, &(PlanRoom){0}), ST_OK);
     assert_true(cell.unsupported);
     assert_non_null(strstr(cell.message, "tf32"));
 }

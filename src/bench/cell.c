@@ -135,7 +135,7 @@ static Status plan_it(Cell *cell)
     cell->plan_seconds = -clock_seconds();
     TRY(rss_read(&cell->before.rss));
     if (strcmp(cell->config->device, "cpu") != 0) gpu_memory_read(&cell->before.gpu);
-    TRY(placement_of(cell->config, &cell->placement));
+    TRY(placement_find(cell->config, &cell->placement));
     size_t held = 0, available = 0;
     TRY(fit_held(&held));
     TRY(fit_available(cell->config, &cell->placement, held, &available));

@@ -44,6 +44,13 @@ Status fit_available(const Config *config, const Placement *placement, size_t he
     return ST_OK;
 }
 
+Status fit_check_recompute(const Config *config)
+{
+    if (config->recompute != CONFIG_RECOMPUTE_AUTO) return ST_OK;
+    return FAIL(ST_USAGE, "--recompute auto: no GPU is here to ask how much memory it has; say "
+                          "--memory-limit SIZE, or --limits FILE of a machine that knows");
+}
+
 /* `beside` is what the process holds beside its plan. */
 static Status plan_mode(Fit *fit, const Config *config, const Placement *placement, Mode mode,
                         size_t beside)

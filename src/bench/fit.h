@@ -21,6 +21,8 @@ typedef struct Fit {
 
 /* What this process holds now, rounded up so that the same cell says the same in every command. */
 Status fit_held(size_t *held);
+/* Where nobody says how much memory there is. ST_USAGE: --recompute auto goes by it. */
+Status fit_check_recompute(const Config *config);
 /* Bytes a process may hold on that device: what there is and what it has already (`held`), and no more
  * than config->memory_limit. */
 Status fit_available(const Config *config, const Placement *placement, size_t held,

@@ -48,6 +48,9 @@ typedef struct LimitsKey {
 typedef struct Limits {
     LimitsKey key;
     LimitsRate rate[LIMIT_COUNT][LIMITS_SCOPES];
+    /* Of the device: its memory, its last-level caches, a GPU's compute capability (90 for 9.0); 0: not known. */
+    int64_t memory_bytes, cache_bytes;
+    int capability;
     double steal, others; /* shares of the device's time that others took meanwhile, 0..1 */
     char throttled[128];  /* what slowed a GPU down meanwhile, for people; "": nothing */
     double seconds;       /* that measuring took */
@@ -73,6 +76,9 @@ Status limits_key(int threads, LimitsKey *key);
  * in a child process and stored, unless others used so much of the device that they are no limits (with
  * `keep`: even then). The caller must be single-threaded. Says on stderr that it measures, and what keeps it from storing. */
 Status limits_get(const Config *config, bool refresh, bool keep, Limits *out);
+
+/* Of config->device with config->threads, if they are stored. Opens a GPU in this process: no fork after it. */
+bool limits_get_stored(const Config *config, Limits *out);
 
 /* False when nothing fit to use is stored; warns when what is there cannot be read. */
 bool limits_load(const LimitsKey *key, Limits *out);

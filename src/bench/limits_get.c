@@ -20,13 +20,19 @@ typedef struct Request {
 
 static const char begins[] = "measuring";
 
+static Status key_of(const Placement *place, LimitsKey *key)
+{
+    return place->backend == BACKEND_cpu ? limits_key(place->threads, key)
+                                         : limits_gpu_key(place->device, key);
+}
+
 static Status find_or_measure(const Request *request, int out, Limits *limits)
 {
     Placement place;
     LimitsKey key;
-    TRY(placement_of(request->config, &place));
+    TRY(placement_find(request->config, &place));
     const bool cpu = place.backend == BACKEND_cpu;
-    TRY(cpu ? limits_key(place.threads, &key) : limits_gpu_key(place.device, &key));
+    TRY(key_of(&place, &key));
     if (!request->refresh && limits_load(&key, limits)) return ST_OK;
     if (!child_write(out, begins, strlen(begins)) || !child_write(out, "\n", 1)) {
         return FAIL(ST_IO, "nobody waits for the limits any more");
@@ -130,4 +136,12 @@ Status limits_get(const Config *config, bool refresh, bool keep, Limits *out)
         log_warning("limits are not stored: %s", status_message());
     }
     return ST_OK;
+}
+
+bool limits_get_stored(const Config *config, Limits *out)
+{
+    Placement place;
+    LimitsKey key;
+    return placement_find(config, &place) == ST_OK && key_of(&place, &key) == ST_OK &&
+           limits_load(&key, out);
 }

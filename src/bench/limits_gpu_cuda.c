@@ -125,7 +125,11 @@ static Status measure(int device, Limits *out)
 Status limits_gpu_measure(int device, Limits *out)
 {
     const double start = clock_seconds();
-    *out = (Limits){0};
+    struct cudaDeviceProp gpu;
+    TRY_CUDA(cudaGetDeviceProperties(&gpu, device));
+    *out = (Limits){.memory_bytes = (int64_t)gpu.totalGlobalMem,
+                    .cache_bytes = gpu.l2CacheSize,
+                    .capability = 10 * gpu.major + gpu.minor};
     TRY(limits_gpu_key(device, &out->key));
     TRY(measure(device, out));
     out->seconds = clock_seconds() - start;

@@ -65,7 +65,12 @@ Status limits_json_encode(json_t **out, const Limits *limits)
         const char *kernels = *limits->kernels ? limits->kernels : ROOFSTEP_KERNELS;
         json_object_set_new(*out, "kernels", json_string(kernels));
     }
+    if (*out) {
+        json_object_set_new(*out, "memory_bytes", json_integer(limits->memory_bytes));
+        json_object_set_new(*out, "cache_bytes", json_integer(limits->cache_bytes));
+    }
     if (*out && *limits->key.gpu) {
+        json_object_set_new(*out, "capability", json_integer(limits->capability));
         json_object_set_new(*out, "throttled", json_string(limits->throttled));
     }
     return *out ? ST_OK : FAIL(ST_NO_MEMORY, "no memory for the limits as JSON");
@@ -124,15 +129,22 @@ Status limits_json_decode(Limits *out, const json_t *from)
     int schema = 0;
     const char *time_utc, *throttled = "", *kernels = "unknown";
     json_t *key, *limits;
+    json_int_t memory = 0, cache = 0;
     json_error_t error;
     *out = (Limits){0};
-    if (json_unpack_ex((json_t *)from, &error, 0, "{s:i, s:o, s:s, s:F, s:F, s:F, s?s, s?s, s:o}",
-                       "schema", &schema, "key", &key, "time_utc", &time_utc, "seconds",
-                       &out->seconds, "steal", &out->steal, "others", &out->others, "throttled",
+    if (json_unpack_ex((json_t *)from, &error, 0,
+                       "{s:i, s:o, s:s, s:F, s:F, s:F, s?I, s?I, s?i, s?s, s?s, s:o}", "schema",
+                       &schema, "key", &key, "time_utc", &time_utc, "seconds", &out->seconds,
+                       "steal", &out->steal, "others", &out->others, "memory_bytes", &memory,
+                       "cache_bytes", &cache, "capability", &out->capability, "throttled",
                        &throttled, "kernels", &kernels, "limits", &limits) != 0) {
         return FAIL(ST_IO, "%s", error.text);
     }
     if (schema != SCHEMA) return FAIL(ST_IO, "schema %d, expected %d", schema, SCHEMA);
+    if (memory < 0 || cache < 0 || out->capability < 0)
+        return FAIL(ST_IO, "memory_bytes, cache_bytes and capability must be 0 or more");
+    out->memory_bytes = memory;
+    out->cache_bytes = cache;
     TRY(decode_key(&out->key, key));
     snprintf(out->time_utc, sizeof out->time_utc, "%s", time_utc);
     snprintf(out->kernels, sizeof out->kernels, "%s", kernels);

@@ -1,3 +1,4 @@
+#include "backend/cpu_info.h"
 #include "base/clock.h"
 #include "bench/limits.h"
 #include "bench/limits_memory.h"
@@ -29,10 +30,20 @@ static Status measure_scope(int threads, LimitsScope scope, Limits *out)
     return measure_products(threads, scope, out);
 }
 
+static Status describe(Limits *out)
+{
+    CpuInfo cpu;
+    TRY(cpu_info_read(&cpu, ""));
+    out->memory_bytes = cpu.memory_total;
+    out->cache_bytes = cpu_info_cache(&cpu);
+    return ST_OK;
+}
+
 Status limits_measure(int threads, Limits *out)
 {
     *out = (Limits){0};
     TRY(limits_key(threads, &out->key));
+    TRY(describe(out));
     const Meanwhile before = meanwhile_now();
     const double start = clock_seconds();
     TRY(measure_scope(out->key.threads, LIMITS_ALL, out));

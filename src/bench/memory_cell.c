@@ -24,8 +24,13 @@ static Status settle(const MemoryCell *cell, Mode mode, Config *settled)
     *settled = *cell->config;
     if (settled->recompute != CONFIG_RECOMPUTE_AUTO) return ST_OK;
     TRY(fit_held(&held));
-    TRY(fit_available(cell->config, &cell->placement, held, &limit));
-    if (cell->config->memory_limit > 0) limit = (size_t)cell->config->memory_limit;
+    if (cell->config->memory_limit > 0)
+        limit = (size_t)cell->config->memory_limit;
+    else if (cell->placement.here)
+        TRY(fit_available(cell->config, &cell->placement, held, &limit));
+    else if (cell->machine)
+        limit = (size_t)cell->machine->memory_bytes;
+    if (limit == 0) return fit_check_recompute(cell->config);
     const size_t beside = fit_allowance(&cell->placement) + held;
     return recompute_fit(cell->config, &cell->placement, mode, limit > beside ? limit - beside : 0,
                          settled);
@@ -48,7 +53,8 @@ static Status look_at(MemoryCell *cell, Mode mode, MemorySummary *summary)
 
 static Status fill(MemoryCell *cell)
 {
-    TRY(placement_of(cell->config, &cell->placement));
+    TRY(cell->machine ? placement_elsewhere(cell->config, cell->machine, &cell->placement)
+                      : placement_of(cell->config, &cell->placement));
     TRY(look_at(cell, MODE_FWD, &cell->forward));
     drop(cell);
     TRY(look_at(cell, cell->config->mode, &cell->asked));
@@ -61,11 +67,17 @@ static Status fill(MemoryCell *cell)
 
 Status memory_cell_make(MemoryCell *cell, const Config *config, bool keep)
 {
-    *cell = (MemoryCell){.config = config};
+    return memory_cell_make_for(cell, config, NULL, keep);
+}
+
+Status memory_cell_make_for(MemoryCell *cell, const Config *config, const Limits *machine,
+                            bool keep)
+{
+    *cell = (MemoryCell){.config = config, .machine = machine};
     const Status status = fill(cell);
     if (status != ST_OK || !keep) drop(cell);
     if (status != ST_UNSUPPORTED) return status;
-    *cell = (MemoryCell){.config = config, .unsupported = true};
+    *cell = (MemoryCell){.config = config, .machine = machine, .unsupported = true};
     snprintf(cell->message, sizeof cell->message, "%s", status_message());
     return ST_OK;
 }

@@ -14,8 +14,9 @@ typedef struct MemorySummary {
 } MemorySummary;
 
 typedef struct MemoryCell {
-    const Config *config; /* outlives it */
-    bool unsupported;     /* then message says why, and nothing below is set */
+    const Config *config;  /* outlives it */
+    const Limits *machine; /* it is planned for, which is another one; NULL: this one */
+    bool unsupported;      /* then message says why, and nothing below is set */
     char message[256];
     Placement placement;
     Attention attention; /* what `auto` became */
@@ -31,6 +32,9 @@ typedef struct MemoryCell {
 
 /* `keep`: model, binding and profile stay until memory_cell_free(). */
 Status memory_cell_make(MemoryCell *cell, const Config *config, bool keep);
+/* The same for another machine, that of these limits; NULL: for this one. */
+Status memory_cell_make_for(MemoryCell *cell, const Config *config, const Limits *machine,
+                            bool keep);
 void memory_cell_free(MemoryCell *cell);
 
 #endif

@@ -92,7 +92,7 @@ static Status start(Run *run)
     size_t held = 0, available = 0;
     TRY(rss_read(&run->before.rss));
     if (strcmp(run->config->device, "cpu") != 0) gpu_memory_read(&run->before.gpu);
-    TRY(placement_of(run->config, &run->placement));
+    TRY(placement_find(run->config, &run->placement));
     TRY(fit_held(&held));
     TRY(fit_available(run->config, &run->placement, held, &available));
     TRY(fit_make(&run->fit, run->config, &run->placement, held, available));

@@ -15,8 +15,7 @@ static Status cpu_cache(size_t *bytes)
 {
     CpuInfo info;
     TRY(cpu_info_read(&info, ""));
-    const int64_t caches = info.l3_instances > 1 ? info.l3_instances : 1;
-    *bytes = (size_t)(info.l3 > 0 ? info.l3 * caches : info.l2);
+    *bytes = (size_t)cpu_info_cache(&info);
     return ST_OK;
 }
 
@@ -37,12 +36,17 @@ Status outlook_make(Outlook *outlook, const Config *config, const Placement *pla
     Limits limits;
     size_t cache = 0;
     *outlook = (Outlook){NAN, NAN, NAN};
-    if (!load_limits(placement, &limits, &cache)) return ST_OK;
-    const double peak = limits_peak_flops(&limits, config->precision);
-    if (peak > 0) outlook->peak_flops = peak;
-    outlook->bandwidth = roofline_bandwidth(&limits);
-    outlook->roof_seconds = roofline_seconds(plan, &limits, config->precision, cache);
+    if (load_limits(placement, &limits, &cache))
+        *outlook = outlook_by(&limits, cache, config->precision, plan);
     return ST_OK;
+}
+
+Outlook outlook_by(const Limits *limits, size_t cache, Precision precision, const Plan *plan)
+{
+    const double peak = limits_peak_flops(limits, precision);
+    return (Outlook){.peak_flops = peak > 0 ? peak : NAN,
+                     .bandwidth = roofline_bandwidth(limits),
+                     .roof_seconds = roofline_seconds(plan, limits, precision, cache)};
 }
 
 double outlook_steps_seconds(const Config *c, double step)

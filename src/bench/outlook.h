@@ -2,6 +2,7 @@
 #ifndef BENCH_OUTLOOK_H
 #define BENCH_OUTLOOK_H
 
+#include "bench/limits.h"
 #include "bench/placement.h"
 #include "plan/plan.h"
 
@@ -14,6 +15,8 @@ typedef struct Outlook {
 
 Status outlook_make(Outlook *outlook, const Config *config, const Placement *placement,
                     const Plan *plan);
+/* The same by given limits of a device with caches of so many bytes. */
+Outlook outlook_by(const Limits *limits, size_t cache, Precision precision, const Plan *plan);
 
 /* Seconds a whole cell will take, warm-up included: steps come to about four fifths of the roof.
  * NAN: not known. */

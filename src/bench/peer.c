@@ -38,7 +38,7 @@ _Static_assert((int)N_VARIANTS <= (int)PEER_MAX, "each variant once");
 static bool on_gpu(const Config *config)
 {
     if (strcmp(config->device, "auto") != 0) return strncmp(config->device, "cuda", 4) == 0;
-    return BACKEND_COUNT > 1 && access("/dev/nvidiactl", F_OK) == 0;
+    return !backend_api(BACKEND_cuda)->absent && access("/dev/nvidiactl", F_OK) == 0;
 }
 
 static Status no_variant(Subject subject, const char *name)

@@ -1,13 +1,13 @@
 #include "bench/placement.h"
 
 #include "backend/cpu_info.h"
+#include "bench/limits_file.h"
 #include "exec/step_plan.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* BACKEND_COUNT: this build has none of that name. */
 static BackendId find(const char *name, size_t n)
 {
     for (int id = 0; id < BACKEND_COUNT; id++) {
@@ -26,24 +26,23 @@ static BackendId best(void)
     return BACKEND_cpu;
 }
 
+static void put_name(Placement *p)
+{
+    if (p->backend == BACKEND_cpu)
+        snprintf(p->name, sizeof p->name, "cpu");
+    else
+        snprintf(p->name, sizeof p->name, "%s:%d", backend_api(p->backend)->name, p->device);
+}
+
 static Status choose_device(const Config *config, Placement *p)
 {
     const char *asked = config->device, *colon = strchr(asked, ':');
     p->backend = strcmp(asked, "auto") == 0
                      ? best()
                      : find(asked, colon ? (size_t)(colon - asked) : strlen(asked));
-    if (p->backend == BACKEND_COUNT) {
-        return FAIL(ST_UNSUPPORTED,
-                    "device %s: this build has none; use --device cpu, or build with "
-                    "CUDA (roofstep doctor says what is missing)",
-                    asked);
-    }
+    if (p->backend == BACKEND_COUNT) return FAIL(ST_USAGE, "there is no device %s", asked);
     p->device = colon ? (int)strtol(colon + 1, NULL, 10) : 0; /* digits, or it was refused */
-    if (p->backend == BACKEND_cpu) {
-        snprintf(p->name, sizeof p->name, "cpu");
-    } else {
-        snprintf(p->name, sizeof p->name, "%s:%d", backend_api(p->backend)->name, p->device);
-    }
+    put_name(p);
     return ST_OK;
 }
 
@@ -89,21 +88,28 @@ Status placement_check_gpu(const Config *config, int capability)
                             "--attention fused");
 }
 
-/* What needs no look at the GPU comes first: in a sweep that is half a second for each cell that cannot be. */
-static Status check_gpu(const Config *config, Placement *p)
+static Status check_kernels(const Config *config)
 {
     const bool wide = config->precision == PRECISION_FP32 || config->precision == PRECISION_TF32;
     if (config->attention == ATTENTION_CUDNN && wide) {
         return FAIL(ST_UNSUPPORTED, "cuDNN's attention is 16 bit only: use --precision bf16 or "
                                     "fp16, or --attention flash");
     }
+    return ST_OK;
+}
+
+/* What needs no look at the GPU comes first: in a sweep that is half a second for each cell that cannot be. */
+static Status check_gpu(const Config *config, Placement *p)
+{
+    TRY(check_kernels(config));
     p->capability = backend_api(p->backend)->capability(p->device);
+    p->here = p->capability > 0;
     return placement_check_gpu(config, p->capability);
 }
 
 Status placement_of(const Config *config, Placement *p)
 {
-    *p = (Placement){.threads = (int)config->threads};
+    *p = (Placement){.threads = (int)config->threads, .here = true};
     TRY(choose_device(config, p));
     TRY(p->backend == BACKEND_cpu ? check_cpu(config) : check_gpu(config, p));
     if (p->threads > 0) return ST_OK;
@@ -113,12 +119,37 @@ Status placement_of(const Config *config, Placement *p)
     return ST_OK;
 }
 
+Status placement_elsewhere(const Config *config, const Limits *limits, Placement *p)
+{
+    const bool gpu = *limits->key.gpu != '\0', asked_gpu = strncmp(config->device, "cuda", 4) == 0;
+    const int threads = config->threads > 0 ? (int)config->threads : limits->key.threads;
+    *p = (Placement){.backend = gpu ? BACKEND_cuda : BACKEND_cpu,
+                     .capability = limits->capability,
+                     .threads = threads > 0 ? threads : 1};
+    put_name(p);
+    if (strcmp(config->device, "auto") != 0 && asked_gpu != gpu) {
+        return FAIL(ST_USAGE,
+                    "--limits: they are those of a %s (%s), and --device %s is planned for",
+                    gpu ? "GPU" : "CPU", limits_file_name(limits).s, config->device);
+    }
+    if (!gpu) return check_cpu(config);
+    TRY(check_kernels(config));
+    return placement_check_gpu(config, p->capability);
+}
+
 Status placement_find(const Config *config, Placement *p)
 {
     TRY(placement_of(config, p));
-    if (p->backend == BACKEND_cpu || p->capability > 0) return ST_OK;
+    if (p->here) return ST_OK;
+    if (backend_api(p->backend)->absent) {
+        return FAIL(
+            ST_UNSUPPORTED,
+            "device %s: this build has none; use --device cpu, or build with CUDA (roofstep "
+            "doctor says what is missing)",
+            config->device);
+    }
     return FAIL(ST_UNSUPPORTED,
-                "device %s: no such GPU can be used here (roofstep doctor says what is there); "
-                "use --device cpu",
+                "device %s: no such GPU can be used here (roofstep doctor says what is there); use "
+                "--device cpu",
                 config->device);
 }

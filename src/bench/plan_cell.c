@@ -27,7 +27,16 @@ static Status find_peak(PlanMemory *memory, const Binding *binding)
     return ST_OK;
 }
 
-static Status describe(PlanCell *cell, const Model *model, const Binding *binding)
+static Status look_ahead(Outlook *outlook, const PlanCell *cell, const Limits *machine,
+                         const Plan *plan)
+{
+    if (!machine) return outlook_make(outlook, cell->config, &cell->placement, plan);
+    *outlook = outlook_by(machine, (size_t)machine->cache_bytes, cell->config->precision, plan);
+    return ST_OK;
+}
+
+static Status describe(PlanCell *cell, const Limits *machine, const Model *model,
+                       const Binding *binding)
 {
     Outlook outlook;
     cell->attention = model->attention;
@@ -35,7 +44,7 @@ static Status describe(PlanCell *cell, const Model *model, const Binding *bindin
     cell->model_flops = model_flops(model);
     cell->again_flops = model_flops_again(model);
     cell->cost = step_cost_of(&model->plan);
-    TRY(outlook_make(&outlook, cell->config, &cell->placement, &model->plan));
+    TRY(look_ahead(&outlook, cell, machine, &model->plan));
     cell->roof_seconds = outlook.roof_seconds;
     return find_peak(&cell->memory, binding);
 }
@@ -45,11 +54,12 @@ static Status settle(const PlanCell *cell, Config *settled)
 {
     const size_t beside = fit_allowance(&cell->placement) + cell->memory.held;
     const size_t limit = cell->fits[0].limit;
+    if (cell->n_fits == 0) TRY(fit_check_recompute(cell->config));
     return recompute_fit(cell->config, &cell->placement, cell->config->mode,
                          limit > beside ? limit - beside : 0, settled);
 }
 
-static Status plan_step(PlanCell *cell)
+static Status plan_step(PlanCell *cell, const Limits *machine)
 {
     Model model;
     Binding binding;
@@ -57,7 +67,7 @@ static Status plan_step(PlanCell *cell)
     TRY(settle(cell, &settled));
     TRY(step_plan_make(&model, &binding, &settled, settled.mode, cell->placement.backend,
                        cell->placement.capability, cell->placement.threads));
-    const Status status = describe(cell, &model, &binding);
+    const Status status = describe(cell, machine, &model, &binding);
     binding_free(&binding);
     model_free(&model);
     return status;
@@ -78,32 +88,42 @@ static Status find_needs(PlanCell *cell)
     return ST_OK;
 }
 
-static Status find_limits(PlanCell *cell, const int64_t *limits, int n_limits)
+static Status find_limits(PlanCell *cell, const PlanRoom *room)
 {
     size_t available = 0;
-    cell->n_fits = n_limits ? n_limits : 1;
-    for (int i = 0; i < n_limits; i++) cell->fits[i].limit = (size_t)limits[i];
-    if (n_limits) return ST_OK;
-    TRY(fit_available(cell->config, &cell->placement, cell->memory.held, &available));
+    cell->n_fits = room->n_limits;
+    for (int i = 0; i < room->n_limits; i++) cell->fits[i].limit = (size_t)room->limits[i];
+    if (room->n_limits) return ST_OK;
+    if (cell->placement.here)
+        TRY(fit_available(cell->config, &cell->placement, cell->memory.held, &available));
+    else if (room->machine)
+        available = (size_t)room->machine->memory_bytes;
+    cell->n_fits = available > 0;
     cell->fits[0].limit = available;
     return ST_OK;
 }
 
-static Status fill(PlanCell *cell, const int64_t *limits, int n_limits)
+static Status place(PlanCell *cell, const Limits *machine)
 {
-    TRY(placement_of(cell->config, &cell->placement));
-    TRY(find_limits(cell, limits, n_limits));
-    TRY(plan_step(cell));
+    return machine ? placement_elsewhere(cell->config, machine, &cell->placement)
+                   : placement_of(cell->config, &cell->placement);
+}
+
+static Status fill(PlanCell *cell, const PlanRoom *room)
+{
+    TRY(place(cell, room->machine));
+    TRY(find_limits(cell, room));
+    TRY(plan_step(cell, room->machine));
     TRY(find_needs(cell));
+    if (cell->n_fits == 0) return ST_OK;
     return what_fits(cell->config, &cell->placement, cell->memory.held, cell->memory.need,
                      cell->fits, cell->n_fits);
 }
 
-Status plan_cell_make(PlanCell *cell, const Config *config, size_t held, const int64_t *limits,
-                      int n_limits)
+Status plan_cell_make(PlanCell *cell, const Config *config, const PlanRoom *room)
 {
-    *cell = (PlanCell){.config = config, .memory.held = held};
-    const Status status = fill(cell, limits, n_limits);
+    *cell = (PlanCell){.config = config, .memory.held = room->held};
+    const Status status = fill(cell, room);
     if (status != ST_UNSUPPORTED) return status;
     *cell = (PlanCell){.config = config, .unsupported = true};
     snprintf(cell->message, sizeof cell->message, "%s", status_message());

@@ -2,6 +2,7 @@
 #ifndef BENCH_PLAN_CELL_H
 #define BENCH_PLAN_CELL_H
 
+#include "bench/limits.h"
 #include "bench/step_cost.h"
 #include "bench/what_fits.h"
 #include "config/settings.h"
@@ -32,13 +33,19 @@ typedef struct PlanCell {
     PlanMemory memory;
     double
         roof_seconds; /* the least a step could take on this machine; NAN: its limits are unknown */
-    WhatFits fits[SETTINGS_MAX_LIMITS];
+    WhatFits fits[SETTINGS_MAX_LIMITS]; /* none where nobody says how much memory there is */
     int n_fits;
 } PlanCell;
 
-/* `limits` are those to fit in; when there is none, what this machine has is the only one. `held` is
- * what a process holds before it starts. `config` must outlive the cell. */
-Status plan_cell_make(PlanCell *cell, const Config *config, size_t held, const int64_t *limits,
-                      int n_limits);
+/* What there is to plan by, beside the config. */
+typedef struct PlanRoom {
+    size_t held;           /* by the process before it starts */
+    const int64_t *limits; /* bytes to fit in, */
+    int n_limits; /* 0: what the device has is the only one; none where no device is there to ask */
+    const Limits *machine; /* another one's: it is planned for that; NULL: for this one */
+} PlanRoom;
+
+/* `config` must outlive the cell. */
+Status plan_cell_make(PlanCell *cell, const Config *config, const PlanRoom *room);
 
 #endif

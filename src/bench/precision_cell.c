@@ -130,7 +130,7 @@ static Status put_errors(Record *facts, const Config *config, const Placement *p
 static Status study(const Config *config, CellLink *link, Record *facts)
 {
     Placement placement;
-    TRY(placement_of(config, &placement));
+    TRY(placement_find(config, &placement));
     TRY(put_dtypes(facts, config, &placement));
     TRY(cell_link_stage(link, "float64 reference", 0, 0));
     TRY(put_errors(facts, config, &placement));

@@ -4,15 +4,19 @@
 #include "bench/cell_label.h"
 #include "bench/fit.h"
 #include "bench/outlook.h"
-#include "bench/runner.h"
+#include "bench/supported.h"
+#include "cli/elsewhere.h"
 #include "report/report_md.h"
 
 #include <math.h>
+#include <stdint.h>
 #include <stdio.h>
 
 typedef struct Total {
     double seconds; /* NAN as soon as one cell's is not known */
-    int cells, kept;
+    int cells, kept, unsupported;
+    char why[512];       /* of the first that is not */
+    Placement placement; /* of the last cell that is supported */
 } Total;
 
 static void columns(Table *table)
@@ -61,30 +65,49 @@ static void fit_row(Table *table, const char *label, const Config *config, const
     text_free(&note);
 }
 
-static Status plan_cell(const Config *config, const Placement *placement, Fit *fit,
-                        Outlook *outlook)
+/* Of a machine that does not say how much it has, all that is needed. */
+static size_t memory_elsewhere(const Config *config, const Limits *machine)
+{
+    const size_t whole = machine->memory_bytes > 0 ? (size_t)machine->memory_bytes : SIZE_MAX;
+    const size_t limit = (size_t)config->memory_limit;
+    return limit > 0 && limit < whole ? limit : whole;
+}
+
+static Status plan_cell(const Config *config, const Limits *machine, const Placement *placement,
+                        Fit *fit, Outlook *outlook)
 {
     size_t held = 0, available = 0;
     TRY(fit_held(&held));
-    TRY(fit_available(config, placement, held, &available));
+    if (machine)
+        available = memory_elsewhere(config, machine);
+    else
+        TRY(fit_available(config, placement, held, &available));
     TRY(fit_make(fit, config, placement, held, available));
-    return outlook_make(outlook, config, placement, &fit->model->plan);
+    if (!machine) return outlook_make(outlook, config, placement, &fit->model->plan);
+    *outlook =
+        outlook_by(machine, (size_t)machine->cache_bytes, config->precision, &fit->model->plan);
+    return ST_OK;
 }
 
-static Status add_cell(Table *table, const Config *config, const char *label, Total *total)
+static Status add_cell(Table *table, const Config *config, const Limits *machine, const char *label,
+                       Total *total)
 {
     Fit fit = {0};
     Outlook outlook = {NAN, NAN, NAN};
     Placement placement;
-    Status status = placement_of(config, &placement);
-    if (status == ST_OK) status = plan_cell(config, &placement, &fit, &outlook);
+    Status status = machine ? placement_elsewhere(config, machine, &placement)
+                            : placement_find(config, &placement);
+    if (status == ST_OK) status = plan_cell(config, machine, &placement, &fit, &outlook);
     if (status == ST_UNSUPPORTED) {
+        if (total->unsupported++ == 0)
+            snprintf(total->why, sizeof total->why, "%s", status_message());
         unsupported_row(table, label);
         status = ST_OK;
     } else if (status == ST_OK) {
         const double seconds = outlook_cell_seconds(&outlook, config);
         fit_row(table, label, config, &fit, seconds);
         if (fit.fits) total->seconds += seconds;
+        total->placement = placement;
     }
     fit_free(&fit);
     return status;
@@ -111,14 +134,15 @@ static bool is_kept(const Config *config, const RecordSet *known)
     return record && runner_keeps(record);
 }
 
-static Status add_cells(Table *table, const Sweep *sweep, const RecordSet *known, Total *total)
+static Status add_cells(Table *table, const Sweep *sweep, const Limits *machine,
+                        const RecordSet *known, Total *total)
 {
     for (int i = 0; i < sweep->n; i++) {
         const Config *config = &sweep->configs[i];
         const bool kept = is_kept(config, known);
         *(kept ? &total->kept : &total->cells) += 1;
         const CellLabel label = cell_label_among(config, sweep->configs, sweep->n, sweep->varies);
-        if (!kept) TRY(add_cell(table, config, label.s, total));
+        if (!kept) TRY(add_cell(table, config, machine, label.s, total));
     }
     return ST_OK;
 }
@@ -130,10 +154,16 @@ Status bench_dry_run(const Settings *settings, const Sweep *sweep, const RecordS
     }
     Table table = {0};
     Text text = {0};
-    Total total = {0};
+    Total total = {.placement.here = true};
+    Limits limits;
+    const Limits *machine;
+    TRY(elsewhere_read(settings, &limits, &machine));
     columns(&table);
-    Status status = add_cells(&table, sweep, known, &total);
+    Status status = add_cells(&table, sweep, machine, known, &total);
+    if (status == ST_OK && total.unsupported == sweep->n)
+        status = supported_none(sweep->n, total.why);
     closing_note(&table, settings, &total);
+    elsewhere_note(&table, &total.placement, machine);
     if (status == ST_OK) status = table_status(&table);
     if (status == ST_OK) status = report_md_table(&text, &table);
     if (status == ST_OK) fputs(text_str(&text), stdout);

@@ -5,9 +5,10 @@
 #include "bench/environment.h"
 #include "bench/outlook.h"
 #include "bench/record_file.h"
-#include "bench/runner.h"
+#include "bench/supported.h"
 #include "cli/bench_dry_run.h"
 #include "cli/bench_output.h"
+#include "cli/elsewhere.h"
 #include "cli/output.h"
 #include "report/baseline.h"
 
@@ -110,6 +111,7 @@ static Status show(BenchOutput *output, const RecordSet *rows, const RecordSet *
 {
     if (ran == ST_OK) TRY(bench_output_finish(output, rows, known));
     if (record_set_size(rows) == 0) return ran;
+    if (ran == ST_OK) TRY(supported_rows(rows));
     if (!output->settings->out || ran != ST_OK) (void)bench_output_print(output, rows);
     return ran;
 }
@@ -178,7 +180,9 @@ static Status run_or_tell(const Settings *settings, const Sweep *sweep, json_t *
 {
     RecordSet known;
     TRY(record_set_init(&known, environment));
+    const RunnerTask asked = {.configs = sweep->configs, .n = sweep->n, .resumed = &known};
     Status status = read_resumed(settings, &known);
+    if (status == ST_OK && !settings->dry_run) status = supported_any(&asked);
     if (status == ST_OK) {
         status = settings->dry_run ? bench_dry_run(settings, sweep, &known)
                                    : run_sweep(settings, sweep, environment, &known, exit_code);
@@ -191,6 +195,7 @@ Status bench_sweep_run(const Settings *settings, const Sweep *sweep, int *exit_c
 {
     TRY(check_peer(settings, sweep));
     TRY(bench_output_check(settings));
+    TRY(elsewhere_check(settings, settings->dry_run, "--dry-run"));
     TRY(output_check_nvtx(settings));
     if (settings->baseline) TRY(baseline_check(sweep->configs, sweep->n, settings->baseline));
     json_t *environment = NULL;

@@ -1,5 +1,7 @@
 /* roofstep memory: where the bytes go, before the run and during it. */
 #include "bench/environment.h"
+#include "bench/supported.h"
+#include "cli/elsewhere.h"
 #include "cli/memory_files.h"
 #include "cli/memory_json.h"
 #include "cli/memory_measure.h"
@@ -40,12 +42,14 @@ static Status write_tables(Text *out, const Settings *settings, const Sweep *swe
     return text_status(out);
 }
 
-static Status make_cells(MemoryCell *cells, const Sweep *sweep)
+static Status make_cells(MemoryCell *cells, const Sweep *sweep, const Limits *machine)
 {
+    int n = 0;
     for (int i = 0; i < sweep->n; i++) {
-        TRY(memory_cell_make(&cells[i], &sweep->configs[i], sweep->n == 1));
+        TRY(memory_cell_make_for(&cells[i], &sweep->configs[i], machine, sweep->n == 1));
+        n += !cells[i].unsupported;
     }
-    return ST_OK;
+    return n > 0 ? ST_OK : supported_none(sweep->n, cells[0].message);
 }
 
 static Status write_all(const Settings *settings, const Sweep *sweep, const MemoryCell *cells,
@@ -78,11 +82,17 @@ static Status run_cells(const Settings *settings, const Sweep *sweep, MemoryCell
 
 static Status run(const Settings *settings, const Sweep *sweep, int *exit_code)
 {
+    Limits limits;
+    const Limits *machine;
+    TRY(elsewhere_check(settings, settings->plan_only, "--plan-only"));
+    TRY(elsewhere_read(settings, &limits, &machine));
+    if (!settings->plan_only)
+        TRY(supported_any(&(RunnerTask){.configs = sweep->configs, .n = sweep->n}));
     TRY(memory_files_check(settings, sweep));
     TRY(output_check_file(settings));
     MemoryCell *cells = calloc((size_t)sweep->n, sizeof *cells);
     if (!cells) return FAIL(ST_NO_MEMORY, "no memory for %d cells", sweep->n);
-    Status status = make_cells(cells, sweep);
+    Status status = make_cells(cells, sweep, machine);
     if (status == ST_OK) status = run_cells(settings, sweep, cells, exit_code);
     for (int i = 0; i < sweep->n; i++) memory_cell_free(&cells[i]);
     free(cells);
@@ -117,9 +127,9 @@ const Command cmd_memory = {
     .summary = "where the bytes go: timeline, peaks by phase and use, largest tensors",
     .help = help,
     .options = {.taken = OPTIONS_PLAN | OPTIONS_OUTPUT | OPTION_BIT(CLIP) | OPTION_BIT(LOSS_SCALE) |
-                         OPTION_BIT(PLAN_ONLY) | OPTION_BIT(TOP) | OPTION_BIT(SEED) |
-                         OPTION_BIT(LR) | OPTION_BIT(MEMORY_LIMIT) | OPTION_BIT(TIMEOUT) |
-                         OPTION_BIT(SNAPSHOT) | OPTION_BIT(SVG),
+                         OPTION_BIT(PLAN_ONLY) | OPTION_BIT(LIMITS) | OPTION_BIT(TOP) |
+                         OPTION_BIT(SEED) | OPTION_BIT(LR) | OPTION_BIT(MEMORY_LIMIT) |
+                         OPTION_BIT(TIMEOUT) | OPTION_BIT(SNAPSHOT) | OPTION_BIT(SVG),
                 .lists = OPTIONS_PLAN,
                 .formats = "md json latex typst",
                 .defaults = defaults},

@@ -3,9 +3,10 @@
 #include "bench/environment.h"
 #include "bench/outlook.h"
 #include "bench/profile_cell.h"
-#include "bench/runner.h"
+#include "bench/supported.h"
 #include "cli/bench_dry_run.h"
 #include "cli/command.h"
+#include "cli/elsewhere.h"
 #include "cli/output.h"
 #include "cli/profile_output.h"
 #include "report/nsys_folder.h"
@@ -148,6 +149,7 @@ static Status run_cells(const Settings *settings, const Sweep *sweep, RecordSet 
     if (status == ST_OK) status = profile_output_finish(&output, rows);
     profile_output_close(&output);
     TRY(status);
+    TRY(supported_rows(rows));
     if (record_set_size(rows) > 0) TRY(show(settings, rows));
     if (outcome.signal)
         log_note("interrupted: %zu of %d cells are done", record_set_size(rows), sweep->n);
@@ -180,6 +182,9 @@ static Status show_plan(const Settings *settings, const Sweep *sweep)
 
 static Status run_or_tell(const Settings *settings, const Sweep *sweep, int *exit_code)
 {
+    TRY(elsewhere_check(settings, settings->dry_run, "--dry-run"));
+    if (!settings->dry_run)
+        TRY(supported_any(&(RunnerTask){.configs = sweep->configs, .n = sweep->n}));
     return settings->dry_run ? show_plan(settings, sweep) : run_new(settings, sweep, exit_code);
 }
 
@@ -215,10 +220,11 @@ const Command cmd_profile = {
     .summary = "where the time goes: phases, attention, kernels, gaps; traces and CSVs",
     .help = help,
     .options = {.taken = PROFILE_LISTS | OPTIONS_OUTPUT | OPTION_BIT(MEMORY_LIMIT) |
-                         OPTION_BIT(TIMEOUT) | OPTION_BIT(DRY_RUN) | OPTION_BIT(AGAINST) |
-                         OPTION_BIT(TRACE_STEPS) | OPTION_BIT(OUT_DIR) | OPTION_BIT(PREFIX) |
-                         OPTION_BIT(FROM) | OPTION_BIT(SOURCE) | OPTION_BIT(TOP) |
-                         OPTION_BIT(NVTX) | OPTION_BIT(ANNOTATE_MHA) | OPTION_BIT(STAT),
+                         OPTION_BIT(TIMEOUT) | OPTION_BIT(DRY_RUN) | OPTION_BIT(LIMITS) |
+                         OPTION_BIT(AGAINST) | OPTION_BIT(TRACE_STEPS) | OPTION_BIT(OUT_DIR) |
+                         OPTION_BIT(PREFIX) | OPTION_BIT(FROM) | OPTION_BIT(SOURCE) |
+                         OPTION_BIT(TOP) | OPTION_BIT(NVTX) | OPTION_BIT(ANNOTATE_MHA) |
+                         OPTION_BIT(STAT),
                 .lists = PROFILE_LISTS,
                 .formats = "md json latex typst"},
     .run = run,

@@ -23,8 +23,8 @@ static Status begin(Suite *suite, const Settings *settings, const Sweep *sweep)
     const char *folder = settings->out_dir ? settings->out_dir : SUITE_FOLDER;
     Placement place;
     TRY(suite_make(suite, settings, sweep, folder));
-    if (settings->dry_run) return ST_OK;
     TRY(placement_find(&sweep->configs[0], &place));
+    if (settings->dry_run) return ST_OK;
     if (suite_is_in(folder))
         return FAIL(ST_USAGE,
                     "%s holds a suite: --resume %s goes on with it, --out-dir names another folder",
@@ -45,34 +45,50 @@ static Status resume(Suite *suite, const Settings *settings)
 
 /* ---- what would be run ---- */
 
-static void plan_row(Table *table, const Suite *suite, SuitePartId id)
+static void plan_row(Table *table, const Suite *suite, SuitePartId id, bool stored)
 {
     SuiteArgs args;
     Text text = {0};
     if (suite_args_make(&args, suite, id) == ST_OK) suite_args_show(&text, &args);
     table_cell(table, suite_kinds[id].name);
-    table_cell(table, id == SUITE_LIMITS ? "-" : human_eta(suite->parts[id].expected).s);
+    table_cell(table, human_eta(suite_run_expected(suite, id, stored)).s);
     table_cell(table, suite->parts[id].state == SUITE_DONE ? "done" : "to run");
     table_cell(table, text_str(&text));
     text_free(&text);
     suite_args_free(&args);
 }
 
+/* What is done already takes no more time. */
+static void total_row(Table *table, const Suite *suite, bool stored)
+{
+    double seconds = 0;
+    for (int id = 0; id < SUITE_PARTS; id++) {
+        if (suite->parts[id].state != SUITE_DONE)
+            seconds += suite_run_expected(suite, (SuitePartId)id, stored);
+    }
+    table_cell(table, "all that is to run");
+    table_cell(table, human_eta(seconds).s);
+    table_cell(table, "");
+    table_cell(table, "");
+}
+
 static Status show_plan(Suite *suite)
 {
     Table table = {0};
     Text text = {0};
-    if (!suite->planned) TRY(suite_run_plan(suite));
+    bool known = false;
+    TRY(suite_run_preview(suite, &known));
     table_column(&table, "part", "", false);
     table_column(&table, "expected time", "", true);
     table_column(&table, "state", "", false);
     table_column(&table, "command", "", false);
-    if (suite->parts[SUITE_LIMITS].state != SUITE_DONE)
-        table_note(&table,
-                   "the suite measures the limits first and plans by them: until then these are "
-                   "guesses",
-                   NULL);
-    for (int id = 0; id < SUITE_PARTS; id++) plan_row(&table, suite, (SuitePartId)id);
+    table_note(&table,
+               known ? "planned by the limits that are stored for this device"
+                     : "no limits are stored: the suite measures them first and plans by them; "
+                       "until then these are guesses",
+               NULL);
+    for (int id = 0; id < SUITE_PARTS; id++) plan_row(&table, suite, (SuitePartId)id, known);
+    total_row(&table, suite, known);
     Status status = table_status(&table);
     if (status == ST_OK) status = report_md_table(&text, &table);
     if (status == ST_OK) fputs(text_str(&text), stdout);

@@ -9,10 +9,7 @@
 
 void doctor_gpu_examine(DoctorGpu *gpu)
 {
-    *gpu = (DoctorGpu){0};
-    for (int id = 0; id < BACKEND_COUNT; id++) {
-        gpu->built |= strcmp(backend_api((BackendId)id)->name, "cuda") == 0;
-    }
+    *gpu = (DoctorGpu){.built = !backend_api(BACKEND_cuda)->absent};
     gpu_libraries_read(&gpu->libraries);
     NvmlInfo *nvml = nvml_info_open(NULL);
     if (!nvml) return;

@@ -77,8 +77,10 @@ void help_version(Text *out)
 {
     text_printf(out, "roofstep %s\ncommit    %s\ncompiler  %s, %s\nbackends ", ROOFSTEP_VERSION,
                 ROOFSTEP_COMMIT, ROOFSTEP_COMPILER, ROOFSTEP_FLAGS);
-    for (int id = 0; id < BACKEND_COUNT; id++)
-        text_printf(out, " %s", backend_api((BackendId)id)->name);
+    for (int id = 0; id < BACKEND_COUNT; id++) {
+        const BackendApi *api = backend_api((BackendId)id);
+        if (!api->absent) text_printf(out, " %s", api->name);
+    }
     text_printf(out, "\nreports   %s%s\n", report_formats, page_is_built() ? "html" : "(no html)");
     text_printf(out, "libraries %s, jansson %s\n", blas_cpu_name(), JANSSON_VERSION);
     put_features(out);

@@ -1,6 +1,7 @@
 #include "cli/memory_json.h"
 
 #include "cli/asked_json.h"
+#include "cli/elsewhere.h"
 #include "cli/output.h"
 
 #include <stdio.h>
@@ -140,6 +141,7 @@ static Status put_cell(json_t *json, const MemoryCell *cell)
                        cell->unsupported ? cell->message : NULL));
     if (cell->unsupported) return ST_OK;
     const Plan *plan = cell->model ? &cell->model->plan : NULL;
+    TRY(elsewhere_json(json, &cell->placement, cell->machine));
     TRY(record_put_int(json, "parameters", cell->parameters));
     TRY(record_put_int(json, "recomputed_blocks", cell->recomputed_blocks));
     TRY(record_put_number(json, "reserved_mib", (double)cell->asked.reserved / mib));

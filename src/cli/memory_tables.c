@@ -2,6 +2,7 @@
 
 #include "base/human.h"
 #include "bench/cell_label.h"
+#include "cli/elsewhere.h"
 #include "cli/sweep_note.h"
 
 #include <stdio.h>
@@ -87,6 +88,7 @@ static void usages(Table *table, const MemoryCell *cell, const Sweep *sweep)
     table_cell(table, "all");
     for (int i = 0; i < list.n; i++) mib_cell(table, list.at[i]->total);
     sweep_note(table, sweep, cell->config, &cell->placement, cell->attention);
+    elsewhere_note(table, &cell->placement, cell->machine);
     table_note_printf(table, "peak %s in %s, at %s (%s); %s parameters; the residual stream has %s",
                       human_bytes((double)peak->total).s, plan_phase_name(node->phase), node->scope,
                       plan_op_name(node->op), human_count(cell->parameters).s,
@@ -332,6 +334,7 @@ Status memory_tables_many(Text *out, PlanTableWriter *writer, const Sweep *sweep
     const MemoryCell *cell = &cells[known];
     sweep_note(&table, sweep, cell->config, cell->unsupported ? NULL : &cell->placement,
                cell->attention);
+    if (!cell->unsupported) elsewhere_note(&table, &cell->placement, cell->machine);
     table_note(
         &table,
         "forward alone: the peak where nothing is kept for backward; gradients to workspace: "

@@ -1,6 +1,7 @@
 #include "cli/plan_json.h"
 
 #include "cli/asked_json.h"
+#include "cli/elsewhere.h"
 #include "report/flat_row.h"
 
 #include <stdio.h>
@@ -87,19 +88,20 @@ static Status put_fits(json_t *json, const PlanCell *cell)
     return ST_OK;
 }
 
-static Status put_cell(json_t *json, const PlanCell *cell)
+static Status put_cell(json_t *json, const PlanCell *cell, const Limits *machine)
 {
     TRY(asked_json_put(json, cell->config, &cell->placement, cell->attention,
                        cell->unsupported ? cell->message : NULL));
     if (cell->unsupported) return ST_OK;
     TRY(record_put_int(json, "threads", cell->placement.threads));
+    TRY(elsewhere_json(json, &cell->placement, machine));
     TRY(put_cost(json, cell));
     TRY(put_memory(json, cell));
     return put_fits(json, cell);
 }
 
 /* An array of all cells; NULL and a failure when memory runs out. */
-static Status cells_to_json(const PlanCell *cells, int n, json_t **out)
+static Status cells_to_json(const PlanCell *cells, int n, const Limits *machine, json_t **out)
 {
     json_t *list = json_array();
     Status status = list ? ST_OK : FAIL(ST_NO_MEMORY, "no memory for a plan");
@@ -108,17 +110,17 @@ static Status cells_to_json(const PlanCell *cells, int n, json_t **out)
         if (!json || json_array_append_new(list, json))
             status = FAIL(ST_NO_MEMORY, "no memory for a plan");
         else
-            status = put_cell(json, &cells[i]);
+            status = put_cell(json, &cells[i], machine);
     }
     if (status != ST_OK) json_decref(list);
     *out = status == ST_OK ? list : NULL;
     return status;
 }
 
-Status plan_json_write(Text *out, const PlanCell *cells, int n)
+Status plan_json_write(Text *out, const PlanCell *cells, int n, const Limits *machine)
 {
     json_t *list = NULL;
-    TRY(cells_to_json(cells, n, &list));
+    TRY(cells_to_json(cells, n, machine, &list));
     json_t *root = json_pack("{s:i, s:o}", "schema", 1, "plans", list);
     char *dump = root ? json_dumps(root, JSON_INDENT(2) | JSON_REAL_PRECISION(15)) : NULL;
     json_decref(root);
@@ -218,10 +220,10 @@ static Status write_csv(Text *out, json_t *cells, json_t *rows, json_t *columns)
     return text_status(out);
 }
 
-Status plan_json_csv(Text *out, const PlanCell *cells, int n)
+Status plan_json_csv(Text *out, const PlanCell *cells, int n, const Limits *machine)
 {
     json_t *list = NULL, *rows = json_array(), *columns = json_object();
-    Status status = cells_to_json(cells, n, &list);
+    Status status = cells_to_json(cells, n, machine, &list);
     if (status == ST_OK) status = write_csv(out, list, rows, columns);
     json_decref(list);
     json_decref(rows);

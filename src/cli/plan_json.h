@@ -5,9 +5,9 @@
 #include "base/text.h"
 #include "bench/plan_cell.h"
 
-/* {"schema": 1, "plans": [...]}: one per cell. */
-Status plan_json_write(Text *out, const PlanCell *cells, int n);
+/* {"schema": 1, "plans": [...]}: one per cell. `machine`: another one that it is planned for, or NULL. */
+Status plan_json_write(Text *out, const PlanCell *cells, int n, const Limits *machine);
 /* One row per cell and limit. */
-Status plan_json_csv(Text *out, const PlanCell *cells, int n);
+Status plan_json_csv(Text *out, const PlanCell *cells, int n, const Limits *machine);
 
 #endif

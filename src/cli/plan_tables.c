@@ -2,6 +2,7 @@
 
 #include "base/human.h"
 #include "bench/cell_label.h"
+#include "cli/elsewhere.h"
 #include "cli/sweep_note.h"
 
 #include <math.h>
@@ -64,8 +65,10 @@ static void summary_row(Table *table, const PlanCell *cell, const char *label, b
     if (roof) table_cell(table, human_seconds(cell->roof_seconds).s);
 }
 
-static void summary(Table *table, const Sweep *sweep, const PlanCell *cells)
+static void summary(Table *table, const PlanTables *tables)
 {
+    const Sweep *sweep = tables->sweep;
+    const PlanCell *cells = tables->cells;
     const bool roof = roof_known(cells, sweep->n);
     COLUMNS(table, 1, "cell", "parameters", "FLOPs", "bytes", "FLOP/byte", "nodes", "peak",
             "taken");
@@ -84,19 +87,25 @@ static void summary(Table *table, const Sweep *sweep, const PlanCell *cells)
                "taken: what the process holds, libraries included",
                NULL);
     if (roof) {
-        table_note(table, "least time: one step at the limits measured on this machine", NULL);
+        table_note_printf(table, "least time: one step at the limits measured on %s machine",
+                          tables->machine ? "that" : "this");
     }
+    if (!known->unsupported) elsewhere_note(table, &known->placement, tables->machine);
+    if (!known->unsupported && known->n_fits == 0)
+        table_note(table,
+                   "nobody says how much memory there is: --memory-limit SIZE shows what fits",
+                   NULL);
 }
 
 /* ---- one row per cell and limit ---- */
 
 static void fits_row(Table *table, const PlanCell *cell, const WhatFits *fit, const char *label,
-                     bool here, bool again)
+                     const char *whose, bool again)
 {
     const HumanShortage s = human_shortage(fit->need, fit->limit);
     table_cell(table, label);
     table_cell_printf(table, "%s%s", fit->fits ? human_bytes((double)fit->limit).s : s.there.s,
-                      here ? " (this machine)" : "");
+                      whose);
     table_cell(table, fit->fits ? human_bytes((double)fit->need).s : s.need.s);
     table_cell(table, fit->fits ? "yes" : "no");
     table_cell(table, fit->fits ? "-" : s.lack.s);
@@ -116,9 +125,14 @@ static bool any_recompute(const Sweep *sweep)
     return false;
 }
 
-static void fits(Table *table, const Settings *settings, const Sweep *sweep, const PlanCell *cells)
+static void fits(Table *table, const PlanTables *tables)
 {
+    const Sweep *sweep = tables->sweep;
+    const PlanCell *cells = tables->cells;
     const bool again = any_recompute(sweep);
+    const char *whose = !tables->whole    ? ""
+                        : tables->machine ? " (that machine)"
+                                          : " (this machine)";
     COLUMNS(table, 1, "cell", "memory", "needs", "fits", "short by", "largest mode");
     if (again) table_column(table, "blocks computed again", "", true);
     table_column(table, "largest batch", "", true);
@@ -126,8 +140,7 @@ static void fits(Table *table, const Settings *settings, const Sweep *sweep, con
     for (int i = 0; i < sweep->n; i++) {
         const CellLabel label = cell_label(&sweep->configs[i], sweep->varies);
         for (int k = 0; !cells[i].unsupported && k < cells[i].n_fits; k++) {
-            fits_row(table, &cells[i], &cells[i].fits[k], label.s, settings->n_memory_limits == 0,
-                     again);
+            fits_row(table, &cells[i], &cells[i].fits[k], label.s, whose, again);
         }
     }
     table_note(table,
@@ -201,19 +214,19 @@ static Status write_one(Text *out, PlanTableWriter *writer, Table *table)
     return status;
 }
 
-Status plan_tables_write(Text *out, PlanTableWriter *writer, const Settings *settings,
-                         const Sweep *sweep, const PlanCell *cells)
+Status plan_tables_write(Text *out, PlanTableWriter *writer, const PlanTables *tables)
 {
+    const PlanCell *cells = tables->cells;
     Table table = {0};
-    summary(&table, sweep, cells);
+    summary(&table, tables);
     TRY(write_one(out, writer, &table));
-    if (sweep->n == 1 && !cells[0].unsupported) {
+    if (tables->sweep->n == 1 && !cells[0].unsupported) {
         cost_by_phase(&table, &cells[0]);
         TRY(write_one(out, writer, &table));
         memory_by_kind(&table, &cells[0]);
         TRY(write_one(out, writer, &table));
     }
-    fits(&table, settings, sweep, cells);
+    fits(&table, tables);
     if (table_rows(&table) == 0) {
         table_free(&table);
         return ST_OK;

@@ -8,9 +8,15 @@
 
 typedef Status PlanTableWriter(Text *out, const Table *table); /* report_md_table and its like */
 
+typedef struct PlanTables {
+    const Sweep *sweep;
+    const PlanCell *cells;
+    const Limits *machine; /* another one that it is planned for; NULL: this one */
+    bool whole;            /* the limit of memory is what the machine has */
+} PlanTables;
+
 /* One row per cell, then one per cell and limit; of a single cell also its cost by phase and its
  * memory by kind. */
-Status plan_tables_write(Text *out, PlanTableWriter *writer, const Settings *settings,
-                         const Sweep *sweep, const PlanCell *cells);
+Status plan_tables_write(Text *out, PlanTableWriter *writer, const PlanTables *tables);
 
 #endif

@@ -1,6 +1,7 @@
 #include "cli/study.h"
 
 #include "bench/environment.h"
+#include "bench/supported.h"
 #include "cli/output.h"
 
 static Status run_into(const Settings *settings, const RunnerTask *task, StudyReport *report,
@@ -9,6 +10,7 @@ static Status run_into(const Settings *settings, const RunnerTask *task, StudyRe
     RunnerOutcome outcome;
     Text text = {0};
     TRY(runner_run(task, rows, &outcome));
+    TRY(supported_rows(rows));
     *exit_code = outcome.signal ? EXIT_INTERRUPTED : outcome.bad ? EXIT_CELLS : 0;
     if (record_set_size(rows) == 0) return ST_OK;
     Status status = report(&text, settings, rows);
@@ -22,6 +24,7 @@ Status study_run(const Settings *settings, const RunnerTask *task, StudyReport *
 {
     json_t *environment = NULL;
     RecordSet rows;
+    TRY(supported_any(task));
     TRY(output_check_file(settings));
     TRY(environment_new(&environment, settings->command_line));
     Status status = record_set_init(&rows, environment);

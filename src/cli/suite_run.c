@@ -216,6 +216,40 @@ Status suite_run_plan(Suite *suite)
     return suite_plan(suite, &rates, suite->budget - suite->parts[SUITE_LIMITS].seconds);
 }
 
+/* Those that the part would find, for the device and the threads of its own command line. */
+static bool stored_limits(const Suite *suite, Limits *limits)
+{
+    const Command *command = suite_kinds[SUITE_LIMITS].command;
+    SuiteArgs args;
+    Settings settings;
+    Sweep sweep;
+    bool found = false;
+    Status status = suite_args_make(&args, suite, SUITE_LIMITS);
+    if (status == ST_OK)
+        status = sweep_parse(&command->options, args.n - 2, args.argv + 2, &settings, &sweep);
+    if (status == ST_OK) {
+        found = limits_get_stored(&sweep.configs[0], limits);
+        sweep_free(&sweep);
+    }
+    suite_args_free(&args);
+    return found;
+}
+
+Status suite_run_preview(Suite *suite, bool *known)
+{
+    Limits limits;
+    *known = read_limits(suite, &limits) || stored_limits(suite, &limits);
+    if (suite->planned) return ST_OK;
+    const SuiteRates rates = suite_cost_rates(*known ? &limits : NULL);
+    const double before = *known ? suite->parts[SUITE_LIMITS].seconds : usual_limits;
+    return suite_plan(suite, &rates, suite->budget - before);
+}
+
+double suite_run_expected(const Suite *suite, SuitePartId id, bool stored)
+{
+    return id == SUITE_LIMITS && stored ? 0 : expected(suite, (int)id);
+}
+
 static Status run_parts(Run *run)
 {
     Suite *suite = run->suite;

@@ -10,5 +10,10 @@ Status suite_run(Suite *suite, int *signal);
 
 /* The roof that the limits part found, for the plan; what it could not find is guessed. */
 Status suite_run_plan(Suite *suite);
+/* The same before the limits have been measured: by those that are stored, or else by guesses, and `*known` is false.
+ * No part can be run by this process afterwards. */
+Status suite_run_preview(Suite *suite, bool *known);
+/* Seconds that the part will take; of the limits, none where they are stored already. */
+double suite_run_expected(const Suite *suite, SuitePartId id, bool stored);
 
 #endif

@@ -48,9 +48,10 @@ typedef struct Settings {
     bool full;         /* suite: whatever it takes */
     const char *like;  /* suite: a write-up; NULL: none */
     bool dry_run;
-    bool refresh;   /* limits: measure again, */
-    bool keep;      /* and keep the figures of a busy machine too */
-    bool plan_only; /* memory: run nothing */
+    bool refresh;       /* limits: measure again, */
+    bool keep;          /* and keep the figures of a busy machine too */
+    bool plan_only;     /* memory: run nothing */
+    const char *limits; /* plan, memory: a file of another machine's; NULL: none */
     bool help;
     int64_t memory_limits[SETTINGS_MAX_LIMITS]; /* bytes; the first is also every cell's own */
     int n_memory_limits;                        /* 0: what the machine has */

@@ -2,6 +2,7 @@
  * its first operand and n its number of rows. */
 #include "ops/product_cuda.h"
 
+#include "ops/gpu_plan.h"
 #include "ops/matmul_tuner_cuda.h"
 
 enum { CANDIDATES = 16, ROUNDS = 3, RUNS = 4, LEAST_CANDIDATES = 4 };

@@ -350,7 +350,7 @@ Status export_step(const Config *config, const char *path, ExportSummary *summar
     Fit fit;
     size_t held = 0, available = 0;
     *summary = (ExportSummary){0};
-    TRY(placement_of(config, &placement));
+    TRY(placement_find(config, &placement));
     TRY(fit_held(&held));
     TRY(fit_available(config, &placement, held, &available));
     TRY(fit_make(&fit, config, &placement, held, available));

@@ -19,6 +19,26 @@ code=$?
 expect_code 0 "unsupported is no failure"
 expect unsupported.out 'unsupported'
 
+# Some that cannot be are rows; where none can, nothing is run, printed or written.
+bench --steps 2 --device cpu,cuda:999 --out some.json 2>some.err
+code=$?
+expect_code 0 "a device that is not there beside one that is"
+expect some.json '"status": ?"unsupported"'
+bench --steps 2 --device cuda:999 --out none.json >none.out 2>none.err
+code=$?
+expect_code 2 "a device that is not there"
+[ "$(wc -l <none.err)" = 1 ] && [ ! -s none.out ] && [ ! -e none.json ] || fail "a device that is not there: one line and nothing else"
+# What is in the file need not run; a row of it that says unsupported is no better.
+bench --steps 2 --device cpu --out kept.json 2>kept.err
+sed -i 's/ device=cpu / device=cuda:999 /' kept.json
+bench --steps 2 --device cuda:999 --resume kept.json >kept.out 2>kept.err
+code=$?
+expect_code 0 "all cells are in the file"
+bench --steps 2 --device cuda:999 --resume some.json >kept.out 2>kept.err
+code=$?
+expect_code 2 "the file's own row is unsupported"
+[ -s kept.out ] && fail "something on stdout"
+
 bench --steps 2 --ctx 4,8 --precision fp32,tf32 --dry-run >dry.out 2>dry.err
 code=$?
 expect_code 0 "dry run"

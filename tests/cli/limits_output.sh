@@ -32,5 +32,41 @@ done
     NR > 1 && !($4 > 0 && $5 <= $4 && $4 <= $6) { bad = 1 }
     END { exit bad || NR < 20 }' || fail "csv: a row is not a rate"
 
+# A suite is planned by what is stored, measures no limits then, and says how long all of it takes.
+suite=("$program" suite --device cpu --threads 1 --dry-run)
+"${suite[@]}" >"$work/plan" 2>"$work/err" || fail "suite --dry-run"
+XDG_CACHE_HOME=$work/none "${suite[@]}" >"$work/guessed" 2>"$work/err" || fail "suite --dry-run without limits"
+grep -q 'planned by the limits that are stored' "$work/plan" || fail "suite --dry-run does not say what it goes by"
+grep -q 'these are guesses' "$work/guessed" || fail "suite --dry-run does not say that it guesses"
+! grep -q 'these are guesses' "$work/plan" || fail "suite --dry-run guesses although limits are stored"
+grep -qE '^\| limits +\| +0s ' "$work/plan" || fail "stored limits take time"
+cp -r "$work/cache" "$work/fast" # a machine a hundred times as fast
+python3 - "$work"/fast/roofstep/limits-*.json <<'PYTHON'
+import json, sys
+limits = json.load(open(sys.argv[1]))
+for limit in limits["limits"].values():
+    for rate in (limit["one_core"], limit["all"]):
+        for name in ("median", "min", "max"): rate[name] *= 100
+json.dump(limits, open(sys.argv[1], "w"))
+PYTHON
+XDG_CACHE_HOME=$work/fast "${suite[@]}" >"$work/faster" 2>"$work/err" || fail "suite --dry-run of a fast machine"
+cmp -s <(grep '^| bench' "$work/plan") <(grep '^| bench' "$work/faster") && fail "the plan does not go by what is stored"
+for plan in plan guessed; do
+    python3 - "$work/$plan" <<'PYTHON' || fail "$plan: the total is not that of its parts"
+import re, sys
+rows = [[cell.strip() for cell in line.split("|")[1:3]] for line in open(sys.argv[1]) if line.startswith("|")][2:]
+seconds = {name: sum(int(n) * {"h": 3600, "m": 60, "s": 1}[unit] for n, unit in re.findall(r"([0-9]+)([hms])", time)) for name, time in rows}
+total = seconds.pop("all that is to run")
+assert len(seconds) == 8 and abs(total - sum(seconds.values())) <= len(seconds), (total, seconds)
+PYTHON
+done
+
+# The file is what plan takes for another machine: of the same one it says the same as what is stored.
+"$program" limits --device cpu --threads 1 --format json >"$work/limits.json" 2>"$work/err" || fail "json"
+least() { "$program" plan --size tiny --device cpu --threads 1 --format json "$@" | sed -n 's/.*"least_step_ms": \([0-9.]*\),/\1/p'; }
+{ [ -n "$(least)" ] && [ "$(least)" = "$(least --limits "$work/limits.json")" ]; } || fail "plan --limits of this machine says otherwise"
+"$program" plan --size tiny --limits "$work/limits.json" >"$work/out" || fail "plan --limits"
+grep -q '(that machine)' "$work/out" || fail "the file does not say how much memory the machine has"
+
 echo "$failures wrong"
 [ $failures = 0 ]

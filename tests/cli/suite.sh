@@ -34,7 +34,11 @@ if "$program" --version | grep -q '(no html)'; then last='has no HTML page'; els
 ! grep -q 'not there yet' err || fail 'what a suite has yet to write is missed'
 tail -n 1 err | grep -qF "$last" || fail 'its last line does not say where the page is'
 "$program" compare 'a suite/results.json' 'a suite/results.json' >compared 2>err || fail 'compare does not take results.json'
-if ! "$program" --version | grep -q '(no html)'; then [ -s 'a suite/index.html' ] || fail 'no page'; fi
+if ! "$program" --version | grep -q '(no html)'; then
+    [ -s 'a suite/index.html' ] || fail 'no page'
+    grep -q '"command":"roofstep suite --d-model 16' 'a suite/index.html' || fail 'the page does not show the command that began the suite'
+    ! grep -oE '"(commands":\[[^]]*\]|code":"[^"]*")' 'a suite/index.html' | grep -q -- '--resume' || fail 'a command on the page would measure nothing'
+fi
 "$program" validate 'a suite'/*.json 'a suite/memory.pickle' >validated || fail "validate: $(grep ': bad: ' validated)"
 grep -q 'suite.json: ok: a suite, 8 of 8 parts done' validated || fail 'validate does not know suite.json'
 "$program" report 'a suite/results.json' --tables elsewhere 2>err || fail 'report does not take results.json'

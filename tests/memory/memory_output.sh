@@ -26,6 +26,10 @@ has "$peak" 'forward alone (MiB)' 'medium'
 
 # Larger than this machine: plans need no memory.
 memory --size 10B --ctx 2048 --batch 64 --plan-only || fail '10B'
+"$program" memory --size tiny --device cuda:999 --attention flash --plan-only >out 2>err || fail 'memory of a GPU needs none'
+has 'workspaces of libraries are from a table'
+"$program" memory --size tiny,small --limits "$tests/../docs/results/h200-limits.json" --plan-only >out 2>err || fail 'memory --limits'
+has 'planned for another machine: NVIDIA H200' 'cuda:0'
 memory --size tiny --precision tf32,fp32 --plan-only || fail 'an unsupported cell is no failure'
 has unsupported 'tf32 is a format'
 for format in latex typst; do memory --size tiny --plan-only --format $format || fail $format; done

@@ -18,6 +18,48 @@ has '| forward ' '| backward ' '| optimizer ' '| step ' 'FLOP/byte' '| parameter
 plan --size tiny --device cpu --precision tf32,fp32 || fail 'an unsupported cell is no failure'
 has unsupported 'tf32 is a format'
 
+# For a GPU that is not here, in a build that may have no CUDA: as many bytes as where there is one, marked.
+plan --size tiny --device cuda:999 --attention flash || fail 'a plan for a GPU needs none'
+has 'workspaces of libraries are from a table (cuBLASLt 32 MiB a product, cuDNN 1 MiB an attention)' '--memory-limit SIZE shows what fits' 'cuda:999'
+while IFS=$'\t' read -r words planned workspace; do
+    case $words in '#'*) continue ;; esac
+    # shellcheck disable=SC2086 # words
+    plan $words --device cuda:999 --format json || fail "plan $words"
+    python3 - "$planned" "$workspace" out <<'PYTHON' || fail "plan $words: other bytes than where CUDA is"
+import json, sys
+(plan,) = json.load(open(sys.argv[3]))["plans"]
+if plan["attention"] == "cudnn" and plan["status"] == "unsupported": sys.exit(0)  # built with CUDA, without cuDNN
+assert plan["workspaces"] == {"from": "table", "cublaslt_mib": 32, "cudnn_mib": 1}, plan["workspaces"]
+got = plan["planned_peak_mib"], plan["memory"]["workspace_mib"]
+assert got == (float(sys.argv[1]), float(sys.argv[2])), got
+PYTHON
+done <"$tests/plan/cuda_plans.tsv"
+
+# By the limits of another machine, plain or packed; without them a GPU's least time is not known.
+limits=$tests/../docs/results/h200-limits.json
+gzip -c "$limits" >h200.json.gz
+for file in "$limits" h200.json.gz; do
+    plan --size tiny --precision bf16 --attention flash --limits "$file" || fail "--limits $file"
+    has 'cuda:0' 'planned for another machine: NVIDIA H200' 'least time: one step at the limits measured on that machine' 'how large its caches are'
+    matches '\| tiny .* [0-9.]+ us \|'
+done
+sed 's/"seconds"/"memory_bytes": 150000000000, "cache_bytes": 52428800, "capability": 90, "seconds"/' "$limits" >whole.json
+plan --size tiny --precision bf16 --attention flash --limits whole.json || fail 'limits with a memory'
+has '140 GiB (that machine)' 'largest batch'
+! grep -q 'how large its caches are' out || fail 'the size of the caches is in the file'
+plan --size tiny --precision bf16 --recompute auto --limits whole.json --memory-limit 8GiB || fail '--recompute auto for another machine'
+sed 's/"seconds"/"capability": 75, "seconds"/' "$limits" >old.json
+plan --size tiny --precision bf16,fp16 --limits old.json || fail 'limits of an old chip'
+has 'this one has 7.5' 'unsupported'
+for bytes in 0 1 20 300 4000; do
+    head -c $bytes "$limits" >cut.json
+    plan --size tiny --limits cut.json && fail "$bytes bytes of a file of limits"
+    [ "$(wc -l <err)" = 1 ] && [ ! -s out ] && grep -q 'cut.json is no file of roofstep limits' err || fail "$bytes bytes of a file of limits: not one line"
+done
+"$program" bench --size xl --precision bf16 --device cuda --limits whole.json --dry-run >out 2>err || fail 'bench --dry-run --limits'
+has 'planned for another machine: NVIDIA H200' '| train '
+matches 'nothing run; expected time [0-9]+s'
+
 # The deepest there may be does not take minutes.
 plan --num-layers 1024 --d-model 64 --d-ff 64 --num-heads 2 --ctx 16 --batch 1 --device cpu || fail 'the deepest model'
 has 30,771,264
