@@ -41,16 +41,16 @@ static Best better(Best a, Best b)
     return b.squares < a.squares ? b : a;
 }
 
-/* Over r >= 0. Beyond e^4 times the largest x^k there is nothing but floor. */
+/* Over r >= 0; at 1e30 times the largest x^k there is nothing but floor. */
 static Best best_floor(const Problem *p, double k)
 {
     static const double golden = 0.6180339887498949;
-    double x[GROWTH_FIT_MOST], low = k * p->log_least - 6, high = 4;
+    double x[GROWTH_FIT_MOST], low = k * p->log_least - 6, high = 12;
     for (int i = 0; i < p->m; i++) x[i] = exp(k * p->log_x[i]);
-    Best best = squares_at(p, x, k, 0);
+    const Best best = better(squares_at(p, x, k, 0), squares_at(p, x, k, 1e30));
     double left = high - golden * (high - low), right = low + golden * (high - low);
     Best l = squares_at(p, x, k, exp(left)), r = squares_at(p, x, k, exp(right));
-    for (int i = 0; i < 28; i++) {
+    for (int i = 0; i < 30; i++) {
         if (l.squares < r.squares) {
             high = right, right = left, r = l;
             left = high - golden * (high - low);

@@ -117,8 +117,13 @@ static Status add_line(json_t *lines, Text *text)
 
 static void put_enough(Text *out, const WarmupStudy *s)
 {
-    if (s->noisy || s->undecided) return;
-    if (s->enough < 0)
+    if (s->undecided && !s->noisy) return;
+    if (s->noisy)
+        text_printf(out,
+                    " Steps that should be alike differ by %.0f %%: too much to tell how many are "
+                    "enough.",
+                    100 * s->noise);
+    else if (s->enough < 0)
         text_printf(out, " Even %lld warm-ups are too few here.",
                     (long long)s->settings[s->n - 1].warmup);
     else if (s->enough == 0)
@@ -157,13 +162,22 @@ static Status add_softmax(json_t *lines, Text *text, const PageFile *file)
     return add_line(lines, text);
 }
 
-static Status add_precision(json_t *lines, Text *text, const PageFile *file)
+/* Of steps that were timed for their own sake, or else of the study of precisions. */
+static Status add_precision(json_t *lines, Text *text, const PageFile *files, int n)
 {
-    precision_gain_rows(text, &file->kind[PAGE_MODEL]);
-    if (!text->n) precision_gain_rows(text, &file->kind[PAGE_PRECISION]);
-    TRY(add_line(lines, text));
-    precision_gain_ops(text, &file->kind[PAGE_PROFILE]);
-    return add_line(lines, text);
+    static const PageKind kinds[] = {PAGE_MODEL, PAGE_PRECISION};
+    const size_t before = json_array_size(lines);
+    for (int k = 0; k < 2 && json_array_size(lines) == before; k++) {
+        for (int f = 0; f < n; f++) {
+            precision_gain_rows(text, &files[f].kind[kinds[k]]);
+            TRY(add_line(lines, text));
+        }
+    }
+    for (int f = 0; f < n; f++) {
+        precision_gain_ops(text, &files[f].kind[PAGE_PROFILE]);
+        TRY(add_line(lines, text));
+    }
+    return ST_OK;
 }
 
 /* ---- growth ---- */
@@ -211,8 +225,7 @@ static Status add_file(json_t *lines, Text *text, const PageFile *file)
     TRY(add_growth(lines, text, &file->kind[PAGE_MODEL]));
     TRY(add_growth(lines, text, &file->kind[PAGE_ATTENTION]));
     TRY(add_warmup(lines, text, file));
-    TRY(add_softmax(lines, text, file));
-    return add_precision(lines, text, file);
+    return add_softmax(lines, text, file);
 }
 
 Status findings_add(json_t *lines, const PageFile *files, int n)
@@ -220,6 +233,7 @@ Status findings_add(json_t *lines, const PageFile *files, int n)
     Text text = {0};
     Status status = ST_OK;
     for (int f = 0; status == ST_OK && f < n; f++) status = add_file(lines, &text, &files[f]);
+    if (status == ST_OK) status = add_precision(lines, &text, files, n);
     text_free(&text);
     return status;
 }
