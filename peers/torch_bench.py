@@ -523,7 +523,9 @@ def run(args, out):
 
 
 def one_line(error):
-    return (str(error).strip() or type(error).__name__).splitlines()[0][:300]
+    """The first line; with the next one where it only announces that."""
+    lines = (str(error).strip() or type(error).__name__).splitlines()
+    return " ".join(lines[:2 if lines[0].endswith(":") else 1])[:300]
 
 
 def run_and_tell(args, out):

@@ -91,7 +91,7 @@ def onednn(dtype, shape):
         said.seek(0)
         text = said.read()
     kernel = re.search(r",exec,cpu,(?:matmul|inner_product),([^,]*)", text)
-    version = re.search(r"oneDNN v([\d.]+)", text)
+    version = re.search(r"MKL-DNN v(\d[\d.]*)", torch.__config__.show())
     return f"oneDNN{' ' + version[1] if version else ''} ({kernel[1]})" if kernel else None
 
 
