@@ -112,6 +112,19 @@ static void the_nearest_row_counts(void **state)
     drop(&m);
 }
 
+/* Of two rows of the same width the nearer one, however near a row of another width is. */
+static void the_same_width_is_nearer(void **state)
+{
+    Machine m = {0};
+    const Config same = attention(2048, 64), other = attention(8192, 128);
+    const Config wanted = attention(8192, 64);
+    (void)state;
+    add(&m, &other, "forward.mean_ms", 5000);
+    add(&m, &same, "forward.mean_ms", 35);
+    close_to(forward(&m, &wanted), 35 * 16);
+    drop(&m);
+}
+
 static void other_implementations_tell_nothing(void **state)
 {
     Machine m = {0};
@@ -160,8 +173,9 @@ static void without_phases_by_whole_steps(void **state)
     add(&m, &row, "step.mean_ms", 100);
     wanted.batch = 3 * row.batch;
     close_to(estimate_figure("step.mean_ms", &wanted, m.cells, m.n), 300);
-    m.cells[0].record = NULL;
-    assert_true(isnan(estimate_figure("step.mean_ms", &wanted, m.cells, m.n)));
+    const EstimateCell not_run = {&row, NULL};
+    assert_true(isnan(estimate_figure("step.mean_ms", &wanted, &not_run, 1)));
+    drop(&m);
 }
 
 int main(void)
@@ -170,6 +184,7 @@ int main(void)
         cmocka_unit_test(with_one_row_by_its_rate),
         cmocka_unit_test(by_what_explains_the_rows),
         cmocka_unit_test(the_nearest_row_counts),
+        cmocka_unit_test(the_same_width_is_nearer),
         cmocka_unit_test(other_implementations_tell_nothing),
         cmocka_unit_test(phases_of_a_step_scale_each_its_own_way),
         cmocka_unit_test(without_phases_by_whole_steps),

@@ -49,17 +49,31 @@ static double measured(const EstimateCell *cell, const char *path, const Config 
     return record_number(cell->record, path, &x) && x > 0 ? x : NAN;
 }
 
+static double apart(double a, double b)
+{
+    return fabs(log(a / b));
+}
+
+/* Far in work is nearer than far in shape: heads of another width, or a model of another size, run other kernels. */
+static double distance_of(const Config *a, const Config *b)
+{
+    const bool alone = a->subject == SUBJECT_ATTENTION;
+    const double shape =
+        alone ? apart((double)a->d_head, (double)b->d_head) : apart(weights(a), weights(b));
+    return apart(outlook_work(a), outlook_work(b)) + 4 * shape;
+}
+
 enum { NEAREST = 3 };
 
-/* The nearest cells by that amount, the nearest first. Returns how many there are. */
+/* Those that have the figure, the nearest first. Returns how many there are. */
 static int find_nearest(const char *path, const Config *wanted, const EstimateCell *cells, int n,
-                        Amount *amount, int nearest[NEAREST])
+                        int nearest[NEAREST])
 {
     double distance[NEAREST];
     int found = 0;
     for (int i = 0; i < n; i++) {
         if (isnan(measured(&cells[i], path, wanted))) continue;
-        const double d = fabs(log(amount(cells[i].config) / amount(wanted)));
+        const double d = distance_of(cells[i].config, wanted);
         int at = found < NEAREST ? found++ : NEAREST;
         for (; at > 0 && d < distance[at - 1]; at--) {
             if (at == NEAREST) continue;
@@ -83,7 +97,7 @@ static Guess guess_by(const char *path, const Config *wanted, const EstimateCell
 {
     int nearest[NEAREST];
     double least = INFINITY, most = -INFINITY;
-    const int found = find_nearest(path, wanted, cells, n, amount, nearest);
+    const int found = find_nearest(path, wanted, cells, n, nearest);
     if (found == 0) return (Guess){NAN, INFINITY};
     for (int i = 0; i < found; i++) {
         const EstimateCell *cell = &cells[nearest[i]];

@@ -132,6 +132,7 @@ Status like_config(const LikeTable *table, const LikeRow *row, const char *devic
         argv[argc++] = word;
     TRY(sweep_parse(&table->command->options, argc, argv, &settings, &sweep));
     *config = sweep.configs[0];
+    config->stat = STAT_MEAN; /* what write-ups publish, with standard deviations */
     count_first_step(table, config);
     sweep_free(&sweep);
     return ST_OK;

@@ -328,7 +328,8 @@ static void put_notes(Filling *f)
     Text line = {0};
     if (*like->note) table_note(f->table, like->note, NULL);
     like_reasons_tell(&f->reasons, f->table);
-    text_printf(&line, "roofstep %s %s", like->command->name, like->words);
+    text_printf(&line, "roofstep %s %s%s", like->command->name, like->words,
+                like->command->options.taken & OPTION_BIT(STAT) ? " --stat mean" : "");
     table_note(f->table, "every row", text_str(&line));
     text_free(&line);
 }

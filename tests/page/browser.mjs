@@ -268,6 +268,20 @@ async function checkSuite(browser) {
   await page.context().close();
 }
 
+// Published figures and ours share a chart: bars of a few rows, lines over the context of many.
+async function checkLike(browser) {
+  const page = await open(browser, makePage("like", [`${MADE}/like/results.json`]), { colorScheme: "light" });
+  const tables = await page.$$eval("#like h3", (all) => all.map((e) => e.textContent));
+  check(tables.some((title) => title.startsWith("End to end")) && tables.includes("Attention"), `tables beside the write-up: ${tables}`);
+  const bars = await page.$$eval("#like table.beside tr", (all) => all.map((e) => e.textContent));
+  check(bars.some((text) => /215\.206 ms$/.test(text)), `no bar of a published figure: ${bars.slice(0, 4)}`);
+  const legends = await page.$$eval("#like .plot", (all) => all.map((e) => [...e.querySelectorAll(".u-label")].map((label) => label.textContent).join()));
+  check(legends.some((text) => text.startsWith("tokens,published,here")), `no chart with both: ${legends}`);
+  await checkAxe(page, "like");
+  await page.screenshot({ path: `${WORK}/like.png`, fullPage: true });
+  await page.context().close();
+}
+
 const browser = await chromium.launch({ executablePath: BROWSER, args: ["--no-sandbox"] });
 try {
   const whole = makePage("whole", [`${RESULTS}/v1-six-sizes.json`, `${GOLDEN}/attention.json`, `${RESULTS}/h200-limits.json`]);
@@ -281,6 +295,7 @@ try {
   await checkVain(browser);
   await checkStudies(browser);
   await checkSuite(browser);
+  await checkLike(browser);
 } finally {
   await browser.close();
 }

@@ -106,6 +106,7 @@ function addTable(spec, host = body(spec.section)) {
   tableBody(table, spec.columns, spec.rows);
   const title = ownTitle(spec);
   host.append(el("h3", {}, title));
+  if (spec.section === "like") drawBeside(host, spec);
   if (spec.rows.length > 7) host.append(filterBox(table, title));
   host.append(el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": title }, table));
   if (spec.notes.length) host.append(notes(spec.notes));

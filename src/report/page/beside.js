@@ -1,0 +1,87 @@
+"use strict";
+// Published figures and ours in one chart, from the tables of a write-up: columns "forward, published (ms)", "forward, here (ms)".
+
+const BESIDE = [["published", "--c1"], ["here", "--c2"], ["here, estimated", "--c3"]];
+const PUBLISHED = /^(.*), published(?: \((.*)\))?$/;
+const SPREAD = /( std| min| max| median|against fp32|minus the row before)$/; // said by the table alone
+const MANY = 12; // rows: from there on lines are read more easily than bars
+const WIDE = 50; // times the least: beyond it the least would be a bar of no length
+
+// "≈12.3" is an estimate; null where there is no figure.
+function figureOf(text) {
+  const value = parseFloat(text.replace(/[≈,]/g, ""));
+  return value > 0 ? { value, name: text.startsWith("≈") ? "here, estimated" : "here", text } : null;
+}
+
+// The figures of a table that both sides may have: [{label, unit, rows: [{label, published, here}]}].
+function pairsOf(spec) {
+  return spec.columns.flatMap(({ label }, i) => {
+    const [, name, unit = ""] = label.match(PUBLISHED) || [];
+    if (!name || SPREAD.test(name)) return [];
+    const rows = spec.rows.map((row) => ({ label: row[0], published: figureOf(row[i]), here: figureOf(row[i + 1]) }))
+      .filter((row) => row.published || row.here);
+    return rows.length ? [{ label: unit ? `${name} (${unit})` : name, unit, rows }] : [];
+  });
+}
+
+// ---- bars ----
+
+function besideBars(place, pair) {
+  const values = pair.rows.flatMap((row) => [row.published, row.here].filter(Boolean).map(({ value }) => value));
+  const most = Math.max(...values), floor = Math.min(...values) / 2;
+  const log = most / floor > 2 * WIDE;
+  const share = (value) => (log ? Math.log(value / floor) / Math.log(most / floor) : value / most);
+  const title = log ? `${pair.label}, lengths are logarithmic` : pair.label;
+  const body = el("tbody");
+  for (const row of pair.rows) {
+    const both = [row.published && { ...row.published, name: "published" }, row.here].filter(Boolean);
+    both.forEach(({ name, value, text }, i) => {
+      const drawn = el("div", { class: "part", title: `${row.label}, ${name}: ${text} ${pair.unit}` });
+      drawn.style.width = `${100 * share(value)}%`;
+      drawn.style.background = `var(${BESIDE.find(([known]) => known === name)[1]})`;
+      body.append(el("tr", {}, el("th", { scope: "row" }, el("span", {}, i === 0 ? row.label : name)), el("td", {}, el("div", { class: "track" }, drawn)), el("td", { class: "figure" }, `${text} ${pair.unit}`)));
+    });
+  }
+  place.append(el("figure", { class: "wide" }, el("figcaption", {}, title), el("table", { class: "bars beside", "aria-label": title }, body)));
+}
+
+// ---- lines ----
+
+// Rows "d-head 64, ctx 1024" by what is left without the context; null where a row has none.
+function byContext(pair) {
+  const groups = new Map();
+  for (const row of pair.rows) {
+    const [, before, ctx, after] = row.label.match(/^(.*?),? ?\bctx (\d+)(.*)$/) || [];
+    if (!ctx) return null;
+    const label = [`${pair.label}`, before + after].filter(Boolean).join(", ");
+    if (!groups.has(label)) groups.set(label, { label, unit: pair.unit, rows: [] });
+    groups.get(label).rows.push({ ...row, ctx: Number(ctx) });
+  }
+  return [...groups.values()];
+}
+
+function besideLines(place, group) {
+  const x = [...new Set(group.rows.map(({ ctx }) => ctx))].sort((a, b) => a - b);
+  const series = BESIDE.map(([name]) => ({
+    label: name,
+    values: x.map((ctx) => {
+      const row = group.rows.find((other) => other.ctx === ctx);
+      const of = name === "published" ? row.published : row.here && row.here.name === name ? row.here : null;
+      return of ? of.value : null;
+    }),
+  })).filter(({ values }) => values.some((value) => value !== null));
+  lines(place, { title: group.label, xLabel: "tokens", yLabel: group.unit, logX: 2, logY: 10, x, series });
+  place.lastChild.classList.add("wide");
+}
+
+// ---- one table ----
+
+function drawBeside(host, spec) {
+  const choices = pairsOf(spec).flatMap((pair) => {
+    const groups = pair.rows.length > MANY ? byContext(pair) : null;
+    return groups ? groups.map((group) => ({ ...group, show: besideLines })) : [{ ...pair, show: besideBars }];
+  });
+  if (!choices.length) return;
+  if (choices.some(({ show }) => show === besideBars)) key(host, BESIDE);
+  chooser(host, "Figure", choices, (place, choice) => choice.show(place, choice));
+}
