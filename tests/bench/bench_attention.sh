@@ -35,6 +35,28 @@ for r in csv.DictReader(open(sys.argv[1])):
     assert float(r['forward_tflops']) > 0 and float(r['backward_mean_ms']) > 0 and float(r['peak_alloc_mib']) > 0
 CHECK
 
+# --- how it grows: memory by its exact terms, times with an exponent or why there is none; resumed files have it of all rows
+attention --ctx 8,16,32 --d-head 16 --heads 3 --attention naive,flash --steps 6 --out grows.json 2>grows.err || fail "a sweep of three"
+attention --ctx 8,16,32,64,128 --d-head 16 --heads 3 --attention naive,flash --steps 6 --resume grows.json >grows.md 2>grows.err || fail "a sweep of five"
+grep -qE '^\| attention naive \| ctx 8 to 128 \| memory before backward \| 1.52 KiB x ctx \+ 48 B x ctx\^2 +\| +5 \|$' grows.md || fail "terms of naive"
+grep -qE '^\| attention flash \| ctx 8 to 128 \| memory before backward \| 1.52 KiB x ctx +\| +5 \|$' grows.md || fail "terms of flash"
+[ "$(grep -cE '^\| attention (naive|flash) \| ctx 8 to 128 \| (forward|backward) +\| (ctx\^|no exponent: )' grows.md)" = 4 ] || fail "exponents of the times"
+python3 - grows.json <<'CHECK' || fail "growth in json"
+import json, sys
+file = json.load(open(sys.argv[1]))
+assert len(file['results']) == 10
+laws = {(g['where']['attention'], g['figure']): g for g in file['growth'] if g['axis'] == 'ctx'}
+for name, square in (('naive', 48), ('flash', 0)):
+    memory = laws[name, 'mem_before_bwd_mib']
+    terms = [t * 2**20 for t in memory['terms_mib']] + [0]
+    assert max(abs(t - w) for t, w in zip(terms, (0, 6 * (4 * 16 * 4 + 4), square))) < 1e-6, terms
+    assert (memory['exponent'], memory['points'], memory['from'], memory['to']) == (2 if square else 1, 5, 8, 128)
+    for phase in ('forward', 'backward', 'step'):
+        law = laws[name, phase]
+        assert law['points'] == 5 and (law['exponent'] is None) == ('why' in law), law
+        assert law['exponent'] is None or law['exponent_low'] <= law['exponent'] <= law['exponent_high'], law
+CHECK
+
 # --- json can be read again and resumed; what is there is not run again
 attention --ctx 8,16 --steps 2 --out two.json 2>two.err || fail "the first run"
 attention --ctx 8,16,24 --steps 2 --resume two.json --out three.json 2>three.err || fail "resumed"
