@@ -69,11 +69,15 @@ static void a_peers_blas_and_rounds_are_named(void **state)
     put_row(&rows, PRECISION_FP32);
     put_row(&rows, PRECISION_FP32);
     make_peer(&rows, "eager", "eager");
-    for (size_t i = 0; i < 2; i++) record_put_int(record_set_at(&rows, i), "rounds", 3);
+    for (size_t i = 0; i < 2; i++) {
+        record_put_int(record_set_at(&rows, i), "rounds", 3);
+        record_put_number(record_set_at(&rows, i), "peak_alloc_mib", 7.0);
+    }
     assert_int_equal(report_write(&out, "md", &(ReportInput){&rows, NULL}), ST_OK);
     assert_non_null(strstr(text_str(&out), "products by OpenBLAS, /lib/libblas.so.3; a short trial "
                                            "took a 1 ms, b 2 ms"));
     assert_non_null(strstr(text_str(&out), ", rounds 3"));
+    assert_non_null(strstr(text_str(&out), "peak of a peer = "));
     text_free(&out);
     record_set_free(&rows);
 }

@@ -194,6 +194,16 @@ void record_notes_stat(Table *table, Stat stat)
     table_note(table, lines[stat], NULL);
 }
 
+static bool any_peers_peak(const RecordSet *set)
+{
+    double mib;
+    for (size_t i = 0; i < record_set_size(set); i++) {
+        const Record *row = record_set_at(set, i);
+        if (record_text(row, "peer") && record_number(row, "peak_alloc_mib", &mib)) return true;
+    }
+    return false;
+}
+
 void record_notes_definitions(Table *table, const RecordSet *set)
 {
     static const struct {
@@ -210,6 +220,8 @@ void record_notes_definitions(Table *table, const RecordSet *set)
     for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
         if (any_has(set, list[i].path)) table_note(table, list[i].line, NULL);
     }
+    if (any_peers_peak(set))
+        table_note(table, "peak of a peer = most bytes its own allocator counted", NULL);
 }
 
 void record_notes_rows(Table *table, const RecordSet *set, const bool *shown,
