@@ -5,6 +5,7 @@
 #include "bench/recompute_fit.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -69,15 +70,21 @@ static double planned(const char *path, const Config *config, const Known *known
 
 /* ---- all that tables may ask for ---- */
 
-static Status put(json_t *expected, const char *path, const Config *config, const Known *known)
+static json_t *cell_of(json_t *expected, const Config *config)
 {
     char key[RECORD_KEY_SIZE];
-    const double x = planned(path, config, known);
-    if (!isfinite(x)) return ST_OK;
     record_key_of_config(config, key);
     json_t *cell = json_object_get(expected, key);
-    if (!cell && json_object_set_new(expected, key, cell = json_object()) != 0)
-        return FAIL(ST_NO_MEMORY, "no memory for what is expected of rows");
+    if (!cell && json_object_set_new(expected, key, cell = json_object()) != 0) return NULL;
+    return cell;
+}
+
+static Status put(json_t *expected, const char *path, const Config *config, const Known *known)
+{
+    const double x = planned(path, config, known);
+    if (!isfinite(x)) return ST_OK;
+    json_t *cell = cell_of(expected, config);
+    if (!cell) return FAIL(ST_NO_MEMORY, "no memory for what is expected of rows");
     return record_put_number(cell, path, x);
 }
 
@@ -88,12 +95,57 @@ static bool is_settled(const Record *record)
                       record_status(record) == RECORD_UNSUPPORTED);
 }
 
+/* ---- what could not be run, had there been time ---- */
+
+static Status put_reason(json_t *expected, const Config *config, RecordStatus status,
+                         const char *message)
+{
+    json_t *cell = cell_of(expected, config);
+    if (!cell) return FAIL(ST_NO_MEMORY, "no memory for what is expected of rows");
+    return record_put_status(cell, status, message);
+}
+
+static Status make_fit(Fit *fit, const Config *config, const Placement *placement)
+{
+    size_t held = 0, available = 0;
+    TRY(fit_held(&held));
+    TRY(fit_available(config, placement, held, &available));
+    return fit_make(fit, config, placement, held, available);
+}
+
+static Status put_shortage(json_t *expected, const Config *config, const Fit *fit)
+{
+    char text[200];
+    if (fit->fits && fit->mode == config->mode) return ST_OK;
+    snprintf(text, sizeof text, "%s %s", config_mode_name(config->mode),
+             fit_shortage(fit, config->mode).s);
+    TRY(put_reason(expected, config, RECORD_OOM, text));
+    if (!fit->fits) return ST_OK;
+    return record_put_text(cell_of(expected, config), "fits", config_mode_name(fit->mode));
+}
+
+static Status put_fit(json_t *expected, const Config *config)
+{
+    Placement placement;
+    Fit fit = {0};
+    Status status = placement_of(config, &placement);
+    if (status == ST_OK) status = make_fit(&fit, config, &placement);
+    if (status == ST_OK) status = put_shortage(expected, config, &fit);
+    if (status == ST_UNSUPPORTED)
+        status = put_reason(expected, config, RECORD_UNSUPPORTED, status_message());
+    fit_free(&fit);
+    return status;
+}
+
+/* ---- rows ---- */
+
 static Status put_row(json_t *expected, const LikeTable *table, const Config *config,
                       const RecordSet *rows, const Known *known)
 {
     LikeFigure figures[LIKE_MOST_FIGURES];
     const int n = like_figures(table, figures);
     if (is_settled(find(rows, config))) return ST_OK;
+    TRY(put_fit(expected, config));
     for (int i = 0; i < n; i++) TRY(put(expected, figures[i].path, config, known));
     return ST_OK;
 }
@@ -102,6 +154,7 @@ static Status put_watched(json_t *expected, const Config *config, const RecordSe
                           const Known *known)
 {
     if (is_settled(find(profiles, config))) return ST_OK;
+    TRY(put_fit(expected, config));
     TRY(put(expected, "forward.mean_ms", config, known));
     TRY(put(expected, "backward.mean_ms", config, known));
     return put(expected, "step.mean_ms", config, known);
@@ -140,4 +193,12 @@ double like_expected_figure(const json_t *expected, const char *path, const Conf
     const json_t *cell = json_object_get(expected, key);
     double x = NAN;
     return cell && record_number(cell, path, &x) ? x : NAN;
+}
+
+const Record *like_expected_reason(const json_t *expected, const Config *config)
+{
+    char key[RECORD_KEY_SIZE];
+    record_key_of_config(config, key);
+    const json_t *cell = json_object_get(expected, key);
+    return record_text(cell, "status") ? cell : NULL;
 }

@@ -11,6 +11,9 @@
 Status like_expected_fill(json_t *expected, int writeup, const LikeCells *cells,
                           const RecordSet *rows, const RecordSet *profiles);
 
+/* Of a row that the clock did not come to: `status` and `message` where it would not fit or is not supported; `fits` is
+ * the mode that would. NULL: it could be run. */
+const Record *like_expected_reason(const json_t *expected, const Config *config);
 /* NAN: none. */
 double like_expected_figure(const json_t *expected, const char *path, const Config *config);
 

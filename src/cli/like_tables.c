@@ -79,7 +79,8 @@ static void put_ours(Filling *f, const char *path, const Record *record, const C
 {
     double x = NAN;
     const char *word = like_reasons_word(record);
-    const bool late = strcmp(word, "no time") == 0;
+    const bool forward = record && record_text(record, "fits") && strncmp(path, "forward.", 8) == 0;
+    const bool late = strcmp(word, "no time") == 0 || forward;
     if (ours(record, path, &x)) {
         table_cell(f->table, human_number(x, 4).s);
         return;
@@ -131,11 +132,19 @@ static void put_samples(Filling *f, const Record *record, const Config *config)
         table_cell(f->table, *word ? word : "-");
 }
 
+/* What the clock did not come to may have another reason. */
+static const Record *settled(const Filling *f, const Record *record, const Config *config)
+{
+    const bool late = !record || record_status(record) == RECORD_TIMEOUT;
+    const Record *reason = late ? like_expected_reason(f->results->expected, config) : NULL;
+    return reason ? reason : record;
+}
+
 static void put_row(Filling *f, int r)
 {
     const LikeRow *row = &like_rows[r];
     const Config *config = &f->results->cells->rows[r];
-    const Record *record = find(f->results->rows, config);
+    const Record *record = settled(f, find(f->results->rows, config), config);
     Text label = {0};
     like_words_row(&label, row);
     like_reasons_add(&f->reasons, text_str(&label), record);
@@ -285,7 +294,7 @@ static void put_lines(Filling *f, const Seen *seen)
 static void put_profile(Filling *f)
 {
     const Config *config = &f->results->cells->watched[f->id];
-    const Record *record = find(f->results->profiles, config);
+    const Record *record = settled(f, find(f->results->profiles, config), config);
     ProfileView view;
     const bool there = record && is_measured(record, "forward.mean_ms") &&
                        profile_view_make(&view, record) == ST_OK;
