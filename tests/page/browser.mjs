@@ -263,6 +263,12 @@ async function checkSuite(browser) {
   const missing = all.filter((id) => !sections.includes(id));
   check(missing.join() === "like,comparison", `a suite's page is without ${missing}`);
   check((await page.locator("#summary li").allTextContents()).some((line) => line.startsWith("Change first: ")), "the page does not say what to change first");
+  const growth = () => page.$$eval("#attention .charts .notes li", (all) => all.map((e) => e.textContent));
+  for (const width of [64, 128]) {
+    await page.locator("#attention select").first().selectOption({ label: `d_head ${width}` });
+    const lines = await growth();
+    check(lines.length === 3 && lines.every((line) => line.startsWith(`d_head ${width}, `) && line.includes("memory before backward is ")), `beside the chart of d_head ${width}: ${lines}`);
+  }
   await checkAxe(page, "suite");
   await page.screenshot({ path: `${WORK}/suite.png`, fullPage: true });
   await page.context().close();
