@@ -121,24 +121,31 @@ static bool is_few(const GrowthLaw *law)
     return law->terms.degree < 0 && law->fit.verdict == GROWTH_FEW_POINTS;
 }
 
+static const char *verb(const GrowthLaw *law)
+{
+    if (law->terms.degree >= 0) return "is";
+    return law->fit.verdict == GROWTH_LAW ? "grows as" : "has";
+}
+
 void growth_report_sentence(Text *out, const RecordSet *set, const GrowthSweep *sweep)
 {
     const size_t before = out->n;
     const char *separator = ": ";
+    const GrowthLaw *few = NULL;
     put_label(out, set, sweep);
     if (out->n == before)
         text_puts(out, record_value(sweep->first, "d_head") ? "attention" : "the step");
     for (int i = 0; i < sweep->n_laws; i++) {
         const GrowthLaw *law = &sweep->laws[i];
-        const bool exact = law->terms.degree >= 0;
-        if (!is_told(sweep, law)) continue;
-        text_printf(out, "%s%s %s", separator, law->figure->text,
-                    exact                            ? "is "
-                    : law->fit.verdict == GROWTH_LAW ? "grows as "
-                                                     : "has ");
+        if (is_few(law)) few = law;
+        if (!is_told(sweep, law) || is_few(law)) continue;
+        text_printf(out, "%s%s %s ", separator, law->figure->text, verb(law));
         growth_report_law(out, sweep, law);
         separator = "; ";
     }
+    if (few)
+        text_printf(out, "%sno exponent of times from %d values of %s, %d are needed", separator,
+                    few->points, sweep->axis->field, GROWTH_FIT_LEAST);
     text_puts(out, ".");
 }
 
