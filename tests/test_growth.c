@@ -131,7 +131,7 @@ static void what_is_another_work_is_kept_apart(void **state)
     for (int i = 0; i < 4; i++) {
         add_attention(128 << i, ATTENTION_NAIVE);
         add_attention(128 << i, ATTENTION_FLASH);
-        record_put_text(add_attention(128 << i, ATTENTION_NAIVE), "peer", "torch");
+        record_put_text(add_attention(100 << i, ATTENTION_NAIVE), "peer", "torch");
         Config c = attention(128 << i, ATTENTION_NAIVE);
         c.precision = PRECISION_BF16;
         put_phase(add(&c, RECORD_OK), "forward", 1 << i, i);

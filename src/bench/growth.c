@@ -81,7 +81,6 @@ static double spread_of(const json_t *samples, double ms)
 /* By the row's statistic; how far apart its samples are is a weight, and much the same for each. */
 static bool time_point(const Record *record, const char *phase, GrowthPoint *point)
 {
-    if (record_phase_status(record, phase) != RECORD_OK) return false;
     if (!record_stat_ms(record, phase, &point->y)) return false;
     point->spread = spread_of(record_value(record_value(record, phase), "samples_ms"), point->y);
     return true;

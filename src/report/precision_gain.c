@@ -47,9 +47,6 @@ static const Record *partner(const RecordSet *rows, const Record *record, const 
 static double gain(const Record *fp32, const Record *other, const char *phase)
 {
     double before, after;
-    if (record_phase_status(fp32, phase) != RECORD_OK ||
-        record_phase_status(other, phase) != RECORD_OK)
-        return 0;
     if (!record_stat_ms(fp32, phase, &before) || !record_stat_ms(other, phase, &after)) return 0;
     return after > 0 ? before / after : 0;
 }
