@@ -166,9 +166,25 @@ static void attention_is_checked_by_its_own_sizes(void **state)
     assert_non_null(strstr(status_message(), "nothing to train"));
 }
 
+/* The shorter of what was asked for and what a suite leaves; neither is part of what the cell is. */
+static void shares_bound_samples(void **state)
+{
+    Config c;
+    (void)state;
+    config_defaults(&c);
+    assert_true(config_sample_seconds(&c) == 0);
+    c.sample_share = 2;
+    assert_true(config_sample_seconds(&c) == 2);
+    c.sample_time = 5;
+    assert_true(config_sample_seconds(&c) == 2);
+    c.sample_time = 1;
+    assert_true(config_sample_seconds(&c) == 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(shares_bound_samples),
         cmocka_unit_test(defaults_are_the_documented_ones),
         cmocka_unit_test(presets_have_their_sizes),
         cmocka_unit_test(names_follow_the_enums),

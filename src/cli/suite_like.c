@@ -76,6 +76,14 @@ static Status write_all(const LikePlan *plan, const char *command)
 
 /* ---- the whole of it ---- */
 
+/* A cell of no row, for where the rows run. */
+static Status find_place(const LikePlan *plan, Config *config, Placement *place)
+{
+    const LikeTable plain = {.command = &cmd_bench, .words = "", .figures = ""};
+    TRY(like_config(&plain, NULL, plan->device, config));
+    return placement_find(config, place);
+}
+
 /* Measuring limits would take most of a short budget. */
 static const double short_budget = 120;
 
@@ -83,13 +91,11 @@ static const double short_budget = 120;
  * budget those that are stored for this CPU, or guesses, order the rows. */
 static Status find_rates(const LikePlan *plan, SuiteRates *rates)
 {
-    const LikeTable plain = {.command = &cmd_bench, .words = "", .figures = ""};
     Config config;
     Limits limits;
     Placement place;
     LimitsKey key;
-    TRY(like_config(&plain, NULL, plan->device, &config));
-    TRY(placement_find(&config, &place));
+    TRY(find_place(plan, &config, &place));
     const bool stored = place.backend == BACKEND_cpu && limits_key(place.threads, &key) == ST_OK &&
                         limits_load(&key, &limits);
     const bool hurried = plan->budget < short_budget;
@@ -143,7 +149,10 @@ static Status run_all(LikePlan *plan, const Settings *settings, int *exit_code)
 {
     const double begun = clock_seconds();
     json_t *environment = NULL;
+    Config config;
+    Placement place;
     int signal = 0;
+    TRY(find_place(plan, &config, &place)); /* before anything is written */
     if (settings->resume) suite_sweep_up(plan->folder);
     TRY(folder_make(plan->folder));
     TRY(like_plan_write(plan));

@@ -139,6 +139,8 @@ done
 refused '--resume tiny --size small' 'with --like rtx5090 --budget 16s --size tiny --device cpu: no other words'
 refused '--like 8gb --out-dir killed' 'holds another suite'
 refused '--out-dir killed' 'holds a suite'
+refused '--like 8gb --device cuda:99 --out-dir nowhere' 'device cuda:99'
+[ ! -e nowhere ] || fail 'a folder for rows that cannot run'
 refused '--like rtx5090-nsys --resume nowhere' 'there is no suite'
 
 verdict
