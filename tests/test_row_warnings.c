@@ -56,6 +56,10 @@ static void alike_but_for_numbers_is_one_line(void **state)
                                              "median is 700 us to 900 ms in fp32");
     assert_string_equal(table.notes[2].text,
                         "(3) warning: the first took 800 us, the median is 700 us in fp16");
+    w.unmarked = true;
+    row_warnings_put(&w, &table);
+    assert_string_equal(table.notes[3].text,
+                        "warning: the samples vary by 6 to 14 %: take more --steps");
     marks_are(&w, 0, " (1)");
     marks_are(&w, 1, "");
     marks_are(&w, 2, " (1, 2)");

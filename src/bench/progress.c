@@ -175,9 +175,9 @@ static void finished_line(const Progress *p, const Record *record, const char *r
     text_puts(&line, record_status_word(status));
     if (status != RECORD_OK && message) text_printf(&line, ": %s", message);
     add_phase(&line, record, "step", "; ");
-    add_phase(&line, record, "forward", " = ");
-    add_phase(&line, record, "backward", " + ");
-    add_phase(&line, record, "optimizer", " + ");
+    add_phase(&line, record, "forward", ": "); /* no sum: medians do not add up */
+    add_phase(&line, record, "backward", ", ");
+    add_phase(&line, record, "optimizer", ", ");
     text_puts(&line, remark);
     fprintf(p->out, "%s\n", text_str(&line));
     fflush(p->out);

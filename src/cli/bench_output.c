@@ -58,7 +58,7 @@ Status bench_output_check(const Settings *settings)
 {
     if (!grows(settings) || !packed_file_named(settings->resume)) return ST_OK;
     return FAIL(ST_USAGE,
-                "--resume %s: a packed file is read but not written; say with --out-json FILE "
+                "--resume %s: a .gz file is read, not written; say with --out-json FILE "
                 "where the results go",
                 settings->resume);
 }

@@ -38,15 +38,16 @@ void elsewhere_note(Table *table, const Placement *placement, const Limits *mach
                           limits_file_name(machine).s, machine->time_utc);
     if (machine && machine->cache_bytes == 0)
         table_note(table,
-                   "its file does not say how large its caches are: least times have every operand "
-                   "go through memory",
+                   "its limits file has no cache sizes: least times assume that every operand goes "
+                   "through memory",
                    NULL);
     if (!is_unseen_gpu(placement)) return;
-    table_note_printf(table,
-                      "no GPU was asked: workspaces of libraries are from a table (cuBLASLt %d MiB "
-                      "a product, cuDNN %d MiB an attention), and what a CUDA context takes is not "
-                      "counted",
-                      cublaslt_mib, cudnn_mib);
+    table_note_printf(
+        table,
+        "no GPU was queried: workspaces of libraries are from a table (cuBLASLt %d MiB "
+        "a product, cuDNN %d MiB an attention), and what a CUDA context takes is not "
+        "counted",
+        cublaslt_mib, cudnn_mib);
 }
 
 Status elsewhere_json(json_t *json, const Placement *placement, const Limits *machine)

@@ -129,8 +129,8 @@ static void device(Table *table, const Record *record)
     device_row(table, "libraries, context, stacks", record, "library_mib");
     record_number(record, "device_peak_mib", &held);
     if (record_number(record, "peak_reserved_mib", &planned) && planned > 0) {
-        table_note_printf(table, "the device holds %+.1f MiB (%+.2f %%) beside what was planned",
-                          held - planned, 100 * (held - planned) / planned);
+        table_note_printf(table, "measured minus planned: %+.1f MiB (%+.2f %%)", held - planned,
+                          100 * (held - planned) / planned);
     }
     const char *mode = record_text(record, "measured_mode"),
                *message = record_text(record, "message");

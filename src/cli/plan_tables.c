@@ -93,7 +93,7 @@ static void summary(Table *table, const PlanTables *tables)
     if (!known->unsupported) elsewhere_note(table, &known->placement, tables->machine);
     if (!known->unsupported && known->n_fits == 0)
         table_note(table,
-                   "nobody says how much memory there is: --memory-limit SIZE shows what fits",
+                   "the memory of the device is not known: --memory-limit SIZE shows what fits",
                    NULL);
 }
 

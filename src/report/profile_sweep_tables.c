@@ -42,17 +42,22 @@ static void top_cells(Table *table, const ProfileView *v, int phase)
     profile_tables_ms(table, top ? top->time.total / (double)v->steps : NAN);
 }
 
-static void label_cells(Table *table, const Record *r)
+static void label_cells(Table *table, const Record *r, const RowWarnings *warnings)
 {
+    Text name = {0};
     int64_t ctx = 0, batch = 0;
     const char *const texts[] = {"precision", "attention", "exec"};
     record_int(r, "ctx", &ctx);
     record_int(r, "batch", &batch);
-    table_cell(table, record_text(r, "size") ? record_text(r, "size") : "attention");
+    text_puts(&name, record_text(r, "size") ? record_text(r, "size") : "attention");
+    row_warnings_mark(warnings, r, &name);
+    table_cell(table, text_str(&name));
     table_cell_printf(table, "%lld", (long long)ctx);
     table_cell_printf(table, "%lld", (long long)batch);
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         table_cell(table, record_text(r, texts[i]) ? record_text(r, texts[i]) : "-");
+    table->failed = table->failed || name.failed;
+    text_free(&name);
 }
 
 enum { LABELS = 6 };
@@ -70,10 +75,10 @@ static void profile_cells(Table *table, const ProfileView *v)
     top_cells(table, v, PHASE_COUNT);
 }
 
-static Status summary_row(Table *table, const Record *record)
+static Status summary_row(Table *table, const Record *record, const RowWarnings *warnings)
 {
     ProfileView view;
-    label_cells(table, record);
+    label_cells(table, record, warnings);
     if (profile_tables_failed(record)) {
         table_cell(table, record_status_word(record_status(record)));
         for (int i = LABELS + 1; i < table->n_columns; i++) table_cell(table, "-");
@@ -93,9 +98,11 @@ static Status summary(Table *table, const RecordSet *set)
                     "top of forward", "calls", "ms", "top of step", "calls", "ms");
     TABLE_SPARE(table, "calls", "ms", "top of forward", "calls", "ms", "top of step",
                 "matmul of forward (%)", "matmul of step (%)", "optimizer (ms)", "backward (ms)");
+    RowWarnings warnings;
+    row_warnings_find(&warnings, set);
     for (size_t i = 0; i < record_set_size(set); i++)
-        TRY(summary_row(table, record_set_at(set, i)));
-    profile_tables_notes(table, set);
+        TRY(summary_row(table, record_set_at(set, i), &warnings));
+    profile_tables_notes(table, set, &warnings);
     table_note_printf(table,
                       "%s of the profiled steps; device: kernels on a GPU, ops on a CPU, on "
                       "average; calls and ms of "

@@ -64,14 +64,12 @@ bool profile_tables_failed(const Record *record)
     return !json_is_object(json_object_get(record, "profile"));
 }
 
-void profile_tables_notes(Table *table, const RecordSet *set)
+void profile_tables_notes(Table *table, const RecordSet *set, const RowWarnings *warnings)
 {
     bool shown[TABLE_MAX_COLUMNS] = {0};
     for (int c = 0; c < column_count; c++) shown[c] = column_shown(&column_list[c], set, false);
-    RowWarnings warnings;
-    row_warnings_find(&warnings, set);
     record_notes_common(table, set);
-    record_notes_rows(table, set, shown, &warnings);
+    record_notes_rows(table, set, shown, warnings);
 }
 
 /* ---- phases, with and without the profiler ---- */
@@ -153,7 +151,10 @@ static void phases(Table *table, const ProfileView *v, const RecordSet *set)
         if (v->phases[p].there) phase_row(table, v, (Phase)p);
     }
     step_rows(table, v);
-    profile_tables_notes(table, set);
+    RowWarnings warnings;
+    row_warnings_find(&warnings, set);
+    warnings.unmarked = true;
+    profile_tables_notes(table, set, &warnings);
     overhead_note(table, v);
     table_note_printf(
         table,

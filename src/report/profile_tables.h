@@ -5,6 +5,7 @@
 #include "bench/profile_view.h"
 #include "bench/record_set.h"
 #include "report/record_table.h"
+#include "report/row_warnings.h"
 
 typedef struct ProfileTables {
     TableWriter *put; /* report_md_table and its like */
@@ -26,12 +27,12 @@ void profile_tables_columns(Table *table, const char *const *labels, int n, int 
                            (n_left))
 void profile_tables_ms(Table *table, double ns);
 void profile_tables_percent(Table *table, double part, double whole);
-/* "FORWARD" */
 /* "medians", "means" or "minima": what the record's tables show of its steps. */
 const char *profile_tables_stat(const Record *record);
+/* "FORWARD" */
 const char *profile_tables_phase(Phase phase);
 /* What the rows have in common, what went wrong, warnings, the machine and the command. */
-void profile_tables_notes(Table *table, const RecordSet *set);
+void profile_tables_notes(Table *table, const RecordSet *set, const RowWarnings *warnings);
 /* It has no profile: the cell did not get that far. */
 bool profile_tables_failed(const Record *record);
 

@@ -159,7 +159,8 @@ void row_warnings_put(const RowWarnings *w, Table *table)
     Text text = {0};
     for (int k = 0; k < w->n; k++) {
         text_clear(&text);
-        text_printf(&text, "(%d) warning: ", k + 1);
+        if (!w->unmarked) text_printf(&text, "(%d) ", k + 1);
+        text_puts(&text, "warning: ");
         put_merged(&text, &w->kinds[k]);
         table_note(table, text_str(&text), NULL);
     }

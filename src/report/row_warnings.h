@@ -22,14 +22,15 @@ typedef struct WarningKind {
 typedef struct RowWarnings {
     WarningKind kinds[ROW_WARNINGS_KINDS];
     int n;
-    bool more; /* some found no room: they are in json and csv */
+    bool more;     /* some found no room: they are in json and csv */
+    bool unmarked; /* the whole table is about one cell: there is no row to mark */
 } RowWarnings;
 
 /* The set outlives them. */
 void row_warnings_find(RowWarnings *warnings, const RecordSet *set);
 /* Appends the row's marks, " (1, 2)"; nothing where it has none. */
 void row_warnings_mark(const RowWarnings *warnings, const Record *row, Text *out);
-/* A note for each kind: "(1) warning: ...". */
+/* A note for each kind: "(1) warning: ...", without the number where rows are unmarked. */
 void row_warnings_put(const RowWarnings *warnings, Table *table);
 
 #endif
