@@ -1,6 +1,8 @@
 #include "bench/breadth.h"
 #include "with_cmocka.h"
 
+#include <math.h>
+
 enum { N = 7 };
 
 /* The order in which all are taken, were each measured, as "0 3 1 ...". */
@@ -8,11 +10,11 @@ static void expect(BreadthCell *cells, int n, const int *wanted)
 {
     int turn = -1;
     for (int i = 0; i < n; i++) {
-        const int next = breadth_next(cells, n, &turn);
+        const int next = breadth_next(cells, n, INFINITY, &turn);
         assert_int_equal(next, wanted[i]);
         cells[next].state = BREADTH_MEASURED;
     }
-    assert_int_equal(breadth_next(cells, n, &turn), -1);
+    assert_int_equal(breadth_next(cells, n, INFINITY, &turn), -1);
 }
 
 static void one_of_every_table_then_in_turn(void **state)
@@ -37,15 +39,15 @@ static void barren_cells_do_not_count(void **state)
     BreadthCell cells[4] = {{1, 1, 0}, {2, 1, 0}, {1, 2, 0}, {2, 2, 0}};
     int turn = -1;
     (void)state;
-    assert_int_equal(breadth_next(cells, 4, &turn), 0);
+    assert_int_equal(breadth_next(cells, 4, INFINITY, &turn), 0);
     cells[0].state = BREADTH_BARREN;
-    assert_int_equal(breadth_next(cells, 4, &turn), 1);
+    assert_int_equal(breadth_next(cells, 4, INFINITY, &turn), 1);
     cells[1].state = BREADTH_MEASURED;
-    assert_int_equal(breadth_next(cells, 4, &turn), 2);
+    assert_int_equal(breadth_next(cells, 4, INFINITY, &turn), 2);
     cells[2].state = BREADTH_BARREN;
-    assert_int_equal(breadth_next(cells, 4, &turn), 3);
+    assert_int_equal(breadth_next(cells, 4, INFINITY, &turn), 3);
     cells[3].state = BREADTH_BARREN;
-    assert_int_equal(breadth_next(cells, 4, &turn), -1);
+    assert_int_equal(breadth_next(cells, 4, INFINITY, &turn), -1);
 }
 
 /* Who may run in the process of another: first those that give a table its row. */
@@ -62,13 +64,26 @@ static void companions_wait_for_their_turn(void **state)
     assert_true(breadth_is_next(cells, 4, 3));
 }
 
+/* One that would take most of the time waits until the other tables have their rows. */
+static void costly_rows_leave_the_others_time(void **state)
+{
+    BreadthCell cells[3] = {{1, 1, 0}, {400, 2, 0}, {5, 4, 0}};
+    int turn = -1;
+    (void)state;
+    cells[0].state = BREADTH_MEASURED;
+    assert_int_equal(breadth_next(cells, 3, 1000, &turn), 1);
+    assert_int_equal(breadth_next(cells, 3, 600, &turn), 2);
+    cells[2].state = BREADTH_MEASURED;
+    assert_int_equal(breadth_next(cells, 3, 600, &turn), 1);
+}
+
 static void the_last_table_is_reached(void **state)
 {
     BreadthCell cell = {1, (uint64_t)1 << (BREADTH_MOST_TABLES - 1), BREADTH_WAITING};
     int turn = -1;
     (void)state;
-    assert_int_equal(breadth_next(&cell, 1, &turn), 0);
-    assert_int_equal(breadth_next(&cell, 0, &turn), -1);
+    assert_int_equal(breadth_next(&cell, 1, INFINITY, &turn), 0);
+    assert_int_equal(breadth_next(&cell, 0, INFINITY, &turn), -1);
 }
 
 int main(void)
@@ -78,6 +93,7 @@ int main(void)
         cmocka_unit_test(a_cell_of_two_tables_is_taken_once),
         cmocka_unit_test(barren_cells_do_not_count),
         cmocka_unit_test(companions_wait_for_their_turn),
+        cmocka_unit_test(costly_rows_leave_the_others_time),
         cmocka_unit_test(the_last_table_is_reached),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -24,12 +24,15 @@ static bool has_row(const BreadthCell *cells, int n, int table)
     return measured;
 }
 
-int breadth_next(const BreadthCell *cells, int n, int *turn)
+int breadth_next(const BreadthCell *cells, int n, double left, int *turn)
 {
+    int costly = -1;
     for (int t = 0; t < BREADTH_MOST_TABLES; t++) {
         const int next = has_row(cells, n, t) ? -1 : cheapest(cells, n, t);
-        if (next >= 0) return next;
+        if (next >= 0 && cells[next].seconds <= left / 2) return next;
+        if (costly < 0) costly = next;
     }
+    if (costly >= 0) return costly;
     for (int i = 1; i <= BREADTH_MOST_TABLES; i++) {
         const int t = (*turn + i) % BREADTH_MOST_TABLES;
         const int next = cheapest(cells, n, t);

@@ -20,8 +20,10 @@ typedef struct BreadthCell {
     BreadthState state;
 } BreadthCell;
 
-/* *turn is the table whose turn it was last; -1 at the start. Returns -1 when no cell waits. */
-int breadth_next(const BreadthCell *cells, int n, int *turn);
+/* *turn is the table whose turn it was last; -1 at the start. Of the first cells of tables, those that are expected to
+ * take more than half of the seconds that are left come last, or one of them would leave the others nothing. Returns -1
+ * when no cell waits. */
+int breadth_next(const BreadthCell *cells, int n, double left, int *turn);
 
 /* Would this cell be taken before tables that have a row get another? True also when every table has one. */
 bool breadth_is_next(const BreadthCell *cells, int n, int cell);

@@ -2,6 +2,7 @@
 
 #include "bench/record.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -91,7 +92,7 @@ static Status sort(LikeOrder *order, LikeOrder *from)
 {
     int turn = -1;
     TRY(make_room(order, from->n > 0 ? from->n : 1));
-    for (int i; (i = breadth_next(from->cells, from->n, &turn)) >= 0;) {
+    for (int i; (i = breadth_next(from->cells, from->n, INFINITY, &turn)) >= 0;) {
         const int to = order->n++;
         order->configs[to] = from->configs[i];
         order->watched[to] = from->watched[i];

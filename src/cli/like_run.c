@@ -255,7 +255,7 @@ static Status run_rows(Run *run)
     int turn = -1;
     while (!interrupt_signal()) {
         const double left = run->time->deadline - clock_seconds();
-        const int next = breadth_next(run->order->cells, run->order->n, &turn);
+        const int next = breadth_next(run->order->cells, run->order->n, left, &turn);
         if (next < 0 || left < too_little) return ST_OK;
         TRY(run_row(run, next, left));
     }
