@@ -29,6 +29,7 @@ double stats_ci95(const double *x, int n);
 
 /* The 95 % interval of the median: the samples of rank k from either end. Nothing is assumed of their distribution.
  * Fewer than 6 samples have none: both are NAN. */
+enum { STATS_MEDIAN_LEAST = 6 };
 void stats_median_interval(const double *x, int n, double *low, double *high);
 /* That k, counted from 1; 0 where there is none. */
 int stats_median_rank(int n);

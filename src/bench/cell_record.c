@@ -249,6 +249,7 @@ static Status warn_of_noise(CellRecord *c)
 {
     const SampleList *list = &c->series[SAMPLE_STEP];
     if (list->n < 3 || c->config->from_first || was_disturbed(c)) return ST_OK;
+    if (c->config->stat == STAT_MIN) return ST_OK; /* slower samples do not touch it */
     const StatsSummary s = stats_summary(list->seconds, list->n);
     const double spread = doubt(c, &s);
     const bool first_is_slow = list->n >= FEWEST_TO_JUDGE &&
@@ -309,6 +310,13 @@ static Status put_ended_by(CellRecord *c)
     TRY(record_put_number(c->record, "interval_percent", 100 * reached));
     TRY(record_put_text(c->record, "ended_by", tight ? "interval" : "time"));
     if (tight) return ST_OK;
+    if (isnan(reached)) {
+        return record_warn(
+            c->record,
+            "after %s there are %d samples, and the 95 %% interval of a median takes %d: give it a "
+            "longer --sample-time",
+            human_seconds(config_sample_seconds(c->config)).s, list->n, STATS_MEDIAN_LEAST);
+    }
     return record_warn(
         c->record,
         "after %s the 95 %% interval of the %s is +-%.2g %%, not the %.2g %% asked for: "

@@ -58,6 +58,15 @@ expect_code 0 "--until that cannot be reached, --interleave"
 expect until.out '"ended_by": ?"time"'
 expect until.out 'give it a longer --sample-time'
 expect until.out '"rounds": ?2'
+bench --steps 3 --until 0.0000001% --sample-time 0.000001s --format json >until.out 2>until.err
+code=$?
+expect_code 0 "--until with too few samples for an interval"
+expect until.out 'there are 3 samples, and the 95 % interval of a median takes 6'
+grep -qi 'nan' until.out && fail "nan instead of an interval"
+bench --steps 8 --stat min --format json >min.out 2>min.err
+code=$?
+expect_code 0 "--stat min"
+grep -q 'in doubt\|more warm-up' min.out && fail "slower samples are held against a minimum"
 
 i=0
 while IFS= read -r line; do
