@@ -4,6 +4,7 @@
 #include "report/page_parts.h"
 #include "with_cmocka.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -112,6 +113,22 @@ static void parse_rows(PageFile *file, const char *name, const char *first, cons
     text_free(&text);
     free(dump);
     json_decref(root);
+}
+
+/* Rows of a file that was resumed with another --stat follow the first one: a table names one statistic. */
+static void test_one_statistic(void **state)
+{
+    (void)state;
+    PageFile file;
+    double step, tokens, batch, ctx;
+    parse_rows(&file, "x.json", "{\"stat\": \"median\"}", "{\"stat\": \"mean\"}");
+    const Record *second = record_set_at(&file.rows, 1);
+    assert_string_equal(record_text(second, "stat"), "median");
+    assert_true(record_number(second, "step.median_ms", &step));
+    assert_true(record_number(second, "batch", &batch) && record_number(second, "ctx", &ctx));
+    assert_true(record_number(second, "tokens_per_s", &tokens));
+    assert_true(fabs(tokens * step / (1e3 * batch * ctx) - 1) < 1e-9);
+    page_file_free(&file);
 }
 
 /* Who multiplied is named only where the precision does not tell. */
@@ -289,17 +306,12 @@ static void test_page(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rows_by_kind),
-        cmocka_unit_test(test_summary),
-        cmocka_unit_test(test_comparison),
-        cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_page),
-        cmocka_unit_test(test_labels),
-        cmocka_unit_test(test_peer),
-        cmocka_unit_test(test_guests),
-        cmocka_unit_test(test_nothing_to_compare),
-        cmocka_unit_test(test_cut_short),
-        cmocka_unit_test(test_profile_in_vain),
+        cmocka_unit_test(test_rows_by_kind), cmocka_unit_test(test_summary),
+        cmocka_unit_test(test_comparison),   cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_page),         cmocka_unit_test(test_one_statistic),
+        cmocka_unit_test(test_labels),       cmocka_unit_test(test_peer),
+        cmocka_unit_test(test_guests),       cmocka_unit_test(test_nothing_to_compare),
+        cmocka_unit_test(test_cut_short),    cmocka_unit_test(test_profile_in_vain),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -100,7 +100,9 @@ Status record_stat_change(Record *r, Stat stat)
 
 Status record_stat_change_set(RecordSet *set, Stat stat)
 {
-    for (size_t i = 0; i < record_set_size(set); i++)
-        TRY(record_stat_change(record_set_at(set, i), stat));
+    for (size_t i = 0; i < record_set_size(set); i++) {
+        Record *r = record_set_at(set, i);
+        if (record_stat(r) != stat) TRY(record_stat_change(r, stat));
+    }
     return ST_OK;
 }

@@ -4,6 +4,7 @@
 #include "base/packed_file.h"
 #include "bench/limits_json.h"
 #include "bench/record_file.h"
+#include "bench/record_stat.h"
 #include "report/column.h"
 #include "report/page_trace.h"
 #include "report/record_notes.h"
@@ -72,6 +73,8 @@ static Status take_records(PageFile *file, const json_t *root, const Text *text)
     take_study(file, root);
     TRY(record_file_parse(&file->rows, text_str(text), text->n, file->path, &torn));
     if (torn) log_warning("%s: its last line is cut short and left out", file->path);
+    /* A file that was resumed with another --stat has rows of both: a table names one. */
+    TRY(record_stat_change_set(&file->rows, record_stat_of_set(&file->rows)));
     return sort_rows(file);
 }
 
