@@ -178,6 +178,25 @@ static void without_phases_by_whole_steps(void **state)
     drop(&m);
 }
 
+/* What did not fit was run in a smaller mode. */
+static void rows_without_room_tell_of_their_phases(void **state)
+{
+    Machine m = {0};
+    const Config both = model("small", MODE_FWD_BWD), larger = model("medium", MODE_FWD_BWD);
+    const Config graph = model("small", MODE_FWD_GRAD), wanted = model("medium", MODE_FWD_GRAD);
+    (void)state;
+    add(&m, &both, "forward.mean_ms", 35);
+    Record *record = (Record *)m.cells[0].record;
+    assert_int_equal(record_put_number(record, "step.mean_ms", 35), ST_OK);
+    assert_int_equal(record_put_status(record, RECORD_OOM, "short"), ST_OK);
+    assert_true(forward(&m, &larger) > 35);
+    assert_true(isnan(estimate_figure("step.mean_ms", &larger, m.cells, m.n)));
+    add(&m, &graph, "forward.mean_ms", 35);
+    assert_int_equal(record_put_status((Record *)m.cells[1].record, RECORD_OOM, "short"), ST_OK);
+    assert_true(isnan(forward(&m, &wanted)));
+    drop(&m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -188,6 +207,7 @@ int main(void)
         cmocka_unit_test(other_implementations_tell_nothing),
         cmocka_unit_test(phases_of_a_step_scale_each_its_own_way),
         cmocka_unit_test(without_phases_by_whole_steps),
+        cmocka_unit_test(rows_without_room_tell_of_their_phases),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -41,11 +41,19 @@ static bool is_alike(const Config *a, const Config *b)
            a->precision == b->precision && a->mode == b->mode && !has_cold_sample(b);
 }
 
+/* Of what did not fit, the step is that of a smaller mode, and in place of a forward pass that keeps the graph one that
+ * keeps nothing was run. */
+static bool is_of_its_mode(const EstimateCell *cell, const char *path)
+{
+    if (record_status(cell->record) != RECORD_OOM) return true;
+    return strncmp(path, "step.", 5) != 0 && cell->config->mode != MODE_FWD_GRAD;
+}
+
 /* NAN: this cell has no such figure. */
 static double measured(const EstimateCell *cell, const char *path, const Config *wanted)
 {
     double x = NAN;
-    if (!cell->record || !is_alike(wanted, cell->config)) return NAN;
+    if (!cell->record || !is_alike(wanted, cell->config) || !is_of_its_mode(cell, path)) return NAN;
     return record_number(cell->record, path, &x) && x > 0 ? x : NAN;
 }
 

@@ -113,19 +113,31 @@ static void put_more(Filling *f, const char *path, double published, const Confi
     table_cell(f->table, both ? human_number(x - y, 4).s : "-");
 }
 
-/* "3 of 30": of the phase that the table is about, else of steps; of a row that was not measured why not. */
+/* The record's field, of a change or a difference as well. */
+static const char *field_of(const LikeFigure *figure)
+{
+    const bool marked = like_words_is_change(figure) || like_words_is_more(figure);
+    return figure->path + (marked ? 1 : 0);
+}
+
+static bool has_some(const Filling *f, const Record *record)
+{
+    double x;
+    for (int i = 0; i < f->n; i++) {
+        if (ours(record, field_of(&f->figures[i]), &x)) return true;
+    }
+    return false;
+}
+
+/* "3 of 30": of the phase that the table is about, else of steps; of a row without a figure why it has none. */
 static void put_samples(Filling *f, const Record *record, const Config *config)
 {
     char path[48], phase[32];
-    double x;
     int64_t n = 0;
     const char *word = like_reasons_word(record);
-    const LikeFigure *first = &f->figures[0];
-    const bool of_phase = phase_of(first->path, phase);
+    const bool of_phase = phase_of(field_of(&f->figures[0]), phase);
     snprintf(path, sizeof path, "%s.samples_ms", of_phase ? phase : "step");
-    const bool some =
-        record && (ours(record, "forward.mean_ms", &x) || ours(record, "step.mean_ms", &x));
-    if (some) n = (int64_t)json_array_size(record_value(record, path));
+    if (has_some(f, record)) n = (int64_t)json_array_size(record_value(record, path));
     if (n > 0)
         table_cell_printf(f->table, "%lld of %lld", (long long)n, (long long)config->steps);
     else
@@ -154,9 +166,9 @@ static void put_row(Filling *f, int r)
         const LikeFigure *figure = &f->figures[i];
         put_published(f->table, row->published[i], figure->scale);
         if (like_words_is_change(figure))
-            put_change(f, figure->path + 1, config);
+            put_change(f, field_of(figure), config);
         else if (like_words_is_more(figure))
-            put_more(f, figure->path + 1, row->published[i], config);
+            put_more(f, field_of(figure), row->published[i], config);
         else
             put_ours(f, figure->path, record, config);
     }

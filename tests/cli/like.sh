@@ -116,6 +116,16 @@ grep -qE '^\| FORWARD +\| +1139.483 \| +[0-9.]+ \|' out || fail 'no figures of a
 grep -q '^- profiled: 2 of 30 steps; totals are scaled to all of them' out || fail 'profiled steps are not told'
 "$program" report watched/results.json --tables with-profile 2>err && diff -r watched/tables with-profile || fail 'results.json holds no profile'
 
+# ---- a table of differences tells its samples, too: here again of a small model ----
+
+cp -r 8gb differences
+"$program" bench --size small --ctx 128 --batch 4 --exec eager --attention naive --mode fwd_bwd --warmup 1 --steps 10 --device cpu --threads 1 --memory-limit 1MiB --out key.json >out 2>err </dev/null
+key=$(grep -o '"cell": *"[^"]*"' key.json | sed 's/memory_limit=[0-9]*/memory_limit=0/; s/.*: *//')
+"$program" bench --d-model 16 --d-ff 16 --num-layers 1 --num-heads 2 --vocab 31 --ctx 4 --mode fwd_bwd --device cpu --threads 1 --exec eager --steps 2 --out small.json >out 2>err </dev/null || fail bench
+sed "s|\"cell\": *\"[^\"]*\"|\"cell\":$key|" small.json >differences/results.json
+"$program" suite --resume differences >out 2>err </dev/null || fail 'with a row of differences'
+part_of 'What leaving out the warm-up adds' | grep -qE '^\| small, one warm-up .* 2 of 10 \|$' || fail 'a measured row of differences has no samples'
+
 # ---- killed at any moment, and resumed ----
 
 "$program" suite --like rtx5090-nsys --budget 3s --device cpu --threads 1 --out-dir killed >out 2>err </dev/null &
