@@ -77,6 +77,24 @@ static void costly_rows_leave_the_others_time(void **state)
     assert_int_equal(breadth_next(cells, 3, 600, &turn), 1);
 }
 
+/* A row that the clock cuts leaves time to cheaper ones alone. */
+static void cheaper_ones_go_on_after_a_cut(void **state)
+{
+    BreadthCell cells[5] = {{20, 1, 0}, {60, 1, 0}, {30, 2, 0}, {5, 4, 0}, {1, 4, 0}};
+    int turn = -1;
+    (void)state;
+    assert_true(breadth_cheaper(cells, 5, 0) == 5 + 1);
+    assert_true(breadth_cheaper(cells, 5, 1) == 20 + 30 + 5 + 1);
+    assert_true(breadth_cheaper(cells, 5, 4) == 0);
+    breadth_cut(cells, 5, 0);
+    assert_int_equal(breadth_next(cells, 5, 1000, &turn), 4);
+    cells[4].state = BREADTH_MEASURED;
+    assert_true(breadth_cheaper(cells, 5, 3) == 0);
+    assert_int_equal(breadth_next(cells, 5, 1000, &turn), 3);
+    cells[3].state = BREADTH_MEASURED;
+    assert_int_equal(breadth_next(cells, 5, 1000, &turn), -1);
+}
+
 static void the_last_table_is_reached(void **state)
 {
     BreadthCell cell = {1, (uint64_t)1 << (BREADTH_MOST_TABLES - 1), BREADTH_WAITING};
@@ -94,6 +112,7 @@ int main(void)
         cmocka_unit_test(barren_cells_do_not_count),
         cmocka_unit_test(companions_wait_for_their_turn),
         cmocka_unit_test(costly_rows_leave_the_others_time),
+        cmocka_unit_test(cheaper_ones_go_on_after_a_cut),
         cmocka_unit_test(the_last_table_is_reached),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

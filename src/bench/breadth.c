@@ -53,3 +53,22 @@ bool breadth_is_next(const BreadthCell *cells, int n, int cell)
     }
     return over;
 }
+
+double breadth_cheaper(const BreadthCell *cells, int n, int cell)
+{
+    double seconds = 0;
+    for (int i = 0; i < n; i++) {
+        if (cells[i].state == BREADTH_WAITING && cells[i].seconds < cells[cell].seconds)
+            seconds += cells[i].seconds;
+    }
+    return seconds;
+}
+
+void breadth_cut(BreadthCell *cells, int n, int cell)
+{
+    cells[cell].state = BREADTH_BARREN;
+    for (int i = 0; i < n; i++) {
+        if (cells[i].state == BREADTH_WAITING && cells[i].seconds >= cells[cell].seconds)
+            cells[i].state = BREADTH_BARREN;
+    }
+}

@@ -28,4 +28,10 @@ int breadth_next(const BreadthCell *cells, int n, double left, int *turn);
 /* Would this cell be taken before tables that have a row get another? True also when every table has one. */
 bool breadth_is_next(const BreadthCell *cells, int n, int cell);
 
+/* Seconds that waiting cells which are cheaper than this one are expected to take together. */
+double breadth_cheaper(const BreadthCell *cells, int n, int cell);
+
+/* The clock cut this cell: now there is less time, which what is no cheaper would take in vain. */
+void breadth_cut(BreadthCell *cells, int n, int cell);
+
 #endif

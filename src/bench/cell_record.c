@@ -141,7 +141,7 @@ static Status settle_status(CellRecord *c, const ChildResult *end)
     switch (end->end) {
     case CHILD_TIMED_OUT:
         snprintf(text, sizeof text, "%.200s%s", end->text,
-                 c->config->budgeted ? ", when the budget was spent"
+                 c->config->budgeted ? ", all that the budget leaves it"
                                      : ": --timeout gives it longer");
         return record_put_status(r, RECORD_TIMEOUT, text);
     case CHILD_INTERRUPTED:

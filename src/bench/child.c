@@ -6,7 +6,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <math.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -227,8 +226,9 @@ static void describe(Watch *w)
         describe_signal(w, r->code);
         break;
     case CHILD_TIMED_OUT:
-        snprintf(r->text, sizeof r->text, "not done after %g s",
-                 w->task->timeout < 10 ? w->task->timeout : round(w->task->timeout));
+        snprintf(r->text, sizeof r->text,
+                 w->task->timeout < 1000 ? "not done after %.3g s" : "not done after %.0f s",
+                 w->task->timeout);
         break;
     case CHILD_FLOODED:
         snprintf(r->text, sizeof r->text, "sent a message of more than %d MiB",

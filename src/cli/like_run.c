@@ -16,6 +16,8 @@
 static const double usual_budget = 600; /* seconds, on a CPU */
 static const double usual_share = 5;    /* seconds of samples a row, on a GPU */
 static const double too_little = 0.2;   /* seconds in which no cell has three samples */
+/* Of the time left, while cheaper rows wait. */
+static const double least_held_back = 0.1, most_held_back = 1.0 / 3;
 
 /* ---- the clock ---- */
 
@@ -163,8 +165,11 @@ static Status take_record(Run *run, Place *place, int i, Record *record)
 {
     const Config *config = &run->order->configs[i];
     const bool cut = record_status(record) == RECORD_TIMEOUT && config->budgeted;
-    run->order->cells[i].state = cut ? BREADTH_BARREN : state_of(record);
-    if (cut) return ST_OK;
+    if (cut) {
+        breadth_cut(run->order->cells, run->order->n, i);
+        return ST_OK;
+    }
+    run->order->cells[i].state = state_of(record);
     TRY(record_set_add(place->rows, record));
     return report_sink_add(&place->sink, record);
 }
@@ -211,11 +216,21 @@ static void find_others(Together *together, const Run *run, int first)
     for (int k = 0; k < together->n; k++) cells[together->rows[k]].state = BREADTH_WAITING;
 }
 
+/* A row that takes longer than it was expected to does not take the time of cheaper ones, too: every run measures
+ * something. */
+static double most_time(const LikeOrder *order, int i, double left)
+{
+    const double others = breadth_cheaper(order->cells, order->n, i);
+    if (isinf(left) || others <= 0) return left;
+    return left - fmin(fmax(others, least_held_back * left), most_held_back * left);
+}
+
 static void give_time(Run *run, int i, double left)
 {
     Config *config = &run->order->configs[i];
-    config->budgeted = left < config->timeout;
-    if (config->budgeted) config->timeout = left;
+    const double most = most_time(run->order, i, left);
+    config->budgeted = most < config->timeout;
+    if (config->budgeted) config->timeout = most;
     config->sample_share = share_of(run->time, run->order, left);
 }
 
