@@ -73,6 +73,11 @@ static void test_summary(void **state)
     assert_true(says(data, "Attention over 16384 tokens: flash is 2.0 times as fast as naive"));
     assert_true(says(data, "keeps 64.5 MiB for backward instead of 16.1 GiB"));
     json_decref(data);
+    /* a file without times says nothing of a statistic */
+    const char *const limits[] = {"../docs/results/h200-limits.json", "golden/attention.json"};
+    data = data_of(limits, 2);
+    assert_true(says(data, "; times are means."));
+    json_decref(data);
     const char *const sizes[] = {"golden/six-sizes.json"};
     data = data_of(sizes, 1);
     assert_true(says(data, "Fastest: tiny, 1052 tokens/s, a step in 486.8 ms."));

@@ -13,15 +13,22 @@ Stat record_stat(const Record *r)
     return STAT_MEAN;
 }
 
-Stat record_stat_of_set(const RecordSet *set)
+bool record_stat_measured(const RecordSet *set, Stat *stat)
 {
     double ms;
     for (size_t i = 0; i < record_set_size(set); i++) {
         const Record *r = record_set_at(set, i);
-        if (record_stat_ms(r, "step", &ms) || record_stat_ms(r, "forward", &ms))
-            return record_stat(r);
+        if (!record_stat_ms(r, "step", &ms) && !record_stat_ms(r, "forward", &ms)) continue;
+        *stat = record_stat(r);
+        return true;
     }
-    return STAT_MEDIAN;
+    return false;
+}
+
+Stat record_stat_of_set(const RecordSet *set)
+{
+    Stat stat;
+    return record_stat_measured(set, &stat) ? stat : STAT_MEDIAN;
 }
 
 /* Results of other programs may lack the median or the minimum. */

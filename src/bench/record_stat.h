@@ -6,7 +6,9 @@
 #include "bench/record_set.h"
 
 Stat record_stat(const Record *r);
-/* Of the first row that was measured; the median where none was. */
+/* Of the first row that was measured. False: none was. */
+bool record_stat_measured(const RecordSet *set, Stat *stat);
+/* The same; the median where none was. */
 Stat record_stat_of_set(const RecordSet *set);
 
 /* The time of a phase ("step") by the result's statistic. False: not measured. */

@@ -96,6 +96,27 @@ static const char *stat_plural(Stat stat)
                                : "those of the fastest sample";
 }
 
+/* Of every file that has times; STAT_COUNT where they differ. */
+static Stat common_stat(const Summary *s)
+{
+    Stat common = STAT_COUNT;
+    for (int f = 0; f < s->n_files; f++) {
+        Stat stat;
+        if (!record_stat_measured(&s->files[f].rows, &stat)) continue;
+        if (common != STAT_COUNT && stat != common) return STAT_COUNT;
+        common = stat;
+    }
+    return common;
+}
+
+static void put_stat(Text *text, Stat stat)
+{
+    if (stat == STAT_COUNT)
+        text_puts(text, "; times are by the statistic that each file names");
+    else
+        text_printf(text, "; times are %s", stat_plural(stat));
+}
+
 static Status add_statuses(const Summary *s, Text *text)
 {
     int counts[RECORD_STATUS_COUNT] = {0}, all = 0;
@@ -109,8 +130,7 @@ static Status add_statuses(const Summary *s, Text *text)
                     cell_text_status((RecordStatus)status));
         separator = ", ";
     }
-    if (counts[RECORD_OK] > 0)
-        text_printf(text, "; times are %s", stat_plural(record_stat_of_set(&s->files[0].rows)));
+    if (counts[RECORD_OK] > 0) put_stat(text, common_stat(s));
     text_puts(text, ".");
     return add_line(s, text);
 }
