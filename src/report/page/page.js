@@ -200,7 +200,7 @@ function drawSamples() {
 
 // ---- attention alone ----
 
-const ATTENTION_GROUP = ["device", "precision", "mask", "d_head", "heads", "batch"];
+const ATTENTION_GROUP = ["device", "precision", "mode", "mask", "d_head", "heads", "batch"];
 
 // Rows that differ in ctx and implementation only, named by what sets the groups apart.
 function attentionGroups(rows) {
