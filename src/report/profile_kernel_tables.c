@@ -231,7 +231,8 @@ static Status ops(Table *table, const ProfileTables *how, const ProfileView *v)
     int n = 0;
     if (!list) return FAIL(ST_NO_MEMORY, "no memory for a list of ops");
     PROFILE_COLUMNS(table, 3, "in", "op", "as", "nodes", "FLOPs a step", "bytes a step",
-                    "ms a step", "TFLOP/s", "GB/s", "of limit (%)", "bound by");
+                    "ms a step", "TFLOP/s", "GB/s", "of limit (%)");
+    PROFILE_COLUMNS(table, 1, "bound by");
     TABLE_SPARE(table, "FLOPs a step", "bytes a step", "nodes", "as");
     if (how->source) {
         table_column(table, "allocates a step", "", true);

@@ -92,10 +92,12 @@ static Status summary_row(Table *table, const Record *record, const RowWarnings 
 
 static Status summary(Table *table, const RecordSet *set)
 {
-    PROFILE_COLUMNS(table, 1, "size", "ctx", "batch", "precision", "attention", "exec",
-                    "forward (ms)", "backward (ms)", "optimizer (ms)", "wall, step (ms)",
-                    "device, step (ms)", "matmul of forward (%)", "matmul of step (%)",
-                    "top of forward", "calls", "ms", "top of step", "calls", "ms");
+    PROFILE_COLUMNS(table, 1, "size", "ctx", "batch");
+    PROFILE_COLUMNS(table, 3, "precision", "attention", "exec");
+    PROFILE_COLUMNS(table, 0, "forward (ms)", "backward (ms)", "optimizer (ms)", "wall, step (ms)",
+                    "device, step (ms)", "matmul of forward (%)", "matmul of step (%)");
+    PROFILE_COLUMNS(table, 1, "top of forward", "calls", "ms");
+    PROFILE_COLUMNS(table, 1, "top of step", "calls", "ms");
     TABLE_SPARE(table, "calls", "ms", "top of forward", "calls", "ms", "top of step",
                 "matmul of forward (%)", "matmul of step (%)", "optimizer (ms)", "backward (ms)");
     RowWarnings warnings;

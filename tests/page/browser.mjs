@@ -278,7 +278,7 @@ async function checkSuite(browser) {
 async function checkLike(browser) {
   const page = await open(browser, makePage("like", [`${MADE}/like/results.json`]), { colorScheme: "light" });
   const tables = await page.$$eval("#like h3", (all) => all.map((e) => e.textContent));
-  check(tables.some((title) => title.startsWith("End to end")) && tables.includes("Attention"), `tables beside the write-up: ${tables}`);
+  check(tables.includes("End to end") && tables.includes("Attention"), `tables beside the write-up: ${tables}`);
   const bars = await page.$$eval("#like table.beside tr", (all) => all.map((e) => e.textContent));
   check(bars.some((text) => /215\.206 ms$/.test(text)), `no bar of a published figure: ${bars.slice(0, 4)}`);
   const legends = await page.$$eval("#like .plot", (all) => all.map((e) => [...e.querySelectorAll(".u-label")].map((label) => label.textContent).join()));

@@ -90,14 +90,15 @@ function notes(list) {
   return made;
 }
 
-// No two tables have the same: what the first column is about, then a number, sets them apart.
+// No two tables of a section have the same: what the first column is about, then a number, sets them apart.
 const titles = new Map();
 function ownTitle(spec) {
-  const alike = data.tables.filter((other) => other.title === spec.title).length;
+  const alike = data.tables.filter((other) => other.section === spec.section && other.title === spec.title).length;
   const about = spec.columns.find((column) => column.label !== "in"); // which says where, not what
   const title = alike > 1 ? `${spec.title}: ${about.label}` : spec.title;
-  titles.set(title, (titles.get(title) || 0) + 1);
-  return titles.get(title) > 1 ? `${title} (${titles.get(title)})` : title;
+  const key = `${spec.section}: ${title}`;
+  titles.set(key, (titles.get(key) || 0) + 1);
+  return titles.get(key) > 1 ? `${title} (${titles.get(key)})` : title;
 }
 
 function addTable(spec, host = body(spec.section)) {
