@@ -72,6 +72,10 @@ void profile_tables_notes(Table *table, const RecordSet *set, const RowWarnings 
     record_notes_rows(table, set, shown, warnings);
 }
 
+/* Parts of a whole: medians would not add up. */
+static const char adds_up[] =
+    "times a step are means over the profiled steps, so that parts add up";
+
 /* ---- phases, with and without the profiler ---- */
 
 /* In no op: on a CPU the loop itself, on a GPU launching, waiting and gaps. */
@@ -241,7 +245,7 @@ static void attention(Table *table, const ProfileView *v)
     if (!forward->there || !(all > 0)) return;
     PROFILE_COLUMNS(table, 1, "attention", v->gpu ? "kernels a step" : "ops a step",
                     "forward, all steps (ms)", "forward a step (ms)", "of attention (%)",
-                    "of forward (%)", "backward a step (ms)", "of attention (%)");
+                    "of forward (%)", "backward a step (ms)", "of its backward (%)");
     TABLE_SPARE(table, "forward, all steps (ms)", "ops a step", "kernels a step", "of forward (%)");
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         if (part_time(v, PHASE_FORWARD, parts[i]) > 0) part_row(table, v, parts[i], parts[i]);
@@ -251,8 +255,12 @@ static void attention(Table *table, const ProfileView *v)
     rest_row(table, v, v->gpu ? "no kernel running" : "between the ops",
              forward->wall.total - (v->gpu ? forward->work : forward->attributed));
     rest_row(table, v, "forward", forward->wall.total);
+    table_note(table, adds_up, NULL);
     if (part_time(v, PHASE_FORWARD, "residual") == 0)
-        table_note(table, "the residual is added by the norm that follows: in the other ops", NULL);
+        table_note(table,
+                   "the norm that follows adds the residual: its time is in the other ops of the "
+                   "forward pass",
+                   NULL);
     softmax_note(table, v);
 }
 
@@ -312,6 +320,7 @@ static void categories(Table *table, const ProfileView *v)
     category_row(table, v, "all ops", all_forward, p[PHASE_BACKWARD].attributed, all, all_forward,
                  all);
     if (v->gpu) table_note(table, "time of kernels", NULL);
+    table_note(table, adds_up, NULL);
     if (category_time(v, PHASE_COUNT, "softmax") > 0)
         table_note(table, "softmax includes the primitives an eager softmax is made of", NULL);
 }
