@@ -11,7 +11,8 @@ enum { BREADTH_MOST_TABLES = 64 };
 typedef enum BreadthState {
     BREADTH_WAITING,
     BREADTH_MEASURED, /* something of it */
-    BREADTH_BARREN    /* nothing: it does not fit, is not supported, or took too long */
+    BREADTH_BARREN,   /* nothing: it does not fit, is not supported, or took too long */
+    BREADTH_LEFT_OUT  /* it cannot be run, and is not begun */
 } BreadthState;
 
 typedef struct BreadthCell {

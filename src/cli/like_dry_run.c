@@ -4,6 +4,7 @@
 #include "bench/limits_gpu.h"
 #include "bench/placement.h"
 #include "bench/runner.h"
+#include "cli/like_fits.h"
 #include "cli/like_run.h"
 #include "cli/like_words.h"
 #include "report/report_md.h"
@@ -65,24 +66,58 @@ static void put_tables(Text *out, const LikePlan *plan, const LikeOrder *order, 
 
 typedef struct Total {
     double seconds;
-    int rows, finished;
+    int rows, finished, oom, unsupported;
 } Total;
 
-static void put_cell(Table *table, const LikePlan *plan, const LikeOrder *order, int i,
-                     Total *total)
+/* "OOM (needs 12.30 GiB, has 7.90 GiB)" */
+static void put_shortage(Text *out, const LikeFit *fit)
 {
-    Text label = {0}, tables = {0};
+    text_printf(out, "OOM (needs %s", human_bytes((double)fit->needs).s);
+    text_printf(out, ", has %s)", human_bytes((double)fit->has).s);
+}
+
+/* What fits in a smaller mode is run in that. */
+static void put_time(Text *out, Total *total, const LikeOrder *order, int i, const LikeFit *fit,
+                     const SuiteRates *rates)
+{
+    const Config *config = &order->configs[i];
+    total->oom += fit->status == RECORD_OOM && !fit->runs;
+    total->unsupported += fit->status == RECORD_UNSUPPORTED;
+    if (!fit->runs && fit->status == RECORD_UNSUPPORTED) {
+        text_puts(out, "unsupported");
+        return;
+    }
+    if (fit->status == RECORD_OOM) put_shortage(out, fit);
+    if (!fit->runs) return;
+    if (fit->status == RECORD_OOM) text_printf(out, "; %s ", config_mode_name(fit->mode));
+    const double seconds = like_order_seconds(config, fit->mode, order->watched[i], rates);
+    text_puts(out, human_eta(seconds).s);
+    total->seconds += seconds;
+    total->rows++;
+}
+
+static Status put_cell(Table *table, const LikePlan *plan, const LikeOrder *order, int i,
+                       const SuiteRates *rates, Total *total)
+{
+    Text label = {0}, tables = {0}, time = {0};
+    LikeFit fit;
+    TRY(like_fits_find(&order->configs[i], &fit));
     put_label(&label, plan, order, i);
     put_tables(&tables, plan, order, i);
-    table_cell_printf(table, "%d", ++total->rows);
+    put_time(&time, total, order, i, &fit, rates);
+    if (fit.runs)
+        table_cell_printf(table, "%d", total->rows);
+    else
+        table_cell(table, "-");
     table_cell(table, text_str(&tables));
     table_cell(table, text_str(&label));
     table_cell_printf(table, "up to %lld", (long long)order->configs[i].steps);
-    table_cell(table, human_eta(order->cells[i].seconds).s);
-    total->seconds += order->cells[i].seconds;
-    table->failed = table->failed || label.failed || tables.failed;
+    table_cell(table, text_str(&time));
+    table->failed = table->failed || label.failed || tables.failed || time.failed;
     text_free(&label);
     text_free(&tables);
+    text_free(&time);
+    return ST_OK;
 }
 
 static void put_total(Table *table, const LikePlan *plan, const LikeTime *time, const Total *total,
@@ -94,6 +129,9 @@ static void put_total(Table *table, const LikePlan *plan, const LikeTime *time, 
     table_note_printf(table, "%d cell%s, nothing run; expected time %s%s", total->rows,
                       total->rows == 1 ? "" : "s", human_eta(fmin(total->seconds, most)).s,
                       guessed ? ", guessed: the machine has not been measured yet" : "");
+    if (total->oom + total->unsupported > 0)
+        table_note_printf(table, "not begun, by the plan: %d OOM, %d unsupported", total->oom,
+                          total->unsupported);
     if (total->seconds > most)
         table_note_printf(table,
                           "all of them would take %s: what the clock does not come to says so, "
@@ -101,24 +139,26 @@ static void put_total(Table *table, const LikePlan *plan, const LikeTime *time, 
                           human_eta(total->seconds).s);
 }
 
-static Status show(const LikePlan *plan, LikeOrder *order, const LikeTime *time, bool guessed)
+static Status show(const LikePlan *plan, LikeOrder *order, const LikeTime *time,
+                   const SuiteRates *rates, bool guessed)
 {
     Table table = {0};
     Text text = {0};
     Total total = {0};
+    Status status = ST_OK;
     table_column(&table, "order", "", true);
     table_column(&table, "tables", "", false);
     table_column(&table, "row", "", false);
     table_column(&table, "samples", "", true);
     table_column(&table, "expected time", "", true);
-    for (int i = 0; i < order->n; i++) {
+    for (int i = 0; i < order->n && status == ST_OK; i++) {
         if (order->cells[i].state == BREADTH_WAITING)
-            put_cell(&table, plan, order, i, &total);
+            status = put_cell(&table, plan, order, i, rates, &total);
         else
             total.finished++;
     }
     put_total(&table, plan, time, &total, guessed);
-    Status status = table_status(&table);
+    if (status == ST_OK) status = table_status(&table);
     if (status == ST_OK) status = report_md_table(&text, &table);
     if (status == ST_OK) fputs(text_str(&text), stdout);
     table_free(&table);
@@ -150,7 +190,7 @@ Status like_dry_run(const LikePlan *plan)
     Status status = like_order_make(&order, plan->writeup, &plan->cells, &rates);
     like_order_expect(&order, &rates, like_run_share(&time, time.budget, order.n));
     if (status == ST_OK) status = mark_known(plan, &order);
-    if (status == ST_OK) status = show(plan, &order, &time, guessed);
+    if (status == ST_OK) status = show(plan, &order, &time, &rates, guessed);
     like_order_free(&order);
     return status;
 }

@@ -3,9 +3,9 @@
 #include "bench/estimate.h"
 #include "bench/fit.h"
 #include "bench/recompute_fit.h"
+#include "cli/like_fits.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -97,44 +97,15 @@ static bool is_settled(const Record *record)
 
 /* ---- what could not be run, had there been time ---- */
 
-static Status put_reason(json_t *expected, const Config *config, RecordStatus status,
-                         const char *message)
-{
-    json_t *cell = cell_of(expected, config);
-    if (!cell) return FAIL(ST_NO_MEMORY, "no memory for what is expected of rows");
-    return record_put_status(cell, status, message);
-}
-
-static Status make_fit(Fit *fit, const Config *config, const Placement *placement)
-{
-    size_t held = 0, available = 0;
-    TRY(fit_held(&held));
-    TRY(fit_available(config, placement, held, &available));
-    return fit_make(fit, config, placement, held, available);
-}
-
-static Status put_shortage(json_t *expected, const Config *config, const Fit *fit)
-{
-    char text[200];
-    if (fit->fits && fit->mode == config->mode) return ST_OK;
-    snprintf(text, sizeof text, "%s %s", config_mode_name(config->mode),
-             fit_shortage(fit, config->mode).s);
-    TRY(put_reason(expected, config, RECORD_OOM, text));
-    if (!fit->fits) return ST_OK;
-    return record_put_text(cell_of(expected, config), "fits", config_mode_name(fit->mode));
-}
-
 static Status put_fit(json_t *expected, const Config *config)
 {
-    Placement placement;
-    Fit fit = {0};
-    Status status = placement_of(config, &placement);
-    if (status == ST_OK) status = make_fit(&fit, config, &placement);
-    if (status == ST_OK) status = put_shortage(expected, config, &fit);
-    if (status == ST_UNSUPPORTED)
-        status = put_reason(expected, config, RECORD_UNSUPPORTED, status_message());
-    fit_free(&fit);
-    return status;
+    LikeFit fit;
+    TRY(like_fits_find(config, &fit));
+    if (fit.status == RECORD_OK) return ST_OK;
+    json_t *cell = cell_of(expected, config);
+    if (!cell) return FAIL(ST_NO_MEMORY, "no memory for what is expected of rows");
+    TRY(record_put_status(cell, fit.status, fit.message));
+    return fit.runs ? record_put_text(cell, "fits", config_mode_name(fit.mode)) : ST_OK;
 }
 
 /* ---- rows ---- */

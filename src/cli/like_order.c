@@ -121,9 +121,16 @@ void like_order_expect(LikeOrder *order, const SuiteRates *rates, double share)
 {
     for (int i = 0; i < order->n; i++) {
         order->configs[i].sample_share = share;
-        order->cells[i].seconds =
-            (order->watched[i] ? watching : 1) * suite_cost_cell(&order->configs[i], rates);
+        order->cells[i].seconds = like_order_seconds(&order->configs[i], order->configs[i].mode,
+                                                     order->watched[i], rates);
     }
+}
+
+double like_order_seconds(const Config *config, Mode mode, bool watched, const SuiteRates *rates)
+{
+    Config smaller = *config;
+    smaller.mode = mode;
+    return (watched ? watching : 1) * suite_cost_cell(&smaller, rates);
 }
 
 void like_order_free(LikeOrder *order)

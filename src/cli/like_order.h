@@ -19,6 +19,8 @@ Status like_order_make(LikeOrder *order, int writeup, const LikeCells *cells,
                        const SuiteRates *rates);
 /* What each is expected to take with so many seconds for its samples, 0: all steps. */
 void like_order_expect(LikeOrder *order, const SuiteRates *rates, double share);
+/* And in that mode, where its own does not fit. */
+double like_order_seconds(const Config *config, Mode mode, bool watched, const SuiteRates *rates);
 void like_order_free(LikeOrder *order);
 
 /* How telling a table is: end to end, then profiles, memory, precision, attention. Tables that nothing is run for

@@ -7,6 +7,7 @@
 #include "bench/outlook.h"
 #include "bench/profile_cell.h"
 #include "bench/record_file.h"
+#include "cli/like_fits.h"
 #include "report/report_sink.h"
 
 #include <math.h>
@@ -283,7 +284,8 @@ static Status run_timed(Run *run, int *signal)
     if (run->order->n > 0 && outlook_weight_is_known(&run->order->configs[0]))
         progress_trust_weights(&run->progress);
     interrupt_begin();
-    const Status status = run_rows(run);
+    Status status = like_fits_leave_out(run->order);
+    if (status == ST_OK) status = run_rows(run);
     *signal = interrupt_signal();
     interrupt_end();
     progress_end(&run->progress);

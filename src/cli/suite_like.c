@@ -109,7 +109,9 @@ static bool is_done(const LikeOrder *order, const RecordSet *rows, const RecordS
     char key[RECORD_KEY_SIZE];
     for (int i = 0; i < order->n; i++) {
         record_key_of_config(&order->configs[i], key);
-        if (!record_set_find(order->watched[i] ? profiles : rows, key)) return false;
+        if (order->cells[i].state != BREADTH_LEFT_OUT &&
+            !record_set_find(order->watched[i] ? profiles : rows, key))
+            return false;
     }
     return true;
 }

@@ -51,6 +51,13 @@ grep -q '^- [1-9][0-9]* cells, nothing run; expected time 10m 00s' out || fail '
 order=$(awk -F'|' 'NR > 2 && NF > 4 {gsub(/^ +| +$/, "", $3); print $3}' out | head -n 7 | paste -sd';')
 [ "$order" = 'End to end;Where the time of medium goes; The top kernel of medium;Memory over the context;End to end; Precisions;Attention;Attention compiled, fp32;Attention compiled, tf32' ] ||
     fail "not one row of every table first: $order"
+[ "$(grep -cE '^\| +- \| Attention compiled, tf32 .*\| +unsupported \|$' out)" = 35 ] || fail 'tf32 on a CPU is not marked as unsupported'
+grep -q '^- not begun, by the plan: [0-9]* OOM, 35 unsupported$' out || fail 'rows that cannot be run are not counted'
+like --like 8gb --memory-limit 300MiB --dry-run --full --out-dir never || fail '--dry-run within a limit'
+[ "$(grep -cE '\| +OOM \(needs [0-9.]+ [MG]iB, has 300 MiB\) \|$' out)" = 10 ] || fail 'what does not fit is not OOM by the plan'
+grep -q '^- 0 cells, nothing run; expected time 0s' out || fail 'what does not fit adds to the total'
+like --like 8gb --memory-limit 2GiB --dry-run --full --out-dir never || fail '--dry-run within 2 GiB'
+grep -qE '\| medium, one warm-up .*\| +OOM \(needs [0-9.]+ GiB, has 2.00 GiB\); fwd [0-9ms ]+ \|$' out || fail 'what fits in a smaller mode has no time of that'
 XDG_CACHE_HOME=$PWD/none like --like 8gb --full --dry-run || fail '--dry-run without limits'
 { [ ! -e none ] && ! grep -q measuring err; } || fail '--dry-run measures'
 grep -q 'guessed' out || fail 'guesses are not told'
@@ -74,6 +81,8 @@ rows some >before
 part_of 'Attention compiled, tf32' | grep -q '^- unsupported: .*: tf32 is a format of GPU tensor cores' || fail 'unsupported rows do not say why'
 part_of 'Attention' | grep -qE '^\| [^|]*d-head 512, ctx 4096 .* ≈[0-9.]+ .* no time \|$' || fail 'no estimate for a row without time'
 part_of 'End to end' | grep -qE '^\| [^|]*small.* (≈[0-9.]+ .* no time|of 30) \|$' || fail 'no memory of the plan'
+grep -qE 'rows that are not begun: ([0-9]+ OOM by the plan, )?35 unsupported; the tables say why' err || fail 'rows that are not begun are not told in one line'
+grep -q 'tf32' err && fail 'a process was begun for rows that are unsupported'
 like --like rtx5090-nsys --budget 4s --out-dir some || fail 'the same command again'
 [ -z "$(comm -23 before <(rows some))" ] || fail 'rows of before are lost'
 
@@ -83,6 +92,8 @@ like --like 8gb --size small --memory-limit 300MiB --budget 5s --out-dir oom || 
 part_of 'End to end, with and without warm-up' >part
 grep -qE '^\| [^|]*small.* OOM \| +OOM \|$' part && ! grep -q '≈' part || fail 'what does not fit is not OOM, or has an estimate'
 grep -qE '^- OOM: .*small.*: fwd_bwd needs [0-9.]+ [MG]iB, 0?\.?[0-9.]+ [MG]iB available' part || fail 'no needs and has'
+
+grep -q '"state": *"done"' oom/suite.json || fail 'a suite whose rows all have a reason is not done'
 
 # By the plan also where the clock did not come to it.
 like --like 8gb --memory-limit 2GiB --budget 1s --out-dir late || fail '--memory-limit without time'
