@@ -146,6 +146,46 @@ static void other_implementations_tell_nothing(void **state)
     drop(&m);
 }
 
+/* Without a warm-up the first sample is cold: the median is that of warm ones, from three samples on. */
+static void samples_without_warm_up_tell_by_their_median(void **state)
+{
+    Machine m = {0};
+    Config cold = model("small", MODE_FWD_BWD), warm = cold;
+    (void)state;
+    cold.from_first = true;
+    cold.warmup = 0;
+    warm.batch = 2 * cold.batch;
+    add(&m, &cold, "forward.mean_ms", 1000);
+    json_t *forward_of = json_object_get((json_t *)m.cells[0].record, "forward");
+    record_put_number(forward_of, "median_ms", 35);
+    json_object_set_new(forward_of, "samples_ms", json_pack("[f, f]", 1965.0, 35.0));
+    assert_true(isnan(forward(&m, &warm)));
+    json_object_set_new(forward_of, "samples_ms", json_pack("[f, f, f]", 2930.0, 35.0, 35.0));
+    close_to(forward(&m, &warm), 70);
+    assert_true(isnan(forward(&m, &cold)));
+    warm.batch = cold.batch;
+    add(&m, &warm, "forward.mean_ms", 40);
+    close_to(forward(&m, &warm), 40);
+    drop(&m);
+}
+
+/* A pass that keeps the graph is the same work in every mode. */
+static void phases_tell_of_other_modes(void **state)
+{
+    Machine m = {0};
+    const Config both = model("small", MODE_FWD_BWD), train = model("small", MODE_TRAIN);
+    const Config alone = model("small", MODE_FWD);
+    (void)state;
+    add(&m, &both, "forward.mean_ms", 100);
+    record_put_number((json_t *)m.cells[0].record, "backward.mean_ms", 200);
+    record_put_number((json_t *)m.cells[0].record, "step.mean_ms", 300);
+    close_to(forward(&m, &train), 100);
+    close_to(estimate_figure("backward.mean_ms", &train, m.cells, m.n), 200);
+    assert_true(isnan(estimate_figure("step.mean_ms", &train, m.cells, m.n)));
+    assert_true(isnan(forward(&m, &alone)));
+    drop(&m);
+}
+
 /* Optimizers go over the weights once, whatever the batch. */
 static void phases_of_a_step_scale_each_its_own_way(void **state)
 {
@@ -205,6 +245,8 @@ int main(void)
         cmocka_unit_test(the_nearest_row_counts),
         cmocka_unit_test(the_same_width_is_nearer),
         cmocka_unit_test(other_implementations_tell_nothing),
+        cmocka_unit_test(samples_without_warm_up_tell_by_their_median),
+        cmocka_unit_test(phases_tell_of_other_modes),
         cmocka_unit_test(phases_of_a_step_scale_each_its_own_way),
         cmocka_unit_test(without_phases_by_whole_steps),
         cmocka_unit_test(rows_without_room_tell_of_their_phases),

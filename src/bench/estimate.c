@@ -3,6 +3,7 @@
 #include "bench/outlook.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 /* ---- what time may be proportional to ---- */
@@ -14,6 +15,14 @@ static double score_bytes(const Config *c)
 {
     const double T = (double)c->ctx, D = (double)c->d_head;
     return (double)c->batch * (double)c->heads * (12 * T * T + 8 * T * D);
+}
+
+/* Of the forward pass: the phases of a row are set against each other whatever its mode. */
+static double flops_of(const Config *c)
+{
+    Config forward = *c;
+    forward.mode = MODE_FWD;
+    return outlook_work(&forward);
 }
 
 static double weights(const Config *c)
@@ -38,7 +47,14 @@ static bool has_cold_sample(const Config *c)
 static bool is_alike(const Config *a, const Config *b)
 {
     return a->subject == b->subject && a->exec == b->exec && a->attention == b->attention &&
-           a->precision == b->precision && a->mode == b->mode && !has_cold_sample(b);
+           a->precision == b->precision;
+}
+
+/* Passes that keep the graph are the same work in every mode; whole steps are not. */
+static bool is_same_phase(const char *path, Mode a, Mode b)
+{
+    const bool of_step = strncmp(path, "step.", 5) == 0;
+    return a == b || (!of_step && a != MODE_FWD && b != MODE_FWD);
 }
 
 /* Of what did not fit, the step is that of a smaller mode, and in place of a forward pass that keeps the graph one that
@@ -49,12 +65,26 @@ static bool is_of_its_mode(const EstimateCell *cell, const char *path)
     return strncmp(path, "step.", 5) != 0 && cell->config->mode != MODE_FWD_GRAD;
 }
 
+/* Of samples of which the first is cold, the median is that of a warm one; NULL: there are too few. */
+static const char *warm_path(const Record *record, const char *path, char *other, size_t size)
+{
+    const int phase = (int)strcspn(path, ".");
+    snprintf(other, size, "%.*s.samples_ms", phase, path);
+    if (json_array_size(record_value(record, other)) < 3) return NULL;
+    snprintf(other, size, "%.*s.median_ms", phase, path);
+    return other;
+}
+
 /* NAN: this cell has no such figure. */
 static double measured(const EstimateCell *cell, const char *path, const Config *wanted)
 {
+    char other[48];
     double x = NAN;
     if (!cell->record || !is_alike(wanted, cell->config) || !is_of_its_mode(cell, path)) return NAN;
-    return record_number(cell->record, path, &x) && x > 0 ? x : NAN;
+    if (!is_same_phase(path, wanted->mode, cell->config->mode)) return NAN;
+    if (record_status(cell->record) == RECORD_OOM && wanted->mode != cell->config->mode) return NAN;
+    if (has_cold_sample(cell->config)) path = warm_path(cell->record, path, other, sizeof other);
+    return path && record_number(cell->record, path, &x) && x > 0 ? x : NAN;
 }
 
 static double apart(double a, double b)
@@ -68,7 +98,9 @@ static double distance_of(const Config *a, const Config *b)
     const bool alone = a->subject == SUBJECT_ATTENTION;
     const double shape =
         alone ? apart((double)a->d_head, (double)b->d_head) : apart(weights(a), weights(b));
-    return apart(outlook_work(a), outlook_work(b)) + 4 * shape;
+    /* Of the same work first what is of the same mode and has no cold sample. */
+    const double otherwise = 1e-3 * (a->mode != b->mode) + 1e-2 * has_cold_sample(a);
+    return apart(flops_of(a), flops_of(b)) + 4 * shape + otherwise;
 }
 
 enum { NEAREST = 3 };
@@ -124,7 +156,7 @@ static double phase(const char *path, const Config *wanted, const EstimateCell *
 {
     if (strcmp(path, "optimizer.mean_ms") == 0)
         return guess_by(path, wanted, cells, n, weights).figure;
-    const Guess flops = guess_by(path, wanted, cells, n, outlook_work);
+    const Guess flops = guess_by(path, wanted, cells, n, flops_of);
     if (!keeps_scores(wanted)) return flops.figure;
     const Guess bytes = guess_by(path, wanted, cells, n, score_bytes);
     return bytes.spread < flops.spread ? bytes.figure : flops.figure;

@@ -96,10 +96,12 @@ void like_reasons_tell(const LikeReasons *reasons, Table *table)
         table_note_printf(table, "and %d more row%s that could not be measured", reasons->more,
                           reasons->more > 1 ? "s" : "");
     if (reasons->no_time > 0)
-        table_note_printf(table,
-                          "no time: %d row%s; the same command again goes on with them, as does "
-                          "--resume, and --budget gives more time",
-                          reasons->no_time, reasons->no_time > 1 ? "s" : "");
+        table_note_printf(
+            table,
+            "no time: %d row%s; the same command again, or --resume DIR, goes on with "
+            "%s; for more time, the same command with a longer --budget",
+            reasons->no_time, reasons->no_time > 1 ? "s" : "",
+            reasons->no_time > 1 ? "them" : "it");
     if (reasons->estimated > 0)
         table_note(table,
                    "≈: not measured; times are estimates by what the same implementation reached "

@@ -204,19 +204,22 @@ typedef struct Seen {
     const Config *config;
 } Seen;
 
-/* Of what is expected, the time of the step and its phases. */
+/* Of what is expected, the time of the step and its phases: of one step, or of all of them. */
 static double expected_measure(Filling *f, const char *what, const Seen *seen)
 {
-    static const struct {
-        const char *what, *path;
-    } known[] = {{"ms forward", "forward.mean_ms"},
-                 {"ms backward", "backward.mean_ms"},
-                 {"ms step", "step.mean_ms"}};
+    static const char *const phases[] = {"forward", "backward", "optimizer", "step"};
     double x = NAN;
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-        if (strcmp(what, known[i].what) == 0)
-            x = like_expected_figure(f->results->expected, known[i].path, seen->config);
+    for (size_t i = 0; i < sizeof phases / sizeof *phases; i++) {
+        char one[32], all[32], path[32];
+        snprintf(one, sizeof one, "ms %s", phases[i]);
+        snprintf(all, sizeof all, "total %s", phases[i]);
+        snprintf(path, sizeof path, "%s.mean_ms", phases[i]);
+        const double steps = strcmp(what, all) == 0 ? (double)seen->config->steps : 1;
+        if (steps == 1 && strcmp(what, one) != 0 && strcmp(what, all) != 0) continue;
+        x = steps * like_expected_figure(f->results->expected, path, seen->config);
     }
+    if (strcmp(what, "ms device forward") == 0)
+        x = like_expected_figure(f->results->expected, "device_forward_ms", seen->config);
     f->reasons.estimated += !isnan(x);
     return x;
 }

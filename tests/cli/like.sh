@@ -27,7 +27,7 @@ for name in rtx5090 p100-t4 8gb rtx5090-nsys; do
     cmp -s out $name/tables.md || fail "$name: tables.md is not what is printed"
     grep -q 'published (ms) .* here (ms) ' out || fail "$name: no headings for people"
     grep -qE '_ms|_mib|_per_s' out && fail "$name: names of JSON in a table"
-    grep -q '^- no time: [0-9]* rows\?; ' out || fail "$name: rows without a reason"
+    grep -qE '^- no time: [0-9]+ rows?; the same command again, or --resume DIR, goes on with (it|them); for more time, the same command with a longer --budget$' out || fail "$name: rows without a reason"
     [ "$(grep -c 'begin{tabular}' $name/tables/tables.tex)" -ge "$(grep -c '^## ' out)" ] || fail "$name: not every table in LaTeX"
     [ -s $name/tables/environment.md ] || fail "$name: no environment"
     rm -rf elsewhere
@@ -136,6 +136,7 @@ key=$(grep -o '"cell": *"[^"]*"' key.json | sed 's/memory_limit=[0-9]*/memory_li
 sed "s|\"cell\": *\"[^\"]*\"|\"cell\":$key|" small.json >differences/results.json
 "$program" suite --resume differences >out 2>err </dev/null || fail 'with a row of differences'
 part_of 'What leaving out the warm-up adds' | grep -qE '^\| small, one warm-up .* 2 of 10 \|$' || fail 'a measured row of differences has no samples'
+part_of 'Small, its times in a profile' | grep -qE '^\| kernels of forward \(ms\) .*\| +40 \| +≈[0-9.]+ \|$' || fail 'a profile has no estimate by a row of the same work'
 
 # ---- killed at any moment, and resumed ----
 
