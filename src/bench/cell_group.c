@@ -156,6 +156,11 @@ static CellLabel label_of(const CellGroupMember *member)
 {
     const RunnerTask *task = member->task;
     CellLabel label = cell_label_among(member->config, task->configs, task->n, task->varies);
+    if (task->doing) {
+        const CellLabel name = label;
+        snprintf(label.s, sizeof label.s, "%s %.*s", task->doing,
+                 (int)(sizeof label.s - strlen(task->doing) - 2), name.s);
+    }
     const size_t n = strlen(label.s);
     if (member->peer) {
         snprintf(label.s + n, sizeof label.s - n, " (%s %s)", member->peer->name,

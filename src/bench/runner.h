@@ -16,6 +16,8 @@ typedef struct RunnerTask {
     const Config *configs;
     int n;
     const bool *varies; /* Sweep.varies, for the cells' names; may be NULL */
+    const char *
+        doing; /* before the cells' names, where they alone do not say what is run: "profile"; may be NULL */
     RunnerCell *cell;
     double (*weight)(
         const Config *config); /* of a cell in any unit, for the time left; may be NULL */

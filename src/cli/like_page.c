@@ -2,6 +2,7 @@
 
 #include "base/log.h"
 #include "bench/record_file.h"
+#include "cli/like_counts.h"
 #include "cli/like_expected.h"
 #include "cli/like_run.h"
 
@@ -108,7 +109,9 @@ static Status add_page(LikePages *pages, const json_t *root)
         pages->n++;
         pages->n_parts +=
             like_tables_list(&page->results, page->writeup, pages->parts + pages->n_parts);
-        text_printf(&pages->lines, "Beside a write-up: %s.\n", like_writeups[page->writeup].what);
+        text_printf(&pages->lines, "Beside a write-up: %s. ", like_writeups[page->writeup].what);
+        TRY(like_counts_put(&pages->lines, &page->results, page->writeup));
+        text_puts(&pages->lines, "\n");
         return ST_OK;
     }
     like_cells_free(&page->cells);

@@ -60,8 +60,13 @@ void like_reasons_add(LikeReasons *reasons, const char *label, const Record *rec
 
 void like_reasons_mark(LikeReasons *reasons, Table *table, Text *label, const char *remark)
 {
+    int i = 0;
     if (!remark) return;
-    text_printf(label, " (%d)", ++reasons->marks);
+    while (i < reasons->marks && strcmp(reasons->remarks[i], remark) != 0) i++;
+    if (i == LIKE_REASONS_MARKS) return; /* no table has a quarter of that */
+    text_printf(label, " (%d)", i + 1);
+    if (i < reasons->marks) return;
+    reasons->remarks[reasons->marks++] = remark;
     table_note_printf(table, "(%d) %s", reasons->marks, remark);
 }
 

@@ -5,7 +5,7 @@
 #include "bench/record.h"
 #include "report/table.h"
 
-enum { LIKE_REASONS_SHOWN = 6 };
+enum { LIKE_REASONS_SHOWN = 6, LIKE_REASONS_MARKS = 32 };
 
 typedef struct LikeReason {
     const char *word; /* "OOM" */
@@ -16,10 +16,11 @@ typedef struct LikeReason {
 
 typedef struct LikeReasons {
     LikeReason list[LIKE_REASONS_SHOWN];
-    int n, more;           /* reasons, and rows whose reason is not among them */
-    int no_time;           /* rows that the clock did not come to, or cut */
-    int estimated;         /* figures that are no measurements */
-    int marks;             /* remarks on single lines */
+    int n, more;                             /* reasons, and rows whose reason is not among them */
+    int no_time;                             /* rows that the clock did not come to, or cut */
+    int estimated;                           /* figures that are no measurements */
+    const char *remarks[LIKE_REASONS_MARKS]; /* on lines, each once; borrowed */
+    int marks;
     double others, stolen; /* % of the processors' time that others had at most; NAN: not told */
 } LikeReasons;
 
@@ -28,7 +29,7 @@ LikeReasons like_reasons_none(void);
 void like_reasons_add(LikeReasons *reasons, const char *label, const Record *record);
 /* "no time", "OOM", "unsupported", "failed", "killed", or "" of one that is ok. */
 const char *like_reasons_word(const Record *record);
-/* Appends " (1)" and gives the table its note, if there is a remark (NULL: none). */
+/* Appends " (1)" and gives the table its note, if there is a remark (NULL: none); lines with the same one share it. */
 void like_reasons_mark(LikeReasons *reasons, Table *table, Text *label, const char *remark);
 /* The lines under the table. */
 void like_reasons_tell(const LikeReasons *reasons, Table *table);

@@ -309,6 +309,7 @@ static Status run_in_places(Run *run, const LikePlan *plan, int *signal)
         run->places[p].task = (RunnerTask){.configs = sweep.configs,
                                            .n = sweep.n,
                                            .varies = sweep.varies,
+                                           .doing = p == ROWS ? NULL : "profile",
                                            .cell = p == ROWS ? cell_run : profile_cell,
                                            .weight = outlook_weight};
     TRY(place_open(&run->places[ROWS], plan, LIKE_RUN_ROWS, true));

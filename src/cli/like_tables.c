@@ -230,12 +230,16 @@ static bool begins(const char *what, const char *measure)
     return strncmp(what, measure, n) == 0 && what[n] == ' ';
 }
 
+static bool is_sum(const char *what)
+{
+    return begins(what, "total") || begins(what, "all_calls");
+}
+
 /* What is of all steps is of as many as were published. */
 static double all_steps(const char *what, const Seen *seen)
 {
     const double taken = seen->view ? (double)seen->view->steps : 0;
-    const bool sum = begins(what, "total") || begins(what, "all_calls");
-    return sum && taken > 0 ? (double)seen->config->steps / taken : 1;
+    return is_sum(what) && taken > 0 ? (double)seen->config->steps / taken : 1;
 }
 
 static void put_measure(Filling *f, const Seen *seen, const char *what)
@@ -306,6 +310,18 @@ static void put_lines(Filling *f, const Seen *seen)
     }
 }
 
+static bool has_sums(const Filling *f)
+{
+    for (int i = 0; i < f->n; i++) {
+        if (!strcmp(f->figures[i].path, "total") || !strcmp(f->figures[i].path, "all_calls"))
+            return true;
+    }
+    for (int m = 0; m < like_n_measures; m++) {
+        if (like_measures[m].table == f->id && is_sum(like_measures[m].what)) return true;
+    }
+    return false;
+}
+
 static void put_profile(Filling *f)
 {
     const Config *config = &f->results->cells->watched[f->id];
@@ -318,9 +334,9 @@ static void put_profile(Filling *f)
     like_reasons_add(&f->reasons, "its profile", record);
     put_lines(f, &seen);
     if (!there) return;
-    table_note_printf(f->table, "profiled: %lld of %lld steps%s", (long long)view.steps,
-                      (long long)config->steps,
-                      view.steps < config->steps ? "; totals are scaled to all of them" : "");
+    table_note_printf(
+        f->table, "profiled: %lld of %lld steps%s", (long long)view.steps, (long long)config->steps,
+        view.steps < config->steps && has_sums(f) ? "; totals are scaled to all of them" : "");
     profile_view_free(&view);
 }
 
@@ -354,7 +370,8 @@ static void put_notes(Filling *f)
     like_reasons_tell(&f->reasons, f->table);
     text_printf(&line, "roofstep %s %s%s", like->command->name, like->words,
                 like->command->options.taken & OPTION_BIT(STAT) ? " --stat mean" : "");
-    table_note(f->table, "every row", text_str(&line));
+    table_note(f->table, like_has_one_cell(like) ? "every row" : "common to every row",
+               text_str(&line));
     text_free(&line);
 }
 

@@ -36,6 +36,7 @@ static Status print_tables(const LikePlan *plan, const PageInput *input)
     char path[PATH_MAX];
     Text text = {0};
     Status status = like_plan_path(plan, "tables.md", path);
+    text_printf(&text, "%s\n", input->lines);
     for (int i = 0; status == ST_OK && i < input->n_more; i++) {
         text_printf(&text, "## %s: %s\n\n", like_writeups[plan->writeup].what,
                     input->more[i].title);

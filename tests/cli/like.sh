@@ -28,6 +28,7 @@ for name in rtx5090 p100-t4 8gb rtx5090-nsys; do
     grep -q 'published (ms) .* here (ms) ' out || fail "$name: no headings for people"
     grep -qE '_ms|_mib|_per_s' out && fail "$name: names of JSON in a table"
     grep -qE '^- no time: [0-9]+ rows?; the same command again, or --resume DIR, goes on with (it|them); for more time, the same command with a longer --budget$' out || fail "$name: rows without a reason"
+    head -n 1 out | grep -qE '^Beside a write-up: .*\. Of its [0-9]+ rows [0-9]+ (was|were) measured(, [0-9]+ did not fit)?(, [0-9]+ (is|are) unsupported)?, [0-9]+ had no time\.$' || fail "$name: not said how many rows were measured"
     [ "$(grep -c 'begin{tabular}' $name/tables/tables.tex)" -ge "$(grep -c '^## ' out)" ] || fail "$name: not every table in LaTeX"
     [ -s $name/tables/environment.md ] || fail "$name: no environment"
     rm -rf elsewhere
@@ -68,6 +69,8 @@ grep -q 'guessed' out || fail 'guesses are not told'
 [ "$(grep -c '^## ' out)" = 1 ] && [ "$(lines_of 'End to end')" = 1 ] || fail '--size leaves other rows'
 grep -qE '^\| [^|]*tiny.* (100|[1-9][0-9]|[3-9]) of 100 \|$' out || fail 'a row that was begun in time is not measured, or its samples are not told'
 grep -q '^- load on the machine while these rows were measured: other programs had up to [0-9.]* %' out || fail 'no load on the machine'
+head -n 1 out | grep -q 'Of its 1 row 1 was measured\.$' || fail 'one row is not counted as measured'
+grep -q '^- common to every row: `roofstep bench ' out || fail 'what rows have in common is said to be all of it'
 grep -qE '≈|no time' out && fail 'a measured table has estimates'
 "$program" report tiny/results.json --tables tiny-elsewhere 2>err && diff -r tiny/tables tiny-elsewhere || fail 'elsewhere --size is lost'
 rows tiny >before
@@ -82,9 +85,13 @@ part_of 'Attention compiled, tf32' | grep -q '^- unsupported: .*: tf32 is a form
 part_of 'Attention' | grep -qE '^\| [^|]*d-head 512, ctx 4096 .* ≈[0-9.]+ .* no time \|$' || fail 'no estimate for a row without time'
 part_of 'End to end' | grep -qE '^\| [^|]*small.* (≈[0-9.]+ .* no time|of 30) \|$' || fail 'no memory of the plan'
 grep -qE 'rows that are not begun: ([0-9]+ OOM by the plan, )?35 unsupported; the tables say why' err || fail 'rows that are not begun are not told in one line'
+head -n 1 out | grep -q ', 35 are unsupported, ' || fail 'rows that are not begun are not counted'
 grep -q 'tf32' err && fail 'a process was begun for rows that are unsupported'
 like --like rtx5090-nsys --budget 4s --out-dir some || fail 'the same command again'
 [ -z "$(comm -23 before <(rows some))" ] || fail 'rows of before are lost'
+
+like --like 8gb --size small --timeout 0.2s --budget 20s --out-dir brief || fail '--timeout'
+[ "$(grep -c '[0-9]\] profile small ctx [0-9]* ' err)" = 3 ] || fail 'the line of a profile does not say so'
 
 # ---- within a memory limit ----
 
@@ -93,12 +100,15 @@ part_of 'End to end, with and without warm-up' >part
 grep -qE '^\| [^|]*small.* OOM \| +OOM \|$' part && ! grep -q '≈' part || fail 'what does not fit is not OOM, or has an estimate'
 grep -qE '^- OOM: .*small.*: fwd_bwd needs [0-9.]+ [MG]iB, 0?\.?[0-9.]+ [MG]iB available' part || fail 'no needs and has'
 
+[ "$(head -n 1 out)" = 'Beside a write-up: a GPU with 8 GB, PyTorch. Of its 5 rows 0 were measured, 5 did not fit.' ] || fail 'what does not fit is not counted'
 grep -q '"state": *"done"' oom/suite.json || fail 'a suite whose rows all have a reason is not done'
 
 # By the plan also where the clock did not come to it.
 like --like 8gb --memory-limit 2GiB --budget 1s --out-dir late || fail '--memory-limit without time'
 part_of 'End to end, with and without warm-up' >part
 grep -qE '^\| 2.7B.* OOM \| +OOM \|$' part && grep -qE '^- OOM: 2.7B: fwd_bwd needs [0-9.]+ GiB, 2.00 GiB available' part || fail 'OOM waits for its turn'
+
+[ "$(grep -cE '^\| (large|xl|2.7B) \(1\) ' part)" = 3 ] && [ "$(grep -cE '^- \([0-9]+\) ' part)" = 1 ] || fail 'lines with the same remark do not share a mark'
 
 # ---- what was not run is told by the machine that ran the rest, wherever the tables are made ----
 
@@ -124,7 +134,7 @@ key=$(grep -o '"cell": *"[^"]*"' key/profile.json | sed 's/memory_limit=[0-9]*/m
 sed "s|\"cell\": *\"[^\"]*\"|\"cell\":$key|" one/profile.json >watched/profile.json
 "$program" suite --resume watched >out 2>err </dev/null || fail 'with a profile'
 grep -qE '^\| FORWARD +\| +1139.483 \| +[0-9.]+ \|' out || fail 'no figures of a profile'
-grep -q '^- profiled: 2 of 30 steps; totals are scaled to all of them' out || fail 'profiled steps are not told'
+part_of 'Where the time of medium goes' | grep -q '^- profiled: 2 of 30 steps; totals are scaled to all of them' || fail 'profiled steps are not told'
 "$program" report watched/results.json --tables with-profile 2>err && diff -r watched/tables with-profile || fail 'results.json holds no profile'
 
 # ---- a table of differences tells its samples, too: here again of a small model ----

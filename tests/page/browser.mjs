@@ -283,6 +283,12 @@ async function checkLike(browser) {
   check(bars.some((text) => /215\.206 ms$/.test(text)), `no bar of a published figure: ${bars.slice(0, 4)}`);
   const legends = await page.$$eval("#like .plot", (all) => all.map((e) => [...e.querySelectorAll(".u-label")].map((label) => label.textContent).join()));
   check(legends.some((text) => text.startsWith("tokens,published,here")), `no chart with both: ${legends}`);
+  const drawn = await page.$$eval("#like h3", (all) => all.filter((head) => {
+    let next = head.nextElementSibling;
+    for (; next && next.tagName !== "H3"; next = next.nextElementSibling) if (next.querySelector(".beside, .plot")) return true;
+    return false;
+  }).map((e) => e.textContent));
+  check(drawn.includes("Attention") && !drawn.includes("Attention compiled, tf32"), `tables with charts: ${drawn}`);
   await checkAxe(page, "like");
   await page.screenshot({ path: `${WORK}/like.png`, fullPage: true });
   await page.context().close();

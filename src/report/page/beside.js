@@ -77,11 +77,12 @@ function besideLines(place, group) {
 // ---- one table ----
 
 function drawBeside(host, spec) {
-  const choices = pairsOf(spec).flatMap((pair) => {
+  const pairs = pairsOf(spec);
+  if (!pairs.some(({ rows }) => rows.some(({ here }) => here))) return; // nothing of ours to compare
+  const choices = pairs.flatMap((pair) => {
     const groups = pair.rows.length > MANY ? byContext(pair) : null;
     return groups ? groups.map((group) => ({ ...group, show: besideLines })) : [{ ...pair, show: besideBars }];
   });
-  if (!choices.length) return;
   if (choices.some(({ show }) => show === besideBars)) key(host, BESIDE);
   chooser(host, "Figure", choices, (place, choice) => choice.show(place, choice));
 }
