@@ -137,6 +137,16 @@ grep -qE '^\| FORWARD +\| +1139.483 \| +[0-9.]+ \|' out || fail 'no figures of a
 part_of 'Where the time of medium goes' | grep -q '^- profiled: 2 of 30 steps; totals are scaled to all of them' || fail 'profiled steps are not told'
 "$program" report watched/results.json --tables with-profile 2>err && diff -r watched/tables with-profile || fail 'results.json holds no profile'
 
+# Of a table without totals nothing is scaled.
+cp -r 8gb unscaled
+words=$(sed -n '/Small, its times in a profile/,/^- every row/ s/^- every row: `roofstep profile \(.*\)`$/\1/p' 8gb/tables.md)
+# shellcheck disable=SC2086 # words on purpose
+"$program" profile $words --device cpu --threads 1 --memory-limit 1MiB --out-dir key-8gb >out 2>err </dev/null
+key=$(grep -o '"cell": *"[^"]*"' key-8gb/profile.json | sed 's/memory_limit=[0-9]*/memory_limit=0/; s/.*: *//')
+sed "s|\"cell\": *\"[^\"]*\"|\"cell\":$key|" one/profile.json >unscaled/profile.json
+"$program" suite --resume unscaled >out 2>err </dev/null || fail 'with a profile of 8gb'
+part_of 'Small, its times in a profile' | grep -qE '^- profiled: 2 of 10 steps$' || fail 'a table without totals speaks of them'
+
 # ---- a table of differences tells its samples, too: here again of a small model ----
 
 cp -r 8gb differences
