@@ -101,6 +101,12 @@ function ownTitle(spec) {
   return titles.get(key) > 1 ? `${title} (${titles.get(key)})` : title;
 }
 
+// Of a table for who hears the page: two sections may have a table of the same title.
+function regionName(host, title) {
+  const heading = host.closest("section")?.querySelector("h2")?.textContent;
+  return heading && heading !== title ? `${heading}: ${title}` : title;
+}
+
 function addTable(spec, host = body(spec.section)) {
   const table = el("table", { class: "data" });
   tableHead(table, spec.columns);
@@ -109,7 +115,7 @@ function addTable(spec, host = body(spec.section)) {
   host.append(el("h3", {}, title));
   if (spec.section === "like") drawBeside(host, spec);
   if (spec.rows.length > 7) host.append(filterBox(table, title));
-  host.append(el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": title }, table));
+  host.append(el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": regionName(host, title) }, table));
   if (spec.notes.length) host.append(notes(spec.notes));
 }
 
