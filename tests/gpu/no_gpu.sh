@@ -18,8 +18,8 @@ expect() {
     failures=$((failures + 1))
 }
 expect 0 '"device":"cpu"' bench "${model[@]}" --warmup 0 --steps 1 --format json
-expect 4 'no NVIDIA GPU can be used' bench "${model[@]}" --device cuda --warmup 0 --steps 1
-expect 1 'no NVIDIA GPU can be used' export "${model[@]}" --device cuda --out "$work/step.safetensors"
+expect 2 'no such GPU can be used' bench "${model[@]}" --device cuda --warmup 0 --steps 1
+expect 2 'no such GPU can be used' export "${model[@]}" --device cuda --out "$work/step.safetensors"
 expect 0 'workspace' plan "${model[@]}" --device cuda --precision bf16 --memory-limit 8GiB
 expect 0 'CUDA engine' doctor
 echo "$failures wrong"
