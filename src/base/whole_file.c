@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,57 +14,26 @@ static Status failure(const char *path, const char *what)
     return FAIL(ST_IO, "cannot %s %s: %s", what, path, strerror(errno));
 }
 
-/* ---- what a signal must not leave behind ---- */
-
-static char unfinished[PATH_MAX]; /* the newest temporary file; "" when there is none */
-
-static void remove_unfinished(int signal)
-{
-    if (unfinished[0]) unlink(unfinished);
-    raise(signal); /* SA_RESETHAND: what it does by default */
-}
-
-void whole_file_clean_up_on_signals(void)
-{
-    static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
-    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
-        struct sigaction action = {.sa_handler = remove_unfinished,
-                                   .sa_flags = (int)(SA_RESETHAND | SA_NODEFER)};
-        struct sigaction before;
-        sigemptyset(&action.sa_mask);
-        sigaction(signals[i], NULL, &before);
-        /* nohup and a shell's background jobs ignore some of them; that stays so. */
-        if (before.sa_handler != SIG_IGN) sigaction(signals[i], &action, NULL);
-    }
-    signal(SIGXFSZ, SIG_IGN); /* beyond `ulimit -f` a write fails then, and can be told */
-}
-
-static void remember(const char *temporary)
-{
-    snprintf(unfinished, sizeof unfinished, "%s", temporary ? temporary : "");
-}
-
 /* ---- opening ---- */
 
-static Status open_beside(WholeFile *file)
+/* It has no name: whatever ends the program, nothing is left behind. Without /proc it could never get one, and some
+ * file systems cannot do it. It can be read again for where a link is not allowed. */
+static bool open_nameless(WholeFile *file)
 {
-    for (int i = 0; i < 100; i++) {
-        free(file->temporary);
-        if (asprintf(&file->temporary, "%s.%ld.%d.tmp", file->path, (long)getpid(), i) < 0) {
-            file->temporary = NULL;
-            return FAIL(ST_NO_MEMORY, "no memory for a file name");
-        }
-        file->fd = open(file->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-        if (file->fd >= 0) {
-            remember(file->temporary);
-            return ST_OK;
-        }
-        if (errno != EEXIST) break;
-    }
-    const Status status = failure(file->path, "create");
-    free(file->temporary); /* not ours to remove */
-    file->temporary = NULL;
-    return status;
+    char folder[PATH_MAX];
+    const char *slash = strrchr(file->path, '/');
+    const size_t n = slash ? (size_t)(slash - file->path) + 1 : 0;
+    if (n >= sizeof folder || access("/proc/self/fd", X_OK) != 0) return false;
+    memcpy(folder, n ? file->path : ".", n ? n : 1);
+    folder[n ? n : 1] = 0;
+    file->fd = open(folder, O_RDWR | O_TMPFILE | O_CLOEXEC, 0666);
+    return file->fd >= 0;
+}
+
+static Status open_named(WholeFile *file)
+{
+    file->unfinished = unfinished_create(file->path, &file->fd);
+    return file->unfinished ? ST_OK : failure(file->path, "create");
 }
 
 /* `old` is the file that is replaced, NULL when there is none. */
@@ -74,7 +42,7 @@ static Status open_replacement(WholeFile *file, const char *path, const struct s
     char real[PATH_MAX]; /* a link stays a link */
     file->path = strdup(old && realpath(path, real) ? real : path);
     if (!file->path) return FAIL(ST_NO_MEMORY, "no memory for a file name");
-    TRY(open_beside(file));
+    if (!open_nameless(file)) TRY(open_named(file));
     if (old) (void)!fchmod(file->fd, old->st_mode & 07777);
     return ST_OK;
 }
@@ -82,6 +50,7 @@ static Status open_replacement(WholeFile *file, const char *path, const struct s
 /* A terminal, a pipe, /dev/null: nothing can take its place, so it is written as it is. */
 static Status open_device(WholeFile *file, const char *path)
 {
+    file->device = true;
     file->path = strdup(path);
     if (!file->path) return FAIL(ST_NO_MEMORY, "no memory for a file name");
     file->fd = open(path, O_WRONLY | O_CLOEXEC);
@@ -94,6 +63,7 @@ Status whole_file_open(WholeFile *file, const char *path)
     *file = (WholeFile){.fd = -1};
     if (*path == 0) return FAIL(ST_IO, "a file needs a name");
     const bool there = stat(path, &old) == 0;
+    if (!there && errno != ENOENT) return failure(path, "create");
     if (there && S_ISDIR(old.st_mode))
         return FAIL(ST_IO, "cannot write %s: it is a directory", path);
     const Status status = there && !S_ISREG(old.st_mode)
@@ -120,7 +90,7 @@ Status whole_file_write(WholeFile *file, const void *data, size_t n)
 
 bool whole_file_can_rewrite(const WholeFile *file)
 {
-    return file->temporary != NULL;
+    return !file->device;
 }
 
 Status whole_file_rewrite(WholeFile *file, size_t offset, const void *data, size_t n)
@@ -157,31 +127,58 @@ static void sync_directory(const char *path)
 
 static Status sync_written(const WholeFile *file)
 {
-    const bool synced = !file->temporary || fsync(file->fd) == 0 || errno == EINVAL;
+    const bool synced = file->device || fsync(file->fd) == 0 || errno == EINVAL;
     return synced ? ST_OK : failure(file->path, "write");
 }
 
 static Status close_written(WholeFile *file)
 {
-    const Status status = sync_written(file);
     const int closed = close(file->fd);
     file->fd = -1;
-    return closed != 0 && status == ST_OK ? failure(file->path, "write") : status;
+    return closed == 0 ? ST_OK : failure(file->path, "write");
+}
+
+/* For where a policy forbids links: what was written goes into a file with a name. */
+static Status copy_to_named(WholeFile *file)
+{
+    static char bytes[1 << 16];
+    WholeFile named = {.fd = -1, .path = file->path};
+    struct stat info;
+    off_t at = 0;
+    ssize_t n = 0;
+    TRY(open_named(&named));
+    if (fstat(file->fd, &info) == 0) (void)!fchmod(named.fd, info.st_mode & 07777);
+    Status status = ST_OK;
+    while (status == ST_OK && (n = pread(file->fd, bytes, sizeof bytes, at)) > 0) {
+        status = whole_file_write(&named, bytes, (size_t)n);
+        at += n;
+    }
+    if (status == ST_OK && n < 0) status = failure(file->path, "read back");
+    if (status == ST_OK) status = sync_written(&named);
+    /* The caller knows the file by its number. */
+    if (status == ST_OK && dup3(named.fd, file->fd, O_CLOEXEC) < 0)
+        status = failure(file->path, "create");
+    close(named.fd);
+    file->unfinished = named.unfinished; /* removed with the rest after a failure */
+    return status;
 }
 
 static Status put_in_place(WholeFile *file)
 {
-    if (!file->temporary) return ST_OK;
-    if (rename(file->temporary, file->path) != 0) return failure(file->path, "replace");
+    if (file->device) return ST_OK;
+    if (!file->unfinished && !unfinished_name(file->fd, file->path)) TRY(copy_to_named(file));
+    if (file->unfinished) {
+        if (!unfinished_put(file->unfinished, file->path)) return failure(file->path, "replace");
+        file->unfinished = NULL;
+    }
     sync_directory(file->path);
-    free(file->temporary);
-    file->temporary = NULL;
     return ST_OK;
 }
 
 Status whole_file_finish(WholeFile *file)
 {
-    Status status = close_written(file);
+    Status status = sync_written(file);
+    if (status == ST_OK && (file->device || file->unfinished)) status = close_written(file);
     if (status == ST_OK) status = put_in_place(file);
     whole_file_abandon(file);
     return status;
@@ -202,9 +199,7 @@ Status whole_file_finish_open(WholeFile *file, int *fd)
 void whole_file_abandon(WholeFile *file)
 {
     if (file->fd >= 0) close(file->fd);
-    if (file->temporary) unlink(file->temporary);
-    remember(NULL);
-    free(file->temporary);
+    unfinished_remove(file->unfinished);
     free(file->path);
     *file = (WholeFile){.fd = -1};
 }

@@ -1,20 +1,22 @@
-/* A file written piece by piece that appears under its name only when it is complete: a temporary file
- * in the same directory, fsync, rename. */
+/* A file written piece by piece that appears under its name only when it is complete: a file without a name in the same
+ * directory (where the file system has none, with a temporary one), fsync, link and rename. */
 #ifndef BASE_WHOLE_FILE_H
 #define BASE_WHOLE_FILE_H
 
 #include "base/status.h"
+#include "base/unfinished.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 
 typedef struct WholeFile {
     int fd;
-    char *path;      /* where it will be */
-    char *temporary; /* where it is until then; NULL for a device, which is written directly */
+    char *path;             /* where it will be */
+    Unfinished *unfinished; /* the name it has until then; NULL: it has none */
+    bool device;            /* written directly */
 } WholeFile;
 
-/* Creates the temporary file, so that what cannot be written is known before the work. */
+/* Creates the file, so that what cannot be written is known before the work. */
 Status whole_file_open(WholeFile *file, const char *path);
 Status whole_file_write(WholeFile *file, const void *data, size_t n);
 /* Replaces bytes that were written; not on a device, where they are gone. */
@@ -24,9 +26,6 @@ Status whole_file_rewrite(WholeFile *file, size_t offset, const void *data, size
 Status whole_file_finish(WholeFile *file);
 /* The same, but the file stays open as `fd`, which the caller closes. */
 Status whole_file_finish_open(WholeFile *file, int *fd);
-/* A signal that ends the program removes the file that is being written first; a file larger than it may be is
- * a write that fails. */
-void whole_file_clean_up_on_signals(void);
 /* Gives up: removes what was written. Does nothing after whole_file_finish. */
 void whole_file_abandon(WholeFile *file);
 

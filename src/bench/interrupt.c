@@ -11,9 +11,13 @@ static volatile sig_atomic_t caught;
 static struct sigaction before[N_SIGNALS];
 static bool active;
 
+/* The second one does what it did before: it removes what is unfinished and ends the program. */
 static void note(int signal)
 {
     caught = signal;
+    for (int i = 0; i < N_SIGNALS; i++) {
+        if (signals[i] == signal) sigaction(signal, &before[i], NULL);
+    }
 }
 
 void interrupt_begin(void)
@@ -21,9 +25,8 @@ void interrupt_begin(void)
     caught = 0;
     if (active) return;
     for (int i = 0; i < N_SIGNALS; i++) {
-        /* SA_RESTART: files are written undisturbed. SA_RESETHAND: the second one is not caught. */
-        struct sigaction action = {.sa_handler = note,
-                                   .sa_flags = (int)(SA_RESTART | SA_RESETHAND)};
+        /* SA_RESTART: files are written undisturbed. */
+        struct sigaction action = {.sa_handler = note, .sa_flags = SA_RESTART};
         sigemptyset(&action.sa_mask);
         sigaction(signals[i], NULL, &before[i]);
         /* nohup and a shell's background jobs ignore some of them; that stays so. */
@@ -48,6 +51,6 @@ int interrupt_signal(void)
 void interrupt_reset_child(void)
 {
     for (int i = 0; i < N_SIGNALS; i++) {
-        if (active && before[i].sa_handler != SIG_IGN) signal(signals[i], SIG_DFL);
+        if (active) sigaction(signals[i], &before[i], NULL);
     }
 }

@@ -8,7 +8,7 @@ void interrupt_begin(void);
 void interrupt_end(void);
 /* The signal that came between the two, or 0. It ends a poll() early. */
 int interrupt_signal(void);
-/* In a child: signals act as they do in any program. */
+/* In a child: signals act as they did before interrupt_begin(). */
 void interrupt_reset_child(void);
 
 #endif

@@ -2,7 +2,7 @@
 #include "backend/cpu_info.h"
 #include "base/human.h"
 #include "base/log.h"
-#include "base/whole_file.h"
+#include "base/unfinished.h"
 #include "cli/command.h"
 #include "cli/help.h"
 #include "cli/output.h"
@@ -131,7 +131,7 @@ static int help(int argc, char **argv)
 int main(int argc, char **argv)
 {
     Text text = {0};
-    whole_file_clean_up_on_signals();
+    unfinished_clean_up_on_signals();
     if (argc < 2) {
         help_program(&text);
         fputs(text_str(&text), stderr);

@@ -1,10 +1,9 @@
 #include "cli/suite.h"
 
+#include "base/unfinished.h"
 #include "bench/record_file.h"
 #include "cli/output.h"
 
-#include <dirent.h>
-#include <fnmatch.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -224,25 +223,13 @@ Status suite_read(Suite *suite, const char *folder)
     return status;
 }
 
-/* base/whole_file.c names them so. */
-static void remove_unfinished(const char *folder)
-{
-    char path[PATH_MAX];
-    DIR *dir = opendir(folder);
-    for (const struct dirent *entry; dir && (entry = readdir(dir));) {
-        if (fnmatch("*.*[0-9].*[0-9].tmp", entry->d_name, 0) != 0) continue;
-        if (snprintf(path, sizeof path, "%s/%s", folder, entry->d_name) < PATH_MAX) unlink(path);
-    }
-    if (dir) closedir(dir);
-}
-
 void suite_sweep_up(const char *folder)
 {
     static const char *const folders[] = {".", "profile", "tables"};
     char path[PATH_MAX];
     for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
         if (suite_path(&(Suite){.folder = folder}, folders[i], path) == ST_OK)
-            remove_unfinished(path);
+            unfinished_sweep_up(path);
     }
 }
 

@@ -166,6 +166,7 @@ static Status run_args(Run *run, SuiteArgs *args)
     TRY(child_run(&task, &end));
     part->seconds = clock_seconds() - run->started;
     account(run, part->seconds);
+    if (end.end != CHILD_RETURNED) suite_sweep_up(run->suite->folder);
     if (end.end == CHILD_INTERRUPTED) return ST_OK;
     settle(part, &end);
     tell_failure(run);

@@ -8,7 +8,8 @@ golden=$tests/golden
 # Looking for leaks takes seconds at every exit on some machines; the unit tests do it.
 export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0
 work=$(mktemp -d)
-trap 'rm -r "$work"' EXIT
+# A job that a signal meets before it is the program is still this shell, trap and all.
+trap '[ "$BASHPID" != $$ ] || rm -r "$work"' EXIT
 cd "$work" || exit 1
 export XDG_CACHE_HOME=$work/cache # no stored limits, and none stored
 failures=0

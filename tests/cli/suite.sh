@@ -43,7 +43,10 @@ fi
 grep -q 'suite.json: ok: a suite, 8 of 8 parts done' validated || fail 'validate does not know suite.json'
 "$program" report 'a suite/results.json' --tables elsewhere 2>err || fail 'report does not take results.json'
 diff -r 'a suite/tables' elsewhere || fail 'results.json does not hold all that the page is made of'
+touch 'a suite/notes.2024.10.tmp' 'a suite/profile/x.1.2.tmp' "a suite/bench.json.roofstep-$(sh -c 'echo $$')-3.tmp"
 "$program" suite --resume 'a suite' >again 2>err </dev/null || fail 'a finished suite cannot be resumed'
+[ "$(find 'a suite' -name '*.tmp' | wc -l)" = 2 ] || fail 'a file of others is removed, or one that a killed suite left is not'
+rm -f 'a suite/notes.2024.10.tmp' 'a suite/profile/x.1.2.tmp'
 ! grep -q '^\[' err || fail 'a finished part was run again'
 cmp -s out again || fail 'the summary of a finished suite changed'
 

@@ -1,0 +1,28 @@
+/* The names of files that are not whole yet: NAME.roofstep-PID-N.tmp beside NAME. A signal that ends the program
+ * removes those of this process first. */
+#ifndef BASE_UNFINISHED_H
+#define BASE_UNFINISHED_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+typedef struct Unfinished Unfinished;
+
+/* An empty file beside `path`, open for writing as *fd. NULL: errno says why not. */
+Unfinished *unfinished_create(const char *path, int *fd);
+/* Puts it in the place of `path`, then forgets it; on failure (errno) it stays as it is. */
+bool unfinished_put(Unfinished *unfinished, const char *path);
+/* Removes it. NULL is let be. */
+void unfinished_remove(Unfinished *unfinished);
+
+/* A file without a name (O_TMPFILE) gets the name `path`, in the place of what is there. On failure (errno) nothing has
+ * changed. */
+bool unfinished_name(int fd, const char *path);
+
+/* SIGINT, SIGTERM and SIGHUP remove what is unfinished before they end the program; a file larger than it may be is a
+ * write that fails. */
+void unfinished_clean_up_on_signals(void);
+/* Removes from the folder what a process that is gone (killed) left unfinished there, and nothing else. */
+void unfinished_sweep_up(const char *folder);
+
+#endif
