@@ -135,6 +135,25 @@ static void test_killed(void **state)
     assert_non_null(strstr(r.text, "memory"));
 }
 
+static int warns(void *arg, int out)
+{
+    (void)arg;
+    (void)out;
+    fprintf(stderr, "roofstep: warning: the same of every cell\nsomething else\n");
+    return 0;
+}
+
+static void test_warnings_are_heard_once(void **state)
+{
+    (void)state;
+    Heard h = {0};
+    run(warns, NULL, 0, &h);
+    assert_int_equal(h.printed, 2);
+    run(warns, NULL, 0, &h);
+    assert_int_equal(h.printed, 3);
+    assert_string_equal(h.last_printed, "something else");
+}
+
 static int hangs(void *arg, int out)
 {
     (void)arg;
@@ -314,11 +333,17 @@ static void test_no_orphan(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_returns),       cmocka_unit_test(test_exit_code),
-        cmocka_unit_test(test_crash),         cmocka_unit_test(test_killed),
-        cmocka_unit_test(test_timeout),       cmocka_unit_test(test_grandchild),
-        cmocka_unit_test(test_long_messages), cmocka_unit_test(test_flood),
-        cmocka_unit_test(test_interrupt),     cmocka_unit_test(test_surroundings),
+        cmocka_unit_test(test_returns),
+        cmocka_unit_test(test_exit_code),
+        cmocka_unit_test(test_crash),
+        cmocka_unit_test(test_killed),
+        cmocka_unit_test(test_warnings_are_heard_once),
+        cmocka_unit_test(test_timeout),
+        cmocka_unit_test(test_grandchild),
+        cmocka_unit_test(test_long_messages),
+        cmocka_unit_test(test_flood),
+        cmocka_unit_test(test_interrupt),
+        cmocka_unit_test(test_surroundings),
         cmocka_unit_test(test_no_orphan),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

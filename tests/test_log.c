@@ -11,10 +11,13 @@
 #include <string.h>
 #include <unistd.h>
 
+/* A warning is said once: those of every test are others. */
+static int percent;
+
 static void say(void)
 {
     log_note("%d cells", 3);
-    log_warning("steal time %d %%", 7);
+    log_warning("steal time %d %%", ++percent);
 }
 
 static char *said_to(int fd, int stream)
@@ -41,7 +44,7 @@ static void lines_go_to_stderr(void **state)
     rewind(file);
     assert_true(fread(text, 1, 511, file) > 0);
     fclose(file);
-    assert_string_equal(text, "roofstep: 3 cells\nroofstep: warning: steal time 7 %\n");
+    assert_string_equal(text, "roofstep: 3 cells\nroofstep: warning: steal time 1 %\n");
 }
 
 static void nothing_goes_to_stdout(void **state)
@@ -53,6 +56,37 @@ static void nothing_goes_to_stdout(void **state)
     fseek(file, 0, SEEK_END);
     assert_int_equal(ftell(file), 0);
     fclose(file);
+}
+
+static void repeat(void)
+{
+    for (int i = 0; i < 3; i++) {
+        log_note("a note");
+        log_warning("said %s", "often");
+    }
+}
+
+static void a_warning_is_said_once(void **state)
+{
+    (void)state;
+    static char text[512];
+    FILE *file = tmpfile();
+    assert_non_null(file);
+    const int saved = dup(STDERR_FILENO);
+    assert_true(saved >= 0 && dup2(fileno(file), STDERR_FILENO) >= 0);
+    repeat();
+    assert_true(dup2(saved, STDERR_FILENO) >= 0);
+    close(saved);
+    rewind(file);
+    assert_true(fread(text, 1, 511, file) > 0);
+    fclose(file);
+    assert_string_equal(text, "roofstep: a note\nroofstep: warning: said often\n"
+                              "roofstep: a note\nroofstep: a note\n");
+    assert_true(log_is_repeated("roofstep: warning: said often"));
+    assert_false(log_is_repeated("roofstep: warning: said by a child"));
+    assert_true(log_is_repeated("roofstep: warning: said by a child"));
+    assert_false(log_is_repeated("roofstep: a note"));
+    assert_false(log_is_repeated("said often"));
 }
 
 /* Both lines: a terminal may hand them over one by one. */
@@ -107,9 +141,8 @@ static void clocks_run_forward(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lines_go_to_stderr),
-        cmocka_unit_test(nothing_goes_to_stdout),
-        cmocka_unit_test(colour_needs_a_terminal),
+        cmocka_unit_test(lines_go_to_stderr),     cmocka_unit_test(nothing_goes_to_stdout),
+        cmocka_unit_test(a_warning_is_said_once), cmocka_unit_test(colour_needs_a_terminal),
         cmocka_unit_test(clocks_run_forward),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

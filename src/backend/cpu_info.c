@@ -1,7 +1,9 @@
 #include "backend/cpu_info.h"
 
 #include "backend/cpu_places.h"
+#include "base/error_text.h"
 
+#include <errno.h>
 #include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -218,7 +220,8 @@ static Status read_memory(CpuInfo *info, const char *root)
 {
     char text[8192], value[64];
     if (!proc_text_read(root, "/proc/meminfo", text, sizeof text)) {
-        return FAIL(ST_IO, "%s/proc/meminfo cannot be read: is /proc mounted?", root);
+        return FAIL(ST_IO, "%s/proc/meminfo cannot be read: %s", root,
+                    errno == ENOENT ? "is /proc mounted?" : error_text(errno));
     }
     if (proc_text_field(text, "MemTotal", value, sizeof value)) {
         info->memory_total = strtoll(value, NULL, 10) * 1024;

@@ -2,6 +2,7 @@
 
 #include "base/text.h"
 
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,13 +19,38 @@ bool log_colour(void)
     return log_colour_on(STDERR_FILENO);
 }
 
+static const char name[] = "roofstep: ", warning[] = "warning: ";
+
+/* What a file on disk makes every cell warn of is heard once. Beyond so many different warnings nothing is kept. */
+static bool is_new(const char *words)
+{
+    enum { MOST = 64 };
+    static uint64_t heard[MOST];
+    static int n;
+    uint64_t hash = 14695981039346656037U; /* FNV-1a */
+    for (; *words; words++) hash = (hash ^ (unsigned char)*words) * 1099511628211U;
+    for (int i = 0; i < n; i++) {
+        if (heard[i] == hash) return false;
+    }
+    if (n < MOST) heard[n++] = hash;
+    return true;
+}
+
+bool log_is_repeated(const char *line)
+{
+    const size_t before = sizeof name - 1 + sizeof warning - 1;
+    const bool warns = strncmp(line, name, sizeof name - 1) == 0 &&
+                       strncmp(line + sizeof name - 1, warning, sizeof warning - 1) == 0;
+    return warns && !is_new(line + before);
+}
+
 /* One write for the whole line, so that lines of several processes do not mix. */
-static void line(const char *prefix, const char *colour, const char *fmt, va_list args)
+static void put(const char *prefix, const char *colour, const Text *words)
 {
     Text text = {0};
     const bool colours = *colour && log_colour();
-    text_printf(&text, "roofstep: %s%s%s", colours ? colour : "", prefix, colours ? "\033[0m" : "");
-    text_vprintf(&text, fmt, args);
+    text_printf(&text, "%s%s%s%s", name, colours ? colour : "", prefix, colours ? "\033[0m" : "");
+    text_append(&text, text_str(words), words->n);
     text_puts(&text, "\n");
     fflush(stderr);
     (void)!write(STDERR_FILENO, text_str(&text), text.n);
@@ -33,16 +59,22 @@ static void line(const char *prefix, const char *colour, const char *fmt, va_lis
 
 void log_note(const char *fmt, ...)
 {
+    Text words = {0};
     va_list args;
     va_start(args, fmt);
-    line("", "", fmt, args);
+    text_vprintf(&words, fmt, args);
     va_end(args);
+    put("", "", &words);
+    text_free(&words);
 }
 
 void log_warning(const char *fmt, ...)
 {
+    Text words = {0};
     va_list args;
     va_start(args, fmt);
-    line("warning: ", "\033[33m", fmt, args);
+    text_vprintf(&words, fmt, args);
     va_end(args);
+    if (is_new(text_str(&words))) put(warning, "\033[33m", &words);
+    text_free(&words);
 }

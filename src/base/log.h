@@ -5,7 +5,10 @@
 #include <stdbool.h>
 
 void log_note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* Once: neither this process nor one that it starts afterwards says the same words again. */
 void log_warning(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* Whether a line that a child printed is a warning that was heard before, here or from another child. */
+bool log_is_repeated(const char *line);
 
 /* stderr is a terminal that has colours and moves its cursor, and NO_COLOR is not set or empty. */
 bool log_colour(void);

@@ -1,5 +1,7 @@
 #include "base/packed_file.h"
 
+#include "base/error_text.h"
+
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -94,7 +96,7 @@ Status packed_file_read(Text *text, const char *path, size_t limit)
         return FAIL(ST_IO, "cannot read %s: it is a folder; name the files in it", path);
     errno = 0;
     gzFile file = gzopen(path, "rbe");
-    if (!file) return FAIL(ST_IO, "cannot read %s: %s", path, strerror(errno ? errno : ENOMEM));
+    if (!file) return FAIL(ST_IO, "cannot read %s: %s", path, error_text(errno ? errno : ENOMEM));
     const Status status = inflate_all(text, file, path, limit);
     const int closed = gzclose_r(file);
     if (status == ST_OK && closed != Z_OK)

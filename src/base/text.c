@@ -1,5 +1,6 @@
 #include "base/text.h"
 
+#include "base/error_text.h"
 #include "base/whole_file.h"
 
 #include <errno.h>
@@ -140,14 +141,14 @@ static Status read_all(Text *text, FILE *file, const char *path, size_t limit)
         if (total > limit) return FAIL(ST_IO, "%s has more than %zu bytes", path, limit);
         text_append(text, block, n);
     }
-    if (ferror(file)) return FAIL(ST_IO, "cannot read %s: %s", path, strerror(errno));
+    if (ferror(file)) return FAIL(ST_IO, "cannot read %s: %s", path, error_text(errno));
     return text_status(text);
 }
 
 Status text_read_file(Text *text, const char *path, size_t limit)
 {
     FILE *file = fopen(path, "rbe");
-    if (!file) return FAIL(ST_IO, "cannot read %s: %s", path, strerror(errno));
+    if (!file) return FAIL(ST_IO, "cannot read %s: %s", path, error_text(errno));
     const Status status = read_all(text, file, path, limit);
     fclose(file);
     return status;

@@ -1,5 +1,7 @@
 #include "base/whole_file.h"
 
+#include "base/error_text.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -11,7 +13,7 @@
 
 static Status failure(const char *path, const char *what)
 {
-    return FAIL(ST_IO, "cannot %s %s: %s", what, path, strerror(errno));
+    return FAIL(ST_IO, "cannot %s %s: %s", what, path, error_text(errno));
 }
 
 /* ---- opening ---- */

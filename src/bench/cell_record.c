@@ -148,9 +148,10 @@ static Status settle_status(CellRecord *c, const ChildResult *end)
         return record_put_status(r, RECORD_KILLED, end->text);
     case CHILD_FLOODED:
         return record_put_status(r, RECORD_FAILED, end->text);
-    case CHILD_SIGNALLED:
-        return record_put_status(r, end->code == SIGKILL ? RECORD_KILLED : RECORD_FAILED,
-                                 end->text);
+    case CHILD_SIGNALLED: {
+        const bool killed = end->code == SIGKILL || end->code == SIGXCPU; /* from outside */
+        return record_put_status(r, killed ? RECORD_KILLED : RECORD_FAILED, end->text);
+    }
     case CHILD_RETURNED:
         break;
     }

@@ -79,7 +79,8 @@ static bool load_from(const char *path, const LimitsKey *key, Limits *out)
     if (status == ST_OK) status = limits_json_read(out, text_str(&text), text.n);
     text_free(&text);
     if (status != ST_OK) {
-        log_warning("stored limits in %s are ignored: %s", path, status_message());
+        log_warning("stored limits in %s are ignored: %s; 'roofstep limits' measures them again",
+                    path, status_message());
         return false;
     }
     out->stored = true;

@@ -1,6 +1,7 @@
 #include "bench/peer.h"
 
 #include "backend/cpu_places.h"
+#include "base/error_text.h"
 #include "base/human.h"
 #include "base/nearest.h"
 #include "bench/placement.h"
@@ -225,7 +226,7 @@ Status peer_run(const Peer *peer, const Config *config, const Record *so_far, Ce
         return FAIL(ST_UNSUPPORTED, "cannot read %s: %s (ROOFSTEP_PEERS names its folder)", script,
                     strerror(errno));
     const int out = dup(link->fd); /* which, unlike that one, stays open in the peer */
-    if (out < 0) return FAIL(ST_FAILED, "cannot open a pipe to the peer: %s", strerror(errno));
+    if (out < 0) return FAIL(ST_FAILED, "cannot open a pipe to the peer: %s", error_text(errno));
     add(&words, python);
     add(&words, "-Wignore"); /* its libraries' advice to their users */
     add(&words, script);

@@ -92,13 +92,23 @@ static Status read_scale(OptionId id, const char *s, double *out)
     return option_check_real(id, *out);
 }
 
-/* "8" is most likely meant as GiB. */
+/* "8" is most likely meant as GiB, "16384" as MiB. */
+static Status refuse_bytes(OptionId id, const char *s, int64_t bytes)
+{
+    static const double most_gib = 4096;
+    double number = 0;
+    if (parse_real(s, &number) != ST_OK)
+        return FAIL(ST_USAGE, "%s is less than %s, the least there can be; give more, as 8GiB",
+                    human_quote(s).s, human_bytes(option_table[id].min).s);
+    return FAIL(ST_USAGE, "%s is only %" PRId64 " bytes; give a unit, as %.7g%s", human_quote(s).s,
+                bytes, number > 0 ? number : 8, number <= most_gib ? "GiB" : "MiB");
+}
+
 static Status read_bytes(OptionId id, const char *s, int64_t *out)
 {
     TRY(parse_bytes(s, out));
     if ((double)*out >= option_table[id].min) return option_check_integer(id, *out);
-    return FAIL(ST_USAGE, "%s is only %" PRId64 " bytes; give a unit, as %" PRId64 "GiB",
-                human_quote(s).s, *out, *out > 0 ? *out : 8);
+    return refuse_bytes(id, s, *out);
 }
 
 static Status read_recompute(OptionId id, const char *s, int64_t *out)

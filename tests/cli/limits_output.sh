@@ -61,6 +61,18 @@ assert len(seconds) == 8 and abs(total - sum(seconds.values())) <= len(seconds),
 PYTHON
 done
 
+# Stored limits that are no limits are ignored, and one line says so, however many cells and processes look at them.
+cp -r "$work/cache" "$work/bad"
+echo '{"limits": 1' >"$(echo "$work"/bad/roofstep/limits-*.json)"
+small=(--d-model 32 --d-ff 64 --num-layers 1 --num-heads 2 --vocab 50 --ctx 4,8,16 --batch 1 --device cpu --threads 1)
+warns_once() {
+    XDG_CACHE_HOME=$work/bad "$program" "$@" >"$work/out" 2>"$work/err" || fail "$1 with bad limits"
+    [ "$(grep -c "stored limits in .* are ignored: .*'roofstep limits'" "$work/err")" = 1 ] ||
+        { fail "$1: bad limits are not warned about once"; cat "$work/err"; }
+}
+warns_once bench "${small[@]}" --steps 2
+warns_once plan "${small[@]}"
+
 # The file is what plan takes for another machine: of the same one it says the same as what is stored.
 "$program" limits --device cpu --threads 1 --format json >"$work/limits.json" 2>"$work/err" || fail "json"
 least() { "$program" plan --size tiny --device cpu --threads 1 --format json "$@" | sed -n 's/.*"least_step_ms": \([0-9.]*\),/\1/p'; }
