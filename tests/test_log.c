@@ -47,6 +47,26 @@ static void lines_go_to_stderr(void **state)
     assert_string_equal(text, "roofstep: 3 cells\nroofstep: warning: steal time 1 %\n");
 }
 
+/* A file's name is printed as it is, but for what a terminal obeys. */
+static void a_line_stays_a_line(void **state)
+{
+    (void)state;
+    FILE *file = tmpfile();
+    char text[256] = "";
+    assert_non_null(file);
+    fflush(stderr);
+    const int saved = dup(STDERR_FILENO);
+    assert_true(saved >= 0 && dup2(fileno(file), STDERR_FILENO) >= 0);
+    log_note("%s: é", "a\nb\x1b]0;x\x07\xc2\x9b\x9b\xe2\x80\xae");
+    log_line("own\r\x7f");
+    assert_true(dup2(saved, STDERR_FILENO) >= 0);
+    close(saved);
+    rewind(file);
+    assert_true(fread(text, 1, sizeof text - 1, file) > 0);
+    fclose(file);
+    assert_string_equal(text, "roofstep: a b\\x1b]0;x\\x07\\u009b\\x9b\\u202e: é\nown \\x7f\n");
+}
+
 static void nothing_goes_to_stdout(void **state)
 {
     (void)state;
@@ -141,9 +161,9 @@ static void clocks_run_forward(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lines_go_to_stderr),     cmocka_unit_test(nothing_goes_to_stdout),
-        cmocka_unit_test(a_warning_is_said_once), cmocka_unit_test(colour_needs_a_terminal),
-        cmocka_unit_test(clocks_run_forward),
+        cmocka_unit_test(lines_go_to_stderr),      cmocka_unit_test(a_line_stays_a_line),
+        cmocka_unit_test(nothing_goes_to_stdout),  cmocka_unit_test(a_warning_is_said_once),
+        cmocka_unit_test(colour_needs_a_terminal), cmocka_unit_test(clocks_run_forward),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -144,6 +144,14 @@ static void test_moving_line(void **state)
     assert_int_equal(s.n, drawn);
     progress_line(&s.p, "a word");
     assert_non_null(strstr(s.text, "\r\033[Ka word\n"));
+    progress_line(&s.p, "what a library\033]0;printed\a\r\xc2\x9b");
+    assert_non_null(strstr(s.text, "\nwhat a library\\x1b]0;printed\\x07 \\u009b\n"));
+    s.p.finished = s.p.total = 0; /* no ETA */
+    progress_cell(&s.p, 2, "\033[2Jé中é中é中", &c, 10);
+    s.p.columns = 34; /* cut between two characters */
+    progress_draw(&s.p, NULL, s.p.started + 1);
+    fflush(s.p.out);
+    if (!strstr(s.text, " 2/3 \\x1b[2Jé\033[K")) fail_msg("%s", s.text);
     cell_record_free(&cell);
     close_screen(&s);
 }

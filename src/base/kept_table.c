@@ -1,6 +1,7 @@
 #include "base/kept_table.h"
 
 #include "base/cache_dir.h"
+#include "base/json_text.h"
 #include "base/log.h"
 
 #include <fcntl.h>
@@ -67,7 +68,7 @@ static void read_file(KeptTable *table)
 
 static void write_file(KeptTable *table)
 {
-    char *text = json_dumps(table->texts, JSON_INDENT(1) | JSON_SORT_KEYS);
+    char *text = json_text_dumps(table->texts, JSON_INDENT(1) | JSON_SORT_KEYS);
     if (text && text_write_file(table->path, text, strlen(text)) != ST_OK && !table->unkept) {
         log_warning("the %s found are not kept: %s", table->what, status_message());
         table->unkept = true;

@@ -1,6 +1,6 @@
 #include "base/log.h"
 
-#include "base/text.h"
+#include "base/escape.h"
 
 #include <stdint.h>
 #include <stdio.h>
@@ -45,11 +45,11 @@ bool log_is_repeated(const char *line)
 }
 
 /* One write for the whole line, so that lines of several processes do not mix. */
-static void put(const char *prefix, const char *colour, const Text *words)
+static void put(const char *before, const char *colour, const char *prefix, const Text *words)
 {
     Text text = {0};
     const bool colours = *colour && log_colour();
-    text_printf(&text, "%s%s%s%s", name, colours ? colour : "", prefix, colours ? "\033[0m" : "");
+    text_printf(&text, "%s%s%s%s", before, colours ? colour : "", prefix, colours ? "\033[0m" : "");
     text_append(&text, text_str(words), words->n);
     text_puts(&text, "\n");
     fflush(stderr);
@@ -57,14 +57,30 @@ static void put(const char *prefix, const char *colour, const Text *words)
     text_free(&text);
 }
 
+static void word(Text *words, const char *fmt, va_list args)
+{
+    Text raw = {0};
+    text_vprintf(&raw, fmt, args);
+    escape_put(words, ESCAPE_LINE, text_str(&raw));
+    text_free(&raw);
+}
+
+void log_line(const char *line)
+{
+    Text words = {0};
+    escape_put(&words, ESCAPE_LINE, line);
+    put("", "", "", &words);
+    text_free(&words);
+}
+
 void log_note(const char *fmt, ...)
 {
     Text words = {0};
     va_list args;
     va_start(args, fmt);
-    text_vprintf(&words, fmt, args);
+    word(&words, fmt, args);
     va_end(args);
-    put("", "", &words);
+    put(name, "", "", &words);
     text_free(&words);
 }
 
@@ -73,8 +89,8 @@ void log_warning(const char *fmt, ...)
     Text words = {0};
     va_list args;
     va_start(args, fmt);
-    text_vprintf(&words, fmt, args);
+    word(&words, fmt, args);
     va_end(args);
-    if (is_new(text_str(&words))) put(warning, "\033[33m", &words);
+    if (is_new(text_str(&words))) put(name, "\033[33m", warning, &words);
     text_free(&words);
 }

@@ -1,4 +1,5 @@
-/* Lines for people on stderr, never stdout: "roofstep: warning: ...". */
+/* Lines for people on stderr, never stdout: "roofstep: warning: ...". Each stays one line and holds nothing that a
+ * terminal obeys, whatever a file's name in it is (base/escape.h). */
 #ifndef BASE_LOG_H
 #define BASE_LOG_H
 
@@ -9,6 +10,9 @@ void log_note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void log_warning(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* Whether a line that a child printed is a warning that was heard before, here or from another child. */
 bool log_is_repeated(const char *line);
+
+/* A line that says itself whose it is. */
+void log_line(const char *line);
 
 /* stderr is a terminal that has colours and moves its cursor, and NO_COLOR is not set or empty. */
 bool log_colour(void);

@@ -2,6 +2,7 @@
 
 #include "backend/cpu_info.h"
 #include "base/cache_dir.h"
+#include "base/json_text.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "bench/limits_json.h"
@@ -100,7 +101,7 @@ static Status store_at(const char *path, const Limits *limits)
 {
     json_t *json;
     TRY(limits_json_encode(&json, limits));
-    char *text = json_dumps(json, JSON_INDENT(1) | JSON_REAL_PRECISION(8));
+    char *text = json_text_dumps(json, JSON_INDENT(1) | JSON_REAL_PRECISION(8));
     json_decref(json);
     if (!text) return FAIL(ST_NO_MEMORY, "no memory for the limits as JSON");
     const Status status = text_write_file(path, text, strlen(text));

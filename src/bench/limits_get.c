@@ -55,7 +55,7 @@ static int answer_request(void *arg, int out)
 {
     Limits limits;
     if (find_or_measure(arg, out, &limits) == ST_OK && send(out, &limits)) return 0;
-    fprintf(stderr, "%s\n", status_message());
+    log_line(status_message());
     return 1;
 }
 
@@ -85,7 +85,7 @@ static void pass_on(void *self, const char *line)
 {
     Answer *answer = self;
     if (strncmp(line, "roofstep: ", 10) == 0) {
-        fprintf(stderr, "%s\n", line);
+        log_line(line);
     } else {
         snprintf(answer->printed, sizeof answer->printed, "%s", line);
     }

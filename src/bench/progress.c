@@ -1,6 +1,7 @@
 #include "bench/progress.h"
 
 #include "base/clock.h"
+#include "base/escape.h"
 #include "base/human.h"
 #include "base/log.h"
 #include "base/stats.h"
@@ -115,6 +116,17 @@ static void describe(const Progress *p, const CellRecord *cell, double eta, Text
     }
 }
 
+/* As many characters as there is room for. */
+static void put_words(Text *line, const char *words, int room)
+{
+    Text shown = {0};
+    escape_put(&shown, ESCAPE_LINE, words);
+    const char *end = text_str(&shown);
+    for (uint32_t code; *end && room > 0; room--) end += escape_decode(end, &code);
+    text_append(line, text_str(&shown), (size_t)(end - text_str(&shown)));
+    text_free(&shown);
+}
+
 static double fraction_of(const Progress *p, const CellRecord *cell)
 {
     if (!cell || p->steps <= 0 || cell->steps_begun < 1) return 0;
@@ -141,8 +153,8 @@ void progress_draw(Progress *p, const CellRecord *cell, double now)
     Text line = {0}, words = {0};
     draw_bar(&line, p->total > 0 ? (p->finished + p->weight * fraction) / p->total : 0);
     describe(p, cell, progress_eta(p, fraction, now), &words);
-    const int room = p->columns - BAR - 1; /* labels, stages and units are ASCII */
-    fprintf(p->out, "\r%s%.*s\033[K", text_str(&line), room > 0 ? room : 0, text_str(&words));
+    put_words(&line, text_str(&words), p->columns - BAR - 1);
+    fprintf(p->out, "\r%s\033[K", text_str(&line));
     fflush(p->out);
     p->drawn = true;
     text_free(&line);
@@ -151,11 +163,19 @@ void progress_draw(Progress *p, const CellRecord *cell, double now)
 
 /* ---- lines that stay ---- */
 
+static void print_line(const Progress *p, const char *text)
+{
+    Text shown = {0};
+    escape_put(&shown, ESCAPE_LINE, text);
+    fprintf(p->out, "%s\n", text_str(&shown));
+    fflush(p->out);
+    text_free(&shown);
+}
+
 void progress_line(Progress *p, const char *text)
 {
     erase(p);
-    fprintf(p->out, "%s\n", text);
-    fflush(p->out);
+    print_line(p, text);
     p->drawn_at = 0;
 }
 
@@ -179,8 +199,7 @@ static void finished_line(const Progress *p, const Record *record, const char *r
     add_phase(&line, record, "backward", ", ");
     add_phase(&line, record, "optimizer", ", ");
     text_puts(&line, remark);
-    fprintf(p->out, "%s\n", text_str(&line));
-    fflush(p->out);
+    print_line(p, text_str(&line));
     text_free(&line);
 }
 

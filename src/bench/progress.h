@@ -36,7 +36,7 @@ void progress_done(Progress *p, double now, bool early);
 void progress_finished(Progress *p, const Record *record, double now);
 /* A cell that need not run again. */
 void progress_kept(Progress *p, int index, const char *label, const Record *record);
-/* Any line, printed above the moving one. */
+/* Any line, printed above the moving one, without what a terminal obeys. */
 void progress_line(Progress *p, const char *text);
 void progress_end(Progress *p);
 

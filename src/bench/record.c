@@ -1,5 +1,6 @@
 #include "bench/record.h"
 
+#include "base/json_text.h"
 #include "base/stats.h"
 #include "bench/record_check.h"
 
@@ -77,39 +78,6 @@ static json_t *number(double value)
     return isfinite(value) ? json_real(value) : json_null();
 }
 
-/* Length of the UTF-8 character at `s`, 0 when it is none (RFC 3629). */
-static size_t utf8_length(const unsigned char *s)
-{
-    if (s[0] < 0x80) return 1;
-    const size_t n = s[0] >= 0xc2 && s[0] <= 0xdf   ? 2
-                     : s[0] >= 0xe0 && s[0] <= 0xef ? 3
-                     : s[0] >= 0xf0 && s[0] <= 0xf4 ? 4
-                                                    : 0;
-    for (size_t i = 1; i < n; i++) {
-        if ((s[i] & 0xc0) != 0x80) return 0;
-    }
-    if (s[0] == 0xe0 && s[1] < 0xa0) return 0;
-    if (s[0] == 0xed && s[1] > 0x9f) return 0; /* surrogates */
-    if (s[0] == 0xf0 && s[1] < 0x90) return 0;
-    if (s[0] == 0xf4 && s[1] > 0x8f) return 0;
-    return n;
-}
-
-/* Each byte that is not UTF-8 becomes '?'. */
-static json_t *repaired(const char *text)
-{
-    char *copy = strdup(text);
-    if (!copy) return NULL;
-    for (unsigned char *s = (unsigned char *)copy; *s;) {
-        const size_t n = utf8_length(s);
-        if (n == 0) *s = '?';
-        s += n ? n : 1;
-    }
-    json_t *value = json_string(copy);
-    free(copy);
-    return value;
-}
-
 Status record_put_number(Record *r, const char *path, double value)
 {
     return put(r, path, number(value));
@@ -122,7 +90,7 @@ Status record_put_int(Record *r, const char *path, int64_t value)
 
 Status record_put_text(Record *r, const char *path, const char *text)
 {
-    return put(r, path, repaired(text));
+    return put(r, path, json_text_string(text));
 }
 
 Status record_put_null(Record *r, const char *path)
@@ -148,7 +116,7 @@ Status record_warn(Record *r, const char *fmt, ...)
         list = json_array();
         TRY(put(r, "warnings", list));
     }
-    json_t *value = repaired(text);
+    json_t *value = json_text_string(text);
     return !value || json_array_append_new(list, value) ? no_memory() : ST_OK;
 }
 

@@ -1,5 +1,6 @@
 #include "bench/record_file.h"
 
+#include "base/json_text.h"
 #include "base/packed_file.h"
 #include "bench/growth.h"
 #include "bench/record_check.h"
@@ -245,7 +246,7 @@ Status record_file_read(RecordSet *set, const char *path, bool *torn)
 
 static void put_json(Text *out, const json_t *value)
 {
-    char *dump = json_dumps(value, DUMP_FLAGS);
+    char *dump = json_text_dumps(value, DUMP_FLAGS);
     if (dump) {
         text_puts(out, dump);
     } else {

@@ -6,6 +6,7 @@
 #include "bench/outlook.h"
 #include "bench/supported.h"
 #include "cli/elsewhere.h"
+#include "cli/output.h"
 #include "report/report_md.h"
 
 #include <math.h>
@@ -166,7 +167,7 @@ Status bench_dry_run(const Settings *settings, const Sweep *sweep, const RecordS
     elsewhere_note(&table, &total.placement, machine);
     if (status == ST_OK) status = table_status(&table);
     if (status == ST_OK) status = report_md_table(&text, &table);
-    if (status == ST_OK) fputs(text_str(&text), stdout);
+    if (status == ST_OK) status = output_print(&text);
     table_free(&table);
     text_free(&text);
     return status;

@@ -2,6 +2,7 @@
 
 #include "base/log.h"
 #include "base/packed_file.h"
+#include "cli/output.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -154,7 +155,7 @@ Status bench_output_print(const BenchOutput *output, const RecordSet *rows)
         input.baseline = NULL;
         status = report_write(&text, output->format, &input);
     }
-    if (status == ST_OK) fputs(text_str(&text), stdout);
+    if (status == ST_OK) status = output_print(&text);
     text_free(&text);
     return status;
 }

@@ -6,6 +6,7 @@
 #include "report/comparison_report.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -58,7 +59,8 @@ static Status print(const Settings *settings, const Text *text)
         put_coloured(&coloured, line, line[n - 1] ? n : n - 1);
         line += line[n - 1] ? n : n - 1;
     }
-    const Status status = output_text(settings, &coloured);
+    const Status status = text_status(&coloured);
+    if (status == ST_OK) fputs(text_str(&coloured), stdout); /* the table holds no other colours */
     text_free(&coloured);
     return status;
 }

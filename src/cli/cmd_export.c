@@ -1,5 +1,6 @@
 /* roofstep export: one deterministic run, for another framework to check. */
 #include "base/human.h"
+#include "base/log.h"
 #include "cli/command.h"
 #include "report/export_step.h"
 
@@ -27,13 +28,13 @@ static Status run(const Settings *settings, const Sweep *sweep, int *exit_code)
     if (strcmp(path, "-") == 0) path = "/dev/stdout";
     ExportSummary summary;
     TRY(export_step(&sweep->configs[0], path, &summary));
-    fprintf(stderr, "roofstep: %s: %" PRId64 " parameters, loss %.9g, %zu bytes of tensors", path,
-            summary.parameters, summary.loss, summary.bytes);
+    char skipped[80] = "";
     if (summary.skipped_steps) {
-        fprintf(stderr, ", %" PRId64 " steps skipped (a gradient overflowed)",
-                summary.skipped_steps);
+        snprintf(skipped, sizeof skipped, ", %" PRId64 " steps skipped (a gradient overflowed)",
+                 summary.skipped_steps);
     }
-    fputc('\n', stderr);
+    log_note("%s: %" PRId64 " parameters, loss %.9g, %zu bytes of tensors%s", path,
+             summary.parameters, summary.loss, summary.bytes, skipped);
     return ST_OK;
 }
 

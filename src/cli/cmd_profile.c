@@ -1,4 +1,5 @@
 /* roofstep profile: where the time of a step goes. */
+#include "base/json_text.h"
 #include "base/log.h"
 #include "base/unfinished.h"
 #include "bench/environment.h"
@@ -96,7 +97,7 @@ static Status show(const Settings *settings, const RecordSet *rows)
 static Status put_json(Text *text, const json_t *profiles)
 {
     json_t *file = json_pack("{s:i, s:O}", "schema", RECORD_SCHEMA, "nsys", profiles);
-    char *dump = file ? json_dumps(file, JSON_COMPACT | JSON_REAL_PRECISION(15)) : NULL;
+    char *dump = file ? json_text_dumps(file, JSON_COMPACT | JSON_REAL_PRECISION(15)) : NULL;
     Status status = dump ? ST_OK : FAIL(ST_NO_MEMORY, "no memory for the profiles as JSON");
     if (dump) text_printf(text, "%s\n", dump);
     if (status == ST_OK) status = text_status(text);

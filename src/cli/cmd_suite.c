@@ -91,7 +91,7 @@ static Status show_plan(Suite *suite)
     total_row(&table, suite, known);
     Status status = table_status(&table);
     if (status == ST_OK) status = report_md_table(&text, &table);
-    if (status == ST_OK) fputs(text_str(&text), stdout);
+    if (status == ST_OK) status = output_print(&text);
     table_free(&table);
     text_free(&text);
     return status;
@@ -113,7 +113,7 @@ static Status run_all(Suite *suite, const Settings *settings, int *exit_code)
     const char *command = *suite->command ? suite->command : settings->command_line;
     Status status = suite_finish(suite, command, &summary);
     if (status == ST_OK) {
-        fputs(text_str(&summary), stdout);
+        status = output_print(&summary);
         output_tell_folder(suite->folder);
     }
     text_free(&summary);

@@ -1,15 +1,10 @@
 /* roofstep validate: whether files are whole and consistent. */
+#include "base/escape.h"
 #include "cli/command.h"
 #include "cli/output.h"
 #include "report/validate.h"
 
 #include <string.h>
-
-/* All of it, and on one line: scripts look for it. */
-static void put_plain(Text *out, const char *text)
-{
-    for (; *text; text++) text_append(out, (unsigned char)*text < ' ' ? "?" : text, 1);
-}
 
 static Status run(const Settings *settings, const Sweep *sweep, int *exit_code)
 {
@@ -20,9 +15,10 @@ static Status run(const Settings *settings, const Sweep *sweep, int *exit_code)
         ValidateNote note;
         const bool whole = validate_file(settings->args[i], &note) == ST_OK;
         if (!whole) *exit_code = EXIT_FAILED;
-        put_plain(&text, settings->args[i]);
+        /* All of it, and on one line: scripts look for it. */
+        escape_put(&text, ESCAPE_LINE, settings->args[i]);
         text_puts(&text, whole ? ": ok: " : ": bad: ");
-        put_plain(&text, whole ? note.s : status_message());
+        escape_put(&text, ESCAPE_LINE, whole ? note.s : status_message());
         text_puts(&text, "\n");
     }
     const Status status = output_text(settings, &text);

@@ -7,6 +7,7 @@
 #include "cli/like_fits.h"
 #include "cli/like_run.h"
 #include "cli/like_words.h"
+#include "cli/output.h"
 #include "report/report_md.h"
 
 #include <math.h>
@@ -160,7 +161,7 @@ static Status show(const LikePlan *plan, LikeOrder *order, const LikeTime *time,
     put_total(&table, plan, time, &total, guessed);
     if (status == ST_OK) status = table_status(&table);
     if (status == ST_OK) status = report_md_table(&text, &table);
-    if (status == ST_OK) fputs(text_str(&text), stdout);
+    if (status == ST_OK) status = output_print(&text);
     table_free(&table);
     text_free(&text);
     return status;

@@ -1,5 +1,6 @@
 #include "cli/like_page.h"
 
+#include "base/json_text.h"
 #include "base/log.h"
 #include "bench/record_file.h"
 #include "cli/like_counts.h"
@@ -54,7 +55,7 @@ static Status add_like(json_t *root, const LikePlan *plan, const RecordSet *rows
 
 static Status write_json(const char *path, const json_t *root)
 {
-    char *dump = json_dumps(root, JSON_COMPACT | JSON_REAL_PRECISION(15));
+    char *dump = json_text_dumps(root, JSON_COMPACT | JSON_REAL_PRECISION(15));
     const Status status = dump ? text_write_file(path, dump, strlen(dump)) : no_memory();
     free(dump);
     return status;

@@ -14,18 +14,14 @@
 #include <string.h>
 #include <sys/prctl.h>
 
-/* One line, whatever a file's name in the message holds. */
 static int failed(const char *command, Status status)
 {
     char line[2048];
     const char *message = status_message();
     snprintf(line, sizeof line, "roofstep%s%s: %s", command ? " " : "", command ? command : "",
              *message ? message : status_text(status));
-    for (char *c = line; *c; c++) {
-        if (*c == '\n' || *c == '\r') *c = ' ';
-    }
     fflush(stdout);
-    fprintf(stderr, "%s\n", line);
+    log_line(line);
     if (status == ST_USAGE || status == ST_UNSUPPORTED) return EXIT_USAGE;
     return status == ST_INTERRUPTED ? EXIT_INTERRUPTED : EXIT_FAILED;
 }

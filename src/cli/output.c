@@ -1,5 +1,7 @@
 #include "cli/output.h"
 
+#include "base/escape.h"
+#include "base/json_text.h"
 #include "base/log.h"
 #include "base/packed_file.h"
 #include "base/whole_file.h"
@@ -111,12 +113,23 @@ Status output_check_file(const Settings *settings)
     return ST_OK;
 }
 
+/* Formats see to their own readers; what is printed without a format, a summary say, has a terminal for one. */
+Status output_print(const Text *text)
+{
+    Text screen = {0};
+    TRY(text_status(text));
+    escape_put(&screen, ESCAPE_SCREEN, text_str(text));
+    const Status status = text_status(&screen);
+    if (status == ST_OK) fputs(text_str(&screen), stdout); /* main() sees whether it got there */
+    text_free(&screen);
+    return status;
+}
+
 Status output_text(const Settings *settings, const Text *text)
 {
     TRY(text_status(text));
     if (settings->out) return text_write_file(settings->out, text_str(text), text->n);
-    fputs(text_str(text), stdout); /* main() sees whether it got there */
-    return ST_OK;
+    return output_print(text);
 }
 
 void output_tell_page(const char *path)
@@ -146,7 +159,7 @@ void output_tell_folder(const char *folder)
 
 Status output_json(Text *text, const json_t *json)
 {
-    char *dump = json_dumps(json, JSON_INDENT(2) | JSON_REAL_PRECISION(8));
+    char *dump = json_text_dumps(json, JSON_INDENT(2) | JSON_REAL_PRECISION(8));
     if (!dump) return FAIL(ST_NO_MEMORY, "no memory for the result as JSON");
     text_puts(text, dump);
     text_puts(text, "\n");

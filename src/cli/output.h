@@ -20,6 +20,8 @@ Status output_check_nvtx(const Settings *settings);
  * opened once only, are not looked at. */
 Status output_check_file(const Settings *settings);
 
+/* To stdout, without what a terminal obeys: names in it are those of files. */
+Status output_print(const Text *text);
 /* Whole or not at all when it is a file. */
 Status output_text(const Settings *settings, const Text *text);
 /* Says on stderr, after all that is on stdout, where a page is and how to look at it. */

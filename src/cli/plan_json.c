@@ -1,8 +1,10 @@
 #include "cli/plan_json.h"
 
+#include "base/json_text.h"
 #include "cli/asked_json.h"
 #include "cli/elsewhere.h"
 #include "report/flat_row.h"
+#include "report/report_csv.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -122,7 +124,7 @@ Status plan_json_write(Text *out, const PlanCell *cells, int n, const Limits *ma
     json_t *list = NULL;
     TRY(cells_to_json(cells, n, machine, &list));
     json_t *root = json_pack("{s:i, s:o}", "schema", 1, "plans", list);
-    char *dump = root ? json_dumps(root, JSON_INDENT(2) | JSON_REAL_PRECISION(15)) : NULL;
+    char *dump = root ? json_text_dumps(root, JSON_INDENT(2) | JSON_REAL_PRECISION(15)) : NULL;
     json_decref(root);
     if (!dump) return FAIL(ST_NO_MEMORY, "no memory for a plan");
     text_puts(out, dump);
@@ -166,18 +168,6 @@ static int flat_rows(json_t *rows, json_t *cell)
     return failed;
 }
 
-/* Quoted where it must be (RFC 4180). */
-static void put_csv(Text *out, const char *text)
-{
-    const bool quoted = strpbrk(text, ",\"\n");
-    if (quoted) text_puts(out, "\"");
-    for (; *text; text++) {
-        if (*text == '"') text_puts(out, "\"");
-        text_append(out, text, 1);
-    }
-    if (quoted) text_puts(out, "\"");
-}
-
 static void put_header(Text *out, json_t *columns)
 {
     const char *name, *comma = "";
@@ -200,7 +190,7 @@ static void put_row(Text *out, const json_t *row, json_t *columns)
         const json_t *field = json_object_get(row, name);
         flat_row_put(&value, json_is_null(field) ? NULL : field);
         text_puts(out, comma);
-        put_csv(out, text_str(&value));
+        report_csv_field(out, text_str(&value));
         text_free(&value);
         comma = ",";
     }

@@ -1,6 +1,7 @@
 #include "cli/suite_finish.h"
 
 #include "base/human.h"
+#include "base/json_text.h"
 #include "base/log.h"
 #include "base/packed_file.h"
 #include "bench/record_file.h"
@@ -129,7 +130,7 @@ static Status write_bundle(const char *path, const RecordSet *rows, const Files 
     if (status == ST_OK && json_object_set(root, "files", whole)) status = no_memory();
     if (status == ST_OK && json_object_set(root, "missing", gaps)) status = no_memory();
     if (status == ST_OK) status = add_files(whole, files);
-    char *dump = json_dumps(root, JSON_COMPACT | JSON_REAL_PRECISION(15));
+    char *dump = json_text_dumps(root, JSON_COMPACT | JSON_REAL_PRECISION(15));
     if (status == ST_OK && !dump) status = no_memory();
     if (status == ST_OK) status = text_write_file(path, dump, strlen(dump));
     free(dump);

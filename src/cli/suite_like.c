@@ -45,7 +45,7 @@ static Status print_tables(const LikePlan *plan, const PageInput *input)
     }
     if (status == ST_OK) status = text_status(&text);
     if (status == ST_OK) status = text_write_file(path, text_str(&text), text.n);
-    if (status == ST_OK) fputs(text_str(&text), stdout);
+    if (status == ST_OK) status = output_print(&text);
     text_free(&text);
     return status;
 }

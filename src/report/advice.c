@@ -1,6 +1,7 @@
 #include "report/advice.h"
 
 #include "base/human.h"
+#include "base/json_text.h"
 #include "bench/profile_view.h"
 #include "bench/record_stat.h"
 
@@ -10,7 +11,8 @@
 static Status add_line(json_t *lines, Text *text)
 {
     Status status = text_status(text);
-    if (status == ST_OK && text->n && json_array_append_new(lines, json_string(text_str(text))))
+    if (status == ST_OK && text->n &&
+        json_array_append_new(lines, json_text_string(text_str(text))))
         status = FAIL(ST_NO_MEMORY, "no memory for a summary");
     text_free(text);
     return status;

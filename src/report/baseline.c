@@ -1,5 +1,7 @@
 #include "report/baseline.h"
 
+#include "base/escape.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -47,7 +49,7 @@ static void list_values(Text *out, const RecordSet *set)
             if (!column_text(column, record_set_at(set, i), text)) continue;
             if (!is_new(column, set, i, text)) continue;
             text_puts(out, " ");
-            table_put_line(out, text);
+            escape_put(out, ESCAPE_LINE, text);
         }
     }
 }

@@ -1,5 +1,6 @@
 #include "report/comparison_data.h"
 
+#include "base/json_text.h"
 #include "report/flat_row.h"
 #include "report/report_csv.h"
 
@@ -114,7 +115,8 @@ Status comparison_data_json(Text *out, const ComparisonReport *report)
     json_t *root = json_object();
     if (!root) return no_memory();
     const Status status = fill_root(root, report);
-    char *dump = status == ST_OK ? json_dumps(root, JSON_INDENT(2) | JSON_REAL_PRECISION(8)) : NULL;
+    char *dump =
+        status == ST_OK ? json_text_dumps(root, JSON_INDENT(2) | JSON_REAL_PRECISION(8)) : NULL;
     json_decref(root);
     TRY(status);
     if (!dump) return no_memory();

@@ -1,6 +1,7 @@
 #include "report/findings.h"
 
 #include "base/human.h"
+#include "base/json_text.h"
 #include "prof/part.h"
 #include "report/column.h"
 #include "report/growth_report.h"
@@ -109,7 +110,8 @@ void findings_softmax(Text *out, const ProfileView *v)
 static Status add_line(json_t *lines, Text *text)
 {
     Status status = text_status(text);
-    if (status == ST_OK && text->n && json_array_append_new(lines, json_string(text_str(text))))
+    if (status == ST_OK && text->n &&
+        json_array_append_new(lines, json_text_string(text_str(text))))
         status = FAIL(ST_NO_MEMORY, "no memory for a summary");
     text_clear(text);
     return status;

@@ -1,5 +1,6 @@
 #include "report/flat_row.h"
 
+#include "base/json_text.h"
 #include "bench/phase_fields.h"
 
 #include <stdlib.h>
@@ -52,7 +53,7 @@ void flat_row_put(Text *out, const json_t *value)
         text_puts(out, json_string_value(value));
         return;
     }
-    char *dump = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY | JSON_REAL_PRECISION(15));
+    char *dump = json_text_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY | JSON_REAL_PRECISION(15));
     if (dump) {
         text_puts(out, dump);
     } else {

@@ -1,6 +1,7 @@
 #include "report/kineto_trace.h"
 
 #include "base/clock.h"
+#include "base/escape.h"
 #include "base/packed_file.h"
 #include "prof/memory_walk.h"
 #include "report/trace_tracks.h"
@@ -31,14 +32,7 @@ typedef struct Writer {
 static void put_string(Text *t, const char *s)
 {
     text_puts(t, "\"");
-    for (; *s; s++) {
-        if (*s == '"' || *s == '\\')
-            text_printf(t, "\\%c", *s);
-        else if ((unsigned char)*s < ' ')
-            text_printf(t, "\\u%04x", (unsigned)*s);
-        else
-            text_append(t, s, 1);
-    }
+    escape_put(t, ESCAPE_JSON, s);
     text_puts(t, "\"");
 }
 

@@ -1,5 +1,6 @@
 #include "report/memory_svg.h"
 
+#include "base/escape.h"
 #include "base/human.h"
 
 #include <math.h>
@@ -42,13 +43,7 @@ static double y_of(const Drawing *d, double bytes)
 static void put_text(Drawing *d, double x, double y, const char *attributes, const char *text)
 {
     text_printf(d->out, "<text x=\"%.1f\" y=\"%.1f\" %s>", x, y, attributes);
-    for (; *text; text++) {
-        if (*text == '<' || *text == '&') {
-            text_puts(d->out, *text == '<' ? "&lt;" : "&amp;");
-        } else {
-            text_append(d->out, text, 1);
-        }
-    }
+    escape_put(d->out, ESCAPE_XML, text);
     text_puts(d->out, "</text>\n");
 }
 

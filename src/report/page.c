@@ -1,5 +1,6 @@
 #include "report/page.h"
 
+#include "base/escape.h"
 #include "report/page_data.h"
 #include "report/page_template.h"
 
@@ -20,19 +21,6 @@ Status page_check_built(void)
                 "--tables DIR");
 }
 
-/* Inside <script> only "<" could end the data or begin a comment; in JSON it stands in strings alone, where
- * it can be written in another way. */
-static void put_data(Text *out, const char *json)
-{
-    for (const char *c = json; *c;) {
-        const size_t n = strcspn(c, "<");
-        text_append(out, c, n);
-        c += n;
-        if (*c) text_puts(out, "\\u003c");
-        if (*c) c++;
-    }
-}
-
 Status page_write(Text *out, const PageInput *input)
 {
     json_t *data = NULL;
@@ -44,7 +32,7 @@ Status page_write(Text *out, const PageInput *input)
     if (!json) return FAIL(ST_NO_MEMORY, "no memory for the data of a page");
     const char *at = strstr(page_template, PAGE_TEMPLATE_DATA);
     text_append(out, page_template, (size_t)(at - page_template));
-    put_data(out, json);
+    escape_put(out, ESCAPE_SCRIPT, json);
     text_puts(out, at + strlen(PAGE_TEMPLATE_DATA));
     free(json);
     return text_status(out);

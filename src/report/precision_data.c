@@ -1,5 +1,6 @@
 #include "report/precision_data.h"
 
+#include "base/json_text.h"
 #include "bench/accumulation.h"
 #include "bench/record_file.h"
 #include "report/report_csv.h"
@@ -85,7 +86,7 @@ Status precision_data_json(Text *out, const PrecisionReport *r)
     json_t *root = json_pack("{s:i, s:O, s:o, s:O}", "schema", RECORD_SCHEMA, "environment",
                              json_array_get(r->rows->environments, 0), "accumulation", sums_json(r),
                              "results", r->rows->results);
-    char *dump = root ? json_dumps(root, JSON_INDENT(1) | JSON_REAL_PRECISION(15)) : NULL;
+    char *dump = root ? json_text_dumps(root, JSON_INDENT(1) | JSON_REAL_PRECISION(15)) : NULL;
     json_decref(root);
     if (!dump) return FAIL(ST_NO_MEMORY, "no memory for the result as JSON");
     text_puts(out, dump);

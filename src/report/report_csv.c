@@ -1,22 +1,50 @@
 #include "report/report_csv.h"
 
+#include "base/escape.h"
 #include "report/flat_row.h"
 #include "report/report.h"
 
 #include <string.h>
 
+/* What a spreadsheet takes for the beginning of a formula, after blanks too: it would run =cmd|... on opening. */
+static const char *const formulas[] = {"=",  "+",  "-",  "@",  "\t", "\r",
+                                       "\n", "＝", "＋", "－", "＠"};
+
+static bool is_number(const char *text)
+{
+    static const char digits[] = "0123456789";
+    text += *text == '-' || *text == '+';
+    const size_t whole = strspn(text, digits);
+    text += whole;
+    const size_t part = *text == '.' ? strspn(text + 1, digits) : 0;
+    text += *text == '.' ? part + 1 : 0;
+    if (whole + part == 0) return false;
+    if (*text == 'e' || *text == 'E') {
+        text += text[1] == '-' || text[1] == '+' ? 2 : 1;
+        if (!*text) return false;
+        text += strspn(text, digits);
+    }
+    return !*text;
+}
+
+/* "-" alone stands for nothing. */
+static bool is_formula(const char *text)
+{
+    text += strspn(text, " ");
+    if (strcmp(text, "-") == 0 || is_number(text)) return false;
+    for (size_t i = 0; i < sizeof formulas / sizeof *formulas; i++) {
+        if (strncmp(text, formulas[i], strlen(formulas[i])) == 0) return true;
+    }
+    return false;
+}
+
 void report_csv_field(Text *out, const char *text)
 {
-    if (!strpbrk(text, ",\"\r\n")) {
-        text_puts(out, text);
-        return;
-    }
-    text_puts(out, "\"");
-    for (; *text; text++) {
-        if (*text == '"') text_puts(out, "\"");
-        text_append(out, text, 1);
-    }
-    text_puts(out, "\"");
+    const bool formula = is_formula(text), quoted = formula || strpbrk(text, ",\"\r\n");
+    if (quoted) text_puts(out, "\"");
+    if (formula) text_puts(out, "'");
+    escape_put(out, ESCAPE_CSV, text);
+    if (quoted) text_puts(out, "\"");
 }
 
 Status report_csv(Text *out, const ReportInput *input)

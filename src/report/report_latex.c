@@ -1,50 +1,11 @@
 #include "report/report_latex.h"
 
+#include "base/escape.h"
 #include "report/record_table.h"
-
-#include <string.h>
-
-/* What each character must become in text. [ and * would be taken by the \\ before them. */
-static const struct {
-    const char *from, *to;
-} escapes[] = {
-    {"\\", "\\textbackslash{}"},
-    {"&", "\\&"},
-    {"%", "\\%"},
-    {"$", "\\$"},
-    {"#", "\\#"},
-    {"_", "\\_"},
-    {"{", "\\{"},
-    {"}", "\\}"},
-    {"~", "\\textasciitilde{}"},
-    {"^", "\\textasciicircum{}"},
-    {"<", "\\textless{}"},
-    {">", "\\textgreater{}"},
-    {"|", "\\textbar{}"},
-    {"\"", "{''}"},
-    {"`", "\\textasciigrave{}"},
-    {"[", "{[}"},
-    {"]", "{]}"},
-    {"*", "{*}"},
-    {"±", "$\\pm$"},
-    {"≈", "$\\approx$"},
-    {"×", "$\\times$"},
-};
 
 void report_latex_text(Text *out, const char *text)
 {
-    while (*text) {
-        size_t e = 0;
-        const size_t n = sizeof escapes / sizeof *escapes;
-        while (e < n && strncmp(text, escapes[e].from, strlen(escapes[e].from)) != 0) e++;
-        if (e < n) {
-            text_puts(out, escapes[e].to);
-            text += strlen(escapes[e].from);
-        } else {
-            text_append(out, (unsigned char)*text < ' ' ? " " : text, 1);
-            text++;
-        }
-    }
+    escape_put(out, ESCAPE_LATEX, text);
 }
 
 static void put_heading(Text *out, const TableColumn *column)

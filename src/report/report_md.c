@@ -1,15 +1,9 @@
 #include "report/report_md.h"
 
+#include "base/escape.h"
 #include "report/record_table.h"
 
-#include <ctype.h>
 #include <string.h>
-
-/* An underscore is emphasis only at the edge of a word. */
-static bool is_edge(const char *text, const char *at)
-{
-    return at == text || !isalnum((unsigned char)at[-1]) || !isalnum((unsigned char)at[1]);
-}
 
 /* "[CUDA memset]": brackets around all of a text are no link. */
 static bool is_bracketed(const char *text)
@@ -20,12 +14,30 @@ static bool is_bracketed(const char *text)
 
 void report_md_text(Text *out, const char *text)
 {
-    const char *const marks = is_bracketed(text) ? "\\|*`<>~$&" : "\\|*`<>~$&[]";
-    for (const char *c = text; *c; c++) {
-        const bool special = strchr(marks, *c) || (*c == '_' && is_edge(text, c));
-        if (special) text_puts(out, "\\");
-        text_append(out, (unsigned char)*c < ' ' ? " " : c, 1);
+    Text inside = {0};
+    if (!is_bracketed(text)) {
+        escape_put(out, ESCAPE_MD, text);
+        return;
     }
+    text_append(&inside, text + 1, strlen(text) - 2);
+    text_puts(out, "[");
+    escape_put(out, ESCAPE_MD, text_str(&inside));
+    text_puts(out, "]");
+    out->failed = out->failed || inside.failed;
+    text_free(&inside);
+}
+
+/* What begins a list, a heading or a rule there is text as well. */
+static void put_item(Text *out, const char *text)
+{
+    text += strspn(text, " \t\r\n");
+    const size_t digits = strspn(text, "0123456789");
+    text_append(out, text, digits);
+    text += digits;
+    const size_t marks = strspn(text, digits ? ".)" : "#+-"),
+                 blanks = strspn(text + marks, " \t\r\n");
+    if (marks > 0 && (blanks > 0 || !text[marks])) text_puts(out, "\\");
+    report_md_text(out, text);
 }
 
 /* A fence of backticks longer than any inside. */
@@ -39,7 +51,7 @@ static void put_code(Text *out, const char *code)
     const char *pad = longest ? " " : "";
     text_fill(out, '`', longest + 1);
     text_puts(out, pad);
-    table_put_line(out, code);
+    escape_put(out, ESCAPE_LINE, code);
     text_puts(out, pad);
     text_fill(out, '`', longest + 1);
 }
@@ -145,7 +157,7 @@ static void put_notes(Text *out, const Table *table)
 {
     for (size_t i = 0; i < table->n_notes; i++) {
         text_puts(out, "- ");
-        report_md_text(out, table->notes[i].text);
+        put_item(out, table->notes[i].text);
         if (table->notes[i].code) {
             text_puts(out, ": ");
             put_code(out, table->notes[i].code);

@@ -1,3 +1,4 @@
+#include "base/escape.h"
 #include "report/flat_row.h"
 #include "report/report.h"
 
@@ -7,10 +8,7 @@
 static void put_literal(Text *out, const char *text)
 {
     text_puts(out, "'");
-    for (; *text; text++) {
-        if (*text == '\'') text_puts(out, "'");
-        text_append(out, text, 1);
-    }
+    escape_put(out, ESCAPE_SQL, text);
     text_puts(out, "'");
 }
 

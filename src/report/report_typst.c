@@ -1,15 +1,12 @@
 #include "report/report_typst.h"
 
+#include "base/escape.h"
 #include "report/record_table.h"
 
-/* Cells are string literals: no markup is read in them, so only \ and " are special. */
 void report_typst_string(Text *out, const char *text)
 {
     text_puts(out, "\"");
-    for (; *text; text++) {
-        if (*text == '\\' || *text == '"') text_puts(out, "\\");
-        text_append(out, (unsigned char)*text < ' ' ? " " : text, 1);
-    }
+    escape_put(out, ESCAPE_TYPST, text);
     text_puts(out, "\"");
 }
 

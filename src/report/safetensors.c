@@ -1,5 +1,6 @@
 #include "report/safetensors.h"
 
+#include "base/json_text.h"
 #include "base/text.h"
 
 #include <stdlib.h>
@@ -59,7 +60,7 @@ enum { LATE_ROOM = 64 };
 /* The header with `room` blanks or a few more: it ends, and the data starts, at a multiple of 8. */
 static Status dump_header(const Safetensors *st, size_t room, Text *out)
 {
-    char *text = json_dumps(st->header, JSON_COMPACT | JSON_PRESERVE_ORDER);
+    char *text = json_text_dumps(st->header, JSON_COMPACT | JSON_PRESERVE_ORDER);
     if (!text) return no_memory();
     text_puts(out, text);
     text_fill(out, ' ', room + (8 - (out->n + room) % 8) % 8);

@@ -1,6 +1,7 @@
 #include "report/summary.h"
 
 #include "base/human.h"
+#include "base/json_text.h"
 #include "bench/comparison.h"
 #include "bench/meanwhile.h"
 #include "bench/record_stat.h"
@@ -23,7 +24,8 @@ typedef struct Summary {
 static Status add_line(const Summary *s, Text *text)
 {
     Status status = text_status(text);
-    if (status == ST_OK && text->n && json_array_append_new(s->lines, json_string(text_str(text))))
+    if (status == ST_OK && text->n &&
+        json_array_append_new(s->lines, json_text_string(text_str(text))))
         status = FAIL(ST_NO_MEMORY, "no memory for a summary");
     text_clear(text);
     return status;

@@ -1,5 +1,7 @@
 #include "report/table.h"
 
+#include "base/escape.h"
+
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,10 +18,12 @@ static void *room(Table *table, void *array, size_t n, size_t *capacity, size_t 
     return grown;
 }
 
+/* What was cut to fit somewhere may end within a character. */
 static char *copy(Table *table, const char *text)
 {
     char *made = text ? strdup(text) : NULL;
     if (text && !made) table->failed = true;
+    if (made) escape_repair(made);
     return made;
 }
 
@@ -148,19 +152,14 @@ void table_put_heading(Text *out, const char *label, const TableHeading *as)
     text_free(&first);
 }
 
-void table_put_line(Text *out, const char *text)
-{
-    for (; *text; text++) text_append(out, (unsigned char)*text < ' ' ? " " : text, 1);
-}
-
 void table_put_comments(Text *out, const Table *table, const char *prefix)
 {
     for (size_t i = 0; i < table->n_notes; i++) {
         text_puts(out, prefix);
-        table_put_line(out, table->notes[i].text);
+        escape_put(out, ESCAPE_LINE, table->notes[i].text);
         if (table->notes[i].code) {
             text_puts(out, ": ");
-            table_put_line(out, table->notes[i].code);
+            escape_put(out, ESCAPE_LINE, table->notes[i].code);
         }
         text_puts(out, "\n");
     }

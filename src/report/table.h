@@ -59,8 +59,6 @@ typedef struct TableHeading {
 /* Appends a column's heading; a long one with a unit has it on a line of its own: "attention a step", "(ms)". */
 void table_put_heading(Text *out, const char *label, const TableHeading *as);
 
-/* Appends the text with control characters, line breaks among them, as blanks. */
-void table_put_line(Text *out, const char *text);
 /* Appends the notes as comment lines that start with `prefix`. */
 void table_put_comments(Text *out, const Table *table, const char *prefix);
 

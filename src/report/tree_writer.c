@@ -1,5 +1,7 @@
 #include "report/tree_writer.h"
 
+#include "base/escape.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -116,17 +118,13 @@ static void pickle_text(TreeWriter *w, const char *text)
 
 static void json_text(TreeWriter *w, const char *text)
 {
-    put_op(w, '"');
-    for (const char *c = text; *c; c++) {
-        char escaped[8];
-        if (*c == '"' || *c == '\\') put_op(w, '\\');
-        if ((unsigned char)*c >= ' ') {
-            put_op(w, *c);
-        } else {
-            put(w, escaped, (size_t)snprintf(escaped, sizeof escaped, "\\u%04x", (unsigned)*c));
-        }
-    }
-    put_op(w, '"');
+    Text escaped = {0};
+    text_puts(&escaped, "\"");
+    escape_put(&escaped, ESCAPE_JSON, text);
+    text_puts(&escaped, "\"");
+    put(w, text_str(&escaped), escaped.n);
+    w->pending.failed = w->pending.failed || escaped.failed;
+    text_free(&escaped);
 }
 
 /* Before a value of a list or a key of a dictionary. */

@@ -1,6 +1,7 @@
 #include "report/warmup_report.h"
 
 #include "base/human.h"
+#include "base/json_text.h"
 #include "bench/record_file.h"
 #include "report/findings.h"
 #include "report/record_notes.h"
@@ -175,7 +176,7 @@ static Status write_json(Text *out, const WarmupStudy *s, const RecordSet *rows)
                              "results", rows->results);
     Status status = root ? put_study(study, s) : FAIL(ST_NO_MEMORY, "no memory for the result");
     char *dump =
-        status == ST_OK ? json_dumps(root, JSON_INDENT(1) | JSON_REAL_PRECISION(15)) : NULL;
+        status == ST_OK ? json_text_dumps(root, JSON_INDENT(1) | JSON_REAL_PRECISION(15)) : NULL;
     json_decref(root);
     TRY(status);
     if (!dump) return FAIL(ST_NO_MEMORY, "no memory for the result as JSON");

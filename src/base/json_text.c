@@ -1,0 +1,37 @@
+#include "base/json_text.h"
+
+#include "base/escape.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Most results are ASCII: nothing is copied then. */
+static bool may_hide(const char *dump)
+{
+    for (; *dump; dump++) {
+        if ((unsigned char)*dump >= 0x7f) return true;
+    }
+    return false;
+}
+
+char *json_text_dumps(const json_t *value, size_t flags)
+{
+    char *dump = json_dumps(value, flags);
+    Text text = {0};
+    if (!dump || !may_hide(dump)) return dump;
+    escape_put(&text, ESCAPE_IN_JSON, dump);
+    free(dump);
+    if (!text.failed) return text.data;
+    text_free(&text);
+    return NULL;
+}
+
+json_t *json_text_string(const char *text)
+{
+    char *copy = strdup(text);
+    if (!copy) return NULL;
+    escape_repair(copy);
+    json_t *value = json_string(copy);
+    free(copy);
+    return value;
+}

@@ -1,0 +1,14 @@
+/* JSON of jansson, as text and from text. */
+#ifndef BASE_JSON_TEXT_H
+#define BASE_JSON_TEXT_H
+
+#include <jansson.h>
+
+/* json_dumps(), with characters that act without being seen (escape.h) written by their numbers: the same value,
+ * and nothing a terminal obeys. The caller frees it; NULL: no memory. */
+char *json_text_dumps(const json_t *value, size_t flags);
+
+/* json_string() of a text that may not be UTF-8: such bytes become '?'. NULL: no memory. */
+json_t *json_text_string(const char *text);
+
+#endif
