@@ -1,6 +1,7 @@
 #include "base/packed_file.h"
 
 #include "base/error_text.h"
+#include "base/json_reader.h"
 
 #include <errno.h>
 #include <string.h>
@@ -80,6 +81,9 @@ static Status inflate_all(Text *text, gzFile file, const char *path, size_t limi
     int n = 0, code = Z_OK;
     while ((n = gzread(file, piece, sizeof piece)) > 0) {
         text_append(text, piece, (size_t)n);
+        if (text->failed)
+            return FAIL(ST_NO_MEMORY, "not enough memory to read %s (more than %zu bytes unpacked)",
+                        path, text->n - before);
         if (text->n - before > limit) return FAIL(ST_IO, "%s has more than %zu bytes", path, limit);
     }
     const char *why = gzerror(file, &code);
@@ -97,7 +101,8 @@ Status packed_file_read(Text *text, const char *path, size_t limit)
     errno = 0;
     gzFile file = gzopen(path, "rbe");
     if (!file) return FAIL(ST_IO, "cannot read %s: %s", path, error_text(errno ? errno : ENOMEM));
-    const Status status = inflate_all(text, file, path, limit);
+    const size_t room = json_reader_room(); /* for trees, which take more than their text */
+    const Status status = inflate_all(text, file, path, limit < room ? limit : room);
     const int closed = gzclose_r(file);
     if (status == ST_OK && closed != Z_OK)
         return FAIL(ST_IO, "cannot read %s: it is cut short", path);

@@ -1,5 +1,6 @@
 #include "bench/limits_json.h"
 
+#include "base/json_reader.h"
 #include "bench/datasheet.h"
 #include "version.h"
 
@@ -155,7 +156,8 @@ Status limits_json_decode(Limits *out, const json_t *from)
 Status limits_json_read(Limits *out, const char *text, size_t n)
 {
     json_error_t error;
-    json_t *json = json_loadb(text, n, JSON_REJECT_DUPLICATES, &error);
+    json_t *json = NULL;
+    TRY(json_reader_parse(&json, "a file of limits", text, n, JSON_REJECT_DUPLICATES, &error));
     if (!json) return FAIL(ST_IO, "%s", error.text);
     const Status status = limits_json_decode(out, json);
     json_decref(json);

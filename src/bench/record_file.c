@@ -1,5 +1,6 @@
 #include "bench/record_file.h"
 
+#include "base/json_reader.h"
 #include "base/json_text.h"
 #include "base/packed_file.h"
 #include "bench/growth.h"
@@ -156,9 +157,10 @@ static Status read_line(Reader *in, json_t *value, size_t line)
     return add_result(in, value, where);
 }
 
-static json_t *parse(const char *text, size_t n, json_error_t *error)
+/* NULL, without a failure: it is no JSON. */
+static Status parse(const Reader *in, json_t **out, const char *text, size_t n, json_error_t *error)
 {
-    return json_loadb(text, n, JSON_REJECT_DUPLICATES, error);
+    return json_reader_parse(out, in->path, text, n, JSON_REJECT_DUPLICATES, error);
 }
 
 static bool is_blank(const char *text, size_t n)
@@ -180,7 +182,8 @@ static Status read_lines(Reader *in, const char *text, size_t n, bool *torn)
         line++;
         if (!is_blank(text + at, length)) {
             json_error_t error;
-            json_t *value = parse(text + at, length, &error);
+            json_t *value = NULL;
+            TRY(parse(in, &value, text + at, length, &error));
             *torn = !value && !end;
             if (*torn) return ST_OK;
             if (!value) return syntax_error(in->path, line, true, &error);
@@ -194,14 +197,14 @@ static Status read_lines(Reader *in, const char *text, size_t n, bool *torn)
 }
 
 /* JSON lines when the first line is an object of its own that holds no results. */
-static bool is_lines(const char *text, size_t n)
+static Status is_lines(const Reader *in, const char *text, size_t n, bool *lines)
 {
     const char *end = memchr(text, '\n', n);
-    json_error_t error;
-    json_t *first = parse(text, end ? (size_t)(end - text) : n, &error);
-    const bool lines = json_is_object(first) && !json_object_get(first, "results");
+    json_t *first = NULL;
+    TRY(parse(in, &first, text, end ? (size_t)(end - text) : n, NULL));
+    *lines = json_is_object(first) && !json_object_get(first, "results");
     json_decref(first);
-    return lines;
+    return ST_OK;
 }
 
 static Status read_text(Reader *in, const char *text, size_t n, bool *torn)
@@ -209,9 +212,12 @@ static Status read_text(Reader *in, const char *text, size_t n, bool *torn)
     if (is_blank(text, n)) {
         return FAIL(ST_USAGE, "%s: the file is empty; delete it or name another", in->path);
     }
-    if (is_lines(text, n)) return read_lines(in, text, n, torn);
+    bool lines = false;
+    TRY(is_lines(in, text, n, &lines));
+    if (lines) return read_lines(in, text, n, torn);
     json_error_t error;
-    json_t *root = parse(text, n, &error);
+    json_t *root = NULL;
+    TRY(parse(in, &root, text, n, &error));
     if (!root) {
         return syntax_error(in->path, (size_t)(error.line > 0 ? error.line : 1), false, &error);
     }

@@ -1,6 +1,7 @@
 /* roofstep COMMAND [options]: finds the command, reads its options, prints what went wrong. */
 #include "backend/cpu_info.h"
 #include "base/human.h"
+#include "base/json_reader.h"
 #include "base/log.h"
 #include "base/unfinished.h"
 #include "cli/command.h"
@@ -67,6 +68,14 @@ static void warn_of_threads(const Settings *settings, const Sweep *sweep)
     }
 }
 
+/* Beside the tree of a file there are its text and what is made of both. */
+static void limit_reading(const Settings *settings)
+{
+    size_t left = 0;
+    if (settings->n_args == 0 && !settings->resume) return;
+    if (cpu_info_memory_available(&left) == ST_OK) json_reader_set_room(left / 4);
+}
+
 static Status run(const Command *command, int argc, char **argv, const char *line, int *exit_code)
 {
     Settings settings;
@@ -81,6 +90,7 @@ static Status run(const Command *command, int argc, char **argv, const char *lin
     Status status = output_choose_format(&settings, &command->options);
     if (status == ST_OK) warn_of_loss_scale(&settings, &sweep);
     if (status == ST_OK) warn_of_threads(&settings, &sweep);
+    if (status == ST_OK) limit_reading(&settings);
     if (status == ST_OK) status = command->run(&settings, &sweep, exit_code);
     sweep_free(&sweep);
     return status == ST_OK ? flush_stdout() : status;

@@ -1,5 +1,6 @@
 #include "report/page_bundle.h"
 
+#include "base/json_reader.h"
 #include "base/packed_file.h"
 
 #include <stdlib.h>
@@ -62,14 +63,14 @@ static Status read_path(PageBundle *bundle, const char *path)
     Text text = {0};
     Status status = packed_file_read(&text, path, PACKED_FILE_MOST);
     if (status == ST_IO) status = ST_USAGE; /* nothing was done yet */
-    if (status == ST_OK) {
-        json_t *root = json_loadb(text_str(&text), text.n, 0, NULL);
-        json_t *files = json_object_get(root, "files");
+    json_t *root = NULL;
+    if (status == ST_OK) status = json_reader_parse(&root, path, text_str(&text), text.n, 0, NULL);
+    json_t *files = json_object_get(root, "files");
+    if (status == ST_OK)
         status = json_is_object(files) ? add_all_held(bundle, path, root, files)
                                        : add(bundle, path, &text);
-        if (status == ST_OK) status = add_gaps(bundle, path, json_object_get(root, "missing"));
-        json_decref(root);
-    }
+    if (status == ST_OK) status = add_gaps(bundle, path, json_object_get(root, "missing"));
+    json_decref(root);
     text_free(&text);
     return status;
 }

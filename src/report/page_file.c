@@ -1,5 +1,6 @@
 #include "report/page_file.h"
 
+#include "base/json_reader.h"
 #include "base/log.h"
 #include "base/packed_file.h"
 #include "bench/limits_json.h"
@@ -83,7 +84,9 @@ static Status take_records(PageFile *file, const json_t *root, const Text *text)
 static Status take(PageFile *file, const Text *text)
 {
     Status status;
-    json_t *root = json_loadb(text_str(text), text->n, JSON_REJECT_DUPLICATES, NULL);
+    json_t *root = NULL;
+    TRY(json_reader_parse(&root, file->path, text_str(text), text->n, JSON_REJECT_DUPLICATES,
+                          NULL));
     if (json_object_get(root, "limits") && json_object_get(root, "key"))
         status = take_limits(file, root);
     else if (json_is_array(json_object_get(root, "cells")))

@@ -1,19 +1,34 @@
 #include "report/tree_reader.h"
 
+#include "base/json_reader.h"
+#include "report/tree_writer.h"
+
 #include <stdint.h>
 #include <stdlib.h>
 
 enum { PROTO = 0x80, TUPLE2 = 0x86, NEWTRUE = 0x88, NEWFALSE = 0x89, LONG1 = 0x8a };
 
-/* Values, each owned; a NULL in the stack is a mark. */
-typedef struct Values {
-    json_t **list;
+/* What a value takes at least when nothing of it is shared. */
+static const size_t VALUE_BYTES = 64;
+
+/* A value, owned. A list may hold another many times over, and so on upwards: `written_out` is how many values the
+ * whole has when each is counted wherever it stands, as in the same file as JSON. */
+typedef struct Item {
+    json_t *value; /* NULL: a mark */
+    int depth;     /* of lists and dictionaries within each other */
+    size_t written_out;
+    size_t memo;   /* its place there, from 1 on; 0: none */
+    bool recalled; /* in the memo: others may hold it, so that it stays as it is */
+} Item;
+
+typedef struct Items {
+    Item *list;
     size_t n, room;
-} Values;
+} Items;
 
 typedef struct Reader {
     const unsigned char *at, *end;
-    Values stack, memo;
+    Items stack, memo;
 } Reader;
 
 static Status bad(const char *why)
@@ -22,31 +37,35 @@ static Status bad(const char *why)
 }
 
 /* Takes the value over. */
-static Status push(Values *values, json_t *value)
+static Status push(Items *items, Item item)
 {
-    if (values->n == values->room) {
-        const size_t room = values->room ? 2 * values->room : 1024;
-        json_t **list = realloc(values->list, room * sizeof *list);
+    if (items->n == items->room) {
+        const size_t room = items->room ? 2 * items->room : 1024;
+        Item *list = json_reader_take((room - items->room) * sizeof *list)
+                         ? realloc(items->list, room * sizeof *list)
+                         : NULL;
         if (!list) {
-            json_decref(value);
+            json_decref(item.value);
             return FAIL(ST_NO_MEMORY, "no memory for a pickle");
         }
-        values->list = list;
-        values->room = room;
+        items->list = list;
+        items->room = room;
     }
-    values->list[values->n++] = value;
+    items->list[items->n++] = item;
     return ST_OK;
 }
 
 static Status push_new(Reader *r, json_t *value)
 {
-    return value ? push(&r->stack, value) : bad("text that is not UTF-8, or no memory");
+    const Item item = {
+        .value = value, .written_out = 1, .depth = json_is_object(value) || json_is_array(value)};
+    return value ? push(&r->stack, item) : bad("text that is not UTF-8, or no memory");
 }
 
-static void values_free(Values *values)
+static void items_free(Items *items)
 {
-    for (size_t i = 0; i < values->n; i++) json_decref(values->list[i]);
-    free(values->list);
+    for (size_t i = 0; i < items->n; i++) json_decref(items->list[i].value);
+    free(items->list);
 }
 
 /* `n` bytes, the lowest first. */
@@ -91,65 +110,114 @@ static Status keep(Reader *r, int n)
 {
     uint64_t index = 0;
     TRY(read_low(r, n, &index));
-    if (index != r->memo.n || r->stack.n == 0 || !r->stack.list[r->stack.n - 1])
-        return bad("a memo out of order");
-    return push(&r->memo, json_incref(r->stack.list[r->stack.n - 1]));
+    Item *top = r->stack.n ? &r->stack.list[r->stack.n - 1] : NULL;
+    if (index != r->memo.n || !top || !top->value || top->memo) return bad("a memo out of order");
+    top->memo = r->memo.n + 1;
+    json_incref(top->value);
+    return push(&r->memo, *top);
 }
 
 static Status recall(Reader *r, int n)
 {
     uint64_t index = 0;
     TRY(read_low(r, n, &index));
-    return index < r->memo.n ? push(&r->stack, json_incref(r->memo.list[index]))
-                             : bad("a memo that is not there");
+    if (index >= r->memo.n) return bad("a memo that is not there");
+    Item *item = &r->memo.list[index];
+    item->recalled = true;
+    json_incref(item->value);
+    return push(&r->stack, *item);
 }
 
 /* ---- lists and dictionaries ---- */
 
+/* What one becomes when it holds the other. A list that would come to hold itself is refused where it is recalled and
+ * then added to. */
+static Status hold(Item *into, const Item *held)
+{
+    if (held->depth + 1 > into->depth) into->depth = held->depth + 1;
+    if (into->depth > TREE_WRITER_DEPTH) return bad("it is nested too deeply");
+    into->written_out += held->written_out;
+    return into->written_out <= json_reader_room() / VALUE_BYTES
+               ? ST_OK
+               : bad("it holds the same values too often: written out it would not fit into "
+                     "memory");
+}
+
+/* Where the last mark is, plus 1; 0: there is none. */
+static size_t find_mark(const Items *s)
+{
+    size_t mark = s->n;
+    while (mark > 0 && s->list[mark - 1].value) mark--;
+    return mark;
+}
+
+static void pop_to(Items *s, size_t n)
+{
+    while (s->n > n) json_decref(s->list[--s->n].value);
+}
+
+/* Puts what is above the last mark into `into`. */
+static Status fill(Reader *r, size_t mark, Item *into, bool dictionary)
+{
+    const Items *s = &r->stack;
+    for (size_t i = mark; i < s->n; i += dictionary ? 2 : 1) {
+        const Item *value = &s->list[dictionary ? i + 1 : i];
+        TRY(hold(into, value));
+        const int failed =
+            dictionary
+                ? json_object_set(into->value, json_string_value(s->list[i].value), value->value)
+                : json_array_append(into->value, value->value);
+        if (failed) return bad("a key that is no text, or no memory");
+    }
+    return ST_OK;
+}
+
 /* Puts what is above the last mark into what is below it. */
 static Status close(Reader *r, bool dictionary)
 {
-    Values *s = &r->stack;
-    size_t mark = s->n;
-    while (mark > 0 && s->list[mark - 1]) mark--;
-    json_t *into = mark > 1 ? s->list[mark - 2] : NULL;
-    if (!into || (dictionary ? !json_is_object(into) || (s->n - mark) % 2 : !json_is_array(into)))
+    Items *s = &r->stack;
+    const size_t mark = find_mark(s);
+    Item *into = mark > 1 ? &s->list[mark - 2] : NULL;
+    if (!into || (dictionary ? !json_is_object(into->value) || (s->n - mark) % 2
+                             : !json_is_array(into->value)))
         return bad("an end without a beginning");
-    int failed = 0;
-    for (size_t i = mark; i < s->n && !failed; i += dictionary ? 2 : 1) {
-        failed = dictionary ? json_object_set(into, json_string_value(s->list[i]), s->list[i + 1])
-                            : json_array_append(into, s->list[i]);
-    }
-    while (s->n >= mark) json_decref(s->list[--s->n]);
-    return failed ? bad("a key that is no text, or no memory") : ST_OK;
+    Item *kept = into->memo ? &r->memo.list[into->memo - 1] : NULL;
+    if (kept && kept->recalled) return bad("a list that is added to where it is referred to");
+    TRY(fill(r, mark, into, dictionary));
+    if (kept) kept->depth = into->depth, kept->written_out = into->written_out;
+    pop_to(s, mark - 1);
+    return ST_OK;
+}
+
+/* Takes `made` over: on the stack instead of what is above `from`. */
+static Status replace(Reader *r, size_t from, Item made)
+{
+    pop_to(&r->stack, from);
+    return push(&r->stack, made);
 }
 
 /* A dictionary of what is above the last mark. */
 static Status make_dictionary(Reader *r)
 {
-    Values *s = &r->stack;
-    size_t mark = s->n;
-    while (mark > 0 && s->list[mark - 1]) mark--;
+    Items *s = &r->stack;
+    const size_t mark = find_mark(s);
     if (mark == 0 || (s->n - mark) % 2) return bad("an end without a beginning");
-    json_t *made = json_object();
-    int failed = !made;
-    for (size_t i = mark; i < s->n && !failed; i += 2) {
-        failed = json_object_set(made, json_string_value(s->list[i]), s->list[i + 1]);
-    }
-    while (s->n >= mark) json_decref(s->list[--s->n]);
-    if (!failed) return push_new(r, made);
-    json_decref(made);
-    return bad("a key that is no text, or no memory");
+    Item made = {.value = json_object(), .written_out = 1, .depth = 1};
+    const Status status = made.value ? fill(r, mark, &made, true) : bad("no memory");
+    if (status == ST_OK) return replace(r, mark - 1, made);
+    json_decref(made.value);
+    return status;
 }
 
 static Status pair(Reader *r)
 {
-    Values *s = &r->stack;
-    if (s->n < 2 || !s->list[s->n - 1] || !s->list[s->n - 2]) return bad("half a pair");
-    json_t *list = json_pack("[O, O]", s->list[s->n - 2], s->list[s->n - 1]);
-    json_decref(s->list[--s->n]);
-    json_decref(s->list[--s->n]);
-    return push_new(r, list);
+    Items *s = &r->stack;
+    if (s->n < 2 || !s->list[s->n - 1].value || !s->list[s->n - 2].value) return bad("half a pair");
+    Item made = {.value = json_array(), .written_out = 1, .depth = 1};
+    const Status status = made.value ? fill(r, s->n - 2, &made, false) : bad("no memory");
+    if (status == ST_OK) return replace(r, s->n - 2, made);
+    json_decref(made.value);
+    return status;
 }
 
 /* ---- all of it ---- */
@@ -183,7 +251,7 @@ static Status read_op(Reader *r, int op)
 {
     switch (op) {
     case '(':
-        return push(&r->stack, NULL);
+        return push(&r->stack, (Item){0});
     case 'e':
     case 'u':
         return close(r, op == 'u');
@@ -210,19 +278,22 @@ static Status read_all(Reader *r)
         const int op = *r->at++;
         if (op != '.') TRY(read_op(r, op));
         if (op != '.') continue;
-        return r->stack.n == 1 && r->stack.list[0] && r->at == r->end ? ST_OK
-                                                                      : bad("it ends too early");
+        return r->stack.n == 1 && r->stack.list[0].value && r->at == r->end
+                   ? ST_OK
+                   : bad("it ends too early");
     }
     return bad("it is cut short");
 }
 
-Status tree_reader_parse(json_t **out, const Text *text)
+Status tree_reader_parse(json_t **out, const char *path, const Text *text)
 {
     const unsigned char *bytes = (const unsigned char *)text_str(text);
     Reader r = {.at = bytes, .end = bytes + text->n};
-    const Status status = read_all(&r);
-    *out = status == ST_OK ? json_incref(r.stack.list[0]) : NULL;
-    values_free(&r.stack);
-    values_free(&r.memo);
-    return status;
+    json_reader_begin();
+    Status status = read_all(&r);
+    *out = status == ST_OK ? json_incref(r.stack.list[0].value) : NULL;
+    items_free(&r.stack);
+    items_free(&r.memo);
+    const Status room = json_reader_end(path, text->n);
+    return room != ST_OK ? room : status;
 }

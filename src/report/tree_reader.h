@@ -6,7 +6,8 @@
 
 #include <jansson.h>
 
-/* ST_FAILED: cut short, or no such pickle. *out is the caller's to json_decref(). */
-Status tree_reader_parse(json_t **out, const Text *text);
+/* ST_FAILED: cut short, or no such pickle; nested deeper than tree_writer.c nests; a list within itself. ST_USAGE,
+ * ST_NO_MEMORY: as json_reader_parse(). *out is the caller's to json_decref(). */
+Status tree_reader_parse(json_t **out, const char *path, const Text *text);
 
 #endif

@@ -1,5 +1,6 @@
 #include "report/validate.h"
 
+#include "base/json_reader.h"
 #include "base/packed_file.h"
 #include "bench/limits_json.h"
 #include "bench/record.h"
@@ -102,7 +103,8 @@ static Status validate_json(const Text *text, const char *path, ValidateNote *no
 {
     json_error_t error;
     if (text->n == 0) return FAIL(ST_FAILED, "the file is empty");
-    json_t *json = json_loadb(text_str(text), text->n, 0, &error);
+    json_t *json = NULL;
+    TRY(json_reader_parse(&json, path, text_str(text), text->n, 0, &error));
     if (!json)
         return FAIL(ST_FAILED, "no JSON: %s (line %d, column %d)", error.text, error.line,
                     error.column);
@@ -111,10 +113,10 @@ static Status validate_json(const Text *text, const char *path, ValidateNote *no
     return status;
 }
 
-static Status validate_pickle(const Text *text, ValidateNote *note)
+static Status validate_pickle(const Text *text, const char *path, ValidateNote *note)
 {
     json_t *json;
-    TRY(tree_reader_parse(&json, text));
+    TRY(tree_reader_parse(&json, path, text));
     const Status status = validate_snapshot(json, note);
     json_decref(json);
     return status;
@@ -122,7 +124,7 @@ static Status validate_pickle(const Text *text, ValidateNote *note)
 
 static Status validate_text(const Text *text, const char *path, ValidateNote *note)
 {
-    if (validate_ends_with(path, ".pickle")) return validate_pickle(text, note);
+    if (validate_ends_with(path, ".pickle")) return validate_pickle(text, path, note);
     if (validate_ends_with(path, ".csv")) return validate_csv(text, path, note);
     if (validate_ends_with(path, ".jsonl")) return validate_result(text, path, note);
     if (validate_ends_with(path, ".json") || validate_ends_with(path, ".json.gz"))

@@ -136,7 +136,8 @@ static Status check_segment(const Replay *r, const json_t *segment, size_t *acti
         Piece p;
         const char *state = record_text(block, "state");
         if (!state || !record_int(block, "address", &p.address) ||
-            !record_int(block, "size", &p.bytes) || p.bytes < 0 || p.address != at)
+            !record_int(block, "size", &p.bytes) || p.bytes < 0 || p.address != at ||
+            p.bytes > whole.address + whole.bytes - at)
             return FAIL(ST_FAILED, "block %zu is not where the one before it ends", i);
         at += p.bytes;
         if (strcmp(state, "active_allocated") != 0) continue;
