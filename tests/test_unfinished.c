@@ -318,7 +318,7 @@ static void long_names(void **state)
     }
     name[0] = '\0';
     for (int i = 0; i < 255; i++) strcat(name, "x");
-    char longer[300];
+    char longer[400];
     snprintf(longer, sizeof longer, "%s/%sx", folder, name);
     assert_int_equal(whole_file_open(&file, longer), ST_IO);
     assert_non_null(strstr(status_message(), "too long"));

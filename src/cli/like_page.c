@@ -90,7 +90,9 @@ static Status read_page(LikePage *page, const json_t *root, const json_t *like)
     if (!name || !device || strlen(device) >= LIKE_PLAN_WORDS)
         return FAIL(ST_USAGE, "'like' needs the texts 'name' and 'device'");
     TRY(like_find(name, &page->writeup));
-    TRY(like_cells_make(&page->cells, device, sizes ? sizes : ""));
+    sizes = sizes ? sizes : "";
+    TRY(like_plan_check_words(device, sizes, "'like'"));
+    TRY(like_cells_make(&page->cells, device, sizes));
     page->rows = rows_of(root, LIKE_RUN_ROWS);
     page->profiles = rows_of(root, LIKE_RUN_PROFILES);
     page->results = (LikeResults){.cells = &page->cells,

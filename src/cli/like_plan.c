@@ -2,6 +2,7 @@
 
 #include "bench/record_file.h"
 #include "cli/suite.h"
+#include "cli/suite_words.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -151,8 +152,16 @@ static Status refuse_words(const LikePlan *plan)
 
 /* ---- what there is ---- */
 
+Status like_plan_check_words(const char *device, const char *sizes, const char *file)
+{
+    const OptionBits allowed = SUITE_WORDS_DEVICE | SUITE_WORDS_CELLS;
+    TRY(suite_words_check(device, &cmd_bench.options, allowed, file, "device"));
+    return suite_words_check_sizes(sizes, file);
+}
+
 static Status take_words(LikePlan *plan, const json_t *root)
 {
+    char path[PATH_MAX];
     const char *device = text_of(root, "device"), *sizes = text_of(root, "sizes");
     if (like_find(text_of(root, "like"), &plan->writeup) != ST_OK ||
         strlen(device) >= sizeof plan->device || strlen(sizes) >= sizeof plan->sizes ||
@@ -161,7 +170,8 @@ static Status take_words(LikePlan *plan, const json_t *root)
     strcpy(plan->device, device);
     strcpy(plan->sizes, sizes);
     plan->budget = budget_of(root);
-    return ST_OK;
+    TRY(like_plan_path(plan, "suite.json", path));
+    return like_plan_check_words(device, sizes, path);
 }
 
 static Status resume(LikePlan *plan, json_t **root, const Settings *settings, const Sweep *sweep)

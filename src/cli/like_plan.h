@@ -27,6 +27,9 @@ void like_plan_free(LikePlan *plan);
 /* Is the suite in this folder one of --like? */
 bool like_plan_is_in(const char *folder);
 
+/* Both are what a suite of --like writes. ST_USAGE names the file and the word. */
+Status like_plan_check_words(const char *device, const char *sizes, const char *file);
+
 /* Whole or not at all. */
 Status like_plan_write(const LikePlan *plan);
 /* folder/name */

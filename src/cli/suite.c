@@ -3,6 +3,8 @@
 #include "base/unfinished.h"
 #include "bench/record_file.h"
 #include "cli/output.h"
+#include "cli/suite_plan.h"
+#include "cli/suite_words.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -213,6 +215,29 @@ Status suite_other_version(const char *folder)
                 state_name);
 }
 
+/* Whoever wrote the file: no word of it names a file to write, or makes a command do what no suite does. */
+static Status check_words(const Suite *s)
+{
+    const struct {
+        const char *field, *words;
+        OptionBits allowed;
+    } common[] = {{"model", s->model, OPTIONS_DIMS},
+                  {"first_model", s->first, OPTIONS_DIMS},
+                  {"device", s->device, SUITE_WORDS_DEVICE},
+                  {"cells", s->cells, SUITE_WORDS_CELLS}};
+    char path[PATH_MAX], part[32];
+    TRY(state_path(s->folder, path));
+    for (size_t i = 0; i < sizeof common / sizeof *common; i++)
+        TRY(suite_words_check(common[i].words, &cmd_bench.options, common[i].allowed, path,
+                              common[i].field));
+    for (int id = 0; id < SUITE_PARTS; id++) {
+        snprintf(part, sizeof part, "part %s", suite_kinds[id].name);
+        TRY(suite_words_check(s->parts[id].words, &suite_kinds[id].command->options,
+                              suite_plan_options((SuitePartId)id), path, part));
+    }
+    return ST_OK;
+}
+
 Status suite_read(Suite *suite, const char *folder)
 {
     json_t *root = NULL;
@@ -220,7 +245,7 @@ Status suite_read(Suite *suite, const char *folder)
     Status status = suite_read_state(folder, &root);
     if (status == ST_OK && !take_suite(suite, root)) status = suite_other_version(folder);
     json_decref(root);
-    return status;
+    return status == ST_OK ? check_words(suite) : status;
 }
 
 void suite_sweep_up(const char *folder)

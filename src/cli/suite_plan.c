@@ -1,6 +1,7 @@
 #include "cli/suite_plan.h"
 
 #include "bench/suite_memory.h"
+#include "cli/suite_words.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -49,6 +50,19 @@ static Status write_words(const Suite *suite, const Rung *rung, const SuiteRates
                            suite->device, suite->cells);
     if (!rates->bf16) use_fp16(words);
     return n < SUITE_WORDS ? ST_OK : FAIL(ST_USAGE, "too many sizes for a suite");
+}
+
+OptionBits suite_plan_options(SuitePartId id)
+{
+    const OptionSet *set = &suite_kinds[id].command->options;
+    OptionBits bits = SUITE_WORDS_DEVICE;
+    if (id == SUITE_LIMITS) return bits;
+    for (int i = 0; i < RUNGS; i++) {
+        if (rungs[i].part != id) continue;
+        bits |= suite_words_options(rungs[i].rest, set);
+        if (*rungs[i].model) bits |= OPTIONS_DIMS;
+    }
+    return (bits | SUITE_WORDS_CELLS) & set->taken;
 }
 
 /* precision runs all of them where none is named; warmup every cell once a round. */
