@@ -106,10 +106,12 @@ def facts(dtype, shape):
 
 
 def set_threads(threads):
-    """PyTorch tells OpenMP and MKL alone. BLIS looks at the environment when it first multiplies, and has one otherwise."""
-    os.environ.setdefault("BLIS_NUM_THREADS", str(threads))
+    """PyTorch tells OpenMP and MKL alone. BLIS looks at the environment when it first multiplies, and has one otherwise.
+    More threads than processors would wait awake for those that have none."""
+    given = min(threads, len(os.sched_getaffinity(0)))
+    os.environ.setdefault("BLIS_NUM_THREADS", str(given))
     with contextlib.suppress(AttributeError):
-        ctypes.CDLL(loaded()).openblas_set_num_threads(threads)
+        ctypes.CDLL(loaded()).openblas_set_num_threads(given)
 
 
 # ---- which one ----

@@ -1,6 +1,6 @@
 #include "bench/limits.h"
 
-#include "backend/cpu_info.h"
+#include "backend/cpu_threads.h"
 #include "base/cache_dir.h"
 #include "base/json_text.h"
 #include "base/log.h"
@@ -41,7 +41,7 @@ Status limits_key(int threads, LimitsKey *key)
     CpuInfo cpu;
     TRY(cpu_info_read(&cpu, ""));
     *key = (LimitsKey){.cores = cpu.usable_cores};
-    key->threads = threads > 0 ? threads : cpu.usable_cores;
+    key->threads = threads > 0 ? threads : cpu_threads_usual(&cpu);
     snprintf(key->cpu, sizeof key->cpu, "%s", cpu.name);
     snprintf(key->blas, sizeof key->blas, "%s, own %s", blas_cpu_name(), microkernel_names().s);
     snprintf(key->version, sizeof key->version, "%s", ROOFSTEP_VERSION);

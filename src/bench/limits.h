@@ -69,7 +69,7 @@ const char *limits_unit(LimitId id); /* "FLOP/s", "byte/s", "s", "1/s" */
 /* Whether the device of this key has such a limit. */
 bool limits_has(const LimitsKey *key, LimitId id);
 
-/* The key of the CPU. `threads` 0 stands for all usable cores. */
+/* The key of the CPU. `threads` 0 stands for what is usual here (cpu_threads_usual). */
 Status limits_key(int threads, LimitsKey *key);
 
 /* Of config->device with config->threads: stored figures, or else (or with `refresh`) new ones, measured

@@ -19,6 +19,7 @@ typedef struct Request {
 } Request;
 
 static const char begins[] = "measuring";
+enum { CANNOT_BE = 2 }; /* exit code: nothing was measured, because it is unsupported */
 
 static Status key_of(const Placement *place, LimitsKey *key)
 {
@@ -54,9 +55,10 @@ static bool send(int out, const Limits *limits)
 static int answer_request(void *arg, int out)
 {
     Limits limits;
-    if (find_or_measure(arg, out, &limits) == ST_OK && send(out, &limits)) return 0;
+    const Status status = find_or_measure(arg, out, &limits);
+    if (status == ST_OK && send(out, &limits)) return 0;
     log_line(status_message());
-    return 1;
+    return status == ST_UNSUPPORTED ? CANNOT_BE : 1;
 }
 
 /* ---- in this process ---- */
@@ -104,6 +106,8 @@ static Status ask_child(const Request *request, Answer *answer)
     TRY(child_run(&task, &result));
     if (result.end == CHILD_INTERRUPTED) return FAIL(ST_INTERRUPTED, "%s", result.text);
     if (answer->status == ST_OK) return ST_OK;
+    if (result.end == CHILD_RETURNED && result.code == CANNOT_BE && *answer->printed)
+        return FAIL(ST_UNSUPPORTED, "%s", answer->printed);
     return FAIL(ST_FAILED, "measuring this device's limits failed: %s",
                 *answer->printed ? answer->printed : result.text);
 }

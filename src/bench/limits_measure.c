@@ -1,4 +1,4 @@
-#include "backend/cpu_info.h"
+#include "backend/cpu_threads.h"
 #include "base/clock.h"
 #include "bench/limits.h"
 #include "bench/limits_memory.h"
@@ -44,6 +44,7 @@ Status limits_measure(int threads, Limits *out)
     *out = (Limits){0};
     TRY(limits_key(threads, &out->key));
     TRY(describe(out));
+    TRY(cpu_threads_start(out->key.threads));
     const Meanwhile before = meanwhile_now();
     const double start = clock_seconds();
     TRY(measure_scope(out->key.threads, LIMITS_ALL, out));

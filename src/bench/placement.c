@@ -1,6 +1,6 @@
 #include "bench/placement.h"
 
-#include "backend/cpu_info.h"
+#include "backend/cpu_threads.h"
 #include "bench/limits_file.h"
 #include "exec/step_plan.h"
 
@@ -115,7 +115,7 @@ Status placement_of(const Config *config, Placement *p)
     if (p->threads > 0) return ST_OK;
     CpuInfo info;
     TRY(cpu_info_read(&info, ""));
-    p->threads = info.usable_cores > 0 ? info.usable_cores : 1;
+    p->threads = cpu_threads_usual(&info);
     return ST_OK;
 }
 
@@ -137,9 +137,20 @@ Status placement_elsewhere(const Config *config, const Limits *limits, Placement
     return placement_check_gpu(config, p->capability);
 }
 
+static Status check_threads(const Placement *p)
+{
+    const int most = cpu_threads_most();
+    if (p->threads <= most) return ST_OK;
+    return FAIL(ST_UNSUPPORTED,
+                "--threads %d: OMP_THREAD_LIMIT in the environment allows %d; unset it, or use "
+                "--threads %d",
+                p->threads, most, most);
+}
+
 Status placement_find(const Config *config, Placement *p)
 {
     TRY(placement_of(config, p));
+    if (p->backend == BACKEND_cpu) return check_threads(p);
     if (p->here) return ST_OK;
     if (backend_api(p->backend)->absent) {
         return FAIL(

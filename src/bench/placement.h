@@ -23,7 +23,8 @@ Status placement_of(const Config *config, Placement *placement);
  * of device. */
 Status placement_elsewhere(const Config *config, const Limits *limits, Placement *placement);
 
-/* The same, and ST_UNSUPPORTED where the GPU that is asked for is not there: before work that would all end so. */
+/* The same, and ST_UNSUPPORTED where the GPU that is asked for is not there, or OpenMP may not start as many threads: before
+ * work that would all end so. */
 Status placement_find(const Config *config, Placement *placement);
 
 /* ST_UNSUPPORTED: a GPU of this capability (0: any) lacks what the config asks for. */

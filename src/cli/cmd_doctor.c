@@ -1,6 +1,7 @@
 /* roofstep doctor: what this machine and this build have, what is missing, and what to do. */
 #include "backend/cpu_features.h"
 #include "backend/cpu_info.h"
+#include "backend/cpu_threads.h"
 #include "base/human.h"
 #include "bench/environment.h"
 #include "bench/limits.h"
@@ -14,7 +15,6 @@
 #include "version.h"
 
 #include <math.h>
-#include <omp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -124,6 +124,13 @@ static void advise_on_processor(Doctor *d)
             "A cgroup allows %.2f processors' worth of time: more threads than that stall.\n",
             cpu->quota);
     }
+    if (cpu_threads_most() < cpu->usable_cores) {
+        text_printf(
+            &d->advice,
+            "OMP_THREAD_LIMIT in the environment allows %d of %d threads: unset it to compute with "
+            "all cores.\n",
+            cpu_threads_most(), cpu->usable_cores);
+    }
     if (!arm && !(cpu_info_has(cpu, "avx2") && cpu_info_has(cpu, "fma"))) {
         text_puts(&d->advice, "This processor has no AVX2 with FMA: products will be slow.\n");
     }
@@ -213,13 +220,13 @@ static void put_machine(Text *out, const Doctor *d)
                 steal_percent(d));
 }
 
-static void put_build(Text *out)
+static void put_build(Text *out, const CpuInfo *cpu)
 {
     text_printf(out, "\n## Build\n\n- roofstep %s, commit %s\n- compiler: %s, %s\n- BLAS: %s\n",
                 ROOFSTEP_VERSION, ROOFSTEP_COMMIT, ROOFSTEP_COMPILER, ROOFSTEP_FLAGS,
                 blas_cpu_name());
     text_printf(out, "- OpenMP: %d, %d threads by default\n- jansson %s, zlib %s\n", _OPENMP,
-                omp_get_max_threads(), jansson_version_str(), zlibVersion());
+                cpu_threads_usual(cpu), jansson_version_str(), zlibVersion());
 }
 
 /* Lines "yes\tname\ttext". */
@@ -284,7 +291,7 @@ static Status put_text(Text *out, const Doctor *d)
 {
     put_machine(out, d);
     doctor_gpu_put(out, &d->gpu);
-    put_build(out);
+    put_build(out, &d->cpu);
     put_features(out, text_str(&d->features));
     put_advice(out, text_str(&d->advice));
     return text_status(out);

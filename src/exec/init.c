@@ -24,6 +24,7 @@ typedef struct Drawn {
 
 /* Room for a piece of a tensor: as it is drawn, and as the tensor's dtype has it. */
 typedef struct Room {
+    int threads;
     float *drawn;
     void *converted; /* up to 8 bytes an element */
 } Room;
@@ -31,9 +32,10 @@ typedef struct Room {
 enum { PIECE = 1 << 14 }; /* elements for one thread at a time */
 
 /* Elements [first, first + n), as floats. */
-static void draw(float *dst, const Drawn *d, int64_t first, int64_t n, uint64_t seed)
+static void draw(const Room *room, const Drawn *d, int64_t first, int64_t n, uint64_t seed)
 {
-#pragma omp parallel for schedule(static)
+    float *const dst = room->drawn;
+#pragma omp parallel for schedule(static) num_threads(room->threads)
     for (int64_t i = 0; i < n; i += PIECE) {
         const int64_t m = n - i < PIECE ? n - i : PIECE;
         if (d->init == INIT_NORMAL) {
@@ -47,7 +49,7 @@ static void draw(float *dst, const Drawn *d, int64_t first, int64_t n, uint64_t 
 static const void *as_dtype(const Room *room, DType dtype, int64_t n)
 {
     if (dtype == DT_F32) return room->drawn;
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) num_threads(room->threads)
     for (int64_t i = 0; i < n; i++) {
         element_set(room->converted, dtype, i, (double)room->drawn[i]);
     }
@@ -57,7 +59,7 @@ static const void *as_dtype(const Room *room, DType dtype, int64_t n)
 static const void *uppers(const Room *room, int64_t n)
 {
     uint16_t *upper = room->converted;
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) num_threads(room->threads)
     for (int64_t i = 0; i < n; i++) upper[i] = half_upper(room->drawn[i]);
     return upper;
 }
@@ -83,7 +85,7 @@ static Status upload_drawn(Session *s, const Model *model, const Drawn *d, const
     const int64_t all = plan_elements(t);
     for (int64_t first = 0; first < all; first += CHUNK) {
         const int64_t n = all - first < CHUNK ? all - first : CHUNK;
-        draw(room->drawn, d, first, n, (uint64_t)model->config.seed);
+        draw(room, d, first, n, (uint64_t)model->config.seed);
         TRY(upload_piece(s, d->tensor, first, n, as_drawn(room, t, n)));
         if (t->dtype == DT_LOW16) TRY(upload_piece(s, t->upper, first, n, uppers(room, n)));
     }
@@ -114,7 +116,8 @@ static Status upload_attention(Session *s, const Model *model, const Room *room)
 static Status upload_random(Session *s, const Model *model)
 {
     const bool convert = model->wide != DT_F32 || model->act != DT_F32;
-    const Room room = {.drawn = malloc(CHUNK * sizeof(float)),
+    const Room room = {.threads = s->binding->threads,
+                       .drawn = malloc(CHUNK * sizeof(float)),
                        .converted = convert ? malloc(CHUNK * sizeof(double)) : NULL};
     Status st = ST_OK;
     if (!room.drawn || (convert && !room.converted)) {

@@ -1,6 +1,7 @@
 #include "exec/waiting.h"
 
 #include "backend/cpu_places.h"
+#include "backend/cpu_threads.h"
 #include "base/clock.h"
 #include "exec/crowd.h"
 
@@ -123,7 +124,7 @@ void __wrap_GOMP_barrier(void);
 
 void __wrap_GOMP_parallel(Body *body, void *data, unsigned threads, unsigned flags)
 {
-    Region region = {body, data, as_the_user_has_chosen ? 0 : omp_get_num_procs(), 0};
+    Region region = {body, data, as_the_user_has_chosen ? 0 : cpu_threads_processors(), 0};
     __real_GOMP_parallel(take_part, &region, threads, flags);
 }
 

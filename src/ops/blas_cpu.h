@@ -16,8 +16,10 @@ void blas_cpu_dgemm(bool transpose_a, bool transpose_b, int64_t m, int64_t n, in
                     double beta, double *c, int64_t ldc);
 void blas_cpu_set_threads(int threads);
 /* From here on the library shares a product out among the threads itself: its own speed, and bits that
- * depend on the threads. blas_cpu_set_threads() ends it. */
+ * depend on the threads. blas_cpu_set_threads() ends it. More threads than processors it never gets: they would wait awake
+ * for those that have none. */
 void blas_cpu_share_by_library(int threads);
+int blas_cpu_library_threads(void); /* that the library itself now shares a product out among */
 const char *
 blas_cpu_kernels(void); /* the processor it takes this one for, in its own words: "SkylakeX" */
 const char *blas_cpu_name(void); /* "BLIS 0.9.0 (skx)": version and kernels */

@@ -1,7 +1,9 @@
 /* BLIS's threads wait for each other by spinning, many times in a product: where another program takes
  * a core for a moment, all of them stand still, and a step takes five to ten times as long. So a few
  * threads get pieces of the result, handed out as they come, and wait once, at the end. More threads
- * would get pieces too thin to be fast; BLIS shares the work out itself then. */
+ * would get pieces too thin to be fast; BLIS shares the work out itself then, unless they are more than the processors:
+ * of those that spin, one that has none keeps all others spinning, and seven threads on two cores take a hundred times as long. */
+#include "backend/cpu_threads.h"
 #include "ops/blas_cpu.h"
 #include "ops/blas_cpu_product.h"
 
@@ -16,19 +18,35 @@ static int n_threads = 1; /* 0: the library shares the work out */
 
 static bool in_pieces(void)
 {
-    return n_threads > 1 && n_threads <= MOST_THREADS;
+    return n_threads > 1 && (n_threads <= MOST_THREADS || n_threads > cpu_threads_processors());
+}
+
+/* Whatever BLIS_JC_NT and its like say, which come before the number of threads. */
+static void give_library(int threads)
+{
+    bli_thread_set_ways(-1, -1, -1, -1, -1);
+    bli_thread_set_num_threads(threads);
 }
 
 void blas_cpu_set_threads(int threads)
 {
     n_threads = threads;
-    bli_thread_set_num_threads(in_pieces() ? 1 : threads);
+    give_library(in_pieces() ? 1 : threads);
 }
 
 void blas_cpu_share_by_library(int threads)
 {
+    if (threads > cpu_threads_processors()) {
+        blas_cpu_set_threads(threads);
+        return;
+    }
     n_threads = 0;
-    bli_thread_set_num_threads(threads);
+    give_library(threads);
+}
+
+int blas_cpu_library_threads(void)
+{
+    return (int)bli_thread_get_num_threads();
 }
 
 static int64_t piece_of(int64_t length)

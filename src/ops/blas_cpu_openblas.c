@@ -2,6 +2,7 @@
  * them, so that its bits depend on the number of threads; and its pthread build lets one product run at a
  * time, whoever calls. So a product is cut into tiles by its shape alone, and threads take one as they
  * become free: the library itself runs on one. */
+#include "backend/cpu_threads.h"
 #include "ops/blas_cpu.h"
 #include "ops/blas_cpu_product.h"
 
@@ -26,9 +27,18 @@ void blas_cpu_set_threads(int threads)
 
 void blas_cpu_share_by_library(int threads)
 {
+    if (threads > cpu_threads_processors()) {
+        blas_cpu_set_threads(threads);
+        return;
+    }
     n_threads = 0;
     openblas_set_num_threads(threads);
     omp_set_num_threads(threads);
+}
+
+int blas_cpu_library_threads(void)
+{
+    return openblas_get_num_threads();
 }
 
 static int64_t tiles(int64_t length)

@@ -51,6 +51,14 @@ def choose(loaded, libblas=None, by_onednn=None, **environment):
     except SystemExit:
         pass
 
+# As many threads as PyTorch has, and never more than processors.
+processors = len(os.sched_getaffinity(0))
+blas.loaded = lambda: None
+for threads, given in ((1, 1), (processors, processors), (processors + 5, processors)):
+    os.environ.pop("BLIS_NUM_THREADS", None)
+    blas.set_threads(threads)
+    assert os.environ.pop("BLIS_NUM_THREADS") == str(given), (threads, given)
+
 # The reference library is not tried, nor one that is gone; the highest priority goes first, and the fastest is taken.
 choose(path("link"))
 assert tried == [path("slow"), path("broken"), path("quick")], tried
