@@ -80,11 +80,15 @@ static bool ascend(Group *group)
     return strlen(group->path) >= group->top;
 }
 
+/* -1 stands for no limit. */
 static bool number_in(const char *root, const Group *group, const char *file, int64_t *value)
 {
     char path[PATH_MAX + 64];
+    int64_t number;
     snprintf(path, sizeof path, "%s/%s", group->path, file);
-    return proc_text_number(root, path, value);
+    if (!proc_text_number(root, path, &number) || number < 0) return false;
+    *value = number;
+    return true;
 }
 
 static int64_t stat_of(const char *root, const Group *group, const char *key)
@@ -92,7 +96,9 @@ static int64_t stat_of(const char *root, const Group *group, const char *key)
     char path[PATH_MAX + 64], text[8192], value[32];
     snprintf(path, sizeof path, "%s/memory.stat", group->path);
     if (!proc_text_read(root, path, text, sizeof text)) return 0;
-    return proc_text_field(text, key, value, sizeof value) ? strtoll(value, NULL, 10) : 0;
+    const bool known = proc_text_field(text, key, value, sizeof value);
+    const int64_t bytes = known ? strtoll(value, NULL, 10) : 0;
+    return bytes > 0 ? bytes : 0;
 }
 
 static bool memory_of(const char *root, const Group *group, CgroupMemory *out)

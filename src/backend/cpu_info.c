@@ -165,11 +165,17 @@ static void read_processors(CpuInfo *info, const char *root)
     info->usable_cores = at_most(count_cores(root, allowed), info->quota);
 }
 
+/* A number that no machine has is one that is not known. */
+static int64_t in_units(int64_t n, int64_t unit)
+{
+    return n < 0 || n > INT64_MAX / unit ? 0 : n * unit;
+}
+
 static int64_t cache_bytes(const char *text)
 {
     char *end;
     const int64_t n = strtoll(text, &end, 10);
-    return *end == 'K' ? n * 1024 : *end == 'M' ? n * 1024 * 1024 : n;
+    return in_units(n, *end == 'K' ? 1024 : *end == 'M' ? 1024 * 1024 : 1);
 }
 
 static bool cache_file(const char *root, int index, const char *file, char *text, size_t size)
@@ -212,7 +218,7 @@ static int64_t addresses_left(const char *root)
     proc_text_read(root, "/proc/self/statm", text,
                    sizeof text); /* its first number: pages mapped */
     const int64_t left =
-        (int64_t)limit.rlim_cur - strtoll(text, NULL, 10) * (int64_t)sysconf(_SC_PAGESIZE);
+        (int64_t)limit.rlim_cur - in_units(strtoll(text, NULL, 10), sysconf(_SC_PAGESIZE));
     return left > 0 ? left : 0;
 }
 
@@ -224,12 +230,12 @@ static Status read_memory(CpuInfo *info, const char *root)
                     errno == ENOENT ? "is /proc mounted?" : error_text(errno));
     }
     if (proc_text_field(text, "MemTotal", value, sizeof value)) {
-        info->memory_total = strtoll(value, NULL, 10) * 1024;
+        info->memory_total = in_units(strtoll(value, NULL, 10), 1024);
     }
     if (!proc_text_field(text, "MemAvailable", value, sizeof value)) {
         return FAIL(ST_IO, "%s/proc/meminfo has no MemAvailable line", root);
     }
-    info->memory_available = strtoll(value, NULL, 10) * 1024;
+    info->memory_available = in_units(strtoll(value, NULL, 10), 1024);
     info->cgroup = cgroup_memory(root);
     info->addresses_left = addresses_left(root);
     return ST_OK;
@@ -280,6 +286,7 @@ Status cpu_info_ticks(CpuTicks *ticks, const char *root)
                          &t[3], &t[4], &t[5], &t[6], &t[7]) < 4) {
         return FAIL(ST_IO, "%s/proc/stat has no line of processor times", root);
     }
+    for (int i = 0; i < 8; i++) t[i] = t[i] < 0 || t[i] > INT64_MAX / 8 ? 0 : t[i];
     *ticks = (CpuTicks){.idle = t[3] + t[4], .steal = t[7]};
     for (int i = 0; i < 8; i++) ticks->total += t[i];
     return ST_OK;

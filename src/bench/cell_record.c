@@ -54,13 +54,15 @@ void cell_record_free(CellRecord *c)
 
 /* ---- messages ---- */
 
+static const double longest = 1e9; /* seconds: a lifetime */
+
 static void take_sample(CellRecord *c, const json_t *times)
 {
     for (int s = 0; s < SAMPLE_COUNT; s++) {
         const json_t *value = json_object_get(times, sample_series_name((SampleSeries)s));
         if (!value) continue;
         const double seconds = json_number_value(value);
-        if (!json_is_number(value) || !(seconds >= 0) ||
+        if (!json_is_number(value) || !(seconds >= 0 && seconds <= longest) ||
             sample_list_add(&c->series[s], seconds) != ST_OK) {
             snprintf(c->garbled, sizeof c->garbled, "a sample that is no time");
         }

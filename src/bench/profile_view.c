@@ -155,6 +155,7 @@ static Status read_range(ProfileView *view, json_t *item)
         return wrong("ranges", &error);
     }
     range->phase = profile_view_phase(phase);
+    if (range->phase == PHASE_COUNT) return FAIL(ST_USAGE, "a range of the profile is in no phase");
     range->kernels = kernels;
     range->device = number_or_nan(item, "device");
     TRY(read_tally(json_object_get(item, "host"), "ranges", &range->host));

@@ -2,6 +2,7 @@
 
 #include "bench/phase_fields.h"
 
+#include <math.h>
 #include <string.h>
 
 typedef enum Kind { TEXT, COUNT, WHOLE, INT, NUMBER, REAL, STATUS, PHASE, TEXTS, NUMBERS } Kind;
@@ -121,7 +122,33 @@ static Status check_object(const json_t *object, const Field *list, size_t n, co
     return ST_OK;
 }
 
-Status record_check(const json_t *value)
+/* Files hold 15 digits of a number: more than this is rounded up beyond what a double can be. */
+static const double largest = 1.79769313486231e308;
+
+static bool are_written(json_t *value)
+{
+    const char *name;
+    json_t *part;
+    size_t i;
+    if (json_is_real(value)) return fabs(json_real_value(value)) <= largest;
+    json_object_foreach(value, name, part)
+    {
+        if (!are_written(part)) return false;
+    }
+    json_array_foreach(value, i, part)
+    {
+        if (!are_written(part)) return false;
+    }
+    return true;
+}
+
+Status record_check_numbers(json_t *value)
+{
+    if (are_written(value)) return ST_OK;
+    return FAIL(ST_USAGE, "a number is above %.15g, which no measurement is", largest);
+}
+
+Status record_check(json_t *value)
 {
     if (!json_is_object(value)) return FAIL(ST_USAGE, "a result must be an object");
     TRY(check_object(value, fields, sizeof fields / sizeof *fields, "", ""));
@@ -136,5 +163,5 @@ Status record_check(const json_t *value)
     }
     if (is_ok(value) && !measured)
         return FAIL(ST_USAGE, "'status' is ok but no phase was measured");
-    return ST_OK;
+    return record_check_numbers(value);
 }

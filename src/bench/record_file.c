@@ -84,6 +84,11 @@ static Status add_environment(Reader *in, json_t *environment, size_t line)
     if (!id || !*id) {
         return FAIL(ST_USAGE, "%s: line %zu: 'environment' has no 'id' text", in->path, line);
     }
+    const Status checked = record_check_numbers(environment);
+    if (checked != ST_OK) {
+        status_context("%s: line %zu: 'environment'", in->path, line);
+        return checked;
+    }
     in->file_id = id;
     if (json_array_append(in->set.environments, environment)) {
         return FAIL(ST_NO_MEMORY, "%s: no memory", in->path);
