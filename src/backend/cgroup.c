@@ -103,7 +103,7 @@ static int64_t stat_of(const char *root, const Group *group, const char *key)
 
 static bool memory_of(const char *root, const Group *group, CgroupMemory *out)
 {
-    int64_t limit, high;
+    int64_t limit = 0, high = 0;
     const char *limit_file = group->v2 ? "memory.max" : "memory.limit_in_bytes";
     const char *usage_file = group->v2 ? "memory.current" : "memory.usage_in_bytes";
     const char *cache = group->v2 ? "inactive_file" : "total_inactive_file";
