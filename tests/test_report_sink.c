@@ -155,49 +155,6 @@ static void finished_records_survive_a_kill(void **state)
     (void)!system(command);
 }
 
-/* ---- two at once ---- */
-
-static pid_t write_until_told(const char *format, int ends[2])
-{
-    assert_int_equal(pipe(ends), 0);
-    const pid_t child = fork();
-    assert_true(child >= 0);
-    if (child == 0) {
-        close(ends[0]);
-        write_until_killed(format, ends[1]);
-    }
-    close(ends[1]);
-    return child;
-}
-
-static void a_file_has_one_writer(void **state)
-{
-    (void)state;
-    for (int f = 0; f < 2; f++) {
-        int ends[2];
-        char byte;
-        ReportSink sink;
-        unlink(path);
-        const pid_t child = write_until_told(formats[f], ends);
-        for (int i = 0; i < 3; i++) assert_int_equal(read(ends[0], &byte, 1), 1);
-        kill(child, SIGSTOP);
-        waitpid(child, NULL, WUNTRACED);
-        assert_int_equal(report_sink_open(&sink, path, formats[f], &empty), ST_IO);
-        assert_non_null(strstr(status_message(), "another program is writing"));
-        assert_true(rows_in_file() >= 3);
-        kill(child, SIGKILL);
-        waitpid(child, NULL, 0);
-        close(ends[0]);
-        assert_int_equal(report_sink_open(&sink, path, formats[f], &empty), ST_OK);
-        assert_int_equal(add(&sink, 1), ST_OK);
-        report_sink_close(&sink);
-        assert_int_equal(rows_in_file(), 1);
-    }
-    char command[160];
-    snprintf(command, sizeof command, "rm -f %s/out.*.tmp", folder);
-    (void)!system(command);
-}
-
 /* ---- where it cannot be written ---- */
 
 static void a_bad_place_is_found_before_the_work(void **state)
@@ -299,7 +256,6 @@ int main(void)
         cmocka_unit_test(the_file_is_right_after_every_record),
         cmocka_unit_test(the_final_file_has_the_order_of_the_sweep),
         cmocka_unit_test(finished_records_survive_a_kill),
-        cmocka_unit_test(a_file_has_one_writer),
         cmocka_unit_test(a_bad_place_is_found_before_the_work),
         cmocka_unit_test(a_full_disk_keeps_what_is_there),
         cmocka_unit_test(a_stream_gets_everything_once),

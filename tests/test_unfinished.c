@@ -173,10 +173,7 @@ static _Noreturn void write_again_and_again(void)
         if (whole_file_open(&file, in_folder("a")) != ST_OK ||
             whole_file_write(&file, "all", 3) != ST_OK)
             _exit(1);
-        int fd = -1;
-        const Status status = whole_file_finish_open(&file, &fd);
-        close(fd);
-        if (status != ST_OK) _exit(1);
+        if (whole_file_finish(&file) != ST_OK) _exit(1);
     }
 }
 
@@ -290,13 +287,9 @@ static void files_are_the_same_either_way(void **state)
         links = way != 2;
         replace_twice(in_folder("plain"));
         WholeFile file;
-        int fd = -1;
         assert_int_equal(whole_file_open(&file, in_folder("open")), ST_OK);
-        assert_int_equal(whole_file_write(&file, "one ", 4), ST_OK);
-        assert_int_equal(whole_file_finish_open(&file, &fd), ST_OK);
-        assert_int_equal(lseek(fd, 0, SEEK_END), 4);
-        assert_int_equal(write(fd, "two", 3), 3);
-        close(fd);
+        assert_int_equal(whole_file_write(&file, "one two", 7), ST_OK);
+        assert_int_equal(whole_file_finish(&file), ST_OK);
         holds(in_folder("open"), "one two");
         assert_int_equal(whole_file_open(&file, in_folder("open")), ST_OK);
         whole_file_abandon(&file);

@@ -1,5 +1,7 @@
 #include "base/unfinished.h"
 
+#include "base/file_lock.h"
+
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
@@ -46,12 +48,13 @@ static void remove_all(int signal)
     for (const Unfinished *u = list; u; u = u->next) {
         if (u->owner == self) unlink(u->path);
     }
+    file_lock_release_all();
     raise(signal); /* SA_RESETHAND: what it does by default */
 }
 
 void unfinished_clean_up_on_signals(void)
 {
-    static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+    static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
     for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
         struct sigaction action = {.sa_handler = remove_all,
                                    .sa_flags = (int)(SA_RESETHAND | SA_NODEFER)};

@@ -19,8 +19,8 @@ void unfinished_remove(Unfinished *unfinished);
  * changed. */
 bool unfinished_name(int fd, const char *path);
 
-/* SIGINT, SIGTERM and SIGHUP remove what is unfinished before they end the program; a file larger than it may be is a
- * write that fails. */
+/* SIGINT, SIGTERM, SIGHUP and SIGPIPE remove what is unfinished and the locks before they end the program; a file
+ * larger than it may be is a write that fails. */
 void unfinished_clean_up_on_signals(void);
 /* Removes from the folder what a process that is gone (killed) left unfinished there, and nothing else. */
 void unfinished_sweep_up(const char *folder);

@@ -186,18 +186,6 @@ Status whole_file_finish(WholeFile *file)
     return status;
 }
 
-Status whole_file_finish_open(WholeFile *file, int *fd)
-{
-    Status status = sync_written(file);
-    if (status == ST_OK) status = put_in_place(file);
-    if (status == ST_OK) {
-        *fd = file->fd;
-        file->fd = -1;
-    }
-    whole_file_abandon(file);
-    return status;
-}
-
 void whole_file_abandon(WholeFile *file)
 {
     if (file->fd >= 0) close(file->fd);

@@ -24,8 +24,6 @@ bool whole_file_can_rewrite(const WholeFile *file);
 Status whole_file_rewrite(WholeFile *file, size_t offset, const void *data, size_t n);
 /* fsync and rename. The file is closed either way; on failure nothing is left behind. */
 Status whole_file_finish(WholeFile *file);
-/* The same, but the file stays open as `fd`, which the caller closes. */
-Status whole_file_finish_open(WholeFile *file, int *fd);
 /* Gives up: removes what was written. Does nothing after whole_file_finish. */
 void whole_file_abandon(WholeFile *file);
 

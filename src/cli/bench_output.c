@@ -1,5 +1,6 @@
 #include "cli/bench_output.h"
 
+#include "base/file_lock.h"
 #include "base/log.h"
 #include "base/packed_file.h"
 #include "cli/output.h"
@@ -28,7 +29,7 @@ typedef struct Names {
 static Status add_name(Names *names, const char *path, const char *format)
 {
     for (int i = 0; i < names->n; i++) {
-        if (strcmp(names->file[i].path, path) != 0) continue;
+        if (!file_lock_is_same(names->file[i].path, path)) continue;
         if (strcmp(names->file[i].format, format) == 0) return ST_OK;
         return FAIL(ST_USAGE, "%s cannot hold both %s and %s: give two names", path,
                     names->file[i].format, format);
@@ -62,6 +63,13 @@ Status bench_output_check(const Settings *settings)
                 "--resume %s: a .gz file is read, not written; say with --out-json FILE "
                 "where the results go",
                 settings->resume);
+}
+
+/* What is only read may be read by several at once, but not while it is written. */
+Status bench_output_lock_resumed(const Settings *settings)
+{
+    if (!settings->resume || settings->dry_run) return ST_OK;
+    return grows(settings) ? file_lock_take(settings->resume) : file_lock_check(settings->resume);
 }
 
 static Status name_files(Names *names, const Settings *s, const char *format)

@@ -17,6 +17,9 @@ typedef struct BenchOutput {
 /* ST_USAGE: --resume names a file that cannot go on growing, and the results go nowhere else. */
 Status bench_output_check(const Settings *settings);
 
+/* Before the resumed file is read. ST_USAGE: another process writes it. */
+Status bench_output_lock_resumed(const Settings *settings);
+
 /* Opens every file and writes to it now, so that what cannot be written is known before the work.
  * `known` are results already there; they stay in the files. */
 Status bench_output_open(BenchOutput *output, const Settings *settings, const RecordSet *known);

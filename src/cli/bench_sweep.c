@@ -1,5 +1,6 @@
 #include "cli/bench_sweep.h"
 
+#include "base/file_lock.h"
 #include "base/log.h"
 #include "bench/annotated_cell.h"
 #include "bench/environment.h"
@@ -39,13 +40,14 @@ static Status read_resumed(const Settings *settings, RecordSet *known)
 {
     bool torn = false;
     if (!settings->resume) return ST_OK;
+    TRY(refuse_folder(settings->resume));
+    TRY(bench_output_lock_resumed(settings));
     if (access(settings->resume, F_OK) != 0 && errno == ENOENT) {
         /* --out F --resume F begins as it goes on; of another file it may be a slip */
-        const bool meant = settings->out && strcmp(settings->out, settings->resume) == 0;
+        const bool meant = settings->out && file_lock_is_same(settings->out, settings->resume);
         if (!meant) log_note("%s is not there yet: every cell is run", settings->resume);
         return ST_OK;
     }
-    TRY(refuse_folder(settings->resume));
     TRY(record_file_read(known, settings->resume, &torn));
     if (torn) log_warning("%s: its last line was cut short and is left out", settings->resume);
     return ST_OK;

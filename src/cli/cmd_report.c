@@ -1,4 +1,6 @@
 /* roofstep report: result files -> one page, or the tables for a paper. */
+#include "base/file_lock.h"
+#include "base/folder.h"
 #include "cli/command.h"
 #include "cli/like_page.h"
 #include "cli/output.h"
@@ -23,9 +25,16 @@ static Status write_page(const Settings *settings, const PageInput *input)
     return status;
 }
 
+static Status write_tables(const char *folder, const PageInput *input)
+{
+    TRY(folder_make(folder));
+    TRY(file_lock_take_folder(folder));
+    return table_files_write(folder, input);
+}
+
 static Status write_parts(const Settings *settings, const PageInput *input)
 {
-    if (settings->tables) TRY(table_files_write(settings->tables, input));
+    if (settings->tables) TRY(write_tables(settings->tables, input));
     if (settings->tables && !settings->out) return ST_OK;
     return write_page(settings, input);
 }

@@ -1,4 +1,5 @@
 /* roofstep suite: all of it in one go, ending in one page. */
+#include "base/file_lock.h"
 #include "base/folder.h"
 #include "base/human.h"
 #include "base/log.h"
@@ -25,11 +26,12 @@ static Status begin(Suite *suite, const Settings *settings, const Sweep *sweep)
     TRY(suite_make(suite, settings, sweep, folder));
     TRY(placement_find(&sweep->configs[0], &place));
     if (settings->dry_run) return ST_OK;
+    TRY(folder_make(folder));
+    TRY(file_lock_take_folder(folder));
     if (suite_is_in(folder))
         return FAIL(ST_USAGE,
                     "%s holds a suite: --resume %s goes on with it, --out-dir names another folder",
                     folder, folder);
-    TRY(folder_make(folder));
     return suite_write(suite);
 }
 
@@ -38,6 +40,8 @@ static Status resume(Suite *suite, const Settings *settings)
     const OptionBits others =
         settings->given & ~(OPTION_BIT(RESUME) | OPTION_BIT(DRY_RUN) | OPTION_BIT(HELP));
     if (others) return FAIL(ST_USAGE, "--resume goes on as the suite was begun: no other option");
+    if (!settings->dry_run && suite_is_in(settings->resume))
+        TRY(file_lock_take_folder(settings->resume));
     TRY(suite_read(suite, settings->resume));
     if (!settings->dry_run) suite_sweep_up(suite->folder);
     return ST_OK;

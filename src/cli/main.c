@@ -1,5 +1,6 @@
 /* roofstep COMMAND [options]: finds the command, reads its options, prints what went wrong. */
 #include "backend/cpu_info.h"
+#include "base/file_lock.h"
 #include "base/human.h"
 #include "base/json_reader.h"
 #include "base/log.h"
@@ -88,11 +89,13 @@ static Status run(const Command *command, int argc, char **argv, const char *lin
         return print(&text);
     }
     Status status = output_choose_format(&settings, &command->options);
+    if (status == ST_OK) status = output_lock(&settings, &command->options);
     if (status == ST_OK) warn_of_loss_scale(&settings, &sweep);
     if (status == ST_OK) warn_of_threads(&settings, &sweep);
     if (status == ST_OK) limit_reading(&settings);
     if (status == ST_OK) status = command->run(&settings, &sweep, exit_code);
     sweep_free(&sweep);
+    file_lock_release_all();
     return status == ST_OK ? flush_stdout() : status;
 }
 

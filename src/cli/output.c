@@ -1,6 +1,7 @@
 #include "cli/output.h"
 
 #include "base/escape.h"
+#include "base/file_lock.h"
 #include "base/json_text.h"
 #include "base/log.h"
 #include "base/packed_file.h"
@@ -49,12 +50,16 @@ static const char *ending_of(const char *path)
     return dot && dot > name && dot[1] ? dot : NULL;
 }
 
+static bool is_device(const char *path)
+{
+    struct stat info;
+    return stat(path, &info) == 0 && !S_ISREG(info.st_mode);
+}
+
 /* Pipes and devices have any name; .txt says nothing of the format. */
 static bool may_be_any(const char *path, const char *ending)
 {
-    struct stat info;
-    return !ending || strcmp(ending, ".txt") == 0 ||
-           (stat(path, &info) == 0 && !S_ISREG(info.st_mode));
+    return !ending || strcmp(ending, ".txt") == 0 || is_device(path);
 }
 
 /* What it would be is no picture and no paper, whatever its name says. */
@@ -91,6 +96,44 @@ Status output_choose_format(Settings *settings, const OptionSet *options)
     fit_terminal(settings, options);
     if (!settings->out || settings->given & OPTION_BIT(FORMAT)) return ST_OK;
     return take_ending(settings, options);
+}
+
+/* The same results may go to one file twice: bench_output.c sees to that. */
+static bool may_share(OptionId one, OptionId other)
+{
+    return one == OPTION_OUT && other == OPTION_OUT_JSON;
+}
+
+/* "-" of a command whose result is no text is not a file. */
+static const char *out_of(const Settings *settings, const OptionSet *options)
+{
+    const char *out = settings->out ? settings->out : settings->tables ? NULL : options->out;
+    return out && strcmp(out, "-") == 0 ? NULL : out;
+}
+
+Status output_lock(const Settings *settings, const OptionSet *options)
+{
+    const struct {
+        OptionId id;
+        const char *path;
+    } files[] = {{OPTION_OUT, out_of(settings, options)},
+                 {OPTION_OUT_JSON, settings->out_json},
+                 {OPTION_SNAPSHOT, settings->snapshot},
+                 {OPTION_SVG, settings->svg}};
+    enum { N = sizeof files / sizeof *files };
+    if (settings->dry_run) return ST_OK;
+    for (int i = 0; i < N; i++) {
+        if (!files[i].path) continue;
+        for (int j = 0; j < i; j++) {
+            if (!files[j].path || may_share(files[j].id, files[i].id)) continue;
+            if (file_lock_is_same(files[i].path, files[j].path) && !is_device(files[i].path))
+                return FAIL(ST_USAGE, "--%s and --%s both name %s: give two names",
+                            option_table[files[j].id].name, option_table[files[i].id].name,
+                            files[i].path);
+        }
+        TRY(file_lock_take(files[i].path));
+    }
+    return ST_OK;
 }
 
 Status output_check_nvtx(const Settings *settings)

@@ -13,6 +13,10 @@
  * get the command's first format. */
 Status output_choose_format(Settings *settings, const OptionSet *options);
 
+/* Before anything is read or written: takes the locks of all files that are named, to the end of the program. ST_USAGE:
+ * another process writes one of them, or two options name one file. Folders are locked by those who make them. */
+Status output_lock(const Settings *settings, const OptionSet *options);
+
 /* ST_USAGE: ranges were asked for and this build has none. */
 Status output_check_nvtx(const Settings *settings);
 

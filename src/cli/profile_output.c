@@ -1,5 +1,6 @@
 #include "cli/profile_output.h"
 
+#include "base/file_lock.h"
 #include "bench/cell_label.h"
 #include "bench/profile_view.h"
 #include "bench/record_file.h"
@@ -46,6 +47,7 @@ Status profile_output_open(ProfileOutput *output, const Settings *settings, cons
     *output = (ProfileOutput){.settings = settings, .sweep = sweep};
     if (!settings->out_dir) return ST_OK;
     TRY(make_folder(settings->out_dir));
+    TRY(file_lock_take_folder(settings->out_dir));
     TRY(join(path, settings->out_dir, record_name));
     return report_sink_open(&output->json, path, "json", rows);
 }

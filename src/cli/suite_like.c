@@ -1,6 +1,7 @@
 #include "cli/suite_like.h"
 
 #include "base/clock.h"
+#include "base/file_lock.h"
 #include "base/folder.h"
 #include "base/log.h"
 #include "bench/environment.h"
@@ -152,12 +153,8 @@ static Status run_all(LikePlan *plan, const Settings *settings, int *exit_code)
 {
     const double begun = clock_seconds();
     json_t *environment = NULL;
-    Config config;
-    Placement place;
     int signal = 0;
-    TRY(find_place(plan, &config, &place)); /* before anything is written */
     if (settings->resume) suite_sweep_up(plan->folder);
-    TRY(folder_make(plan->folder));
     TRY(like_plan_write(plan));
     TRY(environment_new(&environment, settings->command_line));
     Status status = run_into_sets(plan, begun, environment, &signal);
@@ -174,10 +171,24 @@ static Status run_all(LikePlan *plan, const Settings *settings, int *exit_code)
     return ST_OK;
 }
 
+/* Read again once the folder is locked: another suite may have begun there meanwhile. */
+static Status open_plan(LikePlan *plan, const Settings *settings, const Sweep *sweep)
+{
+    Config config;
+    Placement place;
+    TRY(like_plan_open(plan, settings, sweep));
+    if (settings->dry_run) return ST_OK;
+    TRY(find_place(plan, &config, &place)); /* before anything is written */
+    TRY(folder_make(plan->folder));
+    TRY(file_lock_take_folder(plan->folder));
+    like_plan_free(plan);
+    return like_plan_open(plan, settings, sweep);
+}
+
 Status suite_like_run(const Settings *settings, const Sweep *sweep, int *exit_code)
 {
     LikePlan plan;
-    Status status = like_plan_open(&plan, settings, sweep);
+    Status status = open_plan(&plan, settings, sweep);
     if (status == ST_OK)
         status = settings->dry_run ? like_dry_run(&plan) : run_all(&plan, settings, exit_code);
     like_plan_free(&plan);

@@ -31,62 +31,13 @@ static Status cannot(const ReportSink *sink)
     return FAIL(ST_IO, "cannot write %s: %s", sink->path, strerror(errno));
 }
 
-/* ---- one writer ---- */
-
-/* Not flock(): the process of a cell would inherit that and keep it beyond our death. A disk without locks is no
- * reason to fail. */
-static bool lock(int fd)
-{
-    struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-    return fcntl(fd, F_SETLK, &whole) == 0 || (errno != EAGAIN && errno != EACCES);
-}
-
-static void hold(ReportSink *sink, int fd)
-{
-    if (sink->claim >= 0) close(sink->claim);
-    sink->claim = fd;
-}
-
-/* Of two programs that write one file, each would replace the other's rows by its own. */
-static Status claim(ReportSink *sink)
-{
-    struct stat info;
-    if (stat(sink->path, &info) != 0 || !S_ISREG(info.st_mode)) return ST_OK;
-    const int fd = open(sink->path, O_RDWR | O_CLOEXEC);
-    if (fd < 0) return ST_OK; /* may be replaced though it may not be written */
-    if (!lock(fd)) {
-        close(fd);
-        return FAIL(ST_IO, "another program is writing %s: wait for it, or name another file",
-                    sink->path);
-    }
-    hold(sink, fd);
-    return ST_OK;
-}
-
 /* ---- writing ---- */
-
-/* Locked before it takes the place of the file before it, so that there is no moment between. */
-static Status put_whole(ReportSink *sink, const Text *text)
-{
-    WholeFile file;
-    int fd = -1;
-    TRY(whole_file_open(&file, sink->path));
-    const Status status = whole_file_write(&file, text_str(text), text->n);
-    if (status != ST_OK) {
-        whole_file_abandon(&file);
-        return status;
-    }
-    (void)lock(file.fd);
-    TRY(whole_file_finish_open(&file, &fd));
-    hold(sink, fd);
-    return ST_OK;
-}
 
 static Status write_whole(ReportSink *sink, const ReportInput *input)
 {
     Text text = {0};
     Status status = report_write(&text, sink->format, input);
-    if (status == ST_OK) status = put_whole(sink, &text);
+    if (status == ST_OK) status = text_write_file(sink->path, text_str(&text), text.n);
     text_free(&text);
     return status;
 }
@@ -154,7 +105,7 @@ static Status try_beside(const ReportSink *sink)
 Status report_sink_open(ReportSink *sink, const char *path, const char *format,
                         const RecordSet *start)
 {
-    *sink = (ReportSink){.path = strdup(path), .format = strdup(format), .fd = -1, .claim = -1};
+    *sink = (ReportSink){.path = strdup(path), .format = strdup(format), .fd = -1};
     Status status = record_set_init(&sink->set, NULL);
     if (status == ST_OK && (!sink->path || !sink->format)) {
         status = FAIL(ST_NO_MEMORY, "no memory for %s", path);
@@ -163,7 +114,6 @@ Status report_sink_open(ReportSink *sink, const char *path, const char *format,
     if (status == ST_OK) {
         sink->stream = is_stream(path);
         sink->waits = has_older(sink);
-        status = claim(sink);
     }
     if (status == ST_OK) {
         status = sink->waits ? try_beside(sink) : start_file(sink);
@@ -196,9 +146,8 @@ Status report_sink_finish(ReportSink *sink, const ReportInput *all)
 void report_sink_close(ReportSink *sink)
 {
     if (sink->fd >= 0) close(sink->fd);
-    if (sink->claim >= 0) close(sink->claim);
     free(sink->path);
     free(sink->format);
     record_set_free(&sink->set);
-    *sink = (ReportSink){.fd = -1, .claim = -1};
+    *sink = (ReportSink){.fd = -1};
 }

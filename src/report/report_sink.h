@@ -9,7 +9,6 @@ typedef struct ReportSink {
     char *path, *format;
     RecordSet set; /* shares the records */
     int fd;        /* of a growing jsonl; -1 otherwise */
-    int claim;     /* the file as it is, locked; -1: there is none */
     bool stream;   /* a pipe or a terminal: what was written cannot be taken back */
     bool waits;    /* an older file stays until the first record is there */
 } ReportSink;
@@ -17,7 +16,7 @@ typedef struct ReportSink {
 /* Writes the file at once with the records already in `start` (those resumed; may be empty), so
  * that a read-only directory or a full disk is found before the work. `start` is not kept. A stream
  * gets jsonl line by line and any other format once, by report_sink_finish(). A file that is there
- * already and is not resumed stays until the first record; one that another process is writing so is refused. */
+ * already and is not resumed stays until the first record. The caller has locked it (base/file_lock.h). */
 Status report_sink_open(ReportSink *sink, const char *path, const char *format,
                         const RecordSet *start);
 Status report_sink_add(ReportSink *sink, Record *record);

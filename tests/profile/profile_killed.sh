@@ -14,7 +14,7 @@ lasts=$(($(date +%s%N) - began))
 files=$(find whole -type f | wc -l)
 
 whole() { # FOLDER: what a reader would take for a file of ours
-    mapfile -t there < <(find "$1" -type f ! -name '*.tmp*' 2>find.err)
+    mapfile -t there < <(find "$1" -type f ! -name '*.tmp*' ! -name '*.lock' 2>find.err)
     [ ${#there[@]} = 0 ] || "$program" validate "${there[@]}" >validate.out 2>validate.err || fail "$1 has a file that is not whole"
 }
 
@@ -30,7 +30,7 @@ for who in program cell; do
         [ -n "$victim" ] && kill -9 "$victim" 2>kill.err # it may have ended by now
         wait $pid 2>wait.err
         [ ! -e "$folder" ] || whole "$folder"
-        [ "$(find "$folder" -type f ! -name '*.tmp*' 2>find.err | wc -l)" = "$files" ] || unfinished=$((unfinished + 1))
+        [ "$(find "$folder" -type f ! -name '*.tmp*' ! -name '*.lock' 2>find.err | wc -l)" = "$files" ] || unfinished=$((unfinished + 1))
     done
 done
 # or nothing was tried
