@@ -134,23 +134,22 @@ static Status compare_phase(ComparisonPhase *p, const Record *a, const Record *b
 /* ---- what the files warn of ---- */
 
 /* The item of this text, made where there is none; NULL when memory runs out. */
-static json_t *warning_item(json_t *warnings, const char *text)
+static json_t *warning_item(Comparison *c, const char *text)
 {
-    for (size_t i = 0; i < json_array_size(warnings); i++) {
-        json_t *item = json_array_get(warnings, i);
-        if (strcmp(record_text(item, "warning"), text) == 0) return item;
-    }
-    json_t *item = json_pack("{s:s, s:[], s:[]}", "warning", text, "a", "b");
-    return item && json_array_append_new(warnings, item) == 0 ? item : NULL;
+    json_t *item = json_object_get(c->known, text);
+    if (item) return item;
+    item = json_pack("{s:s, s:[], s:[]}", "warning", text, "a", "b");
+    if (!item || json_array_append_new(c->warnings, item)) return NULL;
+    return json_object_set(c->known, text, item) == 0 ? item : NULL;
 }
 
-static Status add_warnings(json_t *warnings, const Record *record, const char *file)
+static Status add_warnings(Comparison *c, const Record *record, const char *file)
 {
     const json_t *list = record_value(record, "warnings");
     for (size_t i = 0; i < json_array_size(list); i++) {
         const char *text = json_string_value(json_array_get(list, i));
         if (!text) continue;
-        json_t *cells = json_object_get(warning_item(warnings, text), file);
+        json_t *cells = json_object_get(warning_item(c, text), file);
         if (json_array_append_new(cells, json_string(record_key(record)))) return no_memory();
     }
     return ST_OK;
@@ -183,6 +182,7 @@ static bool is_replaced(const RecordSet *set, const Record *record)
 
 static Status match(Comparison *c, const RecordSet *a, const RecordSet *b)
 {
+    EnvironmentDiff differences = {.list = c->differences, .known = c->known};
     for (size_t i = 0; i < record_set_size(a); i++) {
         const Record *record = record_set_at(a, i), *other = find(b, record);
         if (is_replaced(a, record)) continue;
@@ -193,9 +193,9 @@ static Status match(Comparison *c, const RecordSet *a, const RecordSet *b)
         ComparisonCell *cell = &c->cells[c->n_cells++];
         *cell = (ComparisonCell){.a = record, .b = other};
         TRY(compare_cell(cell));
-        TRY(environment_diff_add(c->differences, a, record, b, other));
-        TRY(add_warnings(c->warnings, record, "a"));
-        TRY(add_warnings(c->warnings, other, "b"));
+        TRY(environment_diff_add(&differences, a, record, b, other));
+        TRY(add_warnings(c, record, "a"));
+        TRY(add_warnings(c, other, "b"));
     }
     for (size_t i = 0; i < record_set_size(b); i++) {
         const Record *record = record_set_at(b, i);
@@ -225,8 +225,10 @@ Status comparison_make(Comparison *out, const RecordSet *a, const RecordSet *b)
                         .only_a = calloc(n_a + 1, sizeof *out->only_a),
                         .only_b = calloc(n_b + 1, sizeof *out->only_b),
                         .differences = json_array(),
-                        .warnings = json_array()};
-    const bool made = out->cells && out->only_a && out->only_b && out->differences && out->warnings;
+                        .warnings = json_array(),
+                        .known = json_object()};
+    const bool made =
+        out->cells && out->only_a && out->only_b && out->differences && out->warnings && out->known;
     if (!made) return no_memory();
     TRY(match(out, a, b));
     for (int i = 0; i < COMPARISON_PHASES; i++) average(out, i);
@@ -240,6 +242,7 @@ void comparison_free(Comparison *comparison)
     free(comparison->only_b);
     json_decref(comparison->differences);
     json_decref(comparison->warnings);
+    json_decref(comparison->known);
     *comparison = (Comparison){0};
 }
 

@@ -51,6 +51,7 @@ typedef struct Comparison {
     json_t *differences; /* of the cells in both: environment_diff.h */
     /* Of the records compared, each text once: [{"warning": text, "a": [record_key()...], "b": [...]}]. */
     json_t *warnings;
+    json_t *known; /* what those two hold, by its text */
     /* Of the ratios B / A over the cells that have the phase in both; NAN without any. */
     double mean_ratio[COMPARISON_PHASES];
     int n_ratios[COMPARISON_PHASES];

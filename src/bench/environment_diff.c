@@ -1,6 +1,9 @@
 #include "bench/environment_diff.h"
 
+#include "base/text.h"
+
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Of the moment, or what only names the rest. */
@@ -22,6 +25,11 @@ static const char *const passing[] = {
 static const char *const used[] = {"device",    "threads", "blas",
                                    "attention", "exec",    "peer_version"};
 
+static Status no_memory(void)
+{
+    return FAIL(ST_NO_MEMORY, "no memory for a comparison");
+}
+
 static bool is_passing(const char *name)
 {
     for (size_t i = 0; i < sizeof passing / sizeof *passing; i++) {
@@ -30,12 +38,15 @@ static bool is_passing(const char *name)
     return false;
 }
 
-static bool is_known(json_t *array, json_t *item)
+/* Whether this was said before; from now on it was. */
+static Status say(EnvironmentDiff *differences, Text *text, bool *known)
 {
-    for (size_t i = 0; i < json_array_size(array); i++) {
-        if (json_equal(json_array_get(array, i), item)) return true;
-    }
-    return false;
+    text_puts(text, "\n");
+    TRY(text_status(text));
+    *known = json_object_get(differences->known, text_str(text)) != NULL;
+    return !*known && json_object_set_new(differences->known, text_str(text), json_true())
+               ? no_memory()
+               : ST_OK;
 }
 
 static json_t *or_null(json_t *value)
@@ -43,21 +54,28 @@ static json_t *or_null(json_t *value)
     return value ? value : json_null();
 }
 
-static Status add_pair(json_t *differences, const char *field, json_t *a, json_t *b)
+static Status add_pair(EnvironmentDiff *differences, const char *field, json_t *a, json_t *b)
 {
     if (json_equal(or_null(a), or_null(b))) return ST_OK;
     json_t *item = json_pack("{s:s, s:O, s:O}", "field", field, "a", or_null(a), "b", or_null(b));
-    int failed = !item;
-    if (item && !is_known(differences, item)) failed = json_array_append(differences, item);
+    char *dump = item ? json_dumps(item, JSON_COMPACT | JSON_SORT_KEYS) : NULL;
+    Text text = {0};
+    bool known = false;
+    if (dump) text_puts(&text, dump);
+    Status status = dump ? say(differences, &text, &known) : no_memory();
+    if (status == ST_OK && !known && json_array_append(differences->list, item))
+        status = no_memory();
+    text_free(&text);
+    free(dump);
     json_decref(item);
-    return failed ? FAIL(ST_NO_MEMORY, "no memory for a comparison") : ST_OK;
+    return status;
 }
 
-static Status add_members(json_t *differences, const char *prefix, json_t *a, json_t *b,
+static Status add_members(EnvironmentDiff *differences, const char *prefix, json_t *a, json_t *b,
                           bool missing_only);
 
 /* One member of the environments, or all below it. */
-static Status add_member(json_t *differences, const char *name, json_t *a, json_t *b)
+static Status add_member(EnvironmentDiff *differences, const char *name, json_t *a, json_t *b)
 {
     if (!json_is_object(a) && !json_is_object(b)) return add_pair(differences, name, a, b);
     char prefix[96];
@@ -67,7 +85,7 @@ static Status add_member(json_t *differences, const char *name, json_t *a, json_
 }
 
 /* Members of `a`; `missing_only`: those that `b` has not, with the sides the other way round. */
-static Status add_members(json_t *differences, const char *prefix, json_t *a, json_t *b,
+static Status add_members(EnvironmentDiff *differences, const char *prefix, json_t *a, json_t *b,
                           bool missing_only)
 {
     const char *key;
@@ -84,12 +102,26 @@ static Status add_members(json_t *differences, const char *prefix, json_t *a, js
     return ST_OK;
 }
 
-Status environment_diff_add(json_t *differences, const RecordSet *set_a, const Record *a,
+/* Of two environments, once. */
+static Status add_environments(EnvironmentDiff *differences, json_t *a, json_t *b)
+{
+    const char *id_a = record_text(a, "id"), *id_b = record_text(b, "id");
+    Text pair = {0};
+    bool known = false;
+    text_printf(&pair, "%s\n%s", id_a ? id_a : "", id_b ? id_b : "");
+    const Status said = id_a || id_b ? say(differences, &pair, &known) : ST_OK;
+    text_free(&pair);
+    TRY(said);
+    if (known) return ST_OK;
+    TRY(add_members(differences, "", a, b, false));
+    return add_members(differences, "", b, a, true);
+}
+
+Status environment_diff_add(EnvironmentDiff *differences, const RecordSet *set_a, const Record *a,
                             const RecordSet *set_b, const Record *b)
 {
-    json_t *own_a = record_set_environment(set_a, a), *own_b = record_set_environment(set_b, b);
-    TRY(add_members(differences, "", own_a, own_b, false));
-    TRY(add_members(differences, "", own_b, own_a, true));
+    TRY(add_environments(differences, record_set_environment(set_a, a),
+                         record_set_environment(set_b, b)));
     if (record_status(a) != RECORD_OK || record_status(b) != RECORD_OK) return ST_OK;
     for (size_t i = 0; i < sizeof used / sizeof *used; i++) {
         TRY(add_pair(differences, used[i], record_value(a, used[i]), record_value(b, used[i])));

@@ -1,5 +1,6 @@
 #include "bench/growth.h"
 
+#include "base/alike.h"
 #include "base/stats.h"
 #include "bench/record_stat.h"
 
@@ -153,48 +154,34 @@ static Status add_sweep(Growth *growth, const GrowthAxis *axis, const Rows *rows
 
 /* ---- all of them ---- */
 
-/* Takes the rows that are like row `i` out of the list of identities: NULL marks those. */
-static void take_alike(Rows *rows, const RecordSet *set, char **identities, size_t i)
+static Status find_alike(Alike *alike, const RecordSet *set, const GrowthAxis *axis)
 {
-    char *identity = identities[i];
-    *rows = (Rows){0};
-    for (size_t j = i; j < record_set_size(set); j++) {
-        if (!identities[j] || strcmp(identities[j], identity) != 0) continue;
-        if (rows->n < GROWTH_FIT_MOST) rows->list[rows->n++] = record_set_at(set, j);
-        if (j != i) free(identities[j]);
-        identities[j] = NULL;
-    }
-    free(identity);
-}
-
-static Status make_identities(char **identities, const RecordSet *set, const GrowthAxis *axis)
-{
-    for (size_t i = 0; i < record_set_size(set); i++) {
+    Text identity = {0};
+    Status status = alike_init(alike, record_set_size(set));
+    for (size_t i = 0; status == ST_OK && i < record_set_size(set); i++) {
         const Record *record = record_set_at(set, i);
-        Text text = {0};
         if (!record_key(record) || record_text(record, "peer")) continue;
-        put_identity(&text, axis, record);
-        identities[i] = text_status(&text) == ST_OK ? strdup(text_str(&text)) : NULL;
-        text_free(&text);
-        if (!identities[i]) return FAIL(ST_NO_MEMORY, "no memory for how results grow");
+        text_clear(&identity);
+        put_identity(&identity, axis, record);
+        status = text_status(&identity);
+        if (status == ST_OK) status = alike_put(alike, i, text_str(&identity));
     }
-    return ST_OK;
+    text_free(&identity);
+    return status;
 }
 
 static Status add_axis(Growth *growth, const RecordSet *set, const GrowthAxis *axis)
 {
-    const size_t n = record_set_size(set);
-    char **identities = calloc(n + 1, sizeof *identities);
-    if (!identities) return FAIL(ST_NO_MEMORY, "no memory for how results grow");
-    Status status = make_identities(identities, set, axis);
-    for (size_t i = 0; status == ST_OK && i < n; i++) {
-        Rows rows;
-        if (!identities[i]) continue;
-        take_alike(&rows, set, identities, i);
+    Alike alike;
+    Status status = find_alike(&alike, set, axis);
+    for (size_t i = 0; status == ST_OK && i < alike.n; i++) {
+        Rows rows = {.n = 0};
+        if (!alike_leads(&alike, i)) continue;
+        for (size_t at = i; at < alike.n && rows.n < GROWTH_FIT_MOST; at = alike_next(&alike, at))
+            rows.list[rows.n++] = record_set_at(set, at);
         status = add_sweep(growth, axis, &rows);
     }
-    for (size_t i = 0; i < n; i++) free(identities[i]);
-    free(identities);
+    alike_free(&alike);
     return status;
 }
 

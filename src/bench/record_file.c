@@ -202,14 +202,9 @@ static Status read_lines(Reader *in, const char *text, size_t n, bool *torn)
 }
 
 /* JSON lines when the first line is an object of its own that holds no results. */
-static Status is_lines(const Reader *in, const char *text, size_t n, bool *lines)
+static bool is_lines(const json_t *first)
 {
-    const char *end = memchr(text, '\n', n);
-    json_t *first = NULL;
-    TRY(parse(in, &first, text, end ? (size_t)(end - text) : n, NULL));
-    *lines = json_is_object(first) && !json_object_get(first, "results");
-    json_decref(first);
-    return ST_OK;
+    return json_is_object(first) && !json_object_get(first, "results");
 }
 
 static Status read_text(Reader *in, const char *text, size_t n, bool *torn)
@@ -217,12 +212,15 @@ static Status read_text(Reader *in, const char *text, size_t n, bool *torn)
     if (is_blank(text, n)) {
         return FAIL(ST_USAGE, "%s: the file is empty; delete it or name another", in->path);
     }
-    bool lines = false;
-    TRY(is_lines(in, text, n, &lines));
-    if (lines) return read_lines(in, text, n, torn);
     json_error_t error;
     json_t *root = NULL;
-    TRY(parse(in, &root, text, n, &error));
+    const char *end = memchr(text, '\n', n);
+    const size_t first = end ? (size_t)(end - text) : n;
+    TRY(parse(in, &root, text, first, &error));
+    const bool lines = is_lines(root), whole = is_blank(text + first, n - first);
+    if (lines || !whole) json_decref(root);
+    if (lines) return read_lines(in, text, n, torn);
+    if (!whole) TRY(parse(in, &root, text, n, &error));
     if (!root) {
         return syntax_error(in->path, (size_t)(error.line > 0 ? error.line : 1), false, &error);
     }

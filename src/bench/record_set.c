@@ -1,5 +1,6 @@
 #include "bench/record_set.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static Status no_memory(void)
@@ -7,29 +8,92 @@ static Status no_memory(void)
     return FAIL(ST_NO_MEMORY, "no memory for the results");
 }
 
+/* ---- by name ---- */
+
+/* An element of a list by a text that it has. */
+typedef struct Names {
+    const char *field;
+    bool last;     /* of those with one name, the last counts; otherwise the first */
+    json_t *found; /* name -> element, of the first n; NULL: not needed so far */
+    size_t n;
+} Names;
+
+struct RecordIndex {
+    Names results, environments;
+};
+
+enum { WORTH_AN_INDEX = 16 };
+
+static json_t *look_through(const json_t *list, const Names *names, const char *name)
+{
+    json_t *found = NULL;
+    for (size_t i = 0; i < json_array_size(list) && (names->last || !found); i++) {
+        json_t *element = json_array_get(list, i);
+        const char *other = record_text(element, names->field);
+        if (other && strcmp(name, other) == 0) found = element;
+    }
+    return found;
+}
+
+/* Takes in what was added since. False: no memory for it. */
+static bool keep_up(Names *names, const json_t *list)
+{
+    if (!names->found) names->found = json_object();
+    for (; names->n < json_array_size(list); names->n++) {
+        json_t *element = json_array_get(list, names->n);
+        const char *name = record_text(element, names->field);
+        if (!name || (!names->last && json_object_get(names->found, name))) continue;
+        if (json_object_set(names->found, name, element)) return false;
+    }
+    return names->found != NULL;
+}
+
+static json_t *find(const json_t *list, Names *names, const char *name)
+{
+    if (json_array_size(list) < WORTH_AN_INDEX || !keep_up(names, list))
+        return look_through(list, names, name);
+    return json_object_get(names->found, name);
+}
+
+static const struct RecordIndex no_index = {.results = {.field = "cell", .last = true},
+                                            .environments = {.field = "id"}};
+
 static json_t *find_environment(const RecordSet *set, const char *id)
 {
-    for (size_t i = 0; id && i < json_array_size(set->environments); i++) {
-        json_t *environment = json_array_get(set->environments, i);
-        const char *other = json_string_value(json_object_get(environment, "id"));
-        if (other && strcmp(id, other) == 0) return environment;
-    }
-    return NULL;
+    if (!id) return NULL;
+    return set->index ? find(set->environments, &set->index->environments, id)
+                      : look_through(set->environments, &no_index.environments, id);
 }
+
+Record *record_set_find(const RecordSet *set, const char *key)
+{
+    return set->index ? find(set->results, &set->index->results, key)
+                      : look_through(set->results, &no_index.results, key);
+}
+
+/* ---- a set ---- */
 
 Status record_set_init(RecordSet *set, json_t *environment)
 {
-    *set = (RecordSet){json_array(), json_array()};
-    if (!set->environments || !set->results) goto fail;
+    *set = (RecordSet){json_array(), json_array(), malloc(sizeof *set->index)};
+    if (!set->environments || !set->results || !set->index) goto fail;
+    *set->index = no_index;
     if (environment && json_array_append(set->environments, environment)) goto fail;
     return ST_OK;
 fail:
+    free(set->index);
+    set->index = NULL;
     record_set_free(set);
     return no_memory();
 }
 
 void record_set_free(RecordSet *set)
 {
+    if (set->index) {
+        json_decref(set->index->results.found);
+        json_decref(set->index->environments.found);
+    }
+    free(set->index);
     json_decref(set->environments);
     json_decref(set->results);
     *set = (RecordSet){0};
@@ -91,16 +155,6 @@ Status record_set_merge(RecordSet *set, const RecordSet *other)
         TRY(record_set_share(set, other, record_set_at(other, i)));
     }
     return ST_OK;
-}
-
-Record *record_set_find(const RecordSet *set, const char *key)
-{
-    for (size_t i = record_set_size(set); i-- > 0;) {
-        Record *record = record_set_at(set, i);
-        const char *other = record_key(record);
-        if (other && strcmp(key, other) == 0) return record;
-    }
-    return NULL;
 }
 
 json_t *record_set_environment(const RecordSet *set, const Record *record)

@@ -7,8 +7,9 @@
 /* environments[0] is this run's; others come from files that were read or resumed. Every result
  * names its own by `environment_id`. */
 typedef struct RecordSet {
-    json_t *environments; /* array of objects, each with an `id` */
-    json_t *results;      /* array of records */
+    json_t *environments;      /* array of objects, each with an `id` */
+    json_t *results;           /* array of records; both only grow */
+    struct RecordIndex *index; /* how they are found; NULL: one after the other */
 } RecordSet;
 
 /* `environment` may be NULL: a set that only reads files. Takes no reference from the caller. */

@@ -1,9 +1,11 @@
 #include "report/advice.h"
 
+#include "base/alike.h"
 #include "base/human.h"
 #include "base/json_text.h"
 #include "bench/profile_view.h"
 #include "bench/record_stat.h"
+#include "report/same_work.h"
 
 #include <math.h>
 #include <string.h>
@@ -23,7 +25,7 @@ static Status add_line(json_t *lines, Text *text)
 typedef struct Faster {
     const char *choice; /* the field in which the two rows differ; NULL: none is faster */
     const RecordSet *rows;
-    const Record *from, *to;
+    size_t from, to;
     double saved; /* share of the step */
 } Faster;
 
@@ -39,15 +41,63 @@ static bool agree(const Record *a, const Record *b, const char *field)
     return x == y || json_equal(x, y);
 }
 
-static bool differ_in(const Record *a, const Record *b, const char *choice)
+/* A row of ours that was timed: others are no choice. */
+static bool step_of(const Record *record, double *ms)
 {
-    for (size_t i = 0; i < sizeof same / sizeof *same; i++) {
-        if (!agree(a, b, same[i])) return false;
+    return !record_text(record, "peer") && record_stat_ms(record, "step", ms);
+}
+
+/* Rows that agree in all but this choice. */
+static Status find_alternatives(Alike *alike, const RecordSet *rows, const char *choice)
+{
+    Text text = {0};
+    double ms;
+    Status status = alike_init(alike, record_set_size(rows));
+    for (size_t i = 0; status == ST_OK && i < record_set_size(rows); i++) {
+        const Record *record = record_set_at(rows, i);
+        if (!step_of(record, &ms)) continue;
+        text_clear(&text);
+        same_work_put(&text, record, same, sizeof same / sizeof *same);
+        for (size_t c = 0; c < sizeof choices / sizeof *choices; c++) {
+            if (strcmp(choices[c], choice) != 0) same_work_put(&text, record, &choices[c], 1);
+        }
+        status = text_status(&text);
+        if (status == ST_OK) status = alike_put(alike, i, text_str(&text));
     }
-    for (size_t i = 0; i < sizeof choices / sizeof *choices; i++) {
-        if (agree(a, b, choices[i]) == (strcmp(choices[i], choice) == 0)) return false;
+    text_free(&text);
+    return status;
+}
+
+/* The fastest row, and the fastest of those that have made another choice. */
+typedef struct Fastest {
+    size_t row[2]; /* as many as there are rows: none */
+    double ms[2];
+} Fastest;
+
+static void take(Fastest *fastest, int place, size_t row, double ms)
+{
+    fastest->row[place] = row;
+    fastest->ms[place] = ms;
+}
+
+static Fastest find_fastest(const RecordSet *rows, const Alike *alike, size_t first,
+                            const char *choice)
+{
+    Fastest f = {.row = {alike->n, alike->n}};
+    for (size_t i = first; i < alike->n; i = alike_next(alike, i)) {
+        double ms = 0;
+        const Record *record = record_set_at(rows, i);
+        step_of(record, &ms);
+        const bool other =
+            f.row[0] < alike->n && !agree(record, record_set_at(rows, f.row[0]), choice);
+        if (f.row[0] == alike->n || ms < f.ms[0]) {
+            if (other) take(&f, 1, f.row[0], f.ms[0]);
+            take(&f, 0, i, ms);
+        } else if (other && (f.row[1] == alike->n || ms < f.ms[1])) {
+            take(&f, 1, i, ms);
+        }
     }
-    return true;
+    return f;
 }
 
 /* fp32 and fused are where one starts: nobody needs to be told to go back there. */
@@ -57,33 +107,44 @@ static bool is_start(const Record *record, const char *choice)
     return value && (strcmp(value, "fp32") == 0 || strcmp(value, "fused") == 0);
 }
 
-static void consider_pair(Faster *best, const RecordSet *rows, const Record *a, const Record *b)
+/* Of several that save as much, the first row of the file, and the first that it could be. */
+static bool is_better(const Faster *a, const Faster *b)
 {
-    double before, after;
-    if (record_text(a, "peer") || record_text(b, "peer")) return; /* not a choice of ours */
-    if (!record_stat_ms(a, "step", &before) || !record_stat_ms(b, "step", &after)) return;
-    if (!(before > 0) || 1 - after / before <= best->saved) return;
-    for (size_t i = 0; i < sizeof choices / sizeof *choices; i++) {
-        if (is_start(a, choices[i]) && differ_in(a, b, choices[i]))
-            *best = (Faster){choices[i], rows, a, b, 1 - after / before};
-    }
+    if (a->saved != b->saved || a->rows != b->rows) return a->saved > b->saved;
+    return a->from != b->from ? a->from < b->from : a->to < b->to;
 }
 
-static void find_faster(Faster *best, const RecordSet *rows)
+static void consider_change(Faster *best, const RecordSet *rows, const Fastest *f, size_t from,
+                            const char *choice)
 {
-    for (size_t i = 0; i < record_set_size(rows); i++) {
-        for (size_t j = 0; j < record_set_size(rows); j++)
-            consider_pair(best, rows, record_set_at(rows, i), record_set_at(rows, j));
+    double before = 0;
+    const Record *record = record_set_at(rows, from);
+    if (!is_start(record, choice) || !step_of(record, &before) || !(before > 0)) return;
+    const int place = agree(record, record_set_at(rows, f->row[0]), choice);
+    if (f->row[place] == record_set_size(rows)) return;
+    const Faster found = {choice, rows, from, f->row[place], 1 - f->ms[place] / before};
+    if (is_better(&found, best)) *best = found;
+}
+
+static Status find_faster(Faster *best, const RecordSet *rows, const char *choice)
+{
+    Alike alike;
+    Status status = find_alternatives(&alike, rows, choice);
+    for (size_t first = 0; status == ST_OK && first < alike.n; first++) {
+        if (!alike_leads(&alike, first)) continue;
+        const Fastest fastest = find_fastest(rows, &alike, first, choice);
+        for (size_t i = first; i < alike.n; i = alike_next(&alike, i))
+            consider_change(best, rows, &fastest, i, choice);
     }
+    alike_free(&alike);
+    return status;
 }
 
 static int count_measured(const RecordSet *rows)
 {
     int n = 0;
     double ms;
-    for (size_t i = 0; i < record_set_size(rows); i++)
-        n += !record_text(record_set_at(rows, i), "peer") &&
-             record_stat_ms(record_set_at(rows, i), "step", &ms);
+    for (size_t i = 0; i < record_set_size(rows); i++) n += step_of(record_set_at(rows, i), &ms);
     return n;
 }
 
@@ -97,8 +158,8 @@ static Status tell_faster(json_t *lines, const Faster *f)
         return add_line(lines, &text);
     }
     text_printf(&text, "Change first: --%s %s saves %.0f %% of the step of ", f->choice,
-                record_text(f->to, f->choice), 100 * f->saved);
-    page_file_label(&text, f->rows, f->from);
+                record_text(record_set_at(f->rows, f->to), f->choice), 100 * f->saved);
+    page_file_label(&text, f->rows, record_set_at(f->rows, f->from));
     text_puts(&text, ".");
     return add_line(lines, &text);
 }
@@ -174,7 +235,8 @@ Status advice_add(json_t *lines, const PageFile *files, int n)
     Slow slow = {0};
     int measured = 0;
     for (int f = 0; f < n; f++) {
-        find_faster(&faster, &files[f].kind[PAGE_MODEL]);
+        for (size_t c = 0; c < sizeof choices / sizeof *choices; c++)
+            TRY(find_faster(&faster, &files[f].kind[PAGE_MODEL], choices[c]));
         measured += count_measured(&files[f].kind[PAGE_MODEL]);
         for (size_t i = 0; i < record_set_size(&files[f].rows); i++)
             TRY(look_at_profile(&slow, record_set_at(&files[f].rows, i)));

@@ -68,21 +68,37 @@ bool column_differs(const Column *column, const Record *a, const Record *b)
     return column_used(column, a, x) && column_used(column, b, y) && strcmp(x, y) != 0;
 }
 
+/* What a row has in a column. */
+typedef struct Both {
+    bool is_asked, is_used;
+    char asked[COLUMN_TEXT], used[COLUMN_TEXT];
+} Both;
+
+static void read_both(Both *both, const Column *column, const Record *record)
+{
+    both->is_asked = asked(column, record, both->asked);
+    both->is_used = column_used(column, record, both->used);
+}
+
 /* What was asked for, or what `auto` became: eager runs other attention than fused, and a table that
  * compares them must say so. */
-static bool shows_difference(const Column *column, const Record *a, const Record *b)
+static bool shows_difference(const Both *a, const Both *b)
 {
-    char x[COLUMN_TEXT], y[COLUMN_TEXT];
-    if (column_differs(column, a, b)) return true;
-    return column_used(column, a, x) && column_used(column, b, y) && strcmp(x, y) != 0;
+    return (a->is_asked && b->is_asked && strcmp(a->asked, b->asked) != 0) ||
+           (a->is_used && b->is_used && strcmp(a->used, b->used) != 0);
 }
 
 bool column_varies(const Column *column, const RecordSet *set)
 {
+    Both first, rows[2];
+    if (record_set_size(set) == 0) return false;
+    read_both(&first, column, record_set_at(set, 0));
+    rows[0] = first;
     for (size_t i = 1; i < record_set_size(set); i++) {
-        const Record *row = record_set_at(set, i);
-        if (shows_difference(column, record_set_at(set, 0), row)) return true;
-        if (shows_difference(column, record_set_at(set, i - 1), row)) return true;
+        const Both *before = &rows[(i - 1) % 2];
+        Both *row = &rows[i % 2];
+        read_both(row, column, record_set_at(set, i));
+        if (shows_difference(&first, row) || shows_difference(before, row)) return true;
     }
     return false;
 }

@@ -193,31 +193,56 @@ static bool has_exponent(const GrowthSweep *sweep)
     return false;
 }
 
-/* An earlier one tells the same of the same implementation over the same axis, by as many points. */
-static bool is_told(const Growth *growth, int s)
+/* "ctx flash"; false: no implementation is named. */
+static bool what_it_tells(Text *name, const GrowthSweep *sweep)
 {
-    const GrowthSweep *own = &growth->sweeps[s];
-    const char *attention = record_text(own->first, "attention");
-    for (int i = 0; i < growth->n; i++) {
-        const GrowthSweep *other = &growth->sweeps[i];
-        const char *its = record_text(other->first, "attention");
-        if (i == s || other->axis != own->axis || !has_exponent(other)) continue;
-        if (!attention || !its || strcmp(attention, its) != 0) continue;
-        if (other->points > own->points || (other->points == own->points && i < s)) return true;
+    const char *attention = record_text(sweep->first, "attention");
+    text_clear(name);
+    text_printf(name, "%s %s", sweep->axis->field, attention ? attention : "");
+    return attention != NULL;
+}
+
+/* Of the sweeps with an exponent that tell of one implementation over one axis, the first of those with most points,
+ * by what_it_tells(). NULL: no memory. */
+static json_t *best_sweeps(const Growth *growth, Text *name)
+{
+    json_t *best = json_object();
+    int failed = !best;
+    for (int s = 0; s < growth->n && !failed; s++) {
+        const GrowthSweep *own = &growth->sweeps[s];
+        if (!has_exponent(own) || !what_it_tells(name, own)) continue;
+        const json_t *other = json_object_get(best, text_str(name));
+        if (other && growth->sweeps[json_integer_value(other)].points >= own->points) continue;
+        failed = json_object_set_new(best, text_str(name), json_integer(s));
     }
-    return false;
+    if (!failed) return best;
+    json_decref(best);
+    return NULL;
+}
+
+/* Another one tells the same, by as many points. */
+static bool is_told(const Growth *growth, const json_t *best, Text *name, int s)
+{
+    if (!what_it_tells(name, &growth->sweeps[s])) return false;
+    return json_integer_value(json_object_get(best, text_str(name))) != s;
 }
 
 static Status add_growth(json_t *lines, Text *text, const RecordSet *rows)
 {
     Growth growth;
+    Text name = {0};
+    const GrowthNames names = growth_report_names(rows);
     Status status = growth_make(&growth, rows);
+    json_t *best = status == ST_OK ? best_sweeps(&growth, &name) : NULL;
+    if (status == ST_OK && !best) status = FAIL(ST_NO_MEMORY, "no memory for a summary");
     for (int s = 0; status == ST_OK && s < growth.n; s++) {
-        if (!has_exponent(&growth.sweeps[s]) || is_told(&growth, s)) continue;
+        if (!has_exponent(&growth.sweeps[s]) || is_told(&growth, best, &name, s)) continue;
         text_puts(text, "How it grows: ");
-        growth_report_sentence(text, rows, &growth.sweeps[s]);
+        growth_report_sentence(text, &names, &growth.sweeps[s]);
         status = add_line(lines, text);
     }
+    json_decref(best);
+    text_free(&name);
     growth_free(&growth);
     return status;
 }

@@ -94,14 +94,21 @@ void growth_report_law(Text *out, const GrowthSweep *sweep, const GrowthLaw *law
 
 /* ---- which sweep ---- */
 
+GrowthNames growth_report_names(const RecordSet *set)
+{
+    GrowthNames names = {{0}};
+    for (int c = 0; c < column_count; c++)
+        names.shown[c] = column_list[c].identity && column_shown(&column_list[c], set, false);
+    return names;
+}
+
 /* What sets its rows apart from those of others; nothing where there is but one. */
-static void put_label(Text *out, const RecordSet *set, const GrowthSweep *sweep)
+static void put_label(Text *out, const GrowthNames *names, const GrowthSweep *sweep)
 {
     bool shown[TABLE_MAX_COLUMNS] = {0}, any = false;
     for (int c = 0; c < column_count; c++) {
         const Column *column = &column_list[c];
-        shown[c] = column->identity && column_shown(column, set, false) &&
-                   growth_is_fixed(sweep->axis, column->path);
+        shown[c] = names->shown[c] && growth_is_fixed(sweep->axis, column->path);
         any = any || (shown[c] && record_value(sweep->first, column->path));
     }
     if (any) record_notes_label(out, shown, sweep->first);
@@ -127,12 +134,12 @@ static const char *verb(const GrowthLaw *law)
     return law->fit.verdict == GROWTH_LAW ? "grows as" : "has";
 }
 
-void growth_report_sentence(Text *out, const RecordSet *set, const GrowthSweep *sweep)
+void growth_report_sentence(Text *out, const GrowthNames *names, const GrowthSweep *sweep)
 {
     const size_t before = out->n;
     const char *separator = ": ";
     const GrowthLaw *few = NULL;
-    put_label(out, set, sweep);
+    put_label(out, names, sweep);
     if (out->n == before)
         text_puts(out, record_value(sweep->first, "d_head") ? "attention" : "the step");
     for (int i = 0; i < sweep->n_laws; i++) {
@@ -151,11 +158,11 @@ void growth_report_sentence(Text *out, const RecordSet *set, const GrowthSweep *
 
 /* ---- the table ---- */
 
-static void put_row(Table *table, const RecordSet *set, const GrowthSweep *sweep,
+static void put_row(Table *table, const GrowthNames *names, const GrowthSweep *sweep,
                     const GrowthLaw *law, bool named)
 {
     Text text = {0};
-    put_label(&text, set, sweep);
+    put_label(&text, names, sweep);
     if (named) table_cell(table, text.n ? text_str(&text) : "-");
     table_cell_printf(table, "%s %s to %s", sweep->axis->field, human_count((int64_t)law->least).s,
                       human_count((int64_t)law->most).s);
@@ -169,10 +176,10 @@ static void put_row(Table *table, const RecordSet *set, const GrowthSweep *sweep
 }
 
 /* Where no sweep has a label, no column is needed for it. */
-static bool any_label(const RecordSet *set, const Growth *growth)
+static bool any_label(const GrowthNames *names, const Growth *growth)
 {
     Text text = {0};
-    for (int s = 0; s < growth->n; s++) put_label(&text, set, &growth->sweeps[s]);
+    for (int s = 0; s < growth->n; s++) put_label(&text, names, &growth->sweeps[s]);
     const bool any = text.n > 0;
     text_free(&text);
     return any;
@@ -229,7 +236,8 @@ static void put_notes(Table *table, const Count *count)
 
 static void put_rows(Table *table, const RecordSet *set, const Growth *growth)
 {
-    const bool named = any_label(set, growth);
+    const GrowthNames names = growth_report_names(set);
+    const bool named = any_label(&names, growth);
     const Count count = count_laws(growth);
     put_columns(table, named);
     for (int s = 0; s < growth->n; s++) {
@@ -237,7 +245,8 @@ static void put_rows(Table *table, const RecordSet *set, const Growth *growth)
         for (int i = 0; i < sweep->n_laws; i++) {
             const GrowthLaw *law = &sweep->laws[i];
             if (!is_told(sweep, law) || is_few(law)) continue;
-            if (count.told <= MOST_ROWS || is_claimed(law)) put_row(table, set, sweep, law, named);
+            if (count.told <= MOST_ROWS || is_claimed(law))
+                put_row(table, &names, sweep, law, named);
         }
     }
     put_notes(table, &count);

@@ -5,6 +5,7 @@
 #include "report/page_gaps.h"
 #include "report/page_memory.h"
 #include "report/page_parts.h"
+#include "report/record_notes.h"
 #include "report/summary.h"
 #include "version.h"
 
@@ -114,9 +115,11 @@ static Status add_labels(json_t *labels, const RecordSet *rows)
 {
     Text label = {0};
     int failed = 0;
+    bool shown[TABLE_MAX_COLUMNS] = {0};
+    page_file_distinct(shown, rows);
     for (size_t i = 0; i < record_set_size(rows); i++) {
         text_clear(&label);
-        page_file_label(&label, rows, record_set_at(rows, i));
+        record_notes_label(&label, shown, record_set_at(rows, i));
         failed |= json_array_append_new(labels, json_string(text_str(&label)));
     }
     failed |= label.failed;
@@ -139,11 +142,11 @@ static Status add_rows(json_t *json, const PageFile *file)
     return failed ? no_memory() : ST_OK;
 }
 
-static Status add_sweep(json_t *list, const char *kind, const RecordSet *rows,
+static Status add_sweep(json_t *list, const char *kind, const GrowthNames *names,
                         const GrowthSweep *sweep)
 {
     Text text = {0};
-    growth_report_sentence(&text, rows, sweep);
+    growth_report_sentence(&text, names, sweep);
     Status status = text_status(&text);
     json_t *json = json_pack("{s:s, s:o, s:s}", "kind", kind, "where", growth_json_where(sweep),
                              "text", text_str(&text));
@@ -155,10 +158,10 @@ static Status add_sweep(json_t *list, const char *kind, const RecordSet *rows,
 static Status add_sweeps(json_t *list, const PageFile *file, PageKind kind)
 {
     Growth growth;
-    const RecordSet *rows = &file->kind[kind];
-    Status status = growth_make(&growth, rows);
+    const GrowthNames names = growth_report_names(&file->kind[kind]);
+    Status status = growth_make(&growth, &file->kind[kind]);
     for (int s = 0; status == ST_OK && s < growth.n; s++)
-        status = add_sweep(list, page_file_kind_name(kind), rows, &growth.sweeps[s]);
+        status = add_sweep(list, page_file_kind_name(kind), &names, &growth.sweeps[s]);
     growth_free(&growth);
     return status;
 }
@@ -173,27 +176,23 @@ static Status add_growth(json_t *json, const PageFile *file)
 }
 
 /* Every command line that made a row of the file, once. */
-static bool is_told(const json_t *commands, const char *command)
-{
-    for (size_t i = 0; i < json_array_size(commands); i++) {
-        const char *other = record_text(json_array_get(commands, i), "command");
-        if (other && strcmp(other, command) == 0) return true;
-    }
-    return false;
-}
+typedef struct Commands {
+    json_t *list, *told;
+} Commands;
 
-static Status tell_command(json_t *commands, const char *command, const json_t *said,
+static Status tell_command(const Commands *commands, const char *command, const json_t *said,
                            const json_t *environment)
 {
     const char *gpu = record_text(environment, "gpu");
-    if (is_told(commands, command)) return ST_OK;
+    if (json_object_get(commands->told, command)) return ST_OK;
     json_t *json = json_pack("{s:s, s:s?, s:s?}", "command", command, "machine",
                              gpu ? gpu : record_text(environment, "cpu"), "time_utc",
                              record_text(said, "time_utc"));
-    return json_array_append_new(commands, json) ? no_memory() : ST_OK;
+    const int failed = json_object_set_new(commands->told, command, json_true());
+    return json_array_append_new(commands->list, json) || failed ? no_memory() : ST_OK;
 }
 
-static Status add_command(json_t *commands, const json_t *said, const json_t *environment)
+static Status add_command(const Commands *commands, const json_t *said, const json_t *environment)
 {
     const char *command = record_text(said, "command");
     Text again = {0};
@@ -205,10 +204,9 @@ static Status add_command(json_t *commands, const json_t *said, const json_t *en
     return status;
 }
 
-static Status add_commands(json_t *json, const PageFile *file)
+static Status tell_commands(const Commands *commands, const PageFile *file)
 {
-    json_t *commands = json_array();
-    if (json_object_set_new(json, "commands", commands)) return no_memory();
+    if (!commands->told) return no_memory();
     for (size_t i = 0; i < json_array_size(file->rows.environments); i++) {
         const json_t *environment = json_array_get(file->rows.environments, i);
         TRY(add_command(commands, environment, environment));
@@ -218,6 +216,16 @@ static Status add_commands(json_t *json, const PageFile *file)
         TRY(add_command(commands, record, record_set_environment(&file->rows, record)));
     }
     return ST_OK;
+}
+
+static Status add_commands(json_t *json, const PageFile *file)
+{
+    const Commands commands = {json_array(), json_object()};
+    const Status status = json_object_set_new(json, "commands", commands.list)
+                              ? no_memory()
+                              : tell_commands(&commands, file);
+    json_decref(commands.told);
+    return status;
 }
 
 static Status add_charts(json_t *json, const PageFile *file)

@@ -191,12 +191,17 @@ static bool blas_follows(const RecordSet *rows)
     return true;
 }
 
-void page_file_label(Text *out, const RecordSet *rows, const Record *record)
+void page_file_distinct(bool shown[TABLE_MAX_COLUMNS], const RecordSet *rows)
 {
-    bool shown[TABLE_MAX_COLUMNS] = {0};
     for (int c = 0; c < column_count; c++) {
         shown[c] = column_list[c].identity && column_shown(&column_list[c], rows, false);
         if (shown[c] && strcmp(column_list[c].path, "blas") == 0) shown[c] = !blas_follows(rows);
     }
+}
+
+void page_file_label(Text *out, const RecordSet *rows, const Record *record)
+{
+    bool shown[TABLE_MAX_COLUMNS] = {0};
+    page_file_distinct(shown, rows);
     record_notes_label(out, shown, record);
 }

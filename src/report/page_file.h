@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "bench/limits.h"
 #include "bench/record_set.h"
+#include "report/table.h"
 
 /* What rows are about; each kind has its own tables and charts. */
 typedef enum PageKind {
@@ -42,7 +43,9 @@ const char *page_file_kind_name(PageKind kind);   /* "model", ... */
 int page_file_count(const PageFile *files, int n, PageKind kind);
 /* The first of the files before files[i] that has a cell in common with it; NULL: none. */
 const PageFile *page_file_before(const PageFile *files, int i);
-/* "small, ctx 512": a row by what sets it apart from the others of its kind. */
+/* Which columns set rows of a kind apart, for record_notes_label(). It looks through all of them. */
+void page_file_distinct(bool shown[TABLE_MAX_COLUMNS], const RecordSet *rows);
+/* "small, ctx 512": a row by what sets it apart from the others of its kind; of many rows, page_file_distinct() first. */
 void page_file_label(Text *out, const RecordSet *rows, const Record *record);
 
 #endif

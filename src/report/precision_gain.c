@@ -5,6 +5,7 @@
 #include "bench/record_stat.h"
 #include "report/column.h"
 #include "report/record_notes.h"
+#include "report/same_work.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -17,30 +18,44 @@ static bool has_precision(const Record *record, const char *precision)
     return own && strcmp(own, precision) == 0 && !record_text(record, "peer");
 }
 
-/* The same work but for the precision. Which product or attention `auto` takes may differ with it. */
-static bool is_pair(const Record *a, const Record *b)
+/* The same work but for the precision has the same text. Which product or attention `auto` takes may differ with it.
+ * False: it is not known what was asked for. */
+static bool put_work(Text *out, const Record *record)
 {
     static const char *const fields[] = {
         "size",    "d_model",   "d_ff",          "num_layers", "num_heads",     "vocab", "ctx",
         "batch",   "d_head",    "heads",         "mask",       "device",        "mode",  "exec",
         "threads", "recompute", "measured_mode", "warmup",     "environment_id"};
-    char x[COLUMN_TEXT], y[COLUMN_TEXT];
-    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
-        const json_t *own = record_value(a, fields[i]), *other = record_value(b, fields[i]);
-        if (own != other && !json_equal(own, other)) return false;
-    }
-    if (!record_asked(a, "attention", x, sizeof x) || !record_asked(b, "attention", y, sizeof y))
-        return false;
-    return strcmp(x, y) == 0;
+    char asked[COLUMN_TEXT];
+    text_clear(out);
+    if (!record_asked(record, "attention", asked, sizeof asked)) return false;
+    text_printf(out, "%s\n", asked);
+    same_work_put(out, record, fields, sizeof fields / sizeof *fields);
+    return !out->failed;
 }
 
-static const Record *partner(const RecordSet *rows, const Record *record, const char *precision)
+/* The first row of each work in a precision, by put_work(); empty where there are none. */
+static json_t *rows_of(const RecordSet *rows, const char *precision)
 {
+    json_t *found = json_object();
+    Text work = {0};
     for (size_t i = 0; i < record_set_size(rows); i++) {
-        const Record *other = record_set_at(rows, i);
-        if (has_precision(other, precision) && is_pair(record, other)) return other;
+        Record *record = record_set_at(rows, i);
+        if (!has_precision(record, precision) || !put_work(&work, record)) continue;
+        if (!json_object_get(found, text_str(&work)))
+            json_object_set(found, text_str(&work), record);
     }
-    return NULL;
+    text_free(&work);
+    return found;
+}
+
+static const Record *partner(const json_t *others, const Record *fp32)
+{
+    Text work = {0};
+    if (json_object_size(others) == 0) return NULL;
+    const Record *found = put_work(&work, fp32) ? json_object_get(others, text_str(&work)) : NULL;
+    text_free(&work);
+    return found;
 }
 
 /* By the rows' statistic; 0: one of them was not measured. */
@@ -110,9 +125,10 @@ static void put_precision(Text *out, const RecordSet *rows, const char *precisio
     const Record *slowest = NULL, *its = NULL;
     double longest = 0, ms = 0;
     int pairs = 0;
+    json_t *others = rows_of(rows, precision);
     for (size_t i = 0; i < record_set_size(rows); i++) {
         const Record *fp32 = record_set_at(rows, i);
-        const Record *other = has_precision(fp32, "fp32") ? partner(rows, fp32, precision) : NULL;
+        const Record *other = has_precision(fp32, "fp32") ? partner(others, fp32) : NULL;
         const double times = other ? gain(fp32, other, "step") : 0;
         if (!(times > 0)) continue;
         if (pairs == 0)
@@ -121,6 +137,7 @@ static void put_precision(Text *out, const RecordSet *rows, const char *precisio
         if (!record_stat_ms(fp32, "step", &ms) || ms <= longest) continue;
         longest = ms, slowest = fp32, its = other;
     }
+    json_decref(others); /* the rows have them too */
     if (pairs == 0) return;
     if (pairs > MOST_PAIRS) text_printf(out, " and %d more", pairs - MOST_PAIRS);
     if (pairs > 1) {
@@ -196,17 +213,29 @@ static void put_pair(Text *out, const RecordSet *rows, const Record *fp32, const
     profile_view_free(&a);
 }
 
+/* True: it was a pair. */
+static bool put_first_pair(Text *out, const RecordSet *profiles,
+                           json_t *const others[PRECISION_COUNT], const Record *fp32)
+{
+    if (!has_precision(fp32, "fp32") || !record_value(fp32, "profile")) return false;
+    for (int p = 0; p < PRECISION_COUNT; p++) {
+        const Record *other = partner(others[p], fp32);
+        if (!other || !record_value(other, "profile")) continue;
+        put_pair(out, profiles, fp32, other);
+        return true;
+    }
+    return false;
+}
+
 void precision_gain_ops(Text *out, const RecordSet *profiles)
 {
-    for (size_t i = 0; i < record_set_size(profiles); i++) {
-        const Record *fp32 = record_set_at(profiles, i);
-        if (!has_precision(fp32, "fp32") || !record_value(fp32, "profile")) continue;
-        for (int p = 0; p < PRECISION_COUNT; p++) {
-            const char *name = config_precision_name((Precision)p);
-            const Record *other = strcmp(name, "fp32") ? partner(profiles, fp32, name) : NULL;
-            if (!other || !record_value(other, "profile")) continue;
-            put_pair(out, profiles, fp32, other);
-            return;
-        }
+    json_t *others[PRECISION_COUNT] = {0};
+    for (int p = 0; p < PRECISION_COUNT; p++) {
+        const char *name = config_precision_name((Precision)p);
+        if (strcmp(name, "fp32") != 0) others[p] = rows_of(profiles, name);
     }
+    for (size_t i = 0; i < record_set_size(profiles); i++) {
+        if (put_first_pair(out, profiles, others, record_set_at(profiles, i))) break;
+    }
+    for (int p = 0; p < PRECISION_COUNT; p++) json_decref(others[p]);
 }

@@ -1,5 +1,6 @@
 #include "report/record_notes.h"
 
+#include "base/alike.h"
 #include "base/human.h"
 #include "bench/record_stat.h"
 #include "report/cell_text.h"
@@ -47,35 +48,52 @@ void record_notes_label(Text *text, const bool *shown, const Record *record)
 
 /* ---- what went wrong, once for all rows that say the same ---- */
 
-static bool same_text(const char *a, const char *b)
+/* Rows whose notes would be the same. */
+typedef struct SameNotes {
+    Alike problems, products;
+} SameNotes;
+
+/* One that is there, and none, set apart. */
+static void put_text(Text *out, const char *text)
 {
-    return a && b ? strcmp(a, b) == 0 : a == b;
+    text_printf(out, "%s\n", text ? text : "\r");
 }
 
-static bool same_problem(const Record *a, const Record *b)
+static Status find_same(SameNotes *same, Text *text, const RecordSet *set)
 {
-    return record_status(a) == record_status(b) &&
-           same_text(record_text(a, "message"), record_text(b, "message"));
-}
-
-static bool told_before(const RecordSet *set, size_t row)
-{
-    for (size_t i = 0; i < row; i++) {
-        if (same_problem(record_set_at(set, i), record_set_at(set, row))) return true;
+    *same = (SameNotes){0};
+    TRY(alike_init(&same->problems, record_set_size(set)));
+    TRY(alike_init(&same->products, record_set_size(set)));
+    for (size_t i = 0; i < record_set_size(set); i++) {
+        const Record *record = record_set_at(set, i);
+        text_clear(text);
+        text_printf(text, "%d ", (int)record_status(record));
+        put_text(text, record_text(record, "message"));
+        TRY(alike_put(&same->problems, i, text_str(text)));
+        text_clear(text);
+        put_text(text, record_text(record, "blas_path"));
+        put_text(text, record_text(record, "blas_tried"));
+        TRY(alike_put(&same->products, i, text_str(text)));
     }
-    return false;
+    text_clear(text);
+    return ST_OK;
 }
 
-static void put_problem(Table *table, Text *text, const RecordSet *set, const bool *shown,
-                        size_t row)
+static void free_same(SameNotes *same)
+{
+    alike_free(&same->problems);
+    alike_free(&same->products);
+}
+
+static void put_problem(Table *table, Text *text, const RecordSet *set, const Alike *problems,
+                        const bool *shown, size_t row)
 {
     enum { MOST_LABELS = 6 };
     const Record *record = record_set_at(set, row);
     const char *message = record_text(record, "message");
     size_t alike = 0;
-    if (record_status(record) == RECORD_OK || told_before(set, row)) return;
-    for (size_t i = row; i < record_set_size(set); i++) {
-        if (!same_problem(record_set_at(set, i), record)) continue;
+    if (record_status(record) == RECORD_OK || !alike_leads(problems, row)) return;
+    for (size_t i = row; i < record_set_size(set); i = alike_next(problems, i)) {
         if (++alike > MOST_LABELS) continue;
         if (alike > 1) text_puts(text, "; ");
         record_notes_label(text, shown, record_set_at(set, i));
@@ -144,25 +162,15 @@ static void put_environment(Table *table, Text *text, const json_t *environment,
     text_free(&again);
 }
 
-static bool blas_told_before(const RecordSet *set, size_t row)
-{
-    for (size_t i = 0; i < row; i++) {
-        const Record *a = record_set_at(set, i), *b = record_set_at(set, row);
-        if (same_text(record_text(a, "blas_path"), record_text(b, "blas_path")) &&
-            same_text(record_text(a, "blas_tried"), record_text(b, "blas_tried")))
-            return true;
-    }
-    return false;
-}
-
 /* Which library a peer multiplied with, and what the others took that it was tried with. */
-static void put_peer_blas(Table *table, Text *text, const RecordSet *set, size_t row)
+static void put_peer_blas(Table *table, Text *text, const RecordSet *set, const Alike *products,
+                          size_t row)
 {
     int64_t ctx = 0;
     const Record *record = record_set_at(set, row);
     const char *path = record_text(record, "blas_path");
     const char *tried = record_text(record, "blas_tried");
-    if (!path || !record_text(record, "peer") || blas_told_before(set, row)) return;
+    if (!path || !record_text(record, "peer") || !alike_leads(products, row)) return;
     record_int(record, "ctx", &ctx);
     text_printf(text, "%s %s, %s over %lld tokens: products by %s, %s", record_text(record, "peer"),
                 record_text(record, "variant"),
@@ -228,11 +236,14 @@ void record_notes_rows(Table *table, const RecordSet *set, const bool *shown,
                        const RowWarnings *warnings)
 {
     Text text = {0};
-    for (size_t i = 0; i < record_set_size(set); i++) {
-        put_peer_blas(table, &text, set, i);
-        put_problem(table, &text, set, shown, i);
+    SameNotes same;
+    if (find_same(&same, &text, set) != ST_OK) table->failed = true;
+    for (size_t i = 0; i < record_set_size(set) && !table->failed; i++) {
+        put_peer_blas(table, &text, set, &same.products, i);
+        put_problem(table, &text, set, &same.problems, shown, i);
         put_phases(table, &text, shown, record_set_at(set, i));
     }
+    free_same(&same);
     row_warnings_put(warnings, table);
     const size_t n = json_array_size(set->environments);
     for (size_t i = 0; i < n; i++) {

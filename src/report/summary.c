@@ -1,5 +1,6 @@
 #include "report/summary.h"
 
+#include "base/alike.h"
 #include "base/human.h"
 #include "base/json_text.h"
 #include "bench/comparison.h"
@@ -11,6 +12,7 @@
 #include "report/findings.h"
 #include "report/measured_phase.h"
 #include "report/page_gaps.h"
+#include "report/same_work.h"
 
 #include <string.h>
 
@@ -254,55 +256,64 @@ static Status add_memory(const Summary *s, Text *text)
 
 /* ---- attention alone ---- */
 
-/* The same attention by another implementation, or not the same. */
-static bool is_rival(const Record *a, const Record *b)
+/* Rows of the same attention by whichever implementation. */
+static Status find_rivals(Alike *rivals, Text *work, const RecordSet *rows)
 {
     static const char *const fields[] = {"ctx",  "d_head", "heads",    "batch",
                                          "mask", "device", "precision"};
-    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
-        if (!json_equal(record_value(a, fields[i]), record_value(b, fields[i]))) return false;
+    TRY(alike_init(rivals, record_set_size(rows)));
+    for (size_t i = 0; i < record_set_size(rows); i++) {
+        text_clear(work);
+        if (!same_work_put(work, record_set_at(rows, i), fields, sizeof fields / sizeof *fields))
+            continue;
+        TRY(text_status(work));
+        TRY(alike_put(rivals, i, text_str(work)));
     }
-    return true;
+    return ST_OK;
 }
 
-/* The slowest and the fastest implementation of the attention that a row is about. */
-static void pick_rivals(const PageFile *file, const Record *of, Pick *slow, Pick *fast)
+/* The attention of the longest sequence that more than one implementation ran. */
+typedef struct Longest {
+    int64_t ctx; /* 0: none */
+    Pick slow, fast;
+} Longest;
+
+/* The slowest and the fastest of the rows that are like row `i`. */
+static void consider_rivals(Longest *longest, const PageFile *file, const Alike *rivals, size_t i)
 {
     const RecordSet *rows = &file->kind[PAGE_ATTENTION];
-    *slow = *fast = (Pick){0};
-    for (size_t i = 0; i < record_set_size(rows); i++) {
-        const Record *record = record_set_at(rows, i);
-        if (!is_rival(of, record)) continue;
-        consider(slow, file, PAGE_ATTENTION, record, "forward", true);
-        consider(fast, file, PAGE_ATTENTION, record, "forward", false);
+    Longest own = {0};
+    if (!record_int(record_set_at(rows, i), "ctx", &own.ctx) || own.ctx <= longest->ctx) return;
+    for (; i < record_set_size(rows); i = alike_next(rivals, i)) {
+        consider(&own.slow, file, PAGE_ATTENTION, record_set_at(rows, i), "forward", true);
+        consider(&own.fast, file, PAGE_ATTENTION, record_set_at(rows, i), "forward", false);
     }
+    if (own.slow.record != own.fast.record && own.fast.value > 0) *longest = own;
 }
 
-/* Of the longest sequence that more than one of them ran. Returns its length, 0 for none. */
-static int64_t pick_longest(const Summary *s, Pick *slow, Pick *fast)
+static Status pick_longest(const Summary *s, Text *work, Longest *longest)
 {
-    int64_t longest = 0;
-    for (int f = 0; f < s->n_files; f++) {
-        const RecordSet *rows = &s->files[f].kind[PAGE_ATTENTION];
-        for (size_t i = 0; i < record_set_size(rows); i++) {
-            int64_t ctx = 0;
-            Pick slower, faster;
-            if (!record_int(record_set_at(rows, i), "ctx", &ctx) || ctx <= longest) continue;
-            pick_rivals(&s->files[f], record_set_at(rows, i), &slower, &faster);
-            if (slower.record == faster.record || faster.value <= 0) continue;
-            longest = ctx;
-            *slow = slower;
-            *fast = faster;
+    *longest = (Longest){0};
+    Status status = ST_OK;
+    for (int f = 0; status == ST_OK && f < s->n_files; f++) {
+        Alike rivals;
+        status = find_rivals(&rivals, work, &s->files[f].kind[PAGE_ATTENTION]);
+        for (size_t i = 0; status == ST_OK && i < rivals.n; i++) {
+            if (alike_leads(&rivals, i)) consider_rivals(longest, &s->files[f], &rivals, i);
         }
+        alike_free(&rivals);
     }
-    return longest;
+    text_clear(work);
+    return status;
 }
 
 static Status add_attention(const Summary *s, Text *text)
 {
-    Pick slow, fast;
+    Longest longest;
     double kept, less;
-    const int64_t ctx = pick_longest(s, &slow, &fast);
+    TRY(pick_longest(s, text, &longest));
+    const Pick slow = longest.slow, fast = longest.fast;
+    const int64_t ctx = longest.ctx;
     if (ctx == 0) return ST_OK;
     text_printf(text, "Attention over %lld tokens: %s is %.1f times as fast as %s forward",
                 (long long)ctx, record_text(fast.record, "attention"), slow.value / fast.value,

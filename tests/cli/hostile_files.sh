@@ -46,4 +46,26 @@ if (ulimit -v 1000000 && "$program" --version >/dev/null 2>&1); then
     expect 2 "$why" bench --resume bomb.json.gz --out new.json
 fi
 [ ! -e new.json ] || fail 'a refused --resume has written a file'
+
+# ---- many rows: what was quadratic took 6 minutes for these, and a hang is what the limit is for ----
+rows=3000
+{
+    head -n 1 "$golden/results.jsonl"
+    sed -n 2p "$golden/results.jsonl" | awk -v rows=$rows '{
+        for (i = 0; i < rows; i++) {
+            line = $0
+            sub(/ ctx=[0-9]+ /, " ctx=" 64 + i % 60 " ", line)
+            sub(/ batch=[0-9]+ /, " batch=" 1 + int(i / 60) " ", line)
+            sub(/"ctx":[0-9]+/, "\"ctx\":" 64 + i % 60, line)
+            sub(/"batch":[0-9]+/, "\"batch\":" 1 + int(i / 60), line)
+            print line
+        }
+    }'
+} >many.jsonl
+page=(--out many.html) # left out of a build without the charts
+"$program" report "$golden/results.json" "${page[@]}" >out 2>err || page=()
+timeout 100 "$program" report many.jsonl --tables many "${page[@]}" >out 2>err || fail "a report of $rows rows: exit code $?"
+[ "$(grep -c '^| small' many/end-to-end.md)" -ge $rows ] || fail "its table has not $rows rows"
+timeout 100 "$program" compare many.jsonl many.jsonl --out many.csv >out 2>err || fail "compare of $rows rows: $?"
+[ "$(wc -l <many.csv)" -gt $rows ] || fail 'the comparison has too few lines'
 verdict
