@@ -54,20 +54,38 @@ static void wait_until_gone(int64_t before)
     for (int i = 0; i < TRIES && count_now() > before; i++) sched_yield();
 }
 
+/* As OpenMP's threads get them: "512k", kilobytes where there is no letter. 0: the system's own size. */
+static size_t stack_size(void)
+{
+    static const char units[] = "bkmg";
+    const char *text = getenv("OMP_STACKSIZE");
+    char *end = NULL;
+    const unsigned long long n = text && !strchr(text, '-') ? strtoull(text, &end, 10) : 0;
+    if (n == 0) return 0;
+    const char *unit = *end ? strchr(units, *end | 0x20) : units + 1;
+    const int bits = unit ? 10 * (int)(unit - units) : 0;
+    return n <= SIZE_MAX >> bits ? (size_t)n << bits : 0;
+}
+
 /* So many at once; returns how many there were, and why no more. */
 static int try_threads(pthread_t *threads, int n, int *why)
 {
     pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
+    pthread_attr_t with;
+    const size_t stack = stack_size();
     const int64_t before = count_now();
     int started = 0;
     *why = 0;
+    pthread_attr_init(&with);
+    if (stack > 0) (void)pthread_attr_setstacksize(&with, stack); /* OpenMP, too, goes on without */
     pthread_mutex_lock(&gate);
     while (*why == 0 && started < n) {
-        *why = pthread_create(&threads[started], NULL, pass, &gate);
+        *why = pthread_create(&threads[started], &with, pass, &gate);
         started += *why == 0;
     }
     pthread_mutex_unlock(&gate);
     for (int i = 0; i < started; i++) pthread_join(threads[i], NULL);
+    pthread_attr_destroy(&with);
     wait_until_gone(before);
     return started;
 }
@@ -83,8 +101,9 @@ static Status check_system(int threads)
     if (started == threads) return ST_OK;
     return FAIL(ST_FAILED,
                 "cpu: the system starts %d of %d threads (%s): use --threads %d, or allow more "
-                "(ulimit -u, pids.max of the cgroup, ulimit -v)",
-                started, threads, strerror(why), started);
+                "(ulimit -u, pids.max of the cgroup, ulimit -v%s)",
+                started, threads, strerror(why), started,
+                getenv("OMP_STACKSIZE") ? ", OMP_STACKSIZE" : "");
 }
 
 /* ---- whether OpenMP does ---- */
@@ -106,7 +125,7 @@ static Status check_openmp(int threads)
     if (count == threads) return ST_OK;
     return FAIL(ST_FAILED,
                 "cpu: OpenMP computes with %d of %d threads: use --threads %d, or unset what keeps "
-                "the others away (OMP_THREAD_LIMIT, KMP_DEVICE_THREAD_LIMIT)",
+                "the others away (OMP_THREAD_LIMIT, KMP_DEVICE_THREAD_LIMIT, KMP_LIBRARY)",
                 count, threads, count);
 }
 
