@@ -1,5 +1,5 @@
 # The HTML report: src/report/page/ and uPlot become one string in the program. tools/build.sh fetches uPlot
-# (npm or curl); without it the HTML report alone is left out.
+# with npm; without it the HTML report alone is left out.
 set(ROOFSTEP_UPLOT "${PROJECT_SOURCE_DIR}/build/charts/node_modules/uplot" CACHE PATH "npm's uplot, for the HTML report")
 
 if(EXISTS ${ROOFSTEP_UPLOT}/dist/uPlot.iife.min.js)

@@ -1,7 +1,7 @@
 # Writes OUT with the version, the commit and how the program was built; only when that changed.
 # ROOFSTEP_KERNELS is a hash of all that decides how fast products and copies are: measured limits hold as long as it
 # stays, whatever else a commit changes, and in a tree without git too.
-execute_process(COMMAND git -C ${SOURCE} describe --always --dirty --abbrev=10 --exclude=*
+execute_process(COMMAND git -c safe.directory=* -C ${SOURCE} describe --always --dirty --abbrev=10 --exclude=*
   OUTPUT_VARIABLE commit OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
 if(NOT commit)
   set(commit "unknown")

@@ -40,7 +40,15 @@ has_cmake() {
     ((BASH_REMATCH[1] * 1000 + BASH_REMATCH[2] >= 3021))
 }
 
-has_openmp() { echo '#include <omp.h>' | "${CC:-cc}" -fopenmp -E - >/dev/null 2>&1; }
+# CC as CMake takes it: a program, or a program and words for it ("ccache gcc", "gcc -m64").
+compile() {
+    local words=("${CC:-cc}")
+    command -v "${words[0]}" >/dev/null || read -ra words <<<"${CC:-cc}"
+    "${words[@]}" "$@" >/dev/null 2>&1
+}
+
+has_compiler() { compile -x c -E /dev/null; }
+has_openmp() { compile -fopenmp -x c -E - <<<'#include <omp.h>'; }
 
 # ---- CUDA ----
 
@@ -79,7 +87,9 @@ missing_for_cuda() {
 missing_for_build() {
     local blas='libopenblas-openmp-dev|a CBLAS: OpenBLAS or BLIS with headers'
     case $(uname -m) in aarch64 | arm64) blas=${blas/libopenblas/libblis} ;; esac
-    if ! command -v "${CC:-cc}" >/dev/null; then
+    if [ -n "${CC:-}" ] && ! has_compiler; then
+        die "CC is '$CC', and that compiles nothing: name a C compiler that is here, or unset CC"
+    elif ! has_compiler; then
         echo 'gcc|a C compiler: gcc 12 or newer, or clang 14 or newer'
     elif ! has_openmp; then
         echo "libomp-dev|OpenMP for ${CC:-cc}"
@@ -176,53 +186,87 @@ need() {
 
 # ---- from npm ----
 
-# One package without npm: its archive, held to the checksum of the lock file.
-#   fetch_archive NAME VERSION SHA512 NODE_MODULES
-fetch_archive() {
-    local archive
-    archive=$(mktemp) || return 1
-    curl -fsSL --retry 2 --max-time 60 -o "$archive" "${npm_config_registry:-https://registry.npmjs.org}/$1/-/$1-$2.tgz" &&
-        [ "$(openssl dgst -sha512 -binary "$archive" | base64 -w0)" = "$3" ] &&
-        mkdir -p "$4/$1" && tar -xzf "$archive" -C "$4/$1" --strip-components=1
-    local failed=$?
-    rm -f "$archive"
-    return $failed
+# npm alone is not worth stopping for: what needs it is left out, with the reason.
+want_npm() {
+    [ -z "${npm_tried:-}" ] && command -v apt-get >/dev/null || return 0
+    npm_tried=1
+    say "npm is missing: it is installed with Node.js and its modules, some hundred MB"
+    (apt_install npm)
 }
 
-# All that a lock file names: lines "node_modules/NAME", "version" and "integrity" in this order.
-fetch_archives() {
-    local lock=$1 to=$2 name version sum
-    while read -r name version sum; do
-        fetch_archive "$name" "$version" "$sum" "$to" || return 1
-    done < <(sed -n 's/^ *"node_modules\/\([^"]*\)".*/\1/p;s/^ *"version": "\([^"]*\)".*/\1/p;s/^ *"integrity": "sha512-\([^"]*\)".*/\1/p' "$lock" |
-        paste -d' ' - - -)
-}
+# What npm said of its failure, on one line.
+npm_error() { sed -nE 's/^npm (ERR!|error) +//p' "$1" | head -n 3 | paste -sd' ' | cut -c1-300; }
 
-# fetch_npm FOLDER NAME: the packages that FOLDER's lock file names, into build/NAME; fails when they cannot be
-# had. What is there already is not asked for again.
+# fetch_npm FOLDER NAME: the packages that FOLDER's lock file names, with its checksums, into build/NAME, from where npm is set up to
+# take them. What is there already is not asked for again. Where it fails `why` says why and `remedy` what to do.
 fetch_npm() {
-    local from=$root/$1 to=$root/build/$2
+    local from=$root/$1 to=$root/build/$2 log=$root/build/$2.log
     cmp -s "$from/package-lock.json" "$to/node_modules/fetched" && return 0
-    [ -z "${ROOFSTEP_NO_INSTALL:-}" ] || return 1
-    mkdir -p "$to" && cp "$from/package.json" "$from/package-lock.json" "$to" || return 1
-    {
-        if command -v npm >/dev/null; then
-            (cd "$to" && npm ci --ignore-scripts --no-audit --no-fund --fetch-retries=0 --fetch-timeout=20000)
-        else
-            has_curl && fetch_archives "$to/package-lock.json" "$to/node_modules"
-        fi
-    } >"$root/build/$2.log" 2>&1 && cp "$to/package-lock.json" "$to/node_modules/fetched"
+    if [ -n "${ROOFSTEP_NO_INSTALL:-}" ]; then
+        why='ROOFSTEP_NO_INSTALL is set' remedy='unset it and run this again'
+        return 1
+    fi
+    command -v npm >/dev/null || want_npm
+    if ! command -v npm >/dev/null; then
+        why='there is no npm' remedy='install it and run this again'
+        return 1
+    fi
+    mkdir -p "$to" && cp "$from/package.json" "$from/package-lock.json" "$to" &&
+        (cd "$to" && npm ci --ignore-scripts --no-audit --no-fund --fetch-retries=0 --fetch-timeout=20000) >"$log" 2>&1 &&
+        cp "$to/package-lock.json" "$to/node_modules/fetched" && return 0
+    why="npm failed: $(npm_error "$log") (log: $log)" remedy="to try again, remove $left_out"
+    return 1
 }
 
-has_curl() { command -v curl >/dev/null && command -v openssl >/dev/null; }
+# The HTML report alone needs uPlot: what cannot be had for it stops nothing. Why it was left out is kept, to build it as soon as
+# that has changed.
+left_out=$root/build/charts.left-out
+npm_here() {
+    if [ -n "${ROOFSTEP_NO_INSTALL:-}" ]; then echo not wanted; elif command -v npm >/dev/null; then echo here; else echo missing; fi
+}
+charts_may_come() { [ -z "${ROOFSTEP_NO_INSTALL:-}" ] && [ -w "$left_out" ] && [ "$(<"$left_out")" != "$(npm_here)" ]; }
 
-# The HTML report alone needs it: what cannot be had for it stops nothing. npm is large: curl will do.
 fetch_charts() {
-    if ! command -v npm >/dev/null && ! has_curl && command -v apt-get >/dev/null && [ -z "${ROOFSTEP_NO_INSTALL:-}" ]; then
-        (apt_install curl ca-certificates openssl)
-    fi
-    fetch_npm src/report/page charts ||
-        say "uPlot cannot be fetched (npm or curl, and a network): built without the HTML report, everything else is there"
+    rm -f -- "$left_out"
+    fetch_npm src/report/page charts && return
+    npm_here >"$left_out"
+    say "built without the HTML report, for its charts (uPlot) are not here: $why; $remedy. Everything else is there"
+}
+
+# ---- where it is built ----
+
+is_plain() { [[ $1 != *[[:cntrl:]\]\[\!\"\#\$%\&\'\(\)\*:\;\<=\>\?\\^\`\{\|\}]* ]]; }
+
+# Sets `tree`, the name of the source folder for CMake, which cannot build in folders with some of these characters: they mean something in
+# its language, in patterns of files or to ninja. There it is given a link to the folder, which stays for the next build.
+find_tree() {
+    local place cache=${XDG_CACHE_HOME:-${HOME:+$HOME/.cache}}
+    tree=$root
+    is_plain "$root" && return
+    for place in ${cache:+"$cache/roofstep"} "${TMPDIR:-/tmp}/roofstep-$UID"; do
+        tree=$place/tree-$(sha256sum <<<"$root" | cut -c1-16)
+        [[ $tree = /* ]] && is_plain "$tree" && mkdir -p -m 700 -- "$place" 2>/dev/null && [ -O "$place" ] || continue
+        [ "$(readlink -- "$tree")" != "$root" ] || return 0
+        ln -sfn -- "$root" "$tree" 2>/dev/null && return
+    done
+    die "CMake cannot build in a folder of such a name, and no link to it can be made in the cache or the temporary folder: rename $root"
+}
+
+# Makes build/. Where nothing can be written in it, for someone else, root say, built there before, it fails and `why` says so.
+make_build_folder() {
+    local build=$root/build file
+    why="$root cannot be written: build in a copy of your own (git clone)"
+    mkdir -p -- "$build" 2>/dev/null || return 1
+    file=$(find "$build" -name node_modules -prune -o ! -writable ! -type l -print -quit 2>/dev/null)
+    [ -n "$file" ] || return 0
+    why="$file, of user $(stat -c %U -- "$file"), cannot be written: remove $build as that user, or build in a copy of your own (git clone)"
+    return 1
+}
+
+# A tree that was moved, or built through another link: what CMake keeps of it names other folders.
+forget_other_tree() {
+    local cache=$root/build/$1/CMakeCache.txt
+    [ ! -e "$cache" ] || grep -qxF "CMAKE_HOME_DIRECTORY:INTERNAL=$tree" "$cache" || rm -rf -- "$cache" "$root/build/$1/CMakeFiles"
 }
 
 # Shows ninja's "[12/60] ..." as one line that moves, on a terminal only.
@@ -239,10 +283,12 @@ show_progress() {
 build_preset() {
     local name=$1 target=$2 log=$root/build/$1.log
     shift 2
-    mkdir -p "$root/build" || die "cannot write to $root/build"
+    make_build_folder || die "$why"
+    find_tree
+    forget_other_tree "$name"
     [ -t 2 ] || say "building $name (log: $log)"
     fetch_charts
-    if ! (cd "$root" && cmake --preset "$name" "$@" && cmake --build --preset "$name" --target "$target") 2>&1 |
+    if ! (cd "$root" && cmake --preset "$name" -S "$tree" "$@" && cmake --build "$tree/build/$name" --target "$target") 2>&1 |
         tee "$log" | show_progress "$name"; then
         grep -E -A 12 'error|FAILED|CMake Error' "$log" | head -n 30 >&2
         die "the build failed; full log: $log"

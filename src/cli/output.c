@@ -192,9 +192,10 @@ void output_tell_folder(const char *folder)
     char path[PATH_MAX];
     if (!page_is_built()) {
         fflush(stdout);
-        log_note("this build has no HTML page (npm or curl fetch its charts): elsewhere, roofstep "
-                 "report %s/results.json --out index.html makes it",
-                 folder);
+        log_note(
+            "this build has no HTML page: its charts were not there when it was built; a build "
+            "that has them makes it: roofstep report %s/results.json --out index.html",
+            folder);
     } else if (snprintf(path, sizeof path, "%s/index.html", folder) < PATH_MAX) {
         output_tell_page(path);
     }

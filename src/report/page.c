@@ -16,9 +16,9 @@ Status page_check_built(void)
 {
     if (page_template) return ST_OK;
     return FAIL(ST_UNSUPPORTED,
-                "this build has no HTML report: its charts (uPlot) are fetched by npm or curl when "
-                "./roofstep builds; install one of them, remove build/ and run it again, or take "
-                "--tables DIR");
+                "this build has no HTML report, for its charts (uPlot) were not there when it was "
+                "built: remove build/ and run ./roofstep, which fetches them with npm or says why "
+                "not, or take --tables DIR");
 }
 
 Status page_write(Text *out, const PageInput *input)
