@@ -288,7 +288,8 @@ static void test_page(void **state)
     PageFile file;
     Text page = {0};
     json_t *gaps =
-        json_pack("[{s:s, s:s, s:s}]", "part", "sizes", "command", "memory", "why", "no");
+        json_pack("[{s:s, s:s, s:s}, {s:s, s:s, s:s, s:i}]", "part", "sizes", "command", "memory",
+                  "why", "no", "part", "bench", "command", "bench", "why", "some", "cut_short", 3);
     const PageInput input = {.files = &file,
                              .n_files = 1,
                              .gaps = gaps,
@@ -301,7 +302,9 @@ static void test_page(void **state)
         assert_non_null(strstr(text_str(&page), "\\u003c/script>'"));
         assert_null(strstr(text_str(&page), "'</script>'"));
         assert_null(strstr(text_str(&page), "{{"));
-        assert_non_null(strstr(text_str(&page), "\"One.\",\"Two.\",\"Missing: sizes: no.\"]"));
+        assert_non_null(strstr(text_str(&page), "\"One.\",\"Two.\"]"));
+        assert_non_null(strstr(
+            text_str(&page), "\"summary\":[\"Missing: sizes: no.\",\"Incomplete: bench: some.\""));
     }
     text_free(&page);
     json_decref(gaps);

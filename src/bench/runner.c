@@ -6,16 +6,23 @@
 
 #include <stdlib.h>
 
+/* The plan said so before anything was allocated, and would say it again: phases have their shortage then. Memory that
+ * ran out while the cell ran may be there the next time. What a peer ran out of it alone knows. */
+static bool is_planned_oom(const Record *record)
+{
+    static const char *const phases[] = {"forward", "backward", "optimizer"};
+    if (record_status(record) != RECORD_OOM) return false;
+    if (record_text(record, "peer")) return true;
+    for (size_t i = 0; i < sizeof phases / sizeof *phases; i++) {
+        if (record_phase_status(record, phases[i]) == RECORD_OOM) return true;
+    }
+    return false;
+}
+
 bool runner_keeps(const Record *record)
 {
-    switch (record_status(record)) {
-    case RECORD_OK:
-    case RECORD_OOM:
-    case RECORD_UNSUPPORTED:
-        return true;
-    default:
-        return false;
-    }
+    const RecordStatus status = record_status(record);
+    return status == RECORD_OK || status == RECORD_UNSUPPORTED || is_planned_oom(record);
 }
 
 static Status total_weight(const RunnerTask *task, double *sum)

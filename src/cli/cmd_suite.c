@@ -107,6 +107,7 @@ static Status run_all(Suite *suite, const Settings *settings, int *exit_code)
 {
     Text summary = {0};
     int signal = 0;
+    bool whole = false;
     TRY(suite_run(suite, &signal));
     if (signal) {
         log_note("interrupted: --resume %s does the rest", suite->folder);
@@ -115,7 +116,8 @@ static Status run_all(Suite *suite, const Settings *settings, int *exit_code)
     }
     /* A resumed suite shows how it was begun: that measures again. */
     const char *command = *suite->command ? suite->command : settings->command_line;
-    Status status = suite_finish(suite, command, &summary);
+    Status status = suite_finish(suite, command, &summary, &whole);
+    if (status == ST_OK && !whole) *exit_code = EXIT_CELLS;
     if (status == ST_OK) {
         status = output_print(&summary);
         output_tell_folder(suite->folder);
@@ -145,7 +147,11 @@ static const char help[] =
     "the step, what to change first. Each part is a process of its own; what fails is named and "
     "the "
     "rest\n"
-    "goes on. Model options replace the models it would choose.\n\n"
+    "goes on: the exit code is 4 then, unless only --budget or the memory cut it short, and the "
+    "page "
+    "and\n"
+    "the last lines say what --resume runs again. Model options replace the models it would "
+    "choose.\n\n"
     "  roofstep suite\n"
     "  roofstep suite --dry-run                    (the commands and their expected time)\n"
     "  roofstep suite --budget 10m --out-dir here\n"

@@ -1,4 +1,5 @@
 /* roofstep warmup: what omitting warm-up does. */
+#include "base/log.h"
 #include "base/rng.h"
 #include "bench/cell.h"
 #include "bench/outlook.h"
@@ -46,8 +47,11 @@ static void fill_rounds(Config *cells, const Settings *settings, const Sweep *sw
 static Status report(Text *out, const Settings *settings, const RecordSet *rows)
 {
     WarmupStudy study;
-    TRY(warmup_study_make(&study, rows));
-    return warmup_report_write(out, settings->format, &study, rows);
+    const Status status = warmup_study_make(&study, rows);
+    if (status != ST_OK && status != ST_FAILED) return status;
+    if (status == ST_FAILED)
+        log_warning("%s", status_message()); /* the exit code is that of any sweep */
+    return warmup_report_write(out, settings->format, status == ST_OK ? &study : NULL, rows);
 }
 
 static Status run(const Settings *settings, const Sweep *sweep, int *exit_code)

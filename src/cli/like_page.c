@@ -6,6 +6,7 @@
 #include "cli/like_counts.h"
 #include "cli/like_expected.h"
 #include "cli/like_run.h"
+#include "cli/suite_cells.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -53,6 +54,36 @@ static Status add_like(json_t *root, const LikePlan *plan, const RecordSet *rows
     return like_expected_fill(planned, plan->writeup, &plan->cells, rows, profiles);
 }
 
+/* Rows that were cut short, as `missing` of any suite has them. */
+static Status add_cut(json_t *list, const LikePlan *plan, const RecordSet *rows, const char *part,
+                      const char *command)
+{
+    SuiteCells cells = {0};
+    Text why = {0};
+    suite_cells_add_rows(&cells, rows);
+    if (cells.cut == 0) return ST_OK;
+    suite_cells_tell(&why, &cells);
+    text_puts(&why, "; roofstep suite --resume ");
+    text_shell_quote(&why, plan->folder);
+    text_puts(&why, " measures again what was cut short");
+    const Status status = text_status(&why);
+    json_t *gap = json_pack("{s:s, s:s, s:s, s:i}", "part", part, "command", command, "why",
+                            text_str(&why), "cut_short", cells.cut);
+    text_free(&why);
+    return json_array_append_new(list, gap) ? no_memory() : status;
+}
+
+static Status add_missing(json_t *root, LikePlan *plan, const RecordSet *rows,
+                          const RecordSet *profiles)
+{
+    json_t *list = json_array();
+    if (json_object_set_new(root, "missing", list)) return no_memory();
+    TRY(add_cut(list, plan, rows, "rows", "bench"));
+    TRY(add_cut(list, plan, profiles, "profiles", "profile"));
+    plan->whole = json_array_size(list) == 0;
+    return ST_OK;
+}
+
 static Status write_json(const char *path, const json_t *root)
 {
     char *dump = json_text_dumps(root, JSON_COMPACT | JSON_REAL_PRECISION(15));
@@ -61,13 +92,14 @@ static Status write_json(const char *path, const json_t *root)
     return status;
 }
 
-Status like_page_keep(const LikePlan *plan, const RecordSet *rows, const RecordSet *profiles)
+Status like_page_keep(LikePlan *plan, const RecordSet *rows, const RecordSet *profiles)
 {
     char path[PATH_MAX];
     json_t *root = NULL;
     TRY(like_plan_path(plan, LIKE_RUN_ROWS, path));
     Status status = rows_json(&root, rows);
     if (status == ST_OK) status = add_files(root, rows, profiles);
+    if (status == ST_OK) status = add_missing(root, plan, rows, profiles);
     if (status == ST_OK) status = add_like(root, plan, rows, profiles);
     if (status == ST_OK) status = write_json(path, root);
     json_decref(root);

@@ -7,8 +7,9 @@
 #include "cli/like_tables.h"
 #include "report/page_bundle.h"
 
-/* Whole or not at all; `rows` and `profiles` are those of the plan that were run. */
-Status like_page_keep(const LikePlan *plan, const RecordSet *rows, const RecordSet *profiles);
+/* Whole or not at all; `rows` and `profiles` are those of the plan that were run. Says in the plan whether rows were cut
+ * short. */
+Status like_page_keep(LikePlan *plan, const RecordSet *rows, const RecordSet *profiles);
 
 /* The tables of one such file. */
 typedef struct LikePage {

@@ -16,6 +16,7 @@ typedef struct LikePlan {
         device[LIKE_PLAN_WORDS]; /* words that every cell gets: device, threads, memory, time-out */
     char sizes[LIKE_PLAN_WORDS]; /* "small,medium,"; empty: all */
     bool done;                   /* every row that was asked for is measured or has its reason */
+    bool whole;                  /* nothing but the budget and the memory cut a row short */
     LikeCells cells;
 } LikePlan;
 

@@ -22,7 +22,8 @@ const SuiteKind suite_kinds[SUITE_PARTS] = {
 #undef PART
 };
 
-static const char *const states[SUITE_STATES] = {"waiting", "done", "failed"};
+static const char *const states[SUITE_STATES] = {"waiting", "done", "failed", "incomplete",
+                                                 "given up"};
 
 Status suite_path(const Suite *suite, const char *name, char path[PATH_MAX])
 {
@@ -103,9 +104,9 @@ Status suite_make(Suite *suite, const Settings *settings, const Sweep *sweep, co
 
 static json_t *part_json(const SuitePart *part, const char *name)
 {
-    return json_pack("{s:s, s:s, s:f, s:f, s:s, s:s}", "name", name, "words", part->words,
+    return json_pack("{s:s, s:s, s:f, s:f, s:s, s:i, s:s}", "name", name, "words", part->words,
                      "expected_s", part->expected, "seconds", part->seconds, "state",
-                     states[part->state], "message", part->message);
+                     states[part->state], "cut_short", part->cut, "message", part->message);
 }
 
 static json_t *suite_json(const Suite *s)
@@ -164,6 +165,7 @@ static bool take_part(SuitePart *part, const json_t *json, const char *name)
     for (int i = 0; i < SUITE_STATES; i++) {
         if (strcmp(state, states[i]) == 0) part->state = (SuiteState)i;
     }
+    part->cut = (int)json_integer_value(json_object_get(json, "cut_short"));
     part->expected = json_number_value(json_object_get(json, "expected_s"));
     part->seconds = json_number_value(json_object_get(json, "seconds"));
     return take_text(json, "words", part->words, sizeof part->words) &&

@@ -24,8 +24,16 @@ typedef struct SuiteKind {
 
 extern const SuiteKind suite_kinds[SUITE_PARTS];
 
-/* Only DONE need not run again. */
-typedef enum SuiteState { SUITE_WAITING, SUITE_DONE, SUITE_FAILED, SUITE_STATES } SuiteState;
+/* Only DONE need not run again. INCOMPLETE: it ran to its end, but cells of it were cut short. GIVEN_UP: it took more of
+ * the budget than the suite has for it. */
+typedef enum SuiteState {
+    SUITE_WAITING,
+    SUITE_DONE,
+    SUITE_FAILED,
+    SUITE_INCOMPLETE,
+    SUITE_GIVEN_UP,
+    SUITE_STATES
+} SuiteState;
 
 enum { SUITE_WORDS = 1024, SUITE_TEXT = 512, SUITE_MOST_WORDS = 128 };
 
@@ -34,7 +42,8 @@ typedef struct SuitePart {
     double expected;         /* seconds */
     double seconds;          /* it took */
     SuiteState state;
-    char message[SUITE_TEXT]; /* why it failed, or what its cells lack */
+    int cut;                  /* cells that were cut short, in an INCOMPLETE one */
+    char message[SUITE_TEXT]; /* why it is not done */
 } SuitePart;
 
 typedef struct Suite {

@@ -23,6 +23,7 @@ typedef struct Files {
     char paths[MOST_FILES][PATH_MAX];
     const char *names[MOST_FILES];
     int n;
+    bool unreadable; /* one of them is there and not among these */
 } Files;
 
 /* ---- what there is ---- */
@@ -41,6 +42,7 @@ static Status add_file(Files *files, const Suite *suite, const char *name)
     }
     page_file_free(file);
     if (status != ST_USAGE) return status;
+    files->unreadable = true;
     log_warning("not on the page: %s", status_message());
     return ST_OK;
 }
@@ -62,17 +64,18 @@ static Status no_memory(void)
     return FAIL(ST_NO_MEMORY, "no memory for the results of a suite");
 }
 
-/* ---- what was given up ---- */
+/* ---- what is missing ---- */
 
 static Status add_gap(json_t *gaps, const Suite *suite, int id)
 {
-    const char *message = suite->parts[id].message;
+    const SuitePart *part = &suite->parts[id];
     Text why = {0};
-    text_printf(&why, "%s; roofstep suite --resume ", *message ? message : "not run");
+    text_printf(&why, "%s; roofstep suite --resume ", *part->message ? part->message : "not run");
     text_shell_quote(&why, suite->folder);
-    text_puts(&why, " tries it again");
+    text_puts(&why, part->cut == 0 ? " tries it again" : " measures again what was cut short");
     json_t *gap = json_pack("{s:s, s:s, s:s}", "part", suite_kinds[id].name, "command",
                             suite_kinds[id].command->name, "why", text_str(&why));
+    if (part->cut > 0) json_object_set_new(gap, "cut_short", json_integer(part->cut));
     const bool failed = why.failed || json_array_append_new(gaps, gap);
     text_free(&why);
     return failed ? no_memory() : ST_OK;
@@ -211,7 +214,18 @@ static Status finish(const Suite *suite, const Files *files, json_t *gaps, const
     return put_summary(summary, files, gaps);
 }
 
-Status suite_finish(const Suite *suite, const char *command_line, Text *summary)
+/* The budget is the suite's own: a part that it ended is on the page as missing, and that is no failure. */
+static bool is_whole(const Suite *suite, const Files *files)
+{
+    bool whole = !files->unreadable;
+    for (int id = 0; id < SUITE_PARTS; id++) {
+        const SuiteState state = suite->parts[id].state;
+        whole = whole && (state == SUITE_DONE || state == SUITE_GIVEN_UP);
+    }
+    return whole;
+}
+
+Status suite_finish(const Suite *suite, const char *command_line, Text *summary, bool *whole)
 {
     json_t *gaps = NULL;
     Files *files = calloc(1, sizeof *files);
@@ -219,6 +233,7 @@ Status suite_finish(const Suite *suite, const char *command_line, Text *summary)
     Status status = read_files(files, suite);
     if (status == ST_OK) status = find_gaps(&gaps, suite);
     if (status == ST_OK) status = finish(suite, files, gaps, command_line, summary);
+    *whole = is_whole(suite, files);
     json_decref(gaps);
     files_free(files);
     return status;

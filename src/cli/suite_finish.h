@@ -4,7 +4,8 @@
 
 #include "cli/suite.h"
 
-/* From the parts that are there; those that are not are named. Appends the summary to `summary`. */
-Status suite_finish(const Suite *suite, const char *command_line, Text *summary);
+/* From the parts that are there; those that are not are named. Appends the summary to `summary`. *whole: nothing but the
+ * suite's own budget and the memory left anything out. */
+Status suite_finish(const Suite *suite, const char *command_line, Text *summary, bool *whole);
 
 #endif

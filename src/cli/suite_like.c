@@ -6,12 +6,14 @@
 #include "base/log.h"
 #include "bench/environment.h"
 #include "bench/placement.h"
+#include "bench/runner.h"
 #include "cli/like_dry_run.h"
 #include "cli/like_page.h"
 #include "cli/like_run.h"
 #include "cli/output.h"
 #include "cli/suite.h"
 #include "report/page.h"
+#include "report/page_gaps.h"
 #include "report/report_md.h"
 #include "report/table_files.h"
 
@@ -42,6 +44,11 @@ static Status print_tables(const LikePlan *plan, const PageInput *input)
         text_printf(&text, "## %s: %s\n\n", like_writeups[plan->writeup].what,
                     input->more[i].title);
         status = input->more[i].write(&text, report_md_table, &input->more[i]);
+        text_puts(&text, "\n");
+    }
+    for (size_t i = 0; i < json_array_size(input->gaps); i++) {
+        text_puts(&text, "- ");
+        page_gaps_missing(&text, json_array_get(input->gaps, i));
         text_puts(&text, "\n");
     }
     if (status == ST_OK) status = text_status(&text);
@@ -111,8 +118,8 @@ static bool is_done(const LikeOrder *order, const RecordSet *rows, const RecordS
     char key[RECORD_KEY_SIZE];
     for (int i = 0; i < order->n; i++) {
         record_key_of_config(&order->configs[i], key);
-        if (order->cells[i].state != BREADTH_LEFT_OUT &&
-            !record_set_find(order->watched[i] ? profiles : rows, key))
+        const Record *record = record_set_find(order->watched[i] ? profiles : rows, key);
+        if (order->cells[i].state != BREADTH_LEFT_OUT && !(record && runner_keeps(record)))
             return false;
     }
     return true;
@@ -168,6 +175,7 @@ static Status run_all(LikePlan *plan, const Settings *settings, int *exit_code)
     TRY(write_all(plan, settings->command_line));
     TRY(like_plan_write(plan));
     output_tell_folder(plan->folder);
+    if (!plan->whole) *exit_code = EXIT_CELLS;
     return ST_OK;
 }
 

@@ -8,6 +8,7 @@
 #include "bench/interrupt.h"
 #include "bench/limits_json.h"
 #include "bench/progress.h"
+#include "cli/suite_cells.h"
 #include "cli/suite_plan.h"
 
 #include <math.h>
@@ -114,15 +115,48 @@ static int become(void *arg, int out)
     return EXIT_FAILED;
 }
 
-/* What it printed last is for people; how it ended decides. */
-static void settle(SuitePart *part, const ChildResult *end)
+/* Whole characters of it. */
+static void put_message(SuitePart *part, const char *text)
 {
-    const bool whole = end->end == CHILD_RETURNED && (end->code == 0 || end->code == EXIT_CELLS);
-    part->state = whole ? SUITE_DONE : SUITE_FAILED;
-    snprintf(part->message, sizeof part->message, "%s",
-             end->end == CHILD_RETURNED && end->code == EXIT_CELLS
-                 ? "some of its cells could not be measured"
-                 : end->text);
+    size_t n = strlen(text);
+    if (n >= sizeof part->message) {
+        n = sizeof part->message - 1;
+        while (n > 0 && ((unsigned char)text[n] & 0xC0) == 0x80) n--;
+    }
+    memcpy(part->message, text, n);
+    part->message[n] = '\0';
+}
+
+/* Some of its cells were not measured. Those that by the plan do not fit are a result; others were cut short. */
+static void settle_cells(const Suite *suite, SuitePartId id, SuitePart *part)
+{
+    char path[PATH_MAX];
+    PageFile file;
+    SuiteCells cells = {0};
+    Text text = {0};
+    if (suite_path(suite, suite_kinds[id].result, path) != ST_OK) return;
+    const Status status = page_file_read(&file, path);
+    if (status == ST_OK) suite_cells_add(&cells, &file);
+    page_file_free(&file);
+    part->cut = cells.cut;
+    part->state = status != ST_OK ? SUITE_FAILED : cells.cut > 0 ? SUITE_INCOMPLETE : SUITE_DONE;
+    if (status != ST_OK) text_puts(&text, status_message());
+    if (cells.cut > 0) suite_cells_tell(&text, &cells);
+    put_message(part, text_str(&text));
+    text_free(&text);
+}
+
+/* What it printed last is for people; how it ended decides. */
+static void settle(const Suite *suite, SuitePartId id, SuitePart *part, const ChildResult *end)
+{
+    const bool whole = end->end == CHILD_RETURNED && end->code == 0;
+    part->state = whole ? SUITE_DONE : end->end == CHILD_TIMED_OUT ? SUITE_GIVEN_UP : SUITE_FAILED;
+    part->cut = 0;
+    put_message(part, end->text);
+    if (end->end == CHILD_TIMED_OUT)
+        snprintf(part->message, sizeof part->message,
+                 "%.200s, three times what --budget has for it and a minute more", end->text);
+    if (end->end == CHILD_RETURNED && end->code == EXIT_CELLS) settle_cells(suite, id, part);
 }
 
 /* Said at once: the page, which says it too, may be minutes away. */
@@ -130,9 +164,9 @@ static void tell_failure(Run *run)
 {
     const SuitePart *part = &run->suite->parts[run->id];
     Text text = {0};
-    if (part->state != SUITE_FAILED) return;
-    text_printf(&text, "  %s failed: %s; the suite goes on without it", suite_kinds[run->id].name,
-                part->message);
+    if (part->state != SUITE_FAILED && part->state != SUITE_GIVEN_UP) return;
+    text_printf(&text, "  %s %s: %s; the suite goes on without it", suite_kinds[run->id].name,
+                part->state == SUITE_FAILED ? "failed" : "is given up", part->message);
     if (text_status(&text) == ST_OK) progress_line(&run->progress, text_str(&text));
     text_free(&text);
 }
@@ -168,7 +202,7 @@ static Status run_args(Run *run, SuiteArgs *args)
     account(run, part->seconds);
     if (end.end != CHILD_RETURNED) suite_sweep_up(run->suite->folder);
     if (end.end == CHILD_INTERRUPTED) return ST_OK;
-    settle(part, &end);
+    settle(run->suite, run->id, part, &end);
     tell_failure(run);
     return suite_write(run->suite);
 }

@@ -283,13 +283,14 @@ static Status add_summary(json_t *root, const PageInput *input)
 {
     json_t *lines = json_array();
     if (json_object_set_new(root, "summary", lines)) return no_memory();
+    TRY(add_missing(lines, input->gaps)); /* before any figure: what is not there */
     TRY(summary_add(lines, input->files, input->n_files));
     for (const char *line = input->lines; line && *line;) {
         const size_t n = strcspn(line, "\n");
         if (json_array_append_new(lines, json_stringn(line, n))) return no_memory();
         line += n + (line[n] == '\n');
     }
-    return add_missing(lines, input->gaps);
+    return ST_OK;
 }
 
 static Status add_gaps(json_t *root, const PageInput *input)

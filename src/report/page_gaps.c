@@ -71,5 +71,6 @@ Status page_gaps_add(json_t *gaps, const PageFile *files, int n)
 
 void page_gaps_missing(Text *out, const json_t *gap)
 {
-    text_printf(out, "Missing: %s: %s.", record_text(gap, "part"), record_text(gap, "why"));
+    text_printf(out, "%s: %s: %s.", json_object_get(gap, "cut_short") ? "Incomplete" : "Missing",
+                record_text(gap, "part"), record_text(gap, "why"));
 }

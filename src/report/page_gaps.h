@@ -6,7 +6,8 @@
 
 /* Appends {command, why} for each kind of rows that no file has a measured one of. */
 Status page_gaps_add(json_t *gaps, const PageFile *files, int n);
-/* The sentence about a {part, command, why} of a suite: it left no file. */
+/* The sentence about a {part, command, why} of a suite: it left no file, or, with "cut_short", not all of its cells were
+ * measured. */
 void page_gaps_missing(Text *out, const json_t *gap);
 
 #endif

@@ -5,6 +5,7 @@
 #include "bench/record_file.h"
 #include "report/findings.h"
 #include "report/record_notes.h"
+#include "report/report.h"
 #include "report/report_latex.h"
 #include "report/report_md.h"
 #include "report/report_typst.h"
@@ -174,7 +175,8 @@ static Status write_json(Text *out, const WarmupStudy *s, const RecordSet *rows)
     json_t *root = json_pack("{s:i, s:O, s:o, s:O}", "schema", RECORD_SCHEMA, "environment",
                              json_array_get(rows->environments, 0), "warmup_study", study,
                              "results", rows->results);
-    Status status = root ? put_study(study, s) : FAIL(ST_NO_MEMORY, "no memory for the result");
+    Status status = root ? ST_OK : FAIL(ST_NO_MEMORY, "no memory for the result");
+    if (status == ST_OK && s) status = put_study(study, s);
     char *dump =
         status == ST_OK ? json_text_dumps(root, JSON_INDENT(1) | JSON_REAL_PRECISION(15)) : NULL;
     json_decref(root);
@@ -206,6 +208,7 @@ Status warmup_report_write(Text *out, const char *format, const WarmupStudy *s,
 {
     if (strcmp(format, "json") == 0) return write_json(out, s, rows);
     if (strcmp(format, "csv") == 0) return write_csv(out, rows);
+    if (!s) return report_write(out, format, &(ReportInput){.set = rows});
     if (strcmp(format, "latex") == 0) return warmup_report_tables(out, report_latex_table, s, rows);
     if (strcmp(format, "typst") == 0) return warmup_report_tables(out, report_typst_table, s, rows);
     return warmup_report_tables(out, report_md_table, s, rows);

@@ -90,7 +90,15 @@ grep -q 'tf32' err && fail 'a process was begun for rows that are unsupported'
 like --like rtx5090-nsys --budget 4s --out-dir some || fail 'the same command again'
 [ -z "$(comm -23 before <(rows some))" ] || fail 'rows of before are lost'
 
-like --like 8gb --size small --timeout 0.2s --budget 20s --out-dir brief || fail '--timeout'
+like --like 8gb --size small --timeout 0.2s --budget 20s --out-dir brief
+[ $? = 4 ] || fail '--timeout cut rows short, and the exit code is not 4'
+tail -n 1 out | grep -qE '^- Incomplete: (rows|profiles): [0-9]+ of [0-9]+ cells? (was|were) cut short \([0-9]+ timeout\); the first: .*; roofstep suite --resume brief measures again what was cut short\.$' || fail 'the last line does not say so'
+grep -q '"state": *"done"' brief/suite.json && fail 'a suite with rows that were cut short is done'
+"$program" --version | grep -q '(no html)' || grep -q '"summary":\["Incomplete: rows: ' brief/index.html || fail 'the page does not say so first'
+cp err begun.err
+"$program" suite --resume brief >out 2>err </dev/null
+[ $? = 4 ] && [ "$(grep -c 'timeout' err)" = "$(grep -c 'timeout' begun.err)" ] || fail 'rows that were cut short are not measured again'
+cp begun.err err
 [ "$(grep -c '[0-9]\] profile small ctx [0-9]* ' err)" = 3 ] || fail 'the line of a profile does not say so'
 
 # ---- within a memory limit ----

@@ -66,7 +66,8 @@ cp -r killed broken
 rm -rf broken/profile broken/index.html broken/tables.md
 touch broken/profile # where its folder should be
 sed -i '/"name": "profile"/,/"state"/s/"done"/"waiting"/' broken/suite.json
-"$program" suite --resume broken >out 2>err </dev/null || fail "a part failed: exit code $?"
+"$program" suite --resume broken >out 2>err </dev/null
+[ $? = 4 ] || fail 'a part failed: the exit code is not 4'
 grep -q '^  profile failed: .*; the suite goes on without it$' err || fail 'the failure is not told when it happens'
 grep -q '^- Missing: profile: .*; roofstep suite --resume broken tries it again\.$' out || fail 'the part that failed is not named'
 grep -q '^- Fastest: ' out && [ -s broken/tables.md ] || fail 'the rest is not there'
@@ -74,7 +75,7 @@ if ! "$program" --version | grep -q '(no html)'; then
     "$program" report broken/results.json --out broken/again.html >out 2>err || fail 'no page of results.json'
     for page in index again; do
         grep -q '"gaps":\[{"part":"profile","command":"profile","why":"' "broken/$page.html" || fail "$page.html does not say that profile is missing"
-        grep -q '"Missing: profile: ' "broken/$page.html" || fail "the summary of $page.html does not say that profile is missing"
+        grep -q '"summary":\["Missing: profile: ' "broken/$page.html" || fail "the summary of $page.html does not say first that profile is missing"
     done
 fi
 
@@ -87,7 +88,13 @@ for case in 'OOM --memory-limit 1MiB' 'timeout --timeout 1ms'; do
     kill -KILL $!
     wait $! 2>/dev/null
     sed -i '0,/"waiting"/s//"done"/' "${case%% *}/suite.json"
-    "$program" suite --resume "${case%% *}" >out 2>err </dev/null || fail "$case: exit code $?"
+    "$program" suite --resume "${case%% *}" >out 2>err </dev/null
+    code=$?
+    # Its own memory limit is no failure; --timeout is none of its budget.
+    case $case in
+    OOM*) [ $code = 0 ] && ! grep -qE '^- (Missing|Incomplete)' out || fail "$case: exit code $code" ;;
+    *) [ $code = 4 ] && [ "$(grep -c '^- Incomplete: .* cut short ([0-9]* timeout); the first: ' out)" = 6 ] || fail "$case: exit code $code" ;;
+    esac
     grep -q "${case%% *}" "${case%% *}/tables.md" || fail "$case: its tables do not say so"
     grep -qE "^- [0-9]+ cells: .*${case%% *}" out || fail "$case: the summary does not say so"
     grep -qE "^- Nothing was measured by profile: .*${case%% *}" out || fail "$case: the summary does not say that there is no profile"
@@ -101,13 +108,52 @@ cp -r killed mixed
 rm mixed/bench.json mixed/attention.json mixed/index.html
 sed -i -e '/"name": "bench"/,/"state"/{s/"done"/"waiting"/;s/\("words": "[^"]*\)"/\1 --timeout 1ms"/}' \
     -e '/"name": "attention"/,/"state"/{s/"done"/"waiting"/;s/\("words": "[^"]*\)"/\1 --attention cudnn --ctx 2048 --memory-limit 100MiB"/}' mixed/suite.json
-"$program" suite --resume mixed >out 2>err </dev/null || fail "mixed: exit code $?"
+"$program" suite --resume mixed >out 2>err </dev/null
+[ $? = 4 ] || fail 'mixed: timeouts, and the exit code is not 4'
 for word in ok OOM unsupported timeout; do
     grep -qE "^- [0-9]+ cells: .*[0-9]+ $word" out || fail "mixed: the summary does not count $word"
     grep -q "$word" mixed/tables.md || fail "mixed: the tables lack $word"
     "$program" --version | grep -q '(no html)' || grep -q "\"$word\"" mixed/index.html || fail "mixed: the page lacks $word"
 done
 ! grep -q '^- Missing' out || fail 'mixed: a part is missing'
+[ "$(grep -c '^- Incomplete: ' out)" = 1 ] && tail -n 1 out | grep -q '^- Incomplete: bench: .* timeout.*; roofstep suite --resume mixed measures again what was cut short\.$' ||
+    fail 'mixed: the last line does not say that bench is incomplete'
+
+# ---- too few files may be open: parts fail, and cells of parts; it exits with 4, says so first, and --resume does those again ----
+
+"$program" suite $tiny --out-dir few >out 2>err </dev/null &
+for _ in $(seq 100); do [ ! -s few/suite.json ] || break; sleep 0.05; done
+kill -KILL $!
+wait $! 2>/dev/null
+sed -i '0,/"waiting"/s//"done"/' few/suite.json
+cp -r few begun
+for n in 9 8 7; do
+    rm -rf few
+    cp -r begun few
+    (ulimit -n $n; "$program" suite --resume few >out 2>err </dev/null)
+    code=$?
+    [ $code = 0 ] || break
+done
+[ $code = 4 ] || fail "few files: exit code $code"
+first=$(grep -cE '^- (Missing|Incomplete): .*; roofstep suite --resume few (tries it again|measures again what was cut short)\.$' out)
+[ "$first" -gt 0 ] && tail -n "$first" out | grep -qvE '^- (Missing|Incomplete): ' && fail 'few files: the last lines do not say what failed'
+if ! "$program" --version | grep -q '(no html)'; then
+    "$program" report few/results.json --out few/again.html >out 2>err || fail 'few files: no page of results.json'
+    for page in index again; do grep -qE '"summary":\["(Missing|Incomplete): ' few/$page.html || fail "few files: $page.html does not say so first"; done
+fi
+grep -cE '"state": "(failed|incomplete)"' few/suite.json >before
+"$program" suite --resume few >out 2>err </dev/null || fail "few files, resumed: exit code $?"
+[ "$(grep -c '^\[[0-9]*/[0-9]*\] roofstep ' err)" = "$(cat before)" ] || fail 'few files, resumed: not the parts that had failed'
+! grep -qE '^- (Missing|Incomplete)|failed' out || fail 'few files, resumed: something is still missing'
+rm few/again.html 2>/dev/null
+
+# Of a part only what was cut short is measured again.
+cp -r killed some
+sed -i '/"name": "attention"/,/"state"/s/"done"/"incomplete"/' some/suite.json
+sed -i '0,/"status": *"ok"/s//"status":"killed"/' some/attention.json
+! cmp -s killed/attention.json some/attention.json || fail 'no cell to cut short'
+"$program" suite --resume some >out 2>err </dev/null || fail "one cell killed: exit code $?"
+[ "$(grep -c '^\[' err)" = 1 ] && [ "$(grep -c 'from the file' err)" = 11 ] && [ "$(grep ': ok; ' err | grep -vc 'from the file')" = 1 ] || fail 'not just the one cell was measured again'
 
 # ---- the plan alone ----
 

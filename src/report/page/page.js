@@ -349,7 +349,8 @@ function drawWarmup() {
 function drawSummary() {
   const list = el("ul");
   const together = (line) => line.replace(/(\d) (%|ms|us|s\b|MiB|GiB)/g, "$1\u00a0$2"); // a number and its unit
-  for (const line of data.summary) list.append(el("li", {}, together(line)));
+  const missing = data.gaps.filter(({ part }) => part).length; // they come first
+  data.summary.forEach((line, i) => list.append(el("li", i < missing ? { class: "bad" } : {}, together(line))));
   if (data.summary.length) body("summary").append(list);
 }
 
