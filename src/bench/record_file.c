@@ -113,7 +113,25 @@ static Status add_result(Reader *in, json_t *result, const char *where)
     return record_set_add(&in->set, result);
 }
 
-static Status read_document(Reader *in, const json_t *root)
+/* What is not ours is kept as it is. `growth` is made of the results, by whoever writes them. */
+static Status keep_others(Reader *in, json_t *object)
+{
+    static const char *const ours[] = {"schema", "environment", "environments", "results",
+                                       "growth"};
+    const char *name;
+    json_t *value;
+    json_object_foreach(object, name, value)
+    {
+        bool known = json_object_get(in->set.others, name) != NULL;
+        for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
+            known = known || strcmp(name, ours[i]) == 0;
+        if (!known && json_object_set(in->set.others, name, value))
+            return FAIL(ST_NO_MEMORY, "%s: no memory", in->path);
+    }
+    return ST_OK;
+}
+
+static Status read_document(Reader *in, json_t *root)
 {
     if (!json_is_object(root)) {
         return FAIL(ST_USAGE,
@@ -122,6 +140,7 @@ static Status read_document(Reader *in, const json_t *root)
                     in->path);
     }
     TRY(check_schema(in, root, 1));
+    TRY(keep_others(in, root));
     json_t *environment = json_object_get(root, "environment");
     if (!environment) return FAIL(ST_USAGE, "%s: 'environment' is missing", in->path);
     TRY(add_environment(in, environment, 1));
@@ -149,6 +168,7 @@ static Status read_line(Reader *in, json_t *value, size_t line)
     json_t *environment = json_object_get(value, "environment");
     if (environment) {
         TRY(check_schema(in, value, line));
+        TRY(keep_others(in, value));
         return add_environment(in, environment, line);
     }
     if (!in->file_id) {
@@ -293,6 +313,20 @@ static Status put_growth(Text *out, const RecordSet *set)
     return ST_OK;
 }
 
+/* The members of `others` behind those that are written; 17 digits give any number back as it was. */
+static void put_others(Text *out, const RecordSet *set, const char *separator)
+{
+    if (json_object_size(set->others) == 0) return;
+    char *dump = json_text_dumps(set->others, JSON_COMPACT | JSON_REAL_PRECISION(17));
+    if (dump) {
+        text_puts(out, separator);
+        text_append(out, dump + 1, strlen(dump) - 2); /* without { and } */
+    } else {
+        out->failed = true;
+    }
+    free(dump);
+}
+
 Status record_file_json(Text *out, const RecordSet *set)
 {
     TRY(need_environment(set));
@@ -307,6 +341,7 @@ Status record_file_json(Text *out, const RecordSet *set)
     put_elements(out, set->results, 0);
     text_puts(out, "\n  ]");
     TRY(put_growth(out, set));
+    put_others(out, set, ",\n  ");
     text_puts(out, "\n}\n");
     return text_status(out);
 }
@@ -324,6 +359,7 @@ Status record_file_jsonl(Text *out, const RecordSet *set)
     for (size_t i = 0; i < json_array_size(set->environments); i++) {
         text_printf(out, "{\"schema\":%d,\"environment\":", RECORD_SCHEMA);
         put_json(out, json_array_get(set->environments, i));
+        if (i == 0) put_others(out, set, ",");
         text_puts(out, "}\n");
     }
     for (size_t i = 0; i < record_set_size(set); i++) {

@@ -75,9 +75,9 @@ Record *record_set_find(const RecordSet *set, const char *key)
 
 Status record_set_init(RecordSet *set, json_t *environment)
 {
-    *set = (RecordSet){json_array(), json_array(), malloc(sizeof *set->index)};
-    if (!set->environments || !set->results || !set->index) goto fail;
-    *set->index = no_index;
+    *set = (RecordSet){json_array(), json_array(), malloc(sizeof *set->index), json_object()};
+    if (set->index) *set->index = no_index; /* before it is freed */
+    if (!set->environments || !set->results || !set->index || !set->others) goto fail;
     if (environment && json_array_append(set->environments, environment)) goto fail;
     return ST_OK;
 fail:
@@ -96,6 +96,7 @@ void record_set_free(RecordSet *set)
     free(set->index);
     json_decref(set->environments);
     json_decref(set->results);
+    json_decref(set->others);
     *set = (RecordSet){0};
 }
 
@@ -119,10 +120,13 @@ Status record_set_add(RecordSet *set, Record *record)
     return json_array_append(set->results, record) ? no_memory() : ST_OK;
 }
 
+/* One that is there takes what only the other says: it may be from another program. */
 static Status add_environment(RecordSet *set, json_t *environment)
 {
     const char *id = json_string_value(json_object_get(environment, "id"));
-    if (find_environment(set, id)) return ST_OK;
+    json_t *there = find_environment(set, id);
+    if (there == environment) return ST_OK;
+    if (there) return json_object_update_missing(there, environment) ? no_memory() : ST_OK;
     return json_array_append(set->environments, environment) ? no_memory() : ST_OK;
 }
 
@@ -146,8 +150,15 @@ Status record_set_share(RecordSet *set, const RecordSet *from, Record *record)
     return record_set_add(set, record);
 }
 
+Status record_set_keep_others(RecordSet *set, const RecordSet *from)
+{
+    if (json_object_size(from->others) == 0) return ST_OK;
+    return json_object_update_missing(set->others, from->others) ? no_memory() : ST_OK;
+}
+
 Status record_set_merge(RecordSet *set, const RecordSet *other)
 {
+    TRY(record_set_keep_others(set, other));
     for (size_t i = 0; i < json_array_size(other->environments); i++) {
         TRY(add_environment(set, json_array_get(other->environments, i)));
     }

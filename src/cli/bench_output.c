@@ -123,6 +123,7 @@ Status bench_output_add(void *self, Record *record)
 static Status all_rows(RecordSet *all, const RecordSet *rows, const RecordSet *known)
 {
     TRY(record_set_merge(all, rows));
+    TRY(record_set_keep_others(all, known));
     for (size_t i = 0; i < record_set_size(known); i++) {
         Record *record = record_set_at(known, i);
         const char *key = record_key(record);

@@ -119,6 +119,7 @@ static Status place_open(Place *place, const LikePlan *plan, const char *name, b
     TRY(like_plan_path(plan, name, place->path));
     TRY(record_set_init(&place->known, json_array_get(place->rows->environments, 0)));
     TRY(like_run_read_known(plan, name, &place->known));
+    json_object_clear(place->known.others); /* its own, of an earlier run: made again at the end */
     if (!needed && record_set_size(&place->known) == 0) return ST_OK;
     TRY(keep(place->rows, &place->known, true));
     TRY(report_sink_open(&place->sink, place->path, "json", &place->known));

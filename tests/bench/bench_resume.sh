@@ -47,4 +47,33 @@ bench --steps 2,3 --resume cut.json.gz --out-json cut.json >cut.out 2>cut.err
 code=$?
 expect_code 2 "a packed file that is cut short"
 [ "$(wc -l <cut.err)" = 1 ] && [ ! -e cut.json ] || fail "cut short: one line and no file"
+
+# --- what another program has added stays as it is, in the file, its environment and its rows
+bench --steps 2 --out theirs.json 2>theirs.err || fail "the first run"
+bench --steps 2 --out theirs.jsonl 2>theirs.err || fail "the first run, jsonl"
+cat >theirs.py <<'END'
+import json, sys
+what, path = sys.argv[1:]
+mine = {"files": {"a.json": {"x": 0.1 + 0.2}}, "missing": [], "a \"name\"": [None, 1e-300, 9007199254740993, "\u00e9\n"]}
+lines = path.endswith("l")
+text = open(path).read()
+parts = [json.loads(line) for line in text.splitlines()] if lines else [json.loads(text)]
+environment, row = parts[0]["environment"], (parts[1] if lines else parts[0]["results"][0])
+if what == "add":
+    parts[0].update(mine)
+    environment["rack"] = 7
+    row["note"] = "keep me"
+    open(path, "w").write("".join(json.dumps(part) + "\n" for part in parts))
+else:
+    assert {name: parts[0].get(name) for name in mine} == mine, parts[0].keys()
+    assert environment["rack"] == 7 and row["note"] == "keep me", (environment, row)
+    assert len(parts) - 1 + len(parts[0].get("results", [])) == 2, len(parts)
+END
+for file in theirs.json theirs.jsonl; do
+    python3 theirs.py add $file || fail "cannot add to $file"
+    bench --steps 2,3 --resume $file --out $file 2>went.err || fail "$file: resumed"
+    python3 theirs.py check $file || fail "$file: something was dropped or changed"
+    bench --steps 2,3 --resume $file --out-json "new-$file" >went.out 2>went.err || fail "$file: resumed elsewhere"
+    python3 theirs.py check "new-$file" || fail "new-$file: something was dropped or changed"
+done
 exit 0
