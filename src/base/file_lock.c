@@ -272,7 +272,8 @@ Status file_lock_take(const char *path)
     Try result;
     char lock[PATH_MAX];
     pid_t pid = 0;
-    if (stat(path, &info) == 0 && !S_ISREG(info.st_mode)) return ST_OK;
+    const bool there = stat(path, &info) == 0;
+    if (there ? !S_ISREG(info.st_mode) : errno != ENOENT) return ST_OK;
     if (!find_place(&place, path) || !lock_path(lock, place.folder, place.name)) return ST_OK;
     TRY(find_folder_holder(place.folder, &holder));
     if (holder != NOBODY || is_held(lock)) return ST_OK;

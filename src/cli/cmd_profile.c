@@ -194,6 +194,7 @@ static Status run_or_tell(const Settings *settings, const Sweep *sweep, int *exi
 static Status run(const Settings *settings, const Sweep *sweep, int *exit_code)
 {
     if (settings->from) return show_earlier(settings);
+    TRY(profile_output_check(settings));
     TRY(output_check_nvtx(settings));
     if (!settings->against) return run_or_tell(settings, sweep, exit_code);
     Sweep doubled = *sweep;

@@ -1,6 +1,7 @@
 #include "cli/profile_output.h"
 
 #include "base/file_lock.h"
+#include "base/whole_file.h"
 #include "bench/cell_label.h"
 #include "bench/profile_view.h"
 #include "bench/record_file.h"
@@ -14,7 +15,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static const char record_name[] = "profile.json";
+static const char record_name[] = "profile.json", trace_ending[] = "trace.json.gz";
 
 static Status join(char path[PATH_MAX], const char *folder, const char *name)
 {
@@ -40,18 +41,6 @@ static Status make_folder(const char *path)
     return FAIL(ST_IO, "cannot make the folder %s: %s", path, strerror(errno));
 }
 
-Status profile_output_open(ProfileOutput *output, const Settings *settings, const Sweep *sweep,
-                           const RecordSet *rows)
-{
-    char path[PATH_MAX];
-    *output = (ProfileOutput){.settings = settings, .sweep = sweep};
-    if (!settings->out_dir) return ST_OK;
-    TRY(make_folder(settings->out_dir));
-    TRY(file_lock_take_folder(settings->out_dir));
-    TRY(join(path, settings->out_dir, record_name));
-    return report_sink_open(&output->json, path, "json", rows);
-}
-
 /* ---- the files of a cell ---- */
 
 /* "profile", and behind it what tells the cell from the others: "profile-small-ctx-256". */
@@ -74,6 +63,68 @@ static Status path_of(const ProfileOutput *output, const Config *config, const c
     snprintf(name, sizeof name, "%s_%s", prefix, ending);
     return join(path, output->settings->out_dir, name);
 }
+
+/* ---- before the work ---- */
+
+Status profile_output_check(const Settings *settings)
+{
+    if (!settings->prefix) return ST_OK;
+    if (!settings->out_dir)
+        return FAIL(ST_USAGE, "--prefix is of the files in --out-dir: say --out-dir DIR too");
+    if (!strchr(settings->prefix, '/')) return ST_OK;
+    return FAIL(ST_USAGE,
+                "--prefix %s: it begins the names of files and has no '/'; --out-dir names the "
+                "folder",
+                settings->prefix);
+}
+
+static Status check_file(const Settings *settings, const char *path)
+{
+    WholeFile file;
+    if (settings->out && file_lock_is_same(settings->out, path))
+        return FAIL(ST_USAGE, "--out %s is the name of a file in --out-dir: give another",
+                    settings->out);
+    TRY(whole_file_open(&file, path));
+    whole_file_abandon(&file);
+    return ST_OK;
+}
+
+/* All but the record, which is written at once. */
+static Status check_cell(const ProfileOutput *output, const Config *config)
+{
+    char path[PATH_MAX], ending[64];
+    for (int report = 0; report < NSYS_COUNT; report++) {
+        snprintf(ending, sizeof ending, "%s.csv", nsys_csv_name((NsysReport)report));
+        TRY(path_of(output, config, ending, path));
+        TRY(check_file(output->settings, path));
+    }
+    TRY(path_of(output, config, trace_ending, path));
+    return check_file(output->settings, path);
+}
+
+static Status check_files(const ProfileOutput *output)
+{
+    char path[PATH_MAX];
+    TRY(join(path, output->settings->out_dir, record_name));
+    TRY(check_file(output->settings, path));
+    for (int i = 0; i < output->sweep->n; i++) TRY(check_cell(output, &output->sweep->configs[i]));
+    return ST_OK;
+}
+
+Status profile_output_open(ProfileOutput *output, const Settings *settings, const Sweep *sweep,
+                           const RecordSet *rows)
+{
+    char path[PATH_MAX];
+    *output = (ProfileOutput){.settings = settings, .sweep = sweep};
+    if (!settings->out_dir) return ST_OK;
+    TRY(make_folder(settings->out_dir));
+    TRY(file_lock_take_folder(settings->out_dir));
+    TRY(check_files(output));
+    TRY(join(path, settings->out_dir, record_name));
+    return report_sink_open(&output->json, path, "json", rows);
+}
+
+/* ---- writing ---- */
 
 static Status write_csv(const ProfileOutput *output, const Config *config, NsysReport report,
                         const Text *text)
@@ -145,7 +196,7 @@ Status profile_output_trace(void *self, const CellOpen *cell, const Profiler *pr
     char path[PATH_MAX];
     Text text = {0};
     if (!output->settings->out_dir) return ST_OK;
-    TRY(path_of(output, cell->config, "trace.json.gz", path));
+    TRY(path_of(output, cell->config, trace_ending, path));
     TRY(kineto_trace_write(path, cell, profiler, output->settings->source));
     Status status = nsys_csv_trace(&text, profiler);
     if (status == ST_OK) status = write_csv(output, cell->config, NSYS_TRACE, &text);

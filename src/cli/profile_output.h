@@ -13,6 +13,8 @@ typedef struct ProfileOutput {
     ReportSink json; /* of --out-dir; its path is NULL without */
 } ProfileOutput;
 
+/* ST_USAGE: --prefix leads out of --out-dir, or there is none. */
+Status profile_output_check(const Settings *settings);
 /* Makes the folder and writes to it now, so that what cannot be written is known before the work. */
 Status profile_output_open(ProfileOutput *output, const Settings *settings, const Sweep *sweep,
                            const RecordSet *rows);

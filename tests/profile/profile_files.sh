@@ -37,4 +37,23 @@ profile --steps 1 --out-dir readonly/file >file.out 2>file.err
 code=$?
 expect_code 1 "--out-dir that is a file"
 refuse file.err '\[1/1\]'
+
+# --- nor is a file of it that cannot be
+early() { # CODE WHAT LINE; the rest are options
+    local wanted=$1 what=$2 line=$3
+    shift 3
+    profile --steps 1 "$@" >early.out 2>early.err
+    code=$?
+    expect_code "$wanted" "$what"
+    [ "$(wc -l <early.err)" = 1 ] || fail "$what: not one line before the work"
+    expect early.err "$line"
+}
+mkdir -p taken/profile_trace.json.gz taken/profile_nvtx_sum.csv
+early 1 "a folder in the place of a trace" 'it is a directory' --out-dir taken
+early 1 "a name that is too long" 'File name too long' --out-dir taken --prefix "$(printf 'x%.0s' $(seq 300))"
+early 2 "a prefix with a folder" "^roofstep profile: --prefix nodir/c: .*--out-dir names the folder$" --out-dir new --prefix nodir/c
+early 2 "a prefix that leads out" "^roofstep profile: --prefix ../../x: " --out-dir new --prefix ../../x
+early 2 "a prefix of nothing" 'say --out-dir DIR too' --prefix c
+early 2 "one name for two" 'is the name of a file in --out-dir' --out-dir taken/two --out taken/two/profile.json --format md
+[ ! -e new ] && [ ! -e x_trace.json.gz ] || fail "a refused profile left something"
 exit 0
