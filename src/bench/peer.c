@@ -212,6 +212,18 @@ static void add_run(Words *w, const Config *c, const Placement *placement)
     add_pair(w, "--loss-scale", "%s", config_loss_scale_text(c->loss_scale).s);
 }
 
+/* It computes with the threads that it is told of, as ours does (backend/cpu_threads.h): a GPU need not be one that this
+ * build can use. */
+static Status place(const Config *config, Placement *placement)
+{
+    static const char *const changes_threads[] = {"OMP_DYNAMIC", "OMP_NESTED",
+                                                  "OMP_MAX_ACTIVE_LEVELS"};
+    for (size_t i = 0; i < sizeof changes_threads / sizeof *changes_threads; i++)
+        unsetenv(changes_threads[i]);
+    TRY(placement_of(config, placement));
+    return placement->backend == BACKEND_cpu ? placement_find(config, placement) : ST_OK;
+}
+
 Status peer_run(const Peer *peer, const Config *config, const Record *so_far, CellLink *link)
 {
     const char *blas = record_text(so_far, "blas_path");
@@ -219,7 +231,7 @@ Status peer_run(const Peer *peer, const Config *config, const Record *so_far, Ce
     const char *python = NULL;
     char folder[PATH_MAX], script[PATH_MAX + 64];
     Words words = {0};
-    TRY(placement_of(config, &placement));
+    TRY(place(config, &placement));
     TRY(find_python(&python));
     snprintf(script, sizeof script, "%s/%s_bench.py", script_folder(folder), peer->name);
     if (access(script, R_OK) != 0)

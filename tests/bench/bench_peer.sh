@@ -37,6 +37,15 @@ expect_code 0 "resumed without the peer"
 expect alone.err 'from the file'
 [ "$(grep -c '^| custom' alone.out)" = 1 ] || fail "not one row"
 
+# It computes with as many threads as ours: more than there may be are refused, and nothing makes them fewer.
+OMP_THREAD_LIMIT=1 bench --threads 1,2 --steps 2 --peer torch --peer-rounds 1 --out-json limit.json >limit.out 2>limit.err
+code=$?
+expect_code 0 "a peer with more threads than there may be"
+[ "$(grep -c '^| custom.*torch.*unsupported' limit.out)" = 1 ] || fail "the peer has threads that it may not have"
+PEER_ENVIRONMENT=$dir/environment OMP_DYNAMIC=true OMP_MAX_ACTIVE_LEVELS=0 bench --steps 2 --peer torch --peer-rounds 1 >/dev/null 2>&1
+expect environment '^PEER_ENVIRONMENT='
+refuse environment '^OMP_(DYNAMIC|MAX_ACTIVE_LEVELS)='
+
 PEER_ABSENT=1 bench --steps 2 --peer torch >absent.out 2>absent.err
 code=$?
 expect_code 0 "no PyTorch"
