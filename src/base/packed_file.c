@@ -74,6 +74,37 @@ void packed_file_abandon(PackedFile *packed)
     text_free(&packed->text);
 }
 
+/* What is no text because another program packed it, or because the first bytes of a .gz file are damaged. */
+static Status check_beginning(const char *bytes, size_t n, const char *path)
+{
+    static const struct {
+        const char *bytes, *program;
+    } packers[] = {{"\xfd"
+                    "7zXZ",
+                    "xz"},
+                   {"\x28\xb5\x2f\xfd", "zstd"},
+                   {"BZh", "bzip2"},
+                   {"PK\x03\x04", "zip"}};
+    for (size_t i = 0; i < sizeof packers / sizeof *packers; i++) {
+        const size_t length = strlen(packers[i].bytes);
+        if (n < length || memcmp(bytes, packers[i].bytes, length) != 0) continue;
+        return FAIL(ST_IO, "cannot read %s: it is packed by %s, and only gzip is read: unpack it",
+                    path, packers[i].program);
+    }
+    const bool damaged = n > 0 && (bytes[0] == '\x1f' || (n > 1 && bytes[1] == '\x8b'));
+    if (!damaged) return ST_OK;
+    return FAIL(ST_IO,
+                "cannot read %s: the gzip'd file is damaged at its beginning; use a whole copy",
+                path);
+}
+
+/* zlib puts the path before it. */
+static const char *without_path(const char *why, const char *path)
+{
+    const size_t n = strlen(path);
+    return strncmp(why, path, n) == 0 && strncmp(why + n, ": ", 2) == 0 ? why + n + 2 : why;
+}
+
 static Status inflate_all(Text *text, gzFile file, const char *path, size_t limit)
 {
     const size_t before = text->n;
@@ -89,8 +120,10 @@ static Status inflate_all(Text *text, gzFile file, const char *path, size_t limi
     const char *why = gzerror(file, &code);
     /* a file that ends too early reads like one that ends */
     if (n < 0 || (code != Z_OK && code != Z_STREAM_END))
-        return FAIL(ST_IO, "cannot read %s: %s", path, why);
-    return text_status(text);
+        return FAIL(ST_IO, "cannot read %s: %s; use a whole copy", path, without_path(why, path));
+    TRY(text_status(text));
+    return gzdirect(file) ? check_beginning(text_str(text) + before, text->n - before, path)
+                          : ST_OK;
 }
 
 Status packed_file_read(Text *text, const char *path, size_t limit)

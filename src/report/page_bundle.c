@@ -39,8 +39,61 @@ static Status add_all_held(PageBundle *bundle, const char *path, json_t *root, j
     const char *name;
     json_t *file;
     if (json_array_append(bundle->held, root)) return no_memory(path);
-    json_object_foreach(files, name, file) TRY(add_held(bundle, name, file));
+    json_object_foreach(files, name, file)
+    {
+        if (!json_is_object(file))
+            return FAIL(ST_USAGE,
+                        "%s: '%s' in 'files' must be an object, as a suite writes it; remove it or "
+                        "'files'",
+                        path, name);
+        TRY(add_held(bundle, name, file));
+    }
     return ST_OK;
+}
+
+/* ---- rows that came after the suite, by bench --resume ---- */
+
+static bool is_held(const PageBundle *bundle, int first, const Record *record)
+{
+    const char *key = record_key(record);
+    bool held = !key;
+    for (int i = first; i < bundle->n && !held; i++)
+        held = record_set_find(&bundle->files[i].rows, key) != NULL;
+    return held;
+}
+
+static Status add_rows(PageBundle *bundle, const char *path, const json_t *root, json_t *rows)
+{
+    static const char *const of_the_suite[] = {"files", "missing", "like", "growth"};
+    json_t *file = json_copy((json_t *)root);
+    for (size_t i = 0; i < sizeof of_the_suite / sizeof *of_the_suite; i++)
+        json_object_del(file, of_the_suite[i]);
+    const bool made = json_object_set(file, "results", rows) == 0;
+    const Status status = made ? add_held(bundle, path, file) : no_memory(path);
+    json_decref(file);
+    return status;
+}
+
+/* `first` is the first of the files that the suite holds. */
+static Status add_later_rows(PageBundle *bundle, int first, const char *path, const json_t *root)
+{
+    json_t *rows = json_array(), *row;
+    size_t i;
+    Status status = rows ? ST_OK : no_memory(path);
+    json_array_foreach(json_object_get(root, "results"), i, row)
+    {
+        if (!is_held(bundle, first, row) && json_array_append(rows, row)) status = no_memory(path);
+    }
+    if (status == ST_OK && json_array_size(rows) > 0) status = add_rows(bundle, path, root, rows);
+    json_decref(rows);
+    return status;
+}
+
+static Status read_suite(PageBundle *bundle, const char *path, json_t *root, json_t *files)
+{
+    const int first = bundle->n;
+    TRY(add_all_held(bundle, path, root, files));
+    return add_later_rows(bundle, first, path, root);
 }
 
 static Status add_gaps(PageBundle *bundle, const char *path, json_t *missing)
@@ -57,7 +110,6 @@ static Status add_gaps(PageBundle *bundle, const char *path, json_t *missing)
     return ST_OK;
 }
 
-/* Its own rows are those of the files it holds. */
 static Status read_path(PageBundle *bundle, const char *path)
 {
     Text text = {0};
@@ -67,7 +119,7 @@ static Status read_path(PageBundle *bundle, const char *path)
     if (status == ST_OK) status = json_reader_parse(&root, path, text_str(&text), text.n, 0, NULL);
     json_t *files = json_object_get(root, "files");
     if (status == ST_OK)
-        status = json_is_object(files) ? add_all_held(bundle, path, root, files)
+        status = json_is_object(files) ? read_suite(bundle, path, root, files)
                                        : add(bundle, path, &text);
     if (status == ST_OK) status = add_gaps(bundle, path, json_object_get(root, "missing"));
     json_decref(root);
