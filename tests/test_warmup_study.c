@@ -86,6 +86,25 @@ static void test_noise_is_no_advice(void **state)
     assert_false(study_of(3, 3).noisy);
 }
 
+/* A number of warm-ups from a file is not counted up to. */
+static void test_far_apart(void **state)
+{
+    (void)state;
+    RecordSet rows;
+    WarmupStudy study;
+    assert_int_equal(record_set_init(&rows, NULL), ST_OK);
+    for (int r = 0; r < 4; r++) {
+        add_run(&rows, 0, r, 10, 10);
+        add_run(&rows, INT64_C(1000000000000000), r, 0, 10);
+    }
+    assert_int_equal(warmup_study_make(&study, &rows), ST_OK);
+    assert_int_equal(study.enough, -1);
+    assert_true(study.steady_from > INT64_C(1000000000000000));
+    assert_int_equal(record_put_int(record_set_at(&rows, 1), "warmup", INT64_MAX), ST_OK);
+    assert_int_equal(warmup_study_make(&study, &rows), ST_OK);
+    record_set_free(&rows);
+}
+
 static void test_settings(void **state)
 {
     (void)state;
@@ -119,7 +138,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_as_many_as_are_slow), cmocka_unit_test(test_not_steady_and_undecided),
         cmocka_unit_test(test_noise_is_no_advice),  cmocka_unit_test(test_settings),
-        cmocka_unit_test(test_nothing_measured),
+        cmocka_unit_test(test_nothing_measured),    cmocka_unit_test(test_far_apart),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,6 +11,9 @@
 static const double significant = 0.05, relevant = 1.01;
 static const double too_noisy = 0.1; /* of the mean */
 
+/* So that numbers of steps can be added to one from a file. */
+static const int64_t MOST_STEPS = INT64_MAX / 2;
+
 /* ---- what rows say ---- */
 
 static bool is_run(const Record *row)
@@ -22,7 +25,7 @@ static int64_t warmup_of(const Record *row)
 {
     int64_t warmup = 0;
     record_int(row, "warmup", &warmup);
-    return warmup;
+    return warmup < MOST_STEPS ? warmup : MOST_STEPS;
 }
 
 static double sample_of(const Record *row, size_t i)
@@ -142,11 +145,10 @@ static Status steps_between(SampleList *list, const RecordSet *rows, int64_t fro
     for (size_t i = 0; i < record_set_size(rows); i++) {
         const Record *row = record_set_at(rows, i);
         if (!is_run(row)) continue;
-        const size_t n = json_array_size(record_value(row, "step.samples_ms"));
-        for (size_t k = 0; k < n; k++) {
-            const int64_t number = warmup_of(row) + (int64_t)k + 1;
-            if (number >= from && number <= to) TRY(sample_list_add(list, sample_of(row, k)));
-        }
+        const json_t *samples = record_value(row, "step.samples_ms");
+        const int64_t n = (int64_t)json_array_size(samples), first = warmup_of(row) + 1;
+        for (int64_t k = from > first ? from - first : 0; k < n && first + k <= to; k++)
+            TRY(sample_list_add(list, json_number_value(json_array_get(samples, (size_t)k))));
     }
     if (list->n) qsort(list->seconds, (size_t)list->n, sizeof *list->seconds, ascending);
     return ST_OK;
@@ -173,20 +175,36 @@ static bool can_decide(int n, int n_steady)
     return rank_test_mann_whitney(low, a, high, b).p <= significant;
 }
 
-/* The change point: the first step that ranks cannot tell from the steady ones. */
+/* The first number above `after` that a run has measured a step of; INT64_MAX: none. */
+static int64_t next_measured(const RecordSet *rows, int64_t after)
+{
+    int64_t next = INT64_MAX;
+    for (size_t i = 0; i < record_set_size(rows); i++) {
+        const Record *row = record_set_at(rows, i);
+        if (!is_run(row)) continue;
+        const int64_t first = warmup_of(row) + 1;
+        const int64_t last =
+            first + (int64_t)json_array_size(record_value(row, "step.samples_ms")) - 1;
+        const int64_t own = first > after ? first : after + 1;
+        if (own <= last && own < next) next = own;
+    }
+    return next;
+}
+
+/* The change point: the first step that ranks cannot tell from the steady ones. A step that no run measured is told by
+ * the next one. */
 static Status find_change(WarmupStudy *study, const RecordSet *rows, const SampleList *steady)
 {
     const int64_t least = study->settings[0].warmup, most = study->settings[study->n - 1].warmup;
     study->enough = -1;
-    for (int64_t number = least + 1; number <= most; number++) {
+    for (int64_t number = least + 1; number <= most; number = next_measured(rows, number)) {
         SampleList step = {0};
         const Status status = steps_between(&step, rows, number, number);
         const bool slow = warmup_study_is_slow(step.seconds, step.n, steady->seconds, steady->n);
-        const bool none = step.n == 0;
         if (number == least + 1) study->undecided = !can_decide(step.n, steady->n);
         sample_list_free(&step);
         TRY(status);
-        if (slow || none) continue; /* a step that no run measured is told by the next one */
+        if (slow) continue;
         study->enough = number - 1;
         return ST_OK;
     }

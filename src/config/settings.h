@@ -16,7 +16,8 @@ enum {
     SETTINGS_ROUNDS = 3,
     SETTINGS_TOP = 10,
     SETTINGS_TRACE_STEPS = 3,
-    SETTINGS_BUDGET = 180 /* seconds */
+    SETTINGS_MOST_COUNT = 10000000, /* terms of a sum, also of one that a file asks `report` for */
+    SETTINGS_BUDGET = 180           /* seconds */
 };
 
 typedef struct Settings {

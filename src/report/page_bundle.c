@@ -2,6 +2,7 @@
 
 #include "base/json_reader.h"
 #include "base/packed_file.h"
+#include "config/settings.h"
 
 #include <stdlib.h>
 
@@ -127,12 +128,25 @@ static Status read_path(PageBundle *bundle, const char *path)
     return status;
 }
 
+/* As many as ten files may have, so that a thousand of them do not take a thousand times as long. */
+static Status check_sums(const PageBundle *bundle)
+{
+    enum { MOST_FILES = 10 };
+    int64_t terms = 0;
+    for (int i = 0; i < bundle->n; i++) terms += bundle->files[i].sum_count;
+    if (terms <= (int64_t)MOST_FILES * SETTINGS_MOST_COUNT) return ST_OK;
+    return FAIL(ST_USAGE,
+                "the sums of these files ('accumulation.count') have %lld terms; a report is made "
+                "of %lld at most: name fewer files",
+                (long long)terms, (long long)MOST_FILES * SETTINGS_MOST_COUNT);
+}
+
 Status page_bundle_read(PageBundle *bundle, const char *const *paths, int n)
 {
     *bundle = (PageBundle){.held = json_array(), .gaps = json_array()};
     if (!bundle->held || !bundle->gaps) return no_memory(paths[0]);
     for (int i = 0; i < n; i++) TRY(read_path(bundle, paths[i]));
-    return ST_OK;
+    return check_sums(bundle);
 }
 
 void page_bundle_free(PageBundle *bundle)

@@ -6,6 +6,7 @@
 #include "bench/limits_json.h"
 #include "bench/record_file.h"
 #include "bench/record_stat.h"
+#include "config/settings.h"
 #include "report/column.h"
 #include "report/page_trace.h"
 #include "report/record_notes.h"
@@ -33,12 +34,19 @@ static Status sort_rows(PageFile *file)
 
 /* ---- reading ---- */
 
-static void take_study(PageFile *file, const json_t *root)
+/* The sums are made again, so that the file says how long that takes. */
+static Status take_study(PageFile *file, const json_t *root)
 {
     const json_t *sums = json_object_get(root, "accumulation");
-    file->sum_count = json_integer_value(json_object_get(sums, "count"));
+    const json_t *count = json_object_get(sums, "count");
+    file->sum_count = json_integer_value(count);
     file->sum_value = json_number_value(json_object_get(sums, "value"));
     file->is_warmup = json_is_object(json_object_get(root, "warmup_study"));
+    if (!sums ||
+        (json_is_integer(count) && file->sum_count >= 1 && file->sum_count <= SETTINGS_MOST_COUNT))
+        return ST_OK;
+    return FAIL(ST_USAGE, "%s: 'accumulation.count' must be a whole number from 1 to %d",
+                file->path, SETTINGS_MOST_COUNT);
 }
 
 static Status take_limits(PageFile *file, const json_t *root)
@@ -71,7 +79,7 @@ static Status take_trace(PageFile *file, const json_t *root)
 static Status take_records(PageFile *file, const json_t *root, const Text *text)
 {
     bool torn = false;
-    take_study(file, root);
+    TRY(take_study(file, root));
     TRY(record_file_parse(&file->rows, text_str(text), text->n, file->path, &torn));
     if (torn) log_warning("%s: its last line is cut short and left out", file->path);
     /* A file that was resumed with another --stat has rows of both: a table names one. */

@@ -213,12 +213,16 @@ static bool is_alive(const json_t *block, int64_t n, int64_t *born, int64_t *die
            record_number(block, "bytes", bytes) && *born >= 0 && *born <= *died && *died < n;
 }
 
+/* A plan has about as many tensors as nodes: a file with fewer is not to cost more than its length. */
 static int64_t count_nodes(const json_t *blocks)
 {
+    enum { A_BLOCK = 64, ANY = 1024 };
+    const int64_t told = ANY + A_BLOCK * (int64_t)json_array_size(blocks);
+    const int64_t most = told < MOST_NODES ? told : MOST_NODES;
     int64_t n = 0, born, died;
     double bytes;
     for (size_t i = 0; i < json_array_size(blocks); i++) {
-        if (!is_alive(json_array_get(blocks, i), MOST_NODES, &born, &died, &bytes)) continue;
+        if (!is_alive(json_array_get(blocks, i), most, &born, &died, &bytes)) continue;
         if (died >= n) n = died + 1;
     }
     return n;

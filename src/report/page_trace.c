@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static Status no_memory(void)
@@ -105,14 +106,41 @@ static json_t *track_named(json_t *tracks, const char *name)
     return json_array_append_new(tracks, track) == 0 ? events : NULL;
 }
 
-/* Where it belongs by its begin; a trace is nearly in that order already. */
-static int insert(json_t *events, json_t *made)
+typedef struct Placed {
+    json_t *event;
+    double begin;
+    size_t index;
+} Placed;
+
+static int by_begin(const void *a, const void *b)
 {
-    size_t at = json_array_size(events);
-    const double begin = json_number_value(json_array_get(made, 2));
-    while (at > 0 && json_number_value(json_array_get(json_array_get(events, at - 1), 2)) > begin)
-        at--;
-    return json_array_insert_new(events, at, made);
+    const Placed *x = a, *y = b;
+    if (x->begin != y->begin) return x->begin < y->begin ? -1 : 1;
+    return (x->index > y->index) - (x->index < y->index);
+}
+
+/* Those that begin together stay as they are. */
+static Status sort_events(json_t *events)
+{
+    const size_t n = json_array_size(events);
+    Placed *list = malloc((n + 1) * sizeof *list);
+    if (!list) return no_memory();
+    for (size_t i = 0; i < n; i++) {
+        json_t *event = json_array_get(events, i);
+        list[i] = (Placed){json_incref(event), json_number_value(json_array_get(event, 2)), i};
+    }
+    qsort(list, n, sizeof *list, by_begin);
+    int failed = 0;
+    for (size_t i = 0; i < n; i++) failed |= json_array_set_new(events, i, list[i].event);
+    free(list);
+    return failed ? no_memory() : ST_OK;
+}
+
+static Status sort_tracks(const json_t *tracks)
+{
+    for (size_t i = 0; i < json_array_size(tracks); i++)
+        TRY(sort_events(json_object_get(json_array_get(tracks, i), "events")));
+    return ST_OK;
 }
 
 static Status add_event(json_t *tracks, const Window *w, const json_t *event)
@@ -121,7 +149,7 @@ static Status add_event(json_t *tracks, const Window *w, const json_t *event)
     const char *scope = word(json_object_get(event, "args"), "scope");
     json_t *made = json_pack("[s, s, f, f]", word(event, "name"), scope,
                              real(event, "ts") - w->begin, real(event, "dur"));
-    return !events || !made || insert(events, made) ? no_memory() : ST_OK;
+    return !events || !made || json_array_append_new(events, made) ? no_memory() : ST_OK;
 }
 
 static Status add_phase(json_t *phases, const Window *w, const char *phase)
@@ -136,6 +164,7 @@ static Status add_phase(json_t *phases, const Window *w, const char *phase)
         end = fmax(end, real(event, "ts") + real(event, "dur"));
         status = add_event(tracks, w, event);
     }
+    if (status == ST_OK) status = sort_tracks(tracks);
     if (status == ST_OK && end > begin &&
         json_array_append_new(phases, json_pack("{s:s, s:f, s:f, s:O}", "phase", phase, "begin_us",
                                                 begin - w->begin, "end_us", end - w->begin,

@@ -18,7 +18,9 @@ static Status take_block(Block *b, const json_t *json, size_t i)
                        record_int(json, "bytes", &b->bytes) && record_int(json, "born", &b->born) &&
                        record_int(json, "died", &b->died) && record_text(json, "name");
     if (!whole) return FAIL(ST_FAILED, "block %zu lacks name, address, bytes, born or died", i);
-    if (b->address >= 0 && b->bytes >= 0 && b->born <= b->died) return ST_OK;
+    if (b->address >= 0 && b->bytes >= 0 && b->address <= INT64_MAX - b->bytes &&
+        b->born <= b->died)
+        return ST_OK;
     return FAIL(ST_FAILED, "block %zu dies before it is born, or has no place", i);
 }
 

@@ -13,7 +13,7 @@ times() {
 expect() {
     local code=$1 pattern=$2
     shift 2
-    "$program" "$@" >out 2>&1 </dev/null
+    timeout 100 "$program" "$@" >out 2>&1 </dev/null # a hang is a failure
     local got=$?
     [ $got = "$code" ] || fail "$*: exit code $got, expected $code: $(tail -n 1 out)"
     [ "$(wc -l <out)" = 1 ] || fail "$* says more than a line: $(cat out)"
@@ -47,8 +47,23 @@ if (ulimit -v 1000000 && "$program" --version >/dev/null 2>&1); then
 fi
 [ ! -e new.json ] || fail 'a refused --resume has written a file'
 
-# ---- many rows: what was quadratic took 6 minutes for these, and a hang is what the limit is for ----
-rows=3000
+# ---- numbers that are counted up to ----
+# sums COUNT: a file of precisions that asks for sums of so many terms
+sums() {
+    sed "1s/^{/{\"accumulation\": {\"count\": $1, \"value\": 0.01}, /" "$golden/results.json"
+}
+for count in 1000000000000 10000001 0 -1 1e3 '"9"'; do
+    sums "$count" >sums.json
+    expect 2 "sums.json: 'accumulation.count' must be a whole number from 1 to 10000000" report sums.json --tables tables
+done
+{ printf '{"files": {' && for i in {1..12}; do printf '%s"%s.json": ' "${comma-}" "$i" && sums 9000000 && comma=, ; done && printf '}}'; } >many.json
+expect 2 'have 108000000 terms; a report is made of 100000000 at most' report many.json --tables tables
+sums 1000 >sums.json
+"$program" report sums.json --tables sums >out 2>&1 || fail "a report of 1,000 terms: exit code $?"
+grep -q '1,000 terms of 0.01; exactly 10' sums/precision.md || fail 'the sums are not in the table'
+
+# ---- many rows: what was quadratic took 150 s for these, and a hang is what the limit is for ----
+rows=2000
 {
     head -n 1 "$golden/results.jsonl"
     sed -n 2p "$golden/results.jsonl" | awk -v rows=$rows '{
