@@ -166,6 +166,26 @@ static void json_says_the_same(void **state)
     }
 }
 
+static void a_cut_character_is_taken_off(void **state)
+{
+    (void)state;
+    static const char *const pairs[][2] = {{"", ""},
+                                           {"ab", "ab"},
+                                           {"é", "é"},
+                                           {"a\xc3", "a"},
+                                           {"a\xe4\xb8", "a"},
+                                           {"a中", "a中"},
+                                           {"\xf0\x9f\x98", ""},
+                                           {"a😀", "a😀"},
+                                           {"\x80\x80\x80\x80", "\x80\x80\x80\x80"}};
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+        char text[16];
+        snprintf(text, sizeof text, "%s", pairs[i][0]);
+        escape_trim(text);
+        assert_string_equal(text, pairs[i][1]);
+    }
+}
+
 static void broken_text_is_repaired(void **state)
 {
     (void)state;
@@ -185,6 +205,7 @@ int main(void)
         cmocka_unit_test(formats_neutralise_what_their_readers_act_on),
         cmocka_unit_test(plain_text_stays),
         cmocka_unit_test(json_says_the_same),
+        cmocka_unit_test(a_cut_character_is_taken_off),
         cmocka_unit_test(broken_text_is_repaired),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -122,6 +122,17 @@ size_t escape_decode(const char *s, uint32_t *code)
     return *code >= 0xd800 && *code <= 0xdfff ? 0 : n; /* surrogates */
 }
 
+void escape_trim(char *text)
+{
+    const size_t n = strlen(text);
+    size_t first = n;
+    uint32_t code;
+    while (first > 0 && n - first < 3 && ((unsigned char)text[first - 1] & 0xc0U) == 0x80U) first--;
+    if (first > 0 && (unsigned char)text[first - 1] >= 0xc0 &&
+        !escape_decode(text + first - 1, &code))
+        text[first - 1] = 0;
+}
+
 void escape_repair(char *text)
 {
     for (uint32_t code; *text;) {

@@ -31,6 +31,8 @@ void escape_put(Text *out, EscapeFormat format, const char *text);
 size_t escape_decode(const char *s, uint32_t *code);
 /* It acts without being seen. */
 bool escape_hidden(uint32_t code);
+/* Takes off the last character where a buffer's end cut it. */
+void escape_trim(char *text);
 /* Each byte that is not UTF-8 becomes '?'. */
 void escape_repair(char *text);
 

@@ -1,5 +1,6 @@
 #include "bench/record.h"
 
+#include "base/escape.h"
 #include "base/json_text.h"
 #include "base/stats.h"
 #include "bench/record_check.h"
@@ -209,6 +210,7 @@ bool record_asked(const Record *r, const char *field, char *text, size_t size)
         const size_t length = strcspn(at, " ");
         if (strncmp(at, field, n) == 0 && at[n] == '=') {
             snprintf(text, size, "%.*s", (int)(length - n - 1), at + n + 1);
+            escape_trim(text);
             return true;
         }
         at += length + (at[length] == ' ');

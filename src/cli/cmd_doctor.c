@@ -2,6 +2,7 @@
 #include "backend/cpu_features.h"
 #include "backend/cpu_info.h"
 #include "backend/cpu_threads.h"
+#include "base/escape.h"
 #include "base/human.h"
 #include "bench/environment.h"
 #include "bench/limits.h"
@@ -42,11 +43,14 @@ static void feature(Doctor *d, bool there, const char *name, const char *fmt, ..
 static void feature(Doctor *d, bool there, const char *name, const char *fmt, ...)
 {
     va_list args;
+    Text words = {0};
     text_printf(&d->features, "%s\t%s\t", there ? "yes" : "no", name);
     va_start(args, fmt);
-    text_vprintf(&d->features, fmt, args);
+    text_vprintf(&words, fmt, args);
     va_end(args);
+    escape_put(&d->features, ESCAPE_LINE, text_str(&words)); /* what a program printed: one line */
     text_puts(&d->features, "\n");
+    text_free(&words);
 }
 
 static void list_features(Doctor *d)
@@ -289,11 +293,15 @@ static Status put_json(Text *out, const Doctor *d, const char *command)
 
 static Status put_text(Text *out, const Doctor *d)
 {
-    put_machine(out, d);
-    doctor_gpu_put(out, &d->gpu);
-    put_build(out, &d->cpu);
-    put_features(out, text_str(&d->features));
-    put_advice(out, text_str(&d->advice));
+    Text all = {0};
+    put_machine(&all, d);
+    doctor_gpu_put(&all, &d->gpu);
+    put_build(&all, &d->cpu);
+    put_features(&all, text_str(&d->features));
+    put_advice(&all, text_str(&d->advice));
+    escape_put(out, ESCAPE_SCREEN, text_str(&all));
+    out->failed = out->failed || all.failed;
+    text_free(&all);
     return text_status(out);
 }
 

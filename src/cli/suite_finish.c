@@ -1,5 +1,6 @@
 #include "cli/suite_finish.h"
 
+#include "base/escape.h"
 #include "base/human.h"
 #include "base/json_text.h"
 #include "base/log.h"
@@ -189,17 +190,27 @@ static Status write_page(const Suite *suite, const Files *files, json_t *gaps, c
 
 /* ---- ten lines ---- */
 
+/* One line, whatever is called by a name in it. */
+static void put_item(Text *out, const char *text)
+{
+    text_puts(out, "- ");
+    escape_put(out, ESCAPE_LINE, text);
+    text_puts(out, "\n");
+}
+
 static Status put_summary(Text *out, const Files *files, const json_t *gaps)
 {
     json_t *lines = json_array();
     Status status = summary_add(lines, files->list, files->n);
     for (size_t i = 0; i < json_array_size(lines); i++)
-        text_printf(out, "- %s\n", json_string_value(json_array_get(lines, i)));
+        put_item(out, json_string_value(json_array_get(lines, i)));
     json_decref(lines);
     for (size_t i = 0; i < json_array_size(gaps); i++) {
-        text_puts(out, "- ");
-        page_gaps_missing(out, json_array_get(gaps, i));
-        text_puts(out, "\n");
+        Text missing = {0};
+        page_gaps_missing(&missing, json_array_get(gaps, i));
+        put_item(out, text_str(&missing));
+        out->failed = out->failed || missing.failed;
+        text_free(&missing);
     }
     return status == ST_OK ? text_status(out) : status;
 }

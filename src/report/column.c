@@ -1,5 +1,7 @@
 #include "report/column.h"
 
+#include "base/escape.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -20,6 +22,7 @@ static bool value_text(const json_t *value, char text[COLUMN_TEXT])
     switch (value ? json_typeof(value) : JSON_NULL) {
     case JSON_STRING:
         snprintf(text, COLUMN_TEXT, "%s", json_string_value(value));
+        escape_trim(text);
         return true;
     case JSON_INTEGER:
         snprintf(text, COLUMN_TEXT, "%lld", (long long)json_integer_value(value));

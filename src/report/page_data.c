@@ -1,5 +1,6 @@
 #include "report/page_data.h"
 
+#include "base/json_text.h"
 #include "report/command_again.h"
 #include "report/growth_report.h"
 #include "report/page_gaps.h"
@@ -120,7 +121,7 @@ static Status add_labels(json_t *labels, const RecordSet *rows)
     for (size_t i = 0; i < record_set_size(rows); i++) {
         text_clear(&label);
         record_notes_label(&label, shown, record_set_at(rows, i));
-        failed |= json_array_append_new(labels, json_string(text_str(&label)));
+        failed |= json_array_append_new(labels, json_text_string(text_str(&label)));
     }
     failed |= label.failed;
     text_free(&label);
@@ -272,7 +273,7 @@ static Status add_missing(json_t *lines, const json_t *gaps)
         const json_t *gap = json_array_get(gaps, i);
         text_clear(&line);
         page_gaps_missing(&line, gap);
-        failed |= json_array_append_new(lines, json_string(text_str(&line)));
+        failed |= json_array_append_new(lines, json_text_string(text_str(&line)));
     }
     failed |= line.failed;
     text_free(&line);

@@ -1,5 +1,6 @@
 #include "report/page_gaps.h"
 
+#include "base/json_text.h"
 #include "report/cell_text.h"
 #include "report/measured_phase.h"
 
@@ -53,8 +54,8 @@ static Status add_gap(json_t *gaps, PageKind kind, const Rows *rows)
     put_why(&why, rows);
     Status status = text_status(&why);
     if (status == ST_OK &&
-        json_array_append_new(
-            gaps, json_pack("{s:s, s:s}", "command", commands[kind], "why", text_str(&why))))
+        json_array_append_new(gaps, json_pack("{s:s, s:o}", "command", commands[kind], "why",
+                                              json_text_string(text_str(&why)))))
         status = FAIL(ST_NO_MEMORY, "no memory for what a page lacks");
     text_free(&why);
     return status;

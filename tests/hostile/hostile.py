@@ -78,6 +78,11 @@ def make(golden, results, run):
     del bundle["like"]
     write("bundle.json", bundle)
     pathlib.Path("broken.json").write_text('{"schema": 1, "\x9b\x7f\u202e" "\x9b\x7f\u202e', "utf-8")
+    # Cut to what a column holds, within a character of three bytes.
+    long = load(golden / "results.json")
+    for result in long["results"]:
+        result |= {"size": "ab" + 100 * "中", "blas": 100 * "é", "status": "oom", "message": 900 * "中"}
+    write("long.json", long)
     write("wrong.json", {"schema": 1, "environment": {"id": 7}, "results": [{"cell": TERMINAL, "status": TERMINAL}]})
     folder = pathlib.Path("nsys")
     folder.mkdir()

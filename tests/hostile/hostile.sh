@@ -65,6 +65,14 @@ run 2 bench "--$name"
 run 2 bench --size "$name"
 run 2 help "$name" "$name"
 run 0 report "$name" "$name" --tables named
+run 0 report long.json --tables long
+! grep -q '?' long/end-to-end.md || fail 'a text is cut within a character'
+if ! "$program" --version | grep -q '(no html)'; then
+    for file in results.json profile.json bundle.json long.json; do
+        run 0 report "$file" --out page.html
+        harmless page.html
+    done
+fi
 run 0 compare "$name" results.json
 run 0 bench "${small[@]}" "${quick[@]}" --out "out $name"
 run 0 bench "${small[@]}" "${quick[@]}" --out "out $name" --resume "out $name"
@@ -76,7 +84,12 @@ mkdir suite
 printf '{"schema": 1, "command": "%s", "words": ["\302\233"], "parts": [{"name": "\302\233", "state": "\342\200\256"}]}' "$(printf '\302\233')" >suite/suite.json
 run '1 2' suite --resume suite
 export TERM=$name COLUMNS=$name LANG=$name ROOFSTEP_CPU_HIDE=$name CUDA_VISIBLE_DEVICES=$name ROOFSTEP_NVML=$name ROOFSTEP_PEERS=$name PYTHON=$name
-XDG_CACHE_HOME=$PWD/$name.cache run 0 doctor
+mkdir bin && printf '#!/bin/sh\nprintf "\\033]0;t\\a\\302\\233\\233"\n' >bin/sqlite3 && cp bin/sqlite3 bin/node && cp bin/sqlite3 bin/npm && chmod +x bin/*
+for format in md json; do
+    PATH=$PWD/bin:$PATH XDG_CACHE_HOME=$PWD/$name.cache run 0 doctor --format $format --out "doctor.$format"
+    harmless "doctor.$format"
+    grep -qF 'x1b]0;t' "doctor.$format" || fail 'doctor does not show what sqlite3 says'
+done
 run '0 1 2 4' bench "${small[@]}" "${quick[@]}" --peer torch
 unset LANG
 

@@ -173,12 +173,16 @@ async function checkHostile(browser) {
   const evil = "</script><script>window.stolen=1</script><img src=x onerror='window.stolen=1'><!--";
   const whole = JSON.parse(readFileSync(`${GOLDEN}/results.json`, "utf8"));
   for (const result of whole.results) Object.assign(result, { size: evil, message: evil, warnings: [evil] });
-  Object.assign(whole.environment, { cpu: evil, command: evil });
+  // Ends of lines in JavaScript, controls, a mark of direction: data as well.
+  const unseen = `\u2028window.stolen=1\u2029\u0085\u001b]0;x\u0007\u009b\u202e${evil}`;
+  whole.results[0].warnings = [unseen];
+  Object.assign(whole.environment, { cpu: evil, kernel: unseen, command: `${evil}${unseen}` });
   writeFileSync(`${WORK}/hostile.json`, JSON.stringify(whole));
   const page = await open(browser, makePage("hostile", [`${WORK}/hostile.json`]), {});
   await page.waitForTimeout(100);
   check(await page.evaluate(() => window.stolen === undefined), "a name from a file ran as a script");
   check((await page.locator("#end-to-end table.data").first().textContent()).includes(evil), "the name is not shown as it is");
+  check((await page.locator("body").textContent()).includes(unseen), "a text with controls is not shown whole");
   await page.context().close();
 }
 
