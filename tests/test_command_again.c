@@ -30,6 +30,8 @@ static void test_quoted_words(void **state)
     expect("roofstep bench --resume 'my file.json' --steps 3", "roofstep bench --steps 3");
     expect("roofstep bench --resume 'it'\\''s a file' --steps 3", "roofstep bench --steps 3");
     expect("roofstep bench '--resume=my file' --steps 3", "roofstep bench --steps 3");
+    expect("roofstep bench $'--resume=a\\033 \\047b' --steps 3", "roofstep bench --steps 3");
+    expect("roofstep bench --resume $'a\\047 \\134' --steps 3", "roofstep bench --steps 3");
     expect("roofstep bench --out 'to --resume it.json'",
            "roofstep bench --out 'to --resume it.json'");
     expect("roofstep bench --out 'never ends", "roofstep bench --out 'never ends");

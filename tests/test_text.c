@@ -83,9 +83,17 @@ static void quotes_for_the_shell(void **state)
 {
     (void)state;
     static const char *const pairs[][2] = {
-        {"--ctx", "--ctx"},   {"128,256", "128,256"}, {"64-1024*2", "'64-1024*2'"},
-        {"", "''"},           {"a b", "'a b'"},       {"it's", "'it'\\''s'"},
-        {"$HOME", "'$HOME'"}, {"a=b/c.d", "a=b/c.d"},
+        {"--ctx", "--ctx"},
+        {"128,256", "128,256"},
+        {"64-1024*2", "'64-1024*2'"},
+        {"", "''"},
+        {"a b", "'a b'"},
+        {"it's", "'it'\\''s'"},
+        {"$HOME", "'$HOME'"},
+        {"a=b/c.d", "a=b/c.d"},
+        {"é 中", "'é 中'"},
+        {"a\x1b[0m\n'b'\\\xff\xe2\x80\xaeé",
+         "$'a\\033[0m\\012\\047b\\047\\134\\377\\342\\200\\256é'"},
     };
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
         Text text = {0};

@@ -1,6 +1,7 @@
 #include "base/text.h"
 
 #include "base/error_text.h"
+#include "base/escape.h"
 #include "base/whole_file.h"
 
 #include <errno.h>
@@ -82,12 +83,42 @@ void text_printf(Text *text, const char *fmt, ...)
     va_end(args);
 }
 
+/* Characters that act without being seen would not survive being shown and copied. */
+static bool must_be_numbered(const char *argument)
+{
+    for (uint32_t code; *argument;) {
+        const size_t n = escape_decode(argument, &code);
+        if (n == 0 || escape_hidden(code)) return true;
+        argument += n;
+    }
+    return false;
+}
+
+/* $'a\033b', with numbers for quotes too: whoever looks for the end of a word need not know of backslashes. */
+static void put_numbered(Text *text, const char *argument)
+{
+    text_puts(text, "$'");
+    for (uint32_t code; *argument;) {
+        const size_t n = escape_decode(argument, &code), bytes = n ? n : 1;
+        const bool plain = n > 0 && !escape_hidden(code) && code != '\'' && code != '\\';
+        if (plain) text_append(text, argument, bytes);
+        for (size_t i = 0; !plain && i < bytes; i++)
+            text_printf(text, "\\%03o", (unsigned)(unsigned char)argument[i]);
+        argument += bytes;
+    }
+    text_puts(text, "'");
+}
+
 void text_shell_quote(Text *text, const char *argument)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
                                 "_-+=,./:@%^";
     if (*argument && argument[strspn(argument, plain)] == 0) {
         text_puts(text, argument);
+        return;
+    }
+    if (must_be_numbered(argument)) {
+        put_numbered(text, argument);
         return;
     }
     text_puts(text, "'");

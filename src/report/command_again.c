@@ -23,13 +23,15 @@ static bool begins(const char *s, const char *with)
 
 void command_again(Text *out, const char *command)
 {
-    static const char option[] = "--resume", joined[] = "--resume=", quoted[] = "'--resume=";
+    static const char option[] = "--resume",
+                      joined[] = "--resume=", quoted[] = "'--resume=", numbered[] = "$'--resume=";
     const bool drop = !begins(command, "roofstep suite ");
     bool value = false, first = true;
     for (const char *at = command; *(at += strspn(at, " "));) {
         const size_t n = word_length(at);
         const bool bare = n == strlen(option) && begins(at, option);
-        if (!drop || !(value || bare || begins(at, joined) || begins(at, quoted))) {
+        if (!drop ||
+            !(value || bare || begins(at, joined) || begins(at, quoted) || begins(at, numbered))) {
             text_puts(out, first ? "" : " ");
             text_append(out, at, n);
             first = false;

@@ -44,12 +44,16 @@ run 2 bench "${small[@]}" "${quick[@]}" --mode fwd --baseline "$name" --resume r
 for file in *.json; do
     run '0 1' validate "$file"
     [ "$(wc -l <out)" = 1 ] || fail "validate $file: not one line"
-    run '0 1 2 4' bench "${small[@]}" "${quick[@]}" --dry-run --resume "$file"
-    run '0 2' plan --size small --limits "$file"
-    run '0 2' memory --size small --plan-only --limits "$file"
+done
+for file in broken.json wrong.json results.json; do
+    run '0 2' bench "${small[@]}" --dry-run --resume "$file"
     run '0 2' compare "$file" "$file"
     run '0 2' report "$file" --tables "tables-$file"
     run '0 2' profile --from "$file"
+done
+for file in broken.json wrong.json limits.json; do
+    run '0 2' plan --size small --limits "$file"
+    run '0 2' memory --size small --plan-only --limits "$file"
 done
 for format in md json latex typst; do run 0 profile --from nsys --format $format; done
 mkdir "$name.d" && cp nsys/*.csv "$name.d" && cp results.json "$name"
@@ -77,6 +81,11 @@ run 0 compare "$name" results.json
 run 0 bench "${small[@]}" "${quick[@]}" --out "out $name"
 run 0 bench "${small[@]}" "${quick[@]}" --out "out $name" --resume "out $name"
 run 0 validate "out $name"
+# The command in the file is what was typed.
+command=$(python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))["environment"]["command"])' "out $name")
+eval "words=($command)"
+[ "${words[*]: -1}" = "out $name" ] || fail 'the command in the file is another one'
+run 0 suite --dry-run "${small[@]}" --out-dir "$name.suite"
 python3 -c 'import json, sys; json.load(open(sys.argv[1]))' "out $name" || fail 'the file with its name in it is no JSON'
 run 0 memory "${small[@]}" --plan-only --out memory.json --svg "$name.svg"
 run 0 export "${small[@]}" --out "$name.safetensors"
