@@ -40,15 +40,15 @@ has_cmake() {
     ((BASH_REMATCH[1] * 1000 + BASH_REMATCH[2] >= 3021))
 }
 
-# CC as CMake takes it: a program, or a program and words for it ("ccache gcc", "gcc -m64").
+# CC as CMake takes it: a program, or a program and words for it ("ccache gcc", "gcc -m64"). Its complaints go to stdout.
 compile() {
     local words=("${CC:-cc}")
     command -v "${words[0]}" >/dev/null || read -ra words <<<"${CC:-cc}"
-    "${words[@]}" "$@" >/dev/null 2>&1
+    { "${words[@]}" "$@" >/dev/null; } 2>&1
 }
 
-has_compiler() { compile -x c -E /dev/null; }
-has_openmp() { compile -fopenmp -x c -E - <<<'#include <omp.h>'; }
+has_compiler() { compile -x c -E /dev/null >/dev/null; }
+has_openmp() { compile -fopenmp -x c -E - >/dev/null <<<'#include <omp.h>'; }
 
 # ---- CUDA ----
 
@@ -88,7 +88,7 @@ missing_for_build() {
     local blas='libopenblas-openmp-dev|a CBLAS: OpenBLAS or BLIS with headers'
     case $(uname -m) in aarch64 | arm64) blas=${blas/libopenblas/libblis} ;; esac
     if [ -n "${CC:-}" ] && ! has_compiler; then
-        die "CC is '$CC', and that compiles nothing: name a C compiler that is here, or unset CC"
+        die "CC is '$CC', and that compiles nothing ($(compile -x c -E /dev/null | head -n 1)): name a C compiler that is here, or unset CC"
     elif ! has_compiler; then
         echo 'gcc|a C compiler: gcc 12 or newer, or clang 14 or newer'
     elif ! has_openmp; then
@@ -255,11 +255,11 @@ find_tree() {
 # Makes build/. Where nothing can be written in it, for someone else, root say, built there before, it fails and `why` says so.
 make_build_folder() {
     local build=$root/build file
-    why="$root cannot be written: build in a copy of your own (git clone)"
+    why="$root cannot be written: build in a copy of your own (cp -r)"
     mkdir -p -- "$build" 2>/dev/null || return 1
     file=$(find "$build" -name node_modules -prune -o ! -writable ! -type l -print -quit 2>/dev/null)
     [ -n "$file" ] || return 0
-    why="$file, of user $(stat -c %U -- "$file"), cannot be written: remove $build as that user, or build in a copy of your own (git clone)"
+    why="$file, of user $(stat -c %U -- "$file"), cannot be written: remove $build as that user, or build in a copy of your own (cp -r)"
     return 1
 }
 
