@@ -51,7 +51,10 @@ static void *counted_malloc(size_t n)
     if (state.counting && !fits(n)) return NULL;
     void *piece = malloc(n);
     if (piece) state.used += size_of(piece);
-    if (!piece) state.no_memory = true;
+    if (!piece) {
+        status_lose_memory();
+        state.no_memory = true;
+    }
     return piece;
 }
 

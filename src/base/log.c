@@ -44,17 +44,30 @@ bool log_is_repeated(const char *line)
     return warns && !is_new(line + before);
 }
 
-/* One write for the whole line, so that lines of several processes do not mix. */
-static void put(const char *before, const char *colour, const char *prefix, const Text *words)
+/* One write for the whole line, so that lines of several processes do not mix. False: there is no memory for it. */
+static bool put(const char *before, const char *colour, const char *prefix, const Text *words)
 {
     Text text = {0};
     const bool colours = *colour && log_colour();
     text_printf(&text, "%s%s%s%s", before, colours ? colour : "", prefix, colours ? "\033[0m" : "");
     text_append(&text, text_str(words), words->n);
     text_puts(&text, "\n");
+    const bool whole = !text.failed;
     fflush(stderr);
-    (void)!write(STDERR_FILENO, text_str(&text), text.n);
+    if (whole) (void)!write(STDERR_FILENO, text_str(&text), text.n);
     text_free(&text);
+    return whole;
+}
+
+/* Without memory: what can be said of the line without escapes. */
+static void put_plain(const char *line)
+{
+    char bytes[2048];
+    size_t n = 0;
+    for (; line[n] && n < sizeof bytes - 1; n++)
+        bytes[n] = (char)(line[n] < ' ' || line[n] > '~' ? '?' : line[n]);
+    bytes[n++] = '\n';
+    (void)!write(STDERR_FILENO, bytes, n);
 }
 
 static void word(Text *words, const char *fmt, va_list args)
@@ -69,7 +82,7 @@ void log_line(const char *line)
 {
     Text words = {0};
     escape_put(&words, ESCAPE_LINE, line);
-    put("", "", "", &words);
+    if (words.failed || !put("", "", "", &words)) put_plain(line);
     text_free(&words);
 }
 
@@ -80,7 +93,7 @@ void log_note(const char *fmt, ...)
     va_start(args, fmt);
     word(&words, fmt, args);
     va_end(args);
-    put(name, "", "", &words);
+    (void)put(name, "", "", &words);
     text_free(&words);
 }
 
@@ -91,6 +104,6 @@ void log_warning(const char *fmt, ...)
     va_start(args, fmt);
     word(&words, fmt, args);
     va_end(args);
-    if (is_new(text_str(&words))) put(name, "\033[33m", warning, &words);
+    if (is_new(text_str(&words))) (void)put(name, "\033[33m", warning, &words);
     text_free(&words);
 }

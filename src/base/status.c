@@ -1,11 +1,13 @@
 #include "base/status.h"
 
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
 static _Thread_local char message[1024];
 static _Thread_local char place[128];
+static atomic_bool lost_memory;
 
 Status status_fail(Status code, const char *file, int line, const char *fmt, ...)
 {
@@ -49,4 +51,14 @@ const char *status_message(void)
 const char *status_place(void)
 {
     return place;
+}
+
+void status_lose_memory(void)
+{
+    atomic_store(&lost_memory, true);
+}
+
+bool status_lost_memory(void)
+{
+    return atomic_load(&lost_memory);
 }

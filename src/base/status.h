@@ -5,6 +5,8 @@
 #ifndef BASE_STATUS_H
 #define BASE_STATUS_H
 
+#include <stdbool.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -35,6 +37,11 @@ void status_context(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 const char *status_text(Status code);
 const char *status_message(void); /* of this thread's last failure */
 const char *status_place(void);   /* "file.c:12" of this thread's last failure */
+
+/* A piece of a text that had no memory is left out, and not everybody asks. main() asks before it says that all is done.
+ * Of the whole process. */
+void status_lose_memory(void);
+bool status_lost_memory(void);
 
 #define FAIL(code, ...) status_fail((code), __FILE__, __LINE__, __VA_ARGS__)
 

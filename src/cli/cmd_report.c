@@ -19,6 +19,7 @@ static Status write_page(const Settings *settings, const PageInput *input)
     if (!to.out) to.out = PAGE_NAME;
     if (strcmp(to.out, "-") == 0) to.out = NULL;
     Status status = page_write(&text, input);
+    if (status == ST_OK) status = output_whole();
     if (status == ST_OK) status = output_text(&to, &text);
     if (status == ST_OK && to.out) output_tell_page(to.out);
     text_free(&text);

@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -28,9 +29,10 @@ static int failed(const char *command, Status status)
     return status == ST_INTERRUPTED ? EXIT_INTERRUPTED : EXIT_FAILED;
 }
 
-/* What stdio held back may not fit on the disk. */
+/* What stdio held back may not fit on the disk, and what had no memory is not in it. */
 static Status flush_stdout(void)
 {
+    TRY(output_whole());
     if (fflush(stdout) == 0 && !ferror(stdout)) return ST_OK;
     return FAIL(ST_IO, "cannot write to stdout: %s", strerror(errno));
 }
@@ -141,6 +143,8 @@ int main(int argc, char **argv)
 {
     Text text = {0};
     unfinished_clean_up_on_signals();
+    /* Some daemons leave it ignored to what they start: nobody could wait for a child's end then. */
+    signal(SIGCHLD, SIG_DFL);
     if (argc < 2) {
         help_program(&text);
         fputs(text_str(&text), stderr);

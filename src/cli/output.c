@@ -175,6 +175,12 @@ Status output_text(const Settings *settings, const Text *text)
     return output_print(text);
 }
 
+Status output_whole(void)
+{
+    if (!status_lost_memory()) return ST_OK;
+    return FAIL(ST_NO_MEMORY, "memory ran out: what was written or printed is not complete");
+}
+
 void output_tell_page(const char *path)
 {
     char whole[PATH_MAX];

@@ -28,6 +28,8 @@ Status output_check_file(const Settings *settings);
 Status output_print(const Text *text);
 /* Whole or not at all when it is a file. */
 Status output_text(const Settings *settings, const Text *text);
+/* ST_NO_MEMORY: a piece of some text was left out for want of memory, so this must not pass for done. */
+Status output_whole(void);
 /* Says on stderr, after all that is on stdout, where a page is and how to look at it. */
 void output_tell_page(const char *path);
 /* The same of folder/index.html, or, in a build without pages, how to make it elsewhere. */

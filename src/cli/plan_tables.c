@@ -227,7 +227,7 @@ Status plan_tables_write(Text *out, PlanTableWriter *writer, const PlanTables *t
         TRY(write_one(out, writer, &table));
     }
     fits(&table, tables);
-    if (table_rows(&table) == 0) {
+    if (!table.failed && table_rows(&table) == 0) {
         table_free(&table);
         return ST_OK;
     }

@@ -131,6 +131,7 @@ static void option_line(Text *out, OptionId id, const OptionSet *set)
     Text meaning = {0};
     option_help_meaning(&meaning, id, set);
     put_wrapped(out, text_str(&meaning));
+    out->failed |= meaning.failed;
     text_free(&meaning);
     text_puts(out, "\n");
 }
