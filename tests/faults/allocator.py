@@ -1,0 +1,92 @@
+"""An allocator that fails: at the n-th allocation alone, or from it on. Readers of small files have every n in turn, what makes pages and tables
+has some of them. A command that fails does so with one line and no signal; one that succeeds has written what it writes undisturbed."""
+import hashlib
+import pathlib
+
+from campaign import Enough, Outcome, expect, files_in, last_line, run_tries
+from disk import Injected
+from hostile_inputs import small_inputs
+
+
+class Case:
+    def __init__(self, name, words, outputs=(), every=True):
+        self.name, self.words, self.outputs, self.every = name, words, outputs, every
+
+
+def cases(campaign, inputs, small):
+    """Readers first: each kind of file through each command that reads it."""
+    listed = [Case(f"validate {name}", ["validate", path]) for name, path in small.items()]
+    listed.append(Case("compare", ["compare", small["bench.json"], small["bench.jsonl"]]))
+    listed.append(Case("compare json", ["compare", small["bench.json"], small["bench.json"], "--format", "json"]))
+    for command in ("bench", "plan", "memory"):
+        extra = ["--plan-only"] if command == "memory" else ["--dry-run"] if command == "bench" else []
+        listed.append(Case(command, [command, "--size", "tiny", "--ctx", "8,16", "--memory-limit", "8GiB", "--device", "cpu", "--threads", "1", *extra]))
+    listed.append(Case("help", ["bench", "--help"]))
+    listed.append(Case("report --tables", ["report", small["bench.json"], "--tables", "tables"], ("tables/tables.md",), every=False))
+    listed.append(Case("profile --from", ["profile", "--from", inputs / "profile"], every=False))
+    if campaign.has_page:
+        listed.append(Case("report", ["report", small["bench.json"], small["profile.json"], small["memory.json"], "--out", "out.html"], ("out.html",), every=False))
+    return listed
+
+
+class Allocator:
+    def __init__(self, campaign, inputs, outcome):
+        self.campaign, self.outcome = campaign, outcome
+        self.cases = cases(campaign, inputs, small_inputs(campaign, inputs))
+        self.rows = [(case, onward) for case in self.cases for onward in (False, True)]
+        self.good = [self.undisturbed(case) for case in self.cases]
+        self.ended = set()
+
+    def undisturbed(self, case):
+        folder = self.campaign.work / "allocator-good"
+        folder.mkdir(exist_ok=True)
+        injected = Injected(self.campaign, folder, "ENOMEM", "malloc", 1 << 40, False)
+        done = self.campaign.run(case.words, folder, environment=injected.environment)
+        expect(done.returncode == 0, f"{case.name}: exit code {done.returncode}: {last_line(done.stderr)}")
+        return done.stdout, digest(folder, case), injected.seen()
+
+    def attempt(self, random, folder, index):
+        row = index % len(self.rows)
+        case, onward = self.rows[row]
+        wanted = self.good[row // 2]
+        step = index // len(self.rows) + 1
+        if self.campaign.only is None and len(self.ended) == len(self.rows):
+            raise Enough("every allocation of the readers was tried")
+        if row in self.ended:
+            return None
+        if not case.every and step > 150:  # sampled: enough of them
+            self.ended.add(row)
+            return None
+        place = step if case.every and not self.campaign.short else random.randint(1, max(wanted[2], 1))
+        work = folder / "work"
+        work.mkdir()
+        injected = Injected(self.campaign, folder, "ENOMEM", "malloc", place, onward)
+        done = self.campaign.run(case.words, work, environment=injected.environment)
+        what = f"{case.name}: allocation {place} of {wanted[2]} {'and all after' if onward else 'alone'} fails"
+        if not injected.failed():
+            self.ended.add(row)
+            return None
+        self.outcome.add()
+        expect(done.returncode >= 0, f"{what}: died of signal {-done.returncode}: {last_line(done.stderr)}")
+        left = [name for name in files_in(work) if name.endswith(".tmp")]
+        expect(not left, f"{what}: left {left}")
+        if done.returncode == 0:
+            expect(done.stdout == wanted[0] and digest(work, case) == wanted[1], f"{what}: exit code 0 and another output: {last_line(done.stderr)}")
+        else:
+            lines = [line for line in done.stderr.splitlines() if line.strip() and "warning" not in line]
+            said = lines or [line for line in done.stdout.splitlines() if ": bad: " in line]
+            expect(len(lines) <= 1 and said, f"{what}: exit code {done.returncode}, {len(lines)} lines: {last_line(done.stderr)}")
+            expect("memory" in said[0], f"{what}: the message does not speak of memory: {said[0][:200]}")
+        return what
+
+
+def digest(folder, case):
+    return [hashlib.sha256(pathlib.Path(folder, name).read_bytes()).hexdigest() for name in case.outputs]
+
+
+def run(campaign, inputs, limits):
+    if not campaign.inject:
+        raise SystemExit("allocator: --inject LIBRARY is needed (tests/faults/inject.c)")
+    outcome = Outcome("allocator", campaign.seed)
+    run_tries(campaign, outcome, Allocator(campaign, inputs, outcome).attempt, n=200 if campaign.short else None)
+    return outcome
