@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -35,15 +36,21 @@ static struct {
 
 /* ---- one input ---- */
 
+/* Of processor time: others may be busy. 0: for ever. */
+static void wait_at_most(int seconds)
+{
+    setitimer(ITIMER_PROF, &(struct itimerval){.it_value = {.tv_sec = seconds}}, NULL);
+}
+
 static void run_once(const Text *input)
 {
     /* A copy of its own, so that the sanitizers see what reads beyond its end. */
     uint8_t *data = malloc(input->n ? input->n : 1);
     if (!data) harness_fail("no memory for an input");
     memcpy(data, text_str(input), input->n);
-    alarm(PATIENCE);
+    wait_at_most(PATIENCE);
     LLVMFuzzerTestOneInput(data, input->n);
-    alarm(0);
+    wait_at_most(0);
     free(data);
 }
 
@@ -111,7 +118,7 @@ static int run_child(volatile long *now, long end, bool quiet)
 static const char *cause(int status)
 {
     if (!WIFSIGNALED(status)) return "a sanitizer's report";
-    return WTERMSIG(status) == SIGALRM ? "no end" : strsignal(WTERMSIG(status));
+    return WTERMSIG(status) == SIGPROF ? "no end" : strsignal(WTERMSIG(status));
 }
 
 /* Once more, to be heard, and kept as a file. */

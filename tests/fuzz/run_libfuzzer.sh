@@ -28,7 +28,7 @@ run_one() {
     local grown=$root/build/fuzz-corpus/$1
     mkdir -p "$grown" "$crashes"
     OMP_WAIT_POLICY=passive OMP_NUM_THREADS=1 "$root/build/fuzz/tests/fuzz/fuzz_$name" \
-        -max_total_time="$seconds" -timeout=20 -rss_limit_mb=2048 -max_len=65536 -close_fd_mask=3 -print_final_stats=1 \
+        -max_total_time="$seconds" -timeout=60 -rss_limit_mb=2048 -max_len=65536 -close_fd_mask=3 -print_final_stats=1 \
         -fork=1 -ignore_crashes=1 -ignore_timeouts=1 -ignore_ooms=1 -artifact_prefix="$crashes/" \
         "$grown" "$here/corpus/$name" >"$log" 2>&1
     local found
