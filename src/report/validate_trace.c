@@ -30,6 +30,9 @@ static const char *text_of(const json_t *object, const char *name)
     return text ? text : "";
 }
 
+/* us: some thirty years, of which ns are whole numbers */
+static const double longest = 1e15;
+
 static int64_t ns_of(const json_t *event, const char *name)
 {
     return (int64_t)llround(json_number_value(json_object_get(event, name)) * 1000);
@@ -58,6 +61,9 @@ static Status take_slice(Found *f, const json_t *e, size_t i)
         return FAIL(ST_FAILED, "event %zu lacks dur, cat or args", i);
     if (json_number_value(json_object_get(e, "dur")) < 0)
         return FAIL(ST_FAILED, "event %zu ends before it begins", i);
+    if (json_number_value(json_object_get(e, "dur")) > longest ||
+        fabs(json_number_value(json_object_get(e, "ts"))) > longest)
+        return FAIL(ST_FAILED, "event %zu: its ts or dur is beyond %g us", i, longest);
     if (on_gpu(category) != (stream != NULL) || (stream && json_integer_value(stream) <= 0))
         return FAIL(ST_FAILED, "event %zu: a stream is for what runs on a GPU", i);
     if (on_gpu(category)) f->launched[f->n_launched++] = pair;

@@ -66,17 +66,24 @@ static void run(CellRecord *cell, const uint8_t *data, size_t n, ChildResult end
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
     static const Peer peer = {"torch", "best", "eager", "flash"};
+    static const ChildResult ends[] = {
+        {.end = CHILD_RETURNED},
+        {.end = CHILD_RETURNED, .code = 1, .text = "exit code 1"},
+        {.end = CHILD_SIGNALLED, .code = SIGKILL, .text = "killed"},
+        {.end = CHILD_TIMED_OUT, .text = "10 s are over"},
+        {.end = CHILD_INTERRUPTED, .code = SIGINT, .text = "interrupted"},
+    };
     Config config;
     CellRecord ours, theirs;
     harness_folder();
     config_defaults(&config);
+    config.until = n % 2 ? 0.01 : 0;
+    config.stat = (Stat)(n % STAT_COUNT);
     if (cell_record_begin(&ours, &config) != ST_OK ||
         cell_record_begin_peer(&theirs, &config, &peer) != ST_OK)
         harness_fail("no record: %s", status_message());
     run(&ours, data, n, (ChildResult){.end = CHILD_RETURNED});
-    run(&theirs, data, n,
-        n % 2 ? (ChildResult){.end = CHILD_RETURNED}
-              : (ChildResult){.end = CHILD_SIGNALLED, .code = SIGKILL, .text = "killed"});
+    run(&theirs, data, n, ends[n % (sizeof ends / sizeof *ends)]);
     harness_taken(peer_judge(ours.record, &theirs.record, 1), HARNESS_MAY(NO_MEMORY));
     cell_record_free(&ours);
     cell_record_free(&theirs);
