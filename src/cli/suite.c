@@ -240,6 +240,18 @@ static Status check_words(const Suite *s)
     return ST_OK;
 }
 
+/* The page is made of the results: a part whose file is gone is to be run again. It can do without the limits. */
+static Status find_gone(Suite *s)
+{
+    char path[PATH_MAX];
+    for (int id = SUITE_LIMITS + 1; id < SUITE_PARTS; id++) {
+        TRY(suite_path(s, suite_kinds[id].result, path));
+        if (s->parts[id].state == SUITE_DONE && access(path, F_OK) != 0)
+            s->parts[id].state = SUITE_WAITING;
+    }
+    return ST_OK;
+}
+
 Status suite_read(Suite *suite, const char *folder)
 {
     json_t *root = NULL;
@@ -247,7 +259,8 @@ Status suite_read(Suite *suite, const char *folder)
     Status status = suite_read_state(folder, &root);
     if (status == ST_OK && !take_suite(suite, root)) status = suite_other_version(folder);
     json_decref(root);
-    return status == ST_OK ? check_words(suite) : status;
+    if (status == ST_OK) status = check_words(suite);
+    return status == ST_OK ? find_gone(suite) : status;
 }
 
 void suite_sweep_up(const char *folder)

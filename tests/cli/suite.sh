@@ -155,6 +155,23 @@ sed -i '0,/"status": *"ok"/s//"status":"killed"/' some/attention.json
 "$program" suite --resume some >out 2>err </dev/null || fail "one cell killed: exit code $?"
 [ "$(grep -c '^\[' err)" = 1 ] && [ "$(grep -c 'from the file' err)" = 11 ] && [ "$(grep ': ok; ' err | grep -vc 'from the file')" = 1 ] || fail 'not just the one cell was measured again'
 
+# A part whose result is gone is not done.
+rm some/memory.json
+"$program" suite --resume some >out 2>err </dev/null || fail "a result is gone: exit code $?"
+[ "$(grep -c '^\[' err)" = 1 ] && [ -s some/memory.json ] || fail 'a part whose result is gone was not run again'
+
+# ---- a part that takes more than the budget has for it: the suite's own doing, so the exit code is 0 ----
+
+cp -r killed late
+rm late/bench.json
+# It has a minute and three times what is expected: here three hundredths of a second in all.
+sed -i -e 's/"seconds": [0-9.e+-]*/"seconds": 0/' -e '/"name": "bench"/,/"state"/{s/"done"/"waiting"/;s/"expected_s": [0-9.e+-]*/"expected_s": -19.99/}' late/suite.json
+"$program" suite --resume late >out 2>err </dev/null || fail "a part was given up: exit code $?"
+grep -q '^  bench is given up: not done after .*; the suite goes on without it$' err || fail 'it is not told that bench is given up'
+tail -n 1 out | grep -q '^- Missing: bench: not done after .* --budget has for it and a minute more; roofstep suite --resume late tries it again\.$' || fail 'the last line does not say that bench is given up'
+grep -q '"state": "given up"' late/suite.json || fail 'no part is given up in suite.json'
+"$program" --version | grep -q '(no html)' || grep -q '"summary":\["Missing: bench: ' late/index.html || fail 'the page does not say first that bench is given up'
+
 # ---- the plan alone ----
 
 for budget in 1s 1m 1h; do
