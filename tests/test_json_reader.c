@@ -59,6 +59,26 @@ static void test_trees_add_up(void **state)
     text_free(&text);
 }
 
+/* jansson 2.14 goes on after its buffer could not grow and looks for the end of a string behind it. */
+static void test_a_string_without_room(void **state)
+{
+    (void)state;
+    json_t *json = NULL;
+    Text text = {0};
+    text_puts(&text, "[\"");
+    text_fill(&text, 'x', 300 << 10);
+    text_puts(&text, "\"]");
+    json_reader_set_room(
+        700 << 10); /* for a buffer of 256 KiB and the string of it, not for the next buffer */
+    assert_int_equal(parse(&json, text_str(&text), NULL), ST_USAGE);
+    assert_null(json);
+    json_reader_set_room(2 * ROOM);
+    assert_int_equal(parse(&json, text_str(&text), NULL), ST_OK);
+    assert_int_equal(json_string_length(json_array_get(json, 0)), 300 << 10);
+    json_decref(json);
+    text_free(&text);
+}
+
 static void test_errors_are_told_apart(void **state)
 {
     (void)state;
@@ -86,6 +106,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_tree_is_counted),
         cmocka_unit_test(test_trees_add_up),
+        cmocka_unit_test(test_a_string_without_room),
         cmocka_unit_test(test_errors_are_told_apart),
         cmocka_unit_test(test_most),
     };

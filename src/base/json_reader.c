@@ -48,7 +48,9 @@ static size_t size_of(void *piece)
 
 static void *counted_malloc(size_t n)
 {
-    if (state.counting && !fits(n)) return NULL;
+    /* Once one piece was refused, all are: jansson 2.14 does not notice that its buffer for a string did not grow,
+     * and would copy the string until a quote somewhere behind it. */
+    if (state.counting && (state.no_room || state.no_memory || !fits(n))) return NULL;
     void *piece = malloc(n);
     if (piece) state.used += size_of(piece);
     if (!piece) {
