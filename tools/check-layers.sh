@@ -1,6 +1,6 @@
 #!/bin/sh
 # Fails when a file includes a folder later than its own, a vendor's header that its name does not
-# announce, or when two files have the same name.
+# announce, prints where names of files would reach the terminal as they are, or when two files have the same name.
 cd "$(dirname -- "$0")/.." || exit 2
 files=$(find src -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' -o -name '*.def' | sort)
 # shellcheck disable=SC2086 # names in src/ have no blanks
@@ -9,6 +9,8 @@ BEGIN {
     n = split("base config plan backend ops model exec prof bench report cli", order, " ")
     for (i = 1; i <= n; i++) rank[order[i]] = i
     vendor["cuda"] = "cuda|cublas|cudnn"; vendor["cublas"] = "cuda|cublas"; vendor["cudnn"] = "cudnn"
+    split("src/cli/main.c src/cli/output.c src/cli/cmd_compare.c src/cli/suite_run.c", list, " ")
+    for (i in list) prints[list[i]] = 1
     vendor["cupti"] = "cupti"; vendor["nvtx3"] = "nvtx"; vendor["nccl"] = "nccl"; vendor["mpi"] = "mpi"
 }
 FNR == 1 {
@@ -20,6 +22,9 @@ match($0, /^#include "[a-z]+\//) {
     dir = substr($0, 11, RLENGTH - 11)
     if (!(dir in rank)) { print FILENAME ":" FNR ": unknown folder " dir; bad = 1 }
     else if (rank[dir] > rank[own]) { print FILENAME ":" FNR ": " own " may not include " dir; bad = 1 }
+}
+/^ .*[^a-z_](printf|puts|perror)\(|f(printf|puts)\(.*std(out|err)/ && FILENAME ~ /c$/ && !(FILENAME in prints) {
+    print FILENAME ":" FNR ": print with log_note(), progress_line() or output_print(), which escape"; bad = 1
 }
 /^#include </ {
     for (v in vendor) if (index($2, "<" v) == 1 && name !~ vendor[v]) {
