@@ -111,6 +111,20 @@ static Status add_gaps(PageBundle *bundle, const char *path, json_t *missing)
     return ST_OK;
 }
 
+/* Takes `root` over; the file's own reader makes a tree again, and two at once would be twice the memory. */
+static Status read_text(PageBundle *bundle, const char *path, const Text *text, json_t *root)
+{
+    json_t *files = json_object_get(root, "files");
+    json_t *missing = json_incref(json_object_get(root, "missing"));
+    const bool is_suite = json_is_object(files);
+    Status status = is_suite ? read_suite(bundle, path, root, files) : ST_OK;
+    json_decref(root);
+    if (!is_suite) status = add(bundle, path, text);
+    if (status == ST_OK) status = add_gaps(bundle, path, missing);
+    json_decref(missing);
+    return status;
+}
+
 static Status read_path(PageBundle *bundle, const char *path)
 {
     Text text = {0};
@@ -118,12 +132,7 @@ static Status read_path(PageBundle *bundle, const char *path)
     if (status == ST_IO) status = ST_USAGE; /* nothing was done yet */
     json_t *root = NULL;
     if (status == ST_OK) status = json_reader_parse(&root, path, text_str(&text), text.n, 0, NULL);
-    json_t *files = json_object_get(root, "files");
-    if (status == ST_OK)
-        status = json_is_object(files) ? read_suite(bundle, path, root, files)
-                                       : add(bundle, path, &text);
-    if (status == ST_OK) status = add_gaps(bundle, path, json_object_get(root, "missing"));
-    json_decref(root);
+    if (status == ST_OK) status = read_text(bundle, path, &text, root);
     text_free(&text);
     return status;
 }

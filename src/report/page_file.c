@@ -76,10 +76,9 @@ static Status take_trace(PageFile *file, const json_t *root)
                 file->path);
 }
 
-static Status take_records(PageFile *file, const json_t *root, const Text *text)
+static Status take_records(PageFile *file, const Text *text)
 {
     bool torn = false;
-    TRY(take_study(file, root));
     TRY(record_file_parse(&file->rows, text_str(text), text->n, file->path, &torn));
     if (torn) log_warning("%s: its last line is cut short and left out", file->path);
     /* A file that was resumed with another --stat has rows of both: a table names one. */
@@ -102,9 +101,10 @@ static Status take(PageFile *file, const Text *text)
     else if (json_is_array(json_object_get(root, "traceEvents")))
         status = take_trace(file, root);
     else
-        status = take_records(file, root, text);
-    json_decref(root);
-    return status;
+        status = take_study(file, root);
+    const bool is_read = file->has_limits || file->memory || file->layer;
+    json_decref(root); /* before there is another tree of the same text */
+    return status == ST_OK && !is_read ? take_records(file, text) : status;
 }
 
 Status page_file_parse(PageFile *file, const char *path, const Text *text)

@@ -1,5 +1,6 @@
 #include "report/profile_sweep_tables.h"
 
+#include "base/alike.h"
 #include "base/human.h"
 #include "prof/part.h"
 #include "report/findings.h"
@@ -8,6 +9,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- a row per cell ---- */
@@ -115,24 +117,22 @@ static Status summary(Table *table, const RecordSet *set)
 
 /* ---- two styles side by side ---- */
 
-/* Equal but for what an execution style decides. */
-static bool same_work(const Record *a, const Record *b)
+/* Rows that are equal but for what an execution style decides have the same text. */
+static void put_work(Text *out, const Record *record)
 {
     static const char *const texts[] = {"size", "precision", "mode", "device"};
     static const char *const numbers[] = {"d_model", "d_ff", "num_layers", "num_heads",
                                           "vocab",   "ctx",  "batch",      "threads"};
+    text_clear(out);
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        const char *x = record_text(a, texts[i]), *y = record_text(b, texts[i]);
-        if (x != y && (!x || !y || strcmp(x, y) != 0)) return false;
+        const char *text = record_text(record, texts[i]);
+        text_printf(out, "%s\n", text ? text : "\r");
     }
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
-        int64_t x = -1, y = -1;
-        record_int(a, numbers[i], &x);
-        record_int(b, numbers[i], &y);
-        if (x != y) return false;
+        int64_t number = -1;
+        record_int(record, numbers[i], &number);
+        text_printf(out, "%lld\n", (long long)number);
     }
-    const char *x = record_text(a, "exec"), *y = record_text(b, "exec");
-    return x && y && strcmp(x, y) != 0;
 }
 
 /* One line of the comparison. */
@@ -210,7 +210,8 @@ static void pair_rows(Table *table, const ProfileView *a, const ProfileView *b, 
             b->device.gaps.time.total / (double)b->steps);
 }
 
-static Status pair(Text *out, const ProfileTables *how, const Record *first, const Record *second)
+static Status pair(Text *out, const ProfileTables *how, const Record *first, const Record *second,
+                   bool more)
 {
     ProfileView a, b;
     Table table = {0};
@@ -225,6 +226,7 @@ static Status pair(Text *out, const ProfileTables *how, const Record *first, con
         PROFILE_COLUMNS(&table, 1, "a step", x, y, ratio);
         pair_rows(&table, &a, &b, (double)layers);
         if (!a.gpu) table_note(&table, "on a CPU a kernel is one run of an op", NULL);
+        if (more) table_note(&table, "more rows of this work are not set beside each other", NULL);
         status = profile_tables_put(out, how, &table);
         profile_view_free(&b);
     }
@@ -232,16 +234,59 @@ static Status pair(Text *out, const ProfileTables *how, const Record *first, con
     return status;
 }
 
+/* Rows of the same work, and after each of them the next in another style. */
+typedef struct Styles {
+    Alike work;
+    size_t *other; /* as many as there are rows: none */
+} Styles;
+
+static const char *style(const RecordSet *set, size_t i)
+{
+    return record_text(record_set_at(set, i), "exec");
+}
+
+static Status find_styles(Styles *styles, const RecordSet *set)
+{
+    const size_t n = record_set_size(set);
+    Text text = {0};
+    *styles = (Styles){.other = malloc((n + 1) * sizeof *styles->other)};
+    Status status = alike_init(&styles->work, n);
+    if (status == ST_OK && !styles->other) status = FAIL(ST_NO_MEMORY, "no memory for profiles");
+    for (size_t i = 0; status == ST_OK && i < n; i++) {
+        if (profile_tables_failed(record_set_at(set, i)) || !style(set, i)) continue;
+        put_work(&text, record_set_at(set, i));
+        status = text_status(&text);
+        if (status == ST_OK) status = alike_put(&styles->work, i, text_str(&text));
+    }
+    for (size_t i = n; status == ST_OK && i-- > 0;) {
+        const size_t next = alike_next(&styles->work, i);
+        const bool same = next < n && strcmp(style(set, i), style(set, next)) == 0;
+        styles->other[i] = same ? styles->other[next] : next;
+    }
+    text_free(&text);
+    return status;
+}
+
+/* Each row beside those after it that did the same work in another style. */
 static Status pairs(Text *out, const ProfileTables *how, const RecordSet *set)
 {
-    for (size_t i = 0; i < record_set_size(set); i++) {
-        for (size_t j = i + 1; j < record_set_size(set); j++) {
-            const Record *a = record_set_at(set, i), *b = record_set_at(set, j);
-            if (profile_tables_failed(a) || profile_tables_failed(b) || !same_work(a, b)) continue;
-            TRY(pair(out, how, a, b));
+    enum { MOST = 16 }; /* of a row, so that a thousand rows of one work are not a million tables */
+    const size_t n = record_set_size(set);
+    Styles styles;
+    Status status = find_styles(&styles, set);
+    for (size_t i = 0; status == ST_OK && i < n; i++) {
+        size_t j = styles.other[i];
+        for (int k = 1; status == ST_OK && j < n && k <= MOST; k++) {
+            size_t next = alike_next(&styles.work, j);
+            if (next < n && strcmp(style(set, i), style(set, next)) == 0) next = styles.other[next];
+            const bool more = k == MOST && next < n;
+            status = pair(out, how, record_set_at(set, i), record_set_at(set, j), more);
+            j = next;
         }
     }
-    return ST_OK;
+    free(styles.other);
+    alike_free(&styles.work);
+    return status;
 }
 
 /* What the rows say together. */

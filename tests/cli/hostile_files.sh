@@ -83,4 +83,18 @@ timeout 100 "$program" report many.jsonl --tables many "${page[@]}" >out 2>err |
 [ "$(grep -c '^| small' many/end-to-end.md)" -ge $rows ] || fail "its table has not $rows rows"
 timeout 100 "$program" compare many.jsonl many.jsonl --out many.csv >out 2>err || fail "compare of $rows rows: $?"
 [ "$(wc -l <many.csv)" -gt $rows ] || fail 'the comparison has too few lines'
+
+# 40 profiles of one work in two styles: each beside 16 others, not 400 tables
+zcat "$tests/../docs/results/h200-medium-profile.json.gz" | awk '/"cell"/ {
+    for (i = 0; i < 40; i++) {
+        line = $0
+        if (i % 2) gsub(/exec=graph/, "exec=eager", line)
+        if (i % 2) sub(/"exec":"graph"/, "\"exec\":\"eager\"", line)
+        print line (i < 39 ? "," : "")
+    }
+    next
+} { print }' >styles.json
+"$program" report styles.json --tables styles >out 2>err || fail "a report of 40 profiles: exit code $?"
+[ "$(grep -c '^| a step' styles/profile.md)" = 384 ] || fail "not 384 pairs of styles: $(grep -c '^| a step' styles/profile.md)"
+[ "$(grep -c 'more rows of this work' styles/profile.md)" = 7 ] || fail 'it does not say that there are more'
 verdict
