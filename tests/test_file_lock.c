@@ -257,6 +257,41 @@ static void a_folder_is_all_that_is_in_it(void **state)
     assert_int_equal(files_in("."), 0);
 }
 
+/* A file and its folder, taken at the same moment: one of the two has what it wants. */
+static _Noreturn void take_soon(volatile int *ready, Take *take, const char *path)
+{
+    __atomic_add_fetch(ready, 1, __ATOMIC_SEQ_CST);
+    while (__atomic_load_n(ready, __ATOMIC_SEQ_CST) < 2) usleep(10);
+    const bool taken = take(path) == ST_OK;
+    __atomic_add_fetch(ready, 1, __ATOMIC_SEQ_CST);
+    while (__atomic_load_n(ready, __ATOMIC_SEQ_CST) < 4) usleep(10); /* both have tried */
+    file_lock_release_all();
+    _exit(taken ? 0 : 1);
+}
+
+static void not_both_give_way(void **state)
+{
+    (void)state;
+    int *ready =
+        mmap(NULL, sizeof *ready, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    assert_true(ready != MAP_FAILED);
+    assert_int_equal(mkdir("f", 0777), 0);
+    for (int i = 0; i < 8; i++) {
+        int one, two;
+        *ready = 0;
+        const pid_t file = fork();
+        if (file == 0) take_soon(ready, file_lock_take, "f/x");
+        const pid_t whole = fork();
+        if (whole == 0) take_soon(ready, file_lock_take_folder, "f");
+        assert_int_equal(waitpid(file, &one, 0), file);
+        assert_int_equal(waitpid(whole, &two, 0), whole);
+        assert_true(one == 0 || two == 0);
+        assert_true(one != 0 || two != 0);
+    }
+    munmap(ready, sizeof *ready);
+    assert_int_equal(rmdir("f"), 0);
+}
+
 /* As the parts of a suite do. */
 static void those_it_starts_write_in_it_too(void **state)
 {
@@ -332,6 +367,7 @@ int main(void)
         cmocka_unit_test(a_child_that_lives_longer_does_not_have_it),
         cmocka_unit_test(a_signal_removes_it),
         cmocka_unit_test(a_folder_is_all_that_is_in_it),
+        cmocka_unit_test(not_both_give_way),
         cmocka_unit_test(those_it_starts_write_in_it_too),
         cmocka_unit_test(without_locks_it_goes_on_and_says_so_once),
     };

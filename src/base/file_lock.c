@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #define ENDING ".roofstep.lock" /* the whole name in a folder that is locked */
@@ -299,7 +300,12 @@ Status file_lock_take_folder(const char *folder)
     if (result == BUSY) return refuse_folder(folder, pid);
     if (result == IMPOSSIBLE) tell_impossible(real, folder);
     if (result != TAKEN) return ST_OK;
-    const Status status = check_files_in(real, folder);
+    Status status = check_files_in(real, folder);
+    if (status !=
+        ST_OK) { /* one that was taken at the same moment is given back: not both give way */
+        nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);
+        status = check_files_in(real, folder);
+    }
     return status == ST_OK ? ST_OK : give_back(status);
 }
 
