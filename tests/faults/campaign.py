@@ -105,7 +105,7 @@ def attempt(campaign, outcome, index, body):
         print(f"FAILED {outcome.kind} {index}: {fault}\n       kept: {folder}; again: --kind {outcome.kind} --seed {campaign.seed} --only {index}", flush=True)
         return True
     if name is None:
-        folder.rmdir()
+        shutil.rmtree(folder)
         return True
     outcome.tries += 1
     if campaign.only is None:
