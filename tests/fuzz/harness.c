@@ -13,8 +13,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* What a message may be called with, whatever the sanitizer: a size that no file asks for in earnest is refused like
- * one that there is no memory for. The libraries' own structures are not what is looked for. */
+/* A reader that is refused memory is to say so, also where it asks for more than there can be. Leaks are looked for by
+ * mutate_main.c, input by input: the sanitizer's own check takes seconds each time. */
 const char *__asan_default_options(void);
 const char *__asan_default_options(void)
 {

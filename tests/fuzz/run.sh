@@ -4,7 +4,7 @@
 # COUNT inputs in all, shared out by what one of them takes; the same seed makes the same ones. Prints the tries and crashes of
 # each harness and of all. Inputs that crash are kept in BUILD_FOLDER/fuzz-crashes. Exits with 1 when there was any.
 here=$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")
-[ $# -ge 2 ] && [ -d "$1/tests/fuzz" ] || { sed -n '2,5s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2; exit 2; }
+if [ $# -lt 2 ] || [ ! -d "$1/tests/fuzz" ]; then sed -n '2,5s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2; exit 2; fi
 build=$(readlink -f -- "$1") count=$2 seed=${3:-31}
 keep=$build/fuzz-crashes
 export TMPDIR
@@ -32,5 +32,6 @@ export -f run_one
 export build count seed keep here
 # shellcheck disable=SC2086 # one word each
 printf '%s\n' $shares | xargs -P "$(nproc)" -I{} bash -c 'run_one {}' | tee "$TMPDIR/table"
-awk '{ for (i = 1; i < NF; i++) { if ($i == "tries") tries += $(i + 1); if ($i == "crashes") crashes += $(i + 1) } }
-     END { printf "%-10s seed %s  tries %d  crashes %d\n", "all", "'"$seed"'", tries, crashes; exit crashes > 0 || NR != 8 }' "$TMPDIR/table"
+awk -v all="$(wc -w <<<"$shares")" -v seed="$seed" '
+     { for (i = 1; i < NF; i++) { if ($i == "tries") tries += $(i + 1); if ($i == "crashes") crashes += $(i + 1) } }
+     END { printf "%-10s seed %s  tries %d  crashes %d\n", "all", seed, tries, crashes; exit crashes > 0 || NR != all }' "$TMPDIR/table"

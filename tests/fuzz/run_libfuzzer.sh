@@ -44,5 +44,4 @@ export -f run_one
 export seconds here root
 names=("$@")
 [ $# -gt 0 ] || mapfile -t names < <(basename -s .c "$here"/fuzz_*.c | sed 's/^fuzz_//')
-printf '%s\n' "${names[@]}" | xargs -P "$(nproc)" -I{} bash -c 'run_one {}'
-[ $? = 0 ] || exit 1
+printf '%s\n' "${names[@]}" | xargs -P "$(nproc)" -I{} bash -c 'run_one {}' || exit 1
