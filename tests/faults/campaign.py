@@ -66,13 +66,14 @@ class Outcome:
     """The line of one kind in the table at the end."""
 
     def __init__(self, kind, seed):
-        self.kind, self.seed, self.tries, self.points, self.notes = kind, seed, 0, 0, []
+        self.kind, self.seed, self.tries, self.faults, self.notes = kind, seed, 0, 0, []
         self.failures = []
         self.lock = threading.Lock()
 
-    def add(self, points=1):
+    def add(self, faults=1):
+        """Faults that took effect: a signal that found its process, a call that failed, a file that was read."""
         with self.lock:
-            self.points += points
+            self.faults += faults
 
     def note(self, text):
         with self.lock:
@@ -122,7 +123,7 @@ def restore_permissions(folder):
 
 
 def run_tries(campaign, outcome, body, n=None):
-    """body(random, folder, index) returns what was tried, or None when there was nothing to; it is tried until the budget or the count (n tries, or so many points) is reached."""
+    """body(random, folder, index) returns what was tried, or None when there was nothing to; it is tried until the budget or the count (n tries, or so many faults that took effect) is reached."""
     end = time.monotonic() + campaign.budget
     if campaign.only is not None:
         attempt(campaign, outcome, campaign.only, body)
@@ -131,7 +132,7 @@ def run_tries(campaign, outcome, body, n=None):
 
     def more():
         with lock:
-            enough = campaign.count is not None and outcome.points >= campaign.count
+            enough = campaign.count is not None and outcome.faults >= campaign.count
             if time.monotonic() > end or enough or (n is not None and following[0] >= n) or len(outcome.failures) >= 20:
                 return None
             following[0] += 1

@@ -35,7 +35,7 @@ def parse():
     parser.add_argument("--kind", action="append", choices=list(KINDS))
     parser.add_argument("--seed", type=int, default=int(time.time()) % 100000, help="of all that is random; printed")
     parser.add_argument("--budget", type=float, default=None, help="seconds for each kind (60; 4 with --short)")
-    parser.add_argument("--count", action="append", default=[], metavar="KIND=N", help="stop that kind after so many points")
+    parser.add_argument("--count", action="append", default=[], metavar="KIND=N", help="stop that kind after so many faults that took effect")
     parser.add_argument("--jobs", type=int, default=2 * (os.cpu_count() or 1), help="tries at once (twice the processors: most of a try is waiting)")
     parser.add_argument("--only", type=int, help="the try of this number alone")
     parser.add_argument("--sanitized", metavar="PROGRAM", help="a build with sanitizers, for hostile files")
@@ -46,8 +46,8 @@ def parse():
 
 
 def table(outcomes):
-    rows = [("kind", "tries", "points", "failures", "seed")]
-    rows += [(o.kind, str(o.tries + len(o.failures)), str(o.points), str(len(o.failures)), str(o.seed)) for o in outcomes]
+    rows = [("kind", "tries", "faults", "failures", "seed")]
+    rows += [(o.kind, str(o.tries + len(o.failures)), str(o.faults), str(len(o.failures)), str(o.seed)) for o in outcomes]
     widths = [max(len(row[i]) for row in rows) for i in range(5)]
     print()
     for row in rows:
@@ -80,7 +80,7 @@ def main():
         begun = time.monotonic()
         module, function = KINDS[kind]
         outcomes.append(getattr(importlib.import_module(module), function)(make(kind), inputs, limits=not arguments.short))
-        print(f"{kind}: {outcomes[-1].points} points in {time.monotonic() - begun:.0f} s", flush=True)
+        print(f"{kind}: {outcomes[-1].faults} faults took effect in {time.monotonic() - begun:.0f} s", flush=True)
     table(outcomes)
     failed = any(outcome.failures for outcome in outcomes)
     if not failed and arguments.only is None:

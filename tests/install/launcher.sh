@@ -48,6 +48,22 @@ rm -r tree/build
 CC='no-such-cc -pipe' starts tree x && fail 'a compiler that is none'
 [ "$(wc -l <err)" = 1 ] && grep -q "^roofstep: CC is 'no-such-cc -pipe'.*not found" err || fail 'it does not name the compiler that is none'
 
+# ---- ./test ----
+
+cp "$tests/../test" tree
+# refuses WHAT WORDS...: in one line that begins with WHAT, before anything is built
+refuses() {
+    local what=$1
+    shift
+    : >compiled
+    tree/test "$@" >out 2>err && fail "./test $*: taken"
+    [ ! -s compiled ] && [ "$(wc -l <err)" = 1 ] && grep -q "^roofstep: $what" err || fail "./test $*: not refused in one line with '$what'"
+}
+CC=quickcc FAULTS_KILLS=many refuses "FAULTS_KILLS is 'many'" --faults
+CC=quickcc FAULTS_SECONDS=1m refuses "FAULTS_SECONDS is '1m'" --faults
+CC=quickcc refuses '--faults goes with no other option' --faults --quick
+rm tree/test
+
 # ---- other users ----
 
 export CC=quickcc
