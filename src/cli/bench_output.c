@@ -69,7 +69,7 @@ Status bench_output_check(const Settings *settings)
 Status bench_output_lock_resumed(const Settings *settings)
 {
     if (!settings->resume || settings->dry_run) return ST_OK;
-    return grows(settings) ? file_lock_take(settings->resume) : file_lock_check(settings->resume);
+    return grows(settings) ? output_take(settings->resume) : file_lock_check(settings->resume);
 }
 
 static Status name_files(Names *names, const Settings *s, const char *format)

@@ -1,6 +1,7 @@
 /* roofstep report: result files -> one page, or the tables for a paper. */
 #include "base/file_lock.h"
 #include "base/folder.h"
+#include "base/unfinished.h"
 #include "cli/command.h"
 #include "cli/like_page.h"
 #include "cli/output.h"
@@ -30,6 +31,7 @@ static Status write_tables(const char *folder, const PageInput *input)
 {
     TRY(folder_make(folder));
     TRY(file_lock_take_folder(folder));
+    unfinished_sweep_up(folder); /* after one that was killed */
     return table_files_write(folder, input);
 }
 

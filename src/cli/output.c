@@ -5,6 +5,7 @@
 #include "base/json_text.h"
 #include "base/log.h"
 #include "base/packed_file.h"
+#include "base/unfinished.h"
 #include "base/whole_file.h"
 #include "prof/ranges_nvtx.h"
 #include "report/page.h"
@@ -111,6 +112,18 @@ static const char *out_of(const Settings *settings, const OptionSet *options)
     return out && strcmp(out, "-") == 0 ? NULL : out;
 }
 
+Status output_take(const char *path)
+{
+    char folder[PATH_MAX];
+    const char *slash = strrchr(path, '/');
+    TRY(file_lock_take(path));
+    if (slash && (size_t)(slash - path) + 1 >= sizeof folder) return ST_OK;
+    snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - path) + 1 : 1,
+             slash ? path : ".");
+    unfinished_sweep_up(folder);
+    return ST_OK;
+}
+
 Status output_lock(const Settings *settings, const OptionSet *options)
 {
     const struct {
@@ -131,7 +144,7 @@ Status output_lock(const Settings *settings, const OptionSet *options)
                             option_table[files[j].id].name, option_table[files[i].id].name,
                             files[i].path);
         }
-        TRY(file_lock_take(files[i].path));
+        TRY(output_take(files[i].path));
     }
     return ST_OK;
 }

@@ -149,7 +149,9 @@ class KilledCalls(Disk):
         how = ["KILL", "TERM", "INT", "HUP"][(place + len(writer.name)) % 4]
         work = folder / "work"
         prepare(writer, work, self.inputs, self.campaign)
-        injected = Injected(self.campaign, folder, how, FILES, place, False)
+        if self.campaign.short and place % 2:  # the few that there is time for: between a file's two names
+            calls = "rename"
+        injected = Injected(self.campaign, folder, how, calls, place, False)
         mark = f"{os.getpid()}-calls-{folder.name}"
         done = self.campaign.run(writer.words, work, environment=dict(environment_of(writer, work), FAULTS_MARK=mark, **injected.environment))
         what = f"{writer.name}: {how} before call {place} ({injected.last()})"
