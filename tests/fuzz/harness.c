@@ -52,6 +52,7 @@ bool harness_taken(Status status, unsigned may)
 /* ---- files ---- */
 
 static char folder[64];
+static pid_t owner; /* a process that is forked from it shares its folder */
 
 static int remove_one(const char *path, const struct stat *info, int kind, struct FTW *where)
 {
@@ -67,6 +68,7 @@ void harness_clear(void)
 
 static void remove_folder(void)
 {
+    if (getpid() != owner) return;
     harness_clear();
     rmdir(folder);
 }
@@ -79,6 +81,7 @@ const char *harness_folder(void)
     if (!place || strlen(place) > 40) place = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp";
     snprintf(folder, sizeof folder, "%s/fuzz.XXXXXX", place);
     if (!mkdtemp(folder)) harness_fail("no folder %s", folder);
+    owner = getpid();
     atexit(remove_folder);
     /* Limits and tables that are kept from one run to the next are looked for here too. */
     setenv("XDG_CACHE_HOME", folder, 1);

@@ -212,5 +212,6 @@ int main(int argc, char **argv)
                 name);
         return 2;
     }
+    harness_folder(); /* this process's, which does not die of an input */
     return run_all(strncmp(name, "fuzz_", 5) == 0 ? name + 5 : name);
 }
