@@ -185,8 +185,9 @@ def files_in(folder):
     return {str(path.relative_to(folder)) for path in pathlib.Path(folder).rglob("*") if not path.is_dir()}
 
 
-def rows_of(path):
-    """The rows of a result file, by what was asked for; None when there is no file. A row that is there twice is a fault."""
+def rows_of(path, ended=False):
+    """The rows of a result file, by what was asked for; None when there is no file. A row that is there twice is a fault.
+    Until a resumed sweep has ended, a row that failed stays before the one that takes its place."""
     try:
         text = pathlib.Path(path).read_text(encoding="utf-8")
     except FileNotFoundError:
@@ -203,7 +204,8 @@ def rows_of(path):
         raise Fault(f"{path} is not whole: {error}") from error
     rows = {}
     for record in records:
-        expect(record["cell"] not in rows, f"{path} has a row twice: {record['cell']}")
+        before = rows.get(record["cell"])
+        expect(before is None or (before["status"] != "ok" and not ended), f"{path} has a row twice: {record['cell']}")
         rows[record["cell"]] = record
     return rows
 

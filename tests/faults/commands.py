@@ -116,6 +116,6 @@ def expect_whole(campaign, writer, folder):
             done = campaign.run(["validate", name], folder)
             expect(done.returncode == 0, f"validate {name}: {(done.stdout + done.stderr).strip()[:300]}")
     if writer.rows:
-        return rows_of(folder / writer.rows)
+        return rows_of(folder / writer.rows, ended=True)
     return None
 
