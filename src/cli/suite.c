@@ -165,11 +165,15 @@ static bool take_part(SuitePart *part, const json_t *json, const char *name)
     for (int i = 0; i < SUITE_STATES; i++) {
         if (strcmp(state, states[i]) == 0) part->state = (SuiteState)i;
     }
-    part->cut = (int)json_integer_value(json_object_get(json, "cut_short"));
+    const json_t *cut = json_object_get(json, "cut_short");
+    part->cut = (int)json_integer_value(cut);
     part->expected = json_number_value(json_object_get(json, "expected_s"));
     part->seconds = json_number_value(json_object_get(json, "seconds"));
-    return take_text(json, "words", part->words, sizeof part->words) &&
-           take_text(json, "message", part->message, sizeof part->message);
+    const bool whole = take_text(json, "words", part->words, sizeof part->words) &&
+                       take_text(json, "message", part->message, sizeof part->message);
+    /* Older programs did not count, and called a part done of which cells failed, with a message. */
+    if (!cut && part->state == SUITE_DONE && *part->message) part->state = SUITE_INCOMPLETE;
+    return whole;
 }
 
 static bool take_suite(Suite *s, const json_t *root)

@@ -155,6 +155,12 @@ sed -i '0,/"status": *"ok"/s//"status":"killed"/' some/attention.json
 "$program" suite --resume some >out 2>err </dev/null || fail "one cell killed: exit code $?"
 [ "$(grep -c '^\[' err)" = 1 ] && [ "$(grep -c 'from the file' err)" = 11 ] && [ "$(grep ': ok; ' err | grep -vc 'from the file')" = 1 ] || fail 'not just the one cell was measured again'
 
+# An older program called such a part done, and counted nothing.
+sed -i -e '/"name": "attention"/,/"message"/{/"cut_short"/d;s/"message": "[^"]*"/"message": "some of its cells could not be measured"/}' some/suite.json
+sed -i '0,/"status": *"ok"/s//"status":"failed"/' some/attention.json
+"$program" suite --resume some >out 2>err </dev/null || fail "a suite of an older program: exit code $?"
+[ "$(grep -c '^\[' err)" = 1 ] && [ "$(grep ': ok; ' err | grep -vc 'from the file')" = 1 ] || fail 'a suite of an older program: the cell that failed was not measured again'
+
 # A part whose result is gone is not done.
 rm some/memory.json
 "$program" suite --resume some >out 2>err </dev/null || fail "a result is gone: exit code $?"
