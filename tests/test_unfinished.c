@@ -200,11 +200,11 @@ static void no_moment_leaves_a_file(void **state)
     moments(false, SIGINT, 0);
     moments(false, SIGKILL, 40);
     moments(true, SIGKILL, 80);
-    unfinished_sweep_up(folder);
+    unfinished_remove_stale(folder);
     assert_int_equal(count(".tmp"), 0);
 }
 
-/* ---- what the dead have left ---- */
+/* ---- files that killed processes left ---- */
 
 static void touch(const char *name)
 {
@@ -213,7 +213,7 @@ static void touch(const char *name)
     fclose(file);
 }
 
-static void only_its_own_is_swept_up(void **state)
+static void only_stale_files_of_ours_are_removed(void **state)
 {
     static const char *const strangers[] = {"notes.2024.10.tmp",
                                             "a.b1.c2.tmp",
@@ -246,14 +246,14 @@ static void only_its_own_is_swept_up(void **state)
     touch(live);
     const struct timespec while_it_is_named = {.tv_nsec = 50 * 1000 * 1000};
     nanosleep(&while_it_is_named, NULL);
-    unfinished_sweep_up(folder);
+    unfinished_remove_stale(folder);
     assert_int_not_equal(access(in_folder(own), F_OK), 0);
     assert_int_equal(access(in_folder(live), F_OK), 0);
     for (int i = 0; i < STRANGERS; i++) assert_int_equal(access(in_folder(strangers[i]), F_OK), 0);
     assert_int_equal(end_by(alive, SIGKILL), SIGKILL);
-    unfinished_sweep_up(folder);
+    unfinished_remove_stale(folder);
     assert_int_not_equal(access(in_folder(live), F_OK), 0);
-    unfinished_sweep_up(in_folder("no-such-folder"));
+    unfinished_remove_stale(in_folder("no-such-folder"));
 }
 
 /* ---- the same file either way ---- */
@@ -323,7 +323,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_signal_removes_all, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(a_child_removes_only_its_own, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(no_moment_leaves_a_file, make_folder, remove_folder),
-        cmocka_unit_test_setup_teardown(only_its_own_is_swept_up, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(only_stale_files_of_ours_are_removed, make_folder,
+                                        remove_folder),
         cmocka_unit_test_setup_teardown(files_are_the_same_either_way, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(long_names, make_folder, remove_folder),
     };

@@ -78,8 +78,7 @@ typedef struct Format {
     const char *inner; /* what stays as it is between two letters or digits */
     const char *kept;  /* controls that stay as they are */
     const char *blank; /* controls that become a blank; the others are shown by number */
-    bool
-        numbers; /* the format has its own way to write a character by number, \u001b: nothing is lost */
+    bool numbers;      /* hidden characters are written as \u001b, which its readers turn back */
 } Format;
 
 #define PAIRS(list) list, sizeof(list) / sizeof *(list)

@@ -301,8 +301,8 @@ Status file_lock_take_folder(const char *folder)
     if (result == IMPOSSIBLE) tell_impossible(real, folder);
     if (result != TAKEN) return ST_OK;
     Status status = check_files_in(real, folder);
-    if (status !=
-        ST_OK) { /* one that was taken at the same moment is given back: not both give way */
+    /* A file that was locked at the same moment gives way to the folder: it takes a moment. */
+    if (status != ST_OK) {
         nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);
         status = check_files_in(real, folder);
     }

@@ -2,6 +2,8 @@
 #ifndef BASE_JSON_TEXT_H
 #define BASE_JSON_TEXT_H
 
+#include "base/text.h"
+
 #include <jansson.h>
 
 /* json_dumps(), with characters that act without being seen (escape.h) written by their numbers: the same value,
@@ -10,5 +12,8 @@ char *json_text_dumps(const json_t *value, size_t flags);
 
 /* json_string() of a text that may not be UTF-8: such bytes become '?'. NULL: no memory. */
 json_t *json_text_string(const char *text);
+
+/* Appends the text to the array and empties it. An empty text is left out. */
+Status json_text_append(json_t *array, Text *text);
 
 #endif

@@ -21,7 +21,7 @@ bool log_colour(void)
 
 static const char name[] = "roofstep: ", warning[] = "warning: ";
 
-/* What a file on disk makes every cell warn of is heard once. Beyond so many different warnings nothing is kept. */
+/* Every cell may warn of the same file: a warning is shown once. Beyond MOST different ones, each is shown each time. */
 static bool is_new(const char *words)
 {
     enum { MOST = 64 };
@@ -59,7 +59,7 @@ static bool put(const char *before, const char *colour, const char *prefix, cons
     return whole;
 }
 
-/* Without memory: what can be said of the line without escapes. */
+/* Needs no memory: characters that would need an escape become '?'. */
 static void put_plain(const char *line)
 {
     char bytes[2048];
@@ -70,7 +70,7 @@ static void put_plain(const char *line)
     (void)!write(STDERR_FILENO, bytes, n);
 }
 
-static void word(Text *words, const char *fmt, va_list args)
+static void put_words(Text *words, const char *fmt, va_list args)
 {
     Text raw = {0};
     text_vprintf(&raw, fmt, args);
@@ -91,7 +91,7 @@ void log_note(const char *fmt, ...)
     Text words = {0};
     va_list args;
     va_start(args, fmt);
-    word(&words, fmt, args);
+    put_words(&words, fmt, args);
     va_end(args);
     (void)put(name, "", "", &words);
     text_free(&words);
@@ -102,7 +102,7 @@ void log_warning(const char *fmt, ...)
     Text words = {0};
     va_list args;
     va_start(args, fmt);
-    word(&words, fmt, args);
+    put_words(&words, fmt, args);
     va_end(args);
     if (is_new(text_str(&words))) (void)put(name, "\033[33m", warning, &words);
     text_free(&words);

@@ -11,7 +11,7 @@ void log_warning(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* Whether a line that a child printed is a warning that was heard before, here or from another child. */
 bool log_is_repeated(const char *line);
 
-/* A line that says itself whose it is. */
+/* A whole line, without the "roofstep: " before it. */
 void log_line(const char *line);
 
 /* stderr is a terminal that has colours and moves its cursor, and NO_COLOR is not set or empty. */

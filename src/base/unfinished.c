@@ -35,7 +35,7 @@ static void block_signals(sigset_t *before)
 }
 
 /* errno is what it was before. */
-static void let_signals(const sigset_t *before)
+static void unblock_signals(const sigset_t *before)
 {
     const int error = errno;
     pthread_sigmask(SIG_SETMASK, before, NULL);
@@ -145,7 +145,7 @@ Unfinished *unfinished_create(const char *path, int *fd)
     sigset_t before;
     block_signals(&before);
     Unfinished *u = make_named(path, create, -1, fd);
-    let_signals(&before);
+    unblock_signals(&before);
     return u;
 }
 
@@ -162,7 +162,7 @@ bool unfinished_put(Unfinished *unfinished, const char *path)
     sigset_t before;
     block_signals(&before);
     const bool done = put(unfinished, path);
-    let_signals(&before);
+    unblock_signals(&before);
     return done;
 }
 
@@ -180,12 +180,12 @@ void unfinished_remove(Unfinished *unfinished)
     if (!unfinished) return;
     block_signals(&before);
     take_away(unfinished);
-    let_signals(&before);
+    unblock_signals(&before);
 }
 
-/* ---- files without one ---- */
+/* ---- files without a name ---- */
 
-/* Only what replaces nothing can be given its name at once. */
+/* linkat() replaces nothing: where the name is taken, the file gets a temporary name and is renamed. */
 static bool name_it(int fd, const char *path)
 {
     int made;
@@ -203,13 +203,13 @@ bool unfinished_name(int fd, const char *path)
     sigset_t before;
     block_signals(&before);
     const bool done = name_it(fd, path);
-    let_signals(&before);
+    unblock_signals(&before);
     return done;
 }
 
-/* ---- what the dead have left ---- */
+/* ---- files that killed processes left ---- */
 
-/* Of NAME.roofstep-PID-N.tmp; 0: it is no such name. */
+/* The PID in NAME.roofstep-PID-N.tmp; 0: it is no such name. */
 static pid_t owner_of(const char *name)
 {
     const size_t n = strlen(name), tail = sizeof ending - 1;
@@ -225,7 +225,8 @@ static pid_t owner_of(const char *name)
     return pid > 0 && pid <= INT_MAX ? (pid_t)pid : 0;
 }
 
-/* A number that another program has by now is that of a dead one of ours, and so is our own: we are writing nothing. */
+/* Whether a live roofstep has this number. Another program may have the number of one that was killed, and so may this
+ * process, which writes nothing yet. */
 static bool is_writing(pid_t pid)
 {
     char path[48], name[32] = "";
@@ -238,7 +239,7 @@ static bool is_writing(pid_t pid)
     return !read || strcmp(name, "roofstep\n") == 0;
 }
 
-void unfinished_sweep_up(const char *folder)
+void unfinished_remove_stale(const char *folder)
 {
     DIR *dir = opendir(folder);
     struct stat info;

@@ -12,7 +12,7 @@ typedef struct Unfinished Unfinished;
 Unfinished *unfinished_create(const char *path, int *fd);
 /* Puts it in the place of `path`, then forgets it; on failure (errno) it stays as it is. */
 bool unfinished_put(Unfinished *unfinished, const char *path);
-/* Removes it. NULL is let be. */
+/* Removes it. NULL is allowed. */
 void unfinished_remove(Unfinished *unfinished);
 
 /* A file without a name (O_TMPFILE) gets the name `path`, in the place of what is there. On failure (errno) nothing has
@@ -22,7 +22,7 @@ bool unfinished_name(int fd, const char *path);
 /* SIGINT, SIGTERM, SIGHUP and SIGPIPE remove what is unfinished and the locks before they end the program; a file
  * larger than it may be is a write that fails. */
 void unfinished_clean_up_on_signals(void);
-/* Removes from the folder what a process that is gone (killed) left unfinished there, and nothing else. */
-void unfinished_sweep_up(const char *folder);
+/* Removes the unfinished files in the folder whose process is gone (killed), and nothing else. */
+void unfinished_remove_stale(const char *folder);
 
 #endif

@@ -148,7 +148,7 @@ static Status run_cells(const Settings *settings, const Sweep *sweep, RecordSet 
     TRY(profile_output_open(&output, settings, sweep, rows));
     Status status = output_check_file(settings); /* it may be in the folder that was just made */
     if (status == ST_OK) status = runner_run(&task, rows, &outcome);
-    if (status == ST_OK && settings->out_dir) unfinished_sweep_up(settings->out_dir);
+    if (status == ST_OK && settings->out_dir) unfinished_remove_stale(settings->out_dir);
     if (status == ST_OK) status = profile_output_finish(&output, rows);
     profile_output_close(&output);
     TRY(status);

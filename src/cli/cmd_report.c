@@ -31,7 +31,7 @@ static Status write_tables(const char *folder, const PageInput *input)
 {
     TRY(folder_make(folder));
     TRY(file_lock_take_folder(folder));
-    unfinished_sweep_up(folder); /* after one that was killed */
+    unfinished_remove_stale(folder); /* after one that was killed */
     return table_files_write(folder, input);
 }
 

@@ -43,7 +43,7 @@ static Status resume(Suite *suite, const Settings *settings)
     if (!settings->dry_run && suite_is_in(settings->resume))
         TRY(file_lock_take_folder(settings->resume));
     TRY(suite_read(suite, settings->resume));
-    if (!settings->dry_run) suite_sweep_up(suite->folder);
+    if (!settings->dry_run) suite_remove_temporaries(suite->folder);
     return ST_OK;
 }
 

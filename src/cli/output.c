@@ -120,7 +120,7 @@ Status output_take(const char *path)
     if (slash && (size_t)(slash - path) + 1 >= sizeof folder) return ST_OK;
     snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - path) + 1 : 1,
              slash ? path : ".");
-    unfinished_sweep_up(folder);
+    unfinished_remove_stale(folder);
     return ST_OK;
 }
 

@@ -267,13 +267,13 @@ Status suite_read(Suite *suite, const char *folder)
     return status == ST_OK ? find_gone(suite) : status;
 }
 
-void suite_sweep_up(const char *folder)
+void suite_remove_temporaries(const char *folder)
 {
     static const char *const folders[] = {".", "profile", "tables"};
     char path[PATH_MAX];
     for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
         if (suite_path(&(Suite){.folder = folder}, folders[i], path) == ST_OK)
-            unfinished_sweep_up(path);
+            unfinished_remove_stale(path);
     }
 }
 

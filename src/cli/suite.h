@@ -67,8 +67,8 @@ Status suite_write(const Suite *suite);
 /* folder/name */
 Status suite_path(const Suite *suite, const char *name, char path[PATH_MAX]);
 
-/* Removes what a killed part was writing: files that were to get their names when they are whole. */
-void suite_sweep_up(const char *folder);
+/* Removes the temporary files that a killed part left. */
+void suite_remove_temporaries(const char *folder);
 
 /* folder/suite.json of whatever kind of suite. The caller releases *root. ST_USAGE: none is there, or it cannot be
  * read. */

@@ -161,7 +161,7 @@ static Status run_all(LikePlan *plan, const Settings *settings, int *exit_code)
     const double begun = clock_seconds();
     json_t *environment = NULL;
     int signal = 0;
-    if (settings->resume) suite_sweep_up(plan->folder);
+    if (settings->resume) suite_remove_temporaries(plan->folder);
     TRY(like_plan_write(plan));
     TRY(environment_new(&environment, settings->command_line));
     Status status = run_into_sets(plan, begun, environment, &signal);

@@ -2,6 +2,7 @@
 
 #include "backend/cpu_places.h"
 #include "base/clock.h"
+#include "base/escape.h"
 #include "base/human.h"
 #include "base/log.h"
 #include "bench/child.h"
@@ -115,16 +116,11 @@ static int become(void *arg, int out)
     return EXIT_FAILED;
 }
 
-/* Whole characters of it. */
+/* As much of it as there is room for. */
 static void put_message(SuitePart *part, const char *text)
 {
-    size_t n = strlen(text);
-    if (n >= sizeof part->message) {
-        n = sizeof part->message - 1;
-        while (n > 0 && ((unsigned char)text[n] & 0xC0) == 0x80) n--;
-    }
-    memcpy(part->message, text, n);
-    part->message[n] = '\0';
+    snprintf(part->message, sizeof part->message, "%s", text);
+    escape_trim(part->message);
 }
 
 /* Some of its cells were not measured. Those that by the plan do not fit are a result; others were cut short. */
@@ -200,7 +196,7 @@ static Status run_args(Run *run, SuiteArgs *args)
     TRY(child_run(&task, &end));
     part->seconds = clock_seconds() - run->started;
     account(run, part->seconds);
-    if (end.end != CHILD_RETURNED) suite_sweep_up(run->suite->folder);
+    if (end.end != CHILD_RETURNED) suite_remove_temporaries(run->suite->folder);
     if (end.end == CHILD_INTERRUPTED) return ST_OK;
     settle(run->suite, run->id, part, &end);
     tell_failure(run);

@@ -12,10 +12,7 @@
 
 static Status add_line(json_t *lines, Text *text)
 {
-    Status status = text_status(text);
-    if (status == ST_OK && text->n &&
-        json_array_append_new(lines, json_text_string(text_str(text))))
-        status = FAIL(ST_NO_MEMORY, "no memory for a summary");
+    const Status status = json_text_append(lines, text);
     text_free(text);
     return status;
 }

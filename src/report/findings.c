@@ -106,17 +106,6 @@ void findings_softmax(Text *out, const ProfileView *v)
 
 /* ---- lines ---- */
 
-/* Appends the line and empties the text. */
-static Status add_line(json_t *lines, Text *text)
-{
-    Status status = text_status(text);
-    if (status == ST_OK && text->n &&
-        json_array_append_new(lines, json_text_string(text_str(text))))
-        status = FAIL(ST_NO_MEMORY, "no memory for a summary");
-    text_clear(text);
-    return status;
-}
-
 static void put_enough(Text *out, const WarmupStudy *s)
 {
     if (s->undecided && !s->noisy) return;
@@ -142,7 +131,7 @@ static Status add_warmup(json_t *lines, Text *text, const PageFile *file)
     if (warmup_study_make(&study, &file->kind[PAGE_WARMUP]) != ST_OK) return ST_OK; /* none is ok */
     findings_warmup(text, &study);
     put_enough(text, &study);
-    return add_line(lines, text);
+    return json_text_append(lines, text);
 }
 
 Status findings_softmax_first(Text *out, const RecordSet *rows)
@@ -161,7 +150,7 @@ Status findings_softmax_first(Text *out, const RecordSet *rows)
 static Status add_softmax(json_t *lines, Text *text, const PageFile *file)
 {
     TRY(findings_softmax_first(text, &file->kind[PAGE_PROFILE]));
-    return add_line(lines, text);
+    return json_text_append(lines, text);
 }
 
 /* Of steps that were timed for their own sake, or else of the study of precisions. */
@@ -172,12 +161,12 @@ static Status add_precision(json_t *lines, Text *text, const PageFile *files, in
     for (int k = 0; k < 2 && json_array_size(lines) == before; k++) {
         for (int f = 0; f < n; f++) {
             precision_gain_rows(text, &files[f].kind[kinds[k]]);
-            TRY(add_line(lines, text));
+            TRY(json_text_append(lines, text));
         }
     }
     for (int f = 0; f < n; f++) {
         precision_gain_ops(text, &files[f].kind[PAGE_PROFILE]);
-        TRY(add_line(lines, text));
+        TRY(json_text_append(lines, text));
     }
     return ST_OK;
 }
@@ -239,7 +228,7 @@ static Status add_growth(json_t *lines, Text *text, const RecordSet *rows)
         if (!has_exponent(&growth.sweeps[s]) || is_told(&growth, best, &name, s)) continue;
         text_puts(text, "How it grows: ");
         growth_report_sentence(text, &names, &growth.sweeps[s]);
-        status = add_line(lines, text);
+        status = json_text_append(lines, text);
     }
     json_decref(best);
     text_free(&name);

@@ -22,17 +22,6 @@ typedef struct Summary {
     int n_files;
 } Summary;
 
-/* Appends the line and empties the text. */
-static Status add_line(const Summary *s, Text *text)
-{
-    Status status = text_status(text);
-    if (status == ST_OK && text->n &&
-        json_array_append_new(s->lines, json_text_string(text_str(text))))
-        status = FAIL(ST_NO_MEMORY, "no memory for a summary");
-    text_clear(text);
-    return status;
-}
-
 /* ---- the row with the most or the least of something ---- */
 
 typedef struct Pick {
@@ -136,7 +125,7 @@ static Status add_statuses(const Summary *s, Text *text)
     }
     if (counts[RECORD_OK] > 0) put_stat(text, common_stat(s));
     text_puts(text, ".");
-    return add_line(s, text);
+    return json_text_append(s->lines, text);
 }
 
 /* ---- what else the processors did ---- */
@@ -161,7 +150,7 @@ static Status add_guests(const Summary *s, Text *text, const char *who, const ch
                 "%s had up to %.0f %% of the processors' time while %d of these cells %s measured: "
                 "on a quiet machine times are lower.",
                 who, most, cells, cells == 1 ? "was" : "were");
-    return add_line(s, text);
+    return json_text_append(s->lines, text);
 }
 
 /* ---- whole models ---- */
@@ -176,7 +165,7 @@ static Status add_speed(const Summary *s, Text *text, const char *word, const Pi
     if (record_stat_ms(p->record, "step", &ms))
         text_printf(text, ", a step in %s", human_seconds(ms / 1000).s);
     text_puts(text, ".");
-    return add_line(s, text);
+    return json_text_append(s->lines, text);
 }
 
 static Status add_speeds(const Summary *s, Text *text)
@@ -201,7 +190,7 @@ static Status add_roof(const Summary *s, Text *text)
         text_printf(text, ", %.1f %%", far.value);
     }
     text_puts(text, ".");
-    return add_line(s, text);
+    return json_text_append(s->lines, text);
 }
 
 /* What the least time of a step is made of: products at the largest rate, and waiting for memory. */
@@ -218,7 +207,7 @@ static Status add_bound(const Summary *s, Text *text)
     text_printf(text, ": %s (products are %.0f %% of the least time it could take here).",
                 products >= 50 ? "matrix products" : "memory bandwidth",
                 products < 100 ? products : 100);
-    return add_line(s, text);
+    return json_text_append(s->lines, text);
 }
 
 static Status add_phases(const Summary *s, Text *text)
@@ -241,7 +230,7 @@ static Status add_phases(const Summary *s, Text *text)
         separator = ", ";
     }
     text_puts(text, ".");
-    return add_line(s, text);
+    return json_text_append(s->lines, text);
 }
 
 static Status add_memory(const Summary *s, Text *text)
@@ -251,7 +240,7 @@ static Status add_memory(const Summary *s, Text *text)
     text_puts(text, "Most memory: ");
     put_label(text, s, &p);
     text_printf(text, ", %s at the peak.", human_bytes(p.value * 1024 * 1024).s);
-    return add_line(s, text);
+    return json_text_append(s->lines, text);
 }
 
 /* ---- attention alone ---- */
@@ -323,7 +312,7 @@ static Status add_attention(const Summary *s, Text *text)
         text_printf(text, " and keeps %s for backward instead of %s",
                     human_bytes(less * 1024 * 1024).s, human_bytes(kept * 1024 * 1024).s);
     text_puts(text, ".");
-    return add_line(s, text);
+    return json_text_append(s->lines, text);
 }
 
 /* ---- several files ---- */
@@ -356,7 +345,7 @@ static Status add_comparison(const Summary *s, Text *text, int f)
     text_printf(text, "%s against %s", page_file_name(other), page_file_name(before));
     if (status == ST_OK) put_verdicts(text, &comparison);
     text_puts(text, ".");
-    if (status == ST_OK) status = add_line(s, text);
+    if (status == ST_OK) status = json_text_append(s->lines, text);
     comparison_free(&comparison);
     return status;
 }
@@ -371,7 +360,7 @@ static Status add_gaps(const Summary *s, Text *text)
         const json_t *gap = json_array_get(gaps, i);
         text_printf(text, "Nothing was measured by %s: %s.", record_text(gap, "command"),
                     record_text(gap, "why"));
-        status = add_line(s, text);
+        status = json_text_append(s->lines, text);
     }
     json_decref(gaps);
     return status;
