@@ -12,6 +12,7 @@
 #include "cli/suite_cells.h"
 #include "cli/suite_plan.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -112,7 +113,7 @@ static int become(void *arg, int out)
     (void)out;
     cpu_places_unbind();
     execv("/proc/self/exe", argv);
-    perror("cannot start itself");
+    log_note("cannot start /proc/self/exe: %s; is /proc mounted?", strerror(errno));
     return EXIT_FAILED;
 }
 

@@ -35,7 +35,7 @@ class Campaign:
     def __init__(self, program, work, inject=None, seed=0, budget=10.0, count=None, jobs=2, only=None, short=False):
         self.program = str(pathlib.Path(program).resolve())
         self.work = pathlib.Path(work).resolve()
-        self.inject = str(pathlib.Path(inject).resolve()) if inject else None
+        self.inject = inject
         self.seed, self.budget, self.count, self.jobs, self.only, self.short = seed, budget, count, jobs, only, short
         self.environment = dict(os.environ, OMP_WAIT_POLICY="passive", LC_ALL="C", XDG_CACHE_HOME=str(self.work / "cache"))
         options = [o for o in (os.environ.get("ASAN_OPTIONS"), "detect_leaks=0", "verify_asan_link_order=0") if o]

@@ -1,5 +1,6 @@
 """Every command that writes, on a model so small that a step takes microseconds, and the files that commands read."""
 import dataclasses
+import json
 import os
 import signal
 import subprocess
@@ -85,9 +86,10 @@ def begun_suite(campaign, folder):
         time.sleep(0.02)
     os.killpg(process.pid, signal.SIGKILL)
     process.wait()
-    text = state.read_text(encoding="utf-8")
-    expect('"waiting"' in text, "suite.json does not say which parts wait")
-    state.write_text(text.replace('"waiting"', '"done"', 1), encoding="utf-8")
+    suite = json.loads(state.read_text(encoding="utf-8"))
+    for part in suite["parts"]:  # one that was quick may be done
+        part["state"] = "done" if part["name"] == "limits" else "waiting"
+    state.write_text(json.dumps(suite), encoding="utf-8")
 
 
 def make_inputs(campaign, limits):

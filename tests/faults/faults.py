@@ -6,11 +6,13 @@
 
 Without --kind every kind is tried. --short takes seconds and is what ./test runs. Exit code 1 when a try failed; its folder is kept and named."""
 import argparse
+import atexit
 import importlib
 import os
 import shutil
 import signal
 import sys
+import tempfile
 import time
 
 import campaign as shared
@@ -45,6 +47,25 @@ def parse():
     return parser.parse_args()
 
 
+def loadable(library):
+    """A path of it that LD_PRELOAD takes: a blank or a colon would part it in two."""
+    path = os.path.abspath(library)
+    if not any(c in path for c in " :\t"):
+        return path
+    place = tempfile.mkdtemp()
+    atexit.register(shutil.rmtree, place, ignore_errors=True)
+    link = os.path.join(place, "inject.so")
+    os.symlink(path, link)
+    return link
+
+
+def check_injection(campaign):
+    """The loader goes on without a library that it cannot load: every try would be an undisturbed one."""
+    done = campaign.run(["--version"], campaign.work, environment={"LD_PRELOAD": campaign.inject})
+    if done.returncode or done.stderr:
+        raise SystemExit(f"faults.py: {campaign.inject} cannot be loaded: {shared.last_line(done.stderr)}")
+
+
 def table(outcomes):
     rows = [("kind", "tries", "faults", "failures", "seed")]
     rows += [(o.kind, str(o.tries + len(o.failures)), str(o.faults), str(len(o.failures)), str(o.seed)) for o in outcomes]
@@ -67,12 +88,15 @@ def main():
     shutil.rmtree(arguments.work, ignore_errors=True)
     os.makedirs(arguments.work)
     kinds = arguments.kind or list(KINDS)
+    inject = loadable(arguments.inject) if arguments.inject else None
 
     def make(kind):
         program = arguments.sanitized if arguments.sanitized and kind == "files" else arguments.program
-        return shared.Campaign(program, arguments.work, arguments.inject, arguments.seed, arguments.budget or (4 if arguments.short else 60),
+        return shared.Campaign(program, arguments.work, inject, arguments.seed, arguments.budget or (4 if arguments.short else 60),
                                int(counts[kind]) if kind in counts else None, arguments.jobs, arguments.only, arguments.short)
 
+    if inject:
+        check_injection(make(kinds[0]))
     print(f"seed {arguments.seed}", flush=True)
     outcomes = []
     inputs = commands.make_inputs(make(kinds[0]), limits=not arguments.short)
