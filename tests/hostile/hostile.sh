@@ -58,7 +58,7 @@ done
 for format in md json latex typst; do run 0 profile --from nsys --format $format; done
 mkdir "$name.d" && cp nsys/*.csv "$name.d" && cp results.json "$name"
 run 0 profile --from "$name.d"
-for command in validate report 'plan --limits' 'suite --resume' 'profile --from' 'memory --plan-only --limits'; do
+for command in validate 'report --tables tables.d' 'plan --limits' 'suite --resume' 'profile --from' 'memory --plan-only --limits'; do
     # shellcheck disable=SC2086 # words on purpose
     run '1 2' $command "no/$name"
     grep -qF 'é\x1b]0;t\x07\x1b[31m x\u009b\x9b\x7f\u202e\u2028.json' out err || fail "$command: the name is not shown by number"
