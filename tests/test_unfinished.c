@@ -256,6 +256,38 @@ static void only_stale_files_of_ours_are_removed(void **state)
     unfinished_remove_stale(in_folder("no-such-folder"));
 }
 
+/* A process of another machine, which writes beside it, looks dead from here. */
+static void only_stale_files_of_one_name_are_removed(void **state)
+{
+    static const char *const others[] = {"b.json.roofstep-%ld-1.tmp", "a.json2.roofstep-%ld-1.tmp",
+                                         "xa.json.roofstep-%ld-1.tmp", "a.jso.roofstep-%ld-1.tmp"};
+    enum { OTHERS = sizeof others / sizeof *others };
+    char names[OTHERS][64], own[64];
+    (void)state;
+    const pid_t dead = fork();
+    if (dead == 0) _exit(0);
+    assert_int_equal(end_by(dead, 0), 0);
+    for (int i = 0; i < OTHERS; i++) {
+        snprintf(names[i], sizeof names[i], others[i], (long)dead);
+        touch(names[i]);
+    }
+    snprintf(own, sizeof own, "a.json.roofstep-%ld-17.tmp", (long)dead);
+    touch(own);
+    unfinished_remove_stale_of(in_folder("a.json"));
+    assert_int_not_equal(access(in_folder(own), F_OK), 0);
+    for (int i = 0; i < OTHERS; i++) assert_int_equal(access(in_folder(names[i]), F_OK), 0);
+
+    touch(own);
+    touch("a.json");
+    assert_int_equal(symlink("a.json", in_folder("link")), 0);
+    unfinished_remove_stale_of(in_folder("link"));
+    assert_int_not_equal(access(in_folder(own), F_OK), 0);
+    unfinished_remove_stale(folder);
+    assert_int_equal(remove(in_folder("a.json")), 0);
+    assert_int_equal(remove(in_folder("link")), 0);
+    assert_int_equal(count(".tmp"), 0);
+}
+
 /* ---- the same file either way ---- */
 
 static void replace_twice(const char *path)
@@ -324,6 +356,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_child_removes_only_its_own, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(no_moment_leaves_a_file, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(only_stale_files_of_ours_are_removed, make_folder,
+                                        remove_folder),
+        cmocka_unit_test_setup_teardown(only_stale_files_of_one_name_are_removed, make_folder,
                                         remove_folder),
         cmocka_unit_test_setup_teardown(files_are_the_same_either_way, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(long_names, make_folder, remove_folder),

@@ -239,16 +239,39 @@ static bool is_writing(pid_t pid)
     return !read || strcmp(name, "roofstep\n") == 0;
 }
 
-void unfinished_remove_stale(const char *folder)
+/* Whether the file was to become the one whose name begins so. */
+static bool is_of(const char *entry, const char *name, size_t n)
+{
+    return strncmp(entry, name, n) == 0 && strncmp(entry + n, mark, sizeof mark - 1) == 0;
+}
+
+/* `name` is NULL for all. */
+static void remove_stale(const char *folder, const char *name, size_t n)
 {
     DIR *dir = opendir(folder);
     struct stat info;
     for (const struct dirent *entry; dir && (entry = readdir(dir));) {
         const pid_t owner = owner_of(entry->d_name);
-        if (owner == 0 || is_writing(owner)) continue;
+        if (owner == 0 || (name && !is_of(entry->d_name, name, n)) || is_writing(owner)) continue;
         if (fstatat(dirfd(dir), entry->d_name, &info, AT_SYMLINK_NOFOLLOW) == 0 &&
             S_ISREG(info.st_mode))
             unlinkat(dirfd(dir), entry->d_name, 0);
     }
     if (dir) closedir(dir);
+}
+
+void unfinished_remove_stale(const char *folder)
+{
+    remove_stale(folder, NULL, 0);
+}
+
+void unfinished_remove_stale_of(const char *path)
+{
+    char folder[PATH_MAX], real[PATH_MAX];
+    if (realpath(path, real)) path = real; /* beside what a link leads to */
+    const char *slash = strrchr(path, '/');
+    const size_t n = slash ? (size_t)(slash - path) + 1 : 0;
+    if (n >= sizeof folder) return;
+    snprintf(folder, sizeof folder, "%.*s", n ? (int)n : 1, n ? path : ".");
+    remove_stale(folder, path + n, beginning(path) - n);
 }

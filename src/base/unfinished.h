@@ -24,5 +24,8 @@ bool unfinished_name(int fd, const char *path);
 void unfinished_clean_up_on_signals(void);
 /* Removes the unfinished files in the folder whose process is gone (killed), and nothing else. */
 void unfinished_remove_stale(const char *folder);
+/* Only what was to become `path`, whose lock the caller has: beside it others may be writing, also on other machines,
+ * whose processes cannot be seen from here. */
+void unfinished_remove_stale_of(const char *path);
 
 #endif

@@ -114,13 +114,8 @@ static const char *out_of(const Settings *settings, const OptionSet *options)
 
 Status output_take(const char *path)
 {
-    char folder[PATH_MAX];
-    const char *slash = strrchr(path, '/');
     TRY(file_lock_take(path));
-    if (slash && (size_t)(slash - path) + 1 >= sizeof folder) return ST_OK;
-    snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - path) + 1 : 1,
-             slash ? path : ".");
-    unfinished_remove_stale(folder);
+    unfinished_remove_stale_of(path);
     return ST_OK;
 }
 

@@ -13,7 +13,7 @@
  * get the command's first format. */
 Status output_choose_format(Settings *settings, const OptionSet *options);
 
-/* file_lock_take(), and what one that was killed while it put a file in place there left beside it is removed. */
+/* file_lock_take(), and what one that was killed while it put this file in place left beside it is removed. */
 Status output_take(const char *path);
 /* Before anything is read or written: takes the locks of all files that are named, to the end of the program. ST_USAGE:
  * another process writes one of them, or two options name one file. Folders are locked by those who make them. */
