@@ -181,26 +181,43 @@ static double excess(const Slow *slow)
     return slow->op ? slow->time - slow->least : 0;
 }
 
-/* All rows of one op in one phase, whichever layer they belong to. */
-static Slow sum_op(const ProfileView *view, const ViewOp *like)
+/* Rows of one op in one phase, whichever layer they belong to. */
+static Status find_ops(Alike *ops, const ProfileView *view)
 {
-    Slow slow = {.op = like->op, .phase = like->phase};
-    for (int i = 0; i < view->n_ops; i++) {
-        const ViewOp *op = &view->ops[i];
-        if (op->phase != like->phase || strcmp(op->op, like->op) != 0) continue;
-        slow.time += op->time.total / (double)view->steps;
-        slow.least += least_time(view, op);
+    Text name = {0};
+    Status status = alike_init(ops, (size_t)view->n_ops);
+    for (size_t i = 0; status == ST_OK && i < ops->n; i++) {
+        text_clear(&name);
+        text_printf(&name, "%d %s", (int)view->ops[i].phase, view->ops[i].op);
+        status = text_status(&name);
+        if (status == ST_OK) status = alike_put(ops, i, text_str(&name));
+    }
+    text_free(&name);
+    return status;
+}
+
+static Slow sum_op(const ProfileView *view, const Alike *ops, size_t first)
+{
+    Slow slow = {
+        .op = view->ops[first].op, .phase = view->ops[first].phase, .step = view->step.avg};
+    for (size_t i = first; i < ops->n; i = alike_next(ops, i)) {
+        slow.time += view->ops[i].time.total / (double)view->steps;
+        slow.least += least_time(view, &view->ops[i]);
     }
     return slow;
 }
 
-static void find_slow(Slow *best, const ProfileView *view)
+static Status find_slow(Slow *best, const ProfileView *view)
 {
-    for (int i = 0; i < view->n_ops; i++) {
-        Slow slow = sum_op(view, &view->ops[i]);
-        slow.step = view->step.avg;
+    Alike ops;
+    const Status status = find_ops(&ops, view);
+    for (size_t i = 0; status == ST_OK && i < ops.n; i++) {
+        if (!alike_leads(&ops, i)) continue;
+        const Slow slow = sum_op(view, &ops, i);
         if (isfinite(slow.least) && excess(&slow) > excess(best)) *best = slow;
     }
+    alike_free(&ops);
+    return status;
 }
 
 static Status look_at_profile(Slow *best, const Record *record)
@@ -208,10 +225,10 @@ static Status look_at_profile(Slow *best, const Record *record)
     ProfileView view;
     if (!json_is_object(record_value(record, "profile"))) return ST_OK;
     TRY(profile_view_make(&view, record));
-    find_slow(best, &view);
+    const Status status = find_slow(best, &view);
     /* its text is the record's */
     profile_view_free(&view);
-    return ST_OK;
+    return status;
 }
 
 static Status tell_slow(json_t *lines, const Slow *slow)
