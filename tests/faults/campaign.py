@@ -40,6 +40,8 @@ class Campaign:
         self.environment = dict(os.environ, OMP_WAIT_POLICY="passive", LC_ALL="C", XDG_CACHE_HOME=str(self.work / "cache"))
         options = [o for o in (os.environ.get("ASAN_OPTIONS"), "detect_leaks=0", "verify_asan_link_order=0") if o]
         self.environment["ASAN_OPTIONS"] = ":".join(options)
+        # Libraries that end the process where a call of theirs fails: NVML without memory, OpenBLAS's own threads before main().
+        self.environment.update(ROOFSTEP_NVML="none", OPENBLAS_NUM_THREADS="1")
         for name in ("NO_COLOR", "ROOFSTEP_NO_INSTALL", "LD_PRELOAD"):
             self.environment.pop(name, None)
         version = self.run(["--version"], self.work.parent).stdout
