@@ -1,6 +1,10 @@
 #include "base/folder.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -11,4 +15,42 @@ Status folder_make(const char *path)
     if (errno == EEXIST && stat(path, &info) == 0 && S_ISDIR(info.st_mode)) return ST_OK;
     return FAIL(ST_IO, "cannot make the folder %s: %s", path,
                 strerror(errno == EEXIST ? ENOTDIR : errno));
+}
+
+/* `top` has no links in it. */
+static bool leads_out(const char *path, const char *top)
+{
+    char real[PATH_MAX];
+    const size_t n = strlen(top);
+    if (!realpath(path, real)) return true;
+    return strncmp(real, top, n) != 0 || (real[n] != '/' && top[n - 1] != '/');
+}
+
+static Status check_entry(const char *path, const char *top)
+{
+    struct stat info;
+    const bool there = stat(path, &info) == 0;
+    if (leads_out(path, top))
+        return FAIL(ST_USAGE, "%s is a link to what is not in that folder: remove it", path);
+    if (there && (S_ISREG(info.st_mode) || S_ISDIR(info.st_mode))) return ST_OK;
+    return FAIL(ST_USAGE, "%s is neither a file nor a folder: remove it", path);
+}
+
+Status folder_check_own(const char *folder, const char *part)
+{
+    char top[PATH_MAX], path[PATH_MAX];
+    Status status = ST_OK;
+    if (!realpath(folder, top)) return ST_OK; /* it is not there yet */
+    if (snprintf(path, sizeof path, "%s/%s", folder, part) >= PATH_MAX) return ST_OK;
+    DIR *dir = opendir(path);
+    for (const struct dirent *entry; status == ST_OK && dir && (entry = readdir(dir));) {
+        const char *name = entry->d_name;
+        const bool itself = strcmp(part, ".") == 0;
+        if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0) continue;
+        const int n = itself ? snprintf(path, sizeof path, "%s/%s", folder, name)
+                             : snprintf(path, sizeof path, "%s/%s/%s", folder, part, name);
+        if (n < PATH_MAX) status = check_entry(path, top);
+    }
+    if (dir) closedir(dir);
+    return status;
 }

@@ -32,6 +32,7 @@ static Status begin(Suite *suite, const Settings *settings, const Sweep *sweep)
         return FAIL(ST_USAGE,
                     "%s holds a suite: --resume %s goes on with it, --out-dir names another folder",
                     folder, folder);
+    TRY(suite_check_folder(folder));
     return suite_write(suite);
 }
 

@@ -1,5 +1,6 @@
 #include "cli/suite.h"
 
+#include "base/folder.h"
 #include "base/unfinished.h"
 #include "bench/record_file.h"
 #include "cli/output.h"
@@ -200,12 +201,21 @@ bool suite_is_in(const char *folder)
     return state_path(folder, path) == ST_OK && access(path, F_OK) == 0;
 }
 
+Status suite_check_folder(const char *folder)
+{
+    static const char *const parts[] = {".", "profile", "tables", "cache", "cache/roofstep"};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        TRY(folder_check_own(folder, parts[i]));
+    return ST_OK;
+}
+
 Status suite_read_state(const char *folder, json_t **root)
 {
     char path[PATH_MAX];
     Text text = {0};
     *root = NULL;
     TRY(state_path(folder, path));
+    TRY(suite_check_folder(folder));
     const Status status = text_read_file(&text, path, most_bytes);
     if (status == ST_OK) *root = json_loadb(text_str(&text), text.n, JSON_REJECT_DUPLICATES, NULL);
     text_free(&text);

@@ -70,6 +70,9 @@ Status suite_path(const Suite *suite, const char *name, char path[PATH_MAX]);
 /* Removes the temporary files that a killed part left. */
 void suite_remove_temporaries(const char *folder);
 
+/* ST_USAGE: something in it leads to a file elsewhere, or is no file: whoever made the folder, a suite writes only there. */
+Status suite_check_folder(const char *folder);
+
 /* folder/suite.json of whatever kind of suite. The caller releases *root. ST_USAGE: none is there, or it cannot be
  * read. */
 bool suite_is_in(const char *folder);

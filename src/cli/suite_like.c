@@ -189,6 +189,7 @@ static Status open_plan(LikePlan *plan, const Settings *settings, const Sweep *s
     TRY(find_place(plan, &config, &place)); /* before anything is written */
     TRY(folder_make(plan->folder));
     TRY(file_lock_take_folder(plan->folder));
+    TRY(suite_check_folder(plan->folder));
     like_plan_free(plan);
     return like_plan_open(plan, settings, sweep);
 }

@@ -47,6 +47,43 @@ done
 sed 's|"model": "[^"]*"|"model": "--ctx none"|' begun.json >s/suite.json
 refused none model
 
+# ---- links and pipes in a folder that someone else made ----
+
+cp begun.json s/suite.json
+mkdir -p elsewhere s/cache
+echo precious >elsewhere/limits.json
+
+# led_out NAME FOLDER: one line that names it, and nothing is written
+led_out() {
+    timeout 20 "$program" suite --resume "$2" >out 2>err </dev/null
+    [ $? = 2 ] && [ "$(wc -l <err)" = 1 ] && grep -qF -- "$2/$1 is " err || fail "$2/$1: not refused"
+    [ "$(cat kept)" = precious ] && [ "$(ls elsewhere)" = limits.json ] || fail "$2/$1: something elsewhere was written"
+    rm "$2/$1"
+}
+for name in index.html results.json bench.json tables.md; do
+    ln -s ../kept "s/$name"
+    led_out "$name" s
+done
+for name in tables profile cache/roofstep; do
+    ln -s "$PWD/elsewhere" "s/$name"
+    led_out "$name" s
+done
+ln -s "$PWD/nowhere" s/index.html
+led_out index.html s
+mkfifo s/warmup.json
+led_out warmup.json s
+mkdir -p s/tables
+ln -s ../../kept s/tables/tables.md
+led_out tables/tables.md s
+ln -s suite.json s/begun.json # stays in the folder
+ln -s s linked
+"$program" suite --resume linked --dry-run >out 2>err || fail 'a link within the folder, or to it, is refused'
+rm s/begun.json
+mkdir new
+ln -s ../kept new/index.html
+"$program" suite --budget 1s --out-dir new >out 2>err </dev/null
+[ $? = 2 ] && grep -q 'new/index.html is ' err && [ ! -e new/suite.json ] || fail 'a new suite writes through a link'
+
 # All that it writes itself is taken back (suite.sh resumes suites of its own).
 cp begun.json s/suite.json
 while read -r part rest; do # the richest of each part
@@ -68,6 +105,12 @@ for words in '--out-json kept' '--out kept' '--resume kept' '--help' 'kept' '--s
 like_refused device '--threads many' many
 like_refused sizes 'vast,' "'vast,'"
 like_refused sizes 'small' "'small'"
+cp begun.json like/suite.json
+rm -f like/index.html
+ln -s ../kept like/index.html
+led_out index.html like
+mkfifo pipe && mv pipe like/suite.json
+led_out suite.json like
 cp begun.json like/suite.json
 "$program" suite --resume like >out 2>err </dev/null || fail "its own words of --like: exit code $?"
 for change in 's|"device":"--device[^"]*"|"device":"--help"|' 's|"device":"--device[^"]*"|"device":"--out-json kept"|' 's|"sizes":"small,"|"sizes":"vast,"|'; do
