@@ -2,6 +2,7 @@
 
 #include "base/escape.h"
 #include "base/human.h"
+#include "base/json_reader.h"
 #include "base/json_text.h"
 #include "base/log.h"
 #include "base/packed_file.h"
@@ -98,8 +99,11 @@ static Status find_gaps(json_t **gaps, const Suite *suite)
 static Status add_json(json_t *whole, const char *name, const char *path)
 {
     Text text = {0};
+    json_t *json = NULL;
     Status status = packed_file_read(&text, path, PACKED_FILE_MOST);
-    json_t *json = status == ST_OK ? json_loadb(text_str(&text), text.n, 0, NULL) : NULL;
+    if (status == ST_OK) status = json_reader_parse(&json, path, text_str(&text), text.n, 0, NULL);
+    if (status == ST_OK && !json)
+        status = FAIL(ST_USAGE, "%s is not JSON as a suite writes it: remove it", path);
     if (status == ST_OK && json_object_set_new(whole, name, json)) status = no_memory();
     text_free(&text);
     return status;

@@ -50,6 +50,24 @@ rm -f 'a suite/notes.2024.10.tmp' 'a suite/profile/x.1.2.tmp'
 ! grep -q '^\[' err || fail 'a finished part was run again'
 cmp -s out again || fail 'the summary of a finished suite changed'
 
+# Files of someone else in it: each within the room that files have, all of them together beyond it; one that is lines.
+cp -r 'a suite' heavy
+for name in memory sizes; do
+    { sed '$s/}[[:space:]]*$//' heavy/$name.json; printf ',"x":['; yes '[],' | head -n 1100000; printf '[]]}'; } | gzip -1 >filled
+    mv filled heavy/$name.json
+done
+if (ulimit -v 800000 && "$program" --version >/dev/null 2>&1); then # not under sanitizers
+    (ulimit -v 800000; "$program" suite --resume heavy >out 2>err </dev/null)
+    [ $? = 2 ] && [ "$(wc -l <err)" = 1 ] && grep -q 'not enough memory to read heavy/' err || fail 'files of a suite take more memory together than files may'
+fi
+mv heavy/bench.json rows.json
+rm -r heavy
+cp -r 'a suite' lines
+"$program" bench --resume rows.json --d-model 16 --d-ff 16 --num-layers 1 --num-heads 2 --vocab 31 --ctx 4 --batch 1 --device cpu --out lines/bench.json --format jsonl >out 2>err </dev/null
+"$program" suite --resume lines >out 2>err </dev/null
+[ $? = 2 ] && grep -q 'lines/bench.json is not JSON as a suite writes it' err || fail 'a part as lines is called something else'
+rm -r lines
+
 # ---- killed at random moments, by whatever signal ----
 
 resume_killed killed 100 KILL TERM KILL INT KILL HUP
