@@ -52,6 +52,10 @@ static void counts(void **state)
     assert_string_equal(human_count(128625408).s, "128,625,408");
     assert_string_equal(human_count(-1234567).s, "-1,234,567");
     assert_string_equal(human_count(INT64_MIN).s, "-9,223,372,036,854,775,808");
+    assert_string_equal(human_whole(-1234567).s, "-1,234,567");
+    assert_string_equal(human_whole(NAN).s, "-");
+    assert_string_equal(human_whole(0x1p63).s, "-");
+    assert_string_equal(human_whole(-INFINITY).s, "-");
 }
 
 static void rates(void **state)

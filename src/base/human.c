@@ -134,6 +134,11 @@ HumanText human_count(int64_t n)
     return out;
 }
 
+HumanText human_whole(double n)
+{
+    return fabs(n) < 0x1p63 ? human_count((int64_t)n) : (HumanText){"-"};
+}
+
 static const char *const si_units[] = {"", "K", "M", "G", "T", "P", "E"};
 
 HumanText human_si(double x)

@@ -54,7 +54,7 @@ static void put_floor(Text *out, const char *axis, const GrowthLaw *law)
 {
     const GrowthFit *fit = &law->fit;
     if (fit->begins > law->least)
-        text_printf(out, " from %s %s on", axis, human_count((int64_t)fit->begins).s);
+        text_printf(out, " from %s %s on", axis, human_whole(fit->begins).s);
     text_puts(out, ", above a floor of ");
     if (law->figure->kind == GROWTH_TIME)
         text_puts(out, human_seconds(fit->floor / 1e3).s);
@@ -89,7 +89,7 @@ void growth_report_law(Text *out, const GrowthSweep *sweep, const GrowthLaw *law
         text_puts(out, " (as many values as terms: none is left to check them)");
     else if (terms->points < law->points)
         text_printf(out, " for %s %s to %s, other terms elsewhere", sweep->axis->field,
-                    human_count((int64_t)terms->from).s, human_count((int64_t)terms->to).s);
+                    human_whole(terms->from).s, human_whole(terms->to).s);
 }
 
 /* ---- which sweep ---- */
@@ -164,8 +164,8 @@ static void put_row(Table *table, const GrowthNames *names, const GrowthSweep *s
     Text text = {0};
     put_label(&text, names, sweep);
     if (named) table_cell(table, text.n ? text_str(&text) : "-");
-    table_cell_printf(table, "%s %s to %s", sweep->axis->field, human_count((int64_t)law->least).s,
-                      human_count((int64_t)law->most).s);
+    table_cell_printf(table, "%s %s to %s", sweep->axis->field, human_whole(law->least).s,
+                      human_whole(law->most).s);
     table_cell(table, law->figure->text);
     text_clear(&text);
     growth_report_law(&text, sweep, law);

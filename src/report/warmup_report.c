@@ -105,7 +105,7 @@ static void first_step(Table *table, const WarmupStudy *s)
     const WarmupCold *c = &s->cold;
     char faults[96];
     snprintf(faults, sizeof faults, "in the kernel, all threads (%s page faults)",
-             human_count((int64_t)c->faults).s);
+             human_whole(c->faults).s);
     table_column(table, "the first step of a process", "", false);
     table_column(table, "ms", "", true);
     cost_row(table, "before it: start of libraries, plan", c->plan);
