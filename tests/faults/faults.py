@@ -96,7 +96,7 @@ def main():
                                int(counts[kind]) if kind in counts else None, arguments.jobs, arguments.only, arguments.short)
 
     if inject:
-        check_injection(make(kinds[0]))
+        check_injection(make("kills"))  # not into the build with sanitizers
     print(f"seed {arguments.seed}", flush=True)
     outcomes = []
     inputs = commands.make_inputs(make(kinds[0]), limits=not arguments.short)
