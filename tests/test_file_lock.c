@@ -312,6 +312,29 @@ static void those_it_starts_write_in_it_too(void **state)
     assert_int_equal(rmdir("f"), 0);
 }
 
+/* A file further down, which was taken before the folder above it, stays its writer's. */
+static void those_it_starts_take_nothing_away(void **state)
+{
+    int end_status;
+    (void)state;
+    assert_int_equal(mkdir("f", 0777) || mkdir("f/deep", 0777), 0);
+    const pid_t writer = hold(file_lock_take, "f/deep/x");
+    assert_int_equal(file_lock_take_folder("f"), ST_OK);
+    const pid_t part = fork();
+    if (part == 0) {
+        const bool refused = file_lock_take("f/deep/x") == ST_USAGE &&
+                             file_lock_take_folder("f/deep") == ST_USAGE &&
+                             file_lock_take("f/deep/y") == ST_OK;
+        file_lock_release_all();
+        _exit(refused ? 0 : 1);
+    }
+    assert_int_equal(waitpid(part, &end_status, 0), part);
+    assert_int_equal(end_status, 0);
+    file_lock_release_all();
+    stop(writer, SIGKILL);
+    assert_int_equal(system("rm -r f"), 0);
+}
+
 /* ---- where there are no locks ---- */
 
 /* fcntl(fd, F_SETLK, ...) fails as it does on a file system without locks. */
@@ -369,6 +392,7 @@ int main(void)
         cmocka_unit_test(a_folder_is_all_that_is_in_it),
         cmocka_unit_test(not_both_give_way),
         cmocka_unit_test(those_it_starts_write_in_it_too),
+        cmocka_unit_test(those_it_starts_take_nothing_away),
         cmocka_unit_test(without_locks_it_goes_on_and_says_so_once),
     };
     return cmocka_run_group_tests(tests, begin, end);

@@ -277,7 +277,8 @@ Status file_lock_take(const char *path)
     if (there ? !S_ISREG(info.st_mode) : errno != ENOENT) return ST_OK;
     if (!find_place(&place, path) || !lock_path(lock, place.folder, place.name)) return ST_OK;
     TRY(find_folder_holder(place.folder, &holder));
-    if (holder != NOBODY || is_held(lock)) return ST_OK;
+    if (holder != NOBODY) return holder_of(lock, &pid) == ANOTHER ? refuse_file(path, pid) : ST_OK;
+    if (is_held(lock)) return ST_OK;
     TRY(take(lock, &pid, &result));
     if (result == BUSY) return refuse_file(path, pid);
     if (result == IMPOSSIBLE) tell_impossible(place.folder, path);
@@ -295,7 +296,7 @@ Status file_lock_take_folder(const char *folder)
     pid_t pid = 0;
     if (!realpath(folder, real) || !lock_path(lock, real, "")) return ST_OK;
     TRY(find_folder_holder(real, &holder));
-    if (holder != NOBODY) return ST_OK;
+    if (holder != NOBODY) return check_files_in(real, folder); /* taken before the one above was */
     TRY(take(lock, &pid, &result));
     if (result == BUSY) return refuse_folder(folder, pid);
     if (result == IMPOSSIBLE) tell_impossible(real, folder);
