@@ -3,7 +3,8 @@
  * A lock is an empty file beside the output (.NAME.roofstep.lock) or in the folder (.roofstep.lock) that this process
  * holds by fcntl(): it is there before the output is, it ends with the process however that ends, and a process that is
  * forked from this one does not have it. The process that holds a folder's lock may write everything below it that no
- * other was writing before, and so may the processes that it starts. Where there are no locks a warning says so, once, and the work goes on. */
+ * other was writing before, and so may the processes that it starts. Where there are no locks a warning says so, once,
+ * and the work goes on. */
 #ifndef BASE_FILE_LOCK_H
 #define BASE_FILE_LOCK_H
 
