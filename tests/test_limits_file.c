@@ -146,12 +146,24 @@ static void test_other_files(void **state)
         "{\"schema\": 1, \"key\": {}, \"limits\": {}}",
         "{\"schema\": 2, \"key\": {\"cpu\": \"x\", \"blas\": \"y\", \"version\": \"z\"}, "
         "\"time_utc\": \"\", \"seconds\": 1, \"steal\": 0, \"others\": 0, \"limits\": {}}",
-        "{\"schema\": 1, \"key\": {\"cpu\": \"x\", \"blas\": \"y\", \"version\": \"z\"}, "
+        "{\"schema\": 1, \"key\": {\"cpu\": \"x\", \"cores\": 1, \"threads\": 2147483647, "
+        "\"blas\": \"y\", \"version\": \"z\"}, "
+        "\"time_utc\": \"\", \"seconds\": 1, \"steal\": 0, \"others\": 0, \"limits\": {}}",
+        "{\"schema\": 1, \"key\": {\"cpu\": \"x\", \"cores\": 1, \"threads\": 0, "
+        "\"blas\": \"y\", \"version\": \"z\"}, "
+        "\"time_utc\": \"\", \"seconds\": 1, \"steal\": 0, \"others\": 0, \"limits\": {}}",
+        "{\"schema\": 1, \"key\": {\"cpu\": \"x\", \"cores\": -1, \"threads\": 1, "
+        "\"blas\": \"y\", \"version\": \"z\"}, "
+        "\"time_utc\": \"\", \"seconds\": 1, \"steal\": 0, \"others\": 0, \"limits\": {}}",
+        "{\"schema\": 1, \"key\": {\"cpu\": \"x\", \"cores\": 1, \"threads\": 1, "
+        "\"blas\": \"y\", \"version\": \"z\"}, "
         "\"time_utc\": \"\", \"seconds\": 1, \"steal\": 0, \"others\": 0, \"limits\": {}}"};
     Limits limits;
     for (size_t i = 0; i < sizeof files / sizeof *files; i++)
         check_refused(read_bytes(files[i], strlen(files[i]), &limits));
     assert_non_null(strstr(status_message(), "no rate of products"));
+    check_refused(read_bytes(files[5], strlen(files[5]), &limits));
+    assert_non_null(strstr(status_message(), "1 to 65536"));
     assert_int_equal(limits_file_read(&limits, folder), ST_USAGE);
     assert_int_equal(limits_file_read(&limits, "/nonexistent"), ST_USAGE);
 }

@@ -2,6 +2,7 @@
 
 #include "base/json_reader.h"
 #include "bench/datasheet.h"
+#include "config/option.h"
 #include "version.h"
 
 #include <math.h>
@@ -108,6 +109,19 @@ static Status decode_limits(Limits *out, const json_t *all)
     return ST_OK;
 }
 
+/* Plans reckon with these: no more threads than may be asked for. */
+static Status check_counts(const LimitsKey *key, bool gpu)
+{
+    const int most = (int)option_table[OPTION_THREADS].max, least = gpu ? 0 : 1;
+    const int counts[] = {key->cores, key->threads, gpu ? key->multiprocessors : least};
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        if (counts[i] < least || counts[i] > most)
+            return FAIL(ST_IO, "'key': cores, threads and multiprocessors are %d to %d", least,
+                        most);
+    }
+    return ST_OK;
+}
+
 /* A GPU has no cores and threads, a CPU no multiprocessors. */
 static Status decode_key(LimitsKey *key, json_t *from)
 {
@@ -122,7 +136,7 @@ static Status decode_key(LimitsKey *key, json_t *from)
     snprintf(key->cpu, sizeof key->cpu, "%s", cpu);
     snprintf(key->blas, sizeof key->blas, "%s", blas);
     snprintf(key->version, sizeof key->version, "%s", version);
-    return ST_OK;
+    return check_counts(key, *gpu != '\0');
 }
 
 Status limits_json_decode(Limits *out, const json_t *from)
