@@ -19,5 +19,5 @@ file(WRITE ${OUT}.html "${html}")
 file(READ ${OUT}.html bytes HEX)
 string(REGEX REPLACE "([0-9a-f][0-9a-f])" "0x\\1," bytes "${bytes}")
 string(REGEX REPLACE "(0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,)" "\\1\n" bytes "${bytes}")
-file(WRITE ${OUT} "#include \"report/page_template.h\"\n\nstatic const unsigned char bytes[] = {\n${bytes}0};\n
+file(WRITE ${OUT} "#include \"report/page/page_template.h\"\n\nstatic const unsigned char bytes[] = {\n${bytes}0};\n
 const char *const page_template = (const char *)bytes;\n")

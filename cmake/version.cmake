@@ -7,8 +7,9 @@ if(NOT commit)
   set(commit "unknown")
 endif()
 string(STRIP "${FLAGS}" flags)
-file(GLOB sources LIST_DIRECTORIES false ${SOURCE}/CMakeLists.txt ${SOURCE}/src/ops/* ${SOURCE}/src/backend/* ${SOURCE}/src/bench/limits*
+file(GLOB_RECURSE sources LIST_DIRECTORIES false ${SOURCE}/src/ops/* ${SOURCE}/src/backend/* ${SOURCE}/src/bench/limits/*
   ${SOURCE}/src/base/half.h)
+list(APPEND sources ${SOURCE}/CMakeLists.txt)
 set(kernels "${COMPILER} ${flags}")
 foreach(source ${sources})
   file(SHA256 ${source} hash)

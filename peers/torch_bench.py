@@ -13,7 +13,7 @@ Prints one result as JSON, with the names of docs/formats.md and "peer": "torch"
 With --subject attention the twin of `roofstep attention`; eager and compile as above, and of
 scaled_dot_product_attention, each alone: efficient, flash, cudnn.
 
-`roofstep bench --peer torch` runs this with --messages FD and reads what it sends (src/bench/cell_link.h).
+`roofstep bench --peer torch` runs this with --messages FD and reads what it sends (src/bench/measure/cell_link.h).
 Needs PyTorch 1.13 or newer; every variant but eager needs 2.0. What cannot run here is a result, too:
 its status is `unsupported` or `oom`, and the exit status is 0.
 """
@@ -373,7 +373,7 @@ class Clock:
 
 class Meanwhile:
     """Who had the processors from now on, in percent of their time: other programs, other virtual machines
-    (src/bench/meanwhile.c)."""
+    (src/bench/measure/interference.c)."""
 
     def __init__(self):
         self.ticks, self.own = self.read()

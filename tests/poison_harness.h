@@ -151,7 +151,7 @@ static inline bool *poison_find_used(const Plan *plan)
 }
 
 /* The node that reads it last matters, and does read it: the CPU's attention_grad takes no notice of the
- * result of attention, for the sake of rounding (ops/attention_cpu.c). */
+ * result of attention, for the sake of rounding (ops/cpu/attention_cpu.c). */
 static inline bool poison_read_in_earnest(const Session *s, const bool *used, int id)
 {
     const Node *node = &s->plan->nodes[s->binding->mem.last[id]];

@@ -1,4 +1,4 @@
-/* The lines of src/cli/published.def as tests read them. */
+/* The lines of src/cli/published/published.def as tests read them. */
 #ifndef PUBLISHED_LINES_H
 #define PUBLISHED_LINES_H
 
@@ -19,19 +19,19 @@ static const Line lines[] = {
 #define FIGURE(table, label, what, ...) \
     {#table, label, what, NULL, {__VA_ARGS__}, N_OF(__VA_ARGS__)},
 #define TEXT(table, label, what, text) {#table, label, what, text, {NAN}, 1},
-#include "cli/published.def"
+#include "cli/published/published.def"
 };
 
 static const Line rows[] = {
 #define ROW(table, words, ...) {#table, words, "", NULL, {__VA_ARGS__}, N_OF(__VA_ARGS__)},
-#include "cli/published.def"
+#include "cli/published/published.def"
 };
 
 static const struct {
     const char *table, *command, *words, *figures;
 } tables[] = {
 #define TABLE(id, writeup, command, title, words, figures, note) {#id, #command, words, figures},
-#include "cli/published.def"
+#include "cli/published/published.def"
 };
 
 enum {

@@ -1,6 +1,6 @@
 /* The sums that everybody quotes, to the digits that are printed, and the same by plain C. */
 #include "base/half.h"
-#include "bench/accumulation.h"
+#include "bench/study/accumulation.h"
 #include "with_cmocka.h"
 
 #include <math.h>

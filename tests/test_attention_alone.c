@@ -1,5 +1,5 @@
 /* Attention without a model: what it computes, what it starts from, what it keeps, what it costs. */
-#include "bench/outlook.h"
+#include "bench/estimate/time_estimate.h"
 #include "model/attention_alone.h"
 #include "step_harness.h"
 
@@ -290,7 +290,7 @@ static void check_flops(Config *c)
             const double want = mode == MODE_FWD_BWD ? 3 * forward : forward;
             assert_true(fabs(model_flops(&model) - want) < 1e-9 * want);
             c->mode = (Mode)mode;
-            assert_true(fabs(outlook_work(c) - want) < 1e-9 * want);
+            assert_true(fabs(time_estimate_work(c) - want) < 1e-9 * want);
             model_free(&model);
         }
     }

@@ -1,9 +1,9 @@
 /* Real cells of a small model, each in its child as bench runs them. */
-#include "bench/cell.h"
-#include "bench/fit.h"
-#include "bench/limits.h"
-#include "bench/rss.h"
-#include "bench/runner.h"
+#include "bench/cell/cell.h"
+#include "bench/cell/runner.h"
+#include "bench/estimate/fit.h"
+#include "bench/limits/limits.h"
+#include "bench/measure/rss.h"
 #include "own_cache.h"
 #include "with_cmocka.h"
 

@@ -1,5 +1,5 @@
 /* Warnings fit what happened: which samples, by which statistic, beside which load, call for which. */
-#include "bench/cell_record.h"
+#include "bench/cell/cell_record.h"
 #include "with_cmocka.h"
 
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* Cells that differ in warm-up and steps alone, in one process. */
-#include "bench/cell.h"
-#include "bench/cell_group.h"
+#include "bench/cell/cell.h"
+#include "bench/cell/cell_group.h"
 #include "own_cache.h"
 #include "with_cmocka.h"
 

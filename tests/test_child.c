@@ -1,5 +1,5 @@
-#include "bench/child.h"
-#include "bench/interrupt.h"
+#include "bench/measure/child.h"
+#include "bench/measure/interrupt.h"
 #include "with_cmocka.h"
 
 #include <signal.h>

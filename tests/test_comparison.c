@@ -1,6 +1,6 @@
 #include "base/rng.h"
-#include "bench/comparison.h"
-#include "bench/record_file.h"
+#include "bench/record/comparison.h"
+#include "bench/record/record_file.h"
 #include "with_cmocka.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
-#include "bench/environment.h"
-#include "bench/record.h"
-#include "report/flat_row.h"
+#include "bench/record/environment.h"
+#include "bench/record/record.h"
+#include "report/format/flat_row.h"
 #include "with_cmocka.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /* Estimates of simulated machines whose law is known. */
-#include "bench/estimate.h"
+#include "bench/estimate/estimate.h"
 #include "with_cmocka.h"
 
 #include <math.h>

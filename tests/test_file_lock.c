@@ -1,5 +1,5 @@
 #include "base/file_lock.h"
-#include "base/unfinished.h"
+#include "base/temp_file.h"
 #include "with_cmocka.h"
 
 #include <dirent.h>
@@ -215,7 +215,7 @@ static void a_child_that_lives_longer_does_not_have_it(void **state)
 
 static Status take_with_clean_up(const char *path)
 {
-    unfinished_clean_up_on_signals();
+    temp_file_clean_up_on_signals();
     return file_lock_take(path);
 }
 

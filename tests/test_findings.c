@@ -1,8 +1,8 @@
 /* Sentences with figures, word for word, from results whose figures are known. */
-#include "bench/record_file.h"
-#include "report/findings.h"
-#include "report/page_data.h"
-#include "report/precision_gain.h"
+#include "bench/record/record_file.h"
+#include "report/findings/findings.h"
+#include "report/page/page_data.h"
+#include "report/records/precision_gain.h"
 #include "with_cmocka.h"
 
 #include <math.h>

@@ -1,9 +1,9 @@
 /* What is known before a cell runs: where, whether it fits, and how long at best. */
-#include "bench/cell_label.h"
-#include "bench/fit.h"
-#include "bench/outlook.h"
-#include "bench/roofline.h"
-#include "bench/rss.h"
+#include "bench/estimate/fit.h"
+#include "bench/estimate/time_estimate.h"
+#include "bench/limits/roofline.h"
+#include "bench/measure/rss.h"
+#include "bench/record/cell_label.h"
 #include "with_cmocka.h"
 
 #include <math.h>
@@ -130,7 +130,7 @@ static void test_work(void **state)
         c.mode = (Mode)mode;
         c.ctx += 5;
         assert_int_equal(model_build(&model, &c, c.mode, DT_F32), ST_OK);
-        const double counted = model_flops(&model), formula = outlook_work(&c);
+        const double counted = model_flops(&model), formula = time_estimate_work(&c);
         if (fabs(counted - formula) > 1e-9 * counted) fail_msg("%.0f, not %.0f", formula, counted);
         model_free(&model);
     }
@@ -164,20 +164,20 @@ static void test_roofline(void **state)
 static void test_expected_time(void **state)
 {
     (void)state;
-    const Outlook outlook = {.roof_seconds = 0.8}; /* a step of 1 s is expected */
+    const TimeEstimate outlook = {.roof_seconds = 0.8}; /* a step of 1 s is expected */
     Config c = small_config();
     c.warmup = 10;
     c.steps = 100;
-    assert_true(fabs(outlook_cell_seconds(&outlook, &c) - 110) < 1e-9);
-    assert_true(isnan(outlook_least_seconds(&outlook, &c)));
+    assert_true(fabs(time_estimate_cell_seconds(&outlook, &c) - 110) < 1e-9);
+    assert_true(isnan(time_estimate_least_seconds(&outlook, &c)));
     c.sample_time = 20;
-    assert_true(fabs(outlook_cell_seconds(&outlook, &c) - 30) < 1e-9);
+    assert_true(fabs(time_estimate_cell_seconds(&outlook, &c) - 30) < 1e-9);
     c.sample_time = 0.1;
-    assert_true(fabs(outlook_cell_seconds(&outlook, &c) - 4) < 1e-9);
-    assert_true(fabs(outlook_least_seconds(&outlook, &c) - 3.2) < 1e-9);
+    assert_true(fabs(time_estimate_cell_seconds(&outlook, &c) - 4) < 1e-9);
+    assert_true(fabs(time_estimate_least_seconds(&outlook, &c) - 3.2) < 1e-9);
     c.steps = 2;
-    assert_true(fabs(outlook_least_seconds(&outlook, &c) - 2.4) < 1e-9);
-    assert_true(isnan(outlook_cell_seconds(&(Outlook){NAN, NAN}, &c)));
+    assert_true(fabs(time_estimate_least_seconds(&outlook, &c) - 2.4) < 1e-9);
+    assert_true(isnan(time_estimate_cell_seconds(&(TimeEstimate){NAN, NAN}, &c)));
 }
 
 static void test_rss(void **state)

@@ -1,6 +1,6 @@
 /* What is planned for a GPU is what runs there: the lists that every build has are those of the CUDA build, and scratch
  * is what kernels index. */
-#include "bench/placement.h"
+#include "bench/limits/placement.h"
 #include "exec/step_plan.h"
 #include "ops/flash_tiles.h"
 #include "ops/gpu_plan.h"

@@ -150,7 +150,7 @@ static void test_step(void **state)
     assert_int_equal(f->stats.row_calls.list[1].seconds.n, 2);
 }
 
-static const NameTally *in_phase(const NameTallies *names, int phase, const char *name)
+static const NameStats *in_phase(const NameStatsTable *names, int phase, const char *name)
 {
     for (int i = 0; i < names->n; i++) {
         if (names->list[i].row == phase && names->list[i].name == name) return &names->list[i];
@@ -169,7 +169,7 @@ static void test_names(void **state)
                            kernel(gemm, -1, 60, 61, 5), kernel(set, 3, 70, 72, 6)};
     events[5].kind = TRACE_SET;
     add_step(f, events, sizeof events / sizeof *events);
-    const NameTally *forward = in_phase(&f->stats.by_phase, PHASE_FORWARD, gemm);
+    const NameStats *forward = in_phase(&f->stats.by_phase, PHASE_FORWARD, gemm);
     assert_int_equal(forward->seconds.n, 2);
     near_us(forward->seconds.sum, 14);
     near_us(forward->seconds.max, 10);
@@ -179,7 +179,7 @@ static void test_names(void **state)
     assert_int_equal(in_phase(&f->stats.by_phase, PHASE_BACKWARD, set)->kind, TRACE_SET);
     assert_int_equal(f->stats.by_phase.n, 5);
     /* a node's kernels count as one run of its op */
-    const NameTally *op = in_phase(&f->stats.by_op, PHASE_FORWARD, unary);
+    const NameStats *op = in_phase(&f->stats.by_op, PHASE_FORWARD, unary);
     assert_int_equal(op->seconds.n, 2);
     near_us(op->seconds.max, 10);
     near_us(op->seconds.min, 5);
@@ -200,7 +200,7 @@ static void test_call_gaps(void **state)
     assert_int_equal(gaps->seconds.n, 3);
     near_us(gaps->seconds.sum, 2 + 100 + 3);
     near_us(gaps->seconds.max, 100);
-    near_us(tally_quantile(&gaps->seconds, 0.5), 3);
+    near_us(running_stats_quantile(&gaps->seconds, 0.5), 3);
     assert_ptr_equal(gaps->after, launch);
     assert_ptr_equal(gaps->before, sync);
 }

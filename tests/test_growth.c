@@ -1,8 +1,8 @@
 /* Which sweeps a set of results has, and what is said of them: golden/growth.md and growth.json.
  * ROOFSTEP_UPDATE_GOLDEN=1 writes those anew: read the difference before committing it. */
-#include "bench/record_file.h"
-#include "report/growth_report.h"
-#include "report/report_md.h"
+#include "bench/record/record_file.h"
+#include "report/records/growth_report.h"
+#include "report/records/report_md.h"
 #include "with_cmocka.h"
 
 #include <math.h>

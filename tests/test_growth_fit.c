@@ -156,11 +156,11 @@ static void test_bent(void **state)
 
 /* ---- how often intervals hold the exponent ---- */
 
-typedef struct Tally {
+typedef struct RunningStats {
     int fits, held, claimed, claimed_held, begins_right, begins;
-} Tally;
+} RunningStats;
 
-static void tally_one(Tally *tally, const Truth *t, const GrowthPoint *points)
+static void tally_one(RunningStats *tally, const Truth *t, const GrowthPoint *points)
 {
     const GrowthFit fit = growth_fit_law(points, t->points);
     const bool held = fit.low <= t->exponent && t->exponent <= fit.high;
@@ -177,7 +177,7 @@ static void tally_one(Tally *tally, const Truth *t, const GrowthPoint *points)
         fit.begins >= begin / t->ratio && fit.begins <= begin * t->ratio * t->ratio;
 }
 
-static void simulate(Tally *tally, double noise, int points, int trials)
+static void simulate(RunningStats *tally, double noise, int points, int trials)
 {
     static const double floors[] = {0, 0.3, 3, 20}; /* of the first point's b n^k */
     for (int k = 1; k <= 2; k++) {
@@ -192,7 +192,7 @@ static void simulate(Tally *tally, double noise, int points, int trials)
     }
 }
 
-static double held_percent(const Tally *t)
+static double held_percent(const RunningStats *t)
 {
     return 100.0 * t->held / t->fits;
 }
@@ -206,10 +206,10 @@ static void test_coverage(void **state)
     const char *asked = getenv("ROOFSTEP_GROWTH_TRIALS");
     const int trials = asked ? atoi(asked) : 13;
     const double noises[] = {0.005, 0.02, 0.05};
-    Tally all = {0};
+    RunningStats all = {0};
     for (int i = 0; i < 3; i++) {
         for (int points = 4; points <= 9; points++) {
-            Tally one = {0};
+            RunningStats one = {0};
             simulate(&one, noises[i], points, trials);
             if (asked) {
                 print_message("noise %.1f %%, %d points: %.2f %% of %d\n", 100 * noises[i], points,

@@ -1,7 +1,7 @@
 /* Every line of the write-ups' tables asks for a figure that there is: a slip in published.def would be a "-" for ever. */
-#include "bench/accumulation.h"
-#include "bench/component_dtypes.h"
-#include "bench/profile_figure.h"
+#include "bench/record/component_dtypes.h"
+#include "bench/record/profile_figure.h"
+#include "bench/study/accumulation.h"
 #include "prof/part.h"
 #include "published_lines.h"
 #include "with_cmocka.h"
@@ -139,7 +139,7 @@ typedef struct Remark {
 static const Remark remarks[] = {
 #define NAME(table, words, name) {"NAME", #table, words, name},
 #define NOTE(table, which, text) {"NOTE", #table, which, text},
-#include "cli/published.def"
+#include "cli/published/published.def"
 };
 
 enum { N_REMARKS = sizeof remarks / sizeof *remarks };

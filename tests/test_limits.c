@@ -1,10 +1,10 @@
 /* Limits: small measurements give sane rates; what is stored comes back, and rubbish does not. */
 #include "base/text.h"
-#include "bench/datasheet.h"
-#include "bench/limits.h"
-#include "bench/limits_json.h"
-#include "bench/limits_memory.h"
-#include "bench/limits_product.h"
+#include "bench/limits/datasheet.h"
+#include "bench/limits/limits.h"
+#include "bench/limits/limits_json.h"
+#include "bench/limits/limits_matmul.h"
+#include "bench/limits/limits_memory.h"
 #include "own_cache.h"
 #include "version.h"
 #include "with_cmocka.h"
@@ -47,13 +47,13 @@ static void product_rates(void **state)
     assert_int_equal(config_preset(&model, "tiny"), ST_OK);
     for (int i = 0; i < 3; i++) {
         LimitsRate large, passes[3];
-        assert_int_equal(limits_product_large(&one, precisions[i], &tiny, &large), ST_OK);
+        assert_int_equal(limits_matmul_large(&one, precisions[i], &tiny, &large), ST_OK);
         assert_rate(&large, 2);
-        assert_int_equal(limits_product_model(&two, &model, precisions[i], &tiny, passes), ST_OK);
+        assert_int_equal(limits_matmul_model(&two, &model, precisions[i], &tiny, passes), ST_OK);
         for (int p = 0; p < 3; p++) assert_rate(&passes[p], 2);
     }
     LimitsRate library;
-    assert_int_equal(limits_product_library(&two, &tiny, &library), ST_OK);
+    assert_int_equal(limits_matmul_library(&two, &tiny, &library), ST_OK);
     assert_rate(&library, 2);
 }
 

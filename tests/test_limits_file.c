@@ -1,8 +1,8 @@
 /* Files of another machine's limits: whole, packed, cut short, and with bytes changed. */
-#include "base/packed_file.h"
+#include "base/gzip_file.h"
 #include "base/rng.h"
-#include "bench/limits_file.h"
-#include "bench/limits_json.h"
+#include "bench/limits/limits_file.h"
+#include "bench/limits/limits_json.h"
 #include "with_cmocka.h"
 
 #include <stdio.h>
@@ -67,12 +67,12 @@ static void test_packed(void **state)
     (void)state;
     Text text = read_whole();
     char packed[112];
-    PackedFile file;
+    GzipFile file;
     Limits limits;
     snprintf(packed, sizeof packed, "%s.gz", path);
-    assert_int_equal(packed_file_open(&file, packed), ST_OK);
+    assert_int_equal(gzip_file_open(&file, packed), ST_OK);
     text_append(&file.text, text_str(&text), text.n);
-    assert_int_equal(packed_file_finish(&file), ST_OK);
+    assert_int_equal(gzip_file_finish(&file), ST_OK);
     assert_int_equal(limits_file_read(&limits, packed), ST_OK);
     assert_string_equal(limits_file_name(&limits).s, "NVIDIA H200");
     unlink(packed);

@@ -3,7 +3,7 @@
 #include "model_variants.h"
 #include "op_harness.h"
 #include "prof/memory_profile.h"
-#include "report/memory_snapshot.h"
+#include "report/memory/memory_snapshot.h"
 
 #include <sys/stat.h>
 #include <unistd.h>

@@ -1,10 +1,10 @@
 /* CSV files as nsys stats writes them (headers and rows as real ones have them), taken apart, put together, and spoilt. */
 #include "base/rng.h"
-#include "bench/profile_view.h"
-#include "report/csv_reader.h"
-#include "report/nsys_profile.h"
-#include "report/profile_nsys_tables.h"
-#include "report/report_md.h"
+#include "bench/record/profile_view.h"
+#include "report/format/csv_reader.h"
+#include "report/profile/nsys_profile.h"
+#include "report/profile/profile_nsys_tables.h"
+#include "report/records/report_md.h"
 #include "with_cmocka.h"
 
 #include <math.h>

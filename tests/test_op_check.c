@@ -63,7 +63,7 @@ static void shapes_that_differ(void **state)
     refused(f, "do not repeat");
     builder_node(&f->b, OP_swiglu, IDS(small), IDS(large));
     refused(f, "h has 8 elements, not 12");
-    builder_node(&f->b, OP_spread, IDS(large), IDS(small));
+    builder_node(&f->b, OP_broadcast, IDS(large), IDS(small));
     refused(f, "do not repeat");
     builder_node(&f->b, OP_reduce, IDS(column), IDS(tall))->fn = FN_ROW_SUM;
     refused(f, "y has 2 elements, not 5");
@@ -96,7 +96,7 @@ static void indices_that_are_no_integers(void **state)
               y = tensor(f, DT_F32, 2, 1);
     builder_node(&f->b, OP_embedding, IDS(x), IDS(x, ids));
     refused(f, "ids is f32, not i32");
-    builder_node(&f->b, OP_pick, IDS(y), IDS(x, ids));
+    builder_node(&f->b, OP_gather, IDS(y), IDS(x, ids));
     refused(f, "ids is f32, not i32");
     builder_node(&f->b, OP_cross_entropy, IDS(y), IDS(x, ids));
     refused(f, "targets is f32, not i32");

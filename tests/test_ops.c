@@ -2,7 +2,7 @@
  * every precision, against the reference; a second run, on a CPU with other threads where the bits may
  * not depend on them, gives the same bits. A new line in ops.def is tested with no change here. */
 #include "op_harness.h"
-#include "ops/microkernel_cpu.h"
+#include "ops/gemm_cpu/microkernel_cpu.h"
 
 static BackendId backend = BACKEND_cpu;
 

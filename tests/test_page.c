@@ -1,7 +1,7 @@
 /* The data of a page: what is in it, and that bad files are refused whole. */
-#include "report/page.h"
-#include "report/page_data.h"
-#include "report/page_parts.h"
+#include "report/page/page.h"
+#include "report/page/page_data.h"
+#include "report/page/page_parts.h"
 #include "with_cmocka.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 /* The timeline of a cell takes as much as its blocks, whatever numbers they hold. */
-#include "report/page_memory.h"
+#include "report/page/page_memory.h"
 #include "with_cmocka.h"
 
 static size_t timelines(json_int_t died, int blocks, size_t *nodes)

@@ -1,7 +1,7 @@
 /* Panels of every microkernel that runs here, against float64: ragged sizes, a part of k, sums that go on. */
 #include "backend/cpu_features.h"
 #include "ops/element.h"
-#include "ops/panels_cpu.h"
+#include "ops/gemm_cpu/panels_cpu.h"
 #include "with_cmocka.h"
 
 #include <math.h>
@@ -77,7 +77,7 @@ static void test_every_kernel(void **state)
     static const int64_t lengths[] = {1, 2, 3, 64, 97, LONGEST};
     for (const Microkernel *const *kernel = microkernel_list; *kernel; kernel++) {
         if ((*kernel)->needs && !cpu_features_has((*kernel)->needs)) continue;
-        if ((*kernel)->instead) continue; /* only packed_cpu.c turns to another */
+        if ((*kernel)->instead) continue; /* only gemm_cpu.c turns to another */
         for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) multiply(*kernel, lengths[i]);
     }
 }

@@ -1,6 +1,6 @@
 /* Sweeps of a fake cell of ours in turn with a fake Python (bench/fake_python), whose behaviour the
  * seed chooses. */
-#include "bench/runner.h"
+#include "bench/cell/runner.h"
 #include "with_cmocka.h"
 
 #include <stdio.h>

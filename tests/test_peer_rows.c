@@ -1,6 +1,6 @@
 /* Rows of a peer in tables: compared with its own rows, and named with what it multiplied with. */
-#include "report/baseline.h"
-#include "report/report.h"
+#include "report/records/baseline.h"
+#include "report/records/report.h"
 #include "with_cmocka.h"
 
 #include <string.h>

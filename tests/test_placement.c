@@ -1,5 +1,5 @@
 /* What a GPU lacks, by its compute capability; no GPU is asked. */
-#include "bench/placement.h"
+#include "bench/limits/placement.h"
 #include "exec/step_plan.h"
 #include "with_cmocka.h"
 

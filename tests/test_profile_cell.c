@@ -1,10 +1,10 @@
 /* A profiled cell in this very process, so that the sanitizers see all of it: what it tells adds up, its
  * trace is whole, and it costs no more memory for more steps. */
-#include "bench/profile_cell.h"
-#include "bench/profile_check.h"
-#include "report/kineto_trace.h"
-#include "report/nsys_csv.h"
-#include "report/validate.h"
+#include "bench/record/profile_check.h"
+#include "bench/study/profile_cell.h"
+#include "report/profile/kineto_trace.h"
+#include "report/profile/nsys_csv.h"
+#include "report/validate/validate.h"
 #include "with_cmocka.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-#include "bench/profile_figure.h"
+#include "bench/record/profile_figure.h"
 #include "with_cmocka.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 /* When the cost of being watched is told from noise, and in which words. */
-#include "bench/profile_overhead.h"
+#include "bench/record/profile_overhead.h"
 #include "with_cmocka.h"
 
 #include <math.h>

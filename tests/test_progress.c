@@ -1,4 +1,4 @@
-#include "bench/progress.h"
+#include "bench/cell/progress.h"
 #include "with_cmocka.h"
 
 #include <math.h>

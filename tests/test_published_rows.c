@@ -10,7 +10,7 @@ static const struct {
     const char *table, *which;
 } notes[] = {
 #define NOTE(table, which, text) {#table, which},
-#include "cli/published.def"
+#include "cli/published/published.def"
 };
 
 static bool has_note(const Line *line)

@@ -1,7 +1,7 @@
 /* `--recompute auto` computes as little again as the memory allows. */
-#include "bench/fit.h"
-#include "bench/recompute_fit.h"
-#include "bench/what_fits.h"
+#include "bench/estimate/fit.h"
+#include "bench/estimate/recompute_fit.h"
+#include "bench/estimate/what_fits.h"
 #include "model/xform_recompute.h"
 #include "model_variants.h"
 #include "op_harness.h"

@@ -1,6 +1,6 @@
-#include "bench/phase_fields.h"
-#include "bench/record.h"
-#include "bench/record_check.h"
+#include "bench/record/phase_fields.h"
+#include "bench/record/record.h"
+#include "bench/record/record_check.h"
 #include "with_cmocka.h"
 
 #include <math.h>
@@ -315,7 +315,7 @@ static void each_field_is_held_to_its_kind(void **state)
         refuse(copy, "'" #name "' must be");           \
         json_decref(copy);                             \
     } while (0);
-#include "bench/fields.def"
+#include "bench/record/fields.def"
 #undef FIELD
 #define FIELD(phase, name, kind, need)                                       \
     do {                                                                     \

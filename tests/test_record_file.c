@@ -1,5 +1,5 @@
 #include "base/rng.h"
-#include "bench/record_file.h"
+#include "bench/record/record_file.h"
 #include "with_cmocka.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* Results and environments by their names, in sets small and large, while they grow. */
-#include "bench/record_set.h"
+#include "bench/record/record_set.h"
 #include "with_cmocka.h"
 
 #include <stdio.h>

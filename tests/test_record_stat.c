@@ -1,5 +1,5 @@
 /* The statistic that a result goes by: what is derived from it, and what changing it does. */
-#include "bench/record_stat.h"
+#include "bench/record/record_stat.h"
 #include "with_cmocka.h"
 
 #include <math.h>

@@ -1,10 +1,10 @@
 /* Every format from one fixed set of results, held to the files under golden/.
  * ROOFSTEP_UPDATE_GOLDEN=1 writes them anew: read the difference before committing it. */
-#include "bench/record_stat.h"
-#include "report/baseline.h"
-#include "report/measured_phase.h"
-#include "report/ratio.h"
-#include "report/report.h"
+#include "bench/record/record_stat.h"
+#include "report/records/baseline.h"
+#include "report/records/measured_phase.h"
+#include "report/records/ratio.h"
+#include "report/records/report.h"
 #include "with_cmocka.h"
 
 #include <math.h>
@@ -56,7 +56,7 @@ static void every_format_is_as_recorded(void **state)
     (void)state;
     static const char *const names[] = {
 #define REPORT(name, ending, help) #name,
-#include "report/reports.def"
+#include "report/records/reports.def"
 #undef REPORT
     };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
@@ -311,7 +311,7 @@ static void no_rows_make_an_empty_table(void **state)
     Text out = {0};
 #define REPORT(name, ending, help) \
     assert_int_equal(report_write(&out, #name, &(ReportInput){&none, NULL}), ST_OK);
-#include "report/reports.def"
+#include "report/records/reports.def"
 #undef REPORT
     text_free(&out);
     record_set_free(&none);
@@ -322,7 +322,7 @@ static void the_ending_of_a_name_says_the_format(void **state)
 {
     (void)state;
 #define REPORT(name, ending, help) assert_string_equal(report_format_of("a.b/c" ending), #name);
-#include "report/reports.def"
+#include "report/records/reports.def"
 #undef REPORT
     assert_null(report_format_of("csv"));
     assert_null(report_format_of("results.csv.gz"));

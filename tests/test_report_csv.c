@@ -1,5 +1,5 @@
-#include "report/csv_reader.h"
-#include "report/report_csv.h"
+#include "report/format/csv_reader.h"
+#include "report/records/report_csv.h"
 #include "with_cmocka.h"
 
 #include <string.h>

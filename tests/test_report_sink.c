@@ -1,4 +1,4 @@
-#include "report/report_sink.h"
+#include "report/records/report_sink.h"
 #include "with_cmocka.h"
 
 #include <fcntl.h>
@@ -161,7 +161,7 @@ static void a_bad_place_is_found_before_the_work(void **state)
 {
     static const char *const names[] = {
 #define REPORT(name, ending, help) #name,
-#include "report/reports.def"
+#include "report/records/reports.def"
 #undef REPORT
     };
     (void)state;

@@ -1,5 +1,5 @@
 /* Warnings of many rows as few lines, and the marks on their rows. */
-#include "report/row_warnings.h"
+#include "report/records/row_warnings.h"
 #include "with_cmocka.h"
 
 #include <string.h>

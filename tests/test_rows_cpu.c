@@ -1,5 +1,5 @@
 /* Narrowing by the processor's own instructions gives the bits of half.h, and so do its two halves of a float. */
-#include "ops/rows_cpu.h"
+#include "ops/simd_cpu/rows_cpu.h"
 #include "with_cmocka.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
 /* Sweeps of fake cells: what each does is chosen by its seed. */
-#include "bench/interrupt.h"
-#include "bench/runner.h"
+#include "bench/cell/runner.h"
+#include "bench/measure/interrupt.h"
 #include "with_cmocka.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-#include "bench/sampler.h"
+#include "bench/measure/sampler.h"
 #include "with_cmocka.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
 /* The float64 reference against differences of its own loss, the errors of every precision against it,
  * and the dtypes of a plan. */
-#include "bench/component_dtypes.h"
-#include "bench/step_error.h"
+#include "bench/record/component_dtypes.h"
+#include "bench/study/step_error.h"
 #include "step_harness.h"
 
 static const Placement on_cpu = {.backend = BACKEND_cpu, .threads = 2, .name = "cpu"};

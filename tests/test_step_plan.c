@@ -1,8 +1,8 @@
 /* Who computes the products of linear layers, as --blas asks, and those of flash attention. */
 #include "exec/step_plan.h"
-#include "ops/blas_cpu.h"
-#include "ops/matmul_cpu.h"
-#include "ops/microkernel_cpu.h"
+#include "ops/cpu/matmul_cpu.h"
+#include "ops/gemm_cpu/blas_cpu.h"
+#include "ops/gemm_cpu/microkernel_cpu.h"
 #include "with_cmocka.h"
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-#include "bench/suite_cost.h"
+#include "bench/estimate/suite_cost.h"
 #include "with_cmocka.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-#include "bench/suite_memory.h"
+#include "bench/estimate/suite_memory.h"
 #include "with_cmocka.h"
 
 #include <stdint.h>

@@ -1,4 +1,4 @@
-#include "report/trace_tracks.h"
+#include "report/profile/trace_tracks.h"
 #include "with_cmocka.h"
 
 static void test_lanes(void **state)

@@ -1,6 +1,6 @@
 /* Pickles that no writer of ours makes: nested deeply, within themselves, the same values over and over. */
 #include "base/json_reader.h"
-#include "report/tree_reader.h"
+#include "report/validate/tree_reader.h"
 #include "with_cmocka.h"
 
 #include <string.h>

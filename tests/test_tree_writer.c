@@ -1,6 +1,6 @@
 /* The bytes of pickles and JSON: numbers at the edges of their opcodes, texts referred to, long lists. */
 #include "op_harness.h"
-#include "report/tree_writer.h"
+#include "report/format/tree_writer.h"
 
 #include <unistd.h>
 

@@ -1,4 +1,4 @@
-#include "ops/vector_math.h"
+#include "ops/simd_cpu/vector_math.h"
 #include "with_cmocka.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
 /* Threads that wait awake for others: not for ever, and not where other programs want their processors. */
 #include "base/clock.h"
-#include "exec/crowd.h"
+#include "exec/cpu_contention.h"
 #include "exec/waiting.h"
 #include "with_cmocka.h"
 
@@ -24,7 +24,7 @@ static void gives_up(void **state)
 {
     (void)state;
     const int64_t nobody = 0;
-    assert_true(waited(&nobody, 1) >= 20 * MILLISECOND || crowd_near(clock_nanoseconds()));
+    assert_true(waited(&nobody, 1) >= 20 * MILLISECOND || cpu_contention_near(clock_nanoseconds()));
 }
 
 static void *come(void *here)
@@ -51,14 +51,14 @@ static void ends_when_all_are_here(void **state)
     assert_true(shortest < 20 * MILLISECOND);
 }
 
-typedef struct Crowd {
+typedef struct CpuContention {
     size_t processor;
     int noticed; /* threads that have */
-} Crowd;
+} CpuContention;
 
 static void *be_crowded(void *at)
 {
-    Crowd *crowd = at;
+    CpuContention *crowd = at;
     cpu_set_t only;
     CPU_ZERO(&only);
     CPU_SET(crowd->processor, &only);
@@ -67,7 +67,7 @@ static void *be_crowded(void *at)
     bool noticed = false;
     for (int64_t now = 0; now < end && __atomic_load_n(&crowd->noticed, __ATOMIC_RELAXED) < 2;) {
         now = clock_nanoseconds();
-        if (noticed || !crowd_near(now)) continue;
+        if (noticed || !cpu_contention_near(now)) continue;
         noticed = true;
         __atomic_fetch_add(&crowd->noticed, 1, __ATOMIC_RELAXED);
     }
@@ -77,7 +77,7 @@ static void *be_crowded(void *at)
 static void notices_a_crowd(void **state)
 {
     (void)state;
-    Crowd crowd = {.processor = (size_t)sched_getcpu()};
+    CpuContention crowd = {.processor = (size_t)sched_getcpu()};
     pthread_t threads[2];
     for (int i = 0; i < 2; i++)
         assert_int_equal(pthread_create(&threads[i], NULL, be_crowded, &crowd), 0);
@@ -92,8 +92,8 @@ static void forgets_a_crowd(void **state)
     bool near = true;
     for (int64_t i = 1; near && i < 1000; i++) {
         const int64_t now = clock_nanoseconds();
-        (void)crowd_near(now + 2 * i * hour);
-        near = crowd_near(now + (2 * i + 1) * hour);
+        (void)cpu_contention_near(now + 2 * i * hour);
+        near = cpu_contention_near(now + (2 * i + 1) * hour);
     }
     assert_false(near);
 }

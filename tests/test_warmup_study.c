@@ -1,6 +1,6 @@
 /* Runs whose slow steps are known: how many warm-ups are enough must come out. */
 #include "base/rng.h"
-#include "bench/warmup_study.h"
+#include "bench/study/warmup_study.h"
 #include "with_cmocka.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
 /* What `plan` says of a cell: its cost, its memory, and how far batch and context go. */
-#include "bench/fit.h"
-#include "bench/plan_cell.h"
+#include "bench/estimate/fit.h"
+#include "bench/estimate/plan_cell.h"
 #include "model_variants.h"
 
 #include <math.h>

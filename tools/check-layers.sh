@@ -6,19 +6,23 @@ files=$(find src -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' -o -name '*.def
 # shellcheck disable=SC2086 # names in src/ have no blanks
 awk '
 BEGIN {
-    n = split("base config plan backend ops model exec prof bench report cli", order, " ")
+    n = split("base config plan backend ops ops/simd_cpu ops/gemm_cpu ops/cpu ops/cuda ops/attention_cuda model exec prof " \
+        "bench/record bench/measure bench/limits bench/estimate bench/cell bench/study " \
+        "report/format report/export report/records report/findings report/study report/profile report/memory " \
+        "report/page report/validate cli cli/plan cli/suite cli/published cli/commands", order, " ")
     for (i = 1; i <= n; i++) rank[order[i]] = i
     vendor["cuda"] = "cuda|cublas|cudnn"; vendor["cublas"] = "cuda|cublas"; vendor["cudnn"] = "cudnn"
-    split("src/cli/main.c src/cli/output.c src/cli/cmd_compare.c src/cli/suite_run.c", list, " ")
+    split("src/cli/main.c src/cli/output.c src/cli/commands/cmd_compare.c src/cli/suite/suite_run.c", list, " ")
     for (i in list) prints[list[i]] = 1
     vendor["cupti"] = "cupti"; vendor["nvtx3"] = "nvtx"; vendor["nccl"] = "nccl"; vendor["mpi"] = "mpi"
 }
 FNR == 1 {
-    split(FILENAME, part, "/"); own = part[2]; name = part[3]
+    own = name = substr(FILENAME, 5); sub(/\/[^\/]*$/, "", own); sub(/^.*\//, "", name)
+    if (!(own in rank)) { print FILENAME ": folder " own " has no place in the order above"; bad = 1 }
     if (name in where) { print FILENAME ": the same name as " where[name]; bad = 1 }
     where[name] = FILENAME
 }
-match($0, /^#include "[a-z]+\//) {
+match($0, /^#include "[a-z_\/]+\//) {
     dir = substr($0, 11, RLENGTH - 11)
     if (!(dir in rank)) { print FILENAME ":" FNR ": unknown folder " dir; bad = 1 }
     else if (rank[dir] > rank[own]) { print FILENAME ":" FNR ": " own " may not include " dir; bad = 1 }

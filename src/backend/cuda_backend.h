@@ -25,9 +25,11 @@ struct Backend {
     int capability; /* 90 for sm_90 */
     cudaStream_t stream;
     cublasLtHandle_t lt;
-    void *cudnn; /* cudnnHandle_t; made when it is first asked for (ops/cudnn_graph.c) */
-    struct AttentionPlans *attention; /* compiled for a shape (ops/attention_cudnn.c) */
-    struct KeptTable *tuner;          /* chosen algorithms by shape (ops/matmul_tuner_cuda.c) */
+    void *
+        cudnn; /* cudnnHandle_t; made when it is first asked for (ops/attention_cuda/cudnn_graph.c) */
+    struct AttentionPlans
+        *attention;          /* compiled for a shape (ops/attention_cuda/attention_cudnn.c) */
+    struct DiskCache *tuner; /* chosen algorithms by shape (ops/cuda/matmul_tuner_cuda.c) */
     CudaOwned owned[CUDA_BACKEND_OWNED];
     int n_owned;
     cudaEvent_t marks[BACKEND_MARKS];

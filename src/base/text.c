@@ -1,8 +1,8 @@
 #include "base/text.h"
 
+#include "base/atomic_file.h"
 #include "base/error_text.h"
 #include "base/escape.h"
-#include "base/whole_file.h"
 
 #include <errno.h>
 #include <stdint.h>
@@ -154,11 +154,11 @@ size_t text_width(const char *s)
 
 Status text_write_file(const char *path, const void *data, size_t n)
 {
-    WholeFile file;
-    TRY(whole_file_open(&file, path));
-    const Status status = whole_file_write(&file, data, n);
-    if (status == ST_OK) return whole_file_finish(&file);
-    whole_file_abandon(&file);
+    AtomicFile file;
+    TRY(atomic_file_open(&file, path));
+    const Status status = atomic_file_write(&file, data, n);
+    if (status == ST_OK) return atomic_file_finish(&file);
+    atomic_file_abandon(&file);
     return status;
 }
 

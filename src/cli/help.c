@@ -4,12 +4,12 @@
 #include "backend/gpu_libraries.h"
 #include "cli/completion.h"
 #include "cli/manual.h"
-#include "ops/blas_cpu.h"
-#include "ops/microkernel_cpu.h"
+#include "ops/gemm_cpu/blas_cpu.h"
+#include "ops/gemm_cpu/microkernel_cpu.h"
 #include "prof/activity_cupti.h"
 #include "prof/ranges_nvtx.h"
-#include "report/page.h"
-#include "report/report.h"
+#include "report/page/page.h"
+#include "report/records/report.h"
 #include "version.h"
 
 #include <jansson.h>

@@ -4,7 +4,7 @@
 #include "base/human.h"
 #include "base/json_reader.h"
 #include "base/log.h"
-#include "base/unfinished.h"
+#include "base/temp_file.h"
 #include "cli/command.h"
 #include "cli/help.h"
 #include "cli/output.h"
@@ -142,7 +142,7 @@ static int help(int argc, char **argv)
 int main(int argc, char **argv)
 {
     Text text = {0};
-    unfinished_clean_up_on_signals();
+    temp_file_clean_up_on_signals();
     /* Some daemons leave it ignored to what they start: nobody could wait for a child's end then. */
     signal(SIGCHLD, SIG_DFL);
     if (argc < 2) {

@@ -1,16 +1,16 @@
 #include "cli/output.h"
 
+#include "base/atomic_file.h"
 #include "base/escape.h"
 #include "base/file_lock.h"
+#include "base/gzip_file.h"
 #include "base/json_text.h"
 #include "base/log.h"
-#include "base/packed_file.h"
-#include "base/unfinished.h"
-#include "base/whole_file.h"
+#include "base/temp_file.h"
 #include "prof/ranges_nvtx.h"
-#include "report/page.h"
-#include "report/report.h"
-#include "report/report_md.h"
+#include "report/page/page.h"
+#include "report/records/report.h"
+#include "report/records/report_md.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -28,7 +28,7 @@ static Status take_dash(Settings *settings, const OptionSet *options)
     if (!settings->out_json) return ST_OK;
     if (strcmp(settings->out_json, "-") == 0)
         return FAIL(ST_USAGE, "--out-json needs a file; for JSON on stdout say --format json");
-    if (!packed_file_named(settings->out_json)) return ST_OK;
+    if (!gzip_file_named(settings->out_json)) return ST_OK;
     return FAIL(ST_USAGE, "--out-json %s: results are not packed while they come in; name it .json",
                 settings->out_json);
 }
@@ -115,7 +115,7 @@ static const char *out_of(const Settings *settings, const OptionSet *options)
 Status output_take(const char *path)
 {
     TRY(file_lock_take(path));
-    unfinished_remove_stale_of(path);
+    temp_file_remove_stale_of(path);
     return ST_OK;
 }
 
@@ -155,12 +155,12 @@ Status output_check_nvtx(const Settings *settings)
 Status output_check_file(const Settings *settings)
 {
     struct stat info;
-    WholeFile file;
+    AtomicFile file;
     if (!settings->out) return ST_OK;
     const bool there = stat(settings->out, &info) == 0;
     if (there && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode)) return ST_OK;
-    TRY(whole_file_open(&file, settings->out));
-    whole_file_abandon(&file);
+    TRY(atomic_file_open(&file, settings->out));
+    atomic_file_abandon(&file);
     return ST_OK;
 }
 

@@ -3,7 +3,7 @@
 #include "backend/cpu_places.h"
 #include "backend/cpu_threads.h"
 #include "base/clock.h"
-#include "exec/crowd.h"
+#include "exec/cpu_contention.h"
 
 #include <omp.h>
 #include <stddef.h>
@@ -63,7 +63,8 @@ void waiting_awake(const int64_t *here, int64_t goal)
 {
     int64_t now = clock_nanoseconds();
     const int64_t end = now + patience;
-    while (!crowd_near(now) && now < end && __atomic_load_n(here, __ATOMIC_RELAXED) < goal) {
+    while (!cpu_contention_near(now) && now < end &&
+           __atomic_load_n(here, __ATOMIC_RELAXED) < goal) {
         rest();
         now = clock_nanoseconds();
     }

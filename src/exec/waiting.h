@@ -2,7 +2,7 @@
  *
  * Awake, as long as nobody else wants their processors: to wake sixteen threads takes as long as a small product, and on a
  * virtual machine whose host was busy threads that slept lost more time (docs/results/tried.md). Asleep where
- * other programs want them (exec/crowd.h): else the time is taken from the thread that they all wait for. Asleep too where
+ * other programs want them (exec/cpu_contention.h): else the time is taken from the thread that they all wait for. Asleep too where
  * they are few, or more than the processors.
  *
  * libgomp cannot tell the two apart: it lets a thread spin 300,000 turns, 18 ms on x86-64, where a turn's pause takes some

@@ -11,7 +11,7 @@
  *
  * state is plan/step_state.h. g is first multiplied by STATE_GRAD_FACTOR. When STATE_APPLY is 0 the
  * step is skipped: p, m and v stay as they are. */
-#include "ops/flat.h"
+#include "ops/elementwise.h"
 #include "ops/op_check.h"
 #include "plan/functions.h"
 #include "plan/step_state.h"
@@ -85,7 +85,9 @@ static Status reference(const OpCall *call)
     const double *state = op_in(call, n_operands);
     const int64_t n = x.rows * x.cols;
     for (int64_t i = 0; i < n; i++) {
-        flat_put(out, i, value(fn, state, flat_get(x, i), flat_get(a, i), flat_get(b, i)));
+        elementwise_put(
+            out, i,
+            value(fn, state, elementwise_get(x, i), elementwise_get(a, i), elementwise_get(b, i)));
     }
     return ST_OK;
 }

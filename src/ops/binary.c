@@ -5,7 +5,7 @@
  * z has the shape of x. y is as large as x, or repeats (ops/repeat.h): one number per row, or a
  * smaller tensor over and over (a weight, a table of angles). Dtypes are free. Operands of the
  * shape of x may be windows with gaps between rows; one that repeats has none. */
-#include "ops/flat.h"
+#include "ops/elementwise.h"
 #include "ops/op_check.h"
 #include "ops/repeat.h"
 #include "plan/functions.h"
@@ -189,8 +189,8 @@ static Status reference(const OpCall *call)
     const Repeat how = repeat_of(op_in_shape(call, 0), op_in_shape(call, 1));
     const int64_t n = x.rows * x.cols, period = y.rows * y.cols;
     for (int64_t i = 0; i < n; i++) {
-        const double at_y = flat_get(y, repeat_index(how, i, x.cols, period));
-        flat_put(z, i, value(call->node->attr.fn, flat_get(x, i), at_y));
+        const double at_y = elementwise_get(y, repeat_index(how, i, x.cols, period));
+        elementwise_put(z, i, value(call->node->attr.fn, elementwise_get(x, i), at_y));
     }
     return ST_OK;
 }

@@ -1,7 +1,7 @@
 /* The same numbers in another dtype, rounded to nearest even; with equal dtypes a copy.
  *
  * cast  y | x        both may be windows with gaps between their rows */
-#include "ops/flat.h"
+#include "ops/elementwise.h"
 #include "ops/op_check.h"
 
 static Status check(const Plan *plan, const Node *node)
@@ -26,7 +26,7 @@ static Status reference(const OpCall *call)
 {
     const Operand y = element_out(call, 0), x = element_in(call, 0);
     const int64_t n = x.rows * x.cols;
-    for (int64_t i = 0; i < n; i++) flat_put(y, i, flat_get(x, i));
+    for (int64_t i = 0; i < n; i++) elementwise_put(y, i, elementwise_get(x, i));
     return ST_OK;
 }
 

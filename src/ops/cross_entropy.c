@@ -79,7 +79,7 @@ static void decompose(Builder *b, const Node *node)
     builder_node(b, OP_reduce, IDS(sum), IDS(powers))->fn = FN_ROW_SUM;
     builder_node(b, OP_unary, IDS(log_sum), IDS(sum))->fn = FN_LOG;
     if (lse != PLAN_NONE) builder_node(b, OP_binary, IDS(lse), IDS(log_sum, max))->fn = FN_ADD;
-    builder_node(b, OP_pick, IDS(picked), IDS(shifted, targets));
+    builder_node(b, OP_gather, IDS(picked), IDS(shifted, targets));
     builder_node(b, OP_binary, IDS(nll), IDS(log_sum, picked))->fn = FN_SUB;
     const int row = builder_view(b, "nll row", nll, 0, DIMS(1, N), N);
     builder_node(b, OP_reduce, IDS(loss), IDS(row))->fn = FN_ROW_MEAN;

@@ -165,7 +165,7 @@ const char *gpu_plan_declines_rope(const Plan *plan, const Node *node)
     return gpu_plan_declines_f64(plan, node);
 }
 
-const char *gpu_plan_declines_spread(const Plan *plan, const Node *node)
+const char *gpu_plan_declines_broadcast(const Plan *plan, const Node *node)
 {
     const Tensor *y = plan_out(plan, node, 0), *x = plan_in(plan, node, 0);
     return is_f64(y) || (is_f64(x) && plan_elements(x) > 1) ? on_cpu_only : NULL;
@@ -219,8 +219,8 @@ KERNEL(cross_entropy_grad, gpu_plan_declines_cross_entropy_grad, NULL)
 KERNEL(embedding, gpu_plan_declines_f64, NULL)
 KERNEL(embedding_grad, gpu_plan_declines_embedding_grad, gpu_plan_scratch_embedding_grad)
 KERNEL(grad_norm, gpu_plan_declines_f64, gpu_plan_scratch_grad_norm)
-KERNEL(pick, gpu_plan_declines_f64, NULL)
-KERNEL(pick_grad, gpu_plan_declines_f64, NULL)
+KERNEL(gather, gpu_plan_declines_f64, NULL)
+KERNEL(gather_grad, gpu_plan_declines_f64, NULL)
 KERNEL(reduce, gpu_plan_declines_f64, gpu_plan_scratch_reduce)
 KERNEL(rmsnorm, gpu_plan_declines_f64, NULL)
 KERNEL(rmsnorm_grad, gpu_plan_declines_f64, gpu_plan_scratch_rmsnorm_grad)
@@ -228,7 +228,7 @@ KERNEL(rope, gpu_plan_declines_rope, NULL)
 KERNEL(rotate_pairs, gpu_plan_declines_f64, NULL)
 KERNEL(softmax, gpu_plan_declines_f64, NULL)
 KERNEL(softmax_grad, gpu_plan_declines_f64, NULL)
-KERNEL(spread, gpu_plan_declines_spread, NULL)
+KERNEL(broadcast, gpu_plan_declines_broadcast, NULL)
 KERNEL(swiglu, gpu_plan_declines_f64, NULL)
 KERNEL(swiglu_grad, gpu_plan_declines_f64, NULL)
 KERNEL(unary, gpu_plan_declines_f64, NULL)

@@ -27,7 +27,7 @@ const char *gpu_plan_declines_cast(const Plan *plan, const Node *node);
 const char *gpu_plan_declines_cross_entropy_grad(const Plan *plan, const Node *node);
 const char *gpu_plan_declines_embedding_grad(const Plan *plan, const Node *node);
 const char *gpu_plan_declines_rope(const Plan *plan, const Node *node);
-const char *gpu_plan_declines_spread(const Plan *plan, const Node *node);
+const char *gpu_plan_declines_broadcast(const Plan *plan, const Node *node);
 const char *gpu_plan_declines_bmm_fp32(const Plan *plan, const Node *node);
 
 size_t gpu_plan_scratch_cublaslt(const Plan *plan, const Node *node, int threads);

@@ -34,7 +34,7 @@ static void grad(Builder *b, const Node *node)
     if (fn == FN_ROW_MAX || !builder_wants_grad(b, x)) return;
     const double width = (double)plan_width(builder_at(b, x));
     const int dx = builder_grad_target(b, x);
-    builder_node(b, OP_spread, IDS(dx), IDS(builder_grad(b, y)))->scale =
+    builder_node(b, OP_broadcast, IDS(dx), IDS(builder_grad(b, y)))->scale =
         fn == FN_ROW_MEAN ? 1 / width : 1;
     builder_grad_add(b, x, dx);
 }

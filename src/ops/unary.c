@@ -5,7 +5,7 @@
  *                                  need not be kept
  *
  * Dtypes are free: it reads one and writes another. All may be windows with gaps between rows. */
-#include "ops/flat.h"
+#include "ops/elementwise.h"
 #include "ops/op_check.h"
 #include "plan/functions.h"
 
@@ -132,7 +132,8 @@ static Status reference(const OpCall *call)
 {
     const Operand y = element_out(call, 0), x = element_in(call, 0);
     const int64_t n = x.rows * x.cols;
-    for (int64_t i = 0; i < n; i++) flat_put(y, i, value(&call->node->attr, flat_get(x, i)));
+    for (int64_t i = 0; i < n; i++)
+        elementwise_put(y, i, value(&call->node->attr, elementwise_get(x, i)));
     return ST_OK;
 }
 
@@ -142,8 +143,9 @@ static Status reference_grad(const OpCall *call)
     const Operand x = element_in(call, 1), y = element_in(call, 2);
     const int64_t n = dy.rows * dy.cols;
     for (int64_t i = 0; i < n; i++) {
-        const double at_x = x.data ? flat_get(x, i) : 0, at_y = y.data ? flat_get(y, i) : 0;
-        flat_put(dx, i, flat_get(dy, i) * slope(&call->node->attr, at_x, at_y));
+        const double at_x = x.data ? elementwise_get(x, i) : 0,
+                     at_y = y.data ? elementwise_get(y, i) : 0;
+        elementwise_put(dx, i, elementwise_get(dy, i) * slope(&call->node->attr, at_x, at_y));
     }
     return ST_OK;
 }

@@ -1,6 +1,6 @@
 #include "plan/mem_plan.h"
 
-#include "plan/packing.h"
+#include "plan/arena_packing.h"
 
 #include <stdlib.h>
 
@@ -140,7 +140,7 @@ static Status place(MemPlan *mem, const Plan *plan, const size_t *workspace_byte
     PackingBlock *blocks = calloc(most, sizeof *blocks);
     if (!blocks) return FAIL(ST_NO_MEMORY, "memory plan: no memory for %zu blocks", most);
     const int n = collect_blocks(mem, plan, workspace_bytes, blocks);
-    const Status st = packing_place(blocks, n, plan->n_nodes, &mem->arena);
+    const Status st = arena_packing_place(blocks, n, plan->n_nodes, &mem->arena);
     if (st == ST_OK) take_offsets(mem, plan, workspace_bytes, blocks);
     free(blocks);
     return st;

@@ -12,17 +12,17 @@ Status gpu_stats_make(GpuStats *stats, int n_nodes)
 
 void gpu_stats_free(GpuStats *stats)
 {
-    name_tallies_free(&stats->by_row);
-    name_tallies_free(&stats->by_name);
-    name_tallies_free(&stats->by_brief);
-    for (int p = 0; p < PHASE_COUNT; p++) tally_free(&stats->phases[p].span);
-    name_tallies_free(&stats->by_phase);
-    name_tallies_free(&stats->by_op);
+    name_stats_free(&stats->by_row);
+    name_stats_free(&stats->by_name);
+    name_stats_free(&stats->by_brief);
+    for (int p = 0; p < PHASE_COUNT; p++) running_stats_free(&stats->phases[p].span);
+    name_stats_free(&stats->by_phase);
+    name_stats_free(&stats->by_op);
     host_gaps_free(&stats->call_gaps);
-    name_tallies_free(&stats->calls);
-    name_tallies_free(&stats->row_calls);
-    tally_free(&stats->gaps);
-    tally_free(&stats->latency);
+    name_stats_free(&stats->calls);
+    name_stats_free(&stats->row_calls);
+    running_stats_free(&stats->gaps);
+    running_stats_free(&stats->latency);
     free(stats->busy_ns);
     *stats = (GpuStats){0};
 }
@@ -75,8 +75,8 @@ static Status add_latencies(GpuStats *stats, const TraceEvent *events, size_t n)
         const Launch key = {.correlation = events[i].correlation};
         Launch *launch = bsearch(&key, launches, n_launches, sizeof key, by_correlation);
         if (!launch || launch->used) continue;
-        status =
-            tally_add(&stats->latency, fmax(0, (double)(events[i].begin - launch->begin) * 1e-9));
+        status = running_stats_add(&stats->latency,
+                                   fmax(0, (double)(events[i].begin - launch->begin) * 1e-9));
         launch->used = true;
     }
     free(launches);
@@ -100,7 +100,7 @@ static Status add_gap(GpuStats *stats, const Last *last, const TraceEvent *event
         stats->longest_after = last->node;
         stats->longest_before = event->node;
     }
-    return tally_add(&stats->gaps, gap);
+    return running_stats_add(&stats->gaps, gap);
 }
 
 /* Events come by their begin: what is new of one is the part after the latest end so far. */
@@ -139,19 +139,19 @@ static void add_to_ranges(RangeTree *tree, const TraceEvent *event)
 
 Status gpu_stats_name(GpuStats *stats, const TraceEvent *event, int phase)
 {
-    TRY(name_tallies_add(&stats->by_name, event, NAME_TALLIES_ANY));
-    TRY(name_tallies_add(&stats->by_phase, event, phase));
+    TRY(name_stats_add(&stats->by_name, event, NAME_TALLIES_ANY));
+    TRY(name_stats_add(&stats->by_phase, event, phase));
     if (event->kind != TRACE_KERNEL) return ST_OK;
     TraceEvent brief = *event;
     brief.name = event->brief;
-    return name_tallies_add(&stats->by_brief, &brief, NAME_TALLIES_ANY);
+    return name_stats_add(&stats->by_brief, &brief, NAME_TALLIES_ANY);
 }
 
 Status gpu_stats_op(GpuStats *stats, const OpRow *row, int64_t ns)
 {
     const TraceEvent node = {.kind = TRACE_KERNEL, .name = row->brief, .end = ns};
-    TRY(name_tallies_add(&stats->by_op, &node, NAME_TALLIES_ANY));
-    return name_tallies_add(&stats->by_op, &node, (int)row->phase);
+    TRY(name_stats_add(&stats->by_op, &node, NAME_TALLIES_ANY));
+    return name_stats_add(&stats->by_op, &node, (int)row->phase);
 }
 
 static Status add_device_event(GpuStats *stats, Last *last, OpRows *rows, RangeTree *tree,
@@ -160,7 +160,7 @@ static Status add_device_event(GpuStats *stats, Last *last, OpRows *rows, RangeT
     const bool known = event->node >= 0;
     *(event->kind == TRACE_KERNEL ? &stats->compute : &stats->copies) += seconds_of(event);
     TRY(gpu_stats_name(stats, event, known ? (int)plan->nodes[event->node].phase : -1));
-    TRY(name_tallies_add(&stats->by_row, event, known ? rows->row[event->node] : -1));
+    TRY(name_stats_add(&stats->by_row, event, known ? rows->row[event->node] : -1));
     if (!known) {
         stats->unattributed++;
         stats->unattributed_seconds += seconds_of(event);
@@ -174,9 +174,8 @@ static Status add_device_event(GpuStats *stats, Last *last, OpRows *rows, RangeT
 static Status add_call(GpuStats *stats, const OpRows *rows, const TraceEvent *event)
 {
     TRY(host_gaps_add(&stats->call_gaps, event->name, event->begin, event->end));
-    TRY(name_tallies_add(&stats->calls, event, NAME_TALLIES_ANY));
-    return name_tallies_add(&stats->row_calls, event,
-                            event->node >= 0 ? rows->row[event->node] : -1);
+    TRY(name_stats_add(&stats->calls, event, NAME_TALLIES_ANY));
+    return name_stats_add(&stats->row_calls, event, event->node >= 0 ? rows->row[event->node] : -1);
 }
 
 static int64_t least(int64_t a, int64_t b)
@@ -195,8 +194,8 @@ static Status settle_range(Range *range)
     const int64_t begin =
         range->end > range->begin ? least(range->begin, range->first) : range->first;
     const int64_t end = most(range->end, range->last);
-    TRY(tally_add(&range->span, (double)(range->last - range->first) * 1e-9));
-    TRY(tally_add(&range->wall, (double)(end - begin) * 1e-9));
+    TRY(running_stats_add(&range->span, (double)(range->last - range->first) * 1e-9));
+    TRY(running_stats_add(&range->wall, (double)(end - begin) * 1e-9));
     range->device += (double)range->busy * 1e-9;
     range->first = range->busy = range->begin = range->end = 0;
     range->last = -1;
@@ -208,13 +207,14 @@ static Status settle_step(GpuStats *stats, OpRows *rows, RangeTree *tree, const 
     for (int i = 0; i < plan->n_nodes; i++) {
         if (rows->row[i] < 0 || stats->busy_ns[i] == 0) continue;
         OpRow *row = &rows->rows[rows->row[i]];
-        TRY(tally_add(&row->device, (double)stats->busy_ns[i] * 1e-9));
+        TRY(running_stats_add(&row->device, (double)stats->busy_ns[i] * 1e-9));
         TRY(gpu_stats_op(stats, row, stats->busy_ns[i]));
         stats->busy_ns[i] = 0;
     }
     for (int i = 0; i < tree->n; i++) TRY(settle_range(&tree->ranges[i]));
     for (int p = 0; p < PHASE_COUNT; p++) {
-        if (stats->phases[p].now > 0) TRY(tally_add(&stats->phases[p].span, stats->phases[p].now));
+        if (stats->phases[p].now > 0)
+            TRY(running_stats_add(&stats->phases[p].span, stats->phases[p].now));
         stats->phases[p].now = 0;
     }
     return ST_OK;

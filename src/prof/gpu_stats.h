@@ -4,36 +4,36 @@
 #define PROF_GPU_STATS_H
 
 #include "prof/host_gaps.h"
-#include "prof/name_tallies.h"
+#include "prof/name_stats.h"
 #include "prof/op_rows.h"
 #include "prof/range_tree.h"
 
 /* Of a phase, all profiled steps together, in seconds. */
 typedef struct GpuPhase {
-    Tally span;  /* of each step: from its first event's begin to its last one's end */
-    double now;  /* that of the step at hand */
-    double busy; /* something ran */
-    double work; /* durations added up: more than busy where they overlap */
+    RunningStats span; /* of each step: from its first event's begin to its last one's end */
+    double now;        /* that of the step at hand */
+    double busy;       /* something ran */
+    double work;       /* durations added up: more than busy where they overlap */
     int64_t kernels;
 } GpuPhase;
 
 typedef struct GpuStats {
-    NameTallies
+    NameStatsTable
         by_row; /* kernels, copies and memsets by name and the row of ops that launched them */
-    NameTallies by_name;
-    NameTallies by_brief; /* kernels alone */
-    NameTallies by_phase; /* kernels, copies and memsets by name; `row` is the phase, -1: none */
-    NameTallies by_op;    /* nodes by OpRow.brief; `row` is the phase, NAME_TALLIES_ANY: all */
-    NameTallies calls;
-    HostGaps call_gaps;    /* between calls of one step; on a CPU between the ops of one phase */
-    NameTallies row_calls; /* calls by name and the row of ops that made them */
+    NameStatsTable by_name;
+    NameStatsTable by_brief; /* kernels alone */
+    NameStatsTable by_phase; /* kernels, copies and memsets by name; `row` is the phase, -1: none */
+    NameStatsTable by_op;    /* nodes by OpRow.brief; `row` is the phase, NAME_TALLIES_ANY: all */
+    NameStatsTable calls;
+    HostGaps call_gaps;       /* between calls of one step; on a CPU between the ops of one phase */
+    NameStatsTable row_calls; /* calls by name and the row of ops that made them */
     GpuPhase phases[PHASE_COUNT];
     double compute, copies; /* seconds of kernels; of copies and memsets */
     double overhead;        /* seconds the tracing says it took */
-    Tally gaps;     /* seconds between an event's end and the next one's begin, in one phase */
-    double longest; /* gap, and what ran before and after it: nodes, -1 for none */
+    RunningStats gaps; /* seconds between an event's end and the next one's begin, in one phase */
+    double longest;    /* gap, and what ran before and after it: nodes, -1 for none */
     int longest_after, longest_before;
-    Tally
+    RunningStats
         latency; /* seconds from the begin of a launch to that of its kernel; of a graph, of its first */
     int64_t unattributed;
     double unattributed_seconds;

@@ -12,7 +12,7 @@ static Status add_gap(HostGaps *gaps, const char *next, int64_t ns)
         gaps->after = gaps->last;
         gaps->before = next;
     }
-    return tally_add(&gaps->seconds, seconds);
+    return running_stats_add(&gaps->seconds, seconds);
 }
 
 Status host_gaps_add(HostGaps *gaps, const char *name, int64_t begin, int64_t end)
@@ -28,6 +28,6 @@ Status host_gaps_add(HostGaps *gaps, const char *name, int64_t begin, int64_t en
 
 void host_gaps_free(HostGaps *gaps)
 {
-    tally_free(&gaps->seconds);
+    running_stats_free(&gaps->seconds);
     *gaps = (HostGaps){0};
 }

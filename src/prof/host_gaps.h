@@ -2,13 +2,13 @@
 #ifndef PROF_HOST_GAPS_H
 #define PROF_HOST_GAPS_H
 
-#include "prof/tally.h"
+#include "prof/running_stats.h"
 
 #include <stdbool.h>
 
 /* A zeroed one is empty. */
 typedef struct HostGaps {
-    Tally seconds;              /* from the latest end so far to the next begin */
+    RunningStats seconds;       /* from the latest end so far to the next begin */
     const char *after, *before; /* the longest one: names that outlive it; NULL: none */
     /* of the step or phase at hand */
     bool begun;

@@ -1,6 +1,6 @@
 #include "prof/op_rows.h"
 
-#include "ops/matmul_cpu.h"
+#include "ops/cpu/matmul_cpu.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -125,8 +125,8 @@ void op_rows_memory(OpRows *rows, const MemoryBlocks *blocks)
 void op_rows_free(OpRows *rows)
 {
     for (int i = 0; i < rows->n; i++) {
-        tally_free(&rows->rows[i].host);
-        tally_free(&rows->rows[i].device);
+        running_stats_free(&rows->rows[i].host);
+        running_stats_free(&rows->rows[i].device);
     }
     free(rows->rows);
     free(rows->row);

@@ -4,7 +4,7 @@
 
 #include "prof/memory_blocks.h"
 #include "prof/part.h"
-#include "prof/tally.h"
+#include "prof/running_stats.h"
 
 typedef struct OpRow {
     Phase phase;
@@ -21,8 +21,8 @@ typedef struct OpRow {
     double flops, bytes; /* of one step */
     double allocated;    /* bytes of one step: what its nodes are the first to write */
     char shape[96];      /* of the operands of its first node */
-    Tally host;          /* seconds of each node: on a CPU its run, on a GPU its launches */
-    Tally device;        /* seconds of each node's kernels; empty on a CPU */
+    RunningStats host;   /* seconds of each node: on a CPU its run, on a GPU its launches */
+    RunningStats device; /* seconds of each node's kernels; empty on a CPU */
 } OpRow;
 
 typedef struct OpRows {

@@ -42,12 +42,12 @@ void profiler_close(Profiler *p)
     range_tree_free(&p->ranges);
     trace_log_free(&p->log);
     gpu_stats_free(&p->gpu);
-    tally_free(&p->os.blocked);
-    tally_free(&p->os.waiting);
+    running_stats_free(&p->os.blocked);
+    running_stats_free(&p->os.waiting);
     free(p->os.began);
     free(p->os.ended);
-    for (int phase = 0; phase < PHASE_COUNT; phase++) tally_free(&p->phases[phase]);
-    tally_free(&p->step);
+    for (int phase = 0; phase < PHASE_COUNT; phase++) running_stats_free(&p->phases[phase]);
+    running_stats_free(&p->step);
     *p = (Profiler){0};
 }
 
@@ -84,7 +84,7 @@ static Status close_ranges(Profiler *p, int node, int64_t now)
         if (!p->device) range->kernels++;
         if (!range_tree_closes(&p->ranges, node, level)) continue;
         range->end = now;
-        TRY(tally_add(&range->host, (double)(now - range->begin) * 1e-9));
+        TRY(running_stats_add(&range->host, (double)(now - range->begin) * 1e-9));
         const TraceEvent event = {.kind = TRACE_RANGE,
                                   .node = node,
                                   .name = range->name,
@@ -118,7 +118,7 @@ static Status node_end(void *self, const ObserverEvent *event)
     const double seconds = (double)(now - p->node_begin) * 1e-9;
     const Node *node = &event->plan->nodes[event->node];
     p->node_seconds[node->phase] += seconds;
-    TRY(tally_add(&p->rows.rows[row].host, seconds));
+    TRY(running_stats_add(&p->rows.rows[row].host, seconds));
     if (!p->device) TRY(count_as_kernel(p, &p->rows.rows[row], now));
     const TraceEvent ran = {.kind = TRACE_NODE,
                             .node = event->node,
@@ -153,8 +153,8 @@ static Status os_end(Profiler *p, double wall)
     os->sum.ran += ran;
     os->sum.waited += waited;
     if (isnan(ran)) return ST_OK;
-    TRY(tally_add(&os->waiting, waited));
-    return tally_add(&os->blocked, fmax(0, wall - ran - waited));
+    TRY(running_stats_add(&os->waiting, waited));
+    return running_stats_add(&os->blocked, fmax(0, wall - ran - waited));
 }
 
 /* ---- steps ---- */
@@ -180,7 +180,7 @@ void profiler_phase_begin(Profiler *p)
 Status profiler_phase_end(Profiler *p, Phase phase)
 {
     const int64_t now = clock_nanoseconds();
-    TRY(tally_add(&p->phases[phase], (double)(now - p->phase_begin) * 1e-9));
+    TRY(running_stats_add(&p->phases[phase], (double)(now - p->phase_begin) * 1e-9));
     const TraceEvent event = {.kind = TRACE_PHASE,
                               .node = -1,
                               .name = plan_phase_name(phase),
@@ -196,7 +196,7 @@ Status profiler_step_end(Profiler *p)
     const TraceEvent event = {
         .kind = TRACE_STEP, .node = -1, .name = "step", .begin = p->step_begin, .end = now};
     p->loop_end = now;
-    TRY(tally_add(&p->step, wall));
+    TRY(running_stats_add(&p->step, wall));
     TRY(log_event(p, p->steps, &event));
     TRY(os_end(p, wall));
     p->recording = false;

@@ -9,10 +9,10 @@
 
 /* What the operating system did in the profiled steps. */
 typedef struct ProfilerOs {
-    OsUse before;            /* of the step at hand */
-    OsUse sum;               /* of all: differences added up */
-    Tally blocked, waiting;  /* seconds of each step: of the thread that runs it */
-    OsThread *began, *ended; /* OS_USE_THREADS each */
+    OsUse before;                  /* of the step at hand */
+    OsUse sum;                     /* of all: differences added up */
+    RunningStats blocked, waiting; /* seconds of each step: of the thread that runs it */
+    OsThread *began, *ended;       /* OS_USE_THREADS each */
     int n_began, n_ended;
     int64_t began_at, ended_at; /* ns: when the threads were looked at */
 } ProfilerOs;
@@ -35,10 +35,10 @@ typedef struct Profiler {
     TraceLog log;
     GpuStats gpu; /* on a CPU only its by_name: an op's implementation stands for a kernel */
     ProfilerOs os;
-    int64_t steps;             /* done */
-    bool recording;            /* within a step */
-    Tally phases[PHASE_COUNT]; /* seconds by the host's clock */
-    Tally step;
+    int64_t steps;                    /* done */
+    bool recording;                   /* within a step */
+    RunningStats phases[PHASE_COUNT]; /* seconds by the host's clock */
+    RunningStats step;
     double node_seconds[PHASE_COUNT]; /* of the nodes, by the host's clock */
     int64_t step_begin, phase_begin, node_begin, loop_begin, loop_end;
     ProfilerWindow pending[PROFILER_BATCH];

@@ -59,9 +59,9 @@ Status range_tree_make(RangeTree *tree, const Plan *plan)
 void range_tree_free(RangeTree *tree)
 {
     for (int i = 0; i < tree->n; i++) {
-        tally_free(&tree->ranges[i].host);
-        tally_free(&tree->ranges[i].span);
-        tally_free(&tree->ranges[i].wall);
+        running_stats_free(&tree->ranges[i].host);
+        running_stats_free(&tree->ranges[i].span);
+        running_stats_free(&tree->ranges[i].wall);
     }
     free(tree->ranges);
     free(tree->of);

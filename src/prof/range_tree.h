@@ -4,7 +4,7 @@
 #define PROF_RANGE_TREE_H
 
 #include "plan/plan.h"
-#include "prof/tally.h"
+#include "prof/running_stats.h"
 
 enum { RANGE_TREE_LEVELS = 3 };
 
@@ -12,12 +12,12 @@ typedef struct Range {
     Phase phase;
     int level;             /* 0: outermost */
     char name[PLAN_SCOPE]; /* "layer.3/attn" */
-    Tally host; /* seconds from its first node's begin to its last one's end, on the host */
+    RunningStats host; /* seconds from its first node's begin to its last one's end, on the host */
     /* of what its nodes ran on a GPU; empty on a CPU */
-    Tally span;      /* seconds from the first kernel's begin to the last one's end */
-    Tally wall;      /* seconds from the earlier begin, host's or device's, to the later end */
-    double device;   /* seconds something of it ran, all instances */
-    int64_t kernels; /* all instances; on a CPU the nodes that ran */
+    RunningStats span; /* seconds from the first kernel's begin to the last one's end */
+    RunningStats wall; /* seconds from the earlier begin, host's or device's, to the later end */
+    double device;     /* seconds something of it ran, all instances */
+    int64_t kernels;   /* all instances; on a CPU the nodes that ran */
     /* of the instance that is open, or was last */
     int64_t begin, end;        /* host, ns */
     int64_t first, last, busy; /* device, ns; last < first: nothing yet */

@@ -4,7 +4,7 @@
 # shellcheck disable=SC1091,SC2154 # cli.sh sets what is used here
 . "$(dirname "$(realpath "$0")")/cli.sh"
 published=published.def
-cat "$tests"/../src/cli/published_*.def >$published
+cat "$tests"/../src/cli/published/published_*.def >$published
 # Of the table under that heading of what was printed, its head left out.
 lines_of() { awk -v title=": $1" '/^## /{on = substr($0, length($0) - length(title) + 1) == title} on && /^\|/{n++} END{print n - 2}' out; }
 # The text under it, and a column of a row.

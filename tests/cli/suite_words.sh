@@ -88,7 +88,7 @@ ln -s ../kept new/index.html
 cp begun.json s/suite.json
 while read -r part rest; do # the richest of each part
     sed -i "/\"name\": \"$part\"/,/}/s|\"words\": \"\"|\"words\": \"$rest --device cpu --threads 1 --memory-limit 5368709120 --timeout 3\"|" s/suite.json
-done < <(sed -n 's/^RUNG(\([A-Z]*\), [A-Z]*, "\([^"]*\)", "\([^"]*\)")$/\L\1\E \2 \3/p' "$tests/../src/cli/suite_rungs.def")
+done < <(sed -n 's/^RUNG(\([A-Z]*\), [A-Z]*, "\([^"]*\)", "\([^"]*\)")$/\L\1\E \2 \3/p' "$tests/../src/cli/suite/suite_rungs.def")
 [ "$(grep -c -- '"words": "-*[^"]*--timeout 3"' s/suite.json)" = 7 ] || fail 'not seven parts with words'
 "$program" suite --resume s --dry-run >out 2>err </dev/null || fail 'the words of the richest suite are refused'
 

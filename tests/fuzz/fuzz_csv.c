@@ -1,10 +1,10 @@
 /* CSV files by name: those of `profile` (validate) and those of `nsys stats` (profile --from). */
 #include "harness.h"
-#include "report/nsys_folder.h"
-#include "report/profile_nsys_tables.h"
-#include "report/report_md.h"
-#include "report/report_typst.h"
-#include "report/validate.h"
+#include "report/profile/nsys_folder.h"
+#include "report/profile/profile_nsys_tables.h"
+#include "report/records/report_md.h"
+#include "report/records/report_typst.h"
+#include "report/validate/validate.h"
 
 #include <string.h>
 

@@ -1,11 +1,11 @@
 /* What `report` takes: results, memory, limits, traces, and the files of suites and write-ups, packed or not. All of the
  * page's data and every table in every format are made of it. */
-#include "cli/like_page.h"
+#include "cli/published/published_page.h"
 #include "harness.h"
-#include "report/page_data.h"
-#include "report/report_latex.h"
-#include "report/report_md.h"
-#include "report/report_typst.h"
+#include "report/page/page_data.h"
+#include "report/records/report_latex.h"
+#include "report/records/report_md.h"
+#include "report/records/report_typst.h"
 
 #include <stdlib.h>
 
@@ -48,13 +48,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
     const char *path = harness_put("results.json", data, n);
     PageBundle bundle;
-    LikePages likes;
+    PublishedPages likes;
     harness_forget();
     if (harness_taken(page_bundle_read(&bundle, &path, 1), refusals)) {
-        const bool read = harness_taken(like_page_read(&likes, &bundle), refusals);
-        const PageInput input = like_page_input(&likes, &bundle, "roofstep report results.json");
+        const bool read = harness_taken(published_page_read(&likes, &bundle), refusals);
+        const PageInput input =
+            published_page_input(&likes, &bundle, "roofstep report results.json");
         if (read) write_all(&input);
-        like_page_free(&likes);
+        published_page_free(&likes);
     }
     page_bundle_free(&bundle);
     return 0;

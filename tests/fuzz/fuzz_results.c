@@ -1,12 +1,12 @@
 /* Result files, json and jsonl: read, written again, in every format of a report, as tables of profiles, and compared. An
  * input may hold two files, "@@ b" between them; else it is compared with itself. */
-#include "bench/record_file.h"
-#include "bench/record_stat.h"
+#include "bench/record/record_file.h"
+#include "bench/record/record_stat.h"
 #include "harness.h"
-#include "report/comparison_report.h"
-#include "report/profile_tables.h"
-#include "report/report.h"
-#include "report/report_md.h"
+#include "report/profile/profile_tables.h"
+#include "report/records/report.h"
+#include "report/records/report_md.h"
+#include "report/study/comparison_report.h"
 
 #include <string.h>
 
@@ -74,7 +74,7 @@ static void write_reports(const RecordSet *set)
 {
     static const char *const formats[] = {
 #define REPORT(name, ending, help) #name,
-#include "report/reports.def"
+#include "report/records/reports.def"
 #undef REPORT
     };
     for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {

@@ -1,8 +1,8 @@
 /* What is kept in files from one run to the next: suite.json, also of --like (suite --resume), limits (plan --limits, and the
  * stored ones), tables of what was measured. */
-#include "base/kept_table.h"
-#include "bench/limits_json.h"
-#include "cli/like_plan.h"
+#include "base/disk_cache.h"
+#include "bench/limits/limits_json.h"
+#include "cli/published/published_plan.h"
 #include "harness.h"
 
 #include <jansson.h>
@@ -17,12 +17,12 @@ static void resume(const uint8_t *data, size_t n)
     char folder[96];
     Settings settings;
     Sweep sweep;
-    LikePlan plan;
+    PublishedPlan plan;
     harness_put("suite/suite.json", data, n);
     snprintf(folder, sizeof folder, "%s/suite", harness_folder());
     const char *const words[] = {"suite", "--resume", folder, "--dry-run", NULL};
     harness_forget();
-    if (!like_plan_is_in(folder)) {
+    if (!published_plan_is_in(folder)) {
         harness_taken(harness_command(words), refusals | HARNESS_MAY(UNSUPPORTED));
         return;
     }
@@ -30,8 +30,8 @@ static void resume(const uint8_t *data, size_t n)
     if (sweep_parse(&cmd_suite.options, 2, argv, &settings, &sweep) != ST_OK)
         harness_fail("%s", status_message());
     harness_forget();
-    harness_taken(like_plan_open(&plan, &settings, &sweep), refusals);
-    like_plan_free(&plan);
+    harness_taken(published_plan_open(&plan, &settings, &sweep), refusals);
+    published_plan_free(&plan);
     sweep_free(&sweep);
 }
 
@@ -58,11 +58,11 @@ static void check_limits(const uint8_t *data, size_t n)
 static void check_table(const uint8_t *data, size_t n)
 {
     harness_put("roofstep/kept.json", data, n);
-    KeptTable *table = kept_table_open("kept", "figures");
-    const char *text = table ? kept_table_get(table, "key") : NULL;
+    DiskCache *table = disk_cache_open("kept", "figures");
+    const char *text = table ? disk_cache_get(table, "key") : NULL;
     if (text && !memmem(data, n, "key", 3) && !memmem(data, n, "\\u", 2))
         harness_fail("a text that is not in the file: %s", text);
-    kept_table_free(table);
+    disk_cache_free(table);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)

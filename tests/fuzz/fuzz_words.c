@@ -1,7 +1,7 @@
 /* A command line: the first line of the input names a command, each other line is a word. Words are also read as every kind
  * of number and as the values of a sweep; a small plan is made. */
 #include "base/parse.h"
-#include "bench/record.h"
+#include "bench/record/record.h"
 #include "cli/command.h"
 #include "config/axis.h"
 #include "harness.h"

@@ -12,8 +12,8 @@
 #include <cstdlib>
 
 extern "C" {
-#include "bench/limits.h"
-#include "bench/limits_gpu.h"
+#include "bench/limits/limits.h"
+#include "bench/limits/limits_gpu.h"
 }
 
 #define CHECK(call)                                                            \

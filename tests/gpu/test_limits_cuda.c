@@ -1,9 +1,9 @@
 /* Limits of a GPU: the kernels walk through all of the memory they count, and every figure is one that
  * this GPU could have. */
 #include "backend/cuda_backend.h"
-#include "bench/datasheet.h"
-#include "bench/limits_gpu.h"
-#include "bench/limits_kernels_cuda.h"
+#include "bench/limits/datasheet.h"
+#include "bench/limits/limits_gpu.h"
+#include "bench/limits/limits_kernels_cuda.h"
 #include "with_cmocka.h"
 
 #include <stdint.h>

@@ -7,7 +7,7 @@
  * --clear-library-results the results of library calls are cleared before the call, and so count as
  * written; what our own kernels read and write is checked as before. */
 #include "backend/cuda_backend.h"
-#include "bench/placement.h"
+#include "bench/limits/placement.h"
 #include "exec/init.h"
 #include "exec/session.h"
 #include "exec/step_plan.h"

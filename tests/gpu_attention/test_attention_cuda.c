@@ -24,8 +24,8 @@ static int failures;
     } while (0)
 
 /* Element [row][d] of head h of part `part` in a packed tensor of `parts` parts. */
-static int64_t packed_at(const AttentionCase *c, int64_t h, int64_t row, int64_t d, int part,
-                         int parts)
+static int64_t gemm_at(const AttentionCase *c, int64_t h, int64_t row, int64_t d, int part,
+                       int parts)
 {
     const int64_t C = c->s.H * c->s.D, b = h / c->s.H;
     return (b * c->s.T + row) * parts * C + part * C + h % c->s.H * c->s.D + d;
@@ -39,7 +39,7 @@ static void upload(const AttentionCase *c, Session *session, int id, double *con
     for (int p = 0; p < parts; p++) {
         for (int64_t i = 0; i < c->s.B * c->s.H * attention_case_head(c); i++) {
             const int64_t h = i / attention_case_head(c), row = i % attention_case_head(c) / c->s.D;
-            element_set(host, t->dtype, packed_at(c, h, row, i % c->s.D, p, parts), part[p][i]);
+            element_set(host, t->dtype, gemm_at(c, h, row, i % c->s.D, p, parts), part[p][i]);
         }
     }
     ASSERT_OK(session_upload(session, id, host));
@@ -81,7 +81,7 @@ static double error(const AttentionCase *c, const void *got, DType dtype, const 
     double difference = 0, size = 0;
     for (int64_t i = 0; i < c->s.B * c->s.H * attention_case_head(c); i++) {
         const int64_t h = i / attention_case_head(c), row = i % attention_case_head(c) / c->s.D;
-        const double x = element_get(got, dtype, packed_at(c, h, row, i % c->s.D, part, parts));
+        const double x = element_get(got, dtype, gemm_at(c, h, row, i % c->s.D, part, parts));
         difference += (x - want[i]) * (x - want[i]);
         size += want[i] * want[i];
     }

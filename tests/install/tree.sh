@@ -43,7 +43,7 @@ copy_tree() {
     (
         cd "$tests/.." || exit
         cp -r roofstep tools cmake CMakeLists.txt CMakePresets.json CHANGELOG.md "$work/$1"
-        cp --parents -r src/report/page src/*/*_none.c src/*/blas_cpu_*.c src/base/text.c src/cli/main.c src/cli/help.c "$work/$1"
+        cp --parents -r src/report/page src/*/*_none.c src/*/*/*_none.c src/ops/gemm_cpu/blas_cpu_*.c src/base/text.c src/cli/main.c src/cli/help.c "$work/$1"
     )
 }
 

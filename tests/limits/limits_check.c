@@ -6,10 +6,10 @@
  * their share of the processor for a minute, which only ever lowers a rate, so both have to have met a quiet moment.
  * Ends with 1 when one of the three differs by more than 5 %. */
 #include "base/clock.h"
-#include "bench/limits.h"
-#include "bench/limits_memory.h"
-#include "bench/limits_product.h"
-#include "ops/packed_cpu.h"
+#include "bench/limits/limits.h"
+#include "bench/limits/limits_matmul.h"
+#include "bench/limits/limits_memory.h"
+#include "ops/gemm_cpu/gemm_cpu.h"
 
 #include <cblas.h>
 #include <dlfcn.h>
@@ -73,23 +73,23 @@ static void own(Shape s, const float *x, const float *y, float *z)
 {
     static void *workspace;
     static size_t room;
-    const PackedProduct p = {.kernel = microkernel_find(DT_F32),
-                             .m = s.m,
-                             .n = s.n,
-                             .k = s.k,
-                             .a = {x, DT_F32, s.k, 1},
-                             .b = {y, DT_F32, 1, s.n},
-                             .c = z,
-                             .scale = 1,
-                             .c_dtype = DT_F32,
-                             .ldc = s.n};
-    const size_t needed = (packed_workspace(&p, threads) + 63) / 64 * 64;
+    const GemmPlan p = {.kernel = microkernel_find(DT_F32),
+                        .m = s.m,
+                        .n = s.n,
+                        .k = s.k,
+                        .a = {x, DT_F32, s.k, 1},
+                        .b = {y, DT_F32, 1, s.n},
+                        .c = z,
+                        .scale = 1,
+                        .c_dtype = DT_F32,
+                        .ldc = s.n};
+    const size_t needed = (gemm_workspace(&p, threads) + 63) / 64 * 64;
     if (needed > room) {
         free(workspace);
         workspace = aligned_alloc(64, room = needed);
     }
     if (!workspace) exit(2);
-    packed_multiply(&p, workspace, threads);
+    gemm_multiply(&p, workspace, threads);
 }
 
 typedef void Multiply(Shape s, const float *x, const float *y, float *z);
@@ -188,7 +188,7 @@ static double limits_library(void)
 {
     const Placement place = {.backend = BACKEND_cpu, .threads = threads};
     LimitsRate rate;
-    if (limits_product_library(&place, &limits_product_budget, &rate) != ST_OK) fail();
+    if (limits_matmul_library(&place, &limits_matmul_budget, &rate) != ST_OK) fail();
     return rate.max;
 }
 
@@ -201,7 +201,7 @@ static double limits_own(void)
 {
     const Placement place = {.backend = BACKEND_cpu, .threads = threads};
     LimitsRate rate;
-    if (limits_product_large(&place, PRECISION_FP32, &limits_product_budget, &rate) != ST_OK) {
+    if (limits_matmul_large(&place, PRECISION_FP32, &limits_matmul_budget, &rate) != ST_OK) {
         fail();
     }
     return rate.max;

@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "base/stats.h"
 #include "exec/step_plan.h"
-#include "ops/packed_cpu.h"
+#include "ops/gemm_cpu/gemm_cpu.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
@@ -120,17 +120,17 @@ static double seconds_now(void)
 static void multiply_own(const Shape *s, const float *a, const float *b, float *c, void *workspace)
 {
     const int64_t lda = s->transpose_a ? s->m : s->k, ldb = s->transpose_b ? s->k : s->n;
-    const PackedProduct p = {.kernel = microkernel_find(DT_F32),
-                             .m = s->m,
-                             .n = s->n,
-                             .k = s->k,
-                             .a = {a, DT_F32, s->transpose_a ? 1 : lda, s->transpose_a ? lda : 1},
-                             .b = {b, DT_F32, s->transpose_b ? ldb : 1, s->transpose_b ? 1 : ldb},
-                             .c = c,
-                             .scale = 1,
-                             .c_dtype = DT_F32,
-                             .ldc = s->n};
-    packed_multiply(&p, workspace, threads);
+    const GemmPlan p = {.kernel = microkernel_find(DT_F32),
+                        .m = s->m,
+                        .n = s->n,
+                        .k = s->k,
+                        .a = {a, DT_F32, s->transpose_a ? 1 : lda, s->transpose_a ? lda : 1},
+                        .b = {b, DT_F32, s->transpose_b ? ldb : 1, s->transpose_b ? 1 : ldb},
+                        .c = c,
+                        .scale = 1,
+                        .c_dtype = DT_F32,
+                        .ldc = s->n};
+    gemm_multiply(&p, workspace, threads);
 }
 
 static void multiply_with(const Library *lib, const Shape *s, const float *a, const float *b,
@@ -145,10 +145,9 @@ static void multiply_with(const Library *lib, const Shape *s, const float *a, co
 static double compare(const char *size, const Shape *s)
 {
     static double seconds[MOST_LIBRARIES + 1][ROUNDS];
-    const PackedProduct sizes = {
-        .kernel = microkernel_find(DT_F32), .m = s->m, .n = s->n, .k = s->k};
+    const GemmPlan sizes = {.kernel = microkernel_find(DT_F32), .m = s->m, .n = s->n, .k = s->k};
     float *a = numbers(s->m * s->k), *b = numbers(s->n * s->k), *c = numbers(s->m * s->n);
-    void *workspace = numbers((int64_t)(packed_workspace(&sizes, threads) / sizeof(float)) + 16);
+    void *workspace = numbers((int64_t)(gemm_workspace(&sizes, threads) / sizeof(float)) + 16);
     double theirs = 0, ours = 0;
     for (int round = -1; round < ROUNDS; round++) {
         for (int i = 0; i <= n_libraries; i++) {

@@ -1,7 +1,7 @@
 /* NVML through a library of our own: usage nvml_check FAKE_NVML.so */
 #include "backend/nvml_info.h"
-#include "bench/cell_record.h"
-#include "bench/gpu_watch.h"
+#include "bench/cell/cell_record.h"
+#include "bench/measure/gpu_watch.h"
 #include "with_cmocka.h"
 
 #include <math.h>

@@ -12,7 +12,7 @@ def total(tally):
     return tally['total'] if tally else 0
 
 
-MOST_SAMPLES = 256  # that a tally keeps (src/prof/tally.h)
+MOST_SAMPLES = 256  # that a tally keeps (src/prof/running_stats.h)
 
 
 def check(result, gpu):

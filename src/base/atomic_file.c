@@ -1,0 +1,195 @@
+#include "base/atomic_file.h"
+
+#include "base/error_text.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static Status failure(const char *path, const char *what)
+{
+    return FAIL(ST_IO, "cannot %s %s: %s", what, path, error_text(errno));
+}
+
+/* ---- opening ---- */
+
+/* It has no name: whatever ends the program, nothing is left behind. Without /proc it could never get one, and some
+ * file systems cannot do it. It can be read again for where a link is not allowed. */
+static bool open_nameless(AtomicFile *file)
+{
+    char folder[PATH_MAX];
+    const char *slash = strrchr(file->path, '/');
+    const size_t n = slash ? (size_t)(slash - file->path) + 1 : 0;
+    if (n >= sizeof folder || access("/proc/self/fd", X_OK) != 0) return false;
+    memcpy(folder, n ? file->path : ".", n ? n : 1);
+    folder[n ? n : 1] = 0;
+    file->fd = open(folder, O_RDWR | O_TMPFILE | O_CLOEXEC, 0666);
+    return file->fd >= 0;
+}
+
+static Status open_named(AtomicFile *file)
+{
+    file->unfinished = temp_file_create(file->path, &file->fd);
+    return file->unfinished ? ST_OK : failure(file->path, "create");
+}
+
+/* `old` is the file that is replaced, NULL when there is none. */
+static Status open_replacement(AtomicFile *file, const char *path, const struct stat *old)
+{
+    char real[PATH_MAX]; /* a link stays a link */
+    file->path = strdup(old && realpath(path, real) ? real : path);
+    if (!file->path) return FAIL(ST_NO_MEMORY, "no memory for a file name");
+    if (!open_nameless(file)) TRY(open_named(file));
+    if (old) (void)!fchmod(file->fd, old->st_mode & 07777);
+    return ST_OK;
+}
+
+/* A terminal, a pipe, /dev/null: nothing can take its place, so it is written as it is. */
+static Status open_device(AtomicFile *file, const char *path)
+{
+    file->device = true;
+    file->path = strdup(path);
+    if (!file->path) return FAIL(ST_NO_MEMORY, "no memory for a file name");
+    file->fd = open(path, O_WRONLY | O_CLOEXEC);
+    return file->fd >= 0 ? ST_OK : failure(path, "write");
+}
+
+Status atomic_file_open(AtomicFile *file, const char *path)
+{
+    struct stat old;
+    *file = (AtomicFile){.fd = -1};
+    if (*path == 0) return FAIL(ST_IO, "a file needs a name");
+    const bool there = stat(path, &old) == 0;
+    if (!there && errno != ENOENT) return failure(path, "create");
+    if (there && S_ISDIR(old.st_mode))
+        return FAIL(ST_IO, "cannot write %s: it is a directory", path);
+    const Status status = there && !S_ISREG(old.st_mode)
+                              ? open_device(file, path)
+                              : open_replacement(file, path, there ? &old : NULL);
+    if (status != ST_OK) atomic_file_abandon(file);
+    return status;
+}
+
+/* ---- writing ---- */
+
+Status atomic_file_write(AtomicFile *file, const void *data, size_t n)
+{
+    const char *at = data;
+    while (n > 0) {
+        const ssize_t written = write(file->fd, at, n);
+        if (written < 0 && errno == EINTR) continue;
+        if (written < 0) return failure(file->path, "write");
+        at += written;
+        n -= (size_t)written;
+    }
+    return ST_OK;
+}
+
+bool atomic_file_can_rewrite(const AtomicFile *file)
+{
+    return !file->device;
+}
+
+Status atomic_file_rewrite(AtomicFile *file, size_t offset, const void *data, size_t n)
+{
+    const char *at = data;
+    while (n > 0) {
+        const ssize_t written = pwrite(file->fd, at, n, (off_t)offset);
+        if (written < 0 && errno == EINTR) continue;
+        if (written < 0) return failure(file->path, "write");
+        at += written;
+        offset += (size_t)written;
+        n -= (size_t)written;
+    }
+    return ST_OK;
+}
+
+/* ---- finishing ---- */
+
+/* A rename lasts only once the directory is on disk too. Some file systems refuse to sync one: the
+ * data are written by then, so that is no failure. */
+static void sync_directory(const char *path)
+{
+    char directory[PATH_MAX];
+    const char *slash = strrchr(path, '/');
+    const size_t n = slash ? (size_t)(slash - path) + 1 : 0;
+    if (n >= sizeof directory) return;
+    memcpy(directory, n ? path : ".", n ? n : 1);
+    directory[n ? n : 1] = 0;
+    const int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0) return;
+    fsync(fd);
+    close(fd);
+}
+
+static Status sync_written(const AtomicFile *file)
+{
+    const bool synced = file->device || fsync(file->fd) == 0 || errno == EINVAL;
+    return synced ? ST_OK : failure(file->path, "write");
+}
+
+static Status close_written(AtomicFile *file)
+{
+    const int closed = close(file->fd);
+    file->fd = -1;
+    return closed == 0 ? ST_OK : failure(file->path, "write");
+}
+
+/* For where a policy forbids links: what was written goes into a file with a name. */
+static Status copy_to_named(AtomicFile *file)
+{
+    static char bytes[1 << 16];
+    AtomicFile named = {.fd = -1, .path = file->path};
+    struct stat info;
+    off_t at = 0;
+    ssize_t n = 0;
+    TRY(open_named(&named));
+    if (fstat(file->fd, &info) == 0) (void)!fchmod(named.fd, info.st_mode & 07777);
+    Status status = ST_OK;
+    while (status == ST_OK && (n = pread(file->fd, bytes, sizeof bytes, at)) > 0) {
+        status = atomic_file_write(&named, bytes, (size_t)n);
+        at += n;
+    }
+    if (status == ST_OK && n < 0) status = failure(file->path, "read back");
+    if (status == ST_OK) status = sync_written(&named);
+    /* The caller knows the file by its number. */
+    if (status == ST_OK && dup3(named.fd, file->fd, O_CLOEXEC) < 0)
+        status = failure(file->path, "create");
+    close(named.fd);
+    file->unfinished = named.unfinished; /* removed with the rest after a failure */
+    return status;
+}
+
+static Status put_in_place(AtomicFile *file)
+{
+    if (file->device) return ST_OK;
+    if (!file->unfinished && !temp_file_name(file->fd, file->path)) TRY(copy_to_named(file));
+    if (file->unfinished) {
+        if (!temp_file_put(file->unfinished, file->path)) return failure(file->path, "replace");
+        file->unfinished = NULL;
+    }
+    sync_directory(file->path);
+    return ST_OK;
+}
+
+Status atomic_file_finish(AtomicFile *file)
+{
+    Status status = sync_written(file);
+    if (status == ST_OK && (file->device || file->unfinished)) status = close_written(file);
+    if (status == ST_OK) status = put_in_place(file);
+    atomic_file_abandon(file);
+    return status;
+}
+
+void atomic_file_abandon(AtomicFile *file)
+{
+    if (file->fd >= 0) close(file->fd);
+    temp_file_remove(file->unfinished);
+    free(file->path);
+    *file = (AtomicFile){.fd = -1};
+}

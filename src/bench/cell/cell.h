@@ -1,0 +1,37 @@
+/* One cell of a sweep, from its config to what its record is made of. Runs in a process of its own
+ * (bench/cell/runner.h), because what it does may end that process. */
+#ifndef BENCH_CELL_CELL_H
+#define BENCH_CELL_CELL_H
+
+#include "bench/estimate/fit.h"
+#include "bench/measure/cell_link.h"
+#include "exec/session.h"
+
+Status cell_run(const Config *config, CellLink *link);
+
+/* Cells that differ in warm-up and steps alone may share a process and its model. Not so those without a warm-up, whose
+ * point is the fresh process. */
+bool cell_shares(const Config *a, const Config *b);
+/* Such cells one after the other; what is told of the second and later ones comes after a cell_link_next(). */
+Status cell_run_shared(const Config *configs, int n, CellLink *link);
+
+/* A cell with its memory taken. */
+typedef struct CellOpen {
+    const Config *config;
+    CellLink *link;
+    const Placement *placement;
+    const Fit *fit;
+    Session *session;
+} CellOpen;
+
+/* What else is done with a cell that fits; each may be NULL. */
+typedef struct CellMore {
+    void *self;
+    Status (*opened)(void *self, const CellOpen *cell);          /* before the first step */
+    Status (*stage)(void *self, const char *what, int64_t done); /* as it goes on */
+    Status (*measured)(void *self, const CellOpen *cell);        /* after the last sample */
+} CellMore;
+
+Status cell_run_more(const Config *config, CellLink *link, const CellMore *more);
+
+#endif

@@ -1,0 +1,354 @@
+#include "bench/cell/cell_record.h"
+
+#include "base/clock.h"
+#include "base/human.h"
+#include "base/stats.h"
+#include "bench/measure/interference.h"
+#include "bench/record/record_check.h"
+#include "bench/record/record_stat.h"
+
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+static const double noisy = 0.05; /* doubt beyond which a reader should know */
+enum { FEWEST_TO_JUDGE = 5 };     /* samples; of fewer no single one can be called far off */
+
+static Status new_record(CellRecord *c)
+{
+    return c->peer ? peer_record_new(&c->record, c->peer, c->config)
+                   : record_new(&c->record, c->config);
+}
+
+Status cell_record_begin_peer(CellRecord *c, const Config *config, const Peer *peer)
+{
+    *c = (CellRecord){.config = config, .peer = peer};
+    return new_record(c);
+}
+
+Status cell_record_begin(CellRecord *c, const Config *config)
+{
+    return cell_record_begin_peer(c, config, NULL);
+}
+
+void cell_record_again(CellRecord *c)
+{
+    c->ended = false;
+    c->steps_begun = c->done = c->of = 0;
+    c->stage[0] = '\0';
+}
+
+bool cell_record_is_ok(const CellRecord *c, const ChildResult *end)
+{
+    return end->end == CHILD_RETURNED && end->code == 0 && c->ended && !c->garbled[0] &&
+           record_status(c->record) == RECORD_OK;
+}
+
+void cell_record_free(CellRecord *c)
+{
+    json_decref(c->record);
+    for (int s = 0; s < SAMPLE_COUNT; s++) sample_list_free(&c->series[s]);
+    *c = (CellRecord){0};
+}
+
+/* ---- messages ---- */
+
+static const double longest = 1e9; /* seconds: a lifetime */
+
+static void take_sample(CellRecord *c, const json_t *times)
+{
+    for (int s = 0; s < SAMPLE_COUNT; s++) {
+        const json_t *value = json_object_get(times, sample_series_name((SampleSeries)s));
+        if (!value) continue;
+        const double seconds = json_number_value(value);
+        if (!json_is_number(value) || !(seconds >= 0 && seconds <= longest) ||
+            sample_list_add(&c->series[s], seconds) != ST_OK) {
+            snprintf(c->garbled, sizeof c->garbled, "a sample that is no time");
+        }
+    }
+}
+
+static void take_stage(CellRecord *c, const json_t *message)
+{
+    snprintf(c->stage, sizeof c->stage, "%s", json_string_value(json_object_get(message, "stage")));
+    c->done = json_integer_value(json_object_get(message, "done"));
+    c->of = json_integer_value(json_object_get(message, "of"));
+    if (c->of > 0) c->steps_begun++;
+}
+
+static void take_end(CellRecord *c, const json_t *message)
+{
+    const char *word = json_string_value(json_object_get(message, "end"));
+    for (int s = 0; s < RECORD_STATUS_COUNT; s++) {
+        if (strcmp(word, record_status_word((RecordStatus)s)) != 0) continue;
+        c->ended =
+            record_put_status(c->record, (RecordStatus)s, record_text(message, "message")) == ST_OK;
+    }
+}
+
+/* What a round before found stays where it is more. */
+static void keep_larger(const Record *so_far, json_t *facts, const char *name)
+{
+    double before, now;
+    if (record_number(so_far, name, &before) && record_number(facts, name, &now) && before > now)
+        json_object_set(facts, name, json_object_get(so_far, name));
+}
+
+static void take_facts(CellRecord *c, json_t *facts)
+{
+    keep_larger(c->record, facts, "others_percent");
+    keep_larger(c->record, facts, "stolen_percent");
+    json_object_update(c->record, facts);
+}
+
+/* False when it is none of the messages of cell_link.h. */
+static bool take_object(CellRecord *c, json_t *message)
+{
+    json_t *value = json_object_get(message, "sample");
+    if (json_is_object(value)) {
+        take_sample(c, value);
+    } else if (json_is_object(value = json_object_get(message, "facts"))) {
+        take_facts(c, value);
+    } else if (json_is_string(json_object_get(message, "stage"))) {
+        take_stage(c, message);
+    } else if (json_is_string(value = json_object_get(message, "warning"))) {
+        record_warn(c->record, "%s", json_string_value(value));
+    } else if (json_is_string(json_object_get(message, "end"))) {
+        take_end(c, message);
+    } else {
+        return false;
+    }
+    return true;
+}
+
+void cell_record_take(CellRecord *c, const char *line, size_t length)
+{
+    json_t *message = json_loadb(line, length, 0, NULL);
+    if (!message || !take_object(c, message)) {
+        snprintf(c->garbled, sizeof c->garbled, "\"%.60s\"%s", line, length > 60 ? "..." : "");
+        for (char *at = c->garbled; *at; at++) {
+            if ((unsigned char)*at < ' ' || (unsigned char)*at >= 127) *at = '?';
+        }
+    }
+    json_decref(message);
+}
+
+/* ---- status ---- */
+
+static Status settle_status(CellRecord *c, const ChildResult *end)
+{
+    Record *r = c->record;
+    char text[256];
+    switch (end->end) {
+    case CHILD_TIMED_OUT:
+        snprintf(text, sizeof text, "%.200s%s", end->text,
+                 c->config->budgeted ? ", all that the budget leaves it"
+                                     : ": --timeout gives it longer");
+        return record_put_status(r, RECORD_TIMEOUT, text);
+    case CHILD_INTERRUPTED:
+        return record_put_status(r, RECORD_KILLED, end->text);
+    case CHILD_FLOODED:
+        return record_put_status(r, RECORD_FAILED, end->text);
+    case CHILD_SIGNALLED: {
+        const bool killed = end->code == SIGKILL || end->code == SIGXCPU; /* from outside */
+        return record_put_status(r, killed ? RECORD_KILLED : RECORD_FAILED, end->text);
+    }
+    case CHILD_RETURNED:
+        break;
+    }
+    if (end->code != 0) return record_put_status(r, RECORD_FAILED, end->text);
+    if (c->garbled[0]) {
+        snprintf(text, sizeof text, "its answer cannot be read: %s", c->garbled);
+        return record_put_status(r, RECORD_FAILED, text);
+    }
+    if (!c->ended) return record_put_status(r, RECORD_FAILED, "ended without a result");
+    return ST_OK;
+}
+
+/* Samples of a cell that did not finish are kept, but the phase says that they are not all. */
+static Status settle_device_clock(CellRecord *c)
+{
+    for (int s = SAMPLE_WALL_COUNT; s < SAMPLE_COUNT; s++) {
+        const SampleList *list = &c->series[s];
+        if (list->n == 0) continue;
+        json_t *phase =
+            record_value(c->record, sample_series_name((SampleSeries)(s - SAMPLE_WALL_COUNT)));
+        const StatsSummary summary = stats_summary(list->seconds, list->n);
+        TRY(record_put_number(phase, "gpu_mean_ms", 1e3 * summary.mean));
+        TRY(record_put_number(phase, "gpu_std_ms", 1e3 * summary.std));
+    }
+    return ST_OK;
+}
+
+static Status settle_phases(CellRecord *c)
+{
+    const RecordStatus status = record_status(c->record);
+    const bool whole = status == RECORD_OK || status == RECORD_OOM;
+    for (int s = 0; s < SAMPLE_WALL_COUNT; s++) {
+        const char *name = sample_series_name((SampleSeries)s);
+        const SampleList *list = &c->series[s];
+        if (list->n == 0) continue;
+        TRY(record_put_samples(c->record, name, list->seconds, list->n));
+        if (whole) continue;
+        json_t *phase = record_value(c->record, name);
+        TRY(record_put_text(phase, "status", record_status_word(status)));
+    }
+    TRY(settle_device_clock(c));
+    if (c->series[SAMPLE_STEP].n > 0)
+        TRY(record_put_int(c->record, "samples", c->series[SAMPLE_STEP].n));
+    if (status == RECORD_OK && c->series[SAMPLE_STEP].n == 0) {
+        return record_put_status(c->record, RECORD_FAILED, "ended without a sample");
+    }
+    return ST_OK;
+}
+
+/* ---- what follows from the samples ---- */
+
+static Status put_rates(CellRecord *c)
+{
+    const RecordStatus status = record_status(c->record);
+    if (status != RECORD_OK && status != RECORD_OOM) return ST_OK;
+    return record_stat_put_rates(c->record);
+}
+
+/* Cut short by --sample-time: then that is what gives more of them. */
+static bool is_cut_short(const CellRecord *c)
+{
+    return config_sample_seconds(c->config) > 0 && c->series[SAMPLE_STEP].n < c->config->steps;
+}
+
+static Status warn_of_slow_first(CellRecord *c, double first, double median)
+{
+    char advice[64] = "a longer --sample-time";
+    if (!is_cut_short(c)) {
+        snprintf(advice, sizeof advice, "--warmup %lld", (long long)c->config->warmup + 5);
+    }
+    return record_warn(c->record,
+                       "the first sample took %s, the median is %s: more warm-up is needed, try %s",
+                       human_seconds(first).s, human_seconds(median).s, advice);
+}
+
+/* How far the samples leave the figure that is shown in doubt, as a share of it: the interval of a median, the range
+ * where there are too few samples for one, the standard deviation that stands beside a mean. */
+static double doubt(const CellRecord *c, const StatsSummary *s)
+{
+    const double interval = sample_list_interval(&c->series[SAMPLE_STEP], STAT_MEDIAN);
+    if (c->config->stat == STAT_MEAN) return s->std / s->mean;
+    return isnan(interval) ? (s->max - s->min) / s->median : interval;
+}
+
+/* Other programs, or virtual machines, were busy enough for a warning of their own. */
+static bool was_disturbed(const CellRecord *c)
+{
+    double percent;
+    return (record_number(c->record, "others_percent", &percent) &&
+            percent >= MEANWHILE_MUCH_OTHERS) ||
+           (record_number(c->record, "stolen_percent", &percent) &&
+            percent >= MEANWHILE_MUCH_STOLEN);
+}
+
+static Status warn_of_noise(CellRecord *c)
+{
+    const SampleList *list = &c->series[SAMPLE_STEP];
+    if (list->n < 3 || c->config->from_first || was_disturbed(c)) return ST_OK;
+    if (c->config->stat == STAT_MIN) return ST_OK; /* slower samples do not touch it */
+    const StatsSummary s = stats_summary(list->seconds, list->n);
+    const double spread = doubt(c, &s);
+    const bool first_is_slow = list->n >= FEWEST_TO_JUDGE &&
+                               stats_first_is_slow(list->seconds, list->n) &&
+                               list->seconds[0] > (1 + noisy) * s.median;
+    if (first_is_slow) return warn_of_slow_first(c, list->seconds[0], s.median);
+    if (!(spread > noisy)) return ST_OK;
+    return record_warn(c->record,
+                       "the samples leave the %s of the step in doubt by %.0f %%: take %s",
+                       config_stat_name(c->config->stat), 100 * spread,
+                       is_cut_short(c) ? "a longer --sample-time" : "more --steps");
+}
+
+/* Ours and a peer's: of the round with the most. */
+static Status warn_of_guests(CellRecord *c)
+{
+    double others = 0, stolen = 0;
+    record_number(c->record, "others_percent", &others);
+    record_number(c->record, "stolen_percent", &stolen);
+    if (stolen >= MEANWHILE_MUCH_STOLEN) {
+        TRY(record_warn(c->record,
+                        "%.1f %% of the CPU time went to other virtual machines meanwhile: run "
+                        "again when the host is quieter",
+                        stolen));
+    }
+    if (others < MEANWHILE_MUCH_OTHERS) return ST_OK;
+    return record_warn(
+        c->record,
+        "%.0f %% of the CPU time went to other programs meanwhile: stop them and run "
+        "again",
+        others);
+}
+
+/* No step is faster than the machine: then it was slower when its limits were measured. */
+static Status warn_of_low_limits(CellRecord *c)
+{
+    static const double beyond_doubt = 1.05;
+    double mfu = 0, percent = 0;
+    const bool known = record_number(c->record, "mfu", &mfu) &&
+                       record_number(c->record, "percent_of_limit", &percent);
+    if (!known || mfu <= beyond_doubt || percent <= 100 * beyond_doubt) return ST_OK;
+    return record_warn(
+        c->record,
+        "%.0f %% of the measured limit: this machine was slower when its limits were "
+        "measured; run 'roofstep limits' again when it is quiet",
+        percent);
+}
+
+/* With --until: whether the interval or the time ended it. */
+static Status put_ended_by(CellRecord *c)
+{
+    const SampleList *list = &c->series[SAMPLE_STEP];
+    const double asked = c->config->until;
+    if (!(asked > 0) || c->peer || list->n < 2) return ST_OK;
+    const double reached = sample_list_interval(list, c->config->stat);
+    const bool tight = reached <= asked; /* NAN: too few samples for an interval */
+    TRY(record_put_number(c->record, "until_percent", 100 * asked));
+    TRY(record_put_number(c->record, "interval_percent", 100 * reached));
+    TRY(record_put_text(c->record, "ended_by", tight ? "interval" : "time"));
+    if (tight) return ST_OK;
+    if (isnan(reached)) {
+        return record_warn(
+            c->record,
+            "after %s there are %d samples, and the 95 %% interval of a median takes %d: give it a "
+            "longer --sample-time",
+            human_seconds(config_sample_seconds(c->config)).s, list->n, STATS_MEDIAN_LEAST);
+    }
+    return record_warn(
+        c->record,
+        "after %s the 95 %% interval of the %s is +-%.2g %%, not the %.2g %% asked for: "
+        "give it a longer --sample-time, or a quieter machine",
+        human_seconds(config_sample_seconds(c->config)).s, config_stat_name(c->config->stat),
+        100 * reached, 100 * asked);
+}
+
+/* Facts of the wrong kind would make a whole result file unreadable. */
+static Status replace_if_invalid(CellRecord *c)
+{
+    if (record_check(c->record) == ST_OK) return ST_OK;
+    char text[512];
+    snprintf(text, sizeof text, "its answer is not a result: %s", status_message());
+    json_decref(c->record);
+    c->record = NULL;
+    TRY(new_record(c));
+    return record_put_status(c->record, RECORD_FAILED, text);
+}
+
+Status cell_record_finish(CellRecord *c, const ChildResult *end)
+{
+    TRY(settle_status(c, end));
+    TRY(settle_phases(c));
+    TRY(put_rates(c));
+    TRY(warn_of_guests(c));
+    TRY(warn_of_low_limits(c));
+    TRY(put_ended_by(c));
+    TRY(warn_of_noise(c));
+    TRY(replace_if_invalid(c));
+    return record_put_text(c->record, "time_utc", clock_utc().s);
+}

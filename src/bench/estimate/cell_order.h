@@ -1,0 +1,38 @@
+/* Which cell is measured next, where cells stand in the rows of several tables: one of every table first, the most
+ * telling table before the others, then the rest in turn. */
+#ifndef BENCH_ESTIMATE_CELL_ORDER_H
+#define BENCH_ESTIMATE_CELL_ORDER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { CELL_ORDER_MOST_TABLES = 64 };
+
+typedef enum CellOrderState {
+    CELL_ORDER_WAITING,
+    CELL_ORDER_MEASURED, /* something of it */
+    CELL_ORDER_BARREN,   /* nothing: it does not fit, is not supported, or took too long */
+    CELL_ORDER_LEFT_OUT  /* it cannot be run, and is not begun */
+} CellOrderState;
+
+typedef struct CellOrderCell {
+    double seconds;  /* it is expected to take: of two the cheaper one comes first */
+    uint64_t tables; /* a bit for each table that has it, the most telling one is bit 0 */
+    CellOrderState state;
+} CellOrderCell;
+
+/* *turn is the table whose turn it was last; -1 at the start. Of the first cells of tables, those that are expected to
+ * take more than half of the seconds that are left come last, or one of them would leave the others nothing. Returns -1
+ * when no cell waits. */
+int cell_order_next(const CellOrderCell *cells, int n, double left, int *turn);
+
+/* Would this cell be taken before tables that have a row get another? True also when every table has one. */
+bool cell_order_is_next(const CellOrderCell *cells, int n, int cell);
+
+/* Seconds that waiting cells which are cheaper than this one are expected to take together. */
+double cell_order_cheaper(const CellOrderCell *cells, int n, int cell);
+
+/* The clock cut this cell: now there is less time, which what is no cheaper would take in vain. */
+void cell_order_cut(CellOrderCell *cells, int n, int cell);
+
+#endif

@@ -1,0 +1,89 @@
+#include "bench/estimate/memory_cell.h"
+
+#include "bench/estimate/fit.h"
+#include "bench/estimate/recompute_fit.h"
+#include "exec/step_plan.h"
+#include "model/xform_recompute.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static void drop(MemoryCell *cell)
+{
+    memory_profile_free(&cell->profile);
+    binding_free(&cell->binding);
+    if (cell->model) model_free(cell->model);
+    free(cell->model);
+    cell->model = NULL;
+}
+
+/* `--recompute auto` as a run would settle it: within the limit, or within what is there. */
+static Status settle(const MemoryCell *cell, Mode mode, Config *settled)
+{
+    size_t held = 0, limit = 0;
+    *settled = *cell->config;
+    if (settled->recompute != CONFIG_RECOMPUTE_AUTO) return ST_OK;
+    TRY(fit_held(&held));
+    if (cell->config->memory_limit > 0)
+        limit = (size_t)cell->config->memory_limit;
+    else if (cell->placement.here)
+        TRY(fit_available(cell->config, &cell->placement, held, &limit));
+    else if (cell->machine)
+        limit = (size_t)cell->machine->memory_bytes;
+    if (limit == 0) return fit_check_recompute(cell->config);
+    const size_t beside = fit_allowance(&cell->placement) + held;
+    return recompute_fit(cell->config, &cell->placement, mode, limit > beside ? limit - beside : 0,
+                         settled);
+}
+
+static Status look_at(MemoryCell *cell, Mode mode, MemorySummary *summary)
+{
+    Config settled;
+    TRY(settle(cell, mode, &settled));
+    cell->model = calloc(1, sizeof *cell->model);
+    if (!cell->model) return FAIL(ST_NO_MEMORY, "no memory for a plan");
+    TRY(step_plan_make(cell->model, &cell->binding, &settled, mode, cell->placement.backend,
+                       cell->placement.capability, cell->placement.threads));
+    TRY(memory_profile_make(&cell->profile, cell->model, &cell->binding));
+    *summary = (MemorySummary){.highest = cell->profile.highest[MEMORY_LATER_STEP],
+                               .between = cell->profile.between,
+                               .reserved = cell->profile.reserved};
+    return ST_OK;
+}
+
+static Status fill(MemoryCell *cell)
+{
+    TRY(cell->machine ? placement_elsewhere(cell->config, cell->machine, &cell->placement)
+                      : placement_of(cell->config, &cell->placement));
+    TRY(look_at(cell, MODE_FWD, &cell->forward));
+    drop(cell);
+    TRY(look_at(cell, cell->config->mode, &cell->asked));
+    cell->attention = cell->model->attention;
+    cell->parameters = cell->model->n_elements;
+    if (cell->config->mode != MODE_FWD)
+        cell->recomputed_blocks = xform_recompute_blocks(&cell->model->config);
+    return ST_OK;
+}
+
+Status memory_cell_make(MemoryCell *cell, const Config *config, bool keep)
+{
+    return memory_cell_make_for(cell, config, NULL, keep);
+}
+
+Status memory_cell_make_for(MemoryCell *cell, const Config *config, const Limits *machine,
+                            bool keep)
+{
+    *cell = (MemoryCell){.config = config, .machine = machine};
+    const Status status = fill(cell);
+    if (status != ST_OK || !keep) drop(cell);
+    if (status != ST_UNSUPPORTED) return status;
+    *cell = (MemoryCell){.config = config, .machine = machine, .unsupported = true};
+    snprintf(cell->message, sizeof cell->message, "%s", status_message());
+    return ST_OK;
+}
+
+void memory_cell_free(MemoryCell *cell)
+{
+    drop(cell);
+    *cell = (MemoryCell){0};
+}

@@ -1,0 +1,51 @@
+/* Everything that is known of a cell without running it. */
+#ifndef BENCH_ESTIMATE_PLAN_CELL_H
+#define BENCH_ESTIMATE_PLAN_CELL_H
+
+#include "bench/estimate/step_cost.h"
+#include "bench/estimate/what_fits.h"
+#include "bench/limits/limits.h"
+#include "config/settings.h"
+
+/* Bytes by kind at the fullest moment, and what comes on top of them. */
+typedef struct PlanMemory {
+    size_t kind[TK_COUNT]; /* alive at the peak; they add up to peak_live */
+    size_t peak_live;
+    size_t planned;          /* regions and arena: peak_live and what packing loses */
+    size_t allowance;        /* libraries' buffers and stacks */
+    size_t held;             /* by the process beforehand */
+    size_t need[MODE_COUNT]; /* planned + allowance + held, of every mode up to the one asked for */
+    char peak_scope[PLAN_SCOPE]; /* where the peak is: "layer.0/ffn/w2" */
+    Phase peak_phase;
+    OpKind peak_op;
+} PlanMemory;
+
+typedef struct PlanCell {
+    const Config *config;
+    bool unsupported; /* then message says why, and nothing below is set */
+    char message[256];
+    Placement placement;
+    Attention attention; /* what `auto` became */
+    int64_t parameters;
+    double again_flops; /* of what backward computes again */
+    double model_flops; /* of the products of a step: the numerator of MFU */
+    StepCost cost;
+    PlanMemory memory;
+    double
+        roof_seconds; /* the least a step could take on this machine; NAN: its limits are unknown */
+    WhatFits fits[SETTINGS_MAX_LIMITS]; /* none where nobody says how much memory there is */
+    int n_fits;
+} PlanCell;
+
+/* What there is to plan by, beside the config. */
+typedef struct PlanRoom {
+    size_t held;           /* by the process before it starts */
+    const int64_t *limits; /* bytes to fit in, */
+    int n_limits; /* 0: what the device has is the only one; none where no device is there to ask */
+    const Limits *machine; /* another one's: it is planned for that; NULL: for this one */
+} PlanRoom;
+
+/* `config` must outlive the cell. */
+Status plan_cell_make(PlanCell *cell, const Config *config, const PlanRoom *room);
+
+#endif

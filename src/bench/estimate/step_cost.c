@@ -1,0 +1,41 @@
+#include "bench/estimate/step_cost.h"
+
+#include "ops/op.h"
+
+#include <math.h>
+#include <string.h>
+
+static bool is_product(OpKind op)
+{
+    const char *category = plan_op_category(op);
+    return strcmp(category, "matmul") == 0 || strcmp(category, "attention") == 0;
+}
+
+static void add(PhaseCost *to, const PhaseCost *cost)
+{
+    to->nodes += cost->nodes;
+    to->flops += cost->flops;
+    to->products += cost->products;
+    to->bytes += cost->bytes;
+}
+
+StepCost step_cost_of(const Plan *plan)
+{
+    StepCost cost = {0};
+    for (int i = 0; i < plan->n_nodes; i++) {
+        const Node *node = &plan->nodes[i];
+        const OpCost op = op_cost(plan, node);
+        const PhaseCost one = {.nodes = 1,
+                               .flops = op.flops,
+                               .products = is_product(node->op) && !node->again ? op.flops : 0,
+                               .bytes = op.bytes};
+        add(&cost.phase[node->phase], &one);
+    }
+    for (int p = PHASE_FORWARD; p < PHASE_COUNT; p++) add(&cost.step, &cost.phase[p]);
+    return cost;
+}
+
+double step_cost_intensity(const PhaseCost *cost)
+{
+    return cost->bytes > 0 ? cost->flops / cost->bytes : NAN;
+}

@@ -1,0 +1,24 @@
+/* What a step costs by its plan: nodes, FLOPs and bytes of every phase. */
+#ifndef BENCH_ESTIMATE_STEP_COST_H
+#define BENCH_ESTIMATE_STEP_COST_H
+
+#include "plan/plan.h"
+
+typedef struct PhaseCost {
+    int nodes;       /* launches */
+    double flops;    /* all of them, */
+    double products; /* and those of matrix products and attention alone, nothing computed again */
+    double bytes;    /* each operand of each node read once, each result written once */
+} PhaseCost;
+
+typedef struct StepCost {
+    PhaseCost phase[PHASE_COUNT];
+    PhaseCost step; /* forward, backward and optimizer; setup runs once and is no part of it */
+} StepCost;
+
+StepCost step_cost_of(const Plan *plan);
+
+/* FLOPs per byte; NAN where nothing is moved. */
+double step_cost_intensity(const PhaseCost *cost);
+
+#endif

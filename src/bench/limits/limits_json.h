@@ -1,0 +1,15 @@
+/* Limits as JSON: what is stored, and what `limits --format json` prints. */
+#ifndef BENCH_LIMITS_LIMITS_JSON_H
+#define BENCH_LIMITS_LIMITS_JSON_H
+
+#include "bench/limits/limits.h"
+
+#include <jansson.h>
+
+Status limits_json_encode(json_t **out, const Limits *limits); /* a new reference */
+/* ST_IO with what is wrong when a figure is missing or is not a number that could be one. */
+Status limits_json_decode(Limits *out, const json_t *from);
+/* The same from n bytes of text. */
+Status limits_json_read(Limits *out, const char *text, size_t n);
+
+#endif

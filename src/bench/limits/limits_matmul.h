@@ -1,0 +1,36 @@
+/* Matrix-product rates, through the engine's own matmul: what a step could reach at best. */
+#ifndef BENCH_LIMITS_LIMITS_MATMUL_H
+#define BENCH_LIMITS_LIMITS_MATMUL_H
+
+#include "bench/limits/limits.h"
+#include "bench/limits/placement.h"
+
+typedef struct LimitsBudget {
+    double large; /* seconds one large product may take */
+    double
+        model;   /* seconds for all repetitions of one of the model's products; 2 are made anyway */
+    int repeats; /* at least 2 */
+    void (*pause)(void *self); /* between repetitions; NULL: nothing to do then */
+    void *self;
+} LimitsBudget;
+
+extern const LimitsBudget limits_matmul_budget; /* of `limits` on a CPU */
+
+/* Large products of growing size, as long as one takes less than budget->large: the rates of the
+ * shape that reached the highest. */
+Status limits_matmul_large(const Placement *place, Precision precision, const LimitsBudget *budget,
+                           LimitsRate *out);
+
+/* The same of the system's BLAS library, in fp32 on a CPU, which shares the work out itself. */
+Status limits_matmul_library(const Placement *place, const LimitsBudget *budget, LimitsRate *out);
+
+/* The products of a step of that model, each as often as a step has it.
+ * out[0] forward: y = x w^T; out[1]: dx = dy w; out[2]: dw = dy^T x. */
+Status limits_matmul_model(const Placement *place, const Config *model, Precision precision,
+                           const LimitsBudget *budget, LimitsRate out[3]);
+
+/* Both, into the precision's four rows. */
+Status limits_matmul_rows(const Placement *place, const Config *model, Precision precision,
+                          const LimitsBudget *budget, LimitsScope scope, Limits *out);
+
+#endif

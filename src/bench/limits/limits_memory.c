@@ -1,0 +1,167 @@
+#include "bench/limits/limits_memory.h"
+
+#include "backend/cpu_info.h"
+#include "base/clock.h"
+#include "bench/limits/limits_rate.h"
+
+#include <omp.h>
+#include <string.h>
+#include <sys/mman.h>
+
+/* Arrays that start at the same distance from a large power of two fight for the same cache sets
+ * and memory banks; this keeps their starts apart. */
+enum { STAGGER = 4352, ARRAYS = 3 };
+
+typedef struct Arrays {
+    double *a, *b, *c;
+    int64_t n;
+    int threads;
+    void *block;
+    size_t block_bytes;
+} Arrays;
+
+static volatile uint64_t read_sink;
+
+/* The part of an array that is this thread's; whole lanes, so that the loops below need no rest. */
+enum { LANES = 32 };
+
+typedef struct Part {
+    int64_t begin, n;
+} Part;
+
+static Part own_part(int64_t n)
+{
+    const int64_t threads = omp_get_num_threads(), thread = omp_get_thread_num();
+    const int64_t blocks = n / LANES;
+    const int64_t begin = blocks * thread / threads, end = blocks * (thread + 1) / threads;
+    return (Part){begin * LANES, (end - begin) * LANES};
+}
+
+/* Integers: their order is free, so the compiler may keep the lanes in registers, and enough of them to
+ * hide how long an addition takes. */
+static uint64_t sum_of(const uint64_t *a, int64_t n)
+{
+    uint64_t lane[LANES] = {0}, sum = 0;
+    for (int64_t i = 0; i < n; i += LANES) {
+        for (int k = 0; k < LANES; k++) lane[k] += a[i + k];
+    }
+    for (int k = 0; k < LANES; k++) sum += lane[k];
+    return sum;
+}
+
+static void read_all(const Arrays *x)
+{
+    uint64_t sum = 0;
+#pragma omp parallel num_threads(x->threads) reduction(+ : sum)
+    {
+        const Part part = own_part(x->n);
+        sum += sum_of((const uint64_t *)(const void *)(x->a + part.begin), part.n);
+    }
+    read_sink = sum;
+}
+
+static void write_all(const Arrays *x)
+{
+#pragma omp parallel num_threads(x->threads)
+    {
+        const Part part = own_part(x->n);
+        memset(x->a + part.begin, 1, (size_t)part.n * sizeof *x->a);
+    }
+}
+
+static void copy_all(const Arrays *x)
+{
+#pragma omp parallel num_threads(x->threads)
+    {
+        const Part part = own_part(x->n);
+        memcpy(x->c + part.begin, x->a + part.begin, (size_t)part.n * sizeof *x->a);
+    }
+}
+
+static void add_scaled(double *restrict a, const double *restrict b, const double *restrict c,
+                       int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) a[i] = b[i] + 3.0 * c[i];
+}
+
+static void triad_all(const Arrays *x)
+{
+#pragma omp parallel num_threads(x->threads)
+    {
+        const Part part = own_part(x->n);
+        add_scaled(x->a + part.begin, x->b + part.begin, x->c + part.begin, part.n);
+    }
+}
+
+/* Pages belong to the memory next to the core that touches them first: each thread touches what it
+ * will work on. */
+static void touch_all(const Arrays *x)
+{
+#pragma omp parallel num_threads(x->threads)
+    {
+        const Part part = own_part(x->n);
+        for (int64_t i = part.begin; i < part.begin + part.n; i++) {
+            x->a[i] = 1;
+            x->b[i] = 2;
+            x->c[i] = 0.5;
+        }
+    }
+}
+
+static Status take_arrays(Arrays *x, size_t bytes, int threads)
+{
+    const size_t step = (bytes + 63) / 64 * 64 + STAGGER;
+    x->block_bytes = ARRAYS * step;
+    x->block =
+        mmap(NULL, x->block_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (x->block == MAP_FAILED) {
+        return FAIL(ST_NO_MEMORY,
+                    "no memory for three arrays of %zu bytes to measure bandwidth with", bytes);
+    }
+    char *at = x->block;
+    x->a = (double *)(void *)at;
+    x->b = (double *)(void *)(at + step);
+    x->c = (double *)(void *)(at + 2 * step);
+    x->n = (int64_t)(bytes / sizeof(double)) / LANES * LANES;
+    x->threads = threads;
+    touch_all(x);
+    return ST_OK;
+}
+
+static LimitsRate rate_of(const Arrays *x, void (*kernel)(const Arrays *), int streams, int repeats)
+{
+    double rates[LIMITS_RATE_MAX];
+    const double bytes = (double)streams * (double)x->n * sizeof(double);
+    kernel(x);
+    for (int i = 0; i < repeats; i++) {
+        const double start = clock_seconds();
+        kernel(x);
+        rates[i] = bytes / (clock_seconds() - start);
+    }
+    return limits_rate_of(rates, repeats);
+}
+
+Status limits_memory_measure(int threads, size_t bytes, int repeats, LimitsScope scope, Limits *out)
+{
+    Arrays x = {0};
+    if (repeats > LIMITS_RATE_MAX) repeats = LIMITS_RATE_MAX;
+    TRY(take_arrays(&x, bytes, threads));
+    out->rate[LIMIT_READ][scope] = rate_of(&x, read_all, 1, repeats);
+    out->rate[LIMIT_WRITE][scope] = rate_of(&x, write_all, 1, repeats);
+    out->rate[LIMIT_COPY][scope] = rate_of(&x, copy_all, 2, repeats);
+    out->rate[LIMIT_TRIAD][scope] = rate_of(&x, triad_all, 3, repeats);
+    munmap(x.block, x.block_bytes);
+    return ST_OK;
+}
+
+Status limits_memory_bytes(size_t *bytes)
+{
+    enum { LEAST = 256 << 20, MOST = 1 << 30 };
+    CpuInfo cpu;
+    TRY(cpu_info_read(&cpu, ""));
+    int64_t wanted = 4 * cpu.l3 * cpu.l3_instances;
+    wanted = wanted < LEAST ? LEAST : wanted > MOST ? MOST : wanted;
+    const int64_t most = cpu_info_memory_left(&cpu) / 8;
+    *bytes = (size_t)(wanted < most ? wanted : most) / 4096 * 4096;
+    return *bytes > 0 ? ST_OK : FAIL(ST_NO_MEMORY, "no free memory to measure bandwidth with");
+}

@@ -1,0 +1,166 @@
+#include "bench/limits/placement.h"
+
+#include "backend/cpu_threads.h"
+#include "bench/limits/limits_file.h"
+#include "exec/step_plan.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static BackendId find(const char *name, size_t n)
+{
+    for (int id = 0; id < BACKEND_COUNT; id++) {
+        const char *other = backend_api((BackendId)id)->name;
+        if (strlen(other) == n && strncmp(other, name, n) == 0) return (BackendId)id;
+    }
+    return BACKEND_COUNT;
+}
+
+/* The last in the list that is there: accelerators come after the CPU. */
+static BackendId best(void)
+{
+    for (int id = BACKEND_COUNT - 1; id > BACKEND_cpu; id--) {
+        if (backend_api((BackendId)id)->capability(0) > 0) return (BackendId)id;
+    }
+    return BACKEND_cpu;
+}
+
+static void put_name(Placement *p)
+{
+    if (p->backend == BACKEND_cpu)
+        snprintf(p->name, sizeof p->name, "cpu");
+    else
+        snprintf(p->name, sizeof p->name, "%s:%d", backend_api(p->backend)->name, p->device);
+}
+
+static Status choose_device(const Config *config, Placement *p)
+{
+    const char *asked = config->device, *colon = strchr(asked, ':');
+    p->backend = strcmp(asked, "auto") == 0
+                     ? best()
+                     : find(asked, colon ? (size_t)(colon - asked) : strlen(asked));
+    if (p->backend == BACKEND_COUNT) return FAIL(ST_USAGE, "there is no device %s", asked);
+    p->device = colon ? (int)strtol(colon + 1, NULL, 10) : 0; /* digits, or it was refused */
+    put_name(p);
+    return ST_OK;
+}
+
+static Status check_cpu(const Config *config)
+{
+    if (config->precision == PRECISION_TF32) {
+        return FAIL(ST_UNSUPPORTED,
+                    "tf32 is a format of GPU tensor cores: on a CPU use fp32 or bf16");
+    }
+    if (config->exec == EXEC_GRAPH) {
+        return FAIL(ST_UNSUPPORTED, "--exec graph replays CUDA graphs: on a CPU use fused");
+    }
+    if (config->attention == ATTENTION_CUDNN) {
+        return FAIL(ST_UNSUPPORTED, "--attention cudnn needs a GPU: on a CPU use flash");
+    }
+    return ST_OK;
+}
+
+/* Below it products in this precision are missing, or emulated so slowly that their time says
+ * nothing about the chip. */
+static const struct {
+    int capability;
+    const char *instead;
+} precision_needs[PRECISION_COUNT] = {[PRECISION_TF32] = {80, "fp32 or fp16"},
+                                      [PRECISION_BF16] = {80, "fp16 or fp32"},
+                                      [PRECISION_FP16] = {53, "fp32"}};
+
+static Status check_capability(const char *what, int needed, int capability, const char *instead)
+{
+    if (capability == 0 || capability >= needed) return ST_OK;
+    return FAIL(ST_UNSUPPORTED,
+                "%s needs a GPU of compute capability %d.%d, and this one has %d.%d: use %s", what,
+                needed / 10, needed % 10, capability / 10, capability % 10, instead);
+}
+
+Status placement_check_gpu(const Config *config, int capability)
+{
+    const Precision p = config->precision;
+    TRY(check_capability(config_precision_name(p), precision_needs[p].capability, capability,
+                         precision_needs[p].instead));
+    if (config->attention != ATTENTION_CUDNN) return ST_OK;
+    return check_capability("--attention cudnn", STEP_PLAN_CUDNN_CAPABILITY, capability,
+                            "--attention fused");
+}
+
+static Status check_kernels(const Config *config)
+{
+    const bool wide = config->precision == PRECISION_FP32 || config->precision == PRECISION_TF32;
+    if (config->attention == ATTENTION_CUDNN && wide) {
+        return FAIL(ST_UNSUPPORTED, "cuDNN's attention is 16 bit only: use --precision bf16 or "
+                                    "fp16, or --attention flash");
+    }
+    return ST_OK;
+}
+
+/* What needs no look at the GPU comes first: in a sweep that is half a second for each cell that cannot be. */
+static Status check_gpu(const Config *config, Placement *p)
+{
+    TRY(check_kernels(config));
+    p->capability = backend_api(p->backend)->capability(p->device);
+    p->here = p->capability > 0;
+    return placement_check_gpu(config, p->capability);
+}
+
+Status placement_of(const Config *config, Placement *p)
+{
+    *p = (Placement){.threads = (int)config->threads, .here = true};
+    TRY(choose_device(config, p));
+    TRY(p->backend == BACKEND_cpu ? check_cpu(config) : check_gpu(config, p));
+    if (p->threads > 0) return ST_OK;
+    CpuInfo info;
+    TRY(cpu_info_read(&info, ""));
+    p->threads = cpu_threads_usual(&info);
+    return ST_OK;
+}
+
+Status placement_elsewhere(const Config *config, const Limits *limits, Placement *p)
+{
+    const bool gpu = *limits->key.gpu != '\0', asked_gpu = strncmp(config->device, "cuda", 4) == 0;
+    const int threads = config->threads > 0 ? (int)config->threads : limits->key.threads;
+    *p = (Placement){.backend = gpu ? BACKEND_cuda : BACKEND_cpu,
+                     .capability = limits->capability,
+                     .threads = threads > 0 ? threads : 1};
+    put_name(p);
+    if (strcmp(config->device, "auto") != 0 && asked_gpu != gpu) {
+        return FAIL(ST_USAGE,
+                    "--limits: they are those of a %s (%s), and --device %s is planned for",
+                    gpu ? "GPU" : "CPU", limits_file_name(limits).s, config->device);
+    }
+    if (!gpu) return check_cpu(config);
+    TRY(check_kernels(config));
+    return placement_check_gpu(config, p->capability);
+}
+
+static Status check_threads(const Placement *p)
+{
+    const int most = cpu_threads_most();
+    if (p->threads <= most) return ST_OK;
+    return FAIL(ST_UNSUPPORTED,
+                "--threads %d: OMP_THREAD_LIMIT in the environment allows %d; unset it, or use "
+                "--threads %d",
+                p->threads, most, most);
+}
+
+Status placement_find(const Config *config, Placement *p)
+{
+    TRY(placement_of(config, p));
+    if (p->backend == BACKEND_cpu) return check_threads(p);
+    if (p->here) return ST_OK;
+    if (backend_api(p->backend)->absent) {
+        return FAIL(
+            ST_UNSUPPORTED,
+            "device %s: this build has none; use --device cpu, or build with CUDA (roofstep "
+            "doctor says what is missing)",
+            config->device);
+    }
+    return FAIL(ST_UNSUPPORTED,
+                "device %s: no such GPU can be used here (roofstep doctor says what is there); use "
+                "--device cpu",
+                config->device);
+}

@@ -1,0 +1,87 @@
+#include "bench/limits/roofline.h"
+
+#include "ops/op.h"
+
+#include <math.h>
+#include <string.h>
+
+typedef struct Roof {
+    double flops, bytes; /* per second */
+    size_t cache;
+    bool parameters_stream;
+} Roof;
+
+/* Lives from one phase to another: has left the cache by the time it is used again. */
+static bool lasting(TensorKind kind)
+{
+    return kind == TK_PARAM || kind == TK_WEIGHT_COPY || kind == TK_MOMENT || kind == TK_GRAD;
+}
+
+double roofline_bandwidth(const Limits *limits)
+{
+    double best = 0;
+    for (int i = 0; i < LIMIT_COUNT; i++) {
+        if (limits_names[i].kind == LIMITS_MEMORY) {
+            best = fmax(best, limits->rate[i][LIMITS_ALL].max);
+        }
+    }
+    return best > 0 ? best : NAN;
+}
+
+static bool parameters_stream(const Plan *plan, size_t cache)
+{
+    double bytes = 0;
+    for (int i = 0; i < plan->n_tensors; i++) {
+        const Tensor *t = &plan->tensors[i];
+        if (t->base == PLAN_NONE && lasting(t->kind)) bytes += (double)plan_bytes(t);
+    }
+    return bytes > (double)cache;
+}
+
+static bool streams(const Tensor *t, const Roof *roof)
+{
+    return plan_bytes(t) > roof->cache || (lasting(t->kind) && roof->parameters_stream);
+}
+
+/* What the op moves (the rows of a table that it reads, what it updates twice) less the operands that stay in
+ * the cache. */
+static double streamed_bytes(const Plan *plan, const Node *node, const Roof *roof)
+{
+    double bytes = op_cost(plan, node).bytes;
+    bool any = false;
+    for (int i = 0; i < node->n_out + node->n_in; i++) {
+        const int id = plan->operands[node->first + i];
+        if (id == PLAN_NONE) continue;
+        const Tensor *t = &plan->tensors[id];
+        if (streams(t, roof)) {
+            any = true;
+        } else {
+            bytes -= (double)plan_bytes(t);
+        }
+    }
+    return any ? fmax(bytes, 0) : 0;
+}
+
+static double node_seconds(const Plan *plan, const Node *node, const Roof *roof)
+{
+    const char *category = plan_op_category(node->op);
+    const bool product = strcmp(category, "matmul") == 0 || strcmp(category, "attention") == 0;
+    const double work = product ? op_cost(plan, node).flops / roof->flops : 0;
+    return fmax(work, streamed_bytes(plan, node, roof) / roof->bytes);
+}
+
+double roofline_seconds(const Plan *plan, const Limits *limits, Precision precision, size_t cache)
+{
+    const Roof roof = {.flops = limits_peak_flops(limits, precision),
+                       .bytes = roofline_bandwidth(limits),
+                       .cache = cache,
+                       .parameters_stream = parameters_stream(plan, cache)};
+    if (!(roof.flops > 0) || !(roof.bytes > 0)) return NAN;
+    double seconds = 0;
+    for (int i = 0; i < plan->n_nodes; i++) {
+        if (plan->nodes[i].phase != PHASE_SETUP) {
+            seconds += node_seconds(plan, &plan->nodes[i], &roof);
+        }
+    }
+    return seconds;
+}

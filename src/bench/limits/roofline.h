@@ -1,0 +1,17 @@
+/* The least time a step could take on this machine: every product at the largest rate measured, and
+ * everything that cannot lie in a cache through memory once. */
+#ifndef BENCH_LIMITS_ROOFLINE_H
+#define BENCH_LIMITS_ROOFLINE_H
+
+#include "bench/limits/limits.h"
+#include "plan/plan.h"
+
+/* Of the phases of one step; NAN where the limits say nothing of that precision. `cache` is the bytes
+ * of the last-level caches: activations that fit in there need not go through memory; parameters,
+ * gradients and moments must when they are more than that together. */
+double roofline_seconds(const Plan *plan, const Limits *limits, Precision precision, size_t cache);
+
+/* The largest rate of memory measured, in bytes per second; NAN: none. */
+double roofline_bandwidth(const Limits *limits);
+
+#endif

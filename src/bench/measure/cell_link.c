@@ -1,0 +1,107 @@
+#include "bench/measure/cell_link.h"
+
+#include "base/clock.h"
+#include "bench/measure/child.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const double send_every = 0.1; /* seconds */
+
+void cell_link_open(CellLink *link, int fd)
+{
+    *link = (CellLink){.fd = fd};
+}
+
+void cell_link_close(CellLink *link)
+{
+    text_free(&link->pending);
+}
+
+/* Takes the message over. */
+static Status append(CellLink *link, json_t *message)
+{
+    char *text = message ? record_dump(message) : NULL;
+    json_decref(message);
+    if (!text) return FAIL(ST_NO_MEMORY, "no memory for a message");
+    text_puts(&link->pending, text);
+    text_puts(&link->pending, "\n");
+    free(text);
+    return text_status(&link->pending);
+}
+
+static Status flush(CellLink *link)
+{
+    const bool sent = child_write(link->fd, text_str(&link->pending), link->pending.n);
+    text_clear(&link->pending);
+    link->sent_at = clock_seconds();
+    return sent ? ST_OK : FAIL(ST_FAILED, "the process that started this cell is gone");
+}
+
+static Status send_message(CellLink *link, json_t *message)
+{
+    TRY(append(link, message));
+    return flush(link);
+}
+
+/* Through record_put_text, which repairs what is not UTF-8. A NULL text is left out. */
+static Status send_texts(CellLink *link, const char *name, const char *text, const char *name2,
+                         const char *text2)
+{
+    json_t *message = json_object();
+    if (message && record_put_text(message, name, text) == ST_OK &&
+        (!text2 || record_put_text(message, name2, text2) == ST_OK)) {
+        return send_message(link, message);
+    }
+    json_decref(message);
+    return FAIL(ST_NO_MEMORY, "no memory for a message");
+}
+
+Status cell_link_stage(CellLink *link, const char *what, int64_t done, int64_t of)
+{
+    TRY(append(link, json_pack("{s:s, s:I, s:I}", "stage", what, "done", (json_int_t)done, "of",
+                               (json_int_t)of)));
+    const bool same = strcmp(link->stage, what) == 0;
+    if (same && clock_seconds() - link->sent_at < send_every) return ST_OK;
+    snprintf(link->stage, sizeof link->stage, "%s", what);
+    return flush(link);
+}
+
+Status cell_link_facts(CellLink *link, const Record *facts)
+{
+    return send_message(link, json_pack("{s:O}", "facts", facts));
+}
+
+Status cell_link_sample(CellLink *link, const Sample *sample)
+{
+    json_t *times = json_object();
+    for (int s = 0; s < SAMPLE_COUNT; s++) {
+        if (isnan(sample->seconds[s])) continue;
+        json_object_set_new(times, sample_series_name((SampleSeries)s),
+                            json_real(sample->seconds[s]));
+    }
+    return append(link, json_pack("{s:o}", "sample", times));
+}
+
+Status cell_link_warning(CellLink *link, const char *fmt, ...)
+{
+    char text[512];
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    return send_texts(link, "warning", text, NULL, NULL);
+}
+
+Status cell_link_next(CellLink *link, int cell)
+{
+    return send_message(link, json_pack("{s:i}", "next", cell));
+}
+
+Status cell_link_end(CellLink *link, RecordStatus status, const char *message)
+{
+    return send_texts(link, "end", record_status_word(status), "message", message);
+}

@@ -1,0 +1,18 @@
+/* Memory this process holds, as the kernel counts it. */
+#ifndef BENCH_MEASURE_RSS_H
+#define BENCH_MEASURE_RSS_H
+
+#include "base/status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef struct Rss {
+    size_t now, peak; /* bytes resident */
+} Rss;
+
+Status rss_read(Rss *rss);
+/* The peak starts anew from what is held now. False where the kernel does not let us. */
+bool rss_forget_peak(void);
+
+#endif

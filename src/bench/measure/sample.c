@@ -1,0 +1,70 @@
+#include "bench/measure/sample.h"
+
+#include "base/stats.h"
+
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+
+enum { FIRST_CAPACITY = 64 };
+
+const char *sample_series_name(SampleSeries series)
+{
+    static const char *const names[SAMPLE_COUNT] = {
+        "forward",     "backward",     "optimizer",     "step",
+        "gpu_forward", "gpu_backward", "gpu_optimizer", "gpu_step",
+    };
+    return names[series];
+}
+
+SampleSeries sample_series_of(Phase phase)
+{
+    switch (phase) {
+    case PHASE_FORWARD:
+        return SAMPLE_FORWARD;
+    case PHASE_BACKWARD:
+        return SAMPLE_BACKWARD;
+    case PHASE_OPTIMIZER:
+        return SAMPLE_OPTIMIZER;
+    default:
+        return SAMPLE_COUNT;
+    }
+}
+
+Sample sample_empty(void)
+{
+    Sample sample;
+    for (int s = 0; s < SAMPLE_COUNT; s++) sample.seconds[s] = NAN;
+    return sample;
+}
+
+Status sample_list_add(SampleList *list, double seconds)
+{
+    if (list->n == list->capacity) {
+        if (list->capacity > INT_MAX / 2) return FAIL(ST_FAILED, "more than %d samples", list->n);
+        const int capacity = list->capacity ? list->capacity * 2 : FIRST_CAPACITY;
+        double *grown = realloc(list->seconds, (size_t)capacity * sizeof *grown);
+        if (!grown) return FAIL(ST_NO_MEMORY, "no memory for %d samples", capacity);
+        list->seconds = grown;
+        list->capacity = capacity;
+    }
+    list->seconds[list->n++] = seconds;
+    return ST_OK;
+}
+
+void sample_list_free(SampleList *list)
+{
+    free(list->seconds);
+    *list = (SampleList){0};
+}
+
+double sample_list_interval(const SampleList *list, Stat stat)
+{
+    double low, high;
+    if (stat == STAT_MIN) return NAN;
+    if (stat == STAT_MEAN)
+        return stats_ci95(list->seconds, list->n) / stats_mean(list->seconds, list->n);
+    const double median = stats_median(list->seconds, list->n);
+    stats_median_interval(list->seconds, list->n, &low, &high);
+    return isnan(low) ? NAN : fmax(median - low, high - median) / median;
+}

@@ -1,0 +1,54 @@
+/* Steps, timed: the first one apart, then warm-up, then samples.
+ *
+ * The very first step is cold whatever the warm-up (pages are touched, libraries set themselves up),
+ * so it is never a sample: with --warmup 0 it still comes first, otherwise it is the first step of
+ * the warm-up. */
+#ifndef BENCH_MEASURE_SAMPLER_H
+#define BENCH_MEASURE_SAMPLER_H
+
+#include "bench/measure/sample.h"
+#include "config/config.h"
+
+/* What is timed. Knows no session, so that the order of things can be tested without one. */
+typedef struct SamplerDevice {
+    void *self;
+    Status (*run)(void *self, Phase phase);
+    Status (*step)(void *self); /* all phases of the mode, nobody waiting between them */
+    Status (*sync)(void *self); /* waits until all work is done */
+    /* The device's own clock: a point in its queue, and the time between points 0 and 1. NULL where
+     * it has none. */
+    Status (*mark)(void *self, int slot);
+    Status (*elapsed)(void *self, double *seconds);
+    /* run() only queues work (a GPU). Then phases are timed with a wait after each, and whole steps
+     * in a second loop without. Otherwise both come from the same steps. */
+    bool queued;
+} SamplerDevice;
+
+typedef struct SamplerSink {
+    void *self;
+    Status (*stage)(void *self, const char *what, int64_t done, int64_t of);
+    Status (*cold)(void *self, double seconds);
+    Status (*sample)(void *self, const Sample *sample);
+} SamplerSink;
+
+/* How much of it. A loop over samples ends after `steps` of them, or when the next one would begin after
+ * its share of `seconds` (0: never), but not before it has SAMPLER_LEAST; a warm-up likewise, with half
+ * the time. With `until` the loop over whole steps goes on after `steps` until the 95 % interval of
+ * `stat` is within this share of it; `seconds` must end it otherwise. */
+typedef struct SamplerExtent {
+    int64_t warmup, steps;
+    double seconds;
+    double until;
+    Stat stat;
+    /* What leaving out the warm-up does: no step is kept apart, so that without a warm-up the cold one is
+     * the first sample; whole steps are measured and nothing else, or with `by_phase` steps with a wait
+     * after each phase, because only one of the two loops can have the cold step. */
+    bool from_first, by_phase;
+} SamplerExtent;
+
+enum { SAMPLER_LEAST = 3 };
+
+Status sampler_run(const SamplerDevice *device, Mode mode, const SamplerExtent *extent,
+                   const SamplerSink *sink);
+
+#endif

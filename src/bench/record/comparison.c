@@ -1,0 +1,271 @@
+#include "bench/record/comparison.h"
+
+#include "base/rank_test.h"
+#include "base/stats.h"
+#include "bench/record/environment_diff.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *const comparison_phases[COMPARISON_PHASES] = {"forward", "backward", "optimizer",
+                                                          "step"};
+
+const char *comparison_verdict_word(ComparisonVerdict verdict)
+{
+    static const char *const words[] = {[COMPARISON_NONE] = "",
+                                        [COMPARISON_FASTER] = "faster",
+                                        [COMPARISON_SLOWER] = "slower",
+                                        [COMPARISON_SAME] = "same",
+                                        [COMPARISON_UNSURE] = "unsure"};
+    return words[verdict];
+}
+
+static Status no_memory(void)
+{
+    return FAIL(ST_NO_MEMORY, "no memory for a comparison");
+}
+
+/* ---- one phase ---- */
+
+static int by_value(const void *x, const void *y)
+{
+    const double a = *(const double *)x, b = *(const double *)y;
+    return (a > b) - (a < b);
+}
+
+/* The samples in ms, sorted, malloc'd; NULL when memory runs out. */
+static double *sorted_samples(const json_t *array)
+{
+    const size_t n = json_array_size(array);
+    double *x = malloc((n + 1) * sizeof *x);
+    if (!x) return NULL;
+    for (size_t i = 0; i < n; i++) x[i] = json_number_value(json_array_get(array, i));
+    qsort(x, n, sizeof *x, by_value);
+    return x;
+}
+
+static double median_of(const json_t *phase, const double *samples, int n)
+{
+    double ms = NAN;
+    if (n > 0) return stats_median(samples, n);
+    if (!record_number(phase, "median_ms", &ms)) record_number(phase, "mean_ms", &ms);
+    return ms;
+}
+
+static ComparisonVerdict judge(const ComparisonPhase *p, double ratio)
+{
+    const double noticed = 1 + COMPARISON_NOTICED, change = 1 + p->change;
+    if (isnan(p->change)) return COMPARISON_NONE;
+    if (p->p <= COMPARISON_SIGNIFICANT) {
+        if (change >= noticed && ratio > 1) return COMPARISON_SLOWER;
+        if (change * noticed <= 1 && ratio < 1) return COMPARISON_FASTER;
+    }
+    const bool within = (1 + p->low) * noticed >= 1 && 1 + p->high <= noticed;
+    return within ? COMPARISON_SAME : COMPARISON_UNSURE;
+}
+
+/* A time of 0 has no ratio: then there is no test. */
+static void test_samples(ComparisonPhase *p, const double *a, const double *b)
+{
+    RankRatio ratio = {NAN, NAN, NAN};
+    if (p->n_a > 0 && p->n_b > 0 && a[0] > 0 && b[0] > 0) {
+        const RankTest test = rank_test_mann_whitney(a, p->n_a, b, p->n_b);
+        ratio = rank_test_ratio(a, p->n_a, b, p->n_b);
+        p->p = test.p;
+        p->exact = test.exact;
+        p->low = ratio.low - 1;
+        p->high = ratio.high - 1;
+    }
+    if (p->median_a > 0 && p->median_b > 0) p->change = p->median_b / p->median_a - 1;
+    p->verdict = judge(p, ratio.ratio);
+}
+
+static Status measure(ComparisonPhase *p, const json_t *a, const json_t *b)
+{
+    json_t *list_a = json_object_get(a, "samples_ms"), *list_b = json_object_get(b, "samples_ms");
+    double *x = sorted_samples(list_a), *y = sorted_samples(list_b);
+    if (x && y) {
+        p->n_a = (int)json_array_size(list_a);
+        p->n_b = (int)json_array_size(list_b);
+        p->median_a = median_of(a, x, p->n_a);
+        p->median_b = median_of(b, y, p->n_b);
+        if (!p->other_mode) test_samples(p, x, y);
+        /* One measurement read twice, however wide it scatters. */
+        if (p->verdict == COMPARISON_UNSURE && p->n_a > 0 && json_equal(list_a, list_b))
+            p->verdict = COMPARISON_SAME;
+    }
+    const bool made = x && y;
+    free(x);
+    free(y);
+    return made ? ST_OK : no_memory();
+}
+
+static RecordStatus status_of(const Record *record, const char *phase)
+{
+    const RecordStatus status = record_phase_status(record, phase);
+    if (status != RECORD_STATUS_COUNT || record_status(record) == RECORD_OK) return status;
+    return record_status(record);
+}
+
+static bool is_other_mode(const Record *a, const Record *b, const char *phase)
+{
+    const char *mode_a = record_text(a, "measured_mode"), *mode_b = record_text(b, "measured_mode");
+    return strcmp(phase, "step") == 0 && mode_a && mode_b && strcmp(mode_a, mode_b) != 0;
+}
+
+static Status compare_phase(ComparisonPhase *p, const Record *a, const Record *b, const char *phase)
+{
+    const json_t *phase_a = record_value(a, phase), *phase_b = record_value(b, phase);
+    *p = (ComparisonPhase){.present = json_is_object(phase_a) || json_is_object(phase_b),
+                           .other_mode = is_other_mode(a, b, phase),
+                           .status_a = status_of(a, phase),
+                           .status_b = status_of(b, phase),
+                           .median_a = NAN,
+                           .median_b = NAN,
+                           .change = NAN,
+                           .low = NAN,
+                           .high = NAN,
+                           .p = NAN};
+    return measure(p, p->status_a == RECORD_OK ? phase_a : NULL,
+                   p->status_b == RECORD_OK ? phase_b : NULL);
+}
+
+/* ---- what the files warn of ---- */
+
+/* The item of this text, made where there is none; NULL when memory runs out. */
+static json_t *warning_item(Comparison *c, const char *text)
+{
+    json_t *item = json_object_get(c->known, text);
+    if (item) return item;
+    item = json_pack("{s:s, s:[], s:[]}", "warning", text, "a", "b");
+    if (!item || json_array_append_new(c->warnings, item)) return NULL;
+    return json_object_set(c->known, text, item) == 0 ? item : NULL;
+}
+
+static Status add_warnings(Comparison *c, const Record *record, const char *file)
+{
+    const json_t *list = record_value(record, "warnings");
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const char *text = json_string_value(json_array_get(list, i));
+        if (!text) continue;
+        json_t *cells = json_object_get(warning_item(c, text), file);
+        if (json_array_append_new(cells, json_string(record_key(record)))) return no_memory();
+    }
+    return ST_OK;
+}
+
+/* ---- all of them ---- */
+
+static Status compare_cell(ComparisonCell *cell)
+{
+    bool any = false;
+    for (int i = 0; i < COMPARISON_PHASES; i++) {
+        TRY(compare_phase(&cell->phases[i], cell->a, cell->b, comparison_phases[i]));
+        any = any || cell->phases[i].present;
+    }
+    if (!any) cell->phases[COMPARISON_PHASES - 1].present = true; /* to say why not */
+    return ST_OK;
+}
+
+static const Record *find(const RecordSet *set, const Record *record)
+{
+    const char *key = record_key(record);
+    return key ? record_set_find(set, key) : NULL;
+}
+
+/* A later record with the same key has taken its place. */
+static bool is_replaced(const RecordSet *set, const Record *record)
+{
+    return record_key(record) && find(set, record) != record;
+}
+
+static Status match(Comparison *c, const RecordSet *a, const RecordSet *b)
+{
+    EnvironmentDiff differences = {.list = c->differences, .known = c->known};
+    for (size_t i = 0; i < record_set_size(a); i++) {
+        const Record *record = record_set_at(a, i), *other = find(b, record);
+        if (is_replaced(a, record)) continue;
+        if (!other) {
+            c->only_a[c->n_only_a++] = record;
+            continue;
+        }
+        ComparisonCell *cell = &c->cells[c->n_cells++];
+        *cell = (ComparisonCell){.a = record, .b = other};
+        TRY(compare_cell(cell));
+        TRY(environment_diff_add(&differences, a, record, b, other));
+        TRY(add_warnings(c, record, "a"));
+        TRY(add_warnings(c, other, "b"));
+    }
+    for (size_t i = 0; i < record_set_size(b); i++) {
+        const Record *record = record_set_at(b, i);
+        if (!is_replaced(b, record) && !find(a, record)) c->only_b[c->n_only_b++] = record;
+    }
+    return ST_OK;
+}
+
+static void average(Comparison *c, int phase)
+{
+    double sum = 0;
+    int n = 0;
+    for (size_t i = 0; i < c->n_cells; i++) {
+        const double change = c->cells[i].phases[phase].change;
+        if (isnan(change)) continue;
+        sum += log1p(change);
+        n++;
+    }
+    c->mean_ratio[phase] = n ? exp(sum / n) : NAN;
+    c->n_ratios[phase] = n;
+}
+
+Status comparison_make(Comparison *out, const RecordSet *a, const RecordSet *b)
+{
+    const size_t n_a = record_set_size(a), n_b = record_set_size(b);
+    *out = (Comparison){.cells = calloc(n_a + 1, sizeof *out->cells),
+                        .only_a = calloc(n_a + 1, sizeof *out->only_a),
+                        .only_b = calloc(n_b + 1, sizeof *out->only_b),
+                        .differences = json_array(),
+                        .warnings = json_array(),
+                        .known = json_object()};
+    const bool made =
+        out->cells && out->only_a && out->only_b && out->differences && out->warnings && out->known;
+    if (!made) return no_memory();
+    TRY(match(out, a, b));
+    for (int i = 0; i < COMPARISON_PHASES; i++) average(out, i);
+    return ST_OK;
+}
+
+void comparison_free(Comparison *comparison)
+{
+    free(comparison->cells);
+    free(comparison->only_a);
+    free(comparison->only_b);
+    json_decref(comparison->differences);
+    json_decref(comparison->warnings);
+    json_decref(comparison->known);
+    *comparison = (Comparison){0};
+}
+
+int comparison_regressions(const Comparison *comparison, double fraction)
+{
+    int found = 0;
+    for (size_t i = 0; i < comparison->n_cells; i++) {
+        for (int k = 0; k < COMPARISON_PHASES; k++) {
+            const ComparisonPhase *p = &comparison->cells[i].phases[k];
+            found += p->verdict == COMPARISON_SLOWER && p->change > fraction;
+        }
+    }
+    return found;
+}
+
+int comparison_lost(const Comparison *comparison)
+{
+    int found = 0;
+    for (size_t i = 0; i < comparison->n_cells; i++) {
+        for (int k = 0; k < COMPARISON_PHASES; k++) {
+            const ComparisonPhase *p = &comparison->cells[i].phases[k];
+            found += p->status_a == RECORD_OK && p->status_b != RECORD_OK;
+        }
+    }
+    return found;
+}

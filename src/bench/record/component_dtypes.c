@@ -1,0 +1,209 @@
+#include "bench/record/component_dtypes.h"
+
+#include <stdio.h>
+#include <string.h>
+
+const char *const component_dtypes_names[COMPONENT_COUNT] = {
+#define COMPONENT(id, name) name,
+#include "bench/record/component_dtypes.def"
+#undef COMPONENT
+};
+
+/* The dtypes met so far, a bit each. */
+typedef unsigned DTypes;
+
+static DTypes one(const Model *m, int tensor)
+{
+    return tensor == PLAN_NONE ? 0 : 1U << m->plan.tensors[tensor].dtype;
+}
+
+static ComponentText text_of(DTypes dtypes, const char *remark)
+{
+    ComponentText text = {""};
+    for (int d = 0; d < DT_COUNT; d++) {
+        if (!(dtypes >> d & 1)) continue;
+        const size_t n = strlen(text.s);
+        snprintf(text.s + n, sizeof text.s - n, "%s%s", n ? " and " : "",
+                 plan_dtype_name((DType)d));
+    }
+    if (!dtypes) return (ComponentText){"-"};
+    const size_t n = strlen(text.s);
+    snprintf(text.s + n, sizeof text.s - n, "%s", remark);
+    return text;
+}
+
+/* ---- parameters ---- */
+
+static bool is_norm(const Param *p)
+{
+    return p->init == INIT_ONES;
+}
+
+static bool is_embedding(const Param *p)
+{
+    return strcmp(p->name, "token_embedding") == 0;
+}
+
+static const ParamGroup *group_of(const Model *m, const Param *p)
+{
+    const int flat = plan_storage(&m->plan, p->tensor);
+    for (int i = 0; i < m->n_groups; i++) {
+        if (m->groups[i].flat == flat) return &m->groups[i];
+    }
+    return NULL;
+}
+
+/* A master copy may be there in two halves, of which the copy is one. */
+static DTypes upper_half(const Model *m, const ParamGroup *g)
+{
+    return m->plan.tensors[g->flat].dtype == DT_LOW16 ? one(m, g->copy) : 0;
+}
+
+/* Of the weights that products read (`norms`: of the norms' weights). */
+static DTypes of_params(const Model *m, bool norms, Component what)
+{
+    DTypes dtypes = 0;
+    for (int i = 0; i < m->n_params; i++) {
+        const Param *p = &m->params[i];
+        const ParamGroup *g = group_of(m, p);
+        if (is_norm(p) != norms || is_embedding(p) || !g) continue;
+        const bool copied = g->copy != PLAN_NONE;
+        if (what == COMPONENT_PARAMETERS) dtypes |= one(m, copied ? g->copy : g->flat);
+        if (what == COMPONENT_MASTERS && copied) dtypes |= one(m, g->flat) | upper_half(m, g);
+        if (what == COMPONENT_NORM_WEIGHTS) dtypes |= one(m, g->flat);
+        if (what == COMPONENT_WEIGHT_GRADIENTS) dtypes |= one(m, g->grad);
+        if (what == COMPONENT_MOMENTS) dtypes |= one(m, g->m) | one(m, g->v);
+    }
+    return dtypes;
+}
+
+/* ---- nodes of the forward pass ---- */
+
+static bool ends_with(const char *scope, const char *tail)
+{
+    const size_t n = strlen(scope), m = strlen(tail);
+    return n >= m && strcmp(scope + n - m, tail) == 0;
+}
+
+/* Does the forward node belong to a part whose name ends so? */
+static bool is_part(const Node *node, const char *tail)
+{
+    return node->phase == PHASE_FORWARD && ends_with(node->scope, tail);
+}
+
+/* The results of the products of that part, or of all. */
+static DTypes of_products(const Model *m, const char *tail)
+{
+    DTypes dtypes = 0;
+    for (int i = 0; i < m->plan.n_nodes; i++) {
+        const Node *node = &m->plan.nodes[i];
+        if (node->op == OP_matmul && is_part(node, tail))
+            dtypes |= one(m, plan_out_id(&m->plan, node, 0));
+    }
+    return dtypes;
+}
+
+/* Norms: one node, or the primitives it was taken apart into. The first reads the input, the last writes
+ * the output, and the statistics of a row are what is inside. */
+static DTypes of_norms(const Model *m, Component what)
+{
+    static const char *const norms[] = {"/ln1", "/ln2", "ln_final"};
+    DTypes dtypes = 0;
+    const Node *nodes = m->plan.nodes;
+    for (int i = 0; i < m->plan.n_nodes; i++) {
+        for (size_t k = 0; k < sizeof norms / sizeof *norms; k++) {
+            if (!is_part(&nodes[i], norms[k])) continue;
+            const bool first = i == 0 || strcmp(nodes[i - 1].scope, nodes[i].scope) != 0;
+            const bool last =
+                i + 1 == m->plan.n_nodes || strcmp(nodes[i + 1].scope, nodes[i].scope) != 0;
+            const bool whole = nodes[i].op == OP_rmsnorm;
+            if (what == COMPONENT_NORM_INPUT && first)
+                dtypes |= one(m, plan_in_id(&m->plan, &nodes[i], 0));
+            if (what == COMPONENT_NORM_OUTPUT && last)
+                dtypes |= one(m, plan_out_id(&m->plan, &nodes[i], 0));
+            if (what == COMPONENT_NORM_INSIDE && (whole || nodes[i].op == OP_reduce))
+                dtypes |= one(m, plan_out_id(&m->plan, &nodes[i], whole ? 1 : 0));
+        }
+    }
+    return dtypes;
+}
+
+/* ---- attention ---- */
+
+static DTypes of_outputs(const Model *m, OpKind op, const char *tail, int output)
+{
+    DTypes dtypes = 0;
+    for (int i = 0; i < m->plan.n_nodes; i++) {
+        const Node *node = &m->plan.nodes[i];
+        if (node->op == op && is_part(node, tail))
+            dtypes |= one(m, plan_out_id(&m->plan, node, output));
+    }
+    return dtypes;
+}
+
+/* Every result in softmax's part: taken apart, it has several. */
+static DTypes of_softmax(const Model *m)
+{
+    DTypes dtypes = 0;
+    for (int i = 0; i < m->plan.n_nodes; i++) {
+        const Node *node = &m->plan.nodes[i];
+        if (is_part(node, "attn/softmax")) dtypes |= one(m, plan_out_id(&m->plan, node, 0));
+    }
+    return dtypes;
+}
+
+/* Where one node does it all, its log-sum-exp tells in what it computes. */
+static ComponentText attention_inside(const Model *m, DTypes in_memory)
+{
+    const DTypes inside = of_outputs(m, OP_attention, "attn/attention", 1);
+    return inside ? text_of(inside, ", not in memory") : text_of(in_memory, "");
+}
+
+static DTypes of_logit_gradient(const Model *m)
+{
+    for (int i = 0; i < m->plan.n_nodes; i++) {
+        const Node *node = &m->plan.nodes[i];
+        if (node->phase == PHASE_BACKWARD && strcmp(node->scope, "lm_head") == 0)
+            return one(m, plan_in_id(&m->plan, node, 0)); /* dw = dlogits^T x comes first */
+    }
+    return 0;
+}
+
+ComponentText component_dtypes_of(const Model *m, Component component)
+{
+    switch (component) {
+    case COMPONENT_PARAMETERS:
+    case COMPONENT_MASTERS:
+    case COMPONENT_WEIGHT_GRADIENTS:
+    case COMPONENT_MOMENTS:
+        return text_of(of_params(m, false, component), "");
+    case COMPONENT_NORM_WEIGHTS:
+        return text_of(of_params(m, true, component), "");
+    case COMPONENT_NORM_GRADIENTS:
+        return text_of(of_params(m, true, COMPONENT_WEIGHT_GRADIENTS), "");
+    case COMPONENT_NORM_INPUT:
+    case COMPONENT_NORM_INSIDE:
+    case COMPONENT_NORM_OUTPUT:
+        return text_of(of_norms(m, component), "");
+    case COMPONENT_LINEAR:
+        return text_of(of_products(m, ""), "");
+    case COMPONENT_FEED_FORWARD:
+        return text_of(of_products(m, "ffn/w13"), "");
+    case COMPONENT_SCORES:
+        return attention_inside(m, of_outputs(m, OP_bmm, "attn/scores", 0));
+    case COMPONENT_SOFTMAX:
+        return attention_inside(m, of_softmax(m));
+    case COMPONENT_ATTENTION:
+        return text_of(of_outputs(m, OP_attention, "attn/attention", 0) |
+                           of_outputs(m, OP_bmm, "attn/values", 0),
+                       "");
+    case COMPONENT_LOGITS:
+        return text_of(one(m, m->logits), "");
+    case COMPONENT_LOSS:
+        return text_of(one(m, m->loss), "");
+    case COMPONENT_LOGIT_GRADIENTS:
+        return text_of(of_logit_gradient(m), "");
+    default:
+        return (ComponentText){"-"};
+    }
+}

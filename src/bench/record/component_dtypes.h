@@ -1,0 +1,24 @@
+/* In which dtype every part of a training step is kept, read from its plan. */
+#ifndef BENCH_RECORD_COMPONENT_DTYPES_H
+#define BENCH_RECORD_COMPONENT_DTYPES_H
+
+#include "model/model.h"
+
+typedef enum Component {
+#define COMPONENT(id, name) COMPONENT_##id,
+#include "bench/record/component_dtypes.def"
+#undef COMPONENT
+    COMPONENT_COUNT
+} Component;
+
+extern const char *const component_dtypes_names[COMPONENT_COUNT];
+
+typedef struct ComponentText {
+    char s[48];
+} ComponentText;
+
+/* "f32"; "f32, not in memory" where the value lives inside one node; "-" where the plan has no such thing;
+ * "f32 and bf16" where layers differ. */
+ComponentText component_dtypes_of(const Model *model, Component component);
+
+#endif

@@ -1,0 +1,130 @@
+#include "bench/record/environment_diff.h"
+
+#include "base/text.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Of the moment, or what only names the rest. */
+static const char *const passing[] = {
+    "id",
+    "time_utc",
+    "command",
+    "load",
+    "steal_percent",
+    "memory_available_mib",
+    "frequency_mhz",
+    "gpu_sm_mhz",
+    "gpu_memory_mhz",
+    "gpu_power_w",
+    "gpu_temperature_c",
+};
+
+/* What a cell used where it was left to the program. */
+static const char *const used[] = {"device",    "threads", "blas",
+                                   "attention", "exec",    "peer_version"};
+
+static Status no_memory(void)
+{
+    return FAIL(ST_NO_MEMORY, "no memory for a comparison");
+}
+
+static bool is_passing(const char *name)
+{
+    for (size_t i = 0; i < sizeof passing / sizeof *passing; i++) {
+        if (strcmp(name, passing[i]) == 0) return true;
+    }
+    return false;
+}
+
+/* Whether this was said before; from now on it was. */
+static Status say(EnvironmentDiff *differences, Text *text, bool *known)
+{
+    text_puts(text, "\n");
+    TRY(text_status(text));
+    *known = json_object_get(differences->known, text_str(text)) != NULL;
+    return !*known && json_object_set_new(differences->known, text_str(text), json_true())
+               ? no_memory()
+               : ST_OK;
+}
+
+static json_t *or_null(json_t *value)
+{
+    return value ? value : json_null();
+}
+
+static Status add_pair(EnvironmentDiff *differences, const char *field, json_t *a, json_t *b)
+{
+    if (json_equal(or_null(a), or_null(b))) return ST_OK;
+    json_t *item = json_pack("{s:s, s:O, s:O}", "field", field, "a", or_null(a), "b", or_null(b));
+    char *dump = item ? json_dumps(item, JSON_COMPACT | JSON_SORT_KEYS) : NULL;
+    Text text = {0};
+    bool known = false;
+    if (dump) text_puts(&text, dump);
+    Status status = dump ? say(differences, &text, &known) : no_memory();
+    if (status == ST_OK && !known && json_array_append(differences->list, item))
+        status = no_memory();
+    text_free(&text);
+    free(dump);
+    json_decref(item);
+    return status;
+}
+
+static Status add_members(EnvironmentDiff *differences, const char *prefix, json_t *a, json_t *b,
+                          bool missing_only);
+
+/* One member of the environments, or all below it. */
+static Status add_member(EnvironmentDiff *differences, const char *name, json_t *a, json_t *b)
+{
+    if (!json_is_object(a) && !json_is_object(b)) return add_pair(differences, name, a, b);
+    char prefix[96];
+    snprintf(prefix, sizeof prefix, "%s.", name);
+    TRY(add_members(differences, prefix, a, b, false));
+    return add_members(differences, prefix, b, a, true);
+}
+
+/* Members of `a`; `missing_only`: those that `b` has not, with the sides the other way round. */
+static Status add_members(EnvironmentDiff *differences, const char *prefix, json_t *a, json_t *b,
+                          bool missing_only)
+{
+    const char *key;
+    json_t *value;
+    json_object_foreach(a, key, value)
+    {
+        char name[80];
+        json_t *other = json_object_get(b, key);
+        snprintf(name, sizeof name, "%s%s", prefix, key);
+        if (is_passing(name) || (missing_only && other)) continue;
+        TRY(missing_only ? add_member(differences, name, NULL, value)
+                         : add_member(differences, name, value, other));
+    }
+    return ST_OK;
+}
+
+/* Of two environments, once. */
+static Status add_environments(EnvironmentDiff *differences, json_t *a, json_t *b)
+{
+    const char *id_a = record_text(a, "id"), *id_b = record_text(b, "id");
+    Text pair = {0};
+    bool known = false;
+    text_printf(&pair, "%s\n%s", id_a ? id_a : "", id_b ? id_b : "");
+    const Status said = id_a || id_b ? say(differences, &pair, &known) : ST_OK;
+    text_free(&pair);
+    TRY(said);
+    if (known) return ST_OK;
+    TRY(add_members(differences, "", a, b, false));
+    return add_members(differences, "", b, a, true);
+}
+
+Status environment_diff_add(EnvironmentDiff *differences, const RecordSet *set_a, const Record *a,
+                            const RecordSet *set_b, const Record *b)
+{
+    TRY(add_environments(differences, record_set_environment(set_a, a),
+                         record_set_environment(set_b, b)));
+    if (record_status(a) != RECORD_OK || record_status(b) != RECORD_OK) return ST_OK;
+    for (size_t i = 0; i < sizeof used / sizeof *used; i++) {
+        TRY(add_pair(differences, used[i], record_value(a, used[i]), record_value(b, used[i])));
+    }
+    return ST_OK;
+}

@@ -1,0 +1,30 @@
+/* Some of the rows of ops of a profile: which, how long they took, how often they ran. */
+#ifndef BENCH_RECORD_OP_FILTER_H
+#define BENCH_RECORD_OP_FILTER_H
+
+#include "bench/record/profile_view.h"
+
+typedef enum OpWhere {
+    OP_WHERE_ANY,
+    OP_WHERE_ATTENTION, /* any part of it, the residual aside */
+    OP_WHERE_BESIDE,    /* not there */
+    OP_WHERE_LINEAR,    /* its projections */
+    OP_WHERE_CORE,      /* scores, softmax and values */
+    OP_WHERE_MISC       /* in none of the parts that eager attention has */
+} OpWhere;
+
+/* Those that count; NULL or PHASE_COUNT: any. */
+typedef struct OpFilter {
+    const char *category; /* "other": none of matmul, elementwise, optimizer, softmax, reduction */
+    const char *part;     /* of prof/parts.def */
+    Phase phase;
+    OpWhere where;
+} OpFilter;
+
+bool op_filter_takes(const OpFilter *filter, const ViewOp *op);
+/* ns of all steps; NAN: no row is taken. */
+double op_filter_time(const ProfileView *view, const OpFilter *filter);
+/* Of all steps: kernels on a GPU, nodes on a CPU. */
+double op_filter_calls(const ProfileView *view, const OpFilter *filter);
+
+#endif

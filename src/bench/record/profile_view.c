@@ -1,0 +1,339 @@
+#include "bench/record/profile_view.h"
+
+#include <math.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+Phase profile_view_phase(const char *name)
+{
+    for (int phase = PHASE_FORWARD; phase < PHASE_COUNT; phase++) {
+        if (strcmp(name, plan_phase_name((Phase)phase)) == 0) return (Phase)phase;
+    }
+    return PHASE_COUNT;
+}
+
+/* ---- the statistic ---- */
+
+const char *profile_view_stat(const Record *record)
+{
+    const char *stat = record_text(record, "stat");
+    return stat ? stat : "mean"; /* of a file of an older version */
+}
+
+double profile_view_middle(const ProfileView *view, const ViewTally *tally)
+{
+    const char *stat = profile_view_stat(view->record);
+    if (tally->n == 0) return NAN;
+    return strcmp(stat, "median") == 0 ? tally->med
+           : strcmp(stat, "min") == 0  ? tally->min
+                                       : tally->avg;
+}
+
+double profile_view_unprofiled(const ProfileView *view, const char *phase)
+{
+    char path[64];
+    double ms = NAN;
+    snprintf(path, sizeof path, "%.30s.%.10s_ms", phase, profile_view_stat(view->record));
+    record_number(view->record, path, &ms);
+    return ms * 1e6;
+}
+
+/* ---- reading ---- */
+
+static Status wrong(const char *what, const json_error_t *error)
+{
+    return FAIL(ST_USAGE, "the profile's %s cannot be read: %s", what, error->text);
+}
+
+/* null is an empty one; a figure that is null is not known. */
+static Status read_tally(const json_t *value, const char *what, ViewTally *t)
+{
+    json_error_t error;
+    json_int_t n = 0;
+    json_t *others[4];
+    double *const to[] = {&t->med, &t->min, &t->max, &t->std};
+    *t = (ViewTally){0};
+    if (!value || json_is_null(value)) return ST_OK;
+    if (json_unpack_ex((json_t *)value, &error, 0, "{s:I, s:F, s:F, s:o, s:o, s:o, s:o}", "n", &n,
+                       "total", &t->total, "avg", &t->avg, "med", &others[0], "min", &others[1],
+                       "max", &others[2], "std", &others[3]) != 0) {
+        return wrong(what, &error);
+    }
+    for (int i = 0; i < 4; i++) {
+        if (!json_is_number(others[i]) && !json_is_null(others[i]))
+            return FAIL(ST_USAGE, "the profile's %s cannot be read: no number", what);
+        *to[i] = json_is_null(others[i]) ? NAN : json_number_value(others[i]);
+    }
+    t->n = n;
+    return ST_OK;
+}
+
+static double number_or_nan(const json_t *object, const char *name)
+{
+    const json_t *value = json_object_get(object, name);
+    return json_is_number(value) ? json_number_value(value) : NAN;
+}
+
+static const char *text_or_null(const json_t *object, const char *name)
+{
+    return json_string_value(json_object_get(object, name));
+}
+
+static Status read_phase(ProfileView *view, json_t *item, double unprofiled)
+{
+    json_error_t error;
+    const char *name = NULL;
+    json_t *wall = NULL;
+    if (json_unpack_ex(item, &error, 0, "{s:s, s:o}", "phase", &name, "wall", &wall) != 0)
+        return wrong("phases", &error);
+    const Phase phase = profile_view_phase(name);
+    if (phase == PHASE_COUNT) return FAIL(ST_USAGE, "the profile has a phase '%s'", name);
+    ViewPhase *at = &view->phases[phase];
+    const json_t *gpu = json_object_get(item, "gpu");
+    *at = (ViewPhase){.there = true,
+                      .unprofiled = unprofiled,
+                      .nodes = number_or_nan(item, "nodes"),
+                      .busy = number_or_nan(gpu, "busy"),
+                      .work = number_or_nan(gpu, "work"),
+                      .kernels = json_integer_value(json_object_get(gpu, "kernels"))};
+    TRY(read_tally(json_object_get(gpu, "span"), "phases", &at->span));
+    return read_tally(wall, "phases", &at->wall);
+}
+
+static Status read_op(ProfileView *view, json_t *item)
+{
+    ViewOp *op = &view->ops[view->n_ops];
+    json_error_t error;
+    const char *phase = NULL;
+    if (json_unpack_ex(item, &error, 0, "{s:s, s:s, s:s, s:s, s:s, s:s, s:i, s:s, s:i, s:F, s:F}",
+                       "phase", &phase, "scope", &op->scope, "op", &op->op, "impl", &op->impl,
+                       "category", &op->category, "source", &op->source, "line", &op->line, "shape",
+                       &op->shape, "nodes", &op->nodes, "flops", &op->flops, "bytes",
+                       &op->bytes) != 0) {
+        return wrong("ops", &error);
+    }
+    op->phase = profile_view_phase(phase);
+    if (op->phase == PHASE_COUNT) return FAIL(ST_USAGE, "an op of the profile is in no phase");
+    op->part = text_or_null(item, "part");
+    op->by = text_or_null(item, "by");
+    if (!op->by) op->by = op->impl; /* a file of an older version */
+    op->allocated = number_or_nan(item, "allocated");
+    TRY(read_tally(json_object_get(item, "host"), "ops", &op->host));
+    TRY(read_tally(json_object_get(item, "device"), "ops", &op->device));
+    op->time = view->gpu ? op->device : op->host;
+    view->phases[op->phase].attributed += op->time.total;
+    view->n_ops++;
+    return ST_OK;
+}
+
+static Status read_name(const ProfileView *view, json_t *item, ViewName *name)
+{
+    json_error_t error;
+    if (json_unpack_ex(item, &error, 0, "{s:s, s:s, s:s}", "name", &name->name, "short",
+                       &name->brief, "kind", &name->kind) != 0) {
+        return wrong("kernels", &error);
+    }
+    const json_t *row = json_object_get(item, "row");
+    name->in = text_or_null(item, "phase");
+    name->ops = number_or_nan(item, "ops");
+    name->row = json_is_integer(row) ? (int)json_integer_value(row) : -1;
+    if (name->row >= view->n_ops) return FAIL(ST_USAGE, "a kernel names an op that is not there");
+    TRY(read_tally(json_object_get(item, "time"), "kernels", &name->time));
+    return read_tally(json_object_get(item, "bytes"), "kernels", &name->bytes);
+}
+
+static Status read_range(ProfileView *view, json_t *item)
+{
+    ViewRange *range = &view->ranges[view->n_ranges];
+    json_error_t error;
+    const char *phase = NULL;
+    json_int_t kernels = 0;
+    if (json_unpack_ex(item, &error, 0, "{s:s, s:s, s:i, s:I}", "phase", &phase, "name",
+                       &range->name, "level", &range->level, "kernels", &kernels) != 0) {
+        return wrong("ranges", &error);
+    }
+    range->phase = profile_view_phase(phase);
+    if (range->phase == PHASE_COUNT) return FAIL(ST_USAGE, "a range of the profile is in no phase");
+    range->kernels = kernels;
+    range->device = number_or_nan(item, "device");
+    TRY(read_tally(json_object_get(item, "host"), "ranges", &range->host));
+    TRY(read_tally(json_object_get(item, "span"), "ranges", &range->span));
+    TRY(read_tally(json_object_get(item, "wall"), "ranges", &range->wall));
+    view->n_ranges++;
+    return ST_OK;
+}
+
+static Status read_gaps(ViewGaps *gaps, const json_t *item)
+{
+    gaps->p99 = number_or_nan(item, "p99");
+    gaps->after = text_or_null(item, "longest_after");
+    gaps->before = text_or_null(item, "longest_before");
+    return read_tally(item, "gaps", &gaps->time);
+}
+
+static Status read_gpu(ViewGpu *gpu, const json_t *item)
+{
+    *gpu = (ViewGpu){.compute = number_or_nan(item, "compute"),
+                     .copies = number_or_nan(item, "copies"),
+                     .overhead = number_or_nan(item, "overhead"),
+                     .unattributed = json_integer_value(json_object_get(item, "unattributed")),
+                     .dropped = json_integer_value(json_object_get(item, "dropped")),
+                     .unattributed_time = number_or_nan(item, "unattributed_time")};
+    TRY(read_gaps(&gpu->gaps, json_object_get(item, "gaps")));
+    return read_tally(json_object_get(item, "launch_latency"), "launch latency", &gpu->latency);
+}
+
+static Status read_os(ViewOs *os, const json_t *item)
+{
+    *os = (ViewOs){.voluntary = json_integer_value(json_object_get(item, "voluntary_switches")),
+                   .involuntary = json_integer_value(json_object_get(item, "involuntary_switches")),
+                   .minor = json_integer_value(json_object_get(item, "minor_faults")),
+                   .major = json_integer_value(json_object_get(item, "major_faults")),
+                   .user = number_or_nan(item, "user"),
+                   .system = number_or_nan(item, "system"),
+                   .ran = number_or_nan(item, "ran"),
+                   .waited = number_or_nan(item, "waited")};
+    TRY(read_tally(json_object_get(item, "blocked"), "time in the operating system", &os->blocked));
+    return read_tally(json_object_get(item, "waiting"), "time in the operating system",
+                      &os->waiting);
+}
+
+/* ---- lists ---- */
+
+/* The lists of names, and where they go. */
+static const struct {
+    const char *name;
+    size_t list, n;
+} name_lists[] = {
+#define LIST(name, field)                                                    \
+    {                                                                        \
+        name, offsetof(ProfileView, field), offsetof(ProfileView, n_##field) \
+    }
+    LIST("kernels", kernels),      LIST("kernel_names", names),
+    LIST("kernel_briefs", briefs), LIST("phase_kernels", phase_kernels),
+    LIST("phase_ops", phase_ops),  LIST("calls", calls),
+    LIST("op_calls", op_calls),    LIST("kernel_grids", grids),
+    LIST("nvtx_ranges", nvtx),     LIST("nvtx_projected", projected),
+    LIST("os_calls", os_calls),
+#undef LIST
+};
+enum { NAME_LISTS = sizeof name_lists / sizeof *name_lists };
+
+static ViewName **list_of(ProfileView *view, int i)
+{
+    return (ViewName **)(void *)((char *)view + name_lists[i].list);
+}
+
+/* Room for all of them; jansson says 0 of what is no array. */
+static void *room(const json_t *list, size_t size)
+{
+    return calloc(json_array_size(list) + 1, size);
+}
+
+static Status make_room(ProfileView *view, const json_t *profile)
+{
+    view->ops = room(json_object_get(profile, "ops"), sizeof *view->ops);
+    view->ranges = room(json_object_get(profile, "ranges"), sizeof *view->ranges);
+    view->threads = room(json_object_get(profile, "threads"), sizeof *view->threads);
+    bool all = view->ops && view->ranges && view->threads;
+    for (int i = 0; i < NAME_LISTS; i++) {
+        *list_of(view, i) = room(json_object_get(profile, name_lists[i].name), sizeof(ViewName));
+        all = all && *list_of(view, i);
+    }
+    return all ? ST_OK : FAIL(ST_NO_MEMORY, "no memory for a profile");
+}
+
+static Status read_names(ProfileView *view, const json_t *profile, int list)
+{
+    size_t i;
+    json_t *item;
+    int *n = (int *)(void *)((char *)view + name_lists[list].n);
+    json_array_foreach(json_object_get(profile, name_lists[list].name), i, item)
+    {
+        TRY(read_name(view, item, &(*list_of(view, list))[(*n)++]));
+    }
+    return ST_OK;
+}
+
+static Status read_phases(ProfileView *view, const json_t *list)
+{
+    size_t i;
+    json_t *item;
+    json_array_foreach(list, i, item)
+    {
+        const char *name = text_or_null(item, "phase");
+        TRY(read_phase(view, item, profile_view_unprofiled(view, name ? name : "")));
+    }
+    return ST_OK;
+}
+
+static Status read_lists(ProfileView *view, const json_t *profile)
+{
+    size_t i;
+    json_t *item;
+    TRY(read_phases(view, json_object_get(profile, "phases")));
+    json_array_foreach(json_object_get(profile, "ops"), i, item) TRY(read_op(view, item));
+    json_array_foreach(json_object_get(profile, "ranges"), i, item) TRY(read_range(view, item));
+    json_array_foreach(json_object_get(profile, "threads"), i, item)
+    {
+        const char *name = text_or_null(item, "name");
+        view->threads[view->n_threads++] = (ViewThread){
+            name ? name : "", number_or_nan(item, "ran"), number_or_nan(item, "waited")};
+    }
+    for (int list = 0; list < NAME_LISTS; list++) TRY(read_names(view, profile, list));
+    return ST_OK;
+}
+
+static Status read_profile(ProfileView *view, json_t *profile)
+{
+    json_error_t error;
+    json_int_t steps = 0, traced = 0, left_out = 0;
+    if (json_unpack_ex(profile, &error, 0, "{s:I, s:I, s:I, s:F}", "steps", &steps, "traced_steps",
+                       &traced, "events_left_out", &left_out, "loop", &view->loop) != 0) {
+        return wrong("head", &error);
+    }
+    if (steps <= 0) return FAIL(ST_USAGE, "the profile has no steps");
+    view->steps = steps;
+    view->traced_steps = traced;
+    view->events_left_out = left_out;
+    view->gpu = json_is_object(json_object_get(profile, "gpu"));
+    view->threads_wall = number_or_nan(profile, "threads_wall");
+    view->limit_flops = number_or_nan(profile, "limit_flops");
+    view->limit_bandwidth = number_or_nan(profile, "limit_bandwidth");
+    TRY(make_room(view, profile));
+    TRY(read_tally(json_object_get(profile, "step"), "step", &view->step));
+    TRY(read_lists(view, profile));
+    TRY(read_gaps(&view->host_gaps, json_object_get(profile, "host_gaps")));
+    TRY(read_gpu(&view->device, json_object_get(profile, "gpu")));
+    return read_os(&view->os, json_object_get(profile, "os"));
+}
+
+Status profile_view_make(ProfileView *view, const Record *record)
+{
+    json_t *profile = json_object_get(record, "profile");
+    *view = (ProfileView){.record = record};
+    if (!json_is_object(profile)) return FAIL(ST_USAGE, "this result has no profile");
+    const Status status = read_profile(view, profile);
+    if (status != ST_OK) profile_view_free(view);
+    return status;
+}
+
+void profile_view_free(ProfileView *view)
+{
+    free(view->ops);
+    for (int i = 0; i < NAME_LISTS; i++) free(*list_of(view, i));
+    free(view->ranges);
+    free(view->threads);
+    *view = (ProfileView){0};
+}
+
+double profile_view_calls(const ProfileView *view, int row)
+{
+    int64_t calls = 0;
+    for (int i = 0; i < view->n_kernels; i++) {
+        if (view->kernels[i].row == row) calls += view->kernels[i].time.n;
+    }
+    return (double)calls / (double)view->steps;
+}

@@ -1,0 +1,167 @@
+#include "bench/record/record_check.h"
+
+#include "bench/record/phase_fields.h"
+
+#include <math.h>
+#include <string.h>
+
+typedef enum Kind { TEXT, COUNT, WHOLE, INT, NUMBER, REAL, STATUS, PHASE, TEXTS, NUMBERS } Kind;
+typedef enum Need { MAYBE, ALWAYS, MODEL, MEASURED } Need;
+
+typedef struct Field {
+    const char *name;
+    Kind kind;
+    Need need;
+} Field;
+
+static const Field fields[] = {
+#define FIELD(name, kind, need) {#name, kind, need},
+#include "bench/record/fields.def"
+#undef FIELD
+};
+
+#define FIELD(phase, name, kind, need) {#name, kind, need},
+static const Field phase_fields[] = {PHASE_FIELDS(FIELD, any)};
+#undef FIELD
+
+static const char *const kind_words[] = {
+    [TEXT] = "a text",
+    [COUNT] = "a whole number above 0",
+    [WHOLE] = "a whole number, 0 or more",
+    [INT] = "a whole number",
+    [NUMBER] = "a number, 0 or more",
+    [REAL] = "a number",
+    [STATUS] = "one of ok, oom, unsupported, timeout, killed, failed",
+    [PHASE] = "an object",
+    [TEXTS] = "an array of texts",
+    [NUMBERS] = "an array of numbers, each 0 or more",
+};
+
+static bool is_status(const json_t *value)
+{
+    const char *word = json_string_value(value);
+    for (int s = 0; word && s < RECORD_STATUS_COUNT; s++) {
+        if (strcmp(word, record_status_word((RecordStatus)s)) == 0) return true;
+    }
+    return false;
+}
+
+static bool is_ok(const json_t *object)
+{
+    const char *word = json_string_value(json_object_get(object, "status"));
+    return word && strcmp(word, record_status_word(RECORD_OK)) == 0;
+}
+
+static bool fits(const json_t *value, Kind kind);
+
+static bool all_fit(const json_t *array, Kind kind)
+{
+    if (!json_is_array(array)) return false;
+    for (size_t i = 0; i < json_array_size(array); i++) {
+        if (!fits(json_array_get(array, i), kind)) return false;
+    }
+    return true;
+}
+
+static bool fits(const json_t *value, Kind kind)
+{
+    switch (kind) {
+    case TEXT:
+        return json_is_string(value);
+    case COUNT:
+        return json_is_integer(value) && json_integer_value(value) > 0;
+    case WHOLE:
+        return json_is_integer(value) && json_integer_value(value) >= 0;
+    case INT:
+        return json_is_integer(value);
+    case NUMBER:
+        return json_is_number(value) && json_number_value(value) >= 0;
+    case REAL:
+        return json_is_number(value);
+    case STATUS:
+        return is_status(value);
+    case PHASE:
+        return json_is_object(value);
+    case TEXTS:
+        return all_fit(value, TEXT);
+    case NUMBERS:
+        return all_fit(value, NUMBER);
+    }
+    return false;
+}
+
+static bool needed(const json_t *object, Need need)
+{
+    switch (need) {
+    case MAYBE:
+        return false;
+    case ALWAYS:
+        return true;
+    case MODEL:
+        return !json_object_get(object, "d_head");
+    case MEASURED:
+        return is_ok(object);
+    }
+    return false;
+}
+
+/* `prefix` is "" or "forward." and the like. */
+static Status check_object(const json_t *object, const Field *list, size_t n, const char *prefix,
+                           const char *dot)
+{
+    for (size_t i = 0; i < n; i++) {
+        const json_t *value = json_object_get(object, list[i].name);
+        const bool must = needed(object, list[i].need);
+        if (!value && must) return FAIL(ST_USAGE, "'%s%s%s' is missing", prefix, dot, list[i].name);
+        if (!value || (json_is_null(value) && !must)) continue;
+        if (!fits(value, list[i].kind)) {
+            return FAIL(ST_USAGE, "'%s%s%s' must be %s", prefix, dot, list[i].name,
+                        kind_words[list[i].kind]);
+        }
+    }
+    return ST_OK;
+}
+
+/* Files hold 15 digits of a number: more than this is rounded up beyond what a double can be. */
+static const double largest = 1.79769313486231e308;
+
+static bool are_written(json_t *value)
+{
+    const char *name;
+    json_t *part;
+    size_t i;
+    if (json_is_real(value)) return fabs(json_real_value(value)) <= largest;
+    json_object_foreach(value, name, part)
+    {
+        if (!are_written(part)) return false;
+    }
+    json_array_foreach(value, i, part)
+    {
+        if (!are_written(part)) return false;
+    }
+    return true;
+}
+
+Status record_check_numbers(json_t *value)
+{
+    if (are_written(value)) return ST_OK;
+    return FAIL(ST_USAGE, "a number is above %.15g, which no measurement is", largest);
+}
+
+Status record_check(json_t *value)
+{
+    if (!json_is_object(value)) return FAIL(ST_USAGE, "a result must be an object");
+    TRY(check_object(value, fields, sizeof fields / sizeof *fields, "", ""));
+    bool measured = false;
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
+        if (fields[i].kind != PHASE) continue;
+        const json_t *phase = json_object_get(value, fields[i].name);
+        if (!json_is_object(phase)) continue;
+        TRY(check_object(phase, phase_fields, sizeof phase_fields / sizeof *phase_fields,
+                         fields[i].name, "."));
+        measured = measured || is_ok(phase);
+    }
+    if (is_ok(value) && !measured)
+        return FAIL(ST_USAGE, "'status' is ok but no phase was measured");
+    return record_check_numbers(value);
+}

@@ -1,0 +1,174 @@
+#include "bench/record/record_set.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static Status no_memory(void)
+{
+    return FAIL(ST_NO_MEMORY, "no memory for the results");
+}
+
+/* ---- by name ---- */
+
+/* An element of a list by a text that it has. */
+typedef struct Names {
+    const char *field;
+    bool last;     /* of those with one name, the last counts; otherwise the first */
+    json_t *found; /* name -> element, of the first n; NULL: not needed so far */
+    size_t n;
+} Names;
+
+struct RecordIndex {
+    Names results, environments;
+};
+
+enum { WORTH_AN_INDEX = 16 };
+
+static json_t *look_through(const json_t *list, const Names *names, const char *name)
+{
+    json_t *found = NULL;
+    for (size_t i = 0; i < json_array_size(list) && (names->last || !found); i++) {
+        json_t *element = json_array_get(list, i);
+        const char *other = record_text(element, names->field);
+        if (other && strcmp(name, other) == 0) found = element;
+    }
+    return found;
+}
+
+/* Takes in what was added since. False: no memory for it. */
+static bool keep_up(Names *names, const json_t *list)
+{
+    if (!names->found) names->found = json_object();
+    for (; names->n < json_array_size(list); names->n++) {
+        json_t *element = json_array_get(list, names->n);
+        const char *name = record_text(element, names->field);
+        if (!name || (!names->last && json_object_get(names->found, name))) continue;
+        if (json_object_set(names->found, name, element)) return false;
+    }
+    return names->found != NULL;
+}
+
+static json_t *find(const json_t *list, Names *names, const char *name)
+{
+    if (json_array_size(list) < WORTH_AN_INDEX || !keep_up(names, list))
+        return look_through(list, names, name);
+    return json_object_get(names->found, name);
+}
+
+static const struct RecordIndex no_index = {.results = {.field = "cell", .last = true},
+                                            .environments = {.field = "id"}};
+
+static json_t *find_environment(const RecordSet *set, const char *id)
+{
+    if (!id) return NULL;
+    return set->index ? find(set->environments, &set->index->environments, id)
+                      : look_through(set->environments, &no_index.environments, id);
+}
+
+Record *record_set_find(const RecordSet *set, const char *key)
+{
+    return set->index ? find(set->results, &set->index->results, key)
+                      : look_through(set->results, &no_index.results, key);
+}
+
+/* ---- a set ---- */
+
+Status record_set_init(RecordSet *set, json_t *environment)
+{
+    *set = (RecordSet){json_array(), json_array(), malloc(sizeof *set->index), json_object()};
+    if (set->index) *set->index = no_index; /* before it is freed */
+    if (!set->environments || !set->results || !set->index || !set->others) goto fail;
+    if (environment && json_array_append(set->environments, environment)) goto fail;
+    return ST_OK;
+fail:
+    free(set->index);
+    set->index = NULL;
+    record_set_free(set);
+    return no_memory();
+}
+
+void record_set_free(RecordSet *set)
+{
+    if (set->index) {
+        json_decref(set->index->results.found);
+        json_decref(set->index->environments.found);
+    }
+    free(set->index);
+    json_decref(set->environments);
+    json_decref(set->results);
+    json_decref(set->others);
+    *set = (RecordSet){0};
+}
+
+size_t record_set_size(const RecordSet *set)
+{
+    return json_array_size(set->results);
+}
+
+Record *record_set_at(const RecordSet *set, size_t i)
+{
+    return json_array_get(set->results, i);
+}
+
+Status record_set_add(RecordSet *set, Record *record)
+{
+    const json_t *first = json_array_get(set->environments, 0);
+    const char *id = json_string_value(json_object_get(first, "id"));
+    if (!record_text(record, "environment_id") && id) {
+        TRY(record_put_text(record, "environment_id", id));
+    }
+    return json_array_append(set->results, record) ? no_memory() : ST_OK;
+}
+
+/* One that is there takes what only the other says: it may be from another program. */
+static Status add_environment(RecordSet *set, json_t *environment)
+{
+    const char *id = json_string_value(json_object_get(environment, "id"));
+    json_t *there = find_environment(set, id);
+    if (there == environment) return ST_OK;
+    if (there) return json_object_update_missing(there, environment) ? no_memory() : ST_OK;
+    return json_array_append(set->environments, environment) ? no_memory() : ST_OK;
+}
+
+/* What an environment says of the moment goes for one run only: a record that moves to a set with
+ * the same environment of another run takes it along. */
+static Status keep_moment(Record *record, const json_t *own)
+{
+    static const char *const names[] = {"time_utc", "command"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const char *text = record_text(own, names[i]);
+        if (text && !record_text(record, names[i])) TRY(record_put_text(record, names[i], text));
+    }
+    return ST_OK;
+}
+
+Status record_set_share(RecordSet *set, const RecordSet *from, Record *record)
+{
+    json_t *environment = record_set_environment(from, record);
+    if (environment) TRY(add_environment(set, environment));
+    if (environment != record_set_environment(set, record)) TRY(keep_moment(record, environment));
+    return record_set_add(set, record);
+}
+
+Status record_set_keep_others(RecordSet *set, const RecordSet *from)
+{
+    if (json_object_size(from->others) == 0) return ST_OK;
+    return json_object_update_missing(set->others, from->others) ? no_memory() : ST_OK;
+}
+
+Status record_set_merge(RecordSet *set, const RecordSet *other)
+{
+    TRY(record_set_keep_others(set, other));
+    for (size_t i = 0; i < json_array_size(other->environments); i++) {
+        TRY(add_environment(set, json_array_get(other->environments, i)));
+    }
+    for (size_t i = 0; i < record_set_size(other); i++) {
+        TRY(record_set_share(set, other, record_set_at(other, i)));
+    }
+    return ST_OK;
+}
+
+json_t *record_set_environment(const RecordSet *set, const Record *record)
+{
+    return find_environment(set, record_text(record, "environment_id"));
+}

@@ -1,0 +1,115 @@
+#include "bench/record/record_stat.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+Stat record_stat(const Record *r)
+{
+    const char *word = record_text(r, "stat");
+    for (int s = 0; word && s < STAT_COUNT; s++) {
+        if (strcmp(word, config_stat_name((Stat)s)) == 0) return (Stat)s;
+    }
+    return STAT_MEAN;
+}
+
+bool record_stat_measured(const RecordSet *set, Stat *stat)
+{
+    double ms;
+    for (size_t i = 0; i < record_set_size(set); i++) {
+        const Record *r = record_set_at(set, i);
+        if (!record_stat_ms(r, "step", &ms) && !record_stat_ms(r, "forward", &ms)) continue;
+        *stat = record_stat(r);
+        return true;
+    }
+    return false;
+}
+
+Stat record_stat_of_set(const RecordSet *set)
+{
+    Stat stat;
+    return record_stat_measured(set, &stat) ? stat : STAT_MEDIAN;
+}
+
+/* Results of other programs may lack the median or the minimum. */
+static bool phase_ms(const Record *r, const char *phase, Stat stat, double *ms)
+{
+    static const char *const names[STAT_COUNT] = {
+        [STAT_MEDIAN] = "median_ms", [STAT_MEAN] = "mean_ms", [STAT_MIN] = "min_ms"};
+    if (record_phase_status(r, phase) != RECORD_OK) return false;
+    const json_t *of = record_value(r, phase);
+    return record_number(of, names[stat], ms) || record_number(of, "mean_ms", ms);
+}
+
+bool record_stat_ms(const Record *r, const char *phase, double *ms)
+{
+    return phase_ms(r, phase, record_stat(r), ms);
+}
+
+bool record_stat_spread(const Record *r, const char *phase, double *ms)
+{
+    const json_t *of = record_value(r, phase);
+    const Stat stat = record_stat(r);
+    double median, low, high;
+    if (record_phase_status(r, phase) != RECORD_OK || stat == STAT_MIN) return false;
+    if (stat == STAT_MEAN) return record_number(of, "std_ms", ms);
+    if (!record_number(of, "median_ms", &median) || !record_number(of, "median_low_ms", &low) ||
+        !record_number(of, "median_high_ms", &high))
+        return false;
+    *ms = fmax(median - low, high - median);
+    return true;
+}
+
+/* ---- rates ---- */
+
+static Status put_phase_rate(Record *r, const char *phase)
+{
+    char flops_path[32], rate_path[32];
+    double flops = 0, ms = 0;
+    snprintf(flops_path, sizeof flops_path, "%s_flops", phase);
+    snprintf(rate_path, sizeof rate_path, "%s_tflops", phase);
+    if (!record_number(r, flops_path, &flops) || !record_stat_ms(r, phase, &ms)) return ST_OK;
+    return ms > 0 ? record_put_number(r, rate_path, flops / ms * 1e-9) : ST_OK;
+}
+
+/* Attention alone has no tokens that anyone counts. */
+static Status put_tokens(Record *r, double ms)
+{
+    int64_t batch = 0, ctx = 0;
+    if (record_value(r, "d_head")) return ST_OK;
+    if (!record_int(r, "batch", &batch) || !record_int(r, "ctx", &ctx)) return ST_OK;
+    return record_put_number(r, "tokens_per_s", (double)batch * (double)ctx / (ms * 1e-3));
+}
+
+Status record_stat_put_rates(Record *r)
+{
+    double ms = 0, flops = 0, limit_tflops = 0, limit_ms = 0;
+    TRY(put_phase_rate(r, "forward"));
+    TRY(put_phase_rate(r, "backward"));
+    if (!record_stat_ms(r, "step", &ms) || ms <= 0) return ST_OK;
+    TRY(put_tokens(r, ms));
+    if (!record_number(r, "flops_per_step", &flops)) return ST_OK;
+    const double tflops = flops / ms * 1e-9;
+    TRY(record_put_number(r, "tflops", tflops));
+    if (record_number(r, "limit_tflops", &limit_tflops) && limit_tflops > 0)
+        TRY(record_put_number(r, "mfu", tflops / limit_tflops));
+    if (!record_number(r, "limit_step_ms", &limit_ms)) return ST_OK;
+    return record_put_number(r, "percent_of_limit", 100 * limit_ms / ms);
+}
+
+Status record_stat_change(Record *r, Stat stat)
+{
+    if (record_text(r, "stat") && record_stat(r) == stat) return ST_OK;
+    TRY(record_put_text(r, "stat", config_stat_name(stat)));
+    if (record_status(r) != RECORD_OK && record_status(r) != RECORD_OOM) return ST_OK;
+    return record_stat_put_rates(r);
+}
+
+Status record_stat_change_set(RecordSet *set, Stat stat)
+{
+    for (size_t i = 0; i < record_set_size(set); i++) {
+        Record *r = record_set_at(set, i);
+        if (record_stat(r) != stat) TRY(record_stat_change(r, stat));
+    }
+    return ST_OK;
+}

@@ -1,0 +1,150 @@
+#include "bench/study/precision_cell.h"
+
+#include "bench/cell/cell.h"
+#include "bench/measure/rss.h"
+#include "bench/record/component_dtypes.h"
+#include "bench/study/step_error.h"
+#include "exec/step_plan.h"
+
+#include <math.h>
+#include <string.h>
+
+static Status no_memory(void)
+{
+    return FAIL(ST_NO_MEMORY, "no memory for the errors of a step");
+}
+
+/* ---- dtypes ---- */
+
+static Status put_dtypes(Record *facts, const Config *config, const Placement *placement)
+{
+    Model model;
+    Binding binding;
+    TRY(step_plan_make(&model, &binding, config, config->mode, placement->backend,
+                       placement->capability, placement->threads));
+    json_t *dtypes = json_object();
+    bool failed = json_object_set_new(facts, "dtypes", dtypes) != 0;
+    for (int c = 0; c < COMPONENT_COUNT && !failed; c++) {
+        failed = json_object_set_new(dtypes, component_dtypes_names[c],
+                                     json_string(component_dtypes_of(&model, (Component)c).s));
+    }
+    binding_free(&binding);
+    model_free(&model);
+    return failed ? no_memory() : ST_OK;
+}
+
+/* ---- errors ---- */
+
+static json_t *number(double x)
+{
+    return isfinite(x) ? json_real(x) : json_null();
+}
+
+static json_t *range_json(const StepErrorRange *r)
+{
+    return json_pack("{s:I, s:I, s:I, s:I}", "elements", (json_int_t)r->elements, "subnormal",
+                     (json_int_t)r->subnormal, "zero", (json_int_t)r->zero, "nonfinite",
+                     (json_int_t)r->nonfinite);
+}
+
+static json_t *tensor_json(const StepErrorTensor *t)
+{
+    return json_pack("{s:s, s:o, s:I, s:I, s:I}", "name", t->name, "error", number(t->error),
+                     "elements", (json_int_t)t->elements, "lost", (json_int_t)t->lost, "nonfinite",
+                     (json_int_t)t->nonfinite);
+}
+
+/* "layers.3" of "layers.3.attn.q_proj"; other names are a part by themselves. */
+static size_t part_length(const char *name)
+{
+    if (strncmp(name, "layers.", 7) != 0) return strlen(name);
+    return 7 + strcspn(name + 7, ".");
+}
+
+static bool same_part(const char *a, const char *b)
+{
+    return part_length(a) == part_length(b) && strncmp(a, b, part_length(a)) == 0;
+}
+
+/* The parameters of a part follow each other. */
+static json_t *parts_json(const StepError *e)
+{
+    json_t *parts = json_array();
+    for (int i = 0; i < e->n_grads;) {
+        const char *name = e->grads[i].name;
+        StepErrorTensor sum = {0};
+        for (; i < e->n_grads && same_part(name, e->grads[i].name); i++) {
+            sum.squared_difference += e->grads[i].squared_difference;
+            sum.squared_size += e->grads[i].squared_size;
+        }
+        const double error = sqrt(sum.squared_difference / sum.squared_size);
+        json_array_append_new(parts, json_pack("{s:s%, s:o}", "name", name, part_length(name),
+                                               "error", number(error)));
+    }
+    return parts;
+}
+
+static json_t *error_json(const StepError *e, const char *scaling)
+{
+    json_t *tensors = json_array();
+    for (int i = 0; i < e->n_grads; i++) json_array_append_new(tensors, tensor_json(&e->grads[i]));
+    return json_pack("{s:s, s:f, s:i, s:o, s:o, s:o, s:o, s:o, s:o}", "loss_scaling", scaling,
+                     "loss_scale", e->loss_scale, "overflowed", e->overflowed, "loss",
+                     number(e->loss), "logits", number(e->logits), "gradients",
+                     number(e->gradients), "backward", range_json(&e->backward), "parts",
+                     parts_json(e), "tensors", tensors);
+}
+
+static Status add_error(json_t *errors, const Config *config, const Placement *placement,
+                        const ReferenceStep *reference)
+{
+    StepError e;
+    TRY(step_error_measure(&e, config, placement, reference));
+    const bool fp16 = config->precision == PRECISION_FP16;
+    const ConfigText scaling =
+        config_loss_scale_text(fp16 ? config->loss_scale : CONFIG_SCALE_NONE);
+    json_t *json = error_json(&e, scaling.s);
+    step_error_free(&e);
+    return json && json_array_append_new(errors, json) == 0 ? ST_OK : no_memory();
+}
+
+/* fp16 also without loss scaling, to see what it is good for. */
+static Status put_errors(Record *facts, const Config *config, const Placement *placement)
+{
+    ReferenceStep reference;
+    Config unscaled = *config;
+    unscaled.loss_scale = CONFIG_SCALE_NONE;
+    json_t *errors = json_array();
+    if (json_object_set_new(facts, "errors", errors)) return no_memory();
+    TRY(reference_step_run(&reference, config, placement->threads));
+    Status status = add_error(errors, config, placement, &reference);
+    if (status == ST_OK && config_scales_loss(config))
+        status = add_error(errors, &unscaled, placement, &reference);
+    if (status == ST_OK) status = record_put_number(facts, "reference_seconds", reference.seconds);
+    reference_step_free(&reference);
+    return status;
+}
+
+/* ---- the cell ---- */
+
+static Status study(const Config *config, CellLink *link, Record *facts)
+{
+    Placement placement;
+    TRY(placement_find(config, &placement));
+    TRY(put_dtypes(facts, config, &placement));
+    TRY(cell_link_stage(link, "float64 reference", 0, 0));
+    TRY(put_errors(facts, config, &placement));
+    return cell_link_facts(link, facts);
+}
+
+Status precision_cell_run(const Config *config, CellLink *link)
+{
+    Record *facts = json_object();
+    const Status status = study(config, link, facts);
+    json_decref(facts);
+    TRY(status);
+    /* What the reference held is no part of what a step holds. */
+    if (!rss_forget_peak())
+        TRY(cell_link_warning(link, "rss_peak_mib and library_mib hold the float64 reference too"));
+    return cell_run(config, link);
+}

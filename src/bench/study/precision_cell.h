@@ -1,0 +1,18 @@
+/* A cell of the precision study: how far its numbers are from float64, and then its time and memory like
+ * those of any other cell. */
+#ifndef BENCH_STUDY_PRECISION_CELL_H
+#define BENCH_STUDY_PRECISION_CELL_H
+
+#include "bench/cell/runner.h"
+
+/* RunnerCell. Beside what cell_run() tells, the record gets
+ *
+ *   dtypes   {component: dtype}, in the order of component_dtypes.def
+ *   reference_seconds
+ *   errors   one object for each way to scale the loss (fp16: as asked for, then not at all):
+ *            {loss_scaling, loss_scale, overflowed, loss, logits, gradients,
+ *             backward: {elements, subnormal, zero, nonfinite}, parts: [{name, error}, ...],
+ *             tensors: [{name, error, elements, lost, nonfinite}, ...]} */
+Status precision_cell_run(const Config *config, CellLink *link);
+
+#endif

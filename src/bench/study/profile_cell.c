@@ -1,0 +1,189 @@
+#include "bench/study/profile_cell.h"
+
+#include "base/clock.h"
+#include "bench/estimate/time_estimate.h"
+#include "bench/measure/sampler.h"
+#include "bench/study/profile_record.h"
+#include "prof/activity_cupti.h"
+#include "prof/ranges_nvtx.h"
+
+enum { SETTLING = 2 }; /* steps that are watched and not counted: tracers set themselves up too */
+
+typedef struct Run {
+    const CellOpen *cell;
+    const ProfileTask *task;
+    Profiler profiler;
+    RangesNvtx *ranges; /* NULL: not asked for */
+    bool traced;        /* the device tells what it does */
+} Run;
+
+/* ---- steps ---- */
+
+static Status run_phases(Run *run, bool count)
+{
+    Session *session = run->cell->session;
+    for (int phase = PHASE_FORWARD; phase < PHASE_COUNT; phase++) {
+        int begin = 0, end = 0;
+        plan_phase_nodes(session->plan, (Phase)phase, &begin, &end);
+        if (begin == end) continue;
+        if (count) profiler_phase_begin(&run->profiler);
+        TRY(session_run(session, (Phase)phase));
+        TRY(session->api->sync(session->backend));
+        if (count) TRY(profiler_phase_end(&run->profiler, (Phase)phase));
+    }
+    return ST_OK;
+}
+
+/* What the device has done since the last call. */
+static Status take_events(Run *run, TraceEvent **events, size_t *n)
+{
+    size_t dropped = 0;
+    *events = NULL;
+    *n = 0;
+    if (!run->traced) return ST_OK;
+    TRY(activity_cupti_take(events, n, &dropped));
+    run->profiler.dropped += dropped;
+    return ST_OK;
+}
+
+/* Collecting what the device did makes the next launch a slow one. Steps that are a few launches go
+ * together; where each node is launched by itself, its times are needed at once. */
+static int64_t batch_of(const Config *config)
+{
+    return config->exec == EXEC_GRAPH ? PROFILER_BATCH : 1;
+}
+
+static Status take_steps(Run *run)
+{
+    TraceEvent *events = NULL;
+    size_t n = 0;
+    TRY(take_events(run, &events, &n));
+    return profiler_device_events(&run->profiler, events, n);
+}
+
+/* Where a suite has little time and nobody traces, there is nothing to set up. */
+static Status settle(Run *run)
+{
+    const bool hurried = run->cell->config->sample_share > 0 && !run->traced;
+    for (int i = 0; i < SETTLING && !hurried; i++) TRY(run_phases(run, false));
+    TRY(take_steps(run));
+    run->profiler.dropped = 0; /* of the capture, which is no step */
+    return ST_OK;
+}
+
+/* The share of a suite's time ends it early, as it ends samples. */
+static bool is_over(const Config *config, int64_t done, double since)
+{
+    const double most = config->sample_share;
+    return done >= config->steps ||
+           (most > 0 && done >= SAMPLER_LEAST && clock_seconds() - since >= most);
+}
+
+static Status run_steps(Run *run)
+{
+    const CellOpen *cell = run->cell;
+    const int64_t steps = cell->config->steps, batch = batch_of(cell->config);
+    TRY(settle(run));
+    const double start = clock_seconds();
+    for (int64_t i = 0; !is_over(cell->config, i, start);) {
+        TRY(cell_link_stage(cell->link, "profiled step", ++i, steps));
+        profiler_step_begin(&run->profiler);
+        TRY(run_phases(run, true));
+        TRY(profiler_step_end(&run->profiler));
+        if (i % batch == 0) TRY(take_steps(run));
+    }
+    TRY(take_steps(run));
+    profiler_finish(&run->profiler);
+    return ST_OK;
+}
+
+/* ---- what is found ---- */
+
+static Status tell(Run *run)
+{
+    const CellOpen *cell = run->cell;
+    TimeEstimate outlook;
+    MemoryBlocks blocks;
+    json_t *profile = NULL;
+    TRY(memory_blocks_make(&blocks, cell->fit->model, &cell->fit->binding));
+    op_rows_memory(&run->profiler.rows, &blocks);
+    memory_blocks_free(&blocks);
+    TRY(time_estimate_make(&outlook, cell->config, cell->placement, &cell->fit->model->plan));
+    Status status = profile_record_make(&profile, &run->profiler, &outlook);
+    json_t *facts = json_pack("{s:o}", "profile", profile);
+    if (status == ST_OK) status = cell_link_facts(cell->link, facts);
+    json_decref(facts);
+    return status;
+}
+
+/* A GPU whose kernels nobody tells of is still profiled by the host's clock; the row says so. */
+static Status start_tracer(Run *run)
+{
+    if (run->cell->placement->backend == BACKEND_cpu) return ST_OK;
+    const Status status = activity_cupti_start(&run->profiler.log);
+    run->traced = status == ST_OK;
+    run->profiler.device = run->traced;
+    run->profiler.waits = !run->traced;
+    if (status != ST_UNSUPPORTED) return status;
+    return cell_link_warning(
+        run->cell->link,
+        "kernels are not traced (%s): ops are timed with a wait after each, which "
+        "an --exec graph does not have",
+        status_message());
+}
+
+/* A graph is captured anew: only a tracer that saw its nodes made can tell them apart. */
+static Status watch(Run *run)
+{
+    Session *session = run->cell->session;
+    if (run->task->nvtx || run->task->annotate_mha) {
+        TRY(ranges_nvtx_open(&run->ranges, session->binding, run->task->annotate_mha));
+        TRY(session_observe(session, ranges_nvtx_observer(run->ranges)));
+    }
+    TRY(session_observe(session, profiler_observer(&run->profiler)));
+    if (run->traced) TRY(session_observe(session, activity_cupti_observer()));
+    if (run->cell->config->exec != EXEC_GRAPH) return ST_OK;
+    session_drop_graphs(session);
+    return session_capture(session);
+}
+
+static Status profile(Run *run)
+{
+    TRY(start_tracer(run));
+    TRY(watch(run));
+    if (run->ranges) ranges_nvtx_push("measure_loop");
+    TRY(run_steps(run));
+    if (run->ranges) ranges_nvtx_pop();
+    TRY(tell(run));
+    const ProfileTask *task = run->task;
+    return task->write ? task->write(task->self, run->cell, &run->profiler) : ST_OK;
+}
+
+static Status measured(void *self, const CellOpen *cell)
+{
+    Run run = {.cell = cell, .task = self};
+    TRY(profiler_open(&run.profiler, &cell->fit->binding, false, run.task->trace_steps));
+    const int others = cell->session->n_observers;
+    const Status status = profile(&run);
+    cell->session->n_observers = others; /* ours end with this function */
+    if (run.traced) activity_cupti_stop();
+    ranges_nvtx_close(run.ranges);
+    profiler_close(&run.profiler);
+    return status;
+}
+
+/* Until there is one: a row that ends before it is still a profile's, not one of bench. */
+static Status tell_none(CellLink *link)
+{
+    json_t *facts = json_pack("{s:n}", "profile");
+    const Status status = cell_link_facts(link, facts);
+    json_decref(facts);
+    return status;
+}
+
+Status profile_cell_run(const Config *config, CellLink *link, const ProfileTask *task)
+{
+    const CellMore more = {.self = (void *)task, .measured = measured};
+    TRY(tell_none(link));
+    return cell_run_more(config, link, &more);
+}

@@ -1,0 +1,18 @@
+/* A profile as JSON: the field `profile` of a record. Its names are a contract (docs/formats.md). */
+#ifndef BENCH_STUDY_PROFILE_RECORD_H
+#define BENCH_STUDY_PROFILE_RECORD_H
+
+#include "bench/estimate/time_estimate.h"
+#include "prof/profiler.h"
+
+#include <jansson.h>
+
+/* A new reference. All times are in nanoseconds. */
+Status profile_record_make(json_t **out, const Profiler *p, const TimeEstimate *outlook);
+
+/* {"n", "total", "avg", "med", "min", "max", "std"}, each multiplied by `unit`; null of an empty one. */
+json_t *profile_record_tally(const RunningStats *tally, double unit);
+/* The same in ns, its 99th percentile, and what stands around the longest. */
+json_t *profile_record_gaps(const HostGaps *gaps);
+
+#endif

@@ -1,0 +1,214 @@
+#include "bench/study/step_error.h"
+
+#include "exec/init.h"
+#include "exec/step_plan.h"
+#include "ops/adam_state.h"
+#include "ops/element.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* A dynamic loss scale starts at 2^16: after this many halvings something else is wrong. */
+enum { MOST_ATTEMPTS = 64 };
+
+typedef struct Study {
+    StepError *error;
+    const ReferenceStep *reference;
+    const Model *model;
+    Session *session;
+    void *buffer; /* holds any one tensor */
+} Study;
+
+static const Tensor *shape(const Study *s, int id)
+{
+    return &s->model->plan.tensors[id];
+}
+
+/* ---- 16-bit tensors of the backward pass ---- */
+
+static bool is_narrow(DType dtype)
+{
+    return dtype == DT_F16 || dtype == DT_BF16;
+}
+
+static double least_normal(DType dtype)
+{
+    return dtype == DT_F16 ? 0x1p-14 : 0x1p-126;
+}
+
+static void count_element(StepErrorRange *range, DType dtype, double x)
+{
+    range->elements++;
+    if (!isfinite(x))
+        range->nonfinite++;
+    else if (x == 0)
+        range->zero++;
+    else if (fabs(x) < least_normal(dtype))
+        range->subnormal++;
+}
+
+static Status count_outputs(const Study *s, const ObserverEvent *event)
+{
+    const Node *node = &event->plan->nodes[event->node];
+    for (int i = 0; i < node->n_out; i++) {
+        const int id = plan_out_id(event->plan, node, i);
+        if (id == PLAN_NONE || !is_narrow(shape(s, id)->dtype)) continue;
+        const Tensor *t = shape(s, id);
+        if (!plan_contiguous(t)) continue; /* a window: its memory is counted where it is whole */
+        TRY(event->api->sync(event->backend));
+        TRY(session_download(s->session, id, s->buffer));
+        for (int64_t k = 0; k < plan_elements(t); k++)
+            count_element(&s->error->backward, t->dtype, element_get(s->buffer, t->dtype, k));
+    }
+    return ST_OK;
+}
+
+/* ---- errors ---- */
+
+/* Compares the tensor in the buffer, `divisor` taken out, with the reference's. */
+static StepErrorTensor compare(const Study *s, int id, double divisor, const double *reference)
+{
+    const Tensor *t = shape(s, id);
+    StepErrorTensor e = {.elements = plan_elements(t)};
+    for (int64_t i = 0; i < e.elements; i++) {
+        const double x = element_get(s->buffer, t->dtype, i), y = reference[i];
+        const double difference = x / divisor - y;
+        e.lost += x == 0 && y != 0;
+        e.nonfinite += !isfinite(x);
+        e.squared_difference += difference * difference;
+        e.squared_size += y * y;
+    }
+    e.error = sqrt(e.squared_difference / e.squared_size);
+    return e;
+}
+
+static Status take_loss(const Study *s)
+{
+    const int loss = s->model->loss;
+    TRY(session_download(s->session, loss, s->buffer));
+    const double x = element_get(s->buffer, shape(s, loss)->dtype, 0), y = s->reference->loss;
+    s->error->loss = fabs(x - y) / fabs(y);
+    return ST_OK;
+}
+
+/* When they have just been made: the loss may be computed in their memory. */
+static Status take_logits(const Study *s, const ObserverEvent *event)
+{
+    const int logits = s->model->logits;
+    TRY(event->api->sync(event->backend));
+    TRY(session_download(s->session, logits, s->buffer));
+    s->error->logits = compare(s, logits, 1, s->reference->logits).error;
+    return ST_OK;
+}
+
+static Status take_gradients(const Study *s)
+{
+    StepError *e = s->error;
+    const double *reference = s->reference->grads;
+    double difference = 0, size = 0;
+    for (int i = 0; i < s->model->n_params; i++) {
+        const int id = s->model->params[i].grad;
+        TRY(session_download(s->session, id, s->buffer));
+        e->grads[i] = compare(s, id, e->loss_scale, reference);
+        e->grads[i].name = s->reference->model.params[i].name;
+        reference += e->grads[i].elements;
+        difference += e->grads[i].squared_difference;
+        size += e->grads[i].squared_size;
+    }
+    e->gradients = sqrt(difference / size);
+    return ST_OK;
+}
+
+static bool is_finite(const StepError *e)
+{
+    for (int i = 0; i < e->n_grads; i++) {
+        if (e->grads[i].nonfinite) return false;
+    }
+    return true;
+}
+
+/* ---- the run ---- */
+
+/* An observer: a node has written its results. */
+static Status look(void *self, const ObserverEvent *event)
+{
+    const Study *s = self;
+    const Node *node = &event->plan->nodes[event->node];
+    if (node->phase == PHASE_FORWARD && plan_out_id(event->plan, node, 0) == s->model->logits)
+        return take_logits(s, event);
+    return node->phase == PHASE_BACKWARD && !node->again ? count_outputs(s, event) : ST_OK;
+}
+
+static Status attempt(const Study *s, double state[STATE_COUNT])
+{
+    s->error->backward = (StepErrorRange){0};
+    TRY(session_run(s->session, PHASE_FORWARD));
+    TRY(s->session->api->sync(s->session->backend));
+    TRY(take_loss(s));
+    TRY(session_run(s->session, PHASE_BACKWARD));
+    TRY(s->session->api->sync(s->session->backend));
+    TRY(session_download(s->session, s->model->state, state));
+    s->error->loss_scale = state[STATE_LOSS_SCALE];
+    return take_gradients(s);
+}
+
+static Status run(const Study *s)
+{
+    double state[STATE_COUNT];
+    TRY(init_session(s->session, s->model));
+    TRY(session_observe(s->session, (Observer){.self = (void *)s, .end = look}));
+    for (;; s->error->overflowed++) {
+        TRY(attempt(s, state));
+        const bool again = !is_finite(s->error) && state[STATE_DYNAMIC] != 0;
+        if (!again || s->error->overflowed == MOST_ATTEMPTS) return ST_OK;
+        adam_state_skip(state); /* lowers the scale */
+        TRY(session_upload(s->session, s->model->state, state));
+    }
+}
+
+static size_t largest_tensor(const Plan *plan)
+{
+    size_t most = 0;
+    for (int i = 0; i < plan->n_tensors; i++) {
+        const size_t bytes = plan_bytes(&plan->tensors[i]);
+        if (bytes > most) most = bytes;
+    }
+    return most;
+}
+
+static Status run_bound(Study *s, const Binding *binding, int device)
+{
+    Session session;
+    TRY(session_open(&session, binding, device));
+    s->session = &session;
+    s->buffer = malloc(largest_tensor(&s->model->plan));
+    s->error->n_grads = s->model->n_params;
+    s->error->grads = calloc((size_t)s->model->n_params, sizeof *s->error->grads);
+    const Status status =
+        s->buffer && s->error->grads ? run(s) : FAIL(ST_NO_MEMORY, "no memory to hold one tensor");
+    free(s->buffer);
+    session_close(&session);
+    return status;
+}
+
+Status step_error_measure(StepError *e, const Config *config, const Placement *placement,
+                          const ReferenceStep *reference)
+{
+    Model model;
+    Binding binding;
+    *e = (StepError){0};
+    TRY(step_plan_make(&model, &binding, config, MODE_FWD_BWD, placement->backend,
+                       placement->capability, placement->threads));
+    Study study = {.error = e, .reference = reference, .model = &model};
+    const Status status = run_bound(&study, &binding, placement->device);
+    binding_free(&binding);
+    model_free(&model);
+    if (status != ST_OK) step_error_free(e);
+    return status;
+}
+
+void step_error_free(StepError *e)
+{
+    free(e->grads);
+    *e = (StepError){0};
+}

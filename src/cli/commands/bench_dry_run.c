@@ -1,0 +1,174 @@
+#include "cli/commands/bench_dry_run.h"
+
+#include "base/human.h"
+#include "bench/cell/supported.h"
+#include "bench/estimate/fit.h"
+#include "bench/estimate/time_estimate.h"
+#include "bench/record/cell_label.h"
+#include "cli/other_machine.h"
+#include "cli/output.h"
+#include "report/records/report_md.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+
+typedef struct Total {
+    double seconds; /* NAN as soon as one cell's is not known */
+    int cells, kept, unsupported;
+    char why[512];       /* of the first that is not */
+    Placement placement; /* of the last cell that is supported */
+} Total;
+
+static void columns(Table *table)
+{
+    table_column(table, "cell", "", false);
+    table_column(table, "parameters", "", true);
+    table_column(table, "measured", "", false);
+    table_column(table, "memory", "", true);
+    table_column(table, "FLOPs a step", "", true);
+    table_column(table, "expected time", "", true);
+}
+
+static void unsupported_row(Table *table, const char *label)
+{
+    table_cell(table, label);
+    table_cell(table, "-");
+    table_cell(table, "unsupported");
+    for (int i = 0; i < 3; i++) table_cell(table, "-");
+    Text note = {0};
+    text_printf(&note, "%s: %s", label, status_message());
+    table_note(table, text_str(&note), NULL);
+    text_free(&note);
+}
+
+/* Everything in a row is of the mode that would be measured. */
+static void fit_row(Table *table, const char *label, const Config *config, const Fit *fit,
+                    double seconds)
+{
+    const bool whole = fit->fits && fit->mode == config->mode;
+    Text flops = {0};
+    table_cell(table, label);
+    table_cell(table, fit->model->n_elements ? human_count(fit->model->n_elements).s : "-");
+    table_cell(table, fit->fits ? config_mode_name(fit->mode) : "nothing");
+    table_cell(table, fit->fits ? human_bytes((double)fit->need[fit->mode]).s : "-");
+    text_printf(&flops, "%sFLOP", fit->fits ? human_si(model_flops(fit->model)).s : "-");
+    table_cell(table, fit->fits ? text_str(&flops) : "-");
+    table_cell(table, !fit->fits ? "-" : isnan(seconds) ? "unknown" : human_eta(seconds).s);
+    text_free(&flops);
+    if (whole) return;
+    Text note = {0};
+    text_printf(&note, "%s: %s %s", label, config_mode_name(config->mode),
+                fit_shortage(fit, config->mode).s);
+    if (!fit->fits && config->mode != MODE_FWD)
+        text_printf(&note, "; %s %s", config_mode_name(MODE_FWD), fit_shortage(fit, MODE_FWD).s);
+    table_note(table, text_str(&note), NULL);
+    text_free(&note);
+}
+
+/* Of a machine that does not say how much it has, all that is needed. */
+static size_t memory_elsewhere(const Config *config, const Limits *machine)
+{
+    const size_t whole = machine->memory_bytes > 0 ? (size_t)machine->memory_bytes : SIZE_MAX;
+    const size_t limit = (size_t)config->memory_limit;
+    return limit > 0 && limit < whole ? limit : whole;
+}
+
+static Status plan_cell(const Config *config, const Limits *machine, const Placement *placement,
+                        Fit *fit, TimeEstimate *outlook)
+{
+    size_t held = 0, available = 0;
+    TRY(fit_held(&held));
+    if (machine)
+        available = memory_elsewhere(config, machine);
+    else
+        TRY(fit_available(config, placement, held, &available));
+    TRY(fit_make(fit, config, placement, held, available));
+    if (!machine) return time_estimate_make(outlook, config, placement, &fit->model->plan);
+    *outlook = time_estimate_by(machine, (size_t)machine->cache_bytes, config->precision,
+                                &fit->model->plan);
+    return ST_OK;
+}
+
+static Status add_cell(Table *table, const Config *config, const Limits *machine, const char *label,
+                       Total *total)
+{
+    Fit fit = {0};
+    TimeEstimate outlook = {NAN, NAN, NAN};
+    Placement placement;
+    Status status = machine ? placement_elsewhere(config, machine, &placement)
+                            : placement_find(config, &placement);
+    if (status == ST_OK) status = plan_cell(config, machine, &placement, &fit, &outlook);
+    if (status == ST_UNSUPPORTED) {
+        if (total->unsupported++ == 0)
+            snprintf(total->why, sizeof total->why, "%s", status_message());
+        unsupported_row(table, label);
+        status = ST_OK;
+    } else if (status == ST_OK) {
+        const double seconds = time_estimate_cell_seconds(&outlook, config);
+        fit_row(table, label, config, &fit, seconds);
+        if (fit.fits) total->seconds += seconds;
+        total->placement = placement;
+    }
+    fit_free(&fit);
+    return status;
+}
+
+static void closing_note(Table *table, const Settings *settings, const Total *total)
+{
+    Text note = {0};
+    if (total->kept)
+        text_printf(&note, "%d finished in %s, not run again; ", total->kept, settings->resume);
+    text_printf(&note, "%d cell%s, nothing run; expected time %s", total->cells,
+                total->cells == 1 ? "" : "s",
+                isnan(total->seconds) ? "unknown until the machine has been measured once"
+                                      : human_eta(total->seconds).s);
+    table_note(table, text_str(&note), isnan(total->seconds) ? "roofstep limits" : NULL);
+    text_free(&note);
+}
+
+static bool is_kept(const Config *config, const RecordSet *known)
+{
+    char key[RECORD_KEY_SIZE];
+    record_key_of_config(config, key);
+    const Record *record = record_set_find(known, key);
+    return record && runner_keeps(record);
+}
+
+static Status add_cells(Table *table, const Sweep *sweep, const Limits *machine,
+                        const RecordSet *known, Total *total)
+{
+    for (int i = 0; i < sweep->n; i++) {
+        const Config *config = &sweep->configs[i];
+        const bool kept = is_kept(config, known);
+        *(kept ? &total->kept : &total->cells) += 1;
+        const CellLabel label = cell_label_among(config, sweep->configs, sweep->n, sweep->varies);
+        if (!kept) TRY(add_cell(table, config, machine, label.s, total));
+    }
+    return ST_OK;
+}
+
+Status bench_dry_run(const Settings *settings, const Sweep *sweep, const RecordSet *known)
+{
+    if (settings->given & (OPTION_BIT(FORMAT) | OPTION_BIT(OUT) | OPTION_BIT(OUT_JSON))) {
+        return FAIL(ST_USAGE, "--dry-run has no results to write: leave out --format and --out");
+    }
+    Table table = {0};
+    Text text = {0};
+    Total total = {.placement.here = true};
+    Limits limits;
+    const Limits *machine;
+    TRY(other_machine_read(settings, &limits, &machine));
+    columns(&table);
+    Status status = add_cells(&table, sweep, machine, known, &total);
+    if (status == ST_OK && total.unsupported == sweep->n)
+        status = supported_none(sweep->n, total.why);
+    closing_note(&table, settings, &total);
+    other_machine_note(&table, &total.placement, machine);
+    if (status == ST_OK) status = table_status(&table);
+    if (status == ST_OK) status = report_md_table(&text, &table);
+    if (status == ST_OK) status = output_print(&text);
+    table_free(&table);
+    text_free(&text);
+    return status;
+}

@@ -1,0 +1,208 @@
+#include "cli/commands/bench_sweep.h"
+
+#include "base/file_lock.h"
+#include "base/log.h"
+#include "bench/cell/supported.h"
+#include "bench/estimate/time_estimate.h"
+#include "bench/record/environment.h"
+#include "bench/record/record_file.h"
+#include "bench/study/annotated_cell.h"
+#include "cli/commands/bench_dry_run.h"
+#include "cli/commands/bench_output.h"
+#include "cli/other_machine.h"
+#include "cli/output.h"
+#include "report/records/baseline.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* A sweep goes on in one file; only a suite is a folder. */
+static Status refuse_folder(const char *path)
+{
+    struct stat info;
+    char suite[PATH_MAX];
+    if (stat(path, &info) != 0 || !S_ISDIR(info.st_mode)) return ST_OK;
+    snprintf(suite, sizeof suite, "%s/suite.json", path);
+    if (access(suite, F_OK) == 0)
+        return FAIL(ST_USAGE,
+                    "--resume %s: a suite's folder; roofstep suite --resume %s goes on "
+                    "with it",
+                    path, path);
+    return FAIL(ST_USAGE, "--resume %s: a folder; name the result file in it, as %s/results.json",
+                path, path);
+}
+
+static Status read_resumed(const Settings *settings, RecordSet *known)
+{
+    bool torn = false;
+    if (!settings->resume) return ST_OK;
+    TRY(refuse_folder(settings->resume));
+    TRY(bench_output_lock_resumed(settings));
+    if (access(settings->resume, F_OK) != 0 && errno == ENOENT) {
+        /* --out F --resume F begins as it goes on; of another file it may be a slip */
+        const bool meant = settings->out && file_lock_is_same(settings->out, settings->resume);
+        if (!meant) log_note("%s is not there yet: every cell is run", settings->resume);
+        return ST_OK;
+    }
+    TRY(record_file_read(known, settings->resume, &torn));
+    if (torn) log_warning("%s: its last line was cut short and is left out", settings->resume);
+    return ST_OK;
+}
+
+/* A row that has a rate, but nothing to hold it against; NULL: there is none. */
+static const Record *without_limits(const RecordSet *rows)
+{
+    for (size_t i = 0; i < record_set_size(rows); i++) {
+        const Record *record = record_set_at(rows, i);
+        double x;
+        if (record_number(record, "tflops", &x) && !record_number(record, "mfu", &x)) return record;
+    }
+    return NULL;
+}
+
+/* Rows of a peer stand beside ours. */
+static int cells_done(const RecordSet *rows)
+{
+    int n = 0;
+    for (size_t i = 0; i < record_set_size(rows); i++) {
+        if (!record_text(record_set_at(rows, i), "peer")) n++;
+    }
+    return n;
+}
+
+/* Limits of a CPU are those of a number of threads: where the user has chosen one, of that. */
+static void advise_limits(const Sweep *sweep, const Record *row)
+{
+    const char *device = record_text(row, "device");
+    const bool chosen = !sweep->varies[OPTION_THREADS] && device && strcmp(device, "cpu") == 0;
+    const int64_t threads = chosen ? sweep->configs[0].threads : 0;
+    char option[40] = "";
+    if (threads > 0) snprintf(option, sizeof option, " --threads %lld", (long long)threads);
+    log_note("for MFU and the share of this machine's limit run 'roofstep limits%s' once (some "
+             "20 s)",
+             option);
+}
+
+static void advise(const Settings *settings, const Sweep *sweep, const RunnerOutcome *outcome,
+                   const RecordSet *rows)
+{
+    if (outcome->signal) {
+        const bool json = settings->out && strncmp(settings->format, "json", 4) == 0;
+        const char *kept = settings->out_json ? settings->out_json
+                           : json             ? settings->out
+                                              : settings->resume;
+        const int done = cells_done(rows);
+        if (done > 0 && kept) {
+            log_note("interrupted: %d of %d cells are done; --resume %s does the rest", done,
+                     sweep->n, kept);
+        } else {
+            log_note("interrupted: %d of %d cells are done%s", done, sweep->n,
+                     done > 0 ? "; with --out-json FILE, --resume FILE would do the rest" : "");
+        }
+    } else if (without_limits(rows)) {
+        advise_limits(sweep, without_limits(rows));
+    }
+}
+
+/* After a failure too: what was measured is worth showing. */
+static Status show(BenchOutput *output, const RecordSet *rows, const RecordSet *known, Status ran)
+{
+    if (ran == ST_OK) TRY(bench_output_finish(output, rows, known));
+    if (record_set_size(rows) == 0) return ran;
+    if (ran == ST_OK) TRY(supported_rows(rows));
+    if (!output->settings->out || ran != ST_OK) (void)bench_output_print(output, rows);
+    return ran;
+}
+
+static PeerChoice peer_of(const Settings *settings)
+{
+    return (PeerChoice){settings->peer, settings->peer_variants, (int)settings->peer_rounds};
+}
+
+/* Before anything runs. */
+static Status check_peer(const Settings *settings, const Sweep *sweep)
+{
+    const PeerChoice choice = peer_of(settings);
+    Peer peers[PEER_MAX];
+    int n = 0;
+    if (!choice.name && (choice.variants || settings->given & OPTION_BIT(PEER_ROUNDS)))
+        return FAIL(ST_USAGE, "--peer-variant and --peer-rounds need --peer torch");
+    if (settings->given & OPTION_BIT(ROUNDS) && !settings->interleave)
+        return FAIL(ST_USAGE, "--rounds needs --interleave");
+    if (choice.name && settings->given & OPTION_BIT(ROUNDS))
+        return FAIL(ST_USAGE, "beside a peer say --peer-rounds");
+    return peer_list(&choice, &sweep->configs[0], peers, &n);
+}
+
+static Status sweep_into(BenchOutput *output, const Settings *settings, const Sweep *sweep,
+                         const RecordSet *known, RecordSet *rows, int *exit_code)
+{
+    RunnerOutcome outcome;
+    const RunnerTask task = {.configs = sweep->configs,
+                             .n = sweep->n,
+                             .varies = sweep->varies,
+                             .cell = settings->annotate_mha ? annotated_cell_run_parts
+                                     : settings->nvtx       ? annotated_cell_run
+                                                            : cell_run,
+                             .weight = time_estimate_weight,
+                             .weight_is_known = time_estimate_weight_is_known,
+                             .resumed = known,
+                             .peer = peer_of(settings),
+                             .rounds = settings->interleave ? (int)settings->rounds : 0,
+                             .self = output,
+                             .finished = bench_output_add};
+    const Status ran = runner_run(&task, rows, &outcome);
+    TRY(show(output, rows, known, ran));
+    advise(settings, sweep, &outcome, rows);
+    *exit_code = outcome.signal ? EXIT_INTERRUPTED : outcome.bad ? EXIT_CELLS : 0;
+    return ST_OK;
+}
+
+static Status run_sweep(const Settings *settings, const Sweep *sweep, json_t *environment,
+                        const RecordSet *known, int *exit_code)
+{
+    RecordSet rows;
+    BenchOutput output = {0};
+    TRY(record_set_init(&rows, environment));
+    Status status = bench_output_open(&output, settings, known);
+    if (status == ST_OK) {
+        status = sweep_into(&output, settings, sweep, known, &rows, exit_code);
+        bench_output_close(&output);
+    }
+    record_set_free(&rows);
+    return status;
+}
+
+static Status run_or_tell(const Settings *settings, const Sweep *sweep, json_t *environment,
+                          int *exit_code)
+{
+    RecordSet known;
+    TRY(record_set_init(&known, environment));
+    const RunnerTask asked = {.configs = sweep->configs, .n = sweep->n, .resumed = &known};
+    Status status = read_resumed(settings, &known);
+    if (status == ST_OK && !settings->dry_run) status = supported_any(&asked);
+    if (status == ST_OK) {
+        status = settings->dry_run ? bench_dry_run(settings, sweep, &known)
+                                   : run_sweep(settings, sweep, environment, &known, exit_code);
+    }
+    record_set_free(&known);
+    return status;
+}
+
+Status bench_sweep_run(const Settings *settings, const Sweep *sweep, int *exit_code)
+{
+    TRY(check_peer(settings, sweep));
+    TRY(bench_output_check(settings));
+    TRY(other_machine_check(settings, settings->dry_run, "--dry-run"));
+    TRY(output_check_nvtx(settings));
+    if (settings->baseline) TRY(baseline_check(sweep->configs, sweep->n, settings->baseline));
+    json_t *environment = NULL;
+    TRY(environment_new(&environment, settings->command_line));
+    const Status status = run_or_tell(settings, sweep, environment, exit_code);
+    json_decref(environment);
+    return status;
+}

@@ -1,0 +1,148 @@
+/* roofstep compare: two result files, cell by cell. */
+#include "base/log.h"
+#include "bench/record/record_file.h"
+#include "cli/command.h"
+#include "cli/output.h"
+#include "report/study/comparison_report.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static Status read_file(RecordSet *set, const char *path)
+{
+    bool torn = false;
+    TRY(record_set_init(set, NULL));
+    Status status = record_file_read(set, path, &torn);
+    if (status != ST_OK) record_set_free(set);
+    if (torn) log_warning("%s: its last line is cut short and left out", path);
+    return status;
+}
+
+/* The last cell of a row of the md table, if it is this word; NULL if not. */
+static const char *last_cell(const char *line, size_t n, const char *word)
+{
+    const size_t length = strlen(word);
+    size_t end = n;
+    while (end > 0 && strchr("| \n", line[end - 1])) end--;
+    if (end < length + 2 || line[0] != '|' || memcmp(line + end - length - 2, "| ", 2) != 0)
+        return NULL;
+    return memcmp(line + end - length, word, length) == 0 ? line + end - length : NULL;
+}
+
+/* Green for faster, red for slower. */
+static void put_coloured(Text *out, const char *line, size_t n)
+{
+    static const struct {
+        const char *word, *colour;
+    } colours[] = {{"faster", "\033[32m"}, {"slower", "\033[31m"}};
+    for (size_t i = 0; i < sizeof colours / sizeof *colours; i++) {
+        const char *at = last_cell(line, n, colours[i].word);
+        if (!at) continue;
+        const size_t length = strlen(colours[i].word);
+        text_append(out, line, (size_t)(at - line));
+        text_printf(out, "%s%s\033[0m", colours[i].colour, colours[i].word);
+        text_append(out, at + length, n - length - (size_t)(at - line));
+        return;
+    }
+    text_append(out, line, n);
+}
+
+static Status print(const Settings *settings, const Text *text)
+{
+    const bool plain = settings->out || strcmp(settings->format, "md") != 0;
+    if (plain || !log_colour_on(STDOUT_FILENO)) return output_text(settings, text);
+    Text coloured = {0};
+    for (const char *line = text_str(text); *line;) {
+        const size_t n = strcspn(line, "\n") + 1;
+        put_coloured(&coloured, line, line[n - 1] ? n : n - 1);
+        line += line[n - 1] ? n : n - 1;
+    }
+    const Status status = text_status(&coloured);
+    if (status == ST_OK) fputs(text_str(&coloured), stdout); /* the table holds no other colours */
+    text_free(&coloured);
+    return status;
+}
+
+/* What the exit code says, in words. */
+static int judge(const Comparison *comparison, double fail_above)
+{
+    const int slower = comparison_regressions(comparison, fail_above);
+    const int lost = comparison_lost(comparison);
+    if (isinf(fail_above)) return 0;
+    if (lost + (int)comparison->n_only_a > 0)
+        log_warning(
+            "measured in A and not in B, which --fail-above does not count: %d %s, %zu whole "
+            "%s",
+            lost, lost == 1 ? "phase" : "phases", comparison->n_only_a,
+            comparison->n_only_a == 1 ? "cell" : "cells");
+    if (slower > 0)
+        log_warning("%d %s slower by more than %g %%", slower,
+                    slower == 1 ? "phase is" : "phases are", 100 * fail_above);
+    return slower > 0 ? EXIT_REGRESSION : 0;
+}
+
+static Status compare(const Settings *settings, const RecordSet *a, const RecordSet *b,
+                      int *exit_code)
+{
+    Text text = {0};
+    Comparison comparison;
+    const ComparisonReport report = {&comparison, a, b, settings->args[0], settings->args[1]};
+    Status status = comparison_make(&comparison, a, b);
+    if (status == ST_OK && comparison.n_cells == 0)
+        status = FAIL(ST_USAGE,
+                      "%s and %s have no cell in common: compare runs of the same cells, --steps "
+                      "and --warmup included",
+                      settings->args[0], settings->args[1]);
+    if (status == ST_OK) status = comparison_report_write(&text, settings->format, &report);
+    if (status == ST_OK) status = print(settings, &text);
+    if (status == ST_OK) *exit_code = judge(&comparison, settings->fail_above);
+    text_free(&text);
+    comparison_free(&comparison);
+    return status;
+}
+
+static Status run(const Settings *settings, const Sweep *sweep, int *exit_code)
+{
+    (void)sweep;
+    RecordSet a, b;
+    if (settings->n_args != 2)
+        return FAIL(ST_USAGE, "needs two result files, not %d: roofstep compare A.json B.json",
+                    settings->n_args);
+    TRY(read_file(&a, settings->args[0]));
+    Status status = read_file(&b, settings->args[1]);
+    if (status == ST_OK) {
+        status = compare(settings, &a, &b, exit_code);
+        record_set_free(&b);
+    }
+    record_set_free(&a);
+    return status;
+}
+
+static const char help[] =
+    "Takes the cells that are in both files (json or jsonl, .gz too, of bench or any other "
+    "command\n"
+    "that measures) and prints for each phase the medians, the change of B against A in %, its 95 "
+    "%\n"
+    "interval (Hodges-Lehmann), the probability of such a difference by chance (Mann-Whitney) and "
+    "a\n"
+    "verdict:\n"
+    "  faster, slower  p is at most 0.05 and the change is 1 % or more\n"
+    "  same            the interval is within 1 %\n"
+    "  unsure          neither: measure with more --steps\n"
+    "What differs between the machines, builds, libraries and threads comes first.\n"
+    "\n"
+    "  roofstep compare before.json after.json\n"
+    "  roofstep compare before.json after.json --fail-above 3%\n"
+    "  roofstep compare before.json after.json --out changes.csv\n";
+
+const Command cmd_compare = {
+    .name = "compare",
+    .summary = "two result files: change, interval, verdict, exit 3 on a regression",
+    .help = help,
+    .options = {.taken = OPTION_BIT(FAIL_ABOVE) | OPTIONS_OUTPUT,
+                .args = "A.json B.json",
+                .formats = COMPARISON_REPORT_FORMATS},
+    .run = run,
+};

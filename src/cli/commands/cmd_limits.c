@@ -1,0 +1,92 @@
+/* roofstep limits: the machine's measured roof. */
+#include "bench/limits/limits.h"
+#include "bench/limits/limits_json.h"
+#include "cli/command.h"
+#include "cli/output.h"
+#include "report/records/report_latex.h"
+#include "report/records/report_md.h"
+#include "report/records/report_typst.h"
+#include "report/study/limits_table.h"
+
+#include <string.h>
+
+static Status write_table(Text *text, const char *format, const Limits *limits)
+{
+    Table table = {0};
+    limits_table_fill(&table, limits);
+    Status status = table_status(&table);
+    if (status == ST_OK && strcmp(format, "latex") == 0) {
+        status = report_latex_table(text, &table);
+    } else if (status == ST_OK && strcmp(format, "typst") == 0) {
+        status = report_typst_table(text, &table);
+    } else if (status == ST_OK) {
+        status = report_md_table(text, &table);
+    }
+    table_free(&table);
+    return status;
+}
+
+static Status write_json(Text *text, const Limits *limits)
+{
+    json_t *json;
+    TRY(limits_json_encode(&json, limits));
+    const Status status = output_json(text, json);
+    json_decref(json);
+    return status;
+}
+
+static void put_csv_row(Text *text, LimitId id, int threads, const LimitsRate *r)
+{
+    text_printf(text, "%s,%s,%d,%.6g,%.6g,%.6g,%d\n", limits_names[id].name, limits_unit(id),
+                threads, r->median, r->min, r->max, r->n);
+}
+
+/* Per second, not in thousand millions: for programs. A GPU's rows have 0 threads. */
+static Status write_csv(Text *text, const Limits *limits)
+{
+    text_puts(text, "limit,unit,threads,median,min,max,n\n");
+    for (int i = 0; i < LIMIT_COUNT; i++) {
+        const LimitId id = (LimitId)i;
+        if (!limits_has(&limits->key, id)) continue;
+        if (!*limits->key.gpu) put_csv_row(text, id, 1, &limits->rate[i][LIMITS_ONE]);
+        put_csv_row(text, id, limits->key.threads, &limits->rate[i][LIMITS_ALL]);
+    }
+    return text_status(text);
+}
+
+static Status write_as(Text *text, const char *format, const Limits *limits)
+{
+    if (strcmp(format, "json") == 0) return write_json(text, limits);
+    if (strcmp(format, "csv") == 0) return write_csv(text, limits);
+    return write_table(text, format, limits);
+}
+
+static Status run(const Settings *settings, const Sweep *sweep, int *exit_code)
+{
+    (void)exit_code;
+    Limits limits;
+    Text text = {0};
+    TRY(output_check_file(settings));
+    TRY(limits_get(&sweep->configs[0], settings->refresh, settings->keep, &limits));
+    Status status = write_as(&text, settings->format, &limits);
+    if (status == ST_OK) status = output_text(settings, &text);
+    text_free(&text);
+    return status;
+}
+
+const Command cmd_limits = {
+    .name = "limits",
+    .summary = "the machine's measured roof: matrix products, memory bandwidth, launches",
+    .help =
+        "Measures once, in less than a minute, and keeps the figures (~/.cache/roofstep): bench\n"
+        "sets its times against them. Leave the machine alone meanwhile: figures of a busy one are "
+        "shown\n"
+        "but not kept, unless --keep says so.\n\n"
+        "  roofstep limits\n"
+        "  roofstep limits --device cuda\n"
+        "  roofstep limits --refresh --format json\n",
+    .options = {.taken = OPTION_BIT(DEVICE) | OPTION_BIT(THREADS) | OPTION_BIT(REFRESH) |
+                         OPTION_BIT(KEEP) | OPTIONS_OUTPUT,
+                .formats = "md csv json latex typst"},
+    .run = run,
+};

@@ -1,0 +1,137 @@
+/* roofstep memory: where the bytes go, before the run and during it. */
+#include "bench/cell/supported.h"
+#include "bench/record/environment.h"
+#include "cli/other_machine.h"
+#include "cli/output.h"
+#include "cli/plan/memory_files.h"
+#include "cli/plan/memory_json.h"
+#include "cli/plan/memory_measure.h"
+#include "cli/plan/memory_tables.h"
+#include "report/memory/memory_chart.h"
+#include "report/records/report_latex.h"
+#include "report/records/report_md.h"
+#include "report/records/report_typst.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* As the C library would decide it, without letting it change how numbers are written. */
+static bool shows_unicode(void)
+{
+    static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const char *value = getenv(names[i]);
+        if (value && *value) return strcasestr(value, "utf-8") || strcasestr(value, "utf8");
+    }
+    return false;
+}
+
+static Status write_tables(Text *out, const Settings *settings, const Sweep *sweep,
+                           const MemoryCell *cells)
+{
+    const char *format = settings->format;
+    PlanTableWriter *writer = strcmp(format, "latex") == 0   ? report_latex_table
+                              : strcmp(format, "typst") == 0 ? report_typst_table
+                                                             : report_md_table;
+    if (sweep->n > 1 || cells[0].unsupported) return memory_tables_many(out, writer, sweep, cells);
+    TRY(memory_tables_one(out, writer, settings, sweep, &cells[0]));
+    if (writer != report_md_table) return ST_OK;
+    text_puts(out, "\n```\n");
+    TRY(memory_chart(out, &cells[0].profile, shows_unicode(), report_md_columns()));
+    text_puts(out, "```\n");
+    return text_status(out);
+}
+
+static Status make_cells(MemoryCell *cells, const Sweep *sweep, const Limits *machine)
+{
+    int n = 0;
+    for (int i = 0; i < sweep->n; i++) {
+        TRY(memory_cell_make_for(&cells[i], &sweep->configs[i], machine, sweep->n == 1));
+        n += !cells[i].unsupported;
+    }
+    return n > 0 ? ST_OK : supported_none(sweep->n, cells[0].message);
+}
+
+static Status write_all(const Settings *settings, const Sweep *sweep, const MemoryCell *cells,
+                        json_t *environment)
+{
+    Text text = {0};
+    Status status = strcmp(settings->format, "json") == 0
+                        ? memory_json_write(&text, cells, sweep->n, environment)
+                        : write_tables(&text, settings, sweep, cells);
+    if (status == ST_OK) status = memory_files_write(settings, &cells[0]);
+    if (status == ST_OK) status = output_text(settings, &text);
+    text_free(&text);
+    return status;
+}
+
+static Status run_cells(const Settings *settings, const Sweep *sweep, MemoryCell *cells,
+                        int *exit_code)
+{
+    RecordSet rows = {0};
+    json_t *environment = NULL;
+    TRY(environment_new(&environment, settings->command_line));
+    Status status = record_set_init(&rows, environment);
+    if (status == ST_OK && !settings->plan_only)
+        status = memory_measure(cells, sweep, &rows, exit_code);
+    if (status == ST_OK) status = write_all(settings, sweep, cells, environment);
+    record_set_free(&rows);
+    json_decref(environment);
+    return status;
+}
+
+static Status run(const Settings *settings, const Sweep *sweep, int *exit_code)
+{
+    Limits limits;
+    const Limits *machine;
+    TRY(other_machine_check(settings, settings->plan_only, "--plan-only"));
+    TRY(other_machine_read(settings, &limits, &machine));
+    if (!settings->plan_only)
+        TRY(supported_any(&(RunnerTask){.configs = sweep->configs, .n = sweep->n}));
+    TRY(memory_files_check(settings, sweep));
+    TRY(output_check_file(settings));
+    MemoryCell *cells = calloc((size_t)sweep->n, sizeof *cells);
+    if (!cells) return FAIL(ST_NO_MEMORY, "no memory for %d cells", sweep->n);
+    Status status = make_cells(cells, sweep, machine);
+    if (status == ST_OK) status = run_cells(settings, sweep, cells, exit_code);
+    for (int i = 0; i < sweep->n; i++) memory_cell_free(&cells[i]);
+    free(cells);
+    return status;
+}
+
+/* Two steps: the second shows what the first leaves behind. */
+static void defaults(Config *config)
+{
+    config_defaults(config);
+    config->warmup = 0;
+    config->steps = 2;
+}
+
+static const char help[] =
+    "Prints where the bytes of a step are: the peak of each phase and what it is made of, the "
+    "first\n"
+    "step apart, what stays between steps, the largest tensors at the peak, what one block saves "
+    "for\n"
+    "backward, and a chart. Of several cells a table: forward against training. Two steps of each "
+    "cell\n"
+    "are run, in a process of its own, and what the device says is shown beside; with --plan-only\n"
+    "nothing is run, and any size will do.\n"
+    "\n"
+    "  roofstep memory --size small\n"
+    "  roofstep memory --size medium --ctx 512 --plan-only --snapshot memory.pickle --svg "
+    "memory.svg\n"
+    "  roofstep memory --size medium --ctx 128,256,512 --precision fp32,bf16 --plan-only\n";
+
+const Command cmd_memory = {
+    .name = "memory",
+    .summary = "where the bytes go: timeline, peaks by phase and use, largest tensors",
+    .help = help,
+    .options = {.taken = OPTIONS_PLAN | OPTIONS_OUTPUT | OPTION_BIT(CLIP) | OPTION_BIT(LOSS_SCALE) |
+                         OPTION_BIT(PLAN_ONLY) | OPTION_BIT(LIMITS) | OPTION_BIT(TOP) |
+                         OPTION_BIT(SEED) | OPTION_BIT(LR) | OPTION_BIT(MEMORY_LIMIT) |
+                         OPTION_BIT(TIMEOUT) | OPTION_BIT(SNAPSHOT) | OPTION_BIT(SVG),
+                .lists = OPTIONS_PLAN,
+                .formats = "md json latex typst",
+                .defaults = defaults},
+    .run = run,
+};

@@ -1,0 +1,82 @@
+/* roofstep plan: what a step costs and what fits, without running it. */
+#include "bench/cell/supported.h"
+#include "bench/estimate/fit.h"
+#include "cli/command.h"
+#include "cli/other_machine.h"
+#include "cli/output.h"
+#include "cli/plan/plan_json.h"
+#include "cli/plan/plan_tables.h"
+#include "report/records/report_latex.h"
+#include "report/records/report_md.h"
+#include "report/records/report_typst.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static Status make_cells(PlanCell *cells, const Settings *settings, const Sweep *sweep,
+                         const Limits *machine)
+{
+    PlanRoom room = {.limits = settings->memory_limits,
+                     .n_limits = settings->n_memory_limits,
+                     .machine = machine};
+    int n = 0;
+    TRY(fit_held(&room.held));
+    for (int i = 0; i < sweep->n; i++) {
+        TRY(plan_cell_make(&cells[i], &sweep->configs[i], &room));
+        n += !cells[i].unsupported;
+    }
+    return n > 0 ? ST_OK : supported_none(sweep->n, cells[0].message);
+}
+
+static Status format_cells(Text *out, const Settings *settings, const Sweep *sweep,
+                           const PlanCell *cells, const Limits *machine)
+{
+    const char *format = settings->format;
+    if (strcmp(format, "json") == 0) return plan_json_write(out, cells, sweep->n, machine);
+    if (strcmp(format, "csv") == 0) return plan_json_csv(out, cells, sweep->n, machine);
+    PlanTableWriter *writer = strcmp(format, "latex") == 0   ? report_latex_table
+                              : strcmp(format, "typst") == 0 ? report_typst_table
+                                                             : report_md_table;
+    const PlanTables tables = {sweep, cells, machine, settings->n_memory_limits == 0};
+    return plan_tables_write(out, writer, &tables);
+}
+
+static Status run(const Settings *settings, const Sweep *sweep, int *exit_code)
+{
+    (void)exit_code;
+    Text text = {0};
+    Limits limits;
+    const Limits *machine;
+    TRY(other_machine_read(settings, &limits, &machine));
+    PlanCell *cells = calloc((size_t)sweep->n, sizeof *cells);
+    if (!cells) return FAIL(ST_NO_MEMORY, "no memory for %d cells", sweep->n);
+    Status status = make_cells(cells, settings, sweep, machine);
+    if (status == ST_OK) status = format_cells(&text, settings, sweep, cells, machine);
+    if (status == ST_OK) status = output_text(settings, &text);
+    text_free(&text);
+    free(cells);
+    return status;
+}
+
+static const char help[] =
+    "Builds the step of every cell as data and prints its parameters, FLOPs, bytes, nodes, the\n"
+    "memory it takes, and what fits in --memory-limit: the largest mode, batch and context. Runs\n"
+    "nothing and needs no device. With one cell also the cost of each phase and the peak by kind.\n"
+    "--limits FILE plans for the machine where 'roofstep limits --format json' wrote that file.\n"
+    "\n"
+    "  roofstep plan --size small\n"
+    "  roofstep plan --size small,medium,large,xl,2.7B --precision fp32,bf16\n"
+    "  roofstep plan --size xl --ctx 512 --memory-limit 24GiB,80GiB\n"
+    "  roofstep plan --size xl --limits h200.json --precision bf16\n"
+    "  roofstep plan --size 10B --mode fwd --out plan.csv\n";
+
+const Command cmd_plan = {
+    .name = "plan",
+    .summary = "parameters, FLOPs, bytes, memory and what fits, without running",
+    .help = help,
+    .options = {.taken = OPTIONS_PLAN | OPTIONS_OUTPUT | OPTION_BIT(CLIP) | OPTION_BIT(LOSS_SCALE) |
+                         OPTION_BIT(MEMORY_LIMIT) | OPTION_BIT(LIMITS),
+                .lists = OPTIONS_PLAN | OPTION_BIT(MEMORY_LIMIT),
+                .formats = "md csv json latex typst"},
+    .run = run,
+};

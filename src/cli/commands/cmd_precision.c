@@ -1,0 +1,69 @@
+/* roofstep precision: what each precision does to the numbers, and what it buys. */
+#include "bench/estimate/time_estimate.h"
+#include "bench/study/precision_cell.h"
+#include "cli/commands/study.h"
+#include "report/study/precision_report.h"
+
+/* All of them, unless some were asked for. */
+static int make_cells(const Settings *settings, const Sweep *sweep, Config cells[PRECISION_COUNT])
+{
+    const bool asked = (settings->given & OPTION_BIT(PRECISION)) != 0;
+    const int n = asked ? sweep->n : PRECISION_COUNT;
+    for (int i = 0; i < n; i++) {
+        cells[i] = sweep->configs[asked ? i : 0];
+        if (!asked) cells[i].precision = (Precision)i;
+    }
+    return n;
+}
+
+static Status report(Text *out, const Settings *settings, const RecordSet *rows)
+{
+    const PrecisionReport study = {rows, settings->count, settings->value};
+    return precision_report_write(out, settings->format, &study);
+}
+
+static Status run(const Settings *settings, const Sweep *sweep, int *exit_code)
+{
+    Config cells[PRECISION_COUNT];
+    const bool varies[OPTION_COUNT] = {[OPTION_PRECISION] = true};
+    const RunnerTask task = {.configs = cells,
+                             .n = make_cells(settings, sweep, cells),
+                             .varies = varies,
+                             .cell = precision_cell_run,
+                             .weight = time_estimate_weight,
+                             .weight_is_known = time_estimate_weight_is_known};
+    return study_run(settings, &task, report, exit_code);
+}
+
+static const char help[] =
+    "Prints five tables: --count times --value summed in narrow and wide numbers; the dtype of "
+    "every\n"
+    "part of the step in each precision, read from its plan; the error of loss, logits and every\n"
+    "gradient against the same step in float64 on the CPU, by layer; what 16-bit gradients lose "
+    "to\n"
+    "underflow and overflow, fp16 with and without loss scaling; and the time and memory of each.\n"
+    "\n"
+    "  roofstep precision\n"
+    "  roofstep precision --size small --precision bf16,fp16 --out precision.json\n"
+    "  roofstep precision --count 100000 --value 0.001\n"
+    "  roofstep precision --device cuda --format csv        (one row per tensor)\n";
+
+static const OptionWords words[] = {{.id = OPTION_PRECISION, .by_default = "all of them"}};
+
+const Command cmd_precision = {
+    .name = "precision",
+    .summary = "what fp32, tf32, bf16 and fp16 do to the numbers, and what they buy",
+    .help = help,
+    .options = {.taken = OPTIONS_DIMS | OPTION_BIT(DEVICE) | OPTION_BIT(PRECISION) |
+                         OPTION_BIT(ATTENTION) | OPTION_BIT(EXEC) | OPTION_BIT(THREADS) |
+                         OPTION_BIT(WARMUP) | OPTION_BIT(STEPS) | OPTION_BIT(SAMPLE_TIME) |
+                         OPTION_BIT(SEED) | OPTION_BIT(STAT) | OPTION_BIT(LOSS_SCALE) |
+                         OPTION_BIT(MEMORY_LIMIT) | OPTION_BIT(TIMEOUT) | OPTION_BIT(TERMS) |
+                         OPTION_BIT(TERM) | OPTIONS_OUTPUT,
+                .lists = OPTION_BIT(PRECISION),
+                .formats = PRECISION_REPORT_FORMATS,
+                .defaults = config_precision_defaults,
+                .words = words,
+                .n_words = 1},
+    .run = run,
+};

@@ -1,0 +1,91 @@
+/* roofstep report: result files -> one page, or the tables for a paper. */
+#include "base/file_lock.h"
+#include "base/folder.h"
+#include "base/temp_file.h"
+#include "cli/command.h"
+#include "cli/output.h"
+#include "cli/published/published_page.h"
+#include "report/page/page.h"
+#include "report/page/page_bundle.h"
+#include "report/page/table_files.h"
+
+#include <string.h>
+
+#define PAGE_NAME "roofstep.html"
+
+static Status write_page(const Settings *settings, const PageInput *input)
+{
+    Text text = {0};
+    Settings to = *settings;
+    if (!to.out) to.out = PAGE_NAME;
+    if (strcmp(to.out, "-") == 0) to.out = NULL;
+    Status status = page_write(&text, input);
+    if (status == ST_OK) status = output_whole();
+    if (status == ST_OK) status = output_text(&to, &text);
+    if (status == ST_OK && to.out) output_tell_page(to.out);
+    text_free(&text);
+    return status;
+}
+
+static Status write_tables(const char *folder, const PageInput *input)
+{
+    TRY(folder_make(folder));
+    TRY(file_lock_take_folder(folder));
+    temp_file_remove_stale(folder); /* after one that was killed */
+    return table_files_write(folder, input);
+}
+
+static Status write_parts(const Settings *settings, const PageInput *input)
+{
+    if (settings->tables) TRY(write_tables(settings->tables, input));
+    if (settings->tables && !settings->out) return ST_OK;
+    return write_page(settings, input);
+}
+
+static Status write_all(const Settings *settings, const PageBundle *bundle)
+{
+    PublishedPages likes;
+    Status status = published_page_read(&likes, bundle);
+    const PageInput input = published_page_input(&likes, bundle, settings->command_line);
+    if (status == ST_OK) status = write_parts(settings, &input);
+    published_page_free(&likes);
+    return status;
+}
+
+static Status run(const Settings *settings, const Sweep *sweep, int *exit_code)
+{
+    (void)sweep;
+    (void)exit_code;
+    if (settings->n_args == 0)
+        return FAIL(ST_USAGE, "needs result files: roofstep report results.json --out page.html");
+    if (settings->out || !settings->tables) TRY(page_check_built());
+    PageBundle bundle;
+    Status status = page_bundle_read(&bundle, settings->args, settings->n_args);
+    if (status == ST_OK) status = write_all(settings, &bundle);
+    page_bundle_free(&bundle);
+    return status;
+}
+
+static const char help[] =
+    "Makes one page of what bench, attention, profile, warmup and precision (json, jsonl), memory\n"
+    "and limits (json) have written, and of a trace of profile: summary, tables, charts, machine,\n"
+    "commands. It is a single file and needs no network. Cells that several files have in common\n"
+    "are compared with those of the first, with verdicts. --tables writes every table as "
+    "Markdown,\n"
+    "LaTeX and Typst instead, or beside --out.\n"
+    "\n"
+    "  roofstep report results.json --out page.html\n"
+    "  roofstep report roofstep-report/results.json     (of a suite: all it holds, a write-up "
+    "too)\n"
+    "  roofstep report limits.json bench.json attention.json memory.json\n"
+    "  roofstep report profile/profile.json profile/profile_trace.json.gz\n"
+    "  roofstep report before.json after.json --out change.html\n"
+    "  roofstep report results.json --tables paper\n";
+
+const Command cmd_report = {
+    .name = "report",
+    .summary = "result files as one self-contained HTML page; its tables for papers",
+    .help = help,
+    .options = {.taken = OPTION_BIT(OUT) | OPTION_BIT(TABLES), .args = "FILE...", .out = PAGE_NAME},
+    .run = run,
+};

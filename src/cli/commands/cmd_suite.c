@@ -1,0 +1,197 @@
+/* roofstep suite: all of it in one go, ending in one page. */
+#include "base/file_lock.h"
+#include "base/folder.h"
+#include "base/human.h"
+#include "base/log.h"
+#include "bench/limits/placement.h"
+#include "cli/output.h"
+#include "cli/published/published_plan.h"
+#include "cli/published/published_suite.h"
+#include "cli/suite/suite.h"
+#include "cli/suite/suite_finish.h"
+#include "cli/suite/suite_run.h"
+#include "report/records/report_md.h"
+
+#include <stdio.h>
+
+#define SUITE_FOLDER "roofstep-report"
+
+/* ---- what is to be run ---- */
+
+/* What is there is never mixed with what another command line would have run. */
+static Status begin(Suite *suite, const Settings *settings, const Sweep *sweep)
+{
+    const char *folder = settings->out_dir ? settings->out_dir : SUITE_FOLDER;
+    Placement place;
+    TRY(suite_make(suite, settings, sweep, folder));
+    TRY(placement_find(&sweep->configs[0], &place));
+    if (settings->dry_run) return ST_OK;
+    TRY(folder_make(folder));
+    TRY(file_lock_take_folder(folder));
+    if (suite_is_in(folder))
+        return FAIL(ST_USAGE,
+                    "%s holds a suite: --resume %s goes on with it, --out-dir names another folder",
+                    folder, folder);
+    TRY(suite_check_folder(folder));
+    return suite_write(suite);
+}
+
+static Status resume(Suite *suite, const Settings *settings)
+{
+    const OptionBits others =
+        settings->given & ~(OPTION_BIT(RESUME) | OPTION_BIT(DRY_RUN) | OPTION_BIT(HELP));
+    if (others) return FAIL(ST_USAGE, "--resume goes on as the suite was begun: no other option");
+    if (!settings->dry_run && suite_is_in(settings->resume))
+        TRY(file_lock_take_folder(settings->resume));
+    TRY(suite_read(suite, settings->resume));
+    if (!settings->dry_run) suite_remove_temporaries(suite->folder);
+    return ST_OK;
+}
+
+/* ---- what would be run ---- */
+
+static void plan_row(Table *table, const Suite *suite, SuitePartId id, bool stored)
+{
+    SuiteArgs args;
+    Text text = {0};
+    if (suite_args_make(&args, suite, id) == ST_OK) suite_args_show(&text, &args);
+    table_cell(table, suite_kinds[id].name);
+    table_cell(table, human_eta(suite_run_expected(suite, id, stored)).s);
+    table_cell(table, suite->parts[id].state == SUITE_DONE ? "done" : "to run");
+    table_cell(table, text_str(&text));
+    text_free(&text);
+    suite_args_free(&args);
+}
+
+/* What is done already takes no more time. */
+static void total_row(Table *table, const Suite *suite, bool stored)
+{
+    double seconds = 0;
+    for (int id = 0; id < SUITE_PARTS; id++) {
+        if (suite->parts[id].state != SUITE_DONE)
+            seconds += suite_run_expected(suite, (SuitePartId)id, stored);
+    }
+    table_cell(table, "all that is to run");
+    table_cell(table, human_eta(seconds).s);
+    table_cell(table, "");
+    table_cell(table, "");
+}
+
+static Status show_plan(Suite *suite)
+{
+    Table table = {0};
+    Text text = {0};
+    bool known = false;
+    TRY(suite_run_preview(suite, &known));
+    table_column(&table, "part", "", false);
+    table_column(&table, "expected time", "", true);
+    table_column(&table, "state", "", false);
+    table_column(&table, "command", "", false);
+    table_note(&table,
+               known ? "planned by the limits that are stored for this device"
+                     : "no limits are stored: the suite measures them first and plans by them; "
+                       "until then these are guesses",
+               NULL);
+    for (int id = 0; id < SUITE_PARTS; id++) plan_row(&table, suite, (SuitePartId)id, known);
+    total_row(&table, suite, known);
+    Status status = table_status(&table);
+    if (status == ST_OK) status = report_md_table(&text, &table);
+    if (status == ST_OK) status = output_print(&text);
+    table_free(&table);
+    text_free(&text);
+    return status;
+}
+
+/* ---- the command ---- */
+
+static Status run_all(Suite *suite, const Settings *settings, int *exit_code)
+{
+    Text summary = {0};
+    int signal = 0;
+    bool whole = false;
+    TRY(suite_run(suite, &signal));
+    if (signal) {
+        log_note("interrupted: --resume %s does the rest", suite->folder);
+        *exit_code = EXIT_INTERRUPTED;
+        return ST_OK;
+    }
+    /* A resumed suite shows how it was begun: that measures again. */
+    const char *command = *suite->command ? suite->command : settings->command_line;
+    Status status = suite_finish(suite, command, &summary, &whole);
+    if (status == ST_OK && !whole) *exit_code = EXIT_CELLS;
+    if (status == ST_OK) {
+        status = output_print(&summary);
+        output_tell_folder(suite->folder);
+    }
+    text_free(&summary);
+    return status;
+}
+
+static Status run(const Settings *settings, const Sweep *sweep, int *exit_code)
+{
+    Suite suite;
+    if (settings->full && settings->given & OPTION_BIT(BUDGET))
+        return FAIL(ST_USAGE, "--full takes as long as it takes: leave out --budget");
+    if (settings->like || (settings->resume && published_plan_is_in(settings->resume)))
+        return published_suite_run(settings, sweep, exit_code);
+    TRY(settings->resume ? resume(&suite, settings) : begin(&suite, settings, sweep));
+    return settings->dry_run ? show_plan(&suite) : run_all(&suite, settings, exit_code);
+}
+
+static const char help[] =
+    "Runs limits, bench, warmup, precision, attention, profile and memory, sized so that all of it "
+    "takes\n"
+    "about --budget here, and writes index.html, results.json, tables.md, a trace, a memory "
+    "snapshot and\n"
+    "charts to --out-dir (roofstep-report by default), then ten lines: fastest, slowest, what "
+    "bounds\n"
+    "the step, what to change first. Each part is a process of its own; what fails is named and "
+    "the "
+    "rest\n"
+    "goes on: the exit code is 4 then, unless only --budget or the memory cut it short, and the "
+    "page "
+    "and\n"
+    "the last lines say what --resume runs again. Model options replace the models it would "
+    "choose.\n\n"
+    "  roofstep suite\n"
+    "  roofstep suite --dry-run                    (the commands and their expected time)\n"
+    "  roofstep suite --budget 10m --out-dir here\n"
+    "  roofstep suite --full                       (every size, context and precision)\n"
+    "  roofstep suite --like rtx5090               (a write-up's tables, its figures beside ours)\n"
+    "  roofstep suite --resume roofstep-report     (after Ctrl-C or a kill: only what is "
+    "missing)\n";
+
+/* "|rtx5090|8gb": completion offers what --help lists. */
+static const char writeups[] =
+#define WRITEUP(id, name, what) "|" name
+#include "cli/published/published.def"
+    ;
+
+static const OptionWords words[] = {
+    {.id = OPTION_SIZE, .by_default = "what --budget allows"},
+    {.id = OPTION_CTX, .by_default = "what --budget allows"},
+    {.id = OPTION_BATCH, .by_default = "what --budget allows"},
+    {.id = OPTION_LIKE, .value = writeups + 1},
+    {.id = OPTION_BUDGET,
+     .help = "about how long all of it may take, as 3m; 3m by default, with --like 10m on a CPU "
+             "and as long as it takes on a GPU"},
+    {.id = OPTION_OUT_DIR, .by_default = SUITE_FOLDER},
+    {.id = OPTION_RESUME,
+     .value = "DIR",
+     .help = "go on with the suite in this folder: run what is missing"}};
+
+#define SUITE_LISTS (OPTION_BIT(SIZE) | OPTION_BIT(CTX))
+
+const Command cmd_suite = {
+    .name = "suite",
+    .summary = "everything below in one go, sized to this machine, ending in one page",
+    .help = help,
+    .options = {.taken = OPTIONS_DIMS | OPTION_BIT(DEVICE) | OPTION_BIT(THREADS) |
+                         OPTION_BIT(MEMORY_LIMIT) | OPTION_BIT(TIMEOUT) | OPTION_BIT(BUDGET) |
+                         OPTION_BIT(FULL) | OPTION_BIT(LIKE) | OPTION_BIT(DRY_RUN) |
+                         OPTION_BIT(OUT_DIR) | OPTION_BIT(RESUME),
+                .lists = SUITE_LISTS,
+                .words = words,
+                .n_words = sizeof words / sizeof *words},
+    .run = run,
+};

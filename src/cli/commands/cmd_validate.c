@@ -1,0 +1,48 @@
+/* roofstep validate: whether files are whole and consistent. */
+#include "base/escape.h"
+#include "cli/command.h"
+#include "cli/output.h"
+#include "report/validate/validate.h"
+
+#include <string.h>
+
+static Status run(const Settings *settings, const Sweep *sweep, int *exit_code)
+{
+    (void)sweep;
+    Text text = {0};
+    if (settings->n_args == 0) return FAIL(ST_USAGE, "needs a file: roofstep validate FILE...");
+    for (int i = 0; i < settings->n_args; i++) {
+        ValidateNote note;
+        const bool whole = validate_file(settings->args[i], &note) == ST_OK;
+        if (!whole) *exit_code = EXIT_FAILED;
+        /* All of it, and on one line: scripts look for it. */
+        escape_put(&text, ESCAPE_LINE, settings->args[i]);
+        text_puts(&text, whole ? ": ok: " : ": bad: ");
+        escape_put(&text, ESCAPE_LINE, whole ? note.s : status_message());
+        text_puts(&text, "\n");
+    }
+    const Status status = output_text(settings, &text);
+    text_free(&text);
+    return status;
+}
+
+static const char help[] =
+    "Reads each file again, prints one line about it and exits with 1 when one is bad. It knows\n"
+    "  results (json, jsonl)      fields; of profiles, that children add up to their parents\n"
+    "  a trace (json, json.gz)    slices nest, calls and kernels pair, arrows land\n"
+    "  CSVs of profile            header, sums, shares\n"
+    "  limits --format json       products and memory are there, medians within their range\n"
+    "  plan --format json         phases add up to the step, memory to its peak; what fits does\n"
+    "  memory --format json       uses add up to each peak, no two tensors share a place\n"
+    "  suite.json                 every part is there with its state\n"
+    "  memory --snapshot FILE     its events, replayed, leave what its segments hold\n\n"
+    "  roofstep validate prof/*\n"
+    "  roofstep validate roofstep-report/*.json roofstep-report/memory.pickle\n";
+
+const Command cmd_validate = {
+    .name = "validate",
+    .summary = "whether files that the other commands wrote are whole and consistent",
+    .help = help,
+    .options = {.taken = OPTION_BIT(OUT), .args = "FILE...", .formats = "md"},
+    .run = run,
+};

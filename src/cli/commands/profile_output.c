@@ -1,0 +1,219 @@
+#include "cli/commands/profile_output.h"
+
+#include "base/atomic_file.h"
+#include "base/file_lock.h"
+#include "bench/record/cell_label.h"
+#include "bench/record/profile_view.h"
+#include "bench/record/record_file.h"
+#include "report/profile/kineto_trace.h"
+#include "report/profile/nsys_csv.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static const char record_name[] = "profile.json", trace_ending[] = "trace.json.gz";
+
+static Status join(char path[PATH_MAX], const char *folder, const char *name)
+{
+    if (snprintf(path, PATH_MAX, "%s/%s", folder, name) < PATH_MAX) return ST_OK;
+    return FAIL(ST_USAGE, "--out-dir: the path is too long");
+}
+
+/* And the folders it is in. */
+static Status make_folder(const char *path)
+{
+    char part[PATH_MAX];
+    struct stat info;
+    if (snprintf(part, sizeof part, "%s", path) >= PATH_MAX)
+        return FAIL(ST_USAGE, "--out-dir: the path is too long");
+    for (char *at = part + 1; *at; at++) {
+        if (*at != '/') continue;
+        *at = '\0';
+        if (mkdir(part, 0777) != 0 && errno != EEXIST) break;
+        *at = '/';
+    }
+    if (mkdir(path, 0777) == 0) return ST_OK;
+    if (errno == EEXIST && stat(path, &info) == 0 && S_ISDIR(info.st_mode)) return ST_OK;
+    return FAIL(ST_IO, "cannot make the folder %s: %s", path, strerror(errno));
+}
+
+/* ---- the files of a cell ---- */
+
+/* "profile", and behind it what tells the cell from the others: "profile-small-ctx-256". */
+static void prefix_of(const ProfileOutput *output, const Config *config, char *text, size_t size)
+{
+    const char *prefix = output->settings->prefix ? output->settings->prefix : "profile";
+    const CellLabel label = cell_label(config, output->sweep->varies);
+    const bool one = output->sweep->n == 1;
+    snprintf(text, size, "%s%s%s", prefix, one ? "" : "-", one ? "" : label.s);
+    for (char *at = text + strlen(prefix); *at; at++) {
+        if (!isalnum((unsigned char)*at) && !strchr("._-", *at)) *at = '-';
+    }
+}
+
+static Status path_of(const ProfileOutput *output, const Config *config, const char *ending,
+                      char path[PATH_MAX])
+{
+    char prefix[512], name[640];
+    prefix_of(output, config, prefix, sizeof prefix);
+    snprintf(name, sizeof name, "%s_%s", prefix, ending);
+    return join(path, output->settings->out_dir, name);
+}
+
+/* ---- before the work ---- */
+
+Status profile_output_check(const Settings *settings)
+{
+    if (!settings->prefix) return ST_OK;
+    if (!settings->out_dir)
+        return FAIL(ST_USAGE, "--prefix is of the files in --out-dir: say --out-dir DIR too");
+    if (!strchr(settings->prefix, '/')) return ST_OK;
+    return FAIL(ST_USAGE,
+                "--prefix %s: it begins the names of files and has no '/'; --out-dir names the "
+                "folder",
+                settings->prefix);
+}
+
+static Status check_file(const Settings *settings, const char *path)
+{
+    AtomicFile file;
+    if (settings->out && file_lock_is_same(settings->out, path))
+        return FAIL(ST_USAGE, "--out %s is the name of a file in --out-dir: give another",
+                    settings->out);
+    TRY(atomic_file_open(&file, path));
+    atomic_file_abandon(&file);
+    return ST_OK;
+}
+
+/* All but the record, which is written at once. */
+static Status check_cell(const ProfileOutput *output, const Config *config)
+{
+    char path[PATH_MAX], ending[64];
+    for (int report = 0; report < NSYS_COUNT; report++) {
+        snprintf(ending, sizeof ending, "%s.csv", nsys_csv_name((NsysReport)report));
+        TRY(path_of(output, config, ending, path));
+        TRY(check_file(output->settings, path));
+    }
+    TRY(path_of(output, config, trace_ending, path));
+    return check_file(output->settings, path);
+}
+
+static Status check_files(const ProfileOutput *output)
+{
+    char path[PATH_MAX];
+    TRY(join(path, output->settings->out_dir, record_name));
+    TRY(check_file(output->settings, path));
+    for (int i = 0; i < output->sweep->n; i++) TRY(check_cell(output, &output->sweep->configs[i]));
+    return ST_OK;
+}
+
+Status profile_output_open(ProfileOutput *output, const Settings *settings, const Sweep *sweep,
+                           const RecordSet *rows)
+{
+    char path[PATH_MAX];
+    *output = (ProfileOutput){.settings = settings, .sweep = sweep};
+    if (!settings->out_dir) return ST_OK;
+    TRY(make_folder(settings->out_dir));
+    TRY(file_lock_take_folder(settings->out_dir));
+    TRY(check_files(output));
+    TRY(join(path, settings->out_dir, record_name));
+    return report_sink_open(&output->json, path, "json", rows);
+}
+
+/* ---- writing ---- */
+
+static Status write_csv(const ProfileOutput *output, const Config *config, NsysReport report,
+                        const Text *text)
+{
+    char path[PATH_MAX], ending[64];
+    snprintf(ending, sizeof ending, "%s.csv", nsys_csv_name(report));
+    TRY(text_status(text));
+    TRY(path_of(output, config, ending, path));
+    return text_write_file(path, text_str(text), text->n);
+}
+
+static Status write_sums(const ProfileOutput *output, const Config *config, const ProfileView *view)
+{
+    Status status = ST_OK;
+    for (int report = 0; report < NSYS_COUNT && status == ST_OK; report++) {
+        Text text = {0};
+        if (report == NSYS_TRACE) continue; /* the cell's own: profile_output_trace() */
+        status = nsys_csv_sum(&text, (NsysReport)report, view);
+        if (status == ST_OK) status = write_csv(output, config, (NsysReport)report, &text);
+        text_free(&text);
+    }
+    return status;
+}
+
+/* The config whose record this is; cells may finish in another order than that of the sweep. */
+static const Config *config_of(const ProfileOutput *output, const Record *record)
+{
+    char key[RECORD_KEY_SIZE];
+    for (int i = 0; i < output->sweep->n; i++) {
+        record_key_of_config(&output->sweep->configs[i], key);
+        if (strcmp(key, record_key(record)) == 0) return &output->sweep->configs[i];
+    }
+    return NULL;
+}
+
+static Status write_files(const ProfileOutput *output, const Record *record)
+{
+    const Config *config = config_of(output, record);
+    ProfileView view;
+    if (!config || !json_is_object(json_object_get(record, "profile"))) return ST_OK;
+    TRY(profile_view_make(&view, record));
+    const Status status = write_sums(output, config, &view);
+    profile_view_free(&view);
+    return status;
+}
+
+Status profile_output_add(void *self, Record *record)
+{
+    ProfileOutput *output = self;
+    if (!output->json.path) return ST_OK;
+    TRY(write_files(output, record));
+    return report_sink_add(&output->json, record);
+}
+
+Status profile_output_finish(ProfileOutput *output, const RecordSet *rows)
+{
+    const ReportInput input = {.set = rows};
+    return output->json.path ? report_sink_finish(&output->json, &input) : ST_OK;
+}
+
+void profile_output_close(ProfileOutput *output)
+{
+    if (output->json.path) report_sink_close(&output->json);
+}
+
+Status profile_output_trace(void *self, const CellOpen *cell, const Profiler *profiler)
+{
+    const ProfileOutput *output = self;
+    char path[PATH_MAX];
+    Text text = {0};
+    if (!output->settings->out_dir) return ST_OK;
+    TRY(path_of(output, cell->config, trace_ending, path));
+    TRY(kineto_trace_write(path, cell, profiler, output->settings->source));
+    Status status = nsys_csv_trace(&text, profiler);
+    if (status == ST_OK) status = write_csv(output, cell->config, NSYS_TRACE, &text);
+    text_free(&text);
+    return status;
+}
+
+bool profile_output_is_there(const char *folder)
+{
+    char path[PATH_MAX];
+    struct stat info;
+    return join(path, folder, record_name) == ST_OK && stat(path, &info) == 0;
+}
+
+Status profile_output_read(RecordSet *rows, const char *folder)
+{
+    char path[PATH_MAX];
+    TRY(join(path, folder, record_name));
+    return record_file_read(rows, path, NULL);
+}

@@ -1,0 +1,22 @@
+/* Plans for a machine that is not here: by its limits (--limits FILE), and without a GPU to ask. */
+#ifndef CLI_OTHER_MACHINE_H
+#define CLI_OTHER_MACHINE_H
+
+#include "bench/limits/placement.h"
+#include "config/settings.h"
+#include "report/format/table.h"
+
+#include <jansson.h>
+
+/* ST_USAGE: --limits without the option that runs nothing. */
+Status other_machine_check(const Settings *settings, bool runs_nothing, const char *option);
+
+/* *machine is `limits`, filled from --limits, or NULL without that option. */
+Status other_machine_read(const Settings *settings, Limits *limits, const Limits **machine);
+
+/* Under a table of plans: whose machine they are for, and what is from a table instead of a device. */
+void other_machine_note(Table *table, const Placement *placement, const Limits *machine);
+/* The same in a plan's object. */
+Status other_machine_json(json_t *json, const Placement *placement, const Limits *machine);
+
+#endif

@@ -1,0 +1,12 @@
+/* What was asked of a cell that is not run, under the names that results have (bench/record/fields.def). */
+#ifndef CLI_PLAN_CONFIG_JSON_H
+#define CLI_PLAN_CONFIG_JSON_H
+
+#include "bench/limits/placement.h"
+#include "bench/record/record.h"
+
+/* `used` is what --attention auto became. `unsupported` says why there is no placement; NULL: there is one. */
+Status config_json_put(json_t *json, const Config *config, const Placement *placement,
+                       Attention used, const char *unsupported);
+
+#endif

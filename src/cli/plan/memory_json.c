@@ -1,0 +1,175 @@
+#include "cli/plan/memory_json.h"
+
+#include "cli/other_machine.h"
+#include "cli/output.h"
+#include "cli/plan/config_json.h"
+
+#include <stdio.h>
+
+static const double mib = 1024.0 * 1024.0;
+
+static Status no_memory(void)
+{
+    return FAIL(ST_NO_MEMORY, "no memory for the result as JSON");
+}
+
+/* "Adam m and v" -> "adam_m_and_v_mib" */
+static void usage_key(MemoryClass usage, char key[64])
+{
+    int n = 0;
+    for (const char *c = memory_blocks_usage(usage); *c && n < 56; c++) {
+        const char lower = *c >= 'A' && *c <= 'Z' ? (char)(*c - 'A' + 'a') : *c;
+        if (lower == ',') continue;
+        key[n++] = lower == ' ' || lower == '-' ? '_' : lower;
+    }
+    snprintf(key + n, (size_t)(64 - n), "_mib");
+}
+
+/* {"total_mib": ..., "parameters_mib": ..., "node": ..., "scope": ...} under `name`. */
+static Status put_moment(json_t *json, const char *name, const MemoryMoment *moment,
+                         const Plan *plan)
+{
+    json_t *value = json_object();
+    if (json_object_set_new(json, name, value)) return no_memory();
+    if (moment->node == PLAN_NONE) return ST_OK;
+    TRY(record_put_number(value, "total_mib", (double)moment->total / mib));
+    for (int u = 0; u < MEMORY_COUNT; u++) {
+        char key[64];
+        usage_key((MemoryClass)u, key);
+        TRY(record_put_number(value, key, (double)moment->usage[u] / mib));
+    }
+    if (!plan) return ST_OK;
+    const Node *node = &plan->nodes[moment->node];
+    TRY(record_put_int(value, "node", moment->node));
+    TRY(record_put_text(value, "phase", plan_phase_name(node->phase)));
+    TRY(record_put_text(value, "scope", node->scope));
+    return record_put_text(value, "op", plan_op_name(node->op));
+}
+
+/* ---- a single cell ---- */
+
+static Status put_phases(json_t *json, const MemoryProfile *p)
+{
+    static const char *const steps[MEMORY_STEPS] = {"first_step", "later_steps"};
+    for (int step = 0; step < MEMORY_STEPS; step++) {
+        json_t *phases = json_object();
+        if (json_object_set_new(json, steps[step], phases)) return no_memory();
+        for (int phase = PHASE_FORWARD; phase < PHASE_COUNT; phase++) {
+            const MemoryMoment *moment = &p->peak[step][phase];
+            if (moment->node == PLAN_NONE) continue;
+            TRY(put_moment(phases, plan_phase_name((Phase)phase), moment, &p->blocks.model->plan));
+        }
+    }
+    return ST_OK;
+}
+
+static Status put_layer(json_t *json, const MemoryLayer *layer)
+{
+    TRY(record_put_int(json, "block.layer", layer->layer));
+    TRY(record_put_number(json, "block.saved_mib", (double)layer->saved / mib));
+    TRY(record_put_number(json, "block.weight_gradients_mib",
+                          (double)layer->weight_gradients / mib));
+    TRY(record_put_number(json, "block.activation_gradients_mib",
+                          (double)layer->activation_gradients / mib));
+    return record_put_number(json, "block.recomputed_mib", (double)layer->recomputed / mib);
+}
+
+static Status put_shape(json_t *json, const Tensor *t)
+{
+    json_t *shape = json_array();
+    for (int i = 0; i < t->n_dims; i++) {
+        if (json_array_append_new(shape, json_integer(t->dim[i]))) return no_memory();
+    }
+    if (json_object_set_new(json, "shape", shape)) return no_memory();
+    return record_put_text(json, "dtype", plan_dtype_name(t->dtype));
+}
+
+/* Birth and death are numbers of nodes. */
+static Status put_block(json_t *json, const MemoryBlocks *list, const MemoryBlock *b)
+{
+    const Node *node = memory_blocks_node(list, b);
+    const OpSource source = memory_blocks_source(list, b);
+    TRY(record_put_text(json, "name", memory_blocks_name(list, b).s));
+    TRY(record_put_text(json, "use", memory_blocks_usage(b->usage)));
+    TRY(record_put_int(json, "bytes", (int64_t)b->bytes));
+    TRY(record_put_int(json, "address", (int64_t)b->address));
+    TRY(record_put_int(json, "born", b->first));
+    TRY(record_put_int(json, "died", b->last));
+    if (json_object_set_new(json, "persistent", json_boolean(b->persistent))) return no_memory();
+    if (b->tensor != PLAN_NONE) TRY(put_shape(json, &list->model->plan.tensors[b->tensor]));
+    TRY(record_put_text(json, "source", source.file));
+    TRY(record_put_int(json, "line", source.line));
+    if (!node) return ST_OK;
+    TRY(record_put_text(json, "op", plan_op_name(node->op)));
+    TRY(record_put_text(json, "phase", plan_phase_name(node->phase)));
+    TRY(record_put_text(json, "scope", node->scope));
+    return node->layer == PLAN_NONE ? ST_OK : record_put_int(json, "layer", node->layer);
+}
+
+static Status put_blocks(json_t *json, const MemoryBlocks *list)
+{
+    json_t *blocks = json_array();
+    if (json_object_set_new(json, "blocks", blocks)) return no_memory();
+    for (int i = 0; i < list->n; i++) {
+        json_t *block = json_object();
+        if (json_array_append_new(blocks, block)) return no_memory();
+        TRY(put_block(block, list, &list->blocks[i]));
+    }
+    return ST_OK;
+}
+
+static Status put_profile(json_t *json, const MemoryCell *cell)
+{
+    const MemoryProfile *p = &cell->profile;
+    TRY(record_put_number(json, "residual_stream_mib", (double)p->stream / mib));
+    TRY(put_phases(json, p));
+    if (cell->config->mode != MODE_FWD) TRY(put_layer(json, &p->layer));
+    for (int op = 0; op < OP_COUNT; op++) {
+        char path[64];
+        if (p->by_op[op] == 0) continue;
+        snprintf(path, sizeof path, "activations_by_op.%s_mib", plan_op_name((OpKind)op));
+        TRY(record_put_number(json, path, (double)p->by_op[op] / mib));
+    }
+    return put_blocks(json, &p->blocks);
+}
+
+/* ---- any cell ---- */
+
+static Status put_cell(json_t *json, const MemoryCell *cell)
+{
+    TRY(config_json_put(json, cell->config, &cell->placement, cell->attention,
+                        cell->unsupported ? cell->message : NULL));
+    if (cell->unsupported) return ST_OK;
+    const Plan *plan = cell->model ? &cell->model->plan : NULL;
+    TRY(other_machine_json(json, &cell->placement, cell->machine));
+    TRY(record_put_int(json, "parameters", cell->parameters));
+    TRY(record_put_int(json, "recomputed_blocks", cell->recomputed_blocks));
+    TRY(record_put_number(json, "reserved_mib", (double)cell->asked.reserved / mib));
+    TRY(record_put_number(json, "forward_reserved_mib", (double)cell->forward.reserved / mib));
+    TRY(put_moment(json, "peak", &cell->asked.highest, plan));
+    TRY(put_moment(json, "between_steps", &cell->asked.between, NULL));
+    TRY(put_moment(json, "forward_peak", &cell->forward.highest, NULL));
+    if (cell->model) TRY(put_profile(json, cell));
+    /* borrowed records: what was measured, as bench writes it */
+    if (cell->measured && json_object_set(json, "measured", (json_t *)cell->measured))
+        return no_memory();
+    if (cell->measured_forward && cell->config->mode != MODE_FWD &&
+        json_object_set(json, "measured_forward", (json_t *)cell->measured_forward))
+        return no_memory();
+    return ST_OK;
+}
+
+Status memory_json_write(Text *out, const MemoryCell *cells, int n, json_t *environment)
+{
+    json_t *list = json_array();
+    json_t *root =
+        json_pack("{s:i, s:O, s:o}", "schema", 1, "environment", environment, "cells", list);
+    Status status = root ? ST_OK : no_memory();
+    for (int i = 0; status == ST_OK && i < n; i++) {
+        json_t *cell = json_object();
+        status = json_array_append_new(list, cell) ? no_memory() : put_cell(cell, &cells[i]);
+    }
+    if (status == ST_OK) status = output_json(out, root);
+    json_decref(root);
+    return status;
+}

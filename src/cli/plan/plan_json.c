@@ -1,0 +1,222 @@
+#include "cli/plan/plan_json.h"
+
+#include "base/json_text.h"
+#include "cli/other_machine.h"
+#include "cli/plan/config_json.h"
+#include "report/format/flat_row.h"
+#include "report/records/report_csv.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const double mib = 1024.0 * 1024.0;
+
+/* ---- one cell ---- */
+
+static Status put_phase(json_t *json, const char *name, const PhaseCost *cost)
+{
+    json_t *phase = json_object();
+    Status status = record_put_int(phase, "nodes", cost->nodes);
+    if (status == ST_OK) status = record_put_number(phase, "flops", cost->flops);
+    if (status == ST_OK) status = record_put_number(phase, "bytes", cost->bytes);
+    if (status == ST_OK)
+        status = record_put_number(phase, "flops_per_byte", step_cost_intensity(cost));
+    if (json_object_set_new(json, name, phase) && status == ST_OK)
+        status = FAIL(ST_NO_MEMORY, "no memory for a plan");
+    return status;
+}
+
+static Status put_cost(json_t *json, const PlanCell *cell)
+{
+    TRY(record_put_int(json, "parameters", cell->parameters));
+    TRY(record_put_number(json, "flops_per_step", cell->model_flops));
+    TRY(record_put_number(json, "recompute_flops", cell->again_flops));
+    TRY(record_put_number(json, "least_step_ms", cell->roof_seconds * 1e3));
+    for (int p = PHASE_FORWARD; p < PHASE_COUNT; p++) {
+        TRY(put_phase(json, plan_phase_name((Phase)p), &cell->cost.phase[p]));
+    }
+    return put_phase(json, "step", &cell->cost.step);
+}
+
+/* "Adam m and v" -> "memory.adam_m_and_v_mib" */
+static Status put_kind(json_t *json, TensorKind kind, size_t bytes)
+{
+    char path[64];
+    snprintf(path, sizeof path, "memory.%s_mib", plan_kind_name(kind));
+    for (char *c = path; *c; c++) {
+        if (*c == ' ' || *c == '-') *c = '_';
+        if (*c >= 'A' && *c <= 'Z') *c = (char)(*c - 'A' + 'a');
+    }
+    return record_put_number(json, path, (double)bytes / mib);
+}
+
+static Status put_memory(json_t *json, const PlanCell *cell)
+{
+    const PlanMemory *m = &cell->memory;
+    for (int k = 0; k < TK_COUNT; k++) TRY(put_kind(json, (TensorKind)k, m->kind[k]));
+    TRY(record_put_number(json, "peak_alloc_mib", (double)m->peak_live / mib));
+    TRY(record_put_text(json, "peak_phase", plan_phase_name(m->peak_phase)));
+    TRY(record_put_text(json, "peak_scope", m->peak_scope));
+    TRY(record_put_number(json, "planned_peak_mib", (double)m->planned / mib));
+    return record_put_number(json, "needed_mib", (double)m->need[cell->config->mode] / mib);
+}
+
+static Status put_fit(json_t *json, const WhatFits *fit)
+{
+    TRY(record_put_number(json, "limit_mib", (double)fit->limit / mib));
+    if (json_object_set_new(json, "fits", json_boolean(fit->fits)))
+        return FAIL(ST_NO_MEMORY, "no memory for a plan");
+    TRY(record_put_number(json, "needs_mib", (double)fit->need / mib));
+    TRY(record_put_int(json, "recomputed_blocks", fit->recomputed_blocks));
+    TRY(record_put_number(json, "short_by_mib", (double)fit->short_by / mib));
+    TRY(fit->any ? record_put_text(json, "largest_mode", config_mode_name(fit->mode))
+                 : record_put_null(json, "largest_mode"));
+    TRY(record_put_int(json, "largest_batch", fit->most_batch));
+    return record_put_int(json, "largest_ctx", fit->most_ctx);
+}
+
+static Status put_fits(json_t *json, const PlanCell *cell)
+{
+    json_t *list = json_array();
+    if (!list || json_object_set_new(json, "fits", list))
+        return FAIL(ST_NO_MEMORY, "no memory for a plan");
+    for (int i = 0; i < cell->n_fits; i++) {
+        json_t *fit = json_object();
+        if (!fit || json_array_append_new(list, fit))
+            return FAIL(ST_NO_MEMORY, "no memory for a plan");
+        TRY(put_fit(fit, &cell->fits[i]));
+    }
+    return ST_OK;
+}
+
+static Status put_cell(json_t *json, const PlanCell *cell, const Limits *machine)
+{
+    TRY(config_json_put(json, cell->config, &cell->placement, cell->attention,
+                        cell->unsupported ? cell->message : NULL));
+    if (cell->unsupported) return ST_OK;
+    TRY(record_put_int(json, "threads", cell->placement.threads));
+    TRY(other_machine_json(json, &cell->placement, machine));
+    TRY(put_cost(json, cell));
+    TRY(put_memory(json, cell));
+    return put_fits(json, cell);
+}
+
+/* An array of all cells; NULL and a failure when memory runs out. */
+static Status cells_to_json(const PlanCell *cells, int n, const Limits *machine, json_t **out)
+{
+    json_t *list = json_array();
+    Status status = list ? ST_OK : FAIL(ST_NO_MEMORY, "no memory for a plan");
+    for (int i = 0; status == ST_OK && i < n; i++) {
+        json_t *json = json_object();
+        if (!json || json_array_append_new(list, json))
+            status = FAIL(ST_NO_MEMORY, "no memory for a plan");
+        else
+            status = put_cell(json, &cells[i], machine);
+    }
+    if (status != ST_OK) json_decref(list);
+    *out = status == ST_OK ? list : NULL;
+    return status;
+}
+
+Status plan_json_write(Text *out, const PlanCell *cells, int n, const Limits *machine)
+{
+    json_t *list = NULL;
+    TRY(cells_to_json(cells, n, machine, &list));
+    json_t *root = json_pack("{s:i, s:o}", "schema", 1, "plans", list);
+    char *dump = root ? json_text_dumps(root, JSON_INDENT(2) | JSON_REAL_PRECISION(15)) : NULL;
+    json_decref(root);
+    if (!dump) return FAIL(ST_NO_MEMORY, "no memory for a plan");
+    text_puts(out, dump);
+    text_puts(out, "\n");
+    free(dump);
+    return text_status(out);
+}
+
+/* ---- CSV ---- */
+
+/* Members of nested objects become members of `flat`: "forward_flops". Lists are left out. */
+static int flatten(json_t *flat, const char *prefix, json_t *object)
+{
+    const char *key;
+    json_t *value;
+    int failed = 0;
+    json_object_foreach(object, key, value)
+    {
+        char name[128];
+        snprintf(name, sizeof name, "%s%s%s", prefix, *prefix ? "_" : "", key);
+        if (json_is_object(value))
+            failed |= flatten(flat, name, value);
+        else if (!json_is_array(value))
+            failed |= json_object_set(flat, name, value);
+    }
+    return failed;
+}
+
+/* One flat object per cell and limit; one for a cell that has none. */
+static int flat_rows(json_t *rows, json_t *cell)
+{
+    const json_t *fits = json_object_get(cell, "fits");
+    const size_t n = json_array_size(fits) ? json_array_size(fits) : 1;
+    int failed = 0;
+    for (size_t i = 0; i < n; i++) {
+        json_t *row = json_object();
+        failed |= json_array_append_new(rows, row);
+        failed |= flatten(row, "", cell);
+        if (json_array_get(fits, i)) failed |= flatten(row, "", json_array_get(fits, i));
+    }
+    return failed;
+}
+
+static void put_header(Text *out, json_t *columns)
+{
+    const char *name, *comma = "";
+    json_t *unused;
+    json_object_foreach(columns, name, unused)
+    {
+        text_printf(out, "%s%s", comma, name);
+        comma = ",";
+    }
+    text_puts(out, "\n");
+}
+
+static void put_row(Text *out, const json_t *row, json_t *columns)
+{
+    const char *name, *comma = "";
+    json_t *unused;
+    json_object_foreach(columns, name, unused)
+    {
+        Text value = {0};
+        const json_t *field = json_object_get(row, name);
+        flat_row_put(&value, json_is_null(field) ? NULL : field);
+        text_puts(out, comma);
+        report_csv_field(out, text_str(&value));
+        text_free(&value);
+        comma = ",";
+    }
+    text_puts(out, "\n");
+}
+
+static Status write_csv(Text *out, json_t *cells, json_t *rows, json_t *columns)
+{
+    size_t i;
+    json_t *item;
+    int failed = !rows || !columns;
+    json_array_foreach(cells, i, item) failed |= flat_rows(rows, item);
+    json_array_foreach(rows, i, item) failed |= json_object_update_missing(columns, item);
+    if (failed) return FAIL(ST_NO_MEMORY, "no memory for a plan");
+    put_header(out, columns);
+    json_array_foreach(rows, i, item) put_row(out, item, columns);
+    return text_status(out);
+}
+
+Status plan_json_csv(Text *out, const PlanCell *cells, int n, const Limits *machine)
+{
+    json_t *list = NULL, *rows = json_array(), *columns = json_object();
+    Status status = cells_to_json(cells, n, machine, &list);
+    if (status == ST_OK) status = write_csv(out, list, rows, columns);
+    json_decref(list);
+    json_decref(rows);
+    json_decref(columns);
+    return status;
+}

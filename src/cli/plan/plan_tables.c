@@ -1,0 +1,235 @@
+#include "cli/plan/plan_tables.h"
+
+#include "base/human.h"
+#include "bench/record/cell_label.h"
+#include "cli/other_machine.h"
+#include "cli/plan/sweep_note.h"
+
+#include <math.h>
+
+static void bytes_cell(Table *table, size_t bytes)
+{
+    table_cell(table, human_bytes((double)bytes).s);
+}
+
+static void flops_cell(Table *table, double flops)
+{
+    const HumanText number = human_si(flops); /* "1.80 G", or "512" */
+    table_cell_printf(table, "%s%sFLOP", number.s, flops < 999.5 ? " " : "");
+}
+
+static void columns(Table *table, const char *const *labels, int n, int n_left)
+{
+    for (int i = 0; i < n; i++) table_column(table, labels[i], "", i >= n_left);
+}
+
+#define COLUMNS(table, n_left, ...)                      \
+    columns((table), (const char *const[]){__VA_ARGS__}, \
+            (int)(sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *)), (n_left))
+
+/* ---- one row per cell ---- */
+
+/* The first cell of which anything is known; any cell when there is none. */
+static const PlanCell *first_known(const PlanCell *cells, int n)
+{
+    int i = 0;
+    while (i < n - 1 && cells[i].unsupported) i++;
+    return &cells[i];
+}
+
+static bool roof_known(const PlanCell *cells, int n)
+{
+    for (int i = 0; i < n; i++) {
+        if (!cells[i].unsupported && !isnan(cells[i].roof_seconds)) return true;
+    }
+    return false;
+}
+
+static void summary_row(Table *table, const PlanCell *cell, const char *label, bool roof)
+{
+    table_cell(table, label);
+    if (cell->unsupported) {
+        table_cell(table, "unsupported");
+        for (int i = 2; i < table->n_columns; i++) table_cell(table, "-");
+        table_note_printf(table, "%s: %s", label, cell->message);
+        return;
+    }
+    const PhaseCost *step = &cell->cost.step;
+    table_cell(table, human_count(cell->parameters).s);
+    flops_cell(table, step->flops);
+    table_cell(table, human_bytes(step->bytes).s);
+    table_cell(table, human_number(step_cost_intensity(step), 3).s);
+    table_cell(table, human_count(step->nodes).s);
+    bytes_cell(table, cell->memory.peak_live);
+    bytes_cell(table, cell->memory.need[cell->config->mode]);
+    if (roof) table_cell(table, human_seconds(cell->roof_seconds).s);
+}
+
+static void summary(Table *table, const PlanTables *tables)
+{
+    const Sweep *sweep = tables->sweep;
+    const PlanCell *cells = tables->cells;
+    const bool roof = roof_known(cells, sweep->n);
+    COLUMNS(table, 1, "cell", "parameters", "FLOPs", "bytes", "FLOP/byte", "nodes", "peak",
+            "taken");
+    if (roof) table_column(table, "least time", "", true);
+    for (int i = 0; i < sweep->n; i++) {
+        const CellLabel label = cell_label(&sweep->configs[i], sweep->varies);
+        summary_row(table, &cells[i], label.s, roof);
+    }
+    const PlanCell *known = first_known(cells, sweep->n);
+    sweep_note(table, sweep, known->config, known->unsupported ? NULL : &known->placement,
+               known->attention);
+    table_note(table,
+               "FLOPs (all of them; MFU counts those of products alone), bytes and nodes "
+               "(launches) of one "
+               "step; peak: most bytes alive at once; "
+               "taken: what the process holds, libraries included",
+               NULL);
+    if (roof) {
+        table_note_printf(table, "least time: one step at the limits measured on %s machine",
+                          tables->machine ? "that" : "this");
+    }
+    if (!known->unsupported) other_machine_note(table, &known->placement, tables->machine);
+    if (!known->unsupported && known->n_fits == 0)
+        table_note(table,
+                   "the memory of the device is not known: --memory-limit SIZE shows what fits",
+                   NULL);
+}
+
+/* ---- one row per cell and limit ---- */
+
+static void fits_row(Table *table, const PlanCell *cell, const WhatFits *fit, const char *label,
+                     const char *whose, bool again)
+{
+    const HumanShortage s = human_shortage(fit->need, fit->limit);
+    table_cell(table, label);
+    table_cell_printf(table, "%s%s", fit->fits ? human_bytes((double)fit->limit).s : s.there.s,
+                      whose);
+    table_cell(table, fit->fits ? human_bytes((double)fit->need).s : s.need.s);
+    table_cell(table, fit->fits ? "yes" : "no");
+    table_cell(table, fit->fits ? "-" : s.lack.s);
+    table_cell(table, fit->any ? config_mode_name(fit->mode) : "none");
+    if (again)
+        table_cell_printf(table, "%lld of %lld", (long long)fit->recomputed_blocks,
+                          (long long)cell->config->num_layers);
+    table_cell(table, fit->most_batch ? human_count(fit->most_batch).s : "none");
+    table_cell(table, fit->most_ctx ? human_count(fit->most_ctx).s : "none");
+}
+
+static bool any_recompute(const Sweep *sweep)
+{
+    for (int i = 0; i < sweep->n; i++) {
+        if (sweep->configs[i].recompute != CONFIG_RECOMPUTE_NONE) return true;
+    }
+    return false;
+}
+
+static void fits(Table *table, const PlanTables *tables)
+{
+    const Sweep *sweep = tables->sweep;
+    const PlanCell *cells = tables->cells;
+    const bool again = any_recompute(sweep);
+    const char *whose = !tables->whole    ? ""
+                        : tables->machine ? " (that machine)"
+                                          : " (this machine)";
+    COLUMNS(table, 1, "cell", "memory", "needs", "fits", "short by", "largest mode");
+    if (again) table_column(table, "blocks computed again", "", true);
+    table_column(table, "largest batch", "", true);
+    table_column(table, "largest ctx", "", true);
+    for (int i = 0; i < sweep->n; i++) {
+        const CellLabel label = cell_label(&sweep->configs[i], sweep->varies);
+        for (int k = 0; !cells[i].unsupported && k < cells[i].n_fits; k++) {
+            fits_row(table, &cells[i], &cells[i].fits[k], label.s, whose, again);
+        }
+    }
+    table_note(table,
+               "largest mode up to the one asked for; largest batch at this ctx, largest ctx at "
+               "this batch, in the mode asked for",
+               NULL);
+}
+
+/* ---- a single cell ---- */
+
+static void cost_row(Table *table, const char *name, const PhaseCost *cost)
+{
+    table_cell(table, name);
+    table_cell(table, human_count(cost->nodes).s);
+    flops_cell(table, cost->flops);
+    flops_cell(table, cost->products);
+    table_cell(table, human_bytes(cost->bytes).s);
+    table_cell(table, human_number(step_cost_intensity(cost), 3).s);
+}
+
+static void cost_by_phase(Table *table, const PlanCell *cell)
+{
+    COLUMNS(table, 1, "phase", "nodes", "FLOPs", "in products", "bytes", "FLOP/byte");
+    for (int p = PHASE_FORWARD; p < PHASE_COUNT; p++) {
+        const PhaseCost *cost = &cell->cost.phase[p];
+        if (cost->nodes) cost_row(table, plan_phase_name((Phase)p), cost);
+    }
+    cost_row(table, "step", &cell->cost.step);
+    table_note(
+        table,
+        "FLOPs: of every node; in products: those of matrix products and attention alone, which "
+        "is what bench counts for TFLOP/s and MFU",
+        NULL);
+    table_note(table, "bytes: each operand of each node read once, each result written once", NULL);
+}
+
+static void memory_row(Table *table, const char *name, size_t bytes, size_t of)
+{
+    table_cell(table, name);
+    bytes_cell(table, bytes);
+    table_cell_printf(table, "%.1f %%", 100 * (double)bytes / (double)of);
+}
+
+static void memory_by_kind(Table *table, const PlanCell *cell)
+{
+    const PlanMemory *m = &cell->memory;
+    const size_t taken = m->need[cell->config->mode];
+    table_column(table, "memory", "", false);
+    table_column(table, "size", "", true);
+    table_column(table, "of what is taken", "", true);
+    for (int k = 0; k < TK_COUNT; k++) {
+        if (m->kind[k]) memory_row(table, plan_kind_name((TensorKind)k), m->kind[k], taken);
+    }
+    memory_row(table, "peak", m->peak_live, taken);
+    memory_row(table, "gaps", m->planned - m->peak_live, taken);
+    memory_row(table, "libraries and stacks", m->allowance, taken);
+    memory_row(table, "the program", m->held, taken);
+    memory_row(table, "taken", taken, taken);
+    table_note_printf(table, "the peak is in %s, at %s (%s)", plan_phase_name(m->peak_phase),
+                      m->peak_scope, plan_op_name(m->peak_op));
+}
+
+/* ---- all of it ---- */
+
+static Status write_one(Text *out, PlanTableWriter *writer, Table *table)
+{
+    Status status = table_status(table);
+    if (status == ST_OK && out->n) text_puts(out, "\n");
+    if (status == ST_OK) status = writer(out, table);
+    table_free(table);
+    return status;
+}
+
+Status plan_tables_write(Text *out, PlanTableWriter *writer, const PlanTables *tables)
+{
+    const PlanCell *cells = tables->cells;
+    Table table = {0};
+    summary(&table, tables);
+    TRY(write_one(out, writer, &table));
+    if (tables->sweep->n == 1 && !cells[0].unsupported) {
+        cost_by_phase(&table, &cells[0]);
+        TRY(write_one(out, writer, &table));
+        memory_by_kind(&table, &cells[0]);
+        TRY(write_one(out, writer, &table));
+    }
+    fits(&table, tables);
+    if (!table.failed && table_rows(&table) == 0) {
+        table_free(&table);
+        return ST_OK;
+    }
+    return write_one(out, writer, &table);
+}

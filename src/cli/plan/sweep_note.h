@@ -1,0 +1,14 @@
+/* What all cells of a sweep have in common, of what decides a plan, as a note below a table. */
+#ifndef CLI_PLAN_SWEEP_NOTE_H
+#define CLI_PLAN_SWEEP_NOTE_H
+
+#include "bench/limits/placement.h"
+#include "config/sweep.h"
+#include "report/format/table.h"
+
+/* `config` is a cell of the sweep. `placement` is NULL where it cannot run; otherwise `attention` is what
+ * `auto` became. */
+void sweep_note(Table *table, const Sweep *sweep, const Config *config, const Placement *placement,
+                Attention attention);
+
+#endif

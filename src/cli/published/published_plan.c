@@ -1,0 +1,249 @@
+#include "cli/published/published_plan.h"
+
+#include "bench/record/record_file.h"
+#include "cli/suite/suite.h"
+#include "cli/suite/suite_arguments.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+Status published_plan_path(const PublishedPlan *plan, const char *name, char path[PATH_MAX])
+{
+    if (snprintf(path, PATH_MAX, "%s/%s", plan->folder, name) < PATH_MAX) return ST_OK;
+    return FAIL(ST_USAGE, "--out-dir: the path is too long");
+}
+
+/* ---- suite.json ---- */
+
+/* 0: --full; null: as the device has it. */
+static json_t *budget_json(double budget)
+{
+    return isnan(budget) ? json_null() : json_real(isinf(budget) ? 0 : budget);
+}
+
+Status published_plan_write(const PublishedPlan *plan)
+{
+    json_t *root =
+        json_pack("{s:i, s:s, s:o, s:s, s:s, s:[{s:s, s:s, s:s}]}", "suite", RECORD_SCHEMA, "like",
+                  published_list_writeups[plan->writeup].name, "budget_s",
+                  budget_json(plan->budget), "device", plan->device, "sizes", plan->sizes, "parts",
+                  "name", "rows", "words", plan->device, "state", plan->done ? "done" : "waiting");
+    const Status status = suite_write_state(plan->folder, root);
+    json_decref(root);
+    return status;
+}
+
+static const char *text_of(const json_t *json, const char *name)
+{
+    const char *text = json_string_value(json_object_get(json, name));
+    return text ? text : "";
+}
+
+static double budget_of(const json_t *root)
+{
+    const json_t *budget = json_object_get(root, "budget_s");
+    const double seconds = json_number_value(budget);
+    return !json_is_number(budget) ? NAN : seconds > 0 ? seconds : INFINITY;
+}
+
+/* ---- the words of a command line ---- */
+
+static const OptionId common[] = {OPTION_DEVICE, OPTION_THREADS, OPTION_MEMORY_LIMIT,
+                                  OPTION_TIMEOUT};
+enum { COMMON = sizeof common / sizeof *common };
+
+/* The limit is one of Settings, of which every cell has its own. */
+static void put_word(Text *out, OptionId id, const Config *config)
+{
+    text_printf(out, "%s--%s ", out->n > 0 ? " " : "", option_table[id].name);
+    if (id == OPTION_DEVICE)
+        text_puts(out, config->device);
+    else if (id == OPTION_TIMEOUT)
+        text_printf(out, "%.15g", config->timeout);
+    else
+        text_printf(out, "%" PRId64, id == OPTION_THREADS ? config->threads : config->memory_limit);
+}
+
+static Status keep_words(Text *words, char to[LIKE_PLAN_WORDS])
+{
+    Status status = text_status(words);
+    if (status == ST_OK && words->n >= LIKE_PLAN_WORDS) status = FAIL(ST_USAGE, "too many words");
+    if (status == ST_OK) strcpy(to, text_str(words));
+    text_free(words);
+    return status;
+}
+
+static Status put_common(PublishedPlan *plan, const Settings *settings, const Config *config)
+{
+    Text words = {0};
+    for (int i = 0; i < COMMON; i++) {
+        if (settings->given >> common[i] & 1) put_word(&words, common[i], config);
+    }
+    return keep_words(&words, plan->device);
+}
+
+static Status put_sizes(char to[LIKE_PLAN_WORDS], const Settings *settings, const Sweep *sweep)
+{
+    Text words = {0};
+    for (int i = 0; settings->given & OPTION_BIT(SIZE) && i < sweep->n; i++)
+        text_printf(&words, "%s,", sweep->configs[i].size);
+    return keep_words(&words, to);
+}
+
+static double budget_asked(const Settings *settings)
+{
+    const bool given = settings->given & (OPTION_BIT(BUDGET) | OPTION_BIT(FULL));
+    return given ? settings->budget : NAN;
+}
+
+static bool is_budget(const PublishedPlan *plan, double seconds)
+{
+    if (isnan(seconds) || isnan(plan->budget)) return isnan(seconds) && isnan(plan->budget);
+    return seconds == plan->budget || fabs(seconds - plan->budget) < 1e-9 * plan->budget;
+}
+
+/* An option and its value: "--threads 1" is not in "--threads 16". */
+static bool has_word(const char *words, OptionId id, const Config *config)
+{
+    Text word = {0};
+    put_word(&word, id, config);
+    const char *at = strstr(words, text_str(&word));
+    const bool has = at && (at[word.n] == ' ' || at[word.n] == '\0');
+    text_free(&word);
+    return has;
+}
+
+static const OptionBits other_words = OPTIONS_DIMS & ~OPTION_BIT(SIZE);
+
+/* Words that it was not begun with. */
+static bool differs(const PublishedPlan *plan, const Settings *settings, const Sweep *sweep)
+{
+    char sizes[LIKE_PLAN_WORDS];
+    bool same = !(settings->given & (other_words | OPTION_BIT(OUT_DIR)));
+    if (settings->like)
+        same = same && strcmp(settings->like, published_list_writeups[plan->writeup].name) == 0;
+    if (!isnan(budget_asked(settings))) same = same && is_budget(plan, budget_asked(settings));
+    if (settings->given & OPTION_BIT(SIZE))
+        same = same && put_sizes(sizes, settings, sweep) == ST_OK && !strcmp(sizes, plan->sizes);
+    for (int i = 0; i < COMMON; i++) {
+        if (settings->given >> common[i] & 1)
+            same = same && has_word(plan->device, common[i], &sweep->configs[0]);
+    }
+    return !same;
+}
+
+static Status refuse_words(const PublishedPlan *plan)
+{
+    Text words = {0};
+    text_printf(&words, "--like %s", published_list_writeups[plan->writeup].name);
+    if (isinf(plan->budget)) text_puts(&words, " --full");
+    if (isfinite(plan->budget)) text_printf(&words, " --budget %.6gs", plan->budget);
+    if (*plan->sizes)
+        text_printf(&words, " --size %.*s", (int)strlen(plan->sizes) - 1, plan->sizes);
+    if (*plan->device) text_printf(&words, " %s", plan->device);
+    const Status status =
+        FAIL(ST_USAGE, "--resume %s goes on as that was begun, with %s: no other words",
+             plan->folder, text_str(&words));
+    text_free(&words);
+    return status;
+}
+
+/* ---- what there is ---- */
+
+Status published_plan_check_words(const char *device, const char *sizes, const char *file)
+{
+    const OptionBits allowed = SUITE_WORDS_DEVICE | SUITE_WORDS_CELLS;
+    TRY(suite_arguments_check(device, &cmd_bench.options, allowed, file, "device"));
+    return suite_arguments_check_sizes(sizes, file);
+}
+
+static Status take_words(PublishedPlan *plan, const json_t *root)
+{
+    char path[PATH_MAX];
+    const char *device = text_of(root, "device"), *sizes = text_of(root, "sizes");
+    if (published_list_find(text_of(root, "like"), &plan->writeup) != ST_OK ||
+        strlen(device) >= sizeof plan->device || strlen(sizes) >= sizeof plan->sizes ||
+        json_integer_value(json_object_get(root, "suite")) != RECORD_SCHEMA)
+        return suite_other_version(plan->folder);
+    strcpy(plan->device, device);
+    strcpy(plan->sizes, sizes);
+    plan->budget = budget_of(root);
+    TRY(published_plan_path(plan, "suite.json", path));
+    return published_plan_check_words(device, sizes, path);
+}
+
+static Status resume(PublishedPlan *plan, json_t **root, const Settings *settings,
+                     const Sweep *sweep)
+{
+    snprintf(plan->folder, sizeof plan->folder, "%s", settings->resume);
+    TRY(suite_read_state(settings->resume, root));
+    if (!json_object_get(*root, "like"))
+        return FAIL(ST_USAGE, "%s holds a suite of another kind: leave out --like", plan->folder);
+    TRY(take_words(plan, *root));
+    return differs(plan, settings, sweep) ? refuse_words(plan) : ST_OK;
+}
+
+static void name_folder(PublishedPlan *plan, const Settings *settings)
+{
+    const char *given = settings->out_dir;
+    snprintf(plan->folder, sizeof plan->folder, "%s%s", given ? "" : "roofstep-like-",
+             given ? given : settings->like);
+}
+
+static Status begin(PublishedPlan *plan, json_t **root, const Settings *settings,
+                    const Sweep *sweep)
+{
+    if (settings->given & other_words)
+        return FAIL(ST_USAGE, "--like runs the models of the write-up: of the model options it "
+                              "takes --size alone, which chooses among its rows");
+    TRY(published_list_find(settings->like, &plan->writeup));
+    TRY(put_common(plan, settings, &sweep->configs[0]));
+    TRY(put_sizes(plan->sizes, settings, sweep));
+    plan->budget = budget_asked(settings);
+    name_folder(plan, settings);
+    if (!suite_is_in(plan->folder)) return ST_OK;
+    TRY(suite_read_state(plan->folder, root));
+    if (strcmp(text_of(*root, "like"), settings->like) == 0) return ST_OK;
+    return FAIL(ST_USAGE,
+                "%s holds another suite: --resume %s goes on with it, --out-dir names another "
+                "folder",
+                plan->folder, plan->folder);
+}
+
+/* A size that the write-up has no row of is a slip. */
+static Status check_rows(const PublishedPlan *plan)
+{
+    for (int t = 0; t < published_list_n_tables; t++) {
+        if (published_list_tables[t].writeup == plan->writeup && plan->cells.has_table[t])
+            return ST_OK;
+    }
+    return FAIL(ST_USAGE, "--size %.*s: %s has no such row", (int)strlen(plan->sizes) - 1,
+                plan->sizes, published_list_writeups[plan->writeup].name);
+}
+
+Status published_plan_open(PublishedPlan *plan, const Settings *settings, const Sweep *sweep)
+{
+    json_t *root = NULL;
+    *plan = (PublishedPlan){0};
+    Status status = settings->resume ? resume(plan, &root, settings, sweep)
+                                     : begin(plan, &root, settings, sweep);
+    if (status == ST_OK) status = published_cells_make(&plan->cells, plan->device, plan->sizes);
+    if (status == ST_OK) status = check_rows(plan);
+    json_decref(root);
+    return status;
+}
+
+void published_plan_free(PublishedPlan *plan)
+{
+    published_cells_free(&plan->cells);
+}
+
+bool published_plan_is_in(const char *folder)
+{
+    json_t *root = NULL;
+    const bool like = suite_read_state(folder, &root) == ST_OK && json_object_get(root, "like");
+    json_decref(root);
+    return like;
+}

@@ -1,0 +1,334 @@
+#include "cli/published/published_run.h"
+
+#include "base/clock.h"
+#include "bench/cell/cell.h"
+#include "bench/cell/cell_group.h"
+#include "bench/estimate/time_estimate.h"
+#include "bench/measure/interrupt.h"
+#include "bench/record/record_file.h"
+#include "bench/study/profile_cell.h"
+#include "cli/published/published_fits.h"
+#include "report/records/report_sink.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <unistd.h>
+
+static const double usual_budget = 600; /* seconds, on a CPU */
+static const double usual_share = 5;    /* seconds of samples a row, on a GPU */
+static const double too_little = 0.2;   /* seconds in which no cell has three samples */
+/* Of the time left, while cheaper rows wait. */
+static const double least_held_back = 0.1, most_held_back = 1.0 / 3;
+
+/* ---- the clock ---- */
+
+/* What planning the rows that were not run and writing the page take. */
+static double afterwards(double budget)
+{
+    return fmin(fmax(0.02 * budget, 0.1), 8);
+}
+
+PublishedTime published_run_time(const PublishedPlan *plan, bool gpu, double begun)
+{
+    const bool free = isnan(plan->budget) && gpu;
+    const double budget = free ? INFINITY : isnan(plan->budget) ? usual_budget : plan->budget;
+    if (isinf(budget)) return (PublishedTime){budget, INFINITY, free ? usual_share : 0};
+    return (PublishedTime){budget, begun + budget - afterwards(budget), 0};
+}
+
+/* A fair share: a warm-up may take half as long as the samples, steps that are profiled come on top, and the rest is
+ * for the start and for a step that began just in time. */
+double published_run_share(const PublishedTime *time, double left, int rows)
+{
+    return isinf(left) ? time->share : fmax(0.3 * left / fmax(rows, 1), 1e-3);
+}
+
+static double share_of(const PublishedTime *time, const PublishedOrder *order, double left)
+{
+    int waiting = 0;
+    for (int i = 0; i < order->n; i++) waiting += order->cells[i].state == CELL_ORDER_WAITING;
+    return published_run_share(time, left, waiting);
+}
+
+/* ---- what is there ---- */
+
+/* Some phase of it was measured. */
+static bool has_figures(const Record *record)
+{
+    double x;
+    return record_number(record, "step.mean_ms", &x) ||
+           record_number(record, "forward.mean_ms", &x);
+}
+
+static CellOrderState state_of(const Record *record)
+{
+    const RecordStatus status = record_status(record);
+    const bool ended = status == RECORD_OK || status == RECORD_OOM;
+    return ended && has_figures(record) ? CELL_ORDER_MEASURED : CELL_ORDER_BARREN;
+}
+
+Status published_run_read_known(const PublishedPlan *plan, const char *name, RecordSet *known)
+{
+    char path[PATH_MAX];
+    TRY(published_plan_path(plan, name, path));
+    return access(path, F_OK) == 0 ? record_file_read(known, path, NULL) : ST_OK;
+}
+
+void published_run_mark_known(PublishedOrder *order, const RecordSet *rows,
+                              const RecordSet *profiles)
+{
+    char key[RECORD_KEY_SIZE];
+    for (int i = 0; i < order->n; i++) {
+        record_key_of_config(&order->configs[i], key);
+        const Record *record = record_set_find(order->watched[i] ? profiles : rows, key);
+        if (record && runner_keeps(record)) order->cells[i].state = state_of(record);
+    }
+}
+
+/* ---- where rows go ---- */
+
+/* One of the two files. */
+typedef struct Place {
+    char path[PATH_MAX];
+    RecordSet known; /* what is finished in it is kept */
+    RecordSet *rows;
+    ReportSink sink;
+    bool open;
+    RunnerTask task;
+} Place;
+
+static Status profile_cell(const Config *config, CellLink *link)
+{
+    const ProfileTask task = {0};
+    return profile_cell_run(config, link, &task);
+}
+
+/* What is cut short is run again: it is kept only where nothing better comes. */
+static Status keep(RecordSet *rows, const RecordSet *known, bool finished)
+{
+    for (size_t i = 0; i < record_set_size(known); i++) {
+        Record *record = record_set_at(known, i);
+        const char *key = record_key(record);
+        if (runner_keeps(record) != finished || (key && record_set_find(rows, key))) continue;
+        TRY(record_set_share(rows, known, record));
+    }
+    return ST_OK;
+}
+
+static Status place_open(Place *place, const PublishedPlan *plan, const char *name, bool needed)
+{
+    TRY(published_plan_path(plan, name, place->path));
+    TRY(record_set_init(&place->known, json_array_get(place->rows->environments, 0)));
+    TRY(published_run_read_known(plan, name, &place->known));
+    json_object_clear(place->known.others); /* its own, of an earlier run: made again at the end */
+    if (!needed && record_set_size(&place->known) == 0) return ST_OK;
+    TRY(keep(place->rows, &place->known, true));
+    TRY(report_sink_open(&place->sink, place->path, "json", &place->known));
+    place->open = true;
+    return ST_OK;
+}
+
+static Status place_finish(Place *place)
+{
+    const ReportInput input = {.set = place->rows};
+    if (!place->open) return ST_OK;
+    TRY(keep(place->rows, &place->known, false));
+    return report_sink_finish(&place->sink, &input);
+}
+
+static void place_close(Place *place)
+{
+    if (place->open) report_sink_close(&place->sink);
+    record_set_free(&place->known);
+}
+
+/* ---- one row after the other ---- */
+
+enum { ROWS, PROFILES, PLACES };
+
+typedef struct Run {
+    PublishedOrder *order;
+    const PublishedTime *time;
+    Place places[PLACES];
+    Progress progress;
+} Run;
+
+/* Seconds that are expected of what is left, no more than there are. */
+static void set_outlook(Run *run, double left)
+{
+    double rest = 0;
+    for (int i = 0; i < run->order->n; i++) {
+        if (run->order->cells[i].state == CELL_ORDER_WAITING) rest += run->order->cells[i].seconds;
+    }
+    run->progress.total = run->progress.finished + fmin(rest, left);
+}
+
+/* A row that the clock cut has no record: it waits for the next time. */
+static Status take_record(Run *run, Place *place, int i, Record *record)
+{
+    const Config *config = &run->order->configs[i];
+    const bool cut = record_status(record) == RECORD_TIMEOUT && config->budgeted;
+    if (cut) {
+        cell_order_cut(run->order->cells, run->order->n, i);
+        return ST_OK;
+    }
+    run->order->cells[i].state = state_of(record);
+    TRY(record_set_add(place->rows, record));
+    return report_sink_add(&place->sink, record);
+}
+
+static Status finish_group(Run *run, Place *place, int i, CellGroup *group)
+{
+    RecordSet found;
+    RunnerOutcome outcome = {0};
+    TRY(record_set_init(&found, json_array_get(place->rows->environments, 0)));
+    Status status = cell_group_finish(group, &found, &outcome);
+    if (status == ST_OK) status = take_record(run, place, i, record_set_at(&found, 0));
+    record_set_free(&found);
+    return status;
+}
+
+/* Rows that run in one process: the one whose turn it is, and others that differ in warm-up and steps alone. */
+typedef struct Together {
+    int rows[CELL_GROUP_SHARED], n;
+    CellGroup groups[CELL_GROUP_SHARED];
+    CellGroup *list[CELL_GROUP_SHARED];
+} Together;
+
+/* By the clock every table has a row before any has two. */
+static bool is_welcome(const Run *run, const Together *together, int i)
+{
+    const PublishedOrder *order = run->order;
+    const int first = together->rows[0];
+    return !order->watched[i] && !order->watched[first] &&
+           order->cells[i].state == CELL_ORDER_WAITING &&
+           cell_shares(&order->configs[first], &order->configs[i]) &&
+           (isinf(run->time->deadline) || cell_order_is_next(order->cells, order->n, i));
+}
+
+static void find_others(Together *together, const Run *run, int first)
+{
+    CellOrderCell *cells = run->order->cells;
+    together->rows[together->n++] = first;
+    cells[first].state = CELL_ORDER_MEASURED; /* as it will be */
+    for (int i = 0; i < run->order->n && together->n < CELL_GROUP_SHARED; i++) {
+        if (!is_welcome(run, together, i)) continue;
+        together->rows[together->n++] = i;
+        cells[i].state = CELL_ORDER_MEASURED;
+    }
+    for (int k = 0; k < together->n; k++) cells[together->rows[k]].state = CELL_ORDER_WAITING;
+}
+
+/* A row that takes longer than it was expected to does not take the time of cheaper ones, too: every run measures
+ * something. */
+static double most_time(const PublishedOrder *order, int i, double left)
+{
+    const double others = cell_order_cheaper(order->cells, order->n, i);
+    if (isinf(left) || others <= 0) return left;
+    return left - fmin(fmax(others, least_held_back * left), most_held_back * left);
+}
+
+static void give_time(Run *run, int i, double left)
+{
+    Config *config = &run->order->configs[i];
+    const double most = most_time(run->order, i, left);
+    config->budgeted = most < config->timeout;
+    if (config->budgeted) config->timeout = most;
+    config->sample_share = share_of(run->time, run->order, left);
+}
+
+static Status run_together(Run *run, Place *place, Together *together)
+{
+    bool interrupted = false;
+    int done = 1;
+    TRY(together->n > 1 ? cell_group_run_shared(together->list, together->n, &done, &interrupted)
+                        : cell_group_run(together->list[0], 0, 0, &interrupted));
+    if (interrupted && together->n == 1) done = 0;
+    for (int k = 0; k < done; k++)
+        TRY(finish_group(run, place, together->rows[k], together->list[k]));
+    return ST_OK;
+}
+
+static Status run_row(Run *run, int first, double left)
+{
+    Together together = {0};
+    Place *place = &run->places[run->order->watched[first] ? PROFILES : ROWS];
+    Status status = ST_OK;
+    int made = 0;
+    find_others(&together, run, first);
+    set_outlook(run, left);
+    for (; made < together.n && status == ST_OK; made += status == ST_OK) {
+        const int i = together.rows[made];
+        give_time(run, i, left);
+        together.list[made] = &together.groups[made];
+        status = cell_group_make(together.list[made], &place->task, i + 1, &run->progress);
+    }
+    if (status == ST_OK) status = run_together(run, place, &together);
+    for (int k = 0; k < made; k++) cell_group_free(&together.groups[k]);
+    return status;
+}
+
+static Status run_rows(Run *run)
+{
+    int turn = -1;
+    while (!interrupt_signal()) {
+        const double left = run->time->deadline - clock_seconds();
+        const int next = cell_order_next(run->order->cells, run->order->n, left, &turn);
+        if (next < 0 || left < too_little) return ST_OK;
+        TRY(run_row(run, next, left));
+    }
+    return ST_OK;
+}
+
+static Status run_timed(Run *run, int *signal)
+{
+    progress_begin(&run->progress, run->order->n, 0);
+    if (run->order->n > 0 && time_estimate_weight_is_known(&run->order->configs[0]))
+        progress_trust_weights(&run->progress);
+    interrupt_begin();
+    Status status = published_fits_leave_out(run->order);
+    if (status == ST_OK) status = run_rows(run);
+    *signal = interrupt_signal();
+    interrupt_end();
+    progress_end(&run->progress);
+    return status;
+}
+
+/* What tells the rows of a write-up apart, where they differ in it. */
+static const bool telling[OPTION_COUNT] = {
+    [OPTION_SIZE] = true,      [OPTION_CTX] = true,       [OPTION_D_HEAD] = true,
+    [OPTION_PRECISION] = true, [OPTION_ATTENTION] = true, [OPTION_MODE] = true,
+    [OPTION_WARMUP] = true,    [OPTION_SEED] = true};
+
+static Status run_in_places(Run *run, const PublishedPlan *plan, int *signal)
+{
+    Sweep sweep = {.configs = run->order->configs, .n = run->order->n};
+    bool watched = false;
+    for (int i = 0; i < run->order->n; i++) watched = watched || run->order->watched[i];
+    sweep_find_varying(&sweep);
+    for (int id = 0; id < OPTION_COUNT; id++) sweep.varies[id] = sweep.varies[id] && telling[id];
+    for (int p = 0; p < PLACES; p++)
+        run->places[p].task = (RunnerTask){.configs = sweep.configs,
+                                           .n = sweep.n,
+                                           .varies = sweep.varies,
+                                           .doing = p == ROWS ? NULL : "profile",
+                                           .cell = p == ROWS ? cell_run : profile_cell,
+                                           .weight = time_estimate_weight};
+    TRY(place_open(&run->places[ROWS], plan, LIKE_RUN_ROWS, true));
+    TRY(place_open(&run->places[PROFILES], plan, LIKE_RUN_PROFILES, watched));
+    published_run_mark_known(run->order, &run->places[ROWS].known, &run->places[PROFILES].known);
+    TRY(run_timed(run, signal));
+    for (int p = 0; p < PLACES && !*signal; p++) TRY(place_finish(&run->places[p]));
+    return ST_OK;
+}
+
+Status published_run(const PublishedPlan *plan, PublishedOrder *order, const PublishedTime *time,
+                     RecordSet *rows, RecordSet *profiles, int *signal)
+{
+    Run run = {.order = order, .time = time};
+    run.places[ROWS].rows = rows;
+    run.places[PROFILES].rows = profiles;
+    const Status status = run_in_places(&run, plan, signal);
+    for (int p = 0; p < PLACES; p++) place_close(&run.places[p]);
+    return status;
+}

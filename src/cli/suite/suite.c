@@ -1,0 +1,339 @@
+#include "cli/suite/suite.h"
+
+#include "base/folder.h"
+#include "base/temp_file.h"
+#include "bench/record/record_file.h"
+#include "cli/output.h"
+#include "cli/suite/suite_arguments.h"
+#include "cli/suite/suite_plan.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char state_name[] = "suite.json";
+static const size_t most_bytes = (size_t)1 << 20;
+
+const SuiteKind suite_kinds[SUITE_PARTS] = {
+#define PART(id, name, command, share, effort, result, outputs) \
+    {name, &cmd_##command, share, effort, result, outputs},
+#include "cli/suite/suite_parts.def"
+#undef PART
+};
+
+static const char *const states[SUITE_STATES] = {"waiting", "done", "failed", "incomplete",
+                                                 "given up"};
+
+Status suite_path(const Suite *suite, const char *name, char path[PATH_MAX])
+{
+    if (snprintf(path, PATH_MAX, "%s/%s", suite->folder, name) < PATH_MAX) return ST_OK;
+    return FAIL(ST_USAGE, "the path of the suite's folder is too long");
+}
+
+/* ---- from the command line ---- */
+
+/* "--ctx 128,256", the values in the order of the cells, each once; of the first cell alone with `one`. */
+static void put_axis(Text *out, OptionId id, const Sweep *sweep, bool one)
+{
+    text_printf(out, " --%s ", option_table[id].name);
+    for (int i = 0; i < (one ? 1 : sweep->n); i++) {
+        bool seen = false;
+        for (int j = 0; j < i && !seen; j++)
+            seen = option_compare(id, &sweep->configs[i], &sweep->configs[j]) == 0;
+        if (seen) continue;
+        const OptionValue value = option_load(id, &sweep->configs[i]);
+        if (i > 0) text_puts(out, ",");
+        if (option_table[id].kind == OPTION_KIND_PRESET)
+            text_puts(out, value.word);
+        else
+            text_printf(out, "%" PRId64, value.number);
+    }
+}
+
+static Status keep(Text *words, char *to)
+{
+    const Status status = text_status(words);
+    const size_t n = words->n;
+    const char *from = text_str(words);
+    if (status == ST_OK && n < SUITE_TEXT) strcpy(to, *from == ' ' ? from + 1 : from);
+    text_free(words);
+    if (status == ST_OK && n >= SUITE_TEXT) return FAIL(ST_USAGE, "too many sizes for a suite");
+    return status;
+}
+
+static Status keep_model(char *to, const Settings *settings, const Sweep *sweep, bool one)
+{
+    static const OptionId dims[] = {OPTION_SIZE,       OPTION_D_MODEL,   OPTION_D_FF,
+                                    OPTION_NUM_LAYERS, OPTION_NUM_HEADS, OPTION_VOCAB,
+                                    OPTION_CTX,        OPTION_BATCH};
+    Text words = {0};
+    for (size_t i = 0; i < sizeof dims / sizeof *dims; i++) {
+        if (settings->given >> dims[i] & 1) put_axis(&words, dims[i], sweep, one);
+    }
+    return keep(&words, to);
+}
+
+static Status keep_common(Suite *suite, const Settings *settings, const Config *config)
+{
+    Text device = {0}, cells = {0};
+    if (settings->given & OPTION_BIT(DEVICE)) text_printf(&device, "--device %s", config->device);
+    if (settings->given & OPTION_BIT(THREADS))
+        text_printf(&device, " --threads %" PRId64, config->threads);
+    if (settings->given & OPTION_BIT(MEMORY_LIMIT))
+        text_printf(&cells, "--memory-limit %" PRId64, config->memory_limit);
+    if (settings->given & OPTION_BIT(TIMEOUT))
+        text_printf(&cells, " --timeout %.15g", config->timeout);
+    TRY(keep(&device, suite->device));
+    return keep(&cells, suite->cells);
+}
+
+Status suite_make(Suite *suite, const Settings *settings, const Sweep *sweep, const char *folder)
+{
+    *suite = (Suite){.folder = folder, .budget = settings->budget};
+    const int n = snprintf(suite->command, SUITE_WORDS, "%s", settings->command_line);
+    if (n >= SUITE_WORDS) suite->command[0] = '\0';
+    TRY(keep_model(suite->model, settings, sweep, false));
+    TRY(keep_model(suite->first, settings, sweep, true));
+    TRY(keep_common(suite, settings, &sweep->configs[0]));
+    strcpy(suite->parts[SUITE_LIMITS].words, suite->device);
+    return ST_OK;
+}
+
+/* ---- the file ---- */
+
+static json_t *part_json(const SuitePart *part, const char *name)
+{
+    return json_pack("{s:s, s:s, s:f, s:f, s:s, s:i, s:s}", "name", name, "words", part->words,
+                     "expected_s", part->expected, "seconds", part->seconds, "state",
+                     states[part->state], "cut_short", part->cut, "message", part->message);
+}
+
+static json_t *suite_json(const Suite *s)
+{
+    json_t *parts = json_array();
+    json_t *root = json_pack(
+        "{s:i, s:s, s:f, s:s, s:s, s:s, s:s, s:b, s:o}", "suite", RECORD_SCHEMA, "command",
+        s->command, "budget_s", isinf(s->budget) ? 0 : s->budget, "model", s->model, "first_model",
+        s->first, "device", s->device, "cells", s->cells, "planned", s->planned, "parts", parts);
+    int failed = !root;
+    for (int i = 0; i < SUITE_PARTS && !failed; i++)
+        failed = json_array_append_new(parts, part_json(&s->parts[i], suite_kinds[i].name));
+    if (!failed) return root;
+    json_decref(root);
+    return NULL;
+}
+
+static Status state_path(const char *folder, char path[PATH_MAX])
+{
+    return suite_path(&(Suite){.folder = folder}, state_name, path);
+}
+
+Status suite_write_state(const char *folder, const json_t *root)
+{
+    char path[PATH_MAX];
+    Text text = {0};
+    TRY(state_path(folder, path));
+    if (!root) return FAIL(ST_NO_MEMORY, "no memory for %s", path);
+    Status status = output_json(&text, root);
+    if (status == ST_OK) status = text_write_file(path, text_str(&text), text.n);
+    text_free(&text);
+    return status;
+}
+
+Status suite_write(const Suite *suite)
+{
+    json_t *root = suite_json(suite);
+    const Status status = suite_write_state(suite->folder, root);
+    json_decref(root);
+    return status;
+}
+
+static bool take_text(const json_t *json, const char *name, char *to, size_t size)
+{
+    const char *text = json_string_value(json_object_get(json, name));
+    if (!text || strlen(text) >= size) return false;
+    strcpy(to, text);
+    return true;
+}
+
+static bool take_part(SuitePart *part, const json_t *json, const char *name)
+{
+    const char *named = json_string_value(json_object_get(json, "name"));
+    const char *state = json_string_value(json_object_get(json, "state"));
+    if (!named || strcmp(named, name) != 0 || !state) return false;
+    for (int i = 0; i < SUITE_STATES; i++) {
+        if (strcmp(state, states[i]) == 0) part->state = (SuiteState)i;
+    }
+    const json_t *cut = json_object_get(json, "cut_short");
+    part->cut = (int)json_integer_value(cut);
+    part->expected = json_number_value(json_object_get(json, "expected_s"));
+    part->seconds = json_number_value(json_object_get(json, "seconds"));
+    const bool whole = take_text(json, "words", part->words, sizeof part->words) &&
+                       take_text(json, "message", part->message, sizeof part->message);
+    /* Older programs did not count, and called a part done of which cells failed, with a message. */
+    if (!cut && part->state == SUITE_DONE && *part->message) part->state = SUITE_INCOMPLETE;
+    return whole;
+}
+
+static bool take_suite(Suite *s, const json_t *root)
+{
+    const json_t *parts = json_object_get(root, "parts");
+    if (json_integer_value(json_object_get(root, "suite")) != RECORD_SCHEMA) return false;
+    s->budget = json_number_value(json_object_get(root, "budget_s"));
+    if (!(s->budget > 0)) s->budget = INFINITY;
+    (void)take_text(root, "command", s->command, sizeof s->command); /* older ones have none */
+    s->planned = json_is_true(json_object_get(root, "planned"));
+    bool whole = json_array_size(parts) == SUITE_PARTS &&
+                 take_text(root, "model", s->model, sizeof s->model) &&
+                 take_text(root, "first_model", s->first, sizeof s->first) &&
+                 take_text(root, "device", s->device, sizeof s->device) &&
+                 take_text(root, "cells", s->cells, sizeof s->cells);
+    for (int i = 0; i < SUITE_PARTS && whole; i++)
+        whole = take_part(&s->parts[i], json_array_get(parts, (size_t)i), suite_kinds[i].name);
+    return whole;
+}
+
+bool suite_is_in(const char *folder)
+{
+    char path[PATH_MAX];
+    return state_path(folder, path) == ST_OK && access(path, F_OK) == 0;
+}
+
+Status suite_check_folder(const char *folder)
+{
+    static const char *const parts[] = {".", "profile", "tables", "cache", "cache/roofstep"};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        TRY(folder_check_own(folder, parts[i]));
+    return ST_OK;
+}
+
+Status suite_read_state(const char *folder, json_t **root)
+{
+    char path[PATH_MAX];
+    Text text = {0};
+    *root = NULL;
+    TRY(state_path(folder, path));
+    TRY(suite_check_folder(folder));
+    const Status status = text_read_file(&text, path, most_bytes);
+    if (status == ST_OK) *root = json_loadb(text_str(&text), text.n, JSON_REJECT_DUPLICATES, NULL);
+    text_free(&text);
+    if (status != ST_OK)
+        return FAIL(ST_USAGE, "--resume %s: there is no suite (no %s that can be read)", folder,
+                    path);
+    return *root ? ST_OK : suite_other_version(folder);
+}
+
+Status suite_other_version(const char *folder)
+{
+    return FAIL(ST_USAGE, "%s/%s is no suite of this version: begin anew in another folder", folder,
+                state_name);
+}
+
+/* Whoever wrote the file: no word of it names a file to write, or makes a command do what no suite does. */
+static Status check_words(const Suite *s)
+{
+    const struct {
+        const char *field, *words;
+        OptionBits allowed;
+    } common[] = {{"model", s->model, OPTIONS_DIMS},
+                  {"first_model", s->first, OPTIONS_DIMS},
+                  {"device", s->device, SUITE_WORDS_DEVICE},
+                  {"cells", s->cells, SUITE_WORDS_CELLS}};
+    char path[PATH_MAX], part[32];
+    TRY(state_path(s->folder, path));
+    for (size_t i = 0; i < sizeof common / sizeof *common; i++)
+        TRY(suite_arguments_check(common[i].words, &cmd_bench.options, common[i].allowed, path,
+                                  common[i].field));
+    for (int id = 0; id < SUITE_PARTS; id++) {
+        snprintf(part, sizeof part, "part %s", suite_kinds[id].name);
+        TRY(suite_arguments_check(s->parts[id].words, &suite_kinds[id].command->options,
+                                  suite_plan_options((SuitePartId)id), path, part));
+    }
+    return ST_OK;
+}
+
+/* The page is made of the results: a part whose file is gone is to be run again. It can do without the limits. */
+static Status find_gone(Suite *s)
+{
+    char path[PATH_MAX];
+    for (int id = SUITE_LIMITS + 1; id < SUITE_PARTS; id++) {
+        TRY(suite_path(s, suite_kinds[id].result, path));
+        if (s->parts[id].state == SUITE_DONE && access(path, F_OK) != 0)
+            s->parts[id].state = SUITE_WAITING;
+    }
+    return ST_OK;
+}
+
+Status suite_read(Suite *suite, const char *folder)
+{
+    json_t *root = NULL;
+    *suite = (Suite){.folder = folder};
+    Status status = suite_read_state(folder, &root);
+    if (status == ST_OK && !take_suite(suite, root)) status = suite_other_version(folder);
+    json_decref(root);
+    if (status == ST_OK) status = check_words(suite);
+    return status == ST_OK ? find_gone(suite) : status;
+}
+
+void suite_remove_temporaries(const char *folder)
+{
+    static const char *const folders[] = {".", "profile", "tables"};
+    char path[PATH_MAX];
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
+        if (suite_path(&(Suite){.folder = folder}, folders[i], path) == ST_OK)
+            temp_file_remove_stale(path);
+    }
+}
+
+/* ---- command lines ---- */
+
+/* One word, every %s in it being the folder, and the zero byte behind it. */
+static void put_word(SuiteArgs *args, const char *word, size_t n, const char *folder)
+{
+    if (args->n == SUITE_MOST_WORDS) return;
+    args->n++;
+    for (size_t i = 0; i < n; i++) {
+        const bool here = word[i] == '%' && i + 1 < n && word[i + 1] == 's';
+        if (here) text_puts(&args->text, folder);
+        if (!here) text_append(&args->text, word + i, 1);
+        i += here;
+    }
+    text_append(&args->text, "", 1);
+}
+
+static void put_words(SuiteArgs *args, const char *words, const char *folder)
+{
+    while (*(words += strspn(words, " "))) {
+        const size_t n = strcspn(words, " ");
+        put_word(args, words, n, folder);
+        words += n;
+    }
+}
+
+Status suite_args_make(SuiteArgs *args, const Suite *suite, SuitePartId id)
+{
+    *args = (SuiteArgs){0};
+    put_words(args, "roofstep", "");
+    put_words(args, suite_kinds[id].command->name, "");
+    put_words(args, suite->parts[id].words, "");
+    put_words(args, suite_kinds[id].outputs, suite->folder);
+    TRY(text_status(&args->text));
+    char *at = args->text.data;
+    for (int i = 0; i < args->n; i++, at += strlen(at) + 1) args->argv[i] = at;
+    return ST_OK;
+}
+
+void suite_args_free(SuiteArgs *args)
+{
+    text_free(&args->text);
+}
+
+void suite_args_show(Text *out, const SuiteArgs *args)
+{
+    for (int i = 0; i < args->n; i++) {
+        if (i > 0) text_puts(out, " ");
+        text_shell_quote(out, args->argv[i]);
+    }
+}

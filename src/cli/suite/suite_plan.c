@@ -1,0 +1,131 @@
+#include "cli/suite/suite_plan.h"
+
+#include "bench/estimate/suite_memory.h"
+#include "cli/suite/suite_arguments.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+typedef enum On { ON_CPU = 1, ON_GPU = 2, ON_ANY = 3 } On;
+
+typedef struct Rung {
+    SuitePartId part;
+    On on;
+    const char *model, *rest;
+} Rung;
+
+static const Rung rungs[] = {
+#define RUNG(part, on, model, rest) {SUITE_##part, ON_##on, model, rest},
+#include "cli/suite/suite_rungs.def"
+#undef RUNG
+};
+enum { RUNGS = sizeof rungs / sizeof *rungs };
+
+/* What a part may take. */
+typedef struct Room {
+    const SuiteRates *rates;
+    double seconds;
+    size_t bytes;
+} Room;
+
+/* Studies look at one cell; sweeps take every size and context that was asked for. */
+static const char *model_of(const Suite *suite, const Rung *rung)
+{
+    const bool sweeps = rung->part == SUITE_BENCH || rung->part == SUITE_SIZES;
+    if (!*rung->model || !*suite->model) return rung->model;
+    return sweeps ? suite->model : suite->first;
+}
+
+/* 16 bits where there is no bf16. */
+static void use_fp16(char *words)
+{
+    for (char *at = words; (at = strstr(at, "bf16"));) memcpy(at, "fp16", 4);
+}
+
+static Status write_words(const Suite *suite, const Rung *rung, const SuiteRates *rates,
+                          char words[SUITE_WORDS])
+{
+    const int n = snprintf(words, SUITE_WORDS, "%s %s %s %s", model_of(suite, rung), rung->rest,
+                           suite->device, suite->cells);
+    if (!rates->bf16) use_fp16(words);
+    return n < SUITE_WORDS ? ST_OK : FAIL(ST_USAGE, "too many sizes for a suite");
+}
+
+OptionBits suite_plan_options(SuitePartId id)
+{
+    const OptionSet *set = &suite_kinds[id].command->options;
+    OptionBits bits = SUITE_WORDS_DEVICE;
+    if (id == SUITE_LIMITS) return bits;
+    for (int i = 0; i < RUNGS; i++) {
+        if (rungs[i].part != id) continue;
+        bits |= suite_arguments_options(rungs[i].rest, set);
+        if (*rungs[i].model) bits |= OPTIONS_DIMS;
+    }
+    return (bits | SUITE_WORDS_CELLS) & set->taken;
+}
+
+/* precision runs all of them where none is named; warmup every cell once a round. */
+static double times(SuitePartId id, const Settings *settings)
+{
+    const bool every = id == SUITE_PRECISION && !(settings->given & OPTION_BIT(PRECISION));
+    return every ? PRECISION_COUNT : id == SUITE_WARMUP ? (double)settings->rounds : 1;
+}
+
+/* Attention shows how far each implementation gets, and sizes are not run. */
+static bool must_fit(SuitePartId id)
+{
+    return id != SUITE_ATTENTION && id != SUITE_SIZES;
+}
+
+/* The time and the memory of the cells that the part's own command makes of its words. */
+static Status weigh(Suite *suite, SuitePartId id, const Room *room, bool *fits)
+{
+    const SuiteKind *kind = &suite_kinds[id];
+    SuitePart *part = &suite->parts[id];
+    SuiteArgs args;
+    Settings settings;
+    Sweep sweep;
+    Status status = suite_args_make(&args, suite, id);
+    if (status == ST_OK)
+        status = sweep_parse(&kind->command->options, args.n - 2, args.argv + 2, &settings, &sweep);
+    if (status == ST_OK) {
+        part->expected = times(id, &settings) * kind->effort *
+                         suite_cost_cells(sweep.configs, sweep.n, room->rates);
+        *fits = part->expected <= room->seconds;
+        if (*fits && must_fit(id)) *fits = suite_memory_fits(sweep.configs, sweep.n, room->bytes);
+        sweep_free(&sweep);
+    }
+    suite_args_free(&args);
+    return status;
+}
+
+/* The richest rung that fits; the leanest where none does. */
+static Status plan_part(Suite *suite, SuitePartId id, const Room *room)
+{
+    const On here = room->rates->gpu ? ON_GPU : ON_CPU;
+    bool fits = false;
+    for (int i = 0; i < RUNGS && !fits; i++) {
+        if (rungs[i].part != id || !(rungs[i].on & here)) continue;
+        TRY(write_words(suite, &rungs[i], room->rates, suite->parts[id].words));
+        TRY(weigh(suite, id, room, &fits));
+    }
+    return ST_OK;
+}
+
+/* What a part leaves of its share goes to those after it. */
+Status suite_plan(Suite *suite, const SuiteRates *rates, double seconds)
+{
+    /* --full shows what does not fit, too */
+    const size_t bytes = isinf(seconds) ? SIZE_MAX : suite_memory_room(rates->gpu);
+    double shares = 0;
+    for (int id = SUITE_LIMITS + 1; id < SUITE_PARTS; id++) shares += suite_kinds[id].share;
+    for (int id = SUITE_LIMITS + 1; id < SUITE_PARTS; id++) {
+        const Room room = {rates, seconds * suite_kinds[id].share / shares, bytes};
+        TRY(plan_part(suite, (SuitePartId)id, &room));
+        seconds = fmax(0, seconds - suite->parts[id].expected);
+        shares -= suite_kinds[id].share;
+    }
+    suite->planned = true;
+    return ST_OK;
+}

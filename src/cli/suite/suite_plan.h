@@ -1,0 +1,14 @@
+/* What the parts of a suite run: as much as its time and the memory allow. */
+#ifndef CLI_SUITE_SUITE_PLAN_H
+#define CLI_SUITE_SUITE_PLAN_H
+
+#include "bench/estimate/suite_cost.h"
+#include "cli/suite/suite.h"
+
+/* Settles the words and the expected time of every part after limits; `seconds` are left of the budget. */
+Status suite_plan(Suite *suite, const SuiteRates *rates, double seconds);
+
+/* What the words of a part may name: the options of its rungs, the user's model, device and limits. */
+OptionBits suite_plan_options(SuitePartId id);
+
+#endif

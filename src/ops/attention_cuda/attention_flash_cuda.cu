@@ -1,0 +1,130 @@
+/* `flash` on a GPU: which of the precisions' kernels runs a node, and where its operands lie. */
+#include "ops/attention_cuda/attention_flash_cuda.cuh"
+#include "ops/attention_cuda/attention_flash_cuda.h"
+
+struct Kernels {
+    const char *name;
+    int capability; /* the least that has such tensor cores */
+    Status (*forward)(const Backend *, const FlashForward *, bool);
+    Status (*backward)(const Backend *, const FlashBackward *, void *, bool);
+};
+
+static const Kernels &kernels_of(DType dtype, const NodeAttr &attr)
+{
+    static const Kernels bf16 = {"bf16", 80, attention_flash_bf16_forward,
+                                 attention_flash_bf16_backward};
+    static const Kernels f16 = {"fp16", 75, attention_flash_f16_forward,
+                                attention_flash_f16_backward};
+    static const Kernels tf32 = {"tf32", 80, attention_flash_tf32_forward,
+                                 attention_flash_tf32_backward};
+    static const Kernels f32 = {"fp32", 0, attention_flash_f32_forward,
+                                attention_flash_f32_backward};
+    if (dtype == DT_BF16) return bf16;
+    if (dtype == DT_F16) return f16;
+    return attr.tf32 ? tf32 : f32;
+}
+
+/* ---- operands ---- */
+static FlashShape shape_of(const Tensor *q, const NodeAttr &attr)
+{
+    FlashShape s = {};
+    s.T = (int)attr.tokens;
+    s.heads = (int)attr.heads;
+    s.D = (int)(plan_width(q) / attr.heads);
+    s.count = (int)(plan_rows(q) / attr.tokens * attr.heads);
+    s.scale = (float)attr.scale;
+    s.causal = attr.causal;
+    s.packs = true;
+    return s;
+}
+
+static FlashMatrix matrix_of(const Tensor *t, const void *data, FlashShape *s)
+{
+    const int64_t pack = 16 / (int64_t)plan_dtype_size(t->dtype);
+    FlashMatrix m = {};
+    m.data = const_cast<void *>(data);
+    m.ld = t->ld;
+    m.head_step = s->D;
+    m.batch_step = s->T * t->ld;
+    s->packs = s->packs && s->D % pack == 0 && t->ld % pack == 0 && (uintptr_t)data % 16 == 0;
+    return m;
+}
+
+static FlashMatrix in(const OpCall *call, int i, FlashShape *s)
+{
+    return matrix_of(op_in_shape(call, i), op_in(call, i), s);
+}
+
+static FlashMatrix out(const OpCall *call, int i, FlashShape *s)
+{
+    return matrix_of(op_out_shape(call, i), op_out(call, i), s);
+}
+
+static FlashForward forward_of(const OpCall *call)
+{
+    FlashForward f = {};
+    f.shape = shape_of(op_in_shape(call, 0), call->node->attr);
+    f.q = in(call, 0, &f.shape);
+    f.k = in(call, 1, &f.shape);
+    f.v = in(call, 2, &f.shape);
+    f.out = out(call, 0, &f.shape);
+    f.lse = static_cast<float *>(op_out(call, 1));
+    return f;
+}
+
+static FlashBackward backward_of(const OpCall *call)
+{
+    FlashBackward f = {};
+    f.shape = shape_of(op_in_shape(call, 1), call->node->attr);
+    f.dq = out(call, 0, &f.shape);
+    f.dk = out(call, 1, &f.shape);
+    f.dv = out(call, 2, &f.shape);
+    f.dout = in(call, 0, &f.shape);
+    f.q = in(call, 1, &f.shape);
+    f.k = in(call, 2, &f.shape);
+    f.v = in(call, 3, &f.shape);
+    f.out = in(call, 4, &f.shape);
+    f.lse = static_cast<const float *>(op_in(call, 5));
+    return f;
+}
+
+/* ---- running ---- */
+static Status check_chip(const Backend *be, const Kernels &k)
+{
+    if (be->capability >= k.capability) return ST_OK;
+    return FAIL(ST_UNSUPPORTED,
+                "flash attention in %s needs tensor cores of compute capability %d.%d and this GPU "
+                "has %d.%d: use --attention fused",
+                k.name, k.capability / 10, k.capability % 10, be->capability / 10,
+                be->capability % 10);
+}
+
+Status attention_flash_prepare(const OpCall *call)
+{
+    const Kernels &k = kernels_of(op_in_shape(call, 0)->dtype, call->node->attr);
+    const FlashForward f = forward_of(call);
+    TRY(check_chip(call->backend, k));
+    return k.forward(call->backend, &f, true);
+}
+
+Status attention_flash_prepare_grad(const OpCall *call)
+{
+    const Kernels &k = kernels_of(op_in_shape(call, 1)->dtype, call->node->attr);
+    const FlashBackward f = backward_of(call);
+    TRY(check_chip(call->backend, k));
+    return k.backward(call->backend, &f, call->workspace, true);
+}
+
+Status attention_flash_run(const OpCall *call)
+{
+    const FlashForward f = forward_of(call);
+    return kernels_of(op_in_shape(call, 0)->dtype, call->node->attr)
+        .forward(call->backend, &f, false);
+}
+
+Status attention_flash_run_grad(const OpCall *call)
+{
+    const FlashBackward f = backward_of(call);
+    return kernels_of(op_in_shape(call, 1)->dtype, call->node->attr)
+        .backward(call->backend, &f, call->workspace, false);
+}

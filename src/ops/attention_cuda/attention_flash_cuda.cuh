@@ -1,0 +1,87 @@
+/* What the flash attention kernels are given (ops/attention.c has the formulas). */
+#ifndef OPS_ATTENTION_CUDA_ATTENTION_FLASH_CUDA_CUH
+#define OPS_ATTENTION_CUDA_ATTENTION_FLASH_CUDA_CUH
+
+#include "ops/cuda/kernel_cuda.cuh"
+
+#define FLASH_LOG2_E 1.4426950408889634F
+
+/* A T x D matrix for every sequence and head. */
+struct FlashMatrix {
+    void *data;
+    int64_t ld; /* elements from row to row */
+    int64_t head_step, batch_step;
+};
+
+struct FlashShape {
+    int T, D, heads;
+    int count; /* matrices: sequences times heads */
+    float scale;
+    bool causal;
+    bool packs; /* every row of every matrix is a whole number of aligned 16-byte pieces */
+    bool level; /* blocks are taken up one of each matrix, then the next of each */
+};
+
+/* What a block works on. A matrix has `parts` blocks, the last of which is taken up first. Matrix by matrix, they are
+ * neighbours in time and find its keys and values in the cache. But causal blocks differ in length, and where there
+ * are few of them it matters more that long ones are spread over the processors: then all matrices at once. */
+struct FlashJob {
+    int matrix, block;
+};
+
+__device__ __forceinline__ FlashJob flash_job(const FlashShape &s, int index, int parts,
+                                              int matrices)
+{
+    if (s.level) return {index % matrices, parts - 1 - index / matrices};
+    return {index / parts, parts - 1 - index % parts};
+}
+
+struct FlashForward {
+    FlashShape shape;
+    FlashMatrix q, k, v, out;
+    float *lse;
+};
+
+struct FlashBackward {
+    FlashShape shape;
+    FlashMatrix dq, dk, dv, dout, q, k, v, out;
+    const float *lse;
+    /* ---- in the workspace ---- */
+    float *delta;  /* rowsum(dout out) */
+    float *dq_sum; /* tiles of dq as the kernel holds them, in fp32 */
+    int *done;     /* blocks of keys whose share is in each tile of dq_sum */
+    int *ticket;   /* blocks of keys that have been taken up */
+};
+
+/* The first element of matrix `item`, `column` elements into its rows. */
+template <typename E>
+__device__ __forceinline__ E *flash_head(const FlashMatrix &m, const FlashShape &s, int item,
+                                         int row, int column)
+{
+    return static_cast<E *>(m.data) + item / s.heads * m.batch_step + item % s.heads * m.head_step +
+           row * m.ld + column;
+}
+
+__host__ __device__ constexpr int flash_blocks(int n, int size)
+{
+    return (n + size - 1) / size;
+}
+
+/* ---- one file for each precision: attention_flash_PRECISION_cuda.cu ----
+ *
+ * With `prepare` nothing is launched: kernels are told how much shared memory they may take, or the
+ * chip has too little and the message says so. */
+#define FLASH_PRECISION(name)                                                           \
+    Status attention_flash_##name##_forward(const Backend *be, const FlashForward *f,   \
+                                            bool prepare);                              \
+    Status attention_flash_##name##_backward(const Backend *be, const FlashBackward *f, \
+                                             void *workspace, bool prepare);
+extern "C" {
+FLASH_PRECISION(bf16)
+FLASH_PRECISION(f16)
+FLASH_PRECISION(tf32)
+FLASH_PRECISION(f32)
+}
+#undef FLASH_PRECISION
+
+#endif

@@ -1,0 +1,219 @@
+/* The forward kernel. A block of queries stays; tiles of keys and values pass by, from the first to the
+ * last that the block may see. Each warp has rows of its own and keeps, for each, the largest score so
+ * far, the sum of exp(score - largest) and the weighted sum of values; when a larger score comes, both
+ * sums shrink. All exponentials are powers of two: exp(scale s) = 2^(s scale log2 e). */
+#ifndef OPS_ATTENTION_CUDA_ATTENTION_FORWARD_CUDA_CUH
+#define OPS_ATTENTION_CUDA_ATTENTION_FORWARD_CUDA_CUH
+
+#include "ops/attention_cuda/attention_flash_cuda.cuh"
+#include "ops/attention_cuda/attention_tile_cuda.cuh"
+
+/* Sizes of the forward kernel. Heads up to WIDTH; one block makes SLICE columns of the result, so that
+ * its registers hold them (scores are computed again for every slice). */
+template <class Warp_, int WIDTH_, int SLICE_, int WARPS_, int KEYS_, int STAGES_, int BLOCKS_>
+struct FlashForwardTiles {
+    using Warp = Warp_;
+    using Element = typename Warp::Element;
+    using Scores = typename Warp::template Scores<KEYS_>;
+    using Values = typename Warp::template Values<SLICE_>;
+    enum {
+        WIDTH = WIDTH_,
+        SLICE = SLICE_,
+        SLICES = WIDTH / SLICE,
+        WARPS = WARPS_,
+        THREADS = 32 * WARPS,
+        QUERIES = WARPS * Warp::ROWS,
+        KEYS = KEYS_,
+        STAGES = STAGES_,
+        BLOCKS = BLOCKS_, /* on a processor at once */
+        STRIDE = flash_stride<Element, WIDTH>,
+        VALUE_STRIDE = flash_stride<Element, SLICE>,
+        STASH_STRIDE = KEYS + Warp::score_gap,
+        /* ---- shared memory, in elements ---- */
+        Q = 0,
+        STAGE = QUERIES * STRIDE,
+        STAGE_SIZE = KEYS * (STRIDE + VALUE_STRIDE),
+        STASH = STAGE + STAGES * STAGE_SIZE,
+        STASH_SIZE = Warp::stashes ? QUERIES * STASH_STRIDE : 0,
+        BYTES = (STASH + STASH_SIZE) * (int)sizeof(Element)
+    };
+};
+
+/* Which part of which matrix a block works on. */
+struct FlashForwardPlace {
+    int item, slice, query; /* the first query of the block */
+    int keys;               /* that some query of the block may see */
+};
+
+template <class C>
+__device__ __forceinline__ FlashForwardPlace flash_forward_place(const FlashShape &s)
+{
+    const FlashJob job =
+        flash_job(s, (int)blockIdx.x, flash_blocks(s.T, C::QUERIES), s.count * C::SLICES);
+    FlashForwardPlace at;
+    at.item = job.matrix / C::SLICES;
+    at.slice = job.matrix % C::SLICES;
+    at.query = job.block * C::QUERIES;
+    at.keys = s.causal ? min(s.T, at.query + C::QUERIES) : s.T;
+    return at;
+}
+
+template <class C>
+__device__ __forceinline__ void flash_load_keys(typename C::Element *stage, const FlashForward &f,
+                                                const FlashForwardPlace &at, int key)
+{
+    using E = typename C::Element;
+    const FlashShape &s = f.shape;
+    const int column = at.slice * C::SLICE;
+    flash_load<C::KEYS, C::WIDTH, C::THREADS>(stage, flash_head<const E>(f.k, s, at.item, key, 0),
+                                              f.k.ld, s.T - key, s.D, s.packs);
+    flash_load<C::KEYS, C::SLICE, C::THREADS>(stage + C::KEYS * C::STRIDE,
+                                              flash_head<const E>(f.v, s, at.item, key, column),
+                                              f.v.ld, s.T - key, s.D - column, s.packs);
+}
+
+/* Below all scores but those next to the end of floats, and a number still when it is scaled by up to 2.9. */
+constexpr float FLASH_LEAST = -8e37F;
+
+/* What a warp carries from tile to tile. */
+template <class C> struct FlashRows {
+    float out[C::Values::HELD][C::Values::COLS];
+    float most[C::Values::HELD], sum[C::Values::HELD]; /* sum: this lane's part */
+};
+
+/* Scores of keys beyond the last, or after the query, count for nothing. */
+template <class C>
+__device__ __forceinline__ void flash_mask(float (&s)[C::Scores::HELD][C::Scores::COLS], int query,
+                                           int key, const FlashShape &shape)
+{
+#pragma unroll
+    for (int i = 0; i < C::Scores::HELD; i++) {
+        const int last = shape.causal ? min(query + C::Scores::row(i), shape.T - 1) : shape.T - 1;
+#pragma unroll
+        for (int j = 0; j < C::Scores::COLS; j++) {
+            if (key + C::Scores::column(j) > last) s[i][j] = -INFINITY;
+        }
+    }
+}
+
+template <class Warp> __device__ __forceinline__ float flash_row_max(float x)
+{
+#pragma unroll
+    for (int i = 1; i < Warp::ROW_LANES; i *= 2) x = fmaxf(x, __shfl_xor_sync(0xffffffffU, x, i));
+    return x;
+}
+
+template <class Warp> __device__ __forceinline__ float flash_row_sum(float x)
+{
+#pragma unroll
+    for (int i = 1; i < Warp::ROW_LANES; i *= 2) x += __shfl_xor_sync(0xffffffffU, x, i);
+    return x;
+}
+
+/* Scores become weights, and what the rows carry is put in proportion to them. The largest score is a number
+ * from the start, so that one of -infinity (masked, or a product beyond all floats) has the weight 0 and no
+ * difference is infinity less infinity. */
+template <class C>
+__device__ __forceinline__ void flash_weigh(float (&s)[C::Scores::HELD][C::Scores::COLS],
+                                            FlashRows<C> &rows, float scale)
+{
+#pragma unroll
+    for (int i = 0; i < C::Scores::HELD; i++) {
+        float most = s[i][0];
+#pragma unroll
+        for (int j = 1; j < C::Scores::COLS; j++) most = fmaxf(most, s[i][j]);
+        most = fmaxf(rows.most[i], flash_row_max<typename C::Warp>(most));
+        const float shrink = ptx_exp2((rows.most[i] - most) * scale), shift = most * scale;
+        rows.most[i] = most;
+        float sum = 0;
+#pragma unroll
+        for (int j = 0; j < C::Scores::COLS; j++) {
+            s[i][j] = ptx_exp2(fmaf(s[i][j], scale, -shift));
+            sum += s[i][j];
+        }
+        rows.sum[i] = fmaf(rows.sum[i], shrink, sum);
+#pragma unroll
+        for (int j = 0; j < C::Values::COLS; j++) rows.out[i][j] *= shrink;
+    }
+}
+
+/* One tile of keys and values for the rows of this warp, the first of which is `query`. */
+template <class C>
+__device__ __forceinline__ void
+flash_forward_step(FlashRows<C> &rows, const FlashShape &shape, const typename C::Element *q,
+                   const typename C::Element *stage, typename C::Element *stash, int query, int key)
+{
+    using Warp = typename C::Warp;
+    if (shape.causal && key > query + Warp::ROWS - 1) return; /* all of it after these queries */
+    float s[C::Scores::HELD][C::Scores::COLS] = {};
+    Warp::template times_rows<C::WIDTH, C::KEYS, C::STRIDE, C::STRIDE>(s, q, stage);
+    if (key + C::KEYS > shape.T || (shape.causal && key + C::KEYS - 1 > query)) {
+        flash_mask<C>(s, query, key, shape);
+    }
+    flash_weigh<C>(s, rows, shape.scale * FLASH_LOG2_E);
+    if constexpr (Warp::stashes) {
+        __syncwarp();
+        Warp::template store_scores<C::KEYS, C::STASH_STRIDE>(stash, s);
+        __syncwarp();
+    }
+    Warp::template times_columns<C::KEYS, C::SLICE, C::VALUE_STRIDE>(rows.out, s, stash,
+                                                                     stage + C::KEYS * C::STRIDE);
+}
+
+template <class C>
+__device__ __forceinline__ void flash_forward_end(FlashRows<C> &rows, const FlashForward &f,
+                                                  const FlashForwardPlace &at, int query)
+{
+    using E = typename C::Element;
+    const FlashShape &s = f.shape;
+    const int left = s.T - query, column = at.slice * C::SLICE;
+#pragma unroll
+    for (int i = 0; i < C::Values::HELD; i++) {
+        const int row = C::Values::row(i);
+        const float sum = flash_row_sum<typename C::Warp>(rows.sum[i]);
+        if (at.slice == 0 && C::Scores::column(0) == 0 && row < left) {
+            f.lse[(int64_t)at.item * s.T + query + row] = rows.most[i] * s.scale + logf(sum);
+        }
+#pragma unroll
+        for (int j = 0; j < C::Values::COLS; j++) rows.out[i][j] /= sum;
+    }
+    flash_store<typename C::Values>(flash_head<E>(f.out, s, at.item, query, column), f.out.ld,
+                                    rows.out, 1.0F, left, s.D - column, s.packs);
+}
+
+template <class C>
+__global__ void __launch_bounds__(C::THREADS, C::BLOCKS) flash_forward_kernel(const FlashForward f)
+{
+    using E = typename C::Element;
+    extern __shared__ __align__(16) unsigned char shared[];
+    E *memory = reinterpret_cast<E *>(shared), *stages = memory + C::STAGE;
+    const FlashForwardPlace at = flash_forward_place<C>(f.shape);
+    const int first = (int)threadIdx.x / 32 * C::Warp::ROWS; /* of this warp's rows */
+    flash_load<C::QUERIES, C::WIDTH, C::THREADS>(
+        memory, flash_head<const E>(f.q, f.shape, at.item, at.query, 0), f.q.ld,
+        f.shape.T - at.query, f.shape.D, f.shape.packs);
+    if (C::STAGES > 1) flash_load_keys<C>(stages, f, at, 0);
+    FlashRows<C> rows = {};
+#pragma unroll
+    for (int i = 0; i < C::Values::HELD; i++) rows.most[i] = FLASH_LEAST;
+    for (int key = 0, stage = 0; key < at.keys; key += C::KEYS) {
+        if (C::STAGES == 1) {
+            __syncthreads(); /* the tile before is no longer read */
+            flash_load_keys<C>(stages, f, at, key);
+        }
+        ptx_await_copies();
+        __syncthreads();
+        const E *tile = stages + stage * C::STAGE_SIZE;
+        if (C::STAGES > 1) {
+            stage ^= 1;
+            if (key + C::KEYS < at.keys) {
+                flash_load_keys<C>(stages + stage * C::STAGE_SIZE, f, at, key + C::KEYS);
+            }
+        }
+        flash_forward_step<C>(rows, f.shape, memory + first * C::STRIDE, tile,
+                              memory + C::STASH + first * C::STASH_STRIDE, at.query + first, key);
+    }
+    flash_forward_end<C>(rows, f, at, at.query + first);
+}
+
+#endif

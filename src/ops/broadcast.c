@@ -1,0 +1,61 @@
+/* A small tensor repeated over a large one and scaled, y = attr.scale * x: the gradient of a sum.
+ *
+ * broadcast  y | x        x has one element per row of y, or repeats over it (ops/repeat.h); a single
+ *                      element, the loss scale in float64 for one, goes everywhere */
+#include "ops/element.h"
+#include "ops/op_check.h"
+#include "ops/repeat.h"
+
+static Status check(const Plan *plan, const Node *node)
+{
+    TRY(op_check_present(plan, node, 1, 1));
+    TRY(op_check_contiguous(plan, node));
+    const Tensor *y = plan_out(plan, node, 0), *x = plan_in(plan, node, 0);
+    if (repeat_of(y, x) != REPEAT_UNFIT) return ST_OK;
+    return FAIL(ST_FAILED, "broadcast (%s): %lld elements do not repeat over %lld", node->scope,
+                (long long)plan_elements(x), (long long)plan_elements(y));
+}
+
+static OpCost cost(const Plan *plan, const Node *node)
+{
+    return (OpCost){.flops = (double)plan_elements(plan_out(plan, node, 0))};
+}
+
+static Status reference(const OpCall *call)
+{
+    const Operand y = element_out(call, 0), x = element_in(call, 0);
+    const Repeat how = repeat_of(op_out_shape(call, 0), op_in_shape(call, 0));
+    const int64_t n = y.rows * y.cols, period = x.rows * x.cols;
+    for (int64_t i = 0; i < n; i++) {
+        const int64_t from = repeat_index(how, i, y.cols, period);
+        element_set(y.data, y.dtype, i,
+                    call->node->attr.scale * element_get(x.data, x.dtype, from));
+    }
+    return ST_OK;
+}
+
+static const int64_t shapes[][2] = {{1, 1}, {3, 2}, {5, 33}, {7, 101}, {2, 2500}, {130, 31}};
+enum { N_SHAPES = sizeof shapes / sizeof *shapes };
+
+/* From one element per row, from a row, from a single float64. */
+static bool cases(Builder *b, int i, DType act)
+{
+    if (i >= 3 * N_SHAPES) return false;
+    const int64_t R = shapes[i / 3][0], W = shapes[i / 3][1];
+    const DType wide = op_wide(act);
+    const int y = builder_tensor(b, "y", TK_ACTIVATION, i % 2 ? act : wide, DIMS(R, W));
+    int x = PLAN_NONE;
+    if (i % 3 == 0) {
+        x = builder_tensor(b, "x", TK_ACTIVATION, wide, DIMS(R, 1));
+    } else if (i % 3 == 1) {
+        x = builder_tensor(b, "x", TK_ACTIVATION, act, DIMS(W));
+    } else {
+        x = builder_tensor(b, "x", TK_ACTIVATION, DT_F64, DIMS(1));
+    }
+    builder_node(b, OP_broadcast, IDS(y), IDS(x))->scale = 0.75;
+    return true;
+}
+
+const OpDef broadcast_def = {
+    OP_SOURCE, .check = check, .cost = cost, .reference = reference, .cases = cases,
+};

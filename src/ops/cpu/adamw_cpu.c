@@ -1,0 +1,129 @@
+/* Bound by square roots and divisions before it is bound by memory on some cores,
+ * so the loop is left plain for the compiler to vectorise, and unrolled (CMakeLists.txt), so that those of
+ * one vector overlap with the rest of others. Threads take pieces as they get free. */
+#include "ops/adamw.h"
+#include "ops/cpu/impls_cpu.h"
+#include "ops/simd_cpu/rows_cpu.h"
+#include "plan/step_state.h"
+
+enum { PIECE = 128 * ROWS_CHUNK }; /* shorter ones end before what a processor fetches ahead pays */
+
+typedef struct Factors {
+    float grad, keep, step, root_bias_inverse;
+} Factors;
+
+static inline float grad_f32(const void *g, int64_t i)
+{
+    return ((const float *)g)[i];
+}
+
+static inline float grad_bf16(const void *g, int64_t i)
+{
+    return half_from_bf16(((const uint16_t *)g)[i]);
+}
+
+/* static void NAME: with gradients as `grad` reads them. */
+#define UPDATE(name, grad_at)                                                                    \
+    CPU_CLONES static void name(float *restrict p, float *restrict m, float *restrict v,         \
+                                const void *restrict g, int64_t n, Factors f)                    \
+    {                                                                                            \
+        const float beta1 = (float)(1 - STEP_STATE_BETA1), beta2 = (float)STEP_STATE_BETA2;      \
+        const float rest2 = (float)(1 - STEP_STATE_BETA2), eps = (float)STEP_STATE_EPSILON;      \
+        for (int64_t i = 0; i < n; i++) {                                                        \
+            const float d = grad_at(g, i) * f.grad;                                              \
+            const float m1 = m[i] + beta1 * (d - m[i]);                                          \
+            const float v1 = beta2 * v[i] + rest2 * d * d;                                       \
+            m[i] = m1;                                                                           \
+            v[i] = v1;                                                                           \
+            p[i] =                                                                               \
+                p[i] * f.keep - f.step * m1 / (__builtin_sqrtf(v1) * f.root_bias_inverse + eps); \
+        }                                                                                        \
+    }
+
+UPDATE(update_f32, grad_f32)
+UPDATE(update_bf16, grad_bf16)
+
+static void update(float *p, float *m, float *v, const void *g, DType dtype, int64_t n, Factors f)
+{
+    float buffer[ROWS_CHUNK];
+    if (dtype == DT_BF16) {
+        update_bf16(p, m, v, g, n, f);
+    } else {
+        update_f32(p, m, v, rows_cpu_read(g, dtype, n, buffer), n, f);
+    }
+}
+
+CPU_CLONES static void join(float *restrict p, const uint16_t *restrict upper,
+                            const uint16_t *restrict lower, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) p[i] = half_join(upper[i], lower[i]);
+}
+
+CPU_CLONES static void split(uint16_t *restrict upper, uint16_t *restrict lower,
+                             const float *restrict p, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) {
+        upper[i] = half_upper(p[i]);
+        lower[i] = half_lower(p[i]);
+    }
+}
+
+static void update_split(const OpCall *call, int group, int64_t begin, int64_t end, Factors f)
+{
+    uint16_t *lower = op_out(call, 4 * group), *upper = op_out(call, 4 * group + 3);
+    float *m = op_out(call, 4 * group + 1), *v = op_out(call, 4 * group + 2);
+    const Tensor *g = op_in_shape(call, group);
+    float p[ROWS_CHUNK];
+    for (int64_t i = begin; i < end; i += ROWS_CHUNK) {
+        const int64_t n = end - i < ROWS_CHUNK ? end - i : ROWS_CHUNK;
+        const void *from = rows_cpu_at(op_in(call, group), g->dtype, i);
+        join(p, upper + i, lower + i, n);
+        update(p, m + i, v + i, from, g->dtype, n, f);
+        split(upper + i, lower + i, p, n);
+    }
+}
+
+static void update_piece(const OpCall *call, int group, int64_t begin, int64_t end, Factors f)
+{
+    float *p = op_out(call, 4 * group), *m = op_out(call, 4 * group + 1);
+    float *v = op_out(call, 4 * group + 2);
+    const Tensor *copy = op_out_shape(call, 4 * group + 3), *g = op_in_shape(call, group);
+    for (int64_t i = begin; i < end; i += ROWS_CHUNK) {
+        const int64_t n = end - i < ROWS_CHUNK ? end - i : ROWS_CHUNK;
+        const void *from = rows_cpu_at(op_in(call, group), g->dtype, i);
+        update(p + i, m + i, v + i, from, g->dtype, n, f);
+        if (!copy) continue;
+        rows_cpu_store(rows_cpu_at(op_out(call, 4 * group + 3), copy->dtype, i), p + i, copy->dtype,
+                       n);
+    }
+}
+
+static Status run(const OpCall *call)
+{
+    const int groups = adamw_groups(call->node);
+    const double *state = op_in(call, groups);
+    if (state[STATE_APPLY] == 0) return ST_OK;
+    const Factors f = {.grad = (float)state[STATE_GRAD_FACTOR],
+                       .keep = (float)(1 - state[STATE_LR] * STEP_STATE_DECAY),
+                       .step = (float)state[STATE_STEP_SIZE],
+                       .root_bias_inverse = (float)(1 / state[STATE_ROOT_BIAS])};
+#pragma omp parallel num_threads(call->threads)
+    for (int group = 0; group < groups; group++) {
+        const int64_t n = plan_elements(op_in_shape(call, group));
+        const bool split_group = adamw_split(call->plan, call->node, group);
+#pragma omp for schedule(dynamic) nowait
+        for (int64_t i = 0; i < n; i += PIECE) {
+            (split_group ? update_split : update_piece)(call, group, i,
+                                                        i + PIECE < n ? i + PIECE : n, f);
+        }
+    }
+    return ST_OK;
+}
+
+/* The state is float64 by design; a float64 parameter has the reference only. */
+static const char *declines(const Plan *plan, const Node *node)
+{
+    return plan_out(plan, node, 0)->dtype == DT_F64 ? "float64 has the reference only" : NULL;
+}
+
+const OpImpl adamw_cpu[] = {{"adamw_cpu", declines, NULL, run}, {0}};

@@ -1,0 +1,51 @@
+#include "ops/cpu/impls_cpu.h"
+#include "ops/element.h"
+#include "ops/simd_cpu/rows_cpu.h"
+
+#include <math.h>
+#include <string.h>
+
+CPU_CLONES static void fill32(float *x, int64_t n, float value)
+{
+    for (int64_t i = 0; i < n; i++) x[i] = value;
+}
+
+CPU_CLONES static void fill16(uint16_t *x, int64_t n, uint16_t value)
+{
+    for (int64_t i = 0; i < n; i++) x[i] = value;
+}
+
+static void mask_row(Operand y, Operand x, int64_t row, float ahead)
+{
+    const int64_t n = row % x.cols + 1, left = x.cols - n;
+    void *to = rows_cpu_at(y.data, y.dtype, row * x.cols);
+    const void *from = rows_cpu_at(x.data, x.dtype, row * x.cols);
+    void *rest = rows_cpu_at(to, y.dtype, n);
+    if (to != from) memcpy(to, from, (size_t)n * plan_dtype_size(y.dtype));
+    if (y.dtype == DT_F32) {
+        fill32(rest, left, ahead);
+    } else {
+        uint16_t bits = 0;
+        rows_cpu_store(&bits, &ahead, y.dtype, 1);
+        fill16(rest, left, bits);
+    }
+}
+
+static Status run(const OpCall *call)
+{
+    const Operand y = element_out(call, 0), x = element_in(call, 0);
+    const float ahead = call->node->attr.inverse ? 0 : -INFINITY;
+#pragma omp parallel for schedule(dynamic, 8) num_threads(call->threads)
+    for (int64_t i = 0; i < x.rows; i++) mask_row(y, x, i, ahead);
+    return ST_OK;
+}
+
+static const char *declines(const Plan *plan, const Node *node)
+{
+    if (plan_in(plan, node, 0)->dtype != plan_out(plan, node, 0)->dtype)
+        return "x and y differ in dtype";
+    return rows_cpu_declines_f64(plan, node);
+}
+
+const OpImpl causal_mask_cpu[] = {{.name = "causal_mask_cpu", .declines = declines, .run = run},
+                                  {0}};

@@ -1,0 +1,22 @@
+/* gather itself reads one element per row: its reference has nothing to gain. */
+#include "ops/cpu/impls_cpu.h"
+#include "ops/element.h"
+#include "ops/simd_cpu/rows_cpu.h"
+
+#include <string.h>
+
+static Status run_grad(const OpCall *call)
+{
+    const Operand dx = element_out(call, 0), dy = element_in(call, 0);
+    const int32_t *ids = op_in(call, 1);
+    const size_t bytes = (size_t)dx.cols * plan_dtype_size(dx.dtype);
+#pragma omp parallel for schedule(dynamic, 8) num_threads(call->threads)
+    for (int64_t i = 0; i < dx.rows; i++) {
+        memset(rows_cpu_at(dx.data, dx.dtype, i * dx.cols), 0, bytes); /* 0 in every dtype */
+        put(dx, i, ids[i], element_get(dy.data, dy.dtype, i));
+    }
+    return ST_OK;
+}
+
+const OpImpl gather_cpu[] = {{0}};
+const OpImpl gather_grad_cpu[] = {{.name = "gather_grad_cpu", .run = run_grad}, {0}};

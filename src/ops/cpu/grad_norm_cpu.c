@@ -1,0 +1,67 @@
+/* Sums over fixed pieces, added in order: the norm does not depend on the number of threads. */
+#include "ops/cpu/impls_cpu.h"
+#include "ops/simd_cpu/rows_cpu.h"
+#include "plan/step_state.h"
+
+#include <math.h>
+
+enum { PIECE = 16 * ROWS_CHUNK };
+
+static int64_t pieces(const Tensor *t)
+{
+    return (plan_elements(t) + PIECE - 1) / PIECE;
+}
+
+static size_t workspace(const Plan *plan, const Node *node, int threads)
+{
+    (void)threads;
+    int64_t n = 0;
+    for (int g = 0; g < node->n_in - 1; g++) n += pieces(plan_in(plan, node, g));
+    return (size_t)n * sizeof(double);
+}
+
+/* Squares in double: fp32 gradients may be as large as 1e38. */
+CPU_CLONES static double squares(const float *x, int64_t n)
+{
+    double sum = 0;
+#pragma omp simd reduction(+ : sum)
+    for (int64_t i = 0; i < n; i++) sum += (double)x[i] * (double)x[i];
+    return sum;
+}
+
+static double piece_sum(const void *data, const Tensor *t, int64_t piece)
+{
+    const int64_t all = plan_elements(t), begin = piece * PIECE;
+    const int64_t end = begin + PIECE < all ? begin + PIECE : all;
+    float buffer[ROWS_CHUNK];
+    double sum = 0;
+    for (int64_t i = begin; i < end; i += ROWS_CHUNK) {
+        const int64_t n = end - i < ROWS_CHUNK ? end - i : ROWS_CHUNK;
+        sum += squares(rows_cpu_read(rows_cpu_at(data, t->dtype, i), t->dtype, n, buffer), n);
+    }
+    return sum;
+}
+
+static Status run(const OpCall *call)
+{
+    double *partial = call->workspace, *state = op_out(call, 0), sum = 0;
+    int64_t before = 0;
+    for (int g = 0; g < call->node->n_in - 1; g++) {
+        const Tensor *t = op_in_shape(call, g);
+        const int64_t n = pieces(t);
+#pragma omp parallel for schedule(dynamic) num_threads(call->threads)
+        for (int64_t i = 0; i < n; i++) partial[before + i] = piece_sum(op_in(call, g), t, i);
+        before += n;
+    }
+    for (int64_t i = 0; i < before; i++) sum += partial[i];
+    state[STATE_SQUARED_NORM] = sum;
+    state[STATE_NONFINITE] = isfinite(sum) ? 0 : 1;
+    return ST_OK;
+}
+
+static const char *declines(const Plan *plan, const Node *node)
+{
+    return plan_in(plan, node, 0)->dtype == DT_F64 ? "float64 has the reference only" : NULL;
+}
+
+const OpImpl grad_norm_cpu[] = {{"grad_norm_cpu", declines, workspace, run}, {0}};

@@ -1,0 +1,83 @@
+/* Rows are summed in chunks of fixed size, columns in bands of fixed width and groups of fixed
+ * height: results do not depend on the number of threads, and errors grow slowly. */
+#include "ops/cpu/impls_cpu.h"
+#include "ops/element.h"
+#include "ops/simd_cpu/rows_cpu.h"
+#include "ops/simd_cpu/vector_math.h"
+#include "plan/functions.h"
+
+#include <math.h>
+#include <string.h>
+
+CPU_CLONES static float sum_of(const float *x, int64_t n)
+{
+    float sum = 0;
+#pragma omp simd reduction(+ : sum)
+    for (int64_t i = 0; i < n; i++) sum += x[i];
+    return sum;
+}
+
+CPU_CLONES static float max_of(const float *x, int64_t n, float max)
+{
+    return vector_math_max(x, n, max);
+}
+
+static double reduce_row(int fn, Operand x, int64_t row)
+{
+    float buffer[ROWS_CHUNK], max = -INFINITY;
+    double sum = 0;
+    for (int64_t j = 0; j < x.cols; j += ROWS_CHUNK) {
+        const int64_t n = x.cols - j < ROWS_CHUNK ? x.cols - j : ROWS_CHUNK;
+        const void *from = rows_cpu_at(x.data, x.dtype, row * x.cols + j);
+        const float *chunk = rows_cpu_read(from, x.dtype, n, buffer);
+        if (fn == FN_ROW_MAX) {
+            max = max_of(chunk, n, max);
+        } else {
+            sum += (double)sum_of(chunk, n);
+        }
+    }
+    if (fn == FN_ROW_MAX) return (double)max;
+    return fn == FN_ROW_MEAN ? sum / (double)x.cols : sum;
+}
+
+enum { BAND = 64, GROUP = 64 };
+
+CPU_CLONES static void add(float *restrict sum, const float *restrict x, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) sum[i] += x[i];
+}
+
+/* Columns [col, col + n) over all rows. */
+static void reduce_band(Operand y, Operand x, int64_t col, int64_t n)
+{
+    float total[BAND] = {0}, buffer[BAND];
+    for (int64_t i = 0; i < x.rows; i += GROUP) {
+        const int64_t end = i + GROUP < x.rows ? i + GROUP : x.rows;
+        float sum[BAND] = {0};
+        for (int64_t r = i; r < end; r++) {
+            const void *from = rows_cpu_at(x.data, x.dtype, r * x.cols + col);
+            add(sum, rows_cpu_read(from, x.dtype, n, buffer), n);
+        }
+        add(total, sum, n);
+    }
+    rows_cpu_store(rows_cpu_at(y.data, y.dtype, col), total, y.dtype, n);
+}
+
+static Status run(const OpCall *call)
+{
+    const Operand y = element_out(call, 0), x = element_in(call, 0);
+    const int fn = call->node->attr.fn;
+    if (fn == FN_COL_SUM) {
+#pragma omp parallel for schedule(dynamic, 8) num_threads(call->threads)
+        for (int64_t j = 0; j < x.cols; j += BAND) {
+            reduce_band(y, x, j, x.cols - j < BAND ? x.cols - j : BAND);
+        }
+        return ST_OK;
+    }
+#pragma omp parallel for schedule(dynamic, 8) num_threads(call->threads)
+    for (int64_t i = 0; i < x.rows; i++) element_set(y.data, y.dtype, i, reduce_row(fn, x, i));
+    return ST_OK;
+}
+
+const OpImpl reduce_cpu[] = {{.name = "reduce_cpu", .declines = rows_cpu_declines_f64, .run = run},
+                             {0}};

@@ -1,0 +1,128 @@
+#include "ops/cuda/elementwise_cuda.cuh"
+#include "ops/cuda/impls_cuda.h"
+#include "plan/functions.h"
+#include "plan/step_state.h"
+
+/* ROOT, BIAS and EPSILON work on d, which is scratch: they run in a skipped step too. */
+__host__ __device__ __forceinline__ bool updates_in_place(int fn)
+{
+    return fn != FN_ROOT && fn != FN_BIAS && fn != FN_EPSILON;
+}
+
+__host__ __device__ __forceinline__ int operands(int fn)
+{
+    if (fn == FN_UPDATE) return 3;
+    return fn == FN_MOMENT1 || fn == FN_MOMENT2B ? 2 : 1;
+}
+
+/* The one number of the step state that a part needs. */
+__device__ __forceinline__ float part_factor(int fn, const double *state)
+{
+    switch (fn) {
+    case FN_DECAY:
+        return (float)(1 - state[STATE_LR] * STEP_STATE_DECAY);
+    case FN_MOMENT1:
+    case FN_MOMENT2B:
+        return (float)state[STATE_GRAD_FACTOR];
+    case FN_BIAS:
+        return (float)state[STATE_ROOT_BIAS];
+    case FN_UPDATE:
+        return (float)state[STATE_STEP_SIZE];
+    default:
+        return 0;
+    }
+}
+
+#define EACH(result)                                                      \
+    _Pragma("unroll") for (int k = 0; k < FLAT_WIDTH; k++) x[k] = result; \
+    break
+
+/* x = the part's result of x, and of a and b where it has them. */
+__device__ __forceinline__ void part_apply(int fn, float factor, float (&x)[FLAT_WIDTH],
+                                           const float (&a)[FLAT_WIDTH],
+                                           const float (&b)[FLAT_WIDTH])
+{
+    const float keep1 = (float)(1 - STEP_STATE_BETA1), keep2 = (float)(1 - STEP_STATE_BETA2);
+    const float beta2 = (float)STEP_STATE_BETA2, epsilon = (float)STEP_STATE_EPSILON;
+    switch (fn) {
+    case FN_DECAY:
+        EACH(x[k] * factor);
+    case FN_MOMENT1:
+        EACH(x[k] + (factor * a[k] - x[k]) * keep1);
+    case FN_MOMENT2A:
+        EACH(x[k] * beta2);
+    case FN_MOMENT2B:
+        EACH(x[k] + (factor * a[k]) * (factor * a[k]) * keep2);
+    case FN_ROOT:
+        EACH(sqrtf(x[k]));
+    case FN_BIAS:
+        EACH(x[k] / factor);
+    case FN_EPSILON:
+        EACH(x[k] + epsilon);
+    case FN_UPDATE:
+        EACH(x[k] - factor * a[k] / b[k]);
+    default:
+        break;
+    }
+}
+
+/* out is x, or a tensor beside it. Operands a part does not have are not read. */
+template <typename X, typename A>
+__global__ void __launch_bounds__(FLAT_THREADS)
+    adamw_part_kernel(X out, X x, A a, X b, const double *state, int64_t n, int fn)
+{
+    if (updates_in_place(fn) && state[STATE_APPLY] == 0) return; /* the step is skipped */
+    const float factor = part_factor(fn, state);
+    const int n_operands = operands(fn);
+    float vx[FLAT_PACKS][FLAT_WIDTH], va[FLAT_PACKS][FLAT_WIDTH], vb[FLAT_PACKS][FLAT_WIDTH];
+#pragma unroll
+    for (int p = 0; p < FLAT_PACKS; p++) {
+        read_pack(vx[p], x, pack_start(p), n);
+        if (n_operands > 1) read_pack(va[p], a, pack_start(p), n);
+        if (n_operands > 2) read_pack(vb[p], b, pack_start(p), n);
+    }
+#pragma unroll
+    for (int p = 0; p < FLAT_PACKS; p++) {
+        part_apply(fn, factor, vx[p], va[p], vb[p]);
+        write_pack(out, pack_start(p), n, vx[p]);
+    }
+}
+
+template <typename X, typename A> static void launch(const OpCall *call, X out, X x, A a, X b)
+{
+    const int64_t n = plan_elements(op_out_shape(call, 0));
+    const int fn = call->node->attr.fn;
+    const double *state = (const double *)op_in(call, operands(fn));
+    adamw_part_kernel<<<elementwise_grid(n), FLAT_THREADS, 0, call->backend->stream>>>(
+        out, x, a, b, state, n, fn);
+}
+
+/* Operand i; x stands in for those the part does not have. */
+static int operand(const OpCall *call, int i)
+{
+    return i < operands(call->node->attr.fn) ? i : 0;
+}
+
+static Status run(const OpCall *call)
+{
+    const int ia = operand(call, 1), ib = operand(call, 2);
+    const Tensor *to = op_out_shape(call, 0), *tx = op_in_shape(call, 0),
+                 *ta = op_in_shape(call, ia), *tb = op_in_shape(call, ib);
+    void *out = op_out(call, 0);
+    const void *x = op_in(call, 0), *a = op_in(call, ia), *b = op_in(call, ib);
+    const bool fits = elementwise_fits(out, to) && elementwise_fits(x, tx) &&
+                      elementwise_fits(a, ta) && elementwise_fits(b, tb);
+    if (fits && to->dtype == DT_F32 && tx->dtype == DT_F32 && tb->dtype == DT_F32) {
+        DISPATCH_FLOAT(ta->dtype, A,
+                       launch(call, slot_of<float>(out, to), slot_of<float>(x, tx),
+                              slot_of<A>(a, ta), slot_of<float>(b, tb)));
+    } else {
+        launch(call, any_slot(out, to), any_slot(x, tx), any_slot(a, ta), any_slot(b, tb));
+    }
+    TRY_LAUNCH();
+    return ST_OK;
+}
+
+/* The state is float64 always; p, m and v stay where they are. */
+const OpImpl adamw_part_cuda[] = {
+    elementwise_impl("adamw_part_cuda", gpu_plan_declines_adamw_part, nullptr, run), {}};

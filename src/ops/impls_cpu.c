@@ -1,7 +1,0 @@
-#include "ops/impls_cpu.h"
-
-const OpImpl *const impls_cpu[OP_COUNT] = {
-#define OP(name, category) name##_cpu,
-#include "plan/ops.def"
-#undef OP
-};

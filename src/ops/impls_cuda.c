@@ -1,7 +1,0 @@
-#include "ops/impls_cuda.h"
-
-const OpImpl *const impls_cuda[OP_COUNT] = {
-#define OP(name, category) name##_cuda,
-#include "plan/ops.def"
-#undef OP
-};

@@ -1,0 +1,56 @@
+#include "ops/simd_cpu/rows_cpu.h"
+
+#include <string.h>
+
+CPU_CLONES static void from_bf16(float *restrict dst, const uint16_t *restrict src, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) dst[i] = half_from_bf16(src[i]);
+}
+
+CPU_CLONES static void from_f16(float *restrict dst, const uint16_t *restrict src, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) dst[i] = half_from_f16(src[i]);
+}
+
+CPU_CLONES static void to_bf16(uint16_t *restrict dst, const float *restrict src, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) dst[i] = half_to_bf16(src[i]);
+}
+
+CPU_CLONES static void to_f16(uint16_t *restrict dst, const float *restrict src, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) dst[i] = half_to_f16(src[i]);
+}
+
+void rows_cpu_load(float *restrict dst, const void *restrict src, DType dtype, int64_t n)
+{
+    if (dtype == DT_BF16) {
+        from_bf16(dst, src, n);
+    } else if (dtype == DT_F16) {
+        from_f16(dst, src, n);
+    } else {
+        memcpy(dst, src, (size_t)n * sizeof *dst);
+    }
+}
+
+void rows_cpu_store(void *restrict dst, const float *restrict src, DType dtype, int64_t n)
+{
+    if (dtype == DT_BF16) {
+        const int64_t done = rows_cpu_narrow_bf16(dst, src, n);
+        to_bf16((uint16_t *)dst + done, src + done, n - done);
+    } else if (dtype == DT_F16) {
+        to_f16(dst, src, n);
+    } else {
+        memcpy(dst, src, (size_t)n * sizeof *src);
+    }
+}
+
+const char *rows_cpu_declines_f64(const Plan *plan, const Node *node)
+{
+    for (int i = 0; i < node->n_out + node->n_in; i++) {
+        const int id = plan->operands[node->first + i];
+        if (id != PLAN_NONE && plan->tensors[id].dtype == DT_F64)
+            return "float64 has the reference only";
+    }
+    return NULL;
+}

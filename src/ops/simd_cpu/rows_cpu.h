@@ -1,0 +1,64 @@
+/* Rows of numbers on the CPU: 16-bit operands are widened to floats in cache-sized pieces, so that
+ * every kernel is written once, in float. Only files named *_cpu.c include it. */
+#ifndef OPS_SIMD_CPU_ROWS_CPU_H
+#define OPS_SIMD_CPU_ROWS_CPU_H
+
+#include "base/half.h"
+#include "ops/op.h"
+
+#include <omp.h>
+
+/* Loops that matter are compiled for several x86 levels and chosen when the program starts.
+ * (An OpenMP region's body is outlined before that happens: put the loop in a function of its own
+ * and call it from the region.) Sanitized builds start too early for such a choice. */
+#if defined(__x86_64__) && !defined(ROOFSTEP_SANITIZED) && !defined(ROOFSTEP_NO_CLONES)
+#define CPU_CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
+#else
+#define CPU_CLONES
+#endif
+
+enum { ROWS_CHUNK = 1024 }; /* elements widened at a time: 4 KiB of floats */
+
+/* dst = src widened to float. */
+void rows_cpu_load(float *restrict dst, const void *restrict src, DType dtype, int64_t n);
+/* dst = src rounded to dtype. */
+void rows_cpu_store(void *restrict dst, const float *restrict src, DType dtype, int64_t n);
+
+/* Rounds as many of the first numbers as the processor's own instructions take, to the same bits, and
+ * returns how many: rows_cpu_ARCHITECTURE.c. */
+int64_t rows_cpu_narrow_bf16(uint16_t *restrict dst, const float *restrict src, int64_t n);
+
+/* The row itself when it is fp32 already, else `buffer` filled with it. */
+static inline const float *rows_cpu_read(const void *row, DType dtype, int64_t n, float *buffer)
+{
+    if (dtype == DT_F32) return (const float *)row;
+    rows_cpu_load(buffer, row, dtype, n);
+    return buffer;
+}
+
+/* Where to compute a row that will be stored as dtype: in place when it is fp32. */
+static inline float *rows_cpu_target(void *row, DType dtype, float *buffer)
+{
+    return dtype == DT_F32 ? (float *)row : buffer;
+}
+
+static inline void rows_cpu_finish(void *row, DType dtype, int64_t n, const float *computed)
+{
+    if (dtype != DT_F32) rows_cpu_store(row, computed, dtype, n);
+}
+
+/* This thread's number in a parallel region, for its share of the workspace. */
+static inline int64_t omp_thread(void)
+{
+    return omp_get_thread_num();
+}
+
+static inline void *rows_cpu_at(const void *data, DType dtype, int64_t element)
+{
+    return (char *)(uintptr_t)data + element * (int64_t)plan_dtype_size(dtype);
+}
+
+/* Why a float kernel cannot take a node: some operand is float64. NULL when it can. */
+const char *rows_cpu_declines_f64(const Plan *plan, const Node *node);
+
+#endif

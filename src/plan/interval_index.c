@@ -1,0 +1,157 @@
+#include "plan/interval_index.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PAGE = PLACED_LIST_PAGE, HALF = PAGE / 2 };
+
+/* Every page but the first was once a full half, so that many are enough. */
+static size_t pages_for(int n)
+{
+    return (size_t)n / HALF + 2;
+}
+
+bool interval_index_init(IntervalIndex *list, int n)
+{
+    *list = (IntervalIndex){.pages = calloc(pages_for(n), sizeof *list->pages),
+                            .pool = calloc(pages_for(n) * PAGE, sizeof *list->pool)};
+    return list->pages && list->pool;
+}
+
+void interval_index_free(IntervalIndex *list)
+{
+    free(list->pages);
+    free(list->pool);
+    *list = (IntervalIndex){0};
+}
+
+void interval_index_clear(IntervalIndex *list)
+{
+    list->n_pages = 0;
+}
+
+/* ---- inserting ---- */
+
+/* Blocks of one address live at different times; by `first`, those of a page live close together. */
+static bool is_before(const Placed *a, const Placed *b)
+{
+    return a->begin != b->begin ? a->begin < b->begin : a->first < b->first;
+}
+
+static int least(int a, int b)
+{
+    return a < b ? a : b;
+}
+
+static int most(int a, int b)
+{
+    return a > b ? a : b;
+}
+
+static void summarise(PlacedPage *page)
+{
+    *page = (PlacedPage){.begin = page->blocks[0].begin,
+                         .end = page->blocks[0].end,
+                         .earliest_first = INT_MAX,
+                         .latest_first = INT_MIN,
+                         .earliest_last = INT_MAX,
+                         .latest_last = INT_MIN,
+                         .n = page->n,
+                         .blocks = page->blocks};
+    for (int i = 0; i < page->n; i++) {
+        const Placed *b = &page->blocks[i];
+        page->earliest_first = least(page->earliest_first, b->first);
+        page->latest_first = most(page->latest_first, b->first);
+        page->earliest_last = least(page->earliest_last, b->last);
+        page->latest_last = most(page->latest_last, b->last);
+        if (b->begin > page->end && b->begin - page->end > page->widest_gap) {
+            page->widest_gap = b->begin - page->end;
+        }
+        if (b->end > page->end) page->end = b->end;
+    }
+}
+
+/* An empty page at `index`. */
+static PlacedPage *new_page(IntervalIndex *list, int index)
+{
+    PlacedPage *page = &list->pages[index];
+    memmove(page + 1, page, (size_t)(list->n_pages - index) * sizeof *page);
+    *page = (PlacedPage){.blocks = list->pool + (size_t)list->n_pages * PAGE};
+    list->n_pages++;
+    return page;
+}
+
+/* The upper half of a full page becomes the next one. */
+static void split(IntervalIndex *list, int index)
+{
+    PlacedPage *upper = new_page(list, index + 1), *lower = &list->pages[index];
+    memcpy(upper->blocks, lower->blocks + HALF, HALF * sizeof *upper->blocks);
+    upper->n = lower->n = HALF;
+    summarise(upper);
+    summarise(lower);
+}
+
+/* The last page that starts before the block, or the first. */
+static int page_for(const IntervalIndex *list, const Placed *block)
+{
+    int low = 0, high = list->n_pages;
+    while (low < high) {
+        const int middle = low + (high - low) / 2;
+        if (is_before(&list->pages[middle].blocks[0], block)) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low > 0 ? low - 1 : 0;
+}
+
+void interval_index_insert(IntervalIndex *list, Placed block)
+{
+    if (list->n_pages == 0) new_page(list, 0);
+    if (list->pages[page_for(list, &block)].n == PAGE) split(list, page_for(list, &block));
+    PlacedPage *page = &list->pages[page_for(list, &block)];
+    int at = page->n++;
+    for (; at > 0 && is_before(&block, &page->blocks[at - 1]); at--) {
+        page->blocks[at] = page->blocks[at - 1];
+    }
+    page->blocks[at] = block;
+    summarise(page);
+}
+
+/* ---- searching ---- */
+
+/* `at` is the lowest address that may still be free, and is raised past the page; false when the gap
+ * is found before that. */
+static bool pass_blocks(const PlacedPage *page, size_t bytes, int first, int last, size_t *at)
+{
+    for (int i = 0; i < page->n; i++) {
+        const Placed *b = &page->blocks[i];
+        if (b->last < first || b->first > last) continue;
+        if (b->begin >= *at + bytes) return false;
+        if (b->end > *at) *at = b->end;
+    }
+    return true;
+}
+
+static bool pass_page(const PlacedPage *page, size_t bytes, int first, int last, size_t *at)
+{
+    if (page->end <= *at) return true;
+    const bool none_alive = page->latest_last < first || page->earliest_first > last;
+    if (none_alive) return true;
+    const bool all_alive = page->latest_first <= last && page->earliest_last >= first;
+    if (!all_alive || page->widest_gap >= bytes) return pass_blocks(page, bytes, first, last, at);
+    if (page->begin >= *at + bytes) return false;
+    *at = page->end;
+    return true;
+}
+
+size_t interval_index_lowest_gap(const IntervalIndex *list, size_t bytes, int first, int last)
+{
+    size_t at = 0;
+    for (int i = 0; i < list->n_pages; i++) {
+        if (!pass_page(&list->pages[i], bytes, first, last, &at)) break;
+    }
+    return at;
+}

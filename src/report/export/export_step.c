@@ -1,0 +1,360 @@
+#include "report/export/export_step.h"
+
+#include "bench/estimate/fit.h"
+#include "exec/init.h"
+#include "ops/adam_state.h"
+#include "ops/element.h"
+#include "report/export/safetensors.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* A dynamic loss scale starts at 2^16: after this many halvings something else is wrong. */
+enum { MOST_SKIPS = 64 };
+
+typedef struct Export {
+    const Config *config;
+    const Model *model;
+    Session *session;
+    Safetensors *file;
+    void *buffer; /* holds any one parameter, and logits after it */
+    char *logits; /* taken when they are made: later they turn into their gradient */
+    bool want_logits;
+} Export;
+
+static const Tensor *shape(const Export *e, int id)
+{
+    return &e->model->plan.tensors[id];
+}
+
+/* ---- what the file holds ---- */
+
+static Status describe_sizes(const Export *e)
+{
+    const Config *c = e->config;
+    const struct {
+        const char *name;
+        int64_t value;
+    } sizes[] = {{"d_model", c->d_model},     {"d_ff", c->d_ff},   {"num_layers", c->num_layers},
+                 {"num_heads", c->num_heads}, {"vocab", c->vocab}, {"ctx", c->ctx},
+                 {"batch", c->batch},         {"steps", c->steps}, {"seed", c->seed}};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        char text[32];
+        snprintf(text, sizeof text, "%" PRId64, sizes[i].value);
+        TRY(safetensors_metadata(e->file, sizes[i].name, text));
+    }
+    return ST_OK;
+}
+
+static Status describe(const Export *e)
+{
+    const Config *c = e->config;
+    const struct {
+        const char *name;
+        double value;
+    } numbers[] = {{"lr", c->lr}, {"clip", c->clip}};
+    const ConfigText loss_scale = config_loss_scale_text(c->loss_scale);
+    const char *const words[][2] = {{"size", c->size},
+                                    {"precision", config_precision_name(c->precision)},
+                                    {"mode", config_mode_name(c->mode)},
+                                    {"exec", config_exec_name(c->exec)},
+                                    {"attention", config_attention_name(e->model->attention)},
+                                    {"loss_scale", loss_scale.s},
+                                    {"format", "roofstep export 1"}};
+    TRY(describe_sizes(e));
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        char text[32];
+        snprintf(text, sizeof text, "%.17g", numbers[i].value);
+        TRY(safetensors_metadata(e->file, numbers[i].name, text));
+    }
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        TRY(safetensors_metadata(e->file, words[i][0], words[i][1]));
+    }
+    return ST_OK;
+}
+
+static Status declare_params(const Export *e, const char *prefix)
+{
+    for (int i = 0; i < e->model->n_params; i++) {
+        const Tensor *t = shape(e, e->model->params[i].tensor);
+        char name[96];
+        snprintf(name, sizeof name, "%s.%s", prefix, e->model->params[i].name);
+        TRY(safetensors_declare(e->file, name, DT_F32, t->n_dims, t->dim));
+    }
+    return ST_OK;
+}
+
+/* In the order in which a run makes them. Gradients are unscaled and widened to fp32. */
+static Status declare(const Export *e)
+{
+    const Config *c = e->config;
+    const int64_t ids[] = {c->batch, c->ctx}, logits[] = {c->batch, c->ctx, c->vocab};
+    TRY(describe(e));
+    TRY(safetensors_declare(e->file, "tokens", DT_I32, 2, ids));
+    TRY(safetensors_declare(e->file, "targets", DT_I32, 2, ids));
+    TRY(declare_params(e, "param"));
+    TRY(safetensors_declare(e->file, "logits", shape(e, e->model->logits)->dtype, 3, logits));
+    TRY(safetensors_declare(e->file, "loss", DT_F32, 0, NULL));
+    if (config_mode_has_backward(e->model->mode)) TRY(declare_params(e, "grad"));
+    if (e->model->mode == MODE_TRAIN) TRY(declare_params(e, "updated"));
+    return safetensors_begin_data(e->file);
+}
+
+/* ---- the run ---- */
+
+static Status write_tensor(const Export *e, int id)
+{
+    TRY(session_download(e->session, id, e->buffer));
+    return safetensors_data(e->file, e->buffer, plan_bytes(shape(e, id)));
+}
+
+/* The upper halves, where the tensor is lower ones, follow them in the buffer. */
+static Status download(const Export *e, int id)
+{
+    const Tensor *t = shape(e, id);
+    TRY(session_download(e->session, id, e->buffer));
+    if (t->dtype != DT_LOW16) return ST_OK;
+    return session_download(e->session, t->upper, (char *)e->buffer + plan_bytes(t));
+}
+
+static double element_of(const Export *e, const Tensor *t, int64_t i)
+{
+    const uint16_t *halves = e->buffer;
+    if (t->dtype != DT_LOW16) return element_get(e->buffer, t->dtype, i);
+    return (double)half_join(halves[plan_elements(t) + i], halves[i]);
+}
+
+/* As fp32, whatever it is. */
+static Status write_wide(const Export *e, int id, double divisor)
+{
+    float wide[1 << 10];
+    const Tensor *t = shape(e, id);
+    const int64_t all = plan_elements(t);
+    TRY(download(e, id));
+    for (int64_t i = 0; i < all;) {
+        int64_t n = 0;
+        for (; n < (int64_t)(sizeof wide / sizeof *wide) && i < all; n++, i++) {
+            wide[n] = (float)(element_of(e, t, i) / divisor);
+        }
+        TRY(safetensors_data(e->file, wide, (size_t)n * sizeof *wide));
+    }
+    return ST_OK;
+}
+
+static Status write_params(const Export *e)
+{
+    for (int i = 0; i < e->model->n_params; i++) {
+        TRY(write_wide(e, e->model->params[i].tensor, 1));
+    }
+    return ST_OK;
+}
+
+/* An observer: the node that makes the logits has just run. */
+static Status catch_logits(void *self, const ObserverEvent *event)
+{
+    Export *e = self;
+    const Node *node = &event->plan->nodes[event->node];
+    if (!e->want_logits || plan_out_id(event->plan, node, 0) != e->model->logits) return ST_OK;
+    e->want_logits = false;
+    TRY(event->api->sync(event->backend));
+    return session_download(e->session, e->model->logits, e->logits);
+}
+
+/* The optimizer will skip a step whose gradients overflowed: told here before it runs, because
+ * afterwards the gradients' memory may hold something else. */
+static Status gradients_finite(const Export *e, bool *finite)
+{
+    *finite = true;
+    for (int i = 0; i < e->model->n_params && *finite; i++) {
+        const int id = e->model->params[i].grad;
+        const Tensor *t = shape(e, id);
+        TRY(session_download(e->session, id, e->buffer));
+        for (int64_t k = 0; k < plan_elements(t) && *finite; k++) {
+            *finite = isfinite(element_get(e->buffer, t->dtype, k));
+        }
+    }
+    return ST_OK;
+}
+
+static Status optimize(const Export *e)
+{
+    TRY(session_run(e->session, PHASE_OPTIMIZER));
+    return e->session->api->sync(e->session->backend);
+}
+
+/* Where there is no optimizer, what it would do to the state is done here. */
+static Status skip_step(const Export *e, double state[STATE_COUNT])
+{
+    if (e->model->mode == MODE_TRAIN) return optimize(e);
+    adam_state_skip(state);
+    return session_upload(e->session, e->model->state, state);
+}
+
+/* Forward and backward until no gradient overflows. */
+static Status usable_gradients(const Export *e, double *loss_scale)
+{
+    for (int skips = 0; skips < MOST_SKIPS; skips++) {
+        double state[STATE_COUNT];
+        bool finite = true;
+        TRY(session_run(e->session, PHASE_FORWARD));
+        TRY(session_run(e->session, PHASE_BACKWARD));
+        TRY(e->session->api->sync(e->session->backend));
+        TRY(session_download(e->session, e->model->state, state));
+        *loss_scale = state[STATE_LOSS_SCALE];
+        if (state[STATE_GUARD] == 0) return ST_OK;
+        TRY(gradients_finite(e, &finite));
+        if (finite) return ST_OK;
+        if (state[STATE_DYNAMIC] == 0) {
+            return FAIL(ST_FAILED,
+                        "gradients overflow fp16 at loss scale %g: no step can be applied; "
+                        "use --loss-scale dynamic or a smaller one",
+                        *loss_scale);
+        }
+        TRY(skip_step(e, state)); /* lowers the scale */
+    }
+    return FAIL(ST_FAILED, "gradients overflow fp16 at every loss scale: no step can be applied");
+}
+
+static Status write_outputs(const Export *e)
+{
+    const size_t bytes = plan_bytes(shape(e, e->model->logits));
+    TRY(safetensors_data(e->file, e->logits, bytes));
+    return write_tensor(e, e->model->loss);
+}
+
+static Status count_skipped(const Export *e, ExportSummary *summary)
+{
+    double state[STATE_COUNT];
+    TRY(session_download(e->session, e->model->state, state));
+    summary->skipped_steps = (int64_t)state[STATE_SKIPPED];
+    return ST_OK;
+}
+
+static Status run_steps(Export *e, ExportSummary *summary)
+{
+    double loss_scale = 1;
+    e->want_logits = true;
+    if (!config_mode_has_backward(e->model->mode)) {
+        TRY(session_run(e->session, PHASE_FORWARD));
+        TRY(e->session->api->sync(e->session->backend));
+    } else {
+        TRY(usable_gradients(e, &loss_scale));
+    }
+    TRY(write_outputs(e));
+    summary->loss = element_get(e->buffer, shape(e, e->model->loss)->dtype, 0);
+    if (!config_mode_has_backward(e->model->mode)) return ST_OK;
+    for (int i = 0; i < e->model->n_params; i++) {
+        TRY(write_wide(e, e->model->params[i].grad, loss_scale));
+    }
+    if (e->model->mode != MODE_TRAIN) return count_skipped(e, summary);
+    TRY(optimize(e));
+    for (int64_t step = 1; step < e->config->steps; step++) {
+        TRY(usable_gradients(e, &loss_scale));
+        TRY(optimize(e));
+    }
+    TRY(count_skipped(e, summary));
+    return write_params(e);
+}
+
+static Status describe_skipped(const Export *e, const ExportSummary *summary)
+{
+    char text[32];
+    snprintf(text, sizeof text, "%" PRId64, summary->skipped_steps);
+    return safetensors_late_metadata(e->file, "skipped_steps", text);
+}
+
+static Status run_and_write(Export *e, ExportSummary *summary)
+{
+    TRY(declare(e));
+    TRY(session_observe(e->session, (Observer){.self = e, .end = catch_logits}));
+    TRY(write_tensor(e, e->model->tokens));
+    TRY(write_tensor(e, e->model->targets));
+    TRY(write_params(e));
+    TRY(run_steps(e, summary));
+    TRY(describe_skipped(e, summary));
+    summary->parameters = e->model->n_elements;
+    summary->bytes = e->file->declared;
+    return safetensors_finish(e->file);
+}
+
+/* ---- putting it together ---- */
+
+static size_t largest_tensor(const Model *model)
+{
+    size_t most = plan_bytes(&model->plan.tensors[model->tokens]);
+    for (int i = 0; i < model->n_params; i++) {
+        const Tensor *t = &model->plan.tensors[model->params[i].tensor];
+        const size_t bytes = plan_bytes(t) * (t->dtype == DT_LOW16 ? 2 : 1);
+        if (bytes > most) most = bytes;
+    }
+    return most;
+}
+
+static size_t buffer_bytes(const Model *model)
+{
+    return largest_tensor(model) + sizeof(double);
+}
+
+static size_t logits_bytes(const Model *model)
+{
+    return plan_bytes(&model->plan.tensors[model->logits]);
+}
+
+static Status export_session(Export *e, ExportSummary *summary)
+{
+    e->buffer = malloc(buffer_bytes(e->model));
+    e->logits = malloc(logits_bytes(e->model));
+    Status status = ST_OK;
+    if (!e->buffer || !e->logits) status = FAIL(ST_NO_MEMORY, "no memory to hold one tensor");
+    if (status == ST_OK) status = init_session(e->session, e->model);
+    if (status == ST_OK) status = run_and_write(e, summary);
+    free(e->buffer);
+    free(e->logits);
+    return status;
+}
+
+/* Beside the step's own memory, an export holds its two buffers on the host. */
+static bool fits_whole(Fit *fit, const Config *config, const Placement *placement)
+{
+    if (placement->backend == BACKEND_cpu) {
+        fit->need[config->mode] += buffer_bytes(fit->model) + logits_bytes(fit->model);
+    }
+    return fit->fits && fit->mode == config->mode && fit->need[fit->mode] <= fit->available;
+}
+
+static Status export_fitting(const Config *config, const Placement *placement, Fit *fit,
+                             const char *path, ExportSummary *summary)
+{
+    if (!fits_whole(fit, config, placement)) {
+        return FAIL(ST_NO_MEMORY, "%s does not fit: %s", config_mode_name(config->mode),
+                    fit_shortage(fit, config->mode).s);
+    }
+    Session session;
+    Safetensors file;
+    Export e = {.config = config, .model = fit->model, .session = &session, .file = &file};
+    TRY(safetensors_open(&file, path));
+    Status status = session_open(&session, &fit->binding, placement->device);
+    if (status == ST_OK) {
+        status = export_session(&e, summary);
+        session_close(&session);
+    }
+    if (status != ST_OK) safetensors_abandon(&file);
+    return status;
+}
+
+Status export_step(const Config *config, const char *path, ExportSummary *summary)
+{
+    Placement placement;
+    Fit fit;
+    size_t held = 0, available = 0;
+    *summary = (ExportSummary){0};
+    TRY(placement_find(config, &placement));
+    TRY(fit_held(&held));
+    TRY(fit_available(config, &placement, held, &available));
+    TRY(fit_make(&fit, config, &placement, held, available));
+    const Status status = export_fitting(config, &placement, &fit, path, summary);
+    fit_free(&fit);
+    return status;
+}

@@ -1,0 +1,10 @@
+/* What to change first, from results: the choice that saves most of a step. */
+#ifndef REPORT_FINDINGS_ADVICE_H
+#define REPORT_FINDINGS_ADVICE_H
+
+#include "report/findings/page_file.h"
+
+/* Appends its lines to the array; none where nothing can be said. */
+Status advice_add(json_t *lines, const PageFile *files, int n);
+
+#endif

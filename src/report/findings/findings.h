@@ -1,0 +1,22 @@
+/* What results say about how a step behaves, as sentences with figures: what warm-up changes, why softmax takes its time, where
+ * another precision gains, how times and memory grow. */
+#ifndef REPORT_FINDINGS_FINDINGS_H
+#define REPORT_FINDINGS_FINDINGS_H
+
+#include "bench/record/profile_view.h"
+#include "bench/study/warmup_study.h"
+#include "report/findings/page_file.h"
+
+/* Each appends one paragraph without a line break, or nothing where the data does not tell. */
+
+/* What a run with the fewest warm-ups reports, against one with the most. */
+void findings_warmup(Text *out, const WarmupStudy *study);
+/* Softmax of the forward pass against attention's two matrix multiplications, where they are ops of their own. */
+void findings_softmax(Text *out, const ProfileView *view);
+/* The same of the first row whose profile tells. */
+Status findings_softmax_first(Text *out, const RecordSet *rows);
+
+/* Appends the lines of all files, as summary_add() does. */
+Status findings_add(json_t *lines, const PageFile *files, int n);
+
+#endif

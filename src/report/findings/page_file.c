@@ -1,0 +1,215 @@
+#include "report/findings/page_file.h"
+
+#include "base/gzip_file.h"
+#include "base/json_reader.h"
+#include "base/log.h"
+#include "bench/limits/limits_json.h"
+#include "bench/record/record_file.h"
+#include "bench/record/record_stat.h"
+#include "config/settings.h"
+#include "report/findings/page_trace.h"
+#include "report/records/column.h"
+#include "report/records/record_notes.h"
+
+#include <string.h>
+
+/* ---- which rows are about what ---- */
+
+static PageKind kind_of(const PageFile *file, const Record *record)
+{
+    if (file->sum_count > 0) return PAGE_PRECISION;
+    if (file->is_warmup) return PAGE_WARMUP;
+    if (record_value(record, "profile")) return PAGE_PROFILE; /* null: there was no time for it */
+    return record_value(record, "d_head") ? PAGE_ATTENTION : PAGE_MODEL;
+}
+
+static Status sort_rows(PageFile *file)
+{
+    for (size_t i = 0; i < record_set_size(&file->rows); i++) {
+        Record *record = record_set_at(&file->rows, i);
+        TRY(record_set_share(&file->kind[kind_of(file, record)], &file->rows, record));
+    }
+    return ST_OK;
+}
+
+/* ---- reading ---- */
+
+/* The sums are made again, so that the file says how long that takes. */
+static Status take_study(PageFile *file, const json_t *root)
+{
+    const json_t *sums = json_object_get(root, "accumulation");
+    const json_t *count = json_object_get(sums, "count");
+    file->sum_count = json_integer_value(count);
+    file->sum_value = json_number_value(json_object_get(sums, "value"));
+    file->is_warmup = json_is_object(json_object_get(root, "warmup_study"));
+    if (!sums ||
+        (json_is_integer(count) && file->sum_count >= 1 && file->sum_count <= SETTINGS_MOST_COUNT))
+        return ST_OK;
+    return FAIL(ST_USAGE, "%s: 'accumulation.count' must be a whole number from 1 to %d",
+                file->path, SETTINGS_MOST_COUNT);
+}
+
+static Status take_limits(PageFile *file, const json_t *root)
+{
+    file->has_limits = true;
+    if (limits_json_decode(&file->limits, root) == ST_OK) return ST_OK;
+    status_context("%s", file->path);
+    return ST_USAGE;
+}
+
+static Status take_memory(PageFile *file, json_t *root)
+{
+    json_t *environment = json_object_get(root, "environment");
+    if (!record_text(environment, "id"))
+        return FAIL(ST_USAGE, "%s: its 'environment' has no 'id' text", file->path);
+    file->memory = json_incref(json_object_get(root, "cells"));
+    return json_array_append(file->rows.environments, environment)
+               ? FAIL(ST_NO_MEMORY, "no memory for %s", file->path)
+               : ST_OK;
+}
+
+static Status take_trace(PageFile *file, const json_t *root)
+{
+    TRY(page_trace_layer(&file->layer, root));
+    if (file->layer) return ST_OK;
+    return FAIL(ST_USAGE, "%s: a trace without a layer's ops: take one that roofstep profile wrote",
+                file->path);
+}
+
+static Status take_records(PageFile *file, const Text *text)
+{
+    bool torn = false;
+    TRY(record_file_parse(&file->rows, text_str(text), text->n, file->path, &torn));
+    if (torn) log_warning("%s: its last line is cut short and left out", file->path);
+    /* A file that was resumed with another --stat has rows of both: a table names one. */
+    TRY(record_stat_change_set(&file->rows, record_stat_of_set(&file->rows)));
+    return sort_rows(file);
+}
+
+/* What is no single object (jsonl, or no JSON at all) is left to the reader of records, which says what is
+ * wrong with it. */
+static Status take(PageFile *file, const Text *text)
+{
+    Status status;
+    json_t *root = NULL;
+    TRY(json_reader_parse(&root, file->path, text_str(text), text->n, JSON_REJECT_DUPLICATES,
+                          NULL));
+    if (json_object_get(root, "limits") && json_object_get(root, "key"))
+        status = take_limits(file, root);
+    else if (json_is_array(json_object_get(root, "cells")))
+        status = take_memory(file, root);
+    else if (json_is_array(json_object_get(root, "traceEvents")))
+        status = take_trace(file, root);
+    else
+        status = take_study(file, root);
+    const bool is_read = file->has_limits || file->memory || file->layer;
+    json_decref(root); /* before there is another tree of the same text */
+    return status == ST_OK && !is_read ? take_records(file, text) : status;
+}
+
+Status page_file_parse(PageFile *file, const char *path, const Text *text)
+{
+    *file = (PageFile){.path = path};
+    TRY(record_set_init(&file->rows, NULL));
+    for (int kind = 0; kind < PAGE_KINDS; kind++) TRY(record_set_init(&file->kind[kind], NULL));
+    return take(file, text);
+}
+
+Status page_file_read(PageFile *file, const char *path)
+{
+    Text text = {0};
+    *file = (PageFile){.path = path};
+    Status status = gzip_file_read(&text, path, PACKED_FILE_MOST);
+    if (status == ST_IO) status = ST_USAGE; /* nothing was done yet */
+    if (status == ST_OK) status = page_file_parse(file, path, &text);
+    text_free(&text);
+    return status;
+}
+
+void page_file_free(PageFile *file)
+{
+    record_set_free(&file->rows);
+    for (int kind = 0; kind < PAGE_KINDS; kind++) record_set_free(&file->kind[kind]);
+    json_decref(file->memory);
+    json_decref(file->layer);
+}
+
+/* ---- names ---- */
+
+const char *page_file_name(const PageFile *file)
+{
+    const char *slash = strrchr(file->path, '/');
+    return slash && slash[1] ? slash + 1 : file->path;
+}
+
+const char *page_file_kind_name(PageKind kind)
+{
+    static const char *const names[PAGE_KINDS] = {"model", "attention", "profile", "warmup",
+                                                  "precision"};
+    return names[kind];
+}
+
+int page_file_count(const PageFile *files, int n, PageKind kind)
+{
+    int count = 0;
+    for (int f = 0; f < n; f++) count += record_set_size(&files[f].kind[kind]) > 0;
+    return count;
+}
+
+/* Rows are the same ones when they have the same key. */
+static bool share_row(const RecordSet *a, const RecordSet *b)
+{
+    for (size_t i = 0; i < record_set_size(a); i++) {
+        const char *key = record_key(record_set_at(a, i));
+        if (key && record_set_find(b, key)) return true;
+    }
+    return false;
+}
+
+/* The same cell measured by bench and by a study is no change. */
+static bool has_common_cell(const PageFile *a, const PageFile *b)
+{
+    for (int kind = 0; kind < PAGE_KINDS; kind++) {
+        if (share_row(&a->kind[kind], &b->kind[kind])) return true;
+    }
+    return false;
+}
+
+const PageFile *page_file_before(const PageFile *files, int i)
+{
+    for (int f = 0; f < i; f++) {
+        if (has_common_cell(&files[f], &files[i])) return &files[f];
+    }
+    return NULL;
+}
+
+/* Who multiplied follows from the precision, unless --blas was varied: then it sets no rows apart. */
+static bool blas_follows(const RecordSet *rows)
+{
+    const char *blas[PRECISION_COUNT] = {0};
+    for (size_t i = 0; i < record_set_size(rows); i++) {
+        const char *own = record_text(record_set_at(rows, i), "blas");
+        const char *precision = record_text(record_set_at(rows, i), "precision");
+        for (int p = 0; own && precision && p < PRECISION_COUNT; p++) {
+            if (strcmp(precision, config_precision_name((Precision)p)) != 0) continue;
+            if (blas[p] && strcmp(blas[p], own) != 0) return false;
+            blas[p] = own;
+        }
+    }
+    return true;
+}
+
+void page_file_distinct(bool shown[TABLE_MAX_COLUMNS], const RecordSet *rows)
+{
+    for (int c = 0; c < column_count; c++) {
+        shown[c] = column_list[c].identity && column_shown(&column_list[c], rows, false);
+        if (shown[c] && strcmp(column_list[c].path, "blas") == 0) shown[c] = !blas_follows(rows);
+    }
+}
+
+void page_file_label(Text *out, const RecordSet *rows, const Record *record)
+{
+    bool shown[TABLE_MAX_COLUMNS] = {0};
+    page_file_distinct(shown, rows);
+    record_notes_label(out, shown, record);
+}

@@ -1,0 +1,194 @@
+#include "report/findings/page_trace.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static Status no_memory(void)
+{
+    return FAIL(ST_NO_MEMORY, "no memory for a timeline");
+}
+
+/* ---- events ---- */
+
+static const char *word(const json_t *event, const char *name)
+{
+    const char *text = json_string_value(json_object_get(event, name));
+    return text ? text : "";
+}
+
+static double real(const json_t *event, const char *name)
+{
+    const json_t *value = json_object_get(event, name);
+    return json_is_number(value) ? json_number_value(value) : NAN;
+}
+
+static bool is_slice(const json_t *event)
+{
+    return strcmp(word(event, "ph"), "X") == 0 && isfinite(real(event, "ts")) &&
+           isfinite(real(event, "dur"));
+}
+
+/* Ranges contain ops, and would hide them. */
+static const char *track_of(const json_t *event)
+{
+    static const char *const host[] = {"cpu_op", "cuda_runtime", "cuda_driver"};
+    static const char *const device[] = {"kernel", "gpu_memcpy", "gpu_memset"};
+    const char *category = word(event, "cat");
+    for (size_t i = 0; i < sizeof host / sizeof *host; i++) {
+        if (strcmp(category, host[i]) == 0) return i == 0 ? "host: ops" : "host: calls";
+        if (strcmp(category, device[i]) == 0) return "device";
+    }
+    return NULL;
+}
+
+static int layer_of(const json_t *event)
+{
+    int layer = -1;
+    const char *scope = word(json_object_get(event, "args"), "scope");
+    return sscanf(scope, "layer.%d/", &layer) == 1 ? layer : -1;
+}
+
+/* ---- which layer, which step ---- */
+
+typedef struct Window {
+    const json_t *events;
+    int layer;
+    double begin, end; /* of the step, us */
+} Window;
+
+static int last_layer(const json_t *events)
+{
+    int last = -1;
+    for (size_t i = 0; i < json_array_size(events); i++) {
+        const int layer = layer_of(json_array_get(events, i));
+        if (layer > last) last = layer;
+    }
+    return last;
+}
+
+/* The first: warm-ups came before it, and the last is empty. Without steps, everything. */
+static void find_step(Window *w)
+{
+    w->begin = w->end = INFINITY;
+    for (size_t i = 0; i < json_array_size(w->events); i++) {
+        const json_t *event = json_array_get(w->events, i);
+        if (!is_slice(event) || strncmp(word(event, "name"), "ProfilerStep#", 13) != 0) continue;
+        if (strcmp(word(event, "cat"), "user_annotation") != 0 || real(event, "dur") <= 0) continue;
+        const double begin = real(event, "ts");
+        if (begin >= w->begin) continue;
+        w->begin = begin;
+        w->end = begin + real(event, "dur");
+    }
+    if (isinf(w->begin)) w->begin = 0;
+}
+
+static bool belongs(const Window *w, const json_t *event, const char *phase)
+{
+    if (!is_slice(event) || !track_of(event) || layer_of(event) != w->layer) return false;
+    if (strcmp(word(json_object_get(event, "args"), "phase"), phase) != 0) return false;
+    return real(event, "ts") >= w->begin && real(event, "ts") <= w->end;
+}
+
+/* ---- one phase ---- */
+
+static json_t *track_named(json_t *tracks, const char *name)
+{
+    for (size_t i = 0; i < json_array_size(tracks); i++) {
+        json_t *track = json_array_get(tracks, i);
+        if (strcmp(word(track, "name"), name) == 0) return json_object_get(track, "events");
+    }
+    json_t *events = json_array();
+    json_t *track = json_pack("{s:s, s:O}", "name", name, "events", events);
+    json_decref(events);
+    return json_array_append_new(tracks, track) == 0 ? events : NULL;
+}
+
+typedef struct Placed {
+    json_t *event;
+    double begin;
+    size_t index;
+} Placed;
+
+static int by_begin(const void *a, const void *b)
+{
+    const Placed *x = a, *y = b;
+    if (x->begin != y->begin) return x->begin < y->begin ? -1 : 1;
+    return (x->index > y->index) - (x->index < y->index);
+}
+
+/* Those that begin together stay as they are. */
+static Status sort_events(json_t *events)
+{
+    const size_t n = json_array_size(events);
+    Placed *list = malloc((n + 1) * sizeof *list);
+    if (!list) return no_memory();
+    for (size_t i = 0; i < n; i++) {
+        json_t *event = json_array_get(events, i);
+        list[i] = (Placed){json_incref(event), json_number_value(json_array_get(event, 2)), i};
+    }
+    qsort(list, n, sizeof *list, by_begin);
+    int failed = 0;
+    for (size_t i = 0; i < n; i++) failed |= json_array_set_new(events, i, list[i].event);
+    free(list);
+    return failed ? no_memory() : ST_OK;
+}
+
+static Status sort_tracks(const json_t *tracks)
+{
+    for (size_t i = 0; i < json_array_size(tracks); i++)
+        TRY(sort_events(json_object_get(json_array_get(tracks, i), "events")));
+    return ST_OK;
+}
+
+static Status add_event(json_t *tracks, const Window *w, const json_t *event)
+{
+    json_t *events = track_named(tracks, track_of(event));
+    const char *scope = word(json_object_get(event, "args"), "scope");
+    json_t *made = json_pack("[s, s, f, f]", word(event, "name"), scope,
+                             real(event, "ts") - w->begin, real(event, "dur"));
+    return !events || !made || json_array_append_new(events, made) ? no_memory() : ST_OK;
+}
+
+static Status add_phase(json_t *phases, const Window *w, const char *phase)
+{
+    double begin = INFINITY, end = -INFINITY;
+    json_t *tracks = json_array();
+    Status status = tracks ? ST_OK : no_memory();
+    for (size_t i = 0; status == ST_OK && i < json_array_size(w->events); i++) {
+        const json_t *event = json_array_get(w->events, i);
+        if (!belongs(w, event, phase)) continue;
+        begin = fmin(begin, real(event, "ts"));
+        end = fmax(end, real(event, "ts") + real(event, "dur"));
+        status = add_event(tracks, w, event);
+    }
+    if (status == ST_OK) status = sort_tracks(tracks);
+    if (status == ST_OK && end > begin &&
+        json_array_append_new(phases, json_pack("{s:s, s:f, s:f, s:O}", "phase", phase, "begin_us",
+                                                begin - w->begin, "end_us", end - w->begin,
+                                                "tracks", tracks)))
+        status = no_memory();
+    json_decref(tracks);
+    return status;
+}
+
+Status page_trace_layer(json_t **out, const json_t *trace)
+{
+    char name[32];
+    Window w = {.events = json_object_get(trace, "traceEvents")};
+    *out = NULL;
+    w.layer = last_layer(w.events) / 2;
+    find_step(&w);
+    json_t *phases = json_array();
+    Status status = phases ? add_phase(phases, &w, "forward") : no_memory();
+    if (status == ST_OK) status = add_phase(phases, &w, "backward");
+    snprintf(name, sizeof name, "layer.%d", w.layer);
+    if (status == ST_OK && json_array_size(phases) > 0) {
+        *out = json_pack("{s:s, s:O}", "layer", name, "phases", phases);
+        if (!*out) status = no_memory();
+    }
+    json_decref(phases);
+    return status;
+}

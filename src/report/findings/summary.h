@@ -1,0 +1,12 @@
+/* What result files say, in a few sentences. */
+#ifndef REPORT_FINDINGS_SUMMARY_H
+#define REPORT_FINDINGS_SUMMARY_H
+
+#include "report/findings/page_file.h"
+
+/* Appends a string to the array for each thing worth a line: how many cells ended how, what else had the processors
+ * interference, the fastest and the slowest, the nearest to and the furthest from the machine's limit, where the time and the
+ * memory go, attention against its slowest implementation, what to change first. */
+Status summary_add(json_t *lines, const PageFile *files, int n);
+
+#endif

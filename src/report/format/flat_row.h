@@ -1,0 +1,24 @@
+/* A result as one flat row: every field of fields.def, phases spelled out (forward_mean_ms), then
+ * its environment. What csv and sql have in common. */
+#ifndef REPORT_FORMAT_FLAT_ROW_H
+#define REPORT_FORMAT_FLAT_ROW_H
+
+#include "base/text.h"
+#include "bench/record/record_set.h"
+
+typedef struct FlatColumn {
+    const char *name;
+    const char *path; /* in the record, or in its environment */
+    bool environment;
+    const char *sql_type; /* TEXT, INTEGER or REAL */
+} FlatColumn;
+
+extern const FlatColumn flat_row_columns[];
+extern const int flat_row_count;
+
+/* The value, borrowed; NULL when there is none. */
+const json_t *flat_row_value(const FlatColumn *column, const RecordSet *set, const Record *record);
+/* Appends it as text: numbers with 15 significant digits, arrays as JSON, nothing for none. */
+void flat_row_put(Text *out, const json_t *value);
+
+#endif

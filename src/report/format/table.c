@@ -1,0 +1,166 @@
+#include "report/format/table.h"
+
+#include "base/escape.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Room for one more element; NULL and a table that has failed when there is no memory. */
+static void *room(Table *table, void *array, size_t n, size_t *capacity, size_t element)
+{
+    if (table->failed) return NULL;
+    if (n < *capacity) return array;
+    const size_t more = *capacity ? 2 * *capacity : 64;
+    void *grown = reallocarray(array, more, element);
+    if (grown) *capacity = more;
+    table->failed = !grown;
+    return grown;
+}
+
+/* What was cut to fit somewhere may end within a character. */
+static char *copy(Table *table, const char *text)
+{
+    char *made = text ? strdup(text) : NULL;
+    if (text && !made) table->failed = true;
+    if (made) escape_repair(made);
+    return made;
+}
+
+void table_column(Table *table, const char *label, const char *unit, bool right)
+{
+    if (table->n_columns == TABLE_MAX_COLUMNS) table->failed = true;
+    if (table->failed) return;
+    Text heading = {0};
+    text_puts(&heading, label);
+    if (*unit) text_printf(&heading, " (%s)", unit);
+    table->columns[table->n_columns++] = (TableColumn){copy(table, text_str(&heading)), right};
+    text_free(&heading);
+}
+
+static bool is_spare(const Table *table, int column)
+{
+    for (int i = 0; i < table->n_spare; i++) {
+        if (table->spare[i] == column) return true;
+    }
+    return false;
+}
+
+void table_spare(Table *table, const char *const *headings)
+{
+    for (; *headings && !table->failed; headings++) {
+        for (int c = 0; c < table->n_columns; c++) {
+            if (strcmp(table->columns[c].label, *headings) != 0 || is_spare(table, c)) continue;
+            table->spare[table->n_spare++] = c;
+            break; /* the next of that heading is named again */
+        }
+    }
+}
+
+void table_cell(Table *table, const char *text)
+{
+    char **cells = room(table, table->cells, table->n_cells, &table->cells_capacity, sizeof *cells);
+    if (!cells) return;
+    table->cells = cells;
+    cells[table->n_cells++] = copy(table, text ? text : "-");
+}
+
+void table_cell_printf(Table *table, const char *fmt, ...)
+{
+    Text text = {0};
+    va_list args;
+    va_start(args, fmt);
+    text_vprintf(&text, fmt, args);
+    va_end(args);
+    table->failed = table->failed || text.failed;
+    table_cell(table, text_str(&text));
+    text_free(&text);
+}
+
+void table_note_printf(Table *table, const char *fmt, ...)
+{
+    Text text = {0};
+    va_list args;
+    va_start(args, fmt);
+    text_vprintf(&text, fmt, args);
+    va_end(args);
+    table->failed = table->failed || text.failed;
+    table_note(table, text_str(&text), NULL);
+    text_free(&text);
+}
+
+void table_note(Table *table, const char *text, const char *code)
+{
+    TableNote *notes =
+        room(table, table->notes, table->n_notes, &table->notes_capacity, sizeof *notes);
+    if (!notes) return;
+    table->notes = notes;
+    notes[table->n_notes++] = (TableNote){copy(table, text), copy(table, code)};
+}
+
+void table_free(Table *table)
+{
+    for (int c = 0; c < table->n_columns; c++) free(table->columns[c].label);
+    for (size_t i = 0; i < table->n_cells; i++) free(table->cells[i]);
+    for (size_t i = 0; i < table->n_notes; i++) {
+        free(table->notes[i].text);
+        free(table->notes[i].code);
+    }
+    free(table->cells);
+    free(table->notes);
+    *table = (Table){0};
+}
+
+Status table_status(const Table *table)
+{
+    return table->failed ? FAIL(ST_NO_MEMORY, "no memory for a table") : ST_OK;
+}
+
+size_t table_rows(const Table *table)
+{
+    return table->n_columns ? table->n_cells / (size_t)table->n_columns : 0;
+}
+
+const char *table_at(const Table *table, size_t row, int column)
+{
+    return table->cells[row * (size_t)table->n_columns + (size_t)column];
+}
+
+/* The second line of a heading, "(ms)" of "attention a step (ms)"; NULL: there is one line. */
+static const char *second_line(const char *label)
+{
+    enum { LONG = 20 };
+    const char *at = strrchr(label, '(');
+    return strlen(label) > LONG && at && at - label > 1 && at[-1] == ' ' ? at : NULL;
+}
+
+void table_put_heading(Text *out, const char *label, const TableHeading *as)
+{
+    const char *second = second_line(label);
+    Text first = {0};
+    if (!second) {
+        as->put(out, label);
+        return;
+    }
+    text_append(&first, label, (size_t)(second - label) - 1);
+    text_puts(out, as->begin);
+    as->put(out, text_str(&first));
+    text_puts(out, as->between);
+    as->put(out, second);
+    text_puts(out, as->end);
+    out->failed = out->failed || first.failed;
+    text_free(&first);
+}
+
+void table_put_comments(Text *out, const Table *table, const char *prefix)
+{
+    for (size_t i = 0; i < table->n_notes; i++) {
+        text_puts(out, prefix);
+        escape_put(out, ESCAPE_LINE, table->notes[i].text);
+        if (table->notes[i].code) {
+            text_puts(out, ": ");
+            escape_put(out, ESCAPE_LINE, table->notes[i].code);
+        }
+        text_puts(out, "\n");
+    }
+}

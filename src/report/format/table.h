@@ -1,0 +1,65 @@
+/* A table of text cells with notes below it: what the formats for people have in common.
+ *
+ * The first failure (memory) sticks, as in Text; table_status() tells. A zeroed Table is empty. */
+#ifndef REPORT_FORMAT_TABLE_H
+#define REPORT_FORMAT_TABLE_H
+
+#include "base/text.h"
+
+enum { TABLE_MAX_COLUMNS = 64 };
+
+typedef struct TableColumn {
+    char *label;
+    bool right; /* aligned */
+} TableColumn;
+
+typedef struct TableNote {
+    char *text;
+    char *code; /* follows the text, shown as code; NULL: none */
+} TableNote;
+
+typedef struct Table {
+    TableColumn columns[TABLE_MAX_COLUMNS];
+    int n_columns;
+    char **cells; /* row by row */
+    size_t n_cells, cells_capacity;
+    TableNote *notes;
+    size_t n_notes, notes_capacity;
+    int spare[TABLE_MAX_COLUMNS]; /* a narrow terminal does without these, the first ones first */
+    int n_spare;
+    bool failed;
+} Table;
+
+/* "forward (ms)" of a label and a unit; unit may be "". */
+void table_column(Table *table, const char *label, const char *unit, bool right);
+/* Names columns that a narrow terminal does without, the first ones first; those that the table has not are
+ * passed over. NULL ends them. */
+void table_spare(Table *table, const char *const *headings);
+#define TABLE_SPARE(table, ...) table_spare((table), (const char *const[]){__VA_ARGS__, NULL})
+/* The next cell, "-" for NULL; a row is full after as many as there are columns. */
+void table_cell(Table *table, const char *text);
+void table_cell_printf(Table *table, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void table_note(Table *table, const char *text, const char *code);
+void table_note_printf(Table *table, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void table_free(Table *table);
+Status table_status(const Table *table);
+
+/* Appends the table in some format: md, latex, typst, or as the page takes it. */
+typedef Status TableWriter(Text *out, const Table *table);
+
+size_t table_rows(const Table *table);
+const char *table_at(const Table *table, size_t row, int column);
+
+/* How a format writes a text, and what stands around and between two lines of it. */
+typedef struct TableHeading {
+    void (*put)(Text *out, const char *text);
+    const char *begin, *between, *end;
+} TableHeading;
+
+/* Appends a column's heading; a long one with a unit has it on a line of its own: "attention a step", "(ms)". */
+void table_put_heading(Text *out, const char *label, const TableHeading *as);
+
+/* Appends the notes as comment lines that start with `prefix`. */
+void table_put_comments(Text *out, const Table *table, const char *prefix);
+
+#endif

@@ -1,0 +1,343 @@
+#include "report/format/tree_writer.h"
+
+#include "base/escape.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What the viewer appends at once must fit into the arguments of one call of its language; Python itself
+ * takes this many. */
+enum { BATCH = 1000, FLUSH = 1 << 20 };
+
+/* ---- bytes ---- */
+
+static void put(TreeWriter *w, const void *bytes, size_t n)
+{
+    text_append(&w->pending, bytes, n);
+    if (w->pending.n < FLUSH || w->status != ST_OK) return;
+    w->status = text_status(&w->pending);
+    if (w->status == ST_OK)
+        w->status = atomic_file_write(&w->file, text_str(&w->pending), w->pending.n);
+    text_clear(&w->pending);
+}
+
+static void put_op(TreeWriter *w, int op)
+{
+    const unsigned char byte = (unsigned char)op;
+    put(w, &byte, 1);
+}
+
+/* The `n` lowest bytes, the lowest first. */
+static void put_low(TreeWriter *w, uint64_t value, int n)
+{
+    for (int i = 0; i < n; i++) put_op(w, (int)(value >> (8 * i) & 0xff));
+}
+
+/* ---- references ---- */
+
+static const uint32_t NO_MEMO = UINT32_MAX;
+
+static uint32_t memoize(TreeWriter *w)
+{
+    const uint32_t memo = w->memos++;
+    put_op(w, memo < 256 ? 'q' : 'r'); /* BINPUT, LONG_BINPUT */
+    put_low(w, memo, memo < 256 ? 1 : 4);
+    return memo;
+}
+
+static void refer(TreeWriter *w, uint32_t memo)
+{
+    put_op(w, memo < 256 ? 'h' : 'j'); /* BINGET, LONG_BINGET */
+    put_low(w, memo, memo < 256 ? 1 : 4);
+}
+
+static size_t slot_of(const TreeWriter *w, const char *text)
+{
+    uint64_t hash = UINT64_C(14695981039346656037);
+    for (const char *c = text; *c; c++) hash = (hash ^ (unsigned char)*c) * UINT64_C(1099511628211);
+    size_t slot = (size_t)(hash ^ hash >> 32) % w->texts_capacity;
+    while (w->texts[slot].text && strcmp(w->texts[slot].text, text) != 0) {
+        slot = (slot + 1) % w->texts_capacity;
+    }
+    return slot;
+}
+
+static bool grow_texts(TreeWriter *w)
+{
+    if (2 * (w->n_texts + 1) <= w->texts_capacity) return true;
+    TreeText *old = w->texts;
+    const size_t n = w->texts_capacity;
+    w->texts_capacity = n ? 2 * n : 256;
+    w->texts = calloc(w->texts_capacity, sizeof *w->texts);
+    if (!w->texts) {
+        w->texts = old;
+        w->texts_capacity = n;
+        return false;
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (old[i].text) w->texts[slot_of(w, old[i].text)] = old[i];
+    }
+    free(old);
+    return true;
+}
+
+/* Where a text's memo is kept; a new text has none yet. NULL: no memory. Valid until the next one is asked for. */
+static TreeText *entry_of(TreeWriter *w, const char *text)
+{
+    if (w->status != ST_OK) return NULL;
+    TreeText *entry = grow_texts(w) ? &w->texts[slot_of(w, text)] : NULL;
+    if (entry && entry->text) return entry;
+    char *copy = entry ? strdup(text) : NULL;
+    if (!copy) {
+        w->status = FAIL(ST_NO_MEMORY, "no memory for the texts of a file");
+        return NULL;
+    }
+    *entry = (TreeText){copy, NO_MEMO};
+    w->n_texts++;
+    return entry;
+}
+
+static void pickle_text(TreeWriter *w, const char *text)
+{
+    TreeText *entry = entry_of(w, text);
+    if (!entry) return;
+    if (entry->memo != NO_MEMO) {
+        refer(w, entry->memo);
+        return;
+    }
+    const size_t n = strlen(text);
+    put_op(w, 'X'); /* BINUNICODE */
+    put_low(w, n, 4);
+    put(w, text, n);
+    entry->memo = memoize(w);
+}
+
+/* ---- values ---- */
+
+static void json_text(TreeWriter *w, const char *text)
+{
+    Text escaped = {0};
+    text_puts(&escaped, "\"");
+    escape_put(&escaped, ESCAPE_JSON, text);
+    text_puts(&escaped, "\"");
+    put(w, text_str(&escaped), escaped.n);
+    w->pending.failed = w->pending.failed || escaped.failed;
+    text_free(&escaped);
+}
+
+/* Before a value of a list or a key of a dictionary. */
+static void next_item(TreeWriter *w)
+{
+    int *items = &w->items[w->depth];
+    if (w->pickle && w->open[w->depth] == '[' && *items > 0 && *items % BATCH == 0) {
+        put(w, "e(", 2); /* APPENDS, MARK */
+    }
+    if (!w->pickle && *items > 0) put_op(w, ',');
+    ++*items;
+}
+
+static void value_begins(TreeWriter *w)
+{
+    if (w->depth > 0 && w->open[w->depth] == '[') next_item(w);
+}
+
+bool tree_writer_known(TreeWriter *w, int id)
+{
+    if (!w->pickle || !w->shared[id]) return false;
+    value_begins(w);
+    refer(w, w->shared[id] - 1);
+    return true;
+}
+
+void tree_writer_share(TreeWriter *w, int id)
+{
+    if (w->pickle && !w->shared[id]) w->shared[id] = memoize(w) + 1;
+}
+
+bool tree_writer_known_as(TreeWriter *w, const char *name)
+{
+    const TreeText *entry = w->pickle ? entry_of(w, name) : NULL;
+    if (!entry || entry->memo == NO_MEMO) return false;
+    value_begins(w);
+    refer(w, entry->memo);
+    return true;
+}
+
+void tree_writer_share_as(TreeWriter *w, const char *name)
+{
+    TreeText *entry = w->pickle ? entry_of(w, name) : NULL;
+    if (entry) entry->memo = memoize(w);
+}
+
+void tree_writer_key(TreeWriter *w, const char *key)
+{
+    next_item(w);
+    if (w->pickle) {
+        pickle_text(w, key);
+    } else {
+        json_text(w, key);
+        put_op(w, ':');
+    }
+}
+
+void tree_writer_text(TreeWriter *w, const char *text)
+{
+    value_begins(w);
+    if (w->pickle) {
+        pickle_text(w, text);
+    } else {
+        json_text(w, text);
+    }
+}
+
+/* Bytes of a signed number. */
+static int bytes_of(int64_t value)
+{
+    int n = 1;
+    while (n < 8 && (value >> (8 * n - 1) != 0 && value >> (8 * n - 1) != -1)) n++;
+    return n;
+}
+
+static void pickle_int(TreeWriter *w, int64_t value)
+{
+    if (value >= 0 && value < 256) {
+        put_op(w, 'K'); /* BININT1 */
+        put_low(w, (uint64_t)value, 1);
+    } else if (value >= 0 && value < 65536) {
+        put_op(w, 'M'); /* BININT2 */
+        put_low(w, (uint64_t)value, 2);
+    } else if (value == (int32_t)value) {
+        put_op(w, 'J'); /* BININT */
+        put_low(w, (uint64_t)value, 4);
+    } else {
+        const int n = bytes_of(value);
+        put_op(w, 0x8a); /* LONG1 */
+        put_op(w, n);
+        put_low(w, (uint64_t)value, n);
+    }
+}
+
+static void put_int(TreeWriter *w, int64_t value)
+{
+    char digits[24];
+    if (w->pickle) {
+        pickle_int(w, value);
+    } else {
+        put(w, digits, (size_t)snprintf(digits, sizeof digits, "%" PRId64, value));
+    }
+}
+
+void tree_writer_int(TreeWriter *w, int64_t value)
+{
+    value_begins(w);
+    put_int(w, value);
+}
+
+void tree_writer_bool(TreeWriter *w, bool value)
+{
+    value_begins(w);
+    if (w->pickle) {
+        put_op(w, value ? 0x88 : 0x89); /* NEWTRUE, NEWFALSE */
+    } else {
+        put(w, value ? "true" : "false", value ? 4 : 5);
+    }
+}
+
+void tree_writer_pair(TreeWriter *w, int64_t a, int64_t b)
+{
+    value_begins(w);
+    if (!w->pickle) put_op(w, '[');
+    put_int(w, a);
+    if (!w->pickle) put_op(w, ',');
+    put_int(w, b);
+    put_op(w, w->pickle ? 0x86 : ']'); /* TUPLE2 */
+}
+
+void tree_writer_key_int(TreeWriter *w, const char *key, int64_t value)
+{
+    tree_writer_key(w, key);
+    tree_writer_int(w, value);
+}
+
+void tree_writer_key_text(TreeWriter *w, const char *key, const char *text)
+{
+    tree_writer_key(w, key);
+    tree_writer_text(w, text);
+}
+
+void tree_writer_begin(TreeWriter *w, char open)
+{
+    value_begins(w);
+    if (w->depth + 1 == TREE_WRITER_DEPTH) {
+        w->status = FAIL(ST_FAILED, "a file is nested too deeply");
+        return;
+    }
+    w->open[++w->depth] = open;
+    w->items[w->depth] = 0;
+    if (w->pickle) {
+        if (open == '[')
+            put_op(w,
+                   ']'); /* EMPTY_LIST, which grows by batches; a dictionary is made at its end */
+        put_op(w, '(');  /* MARK */
+    } else {
+        put_op(w, open);
+    }
+}
+
+void tree_writer_end(TreeWriter *w)
+{
+    const char open = w->open[w->depth];
+    w->depth -= w->depth > 0;
+    if (w->pickle) {
+        put_op(w, open == '{' ? 'd' : 'e'); /* DICT, APPENDS */
+    } else {
+        put_op(w, open == '{' ? '}' : ']');
+    }
+}
+
+/* ---- the file ---- */
+
+Status tree_writer_open(TreeWriter *w, const char *path, bool pickle, int n_shared)
+{
+    *w = (TreeWriter){.pickle = pickle, .n_shared = n_shared};
+    w->shared = calloc((size_t)n_shared + 1, sizeof *w->shared);
+    if (!w->shared) return FAIL(ST_NO_MEMORY, "no memory to write %s", path);
+    const Status status = atomic_file_open(&w->file, path);
+    if (status != ST_OK) {
+        free(w->shared);
+        return status;
+    }
+    if (pickle) put(w, "\x80\x02", 2); /* PROTO 2 */
+    return ST_OK;
+}
+
+static void release(TreeWriter *w)
+{
+    for (size_t i = 0; i < w->texts_capacity; i++) free(w->texts[i].text);
+    free(w->texts);
+    free(w->shared);
+    text_free(&w->pending);
+}
+
+Status tree_writer_finish(TreeWriter *w)
+{
+    put_op(w, w->pickle ? '.' : '\n'); /* STOP */
+    if (w->status == ST_OK) w->status = text_status(&w->pending);
+    if (w->status == ST_OK)
+        w->status = atomic_file_write(&w->file, text_str(&w->pending), w->pending.n);
+    const Status status = w->status;
+    if (status != ST_OK) {
+        tree_writer_abandon(w);
+        return status;
+    }
+    release(w);
+    return atomic_file_finish(&w->file);
+}
+
+void tree_writer_abandon(TreeWriter *w)
+{
+    release(w);
+    atomic_file_abandon(&w->file);
+}

@@ -1,0 +1,436 @@
+#include "report/memory/memory_snapshot.h"
+
+#include "report/format/tree_writer.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const int64_t plan_node_us = 100;
+static const uint64_t base_address = UINT64_C(1) << 32; /* no address is 0 */
+
+/* While a file is being written. */
+typedef struct Writing {
+    const MemorySnapshot *snapshot;
+    const MemoryBlocks *list;
+    const Plan *plan;
+    TreeWriter w;
+    int64_t now_us;
+    int *alive, n_alive;     /* blocks that are there after the last event, by address */
+    int *moments, n_moments; /* those that the first step makes, by the node that does */
+} Writing;
+
+static const char *category(MemoryClass usage)
+{
+    static const char *const names[MEMORY_COUNT] = {
+#define CLASS(id, name, category, colour, glyph, plain) category,
+#include "prof/memory_classes.def"
+#undef CLASS
+    };
+    return names[usage];
+}
+
+/* ---- where a block comes from ---- */
+
+/* Layers have most of them in common: each is written once. */
+static void put_frame(TreeWriter *w, const char *file, int64_t line, const char *name)
+{
+    Text frame = {0};
+    text_printf(&frame, "frame\n%s\n%lld\n%s", file, (long long)line, name);
+    if (text_status(&frame) != ST_OK) w->status = ST_NO_MEMORY;
+    if (!tree_writer_known_as(w, text_str(&frame))) {
+        tree_writer_begin(w, '{');
+        tree_writer_key_text(w, "filename", file);
+        tree_writer_key_int(w, "line", line);
+        tree_writer_key_text(w, "name", name);
+        tree_writer_end(w);
+        tree_writer_share_as(w, text_str(&frame));
+    }
+    text_free(&frame);
+}
+
+/* "h13 2048 x 8192 bf16" */
+static void describe(const Writing *s, const MemoryBlock *b, Text *out)
+{
+    text_puts(out, memory_blocks_name(s->list, b).s);
+    if (b->tensor == PLAN_NONE) return;
+    const Tensor *t = &s->plan->tensors[b->tensor];
+    for (int i = 0; i < t->n_dims; i++) {
+        text_printf(out, "%s%lld", i ? " x " : " ", (long long)t->dim[i]);
+    }
+    text_printf(out, " %s", plan_dtype_name(t->dtype));
+}
+
+/* The op that makes it and the tensor; the node's scope, with its phase as the file and its number in the
+ * plan as the line; the use. */
+static void put_frames(Writing *s, int block)
+{
+    const MemoryBlock *b = &s->list->blocks[block];
+    const Node *node = memory_blocks_node(s->list, b);
+    const OpSource source = memory_blocks_source(s->list, b);
+    Text name = {0};
+    tree_writer_key(&s->w, "frames");
+    if (tree_writer_known(&s->w, block)) return;
+    text_printf(&name, "%s: ", node ? plan_op_name(node->op) : "initial values");
+    describe(s, b, &name);
+    tree_writer_begin(&s->w, '[');
+    put_frame(&s->w, source.file, source.line, text_str(&name));
+    if (node) put_frame(&s->w, plan_phase_name(node->phase), b->maker, node->scope);
+    put_frame(&s->w, "use", 1, memory_blocks_usage(b->usage));
+    tree_writer_end(&s->w);
+    tree_writer_share(&s->w, block);
+    if (text_status(&name) != ST_OK) s->w.status = ST_NO_MEMORY;
+    text_free(&name);
+}
+
+/* ---- events ---- */
+
+static void begin_event(Writing *s, const char *action, uint64_t address, size_t bytes)
+{
+    tree_writer_begin(&s->w, '{');
+    tree_writer_key_text(&s->w, "action", action);
+    tree_writer_key_int(&s->w, "addr", (int64_t)(base_address + address));
+    tree_writer_key_int(&s->w, "size", (int64_t)bytes);
+    tree_writer_key_int(&s->w, "stream", 0);
+    tree_writer_key_int(&s->w, "time_us", s->now_us);
+}
+
+static void put_alloc(Writing *s, int block)
+{
+    const MemoryBlock *b = &s->list->blocks[block];
+    begin_event(s, "alloc", b->address, b->bytes);
+    put_frames(s, block);
+    tree_writer_key_text(&s->w, "category", category(b->usage));
+    tree_writer_end(&s->w);
+}
+
+/* The viewer takes the two together for one, and wants them together. */
+static void put_free(Writing *s, int block)
+{
+    const MemoryBlock *b = &s->list->blocks[block];
+    begin_event(s, "free_requested", b->address, b->bytes);
+    put_frames(s, block);
+    tree_writer_end(&s->w);
+    begin_event(s, "free_completed", b->address, b->bytes);
+    tree_writer_end(&s->w);
+}
+
+static bool is_kept(const Writing *s, const MemoryBlock *b)
+{
+    return b->tensor != PLAN_NONE && !b->persistent && s->plan->tensors[b->tensor].keep;
+}
+
+/* m and v appear with the first optimizer step, all else that stays before it. */
+static bool born_in_first_step(const MemoryBlock *b)
+{
+    return b->usage == MEMORY_MOMENT && b->maker != PLAN_NONE;
+}
+
+static int64_t time_of(const Writing *s, int step, int node)
+{
+    const MemorySnapshot *m = s->snapshot;
+    if (m->start_us) return m->epoch_us + (int64_t)m->start_us(m->self, step, node);
+    return m->epoch_us + plan_node_us * ((int64_t)step * s->plan->n_nodes + node);
+}
+
+/* What the last step left is free before the next one makes its own. */
+static void free_kept(Writing *s)
+{
+    for (int i = 0; i < s->list->n; i++) {
+        if (is_kept(s, &s->list->blocks[i])) put_free(s, i);
+    }
+}
+
+static void put_step(Writing *s, int step)
+{
+    int born = 0, dead = 0, moment = 0;
+    while (born < s->list->n && s->list->blocks[born].persistent) born++;
+    if (step > 0) free_kept(s);
+    for (int node = 0; node < s->plan->n_nodes; node++) {
+        const bool runs = step == 0 || s->plan->nodes[node].phase != PHASE_SETUP;
+        if (runs) s->now_us = time_of(s, step, node);
+        while (step == 0 && moment < s->n_moments &&
+               s->list->blocks[s->moments[moment]].maker == node) {
+            put_alloc(s, s->moments[moment++]);
+        }
+        for (; born < s->list->n && s->list->blocks[born].first == node; born++) {
+            if (runs) put_alloc(s, born);
+        }
+        for (; dead < s->list->n_by_last; dead++) {
+            const int block = s->list->by_last[dead];
+            if (s->list->blocks[block].last != node) break;
+            if (runs && !is_kept(s, &s->list->blocks[block])) put_free(s, block);
+        }
+    }
+}
+
+/* ---- segments ---- */
+
+typedef struct Part {
+    uint64_t begin;
+    size_t bytes;
+} Part;
+
+/* Regions one after the other, then the arena, as memory_blocks.c numbers addresses. */
+static int list_parts(const Writing *s, Part parts[TK_COUNT + 1])
+{
+    const MemPlan *mem = &s->list->binding->mem;
+    uint64_t at = 0;
+    int n = 0;
+    for (int k = 0; k <= TK_COUNT; k++) {
+        const size_t bytes = k < TK_COUNT ? mem->region[k] : mem->arena;
+        if (bytes) parts[n++] = (Part){at, bytes};
+        at += bytes;
+    }
+    return n;
+}
+
+static void put_block(Writing *s, uint64_t address, size_t bytes, int block)
+{
+    if (bytes == 0) return;
+    tree_writer_begin(&s->w, '{');
+    tree_writer_key_int(&s->w, "address", (int64_t)(base_address + address));
+    tree_writer_key_int(&s->w, "size", (int64_t)bytes);
+    tree_writer_key_int(&s->w, "requested_size", (int64_t)bytes);
+    tree_writer_key_text(&s->w, "state", block == PLAN_NONE ? "inactive" : "active_allocated");
+    if (block == PLAN_NONE) {
+        tree_writer_key(&s->w, "frames");
+        tree_writer_begin(&s->w, '[');
+        tree_writer_end(&s->w);
+    } else {
+        put_frames(s, block);
+    }
+    tree_writer_end(&s->w);
+}
+
+/* The place among the alive blocks of the first one at or after that address. */
+static int first_alive(const Writing *s, uint64_t from)
+{
+    int low = 0, high = s->n_alive;
+    while (low < high) {
+        const int middle = (low + high) / 2;
+        if (s->list->blocks[s->alive[middle]].address < from) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+/* Blocks tile the segment: what is alive after the last event, and the gaps. */
+static void put_blocks(Writing *s, const Part *part)
+{
+    const int end = first_alive(s, part->begin + part->bytes);
+    uint64_t at = part->begin;
+    tree_writer_key(&s->w, "blocks");
+    tree_writer_begin(&s->w, '[');
+    for (int i = first_alive(s, at); i < end; i++) {
+        const MemoryBlock *b = &s->list->blocks[s->alive[i]];
+        put_block(s, at, (size_t)(b->address - at), PLAN_NONE);
+        put_block(s, b->address, b->bytes, s->alive[i]);
+        at = b->address + b->bytes;
+    }
+    put_block(s, at, (size_t)(part->begin + part->bytes - at), PLAN_NONE);
+    tree_writer_end(&s->w);
+}
+
+static size_t active_bytes(const Writing *s, const Part *part)
+{
+    const int end = first_alive(s, part->begin + part->bytes);
+    size_t sum = 0;
+    for (int i = first_alive(s, part->begin); i < end; i++) {
+        sum += s->list->blocks[s->alive[i]].bytes;
+    }
+    return sum;
+}
+
+static void put_session_frames(Writing *s)
+{
+    tree_writer_key(&s->w, "frames");
+    tree_writer_begin(&s->w, '[');
+    put_frame(&s->w, "src/exec/session.c", 1, "session_open");
+    tree_writer_end(&s->w);
+}
+
+static void put_segment(Writing *s, const Part *part)
+{
+    const int64_t active = (int64_t)active_bytes(s, part);
+    tree_writer_begin(&s->w, '{');
+    tree_writer_key_int(&s->w, "device", 0);
+    tree_writer_key_int(&s->w, "address", (int64_t)(base_address + part->begin));
+    tree_writer_key_int(&s->w, "total_size", (int64_t)part->bytes);
+    tree_writer_key_int(&s->w, "allocated_size", active);
+    tree_writer_key_int(&s->w, "active_size", active);
+    tree_writer_key_int(&s->w, "requested_size", active);
+    tree_writer_key_int(&s->w, "stream", 0);
+    tree_writer_key_text(&s->w, "segment_type", "large");
+    tree_writer_key(&s->w, "segment_pool_id");
+    tree_writer_pair(&s->w, 0, 0);
+    tree_writer_key(&s->w, "is_expandable");
+    tree_writer_bool(&s->w, false);
+    put_session_frames(s);
+    put_blocks(s, part);
+    tree_writer_end(&s->w);
+}
+
+/* ---- all of it ---- */
+
+static void put_trace(Writing *s, const Part *parts, int n_parts)
+{
+    tree_writer_begin(&s->w, '[');
+    for (int i = 0; i < n_parts; i++) {
+        begin_event(s, "segment_alloc", parts[i].begin, parts[i].bytes);
+        put_session_frames(s);
+        tree_writer_end(&s->w);
+    }
+    for (int i = 0; i < s->list->n && s->list->blocks[i].persistent; i++) {
+        if (!born_in_first_step(&s->list->blocks[i])) put_alloc(s, i);
+    }
+    for (int step = 0; step < s->snapshot->steps; step++) put_step(s, step);
+    begin_event(s, "snapshot", -base_address, 0); /* address 0 */
+    tree_writer_key_text(&s->w, "category",
+                         "unknown"); /* without any of it the viewer fails on categories */
+    tree_writer_end(&s->w);
+    tree_writer_end(&s->w);
+}
+
+static void put_mark(Writing *s, const char *phase, const char *stage, int64_t time_us)
+{
+    tree_writer_begin(&s->w, '{');
+    tree_writer_key_text(&s->w, "name", phase);
+    tree_writer_key_text(&s->w, "stage", stage);
+    tree_writer_key_int(&s->w, "device", 0);
+    tree_writer_key_int(&s->w, "time_us", time_us);
+    tree_writer_end(&s->w);
+}
+
+static void put_phases(Writing *s)
+{
+    tree_writer_begin(&s->w, '[');
+    for (int step = 0; step < s->snapshot->steps; step++) {
+        for (int phase = PHASE_FORWARD; phase < PHASE_COUNT; phase++) {
+            int begin = 0, end = 0;
+            plan_phase_nodes(s->plan, (Phase)phase, &begin, &end);
+            if (begin == end) continue;
+            put_mark(s, plan_phase_name((Phase)phase), "START", time_of(s, step, begin));
+            put_mark(s, plan_phase_name((Phase)phase), "END", time_of(s, step, end - 1));
+        }
+    }
+    tree_writer_end(&s->w);
+}
+
+/* The first 256 texts of a pickle are referred to in two bytes instead of five, so the words of events come
+ * first. */
+static void put_settings(Writing *s)
+{
+    static const char *const words[] = {"action",         "addr",          "size",     "stream",
+                                        "time_us",        "frames",        "category", "alloc",
+                                        "free_requested", "free_completed"};
+    tree_writer_key(&s->w, "allocator_settings");
+    tree_writer_begin(&s->w, '{');
+    tree_writer_key_text(&s->w, "program", "roofstep");
+    tree_writer_key(&s->w, "words");
+    tree_writer_begin(&s->w, '[');
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) tree_writer_text(&s->w, words[i]);
+    for (int u = 0; u < MEMORY_COUNT; u++) tree_writer_text(&s->w, category((MemoryClass)u));
+    tree_writer_end(&s->w);
+    tree_writer_end(&s->w);
+}
+
+static void put_all(Writing *s)
+{
+    Part parts[TK_COUNT + 1];
+    const int n_parts = list_parts(s, parts);
+    tree_writer_begin(&s->w, '{');
+    put_settings(s);
+    tree_writer_key(&s->w, "device_traces");
+    tree_writer_begin(&s->w, '[');
+    put_trace(s, parts, n_parts);
+    tree_writer_end(&s->w);
+    tree_writer_key(&s->w, "segments");
+    tree_writer_begin(&s->w, '[');
+    for (int i = 0; i < n_parts; i++) put_segment(s, &parts[i]);
+    tree_writer_end(&s->w);
+    tree_writer_key(&s->w, "external_annotations");
+    put_phases(s);
+    tree_writer_end(&s->w);
+}
+
+/* ---- lists in order ---- */
+
+static bool alive_at_end(const Writing *s, const MemoryBlock *b)
+{
+    return b->persistent || is_kept(s, b);
+}
+
+typedef struct Sorted {
+    uint64_t key;
+    int block;
+} Sorted;
+
+static int by_key(const void *a, const void *b)
+{
+    const Sorted *x = a, *y = b;
+    if (x->key != y->key) return x->key < y->key ? -1 : 1;
+    return (x->block > y->block) - (x->block < y->block);
+}
+
+/* The blocks of which `wanted` holds, by the key it gives. */
+static Status list_blocks(const Writing *s,
+                          bool (*wanted)(const Writing *, const MemoryBlock *, uint64_t *key),
+                          int **out, int *n)
+{
+    Sorted *list = malloc(((size_t)s->list->n + 1) * sizeof *list);
+    *out = malloc(((size_t)s->list->n + 1) * sizeof **out);
+    *n = 0;
+    if (!list || !*out) {
+        free(list);
+        return FAIL(ST_NO_MEMORY, "no memory to put %d blocks in order", s->list->n);
+    }
+    for (int i = 0; i < s->list->n; i++) {
+        uint64_t key;
+        if (wanted(s, &s->list->blocks[i], &key)) list[(*n)++] = (Sorted){key, i};
+    }
+    qsort(list, (size_t)*n, sizeof *list, by_key);
+    for (int i = 0; i < *n; i++) (*out)[i] = list[i].block;
+    free(list);
+    return ST_OK;
+}
+
+static bool by_address(const Writing *s, const MemoryBlock *b, uint64_t *key)
+{
+    *key = b->address;
+    return alive_at_end(s, b);
+}
+
+static bool by_maker(const Writing *s, const MemoryBlock *b, uint64_t *key)
+{
+    (void)s;
+    *key = (uint64_t)b->maker;
+    return b->persistent && born_in_first_step(b);
+}
+
+static Status write_file(Writing *s, const char *path)
+{
+    const size_t n = strlen(path);
+    const bool json = n >= 5 && strcmp(path + n - 5, ".json") == 0;
+    TRY(list_blocks(s, by_address, &s->alive, &s->n_alive));
+    TRY(list_blocks(s, by_maker, &s->moments, &s->n_moments));
+    TRY(tree_writer_open(&s->w, path, !json, s->list->n));
+    put_all(s);
+    return tree_writer_finish(&s->w);
+}
+
+Status memory_snapshot_write(const MemorySnapshot *snapshot, const char *path)
+{
+    const MemoryBlocks *list = &snapshot->profile->blocks;
+    Writing s = {.snapshot = snapshot,
+                 .list = list,
+                 .plan = &list->model->plan,
+                 .now_us = snapshot->epoch_us};
+    const Status status = write_file(&s, path);
+    free(s.alive);
+    free(s.moments);
+    return status;
+}

@@ -1,0 +1,167 @@
+#include "report/page/page_bundle.h"
+
+#include "base/gzip_file.h"
+#include "base/json_reader.h"
+#include "config/settings.h"
+
+#include <stdlib.h>
+
+static Status no_memory(const char *path)
+{
+    return FAIL(ST_NO_MEMORY, "no memory for %s", path);
+}
+
+static Status add(PageBundle *bundle, const char *path, const Text *text)
+{
+    if (bundle->n == bundle->capacity) {
+        const int capacity = 2 * bundle->capacity + 8;
+        PageFile *files = realloc(bundle->files, (size_t)capacity * sizeof *files);
+        if (!files) return no_memory(path);
+        bundle->files = files;
+        bundle->capacity = capacity;
+    }
+    return page_file_parse(&bundle->files[bundle->n++], path, text);
+}
+
+static Status add_held(PageBundle *bundle, const char *path, const json_t *file)
+{
+    Text text = {0};
+    char *dump = json_dumps(file, JSON_COMPACT | JSON_REAL_PRECISION(15));
+    if (dump) text_puts(&text, dump);
+    Status status = dump ? text_status(&text) : no_memory(path);
+    free(dump);
+    if (status == ST_OK) status = add(bundle, path, &text);
+    text_free(&text);
+    return status;
+}
+
+static Status add_all_held(PageBundle *bundle, const char *path, json_t *root, json_t *files)
+{
+    const char *name;
+    json_t *file;
+    if (json_array_append(bundle->held, root)) return no_memory(path);
+    json_object_foreach(files, name, file)
+    {
+        if (!json_is_object(file))
+            return FAIL(ST_USAGE,
+                        "%s: '%s' in 'files' must be an object, as a suite writes it; remove it or "
+                        "'files'",
+                        path, name);
+        TRY(add_held(bundle, name, file));
+    }
+    return ST_OK;
+}
+
+/* ---- rows that came after the suite, by bench --resume ---- */
+
+static bool is_held(const PageBundle *bundle, int first, const Record *record)
+{
+    const char *key = record_key(record);
+    bool held = !key;
+    for (int i = first; i < bundle->n && !held; i++)
+        held = record_set_find(&bundle->files[i].rows, key) != NULL;
+    return held;
+}
+
+static Status add_rows(PageBundle *bundle, const char *path, const json_t *root, json_t *rows)
+{
+    static const char *const of_the_suite[] = {"files", "missing", "like", "growth"};
+    json_t *file = json_copy((json_t *)root);
+    for (size_t i = 0; i < sizeof of_the_suite / sizeof *of_the_suite; i++)
+        json_object_del(file, of_the_suite[i]);
+    const bool made = json_object_set(file, "results", rows) == 0;
+    const Status status = made ? add_held(bundle, path, file) : no_memory(path);
+    json_decref(file);
+    return status;
+}
+
+/* `first` is the first of the files that the suite holds. */
+static Status add_later_rows(PageBundle *bundle, int first, const char *path, const json_t *root)
+{
+    json_t *rows = json_array(), *row;
+    size_t i;
+    Status status = rows ? ST_OK : no_memory(path);
+    json_array_foreach(json_object_get(root, "results"), i, row)
+    {
+        if (!is_held(bundle, first, row) && json_array_append(rows, row)) status = no_memory(path);
+    }
+    if (status == ST_OK && json_array_size(rows) > 0) status = add_rows(bundle, path, root, rows);
+    json_decref(rows);
+    return status;
+}
+
+static Status read_suite(PageBundle *bundle, const char *path, json_t *root, json_t *files)
+{
+    const int first = bundle->n;
+    TRY(add_all_held(bundle, path, root, files));
+    return add_later_rows(bundle, first, path, root);
+}
+
+static Status add_gaps(PageBundle *bundle, const char *path, json_t *missing)
+{
+    size_t i;
+    json_t *gap;
+    json_array_foreach(missing, i, gap)
+    {
+        if (!record_text(gap, "part") || !record_text(gap, "command") || !record_text(gap, "why"))
+            return FAIL(ST_USAGE, "%s: 'missing' must have texts 'part', 'command' and 'why'",
+                        path);
+        if (json_array_append(bundle->gaps, gap)) return no_memory(path);
+    }
+    return ST_OK;
+}
+
+/* Takes `root` over; the file's own reader makes a tree again, and two at once would be twice the memory. */
+static Status read_text(PageBundle *bundle, const char *path, const Text *text, json_t *root)
+{
+    json_t *files = json_object_get(root, "files");
+    json_t *missing = json_incref(json_object_get(root, "missing"));
+    const bool is_suite = json_is_object(files);
+    Status status = is_suite ? read_suite(bundle, path, root, files) : ST_OK;
+    json_decref(root);
+    if (!is_suite) status = add(bundle, path, text);
+    if (status == ST_OK) status = add_gaps(bundle, path, missing);
+    json_decref(missing);
+    return status;
+}
+
+static Status read_path(PageBundle *bundle, const char *path)
+{
+    Text text = {0};
+    Status status = gzip_file_read(&text, path, PACKED_FILE_MOST);
+    if (status == ST_IO) status = ST_USAGE; /* nothing was done yet */
+    json_t *root = NULL;
+    if (status == ST_OK) status = json_reader_parse(&root, path, text_str(&text), text.n, 0, NULL);
+    if (status == ST_OK) status = read_text(bundle, path, &text, root);
+    text_free(&text);
+    return status;
+}
+
+/* As many as ten files may have, so that a thousand of them do not take a thousand times as long. */
+static Status check_sums(const PageBundle *bundle)
+{
+    enum { MOST_FILES = 10 };
+    int64_t terms = 0;
+    for (int i = 0; i < bundle->n; i++) terms += bundle->files[i].sum_count;
+    if (terms <= (int64_t)MOST_FILES * SETTINGS_MOST_COUNT) return ST_OK;
+    return FAIL(ST_USAGE,
+                "the sums of these files ('accumulation.count') have %lld terms; a report is made "
+                "of %lld at most: name fewer files",
+                (long long)terms, (long long)MOST_FILES * SETTINGS_MOST_COUNT);
+}
+
+Status page_bundle_read(PageBundle *bundle, const char *const *paths, int n)
+{
+    *bundle = (PageBundle){.held = json_array(), .gaps = json_array()};
+    if (!bundle->held || !bundle->gaps) return no_memory(paths[0]);
+    for (int i = 0; i < n; i++) TRY(read_path(bundle, paths[i]));
+    return check_sums(bundle);
+}
+
+void page_bundle_free(PageBundle *bundle)
+{
+    for (int i = 0; i < bundle->n; i++) page_file_free(&bundle->files[i]);
+    free(bundle->files);
+    json_decref(bundle->held);
+    json_decref(bundle->gaps);
+}

@@ -1,0 +1,17 @@
+/* What the page's script draws, as JSON. */
+#ifndef REPORT_PAGE_PAGE_DATA_H
+#define REPORT_PAGE_PAGE_DATA_H
+
+#include "report/page/page_parts.h"
+
+/* A new reference to
+ *
+ *   {program: {version, commit, command}, summary: [line, ...],
+ *    files: [{name, rows: {model: [record, ...], ...}, labels: {model: [text, ...], ...},
+ *             commands: [{command, machine, time_utc}, ...],
+ *             memory: as page_memory_timelines gives it, layer: as page_trace_layer does; null: none}, ...],
+ *    tables: [{section, title, columns: [{label, right}, ...], rows: [[text, ...], ...],
+ *              notes: [{text, code}, ...]}, ...]} */
+Status page_data_make(json_t **out, const PageInput *input);
+
+#endif

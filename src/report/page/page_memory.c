@@ -1,0 +1,322 @@
+#include "report/page/page_memory.h"
+
+#include "base/human.h"
+#include "bench/record/record.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_NODES = 1 << 20, LARGEST = 20 };
+
+static const char *const uses[] = {
+#define CLASS(id, name, category, colour, glyph, plain) name,
+#include "prof/memory_classes.def"
+#undef CLASS
+};
+enum { USES = sizeof uses / sizeof *uses };
+
+static Status no_memory(void)
+{
+    return FAIL(ST_NO_MEMORY, "no memory for a page's memory");
+}
+
+static Status write_one(Text *out, TableWriter *writer, Table *table)
+{
+    Status status = table_status(table);
+    if (status == ST_OK && out->n) text_puts(out, "\n");
+    if (status == ST_OK && table_rows(table) > 0) status = writer(out, table);
+    table_free(table);
+    return status;
+}
+
+/* ---- every cell ---- */
+
+static const char *const names[] = {"size",      "ctx",  "batch",     "precision",
+                                    "attention", "exec", "recompute", "mode"};
+enum { NAMES = sizeof names / sizeof *names };
+
+static void value_cell(Table *table, const json_t *cell, const char *name)
+{
+    int64_t whole;
+    if (record_int(cell, name, &whole))
+        table_cell_printf(table, "%lld", (long long)whole);
+    else
+        table_cell(table, record_text(cell, name));
+}
+
+static void mib_cell(Table *table, const json_t *cell, const char *path)
+{
+    double mib;
+    if (record_number(cell, path, &mib))
+        table_cell_printf(table, "%.1f", mib);
+    else
+        table_cell(table, "-");
+}
+
+static void all_cells(Table *table, const json_t *cells)
+{
+    static const char *const paths[] = {"forward_peak.total_mib", "between_steps.total_mib",
+                                        "peak.total_mib", "reserved_mib",
+                                        "measured.device_peak_mib"};
+    static const char *const labels[] = {"forward alone", "between steps", "peak", "reserved",
+                                         "measured"};
+    for (int i = 0; i < NAMES; i++) table_column(table, names[i], "", i == 1 || i == 2);
+    for (size_t i = 0; i < sizeof labels / sizeof *labels; i++)
+        table_column(table, labels[i], "MiB", true);
+    table_column(table, "peak in", "", false);
+    table_column(table, "status", "", false);
+    for (size_t r = 0; r < json_array_size(cells); r++) {
+        const json_t *cell = json_array_get(cells, r);
+        for (int i = 0; i < NAMES; i++) value_cell(table, cell, names[i]);
+        for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) mib_cell(table, cell, paths[i]);
+        table_cell(table, record_text(cell, "peak.phase"));
+        table_cell(table, record_text(cell, "status"));
+    }
+    table_note(table, "from the plan; measured: what the device held at most", NULL);
+}
+
+/* ---- one cell ---- */
+
+/* "Adam m and v" is adam_m_and_v_mib. */
+static void field_of(char *field, size_t size, const char *use)
+{
+    size_t n = 0;
+    for (const char *c = use; *c && n + 5 < size; c++) {
+        const bool plain = (*c >= 'a' && *c <= 'z') || (*c >= '0' && *c <= '9');
+        const bool capital = *c >= 'A' && *c <= 'Z';
+        if (plain || capital)
+            field[n++] = (char)(capital ? *c - 'A' + 'a' : *c);
+        else if (n > 0 && field[n - 1] != '_')
+            field[n++] = '_';
+    }
+    memcpy(field + n, "_mib", 5);
+}
+
+static void use_row(Table *table, const char *use, const json_t *const *moments, int n)
+{
+    char field[64];
+    double mib;
+    bool any = false;
+    field_of(field, sizeof field, use);
+    for (int i = 0; i < n; i++) any = any || (record_number(moments[i], field, &mib) && mib > 0);
+    if (!any) return;
+    table_cell(table, use);
+    for (int i = 0; i < n; i++) mib_cell(table, moments[i], field);
+}
+
+static void by_use(Table *table, const json_t *cell)
+{
+    static const char *const paths[] = {"between_steps", "later_steps.forward",
+                                        "later_steps.backward", "later_steps.optimizer"};
+    static const char *const labels[] = {"between steps", "forward", "backward", "optimizer"};
+    const json_t *moments[4];
+    int n = 0;
+    table_column(table, "alive at the peak of", "", false);
+    for (int i = 0; i < 4; i++) {
+        const json_t *moment = record_value(cell, paths[i]);
+        if (!json_is_object(moment)) continue;
+        moments[n++] = moment;
+        table_column(table, labels[i], "MiB", true);
+    }
+    for (int u = 0; u < USES; u++) use_row(table, uses[u], moments, n);
+    use_row(table, "total", moments, n);
+}
+
+typedef struct Alive {
+    const json_t *block;
+    double bytes;
+} Alive;
+
+static int by_size(const void *a, const void *b)
+{
+    const double x = ((const Alive *)a)->bytes, y = ((const Alive *)b)->bytes;
+    return (x < y) - (x > y);
+}
+
+static void source_cell(Table *table, const json_t *block)
+{
+    const char *file = record_text(block, "source");
+    int64_t line = 0;
+    if (file && record_int(block, "line", &line))
+        table_cell_printf(table, "%s:%lld", file, (long long)line);
+    else
+        table_cell(table, file);
+}
+
+static Status largest(Table *table, const json_t *cell)
+{
+    const json_t *blocks = json_object_get(cell, "blocks");
+    const size_t n = json_array_size(blocks);
+    int64_t node, born, died;
+    size_t alive = 0;
+    if (!record_int(cell, "peak.node", &node) || n == 0) return ST_OK;
+    Alive *list = calloc(n, sizeof *list);
+    if (!list) return no_memory();
+    for (size_t i = 0; i < n; i++) {
+        const json_t *block = json_array_get(blocks, i);
+        Alive item = {block, 0};
+        if (!record_int(block, "born", &born) || !record_int(block, "died", &died)) continue;
+        if (born > node || died < node || !record_number(block, "bytes", &item.bytes)) continue;
+        list[alive++] = item;
+    }
+    qsort(list, alive, sizeof *list, by_size);
+    static const char *const words[] = {"name", "use", "dtype", "op", "scope"};
+    table_column(table, "largest at the peak", "", false);
+    table_column(table, "size", "MiB", true);
+    for (size_t w = 1; w < sizeof words / sizeof *words; w++)
+        table_column(table, words[w], "", false);
+    table_column(table, "source", "", false);
+    for (size_t i = 0; i < alive && i < LARGEST; i++) {
+        table_cell(table, record_text(list[i].block, words[0]));
+        table_cell_printf(table, "%.1f", list[i].bytes / (1024 * 1024));
+        for (size_t w = 1; w < sizeof words / sizeof *words; w++)
+            table_cell(table, record_text(list[i].block, words[w]));
+        source_cell(table, list[i].block);
+    }
+    free(list);
+    return ST_OK;
+}
+
+static Status one_cell(Text *out, TableWriter *writer, const json_t *cell)
+{
+    Table table = {0};
+    by_use(&table, cell);
+    TRY(write_one(out, writer, &table));
+    const Status status = largest(&table, cell);
+    if (status != ST_OK) table_free(&table);
+    return status == ST_OK ? write_one(out, writer, &table) : status;
+}
+
+Status page_memory_tables(Text *out, TableWriter *writer, const json_t *cells)
+{
+    Table table = {0};
+    all_cells(&table, cells);
+    TRY(write_one(out, writer, &table));
+    for (size_t i = 0; i < json_array_size(cells); i++) {
+        const json_t *cell = json_array_get(cells, i);
+        if (json_array_size(json_object_get(cell, "blocks"))) TRY(one_cell(out, writer, cell));
+    }
+    return ST_OK;
+}
+
+/* ---- timelines ---- */
+
+typedef struct Timeline {
+    int64_t n;      /* nodes */
+    double *change; /* bytes of each use that each node adds or takes, [USES][n + 1] */
+    const char **phase, **scope;
+} Timeline;
+
+static bool is_alive(const json_t *block, int64_t n, int64_t *born, int64_t *died, double *bytes)
+{
+    return record_int(block, "born", born) && record_int(block, "died", died) &&
+           record_number(block, "bytes", bytes) && *born >= 0 && *born <= *died && *died < n;
+}
+
+/* A plan has about as many tensors as nodes: a file with fewer is not to cost more than its length. */
+static int64_t count_nodes(const json_t *blocks)
+{
+    enum { A_BLOCK = 64, ANY = 1024 };
+    const int64_t told = ANY + A_BLOCK * (int64_t)json_array_size(blocks);
+    const int64_t most = told < MOST_NODES ? told : MOST_NODES;
+    int64_t n = 0, born, died;
+    double bytes;
+    for (size_t i = 0; i < json_array_size(blocks); i++) {
+        if (!is_alive(json_array_get(blocks, i), most, &born, &died, &bytes)) continue;
+        if (died >= n) n = died + 1;
+    }
+    return n;
+}
+
+static void add_block(Timeline *t, const json_t *block)
+{
+    int64_t born, died;
+    double bytes;
+    const char *use = record_text(block, "use");
+    if (!use || !is_alive(block, t->n, &born, &died, &bytes)) return;
+    for (int u = 0; u < USES; u++) {
+        if (strcmp(uses[u], use) != 0) continue;
+        t->change[u * (t->n + 1) + born] += bytes;
+        t->change[u * (t->n + 1) + died + 1] -= bytes;
+    }
+    if (!record_text(block, "phase") || !record_text(block, "scope")) return;
+    t->phase[born] = record_text(block, "phase");
+    t->scope[born] = record_text(block, "scope");
+}
+
+static json_t *use_json(const Timeline *t, int use, double *most)
+{
+    json_t *mib = json_array();
+    double bytes = 0;
+    for (int64_t i = 0; i < t->n; i++) {
+        bytes += t->change[use * (t->n + 1) + i];
+        if (bytes > *most) *most = bytes;
+        json_array_append_new(mib, json_real(bytes / (1024 * 1024)));
+    }
+    return json_pack("{s:s, s:o}", "name", uses[use], "mib", mib);
+}
+
+/* A node that makes nothing new belongs where the one before it does. */
+static json_t *words_json(const char **words, int64_t n)
+{
+    json_t *list = json_array();
+    const char *last = "";
+    for (int64_t i = 0; i < n; i++) {
+        if (words[i]) last = words[i];
+        json_array_append_new(list, json_string(last));
+    }
+    return list;
+}
+
+static json_t *timeline_json(const Timeline *t, const json_t *cell)
+{
+    Text label = {0};
+    json_t *shown = json_array();
+    for (int i = 0; i < NAMES; i++) {
+        int64_t whole;
+        const char *text = record_text(cell, names[i]);
+        if (text)
+            text_printf(&label, "%s%s", label.n ? ", " : "", text);
+        else if (record_int(cell, names[i], &whole))
+            text_printf(&label, "%s%s %lld", label.n ? ", " : "", names[i], (long long)whole);
+    }
+    for (int u = 0; u < USES; u++) {
+        double most = 0;
+        json_t *use = use_json(t, u, &most);
+        if (most > 0) json_array_append(shown, use);
+        json_decref(use);
+    }
+    json_t *json =
+        json_pack("{s:s, s:o, s:o, s:o}", "label", text_str(&label), "phases",
+                  words_json(t->phase, t->n), "scopes", words_json(t->scope, t->n), "uses", shown);
+    text_free(&label);
+    return json;
+}
+
+static Status add_timeline(json_t *list, const json_t *cell)
+{
+    const json_t *blocks = json_object_get(cell, "blocks");
+    Timeline t = {.n = count_nodes(blocks)};
+    if (t.n == 0) return ST_OK;
+    t.change = calloc((size_t)(t.n + 1) * USES, sizeof *t.change);
+    t.phase = calloc((size_t)t.n, sizeof *t.phase);
+    t.scope = calloc((size_t)t.n, sizeof *t.scope);
+    bool made = t.change && t.phase && t.scope;
+    for (size_t i = 0; made && i < json_array_size(blocks); i++)
+        add_block(&t, json_array_get(blocks, i));
+    made = made && json_array_append_new(list, timeline_json(&t, cell)) == 0;
+    free(t.change);
+    free(t.phase);
+    free(t.scope);
+    return made ? ST_OK : no_memory();
+}
+
+Status page_memory_timelines(json_t **out, const json_t *cells)
+{
+    *out = json_array();
+    Status status = *out ? ST_OK : no_memory();
+    for (size_t i = 0; status == ST_OK && i < json_array_size(cells); i++)
+        status = add_timeline(*out, json_array_get(cells, i));
+    if (status != ST_OK) json_decref(*out);
+    return status;
+}

@@ -1,0 +1,275 @@
+#include "report/page/page_parts.h"
+
+#include "report/format/flat_row.h"
+#include "report/page/page_memory.h"
+#include "report/profile/profile_tables.h"
+#include "report/records/record_table.h"
+#include "report/study/comparison_report.h"
+#include "report/study/limits_table.h"
+#include "report/study/precision_report.h"
+#include "report/study/warmup_report.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- one function per part ---- */
+
+static Status write_rows(Text *out, TableWriter *writer, const RecordSet *rows)
+{
+    const ReportInput input = {.set = rows};
+    return record_table_write(out, &input, writer);
+}
+
+static Status write_model(Text *out, TableWriter *writer, const PagePart *part)
+{
+    return write_rows(out, writer, &part->file->kind[PAGE_MODEL]);
+}
+
+static Status write_attention(Text *out, TableWriter *writer, const PagePart *part)
+{
+    return write_rows(out, writer, &part->file->kind[PAGE_ATTENTION]);
+}
+
+static Status write_profile(Text *out, TableWriter *writer, const PagePart *part)
+{
+    const ProfileTables how = {.put = writer, .top = 40, .source = true};
+    return profile_tables_write(out, &how, &part->file->kind[PAGE_PROFILE]);
+}
+
+/* Of runs that all went wrong, what went wrong. */
+static Status write_warmup(Text *out, TableWriter *writer, const PagePart *part)
+{
+    WarmupStudy study;
+    const RecordSet *rows = &part->file->kind[PAGE_WARMUP];
+    if (warmup_study_make(&study, rows) != ST_OK) return write_rows(out, writer, rows);
+    return warmup_report_tables(out, writer, &study, rows);
+}
+
+static Status write_memory(Text *out, TableWriter *writer, const PagePart *part)
+{
+    return page_memory_tables(out, writer, part->file->memory);
+}
+
+static Status write_precision(Text *out, TableWriter *writer, const PagePart *part)
+{
+    const PrecisionReport report = {.rows = &part->file->kind[PAGE_PRECISION],
+                                    .count = part->file->sum_count,
+                                    .value = part->file->sum_value};
+    return precision_report_tables(out, writer, &report);
+}
+
+static Status write_filled(Text *out, TableWriter *writer, Table *table)
+{
+    Status status = table_status(table);
+    if (status == ST_OK) status = writer(out, table);
+    table_free(table);
+    return status;
+}
+
+static Status write_limits(Text *out, TableWriter *writer, const PagePart *part)
+{
+    Table table = {0};
+    limits_table_fill(&table, &part->file->limits);
+    return write_filled(out, writer, &table);
+}
+
+/* A row for each thing that any of the environments tells. */
+static void environment_row(Table *table, const json_t *environments, const char *label,
+                            const char *path)
+{
+    Text text = {0};
+    bool told = false;
+    for (size_t i = 0; i < json_array_size(environments); i++) {
+        const json_t *value = record_value(json_array_get(environments, i), path);
+        told = told || (value && !json_is_null(value));
+    }
+    if (!told) return;
+    table_cell(table, label);
+    for (size_t i = 0; i < json_array_size(environments); i++) {
+        const json_t *value = record_value(json_array_get(environments, i), path);
+        text_clear(&text);
+        flat_row_put(&text, json_is_null(value) ? NULL : value);
+        table_cell(table, text.n ? text_str(&text) : "-");
+        table->failed = table->failed || text.failed;
+    }
+    text_free(&text);
+}
+
+static Status write_environments(Text *out, TableWriter *writer, const json_t *environments)
+{
+    const size_t n = json_array_size(environments);
+    Table table = {0};
+    table_column(&table, "environment", "", false);
+    for (size_t i = 0; i < n; i++)
+        table_column(&table, record_text(json_array_get(environments, i), "id"), "", false);
+#define ENVIRONMENT(name, path, type) environment_row(&table, environments, #name, path);
+#include "report/format/environment_columns.def"
+#undef ENVIRONMENT
+    environment_row(&table, environments, "measured", "time_utc");
+    return write_filled(out, writer, &table);
+}
+
+/* Each environment once, whichever files have it; a table has room for so many. */
+static Status add_environments(json_t *all, json_t *seen, const json_t *more)
+{
+    int failed = 0;
+    for (size_t i = 0; i < json_array_size(more); i++) {
+        json_t *environment = json_array_get(more, i);
+        const char *id = record_text(environment, "id");
+        if (json_object_get(seen, id) || json_array_size(all) == TABLE_MAX_COLUMNS - 1) continue;
+        failed |= json_array_append(all, environment) | json_object_set(seen, id, environment);
+    }
+    return failed ? FAIL(ST_NO_MEMORY, "no memory for the environments") : ST_OK;
+}
+
+static Status write_environment(Text *out, TableWriter *writer, const PagePart *part)
+{
+    json_t *all = json_array(), *seen = json_object();
+    Status status = ST_OK;
+    for (int f = 0; status == ST_OK && f < part->n_files; f++)
+        status = add_environments(all, seen, part->files[f].rows.environments);
+    if (status == ST_OK) status = write_environments(out, writer, all);
+    json_decref(all);
+    json_decref(seen);
+    return status;
+}
+
+static Status write_comparison(Text *out, TableWriter *writer, const PagePart *part)
+{
+    Comparison comparison;
+    const PageFile *a = part->file, *b = part->other;
+    const ComparisonReport report = {&comparison, &a->rows, &b->rows, a->path, b->path};
+    Status status = comparison_make(&comparison, &a->rows, &b->rows);
+    if (status == ST_OK) status = comparison_report_tables(out, writer, &report);
+    comparison_free(&comparison);
+    return status;
+}
+
+/* ---- which of them there are ---- */
+
+static bool has_model(const PageFile *file)
+{
+    return record_set_size(&file->kind[PAGE_MODEL]) > 0;
+}
+
+static bool has_attention(const PageFile *file)
+{
+    return record_set_size(&file->kind[PAGE_ATTENTION]) > 0;
+}
+
+static bool has_profile(const PageFile *file)
+{
+    return record_set_size(&file->kind[PAGE_PROFILE]) > 0;
+}
+
+static bool has_warmup(const PageFile *file)
+{
+    return record_set_size(&file->kind[PAGE_WARMUP]) > 0;
+}
+
+static bool has_memory(const PageFile *file)
+{
+    return file->memory != NULL;
+}
+
+static bool has_precision(const PageFile *file)
+{
+    return file->sum_count > 0;
+}
+
+static bool has_limits(const PageFile *file)
+{
+    return file->has_limits;
+}
+
+static const struct {
+    const char *section, *title;
+    bool (*has)(const PageFile *file);
+    PagePartWrite *write;
+} kinds[] = {
+    {"end-to-end", "End to end", has_model, write_model},
+    {"attention", "Attention alone", has_attention, write_attention},
+    {"profile", "Profile", has_profile, write_profile},
+    {"memory", "Memory", has_memory, write_memory},
+    {"precision", "Precision", has_precision, write_precision},
+    {"warmup", "Warm-up", has_warmup, write_warmup},
+    {"limits", "Measured limits", has_limits, write_limits},
+};
+enum { KINDS = sizeof kinds / sizeof *kinds };
+
+static int list_comparisons(PagePart *list, const PageFile *files, int n_files)
+{
+    int n = 0;
+    for (int f = 1; f < n_files; f++) {
+        const PageFile *before = page_file_before(files, f);
+        if (!before) continue;
+        list[n++] = (PagePart){.section = "comparison",
+                               .title = "Comparison",
+                               .file = before,
+                               .other = &files[f],
+                               .write = write_comparison};
+    }
+    return n;
+}
+
+static int list_kind(PagePart *list, const PageFile *files, int n_files, int k)
+{
+    int n = 0;
+    for (int f = 0; f < n_files; f++) {
+        if (!kinds[k].has(&files[f])) continue;
+        list[n++] = (PagePart){.section = kinds[k].section,
+                               .title = kinds[k].title,
+                               .file = &files[f],
+                               .write = kinds[k].write};
+    }
+    for (int i = 0; i < n; i++) list[i].several = n > 1;
+    return n;
+}
+
+static bool has_environment(const PageFile *files, int n_files)
+{
+    for (int f = 0; f < n_files; f++) {
+        if (json_array_size(files[f].rows.environments) > 0) return true;
+    }
+    return false;
+}
+
+Status page_parts_list(const PageInput *input, PagePart **parts, int *n_parts)
+{
+    const PageFile *files = input->files;
+    const int n_files = input->n_files;
+    PagePart *list =
+        calloc((size_t)input->n_more + (size_t)n_files * (KINDS + 1) + 1, sizeof *list);
+    if (!list) return FAIL(ST_NO_MEMORY, "no memory for the parts of a page");
+    int n = 0;
+    for (; n < input->n_more; n++) list[n] = input->more[n];
+    n += list_comparisons(list + n, files, n_files);
+    for (int k = 0; k < KINDS; k++) n += list_kind(list + n, files, n_files, k);
+    if (has_environment(files, n_files))
+        list[n++] = (PagePart){
+            .section = "environment", .title = "Environment", .write = write_environment};
+    for (int i = 0; i < n; i++) list[i].files = files, list[i].n_files = n_files;
+    *parts = list;
+    *n_parts = n;
+    return ST_OK;
+}
+
+void page_parts_name(Text *out, const PagePart *parts, int i)
+{
+    int number = 1;
+    for (int before = 0; before < i; before++) {
+        if (strcmp(parts[before].section, parts[i].section) == 0) number++;
+    }
+    text_puts(out, parts[i].section);
+    if (number > 1) text_printf(out, "-%d", number);
+}
+
+void page_parts_title(Text *out, const PagePart *part)
+{
+    text_puts(out, part->title);
+    if (part->other)
+        text_printf(out, ": %s (A) and %s (B)", page_file_name(part->file),
+                    page_file_name(part->other));
+    else if (part->file && part->several)
+        text_printf(out, ": %s", page_file_name(part->file));
+}

@@ -1,0 +1,42 @@
+/* The tables of a page, file by file: the same ones that `report --tables` writes as md, latex and typst. */
+#ifndef REPORT_PAGE_PAGE_PARTS_H
+#define REPORT_PAGE_PAGE_PARTS_H
+
+#include "report/findings/page_file.h"
+#include "report/format/table.h"
+
+typedef struct PagePart PagePart;
+typedef Status PagePartWrite(Text *out, TableWriter *writer, const PagePart *part);
+
+struct PagePart {
+    const char *section; /* of page.html, by its id */
+    const char *title;
+    const PageFile *file;  /* NULL: all of them */
+    const PageFile *other; /* that is compared with `file`; NULL: none */
+    const PageFile *files; /* all of them */
+    int n_files;
+    bool several;         /* files have such a part */
+    const void *self;     /* of a part that is not of files, */
+    int number;           /* and which of its kind it is */
+    PagePartWrite *write; /* one table or several, a blank line between */
+};
+
+/* What a page is made of. */
+typedef struct PageInput {
+    const PageFile *files;
+    int n_files;
+    const PagePart *more; /* tables that are in no file; they come first */
+    int n_more;
+    json_t *gaps;      /* {part, command, why} of what was given up and left no file; NULL: none */
+    const char *lines; /* to end the summary with, \n after each; NULL: none */
+    const char *command; /* that makes the page */
+} PageInput;
+
+/* What there are tables for in the order of the page; the caller frees the array. */
+Status page_parts_list(const PageInput *input, PagePart **parts, int *n_parts);
+/* "end-to-end", or "end-to-end-2" of a second file: for the name of a file. */
+/* What it is, and of which file where several have it. */
+void page_parts_title(Text *out, const PagePart *part);
+void page_parts_name(Text *out, const PagePart *parts, int i);
+
+#endif

@@ -1,0 +1,6 @@
+/* A build without uPlot has no HTML report. */
+#include "report/page/page_template.h"
+
+#include <stddef.h>
+
+const char *const page_template = NULL;

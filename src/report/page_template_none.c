@@ -1,6 +1,0 @@
-/* A build without uPlot has no HTML report. */
-#include "report/page_template.h"
-
-#include <stddef.h>
-
-const char *const page_template = NULL;

@@ -1,0 +1,393 @@
+#include "report/profile/kineto_trace.h"
+
+#include "base/clock.h"
+#include "base/escape.h"
+#include "base/gzip_file.h"
+#include "prof/memory_walk.h"
+#include "report/profile/trace_tracks.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { CALL_TRACK = 1 }; /* the thread after the stepping one */
+
+typedef struct Writer {
+    GzipFile out;
+    const CellOpen *cell;
+    const Profiler *p;
+    bool source;
+    int pid;
+    int64_t base; /* of all times */
+    TraceTracks tracks;
+    MemoryWalk memory;
+    int step;
+    int64_t now;    /* when the walk is there */
+    size_t counted; /* bytes: the counter's last value */
+} Writer;
+
+/* ---- pieces ---- */
+
+static void put_string(Text *t, const char *s)
+{
+    text_puts(t, "\"");
+    escape_put(t, ESCAPE_JSON, s);
+    text_puts(t, "\"");
+}
+
+/* Microseconds with the nanoseconds behind the point. */
+static void put_time(Text *t, const char *name, int64_t ns)
+{
+    text_printf(t, ", \"%s\": %lld.%03lld", name, (long long)(ns / 1000), (long long)(ns % 1000));
+}
+
+static void put_slice(Writer *w, const char *category, const char *name, int pid, int tid,
+                      int64_t begin, int64_t end)
+{
+    Text *t = &w->out.text;
+    text_printf(t, ",\n{\"ph\": \"X\", \"cat\": \"%s\", \"name\": ", category);
+    put_string(t, name);
+    text_printf(t, ", \"pid\": %d, \"tid\": %d", pid, tid);
+    put_time(t, "ts", begin - w->base);
+    put_time(t, "dur", end - begin);
+    text_puts(t, ", \"args\": {");
+}
+
+static void put_flow(Writer *w, const char *ph, int pid, int tid, int64_t at, uint32_t id)
+{
+    text_printf(&w->out.text,
+                ",\n{\"ph\": \"%s\", \"id\": %u, \"pid\": %d, \"tid\": %d, \"cat\": \"ac2g\", "
+                "\"name\": \"ac2g\"%s",
+                ph, id, pid, tid, *ph == 'f' ? ", \"bp\": \"e\"" : "");
+    put_time(&w->out.text, "ts", at - w->base);
+    text_puts(&w->out.text, "}");
+}
+
+static void put_source(Text *t, OpSource source)
+{
+    text_puts(t, ", \"source\": ");
+    put_string(t, source.file);
+    text_printf(t, ", \"line\": %d", source.line);
+}
+
+/* What a node is, as arguments of its slice and of its kernels. */
+static void put_node(Writer *w, int node)
+{
+    Text *t = &w->out.text;
+    if (node < 0) return;
+    const Node *n = &w->p->binding->plan->nodes[node];
+    const OpRow *row = &w->p->rows.rows[w->p->rows.row[node]];
+    text_printf(t, "\"External id\": %d, \"phase\": \"%s\", \"scope\": ", node + 1,
+                plan_phase_name(n->phase));
+    put_string(t, n->scope);
+    text_printf(t, ", \"op\": \"%s\", \"category\": \"%s\"", plan_op_name(n->op), row->category);
+    if (!w->source) return;
+    put_source(t, op_source(n->op));
+}
+
+static void put_named(Writer *w, const char *what, int pid, int tid, const char *key,
+                      const char *value)
+{
+    Text *t = &w->out.text;
+    text_printf(t,
+                ",\n{\"ph\": \"M\", \"name\": \"%s\", \"pid\": %d, \"tid\": %d, \"ts\": 0, "
+                "\"args\": {\"%s\": ",
+                what, pid, tid, key);
+    put_string(t, value);
+    text_puts(t, "}}");
+}
+
+/* ---- events ---- */
+
+static int stream_of(const TraceEvent *e)
+{
+    return e->gpu.stream > 0 ? e->gpu.stream : 7; /* the default stream; HTA takes 0 for none */
+}
+
+static void put_step(Writer *w, const TraceEvent *e)
+{
+    char name[32];
+    snprintf(name, sizeof name, "ProfilerStep#%d", e->step);
+    put_slice(w, "user_annotation", name, w->pid, w->pid, e->begin, e->end);
+    text_puts(&w->out.text, "}}");
+}
+
+static void put_annotation(Writer *w, const TraceEvent *e)
+{
+    put_slice(w, "user_annotation", e->name, w->pid, w->pid, e->begin, e->end);
+    text_puts(&w->out.text, "}}");
+}
+
+/* As PyTorch's profiler tells of its allocator, and what the memory is for. */
+static void put_block(void *self, const MemoryBlock *block, bool born)
+{
+    Writer *w = self;
+    Text *t = &w->out.text;
+    if (!w->source) return;
+    text_printf(t,
+                ",\n{\"ph\": \"i\", \"s\": \"t\", \"cat\": \"cpu_instant_event\", "
+                "\"name\": \"[memory]\", \"pid\": %d, \"tid\": %d",
+                w->pid, w->pid);
+    put_time(t, "ts", w->now - w->base);
+    text_printf(t,
+                ", \"args\": {\"Total Allocated\": %zu, \"Bytes\": %s%zu, \"Addr\": %llu, "
+                "\"use\": \"%s\", \"tensor\": ",
+                w->memory.live, born ? "" : "-", block->bytes, (unsigned long long)block->address,
+                memory_blocks_usage(block->usage));
+    put_string(t, memory_blocks_name(w->memory.list, block).s);
+    if (block->maker == PLAN_NONE) {
+        put_source(t, memory_blocks_source(w->memory.list, block));
+    } else {
+        text_puts(t, ", ");
+        put_node(w, block->maker);
+    }
+    text_puts(t, "}}");
+}
+
+static void put_memory(Writer *w, const TraceEvent *e)
+{
+    w->now = e->begin;
+    if (e->step != w->step) memory_walk_next_step(&w->memory, put_block, w);
+    w->step = e->step;
+    memory_walk_to(&w->memory, e->node, put_block, w);
+    if (w->memory.live == w->counted) return;
+    w->counted = w->memory.live;
+    text_printf(&w->out.text,
+                ",\n{\"ph\": \"C\", \"name\": \"planned memory\", \"pid\": %d, \"tid\": 0", w->pid);
+    put_time(&w->out.text, "ts", e->begin - w->base);
+    text_printf(&w->out.text, ", \"args\": {\"live bytes\": %zu}}", w->memory.live);
+}
+
+static void put_op(Writer *w, const TraceEvent *e)
+{
+    const OpRow *row = &w->p->rows.rows[w->p->rows.row[e->node]];
+    char shape[96];
+    put_slice(w, "cpu_op", e->name, w->pid, w->pid, e->begin, e->end);
+    put_node(w, e->node);
+    op_rows_shape(w->p->binding->plan, &w->p->binding->plan->nodes[e->node], shape, sizeof shape);
+    text_printf(&w->out.text, ", \"implementation\": \"%s\", \"shapes\": \"%s\"}}", row->impl,
+                shape);
+}
+
+static void put_call(Writer *w, const TraceEvent *e)
+{
+    const int tid = trace_tracks_place(&w->tracks, w->pid, w->pid + CALL_TRACK, e->begin, e->end);
+    put_slice(w, e->driver ? "cuda_driver" : "cuda_runtime", e->name, w->pid, tid, e->begin,
+              e->end);
+    put_node(w, e->node);
+    text_printf(&w->out.text, "%s\"correlation\": %u}}", e->node < 0 ? "" : ", ", e->correlation);
+    if (e->correlation) put_flow(w, "s", w->pid, tid, e->begin, e->correlation);
+}
+
+static void put_gpu(Writer *w, const TraceEvent *e, bool first_of_launch)
+{
+    Text *t = &w->out.text;
+    const TraceGpu *g = &e->gpu;
+    const int stream = stream_of(e),
+              tid = trace_tracks_place(&w->tracks, g->device, stream, e->begin, e->end);
+    const char *category = e->kind == TRACE_COPY  ? "gpu_memcpy"
+                           : e->kind == TRACE_SET ? "gpu_memset"
+                                                  : "kernel";
+    put_slice(w, category, e->name, g->device, tid, e->begin, e->end);
+    put_node(w, e->node);
+    text_printf(t, "%s\"device\": %d, \"context\": %d, \"stream\": %d, \"correlation\": %u",
+                e->node < 0 ? "" : ", ", g->device, g->context, stream, e->correlation);
+    if (e->kind == TRACE_KERNEL) {
+        text_printf(t,
+                    ", \"registers per thread\": %d, \"shared memory\": %lld, "
+                    "\"grid\": [%d, %d, %d], \"block\": [%d, %d, %d]",
+                    g->registers, (long long)(g->static_shared + g->dynamic_shared), g->grid[0],
+                    g->grid[1], g->grid[2], g->block[0], g->block[1], g->block[2]);
+    } else {
+        text_printf(t, ", \"bytes\": %lld", (long long)g->bytes);
+    }
+    if (g->graph_node)
+        text_printf(t, ", \"graph node id\": %llu", (unsigned long long)g->graph_node);
+    text_puts(t, "}}");
+    if (first_of_launch) put_flow(w, "f", g->device, tid, e->begin, e->correlation);
+}
+
+static void put_projected(Writer *w, const TraceEvent *e)
+{
+    const int tid = trace_tracks_place(&w->tracks, e->gpu.device, stream_of(e), e->begin, e->end);
+    put_slice(w, "gpu_user_annotation", e->name, e->gpu.device, tid, e->begin, e->end);
+    text_puts(&w->out.text, "}}");
+}
+
+/* ---- order ---- */
+
+/* Parents before their children where both begin at once. */
+static int by_begin(const void *a, const void *b)
+{
+    const TraceEvent *x = a, *y = b;
+    if (x->begin != y->begin) return x->begin < y->begin ? -1 : 1;
+    if (x->end != y->end) return x->end > y->end ? -1 : 1;
+    if (x->kind != y->kind) return x->kind < y->kind ? -1 : 1;
+    return x->depth - y->depth;
+}
+
+static int by_number(const void *a, const void *b)
+{
+    const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Calls that are in the trace, sorted: a flow must have both ends. */
+static uint32_t *called(const TraceEvent *events, size_t n, size_t *n_called)
+{
+    uint32_t *ids = malloc((n + 1) * sizeof *ids);
+    *n_called = 0;
+    for (size_t i = 0; ids && i < n; i++) {
+        if (events[i].kind == TRACE_API && events[i].correlation)
+            ids[(*n_called)++] = events[i].correlation;
+    }
+    if (ids) qsort(ids, *n_called, sizeof *ids, by_number);
+    return ids;
+}
+
+static bool takes_flow(const TraceEvent *e, uint32_t *ids, size_t n, uint32_t *last)
+{
+    if (e->correlation == *last || !bsearch(&e->correlation, ids, n, sizeof *ids, by_number))
+        return false;
+    *last = e->correlation; /* a graph's kernels follow each other */
+    return true;
+}
+
+static Status put_events(Writer *w, const TraceEvent *events, size_t n, uint32_t *ids, size_t n_ids)
+{
+    uint32_t last_flow = 0;
+    for (size_t i = 0; i < n; i++) {
+        const TraceEvent *e = &events[i];
+        switch (e->kind) {
+        case TRACE_STEP:
+            put_step(w, e);
+            break;
+        case TRACE_PHASE:
+        case TRACE_RANGE:
+            put_annotation(w, e);
+            break;
+        case TRACE_NODE:
+            put_memory(w, e);
+            put_op(w, e);
+            break;
+        case TRACE_API:
+            put_call(w, e);
+            break;
+        case TRACE_KERNEL:
+        case TRACE_COPY:
+        case TRACE_SET:
+            if (e->gpu.graph_node && e->node >= 0) put_memory(w, e);
+            put_gpu(w, e, takes_flow(e, ids, n_ids, &last_flow));
+            break;
+        case TRACE_PROJECTED:
+            put_projected(w, e);
+            break;
+        case TRACE_OVERHEAD:
+            break;
+        }
+        TRY(gzip_file_flush(&w->out));
+    }
+    return ST_OK;
+}
+
+/* ---- what a viewer calls things ---- */
+
+static void put_names(Writer *w)
+{
+    char name[64];
+    put_named(w, "process_name", w->pid, 0, "name", "roofstep");
+    put_named(w, "process_labels", w->pid, 0, "labels", "CPU");
+    put_named(w, "thread_name", w->pid, w->pid, "name", "steps");
+    for (int i = 0; i < w->tracks.n; i++) {
+        const TraceTrack *track = &w->tracks.list[i];
+        const bool call = track->pid == w->pid;
+        if (!call) {
+            snprintf(name, sizeof name, "GPU %d", track->pid);
+            put_named(w, "process_name", track->pid, 0, "name", "roofstep");
+            put_named(w, "process_labels", track->pid, 0, "labels", name);
+        }
+        if (call)
+            snprintf(name, sizeof name, "CUDA calls");
+        else
+            snprintf(name, sizeof name, "stream %d", track->tid);
+        if (track->lane)
+            snprintf(name + strlen(name), sizeof name - strlen(name), " (overlap %d)", track->lane);
+        put_named(w, "thread_name", track->pid, trace_tracks_tid(track), "name", name);
+    }
+}
+
+/* rank stands on a line of its own and after a blank: HTA looks for it line by line. */
+static void put_head(Writer *w)
+{
+    Text *t = &w->out.text;
+    const Placement *place_of = w->cell->placement;
+    text_puts(t, "{\n  \"schemaVersion\": 1,\n  \"deviceProperties\": [");
+    if (place_of->backend != BACKEND_cpu) {
+        text_printf(t, "{\"id\": %d, \"name\": \"%s\", \"computeMajor\": %d, \"computeMinor\": %d}",
+                    place_of->device, place_of->name, place_of->capability / 10,
+                    place_of->capability % 10);
+    }
+    text_puts(
+        t, "],\n  \"distributedInfo\": {\"backend\": \"none\", \"rank\": 0, \"world_size\": 1},\n"
+           "  \"displayTimeUnit\": \"ms\",\n");
+    const int64_t ago = clock_nanoseconds() - w->base;
+    text_printf(t, "  \"baseTimeNanoseconds\": %lld,\n  \"traceEvents\": [\n",
+                (long long)(clock_epoch_nanoseconds() - ago));
+    text_printf(t,
+                "{\"ph\": \"M\", \"name\": \"process_sort_index\", \"pid\": %d, \"tid\": 0, "
+                "\"ts\": 0, \"args\": {\"sort_index\": 0}}",
+                w->pid);
+}
+
+/* HTA leaves out the last step: this one is there to be left out. */
+static void put_closing_step(Writer *w, const TraceEvent *events, size_t n)
+{
+    int64_t end = w->base;
+    int step = -1;
+    for (size_t i = 0; i < n; i++) {
+        if (events[i].end > end) end = events[i].end;
+        if (events[i].step > step) step = events[i].step;
+    }
+    const TraceEvent closing = {.step = step + 1, .begin = end + 1000, .end = end + 2000};
+    if (n > 0) put_step(w, &closing);
+}
+
+static Status write_all(Writer *w, const char *path, TraceEvent *events, size_t n)
+{
+    size_t n_ids = 0;
+    uint32_t *ids = called(events, n, &n_ids);
+    if (!ids) return FAIL(ST_NO_MEMORY, "no memory for %zu events", n);
+    put_head(w);
+    Status status = put_events(w, events, n, ids, n_ids);
+    free(ids);
+    TRY(status);
+    put_closing_step(w, events, n);
+    put_names(w);
+    text_puts(&w->out.text, "\n  ],\n  \"traceName\": ");
+    const char *slash = strrchr(path, '/');
+    put_string(&w->out.text, slash ? slash + 1 : path);
+    text_puts(&w->out.text, "\n}\n");
+    return ST_OK;
+}
+
+Status kineto_trace_write(const char *path, const CellOpen *cell, const Profiler *p, bool source)
+{
+    Writer w = {.cell = cell, .p = p, .source = source, .pid = (int)getpid()};
+    if (p->log.n) qsort(p->log.events, p->log.n, sizeof *p->log.events, by_begin);
+    w.step = p->log.n ? p->log.events[0].step : 0;
+    w.base = p->log.n ? p->log.events[0].begin : clock_nanoseconds();
+    MemoryBlocks blocks;
+    TRY(memory_blocks_make(&blocks, cell->fit->model, p->binding));
+    memory_walk_begin(&w.memory, &blocks);
+    Status status = gzip_file_open(&w.out, path);
+    if (status == ST_OK) {
+        status = write_all(&w, path, p->log.events, p->log.n);
+        if (status == ST_OK)
+            status = gzip_file_finish(&w.out);
+        else
+            gzip_file_abandon(&w.out);
+    }
+    memory_blocks_free(&blocks);
+    return status;
+}

@@ -1,0 +1,140 @@
+#include "report/profile/nsys_folder.h"
+
+#include "report/profile/nsys_profile.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct File {
+    char *name;
+    size_t prefix; /* bytes of the name before the report's */
+    NsysInput input;
+} File;
+
+typedef struct Files {
+    File *list;
+    size_t n, capacity;
+} Files;
+
+/* nsys gives no other names; messages are one line, and JSON is UTF-8. */
+static bool is_plain(const char *name)
+{
+    json_t *text = json_string(name);
+    bool plain = text != NULL;
+    for (; plain && *name; name++) plain = !iscntrl((unsigned char)*name);
+    json_decref(text);
+    return plain;
+}
+
+static Status add_file(Files *files, const char *name)
+{
+    File file = {0};
+    file.input = nsys_table_input(name, &file.prefix);
+    if (file.input == NSYS_INPUT_COUNT || !is_plain(name)) return ST_OK;
+    if (files->n == files->capacity) {
+        const size_t capacity = files->capacity ? 2 * files->capacity : 32;
+        File *grown = realloc(files->list, capacity * sizeof *grown);
+        if (!grown) return FAIL(ST_NO_MEMORY, "no memory for %zu files", capacity);
+        files->list = grown;
+        files->capacity = capacity;
+    }
+    if (!(file.name = strdup(name))) return FAIL(ST_NO_MEMORY, "no memory for a name");
+    files->list[files->n++] = file;
+    return ST_OK;
+}
+
+static void free_files(Files *files)
+{
+    for (size_t i = 0; i < files->n; i++) free(files->list[i].name);
+    free(files->list);
+}
+
+/* By prefix; those of one prefix as nsys_inputs.def has them. */
+static int in_order(const void *a, const void *b)
+{
+    const File *x = a, *y = b;
+    const size_t n = x->prefix < y->prefix ? x->prefix : y->prefix;
+    const int order = strncmp(x->name, y->name, n);
+    if (order) return order;
+    if (x->prefix != y->prefix) return x->prefix < y->prefix ? -1 : 1;
+    return (int)x->input - (int)y->input;
+}
+
+static Status list_files(Files *files, const char *folder)
+{
+    const struct dirent *entry;
+    Status status = ST_OK;
+    DIR *dir = opendir(folder);
+    if (!dir) return FAIL(ST_USAGE, "--from %s: %s", folder, strerror(errno));
+    while (status == ST_OK && (entry = readdir(dir))) status = add_file(files, entry->d_name);
+    closedir(dir);
+    TRY(status);
+    if (files->n == 0)
+        return FAIL(ST_USAGE,
+                    "--from %s: neither profile.json nor a CSV of nsys stats, as "
+                    "report1_cuda_gpu_kern_sum.csv",
+                    folder);
+    qsort(files->list, files->n, sizeof *files->list, in_order);
+    return ST_OK;
+}
+
+static bool same_prefix(const File *a, const File *b)
+{
+    return a->prefix == b->prefix && strncmp(a->name, b->name, a->prefix) == 0;
+}
+
+static Status read_file(NsysProfile *profile, const char *folder, const File *file)
+{
+    static const size_t most = (size_t)1 << 29; /* keeps a wrong file from eating the memory */
+    Text path = {0}, text = {0};
+    text_printf(&path, "%s/%s", folder, file->name);
+    Status status = text_status(&path);
+    if (status == ST_OK) {
+        status = text_read_file(&text, text_str(&path), most);
+        if (status == ST_IO) status = ST_USAGE; /* as every other file that cannot be taken */
+        if (status == ST_OK) {
+            status = nsys_profile_add(profile, file->input, file->name, text_str(&text), text.n);
+            if (status != ST_OK) status_context("%s", text_str(&path));
+        }
+    }
+    text_free(&text);
+    text_free(&path);
+    return status;
+}
+
+/* Those of one prefix, which are `n` from `files` on. */
+static Status read_profile(json_t *out, const char *folder, const File *files, size_t n)
+{
+    NsysProfile *profile = NULL;
+    TRY(nsys_profile_open(&profile));
+    Status status = ST_OK;
+    for (size_t i = 0; status == ST_OK && i < n; i++)
+        status = read_file(profile, folder, &files[i]);
+    if (status == ST_OK) status = nsys_profile_finish(profile, out, files->name, files->prefix);
+    nsys_profile_close(profile);
+    return status;
+}
+
+Status nsys_folder_read(json_t **out, const char *folder)
+{
+    Files files = {0};
+    json_t *list = json_array();
+    Status status =
+        list ? list_files(&files, folder) : FAIL(ST_NO_MEMORY, "no memory for profiles");
+    for (size_t i = 0; status == ST_OK && i < files.n;) {
+        size_t n = 1;
+        while (i + n < files.n && same_prefix(&files.list[i], &files.list[i + n])) n++;
+        status = read_profile(list, folder, &files.list[i], n);
+        i += n;
+    }
+    free_files(&files);
+    if (status == ST_OK)
+        *out = list;
+    else
+        json_decref(list);
+    return status;
+}

@@ -1,0 +1,14 @@
+/* A folder of CSV files that `nsys stats` wrote (report/profile/nsys_inputs.def), as profiles. */
+#ifndef REPORT_PROFILE_NSYS_FOLDER_H
+#define REPORT_PROFILE_NSYS_FOLDER_H
+
+#include "base/status.h"
+
+#include <jansson.h>
+
+/* An array with an object for each prefix of files, "report1" of report1_cuda_gpu_kern_sum.csv: its `prefix`, `files`,
+ * `missing` (columns by file) and `profile`, which profile_view_make() takes. It is the caller's to json_decref().
+ * ST_USAGE with one line: no such folder, no such files, or one that cannot be read, and where. */
+Status nsys_folder_read(json_t **out, const char *folder);
+
+#endif

@@ -1,0 +1,263 @@
+#include "report/profile/profile_device_tables.h"
+
+#include "base/human.h"
+#include "prof/part.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* A device that runs for more than this share of the time is what the step waits for. */
+static const double busy_enough = 0.9;
+
+static void fact(Table *table, const char *what, const char *value)
+{
+    table_cell(table, what);
+    table_cell(table, value);
+}
+
+static void fact_time(Table *table, const char *what, double ns)
+{
+    fact(table, what, human_seconds(ns * 1e-9).s);
+}
+
+static void fact_share(Table *table, const char *what, double part, double whole)
+{
+    table_cell(table, what);
+    table_cell_printf(table, "%s a step, %.1f %%", human_seconds(part * 1e-9).s,
+                      100 * part / whole);
+}
+
+/* ---- the GPU ---- */
+
+/* Of all phases, a step, in ns. */
+typedef struct Busy {
+    double wall, span, busy;
+} Busy;
+
+static Busy busy_of(const ProfileView *v)
+{
+    Busy sum = {0};
+    for (int p = PHASE_FORWARD; p < PHASE_COUNT; p++) {
+        if (!v->phases[p].there) continue;
+        sum.wall += v->phases[p].wall.total / (double)v->steps;
+        sum.span += v->phases[p].span.total / (double)v->steps;
+        sum.busy += v->phases[p].busy / (double)v->steps;
+    }
+    return sum;
+}
+
+void profile_device_tables_verdict(Text *text, const ProfileView *v)
+{
+    if (!v->gpu) return;
+    const Busy b = busy_of(v);
+    if (b.busy >= busy_enough * b.wall) {
+        text_printf(text, "device-bound: the GPU works %.1f %% of the time", 100 * b.busy / b.wall);
+    } else {
+        text_printf(text, "host-bound: the GPU waits %.1f %% of the time for launches and the host",
+                    100 * (1 - b.busy / b.wall));
+    }
+}
+
+/* How many, median, p99, total and the longest of gaps between `what`, as in "kernels". */
+static void gap_rows(Table *table, const ProfileView *v, const ViewGaps *gaps, const char *what)
+{
+    const double steps = (double)v->steps;
+    table_cell_printf(table, "gaps between %s, a step", what);
+    table_cell(table, human_mean_count((double)gaps->time.n / steps).s);
+    if (gaps->time.n == 0) return;
+    table_cell_printf(table, "gaps between %s: median, p99", what);
+    table_cell_printf(table, "%s, %s", human_seconds(gaps->time.med * 1e-9).s,
+                      human_seconds(gaps->p99 * 1e-9).s);
+    table_cell_printf(table, "gaps between %s: total a step", what);
+    table_cell(table, human_seconds(gaps->time.total * 1e-9 / steps).s);
+    table_cell_printf(table, "longest gap between %s", what);
+    table_cell_printf(table, "%s, after %s, before %s", human_seconds(gaps->time.max * 1e-9).s,
+                      gaps->after ? gaps->after : "what is not attributed",
+                      gaps->before ? gaps->before : "what is not attributed");
+}
+
+static void call_rows(Table *table, const ProfileView *v)
+{
+    double time = 0, calls = 0;
+    for (int i = 0; i < v->n_calls; i++) {
+        time += v->calls[i].time.total;
+        calls += (double)v->calls[i].time.n;
+    }
+    table_cell(table, "CUDA calls, a step");
+    table_cell_printf(table, "%s in %s", human_mean_count(calls / (double)v->steps).s,
+                      human_seconds(time * 1e-9 / (double)v->steps).s);
+}
+
+static void gpu(Table *table, const ProfileView *v)
+{
+    if (!v->gpu) return;
+    const ViewGpu *g = &v->device;
+    const Busy b = busy_of(v);
+    const double steps = (double)v->steps;
+    Text verdict = {0};
+    PROFILE_COLUMNS(table, 2, "GPU", "");
+    fact_share(table, "busy", b.busy, b.wall);
+    fact_share(table, "idle between kernels", b.span - b.busy, b.wall);
+    fact_share(table, "idle before the first and after the last kernel of a phase", b.wall - b.span,
+               b.wall);
+    fact_share(table, "kernels", g->compute / steps, (g->compute + g->copies) / steps);
+    fact_share(table, "copies and memsets", g->copies / steps, (g->compute + g->copies) / steps);
+    gap_rows(table, v, &g->gaps, "kernels");
+    fact_time(table, "launch latency, median", g->latency.n ? g->latency.med : NAN);
+    call_rows(table, v);
+    if (v->host_gaps.time.n > 0) gap_rows(table, v, &v->host_gaps, "CUDA calls");
+    table_cell(table, "attributed to no op");
+    table_cell_printf(table, "%lld, %.3f %% of the kernels' time", (long long)g->unattributed,
+                      100 * g->unattributed_time / (g->compute + g->copies));
+    fact(table, "records dropped", human_count(g->dropped).s);
+    profile_device_tables_verdict(&verdict, v);
+    table_note(table, text_str(&verdict), NULL);
+    table_note(table,
+               "launch latency: from the begin of a launch to that of its kernel; of a graph, of "
+               "its first; gaps between kernels: of one phase; between calls: of one step",
+               NULL);
+    table->failed = table->failed || verdict.failed;
+    text_free(&verdict);
+}
+
+/* ---- scopes ---- */
+
+enum { MOST_SCOPES = 64 };
+
+/* Ranges of one name in every layer, together. */
+typedef struct Scope {
+    Phase phase;
+    char name[PLAN_SCOPE];
+    int64_t n, launched; /* times it ran; times its nodes were run one by one */
+    double host, wall, span, device;
+    int64_t kernels;
+} Scope;
+
+/* "attn" of "layer.3/attn"; NULL: not a scope of this table. */
+static const char *scope_name(const ViewRange *range)
+{
+    const bool layer = strncmp(range->name, "layer.", 6) == 0;
+    if (range->level != (layer ? 1 : 0)) return NULL;
+    return layer ? strchr(range->name, '/') + 1 : range->name;
+}
+
+static int collect(const ProfileView *v, Scope *scopes)
+{
+    int n = 0;
+    for (int i = 0; i < v->n_ranges; i++) {
+        const ViewRange *range = &v->ranges[i];
+        const char *name = scope_name(range);
+        if (!name) continue;
+        int at = 0;
+        while (at < n && (scopes[at].phase != range->phase || strcmp(scopes[at].name, name) != 0))
+            at++;
+        if (at == MOST_SCOPES) continue;
+        if (at == n) {
+            scopes[n] = (Scope){.phase = range->phase};
+            snprintf(scopes[n++].name, PLAN_SCOPE, "%s", name);
+        }
+        scopes[at].n += v->gpu ? range->span.n : range->host.n;
+        scopes[at].launched += range->host.n;
+        scopes[at].host += range->host.total;
+        scopes[at].wall += v->gpu ? range->wall.total : range->host.total;
+        scopes[at].span += range->span.total;
+        scopes[at].device += v->gpu ? range->device : 0;
+        scopes[at].kernels += range->kernels;
+    }
+    return n;
+}
+
+static void us(Table *table, double ns, int64_t n)
+{
+    table_cell(table, n ? human_number(ns * 1e-3 / (double)n, 4).s : "-");
+}
+
+static void scopes(Table *table, const ProfileView *v)
+{
+    static Scope list[MOST_SCOPES];
+    const int n = collect(v, list);
+    PROFILE_COLUMNS(table, 2, "in", "scope", "times a step", "wall (us)", "host (us)");
+    if (v->gpu) {
+        table_column(table, "device (us)", "", true);
+        table_column(table, "idle (us)", "", true);
+        table_column(table, "kernels", "", true);
+    }
+    for (int i = 0; i < n; i++) {
+        const Scope *s = &list[i];
+        table_cell(table, profile_tables_phase(s->phase));
+        table_cell(table, s->name);
+        table_cell(table, human_mean_count((double)s->n / (double)v->steps).s);
+        us(table, s->wall, s->n);
+        us(table, s->host, s->launched);
+        if (!v->gpu) continue;
+        us(table, s->device, s->n);
+        us(table, fmax(0, s->span - s->device), s->n);
+        table_cell(table, human_mean_count((double)s->kernels / (double)(s->n ? s->n : 1)).s);
+    }
+    table_note(
+        table,
+        v->gpu ? "means of one instance; host: launching it; device: its kernels; idle: between "
+                 "its first and last kernel; wall: from the first begin to the last end of both"
+               : "means of one instance",
+        NULL);
+}
+
+/* ---- the operating system and threads ---- */
+
+static void imbalance(Table *table, const ProfileView *v)
+{
+    double most = 0, sum = 0;
+    int n = 0;
+    for (int i = 0; i < v->n_threads; i++) {
+        const double ran = v->threads[i].ran;
+        if (!(ran > 0.01 * v->threads_wall)) continue; /* not one that computes */
+        most = fmax(most, ran);
+        sum += ran;
+        n++;
+    }
+    if (n == 0) return;
+    table_cell(table, "threads that computed");
+    table_cell_printf(table, "%d, on a processor %.1f %% of the loop on average", n,
+                      100 * sum / n / v->threads_wall);
+    table_cell(table, "imbalance of threads");
+    table_cell_printf(table, "%.1f %% (busiest against the mean; waiting in a loop counts as busy)",
+                      100 * (most * n / sum - 1));
+}
+
+static void os_use(Table *table, const ProfileView *v)
+{
+    const ViewOs *os = &v->os;
+    const double steps = (double)v->steps;
+    PROFILE_COLUMNS(table, 2, v->gpu ? "operating system" : "processor and operating system", "");
+    fact_time(table, "the stepping thread blocked, a step", os->blocked.n ? os->blocked.avg : NAN);
+    fact_time(table, "waiting for a CPU, a step", os->waiting.n ? os->waiting.avg : NAN);
+    table_cell(table, "processor time, all threads, a step");
+    table_cell_printf(table, "%s user, %s system", human_seconds(os->user * 1e-9 / steps).s,
+                      human_seconds(os->system * 1e-9 / steps).s);
+    table_cell(table, "context switches, a step");
+    table_cell_printf(table, "%s voluntary, %s involuntary",
+                      human_number((double)os->voluntary / steps, 3).s,
+                      human_number((double)os->involuntary / steps, 3).s);
+    table_cell(table, "page faults, a step");
+    table_cell_printf(table, "%s minor, %s major", human_number((double)os->minor / steps, 3).s,
+                      human_number((double)os->major / steps, 3).s);
+    if (!v->gpu) imbalance(table, v);
+    if (!v->gpu && v->host_gaps.time.n > 0) {
+        gap_rows(table, v, &v->host_gaps, "ops");
+        table_note(table, "gaps between ops: of one phase, without what watching takes", NULL);
+    }
+    if (v->events_left_out > 0)
+        fact(table, "events left out of the trace", human_count(v->events_left_out).s);
+}
+
+Status profile_device_tables_write(Text *out, const ProfileTables *how, const ProfileView *view)
+{
+    Table table = {0};
+    gpu(&table, view);
+    TRY(profile_tables_put(out, how, &table));
+    scopes(&table, view);
+    TRY(profile_tables_put(out, how, &table));
+    os_use(&table, view);
+    return profile_tables_put(out, how, &table);
+}

@@ -1,0 +1,315 @@
+#include "report/profile/profile_sweep_tables.h"
+
+#include "base/human.h"
+#include "base/text_groups.h"
+#include "prof/part.h"
+#include "report/findings/findings.h"
+#include "report/profile/profile_kernel_tables.h"
+#include "report/records/precision_gain.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- a row per cell ---- */
+
+static double category_share(const ProfileView *v, const char *category, bool forward_alone)
+{
+    double part = 0, all = 0;
+    for (int i = 0; i < v->n_ops; i++) {
+        const ViewOp *op = &v->ops[i];
+        if (forward_alone && op->phase != PHASE_FORWARD) continue;
+        all += op->time.total;
+        if (strcmp(op->category, category) == 0) part += op->time.total;
+    }
+    return all > 0 ? 100 * part / all : NAN;
+}
+
+/* What ran a step: kernels on a GPU, ops on a CPU. */
+static double device_time(const ProfileView *v)
+{
+    double total = 0;
+    for (int p = PHASE_FORWARD; p < PHASE_COUNT; p++) {
+        if (v->phases[p].there) total += v->gpu ? v->phases[p].busy : v->phases[p].attributed;
+    }
+    return total / (double)v->steps;
+}
+
+static void top_cells(Table *table, const ProfileView *v, int phase)
+{
+    const ViewName *top = profile_kernel_tables_top(v, phase);
+    table_cell(table, !top ? "-" : v->gpu ? top->brief : top->name);
+    table_cell(table, top ? human_mean_count((double)top->time.n / (double)v->steps).s : "-");
+    profile_tables_ms(table, top ? top->time.total / (double)v->steps : NAN);
+}
+
+static void label_cells(Table *table, const Record *r, const RowWarnings *warnings)
+{
+    Text name = {0};
+    int64_t ctx = 0, batch = 0;
+    const char *const texts[] = {"precision", "attention", "exec"};
+    record_int(r, "ctx", &ctx);
+    record_int(r, "batch", &batch);
+    text_puts(&name, record_text(r, "size") ? record_text(r, "size") : "attention");
+    row_warnings_mark(warnings, r, &name);
+    table_cell(table, text_str(&name));
+    table_cell_printf(table, "%lld", (long long)ctx);
+    table_cell_printf(table, "%lld", (long long)batch);
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        table_cell(table, record_text(r, texts[i]) ? record_text(r, texts[i]) : "-");
+    table->failed = table->failed || name.failed;
+    text_free(&name);
+}
+
+enum { LABELS = 6 };
+
+static void profile_cells(Table *table, const ProfileView *v)
+{
+    for (int p = PHASE_FORWARD; p < PHASE_COUNT; p++)
+        profile_tables_ms(table,
+                          v->phases[p].there ? profile_view_middle(v, &v->phases[p].wall) : NAN);
+    profile_tables_ms(table, profile_view_middle(v, &v->step));
+    profile_tables_ms(table, device_time(v));
+    table_cell(table, human_number(category_share(v, "matmul", true), 3).s);
+    table_cell(table, human_number(category_share(v, "matmul", false), 3).s);
+    top_cells(table, v, PHASE_FORWARD);
+    top_cells(table, v, PHASE_COUNT);
+}
+
+static Status summary_row(Table *table, const Record *record, const RowWarnings *warnings)
+{
+    ProfileView view;
+    label_cells(table, record, warnings);
+    if (profile_tables_failed(record)) {
+        table_cell(table, record_status_word(record_status(record)));
+        for (int i = LABELS + 1; i < table->n_columns; i++) table_cell(table, "-");
+        return ST_OK;
+    }
+    TRY(profile_view_make(&view, record));
+    profile_cells(table, &view);
+    profile_view_free(&view);
+    return ST_OK;
+}
+
+static Status summary(Table *table, const RecordSet *set)
+{
+    PROFILE_COLUMNS(table, 1, "size", "ctx", "batch");
+    PROFILE_COLUMNS(table, 3, "precision", "attention", "exec");
+    PROFILE_COLUMNS(table, 0, "forward (ms)", "backward (ms)", "optimizer (ms)", "wall, step (ms)",
+                    "device, step (ms)", "matmul of forward (%)", "matmul of step (%)");
+    PROFILE_COLUMNS(table, 1, "top of forward", "calls", "ms");
+    PROFILE_COLUMNS(table, 1, "top of step", "calls", "ms");
+    TABLE_SPARE(table, "calls", "ms", "top of forward", "calls", "ms", "top of step",
+                "matmul of forward (%)", "matmul of step (%)", "optimizer (ms)", "backward (ms)");
+    RowWarnings warnings;
+    row_warnings_find(&warnings, set);
+    for (size_t i = 0; i < record_set_size(set); i++)
+        TRY(summary_row(table, record_set_at(set, i), &warnings));
+    profile_tables_notes(table, set, &warnings);
+    table_note_printf(table,
+                      "%s of the profiled steps; device: kernels on a GPU, ops on a CPU, on "
+                      "average; calls and ms of "
+                      "the top ones are of one step",
+                      record_set_size(set) ? profile_tables_stat(record_set_at(set, 0)) : "means");
+    return ST_OK;
+}
+
+/* ---- two styles side by side ---- */
+
+/* Rows that are equal but for what an execution style decides have the same text. */
+static void put_work(Text *out, const Record *record)
+{
+    static const char *const texts[] = {"size", "precision", "mode", "device"};
+    static const char *const numbers[] = {"d_model", "d_ff", "num_layers", "num_heads",
+                                          "vocab",   "ctx",  "batch",      "threads"};
+    text_clear(out);
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        const char *text = record_text(record, texts[i]);
+        text_printf(out, "%s\n", text ? text : "\r");
+    }
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        int64_t number = -1;
+        record_int(record, numbers[i], &number);
+        text_printf(out, "%lld\n", (long long)number);
+    }
+}
+
+/* One line of the comparison. */
+typedef struct Figures {
+    double kernels, softmax_kernels, time;
+} Figures;
+
+static bool in_softmax(const ViewOp *op)
+{
+    return op->part && strcmp(op->part, "softmax") == 0;
+}
+
+/* `part` false: the whole phase (PHASE_COUNT: the step); true: attention in it, of one layer. */
+static Figures figures(const ProfileView *v, int phase, bool part, double layers)
+{
+    Figures f = {0};
+    for (int i = 0; i < v->n_ops; i++) {
+        const ViewOp *op = &v->ops[i];
+        if ((phase != PHASE_COUNT && (int)op->phase != phase) || (part && !op->part)) continue;
+        const double calls = profile_view_calls(v, i) / (part ? layers : 1);
+        f.kernels += calls;
+        if (in_softmax(op)) f.softmax_kernels += calls;
+        f.time += op->time.total / (double)v->steps / (part ? layers : 1);
+    }
+    return f;
+}
+
+static void pair_row(Table *table, const char *what, HumanText a, HumanText b, double ratio)
+{
+    table_cell(table, what);
+    table_cell(table, a.s);
+    table_cell(table, b.s);
+    table_cell(table, human_number(ratio, 3).s);
+}
+
+static void pair_count(Table *table, const char *what, double a, double b)
+{
+    pair_row(table, what, human_mean_count(a), human_mean_count(b), a > 0 ? b / a : NAN);
+}
+
+static void pair_us(Table *table, const char *what, double a, double b)
+{
+    pair_row(table, what, human_number(a * 1e-3, 4), human_number(b * 1e-3, 4),
+             a > 0 ? b / a : NAN);
+}
+
+static void pair_rows(Table *table, const ProfileView *a, const ProfileView *b, double layers)
+{
+    static const struct {
+        const char *launches, *softmax, *time;
+        int phase;
+        bool part;
+    } rows[] = {
+        {"kernels of one attention, forward", "of these for softmax", "one attention, forward (us)",
+         PHASE_FORWARD, true},
+        {"kernels of forward", NULL, "ops of forward (us)", PHASE_FORWARD, false},
+        {"kernels of backward", NULL, "ops of backward (us)", PHASE_BACKWARD, false},
+        {"kernels of the step", NULL, "ops of the step (us)", PHASE_COUNT, false},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const Figures x = figures(a, rows[i].phase, rows[i].part, layers);
+        const Figures y = figures(b, rows[i].phase, rows[i].part, layers);
+        if (!(x.time > 0)) continue;
+        pair_count(table, rows[i].launches, x.kernels, y.kernels);
+        if (rows[i].softmax)
+            pair_count(table, rows[i].softmax, x.softmax_kernels, y.softmax_kernels);
+        pair_us(table, rows[i].time, x.time, y.time);
+    }
+    pair_us(table, "wall of the step (us)", profile_view_middle(a, &a->step),
+            profile_view_middle(b, &b->step));
+    if (!a->gpu || !b->gpu) return;
+    pair_count(table, "gaps of the step", (double)a->device.gaps.time.n / (double)a->steps,
+               (double)b->device.gaps.time.n / (double)b->steps);
+    pair_us(table, "gaps, total a step (us)", a->device.gaps.time.total / (double)a->steps,
+            b->device.gaps.time.total / (double)b->steps);
+}
+
+static Status pair(Text *out, const ProfileTables *how, const Record *first, const Record *second,
+                   bool more)
+{
+    ProfileView a, b;
+    Table table = {0};
+    int64_t layers = 1;
+    record_int(first, "num_layers", &layers);
+    TRY(profile_view_make(&a, first));
+    Status status = profile_view_make(&b, second);
+    if (status == ST_OK) {
+        const char *x = record_text(first, "exec"), *y = record_text(second, "exec");
+        char ratio[40];
+        snprintf(ratio, sizeof ratio, "%.15s / %.15s", y, x);
+        PROFILE_COLUMNS(&table, 1, "a step", x, y, ratio);
+        pair_rows(&table, &a, &b, (double)layers);
+        if (!a.gpu) table_note(&table, "on a CPU a kernel is one run of an op", NULL);
+        if (more) table_note(&table, "more rows of this work are not set beside each other", NULL);
+        status = profile_tables_put(out, how, &table);
+        profile_view_free(&b);
+    }
+    profile_view_free(&a);
+    return status;
+}
+
+/* Rows of the same work, and after each of them the next in another style. */
+typedef struct Styles {
+    TextGroups work;
+    size_t *other; /* as many as there are rows: none */
+} Styles;
+
+static const char *style(const RecordSet *set, size_t i)
+{
+    return record_text(record_set_at(set, i), "exec");
+}
+
+static Status find_styles(Styles *styles, const RecordSet *set)
+{
+    const size_t n = record_set_size(set);
+    Text text = {0};
+    *styles = (Styles){.other = malloc((n + 1) * sizeof *styles->other)};
+    Status status = text_groups_init(&styles->work, n);
+    if (status == ST_OK && !styles->other) status = FAIL(ST_NO_MEMORY, "no memory for profiles");
+    for (size_t i = 0; status == ST_OK && i < n; i++) {
+        if (profile_tables_failed(record_set_at(set, i)) || !style(set, i)) continue;
+        put_work(&text, record_set_at(set, i));
+        status = text_status(&text);
+        if (status == ST_OK) status = text_groups_put(&styles->work, i, text_str(&text));
+    }
+    for (size_t i = n; status == ST_OK && i-- > 0;) {
+        const size_t next = text_groups_next(&styles->work, i);
+        const bool same = next < n && strcmp(style(set, i), style(set, next)) == 0;
+        styles->other[i] = same ? styles->other[next] : next;
+    }
+    text_free(&text);
+    return status;
+}
+
+/* Each row beside those after it that did the same work in another style. */
+static Status pairs(Text *out, const ProfileTables *how, const RecordSet *set)
+{
+    enum { MOST = 16 }; /* of a row, so that a thousand rows of one work are not a million tables */
+    const size_t n = record_set_size(set);
+    Styles styles;
+    Status status = find_styles(&styles, set);
+    for (size_t i = 0; status == ST_OK && i < n; i++) {
+        size_t j = styles.other[i];
+        for (int k = 1; status == ST_OK && j < n && k <= MOST; k++) {
+            size_t next = text_groups_next(&styles.work, j);
+            if (next < n && strcmp(style(set, i), style(set, next)) == 0) next = styles.other[next];
+            const bool more = k == MOST && next < n;
+            status = pair(out, how, record_set_at(set, i), record_set_at(set, j), more);
+            j = next;
+        }
+    }
+    free(styles.other);
+    text_groups_free(&styles.work);
+    return status;
+}
+
+/* What the rows say together. */
+static Status sentences(Table *table, const RecordSet *set)
+{
+    Text text = {0};
+    Status status = findings_softmax_first(&text, set);
+    if (status == ST_OK && text.n) table_note(table, text_str(&text), NULL);
+    text_clear(&text);
+    precision_gain_ops(&text, set);
+    if (text.n) table_note(table, text_str(&text), NULL);
+    table->failed = table->failed || text.failed;
+    text_free(&text);
+    return status;
+}
+
+Status profile_sweep_tables_write(Text *out, const ProfileTables *how, const RecordSet *set)
+{
+    Table table = {0};
+    Status status = summary(&table, set);
+    if (status == ST_OK) status = sentences(&table, set);
+    if (status == ST_OK) status = profile_tables_put(out, how, &table);
+    if (status == ST_OK) status = pairs(out, how, set);
+    table_free(&table);
+    return status;
+}

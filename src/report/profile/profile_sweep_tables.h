@@ -1,0 +1,9 @@
+/* Several profiles in one table: a row per cell, and two styles of execution side by side. */
+#ifndef REPORT_PROFILE_PROFILE_SWEEP_TABLES_H
+#define REPORT_PROFILE_PROFILE_SWEEP_TABLES_H
+
+#include "report/profile/profile_tables.h"
+
+Status profile_sweep_tables_write(Text *out, const ProfileTables *how, const RecordSet *set);
+
+#endif

@@ -1,0 +1,192 @@
+#include "report/records/baseline.h"
+
+#include "base/escape.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static bool has_value(const Column *column, const RecordSet *set, const char *value)
+{
+    for (size_t i = 0; i < record_set_size(set); i++) {
+        if (column_has(column, record_set_at(set, i), value)) return true;
+    }
+    return false;
+}
+
+/* Of "ctx=128" the value, when the column is ctx; of "128" the whole, for every column. */
+static const char *value_for(const Column *column, const char *text)
+{
+    const char *equals = strchr(text, '=');
+    if (!equals) return text;
+    const size_t n = (size_t)(equals - text);
+    const bool named = strlen(column->path) == n && strncmp(column->path, text, n) == 0;
+    return named ? equals + 1 : NULL;
+}
+
+static bool is_candidate(const Column *column, const RecordSet *set, const char *text)
+{
+    const char *value = column->identity ? value_for(column, text) : NULL;
+    return value && column_varies(column, set) && has_value(column, set, value);
+}
+
+static bool is_new(const Column *column, const RecordSet *set, size_t i, const char *value)
+{
+    for (size_t j = 0; j < i; j++) {
+        if (column_has(column, record_set_at(set, j), value)) return false;
+    }
+    return true;
+}
+
+/* " size small medium; precision fp32 bf16", each value once. */
+static void list_values(Text *out, const RecordSet *set)
+{
+    char text[COLUMN_TEXT];
+    for (int c = 0; c < column_count; c++) {
+        const Column *column = &column_list[c];
+        if (!column->identity || !column_varies(column, set)) continue;
+        text_printf(out, "%s %s", out->n ? ";" : "", column->path);
+        for (size_t i = 0; i < record_set_size(set); i++) {
+            if (!column_text(column, record_set_at(set, i), text)) continue;
+            if (!is_new(column, set, i, text)) continue;
+            text_puts(out, " ");
+            escape_put(out, ESCAPE_LINE, text);
+        }
+    }
+}
+
+static Status nothing_found(const RecordSet *set, const char *text)
+{
+    Text values = {0};
+    list_values(&values, set);
+    const Status status =
+        values.n ? FAIL(ST_USAGE, "--baseline %s: no row has it; rows differ in%.600s", text,
+                        text_str(&values))
+                 : FAIL(ST_USAGE,
+                        "--baseline %s: the rows do not differ in anything asked for; sweep what "
+                        "is to be compared, as --precision fp32,bf16 --baseline fp32",
+                        text);
+    text_free(&values);
+    return status;
+}
+
+/* A size brings its dimensions with it. */
+static bool follows(const Column *column, const Column *baseline)
+{
+    return column->show == COLUMN_CUSTOM && strcmp(baseline->path, "size") == 0;
+}
+
+static void find_others(Baseline *baseline, const RecordSet *set)
+{
+    baseline->n_others = 0;
+    for (int c = 0; c < column_count && c < TABLE_MAX_COLUMNS; c++) {
+        const Column *column = &column_list[c];
+        if (!column->identity || column == baseline->column) continue;
+        if (follows(column, baseline->column) || !column_varies(column, set)) continue;
+        baseline->others[baseline->n_others++] = column;
+    }
+}
+
+static Status find_column(const RecordSet *set, const char *text, const Column **out)
+{
+    const Column *found = NULL;
+    for (int c = 0; c < column_count; c++) {
+        const Column *column = &column_list[c];
+        if (!is_candidate(column, set, text)) continue;
+        if (found) {
+            return FAIL(ST_USAGE, "--baseline %s: both %s and %s have it; say %s=%s or %s=%s", text,
+                        found->path, column->path, found->path, text, column->path, text);
+        }
+        found = column;
+    }
+    *out = found;
+    return found ? ST_OK : nothing_found(set, text);
+}
+
+static Status only_ours(RecordSet *ours, const RecordSet *set)
+{
+    TRY(record_set_init(ours, NULL));
+    Status status = ST_OK;
+    for (size_t i = 0; status == ST_OK && i < record_set_size(set); i++) {
+        Record *row = record_set_at(set, i);
+        if (!record_text(row, "peer")) status = record_set_add(ours, row);
+    }
+    return status;
+}
+
+/* What our own rows were asked to differ in: a peer's differ in what nobody asked for. */
+Status baseline_find(Baseline *baseline, const RecordSet *set, const char *text)
+{
+    RecordSet ours;
+    Status status = only_ours(&ours, set);
+    if (status == ST_OK) status = find_column(&ours, text, &baseline->column);
+    record_set_free(&ours);
+    TRY(status);
+    snprintf(baseline->value, sizeof baseline->value, "%s", value_for(baseline->column, text));
+    find_others(baseline, set);
+    return ST_OK;
+}
+
+static Status add_cells(RecordSet *set, const Config *configs, int n)
+{
+    for (int i = 0; i < n; i++) {
+        Record *record;
+        TRY(record_new(&record, &configs[i]));
+        const Status added = record_set_add(set, record);
+        json_decref(record);
+        TRY(added);
+    }
+    return ST_OK;
+}
+
+Status baseline_check(const Config *configs, int n, const char *text)
+{
+    RecordSet set;
+    Baseline baseline;
+    TRY(record_set_init(&set, NULL));
+    Status status = add_cells(&set, configs, n);
+    if (status == ST_OK) status = baseline_find(&baseline, &set, text);
+    record_set_free(&set);
+    return status;
+}
+
+/* Ours, or the same way of the same peer to run. */
+static bool same_program(const Record *a, const Record *b)
+{
+    static const char *const fields[] = {"peer", "variant"};
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
+        const char *x = record_text(a, fields[i]), *y = record_text(b, fields[i]);
+        if (x != y && !(x && y && strcmp(x, y) == 0)) return false;
+    }
+    return true;
+}
+
+bool baseline_alike(const Baseline *baseline, const Record *a, const Record *b)
+{
+    if (!same_program(a, b)) return false;
+    for (int i = 0; i < baseline->n_others; i++) {
+        if (column_differs(baseline->others[i], a, b)) return false;
+    }
+    return true;
+}
+
+/* With `auto` and what it became both in a sweep, the row that was asked for by this name counts. */
+const Record *baseline_row_with(const Baseline *baseline, const RecordSet *set,
+                                const Record *record, const char *value)
+{
+    const Record *other = NULL;
+    char text[COLUMN_TEXT];
+    for (size_t i = 0; i < record_set_size(set); i++) {
+        const Record *row = record_set_at(set, i);
+        if (!column_has(baseline->column, row, value) || !baseline_alike(baseline, record, row)) {
+            continue;
+        }
+        if (column_asked(baseline->column, row, text) && strcmp(text, value) == 0) return row;
+        if (!other) other = row;
+    }
+    return other;
+}
+
+const Record *baseline_row(const Baseline *baseline, const RecordSet *set, const Record *record)
+{
+    return baseline_row_with(baseline, set, record, baseline->value);
+}

@@ -1,0 +1,21 @@
+/* One cell of a table for people: a column and a record -> text. */
+#ifndef REPORT_RECORDS_CELL_TEXT_H
+#define REPORT_RECORDS_CELL_TEXT_H
+
+#include "base/text.h"
+#include "report/records/column.h"
+
+/* Appends "12.34 ± 0.05", "OOM", "-" where there is nothing. `baseline` is the row to compare
+ * with, NULL for none. */
+void cell_text_put(Text *out, const Column *column, const Record *record, const Record *baseline);
+
+/* The same; where the record has no such value, why: "unsupported". `record` may be NULL. */
+void cell_text_put_or_status(Text *out, const Column *column, const Record *record);
+/* "-22.5 ± 0.3": by how many % a phase's mean is above that of the baseline. Both may be NULL. */
+void cell_text_put_change(Text *out, const Column *column, const Record *record,
+                          const Record *baseline);
+
+/* "OOM" for oom, the word itself for the others. */
+const char *cell_text_status(RecordStatus status);
+
+#endif

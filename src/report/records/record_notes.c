@@ -1,0 +1,253 @@
+#include "report/records/record_notes.h"
+
+#include "base/human.h"
+#include "base/text_groups.h"
+#include "bench/record/record_stat.h"
+#include "report/records/cell_text.h"
+#include "report/records/rerun_command.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Adds the note and empties the text. */
+static void flush(Table *table, Text *text, const char *code)
+{
+    table->failed = table->failed || text->failed;
+    if (text->n) table_note(table, text_str(text), code);
+    text_clear(text);
+}
+
+void record_notes_common(Table *table, const RecordSet *set)
+{
+    char value[COLUMN_TEXT];
+    Text text = {0};
+    for (int c = 0; c < column_count; c++) {
+        const Column *column = &column_list[c];
+        if (!column_common(column, set, value)) continue;
+        text_printf(&text, "%s %s %s", text.n ? "," : "Common:", column->label, value);
+    }
+    flush(table, &text, NULL);
+    text_free(&text);
+}
+
+void record_notes_label(Text *text, const bool *shown, const Record *record)
+{
+    char value[COLUMN_TEXT];
+    const char *separator = "";
+    for (int c = 0; c < column_count; c++) {
+        const Column *column = &column_list[c];
+        if (!column->identity || !shown[c]) continue;
+        if (!column_text(column, record, value)) continue;
+        const bool is_size = column->show == COLUMN_ALWAYS;
+        text_printf(text, "%s%s%s%s", separator, is_size ? "" : column->label, is_size ? "" : " ",
+                    value);
+        separator = ", ";
+    }
+    if (!*separator) text_puts(text, "result");
+}
+
+/* ---- what went wrong, once for all rows that say the same ---- */
+
+/* Rows whose notes would be the same. */
+typedef struct SameNotes {
+    TextGroups problems, products;
+} SameNotes;
+
+/* One that is there, and none, set apart. */
+static void put_text(Text *out, const char *text)
+{
+    text_printf(out, "%s\n", text ? text : "\r");
+}
+
+static Status find_same(SameNotes *same, Text *text, const RecordSet *set)
+{
+    *same = (SameNotes){0};
+    TRY(text_groups_init(&same->problems, record_set_size(set)));
+    TRY(text_groups_init(&same->products, record_set_size(set)));
+    for (size_t i = 0; i < record_set_size(set); i++) {
+        const Record *record = record_set_at(set, i);
+        text_clear(text);
+        text_printf(text, "%d ", (int)record_status(record));
+        put_text(text, record_text(record, "message"));
+        TRY(text_groups_put(&same->problems, i, text_str(text)));
+        text_clear(text);
+        put_text(text, record_text(record, "blas_path"));
+        put_text(text, record_text(record, "blas_tried"));
+        TRY(text_groups_put(&same->products, i, text_str(text)));
+    }
+    text_clear(text);
+    return ST_OK;
+}
+
+static void free_same(SameNotes *same)
+{
+    text_groups_free(&same->problems);
+    text_groups_free(&same->products);
+}
+
+static void put_problem(Table *table, Text *text, const RecordSet *set, const TextGroups *problems,
+                        const bool *shown, size_t row)
+{
+    enum { MOST_LABELS = 6 };
+    const Record *record = record_set_at(set, row);
+    const char *message = record_text(record, "message");
+    size_t alike = 0;
+    if (record_status(record) == RECORD_OK || !text_groups_leads(problems, row)) return;
+    for (size_t i = row; i < record_set_size(set); i = text_groups_next(problems, i)) {
+        if (++alike > MOST_LABELS) continue;
+        if (alike > 1) text_puts(text, "; ");
+        record_notes_label(text, shown, record_set_at(set, i));
+    }
+    if (alike > MOST_LABELS) text_printf(text, "; and %zu more", alike - MOST_LABELS);
+    text_printf(text, ": %s", cell_text_status(record_status(record)));
+    if (message) text_printf(text, ": %s", message);
+    flush(table, text, NULL);
+}
+
+/* A phase's reason, unless the result's own says it already. */
+static void put_phases(Table *table, Text *text, const bool *shown, const Record *record)
+{
+    static const char *const phases[] = {"forward", "backward", "optimizer", "step"};
+    const char *told = record_text(record, "message");
+    for (size_t p = 0; p < sizeof phases / sizeof *phases; p++) {
+        const json_t *phase = record_value(record, phases[p]);
+        const char *reason = phase ? record_text(phase, "message") : NULL;
+        if (!reason || (told && strstr(told, reason))) continue;
+        record_notes_label(text, shown, record);
+        text_printf(text, ", %s: %s: %s", phases[p],
+                    cell_text_status(record_phase_status(record, phases[p])), reason);
+        flush(table, text, NULL);
+        told = reason;
+    }
+}
+
+static void put_part(Text *text, const json_t *environment, const char *path, const char *before,
+                     const char *after)
+{
+    const char *word = record_text(environment, path);
+    int64_t n;
+    if (word) {
+        text_printf(text, "%s%s%s%s", text->n ? ", " : "", before, word, after);
+    } else if (record_int(environment, path, &n)) {
+        text_printf(text, "%s%s%lld%s", text->n ? ", " : "", before, (long long)n, after);
+    }
+}
+
+/* "Neoverse-V1, aarch64, 2 cores, 7.6 GiB, BLIS 0.9.0, governor performance; roofstep 0.1.0 ..." */
+static void put_environment(Table *table, Text *text, const json_t *environment, bool with_id)
+{
+    const char *command = record_text(environment, "command");
+    Text again = {0};
+    double mib;
+    if (command) rerun_command(&again, command);
+    if (with_id) put_part(text, environment, "id", "environment ", "");
+    put_part(text, environment, "cpu", "", "");
+    put_part(text, environment, "architecture", "", "");
+    put_part(text, environment, "usable_cores", "", " cores");
+    if (record_number(environment, "memory_mib", &mib)) {
+        text_printf(text, ", %s", human_bytes(mib * 1024 * 1024).s);
+    }
+    put_part(text, environment, "gpu", "", "");
+    put_part(text, environment, "gpu_driver", "driver ", "");
+    put_part(text, environment, "libraries.cuda", "CUDA ", "");
+    put_part(text, environment, "libraries.blas", "", "");
+    put_part(text, environment, "governor", "governor ", "");
+    put_part(text, environment, "version", "roofstep ", "");
+    put_part(text, environment, "commit", "commit ", "");
+    put_part(text, environment, "compiler", "", "");
+    put_part(text, environment, "flags", "", "");
+    put_part(text, environment, "time_utc", "", "");
+    table->failed = table->failed || again.failed;
+    flush(table, text, command ? text_str(&again) : NULL);
+    text_free(&again);
+}
+
+/* Which library a peer multiplied with, and what the others took that it was tried with. */
+static void put_peer_blas(Table *table, Text *text, const RecordSet *set,
+                          const TextGroups *products, size_t row)
+{
+    int64_t ctx = 0;
+    const Record *record = record_set_at(set, row);
+    const char *path = record_text(record, "blas_path");
+    const char *tried = record_text(record, "blas_tried");
+    if (!path || !record_text(record, "peer") || !text_groups_leads(products, row)) return;
+    record_int(record, "ctx", &ctx);
+    text_printf(text, "%s %s, %s over %lld tokens: products by %s, %s", record_text(record, "peer"),
+                record_text(record, "variant"),
+                record_text(record, "size") ? record_text(record, "size") : "attention",
+                (long long)ctx, record_text(record, "blas"), path);
+    if (tried) text_printf(text, "; a short trial took %s", tried);
+    flush(table, text, NULL);
+}
+
+/* ---- what the figures mean ---- */
+
+static bool any_has(const RecordSet *set, const char *path)
+{
+    double x;
+    for (size_t i = 0; i < record_set_size(set); i++) {
+        if (record_number(record_set_at(set, i), path, &x)) return true;
+    }
+    return false;
+}
+
+void record_notes_stat(Table *table, Stat stat)
+{
+    static const char *const lines[STAT_COUNT] = {
+        [STAT_MEDIAN] =
+            "times: the median of the samples; ± is the distance to the farther end of its 95 % "
+            "interval (by ranks; none below 6 samples)",
+        [STAT_MEAN] = "times: the mean of the samples; ± is their standard deviation",
+        [STAT_MIN] = "times: the fastest sample"};
+    table_note(table, lines[stat], NULL);
+}
+
+static bool any_peers_peak(const RecordSet *set)
+{
+    double mib;
+    for (size_t i = 0; i < record_set_size(set); i++) {
+        const Record *row = record_set_at(set, i);
+        if (record_text(row, "peer") && record_number(row, "peak_alloc_mib", &mib)) return true;
+    }
+    return false;
+}
+
+void record_notes_definitions(Table *table, const RecordSet *set)
+{
+    static const struct {
+        const char *path, *line;
+    } list[] = {
+        {"peer_ratio", "peer / ours: step of the peer's fastest variant / our step"},
+        {"mfu", "MFU = FLOP/s of matrix multiplications and attention / highest measured rate"},
+        {"percent_of_limit",
+         "% of limit = shortest possible time at the measured rates / actual time"},
+        {"peak_alloc_mib", "peak = most bytes of tensors alive at once, by the plan"},
+    };
+    if (any_has(set, "step.mean_ms") || any_has(set, "forward.mean_ms"))
+        record_notes_stat(table, record_stat_of_set(set));
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+        if (any_has(set, list[i].path)) table_note(table, list[i].line, NULL);
+    }
+    if (any_peers_peak(set))
+        table_note(table, "peak of a peer = most bytes its own allocator counted", NULL);
+}
+
+void record_notes_rows(Table *table, const RecordSet *set, const bool *shown,
+                       const RowWarnings *warnings)
+{
+    Text text = {0};
+    SameNotes same;
+    if (find_same(&same, &text, set) != ST_OK) table->failed = true;
+    for (size_t i = 0; i < record_set_size(set) && !table->failed; i++) {
+        put_peer_blas(table, &text, set, &same.products, i);
+        put_problem(table, &text, set, &same.problems, shown, i);
+        put_phases(table, &text, shown, record_set_at(set, i));
+    }
+    free_same(&same);
+    row_warnings_put(warnings, table);
+    const size_t n = json_array_size(set->environments);
+    for (size_t i = 0; i < n; i++) {
+        put_environment(table, &text, json_array_get(set->environments, i), n > 1);
+    }
+    text_free(&text);
+}

@@ -1,0 +1,23 @@
+/* What stands below a table of records. */
+#ifndef REPORT_RECORDS_RECORD_NOTES_H
+#define REPORT_RECORDS_RECORD_NOTES_H
+
+#include "bench/record/record_set.h"
+#include "report/format/table.h"
+#include "report/records/row_warnings.h"
+
+/* "Common: ctx 512, batch 4": the settings that all rows share. */
+void record_notes_common(Table *table, const RecordSet *set);
+/* A line for each figure that needs one: what a time is and its ±, MFU, % of limit, peak. */
+void record_notes_definitions(Table *table, const RecordSet *set);
+/* The first of these. */
+void record_notes_stat(Table *table, Stat stat);
+/* The message of every row that is not ok (needed, available, short by); warnings; for every environment the machine,
+ * its libraries, the build and the command line. `shown` tells of each column whether the table has it. */
+void record_notes_rows(Table *table, const RecordSet *set, const bool *shown,
+                       const RowWarnings *warnings);
+
+/* "small, ctx 512, precision bf16": the row by what sets it apart. */
+void record_notes_label(Text *text, const bool *shown, const Record *record);
+
+#endif

@@ -1,0 +1,16 @@
+/* Records -> the table and the notes that md, latex and typst show. */
+#ifndef REPORT_RECORDS_RECORD_TABLE_H
+#define REPORT_RECORDS_RECORD_TABLE_H
+
+#include "report/format/table.h"
+#include "report/records/report.h"
+
+/* Columns that vary between the rows and the essential ones (columns.def); below them the common
+ * settings, what went wrong, the warnings, and the machine with the command line. */
+Status record_table_build(Table *table, const ReportInput *input);
+
+/* That table in some format, and below it, where attention alone is compared with a baseline, the
+ * values beside each other (side_by_side.h). */
+Status record_table_write(Text *out, const ReportInput *input, TableWriter *put);
+
+#endif

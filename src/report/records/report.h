@@ -1,0 +1,32 @@
+/* Records written out for people and programs: one function per format, all listed in reports.def. */
+#ifndef REPORT_RECORDS_REPORT_H
+#define REPORT_RECORDS_REPORT_H
+
+#include "base/text.h"
+#include "bench/record/record_file.h"
+
+typedef struct ReportInput {
+    const RecordSet *set;
+    const char *baseline; /* value of --baseline; NULL: no speed-up columns */
+} ReportInput;
+
+typedef Status ReportFn(Text *out, const ReportInput *input);
+
+#define REPORT(name, ending, help) ReportFn report_##name;
+#include "report/records/reports.def"
+#undef REPORT
+
+/* Appends the report in the format called `format` ("md", "csv", ...). ST_USAGE: no such format,
+ * or a baseline that no row has. */
+Status report_write(Text *out, const char *format, const ReportInput *input);
+
+/* The names, blanks between: "md csv json ...". OptionSet.formats of a command that writes records. */
+extern const char report_formats[];
+
+/* Appends the endings of some of them: ".md, .csv". */
+void report_endings(Text *out, const char *formats);
+
+/* The format that the ending of a file's name asks for; NULL: none. */
+const char *report_format_of(const char *path);
+
+#endif

@@ -1,0 +1,185 @@
+#include "report/records/report_md.h"
+
+#include "base/escape.h"
+#include "report/records/record_table.h"
+
+#include <string.h>
+
+/* "[CUDA memset]": brackets around all of a text are no link. */
+static bool is_bracketed(const char *text)
+{
+    const char *end = strchr(text, ']');
+    return text[0] == '[' && end && !end[1];
+}
+
+void report_md_text(Text *out, const char *text)
+{
+    Text inside = {0};
+    if (!is_bracketed(text)) {
+        escape_put(out, ESCAPE_MD, text);
+        return;
+    }
+    text_append(&inside, text + 1, strlen(text) - 2);
+    text_puts(out, "[");
+    escape_put(out, ESCAPE_MD, text_str(&inside));
+    text_puts(out, "]");
+    out->failed = out->failed || inside.failed;
+    text_free(&inside);
+}
+
+/* What begins a list, a heading or a rule there is text as well. */
+static void put_item(Text *out, const char *text)
+{
+    text += strspn(text, " \t\r\n");
+    const size_t digits = strspn(text, "0123456789");
+    text_append(out, text, digits);
+    text += digits;
+    const size_t marks = strspn(text, digits ? ".)" : "#+-"),
+                 blanks = strspn(text + marks, " \t\r\n");
+    if (marks > 0 && (blanks > 0 || !text[marks])) text_puts(out, "\\");
+    report_md_text(out, text);
+}
+
+/* A fence of backticks longer than any inside. */
+static void put_code(Text *out, const char *code)
+{
+    size_t longest = 0, run = 0;
+    for (const char *c = code; *c; c++) {
+        run = *c == '`' ? run + 1 : 0;
+        if (run > longest) longest = run;
+    }
+    const char *pad = longest ? " " : "";
+    text_fill(out, '`', longest + 1);
+    text_puts(out, pad);
+    escape_put(out, ESCAPE_LINE, code);
+    text_puts(out, pad);
+    text_fill(out, '`', longest + 1);
+}
+
+static size_t escaped_width(const char *text)
+{
+    Text escaped = {0};
+    report_md_text(&escaped, text);
+    const size_t width = text_width(text_str(&escaped));
+    text_free(&escaped);
+    return width;
+}
+
+static void put_cell(Text *out, const char *text, size_t width, bool right)
+{
+    const size_t own = escaped_width(text);
+    const size_t pad = width > own ? width - own : 0;
+    text_puts(out, "| ");
+    if (right) text_fill(out, ' ', pad);
+    report_md_text(out, text);
+    if (!right) text_fill(out, ' ', pad);
+    text_puts(out, " ");
+}
+
+/* ---- what a narrow terminal does without ---- */
+
+static size_t terminal; /* columns; 0: it is for a file, or for whoever asked for Markdown */
+
+void report_md_fit(size_t columns)
+{
+    terminal = columns;
+}
+
+size_t report_md_columns(void)
+{
+    return terminal;
+}
+
+static size_t line_width(const Table *table, const size_t *width)
+{
+    size_t sum = 1;
+    for (int c = 0; c < table->n_columns; c++) sum += width[c] ? width[c] + 3 : 0;
+    return sum;
+}
+
+/* Columns of width 0 are left out. Returns how many of the spare ones are. */
+static int fit(const Table *table, size_t *width)
+{
+    int n = 0;
+    while (terminal && n < table->n_spare && line_width(table, width) > terminal)
+        width[table->spare[n++]] = 0;
+    return n;
+}
+
+static void put_left_out(Text *out, const Table *table, int n)
+{
+    if (n == 0) return;
+    text_puts(out, "- left out, for the terminal is narrow:");
+    for (int i = 0; i < n; i++)
+        text_printf(out, "%s %s", i ? "," : "", table->columns[table->spare[i]].label);
+    text_puts(out, "; --format md has all\n");
+}
+
+/* ---- a table ---- */
+
+static void measure(const Table *table, size_t width[TABLE_MAX_COLUMNS])
+{
+    for (int c = 0; c < table->n_columns; c++) {
+        width[c] = escaped_width(table->columns[c].label);
+        if (width[c] < 3) width[c] = 3; /* "--:" */
+        for (size_t r = 0; r < table_rows(table); r++) {
+            const size_t own = escaped_width(table_at(table, r, c));
+            if (own > width[c]) width[c] = own;
+        }
+    }
+}
+
+static void put_row(Text *out, const Table *table, size_t row, const size_t *width)
+{
+    for (int c = 0; c < table->n_columns; c++) {
+        if (width[c]) put_cell(out, table_at(table, row, c), width[c], table->columns[c].right);
+    }
+    text_puts(out, "|\n");
+}
+
+static void put_heading(Text *out, const Table *table, const size_t *width)
+{
+    for (int c = 0; c < table->n_columns; c++) {
+        if (width[c]) put_cell(out, table->columns[c].label, width[c], table->columns[c].right);
+    }
+    text_puts(out, "|\n");
+    for (int c = 0; c < table->n_columns; c++) {
+        const bool right = table->columns[c].right;
+        if (!width[c]) continue;
+        text_puts(out, right ? "| " : "| :");
+        text_fill(out, '-', width[c] - 1);
+        text_puts(out, right ? ": " : " ");
+    }
+    text_puts(out, "|\n");
+}
+
+static void put_notes(Text *out, const Table *table)
+{
+    for (size_t i = 0; i < table->n_notes; i++) {
+        text_puts(out, "- ");
+        put_item(out, table->notes[i].text);
+        if (table->notes[i].code) {
+            text_puts(out, ": ");
+            put_code(out, table->notes[i].code);
+        }
+        text_puts(out, "\n");
+    }
+}
+
+Status report_md_table(Text *out, const Table *table)
+{
+    size_t width[TABLE_MAX_COLUMNS];
+    measure(table, width);
+    const int left_out = fit(table, width);
+    if (table->n_columns) put_heading(out, table, width);
+    for (size_t r = 0; r < table_rows(table); r++) put_row(out, table, r, width);
+    if (left_out || table->n_notes) text_puts(out, "\n");
+    put_left_out(out, table, left_out);
+    put_notes(out, table);
+    return text_status(out);
+}
+
+Status report_md(Text *out, const ReportInput *input)
+{
+    return record_table_write(out, input, report_md_table);
+}

@@ -1,0 +1,24 @@
+/* A comparison of two result files in every format. */
+#ifndef REPORT_STUDY_COMPARISON_REPORT_H
+#define REPORT_STUDY_COMPARISON_REPORT_H
+
+#include "base/text.h"
+#include "bench/record/comparison.h"
+#include "report/format/table.h"
+
+typedef struct ComparisonReport {
+    const Comparison *comparison;
+    const RecordSet *a, *b;
+    const char *path_a, *path_b;
+} ComparisonReport;
+
+/* Of --format. */
+#define COMPARISON_REPORT_FORMATS "md csv json latex typst"
+
+/* Appends it. md, latex and typst: a table of what differs around the two, then a row for every cell
+ * and phase, with the verdict in the last column. */
+Status comparison_report_write(Text *out, const char *format, const ComparisonReport *report);
+/* Those two tables, a blank line between. */
+Status comparison_report_tables(Text *out, TableWriter *writer, const ComparisonReport *report);
+
+#endif

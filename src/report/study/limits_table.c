@@ -1,0 +1,138 @@
+#include "report/study/limits_table.h"
+
+#include "base/human.h"
+#include "bench/limits/datasheet.h"
+#include "bench/limits/limits_gpu.h"
+
+#include <stdio.h>
+
+/* What people read of a figure: thousand millions of a CPU, millions of millions of a GPU. */
+typedef struct Shown {
+    const char *unit;
+    double one; /* that unit, in those of the limit */
+} Shown;
+
+static Shown shown_of(const LimitsKey *key, LimitId id)
+{
+    switch (limits_names[id].kind) {
+    case LIMITS_PRODUCT:
+        return *key->gpu ? (Shown){"TFLOP/s", 1e12} : (Shown){"GFLOP/s", 1e9};
+    case LIMITS_LATENCY:
+        return (Shown){"us", 1e-6};
+    case LIMITS_LAUNCHES:
+        return (Shown){"1000/s", 1e3};
+    default:
+        return (Shown){"GB/s", 1e9};
+    }
+}
+
+static void put_rate(Table *table, const LimitsRate *r, double one)
+{
+    char range[96];
+    table_cell(table, r->n ? human_number(r->median / one, 4).s : "-");
+    snprintf(range, sizeof range, "%s .. %s", human_number(r->min / one, 4).s,
+             human_number(r->max / one, 4).s);
+    table_cell(table, r->n ? range : "-");
+}
+
+static void put_device(Table *table, const Limits *limits)
+{
+    char line[512];
+    const LimitsKey *key = &limits->key;
+    Text text = {0};
+    if (*key->gpu) {
+        text_printf(&text, "%s, %d multiprocessors, %s", key->gpu, key->multiprocessors, key->blas);
+    } else {
+        text_printf(&text, "%s, %d cores, %d threads, %s", key->cpu, key->cores, key->threads,
+                    key->blas);
+    }
+    snprintf(line, sizeof line, "%s; measured %s in %.0f s%s", text_str(&text), limits->time_utc,
+             limits->seconds, limits->stored ? " (stored; --refresh measures again)" : "");
+    table_note(table, line, NULL);
+    text_free(&text);
+}
+
+static void put_method(Table *table, const LimitsKey *key)
+{
+    char line[512];
+    snprintf(
+        line, sizeof line,
+        "median, and range of the repetitions; products as the engine runs them: large ones for "
+        "the largest rate, forward, dX and dW those of the %s model with %d tokens; MFU is over "
+        "the "
+        "upper end of a precision's ranges",
+        *key->gpu ? LIMITS_GPU_MODEL : "small", *key->gpu ? LIMITS_GPU_TOKENS : 512);
+    table_note(table, line, NULL);
+    if (!*key->gpu) return;
+    table_note(
+        table,
+        "a copy counts what is read and what is written; data sheet: without sparsity, where "
+        "this program knows it",
+        NULL);
+}
+
+static void put_notes(Table *table, const Limits *limits)
+{
+    char line[512];
+    put_device(table, limits);
+    put_method(table, &limits->key);
+    if (*limits->throttled) {
+        snprintf(line, sizeof line, "the GPU was slowed down meanwhile: %s", limits->throttled);
+        table_note(table, line, NULL);
+    }
+    if (!limits_was_busy(limits)) return;
+    if (*limits->key.gpu) {
+        snprintf(line, sizeof line,
+                 "other programs used the GPU in %.0f %% of the time before: these figures may be "
+                 "too low",
+                 100 * limits->others);
+    } else {
+        snprintf(line, sizeof line,
+                 "other programs took %.0f %% and the host %.0f %% of the processors meanwhile: "
+                 "these figures may be too low",
+                 100 * limits->others, 100 * limits->steal);
+    }
+    table_note(table, line, NULL);
+}
+
+static void put_columns(Table *table, const LimitsKey *key)
+{
+    char heading[64];
+    table_column(table, "limit", "", false);
+    table_column(table, "unit", "", false);
+    if (*key->gpu) {
+        table_column(table, "measured", "", true);
+        table_column(table, "range", "", true);
+        table_column(table, "data sheet", "", true);
+        table_column(table, "of it", "%", true);
+        return;
+    }
+    snprintf(heading, sizeof heading, "%d threads", key->threads);
+    table_column(table, "one core", "", true);
+    table_column(table, "range", "", true);
+    table_column(table, heading, "", true);
+    table_column(table, "range", "", true);
+}
+
+static void put_promise(Table *table, const Limits *limits, LimitId id, double one)
+{
+    const double promised = datasheet_find(limits->key.gpu, id);
+    const LimitsRate *r = &limits->rate[id][LIMITS_ALL];
+    table_cell(table, promised > 0 ? human_number(promised / one, 4).s : "-");
+    table_cell(table, promised > 0 && r->n ? human_number(100 * r->median / promised, 3).s : "-");
+}
+
+void limits_table_fill(Table *table, const Limits *limits)
+{
+    put_columns(table, &limits->key);
+    for (int i = 0; i < LIMIT_COUNT; i++) {
+        if (!limits_has(&limits->key, (LimitId)i)) continue;
+        const Shown shown = shown_of(&limits->key, (LimitId)i);
+        table_cell(table, limits_names[i].label);
+        table_cell(table, shown.unit);
+        if (!*limits->key.gpu) put_rate(table, &limits->rate[i][LIMITS_ONE], shown.one);
+        put_rate(table, &limits->rate[i][LIMITS_ALL], shown.one);
+        if (*limits->key.gpu) put_promise(table, limits, (LimitId)i, shown.one);
+    }
+    put_notes(table, limits);
+}

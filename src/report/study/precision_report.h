@@ -1,0 +1,23 @@
+/* The precision study in every format: sums in narrow numbers, the dtype of every part, errors against
+ * float64, what 16 bits lose, and what each precision costs. */
+#ifndef REPORT_STUDY_PRECISION_REPORT_H
+#define REPORT_STUDY_PRECISION_REPORT_H
+
+#include "base/text.h"
+#include "bench/record/record_set.h"
+#include "report/format/table.h"
+
+typedef struct PrecisionReport {
+    const RecordSet *rows; /* of bench/study/precision_cell.h, one per precision */
+    int64_t count;         /* of the terms that are summed, */
+    double value;          /* each of this value */
+} PrecisionReport;
+
+/* Of --format. json is a result file with the sums added; csv has a row per tensor. */
+#define PRECISION_REPORT_FORMATS "md csv json latex typst"
+
+Status precision_report_write(Text *out, const char *format, const PrecisionReport *report);
+/* All its tables, a blank line between. */
+Status precision_report_tables(Text *out, TableWriter *writer, const PrecisionReport *report);
+
+#endif

@@ -1,0 +1,20 @@
+/* The warm-up study in every format: what each number of warm-ups gives, how many are enough, and what the
+ * first step pays for. */
+#ifndef REPORT_STUDY_WARMUP_REPORT_H
+#define REPORT_STUDY_WARMUP_REPORT_H
+
+#include "base/text.h"
+#include "bench/study/warmup_study.h"
+#include "report/format/table.h"
+
+/* Of --format. json is a result file with the study added; csv has a row per step of every run. */
+#define WARMUP_REPORT_FORMATS "md csv json latex typst"
+
+/* `study` NULL: no run was measured whole; the rows say why. */
+Status warmup_report_write(Text *out, const char *format, const WarmupStudy *study,
+                           const RecordSet *rows);
+/* Both its tables, a blank line between. */
+Status warmup_report_tables(Text *out, TableWriter *writer, const WarmupStudy *study,
+                            const RecordSet *rows);
+
+#endif

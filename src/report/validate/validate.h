@@ -1,0 +1,33 @@
+/* Is a file that this program writes whole and consistent? */
+#ifndef REPORT_VALIDATE_VALIDATE_H
+#define REPORT_VALIDATE_VALIDATE_H
+
+#include "base/text.h"
+
+#include <jansson.h>
+
+/* What was found, for people: "trace, 1,234 events". */
+typedef struct ValidateNote {
+    char s[160];
+} ValidateNote;
+
+/* ST_FAILED with one line about what is wrong; ST_IO, ST_USAGE when it cannot be read or is nothing that
+ * this program writes. */
+Status validate_file(const char *path, ValidateNote *note);
+
+/* ---- the kinds; `path` is for messages ---- */
+Status validate_trace(const Text *text, const json_t *json, ValidateNote *note);
+Status validate_result(const Text *text, const char *path, ValidateNote *note);
+Status validate_limits(const json_t *json, ValidateNote *note);
+Status validate_plan(const json_t *json, ValidateNote *note);
+Status validate_memory(const json_t *json, ValidateNote *note);
+Status validate_snapshot(const json_t *json, ValidateNote *note);
+Status validate_csv(const Text *text, const char *path, ValidateNote *note);
+
+/* ---- what they share ---- */
+/* The members of object[name] that end in _mib add up to the figure at the path `total` of the object. */
+Status validate_parts(const json_t *object, const char *name, const char *total);
+bool validate_close(double a, double b); /* as close as eight digits are */
+bool validate_ends_with(const char *text, const char *end);
+
+#endif

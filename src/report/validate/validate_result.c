@@ -1,0 +1,99 @@
+#include "bench/measure/sample.h"
+#include "bench/record/profile_check.h"
+#include "bench/record/record_file.h"
+#include "report/validate/validate.h"
+
+#include <math.h>
+#include <stdio.h>
+
+static const double tolerance = 1e-6; /* of the mean: files are written with 15 digits */
+
+static Status read_samples(const json_t *list, SampleList *seconds)
+{
+    size_t i;
+    const json_t *value;
+    json_array_foreach(list, i, value)
+    {
+        TRY(sample_list_add(seconds, json_number_value(value) / 1e3));
+    }
+    return ST_OK;
+}
+
+/* `right` is the phase made anew of its samples. What is left out, as a std of one sample, is not wrong. */
+static Status compare_phase(const Record *record, const Record *right, const char *phase)
+{
+    const char *name;
+    json_t *value;
+    double mean = 0;
+    record_number(json_object_get(right, phase), "mean_ms", &mean);
+    json_object_foreach(json_object_get(right, phase), name, value)
+    {
+        double found;
+        const json_t *has = json_object_get(record, phase);
+        if (!json_is_number(value) || !record_number(has, name, &found)) continue;
+        if (fabs(found - json_number_value(value)) <= tolerance * mean) continue;
+        return FAIL(ST_FAILED, "%s.%s is %.9g, but %.9g by its samples", phase, name, found,
+                    json_number_value(value));
+    }
+    return ST_OK;
+}
+
+static Status check_phase(const Record *record, const char *phase)
+{
+    const json_t *list = json_object_get(json_object_get(record, phase), "samples_ms");
+    if (json_array_size(list) == 0) return ST_OK;
+    SampleList seconds = {0};
+    Record *right = json_object();
+    Status status = read_samples(list, &seconds);
+    if (status == ST_OK) status = record_put_samples(right, phase, seconds.seconds, seconds.n);
+    if (status == ST_OK) status = compare_phase(record, right, phase);
+    json_decref(right);
+    sample_list_free(&seconds);
+    return status;
+}
+
+static Status check_phases(const RecordSet *set)
+{
+    for (size_t i = 0; i < record_set_size(set); i++) {
+        for (int s = 0; s < SAMPLE_WALL_COUNT; s++) {
+            TRY(check_phase(record_set_at(set, i), sample_series_name((SampleSeries)s)));
+        }
+    }
+    return ST_OK;
+}
+
+static Status check_profile(const Record *record)
+{
+    ProfileView view;
+    TRY(profile_view_make(&view, record));
+    const Status status = profile_check(&view);
+    profile_view_free(&view);
+    return status;
+}
+
+static Status check_profiles(const RecordSet *set, int *n)
+{
+    for (size_t i = 0; i < record_set_size(set); i++) {
+        const Record *record = record_set_at(set, i);
+        if (!json_is_object(json_object_get(record, "profile"))) continue;
+        TRY(check_profile(record));
+        (*n)++;
+    }
+    return ST_OK;
+}
+
+Status validate_result(const Text *text, const char *path, ValidateNote *note)
+{
+    RecordSet set;
+    bool torn = false;
+    int profiles = 0;
+    TRY(record_set_init(&set, NULL));
+    Status status = record_file_parse(&set, text_str(text), text->n, path, &torn);
+    if (status == ST_OK && torn) status = FAIL(ST_FAILED, "its last line is cut short");
+    if (status == ST_OK) status = check_phases(&set);
+    if (status == ST_OK) status = check_profiles(&set, &profiles);
+    snprintf(note->s, sizeof note->s, "results, %zu rows, %d with a profile", record_set_size(&set),
+             profiles);
+    record_set_free(&set);
+    return status;
+}
