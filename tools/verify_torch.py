@@ -10,10 +10,8 @@ Exit status: 0 within the bounds, 1 beyond them, 2 a file is not a whole export.
 Needs PyTorch (1.13 or newer) and nothing else.
 """
 import argparse
-import json
 import math
 import os
-import struct
 import sys
 
 SYSTEM_PYTHON = "/usr/bin/python3"
@@ -28,10 +26,8 @@ except ImportError:
         os.execv(SYSTEM_PYTHON, [SYSTEM_PYTHON, *sys.argv])
     sys.exit("verify_torch: PyTorch is not installed (Debian: apt-get install python3-torch; or pip install torch)")
 
-DTYPES = {
-    "F64": torch.float64, "F32": torch.float32, "BF16": torch.bfloat16, "F16": torch.float16,
-    "I64": torch.int64, "I32": torch.int32,
-}
+from export_file import Malformed, read_export, write_export
+
 DIMENSIONS = ("d_model", "d_ff", "num_layers", "num_heads", "vocab", "ctx", "batch")
 # Largest relative error allowed; what is not listed is printed without a bound.
 BOUNDS = {
@@ -40,57 +36,6 @@ BOUNDS = {
     "bf16": {"grad": 3e-2},
     "fp16": {"grad": 1e-2},
 }
-
-
-class Malformed(Exception):
-    pass
-
-
-# ---- the safetensors layout: 8-byte length, JSON header, raw data ----
-
-def read_export(path):
-    with open(path, "rb") as file:
-        data = file.read()
-    if len(data) < 8:
-        raise Malformed("shorter than its 8-byte length field")
-    (length,) = struct.unpack("<Q", data[:8])
-    if length > len(data) - 8:
-        raise Malformed(f"header of {length} bytes in a file of {len(data)}")
-    try:
-        header = json.loads(data[8:8 + length])
-    except ValueError as error:
-        raise Malformed(f"header is not JSON: {error}") from None
-    if not isinstance(header, dict) or not isinstance(header.get("__metadata__", {}), dict):
-        raise Malformed("header is not a JSON object")
-    metadata = header.pop("__metadata__", {})
-    body = memoryview(data)[8 + length:]
-    return metadata, {name: read_tensor(name, entry, body) for name, entry in header.items()}
-
-
-def read_tensor(name, entry, body):
-    try:
-        dtype, shape, (begin, end) = DTYPES[entry["dtype"]], entry["shape"], entry["data_offsets"]
-    except (KeyError, TypeError, ValueError):
-        raise Malformed(f"tensor {name}: entry {entry}") from None
-    size = torch.empty(0, dtype=dtype).element_size()
-    if not 0 <= begin <= end <= len(body) or end - begin != size * math.prod(shape):
-        raise Malformed(f"tensor {name}: {shape} of {entry['dtype']} does not fit bytes {begin} to {end}")
-    return torch.frombuffer(bytearray(body[begin:end]), dtype=dtype).reshape(shape)
-
-
-def write_export(path, metadata, tensors):
-    names = {torch_type: name for name, torch_type in DTYPES.items()}
-    header, blobs, offset = {"__metadata__": metadata}, [], 0
-    for name, tensor in tensors.items():
-        blob = bytes(tensor.detach().contiguous().flatten().view(torch.uint8).tolist())
-        header[name] = {"dtype": names[tensor.dtype], "shape": list(tensor.shape),
-                        "data_offsets": [offset, offset + len(blob)]}
-        blobs.append(blob)
-        offset += len(blob)
-    text = json.dumps(header).encode()
-    text += b" " * (-len(text) % 8)
-    with open(path, "wb") as file:
-        file.write(struct.pack("<Q", len(text)) + text + b"".join(blobs))
 
 
 # ---- the model ----
