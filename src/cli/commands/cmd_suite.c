@@ -55,7 +55,7 @@ static void plan_row(Table *table, const Suite *suite, SuitePartId id, bool stor
     SuiteArgs args;
     Text text = {0};
     if (suite_args_make(&args, suite, id) == ST_OK) suite_args_show(&text, &args);
-    table_cell(table, suite_kinds[id].name);
+    table_cell(table, suite_part_info[id].name);
     table_cell(table, human_eta(suite_run_expected(suite, id, stored)).s);
     table_cell(table, suite->parts[id].state == SUITE_DONE ? "done" : "to run");
     table_cell(table, text_str(&text));

@@ -53,7 +53,7 @@ static void put_label(Text *out, const PublishedPlan *plan, const PublishedOrder
 static void put_tables(Text *out, const PublishedPlan *plan, const PublishedOrder *order, int i)
 {
     int rank = 0;
-    for (int kind = LIKE_END_TO_END; kind < LIKE_NUMBERS; kind++) {
+    for (int kind = PUBLISHED_END_TO_END; kind < PUBLISHED_NUMBERS; kind++) {
         for (int t = 0; t < published_list_n_tables; t++) {
             const PublishedTable *table = &published_list_tables[t];
             if (table->writeup != plan->writeup || !plan->cells.has_table[t] ||
@@ -173,8 +173,9 @@ static Status mark_known(const PublishedPlan *plan, PublishedOrder *order)
     TRY(record_set_init(&rows, NULL));
     Status status = record_set_init(&profiles, NULL);
     if (status == ST_OK) {
-        status = published_run_read_known(plan, LIKE_RUN_ROWS, &rows);
-        if (status == ST_OK) status = published_run_read_known(plan, LIKE_RUN_PROFILES, &profiles);
+        status = published_run_read_known(plan, PUBLISHED_RESULTS_FILE, &rows);
+        if (status == ST_OK)
+            status = published_run_read_known(plan, PUBLISHED_PROFILES_FILE, &profiles);
         if (status == ST_OK) published_run_mark_known(order, &rows, &profiles);
         record_set_free(&profiles);
     }

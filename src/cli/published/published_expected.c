@@ -116,7 +116,7 @@ static Status put_fit(json_t *expected, const Config *config)
 static Status put_row(json_t *expected, const PublishedTable *table, const Config *config,
                       const RecordSet *rows, const Known *known)
 {
-    PublishedFigure figures[LIKE_MOST_FIGURES];
+    PublishedFigure figures[PUBLISHED_MAX_FIGURES];
     const int n = published_list_figures(table, figures);
     if (is_settled(find(rows, config))) return ST_OK;
     TRY(put_fit(expected, config));

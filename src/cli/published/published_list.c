@@ -140,10 +140,11 @@ Status published_list_config(const PublishedTable *table, const PublishedRow *ro
     return ST_OK;
 }
 
-int published_list_figures(const PublishedTable *table, PublishedFigure figures[LIKE_MOST_FIGURES])
+int published_list_figures(const PublishedTable *table,
+                           PublishedFigure figures[PUBLISHED_MAX_FIGURES])
 {
     int n = 0;
-    for (const char *at = table->figures; *at && n < LIKE_MOST_FIGURES; n++) {
+    for (const char *at = table->figures; *at && n < PUBLISHED_MAX_FIGURES; n++) {
         const int length = (int)strcspn(at, " *");
         snprintf(figures[n].path, sizeof figures[n].path, "%.*s", length, at);
         at += length;

@@ -4,7 +4,7 @@
 
 #include "cli/command.h"
 
-enum { LIKE_MOST_FIGURES = 9 };
+enum { PUBLISHED_MAX_FIGURES = 9 };
 
 typedef struct PublishedWriteup {
     const char *name, *what;
@@ -19,7 +19,7 @@ typedef struct PublishedTable {
 typedef struct PublishedRow {
     int table;
     const char *words;
-    double published[LIKE_MOST_FIGURES]; /* INFINITY: did not fit; NAN: none */
+    double published[PUBLISHED_MAX_FIGURES]; /* INFINITY: did not fit; NAN: none */
 } PublishedRow;
 
 /* One line of a table that has one cell. */
@@ -27,7 +27,7 @@ typedef struct PublishedMeasure {
     int table;
     const char *label, *what; /* published.def has the words it is made of */
     const char *text;         /* published in words; NULL: in figures */
-    double published[LIKE_MOST_FIGURES];
+    double published[PUBLISHED_MAX_FIGURES];
 } PublishedMeasure;
 
 /* What people call a row, and what is assumed or does not add up in a line; `which` is the words of a row or the label
@@ -66,6 +66,7 @@ typedef struct PublishedFigure {
     double scale;
 } PublishedFigure;
 
-int published_list_figures(const PublishedTable *table, PublishedFigure figures[LIKE_MOST_FIGURES]);
+int published_list_figures(const PublishedTable *table,
+                           PublishedFigure figures[PUBLISHED_MAX_FIGURES]);
 
 #endif

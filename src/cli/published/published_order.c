@@ -10,11 +10,11 @@ static const double watching = 2; /* times what bench takes: measured, then run 
 
 PublishedKind published_order_kind(const PublishedTable *table)
 {
-    if (table->command == &cmd_profile) return LIKE_PROFILE;
-    if (table->command == &cmd_attention) return LIKE_ATTENTION;
-    if (published_list_has_one_cell(table)) return LIKE_NUMBERS;
-    if (strcasestr(table->title, "memory")) return LIKE_MEMORY;
-    return strcasestr(table->title, "precision") ? LIKE_PRECISION : LIKE_END_TO_END;
+    if (table->command == &cmd_profile) return PUBLISHED_PROFILE;
+    if (table->command == &cmd_attention) return PUBLISHED_ATTENTION;
+    if (published_list_has_one_cell(table)) return PUBLISHED_NUMBERS;
+    if (strcasestr(table->title, "memory")) return PUBLISHED_MEMORY;
+    return strcasestr(table->title, "precision") ? PUBLISHED_PRECISION : PUBLISHED_END_TO_END;
 }
 
 /* ---- each cell once ---- */
@@ -63,7 +63,7 @@ static void add_all(PublishedOrder *order, int writeup, const PublishedCells *ce
                     const SuiteRates *rates)
 {
     int rank = 0;
-    for (int kind = LIKE_END_TO_END; kind < LIKE_NUMBERS; kind++) {
+    for (int kind = PUBLISHED_END_TO_END; kind < PUBLISHED_NUMBERS; kind++) {
         for (int t = 0; t < published_list_n_tables && rank < CELL_ORDER_MOST_TABLES; t++) {
             const PublishedTable *table = &published_list_tables[t];
             if (table->writeup != writeup || !cells->has_table[t]) continue;

@@ -27,12 +27,12 @@ void published_order_free(PublishedOrder *order);
 /* How telling a table is: end to end, then profiles, memory, precision, attention. Tables that nothing is run for
  * come last. */
 typedef enum PublishedKind {
-    LIKE_END_TO_END,
-    LIKE_PROFILE,
-    LIKE_MEMORY,
-    LIKE_PRECISION,
-    LIKE_ATTENTION,
-    LIKE_NUMBERS
+    PUBLISHED_END_TO_END,
+    PUBLISHED_PROFILE,
+    PUBLISHED_MEMORY,
+    PUBLISHED_PRECISION,
+    PUBLISHED_ATTENTION,
+    PUBLISHED_NUMBERS
 } PublishedKind;
 PublishedKind published_order_kind(const PublishedTable *table);
 

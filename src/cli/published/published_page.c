@@ -39,8 +39,8 @@ static Status add_files(json_t *root, const RecordSet *rows, const RecordSet *pr
 {
     json_t *files = json_object();
     if (json_object_set_new(root, "files", files)) return no_memory();
-    TRY(add_rows(files, LIKE_RUN_ROWS, rows));
-    if (record_set_size(profiles) > 0) TRY(add_rows(files, LIKE_RUN_PROFILES, profiles));
+    TRY(add_rows(files, PUBLISHED_RESULTS_FILE, rows));
+    if (record_set_size(profiles) > 0) TRY(add_rows(files, PUBLISHED_PROFILES_FILE, profiles));
     return ST_OK;
 }
 
@@ -97,7 +97,7 @@ Status published_page_keep(PublishedPlan *plan, const RecordSet *rows, const Rec
 {
     char path[PATH_MAX];
     json_t *root = NULL;
-    TRY(published_plan_path(plan, LIKE_RUN_ROWS, path));
+    TRY(published_plan_path(plan, PUBLISHED_RESULTS_FILE, path));
     Status status = rows_json(&root, rows);
     if (status == ST_OK) status = add_files(root, rows, profiles);
     if (status == ST_OK) status = add_missing(root, plan, rows, profiles);
@@ -120,14 +120,14 @@ static Status read_page(PublishedPage *page, const json_t *root, const json_t *l
 {
     const char *name = record_text(like, "name"), *device = record_text(like, "device");
     const char *sizes = record_text(like, "sizes");
-    if (!name || !device || strlen(device) >= LIKE_PLAN_WORDS)
+    if (!name || !device || strlen(device) >= PUBLISHED_ARGS_SIZE)
         return FAIL(ST_USAGE, "'like' needs the texts 'name' and 'device'");
     TRY(published_list_find(name, &page->writeup));
     sizes = sizes ? sizes : "";
     TRY(published_plan_check_words(device, sizes, "'like'"));
     TRY(published_cells_make(&page->cells, device, sizes));
-    page->rows = rows_of(root, LIKE_RUN_ROWS);
-    page->profiles = rows_of(root, LIKE_RUN_PROFILES);
+    page->rows = rows_of(root, PUBLISHED_RESULTS_FILE);
+    page->profiles = rows_of(root, PUBLISHED_PROFILES_FILE);
     page->results = (PublishedResults){.cells = &page->cells,
                                        .rows = &page->rows,
                                        .profiles = &page->profiles,

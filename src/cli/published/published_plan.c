@@ -66,10 +66,11 @@ static void put_word(Text *out, OptionId id, const Config *config)
         text_printf(out, "%" PRId64, id == OPTION_THREADS ? config->threads : config->memory_limit);
 }
 
-static Status keep_words(Text *words, char to[LIKE_PLAN_WORDS])
+static Status keep_words(Text *words, char to[PUBLISHED_ARGS_SIZE])
 {
     Status status = text_status(words);
-    if (status == ST_OK && words->n >= LIKE_PLAN_WORDS) status = FAIL(ST_USAGE, "too many words");
+    if (status == ST_OK && words->n >= PUBLISHED_ARGS_SIZE)
+        status = FAIL(ST_USAGE, "too many words");
     if (status == ST_OK) strcpy(to, text_str(words));
     text_free(words);
     return status;
@@ -84,7 +85,7 @@ static Status put_common(PublishedPlan *plan, const Settings *settings, const Co
     return keep_words(&words, plan->device);
 }
 
-static Status put_sizes(char to[LIKE_PLAN_WORDS], const Settings *settings, const Sweep *sweep)
+static Status put_sizes(char to[PUBLISHED_ARGS_SIZE], const Settings *settings, const Sweep *sweep)
 {
     Text words = {0};
     for (int i = 0; settings->given & OPTION_BIT(SIZE) && i < sweep->n; i++)
@@ -120,7 +121,7 @@ static const OptionBits other_words = OPTIONS_DIMS & ~OPTION_BIT(SIZE);
 /* Words that it was not begun with. */
 static bool differs(const PublishedPlan *plan, const Settings *settings, const Sweep *sweep)
 {
-    char sizes[LIKE_PLAN_WORDS];
+    char sizes[PUBLISHED_ARGS_SIZE];
     bool same = !(settings->given & (other_words | OPTION_BIT(OUT_DIR)));
     if (settings->like)
         same = same && strcmp(settings->like, published_list_writeups[plan->writeup].name) == 0;
@@ -154,7 +155,7 @@ static Status refuse_words(const PublishedPlan *plan)
 
 Status published_plan_check_words(const char *device, const char *sizes, const char *file)
 {
-    const OptionBits allowed = SUITE_WORDS_DEVICE | SUITE_WORDS_CELLS;
+    const OptionBits allowed = SUITE_OPTIONS_DEVICE | SUITE_OPTIONS_CELLS;
     TRY(suite_arguments_check(device, &cmd_bench.options, allowed, file, "device"));
     return suite_arguments_check_sizes(sizes, file);
 }

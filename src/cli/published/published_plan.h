@@ -6,17 +6,17 @@
 
 #include <limits.h>
 
-enum { LIKE_PLAN_WORDS = 256 };
+enum { PUBLISHED_ARGS_SIZE = 256 };
 
 typedef struct PublishedPlan {
     int writeup;
     char folder[PATH_MAX];
     double budget; /* seconds; INFINITY with --full, NAN: as the device has it */
-    char
-        device[LIKE_PLAN_WORDS]; /* words that every cell gets: device, threads, memory, time-out */
-    char sizes[LIKE_PLAN_WORDS]; /* "small,medium,"; empty: all */
-    bool done;                   /* every row that was asked for is measured or has its reason */
-    bool whole;                  /* nothing but the budget and the memory cut a row short */
+    char device
+        [PUBLISHED_ARGS_SIZE]; /* words that every cell gets: device, threads, memory, time-out */
+    char sizes[PUBLISHED_ARGS_SIZE]; /* "small,medium,"; empty: all */
+    bool done;  /* every row that was asked for is measured or has its reason */
+    bool whole; /* nothing but the budget and the memory cut a row short */
     PublishedCells cells;
 } PublishedPlan;
 

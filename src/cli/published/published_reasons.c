@@ -38,7 +38,7 @@ static void add_reason(PublishedReasons *reasons, const char *word, const char *
         known->n++;
         return;
     }
-    if (reasons->n == LIKE_REASONS_SHOWN) {
+    if (reasons->n == PUBLISHED_MAX_REASONS) {
         reasons->more++;
         return;
     }
@@ -65,7 +65,7 @@ void published_reasons_mark(PublishedReasons *reasons, Table *table, Text *label
     int i = 0;
     if (!remark) return;
     while (i < reasons->marks && strcmp(reasons->remarks[i], remark) != 0) i++;
-    if (i == LIKE_REASONS_MARKS) return; /* no table has a quarter of that */
+    if (i == PUBLISHED_MAX_REMARKS) return; /* no table has a quarter of that */
     text_printf(label, " (%d)", i + 1);
     if (i < reasons->marks) return;
     reasons->remarks[reasons->marks++] = remark;

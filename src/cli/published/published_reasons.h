@@ -5,7 +5,7 @@
 #include "bench/record/record.h"
 #include "report/format/table.h"
 
-enum { LIKE_REASONS_SHOWN = 6, LIKE_REASONS_MARKS = 32 };
+enum { PUBLISHED_MAX_REASONS = 6, PUBLISHED_MAX_REMARKS = 32 };
 
 typedef struct PublishedReason {
     const char *word; /* "OOM" */
@@ -15,11 +15,11 @@ typedef struct PublishedReason {
 } PublishedReason;
 
 typedef struct PublishedReasons {
-    PublishedReason list[LIKE_REASONS_SHOWN];
-    int n, more;                             /* reasons, and rows whose reason is not among them */
-    int no_time;                             /* rows that the clock did not come to, or cut */
-    int estimated;                           /* figures that are no measurements */
-    const char *remarks[LIKE_REASONS_MARKS]; /* on lines, each once; borrowed */
+    PublishedReason list[PUBLISHED_MAX_REASONS];
+    int n, more;   /* reasons, and rows whose reason is not among them */
+    int no_time;   /* rows that the clock did not come to, or cut */
+    int estimated; /* figures that are no measurements */
+    const char *remarks[PUBLISHED_MAX_REMARKS]; /* on lines, each once; borrowed */
     int marks;
     double others, stolen; /* % of the processors' time that others had at most; NAN: not told */
 } PublishedReasons;

@@ -314,8 +314,8 @@ static Status run_in_places(Run *run, const PublishedPlan *plan, int *signal)
                                            .doing = p == ROWS ? NULL : "profile",
                                            .cell = p == ROWS ? cell_run : profile_cell,
                                            .weight = time_estimate_weight};
-    TRY(place_open(&run->places[ROWS], plan, LIKE_RUN_ROWS, true));
-    TRY(place_open(&run->places[PROFILES], plan, LIKE_RUN_PROFILES, watched));
+    TRY(place_open(&run->places[ROWS], plan, PUBLISHED_RESULTS_FILE, true));
+    TRY(place_open(&run->places[PROFILES], plan, PUBLISHED_PROFILES_FILE, watched));
     published_run_mark_known(run->order, &run->places[ROWS].known, &run->places[PROFILES].known);
     TRY(run_timed(run, signal));
     for (int p = 0; p < PLACES && !*signal; p++) TRY(place_finish(&run->places[p]));

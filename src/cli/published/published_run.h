@@ -7,8 +7,8 @@
 #include "cli/published/published_order.h"
 #include "cli/published/published_plan.h"
 
-#define LIKE_RUN_ROWS     "results.json"
-#define LIKE_RUN_PROFILES "profile.json"
+#define PUBLISHED_RESULTS_FILE  "results.json"
+#define PUBLISHED_PROFILES_FILE "profile.json"
 
 typedef struct PublishedTime {
     double budget;   /* seconds, INFINITY: as long as it takes */

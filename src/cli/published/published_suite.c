@@ -76,7 +76,7 @@ static Status write_all(const PublishedPlan *plan, const char *command)
 {
     char path[PATH_MAX];
     PageBundle bundle;
-    TRY(published_plan_path(plan, LIKE_RUN_ROWS, path));
+    TRY(published_plan_path(plan, PUBLISHED_RESULTS_FILE, path));
     Status status = page_bundle_read(&bundle, (const char *[]){path}, 1);
     if (status == ST_OK) status = write_parts(plan, &bundle, command);
     page_bundle_free(&bundle);

@@ -16,7 +16,7 @@ typedef struct Filling {
     Table *table;
     int id;
     const PublishedResults *results;
-    PublishedFigure figures[LIKE_MOST_FIGURES];
+    PublishedFigure figures[PUBLISHED_MAX_FIGURES];
     int n;
     PublishedReasons reasons;
 } Filling;

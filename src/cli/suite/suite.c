@@ -16,7 +16,7 @@
 static const char state_name[] = "suite.json";
 static const size_t most_bytes = (size_t)1 << 20;
 
-const SuiteKind suite_kinds[SUITE_PARTS] = {
+const SuitePartInfo suite_part_info[SUITE_PARTS] = {
 #define PART(id, name, command, share, effort, result, outputs) \
     {name, &cmd_##command, share, effort, result, outputs},
 #include "cli/suite/suite_parts.def"
@@ -57,9 +57,10 @@ static Status keep(Text *words, char *to)
     const Status status = text_status(words);
     const size_t n = words->n;
     const char *from = text_str(words);
-    if (status == ST_OK && n < SUITE_TEXT) strcpy(to, *from == ' ' ? from + 1 : from);
+    if (status == ST_OK && n < SUITE_TEXT_SIZE) strcpy(to, *from == ' ' ? from + 1 : from);
     text_free(words);
-    if (status == ST_OK && n >= SUITE_TEXT) return FAIL(ST_USAGE, "too many sizes for a suite");
+    if (status == ST_OK && n >= SUITE_TEXT_SIZE)
+        return FAIL(ST_USAGE, "too many sizes for a suite");
     return status;
 }
 
@@ -92,8 +93,8 @@ static Status keep_common(Suite *suite, const Settings *settings, const Config *
 Status suite_make(Suite *suite, const Settings *settings, const Sweep *sweep, const char *folder)
 {
     *suite = (Suite){.folder = folder, .budget = settings->budget};
-    const int n = snprintf(suite->command, SUITE_WORDS, "%s", settings->command_line);
-    if (n >= SUITE_WORDS) suite->command[0] = '\0';
+    const int n = snprintf(suite->command, SUITE_ARGS_SIZE, "%s", settings->command_line);
+    if (n >= SUITE_ARGS_SIZE) suite->command[0] = '\0';
     TRY(keep_model(suite->model, settings, sweep, false));
     TRY(keep_model(suite->first, settings, sweep, true));
     TRY(keep_common(suite, settings, &sweep->configs[0]));
@@ -119,7 +120,7 @@ static json_t *suite_json(const Suite *s)
         s->first, "device", s->device, "cells", s->cells, "planned", s->planned, "parts", parts);
     int failed = !root;
     for (int i = 0; i < SUITE_PARTS && !failed; i++)
-        failed = json_array_append_new(parts, part_json(&s->parts[i], suite_kinds[i].name));
+        failed = json_array_append_new(parts, part_json(&s->parts[i], suite_part_info[i].name));
     if (!failed) return root;
     json_decref(root);
     return NULL;
@@ -191,7 +192,7 @@ static bool take_suite(Suite *s, const json_t *root)
                  take_text(root, "device", s->device, sizeof s->device) &&
                  take_text(root, "cells", s->cells, sizeof s->cells);
     for (int i = 0; i < SUITE_PARTS && whole; i++)
-        whole = take_part(&s->parts[i], json_array_get(parts, (size_t)i), suite_kinds[i].name);
+        whole = take_part(&s->parts[i], json_array_get(parts, (size_t)i), suite_part_info[i].name);
     return whole;
 }
 
@@ -239,16 +240,16 @@ static Status check_words(const Suite *s)
         OptionBits allowed;
     } common[] = {{"model", s->model, OPTIONS_DIMS},
                   {"first_model", s->first, OPTIONS_DIMS},
-                  {"device", s->device, SUITE_WORDS_DEVICE},
-                  {"cells", s->cells, SUITE_WORDS_CELLS}};
+                  {"device", s->device, SUITE_OPTIONS_DEVICE},
+                  {"cells", s->cells, SUITE_OPTIONS_CELLS}};
     char path[PATH_MAX], part[32];
     TRY(state_path(s->folder, path));
     for (size_t i = 0; i < sizeof common / sizeof *common; i++)
         TRY(suite_arguments_check(common[i].words, &cmd_bench.options, common[i].allowed, path,
                                   common[i].field));
     for (int id = 0; id < SUITE_PARTS; id++) {
-        snprintf(part, sizeof part, "part %s", suite_kinds[id].name);
-        TRY(suite_arguments_check(s->parts[id].words, &suite_kinds[id].command->options,
+        snprintf(part, sizeof part, "part %s", suite_part_info[id].name);
+        TRY(suite_arguments_check(s->parts[id].words, &suite_part_info[id].command->options,
                                   suite_plan_options((SuitePartId)id), path, part));
     }
     return ST_OK;
@@ -259,7 +260,7 @@ static Status find_gone(Suite *s)
 {
     char path[PATH_MAX];
     for (int id = SUITE_LIMITS + 1; id < SUITE_PARTS; id++) {
-        TRY(suite_path(s, suite_kinds[id].result, path));
+        TRY(suite_path(s, suite_part_info[id].result, path));
         if (s->parts[id].state == SUITE_DONE && access(path, F_OK) != 0)
             s->parts[id].state = SUITE_WAITING;
     }
@@ -292,7 +293,7 @@ void suite_remove_temporaries(const char *folder)
 /* One word, every %s in it being the folder, and the zero byte behind it. */
 static void put_word(SuiteArgs *args, const char *word, size_t n, const char *folder)
 {
-    if (args->n == SUITE_MOST_WORDS) return;
+    if (args->n == SUITE_MAX_ARGS) return;
     args->n++;
     for (size_t i = 0; i < n; i++) {
         const bool here = word[i] == '%' && i + 1 < n && word[i + 1] == 's';
@@ -316,9 +317,9 @@ Status suite_args_make(SuiteArgs *args, const Suite *suite, SuitePartId id)
 {
     *args = (SuiteArgs){0};
     put_words(args, "roofstep", "");
-    put_words(args, suite_kinds[id].command->name, "");
+    put_words(args, suite_part_info[id].command->name, "");
     put_words(args, suite->parts[id].words, "");
-    put_words(args, suite_kinds[id].outputs, suite->folder);
+    put_words(args, suite_part_info[id].outputs, suite->folder);
     TRY(text_status(&args->text));
     char *at = args->text.data;
     for (int i = 0; i < args->n; i++, at += strlen(at) + 1) args->argv[i] = at;

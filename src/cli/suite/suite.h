@@ -14,15 +14,15 @@ typedef enum SuitePartId {
     SUITE_PARTS
 } SuitePartId;
 
-typedef struct SuiteKind {
+typedef struct SuitePartInfo {
     const char *name;
     const Command *command;
     double share, effort;
     const char *result;  /* file in the folder that the page is made of */
     const char *outputs; /* words; %s is the folder */
-} SuiteKind;
+} SuitePartInfo;
 
-extern const SuiteKind suite_kinds[SUITE_PARTS];
+extern const SuitePartInfo suite_part_info[SUITE_PARTS];
 
 /* Only DONE need not run again. INCOMPLETE: it ran to its end, but cells of it were cut short. GIVEN_UP: it took more of
  * the budget than the suite has for it. */
@@ -31,30 +31,30 @@ typedef enum SuiteState {
     SUITE_DONE,
     SUITE_FAILED,
     SUITE_INCOMPLETE,
-    SUITE_GIVEN_UP,
+    SUITE_TIMED_OUT,
     SUITE_STATES
 } SuiteState;
 
-enum { SUITE_WORDS = 1024, SUITE_TEXT = 512, SUITE_MOST_WORDS = 128 };
+enum { SUITE_ARGS_SIZE = 1024, SUITE_TEXT_SIZE = 512, SUITE_MAX_ARGS = 128 };
 
 typedef struct SuitePart {
-    char words[SUITE_WORDS]; /* of its command line, blanks between; not where its results go */
-    double expected;         /* seconds */
-    double seconds;          /* it took */
+    char words[SUITE_ARGS_SIZE]; /* of its command line, blanks between; not where its results go */
+    double expected;             /* seconds */
+    double seconds;              /* it took */
     SuiteState state;
-    int cut;                  /* cells that were cut short, in an INCOMPLETE one */
-    char message[SUITE_TEXT]; /* why it is not done */
+    int cut;                       /* cells that were cut short, in an INCOMPLETE one */
+    char message[SUITE_TEXT_SIZE]; /* why it is not done */
 } SuitePart;
 
 typedef struct Suite {
-    const char *folder;        /* borrowed */
-    char command[SUITE_WORDS]; /* that began it, for the page; "": it was too long */
-    double budget;             /* seconds; INFINITY with --full */
+    const char *folder;            /* borrowed */
+    char command[SUITE_ARGS_SIZE]; /* that began it, for the page; "": it was too long */
+    double budget;                 /* seconds; INFINITY with --full */
     /* The user's model for a sweep and for a study of one cell; empty: the suite's own choice. */
-    char model[SUITE_TEXT], first[SUITE_TEXT];
-    char device[SUITE_TEXT]; /* words that every part gets: device, threads */
-    char cells[SUITE_TEXT];  /* and every part but limits: memory limit, time-out */
-    bool planned;            /* the words of all parts are settled */
+    char model[SUITE_TEXT_SIZE], first[SUITE_TEXT_SIZE];
+    char device[SUITE_TEXT_SIZE]; /* words that every part gets: device, threads */
+    char cells[SUITE_TEXT_SIZE];  /* and every part but limits: memory limit, time-out */
+    bool planned;                 /* the words of all parts are settled */
     SuitePart parts[SUITE_PARTS];
 } Suite;
 
@@ -85,7 +85,7 @@ Status suite_other_version(const char *folder);
 /* The command line of a part, where its results go included. */
 typedef struct SuiteArgs {
     Text text; /* the words, a zero byte after each */
-    char *argv[SUITE_MOST_WORDS + 1];
+    char *argv[SUITE_MAX_ARGS + 1];
     int n;
 } SuiteArgs;
 

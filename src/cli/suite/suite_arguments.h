@@ -5,8 +5,8 @@
 #include "config/option.h"
 
 /* What every command of a suite may get, and what those that run cells may. */
-#define SUITE_WORDS_DEVICE (OPTION_BIT(DEVICE) | OPTION_BIT(THREADS))
-#define SUITE_WORDS_CELLS  (OPTION_BIT(MEMORY_LIMIT) | OPTION_BIT(TIMEOUT))
+#define SUITE_OPTIONS_DEVICE (OPTION_BIT(DEVICE) | OPTION_BIT(THREADS))
+#define SUITE_OPTIONS_CELLS  (OPTION_BIT(MEMORY_LIMIT) | OPTION_BIT(TIMEOUT))
 
 /* The options that these words name, each of which the command takes. */
 OptionBits suite_arguments_options(const char *words, const OptionSet *set);

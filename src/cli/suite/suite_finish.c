@@ -51,7 +51,8 @@ static Status add_file(Files *files, const Suite *suite, const char *name)
 
 static Status read_files(Files *files, const Suite *suite)
 {
-    for (int id = 0; id < SUITE_PARTS; id++) TRY(add_file(files, suite, suite_kinds[id].result));
+    for (int id = 0; id < SUITE_PARTS; id++)
+        TRY(add_file(files, suite, suite_part_info[id].result));
     return add_file(files, suite, trace_name);
 }
 
@@ -75,8 +76,8 @@ static Status add_gap(json_t *gaps, const Suite *suite, int id)
     text_printf(&why, "%s; roofstep suite --resume ", *part->message ? part->message : "not run");
     text_shell_quote(&why, suite->folder);
     text_puts(&why, part->cut == 0 ? " tries it again" : " measures again what was cut short");
-    json_t *gap = json_pack("{s:s, s:s, s:s}", "part", suite_kinds[id].name, "command",
-                            suite_kinds[id].command->name, "why", text_str(&why));
+    json_t *gap = json_pack("{s:s, s:s, s:s}", "part", suite_part_info[id].name, "command",
+                            suite_part_info[id].command->name, "why", text_str(&why));
     if (part->cut > 0) json_object_set_new(gap, "cut_short", json_integer(part->cut));
     const bool failed = why.failed || json_array_append_new(gaps, gap);
     text_free(&why);
@@ -119,8 +120,8 @@ static Status merge_rows(RecordSet *rows, const Files *files)
 {
     for (int i = 0; i < files->n; i++) {
         const char *name = files->names[i];
-        if (strcmp(name, suite_kinds[SUITE_BENCH].result) == 0 ||
-            strcmp(name, suite_kinds[SUITE_ATTENTION].result) == 0)
+        if (strcmp(name, suite_part_info[SUITE_BENCH].result) == 0 ||
+            strcmp(name, suite_part_info[SUITE_ATTENTION].result) == 0)
             TRY(record_set_merge(rows, &files->list[i].rows));
     }
     return ST_OK;
@@ -235,7 +236,7 @@ static bool is_whole(const Suite *suite, const Files *files)
     bool whole = !files->unreadable;
     for (int id = 0; id < SUITE_PARTS; id++) {
         const SuiteState state = suite->parts[id].state;
-        whole = whole && (state == SUITE_DONE || state == SUITE_GIVEN_UP);
+        whole = whole && (state == SUITE_DONE || state == SUITE_TIMED_OUT);
     }
     return whole;
 }

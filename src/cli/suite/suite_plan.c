@@ -9,18 +9,18 @@
 
 typedef enum On { ON_CPU = 1, ON_GPU = 2, ON_ANY = 3 } On;
 
-typedef struct Rung {
+typedef struct SuiteWorkload {
     SuitePartId part;
     On on;
     const char *model, *rest;
-} Rung;
+} SuiteWorkload;
 
-static const Rung rungs[] = {
-#define RUNG(part, on, model, rest) {SUITE_##part, ON_##on, model, rest},
-#include "cli/suite/suite_rungs.def"
-#undef RUNG
+static const SuiteWorkload workloads[] = {
+#define WORKLOAD(part, on, model, rest) {SUITE_##part, ON_##on, model, rest},
+#include "cli/suite/suite_workloads.def"
+#undef WORKLOAD
 };
-enum { RUNGS = sizeof rungs / sizeof *rungs };
+enum { N_WORKLOADS = sizeof workloads / sizeof *workloads };
 
 /* What a part may take. */
 typedef struct Room {
@@ -30,10 +30,10 @@ typedef struct Room {
 } Room;
 
 /* Studies look at one cell; sweeps take every size and context that was asked for. */
-static const char *model_of(const Suite *suite, const Rung *rung)
+static const char *model_of(const Suite *suite, const SuiteWorkload *workload)
 {
-    const bool sweeps = rung->part == SUITE_BENCH || rung->part == SUITE_SIZES;
-    if (!*rung->model || !*suite->model) return rung->model;
+    const bool sweeps = workload->part == SUITE_BENCH || workload->part == SUITE_SIZES;
+    if (!*workload->model || !*suite->model) return workload->model;
     return sweeps ? suite->model : suite->first;
 }
 
@@ -43,26 +43,26 @@ static void use_fp16(char *words)
     for (char *at = words; (at = strstr(at, "bf16"));) memcpy(at, "fp16", 4);
 }
 
-static Status write_words(const Suite *suite, const Rung *rung, const SuiteRates *rates,
-                          char words[SUITE_WORDS])
+static Status write_words(const Suite *suite, const SuiteWorkload *workload,
+                          const SuiteRates *rates, char words[SUITE_ARGS_SIZE])
 {
-    const int n = snprintf(words, SUITE_WORDS, "%s %s %s %s", model_of(suite, rung), rung->rest,
-                           suite->device, suite->cells);
+    const int n = snprintf(words, SUITE_ARGS_SIZE, "%s %s %s %s", model_of(suite, workload),
+                           workload->rest, suite->device, suite->cells);
     if (!rates->bf16) use_fp16(words);
-    return n < SUITE_WORDS ? ST_OK : FAIL(ST_USAGE, "too many sizes for a suite");
+    return n < SUITE_ARGS_SIZE ? ST_OK : FAIL(ST_USAGE, "too many sizes for a suite");
 }
 
 OptionBits suite_plan_options(SuitePartId id)
 {
-    const OptionSet *set = &suite_kinds[id].command->options;
-    OptionBits bits = SUITE_WORDS_DEVICE;
+    const OptionSet *set = &suite_part_info[id].command->options;
+    OptionBits bits = SUITE_OPTIONS_DEVICE;
     if (id == SUITE_LIMITS) return bits;
-    for (int i = 0; i < RUNGS; i++) {
-        if (rungs[i].part != id) continue;
-        bits |= suite_arguments_options(rungs[i].rest, set);
-        if (*rungs[i].model) bits |= OPTIONS_DIMS;
+    for (int i = 0; i < N_WORKLOADS; i++) {
+        if (workloads[i].part != id) continue;
+        bits |= suite_arguments_options(workloads[i].rest, set);
+        if (*workloads[i].model) bits |= OPTIONS_DIMS;
     }
-    return (bits | SUITE_WORDS_CELLS) & set->taken;
+    return (bits | SUITE_OPTIONS_CELLS) & set->taken;
 }
 
 /* precision runs all of them where none is named; warmup every cell once a round. */
@@ -81,7 +81,7 @@ static bool must_fit(SuitePartId id)
 /* The time and the memory of the cells that the part's own command makes of its words. */
 static Status weigh(Suite *suite, SuitePartId id, const Room *room, bool *fits)
 {
-    const SuiteKind *kind = &suite_kinds[id];
+    const SuitePartInfo *kind = &suite_part_info[id];
     SuitePart *part = &suite->parts[id];
     SuiteArgs args;
     Settings settings;
@@ -100,14 +100,14 @@ static Status weigh(Suite *suite, SuitePartId id, const Room *room, bool *fits)
     return status;
 }
 
-/* The richest rung that fits; the leanest where none does. */
+/* The richest workload that fits; the leanest where none does. */
 static Status plan_part(Suite *suite, SuitePartId id, const Room *room)
 {
     const On here = room->rates->gpu ? ON_GPU : ON_CPU;
     bool fits = false;
-    for (int i = 0; i < RUNGS && !fits; i++) {
-        if (rungs[i].part != id || !(rungs[i].on & here)) continue;
-        TRY(write_words(suite, &rungs[i], room->rates, suite->parts[id].words));
+    for (int i = 0; i < N_WORKLOADS && !fits; i++) {
+        if (workloads[i].part != id || !(workloads[i].on & here)) continue;
+        TRY(write_words(suite, &workloads[i], room->rates, suite->parts[id].words));
         TRY(weigh(suite, id, room, &fits));
     }
     return ST_OK;
@@ -119,12 +119,12 @@ Status suite_plan(Suite *suite, const SuiteRates *rates, double seconds)
     /* --full shows what does not fit, too */
     const size_t bytes = isinf(seconds) ? SIZE_MAX : suite_memory_room(rates->gpu);
     double shares = 0;
-    for (int id = SUITE_LIMITS + 1; id < SUITE_PARTS; id++) shares += suite_kinds[id].share;
+    for (int id = SUITE_LIMITS + 1; id < SUITE_PARTS; id++) shares += suite_part_info[id].share;
     for (int id = SUITE_LIMITS + 1; id < SUITE_PARTS; id++) {
-        const Room room = {rates, seconds * suite_kinds[id].share / shares, bytes};
+        const Room room = {rates, seconds * suite_part_info[id].share / shares, bytes};
         TRY(plan_part(suite, (SuitePartId)id, &room));
         seconds = fmax(0, seconds - suite->parts[id].expected);
-        shares -= suite_kinds[id].share;
+        shares -= suite_part_info[id].share;
     }
     suite->planned = true;
     return ST_OK;

@@ -8,7 +8,7 @@
 /* Settles the words and the expected time of every part after limits; `seconds` are left of the budget. */
 Status suite_plan(Suite *suite, const SuiteRates *rates, double seconds);
 
-/* What the words of a part may name: the options of its rungs, the user's model, device and limits. */
+/* What the words of a part may name: the options of its workloads, the user's model, device and limits. */
 OptionBits suite_plan_options(SuitePartId id);
 
 #endif

@@ -72,7 +72,7 @@ static void move_bar(Run *run, double now)
     Progress *p = &run->progress;
     p->finished = run->before + fmin(elapsed, most);
     p->finished_for = run->took + elapsed;
-    snprintf(p->label, sizeof p->label, "%s%s%s", suite_kinds[run->id].name,
+    snprintf(p->label, sizeof p->label, "%s%s%s", suite_part_info[run->id].name,
              *run->line ? " | " : "", run->line);
 }
 
@@ -131,7 +131,7 @@ static void settle_cells(const Suite *suite, SuitePartId id, SuitePart *part)
     PageFile file;
     SuiteCells cells = {0};
     Text text = {0};
-    if (suite_path(suite, suite_kinds[id].result, path) != ST_OK) return;
+    if (suite_path(suite, suite_part_info[id].result, path) != ST_OK) return;
     const Status status = page_file_read(&file, path);
     if (status == ST_OK) suite_cells_add(&cells, &file);
     page_file_free(&file);
@@ -147,7 +147,7 @@ static void settle_cells(const Suite *suite, SuitePartId id, SuitePart *part)
 static void settle(const Suite *suite, SuitePartId id, SuitePart *part, const ChildResult *end)
 {
     const bool whole = end->end == CHILD_RETURNED && end->code == 0;
-    part->state = whole ? SUITE_DONE : end->end == CHILD_TIMED_OUT ? SUITE_GIVEN_UP : SUITE_FAILED;
+    part->state = whole ? SUITE_DONE : end->end == CHILD_TIMED_OUT ? SUITE_TIMED_OUT : SUITE_FAILED;
     part->cut = 0;
     put_message(part, end->text);
     if (end->end == CHILD_TIMED_OUT)
@@ -161,8 +161,8 @@ static void tell_failure(Run *run)
 {
     const SuitePart *part = &run->suite->parts[run->id];
     Text text = {0};
-    if (part->state != SUITE_FAILED && part->state != SUITE_GIVEN_UP) return;
-    text_printf(&text, "  %s %s: %s; the suite goes on without it", suite_kinds[run->id].name,
+    if (part->state != SUITE_FAILED && part->state != SUITE_TIMED_OUT) return;
+    text_printf(&text, "  %s %s: %s; the suite goes on without it", suite_part_info[run->id].name,
                 part->state == SUITE_FAILED ? "failed" : "is given up", part->message);
     if (text_status(&text) == ST_OK) progress_line(&run->progress, text_str(&text));
     text_free(&text);
@@ -251,7 +251,7 @@ Status suite_run_plan(Suite *suite)
 /* Those that the part would find, for the device and the threads of its own command line. */
 static bool stored_limits(const Suite *suite, Limits *limits)
 {
-    const Command *command = suite_kinds[SUITE_LIMITS].command;
+    const Command *command = suite_part_info[SUITE_LIMITS].command;
     SuiteArgs args;
     Settings settings;
     Sweep sweep;

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# usage: suite_words.sh PROGRAM: of a suite.json only words that a suite writes become options; another word is refused in one line
+# usage: suite_arguments.sh PROGRAM: of a suite.json only words that a suite writes become options; another word is refused in one line
 # that names file, place and word, before anything is run or written.
 # shellcheck disable=SC1091,SC2154 # cli.sh sets what is used here
 . "$(dirname "$(realpath "$0")")/cli.sh"
@@ -88,7 +88,7 @@ ln -s ../kept new/index.html
 cp begun.json s/suite.json
 while read -r part rest; do # the richest of each part
     sed -i "/\"name\": \"$part\"/,/}/s|\"words\": \"\"|\"words\": \"$rest --device cpu --threads 1 --memory-limit 5368709120 --timeout 3\"|" s/suite.json
-done < <(sed -n 's/^RUNG(\([A-Z]*\), [A-Z]*, "\([^"]*\)", "\([^"]*\)")$/\L\1\E \2 \3/p' "$tests/../src/cli/suite/suite_rungs.def")
+done < <(sed -n 's/^WORKLOAD(\([A-Z]*\), [A-Z]*, "\([^"]*\)", "\([^"]*\)")$/\L\1\E \2 \3/p' "$tests/../src/cli/suite/suite_workloads.def")
 [ "$(grep -c -- '"words": "-*[^"]*--timeout 3"' s/suite.json)" = 7 ] || fail 'not seven parts with words'
 "$program" suite --resume s --dry-run >out 2>err </dev/null || fail 'the words of the richest suite are refused'
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# usage: like.sh PROGRAM: every row of a write-up is in its tables, measured or with the reason why not, and in those made elsewhere of
+# usage: published.sh PROGRAM: every row of a write-up is in its tables, measured or with the reason why not, and in those made elsewhere of
 # results.json; rows are measured by the clock, one of every table first; the same command again goes on, and nothing measured is lost.
 # shellcheck disable=SC1091,SC2154 # cli.sh sets what is used here
 . "$(dirname "$(realpath "$0")")/cli.sh"
