@@ -19,8 +19,9 @@ scripts() { find "$@" -name node_modules -prune -o \( -name '*.sh' -o -name '*.p
 
 { code src tests; scripts src tests tools peers cmake; } | report '
     FNR == 401 { print FILENAME ": over 400 lines: split it along its ideas" }'
-# Bytes are not columns: a character of several bytes has continuation bytes, 10xxxxxx, that take no column.
-code src tests | LC_ALL=C report '
+# A line of a .def is a line of a table, however long. Bytes are not columns: the continuation bytes of UTF-8, 10xxxxxx,
+# take no column.
+code src tests | grep -v '\.def$' | LC_ALL=C report '
     { line = $0; gsub(/[\200-\277]/, "", line) }
     length(line) > 110 { print FILENAME ":" FNR ": " length(line) " columns, more than 110" }'
 crowded=$(find src tests -name '*.c' -o -name '*.cu' | sed 's|/[^/]*$||' | sort | uniq -c |
