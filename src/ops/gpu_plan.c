@@ -202,7 +202,7 @@ size_t gpu_plan_scratch_rmsnorm_grad(const Plan *plan, const Node *node, int thr
     return (size_t)((rows < most ? rows : most) * plan_width(s)) * sizeof(float);
 }
 
-/* ---- the lists: as NAME_cuda[], without run(); tests/test_gpu_plan.c holds them to each other ---- */
+/* ---- the lists: as NAME_cuda[], without run(); tests/unit/ops/test_gpu_plan.c holds them to each other ---- */
 
 #define KERNEL(op, why, scratch)                                                                  \
     const OpImpl gpu_plan_##op[] = {{.name = #op "_cuda", .declines = why, .workspace = scratch}, \
