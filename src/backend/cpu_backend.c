@@ -16,7 +16,7 @@ static Status open_device(Backend **out, int device, int threads)
 {
     (void)device;
     *out = calloc(1, sizeof **out);
-    if (!*out) return FAIL(ST_NO_MEMORY, "cpu: no memory to start");
+    if (!*out) return NO_MEMORY("to open a backend");
     (*out)->threads = threads;
     return ST_OK;
 }

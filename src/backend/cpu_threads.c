@@ -95,7 +95,7 @@ static Status check_system(int threads)
 {
     int why = 0;
     pthread_t *others = calloc((size_t)threads, sizeof *others);
-    if (!others) return FAIL(ST_NO_MEMORY, "no memory for %d threads", threads);
+    if (!others) return NO_MEMORY("for %d threads", threads);
     const int started = 1 + try_threads(others, threads - 1, &why);
     free(others);
     if (started == threads) return ST_OK;

@@ -122,7 +122,7 @@ static Status open_device(Backend **out, int device, int threads)
 {
     (void)threads;
     Backend *be = calloc(1, sizeof *be);
-    if (!be) return FAIL(ST_NO_MEMORY, "cuda: no memory to start");
+    if (!be) return NO_MEMORY("to open a backend");
     const Status st = open_parts(be, device);
     if (st != ST_OK) {
         close_device(be);

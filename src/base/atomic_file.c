@@ -43,7 +43,7 @@ static Status open_replacement(AtomicFile *file, const char *path, const struct 
 {
     char real[PATH_MAX]; /* a link stays a link */
     file->path = strdup(old && realpath(path, real) ? real : path);
-    if (!file->path) return FAIL(ST_NO_MEMORY, "no memory for a file name");
+    if (!file->path) return NO_MEMORY("for a file name");
     if (!open_nameless(file)) TRY(open_named(file));
     if (old) (void)!fchmod(file->fd, old->st_mode & 07777);
     return ST_OK;
@@ -54,7 +54,7 @@ static Status open_device(AtomicFile *file, const char *path)
 {
     file->device = true;
     file->path = strdup(path);
-    if (!file->path) return FAIL(ST_NO_MEMORY, "no memory for a file name");
+    if (!file->path) return NO_MEMORY("for a file name");
     file->fd = open(path, O_WRONLY | O_CLOEXEC);
     return file->fd >= 0 ? ST_OK : failure(path, "write");
 }

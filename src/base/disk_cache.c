@@ -109,7 +109,7 @@ const char *disk_cache_get(const DiskCache *table, const char *key)
 static Status put(DiskCache *table, const char *key, const char *text)
 {
     if (json_object_set_new(table->texts, key, json_string(text)) == 0) return ST_OK;
-    return FAIL(ST_NO_MEMORY, "no memory for a table of %s", table->what);
+    return NO_MEMORY("for a table of %s", table->what);
 }
 
 Status disk_cache_put(DiskCache *table, const char *key, const char *text, bool replace)

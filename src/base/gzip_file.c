@@ -26,7 +26,7 @@ Status gzip_file_open(GzipFile *packed, const char *path)
     }
     packed->zipped = false;
     atomic_file_abandon(&packed->file);
-    return FAIL(ST_NO_MEMORY, "no memory to compress %s", path);
+    return NO_MEMORY("to compress %s", path);
 }
 
 static Status deflate_all(GzipFile *packed, int flush)
@@ -113,8 +113,7 @@ static Status inflate_all(Text *text, gzFile file, const char *path, size_t limi
     while ((n = gzread(file, piece, sizeof piece)) > 0) {
         text_append(text, piece, (size_t)n);
         if (text->failed)
-            return FAIL(ST_NO_MEMORY, "not enough memory to read %s (more than %zu bytes unpacked)",
-                        path, text->n - before);
+            return NO_MEMORY("to read %s (more than %zu bytes unpacked)", path, text->n - before);
         if (text->n - before > limit) return FAIL(ST_IO, "%s has more than %zu bytes", path, limit);
     }
     const char *why = gzerror(file, &code);

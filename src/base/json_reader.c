@@ -94,9 +94,7 @@ Status json_reader_end(const char *path, size_t n)
                     "than %s, the most that files may take here",
                     path, n, human_bytes((double)json_reader_room()).s);
     if (state.no_memory)
-        return FAIL(ST_NO_MEMORY,
-                    "not enough memory to read %s (%zu bytes unpacked): give this process more",
-                    path, n);
+        return NO_MEMORY("to read %s (%zu bytes unpacked): give this process more", path, n);
     return ST_OK;
 }
 

@@ -41,7 +41,7 @@ Status json_text_append(json_t *array, Text *text)
     Status status = text_status(text);
     if (status == ST_OK && text->n > 0 &&
         json_array_append_new(array, json_text_string(text_str(text))))
-        status = FAIL(ST_NO_MEMORY, "no memory for a line of the summary");
+        status = NO_MEMORY("for a line of the summary");
     text_clear(text);
     return status;
 }

@@ -44,6 +44,8 @@ void status_lose_memory(void);
 bool status_lost_memory(void);
 
 #define FAIL(code, ...) status_fail((code), __FILE__, __LINE__, __VA_ARGS__)
+/* Of an allocation that failed: NO_MEMORY("for %d cells", n). */
+#define NO_MEMORY(...) FAIL(ST_NO_MEMORY, "not enough memory " __VA_ARGS__)
 
 /* Passes a failure up to the caller. */
 #define TRY(expr)                       \

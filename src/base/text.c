@@ -140,7 +140,7 @@ const char *text_str(const Text *text)
 Status text_status(const Text *text)
 {
     if (!text->failed) return ST_OK;
-    return FAIL(ST_NO_MEMORY, "no memory for a text of more than %zu bytes", text->n);
+    return NO_MEMORY("for a text of more than %zu bytes", text->n);
 }
 
 size_t text_width(const char *s)

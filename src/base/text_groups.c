@@ -2,16 +2,11 @@
 
 #include <stdlib.h>
 
-static Status no_memory(const TextGroups *alike)
-{
-    return FAIL(ST_NO_MEMORY, "no memory to find what is alike among %zu", alike->n);
-}
-
 Status text_groups_init(TextGroups *alike, size_t n)
 {
     *alike =
         (TextGroups){.links = calloc(n + 1, sizeof *alike->links), .n = n, .last = json_object()};
-    if (!alike->links || !alike->last) return no_memory(alike);
+    if (!alike->links || !alike->last) return NO_MEMORY("to group %zu texts", alike->n);
     for (size_t i = 0; i < n; i++) alike->links[i].next = n;
     return ST_OK;
 }
@@ -29,7 +24,7 @@ Status text_groups_put(TextGroups *alike, size_t i, const char *text)
     alike->links[i].leads = !before;
     if (!before)
         return json_object_set_new(alike->last, text, json_integer((json_int_t)i))
-                   ? no_memory(alike)
+                   ? NO_MEMORY("to group %zu texts", alike->n)
                    : ST_OK;
     alike->links[json_integer_value(before)].next = i;
     json_integer_set(before, (json_int_t)i);

@@ -218,7 +218,7 @@ void output_tell_folder(const char *folder)
 Status output_json(Text *text, const json_t *json)
 {
     char *dump = json_text_dumps(json, JSON_INDENT(2) | JSON_REAL_PRECISION(8));
-    if (!dump) return FAIL(ST_NO_MEMORY, "no memory for the result as JSON");
+    if (!dump) return NO_MEMORY("for the result as JSON");
     text_puts(text, dump);
     text_puts(text, "\n");
     free(dump);

@@ -1,5 +1,6 @@
 #include "config/axis.h"
 
+#include "base/array.h"
 #include "base/human.h"
 #include "base/parse.h"
 
@@ -23,13 +24,7 @@ static Status push(Axis *axis, OptionId id, const OptionValue *value, int known)
         if (option_equal(id, &axis->values[i], value)) return ST_OK;
     }
     if (axis->n == AXIS_MAX_VALUES) return FAIL(ST_USAGE, "more than %d values", AXIS_MAX_VALUES);
-    if (axis->n == axis->capacity) {
-        const int capacity = axis->capacity ? 2 * axis->capacity : 8;
-        OptionValue *values = realloc(axis->values, (size_t)capacity * sizeof *values);
-        if (!values) return FAIL(ST_NO_MEMORY, "no memory for %d values", capacity);
-        axis->values = values;
-        axis->capacity = capacity;
-    }
+    TRY(array_grow(&axis->values, (size_t)axis->n, 1, sizeof *axis->values));
     axis->values[axis->n++] = *value;
     return ST_OK;
 }

@@ -8,7 +8,7 @@ enum { AXIS_MAX_VALUES = 4096 };
 
 typedef struct Axis {
     OptionValue *values;
-    int n, capacity;
+    int n;
 } Axis;
 
 /* Appends "128", "128,256" or "64-1024*2" (ranges of whole numbers only). ST_USAGE says what is

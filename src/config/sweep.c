@@ -245,7 +245,7 @@ static Status drop_equal(Sweep *sweep)
     const bool done = sorted && drop;
     free(sorted);
     free(drop);
-    return done ? ST_OK : FAIL(ST_NO_MEMORY, "no memory for %d cells", n);
+    return done ? ST_OK : NO_MEMORY("for %d cells", n);
 }
 
 void sweep_find_varying(Sweep *sweep)
@@ -262,7 +262,7 @@ static Status make_cells(const Reader *r, Sweep *sweep)
     int n = 0;
     TRY(count_cells(r, &n));
     sweep->configs = malloc((size_t)n * sizeof *sweep->configs);
-    if (!sweep->configs) return FAIL(ST_NO_MEMORY, "no memory for %d cells", n);
+    if (!sweep->configs) return NO_MEMORY("for %d cells", n);
     for (; sweep->n < n; sweep->n++) TRY(make_cell(r, sweep->n, &sweep->configs[sweep->n]));
     TRY(drop_equal(sweep));
     sweep_find_varying(sweep);

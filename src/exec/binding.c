@@ -42,7 +42,7 @@ Status binding_make(Binding *binding, const Plan *plan, BackendId backend, int t
     binding->workspace = calloc((size_t)plan->n_nodes + 1, sizeof *binding->workspace);
     Status st = ST_OK;
     if (!binding->impls || !binding->workspace) {
-        st = FAIL(ST_NO_MEMORY, "no memory for %d nodes", plan->n_nodes);
+        st = NO_MEMORY("for %d nodes", plan->n_nodes);
     }
     if (st == ST_OK) st = choose(binding, prefer);
     if (st == ST_OK) st = mem_plan_build(&binding->mem, plan, binding->workspace, permitted_alias);

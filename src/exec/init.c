@@ -121,7 +121,7 @@ static Status upload_random(Session *s, const Model *model)
                        .converted = convert ? malloc(CHUNK * sizeof(double)) : NULL};
     Status st = ST_OK;
     if (!room.drawn || (convert && !room.converted)) {
-        st = FAIL(ST_NO_MEMORY, "no memory to start from");
+        st = NO_MEMORY("for initial values");
     }
     if (st == ST_OK) st = upload_params(s, model, &room);
     if (st == ST_OK) st = upload_attention(s, model, &room);
@@ -135,7 +135,7 @@ static Status upload_ids(Session *s, const Model *model, int tensor, uint64_t st
     if (tensor == PLAN_NONE) return ST_OK;
     const int64_t n = plan_elements(&model->plan.tensors[tensor]);
     int32_t *ids = malloc((size_t)n * sizeof *ids);
-    if (!ids) return FAIL(ST_NO_MEMORY, "no memory for %lld tokens", (long long)n);
+    if (!ids) return NO_MEMORY("for %lld tokens", (long long)n);
     for (int64_t i = 0; i < n; i++) {
         ids[i] = (int32_t)rng_below((uint64_t)model->config.seed, stream, (uint64_t)i,
                                     model->config.vocab);
@@ -153,7 +153,7 @@ static Status upload_rope(Session *s, const Model *model, int tensor, bool sine)
     const int64_t D = model->config.d_model / model->config.num_heads;
     const int64_t rows = plan_rows(shape), width = plan_width(shape);
     void *table = malloc(plan_bytes(shape));
-    if (!table) return FAIL(ST_NO_MEMORY, "no memory for RoPE tables");
+    if (!table) return NO_MEMORY("for RoPE tables");
     for (int64_t t = 0; t < rows; t++) {
         for (int64_t c = 0; c < width; c++) {
             const int64_t pair = width == D / 2 ? c : c % D / 2;

@@ -24,7 +24,7 @@ static Status take_memory(Session *s)
     }
     if (mem->arena) TRY(s->api->alloc(s->backend, mem->arena, &s->arena));
     s->memory = calloc((size_t)s->plan->n_tensors + 1, sizeof *s->memory);
-    if (!s->memory) return FAIL(ST_NO_MEMORY, "no memory for a table of tensors");
+    if (!s->memory) return NO_MEMORY("for a table of tensors");
     place_tensors(s);
     return ST_OK;
 }
@@ -44,7 +44,7 @@ static OpCall node_call(const Session *s, int node)
 static Status prepare_nodes(Session *s)
 {
     s->state = calloc((size_t)s->plan->n_nodes + 1, sizeof *s->state);
-    if (!s->state) return FAIL(ST_NO_MEMORY, "no memory for a table of nodes");
+    if (!s->state) return NO_MEMORY("for a table of nodes");
     for (int i = 0; i < s->plan->n_nodes; i++) {
         const OpCall call = node_call(s, i);
         if (!s->binding->impls[i].prepare) continue;

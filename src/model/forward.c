@@ -253,8 +253,7 @@ void forward_build(Builder *b, Model *model)
     model->stream = calloc((size_t)model->config.num_layers + 1, sizeof *model->stream);
     if (!blocks || !model->stream) {
         free(blocks);
-        b->status =
-            FAIL(ST_NO_MEMORY, "no memory for %lld layers", (long long)model->config.num_layers);
+        b->status = NO_MEMORY("for %lld layers", (long long)model->config.num_layers);
         return;
     }
     build(b, model, &s, blocks);

@@ -43,7 +43,7 @@ void optimizer_build(Builder *b, const Model *model)
     int *out = malloc((size_t)model->n_groups * 4 * sizeof *out);
     int *in = malloc((size_t)(model->n_groups + 1) * sizeof *in);
     if (!out || !in) {
-        b->status = FAIL(ST_NO_MEMORY, "no memory for the optimizer's operands");
+        b->status = NO_MEMORY("for the optimizer's operands");
     } else {
         operands(model, out, in);
         append(b, model, out, in);

@@ -1,5 +1,7 @@
 #include "model/params.h"
 
+#include "base/array.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -31,22 +33,11 @@ static void params_split(Builder *b, int lower, int upper)
     b->plan->tensors[lower].upper = upper;
 }
 
-static bool room(Builder *b, void **array, int count, size_t size)
-{
-    if (count & (count - 1)) return true; /* grows at powers of two */
-    void *bigger = realloc(*array, (size_t)(count ? 2 * count : 1) * size);
-    if (!bigger) {
-        b->status = FAIL(ST_NO_MEMORY, "no memory for %d parameters", count);
-        return false;
-    }
-    *array = bigger;
-    return true;
-}
-
 void params_group(Builder *b, Model *model, const char *name, int64_t elements, bool product)
 {
+    if (b->status == ST_OK)
+        b->status = array_grow(&model->groups, (size_t)model->n_groups, 1, sizeof *model->groups);
     if (b->status != ST_OK) return;
-    if (!room(b, (void **)&model->groups, model->n_groups, sizeof *model->groups)) return;
     ParamGroup g = {.copy = PLAN_NONE, .grad = PLAN_NONE, .m = PLAN_NONE, .v = PLAN_NONE};
     const bool narrow = reads_narrow(model, product);
     /* Where nothing is updated nothing needs the wide ones. */
@@ -89,8 +80,9 @@ int params_add(Builder *b, Model *model, const char *name, int64_t rows, int64_t
 {
     const int64_t n = (rows ? rows : 1) * cols;
     if (model->eager) params_group(b, model, name, n, true);
+    if (b->status == ST_OK)
+        b->status = array_grow(&model->params, (size_t)model->n_params, 1, sizeof *model->params);
     if (b->status != ST_OK) return PLAN_NONE;
-    if (!room(b, (void **)&model->params, model->n_params, sizeof *model->params)) return PLAN_NONE;
     ParamGroup *g = &model->groups[model->n_groups - 1];
     Param *p = &model->params[model->n_params++];
     *p = (Param){.init = init, .std = std};

@@ -24,7 +24,7 @@ void xform_decompose_node(Builder *b, const Model *model, const Node *node)
     /* a copy: the pool that holds the operands may move while they are added */
     int *operands = malloc((size_t)(node->n_out + node->n_in + 1) * sizeof *operands);
     if (!operands) {
-        b->status = FAIL(ST_NO_MEMORY, "no memory for a node");
+        b->status = NO_MEMORY("for a node");
         return;
     }
     memcpy(operands, b->plan->operands + node->first,

@@ -229,7 +229,7 @@ void xform_recompute(Builder *b, const Model *model)
         find_segments(&w, model);
         rebuild(&w);
     } else {
-        b->status = FAIL(ST_NO_MEMORY, "no memory to plan recomputation");
+        b->status = NO_MEMORY("to plan recomputation");
     }
     free(w.old);
     free(w.segments);

@@ -95,7 +95,7 @@ static Status reference(const OpCall *call)
     const HeadMatrix v = head_matrix(op_in_shape(call, 2), op_in(call, 2), attr);
     const Tensor *lse = op_out_shape(call, 1);
     double *s = malloc((size_t)attr->tokens * sizeof *s);
-    if (!s) return FAIL(ST_NO_MEMORY, "attention: no memory for a row of scores");
+    if (!s) return NO_MEMORY("for a row of scores");
     for (int64_t m = 0; m < q.count; m++) {
         for (int64_t i = 0; i < attr->tokens; i++) {
             const double l = score_row(&q, &k, m, i, attr, s);
@@ -152,7 +152,7 @@ static Status reference_grad(const OpCall *call)
     for (int i = 0; i < 3; i++) to[i] = head_matrix(op_out_shape(call, i), op_out(call, i), attr);
     const int64_t T = attr->tokens, D = to[0].cols;
     double *w = malloc((size_t)(3 * T * D + T) * sizeof *w);
-    if (!w) return FAIL(ST_NO_MEMORY, "attention_grad: no memory for one head");
+    if (!w) return NO_MEMORY("for one head");
     for (int64_t m = 0; m < to[0].count; m++) {
         reference_grad_head(call, m, w);
         for (int64_t i = 0; i < 3 * T * D; i++) {

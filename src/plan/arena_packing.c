@@ -162,7 +162,7 @@ Status arena_packing_place(PackingBlock *blocks, int n, int n_times, size_t *are
     if (work_alloc(&work, n) && change) {
         *arena = try_orders(blocks, n, fullest(blocks, n, n_times, change), &work);
     } else {
-        st = FAIL(ST_NO_MEMORY, "memory plan: no memory for %d blocks", n);
+        st = NO_MEMORY("for %d blocks", n);
     }
     work_free(&work);
     free(change);

@@ -120,7 +120,7 @@ static bool reserve(Builder *b)
     int *home = realloc(b->grad_home, (size_t)capacity * sizeof *home);
     if (home) b->grad_home = home;
     if (!grad || !home) {
-        b->status = FAIL(ST_NO_MEMORY, "plan: no memory for %d gradients", capacity);
+        b->status = NO_MEMORY("for %d gradients", capacity);
         return false;
     }
     for (int i = b->grad_capacity; i < capacity; i++) b->grad[i] = b->grad_home[i] = PLAN_NONE;

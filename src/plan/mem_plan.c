@@ -138,7 +138,7 @@ static Status place(MemPlan *mem, const Plan *plan, const size_t *workspace_byte
 {
     const size_t most = (size_t)plan->n_tensors + (size_t)plan->n_nodes + 1;
     PackingBlock *blocks = calloc(most, sizeof *blocks);
-    if (!blocks) return FAIL(ST_NO_MEMORY, "memory plan: no memory for %zu blocks", most);
+    if (!blocks) return NO_MEMORY("for %zu blocks", most);
     const int n = collect_blocks(mem, plan, workspace_bytes, blocks);
     const Status st = arena_packing_place(blocks, n, plan->n_nodes, &mem->arena);
     if (st == ST_OK) take_offsets(mem, plan, workspace_bytes, blocks);
@@ -182,7 +182,7 @@ static size_t *timeline(const MemPlan *mem, const Plan *plan, const size_t *work
 
 static Status no_timeline(void)
 {
-    return FAIL(ST_NO_MEMORY, "memory plan: no memory for a timeline");
+    return NO_MEMORY("for a timeline");
 }
 
 Status mem_plan_timeline(const MemPlan *mem, const Plan *plan, const size_t *workspace_bytes,
@@ -235,7 +235,7 @@ Status mem_plan_build(MemPlan *mem, const Plan *plan, const size_t *workspace_by
     mem->workspace = calloc((size_t)plan->n_nodes + 1, sizeof *mem->workspace);
     Status st = ST_OK;
     if (!mem->offset || !mem->first || !mem->last || !mem->shares || !mem->workspace) {
-        st = FAIL(ST_NO_MEMORY, "memory plan: no memory for %d tensors", plan->n_tensors);
+        st = NO_MEMORY("for %d tensors", plan->n_tensors);
     } else {
         find_lifetimes(mem, plan);
         find_aliases(mem, plan, alias);

@@ -1,17 +1,9 @@
 #include "plan/plan.h"
 
+#include "base/array.h"
+
 #include <stdlib.h>
 #include <string.h>
-
-/* Doubles an array when its count reaches a power of two; `more` new entries must fit. */
-static void *grow(void *array, int count, int more, size_t size)
-{
-    int capacity = 1;
-    while (capacity < count) capacity *= 2;
-    if (array && count + more <= capacity) return array;
-    while (capacity < count + more) capacity *= 2;
-    return realloc(array, (size_t)capacity * size);
-}
 
 void plan_init(Plan *plan)
 {
@@ -28,9 +20,7 @@ void plan_free(Plan *plan)
 
 Status plan_add_tensor(Plan *plan, const Tensor *tensor, int *id)
 {
-    Tensor *tensors = grow(plan->tensors, plan->n_tensors, 1, sizeof *tensors);
-    if (!tensors) return FAIL(ST_NO_MEMORY, "plan: no memory for %d tensors", plan->n_tensors);
-    plan->tensors = tensors;
+    TRY(array_grow(&plan->tensors, (size_t)plan->n_tensors, 1, sizeof *plan->tensors));
     plan->tensors[plan->n_tensors] = *tensor;
     *id = plan->n_tensors++;
     return ST_OK;
@@ -39,12 +29,9 @@ Status plan_add_tensor(Plan *plan, const Tensor *tensor, int *id)
 Status plan_add_node(Plan *plan, const Node *node, const int *out, int n_out, const int *in,
                      int n_in)
 {
-    Node *nodes = grow(plan->nodes, plan->n_nodes, 1, sizeof *nodes);
-    if (!nodes) return FAIL(ST_NO_MEMORY, "plan: no memory for %d nodes", plan->n_nodes);
-    plan->nodes = nodes;
-    int *operands = grow(plan->operands, plan->n_operands, n_out + n_in, sizeof *operands);
-    if (!operands) return FAIL(ST_NO_MEMORY, "plan: no memory for %d operands", plan->n_operands);
-    plan->operands = operands;
+    TRY(array_grow(&plan->nodes, (size_t)plan->n_nodes, 1, sizeof *plan->nodes));
+    TRY(array_grow(&plan->operands, (size_t)plan->n_operands, (size_t)(n_out + n_in),
+                   sizeof *plan->operands));
 
     Node *added = &plan->nodes[plan->n_nodes++];
     *added = *node;

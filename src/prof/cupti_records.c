@@ -1,5 +1,6 @@
 #include "prof/cupti_records.h"
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "prof/kernel_name.h"
 
@@ -28,11 +29,11 @@ static struct {
     } * map;
     size_t n_mapped;
     NameOf *kernels;
-    size_t n_kernels, kernels_capacity;
+    size_t n_kernels;
     Call *calls;
-    size_t n_calls, calls_capacity;
+    size_t n_calls;
     TraceEvent *events;
-    size_t n_events, events_capacity;
+    size_t n_events;
     int64_t offset; /* of clock_nanoseconds() against CUPTI's clock */
 } known;
 
@@ -70,13 +71,7 @@ static const NameOf *kernel_name(const char *mangled)
     for (size_t i = 0; i < known.n_kernels; i++) {
         if (known.kernels[i].key == mangled) return &known.kernels[i];
     }
-    if (known.n_kernels == known.kernels_capacity) {
-        const size_t capacity = known.kernels_capacity ? 2 * known.kernels_capacity : 64;
-        NameOf *grown = realloc(known.kernels, capacity * sizeof *grown);
-        if (!grown) return NULL;
-        known.kernels = grown;
-        known.kernels_capacity = capacity;
-    }
+    if (array_grow(&known.kernels, known.n_kernels, 1, sizeof *known.kernels) != ST_OK) return NULL;
     char brief[128];
     char *plain = __cxa_demangle ? __cxa_demangle(mangled, NULL, NULL, NULL) : NULL;
     kernel_name_short(plain ? plain : mangled, brief, sizeof brief);
@@ -130,13 +125,7 @@ static const char *copy_way(unsigned kind)
 static Status add_call(const CUpti_ActivityExternalCorrelation *record)
 {
     if (record->externalKind != CUPTI_RECORDS_OURS) return ST_OK;
-    if (known.n_calls == known.calls_capacity) {
-        const size_t capacity = known.calls_capacity ? 2 * known.calls_capacity : 1024;
-        Call *grown = realloc(known.calls, capacity * sizeof *grown);
-        if (!grown) return FAIL(ST_NO_MEMORY, "no memory for %zu calls", capacity);
-        known.calls = grown;
-        known.calls_capacity = capacity;
-    }
+    TRY(array_grow(&known.calls, known.n_calls, 1, sizeof *known.calls));
     known.calls[known.n_calls++] = (Call){record->correlationId, (int)record->externalId - 1};
     return ST_OK;
 }
@@ -160,14 +149,8 @@ static int node_of(uint32_t correlation, uint64_t graph_node)
 
 static Status add_event(TraceEvent event, uint64_t begin, uint64_t end)
 {
-    if (known.n_events == known.events_capacity) {
-        const size_t capacity = known.events_capacity ? 2 * known.events_capacity : 1024;
-        TraceEvent *grown = realloc(known.events, capacity * sizeof *grown);
-        if (!grown) return FAIL(ST_NO_MEMORY, "no memory for %zu events", capacity);
-        known.events = grown;
-        known.events_capacity = capacity;
-    }
-    if (!event.name) return FAIL(ST_NO_MEMORY, "no memory for a name");
+    TRY(array_grow(&known.events, known.n_events, 1, sizeof *known.events));
+    if (!event.name) return NO_MEMORY("for a name");
     event.begin = (int64_t)begin + known.offset;
     event.end = (int64_t)end + known.offset;
     known.events[known.n_events++] = event;
@@ -177,7 +160,7 @@ static Status add_event(TraceEvent event, uint64_t begin, uint64_t end)
 static Status add_kernel(const CuptiKernel *k)
 {
     const NameOf *name = kernel_name(k->name);
-    if (!name) return FAIL(ST_NO_MEMORY, "no memory for a name");
+    if (!name) return NO_MEMORY("for a name");
     const TraceEvent event = {.kind = TRACE_KERNEL,
                               .node = node_of(k->correlationId, k->graphNodeId),
                               .name = name->name,
@@ -290,7 +273,7 @@ static Status settle_calls(void)
 {
     size_t n = 0;
     TraceEvent **calls = malloc((known.n_events + 1) * sizeof *calls);
-    if (!calls) return FAIL(ST_NO_MEMORY, "no memory for %zu calls", known.n_events);
+    if (!calls) return NO_MEMORY("for %zu calls", known.n_events);
     for (size_t i = 0; i < known.n_events; i++) {
         if (known.events[i].kind == TRACE_API) calls[n++] = &known.events[i];
     }
@@ -338,7 +321,7 @@ Status cupti_records_open(TraceLog *names)
     cupti_records_close();
     known.names = names;
     known.map = calloc(MAP_SIZE, sizeof *known.map);
-    return known.map ? ST_OK : FAIL(ST_NO_MEMORY, "no memory to trace graphs");
+    return known.map ? ST_OK : NO_MEMORY("to trace graphs");
 }
 
 void cupti_records_close(void)

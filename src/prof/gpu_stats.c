@@ -7,7 +7,7 @@ Status gpu_stats_make(GpuStats *stats, int n_nodes)
 {
     *stats = (GpuStats){.longest_after = -1, .longest_before = -1};
     stats->busy_ns = calloc((size_t)n_nodes + 1, sizeof *stats->busy_ns);
-    return stats->busy_ns ? ST_OK : FAIL(ST_NO_MEMORY, "no memory for %d nodes", n_nodes);
+    return stats->busy_ns ? ST_OK : NO_MEMORY("for %d nodes", n_nodes);
 }
 
 void gpu_stats_free(GpuStats *stats)
@@ -63,7 +63,7 @@ static Status add_latencies(GpuStats *stats, const TraceEvent *events, size_t n)
 {
     size_t n_launches = 0;
     Launch *launches = malloc((n + 1) * sizeof *launches);
-    if (!launches) return FAIL(ST_NO_MEMORY, "no memory for %zu launches", n);
+    if (!launches) return NO_MEMORY("for %zu launches", n);
     for (size_t i = 0; i < n; i++) {
         if (events[i].kind == TRACE_API && events[i].correlation)
             launches[n_launches++] = (Launch){events[i].correlation, events[i].begin, false};

@@ -214,7 +214,7 @@ Status memory_blocks_make(MemoryBlocks *list, const Model *model, const Binding 
     free(count);
     if (room) return ST_OK;
     memory_blocks_free(list);
-    return FAIL(ST_NO_MEMORY, "no memory for the blocks of %d tensors", model->plan.n_tensors);
+    return NO_MEMORY("for the blocks of %d tensors", model->plan.n_tensors);
 }
 
 void memory_blocks_free(MemoryBlocks *list)

@@ -12,8 +12,7 @@ Status memory_observer_make(MemoryObserver *o, const Plan *plan,
     *o = (MemoryObserver){.n_nodes = plan->n_nodes, .ask = ask, .self = self};
     o->start = malloc(n * sizeof *o->start);
     o->held = malloc(n * sizeof *o->held);
-    if (!o->start || !o->held)
-        return FAIL(ST_NO_MEMORY, "no memory to watch %d nodes", plan->n_nodes);
+    if (!o->start || !o->held) return NO_MEMORY("to watch %d nodes", plan->n_nodes);
     for (int i = 0; i < o->n_nodes; i++) o->start[i] = o->held[i] = NAN;
     o->began = clock_seconds();
     return ST_OK;

@@ -214,7 +214,7 @@ Status memory_profile_make(MemoryProfile *p, const Model *model, const Binding *
         return ST_OK;
     }
     memory_profile_free(p);
-    return FAIL(ST_NO_MEMORY, "no memory for the timeline of %d nodes", model->plan.n_nodes);
+    return NO_MEMORY("for the timeline of %d nodes", model->plan.n_nodes);
 }
 
 void memory_profile_free(MemoryProfile *p)

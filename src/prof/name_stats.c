@@ -1,18 +1,12 @@
 #include "prof/name_stats.h"
 
-#include <stdlib.h>
+#include "base/array.h"
 
-enum { FIRST_CAPACITY = 64 };
+#include <stdlib.h>
 
 static Status append(NameStatsTable *names, const TraceEvent *event, int row)
 {
-    if (names->n == names->capacity) {
-        const int capacity = names->capacity ? 2 * names->capacity : FIRST_CAPACITY;
-        NameStats *grown = realloc(names->list, (size_t)capacity * sizeof *grown);
-        if (!grown) return FAIL(ST_NO_MEMORY, "no memory for %d names", capacity);
-        names->list = grown;
-        names->capacity = capacity;
-    }
+    TRY(array_grow(&names->list, (size_t)names->n, 1, sizeof *names->list));
     names->list[names->n++] = (NameStats){.kind = event->kind, .name = event->name, .row = row};
     return ST_OK;
 }

@@ -18,7 +18,7 @@ enum { NAME_TALLIES_ANY = -2 };
 /* A zeroed one is empty. */
 typedef struct NameStatsTable {
     NameStats *list;
-    int n, capacity;
+    int n;
 } NameStatsTable;
 
 Status name_stats_add(NameStatsTable *names, const TraceEvent *event, int row);

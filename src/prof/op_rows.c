@@ -96,7 +96,7 @@ Status op_rows_make(OpRows *rows, const Binding *binding)
                      .row = malloc(((size_t)plan->n_nodes + 1) * sizeof *rows->row)};
     if (!rows->rows || !rows->row) {
         op_rows_free(rows);
-        return FAIL(ST_NO_MEMORY, "no memory to profile %d nodes", plan->n_nodes);
+        return NO_MEMORY("to profile %d nodes", plan->n_nodes);
     }
     for (int i = 0; i < plan->n_nodes; i++) {
         const Node *node = &plan->nodes[i];

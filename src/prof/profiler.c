@@ -17,7 +17,7 @@ static Status name_kernels(Profiler *p)
         snprintf(name, sizeof name, "%s (%s)%s%s", plan_op_name(row->op), row->by,
                  *row->scope ? ": " : "", row->scope);
         row->kernel = trace_log_name(&p->log, name);
-        if (!row->brief || !row->kernel) return FAIL(ST_NO_MEMORY, "no memory for names");
+        if (!row->brief || !row->kernel) return NO_MEMORY("for names");
     }
     return ST_OK;
 }
@@ -27,7 +27,7 @@ Status profiler_open(Profiler *p, const Binding *binding, bool device, int64_t t
     *p = (Profiler){.binding = binding, .device = device, .trace_steps = trace_steps};
     p->os.began = malloc(OS_USE_THREADS * sizeof *p->os.began);
     p->os.ended = malloc(OS_USE_THREADS * sizeof *p->os.ended);
-    Status status = p->os.began && p->os.ended ? ST_OK : FAIL(ST_NO_MEMORY, "no memory to profile");
+    Status status = p->os.began && p->os.ended ? ST_OK : NO_MEMORY("to profile");
     if (status == ST_OK) status = op_rows_make(&p->rows, binding);
     if (status == ST_OK) status = name_kernels(p);
     if (status == ST_OK) status = range_tree_make(&p->ranges, binding->plan);

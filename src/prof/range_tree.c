@@ -43,7 +43,7 @@ Status range_tree_make(RangeTree *tree, const Plan *plan)
                         .n_nodes = plan->n_nodes};
     if (!tree->ranges || !tree->of) {
         range_tree_free(tree);
-        return FAIL(ST_NO_MEMORY, "no memory for the ranges of %d nodes", plan->n_nodes);
+        return NO_MEMORY("for the ranges of %d nodes", plan->n_nodes);
     }
     for (int i = 0; i < plan->n_nodes; i++) {
         const Node *node = &plan->nodes[i];

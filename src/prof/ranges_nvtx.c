@@ -53,7 +53,7 @@ Status ranges_nvtx_open(RangesNvtx **out, const Binding *binding, bool parts)
     if (ranges) ranges->name = calloc((size_t)n + 1, sizeof *ranges->name);
     if (!ranges || !ranges->name) {
         free(ranges);
-        return FAIL(ST_NO_MEMORY, "no memory for the ranges of %d nodes", n);
+        return NO_MEMORY("for the ranges of %d nodes", n);
     }
     ranges->n_nodes = n;
     for (int i = 0; i < n; i++) name_node(ranges->name[i], binding, i, parts);

@@ -22,7 +22,7 @@ Status running_stats_add(RunningStats *tally, double value)
 {
     if (!tally->kept) {
         tally->kept = malloc(TALLY_KEPT * sizeof *tally->kept);
-        if (!tally->kept) return FAIL(ST_NO_MEMORY, "no memory for durations");
+        if (!tally->kept) return NO_MEMORY("for durations");
         tally->min = tally->max = value;
     }
     const double from_mean = value - tally->mean;

@@ -1,9 +1,9 @@
 #include "prof/trace_log.h"
 
+#include "base/array.h"
+
 #include <stdlib.h>
 #include <string.h>
-
-enum { FIRST_CAPACITY = 1024 };
 
 Status trace_log_add(TraceLog *log, const TraceEvent *event)
 {
@@ -11,13 +11,7 @@ Status trace_log_add(TraceLog *log, const TraceEvent *event)
         log->left_out++;
         return ST_OK;
     }
-    if (log->n == log->capacity) {
-        const size_t capacity = log->capacity ? 2 * log->capacity : FIRST_CAPACITY;
-        TraceEvent *grown = realloc(log->events, capacity * sizeof *grown);
-        if (!grown) return FAIL(ST_NO_MEMORY, "no memory for %zu events", capacity);
-        log->events = grown;
-        log->capacity = capacity;
-    }
+    TRY(array_grow(&log->events, log->n, 1, sizeof *log->events));
     log->events[log->n++] = *event;
     return ST_OK;
 }
@@ -43,13 +37,7 @@ const char *trace_log_name(TraceLog *log, const char *name)
     bool found = false;
     const size_t place = place_of(log, name, &found);
     if (found) return log->names[place];
-    if (log->n_names == log->names_capacity) {
-        const size_t capacity = log->names_capacity ? 2 * log->names_capacity : FIRST_CAPACITY;
-        char **grown = realloc(log->names, capacity * sizeof *grown);
-        if (!grown) return NULL;
-        log->names = grown;
-        log->names_capacity = capacity;
-    }
+    if (array_grow(&log->names, log->n_names, 1, sizeof *log->names) != ST_OK) return NULL;
     char *copy = strdup(name);
     if (!copy) return NULL;
     memmove(log->names + place + 1, log->names + place,

@@ -49,10 +49,10 @@ enum { TRACE_LOG_MOST = 1 << 19 }; /* events: some 70 MB */
 /* A zeroed one is empty. */
 typedef struct TraceLog {
     TraceEvent *events;
-    size_t n, capacity;
+    size_t n;
     size_t left_out; /* beyond TRACE_LOG_MOST */
     char **names;    /* each once */
-    size_t n_names, names_capacity;
+    size_t n_names;
 } TraceLog;
 
 Status trace_log_add(TraceLog *log, const TraceEvent *event);

@@ -22,7 +22,7 @@ static Status fill(Session *s, int id, double size)
     const Tensor *t = &s->plan->tensors[id];
     const size_t width = plan_dtype_size(t->dtype);
     char *block = malloc(BLOCK * width);
-    if (!block) return FAIL(ST_NO_MEMORY, "no memory for numbers");
+    if (!block) return NO_MEMORY("for numbers");
     for (int i = 0; i < BLOCK; i++) {
         const double x = (double)rand() / RAND_MAX + (double)rand() / RAND_MAX - 1;
         element_set(block, t->dtype, i, size * x);

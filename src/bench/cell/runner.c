@@ -96,8 +96,7 @@ static Status turns_make(Turns *turns, const RunnerTask *task, Progress *progres
 {
     turns->groups = calloc((size_t)task->n, sizeof *turns->groups);
     turns->list = calloc((size_t)task->n * (1 + PEER_MAX), sizeof *turns->list);
-    if (!turns->groups || !turns->list)
-        return FAIL(ST_NO_MEMORY, "no memory for %d cells", task->n);
+    if (!turns->groups || !turns->list) return NO_MEMORY("for %d cells", task->n);
     for (int i = 0; i < task->n; i++) {
         CellGroup *group = &turns->groups[i];
         TRY(cell_group_make(group, task, i + 1, progress));

@@ -60,7 +60,7 @@ static Status plan_mode(Fit *fit, const Config *config, const Placement *placeme
                       fit->available > beside ? fit->available - beside : 0, &settled));
     fit->mode = mode;
     fit->model = calloc(1, sizeof *fit->model);
-    if (!fit->model) return FAIL(ST_NO_MEMORY, "no memory for a plan");
+    if (!fit->model) return NO_MEMORY("for a plan");
     return step_plan_make(fit->model, &fit->binding, &settled, mode, placement->backend,
                           placement->capability, placement->threads);
 }

@@ -41,7 +41,7 @@ static Status look_at(MemoryCell *cell, Mode mode, MemorySummary *summary)
     Config settled;
     TRY(settle(cell, mode, &settled));
     cell->model = calloc(1, sizeof *cell->model);
-    if (!cell->model) return FAIL(ST_NO_MEMORY, "no memory for a plan");
+    if (!cell->model) return NO_MEMORY("for a plan");
     TRY(step_plan_make(cell->model, &cell->binding, &settled, mode, cell->placement.backend,
                        cell->placement.capability, cell->placement.threads));
     TRY(memory_profile_make(&cell->profile, cell->model, &cell->binding));

@@ -103,7 +103,7 @@ static Status store_at(const char *path, const Limits *limits)
     TRY(limits_json_encode(&json, limits));
     char *text = json_text_dumps(json, JSON_INDENT(1) | JSON_REAL_PRECISION(8));
     json_decref(json);
-    if (!text) return FAIL(ST_NO_MEMORY, "no memory for the limits as JSON");
+    if (!text) return NO_MEMORY("for the limits as JSON");
     const Status status = text_write_file(path, text, strlen(text));
     free(text);
     return status;

@@ -65,8 +65,7 @@ static Status choose_bytes(Backend *be, size_t *bytes)
     if (*bytes > left / 4) *bytes = left / 4;
     *bytes = *bytes / LIMITS_KERNELS_UNIT * LIMITS_KERNELS_UNIT;
     if (*bytes > 0) return ST_OK;
-    return FAIL(ST_NO_MEMORY, "no free memory on cuda:%d to measure its bandwidth with",
-                be->device);
+    return FAIL(ST_NO_MEMORY, "no free memory on cuda:%d to measure its bandwidth", be->device);
 }
 
 static Status measure(Backend *be, const Arrays *x, Limits *out)

@@ -46,7 +46,7 @@ static Status measure(Backend *be, Ends *x, Limits *out)
     TRY_CUDA(cudaMalloc(&x->device, BYTES));
     TRY_CUDA(cudaMallocHost(&x->pinned, BYTES));
     x->pageable = malloc(BYTES);
-    if (!x->pageable) return FAIL(ST_NO_MEMORY, "no memory for %d bytes to transfer", BYTES);
+    if (!x->pageable) return NO_MEMORY("for %d bytes to transfer", BYTES);
     TRY(both_ways(be, x->device, x->pinned, &out->rate[LIMIT_TO_DEVICE][LIMITS_ALL],
                   &out->rate[LIMIT_TO_HOST][LIMITS_ALL]));
     return both_ways(be, x->device, x->pageable, &out->rate[LIMIT_TO_DEVICE_PAGEABLE][LIMITS_ALL],

@@ -75,7 +75,7 @@ Status limits_json_encode(json_t **out, const Limits *limits)
         json_object_set_new(*out, "capability", json_integer(limits->capability));
         json_object_set_new(*out, "throttled", json_string(limits->throttled));
     }
-    return *out ? ST_OK : FAIL(ST_NO_MEMORY, "no memory for the limits as JSON");
+    return *out ? ST_OK : NO_MEMORY("for the limits as JSON");
 }
 
 static bool sensible(const LimitsRate *r)

@@ -94,7 +94,7 @@ static Status fill(Engine *e, int operand)
 {
     const Tensor *t = &e->plan.tensors[operand];
     void *data = malloc(plan_bytes(t));
-    if (!data) return FAIL(ST_NO_MEMORY, "no memory for %zu bytes of numbers", plan_bytes(t));
+    if (!data) return NO_MEMORY("for %zu bytes of numbers", plan_bytes(t));
     fill_pattern(data, t->dtype, plan_elements(t));
     Status status = ST_OK;
     for (int i = 0; status == ST_OK && i < e->copies; i++) {
@@ -284,7 +284,7 @@ static Status place_numbers(int64_t n, void **memory)
     enum { PAGE = 2 << 20 };
     const size_t bytes = ((size_t)n * sizeof(float) + PAGE - 1) / PAGE * PAGE;
     if (!(*memory = aligned_alloc(PAGE, bytes)))
-        return FAIL(ST_NO_MEMORY, "no memory for %zu bytes of numbers", bytes);
+        return NO_MEMORY("for %zu bytes of numbers", bytes);
     (void)madvise(*memory, bytes, MADV_HUGEPAGE);
     fill_pattern(*memory, DT_F32, n);
     return ST_OK;

@@ -115,8 +115,7 @@ static Status take_arrays(Arrays *x, size_t bytes, int threads)
     x->block =
         mmap(NULL, x->block_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (x->block == MAP_FAILED) {
-        return FAIL(ST_NO_MEMORY,
-                    "no memory for three arrays of %zu bytes to measure bandwidth with", bytes);
+        return NO_MEMORY("for three arrays of %zu bytes to measure bandwidth", bytes);
     }
     char *at = x->block;
     x->a = (double *)(void *)at;
@@ -163,5 +162,5 @@ Status limits_memory_bytes(size_t *bytes)
     wanted = wanted < LEAST ? LEAST : wanted > MOST ? MOST : wanted;
     const int64_t most = cpu_info_memory_left(&cpu) / 8;
     *bytes = (size_t)(wanted < most ? wanted : most) / 4096 * 4096;
-    return *bytes > 0 ? ST_OK : FAIL(ST_NO_MEMORY, "no free memory to measure bandwidth with");
+    return *bytes > 0 ? ST_OK : FAIL(ST_NO_MEMORY, "no free memory to measure bandwidth");
 }

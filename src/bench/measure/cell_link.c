@@ -26,7 +26,7 @@ static Status append(CellLink *link, json_t *message)
 {
     char *text = message ? record_dump(message) : NULL;
     json_decref(message);
-    if (!text) return FAIL(ST_NO_MEMORY, "no memory for a message");
+    if (!text) return NO_MEMORY("for a message");
     text_puts(&link->pending, text);
     text_puts(&link->pending, "\n");
     free(text);
@@ -57,7 +57,7 @@ static Status send_texts(CellLink *link, const char *name, const char *text, con
         return send_message(link, message);
     }
     json_decref(message);
-    return FAIL(ST_NO_MEMORY, "no memory for a message");
+    return NO_MEMORY("for a message");
 }
 
 Status cell_link_stage(CellLink *link, const char *what, int64_t done, int64_t of)

@@ -67,7 +67,7 @@ static Status put_reasons(const GpuWatch *watch, Record *r, Text *text)
         if (json_array_append_new(list, json_string(reason)) != 0) break;
     }
     return json_object_set_new(r, "throttled", list) == 0 ? text_status(text)
-                                                          : FAIL(ST_NO_MEMORY, "no memory");
+                                                          : NO_MEMORY("to watch the GPU");
 }
 
 static Status tell(const GpuWatch *watch, CellLink *link, Record *facts, Text *text,

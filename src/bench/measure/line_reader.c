@@ -26,7 +26,7 @@ static Status reserve(LineReader *r, size_t n)
     size_t capacity = r->capacity ? r->capacity : FIRST_CAPACITY;
     while (capacity <= r->used + n) capacity *= 2;
     char *data = realloc(r->data, capacity);
-    if (!data) return FAIL(ST_NO_MEMORY, "no memory for a line of %zu bytes", r->used + n);
+    if (!data) return NO_MEMORY("for a line of %zu bytes", r->used + n);
     r->data = data;
     r->capacity = capacity;
     return ST_OK;

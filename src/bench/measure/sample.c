@@ -1,12 +1,11 @@
 #include "bench/measure/sample.h"
 
+#include "base/array.h"
 #include "base/stats.h"
 
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
-
-enum { FIRST_CAPACITY = 64 };
 
 const char *sample_series_name(SampleSeries series)
 {
@@ -40,14 +39,8 @@ Sample sample_empty(void)
 
 Status sample_list_add(SampleList *list, double seconds)
 {
-    if (list->n == list->capacity) {
-        if (list->capacity > INT_MAX / 2) return FAIL(ST_FAILED, "more than %d samples", list->n);
-        const int capacity = list->capacity ? list->capacity * 2 : FIRST_CAPACITY;
-        double *grown = realloc(list->seconds, (size_t)capacity * sizeof *grown);
-        if (!grown) return FAIL(ST_NO_MEMORY, "no memory for %d samples", capacity);
-        list->seconds = grown;
-        list->capacity = capacity;
-    }
+    if (list->n == INT_MAX) return FAIL(ST_FAILED, "more than %d samples", list->n);
+    TRY(array_grow(&list->seconds, (size_t)list->n, 1, sizeof *list->seconds));
     list->seconds[list->n++] = seconds;
     return ST_OK;
 }

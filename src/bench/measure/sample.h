@@ -32,7 +32,7 @@ Sample sample_empty(void);
 /* Grows as samples come. A zeroed one is empty. */
 typedef struct SampleList {
     double *seconds;
-    int n, capacity;
+    int n;
 } SampleList;
 
 Status sample_list_add(SampleList *list, double seconds);

@@ -21,11 +21,6 @@ const char *comparison_verdict_word(ComparisonVerdict verdict)
     return words[verdict];
 }
 
-static Status no_memory(void)
-{
-    return FAIL(ST_NO_MEMORY, "no memory for a comparison");
-}
-
 /* ---- one phase ---- */
 
 static int by_value(const void *x, const void *y)
@@ -98,7 +93,7 @@ static Status measure(ComparisonPhase *p, const json_t *a, const json_t *b)
     const bool made = x && y;
     free(x);
     free(y);
-    return made ? ST_OK : no_memory();
+    return made ? ST_OK : NO_MEMORY("for a comparison");
 }
 
 static RecordStatus status_of(const Record *record, const char *phase)
@@ -150,7 +145,8 @@ static Status add_warnings(Comparison *c, const Record *record, const char *file
         const char *text = json_string_value(json_array_get(list, i));
         if (!text) continue;
         json_t *cells = json_object_get(warning_item(c, text), file);
-        if (json_array_append_new(cells, json_string(record_key(record)))) return no_memory();
+        if (json_array_append_new(cells, json_string(record_key(record))))
+            return NO_MEMORY("for a comparison");
     }
     return ST_OK;
 }
@@ -229,7 +225,7 @@ Status comparison_make(Comparison *out, const RecordSet *a, const RecordSet *b)
                         .known = json_object()};
     const bool made =
         out->cells && out->only_a && out->only_b && out->differences && out->warnings && out->known;
-    if (!made) return no_memory();
+    if (!made) return NO_MEMORY("for a comparison");
     TRY(match(out, a, b));
     for (int i = 0; i < COMPARISON_PHASES; i++) average(out, i);
     return ST_OK;

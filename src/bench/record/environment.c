@@ -120,7 +120,7 @@ static Status put_libraries(json_t *e)
 static Status put_id(json_t *e)
 {
     char *text = json_dumps(e, JSON_COMPACT);
-    if (!text) return FAIL(ST_NO_MEMORY, "no memory for the environment");
+    if (!text) return NO_MEMORY("for the environment");
     uint64_t hash = UINT64_C(0xcbf29ce484222325);
     for (const char *c = text; *c; c++) hash = (hash ^ (unsigned char)*c) * UINT64_C(0x100000001b3);
     free(text);
@@ -180,7 +180,7 @@ Status environment_new(json_t **out, const char *command)
 {
     *out = NULL;
     json_t *e = json_object();
-    if (!e) return FAIL(ST_NO_MEMORY, "no memory for the environment");
+    if (!e) return NO_MEMORY("for the environment");
     const Status filled = fill(e, command);
     if (filled != ST_OK) {
         json_decref(e);

@@ -25,11 +25,6 @@ static const char *const passing[] = {
 static const char *const used[] = {"device",    "threads", "blas",
                                    "attention", "exec",    "peer_version"};
 
-static Status no_memory(void)
-{
-    return FAIL(ST_NO_MEMORY, "no memory for a comparison");
-}
-
 static bool is_passing(const char *name)
 {
     for (size_t i = 0; i < sizeof passing / sizeof *passing; i++) {
@@ -45,7 +40,7 @@ static Status say(EnvironmentDiff *differences, Text *text, bool *known)
     TRY(text_status(text));
     *known = json_object_get(differences->known, text_str(text)) != NULL;
     return !*known && json_object_set_new(differences->known, text_str(text), json_true())
-               ? no_memory()
+               ? NO_MEMORY("for a comparison")
                : ST_OK;
 }
 
@@ -62,9 +57,9 @@ static Status add_pair(EnvironmentDiff *differences, const char *field, json_t *
     Text text = {0};
     bool known = false;
     if (dump) text_puts(&text, dump);
-    Status status = dump ? say(differences, &text, &known) : no_memory();
+    Status status = dump ? say(differences, &text, &known) : NO_MEMORY("for a comparison");
     if (status == ST_OK && !known && json_array_append(differences->list, item))
-        status = no_memory();
+        status = NO_MEMORY("for a comparison");
     text_free(&text);
     free(dump);
     json_decref(item);

@@ -1,5 +1,6 @@
 #include "bench/record/growth.h"
 
+#include "base/array.h"
 #include "base/stats.h"
 #include "base/text_groups.h"
 #include "bench/record/record_stat.h"
@@ -141,13 +142,7 @@ static Status add_sweep(Growth *growth, const GrowthAxis *axis, const Rows *rows
     GrowthSweep sweep = {.axis = axis, .first = rows->list[0]};
     for (int f = 0; f < GROWTH_FIGURES; f++) add_law(&sweep, rows, &figures[f]);
     if (sweep.n_laws == 0) return ST_OK;
-    if (growth->n == growth->capacity) {
-        const int capacity = growth->capacity ? 2 * growth->capacity : 8;
-        GrowthSweep *more = realloc(growth->sweeps, (size_t)capacity * sizeof *more);
-        if (!more) return FAIL(ST_NO_MEMORY, "no memory for how results grow");
-        growth->sweeps = more;
-        growth->capacity = capacity;
-    }
+    TRY(array_grow(&growth->sweeps, (size_t)growth->n, 1, sizeof *growth->sweeps));
     growth->sweeps[growth->n++] = sweep;
     return ST_OK;
 }

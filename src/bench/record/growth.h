@@ -41,7 +41,7 @@ typedef struct GrowthSweep {
 
 typedef struct Growth {
     GrowthSweep *sweeps;
-    int n, capacity;
+    int n;
 } Growth;
 
 /* Sweeps of at least three different n, in the order of their first rows. A peer's rows and what was not measured are left

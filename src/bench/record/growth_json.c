@@ -1,10 +1,5 @@
 #include "bench/record/growth.h"
 
-static Status no_memory(void)
-{
-    return FAIL(ST_NO_MEMORY, "no memory for how results grow");
-}
-
 json_t *growth_json_where(const GrowthSweep *sweep)
 {
     static const char *const fields[] = {
@@ -43,7 +38,7 @@ static Status put_terms(json_t *json, const GrowthTerms *terms)
     int failed = json_object_set_new(json, "terms_mib", list);
     for (int d = 0; d <= terms->degree; d++)
         failed |= json_array_append_new(list, json_real(terms->term[d]));
-    if (failed) return no_memory();
+    if (failed) return NO_MEMORY("for how results grow");
     TRY(record_put_int(json, "exponent", terms->degree));
     TRY(record_put_int(json, "checked_points", terms->points - terms->degree - 1));
     TRY(record_put_number(json, "from", terms->from));
@@ -63,10 +58,11 @@ static Status put_why(json_t *json, const GrowthSweep *sweep, const GrowthFit *f
 static Status add_law(json_t *list, const GrowthSweep *sweep, const GrowthLaw *law)
 {
     json_t *json = json_object();
-    if (json_array_append_new(list, json)) return no_memory();
+    if (json_array_append_new(list, json)) return NO_MEMORY("for how results grow");
     TRY(record_put_text(json, "axis", sweep->axis->field));
     TRY(record_put_text(json, "figure", law->figure->name));
-    if (json_object_set_new(json, "where", growth_json_where(sweep))) return no_memory();
+    if (json_object_set_new(json, "where", growth_json_where(sweep)))
+        return NO_MEMORY("for how results grow");
     TRY(record_put_int(json, "points", law->points));
     TRY(record_put_number(json, "least", law->least));
     TRY(record_put_number(json, "most", law->most));
@@ -88,7 +84,7 @@ Status growth_json(json_t **out, const RecordSet *set)
 {
     Growth growth = {0};
     json_t *list = json_array();
-    Status status = list ? growth_make(&growth, set) : no_memory();
+    Status status = list ? growth_make(&growth, set) : NO_MEMORY("for how results grow");
     if (status == ST_OK) status = add_laws(list, &growth);
     growth_free(&growth);
     if (status != ST_OK) json_decref(list);

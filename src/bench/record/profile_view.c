@@ -242,7 +242,7 @@ static Status make_room(ProfileView *view, const json_t *profile)
         *list_of(view, i) = room(json_object_get(profile, name_lists[i].name), sizeof(ViewName));
         all = all && *list_of(view, i);
     }
-    return all ? ST_OK : FAIL(ST_NO_MEMORY, "no memory for a profile");
+    return all ? ST_OK : NO_MEMORY("for a profile");
 }
 
 static Status read_names(ProfileView *view, const json_t *profile, int list)

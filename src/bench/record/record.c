@@ -11,11 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static Status no_memory(void)
-{
-    return FAIL(ST_NO_MEMORY, "no memory for a result");
-}
-
 const char *record_status_word(RecordStatus status)
 {
     static const char *const words[] = {
@@ -56,9 +51,9 @@ json_t *record_value(const Record *r, const char *path)
 /* Steals `value`; makes the objects on the way. */
 static Status put(Record *r, const char *path, json_t *value)
 {
-    if (!value) return no_memory();
+    if (!value) return NO_MEMORY("for a result");
     const char *dot = strchr(path, '.');
-    if (!dot) return json_object_set_new(r, path, value) ? no_memory() : ST_OK;
+    if (!dot) return json_object_set_new(r, path, value) ? NO_MEMORY("for a result") : ST_OK;
     char key[64];
     snprintf(key, sizeof key, "%.*s", (int)(dot - path), path);
     json_t *child = json_object_get(r, key);
@@ -66,7 +61,7 @@ static Status put(Record *r, const char *path, json_t *value)
         child = json_object();
         if (!child || json_object_set_new(r, key, child)) {
             json_decref(value);
-            return no_memory();
+            return NO_MEMORY("for a result");
         }
     }
     return put(child, dot + 1, value);
@@ -118,7 +113,7 @@ Status record_warn(Record *r, const char *fmt, ...)
         TRY(put(r, "warnings", list));
     }
     json_t *value = json_text_string(text);
-    return !value || json_array_append_new(list, value) ? no_memory() : ST_OK;
+    return !value || json_array_append_new(list, value) ? NO_MEMORY("for a result") : ST_OK;
 }
 
 /* ---- phases ---- */
@@ -281,7 +276,7 @@ Status record_new(Record **out, const Config *config)
 {
     *out = NULL;
     Record *r = json_object();
-    if (!r) return no_memory();
+    if (!r) return NO_MEMORY("for a result");
     const Status made = put_config(r, config);
     if (made != ST_OK) {
         json_decref(r);

@@ -91,7 +91,7 @@ static Status add_environment(Reader *in, json_t *environment, size_t line)
     }
     in->file_id = id;
     if (json_array_append(in->set.environments, environment)) {
-        return FAIL(ST_NO_MEMORY, "%s: no memory", in->path);
+        return NO_MEMORY("for %s", in->path);
     }
     return ST_OK;
 }
@@ -126,7 +126,7 @@ static Status keep_others(Reader *in, json_t *object)
         for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
             known = known || strcmp(name, ours[i]) == 0;
         if (!known && json_object_set(in->set.others, name, value))
-            return FAIL(ST_NO_MEMORY, "%s: no memory", in->path);
+            return NO_MEMORY("for %s", in->path);
     }
     return ST_OK;
 }

@@ -3,11 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static Status no_memory(void)
-{
-    return FAIL(ST_NO_MEMORY, "no memory for the results");
-}
-
 /* ---- by name ---- */
 
 /* An element of a list by a text that it has. */
@@ -84,7 +79,7 @@ fail:
     free(set->index);
     set->index = NULL;
     record_set_free(set);
-    return no_memory();
+    return NO_MEMORY("for the results");
 }
 
 void record_set_free(RecordSet *set)
@@ -117,7 +112,7 @@ Status record_set_add(RecordSet *set, Record *record)
     if (!record_text(record, "environment_id") && id) {
         TRY(record_put_text(record, "environment_id", id));
     }
-    return json_array_append(set->results, record) ? no_memory() : ST_OK;
+    return json_array_append(set->results, record) ? NO_MEMORY("for the results") : ST_OK;
 }
 
 /* One that is there takes what only the other says: it may be from another program. */
@@ -126,8 +121,10 @@ static Status add_environment(RecordSet *set, json_t *environment)
     const char *id = json_string_value(json_object_get(environment, "id"));
     json_t *there = find_environment(set, id);
     if (there == environment) return ST_OK;
-    if (there) return json_object_update_missing(there, environment) ? no_memory() : ST_OK;
-    return json_array_append(set->environments, environment) ? no_memory() : ST_OK;
+    if (there)
+        return json_object_update_missing(there, environment) ? NO_MEMORY("for the results")
+                                                              : ST_OK;
+    return json_array_append(set->environments, environment) ? NO_MEMORY("for the results") : ST_OK;
 }
 
 /* What an environment says of the moment goes for one run only: a record that moves to a set with
@@ -153,7 +150,8 @@ Status record_set_share(RecordSet *set, const RecordSet *from, Record *record)
 Status record_set_keep_others(RecordSet *set, const RecordSet *from)
 {
     if (json_object_size(from->others) == 0) return ST_OK;
-    return json_object_update_missing(set->others, from->others) ? no_memory() : ST_OK;
+    return json_object_update_missing(set->others, from->others) ? NO_MEMORY("for the results")
+                                                                 : ST_OK;
 }
 
 Status record_set_merge(RecordSet *set, const RecordSet *other)

@@ -46,8 +46,7 @@ static Status note_step(json_t *steps, const MemoryObserver *o)
     const double microsecond = 1e-6, mib = 0x1p20;
     json_t *step = json_pack("{s:o, s:o}", "start_us", numbers(o->start, o->n_nodes, microsecond),
                              "held_mib", numbers(o->held, o->n_nodes, mib));
-    if (!step || json_array_append_new(steps, step))
-        return FAIL(ST_NO_MEMORY, "no memory for a memory trace");
+    if (!step || json_array_append_new(steps, step)) return NO_MEMORY("for a memory trace");
     return ST_OK;
 }
 
@@ -78,8 +77,7 @@ static Status tell_trace(Run *run)
 {
     MemoryObserver observer = {0};
     json_t *steps = json_array(), *facts = json_pack("{s:O}", "memory_trace", steps);
-    Status status = facts ? watch_steps(run, &observer, steps)
-                          : FAIL(ST_NO_MEMORY, "no memory for a memory trace");
+    Status status = facts ? watch_steps(run, &observer, steps) : NO_MEMORY("for a memory trace");
     if (status == ST_OK) status = cell_link_facts(run->link, facts);
     json_decref(steps);
     json_decref(facts);

@@ -9,11 +9,6 @@
 #include <math.h>
 #include <string.h>
 
-static Status no_memory(void)
-{
-    return FAIL(ST_NO_MEMORY, "no memory for the errors of a step");
-}
-
 /* ---- dtypes ---- */
 
 static Status put_dtypes(Record *facts, const Config *config, const Placement *placement)
@@ -30,7 +25,7 @@ static Status put_dtypes(Record *facts, const Config *config, const Placement *p
     }
     binding_free(&binding);
     model_free(&model);
-    return failed ? no_memory() : ST_OK;
+    return failed ? NO_MEMORY("for the errors of a step") : ST_OK;
 }
 
 /* ---- errors ---- */
@@ -105,7 +100,8 @@ static Status add_error(json_t *errors, const Config *config, const Placement *p
         config_loss_scale_text(fp16 ? config->loss_scale : CONFIG_SCALE_NONE);
     json_t *json = error_json(&e, scaling.s);
     step_error_free(&e);
-    return json && json_array_append_new(errors, json) == 0 ? ST_OK : no_memory();
+    return json && json_array_append_new(errors, json) == 0 ? ST_OK
+                                                            : NO_MEMORY("for the errors of a step");
 }
 
 /* fp16 also without loss scaling, to see what it is good for. */
@@ -115,7 +111,7 @@ static Status put_errors(Record *facts, const Config *config, const Placement *p
     Config unscaled = *config;
     unscaled.loss_scale = CONFIG_SCALE_NONE;
     json_t *errors = json_array();
-    if (json_object_set_new(facts, "errors", errors)) return no_memory();
+    if (json_object_set_new(facts, "errors", errors)) return NO_MEMORY("for the errors of a step");
     TRY(reference_step_run(&reference, config, placement->threads));
     Status status = add_error(errors, config, placement, &reference);
     if (status == ST_OK && config_scales_loss(config))

@@ -276,5 +276,5 @@ Status profile_record_make(json_t **out, const Profiler *p, const TimeEstimate *
     failed |= json_object_set_new(r, "limit_flops", number(outlook->peak_flops));
     failed |= json_object_set_new(r, "limit_bandwidth", number(outlook->bandwidth));
     *out = r;
-    return failed ? FAIL(ST_NO_MEMORY, "no memory for the profile as JSON") : ST_OK;
+    return failed ? NO_MEMORY("for the profile as JSON") : ST_OK;
 }

@@ -49,7 +49,7 @@ static Status run_bound(ReferenceStep *r, const Binding *binding)
     TRY(check_memory(r, binding));
     r->logits = malloc(plan_bytes(shape(r, r->model.logits)));
     r->grads = malloc((size_t)r->model.n_elements * sizeof *r->grads);
-    if (!r->logits || !r->grads) return FAIL(ST_NO_MEMORY, "no memory for the float64 reference");
+    if (!r->logits || !r->grads) return NO_MEMORY("for the float64 reference");
     TRY(session_open(&session, binding, 0));
     const Status status = run_phases(r, &session);
     session_close(&session);

@@ -184,8 +184,7 @@ static Status run_bound(Study *s, const Binding *binding, int device)
     s->buffer = malloc(largest_tensor(&s->model->plan));
     s->error->n_grads = s->model->n_params;
     s->error->grads = calloc((size_t)s->model->n_params, sizeof *s->error->grads);
-    const Status status =
-        s->buffer && s->error->grads ? run(s) : FAIL(ST_NO_MEMORY, "no memory to hold one tensor");
+    const Status status = s->buffer && s->error->grads ? run(s) : NO_MEMORY("to hold one tensor");
     free(s->buffer);
     session_close(&session);
     return status;

@@ -285,7 +285,7 @@ static Status put_json(Text *out, const Doctor *d, const char *command)
     json_t *all = json_pack("{s:i, s:o, s:o*, s:o*}", "schema", 1, "environment", environment,
                             "features", features_json(text_str(&d->features)), "advice",
                             advice_json(text_str(&d->advice)));
-    if (!all) return FAIL(ST_NO_MEMORY, "no memory for the result as JSON");
+    if (!all) return NO_MEMORY("for the result as JSON");
     const Status status = output_json(out, all);
     json_decref(all);
     return status;

@@ -91,7 +91,7 @@ static Status run(const Settings *settings, const Sweep *sweep, int *exit_code)
     TRY(memory_files_check(settings, sweep));
     TRY(output_check_file(settings));
     MemoryCell *cells = calloc((size_t)sweep->n, sizeof *cells);
-    if (!cells) return FAIL(ST_NO_MEMORY, "no memory for %d cells", sweep->n);
+    if (!cells) return NO_MEMORY("for %d cells", sweep->n);
     Status status = make_cells(cells, sweep, machine);
     if (status == ST_OK) status = run_cells(settings, sweep, cells, exit_code);
     for (int i = 0; i < sweep->n; i++) memory_cell_free(&cells[i]);

@@ -49,7 +49,7 @@ static Status run(const Settings *settings, const Sweep *sweep, int *exit_code)
     const Limits *machine;
     TRY(other_machine_read(settings, &limits, &machine));
     PlanCell *cells = calloc((size_t)sweep->n, sizeof *cells);
-    if (!cells) return FAIL(ST_NO_MEMORY, "no memory for %d cells", sweep->n);
+    if (!cells) return NO_MEMORY("for %d cells", sweep->n);
     Status status = make_cells(cells, settings, sweep, machine);
     if (status == ST_OK) status = format_cells(&text, settings, sweep, cells, machine);
     if (status == ST_OK) status = output_text(settings, &text);

@@ -54,7 +54,7 @@ static Status double_cells(Sweep *sweep, const char *against)
     Exec exec = EXEC_EAGER;
     TRY(find_exec(against, &exec));
     Config *both = malloc(2 * (size_t)sweep->n * sizeof *both);
-    if (!both) return FAIL(ST_NO_MEMORY, "no memory for %d cells", 2 * sweep->n);
+    if (!both) return NO_MEMORY("for %d cells", 2 * sweep->n);
     int n = 0;
     for (int i = 0; i < sweep->n; i++) {
         both[n++] = sweep->configs[i];
@@ -98,7 +98,7 @@ static Status put_json(Text *text, const json_t *profiles)
 {
     json_t *file = json_pack("{s:i, s:O}", "schema", RECORD_SCHEMA, "nsys", profiles);
     char *dump = file ? json_text_dumps(file, JSON_COMPACT | JSON_REAL_PRECISION(15)) : NULL;
-    Status status = dump ? ST_OK : FAIL(ST_NO_MEMORY, "no memory for the profiles as JSON");
+    Status status = dump ? ST_OK : NO_MEMORY("for the profiles as JSON");
     if (dump) text_printf(text, "%s\n", dump);
     if (status == ST_OK) status = text_status(text);
     json_decref(file);

@@ -63,7 +63,7 @@ static Status run(const Settings *settings, const Sweep *sweep, int *exit_code)
     if (n > WARMUP_STUDY_MAX)
         return FAIL(ST_USAGE, "--warmup: at most %d settings", WARMUP_STUDY_MAX);
     Config *cells = malloc((size_t)all * sizeof *cells);
-    if (!cells) return FAIL(ST_NO_MEMORY, "no memory for %d cells", all);
+    if (!cells) return NO_MEMORY("for %d cells", all);
     fill_rounds(cells, settings, sweep, n);
     const RunnerTask task = {.configs = cells,
                              .n = all,

@@ -8,11 +8,6 @@
 
 static const double mib = 1024.0 * 1024.0;
 
-static Status no_memory(void)
-{
-    return FAIL(ST_NO_MEMORY, "no memory for the result as JSON");
-}
-
 /* "Adam m and v" -> "adam_m_and_v_mib" */
 static void usage_key(MemoryClass usage, char key[64])
 {
@@ -30,7 +25,7 @@ static Status put_moment(json_t *json, const char *name, const MemoryMoment *mom
                          const Plan *plan)
 {
     json_t *value = json_object();
-    if (json_object_set_new(json, name, value)) return no_memory();
+    if (json_object_set_new(json, name, value)) return NO_MEMORY("for the result as JSON");
     if (moment->node == PLAN_NONE) return ST_OK;
     TRY(record_put_number(value, "total_mib", (double)moment->total / mib));
     for (int u = 0; u < MEMORY_COUNT; u++) {
@@ -53,7 +48,8 @@ static Status put_phases(json_t *json, const MemoryProfile *p)
     static const char *const steps[MEMORY_STEPS] = {"first_step", "later_steps"};
     for (int step = 0; step < MEMORY_STEPS; step++) {
         json_t *phases = json_object();
-        if (json_object_set_new(json, steps[step], phases)) return no_memory();
+        if (json_object_set_new(json, steps[step], phases))
+            return NO_MEMORY("for the result as JSON");
         for (int phase = PHASE_FORWARD; phase < PHASE_COUNT; phase++) {
             const MemoryMoment *moment = &p->peak[step][phase];
             if (moment->node == PLAN_NONE) continue;
@@ -78,9 +74,10 @@ static Status put_shape(json_t *json, const Tensor *t)
 {
     json_t *shape = json_array();
     for (int i = 0; i < t->n_dims; i++) {
-        if (json_array_append_new(shape, json_integer(t->dim[i]))) return no_memory();
+        if (json_array_append_new(shape, json_integer(t->dim[i])))
+            return NO_MEMORY("for the result as JSON");
     }
-    if (json_object_set_new(json, "shape", shape)) return no_memory();
+    if (json_object_set_new(json, "shape", shape)) return NO_MEMORY("for the result as JSON");
     return record_put_text(json, "dtype", plan_dtype_name(t->dtype));
 }
 
@@ -95,7 +92,8 @@ static Status put_block(json_t *json, const MemoryBlocks *list, const MemoryBloc
     TRY(record_put_int(json, "address", (int64_t)b->address));
     TRY(record_put_int(json, "born", b->first));
     TRY(record_put_int(json, "died", b->last));
-    if (json_object_set_new(json, "persistent", json_boolean(b->persistent))) return no_memory();
+    if (json_object_set_new(json, "persistent", json_boolean(b->persistent)))
+        return NO_MEMORY("for the result as JSON");
     if (b->tensor != PLAN_NONE) TRY(put_shape(json, &list->model->plan.tensors[b->tensor]));
     TRY(record_put_text(json, "source", source.file));
     TRY(record_put_int(json, "line", source.line));
@@ -109,10 +107,10 @@ static Status put_block(json_t *json, const MemoryBlocks *list, const MemoryBloc
 static Status put_blocks(json_t *json, const MemoryBlocks *list)
 {
     json_t *blocks = json_array();
-    if (json_object_set_new(json, "blocks", blocks)) return no_memory();
+    if (json_object_set_new(json, "blocks", blocks)) return NO_MEMORY("for the result as JSON");
     for (int i = 0; i < list->n; i++) {
         json_t *block = json_object();
-        if (json_array_append_new(blocks, block)) return no_memory();
+        if (json_array_append_new(blocks, block)) return NO_MEMORY("for the result as JSON");
         TRY(put_block(block, list, &list->blocks[i]));
     }
     return ST_OK;
@@ -152,10 +150,10 @@ static Status put_cell(json_t *json, const MemoryCell *cell)
     if (cell->model) TRY(put_profile(json, cell));
     /* borrowed records: what was measured, as bench writes it */
     if (cell->measured && json_object_set(json, "measured", (json_t *)cell->measured))
-        return no_memory();
+        return NO_MEMORY("for the result as JSON");
     if (cell->measured_forward && cell->config->mode != MODE_FWD &&
         json_object_set(json, "measured_forward", (json_t *)cell->measured_forward))
-        return no_memory();
+        return NO_MEMORY("for the result as JSON");
     return ST_OK;
 }
 
@@ -164,10 +162,11 @@ Status memory_json_write(Text *out, const MemoryCell *cells, int n, json_t *envi
     json_t *list = json_array();
     json_t *root =
         json_pack("{s:i, s:O, s:o}", "schema", 1, "environment", environment, "cells", list);
-    Status status = root ? ST_OK : no_memory();
+    Status status = root ? ST_OK : NO_MEMORY("for the result as JSON");
     for (int i = 0; status == ST_OK && i < n; i++) {
         json_t *cell = json_object();
-        status = json_array_append_new(list, cell) ? no_memory() : put_cell(cell, &cells[i]);
+        status = json_array_append_new(list, cell) ? NO_MEMORY("for the result as JSON")
+                                                   : put_cell(cell, &cells[i]);
     }
     if (status == ST_OK) status = output_json(out, root);
     json_decref(root);

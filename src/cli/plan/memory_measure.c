@@ -51,7 +51,7 @@ static Status run_all(const Config *configs, int n, const Sweep *sweep, RecordSe
 Status memory_measure(MemoryCell *cells, const Sweep *sweep, RecordSet *rows, int *exit_code)
 {
     Config *configs = malloc(2 * (size_t)sweep->n * sizeof *configs);
-    if (!configs) return FAIL(ST_NO_MEMORY, "no memory for %d cells", sweep->n);
+    if (!configs) return NO_MEMORY("for %d cells", sweep->n);
     const Status status = run_all(configs, list_configs(configs, sweep), sweep, rows, exit_code);
     free(configs);
     TRY(status);

@@ -176,7 +176,7 @@ static Status largest(Table *table, const MemoryCell *cell, int most)
     const MemoryProfile *p = &cell->profile;
     const MemoryMoment *peak = &p->highest[MEMORY_LATER_STEP];
     MemorySaved *items = calloc((size_t)most + 1, sizeof *items);
-    if (!items) return FAIL(ST_NO_MEMORY, "no memory for %d tensors", most);
+    if (!items) return NO_MEMORY("for %d tensors", most);
     const int n = memory_profile_largest(p, peak->node, items, most);
     table_column(table, "largest at the peak", "", false);
     table_column(table, "size", "MiB", true);

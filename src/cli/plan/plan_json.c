@@ -22,8 +22,7 @@ static Status put_phase(json_t *json, const char *name, const PhaseCost *cost)
     if (status == ST_OK) status = record_put_number(phase, "bytes", cost->bytes);
     if (status == ST_OK)
         status = record_put_number(phase, "flops_per_byte", step_cost_intensity(cost));
-    if (json_object_set_new(json, name, phase) && status == ST_OK)
-        status = FAIL(ST_NO_MEMORY, "no memory for a plan");
+    if (json_object_set_new(json, name, phase) && status == ST_OK) status = NO_MEMORY("for a plan");
     return status;
 }
 
@@ -65,8 +64,7 @@ static Status put_memory(json_t *json, const PlanCell *cell)
 static Status put_fit(json_t *json, const WhatFits *fit)
 {
     TRY(record_put_number(json, "limit_mib", (double)fit->limit / mib));
-    if (json_object_set_new(json, "fits", json_boolean(fit->fits)))
-        return FAIL(ST_NO_MEMORY, "no memory for a plan");
+    if (json_object_set_new(json, "fits", json_boolean(fit->fits))) return NO_MEMORY("for a plan");
     TRY(record_put_number(json, "needs_mib", (double)fit->need / mib));
     TRY(record_put_int(json, "recomputed_blocks", fit->recomputed_blocks));
     TRY(record_put_number(json, "short_by_mib", (double)fit->short_by / mib));
@@ -79,12 +77,10 @@ static Status put_fit(json_t *json, const WhatFits *fit)
 static Status put_fits(json_t *json, const PlanCell *cell)
 {
     json_t *list = json_array();
-    if (!list || json_object_set_new(json, "fits", list))
-        return FAIL(ST_NO_MEMORY, "no memory for a plan");
+    if (!list || json_object_set_new(json, "fits", list)) return NO_MEMORY("for a plan");
     for (int i = 0; i < cell->n_fits; i++) {
         json_t *fit = json_object();
-        if (!fit || json_array_append_new(list, fit))
-            return FAIL(ST_NO_MEMORY, "no memory for a plan");
+        if (!fit || json_array_append_new(list, fit)) return NO_MEMORY("for a plan");
         TRY(put_fit(fit, &cell->fits[i]));
     }
     return ST_OK;
@@ -106,11 +102,11 @@ static Status put_cell(json_t *json, const PlanCell *cell, const Limits *machine
 static Status cells_to_json(const PlanCell *cells, int n, const Limits *machine, json_t **out)
 {
     json_t *list = json_array();
-    Status status = list ? ST_OK : FAIL(ST_NO_MEMORY, "no memory for a plan");
+    Status status = list ? ST_OK : NO_MEMORY("for a plan");
     for (int i = 0; status == ST_OK && i < n; i++) {
         json_t *json = json_object();
         if (!json || json_array_append_new(list, json))
-            status = FAIL(ST_NO_MEMORY, "no memory for a plan");
+            status = NO_MEMORY("for a plan");
         else
             status = put_cell(json, &cells[i], machine);
     }
@@ -126,7 +122,7 @@ Status plan_json_write(Text *out, const PlanCell *cells, int n, const Limits *ma
     json_t *root = json_pack("{s:i, s:o}", "schema", 1, "plans", list);
     char *dump = root ? json_text_dumps(root, JSON_INDENT(2) | JSON_REAL_PRECISION(15)) : NULL;
     json_decref(root);
-    if (!dump) return FAIL(ST_NO_MEMORY, "no memory for a plan");
+    if (!dump) return NO_MEMORY("for a plan");
     text_puts(out, dump);
     text_puts(out, "\n");
     free(dump);
@@ -204,7 +200,7 @@ static Status write_csv(Text *out, json_t *cells, json_t *rows, json_t *columns)
     int failed = !rows || !columns;
     json_array_foreach(cells, i, item) failed |= flat_rows(rows, item);
     json_array_foreach(rows, i, item) failed |= json_object_update_missing(columns, item);
-    if (failed) return FAIL(ST_NO_MEMORY, "no memory for a plan");
+    if (failed) return NO_MEMORY("for a plan");
     put_header(out, columns);
     json_array_foreach(rows, i, item) put_row(out, item, columns);
     return text_status(out);

@@ -34,8 +34,7 @@ Status published_cells_make(PublishedCells *cells, const char *device, const cha
     const size_t n = (size_t)(published_list_n_rows + published_list_n_tables);
     cells->rows = calloc(n, sizeof *cells->rows);
     cells->has_row = calloc(n, sizeof *cells->has_row);
-    if (!cells->rows || !cells->has_row)
-        return FAIL(ST_NO_MEMORY, "no memory for the rows of a write-up");
+    if (!cells->rows || !cells->has_row) return NO_MEMORY("for the rows of a write-up");
     cells->watched = cells->rows + published_list_n_rows;
     cells->has_table = cells->has_row + published_list_n_rows;
     TRY(make_rows(cells, device, sizes));

@@ -23,7 +23,7 @@ static Status count(Counts *counts, const Config *config, bool watched)
     record_key_of_config(config, key + 1);
     if (json_object_get(counts->seen, key)) return ST_OK;
     if (json_object_set_new(counts->seen, key, json_true()))
-        return FAIL(ST_NO_MEMORY, "no memory to count the rows of a write-up");
+        return NO_MEMORY("to count the rows of a write-up");
     const Record *record = record_set_find(set, key + 1);
     const Record *reason =
         is_late(record) ? published_expected_reason(counts->results->expected, config) : NULL;

@@ -46,7 +46,7 @@ static Status known_make(Known *known, int writeup, const PublishedCells *cells,
 {
     known->cells =
         calloc((size_t)(published_list_n_rows + published_list_n_tables), sizeof *known->cells);
-    if (!known->cells) return FAIL(ST_NO_MEMORY, "no memory for the rows of a write-up");
+    if (!known->cells) return NO_MEMORY("for the rows of a write-up");
     for (int r = 0; r < published_list_n_rows; r++) {
         if (published_list_tables[published_list_rows[r].table].writeup != writeup) continue;
         known->cells[known->n++] = (EstimateCell){&cells->rows[r], find(rows, &cells->rows[r])};
@@ -87,7 +87,7 @@ static Status put(json_t *expected, const char *path, const Config *config, cons
     const double x = planned(path, config, known);
     if (!isfinite(x)) return ST_OK;
     json_t *cell = cell_of(expected, config);
-    if (!cell) return FAIL(ST_NO_MEMORY, "no memory for what is expected of rows");
+    if (!cell) return NO_MEMORY("for what is expected of rows");
     return record_put_number(cell, path, x);
 }
 
@@ -106,7 +106,7 @@ static Status put_fit(json_t *expected, const Config *config)
     TRY(published_fits_find(config, &fit));
     if (fit.status == RECORD_OK) return ST_OK;
     json_t *cell = cell_of(expected, config);
-    if (!cell) return FAIL(ST_NO_MEMORY, "no memory for what is expected of rows");
+    if (!cell) return NO_MEMORY("for what is expected of rows");
     TRY(record_put_status(cell, fit.status, fit.message));
     return fit.runs ? record_put_text(cell, "fits", config_mode_name(fit.mode)) : ST_OK;
 }

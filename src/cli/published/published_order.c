@@ -74,18 +74,15 @@ static void add_all(PublishedOrder *order, int writeup, const PublishedCells *ce
 
 /* ---- in order ---- */
 
-static Status no_memory(void)
-{
-    return FAIL(ST_NO_MEMORY, "no memory for the rows of a write-up");
-}
-
 static Status make_room(PublishedOrder *order, int n)
 {
     *order = (PublishedOrder){.configs = calloc((size_t)n, sizeof *order->configs),
                               .watched = calloc((size_t)n, sizeof *order->watched),
                               .table = calloc((size_t)n, sizeof *order->table),
                               .cells = calloc((size_t)n, sizeof *order->cells)};
-    return order->configs && order->watched && order->table && order->cells ? ST_OK : no_memory();
+    return order->configs && order->watched && order->table && order->cells
+               ? ST_OK
+               : NO_MEMORY("for the rows of a write-up");
 }
 
 /* As cell_order_next() would take them, were each measured. */

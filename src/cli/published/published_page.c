@@ -11,11 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static Status no_memory(void)
-{
-    return FAIL(ST_NO_MEMORY, "no memory for the tables of a write-up");
-}
-
 /* ---- kept ---- */
 
 static Status rows_json(json_t **out, const RecordSet *rows)
@@ -24,21 +19,22 @@ static Status rows_json(json_t **out, const RecordSet *rows)
     Status status = record_file_json(&text, rows);
     *out = status == ST_OK ? json_loadb(text_str(&text), text.n, 0, NULL) : NULL;
     text_free(&text);
-    return status == ST_OK && !*out ? no_memory() : status;
+    return status == ST_OK && !*out ? NO_MEMORY("for the tables of a write-up") : status;
 }
 
 static Status add_rows(json_t *files, const char *name, const RecordSet *rows)
 {
     json_t *json = NULL;
     TRY(rows_json(&json, rows));
-    return json_object_set_new(files, name, json) ? no_memory() : ST_OK;
+    return json_object_set_new(files, name, json) ? NO_MEMORY("for the tables of a write-up")
+                                                  : ST_OK;
 }
 
 /* A file without rows, too, for it says where they were to be run. */
 static Status add_files(json_t *root, const RecordSet *rows, const RecordSet *profiles)
 {
     json_t *files = json_object();
-    if (json_object_set_new(root, "files", files)) return no_memory();
+    if (json_object_set_new(root, "files", files)) return NO_MEMORY("for the tables of a write-up");
     TRY(add_rows(files, PUBLISHED_RESULTS_FILE, rows));
     if (record_set_size(profiles) > 0) TRY(add_rows(files, PUBLISHED_PROFILES_FILE, profiles));
     return ST_OK;
@@ -51,7 +47,7 @@ static Status add_like(json_t *root, const PublishedPlan *plan, const RecordSet 
     json_t *like =
         json_pack("{s:s, s:s, s:s, s:o}", "name", published_list_writeups[plan->writeup].name,
                   "device", plan->device, "sizes", plan->sizes, "planned", planned);
-    if (json_object_set_new(root, "like", like)) return no_memory();
+    if (json_object_set_new(root, "like", like)) return NO_MEMORY("for the tables of a write-up");
     return published_expected_fill(planned, plan->writeup, &plan->cells, rows, profiles);
 }
 
@@ -71,14 +67,15 @@ static Status add_cut(json_t *list, const PublishedPlan *plan, const RecordSet *
     json_t *gap = json_pack("{s:s, s:s, s:s, s:i}", "part", part, "command", command, "why",
                             text_str(&why), "cut_short", cells.cut);
     text_free(&why);
-    return json_array_append_new(list, gap) ? no_memory() : status;
+    return json_array_append_new(list, gap) ? NO_MEMORY("for the tables of a write-up") : status;
 }
 
 static Status add_missing(json_t *root, PublishedPlan *plan, const RecordSet *rows,
                           const RecordSet *profiles)
 {
     json_t *list = json_array();
-    if (json_object_set_new(root, "missing", list)) return no_memory();
+    if (json_object_set_new(root, "missing", list))
+        return NO_MEMORY("for the tables of a write-up");
     TRY(add_cut(list, plan, rows, "rows", "bench"));
     TRY(add_cut(list, plan, profiles, "profiles", "profile"));
     plan->whole = json_array_size(list) == 0;
@@ -88,7 +85,8 @@ static Status add_missing(json_t *root, PublishedPlan *plan, const RecordSet *ro
 static Status write_json(const char *path, const json_t *root)
 {
     char *dump = json_text_dumps(root, JSON_COMPACT | JSON_REAL_PRECISION(15));
-    const Status status = dump ? text_write_file(path, dump, strlen(dump)) : no_memory();
+    const Status status = dump ? text_write_file(path, dump, strlen(dump))
+                               : NO_MEMORY("for the tables of a write-up");
     free(dump);
     return status;
 }
@@ -164,7 +162,7 @@ Status published_page_read(PublishedPages *pages, const PageBundle *bundle)
     if (n == 0) return ST_OK;
     pages->list = calloc(n, sizeof *pages->list);
     pages->parts = calloc(n * (size_t)published_list_n_tables, sizeof *pages->parts);
-    if (!pages->list || !pages->parts) return no_memory();
+    if (!pages->list || !pages->parts) return NO_MEMORY("for the tables of a write-up");
     for (size_t i = 0; i < n; i++) TRY(add_page(pages, json_array_get(bundle->held, i)));
     return text_status(&pages->lines);
 }

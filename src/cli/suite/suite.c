@@ -136,7 +136,7 @@ Status suite_write_state(const char *folder, const json_t *root)
     char path[PATH_MAX];
     Text text = {0};
     TRY(state_path(folder, path));
-    if (!root) return FAIL(ST_NO_MEMORY, "no memory for %s", path);
+    if (!root) return NO_MEMORY("for %s", path);
     Status status = output_json(&text, root);
     if (status == ST_OK) status = text_write_file(path, text_str(&text), text.n);
     text_free(&text);

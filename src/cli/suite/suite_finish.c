@@ -62,11 +62,6 @@ static void files_free(Files *files)
     free(files);
 }
 
-static Status no_memory(void)
-{
-    return FAIL(ST_NO_MEMORY, "no memory for the results of a suite");
-}
-
 /* ---- what is missing ---- */
 
 static Status add_gap(json_t *gaps, const Suite *suite, int id)
@@ -81,14 +76,14 @@ static Status add_gap(json_t *gaps, const Suite *suite, int id)
     if (part->cut > 0) json_object_set_new(gap, "cut_short", json_integer(part->cut));
     const bool failed = why.failed || json_array_append_new(gaps, gap);
     text_free(&why);
-    return failed ? no_memory() : ST_OK;
+    return failed ? NO_MEMORY("for the results of a suite") : ST_OK;
 }
 
 /* As PageInput wants them; the caller lets go of it, after a failure too. */
 static Status find_gaps(json_t **gaps, const Suite *suite)
 {
     *gaps = json_array();
-    if (!*gaps) return no_memory();
+    if (!*gaps) return NO_MEMORY("for the results of a suite");
     for (int id = 0; id < SUITE_PARTS; id++) {
         if (suite->parts[id].state != SUITE_DONE) TRY(add_gap(*gaps, suite, id));
     }
@@ -105,7 +100,8 @@ static Status add_json(json_t *whole, const char *name, const char *path)
     if (status == ST_OK) status = json_reader_parse(&json, path, text_str(&text), text.n, 0, NULL);
     if (status == ST_OK && !json)
         status = FAIL(ST_USAGE, "%s is not JSON as a suite writes it: remove it", path);
-    if (status == ST_OK && json_object_set_new(whole, name, json)) status = no_memory();
+    if (status == ST_OK && json_object_set_new(whole, name, json))
+        status = NO_MEMORY("for the results of a suite");
     text_free(&text);
     return status;
 }
@@ -136,11 +132,13 @@ static Status write_bundle(const char *path, const RecordSet *rows, const Files 
     Status status = record_file_json(&text, rows);
     json_t *root = status == ST_OK ? json_loadb(text_str(&text), text.n, 0, NULL) : NULL;
     json_t *whole = json_object();
-    if (status == ST_OK && json_object_set(root, "files", whole)) status = no_memory();
-    if (status == ST_OK && json_object_set(root, "missing", gaps)) status = no_memory();
+    if (status == ST_OK && json_object_set(root, "files", whole))
+        status = NO_MEMORY("for the results of a suite");
+    if (status == ST_OK && json_object_set(root, "missing", gaps))
+        status = NO_MEMORY("for the results of a suite");
     if (status == ST_OK) status = add_files(whole, files);
     char *dump = json_text_dumps(root, JSON_COMPACT | JSON_REAL_PRECISION(15));
-    if (status == ST_OK && !dump) status = no_memory();
+    if (status == ST_OK && !dump) status = NO_MEMORY("for the results of a suite");
     if (status == ST_OK) status = text_write_file(path, dump, strlen(dump));
     free(dump);
     json_decref(whole);
@@ -245,7 +243,7 @@ Status suite_finish(const Suite *suite, const char *command_line, Text *summary,
 {
     json_t *gaps = NULL;
     Files *files = calloc(1, sizeof *files);
-    if (!files) return no_memory();
+    if (!files) return NO_MEMORY("for the results of a suite");
     Status status = read_files(files, suite);
     if (status == ST_OK) status = find_gaps(&gaps, suite);
     if (status == ST_OK) status = finish(suite, files, gaps, command_line, summary);

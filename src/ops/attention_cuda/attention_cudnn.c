@@ -218,7 +218,7 @@ static Status plans_of(Backend *be, AttentionPlans **out)
         cudnnHandle_t handle = NULL; /* owned before the plans, so released after them */
         TRY(cudnn_graph_handle(be, &handle));
         AttentionPlans *plans = calloc(1, sizeof *plans);
-        if (!plans) return FAIL(ST_NO_MEMORY, "no memory for attention plans");
+        if (!plans) return NO_MEMORY("for attention plans");
         const Status status = cuda_backend_own(be, plans, release_plans);
         if (status != ST_OK) {
             free(plans);
@@ -259,7 +259,7 @@ static Status find_plan(const OpCall *call, const Shape *shape, const AttentionP
     }
     if (plans->n == SHAPES) return FAIL(ST_FAILED, "too many shapes of attention in one plan");
     AttentionPlan *plan = calloc(1, sizeof *plan);
-    if (!plan) return FAIL(ST_NO_MEMORY, "no memory for an attention plan");
+    if (!plan) return NO_MEMORY("for an attention plan");
     plan->shape = *shape;
     const Status status = compile(plan, handle);
     if (status != ST_OK) {
@@ -274,7 +274,7 @@ static Status find_plan(const OpCall *call, const Shape *shape, const AttentionP
 static Status prepare_node(const OpCall *call, const Shape *shape)
 {
     AttentionState *state = calloc(1, sizeof *state);
-    if (!state) return FAIL(ST_NO_MEMORY, "no memory for an attention plan");
+    if (!state) return NO_MEMORY("for an attention plan");
     *call->state = state;
     TRY(find_plan(call, shape, &state->plan));
     state->slot = cuda_backend_slot(call->backend, (size_t)state->plan->graph.workspace);

@@ -30,7 +30,7 @@ static Status choices(DiskCache **out)
         table = disk_cache_open(file, "choices of products");
     }
     *out = table;
-    return table ? ST_OK : FAIL(ST_NO_MEMORY, "no memory for a table of products");
+    return table ? ST_OK : NO_MEMORY("for a table of products");
 }
 
 static void shape_key(const OpCall *call, char key[KEY])
@@ -103,8 +103,8 @@ static Status measure_apart(const OpCall *call, const OpImpl *own, const OpImpl 
     OpCall apart = *call;
     apart.memory = memory;
     const Status status = whole ? measure(&apart, own, system, own_wins)
-                                : FAIL(ST_NO_MEMORY, "no memory to measure products with: "
-                                                     "--blas auto measures nothing");
+                                : NO_MEMORY("to measure products with: "
+                                            "--blas auto measures nothing");
     for (int i = 0; i < OPERANDS; i++) free(mine[i]);
     free(memory);
     return status;

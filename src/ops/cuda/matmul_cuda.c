@@ -25,7 +25,7 @@ static Status prepare(const OpCall *call)
                                 .transpose_b = attr->transpose_b,
                                 .tf32 = attr->tf32};
     Product *p = calloc(1, sizeof *p);
-    if (!p) return FAIL(ST_NO_MEMORY, "no memory for a product");
+    if (!p) return NO_MEMORY("for a product");
     *call->state = p;
     return gemm_cuda_prepare(p, call->backend, &shape, op_in(call, 0), op_in(call, 1),
                              op_out(call, 0), call->workspace);

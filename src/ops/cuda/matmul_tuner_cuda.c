@@ -77,7 +77,7 @@ Status matmul_tuner_cuda_keep(Backend *be, const ProductShape *shape, bool repla
     char key[KEY], hex[HEX + 1];
     cublasLtMatmulAlgo_t kept;
     DiskCache *table = tuner_of(be);
-    if (!table) return FAIL(ST_NO_MEMORY, "no memory for a table of algorithms");
+    if (!table) return NO_MEMORY("for a table of algorithms");
     shape_key(shape, key);
     to_hex(algorithm, hex);
     const char *there = disk_cache_get(table, key);

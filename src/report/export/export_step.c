@@ -307,7 +307,7 @@ static Status export_session(Export *e, ExportSummary *summary)
     e->buffer = malloc(buffer_bytes(e->model));
     e->logits = malloc(logits_bytes(e->model));
     Status status = ST_OK;
-    if (!e->buffer || !e->logits) status = FAIL(ST_NO_MEMORY, "no memory to hold one tensor");
+    if (!e->buffer || !e->logits) status = NO_MEMORY("to hold one tensor");
     if (status == ST_OK) status = init_session(e->session, e->model);
     if (status == ST_OK) status = run_and_write(e, summary);
     free(e->buffer);

@@ -15,11 +15,6 @@ static const char *dtype_name(DType dtype)
     return names[dtype];
 }
 
-static Status no_memory(void)
-{
-    return FAIL(ST_NO_MEMORY, "no memory for a file's header");
-}
-
 Status safetensors_open(Safetensors *st, const char *path)
 {
     *st = (Safetensors){.file = {.fd = -1}};
@@ -28,13 +23,15 @@ Status safetensors_open(Safetensors *st, const char *path)
     if (st->header && json_object_set_new(st->header, "__metadata__", json_object()) == 0)
         return ST_OK;
     safetensors_abandon(st);
-    return no_memory();
+    return NO_MEMORY("for a file's header");
 }
 
 Status safetensors_metadata(Safetensors *st, const char *name, const char *value)
 {
     json_t *metadata = json_object_get(st->header, "__metadata__");
-    return json_object_set_new(metadata, name, json_string(value)) == 0 ? ST_OK : no_memory();
+    return json_object_set_new(metadata, name, json_string(value)) == 0
+               ? ST_OK
+               : NO_MEMORY("for a file's header");
 }
 
 Status safetensors_declare(Safetensors *st, const char *name, DType dtype, int n_dims,
@@ -44,12 +41,13 @@ Status safetensors_declare(Safetensors *st, const char *name, DType dtype, int n
     size_t bytes = plan_dtype_size(dtype);
     for (int i = 0; i < n_dims; i++) {
         bytes *= (size_t)dim[i];
-        if (json_array_append_new(shape, json_integer(dim[i]))) return no_memory();
+        if (json_array_append_new(shape, json_integer(dim[i])))
+            return NO_MEMORY("for a file's header");
     }
     json_t *entry =
         json_pack("{s:s, s:o, s:[I, I]}", "dtype", dtype_name(dtype), "shape", shape,
                   "data_offsets", (json_int_t)st->declared, (json_int_t)(st->declared + bytes));
-    if (json_object_set_new(st->header, name, entry)) return no_memory();
+    if (json_object_set_new(st->header, name, entry)) return NO_MEMORY("for a file's header");
     st->declared += bytes;
     return ST_OK;
 }
@@ -61,7 +59,7 @@ enum { LATE_ROOM = 64 };
 static Status dump_header(const Safetensors *st, size_t room, Text *out)
 {
     char *text = json_text_dumps(st->header, JSON_COMPACT | JSON_PRESERVE_ORDER);
-    if (!text) return no_memory();
+    if (!text) return NO_MEMORY("for a file's header");
     text_puts(out, text);
     text_fill(out, ' ', room + (8 - (out->n + room) % 8) % 8);
     free(text);

@@ -223,7 +223,7 @@ static Status add_growth(json_t *lines, Text *text, const RecordSet *rows)
     const GrowthNames names = growth_report_names(rows);
     Status status = growth_make(&growth, rows);
     json_t *best = status == ST_OK ? best_sweeps(&growth, &name) : NULL;
-    if (status == ST_OK && !best) status = FAIL(ST_NO_MEMORY, "no memory for a summary");
+    if (status == ST_OK && !best) status = NO_MEMORY("for a summary");
     for (int s = 0; status == ST_OK && s < growth.n; s++) {
         if (!has_exponent(&growth.sweeps[s]) || is_told(&growth, best, &name, s)) continue;
         text_puts(text, "How it grows: ");

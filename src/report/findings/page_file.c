@@ -63,9 +63,8 @@ static Status take_memory(PageFile *file, json_t *root)
     if (!record_text(environment, "id"))
         return FAIL(ST_USAGE, "%s: its 'environment' has no 'id' text", file->path);
     file->memory = json_incref(json_object_get(root, "cells"));
-    return json_array_append(file->rows.environments, environment)
-               ? FAIL(ST_NO_MEMORY, "no memory for %s", file->path)
-               : ST_OK;
+    return json_array_append(file->rows.environments, environment) ? NO_MEMORY("for %s", file->path)
+                                                                   : ST_OK;
 }
 
 static Status take_trace(PageFile *file, const json_t *root)

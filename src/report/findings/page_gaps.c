@@ -56,7 +56,7 @@ static Status add_gap(json_t *gaps, PageKind kind, const Rows *rows)
     if (status == ST_OK &&
         json_array_append_new(gaps, json_pack("{s:s, s:o}", "command", commands[kind], "why",
                                               json_text_string(text_str(&why)))))
-        status = FAIL(ST_NO_MEMORY, "no memory for what a page lacks");
+        status = NO_MEMORY("for what a page lacks");
     text_free(&why);
     return status;
 }

@@ -6,11 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static Status no_memory(void)
-{
-    return FAIL(ST_NO_MEMORY, "no memory for a timeline");
-}
-
 /* ---- events ---- */
 
 static const char *word(const json_t *event, const char *name)
@@ -124,7 +119,7 @@ static Status sort_events(json_t *events)
 {
     const size_t n = json_array_size(events);
     Placed *list = malloc((n + 1) * sizeof *list);
-    if (!list) return no_memory();
+    if (!list) return NO_MEMORY("for a timeline");
     for (size_t i = 0; i < n; i++) {
         json_t *event = json_array_get(events, i);
         list[i] = (Placed){json_incref(event), json_number_value(json_array_get(event, 2)), i};
@@ -133,7 +128,7 @@ static Status sort_events(json_t *events)
     int failed = 0;
     for (size_t i = 0; i < n; i++) failed |= json_array_set_new(events, i, list[i].event);
     free(list);
-    return failed ? no_memory() : ST_OK;
+    return failed ? NO_MEMORY("for a timeline") : ST_OK;
 }
 
 static Status sort_tracks(const json_t *tracks)
@@ -149,14 +144,15 @@ static Status add_event(json_t *tracks, const Window *w, const json_t *event)
     const char *scope = word(json_object_get(event, "args"), "scope");
     json_t *made = json_pack("[s, s, f, f]", word(event, "name"), scope,
                              real(event, "ts") - w->begin, real(event, "dur"));
-    return !events || !made || json_array_append_new(events, made) ? no_memory() : ST_OK;
+    return !events || !made || json_array_append_new(events, made) ? NO_MEMORY("for a timeline")
+                                                                   : ST_OK;
 }
 
 static Status add_phase(json_t *phases, const Window *w, const char *phase)
 {
     double begin = INFINITY, end = -INFINITY;
     json_t *tracks = json_array();
-    Status status = tracks ? ST_OK : no_memory();
+    Status status = tracks ? ST_OK : NO_MEMORY("for a timeline");
     for (size_t i = 0; status == ST_OK && i < json_array_size(w->events); i++) {
         const json_t *event = json_array_get(w->events, i);
         if (!belongs(w, event, phase)) continue;
@@ -169,7 +165,7 @@ static Status add_phase(json_t *phases, const Window *w, const char *phase)
         json_array_append_new(phases, json_pack("{s:s, s:f, s:f, s:O}", "phase", phase, "begin_us",
                                                 begin - w->begin, "end_us", end - w->begin,
                                                 "tracks", tracks)))
-        status = no_memory();
+        status = NO_MEMORY("for a timeline");
     json_decref(tracks);
     return status;
 }
@@ -182,12 +178,12 @@ Status page_trace_layer(json_t **out, const json_t *trace)
     w.layer = last_layer(w.events) / 2;
     find_step(&w);
     json_t *phases = json_array();
-    Status status = phases ? add_phase(phases, &w, "forward") : no_memory();
+    Status status = phases ? add_phase(phases, &w, "forward") : NO_MEMORY("for a timeline");
     if (status == ST_OK) status = add_phase(phases, &w, "backward");
     snprintf(name, sizeof name, "layer.%d", w.layer);
     if (status == ST_OK && json_array_size(phases) > 0) {
         *out = json_pack("{s:s, s:O}", "layer", name, "phases", phases);
-        if (!*out) status = no_memory();
+        if (!*out) status = NO_MEMORY("for a timeline");
     }
     json_decref(phases);
     return status;

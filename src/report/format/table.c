@@ -1,21 +1,17 @@
 #include "report/format/table.h"
 
+#include "base/array.h"
 #include "base/escape.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Room for one more element; NULL and a table that has failed when there is no memory. */
-static void *room(Table *table, void *array, size_t n, size_t *capacity, size_t element)
+/* Room for one more element; false, and a table that has failed, when there is no memory. */
+static bool room(Table *table, void *array, size_t n, size_t element)
 {
-    if (table->failed) return NULL;
-    if (n < *capacity) return array;
-    const size_t more = *capacity ? 2 * *capacity : 64;
-    void *grown = reallocarray(array, more, element);
-    if (grown) *capacity = more;
-    table->failed = !grown;
-    return grown;
+    table->failed = table->failed || array_grow(array, n, 1, element) != ST_OK;
+    return !table->failed;
 }
 
 /* What was cut to fit somewhere may end within a character. */
@@ -59,10 +55,8 @@ void table_spare(Table *table, const char *const *headings)
 
 void table_cell(Table *table, const char *text)
 {
-    char **cells = room(table, table->cells, table->n_cells, &table->cells_capacity, sizeof *cells);
-    if (!cells) return;
-    table->cells = cells;
-    cells[table->n_cells++] = copy(table, text ? text : "-");
+    if (!room(table, &table->cells, table->n_cells, sizeof *table->cells)) return;
+    table->cells[table->n_cells++] = copy(table, text ? text : "-");
 }
 
 void table_cell_printf(Table *table, const char *fmt, ...)
@@ -91,11 +85,8 @@ void table_note_printf(Table *table, const char *fmt, ...)
 
 void table_note(Table *table, const char *text, const char *code)
 {
-    TableNote *notes =
-        room(table, table->notes, table->n_notes, &table->notes_capacity, sizeof *notes);
-    if (!notes) return;
-    table->notes = notes;
-    notes[table->n_notes++] = (TableNote){copy(table, text), copy(table, code)};
+    if (!room(table, &table->notes, table->n_notes, sizeof *table->notes)) return;
+    table->notes[table->n_notes++] = (TableNote){copy(table, text), copy(table, code)};
 }
 
 void table_free(Table *table)
@@ -113,7 +104,7 @@ void table_free(Table *table)
 
 Status table_status(const Table *table)
 {
-    return table->failed ? FAIL(ST_NO_MEMORY, "no memory for a table") : ST_OK;
+    return table->failed ? NO_MEMORY("for a table") : ST_OK;
 }
 
 size_t table_rows(const Table *table)

@@ -22,9 +22,9 @@ typedef struct Table {
     TableColumn columns[TABLE_MAX_COLUMNS];
     int n_columns;
     char **cells; /* row by row */
-    size_t n_cells, cells_capacity;
+    size_t n_cells;
     TableNote *notes;
-    size_t n_notes, notes_capacity;
+    size_t n_notes;
     int spare[TABLE_MAX_COLUMNS]; /* a narrow terminal does without these, the first ones first */
     int n_spare;
     bool failed;

@@ -91,7 +91,7 @@ static TreeText *entry_of(TreeWriter *w, const char *text)
     if (entry && entry->text) return entry;
     char *copy = entry ? strdup(text) : NULL;
     if (!copy) {
-        w->status = FAIL(ST_NO_MEMORY, "no memory for the texts of a file");
+        w->status = NO_MEMORY("for the texts of a file");
         return NULL;
     }
     *entry = (TreeText){copy, NO_MEMO};
@@ -303,7 +303,7 @@ Status tree_writer_open(TreeWriter *w, const char *path, bool pickle, int n_shar
 {
     *w = (TreeWriter){.pickle = pickle, .n_shared = n_shared};
     w->shared = calloc((size_t)n_shared + 1, sizeof *w->shared);
-    if (!w->shared) return FAIL(ST_NO_MEMORY, "no memory to write %s", path);
+    if (!w->shared) return NO_MEMORY("to write %s", path);
     const Status status = atomic_file_open(&w->file, path);
     if (status != ST_OK) {
         free(w->shared);

@@ -386,7 +386,7 @@ static Status list_blocks(const Writing *s,
     *n = 0;
     if (!list || !*out) {
         free(list);
-        return FAIL(ST_NO_MEMORY, "no memory to put %d blocks in order", s->list->n);
+        return NO_MEMORY("to put %d blocks in order", s->list->n);
     }
     for (int i = 0; i < s->list->n; i++) {
         uint64_t key;

@@ -230,7 +230,7 @@ Status memory_svg(Text *out, const MemoryProfile *profile, const char *title)
     const int all = 2 * memory_profile_nodes(profile);
     Drawing d = {.out = out, .profile = profile, .n = all < PLOT_WIDTH ? all : PLOT_WIDTH};
     d.columns = calloc((size_t)d.n + 1, sizeof *d.columns);
-    if (!d.columns) return FAIL(ST_NO_MEMORY, "no memory for a chart");
+    if (!d.columns) return NO_MEMORY("for a chart");
     for (int c = 0; c < d.n; c++) {
         d.columns[c] = memory_profile_column(profile, c, d.n);
         if (d.columns[c].total > d.columns[d.peak].total) d.peak = c;

@@ -29,7 +29,7 @@ Status page_write(Text *out, const PageInput *input)
     /* More digits than a chart can show. */
     char *json = json_dumps(data, JSON_COMPACT | JSON_REAL_PRECISION(7));
     json_decref(data);
-    if (!json) return FAIL(ST_NO_MEMORY, "no memory for the data of a page");
+    if (!json) return NO_MEMORY("for the data of a page");
     const char *at = strstr(page_template, PAGE_TEMPLATE_DATA);
     text_append(out, page_template, (size_t)(at - page_template));
     escape_put(out, ESCAPE_SCRIPT, json);

@@ -1,25 +1,15 @@
 #include "report/page/page_bundle.h"
 
+#include "base/array.h"
 #include "base/gzip_file.h"
 #include "base/json_reader.h"
 #include "config/settings.h"
 
 #include <stdlib.h>
 
-static Status no_memory(const char *path)
-{
-    return FAIL(ST_NO_MEMORY, "no memory for %s", path);
-}
-
 static Status add(PageBundle *bundle, const char *path, const Text *text)
 {
-    if (bundle->n == bundle->capacity) {
-        const int capacity = 2 * bundle->capacity + 8;
-        PageFile *files = realloc(bundle->files, (size_t)capacity * sizeof *files);
-        if (!files) return no_memory(path);
-        bundle->files = files;
-        bundle->capacity = capacity;
-    }
+    TRY(array_grow(&bundle->files, (size_t)bundle->n, 1, sizeof *bundle->files));
     return page_file_parse(&bundle->files[bundle->n++], path, text);
 }
 
@@ -28,7 +18,7 @@ static Status add_held(PageBundle *bundle, const char *path, const json_t *file)
     Text text = {0};
     char *dump = json_dumps(file, JSON_COMPACT | JSON_REAL_PRECISION(15));
     if (dump) text_puts(&text, dump);
-    Status status = dump ? text_status(&text) : no_memory(path);
+    Status status = dump ? text_status(&text) : NO_MEMORY("for %s", path);
     free(dump);
     if (status == ST_OK) status = add(bundle, path, &text);
     text_free(&text);
@@ -39,7 +29,7 @@ static Status add_all_held(PageBundle *bundle, const char *path, json_t *root, j
 {
     const char *name;
     json_t *file;
-    if (json_array_append(bundle->held, root)) return no_memory(path);
+    if (json_array_append(bundle->held, root)) return NO_MEMORY("for %s", path);
     json_object_foreach(files, name, file)
     {
         if (!json_is_object(file))
@@ -70,7 +60,7 @@ static Status add_rows(PageBundle *bundle, const char *path, const json_t *root,
     for (size_t i = 0; i < sizeof of_the_suite / sizeof *of_the_suite; i++)
         json_object_del(file, of_the_suite[i]);
     const bool made = json_object_set(file, "results", rows) == 0;
-    const Status status = made ? add_held(bundle, path, file) : no_memory(path);
+    const Status status = made ? add_held(bundle, path, file) : NO_MEMORY("for %s", path);
     json_decref(file);
     return status;
 }
@@ -80,10 +70,11 @@ static Status add_later_rows(PageBundle *bundle, int first, const char *path, co
 {
     json_t *rows = json_array(), *row;
     size_t i;
-    Status status = rows ? ST_OK : no_memory(path);
+    Status status = rows ? ST_OK : NO_MEMORY("for %s", path);
     json_array_foreach(json_object_get(root, "results"), i, row)
     {
-        if (!is_held(bundle, first, row) && json_array_append(rows, row)) status = no_memory(path);
+        if (!is_held(bundle, first, row) && json_array_append(rows, row))
+            status = NO_MEMORY("for %s", path);
     }
     if (status == ST_OK && json_array_size(rows) > 0) status = add_rows(bundle, path, root, rows);
     json_decref(rows);
@@ -106,7 +97,7 @@ static Status add_gaps(PageBundle *bundle, const char *path, json_t *missing)
         if (!record_text(gap, "part") || !record_text(gap, "command") || !record_text(gap, "why"))
             return FAIL(ST_USAGE, "%s: 'missing' must have texts 'part', 'command' and 'why'",
                         path);
-        if (json_array_append(bundle->gaps, gap)) return no_memory(path);
+        if (json_array_append(bundle->gaps, gap)) return NO_MEMORY("for %s", path);
     }
     return ST_OK;
 }
@@ -153,7 +144,7 @@ static Status check_sums(const PageBundle *bundle)
 Status page_bundle_read(PageBundle *bundle, const char *const *paths, int n)
 {
     *bundle = (PageBundle){.held = json_array(), .gaps = json_array()};
-    if (!bundle->held || !bundle->gaps) return no_memory(paths[0]);
+    if (!bundle->held || !bundle->gaps) return NO_MEMORY("for %s", paths[0]);
     for (int i = 0; i < n; i++) TRY(read_path(bundle, paths[i]));
     return check_sums(bundle);
 }

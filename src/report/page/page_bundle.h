@@ -7,7 +7,7 @@
 
 typedef struct PageBundle {
     PageFile *files;
-    int n, capacity;
+    int n;
     json_t *held; /* what suites wrote: names of files are theirs */
     json_t *gaps; /* the suites' parts that were given up: PageInput has them */
 } PageBundle;

@@ -13,11 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static Status no_memory(void)
-{
-    return FAIL(ST_NO_MEMORY, "no memory for the data of a page");
-}
-
 /* ---- tables ---- */
 
 static json_t *columns_json(const Table *table)
@@ -57,7 +52,7 @@ static Status write_json(Text *out, const Table *table)
                              rows_json(table), "notes", notes_json(table));
     char *line = json ? json_dumps(json, JSON_COMPACT) : NULL;
     json_decref(json);
-    if (!line) return no_memory();
+    if (!line) return NO_MEMORY("for the data of a page");
     text_printf(out, "%s\n", line);
     free(line);
     return text_status(out);
@@ -80,7 +75,8 @@ static Status add_lines(json_t *tables, const char *lines, const PagePart *part)
         const size_t n = strcspn(line, "\n");
         if (n > 0) {
             json_t *table = json_loadb(line, n, 0, NULL);
-            if (!table || json_array_append_new(tables, table)) return no_memory();
+            if (!table || json_array_append_new(tables, table))
+                return NO_MEMORY("for the data of a page");
             TRY(add_title(table, part));
         }
         line += n + (line[n] == '\n');
@@ -102,7 +98,7 @@ static Status add_tables(json_t *root, const PageInput *input)
     PagePart *parts = NULL;
     int n_parts = 0;
     json_t *tables = json_array();
-    if (json_object_set_new(root, "tables", tables)) return no_memory();
+    if (json_object_set_new(root, "tables", tables)) return NO_MEMORY("for the data of a page");
     TRY(page_parts_list(input, &parts, &n_parts));
     Status status = ST_OK;
     for (int i = 0; status == ST_OK && i < n_parts; i++) status = add_part(tables, &parts[i]);
@@ -125,7 +121,7 @@ static Status add_labels(json_t *labels, const RecordSet *rows)
     }
     failed |= label.failed;
     text_free(&label);
-    return failed ? no_memory() : ST_OK;
+    return failed ? NO_MEMORY("for the data of a page") : ST_OK;
 }
 
 static Status add_rows(json_t *json, const PageFile *file)
@@ -140,7 +136,7 @@ static Status add_rows(json_t *json, const PageFile *file)
         failed |= json_object_set_new(labels, name, own);
         if (!failed) TRY(add_labels(own, &file->kind[kind]));
     }
-    return failed ? no_memory() : ST_OK;
+    return failed ? NO_MEMORY("for the data of a page") : ST_OK;
 }
 
 static Status add_sweep(json_t *list, const char *kind, const GrowthNames *names,
@@ -151,7 +147,8 @@ static Status add_sweep(json_t *list, const char *kind, const GrowthNames *names
     Status status = text_status(&text);
     json_t *json = json_pack("{s:s, s:o, s:s}", "kind", kind, "where", growth_json_where(sweep),
                              "text", text_str(&text));
-    if (status == ST_OK && json_array_append_new(list, json)) status = no_memory();
+    if (status == ST_OK && json_array_append_new(list, json))
+        status = NO_MEMORY("for the data of a page");
     text_free(&text);
     return status;
 }
@@ -171,7 +168,7 @@ static Status add_sweeps(json_t *list, const PageFile *file, PageKind kind)
 static Status add_growth(json_t *json, const PageFile *file)
 {
     json_t *list = json_array();
-    if (json_object_set_new(json, "growth", list)) return no_memory();
+    if (json_object_set_new(json, "growth", list)) return NO_MEMORY("for the data of a page");
     TRY(add_sweeps(list, file, PAGE_MODEL));
     return add_sweeps(list, file, PAGE_ATTENTION);
 }
@@ -190,7 +187,9 @@ static Status tell_command(const Commands *commands, const char *command, const 
                              gpu ? gpu : record_text(environment, "cpu"), "time_utc",
                              record_text(said, "time_utc"));
     const int failed = json_object_set_new(commands->told, command, json_true());
-    return json_array_append_new(commands->list, json) || failed ? no_memory() : ST_OK;
+    return json_array_append_new(commands->list, json) || failed
+               ? NO_MEMORY("for the data of a page")
+               : ST_OK;
 }
 
 static Status add_command(const Commands *commands, const json_t *said, const json_t *environment)
@@ -207,7 +206,7 @@ static Status add_command(const Commands *commands, const json_t *said, const js
 
 static Status tell_commands(const Commands *commands, const PageFile *file)
 {
-    if (!commands->told) return no_memory();
+    if (!commands->told) return NO_MEMORY("for the data of a page");
     for (size_t i = 0; i < json_array_size(file->rows.environments); i++) {
         const json_t *environment = json_array_get(file->rows.environments, i);
         TRY(add_command(commands, environment, environment));
@@ -223,7 +222,7 @@ static Status add_commands(json_t *json, const PageFile *file)
 {
     const Commands commands = {json_array(), json_object()};
     const Status status = json_object_set_new(json, "commands", commands.list)
-                              ? no_memory()
+                              ? NO_MEMORY("for the data of a page")
                               : tell_commands(&commands, file);
     json_decref(commands.told);
     return status;
@@ -235,16 +234,16 @@ static Status add_charts(json_t *json, const PageFile *file)
     if (file->memory) TRY(page_memory_timelines(&timelines, file->memory));
     int failed = json_object_set_new(json, "memory", timelines ? timelines : json_null());
     failed |= json_object_set(json, "layer", file->layer ? file->layer : json_null());
-    return failed ? no_memory() : ST_OK;
+    return failed ? NO_MEMORY("for the data of a page") : ST_OK;
 }
 
 static Status add_files(json_t *root, const PageFile *files, int n)
 {
     json_t *list = json_array();
-    if (json_object_set_new(root, "files", list)) return no_memory();
+    if (json_object_set_new(root, "files", list)) return NO_MEMORY("for the data of a page");
     for (int i = 0; i < n; i++) {
         json_t *json = json_object();
-        if (json_array_append_new(list, json)) return no_memory();
+        if (json_array_append_new(list, json)) return NO_MEMORY("for the data of a page");
         TRY(record_put_text(json, "name", page_file_name(&files[i])));
         TRY(add_rows(json, &files[i]));
         TRY(add_growth(json, &files[i]));
@@ -259,7 +258,7 @@ static Status add_files(json_t *root, const PageFile *files, int n)
 static Status add_program(json_t *root, const char *command)
 {
     json_t *program = json_object();
-    if (json_object_set_new(root, "program", program)) return no_memory();
+    if (json_object_set_new(root, "program", program)) return NO_MEMORY("for the data of a page");
     TRY(record_put_text(program, "version", ROOFSTEP_VERSION));
     TRY(record_put_text(program, "commit", ROOFSTEP_COMMIT));
     return record_put_text(program, "command", command);
@@ -277,18 +276,19 @@ static Status add_missing(json_t *lines, const json_t *gaps)
     }
     failed |= line.failed;
     text_free(&line);
-    return failed ? no_memory() : ST_OK;
+    return failed ? NO_MEMORY("for the data of a page") : ST_OK;
 }
 
 static Status add_summary(json_t *root, const PageInput *input)
 {
     json_t *lines = json_array();
-    if (json_object_set_new(root, "summary", lines)) return no_memory();
+    if (json_object_set_new(root, "summary", lines)) return NO_MEMORY("for the data of a page");
     TRY(add_missing(lines, input->gaps)); /* before any figure: what is not there */
     TRY(summary_add(lines, input->files, input->n_files));
     for (const char *line = input->lines; line && *line;) {
         const size_t n = strcspn(line, "\n");
-        if (json_array_append_new(lines, json_stringn(line, n))) return no_memory();
+        if (json_array_append_new(lines, json_stringn(line, n)))
+            return NO_MEMORY("for the data of a page");
         line += n + (line[n] == '\n');
     }
     return ST_OK;
@@ -297,8 +297,9 @@ static Status add_summary(json_t *root, const PageInput *input)
 static Status add_gaps(json_t *root, const PageInput *input)
 {
     json_t *gaps = json_array();
-    if (json_object_set_new(root, "gaps", gaps)) return no_memory();
-    if (input->gaps && json_array_extend(gaps, input->gaps)) return no_memory();
+    if (json_object_set_new(root, "gaps", gaps)) return NO_MEMORY("for the data of a page");
+    if (input->gaps && json_array_extend(gaps, input->gaps))
+        return NO_MEMORY("for the data of a page");
     return page_gaps_add(gaps, input->files, input->n_files);
 }
 
@@ -314,7 +315,7 @@ static Status fill(json_t *root, const PageInput *input)
 Status page_data_make(json_t **out, const PageInput *input)
 {
     json_t *root = json_object();
-    const Status status = root ? fill(root, input) : no_memory();
+    const Status status = root ? fill(root, input) : NO_MEMORY("for the data of a page");
     if (status != ST_OK) json_decref(root);
     *out = status == ST_OK ? root : NULL;
     return status;

@@ -15,11 +15,6 @@ static const char *const uses[] = {
 };
 enum { USES = sizeof uses / sizeof *uses };
 
-static Status no_memory(void)
-{
-    return FAIL(ST_NO_MEMORY, "no memory for a page's memory");
-}
-
 static Status write_one(Text *out, TableWriter *writer, Table *table)
 {
     Status status = table_status(table);
@@ -151,7 +146,7 @@ static Status largest(Table *table, const json_t *cell)
     size_t alive = 0;
     if (!record_int(cell, "peak.node", &node) || n == 0) return ST_OK;
     Alive *list = calloc(n, sizeof *list);
-    if (!list) return no_memory();
+    if (!list) return NO_MEMORY("for the page's memory tables");
     for (size_t i = 0; i < n; i++) {
         const json_t *block = json_array_get(blocks, i);
         Alive item = {block, 0};
@@ -308,13 +303,13 @@ static Status add_timeline(json_t *list, const json_t *cell)
     free(t.change);
     free(t.phase);
     free(t.scope);
-    return made ? ST_OK : no_memory();
+    return made ? ST_OK : NO_MEMORY("for the page's memory tables");
 }
 
 Status page_memory_timelines(json_t **out, const json_t *cells)
 {
     *out = json_array();
-    Status status = *out ? ST_OK : no_memory();
+    Status status = *out ? ST_OK : NO_MEMORY("for the page's memory tables");
     for (size_t i = 0; status == ST_OK && i < json_array_size(cells); i++)
         status = add_timeline(*out, json_array_get(cells, i));
     if (status != ST_OK) json_decref(*out);

@@ -119,7 +119,7 @@ static Status add_environments(json_t *all, json_t *seen, const json_t *more)
         if (json_object_get(seen, id) || json_array_size(all) == TABLE_MAX_COLUMNS - 1) continue;
         failed |= json_array_append(all, environment) | json_object_set(seen, id, environment);
     }
-    return failed ? FAIL(ST_NO_MEMORY, "no memory for the environments") : ST_OK;
+    return failed ? NO_MEMORY("for the environments") : ST_OK;
 }
 
 static Status write_environment(Text *out, TableWriter *writer, const PagePart *part)
@@ -240,7 +240,7 @@ Status page_parts_list(const PageInput *input, PagePart **parts, int *n_parts)
     const int n_files = input->n_files;
     PagePart *list =
         calloc((size_t)input->n_more + (size_t)n_files * (KINDS + 1) + 1, sizeof *list);
-    if (!list) return FAIL(ST_NO_MEMORY, "no memory for the parts of a page");
+    if (!list) return NO_MEMORY("for the parts of a page");
     int n = 0;
     for (; n < input->n_more; n++) list[n] = input->more[n];
     n += list_comparisons(list + n, files, n_files);

@@ -357,7 +357,7 @@ static Status write_all(Writer *w, const char *path, TraceEvent *events, size_t 
 {
     size_t n_ids = 0;
     uint32_t *ids = called(events, n, &n_ids);
-    if (!ids) return FAIL(ST_NO_MEMORY, "no memory for %zu events", n);
+    if (!ids) return NO_MEMORY("for %zu events", n);
     put_head(w);
     Status status = put_events(w, events, n, ids, n_ids);
     free(ids);

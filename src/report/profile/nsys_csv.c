@@ -213,7 +213,7 @@ Status nsys_csv_sum(Text *out, NsysReport report, const ProfileView *v)
         (size_t)(v->n_names + v->n_briefs + v->n_calls + v->n_ranges + PHASE_COUNT) + 4;
     Rows rows = {.rows = calloc(most, sizeof *rows.rows)};
     double all = 0;
-    if (!rows.rows) return FAIL(ST_NO_MEMORY, "no memory for %s", reports[report].name);
+    if (!rows.rows) return NO_MEMORY("for %s", reports[report].name);
     fill(&rows, report, v);
     qsort(rows.rows, (size_t)rows.n, sizeof *rows.rows, by_total);
     for (int i = 0; i < rows.n; i++) all += rows.rows[i].t.total;

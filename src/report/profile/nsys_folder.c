@@ -1,5 +1,6 @@
 #include "report/profile/nsys_folder.h"
 
+#include "base/array.h"
 #include "report/profile/nsys_profile.h"
 
 #include <ctype.h>
@@ -17,7 +18,7 @@ typedef struct File {
 
 typedef struct Files {
     File *list;
-    size_t n, capacity;
+    size_t n;
 } Files;
 
 /* nsys gives no other names; messages are one line, and JSON is UTF-8. */
@@ -35,14 +36,8 @@ static Status add_file(Files *files, const char *name)
     File file = {0};
     file.input = nsys_table_input(name, &file.prefix);
     if (file.input == NSYS_INPUT_COUNT || !is_plain(name)) return ST_OK;
-    if (files->n == files->capacity) {
-        const size_t capacity = files->capacity ? 2 * files->capacity : 32;
-        File *grown = realloc(files->list, capacity * sizeof *grown);
-        if (!grown) return FAIL(ST_NO_MEMORY, "no memory for %zu files", capacity);
-        files->list = grown;
-        files->capacity = capacity;
-    }
-    if (!(file.name = strdup(name))) return FAIL(ST_NO_MEMORY, "no memory for a name");
+    TRY(array_grow(&files->list, files->n, 1, sizeof *files->list));
+    if (!(file.name = strdup(name))) return NO_MEMORY("for a name");
     files->list[files->n++] = file;
     return ST_OK;
 }
@@ -123,8 +118,7 @@ Status nsys_folder_read(json_t **out, const char *folder)
 {
     Files files = {0};
     json_t *list = json_array();
-    Status status =
-        list ? list_files(&files, folder) : FAIL(ST_NO_MEMORY, "no memory for profiles");
+    Status status = list ? list_files(&files, folder) : NO_MEMORY("for profiles");
     for (size_t i = 0; status == ST_OK && i < files.n;) {
         size_t n = 1;
         while (i + n < files.n && same_prefix(&files.list[i], &files.list[i + n])) n++;

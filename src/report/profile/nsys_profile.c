@@ -1,5 +1,6 @@
 #include "report/profile/nsys_profile.h"
 
+#include "base/array.h"
 #include "bench/study/profile_record.h"
 #include "prof/kernel_name.h"
 
@@ -20,7 +21,7 @@ struct NsysProfile {
     json_t *names, *grids, *calls, *nvtx, *projected, *phase_kernels, *os_calls;
     TraceLog log;  /* names alone */
     Event *events; /* of the trace at hand */
-    size_t n_events, events_capacity;
+    size_t n_events;
     HostGaps gaps;
     /* of the file at hand */
     NsysInput input;
@@ -31,7 +32,7 @@ struct NsysProfile {
 Status nsys_profile_open(NsysProfile **out)
 {
     NsysProfile *p = calloc(1, sizeof *p);
-    if (!p) return FAIL(ST_NO_MEMORY, "no memory for a profile");
+    if (!p) return NO_MEMORY("for a profile");
     json_t **const lists[] = {&p->files, &p->missing,   &p->names,         &p->grids,   &p->calls,
                               &p->nvtx,  &p->projected, &p->phase_kernels, &p->os_calls};
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) *lists[i] = json_array();
@@ -117,8 +118,7 @@ static Status append(const NsysProfile *p, json_t *list, const char *name, json_
     }
     json_t *item = json_pack("{s:o, s:o, s:s, s:o, s:n}", "name", text, "short", cut, "kind",
                              kind_of(p->input, name), "time", time, "bytes");
-    return json_array_append_new(list, item) == 0 ? ST_OK
-                                                  : FAIL(ST_NO_MEMORY, "no memory for a profile");
+    return json_array_append_new(list, item) == 0 ? ST_OK : NO_MEMORY("for a profile");
 }
 
 static json_t *last_of(json_t *list)
@@ -189,13 +189,7 @@ static Status set_size(NsysProfile *p, const NsysRow *row)
 
 static Status keep_event(NsysProfile *p, const Event *event)
 {
-    if (p->n_events == p->events_capacity) {
-        const size_t capacity = p->events_capacity ? 2 * p->events_capacity : 1024;
-        Event *grown = realloc(p->events, capacity * sizeof *grown);
-        if (!grown) return FAIL(ST_NO_MEMORY, "no memory for %zu events", capacity);
-        p->events = grown;
-        p->events_capacity = capacity;
-    }
+    TRY(array_grow(&p->events, p->n_events, 1, sizeof *p->events));
     p->events[p->n_events++] = *event;
     return ST_OK;
 }
@@ -209,7 +203,7 @@ static Status add_event(NsysProfile *p, const NsysRow *row)
         .device = trace_log_name(&p->log, row->group),
         .begin = (int64_t)row->start,
         .end = (int64_t)(row->start + row->total)};
-    if (!event.name || !event.device) return FAIL(ST_NO_MEMORY, "no memory for a name");
+    if (!event.name || !event.device) return NO_MEMORY("for a name");
     if (p->log.n_names > MOST_NAMES) return FAIL(ST_USAGE, "more than %d names", MOST_NAMES);
     return keep_event(p, &event);
 }
@@ -363,7 +357,5 @@ Status nsys_profile_finish(NsysProfile *p, json_t *list, const char *prefix, siz
                   p->projected, "os_calls", p->os_calls);
     json_t *item = json_pack("{s:s%, s:O, s:O, s:o}", "prefix", prefix, n, "files", p->files,
                              "missing", p->missing, "profile", profile);
-    return item && json_array_append_new(list, item) == 0
-               ? ST_OK
-               : FAIL(ST_NO_MEMORY, "no memory for a profile");
+    return item && json_array_append_new(list, item) == 0 ? ST_OK : NO_MEMORY("for a profile");
 }

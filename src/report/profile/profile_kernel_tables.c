@@ -111,7 +111,7 @@ static Status kernels_of(Table *table, const ProfileTables *how, const ProfileVi
     int n = 0;
     double all = 0;
     const ViewName **list = sorted(v, phase, &n);
-    if (!list) return FAIL(ST_NO_MEMORY, "no memory for a list of kernels");
+    if (!list) return NO_MEMORY("for a list of kernels");
     for (int i = 0; i < n; i++) all += list[i]->time.total;
     const int shown = n < how->top ? n : (int)how->top;
     for (int i = 0; i < shown; i++) kernel_row(table, how, v, phase, list[i], all);
@@ -165,7 +165,7 @@ static Status calls(Table *table, const ProfileTables *how, const ProfileView *v
 {
     double all = 0;
     const ViewName **list = malloc(((size_t)v->n_op_calls + 1) * sizeof *list);
-    if (!list) return FAIL(ST_NO_MEMORY, "no memory for a list of calls");
+    if (!list) return NO_MEMORY("for a list of calls");
     for (int i = 0; i < v->n_op_calls; i++) {
         list[i] = &v->op_calls[i];
         all += list[i]->time.total;
@@ -229,7 +229,7 @@ static Status ops(Table *table, const ProfileTables *how, const ProfileView *v)
 {
     const ViewOp **list = malloc(((size_t)v->n_ops + 1) * sizeof *list);
     int n = 0;
-    if (!list) return FAIL(ST_NO_MEMORY, "no memory for a list of ops");
+    if (!list) return NO_MEMORY("for a list of ops");
     PROFILE_COLUMNS(table, 3, "in", "op", "as", "nodes", "FLOPs a step", "bytes a step",
                     "ms a step", "TFLOP/s", "GB/s", "of limit (%)");
     PROFILE_COLUMNS(table, 1, "bound by");

@@ -148,7 +148,7 @@ Status profile_name_tables_rows(Table *table, const NameTable *as, const char *l
     const ViewName **list = malloc(((size_t)n + 1) * sizeof *list);
     double all = 0;
     int taken = 0;
-    if (!list) return FAIL(ST_NO_MEMORY, "no memory for a list of %d names", n);
+    if (!list) return NO_MEMORY("for a list of %d names", n);
     for (int i = 0; i < n; i++) {
         if (names[i].time.n == 0 || !is_in(&names[i], in)) continue;
         list[taken++] = &names[i];

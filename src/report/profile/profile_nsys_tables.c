@@ -111,7 +111,7 @@ static Status range_rows(Table *table, const NameTable *as)
     int n = 0;
     const ProfileView *v = as->view;
     RangeTime *ranges = ranges_of(v, &n);
-    Status status = ranges ? ST_OK : FAIL(ST_NO_MEMORY, "no memory for a list of ranges");
+    Status status = ranges ? ST_OK : NO_MEMORY("for a list of ranges");
     const int shown = n < as->how->top ? n : (int)as->how->top;
     for (int i = 0; status == ST_OK && i < shown; i++)
         status = profile_name_tables_rows(table, as, ranges[i].name, ranges[i].name,

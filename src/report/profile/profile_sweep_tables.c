@@ -251,7 +251,7 @@ static Status find_styles(Styles *styles, const RecordSet *set)
     Text text = {0};
     *styles = (Styles){.other = malloc((n + 1) * sizeof *styles->other)};
     Status status = text_groups_init(&styles->work, n);
-    if (status == ST_OK && !styles->other) status = FAIL(ST_NO_MEMORY, "no memory for profiles");
+    if (status == ST_OK && !styles->other) status = NO_MEMORY("for profiles");
     for (size_t i = 0; status == ST_OK && i < n; i++) {
         if (profile_tables_failed(record_set_at(set, i)) || !style(set, i)) continue;
         put_work(&text, record_set_at(set, i));

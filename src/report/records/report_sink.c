@@ -108,7 +108,7 @@ Status report_sink_open(ReportSink *sink, const char *path, const char *format,
     *sink = (ReportSink){.path = strdup(path), .format = strdup(format), .fd = -1};
     Status status = record_set_init(&sink->set, NULL);
     if (status == ST_OK && (!sink->path || !sink->format)) {
-        status = FAIL(ST_NO_MEMORY, "no memory for %s", path);
+        status = NO_MEMORY("for %s", path);
     }
     if (status == ST_OK) status = record_set_merge(&sink->set, start);
     if (status == ST_OK) {

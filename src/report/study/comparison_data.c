@@ -6,11 +6,6 @@
 
 #include <stdlib.h>
 
-static Status no_memory(void)
-{
-    return FAIL(ST_NO_MEMORY, "no memory for a comparison");
-}
-
 /* ---- one phase as an object ---- */
 
 static const char *status_word(RecordStatus status)
@@ -53,7 +48,8 @@ static Status fill_cell(json_t *json, const ComparisonCell *cell)
         json_t *phase;
         if (!cell->phases[i].present) continue;
         phase = json_object();
-        if (json_object_set_new(json, comparison_phases[i], phase)) return no_memory();
+        if (json_object_set_new(json, comparison_phases[i], phase))
+            return NO_MEMORY("for a comparison");
         TRY(fill_phase(phase, &cell->phases[i]));
     }
     return ST_OK;
@@ -62,10 +58,10 @@ static Status fill_cell(json_t *json, const ComparisonCell *cell)
 static Status fill_cells(json_t *root, const Comparison *c)
 {
     json_t *list = json_array();
-    if (json_object_set_new(root, "cells", list)) return no_memory();
+    if (json_object_set_new(root, "cells", list)) return NO_MEMORY("for a comparison");
     for (size_t i = 0; i < c->n_cells; i++) {
         json_t *cell = json_object();
-        if (json_array_append_new(list, cell)) return no_memory();
+        if (json_array_append_new(list, cell)) return NO_MEMORY("for a comparison");
         TRY(fill_cell(cell, &c->cells[i]));
     }
     return ST_OK;
@@ -74,9 +70,10 @@ static Status fill_cells(json_t *root, const Comparison *c)
 static Status fill_only(json_t *root, const char *name, const Record **records, size_t n)
 {
     json_t *list = json_array();
-    if (json_object_set_new(root, name, list)) return no_memory();
+    if (json_object_set_new(root, name, list)) return NO_MEMORY("for a comparison");
     for (size_t i = 0; i < n; i++) {
-        if (json_array_append_new(list, json_string(cell_of(records[i])))) return no_memory();
+        if (json_array_append_new(list, json_string(cell_of(records[i]))))
+            return NO_MEMORY("for a comparison");
     }
     return ST_OK;
 }
@@ -84,12 +81,13 @@ static Status fill_only(json_t *root, const char *name, const Record **records, 
 static Status fill_means(json_t *root, const Comparison *c)
 {
     json_t *means = json_object();
-    if (json_object_set_new(root, "geometric_mean", means)) return no_memory();
+    if (json_object_set_new(root, "geometric_mean", means)) return NO_MEMORY("for a comparison");
     for (int i = 0; i < COMPARISON_PHASES; i++) {
         json_t *mean;
         if (c->n_ratios[i] == 0) continue;
         mean = json_object();
-        if (json_object_set_new(means, comparison_phases[i], mean)) return no_memory();
+        if (json_object_set_new(means, comparison_phases[i], mean))
+            return NO_MEMORY("for a comparison");
         TRY(record_put_number(mean, "ratio", c->mean_ratio[i]));
         TRY(record_put_int(mean, "cells", c->n_ratios[i]));
     }
@@ -102,8 +100,8 @@ static Status fill_root(json_t *root, const ComparisonReport *report)
     TRY(record_put_int(root, "schema", 1));
     TRY(record_put_text(root, "a", report->path_a));
     TRY(record_put_text(root, "b", report->path_b));
-    if (json_object_set(root, "differences", c->differences)) return no_memory();
-    if (json_object_set(root, "warnings", c->warnings)) return no_memory();
+    if (json_object_set(root, "differences", c->differences)) return NO_MEMORY("for a comparison");
+    if (json_object_set(root, "warnings", c->warnings)) return NO_MEMORY("for a comparison");
     TRY(fill_cells(root, c));
     TRY(fill_only(root, "only_a", c->only_a, c->n_only_a));
     TRY(fill_only(root, "only_b", c->only_b, c->n_only_b));
@@ -113,13 +111,13 @@ static Status fill_root(json_t *root, const ComparisonReport *report)
 Status comparison_data_json(Text *out, const ComparisonReport *report)
 {
     json_t *root = json_object();
-    if (!root) return no_memory();
+    if (!root) return NO_MEMORY("for a comparison");
     const Status status = fill_root(root, report);
     char *dump =
         status == ST_OK ? json_text_dumps(root, JSON_INDENT(2) | JSON_REAL_PRECISION(8)) : NULL;
     json_decref(root);
     TRY(status);
-    if (!dump) return no_memory();
+    if (!dump) return NO_MEMORY("for a comparison");
     text_printf(out, "%s\n", dump);
     free(dump);
     return text_status(out);
@@ -158,7 +156,8 @@ static Status put_cell(Text *out, const ComparisonCell *cell)
     for (int i = 0; i < COMPARISON_PHASES; i++) {
         if (!cell->phases[i].present) continue;
         json_t *fields = json_object();
-        const Status status = fields ? fill_phase(fields, &cell->phases[i]) : no_memory();
+        const Status status =
+            fields ? fill_phase(fields, &cell->phases[i]) : NO_MEMORY("for a comparison");
         if (status == ST_OK) put_row(out, cell_of(cell->a), comparison_phases[i], fields);
         json_decref(fields);
         TRY(status);
@@ -170,7 +169,7 @@ static Status put_only(Text *out, const Record **records, size_t n, const char *
 {
     for (size_t i = 0; i < n; i++) {
         json_t *fields = json_pack("{s:s}", "verdict", verdict);
-        if (!fields) return no_memory();
+        if (!fields) return NO_MEMORY("for a comparison");
         put_row(out, cell_of(records[i]), "", fields);
         json_decref(fields);
     }

@@ -88,7 +88,7 @@ Status precision_data_json(Text *out, const PrecisionReport *r)
                              "results", r->rows->results);
     char *dump = root ? json_text_dumps(root, JSON_INDENT(1) | JSON_REAL_PRECISION(15)) : NULL;
     json_decref(root);
-    if (!dump) return FAIL(ST_NO_MEMORY, "no memory for the result as JSON");
+    if (!dump) return NO_MEMORY("for the result as JSON");
     text_puts(out, dump);
     text_puts(out, "\n");
     free(dump);

@@ -143,11 +143,11 @@ Status warmup_report_tables(Text *out, TableWriter *writer, const WarmupStudy *s
 static Status put_study(json_t *json, const WarmupStudy *s)
 {
     json_t *list = json_array();
-    if (json_object_set_new(json, "settings", list)) return FAIL(ST_NO_MEMORY, "no memory");
+    if (json_object_set_new(json, "settings", list)) return NO_MEMORY("for a study of warm-up");
     for (int i = 0; i < s->n; i++) {
         const WarmupSetting *x = &s->settings[i];
         json_t *setting = json_object();
-        if (json_array_append_new(list, setting)) return FAIL(ST_NO_MEMORY, "no memory");
+        if (json_array_append_new(list, setting)) return NO_MEMORY("for a study of warm-up");
         TRY(record_put_int(setting, "warmup", x->warmup));
         TRY(record_put_int(setting, "runs", x->runs));
         TRY(record_put_number(setting, "mean_ms", x->mean));
@@ -175,13 +175,13 @@ static Status write_json(Text *out, const WarmupStudy *s, const RecordSet *rows)
     json_t *root = json_pack("{s:i, s:O, s:o, s:O}", "schema", RECORD_SCHEMA, "environment",
                              json_array_get(rows->environments, 0), "warmup_study", study,
                              "results", rows->results);
-    Status status = root ? ST_OK : FAIL(ST_NO_MEMORY, "no memory for the result");
+    Status status = root ? ST_OK : NO_MEMORY("for the result");
     if (status == ST_OK && s) status = put_study(study, s);
     char *dump =
         status == ST_OK ? json_text_dumps(root, JSON_INDENT(1) | JSON_REAL_PRECISION(15)) : NULL;
     json_decref(root);
     TRY(status);
-    if (!dump) return FAIL(ST_NO_MEMORY, "no memory for the result as JSON");
+    if (!dump) return NO_MEMORY("for the result as JSON");
     text_puts(out, dump);
     text_puts(out, "\n");
     free(dump);

@@ -46,7 +46,7 @@ static Status push(Items *items, Item item)
                          : NULL;
         if (!list) {
             json_decref(item.value);
-            return FAIL(ST_NO_MEMORY, "no memory for a pickle");
+            return NO_MEMORY("for a pickle");
         }
         items->list = list;
         items->room = room;

@@ -64,7 +64,7 @@ static Status check_blocks(const json_t *cell, const json_t *list)
 {
     const size_t n = json_array_size(list);
     Block *blocks = malloc((n + 1) * sizeof *blocks);
-    if (!blocks) return FAIL(ST_NO_MEMORY, "no memory for %zu blocks", n);
+    if (!blocks) return NO_MEMORY("for %zu blocks", n);
     Status status = ST_OK;
     for (size_t i = 0; i < n && status == ST_OK; i++)
         status = take_block(&blocks[i], json_array_get(list, i), i);

@@ -172,9 +172,8 @@ Status validate_snapshot(const json_t *json, ValidateNote *note)
         return FAIL(ST_FAILED, "a snapshot without events or segments");
     r.segments.list = malloc((n + 1) * sizeof(Piece));
     r.live.list = malloc((n + 1) * sizeof(Piece));
-    Status status = r.segments.list && r.live.list
-                        ? replay(&r, events)
-                        : FAIL(ST_NO_MEMORY, "no memory for %zu events", n);
+    Status status =
+        r.segments.list && r.live.list ? replay(&r, events) : NO_MEMORY("for %zu events", n);
     if (status == ST_OK) status = check_segments(&r, segments);
     snprintf(note->s, sizeof note->s, "memory snapshot, %zu events, %zu blocks at its end", n,
              r.live.n);

@@ -107,7 +107,7 @@ static Status check_nesting(Found *f)
 {
     int64_t *open = malloc((f->n_slices + 1) * sizeof *open);
     size_t n = 0;
-    if (!open) return FAIL(ST_NO_MEMORY, "no memory for %zu slices", f->n_slices);
+    if (!open) return NO_MEMORY("for %zu slices", f->n_slices);
     Status status = ST_OK;
     qsort(f->slices, f->n_slices, sizeof *f->slices, by_place);
     for (size_t i = 0; i < f->n_slices && status == ST_OK; i++) {
@@ -194,7 +194,7 @@ Status validate_trace(const Text *text, const json_t *json, ValidateNote *note)
                .ends = malloc(n * sizeof *f.ends)};
     Status status = f.slices && f.calls && f.launched && f.starts && f.ends
                         ? check_all(&f, events)
-                        : FAIL(ST_NO_MEMORY, "no memory for %zu events", n);
+                        : NO_MEMORY("for %zu events", n);
     free(f.slices);
     free(f.calls);
     free(f.launched);

@@ -1,0 +1,21 @@
+#include "base/array.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+Status array_grow(void *array, size_t count, size_t more, size_t size)
+{
+    void *memory;
+    size_t capacity = 16, needed, bytes;
+    memcpy(&memory, array, sizeof memory); /* the caller's pointer has a type of its own */
+    while (capacity < count) capacity *= 2;
+    if (memory && more <= capacity - count) return ST_OK;
+    if (__builtin_add_overflow(count, more, &needed) || needed > SIZE_MAX / 2)
+        return NO_MEMORY("for an array");
+    while (capacity < needed) capacity *= 2;
+    if (__builtin_mul_overflow(capacity, size, &bytes) || !(memory = realloc(memory, bytes)))
+        return NO_MEMORY("for an array of %zu elements", needed);
+    memcpy(array, &memory, sizeof memory);
+    return ST_OK;
+}

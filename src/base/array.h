@@ -1,0 +1,14 @@
+/* Arrays that grow. */
+#ifndef BASE_ARRAY_H
+#define BASE_ARRAY_H
+
+#include "base/status.h"
+
+#include <stddef.h>
+
+/* Room for `more` elements after the `count` that *array holds; `array` is the address of a pointer, `size` one element's bytes.
+ * Capacities are powers of two that follow from `count`, so an array grows by this function alone, from NULL on.
+ * On failure *array stays valid. The caller frees it. */
+Status array_grow(void *array, size_t count, size_t more, size_t size);
+
+#endif
