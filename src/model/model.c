@@ -10,7 +10,6 @@
 #include "ops/op.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 static DType product_dtype(Precision precision, DType wide)
 {
@@ -105,10 +104,8 @@ double model_flops(const Model *model)
     double flops = 0;
     for (int i = 0; i < model->plan.n_nodes; i++) {
         const Node *node = &model->plan.nodes[i];
-        const char *category = plan_op_category(node->op);
-        if (node->again) continue;
-        if (strcmp(category, "matmul") != 0 && strcmp(category, "attention") != 0) continue;
-        flops += op_cost(&model->plan, node).flops;
+        if (!node->again && plan_category_multiplies(plan_op_category(node->op)))
+            flops += op_cost(&model->plan, node).flops;
     }
     return flops;
 }

@@ -169,12 +169,34 @@ const char *plan_op_name(OpKind op)
     return names[op];
 }
 
-const char *plan_op_category(OpKind op)
+OpCategory plan_op_category(OpKind op)
 {
-    static const char *const names[OP_COUNT] = {
-#define OP(name, category) #category,
+    static const OpCategory categories[OP_COUNT] = {
+#define OP(name, category) CATEGORY_##category,
 #include "plan/ops.def"
 #undef OP
     };
-    return names[op];
+    return categories[op];
+}
+
+const char *plan_category_name(OpCategory category)
+{
+    static const char *const names[CATEGORY_COUNT + 1] = {
+#define CATEGORY(name) #name,
+#include "plan/categories.def"
+#undef CATEGORY
+        "other"};
+    return names[category];
+}
+
+OpCategory plan_category_find(const char *name)
+{
+    int i = 0;
+    while (i < CATEGORY_COUNT && strcmp(plan_category_name((OpCategory)i), name) != 0) i++;
+    return (OpCategory)i;
+}
+
+bool plan_category_multiplies(OpCategory category)
+{
+    return category == CATEGORY_matmul || category == CATEGORY_attention;
 }

@@ -46,6 +46,13 @@ typedef enum OpKind {
     OP_COUNT
 } OpKind;
 
+typedef enum OpCategory {
+#define CATEGORY(name) CATEGORY_##name,
+#include "plan/categories.def"
+#undef CATEGORY
+    CATEGORY_COUNT /* none of them: "other" */
+} OpCategory;
+
 /* Rows are all dimensions but the last, flattened; row i starts at element i * ld. */
 typedef struct Tensor {
     char name[PLAN_NAME];
@@ -118,7 +125,11 @@ const char *plan_phase_name(Phase phase);
 const char *plan_kind_name(TensorKind kind);
 bool plan_kind_persistent(TensorKind kind);
 const char *plan_op_name(OpKind op);
-const char *plan_op_category(OpKind op);
+OpCategory plan_op_category(OpKind op);
+const char *plan_category_name(OpCategory category);
+OpCategory plan_category_find(const char *name); /* CATEGORY_COUNT: there is none of that name */
+/* Its FLOPs are matrix multiplications: matmul and attention. */
+bool plan_category_multiplies(OpCategory category);
 
 #ifdef __cplusplus
 }

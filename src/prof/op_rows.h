@@ -11,7 +11,7 @@ typedef struct OpRow {
     char scope[PLAN_SCOPE]; /* without the layer */
     OpKind op;
     const char *impl; /* the binding's */
-    const char *category;
+    OpCategory category;
     Part part;
     char by[64]; /* who computes it: "own neon", "flash, own neon"; on a GPU its implementation */
     const char *brief; /* "matmul (own neon)"; the log's */

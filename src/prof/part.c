@@ -54,8 +54,7 @@ Part part_of(const Node *node)
     return PART_COUNT;
 }
 
-const char *part_category(const Node *node)
+OpCategory part_category(const Node *node)
 {
-    return part_of(node) == PART_SOFTMAX ? plan_op_category(OP_softmax)
-                                         : plan_op_category(node->op);
+    return part_of(node) == PART_SOFTMAX ? CATEGORY_softmax : plan_op_category(node->op);
 }

@@ -16,7 +16,7 @@ const char *part_name(Part part); /* NULL of PART_COUNT */
 
 /* The op's category (plan/ops.def), but for the primitives that an eager softmax is made of: those are
  * softmax. */
-const char *part_category(const Node *node);
+OpCategory part_category(const Node *node);
 
 /* The scope without its layer: "attn/softmax" of "layer.3/attn/softmax". */
 const char *part_scope(const Node *node);

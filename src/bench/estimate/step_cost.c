@@ -3,13 +3,6 @@
 #include "ops/op.h"
 
 #include <math.h>
-#include <string.h>
-
-static bool is_product(OpKind op)
-{
-    const char *category = plan_op_category(op);
-    return strcmp(category, "matmul") == 0 || strcmp(category, "attention") == 0;
-}
 
 static void add(PhaseCost *to, const PhaseCost *cost)
 {
@@ -25,10 +18,12 @@ StepCost step_cost_of(const Plan *plan)
     for (int i = 0; i < plan->n_nodes; i++) {
         const Node *node = &plan->nodes[i];
         const OpCost op = op_cost(plan, node);
-        const PhaseCost one = {.nodes = 1,
-                               .flops = op.flops,
-                               .products = is_product(node->op) && !node->again ? op.flops : 0,
-                               .bytes = op.bytes};
+        const PhaseCost one = {
+            .nodes = 1,
+            .flops = op.flops,
+            .products =
+                plan_category_multiplies(plan_op_category(node->op)) && !node->again ? op.flops : 0,
+            .bytes = op.bytes};
         add(&cost.phase[node->phase], &one);
     }
     for (int p = PHASE_FORWARD; p < PHASE_COUNT; p++) add(&cost.step, &cost.phase[p]);

@@ -3,7 +3,6 @@
 #include "ops/op.h"
 
 #include <math.h>
-#include <string.h>
 
 typedef struct Roof {
     double flops, bytes; /* per second */
@@ -64,9 +63,8 @@ static double streamed_bytes(const Plan *plan, const Node *node, const Roof *roo
 
 static double node_seconds(const Plan *plan, const Node *node, const Roof *roof)
 {
-    const char *category = plan_op_category(node->op);
-    const bool product = strcmp(category, "matmul") == 0 || strcmp(category, "attention") == 0;
-    const double work = product ? op_cost(plan, node).flops / roof->flops : 0;
+    const bool multiplies = plan_category_multiplies(plan_op_category(node->op));
+    const double work = multiplies ? op_cost(plan, node).flops / roof->flops : 0;
     return fmax(work, streamed_bytes(plan, node, roof) / roof->bytes);
 }
 

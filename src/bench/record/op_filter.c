@@ -5,14 +5,6 @@
 #include <math.h>
 #include <string.h>
 
-static bool is_one_of(const char *name, const char *const *list)
-{
-    for (; name && *list; list++) {
-        if (strcmp(name, *list) == 0) return true;
-    }
-    return false;
-}
-
 static bool is_part(const char *name, Part part)
 {
     return strcmp(name, part_name(part)) == 0;
@@ -54,19 +46,23 @@ static bool is_there(OpWhere where, const char *part)
     }
 }
 
-static bool is_of_category(const char *asked, const char *category)
+unsigned op_filter_categories(const char *word)
 {
-    static const char *const named[] = {"matmul",  "elementwise", "optimizer",
-                                        "softmax", "reduction",   NULL};
-    if (!asked) return true;
-    return strcmp(asked, "other") == 0 ? !is_one_of(category, named) : strcmp(asked, category) == 0;
+    const unsigned named = 1U << CATEGORY_matmul | 1U << CATEGORY_elementwise |
+                           1U << CATEGORY_optimizer | 1U << CATEGORY_softmax |
+                           1U << CATEGORY_reduction;
+    const unsigned no_op = 1U << (CATEGORY_COUNT + 1);
+    if (strcmp(word, plan_category_name(CATEGORY_COUNT)) == 0) return ~named;
+    const OpCategory category = plan_category_find(word);
+    return category == CATEGORY_COUNT ? no_op : 1U << category;
 }
 
 bool op_filter_takes(const OpFilter *filter, const ViewOp *op)
 {
     if (filter->phase != PHASE_COUNT && op->phase != filter->phase) return false;
     if (filter->part && (!op->part || strcmp(op->part, filter->part) != 0)) return false;
-    return is_of_category(filter->category, op->category) && is_there(filter->where, op->part);
+    if (filter->categories && !(filter->categories & 1U << op->category)) return false;
+    return is_there(filter->where, op->part);
 }
 
 double op_filter_time(const ProfileView *view, const OpFilter *filter)

@@ -15,12 +15,15 @@ typedef enum OpWhere {
 
 /* Those that count; NULL or PHASE_COUNT: any. */
 typedef struct OpFilter {
-    const char *category; /* "other": none of matmul, elementwise, optimizer, softmax, reduction */
-    const char *part;     /* of prof/parts.def */
+    unsigned categories; /* op_filter_categories(); 0: all */
+    const char *part;    /* of prof/parts.def */
     Phase phase;
     OpWhere where;
 } OpFilter;
 
+/* A bit for each category that the word stands for: its own, or of "other" all but matmul, elementwise, optimizer,
+ * softmax and reduction. A word that names none has a bit that no op has. */
+unsigned op_filter_categories(const char *word);
 bool op_filter_takes(const OpFilter *filter, const ViewOp *op);
 /* ns of all steps; NAN: no row is taken. */
 double op_filter_time(const ProfileView *view, const OpFilter *filter);

@@ -147,9 +147,10 @@ static Thing of_category(const ProfileView *view, const char *rest)
 {
     Words words;
     split(rest, &words);
-    const OpFilter some = {.category = words.list[0],
+    if (words.n == 0) return nothing(view);
+    const OpFilter some = {.categories = op_filter_categories(words.list[0]),
                            .phase = words.n > 1 ? profile_view_phase(words.list[1]) : PHASE_COUNT};
-    return words.n > 0 ? of_ops(view, &some, &everything) : nothing(view);
+    return of_ops(view, &some, &everything);
 }
 
 static Thing of_of(const ProfileView *view, const char *rest)
@@ -158,7 +159,7 @@ static Thing of_of(const ProfileView *view, const char *rest)
     split(rest, &words);
     if (words.n < 2) return nothing(view);
     const OpFilter all = {.phase = profile_view_phase(words.list[0])};
-    const OpFilter some = {.category = words.list[1], .phase = all.phase};
+    const OpFilter some = {.categories = op_filter_categories(words.list[1]), .phase = all.phase};
     return all.phase != PHASE_COUNT ? of_ops(view, &some, &all) : nothing(view);
 }
 
@@ -180,7 +181,7 @@ static OpFilter filter_of(const Words *words)
     for (int i = 1; i < words->n; i++) {
         const Phase phase = profile_view_phase(words->list[i]);
         if (phase == PHASE_COUNT)
-            filter.category = words->list[i];
+            filter.categories = op_filter_categories(words->list[i]);
         else
             filter.phase = phase;
     }

@@ -106,16 +106,17 @@ static Status read_op(ProfileView *view, json_t *item)
 {
     ViewOp *op = &view->ops[view->n_ops];
     json_error_t error;
-    const char *phase = NULL;
+    const char *phase = NULL, *category = NULL;
     if (json_unpack_ex(item, &error, 0, "{s:s, s:s, s:s, s:s, s:s, s:s, s:i, s:s, s:i, s:F, s:F}",
                        "phase", &phase, "scope", &op->scope, "op", &op->op, "impl", &op->impl,
-                       "category", &op->category, "source", &op->source, "line", &op->line, "shape",
+                       "category", &category, "source", &op->source, "line", &op->line, "shape",
                        &op->shape, "nodes", &op->nodes, "flops", &op->flops, "bytes",
                        &op->bytes) != 0) {
         return wrong("ops", &error);
     }
     op->phase = profile_view_phase(phase);
     if (op->phase == PHASE_COUNT) return FAIL(ST_USAGE, "an op of the profile is in no phase");
+    op->category = plan_category_find(category);
     op->part = text_or_null(item, "part");
     op->by = text_or_null(item, "by");
     if (!op->by) op->by = op->impl; /* a file of an older version */

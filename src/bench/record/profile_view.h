@@ -24,9 +24,10 @@ typedef struct ViewPhase {
 
 typedef struct ViewOp {
     Phase phase;
-    const char *scope, *op, *impl, *category, *source, *shape;
-    const char *by;   /* who computes it: "own neon" */
-    const char *part; /* NULL: none of attention */
+    const char *scope, *op, *impl, *source, *shape;
+    OpCategory category; /* CATEGORY_COUNT: one this version does not know */
+    const char *by;      /* who computes it: "own neon" */
+    const char *part;    /* NULL: none of attention */
     int line, nodes;
     double flops, bytes; /* of one step */
     double allocated;    /* bytes of one step; NAN: not told */

@@ -74,10 +74,10 @@ static json_t *ops(const Profiler *p)
                       "s:o}",
                       "phase", plan_phase_name(row->phase), "scope", row->scope, "op",
                       plan_op_name(row->op), "impl", row->impl, "by", row->by, "category",
-                      row->category, "part", text_or_null(part_name(row->part)), "source",
-                      source.file, "line", source.line, "shape", row->shape, "nodes", row->nodes,
-                      "flops", row->flops, "bytes", row->bytes, "allocated", row->allocated, "host",
-                      profile_record_tally(&row->host, ns), "device",
+                      plan_category_name(row->category), "part", text_or_null(part_name(row->part)),
+                      "source", source.file, "line", source.line, "shape", row->shape, "nodes",
+                      row->nodes, "flops", row->flops, "bytes", row->bytes, "allocated",
+                      row->allocated, "host", profile_record_tally(&row->host, ns), "device",
                       profile_record_tally(&row->device, ns)));
     }
     return list;

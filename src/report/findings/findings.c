@@ -89,7 +89,7 @@ void findings_softmax(Text *out, const ProfileView *v)
         if (op->phase != PHASE_FORWARD) continue;
         if (is_part(op, PART_SOFTMAX)) add_work(&softmax, v, op);
         const bool inside = is_part(op, PART_SCORES) || is_part(op, PART_VALUES);
-        if (inside && strcmp(op->category, "matmul") == 0) add_work(&products, v, op);
+        if (inside && op->category == CATEGORY_matmul) add_work(&products, v, op);
     }
     if (!(softmax.ns > 0 && softmax.flops > 0 && products.ns > 0 && products.flops > 0)) return;
     const double flops = 100 * softmax.flops / products.flops;

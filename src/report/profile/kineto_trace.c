@@ -81,7 +81,8 @@ static void put_node(Writer *w, int node)
     text_printf(t, "\"External id\": %d, \"phase\": \"%s\", \"scope\": ", node + 1,
                 plan_phase_name(n->phase));
     put_string(t, n->scope);
-    text_printf(t, ", \"op\": \"%s\", \"category\": \"%s\"", plan_op_name(n->op), row->category);
+    text_printf(t, ", \"op\": \"%s\", \"category\": \"%s\"", plan_op_name(n->op),
+                plan_category_name(row->category));
     if (!w->source) return;
     put_source(t, op_source(n->op));
 }

@@ -77,7 +77,7 @@ static void kernel_row(Table *table, const ProfileTables *how, const ProfileView
                           phase == PHASE_COUNT ? " " : "", op->scope, op->op);
     else
         table_cell(table, "not attributed");
-    table_cell(table, op ? op->category : "other");
+    table_cell(table, plan_category_name(op ? op->category : CATEGORY_COUNT));
     table_cell(table, human_mean_count((double)t->n / (double)v->steps).s);
     profile_tables_ms(table, t->total);
     for (size_t i = 0; i < sizeof us / sizeof *us; i++)
@@ -189,14 +189,9 @@ static int by_time(const void *a, const void *b)
     return (x->time.total < y->time.total) - (x->time.total > y->time.total);
 }
 
-static bool is_product(const ViewOp *op)
-{
-    return strcmp(op->category, "matmul") == 0 || strcmp(op->category, "attention") == 0;
-}
-
 static void roof_cells(Table *table, const ProfileView *v, const ViewOp *op, double seconds)
 {
-    const double compute = is_product(op) ? op->flops / v->limit_flops : 0;
+    const double compute = plan_category_multiplies(op->category) ? op->flops / v->limit_flops : 0;
     const double memory = op->bytes / v->limit_bandwidth;
     if (isnan(compute) || isnan(memory)) {
         table_cell(table, "-");

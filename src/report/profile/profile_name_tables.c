@@ -44,7 +44,7 @@ typedef struct Origin {
 
 static void add_op(Origin *origin, const ViewOp *op)
 {
-    if (origin->op && strcmp(origin->op->category, op->category) != 0) origin->mixed = true;
+    if (origin->op && origin->op->category != op->category) origin->mixed = true;
     if (!origin->op) origin->op = op;
     origin->n++;
 }
@@ -84,7 +84,9 @@ static void origin_cells(Table *table, const NameTable *as, const ViewName *name
         table_cell_printf(table, "%d ops", origin.n);
     else
         table_cell_printf(table, "%s %s", origin.op->scope, origin.op->op);
-    table_cell(table, !origin.op ? "other" : origin.mixed ? "several" : origin.op->category);
+    table_cell(table, origin.mixed
+                          ? "several"
+                          : plan_category_name(origin.op ? origin.op->category : CATEGORY_COUNT));
 }
 
 /* ---- rows ---- */

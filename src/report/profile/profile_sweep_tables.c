@@ -14,14 +14,14 @@
 
 /* ---- a row per cell ---- */
 
-static double category_share(const ProfileView *v, const char *category, bool forward_alone)
+static double matmul_share(const ProfileView *v, bool forward_alone)
 {
     double part = 0, all = 0;
     for (int i = 0; i < v->n_ops; i++) {
         const ViewOp *op = &v->ops[i];
         if (forward_alone && op->phase != PHASE_FORWARD) continue;
         all += op->time.total;
-        if (strcmp(op->category, category) == 0) part += op->time.total;
+        if (op->category == CATEGORY_matmul) part += op->time.total;
     }
     return all > 0 ? 100 * part / all : NAN;
 }
@@ -71,8 +71,8 @@ static void profile_cells(Table *table, const ProfileView *v)
                           v->phases[p].there ? profile_view_middle(v, &v->phases[p].wall) : NAN);
     profile_tables_ms(table, profile_view_middle(v, &v->step));
     profile_tables_ms(table, device_time(v));
-    table_cell(table, human_number(category_share(v, "matmul", true), 3).s);
-    table_cell(table, human_number(category_share(v, "matmul", false), 3).s);
+    table_cell(table, human_number(matmul_share(v, true), 3).s);
+    table_cell(table, human_number(matmul_share(v, false), 3).s);
     top_cells(table, v, PHASE_FORWARD);
     top_cells(table, v, PHASE_COUNT);
 }

@@ -266,13 +266,12 @@ static void attention(Table *table, const ProfileView *v)
 
 /* ---- categories ---- */
 
-static double category_time(const ProfileView *v, int phase, const char *category)
+static double category_time(const ProfileView *v, int phase, OpCategory category)
 {
     double total = 0;
     for (int i = 0; i < v->n_ops; i++) {
         const ViewOp *op = &v->ops[i];
-        if ((phase == PHASE_COUNT || (int)op->phase == phase) &&
-            strcmp(op->category, category) == 0)
+        if ((phase == PHASE_COUNT || (int)op->phase == phase) && op->category == category)
             total += op->time.total;
     }
     return total;
@@ -296,8 +295,6 @@ static void category_row(Table *table, const ProfileView *v, const char *label, 
 
 static void categories(Table *table, const ProfileView *v)
 {
-    static const char *const names[] = {"matmul",    "attention", "softmax", "norm", "elementwise",
-                                        "reduction", "embedding", "loss",    "copy", "optimizer"};
     const ViewPhase *p = v->phases;
     const double all_forward = p[PHASE_FORWARD].attributed;
     const double all = all_forward + p[PHASE_BACKWARD].attributed + p[PHASE_OPTIMIZER].attributed;
@@ -306,14 +303,16 @@ static void categories(Table *table, const ProfileView *v)
                     "backward a step (ms)", "whole step (ms)", "of step (%)",
                     "change of share (points)");
     TABLE_SPARE(table, "backward a step (ms)");
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        const double forward = category_time(v, PHASE_FORWARD, names[i]);
-        const double backward = category_time(v, PHASE_BACKWARD, names[i]);
-        const double step = category_time(v, PHASE_COUNT, names[i]);
+    for (OpCategory c = 0; c < CATEGORY_COUNT; c++) {
+        const double forward = category_time(v, PHASE_FORWARD, c);
+        const double backward = category_time(v, PHASE_BACKWARD, c);
+        const double step = category_time(v, PHASE_COUNT, c);
         forward_left -= forward;
         backward_left -= backward;
         left -= step;
-        if (step > 0) category_row(table, v, names[i], forward, backward, step, all_forward, all);
+        if (step > 0)
+            category_row(table, v, plan_category_name(c), forward, backward, step, all_forward,
+                         all);
     }
     if (left > 1e-6 * all)
         category_row(table, v, "other", forward_left, backward_left, left, all_forward, all);
@@ -321,7 +320,7 @@ static void categories(Table *table, const ProfileView *v)
                  all);
     if (v->gpu) table_note(table, "time of kernels", NULL);
     table_note(table, adds_up, NULL);
-    if (category_time(v, PHASE_COUNT, "softmax") > 0)
+    if (category_time(v, PHASE_COUNT, CATEGORY_softmax) > 0)
         table_note(table, "softmax includes the primitives an eager softmax is made of", NULL);
 }
 

@@ -166,20 +166,26 @@ void precision_gain_note(Table *table, const RecordSet *rows)
 
 /* ---- kinds of work ---- */
 
-static double category_ns(const ProfileView *v, const char *category)
+static double category_ns(const ProfileView *v, OpCategory category)
 {
     double ns = 0;
     for (int i = 0; i < v->n_ops; i++) {
-        if (!category || strcmp(v->ops[i].category, category) == 0)
-            ns += v->ops[i].time.total / (double)v->steps;
+        if (v->ops[i].category == category) ns += v->ops[i].time.total / (double)v->steps;
     }
+    return ns;
+}
+
+static double all_ns(const ProfileView *v)
+{
+    double ns = 0;
+    for (int i = 0; i < v->n_ops; i++) ns += v->ops[i].time.total / (double)v->steps;
     return ns;
 }
 
 static bool is_first(const ProfileView *v, int op)
 {
     for (int i = 0; i < op; i++) {
-        if (strcmp(v->ops[i].category, v->ops[op].category) == 0) return false;
+        if (v->ops[i].category == v->ops[op].category) return false;
     }
     return true;
 }
@@ -187,14 +193,15 @@ static bool is_first(const ProfileView *v, int op)
 /* Those with 2 % of the time or more. */
 static void put_categories(Text *out, const ProfileView *fp32, const ProfileView *other)
 {
-    const double all = category_ns(fp32, NULL);
+    const double all = all_ns(fp32);
     const char *separator = ": ";
     for (int i = 0; i < fp32->n_ops; i++) {
-        const char *category = fp32->ops[i].category;
+        const OpCategory category = fp32->ops[i].category;
         const double before = category_ns(fp32, category), after = category_ns(other, category);
         if (!is_first(fp32, i) || before < 0.02 * all || !(after > 0)) continue;
-        text_printf(out, "%s%s %s times as fast (%.0f %% of the time in fp32)", separator, category,
-                    human_number(before / after, 3).s, 100 * before / all);
+        text_printf(out, "%s%s %s times as fast (%.0f %% of the time in fp32)", separator,
+                    plan_category_name(category), human_number(before / after, 3).s,
+                    100 * before / all);
         separator = ", ";
     }
     text_puts(out, ".");

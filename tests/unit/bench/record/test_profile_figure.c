@@ -17,22 +17,28 @@ typedef struct Seen {
 
 static const ViewOp ops[OPS] = {
     {.phase = PHASE_FORWARD,
-     .category = "matmul",
+     .category = CATEGORY_matmul,
      .part = "QKV projections",
      .nodes = 3,
      .time = {.n = 6, .total = 12e6}},
     {.phase = PHASE_FORWARD,
-     .category = "softmax",
+     .category = CATEGORY_softmax,
      .part = "softmax",
      .nodes = 10,
      .time = {.n = 20, .total = 4e6}},
     {.phase = PHASE_FORWARD,
-     .category = "elementwise",
+     .category = CATEGORY_elementwise,
      .part = "residual",
      .nodes = 2,
      .time = {.n = 4, .total = 2e6}},
-    {.phase = PHASE_BACKWARD, .category = "matmul", .nodes = 2, .time = {.n = 4, .total = 24e6}},
-    {.phase = PHASE_BACKWARD, .category = "loss", .nodes = 1, .time = {.n = 2, .total = 2e6}},
+    {.phase = PHASE_BACKWARD,
+     .category = CATEGORY_matmul,
+     .nodes = 2,
+     .time = {.n = 4, .total = 24e6}},
+    {.phase = PHASE_BACKWARD,
+     .category = CATEGORY_loss,
+     .nodes = 1,
+     .time = {.n = 2, .total = 2e6}},
 };
 
 /* Two steps. `sgemm` runs forward in 1, 2 and 3 ms and backward in 5 and 7. */

@@ -45,7 +45,7 @@ static void add_ops(Whole *w, Phase phase, const char *category, const char *par
         assert_true(i < MOST);
         snprintf(names[i], sizeof names[i], "kernel of row %d", i);
         w->ops[i] = (ViewOp){.phase = phase,
-                             .category = category,
+                             .category = plan_category_find(category),
                              .part = part,
                              .nodes = 1,
                              .time = {.n = 1, .total = time}};
