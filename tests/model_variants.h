@@ -12,12 +12,12 @@ static inline Config variants_config(void)
 {
     Config c;
     config_defaults(&c);
-    snprintf(c.size, sizeof c.size, "custom");
-    c.d_model = 24;
-    c.d_ff = 40;
-    c.num_layers = 3;
-    c.num_heads = 2;
-    c.vocab = 101;
+    snprintf(c.model.size, sizeof c.model.size, "custom");
+    c.model.d_model = 24;
+    c.model.d_ff = 40;
+    c.model.num_layers = 3;
+    c.model.num_heads = 2;
+    c.model.vocab = 101;
     c.ctx = 9;
     c.batch = 5;
     return c;
@@ -62,9 +62,9 @@ typedef struct VariantName {
 static inline VariantName variants_name(const Config *c)
 {
     VariantName name;
-    snprintf(name.s, sizeof name.s, "%s %s %s %s %s ctx %lld", c->size, config_mode_name(c->mode),
-             config_precision_name(c->precision), config_exec_name(c->exec),
-             config_attention_name(c->attention), (long long)c->ctx);
+    snprintf(name.s, sizeof name.s, "%s %s %s %s %s ctx %lld", c->model.size,
+             config_mode_name(c->mode), config_precision_name(c->precision),
+             config_exec_name(c->exec), config_attention_name(c->attention), (long long)c->ctx);
     return name;
 }
 

@@ -15,12 +15,12 @@ static inline Config small_config(void)
 {
     Config c;
     config_defaults(&c);
-    snprintf(c.size, sizeof c.size, "custom");
-    c.d_model = 24;
-    c.d_ff = 37;
-    c.num_layers = 2;
-    c.num_heads = 3;
-    c.vocab = 53;
+    snprintf(c.model.size, sizeof c.model.size, "custom");
+    c.model.d_model = 24;
+    c.model.d_ff = 37;
+    c.model.num_layers = 2;
+    c.model.num_heads = 3;
+    c.model.vocab = 53;
     c.ctx = 11;
     c.batch = 3;
     c.seed = 7;

@@ -147,7 +147,7 @@ ConfigText config_recompute_text(int64_t recompute)
 void config_defaults(Config *config)
 {
     *config = (Config){
-        .vocab = 10000,
+        .model.vocab = 10000,
         .d_head = 64,
         .heads = 1,
         .ctx = 128,
@@ -170,7 +170,7 @@ void config_attention_defaults(Config *config)
 {
     config_defaults(config);
     config->subject = SUBJECT_ATTENTION;
-    config->size[0] = '\0';
+    config->model.size[0] = '\0';
     config->ctx = 1024;
     config->batch = 8;
     config->mode = MODE_FWD_BWD;
@@ -200,11 +200,11 @@ Status config_preset(Config *config, const char *name)
 {
     for (int i = 0; i < N_PRESETS; i++) {
         if (strcasecmp(name, config_presets[i]) != 0) continue;
-        snprintf(config->size, sizeof config->size, "%s", config_presets[i]);
-        config->d_model = presets[i].d_model;
-        config->d_ff = presets[i].d_ff;
-        config->num_layers = presets[i].num_layers;
-        config->num_heads = presets[i].num_heads;
+        snprintf(config->model.size, sizeof config->model.size, "%s", config_presets[i]);
+        config->model.d_model = presets[i].d_model;
+        config->model.d_ff = presets[i].d_ff;
+        config->model.num_layers = presets[i].num_layers;
+        config->model.num_heads = presets[i].num_heads;
         return ST_OK;
     }
     const char *near = nearest_of(name, config_presets, N_PRESETS);
@@ -214,16 +214,16 @@ Status config_preset(Config *config, const char *name)
 
 static Status check_heads(const Config *c)
 {
-    if (c->d_model % c->num_heads != 0)
+    if (c->model.d_model % c->model.num_heads != 0)
         return FAIL(ST_USAGE,
                     "num_heads %" PRId64 " does not divide d_model %" PRId64
                     ": change --num-heads or --d-model",
-                    c->num_heads, c->d_model);
-    if (c->d_model / c->num_heads % 2 != 0)
+                    c->model.num_heads, c->model.d_model);
+    if (c->model.d_model / c->model.num_heads % 2 != 0)
         return FAIL(ST_USAGE,
                     "d_model %" PRId64 " / num_heads %" PRId64 " = %" PRId64
                     " is an odd head width; rotary embedding needs an even one",
-                    c->d_model, c->num_heads, c->d_model / c->num_heads);
+                    c->model.d_model, c->model.num_heads, c->model.d_model / c->model.num_heads);
     return ST_OK;
 }
 
@@ -247,8 +247,8 @@ static Status check_products(const Product *products, size_t n)
 /* Nothing in a step is larger than these. */
 static Status check_model(const Config *c)
 {
-    const double layers = (double)c->num_layers, width = (double)c->d_model;
-    const double ff = (double)c->d_ff, vocab = (double)c->vocab;
+    const double layers = (double)c->model.num_layers, width = (double)c->model.d_model;
+    const double ff = (double)c->model.d_ff, vocab = (double)c->model.vocab;
     const double ctx = (double)c->ctx, tokens = (double)c->batch * ctx;
     const Product products[] = {
         {"vocab x d_model", vocab * width},
@@ -258,7 +258,7 @@ static Status check_model(const Config *c)
         {"num_layers x batch x ctx x d_model", layers * tokens * width},
         {"num_layers x batch x ctx x d_ff", layers * tokens * ff},
         {"num_layers x batch x num_heads x ctx x ctx",
-         layers * tokens * (double)c->num_heads * ctx},
+         layers * tokens * (double)c->model.num_heads * ctx},
     };
     TRY(check_heads(c));
     return check_products(products, sizeof products / sizeof *products);

@@ -3,6 +3,7 @@
 #define CONFIG_CONFIG_H
 
 #include "base/status.h"
+#include "config/model_spec.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -63,9 +64,7 @@ enum { CONFIG_RECOMPUTE_AUTO = -1, CONFIG_RECOMPUTE_NONE = 0, CONFIG_RECOMPUTE_B
 
 typedef struct Config {
     Subject subject;
-    /* of a model */
-    char size[16]; /* preset's name, or "custom" */
-    int64_t d_model, d_ff, num_layers, num_heads, vocab;
+    ModelSpec model;
     /* of attention alone */
     int64_t d_head, heads;
     Mask mask;

@@ -27,7 +27,7 @@ const Option option_table[OPTION_COUNT] = {
 #undef OPTION
 };
 
-_Static_assert(sizeof((Config){0}.size) == sizeof((OptionValue){0}.word) &&
+_Static_assert(sizeof((Config){0}.model.size) == sizeof((OptionValue){0}.word) &&
                    sizeof((Config){0}.device) == sizeof((OptionValue){0}.word),
                "words are copied whole");
 _Static_assert(sizeof(Mode) == sizeof(int) && sizeof(Precision) == sizeof(int) &&

@@ -204,7 +204,7 @@ static Status make_cell(const Reader *r, int index, Config *cell)
         else
             option_store((OptionId)id, value, cell);
     }
-    if ((r->settings->given & OPTIONS_CUSTOM) != 0) strcpy(cell->size, "custom");
+    if ((r->settings->given & OPTIONS_CUSTOM) != 0) strcpy(cell->model.size, "custom");
     return config_check(cell);
 }
 

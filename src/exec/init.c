@@ -138,7 +138,7 @@ static Status upload_ids(Session *s, const Model *model, int tensor, uint64_t st
     if (!ids) return NO_MEMORY("for %lld tokens", (long long)n);
     for (int64_t i = 0; i < n; i++) {
         ids[i] = (int32_t)rng_below((uint64_t)model->config.seed, stream, (uint64_t)i,
-                                    model->config.vocab);
+                                    model->config.model.vocab);
     }
     const Status st = session_upload(s, tensor, ids);
     free(ids);
@@ -150,7 +150,7 @@ static Status upload_rope(Session *s, const Model *model, int tensor, bool sine)
 {
     if (tensor == PLAN_NONE) return ST_OK;
     const Tensor *shape = &model->plan.tensors[tensor];
-    const int64_t D = model->config.d_model / model->config.num_heads;
+    const int64_t D = model->config.model.d_model / model->config.model.num_heads;
     const int64_t rows = plan_rows(shape), width = plan_width(shape);
     void *table = malloc(plan_bytes(shape));
     if (!table) return NO_MEMORY("for RoPE tables");

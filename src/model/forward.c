@@ -33,11 +33,11 @@ static Sizes sizes_of(const Config *c)
     return (Sizes){.B = c->batch,
                    .T = c->ctx,
                    .N = c->batch * c->ctx,
-                   .C = c->d_model,
-                   .H = c->num_heads,
-                   .D = c->d_model / c->num_heads,
-                   .F = c->d_ff,
-                   .V = c->vocab};
+                   .C = c->model.d_model,
+                   .H = c->model.num_heads,
+                   .D = c->model.d_model / c->model.num_heads,
+                   .F = c->model.d_ff,
+                   .V = c->model.vocab};
 }
 
 static int linear_param(Builder *b, Model *m, const char *name, int64_t out, int64_t in)
@@ -222,7 +222,7 @@ static Status all_params(Builder *b, Model *m, const Sizes *s, int *table, Block
 {
     if (!m->eager) params_group(b, m, "token_embedding", s->V * s->C, false);
     *table = params_add(b, m, "token_embedding", s->V, s->C, INIT_NORMAL, 1);
-    for (int l = 0; l < m->config.num_layers; l++) blocks[l] = block_params(b, m, s, l);
+    for (int l = 0; l < m->config.model.num_layers; l++) blocks[l] = block_params(b, m, s, l);
     if (!m->eager) params_group(b, m, "ln_final", s->C, false);
     *ln = params_add(b, m, "ln_final", 0, s->C, INIT_ONES, 0);
     if (!m->eager) params_group(b, m, "lm_head", s->V * s->C, true);
@@ -240,7 +240,7 @@ static void build(Builder *b, Model *m, const Sizes *s, Block *blocks)
     Stream stream = {.delta = PLAN_NONE};
     stream.x = builder_tensor(b, "embedded", TK_ACTIVATION, m->wide, DIMS(s->N, s->C));
     builder_node(b, OP_embedding, IDS(stream.x), IDS(table, m->tokens));
-    for (int l = 0; l < m->config.num_layers; l++) block(b, m, s, &blocks[l], l, &stream);
+    for (int l = 0; l < m->config.model.num_layers; l++) block(b, m, s, &blocks[l], l, &stream);
     builder_scope(b, PLAN_NONE, "ln_final");
     const int y = norm(b, m, "ln_final", &stream, ln);
     loss(b, m, s, y, head);
@@ -249,11 +249,11 @@ static void build(Builder *b, Model *m, const Sizes *s, Block *blocks)
 void forward_build(Builder *b, Model *model)
 {
     const Sizes s = sizes_of(&model->config);
-    Block *blocks = calloc((size_t)model->config.num_layers + 1, sizeof *blocks);
-    model->stream = calloc((size_t)model->config.num_layers + 1, sizeof *model->stream);
+    Block *blocks = calloc((size_t)model->config.model.num_layers + 1, sizeof *blocks);
+    model->stream = calloc((size_t)model->config.model.num_layers + 1, sizeof *model->stream);
     if (!blocks || !model->stream) {
         free(blocks);
-        b->status = NO_MEMORY("for %lld layers", (long long)model->config.num_layers);
+        b->status = NO_MEMORY("for %lld layers", (long long)model->config.model.num_layers);
         return;
     }
     build(b, model, &s, blocks);

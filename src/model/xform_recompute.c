@@ -26,7 +26,7 @@ typedef struct Work {
 
 int64_t xform_recompute_blocks(const Config *config)
 {
-    const int64_t every = config->recompute, layers = config->num_layers;
+    const int64_t every = config->recompute, layers = config->model.num_layers;
     if (every <= 0 || every >= layers) return 0;
     const int64_t most = (layers - 1) / every * every;
     const int64_t asked = config->recompute_blocks;

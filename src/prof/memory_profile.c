@@ -199,7 +199,7 @@ static void look(MemoryProfile *p)
     p->reserved = mem_plan_total(&p->blocks.binding->mem);
     if (!model->stream) return;
     p->stream = plan_bytes(&model->plan.tensors[model->stream[0]]);
-    look_at_layer(p, (int)(model->config.num_layers / 2));
+    look_at_layer(p, (int)(model->config.model.num_layers / 2));
 }
 
 Status memory_profile_make(MemoryProfile *p, const Model *model, const Binding *binding)

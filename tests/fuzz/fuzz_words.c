@@ -53,7 +53,7 @@ static void read_axis(const char *word, const char *before)
 static bool is_quick(const Settings *settings, const Sweep *sweep)
 {
     return !settings->out && !settings->limits && sweep->n == 1 &&
-           sweep->configs[0].num_layers <= 4;
+           sweep->configs[0].model.num_layers <= 4;
 }
 
 static void use(const Command *command, const Settings *settings, const Sweep *sweep)

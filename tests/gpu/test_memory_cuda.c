@@ -18,11 +18,11 @@ enum { N_VARIANTS = sizeof variants / sizeof *variants };
 static Config gpu_config(void)
 {
     Config c = small_config();
-    c.d_model = 64;
-    c.d_ff = 128;
-    c.num_heads = 2;
-    c.num_layers = 4;
-    c.vocab = 64;
+    c.model.d_model = 64;
+    c.model.d_ff = 128;
+    c.model.num_heads = 2;
+    c.model.num_layers = 4;
+    c.model.vocab = 64;
     c.ctx = 16;
     return c;
 }
@@ -50,7 +50,7 @@ static void test_cut_short(void **state)
     (void)state;
     Config c = gpu_config();
     c.attention = ATTENTION_FLASH;
-    c.num_layers = 2;
+    c.model.num_layers = 2;
     assert_true(poison_check_cut(&c, BACKEND_cuda, 8) > 4);
 }
 

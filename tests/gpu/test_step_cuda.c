@@ -58,7 +58,7 @@ static void check_styles(const Config *c)
         for (size_t k = 0; k < sizeof styles / sizeof *styles; k++) {
             const bool wide =
                 bounds[i].precision == PRECISION_FP32 || bounds[i].precision == PRECISION_TF32;
-            const bool odd = c->d_model / c->num_heads % 8 != 0;
+            const bool odd = c->model.d_model / c->model.num_heads % 8 != 0;
             if (styles[k].attention == ATTENTION_CUDNN && (wide || odd)) continue;
             check(*c, i, k);
         }
@@ -76,8 +76,8 @@ static void test_heads_of_eight(void **state)
 {
     (void)state;
     Config c = small_config();
-    c.d_model = 48;
-    c.d_ff = 72;
+    c.model.d_model = 48;
+    c.model.d_ff = 72;
     c.ctx = 19;
     check_styles(&c);
 }
@@ -87,11 +87,11 @@ static void test_wide_rows(void **state)
 {
     (void)state;
     Config c = small_config();
-    c.d_model = 128;
-    c.num_heads = 2;
-    c.d_ff = 344;
-    c.vocab = 1000;
-    c.num_layers = 1;
+    c.model.d_model = 128;
+    c.model.num_heads = 2;
+    c.model.d_ff = 344;
+    c.model.vocab = 1000;
+    c.model.num_layers = 1;
     c.ctx = 33;
     c.batch = 2;
     check_styles(&c);

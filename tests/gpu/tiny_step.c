@@ -40,12 +40,12 @@ static Config config_of(const Shape *shape, Precision precision, size_t style)
 {
     Config c;
     config_defaults(&c);
-    strcpy(c.size, "custom");
-    c.d_model = shape->d_model;
-    c.d_ff = shape->d_ff;
-    c.num_layers = 2;
-    c.num_heads = shape->num_heads;
-    c.vocab = shape->vocab;
+    strcpy(c.model.size, "custom");
+    c.model.d_model = shape->d_model;
+    c.model.d_ff = shape->d_ff;
+    c.model.num_layers = 2;
+    c.model.num_heads = shape->num_heads;
+    c.model.vocab = shape->vocab;
     c.ctx = shape->ctx;
     c.batch = shape->batch;
     c.precision = precision;

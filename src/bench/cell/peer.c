@@ -188,12 +188,12 @@ static void add_attention(Words *w, const Config *c)
 
 static void add_model(Words *w, const Config *c)
 {
-    add_pair(w, "--size", "%s", c->size);
-    add_pair(w, "--d-model", "%lld", (long long)c->d_model);
-    add_pair(w, "--d-ff", "%lld", (long long)c->d_ff);
-    add_pair(w, "--num-layers", "%lld", (long long)c->num_layers);
-    add_pair(w, "--num-heads", "%lld", (long long)c->num_heads);
-    add_pair(w, "--vocab", "%lld", (long long)c->vocab);
+    add_pair(w, "--size", "%s", c->model.size);
+    add_pair(w, "--d-model", "%lld", (long long)c->model.d_model);
+    add_pair(w, "--d-ff", "%lld", (long long)c->model.d_ff);
+    add_pair(w, "--num-layers", "%lld", (long long)c->model.num_layers);
+    add_pair(w, "--num-heads", "%lld", (long long)c->model.num_heads);
+    add_pair(w, "--vocab", "%lld", (long long)c->model.vocab);
 }
 
 static void add_run(Words *w, const Config *c, const Placement *placement)

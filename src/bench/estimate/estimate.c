@@ -27,8 +27,8 @@ static double flops_of(const Config *c)
 
 static double weights(const Config *c)
 {
-    const double C = (double)c->d_model, F = (double)c->d_ff;
-    return (double)c->num_layers * (4 * C * C + 3 * C * F) + 2 * (double)c->vocab * C;
+    const double C = (double)c->model.d_model, F = (double)c->model.d_ff;
+    return (double)c->model.num_layers * (4 * C * C + 3 * C * F) + 2 * (double)c->model.vocab * C;
 }
 
 static bool keeps_scores(const Config *c)

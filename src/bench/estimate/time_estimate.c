@@ -83,8 +83,9 @@ static double attention_work(const Config *c)
  * Backward: twice that. */
 static double model_work(const Config *c)
 {
-    const double B = (double)c->batch, T = (double)c->ctx, C = (double)c->d_model;
-    const double F = (double)c->d_ff, V = (double)c->vocab, L = (double)c->num_layers;
+    const double B = (double)c->batch, T = (double)c->ctx, C = (double)c->model.d_model;
+    const double F = (double)c->model.d_ff, V = (double)c->model.vocab,
+                 L = (double)c->model.num_layers;
     const double weights = L * (4 * C * C + 3 * C * F) + V * C;
     return 2 * B * T * weights + L * 2 * B * T * T * C;
 }

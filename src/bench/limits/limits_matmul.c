@@ -323,11 +323,11 @@ typedef struct Layer {
 /* q, k and v are one product, and so are the two halves of SwiGLU. */
 static void model_layers(const Config *c, Layer layers[LAYERS])
 {
-    layers[0] = (Layer){3 * c->d_model, c->d_model, c->num_layers};
-    layers[1] = (Layer){c->d_model, c->d_model, c->num_layers};
-    layers[2] = (Layer){2 * c->d_ff, c->d_model, c->num_layers};
-    layers[3] = (Layer){c->d_model, c->d_ff, c->num_layers};
-    layers[4] = (Layer){c->vocab, c->d_model, 1};
+    layers[0] = (Layer){3 * c->model.d_model, c->model.d_model, c->model.num_layers};
+    layers[1] = (Layer){c->model.d_model, c->model.d_model, c->model.num_layers};
+    layers[2] = (Layer){2 * c->model.d_ff, c->model.d_model, c->model.num_layers};
+    layers[3] = (Layer){c->model.d_model, c->model.d_ff, c->model.num_layers};
+    layers[4] = (Layer){c->model.vocab, c->model.d_model, 1};
 }
 
 static Shape pass_shape(const Layer *layer, int64_t N, int pass)

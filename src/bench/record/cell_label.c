@@ -28,14 +28,15 @@ CellLabel cell_label(const Config *c, const bool *varies)
     static const bool nothing[OPTION_COUNT];
     const bool *v = varies ? varies : nothing;
     const bool alone = c->subject == SUBJECT_ATTENTION;
-    const bool custom = strcmp(c->size, "custom") == 0; /* a preset's name says its dimensions */
+    const bool custom =
+        strcmp(c->model.size, "custom") == 0; /* a preset's name says its dimensions */
     CellLabel label;
-    snprintf(label.s, sizeof label.s, "%s", alone ? "attention" : c->size);
-    add_number(&label, custom && v[OPTION_D_MODEL], "d-model", c->d_model);
-    add_number(&label, custom && v[OPTION_D_FF], "d-ff", c->d_ff);
-    add_number(&label, custom && v[OPTION_NUM_LAYERS], "layers", c->num_layers);
-    add_number(&label, custom && v[OPTION_NUM_HEADS], "heads", c->num_heads);
-    add_number(&label, !alone && v[OPTION_VOCAB], "vocab", c->vocab);
+    snprintf(label.s, sizeof label.s, "%s", alone ? "attention" : c->model.size);
+    add_number(&label, custom && v[OPTION_D_MODEL], "d-model", c->model.d_model);
+    add_number(&label, custom && v[OPTION_D_FF], "d-ff", c->model.d_ff);
+    add_number(&label, custom && v[OPTION_NUM_LAYERS], "layers", c->model.num_layers);
+    add_number(&label, custom && v[OPTION_NUM_HEADS], "heads", c->model.num_heads);
+    add_number(&label, !alone && v[OPTION_VOCAB], "vocab", c->model.vocab);
     add_number(&label, alone && v[OPTION_D_HEAD], "d-head", c->d_head);
     add_number(&label, alone && v[OPTION_HEADS], "heads", c->heads);
     add_number(&label, v[OPTION_CTX], "ctx", c->ctx);

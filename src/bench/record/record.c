@@ -215,12 +215,12 @@ bool record_asked(const Record *r, const char *field, char *text, size_t size)
 
 static Status put_model(Record *r, const Config *c)
 {
-    TRY(record_put_text(r, "size", c->size));
-    TRY(record_put_int(r, "d_model", c->d_model));
-    TRY(record_put_int(r, "d_ff", c->d_ff));
-    TRY(record_put_int(r, "num_layers", c->num_layers));
-    TRY(record_put_int(r, "num_heads", c->num_heads));
-    return record_put_int(r, "vocab", c->vocab);
+    TRY(record_put_text(r, "size", c->model.size));
+    TRY(record_put_int(r, "d_model", c->model.d_model));
+    TRY(record_put_int(r, "d_ff", c->model.d_ff));
+    TRY(record_put_int(r, "num_layers", c->model.num_layers));
+    TRY(record_put_int(r, "num_heads", c->model.num_heads));
+    return record_put_int(r, "vocab", c->model.vocab);
 }
 
 static Status put_attention(Record *r, const Config *c)

@@ -16,8 +16,9 @@ static KeyPart subject_part(const Config *c)
     } else {
         snprintf(part.s, sizeof part.s,
                  "size=%s d_model=%lld d_ff=%lld num_layers=%lld num_heads=%lld vocab=%lld",
-                 c->size, (long long)c->d_model, (long long)c->d_ff, (long long)c->num_layers,
-                 (long long)c->num_heads, (long long)c->vocab);
+                 c->model.size, (long long)c->model.d_model, (long long)c->model.d_ff,
+                 (long long)c->model.num_layers, (long long)c->model.num_heads,
+                 (long long)c->model.vocab);
     }
     return part;
 }

@@ -5,12 +5,12 @@ Status config_json_put(json_t *json, const Config *config, const Placement *plac
 {
     const Config *c = config;
     const Attention attention = unsupported ? c->attention : used;
-    TRY(record_put_text(json, "size", c->size));
-    TRY(record_put_int(json, "d_model", c->d_model));
-    TRY(record_put_int(json, "d_ff", c->d_ff));
-    TRY(record_put_int(json, "num_layers", c->num_layers));
-    TRY(record_put_int(json, "num_heads", c->num_heads));
-    TRY(record_put_int(json, "vocab", c->vocab));
+    TRY(record_put_text(json, "size", c->model.size));
+    TRY(record_put_int(json, "d_model", c->model.d_model));
+    TRY(record_put_int(json, "d_ff", c->model.d_ff));
+    TRY(record_put_int(json, "num_layers", c->model.num_layers));
+    TRY(record_put_int(json, "num_heads", c->model.num_heads));
+    TRY(record_put_int(json, "vocab", c->model.vocab));
     TRY(record_put_int(json, "ctx", c->ctx));
     TRY(record_put_int(json, "batch", c->batch));
     TRY(record_put_text(json, "device", unsupported ? c->device : placement->name));

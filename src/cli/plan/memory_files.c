@@ -59,7 +59,7 @@ static Status write_svg(const char *path, const MemoryCell *cell)
     const Config *c = cell->config;
     Text title = {0}, svg = {0};
     text_printf(&title, "%s, ctx %lld, batch %lld, %s, %s, %s attention, recompute %s, %s, %s",
-                c->size, (long long)c->ctx, (long long)c->batch,
+                c->model.size, (long long)c->ctx, (long long)c->batch,
                 config_precision_name(c->precision), config_exec_name(c->exec),
                 config_attention_name(cell->attention), config_recompute_text(c->recompute).s,
                 config_mode_name(c->mode), cell->placement.name);

@@ -98,7 +98,8 @@ static void usages(Table *table, const MemoryCell *cell, const Sweep *sweep)
                       human_bytes((double)(p->reserved - peak->total)).s);
     if (cell->recomputed_blocks)
         table_note_printf(table, "%lld of %lld blocks are computed again in backward: %sFLOP more",
-                          (long long)cell->recomputed_blocks, (long long)cell->config->num_layers,
+                          (long long)cell->recomputed_blocks,
+                          (long long)cell->config->model.num_layers,
                           human_si(model_flops_again(cell->model)).s);
     if (p->between.usage[MEMORY_MOMENT])
         table_note(table,

@@ -112,7 +112,7 @@ static void fits_row(Table *table, const PlanCell *cell, const WhatFits *fit, co
     table_cell(table, fit->any ? config_mode_name(fit->mode) : "none");
     if (again)
         table_cell_printf(table, "%lld of %lld", (long long)fit->recomputed_blocks,
-                          (long long)cell->config->num_layers);
+                          (long long)cell->config->model.num_layers);
     table_cell(table, fit->most_batch ? human_count(fit->most_batch).s : "none");
     table_cell(table, fit->most_ctx ? human_count(fit->most_ctx).s : "none");
 }

@@ -10,11 +10,11 @@ void sweep_note(Table *table, const Sweep *sweep, const Config *c, const Placeme
     text_puts(&text, sweep->n == 1 ? "" : "every cell:");
     if (!v[OPTION_SIZE] && !v[OPTION_D_MODEL] && !v[OPTION_D_FF] && !v[OPTION_NUM_LAYERS] &&
         !v[OPTION_NUM_HEADS]) {
-        text_printf(&text, " %s (d_model %lld, d_ff %lld, %lld layers, %lld heads),", c->size,
-                    (long long)c->d_model, (long long)c->d_ff, (long long)c->num_layers,
-                    (long long)c->num_heads);
+        text_printf(&text, " %s (d_model %lld, d_ff %lld, %lld layers, %lld heads),", c->model.size,
+                    (long long)c->model.d_model, (long long)c->model.d_ff,
+                    (long long)c->model.num_layers, (long long)c->model.num_heads);
     }
-    if (!v[OPTION_VOCAB]) text_printf(&text, " vocabulary %s,", human_count(c->vocab).s);
+    if (!v[OPTION_VOCAB]) text_printf(&text, " vocabulary %s,", human_count(c->model.vocab).s);
     if (!v[OPTION_CTX]) text_printf(&text, " ctx %lld,", (long long)c->ctx);
     if (!v[OPTION_BATCH]) text_printf(&text, " batch %lld,", (long long)c->batch);
     if (!v[OPTION_PRECISION]) text_printf(&text, " %s,", config_precision_name(c->precision));

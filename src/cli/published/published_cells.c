@@ -7,8 +7,8 @@
 /* Attention alone is of no size, and neither are sums. */
 static bool is_asked(const Config *config, const char *sizes)
 {
-    char size[sizeof config->size + 1];
-    snprintf(size, sizeof size, "%s,", config->size);
+    char size[sizeof config->model.size + 1];
+    snprintf(size, sizeof size, "%s,", config->model.size);
     if (!*sizes) return true;
     if (config->subject != SUBJECT_MODEL) return false;
     for (const char *at = sizes; (at = strstr(at, size)); at++) {

@@ -89,7 +89,7 @@ static Status put_sizes(char to[PUBLISHED_ARGS_SIZE], const Settings *settings, 
 {
     Text words = {0};
     for (int i = 0; settings->given & OPTION_BIT(SIZE) && i < sweep->n; i++)
-        text_printf(&words, "%s,", sweep->configs[i].size);
+        text_printf(&words, "%s,", sweep->configs[i].model.size);
     return keep_words(&words, to);
 }
 

@@ -37,9 +37,15 @@ static Status describe_sizes(const Export *e)
     const struct {
         const char *name;
         int64_t value;
-    } sizes[] = {{"d_model", c->d_model},     {"d_ff", c->d_ff},   {"num_layers", c->num_layers},
-                 {"num_heads", c->num_heads}, {"vocab", c->vocab}, {"ctx", c->ctx},
-                 {"batch", c->batch},         {"steps", c->steps}, {"seed", c->seed}};
+    } sizes[] = {{"d_model", c->model.d_model},
+                 {"d_ff", c->model.d_ff},
+                 {"num_layers", c->model.num_layers},
+                 {"num_heads", c->model.num_heads},
+                 {"vocab", c->model.vocab},
+                 {"ctx", c->ctx},
+                 {"batch", c->batch},
+                 {"steps", c->steps},
+                 {"seed", c->seed}};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         char text[32];
         snprintf(text, sizeof text, "%" PRId64, sizes[i].value);
@@ -56,7 +62,7 @@ static Status describe(const Export *e)
         double value;
     } numbers[] = {{"lr", c->lr}, {"clip", c->clip}};
     const ConfigText loss_scale = config_loss_scale_text(c->loss_scale);
-    const char *const words[][2] = {{"size", c->size},
+    const char *const words[][2] = {{"size", c->model.size},
                                     {"precision", config_precision_name(c->precision)},
                                     {"mode", config_mode_name(c->mode)},
                                     {"exec", config_exec_name(c->exec)},
@@ -90,7 +96,7 @@ static Status declare_params(const Export *e, const char *prefix)
 static Status declare(const Export *e)
 {
     const Config *c = e->config;
-    const int64_t ids[] = {c->batch, c->ctx}, logits[] = {c->batch, c->ctx, c->vocab};
+    const int64_t ids[] = {c->batch, c->ctx}, logits[] = {c->batch, c->ctx, c->model.vocab};
     TRY(describe(e));
     TRY(safetensors_declare(e->file, "tokens", DT_I32, 2, ids));
     TRY(safetensors_declare(e->file, "targets", DT_I32, 2, ids));

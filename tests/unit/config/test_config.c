@@ -9,9 +9,9 @@
  * and the last norm. */
 static int64_t parameters(const Config *c)
 {
-    return 2 * c->vocab * c->d_model + c->d_model +
-           c->num_layers *
-               (4 * c->d_model * c->d_model + 3 * c->d_model * c->d_ff + 2 * c->d_model);
+    return 2 * c->model.vocab * c->model.d_model + c->model.d_model +
+           c->model.num_layers * (4 * c->model.d_model * c->model.d_model +
+                                  3 * c->model.d_model * c->model.d_ff + 2 * c->model.d_model);
 }
 
 static void defaults_are_the_documented_ones(void **state)
@@ -19,9 +19,10 @@ static void defaults_are_the_documented_ones(void **state)
     (void)state;
     Config c;
     config_defaults(&c);
-    assert_string_equal(c.size, "small");
-    assert_true(c.d_model == 768 && c.d_ff == 3072 && c.num_layers == 12 && c.num_heads == 12);
-    assert_true(c.vocab == 10000 && c.ctx == 128 && c.batch == 4);
+    assert_string_equal(c.model.size, "small");
+    assert_true(c.model.d_model == 768 && c.model.d_ff == 3072 && c.model.num_layers == 12 &&
+                c.model.num_heads == 12);
+    assert_true(c.model.vocab == 10000 && c.ctx == 128 && c.batch == 4);
     assert_true(c.warmup == 5 && c.steps == 10 && c.seed == 0 && c.threads == 0);
     assert_true(c.lr == 1e-3 && c.clip == 0 && c.loss_scale == 0 && c.timeout == 600);
     assert_true(c.mode == MODE_TRAIN && c.precision == PRECISION_FP32 && c.exec == EXEC_FUSED);
@@ -45,7 +46,7 @@ static void presets_have_their_sizes(void **state)
     config_defaults(&c);
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         assert_int_equal(config_preset(&c, known[i].name), ST_OK);
-        assert_string_equal(c.size, known[i].name);
+        assert_string_equal(c.model.size, known[i].name);
         assert_true(parameters(&c) == known[i].parameters);
     }
     for (int i = 0; config_presets[i]; i++) {
@@ -53,7 +54,7 @@ static void presets_have_their_sizes(void **state)
         assert_int_equal(config_check(&c), ST_OK);
     }
     assert_int_equal(config_preset(&c, "2.7b"), ST_OK);
-    assert_string_equal(c.size, "2.7B");
+    assert_string_equal(c.model.size, "2.7B");
     assert_int_equal(config_preset(&c, "smal"), ST_USAGE);
     assert_non_null(strstr(status_message(), "did you mean small"));
 }
@@ -86,11 +87,11 @@ static void names_follow_the_enums(void **state)
 static void bad_fields_are_named(void **state)
 {
     (void)state;
-    BREAKS(d_model, 0, "--d-model: 0 is too small");
-    BREAKS(d_ff, -1, "--d-ff: -1 is too small");
-    BREAKS(num_layers, 1025, "--num-layers: 1025 is too large; at most 1024");
-    BREAKS(num_heads, 0, "--num-heads");
-    BREAKS(vocab, INT64_MAX, "--vocab");
+    BREAKS(model.d_model, 0, "--d-model: 0 is too small");
+    BREAKS(model.d_ff, -1, "--d-ff: -1 is too small");
+    BREAKS(model.num_layers, 1025, "--num-layers: 1025 is too large; at most 1024");
+    BREAKS(model.num_heads, 0, "--num-heads");
+    BREAKS(model.vocab, INT64_MAX, "--vocab");
     BREAKS(ctx, INT64_C(1) << 31, "--ctx: 2147483648 is too large; at most 2147483647");
     BREAKS(batch, INT64_MIN, "--batch");
     BREAKS(warmup, -1, "--warmup");
@@ -108,8 +109,8 @@ static void bad_fields_are_named(void **state)
     BREAKS(mask, MASK_COUNT, "--mask");
     BREAKS(mode, MODE_COUNT, "--mode");
     BREAKS(precision, PRECISION_COUNT, "--precision");
-    BREAKS(num_heads, 7, "num_heads 7 does not divide d_model 768");
-    BREAKS(num_heads, 256, "is an odd head width");
+    BREAKS(model.num_heads, 7, "num_heads 7 does not divide d_model 768");
+    BREAKS(model.num_heads, 256, "is an odd head width");
 }
 
 /* Every field may be as large as its own bound, all of them together not. */
@@ -127,12 +128,12 @@ static void bad_products_are_named(void **state)
     assert_int_equal(config_check(&c), ST_USAGE);
     assert_non_null(strstr(status_message(), "num_heads x ctx x ctx"));
     config_defaults(&c);
-    c.d_model = most - 1;
-    c.num_heads = 1;
+    c.model.d_model = most - 1;
+    c.model.num_heads = 1;
     assert_int_equal(config_check(&c), ST_USAGE);
     assert_non_null(strstr(status_message(), "num_layers x d_model x d_model"));
     config_defaults(&c);
-    c.vocab = most;
+    c.model.vocab = most;
     assert_int_equal(config_check(&c), ST_OK);
 }
 

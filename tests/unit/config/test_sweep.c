@@ -83,7 +83,7 @@ static void the_product_has_a_fixed_order(void **state)
     assert_int_equal(sweep.n, 16);
     for (int i = 0; i < 16; i++) {
         const Config *c = &sweep.configs[i];
-        assert_string_equal(c->size, i < 8 ? "tiny" : "xl");
+        assert_string_equal(c->model.size, i < 8 ? "tiny" : "xl");
         assert_int_equal(c->batch, i / 4 % 2 == 0 ? 2 : 1);
         assert_int_equal(c->precision, i / 2 % 2 == 0 ? PRECISION_BF16 : PRECISION_FP32);
         assert_int_equal(c->mode, i % 2 == 0 ? MODE_FWD : MODE_TRAIN);
@@ -100,15 +100,15 @@ static void dimensions_override_a_preset(void **state)
     (void)state;
     parsed(&bench, "--num-layers 3 --size tiny");
     assert_int_equal(sweep.n, 1);
-    assert_string_equal(sweep.configs[0].size, "custom");
-    assert_int_equal(sweep.configs[0].num_layers, 3);
-    assert_int_equal(sweep.configs[0].d_model, 512);
+    assert_string_equal(sweep.configs[0].model.size, "custom");
+    assert_int_equal(sweep.configs[0].model.num_layers, 3);
+    assert_int_equal(sweep.configs[0].model.d_model, 512);
     sweep_free(&sweep);
     parsed(&bench, "--d-model 1536 --num-heads 8,16");
     assert_int_equal(sweep.n, 2);
-    assert_int_equal(sweep.configs[1].d_ff, 3072);
-    assert_int_equal(sweep.configs[1].num_heads, 16);
-    assert_string_equal(sweep.configs[1].size, "custom");
+    assert_int_equal(sweep.configs[1].model.d_ff, 3072);
+    assert_int_equal(sweep.configs[1].model.num_heads, 16);
+    assert_string_equal(sweep.configs[1].model.size, "custom");
     sweep_free(&sweep);
 }
 
@@ -117,8 +117,8 @@ static void equal_cells_are_kept_once(void **state)
     (void)state;
     parsed(&bench, "--size tiny,small,xl --d-model 64 --d-ff 64 --num-heads 2 --num-layers 2,1");
     assert_int_equal(sweep.n, 2);
-    assert_int_equal(sweep.configs[0].num_layers, 2);
-    assert_int_equal(sweep.configs[1].num_layers, 1);
+    assert_int_equal(sweep.configs[0].model.num_layers, 2);
+    assert_int_equal(sweep.configs[1].model.num_layers, 1);
     assert_true(sweep.varies[OPTION_NUM_LAYERS] && !sweep.varies[OPTION_SIZE]);
     sweep_free(&sweep);
 }
@@ -134,8 +134,8 @@ static void every_option_reaches_its_field(void **state)
            "--baseline fp32 --resume c.json");
     const Config *c = &sweep.configs[0];
     assert_int_equal(sweep.n, 1);
-    assert_string_equal(c->size, "medium");
-    assert_true(c->vocab == 50257 && c->ctx == 33 && c->batch == 3 && c->threads == 2);
+    assert_string_equal(c->model.size, "medium");
+    assert_true(c->model.vocab == 50257 && c->ctx == 33 && c->batch == 3 && c->threads == 2);
     assert_string_equal(c->device, "cuda:1");
     assert_true(c->precision == PRECISION_FP16 && c->attention == ATTENTION_NAIVE);
     assert_true(c->exec == EXEC_EAGER && c->mode == MODE_FWD_BWD && c->blas == BLAS_OWN);

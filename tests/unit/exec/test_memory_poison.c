@@ -7,7 +7,7 @@ enum { N_RECOMPUTES = sizeof recomputes / sizeof *recomputes };
 static Config deep_config(void)
 {
     Config c = small_config();
-    c.num_layers = 3;
+    c.model.num_layers = 3;
     return c;
 }
 

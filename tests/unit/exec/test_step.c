@@ -93,11 +93,11 @@ static void test_smallest(void **state)
 {
     (void)state;
     Config c = small_config();
-    c.d_model = 2;
-    c.d_ff = 1;
-    c.num_layers = 1;
-    c.num_heads = 1;
-    c.vocab = 2;
+    c.model.d_model = 2;
+    c.model.d_ff = 1;
+    c.model.num_layers = 1;
+    c.model.num_heads = 1;
+    c.model.vocab = 2;
     c.ctx = 2;
     c.batch = 5;
     Step want, got;

@@ -29,7 +29,7 @@ static void test_preset_parameters(void **state)
             c.exec = (Exec)exec;
             assert_int_equal(model_build(&model, &c, MODE_FWD, DT_F32), ST_OK);
             assert_int_equal(model.n_elements, presets[i].parameters);
-            assert_int_equal(model.n_params, 3 + 9 * c.num_layers);
+            assert_int_equal(model.n_params, 3 + 9 * c.model.num_layers);
             model_free(&model);
         }
     }
@@ -38,7 +38,7 @@ static void test_preset_parameters(void **state)
 /* Names and shapes are a contract with those who read an export: weights are [out, in]. */
 static void check_names(const Config *c)
 {
-    const int64_t C = c->d_model, F = c->d_ff, V = c->vocab;
+    const int64_t C = c->model.d_model, F = c->model.d_ff, V = c->model.vocab;
     const struct {
         const char *name;
         int64_t rows, cols;
@@ -286,8 +286,9 @@ static void test_dtypes(void **state)
  * head; backward is twice that. */
 static double formula(const Config *c)
 {
-    const double B = (double)c->batch, T = (double)c->ctx, C = (double)c->d_model;
-    const double F = (double)c->d_ff, V = (double)c->vocab, L = (double)c->num_layers;
+    const double B = (double)c->batch, T = (double)c->ctx, C = (double)c->model.d_model;
+    const double F = (double)c->model.d_ff, V = (double)c->model.vocab,
+                 L = (double)c->model.num_layers;
     const double weights = L * (4 * C * C + 3 * C * F) + V * C;
     const double forward = 2 * B * T * weights + L * 2 * B * T * T * C;
     return config_mode_has_backward(c->mode) ? 3 * forward : forward;

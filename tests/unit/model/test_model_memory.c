@@ -63,8 +63,9 @@ static void test_block_fused(void **state)
     (void)state;
     Config c = variants_config();
     c.exec = EXEC_FUSED;
-    const size_t N = (size_t)(c.batch * c.ctx), C = (size_t)c.d_model, F = (size_t)c.d_ff;
-    const size_t rows = N * (size_t)c.num_heads;
+    const size_t N = (size_t)(c.batch * c.ctx), C = (size_t)c.model.d_model,
+                 F = (size_t)c.model.d_ff;
+    const size_t rows = N * (size_t)c.model.num_heads;
     static const Precision precisions[] = {PRECISION_FP32, PRECISION_BF16};
     for (int p = 0; p < 2; p++) {
         const size_t a = p == 0 ? 4 : 2; /* bytes of what the products take and give */
@@ -131,7 +132,7 @@ static void check_forward(const Config *config)
     size_t arena[2];
     if (c.mode != MODE_FWD) return;
     for (int i = 0; i < 2; i++) {
-        c.num_layers = i ? 11 : 4; /* three leave a little less between tensors */
+        c.model.num_layers = i ? 11 : 4; /* three leave a little less between tensors */
         plan_on_cpu(&model, &binding, &c);
         arena[i] = binding.mem.arena;
         binding_free(&binding);
@@ -205,7 +206,7 @@ static void check_no_scores(const Config *config)
     Binding binding;
     const bool auto_flash = config->attention == ATTENTION_AUTO && config->exec == EXEC_FUSED;
     const bool flash = config->attention == ATTENTION_FLASH || auto_flash;
-    const int64_t scores = config->batch * config->num_heads * config->ctx * config->ctx;
+    const int64_t scores = config->batch * config->model.num_heads * config->ctx * config->ctx;
     bool found = false;
     plan_on_cpu(&model, &binding, config);
     for (int i = 0; i < model.plan.n_tensors; i++) {

@@ -6,7 +6,7 @@
 static Config deep_config(void)
 {
     Config c = small_config();
-    c.num_layers = 6;
+    c.model.num_layers = 6;
     return c;
 }
 
@@ -68,9 +68,9 @@ static void test_cost(void **state)
     (void)state;
     Config c = deep_config();
     Bound plain, again;
-    c.d_model = 64;
-    c.d_ff = 256;
-    c.num_heads = 4;
+    c.model.d_model = 64;
+    c.model.d_ff = 256;
+    c.model.num_heads = 4;
     c.ctx = 32;
     c.batch = 4;
     open_bound(&plain, &c);

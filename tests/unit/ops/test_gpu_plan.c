@@ -62,11 +62,11 @@ static Config small(Precision precision, Attention attention, int64_t width)
 {
     Config c;
     config_defaults(&c);
-    c.num_layers = 1;
-    c.num_heads = 2;
-    c.d_model = 2 * width;
-    c.d_ff = 32;
-    c.vocab = 100;
+    c.model.num_layers = 1;
+    c.model.num_heads = 2;
+    c.model.d_model = 2 * width;
+    c.model.d_ff = 32;
+    c.model.vocab = 100;
     c.ctx = 100;
     c.batch = 3;
     c.precision = precision;

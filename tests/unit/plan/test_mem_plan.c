@@ -269,7 +269,7 @@ static void test_models(void **state)
     Config config = variants_config();
     variants_each(&config, check_variant);
     config.ctx = 70; /* the scores are now the largest */
-    config.num_layers = 1;
+    config.model.num_layers = 1;
     variants_each(&config, check_variant);
 }
 

@@ -130,8 +130,8 @@ static void test_saved(void **state)
     (void)state;
     Config c = variants_config();
     Fixture f;
-    c.d_model = 64;
-    c.d_ff = 128;
+    c.model.d_model = 64;
+    c.model.d_ff = 128;
     c.batch = 4;
     c.ctx = 64;
     open_fixture(&f, &c);

@@ -10,11 +10,11 @@ static void count(Exec exec, Attention attention, int parts[PART_COUNT + 1])
     Config c;
     Model model;
     config_defaults(&c);
-    c.d_model = 16;
-    c.d_ff = 24;
-    c.num_layers = 2;
-    c.num_heads = 2;
-    c.vocab = 11;
+    c.model.d_model = 16;
+    c.model.d_ff = 24;
+    c.model.num_layers = 2;
+    c.model.num_heads = 2;
+    c.model.vocab = 11;
     c.ctx = 8;
     c.batch = 2;
     c.exec = exec;

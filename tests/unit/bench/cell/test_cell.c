@@ -16,12 +16,12 @@ static Config small_config(void)
 {
     Config c;
     config_defaults(&c);
-    strcpy(c.size, "custom");
-    c.d_model = 64;
-    c.d_ff = 96;
-    c.num_layers = 2;
-    c.num_heads = 4;
-    c.vocab = 101;
+    strcpy(c.model.size, "custom");
+    c.model.d_model = 64;
+    c.model.d_ff = 96;
+    c.model.num_layers = 2;
+    c.model.num_heads = 4;
+    c.model.vocab = 101;
     c.ctx = 12;
     c.batch = 2;
     c.threads = 2;
@@ -175,7 +175,7 @@ static void test_unsupported(void **state)
 static Config wide_config(void)
 {
     Config c = small_config();
-    c.vocab = 100003;
+    c.model.vocab = 100003;
     c.ctx = 2;
     c.batch = 1;
     c.steps = 1;
@@ -232,8 +232,8 @@ static void test_graph_does_not_fit(void **state)
     (void)state;
     Config c = wide_config();
     RecordSet rows;
-    c.vocab = 101;
-    c.num_layers = 16;
+    c.model.vocab = 101;
+    c.model.num_layers = 16;
     c.ctx = 128;
     c.batch = 16;
     c.mode = MODE_FWD_GRAD;

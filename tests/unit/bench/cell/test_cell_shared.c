@@ -13,12 +13,12 @@ static Config small_config(int64_t warmup, int64_t steps)
 {
     Config c;
     config_defaults(&c);
-    strcpy(c.size, "custom");
-    c.d_model = 64;
-    c.d_ff = 96;
-    c.num_layers = 2;
-    c.num_heads = 4;
-    c.vocab = 101;
+    strcpy(c.model.size, "custom");
+    c.model.d_model = 64;
+    c.model.d_ff = 96;
+    c.model.num_layers = 2;
+    c.model.num_heads = 4;
+    c.model.vocab = 101;
     c.ctx = 12;
     c.batch = 2;
     c.threads = 1;

@@ -16,12 +16,12 @@ static Config small_config(void)
 {
     Config c;
     config_defaults(&c);
-    strcpy(c.size, "custom");
-    c.d_model = 64;
-    c.d_ff = 96;
-    c.num_layers = 3;
-    c.num_heads = 4;
-    c.vocab = 5000;
+    strcpy(c.model.size, "custom");
+    c.model.d_model = 64;
+    c.model.d_ff = 96;
+    c.model.num_layers = 3;
+    c.model.num_heads = 4;
+    c.model.vocab = 5000;
     c.ctx = 24;
     c.batch = 2;
     c.threads = 2;
@@ -204,7 +204,7 @@ static void test_label(void **state)
     varies[OPTION_CTX] = varies[OPTION_PRECISION] = varies[OPTION_D_MODEL] = true;
     assert_string_equal(cell_label(&c, NULL).s, "custom");
     assert_string_equal(cell_label(&c, varies).s, "custom d-model 64 ctx 24 fp32");
-    strcpy(c.size, "tiny");
+    strcpy(c.model.size, "tiny");
     assert_string_equal(cell_label(&c, varies).s, "tiny ctx 24 fp32");
     varies[OPTION_D_HEAD] = varies[OPTION_MASK] = true; /* of other cells: a model has neither */
     assert_string_equal(cell_label(&c, varies).s, "tiny ctx 24 fp32");

@@ -11,10 +11,10 @@ static const Placement place = {.backend = BACKEND_cpu, .threads = 2, .name = "c
 static Config deep_config(void)
 {
     Config c = variants_config();
-    c.num_layers = 12;
+    c.model.num_layers = 12;
     c.ctx = 64;
-    c.d_model = 64;
-    c.d_ff = 256;
+    c.model.d_model = 64;
+    c.model.d_ff = 256;
     return c;
 }
 

@@ -74,8 +74,8 @@ static Config model(int64_t layers, int64_t batch)
     Config c;
     config_defaults(&c);
     assert_int_equal(config_preset(&c, "tiny"), ST_OK);
-    snprintf(c.size, sizeof c.size, "custom");
-    c.num_layers = layers;
+    snprintf(c.model.size, sizeof c.model.size, "custom");
+    c.model.num_layers = layers;
     c.batch = batch;
     return c;
 }

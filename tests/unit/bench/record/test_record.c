@@ -160,11 +160,11 @@ static void the_key_tells_cells_apart(void **state)
         record_key_of_config(&other, changed); \
         assert_string_not_equal(key, changed); \
     } while (0)
-    CHANGE(d_model, 1);
-    CHANGE(d_ff, 1);
-    CHANGE(num_layers, 1);
-    CHANGE(num_heads, 1);
-    CHANGE(vocab, 1);
+    CHANGE(model.d_model, 1);
+    CHANGE(model.d_ff, 1);
+    CHANGE(model.num_layers, 1);
+    CHANGE(model.num_heads, 1);
+    CHANGE(model.vocab, 1);
     CHANGE(ctx, 1);
     CHANGE(batch, 1);
     CHANGE(device[0], 'x');
@@ -226,9 +226,10 @@ static void the_key_has_room(void **state)
     Config c;
     char key[RECORD_KEY_SIZE];
     memset(&c, 0, sizeof c);
-    memset(c.size, 'x', sizeof c.size - 1);
+    memset(c.model.size, 'x', sizeof c.model.size - 1);
     memset(c.device, 'x', sizeof c.device - 1);
-    c.d_model = c.d_ff = c.num_layers = c.num_heads = c.vocab = c.ctx = c.batch = INT64_MIN;
+    c.model.d_model = c.model.d_ff = c.model.num_layers = c.model.num_heads = c.model.vocab =
+        c.ctx = c.batch = INT64_MIN;
     c.warmup = c.steps = c.seed = c.threads = c.memory_limit = INT64_MIN;
     c.lr = c.clip = -1.23456789012345e-300;
     c.loss_scale = 1.23456789012345e-300;

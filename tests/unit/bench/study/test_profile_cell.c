@@ -17,13 +17,13 @@ static Config small_config(Exec exec)
 {
     Config c;
     config_defaults(&c);
-    strcpy(c.size, "custom");
+    strcpy(c.model.size, "custom");
     strcpy(c.device, "cpu");
-    c.d_model = 32;
-    c.d_ff = 48;
-    c.num_layers = 2;
-    c.num_heads = 4;
-    c.vocab = 31;
+    c.model.d_model = 32;
+    c.model.d_ff = 48;
+    c.model.num_layers = 2;
+    c.model.num_heads = 4;
+    c.model.vocab = 31;
     c.ctx = 8;
     c.batch = 2;
     c.threads = 2;

@@ -213,7 +213,7 @@ static void put_unsupported(RecordSet *rows, const char *size, int64_t ctx)
     Config config;
     Record *record;
     config_defaults(&config);
-    snprintf(config.size, sizeof config.size, "%s", size);
+    snprintf(config.model.size, sizeof config.model.size, "%s", size);
     config.ctx = ctx;
     assert_int_equal(record_new(&record, &config), ST_OK);
     assert_int_equal(record_put_status(record, RECORD_UNSUPPORTED, "not here"), ST_OK);
