@@ -8,13 +8,14 @@
 #include <string.h>
 #include <strings.h>
 
-/* What other tools call a value. By its letters "gpu" is nearest to "cpu". */
+/* What other tools call a value, or what an older version did. By its letters "gpu" is nearest to "cpu". */
 static const struct {
     const char *theirs, *ours;
 } other_names[] = {
     {"gpu", "cuda"},      {"nvidia", "cuda"},    {"float", "fp32"},  {"float32", "fp32"},
     {"bfloat16", "bf16"}, {"float16", "fp16"},   {"half", "fp16"},   {"forward", "fwd"},
     {"inference", "fwd"}, {"training", "train"}, {"markdown", "md"}, {"tex", "latex"},
+    {"fastest", "auto"},
 };
 
 /* The one of `words` that `s` most likely means, NULL when there is none. */

@@ -35,14 +35,14 @@ static Status check_attention(const Plan *plan, BackendId backend, const char *n
 }
 
 /* Implementations of matmul on a CPU; a GPU has none of these names. */
-static const char *const products[BLAS_COUNT] = {
-    [BLAS_AUTO] = "auto", [BLAS_OWN] = "own", [BLAS_SYSTEM] = "blas", [BLAS_FASTEST] = "fastest"};
+static const char *const matmuls[BLAS_COUNT] = {
+    [BLAS_AUTO] = "auto", [BLAS_OWN] = "own", [BLAS_SYSTEM] = "blas"};
 
 static Status make(Model *model, Binding *binding, const Config *config, Mode mode,
                    BackendId backend, int threads)
 {
     const char *name = config_attention_name(config->attention);
-    const char *const prefer[] = {name, products[config->blas], NULL};
+    const char *const prefer[] = {name, matmuls[config->blas], NULL};
     TRY(model_build(model, config, mode, DT_F32));
     Status status = check_attention(&model->plan, backend, name);
     if (status == ST_OK) {

@@ -40,8 +40,7 @@ typedef struct OpImpl {
      * compiling a kernel. NULL: nothing to prepare. */
     Status (*prepare)(const OpCall *call);
     void (*forget)(void *state);
-    bool varies;            /* its last bits may differ from run to run */
-    bool varies_by_threads; /* on a CPU: with other threads they may, from run to run they do not */
+    bool varies; /* its last bits may differ from run to run */
 } OpImpl;
 
 enum { OP_MAX_ALIASES = 2 };

@@ -53,7 +53,7 @@ static bool is_own(OpKind op, const char *impl)
 /* Products are chosen by one name, as "auto", and computed by another; what has no choice is our own. */
 static Status name_maker(OpRow *row, const Binding *binding, int i)
 {
-    static const char *const chosen[] = {"auto", "own", "blas", "fastest", "blas_f64", NULL};
+    static const char *const chosen[] = {"auto", "own", "blas", "blas_f64", NULL};
     const Node *node = &binding->plan->nodes[i];
     const char *impl = binding->impls[i].name;
     const bool flash = strcmp(impl, "flash") == 0;

@@ -134,19 +134,8 @@ static Status run_blas(const OpCall *call)
     return ST_OK;
 }
 
-/* ---- the faster one ---- */
-
-static size_t faster_workspace(const Plan *plan, const Node *node, int threads)
-{
-    return (matmul_own_is_faster(plan, node) ? own_workspace : blas_workspace)(plan, node, threads);
-}
-
-static Status run_faster(const OpCall *call)
-{
-    return matmul_own_is_faster(call->plan, call->node) ? run_own(call) : run_blas(call);
-}
-
-const OpImpl bmm_cpu[] = {{"auto", rows_cpu_declines_f64, faster_workspace, run_faster},
+const OpImpl bmm_cpu[] = {{"auto", matmul_own_declines, own_workspace, run_own},
+                          {"auto", rows_cpu_declines_f64, blas_workspace, run_blas},
                           {"own", rows_cpu_declines_f64, own_workspace, run_own},
                           {"blas", rows_cpu_declines_f64, blas_workspace, run_blas},
                           {0}};

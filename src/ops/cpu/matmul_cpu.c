@@ -1,10 +1,9 @@
-/* Products go to our own packed one, or, where we have plain C alone, to the system's BLAS: 16-bit operands
- * are then widened first (their products sum in fp32) and the result is rounded once. `own` and `blas` are
- * one or the other for every node, `fastest` is what took less time when it was measured. */
+/* Matrix multiplications of linear layers: our own GEMM, or the system's BLAS, for which 16-bit operands are widened to
+ * fp32 and the result is rounded once. `auto` takes ours unless this CPU has only the plain C microkernel. */
 #include "ops/cpu/matmul_cpu.h"
 
+#include "base/i64.h"
 #include "ops/cpu/impls_cpu.h"
-#include "ops/cpu/matmul_choice_cpu.h"
 #include "ops/gemm_cpu/blas_cpu.h"
 #include "ops/gemm_cpu/gemm_cpu.h"
 #include "ops/simd_cpu/rows_cpu.h"
@@ -14,7 +13,7 @@
 static size_t wide_bytes(const Tensor *t)
 {
     const size_t bytes = (size_t)plan_elements(t) * sizeof(float);
-    return t->dtype == DT_F32 ? 0 : (bytes + 255) / 256 * 256;
+    return t->dtype == DT_F32 ? 0 : (size_t)i64_round_up((int64_t)bytes, 256);
 }
 
 static size_t blas_workspace(const Plan *plan, const Node *node, int threads)
@@ -129,49 +128,14 @@ static Status run_own(const OpCall *call)
     return ST_OK;
 }
 
-/* ---- the faster one ---- */
-
 /* Where we have more than plain C, ours is at least as fast as BLIS and OpenBLAS as they are installed, on every
  * shape of a step (docs/performance.md; OpenBLAS that is told of its AVX-512 kernels is up to a sixth ahead on some),
  * and takes 16-bit operands as they are, of which a library needs copies in fp32. */
-bool matmul_own_is_faster(const Plan *plan, const Node *node)
+const char *matmul_own_declines(const Plan *plan, const Node *node)
 {
-    return matmul_kernel(plan, node) != &microkernel_plain;
-}
-
-static size_t faster_workspace(const Plan *plan, const Node *node, int threads)
-{
-    return (matmul_own_is_faster(plan, node) ? own_workspace : blas_workspace)(plan, node, threads);
-}
-
-static Status run_faster(const OpCall *call)
-{
-    return matmul_own_is_faster(call->plan, call->node) ? run_own(call) : run_blas(call);
-}
-
-/* ---- the one that was faster when it was measured ---- */
-
-static const OpImpl own = {"own", rows_cpu_declines_f64, own_workspace, run_own},
-                    blas = {"blas", rows_cpu_declines_f64, blas_workspace, run_blas};
-
-static size_t either_workspace(const Plan *plan, const Node *node, int threads)
-{
-    const size_t a = own_workspace(plan, node, threads), b = blas_workspace(plan, node, threads);
-    return a > b ? a : b;
-}
-
-static Status prepare_fastest(const OpCall *call)
-{
-    const OpImpl *faster = NULL;
-    TRY(matmul_choice_cpu(call, &own, &blas, &faster));
-    *call->state = (void *)(uintptr_t)faster;
-    return ST_OK;
-}
-
-static Status run_fastest(const OpCall *call)
-{
-    const OpImpl *chosen = *call->state;
-    return chosen->run(call);
+    if (matmul_kernel(plan, node) == &microkernel_plain)
+        return "the BLAS library is faster than plain C";
+    return rows_cpu_declines_f64(plan, node);
 }
 
 static bool named(const OpImpl *impl, const char *name)
@@ -181,14 +145,11 @@ static bool named(const OpImpl *impl, const char *name)
 
 void matmul_by(const Plan *plan, const Node *node, const OpImpl *impl, Text *out)
 {
-    const bool automatic = named(impl, "auto") && matmul_own_is_faster(plan, node);
-    const char *kernel = matmul_kernel(plan, node)->name;
+    const bool automatic = named(impl, "auto") && !matmul_own_declines(plan, node);
     if (named(impl, "flash")) {
         text_printf(out, "own %s", matmul_flash_kernel(plan, node)->name);
-    } else if (named(impl, "fastest")) {
-        text_printf(out, "own %s or %s", kernel, blas_cpu_name());
     } else if (automatic || named(impl, "own")) {
-        text_printf(out, "own %s", kernel);
+        text_printf(out, "own %s", matmul_kernel(plan, node)->name);
     } else {
         text_puts(out, blas_cpu_name());
     }
@@ -214,15 +175,9 @@ static Status run_f64(const OpCall *call)
     return ST_OK;
 }
 
-const OpImpl matmul_cpu[] = {
-    {"auto", rows_cpu_declines_f64, faster_workspace, run_faster},
-    {"own", rows_cpu_declines_f64, own_workspace, run_own},
-    {"blas", rows_cpu_declines_f64, blas_workspace, run_blas},
-    {.name = "fastest",
-     .declines = rows_cpu_declines_f64,
-     .workspace = either_workspace,
-     .run = run_fastest,
-     .prepare = prepare_fastest,
-     .varies_by_threads = true /* each number of threads has its own choice */},
-    {.name = "blas_f64", .declines = declines_all_but_f64, .run = run_f64},
-    {0}};
+const OpImpl matmul_cpu[] = {{"auto", matmul_own_declines, own_workspace, run_own},
+                             {"auto", rows_cpu_declines_f64, blas_workspace, run_blas},
+                             {"own", rows_cpu_declines_f64, own_workspace, run_own},
+                             {"blas", rows_cpu_declines_f64, blas_workspace, run_blas},
+                             {.name = "blas_f64", .declines = declines_all_but_f64, .run = run_f64},
+                             {0}};

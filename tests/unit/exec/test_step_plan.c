@@ -64,7 +64,6 @@ static void test_system(void **state)
     hide("");
     expect(BLAS_SYSTEM, PRECISION_FP32, "blas", blas_cpu_name());
     expect(BLAS_SYSTEM, PRECISION_BF16, "blas", blas_cpu_name());
-    expect(BLAS_FASTEST, PRECISION_FP32, "fastest", "own ");
 }
 
 typedef struct By {

@@ -81,11 +81,11 @@ static bool accepted(const Plan *plan, OpKind op, const char *impl)
 static void run_case(const Plan *plan, OpKind op, int i, const OpImpl *implementation)
 {
     const char *impl = implementation->name;
-    const int other_threads = implementation->varies_by_threads ? 1 : 3;
+    enum { OTHER_THREADS = 3 };
     HarnessRun want, got, again;
     harness_open(&want, plan, "reference", 1);
     harness_open_on(&got, plan, backend, impl, 1);
-    harness_open_on(&again, plan, backend, impl, other_threads);
+    harness_open_on(&again, plan, backend, impl, OTHER_THREADS);
     harness_run_nodes(&want);
     harness_run_nodes(&got);
     harness_run_nodes(&again);
