@@ -1,12 +1,14 @@
-/* Bound by square roots and divisions before it is bound by memory on some cores,
- * so the loop is left plain for the compiler to vectorise, and unrolled (CMakeLists.txt), so that those of
- * one vector overlap with the rest of others. Threads take pieces as they get free. */
+/* On some cores square roots and divisions bound this op before memory does. So the loop is plain for the compiler to
+ * vectorize, and unrolled (CMakeLists.txt): the square roots of one vector overlap with the arithmetic of others.
+ * Threads take blocks dynamically. */
+#include "base/i64.h"
 #include "ops/adamw.h"
 #include "ops/cpu/impls_cpu.h"
+#include "ops/element.h"
 #include "ops/simd_cpu/rows_cpu.h"
 #include "plan/step_state.h"
 
-enum { PIECE = 128 * ROWS_CHUNK }; /* shorter ones end before what a processor fetches ahead pays */
+enum { BLOCK = 128 * ROWS_CHUNK }; /* shorter ones end before hardware prefetching pays */
 
 typedef struct Factors {
     float grad, keep, step, root_bias_inverse;
@@ -68,33 +70,27 @@ CPU_CLONES static void split(uint16_t *restrict upper, uint16_t *restrict lower,
     }
 }
 
-static void update_split(const OpCall *call, int group, int64_t begin, int64_t end, Factors f)
+/* Outputs of a group: parameters, both moments, and a 16-bit copy or the upper halves of split parameters. */
+static void update_block(const OpCall *call, int group, int64_t begin, int64_t end, Factors f)
 {
-    uint16_t *lower = op_out(call, 4 * group), *upper = op_out(call, 4 * group + 3);
+    const bool is_split = adamw_split(call->plan, call->node, group);
+    void *parameters = op_out(call, 4 * group);
     float *m = op_out(call, 4 * group + 1), *v = op_out(call, 4 * group + 2);
-    const Tensor *g = op_in_shape(call, group);
-    float p[ROWS_CHUNK];
+    const Operand copy = element_out(call, 4 * group + 3), g = element_in(call, group);
+    float joined[ROWS_CHUNK];
     for (int64_t i = begin; i < end; i += ROWS_CHUNK) {
-        const int64_t n = end - i < ROWS_CHUNK ? end - i : ROWS_CHUNK;
-        const void *from = rows_cpu_at(op_in(call, group), g->dtype, i);
-        join(p, upper + i, lower + i, n);
-        update(p, m + i, v + i, from, g->dtype, n, f);
-        split(upper + i, lower + i, p, n);
-    }
-}
-
-static void update_piece(const OpCall *call, int group, int64_t begin, int64_t end, Factors f)
-{
-    float *p = op_out(call, 4 * group), *m = op_out(call, 4 * group + 1);
-    float *v = op_out(call, 4 * group + 2);
-    const Tensor *copy = op_out_shape(call, 4 * group + 3), *g = op_in_shape(call, group);
-    for (int64_t i = begin; i < end; i += ROWS_CHUNK) {
-        const int64_t n = end - i < ROWS_CHUNK ? end - i : ROWS_CHUNK;
-        const void *from = rows_cpu_at(op_in(call, group), g->dtype, i);
-        update(p + i, m + i, v + i, from, g->dtype, n, f);
-        if (!copy) continue;
-        rows_cpu_store(rows_cpu_at(op_out(call, 4 * group + 3), copy->dtype, i), p + i, copy->dtype,
-                       n);
+        const int64_t n = i64_min(ROWS_CHUNK, end - i);
+        const void *from = rows_cpu_at(g.data, g.dtype, i);
+        float *p = is_split ? joined : (float *)parameters + i;
+        uint16_t *upper = is_split ? (uint16_t *)copy.data + i : NULL;
+        uint16_t *lower = is_split ? (uint16_t *)parameters + i : NULL;
+        if (is_split) join(p, upper, lower, n);
+        update(p, m + i, v + i, from, g.dtype, n, f);
+        if (is_split) {
+            split(upper, lower, p, n);
+        } else if (copy.data) {
+            rows_cpu_store(rows_cpu_at(copy.data, copy.dtype, i), p, copy.dtype, n);
+        }
     }
 }
 
@@ -110,12 +106,9 @@ static Status run(const OpCall *call)
 #pragma omp parallel num_threads(call->threads)
     for (int group = 0; group < groups; group++) {
         const int64_t n = plan_elements(op_in_shape(call, group));
-        const bool split_group = adamw_split(call->plan, call->node, group);
 #pragma omp for schedule(dynamic) nowait
-        for (int64_t i = 0; i < n; i += PIECE) {
-            (split_group ? update_split : update_piece)(call, group, i,
-                                                        i + PIECE < n ? i + PIECE : n, f);
-        }
+        for (int64_t i = 0; i < n; i += BLOCK)
+            update_block(call, group, i, i64_min(i + BLOCK, n), f);
     }
     return ST_OK;
 }
@@ -123,7 +116,7 @@ static Status run(const OpCall *call)
 /* The state is float64 by design; a float64 parameter has the reference only. */
 static const char *declines(const Plan *plan, const Node *node)
 {
-    return plan_out(plan, node, 0)->dtype == DT_F64 ? "float64 has the reference only" : NULL;
+    return rows_cpu_refuse_f64(plan_out(plan, node, 0));
 }
 
 const OpImpl adamw_cpu[] = {{"adamw_cpu", declines, NULL, run}, {0}};

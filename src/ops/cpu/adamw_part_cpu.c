@@ -54,21 +54,15 @@ CPU_CLONES static void apply_part(int fn, float *out, const float *x, const floa
     }
 }
 
-/* Out, then up to three tensors, then the state: absent ones have no data. */
-typedef struct Part {
+typedef struct Args {
     int fn;
-    Operand out, x, a, b;
-    Factors f;
-} Part;
+    Factors factors;
+} Args;
 
-static void run_span(const Part *p, Span span)
+static void kernel(const void *args, float *const out[], const float *const in[], Chunk chunk)
 {
-    float in[3][ROWS_CHUNK], result[ROWS_CHUNK];
-    float *out = elementwise_cpu_target(p->out, span, result);
-    apply_part(p->fn, out, elementwise_cpu_read(p->x, span, in[0]),
-               p->a.data ? elementwise_cpu_read(p->a, span, in[1]) : NULL,
-               p->b.data ? elementwise_cpu_read(p->b, span, in[2]) : NULL, span.n, &p->f);
-    elementwise_cpu_finish(p->out, span, out);
+    const Args *a = args;
+    apply_part(a->fn, out[0], in[0], in[1], in[2], chunk.n, &a->factors);
 }
 
 static bool updates_in_place(int fn)
@@ -81,26 +75,19 @@ static Status run(const OpCall *call)
     const int n_tensors = call->node->n_in - 1, fn = call->node->attr.fn;
     const double *state = op_in(call, n_tensors);
     if (state[STATE_APPLY] == 0 && updates_in_place(fn)) return ST_OK; /* the step is skipped */
-    const Part p = {.fn = fn,
-                    .out = element_out(call, 0),
-                    .x = element_in(call, 0),
-                    .a = n_tensors > 1 ? element_in(call, 1) : (Operand){0},
-                    .b = n_tensors > 2 ? element_in(call, 2) : (Operand){0},
-                    .f = factors(state)};
-    const Spans spans = elementwise_cpu_make(p.x.rows, p.x.cols, true);
-#pragma omp parallel for schedule(dynamic, 8) num_threads(call->threads)
-    for (int64_t i = 0; i < spans.count; i++) run_span(&p, elementwise_cpu_at(&spans, i));
-    return ST_OK;
+    const Args args = {fn, factors(state)};
+    const Elementwise e = elementwise_cpu(call, n_tensors, kernel, &args);
+    return elementwise_cpu_run(call, &e);
 }
 
 /* The state is float64 always; p, m and v stay where they are. */
 static const char *declines(const Plan *plan, const Node *node)
 {
-    for (int i = 0; i < node->n_in - 1; i++) {
-        if (plan_in(plan, node, i)->dtype == DT_F64) return "float64 has the reference only";
-    }
+    const char *why = NULL;
+    for (int i = 0; !why && i < node->n_in - 1; i++)
+        why = rows_cpu_refuse_f64(plan_in(plan, node, i));
     const bool moved = plan_out_id(plan, node, 0) != plan_in_id(plan, node, 0);
-    return updates_in_place(node->attr.fn) && moved ? "it updates in place" : NULL;
+    return !why && updates_in_place(node->attr.fn) && moved ? "it updates in place" : why;
 }
 
 const OpImpl adamw_part_cpu[] = {{.name = "adamw_part_cpu", .declines = declines, .run = run}, {0}};

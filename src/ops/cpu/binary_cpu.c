@@ -1,4 +1,4 @@
-/* Spans of x; y is a span beside it, a number for the whole row, or a row that comes back. */
+/* y is as large as x, a number for each row of x, or rows that repeat. */
 #include "ops/cpu/elementwise_cpu.h"
 #include "ops/cpu/impls_cpu.h"
 #include "ops/repeat.h"
@@ -41,49 +41,39 @@ CPU_CLONES static void with_number(int fn, float *z, const float *x, float y, in
     }
 }
 
-typedef struct Pass {
-    Operand z, x, y;
-    Repeat how;
+typedef struct Args {
     int fn;
-    bool number; /* y is one number for the whole span */
-} Pass;
+    Operand y;
+} Args;
 
-static void run_span(const Pass *p, Span span)
+static void vector_kernel(const void *args, float *const out[], const float *const in[],
+                          Chunk chunk)
 {
-    float in[2][ROWS_CHUNK], out[ROWS_CHUNK];
-    float *z = elementwise_cpu_target(p->z, span, out);
-    const float *x = elementwise_cpu_read(p->x, span, in[0]);
-    if (p->number) {
-        const int64_t i = p->how == REPEAT_IN_ROW ? span.row : 0;
-        with_number(p->fn, z, x, (float)element_get(p->y.data, p->y.dtype, i), span.n);
-    } else {
-        Span beside = span;
-        if (p->how == REPEAT_PERIOD) beside.row %= p->y.rows;
-        with_vector(p->fn, z, x, elementwise_cpu_read(p->y, beside, in[1]), span.n);
-    }
-    elementwise_cpu_finish(p->z, span, z);
+    with_vector(((const Args *)args)->fn, out[0], in[0], in[1], chunk.n);
 }
 
-/* y with rows as wide as those of x, however its own shape is written. */
-static Operand as_rows(Operand y, int64_t width)
+static void number_kernel(const void *args, float *const out[], const float *const in[],
+                          Chunk chunk)
 {
-    return (Operand){y.data, y.dtype, y.rows * y.cols / width, width, width};
+    const Args *a = args;
+    with_number(a->fn, out[0], in[0], (float)at(a->y, chunk.row % a->y.rows, 0), chunk.n);
 }
 
 static Status run(const OpCall *call)
 {
-    Pass p = {element_out(call, 0), element_in(call, 0),
-              element_in(call, 1),  repeat_of(op_in_shape(call, 0), op_in_shape(call, 1)),
-              call->node->attr.fn,  false};
-    Spans spans = elementwise_cpu_over(call, op_in_shape(call, 0));
-    p.number = p.how == REPEAT_IN_ROW || p.y.rows * p.y.cols == 1;
-    if (p.how == REPEAT_IN_ROW || p.how == REPEAT_PERIOD) {
-        spans = elementwise_cpu_make(p.x.rows, p.x.cols, false);
-        if (!p.number) p.y = as_rows(p.y, p.x.cols);
+    const Repeat how = repeat_of(op_in_shape(call, 0), op_in_shape(call, 1));
+    const Args args = {call->node->attr.fn, element_in(call, 1)};
+    const int64_t elements = args.y.rows * args.y.cols;
+    Elementwise e = elementwise_cpu(call, 2, vector_kernel, &args);
+    const int64_t width = e.in[0].cols;
+    e.flat = e.flat && how == REPEAT_NONE;
+    if (how == REPEAT_IN_ROW || elements == 1) {
+        e.in[1] = (Operand){0};
+        e.kernel = number_kernel;
+    } else if (how == REPEAT_PERIOD) { /* rows as wide as those of x, whatever shape y has */
+        e.in[1] = (Operand){args.y.data, args.y.dtype, elements / width, width, width};
     }
-#pragma omp parallel for schedule(dynamic, 8) num_threads(call->threads)
-    for (int64_t i = 0; i < spans.count; i++) run_span(&p, elementwise_cpu_at(&spans, i));
-    return ST_OK;
+    return elementwise_cpu_run(call, &e);
 }
 
 static const char *declines(const Plan *plan, const Node *node)

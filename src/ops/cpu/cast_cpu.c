@@ -1,24 +1,23 @@
 #include "ops/cpu/elementwise_cpu.h"
 #include "ops/cpu/impls_cpu.h"
 
-static void convert(Operand y, Operand x, Span span)
+static void convert(const void *context, Chunk chunk)
 {
-    void *dst = elementwise_cpu_address(y, span);
-    const void *src = elementwise_cpu_address(x, span);
-    if (y.dtype == DT_F32) {
-        rows_cpu_load(dst, src, x.dtype, span.n);
+    const Operand *y = context, *x = y + 1;
+    void *dst = operand_cpu_at(*y, chunk.row, chunk.col);
+    const void *src = operand_cpu_at(*x, chunk.row, chunk.col);
+    if (y->dtype == DT_F32) {
+        rows_cpu_load(dst, src, x->dtype, chunk.n);
         return;
     }
     float buffer[ROWS_CHUNK];
-    rows_cpu_store(dst, rows_cpu_read(src, x.dtype, span.n, buffer), y.dtype, span.n);
+    rows_cpu_store(dst, rows_cpu_read(src, x->dtype, chunk.n, buffer), y->dtype, chunk.n);
 }
 
 static Status run(const OpCall *call)
 {
-    const Operand y = element_out(call, 0), x = element_in(call, 0);
-    const Spans spans = elementwise_cpu_over(call, op_in_shape(call, 0));
-#pragma omp parallel for schedule(dynamic, 8) num_threads(call->threads)
-    for (int64_t i = 0; i < spans.count; i++) convert(y, x, elementwise_cpu_at(&spans, i));
+    const Elementwise e = elementwise_cpu(call, 1, NULL, NULL);
+    elementwise_cpu_for_each(call, e.in[0], e.flat, convert, (const Operand[]){e.out[0], e.in[0]});
     return ST_OK;
 }
 

@@ -1,6 +1,5 @@
 #include "ops/cpu/impls_cpu.h"
-#include "ops/element.h"
-#include "ops/simd_cpu/rows_cpu.h"
+#include "ops/cpu/operand_cpu.h"
 
 #include <math.h>
 #include <string.h>
@@ -18,9 +17,8 @@ CPU_CLONES static void fill16(uint16_t *x, int64_t n, uint16_t value)
 static void mask_row(Operand y, Operand x, int64_t row, float ahead)
 {
     const int64_t n = row % x.cols + 1, left = x.cols - n;
-    void *to = rows_cpu_at(y.data, y.dtype, row * x.cols);
-    const void *from = rows_cpu_at(x.data, x.dtype, row * x.cols);
-    void *rest = rows_cpu_at(to, y.dtype, n);
+    void *to = operand_cpu_at(y, row, 0), *rest = operand_cpu_at(y, row, n);
+    const void *from = operand_cpu_at(x, row, 0);
     if (to != from) memcpy(to, from, (size_t)n * plan_dtype_size(y.dtype));
     if (y.dtype == DT_F32) {
         fill32(rest, left, ahead);

@@ -1,8 +1,8 @@
-/* Two passes over each row for the loss (its maximum, then the sum of powers), one for the
+/* Two passes over each row for the loss (its maximum, then the sum of exponentials), one for the
  * gradient; the rows' losses are added in their order, whatever the number of threads. */
+#include "base/i64.h"
 #include "ops/cpu/impls_cpu.h"
-#include "ops/element.h"
-#include "ops/simd_cpu/rows_cpu.h"
+#include "ops/cpu/operand_cpu.h"
 #include "ops/simd_cpu/vector_math.h"
 
 #include <math.h>
@@ -12,7 +12,7 @@ CPU_CLONES static float largest_of(const float *x, int64_t n, float max)
     return vector_math_max(x, n, max);
 }
 
-CPU_CLONES static float sum_powers(const float *x, int64_t n, float max)
+CPU_CLONES static float sum_exp(const float *x, int64_t n, float max)
 {
     float sum = 0;
 #pragma omp simd reduction(+ : sum)
@@ -20,18 +20,17 @@ CPU_CLONES static float sum_powers(const float *x, int64_t n, float max)
     return sum;
 }
 
-static float log_sum_exp(const void *row, DType dtype, int64_t n)
+static float log_sum_exp(Operand x, int64_t row)
 {
     float buffer[ROWS_CHUNK], max = -INFINITY;
     double sum = 0;
-    for (int64_t j = 0; j < n; j += ROWS_CHUNK) {
-        const int64_t m = n - j < ROWS_CHUNK ? n - j : ROWS_CHUNK;
-        max = largest_of(rows_cpu_read(rows_cpu_at(row, dtype, j), dtype, m, buffer), m, max);
+    for (int64_t j = 0; j < x.cols; j += ROWS_CHUNK) {
+        const int64_t n = i64_min(ROWS_CHUNK, x.cols - j);
+        max = largest_of(operand_cpu_read(x, row, j, n, buffer), n, max);
     }
-    for (int64_t j = 0; j < n; j += ROWS_CHUNK) {
-        const int64_t m = n - j < ROWS_CHUNK ? n - j : ROWS_CHUNK;
-        const float *x = rows_cpu_read(rows_cpu_at(row, dtype, j), dtype, m, buffer);
-        sum += (double)sum_powers(x, m, max);
+    for (int64_t j = 0; j < x.cols; j += ROWS_CHUNK) {
+        const int64_t n = i64_min(ROWS_CHUNK, x.cols - j);
+        sum += (double)sum_exp(operand_cpu_read(x, row, j, n, buffer), n, max);
     }
     return max + (float)log(sum);
 }
@@ -50,8 +49,7 @@ static Status run(const OpCall *call)
     float *loss = op_out(call, 0), *lse = op_out(call, 1), *each = call->workspace;
 #pragma omp parallel for schedule(dynamic, 8) num_threads(call->threads)
     for (int64_t i = 0; i < logits.rows; i++) {
-        const void *row = rows_cpu_at(logits.data, logits.dtype, i * logits.cols);
-        const float l = log_sum_exp(row, logits.dtype, logits.cols);
+        const float l = log_sum_exp(logits, i);
         if (lse) lse[i] = l;
         each[i] = l - (float)at(logits, i, targets[i]);
     }
@@ -61,7 +59,7 @@ static Status run(const OpCall *call)
     return ST_OK;
 }
 
-CPU_CLONES static void scaled_powers(float *y, const float *x, int64_t n, float lse, float factor)
+CPU_CLONES static void scaled_exp(float *y, const float *x, int64_t n, float lse, float factor)
 {
 #pragma omp simd
     for (int64_t i = 0; i < n; i++) y[i] = factor * vector_math_exp(x[i] - lse);
@@ -72,13 +70,11 @@ static void grad_row(Operand dlogits, Operand logits, int64_t row, int64_t targe
 {
     float in[ROWS_CHUNK], out[ROWS_CHUNK];
     for (int64_t j = 0; j < logits.cols; j += ROWS_CHUNK) {
-        const int64_t m = logits.cols - j < ROWS_CHUNK ? logits.cols - j : ROWS_CHUNK;
-        const void *from = rows_cpu_at(logits.data, logits.dtype, row * logits.cols + j);
-        void *to = rows_cpu_at(dlogits.data, dlogits.dtype, row * logits.cols + j);
-        float *y = rows_cpu_target(to, dlogits.dtype, out);
-        scaled_powers(y, rows_cpu_read(from, logits.dtype, m, in), m, lse, factor);
-        if (target >= j && target < j + m) y[target - j] -= factor;
-        rows_cpu_finish(to, dlogits.dtype, m, y);
+        const int64_t n = i64_min(ROWS_CHUNK, logits.cols - j);
+        float *y = operand_cpu_target(dlogits, row, j, out);
+        scaled_exp(y, operand_cpu_read(logits, row, j, n, in), n, lse, factor);
+        if (target >= j && target < j + n) y[target - j] -= factor;
+        operand_cpu_finish(dlogits, row, j, n, y);
     }
 }
 
@@ -95,23 +91,14 @@ static Status run_grad(const OpCall *call)
     return ST_OK;
 }
 
-static bool is_f64(const Tensor *tensor)
-{
-    return tensor && tensor->dtype == DT_F64;
-}
-
 /* dloss alone may be float64. */
 static const char *declines_grad(const Plan *plan, const Node *node)
 {
-    const bool wide = is_f64(plan_out(plan, node, 0)) || is_f64(plan_in(plan, node, 1)) ||
-                      is_f64(plan_in(plan, node, 3));
-    return wide ? "float64 has the reference only" : NULL;
+    const char *why = rows_cpu_refuse_f64(plan_out(plan, node, 0));
+    if (!why) why = rows_cpu_refuse_f64(plan_in(plan, node, 1));
+    return why ? why : rows_cpu_refuse_f64(plan_in(plan, node, 3));
 }
 
-const OpImpl cross_entropy_cpu[] = {{.name = "cross_entropy_cpu",
-                                     .declines = rows_cpu_declines_f64,
-                                     .workspace = losses,
-                                     .run = run},
-                                    {0}};
-const OpImpl cross_entropy_grad_cpu[] = {
-    {.name = "cross_entropy_grad_cpu", .declines = declines_grad, .run = run_grad}, {0}};
+const OpImpl cross_entropy_cpu[] = {{"cross_entropy_cpu", rows_cpu_declines_f64, losses, run}, {0}};
+const OpImpl cross_entropy_grad_cpu[] = {{"cross_entropy_grad_cpu", declines_grad, NULL, run_grad},
+                                         {0}};

@@ -1,70 +1,37 @@
-/* Elementwise passes on the CPU: a shape cut into spans of at most ROWS_CHUNK elements, each within
- * one row. Where no operand has gaps between its rows, the shape is taken as one long row, so that
- * short rows cost nothing. Only files named *_cpu.c include it. */
+/* Elementwise ops on the CPU. Threads process a shape in chunks of at most ROWS_CHUNK elements, each within one row. A
+ * kernel computes one chunk in fp32, whatever the dtypes of the operands are. */
 #ifndef OPS_CPU_ELEMENTWISE_CPU_H
 #define OPS_CPU_ELEMENTWISE_CPU_H
 
-#include "ops/element.h"
-#include "ops/simd_cpu/rows_cpu.h"
+#include "ops/cpu/operand_cpu.h"
 
-typedef struct Spans {
-    int64_t cols, per_row, count;
-    bool flat; /* one long row */
-} Spans;
-
-typedef struct Span {
+typedef struct Chunk {
     int64_t row, col, n;
-} Span;
+} Chunk;
 
-static inline Spans elementwise_cpu_make(int64_t rows, int64_t cols, bool flat)
-{
-    const int64_t width = flat ? rows * cols : cols;
-    const int64_t per_row = (width + ROWS_CHUNK - 1) / ROWS_CHUNK;
-    return (Spans){width, per_row, per_row * (flat ? 1 : rows), flat};
-}
+typedef void ElementwiseKernel(const void *args, float *const out[], const float *const in[],
+                               Chunk chunk);
 
-/* Over the shape of `x`; all operands of the node have that shape. */
-static inline Spans elementwise_cpu_over(const OpCall *call, const Tensor *x)
-{
-    bool flat = true;
-    for (int i = 0; i < call->node->n_out; i++) {
-        const Tensor *t = op_out_shape(call, i);
-        flat = flat && (!t || plan_contiguous(t));
-    }
-    for (int i = 0; i < call->node->n_in; i++) {
-        const Tensor *t = op_in_shape(call, i);
-        flat = flat && (!t || plan_contiguous(t));
-    }
-    return elementwise_cpu_make(plan_rows(x), plan_width(x), flat);
-}
+enum { ELEMENTWISE_OUT = 2, ELEMENTWISE_IN = 3 };
 
-static inline Span elementwise_cpu_at(const Spans *spans, int64_t i)
-{
-    const int64_t row = i / spans->per_row, col = i % spans->per_row * ROWS_CHUNK;
-    const int64_t left = spans->cols - col;
-    return (Span){row, col, left < ROWS_CHUNK ? left : ROWS_CHUNK};
-}
+typedef struct Elementwise {
+    /* Operands without data are absent: kernels get NULL for them. An input with fewer rows than the result repeats. */
+    Operand out[ELEMENTWISE_OUT], in[ELEMENTWISE_IN];
+    bool
+        flat; /* No operand has gaps between its rows: the shape is one long row, so that short rows cost nothing. */
+    ElementwiseKernel *kernel;
+    const void *args;
+} Elementwise;
 
-static inline void *elementwise_cpu_address(Operand x, Span span)
-{
-    return rows_cpu_at(x.data, x.dtype, span.row * x.ld + span.col);
-}
+/* The first result and the first `n_in` inputs of the node, which all have one shape. */
+Elementwise elementwise_cpu(const OpCall *call, int n_in, ElementwiseKernel *kernel,
+                            const void *args);
 
-/* The span's numbers as floats: where they are, or widened into `buffer`. */
-static inline const float *elementwise_cpu_read(Operand x, Span span, float *buffer)
-{
-    return rows_cpu_read(elementwise_cpu_address(x, span), x.dtype, span.n, buffer);
-}
+/* Computes the results, which have the shape of out[0]. */
+Status elementwise_cpu_run(const OpCall *call, const Elementwise *e);
 
-/* Where to compute the span, and afterwards: round it from there into place. */
-static inline float *elementwise_cpu_target(Operand x, Span span, float *buffer)
-{
-    return rows_cpu_target(elementwise_cpu_address(x, span), x.dtype, buffer);
-}
-
-static inline void elementwise_cpu_finish(Operand x, Span span, const float *computed)
-{
-    rows_cpu_finish(elementwise_cpu_address(x, span), x.dtype, span.n, computed);
-}
+/* Calls `body` for every chunk of the shape of `x`. */
+void elementwise_cpu_for_each(const OpCall *call, Operand x, bool flat,
+                              void (*body)(const void *context, Chunk chunk), const void *context);
 
 #endif

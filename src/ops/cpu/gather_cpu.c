@@ -1,7 +1,6 @@
 /* gather itself reads one element per row: its reference has nothing to gain. */
 #include "ops/cpu/impls_cpu.h"
-#include "ops/element.h"
-#include "ops/simd_cpu/rows_cpu.h"
+#include "ops/cpu/operand_cpu.h"
 
 #include <string.h>
 
@@ -12,7 +11,7 @@ static Status run_grad(const OpCall *call)
     const size_t bytes = (size_t)dx.cols * plan_dtype_size(dx.dtype);
 #pragma omp parallel for schedule(dynamic, 8) num_threads(call->threads)
     for (int64_t i = 0; i < dx.rows; i++) {
-        memset(rows_cpu_at(dx.data, dx.dtype, i * dx.cols), 0, bytes); /* 0 in every dtype */
+        memset(operand_cpu_at(dx, i, 0), 0, bytes); /* 0 in every dtype */
         put(dx, i, ids[i], element_get(dy.data, dy.dtype, i));
     }
     return ST_OK;

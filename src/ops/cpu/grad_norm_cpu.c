@@ -61,7 +61,7 @@ static Status run(const OpCall *call)
 
 static const char *declines(const Plan *plan, const Node *node)
 {
-    return plan_in(plan, node, 0)->dtype == DT_F64 ? "float64 has the reference only" : NULL;
+    return rows_cpu_refuse_f64(plan_in(plan, node, 0));
 }
 
 const OpImpl grad_norm_cpu[] = {{"grad_norm_cpu", declines, workspace, run}, {0}};

@@ -1,8 +1,8 @@
 /* Rows are summed in chunks of fixed size, columns in bands of fixed width and groups of fixed
  * height: results do not depend on the number of threads, and errors grow slowly. */
+#include "base/i64.h"
 #include "ops/cpu/impls_cpu.h"
-#include "ops/element.h"
-#include "ops/simd_cpu/rows_cpu.h"
+#include "ops/cpu/operand_cpu.h"
 #include "ops/simd_cpu/vector_math.h"
 #include "plan/functions.h"
 
@@ -27,9 +27,8 @@ static double reduce_row(int fn, Operand x, int64_t row)
     float buffer[ROWS_CHUNK], max = -INFINITY;
     double sum = 0;
     for (int64_t j = 0; j < x.cols; j += ROWS_CHUNK) {
-        const int64_t n = x.cols - j < ROWS_CHUNK ? x.cols - j : ROWS_CHUNK;
-        const void *from = rows_cpu_at(x.data, x.dtype, row * x.cols + j);
-        const float *chunk = rows_cpu_read(from, x.dtype, n, buffer);
+        const int64_t n = i64_min(ROWS_CHUNK, x.cols - j);
+        const float *chunk = operand_cpu_read(x, row, j, n, buffer);
         if (fn == FN_ROW_MAX) {
             max = max_of(chunk, n, max);
         } else {
@@ -52,12 +51,9 @@ static void reduce_band(Operand y, Operand x, int64_t col, int64_t n)
 {
     float total[BAND] = {0}, buffer[BAND];
     for (int64_t i = 0; i < x.rows; i += GROUP) {
-        const int64_t end = i + GROUP < x.rows ? i + GROUP : x.rows;
+        const int64_t end = i64_min(i + GROUP, x.rows);
         float sum[BAND] = {0};
-        for (int64_t r = i; r < end; r++) {
-            const void *from = rows_cpu_at(x.data, x.dtype, r * x.cols + col);
-            add(sum, rows_cpu_read(from, x.dtype, n, buffer), n);
-        }
+        for (int64_t r = i; r < end; r++) add(sum, operand_cpu_read(x, r, col, n, buffer), n);
         add(total, sum, n);
     }
     rows_cpu_store(rows_cpu_at(y.data, y.dtype, col), total, y.dtype, n);
@@ -69,9 +65,7 @@ static Status run(const OpCall *call)
     const int fn = call->node->attr.fn;
     if (fn == FN_COL_SUM) {
 #pragma omp parallel for schedule(dynamic, 8) num_threads(call->threads)
-        for (int64_t j = 0; j < x.cols; j += BAND) {
-            reduce_band(y, x, j, x.cols - j < BAND ? x.cols - j : BAND);
-        }
+        for (int64_t j = 0; j < x.cols; j += BAND) reduce_band(y, x, j, i64_min(BAND, x.cols - j));
         return ST_OK;
     }
 #pragma omp parallel for schedule(dynamic, 8) num_threads(call->threads)

@@ -1,12 +1,16 @@
 /* One pass over each row for the norm; the weight's gradient is summed over fixed groups of rows,
  * so that the result does not depend on the number of threads. */
+#include "base/i64.h"
 #include "ops/cpu/impls_cpu.h"
-#include "ops/simd_cpu/rows_cpu.h"
+#include "ops/cpu/operand_cpu.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-enum { GROUP = 32 }; /* rows whose weight gradients are summed by one thread */
+enum {
+    GROUP = 32,  /* rows whose weight gradients are summed by one thread */
+    PADDING = 16 /* floats between the rows of a workspace */
+};
 
 CPU_CLONES static float norm_row(float *restrict y, float *s, const float *x,
                                  const float *restrict w, const float *delta, int64_t n, float eps)
@@ -28,34 +32,21 @@ CPU_CLONES static float norm_row(float *restrict y, float *s, const float *x,
     return r;
 }
 
-/* Two float rows per thread, for operands that are 16 bit. */
-static size_t row_buffers(const Plan *plan, const Node *node, int threads)
-{
-    const size_t width = (size_t)plan_width(plan_in(plan, node, 0));
-    return (size_t)threads * 2 * (width + 16) * sizeof(float);
-}
-
 static Status run(const OpCall *call)
 {
-    const Tensor *x = op_in_shape(call, 0), *y = op_out_shape(call, 0);
-    const Tensor *delta = op_in_shape(call, 2);
-    const int64_t rows = plan_rows(x), n = plan_width(x);
-    const float *xs = op_in(call, 0), *w = op_in(call, 1);
+    const Operand x = element_in(call, 0), delta = element_in(call, 2), y = element_out(call, 0);
+    const int64_t n = x.cols;
+    const float *xs = x.data, *w = op_in(call, 1);
     float *r = op_out(call, 1), *s = op_out(call, 2);
     const float eps = (float)call->node->attr.shift;
 
 #pragma omp parallel for schedule(dynamic, 8) num_threads(call->threads)
-    for (int64_t i = 0; i < rows; i++) {
-        float *buffer = (float *)call->workspace + (int64_t)omp_thread() * 2 * (n + 16);
-        void *out = rows_cpu_at(op_out(call, 0), y->dtype, i * n);
-        float *target = rows_cpu_target(out, y->dtype, buffer);
-        const float *add = NULL;
-        if (delta) {
-            add = rows_cpu_read(rows_cpu_at(op_in(call, 2), delta->dtype, i * n), delta->dtype, n,
-                                buffer + n + 16);
-        }
+    for (int64_t i = 0; i < x.rows; i++) {
+        float *target = operand_cpu_target(y, i, 0, rows_cpu_buffer(call, 0));
+        const float *add =
+            delta.data ? operand_cpu_read(delta, i, 0, n, rows_cpu_buffer(call, 1)) : NULL;
         r[i] = norm_row(target, s ? s + i * n : NULL, xs + i * n, w, add, n, eps);
-        rows_cpu_finish(out, y->dtype, n, target);
+        operand_cpu_finish(y, i, 0, n, target);
     }
     return ST_OK;
 }
@@ -77,36 +68,28 @@ CPU_CLONES static void norm_grad_row(float *dx, float *restrict dw, const float 
     for (int64_t j = 0; j < n; j++) dw[j] += dy[j] * s[j] * r;
 }
 
-static int64_t groups(int64_t rows)
-{
-    return (rows + GROUP - 1) / GROUP;
-}
-
 /* A row of dw for every group, then one float row per thread for dy. */
 static size_t grad_workspace(const Plan *plan, const Node *node, int threads)
 {
     const Tensor *s = plan_in(plan, node, 1);
-    const size_t n = (size_t)plan_width(s) + 16;
-    return ((size_t)groups(plan_rows(s)) + (size_t)threads) * n * sizeof(float);
+    const int64_t rows = i64_ceil_div(plan_rows(s), GROUP) + threads;
+    return (size_t)(rows * (plan_width(s) + PADDING)) * sizeof(float);
 }
 
 static void grad_group(const OpCall *call, int64_t g, float *dw, float *buffer)
 {
-    const Tensor *shape = op_in_shape(call, 1), *dy = op_in_shape(call, 0);
-    const Tensor *ddelta = op_out_shape(call, 1);
-    const int64_t rows = plan_rows(shape), n = plan_width(shape);
+    const Operand dy = element_in(call, 0), ddelta = element_out(call, 1);
+    const int64_t rows = dy.rows, n = dy.cols;
     const float *s = op_in(call, 1), *w = op_in(call, 2), *r = op_in(call, 3), *ds = op_in(call, 4);
     float *dx = op_out(call, 0);
-    const int64_t end = (g + 1) * GROUP < rows ? (g + 1) * GROUP : rows;
+    const int64_t end = i64_min((g + 1) * GROUP, rows);
 
     for (int64_t j = 0; j < n; j++) dw[j] = 0;
     for (int64_t i = g * GROUP; i < end; i++) {
-        const void *from = rows_cpu_at(op_in(call, 0), dy->dtype, i * n);
-        norm_grad_row(dx + i * n, dw, rows_cpu_read(from, dy->dtype, n, buffer), s + i * n, w, r[i],
+        norm_grad_row(dx + i * n, dw, operand_cpu_read(dy, i, 0, n, buffer), s + i * n, w, r[i],
                       ds ? ds + i * n : NULL, n);
-        if (ddelta) {
-            rows_cpu_store(rows_cpu_at(op_out(call, 1), ddelta->dtype, i * n), dx + i * n,
-                           ddelta->dtype, n);
+        if (ddelta.data) {
+            rows_cpu_store(operand_cpu_at(ddelta, i, 0), dx + i * n, ddelta.dtype, n);
         }
     }
 }
@@ -114,23 +97,23 @@ static void grad_group(const OpCall *call, int64_t g, float *dw, float *buffer)
 static Status run_grad(const OpCall *call)
 {
     const Tensor *shape = op_in_shape(call, 1);
-    const int64_t n = plan_width(shape), n_groups = groups(plan_rows(shape));
+    const int64_t n = plan_width(shape), ld = n + PADDING;
+    const int64_t groups = i64_ceil_div(plan_rows(shape), GROUP);
     float *partial = call->workspace, *dw = op_out(call, 2);
 
 #pragma omp parallel for schedule(dynamic) num_threads(call->threads)
-    for (int64_t g = 0; g < n_groups; g++) {
-        float *buffer = partial + (n_groups + omp_thread()) * (n + 16);
-        grad_group(call, g, partial + g * (n + 16), buffer);
+    for (int64_t g = 0; g < groups; g++) {
+        grad_group(call, g, partial + g * ld, partial + (groups + omp_thread()) * ld);
     }
 #pragma omp parallel for schedule(dynamic, 64) num_threads(call->threads)
     for (int64_t j = 0; j < n; j++) {
         float sum = 0;
-        for (int64_t g = 0; g < n_groups; g++) sum += partial[g * (n + 16) + j];
+        for (int64_t g = 0; g < groups; g++) sum += partial[g * ld + j];
         dw[j] = sum;
     }
     return ST_OK;
 }
 
-const OpImpl rmsnorm_cpu[] = {{"rmsnorm_cpu", rows_cpu_declines_f64, row_buffers, run}, {0}};
+const OpImpl rmsnorm_cpu[] = {{"rmsnorm_cpu", rows_cpu_declines_f64, rows_cpu_buffers, run}, {0}};
 const OpImpl rmsnorm_grad_cpu[] = {
     {"rmsnorm_grad_cpu", rows_cpu_declines_f64, grad_workspace, run_grad}, {0}};

@@ -1,7 +1,7 @@
 #include "ops/cpu/elementwise_cpu.h"
 #include "ops/cpu/impls_cpu.h"
 
-_Static_assert(ROWS_CHUNK % 2 == 0, "a span holds whole pairs");
+_Static_assert(ROWS_CHUNK % 2 == 0, "a chunk holds whole pairs");
 
 /* y may be x: a pair is read before it is written. */
 CPU_CLONES static void rotate(float *y, const float *x, int64_t pairs, float sign)
@@ -14,22 +14,16 @@ CPU_CLONES static void rotate(float *y, const float *x, int64_t pairs, float sig
     }
 }
 
-static void run_span(Operand y, Operand x, Span span, float sign)
+static void kernel(const void *args, float *const out[], const float *const in[], Chunk chunk)
 {
-    float in[ROWS_CHUNK], out[ROWS_CHUNK];
-    float *target = elementwise_cpu_target(y, span, out);
-    rotate(target, elementwise_cpu_read(x, span, in), span.n / 2, sign);
-    elementwise_cpu_finish(y, span, target);
+    const NodeAttr *attr = args;
+    rotate(out[0], in[0], chunk.n / 2, attr->inverse ? 1.0F : -1.0F);
 }
 
 static Status run(const OpCall *call)
 {
-    const Operand y = element_out(call, 0), x = element_in(call, 0);
-    const float sign = call->node->attr.inverse ? 1.0F : -1.0F;
-    const Spans spans = elementwise_cpu_over(call, op_in_shape(call, 0));
-#pragma omp parallel for schedule(dynamic, 8) num_threads(call->threads)
-    for (int64_t i = 0; i < spans.count; i++) run_span(y, x, elementwise_cpu_at(&spans, i), sign);
-    return ST_OK;
+    const Elementwise e = elementwise_cpu(call, 1, kernel, &call->node->attr);
+    return elementwise_cpu_run(call, &e);
 }
 
 const OpImpl rotate_pairs_cpu[] = {

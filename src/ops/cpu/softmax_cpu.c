@@ -1,7 +1,6 @@
 /* A row at a time in fp32; a causal row ends at its own token. */
 #include "ops/cpu/impls_cpu.h"
-#include "ops/element.h"
-#include "ops/simd_cpu/rows_cpu.h"
+#include "ops/cpu/operand_cpu.h"
 #include "ops/simd_cpu/vector_math.h"
 
 #include <math.h>
@@ -22,25 +21,12 @@ CPU_CLONES static void normalize(float *y, const float *x, int64_t n, float scal
     for (int64_t i = 0; i < n; i++) y[i] *= factor;
 }
 
-/* Two float rows per thread, for operands that are 16 bit. */
-static size_t row_buffers(const Plan *plan, const Node *node, int threads)
-{
-    const size_t width = (size_t)plan_width(plan_in(plan, node, 0));
-    return (size_t)threads * 2 * (width + 16) * sizeof(float);
-}
-
-static float *buffer_of(const OpCall *call, int64_t width)
-{
-    return (float *)call->workspace + omp_thread() * 2 * (width + 16);
-}
-
 /* Columns of the row that count; the others of `out` become 0. */
 static int64_t begin_row(const OpCall *call, Operand out, int64_t row)
 {
     if (!call->node->attr.causal) return out.cols;
     const int64_t n = row % out.cols + 1;
-    memset(rows_cpu_at(out.data, out.dtype, row * out.cols + n), 0,
-           (size_t)(out.cols - n) * plan_dtype_size(out.dtype));
+    memset(operand_cpu_at(out, row, n), 0, (size_t)(out.cols - n) * plan_dtype_size(out.dtype));
     return n;
 }
 
@@ -50,13 +36,10 @@ static Status run(const OpCall *call)
     const float scale = (float)call->node->attr.scale;
 #pragma omp parallel for schedule(dynamic, 8) num_threads(call->threads)
     for (int64_t i = 0; i < s.rows; i++) {
-        float *buffer = buffer_of(call, s.cols);
         const int64_t n = begin_row(call, p, i);
-        void *out = rows_cpu_at(p.data, p.dtype, i * p.cols);
-        float *y = rows_cpu_target(out, p.dtype, buffer);
-        const float *x = rows_cpu_read(rows_cpu_at(s.data, s.dtype, i * s.cols), s.dtype, n, y);
-        normalize(y, x, n, scale);
-        rows_cpu_finish(out, p.dtype, n, y);
+        float *y = operand_cpu_target(p, i, 0, rows_cpu_buffer(call, 0));
+        normalize(y, operand_cpu_read(s, i, 0, n, y), n, scale);
+        operand_cpu_finish(p, i, 0, n, y);
     }
     return ST_OK;
 }
@@ -77,25 +60,15 @@ static Status run_grad(const OpCall *call)
     const float scale = (float)call->node->attr.scale;
 #pragma omp parallel for schedule(dynamic, 8) num_threads(call->threads)
     for (int64_t i = 0; i < p.rows; i++) {
-        const int64_t at_row = i * p.cols, n = begin_row(call, ds, i);
-        float *first = buffer_of(call, p.cols), *second = first + p.cols + 16;
-        void *out = rows_cpu_at(ds.data, ds.dtype, at_row);
-        float *y = rows_cpu_target(out, ds.dtype, first);
-        const float *a = rows_cpu_read(rows_cpu_at(dp.data, dp.dtype, at_row), dp.dtype, n, first);
-        const float *b = rows_cpu_read(rows_cpu_at(p.data, p.dtype, at_row), p.dtype, n, second);
-        softmax_grad_row(y, a, b, n, scale);
-        rows_cpu_finish(out, ds.dtype, n, y);
+        const int64_t n = begin_row(call, ds, i);
+        float *buffer = rows_cpu_buffer(call, 0), *y = operand_cpu_target(ds, i, 0, buffer);
+        softmax_grad_row(y, operand_cpu_read(dp, i, 0, n, buffer),
+                         operand_cpu_read(p, i, 0, n, rows_cpu_buffer(call, 1)), n, scale);
+        operand_cpu_finish(ds, i, 0, n, y);
     }
     return ST_OK;
 }
 
-const OpImpl softmax_cpu[] = {{.name = "softmax_cpu",
-                               .declines = rows_cpu_declines_f64,
-                               .workspace = row_buffers,
-                               .run = run},
-                              {0}};
-const OpImpl softmax_grad_cpu[] = {{.name = "softmax_grad_cpu",
-                                    .declines = rows_cpu_declines_f64,
-                                    .workspace = row_buffers,
-                                    .run = run_grad},
-                                   {0}};
+const OpImpl softmax_cpu[] = {{"softmax_cpu", rows_cpu_declines_f64, rows_cpu_buffers, run}, {0}};
+const OpImpl softmax_grad_cpu[] = {
+    {"softmax_grad_cpu", rows_cpu_declines_f64, rows_cpu_buffers, run_grad}, {0}};

@@ -58,46 +58,28 @@ CPU_CLONES static void apply_grad(int fn, float *dx, const float *dy, const floa
     }
 }
 
-static void run_span(const NodeAttr *attr, Operand y, Operand x, Span span)
+static void forward(const void *args, float *const out[], const float *const in[], Chunk chunk)
 {
-    float in[ROWS_CHUNK], out[ROWS_CHUNK];
-    float *target = elementwise_cpu_target(y, span, out);
-    apply(attr->fn, target, elementwise_cpu_read(x, span, in), span.n, (float)attr->scale,
-          (float)attr->shift);
-    elementwise_cpu_finish(y, span, target);
+    const NodeAttr *attr = args;
+    apply(attr->fn, out[0], in[0], chunk.n, (float)attr->scale, (float)attr->shift);
 }
 
 static Status run(const OpCall *call)
 {
-    const Operand y = element_out(call, 0), x = element_in(call, 0);
-    const Spans spans = elementwise_cpu_over(call, op_in_shape(call, 0));
-#pragma omp parallel for schedule(dynamic, 8) num_threads(call->threads)
-    for (int64_t i = 0; i < spans.count; i++) {
-        run_span(&call->node->attr, y, x, elementwise_cpu_at(&spans, i));
-    }
-    return ST_OK;
+    const Elementwise e = elementwise_cpu(call, 1, forward, &call->node->attr);
+    return elementwise_cpu_run(call, &e);
 }
 
-static void grad_span(const NodeAttr *attr, Operand dx, Operand dy, Operand x, Operand y, Span span)
+static void backward(const void *args, float *const out[], const float *const in[], Chunk chunk)
 {
-    float in[3][ROWS_CHUNK], out[ROWS_CHUNK];
-    float *target = elementwise_cpu_target(dx, span, out);
-    apply_grad(attr->fn, target, elementwise_cpu_read(dy, span, in[0]),
-               x.data ? elementwise_cpu_read(x, span, in[1]) : NULL,
-               y.data ? elementwise_cpu_read(y, span, in[2]) : NULL, span.n, (float)attr->scale);
-    elementwise_cpu_finish(dx, span, target);
+    const NodeAttr *attr = args;
+    apply_grad(attr->fn, out[0], in[0], in[1], in[2], chunk.n, (float)attr->scale);
 }
 
 static Status run_grad(const OpCall *call)
 {
-    const Operand dx = element_out(call, 0), dy = element_in(call, 0);
-    const Operand x = element_in(call, 1), y = element_in(call, 2);
-    const Spans spans = elementwise_cpu_over(call, op_in_shape(call, 0));
-#pragma omp parallel for schedule(dynamic, 8) num_threads(call->threads)
-    for (int64_t i = 0; i < spans.count; i++) {
-        grad_span(&call->node->attr, dx, dy, x, y, elementwise_cpu_at(&spans, i));
-    }
-    return ST_OK;
+    const Elementwise e = elementwise_cpu(call, 3, backward, &call->node->attr);
+    return elementwise_cpu_run(call, &e);
 }
 
 const OpImpl unary_cpu[] = {{.name = "unary_cpu", .declines = rows_cpu_declines_f64, .run = run},

@@ -45,12 +45,33 @@ void rows_cpu_store(void *restrict dst, const float *restrict src, DType dtype, 
     }
 }
 
+const char *rows_cpu_refuse_f64(const Tensor *t)
+{
+    return t && t->dtype == DT_F64 ? "float64 has the reference only" : NULL;
+}
+
 const char *rows_cpu_declines_f64(const Plan *plan, const Node *node)
 {
-    for (int i = 0; i < node->n_out + node->n_in; i++) {
+    const char *why = NULL;
+    for (int i = 0; !why && i < node->n_out + node->n_in; i++) {
         const int id = plan->operands[node->first + i];
-        if (id != PLAN_NONE && plan->tensors[id].dtype == DT_F64)
-            return "float64 has the reference only";
+        if (id != PLAN_NONE) why = rows_cpu_refuse_f64(&plan->tensors[id]);
     }
-    return NULL;
+    return why;
+}
+
+/* Buffers of two threads share no cache line. */
+static int64_t buffer_floats(const Tensor *t)
+{
+    return plan_width(t) + 64 / (int64_t)sizeof(float);
+}
+
+size_t rows_cpu_buffers(const Plan *plan, const Node *node, int threads)
+{
+    return (size_t)(threads * 2 * buffer_floats(plan_in(plan, node, 0))) * sizeof(float);
+}
+
+float *rows_cpu_buffer(const OpCall *call, int i)
+{
+    return (float *)call->workspace + (omp_thread() * 2 + i) * buffer_floats(op_in_shape(call, 0));
 }

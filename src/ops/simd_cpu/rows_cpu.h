@@ -58,7 +58,12 @@ static inline void *rows_cpu_at(const void *data, DType dtype, int64_t element)
     return (char *)(uintptr_t)data + element * (int64_t)plan_dtype_size(dtype);
 }
 
-/* Why a float kernel cannot take a node: some operand is float64. NULL when it can. */
+/* Why a float kernel cannot take a tensor, or a node with any such operand; NULL when it can. */
+const char *rows_cpu_refuse_f64(const Tensor *t);
 const char *rows_cpu_declines_f64(const Plan *plan, const Node *node);
+
+/* A workspace of two float rows for each thread, as wide as the node's first input; the calling thread's row 0 or 1. */
+size_t rows_cpu_buffers(const Plan *plan, const Node *node, int threads);
+float *rows_cpu_buffer(const OpCall *call, int i);
 
 #endif
