@@ -8,7 +8,7 @@ if(NOT commit)
 endif()
 string(STRIP "${FLAGS}" flags)
 file(GLOB_RECURSE sources LIST_DIRECTORIES false ${SOURCE}/src/ops/* ${SOURCE}/src/backend/* ${SOURCE}/src/bench/limits/*
-  ${SOURCE}/src/base/half.h)
+  ${SOURCE}/src/base/float16.h)
 list(APPEND sources ${SOURCE}/CMakeLists.txt)
 set(kernels "${COMPILER} ${flags}")
 foreach(source ${sources})

@@ -174,7 +174,7 @@ static inline double harness_get(const HarnessRun *run, int id, int64_t i)
     const void *data = harness_host(run, id);
     if (t->dtype != DT_LOW16) return element_get(data, t->dtype, at);
     const uint16_t *upper = harness_host(run, t->upper);
-    return (double)half_join(upper[at], ((const uint16_t *)data)[at]);
+    return (double)float16_join(upper[at], ((const uint16_t *)data)[at]);
 }
 
 /* ||a - b|| / ||b||; NaN anywhere gives NaN, which no bound accepts. */

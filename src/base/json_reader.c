@@ -54,7 +54,7 @@ static void *counted_malloc(size_t n)
     void *piece = malloc(n);
     if (piece) state.used += size_of(piece);
     if (!piece) {
-        status_lose_memory();
+        status_note_no_memory();
         state.no_memory = true;
     }
     return piece;

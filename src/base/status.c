@@ -53,12 +53,12 @@ const char *status_place(void)
     return place;
 }
 
-void status_lose_memory(void)
+void status_note_no_memory(void)
 {
     atomic_store(&lost_memory, true);
 }
 
-bool status_lost_memory(void)
+bool status_ran_out_of_memory(void)
 {
     return atomic_load(&lost_memory);
 }

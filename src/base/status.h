@@ -40,8 +40,8 @@ const char *status_place(void);   /* "file.c:12" of this thread's last failure *
 
 /* A piece of a text that had no memory is left out, and not everybody asks. main() asks before it says that all is done.
  * Of the whole process. */
-void status_lose_memory(void);
-bool status_lost_memory(void);
+void status_note_no_memory(void);
+bool status_ran_out_of_memory(void);
 
 #define FAIL(code, ...) status_fail((code), __FILE__, __LINE__, __VA_ARGS__)
 /* Of an allocation that failed: NO_MEMORY("for %d cells", n). */

@@ -33,7 +33,7 @@ static bool reserve(Text *text, size_t more)
     const size_t capacity = need < 128 ? 128 : need + need / 2;
     char *data = fits ? realloc(text->data, capacity) : NULL;
     if (!data) {
-        status_lose_memory();
+        status_note_no_memory();
         text->failed = true;
         return false;
     }

@@ -1,7 +1,7 @@
 #include "cli/command.h"
 
 #include "base/human.h"
-#include "base/nearest.h"
+#include "base/suggest.h"
 
 #include <string.h>
 
@@ -24,7 +24,7 @@ Status command_find(const char *name, const Command **out)
     }
     if (strcmp(name, "version") == 0 || strcmp(name, "-v") == 0 || strcmp(name, "-V") == 0)
         return FAIL(ST_USAGE, "unknown command %s: did you mean --version?", human_quote(name).s);
-    const char *near = nearest_of(name, names, n);
+    const char *near = suggest_word(name, names, n);
     if (near)
         return FAIL(ST_USAGE, "unknown command %s: did you mean %s?", human_quote(name).s, near);
     return FAIL(ST_USAGE, "unknown command %s; roofstep --help lists them", human_quote(name).s);

@@ -185,7 +185,7 @@ Status output_text(const Settings *settings, const Text *text)
 
 Status output_whole(void)
 {
-    if (!status_lost_memory()) return ST_OK;
+    if (!status_ran_out_of_memory()) return ST_OK;
     return FAIL(ST_NO_MEMORY, "memory ran out: what was written or printed is not complete");
 }
 

@@ -1,7 +1,7 @@
 #include "config/config.h"
 
 #include "base/human.h"
-#include "base/nearest.h"
+#include "base/suggest.h"
 #include "config/option.h"
 
 #include <inttypes.h>
@@ -207,7 +207,7 @@ Status config_preset(Config *config, const char *name)
         config->model.num_heads = presets[i].num_heads;
         return ST_OK;
     }
-    const char *near = nearest_of(name, config_presets, N_PRESETS);
+    const char *near = suggest_word(name, config_presets, N_PRESETS);
     return FAIL(ST_USAGE, "no model size %s%s%s", human_quote(name).s,
                 near ? ": did you mean " : "; see --help for those there are", near ? near : "");
 }

@@ -1,7 +1,7 @@
 #include "config/option.h"
 
 #include "base/human.h"
-#include "base/nearest.h"
+#include "base/suggest.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -92,13 +92,13 @@ static const char *nearest_option(const OptionSet *set, const char *name)
     for (int id = 0; id < OPTION_COUNT; id++) {
         if (takes(set, id)) names[n++] = option_table[id].name;
     }
-    return nearest_of(name, names, n);
+    return suggest_word(name, names, n);
 }
 
 /* Why there is no such option here. */
 static Status refuse(const OptionSet *set, const char *name, bool elsewhere)
 {
-    char typed[NEAREST_LENGTH + 3];
+    char typed[SUGGEST_LENGTH + 3];
     snprintf(typed, sizeof typed, "--%s", name);
     const struct Alias *alias = alias_of(set, name);
     if (alias)

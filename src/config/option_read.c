@@ -1,6 +1,6 @@
 #include "base/human.h"
-#include "base/nearest.h"
 #include "base/parse.h"
+#include "base/suggest.h"
 #include "config/option.h"
 
 #include <inttypes.h>
@@ -27,7 +27,7 @@ static const char *meant_by(const char *s, const char *const *words, int n)
             if (strcmp(words[k], other_names[i].ours) == 0) return words[k];
         }
     }
-    return nearest_of(s, words, n);
+    return suggest_word(s, words, n);
 }
 
 static Status not_one_of(const char *s, const char *const *words, int n)

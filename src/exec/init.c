@@ -60,7 +60,7 @@ static const void *uppers(const Room *room, int64_t n)
 {
     uint16_t *upper = room->converted;
 #pragma omp parallel for schedule(static) num_threads(room->threads)
-    for (int64_t i = 0; i < n; i++) upper[i] = half_upper(room->drawn[i]);
+    for (int64_t i = 0; i < n; i++) upper[i] = float16_upper(room->drawn[i]);
     return upper;
 }
 

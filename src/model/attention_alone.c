@@ -1,6 +1,6 @@
 #include "model/attention_alone.h"
 
-#include "model/attend.h"
+#include "model/sdpa.h"
 
 static void keep(Builder *b, int tensor)
 {
@@ -25,7 +25,7 @@ static int gradient(Builder *b, const Model *m, const char *name, int of)
     const Tensor t = *builder_at(b, of);
     const int grad = builder_tensor(b, name, TK_GRAD, m->act, t.n_dims, t.dim);
     keep(b, grad);
-    builder_grad_home(b, of, grad);
+    builder_grad_buffer(b, of, grad);
     return grad;
 }
 
@@ -34,11 +34,11 @@ void attention_alone_forward(Builder *b, Model *model)
     static const char *const names[3] = {"q", "k", "v"}, *const grads[3] = {"dq", "dk", "dv"};
     const Config *c = &model->config;
     AttentionAlone *alone = &model->alone;
-    const AttendShape shape = {.B = c->batch,
-                               .T = c->ctx,
-                               .H = c->heads,
-                               .D = c->d_head,
-                               .causal = c->mask == MASK_CAUSAL};
+    const SdpaShape shape = {.B = c->batch,
+                             .T = c->ctx,
+                             .H = c->heads,
+                             .D = c->d_head,
+                             .causal = c->mask == MASK_CAUSAL};
     for (int i = 0; i < 3; i++) alone->qkv[i] = input(b, model, names[i], TK_INPUT);
     if (config_mode_saves(model->mode)) {
         alone->dout = input(b, model, "dout", dout_kind(model->mode));
@@ -46,7 +46,7 @@ void attention_alone_forward(Builder *b, Model *model)
             alone->dqkv[i] = gradient(b, model, grads[i], alone->qkv[i]);
         }
     }
-    alone->out = attend(b, model, &shape, PLAN_NONE, alone->qkv);
+    alone->out = sdpa_build(b, model, &shape, PLAN_NONE, alone->qkv);
     keep(b, alone->out);
 }
 

@@ -5,8 +5,8 @@
  * The addition is part of the norm that follows it, so a block hands on (x, delta) not yet summed. */
 #include "model/forward.h"
 
-#include "model/attend.h"
 #include "model/params.h"
+#include "model/sdpa.h"
 #include "plan/step_state.h"
 
 #include <math.h>
@@ -179,8 +179,8 @@ static void block(Builder *b, Model *m, const Sizes *s, const Block *p, int laye
     const int y = norm(b, m, "ln1", stream, p->ln1);
     m->stream[layer] = stream->x;
     project(b, m, s, p, layer, y, qkv);
-    const AttendShape shape = {.B = s->B, .T = s->T, .H = s->H, .D = s->D, .causal = true};
-    const int mixed = attend(b, m, &shape, layer, qkv);
+    const SdpaShape shape = {.B = s->B, .T = s->T, .H = s->H, .D = s->D, .causal = true};
+    const int mixed = sdpa_build(b, m, &shape, layer, qkv);
     builder_scope(b, layer, "attn/output");
     stream->delta = linear(b, m, "attn", mixed, p->output);
     builder_scope(b, layer, "ffn/ln2");

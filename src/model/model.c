@@ -4,9 +4,9 @@
 #include "model/backward.h"
 #include "model/forward.h"
 #include "model/optimizer.h"
-#include "model/xform_decompose.h"
-#include "model/xform_forward_grad.h"
-#include "model/xform_recompute.h"
+#include "model/transform_decompose.h"
+#include "model/transform_forward_grad.h"
+#include "model/transform_recompute.h"
 #include "ops/op.h"
 
 #include <stdlib.h>
@@ -45,10 +45,10 @@ static Status build(Model *model)
     Builder b;
     builder_init(&b, &model->plan);
     forward(&b, model);
-    if (b.status == ST_OK) xform_decompose(&b, model);
+    if (b.status == ST_OK) transform_decompose(&b, model);
     if (b.status == ST_OK && config_mode_saves(model->mode)) backward_build(&b, model);
-    if (b.status == ST_OK && config_mode_saves(model->mode)) xform_recompute(&b, model);
-    if (b.status == ST_OK && model->mode == MODE_FWD_GRAD) xform_forward_grad(&b, model);
+    if (b.status == ST_OK && config_mode_saves(model->mode)) transform_recompute(&b, model);
+    if (b.status == ST_OK && model->mode == MODE_FWD_GRAD) transform_forward_grad(&b, model);
     if (b.status == ST_OK && model->mode == MODE_TRAIN) optimizer_build(&b, model);
     if (model->config.precision == PRECISION_TF32) allow_tf32(&model->plan);
     const Status st = b.status;
@@ -89,12 +89,12 @@ void model_free(Model *model)
     *model = (Model){0};
 }
 
-double model_flops_again(const Model *model)
+double model_flops_recomputed(const Model *model)
 {
     double flops = 0;
     for (int i = 0; i < model->plan.n_nodes; i++) {
         const Node *node = &model->plan.nodes[i];
-        if (node->again) flops += op_cost(&model->plan, node).flops;
+        if (node->recomputed) flops += op_cost(&model->plan, node).flops;
     }
     return flops;
 }
@@ -104,7 +104,7 @@ double model_flops(const Model *model)
     double flops = 0;
     for (int i = 0; i < model->plan.n_nodes; i++) {
         const Node *node = &model->plan.nodes[i];
-        if (!node->again && plan_category_multiplies(plan_op_category(node->op)))
+        if (!node->recomputed && plan_category_multiplies(plan_op_category(node->op)))
             flops += op_cost(&model->plan, node).flops;
     }
     return flops;

@@ -1,8 +1,8 @@
 /* config -> plan: the whole training step of the Transformer as data.
  *
- *     forward (forward.c, attention_alone.c) -> decompose for eager (xform_decompose.c) -> backward (backward.c)
- *     -> recomputation (xform_recompute.c) -> optimizer (optimizer.c), or the backward pass cut off again
- *     (xform_forward_grad.c) */
+ *     forward (forward.c, attention_alone.c) -> decompose for eager (transform_decompose.c) -> backward (backward.c)
+ *     -> recomputation (transform_recompute.c) -> optimizer (optimizer.c), or the backward pass cut off again
+ *     (transform_forward_grad.c) */
 #ifndef MODEL_MODEL_H
 #define MODEL_MODEL_H
 
@@ -67,6 +67,6 @@ void model_free(Model *model);
 /* Of the products of one step, nothing recomputed: the numerator of MFU. */
 double model_flops(const Model *model);
 /* Of what backward computes again. */
-double model_flops_again(const Model *model);
+double model_flops_recomputed(const Model *model);
 
 #endif

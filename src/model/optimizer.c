@@ -1,6 +1,6 @@
 #include "model/optimizer.h"
 
-#include "model/xform_decompose.h"
+#include "model/transform_decompose.h"
 
 #include <stdlib.h>
 
@@ -35,7 +35,7 @@ static void append(Builder *b, const Model *m, const int *out, const int *in)
     builder_node(b, OP_adamw, out, 4 * n, in, n + 1);
     if (b->status != ST_OK) return;
     const Node adamw = b->plan->nodes[--b->plan->n_nodes];
-    xform_decompose_node(b, m, &adamw);
+    transform_decompose_node(b, m, &adamw);
 }
 
 void optimizer_build(Builder *b, const Model *model)

@@ -71,7 +71,7 @@ static int readable(Builder *b, const ParamGroup *g, const char *name, int64_t o
 {
     const int read = window(b, name, g->copy == PLAN_NONE ? g->flat : g->copy, offset, rows, cols);
     const int grad = window(b, name, g->grad, offset, rows, cols);
-    if (grad != PLAN_NONE) builder_grad_home(b, read, grad);
+    if (grad != PLAN_NONE) builder_grad_buffer(b, read, grad);
     return read;
 }
 

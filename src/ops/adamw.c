@@ -12,7 +12,7 @@
 #include "ops/adamw.h"
 
 #include "ops/element.h"
-#include "plan/functions.h"
+#include "plan/op_functions.h"
 #include "plan/step_state.h"
 
 #include <math.h>
@@ -63,14 +63,14 @@ static OpCost cost(const Plan *plan, const Node *node)
 static __attribute__((noinline)) double get_parameter(Operand p, Operand copy, int64_t i)
 {
     if (p.dtype != DT_LOW16) return element_get(p.data, p.dtype, i);
-    return (double)half_join(((uint16_t *)copy.data)[i], ((uint16_t *)p.data)[i]);
+    return (double)float16_join(((uint16_t *)copy.data)[i], ((uint16_t *)p.data)[i]);
 }
 
 static __attribute__((noinline)) void set_parameter(Operand p, Operand copy, int64_t i, double x)
 {
     element_set(p.data, p.dtype, i, x);
     if (p.dtype == DT_LOW16) {
-        ((uint16_t *)copy.data)[i] = half_upper((float)x);
+        ((uint16_t *)copy.data)[i] = float16_upper((float)x);
     } else if (copy.data) {
         element_set(copy.data, copy.dtype, i, x);
     }

@@ -1,4 +1,4 @@
-/* One primitive of AdamW (attr.fn, plan/functions.h), as an eager framework launches them in turn:
+/* One primitive of AdamW (attr.fn, plan/op_functions.h), as an eager framework launches them in turn:
  *
  *     FN_DECAY     p | p, state             p (1 - lr decay)
  *     FN_MOMENT1   m | m, g, state          m + (g - m)(1 - beta1)
@@ -13,7 +13,7 @@
  * step is skipped: p, m and v stay as they are. */
 #include "ops/elementwise.h"
 #include "ops/op_check.h"
-#include "plan/functions.h"
+#include "plan/op_functions.h"
 #include "plan/step_state.h"
 
 #include <math.h>

@@ -2,13 +2,13 @@
  *
  * binary  z | x, y
  *
- * z has the shape of x. y is as large as x, or repeats (ops/repeat.h): one number per row, or a
+ * z has the shape of x. y is as large as x, or repeats (ops/broadcasting.h): one number per row, or a
  * smaller tensor over and over (a weight, a table of angles). Dtypes are free. Operands of the
  * shape of x may be windows with gaps between rows; one that repeats has none. */
+#include "ops/broadcasting.h"
 #include "ops/elementwise.h"
 #include "ops/op_check.h"
-#include "ops/repeat.h"
-#include "plan/functions.h"
+#include "plan/op_functions.h"
 
 #include <math.h>
 
@@ -21,17 +21,17 @@ static Status check(const Plan *plan, const Node *node)
         return FAIL(ST_FAILED, "binary (%s): there is no function %d", node->scope, node->attr.fn);
     }
     TRY(op_check_elements(node, "z", z, plan_elements(x)));
-    const Repeat how = repeat_of(x, y);
-    if (how == REPEAT_UNFIT) {
+    const Broadcasting how = broadcasting_of(x, y);
+    if (how == BROADCAST_MISFIT) {
         return FAIL(ST_FAILED, "binary (%s): %lld elements of '%s' do not repeat over %lld of '%s'",
                     node->scope, (long long)plan_elements(y), y->name, (long long)plan_elements(x),
                     x->name);
     }
-    if (how != REPEAT_NONE && !plan_contiguous(y)) {
+    if (how != BROADCAST_NONE && !plan_contiguous(y)) {
         return FAIL(ST_FAILED, "binary (%s): '%s' repeats and has gaps", node->scope, y->name);
     }
     const bool alike =
-        plan_width(z) == plan_width(x) && (how != REPEAT_NONE || plan_width(y) == plan_width(x));
+        plan_width(z) == plan_width(x) && (how != BROADCAST_NONE || plan_width(y) == plan_width(x));
     return alike ? ST_OK : op_check_contiguous(plan, node);
 }
 
@@ -45,7 +45,7 @@ static OpCost cost(const Plan *plan, const Node *node)
 /* d(x) += dz, with no copy where dz itself can serve. */
 static void pass(Builder *b, int x, int dz)
 {
-    const bool home = x < b->grad_capacity && b->grad_home[x] != PLAN_NONE;
+    const bool home = x < b->grad_capacity && b->grad_buffer[x] != PLAN_NONE;
     const bool window = builder_at(b, x)->base != PLAN_NONE;
     const bool alike = builder_dtype(b, x) == builder_dtype(b, dz);
     int dx = dz;
@@ -57,14 +57,14 @@ static void pass(Builder *b, int x, int dz)
 }
 
 /* out (as large as y) = the sum of `from` (as large as x) over the repetitions of y. */
-static void fold(Builder *b, Repeat how, int out, int from)
+static void fold(Builder *b, Broadcasting how, int out, int from)
 {
     if (!plan_contiguous(builder_at(b, from))) {
         const int whole = builder_like(b, "whole", from, builder_dtype(b, from));
         builder_node(b, OP_cast, IDS(whole), IDS(from));
         from = whole;
     }
-    if (how == REPEAT_IN_ROW) {
+    if (how == BROADCAST_COLUMN) {
         builder_node(b, OP_reduce, IDS(out), IDS(from))->fn = FN_ROW_SUM;
         return;
     }
@@ -92,24 +92,24 @@ static void grad_x(Builder *b, int fn, int x, int y, int dz)
 
 /* The sum over repetitions of dz (ADD, SUB), dz x (MUL) or dz z (DIV), as large as y. `target`
  * takes it where that is the gradient itself; otherwise it stays wide for the steps that follow. */
-static int folded(Builder *b, Repeat how, int y, int dz, int factor, int target)
+static int folded(Builder *b, Broadcasting how, int y, int dz, int factor, int target)
 {
     const DType wide = op_wide(builder_dtype(b, dz));
     int flow = dz;
     if (factor != PLAN_NONE) {
-        const bool last = how == REPEAT_NONE && target != PLAN_NONE;
+        const bool last = how == BROADCAST_NONE && target != PLAN_NONE;
         flow = last ? target : builder_like(b, "product", factor, wide);
         builder_node(b, OP_binary, IDS(flow), IDS(dz, factor))->fn = FN_MUL;
     }
-    if (how == REPEAT_NONE) return flow;
+    if (how == BROADCAST_NONE) return flow;
     const int sum = target != PLAN_NONE ? target : builder_like(b, "folded", y, wide);
     fold(b, how, sum, flow);
     return sum;
 }
 
-static void grad_y(Builder *b, int fn, Repeat how, int x, int y, int z, int dz)
+static void grad_y(Builder *b, int fn, Broadcasting how, int x, int y, int z, int dz)
 {
-    if (fn == FN_ADD && how == REPEAT_NONE) {
+    if (fn == FN_ADD && how == BROADCAST_NONE) {
         pass(b, y, dz);
         return;
     }
@@ -160,7 +160,7 @@ static void grad(Builder *b, const Node *node)
 {
     const int z = plan_out_id(b->plan, node, 0), fn = node->attr.fn;
     const int x = plan_in_id(b->plan, node, 0), y = plan_in_id(b->plan, node, 1);
-    const Repeat how = repeat_of(builder_at(b, x), builder_at(b, y));
+    const Broadcasting how = broadcasting_of(builder_at(b, x), builder_at(b, y));
     const int dz = builder_grad(b, z);
     if (builder_wants_grad(b, x)) grad_x(b, fn, x, y, dz);
     if (!builder_wants_grad(b, y) || (fn == FN_SUB && is_row_max(b->plan, node, y))) return;
@@ -186,10 +186,10 @@ static double value(int fn, double x, double y)
 static Status reference(const OpCall *call)
 {
     const Operand z = element_out(call, 0), x = element_in(call, 0), y = element_in(call, 1);
-    const Repeat how = repeat_of(op_in_shape(call, 0), op_in_shape(call, 1));
+    const Broadcasting how = broadcasting_of(op_in_shape(call, 0), op_in_shape(call, 1));
     const int64_t n = x.rows * x.cols, period = y.rows * y.cols;
     for (int64_t i = 0; i < n; i++) {
-        const double at_y = elementwise_get(y, repeat_index(how, i, x.cols, period));
+        const double at_y = elementwise_get(y, broadcasting_index(how, i, x.cols, period));
         elementwise_put(z, i, value(call->node->attr.fn, elementwise_get(x, i), at_y));
     }
     return ST_OK;

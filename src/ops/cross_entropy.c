@@ -11,7 +11,7 @@
  * loss scale comes as float64. */
 #include "ops/element.h"
 #include "ops/op_check.h"
-#include "plan/functions.h"
+#include "plan/op_functions.h"
 
 #include <math.h>
 

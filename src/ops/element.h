@@ -2,7 +2,7 @@
 #ifndef OPS_ELEMENT_H
 #define OPS_ELEMENT_H
 
-#include "base/half.h"
+#include "base/float16.h"
 #include "ops/op.h"
 
 static inline double element_get(const void *data, DType dtype, int64_t i)
@@ -11,14 +11,14 @@ static inline double element_get(const void *data, DType dtype, int64_t i)
     case DT_F32:
         return (double)((const float *)data)[i];
     case DT_BF16:
-        return (double)half_from_bf16(((const uint16_t *)data)[i]);
+        return (double)float16_from_bf16(((const uint16_t *)data)[i]);
     case DT_F16:
-        return (double)half_from_f16(((const uint16_t *)data)[i]);
+        return (double)float16_from_f16(((const uint16_t *)data)[i]);
     case DT_F64:
         return ((const double *)data)[i];
     case DT_I32:
         return (double)((const int32_t *)data)[i];
-    case DT_LOW16: /* alone it is no number: half_join() */
+    case DT_LOW16: /* alone it is no number: float16_join() */
     default:
         return 0;
     }
@@ -31,10 +31,10 @@ static inline void element_set(void *data, DType dtype, int64_t i, double x)
         ((float *)data)[i] = (float)x;
         break;
     case DT_BF16:
-        ((uint16_t *)data)[i] = half_to_bf16((float)x);
+        ((uint16_t *)data)[i] = float16_to_bf16((float)x);
         break;
     case DT_F16:
-        ((uint16_t *)data)[i] = half_to_f16((float)x);
+        ((uint16_t *)data)[i] = float16_to_f16((float)x);
         break;
     case DT_F64:
         ((double *)data)[i] = x;
@@ -43,7 +43,7 @@ static inline void element_set(void *data, DType dtype, int64_t i, double x)
         ((int32_t *)data)[i] = (int32_t)x;
         break;
     case DT_LOW16:
-        ((uint16_t *)data)[i] = half_lower((float)x);
+        ((uint16_t *)data)[i] = float16_lower((float)x);
         break;
     default:
         break;

@@ -2,7 +2,7 @@
 
 #include "ops/gpu_plan_attention.h"
 #include "ops/head_matrix.h"
-#include "plan/functions.h"
+#include "plan/op_functions.h"
 
 static const char on_cpu_only[] = "float64 runs on a CPU only";
 

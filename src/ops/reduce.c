@@ -6,7 +6,7 @@
  * it cancels (ops/binary.c). */
 #include "ops/element.h"
 #include "ops/op_check.h"
-#include "plan/functions.h"
+#include "plan/op_functions.h"
 
 #include <math.h>
 

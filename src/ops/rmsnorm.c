@@ -10,7 +10,7 @@
  * ddelta is a second copy in delta's dtype; it is absent where dx itself can serve.
  * eps is attr.shift. y may be 16 bit; s, r and all sums are fp32. */
 #include "ops/element.h"
-#include "plan/functions.h"
+#include "plan/op_functions.h"
 
 #include <math.h>
 

@@ -15,7 +15,7 @@
  * they are what counts, and inverse is the transpose of that. */
 #include "ops/element.h"
 #include "ops/op_check.h"
-#include "plan/functions.h"
+#include "plan/op_functions.h"
 
 static Status check(const Plan *plan, const Node *node)
 {

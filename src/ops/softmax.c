@@ -10,7 +10,7 @@
  * dtypes. */
 #include "ops/element.h"
 #include "ops/op_check.h"
-#include "plan/functions.h"
+#include "plan/op_functions.h"
 
 #include <math.h>
 

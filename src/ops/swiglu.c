@@ -10,7 +10,7 @@
  * Computed in fp32; only results are rounded. */
 #include "ops/element.h"
 #include "ops/op_check.h"
-#include "plan/functions.h"
+#include "plan/op_functions.h"
 
 #include <math.h>
 

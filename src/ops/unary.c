@@ -1,4 +1,4 @@
-/* Functions of one number (attr.fn, plan/functions.h):
+/* Functions of one number (attr.fn, plan/op_functions.h):
  *
  * unary       y | x                s x + c, x^2, exp, log, 1/sqrt, x / (1 + exp(-x))
  * unary_grad  dx | dy, x, y        dy f'(x); x or y is absent where f' does not need it, so that it
@@ -7,7 +7,7 @@
  * Dtypes are free: it reads one and writes another. All may be windows with gaps between rows. */
 #include "ops/elementwise.h"
 #include "ops/op_check.h"
-#include "plan/functions.h"
+#include "plan/op_functions.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 #include "plan/builder.h"
 
-#include "plan/functions.h"
+#include "plan/op_functions.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -17,7 +17,7 @@ void builder_init(Builder *b, Plan *plan)
 void builder_free(Builder *b)
 {
     free(b->grad);
-    free(b->grad_home);
+    free(b->grad_buffer);
     *b = (Builder){0};
 }
 
@@ -117,13 +117,13 @@ static bool reserve(Builder *b)
     const int capacity = want * 2;
     int *grad = realloc(b->grad, (size_t)capacity * sizeof *grad);
     if (grad) b->grad = grad;
-    int *home = realloc(b->grad_home, (size_t)capacity * sizeof *home);
-    if (home) b->grad_home = home;
+    int *home = realloc(b->grad_buffer, (size_t)capacity * sizeof *home);
+    if (home) b->grad_buffer = home;
     if (!grad || !home) {
         b->status = NO_MEMORY("for %d gradients", capacity);
         return false;
     }
-    for (int i = b->grad_capacity; i < capacity; i++) b->grad[i] = b->grad_home[i] = PLAN_NONE;
+    for (int i = b->grad_capacity; i < capacity; i++) b->grad[i] = b->grad_buffer[i] = PLAN_NONE;
     b->grad_capacity = capacity;
     return true;
 }
@@ -167,7 +167,7 @@ int builder_grad_target(Builder *b, int tensor)
 {
     if (b->status != ST_OK || tensor == PLAN_NONE || !reserve(b)) return PLAN_NONE;
     const bool first = b->grad[tensor] == PLAN_NONE;
-    if (first && b->grad_home[tensor] != PLAN_NONE) return b->grad_home[tensor];
+    if (first && b->grad_buffer[tensor] != PLAN_NONE) return b->grad_buffer[tensor];
     if (first && builder_at(b, tensor)->base != PLAN_NONE) return view_gradient(b, tensor);
     return new_gradient(b, tensor);
 }
@@ -185,7 +185,7 @@ void builder_grad_add(Builder *b, int tensor, int contribution)
     if (reserve(b)) b->grad[tensor] = sum;
 }
 
-void builder_grad_home(Builder *b, int tensor, int home)
+void builder_grad_buffer(Builder *b, int tensor, int home)
 {
-    if (b->status == ST_OK && reserve(b)) b->grad_home[tensor] = home;
+    if (b->status == ST_OK && reserve(b)) b->grad_buffer[tensor] = home;
 }

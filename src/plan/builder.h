@@ -16,7 +16,7 @@ typedef struct Builder {
     NodeAttr lost; /* where attributes go after a failure */
     /* Of each tensor: the tensor that holds its gradient, and where that gradient must be written
      * (parameters have a place for it); PLAN_NONE for none. */
-    int *grad, *grad_home;
+    int *grad, *grad_buffer;
     int grad_capacity;
 } Builder;
 
@@ -59,6 +59,6 @@ int builder_grad_target(Builder *b, int tensor);
  * the second and later ones are summed by an add node. */
 void builder_grad_add(Builder *b, int tensor, int contribution);
 /* d(tensor) is to be written into `home`. */
-void builder_grad_home(Builder *b, int tensor, int home);
+void builder_grad_buffer(Builder *b, int tensor, int home);
 
 #endif

@@ -143,7 +143,7 @@ const char *plan_kind_name(TensorKind kind)
 {
     static const char *const names[TK_COUNT] = {
 #define KIND(id, name, persistent) name,
-#include "plan/kinds.def"
+#include "plan/tensor_kinds.def"
 #undef KIND
     };
     return names[kind];
@@ -153,7 +153,7 @@ bool plan_kind_persistent(TensorKind kind)
 {
     static const bool lives[TK_COUNT] = {
 #define KIND(id, name, persistent) persistent,
-#include "plan/kinds.def"
+#include "plan/tensor_kinds.def"
 #undef KIND
     };
     return lives[kind];

@@ -34,7 +34,7 @@ typedef enum Phase {
 
 typedef enum TensorKind {
 #define KIND(id, name, persistent) TK_##id,
-#include "plan/kinds.def"
+#include "plan/tensor_kinds.def"
 #undef KIND
     TK_COUNT
 } TensorKind;
@@ -83,7 +83,7 @@ typedef struct Node {
     Phase phase;
     int layer;              /* PLAN_NONE outside the blocks */
     char scope[PLAN_SCOPE]; /* "layer.3/attn/softmax" */
-    bool again;             /* repeats a forward node during backward (model/xform_recompute.c) */
+    bool recomputed; /* repeats a forward node during backward (model/transform_recompute.c) */
     int first, n_out,
         n_in; /* operands: outputs, then inputs; PLAN_NONE where an optional one is absent */
     NodeAttr attr;

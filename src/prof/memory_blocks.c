@@ -34,7 +34,7 @@ static bool is_master(const Model *model, int tensor)
 static MemoryClass activation_usage(const Plan *plan, int maker)
 {
     if (maker == PLAN_NONE) return MEMORY_ACTIVATION;
-    if (plan->nodes[maker].again) return MEMORY_AGAIN;
+    if (plan->nodes[maker].recomputed) return MEMORY_AGAIN;
     return plan->nodes[maker].phase == PHASE_FORWARD ? MEMORY_ACTIVATION : MEMORY_FLOW;
 }
 

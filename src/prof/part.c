@@ -1,6 +1,6 @@
 #include "prof/part.h"
 
-#include "plan/functions.h"
+#include "plan/op_functions.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
 #include "bench/estimate/step_cost.h"
 #include "bench/estimate/time_estimate.h"
 #include "bench/measure/device_memory.h"
-#include "model/xform_recompute.h"
+#include "model/transform_recompute.h"
 #include "ops/cpu/matmul_cpu.h"
 #include "plan/step_state.h"
 
@@ -63,13 +63,13 @@ static Status put_phase_flops(Record *r, const Plan *plan, Mode mode)
 static Status put_recompute(Record *r, const Placement *placement, const Fit *fit)
 {
     const Config *c = &fit->model->config;
-    const int64_t blocks = fit->mode == MODE_FWD ? 0 : xform_recompute_blocks(c);
+    const int64_t blocks = fit->mode == MODE_FWD ? 0 : transform_recompute_blocks(c);
     size_t saved = 0;
     TRY(record_put_text(r, "recompute", config_recompute_text(c->recompute).s));
     if (blocks == 0) return ST_OK;
     TRY(fit_saved(fit, placement, &saved));
     TRY(record_put_int(r, "recomputed_blocks", blocks));
-    TRY(record_put_number(r, "recompute_flops", model_flops_again(fit->model)));
+    TRY(record_put_number(r, "recompute_flops", model_flops_recomputed(fit->model)));
     return record_put_number(r, "recompute_saved_mib", (double)saved / mib);
 }
 

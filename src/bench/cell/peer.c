@@ -3,7 +3,7 @@
 #include "backend/cpu_places.h"
 #include "base/error_text.h"
 #include "base/human.h"
-#include "base/nearest.h"
+#include "base/suggest.h"
 #include "bench/limits/placement.h"
 #include "bench/record/record_stat.h"
 
@@ -53,7 +53,7 @@ static Status no_variant(Subject subject, const char *name)
         snprintf(list + length, sizeof list - length, "%s%s", n ? ", " : "", variants[i].name);
         names[n++] = variants[i].name;
     }
-    const char *near = nearest_of(name, names, n);
+    const char *near = suggest_word(name, names, n);
     return FAIL(ST_USAGE, "--peer-variant: %s is not one of %s%s%s%s", human_quote(name).s, list,
                 near ? " (did you mean " : "", near ? near : "", near ? "?)" : "");
 }

@@ -5,7 +5,7 @@
 #include "bench/measure/rss.h"
 #include "exec/step_plan.h"
 #include "model/attention_alone.h"
-#include "model/xform_recompute.h"
+#include "model/transform_recompute.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -99,7 +99,7 @@ Status fit_saved(const Fit *fit, const Placement *placement, size_t *saved)
     Config plain = fit->model->config;
     size_t whole = 0;
     *saved = 0;
-    if (fit->mode == MODE_FWD || xform_recompute_blocks(&plain) == 0) return ST_OK;
+    if (fit->mode == MODE_FWD || transform_recompute_blocks(&plain) == 0) return ST_OK;
     plain.recompute = CONFIG_RECOMPUTE_NONE;
     TRY(recompute_fit_planned(&plain, placement, fit->mode, &whole));
     const size_t now = mem_plan_total(&fit->binding.mem);

@@ -3,7 +3,7 @@
 #include "bench/estimate/fit.h"
 #include "bench/estimate/recompute_fit.h"
 #include "exec/step_plan.h"
-#include "model/xform_recompute.h"
+#include "model/transform_recompute.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -61,7 +61,7 @@ static Status fill(MemoryCell *cell)
     cell->attention = cell->model->attention;
     cell->parameters = cell->model->n_elements;
     if (cell->config->mode != MODE_FWD)
-        cell->recomputed_blocks = xform_recompute_blocks(&cell->model->config);
+        cell->recomputed_blocks = transform_recompute_blocks(&cell->model->config);
     return ST_OK;
 }
 

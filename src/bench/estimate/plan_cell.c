@@ -43,7 +43,7 @@ static Status describe(PlanCell *cell, const Limits *machine, const Model *model
     cell->attention = model->attention;
     cell->parameters = model->n_elements;
     cell->model_flops = model_flops(model);
-    cell->again_flops = model_flops_again(model);
+    cell->again_flops = model_flops_recomputed(model);
     cell->cost = step_cost_of(&model->plan);
     TRY(look_ahead(&outlook, cell, machine, &model->plan));
     cell->roof_seconds = outlook.roof_seconds;

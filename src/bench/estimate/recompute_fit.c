@@ -1,7 +1,7 @@
 #include "bench/estimate/recompute_fit.h"
 
 #include "exec/step_plan.h"
-#include "model/xform_recompute.h"
+#include "model/transform_recompute.h"
 
 Status recompute_fit_planned(const Config *config, const Placement *placement, Mode mode,
                              size_t *bytes)
@@ -28,7 +28,7 @@ Status recompute_fit(const Config *config, const Placement *placement, Mode mode
     TRY(recompute_fit_planned(out, placement, mode, &bytes));
     if (bytes <= most || mode == MODE_FWD) return ST_OK;
     out->recompute = CONFIG_RECOMPUTE_BLOCK;
-    int64_t too_few = 0, enough = xform_recompute_blocks(out);
+    int64_t too_few = 0, enough = transform_recompute_blocks(out);
     while (enough - too_few > 1) {
         out->recompute_blocks = too_few + (enough - too_few) / 2;
         TRY(recompute_fit_planned(out, placement, mode, &bytes));

@@ -18,12 +18,13 @@ StepCost step_cost_of(const Plan *plan)
     for (int i = 0; i < plan->n_nodes; i++) {
         const Node *node = &plan->nodes[i];
         const OpCost op = op_cost(plan, node);
-        const PhaseCost one = {
-            .nodes = 1,
-            .flops = op.flops,
-            .products =
-                plan_category_multiplies(plan_op_category(node->op)) && !node->again ? op.flops : 0,
-            .bytes = op.bytes};
+        const PhaseCost one = {.nodes = 1,
+                               .flops = op.flops,
+                               .products = plan_category_multiplies(plan_op_category(node->op)) &&
+                                                   !node->recomputed
+                                               ? op.flops
+                                               : 0,
+                               .bytes = op.bytes};
         add(&cost.phase[node->phase], &one);
     }
     for (int p = PHASE_FORWARD; p < PHASE_COUNT; p++) add(&cost.step, &cost.phase[p]);

@@ -3,7 +3,7 @@
 #include "bench/estimate/fit.h"
 #include "bench/estimate/recompute_fit.h"
 #include "config/option.h"
-#include "model/xform_recompute.h"
+#include "model/transform_recompute.h"
 
 #include <stdint.h>
 
@@ -139,7 +139,7 @@ static Status settle_auto(const Config *config, const Placement *placement, size
                       fit->limit > beside ? fit->limit - beside : 0, &settled));
     TRY(recompute_fit_planned(&settled, placement, config->mode, &planned));
     fit->need = planned + beside;
-    fit->recomputed_blocks = xform_recompute_blocks(&settled);
+    fit->recomputed_blocks = transform_recompute_blocks(&settled);
     return ST_OK;
 }
 
@@ -148,7 +148,7 @@ static Status look_at_limit(const Config *config, const Placement *placement, si
 {
     *fit = (WhatFits){.limit = fit->limit,
                       .need = need[config->mode],
-                      .recomputed_blocks = xform_recompute_blocks(config)};
+                      .recomputed_blocks = transform_recompute_blocks(config)};
     if (config->recompute == CONFIG_RECOMPUTE_AUTO) TRY(settle_auto(config, placement, held, fit));
     if (config->mode == MODE_FWD) fit->recomputed_blocks = 0;
     fit->fits = fit->need <= fit->limit;

@@ -1,7 +1,7 @@
 #include "bench/limits/limits_matmul.h"
 
 #include "base/clock.h"
-#include "base/half.h"
+#include "base/float16.h"
 #include "base/rng.h"
 #include "bench/limits/limits_rate.h"
 #include "exec/session.h"
@@ -72,8 +72,8 @@ enum { PATTERN = 1048573 };
 static void put_number(void *data, DType dtype, int64_t at, float x)
 {
     if (dtype == DT_F32) ((float *)data)[at] = x;
-    if (dtype == DT_BF16) ((uint16_t *)data)[at] = half_to_bf16(x);
-    if (dtype == DT_F16) ((uint16_t *)data)[at] = half_to_f16(x);
+    if (dtype == DT_BF16) ((uint16_t *)data)[at] = float16_to_bf16(x);
+    if (dtype == DT_F16) ((uint16_t *)data)[at] = float16_to_f16(x);
 }
 
 static void fill_pattern(void *data, DType dtype, int64_t n)

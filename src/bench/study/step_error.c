@@ -136,7 +136,7 @@ static Status look(void *self, const ObserverEvent *event)
     const Node *node = &event->plan->nodes[event->node];
     if (node->phase == PHASE_FORWARD && plan_out_id(event->plan, node, 0) == s->model->logits)
         return take_logits(s, event);
-    return node->phase == PHASE_BACKWARD && !node->again ? count_outputs(s, event) : ST_OK;
+    return node->phase == PHASE_BACKWARD && !node->recomputed ? count_outputs(s, event) : ST_OK;
 }
 
 static Status attempt(const Study *s, double state[STATE_COUNT])

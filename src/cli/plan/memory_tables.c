@@ -100,7 +100,7 @@ static void usages(Table *table, const MemoryCell *cell, const Sweep *sweep)
         table_note_printf(table, "%lld of %lld blocks are computed again in backward: %sFLOP more",
                           (long long)cell->recomputed_blocks,
                           (long long)cell->config->model.num_layers,
-                          human_si(model_flops_again(cell->model)).s);
+                          human_si(model_flops_recomputed(cell->model)).s);
     if (p->between.usage[MEMORY_MOMENT])
         table_note(table,
                    "m and v are reserved from the start and empty until the first optimizer step",

@@ -1,7 +1,7 @@
 #include "cli/published/published_list.h"
 
 #include "base/human.h"
-#include "base/nearest.h"
+#include "base/suggest.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -91,7 +91,7 @@ Status published_list_find(const char *name, int *writeup)
         text_free(&list);
         return ST_OK;
     }
-    const char *near = nearest_of(name, names, N_WRITEUPS);
+    const char *near = suggest_word(name, names, N_WRITEUPS);
     const Status status =
         near ? FAIL(ST_USAGE, "--like %s: did you mean %s?", human_quote(name).s, near)
              : FAIL(ST_USAGE, "--like %s: there are %s", human_quote(name).s, text_str(&list));

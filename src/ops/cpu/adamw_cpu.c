@@ -21,7 +21,7 @@ static inline float grad_f32(const void *g, int64_t i)
 
 static inline float grad_bf16(const void *g, int64_t i)
 {
-    return half_from_bf16(((const uint16_t *)g)[i]);
+    return float16_from_bf16(((const uint16_t *)g)[i]);
 }
 
 /* static void NAME: with gradients as `grad` reads them. */
@@ -58,15 +58,15 @@ static void update(float *p, float *m, float *v, const void *g, DType dtype, int
 CPU_CLONES static void join(float *restrict p, const uint16_t *restrict upper,
                             const uint16_t *restrict lower, int64_t n)
 {
-    for (int64_t i = 0; i < n; i++) p[i] = half_join(upper[i], lower[i]);
+    for (int64_t i = 0; i < n; i++) p[i] = float16_join(upper[i], lower[i]);
 }
 
 CPU_CLONES static void split(uint16_t *restrict upper, uint16_t *restrict lower,
                              const float *restrict p, int64_t n)
 {
     for (int64_t i = 0; i < n; i++) {
-        upper[i] = half_upper(p[i]);
-        lower[i] = half_lower(p[i]);
+        upper[i] = float16_upper(p[i]);
+        lower[i] = float16_lower(p[i]);
     }
 }
 

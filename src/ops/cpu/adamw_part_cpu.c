@@ -1,6 +1,6 @@
 #include "ops/cpu/elementwise_cpu.h"
 #include "ops/cpu/impls_cpu.h"
-#include "plan/functions.h"
+#include "plan/op_functions.h"
 #include "plan/step_state.h"
 
 #include <math.h>

@@ -1,8 +1,8 @@
 /* y is as large as x, a number for each row of x, or rows that repeat. */
+#include "ops/broadcasting.h"
 #include "ops/cpu/elementwise_cpu.h"
 #include "ops/cpu/impls_cpu.h"
-#include "ops/repeat.h"
-#include "plan/functions.h"
+#include "plan/op_functions.h"
 
 /* z may be x: each element is read before it is written. */
 #define EACH(result)                                                   \
@@ -61,16 +61,16 @@ static void number_kernel(const void *args, float *const out[], const float *con
 
 static Status run(const OpCall *call)
 {
-    const Repeat how = repeat_of(op_in_shape(call, 0), op_in_shape(call, 1));
+    const Broadcasting how = broadcasting_of(op_in_shape(call, 0), op_in_shape(call, 1));
     const Args args = {call->node->attr.fn, element_in(call, 1)};
     const int64_t elements = args.y.rows * args.y.cols;
     Elementwise e = elementwise_cpu(call, 2, vector_kernel, &args);
     const int64_t width = e.in[0].cols;
-    e.flat = e.flat && how == REPEAT_NONE;
-    if (how == REPEAT_IN_ROW || elements == 1) {
+    e.flat = e.flat && how == BROADCAST_NONE;
+    if (how == BROADCAST_COLUMN || elements == 1) {
         e.in[1] = (Operand){0};
         e.kernel = number_kernel;
-    } else if (how == REPEAT_PERIOD) { /* rows as wide as those of x, whatever shape y has */
+    } else if (how == BROADCAST_PERIOD) { /* rows as wide as those of x, whatever shape y has */
         e.in[1] = (Operand){args.y.data, args.y.dtype, elements / width, width, width};
     }
     return elementwise_cpu_run(call, &e);
@@ -80,7 +80,8 @@ static const char *declines(const Plan *plan, const Node *node)
 {
     const Tensor *x = plan_in(plan, node, 0), *y = plan_in(plan, node, 1);
     const bool number = plan_elements(y) == 1;
-    if (repeat_of(x, y) == REPEAT_PERIOD && !number && plan_elements(y) % plan_width(x) != 0) {
+    if (broadcasting_of(x, y) == BROADCAST_PERIOD && !number &&
+        plan_elements(y) % plan_width(x) != 0) {
         return "y repeats within a row";
     }
     return rows_cpu_declines_f64(plan, node);

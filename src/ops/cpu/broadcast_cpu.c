@@ -1,6 +1,6 @@
+#include "ops/broadcasting.h"
 #include "ops/cpu/elementwise_cpu.h"
 #include "ops/cpu/impls_cpu.h"
-#include "ops/repeat.h"
 
 CPU_CLONES static void fill(float *y, int64_t n, float value)
 {
@@ -36,12 +36,13 @@ static Status run(const OpCall *call)
 {
     const Args args = {element_in(call, 0), call->node->attr.scale};
     const bool one = args.x.rows * args.x.cols == 1;
-    const Repeat how = one ? REPEAT_IN_ROW : repeat_of(op_out_shape(call, 0), op_in_shape(call, 0));
+    const Broadcasting how =
+        one ? BROADCAST_COLUMN : broadcasting_of(op_out_shape(call, 0), op_in_shape(call, 0));
     Elementwise e = {.out = {element_out(call, 0)},
-                     .flat = one || how == REPEAT_NONE,
-                     .kernel = how == REPEAT_IN_ROW ? fill_rows : scale_row,
+                     .flat = one || how == BROADCAST_NONE,
+                     .kernel = how == BROADCAST_COLUMN ? fill_rows : scale_row,
                      .args = &args};
-    if (how != REPEAT_IN_ROW) {
+    if (how != BROADCAST_COLUMN) {
         e.in[0] = args.x;
         e.in[0].rows = 1; /* whatever shape x has */
     }
@@ -53,7 +54,7 @@ static const char *declines(const Plan *plan, const Node *node)
 {
     const Tensor *y = plan_out(plan, node, 0), *x = plan_in(plan, node, 0);
     const int64_t n = plan_elements(x);
-    if (n > 1 && repeat_of(y, x) == REPEAT_PERIOD && n != plan_width(y))
+    if (n > 1 && broadcasting_of(y, x) == BROADCAST_PERIOD && n != plan_width(y))
         return "x is not one row of y";
     return n > 1 ? rows_cpu_declines_f64(plan, node) : rows_cpu_refuse_f64(y);
 }

@@ -4,7 +4,7 @@
 #include "ops/cpu/impls_cpu.h"
 #include "ops/cpu/operand_cpu.h"
 #include "ops/simd_cpu/vector_math.h"
-#include "plan/functions.h"
+#include "plan/op_functions.h"
 
 #include <math.h>
 #include <string.h>

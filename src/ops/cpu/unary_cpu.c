@@ -1,7 +1,7 @@
 #include "ops/cpu/elementwise_cpu.h"
 #include "ops/cpu/impls_cpu.h"
 #include "ops/simd_cpu/vector_math.h"
-#include "plan/functions.h"
+#include "plan/op_functions.h"
 
 #include <math.h>
 

@@ -46,7 +46,7 @@ __device__ __forceinline__ void update(float &p, float &m, float &v, float g, co
     p = p * f.keep - f.step * m / (sqrtf(v) * f.root_bias_inverse + eps);
 }
 
-/* half_join() and its inverse (base/half.h) */
+/* float16_join() and its inverse (base/float16.h) */
 __device__ __forceinline__ float join(uint16_t upper, uint16_t lower)
 {
     return __uint_as_float(((uint32_t)upper << 16) + (uint32_t)(int32_t)(int16_t)lower);

@@ -1,6 +1,6 @@
 #include "ops/cuda/elementwise_cuda.cuh"
 #include "ops/cuda/impls_cuda.h"
-#include "plan/functions.h"
+#include "plan/op_functions.h"
 #include "plan/step_state.h"
 
 /* ROOT, BIAS and EPSILON work on d, which is scratch: they run in a skipped step too. */

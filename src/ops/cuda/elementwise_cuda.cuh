@@ -6,8 +6,8 @@
 #ifndef OPS_CUDA_ELEMENTWISE_CUDA_CUH
 #define OPS_CUDA_ELEMENTWISE_CUDA_CUH
 
+#include "ops/broadcasting.h"
 #include "ops/cuda/any_cuda.cuh"
-#include "ops/repeat.h"
 
 #include <type_traits>
 
@@ -163,11 +163,11 @@ __device__ __forceinline__ int64_t quotient(int64_t i, Divisor d)
     return d.factor ? (int64_t)((uint64_t)i * d.factor >> d.shift) : i / d.by;
 }
 
-/* How an operand without gaps goes with a larger one of n elements (ops/repeat.h). */
+/* How an operand without gaps goes with a larger one of n elements (ops/broadcasting.h). */
 struct Repetition {
-    Repeat how;
+    Broadcasting how;
     Divisor
-        length; /* REPEAT_IN_ROW: elements that share one number; REPEAT_PERIOD: its own elements */
+        length; /* BROADCAST_COLUMN: elements that share one number; BROADCAST_PERIOD: its own elements */
 };
 
 /* The elements of y that elements [i, i + FLAT_WIDTH) of the larger operand meet. */
@@ -176,11 +176,11 @@ __device__ __forceinline__ void read_repeated(float (&v)[FLAT_WIDTH], S y, Repet
                                               int64_t n)
 {
     if (i >= n) return;
-    if (r.how == REPEAT_NONE) {
+    if (r.how == BROADCAST_NONE) {
         read_pack(v, y, i, n);
         return;
     }
-    const bool in_row = r.how == REPEAT_IN_ROW;
+    const bool in_row = r.how == BROADCAST_COLUMN;
     const int64_t length = r.length.by;
     int64_t turn = quotient(i, r.length), at = i - turn * length;
     if (at + FLAT_WIDTH <= length && (in_row || at % FLAT_WIDTH == 0)) {
@@ -261,9 +261,9 @@ static inline Divisor divisor_of(int64_t by, int64_t n)
 static inline Repetition repetition_of(const Tensor *large, const Tensor *small)
 {
     const int64_t n = plan_elements(large), period = plan_elements(small);
-    if (period == 1) return {REPEAT_IN_ROW, divisor_of(n, n)};
-    const Repeat how = repeat_of(large, small);
-    return {how, divisor_of(how == REPEAT_IN_ROW ? plan_width(large) : period, n)};
+    if (period == 1) return {BROADCAST_COLUMN, divisor_of(n, n)};
+    const Broadcasting how = broadcasting_of(large, small);
+    return {how, divisor_of(how == BROADCAST_COLUMN ? plan_width(large) : period, n)};
 }
 
 static inline unsigned elementwise_grid(int64_t n)

@@ -4,7 +4,7 @@
  * GPU and in every run. */
 #include "ops/cuda/elementwise_cuda.cuh"
 #include "ops/cuda/impls_cuda.h"
-#include "plan/functions.h"
+#include "plan/op_functions.h"
 
 #include <math.h>
 

@@ -1,6 +1,6 @@
 #include "ops/cuda/elementwise_cuda.cuh"
 #include "ops/cuda/impls_cuda.h"
-#include "plan/functions.h"
+#include "plan/op_functions.h"
 
 struct UnaryFormula {
     int fn;

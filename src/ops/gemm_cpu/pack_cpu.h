@@ -29,9 +29,9 @@ PACK_CPU_INLINE void pack_cpu_copy(void *restrict dst, int64_t to, const void *r
     if (as == DT_BF16) {
         ((uint16_t *)dst)[to] = ((const uint16_t *)src)[from];
     } else if (dtype == DT_BF16) {
-        ((float *)dst)[to] = half_from_bf16(((const uint16_t *)src)[from]);
+        ((float *)dst)[to] = float16_from_bf16(((const uint16_t *)src)[from]);
     } else if (dtype == DT_F16) {
-        ((float *)dst)[to] = half_from_f16(((const uint16_t *)src)[from]);
+        ((float *)dst)[to] = float16_from_f16(((const uint16_t *)src)[from]);
     } else {
         ((float *)dst)[to] = ((const float *)src)[from];
     }

@@ -4,22 +4,22 @@
 
 CPU_CLONES static void from_bf16(float *restrict dst, const uint16_t *restrict src, int64_t n)
 {
-    for (int64_t i = 0; i < n; i++) dst[i] = half_from_bf16(src[i]);
+    for (int64_t i = 0; i < n; i++) dst[i] = float16_from_bf16(src[i]);
 }
 
 CPU_CLONES static void from_f16(float *restrict dst, const uint16_t *restrict src, int64_t n)
 {
-    for (int64_t i = 0; i < n; i++) dst[i] = half_from_f16(src[i]);
+    for (int64_t i = 0; i < n; i++) dst[i] = float16_from_f16(src[i]);
 }
 
 CPU_CLONES static void to_bf16(uint16_t *restrict dst, const float *restrict src, int64_t n)
 {
-    for (int64_t i = 0; i < n; i++) dst[i] = half_to_bf16(src[i]);
+    for (int64_t i = 0; i < n; i++) dst[i] = float16_to_bf16(src[i]);
 }
 
 CPU_CLONES static void to_f16(uint16_t *restrict dst, const float *restrict src, int64_t n)
 {
-    for (int64_t i = 0; i < n; i++) dst[i] = half_to_f16(src[i]);
+    for (int64_t i = 0; i < n; i++) dst[i] = float16_to_f16(src[i]);
 }
 
 void rows_cpu_load(float *restrict dst, const void *restrict src, DType dtype, int64_t n)

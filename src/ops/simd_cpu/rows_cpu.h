@@ -3,7 +3,7 @@
 #ifndef OPS_SIMD_CPU_ROWS_CPU_H
 #define OPS_SIMD_CPU_ROWS_CPU_H
 
-#include "base/half.h"
+#include "base/float16.h"
 #include "ops/op.h"
 
 #include <omp.h>

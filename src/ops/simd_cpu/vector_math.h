@@ -2,7 +2,7 @@
 #ifndef OPS_SIMD_CPU_VECTOR_MATH_H
 #define OPS_SIMD_CPU_VECTOR_MATH_H
 
-#include "base/half.h"
+#include "base/float16.h"
 
 /* e^x to 2 units in the last place; 0 below the normal numbers, infinity above them, NaN from NaN.
  *
@@ -22,13 +22,13 @@ static inline float vector_math_exp(float x)
     const float head = 0x1.fffffcp-2F + 0x1.555492p-3F * r;
     const float tail = (0x1.5558f2p-5F + 0x1.123a2p-7F * r) + 0x1.6a23cep-10F * rr;
     const float q = (head + tail * rr) * rr + r + 1.0F;
-    const uint32_t power = half_bits(q) + (half_bits(shifted) << 23); /* 2^n q */
+    const uint32_t power = float16_bits(q) + (float16_bits(shifted) << 23); /* 2^n q */
     /* among negative numbers, the lower has the larger bits */
-    const uint32_t raised = half_bits(x) > half_bits(low) ? 0U : power;
-    const uint32_t beyond = half_bits(x * half_float(0x7f800000U)); /* infinity, or NaN */
+    const uint32_t raised = float16_bits(x) > float16_bits(low) ? 0U : power;
+    const uint32_t beyond = float16_bits(x * float16_from_bits(0x7f800000U)); /* infinity, or NaN */
     /* as a mask: of a choice gcc 12 makes three comparisons, because of NaN */
     const uint32_t within = -(uint32_t)(x <= high);
-    return half_float((raised & within) | (beyond & ~within));
+    return float16_from_bits((raised & within) | (beyond & ~within));
 }
 
 static inline float vector_math_sigmoid(float x)

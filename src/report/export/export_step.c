@@ -129,7 +129,7 @@ static double element_of(const Export *e, const Tensor *t, int64_t i)
 {
     const uint16_t *halves = e->buffer;
     if (t->dtype != DT_LOW16) return element_get(e->buffer, t->dtype, i);
-    return (double)half_join(halves[plan_elements(t) + i], halves[i]);
+    return (double)float16_join(halves[plan_elements(t) + i], halves[i]);
 }
 
 /* As fp32, whatever it is. */

@@ -75,7 +75,7 @@ static void failure_sticks(void **state)
     text_fill(&text, 'x', SIZE_MAX / 2);
     text_puts(&text, "def");
     assert_int_equal(text_status(&text), ST_NO_MEMORY);
-    assert_true(status_lost_memory()); /* the process remembers, for those that do not ask */
+    assert_true(status_ran_out_of_memory()); /* the process remembers, for those that do not ask */
     assert_string_equal(text_str(&text), "abc");
     text_free(&text);
 }

@@ -192,7 +192,7 @@ static void inputs_depend_on_the_seed_alone(void **state)
     for (int64_t i = 0; i < 2 * 300 * 3 * 16; i++) {
         const double x = harness_get(&a.run, v, i), y = harness_get(&narrow.run, v, i);
         assert_true(x == harness_get(&b.run, v, i));
-        assert_true(y == (double)half_from_bf16(half_to_bf16((float)x)));
+        assert_true(y == (double)float16_from_bf16(float16_to_bf16((float)x)));
         same += y == harness_get(&other.run, v, i);
     }
     assert_true(same < 1000);

@@ -1,6 +1,6 @@
 /* Nodes that make no sense are refused by their op's check(), with a message that says where. */
 #include "op_harness.h"
-#include "plan/functions.h"
+#include "plan/op_functions.h"
 
 typedef struct Fixture {
     Plan plan;

@@ -2,7 +2,7 @@
 #include "bench/estimate/fit.h"
 #include "bench/estimate/recompute_fit.h"
 #include "bench/estimate/what_fits.h"
-#include "model/xform_recompute.h"
+#include "model/transform_recompute.h"
 #include "model_variants.h"
 #include "op_harness.h"
 
@@ -33,7 +33,7 @@ static int64_t settled(Config c, size_t most)
     c.recompute = CONFIG_RECOMPUTE_AUTO;
     ASSERT_OK(recompute_fit(&c, &place, c.mode, most, &out));
     assert_int_not_equal(out.recompute, CONFIG_RECOMPUTE_AUTO);
-    return xform_recompute_blocks(&out);
+    return transform_recompute_blocks(&out);
 }
 
 static void test_least(void **state)
@@ -78,7 +78,7 @@ static void test_fit(void **state)
     ASSERT_OK(fit_make(&fit, &c, &place, 0, limit));
     assert_true(fit.fits && fit.mode == MODE_TRAIN);
     assert_int_equal(fit.need[MODE_TRAIN], limit);
-    assert_int_equal(xform_recompute_blocks(&fit.model->config), 4);
+    assert_int_equal(transform_recompute_blocks(&fit.model->config), 4);
     ASSERT_OK(fit_saved(&fit, &place, &saved));
     assert_int_equal(saved, planned(c, 0) - planned(c, 4));
     fit_free(&fit);

@@ -1,5 +1,5 @@
 /* The sums that everybody quotes, to the digits that are printed, and the same by plain C. */
-#include "base/half.h"
+#include "base/float16.h"
 #include "bench/study/accumulation.h"
 #include "with_cmocka.h"
 
@@ -47,9 +47,9 @@ static void test_against_plain_c(void **state)
             float f32 = 0, bf16 = 0, mixed = 0;
             for (int64_t i = 0; i < counts[c]; i++) {
                 f32 += (float)values[v];
-                bf16 = half_from_bf16(
-                    half_to_bf16(bf16 + half_from_bf16(half_to_bf16((float)values[v]))));
-                mixed += half_from_f16(half_to_f16((float)values[v]));
+                bf16 = float16_from_bf16(
+                    float16_to_bf16(bf16 + float16_from_bf16(float16_to_bf16((float)values[v]))));
+                mixed += float16_from_f16(float16_to_f16((float)values[v]));
             }
             const AccumulationOrder o = ACCUMULATION_PLAIN;
             assert_true(accumulation_sum(way("fp32 += fp32"), o, counts[c], values[v]) ==

@@ -1,4 +1,4 @@
-/* Narrowing by the processor's own instructions gives the bits of half.h, and so do its two halves of a float. */
+/* Narrowing by the processor's own instructions gives the bits of float16.h, and so do its two halves of a float. */
 #include "ops/simd_cpu/rows_cpu.h"
 #include "with_cmocka.h"
 
@@ -16,13 +16,13 @@ static void test_every_bf16(void **state)
     for (size_t t = 0; t < sizeof tails / sizeof *tails; t++) {
         for (uint32_t first = 0; first < 0x10000; first += N) {
             for (uint32_t i = 0; i < N; i++) {
-                src[i] = half_float(((first + i) & 0xffff) << 16 | tails[t]);
+                src[i] = float16_from_bits(((first + i) & 0xffff) << 16 | tails[t]);
             }
             rows_cpu_store(dst, src, DT_BF16, N);
             for (uint32_t i = 0; i < N; i++) {
-                if (dst[i] == half_to_bf16(src[i])) continue;
-                fail_msg("%08x becomes %04x instead of %04x", half_bits(src[i]), dst[i],
-                         half_to_bf16(src[i]));
+                if (dst[i] == float16_to_bf16(src[i])) continue;
+                fail_msg("%08x becomes %04x instead of %04x", float16_bits(src[i]), dst[i],
+                         float16_to_bf16(src[i]));
             }
         }
     }
@@ -38,7 +38,7 @@ static void test_lengths(void **state)
     for (int n = 0; n <= 70; n++) {
         for (int i = 0; i <= 70; i++) dst[i] = 0xabcd;
         rows_cpu_store(dst, src, DT_BF16, n);
-        for (int i = 0; i < n; i++) assert_int_equal(dst[i], half_to_bf16(src[i]));
+        for (int i = 0; i < n; i++) assert_int_equal(dst[i], float16_to_bf16(src[i]));
         for (int i = n; i <= 70; i++) assert_int_equal(dst[i], 0xabcd);
     }
 }
@@ -47,15 +47,16 @@ static void test_lengths(void **state)
  * not finite stays so. */
 static void check_halves(uint32_t bits)
 {
-    const float x = half_float(bits);
-    const uint16_t upper = half_upper(x), lower = half_lower(x);
-    const float joined = half_join(upper, lower), read = half_from_bf16(upper);
+    const float x = float16_from_bits(bits);
+    const uint16_t upper = float16_upper(x), lower = float16_lower(x);
+    const float joined = float16_join(upper, lower), read = float16_from_bf16(upper);
     if (x != x) {
         assert_true(joined != joined && read != read);
         return;
     }
-    if (half_bits(joined) != bits) fail_msg("%08x comes back as %08x", bits, half_bits(joined));
-    const float other = half_from_bf16(half_to_bf16(x));
+    if (float16_bits(joined) != bits)
+        fail_msg("%08x comes back as %08x", bits, float16_bits(joined));
+    const float other = float16_from_bf16(float16_to_bf16(x));
     const double off = fabs((double)read - (double)x), least = fabs((double)other - (double)x);
     if (read != other && !(off <= least)) fail_msg("%08x: %04x is not its nearest", bits, upper);
 }

@@ -14,7 +14,7 @@ static void exp_is_within_two_ulps(void **state)
 {
     (void)state;
     for (uint64_t bits = 0; bits < 0x100000000ULL; bits += 7919) {
-        const float x = half_float((uint32_t)bits);
+        const float x = float16_from_bits((uint32_t)bits);
         const double want = exp((double)x);
         if (isnan(x) || want > 0x1.fffffep127 || want < 0x1p-126) continue;
         const double error = error_in_ulps(vector_math_exp(x), want);

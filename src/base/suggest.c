@@ -1,4 +1,4 @@
-#include "base/nearest.h"
+#include "base/suggest.h"
 
 #include <ctype.h>
 #include <stddef.h>
@@ -10,11 +10,11 @@ static int least(int a, int b)
 }
 
 /* Three rows of the usual table suffice: this one and the two above it. */
-int nearest_distance(const char *a, const char *b)
+int suggest_distance(const char *a, const char *b)
 {
-    int rows[3][NEAREST_LENGTH + 1];
-    const int n = (int)strnlen(a, NEAREST_LENGTH);
-    const int m = (int)strnlen(b, NEAREST_LENGTH);
+    int rows[3][SUGGEST_LENGTH + 1];
+    const int n = (int)strnlen(a, SUGGEST_LENGTH);
+    const int m = (int)strnlen(b, SUGGEST_LENGTH);
     for (int j = 0; j <= m; j++) rows[0][j] = j;
     for (int i = 1; i <= n; i++) {
         int *row = rows[i % 3];
@@ -33,13 +33,13 @@ int nearest_distance(const char *a, const char *b)
     return rows[n % 3][m];
 }
 
-const char *nearest_of(const char *word, const char *const *words, int n)
+const char *suggest_word(const char *word, const char *const *words, int n)
 {
     const char *best = NULL;
     /* One slip in a short word, a third of a long one. */
-    int bound = (int)strnlen(word, NEAREST_LENGTH) / 3 + 1;
+    int bound = (int)strnlen(word, SUGGEST_LENGTH) / 3 + 1;
     for (int i = 0; i < n; i++) {
-        const int distance = nearest_distance(word, words[i]);
+        const int distance = suggest_distance(word, words[i]);
         if (distance > bound || distance >= (int)strlen(words[i])) continue;
         best = words[i];
         bound = distance - 1;

@@ -1,4 +1,4 @@
-#include "base/nearest.h"
+#include "base/suggest.h"
 #include "with_cmocka.h"
 
 #include <string.h>
@@ -16,8 +16,8 @@ static void distances(void **state)
         {"ctx", "context", 4},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        assert_int_equal(nearest_distance(cases[i].a, cases[i].b), cases[i].distance);
-        assert_int_equal(nearest_distance(cases[i].b, cases[i].a), cases[i].distance);
+        assert_int_equal(suggest_distance(cases[i].a, cases[i].b), cases[i].distance);
+        assert_int_equal(suggest_distance(cases[i].b, cases[i].a), cases[i].distance);
     }
 }
 
@@ -28,22 +28,22 @@ static void long_words_are_cut(void **state)
     memset(a, 'a', sizeof a);
     memset(b, 'b', sizeof b);
     a[999] = b[999] = 0;
-    assert_int_equal(nearest_distance(a, b), NEAREST_LENGTH);
-    assert_int_equal(nearest_distance(a, a + 10), 0);
+    assert_int_equal(suggest_distance(a, b), SUGGEST_LENGTH);
+    assert_int_equal(suggest_distance(a, a + 10), 0);
 }
 
 static void suggestions(void **state)
 {
     (void)state;
     static const char *const words[] = {"size", "ctx", "batch", "steps", "num-layers", "lr"};
-    assert_string_equal(nearest_of("stepz", words, 6), "steps");
-    assert_string_equal(nearest_of("num_layer", words, 6), "num-layers");
-    assert_string_equal(nearest_of("bacth", words, 6), "batch");
-    assert_string_equal(nearest_of("LR", words, 6), "lr");
-    assert_null(nearest_of("colour", words, 6));
-    assert_null(nearest_of("x", words, 6));
-    assert_null(nearest_of("", words, 6));
-    assert_null(nearest_of("size", words, 0));
+    assert_string_equal(suggest_word("stepz", words, 6), "steps");
+    assert_string_equal(suggest_word("num_layer", words, 6), "num-layers");
+    assert_string_equal(suggest_word("bacth", words, 6), "batch");
+    assert_string_equal(suggest_word("LR", words, 6), "lr");
+    assert_null(suggest_word("colour", words, 6));
+    assert_null(suggest_word("x", words, 6));
+    assert_null(suggest_word("", words, 6));
+    assert_null(suggest_word("size", words, 0));
 }
 
 int main(void)

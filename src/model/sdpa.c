@@ -1,28 +1,27 @@
-#include "model/attend.h"
+#include "model/sdpa.h"
 
 #include <math.h>
 
-static NodeAttr attributes(const AttendShape *s, double scale)
+static NodeAttr attributes(const SdpaShape *s, double scale)
 {
     return (NodeAttr){.causal = s->causal, .tokens = s->T, .heads = s->H, .scale = scale};
 }
 
-static int result(Builder *b, const Model *m, const AttendShape *s)
+static int result(Builder *b, const Model *m, const SdpaShape *s)
 {
     return builder_tensor(b, "attention", TK_ACTIVATION, m->act, DIMS(s->B * s->T, s->H * s->D));
 }
 
-static NodeAttr *head_product(Builder *b, const AttendShape *s, int out, int left, int right)
+static NodeAttr *head_product(Builder *b, const SdpaShape *s, int out, int left, int right)
 {
     NodeAttr *attr = builder_node(b, OP_bmm, IDS(out), IDS(left, right));
     *attr = attributes(s, 1);
     return attr;
 }
 
-/* The scores in memory: `naive`, whose softmax xform_decompose() takes apart, and `fused`. fp16 ends at 65504, which
+/* The scores in memory: `naive`, whose softmax transform_decompose() takes apart, and `fused`. fp16 ends at 65504, which
  * products of q and k pass before they are scaled: there the product scales them. */
-static int materialised(Builder *b, const Model *m, const AttendShape *s, int layer,
-                        const int qkv[3])
+static int materialised(Builder *b, const Model *m, const SdpaShape *s, int layer, const int qkv[3])
 {
     const int scores =
         builder_tensor(b, "scores", TK_ACTIVATION, m->act, DIMS(s->B, s->H, s->T, s->T));
@@ -41,7 +40,7 @@ static int materialised(Builder *b, const Model *m, const AttendShape *s, int la
     return out;
 }
 
-int attend(Builder *b, const Model *m, const AttendShape *s, int layer, const int qkv[3])
+int sdpa_build(Builder *b, const Model *m, const SdpaShape *s, int layer, const int qkv[3])
 {
     if (m->attention == ATTENTION_NAIVE || m->attention == ATTENTION_FUSED) {
         return materialised(b, m, s, layer, qkv);

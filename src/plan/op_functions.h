@@ -3,8 +3,8 @@
  * unary      y = f(x)                      scale and shift of the node are s and c
  * binary     z = f(x, y); y repeats when it is smaller than x (see ops/binary.c)
  * reduce     over the last axis (rows) or over all rows (columns) */
-#ifndef PLAN_FUNCTIONS_H
-#define PLAN_FUNCTIONS_H
+#ifndef PLAN_OP_FUNCTIONS_H
+#define PLAN_OP_FUNCTIONS_H
 
 typedef enum UnaryFn {
     FN_AFFINE, /* s x + c */

@@ -1,4 +1,4 @@
-#include "model/xform_recompute.h"
+#include "model/transform_recompute.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +24,7 @@ typedef struct Work {
     int *operands; /* of one node */
 } Work;
 
-int64_t xform_recompute_blocks(const Config *config)
+int64_t transform_recompute_blocks(const Config *config)
 {
     const int64_t every = config->recompute, layers = config->model.num_layers;
     if (every <= 0 || every >= layers) return 0;
@@ -67,7 +67,7 @@ static void find_segments(Work *w, const Model *model)
 }
 
 /* Made by this segment's forward pass, and not kept. */
-static bool given_up(const Work *w, int s, int id)
+static bool is_recomputed(const Work *w, int s, int id)
 {
     const int storage = id == PLAN_NONE ? PLAN_NONE : plan_storage(w->b->plan, id);
     return storage != PLAN_NONE && w->segment_of[storage] == s && storage != w->segments[s].kept;
@@ -79,7 +79,7 @@ static void need_inputs(Work *w, int s, const Node *node)
 {
     for (int i = 0; i < node->n_in; i++) {
         const int id = plan_in_id(w->b->plan, node, i);
-        if (given_up(w, s, id)) w->needed[plan_storage(w->b->plan, id)] = true;
+        if (is_recomputed(w, s, id)) w->needed[plan_storage(w->b->plan, id)] = true;
     }
 }
 
@@ -87,7 +87,7 @@ static bool makes_needed(const Work *w, int s, const Node *node)
 {
     for (int i = 0; i < node->n_out; i++) {
         const int id = plan_out_id(w->b->plan, node, i);
-        if (given_up(w, s, id) && w->needed[plan_storage(w->b->plan, id)]) return true;
+        if (is_recomputed(w, s, id) && w->needed[plan_storage(w->b->plan, id)]) return true;
     }
     return false;
 }
@@ -127,7 +127,7 @@ static void copy_outputs(Work *w, int s, const Node *node)
 {
     for (int i = 0; i < node->n_out && w->b->status == ST_OK; i++) {
         const int id = plan_out_id(w->b->plan, node, i);
-        const int storage = given_up(w, s, id) ? plan_storage(w->b->plan, id) : PLAN_NONE;
+        const int storage = is_recomputed(w, s, id) ? plan_storage(w->b->plan, id) : PLAN_NONE;
         if (storage == PLAN_NONE || w->copy[storage] != PLAN_NONE) continue;
         Tensor again = w->b->plan->tensors[storage];
         again.keep = false;
@@ -170,7 +170,7 @@ static void compute_again(Work *w, int s)
         if (!makes_needed(w, s, &w->old[n])) continue;
         Node node = w->old[n];
         node.phase = PHASE_BACKWARD;
-        node.again = true;
+        node.recomputed = true;
         copy_outputs(w, s, &node);
         if (starts_from_sum(w, s, &node)) {
             emit_from_sum(w, s, &node);
@@ -215,13 +215,13 @@ static bool allocate(Work *w)
     return w->segments && w->segment_of && w->copy && w->needed && w->operands;
 }
 
-void xform_recompute(Builder *b, const Model *model)
+void transform_recompute(Builder *b, const Model *model)
 {
     Work w = {.b = b,
               .old = b->plan->nodes,
               .n_old = b->plan->n_nodes,
               .every = model->config.recompute,
-              .blocks = xform_recompute_blocks(&model->config)};
+              .blocks = transform_recompute_blocks(&model->config)};
     if (w.blocks == 0) return;
     b->plan->nodes = NULL;
     b->plan->n_nodes = 0;

@@ -1,4 +1,4 @@
-#include "model/xform_forward_grad.h"
+#include "model/transform_forward_grad.h"
 
 /* What a node of the backward pass reads is saved, unless that pass made it. */
 static void save_inputs(Plan *plan, const Node *node)
@@ -21,7 +21,7 @@ static void forget_gradients(Model *model)
     model->alone.dout = PLAN_NONE;
 }
 
-void xform_forward_grad(Builder *b, Model *model)
+void transform_forward_grad(Builder *b, Model *model)
 {
     Plan *plan = b->plan;
     int begin = 0, end = 0;

@@ -4,15 +4,15 @@
  * Only what backward really reads is computed again (the last product of a block is not), in the same
  * way and so to the same bits. The blocks that backward begins with are left alone: what they made is
  * used at once, and nothing would be gained. */
-#ifndef MODEL_XFORM_RECOMPUTE_H
-#define MODEL_XFORM_RECOMPUTE_H
+#ifndef MODEL_TRANSFORM_RECOMPUTE_H
+#define MODEL_TRANSFORM_RECOMPUTE_H
 
 #include "model/model.h"
 
 /* Follows backward_build() and comes before optimizer_build(). */
-void xform_recompute(Builder *b, const Model *model);
+void transform_recompute(Builder *b, const Model *model);
 
 /* Blocks that are computed again with this setting; 0: none. */
-int64_t xform_recompute_blocks(const Config *config);
+int64_t transform_recompute_blocks(const Config *config);
 
 #endif

@@ -1,4 +1,4 @@
-#include "model/xform_decompose.h"
+#include "model/transform_decompose.h"
 
 #include "ops/op.h"
 
@@ -12,7 +12,7 @@ static bool wanted(const Model *model, OpKind op)
     return model->eager;
 }
 
-void xform_decompose_node(Builder *b, const Model *model, const Node *node)
+void transform_decompose_node(Builder *b, const Model *model, const Node *node)
 {
     b->phase = node->phase;
     b->layer = node->layer;
@@ -34,13 +34,13 @@ void xform_decompose_node(Builder *b, const Model *model, const Node *node)
     free(operands);
 }
 
-void xform_decompose(Builder *b, const Model *model)
+void transform_decompose(Builder *b, const Model *model)
 {
     if (!model->eager && model->attention != ATTENTION_NAIVE) return;
     Node *fused = b->plan->nodes;
     const int n = b->plan->n_nodes;
     b->plan->nodes = NULL;
     b->plan->n_nodes = 0;
-    for (int i = 0; i < n && b->status == ST_OK; i++) xform_decompose_node(b, model, &fused[i]);
+    for (int i = 0; i < n && b->status == ST_OK; i++) transform_decompose_node(b, model, &fused[i]);
     free(fused);
 }

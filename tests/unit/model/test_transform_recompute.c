@@ -1,6 +1,6 @@
 /* Recomputation: the same bits with less memory, and no more work than backward needs. */
 #include "memory_map.h"
-#include "model/xform_recompute.h"
+#include "model/transform_recompute.h"
 #include "recompute_harness.h"
 
 static Config deep_config(void)
@@ -78,10 +78,10 @@ static void test_cost(void **state)
     open_bound(&again, &c);
     const double tokens = 4 * 32, C = 64, F = 256, T = 32;
     const double products = 2 * tokens * (4 * C * C + 2 * C * F), attention = 2 * tokens * T * C;
-    const double flops = model_flops_again(&again.model);
+    const double flops = model_flops_recomputed(&again.model);
     assert_true(flops >= 5 * (products + attention) && flops < 5.2 * (products + attention));
     assert_true(model_flops(&again.model) == model_flops(&plain.model));
-    assert_true(model_flops_again(&plain.model) == 0);
+    assert_true(model_flops_recomputed(&plain.model) == 0);
     const size_t per_block = (carried(&plain) - carried(&again)) / 5;
     assert_int_equal(per_block, 4 * 128 * (64 + 3 * 64 + 64 + 64 + 64 + 3 * 256 + 2 + 4));
     assert_true(mem_plan_total(&again.binding.mem) < mem_plan_total(&plain.binding.mem));
@@ -100,7 +100,7 @@ static void test_how_many(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         c.recompute = cases[i].every;
         c.recompute_blocks = cases[i].first;
-        assert_int_equal(xform_recompute_blocks(&c), cases[i].want);
+        assert_int_equal(transform_recompute_blocks(&c), cases[i].want);
     }
 }
 
@@ -116,9 +116,9 @@ static void test_monotone(void **state)
         Bound b;
         open_bound(&b, &c);
         assert_true(carried(&b) < before);
-        assert_true(model_flops_again(&b.model) > flops);
+        assert_true(model_flops_recomputed(&b.model) > flops);
         before = carried(&b);
-        flops = model_flops_again(&b.model);
+        flops = model_flops_recomputed(&b.model);
         close_bound(&b);
     }
 }
