@@ -16,7 +16,7 @@ typedef enum EscapeFormat {
     ESCAPE_MD,      /* Markdown that shows the text itself */
     ESCAPE_LATEX,   /* the same of LaTeX */
     ESCAPE_TYPST,   /* between double quotes */
-    ESCAPE_CSV,     /* between double quotes; what begins a formula is up to report_csv_field() */
+    ESCAPE_CSV,     /* between double quotes; what begins a formula is up to csv_writer_field() */
     ESCAPE_SQL,     /* between single quotes */
     ESCAPE_XML,     /* an element's text or an attribute in quotes */
     ESCAPE_JSON,    /* between double quotes */

@@ -26,6 +26,14 @@ char *json_text_dumps(const json_t *value, size_t flags)
     return NULL;
 }
 
+void json_text_put(Text *out, const json_t *value, size_t flags)
+{
+    char *dump = value ? json_text_dumps(value, flags) : NULL;
+    text_puts(out, dump ? dump : "");
+    out->failed = out->failed || !dump;
+    free(dump);
+}
+
 json_t *json_text_string(const char *text)
 {
     char *copy = strdup(text);

@@ -10,6 +10,9 @@
  * and nothing a terminal obeys. The caller frees it; NULL: no memory. */
 char *json_text_dumps(const json_t *value, size_t flags);
 
+/* Appends json_text_dumps() to the text, which fails for NULL. */
+void json_text_put(Text *out, const json_t *value, size_t flags);
+
 /* json_string() of a text that may not be UTF-8: such bytes become '?'. NULL: no memory. */
 json_t *json_text_string(const char *text);
 

@@ -8,9 +8,9 @@
 #include "base/log.h"
 #include "base/temp_file.h"
 #include "prof/ranges_nvtx.h"
+#include "report/format/table_md.h"
 #include "report/page/page.h"
 #include "report/records/report.h"
-#include "report/records/report_md.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -40,7 +40,7 @@ static void fit_terminal(const Settings *settings, const OptionSet *options)
     const bool shown = (options->taken & OPTION_BIT(FORMAT)) != 0 && !settings->out &&
                        (settings->given & OPTION_BIT(FORMAT)) == 0;
     if (shown && isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0)
-        report_md_fit(size.ws_col);
+        table_md_fit(size.ws_col);
 }
 
 /* ".json"; NULL where the name has none. */

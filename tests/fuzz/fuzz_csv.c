@@ -1,9 +1,8 @@
 /* CSV files by name: those of `profile` (validate) and those of `nsys stats` (profile --from). */
 #include "harness.h"
+#include "report/format/table_md.h"
 #include "report/profile/nsys_folder.h"
 #include "report/profile/profile_nsys_tables.h"
-#include "report/records/report_md.h"
-#include "report/records/report_typst.h"
 #include "report/validate/validate.h"
 
 #include <string.h>
@@ -22,9 +21,9 @@ static void put(void *self, const char *name, const uint8_t *data, size_t n)
 
 static void write_tables(const json_t *profiles)
 {
-    TableWriter *const writers[] = {report_md_table, report_typst_table};
+    static const char *const formats[] = {"md", "typst"};
     for (int i = 0; i < 2; i++) {
-        const ProfileTables how = {.put = writers[i], .top = 10};
+        const ProfileTables how = {.format = formats[i], .top = 10};
         Text text = {0};
         harness_taken(profile_nsys_tables_write(&text, &how, profiles), refusals);
         text_free(&text);

@@ -3,9 +3,9 @@
 #include "bench/record/record_file.h"
 #include "bench/record/record_stat.h"
 #include "harness.h"
+#include "report/format/table_md.h"
 #include "report/profile/profile_tables.h"
 #include "report/records/report.h"
-#include "report/records/report_md.h"
 #include "report/study/comparison_report.h"
 
 #include <string.h>
@@ -73,8 +73,8 @@ static void check_round_trip(const RecordSet *set)
 static void write_reports(const RecordSet *set)
 {
     static const char *const formats[] = {
-#define REPORT(name, ending, help) #name,
-#include "report/records/reports.def"
+#define REPORT(kind, name, ending, help) #name,
+#include "report/format/reports.def"
 #undef REPORT
     };
     for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
@@ -88,7 +88,7 @@ static void write_reports(const RecordSet *set)
 
 static void write_profiles(const RecordSet *set)
 {
-    const ProfileTables how = {.put = report_md_table, .top = 10, .source = true};
+    const ProfileTables how = {.format = "md", .top = 10, .source = true};
     Text text = {0};
     for (size_t i = 0; i < record_set_size(set); i++) {
         if (!record_value(record_set_at(set, i), "profile")) return;

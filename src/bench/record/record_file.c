@@ -275,13 +275,7 @@ Status record_file_read(RecordSet *set, const char *path, bool *torn)
 
 static void put_json(Text *out, const json_t *value)
 {
-    char *dump = json_text_dumps(value, DUMP_FLAGS);
-    if (dump) {
-        text_puts(out, dump);
-    } else {
-        out->failed = true;
-    }
-    free(dump);
+    json_text_put(out, value, DUMP_FLAGS);
 }
 
 /* "," + a line break + indent between the elements. */

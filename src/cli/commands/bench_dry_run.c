@@ -7,7 +7,7 @@
 #include "bench/record/cell_label.h"
 #include "cli/other_machine.h"
 #include "cli/output.h"
-#include "report/records/report_md.h"
+#include "report/format/table_write.h"
 
 #include <math.h>
 #include <stdint.h>
@@ -165,8 +165,7 @@ Status bench_dry_run(const Settings *settings, const Sweep *sweep, const RecordS
         status = supported_none(sweep->n, total.why);
     closing_note(&table, settings, &total);
     other_machine_note(&table, &total.placement, machine);
-    if (status == ST_OK) status = table_status(&table);
-    if (status == ST_OK) status = report_md_table(&text, &table);
+    if (status == ST_OK) status = table_write(&text, "md", &table);
     if (status == ST_OK) status = output_print(&text);
     table_free(&table);
     text_free(&text);

@@ -3,9 +3,7 @@
 #include "bench/limits/limits_json.h"
 #include "cli/command.h"
 #include "cli/output.h"
-#include "report/records/report_latex.h"
-#include "report/records/report_md.h"
-#include "report/records/report_typst.h"
+#include "report/format/table_write.h"
 #include "report/study/limits_table.h"
 
 #include <string.h>
@@ -14,16 +12,7 @@ static Status write_table(Text *text, const char *format, const Limits *limits)
 {
     Table table = {0};
     limits_table_fill(&table, limits);
-    Status status = table_status(&table);
-    if (status == ST_OK && strcmp(format, "latex") == 0) {
-        status = report_latex_table(text, &table);
-    } else if (status == ST_OK && strcmp(format, "typst") == 0) {
-        status = report_typst_table(text, &table);
-    } else if (status == ST_OK) {
-        status = report_md_table(text, &table);
-    }
-    table_free(&table);
-    return status;
+    return table_write_next(text, format, &table);
 }
 
 static Status write_json(Text *text, const Limits *limits)

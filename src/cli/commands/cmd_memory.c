@@ -7,10 +7,8 @@
 #include "cli/plan/memory_json.h"
 #include "cli/plan/memory_measure.h"
 #include "cli/plan/memory_tables.h"
+#include "report/format/table_md.h"
 #include "report/memory/memory_chart.h"
-#include "report/records/report_latex.h"
-#include "report/records/report_md.h"
-#include "report/records/report_typst.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -30,14 +28,11 @@ static Status write_tables(Text *out, const Settings *settings, const Sweep *swe
                            const MemoryCell *cells)
 {
     const char *format = settings->format;
-    PlanTableWriter *writer = strcmp(format, "latex") == 0   ? report_latex_table
-                              : strcmp(format, "typst") == 0 ? report_typst_table
-                                                             : report_md_table;
-    if (sweep->n > 1 || cells[0].unsupported) return memory_tables_many(out, writer, sweep, cells);
-    TRY(memory_tables_one(out, writer, settings, sweep, &cells[0]));
-    if (writer != report_md_table) return ST_OK;
+    if (sweep->n > 1 || cells[0].unsupported) return memory_tables_many(out, format, sweep, cells);
+    TRY(memory_tables_one(out, format, settings, sweep, &cells[0]));
+    if (strcmp(format, "md") != 0) return ST_OK;
     text_puts(out, "\n```\n");
-    TRY(memory_chart(out, &cells[0].profile, shows_unicode(), report_md_columns()));
+    TRY(memory_chart(out, &cells[0].profile, shows_unicode(), table_md_columns()));
     text_puts(out, "```\n");
     return text_status(out);
 }

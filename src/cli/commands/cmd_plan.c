@@ -6,9 +6,6 @@
 #include "cli/output.h"
 #include "cli/plan/plan_json.h"
 #include "cli/plan/plan_tables.h"
-#include "report/records/report_latex.h"
-#include "report/records/report_md.h"
-#include "report/records/report_typst.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -34,11 +31,8 @@ static Status format_cells(Text *out, const Settings *settings, const Sweep *swe
     const char *format = settings->format;
     if (strcmp(format, "json") == 0) return plan_json_write(out, cells, sweep->n, machine);
     if (strcmp(format, "csv") == 0) return plan_json_csv(out, cells, sweep->n, machine);
-    PlanTableWriter *writer = strcmp(format, "latex") == 0   ? report_latex_table
-                              : strcmp(format, "typst") == 0 ? report_typst_table
-                                                             : report_md_table;
     const PlanTables tables = {sweep, cells, machine, settings->n_memory_limits == 0};
-    return plan_tables_write(out, writer, &tables);
+    return plan_tables_write(out, format, &tables);
 }
 
 static Status run(const Settings *settings, const Sweep *sweep, int *exit_code)

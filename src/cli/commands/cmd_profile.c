@@ -14,9 +14,6 @@
 #include "report/profile/nsys_folder.h"
 #include "report/profile/profile_nsys_tables.h"
 #include "report/profile/profile_tables.h"
-#include "report/records/report_latex.h"
-#include "report/records/report_md.h"
-#include "report/records/report_typst.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -75,12 +72,8 @@ static Status double_cells(Sweep *sweep, const char *against)
 
 static ProfileTables tables_of(const Settings *settings)
 {
-    const char *format = settings->format;
-    return (ProfileTables){.put = strcmp(format, "latex") == 0   ? report_latex_table
-                                  : strcmp(format, "typst") == 0 ? report_typst_table
-                                                                 : report_md_table,
-                           .top = settings->top,
-                           .source = settings->source};
+    return (ProfileTables){
+        .format = settings->format, .top = settings->top, .source = settings->source};
 }
 
 static Status show(const Settings *settings, const RecordSet *rows)

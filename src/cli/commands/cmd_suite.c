@@ -10,7 +10,7 @@
 #include "cli/suite/suite.h"
 #include "cli/suite/suite_finish.h"
 #include "cli/suite/suite_run.h"
-#include "report/records/report_md.h"
+#include "report/format/table_write.h"
 
 #include <stdio.h>
 
@@ -94,8 +94,7 @@ static Status show_plan(Suite *suite)
                NULL);
     for (int id = 0; id < SUITE_PARTS; id++) plan_row(&table, suite, (SuitePartId)id, known);
     total_row(&table, suite, known);
-    Status status = table_status(&table);
-    if (status == ST_OK) status = report_md_table(&text, &table);
+    Status status = table_write(&text, "md", &table);
     if (status == ST_OK) status = output_print(&text);
     table_free(&table);
     text_free(&text);

@@ -4,6 +4,7 @@
 #include "bench/record/cell_label.h"
 #include "cli/other_machine.h"
 #include "cli/plan/sweep_note.h"
+#include "report/format/table_write.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,15 +20,6 @@ static void mib_cell(Table *table, size_t bytes)
 static void share_cell(Table *table, size_t bytes, size_t of)
 {
     table_cell_printf(table, "%.1f %%", of ? 100 * (double)bytes / (double)of : 0.0);
-}
-
-static Status write_one(Text *out, PlanTableWriter *writer, Table *table)
-{
-    Status status = table_status(table);
-    if (status == ST_OK && out->n) text_puts(out, "\n");
-    if (status == ST_OK) status = writer(out, table);
-    table_free(table);
-    return status;
 }
 
 /* ---- the fullest moments ---- */
@@ -247,25 +239,25 @@ static void one_layer(Table *table, const MemoryCell *cell)
         saved_row(table, "computed again, at most at once", "", layer->recomputed, 0);
 }
 
-Status memory_tables_one(Text *out, PlanTableWriter *writer, const Settings *settings,
+Status memory_tables_one(Text *out, const char *format, const Settings *settings,
                          const Sweep *sweep, const MemoryCell *cell)
 {
     Table table = {0};
     usages(&table, cell, sweep);
-    TRY(write_one(out, writer, &table));
+    TRY(table_write_next(out, format, &table));
     if (cell->measured) {
         device(&table, cell->measured);
-        TRY(write_one(out, writer, &table));
+        TRY(table_write_next(out, format, &table));
     }
     if (settings->top > 0) {
         TRY(largest(&table, cell, (int)settings->top));
-        TRY(write_one(out, writer, &table));
+        TRY(table_write_next(out, format, &table));
     }
     by_op(&table, cell);
-    TRY(write_one(out, writer, &table));
+    TRY(table_write_next(out, format, &table));
     if (cell->config->mode == MODE_FWD) return ST_OK;
     one_layer(&table, cell);
-    return write_one(out, writer, &table);
+    return table_write_next(out, format, &table);
 }
 
 /* ---- many cells ---- */
@@ -306,7 +298,7 @@ static void many_row(Table *table, const MemoryCell *cell, const char *label, bo
     device_cell(table, cell->measured, cell->config->mode);
 }
 
-Status memory_tables_many(Text *out, PlanTableWriter *writer, const Sweep *sweep,
+Status memory_tables_many(Text *out, const char *format, const Sweep *sweep,
                           const MemoryCell *cells)
 {
     static const char *const labels[] = {"forward alone",
@@ -347,5 +339,5 @@ Status memory_tables_many(Text *out, PlanTableWriter *writer, const Sweep *sweep
             "device: what it holds for the plan after two steps: pages touched on a CPU, memory "
             "that becomes free on a GPU",
             NULL);
-    return write_one(out, writer, &table);
+    return table_write_next(out, format, &table);
 }

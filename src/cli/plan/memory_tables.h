@@ -6,10 +6,10 @@
 #include "cli/plan/plan_tables.h"
 
 /* A single cell, whose profile was kept: the fullest moments by use, the largest tensors, a block. */
-Status memory_tables_one(Text *out, PlanTableWriter *writer, const Settings *settings,
+Status memory_tables_one(Text *out, const char *format, const Settings *settings,
                          const Sweep *sweep, const MemoryCell *cell);
 /* One row per cell: forward against the mode asked for. */
-Status memory_tables_many(Text *out, PlanTableWriter *writer, const Sweep *sweep,
+Status memory_tables_many(Text *out, const char *format, const Sweep *sweep,
                           const MemoryCell *cells);
 
 #endif

@@ -3,8 +3,7 @@
 #include "base/json_text.h"
 #include "cli/other_machine.h"
 #include "cli/plan/config_json.h"
-#include "report/format/flat_row.h"
-#include "report/records/report_csv.h"
+#include "report/format/csv_writer.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -120,12 +119,9 @@ Status plan_json_write(Text *out, const PlanCell *cells, int n, const Limits *ma
     json_t *list = NULL;
     TRY(cells_to_json(cells, n, machine, &list));
     json_t *root = json_pack("{s:i, s:o}", "schema", 1, "plans", list);
-    char *dump = root ? json_text_dumps(root, JSON_INDENT(2) | JSON_REAL_PRECISION(15)) : NULL;
-    json_decref(root);
-    if (!dump) return NO_MEMORY("for a plan");
-    text_puts(out, dump);
+    json_text_put(out, root, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
     text_puts(out, "\n");
-    free(dump);
+    json_decref(root);
     return text_status(out);
 }
 
@@ -182,12 +178,8 @@ static void put_row(Text *out, const json_t *row, json_t *columns)
     json_t *unused;
     json_object_foreach(columns, name, unused)
     {
-        Text value = {0};
-        const json_t *field = json_object_get(row, name);
-        flat_row_put(&value, json_is_null(field) ? NULL : field);
         text_puts(out, comma);
-        report_csv_field(out, text_str(&value));
-        text_free(&value);
+        csv_writer_value(out, json_object_get(row, name));
         comma = ",";
     }
     text_puts(out, "\n");

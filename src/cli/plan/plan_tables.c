@@ -4,6 +4,7 @@
 #include "bench/record/cell_label.h"
 #include "cli/other_machine.h"
 #include "cli/plan/sweep_note.h"
+#include "report/format/table_write.h"
 
 #include <math.h>
 
@@ -205,31 +206,18 @@ static void memory_by_kind(Table *table, const PlanCell *cell)
 
 /* ---- all of it ---- */
 
-static Status write_one(Text *out, PlanTableWriter *writer, Table *table)
-{
-    Status status = table_status(table);
-    if (status == ST_OK && out->n) text_puts(out, "\n");
-    if (status == ST_OK) status = writer(out, table);
-    table_free(table);
-    return status;
-}
-
-Status plan_tables_write(Text *out, PlanTableWriter *writer, const PlanTables *tables)
+Status plan_tables_write(Text *out, const char *format, const PlanTables *tables)
 {
     const PlanCell *cells = tables->cells;
     Table table = {0};
     summary(&table, tables);
-    TRY(write_one(out, writer, &table));
+    TRY(table_write_next(out, format, &table));
     if (tables->sweep->n == 1 && !cells[0].unsupported) {
         cost_by_phase(&table, &cells[0]);
-        TRY(write_one(out, writer, &table));
+        TRY(table_write_next(out, format, &table));
         memory_by_kind(&table, &cells[0]);
-        TRY(write_one(out, writer, &table));
+        TRY(table_write_next(out, format, &table));
     }
     fits(&table, tables);
-    if (!table.failed && table_rows(&table) == 0) {
-        table_free(&table);
-        return ST_OK;
-    }
-    return write_one(out, writer, &table);
+    return table_write_next(out, format, &table);
 }

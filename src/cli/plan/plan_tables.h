@@ -6,8 +6,6 @@
 #include "cli/command.h"
 #include "report/format/table.h"
 
-typedef Status PlanTableWriter(Text *out, const Table *table); /* report_md_table and its like */
-
 typedef struct PlanTables {
     const Sweep *sweep;
     const PlanCell *cells;
@@ -17,6 +15,6 @@ typedef struct PlanTables {
 
 /* One row per cell, then one per cell and limit; of a single cell also its cost by phase and its
  * memory by kind. */
-Status plan_tables_write(Text *out, PlanTableWriter *writer, const PlanTables *tables);
+Status plan_tables_write(Text *out, const char *format, const PlanTables *tables);
 
 #endif

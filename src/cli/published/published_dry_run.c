@@ -8,7 +8,7 @@
 #include "cli/published/published_fits.h"
 #include "cli/published/published_run.h"
 #include "cli/published/published_words.h"
-#include "report/records/report_md.h"
+#include "report/format/table_write.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -159,8 +159,7 @@ static Status show(const PublishedPlan *plan, PublishedOrder *order, const Publi
             total.finished++;
     }
     put_total(&table, plan, time, &total, guessed);
-    if (status == ST_OK) status = table_status(&table);
-    if (status == ST_OK) status = report_md_table(&text, &table);
+    if (status == ST_OK) status = table_write(&text, "md", &table);
     if (status == ST_OK) status = output_print(&text);
     table_free(&table);
     text_free(&text);

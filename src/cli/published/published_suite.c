@@ -12,10 +12,9 @@
 #include "cli/published/published_page.h"
 #include "cli/published/published_run.h"
 #include "cli/suite/suite.h"
-#include "report/findings/page_gaps.h"
+#include "report/findings/missing_results.h"
 #include "report/page/page.h"
 #include "report/page/table_files.h"
-#include "report/records/report_md.h"
 
 #include <stdio.h>
 
@@ -43,12 +42,12 @@ static Status print_tables(const PublishedPlan *plan, const PageInput *input)
     for (int i = 0; status == ST_OK && i < input->n_more; i++) {
         text_printf(&text, "## %s: %s\n\n", published_list_writeups[plan->writeup].what,
                     input->more[i].title);
-        status = input->more[i].write(&text, report_md_table, &input->more[i]);
+        status = input->more[i].write(&text, "md", &input->more[i]);
         text_puts(&text, "\n");
     }
     for (size_t i = 0; i < json_array_size(input->gaps); i++) {
         text_puts(&text, "- ");
-        page_gaps_missing(&text, json_array_get(input->gaps, i));
+        missing_results_sentence(&text, json_array_get(input->gaps, i));
         text_puts(&text, "\n");
     }
     if (status == ST_OK) status = text_status(&text);

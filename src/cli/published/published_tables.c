@@ -6,6 +6,7 @@
 #include "cli/published/published_numbers.h"
 #include "cli/published/published_reasons.h"
 #include "cli/published/published_words.h"
+#include "report/format/table_write.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -377,7 +378,7 @@ static void put_notes(Filling *f)
 }
 
 /* PagePartWrite */
-static Status write_table(Text *out, TableWriter *writer, const PagePart *part)
+static Status write_table(Text *out, const char *format, const PagePart *part)
 {
     Table table = {0};
     Filling f = {.table = &table,
@@ -393,8 +394,7 @@ static Status write_table(Text *out, TableWriter *writer, const PagePart *part)
     else
         put_rows(&f);
     put_notes(&f);
-    Status status = table_status(&table);
-    if (status == ST_OK) status = writer(out, &table);
+    const Status status = table_write(out, format, &table);
     table_free(&table);
     return status;
 }

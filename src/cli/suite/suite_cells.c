@@ -17,7 +17,7 @@ static void add(SuiteCells *cells, const RecordSet *rows, const Record *record)
     if (runner_keeps(record)) return;
     cells->ended[status]++;
     if (cells->cut++ > 0) return;
-    if (rows) page_file_label(&text, rows, record);
+    if (rows) result_input_label(&text, rows, record);
     text_printf(&text, "%s%s", text.n > 0 ? ": " : "", cell_text_status(status));
     if (message) text_printf(&text, ": %s", message);
     snprintf(cells->first, sizeof cells->first, "%s", text_str(&text));
@@ -29,7 +29,7 @@ void suite_cells_add_rows(SuiteCells *cells, const RecordSet *rows)
     for (size_t i = 0; i < record_set_size(rows); i++) add(cells, rows, record_set_at(rows, i));
 }
 
-void suite_cells_add(SuiteCells *cells, const PageFile *file)
+void suite_cells_add(SuiteCells *cells, const ResultInput *file)
 {
     static const char *const measured[] = {"measured", "measured_forward"};
     suite_cells_add_rows(cells, &file->rows);

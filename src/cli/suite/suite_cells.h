@@ -3,7 +3,7 @@
 #ifndef CLI_SUITE_SUITE_CELLS_H
 #define CLI_SUITE_SUITE_CELLS_H
 
-#include "report/findings/page_file.h"
+#include "report/findings/result_input.h"
 
 typedef struct SuiteCells {
     int all, cut;                      /* cells, and those that --resume measures again */
@@ -12,7 +12,7 @@ typedef struct SuiteCells {
 } SuiteCells;
 
 /* Adds those of a file of rows or of `memory`. */
-void suite_cells_add(SuiteCells *cells, const PageFile *file);
+void suite_cells_add(SuiteCells *cells, const ResultInput *file);
 void suite_cells_add_rows(SuiteCells *cells, const RecordSet *rows);
 /* "3 of 16 cells were cut short (2 failed, 1 killed); the first: small, ctx 512: failed: why" */
 void suite_cells_tell(Text *out, const SuiteCells *cells);

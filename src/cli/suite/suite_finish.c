@@ -7,7 +7,7 @@
 #include "base/json_text.h"
 #include "base/log.h"
 #include "bench/record/record_file.h"
-#include "report/findings/page_gaps.h"
+#include "report/findings/missing_results.h"
 #include "report/findings/summary.h"
 #include "report/page/page.h"
 #include "report/page/table_files.h"
@@ -21,7 +21,7 @@ enum { MOST_FILES = SUITE_PARTS + 1 };
 static const char trace_name[] = "profile/profile_trace.json.gz";
 
 typedef struct Files {
-    PageFile list[MOST_FILES];
+    ResultInput list[MOST_FILES];
     char paths[MOST_FILES][PATH_MAX];
     const char *names[MOST_FILES];
     int n;
@@ -34,15 +34,15 @@ typedef struct Files {
 static Status add_file(Files *files, const Suite *suite, const char *name)
 {
     char *path = files->paths[files->n];
-    PageFile *file = &files->list[files->n];
+    ResultInput *file = &files->list[files->n];
     TRY(suite_path(suite, name, path));
     if (access(path, F_OK) != 0) return ST_OK;
-    const Status status = page_file_read(file, path);
+    const Status status = result_input_read(file, path);
     if (status == ST_OK) {
         files->names[files->n++] = name;
         return ST_OK;
     }
-    page_file_free(file);
+    result_input_free(file);
     if (status != ST_USAGE) return status;
     files->unreadable = true;
     log_warning("not on the page: %s", status_message());
@@ -58,7 +58,7 @@ static Status read_files(Files *files, const Suite *suite)
 
 static void files_free(Files *files)
 {
-    for (int i = 0; i < files->n; i++) page_file_free(&files->list[i]);
+    for (int i = 0; i < files->n; i++) result_input_free(&files->list[i]);
     free(files);
 }
 
@@ -210,7 +210,7 @@ static Status put_summary(Text *out, const Files *files, const json_t *gaps)
     json_decref(lines);
     for (size_t i = 0; i < json_array_size(gaps); i++) {
         Text missing = {0};
-        page_gaps_missing(&missing, json_array_get(gaps, i));
+        missing_results_sentence(&missing, json_array_get(gaps, i));
         put_item(out, text_str(&missing));
         out->failed = out->failed || missing.failed;
         text_free(&missing);

@@ -128,13 +128,13 @@ static void put_message(SuitePart *part, const char *text)
 static void settle_cells(const Suite *suite, SuitePartId id, SuitePart *part)
 {
     char path[PATH_MAX];
-    PageFile file;
+    ResultInput file;
     SuiteCells cells = {0};
     Text text = {0};
     if (suite_path(suite, suite_part_info[id].result, path) != ST_OK) return;
-    const Status status = page_file_read(&file, path);
+    const Status status = result_input_read(&file, path);
     if (status == ST_OK) suite_cells_add(&cells, &file);
-    page_file_free(&file);
+    result_input_free(&file);
     part->cut = cells.cut;
     part->state = status != ST_OK ? SUITE_FAILED : cells.cut > 0 ? SUITE_INCOMPLETE : SUITE_DONE;
     if (status != ST_OK) text_puts(&text, status_message());

@@ -156,7 +156,7 @@ static Status tell_faster(json_t *lines, const Faster *f)
     }
     text_printf(&text, "Change first: --%s %s saves %.0f %% of the step of ", f->choice,
                 record_text(record_set_at(f->rows, f->to), f->choice), 100 * f->saved);
-    page_file_label(&text, f->rows, record_set_at(f->rows, f->from));
+    result_input_label(&text, f->rows, record_set_at(f->rows, f->from));
     text_puts(&text, ".");
     return add_line(lines, &text);
 }
@@ -243,15 +243,15 @@ static Status tell_slow(json_t *lines, const Slow *slow)
     return add_line(lines, &text);
 }
 
-Status advice_add(json_t *lines, const PageFile *files, int n)
+Status advice_add(json_t *lines, const ResultInput *files, int n)
 {
     Faster faster = {.saved = 0.01}; /* less is not worth a word */
     Slow slow = {0};
     int measured = 0;
     for (int f = 0; f < n; f++) {
         for (size_t c = 0; c < sizeof choices / sizeof *choices; c++)
-            TRY(find_faster(&faster, &files[f].kind[PAGE_MODEL], choices[c]));
-        measured += count_measured(&files[f].kind[PAGE_MODEL]);
+            TRY(find_faster(&faster, &files[f].kind[RESULT_MODEL], choices[c]));
+        measured += count_measured(&files[f].kind[RESULT_MODEL]);
         for (size_t i = 0; i < record_set_size(&files[f].rows); i++)
             TRY(look_at_profile(&slow, record_set_at(&files[f].rows, i)));
     }

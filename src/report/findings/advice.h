@@ -2,9 +2,9 @@
 #ifndef REPORT_FINDINGS_ADVICE_H
 #define REPORT_FINDINGS_ADVICE_H
 
-#include "report/findings/page_file.h"
+#include "report/findings/result_input.h"
 
 /* Appends its lines to the array; none where nothing can be said. */
-Status advice_add(json_t *lines, const PageFile *files, int n);
+Status advice_add(json_t *lines, const ResultInput *files, int n);
 
 #endif

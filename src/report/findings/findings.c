@@ -124,11 +124,12 @@ static void put_enough(Text *out, const WarmupStudy *s)
                     s->enough == 1 ? " is" : "s are");
 }
 
-static Status add_warmup(json_t *lines, Text *text, const PageFile *file)
+static Status add_warmup(json_t *lines, Text *text, const ResultInput *file)
 {
     WarmupStudy study;
-    if (record_set_size(&file->kind[PAGE_WARMUP]) == 0) return ST_OK;
-    if (warmup_study_make(&study, &file->kind[PAGE_WARMUP]) != ST_OK) return ST_OK; /* none is ok */
+    if (record_set_size(&file->kind[RESULT_WARMUP]) == 0) return ST_OK;
+    if (warmup_study_make(&study, &file->kind[RESULT_WARMUP]) != ST_OK)
+        return ST_OK; /* none is ok */
     findings_warmup(text, &study);
     put_enough(text, &study);
     return json_text_append(lines, text);
@@ -147,16 +148,16 @@ Status findings_softmax_first(Text *out, const RecordSet *rows)
     return ST_OK;
 }
 
-static Status add_softmax(json_t *lines, Text *text, const PageFile *file)
+static Status add_softmax(json_t *lines, Text *text, const ResultInput *file)
 {
-    TRY(findings_softmax_first(text, &file->kind[PAGE_PROFILE]));
+    TRY(findings_softmax_first(text, &file->kind[RESULT_PROFILE]));
     return json_text_append(lines, text);
 }
 
 /* Of steps that were timed for their own sake, or else of the study of precisions. */
-static Status add_precision(json_t *lines, Text *text, const PageFile *files, int n)
+static Status add_precision(json_t *lines, Text *text, const ResultInput *files, int n)
 {
-    static const PageKind kinds[] = {PAGE_MODEL, PAGE_PRECISION};
+    static const ResultKind kinds[] = {RESULT_MODEL, RESULT_PRECISION};
     const size_t before = json_array_size(lines);
     for (int k = 0; k < 2 && json_array_size(lines) == before; k++) {
         for (int f = 0; f < n; f++) {
@@ -165,7 +166,7 @@ static Status add_precision(json_t *lines, Text *text, const PageFile *files, in
         }
     }
     for (int f = 0; f < n; f++) {
-        precision_gain_ops(text, &files[f].kind[PAGE_PROFILE]);
+        precision_gain_ops(text, &files[f].kind[RESULT_PROFILE]);
         TRY(json_text_append(lines, text));
     }
     return ST_OK;
@@ -236,15 +237,15 @@ static Status add_growth(json_t *lines, Text *text, const RecordSet *rows)
     return status;
 }
 
-static Status add_file(json_t *lines, Text *text, const PageFile *file)
+static Status add_file(json_t *lines, Text *text, const ResultInput *file)
 {
-    TRY(add_growth(lines, text, &file->kind[PAGE_MODEL]));
-    TRY(add_growth(lines, text, &file->kind[PAGE_ATTENTION]));
+    TRY(add_growth(lines, text, &file->kind[RESULT_MODEL]));
+    TRY(add_growth(lines, text, &file->kind[RESULT_ATTENTION]));
     TRY(add_warmup(lines, text, file));
     return add_softmax(lines, text, file);
 }
 
-Status findings_add(json_t *lines, const PageFile *files, int n)
+Status findings_add(json_t *lines, const ResultInput *files, int n)
 {
     Text text = {0};
     Status status = ST_OK;

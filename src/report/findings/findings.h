@@ -5,7 +5,7 @@
 
 #include "bench/record/profile_view.h"
 #include "bench/study/warmup_study.h"
-#include "report/findings/page_file.h"
+#include "report/findings/result_input.h"
 
 /* Each appends one paragraph without a line break, or nothing where the data does not tell. */
 
@@ -17,6 +17,6 @@ void findings_softmax(Text *out, const ProfileView *view);
 Status findings_softmax_first(Text *out, const RecordSet *rows);
 
 /* Appends the lines of all files, as summary_add() does. */
-Status findings_add(json_t *lines, const PageFile *files, int n);
+Status findings_add(json_t *lines, const ResultInput *files, int n);
 
 #endif

@@ -8,7 +8,7 @@
 #include "bench/record/record_stat.h"
 #include "report/findings/advice.h"
 #include "report/findings/findings.h"
-#include "report/findings/page_gaps.h"
+#include "report/findings/missing_results.h"
 #include "report/records/cell_text.h"
 #include "report/records/column.h"
 #include "report/records/measured_phase.h"
@@ -18,15 +18,15 @@
 
 typedef struct Summary {
     json_t *lines;
-    const PageFile *files;
+    const ResultInput *files;
     int n_files;
 } Summary;
 
 /* ---- the row with the most or the least of something ---- */
 
 typedef struct Pick {
-    const PageFile *file;
-    PageKind kind;
+    const ResultInput *file;
+    ResultKind kind;
     const Record *record; /* NULL: no row has it */
     double value;
 } Pick;
@@ -39,7 +39,7 @@ static bool figure_of(const Record *record, const char *path, double *value)
     return measured_phase_number(record, path, value);
 }
 
-static void consider(Pick *best, const PageFile *file, PageKind kind, const Record *record,
+static void consider(Pick *best, const ResultInput *file, ResultKind kind, const Record *record,
                      const char *path, bool most)
 {
     double value;
@@ -48,7 +48,7 @@ static void consider(Pick *best, const PageFile *file, PageKind kind, const Reco
     *best = (Pick){file, kind, record, value};
 }
 
-static Pick pick(const Summary *s, PageKind kind, const char *path, bool most)
+static Pick pick(const Summary *s, ResultKind kind, const char *path, bool most)
 {
     Pick best = {0};
     for (int f = 0; f < s->n_files; f++) {
@@ -61,11 +61,11 @@ static Pick pick(const Summary *s, PageKind kind, const char *path, bool most)
 
 static void put_label(Text *text, const Summary *s, const Pick *p)
 {
-    page_file_label(text, &p->file->kind[p->kind], p->record);
+    result_input_label(text, &p->file->kind[p->kind], p->record);
     if (column_measured_less(p->record))
         text_printf(text, " (%s only)", record_text(p->record, "measured_mode"));
-    if (page_file_count(s->files, s->n_files, p->kind) > 1)
-        text_printf(text, " (%s)", page_file_name(p->file));
+    if (result_input_count(s->files, s->n_files, p->kind) > 1)
+        text_printf(text, " (%s)", result_input_name(p->file));
 }
 
 /* ---- how the cells ended ---- */
@@ -170,16 +170,16 @@ static Status add_speed(const Summary *s, Text *text, const char *word, const Pi
 
 static Status add_speeds(const Summary *s, Text *text)
 {
-    const Pick fastest = pick(s, PAGE_MODEL, "tokens_per_s", true);
-    const Pick slowest = pick(s, PAGE_MODEL, "tokens_per_s", false);
+    const Pick fastest = pick(s, RESULT_MODEL, "tokens_per_s", true);
+    const Pick slowest = pick(s, RESULT_MODEL, "tokens_per_s", false);
     TRY(add_speed(s, text, "Fastest", &fastest));
     return slowest.record == fastest.record ? ST_OK : add_speed(s, text, "Slowest", &slowest);
 }
 
 static Status add_roof(const Summary *s, Text *text)
 {
-    const Pick near = pick(s, PAGE_MODEL, "percent_of_limit", true);
-    const Pick far = pick(s, PAGE_MODEL, "percent_of_limit", false);
+    const Pick near = pick(s, RESULT_MODEL, "percent_of_limit", true);
+    const Pick far = pick(s, RESULT_MODEL, "percent_of_limit", false);
     if (!near.record) return ST_OK;
     text_puts(text, "Nearest to what the machine can do: ");
     put_label(text, s, &near);
@@ -196,7 +196,7 @@ static Status add_roof(const Summary *s, Text *text)
 /* What the least time of a step is made of: products at the largest rate, and waiting for memory. */
 static Status add_bound(const Summary *s, Text *text)
 {
-    const Pick p = pick(s, PAGE_MODEL, "step", true);
+    const Pick p = pick(s, RESULT_MODEL, "step", true);
     double flops, rate, least;
     if (!p.record || !record_number(p.record, "flops_per_step", &flops)) return ST_OK;
     if (!record_number(p.record, "limit_tflops", &rate) || rate <= 0) return ST_OK;
@@ -213,7 +213,7 @@ static Status add_bound(const Summary *s, Text *text)
 static Status add_phases(const Summary *s, Text *text)
 {
     static const char *const phases[] = {"forward", "backward", "optimizer"};
-    const Pick p = pick(s, PAGE_MODEL, "step", true);
+    const Pick p = pick(s, RESULT_MODEL, "step", true);
     double ms[3] = {0}, sum = 0;
     const char *separator = ": ";
     if (!p.record) return ST_OK;
@@ -235,7 +235,7 @@ static Status add_phases(const Summary *s, Text *text)
 
 static Status add_memory(const Summary *s, Text *text)
 {
-    const Pick p = pick(s, PAGE_MODEL, "peak_alloc_mib", true);
+    const Pick p = pick(s, RESULT_MODEL, "peak_alloc_mib", true);
     if (!p.record) return ST_OK;
     text_puts(text, "Most memory: ");
     put_label(text, s, &p);
@@ -268,15 +268,15 @@ typedef struct Longest {
 } Longest;
 
 /* The slowest and the fastest of the rows that are like row `i`. */
-static void consider_rivals(Longest *longest, const PageFile *file, const TextGroups *rivals,
+static void consider_rivals(Longest *longest, const ResultInput *file, const TextGroups *rivals,
                             size_t i)
 {
-    const RecordSet *rows = &file->kind[PAGE_ATTENTION];
+    const RecordSet *rows = &file->kind[RESULT_ATTENTION];
     Longest own = {0};
     if (!record_int(record_set_at(rows, i), "ctx", &own.ctx) || own.ctx <= longest->ctx) return;
     for (; i < record_set_size(rows); i = text_groups_next(rivals, i)) {
-        consider(&own.slow, file, PAGE_ATTENTION, record_set_at(rows, i), "forward", true);
-        consider(&own.fast, file, PAGE_ATTENTION, record_set_at(rows, i), "forward", false);
+        consider(&own.slow, file, RESULT_ATTENTION, record_set_at(rows, i), "forward", true);
+        consider(&own.fast, file, RESULT_ATTENTION, record_set_at(rows, i), "forward", false);
     }
     if (own.slow.record != own.fast.record && own.fast.value > 0) *longest = own;
 }
@@ -287,7 +287,7 @@ static Status pick_longest(const Summary *s, Text *work, Longest *longest)
     Status status = ST_OK;
     for (int f = 0; status == ST_OK && f < s->n_files; f++) {
         TextGroups rivals;
-        status = find_rivals(&rivals, work, &s->files[f].kind[PAGE_ATTENTION]);
+        status = find_rivals(&rivals, work, &s->files[f].kind[RESULT_ATTENTION]);
         for (size_t i = 0; status == ST_OK && i < rivals.n; i++) {
             if (text_groups_leads(&rivals, i)) consider_rivals(longest, &s->files[f], &rivals, i);
         }
@@ -340,10 +340,10 @@ static void put_verdicts(Text *text, const Comparison *c)
 static Status add_comparison(const Summary *s, Text *text, int f)
 {
     Comparison comparison;
-    const PageFile *before = page_file_before(s->files, f), *other = &s->files[f];
+    const ResultInput *before = result_input_before(s->files, f), *other = &s->files[f];
     if (!before) return ST_OK;
     Status status = comparison_make(&comparison, &before->rows, &other->rows);
-    text_printf(text, "%s against %s", page_file_name(other), page_file_name(before));
+    text_printf(text, "%s against %s", result_input_name(other), result_input_name(before));
     if (status == ST_OK) put_verdicts(text, &comparison);
     text_puts(text, ".");
     if (status == ST_OK) status = json_text_append(s->lines, text);
@@ -356,7 +356,7 @@ static Status add_comparison(const Summary *s, Text *text, int f)
 static Status add_gaps(const Summary *s, Text *text)
 {
     json_t *gaps = json_array();
-    Status status = page_gaps_add(gaps, s->files, s->n_files);
+    Status status = missing_results_add(gaps, s->files, s->n_files);
     for (size_t i = 0; status == ST_OK && i < json_array_size(gaps); i++) {
         const json_t *gap = json_array_get(gaps, i);
         text_printf(text, "Nothing was measured by %s: %s.", record_text(gap, "command"),
@@ -385,7 +385,7 @@ static Status add_all(const Summary *s, Text *text)
     return add_gaps(s, text);
 }
 
-Status summary_add(json_t *lines, const PageFile *files, int n)
+Status summary_add(json_t *lines, const ResultInput *files, int n)
 {
     const Summary summary = {lines, files, n};
     Text text = {0};

@@ -3,8 +3,6 @@
 #include "base/json_text.h"
 #include "bench/record/phase_fields.h"
 
-#include <stdlib.h>
-
 #define SQL_TEXT    "TEXT"
 #define SQL_STATUS  "TEXT"
 #define SQL_TEXTS   "TEXT"
@@ -48,16 +46,8 @@ const json_t *flat_row_value(const FlatColumn *column, const RecordSet *set, con
 
 void flat_row_put(Text *out, const json_t *value)
 {
-    if (!value) return;
-    if (json_is_string(value)) {
+    if (json_is_string(value))
         text_puts(out, json_string_value(value));
-        return;
-    }
-    char *dump = json_text_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY | JSON_REAL_PRECISION(15));
-    if (dump) {
-        text_puts(out, dump);
-    } else {
-        out->failed = true;
-    }
-    free(dump);
+    else if (value && !json_is_null(value))
+        json_text_put(out, value, JSON_COMPACT | JSON_ENCODE_ANY | JSON_REAL_PRECISION(15));
 }

@@ -18,7 +18,7 @@ extern const int flat_row_count;
 
 /* The value, borrowed; NULL when there is none. */
 const json_t *flat_row_value(const FlatColumn *column, const RecordSet *set, const Record *record);
-/* Appends it as text: numbers with 15 significant digits, arrays as JSON, nothing for none. */
+/* Appends it as text: numbers with 15 significant digits, arrays as JSON, nothing for NULL and null. */
 void flat_row_put(Text *out, const json_t *value);
 
 #endif

@@ -44,9 +44,6 @@ void table_note_printf(Table *table, const char *fmt, ...) __attribute__((format
 void table_free(Table *table);
 Status table_status(const Table *table);
 
-/* Appends the table in some format: md, latex, typst, or as the page takes it. */
-typedef Status TableWriter(Text *out, const Table *table);
-
 size_t table_rows(const Table *table);
 const char *table_at(const Table *table, size_t row, int column);
 

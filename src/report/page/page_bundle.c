@@ -10,7 +10,7 @@
 static Status add(PageBundle *bundle, const char *path, const Text *text)
 {
     TRY(array_grow(&bundle->files, (size_t)bundle->n, 1, sizeof *bundle->files));
-    return page_file_parse(&bundle->files[bundle->n++], path, text);
+    return result_input_parse(&bundle->files[bundle->n++], path, text);
 }
 
 static Status add_held(PageBundle *bundle, const char *path, const json_t *file)
@@ -151,7 +151,7 @@ Status page_bundle_read(PageBundle *bundle, const char *const *paths, int n)
 
 void page_bundle_free(PageBundle *bundle)
 {
-    for (int i = 0; i < bundle->n; i++) page_file_free(&bundle->files[i]);
+    for (int i = 0; i < bundle->n; i++) result_input_free(&bundle->files[i]);
     free(bundle->files);
     json_decref(bundle->held);
     json_decref(bundle->gaps);

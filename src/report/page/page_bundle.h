@@ -3,16 +3,16 @@
 #ifndef REPORT_PAGE_PAGE_BUNDLE_H
 #define REPORT_PAGE_PAGE_BUNDLE_H
 
-#include "report/findings/page_file.h"
+#include "report/findings/result_input.h"
 
 typedef struct PageBundle {
-    PageFile *files;
+    ResultInput *files;
     int n;
     json_t *held; /* what suites wrote: names of files are theirs */
     json_t *gaps; /* the suites' parts that were given up: PageInput has them */
 } PageBundle;
 
-/* As page_file_read(). The caller frees it, after a failure too; `paths` outlive it. */
+/* As result_input_read(). The caller frees it, after a failure too; `paths` outlive it. */
 Status page_bundle_read(PageBundle *bundle, const char *const *paths, int n);
 void page_bundle_free(PageBundle *bundle);
 

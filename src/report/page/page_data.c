@@ -1,7 +1,7 @@
 #include "report/page/page_data.h"
 
 #include "base/json_text.h"
-#include "report/findings/page_gaps.h"
+#include "report/findings/missing_results.h"
 #include "report/findings/summary.h"
 #include "report/page/page_memory.h"
 #include "report/page/page_parts.h"
@@ -14,49 +14,6 @@
 #include <string.h>
 
 /* ---- tables ---- */
-
-static json_t *columns_json(const Table *table)
-{
-    json_t *list = json_array();
-    for (int c = 0; c < table->n_columns; c++)
-        json_array_append_new(list, json_pack("{s:s, s:b}", "label", table->columns[c].label,
-                                              "right", table->columns[c].right));
-    return list;
-}
-
-static json_t *rows_json(const Table *table)
-{
-    json_t *list = json_array();
-    for (size_t r = 0; r < table_rows(table); r++) {
-        json_t *row = json_array();
-        for (int c = 0; c < table->n_columns; c++)
-            json_array_append_new(row, json_string(table_at(table, r, c)));
-        json_array_append_new(list, row);
-    }
-    return list;
-}
-
-static json_t *notes_json(const Table *table)
-{
-    json_t *list = json_array();
-    for (size_t i = 0; i < table->n_notes; i++)
-        json_array_append_new(list, json_pack("{s:s?, s:s?}", "text", table->notes[i].text, "code",
-                                              table->notes[i].code));
-    return list;
-}
-
-/* TableWriter: one line of JSON. */
-static Status write_json(Text *out, const Table *table)
-{
-    json_t *json = json_pack("{s:o, s:o, s:o}", "columns", columns_json(table), "rows",
-                             rows_json(table), "notes", notes_json(table));
-    char *line = json ? json_dumps(json, JSON_COMPACT) : NULL;
-    json_decref(json);
-    if (!line) return NO_MEMORY("for the data of a page");
-    text_printf(out, "%s\n", line);
-    free(line);
-    return text_status(out);
-}
 
 static Status add_title(json_t *table, const PagePart *part)
 {
@@ -87,7 +44,7 @@ static Status add_lines(json_t *tables, const char *lines, const PagePart *part)
 static Status add_part(json_t *tables, const PagePart *part)
 {
     Text lines = {0};
-    Status status = part->write(&lines, write_json, part);
+    Status status = part->write(&lines, "page", part);
     if (status == ST_OK) status = add_lines(tables, text_str(&lines), part);
     text_free(&lines);
     return status;
@@ -113,7 +70,7 @@ static Status add_labels(json_t *labels, const RecordSet *rows)
     Text label = {0};
     int failed = 0;
     bool shown[TABLE_MAX_COLUMNS] = {0};
-    page_file_distinct(shown, rows);
+    result_input_distinct(shown, rows);
     for (size_t i = 0; i < record_set_size(rows); i++) {
         text_clear(&label);
         record_notes_label(&label, shown, record_set_at(rows, i));
@@ -124,13 +81,13 @@ static Status add_labels(json_t *labels, const RecordSet *rows)
     return failed ? NO_MEMORY("for the data of a page") : ST_OK;
 }
 
-static Status add_rows(json_t *json, const PageFile *file)
+static Status add_rows(json_t *json, const ResultInput *file)
 {
     json_t *rows = json_object(), *labels = json_object();
     int failed = json_object_set_new(json, "rows", rows);
     failed |= json_object_set_new(json, "labels", labels);
-    for (int kind = 0; !failed && kind < PAGE_KINDS; kind++) {
-        const char *name = page_file_kind_name((PageKind)kind);
+    for (int kind = 0; !failed && kind < RESULT_KINDS; kind++) {
+        const char *name = result_input_kind_name((ResultKind)kind);
         json_t *own = json_array();
         failed |= json_object_set(rows, name, file->kind[kind].results);
         failed |= json_object_set_new(labels, name, own);
@@ -153,24 +110,24 @@ static Status add_sweep(json_t *list, const char *kind, const GrowthNames *names
     return status;
 }
 
-static Status add_sweeps(json_t *list, const PageFile *file, PageKind kind)
+static Status add_sweeps(json_t *list, const ResultInput *file, ResultKind kind)
 {
     Growth growth;
     const GrowthNames names = growth_report_names(&file->kind[kind]);
     Status status = growth_make(&growth, &file->kind[kind]);
     for (int s = 0; status == ST_OK && s < growth.n; s++)
-        status = add_sweep(list, page_file_kind_name(kind), &names, &growth.sweeps[s]);
+        status = add_sweep(list, result_input_kind_name(kind), &names, &growth.sweeps[s]);
     growth_free(&growth);
     return status;
 }
 
 /* How times and memory grow, in sentences to stand beside the charts. */
-static Status add_growth(json_t *json, const PageFile *file)
+static Status add_growth(json_t *json, const ResultInput *file)
 {
     json_t *list = json_array();
     if (json_object_set_new(json, "growth", list)) return NO_MEMORY("for the data of a page");
-    TRY(add_sweeps(list, file, PAGE_MODEL));
-    return add_sweeps(list, file, PAGE_ATTENTION);
+    TRY(add_sweeps(list, file, RESULT_MODEL));
+    return add_sweeps(list, file, RESULT_ATTENTION);
 }
 
 /* Every command line that made a row of the file, once. */
@@ -204,7 +161,7 @@ static Status add_command(const Commands *commands, const json_t *said, const js
     return status;
 }
 
-static Status tell_commands(const Commands *commands, const PageFile *file)
+static Status tell_commands(const Commands *commands, const ResultInput *file)
 {
     if (!commands->told) return NO_MEMORY("for the data of a page");
     for (size_t i = 0; i < json_array_size(file->rows.environments); i++) {
@@ -218,7 +175,7 @@ static Status tell_commands(const Commands *commands, const PageFile *file)
     return ST_OK;
 }
 
-static Status add_commands(json_t *json, const PageFile *file)
+static Status add_commands(json_t *json, const ResultInput *file)
 {
     const Commands commands = {json_array(), json_object()};
     const Status status = json_object_set_new(json, "commands", commands.list)
@@ -228,7 +185,7 @@ static Status add_commands(json_t *json, const PageFile *file)
     return status;
 }
 
-static Status add_charts(json_t *json, const PageFile *file)
+static Status add_charts(json_t *json, const ResultInput *file)
 {
     json_t *timelines = NULL;
     if (file->memory) TRY(page_memory_timelines(&timelines, file->memory));
@@ -237,14 +194,14 @@ static Status add_charts(json_t *json, const PageFile *file)
     return failed ? NO_MEMORY("for the data of a page") : ST_OK;
 }
 
-static Status add_files(json_t *root, const PageFile *files, int n)
+static Status add_files(json_t *root, const ResultInput *files, int n)
 {
     json_t *list = json_array();
     if (json_object_set_new(root, "files", list)) return NO_MEMORY("for the data of a page");
     for (int i = 0; i < n; i++) {
         json_t *json = json_object();
         if (json_array_append_new(list, json)) return NO_MEMORY("for the data of a page");
-        TRY(record_put_text(json, "name", page_file_name(&files[i])));
+        TRY(record_put_text(json, "name", result_input_name(&files[i])));
         TRY(add_rows(json, &files[i]));
         TRY(add_growth(json, &files[i]));
         TRY(add_commands(json, &files[i]));
@@ -271,7 +228,7 @@ static Status add_missing(json_t *lines, const json_t *gaps)
     for (size_t i = 0; i < json_array_size(gaps); i++) {
         const json_t *gap = json_array_get(gaps, i);
         text_clear(&line);
-        page_gaps_missing(&line, gap);
+        missing_results_sentence(&line, gap);
         failed |= json_array_append_new(lines, json_text_string(text_str(&line)));
     }
     failed |= line.failed;
@@ -300,7 +257,7 @@ static Status add_gaps(json_t *root, const PageInput *input)
     if (json_object_set_new(root, "gaps", gaps)) return NO_MEMORY("for the data of a page");
     if (input->gaps && json_array_extend(gaps, input->gaps))
         return NO_MEMORY("for the data of a page");
-    return page_gaps_add(gaps, input->files, input->n_files);
+    return missing_results_add(gaps, input->files, input->n_files);
 }
 
 static Status fill(json_t *root, const PageInput *input)

@@ -9,7 +9,7 @@
  *   {program: {version, commit, command}, summary: [line, ...],
  *    files: [{name, rows: {model: [record, ...], ...}, labels: {model: [text, ...], ...},
  *             commands: [{command, machine, time_utc}, ...],
- *             memory: as page_memory_timelines gives it, layer: as page_trace_layer does; null: none}, ...],
+ *             memory: as page_memory_timelines gives it, layer: as layer_timeline_make does; null: none}, ...],
  *    tables: [{section, title, columns: [{label, right}, ...], rows: [[text, ...], ...],
  *              notes: [{text, code}, ...]}, ...]} */
 Status page_data_make(json_t **out, const PageInput *input);

@@ -2,6 +2,7 @@
 
 #include "base/human.h"
 #include "bench/record/record.h"
+#include "report/format/table_write.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -14,15 +15,6 @@ static const char *const uses[] = {
 #undef CLASS
 };
 enum { USES = sizeof uses / sizeof *uses };
-
-static Status write_one(Text *out, TableWriter *writer, Table *table)
-{
-    Status status = table_status(table);
-    if (status == ST_OK && out->n) text_puts(out, "\n");
-    if (status == ST_OK && table_rows(table) > 0) status = writer(out, table);
-    table_free(table);
-    return status;
-}
 
 /* ---- every cell ---- */
 
@@ -172,24 +164,24 @@ static Status largest(Table *table, const json_t *cell)
     return ST_OK;
 }
 
-static Status one_cell(Text *out, TableWriter *writer, const json_t *cell)
+static Status one_cell(Text *out, const char *format, const json_t *cell)
 {
     Table table = {0};
     by_use(&table, cell);
-    TRY(write_one(out, writer, &table));
+    TRY(table_write_next(out, format, &table));
     const Status status = largest(&table, cell);
     if (status != ST_OK) table_free(&table);
-    return status == ST_OK ? write_one(out, writer, &table) : status;
+    return status == ST_OK ? table_write_next(out, format, &table) : status;
 }
 
-Status page_memory_tables(Text *out, TableWriter *writer, const json_t *cells)
+Status page_memory_tables(Text *out, const char *format, const json_t *cells)
 {
     Table table = {0};
     all_cells(&table, cells);
-    TRY(write_one(out, writer, &table));
+    TRY(table_write_next(out, format, &table));
     for (size_t i = 0; i < json_array_size(cells); i++) {
         const json_t *cell = json_array_get(cells, i);
-        if (json_array_size(json_object_get(cell, "blocks"))) TRY(one_cell(out, writer, cell));
+        if (json_array_size(json_object_get(cell, "blocks"))) TRY(one_cell(out, format, cell));
     }
     return ST_OK;
 }

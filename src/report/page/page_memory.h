@@ -7,7 +7,7 @@
 #include <jansson.h>
 
 /* Every cell with its peaks; of a cell with every tensor also the peaks by use and the largest tensors. */
-Status page_memory_tables(Text *out, TableWriter *writer, const json_t *cells);
+Status page_memory_tables(Text *out, const char *format, const json_t *cells);
 
 /* A new array with, for each cell that tells of every tensor,
  *

@@ -1,6 +1,7 @@
 #include "report/page/page_parts.h"
 
 #include "report/format/flat_row.h"
+#include "report/format/table_write.h"
 #include "report/page/page_memory.h"
 #include "report/profile/profile_tables.h"
 #include "report/records/record_table.h"
@@ -14,63 +15,55 @@
 
 /* ---- one function per part ---- */
 
-static Status write_rows(Text *out, TableWriter *writer, const RecordSet *rows)
+static Status write_rows(Text *out, const char *format, const RecordSet *rows)
 {
     const ReportInput input = {.set = rows};
-    return record_table_write(out, &input, writer);
+    return record_table_write(out, format, &input);
 }
 
-static Status write_model(Text *out, TableWriter *writer, const PagePart *part)
+static Status write_model(Text *out, const char *format, const PagePart *part)
 {
-    return write_rows(out, writer, &part->file->kind[PAGE_MODEL]);
+    return write_rows(out, format, &part->file->kind[RESULT_MODEL]);
 }
 
-static Status write_attention(Text *out, TableWriter *writer, const PagePart *part)
+static Status write_attention(Text *out, const char *format, const PagePart *part)
 {
-    return write_rows(out, writer, &part->file->kind[PAGE_ATTENTION]);
+    return write_rows(out, format, &part->file->kind[RESULT_ATTENTION]);
 }
 
-static Status write_profile(Text *out, TableWriter *writer, const PagePart *part)
+static Status write_profile(Text *out, const char *format, const PagePart *part)
 {
-    const ProfileTables how = {.put = writer, .top = 40, .source = true};
-    return profile_tables_write(out, &how, &part->file->kind[PAGE_PROFILE]);
+    const ProfileTables how = {.format = format, .top = 40, .source = true};
+    return profile_tables_write(out, &how, &part->file->kind[RESULT_PROFILE]);
 }
 
 /* Of runs that all went wrong, what went wrong. */
-static Status write_warmup(Text *out, TableWriter *writer, const PagePart *part)
+static Status write_warmup(Text *out, const char *format, const PagePart *part)
 {
     WarmupStudy study;
-    const RecordSet *rows = &part->file->kind[PAGE_WARMUP];
-    if (warmup_study_make(&study, rows) != ST_OK) return write_rows(out, writer, rows);
-    return warmup_report_tables(out, writer, &study, rows);
+    const RecordSet *rows = &part->file->kind[RESULT_WARMUP];
+    if (warmup_study_make(&study, rows) != ST_OK) return write_rows(out, format, rows);
+    return warmup_report_write(out, format, &study, rows);
 }
 
-static Status write_memory(Text *out, TableWriter *writer, const PagePart *part)
+static Status write_memory(Text *out, const char *format, const PagePart *part)
 {
-    return page_memory_tables(out, writer, part->file->memory);
+    return page_memory_tables(out, format, part->file->memory);
 }
 
-static Status write_precision(Text *out, TableWriter *writer, const PagePart *part)
+static Status write_precision(Text *out, const char *format, const PagePart *part)
 {
-    const PrecisionReport report = {.rows = &part->file->kind[PAGE_PRECISION],
+    const PrecisionReport report = {.rows = &part->file->kind[RESULT_PRECISION],
                                     .count = part->file->sum_count,
                                     .value = part->file->sum_value};
-    return precision_report_tables(out, writer, &report);
+    return precision_report_write(out, format, &report);
 }
 
-static Status write_filled(Text *out, TableWriter *writer, Table *table)
-{
-    Status status = table_status(table);
-    if (status == ST_OK) status = writer(out, table);
-    table_free(table);
-    return status;
-}
-
-static Status write_limits(Text *out, TableWriter *writer, const PagePart *part)
+static Status write_limits(Text *out, const char *format, const PagePart *part)
 {
     Table table = {0};
     limits_table_fill(&table, &part->file->limits);
-    return write_filled(out, writer, &table);
+    return table_write_next(out, format, &table);
 }
 
 /* A row for each thing that any of the environments tells. */
@@ -88,14 +81,14 @@ static void environment_row(Table *table, const json_t *environments, const char
     for (size_t i = 0; i < json_array_size(environments); i++) {
         const json_t *value = record_value(json_array_get(environments, i), path);
         text_clear(&text);
-        flat_row_put(&text, json_is_null(value) ? NULL : value);
+        flat_row_put(&text, value);
         table_cell(table, text.n ? text_str(&text) : "-");
         table->failed = table->failed || text.failed;
     }
     text_free(&text);
 }
 
-static Status write_environments(Text *out, TableWriter *writer, const json_t *environments)
+static Status write_environments(Text *out, const char *format, const json_t *environments)
 {
     const size_t n = json_array_size(environments);
     Table table = {0};
@@ -106,7 +99,7 @@ static Status write_environments(Text *out, TableWriter *writer, const json_t *e
 #include "report/format/environment_columns.def"
 #undef ENVIRONMENT
     environment_row(&table, environments, "measured", "time_utc");
-    return write_filled(out, writer, &table);
+    return table_write_next(out, format, &table);
 }
 
 /* Each environment once, whichever files have it; a table has room for so many. */
@@ -122,69 +115,69 @@ static Status add_environments(json_t *all, json_t *seen, const json_t *more)
     return failed ? NO_MEMORY("for the environments") : ST_OK;
 }
 
-static Status write_environment(Text *out, TableWriter *writer, const PagePart *part)
+static Status write_environment(Text *out, const char *format, const PagePart *part)
 {
     json_t *all = json_array(), *seen = json_object();
     Status status = ST_OK;
     for (int f = 0; status == ST_OK && f < part->n_files; f++)
         status = add_environments(all, seen, part->files[f].rows.environments);
-    if (status == ST_OK) status = write_environments(out, writer, all);
+    if (status == ST_OK) status = write_environments(out, format, all);
     json_decref(all);
     json_decref(seen);
     return status;
 }
 
-static Status write_comparison(Text *out, TableWriter *writer, const PagePart *part)
+static Status write_comparison(Text *out, const char *format, const PagePart *part)
 {
     Comparison comparison;
-    const PageFile *a = part->file, *b = part->other;
+    const ResultInput *a = part->file, *b = part->other;
     const ComparisonReport report = {&comparison, &a->rows, &b->rows, a->path, b->path};
     Status status = comparison_make(&comparison, &a->rows, &b->rows);
-    if (status == ST_OK) status = comparison_report_tables(out, writer, &report);
+    if (status == ST_OK) status = comparison_report_write(out, format, &report);
     comparison_free(&comparison);
     return status;
 }
 
 /* ---- which of them there are ---- */
 
-static bool has_model(const PageFile *file)
+static bool has_model(const ResultInput *file)
 {
-    return record_set_size(&file->kind[PAGE_MODEL]) > 0;
+    return record_set_size(&file->kind[RESULT_MODEL]) > 0;
 }
 
-static bool has_attention(const PageFile *file)
+static bool has_attention(const ResultInput *file)
 {
-    return record_set_size(&file->kind[PAGE_ATTENTION]) > 0;
+    return record_set_size(&file->kind[RESULT_ATTENTION]) > 0;
 }
 
-static bool has_profile(const PageFile *file)
+static bool has_profile(const ResultInput *file)
 {
-    return record_set_size(&file->kind[PAGE_PROFILE]) > 0;
+    return record_set_size(&file->kind[RESULT_PROFILE]) > 0;
 }
 
-static bool has_warmup(const PageFile *file)
+static bool has_warmup(const ResultInput *file)
 {
-    return record_set_size(&file->kind[PAGE_WARMUP]) > 0;
+    return record_set_size(&file->kind[RESULT_WARMUP]) > 0;
 }
 
-static bool has_memory(const PageFile *file)
+static bool has_memory(const ResultInput *file)
 {
     return file->memory != NULL;
 }
 
-static bool has_precision(const PageFile *file)
+static bool has_precision(const ResultInput *file)
 {
     return file->sum_count > 0;
 }
 
-static bool has_limits(const PageFile *file)
+static bool has_limits(const ResultInput *file)
 {
     return file->has_limits;
 }
 
 static const struct {
     const char *section, *title;
-    bool (*has)(const PageFile *file);
+    bool (*has)(const ResultInput *file);
     PagePartWrite *write;
 } kinds[] = {
     {"end-to-end", "End to end", has_model, write_model},
@@ -197,11 +190,11 @@ static const struct {
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
-static int list_comparisons(PagePart *list, const PageFile *files, int n_files)
+static int list_comparisons(PagePart *list, const ResultInput *files, int n_files)
 {
     int n = 0;
     for (int f = 1; f < n_files; f++) {
-        const PageFile *before = page_file_before(files, f);
+        const ResultInput *before = result_input_before(files, f);
         if (!before) continue;
         list[n++] = (PagePart){.section = "comparison",
                                .title = "Comparison",
@@ -212,7 +205,7 @@ static int list_comparisons(PagePart *list, const PageFile *files, int n_files)
     return n;
 }
 
-static int list_kind(PagePart *list, const PageFile *files, int n_files, int k)
+static int list_kind(PagePart *list, const ResultInput *files, int n_files, int k)
 {
     int n = 0;
     for (int f = 0; f < n_files; f++) {
@@ -226,7 +219,7 @@ static int list_kind(PagePart *list, const PageFile *files, int n_files, int k)
     return n;
 }
 
-static bool has_environment(const PageFile *files, int n_files)
+static bool has_environment(const ResultInput *files, int n_files)
 {
     for (int f = 0; f < n_files; f++) {
         if (json_array_size(files[f].rows.environments) > 0) return true;
@@ -236,7 +229,7 @@ static bool has_environment(const PageFile *files, int n_files)
 
 Status page_parts_list(const PageInput *input, PagePart **parts, int *n_parts)
 {
-    const PageFile *files = input->files;
+    const ResultInput *files = input->files;
     const int n_files = input->n_files;
     PagePart *list =
         calloc((size_t)input->n_more + (size_t)n_files * (KINDS + 1) + 1, sizeof *list);
@@ -268,8 +261,8 @@ void page_parts_title(Text *out, const PagePart *part)
 {
     text_puts(out, part->title);
     if (part->other)
-        text_printf(out, ": %s (A) and %s (B)", page_file_name(part->file),
-                    page_file_name(part->other));
+        text_printf(out, ": %s (A) and %s (B)", result_input_name(part->file),
+                    result_input_name(part->other));
     else if (part->file && part->several)
-        text_printf(out, ": %s", page_file_name(part->file));
+        text_printf(out, ": %s", result_input_name(part->file));
 }

@@ -2,18 +2,18 @@
 #ifndef REPORT_PAGE_PAGE_PARTS_H
 #define REPORT_PAGE_PAGE_PARTS_H
 
-#include "report/findings/page_file.h"
+#include "report/findings/result_input.h"
 #include "report/format/table.h"
 
 typedef struct PagePart PagePart;
-typedef Status PagePartWrite(Text *out, TableWriter *writer, const PagePart *part);
+typedef Status PagePartWrite(Text *out, const char *format, const PagePart *part);
 
 struct PagePart {
     const char *section; /* of page.html, by its id */
     const char *title;
-    const PageFile *file;  /* NULL: all of them */
-    const PageFile *other; /* that is compared with `file`; NULL: none */
-    const PageFile *files; /* all of them */
+    const ResultInput *file;  /* NULL: all of them */
+    const ResultInput *other; /* that is compared with `file`; NULL: none */
+    const ResultInput *files; /* all of them */
     int n_files;
     bool several;         /* files have such a part */
     const void *self;     /* of a part that is not of files, */
@@ -23,7 +23,7 @@ struct PagePart {
 
 /* What a page is made of. */
 typedef struct PageInput {
-    const PageFile *files;
+    const ResultInput *files;
     int n_files;
     const PagePart *more; /* tables that are in no file; they come first */
     int n_more;

@@ -1,43 +1,12 @@
 #include "report/page/table_files.h"
 
 #include "base/folder.h"
-#include "report/records/report_latex.h"
-#include "report/records/report_md.h"
-#include "report/records/report_typst.h"
+#include "report/format/table_write.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct Format {
-    const char *ending;
-    TableWriter *writer;
-    void (*title)(Text *out, const char *text);
-    const char *own_head, *own_tail;                       /* of a file with one part */
-    const char *head, *tail;                               /* of the document with all tables */
-    const char *before_title, *after_title, *after_tables; /* of each part in it */
-} Format;
-
-#define LATEX_HEAD                                                \
-    "\\documentclass{article}\n\\usepackage{booktabs,graphicx}\n" \
-    "\\usepackage[a3paper,landscape,margin=1cm]{geometry}\n\\begin{document}\n\\footnotesize\n"
-
-/* A file with one part is a document, and nothing but its tables where it is \input: within a document LaTeX has
- * made \documentclass an error of that name. */
-#define LATEX_OWN_HEAD                                                                        \
-    "% compiles alone; \\input it into a document that has \\usepackage{booktabs,graphicx}\n" \
-    "\\expandafter\\ifx\\csname @notprerr\\endcsname\\documentclass\\else\n" LATEX_HEAD       \
-    "\\def\\roofstepend{\\end{document}}\n\\fi\n"
-#define LATEX_OWN_TAIL "\\ifdefined\\roofstepend\\expandafter\\roofstepend\\fi\n"
-
-static const Format formats[] = {
-    {"md", report_md_table, report_md_text, "", "", "", "", "## ", "\n\n", ""},
-    {"tex", report_latex_table, report_latex_text, LATEX_OWN_HEAD, LATEX_OWN_TAIL, LATEX_HEAD,
-     "\\end{document}\n", "\\section*{", "}\n", "\\clearpage\n"}, /* TeX holds few floats back */
-    {"typ", report_typst_table, report_typst_string, "", "",
-     "#set page(paper: \"a3\", flipped: true, margin: 1cm)\n", "", "= #", "\n\n", ""},
-};
-
-static Status write_file(const char *folder, const char *name, const Format *format,
+static Status write_file(const char *folder, const char *name, const TableFormat *format,
                          const Text *text)
 {
     Text path = {0};
@@ -49,30 +18,30 @@ static Status write_file(const char *folder, const char *name, const Format *for
     return status;
 }
 
-static Status write_own(const char *folder, const char *name, const Format *format,
+static Status write_own(const char *folder, const char *name, const TableFormat *format,
                         const Text *tables)
 {
     Text text = {0};
-    text_puts(&text, format->own_head);
+    text_puts(&text, format->part_begin);
     text_append(&text, text_str(tables), tables->n);
-    text_puts(&text, format->own_tail);
+    text_puts(&text, format->part_end);
     const Status status = write_file(folder, name, format, &text);
     text_free(&text);
     return status;
 }
 
 /* One part to a file of its own, and to the document with all of them. */
-static Status write_part(const char *folder, const Format *format, const PagePart *parts, int i,
-                         Text *all)
+static Status write_part(const char *folder, const TableFormat *format, const PagePart *parts,
+                         int i, Text *all)
 {
     Text name = {0}, text = {0}, title = {0};
     page_parts_name(&name, parts, i);
     page_parts_title(&title, &parts[i]);
-    Status status = parts[i].write(&text, format->writer, &parts[i]);
+    Status status = parts[i].write(&text, format->name, &parts[i]);
     if (status == ST_OK) status = write_own(folder, text_str(&name), format, &text);
-    text_puts(all, format->before_title);
-    format->title(all, text_str(&title));
-    text_puts(all, format->after_title);
+    text_puts(all, format->title_begin);
+    format->put_text(all, text_str(&title));
+    text_puts(all, format->title_end);
     text_append(all, text_str(&text), text.n);
     text_printf(all, "%s\n", format->after_tables);
     text_free(&name);
@@ -81,14 +50,15 @@ static Status write_part(const char *folder, const Format *format, const PagePar
     return status;
 }
 
-static Status write_format(const char *folder, const Format *format, const PagePart *parts, int n)
+static Status write_format(const char *folder, const TableFormat *format, const PagePart *parts,
+                           int n)
 {
     Text all = {0};
     Status status = ST_OK;
-    text_puts(&all, format->head);
+    text_puts(&all, format->document_begin);
     for (int i = 0; status == ST_OK && i < n; i++)
         status = write_part(folder, format, parts, i, &all);
-    text_puts(&all, format->tail);
+    text_puts(&all, format->document_end);
     if (status == ST_OK) status = write_file(folder, "tables", format, &all);
     text_free(&all);
     return status;
@@ -101,8 +71,10 @@ Status table_files_write(const char *folder, const PageInput *input)
     TRY(folder_make(folder));
     TRY(page_parts_list(input, &parts, &n_parts));
     Status status = ST_OK;
-    for (size_t f = 0; status == ST_OK && f < sizeof formats / sizeof *formats; f++)
-        status = write_format(folder, &formats[f], parts, n_parts);
+    for (int f = 0; status == ST_OK && table_write_formats[f]; f++) {
+        if (table_write_formats[f]->ending)
+            status = write_format(folder, table_write_formats[f], parts, n_parts);
+    }
     free(parts);
     return status;
 }

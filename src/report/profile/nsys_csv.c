@@ -1,6 +1,6 @@
 #include "report/profile/nsys_csv.h"
 
-#include "report/records/report_csv.h"
+#include "report/format/csv_writer.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,7 +43,7 @@ static int by_total(const void *a, const void *b)
 
 static void put_name(Text *out, const Row *row)
 {
-    report_csv_field(out, row->text ? row->text : row->name);
+    csv_writer_field(out, row->text ? row->text : row->name);
 }
 
 static void put_time_row(Text *out, const Row *row, double all)
@@ -258,12 +258,12 @@ static void put_trace_row(Text *out, const Profiler *p, const TraceEvent *e)
                 (long long)(e->end - e->begin));
     if (e->kind == TRACE_NODE) {
         text_puts(out, ",,,,,,,,,,,,,,cpu,,,");
-        report_csv_field(out, p->rows.rows[p->rows.row[e->node]].kernel);
+        csv_writer_field(out, p->rows.rows[p->rows.row[e->node]].kernel);
     } else {
         text_printf(out, "%u,", e->correlation);
         put_gpu_fields(out, e);
         text_printf(out, "%d,%d,%d,", e->gpu.device, e->gpu.context, e->gpu.stream);
-        report_csv_field(out, e->name);
+        csv_writer_field(out, e->name);
     }
     text_puts(out, "\n");
 }

@@ -3,6 +3,7 @@
 #include "base/human.h"
 #include "bench/record/profile_overhead.h"
 #include "report/findings/findings.h"
+#include "report/format/table_write.h"
 #include "report/profile/profile_device_tables.h"
 #include "report/profile/profile_kernel_tables.h"
 #include "report/profile/profile_memory_tables.h"
@@ -50,13 +51,7 @@ const char *profile_tables_stat(const Record *record)
 
 Status profile_tables_put(Text *out, const ProfileTables *how, Table *table)
 {
-    Status status = table_status(table);
-    if (status == ST_OK && table_rows(table) > 0) {
-        if (out->n) text_puts(out, "\n");
-        status = how->put(out, table);
-    }
-    table_free(table);
-    return status;
+    return table_write_next(out, how->format, table);
 }
 
 bool profile_tables_failed(const Record *record)

@@ -8,9 +8,9 @@
 #include "report/records/row_warnings.h"
 
 typedef struct ProfileTables {
-    TableWriter *put; /* report_md_table and its like */
-    int64_t top;      /* rows of each list of kernels and ops */
-    bool source;      /* files and lines of ops too */
+    const char *format; /* of tables: "md", ... */
+    int64_t top;        /* rows of each list of kernels and ops */
+    bool source;        /* files and lines of ops too */
 } ProfileTables;
 
 /* One result: every table. Several: one row each. A second one of another --exec beside the first

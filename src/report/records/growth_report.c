@@ -1,6 +1,7 @@
 #include "report/records/growth_report.h"
 
 #include "base/human.h"
+#include "report/format/table_write.h"
 #include "report/records/column.h"
 #include "report/records/record_notes.h"
 
@@ -252,7 +253,7 @@ static void put_rows(Table *table, const RecordSet *set, const Growth *growth)
     put_notes(table, &count);
 }
 
-Status growth_report_write(Text *out, TableWriter *put, const RecordSet *set)
+Status growth_report_write(Text *out, const char *format, const RecordSet *set)
 {
     Growth growth;
     Table table = {0};
@@ -262,7 +263,7 @@ Status growth_report_write(Text *out, TableWriter *put, const RecordSet *set)
         status = table_status(&table);
         if (status == ST_OK && table_rows(&table) > 0) {
             text_puts(out, "\n");
-            status = put(out, &table);
+            status = table_write(out, format, &table);
         }
     }
     table_free(&table);

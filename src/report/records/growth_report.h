@@ -6,7 +6,7 @@
 #include "report/format/table.h"
 
 /* Appends a table of all laws, after an empty line; nothing where there is no sweep. */
-Status growth_report_write(Text *out, TableWriter *put, const RecordSet *set);
+Status growth_report_write(Text *out, const char *format, const RecordSet *set);
 
 /* One law: "ctx^1.98 ± 0.03 from ctx 512 on, below it a floor of 0.021 ms", "8.03 KiB x ctx + 64 B x ctx^2". */
 void growth_report_law(Text *out, const GrowthSweep *sweep, const GrowthLaw *law);

@@ -1,6 +1,7 @@
 #include "report/records/record_table.h"
 
 #include "bench/record/record_stat.h"
+#include "report/format/table_write.h"
 #include "report/records/baseline.h"
 #include "report/records/cell_text.h"
 #include "report/records/growth_report.h"
@@ -103,25 +104,25 @@ static bool of_attention(const RecordSet *set)
     return record_set_size(set) > 0 && record_value(record_set_at(set, 0), "d_head");
 }
 
-static Status write_side_by_side(Text *out, const ReportInput *input, TableWriter *put)
+static Status write_side_by_side(Text *out, const ReportInput *input, const char *format)
 {
     Baseline baseline;
     Table table;
     TRY(baseline_find(&baseline, input->set, input->baseline));
     Status status = side_by_side_build(&table, input->set, &baseline);
     text_puts(out, "\n");
-    if (status == ST_OK) status = put(out, &table);
+    if (status == ST_OK) status = table_write(out, format, &table);
     table_free(&table);
     return status;
 }
 
-Status record_table_write(Text *out, const ReportInput *input, TableWriter *put)
+Status record_table_write(Text *out, const char *format, const ReportInput *input)
 {
     Table table;
     TRY(record_table_build(&table, input));
-    const Status status = put(out, &table);
+    const Status status = table_write(out, format, &table);
     table_free(&table);
     TRY(status);
-    if (input->baseline && of_attention(input->set)) TRY(write_side_by_side(out, input, put));
-    return growth_report_write(out, put, input->set);
+    if (input->baseline && of_attention(input->set)) TRY(write_side_by_side(out, input, format));
+    return growth_report_write(out, format, input->set);
 }

@@ -11,6 +11,6 @@ Status record_table_build(Table *table, const ReportInput *input);
 
 /* That table in some format, and below it, where attention alone is compared with a baseline, the
  * values beside each other (side_by_side.h). */
-Status record_table_write(Text *out, const ReportInput *input, TableWriter *put);
+Status record_table_write(Text *out, const char *format, const ReportInput *input);
 
 #endif

@@ -1,4 +1,4 @@
-/* Records written out for people and programs: one function per format, all listed in reports.def. */
+/* Records written out for people and programs: the formats are listed in report/format/reports.def. */
 #ifndef REPORT_RECORDS_REPORT_H
 #define REPORT_RECORDS_REPORT_H
 
@@ -12,9 +12,7 @@ typedef struct ReportInput {
 
 typedef Status ReportFn(Text *out, const ReportInput *input);
 
-#define REPORT(name, ending, help) ReportFn report_##name;
-#include "report/records/reports.def"
-#undef REPORT
+ReportFn report_csv, report_json, report_jsonl, report_sql;
 
 /* Appends the report in the format called `format` ("md", "csv", ...). ST_USAGE: no such format,
  * or a baseline that no row has. */

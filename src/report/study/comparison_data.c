@@ -1,8 +1,8 @@
 #include "report/study/comparison_data.h"
 
 #include "base/json_text.h"
+#include "report/format/csv_writer.h"
 #include "report/format/flat_row.h"
-#include "report/records/report_csv.h"
 
 #include <stdlib.h>
 
@@ -134,7 +134,7 @@ enum { CSV_FIELDS = sizeof csv_fields / sizeof *csv_fields };
 static void put_row(Text *out, const char *cell, const char *phase, const json_t *fields)
 {
     Text value = {0};
-    report_csv_field(out, cell);
+    csv_writer_field(out, cell);
     text_printf(out, ",%s", phase);
     for (int i = 0; i < CSV_FIELDS; i++) {
         const json_t *field = json_object_get(fields, csv_fields[i]);
@@ -144,7 +144,7 @@ static void put_row(Text *out, const char *cell, const char *phase, const json_t
         else if (field && !json_is_null(field))
             flat_row_put(&value, field);
         text_puts(out, ",");
-        report_csv_field(out, text_str(&value));
+        csv_writer_field(out, text_str(&value));
     }
     text_puts(out, "\n");
     out->failed = out->failed || value.failed;

@@ -2,11 +2,9 @@
 
 #include "base/human.h"
 #include "report/format/flat_row.h"
+#include "report/format/table_write.h"
 #include "report/records/cell_text.h"
 #include "report/records/record_notes.h"
-#include "report/records/report_latex.h"
-#include "report/records/report_md.h"
-#include "report/records/report_typst.h"
 #include "report/study/comparison_data.h"
 
 #include <math.h>
@@ -275,32 +273,26 @@ static Status gather(RecordSet *rows, RecordSet *matched, const ComparisonReport
     return ST_OK;
 }
 
-static Status write_one(Text *out, TableWriter *writer, Table *table)
-{
-    Status status = table_status(table);
-    if (status == ST_OK) status = writer(out, table);
-    table_free(table);
-    return status;
-}
-
-static Status write_both(Text *out, TableWriter *writer, const ComparisonReport *report,
+static Status write_both(Text *out, const char *format, const ComparisonReport *report,
                          const RecordSet *rows, const RecordSet *matched)
 {
     Table table = {0};
     fill_differences(&table, report);
-    TRY(write_one(out, writer, &table));
+    TRY(table_write_next(out, format, &table));
     text_puts(out, "\n");
     fill_rows(&table, report, rows, matched);
-    return write_one(out, writer, &table);
+    const Status status = table_write(out, format, &table); /* its notes matter without rows too */
+    table_free(&table);
+    return status;
 }
 
-Status comparison_report_tables(Text *out, TableWriter *writer, const ComparisonReport *report)
+static Status write_tables(Text *out, const char *format, const ComparisonReport *report)
 {
     RecordSet rows = {0}, matched = {0};
     Status status = record_set_init(&rows, NULL);
     if (status == ST_OK) status = record_set_init(&matched, NULL);
     if (status == ST_OK) status = gather(&rows, &matched, report);
-    if (status == ST_OK) status = write_both(out, writer, report, &rows, &matched);
+    if (status == ST_OK) status = write_both(out, format, report, &rows, &matched);
     record_set_free(&rows);
     record_set_free(&matched);
     return status;
@@ -310,9 +302,5 @@ Status comparison_report_write(Text *out, const char *format, const ComparisonRe
 {
     if (strcmp(format, "json") == 0) return comparison_data_json(out, report);
     if (strcmp(format, "csv") == 0) return comparison_data_csv(out, report);
-    if (strcmp(format, "latex") == 0)
-        return comparison_report_tables(out, report_latex_table, report);
-    if (strcmp(format, "typst") == 0)
-        return comparison_report_tables(out, report_typst_table, report);
-    return comparison_report_tables(out, report_md_table, report);
+    return write_tables(out, format, report);
 }

@@ -18,7 +18,5 @@ typedef struct ComparisonReport {
 /* Appends it. md, latex and typst: a table of what differs around the two, then a row for every cell
  * and phase, with the verdict in the last column. */
 Status comparison_report_write(Text *out, const char *format, const ComparisonReport *report);
-/* Those two tables, a blank line between. */
-Status comparison_report_tables(Text *out, TableWriter *writer, const ComparisonReport *report);
 
 #endif

@@ -3,7 +3,7 @@
 #include "base/json_text.h"
 #include "bench/record/record_file.h"
 #include "bench/study/accumulation.h"
-#include "report/records/report_csv.h"
+#include "report/format/csv_writer.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -101,9 +101,9 @@ static void put_row(Text *out, const PrecisionRun *run, const char *name, const 
                     const json_t *counts)
 {
     text_printf(out, "%s,", record_text(run->row, "precision"));
-    report_csv_field(out, record_text(run->error, "loss_scaling"));
+    csv_writer_field(out, record_text(run->error, "loss_scaling"));
     text_puts(out, ",");
-    report_csv_field(out, name);
+    csv_writer_field(out, name);
     if (json_is_number(error))
         text_printf(out, ",%.6g", json_number_value(error));
     else

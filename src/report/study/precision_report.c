@@ -4,11 +4,9 @@
 #include "bench/record/component_dtypes.h"
 #include "bench/record/record_stat.h"
 #include "bench/study/accumulation.h"
+#include "report/format/table_write.h"
 #include "report/records/precision_gain.h"
 #include "report/records/record_notes.h"
-#include "report/records/report_latex.h"
-#include "report/records/report_md.h"
-#include "report/records/report_typst.h"
 #include "report/study/precision_data.h"
 
 #include <math.h>
@@ -245,25 +243,16 @@ static void price(Table *table, const RecordSet *rows)
 
 /* ---- all of it ---- */
 
-static Status write_one(Text *out, TableWriter *writer, Table *table)
-{
-    Status status = table_status(table);
-    if (status == ST_OK && out->n) text_puts(out, "\n");
-    if (status == ST_OK && table_rows(table) > 0) status = writer(out, table);
-    table_free(table);
-    return status;
-}
-
-Status precision_report_tables(Text *out, TableWriter *writer, const PrecisionReport *r)
+static Status write_tables(Text *out, const char *format, const PrecisionReport *r)
 {
     static void (*const tables[])(Table * table, const RecordSet *rows) = {dtypes, errors, range,
                                                                            price};
     Table table = {0};
     sums(&table, r);
-    TRY(write_one(out, writer, &table));
+    TRY(table_write_next(out, format, &table));
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
         tables[i](&table, r->rows);
-        TRY(write_one(out, writer, &table));
+        TRY(table_write_next(out, format, &table));
     }
     return ST_OK;
 }
@@ -272,7 +261,5 @@ Status precision_report_write(Text *out, const char *format, const PrecisionRepo
 {
     if (strcmp(format, "json") == 0) return precision_data_json(out, r);
     if (strcmp(format, "csv") == 0) return precision_data_csv(out, r->rows);
-    if (strcmp(format, "latex") == 0) return precision_report_tables(out, report_latex_table, r);
-    if (strcmp(format, "typst") == 0) return precision_report_tables(out, report_typst_table, r);
-    return precision_report_tables(out, report_md_table, r);
+    return write_tables(out, format, r);
 }

@@ -17,7 +17,5 @@ typedef struct PrecisionReport {
 #define PRECISION_REPORT_FORMATS "md csv json latex typst"
 
 Status precision_report_write(Text *out, const char *format, const PrecisionReport *report);
-/* All its tables, a blank line between. */
-Status precision_report_tables(Text *out, TableWriter *writer, const PrecisionReport *report);
 
 #endif

@@ -4,11 +4,9 @@
 #include "base/json_text.h"
 #include "bench/record/record_file.h"
 #include "report/findings/findings.h"
+#include "report/format/table_write.h"
 #include "report/records/record_notes.h"
 #include "report/records/report.h"
-#include "report/records/report_latex.h"
-#include "report/records/report_md.h"
-#include "report/records/report_typst.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -121,23 +119,14 @@ static void first_step(Table *table, const WarmupStudy *s)
 
 /* ---- formats ---- */
 
-static Status write_one(Text *out, TableWriter *writer, Table *table)
-{
-    Status status = table_status(table);
-    if (status == ST_OK && out->n) text_puts(out, "\n");
-    if (status == ST_OK) status = writer(out, table);
-    table_free(table);
-    return status;
-}
-
-Status warmup_report_tables(Text *out, TableWriter *writer, const WarmupStudy *s,
-                            const RecordSet *rows)
+static Status write_tables(Text *out, const char *format, const WarmupStudy *s,
+                           const RecordSet *rows)
 {
     Table table = {0};
     settings(&table, s, rows);
-    TRY(write_one(out, writer, &table));
+    TRY(table_write_next(out, format, &table));
     first_step(&table, s);
-    return write_one(out, writer, &table);
+    return table_write_next(out, format, &table);
 }
 
 static Status put_study(json_t *json, const WarmupStudy *s)
@@ -209,7 +198,5 @@ Status warmup_report_write(Text *out, const char *format, const WarmupStudy *s,
     if (strcmp(format, "json") == 0) return write_json(out, s, rows);
     if (strcmp(format, "csv") == 0) return write_csv(out, rows);
     if (!s) return report_write(out, format, &(ReportInput){.set = rows});
-    if (strcmp(format, "latex") == 0) return warmup_report_tables(out, report_latex_table, s, rows);
-    if (strcmp(format, "typst") == 0) return warmup_report_tables(out, report_typst_table, s, rows);
-    return warmup_report_tables(out, report_md_table, s, rows);
+    return write_tables(out, format, s, rows);
 }

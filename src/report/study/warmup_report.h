@@ -13,8 +13,5 @@
 /* `study` NULL: no run was measured whole; the rows say why. */
 Status warmup_report_write(Text *out, const char *format, const WarmupStudy *study,
                            const RecordSet *rows);
-/* Both its tables, a blank line between. */
-Status warmup_report_tables(Text *out, TableWriter *writer, const WarmupStudy *study,
-                            const RecordSet *rows);
 
 #endif

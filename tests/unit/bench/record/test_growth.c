@@ -1,8 +1,8 @@
 /* Which sweeps a set of results has, and what is said of them: golden/growth.md and growth.json.
  * ROOFSTEP_UPDATE_GOLDEN=1 writes those anew: read the difference before committing it. */
 #include "bench/record/record_file.h"
+#include "report/format/table_md.h"
 #include "report/records/growth_report.h"
-#include "report/records/report_md.h"
 #include "with_cmocka.h"
 
 #include <math.h>
@@ -221,7 +221,7 @@ static void text_is_as_recorded(void **state)
     (void)state;
     Text text = {0};
     add_every_kind();
-    assert_int_equal(growth_report_write(&text, report_md_table, &set), ST_OK);
+    assert_int_equal(growth_report_write(&text, "md", &set), ST_OK);
     put_sentences(&text);
     check_golden(text_str(&text), "golden/growth.md");
     text_free(&text);

@@ -212,12 +212,12 @@ static void profiles_say_which_work_gains(void **state)
 static json_t *summary_of(const RecordSet *rows)
 {
     Text text = {0};
-    PageFile file;
+    ResultInput file;
     json_t *lines = json_array();
     assert_int_equal(record_file_json(&text, rows), ST_OK);
-    assert_int_equal(page_file_parse(&file, "x.json", &text), ST_OK);
+    assert_int_equal(result_input_parse(&file, "x.json", &text), ST_OK);
     assert_int_equal(findings_add(lines, &file, 1), ST_OK);
-    page_file_free(&file);
+    result_input_free(&file);
     text_free(&text);
     return lines;
 }
@@ -263,11 +263,11 @@ static void page_has_it_beside_the_chart(void **state)
 {
     (void)state;
     Text text = {0};
-    PageFile file;
+    ResultInput file;
     json_t *data = NULL;
     for (int i = 0; i < 4; i++) add_attention(128 << i, 64, ATTENTION_FLASH);
     assert_int_equal(record_file_json(&text, &set), ST_OK);
-    assert_int_equal(page_file_parse(&file, "x.json", &text), ST_OK);
+    assert_int_equal(result_input_parse(&file, "x.json", &text), ST_OK);
     const PageInput input = {.files = &file, .n_files = 1, .command = "x"};
     assert_int_equal(page_data_make(&data, &input), ST_OK);
     const json_t *growth =
@@ -280,7 +280,7 @@ static void page_has_it_beside_the_chart(void **state)
     assert_null(record_value(sweep, "where.ctx"));
     assert_non_null(strstr(record_text(sweep, "text"), "forward grows as ctx^2.000"));
     json_decref(data);
-    page_file_free(&file);
+    result_input_free(&file);
     text_free(&text);
 }
 

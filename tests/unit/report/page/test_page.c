@@ -11,12 +11,12 @@
 
 static json_t *data_of(const char *const *paths, int n)
 {
-    PageFile files[4] = {0};
+    ResultInput files[4] = {0};
     json_t *data = NULL;
     const PageInput input = {.files = files, .n_files = n, .command = "roofstep report"};
-    for (int i = 0; i < n; i++) assert_int_equal(page_file_read(&files[i], paths[i]), ST_OK);
+    for (int i = 0; i < n; i++) assert_int_equal(result_input_read(&files[i], paths[i]), ST_OK);
     assert_int_equal(page_data_make(&data, &input), ST_OK);
-    for (int i = 0; i < n; i++) page_file_free(&files[i]);
+    for (int i = 0; i < n; i++) result_input_free(&files[i]);
     return data;
 }
 
@@ -98,7 +98,7 @@ static void test_comparison(void **state)
 }
 
 /* The first row of a golden file twice, each with these fields on top. */
-static void parse_rows(PageFile *file, const char *name, const char *first, const char *second)
+static void parse_rows(ResultInput *file, const char *name, const char *first, const char *second)
 {
     const char *const fields[] = {first, second};
     json_t *root = json_load_file("golden/compare-a.json", 0, NULL), *rows = json_array();
@@ -114,7 +114,7 @@ static void parse_rows(PageFile *file, const char *name, const char *first, cons
     Text text = {0};
     char *dump = json_dumps(root, 0);
     text_puts(&text, dump);
-    assert_int_equal(page_file_parse(file, name, &text), ST_OK);
+    assert_int_equal(result_input_parse(file, name, &text), ST_OK);
     text_free(&text);
     free(dump);
     json_decref(root);
@@ -124,7 +124,7 @@ static void parse_rows(PageFile *file, const char *name, const char *first, cons
 static void test_one_statistic(void **state)
 {
     (void)state;
-    PageFile file;
+    ResultInput file;
     double step, tokens, batch, ctx;
     parse_rows(&file, "x.json", "{\"stat\": \"median\"}", "{\"stat\": \"mean\"}");
     const Record *second = record_set_at(&file.rows, 1);
@@ -133,7 +133,7 @@ static void test_one_statistic(void **state)
     assert_true(record_number(second, "batch", &batch) && record_number(second, "ctx", &ctx));
     assert_true(record_number(second, "tokens_per_s", &tokens));
     assert_true(fabs(tokens * step / (1e3 * batch * ctx) - 1) < 1e-9);
-    page_file_free(&file);
+    result_input_free(&file);
 }
 
 /* Who multiplied is named only where the precision does not tell. */
@@ -147,15 +147,15 @@ static void test_labels(void **state)
         {"{\"precision\": \"fp32\", \"blas\": \"own\"}", "small, blas own"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        PageFile file;
+        ResultInput file;
         Text label = {0};
         parse_rows(&file, "rows.json", "{\"precision\": \"fp32\", \"blas\": \"BLIS\"}",
                    cases[i].second);
-        const RecordSet *rows = &file.kind[PAGE_MODEL];
-        page_file_label(&label, rows, record_set_at(rows, 1));
+        const RecordSet *rows = &file.kind[RESULT_MODEL];
+        result_input_label(&label, rows, record_set_at(rows, 1));
         assert_string_equal(text_str(&label), cases[i].label);
         text_free(&label);
-        page_file_free(&file);
+        result_input_free(&file);
     }
 }
 
@@ -163,7 +163,7 @@ static void test_labels(void **state)
 static void test_guests(void **state)
 {
     (void)state;
-    PageFile file;
+    ResultInput file;
     json_t *data = NULL;
     const PageInput input = {.files = &file, .n_files = 1, .command = "roofstep report"};
     parse_rows(&file, "bench.json", "{\"others_percent\": 45.4, \"stolen_percent\": 1.0}",
@@ -174,12 +174,12 @@ static void test_guests(void **state)
     assert_true(says(data, "Other virtual machines had up to 7 % of the processors' time while 2 "
                            "of these cells were measured"));
     json_decref(data);
-    page_file_free(&file);
+    result_input_free(&file);
     parse_rows(&file, "bench.json", "{\"others_percent\": 2.9, \"stolen_percent\": 0.9}", "{}");
     assert_int_equal(page_data_make(&data, &input), ST_OK);
     assert_false(says(data, "of the processors' time"));
     json_decref(data);
-    page_file_free(&file);
+    result_input_free(&file);
 }
 
 /* A peer's row is no cell of ours, and nothing that ours could be changed to. */
@@ -191,7 +191,7 @@ static void test_peer(void **state)
         "\"mean_ms\": 1, \"median_ms\": 1, \"samples_ms\": [1]}}";
     static const char *const names[] = {"{", "{\"peer\": \"torch\", \"variant\": \"graphs\", "};
     for (int peer = 0; peer < 2; peer++) {
-        PageFile file;
+        ResultInput file;
         json_t *data = NULL;
         char second[300];
         const PageInput input = {.files = &file, .n_files = 1, .command = "roofstep report"};
@@ -202,7 +202,7 @@ static void test_peer(void **state)
         assert_true(says(data, "Change first: --exec graph") == !peer);
         assert_true(says(data, "Other programs had up to 50 %") == !peer);
         json_decref(data);
-        page_file_free(&file);
+        result_input_free(&file);
     }
 }
 
@@ -212,7 +212,7 @@ static void test_nothing_to_compare(void **state)
     static const char refused[] =
         "{\"status\": \"unsupported\", \"forward\": null, \"backward\": null, "
         "\"optimizer\": null, \"step\": null}";
-    PageFile files[2];
+    ResultInput files[2];
     json_t *data = NULL;
     const PageInput input = {.files = files, .n_files = 2, .command = "roofstep report"};
     parse_rows(&files[0], "a.json", refused, refused);
@@ -220,7 +220,7 @@ static void test_nothing_to_compare(void **state)
     assert_int_equal(page_data_make(&data, &input), ST_OK);
     assert_true(says(data, "b.json against a.json: nothing was measured in both."));
     json_decref(data);
-    for (int i = 0; i < 2; i++) page_file_free(&files[i]);
+    for (int i = 0; i < 2; i++) result_input_free(&files[i]);
 }
 
 #define CUT(phase) \
@@ -234,7 +234,7 @@ static const char cut_short[] =
 static void test_cut_short(void **state)
 {
     (void)state;
-    PageFile file;
+    ResultInput file;
     json_t *data = NULL;
     const PageInput input = {.files = &file, .n_files = 1, .command = "roofstep report"};
     parse_rows(&file, "bench.json", cut_short, "{\"precision\": \"bf16\"}");
@@ -245,7 +245,7 @@ static void test_cut_short(void **state)
     assert_true(says(data, "Where the time of small, precision bf16 goes"));
     assert_int_equal(json_array_size(json_object_get(data, "gaps")), 0);
     json_decref(data);
-    page_file_free(&file);
+    result_input_free(&file);
 }
 
 /* A profile that ended before there was one is no row of bench: nothing is compared with it, and its absence
@@ -255,7 +255,7 @@ static void test_profile_in_vain(void **state)
     (void)state;
     static const char none[] =
         "{\"status\": \"timeout\", \"message\": \"not done after 2 s\", \"profile\": null}";
-    PageFile files[2];
+    ResultInput files[2];
     json_t *data = NULL;
     const PageInput input = {.files = files, .n_files = 2, .command = "roofstep report"};
     parse_rows(&files[0], "bench.json", "{}", "{}");
@@ -269,23 +269,23 @@ static void test_profile_in_vain(void **state)
     const json_t *gap = json_array_get(json_object_get(data, "gaps"), 0);
     assert_string_equal(record_text(gap, "command"), "profile");
     json_decref(data);
-    for (int i = 0; i < 2; i++) page_file_free(&files[i]);
+    for (int i = 0; i < 2; i++) result_input_free(&files[i]);
 }
 
 static void test_refused(void **state)
 {
     (void)state;
-    PageFile file;
-    assert_int_equal(page_file_read(&file, "golden/results.md"), ST_USAGE);
-    page_file_free(&file);
-    assert_int_equal(page_file_read(&file, "golden/nowhere.json"), ST_USAGE);
-    page_file_free(&file);
+    ResultInput file;
+    assert_int_equal(result_input_read(&file, "golden/results.md"), ST_USAGE);
+    result_input_free(&file);
+    assert_int_equal(result_input_read(&file, "golden/nowhere.json"), ST_USAGE);
+    result_input_free(&file);
 }
 
 static void test_page(void **state)
 {
     (void)state;
-    PageFile file;
+    ResultInput file;
     Text page = {0};
     json_t *gaps =
         json_pack("[{s:s, s:s, s:s}, {s:s, s:s, s:s, s:i}]", "part", "sizes", "command", "memory",
@@ -295,7 +295,7 @@ static void test_page(void **state)
                              .gaps = gaps,
                              .lines = "One.\nTwo.\n",
                              .command = "roofstep report '</script>'"};
-    assert_int_equal(page_file_read(&file, "golden/results.json"), ST_OK);
+    assert_int_equal(result_input_read(&file, "golden/results.json"), ST_OK);
     const Status status = page_write(&page, &input);
     assert_int_equal(status, page_is_built() ? ST_OK : ST_UNSUPPORTED);
     if (page_is_built()) {
@@ -308,7 +308,7 @@ static void test_page(void **state)
     }
     text_free(&page);
     json_decref(gaps);
-    page_file_free(&file);
+    result_input_free(&file);
 }
 
 int main(void)

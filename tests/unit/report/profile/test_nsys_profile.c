@@ -2,9 +2,9 @@
 #include "base/rng.h"
 #include "bench/record/profile_view.h"
 #include "report/format/csv_reader.h"
+#include "report/format/table_md.h"
 #include "report/profile/nsys_profile.h"
 #include "report/profile/profile_nsys_tables.h"
-#include "report/records/report_md.h"
 #include "with_cmocka.h"
 
 #include <math.h>
@@ -254,7 +254,7 @@ static void take_spoilt(NsysInput input, const char *text, size_t n)
     NsysProfile *p = NULL;
     json_t *list = json_array();
     Text out = {0};
-    const ProfileTables how = {.put = report_md_table, .top = 3};
+    const ProfileTables how = {.format = "md", .top = 3};
     assert_int_equal(nsys_profile_open(&p), ST_OK);
     Status status = add(p, input, text, n);
     if (status == ST_OK) status = nsys_profile_finish(p, list, "x", 1);

@@ -55,8 +55,8 @@ static void every_format_is_as_recorded(void **state)
 {
     (void)state;
     static const char *const names[] = {
-#define REPORT(name, ending, help) #name,
-#include "report/records/reports.def"
+#define REPORT(kind, name, ending, help) #name,
+#include "report/format/reports.def"
 #undef REPORT
     };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
@@ -309,9 +309,9 @@ static void no_rows_make_an_empty_table(void **state)
     json_t *environment = json_pack("{s:s}", "id", "x");
     assert_int_equal(record_set_init(&none, environment), ST_OK);
     Text out = {0};
-#define REPORT(name, ending, help) \
+#define REPORT(kind, name, ending, help) \
     assert_int_equal(report_write(&out, #name, &(ReportInput){&none, NULL}), ST_OK);
-#include "report/records/reports.def"
+#include "report/format/reports.def"
 #undef REPORT
     text_free(&out);
     record_set_free(&none);
@@ -321,8 +321,9 @@ static void no_rows_make_an_empty_table(void **state)
 static void the_ending_of_a_name_says_the_format(void **state)
 {
     (void)state;
-#define REPORT(name, ending, help) assert_string_equal(report_format_of("a.b/c" ending), #name);
-#include "report/records/reports.def"
+#define REPORT(kind, name, ending, help) \
+    assert_string_equal(report_format_of("a.b/c" ending), #name);
+#include "report/format/reports.def"
 #undef REPORT
     assert_null(report_format_of("csv"));
     assert_null(report_format_of("results.csv.gz"));

@@ -160,8 +160,8 @@ static void finished_records_survive_a_kill(void **state)
 static void a_bad_place_is_found_before_the_work(void **state)
 {
     static const char *const names[] = {
-#define REPORT(name, ending, help) #name,
-#include "report/records/reports.def"
+#define REPORT(kind, name, ending, help) #name,
+#include "report/format/reports.def"
 #undef REPORT
     };
     (void)state;

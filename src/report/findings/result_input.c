@@ -1,4 +1,4 @@
-#include "report/findings/page_file.h"
+#include "report/findings/result_input.h"
 
 #include "base/gzip_file.h"
 #include "base/json_reader.h"
@@ -7,7 +7,7 @@
 #include "bench/record/record_file.h"
 #include "bench/record/record_stat.h"
 #include "config/settings.h"
-#include "report/findings/page_trace.h"
+#include "report/findings/layer_timeline.h"
 #include "report/records/column.h"
 #include "report/records/record_notes.h"
 
@@ -15,15 +15,15 @@
 
 /* ---- which rows are about what ---- */
 
-static PageKind kind_of(const PageFile *file, const Record *record)
+static ResultKind kind_of(const ResultInput *file, const Record *record)
 {
-    if (file->sum_count > 0) return PAGE_PRECISION;
-    if (file->is_warmup) return PAGE_WARMUP;
-    if (record_value(record, "profile")) return PAGE_PROFILE; /* null: there was no time for it */
-    return record_value(record, "d_head") ? PAGE_ATTENTION : PAGE_MODEL;
+    if (file->sum_count > 0) return RESULT_PRECISION;
+    if (file->is_warmup) return RESULT_WARMUP;
+    if (record_value(record, "profile")) return RESULT_PROFILE; /* null: there was no time for it */
+    return record_value(record, "d_head") ? RESULT_ATTENTION : RESULT_MODEL;
 }
 
-static Status sort_rows(PageFile *file)
+static Status sort_rows(ResultInput *file)
 {
     for (size_t i = 0; i < record_set_size(&file->rows); i++) {
         Record *record = record_set_at(&file->rows, i);
@@ -35,7 +35,7 @@ static Status sort_rows(PageFile *file)
 /* ---- reading ---- */
 
 /* The sums are made again, so that the file says how long that takes. */
-static Status take_study(PageFile *file, const json_t *root)
+static Status take_study(ResultInput *file, const json_t *root)
 {
     const json_t *sums = json_object_get(root, "accumulation");
     const json_t *count = json_object_get(sums, "count");
@@ -49,7 +49,7 @@ static Status take_study(PageFile *file, const json_t *root)
                 file->path, SETTINGS_MOST_COUNT);
 }
 
-static Status take_limits(PageFile *file, const json_t *root)
+static Status take_limits(ResultInput *file, const json_t *root)
 {
     file->has_limits = true;
     if (limits_json_decode(&file->limits, root) == ST_OK) return ST_OK;
@@ -57,7 +57,7 @@ static Status take_limits(PageFile *file, const json_t *root)
     return ST_USAGE;
 }
 
-static Status take_memory(PageFile *file, json_t *root)
+static Status take_memory(ResultInput *file, json_t *root)
 {
     json_t *environment = json_object_get(root, "environment");
     if (!record_text(environment, "id"))
@@ -67,15 +67,15 @@ static Status take_memory(PageFile *file, json_t *root)
                                                                    : ST_OK;
 }
 
-static Status take_trace(PageFile *file, const json_t *root)
+static Status take_trace(ResultInput *file, const json_t *root)
 {
-    TRY(page_trace_layer(&file->layer, root));
+    TRY(layer_timeline_make(&file->layer, root));
     if (file->layer) return ST_OK;
     return FAIL(ST_USAGE, "%s: a trace without a layer's ops: take one that roofstep profile wrote",
                 file->path);
 }
 
-static Status take_records(PageFile *file, const Text *text)
+static Status take_records(ResultInput *file, const Text *text)
 {
     bool torn = false;
     TRY(record_file_parse(&file->rows, text_str(text), text->n, file->path, &torn));
@@ -87,7 +87,7 @@ static Status take_records(PageFile *file, const Text *text)
 
 /* What is no single object (jsonl, or no JSON at all) is left to the reader of records, which says what is
  * wrong with it. */
-static Status take(PageFile *file, const Text *text)
+static Status take(ResultInput *file, const Text *text)
 {
     Status status;
     json_t *root = NULL;
@@ -106,49 +106,49 @@ static Status take(PageFile *file, const Text *text)
     return status == ST_OK && !is_read ? take_records(file, text) : status;
 }
 
-Status page_file_parse(PageFile *file, const char *path, const Text *text)
+Status result_input_parse(ResultInput *file, const char *path, const Text *text)
 {
-    *file = (PageFile){.path = path};
+    *file = (ResultInput){.path = path};
     TRY(record_set_init(&file->rows, NULL));
-    for (int kind = 0; kind < PAGE_KINDS; kind++) TRY(record_set_init(&file->kind[kind], NULL));
+    for (int kind = 0; kind < RESULT_KINDS; kind++) TRY(record_set_init(&file->kind[kind], NULL));
     return take(file, text);
 }
 
-Status page_file_read(PageFile *file, const char *path)
+Status result_input_read(ResultInput *file, const char *path)
 {
     Text text = {0};
-    *file = (PageFile){.path = path};
+    *file = (ResultInput){.path = path};
     Status status = gzip_file_read(&text, path, PACKED_FILE_MOST);
     if (status == ST_IO) status = ST_USAGE; /* nothing was done yet */
-    if (status == ST_OK) status = page_file_parse(file, path, &text);
+    if (status == ST_OK) status = result_input_parse(file, path, &text);
     text_free(&text);
     return status;
 }
 
-void page_file_free(PageFile *file)
+void result_input_free(ResultInput *file)
 {
     record_set_free(&file->rows);
-    for (int kind = 0; kind < PAGE_KINDS; kind++) record_set_free(&file->kind[kind]);
+    for (int kind = 0; kind < RESULT_KINDS; kind++) record_set_free(&file->kind[kind]);
     json_decref(file->memory);
     json_decref(file->layer);
 }
 
 /* ---- names ---- */
 
-const char *page_file_name(const PageFile *file)
+const char *result_input_name(const ResultInput *file)
 {
     const char *slash = strrchr(file->path, '/');
     return slash && slash[1] ? slash + 1 : file->path;
 }
 
-const char *page_file_kind_name(PageKind kind)
+const char *result_input_kind_name(ResultKind kind)
 {
-    static const char *const names[PAGE_KINDS] = {"model", "attention", "profile", "warmup",
-                                                  "precision"};
+    static const char *const names[RESULT_KINDS] = {"model", "attention", "profile", "warmup",
+                                                    "precision"};
     return names[kind];
 }
 
-int page_file_count(const PageFile *files, int n, PageKind kind)
+int result_input_count(const ResultInput *files, int n, ResultKind kind)
 {
     int count = 0;
     for (int f = 0; f < n; f++) count += record_set_size(&files[f].kind[kind]) > 0;
@@ -166,15 +166,15 @@ static bool share_row(const RecordSet *a, const RecordSet *b)
 }
 
 /* The same cell measured by bench and by a study is no change. */
-static bool has_common_cell(const PageFile *a, const PageFile *b)
+static bool has_common_cell(const ResultInput *a, const ResultInput *b)
 {
-    for (int kind = 0; kind < PAGE_KINDS; kind++) {
+    for (int kind = 0; kind < RESULT_KINDS; kind++) {
         if (share_row(&a->kind[kind], &b->kind[kind])) return true;
     }
     return false;
 }
 
-const PageFile *page_file_before(const PageFile *files, int i)
+const ResultInput *result_input_before(const ResultInput *files, int i)
 {
     for (int f = 0; f < i; f++) {
         if (has_common_cell(&files[f], &files[i])) return &files[f];
@@ -198,7 +198,7 @@ static bool blas_follows(const RecordSet *rows)
     return true;
 }
 
-void page_file_distinct(bool shown[TABLE_MAX_COLUMNS], const RecordSet *rows)
+void result_input_distinct(bool shown[TABLE_MAX_COLUMNS], const RecordSet *rows)
 {
     for (int c = 0; c < column_count; c++) {
         shown[c] = column_list[c].identity && column_shown(&column_list[c], rows, false);
@@ -206,9 +206,9 @@ void page_file_distinct(bool shown[TABLE_MAX_COLUMNS], const RecordSet *rows)
     }
 }
 
-void page_file_label(Text *out, const RecordSet *rows, const Record *record)
+void result_input_label(Text *out, const RecordSet *rows, const Record *record)
 {
     bool shown[TABLE_MAX_COLUMNS] = {0};
-    page_file_distinct(shown, rows);
+    result_input_distinct(shown, rows);
     record_notes_label(out, shown, record);
 }

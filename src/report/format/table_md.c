@@ -1,7 +1,7 @@
-#include "report/records/report_md.h"
+#include "report/format/table_md.h"
 
 #include "base/escape.h"
-#include "report/records/record_table.h"
+#include "report/format/table_write.h"
 
 #include <string.h>
 
@@ -12,7 +12,7 @@ static bool is_bracketed(const char *text)
     return text[0] == '[' && end && !end[1];
 }
 
-void report_md_text(Text *out, const char *text)
+static void put_text(Text *out, const char *text)
 {
     Text inside = {0};
     if (!is_bracketed(text)) {
@@ -37,7 +37,7 @@ static void put_item(Text *out, const char *text)
     const size_t marks = strspn(text, digits ? ".)" : "#+-"),
                  blanks = strspn(text + marks, " \t\r\n");
     if (marks > 0 && (blanks > 0 || !text[marks])) text_puts(out, "\\");
-    report_md_text(out, text);
+    put_text(out, text);
 }
 
 /* A fence of backticks longer than any inside. */
@@ -59,7 +59,7 @@ static void put_code(Text *out, const char *code)
 static size_t escaped_width(const char *text)
 {
     Text escaped = {0};
-    report_md_text(&escaped, text);
+    put_text(&escaped, text);
     const size_t width = text_width(text_str(&escaped));
     text_free(&escaped);
     return width;
@@ -71,7 +71,7 @@ static void put_cell(Text *out, const char *text, size_t width, bool right)
     const size_t pad = width > own ? width - own : 0;
     text_puts(out, "| ");
     if (right) text_fill(out, ' ', pad);
-    report_md_text(out, text);
+    put_text(out, text);
     if (!right) text_fill(out, ' ', pad);
     text_puts(out, " ");
 }
@@ -80,12 +80,12 @@ static void put_cell(Text *out, const char *text, size_t width, bool right)
 
 static size_t terminal; /* columns; 0: it is for a file, or for whoever asked for Markdown */
 
-void report_md_fit(size_t columns)
+void table_md_fit(size_t columns)
 {
     terminal = columns;
 }
 
-size_t report_md_columns(void)
+size_t table_md_columns(void)
 {
     return terminal;
 }
@@ -166,7 +166,7 @@ static void put_notes(Text *out, const Table *table)
     }
 }
 
-Status report_md_table(Text *out, const Table *table)
+static Status write_table(Text *out, const Table *table)
 {
     size_t width[TABLE_MAX_COLUMNS];
     measure(table, width);
@@ -179,7 +179,14 @@ Status report_md_table(Text *out, const Table *table)
     return text_status(out);
 }
 
-Status report_md(Text *out, const ReportInput *input)
-{
-    return record_table_write(out, input, report_md_table);
-}
+const TableFormat table_md = {.name = "md",
+                              .write = write_table,
+                              .put_text = put_text,
+                              .ending = "md",
+                              .part_begin = "",
+                              .part_end = "",
+                              .document_begin = "",
+                              .document_end = "",
+                              .title_begin = "## ",
+                              .title_end = "\n\n",
+                              .after_tables = ""};

@@ -1,5 +1,5 @@
 #include "report/format/csv_reader.h"
-#include "report/records/report_csv.h"
+#include "report/format/csv_writer.h"
 #include "with_cmocka.h"
 
 #include <string.h>
@@ -7,7 +7,7 @@
 static void check_field(const char *text, const char *want)
 {
     Text out = {0};
-    report_csv_field(&out, text);
+    csv_writer_field(&out, text);
     assert_string_equal(text_str(&out), want);
     text_free(&out);
 }
@@ -38,7 +38,7 @@ static void numbers_stay_numbers(void **state)
                                         "",    "small", "a=b",   "a-b c+d"};
     for (size_t i = 0; i < sizeof plain / sizeof *plain; i++) {
         Text out = {0};
-        report_csv_field(&out, plain[i]);
+        csv_writer_field(&out, plain[i]);
         if (strchr(plain[i], ','))
             assert_string_equal(text_str(&out), "\"12,5\"");
         else
@@ -56,7 +56,7 @@ static void our_reader_reads_it(void **state)
     Text out = {0};
     for (int i = 0; i < N; i++) {
         if (i) text_puts(&out, ",");
-        report_csv_field(&out, texts[i]);
+        csv_writer_field(&out, texts[i]);
     }
     text_puts(&out, "\n");
     CsvReader reader;

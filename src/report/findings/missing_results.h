@@ -1,13 +1,13 @@
 /* Commands that measured nothing, and why: what they were to fill stays empty, and the page says so. */
-#ifndef REPORT_FINDINGS_PAGE_GAPS_H
-#define REPORT_FINDINGS_PAGE_GAPS_H
+#ifndef REPORT_FINDINGS_MISSING_RESULTS_H
+#define REPORT_FINDINGS_MISSING_RESULTS_H
 
-#include "report/findings/page_file.h"
+#include "report/findings/result_input.h"
 
 /* Appends {command, why} for each kind of rows that no file has a measured one of. */
-Status page_gaps_add(json_t *gaps, const PageFile *files, int n);
+Status missing_results_add(json_t *gaps, const ResultInput *files, int n);
 /* The sentence about a {part, command, why} of a suite: it left no file, or, with "cut_short", not all of its cells were
  * measured. */
-void page_gaps_missing(Text *out, const json_t *gap);
+void missing_results_sentence(Text *out, const json_t *gap);
 
 #endif

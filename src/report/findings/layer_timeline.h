@@ -1,6 +1,6 @@
 /* One layer of a trace, forward and backward: what the host and the device did, and the gaps between. */
-#ifndef REPORT_FINDINGS_PAGE_TRACE_H
-#define REPORT_FINDINGS_PAGE_TRACE_H
+#ifndef REPORT_FINDINGS_LAYER_TIMELINE_H
+#define REPORT_FINDINGS_LAYER_TIMELINE_H
 
 #include "base/status.h"
 
@@ -13,6 +13,6 @@
  *
  * for the layer in the middle and one step, times from the step's begin; NULL where no event belongs to a
  * layer. Events are in the order of their begin. */
-Status page_trace_layer(json_t **out, const json_t *trace);
+Status layer_timeline_make(json_t **out, const json_t *trace);
 
 #endif

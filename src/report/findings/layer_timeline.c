@@ -1,4 +1,4 @@
-#include "report/findings/page_trace.h"
+#include "report/findings/layer_timeline.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -170,7 +170,7 @@ static Status add_phase(json_t *phases, const Window *w, const char *phase)
     return status;
 }
 
-Status page_trace_layer(json_t **out, const json_t *trace)
+Status layer_timeline_make(json_t **out, const json_t *trace)
 {
     char name[32];
     Window w = {.events = json_object_get(trace, "traceEvents")};

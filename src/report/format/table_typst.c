@@ -1,9 +1,7 @@
-#include "report/records/report_typst.h"
-
 #include "base/escape.h"
-#include "report/records/record_table.h"
+#include "report/format/table_write.h"
 
-void report_typst_string(Text *out, const char *text)
+static void put_text(Text *out, const char *text)
 {
     text_puts(out, "\"");
     escape_put(out, ESCAPE_TYPST, text);
@@ -13,7 +11,7 @@ void report_typst_string(Text *out, const char *text)
 /* Its insets are those of the text, so that the whole becomes smaller with it. */
 static void put_headings(Text *out, const Table *table)
 {
-    static const TableHeading heading = {report_typst_string, "[#", " \\ #", "]"};
+    static const TableHeading heading = {put_text, "[#", " \\ #", "]"};
     text_printf(out, "#layout(room => {\nlet whole = table(\n  columns: %d,\n  inset: 0.45em,\n",
                 table->n_columns);
     text_puts(out, "  align: (");
@@ -35,7 +33,7 @@ static void put_shrunk(Text *out)
                    "whole\n})\n");
 }
 
-Status report_typst_table(Text *out, const Table *table)
+static Status write_table(Text *out, const Table *table)
 {
     table_put_comments(out, table, "// ");
     if (table->n_columns == 0) return text_status(out);
@@ -44,7 +42,7 @@ Status report_typst_table(Text *out, const Table *table)
         text_puts(out, "  ");
         for (int c = 0; c < table->n_columns; c++) {
             if (c) text_puts(out, " ");
-            report_typst_string(out, table_at(table, r, c));
+            put_text(out, table_at(table, r, c));
             text_puts(out, ",");
         }
         text_puts(out, "\n");
@@ -54,7 +52,15 @@ Status report_typst_table(Text *out, const Table *table)
     return text_status(out);
 }
 
-Status report_typst(Text *out, const ReportInput *input)
-{
-    return record_table_write(out, input, report_typst_table);
-}
+const TableFormat table_typst = {.name = "typst",
+                                 .write = write_table,
+                                 .put_text = put_text,
+                                 .ending = "typ",
+                                 .part_begin = "",
+                                 .part_end = "",
+                                 .document_begin =
+                                     "#set page(paper: \"a3\", flipped: true, margin: 1cm)\n",
+                                 .document_end = "",
+                                 .title_begin = "= #",
+                                 .title_end = "\n\n",
+                                 .after_tables = ""};

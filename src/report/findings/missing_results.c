@@ -1,20 +1,20 @@
-#include "report/findings/page_gaps.h"
+#include "report/findings/missing_results.h"
 
 #include "base/json_text.h"
 #include "report/records/cell_text.h"
 #include "report/records/measured_phase.h"
 
 /* Whose rows they are; page.html names it in data-from. */
-static const char *const commands[PAGE_KINDS] = {[PAGE_MODEL] = "bench",
-                                                 [PAGE_ATTENTION] = "attention",
-                                                 [PAGE_PROFILE] = "profile",
-                                                 [PAGE_WARMUP] = "warmup",
-                                                 [PAGE_PRECISION] = "precision"};
+static const char *const commands[RESULT_KINDS] = {[RESULT_MODEL] = "bench",
+                                                   [RESULT_ATTENTION] = "attention",
+                                                   [RESULT_PROFILE] = "profile",
+                                                   [RESULT_WARMUP] = "warmup",
+                                                   [RESULT_PRECISION] = "precision"};
 
-static bool is_measured(const Record *record, PageKind kind)
+static bool is_measured(const Record *record, ResultKind kind)
 {
     double ms;
-    if (kind == PAGE_PROFILE) return json_is_object(record_value(record, "profile"));
+    if (kind == RESULT_PROFILE) return json_is_object(record_value(record, "profile"));
     return measured_phase_number(record, "step.mean_ms", &ms) ||
            measured_phase_number(record, "forward.mean_ms", &ms);
 }
@@ -24,7 +24,7 @@ typedef struct Rows {
     size_t n, measured;
 } Rows;
 
-static Rows rows_of(const PageFile *files, int n, PageKind kind)
+static Rows rows_of(const ResultInput *files, int n, ResultKind kind)
 {
     Rows rows = {0};
     for (int f = 0; f < n; f++) {
@@ -42,13 +42,13 @@ static void put_why(Text *out, const Rows *rows)
 {
     const Record *record = record_set_at(rows->first, 0);
     const char *message = record_text(record, "message");
-    page_file_label(out, rows->first, record);
+    result_input_label(out, rows->first, record);
     text_printf(out, ": %s", cell_text_status(record_status(record)));
     if (message) text_printf(out, ": %s", message);
     if (rows->n > 1) text_printf(out, " (%zu more in its table)", rows->n - 1);
 }
 
-static Status add_gap(json_t *gaps, PageKind kind, const Rows *rows)
+static Status add_gap(json_t *gaps, ResultKind kind, const Rows *rows)
 {
     Text why = {0};
     put_why(&why, rows);
@@ -61,16 +61,16 @@ static Status add_gap(json_t *gaps, PageKind kind, const Rows *rows)
     return status;
 }
 
-Status page_gaps_add(json_t *gaps, const PageFile *files, int n)
+Status missing_results_add(json_t *gaps, const ResultInput *files, int n)
 {
-    for (int kind = 0; kind < PAGE_KINDS; kind++) {
-        const Rows rows = rows_of(files, n, (PageKind)kind);
-        if (rows.n > 0 && rows.measured == 0) TRY(add_gap(gaps, (PageKind)kind, &rows));
+    for (int kind = 0; kind < RESULT_KINDS; kind++) {
+        const Rows rows = rows_of(files, n, (ResultKind)kind);
+        if (rows.n > 0 && rows.measured == 0) TRY(add_gap(gaps, (ResultKind)kind, &rows));
     }
     return ST_OK;
 }
 
-void page_gaps_missing(Text *out, const json_t *gap)
+void missing_results_sentence(Text *out, const json_t *gap)
 {
     text_printf(out, "%s: %s: %s.", json_object_get(gap, "cut_short") ? "Incomplete" : "Missing",
                 record_text(gap, "part"), record_text(gap, "why"));

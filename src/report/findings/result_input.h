@@ -1,0 +1,51 @@
+/* A file that a page is made of, whichever command wrote it. */
+#ifndef REPORT_FINDINGS_RESULT_INPUT_H
+#define REPORT_FINDINGS_RESULT_INPUT_H
+
+#include "base/text.h"
+#include "bench/limits/limits.h"
+#include "bench/record/record_set.h"
+#include "report/format/table.h"
+
+/* What rows are about; each kind has its own tables and charts. */
+typedef enum ResultKind {
+    RESULT_MODEL,
+    RESULT_ATTENTION,
+    RESULT_PROFILE,
+    RESULT_WARMUP,
+    RESULT_PRECISION,
+    RESULT_KINDS
+} ResultKind;
+
+typedef struct ResultInput {
+    const char *path;             /* as it was given; borrowed */
+    RecordSet rows;               /* none in a file of limits, memory or a trace */
+    RecordSet kind[RESULT_KINDS]; /* the same rows by kind */
+    bool has_limits;
+    Limits limits;
+    bool is_warmup;    /* a study of warm-ups, */
+    int64_t sum_count; /* or of precisions: how many terms its sums have; 0: none */
+    double sum_value;
+    json_t *memory; /* cells of `memory`; NULL: none */
+    json_t *layer;  /* of a trace: layer_timeline.h; NULL: none */
+} ResultInput;
+
+/* json or jsonl of bench, attention, profile, warmup or precision, json of memory or limits, or a trace of
+ * profile. ST_USAGE: it is none of these, or cannot be read. The caller frees it, after a failure too. */
+Status result_input_read(ResultInput *file, const char *path);
+/* The same of a file's text. */
+Status result_input_parse(ResultInput *file, const char *path, const Text *text);
+void result_input_free(ResultInput *file);
+
+const char *result_input_name(const ResultInput *file); /* without folders */
+const char *result_input_kind_name(ResultKind kind);    /* "model", ... */
+/* How many of the files have rows of this kind: where several do, a row is named with its file. */
+int result_input_count(const ResultInput *files, int n, ResultKind kind);
+/* The first of the files before files[i] that has a cell in common with it; NULL: none. */
+const ResultInput *result_input_before(const ResultInput *files, int i);
+/* Which columns set rows of a kind apart, for record_notes_label(). It looks through all of them. */
+void result_input_distinct(bool shown[TABLE_MAX_COLUMNS], const RecordSet *rows);
+/* "small, ctx 512": a row by what sets it apart from the others of its kind; of many rows, result_input_distinct() first. */
+void result_input_label(Text *out, const RecordSet *rows, const Record *record);
+
+#endif

@@ -1,0 +1,33 @@
+#include "report/format/table_write.h"
+
+#include <string.h>
+
+#undef TABLE_WRITE_TABLE
+#define TABLE_WRITE_TABLE(name) &table_##name,
+
+const TableFormat *const table_write_formats[] = {
+#define REPORT(kind, name, ending, help) TABLE_WRITE_##kind(name)
+#include "report/format/reports.def"
+#undef REPORT
+    &table_page, NULL};
+
+Status table_write(Text *out, const char *format, const Table *table)
+{
+    TRY(table_status(table));
+    for (int i = 0; table_write_formats[i]; i++) {
+        if (strcmp(table_write_formats[i]->name, format) == 0)
+            return table_write_formats[i]->write(out, table);
+    }
+    return FAIL(ST_USAGE, "no table can be written as '%s'", format);
+}
+
+Status table_write_next(Text *out, const char *format, Table *table)
+{
+    Status status = table_status(table);
+    if (status == ST_OK && table_rows(table) > 0) {
+        if (out->n) text_puts(out, "\n");
+        status = table_write(out, format, table);
+    }
+    table_free(table);
+    return status;
+}
