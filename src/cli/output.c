@@ -7,8 +7,10 @@
 #include "base/json_text.h"
 #include "base/log.h"
 #include "base/temp_file.h"
+#include "bench/record/environment.h"
 #include "prof/ranges_nvtx.h"
 #include "report/format/table_md.h"
+#include "report/format/table_write.h"
 #include "report/page/page.h"
 #include "report/records/report.h"
 
@@ -20,7 +22,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* "-" is stdout, as everywhere; a command whose result is no text sees to it itself. */
+/* "-" is stdout. A command whose result is not text handles "-" itself. */
 static Status take_dash(Settings *settings, const OptionSet *options)
 {
     const bool text = (options->taken & OPTION_BIT(FORMAT)) != 0;
@@ -29,11 +31,13 @@ static Status take_dash(Settings *settings, const OptionSet *options)
     if (strcmp(settings->out_json, "-") == 0)
         return FAIL(ST_USAGE, "--out-json needs a file; for JSON on stdout say --format json");
     if (!gzip_file_named(settings->out_json)) return ST_OK;
-    return FAIL(ST_USAGE, "--out-json %s: results are not packed while they come in; name it .json",
-                settings->out_json);
+    return FAIL(
+        ST_USAGE,
+        "--out-json %s: rows are appended as they finish, which gzip cannot do; name it .json",
+        settings->out_json);
 }
 
-/* What is typed by hand is read as it is printed; what was asked for as Markdown is complete. */
+/* A table printed without --format is for reading on the terminal: hide columns that do not fit. */
 static void fit_terminal(const Settings *settings, const OptionSet *options)
 {
     struct winsize size;
@@ -57,13 +61,13 @@ static bool is_device(const char *path)
     return stat(path, &info) == 0 && !S_ISREG(info.st_mode);
 }
 
-/* Pipes and devices have any name; .txt says nothing of the format. */
+/* A pipe or device may have any name, and .txt names no format. */
 static bool may_be_any(const char *path, const char *ending)
 {
     return !ending || strcmp(ending, ".txt") == 0 || is_device(path);
 }
 
-/* What it would be is no picture and no paper, whatever its name says. */
+/* The file would not hold what its ending promises. */
 static Status refuse_ending(const Settings *settings, const OptionSet *options, const char *ending)
 {
     Text endings = {0};
@@ -72,9 +76,9 @@ static Status refuse_ending(const Settings *settings, const OptionSet *options, 
     if (options->formats) report_endings(&endings, options->formats);
     if (options->out) text_puts(&endings, ending_of(options->out));
     const Status status =
-        FAIL(ST_USAGE, "--out %s: no result ends in %s; there are %s%s%s", settings->out, ending,
+        FAIL(ST_USAGE, "--out %s: no format has the ending %s; use %s%s%s", settings->out, ending,
              text_str(&endings), formats ? ", or any name with --format" : "",
-             chart ? "; the chart alone is written by --svg FILE" : "");
+             chart ? "; --svg FILE writes the chart" : "");
     text_free(&endings);
     return status;
 }
@@ -99,13 +103,13 @@ Status output_choose_format(Settings *settings, const OptionSet *options)
     return take_ending(settings, options);
 }
 
-/* The same results may go to one file twice: bench_output.c sees to that. */
+/* --out and --out-json may name one file: bench_output.c writes it once. */
 static bool may_share(OptionId one, OptionId other)
 {
     return one == OPTION_OUT && other == OPTION_OUT_JSON;
 }
 
-/* "-" of a command whose result is no text is not a file. */
+/* NULL: "-", stdout. */
 static const char *out_of(const Settings *settings, const OptionSet *options)
 {
     const char *out = settings->out ? settings->out : settings->tables ? NULL : options->out;
@@ -164,7 +168,15 @@ Status output_check_file(const Settings *settings)
     return ST_OK;
 }
 
-/* Formats see to their own readers; what is printed without a format, a summary say, has a terminal for one. */
+Status output_rows_init(RecordSet *rows, const Settings *settings)
+{
+    json_t *environment = NULL;
+    TRY(environment_new(&environment, settings->command_line));
+    const Status status = record_set_init(rows, environment);
+    json_decref(environment);
+    return status;
+}
+
 Status output_print(const Text *text)
 {
     Text screen = {0};
@@ -183,10 +195,27 @@ Status output_text(const Settings *settings, const Text *text)
     return output_print(text);
 }
 
+Status output_finish(const Settings *settings, Text *text, Status made)
+{
+    const Status status = made == ST_OK ? output_text(settings, text) : made;
+    text_free(text);
+    return status;
+}
+
+Status output_table(Table *table, Status made)
+{
+    Text text = {0};
+    if (made == ST_OK) made = table_write(&text, "md", table);
+    if (made == ST_OK) made = output_print(&text);
+    table_free(table);
+    text_free(&text);
+    return made;
+}
+
 Status output_whole(void)
 {
     if (!status_ran_out_of_memory()) return ST_OK;
-    return FAIL(ST_NO_MEMORY, "memory ran out: what was written or printed is not complete");
+    return FAIL(ST_NO_MEMORY, "out of memory: the output is incomplete");
 }
 
 void output_tell_page(const char *path)
@@ -195,8 +224,7 @@ void output_tell_page(const char *path)
     Text quoted = {0};
     text_shell_quote(&quoted, path);
     fflush(stdout);
-    log_note("the page is %s: open it in a browser, as by xdg-open %s; it is one file and needs no "
-             "network",
+    log_note("report: %s (open it in a browser: xdg-open %s; one file, no network needed)",
              realpath(path, whole) ? whole : path, text_str(&quoted));
     text_free(&quoted);
 }
@@ -207,8 +235,8 @@ void output_tell_folder(const char *folder)
     if (!page_is_built()) {
         fflush(stdout);
         log_note(
-            "this build has no HTML page: its charts were not there when it was built; a build "
-            "that has them makes it: roofstep report %s/results.json --out index.html",
+            "this build writes no HTML report: npm could not fetch the charts at build time; in a "
+            "build with charts run: roofstep report %s/results.json --out index.html",
             folder);
     } else if (snprintf(path, sizeof path, "%s/index.html", folder) < PATH_MAX) {
         output_tell_page(path);

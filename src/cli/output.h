@@ -1,42 +1,47 @@
-/* Where a command's result goes: --out, or stdout. */
+/* Writes a command's result to --out or stdout. */
 #ifndef CLI_OUTPUT_H
 #define CLI_OUTPUT_H
 
-#include "base/text.h"
+#include "bench/record/record_set.h"
 #include "config/option.h"
-#include "config/settings.h"
+#include "report/format/table.h"
 
-#include <jansson.h>
-
-/* Without --format the ending of --out decides; --out - is stdout. A table for a terminal is made to fit.
- * ST_USAGE: the command writes nothing that ends so. Names without an ending or with .txt, pipes and devices
- * get the command's first format. */
+/* Without --format the ending of --out decides; --out - is stdout. A table fits the width of the terminal.
+ * ST_USAGE: the command has no format with that ending. Names without an ending or with .txt, pipes and
+ * devices get the command's first format. */
 Status output_choose_format(Settings *settings, const OptionSet *options);
 
-/* file_lock_take(), and what one that was killed while it put this file in place left beside it is removed. */
+/* Locks the file and removes the temporary file of a process that was killed while writing it. */
 Status output_take(const char *path);
-/* Before anything is read or written: takes the locks of all files that are named, to the end of the program. ST_USAGE:
- * another process writes one of them, or two options name one file. Folders are locked by those who make them. */
+/* Locks every named output file until the program ends; call it before anything is read or written. ST_USAGE:
+ * another process writes one of them, or two options name the same file. A command locks its own folder. */
 Status output_lock(const Settings *settings, const OptionSet *options);
 
-/* ST_USAGE: ranges were asked for and this build has none. */
+/* ST_USAGE: --nvtx or --annotate-mha in a build without NVTX. */
 Status output_check_nvtx(const Settings *settings);
 
-/* Before a measurement whose result would be lost: whether --out can be written. Pipes and devices, which can be
- * opened once only, are not looked at. */
+/* Checks that --out can be written, before a measurement whose result would be lost. Skips pipes and devices:
+ * they can be opened only once. */
 Status output_check_file(const Settings *settings);
 
-/* To stdout, without what a terminal obeys: names in it are those of files. */
+/* An empty set whose records name this machine and this command line. The caller frees it. */
+Status output_rows_init(RecordSet *rows, const Settings *settings);
+
+/* Prints to stdout, with terminal control characters escaped: the text may hold names of files. */
 Status output_print(const Text *text);
-/* Whole or not at all when it is a file. */
+/* Writes the whole text or nothing when it goes to a file. */
 Status output_text(const Settings *settings, const Text *text);
-/* ST_NO_MEMORY: a piece of some text was left out for want of memory, so this must not pass for done. */
+/* Writes the text where --out says unless `made` is a failure, and frees it. Returns the first failure. */
+Status output_finish(const Settings *settings, Text *text, Status made);
+/* Prints the table as Markdown unless `made` is a failure, and frees it. Returns the first failure. */
+Status output_table(Table *table, Status made);
+/* ST_NO_MEMORY: an allocation failed while some text was made, so the output is incomplete. */
 Status output_whole(void);
-/* Says on stderr, after all that is on stdout, where a page is and how to look at it. */
+/* Says on stderr, after the output on stdout, where the page is and how to open it. */
 void output_tell_page(const char *path);
-/* The same of folder/index.html, or, in a build without pages, how to make it elsewhere. */
+/* The same for folder/index.html; in a build without pages, how to make the page elsewhere. */
 void output_tell_folder(const char *folder);
-/* Appends the value, indented, for people who look at it too. */
+/* Appends the value as indented JSON. */
 Status output_json(Text *text, const json_t *json);
 
 #endif

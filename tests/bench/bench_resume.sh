@@ -41,7 +41,7 @@ cmp -s here.json.gz before.gz || fail "the packed file was written"
 bench --steps 2,3 --resume here.json.gz >packed.out 2>packed.err
 code=$?
 expect_code 2 "a packed file that would have to grow"
-expect packed.err 'say with --out-json FILE where the results go'
+expect packed.err 'give --out-json FILE for the results'
 head -c 60 here.json.gz >cut.json.gz
 bench --steps 2,3 --resume cut.json.gz --out-json cut.json >cut.out 2>cut.err
 code=$?

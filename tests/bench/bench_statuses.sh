@@ -90,13 +90,13 @@ FILES
 bench --steps 2 --ctx 4 --resume missing.json >fresh.out 2>fresh.err
 code=$?
 expect_code 0 "a file to resume that is not there yet"
-expect fresh.err 'missing.json is not there yet: every cell is run'
+expect fresh.err 'missing.json does not exist yet: running every cell'
 expect missing.json '"samples_ms"'
 bench --steps 2 --ctx 4,8 --resume missing.json --dry-run >dry.out 2>dry.err
 code=$?
 expect_code 0 "dry run of a resumed sweep"
 [ "$(grep -c '^| custom ctx' dry.out)" = 1 ] || fail "dry run has not the one cell that is missing"
-expect dry.out '1 finished in missing.json, not run again; 1 cell, nothing run'
+expect dry.out '1 finished in missing.json, skipped; dry run: 1 cell would run'
 bench --steps 2 --memory-limit 1MiB --dry-run >dry.out 2>dry.err
 expect dry.out '[|] nothing  *[|]  *- [|]'
 exit 0

@@ -23,7 +23,7 @@ for words in 'compare good.json.gz good.json' 'compare good.json good.json.gz' '
     "$program" $words >out 2>err || fail "$words"
 done
 "$program" bench "${model[@]}" --steps 2,3 --resume good.json.gz --out on.json >out 2>err && grep -q 'from the file' err || fail 'a packed file is not resumed'
-says '^roofstep bench: --resume good.json.gz: a .gz file is read, not written; say with --out-json FILE' bench "${model[@]}" --resume good.json.gz
+says '^roofstep bench: --resume good.json.gz: rows cannot be appended to a .gz file; give --out-json FILE' bench "${model[@]}" --resume good.json.gz
 
 python3 - <<'END'
 good = open('good.json.gz', 'rb').read()

@@ -30,8 +30,8 @@ done
 grep -q '^- Fastest: ' out && grep -q '^- Change first: ' out || fail 'no summary'
 ! grep -q '^- Missing' out || fail 'something is missing'
 grep -q 'times are medians\.$' out || fail 'the summary does not say which times it gives'
-if "$program" --version | grep -q '(no html)'; then last='has no HTML page'; else last="/a suite/index.html: open it in a browser, as by xdg-open 'a suite/index.html'"; fi
-! grep -q 'not there yet' err || fail 'what a suite has yet to write is missed'
+if "$program" --version | grep -q '(no html)'; then last='writes no HTML report'; else last="/a suite/index.html (open it in a browser: xdg-open 'a suite/index.html'"; fi
+! grep -q 'does not exist yet' err || fail 'what a suite has yet to write is missed'
 tail -n 1 err | grep -qF "$last" || fail 'its last line does not say where the page is'
 "$program" compare 'a suite/results.json' 'a suite/results.json' >compared 2>err || fail 'compare does not take results.json'
 if ! "$program" --version | grep -q '(no html)'; then

@@ -12,7 +12,7 @@ has "$with" '## GPU'
 has "$with" 'Fake H200, 140 GiB, driver 580.65.06'
 has "$with" 'SM 1755 of 1980 MHz'
 has "$with" '612 W; 54 degrees'
-has "$with" 'slowed down now by: power limit, heat (driver)'
+has "$with" 'throttled now by: power limit, heat (driver)'
 json=$(ROOFSTEP_NVML=$2 "$program" doctor --format json) || fail "doctor --format json: exit code $?"
 has "$json" '"gpu": "Fake H200"'
 has "$json" '"gpu_sm_mhz": 1755'

@@ -53,7 +53,7 @@ early 1 "a folder in the place of a trace" 'it is a directory' --out-dir taken
 early 1 "a name that is too long" 'File name too long' --out-dir taken --prefix "$(printf 'x%.0s' $(seq 300))"
 early 2 "a prefix with a folder" "^roofstep profile: --prefix nodir/c: .*--out-dir names the folder$" --out-dir new --prefix nodir/c
 early 2 "a prefix that leads out" "^roofstep profile: --prefix ../../x: " --out-dir new --prefix ../../x
-early 2 "a prefix of nothing" 'say --out-dir DIR too' --prefix c
-early 2 "one name for two" 'is the name of a file in --out-dir' --out-dir taken/two --out taken/two/profile.json --format md
+early 2 "a prefix of nothing" 'give --out-dir DIR too' --prefix c
+early 2 "one name for two" 'would overwrite a file of --out-dir' --out-dir taken/two --out taken/two/profile.json --format md
 [ ! -e new ] && [ ! -e x_trace.json.gz ] || fail "a refused profile left something"
 exit 0

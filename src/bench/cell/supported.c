@@ -29,10 +29,7 @@ static Status check(const Config *config)
 
 static bool is_kept(const RecordSet *resumed, const Config *config)
 {
-    char key[RECORD_KEY_SIZE];
-    if (!resumed) return false;
-    record_key_of_config(config, key);
-    const Record *record = record_set_find(resumed, key);
+    const Record *record = resumed ? record_set_find_config(resumed, config) : NULL;
     return record && runner_keeps(record);
 }
 

@@ -66,6 +66,13 @@ Record *record_set_find(const RecordSet *set, const char *key)
                       : look_through(set->results, &no_index.results, key);
 }
 
+Record *record_set_find_config(const RecordSet *set, const Config *config)
+{
+    char key[RECORD_KEY_SIZE];
+    record_key_of_config(config, key);
+    return record_set_find(set, key);
+}
+
 /* ---- a set ---- */
 
 Status record_set_init(RecordSet *set, json_t *environment)

@@ -29,6 +29,7 @@ Status record_set_keep_others(RecordSet *set, const RecordSet *from);
 Status record_set_merge(RecordSet *set, const RecordSet *other);
 /* The last result with this key, borrowed, or NULL. */
 Record *record_set_find(const RecordSet *set, const char *key);
+Record *record_set_find_config(const RecordSet *set, const Config *config);
 /* Of a record; borrowed, NULL when unknown. */
 json_t *record_set_environment(const RecordSet *set, const Record *record);
 

@@ -7,17 +7,16 @@
 #include "bench/record/cell_label.h"
 #include "cli/other_machine.h"
 #include "cli/output.h"
-#include "report/format/table_write.h"
 
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 
 typedef struct Total {
-    double seconds; /* NAN as soon as one cell's is not known */
+    double seconds; /* NAN when one cell's time is unknown */
     int cells, kept, unsupported;
-    char why[512];       /* of the first that is not */
-    Placement placement; /* of the last cell that is supported */
+    char why[512];       /* the first cell is unsupported */
+    Placement placement; /* of the last supported cell */
 } Total;
 
 static void columns(Table *table)
@@ -36,26 +35,20 @@ static void unsupported_row(Table *table, const char *label)
     table_cell(table, "-");
     table_cell(table, "unsupported");
     for (int i = 0; i < 3; i++) table_cell(table, "-");
-    Text note = {0};
-    text_printf(&note, "%s: %s", label, status_message());
-    table_note(table, text_str(&note), NULL);
-    text_free(&note);
+    table_note_printf(table, "%s: %s", label, status_message());
 }
 
-/* Everything in a row is of the mode that would be measured. */
+/* The row describes the mode that would be measured. */
 static void fit_row(Table *table, const char *label, const Config *config, const Fit *fit,
                     double seconds)
 {
     const bool whole = fit->fits && fit->mode == config->mode;
-    Text flops = {0};
     table_cell(table, label);
     table_cell(table, fit->model->n_elements ? human_count(fit->model->n_elements).s : "-");
     table_cell(table, fit->fits ? config_mode_name(fit->mode) : "nothing");
     table_cell(table, fit->fits ? human_bytes((double)fit->need[fit->mode]).s : "-");
-    text_printf(&flops, "%sFLOP", fit->fits ? human_si(model_flops(fit->model)).s : "-");
-    table_cell(table, fit->fits ? text_str(&flops) : "-");
+    table_cell_printf(table, fit->fits ? "%sFLOP" : "-", human_si(model_flops(fit->model)).s);
     table_cell(table, !fit->fits ? "-" : isnan(seconds) ? "unknown" : human_eta(seconds).s);
-    text_free(&flops);
     if (whole) return;
     Text note = {0};
     text_printf(&note, "%s: %s %s", label, config_mode_name(config->mode),
@@ -66,7 +59,7 @@ static void fit_row(Table *table, const char *label, const Config *config, const
     text_free(&note);
 }
 
-/* Of a machine that does not say how much it has, all that is needed. */
+/* A limits file without a memory size bounds nothing. */
 static size_t memory_elsewhere(const Config *config, const Limits *machine)
 {
     const size_t whole = machine->memory_bytes > 0 ? (size_t)machine->memory_bytes : SIZE_MAX;
@@ -75,7 +68,7 @@ static size_t memory_elsewhere(const Config *config, const Limits *machine)
 }
 
 static Status plan_cell(const Config *config, const Limits *machine, const Placement *placement,
-                        Fit *fit, TimeEstimate *outlook)
+                        Fit *fit, TimeEstimate *estimate)
 {
     size_t held = 0, available = 0;
     TRY(fit_held(&held));
@@ -84,9 +77,9 @@ static Status plan_cell(const Config *config, const Limits *machine, const Place
     else
         TRY(fit_available(config, placement, held, &available));
     TRY(fit_make(fit, config, placement, held, available));
-    if (!machine) return time_estimate_make(outlook, config, placement, &fit->model->plan);
-    *outlook = time_estimate_by(machine, (size_t)machine->cache_bytes, config->precision,
-                                &fit->model->plan);
+    if (!machine) return time_estimate_make(estimate, config, placement, &fit->model->plan);
+    *estimate = time_estimate_by(machine, (size_t)machine->cache_bytes, config->precision,
+                                 &fit->model->plan);
     return ST_OK;
 }
 
@@ -94,18 +87,18 @@ static Status add_cell(Table *table, const Config *config, const Limits *machine
                        Total *total)
 {
     Fit fit = {0};
-    TimeEstimate outlook = {NAN, NAN, NAN};
+    TimeEstimate estimate = {NAN, NAN, NAN};
     Placement placement;
     Status status = machine ? placement_elsewhere(config, machine, &placement)
                             : placement_find(config, &placement);
-    if (status == ST_OK) status = plan_cell(config, machine, &placement, &fit, &outlook);
+    if (status == ST_OK) status = plan_cell(config, machine, &placement, &fit, &estimate);
     if (status == ST_UNSUPPORTED) {
         if (total->unsupported++ == 0)
             snprintf(total->why, sizeof total->why, "%s", status_message());
         unsupported_row(table, label);
         status = ST_OK;
     } else if (status == ST_OK) {
-        const double seconds = time_estimate_cell_seconds(&outlook, config);
+        const double seconds = time_estimate_cell_seconds(&estimate, config);
         fit_row(table, label, config, &fit, seconds);
         if (fit.fits) total->seconds += seconds;
         total->placement = placement;
@@ -118,10 +111,10 @@ static void closing_note(Table *table, const Settings *settings, const Total *to
 {
     Text note = {0};
     if (total->kept)
-        text_printf(&note, "%d finished in %s, not run again; ", total->kept, settings->resume);
-    text_printf(&note, "%d cell%s, nothing run; expected time %s", total->cells,
+        text_printf(&note, "%d finished in %s, skipped; ", total->kept, settings->resume);
+    text_printf(&note, "dry run: %d cell%s would run; expected time %s", total->cells,
                 total->cells == 1 ? "" : "s",
-                isnan(total->seconds) ? "unknown until the machine has been measured once"
+                isnan(total->seconds) ? "unknown until the limits of this machine are measured"
                                       : human_eta(total->seconds).s);
     table_note(table, text_str(&note), isnan(total->seconds) ? "roofstep limits" : NULL);
     text_free(&note);
@@ -129,9 +122,7 @@ static void closing_note(Table *table, const Settings *settings, const Total *to
 
 static bool is_kept(const Config *config, const RecordSet *known)
 {
-    char key[RECORD_KEY_SIZE];
-    record_key_of_config(config, key);
-    const Record *record = record_set_find(known, key);
+    const Record *record = record_set_find_config(known, config);
     return record && runner_keeps(record);
 }
 
@@ -151,10 +142,9 @@ static Status add_cells(Table *table, const Sweep *sweep, const Limits *machine,
 Status bench_dry_run(const Settings *settings, const Sweep *sweep, const RecordSet *known)
 {
     if (settings->given & (OPTION_BIT(FORMAT) | OPTION_BIT(OUT) | OPTION_BIT(OUT_JSON))) {
-        return FAIL(ST_USAGE, "--dry-run has no results to write: leave out --format and --out");
+        return FAIL(ST_USAGE, "--dry-run writes no results: leave out --format and --out");
     }
     Table table = {0};
-    Text text = {0};
     Total total = {.placement.here = true};
     Limits limits;
     const Limits *machine;
@@ -165,9 +155,5 @@ Status bench_dry_run(const Settings *settings, const Sweep *sweep, const RecordS
         status = supported_none(sweep->n, total.why);
     closing_note(&table, settings, &total);
     other_machine_note(&table, &total.placement, machine);
-    if (status == ST_OK) status = table_write(&text, "md", &table);
-    if (status == ST_OK) status = output_print(&text);
-    table_free(&table);
-    text_free(&text);
-    return status;
+    return output_table(&table, status);
 }

@@ -11,14 +11,14 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-/* ---- which files, in which format ---- */
+/* ---- files and their formats ---- */
 
 static bool is_json(const char *format)
 {
     return strcmp(format, "json") == 0 || strcmp(format, "jsonl") == 0;
 }
 
-/* All are named before the first is opened: a command that is refused leaves no file. */
+/* All files are listed before the first is opened: a refused command leaves no file. */
 typedef struct Names {
     struct {
         const char *path, *format;
@@ -39,37 +39,37 @@ static Status add_name(Names *names, const char *path, const char *format)
     return ST_OK;
 }
 
-/* A report on stdout comes last of all: better to hear of a full disk now. */
+/* The report goes to stdout at the very end: detect a full disk now. */
 static Status check_stdout(void)
 {
     struct stat info;
     struct statvfs disk;
     if (fstat(STDOUT_FILENO, &info) != 0 || !S_ISREG(info.st_mode)) return ST_OK;
     if (fstatvfs(STDOUT_FILENO, &disk) != 0 || disk.f_bavail > 0) return ST_OK;
-    return FAIL(ST_IO, "the disk that stdout goes to is full");
+    return FAIL(ST_IO, "stdout: the disk is full");
 }
 
-/* The file that is resumed goes on growing, unless the same results go elsewhere. */
-static bool grows(const Settings *s)
+/* New rows are appended to the resumed file unless the results go to another file. */
+static bool appends(const Settings *s)
 {
     return s->resume && !s->out_json && !(s->out && is_json(s->format));
 }
 
-/* One row after the other cannot be appended to a packed file so that a kill leaves it whole. */
+/* Rows cannot be appended to a gzip file so that a kill leaves it readable. */
 Status bench_output_check(const Settings *settings)
 {
-    if (!grows(settings) || !gzip_file_named(settings->resume)) return ST_OK;
+    if (!appends(settings) || !gzip_file_named(settings->resume)) return ST_OK;
     return FAIL(ST_USAGE,
-                "--resume %s: a .gz file is read, not written; say with --out-json FILE "
-                "where the results go",
+                "--resume %s: rows cannot be appended to a .gz file; give --out-json FILE for "
+                "the results",
                 settings->resume);
 }
 
-/* What is only read may be read by several at once, but not while it is written. */
+/* A file that is only read needs no lock, but nobody may be writing it. */
 Status bench_output_lock_resumed(const Settings *settings)
 {
     if (!settings->resume || settings->dry_run) return ST_OK;
-    return grows(settings) ? output_take(settings->resume) : file_lock_check(settings->resume);
+    return appends(settings) ? output_take(settings->resume) : file_lock_check(settings->resume);
 }
 
 static Status name_files(Names *names, const Settings *s, const char *format)
@@ -79,7 +79,7 @@ static Status name_files(Names *names, const Settings *s, const char *format)
         const char *named = report_format_of(s->out_json);
         TRY(add_name(names, s->out_json, named && is_json(named) ? named : "json"));
     }
-    if (!grows(s)) return ST_OK;
+    if (!appends(s)) return ST_OK;
     const char *named = report_format_of(s->resume);
     return add_name(names, s->resume, named && is_json(named) ? named : "json");
 }
@@ -119,7 +119,7 @@ Status bench_output_add(void *self, Record *record)
     return ST_OK;
 }
 
-/* The sweep's rows, then what else was in the resumed file: nothing measured is ever thrown away. */
+/* The sweep's rows, then the other rows of the resumed file: no measurement is ever dropped. */
 static Status all_rows(RecordSet *all, const RecordSet *rows, const RecordSet *known)
 {
     TRY(record_set_merge(all, rows));

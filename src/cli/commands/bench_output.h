@@ -1,4 +1,4 @@
-/* Where a sweep's results go: stdout or --out, --out-json beside it, and the file it resumes. */
+/* Writes a sweep's results to stdout or --out, to --out-json, and to the file it resumes. */
 #ifndef CLI_COMMANDS_BENCH_OUTPUT_H
 #define CLI_COMMANDS_BENCH_OUTPUT_H
 
@@ -14,18 +14,18 @@ typedef struct BenchOutput {
     int n_files;
 } BenchOutput;
 
-/* ST_USAGE: --resume names a file that cannot go on growing, and the results go nowhere else. */
+/* ST_USAGE: rows cannot be appended to the file of --resume, and the results go to no other file. */
 Status bench_output_check(const Settings *settings);
 
-/* Before the resumed file is read. ST_USAGE: another process writes it. */
+/* Call it before the resumed file is read. ST_USAGE: another process writes it. */
 Status bench_output_lock_resumed(const Settings *settings);
 
-/* Opens every file and writes to it now, so that what cannot be written is known before the work.
- * `known` are results already there; they stay in the files. */
+/* Opens every file and writes to it, so that a file that cannot be written fails before the work.
+ * `known` are the resumed results; they stay in the files. */
 Status bench_output_open(BenchOutput *output, const Settings *settings, const RecordSet *known);
 /* For RunnerTask.finished: `self` is the BenchOutput. */
 Status bench_output_add(void *self, Record *record);
-/* `rows` are the sweep's, in order; `known` as above: what is not in the sweep stays in the files. */
+/* `rows` are the sweep's, in order; resumed results that are not in the sweep stay in the files. */
 Status bench_output_finish(BenchOutput *output, const RecordSet *rows, const RecordSet *known);
 /* To stdout. */
 Status bench_output_print(const BenchOutput *output, const RecordSet *rows);

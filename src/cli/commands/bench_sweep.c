@@ -4,7 +4,6 @@
 #include "base/log.h"
 #include "bench/cell/supported.h"
 #include "bench/estimate/time_estimate.h"
-#include "bench/record/environment.h"
 #include "bench/record/record_file.h"
 #include "bench/study/annotated_cell.h"
 #include "cli/commands/bench_dry_run.h"
@@ -20,7 +19,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A sweep goes on in one file; only a suite is a folder. */
+/* A sweep resumes one file; only a suite resumes a folder. */
 static Status refuse_folder(const char *path)
 {
     struct stat info;
@@ -29,10 +28,9 @@ static Status refuse_folder(const char *path)
     snprintf(suite, sizeof suite, "%s/suite.json", path);
     if (access(suite, F_OK) == 0)
         return FAIL(ST_USAGE,
-                    "--resume %s: a suite's folder; roofstep suite --resume %s goes on "
-                    "with it",
-                    path, path);
-    return FAIL(ST_USAGE, "--resume %s: a folder; name the result file in it, as %s/results.json",
+                    "--resume %s: this is a suite's folder; run roofstep suite --resume %s", path,
+                    path);
+    return FAIL(ST_USAGE, "--resume %s: this is a folder; name a result file, as %s/results.json",
                 path, path);
 }
 
@@ -43,17 +41,17 @@ static Status read_resumed(const Settings *settings, RecordSet *known)
     TRY(refuse_folder(settings->resume));
     TRY(bench_output_lock_resumed(settings));
     if (access(settings->resume, F_OK) != 0 && errno == ENOENT) {
-        /* --out F --resume F begins as it goes on; of another file it may be a slip */
+        /* --out F --resume F is how a script starts and resumes; another name may be a typo */
         const bool meant = settings->out && file_lock_is_same(settings->out, settings->resume);
-        if (!meant) log_note("%s is not there yet: every cell is run", settings->resume);
+        if (!meant) log_note("%s does not exist yet: running every cell", settings->resume);
         return ST_OK;
     }
     TRY(record_file_read(known, settings->resume, &torn));
-    if (torn) log_warning("%s: its last line was cut short and is left out", settings->resume);
+    if (torn) log_warning("%s: ignoring its truncated last line", settings->resume);
     return ST_OK;
 }
 
-/* A row that has a rate, but nothing to hold it against; NULL: there is none. */
+/* The first row with TFLOP/s but no MFU, for want of limits; NULL: none. */
 static const Record *without_limits(const RecordSet *rows)
 {
     for (size_t i = 0; i < record_set_size(rows); i++) {
@@ -64,7 +62,7 @@ static const Record *without_limits(const RecordSet *rows)
     return NULL;
 }
 
-/* Rows of a peer stand beside ours. */
+/* Counts cells, not the rows of peers. */
 static int cells_done(const RecordSet *rows)
 {
     int n = 0;
@@ -74,7 +72,7 @@ static int cells_done(const RecordSet *rows)
     return n;
 }
 
-/* Limits of a CPU are those of a number of threads: where the user has chosen one, of that. */
+/* Limits of a CPU are stored per number of threads: name the number that the user chose. */
 static void advise_limits(const Sweep *sweep, const Record *row)
 {
     const char *device = record_text(row, "device");
@@ -82,9 +80,7 @@ static void advise_limits(const Sweep *sweep, const Record *row)
     const int64_t threads = chosen ? sweep->configs[0].threads : 0;
     char option[40] = "";
     if (threads > 0) snprintf(option, sizeof option, " --threads %lld", (long long)threads);
-    log_note("for MFU and the share of this machine's limit run 'roofstep limits%s' once (some "
-             "20 s)",
-             option);
+    log_note("for MFU and '%% of limit' run 'roofstep limits%s' once (about 20 s)", option);
 }
 
 static void advise(const Settings *settings, const Sweep *sweep, const RunnerOutcome *outcome,
@@ -97,18 +93,18 @@ static void advise(const Settings *settings, const Sweep *sweep, const RunnerOut
                                               : settings->resume;
         const int done = cells_done(rows);
         if (done > 0 && kept) {
-            log_note("interrupted: %d of %d cells are done; --resume %s does the rest", done,
+            log_note("interrupted: %d of %d cells are done; --resume %s runs the rest", done,
                      sweep->n, kept);
         } else {
             log_note("interrupted: %d of %d cells are done%s", done, sweep->n,
-                     done > 0 ? "; with --out-json FILE, --resume FILE would do the rest" : "");
+                     done > 0 ? "; with --out-json FILE, --resume FILE could run the rest" : "");
         }
     } else if (without_limits(rows)) {
         advise_limits(sweep, without_limits(rows));
     }
 }
 
-/* After a failure too: what was measured is worth showing. */
+/* Prints what was measured after a failure, too. */
 static Status show(BenchOutput *output, const RecordSet *rows, const RecordSet *known, Status ran)
 {
     if (ran == ST_OK) TRY(bench_output_finish(output, rows, known));
@@ -134,7 +130,7 @@ static Status check_peer(const Settings *settings, const Sweep *sweep)
     if (settings->given & OPTION_BIT(ROUNDS) && !settings->interleave)
         return FAIL(ST_USAGE, "--rounds needs --interleave");
     if (choice.name && settings->given & OPTION_BIT(ROUNDS))
-        return FAIL(ST_USAGE, "beside a peer say --peer-rounds");
+        return FAIL(ST_USAGE, "--rounds: with --peer use --peer-rounds");
     return peer_list(&choice, &sweep->configs[0], peers, &n);
 }
 
@@ -162,12 +158,12 @@ static Status sweep_into(BenchOutput *output, const Settings *settings, const Sw
     return ST_OK;
 }
 
-static Status run_sweep(const Settings *settings, const Sweep *sweep, json_t *environment,
-                        const RecordSet *known, int *exit_code)
+static Status run_sweep(const Settings *settings, const Sweep *sweep, const RecordSet *known,
+                        int *exit_code)
 {
     RecordSet rows;
     BenchOutput output = {0};
-    TRY(record_set_init(&rows, environment));
+    TRY(record_set_init(&rows, json_array_get(known->environments, 0)));
     Status status = bench_output_open(&output, settings, known);
     if (status == ST_OK) {
         status = sweep_into(&output, settings, sweep, known, &rows, exit_code);
@@ -177,17 +173,16 @@ static Status run_sweep(const Settings *settings, const Sweep *sweep, json_t *en
     return status;
 }
 
-static Status run_or_tell(const Settings *settings, const Sweep *sweep, json_t *environment,
-                          int *exit_code)
+static Status run_or_plan(const Settings *settings, const Sweep *sweep, int *exit_code)
 {
     RecordSet known;
-    TRY(record_set_init(&known, environment));
+    TRY(output_rows_init(&known, settings));
     const RunnerTask asked = {.configs = sweep->configs, .n = sweep->n, .resumed = &known};
     Status status = read_resumed(settings, &known);
     if (status == ST_OK && !settings->dry_run) status = supported_any(&asked);
     if (status == ST_OK) {
         status = settings->dry_run ? bench_dry_run(settings, sweep, &known)
-                                   : run_sweep(settings, sweep, environment, &known, exit_code);
+                                   : run_sweep(settings, sweep, &known, exit_code);
     }
     record_set_free(&known);
     return status;
@@ -200,9 +195,5 @@ Status bench_sweep_run(const Settings *settings, const Sweep *sweep, int *exit_c
     TRY(other_machine_check(settings, settings->dry_run, "--dry-run"));
     TRY(output_check_nvtx(settings));
     if (settings->baseline) TRY(baseline_check(sweep->configs, sweep->n, settings->baseline));
-    json_t *environment = NULL;
-    TRY(environment_new(&environment, settings->command_line));
-    const Status status = run_or_tell(settings, sweep, environment, exit_code);
-    json_decref(environment);
-    return status;
+    return run_or_plan(settings, sweep, exit_code);
 }

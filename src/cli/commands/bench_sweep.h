@@ -1,4 +1,4 @@
-/* What `bench` and `attention` do with their cells: options -> sweep -> results. */
+/* Runs the sweep of `bench` and `attention`: options -> cells -> results. */
 #ifndef CLI_COMMANDS_BENCH_SWEEP_H
 #define CLI_COMMANDS_BENCH_SWEEP_H
 
@@ -7,7 +7,7 @@
 /* Command.run of both. */
 Status bench_sweep_run(const Settings *settings, const Sweep *sweep, int *exit_code);
 
-/* What such a command takes beside what makes its cells. */
+/* Options of a sweep beside those that make its cells. */
 #define BENCH_SWEEP_OPTIONS                                                                    \
     (OPTIONS_OUTPUT | OPTION_BIT(MEMORY_LIMIT) | OPTION_BIT(TIMEOUT) | OPTION_BIT(DRY_RUN) |   \
      OPTION_BIT(LIMITS) | OPTION_BIT(OUT_JSON) | OPTION_BIT(BASELINE) | OPTION_BIT(RESUME) |   \

@@ -16,35 +16,25 @@ static Status read_file(RecordSet *set, const char *path)
     TRY(record_set_init(set, NULL));
     Status status = record_file_read(set, path, &torn);
     if (status != ST_OK) record_set_free(set);
-    if (torn) log_warning("%s: its last line is cut short and left out", path);
+    if (torn) log_warning("%s: ignoring its truncated last line", path);
     return status;
 }
 
-/* The last cell of a row of the md table, if it is this word; NULL if not. */
-static const char *last_cell(const char *line, size_t n, const char *word)
-{
-    const size_t length = strlen(word);
-    size_t end = n;
-    while (end > 0 && strchr("| \n", line[end - 1])) end--;
-    if (end < length + 2 || line[0] != '|' || memcmp(line + end - length - 2, "| ", 2) != 0)
-        return NULL;
-    return memcmp(line + end - length, word, length) == 0 ? line + end - length : NULL;
-}
-
-/* Green for faster, red for slower. */
+/* Appends a line of the Markdown table; a verdict in its last cell is green (faster) or red (slower). */
 static void put_coloured(Text *out, const char *line, size_t n)
 {
-    static const struct {
-        const char *word, *colour;
-    } colours[] = {{"faster", "\033[32m"}, {"slower", "\033[31m"}};
-    for (size_t i = 0; i < sizeof colours / sizeof *colours; i++) {
-        const char *at = last_cell(line, n, colours[i].word);
-        if (!at) continue;
-        const size_t length = strlen(colours[i].word);
-        text_append(out, line, (size_t)(at - line));
-        text_printf(out, "%s%s\033[0m", colours[i].colour, colours[i].word);
-        text_append(out, at + length, n - length - (size_t)(at - line));
-        return;
+    enum { LENGTH = sizeof "| faster" - 1 };
+    size_t end = n;
+    while (end > 0 && strchr("| \n", line[end - 1])) end--;
+    const char *verdict = end >= LENGTH && line[0] == '|' ? line + end - LENGTH : "";
+    const char *colour = strncmp(verdict, "| faster", LENGTH) == 0   ? "\033[32m"
+                         : strncmp(verdict, "| slower", LENGTH) == 0 ? "\033[31m"
+                                                                     : NULL;
+    if (colour) {
+        text_append(out, line, end - LENGTH + 2);
+        text_printf(out, "%s%.*s\033[0m", colour, LENGTH - 2, verdict + 2);
+        line += end;
+        n -= end;
     }
     text_append(out, line, n);
 }
@@ -65,7 +55,7 @@ static Status print(const Settings *settings, const Text *text)
     return status;
 }
 
-/* What the exit code says, in words. */
+/* Says what the exit code means. */
 static int judge(const Comparison *comparison, double fail_above)
 {
     const int slower = comparison_regressions(comparison, fail_above);
@@ -73,8 +63,7 @@ static int judge(const Comparison *comparison, double fail_above)
     if (isinf(fail_above)) return 0;
     if (lost + (int)comparison->n_only_a > 0)
         log_warning(
-            "measured in A and not in B, which --fail-above does not count: %d %s, %zu whole "
-            "%s",
+            "--fail-above does not count what was measured in A but not in B: %d %s, %zu whole %s",
             lost, lost == 1 ? "phase" : "phases", comparison->n_only_a,
             comparison->n_only_a == 1 ? "cell" : "cells");
     if (slower > 0)
@@ -92,8 +81,8 @@ static Status compare(const Settings *settings, const RecordSet *a, const Record
     Status status = comparison_make(&comparison, a, b);
     if (status == ST_OK && comparison.n_cells == 0)
         status = FAIL(ST_USAGE,
-                      "%s and %s have no cell in common: compare runs of the same cells, --steps "
-                      "and --warmup included",
+                      "%s and %s have no cell in common: compare runs of the same cells with the "
+                      "same --steps and --warmup",
                       settings->args[0], settings->args[1]);
     if (status == ST_OK) status = comparison_report_write(&text, settings->format, &report);
     if (status == ST_OK) status = print(settings, &text);
@@ -121,17 +110,13 @@ static Status run(const Settings *settings, const Sweep *sweep, int *exit_code)
 }
 
 static const char help[] =
-    "Takes the cells that are in both files (json or jsonl, .gz too, of bench or any other "
-    "command\n"
-    "that measures) and prints for each phase the medians, the change of B against A in %, its 95 "
-    "%\n"
-    "interval (Hodges-Lehmann), the probability of such a difference by chance (Mann-Whitney) and "
-    "a\n"
-    "verdict:\n"
+    "Compares the cells that both result files have (json or jsonl, also .gz). Prints for each\n"
+    "phase both medians, the change from A to B in %, its 95 % interval (Hodges-Lehmann), the\n"
+    "p-value (Mann-Whitney) and a verdict:\n"
     "  faster, slower  p is at most 0.05 and the change is 1 % or more\n"
     "  same            the interval is within 1 %\n"
     "  unsure          neither: measure with more --steps\n"
-    "What differs between the machines, builds, libraries and threads comes first.\n"
+    "Differences between the machines, builds, libraries and threads come first.\n"
     "\n"
     "  roofstep compare before.json after.json\n"
     "  roofstep compare before.json after.json --fail-above 3%\n"

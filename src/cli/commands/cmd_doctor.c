@@ -1,14 +1,16 @@
-/* roofstep doctor: what this machine and this build have, what is missing, and what to do. */
+/* roofstep doctor: what this machine and this build have, what is missing, and how to get it. */
+#include "backend/backend.h"
 #include "backend/cpu_features.h"
 #include "backend/cpu_info.h"
 #include "backend/cpu_threads.h"
+#include "backend/gpu_libraries.h"
+#include "backend/nvml_info.h"
 #include "base/escape.h"
 #include "base/human.h"
+#include "base/json_text.h"
 #include "bench/limits/limits.h"
 #include "bench/record/environment.h"
 #include "cli/command.h"
-#include "cli/commands/doctor_gpu.h"
-#include "cli/commands/doctor_probe.h"
 #include "cli/output.h"
 #include "ops/gemm_cpu/blas_cpu.h"
 #include "prof/activity_cupti.h"
@@ -18,17 +20,53 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
+
+/* ---- programs that may be installed: a command that prints its version ---- */
+
+typedef enum Program { NVCC, TORCH, NODE, SQLITE, PROGRAMS } Program;
+
+/* Importing PyTorch would take seconds; its package knows the version. Debian's PyTorch belongs to Debian's
+ * Python, which may not be the first on the path. */
+static const char *const version_commands[PROGRAMS] = {
+    [NVCC] = "PATH=$PATH:/usr/local/cuda/bin nvcc --version | "
+             "sed -n \"s/.*release \\([0-9.]*\\).*/\\1/p\"",
+    [TORCH] = "for python in python3 /usr/bin/python3; do $python -c \"import importlib.util "
+              "as u, importlib.metadata as m; assert u.find_spec(\\\"torch\\\"); "
+              "print(m.version(\\\"torch\\\"))\" && exit 0; done; exit 1",
+    [NODE] = "node --version && npm --version >/dev/null",
+    [SQLITE] = "sqlite3 --version | cut -d\" \" -f1"};
+
+enum { VERSION_SIZE = 256 };
+
+/* Reads the first line that the command prints, "" when it fails. A program that hangs is killed after 10 s. */
+static void read_version(const char *command, char version[VERSION_SIZE])
+{
+    char line[512];
+    version[0] = '\0';
+    snprintf(line, sizeof line, "exec timeout 10 sh -c '%s' 2>/dev/null </dev/null", command);
+    FILE *pipe = popen(line, "re");
+    if (!pipe) return;
+    if (!fgets(version, VERSION_SIZE, pipe)) version[0] = '\0';
+    if (pclose(pipe) != 0) version[0] = '\0';
+    version[strcspn(version, "\n")] = '\0';
+}
 
 typedef struct Doctor {
     CpuInfo cpu;
     CpuTicks ticks;
-    DoctorGpu gpu;
-    DoctorProbe nvcc, torch, node, sqlite;
+    bool gpu_built;   /* this build has the CUDA engine */
+    bool gpu_there;   /* the driver shows a GPU */
+    NvmlReading nvml; /* of that GPU */
+    GpuLibraries libraries;
+    char version[PROGRAMS][VERSION_SIZE]; /* "": not installed */
     bool limits_stored;
     Limits limits;
-    Text features, advice; /* lines "word\ttext" and lines */
+    json_t *features; /* [{name, there, detail}] */
+    json_t *advice;   /* [line] */
+    bool failed;      /* no memory for one of them */
 } Doctor;
 
 static double steal_percent(const Doctor *d)
@@ -36,192 +74,259 @@ static double steal_percent(const Doctor *d)
     return d->ticks.total ? 100.0 * (double)d->ticks.steal / (double)d->ticks.total : 0;
 }
 
-/* ---- what there is ---- */
+static const char *or_else(const char *text, const char *otherwise)
+{
+    return *text ? text : otherwise;
+}
+
+/* ---- features ---- */
 
 static void feature(Doctor *d, bool there, const char *name, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 static void feature(Doctor *d, bool there, const char *name, const char *fmt, ...)
 {
     va_list args;
-    Text words = {0};
-    text_printf(&d->features, "%s\t%s\t", there ? "yes" : "no", name);
+    Text detail = {0}, line = {0};
     va_start(args, fmt);
-    text_vprintf(&words, fmt, args);
+    text_vprintf(&detail, fmt, args);
     va_end(args);
-    escape_put(&d->features, ESCAPE_LINE, text_str(&words)); /* what a program printed: one line */
-    text_puts(&d->features, "\n");
-    text_free(&words);
+    escape_put(&line, ESCAPE_LINE, text_str(&detail)); /* another program may have printed it */
+    json_t *entry = json_pack("{s:s, s:b, s:o}", "name", name, "there", there, "detail",
+                              json_text_string(text_str(&line)));
+    if (json_array_append_new(d->features, entry) || detail.failed || line.failed) d->failed = true;
+    text_free(&detail);
+    text_free(&line);
+}
+
+/* "NVIDIA H200, 140 GiB, driver 580.65" */
+static void put_gpu_name(Text *out, const Doctor *d)
+{
+    const NvmlReading *r = &d->nvml;
+    if (d->gpu_there)
+        text_printf(out, "%s, %s, driver %s", or_else(r->name, "a GPU"),
+                    human_bytes((double)r->memory_total).s, or_else(r->driver, "unknown"));
+    else
+        text_puts(out, "none found");
+}
+
+static void list_gpu_features(Doctor *d)
+{
+    const char *cudnn = d->libraries.cudnn;
+    Text gpu = {0};
+    put_gpu_name(&gpu, d);
+    if (d->gpu_built) {
+        const bool traced = activity_cupti_check() == ST_OK;
+        feature(d, d->gpu_there, "CUDA engine", "GPU: %s", text_str(&gpu));
+        feature(d, *cudnn, "cuDNN attention", "%s", or_else(cudnn, "not in this build"));
+        feature(d, traced, "CUPTI", "%s", traced ? "profile sees kernels" : status_message());
+    } else {
+        feature(d, false, "CUDA engine", "not in this build; GPU: %s; CUDA compiler: %s",
+                text_str(&gpu), or_else(d->version[NVCC], "none"));
+    }
+    text_free(&gpu);
 }
 
 static void list_features(Doctor *d)
 {
-    Text gpu = {0};
-    doctor_gpu_name(&gpu, &d->gpu);
     feature(d, true, "CPU engine", "%s", blas_cpu_name());
-    if (d->gpu.built) {
-        feature(d, d->gpu.there, "CUDA engine", "GPU: %s", text_str(&gpu));
-        feature(d, *d->gpu.libraries.cudnn, "cuDNN attention", "%s",
-                *d->gpu.libraries.cudnn ? d->gpu.libraries.cudnn : "not in this build");
-        const bool traced = activity_cupti_check() == ST_OK;
-        feature(d, traced, "CUPTI", "%s", traced ? "profile sees kernels" : status_message());
-    } else {
-        feature(d, false, "CUDA engine", "not in this build; GPU: %s; CUDA compiler: %s",
-                text_str(&gpu), d->nvcc.there ? d->nvcc.text : "none");
-    }
-    text_free(&gpu);
+    list_gpu_features(d);
     feature(d, d->limits_stored, "measured limits", "%s",
-            d->limits_stored ? d->limits.time_utc : "not yet: roofstep limits");
-    feature(d, d->torch.there, "PyTorch", "%s",
-            d->torch.there ? d->torch.text
-                           : "only needed to check an export and for bench --peer torch");
+            d->limits_stored ? d->limits.time_utc : "none yet: run roofstep limits");
+    feature(
+        d, *d->version[TORCH], "PyTorch", "%s",
+        or_else(d->version[TORCH], "needed only to check an export and for bench --peer torch"));
     feature(d, page_is_built(), "HTML report", "%s; npm: %s",
             page_is_built() ? "in this build" : "not in this build",
-            d->node.there ? d->node.text : "none (fetches the charts while building)");
-    feature(d, d->sqlite.there, "sqlite3", "%s",
-            d->sqlite.there ? d->sqlite.text : "only needed to read --format sql");
+            or_else(d->version[NODE], "none (the build fetches the charts with it)"));
+    feature(d, *d->version[SQLITE], "sqlite3", "%s",
+            or_else(d->version[SQLITE], "needed only to read --format sql"));
 }
 
-/* ---- what to do about it ---- */
+/* ---- advice ---- */
 
-static void advise_on_clock(Doctor *d)
+static void advise(Doctor *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static void advise(Doctor *d, const char *fmt, ...)
+{
+    va_list args;
+    Text line = {0};
+    va_start(args, fmt);
+    text_vprintf(&line, fmt, args);
+    va_end(args);
+    if (json_text_append(d->advice, &line) != ST_OK) d->failed = true;
+    text_free(&line);
+}
+
+static void advise_on_load(Doctor *d)
 {
     const CpuInfo *cpu = &d->cpu;
-    if (*cpu->governor && strcmp(cpu->governor, "performance") != 0) {
-        text_printf(&d->advice,
-                    "The clock governor is %s: times vary less with 'performance' (sudo cpupower "
-                    "frequency-set -g performance).\n",
-                    cpu->governor);
-    }
-    if (cpu->load > 0.5 * cpu->usable_cores) {
-        text_printf(&d->advice,
-                    "The load is %.1f on %d cores: stop other programs before measuring.\n",
-                    cpu->load, cpu->usable_cores);
-    }
-    if (steal_percent(d) > 1) {
-        text_printf(&d->advice,
-                    "The host took %.1f %% of this virtual machine's time since it started: expect "
-                    "outliers, trust medians.\n",
-                    steal_percent(d));
-    }
+    if (*cpu->governor && strcmp(cpu->governor, "performance") != 0)
+        advise(d,
+               "The CPU frequency governor is %s: times vary less with 'performance' (sudo "
+               "cpupower frequency-set -g performance).",
+               cpu->governor);
+    if (cpu->load > 0.5 * cpu->usable_cores)
+        advise(d, "The load is %.1f on %d cores: stop other programs before measuring.", cpu->load,
+               cpu->usable_cores);
+    if (steal_percent(d) > 1)
+        advise(d,
+               "The hypervisor took %.1f %% of this virtual machine's CPU time since boot (steal): "
+               "expect outliers, trust medians.",
+               steal_percent(d));
 }
 
-/* OpenBLAS knows processors by their model number; one that is newer than the library gets the oldest kernels. */
-static void advise_on_kernels(Doctor *d)
+/* OpenBLAS knows CPUs by their model number; one newer than the library gets the oldest kernels. */
+static void advise_on_blas(Doctor *d)
 {
-    const bool wide = cpu_info_has(&d->cpu, "avx512f");
-    if (strcmp(blas_cpu_kernels(), "Prescott") != 0 || !cpu_info_has(&d->cpu, "avx2")) return;
-    text_printf(
-        &d->advice,
-        "%s does not know this processor and takes it for one of 2004: OPENBLAS_CORETYPE=%s in the "
-        "environment makes --blas system, and PyTorch where it uses that library, several "
-        "times as fast.\n",
-        blas_cpu_name(), wide ? "SkylakeX" : "Haswell");
+    const char *newest = cpu_info_has(&d->cpu, "avx512f") ? "SkylakeX" : "Haswell";
+    if (strcmp(blas_cpu_kernels(), "Prescott") == 0 && cpu_info_has(&d->cpu, "avx2"))
+        advise(d,
+               "%s does not recognise this CPU and uses its kernels of 2004 (Prescott): set "
+               "OPENBLAS_CORETYPE=%s to make --blas system, and PyTorch where it uses that "
+               "library, several times as fast.",
+               blas_cpu_name(), newest);
+    if (strcmp(d->cpu.arch, "aarch64") == 0 && strncmp(blas_cpu_name(), "OpenBLAS", 8) == 0)
+        advise(d, "BLIS is the faster BLAS on most Arm cores: install libblis-openmp-dev and "
+                  "remove build/release.");
 }
 
-static void advise_on_processor(Doctor *d)
+static void advise_on_cpu(Doctor *d)
 {
     const CpuInfo *cpu = &d->cpu;
-    const bool arm = strcmp(cpu->arch, "aarch64") == 0;
-    if (cpu->quota > 0 && cpu->quota < cpu->online) {
-        text_printf(
-            &d->advice,
-            "A cgroup allows %.2f processors' worth of time: more threads than that stall.\n",
-            cpu->quota);
-    }
-    if (cpu_threads_most() < cpu->usable_cores) {
-        text_printf(
-            &d->advice,
-            "OMP_THREAD_LIMIT in the environment allows %d of %d threads: unset it to compute with "
-            "all cores.\n",
-            cpu_threads_most(), cpu->usable_cores);
-    }
-    if (!arm && !(cpu_info_has(cpu, "avx2") && cpu_info_has(cpu, "fma"))) {
-        text_puts(&d->advice, "This processor has no AVX2 with FMA: products will be slow.\n");
-    }
-    advise_on_kernels(d);
-    if (arm && strncmp(blas_cpu_name(), "OpenBLAS", 8) == 0) {
-        text_puts(&d->advice,
-                  "BLIS is the faster BLAS on most Arm cores: install libblis-openmp-dev "
-                  "and remove build/release.\n");
-    }
+    const CgroupMemory *group = &cpu->cgroup;
+    if (cpu->quota > 0 && cpu->quota < cpu->online)
+        advise(d, "A cgroup limits CPU time to %.2f CPUs: more threads than that stall.",
+               cpu->quota);
+    if (cpu_threads_most() < cpu->usable_cores)
+        advise(d, "OMP_THREAD_LIMIT allows %d of %d threads: unset it to use all cores.",
+               cpu_threads_most(), cpu->usable_cores);
+    if (strcmp(cpu->arch, "aarch64") != 0 &&
+        !(cpu_info_has(cpu, "avx2") && cpu_info_has(cpu, "fma")))
+        advise(d, "This CPU has no AVX2 with FMA: matrix multiplications will be slow.");
+    advise_on_blas(d);
+    if (group->limited && group->limit < cpu->memory_total)
+        advise(d, "A cgroup limits memory to %s of the machine's %s.",
+               human_bytes((double)group->limit).s, human_bytes((double)cpu->memory_total).s);
 }
 
-static void advise_on_memory(Doctor *d)
+/* The major version decides: "12.4" is older than "13.0". */
+static bool is_older(const char *driver, const char *runtime)
 {
-    const CgroupMemory *group = &d->cpu.cgroup;
-    if (group->limited && group->limit < d->cpu.memory_total) {
-        text_printf(&d->advice, "A cgroup limits memory to %s of the machine's %s.\n",
-                    human_bytes((double)group->limit).s,
-                    human_bytes((double)d->cpu.memory_total).s);
-    }
+    return *driver && *runtime && strtol(driver, NULL, 10) < strtol(runtime, NULL, 10);
 }
 
-static void advise_on_features(Doctor *d)
+static void advise_on_gpu(Doctor *d)
 {
-    if (!d->limits_stored) {
-        text_puts(&d->advice,
-                  "Run 'roofstep limits' once (some 20 s): bench then shows MFU and the share "
-                  "of the limit.\n");
-    }
-    doctor_gpu_advise(&d->advice, &d->gpu, d->nvcc.there);
-    if (!d->torch.there) {
-        text_puts(&d->advice,
-                  "To check exports against PyTorch, and for bench --peer torch: apt-get install "
-                  "python3-torch, or pip install torch.\n");
-    }
+    const NvmlReading *r = &d->nvml;
+    if (d->gpu_there && !d->gpu_built)
+        advise(d, "There is a GPU, but this build has no CUDA engine: %s",
+               *d->version[NVCC]
+                   ? "cmake --preset cuda && cmake --build --preset cuda."
+                   : "install the CUDA toolkit 12 or newer, then build the preset cuda.");
+    if (d->gpu_built && !d->gpu_there)
+        advise(d, "The CUDA engine needs a GPU, and NVIDIA's driver shows none.");
+    if (d->gpu_built && is_older(r->cuda, d->libraries.cuda))
+        advise(d, "The driver supports CUDA %s and this build needs %s: install a newer driver.",
+               r->cuda, d->libraries.cuda);
+    if (d->gpu_built && !*d->libraries.cudnn)
+        advise(d, "Attention is slower without cuDNN: install libcudnn9-dev and build again.");
+    if (d->gpu_there && r->memory_used > r->memory_total / 20)
+        advise(d, "%s of the GPU's memory is in use: another program may be running on it.",
+               human_bytes((double)r->memory_used).s);
 }
 
-static void advise(Doctor *d)
+static void list_advice(Doctor *d)
 {
-    advise_on_processor(d);
-    advise_on_memory(d);
-    advise_on_clock(d);
-    advise_on_features(d);
-    if (d->advice.n == 0) text_puts(&d->advice, "Nothing to do: ready to measure.\n");
+    advise_on_cpu(d);
+    advise_on_load(d);
+    if (!d->limits_stored)
+        advise(d, "Run 'roofstep limits' once (about 20 s): bench then shows MFU and %% of limit.");
+    advise_on_gpu(d);
+    if (!*d->version[TORCH])
+        advise(d, "To check exports against PyTorch, and for bench --peer torch: apt-get install "
+                  "python3-torch, or pip install torch.");
+    if (json_array_size(d->advice) == 0) advise(d, "Nothing to do: ready to measure.");
 }
 
 static Status examine(Doctor *d)
 {
     LimitsKey key;
-    *d = (Doctor){0};
+    NvmlInfo *nvml = nvml_info_open(NULL);
+    *d = (Doctor){.gpu_built = !backend_api(BACKEND_cuda)->absent,
+                  .gpu_there = nvml != NULL,
+                  .features = json_array(),
+                  .advice = json_array()};
+    gpu_libraries_read(&d->libraries);
+    if (nvml) nvml_info_read(nvml, &d->nvml);
+    if (nvml) nvml_info_close(nvml);
     TRY(cpu_info_read(&d->cpu, ""));
     TRY(cpu_info_ticks(&d->ticks, ""));
     TRY(limits_key(0, &key));
     d->limits_stored = limits_load(&key, &d->limits);
-    doctor_gpu_examine(&d->gpu);
-    d->nvcc = doctor_probe_nvcc();
-    d->torch = doctor_probe_torch();
-    d->node = doctor_probe_node();
-    d->sqlite = doctor_probe_sqlite();
+    for (int p = 0; p < PROGRAMS; p++) read_version(version_commands[p], d->version[p]);
     list_features(d);
-    advise(d);
-    return ST_OK;
+    list_advice(d);
+    return d->failed ? NO_MEMORY("for the report of doctor") : ST_OK;
 }
 
-/* ---- for people ---- */
+/* ---- Markdown ---- */
 
 static void put_machine(Text *out, const Doctor *d)
 {
     const CpuInfo *cpu = &d->cpu;
-    text_printf(
-        out, "## Machine\n\n- CPU: %s (%s); cores %d, processors %d, sockets %d, NUMA nodes %d\n",
-        cpu->name, cpu->arch, cpu->physical, cpu->online, cpu->sockets, cpu->nodes);
-    text_printf(out, "- usable here: cores %d, processors %d", cpu->usable_cores, cpu->usable);
-    if (cpu->quota > 0) text_printf(out, "; cgroup quota %.2f processors", cpu->quota);
+    text_printf(out,
+                "## Machine\n\n- CPU: %s (%s); cores %d, threads %d, sockets %d, NUMA nodes %d\n",
+                cpu->name, cpu->arch, cpu->physical, cpu->online, cpu->sockets, cpu->nodes);
+    text_printf(out, "- usable here: cores %d, threads %d", cpu->usable_cores, cpu->usable);
+    if (cpu->quota > 0) text_printf(out, "; cgroup quota %.2f CPUs", cpu->quota);
     text_printf(out, "\n- features: %s", cpu->features);
     const CpuFeatureList hidden = cpu_features_hidden(cpu->features);
     text_printf(out, *hidden.s ? "; hidden by ROOFSTEP_CPU_HIDE: %s\n" : "%s\n", hidden.s);
     text_printf(out, "- caches: %s L1d, %s L2, %d x %s L3\n", human_bytes((double)cpu->l1d).s,
                 human_bytes((double)cpu->l2).s, cpu->l3_instances, human_bytes((double)cpu->l3).s);
-    text_printf(out, "- memory: %s, of which %s can be taken now; cgroup limit: %s\n",
+    text_printf(out, "- memory: %s, %s available; cgroup limit: %s\n",
                 human_bytes((double)cpu->memory_total).s,
                 human_bytes((double)cpu_info_memory_left(cpu)).s,
                 cpu->cgroup.limited ? human_bytes((double)cpu->cgroup.limit).s : "none");
-    text_printf(out, "- clock: governor %s, ", *cpu->governor ? cpu->governor : "not shown");
-    text_printf(out, cpu->mhz > 0 ? "%.0f MHz now\n" : "frequency not shown\n", cpu->mhz);
-    text_printf(out, "- huge pages: %s\n", *cpu->huge_pages ? cpu->huge_pages : "not shown");
-    text_printf(out, "- load: %.2f; stolen by the host since start: %.2f %%\n", cpu->load,
-                steal_percent(d));
+    text_printf(out, "- clock: governor %s, ", or_else(cpu->governor, "unknown"));
+    text_printf(out, cpu->mhz > 0 ? "%.0f MHz now\n" : "frequency unknown\n", cpu->mhz);
+    text_printf(out, "- huge pages: %s\n", or_else(cpu->huge_pages, "unknown"));
+    text_printf(out, "- load: %.2f; steal since boot: %.2f %%\n", cpu->load, steal_percent(d));
+}
+
+static void put_clocks(Text *out, const NvmlReading *r)
+{
+    text_printf(out, "- clocks: SM %d of %d MHz, memory %d of %d MHz\n", r->sm_mhz, r->sm_max_mhz,
+                r->memory_mhz, r->memory_max_mhz);
+    text_puts(out, "- power: ");
+    text_printf(out, isnan(r->watts) ? "unknown" : "%.0f W", r->watts);
+    if (!isnan(r->limit_watts)) text_printf(out, " of %.0f W", r->limit_watts);
+    if (!isnan(r->celsius)) text_printf(out, "; %.0f degrees Celsius", r->celsius);
+    text_puts(out, "\n- throttled now by: ");
+    uint64_t reasons = r->throttle;
+    const char *separator = "";
+    for (const char *reason; (reason = nvml_info_next_reason(&reasons)); separator = ", ")
+        text_printf(out, "%s%s", separator, reason);
+    text_puts(out, *separator ? "\n" : "nothing\n");
+}
+
+static void put_gpu(Text *out, const Doctor *d)
+{
+    const NvmlReading *r = &d->nvml;
+    if (!d->gpu_there && !d->gpu_built) return;
+    text_puts(out, "\n## GPU\n\n- ");
+    put_gpu_name(out, d);
+    if (d->gpu_there) {
+        if (*r->cuda) text_printf(out, " (CUDA up to %s)", r->cuda);
+        if (*r->bus_id) text_printf(out, ", bus id %s", r->bus_id);
+        text_printf(out, "\n- memory in use: %s\n", human_bytes((double)r->memory_used).s);
+        put_clocks(out, r);
+    } else {
+        text_puts(out, ": the driver's libnvidia-ml.so.1 is missing or shows none\n");
+    }
+    if (!d->gpu_built) return;
+    text_printf(out, "- libraries: CUDA runtime %s, cuBLASLt %s, cuDNN %s\n",
+                or_else(d->libraries.cuda, "missing"), or_else(d->libraries.cublaslt, "missing"),
+                or_else(d->libraries.cudnn, "missing"));
 }
 
 static void put_build(Text *out, const CpuInfo *cpu)
@@ -233,76 +338,39 @@ static void put_build(Text *out, const CpuInfo *cpu)
                 cpu_threads_usual(cpu), jansson_version_str(), zlibVersion());
 }
 
-/* Lines "yes\tname\ttext". */
-static void put_features(Text *out, const char *line)
+static Status put_markdown(Text *out, const Doctor *d)
 {
-    text_puts(out, "\n## Features\n\n");
-    while (*line) {
-        const size_t length = strcspn(line, "\n"), word = strcspn(line, "\t");
-        const char *name = line + word + 1;
-        const size_t name_length = strcspn(name, "\t");
-        text_printf(out, "- [%s] %.*s: %.*s\n", *line == 'y' ? "x" : " ", (int)name_length, name,
-                    (int)(length - word - name_length - 2), name + name_length + 1);
-        line += length + 1;
-    }
+    Text all = {0};
+    json_t *item;
+    size_t i;
+    put_machine(&all, d);
+    put_gpu(&all, d);
+    put_build(&all, &d->cpu);
+    text_puts(&all, "\n## Features\n\n");
+    json_array_foreach(d->features, i, item) text_printf(
+        &all, "- [%s] %s: %s\n", json_is_true(json_object_get(item, "there")) ? "x" : " ",
+        json_string_value(json_object_get(item, "name")),
+        json_string_value(json_object_get(item, "detail")));
+    text_puts(&all, "\n## Advice\n\n");
+    json_array_foreach(d->advice, i, item) text_printf(&all, "- %s\n", json_string_value(item));
+    escape_put(out, ESCAPE_SCREEN, text_str(&all));
+    out->failed = out->failed || all.failed;
+    text_free(&all);
+    return text_status(out);
 }
 
-static void put_advice(Text *out, const char *line)
-{
-    text_puts(out, "\n## Advice\n\n");
-    for (; *line; line += strcspn(line, "\n") + 1) {
-        text_printf(out, "- %.*s\n", (int)strcspn(line, "\n"), line);
-    }
-}
-
-/* ---- for programs ---- */
-
-static json_t *features_json(const char *line)
-{
-    json_t *list = json_array();
-    for (; *line; line += strcspn(line, "\n") + 1) {
-        char answer[4], name[64], text[512];
-        if (sscanf(line, "%3[^\t]\t%63[^\t]\t%511[^\n]", answer, name, text) != 3) continue;
-        json_array_append_new(list, json_pack("{s:s, s:b, s:s}", "name", name, "there",
-                                              strcmp(answer, "yes") == 0, "detail", text));
-    }
-    return list;
-}
-
-static json_t *advice_json(const char *line)
-{
-    json_t *list = json_array();
-    for (; *line; line += strcspn(line, "\n") + 1) {
-        json_array_append_new(list, json_stringn(line, strcspn(line, "\n")));
-    }
-    return list;
-}
+/* ---- JSON ---- */
 
 static Status put_json(Text *out, const Doctor *d, const char *command)
 {
     json_t *environment;
     TRY(environment_new(&environment, command));
-    json_t *all = json_pack("{s:i, s:o, s:o*, s:o*}", "schema", 1, "environment", environment,
-                            "features", features_json(text_str(&d->features)), "advice",
-                            advice_json(text_str(&d->advice)));
+    json_t *all = json_pack("{s:i, s:o, s:O, s:O}", "schema", 1, "environment", environment,
+                            "features", d->features, "advice", d->advice);
     if (!all) return NO_MEMORY("for the result as JSON");
     const Status status = output_json(out, all);
     json_decref(all);
     return status;
-}
-
-static Status put_text(Text *out, const Doctor *d)
-{
-    Text all = {0};
-    put_machine(&all, d);
-    doctor_gpu_put(&all, &d->gpu);
-    put_build(&all, &d->cpu);
-    put_features(&all, text_str(&d->features));
-    put_advice(&all, text_str(&d->advice));
-    escape_put(out, ESCAPE_SCREEN, text_str(&all));
-    out->failed = out->failed || all.failed;
-    text_free(&all);
-    return text_status(out);
 }
 
 static Status run(const Settings *settings, const Sweep *sweep, int *exit_code)
@@ -312,23 +380,18 @@ static Status run(const Settings *settings, const Sweep *sweep, int *exit_code)
     Doctor d;
     Text text = {0};
     Status status = examine(&d);
-    if (status == ST_OK) status = text_status(&d.features);
-    if (status == ST_OK) status = text_status(&d.advice);
-    if (status == ST_OK) {
-        const bool json = strcmp(settings->format, "json") == 0;
-        status = json ? put_json(&text, &d, settings->command_line) : put_text(&text, &d);
-    }
-    if (status == ST_OK) status = output_text(settings, &text);
-    text_free(&text);
-    text_free(&d.features);
-    text_free(&d.advice);
-    return status;
+    if (status == ST_OK)
+        status = strcmp(settings->format, "json") == 0 ? put_json(&text, &d, settings->command_line)
+                                                       : put_markdown(&text, &d);
+    json_decref(d.features);
+    json_decref(d.advice);
+    return output_finish(settings, &text, status);
 }
 
 const Command cmd_doctor = {
     .name = "doctor",
     .summary = "what this machine and this build have, and what is missing",
-    .help = "Ends with advice. Exit code 0 whatever it finds.\n\n"
+    .help = "Ends with advice. The exit code is 0 whatever it finds.\n\n"
             "  roofstep doctor\n"
             "  roofstep doctor --format json\n",
     .options = {.taken = OPTIONS_OUTPUT, .formats = "md json"},

@@ -30,7 +30,7 @@ static void put_csv_row(Text *text, LimitId id, int threads, const LimitsRate *r
                 threads, r->median, r->min, r->max, r->n);
 }
 
-/* Per second, not in thousand millions: for programs. A GPU's rows have 0 threads. */
+/* In units per second, for programs. A GPU's rows have 0 threads. */
 static Status write_csv(Text *text, const Limits *limits)
 {
     text_puts(text, "limit,unit,threads,median,min,max,n\n");
@@ -57,23 +57,20 @@ static Status run(const Settings *settings, const Sweep *sweep, int *exit_code)
     Text text = {0};
     TRY(output_check_file(settings));
     TRY(limits_get(&sweep->configs[0], settings->refresh, settings->keep, &limits));
-    Status status = write_as(&text, settings->format, &limits);
-    if (status == ST_OK) status = output_text(settings, &text);
-    text_free(&text);
-    return status;
+    return output_finish(settings, &text, write_as(&text, settings->format, &limits));
 }
 
 const Command cmd_limits = {
     .name = "limits",
-    .summary = "the machine's measured roof: matrix products, memory bandwidth, launches",
-    .help =
-        "Measures once, in less than a minute, and keeps the figures (~/.cache/roofstep): bench\n"
-        "sets its times against them. Leave the machine alone meanwhile: figures of a busy one are "
-        "shown\n"
-        "but not kept, unless --keep says so.\n\n"
-        "  roofstep limits\n"
-        "  roofstep limits --device cuda\n"
-        "  roofstep limits --refresh --format json\n",
+    .summary = "the machine's measured roof: matrix multiplication, memory bandwidth, launches",
+    .help = "Measures what this machine can do and stores it (~/.cache/roofstep) for '% of limit' "
+            "and MFU.\n"
+            "Takes less than a minute. Leave the machine idle: figures of a busy machine are "
+            "printed but\n"
+            "not stored, unless --keep is given.\n\n"
+            "  roofstep limits\n"
+            "  roofstep limits --device cuda\n"
+            "  roofstep limits --refresh --format json\n",
     .options = {.taken = OPTION_BIT(DEVICE) | OPTION_BIT(THREADS) | OPTION_BIT(REFRESH) |
                          OPTION_BIT(KEEP) | OPTIONS_OUTPUT,
                 .formats = "md csv json latex typst"},

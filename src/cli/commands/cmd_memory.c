@@ -1,6 +1,5 @@
 /* roofstep memory: where the bytes go, before the run and during it. */
 #include "bench/cell/supported.h"
-#include "bench/record/environment.h"
 #include "cli/other_machine.h"
 #include "cli/output.h"
 #include "cli/plan/memory_files.h"
@@ -13,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* As the C library would decide it, without letting it change how numbers are written. */
+/* Decides as setlocale() would, without changing how numbers are written. */
 static bool shows_unicode(void)
 {
     static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
@@ -55,23 +54,19 @@ static Status write_all(const Settings *settings, const Sweep *sweep, const Memo
                         ? memory_json_write(&text, cells, sweep->n, environment)
                         : write_tables(&text, settings, sweep, cells);
     if (status == ST_OK) status = memory_files_write(settings, &cells[0]);
-    if (status == ST_OK) status = output_text(settings, &text);
-    text_free(&text);
-    return status;
+    return output_finish(settings, &text, status);
 }
 
 static Status run_cells(const Settings *settings, const Sweep *sweep, MemoryCell *cells,
                         int *exit_code)
 {
-    RecordSet rows = {0};
-    json_t *environment = NULL;
-    TRY(environment_new(&environment, settings->command_line));
-    Status status = record_set_init(&rows, environment);
-    if (status == ST_OK && !settings->plan_only)
-        status = memory_measure(cells, sweep, &rows, exit_code);
-    if (status == ST_OK) status = write_all(settings, sweep, cells, environment);
+    RecordSet rows;
+    Status status = ST_OK;
+    TRY(output_rows_init(&rows, settings));
+    if (!settings->plan_only) status = memory_measure(cells, sweep, &rows, exit_code);
+    if (status == ST_OK)
+        status = write_all(settings, sweep, cells, json_array_get(rows.environments, 0));
     record_set_free(&rows);
-    json_decref(environment);
     return status;
 }
 
@@ -94,7 +89,7 @@ static Status run(const Settings *settings, const Sweep *sweep, int *exit_code)
     return status;
 }
 
-/* Two steps: the second shows what the first leaves behind. */
+/* Two steps: the second shows what the first leaves allocated. */
 static void defaults(Config *config)
 {
     config_defaults(config);
@@ -103,14 +98,13 @@ static void defaults(Config *config)
 }
 
 static const char help[] =
-    "Prints where the bytes of a step are: the peak of each phase and what it is made of, the "
-    "first\n"
-    "step apart, what stays between steps, the largest tensors at the peak, what one block saves "
-    "for\n"
-    "backward, and a chart. Of several cells a table: forward against training. Two steps of each "
-    "cell\n"
-    "are run, in a process of its own, and what the device says is shown beside; with --plan-only\n"
-    "nothing is run, and any size will do.\n"
+    "Prints where the bytes of a step go: the peak of each phase by use (first and later steps), "
+    "what\n"
+    "stays between steps, the largest tensors at the peak, what a block saves for backward, and a\n"
+    "chart. For several cells: one table, forward against training. Runs two steps of each cell, "
+    "in its\n"
+    "own process, and compares the plan with the device; --plan-only runs nothing, so any size "
+    "works.\n"
     "\n"
     "  roofstep memory --size small\n"
     "  roofstep memory --size medium --ctx 512 --plan-only --snapshot memory.pickle --svg "

@@ -46,17 +46,17 @@ static Status run(const Settings *settings, const Sweep *sweep, int *exit_code)
     if (!cells) return NO_MEMORY("for %d cells", sweep->n);
     Status status = make_cells(cells, settings, sweep, machine);
     if (status == ST_OK) status = format_cells(&text, settings, sweep, cells, machine);
-    if (status == ST_OK) status = output_text(settings, &text);
-    text_free(&text);
     free(cells);
-    return status;
+    return output_finish(settings, &text, status);
 }
 
 static const char help[] =
-    "Builds the step of every cell as data and prints its parameters, FLOPs, bytes, nodes, the\n"
-    "memory it takes, and what fits in --memory-limit: the largest mode, batch and context. Runs\n"
-    "nothing and needs no device. With one cell also the cost of each phase and the peak by kind.\n"
-    "--limits FILE plans for the machine where 'roofstep limits --format json' wrote that file.\n"
+    "Plans the step of every cell without running it and prints parameters, FLOPs, bytes, nodes,\n"
+    "memory, and what fits in --memory-limit: the largest mode, batch and context. Needs no "
+    "device.\n"
+    "For a single cell also prints the cost of each phase and the peak memory by kind of tensor.\n"
+    "--limits FILE plans for another machine: the file is what 'roofstep limits --format json' "
+    "printed there.\n"
     "\n"
     "  roofstep plan --size small\n"
     "  roofstep plan --size small,medium,large,xl,2.7B --precision fp32,bf16\n"

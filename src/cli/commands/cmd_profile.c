@@ -4,7 +4,6 @@
 #include "base/temp_file.h"
 #include "bench/cell/supported.h"
 #include "bench/estimate/time_estimate.h"
-#include "bench/record/environment.h"
 #include "bench/study/profile_cell.h"
 #include "cli/command.h"
 #include "cli/commands/bench_dry_run.h"
@@ -20,9 +19,9 @@
 
 #define PROFILE_LISTS (OPTIONS_STEP | OPTION_BIT(WARMUP) | OPTION_BIT(STEPS))
 
-/* ---- what is run ---- */
+/* ---- cells ---- */
 
-/* What a cell is asked for beside its config; it runs in a process that is forked from this one. */
+/* Cells run in processes that are forked from this one and read this. */
 static ProfileOutput output;
 
 static Status run_cell(const Config *config, CellLink *link)
@@ -45,7 +44,7 @@ static Status find_exec(const char *word, Exec *exec)
     return FAIL(ST_USAGE, "--against '%s': give eager, fused or graph", word);
 }
 
-/* Every cell, and after it the same one in the other style. */
+/* Adds after every cell the same cell with the other --exec. */
 static Status double_cells(Sweep *sweep, const char *against)
 {
     Exec exec = EXEC_EAGER;
@@ -65,10 +64,10 @@ static Status double_cells(Sweep *sweep, const char *against)
     sweep->varies[OPTION_EXEC] = sweep->varies[OPTION_EXEC] || added;
     if (added) return ST_OK;
     free(both);
-    return FAIL(ST_USAGE, "--against %s: that is what --exec says already", against);
+    return FAIL(ST_USAGE, "--against %s: every cell has that --exec already", against);
 }
 
-/* ---- what is shown ---- */
+/* ---- tables ---- */
 
 static ProfileTables tables_of(const Settings *settings)
 {
@@ -80,11 +79,10 @@ static Status show(const Settings *settings, const RecordSet *rows)
 {
     const ProfileTables how = tables_of(settings);
     Text text = {0};
-    Status status = strcmp(settings->format, "json") == 0 ? record_file_json(&text, rows)
-                                                          : profile_tables_write(&text, &how, rows);
-    if (status == ST_OK) status = output_text(settings, &text);
-    text_free(&text);
-    return status;
+    const bool json = strcmp(settings->format, "json") == 0;
+    return output_finish(settings, &text,
+                         json ? record_file_json(&text, rows)
+                              : profile_tables_write(&text, &how, rows));
 }
 
 static Status put_json(Text *text, const json_t *profiles)
@@ -99,7 +97,7 @@ static Status put_json(Text *text, const json_t *profiles)
     return status;
 }
 
-/* The CSVs that nsys stats wrote. */
+/* Shows the CSVs that nsys stats wrote. */
 static Status show_nsys(const Settings *settings)
 {
     const ProfileTables how = tables_of(settings);
@@ -109,10 +107,8 @@ static Status show_nsys(const Settings *settings)
     Status status = strcmp(settings->format, "json") == 0
                         ? put_json(&text, profiles)
                         : profile_nsys_tables_write(&text, &how, profiles);
-    if (status == ST_OK) status = output_text(settings, &text);
-    text_free(&text);
     json_decref(profiles);
-    return status;
+    return output_finish(settings, &text, status);
 }
 
 static Status show_earlier(const Settings *settings)
@@ -155,33 +151,20 @@ static Status run_cells(const Settings *settings, const Sweep *sweep, RecordSet 
 
 static Status run_new(const Settings *settings, const Sweep *sweep, int *exit_code)
 {
-    json_t *environment = NULL;
     RecordSet rows;
-    TRY(environment_new(&environment, settings->command_line));
-    Status status = record_set_init(&rows, environment);
-    if (status == ST_OK) {
-        status = run_cells(settings, sweep, &rows, exit_code);
-        record_set_free(&rows);
-    }
-    json_decref(environment);
+    TRY(output_rows_init(&rows, settings));
+    const Status status = run_cells(settings, sweep, &rows, exit_code);
+    record_set_free(&rows);
     return status;
 }
 
-static Status show_plan(const Settings *settings, const Sweep *sweep)
+static Status run_or_plan(const Settings *settings, const Sweep *sweep, int *exit_code)
 {
-    RecordSet none;
-    TRY(record_set_init(&none, NULL));
-    const Status status = bench_dry_run(settings, sweep, &none);
-    record_set_free(&none);
-    return status;
-}
-
-static Status run_or_tell(const Settings *settings, const Sweep *sweep, int *exit_code)
-{
+    const RecordSet none = {0};
     TRY(other_machine_check(settings, settings->dry_run, "--dry-run"));
-    if (!settings->dry_run)
-        TRY(supported_any(&(RunnerTask){.configs = sweep->configs, .n = sweep->n}));
-    return settings->dry_run ? show_plan(settings, sweep) : run_new(settings, sweep, exit_code);
+    if (settings->dry_run) return bench_dry_run(settings, sweep, &none);
+    TRY(supported_any(&(RunnerTask){.configs = sweep->configs, .n = sweep->n}));
+    return run_new(settings, sweep, exit_code);
 }
 
 static Status run(const Settings *settings, const Sweep *sweep, int *exit_code)
@@ -189,21 +172,19 @@ static Status run(const Settings *settings, const Sweep *sweep, int *exit_code)
     if (settings->from) return show_earlier(settings);
     TRY(profile_output_check(settings));
     TRY(output_check_nvtx(settings));
-    if (!settings->against) return run_or_tell(settings, sweep, exit_code);
+    if (!settings->against) return run_or_plan(settings, sweep, exit_code);
     Sweep doubled = *sweep;
     TRY(double_cells(&doubled, settings->against));
-    const Status status = run_or_tell(settings, &doubled, exit_code);
+    const Status status = run_or_plan(settings, &doubled, exit_code);
     sweep_free(&doubled);
     return status;
 }
 
 static const char help[] =
-    "Measures every cell as bench does, then runs --steps again with everything watched, and "
-    "prints\n"
-    "what watching cost, the phases, the parts of attention, time by category, the kernels (on a "
-    "CPU:\n"
-    "the ops) that take most of each phase, every op against the machine's limits, and what the\n"
-    "device and the operating system did interference. Several cells: one row each.\n\n"
+    "Measures every cell as bench does, then runs --steps again with profiling on. Prints the\n"
+    "profiling overhead, phases, parts of attention, time by category, the slowest kernels (on a\n"
+    "CPU: ops) of each phase, every op against the machine's limits, and interference from the\n"
+    "device and the operating system. With several cells: one row each.\n\n"
     "  roofstep profile --size tiny\n"
     "  roofstep profile --size tiny --against eager        (what fusing brings)\n"
     "  roofstep profile --size small --ctx 128-1024*2      (one row per context)\n"

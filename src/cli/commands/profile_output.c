@@ -23,7 +23,7 @@ static Status join(char path[PATH_MAX], const char *folder, const char *name)
     return FAIL(ST_USAGE, "--out-dir: the path is too long");
 }
 
-/* And the folders it is in. */
+/* Makes the folder and its parents. */
 static Status make_folder(const char *path)
 {
     char part[PATH_MAX];
@@ -43,7 +43,7 @@ static Status make_folder(const char *path)
 
 /* ---- the files of a cell ---- */
 
-/* "profile", and behind it what tells the cell from the others: "profile-small-ctx-256". */
+/* "profile", or "profile-small-ctx-256" where a sweep has several cells. */
 static void prefix_of(const ProfileOutput *output, const Config *config, char *text, size_t size)
 {
     const char *prefix = output->settings->prefix ? output->settings->prefix : "profile";
@@ -70,11 +70,10 @@ Status profile_output_check(const Settings *settings)
 {
     if (!settings->prefix) return ST_OK;
     if (!settings->out_dir)
-        return FAIL(ST_USAGE, "--prefix is of the files in --out-dir: say --out-dir DIR too");
+        return FAIL(ST_USAGE, "--prefix names files in --out-dir: give --out-dir DIR too");
     if (!strchr(settings->prefix, '/')) return ST_OK;
     return FAIL(ST_USAGE,
-                "--prefix %s: it begins the names of files and has no '/'; --out-dir names the "
-                "folder",
+                "--prefix %s: a prefix of file names has no '/'; --out-dir names the folder",
                 settings->prefix);
 }
 
@@ -82,14 +81,14 @@ static Status check_file(const Settings *settings, const char *path)
 {
     AtomicFile file;
     if (settings->out && file_lock_is_same(settings->out, path))
-        return FAIL(ST_USAGE, "--out %s is the name of a file in --out-dir: give another",
+        return FAIL(ST_USAGE, "--out %s would overwrite a file of --out-dir: give another name",
                     settings->out);
     TRY(atomic_file_open(&file, path));
     atomic_file_abandon(&file);
     return ST_OK;
 }
 
-/* All but the record, which is written at once. */
+/* Checks all files of the cell but the record, which is opened at once. */
 static Status check_cell(const ProfileOutput *output, const Config *config)
 {
     char path[PATH_MAX], ending[64];
@@ -141,7 +140,7 @@ static Status write_sums(const ProfileOutput *output, const Config *config, cons
     Status status = ST_OK;
     for (int report = 0; report < NSYS_COUNT && status == ST_OK; report++) {
         Text text = {0};
-        if (report == NSYS_TRACE) continue; /* the cell's own: profile_output_trace() */
+        if (report == NSYS_TRACE) continue; /* written by profile_output_trace() */
         status = nsys_csv_sum(&text, (NsysReport)report, view);
         if (status == ST_OK) status = write_csv(output, config, (NsysReport)report, &text);
         text_free(&text);
@@ -149,7 +148,7 @@ static Status write_sums(const ProfileOutput *output, const Config *config, cons
     return status;
 }
 
-/* The config whose record this is; cells may finish in another order than that of the sweep. */
+/* Finds the config of this record: cells may finish in another order than the sweep's. */
 static const Config *config_of(const ProfileOutput *output, const Record *record)
 {
     char key[RECORD_KEY_SIZE];

@@ -23,11 +23,9 @@ static int list_configs(Config *configs, const Sweep *sweep)
 
 static const Record *find(const RecordSet *rows, const Config *config, Mode mode)
 {
-    char key[RECORD_KEY_SIZE];
     Config c = *config;
     c.mode = mode;
-    record_key_of_config(&c, key);
-    return record_set_find(rows, key);
+    return record_set_find_config(rows, &c);
 }
 
 static Status run_all(const Config *configs, int n, const Sweep *sweep, RecordSet *rows,
