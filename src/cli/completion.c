@@ -40,9 +40,8 @@ static Value value_of(const Command *command, OptionId id, Text *words)
 /* The option after `id` that the command takes; from -1 on, OPTION_COUNT at the end. --help is one of each. */
 static int next_option(const Command *command, int id)
 {
-    const OptionBits taken = command->options.taken | OPTION_BIT(HELP);
     do id++;
-    while (id < OPTION_COUNT && (taken >> id & 1) == 0);
+    while (id < OPTION_COUNT && !option_takes(&command->options, id));
     return id;
 }
 
@@ -146,7 +145,7 @@ static void zsh_text(Text *out, const char *s)
 static void zsh_option(Text *out, const Command *command, OptionId id, Text *words)
 {
     const Option *option = &option_table[id];
-    const bool list = (command->options.lists >> id & 1) != 0;
+    const bool list = option_in(command->options.lists, id);
     const Value kind = value_of(command, id, words);
     text_printf(out, " \\\n            '%s--%s%s[", list ? "*" : "", option->name,
                 kind == VALUE_NONE ? "" : "=");

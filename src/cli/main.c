@@ -47,7 +47,7 @@ static Status print(Text *text)
 
 static void warn_of_loss_scale(const Settings *settings, const Sweep *sweep)
 {
-    if ((settings->given & OPTION_BIT(LOSS_SCALE)) == 0) return;
+    if (!settings->given[OPTION_LOSS_SCALE]) return;
     for (int i = 0; i < sweep->n; i++) {
         if (sweep->configs[i].precision == PRECISION_FP16) continue;
         log_warning("--loss-scale does nothing in %s: only the loss of fp16 is scaled",
@@ -60,7 +60,7 @@ static void warn_of_loss_scale(const Settings *settings, const Sweep *sweep)
 static void warn_of_threads(const Settings *settings, const Sweep *sweep)
 {
     CpuInfo info;
-    if ((settings->given & OPTION_BIT(THREADS)) == 0) return;
+    if (!settings->given[OPTION_THREADS]) return;
     if (cpu_info_read(&info, "") != ST_OK) return;
     for (int i = 0; i < sweep->n; i++) {
         if (sweep->configs[i].threads <= info.usable) continue;

@@ -86,7 +86,7 @@ static void put_option(Text *out, OptionId id, const OptionSet *set)
     if (value.n > 0) text_puts(out, " \\fI");
     put(out, text_str(&value));
     if (value.n > 0) text_puts(out, "\\fR");
-    if ((set->lists >> id & 1) != 0) text_puts(out, "[,...]");
+    if (option_in(set->lists, id)) text_puts(out, "[,...]");
     text_puts(out, "\n");
     put(out, text_str(&meaning));
     text_puts(out, "\n");
@@ -108,7 +108,7 @@ static void put_command(Text *out, const Command *command)
     put_prose(out, command->summary);
     if (command->help) put_prose(out, command->help);
     for (int id = 0; id < OPTION_COUNT; id++) {
-        if ((set->taken >> id & 1) != 0) put_option(out, (OptionId)id, set);
+        if (option_in(set->taken, id)) put_option(out, (OptionId)id, set);
     }
 }
 

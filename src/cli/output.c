@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/temp_file.h"
 #include "bench/record/environment.h"
+#include "config/option_value.h"
 #include "prof/ranges_nvtx.h"
 #include "report/format/table_md.h"
 #include "report/format/table_write.h"
@@ -25,7 +26,7 @@
 /* "-" is stdout. A command whose result is not text handles "-" itself. */
 static Status take_dash(Settings *settings, const OptionSet *options)
 {
-    const bool text = (options->taken & OPTION_BIT(FORMAT)) != 0;
+    const bool text = option_takes(options, OPTION_FORMAT);
     if (text && settings->out && strcmp(settings->out, "-") == 0) settings->out = NULL;
     if (!settings->out_json) return ST_OK;
     if (strcmp(settings->out_json, "-") == 0)
@@ -41,8 +42,8 @@ static Status take_dash(Settings *settings, const OptionSet *options)
 static void fit_terminal(const Settings *settings, const OptionSet *options)
 {
     struct winsize size;
-    const bool shown = (options->taken & OPTION_BIT(FORMAT)) != 0 && !settings->out &&
-                       (settings->given & OPTION_BIT(FORMAT)) == 0;
+    const bool shown =
+        option_takes(options, OPTION_FORMAT) && !settings->out && !settings->given[OPTION_FORMAT];
     if (shown && isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0)
         table_md_fit(size.ws_col);
 }
@@ -71,8 +72,8 @@ static bool may_be_any(const char *path, const char *ending)
 static Status refuse_ending(const Settings *settings, const OptionSet *options, const char *ending)
 {
     Text endings = {0};
-    const bool formats = (options->taken & OPTION_BIT(FORMAT)) != 0;
-    const bool chart = options->taken & OPTION_BIT(SVG) && strcmp(ending, ".svg") == 0;
+    const bool formats = option_takes(options, OPTION_FORMAT);
+    const bool chart = option_takes(options, OPTION_SVG) && strcmp(ending, ".svg") == 0;
     if (options->formats) report_endings(&endings, options->formats);
     if (options->out) text_puts(&endings, ending_of(options->out));
     const Status status =
@@ -89,7 +90,7 @@ static Status take_ending(Settings *settings, const OptionSet *options)
     const char *named = report_format_of(settings->out);
     if (options->out && ending && strcmp(ending, ending_of(options->out)) == 0) return ST_OK;
     if (named && options->formats &&
-        option_read_format(options, named, settings->format) == ST_OK) {
+        option_value_read_format(options, named, settings->format) == ST_OK) {
         return ST_OK;
     }
     return may_be_any(settings->out, ending) ? ST_OK : refuse_ending(settings, options, ending);
@@ -99,7 +100,7 @@ Status output_choose_format(Settings *settings, const OptionSet *options)
 {
     TRY(take_dash(settings, options));
     fit_terminal(settings, options);
-    if (!settings->out || settings->given & OPTION_BIT(FORMAT)) return ST_OK;
+    if (!settings->out || settings->given[OPTION_FORMAT]) return ST_OK;
     return take_ending(settings, options);
 }
 

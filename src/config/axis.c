@@ -1,8 +1,7 @@
-#include "config/axis.h"
-
 #include "base/array.h"
 #include "base/human.h"
 #include "base/parse.h"
+#include "config/sweep.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -18,12 +17,12 @@ void axis_free(Axis *axis)
 }
 
 /* Kept unless it is among the first `known` values. */
-static Status push(Axis *axis, OptionId id, const OptionValue *value, int known)
+static Status push(Axis *axis, const OptionValue *value, int known)
 {
     for (int i = 0; i < known; i++) {
-        if (option_equal(id, &axis->values[i], value)) return ST_OK;
+        if (option_value_compare(&axis->values[i], value) == 0) return ST_OK;
     }
-    if (axis->n == AXIS_MAX_VALUES) return FAIL(ST_USAGE, "more than %d values", AXIS_MAX_VALUES);
+    if (axis->n == SWEEP_MAX_VALUES) return FAIL(ST_USAGE, "more than %d values", SWEEP_MAX_VALUES);
     TRY(array_grow(&axis->values, (size_t)axis->n, 1, sizeof *axis->values));
     axis->values[axis->n++] = *value;
     return ST_OK;
@@ -70,8 +69,8 @@ static Status push_range(Axis *axis, OptionId id, const Range *range)
     int64_t x = range->first;
     do {
         const OptionValue value = {.number = x};
-        TRY(option_check_integer(id, x));
-        TRY(push(axis, id, &value, known));
+        TRY(option_value_check_integer(id, x));
+        TRY(push(axis, &value, known));
     } while (next(range, &x));
     return ST_OK;
 }
@@ -90,8 +89,8 @@ static Status push_part(Axis *axis, OptionId id, char *part)
         TRY(read_range(part, &range));
         return push_range(axis, id, &range);
     }
-    TRY(option_read(id, part, &value));
-    return push(axis, id, &value, axis->n);
+    TRY(option_value_read(id, part, &value));
+    return push(axis, &value, axis->n);
 }
 
 static Status read_part(Axis *axis, OptionId id, const char *part, size_t n)

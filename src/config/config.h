@@ -101,8 +101,6 @@ void config_defaults(Config *config);
 void config_attention_defaults(Config *config);
 void config_precision_defaults(Config *config);
 void config_warmup_defaults(Config *config);
-/* Fills the model's dimensions from a preset. ST_USAGE names the nearest one. */
-Status config_preset(Config *config, const char *name);
 /* Every field within its bounds, products fit 64 bits; of a model: heads divide d_model, head width even.
  * ST_USAGE with one line that names the values. */
 Status config_check(const Config *config);
@@ -141,6 +139,5 @@ extern const char *const config_execs[];
 extern const char *const config_blases[];
 extern const char *const config_masks[];
 extern const char *const config_stats[];
-extern const char *const config_presets[];
 
 #endif

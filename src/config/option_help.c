@@ -1,6 +1,5 @@
-#include "config/option.h"
+#include "config/option_value.h"
 
-#include <inttypes.h>
 #include <limits.h>
 #include <string.h>
 
@@ -18,7 +17,7 @@ static OptionWords words_of(OptionId id, const OptionSet *set)
 void option_help_value(Text *out, OptionId id, const OptionSet *set)
 {
     const Option *option = &option_table[id];
-    const char *const *words = option_words(id), *own = words_of(id, set).value;
+    const char *const *words = option->words, *own = words_of(id, set).value;
     if (own || option->value) text_puts(out, own ? own : option->value);
     if (own || option->value) return;
     const int most = id == OPTION_MODE && set->modes ? set->modes : INT_MAX;
@@ -35,33 +34,12 @@ void option_help_value(Text *out, OptionId id, const OptionSet *set)
 
 static void config_value(Text *out, OptionId id, const Config *config)
 {
-    const OptionValue value = option_load(id, config);
-    switch (option_table[id].kind) {
-    case OPTION_KIND_INT:
-        text_printf(out, "%" PRId64, value.number);
-        break;
-    case OPTION_KIND_REAL:
-        text_printf(out, "%g", value.real);
-        break;
-    case OPTION_KIND_SECONDS:
-        text_printf(out, "%gs", value.real);
-        break;
-    case OPTION_KIND_PERCENT:
-        text_printf(out, "%g%%", 100 * value.real);
-        break;
-    case OPTION_KIND_SCALE:
-        text_puts(out, config_loss_scale_text(value.real).s);
-        break;
-    case OPTION_KIND_RECOMPUTE:
-        text_puts(out, config_recompute_text(value.number).s);
-        break;
-    case OPTION_KIND_CHOICE:
-        text_puts(out, option_words(id)[value.number]);
-        break;
-    default:
-        text_puts(out, value.word);
-        break;
-    }
+    const OptionKind kind = option_table[id].kind;
+    if (kind == OPTION_KIND_PERCENT)
+        text_printf(out, "%g%%", 100 * option_value_load(id, config).real);
+    else
+        text_printf(out, "%s%s", option_value_text(id, config).s,
+                    kind == OPTION_KIND_SECONDS ? "s" : "");
 }
 
 static void default_text(Text *out, OptionId id, const OptionSet *set)
@@ -71,14 +49,14 @@ static void default_text(Text *out, OptionId id, const OptionSet *set)
     const char *own = words_of(id, set).by_default;
     if (own) {
         text_printf(out, " (default: %s)", own);
-    } else if ((OPTIONS_CUSTOM >> id & 1) != 0) {
+    } else if (option_in(OPTION_LIST(OPTIONS_CUSTOM), id)) {
         text_puts(out, " (default: as --size)");
     } else if (id == OPTION_FORMAT) {
-        if (option_read_format(set, NULL, format) == ST_OK)
+        if (option_value_read_format(set, NULL, format) == ST_OK)
             text_printf(out, " (default %s)", format);
     } else if (id == OPTION_OUT) {
         text_printf(out, " (default %s)", set->out ? set->out : "stdout");
-    } else if (option_table[id].cell) {
+    } else if (option_is_axis(id)) {
         option_defaults(set, &defaults);
         text_puts(out, " (default ");
         config_value(out, id, &defaults);
@@ -118,7 +96,7 @@ static void option_line(Text *out, OptionId id, const OptionSet *set)
 {
     const Option *option = &option_table[id];
     const size_t start = out->n;
-    text_printf(out, "%s --%s", (set->lists >> id & 1) != 0 ? "*" : " ", option->name);
+    text_printf(out, "%s --%s", option_in(set->lists, id) ? "*" : " ", option->name);
     if (option->kind != OPTION_KIND_FLAG) text_puts(out, " ");
     option_help_value(out, id, set);
     const size_t length = out->n - start;
@@ -139,17 +117,18 @@ static void option_line(Text *out, OptionId id, const OptionSet *set)
 void option_help(Text *out, const OptionSet *set)
 {
     static const char *const titles[OPTION_GROUP_COUNT] = {"Model", "Run", "Output"};
-    const OptionBits taken = set->taken | OPTION_BIT(HELP);
+    bool lists = false;
     int group = -1;
     for (int id = 0; id < OPTION_COUNT; id++) {
-        if ((taken >> id & 1) == 0) continue;
+        if (!option_takes(set, id)) continue;
+        lists = lists || option_in(set->lists, id);
         if ((int)option_table[id].group != group) {
             group = (int)option_table[id].group;
             text_printf(out, "\n%s\n", titles[group]);
         }
         option_line(out, (OptionId)id, set);
     }
-    if ((set->lists & taken) == 0) return;
+    if (!lists) return;
     text_puts(out,
               "\n* takes a list (128,256), a range of whole numbers (64-1024*2, 128-512+128) or\n"
               "  repetition; every combination is one cell, the last option varying fastest.\n");

@@ -4,20 +4,15 @@
 #ifndef CONFIG_SETTINGS_H
 #define CONFIG_SETTINGS_H
 
+#include "config/option_id.h"
+
 #include <stdbool.h>
 #include <stdint.h>
-
-/* One bit for each option, by OptionId. */
-__extension__ typedef unsigned __int128 OptionBits;
 
 enum {
     SETTINGS_MAX_ARGS = 256,
     SETTINGS_MAX_LIMITS = 16,
-    SETTINGS_ROUNDS = 3,
-    SETTINGS_TOP = 10,
-    SETTINGS_TRACE_STEPS = 3,
-    SETTINGS_MOST_COUNT = 10000000, /* terms of a sum, also of one that a file asks `report` for */
-    SETTINGS_BUDGET = 180           /* seconds */
+    SETTINGS_MOST_COUNT = 10000000 /* terms of a sum, also of one that a file asks `report` for */
 };
 
 typedef struct Settings {
@@ -58,7 +53,7 @@ typedef struct Settings {
     int n_memory_limits;                        /* 0: what the machine has */
     const char *args[SETTINGS_MAX_ARGS];        /* what is not an option */
     int n_args;
-    OptionBits given;         /* OPTION_BIT of every option that was on the command line */
+    bool given[OPTION_COUNT]; /* by OptionId: it was on the command line */
     const char *command_line; /* the whole of it, quoted for a shell */
 } Settings;
 

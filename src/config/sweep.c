@@ -1,7 +1,6 @@
 #include "config/sweep.h"
 
 #include "base/human.h"
-#include "config/axis.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -18,15 +17,23 @@ typedef struct Reader {
     Axis axes[OPTION_COUNT]; /* empty where an option was not given */
 } Reader;
 
+static const Settings settings_defaults = {.peer_rounds = 3,
+                                           .rounds = 3,
+                                           .count = 1000,
+                                           .value = 0.01,
+                                           .top = 10,
+                                           .trace_steps = 3,
+                                           .budget = 180,
+                                           .fail_above = INFINITY};
+
 /* ---- from words to axes and settings ---- */
 
 static Status set_text(Reader *r, OptionId id, const char *value)
 {
     const Option *option = &option_table[id];
-    if ((r->settings->given >> id & 1) != 0)
-        return FAIL(ST_USAGE, "--%s is given twice", option->name);
+    if (r->settings->given[id]) return FAIL(ST_USAGE, "--%s is given twice", option->name);
     if (id == OPTION_FORMAT) {
-        const Status status = option_read_format(r->set, value, r->settings->format);
+        const Status status = option_value_read_format(r->set, value, r->settings->format);
         if (status != ST_OK) status_context("--%s", option->name);
         return status;
     }
@@ -45,7 +52,7 @@ static Status set_flag(Reader *r, OptionId id, const char *value)
 static Status add_values(Reader *r, OptionId id, const char *value)
 {
     TRY(axis_read(&r->axes[id], id, value));
-    if (r->axes[id].n > 1 && (r->set->lists >> id & 1) == 0)
+    if (r->axes[id].n > 1 && !option_in(r->set->lists, id))
         return FAIL(ST_USAGE, "--%s takes one value here, not several", option_table[id].name);
     return ST_OK;
 }
@@ -64,8 +71,8 @@ static Status read_option(Reader *r, OptionId id, const char *value)
         const bool text = option->kind == OPTION_KIND_TEXT || option->kind == OPTION_KIND_FORMAT;
         status = text ? set_text(r, id, value) : add_values(r, id, value);
     }
-    r->settings->given |= (OptionBits)1 << id;
-    r->last = (r->set->lists >> id & 1) != 0 ? (int)id : -1;
+    r->settings->given[id] = true;
+    r->last = option_in(r->set->lists, id) ? (int)id : -1;
     return status;
 }
 
@@ -73,7 +80,7 @@ static Status read_option(Reader *r, OptionId id, const char *value)
 static const Option *option_of_word(const OptionSet *set, const char *word)
 {
     for (int id = 0; id < OPTION_COUNT; id++) {
-        const char *const *words = (set->taken >> id & 1) != 0 ? option_words((OptionId)id) : NULL;
+        const char *const *words = option_takes(set, id) ? option_table[id].words : NULL;
         for (; words && *words; words++) {
             if (strcasecmp(word, *words) == 0) return &option_table[id];
         }
@@ -142,11 +149,6 @@ static Status read_words(Reader *r)
 
 /* ---- from axes to cells ---- */
 
-static int64_t number_or(const Axis *axis, int64_t otherwise)
-{
-    return axis->n > 0 ? axis->values[0].number : otherwise;
-}
-
 /* The numbers that are no cell's. */
 static Status set_numbers(Reader *r)
 {
@@ -156,19 +158,10 @@ static Status set_numbers(Reader *r)
         return FAIL(ST_USAGE, "--memory-limit: at most %d sizes", SETTINGS_MAX_LIMITS);
     for (int i = 0; i < axis->n; i++) settings->memory_limits[i] = axis->values[i].number;
     settings->n_memory_limits = axis->n;
-    settings->peer_rounds = number_or(&r->axes[OPTION_PEER_ROUNDS], SETTINGS_ROUNDS);
-    settings->count = number_or(&r->axes[OPTION_TERMS], 1000);
-    const Axis *value = &r->axes[OPTION_TERM];
-    settings->value = value->n > 0 ? value->values[0].real : 0.01;
-    settings->rounds = number_or(&r->axes[OPTION_ROUNDS], SETTINGS_ROUNDS);
-    settings->top = number_or(&r->axes[OPTION_TOP], SETTINGS_TOP);
-    settings->trace_steps = number_or(&r->axes[OPTION_TRACE_STEPS], SETTINGS_TRACE_STEPS);
-    const Axis *budget = &r->axes[OPTION_BUDGET];
-    settings->budget = settings->full  ? INFINITY
-                       : budget->n > 0 ? budget->values[0].real
-                                       : SETTINGS_BUDGET;
-    const Axis *above = &r->axes[OPTION_FAIL_ABOVE];
-    settings->fail_above = above->n > 0 ? above->values[0].real : INFINITY;
+    for (int id = CELL_FIELD_COUNT; id < OPTION_COUNT; id++) {
+        if (r->axes[id].n > 0) option_value_store((OptionId)id, r->axes[id].values, settings);
+    }
+    if (settings->full) settings->budget = INFINITY;
     return ST_OK;
 }
 
@@ -176,7 +169,7 @@ static Status count_cells(const Reader *r, int *n)
 {
     double cells = 1;
     for (int id = 0; id < OPTION_COUNT; id++) {
-        if (option_table[id].cell && r->axes[id].n > 0) cells *= r->axes[id].n;
+        if (option_is_axis(id) && r->axes[id].n > 0) cells *= r->axes[id].n;
     }
     if (cells > SWEEP_MAX_CELLS)
         return FAIL(ST_USAGE, "these lists make %.0f cells, more than %s; sweep fewer values",
@@ -188,32 +181,31 @@ static Status count_cells(const Reader *r, int *n)
 /* Cell `index` of the product: a number whose digits, the last axis lowest, pick the values. */
 static Status make_cell(const Reader *r, int index, Config *cell)
 {
-    int digits[OPTION_COUNT] = {0};
-    for (int id = OPTION_COUNT - 1; id >= 0; id--) {
-        if (!option_table[id].cell || r->axes[id].n == 0) continue;
+    int digits[CELL_FIELD_COUNT] = {0};
+    for (int id = CELL_FIELD_COUNT - 1; id >= 0; id--) {
+        if (!option_is_axis(id) || r->axes[id].n == 0) continue;
         digits[id] = index % r->axes[id].n;
         index /= r->axes[id].n;
     }
     option_defaults(r->set, cell);
     cell->memory_limit = r->settings->memory_limits[0];
-    for (int id = 0; id < OPTION_COUNT; id++) {
-        if (!option_table[id].cell || r->axes[id].n == 0) continue;
+    for (int id = 0; id < CELL_FIELD_COUNT; id++) {
+        if (!option_is_axis(id) || r->axes[id].n == 0) continue;
         const OptionValue *value = &r->axes[id].values[digits[id]];
         if (id == OPTION_SIZE)
-            TRY(config_preset(cell, value->word));
+            TRY(model_spec_preset(&cell->model, value->word));
         else
-            option_store((OptionId)id, value, cell);
+            option_value_store((OptionId)id, value, cell);
+        if (option_in(OPTION_LIST(OPTIONS_CUSTOM), id)) strcpy(cell->model.size, "custom");
     }
-    if ((r->settings->given & OPTIONS_CUSTOM) != 0) strcpy(cell->model.size, "custom");
     return config_check(cell);
 }
 
 static int compare(const Config *a, const Config *b)
 {
     int order = 0;
-    for (int id = 0; id < OPTION_COUNT && order == 0; id++) {
-        if (option_table[id].cell) order = option_compare((OptionId)id, a, b);
-    }
+    for (int id = 0; id < CELL_FIELD_COUNT && order == 0; id++)
+        order = option_value_compare_cells((OptionId)id, a, b);
     return order;
 }
 
@@ -250,10 +242,10 @@ static Status drop_equal(Sweep *sweep)
 
 void sweep_find_varying(Sweep *sweep)
 {
-    for (int id = 0; id < OPTION_COUNT; id++) {
-        for (int i = 1; i < sweep->n && option_table[id].cell && !sweep->varies[id]; i++)
+    for (int id = 0; id < CELL_FIELD_COUNT; id++) {
+        for (int i = 1; i < sweep->n && !sweep->varies[id]; i++)
             sweep->varies[id] =
-                option_compare((OptionId)id, &sweep->configs[0], &sweep->configs[i]) != 0;
+                option_value_compare_cells((OptionId)id, sweep->configs, &sweep->configs[i]) != 0;
     }
 }
 
@@ -271,7 +263,7 @@ static Status make_cells(const Reader *r, Sweep *sweep)
 
 static Status parse(Reader *r, Sweep *sweep)
 {
-    TRY(option_read_format(r->set, NULL, r->settings->format));
+    TRY(option_value_read_format(r->set, NULL, r->settings->format));
     TRY(read_words(r));
     if (r->settings->help) return ST_OK;
     TRY(set_numbers(r));
@@ -281,7 +273,7 @@ static Status parse(Reader *r, Sweep *sweep)
 Status sweep_parse(const OptionSet *set, int argc, char **argv, Settings *settings, Sweep *sweep)
 {
     Reader reader = {.set = set, .argc = argc, .argv = argv, .last = -1, .settings = settings};
-    *settings = (Settings){0};
+    *settings = settings_defaults;
     *sweep = (Sweep){0};
     const Status status = parse(&reader, sweep);
     for (int id = 0; id < OPTION_COUNT; id++) axis_free(&reader.axes[id]);

@@ -11,9 +11,20 @@
 #ifndef CONFIG_SWEEP_H
 #define CONFIG_SWEEP_H
 
-#include "config/option.h"
+#include "config/option_value.h"
 
-enum { SWEEP_MAX_CELLS = 100000 };
+enum { SWEEP_MAX_CELLS = 100000, SWEEP_MAX_VALUES = 4096 };
+
+/* The values of one option, in the order they were typed, each once. */
+typedef struct Axis {
+    OptionValue *values;
+    int n, capacity;
+} Axis;
+
+/* Appends "128", "128,256" or "64-1024*2" (ranges of whole numbers only). ST_USAGE says what is
+ * wrong with which part. */
+Status axis_read(Axis *axis, OptionId id, const char *s);
+void axis_free(Axis *axis);
 
 typedef struct Sweep {
     Config *configs; /* each passed config_check() */

@@ -3,7 +3,7 @@
 #include "base/parse.h"
 #include "bench/record/record.h"
 #include "cli/command.h"
-#include "config/axis.h"
+#include "config/sweep.h"
 #include "harness.h"
 
 #include <math.h>
@@ -44,7 +44,7 @@ static void read_axis(const char *word, const char *before)
     }
     Axis axis = {0};
     harness_forget();
-    if (taken(axis_read(&axis, id, word)) && (axis.n < 1 || axis.n > AXIS_MAX_VALUES))
+    if (taken(axis_read(&axis, id, word)) && (axis.n < 1 || axis.n > SWEEP_MAX_VALUES))
         harness_fail("%d values of %s", axis.n, word);
     axis_free(&axis);
 }

@@ -125,7 +125,7 @@ int main(int argc, char **argv)
 {
     Config config;
     config_defaults(&config);
-    if (argc != 4 || config_preset(&config, argv[1]) != ST_OK) return 2;
+    if (argc != 4 || model_spec_preset(&config.model, argv[1]) != ST_OK) return 2;
     config.ctx = atoll(argv[2]);
     config.precision = strcmp(argv[3], "bf16") == 0   ? PRECISION_BF16
                        : strcmp(argv[3], "fp16") == 0 ? PRECISION_FP16

@@ -79,7 +79,7 @@ static int gather(const char *size, Shape *shapes)
     int n = 0;
     config_defaults(&config);
     config.ctx = 128;
-    if (config_preset(&config, size) != ST_OK ||
+    if (model_spec_preset(&config.model, size) != ST_OK ||
         step_plan_make(&model, &binding, &config, MODE_TRAIN, BACKEND_cpu, 0, threads) != ST_OK) {
         fprintf(stderr, "product_rates: %s\n", status_message());
         exit(1);

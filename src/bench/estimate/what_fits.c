@@ -2,7 +2,7 @@
 
 #include "bench/estimate/fit.h"
 #include "bench/estimate/recompute_fit.h"
-#include "config/option.h"
+#include "config/option_value.h"
 #include "model/transform_recompute.h"
 
 #include <stdint.h>
@@ -63,7 +63,7 @@ static Status compute(Curve *curve, int64_t x)
     const OptionValue value = {.number = x};
     Point point = {.x = x};
     if (curve->n == MOST_POINTS) return FAIL(ST_FAILED, "the search for what fits did not end");
-    option_store(curve->axis, &value, &config);
+    option_value_store(curve->axis, &value, &config);
     TRY(what_fits_need(&config, curve->placement, config.mode, curve->held, &point.need));
     add_point(curve, point);
     return ST_OK;
@@ -120,7 +120,7 @@ static Status search(const Config *config, const Placement *placement, size_t he
                      OptionId axis, WhatFits *fits, int n)
 {
     Curve curve = {.config = config, .placement = placement, .held = held, .axis = axis};
-    add_point(&curve, (Point){option_load(axis, config).number, need});
+    add_point(&curve, (Point){option_value_load(axis, config).number, need});
     for (int i = 0; i < n; i++) {
         int64_t *most = axis == OPTION_BATCH ? &fits[i].most_batch : &fits[i].most_ctx;
         TRY(largest(&curve, fits[i].limit, most));

@@ -88,7 +88,7 @@ static Status measure_products(int device, int capability, GpuWatch *watch, Limi
     const Placement place = {.backend = BACKEND_cuda, .device = device, .threads = 1};
     Config model;
     config_defaults(&model);
-    TRY(config_preset(&model, LIMITS_GPU_MODEL));
+    TRY(model_spec_preset(&model.model, LIMITS_GPU_MODEL));
     model.ctx = LIMITS_GPU_TOKENS / model.batch;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         if (capability < rows[i].capability) continue;

@@ -14,7 +14,7 @@ static Status measure_products(int threads, LimitsScope scope, Limits *out)
     const Placement place = {.backend = BACKEND_cpu, .threads = threads};
     Config model;
     config_defaults(&model);
-    TRY(config_preset(&model, "small"));
+    TRY(model_spec_preset(&model.model, "small"));
     for (size_t i = 0; i < sizeof precisions / sizeof *precisions; i++) {
         TRY(limits_matmul_rows(&place, &model, precisions[i], budget, scope, out));
     }

@@ -62,7 +62,7 @@ static bool is_twin(const Config *a, const Config *b, const bool *varies)
     if (a->subject != b->subject || a->seed == b->seed) return false;
     for (int id = 0; id < OPTION_COUNT; id++) {
         if (id == OPTION_SEED || !varies[id]) continue;
-        if (option_compare((OptionId)id, a, b) != 0) return false;
+        if (option_value_compare_cells((OptionId)id, a, b) != 0) return false;
     }
     return true;
 }

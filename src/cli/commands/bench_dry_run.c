@@ -141,7 +141,7 @@ static Status add_cells(Table *table, const Sweep *sweep, const Limits *machine,
 
 Status bench_dry_run(const Settings *settings, const Sweep *sweep, const RecordSet *known)
 {
-    if (settings->given & (OPTION_BIT(FORMAT) | OPTION_BIT(OUT) | OPTION_BIT(OUT_JSON))) {
+    if (option_given(settings, OPTION_LIST(OPTION_FORMAT, OPTION_OUT, OPTION_OUT_JSON))) {
         return FAIL(ST_USAGE, "--dry-run writes no results: leave out --format and --out");
     }
     Table table = {0};

@@ -125,11 +125,11 @@ static Status check_peer(const Settings *settings, const Sweep *sweep)
     const PeerChoice choice = peer_of(settings);
     Peer peers[PEER_MAX];
     int n = 0;
-    if (!choice.name && (choice.variants || settings->given & OPTION_BIT(PEER_ROUNDS)))
+    if (!choice.name && (choice.variants || settings->given[OPTION_PEER_ROUNDS]))
         return FAIL(ST_USAGE, "--peer-variant and --peer-rounds need --peer torch");
-    if (settings->given & OPTION_BIT(ROUNDS) && !settings->interleave)
+    if (settings->given[OPTION_ROUNDS] && !settings->interleave)
         return FAIL(ST_USAGE, "--rounds needs --interleave");
-    if (choice.name && settings->given & OPTION_BIT(ROUNDS))
+    if (choice.name && settings->given[OPTION_ROUNDS])
         return FAIL(ST_USAGE, "--rounds: with --peer use --peer-rounds");
     return peer_list(&choice, &sweep->configs[0], peers, &n);
 }

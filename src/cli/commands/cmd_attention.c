@@ -2,11 +2,7 @@
 #include "cli/commands/bench_sweep.h"
 #include "report/records/report.h"
 
-#define ATTENTION_LISTS                                                                      \
-    (OPTION_BIT(D_HEAD) | OPTION_BIT(HEADS) | OPTION_BIT(CTX) | OPTION_BIT(BATCH) |          \
-     OPTION_BIT(MASK) | OPTION_BIT(DEVICE) | OPTION_BIT(PRECISION) | OPTION_BIT(ATTENTION) | \
-     OPTION_BIT(EXEC) | OPTION_BIT(MODE) | OPTION_BIT(THREADS) | OPTION_BIT(BLAS) |          \
-     OPTION_BIT(WARMUP) | OPTION_BIT(STEPS) | OPTION_BIT(SEED))
+#define ATTENTION_LISTS OPTIONS_ATTENTION, OPTION_WARMUP, OPTION_STEPS
 
 const Command cmd_attention = {
     .name = "attention",
@@ -29,9 +25,9 @@ const Command cmd_attention = {
         "attn.json\n"
         "  roofstep attention --ctx 4096 --attention flash --peer torch   (PyTorch beside it, and "
         "the ratio)\n",
-    .options = {.taken = ATTENTION_LISTS | BENCH_SWEEP_OPTIONS | OPTION_BIT(PEER) |
-                         OPTION_BIT(PEER_VARIANT) | OPTION_BIT(PEER_ROUNDS),
-                .lists = ATTENTION_LISTS,
+    .options = {.taken = OPTION_LIST(ATTENTION_LISTS, BENCH_SWEEP_OPTIONS, OPTION_PEER,
+                                     OPTION_PEER_VARIANT, OPTION_PEER_ROUNDS),
+                .lists = OPTION_LIST(ATTENTION_LISTS),
                 .modes = MODE_TRAIN, /* those before it */
                 .formats = report_formats,
                 .defaults = config_attention_defaults},

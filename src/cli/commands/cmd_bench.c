@@ -2,7 +2,7 @@
 #include "cli/commands/bench_sweep.h"
 #include "report/records/report.h"
 
-#define BENCH_LISTS (OPTIONS_STEP | OPTION_BIT(WARMUP) | OPTION_BIT(STEPS))
+#define BENCH_LISTS OPTIONS_STEP, OPTION_WARMUP, OPTION_STEPS
 
 const Command cmd_bench = {
     .name = "bench",
@@ -22,10 +22,10 @@ const Command cmd_bench = {
         "60 s)\n"
         "  roofstep bench --size small --peer torch           (PyTorch beside it, and the "
         "ratio)\n",
-    .options = {.taken = BENCH_LISTS | BENCH_SWEEP_OPTIONS | OPTION_BIT(PEER) |
-                         OPTION_BIT(PEER_VARIANT) | OPTION_BIT(NVTX) | OPTION_BIT(ANNOTATE_MHA) |
-                         OPTION_BIT(PEER_ROUNDS),
-                .lists = BENCH_LISTS,
+    .options = {.taken =
+                    OPTION_LIST(BENCH_LISTS, BENCH_SWEEP_OPTIONS, OPTION_PEER, OPTION_PEER_VARIANT,
+                                OPTION_NVTX, OPTION_ANNOTATE_MHA, OPTION_PEER_ROUNDS),
+                .lists = OPTION_LIST(BENCH_LISTS),
                 .formats = report_formats},
     .run = bench_sweep_run,
 };

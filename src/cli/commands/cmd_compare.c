@@ -126,7 +126,7 @@ const Command cmd_compare = {
     .name = "compare",
     .summary = "two result files: change, interval, verdict, exit 3 on a regression",
     .help = help,
-    .options = {.taken = OPTION_BIT(FAIL_ABOVE) | OPTIONS_OUTPUT,
+    .options = {.taken = OPTION_LIST(OPTION_FAIL_ABOVE, OPTIONS_OUTPUT),
                 .args = "A.json B.json",
                 .formats = COMPARISON_REPORT_FORMATS},
     .run = run,

@@ -394,6 +394,6 @@ const Command cmd_doctor = {
     .help = "Ends with advice. The exit code is 0 whatever it finds.\n\n"
             "  roofstep doctor\n"
             "  roofstep doctor --format json\n",
-    .options = {.taken = OPTIONS_OUTPUT, .formats = "md json"},
+    .options = {.taken = OPTION_LIST(OPTIONS_OUTPUT), .formats = "md json"},
     .run = run,
 };

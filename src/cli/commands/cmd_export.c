@@ -42,8 +42,7 @@ const Command cmd_export = {
     .name = "export",
     .summary = "one deterministic step as safetensors, to check against another framework",
     .help = help,
-    .options = {.taken =
-                    OPTIONS_STEP | OPTION_BIT(STEPS) | OPTION_BIT(MEMORY_LIMIT) | OPTION_BIT(OUT),
+    .options = {.taken = OPTION_LIST(OPTIONS_STEP, OPTION_STEPS, OPTION_MEMORY_LIMIT, OPTION_OUT),
                 .out = default_path},
     .run = run,
 };

@@ -71,8 +71,8 @@ const Command cmd_limits = {
             "  roofstep limits\n"
             "  roofstep limits --device cuda\n"
             "  roofstep limits --refresh --format json\n",
-    .options = {.taken = OPTION_BIT(DEVICE) | OPTION_BIT(THREADS) | OPTION_BIT(REFRESH) |
-                         OPTION_BIT(KEEP) | OPTIONS_OUTPUT,
+    .options = {.taken = OPTION_LIST(OPTION_DEVICE, OPTION_THREADS, OPTION_REFRESH, OPTION_KEEP,
+                                     OPTIONS_OUTPUT),
                 .formats = "md csv json latex typst"},
     .run = run,
 };

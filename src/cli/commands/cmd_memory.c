@@ -115,11 +115,11 @@ const Command cmd_memory = {
     .name = "memory",
     .summary = "where the bytes go: timeline, peaks by phase and use, largest tensors",
     .help = help,
-    .options = {.taken = OPTIONS_PLAN | OPTIONS_OUTPUT | OPTION_BIT(CLIP) | OPTION_BIT(LOSS_SCALE) |
-                         OPTION_BIT(PLAN_ONLY) | OPTION_BIT(LIMITS) | OPTION_BIT(TOP) |
-                         OPTION_BIT(SEED) | OPTION_BIT(LR) | OPTION_BIT(MEMORY_LIMIT) |
-                         OPTION_BIT(TIMEOUT) | OPTION_BIT(SNAPSHOT) | OPTION_BIT(SVG),
-                .lists = OPTIONS_PLAN,
+    .options = {.taken =
+                    OPTION_LIST(OPTIONS_PLAN, OPTIONS_OUTPUT, OPTION_CLIP, OPTION_LOSS_SCALE,
+                                OPTION_PLAN_ONLY, OPTION_LIMITS, OPTION_TOP, OPTION_SEED, OPTION_LR,
+                                OPTION_MEMORY_LIMIT, OPTION_TIMEOUT, OPTION_SNAPSHOT, OPTION_SVG),
+                .lists = OPTION_LIST(OPTIONS_PLAN),
                 .formats = "md json latex typst",
                 .defaults = defaults},
     .run = run,

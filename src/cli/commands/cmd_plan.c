@@ -68,9 +68,9 @@ const Command cmd_plan = {
     .name = "plan",
     .summary = "parameters, FLOPs, bytes, memory and what fits, without running",
     .help = help,
-    .options = {.taken = OPTIONS_PLAN | OPTIONS_OUTPUT | OPTION_BIT(CLIP) | OPTION_BIT(LOSS_SCALE) |
-                         OPTION_BIT(MEMORY_LIMIT) | OPTION_BIT(LIMITS),
-                .lists = OPTIONS_PLAN | OPTION_BIT(MEMORY_LIMIT),
+    .options = {.taken = OPTION_LIST(OPTIONS_PLAN, OPTIONS_OUTPUT, OPTION_CLIP, OPTION_LOSS_SCALE,
+                                     OPTION_MEMORY_LIMIT, OPTION_LIMITS),
+                .lists = OPTION_LIST(OPTIONS_PLAN, OPTION_MEMORY_LIMIT),
                 .formats = "md csv json latex typst"},
     .run = run,
 };

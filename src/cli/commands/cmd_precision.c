@@ -7,7 +7,7 @@
 /* All of them, unless some were asked for. */
 static int make_cells(const Settings *settings, const Sweep *sweep, Config cells[PRECISION_COUNT])
 {
-    const bool asked = (settings->given & OPTION_BIT(PRECISION)) != 0;
+    const bool asked = settings->given[OPTION_PRECISION];
     const int n = asked ? sweep->n : PRECISION_COUNT;
     for (int i = 0; i < n; i++) {
         cells[i] = sweep->configs[asked ? i : 0];
@@ -54,13 +54,12 @@ const Command cmd_precision = {
     .name = "precision",
     .summary = "what fp32, tf32, bf16 and fp16 do to the numbers, and what they buy",
     .help = help,
-    .options = {.taken = OPTIONS_DIMS | OPTION_BIT(DEVICE) | OPTION_BIT(PRECISION) |
-                         OPTION_BIT(ATTENTION) | OPTION_BIT(EXEC) | OPTION_BIT(THREADS) |
-                         OPTION_BIT(WARMUP) | OPTION_BIT(STEPS) | OPTION_BIT(SAMPLE_TIME) |
-                         OPTION_BIT(SEED) | OPTION_BIT(STAT) | OPTION_BIT(LOSS_SCALE) |
-                         OPTION_BIT(MEMORY_LIMIT) | OPTION_BIT(TIMEOUT) | OPTION_BIT(TERMS) |
-                         OPTION_BIT(TERM) | OPTIONS_OUTPUT,
-                .lists = OPTION_BIT(PRECISION),
+    .options = {.taken = OPTION_LIST(OPTIONS_DIMS, OPTION_DEVICE, OPTION_PRECISION,
+                                     OPTION_ATTENTION, OPTION_EXEC, OPTION_THREADS, OPTION_WARMUP,
+                                     OPTION_STEPS, OPTION_SAMPLE_TIME, OPTION_SEED, OPTION_STAT,
+                                     OPTION_LOSS_SCALE, OPTION_MEMORY_LIMIT, OPTION_TIMEOUT,
+                                     OPTION_TERMS, OPTION_TERM, OPTIONS_OUTPUT),
+                .lists = OPTION_LIST(OPTION_PRECISION),
                 .formats = PRECISION_REPORT_FORMATS,
                 .defaults = config_precision_defaults,
                 .words = words,

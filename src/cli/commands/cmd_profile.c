@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PROFILE_LISTS (OPTIONS_STEP | OPTION_BIT(WARMUP) | OPTION_BIT(STEPS))
+#define PROFILE_LISTS OPTIONS_STEP, OPTION_WARMUP, OPTION_STEPS
 
 /* ---- cells ---- */
 
@@ -197,13 +197,12 @@ const Command cmd_profile = {
     .name = "profile",
     .summary = "where the time goes: phases, attention, kernels, gaps; traces and CSVs",
     .help = help,
-    .options = {.taken = PROFILE_LISTS | OPTIONS_OUTPUT | OPTION_BIT(MEMORY_LIMIT) |
-                         OPTION_BIT(TIMEOUT) | OPTION_BIT(DRY_RUN) | OPTION_BIT(LIMITS) |
-                         OPTION_BIT(AGAINST) | OPTION_BIT(TRACE_STEPS) | OPTION_BIT(OUT_DIR) |
-                         OPTION_BIT(PREFIX) | OPTION_BIT(FROM) | OPTION_BIT(SOURCE) |
-                         OPTION_BIT(TOP) | OPTION_BIT(NVTX) | OPTION_BIT(ANNOTATE_MHA) |
-                         OPTION_BIT(STAT),
-                .lists = PROFILE_LISTS,
+    .options = {.taken =
+                    OPTION_LIST(PROFILE_LISTS, OPTIONS_OUTPUT, OPTION_MEMORY_LIMIT, OPTION_TIMEOUT,
+                                OPTION_DRY_RUN, OPTION_LIMITS, OPTION_AGAINST, OPTION_TRACE_STEPS,
+                                OPTION_OUT_DIR, OPTION_PREFIX, OPTION_FROM, OPTION_SOURCE,
+                                OPTION_TOP, OPTION_NVTX, OPTION_ANNOTATE_MHA, OPTION_STAT),
+                .lists = OPTION_LIST(PROFILE_LISTS),
                 .formats = "md json latex typst"},
     .run = run,
 };

@@ -86,6 +86,8 @@ const Command cmd_report = {
     .name = "report",
     .summary = "result files as one self-contained HTML page; its tables for papers",
     .help = help,
-    .options = {.taken = OPTION_BIT(OUT) | OPTION_BIT(TABLES), .args = "FILE...", .out = PAGE_NAME},
+    .options = {.taken = OPTION_LIST(OPTION_OUT, OPTION_TABLES),
+                .args = "FILE...",
+                .out = PAGE_NAME},
     .run = run,
 };

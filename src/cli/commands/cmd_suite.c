@@ -38,9 +38,10 @@ static Status begin(Suite *suite, const Settings *settings, const Sweep *sweep)
 
 static Status resume(Suite *suite, const Settings *settings)
 {
-    const OptionBits others =
-        settings->given & ~(OPTION_BIT(RESUME) | OPTION_BIT(DRY_RUN) | OPTION_BIT(HELP));
-    if (others) return FAIL(ST_USAGE, "--resume goes on as the suite was begun: no other option");
+    for (int id = 0; id < OPTION_COUNT; id++) {
+        if (settings->given[id] && id != OPTION_RESUME && id != OPTION_DRY_RUN)
+            return FAIL(ST_USAGE, "--resume goes on as the suite was begun: no other option");
+    }
     if (!settings->dry_run && suite_is_in(settings->resume))
         TRY(file_lock_take_folder(settings->resume));
     TRY(suite_read(suite, settings->resume));
@@ -129,7 +130,7 @@ static Status run_all(Suite *suite, const Settings *settings, int *exit_code)
 static Status run(const Settings *settings, const Sweep *sweep, int *exit_code)
 {
     Suite suite;
-    if (settings->full && settings->given & OPTION_BIT(BUDGET))
+    if (settings->full && settings->given[OPTION_BUDGET])
         return FAIL(ST_USAGE, "--full takes as long as it takes: leave out --budget");
     if (settings->like || (settings->resume && published_plan_is_in(settings->resume)))
         return published_suite_run(settings, sweep, exit_code);
@@ -179,17 +180,17 @@ static const OptionWords words[] = {
      .value = "DIR",
      .help = "go on with the suite in this folder: run what is missing"}};
 
-#define SUITE_LISTS (OPTION_BIT(SIZE) | OPTION_BIT(CTX))
+#define SUITE_LISTS OPTION_SIZE, OPTION_CTX
 
 const Command cmd_suite = {
     .name = "suite",
     .summary = "everything below in one go, sized to this machine, ending in one page",
     .help = help,
-    .options = {.taken = OPTIONS_DIMS | OPTION_BIT(DEVICE) | OPTION_BIT(THREADS) |
-                         OPTION_BIT(MEMORY_LIMIT) | OPTION_BIT(TIMEOUT) | OPTION_BIT(BUDGET) |
-                         OPTION_BIT(FULL) | OPTION_BIT(LIKE) | OPTION_BIT(DRY_RUN) |
-                         OPTION_BIT(OUT_DIR) | OPTION_BIT(RESUME),
-                .lists = SUITE_LISTS,
+    .options = {.taken =
+                    OPTION_LIST(OPTIONS_DIMS, OPTION_DEVICE, OPTION_THREADS, OPTION_MEMORY_LIMIT,
+                                OPTION_TIMEOUT, OPTION_BUDGET, OPTION_FULL, OPTION_LIKE,
+                                OPTION_DRY_RUN, OPTION_OUT_DIR, OPTION_RESUME),
+                .lists = OPTION_LIST(SUITE_LISTS),
                 .words = words,
                 .n_words = sizeof words / sizeof *words},
     .run = run,

@@ -43,6 +43,6 @@ const Command cmd_validate = {
     .name = "validate",
     .summary = "whether files that the other commands wrote are whole and consistent",
     .help = help,
-    .options = {.taken = OPTION_BIT(OUT), .args = "FILE...", .formats = "md"},
+    .options = {.taken = OPTION_LIST(OPTION_OUT), .args = "FILE...", .formats = "md"},
     .run = run,
 };

@@ -33,7 +33,7 @@ static void shuffle(Config *cells, int n, int round)
 /* Every setting once in every round, each round in an order of its own. */
 static void fill_rounds(Config *cells, const Settings *settings, const Sweep *sweep, int n)
 {
-    const bool asked = (settings->given & OPTION_BIT(WARMUP)) != 0;
+    const bool asked = settings->given[OPTION_WARMUP];
     for (int round = 0; round < settings->rounds; round++) {
         Config *at = cells + (ptrdiff_t)round * n;
         for (int i = 0; i < n; i++) {
@@ -56,7 +56,7 @@ static Status report(Text *out, const Settings *settings, const RecordSet *rows)
 
 static Status run(const Settings *settings, const Sweep *sweep, int *exit_code)
 {
-    const bool asked = (settings->given & OPTION_BIT(WARMUP)) != 0;
+    const bool asked = settings->given[OPTION_WARMUP];
     const int n = asked ? sweep->n : (int)(sizeof usual / sizeof *usual);
     const int all = n * (int)settings->rounds;
     const bool varies[OPTION_COUNT] = {[OPTION_WARMUP] = true};
@@ -91,10 +91,9 @@ const Command cmd_warmup = {
     .name = "warmup",
     .summary = "what leaving out warm-up steps does, and how many are enough",
     .help = help,
-    .options = {.taken = OPTIONS_STEP | OPTION_BIT(WARMUP) | OPTION_BIT(STEPS) |
-                         OPTION_BIT(ROUNDS) | OPTION_BIT(MEMORY_LIMIT) | OPTION_BIT(TIMEOUT) |
-                         OPTIONS_OUTPUT,
-                .lists = OPTION_BIT(WARMUP),
+    .options = {.taken = OPTION_LIST(OPTIONS_STEP, OPTION_WARMUP, OPTION_STEPS, OPTION_ROUNDS,
+                                     OPTION_MEMORY_LIMIT, OPTION_TIMEOUT, OPTIONS_OUTPUT),
+                .lists = OPTION_LIST(OPTION_WARMUP),
                 .formats = WARMUP_REPORT_FORMATS,
                 .defaults = config_warmup_defaults,
                 .words = words,

@@ -80,7 +80,7 @@ static Status put_common(PublishedPlan *plan, const Settings *settings, const Co
 {
     Text words = {0};
     for (int i = 0; i < COMMON; i++) {
-        if (settings->given >> common[i] & 1) put_word(&words, common[i], config);
+        if (settings->given[common[i]]) put_word(&words, common[i], config);
     }
     return keep_words(&words, plan->device);
 }
@@ -88,14 +88,14 @@ static Status put_common(PublishedPlan *plan, const Settings *settings, const Co
 static Status put_sizes(char to[PUBLISHED_ARGS_SIZE], const Settings *settings, const Sweep *sweep)
 {
     Text words = {0};
-    for (int i = 0; settings->given & OPTION_BIT(SIZE) && i < sweep->n; i++)
+    for (int i = 0; settings->given[OPTION_SIZE] && i < sweep->n; i++)
         text_printf(&words, "%s,", sweep->configs[i].model.size);
     return keep_words(&words, to);
 }
 
 static double budget_asked(const Settings *settings)
 {
-    const bool given = settings->given & (OPTION_BIT(BUDGET) | OPTION_BIT(FULL));
+    const bool given = settings->given[OPTION_BUDGET] || settings->given[OPTION_FULL];
     return given ? settings->budget : NAN;
 }
 
@@ -116,20 +116,28 @@ static bool has_word(const char *words, OptionId id, const Config *config)
     return has;
 }
 
-static const OptionBits other_words = OPTIONS_DIMS & ~OPTION_BIT(SIZE);
+/* A write-up's rows have dimensions of their own. */
+static bool gives_dimensions(const Settings *settings)
+{
+    for (int id = 0; id < CELL_FIELD_COUNT; id++) {
+        if (settings->given[id] && id != OPTION_SIZE && option_in(OPTION_LIST(OPTIONS_DIMS), id))
+            return true;
+    }
+    return false;
+}
 
 /* Words that it was not begun with. */
 static bool differs(const PublishedPlan *plan, const Settings *settings, const Sweep *sweep)
 {
     char sizes[PUBLISHED_ARGS_SIZE];
-    bool same = !(settings->given & (other_words | OPTION_BIT(OUT_DIR)));
+    bool same = !gives_dimensions(settings) && !settings->given[OPTION_OUT_DIR];
     if (settings->like)
         same = same && strcmp(settings->like, published_list_writeups[plan->writeup].name) == 0;
     if (!isnan(budget_asked(settings))) same = same && is_budget(plan, budget_asked(settings));
-    if (settings->given & OPTION_BIT(SIZE))
+    if (settings->given[OPTION_SIZE])
         same = same && put_sizes(sizes, settings, sweep) == ST_OK && !strcmp(sizes, plan->sizes);
     for (int i = 0; i < COMMON; i++) {
-        if (settings->given >> common[i] & 1)
+        if (settings->given[common[i]])
             same = same && has_word(plan->device, common[i], &sweep->configs[0]);
     }
     return !same;
@@ -155,7 +163,7 @@ static Status refuse_words(const PublishedPlan *plan)
 
 Status published_plan_check_words(const char *device, const char *sizes, const char *file)
 {
-    const OptionBits allowed = SUITE_OPTIONS_DEVICE | SUITE_OPTIONS_CELLS;
+    const OptionId *allowed = OPTION_LIST(SUITE_OPTIONS_DEVICE, SUITE_OPTIONS_CELLS);
     TRY(suite_arguments_check(device, &cmd_bench.options, allowed, file, "device"));
     return suite_arguments_check_sizes(sizes, file);
 }
@@ -196,7 +204,7 @@ static void name_folder(PublishedPlan *plan, const Settings *settings)
 static Status begin(PublishedPlan *plan, json_t **root, const Settings *settings,
                     const Sweep *sweep)
 {
-    if (settings->given & other_words)
+    if (gives_dimensions(settings))
         return FAIL(ST_USAGE, "--like runs the models of the write-up: of the model options it "
                               "takes --size alone, which chooses among its rows");
     TRY(published_list_find(settings->like, &plan->writeup));

@@ -371,7 +371,7 @@ static void put_notes(Filling *f)
     if (*like->note) table_note(f->table, like->note, NULL);
     published_reasons_tell(&f->reasons, f->table);
     text_printf(&line, "roofstep %s %s%s", like->command->name, like->words,
-                like->command->options.taken & OPTION_BIT(STAT) ? " --stat mean" : "");
+                option_takes(&like->command->options, OPTION_STAT) ? " --stat mean" : "");
     table_note(f->table, published_list_has_one_cell(like) ? "every row" : "common to every row",
                text_str(&line));
     text_free(&line);

@@ -41,14 +41,9 @@ static void put_axis(Text *out, OptionId id, const Sweep *sweep, bool one)
     for (int i = 0; i < (one ? 1 : sweep->n); i++) {
         bool seen = false;
         for (int j = 0; j < i && !seen; j++)
-            seen = option_compare(id, &sweep->configs[i], &sweep->configs[j]) == 0;
+            seen = option_value_compare_cells(id, &sweep->configs[i], &sweep->configs[j]) == 0;
         if (seen) continue;
-        const OptionValue value = option_load(id, &sweep->configs[i]);
-        if (i > 0) text_puts(out, ",");
-        if (option_table[id].kind == OPTION_KIND_PRESET)
-            text_puts(out, value.word);
-        else
-            text_printf(out, "%" PRId64, value.number);
+        text_printf(out, "%s%s", i > 0 ? "," : "", option_value_text(id, &sweep->configs[i]).s);
     }
 }
 
@@ -66,12 +61,10 @@ static Status keep(Text *words, char *to)
 
 static Status keep_model(char *to, const Settings *settings, const Sweep *sweep, bool one)
 {
-    static const OptionId dims[] = {OPTION_SIZE,       OPTION_D_MODEL,   OPTION_D_FF,
-                                    OPTION_NUM_LAYERS, OPTION_NUM_HEADS, OPTION_VOCAB,
-                                    OPTION_CTX,        OPTION_BATCH};
     Text words = {0};
-    for (size_t i = 0; i < sizeof dims / sizeof *dims; i++) {
-        if (settings->given >> dims[i] & 1) put_axis(&words, dims[i], sweep, one);
+    for (int id = 0; id < CELL_FIELD_COUNT; id++) {
+        if (settings->given[id] && option_in(OPTION_LIST(OPTIONS_DIMS), id))
+            put_axis(&words, (OptionId)id, sweep, one);
     }
     return keep(&words, to);
 }
@@ -79,13 +72,12 @@ static Status keep_model(char *to, const Settings *settings, const Sweep *sweep,
 static Status keep_common(Suite *suite, const Settings *settings, const Config *config)
 {
     Text device = {0}, cells = {0};
-    if (settings->given & OPTION_BIT(DEVICE)) text_printf(&device, "--device %s", config->device);
-    if (settings->given & OPTION_BIT(THREADS))
+    if (settings->given[OPTION_DEVICE]) text_printf(&device, "--device %s", config->device);
+    if (settings->given[OPTION_THREADS])
         text_printf(&device, " --threads %" PRId64, config->threads);
-    if (settings->given & OPTION_BIT(MEMORY_LIMIT))
+    if (settings->given[OPTION_MEMORY_LIMIT])
         text_printf(&cells, "--memory-limit %" PRId64, config->memory_limit);
-    if (settings->given & OPTION_BIT(TIMEOUT))
-        text_printf(&cells, " --timeout %.15g", config->timeout);
+    if (settings->given[OPTION_TIMEOUT]) text_printf(&cells, " --timeout %.15g", config->timeout);
     TRY(keep(&device, suite->device));
     return keep(&cells, suite->cells);
 }
@@ -237,20 +229,22 @@ static Status check_words(const Suite *s)
 {
     const struct {
         const char *field, *words;
-        OptionBits allowed;
-    } common[] = {{"model", s->model, OPTIONS_DIMS},
-                  {"first_model", s->first, OPTIONS_DIMS},
-                  {"device", s->device, SUITE_OPTIONS_DEVICE},
-                  {"cells", s->cells, SUITE_OPTIONS_CELLS}};
+        const OptionId *allowed;
+    } common[] = {{"model", s->model, OPTION_LIST(OPTIONS_DIMS)},
+                  {"first_model", s->first, OPTION_LIST(OPTIONS_DIMS)},
+                  {"device", s->device, OPTION_LIST(SUITE_OPTIONS_DEVICE)},
+                  {"cells", s->cells, OPTION_LIST(SUITE_OPTIONS_CELLS)}};
     char path[PATH_MAX], part[32];
     TRY(state_path(s->folder, path));
     for (size_t i = 0; i < sizeof common / sizeof *common; i++)
         TRY(suite_arguments_check(common[i].words, &cmd_bench.options, common[i].allowed, path,
                                   common[i].field));
     for (int id = 0; id < SUITE_PARTS; id++) {
+        OptionId allowed[OPTION_COUNT + 1];
+        suite_plan_options((SuitePartId)id, allowed);
         snprintf(part, sizeof part, "part %s", suite_part_info[id].name);
         TRY(suite_arguments_check(s->parts[id].words, &suite_part_info[id].command->options,
-                                  suite_plan_options((SuitePartId)id), path, part));
+                                  allowed, path, part));
     }
     return ST_OK;
 }

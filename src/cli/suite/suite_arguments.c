@@ -28,26 +28,24 @@ static bool split(Words *words, const char *text)
 }
 
 /* By its whole name: what is short for it, or "--name=value", a suite does not write. -1: none. */
-static int option_named(const char *word, OptionBits allowed)
+static int option_named(const char *word, const OptionId *allowed)
 {
     for (int id = 0; id < OPTION_COUNT; id++) {
-        if ((allowed >> id & 1) != 0 && strncmp(word, "--", 2) == 0 &&
+        if (option_in(allowed, id) && strncmp(word, "--", 2) == 0 &&
             strcmp(word + 2, option_table[id].name) == 0)
             return id;
     }
     return -1;
 }
 
-OptionBits suite_arguments_options(const char *words, const OptionSet *set)
+bool suite_arguments_name(const char *words, OptionId id)
 {
     Words list;
-    OptionBits bits = 0;
-    if (!split(&list, words)) return 0;
+    if (!split(&list, words)) return false;
     for (int i = 0; i < list.n; i++) {
-        const int id = option_named(list.argv[i], set->taken);
-        if (id >= 0) bits |= (OptionBits)1 << id;
+        if (option_named(list.argv[i], OPTION_LIST(id)) >= 0) return true;
     }
-    return bits;
+    return false;
 }
 
 static Status refuse(const char *file, const char *part, const char *word)
@@ -58,7 +56,8 @@ static Status refuse(const char *file, const char *part, const char *word)
 }
 
 /* Every option with the one value that it needs. */
-static Status check_names(const Words *list, OptionBits allowed, const char *file, const char *part)
+static Status check_names(const Words *list, const OptionId *allowed, const char *file,
+                          const char *part)
 {
     for (int i = 0; i < list->n; i++) {
         const int id = option_named(list->argv[i], allowed);
@@ -68,18 +67,24 @@ static Status check_names(const Words *list, OptionBits allowed, const char *fil
     return ST_OK;
 }
 
-static Status check_values(Words *list, const OptionSet *set, OptionBits allowed)
+static Status check_values(Words *list, const OptionSet *set, const OptionId *allowed)
 {
+    OptionId both[OPTION_COUNT + 1];
     OptionSet own = *set;
     Settings settings;
     Sweep sweep;
-    own.taken &= allowed;
+    int n = 0;
+    for (int id = 0; id < OPTION_COUNT; id++) {
+        if (option_in(set->taken, id) && option_in(allowed, id)) both[n++] = (OptionId)id;
+    }
+    both[n] = OPTION_END;
+    own.taken = both;
     TRY(sweep_parse(&own, list->n, list->argv, &settings, &sweep));
     sweep_free(&sweep);
     return ST_OK;
 }
 
-Status suite_arguments_check(const char *words, const OptionSet *set, OptionBits allowed,
+Status suite_arguments_check(const char *words, const OptionSet *set, const OptionId *allowed,
                              const char *file, const char *part)
 {
     Words list;
@@ -95,7 +100,7 @@ Status suite_arguments_check_sizes(const char *sizes, const char *file)
 {
     while (*sizes) {
         const size_t n = strcspn(sizes, ",");
-        const char *const *known = option_words(OPTION_SIZE);
+        const char *const *known = option_table[OPTION_SIZE].words;
         char size[16];
         snprintf(size, sizeof size, "%.*s", (int)n, sizes);
         while (*known && strcmp(*known, size) != 0) known++;

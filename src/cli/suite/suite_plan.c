@@ -52,23 +52,33 @@ static Status write_words(const Suite *suite, const SuiteWorkload *workload,
     return n < SUITE_ARGS_SIZE ? ST_OK : FAIL(ST_USAGE, "too many sizes for a suite");
 }
 
-OptionBits suite_plan_options(SuitePartId id)
+static bool is_written(SuitePartId part, int id)
 {
-    const OptionSet *set = &suite_part_info[id].command->options;
-    OptionBits bits = SUITE_OPTIONS_DEVICE;
-    if (id == SUITE_LIMITS) return bits;
+    if (option_in(OPTION_LIST(SUITE_OPTIONS_DEVICE), id)) return true;
+    if (part == SUITE_LIMITS) return false;
+    if (option_in(OPTION_LIST(SUITE_OPTIONS_CELLS), id)) return true;
     for (int i = 0; i < N_WORKLOADS; i++) {
-        if (workloads[i].part != id) continue;
-        bits |= suite_arguments_options(workloads[i].rest, set);
-        if (*workloads[i].model) bits |= OPTIONS_DIMS;
+        if (workloads[i].part != part) continue;
+        if (suite_arguments_name(workloads[i].rest, (OptionId)id)) return true;
+        if (*workloads[i].model && option_in(OPTION_LIST(OPTIONS_DIMS), id)) return true;
     }
-    return (bits | SUITE_OPTIONS_CELLS) & set->taken;
+    return false;
+}
+
+void suite_plan_options(SuitePartId part, OptionId list[OPTION_COUNT + 1])
+{
+    int n = 0;
+    for (int id = 0; id < OPTION_COUNT; id++) {
+        if (option_in(suite_part_info[part].command->options.taken, id) && is_written(part, id))
+            list[n++] = (OptionId)id;
+    }
+    list[n] = OPTION_END;
 }
 
 /* precision runs all of them where none is named; warmup every cell once a round. */
 static double times(SuitePartId id, const Settings *settings)
 {
-    const bool every = id == SUITE_PRECISION && !(settings->given & OPTION_BIT(PRECISION));
+    const bool every = id == SUITE_PRECISION && !settings->given[OPTION_PRECISION];
     return every ? PRECISION_COUNT : id == SUITE_WARMUP ? (double)settings->rounds : 1;
 }
 

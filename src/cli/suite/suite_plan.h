@@ -9,6 +9,6 @@
 Status suite_plan(Suite *suite, const SuiteRates *rates, double seconds);
 
 /* What the words of a part may name: the options of its workloads, the user's model, device and limits. */
-OptionBits suite_plan_options(SuitePartId id);
+void suite_plan_options(SuitePartId part, OptionId list[OPTION_COUNT + 1]);
 
 #endif

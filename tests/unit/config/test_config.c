@@ -45,17 +45,17 @@ static void presets_have_their_sizes(void **state)
     Config c;
     config_defaults(&c);
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-        assert_int_equal(config_preset(&c, known[i].name), ST_OK);
+        assert_int_equal(model_spec_preset(&c.model, known[i].name), ST_OK);
         assert_string_equal(c.model.size, known[i].name);
         assert_true(parameters(&c) == known[i].parameters);
     }
-    for (int i = 0; config_presets[i]; i++) {
-        assert_int_equal(config_preset(&c, config_presets[i]), ST_OK);
+    for (int i = 0; model_spec_presets[i]; i++) {
+        assert_int_equal(model_spec_preset(&c.model, model_spec_presets[i]), ST_OK);
         assert_int_equal(config_check(&c), ST_OK);
     }
-    assert_int_equal(config_preset(&c, "2.7b"), ST_OK);
+    assert_int_equal(model_spec_preset(&c.model, "2.7b"), ST_OK);
     assert_string_equal(c.model.size, "2.7B");
-    assert_int_equal(config_preset(&c, "smal"), ST_USAGE);
+    assert_int_equal(model_spec_preset(&c.model, "smal"), ST_USAGE);
     assert_non_null(strstr(status_message(), "did you mean small"));
 }
 

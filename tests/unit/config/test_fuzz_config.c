@@ -2,7 +2,6 @@
  * in is taken, or refused as bad usage with one line. */
 #include "base/parse.h"
 #include "base/rng.h"
-#include "config/axis.h"
 #include "config/sweep.h"
 #include "with_cmocka.h"
 
@@ -19,11 +18,15 @@ static int below(int n)
     return (int)rng_below(2024, stream, drawn++, n);
 }
 
-static OptionBits random_bits(void)
+static const OptionId *random_options(void)
 {
-    OptionBits bits = 0;
-    for (int id = 0; id < OPTION_COUNT; id++) bits |= (OptionBits)below(2) << id;
-    return bits;
+    static OptionId list[OPTION_COUNT + 1];
+    int n = 0;
+    for (int id = 0; id < OPTION_COUNT; id++) {
+        if (below(2)) list[n++] = (OptionId)id;
+    }
+    list[n] = OPTION_END;
+    return list;
 }
 
 static const char *const seeds[] = {
@@ -147,7 +150,7 @@ static void axes(void **state)
         forget_message();
         const Status status = axis_read(&axis, id, s);
         accepted_or_explained(status, s);
-        if (status == ST_OK) assert_true(axis.n > 0 && axis.n <= AXIS_MAX_VALUES);
+        if (status == ST_OK) assert_true(axis.n > 0 && axis.n <= SWEEP_MAX_VALUES);
         axis_free(&axis);
     }
 }
@@ -187,8 +190,8 @@ static void command_lines(void **state)
         Settings settings;
         Sweep sweep;
         const OptionSet set = {
-            .taken = below(4) ? ~(OptionBits)0 : random_bits(),
-            .lists = below(2) ? UINT64_MAX : 0,
+            .taken = below(4) ? OPTION_LIST(OPTIONS_ALL) : random_options(),
+            .lists = below(2) ? OPTION_LIST(OPTIONS_ALL) : NULL,
             .formats = "md json",
             .args = below(2) ? "FILE..." : NULL,
         };

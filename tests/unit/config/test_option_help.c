@@ -6,8 +6,8 @@
 #include <string.h>
 
 static const OptionSet set = {
-    .taken = OPTIONS_STEP | OPTIONS_OUTPUT | OPTION_BIT(TIMEOUT) | OPTION_BIT(DRY_RUN),
-    .lists = OPTIONS_STEP,
+    .taken = OPTION_LIST(OPTIONS_STEP, OPTIONS_OUTPUT, OPTION_TIMEOUT, OPTION_DRY_RUN),
+    .lists = OPTION_LIST(OPTIONS_STEP),
     .formats = "md json ",
 };
 
@@ -37,8 +37,8 @@ static void every_option_and_no_other_is_there(void **state)
     (void)state;
     for (int id = 0; id < OPTION_COUNT; id++) {
         char line[80];
-        const bool taken = id == OPTION_HELP || (set.taken >> id & 1) != 0;
-        const bool list = (set.lists >> id & 1) != 0;
+        const bool taken = option_takes(&set, id);
+        const bool list = option_in(set.lists, id);
         snprintf(line, sizeof line, "\n%c --%s ", list ? '*' : ' ', option_table[id].name);
         if ((strstr(text_str(&help), line) != NULL) != taken) fail_msg("%s", line);
         if (taken) contains(option_table[id].help);
@@ -65,7 +65,9 @@ static void defaults_and_words_are_there(void **state)
 
 static void lines_fit_a_screen(void **state)
 {
-    const OptionSet all = {.taken = ~(OptionBits)0, .lists = OPTIONS_STEP, .formats = "md json "};
+    const OptionSet all = {.taken = OPTION_LIST(OPTIONS_ALL),
+                           .lists = OPTION_LIST(OPTIONS_STEP),
+                           .formats = "md json "};
     Text text = {0};
     (void)state;
     option_help(&text, &all);
@@ -81,7 +83,7 @@ static void no_lists_no_footnote(void **state)
 {
     (void)state;
     Text text = {0};
-    const OptionSet small = {.taken = OPTION_BIT(OUT)};
+    const OptionSet small = {.taken = OPTION_LIST(OPTION_OUT)};
     option_help(&text, &small);
     assert_null(strchr(text_str(&text), '*'));
     assert_null(strstr(text_str(&text), "Model"));
@@ -94,7 +96,7 @@ static void a_command_has_words_of_its_own(void **state)
     static const OptionWords words[] = {
         {.id = OPTION_PRECISION, .by_default = "all of them"},
         {.id = OPTION_RESUME, .value = "DIR", .help = "go on with what is there"}};
-    const OptionSet own = {.taken = OPTION_BIT(PRECISION) | OPTION_BIT(RESUME) | OPTION_BIT(OUT),
+    const OptionSet own = {.taken = OPTION_LIST(OPTION_PRECISION, OPTION_RESUME, OPTION_OUT),
                            .words = words,
                            .n_words = 2};
     (void)state;
@@ -122,7 +124,7 @@ static void names_of_other_tools_are_understood(void **state)
     };
     (void)state;
     for (size_t i = 0; i < sizeof aliases / sizeof *aliases; i++) {
-        const OptionSet one = {.taken = UINT64_C(1) << aliases[i].id}, none = {0};
+        const OptionSet one = {.taken = OPTION_LIST(aliases[i].id)}, none = {0};
         char hint[80];
         OptionId found;
         snprintf(hint, sizeof hint, "did you mean --%s%s?", option_table[aliases[i].id].name,

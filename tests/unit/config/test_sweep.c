@@ -5,17 +5,21 @@
 #include <string.h>
 
 static const OptionSet bench = {
-    .taken = UINT64_MAX & ~OPTION_BIT(REFRESH),
-    .lists = OPTIONS_STEP | OPTION_BIT(WARMUP) | OPTION_BIT(STEPS),
+    .taken = OPTION_LIST(OPTIONS_STEP, OPTION_WARMUP, OPTION_STEPS, OPTION_SAMPLE_TIME,
+                         OPTION_UNTIL, OPTION_STAT, OPTION_MEMORY_LIMIT, OPTION_TIMEOUT,
+                         OPTIONS_ATTENTION, OPTIONS_OUTPUT, OPTION_PEER, OPTION_PEER_ROUNDS,
+                         OPTION_DRY_RUN, OPTION_RESUME, OPTION_BASELINE, OPTION_OUT_JSON),
+    .lists = OPTION_LIST(OPTIONS_STEP, OPTION_WARMUP, OPTION_STEPS),
     .formats = "md csv json ",
 };
 static const OptionSet plan = {
-    .taken = OPTIONS_PLAN | OPTION_BIT(MEMORY_LIMIT) | OPTIONS_OUTPUT,
-    .lists = OPTIONS_PLAN | OPTION_BIT(MEMORY_LIMIT),
+    .taken = OPTION_LIST(OPTIONS_PLAN, OPTION_MEMORY_LIMIT, OPTIONS_OUTPUT),
+    .lists = OPTION_LIST(OPTIONS_PLAN, OPTION_MEMORY_LIMIT),
     .formats = "md",
 };
-static const OptionSet one_cell = {.taken = OPTIONS_STEP | OPTION_BIT(OUT)};
-static const OptionSet with_files = {.taken = OPTIONS_OUTPUT, .formats = "html", .args = "FILE..."};
+static const OptionSet one_cell = {.taken = OPTION_LIST(OPTIONS_STEP, OPTION_OUT)};
+static const OptionSet with_files = {
+    .taken = OPTION_LIST(OPTIONS_OUTPUT), .formats = "html", .args = "FILE..."};
 
 static Settings settings;
 static Sweep sweep;
@@ -148,8 +152,8 @@ static void every_option_reaches_its_field(void **state)
     assert_string_equal(settings.out_json, "b.json");
     assert_string_equal(settings.baseline, "fp32");
     assert_string_equal(settings.resume, "c.json");
-    assert_true((settings.given & OPTION_BIT(SEED)) != 0);
-    assert_true((settings.given & OPTION_BIT(D_MODEL)) == 0);
+    assert_true(settings.given[OPTION_SEED]);
+    assert_true(!settings.given[OPTION_D_MODEL]);
     sweep_free(&sweep);
 }
 

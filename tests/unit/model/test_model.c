@@ -25,7 +25,7 @@ static void test_preset_parameters(void **state)
             Config c;
             Model model;
             config_defaults(&c);
-            assert_int_equal(config_preset(&c, presets[i].size), ST_OK);
+            assert_int_equal(model_spec_preset(&c.model, presets[i].size), ST_OK);
             c.exec = (Exec)exec;
             assert_int_equal(model_build(&model, &c, MODE_FWD, DT_F32), ST_OK);
             assert_int_equal(model.n_elements, presets[i].parameters);

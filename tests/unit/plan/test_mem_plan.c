@@ -297,7 +297,7 @@ static void test_fragmentation(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         Config config;
         config_defaults(&config);
-        assert_int_equal(config_preset(&config, cases[i].size), ST_OK);
+        assert_int_equal(model_spec_preset(&config.model, cases[i].size), ST_OK);
         config.ctx = cases[i].ctx;
         variants_each(&config, check_fragmentation);
     }

@@ -26,7 +26,7 @@ static Config model(const char *size, Mode mode)
 {
     Config config;
     config_defaults(&config);
-    assert_int_equal(config_preset(&config, size), ST_OK);
+    assert_int_equal(model_spec_preset(&config.model, size), ST_OK);
     config.mode = mode;
     return config;
 }

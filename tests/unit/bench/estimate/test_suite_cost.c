@@ -23,7 +23,7 @@ static Config cell(const char *size, int64_t ctx, int64_t warmup, int64_t steps)
 {
     Config c;
     config_defaults(&c);
-    assert_int_equal(config_preset(&c, size), ST_OK);
+    assert_int_equal(model_spec_preset(&c.model, size), ST_OK);
     c.ctx = ctx;
     c.warmup = warmup;
     c.steps = steps;

@@ -9,7 +9,7 @@ static Config cell(const char *size)
 {
     Config c;
     config_defaults(&c);
-    assert_int_equal(config_preset(&c, size), ST_OK);
+    assert_int_equal(model_spec_preset(&c.model, size), ST_OK);
     return c;
 }
 

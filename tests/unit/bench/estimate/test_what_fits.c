@@ -22,7 +22,7 @@ static Config preset(const char *size)
 {
     Config c;
     config_defaults(&c);
-    assert_int_equal(config_preset(&c, size), ST_OK);
+    assert_int_equal(model_spec_preset(&c.model, size), ST_OK);
     c.threads = 2;
     return c;
 }

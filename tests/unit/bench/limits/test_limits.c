@@ -44,7 +44,7 @@ static void product_rates(void **state)
     const Placement two = {.backend = BACKEND_cpu, .threads = 2};
     Config model;
     config_defaults(&model);
-    assert_int_equal(config_preset(&model, "tiny"), ST_OK);
+    assert_int_equal(model_spec_preset(&model.model, "tiny"), ST_OK);
     for (int i = 0; i < 3; i++) {
         LimitsRate large, passes[3];
         assert_int_equal(limits_matmul_large(&one, precisions[i], &tiny, &large), ST_OK);

@@ -73,7 +73,7 @@ static Config model(int64_t layers, int64_t batch)
 {
     Config c;
     config_defaults(&c);
-    assert_int_equal(config_preset(&c, "tiny"), ST_OK);
+    assert_int_equal(model_spec_preset(&c.model, "tiny"), ST_OK);
     snprintf(c.model.size, sizeof c.model.size, "custom");
     c.model.num_layers = layers;
     c.batch = batch;

@@ -12,7 +12,7 @@ static Record *make(void)
     Config config;
     Record *r;
     config_defaults(&config);
-    assert_int_equal(config_preset(&config, "small"), ST_OK);
+    assert_int_equal(model_spec_preset(&config.model, "small"), ST_OK);
     assert_int_equal(record_new(&r, &config), ST_OK);
     return r;
 }

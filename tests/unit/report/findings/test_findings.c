@@ -37,7 +37,7 @@ static Record *add(const char *size, Precision precision)
     Config c;
     Record *r = NULL;
     config_defaults(&c);
-    assert_int_equal(config_preset(&c, size), ST_OK);
+    assert_int_equal(model_spec_preset(&c.model, size), ST_OK);
     c.precision = precision;
     assert_int_equal(record_new(&r, &c), ST_OK);
     assert_int_equal(record_put_status(r, RECORD_OK, NULL), ST_OK);

@@ -19,7 +19,7 @@ static void open_fixture(Fixture *f, const char *ending)
 {
     Config c;
     config_defaults(&c);
-    ASSERT_OK(config_preset(&c, "medium"));
+    ASSERT_OK(model_spec_preset(&c.model, "medium"));
     variants_build(&f->model, &c);
     ASSERT_OK(binding_make(&f->binding, &f->model.plan, BACKEND_cpu, 2, NULL));
     ASSERT_OK(memory_profile_make(&f->profile, &f->model, &f->binding));

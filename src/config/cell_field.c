@@ -1,0 +1,30 @@
+#include "config/cell_field.h"
+
+#include <string.h>
+
+const CellField cell_field_table[CELL_FIELD_COUNT] = {
+#define CELL(id, option, kind, member, words, least, most, value, help, name, label, subject, \
+             part, need, show, key, csv, peer)                                                \
+    {name, label, CELL_OF_##subject, CELL_PART_##part, CELL_NEED_##need, CELL_SHOW_##show,    \
+     key,  csv,   CELL_PEER_##peer},
+#include "config/cell_fields.def"
+};
+
+bool cell_field_of(int id, Subject subject)
+{
+    return (cell_field_table[id].subject & 1 << subject) != 0;
+}
+
+bool cell_field_is_work(int id)
+{
+    return cell_field_table[id].part <= CELL_PART_PLAN;
+}
+
+int cell_field_find(const char *name)
+{
+    for (int id = 0; id < CELL_FIELD_COUNT; id++) {
+        const char *own = cell_field_table[id].name;
+        if (own && strcmp(own, name) == 0) return id;
+    }
+    return -1;
+}
