@@ -2,7 +2,7 @@
 #include "harness.h"
 #include "report/format/table_md.h"
 #include "report/profile/nsys_folder.h"
-#include "report/profile/profile_nsys_tables.h"
+#include "report/profile/profile_tables.h"
 #include "report/validate/validate.h"
 
 #include <string.h>

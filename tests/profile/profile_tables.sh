@@ -60,8 +60,8 @@ json.dump(file, open('gpu/profile.json', 'w'))
 GPU
 "$program" validate gpu/profile.json >gpu-validate.out 2>gpu.err || fail "the file of a GPU is not whole"
 "$program" profile --from gpu --source --top 100 >gpu.out 2>gpu.err || fail "--from the file of a GPU"
-for line in '^\| CUDA call +\| for +\| calls a step .*\| source' '^\| cudaLaunchKernel +\| forward embedding embedding .*src/ops/embedding\.c:[0-9]+' \
-    '^\| cudaStreamSynchronize +\| no op .*\| - ' '^\| busy ' 'host-bound|device-bound' '^\| longest gap between kernels ' \
+for line in '^\| CUDA call +\| for +\| category +\| calls a step .*\| source' '^\| cudaLaunchKernel +\| forward embedding embedding .*src/ops/embedding\.c:[0-9]+' \
+    '^\| cudaStreamSynchronize +\| not attributed .*\| - ' '^\| busy ' 'host-bound|device-bound' '^\| longest gap between kernels ' \
     '^\| gaps between CUDA calls, a step +\| 4 ' '^\| longest gap between CUDA calls +\| 300\.0 us, after cudaLaunchKernel, before cudaStreamSynchronize' \
     '^\| in +\| kernel, by name +\| of ' '^\| in +\| kernel, by op +\| of ' \
     '^\| BACKWARD +\| \[CUDA memset\] +\| not attributed +\| other +\| +2 ' '^\| FORWARD +\| gemm\\<a, 1\\>\(float\) ' '^\| FORWARD +\| gemm\\<b, 2\\>\(float\) '; do

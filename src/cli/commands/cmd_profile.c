@@ -11,7 +11,6 @@
 #include "cli/other_machine.h"
 #include "cli/output.h"
 #include "report/profile/nsys_folder.h"
-#include "report/profile/profile_nsys_tables.h"
 #include "report/profile/profile_tables.h"
 
 #include <stdlib.h>

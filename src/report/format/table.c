@@ -59,6 +59,11 @@ void table_cell(Table *table, const char *text)
     table->cells[table->n_cells++] = copy(table, text ? text : "-");
 }
 
+void table_dashes(Table *table, int n)
+{
+    for (int i = 0; i < n; i++) table_cell(table, NULL);
+}
+
 void table_cell_printf(Table *table, const char *fmt, ...)
 {
     Text text = {0};
@@ -78,9 +83,14 @@ void table_note_printf(Table *table, const char *fmt, ...)
     va_start(args, fmt);
     text_vprintf(&text, fmt, args);
     va_end(args);
-    table->failed = table->failed || text.failed;
-    table_note(table, text_str(&text), NULL);
-    text_free(&text);
+    table_note_text(table, &text);
+}
+
+void table_note_text(Table *table, Text *text)
+{
+    table->failed = table->failed || text->failed;
+    if (text->n) table_note(table, text_str(text), NULL);
+    text_free(text);
 }
 
 void table_note(Table *table, const char *text, const char *code)

@@ -38,9 +38,12 @@ void table_spare(Table *table, const char *const *headings);
 #define TABLE_SPARE(table, ...) table_spare((table), (const char *const[]){__VA_ARGS__, NULL})
 /* The next cell, "-" for NULL; a row is full after as many as there are columns. */
 void table_cell(Table *table, const char *text);
+void table_dashes(Table *table, int n); /* the next n cells are "-" */
 void table_cell_printf(Table *table, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void table_note(Table *table, const char *text, const char *code);
 void table_note_printf(Table *table, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* A note of the text, none where it is empty; frees it. */
+void table_note_text(Table *table, Text *text);
 void table_free(Table *table);
 Status table_status(const Table *table);
 

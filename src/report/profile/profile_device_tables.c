@@ -47,9 +47,9 @@ static Busy busy_of(const ProfileView *v)
     return sum;
 }
 
-void profile_device_tables_verdict(Text *text, const ProfileView *v)
+/* Host-bound or device-bound, in a sentence. */
+static void put_verdict(Text *text, const ProfileView *v)
 {
-    if (!v->gpu) return;
     const Busy b = busy_of(v);
     if (b.busy >= busy_enough * b.wall) {
         text_printf(text, "device-bound: the GPU works %.1f %% of the time", 100 * b.busy / b.wall);
@@ -57,24 +57,6 @@ void profile_device_tables_verdict(Text *text, const ProfileView *v)
         text_printf(text, "host-bound: the GPU waits %.1f %% of the time for launches and the host",
                     100 * (1 - b.busy / b.wall));
     }
-}
-
-/* How many, median, p99, total and the longest of gaps between `what`, as in "kernels". */
-static void gap_rows(Table *table, const ProfileView *v, const ViewGaps *gaps, const char *what)
-{
-    const double steps = (double)v->steps;
-    table_cell_printf(table, "gaps between %s, a step", what);
-    table_cell(table, human_mean_count((double)gaps->time.n / steps).s);
-    if (gaps->time.n == 0) return;
-    table_cell_printf(table, "gaps between %s: median, p99", what);
-    table_cell_printf(table, "%s, %s", human_seconds(gaps->time.med * 1e-9).s,
-                      human_seconds(gaps->p99 * 1e-9).s);
-    table_cell_printf(table, "gaps between %s: total a step", what);
-    table_cell(table, human_seconds(gaps->time.total * 1e-9 / steps).s);
-    table_cell_printf(table, "longest gap between %s", what);
-    table_cell_printf(table, "%s, after %s, before %s", human_seconds(gaps->time.max * 1e-9).s,
-                      gaps->after ? gaps->after : "what is not attributed",
-                      gaps->before ? gaps->before : "what is not attributed");
 }
 
 static void call_rows(Table *table, const ProfileView *v)
@@ -103,22 +85,20 @@ static void gpu(Table *table, const ProfileView *v)
                b.wall);
     fact_share(table, "kernels", g->compute / steps, (g->compute + g->copies) / steps);
     fact_share(table, "copies and memsets", g->copies / steps, (g->compute + g->copies) / steps);
-    gap_rows(table, v, &g->gaps, "kernels");
+    profile_cells_gaps(table, &g->gaps, "kernels", steps);
     fact_time(table, "launch latency, median", g->latency.n ? g->latency.med : NAN);
     call_rows(table, v);
-    if (v->host_gaps.time.n > 0) gap_rows(table, v, &v->host_gaps, "CUDA calls");
+    if (v->host_gaps.time.n > 0) profile_cells_gaps(table, &v->host_gaps, "CUDA calls", steps);
     table_cell(table, "attributed to no op");
     table_cell_printf(table, "%lld, %.3f %% of the kernels' time", (long long)g->unattributed,
                       100 * g->unattributed_time / (g->compute + g->copies));
     fact(table, "records dropped", human_count(g->dropped).s);
-    profile_device_tables_verdict(&verdict, v);
-    table_note(table, text_str(&verdict), NULL);
+    put_verdict(&verdict, v);
+    table_note_text(table, &verdict);
     table_note(table,
                "launch latency: from the begin of a launch to that of its kernel; of a graph, of "
                "its first; gaps between kernels: of one phase; between calls: of one step",
                NULL);
-    table->failed = table->failed || verdict.failed;
-    text_free(&verdict);
 }
 
 /* ---- scopes ---- */
@@ -168,11 +148,6 @@ static int collect(const ProfileView *v, Scope *scopes)
     return n;
 }
 
-static void us(Table *table, double ns, int64_t n)
-{
-    table_cell(table, n ? human_number(ns * 1e-3 / (double)n, 4).s : "-");
-}
-
 static void scopes(Table *table, const ProfileView *v)
 {
     static Scope list[MOST_SCOPES];
@@ -185,14 +160,14 @@ static void scopes(Table *table, const ProfileView *v)
     }
     for (int i = 0; i < n; i++) {
         const Scope *s = &list[i];
-        table_cell(table, profile_tables_phase(s->phase));
+        table_cell(table, profile_cells_phase(s->phase));
         table_cell(table, s->name);
         table_cell(table, human_mean_count((double)s->n / (double)v->steps).s);
-        us(table, s->wall, s->n);
-        us(table, s->host, s->launched);
+        profile_cells_us(table, s->wall / (double)s->n);
+        profile_cells_us(table, s->host / (double)s->launched);
         if (!v->gpu) continue;
-        us(table, s->device, s->n);
-        us(table, fmax(0, s->span - s->device), s->n);
+        profile_cells_us(table, s->device / (double)s->n);
+        profile_cells_us(table, fmax(0, s->span - s->device) / (double)s->n);
         table_cell(table, human_mean_count((double)s->kernels / (double)(s->n ? s->n : 1)).s);
     }
     table_note(
@@ -244,7 +219,7 @@ static void os_use(Table *table, const ProfileView *v)
                       human_number((double)os->major / steps, 3).s);
     if (!v->gpu) imbalance(table, v);
     if (!v->gpu && v->host_gaps.time.n > 0) {
-        gap_rows(table, v, &v->host_gaps, "ops");
+        profile_cells_gaps(table, &v->host_gaps, "ops", steps);
         table_note(table, "gaps between ops: of one phase, without what watching takes", NULL);
     }
     if (v->events_left_out > 0)
@@ -255,9 +230,9 @@ Status profile_device_tables_write(Text *out, const ProfileTables *how, const Pr
 {
     Table table = {0};
     gpu(&table, view);
-    TRY(profile_tables_put(out, how, &table));
+    TRY(profile_cells_put(out, how, &table));
     scopes(&table, view);
-    TRY(profile_tables_put(out, how, &table));
+    TRY(profile_cells_put(out, how, &table));
     os_use(&table, view);
-    return profile_tables_put(out, how, &table);
+    return profile_cells_put(out, how, &table);
 }

@@ -53,6 +53,7 @@ static Origin origin_of(const ProfileView *v, const ViewName *name)
 {
     const Phase phase = name->in ? profile_view_phase(name->in) : PHASE_COUNT;
     Origin origin = {0};
+    if (name->row >= 0) return (Origin){.op = &v->ops[name->row], .n = 1};
     for (int i = 0; i < v->n_kernels; i++) {
         const ViewName *k = &v->kernels[i];
         if (k->row < 0 || strcmp(k->name, name->name) != 0) continue;
@@ -75,18 +76,27 @@ static Origin origin_of_op(const ProfileView *v, const ViewName *name)
     return origin;
 }
 
-static void origin_cells(Table *table, const NameTable *as, const ViewName *name)
+/* `phase`: the rows are of several phases, so the op is named with its own. */
+static void origin_cells(Table *table, const Origin *origin, bool phase)
 {
-    const Origin origin = as->ops ? origin_of_op(as->view, name) : origin_of(as->view, name);
-    if (!origin.op)
+    const ViewOp *op = origin->op;
+    if (!op)
         table_cell(table, "not attributed");
-    else if (origin.n > 1)
-        table_cell_printf(table, "%d ops", origin.n);
+    else if (origin->n > 1)
+        table_cell_printf(table, "%d ops", origin->n);
     else
-        table_cell_printf(table, "%s %s", origin.op->scope, origin.op->op);
-    table_cell(table, origin.mixed
-                          ? "several"
-                          : plan_category_name(origin.op ? origin.op->category : CATEGORY_COUNT));
+        table_cell_printf(table, "%s%s%s %s", phase ? plan_phase_name(op->phase) : "",
+                          phase ? " " : "", op->scope, op->op);
+    table_cell(table, origin->mixed ? "several"
+                                    : plan_category_name(op ? op->category : CATEGORY_COUNT));
+}
+
+static void source_cell(Table *table, const Origin *origin)
+{
+    if (origin->n == 1)
+        table_cell_printf(table, "%s:%d", origin->op->source, origin->op->line);
+    else
+        table_cell(table, NULL);
 }
 
 /* ---- rows ---- */
@@ -97,20 +107,20 @@ static void calls_cell(Table *table, const NameTable *as, double calls)
     table_cell(table, human_mean_count(calls / of).s);
 }
 
-static void name_row(Table *table, const NameTable *as, const char *label, const ViewName *name,
-                     double all)
+static void name_row(Table *table, const NameTable *as, const char *label, const char *in,
+                     const ViewName *name, double all)
 {
-    const ViewTally *t = &name->time;
-    const double us[] = {t->avg, t->med, t->min, t->max, t->std};
+    Origin origin = {0};
+    if (as->of) origin = as->ops ? origin_of_op(as->view, name) : origin_of(as->view, name);
     if (as->grouping) table_cell(table, label);
     name_cell(table, as, name);
-    if (as->of) origin_cells(table, as, name);
-    calls_cell(table, as, (double)t->n);
-    profile_tables_ms(table, t->total);
-    profile_tables_percent(table, t->total, all);
-    for (size_t i = 0; i < sizeof us / sizeof *us; i++)
-        table_cell(table, human_number(us[i] * 1e-3, 4).s);
+    if (as->of) origin_cells(table, &origin, !in);
+    calls_cell(table, as, (double)name->time.n);
+    profile_cells_ms(table, name->time.total);
+    profile_cells_percent(table, name->time.total, all);
+    profile_cells_spread(table, &name->time);
     if (as->more) table_cell(table, human_mean_count(name->ops).s);
+    if (as->source) source_cell(table, &origin);
 }
 
 /* The others together, so that the list adds up. */
@@ -122,14 +132,13 @@ static void rest_row(Table *table, const NameTable *as, const char *label,
         total += list[i]->time.total;
         calls += (double)list[i]->time.n;
     }
-    if (n == 0) return;
     if (as->grouping) table_cell(table, label);
     table_cell_printf(table, n == 1 ? "%d other" : "%d others", n);
-    for (int i = 0; as->of && i < 2; i++) table_cell(table, "-");
+    table_dashes(table, as->of ? 2 : 0);
     calls_cell(table, as, calls);
-    profile_tables_ms(table, total);
-    profile_tables_percent(table, total, all);
-    for (int i = 0; i < (as->more ? 6 : 5); i++) table_cell(table, "-");
+    profile_cells_ms(table, total);
+    profile_cells_percent(table, total, all);
+    table_dashes(table, 5 + (as->more ? 1 : 0) + (as->source ? 1 : 0));
 }
 
 static int by_total(const void *a, const void *b)
@@ -139,29 +148,31 @@ static int by_total(const void *a, const void *b)
     return strcmp(x->name, y->name);
 }
 
-static bool is_in(const ViewName *name, const char *in)
+/* The phase that the name is listed in, or that of its op. */
+static bool is_in(const ProfileView *v, const ViewName *name, const char *in)
 {
-    return !in || (name->in && strcmp(name->in, in) == 0);
+    const char *own = name->in;
+    if (!own && name->row >= 0) own = plan_phase_name(v->ops[name->row].phase);
+    return !in || (own && strcmp(own, in) == 0);
 }
 
-Status profile_name_tables_rows(Table *table, const NameTable *as, const char *label,
-                                const char *in, const ViewName *names, int n)
+void profile_name_tables_rows(Table *table, const NameTable *as, const char *label, const char *in,
+                              const ViewName *names, int n)
 {
     const ViewName **list = malloc(((size_t)n + 1) * sizeof *list);
     double all = 0;
     int taken = 0;
-    if (!list) return NO_MEMORY("for a list of %d names", n);
-    for (int i = 0; i < n; i++) {
-        if (names[i].time.n == 0 || !is_in(&names[i], in)) continue;
+    table->failed = table->failed || !list;
+    for (int i = 0; list && i < n; i++) {
+        if (names[i].time.n == 0 || !is_in(as->view, &names[i], in)) continue;
         list[taken++] = &names[i];
         all += names[i].time.total;
     }
-    qsort(list, (size_t)taken, sizeof *list, by_total);
+    if (list) qsort(list, (size_t)taken, sizeof *list, by_total);
     const int shown = taken < as->how->top ? taken : (int)as->how->top;
-    for (int i = 0; i < shown; i++) name_row(table, as, label, list[i], all);
-    rest_row(table, as, label, list + shown, taken - shown, all);
+    for (int i = 0; i < shown; i++) name_row(table, as, label, in, list[i], all);
+    if (taken > shown) rest_row(table, as, label, list + shown, taken - shown, all);
     free(list);
-    return ST_OK;
 }
 
 void profile_name_tables_columns(Table *table, const NameTable *as)
@@ -176,67 +187,138 @@ void profile_name_tables_columns(Table *table, const NameTable *as)
     PROFILE_COLUMNS(table, 0, "total (ms)", "share (%)", "avg (us)", "med (us)", "min (us)",
                     "max (us)", "std (us)");
     if (as->more) table_column(table, as->more, "", true);
+    if (as->source) table_column(table, "source", "", false);
     TABLE_SPARE(table, "med (us)", "std (us)", "max (us)", "min (us)", "category", "avg (us)",
                 "calls a step");
 }
 
 /* ---- those of a profile of ours ---- */
 
-static Status phase_rows(Table *table, const NameTable *as, const ViewName *names, int n)
+static void phase_rows(Table *table, const NameTable *as, const ViewName *names, int n)
 {
     for (int p = PHASE_FORWARD; p < PHASE_COUNT; p++) {
         if (as->view->phases[p].there)
-            TRY(profile_name_tables_rows(table, as, profile_tables_phase((Phase)p),
-                                         plan_phase_name((Phase)p), names, n));
+            profile_name_tables_rows(table, as, profile_cells_phase((Phase)p),
+                                     plan_phase_name((Phase)p), names, n);
     }
-    return ST_OK;
 }
 
-static Status kernels(Table *table, const ProfileTables *how, const ProfileView *v)
+static void kernels(Table *table, const NameTable *base)
 {
-    const NameTable as = {.how = how,
-                          .view = v,
-                          .grouping = "in",
-                          .heading = v->gpu ? "kernel, by name" : "op (who computed it): where",
-                          .of = v->gpu ? "of" : NULL,
-                          .briefly = v->gpu};
+    const ProfileView *v = base->view;
+    NameTable as = *base;
+    as.heading = v->gpu ? "kernel, by name" : "op (who computed it): where";
+    as.of = v->gpu ? "of" : NULL;
+    as.briefly = v->gpu;
     profile_name_tables_columns(table, &as);
-    TRY(phase_rows(table, &as, v->phase_kernels, v->n_phase_kernels));
-    TRY(profile_name_tables_rows(table, &as, "step", NULL, v->names, v->n_names));
+    phase_rows(table, &as, v->phase_kernels, v->n_phase_kernels);
+    profile_name_tables_rows(table, &as, "step", NULL, v->names, v->n_names);
     table_note(table,
                v->gpu ? "total of all profiled steps; shares of the kernels' time in the phase"
                       : "on a CPU an op and who computed it stand for a kernel; total of all "
                         "profiled steps; shares of the ops' time in the phase",
                NULL);
-    return ST_OK;
 }
 
-static Status ops(Table *table, const ProfileTables *how, const ProfileView *v)
+static void ops(Table *table, const NameTable *base)
 {
-    const NameTable as = {.how = how,
-                          .view = v,
-                          .grouping = "in",
-                          .heading = "op (who computed it)",
-                          .of = "of",
-                          .ops = true};
+    const ProfileView *v = base->view;
+    NameTable as = *base;
+    as.heading = "op (who computed it)";
+    as.of = "of";
+    as.ops = true;
     profile_name_tables_columns(table, &as);
-    TRY(phase_rows(table, &as, v->phase_ops, v->n_phase_ops));
-    TRY(profile_name_tables_rows(table, &as, "step", "step", v->phase_ops, v->n_phase_ops));
+    phase_rows(table, &as, v->phase_ops, v->n_phase_ops);
+    profile_name_tables_rows(table, &as, "step", "step", v->phase_ops, v->n_phase_ops);
     table_note(table,
                v->gpu ? "by op: a call is one run of an op, its time that of all its kernels"
                       : "by op: a call is one run of an op, wherever in the model",
                NULL);
-    return ST_OK;
+}
+
+/* Each kernel once for every op that launches it. On a CPU the names above say which op they are of. */
+static void kernels_by_op(Table *table, const NameTable *base)
+{
+    const ProfileView *v = base->view;
+    NameTable as = *base;
+    if (!v->gpu && v->n_phase_kernels > 0) return;
+    as.heading = v->gpu ? "kernel, by op" : "op (implementation)";
+    as.of = "of";
+    as.briefly = true;
+    as.source = base->how->source;
+    profile_name_tables_columns(table, &as);
+    phase_rows(table, &as, v->kernels, v->n_kernels);
+    profile_name_tables_rows(table, &as, "step", NULL, v->kernels, v->n_kernels);
+    table_note(table,
+               v->gpu
+                   ? "total of all profiled steps; shares of the kernels' time"
+                   : "on a CPU an op's implementation stands for a kernel; total of all profiled "
+                     "steps",
+               NULL);
+}
+
+/* By the op they are made for; a file of an older version does not say. */
+static void calls(Table *table, const NameTable *base)
+{
+    NameTable as = *base;
+    as.grouping = NULL;
+    as.heading = "CUDA call";
+    as.of = "for";
+    as.source = base->how->source;
+    profile_name_tables_columns(table, &as);
+    profile_name_tables_rows(table, &as, NULL, NULL, base->view->op_calls, base->view->n_op_calls);
+    table_note(table, "total of all profiled steps", NULL);
 }
 
 Status profile_name_tables_write(Text *out, const ProfileTables *how, const ProfileView *view)
 {
+    const NameTable base = {.how = how, .view = view, .grouping = "in"};
     Table table = {0};
-    Status status = ST_OK;
-    if (view->n_phase_kernels > 0) status = kernels(&table, how, view);
-    if (status == ST_OK) status = profile_tables_put(out, how, &table);
-    if (status == ST_OK && view->n_phase_ops > 0) status = ops(&table, how, view);
-    if (status == ST_OK) status = profile_tables_put(out, how, &table);
-    table_free(&table);
-    return status;
+    if (view->n_phase_kernels > 0) kernels(&table, &base);
+    TRY(profile_cells_put(out, how, &table));
+    if (view->n_phase_ops > 0) ops(&table, &base);
+    TRY(profile_cells_put(out, how, &table));
+    kernels_by_op(&table, &base);
+    TRY(profile_cells_put(out, how, &table));
+    calls(&table, &base);
+    return profile_cells_put(out, how, &table);
+}
+
+/* ---- copies and memsets ---- */
+
+static bool is_memory(const ViewName *name)
+{
+    return strcmp(name->kind, "kernel") != 0;
+}
+
+static void memory_row(Table *table, const ViewName *name, double all)
+{
+    const ViewTally *t = &name->time, *bytes = &name->bytes;
+    const double sizes[] = {bytes->total, bytes->avg, bytes->max};
+    table_cell(table, name->name);
+    table_cell(table, human_count(t->n ? t->n : bytes->n).s);
+    profile_cells_ms(table, t->n ? t->total : NAN);
+    profile_cells_percent(table, t->n ? t->total : NAN, all);
+    profile_cells_spread(table, t);
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) /* MB as nsys has them */
+        table_cell(table, bytes->n ? human_number(sizes[i] * 1e-6, 4).s : NULL);
+}
+
+Status profile_name_tables_memory(Text *out, const ProfileTables *how, const ProfileView *v)
+{
+    Table table = {0};
+    double all = 0;
+    for (int i = 0; i < v->n_names; i++)
+        all += is_memory(&v->names[i]) ? v->names[i].time.total : 0;
+    PROFILE_COLUMNS(&table, 1, "memory operation", "count", "total (ms)", "share (%)", "avg (us)",
+                    "med (us)", "min (us)", "max (us)", "std (us)", "total (MB)", "avg (MB)",
+                    "max (MB)");
+    TABLE_SPARE(&table, "med (us)", "std (us)", "max (us)", "min (us)", "max (MB)", "avg (us)",
+                "avg (MB)");
+    for (int i = 0; i < v->n_names; i++) {
+        if (is_memory(&v->names[i])) memory_row(&table, &v->names[i], all);
+    }
+    table_note(&table, "copies and memsets of all that was profiled; 1 MB is 1,000,000 bytes",
+               NULL);
+    return profile_cells_put(out, how, &table);
 }

@@ -2,10 +2,12 @@
 #ifndef REPORT_PROFILE_PROFILE_NAME_TABLES_H
 #define REPORT_PROFILE_PROFILE_NAME_TABLES_H
 
-#include "report/profile/profile_tables.h"
+#include "report/profile/profile_cells.h"
 
-/* Kernels by name, and ops, each in every phase and in the step; of a file that has them. */
+/* Kernels by name, ops, kernels by op, each in every phase and in the step, and CUDA calls; of a file that has them. */
 Status profile_name_tables_write(Text *out, const ProfileTables *how, const ProfileView *view);
+/* A GPU's copies and memsets. */
+Status profile_name_tables_memory(Text *out, const ProfileTables *how, const ProfileView *view);
 
 /* ---- for tables of names that belong to no phase ---- */
 typedef struct NameTable {
@@ -18,12 +20,13 @@ typedef struct NameTable {
     bool briefly;         /* short names where they tell names apart */
     bool whole_run;       /* there are no steps: calls of all of it */
     const char *more;     /* heading of ViewName.ops; NULL: no such column */
+    bool source;          /* file and line of the op they are from */
 } NameTable;
 
 void profile_name_tables_columns(Table *table, const NameTable *as);
 /* Those of `names` whose `in` is `in` (NULL: all of them), most time first, and the rest in a row; in the
  * column of what they are in stands `label`. */
-Status profile_name_tables_rows(Table *table, const NameTable *as, const char *label,
-                                const char *in, const ViewName *names, int n);
+void profile_name_tables_rows(Table *table, const NameTable *as, const char *label, const char *in,
+                              const ViewName *names, int n);
 
 #endif

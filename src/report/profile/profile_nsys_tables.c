@@ -1,9 +1,7 @@
-#include "report/profile/profile_nsys_tables.h"
-
 #include "base/human.h"
 #include "prof/kernel_name.h"
-#include "report/profile/profile_memory_tables.h"
 #include "report/profile/profile_name_tables.h"
+#include "report/profile/profile_tables.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -34,19 +32,13 @@ static void share_row(Table *table, const char *what, double part, double whole)
 static void gap_rows(Table *table, const ViewGaps *gaps)
 {
     char after[128], before[128];
+    ViewGaps brief = *gaps;
     if (gaps->time.n == 0) return;
-    table_cell(table, "gaps between kernels");
-    table_cell(table, human_count(gaps->time.n).s);
-    table_cell(table, "gaps between kernels: median, p99");
-    table_cell_printf(table, "%s, %s", human_seconds(gaps->time.med * 1e-9).s,
-                      human_seconds(gaps->p99 * 1e-9).s);
-    table_cell(table, "gaps between kernels: total");
-    table_cell(table, human_seconds(gaps->time.total * 1e-9).s);
-    table_cell(table, "longest gap between kernels");
     kernel_name_short(gaps->after ? gaps->after : "-", after, sizeof after);
     kernel_name_short(gaps->before ? gaps->before : "-", before, sizeof before);
-    table_cell_printf(table, "%s, after %s, before %s", human_seconds(gaps->time.max * 1e-9).s,
-                      after, before);
+    brief.after = after;
+    brief.before = before;
+    profile_cells_gaps(table, &brief, "kernels", 0);
     table_note(table, "gaps of the whole capture, copies and memsets count as kernels", NULL);
 }
 
@@ -64,7 +56,7 @@ static Status files(Text *out, const ProfileTables *how, const ProfileView *v)
     share_row(&table, "copies and memsets", g->copies, all);
     gap_rows(&table, &g->gaps);
     missing_notes(&table, v->record);
-    return profile_tables_put(out, how, &table);
+    return profile_cells_put(out, how, &table);
 }
 
 /* ---- kernels, by range where the files tell ---- */
@@ -106,20 +98,18 @@ static RangeTime *ranges_of(const ProfileView *v, int *n)
     return list;
 }
 
-static Status range_rows(Table *table, const NameTable *as)
+static void range_rows(Table *table, const NameTable *as)
 {
     int n = 0;
     const ProfileView *v = as->view;
     RangeTime *ranges = ranges_of(v, &n);
-    Status status = ranges ? ST_OK : NO_MEMORY("for a list of ranges");
+    table->failed = table->failed || !ranges;
     const int shown = n < as->how->top ? n : (int)as->how->top;
-    for (int i = 0; status == ST_OK && i < shown; i++)
-        status = profile_name_tables_rows(table, as, ranges[i].name, ranges[i].name,
-                                          v->phase_kernels, v->n_phase_kernels);
-    if (status == ST_OK && shown < n)
-        table_note_printf(table, "%d ranges are left out: --top shows more", n - shown);
+    for (int i = 0; i < shown; i++)
+        profile_name_tables_rows(table, as, ranges[i].name, ranges[i].name, v->phase_kernels,
+                                 v->n_phase_kernels);
+    if (shown < n) table_note_printf(table, "%d ranges are left out: --top shows more", n - shown);
     free(ranges);
-    return status;
 }
 
 static Status kernels(Text *out, const ProfileTables *how, const ProfileView *v)
@@ -132,12 +122,9 @@ static Status kernels(Text *out, const ProfileTables *how, const ProfileView *v)
                           .briefly = true,
                           .whole_run = true};
     profile_name_tables_columns(&table, &as);
-    Status status = range_rows(&table, &as);
-    if (status == ST_OK)
-        status = profile_name_tables_rows(&table, &as, "all", NULL, v->names, v->n_names);
-    if (status == ST_OK) return profile_tables_put(out, how, &table);
-    table_free(&table);
-    return status;
+    range_rows(&table, &as);
+    profile_name_tables_rows(&table, &as, "all", NULL, v->names, v->n_names);
+    return profile_cells_put(out, how, &table);
 }
 
 /* ---- the other lists ---- */
@@ -146,18 +133,16 @@ static Status list(Text *out, const ProfileTables *how, const ProfileView *v, co
                    const ViewName *names, int n)
 {
     Table table = {0};
-    const bool ranges = names == v->nvtx || names == v->projected;
     const NameTable as = {.how = how,
                           .view = v,
                           .heading = heading,
                           .whole_run = true,
                           .more = names == v->projected ? "GPU operations" : NULL};
     profile_name_tables_columns(&table, &as);
-    const Status status = profile_name_tables_rows(&table, &as, NULL, NULL, names, n);
-    if (ranges) table_note(&table, "a nested range counts in every range around it, too", NULL);
-    if (status == ST_OK) return profile_tables_put(out, how, &table);
-    table_free(&table);
-    return status;
+    profile_name_tables_rows(&table, &as, NULL, NULL, names, n);
+    if (names == v->nvtx || names == v->projected)
+        table_note(&table, "a nested range counts in every range around it, too", NULL);
+    return profile_cells_put(out, how, &table);
 }
 
 static Status write_one(Text *out, const ProfileTables *how, const ProfileView *v)
@@ -165,7 +150,7 @@ static Status write_one(Text *out, const ProfileTables *how, const ProfileView *
     TRY(files(out, how, v));
     TRY(kernels(out, how, v));
     TRY(list(out, how, v, "kernel, by grid", v->grids, v->n_grids));
-    TRY(profile_memory_tables_write(out, how, v));
+    TRY(profile_name_tables_memory(out, how, v));
     TRY(list(out, how, v, "CUDA call", v->calls, v->n_calls));
     TRY(list(out, how, v, "NVTX range", v->nvtx, v->n_nvtx));
     TRY(list(out, how, v, "NVTX range, on the GPU", v->projected, v->n_projected));

@@ -4,7 +4,6 @@
 #include "base/text_groups.h"
 #include "prof/part.h"
 #include "report/findings/findings.h"
-#include "report/profile/profile_kernel_tables.h"
 #include "report/records/precision_gain.h"
 
 #include <math.h>
@@ -36,12 +35,38 @@ static double device_time(const ProfileView *v)
     return total / (double)v->steps;
 }
 
+static int phase_of(const ProfileView *v, const ViewName *kernel)
+{
+    return kernel->row < 0 ? PHASE_COUNT : (int)v->ops[kernel->row].phase;
+}
+
+static bool counts(const ProfileView *v, const ViewName *kernel, int phase)
+{
+    if (kernel->time.n == 0) return false;
+    if (phase == PHASE_COUNT) return true;
+    return kernel->in ? (int)profile_view_phase(kernel->in) == phase : phase_of(v, kernel) == phase;
+}
+
+/* The kernel that takes most time in a phase (PHASE_COUNT: the step), NULL: none. By name; a file of an older version has names by op alone. */
+static const ViewName *top_kernel(const ProfileView *view, int phase)
+{
+    const bool by_op = view->n_phase_kernels == 0, step = phase == PHASE_COUNT;
+    const ViewName *list = by_op ? view->kernels : step ? view->names : view->phase_kernels;
+    const int n = by_op ? view->n_kernels : step ? view->n_names : view->n_phase_kernels;
+    const ViewName *top = NULL;
+    for (int i = 0; i < n; i++) {
+        if (!counts(view, &list[i], phase)) continue;
+        if (!top || list[i].time.total > top->time.total) top = &list[i];
+    }
+    return top;
+}
+
 static void top_cells(Table *table, const ProfileView *v, int phase)
 {
-    const ViewName *top = profile_kernel_tables_top(v, phase);
+    const ViewName *top = top_kernel(v, phase);
     table_cell(table, !top ? "-" : v->gpu ? top->brief : top->name);
     table_cell(table, top ? human_mean_count((double)top->time.n / (double)v->steps).s : "-");
-    profile_tables_ms(table, top ? top->time.total / (double)v->steps : NAN);
+    profile_cells_ms(table, top ? top->time.total / (double)v->steps : NAN);
 }
 
 static void label_cells(Table *table, const Record *r, const RowWarnings *warnings)
@@ -67,10 +92,10 @@ enum { LABELS = 6 };
 static void profile_cells(Table *table, const ProfileView *v)
 {
     for (int p = PHASE_FORWARD; p < PHASE_COUNT; p++)
-        profile_tables_ms(table,
-                          v->phases[p].there ? profile_view_middle(v, &v->phases[p].wall) : NAN);
-    profile_tables_ms(table, profile_view_middle(v, &v->step));
-    profile_tables_ms(table, device_time(v));
+        profile_cells_ms(table,
+                         v->phases[p].there ? profile_view_middle(v, &v->phases[p].wall) : NAN);
+    profile_cells_ms(table, profile_view_middle(v, &v->step));
+    profile_cells_ms(table, device_time(v));
     table_cell(table, human_number(matmul_share(v, true), 3).s);
     table_cell(table, human_number(matmul_share(v, false), 3).s);
     top_cells(table, v, PHASE_FORWARD);
@@ -81,9 +106,9 @@ static Status summary_row(Table *table, const Record *record, const RowWarnings 
 {
     ProfileView view;
     label_cells(table, record, warnings);
-    if (profile_tables_failed(record)) {
+    if (profile_cells_failed(record)) {
         table_cell(table, record_status_word(record_status(record)));
-        for (int i = LABELS + 1; i < table->n_columns; i++) table_cell(table, "-");
+        table_dashes(table, table->n_columns - LABELS - 1);
         return ST_OK;
     }
     TRY(profile_view_make(&view, record));
@@ -106,12 +131,12 @@ static Status summary(Table *table, const RecordSet *set)
     row_warnings_find(&warnings, set);
     for (size_t i = 0; i < record_set_size(set); i++)
         TRY(summary_row(table, record_set_at(set, i), &warnings));
-    profile_tables_notes(table, set, &warnings);
+    profile_cells_notes(table, set, &warnings);
     table_note_printf(table,
                       "%s of the profiled steps; device: kernels on a GPU, ops on a CPU, on "
                       "average; calls and ms of "
                       "the top ones are of one step",
-                      record_set_size(set) ? profile_tables_stat(record_set_at(set, 0)) : "means");
+                      record_set_size(set) ? profile_cells_stat(record_set_at(set, 0)) : "means");
     return ST_OK;
 }
 
@@ -227,7 +252,7 @@ static Status pair(Text *out, const ProfileTables *how, const Record *first, con
         pair_rows(&table, &a, &b, (double)layers);
         if (!a.gpu) table_note(&table, "on a CPU a kernel is one run of an op", NULL);
         if (more) table_note(&table, "more rows of this work are not set beside each other", NULL);
-        status = profile_tables_put(out, how, &table);
+        status = profile_cells_put(out, how, &table);
         profile_view_free(&b);
     }
     profile_view_free(&a);
@@ -253,7 +278,7 @@ static Status find_styles(Styles *styles, const RecordSet *set)
     Status status = text_groups_init(&styles->work, n);
     if (status == ST_OK && !styles->other) status = NO_MEMORY("for profiles");
     for (size_t i = 0; status == ST_OK && i < n; i++) {
-        if (profile_tables_failed(record_set_at(set, i)) || !style(set, i)) continue;
+        if (profile_cells_failed(record_set_at(set, i)) || !style(set, i)) continue;
         put_work(&text, record_set_at(set, i));
         status = text_status(&text);
         if (status == ST_OK) status = text_groups_put(&styles->work, i, text_str(&text));
@@ -293,13 +318,10 @@ static Status pairs(Text *out, const ProfileTables *how, const RecordSet *set)
 static Status sentences(Table *table, const RecordSet *set)
 {
     Text text = {0};
-    Status status = findings_softmax_first(&text, set);
-    if (status == ST_OK && text.n) table_note(table, text_str(&text), NULL);
-    text_clear(&text);
+    const Status status = findings_softmax_first(&text, set);
+    table_note_text(table, &text);
     precision_gain_ops(&text, set);
-    if (text.n) table_note(table, text_str(&text), NULL);
-    table->failed = table->failed || text.failed;
-    text_free(&text);
+    table_note_text(table, &text);
     return status;
 }
 
@@ -308,7 +330,7 @@ Status profile_sweep_tables_write(Text *out, const ProfileTables *how, const Rec
     Table table = {0};
     Status status = summary(&table, set);
     if (status == ST_OK) status = sentences(&table, set);
-    if (status == ST_OK) status = profile_tables_put(out, how, &table);
+    if (status == ST_OK) status = profile_cells_put(out, how, &table);
     if (status == ST_OK) status = pairs(out, how, set);
     table_free(&table);
     return status;

@@ -2,7 +2,7 @@
 #ifndef REPORT_PROFILE_PROFILE_SWEEP_TABLES_H
 #define REPORT_PROFILE_PROFILE_SWEEP_TABLES_H
 
-#include "report/profile/profile_tables.h"
+#include "report/profile/profile_cells.h"
 
 Status profile_sweep_tables_write(Text *out, const ProfileTables *how, const RecordSet *set);
 

@@ -3,69 +3,13 @@
 #include "base/human.h"
 #include "bench/record/profile_overhead.h"
 #include "report/findings/findings.h"
-#include "report/format/table_write.h"
 #include "report/profile/profile_device_tables.h"
-#include "report/profile/profile_kernel_tables.h"
-#include "report/profile/profile_memory_tables.h"
 #include "report/profile/profile_name_tables.h"
 #include "report/profile/profile_sweep_tables.h"
-#include "report/records/column.h"
-#include "report/records/record_notes.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
-
-/* ---- what all of them use ---- */
-
-void profile_tables_columns(Table *table, const char *const *labels, int n, int n_left)
-{
-    for (int i = 0; i < n; i++) table_column(table, labels[i], "", i >= n_left);
-}
-
-void profile_tables_ms(Table *table, double ns)
-{
-    table_cell(table, human_number(ns * 1e-6, 4).s);
-}
-
-void profile_tables_percent(Table *table, double part, double whole)
-{
-    if (!(fabs(whole) > 0) || isnan(part))
-        table_cell(table, "-");
-    else
-        table_cell_printf(table, "%.1f", 100 * part / whole);
-}
-
-const char *profile_tables_phase(Phase phase)
-{
-    static const char *const names[PHASE_COUNT] = {[PHASE_FORWARD] = "FORWARD",
-                                                   [PHASE_BACKWARD] = "BACKWARD",
-                                                   [PHASE_OPTIMIZER] = "OPTIMIZER"};
-    return names[phase];
-}
-
-const char *profile_tables_stat(const Record *record)
-{
-    const char *stat = profile_view_stat(record);
-    return strcmp(stat, "median") == 0 ? "medians" : strcmp(stat, "min") == 0 ? "minima" : "means";
-}
-
-Status profile_tables_put(Text *out, const ProfileTables *how, Table *table)
-{
-    return table_write_next(out, how->format, table);
-}
-
-bool profile_tables_failed(const Record *record)
-{
-    return !json_is_object(json_object_get(record, "profile"));
-}
-
-void profile_tables_notes(Table *table, const RecordSet *set, const RowWarnings *warnings)
-{
-    bool shown[TABLE_MAX_COLUMNS] = {0};
-    for (int c = 0; c < column_count; c++) shown[c] = column_shown(&column_list[c], set, false);
-    record_notes_common(table, set);
-    record_notes_rows(table, set, shown, warnings);
-}
 
 /* Parts of a whole: medians would not add up. */
 static const char adds_up[] =
@@ -95,11 +39,10 @@ static void overhead_note(Table *table, const ProfileView *v)
 {
     const ProfileOverhead overhead = profile_overhead(v, PHASE_COUNT);
     Text text = {0};
+    if (isnan(overhead.percent)) return;
     text_puts(&text, "profiling overhead: ");
     profile_overhead_text(&overhead, &text);
-    if (!isnan(overhead.percent)) table_note(table, text_str(&text), NULL);
-    table->failed = table->failed || text.failed;
-    text_free(&text);
+    table_note_text(table, &text);
 }
 
 static void phase_row(Table *table, const ProfileView *v, Phase phase)
@@ -107,13 +50,13 @@ static void phase_row(Table *table, const ProfileView *v, Phase phase)
     const ViewPhase *at = &v->phases[phase];
     int nodes = 0;
     for (int i = 0; i < v->n_ops; i++) nodes += v->ops[i].phase == phase ? v->ops[i].nodes : 0;
-    table_cell(table, profile_tables_phase(phase));
-    profile_tables_ms(table, at->unprofiled);
-    profile_tables_ms(table, profile_view_middle(v, &at->wall));
+    table_cell(table, profile_cells_phase(phase));
+    profile_cells_ms(table, at->unprofiled);
+    profile_cells_ms(table, profile_view_middle(v, &at->wall));
     overhead_cell(table, v, phase);
-    profile_tables_ms(table, at->wall.total);
-    profile_tables_ms(table, exclusive(v, at));
-    profile_tables_percent(table, at->wall.total, v->step.total);
+    profile_cells_ms(table, at->wall.total);
+    profile_cells_ms(table, exclusive(v, at));
+    profile_cells_percent(table, at->wall.total, v->step.total);
     table_cell(table, human_count(nodes).s);
     table_cell(table, human_count(v->gpu ? at->kernels / v->steps : nodes).s);
 }
@@ -125,19 +68,19 @@ static void step_rows(Table *table, const ProfileView *v)
         if (v->phases[p].there) phases += v->phases[p].wall.total;
     }
     table_cell(table, "between phases");
-    for (int i = 0; i < 3; i++) table_cell(table, "-");
-    profile_tables_ms(table, v->step.total - phases);
-    profile_tables_ms(table, v->step.total - phases);
-    profile_tables_percent(table, v->step.total - phases, v->step.total);
-    for (int i = 0; i < 2; i++) table_cell(table, "-");
+    table_dashes(table, 3);
+    profile_cells_ms(table, v->step.total - phases);
+    profile_cells_ms(table, v->step.total - phases);
+    profile_cells_percent(table, v->step.total - phases, v->step.total);
+    table_dashes(table, 2);
     table_cell(table, "step");
-    profile_tables_ms(table, profile_view_unprofiled(v, "step"));
-    profile_tables_ms(table, profile_view_middle(v, &v->step));
+    profile_cells_ms(table, profile_view_unprofiled(v, "step"));
+    profile_cells_ms(table, profile_view_middle(v, &v->step));
     overhead_cell(table, v, PHASE_COUNT);
-    profile_tables_ms(table, v->step.total);
+    profile_cells_ms(table, v->step.total);
     table_cell(table, "-");
-    profile_tables_percent(table, v->step.total, v->step.total);
-    for (int i = 0; i < 2; i++) table_cell(table, "-");
+    profile_cells_percent(table, v->step.total, v->step.total);
+    table_dashes(table, 2);
 }
 
 static void phases(Table *table, const ProfileView *v, const RecordSet *set)
@@ -153,14 +96,14 @@ static void phases(Table *table, const ProfileView *v, const RecordSet *set)
     RowWarnings warnings;
     row_warnings_find(&warnings, set);
     warnings.unmarked = true;
-    profile_tables_notes(table, set, &warnings);
+    profile_cells_notes(table, set, &warnings);
     overhead_note(table, v);
     table_note_printf(
         table,
         v->gpu ? "%s of the steps by the host's clock; exclusive: the GPU did nothing; nodes and "
                  "kernels of one step"
                : "%s of the steps; exclusive: between the ops; nodes and ops of one step",
-        profile_tables_stat(v->record));
+        profile_cells_stat(v->record));
     if (v->gpu)
         table_note(
             table,
@@ -171,25 +114,25 @@ static void phases(Table *table, const ProfileView *v, const RecordSet *set)
 
 /* ---- attention ---- */
 
+/* Is it an op of that part of attention (NULL: of any)? */
+static bool is_part(const ViewOp *op, Phase phase, const char *part)
+{
+    return op->phase == phase && op->part && (!part || strcmp(op->part, part) == 0);
+}
+
 static double part_time(const ProfileView *v, Phase phase, const char *part)
 {
     double total = 0;
-    for (int i = 0; i < v->n_ops; i++) {
-        const ViewOp *op = &v->ops[i];
-        if (op->phase == phase && op->part && (!part || strcmp(op->part, part) == 0))
-            total += op->time.total;
-    }
+    for (int i = 0; i < v->n_ops; i++)
+        total += is_part(&v->ops[i], phase, part) ? v->ops[i].time.total : 0;
     return total;
 }
 
 static double part_calls(const ProfileView *v, const char *part)
 {
     double calls = 0;
-    for (int i = 0; i < v->n_ops; i++) {
-        const ViewOp *op = &v->ops[i];
-        if (op->phase == PHASE_FORWARD && op->part && (!part || strcmp(op->part, part) == 0))
-            calls += profile_view_calls(v, i);
-    }
+    for (int i = 0; i < v->n_ops; i++)
+        calls += is_part(&v->ops[i], PHASE_FORWARD, part) ? profile_view_calls(v, i) : 0;
     return calls;
 }
 
@@ -199,12 +142,12 @@ static void part_row(Table *table, const ProfileView *v, const char *label, cons
     const double backward = part_time(v, PHASE_BACKWARD, part);
     table_cell(table, label);
     table_cell(table, human_mean_count(part_calls(v, part)).s);
-    profile_tables_ms(table, forward);
-    profile_tables_ms(table, forward / steps);
-    profile_tables_percent(table, forward, part_time(v, PHASE_FORWARD, NULL));
-    profile_tables_percent(table, forward, v->phases[PHASE_FORWARD].wall.total);
-    profile_tables_ms(table, backward / steps);
-    profile_tables_percent(table, backward, part_time(v, PHASE_BACKWARD, NULL));
+    profile_cells_ms(table, forward);
+    profile_cells_ms(table, forward / steps);
+    profile_cells_percent(table, forward, part_time(v, PHASE_FORWARD, NULL));
+    profile_cells_percent(table, forward, v->phases[PHASE_FORWARD].wall.total);
+    profile_cells_ms(table, backward / steps);
+    profile_cells_percent(table, backward, part_time(v, PHASE_BACKWARD, NULL));
 }
 
 /* A row that is no part of attention: the rest of the forward pass. */
@@ -212,20 +155,11 @@ static void rest_row(Table *table, const ProfileView *v, const char *label, doub
 {
     table_cell(table, label);
     table_cell(table, "-");
-    profile_tables_ms(table, total);
-    profile_tables_ms(table, total / (double)v->steps);
+    profile_cells_ms(table, total);
+    profile_cells_ms(table, total / (double)v->steps);
     table_cell(table, "-");
-    profile_tables_percent(table, total, v->phases[PHASE_FORWARD].wall.total);
-    for (int i = 0; i < 2; i++) table_cell(table, "-");
-}
-
-static void softmax_note(Table *table, const ProfileView *v)
-{
-    Text text = {0};
-    findings_softmax(&text, v);
-    if (text.n) table_note(table, text_str(&text), NULL);
-    table->failed = table->failed || text.failed;
-    text_free(&text);
+    profile_cells_percent(table, total, v->phases[PHASE_FORWARD].wall.total);
+    table_dashes(table, 2);
 }
 
 static void attention(Table *table, const ProfileView *v)
@@ -256,7 +190,9 @@ static void attention(Table *table, const ProfileView *v)
                    "the norm that follows adds the residual: its time is in the other ops of the "
                    "forward pass",
                    NULL);
-    softmax_note(table, v);
+    Text softmax = {0};
+    findings_softmax(&softmax, v);
+    table_note_text(table, &softmax);
 }
 
 /* ---- categories ---- */
@@ -277,11 +213,11 @@ static void category_row(Table *table, const ProfileView *v, const char *label, 
 {
     const double steps = (double)v->steps;
     table_cell(table, label);
-    profile_tables_ms(table, forward / steps);
-    profile_tables_percent(table, forward, all_forward);
-    profile_tables_ms(table, backward / steps);
-    profile_tables_ms(table, step / steps);
-    profile_tables_percent(table, step, all);
+    profile_cells_ms(table, forward / steps);
+    profile_cells_percent(table, forward, all_forward);
+    profile_cells_ms(table, backward / steps);
+    profile_cells_ms(table, step / steps);
+    profile_cells_percent(table, step, all);
     if (all_forward > 0 && all > 0)
         table_cell_printf(table, "%+.1f", 100 * (step / all - forward / all_forward));
     else
@@ -319,6 +255,75 @@ static void categories(Table *table, const ProfileView *v)
         table_note(table, "softmax includes the primitives an eager softmax is made of", NULL);
 }
 
+/* ---- ops against the limits ---- */
+
+static int by_time(const void *a, const void *b)
+{
+    const ViewOp *x = *(const ViewOp *const *)a, *y = *(const ViewOp *const *)b;
+    return (x->time.total < y->time.total) - (x->time.total > y->time.total);
+}
+
+static void roof_cells(Table *table, const ProfileView *v, const ViewOp *op, double seconds)
+{
+    const double compute = plan_category_multiplies(op->category) ? op->flops / v->limit_flops : 0;
+    const double memory = op->bytes / v->limit_bandwidth;
+    if (isnan(compute) || isnan(memory)) {
+        table_dashes(table, 2);
+        return;
+    }
+    table_cell_printf(table, "%.1f", 100 * fmax(compute, memory) / seconds);
+    table_cell(table, compute > memory ? "compute" : "memory");
+}
+
+static void op_row(Table *table, const ProfileTables *how, const ProfileView *v, const ViewOp *op)
+{
+    const double seconds = op->time.total * 1e-9 / (double)v->steps;
+    table_cell(table, profile_cells_phase(op->phase));
+    table_cell_printf(table, "%s %s", op->scope, op->op);
+    table_cell(table, op->by);
+    table_cell(table, human_count(op->nodes).s);
+    table_cell(table, op->flops > 0 ? human_si(op->flops).s : "-");
+    table_cell(table, human_bytes(op->bytes).s);
+    table_cell(table, human_number(seconds * 1e3, 4).s);
+    table_cell(table, op->flops > 0 ? human_number(op->flops / seconds * 1e-12, 4).s : "-");
+    table_cell(table, human_number(op->bytes / seconds * 1e-9, 4).s);
+    roof_cells(table, v, op, seconds);
+    if (!how->source) return;
+    table_cell(table, isnan(op->allocated) ? "-" : human_bytes(op->allocated).s);
+    table_cell_printf(table, "%s:%d", op->source, op->line);
+}
+
+static void ops(Table *table, const ProfileTables *how, const ProfileView *v)
+{
+    const ViewOp **list = malloc(((size_t)v->n_ops + 1) * sizeof *list);
+    int n = 0;
+    table->failed = table->failed || !list;
+    if (!list) return;
+    PROFILE_COLUMNS(table, 3, "in", "op", "as", "nodes", "FLOPs a step", "bytes a step",
+                    "ms a step", "TFLOP/s", "GB/s", "of limit (%)");
+    PROFILE_COLUMNS(table, 1, "bound by");
+    TABLE_SPARE(table, "FLOPs a step", "bytes a step", "nodes", "as");
+    if (how->source) {
+        table_column(table, "allocates a step", "", true);
+        table_column(table, "source", "", false);
+    }
+    for (int i = 0; i < v->n_ops; i++) {
+        if (v->ops[i].time.n > 0) list[n++] = &v->ops[i];
+    }
+    qsort(list, (size_t)n, sizeof *list, by_time);
+    for (int i = 0; i < n && i < 2 * how->top; i++) op_row(table, how, v, list[i]);
+    free(list);
+    if (isnan(v->limit_flops)) {
+        table_note(table, "for the share of this machine's limit run 'roofstep limits' once", NULL);
+    } else {
+        table_note(
+            table,
+            "% of limit = shortest possible time at the measured rates / actual time; what stays "
+            "in a cache can be above 100 %",
+            NULL);
+    }
+}
+
 /* ---- all of it ---- */
 
 static Status write_one(Text *out, const ProfileTables *how, const RecordSet *set,
@@ -326,20 +331,21 @@ static Status write_one(Text *out, const ProfileTables *how, const RecordSet *se
 {
     Table table = {0};
     phases(&table, v, set);
-    TRY(profile_tables_put(out, how, &table));
+    TRY(profile_cells_put(out, how, &table));
     attention(&table, v);
-    TRY(profile_tables_put(out, how, &table));
+    TRY(profile_cells_put(out, how, &table));
     categories(&table, v);
-    TRY(profile_tables_put(out, how, &table));
+    TRY(profile_cells_put(out, how, &table));
     TRY(profile_name_tables_write(out, how, v));
-    TRY(profile_kernel_tables_write(out, how, v));
-    TRY(profile_memory_tables_write(out, how, v));
+    ops(&table, how, v);
+    TRY(profile_cells_put(out, how, &table));
+    TRY(profile_name_tables_memory(out, how, v));
     return profile_device_tables_write(out, how, v);
 }
 
 Status profile_tables_write(Text *out, const ProfileTables *how, const RecordSet *set)
 {
-    if (record_set_size(set) != 1 || profile_tables_failed(record_set_at(set, 0)))
+    if (record_set_size(set) != 1 || profile_cells_failed(record_set_at(set, 0)))
         return profile_sweep_tables_write(out, how, set);
     ProfileView view;
     TRY(profile_view_make(&view, record_set_at(set, 0)));

@@ -4,7 +4,7 @@
 #include "report/format/csv_reader.h"
 #include "report/format/table_md.h"
 #include "report/profile/nsys_profile.h"
-#include "report/profile/profile_nsys_tables.h"
+#include "report/profile/profile_tables.h"
 #include "with_cmocka.h"
 
 #include <math.h>

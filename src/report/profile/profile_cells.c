@@ -1,0 +1,89 @@
+#include "report/profile/profile_cells.h"
+
+#include "base/human.h"
+#include "report/format/table_write.h"
+#include "report/records/column.h"
+#include "report/records/record_notes.h"
+
+#include <math.h>
+#include <string.h>
+
+void profile_cells_columns(Table *table, const char *const *labels, int n, int n_left)
+{
+    for (int i = 0; i < n; i++) table_column(table, labels[i], "", i >= n_left);
+}
+
+void profile_cells_ms(Table *table, double ns)
+{
+    table_cell(table, human_number(ns * 1e-6, 4).s);
+}
+
+void profile_cells_us(Table *table, double ns)
+{
+    table_cell(table, human_number(ns * 1e-3, 4).s);
+}
+
+void profile_cells_spread(Table *table, const ViewTally *time)
+{
+    const double ns[] = {time->avg, time->med, time->min, time->max, time->std};
+    for (size_t i = 0; i < sizeof ns / sizeof *ns; i++)
+        profile_cells_us(table, time->n ? ns[i] : NAN);
+}
+
+void profile_cells_gaps(Table *table, const ViewGaps *gaps, const char *what, double steps)
+{
+    const char *const each = steps > 0 ? " a step" : "", *const comma = steps > 0 ? "," : "";
+    const char *const nothing = "what is not attributed";
+    const double of = steps > 0 ? steps : 1;
+    table_cell_printf(table, "gaps between %s%s%s", what, comma, each);
+    table_cell(table, human_mean_count((double)gaps->time.n / of).s);
+    if (gaps->time.n == 0) return;
+    table_cell_printf(table, "gaps between %s: median, p99", what);
+    table_cell_printf(table, "%s, %s", human_seconds(gaps->time.med * 1e-9).s,
+                      human_seconds(gaps->p99 * 1e-9).s);
+    table_cell_printf(table, "gaps between %s: total%s", what, each);
+    table_cell(table, human_seconds(gaps->time.total * 1e-9 / of).s);
+    table_cell_printf(table, "longest gap between %s", what);
+    table_cell_printf(table, "%s, after %s, before %s", human_seconds(gaps->time.max * 1e-9).s,
+                      gaps->after ? gaps->after : nothing, gaps->before ? gaps->before : nothing);
+}
+
+void profile_cells_percent(Table *table, double part, double whole)
+{
+    if (!(fabs(whole) > 0) || isnan(part))
+        table_cell(table, "-");
+    else
+        table_cell_printf(table, "%.1f", 100 * part / whole);
+}
+
+const char *profile_cells_phase(Phase phase)
+{
+    static const char *const names[PHASE_COUNT] = {[PHASE_FORWARD] = "FORWARD",
+                                                   [PHASE_BACKWARD] = "BACKWARD",
+                                                   [PHASE_OPTIMIZER] = "OPTIMIZER"};
+    return names[phase];
+}
+
+const char *profile_cells_stat(const Record *record)
+{
+    const char *stat = profile_view_stat(record);
+    return strcmp(stat, "median") == 0 ? "medians" : strcmp(stat, "min") == 0 ? "minima" : "means";
+}
+
+Status profile_cells_put(Text *out, const ProfileTables *how, Table *table)
+{
+    return table_write_next(out, how->format, table);
+}
+
+bool profile_cells_failed(const Record *record)
+{
+    return !json_is_object(json_object_get(record, "profile"));
+}
+
+void profile_cells_notes(Table *table, const RecordSet *set, const RowWarnings *warnings)
+{
+    bool shown[TABLE_MAX_COLUMNS] = {0};
+    for (int c = 0; c < column_count; c++) shown[c] = column_shown(&column_list[c], set, false);
+    record_notes_common(table, set);
+    record_notes_rows(table, set, shown, warnings);
+}
