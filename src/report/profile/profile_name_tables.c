@@ -87,8 +87,8 @@ static void origin_cells(Table *table, const Origin *origin, bool phase)
     else
         table_cell_printf(table, "%s%s%s %s", phase ? plan_phase_name(op->phase) : "",
                           phase ? " " : "", op->scope, op->op);
-    table_cell(table, origin->mixed ? "several"
-                                    : plan_category_name(op ? op->category : CATEGORY_COUNT));
+    table_cell(table,
+               origin->mixed ? "several" : plan_category_name(op ? op->category : CATEGORY_COUNT));
 }
 
 static void source_cell(Table *table, const Origin *origin)
