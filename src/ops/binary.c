@@ -45,11 +45,9 @@ static OpCost cost(const Plan *plan, const Node *node)
 /* d(x) += dz, with no copy where dz itself can serve. */
 static void pass(Builder *b, int x, int dz)
 {
-    const bool home = x < b->grad_capacity && b->grad_buffer[x] != PLAN_NONE;
-    const bool window = builder_at(b, x)->base != PLAN_NONE;
     const bool alike = builder_dtype(b, x) == builder_dtype(b, dz);
     int dx = dz;
-    if (home || window || !alike) {
+    if (builder_has_grad_buffer(b, x) || !alike) {
         dx = builder_grad_target(b, x);
         builder_node(b, OP_cast, IDS(dx), IDS(dz));
     }

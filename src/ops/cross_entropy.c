@@ -71,7 +71,7 @@ static void decompose(Builder *b, const Node *node)
     const int shifted = builder_like(b, "logits-max", logits, wide);
     const int powers = builder_like(b, "exp", logits, wide);
     const int sum = builder_like(b, "sum", max, wide), log_sum = builder_like(b, "log", max, wide);
-    const int picked = builder_like(b, "picked", max, wide),
+    const int picked = builder_like(b, "gathered", max, wide),
               nll = builder_like(b, "nll", max, wide);
     builder_node(b, OP_reduce, IDS(max), IDS(logits))->fn = FN_ROW_MAX;
     builder_node(b, OP_binary, IDS(shifted), IDS(logits, max))->fn = FN_SUB;

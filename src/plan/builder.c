@@ -1,5 +1,6 @@
 #include "plan/builder.h"
 
+#include "base/array.h"
 #include "plan/op_functions.h"
 
 #include <stdarg.h>
@@ -16,8 +17,7 @@ void builder_init(Builder *b, Plan *plan)
 
 void builder_free(Builder *b)
 {
-    free(b->grad);
-    free(b->grad_buffer);
+    free(b->grads);
     *b = (Builder){0};
 }
 
@@ -110,27 +110,29 @@ DType builder_dtype(const Builder *b, int id)
 
 /* ---- gradients ---- */
 
+static const BuilderGrad no_grad = {PLAN_NONE, PLAN_NONE, PLAN_NONE, PLAN_NONE};
+
+/* Every tensor of the plan has an entry in `grads`. */
 static bool reserve(Builder *b)
 {
-    const int want = b->plan->n_tensors;
-    if (want <= b->grad_capacity) return true;
-    const int capacity = want * 2;
-    int *grad = realloc(b->grad, (size_t)capacity * sizeof *grad);
-    if (grad) b->grad = grad;
-    int *home = realloc(b->grad_buffer, (size_t)capacity * sizeof *home);
-    if (home) b->grad_buffer = home;
-    if (!grad || !home) {
-        b->status = NO_MEMORY("for %d gradients", capacity);
-        return false;
-    }
-    for (int i = b->grad_capacity; i < capacity; i++) b->grad[i] = b->grad_buffer[i] = PLAN_NONE;
-    b->grad_capacity = capacity;
+    const int n = b->plan->n_tensors;
+    if (b->status == ST_OK && n > b->n_grads)
+        b->status =
+            array_grow(&b->grads, (size_t)b->n_grads, (size_t)(n - b->n_grads), sizeof *b->grads);
+    if (b->status != ST_OK) return false;
+    while (b->n_grads < n) b->grads[b->n_grads++] = no_grad;
     return true;
 }
 
 int builder_grad(const Builder *b, int tensor)
 {
-    return tensor >= 0 && tensor < b->grad_capacity ? b->grad[tensor] : PLAN_NONE;
+    return tensor >= 0 && tensor < b->n_grads ? b->grads[tensor].grad : PLAN_NONE;
+}
+
+bool builder_has_grad_buffer(const Builder *b, int tensor)
+{
+    return (tensor < b->n_grads && b->grads[tensor].buffer != PLAN_NONE) ||
+           builder_at(b, tensor)->base != PLAN_NONE;
 }
 
 bool builder_wants_grad(const Builder *b, int tensor)
@@ -140,52 +142,107 @@ bool builder_wants_grad(const Builder *b, int tensor)
     return kind != TK_INPUT && kind != TK_CONSTANT && kind != TK_STATE;
 }
 
-static int new_gradient(Builder *b, int tensor)
+/* A tensor, or with `base` a window into that one, for the gradient of `t`. */
+static int gradient_like(Builder *b, const Tensor *t, int base)
 {
-    const Tensor t = *builder_at(b, tensor);
     char name[PLAN_NAME];
-    snprintf(name, sizeof name, "d(%.50s)", t.name);
-    return builder_tensor(b, name, t.kind == TK_LOGITS ? TK_LOGITS : TK_ACTIVATION, t.dtype,
-                          t.n_dims, t.dim);
+    snprintf(name, sizeof name, "d(%.50s)", t->name);
+    if (base != PLAN_NONE) return builder_view(b, name, base, t->offset, t->n_dims, t->dim, t->ld);
+    const TensorKind kind = t->kind == TK_LOGITS ? TK_LOGITS : TK_ACTIVATION;
+    return builder_tensor(b, name, kind, t->dtype, t->n_dims, t->dim);
 }
 
-/* The gradient of a window is the same window into the gradient. */
-static int view_gradient(Builder *b, int tensor)
+static int new_gradient(Builder *b, int tensor)
+{
+    const Tensor t = *builder_at(b, tensor); /* a copy: tensors move while the plan grows */
+    return gradient_like(b, &t, PLAN_NONE);
+}
+
+/* Sets the buffer of a window: the same window into the gradient of its base. */
+static void find_buffer(Builder *b, int tensor)
 {
     const Tensor t = *builder_at(b, tensor);
-    if (b->grad[t.base] == PLAN_NONE) {
-        const int whole = new_gradient(b, t.base);
-        if (!reserve(b)) return PLAN_NONE;
-        b->grad[t.base] = whole;
+    if (t.base == PLAN_NONE || b->grads[tensor].buffer != PLAN_NONE) return;
+    const BuilderGrad base = b->grads[t.base];
+    if (base.grad != PLAN_NONE && base.grad != base.buffer) {
+        b->status = FAIL(ST_FAILED, "'%s' and a window into it both have gradients", t.name);
+        return;
     }
-    char name[PLAN_NAME];
-    snprintf(name, sizeof name, "d(%.50s)", t.name);
-    return builder_view(b, name, b->grad[t.base], t.offset, t.n_dims, t.dim, t.ld);
+    const int whole = base.buffer == PLAN_NONE ? new_gradient(b, t.base) : base.buffer;
+    const int window = gradient_like(b, &t, whole);
+    if (!reserve(b)) return;
+    b->grads[t.base].grad = b->grads[t.base].buffer = whole;
+    b->grads[tensor].buffer = window;
+}
+
+typedef enum Overlap { APART, INSIDE, CROSSING } Overlap;
+
+/* How the elements of `a` lie to those of `b`, both of one storage. Windows with gaps share their ld. */
+static Overlap overlap(const Tensor *a, const Tensor *b)
+{
+    const bool gaps = !plan_contiguous(a) || !plan_contiguous(b);
+    const int64_t from_a = gaps ? a->offset % a->ld : a->offset;
+    const int64_t from_b = gaps ? b->offset % b->ld : b->offset;
+    const int64_t to_a = from_a + (gaps ? plan_width(a) : plan_elements(a));
+    const int64_t to_b = from_b + (gaps ? plan_width(b) : plan_elements(b));
+    if (to_a <= from_b || to_b <= from_a) return APART;
+    return from_a >= from_b && to_a <= to_b ? INSIDE : CROSSING;
+}
+
+/* Whether the memory of `buffer` already holds a gradient: its own, or one of a tensor that shares the memory. */
+static bool is_filled(Builder *b, int buffer)
+{
+    int i = b->grads[plan_storage(b->plan, buffer)].filled;
+    for (; i != PLAN_NONE; i = b->grads[i].next) {
+        const Overlap how = overlap(builder_at(b, buffer), builder_at(b, i));
+        if (how == INSIDE) return true;
+        if (how == CROSSING)
+            b->status =
+                FAIL(ST_FAILED, "gradients of '%s' and '%s' share only part of their memory",
+                     builder_at(b, buffer)->name, builder_at(b, i)->name);
+    }
+    return false;
+}
+
+static void fill(Builder *b, int buffer)
+{
+    int *first = &b->grads[plan_storage(b->plan, buffer)].filled;
+    b->grads[buffer].next = *first;
+    *first = buffer;
 }
 
 int builder_grad_target(Builder *b, int tensor)
 {
-    if (b->status != ST_OK || tensor == PLAN_NONE || !reserve(b)) return PLAN_NONE;
-    const bool first = b->grad[tensor] == PLAN_NONE;
-    if (first && b->grad_buffer[tensor] != PLAN_NONE) return b->grad_buffer[tensor];
-    if (first && builder_at(b, tensor)->base != PLAN_NONE) return view_gradient(b, tensor);
-    return new_gradient(b, tensor);
+    if (tensor == PLAN_NONE || !reserve(b)) return PLAN_NONE;
+    find_buffer(b, tensor);
+    if (b->status != ST_OK) return PLAN_NONE;
+    const int buffer = b->grads[tensor].buffer;
+    if (buffer == PLAN_NONE || is_filled(b, buffer)) return new_gradient(b, tensor);
+    fill(b, buffer);
+    return buffer;
 }
 
 void builder_grad_add(Builder *b, int tensor, int contribution)
 {
-    if (b->status != ST_OK || tensor == PLAN_NONE || !reserve(b)) return;
-    const int so_far = b->grad[tensor];
-    if (so_far == PLAN_NONE) {
-        b->grad[tensor] = contribution;
-        return;
+    if (tensor == PLAN_NONE || !reserve(b)) return;
+    find_buffer(b, tensor);
+    if (b->status != ST_OK) return;
+    const int buffer = b->grads[tensor].buffer, so_far = b->grads[tensor].grad;
+    int grad = buffer;
+    if (buffer == PLAN_NONE) {
+        grad = so_far == PLAN_NONE ? contribution : new_gradient(b, tensor);
+        if (so_far != PLAN_NONE)
+            builder_node(b, OP_binary, IDS(grad), IDS(so_far, contribution))->fn = FN_ADD;
+    } else if (contribution != buffer && is_filled(b, buffer)) {
+        builder_node(b, OP_binary, IDS(buffer), IDS(buffer, contribution))->fn = FN_ADD;
+    } else if (contribution != buffer) {
+        builder_node(b, OP_cast, IDS(buffer), IDS(contribution));
+        fill(b, buffer);
     }
-    const int sum = new_gradient(b, tensor);
-    builder_node(b, OP_binary, IDS(sum), IDS(so_far, contribution))->fn = FN_ADD;
-    if (reserve(b)) b->grad[tensor] = sum;
+    if (reserve(b)) b->grads[tensor].grad = grad;
 }
 
-void builder_grad_buffer(Builder *b, int tensor, int home)
+void builder_grad_buffer(Builder *b, int tensor, int buffer)
 {
-    if (b->status == ST_OK && reserve(b)) b->grad_buffer[tensor] = home;
+    if (reserve(b)) b->grads[tensor].buffer = buffer;
 }

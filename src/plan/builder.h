@@ -7,17 +7,23 @@
 
 #include "plan/plan.h"
 
+/* The gradient of one tensor while the backward pass is built; PLAN_NONE for none. */
+typedef struct BuilderGrad {
+    int grad; /* the tensor that holds it so far */
+    int buffer; /* where it must end: a parameter's gradient, or a window into the gradient of its base */
+    int filled; /* of a storage tensor: the last buffer in its memory that holds a gradient */
+    int next;   /* of such a buffer: the one before it */
+} BuilderGrad;
+
 typedef struct Builder {
     Plan *plan;
     Status status;
     Phase phase; /* given to every node that is added, as are layer and scope */
     int layer;
     char scope[PLAN_SCOPE];
-    NodeAttr lost; /* where attributes go after a failure */
-    /* Of each tensor: the tensor that holds its gradient, and where that gradient must be written
-     * (parameters have a place for it); PLAN_NONE for none. */
-    int *grad, *grad_buffer;
-    int grad_capacity;
+    NodeAttr lost;      /* where attributes go after a failure */
+    BuilderGrad *grads; /* of each tensor */
+    int n_grads;
 } Builder;
 
 void builder_init(Builder *b, Plan *plan);
@@ -55,10 +61,12 @@ int builder_grad(const Builder *b, int tensor);
 bool builder_wants_grad(const Builder *b, int tensor);
 /* A tensor of the same shape and dtype to write one contribution to d(tensor) into. */
 int builder_grad_target(Builder *b, int tensor);
-/* `contribution` (from builder_grad_target, or any tensor of that shape) is now part of d(tensor);
- * the second and later ones are summed by an add node. */
+/* `contribution` (from builder_grad_target, or any tensor of that shape) is now part of d(tensor). The second and
+ * later ones are summed by an add node, in place where d(tensor) has a buffer. */
 void builder_grad_add(Builder *b, int tensor, int contribution);
-/* d(tensor) is to be written into `home`. */
-void builder_grad_buffer(Builder *b, int tensor, int home);
+/* d(tensor) must end in `buffer`, whose memory the optimizer reads. Tensors may share a buffer (tied weights). */
+void builder_grad_buffer(Builder *b, int tensor, int buffer);
+/* d(tensor) cannot be another tensor's gradient: it has a buffer, or is a window. */
+bool builder_has_grad_buffer(const Builder *b, int tensor);
 
 #endif

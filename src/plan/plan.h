@@ -2,7 +2,8 @@
  *
  * A plan holds no device pointer and no backend type. It can be built, printed, costed and laid out
  * in memory on a machine that could never run it. Every tensor is written by one node only, except
- * parameters, moments and step state, which the optimizer updates in place. */
+ * parameters, moments and step state, which the optimizer updates in place, and gradients of parameters that are
+ * used more than once, which are accumulated in place. */
 #ifndef PLAN_PLAN_H
 #define PLAN_PLAN_H
 
