@@ -40,6 +40,14 @@ static inline int64_t head_matrix_start(const HeadMatrix *m, int64_t i)
     return i / m->heads * m->batch_step + i % m->heads * m->head_step;
 }
 
+/* Matrix `i` from row `first` on; without memory yet it has no data. */
+static inline Operand head_matrix_operand(const HeadMatrix *m, int64_t i, int64_t first)
+{
+    const int64_t at = head_matrix_start(m, i) + first * m->ld;
+    void *data = m->data ? (char *)m->data + at * (int64_t)plan_dtype_size(m->dtype) : NULL;
+    return (Operand){data, m->dtype, m->rows - first, m->cols, m->ld};
+}
+
 static inline double head_matrix_get(const HeadMatrix *m, int64_t i, int64_t row, int64_t col)
 {
     return element_get(m->data, m->dtype, head_matrix_start(m, i) + row * m->ld + col);

@@ -268,10 +268,21 @@ static LimitsRate library_times(const Shape *p, const float *a, const float *b, 
                                 int repeats)
 {
     double rates[LIMITS_RATE_MAX];
+    const BlasGemm gemm = {.dtype = DT_F32,
+                           .transpose_b = p->transpose_b,
+                           .m = p->m,
+                           .n = p->n,
+                           .k = p->k,
+                           .alpha = 1,
+                           .a = a,
+                           .b = b,
+                           .c = c,
+                           .lda = p->k,
+                           .ldb = p->transpose_b ? p->k : p->n,
+                           .ldc = p->n};
     for (int i = -1; i < repeats; i++) { /* the first one warms up */
         const double before = clock_seconds();
-        blas_cpu_sgemm(false, p->transpose_b, p->m, p->n, p->k, 1, a, p->k, b,
-                       p->transpose_b ? p->k : p->n, 0, c, p->n);
+        blas_cpu_gemm(&gemm);
         const double flops = 2.0 * (double)p->m * (double)p->n * (double)p->k;
         if (i >= 0) rates[i] = flops / (clock_seconds() - before);
     }

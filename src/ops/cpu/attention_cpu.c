@@ -1,6 +1,5 @@
-/* attention on a CPU: `flash` (attention_cpu.h). A piece of work are some blocks of queries, with which every
- * tile of keys and values is packed once. What a row has summed up is scaled down when a later tile has a
- * larger score. */
+/* attention on a CPU: `flash` (attention_cpu.h). A work item is several blocks of queries, for which every tile of keys
+ * and values is packed once. The sums of a row are scaled down when a later tile has a larger score (online softmax). */
 #include "ops/cpu/attention_cpu.h"
 
 #include "ops/cpu/impls_cpu.h"
@@ -8,35 +7,34 @@
 
 #include <math.h>
 
-enum { BLOCKS = 5 }; /* of a piece of work */
+enum { BLOCKS = 5 }; /* of queries, in a work item */
 
-/* ---- a thread's workspace: where each part begins ---- */
-
-typedef struct Room {
-    int64_t block;            /* queries */
-    int64_t queries, results; /* of every block */
-    int64_t query, result;    /* bytes of a block's */
-    int64_t keys, values;     /* of a tile */
+/* Where each part of a thread's workspace begins. */
+typedef struct Layout {
+    int64_t block;                     /* queries of a block */
+    int64_t queries, results;          /* of every block */
+    int64_t query_bytes, result_bytes; /* of one block */
+    int64_t keys, values;              /* of a tile */
     int64_t scores, rounded, weights;
     int64_t bytes;
-} Room;
+} Layout;
 
-static Room room_for(const Microkernel *kernel, int64_t T, int64_t D)
+static Layout layout_for(const Microkernel *kernel, int64_t T, int64_t D)
 {
-    const int64_t queries = attention_queries(kernel), block = attention_smaller(queries, T);
-    const int64_t keys = attention_smaller(ATTENTION_KEYS, T);
-    const int64_t blocks = attention_smaller(BLOCKS, (T + queries - 1) / queries);
+    const int64_t queries = attention_queries(kernel), block = i64_min(queries, T);
+    const int64_t keys = i64_min(ATTENTION_KEYS, T);
+    const int64_t blocks = i64_min(BLOCKS, i64_ceil_div(T, queries));
     const int64_t scores = panels_cpu_result_bytes(kernel, block, keys);
-    Room r = {.block = queries,
-              .query = panels_cpu_rows_bytes(kernel, block, D),
-              .result = panels_cpu_result_bytes(kernel, block, D)};
-    r.queries = attention_after(&r.bytes, blocks * r.query);
-    r.results = attention_after(&r.bytes, blocks * r.result);
-    r.keys = attention_after(&r.bytes, panels_cpu_columns_bytes(kernel, keys, D));
-    r.values = attention_after(&r.bytes, panels_cpu_columns_bytes(kernel, D, keys));
-    r.scores = attention_after(&r.bytes, scores);
-    r.rounded = attention_after(&r.bytes, kernel->operand == DT_F32 ? 0 : scores);
-    r.weights = attention_after(&r.bytes, panels_cpu_rows_bytes(kernel, block, keys));
+    Layout r = {.block = queries,
+                .query_bytes = panels_cpu_rows_bytes(kernel, block, D),
+                .result_bytes = panels_cpu_result_bytes(kernel, block, D)};
+    r.queries = attention_reserve(&r.bytes, blocks * r.query_bytes);
+    r.results = attention_reserve(&r.bytes, blocks * r.result_bytes);
+    r.keys = attention_reserve(&r.bytes, panels_cpu_columns_bytes(kernel, keys, D));
+    r.values = attention_reserve(&r.bytes, panels_cpu_columns_bytes(kernel, D, keys));
+    r.scores = attention_reserve(&r.bytes, scores);
+    r.rounded = attention_reserve(&r.bytes, kernel->operand == DT_F32 ? 0 : scores);
+    r.weights = attention_reserve(&r.bytes, panels_cpu_rows_bytes(kernel, block, keys));
     return r;
 }
 
@@ -44,20 +42,20 @@ static size_t workspace(const Plan *plan, const Node *node, int threads)
 {
     const HeadMatrix q = head_matrix(plan_in(plan, node, 0), NULL, &node->attr);
     return (size_t)threads *
-           (size_t)room_for(matmul_flash_kernel(plan, node), q.rows, q.cols).bytes;
+           (size_t)layout_for(matmul_flash_kernel(plan, node), q.rows, q.cols).bytes;
 }
 
 typedef struct Forward {
     const OpCall *call;
     const Microkernel *kernel;
     HeadMatrix q, k, v, out;
-    Room room;
+    Layout layout;
 } Forward;
 
-/* The queries [first, end) of a head, and of each the largest score so far and the sum of the powers. */
+/* The queries [first, end) of a head; for each the largest score so far and the sum of the exponentials. */
 typedef struct Item {
     int64_t head, first, end;
-    float most[BLOCKS * ATTENTION_MOST_QUERIES], sum[BLOCKS * ATTENTION_MOST_QUERIES];
+    float max[BLOCKS * ATTENTION_MOST_QUERIES], sum[BLOCKS * ATTENTION_MOST_QUERIES];
     char *workspace;
 } Item;
 
@@ -66,23 +64,22 @@ typedef struct Tile {
     Panels k, v;
 } Tile;
 
-/* Turns scores into e^(scale (s - most)), zero where the row may not see, and returns their sum; `scale`
- * is positive. */
-CPU_CLONES static float powers_row(float *s, int64_t seen, int64_t n, float scale, float most)
+/* Replaces scores by exp(scale (s - max)), by zero where keys are masked, and returns their sum; `scale` is positive. */
+CPU_CLONES static float exp_row(float *s, int64_t visible, int64_t n, float scale, float max)
 {
     float sum = 0;
 #pragma omp simd reduction(+ : sum)
-    for (int64_t j = 0; j < seen; j++) {
-        s[j] = vector_math_exp(scale * (s[j] - most));
+    for (int64_t j = 0; j < visible; j++) {
+        s[j] = vector_math_exp(scale * (s[j] - max));
         sum += s[j];
     }
-    for (int64_t j = seen; j < n; j++) s[j] = 0;
+    for (int64_t j = visible; j < n; j++) s[j] = 0;
     return sum;
 }
 
-CPU_CLONES static float largest(const float *s, int64_t n, float most)
+CPU_CLONES static float largest(const float *s, int64_t n, float max)
 {
-    return vector_math_max(s, n, most);
+    return vector_math_max(s, n, max);
 }
 
 CPU_CLONES static void scale_row(float *x, int64_t n, float factor)
@@ -91,73 +88,74 @@ CPU_CLONES static void scale_row(float *x, int64_t n, float factor)
 }
 
 /* Row `i` of the item, its scores at `s` and its result so far at `o`. */
-static void soften(const Forward *f, Item *item, int64_t i, const Tile *tile, float *s, int64_t n,
-                   float *o)
+static void softmax_row(const Forward *f, Item *item, int64_t i, const Tile *tile, float *s,
+                        int64_t n, float *o)
 {
     const NodeAttr *attr = &f->call->node->attr;
-    const float scale = (float)attr->scale, before = item->most[i];
-    const int64_t seen =
-        attention_seen_here(attention_seen(attr, item->first + i, 1), tile->key, n);
-    const float most = largest(s, seen, before);
-    /* where no score so far is a number but -infinity: their powers are 0, and a later tile decides */
-    const float sum = powers_row(s, seen, n, scale, most > -INFINITY ? most : 0);
+    const float scale = (float)attr->scale, before = item->max[i];
+    const int64_t visible =
+        attention_visible_here(attention_visible(attr, item->first + i, 1), tile->key, n);
+    const float max = largest(s, visible, before);
+    /* Where every score so far is -infinity, the exponentials are 0, and a later tile decides. */
+    const float sum = exp_row(s, visible, n, scale, max > -INFINITY ? max : 0);
     if (tile->key == 0) {
         item->sum[i] = sum;
     } else {
-        const float factor = most > before ? expf(scale * (before - most)) : 1.0F;
+        const float factor = max > before ? expf(scale * (before - max)) : 1.0F;
         if (factor != 1.0F) scale_row(o, f->q.cols, factor);
         item->sum[i] = item->sum[i] * factor + sum;
     }
-    item->most[i] = most;
+    item->max[i] = max;
 }
 
 static void add_tile(const Forward *f, Item *item, int64_t block, const Tile *tile)
 {
     const Microkernel *kernel = f->kernel;
-    const Room *r = &f->room;
+    const Layout *r = &f->layout;
     char *w = item->workspace;
     const int64_t D = f->q.cols, ld_out = panels_cpu_ld(kernel, D), first = block * r->block;
-    const int64_t rows = attention_smaller(r->block, item->end - item->first - first);
-    const int64_t seen = attention_seen(&f->call->node->attr, item->first + first, rows);
-    const int64_t n = attention_seen_here(seen, tile->key, tile->keys);
+    const int64_t rows = i64_min(r->block, item->end - item->first - first);
+    const int64_t visible = attention_visible(&f->call->node->attr, item->first + first, rows);
+    const int64_t n = attention_visible_here(visible, tile->key, tile->keys);
     const int64_t ld = panels_cpu_ld(kernel, n);
-    const Panels q = {w + r->queries + block * r->query, tile->k.k};
-    float *s = (float *)(void *)(w + r->scores);
-    float *o = (float *)(void *)(w + r->results + block * r->result);
+    const Panels q = {w + r->queries + block * r->query_bytes, tile->k.k};
+    float *s = attention_floats(w, r->scores);
+    float *o = attention_floats(w, r->results + block * r->result_bytes);
 
     if (n == 0) return;
     panels_cpu_multiply(kernel, q, tile->k, rows, n, D, s, ld, false);
     for (int64_t i = 0; i < rows; i++) {
-        soften(f, item, first + i, tile, s + i * ld, n, o + i * ld_out);
+        softmax_row(f, item, first + i, tile, s + i * ld, n, o + i * ld_out);
     }
-    const void *p = attention_operand(kernel, s, rows, n, ld, w + r->rounded);
-    const PackSource weights = {p, kernel->operand, ld, 1};
+    const PackSource weights =
+        pack_cpu_rows(attention_operand(kernel, s, rows, n, ld, w + r->rounded));
     const Panels a = panels_cpu_rows(kernel, &weights, rows, n, w + r->weights);
     panels_cpu_multiply(kernel, a, tile->v, rows, D, n, o, ld_out, tile->key > 0);
 }
 
 static Tile tile_at(const Forward *f, const Item *item, int64_t key, int64_t end)
 {
-    const int64_t D = f->q.cols, keys = attention_smaller(ATTENTION_KEYS, end - key);
-    const PackSource k = head_rows_cpu_lines(&f->k, item->head, key);
-    const PackSource v = head_rows_cpu_columns(&f->v, item->head, key);
+    const int64_t D = f->q.cols, keys = i64_min(ATTENTION_KEYS, end - key);
+    const PackSource k = pack_cpu_rows(head_matrix_operand(&f->k, item->head, key));
+    const PackSource v = pack_cpu_columns(head_matrix_operand(&f->v, item->head, key));
     return (Tile){key, keys,
-                  panels_cpu_columns(f->kernel, &k, keys, D, item->workspace + f->room.keys),
-                  panels_cpu_columns(f->kernel, &v, D, keys, item->workspace + f->room.values)};
+                  panels_cpu_columns(f->kernel, &k, keys, D, item->workspace + f->layout.keys),
+                  panels_cpu_columns(f->kernel, &v, D, keys, item->workspace + f->layout.values)};
 }
 
-/* Dividing by the sums was left to the result, which is narrower than the scores. */
+/* The result is divided by the sums at the end: it is narrower than the scores. */
 static void finish(const Forward *f, const Item *item, int64_t block)
 {
     const NodeAttr *attr = &f->call->node->attr;
     const int64_t D = f->q.cols, ld = panels_cpu_ld(f->kernel, D);
-    const int64_t first = block * f->room.block;
-    const int64_t rows = attention_smaller(f->room.block, item->end - item->first - first);
-    float *o = (float *)(void *)(item->workspace + f->room.results + block * f->room.result);
+    const int64_t first = block * f->layout.block;
+    const int64_t rows = i64_min(f->layout.block, item->end - item->first - first);
+    float *o =
+        attention_floats(item->workspace, f->layout.results + block * f->layout.result_bytes);
     float *lse = (float *)op_out(f->call, 1) + item->head * attr->tokens + item->first;
     for (int64_t i = 0; i < rows; i++) {
         const int64_t row = first + i;
-        lse[row] = (float)attr->scale * item->most[row] + logf(item->sum[row]);
+        lse[row] = (float)attr->scale * item->max[row] + logf(item->sum[row]);
         scale_row(o + i * ld, D, 1.0F / item->sum[row]);
     }
     attention_store(&f->out, item->head, item->first + first, rows, o, ld);
@@ -166,13 +164,14 @@ static void finish(const Forward *f, const Item *item, int64_t block)
 static void run_item(const Forward *f, Item *item)
 {
     const int64_t D = f->q.cols, queries = item->end - item->first;
-    const int64_t size = f->room.block, blocks = (queries + size - 1) / size;
-    const int64_t end = attention_seen(&f->call->node->attr, item->first, queries);
-    for (int64_t i = 0; i < queries; i++) item->most[i] = -INFINITY;
+    const int64_t size = f->layout.block, blocks = i64_ceil_div(queries, size);
+    const int64_t end = attention_visible(&f->call->node->attr, item->first, queries);
+    for (int64_t i = 0; i < queries; i++) item->max[i] = -INFINITY;
     for (int64_t b = 0; b < blocks; b++) {
-        const PackSource q = head_rows_cpu_lines(&f->q, item->head, item->first + b * size);
-        panels_cpu_rows(f->kernel, &q, attention_smaller(size, queries - b * size), D,
-                        item->workspace + f->room.queries + b * f->room.query);
+        const PackSource q =
+            pack_cpu_rows(head_matrix_operand(&f->q, item->head, item->first + b * size));
+        panels_cpu_rows(f->kernel, &q, i64_min(size, queries - b * size), D,
+                        item->workspace + f->layout.queries + b * f->layout.query_bytes);
     }
     for (int64_t key = 0; key < end; key += ATTENTION_KEYS) {
         const Tile tile = tile_at(f, item, key, end);
@@ -190,18 +189,18 @@ static Status run(const OpCall *call)
                  .k = head_matrix(op_in_shape(call, 1), op_in(call, 1), attr),
                  .v = head_matrix(op_in_shape(call, 2), op_in(call, 2), attr),
                  .out = head_matrix(op_out_shape(call, 0), op_out(call, 0), attr)};
-    f.room = room_for(f.kernel, f.q.rows, f.q.cols);
-    const int64_t piece = BLOCKS * f.room.block;
-    const int64_t per_head = (attr->tokens + piece - 1) / piece;
+    f.layout = layout_for(f.kernel, f.q.rows, f.q.cols);
+    const int64_t queries = BLOCKS * f.layout.block;
+    const int64_t per_head = i64_ceil_div(attr->tokens, queries);
     const int64_t items = f.q.count * per_head;
 #pragma omp parallel for schedule(dynamic) num_threads(call->threads)
     for (int64_t i = 0; i < items; i++) {
-        /* the longest rows first, so that the last pieces of work are the small ones */
-        const int64_t first = (per_head - 1 - i % per_head) * piece;
+        /* The longest rows come first, so that the last work items are the small ones. */
+        const int64_t first = (per_head - 1 - i % per_head) * queries;
         Item item = {.head = i / per_head,
                      .first = first,
-                     .end = attention_smaller(first + piece, attr->tokens),
-                     .workspace = (char *)call->workspace + omp_thread() * f.room.bytes};
+                     .end = i64_min(first + queries, attr->tokens),
+                     .workspace = (char *)call->workspace + omp_thread() * f.layout.bytes};
         run_item(&f, &item);
     }
     return ST_OK;

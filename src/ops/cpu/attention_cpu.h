@@ -1,20 +1,22 @@
-/* What both passes of `flash` on a CPU share: a tile of queries and keys at a time, so that nothing of it
- * leaves the second-level cache, and memory grows with T and not with T^2. Causal tiles beyond the diagonal
- * are never computed. Only attention*_cpu.c include it.
+/* What both passes of `flash` on a CPU share: a tile of queries and keys at a time, so that nothing of it leaves the
+ * second-level cache, and memory grows with T and not with T^2. Causal tiles beyond the diagonal are never computed. Only
+ * attention*_cpu.c include it.
  *
- * The products are those of our microkernels. Where the processor multiplies bf16, probabilities and their
- * gradients are rounded to it, as on a GPU. */
+ * Our microkernels multiply the tiles. Where the CPU multiplies bf16, probabilities and their gradients are rounded to
+ * it, as on a GPU. */
 #ifndef OPS_CPU_ATTENTION_CPU_H
 #define OPS_CPU_ATTENTION_CPU_H
 
-#include "ops/cpu/head_rows_cpu.h"
+#include "base/i64.h"
 #include "ops/cpu/matmul_cpu.h"
+#include "ops/cpu/operand_cpu.h"
 #include "ops/gemm_cpu/panels_cpu.h"
+#include "ops/head_matrix.h"
 
 enum { ATTENTION_KEYS = 4 * MICROKERNEL_GRAIN, ATTENTION_MOST_QUERIES = MICROKERNEL_GRAIN };
 
-/* Of a block: whole tiles, and whole groups where they are what is summed over. Fewer skip more beyond the
- * diagonal. */
+/* Queries of a block: whole tiles of the microkernel, and whole groups of k where the sum runs over queries. Smaller
+ * blocks skip more beyond the diagonal. */
 static inline int64_t attention_queries(const Microkernel *kernel)
 {
     int64_t n = kernel->rows;
@@ -22,50 +24,49 @@ static inline int64_t attention_queries(const Microkernel *kernel)
     return n;
 }
 
-static inline int64_t attention_smaller(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
-/* Keys that some query of rows [first, first + rows) sees. */
-static inline int64_t attention_seen(const NodeAttr *attr, int64_t first, int64_t rows)
+/* Keys that are visible to some query of rows [first, first + rows). */
+static inline int64_t attention_visible(const NodeAttr *attr, int64_t first, int64_t rows)
 {
     return attr->causal ? first + rows : attr->tokens;
 }
 
-/* Of the `keys` keys from `key` on, those that are among the first `seen`. */
-static inline int64_t attention_seen_here(int64_t seen, int64_t key, int64_t keys)
+/* Of the `keys` keys from `key` on, those among the first `visible`. */
+static inline int64_t attention_visible_here(int64_t visible, int64_t key, int64_t keys)
 {
-    return seen <= key ? 0 : attention_smaller(seen - key, keys);
+    return visible <= key ? 0 : i64_min(visible - key, keys);
 }
 
-/* A tile of floats as the kernel's operand: where they are, or rounded into `buffer`, rows ld apart. */
-static inline const void *attention_operand(const Microkernel *kernel, const float *x, int64_t rows,
-                                            int64_t width, int64_t ld, void *buffer)
+/* A tile of floats as the kernel's operand: in place, or rounded into `buffer`, rows ld apart. */
+static inline Operand attention_operand(const Microkernel *kernel, float *x, int64_t rows,
+                                        int64_t width, int64_t ld, void *buffer)
 {
-    if (kernel->operand == DT_F32) return x;
-    for (int64_t i = 0; i < rows; i++) {
-        rows_cpu_store(rows_cpu_at(buffer, kernel->operand, i * ld), x + i * ld, kernel->operand,
-                       width);
-    }
-    return buffer;
+    const bool in_place = kernel->operand == DT_F32;
+    const Operand to = {in_place ? x : buffer, kernel->operand, rows, width, ld};
+    for (int64_t i = 0; !in_place && i < rows; i++)
+        rows_cpu_store(operand_cpu_at(to, i, 0), x + i * ld, to.dtype, width);
+    return to;
 }
 
-static inline void attention_store(const HeadMatrix *to, int64_t m, int64_t first, int64_t rows,
-                                   const float *x, int64_t ld)
+/* Rounds `rows` rows into matrix `m` from row `first` on. */
+static inline void attention_store(const HeadMatrix *matrices, int64_t m, int64_t first,
+                                   int64_t rows, const float *x, int64_t ld)
 {
-    for (int64_t r = 0; r < rows; r++) {
-        const int64_t at = head_matrix_start(to, m) + (first + r) * to->ld;
-        rows_cpu_store(rows_cpu_at(to->data, to->dtype, at), x + r * ld, to->dtype, to->cols);
-    }
+    const Operand to = head_matrix_operand(matrices, m, first);
+    for (int64_t r = 0; r < rows; r++)
+        rows_cpu_store(operand_cpu_at(to, r, 0), x + r * ld, to.dtype, to.cols);
 }
 
-/* Where a part of a thread's workspace begins, the next one after it. */
-static inline int64_t attention_after(int64_t *bytes, int64_t more)
+/* Reserves `bytes` at the end of a workspace layout that has `*end` bytes so far, and returns where they begin. */
+static inline int64_t attention_reserve(int64_t *end, int64_t bytes)
 {
-    const int64_t at = *bytes;
-    *bytes += more;
+    const int64_t at = *end;
+    *end += bytes;
     return at;
+}
+
+static inline float *attention_floats(char *workspace, int64_t at)
+{
+    return (float *)(void *)(workspace + at);
 }
 
 #endif

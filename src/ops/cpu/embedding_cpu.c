@@ -1,26 +1,25 @@
-/* The gradient: every thread owns ranges of the vocabulary, clears them, and adds the rows of the
- * tokens that fall into them, in the order of the tokens whatever the number of threads. */
+/* The gradient: a thread takes a range of the vocabulary, clears its rows, and adds the rows of the tokens within it, in
+ * the order of the tokens: sums do not depend on the number of threads. */
+#include "base/i64.h"
 #include "ops/cpu/impls_cpu.h"
-#include "ops/simd_cpu/rows_cpu.h"
+#include "ops/cpu/operand_cpu.h"
 
 #include <string.h>
 
 static Status run(const OpCall *call)
 {
-    const Tensor *x = op_out_shape(call, 0), *table = op_in_shape(call, 0);
-    const int64_t rows = plan_rows(x), n = plan_width(x);
-    const DType from = table->dtype, to = x->dtype;
+    const Operand x = element_out(call, 0), table = element_in(call, 0);
     const int32_t *ids = op_in(call, 1);
 #pragma omp parallel for schedule(dynamic, 8) num_threads(call->threads)
-    for (int64_t i = 0; i < rows; i++) {
-        const void *src = rows_cpu_at(op_in(call, 0), from, ids[i] * n);
-        void *dst = rows_cpu_at(op_out(call, 0), to, i * n);
-        if (from == to) {
-            memcpy(dst, src, (size_t)n * plan_dtype_size(to));
-        } else if (to == DT_F32) {
-            rows_cpu_load(dst, src, from, n);
+    for (int64_t i = 0; i < x.rows; i++) {
+        const void *src = operand_cpu_at(table, ids[i], 0);
+        void *dst = operand_cpu_at(x, i, 0);
+        if (table.dtype == x.dtype) {
+            memcpy(dst, src, (size_t)x.cols * plan_dtype_size(x.dtype));
+        } else if (x.dtype == DT_F32) {
+            rows_cpu_load(dst, src, table.dtype, x.cols);
         } else {
-            rows_cpu_store(dst, src, to, n);
+            rows_cpu_store(dst, src, x.dtype, x.cols);
         }
     }
     return ST_OK;
@@ -39,44 +38,29 @@ CPU_CLONES static void add_row(float *restrict sum, const float *restrict row, i
     for (int64_t j = 0; j < n; j++) sum[j] += row[j];
 }
 
-static void add_row_16bit(float *restrict sum, const void *row, DType dtype, int64_t n)
-{
-    float buffer[ROWS_CHUNK];
-    for (int64_t j = 0; j < n; j += ROWS_CHUNK) {
-        const int64_t m = n - j < ROWS_CHUNK ? n - j : ROWS_CHUNK;
-        rows_cpu_load(buffer, rows_cpu_at(row, dtype, j), dtype, m);
-        add_row(sum + j, buffer, m);
-    }
-}
-
-enum { RANGE = 256 }; /* words per piece of work */
+enum { RANGE = 256 }; /* rows of the table that a thread takes at a time */
 
 static void sum_range(const OpCall *call, int64_t begin, int64_t end)
 {
-    const Tensor *dx = op_in_shape(call, 0);
-    const int64_t rows = plan_rows(dx), n = plan_width(dx);
+    const Operand dx = element_in(call, 0);
+    const int64_t n = dx.cols, step = dx.dtype == DT_F32 ? n : ROWS_CHUNK;
     const int32_t *ids = op_in(call, 1);
-    float *dtable = op_out(call, 0);
+    float *dtable = op_out(call, 0), buffer[ROWS_CHUNK];
     memset(dtable + begin * n, 0, (size_t)((end - begin) * n) * sizeof *dtable);
-    for (int64_t i = 0; i < rows; i++) {
+    for (int64_t i = 0; i < dx.rows; i++) {
         if (ids[i] < begin || ids[i] >= end) continue;
-        const void *row = rows_cpu_at(op_in(call, 0), dx->dtype, i * n);
-        if (dx->dtype == DT_F32) {
-            add_row(dtable + ids[i] * n, row, n);
-        } else {
-            add_row_16bit(dtable + ids[i] * n, row, dx->dtype, n);
+        for (int64_t j = 0; j < n; j += step) {
+            const int64_t m = i64_min(step, n - j);
+            add_row(dtable + ids[i] * n + j, operand_cpu_read(dx, i, j, m, buffer), m);
         }
     }
 }
 
 static Status run_grad(const OpCall *call)
 {
-    const int64_t V = plan_rows(op_out_shape(call, 0)), ranges = (V + RANGE - 1) / RANGE;
+    const int64_t V = plan_rows(op_out_shape(call, 0)), ranges = i64_ceil_div(V, RANGE);
 #pragma omp parallel for schedule(dynamic) num_threads(call->threads)
-    for (int64_t i = 0; i < ranges; i++) {
-        const int64_t end = (i + 1) * RANGE;
-        sum_range(call, i * RANGE, end < V ? end : V);
-    }
+    for (int64_t i = 0; i < ranges; i++) sum_range(call, i * RANGE, i64_min((i + 1) * RANGE, V));
     return ST_OK;
 }
 

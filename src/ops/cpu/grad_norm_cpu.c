@@ -1,22 +1,23 @@
-/* Sums over fixed pieces, added in order: the norm does not depend on the number of threads. */
+/* Sums over blocks of fixed size, added in order: the norm does not depend on the number of threads. */
+#include "base/i64.h"
 #include "ops/cpu/impls_cpu.h"
 #include "ops/simd_cpu/rows_cpu.h"
 #include "plan/step_state.h"
 
 #include <math.h>
 
-enum { PIECE = 16 * ROWS_CHUNK };
+enum { BLOCK = 16 * ROWS_CHUNK };
 
-static int64_t pieces(const Tensor *t)
+static int64_t blocks(const Tensor *t)
 {
-    return (plan_elements(t) + PIECE - 1) / PIECE;
+    return i64_ceil_div(plan_elements(t), BLOCK);
 }
 
 static size_t workspace(const Plan *plan, const Node *node, int threads)
 {
     (void)threads;
     int64_t n = 0;
-    for (int g = 0; g < node->n_in - 1; g++) n += pieces(plan_in(plan, node, g));
+    for (int g = 0; g < node->n_in - 1; g++) n += blocks(plan_in(plan, node, g));
     return (size_t)n * sizeof(double);
 }
 
@@ -29,14 +30,13 @@ CPU_CLONES static double squares(const float *x, int64_t n)
     return sum;
 }
 
-static double piece_sum(const void *data, const Tensor *t, int64_t piece)
+static double block_sum(const void *data, const Tensor *t, int64_t block)
 {
-    const int64_t all = plan_elements(t), begin = piece * PIECE;
-    const int64_t end = begin + PIECE < all ? begin + PIECE : all;
+    const int64_t begin = block * BLOCK, end = i64_min(begin + BLOCK, plan_elements(t));
     float buffer[ROWS_CHUNK];
     double sum = 0;
     for (int64_t i = begin; i < end; i += ROWS_CHUNK) {
-        const int64_t n = end - i < ROWS_CHUNK ? end - i : ROWS_CHUNK;
+        const int64_t n = i64_min(ROWS_CHUNK, end - i);
         sum += squares(rows_cpu_read(rows_cpu_at(data, t->dtype, i), t->dtype, n, buffer), n);
     }
     return sum;
@@ -48,9 +48,9 @@ static Status run(const OpCall *call)
     int64_t before = 0;
     for (int g = 0; g < call->node->n_in - 1; g++) {
         const Tensor *t = op_in_shape(call, g);
-        const int64_t n = pieces(t);
+        const int64_t n = blocks(t);
 #pragma omp parallel for schedule(dynamic) num_threads(call->threads)
-        for (int64_t i = 0; i < n; i++) partial[before + i] = piece_sum(op_in(call, g), t, i);
+        for (int64_t i = 0; i < n; i++) partial[before + i] = block_sum(op_in(call, g), t, i);
         before += n;
     }
     for (int64_t i = 0; i < before; i++) sum += partial[i];

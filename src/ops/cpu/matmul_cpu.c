@@ -4,77 +4,10 @@
 
 #include "base/i64.h"
 #include "ops/cpu/impls_cpu.h"
+#include "ops/cpu/operand_cpu.h"
 #include "ops/gemm_cpu/blas_cpu.h"
-#include "ops/gemm_cpu/gemm_cpu.h"
-#include "ops/simd_cpu/rows_cpu.h"
 
 #include <string.h>
-
-static size_t wide_bytes(const Tensor *t)
-{
-    const size_t bytes = (size_t)plan_elements(t) * sizeof(float);
-    return t->dtype == DT_F32 ? 0 : (size_t)i64_round_up((int64_t)bytes, 256);
-}
-
-static size_t blas_workspace(const Plan *plan, const Node *node, int threads)
-{
-    (void)threads;
-    return wide_bytes(plan_out(plan, node, 0)) + wide_bytes(plan_in(plan, node, 0)) +
-           wide_bytes(plan_in(plan, node, 1));
-}
-
-/* All rows of `t` as floats, next to each other. */
-static void widen(float *dst, const void *src, const Tensor *t, int threads)
-{
-    const int64_t rows = plan_rows(t), width = plan_width(t);
-#pragma omp parallel for schedule(dynamic, 8) num_threads(threads)
-    for (int64_t i = 0; i < rows; i++) {
-        rows_cpu_load(dst + i * width, rows_cpu_at(src, t->dtype, i * t->ld), t->dtype, width);
-    }
-}
-
-static void narrow(void *dst, const float *src, const Tensor *t, int threads)
-{
-    const int64_t rows = plan_rows(t), width = plan_width(t);
-#pragma omp parallel for schedule(dynamic, 8) num_threads(threads)
-    for (int64_t i = 0; i < rows; i++) {
-        rows_cpu_store(rows_cpu_at(dst, t->dtype, i * t->ld), src + i * width, t->dtype, width);
-    }
-}
-
-typedef struct Side {
-    float *data;
-    int64_t ld;
-} Side;
-
-/* The operand itself when it is fp32, else its share of the workspace. */
-static Side side(void *data, const Tensor *t, char **workspace_left)
-{
-    if (t->dtype == DT_F32) return (Side){data, t->ld};
-    const Side s = {(float *)*workspace_left, plan_width(t)};
-    *workspace_left += wide_bytes(t);
-    return s;
-}
-
-static Status run_blas(const OpCall *call)
-{
-    const NodeAttr *attr = &call->node->attr;
-    const Tensor *c = op_out_shape(call, 0), *a = op_in_shape(call, 0), *b = op_in_shape(call, 1);
-    char *left = call->workspace;
-    const Side to = side(op_out(call, 0), c, &left);
-    const Side x = side(call->memory[plan_in_id(call->plan, call->node, 0)], a, &left);
-    const Side y = side(call->memory[plan_in_id(call->plan, call->node, 1)], b, &left);
-    if (a->dtype != DT_F32) widen(x.data, op_in(call, 0), a, call->threads);
-    if (b->dtype != DT_F32) widen(y.data, op_in(call, 1), b, call->threads);
-    blas_cpu_set_threads(call->threads);
-    blas_cpu_sgemm(attr->transpose_a, attr->transpose_b, plan_rows(c), plan_width(c),
-                   attr->transpose_a ? plan_rows(a) : plan_width(a), 1, x.data, x.ld, y.data, y.ld,
-                   0, to.data, to.ld);
-    if (c->dtype != DT_F32) narrow(op_out(call, 0), to.data, c, call->threads);
-    return ST_OK;
-}
-
-/* ---- our own ---- */
 
 const Microkernel *matmul_kernel(const Plan *plan, const Node *node)
 {
@@ -92,39 +25,124 @@ const Microkernel *matmul_flash_kernel(const Plan *plan, const Node *node)
     return kernel ? kernel : microkernel_find(DT_F32);
 }
 
-static PackSource source(const Tensor *t, const void *data, bool lines_are_rows)
-{
-    return (PackSource){data, t->dtype, lines_are_rows ? t->ld : 1, lines_are_rows ? 1 : t->ld};
-}
+/* ---- our own GEMM ---- */
 
-static GemmPlan packed(const Plan *plan, const Node *node)
+GemmPlan matmul_gemm(const Plan *plan, const Node *node, const MatmulOperands *x)
 {
     const NodeAttr *attr = &node->attr;
-    const Tensor *c = plan_out(plan, node, 0), *a = plan_in(plan, node, 0);
     return (GemmPlan){.kernel = matmul_kernel(plan, node),
-                      .m = plan_rows(c),
-                      .n = plan_width(c),
-                      .k = attr->transpose_a ? plan_rows(a) : plan_width(a),
-                      .a = source(a, NULL, !attr->transpose_a),
-                      .b = source(plan_in(plan, node, 1), NULL, attr->transpose_b),
-                      .scale = 1,
-                      .c_dtype = c->dtype,
-                      .ldc = c->ld};
+                      .m = x->c.rows,
+                      .n = x->c.cols,
+                      .k = attr->transpose_a ? x->a.rows : x->a.cols,
+                      .a = attr->transpose_a ? pack_cpu_columns(x->a) : pack_cpu_rows(x->a),
+                      .b = attr->transpose_b ? pack_cpu_rows(x->b) : pack_cpu_columns(x->b),
+                      .scale = x->scale,
+                      .c = x->c.data,
+                      .c_dtype = x->c.dtype,
+                      .ldc = x->c.ld};
+}
+
+/* Without memory: for workspaces. */
+static MatmulOperands shapes(const Plan *plan, const Node *node)
+{
+    return (MatmulOperands){element_operand(NULL, plan_out(plan, node, 0)),
+                            element_operand(NULL, plan_in(plan, node, 0)),
+                            element_operand(NULL, plan_in(plan, node, 1)), 1};
+}
+
+static MatmulOperands operands(const OpCall *call)
+{
+    return (MatmulOperands){element_out(call, 0), element_in(call, 0), element_in(call, 1), 1};
 }
 
 static size_t own_workspace(const Plan *plan, const Node *node, int threads)
 {
-    const GemmPlan p = packed(plan, node);
+    const MatmulOperands x = shapes(plan, node);
+    const GemmPlan p = matmul_gemm(plan, node, &x);
     return gemm_workspace(&p, threads);
 }
 
 static Status run_own(const OpCall *call)
 {
-    GemmPlan p = packed(call->plan, call->node);
-    p.a.data = op_in(call, 0);
-    p.b.data = op_in(call, 1);
-    p.c = op_out(call, 0);
+    const MatmulOperands x = operands(call);
+    const GemmPlan p = matmul_gemm(call->plan, call->node, &x);
     gemm_multiply(&p, call->workspace, call->threads);
+    return ST_OK;
+}
+
+/* ---- the BLAS library ---- */
+
+/* Of a copy in fp32: none where the operand is not 16 bit. */
+static size_t wide_bytes(Operand x)
+{
+    const bool wide = x.dtype == DT_F32 || x.dtype == DT_F64;
+    return wide ? 0 : (size_t)i64_round_up(x.rows * x.cols * (int64_t)sizeof(float), 256);
+}
+
+size_t matmul_blas_workspace(const MatmulOperands *x)
+{
+    return wide_bytes(x->c) + wide_bytes(x->a) + wide_bytes(x->b);
+}
+
+/* The operand itself, or memory for a copy in fp32. */
+static Operand widened(Operand x, char **workspace_left)
+{
+    if (wide_bytes(x) == 0) return x;
+    const Operand wide = {*workspace_left, DT_F32, x.rows, x.cols, x.cols};
+    *workspace_left += wide_bytes(x);
+    return wide;
+}
+
+/* One of the two is fp32. */
+static void convert(Operand to, Operand from, int threads)
+{
+    if (to.data == from.data) return;
+#pragma omp parallel for schedule(dynamic, 8) num_threads(threads)
+    for (int64_t i = 0; i < to.rows; i++) {
+        void *dst = operand_cpu_at(to, i, 0);
+        const void *src = operand_cpu_at(from, i, 0);
+        if (to.dtype == DT_F32) {
+            rows_cpu_load(dst, src, from.dtype, to.cols);
+        } else {
+            rows_cpu_store(dst, src, to.dtype, to.cols);
+        }
+    }
+}
+
+void matmul_blas(const NodeAttr *attr, const MatmulOperands *x, void *workspace, int threads)
+{
+    char *left = workspace;
+    const Operand c = widened(x->c, &left), a = widened(x->a, &left), b = widened(x->b, &left);
+    convert(a, x->a, threads);
+    convert(b, x->b, threads);
+    blas_cpu_gemm(&(BlasGemm){.dtype = c.dtype,
+                              .transpose_a = attr->transpose_a,
+                              .transpose_b = attr->transpose_b,
+                              .m = c.rows,
+                              .n = c.cols,
+                              .k = attr->transpose_a ? a.rows : a.cols,
+                              .alpha = (double)x->scale,
+                              .a = a.data,
+                              .b = b.data,
+                              .c = c.data,
+                              .lda = a.ld,
+                              .ldb = b.ld,
+                              .ldc = c.ld});
+    convert(x->c, c, threads);
+}
+
+static size_t blas_workspace(const Plan *plan, const Node *node, int threads)
+{
+    const MatmulOperands x = shapes(plan, node);
+    (void)threads;
+    return matmul_blas_workspace(&x);
+}
+
+static Status run_blas(const OpCall *call)
+{
+    const MatmulOperands x = operands(call);
+    blas_cpu_set_threads(call->threads);
+    matmul_blas(&call->node->attr, &x, call->workspace, call->threads);
     return ST_OK;
 }
 
@@ -164,20 +182,10 @@ static const char *declines_all_but_f64(const Plan *plan, const Node *node)
     return all ? NULL : "for float64 alone";
 }
 
-static Status run_f64(const OpCall *call)
-{
-    const NodeAttr *attr = &call->node->attr;
-    const Tensor *c = op_out_shape(call, 0), *a = op_in_shape(call, 0), *b = op_in_shape(call, 1);
-    blas_cpu_set_threads(call->threads);
-    blas_cpu_dgemm(attr->transpose_a, attr->transpose_b, plan_rows(c), plan_width(c),
-                   attr->transpose_a ? plan_rows(a) : plan_width(a), 1, op_in(call, 0), a->ld,
-                   op_in(call, 1), b->ld, 0, op_out(call, 0), c->ld);
-    return ST_OK;
-}
-
-const OpImpl matmul_cpu[] = {{"auto", matmul_own_declines, own_workspace, run_own},
-                             {"auto", rows_cpu_declines_f64, blas_workspace, run_blas},
-                             {"own", rows_cpu_declines_f64, own_workspace, run_own},
-                             {"blas", rows_cpu_declines_f64, blas_workspace, run_blas},
-                             {.name = "blas_f64", .declines = declines_all_but_f64, .run = run_f64},
-                             {0}};
+const OpImpl matmul_cpu[] = {
+    {"auto", matmul_own_declines, own_workspace, run_own},
+    {"auto", rows_cpu_declines_f64, blas_workspace, run_blas},
+    {"own", rows_cpu_declines_f64, own_workspace, run_own},
+    {"blas", rows_cpu_declines_f64, blas_workspace, run_blas},
+    {.name = "blas_f64", .declines = declines_all_but_f64, .run = run_blas},
+    {0}};

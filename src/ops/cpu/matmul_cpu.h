@@ -1,21 +1,32 @@
-/* Who computes a product on a CPU. */
+/* Matrix multiplications on a CPU: which kernel or library computes a node, and how it is called. */
 #ifndef OPS_CPU_MATMUL_CPU_H
 #define OPS_CPU_MATMUL_CPU_H
 
 #include "base/text.h"
-#include "ops/gemm_cpu/microkernel_cpu.h"
-#include "ops/op.h"
+#include "ops/gemm_cpu/gemm_cpu.h"
 
-/* Of our own product of the node's first two inputs: with panels of their dtype where they have the same and the
- * processor multiplies it, else of fp32. */
+/* The microkernel of our GEMM for the node's first two inputs: that of their dtype where both have the same and the CPU
+ * multiplies it, else that of fp32. */
 const Microkernel *matmul_kernel(const Plan *plan, const Node *node);
-/* Of `flash`, which multiplies with panels_cpu.h: with bf16 where all that the node reads of heads is, and the processor
- * multiplies it, else with fp32. */
+/* The microkernel of `flash`, which multiplies with panels_cpu.h: that of bf16 where all heads that the node reads are
+ * bf16 and the CPU multiplies it, else that of fp32. */
 const Microkernel *matmul_flash_kernel(const Plan *plan, const Node *node);
 /* Why `auto` leaves a node to the BLAS library; NULL: it takes our GEMM. */
 const char *matmul_own_declines(const Plan *plan, const Node *node);
 
-/* Adds "BLIS 0.9.0", or "own" and the name of the microkernel: of a matmul, a bmm or an attention bound to `impl`. */
+/* c = scale op(a) op(b); the node's attributes say which operands are transposed. */
+typedef struct MatmulOperands {
+    Operand c, a, b; /* without data: for gemm_workspace() and matmul_blas_workspace() alone */
+    float scale;
+} MatmulOperands;
+
+GemmPlan matmul_gemm(const Plan *plan, const Node *node, const MatmulOperands *x);
+
+/* The same by the BLAS library: 16-bit operands are widened into the workspace. */
+size_t matmul_blas_workspace(const MatmulOperands *x);
+void matmul_blas(const NodeAttr *attr, const MatmulOperands *x, void *workspace, int threads);
+
+/* Appends "BLIS 0.9.0", or "own" and the name of the microkernel: of a matmul, a bmm or an attention bound to `impl`. */
 void matmul_by(const Plan *plan, const Node *node, const OpImpl *impl, Text *out);
 
 #endif

@@ -1,11 +1,13 @@
 #include "ops/cpu/impls_cpu.h"
-#include "ops/simd_cpu/rows_cpu.h"
+#include "ops/cpu/operand_cpu.h"
 
 #include <string.h>
 
+enum { PADDING = 16 }; /* floats between the buffers of two threads */
+
 /* The first `heads` heads of a row, each of `half` pairs; y may be x. */
-CPU_CLONES static void turn(float *y, const float *x, const float *cos, const float *sin,
-                            int64_t heads, int64_t half, float direction)
+CPU_CLONES static void rotate(float *y, const float *x, const float *cos, const float *sin,
+                              int64_t heads, int64_t half, float direction)
 {
     for (int64_t h = 0; h < heads; h++) {
         float *to = y + h * 2 * half;
@@ -20,7 +22,8 @@ CPU_CLONES static void turn(float *y, const float *x, const float *cos, const fl
     }
 }
 
-static int64_t turned(const Plan *plan, const Node *node)
+/* Columns of a row that are rotated. */
+static int64_t rotated_width(const Plan *plan, const Node *node)
 {
     return node->attr.heads * 2 * plan_width(plan_in(plan, node, 1));
 }
@@ -28,35 +31,32 @@ static int64_t turned(const Plan *plan, const Node *node)
 /* One float row per thread, for x that is 16 bit. */
 static size_t row_buffers(const Plan *plan, const Node *node, int threads)
 {
-    return (size_t)threads * ((size_t)turned(plan, node) + 16) * sizeof(float);
+    return (size_t)threads * ((size_t)rotated_width(plan, node) + PADDING) * sizeof(float);
 }
 
-static void turn_row(const OpCall *call, int64_t row, float *buffer)
+static void rotate_row(const OpCall *call, int64_t row, float *buffer)
 {
-    const Tensor *x = op_in_shape(call, 0);
-    const DType dtype = x->dtype;
-    const int64_t W = plan_width(x), half = plan_width(op_in_shape(call, 1));
-    const int64_t n = turned(call->plan, call->node), t = row % call->node->attr.tokens;
-    const void *from = rows_cpu_at(op_in(call, 0), dtype, row * W);
-    void *to = rows_cpu_at(op_out(call, 0), dtype, row * W);
-    const float *cos = op_in(call, 1), *sin = op_in(call, 2);
-    float *target = rows_cpu_target(to, dtype, buffer);
-    turn(target, rows_cpu_read(from, dtype, n, buffer), cos + t * half, sin + t * half,
-         call->node->attr.heads, half, call->node->attr.inverse ? -1.0F : 1.0F);
-    rows_cpu_finish(to, dtype, n, target);
-    if (from != to && W > n) {
-        memcpy(rows_cpu_at(to, dtype, n), rows_cpu_at(from, dtype, n),
-               (size_t)(W - n) * plan_dtype_size(dtype));
+    const NodeAttr *attr = &call->node->attr;
+    const Operand y = element_out(call, 0), x = element_in(call, 0);
+    const Operand cos = element_in(call, 1), sin = element_in(call, 2);
+    const int64_t n = rotated_width(call->plan, call->node), t = row % attr->tokens;
+    float *target = operand_cpu_target(y, row, 0, buffer);
+    rotate(target, operand_cpu_read(x, row, 0, n, buffer), operand_cpu_at(cos, t, 0),
+           operand_cpu_at(sin, t, 0), attr->heads, cos.cols, attr->inverse ? -1.0F : 1.0F);
+    operand_cpu_finish(y, row, 0, n, target);
+    if (x.data != y.data && x.cols > n) {
+        memcpy(operand_cpu_at(y, row, n), operand_cpu_at(x, row, n),
+               (size_t)(x.cols - n) * plan_dtype_size(x.dtype));
     }
 }
 
 static Status run(const OpCall *call)
 {
     const int64_t rows = plan_rows(op_in_shape(call, 0));
-    const int64_t stride = turned(call->plan, call->node) + 16;
+    const int64_t stride = rotated_width(call->plan, call->node) + PADDING;
 #pragma omp parallel for schedule(dynamic, 8) num_threads(call->threads)
     for (int64_t i = 0; i < rows; i++) {
-        turn_row(call, i, (float *)call->workspace + omp_thread() * stride);
+        rotate_row(call, i, (float *)call->workspace + omp_thread() * stride);
     }
     return ST_OK;
 }

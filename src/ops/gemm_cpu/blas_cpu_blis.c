@@ -1,28 +1,28 @@
-/* BLIS's threads wait for each other by spinning, many times in a product: where another program takes
- * a core for a moment, all of them stand still, and a step takes five to ten times as long. So a few
- * threads get pieces of the result, handed out as they come, and wait once, at the end. More threads
- * would get pieces too thin to be fast; BLIS shares the work out itself then, unless they are more than the processors:
- * of those that spin, one that has none keeps all others spinning, and seven threads on two cores take a hundred times as long. */
+/* BLIS's threads wait for each other by spinning, many times in a GEMM: where another program takes a core for a moment,
+ * all of them stand still, and a step takes five to ten times as long. So a few threads take blocks of the result
+ * dynamically and wait once, at the end. With more threads the blocks would be too thin to be fast, and BLIS divides the
+ * work itself, unless there are more threads than cores: a spinning thread without a core keeps all others spinning, and
+ * seven threads on two cores take a hundred times as long. */
 #include "backend/cpu_threads.h"
+#include "base/i64.h"
 #include "ops/gemm_cpu/blas_cpu.h"
-#include "ops/gemm_cpu/blas_cpu_gemm.h"
 
 #include <blis.h>
 #include <omp.h>
 #include <stdio.h>
 
-/* GRAIN: a multiple of the rows and columns of every microkernel, so that only the last piece is ragged. */
-enum { MOST_THREADS = 4, PIECES = 2 /* a thread */, GRAIN = 48 };
+/* UNIT: a multiple of MR and NR of every microkernel of BLIS, so that only the last block is ragged. */
+enum { MOST_THREADS = 4, BLOCKS = 2 /* per thread */, UNIT = 48 };
 
-static int n_threads = 1; /* 0: the library shares the work out */
+static int n_threads = 1; /* 0: the library divides the work */
 
-static bool in_pieces(void)
+static bool in_blocks(void)
 {
     return n_threads > 1 && (n_threads <= MOST_THREADS || n_threads > cpu_threads_processors());
 }
 
-/* Whatever BLIS_JC_NT and its like say, which come before the number of threads. */
-static void give_library(int threads)
+/* BLIS_JC_NT and its like would come before the number of threads: they are unset. */
+static void set_library_threads(int threads)
 {
     bli_thread_set_ways(-1, -1, -1, -1, -1);
     bli_thread_set_num_threads(threads);
@@ -31,7 +31,7 @@ static void give_library(int threads)
 void blas_cpu_set_threads(int threads)
 {
     n_threads = threads;
-    give_library(in_pieces() ? 1 : threads);
+    set_library_threads(in_blocks() ? 1 : threads);
 }
 
 void blas_cpu_share_by_library(int threads)
@@ -41,7 +41,7 @@ void blas_cpu_share_by_library(int threads)
         return;
     }
     n_threads = 0;
-    give_library(threads);
+    set_library_threads(threads);
 }
 
 int blas_cpu_library_threads(void)
@@ -49,30 +49,29 @@ int blas_cpu_library_threads(void)
     return (int)bli_thread_get_num_threads();
 }
 
-static int64_t piece_of(int64_t length)
+static int64_t block_length(int64_t length)
 {
-    const int64_t pieces = PIECES * n_threads, grains = (length + GRAIN - 1) / GRAIN;
-    return (grains + pieces - 1) / pieces * GRAIN;
+    return i64_ceil_div(i64_ceil_div(length, UNIT), BLOCKS * n_threads) * UNIT;
 }
 
-void blas_cpu_multiply(const BlasProduct *p)
+void blas_cpu_gemm(const BlasGemm *g)
 {
-    const bool wide = p->n >= p->m;
-    const int64_t length = wide ? p->n : p->m, piece = in_pieces() ? piece_of(length) : length;
-    if (piece >= length || omp_in_parallel() || p->m == 1 || p->n == 1) {
-        blas_cpu_multiply_piece(p, 0, p->m, 0, p->n);
+    const bool wide = g->n >= g->m;
+    const int64_t length = wide ? g->n : g->m, block = in_blocks() ? block_length(length) : length;
+    if (block >= length || omp_in_parallel() || g->m == 1 || g->n == 1) {
+        blas_cpu_gemm_block(g, 0, g->m, 0, g->n);
         return;
     }
-    /* What is less than a grain goes with the piece before it: a single row or column would be a product
-     * with a vector, whose sums BLIS orders otherwise. */
-    const int64_t pieces = (length + piece - GRAIN) / piece;
+    /* A remainder of less than a unit is part of the last block: a single row or column would be a product of a matrix
+     * and a vector, whose sums BLIS orders otherwise. */
+    const int64_t blocks = (length + block - UNIT) / block;
 #pragma omp parallel for schedule(dynamic) num_threads(n_threads)
-    for (int64_t i = 0; i < pieces; i++) {
-        const int64_t at = i * piece, size = i == pieces - 1 ? length - at : piece;
+    for (int64_t i = 0; i < blocks; i++) {
+        const int64_t at = i * block, size = i == blocks - 1 ? length - at : block;
         if (wide) {
-            blas_cpu_multiply_piece(p, 0, p->m, at, size);
+            blas_cpu_gemm_block(g, 0, g->m, at, size);
         } else {
-            blas_cpu_multiply_piece(p, at, size, 0, p->n);
+            blas_cpu_gemm_block(g, at, size, 0, g->n);
         }
     }
 }

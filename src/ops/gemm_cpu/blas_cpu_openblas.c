@@ -1,22 +1,21 @@
-/* OpenBLAS rounds the last rows and columns of what each of its threads gets otherwise than those before
- * them, so that its bits depend on the number of threads; and its pthread build lets one product run at a
- * time, whoever calls. So a product is cut into tiles by its shape alone, and threads take one as they
- * become free: the library itself runs on one. */
+/* OpenBLAS rounds the last rows and columns of each thread's share otherwise than those before them, so that its bits
+ * depend on the number of threads; and its pthread build runs one GEMM at a time, whoever calls. So a GEMM is divided into
+ * blocks by its shape alone, and threads take them dynamically: the library itself runs on one thread. */
 #include "backend/cpu_threads.h"
+#include "base/i64.h"
 #include "ops/gemm_cpu/blas_cpu.h"
-#include "ops/gemm_cpu/blas_cpu_gemm.h"
 
 #include <cblas.h>
 #include <omp.h>
 #include <stdio.h>
 #include <string.h>
 
-/* TILE: whole tiles of every microkernel, and wide enough that packing does not count for much. */
-enum { TILE = 192, MOST_TILES = 8 /* a side */ };
+/* BLOCK: a multiple of MR and NR of every microkernel of OpenBLAS, and large enough that packing takes little of the time. */
+enum { BLOCK = 192, MOST_BLOCKS = 8 /* per side */ };
 
-static int n_threads = 1; /* 0: the library shares the work out */
+static int n_threads = 1; /* 0: the library divides the work */
 
-/* The OpenMP build passes its number on to the regions of the whole program. */
+/* The OpenMP build sets the number of threads of the whole program. */
 void blas_cpu_set_threads(int threads)
 {
     const int others = omp_get_max_threads();
@@ -41,48 +40,48 @@ int blas_cpu_library_threads(void)
     return openblas_get_num_threads();
 }
 
-static int64_t tiles(int64_t length)
+static int64_t blocks_of(int64_t length)
 {
-    const int64_t most = (length + TILE - 1) / TILE;
-    return most < MOST_TILES ? most : MOST_TILES;
+    return i64_min(i64_ceil_div(length, BLOCK), MOST_BLOCKS);
 }
 
-/* Where tile i of a side begins: all but the last are a multiple of TILE / 2. */
+/* Where block i of a side begins: at a multiple of BLOCK / 2. */
 static int64_t start(int64_t length, int64_t i)
 {
-    const int64_t grain = TILE / 2, grains = (length + grain - 1) / grain, n = tiles(length);
-    return i < n ? grains * i / n * grain : length;
+    const int64_t unit = BLOCK / 2, n = blocks_of(length);
+    return i < n ? i64_ceil_div(length, unit) * i / n * unit : length;
 }
 
-static void multiply_tile(const BlasProduct *p, int64_t i)
+static void multiply_block(const BlasGemm *g, int64_t i)
 {
-    const int64_t down = tiles(p->m), row = start(p->m, i % down), column = start(p->n, i / down);
-    blas_cpu_multiply_piece(p, row, start(p->m, i % down + 1) - row, column,
-                            start(p->n, i / down + 1) - column);
+    const int64_t down = blocks_of(g->m), row = start(g->m, i % down),
+                  column = start(g->n, i / down);
+    blas_cpu_gemm_block(g, row, start(g->m, i % down + 1) - row, column,
+                        start(g->n, i / down + 1) - column);
 }
 
-/* Outside a region of several threads the OpenMP build goes by OpenMP's number, whatever it was told. */
-static void multiply_alone(const BlasProduct *p, int64_t count)
+/* Outside a region of several threads the OpenMP build uses OpenMP's number of threads, whatever it was told. */
+static void multiply_alone(const BlasGemm *g, int64_t count)
 {
     const int others = omp_get_max_threads();
     omp_set_num_threads(1);
-    for (int64_t i = 0; i < count; i++) multiply_tile(p, i);
+    for (int64_t i = 0; i < count; i++) multiply_block(g, i);
     omp_set_num_threads(others);
 }
 
-void blas_cpu_multiply(const BlasProduct *p)
+void blas_cpu_gemm(const BlasGemm *g)
 {
-    const int64_t count = tiles(p->m) * tiles(p->n);
+    const int64_t count = blocks_of(g->m) * blocks_of(g->n);
     if (n_threads == 0) {
-        blas_cpu_multiply_piece(p, 0, p->m, 0, p->n);
+        blas_cpu_gemm_block(g, 0, g->m, 0, g->n);
         return;
     }
     if (n_threads == 1 || omp_in_parallel()) {
-        multiply_alone(p, count);
+        multiply_alone(g, count);
         return;
     }
 #pragma omp parallel for schedule(dynamic) num_threads(n_threads)
-    for (int64_t i = 0; i < count; i++) multiply_tile(p, i);
+    for (int64_t i = 0; i < count; i++) multiply_block(g, i);
 }
 
 const char *blas_cpu_kernels(void)
@@ -90,7 +89,7 @@ const char *blas_cpu_kernels(void)
     return openblas_get_corename();
 }
 
-/* openblas_get_config() says "OpenBLAS 0.3.21 NO_LAPACKE ...": keep the version. */
+/* openblas_get_config() says "OpenBLAS 0.3.21 NO_LAPACKE ...": the version is kept. */
 const char *blas_cpu_name(void)
 {
     static char name[64];

@@ -6,6 +6,7 @@
 #ifndef OPS_GEMM_CPU_PACK_CPU_H
 #define OPS_GEMM_CPU_PACK_CPU_H
 
+#include "ops/element.h"
 #include "ops/simd_cpu/rows_cpu.h"
 
 /* Number k of line r is element r * line_step + k * k_step; one of the steps is 1. */
@@ -15,6 +16,17 @@ typedef struct PackSource {
     int64_t line_step, k_step;
     bool *beyond; /* set where a microkernel's panels cannot hold a number; NULL: every one can */
 } PackSource;
+
+/* Lines are the rows of x, or its columns. */
+static inline PackSource pack_cpu_rows(Operand x)
+{
+    return (PackSource){x.data, x.dtype, x.ld, 1, NULL};
+}
+
+static inline PackSource pack_cpu_columns(Operand x)
+{
+    return (PackSource){x.data, x.dtype, 1, x.ld, NULL};
+}
 
 /* `lines` lines from `line` on, `k` numbers of each from `first_k` on. Lines and numbers that are missing
  * to a whole panel are zeros: they add nothing to the sums that count. */

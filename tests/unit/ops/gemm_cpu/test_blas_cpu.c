@@ -31,7 +31,17 @@ static bool is_product(void)
 static bool multiplies(void)
 {
     for (int i = 0; i < M * N; i++) c[i] = NAN;
-    blas_cpu_sgemm(false, false, M, N, K, 1, a, K, b, N, 0, c, N);
+    blas_cpu_gemm(&(BlasGemm){.dtype = DT_F32,
+                              .m = M,
+                              .n = N,
+                              .k = K,
+                              .alpha = 1,
+                              .a = a,
+                              .b = b,
+                              .c = c,
+                              .lda = K,
+                              .ldb = N,
+                              .ldc = N});
     return is_product();
 }
 
