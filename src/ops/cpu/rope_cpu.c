@@ -6,8 +6,8 @@
 enum { PADDING = 16 }; /* floats between the buffers of two threads */
 
 /* The first `heads` heads of a row, each of `half` pairs; y may be x. */
-CPU_CLONES static void rotate(float *y, const float *x, const float *cos, const float *sin,
-                              int64_t heads, int64_t half, float direction)
+CPU_CLONES static void rotate_heads(float *y, const float *x, const float *cos, const float *sin,
+                                    int64_t heads, int64_t half, float direction)
 {
     for (int64_t h = 0; h < heads; h++) {
         float *to = y + h * 2 * half;
@@ -41,8 +41,8 @@ static void rotate_row(const OpCall *call, int64_t row, float *buffer)
     const Operand cos = element_in(call, 1), sin = element_in(call, 2);
     const int64_t n = rotated_width(call->plan, call->node), t = row % attr->tokens;
     float *target = operand_cpu_target(y, row, 0, buffer);
-    rotate(target, operand_cpu_read(x, row, 0, n, buffer), operand_cpu_at(cos, t, 0),
-           operand_cpu_at(sin, t, 0), attr->heads, cos.cols, attr->inverse ? -1.0F : 1.0F);
+    rotate_heads(target, operand_cpu_read(x, row, 0, n, buffer), operand_cpu_at(cos, t, 0),
+                 operand_cpu_at(sin, t, 0), attr->heads, cos.cols, attr->inverse ? -1.0F : 1.0F);
     operand_cpu_finish(y, row, 0, n, target);
     if (x.data != y.data && x.cols > n) {
         memcpy(operand_cpu_at(y, row, n), operand_cpu_at(x, row, n),
