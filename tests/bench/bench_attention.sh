@@ -35,7 +35,7 @@ for r in csv.DictReader(open(sys.argv[1])):
     assert float(r['forward_tflops']) > 0 and float(r['backward_mean_ms']) > 0 and float(r['peak_alloc_mib']) > 0
 CHECK
 
-# --- how it grows: memory by its exact terms, times with an exponent or why there is none; resumed files have it of all rows
+# --- scaling: memory by its exact terms, times with an exponent or why there is none; resumed files have it of all rows
 attention --ctx 8,16,32 --d-head 16 --heads 3 --attention naive,flash --steps 6 --out grows.json 2>grows.err || fail "a sweep of three"
 attention --ctx 8,16,32,64,128 --d-head 16 --heads 3 --attention naive,flash --steps 6 --resume grows.json >grows.md 2>grows.err || fail "a sweep of five"
 grep -qE '^\| attention naive \| ctx 8 to 128 \| memory before backward \| 1.52 KiB x ctx \+ 48 B x ctx\^2 +\| +5 \|$' grows.md || fail "terms of naive"

@@ -20,7 +20,7 @@ PEER_BLAS=/x/libblas.so.3 bench --steps 2 --peer torch --peer-rounds 1 --out-jso
 code=$?
 expect_code 0 "one round"
 expect once.json '"rounds": ?1'
-expect once.out 'products by Fake 1, /x/libblas.so.3'
+expect once.out 'matrix multiplications by Fake 1, /x/libblas.so.3'
 expect once.out '12 % of the CPU time went to other programs'
 rm log
 touch log

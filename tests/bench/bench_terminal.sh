@@ -28,13 +28,13 @@ table() { # COLUMNS OPTIONS
 }
 table 120 ''
 expect table.out '^\| size .*\| +step, median \(ms\) '
-expect table.out '^- left out, for the terminal is narrow: bwd / fwd(, TFLOP/s(, status)?)?; --format md has all$'
+expect table.out '^- columns hidden to fit the terminal: bwd / fwd(, TFLOP/s(, status)?)?; --format md shows all$'
 refuse table.out '^\| size .*bwd / fwd'
 [ "$(grep -c '^|' table.out)" = 3 ] && [ "$(grep '^|' table.out | tr -d -c '|\n' | sort -u | wc -l)" = 1 ] || fail "a row lacks a cell"
 # What can be had from the rest goes next, the status only where every row is ok.
 table 100 ''
 expect table.out '^\| size .*\| +step, median \(ms\) \|'
-expect table.out '^- left out, for the terminal is narrow: bwd / fwd, TFLOP/s, status(, peak \(MiB\)(, tokens/s)?)?; --format md has all$'
+expect table.out '^- columns hidden to fit the terminal: bwd / fwd, TFLOP/s, status(, peak \(MiB\)(, tokens/s)?)?; --format md shows all$'
 [ "$(grep '^|' table.out | wc -L)" -le 100 ] || fail "a table is wider than its terminal"
 table 100 '--precision fp32,tf32'
 expect table.out '^\| size .*\| status'

@@ -20,7 +20,7 @@ matches '^\| tf32 .*unsupported'
 study --precision fp32 --count 100 --value 0.1
 matches '^\| fp32 \+= fp32 +\| 10\.0000 \|' # 10.00000191
 matches '^\| fp16 \+= fp16 +\| 10\.0781 \|'
-matches '100 terms of 0\.1; exactly 10'
+matches '100 terms of 0\.1; exact sum: 10'
 study --precision bf16,fp16 --format csv
 awk -F, 'NR == 1 { bad = $0 != "precision,loss_scaling,tensor,error,elements,lost,nonfinite"; next }
     NF != 7 || !($4 > 0 && $4 < 0.05) { bad = 1; print }

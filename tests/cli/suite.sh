@@ -27,7 +27,7 @@ cp -r 'a suite' killed
 for file in results.json tables.md tables/tables.tex bench.json memory.pickle memory.svg profile/profile_trace.json.gz; do
     [ -s "a suite/$file" ] || fail "no $file"
 done
-grep -q '^- Fastest: ' out && grep -q '^- Change first: ' out || fail 'no summary'
+grep -q '^- Fastest: ' out && grep -q '^- Biggest win: ' out || fail 'no summary'
 ! grep -q '^- Missing' out || fail 'something is missing'
 grep -q 'times are medians\.$' out || fail 'the summary does not say which times it gives'
 if "$program" --version | grep -q '(no html)'; then last='writes no HTML report'; else last="/a suite/index.html (open it in a browser: xdg-open 'a suite/index.html'"; fi
@@ -115,7 +115,7 @@ for case in 'OOM --memory-limit 1MiB' 'timeout --timeout 1ms'; do
     esac
     grep -q "${case%% *}" "${case%% *}/tables.md" || fail "$case: its tables do not say so"
     grep -qE "^- [0-9]+ cells: .*${case%% *}" out || fail "$case: the summary does not say so"
-    grep -qE "^- Nothing was measured by profile: .*${case%% *}" out || fail "$case: the summary does not say that there is no profile"
+    grep -qE "^- profile measured nothing: .*${case%% *}" out || fail "$case: the summary does not say that there is no profile"
     ! grep -q ' against ' out || fail "$case: a profile is compared with bench"
     if ! "$program" --version | grep -q '(no html)'; then [ -s "${case%% *}/index.html" ] || fail "$case: no page"; fi
 done

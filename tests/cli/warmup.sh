@@ -11,7 +11,7 @@ study --rounds 2
 [ "$(grep -c ': ok; step' err)" = 10 ] || fail 'not five settings in two rounds'
 grep -Eq '^\| +0 \| +2 \|' out || fail 'no row of 0 warm-ups'
 grep -Eq '^\| +10 \| +2 \|' out || fail 'no row of 10 warm-ups'
-grep -Eq 'enough here|is needed here|still slower|too few runs|too busy' out || fail 'no advice'
+grep -Eq 'enough here|is needed here|still slower|too few runs|too noisy' out || fail 'no advice'
 grep -q 'a steady step' out || fail 'nothing about the first step'
 study --warmup 0,3 --rounds 3 --format csv
 awk -F, 'NR == 1 { bad = $0 != "warmup,run,step,ms"; next }

@@ -227,7 +227,7 @@ async function checkVain(browser) {
   check((await page.locator("#layer .gap").allTextContents()).join().includes("profile measured nothing: small: timeout: not done after 2 s"), "an empty section does not say why");
   check(await page.locator("#contents a[href='#layer']").count() === 1, "the contents do not name the empty section");
   check((await page.locator("#profile table.data").textContent()).includes("timeout"), "the profile's table does not say why it is empty");
-  check((await page.locator("#summary li").allTextContents()).some((line) => line.startsWith("Nothing was measured by profile: ")), "the summary does not name what is empty");
+  check((await page.locator("#summary li").allTextContents()).some((line) => line.startsWith("profile measured nothing: ")), "the summary does not name what is empty");
   const shown = await page.$$eval("#end-to-end .bars th, #phases .bars th, #samples option", (all) => all.map((e) => e.textContent));
   check(shown.length > 2 && !shown.some((label) => label.includes("hasty")), `a row that was cut short is drawn: ${shown}`);
   check((await page.locator("#end-to-end table.data").textContent()).includes("hasty"), "a row that was cut short is not in the table");
@@ -266,7 +266,7 @@ async function checkSuite(browser) {
   const all = [...readFileSync(path, "utf8").matchAll(/^<section id="([a-z-]+)"/gm)].map(([, id]) => id);
   const missing = all.filter((id) => !sections.includes(id));
   check(missing.join() === "like,comparison", `a suite's page is without ${missing}`);
-  check((await page.locator("#summary li").allTextContents()).some((line) => line.startsWith("Change first: ")), "the page does not say what to change first");
+  check((await page.locator("#summary li").allTextContents()).some((line) => line.startsWith("Biggest win: ")), "the page does not name the biggest win");
   const growth = () => page.$$eval("#attention .charts .notes li", (all) => all.map((e) => e.textContent));
   for (const width of [64, 128]) {
     await page.locator("#attention select").first().selectOption({ label: `d_head ${width}` });

@@ -105,7 +105,7 @@ refused "'environment' is missing" empty.json --tables t
 refused 'empty-limits.json' empty-limits.json --tables t
 echo '{"traceEvents": [{"ph": "X", "name": "x", "ts": "soon"}, 7]}' >empty-trace.json
 echo '{"cells": [1, {"blocks": [{"born": -1, "died": 1e9}, 2]}]}' >empty-memory.json
-refused "a trace without a layer's ops" empty-trace.json --tables t
+refused "the trace has no ops of a layer" empty-trace.json --tables t
 refused "has no 'id'" empty-memory.json --tables t
 refused 'not JSON' "$golden/results.md" --tables t
 [ ! -e t ] || fail 'a refused file left a folder behind'

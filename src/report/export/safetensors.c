@@ -113,8 +113,8 @@ Status safetensors_data(Safetensors *st, const void *data, size_t n)
 Status safetensors_finish(Safetensors *st)
 {
     if (st->written != st->declared) {
-        return FAIL(ST_FAILED, "%s: %zu bytes of tensors were announced, %zu came", st->file.path,
-                    st->declared, st->written);
+        return FAIL(ST_FAILED, "%s: %zu bytes of tensors were declared, %zu were written",
+                    st->file.path, st->declared, st->written);
     }
     json_decref(st->header);
     st->header = NULL;

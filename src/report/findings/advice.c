@@ -5,6 +5,7 @@
 #include "base/text_groups.h"
 #include "bench/record/profile_view.h"
 #include "bench/record/record_stat.h"
+#include "report/records/column.h"
 #include "report/records/same_work.h"
 
 #include <math.h>
@@ -145,19 +146,32 @@ static int count_measured(const RecordSet *rows)
     return n;
 }
 
+/* "small ctx 512 fp32 ": words alone, numbers with their names. */
+static void put_cell(Text *out, const RecordSet *rows, const Record *record)
+{
+    bool shown[TABLE_MAX_COLUMNS] = {0};
+    char value[COLUMN_TEXT];
+    result_input_distinct(shown, rows);
+    for (int c = 0; c < column_count; c++) {
+        const Column *column = &column_list[c];
+        if (!shown[c] || !column_text(column, record, value)) continue;
+        if (column->kind != COLUMN_WORD) text_printf(out, "%s ", column->label);
+        text_printf(out, "%s ", value);
+    }
+}
+
 static Status tell_faster(json_t *lines, const Faster *f)
 {
     Text text = {0};
     if (!f->choice) {
-        text_puts(
-            &text,
-            "Change first: nothing; no other --precision or --exec that was tried here is faster.");
+        text_puts(&text,
+                  "Biggest win: none; no other --precision or --exec measured here is faster.");
         return add_line(lines, &text);
     }
-    text_printf(&text, "Change first: --%s %s saves %.0f %% of the step of ", f->choice,
-                record_text(record_set_at(f->rows, f->to), f->choice), 100 * f->saved);
-    result_input_label(&text, f->rows, record_set_at(f->rows, f->from));
-    text_puts(&text, ".");
+    text_printf(&text, "Biggest win: --%s %s makes the ", f->choice,
+                record_text(record_set_at(f->rows, f->to), f->choice));
+    put_cell(&text, f->rows, record_set_at(f->rows, f->from));
+    text_printf(&text, "step %.0f %% shorter.", 100 * f->saved);
     return add_line(lines, &text);
 }
 
@@ -234,12 +248,12 @@ static Status look_at_profile(Slow *best, const Record *record)
 static Status tell_slow(json_t *lines, const Slow *slow)
 {
     Text text = {0};
-    text_printf(&text,
-                "Most to gain by faster code: %s in %s takes %s of a profiled step, %s at the "
-                "limits: %.0f %% of "
-                "the step.",
-                slow->op, plan_phase_name(slow->phase), human_seconds(slow->time * 1e-9).s,
-                human_seconds(slow->least * 1e-9).s, 100 * excess(slow) / slow->step);
+    text_printf(
+        &text,
+        "Most to gain from faster code: %s in %s takes %s of a profiled step, at the limits %s: "
+        "%.0f %% of the step.",
+        slow->op, plan_phase_name(slow->phase), human_seconds(slow->time * 1e-9).s,
+        human_seconds(slow->least * 1e-9).s, 100 * excess(slow) / slow->step);
     return add_line(lines, &text);
 }
 

@@ -1,4 +1,4 @@
-/* What to change first, from results: the choice that saves most of a step. */
+/* Advice from results: the option that shortens a step most, and the op with most to gain. */
 #ifndef REPORT_FINDINGS_ADVICE_H
 #define REPORT_FINDINGS_ADVICE_H
 

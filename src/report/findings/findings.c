@@ -32,10 +32,10 @@ void findings_warmup(Text *out, const WarmupStudy *s)
     put_setting(out, "Warm-up: ", least);
     text_printf(out, " a run reports a mean step of %s (std %s)",
                 human_seconds(least->mean / 1e3).s, human_seconds(least->std / 1e3).s);
-    text_printf(out, ", with %lld of them %s (std %s).", (long long)most->warmup,
+    text_printf(out, ", with %lld warm-ups %s (std %s).", (long long)most->warmup,
                 human_seconds(most->mean / 1e3).s, human_seconds(most->std / 1e3).s);
     for (int i = 0; i < s->n - 1; i++) {
-        put_setting(out, i ? ", " : " Off by: ", &s->settings[i]);
+        put_setting(out, i ? ", " : " Error of the mean: ", &s->settings[i]);
         text_printf(out, " %+.1f %%", off(s, i));
     }
     text_puts(out, ".");
@@ -68,17 +68,18 @@ static void put_traffic(Text *out, const ProfileView *v, const Work *softmax)
     const double percent = 1e11 * softmax->bytes / v->limit_bandwidth / softmax->ns;
     if (!isfinite(percent)) return;
     if (percent > 100)
-        text_puts(out, " It works in caches: memory at its measured bandwidth would be slower.");
+        text_puts(out,
+                  " It runs from caches: main memory at its measured bandwidth would be slower.");
     else if (percent >= 50)
         text_printf(out,
-                    " Memory bounds it: its traffic alone takes %.0f %% of its time at the "
+                    " It is memory-bound: its traffic alone takes %.0f %% of its time at the "
                     "measured bandwidth.",
                     percent);
     else
         text_printf(out,
                     " At the measured bandwidth its traffic takes %.0f %% of its time; the rest is "
-                    "arithmetic and the start of its %s.",
-                    percent, v->gpu ? "kernels" : "ops");
+                    "arithmetic and %s overhead.",
+                    percent, v->gpu ? "launch" : "per-op");
 }
 
 void findings_softmax(Text *out, const ProfileView *v)
@@ -111,8 +112,7 @@ static void put_enough(Text *out, const WarmupStudy *s)
     if (s->undecided && !s->noisy) return;
     if (s->noisy)
         text_printf(out,
-                    " Steps that should be alike differ by %.0f %%: too much to tell how many are "
-                    "enough.",
+                    " Steady steps vary by %.0f %%: too much to tell how many warm-ups are enough.",
                     100 * s->noise);
     else if (s->enough < 0)
         text_printf(out, " Even %lld warm-ups are too few here.",
@@ -227,7 +227,7 @@ static Status add_growth(json_t *lines, Text *text, const RecordSet *rows)
     if (status == ST_OK && !best) status = NO_MEMORY("for a summary");
     for (int s = 0; status == ST_OK && s < growth.n; s++) {
         if (!has_exponent(&growth.sweeps[s]) || is_told(&growth, best, &name, s)) continue;
-        text_puts(text, "How it grows: ");
+        text_puts(text, "Scaling: ");
         growth_report_sentence(text, &names, &growth.sweeps[s]);
         status = json_text_append(lines, text);
     }

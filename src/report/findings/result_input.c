@@ -71,7 +71,8 @@ static Status take_trace(ResultInput *file, const json_t *root)
 {
     TRY(layer_timeline_make(&file->layer, root));
     if (file->layer) return ST_OK;
-    return FAIL(ST_USAGE, "%s: a trace without a layer's ops: take one that roofstep profile wrote",
+    return FAIL(ST_USAGE,
+                "%s: the trace has no ops of a layer; use one that roofstep profile wrote",
                 file->path);
 }
 

@@ -22,7 +22,7 @@ typedef struct Summary {
     int n_files;
 } Summary;
 
-/* ---- the row with the most or the least of something ---- */
+/* ---- the row with the largest or smallest value ---- */
 
 typedef struct Pick {
     const ResultInput *file;
@@ -84,9 +84,7 @@ static void count_statuses(const Summary *s, int counts[RECORD_STATUS_COUNT], in
 
 static const char *stat_plural(Stat stat)
 {
-    return stat == STAT_MEDIAN ? "medians"
-           : stat == STAT_MEAN ? "means"
-                               : "those of the fastest sample";
+    return stat == STAT_MEDIAN ? "medians" : stat == STAT_MEAN ? "means" : "the fastest samples";
 }
 
 /* Of every file that has times; STAT_COUNT where they differ. */
@@ -105,7 +103,7 @@ static Stat common_stat(const Summary *s)
 static void put_stat(Text *text, Stat stat)
 {
     if (stat == STAT_COUNT)
-        text_puts(text, "; times are by the statistic that each file names");
+        text_puts(text, "; each file names the statistic of its times");
     else
         text_printf(text, "; times are %s", stat_plural(stat));
 }
@@ -128,10 +126,10 @@ static Status add_statuses(const Summary *s, Text *text)
     return json_text_append(s->lines, text);
 }
 
-/* ---- what else the processors did ---- */
+/* ---- interference ---- */
 
-static Status add_guests(const Summary *s, Text *text, const char *who, const char *field,
-                         double much)
+static Status add_interference(const Summary *s, Text *text, const char *who, const char *field,
+                               double much)
 {
     int cells = 0;
     double most = 0, percent;
@@ -146,10 +144,9 @@ static Status add_guests(const Summary *s, Text *text, const char *who, const ch
         }
     }
     if (cells == 0) return ST_OK;
-    text_printf(text,
-                "%s had up to %.0f %% of the processors' time while %d of these cells %s measured: "
-                "on a quiet machine times are lower.",
-                who, most, cells, cells == 1 ? "was" : "were");
+    text_printf(
+        text, "%s used up to %.0f %% of CPU time while %d %s measured: a quiet machine is faster.",
+        who, most, cells, cells == 1 ? "cell was" : "cells were");
     return json_text_append(s->lines, text);
 }
 
@@ -181,11 +178,11 @@ static Status add_roof(const Summary *s, Text *text)
     const Pick near = pick(s, RESULT_MODEL, "percent_of_limit", true);
     const Pick far = pick(s, RESULT_MODEL, "percent_of_limit", false);
     if (!near.record) return ST_OK;
-    text_puts(text, "Nearest to what the machine can do: ");
+    text_puts(text, "Closest to the machine's limits: ");
     put_label(text, s, &near);
-    text_printf(text, ", %.1f %% of the limit", near.value);
+    text_printf(text, ", %.1f %% of limit", near.value);
     if (far.record != near.record) {
-        text_puts(text, "; furthest: ");
+        text_puts(text, "; farthest: ");
         put_label(text, s, &far);
         text_printf(text, ", %.1f %%", far.value);
     }
@@ -193,7 +190,7 @@ static Status add_roof(const Summary *s, Text *text)
     return json_text_append(s->lines, text);
 }
 
-/* What the least time of a step is made of: products at the largest rate, and waiting for memory. */
+/* The shortest possible time of a step is that of matrix multiplications at the highest rate, and of waiting for memory. */
 static Status add_bound(const Summary *s, Text *text)
 {
     const Pick p = pick(s, RESULT_MODEL, "step", true);
@@ -202,11 +199,10 @@ static Status add_bound(const Summary *s, Text *text)
     if (!record_number(p.record, "limit_tflops", &rate) || rate <= 0) return ST_OK;
     if (!record_number(p.record, "limit_step_ms", &least) || least <= 0) return ST_OK;
     const double products = 100 * flops / (rate * 1e9) / least;
-    text_puts(text, "What bounds the step of ");
+    text_puts(text, "The step of ");
     put_label(text, s, &p);
-    text_printf(text, ": %s (products are %.0f %% of the least time it could take here).",
-                products >= 50 ? "matrix products" : "memory bandwidth",
-                products < 100 ? products : 100);
+    text_printf(text, " is %s: matrix multiplications are %.0f %% of its shortest possible time.",
+                products >= 50 ? "compute-bound" : "memory-bound", products < 100 ? products : 100);
     return json_text_append(s->lines, text);
 }
 
@@ -221,9 +217,8 @@ static Status add_phases(const Summary *s, Text *text)
         if (record_stat_ms(p.record, phases[i], &ms[i])) sum += ms[i];
     }
     if (sum <= 0) return ST_OK;
-    text_puts(text, "Where the time of ");
+    text_puts(text, "Time of ");
     put_label(text, s, &p);
-    text_puts(text, " goes");
     for (int i = 0; i < 3; i++) {
         if (ms[i] <= 0) continue;
         text_printf(text, "%s%s %.0f %%", separator, phases[i], 100 * ms[i] / sum);
@@ -239,7 +234,7 @@ static Status add_memory(const Summary *s, Text *text)
     if (!p.record) return ST_OK;
     text_puts(text, "Most memory: ");
     put_label(text, s, &p);
-    text_printf(text, ", %s at the peak.", human_bytes(p.value * 1024 * 1024).s);
+    text_printf(text, ", peak %s.", human_bytes(p.value * 1024 * 1024).s);
     return json_text_append(s->lines, text);
 }
 
@@ -305,7 +300,7 @@ static Status add_attention(const Summary *s, Text *text)
     const Pick slow = longest.slow, fast = longest.fast;
     const int64_t ctx = longest.ctx;
     if (ctx == 0) return ST_OK;
-    text_printf(text, "Attention over %lld tokens: %s is %.1f times as fast as %s forward",
+    text_printf(text, "Attention over %lld tokens, forward: %s is %.1f times as fast as %s",
                 (long long)ctx, record_text(fast.record, "attention"), slow.value / fast.value,
                 record_text(slow.record, "attention"));
     if (record_number(slow.record, "mem_before_bwd_mib", &kept) &&
@@ -351,7 +346,7 @@ static Status add_comparison(const Summary *s, Text *text, int f)
     return status;
 }
 
-/* ---- what is empty ---- */
+/* ---- commands that measured nothing ---- */
 
 static Status add_gaps(const Summary *s, Text *text)
 {
@@ -359,7 +354,7 @@ static Status add_gaps(const Summary *s, Text *text)
     Status status = missing_results_add(gaps, s->files, s->n_files);
     for (size_t i = 0; status == ST_OK && i < json_array_size(gaps); i++) {
         const json_t *gap = json_array_get(gaps, i);
-        text_printf(text, "Nothing was measured by %s: %s.", record_text(gap, "command"),
+        text_printf(text, "%s measured nothing: %s.", record_text(gap, "command"),
                     record_text(gap, "why"));
         status = json_text_append(s->lines, text);
     }
@@ -367,13 +362,14 @@ static Status add_gaps(const Summary *s, Text *text)
     return status;
 }
 
-/* ---- all of it ---- */
+/* ---- all lines ---- */
 
 static Status add_all(const Summary *s, Text *text)
 {
     TRY(add_statuses(s, text));
-    TRY(add_guests(s, text, "Other programs", "others_percent", MEANWHILE_MUCH_OTHERS));
-    TRY(add_guests(s, text, "Other virtual machines", "stolen_percent", MEANWHILE_MUCH_STOLEN));
+    TRY(add_interference(s, text, "Other programs", "others_percent", MEANWHILE_MUCH_OTHERS));
+    TRY(add_interference(s, text, "Other virtual machines", "stolen_percent",
+                         MEANWHILE_MUCH_STOLEN));
     for (int f = 1; f < s->n_files; f++) TRY(add_comparison(s, text, f));
     TRY(add_speeds(s, text));
     TRY(add_roof(s, text));

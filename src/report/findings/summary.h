@@ -1,4 +1,4 @@
-/* What result files say, in a few sentences. */
+/* A summary of result files in a few sentences. */
 #ifndef REPORT_FINDINGS_SUMMARY_H
 #define REPORT_FINDINGS_SUMMARY_H
 

@@ -36,7 +36,7 @@ static Status read_quoted(CsvReader *r)
         r->next_line += *r->at == '\n';
         text_append(&r->fields, r->at, 1);
     }
-    return FAIL(ST_USAGE, "line %zu: a quotation does not end: the file is cut short", r->line);
+    return FAIL(ST_USAGE, "line %zu: a quoted field does not end: the file is cut short", r->line);
 }
 
 static bool ends_line(const CsvReader *r)
@@ -80,7 +80,8 @@ Status csv_reader_next(CsvReader *r, bool *more)
     /* each field has one zero byte, its end */
     size_t zeros = 0;
     for (size_t i = 0; i < r->fields.n; i++) zeros += r->fields.data[i] == '\0';
-    if (zeros != (size_t)r->n) return FAIL(ST_USAGE, "line %zu: a zero byte: no text", r->line);
+    if (zeros != (size_t)r->n)
+        return FAIL(ST_USAGE, "line %zu: a zero byte: this is not a text file", r->line);
     return ST_OK;
 }
 

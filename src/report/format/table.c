@@ -14,7 +14,7 @@ static bool room(Table *table, void *array, size_t n, size_t element)
     return !table->failed;
 }
 
-/* What was cut to fit somewhere may end within a character. */
+/* A text that was cut to a length may end within a character. */
 static char *copy(Table *table, const char *text)
 {
     char *made = text ? strdup(text) : NULL;
@@ -32,6 +32,11 @@ void table_column(Table *table, const char *label, const char *unit, bool right)
     if (*unit) text_printf(&heading, " (%s)", unit);
     table->columns[table->n_columns++] = (TableColumn){copy(table, text_str(&heading)), right};
     text_free(&heading);
+}
+
+void table_columns(Table *table, int n_left, const char *const *labels)
+{
+    for (int i = 0; labels[i]; i++) table_column(table, labels[i], "", i >= n_left);
 }
 
 static bool is_spare(const Table *table, int column)
@@ -64,6 +69,19 @@ void table_dashes(Table *table, int n)
     for (int i = 0; i < n; i++) table_cell(table, NULL);
 }
 
+/* The failure of a text is that of its table. */
+static const char *string_of(Table *table, const Text *text)
+{
+    table->failed = table->failed || text->failed;
+    return text_str(text);
+}
+
+void table_cell_text(Table *table, Text *text)
+{
+    table_cell(table, string_of(table, text));
+    text_free(text);
+}
+
 void table_cell_printf(Table *table, const char *fmt, ...)
 {
     Text text = {0};
@@ -71,9 +89,14 @@ void table_cell_printf(Table *table, const char *fmt, ...)
     va_start(args, fmt);
     text_vprintf(&text, fmt, args);
     va_end(args);
-    table->failed = table->failed || text.failed;
-    table_cell(table, text_str(&text));
-    text_free(&text);
+    table_cell_text(table, &text);
+}
+
+void table_note_text(Table *table, Text *text)
+{
+    const char *string = string_of(table, text);
+    if (*string) table_note(table, string, NULL);
+    text_free(text);
 }
 
 void table_note_printf(Table *table, const char *fmt, ...)
@@ -84,13 +107,6 @@ void table_note_printf(Table *table, const char *fmt, ...)
     text_vprintf(&text, fmt, args);
     va_end(args);
     table_note_text(table, &text);
-}
-
-void table_note_text(Table *table, Text *text)
-{
-    table->failed = table->failed || text->failed;
-    if (text->n) table_note(table, text_str(text), NULL);
-    text_free(text);
 }
 
 void table_note(Table *table, const char *text, const char *code)

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* "[CUDA memset]": brackets around all of a text are no link. */
+/* "[CUDA memset]": brackets around the whole text make no link. */
 static bool is_bracketed(const char *text)
 {
     const char *end = strchr(text, ']');
@@ -27,7 +27,7 @@ static void put_text(Text *out, const char *text)
     text_free(&inside);
 }
 
-/* What begins a list, a heading or a rule there is text as well. */
+/* A list item: what would begin a list, a heading or a rule inside it is escaped. */
 static void put_item(Text *out, const char *text)
 {
     text += strspn(text, " \t\r\n");
@@ -40,7 +40,7 @@ static void put_item(Text *out, const char *text)
     put_text(out, text);
 }
 
-/* A fence of backticks longer than any inside. */
+/* The fence has more backticks than any run inside. */
 static void put_code(Text *out, const char *code)
 {
     size_t longest = 0, run = 0;
@@ -76,9 +76,9 @@ static void put_cell(Text *out, const char *text, size_t width, bool right)
     text_puts(out, " ");
 }
 
-/* ---- what a narrow terminal does without ---- */
+/* ---- columns that a narrow terminal hides ---- */
 
-static size_t terminal; /* columns; 0: it is for a file, or for whoever asked for Markdown */
+static size_t terminal; /* its columns; 0: tables go to a file, or Markdown was asked for */
 
 void table_md_fit(size_t columns)
 {
@@ -97,7 +97,7 @@ static size_t line_width(const Table *table, const size_t *width)
     return sum;
 }
 
-/* Columns of width 0 are left out. Returns how many of the spare ones are. */
+/* Hides columns by width 0 until the table fits. Returns how many it hides. */
 static int fit(const Table *table, size_t *width)
 {
     int n = 0;
@@ -106,16 +106,16 @@ static int fit(const Table *table, size_t *width)
     return n;
 }
 
-static void put_left_out(Text *out, const Table *table, int n)
+static void put_hidden(Text *out, const Table *table, int n)
 {
     if (n == 0) return;
-    text_puts(out, "- left out, for the terminal is narrow:");
+    text_puts(out, "- columns hidden to fit the terminal:");
     for (int i = 0; i < n; i++)
         text_printf(out, "%s %s", i ? "," : "", table->columns[table->spare[i]].label);
-    text_puts(out, "; --format md has all\n");
+    text_puts(out, "; --format md shows all\n");
 }
 
-/* ---- a table ---- */
+/* ---- the table ---- */
 
 static void measure(const Table *table, size_t width[TABLE_MAX_COLUMNS])
 {
@@ -170,11 +170,11 @@ static Status write_table(Text *out, const Table *table)
 {
     size_t width[TABLE_MAX_COLUMNS];
     measure(table, width);
-    const int left_out = fit(table, width);
+    const int hidden = fit(table, width);
     if (table->n_columns) put_heading(out, table, width);
     for (size_t r = 0; r < table_rows(table); r++) put_row(out, table, r, width);
-    if (left_out || table->n_notes) text_puts(out, "\n");
-    put_left_out(out, table, left_out);
+    if (hidden || table->n_notes) text_puts(out, "\n");
+    put_hidden(out, table, hidden);
     put_notes(out, table);
     return text_status(out);
 }

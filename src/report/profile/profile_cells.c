@@ -8,11 +8,6 @@
 #include <math.h>
 #include <string.h>
 
-void profile_cells_columns(Table *table, const char *const *labels, int n, int n_left)
-{
-    for (int i = 0; i < n; i++) table_column(table, labels[i], "", i >= n_left);
-}
-
 void profile_cells_ms(Table *table, double ns)
 {
     table_cell(table, human_number(ns * 1e-6, 4).s);

@@ -16,11 +16,6 @@ typedef struct ProfileTables {
 /* Writes and frees the table; one without rows is left out. */
 Status profile_cells_put(Text *out, const ProfileTables *how, Table *table);
 
-void profile_cells_columns(Table *table, const char *const *labels, int n, int n_left);
-#define PROFILE_COLUMNS(table, n_left, ...)                                                   \
-    profile_cells_columns((table), (const char *const[]){__VA_ARGS__},                        \
-                          (int)(sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *)), \
-                          (n_left))
 void profile_cells_ms(Table *table, double ns);
 void profile_cells_us(Table *table, double ns);
 void profile_cells_percent(Table *table, double part, double whole);

@@ -78,7 +78,7 @@ static void gpu(Table *table, const ProfileView *v)
     const Busy b = busy_of(v);
     const double steps = (double)v->steps;
     Text verdict = {0};
-    PROFILE_COLUMNS(table, 2, "GPU", "");
+    TABLE_COLUMNS(table, 2, "GPU", "");
     fact_share(table, "busy", b.busy, b.wall);
     fact_share(table, "idle between kernels", b.span - b.busy, b.wall);
     fact_share(table, "idle before the first and after the last kernel of a phase", b.wall - b.span,
@@ -152,7 +152,7 @@ static void scopes(Table *table, const ProfileView *v)
 {
     static Scope list[MOST_SCOPES];
     const int n = collect(v, list);
-    PROFILE_COLUMNS(table, 2, "in", "scope", "times a step", "wall (us)", "host (us)");
+    TABLE_COLUMNS(table, 2, "in", "scope", "times a step", "wall (us)", "host (us)");
     if (v->gpu) {
         table_column(table, "device (us)", "", true);
         table_column(table, "idle (us)", "", true);
@@ -204,7 +204,7 @@ static void os_use(Table *table, const ProfileView *v)
 {
     const ViewOs *os = &v->os;
     const double steps = (double)v->steps;
-    PROFILE_COLUMNS(table, 2, v->gpu ? "operating system" : "processor and operating system", "");
+    TABLE_COLUMNS(table, 2, v->gpu ? "operating system" : "processor and operating system", "");
     fact_time(table, "the stepping thread blocked, a step", os->blocked.n ? os->blocked.avg : NAN);
     fact_time(table, "waiting for a CPU, a step", os->waiting.n ? os->waiting.avg : NAN);
     table_cell(table, "processor time, all threads, a step");

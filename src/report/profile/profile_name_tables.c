@@ -184,8 +184,8 @@ void profile_name_tables_columns(Table *table, const NameTable *as)
         table_column(table, "category", "", false);
     }
     table_column(table, as->whole_run ? "calls" : "calls a step", "", true);
-    PROFILE_COLUMNS(table, 0, "total (ms)", "share (%)", "avg (us)", "med (us)", "min (us)",
-                    "max (us)", "std (us)");
+    TABLE_COLUMNS(table, 0, "total (ms)", "share (%)", "avg (us)", "med (us)", "min (us)",
+                  "max (us)", "std (us)");
     if (as->more) table_column(table, as->more, "", true);
     if (as->source) table_column(table, "source", "", false);
     TABLE_SPARE(table, "med (us)", "std (us)", "max (us)", "min (us)", "category", "avg (us)",
@@ -310,9 +310,9 @@ Status profile_name_tables_memory(Text *out, const ProfileTables *how, const Pro
     double all = 0;
     for (int i = 0; i < v->n_names; i++)
         all += is_memory(&v->names[i]) ? v->names[i].time.total : 0;
-    PROFILE_COLUMNS(&table, 1, "memory operation", "count", "total (ms)", "share (%)", "avg (us)",
-                    "med (us)", "min (us)", "max (us)", "std (us)", "total (MB)", "avg (MB)",
-                    "max (MB)");
+    TABLE_COLUMNS(&table, 1, "memory operation", "count", "total (ms)", "share (%)", "avg (us)",
+                  "med (us)", "min (us)", "max (us)", "std (us)", "total (MB)", "avg (MB)",
+                  "max (MB)");
     TABLE_SPARE(&table, "med (us)", "std (us)", "max (us)", "min (us)", "max (MB)", "avg (us)",
                 "avg (MB)");
     for (int i = 0; i < v->n_names; i++) {

@@ -48,7 +48,7 @@ static Status files(Text *out, const ProfileTables *how, const ProfileView *v)
     const ViewGpu *g = &v->device;
     const double all = g->compute + g->copies;
     const char *prefix = record_text(v->record, "prefix");
-    PROFILE_COLUMNS(&table, 2, "nsys stats", "");
+    TABLE_COLUMNS(&table, 2, "nsys stats", "");
     table_cell(&table, "files");
     table_cell_printf(&table, "%zu of %s", json_array_size(json_object_get(v->record, "files")),
                       prefix && *prefix ? prefix : "no prefix");

@@ -119,12 +119,12 @@ static Status summary_row(Table *table, const Record *record, const RowWarnings 
 
 static Status summary(Table *table, const RecordSet *set)
 {
-    PROFILE_COLUMNS(table, 1, "size", "ctx", "batch");
-    PROFILE_COLUMNS(table, 3, "precision", "attention", "exec");
-    PROFILE_COLUMNS(table, 0, "forward (ms)", "backward (ms)", "optimizer (ms)", "wall, step (ms)",
-                    "device, step (ms)", "matmul of forward (%)", "matmul of step (%)");
-    PROFILE_COLUMNS(table, 1, "top of forward", "calls", "ms");
-    PROFILE_COLUMNS(table, 1, "top of step", "calls", "ms");
+    TABLE_COLUMNS(table, 1, "size", "ctx", "batch");
+    TABLE_COLUMNS(table, 3, "precision", "attention", "exec");
+    TABLE_COLUMNS(table, 0, "forward (ms)", "backward (ms)", "optimizer (ms)", "wall, step (ms)",
+                  "device, step (ms)", "matmul of forward (%)", "matmul of step (%)");
+    TABLE_COLUMNS(table, 1, "top of forward", "calls", "ms");
+    TABLE_COLUMNS(table, 1, "top of step", "calls", "ms");
     TABLE_SPARE(table, "calls", "ms", "top of forward", "calls", "ms", "top of step",
                 "matmul of forward (%)", "matmul of step (%)", "optimizer (ms)", "backward (ms)");
     RowWarnings warnings;
@@ -248,7 +248,7 @@ static Status pair(Text *out, const ProfileTables *how, const Record *first, con
         const char *x = record_text(first, "exec"), *y = record_text(second, "exec");
         char ratio[40];
         snprintf(ratio, sizeof ratio, "%.15s / %.15s", y, x);
-        PROFILE_COLUMNS(&table, 1, "a step", x, y, ratio);
+        TABLE_COLUMNS(&table, 1, "a step", x, y, ratio);
         pair_rows(&table, &a, &b, (double)layers);
         if (!a.gpu) table_note(&table, "on a CPU a kernel is one run of an op", NULL);
         if (more) table_note(&table, "more rows of this work are not set beside each other", NULL);

@@ -85,9 +85,9 @@ static void step_rows(Table *table, const ProfileView *v)
 
 static void phases(Table *table, const ProfileView *v, const RecordSet *set)
 {
-    PROFILE_COLUMNS(table, 1, "phase", "unprofiled (ms)", "profiled (ms)", "profiling overhead (%)",
-                    "inclusive, all steps (ms)", "exclusive, all steps (ms)", "of step (%)",
-                    "nodes", v->gpu ? "kernels" : "ops run");
+    TABLE_COLUMNS(table, 1, "phase", "unprofiled (ms)", "profiled (ms)", "profiling overhead (%)",
+                  "inclusive, all steps (ms)", "exclusive, all steps (ms)", "of step (%)", "nodes",
+                  v->gpu ? "kernels" : "ops run");
     TABLE_SPARE(table, "nodes", "inclusive, all steps (ms)", "ops run", "kernels");
     for (int p = PHASE_FORWARD; p < PHASE_COUNT; p++) {
         if (v->phases[p].there) phase_row(table, v, (Phase)p);
@@ -172,9 +172,9 @@ static void attention(Table *table, const ProfileView *v)
     const ViewPhase *forward = &v->phases[PHASE_FORWARD];
     const double all = part_time(v, PHASE_FORWARD, NULL);
     if (!forward->there || !(all > 0)) return;
-    PROFILE_COLUMNS(table, 1, "attention", v->gpu ? "kernels a step" : "ops a step",
-                    "forward, all steps (ms)", "forward a step (ms)", "of attention (%)",
-                    "of forward (%)", "backward a step (ms)", "of its backward (%)");
+    TABLE_COLUMNS(table, 1, "attention", v->gpu ? "kernels a step" : "ops a step",
+                  "forward, all steps (ms)", "forward a step (ms)", "of attention (%)",
+                  "of forward (%)", "backward a step (ms)", "of its backward (%)");
     TABLE_SPARE(table, "forward, all steps (ms)", "ops a step", "kernels a step", "of forward (%)");
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         if (part_time(v, PHASE_FORWARD, parts[i]) > 0) part_row(table, v, parts[i], parts[i]);
@@ -230,9 +230,9 @@ static void categories(Table *table, const ProfileView *v)
     const double all_forward = p[PHASE_FORWARD].attributed;
     const double all = all_forward + p[PHASE_BACKWARD].attributed + p[PHASE_OPTIMIZER].attributed;
     double forward_left = all_forward, backward_left = p[PHASE_BACKWARD].attributed, left = all;
-    PROFILE_COLUMNS(table, 1, "category", "forward a step (ms)", "of forward (%)",
-                    "backward a step (ms)", "whole step (ms)", "of step (%)",
-                    "change of share (points)");
+    TABLE_COLUMNS(table, 1, "category", "forward a step (ms)", "of forward (%)",
+                  "backward a step (ms)", "whole step (ms)", "of step (%)",
+                  "change of share (points)");
     TABLE_SPARE(table, "backward a step (ms)");
     for (OpCategory c = 0; c < CATEGORY_COUNT; c++) {
         const double forward = category_time(v, PHASE_FORWARD, c);
@@ -299,9 +299,9 @@ static void ops(Table *table, const ProfileTables *how, const ProfileView *v)
     int n = 0;
     table->failed = table->failed || !list;
     if (!list) return;
-    PROFILE_COLUMNS(table, 3, "in", "op", "as", "nodes", "FLOPs a step", "bytes a step",
-                    "ms a step", "TFLOP/s", "GB/s", "of limit (%)");
-    PROFILE_COLUMNS(table, 1, "bound by");
+    TABLE_COLUMNS(table, 3, "in", "op", "as", "nodes", "FLOPs a step", "bytes a step", "ms a step",
+                  "TFLOP/s", "GB/s", "of limit (%)");
+    TABLE_COLUMNS(table, 1, "bound by");
     TABLE_SPARE(table, "FLOPs a step", "bytes a step", "nodes", "as");
     if (how->source) {
         table_column(table, "allocates a step", "", true);

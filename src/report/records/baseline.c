@@ -59,11 +59,11 @@ static Status nothing_found(const RecordSet *set, const char *text)
     Text values = {0};
     list_values(&values, set);
     const Status status =
-        values.n ? FAIL(ST_USAGE, "--baseline %s: no row has it; rows differ in%.600s", text,
-                        text_str(&values))
+        values.n ? FAIL(ST_USAGE, "--baseline %s: no row has this value; rows differ in%.600s",
+                        text, text_str(&values))
                  : FAIL(ST_USAGE,
-                        "--baseline %s: the rows do not differ in anything asked for; sweep what "
-                        "is to be compared, as --precision fp32,bf16 --baseline fp32",
+                        "--baseline %s: the rows do not differ in any option; sweep the one to "
+                        "compare: --precision fp32,bf16 --baseline fp32",
                         text);
     text_free(&values);
     return status;
@@ -93,7 +93,8 @@ static Status find_column(const RecordSet *set, const char *text, const Column *
         const Column *column = &column_list[c];
         if (!is_candidate(column, set, text)) continue;
         if (found) {
-            return FAIL(ST_USAGE, "--baseline %s: both %s and %s have it; say %s=%s or %s=%s", text,
+            return FAIL(ST_USAGE,
+                        "--baseline %s: %s and %s both have this value; use %s=%s or %s=%s", text,
                         found->path, column->path, found->path, text, column->path, text);
         }
         found = column;
@@ -113,7 +114,7 @@ static Status only_ours(RecordSet *ours, const RecordSet *set)
     return status;
 }
 
-/* What our own rows were asked to differ in: a peer's differ in what nobody asked for. */
+/* Looks at our own rows: a peer's rows differ in more than the options. */
 Status baseline_find(Baseline *baseline, const RecordSet *set, const char *text)
 {
     RecordSet ours;

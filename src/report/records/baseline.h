@@ -20,7 +20,7 @@ Status baseline_find(Baseline *baseline, const RecordSet *set, const char *text)
 /* Whether baseline_find() will succeed once these cells have run: to be asked before. */
 Status baseline_check(const Config *configs, int n, const char *text);
 
-/* TextGroups in everything that was asked for but the baseline's column. */
+/* Whether two rows agree in every option but the baseline's column. */
 bool baseline_alike(const Baseline *baseline, const Record *a, const Record *b);
 /* The row like `record` that has this value, or the baseline's own, in the baseline's column; NULL when
  * there is none. */

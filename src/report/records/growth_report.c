@@ -87,7 +87,7 @@ void growth_report_law(Text *out, const GrowthSweep *sweep, const GrowthLaw *law
     }
     put_terms(out, sweep->axis->field, terms);
     if (terms->points == terms->degree + 1)
-        text_puts(out, " (as many values as terms: none is left to check them)");
+        text_puts(out, " (as many values as terms: the fit is unchecked)");
     else if (terms->points < law->points)
         text_printf(out, " for %s %s to %s, other terms elsewhere", sweep->axis->field,
                     human_whole(terms->from).s, human_whole(terms->to).s);
@@ -132,7 +132,7 @@ static bool is_few(const GrowthLaw *law)
 static const char *verb(const GrowthLaw *law)
 {
     if (law->terms.degree >= 0) return "is";
-    return law->fit.verdict == GROWTH_LAW ? "grows as" : "has";
+    return law->fit.verdict == GROWTH_LAW ? "scales as" : "has";
 }
 
 void growth_report_sentence(Text *out, const GrowthNames *names, const GrowthSweep *sweep)
@@ -152,8 +152,8 @@ void growth_report_sentence(Text *out, const GrowthNames *names, const GrowthSwe
         separator = "; ";
     }
     if (few)
-        text_printf(out, "%sno exponent of times from %d values of %s, %d are needed", separator,
-                    few->points, sweep->axis->field, GROWTH_FIT_LEAST);
+        text_printf(out, "%sthe exponent of times needs more values of %s: %d of %d", separator,
+                    sweep->axis->field, few->points, GROWTH_FIT_LEAST);
     text_puts(out, ".");
 }
 
@@ -164,16 +164,14 @@ static void put_row(Table *table, const GrowthNames *names, const GrowthSweep *s
 {
     Text text = {0};
     put_label(&text, names, sweep);
-    if (named) table_cell(table, text.n ? text_str(&text) : "-");
+    if (named && !text.n) text_puts(&text, "-");
+    if (named) table_cell_text(table, &text);
     table_cell_printf(table, "%s %s to %s", sweep->axis->field, human_whole(law->least).s,
                       human_whole(law->most).s);
     table_cell(table, law->figure->text);
-    text_clear(&text);
     growth_report_law(&text, sweep, law);
-    table->failed = table->failed || text.failed;
-    table_cell(table, text_str(&text));
+    table_cell_text(table, &text);
     table_cell_printf(table, "%d", law->points);
-    text_free(&text);
 }
 
 /* Where no sweep has a label, no column is needed for it. */
@@ -213,25 +211,16 @@ static Count count_laws(const Growth *growth)
     return count;
 }
 
-static void put_columns(Table *table, bool named)
-{
-    if (named) table_column(table, "how it grows", "", false);
-    table_column(table, "over", "", false);
-    table_column(table, named ? "figure" : "how it grows", "", false);
-    table_column(table, "as", "", false);
-    table_column(table, "points", "", true);
-}
-
 static void put_notes(Table *table, const Count *count)
 {
     if (count->few)
-        table_note_printf(table, "no exponent of a time is claimed from fewer than %d values",
+        table_note_printf(table, "the exponent of a time needs at least %d values",
                           GROWTH_FIT_LEAST);
     if (count->told > MOST_ROWS && count->unclaimed)
-        table_note_printf(table, "%d more have no exponent: the json says why", count->unclaimed);
+        table_note_printf(table, "%d more have no exponent; the json says why", count->unclaimed);
     table_note(table,
-               "times: k of a + b n^k with its 95 % interval, a being the floor; memory: its exact "
-               "terms",
+               "times are fitted by a + b n^k: exponent k with its 95 % interval, floor a; memory "
+               "has exact terms",
                NULL);
 }
 
@@ -240,7 +229,8 @@ static void put_rows(Table *table, const RecordSet *set, const Growth *growth)
     const GrowthNames names = growth_report_names(set);
     const bool named = any_label(&names, growth);
     const Count count = count_laws(growth);
-    put_columns(table, named);
+    if (named) table_column(table, "cell", "", false);
+    TABLE_COLUMNS(table, 3, "over", "figure", "scales as", "points");
     for (int s = 0; s < growth->n; s++) {
         const GrowthSweep *sweep = &growth->sweeps[s];
         for (int i = 0; i < sweep->n_laws; i++) {
@@ -260,13 +250,8 @@ Status growth_report_write(Text *out, const char *format, const RecordSet *set)
     Status status = growth_make(&growth, set);
     if (status == ST_OK && growth.n > 0) {
         put_rows(&table, set, &growth);
-        status = table_status(&table);
-        if (status == ST_OK && table_rows(&table) > 0) {
-            text_puts(out, "\n");
-            status = table_write(out, format, &table);
-        }
+        status = table_write_next(out, format, &table);
     }
-    table_free(&table);
     growth_free(&growth);
     return status;
 }

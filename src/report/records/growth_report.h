@@ -5,7 +5,7 @@
 #include "bench/record/growth.h"
 #include "report/format/table.h"
 
-/* Appends a table of all laws, after an empty line; nothing where there is no sweep. */
+/* Appends a table of all laws, below what is there; nothing without a sweep. */
 Status growth_report_write(Text *out, const char *format, const RecordSet *set);
 
 /* One law: "ctx^1.98 ± 0.03 from ctx 512 on, below it a floor of 0.021 ms", "8.03 KiB x ctx + 64 B x ctx^2". */

@@ -159,12 +159,10 @@ void precision_gain_note(Table *table, const RecordSet *rows)
 {
     Text text = {0};
     precision_gain_rows(&text, rows);
-    if (text.n) table_note(table, text_str(&text), NULL);
-    table->failed = table->failed || text.failed;
-    text_free(&text);
+    table_note_text(table, &text);
 }
 
-/* ---- kinds of work ---- */
+/* ---- op categories ---- */
 
 static double category_ns(const ProfileView *v, OpCategory category)
 {
@@ -212,7 +210,7 @@ static void put_pair(Text *out, const RecordSet *rows, const Record *fp32, const
     ProfileView a, b;
     if (profile_view_make(&a, fp32) != ST_OK) return;
     if (profile_view_make(&b, other) == ST_OK) {
-        text_printf(out, "By kind of work %s instead of fp32", record_text(other, "precision"));
+        text_printf(out, "By op category, %s instead of fp32", record_text(other, "precision"));
         put_in_brackets(out, rows, fp32);
         put_categories(out, &a, &b);
         profile_view_free(&b);

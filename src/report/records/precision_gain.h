@@ -10,7 +10,7 @@
 void precision_gain_rows(Text *out, const RecordSet *rows);
 /* The same as a note below a table. */
 void precision_gain_note(Table *table, const RecordSet *rows);
-/* The same by kind of work, of the first pair of profiles. */
+/* The same by op category, of the first pair of profiles. */
 void precision_gain_ops(Text *out, const RecordSet *profiles);
 
 #endif

@@ -9,14 +9,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Adds the note and empties the text. */
-static void flush(Table *table, Text *text, const char *code)
-{
-    table->failed = table->failed || text->failed;
-    if (text->n) table_note(table, text_str(text), code);
-    text_clear(text);
-}
-
 void record_notes_common(Table *table, const RecordSet *set)
 {
     char value[COLUMN_TEXT];
@@ -26,8 +18,7 @@ void record_notes_common(Table *table, const RecordSet *set)
         if (!column_common(column, set, value)) continue;
         text_printf(&text, "%s %s %s", text.n ? "," : "Common:", column->label, value);
     }
-    flush(table, &text, NULL);
-    text_free(&text);
+    table_note_text(table, &text);
 }
 
 void record_notes_label(Text *text, const bool *shown, const Record *record)
@@ -46,14 +37,14 @@ void record_notes_label(Text *text, const bool *shown, const Record *record)
     if (!*separator) text_puts(text, "result");
 }
 
-/* ---- what went wrong, once for all rows that say the same ---- */
+/* ---- problems, once for all rows with the same message ---- */
 
 /* Rows whose notes would be the same. */
 typedef struct SameNotes {
-    TextGroups problems, products;
+    TextGroups problems, blas;
 } SameNotes;
 
-/* One that is there, and none, set apart. */
+/* "\r" tells no text from an empty one. */
 static void put_text(Text *out, const char *text)
 {
     text_printf(out, "%s\n", text ? text : "\r");
@@ -63,7 +54,7 @@ static Status find_same(SameNotes *same, Text *text, const RecordSet *set)
 {
     *same = (SameNotes){0};
     TRY(text_groups_init(&same->problems, record_set_size(set)));
-    TRY(text_groups_init(&same->products, record_set_size(set)));
+    TRY(text_groups_init(&same->blas, record_set_size(set)));
     for (size_t i = 0; i < record_set_size(set); i++) {
         const Record *record = record_set_at(set, i);
         text_clear(text);
@@ -73,7 +64,7 @@ static Status find_same(SameNotes *same, Text *text, const RecordSet *set)
         text_clear(text);
         put_text(text, record_text(record, "blas_path"));
         put_text(text, record_text(record, "blas_tried"));
-        TRY(text_groups_put(&same->products, i, text_str(text)));
+        TRY(text_groups_put(&same->blas, i, text_str(text)));
     }
     text_clear(text);
     return ST_OK;
@@ -82,7 +73,7 @@ static Status find_same(SameNotes *same, Text *text, const RecordSet *set)
 static void free_same(SameNotes *same)
 {
     text_groups_free(&same->problems);
-    text_groups_free(&same->products);
+    text_groups_free(&same->blas);
 }
 
 static void put_problem(Table *table, Text *text, const RecordSet *set, const TextGroups *problems,
@@ -101,7 +92,7 @@ static void put_problem(Table *table, Text *text, const RecordSet *set, const Te
     if (alike > MOST_LABELS) text_printf(text, "; and %zu more", alike - MOST_LABELS);
     text_printf(text, ": %s", cell_text_status(record_status(record)));
     if (message) text_printf(text, ": %s", message);
-    flush(table, text, NULL);
+    table_note_text(table, text);
 }
 
 /* A phase's reason, unless the result's own says it already. */
@@ -116,7 +107,7 @@ static void put_phases(Table *table, Text *text, const bool *shown, const Record
         record_notes_label(text, shown, record);
         text_printf(text, ", %s: %s: %s", phases[p],
                     cell_text_status(record_phase_status(record, phases[p])), reason);
-        flush(table, text, NULL);
+        table_note_text(table, text);
         told = reason;
     }
 }
@@ -157,30 +148,31 @@ static void put_environment(Table *table, Text *text, const json_t *environment,
     put_part(text, environment, "compiler", "", "");
     put_part(text, environment, "flags", "", "");
     put_part(text, environment, "time_utc", "", "");
-    table->failed = table->failed || again.failed;
-    flush(table, text, command ? text_str(&again) : NULL);
+    table->failed = table->failed || again.failed || text->failed;
+    if (text->n) table_note(table, text_str(text), command ? text_str(&again) : NULL);
     text_free(&again);
+    text_free(text);
 }
 
-/* Which library a peer multiplied with, and what the others took that it was tried with. */
-static void put_peer_blas(Table *table, Text *text, const RecordSet *set,
-                          const TextGroups *products, size_t row)
+/* The BLAS library of a peer, and the trial times of the others. */
+static void put_peer_blas(Table *table, Text *text, const RecordSet *set, const TextGroups *blas,
+                          size_t row)
 {
     int64_t ctx = 0;
     const Record *record = record_set_at(set, row);
     const char *path = record_text(record, "blas_path");
     const char *tried = record_text(record, "blas_tried");
-    if (!path || !record_text(record, "peer") || !text_groups_leads(products, row)) return;
+    if (!path || !record_text(record, "peer") || !text_groups_leads(blas, row)) return;
     record_int(record, "ctx", &ctx);
-    text_printf(text, "%s %s, %s over %lld tokens: products by %s, %s", record_text(record, "peer"),
-                record_text(record, "variant"),
+    text_printf(text, "%s %s, %s over %lld tokens: matrix multiplications by %s, %s",
+                record_text(record, "peer"), record_text(record, "variant"),
                 record_text(record, "size") ? record_text(record, "size") : "attention",
                 (long long)ctx, record_text(record, "blas"), path);
-    if (tried) text_printf(text, "; a short trial took %s", tried);
-    flush(table, text, NULL);
+    if (tried) text_printf(text, "; short trials: %s", tried);
+    table_note_text(table, text);
 }
 
-/* ---- what the figures mean ---- */
+/* ---- definitions of the figures ---- */
 
 static bool any_has(const RecordSet *set, const char *path)
 {
@@ -195,10 +187,10 @@ void record_notes_stat(Table *table, Stat stat)
 {
     static const char *const lines[STAT_COUNT] = {
         [STAT_MEDIAN] =
-            "times: the median of the samples; ± is the distance to the farther end of its 95 % "
-            "interval (by ranks; none below 6 samples)",
-        [STAT_MEAN] = "times: the mean of the samples; ± is their standard deviation",
-        [STAT_MIN] = "times: the fastest sample"};
+            "times are medians; ± is the distance to the farther end of the 95 % interval "
+            "(rank-based, from 6 samples on)",
+        [STAT_MEAN] = "times are means; ± is the standard deviation",
+        [STAT_MIN] = "times are the fastest samples"};
     table_note(table, lines[stat], NULL);
 }
 
@@ -217,7 +209,7 @@ void record_notes_definitions(Table *table, const RecordSet *set)
     static const struct {
         const char *path, *line;
     } list[] = {
-        {"peer_ratio", "peer / ours: step of the peer's fastest variant / our step"},
+        {"peer_ratio", "peer / ours = step time of the peer's fastest variant / ours"},
         {"mfu", "MFU = FLOP/s of matrix multiplications and attention / highest measured rate"},
         {"percent_of_limit",
          "% of limit = shortest possible time at the measured rates / actual time"},
@@ -239,7 +231,7 @@ void record_notes_rows(Table *table, const RecordSet *set, const bool *shown,
     SameNotes same;
     if (find_same(&same, &text, set) != ST_OK) table->failed = true;
     for (size_t i = 0; i < record_set_size(set) && !table->failed; i++) {
-        put_peer_blas(table, &text, set, &same.products, i);
+        put_peer_blas(table, &text, set, &same.blas, i);
         put_problem(table, &text, set, &same.problems, shown, i);
         put_phases(table, &text, shown, record_set_at(set, i));
     }

@@ -26,14 +26,11 @@ static void put_row(Table *table, const bool *shown, const RowWarnings *warnings
     bool marked = false;
     for (int c = 0; c < column_count; c++) {
         if (!shown[c]) continue;
-        text_clear(&text);
         cell_text_put(&text, &column_list[c], record, baseline);
         if (!marked) row_warnings_mark(warnings, record, &text);
         marked = true;
-        table->failed = table->failed || text.failed;
-        table_cell(table, text_str(&text));
+        table_cell_text(table, &text);
     }
-    text_free(&text);
 }
 
 static bool all_ok(const RecordSet *set)

@@ -158,13 +158,10 @@ void row_warnings_put(const RowWarnings *w, Table *table)
 {
     Text text = {0};
     for (int k = 0; k < w->n; k++) {
-        text_clear(&text);
         if (!w->unmarked) text_printf(&text, "(%d) ", k + 1);
         text_puts(&text, "warning: ");
         put_merged(&text, &w->kinds[k]);
-        table_note(table, text_str(&text), NULL);
+        table_note_text(table, &text);
     }
     if (w->more) table_note(table, "more warnings are in the json and csv", NULL);
-    table->failed = table->failed || text.failed;
-    text_free(&text);
 }

@@ -75,20 +75,13 @@ static void put_headings(Table *table, const Baseline *baseline, const Values *v
     text_free(&label);
 }
 
-static void put_text(Table *table, Text *text)
-{
-    table->failed = table->failed || text->failed;
-    table_cell(table, text_str(text));
-    text_clear(text);
-}
-
 static void put_row(Table *table, const RecordSet *set, const Baseline *baseline,
                     const Values *values, const Record *leader)
 {
     Text text = {0};
     for (int i = 0; i < baseline->n_others; i++) {
         cell_text_put(&text, baseline->others[i], leader, NULL);
-        put_text(table, &text);
+        table_cell_text(table, &text);
     }
     const Record *base = baseline_row(baseline, set, leader);
     for (int f = 0; f < N_FIGURES; f++) {
@@ -96,13 +89,12 @@ static void put_row(Table *table, const RecordSet *set, const Baseline *baseline
         for (int v = 0; v < values->n; v++) {
             const Record *row = baseline_row_with(baseline, set, leader, values->text[v]);
             cell_text_put_or_status(&text, column, row);
-            put_text(table, &text);
+            table_cell_text(table, &text);
             if (v == 0 || !figures[f].change) continue;
             cell_text_put_change(&text, column, row, base);
-            put_text(table, &text);
+            table_cell_text(table, &text);
         }
     }
-    text_free(&text);
 }
 
 /* The first row of its kind. */
@@ -117,17 +109,13 @@ static bool leads(const RecordSet *set, const Baseline *baseline, size_t row)
 Status side_by_side_build(Table *table, const RecordSet *set, const Baseline *baseline)
 {
     const Values values = values_of(baseline, set);
-    Text note = {0};
     *table = (Table){0};
     put_headings(table, baseline, &values);
     for (size_t i = 0; i < record_set_size(set); i++) {
         if (leads(set, baseline, i)) put_row(table, set, baseline, &values, record_set_at(set, i));
     }
-    text_printf(&note, "change: of the %s, against %s %s; below 0 is faster%s",
-                config_stat_name(record_stat_of_set(set)), baseline->column->label, baseline->value,
-                values.cut ? "; further values are in the first table only" : "");
-    table->failed = table->failed || note.failed;
-    table_note(table, text_str(&note), NULL);
-    text_free(&note);
+    table_note_printf(table, "change of the %s against %s %s; below 0 is faster%s",
+                      config_stat_name(record_stat_of_set(set)), baseline->column->label,
+                      baseline->value, values.cut ? "; the first table has more values" : "");
     return table_status(table);
 }

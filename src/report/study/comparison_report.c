@@ -48,7 +48,7 @@ static void fill_differences(Table *table, const ComparisonReport *report)
         put_value(table, json_object_get(item, "b"));
     }
     if (json_array_size(list) == 0)
-        table_note(table, "machine, build, libraries and threads do not differ", NULL);
+        table_note(table, "machine, build, libraries and threads are the same", NULL);
 }
 
 /* ---- the rows ---- */
@@ -217,17 +217,19 @@ static bool has_too_few(const Comparison *c)
 
 static void note_rule(Table *table, const Comparison *c)
 {
-    table_note(table,
-               "A, B: medians; change: of the median, below 0 is faster; interval: Hodges-Lehmann; "
-               "p: Mann-Whitney",
-               NULL);
     table_note(
         table,
-        "faster, slower: p is at most 0.05 and the change 1 % or more; same: the interval is "
-        "within 1 %; unsure: neither, more --steps decide",
+        "A and B are medians; change = B / A - 1, below 0 is faster; interval: Hodges-Lehmann; "
+        "p: Mann-Whitney",
         NULL);
+    table_note(table,
+               "verdict: faster or slower if p <= 0.05 and the change is at least 1 %; same if the "
+               "interval "
+               "is within 1 %; otherwise unsure: use more --steps",
+               NULL);
     if (has_too_few(c))
-        table_note(table, "too few samples for an interval in some rows: take 4 or more", NULL);
+        table_note(table, "some rows have too few samples for an interval: use --steps 4 or more",
+                   NULL);
 }
 
 /* ---- all of it ---- */

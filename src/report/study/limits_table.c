@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-/* What people read of a figure: thousand millions of a CPU, millions of millions of a GPU. */
+/* The unit that people read: GFLOP/s of a CPU, TFLOP/s of a GPU. */
 typedef struct Shown {
     const char *unit;
     double one; /* that unit, in those of the limit */
@@ -57,17 +57,16 @@ static void put_method(Table *table, const LimitsKey *key)
     char line[512];
     snprintf(
         line, sizeof line,
-        "median, and range of the repetitions; products as the engine runs them: large ones for "
-        "the largest rate, forward, dX and dW those of the %s model with %d tokens; MFU is over "
-        "the "
-        "upper end of a precision's ranges",
+        "medians and ranges of repeated measurements; matmuls run as in a step: large ones for the "
+        "highest rate; forward, dX and dW have the shapes of the %s model with %d tokens; MFU "
+        "divides by the upper end of a precision's ranges",
         *key->gpu ? LIMITS_GPU_MODEL : "small", *key->gpu ? LIMITS_GPU_TOKENS : 512);
     table_note(table, line, NULL);
     if (!*key->gpu) return;
     table_note(
         table,
-        "a copy counts what is read and what is written; data sheet: without sparsity, where "
-        "this program knows it",
+        "a copy counts bytes read and bytes written; data sheet rates are without sparsity; '-' if "
+        "the GPU is unknown",
         NULL);
 }
 
@@ -77,19 +76,21 @@ static void put_notes(Table *table, const Limits *limits)
     put_device(table, limits);
     put_method(table, &limits->key);
     if (*limits->throttled) {
-        snprintf(line, sizeof line, "the GPU was slowed down meanwhile: %s", limits->throttled);
+        snprintf(line, sizeof line, "the GPU was throttled during the measurement: %s",
+                 limits->throttled);
         table_note(table, line, NULL);
     }
     if (!limits_was_busy(limits)) return;
     if (*limits->key.gpu) {
-        snprintf(line, sizeof line,
-                 "other programs used the GPU in %.0f %% of the time before: these figures may be "
-                 "too low",
-                 100 * limits->others);
+        snprintf(
+            line, sizeof line,
+            "other programs used the GPU %.0f %% of the time just before: these figures may be "
+            "too low",
+            100 * limits->others);
     } else {
         snprintf(line, sizeof line,
-                 "other programs took %.0f %% and the host %.0f %% of the processors meanwhile: "
-                 "these figures may be too low",
+                 "other programs used %.0f %% and other virtual machines %.0f %% of CPU time "
+                 "during the measurement: these figures may be too low",
                  100 * limits->others, 100 * limits->steal);
     }
     table_note(table, line, NULL);
@@ -104,7 +105,7 @@ static void put_columns(Table *table, const LimitsKey *key)
         table_column(table, "measured", "", true);
         table_column(table, "range", "", true);
         table_column(table, "data sheet", "", true);
-        table_column(table, "of it", "%", true);
+        table_column(table, "% of data sheet", "", true);
         return;
     }
     snprintf(heading, sizeof heading, "%d threads", key->threads);
@@ -114,12 +115,12 @@ static void put_columns(Table *table, const LimitsKey *key)
     table_column(table, "range", "", true);
 }
 
-static void put_promise(Table *table, const Limits *limits, LimitId id, double one)
+static void put_datasheet(Table *table, const Limits *limits, LimitId id, double one)
 {
-    const double promised = datasheet_find(limits->key.gpu, id);
+    const double datasheet = datasheet_find(limits->key.gpu, id);
     const LimitsRate *r = &limits->rate[id][LIMITS_ALL];
-    table_cell(table, promised > 0 ? human_number(promised / one, 4).s : "-");
-    table_cell(table, promised > 0 && r->n ? human_number(100 * r->median / promised, 3).s : "-");
+    table_cell(table, datasheet > 0 ? human_number(datasheet / one, 4).s : "-");
+    table_cell(table, datasheet > 0 && r->n ? human_number(100 * r->median / datasheet, 3).s : "-");
 }
 
 void limits_table_fill(Table *table, const Limits *limits)
@@ -132,7 +133,7 @@ void limits_table_fill(Table *table, const Limits *limits)
         table_cell(table, shown.unit);
         if (!*limits->key.gpu) put_rate(table, &limits->rate[i][LIMITS_ONE], shown.one);
         put_rate(table, &limits->rate[i][LIMITS_ALL], shown.one);
-        if (*limits->key.gpu) put_promise(table, limits, (LimitId)i, shown.one);
+        if (*limits->key.gpu) put_datasheet(table, limits, (LimitId)i, shown.one);
     }
     put_notes(table, limits);
 }

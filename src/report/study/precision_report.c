@@ -31,11 +31,11 @@ static void sums(Table *table, const PrecisionReport *r)
         for (int o = 0; o < ACCUMULATION_ORDERS; o++)
             sum_cell(table, accumulation_sum(way, (AccumulationOrder)o, r->count, r->value));
     }
-    table_note_printf(table, "%s terms of %.15g; exactly %.15g", human_count(r->count).s, r->value,
-                      (double)r->count * r->value);
+    table_note_printf(table, "%s terms of %.15g; exact sum: %.15g", human_count(r->count).s,
+                      r->value, (double)r->count * r->value);
     table_note(table,
-               "fp32(fp16): the term is rounded to 16 bits and widened before it is added; every "
-               "operation is rounded to the sum's dtype",
+               "fp32(fp16): each term is rounded to 16 bits and widened before it is added; each "
+               "addition is rounded to the dtype of the sum",
                NULL);
 }
 
@@ -58,7 +58,7 @@ static void dtypes(Table *table, const RecordSet *rows)
         }
     }
     table_note(table,
-               "read from the plans that ran; not in memory: computed and used inside one node",
+               "dtypes of the plans that ran; not in memory: computed and used inside one op",
                NULL);
 }
 
@@ -102,10 +102,11 @@ static void errors(Table *table, const RecordSet *rows)
         table->failed = table->failed || label.failed;
         text_free(&label);
     }
-    table_note(table,
-               "against the same forward and backward pass in float64 on the CPU: norm of the "
-               "difference over the norm. Every tensor is in the csv and json",
-               NULL);
+    table_note(
+        table,
+        "relative error = norm of the difference / norm, against the same forward and backward "
+        "pass in float64 on the CPU; csv and json have every tensor",
+        NULL);
 }
 
 /* ---- both ends of the range ---- */
@@ -149,10 +150,11 @@ static void range(Table *table, const RecordSet *rows)
         const json_t *all = json_object_get(run.error, "backward");
         if (json_integer_value(json_object_get(all, "elements")) > 0) range_row(table, &run);
     }
-    table_note(table,
-               "underflow: elements of parameters' gradients that are 0 and in float64 are not; "
-               "backward: every 16-bit tensor that the backward pass writes",
-               NULL);
+    table_note(
+        table,
+        "underflow: elements of parameter gradients that are 0 but not 0 in float64; backward: "
+        "all 16-bit tensors that the backward pass writes",
+        NULL);
 }
 
 /* ---- what it costs ---- */
@@ -237,7 +239,8 @@ static void price(Table *table, const RecordSet *rows)
         if (message) table_note_printf(table, "%s: %s", record_text(row, "precision"), message);
     }
     record_notes_stat(table, stat);
-    table_note(table, "speed-up and memory against fp32, where it is among them", NULL);
+    table_note(table, "speed-up and less memory are relative to fp32, if it is among the rows",
+               NULL);
     precision_gain_note(table, rows);
 }
 

@@ -30,26 +30,28 @@ static void put_advice(Table *table, const WarmupStudy *s)
     if (s->noisy)
         table_note_printf(
             table,
-            "steps that should be alike differ by %.0f %% (std / mean): this machine is "
-            "too busy to tell how many are enough",
+            "steady steps vary by %.0f %% (std / mean): this machine is too noisy to tell how many "
+            "warm-ups are enough",
             100 * s->noise);
     else if (s->undecided)
-        table_note(table, "too few runs to tell how many are enough: more --rounds or settings",
+        table_note(table,
+                   "too few runs to tell how many warm-ups are enough: use more --rounds or values "
+                   "of --warmup",
                    NULL);
     else if (s->enough < 0)
         table_note_printf(table,
-                          "steps are still slower after %lld warm-ups than later ones: try more",
+                          "steps after %lld warm-ups are still slower than later ones: try more",
                           (long long)most);
     else if (s->enough == 0)
-        table_note(table, "no warm-up is needed here: the first step is like any other", NULL);
+        table_note(table, "no warm-up is needed here: the first step is as fast as later ones",
+                   NULL);
     else
-        table_note_printf(
-            table,
-            "%lld warm-up%s enough here: step %lld is the first that ranks cannot "
-            "tell from step %lld and those after it (Mann-Whitney, 5 %%, and 1 %% of the "
-            "median)",
-            (long long)s->enough, s->enough == 1 ? " is" : "s are", (long long)s->enough + 1,
-            (long long)s->steady_from);
+        table_note_printf(table,
+                          "%lld warm-up%s enough here: step %lld is the first that does not differ "
+                          "from steps %lld "
+                          "and later (p > 0.05 by Mann-Whitney, or less than 1 %% of the median)",
+                          (long long)s->enough, s->enough == 1 ? " is" : "s are",
+                          (long long)s->enough + 1, (long long)s->steady_from);
 }
 
 static void put_price(Table *table, const WarmupStudy *s)
@@ -81,11 +83,11 @@ static void settings(Table *table, const WarmupStudy *s, const RecordSet *rows)
     }
     put_advice(table, s);
     put_price(table, s);
-    table_note(
-        table,
-        "each run a process of its own, whose first step counts where there is no warm-up; off "
-        "by: against the most warm-ups",
-        NULL);
+    table_note(table,
+               "each run is a process of its own; without warm-up its first step is a sample; off "
+               "by = mean "
+               "relative to the mean with the most warm-ups",
+               NULL);
     record_notes_common(table, rows);
 }
 
@@ -102,18 +104,18 @@ static void first_step(Table *table, const WarmupStudy *s)
 {
     const WarmupCold *c = &s->cold;
     char faults[96];
-    snprintf(faults, sizeof faults, "in the kernel, all threads (%s page faults)",
+    snprintf(faults, sizeof faults, "system time of all threads (%s page faults)",
              human_whole(c->faults).s);
     table_column(table, "the first step of a process", "", false);
     table_column(table, "ms", "", true);
-    cost_row(table, "before it: start of libraries, plan", c->plan);
-    cost_row(table, "before it: memory", c->open - c->prepare);
-    cost_row(table, "before it: choice of algorithms", c->prepare);
-    cost_row(table, "the step", c->first);
+    cost_row(table, "before it: load libraries, build the plan", c->plan);
+    cost_row(table, "before it: allocate memory", c->open - c->prepare);
+    cost_row(table, "before it: choose algorithms", c->prepare);
+    cost_row(table, "the first step", c->first);
     cost_row(table, "a steady step", s->steady);
-    cost_row(table, "what it takes longer", c->first - s->steady);
+    cost_row(table, "extra time over a steady step", c->first - s->steady);
     cost_row(table, faults, c->system);
-    if (c->capture > 0) cost_row(table, "capture of the graphs", c->capture);
+    if (c->capture > 0) cost_row(table, "CUDA graph capture", c->capture);
     table_note(table, "medians over all runs", NULL);
 }
 

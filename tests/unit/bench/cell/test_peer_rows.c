@@ -74,8 +74,8 @@ static void a_peers_blas_and_rounds_are_named(void **state)
         record_put_number(record_set_at(&rows, i), "peak_alloc_mib", 7.0);
     }
     assert_int_equal(report_write(&out, "md", &(ReportInput){&rows, NULL}), ST_OK);
-    assert_non_null(strstr(text_str(&out), "products by OpenBLAS, /lib/libblas.so.3; a short trial "
-                                           "took a 1 ms, b 2 ms"));
+    assert_non_null(strstr(text_str(&out), "matrix multiplications by OpenBLAS, /lib/libblas.so.3; "
+                                           "short trials: a 1 ms, b 2 ms"));
     assert_non_null(strstr(text_str(&out), ", rounds 3"));
     assert_non_null(strstr(text_str(&out), "peak of a peer = "));
     text_free(&out);

@@ -63,9 +63,9 @@ static void warmup_says_what_it_changed(void **state)
     Text text = {0};
     findings_warmup(&text, &study);
     check(&text,
-          "Warm-up: without it a run reports a mean step of 233.3 ms (std 57.40 ms), with 10 of "
-          "them 131.0 ms (std 500.0 us). Off by: without it +78.1 %, with 1 +2.0 %. The first "
-          "step of a process takes 324.0 ms longer than a steady one.");
+          "Warm-up: without it a run reports a mean step of 233.3 ms (std 57.40 ms), with 10 "
+          "warm-ups 131.0 ms (std 500.0 us). Error of the mean: without it +78.1 %, with 1 +2.0 %. "
+          "The first step of a process takes 324.0 ms longer than a steady one.");
     text_clear(&text);
     study.n = 1;
     findings_warmup(&text, &study);
@@ -129,14 +129,15 @@ static void softmax_is_held_against_its_two_products(void **state)
     /* 600,000 bytes take 0.66 us at 900 GB/s: of the 0.82 of one of two steps */
     check_softmax(1640, 900e9,
                   SOFTMAX
-                  " Memory bounds it: its traffic alone takes 81 % of its time at the measured "
+                  " It is memory-bound: its traffic alone takes 81 % of its time at the measured "
                   "bandwidth.");
     check_softmax(1640, 3000e9,
                   SOFTMAX
                   " At the measured bandwidth its traffic takes 24 % of its time; the rest is "
-                  "arithmetic and the start of its ops.");
+                  "arithmetic and per-op overhead.");
     check_softmax(1640, 100e9,
-                  SOFTMAX " It works in caches: memory at its measured bandwidth would be slower.");
+                  SOFTMAX
+                  " It runs from caches: main memory at its measured bandwidth would be slower.");
 }
 
 static void one_op_for_all_has_no_softmax(void **state)
@@ -202,7 +203,7 @@ static void profiles_say_which_work_gains(void **state)
     precision_gain_ops(&text, &set);
     /* softmax: 2 ms in both phases, of which forward's takes two fifths; too little are the rest */
     check(&text,
-          "By kind of work bf16 instead of fp32 (tiny): matmul 1.00 times as fast (33 % of the "
+          "By op category, bf16 instead of fp32 (tiny): matmul 1.00 times as fast (33 % of the "
           "time in fp32), softmax 1.43 times as fast (66 % of the time in fp32).");
     text_free(&text);
 }
@@ -254,8 +255,8 @@ static void summary_says_how_it_grows(void **state)
     }
     json_t *lines = summary_of(&set);
     assert_int_equal(json_array_size(lines), 2);
-    assert_true(has(lines, "How it grows: d_head 64, attention naive: forward grows as ctx^2.000"));
-    assert_true(has(lines, "How it grows: d_head 64, attention flash: forward grows as ctx^2.000"));
+    assert_true(has(lines, "Scaling: d_head 64, attention naive: forward scales as ctx^2.000"));
+    assert_true(has(lines, "Scaling: d_head 64, attention flash: forward scales as ctx^2.000"));
     json_decref(lines);
 }
 
@@ -278,7 +279,7 @@ static void page_has_it_beside_the_chart(void **state)
     int64_t d_head = 0;
     assert_true(record_int(sweep, "where.d_head", &d_head) && d_head == 64);
     assert_null(record_value(sweep, "where.ctx"));
-    assert_non_null(strstr(record_text(sweep, "text"), "forward grows as ctx^2.000"));
+    assert_non_null(strstr(record_text(sweep, "text"), "forward scales as ctx^2.000"));
     json_decref(data);
     result_input_free(&file);
     text_free(&text);

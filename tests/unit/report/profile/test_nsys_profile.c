@@ -213,7 +213,7 @@ static void test_refused(void **state)
         {"Name,Instances,Total Time (ns)\nk,1\n",
          "line 2: 2 fields where the header has 3: the file is cut short"},
         {"Name,Instances,Total Time (ns)\n\"k,1,1\n",
-         "line 2: a quotation does not end: the file is cut short"},
+         "line 2: a quoted field does not end: the file is cut short"},
         {"Name,Instances,Total Time (ns)\nk,1,many\n",
          "line 2: the field 'Total Time' is no number"},
         {"Name,Instances,Total Time (ns)\nk,,1\n", "line 2: the field 'Instances' is no number"},

@@ -111,7 +111,8 @@ static void unknown_formats_and_baselines_are_refused(void **state)
     expect_usage(report_write(&out, "html2", &(ReportInput){&set, NULL}), "there are md csv json");
     expect_usage(report_write(&out, "md", &(ReportInput){&set, "fp33"}),
                  "rows differ in size small 2.7B");
-    expect_usage(report_write(&out, "md", &(ReportInput){&set, "ctx=128"}), "no row has it");
+    expect_usage(report_write(&out, "md", &(ReportInput){&set, "ctx=128"}),
+                 "no row has this value");
     text_free(&out);
 }
 
@@ -145,7 +146,8 @@ static void baseline_is_the_row_alike_in_all_else(void **state)
     put_row(&rows, "fp32", 128, 64, 2.0);
     put_row(&rows, "bf16", 128, 64, 0.4);
     put_row(&rows, "bf16", 128, 8, 0.1);
-    expect_usage(baseline_find(&baseline, &rows, "64"), "both ctx and batch have it; say ctx=64");
+    expect_usage(baseline_find(&baseline, &rows, "64"),
+                 "ctx and batch both have this value; use ctx=64");
     assert_int_equal(baseline_find(&baseline, &rows, "ctx=64"), ST_OK);
     assert_string_equal(baseline.column->path, "ctx");
     assert_ptr_equal(baseline_row(&baseline, &rows, record_set_at(&rows, 3)),
@@ -174,12 +176,12 @@ static void a_row_that_fitted_in_part_says_what_was_measured(void **state)
     assert_int_equal(record_put_text(part, "measured_mode", "train"), ST_OK);
     assert_int_equal(report_write(&out, "md", &(ReportInput){&rows, "fp32"}), ST_OK);
     assert_non_null(strstr(text_str(&out), "| 4.00 ± "));
-    assert_null(strstr(text_str(&out), "| measured |"));
+    assert_null(strstr(text_str(&out), "| measured mode |"));
     text_clear(&out);
     assert_int_equal(record_put_text(part, "measured_mode", "fwd"), ST_OK);
     assert_int_equal(report_write(&out, "md", &(ReportInput){&rows, "fp32"}), ST_OK);
     assert_null(strstr(text_str(&out), "| 4.00 ± ")); /* a forward pass against a training step */
-    assert_non_null(strstr(text_str(&out), "| measured |"));
+    assert_non_null(strstr(text_str(&out), "| measured mode |"));
     assert_non_null(strstr(text_str(&out), "| fwd "));
     text_free(&out);
     record_set_free(&rows);
