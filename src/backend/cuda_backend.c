@@ -1,8 +1,7 @@
 #include "backend/cuda_backend.h"
 
-#include "backend/cuda_graph.h"
-
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -20,13 +19,7 @@ Status cuda_backend_status(cudaError_t error, const char *call, const char *file
     return status_fail(code, file, line, "CUDA: %s (%s)", cudaGetErrorString(error), call);
 }
 
-Status cuda_backend_blas_status(cublasStatus_t error, const char *call, const char *file, int line)
-{
-    if (error == CUBLAS_STATUS_SUCCESS) return ST_OK;
-    const bool lacks = error == CUBLAS_STATUS_NOT_SUPPORTED || error == CUBLAS_STATUS_ARCH_MISMATCH;
-    return status_fail(lacks ? ST_UNSUPPORTED : ST_DEVICE, file, line, "cuBLASLt: %s (%s)",
-                       cublasLtGetStatusString(error), call);
-}
+/* ---- compute capability ---- */
 
 static int capability_of(int device)
 {
@@ -39,7 +32,8 @@ static int capability_of(int device)
     return 10 * major + minor;
 }
 
-static int ask_apart(int device)
+/* In a process of its own: a process that has opened CUDA hands nothing usable on to the cells it forks. */
+static int capability_in_child(int device)
 {
     int status = 0;
     const pid_t child = fork();
@@ -48,28 +42,17 @@ static int ask_apart(int device)
     return WEXITSTATUS(status);
 }
 
-enum { KNOWN = 16 };
+enum { CACHED_DEVICES = 16 };
+static int cached[CACHED_DEVICES]; /* compute capability + 1; 0: not known yet */
 
-static struct {
-    bool asked;
-    int capability;
-} known[KNOWN];
-
-static void remember(int device, int capability)
-{
-    if (device < 0 || device >= KNOWN) return;
-    known[device].asked = true;
-    known[device].capability = capability;
-}
-
-/* Asked by a process of its own, and once: a process that has opened CUDA hands nothing usable on to
- * those it forks, and cells are forked. */
 static int capability(int device)
 {
-    if (device < 0 || device >= KNOWN) return ask_apart(device);
-    if (!known[device].asked) remember(device, ask_apart(device));
-    return known[device].capability;
+    if (device < 0 || device >= CACHED_DEVICES) return capability_in_child(device);
+    if (!cached[device]) cached[device] = capability_in_child(device) + 1;
+    return cached[device] - 1;
 }
+
+/* ---- opening and closing ---- */
 
 static Status count_devices(int *count)
 {
@@ -93,23 +76,21 @@ static Status open_parts(Backend *be, int device)
     }
     be->device = device;
     TRY_CUDA(cudaSetDevice(device));
-    TRY_CUDA(cudaDeviceGetAttribute(&be->processors, cudaDevAttrMultiProcessorCount, device));
+    TRY_CUDA(cudaDeviceGetAttribute(&be->sms, cudaDevAttrMultiProcessorCount, device));
     be->capability = capability_of(device);
-    if (be->capability > 0) remember(device, be->capability);
+    if (be->capability > 0 && device < CACHED_DEVICES) cached[device] = be->capability + 1;
     TRY_CUDA(cudaStreamCreateWithFlags(&be->stream, cudaStreamNonBlocking));
     for (int i = 0; i < BACKEND_MARKS; i++) TRY_CUDA(cudaEventCreate(&be->marks[i]));
     TRY_CUDA(cudaMalloc((void **)&be->slots, CUDA_BACKEND_SLOTS * CUDA_BACKEND_SLOT));
-    TRY_CUBLAS(cublasLtCreate(&be->lt));
     return ST_OK;
 }
 
 static void close_device(Backend *be)
 {
-    while (be->n_owned > 0) { /* the newest first: plans before the handle they were made with */
-        const CudaOwned last = be->owned[--be->n_owned];
+    while (be->n_objects > 0) { /* the newest first: plans before the handle they were made with */
+        const CudaObject last = be->objects[--be->n_objects];
         last.release(last.object);
     }
-    if (be->lt) cublasLtDestroy(be->lt);
     if (be->slots) cudaFree(be->slots);
     for (int i = 0; i < BACKEND_MARKS; i++) {
         if (be->marks[i]) cudaEventDestroy(be->marks[i]);
@@ -132,11 +113,22 @@ static Status open_device(Backend **out, int device, int threads)
     return ST_OK;
 }
 
-Status cuda_backend_own(Backend *be, void *object, void (*release)(void *))
+Status cuda_backend_keep(Backend *be, void *object, void (*release)(void *))
 {
-    if (be->n_owned == CUDA_BACKEND_OWNED) return FAIL(ST_FAILED, "cuda: too many library objects");
-    be->owned[be->n_owned++] = (CudaOwned){object, release};
+    if (be->n_objects == CUDA_BACKEND_OBJECTS) {
+        release(object);
+        return FAIL(ST_FAILED, "cuda: more than %d library objects", CUDA_BACKEND_OBJECTS);
+    }
+    be->objects[be->n_objects++] = (CudaObject){object, release};
     return ST_OK;
+}
+
+void *cuda_backend_kept(const Backend *be, void (*release)(void *))
+{
+    for (int i = 0; i < be->n_objects; i++) {
+        if (be->objects[i].release == release) return be->objects[i].object;
+    }
+    return NULL;
 }
 
 void *cuda_backend_slot(Backend *be, size_t bytes)
@@ -144,6 +136,8 @@ void *cuda_backend_slot(Backend *be, size_t bytes)
     if (bytes == 0 || bytes > CUDA_BACKEND_SLOT || be->n_slots == CUDA_BACKEND_SLOTS) return NULL;
     return be->slots + (size_t)be->n_slots++ * CUDA_BACKEND_SLOT;
 }
+
+/* ---- memory ---- */
 
 static Status available(Backend *be, size_t *bytes)
 {
@@ -170,19 +164,27 @@ static void release(Backend *be, void *memory, size_t bytes)
     cudaFree(memory);
 }
 
-/* Copies are rare (before and after a run), so they wait. */
-static Status upload(Backend *be, void *dst, const void *src, size_t bytes)
+static Status sync_device(Backend *be)
 {
-    TRY_CUDA(cudaMemcpyAsync(dst, src, bytes, cudaMemcpyHostToDevice, be->stream));
     TRY_CUDA(cudaStreamSynchronize(be->stream));
     return ST_OK;
 }
 
+/* Copies are rare (before and after a run), so they wait. */
+static Status copy(Backend *be, void *dst, const void *src, size_t bytes, enum cudaMemcpyKind kind)
+{
+    TRY_CUDA(cudaMemcpyAsync(dst, src, bytes, kind, be->stream));
+    return sync_device(be);
+}
+
+static Status upload(Backend *be, void *dst, const void *src, size_t bytes)
+{
+    return copy(be, dst, src, bytes, cudaMemcpyHostToDevice);
+}
+
 static Status download(Backend *be, void *dst, const void *src, size_t bytes)
 {
-    TRY_CUDA(cudaMemcpyAsync(dst, src, bytes, cudaMemcpyDeviceToHost, be->stream));
-    TRY_CUDA(cudaStreamSynchronize(be->stream));
-    return ST_OK;
+    return copy(be, dst, src, bytes, cudaMemcpyDeviceToHost);
 }
 
 static Status clear(Backend *be, void *dst, size_t bytes)
@@ -191,11 +193,7 @@ static Status clear(Backend *be, void *dst, size_t bytes)
     return ST_OK;
 }
 
-static Status sync_device(Backend *be)
-{
-    TRY_CUDA(cudaStreamSynchronize(be->stream));
-    return ST_OK;
-}
+/* ---- timing ---- */
 
 static Status mark(Backend *be, int slot)
 {
@@ -212,6 +210,112 @@ static Status elapsed(Backend *be, int from, int to, double *seconds)
     return ST_OK;
 }
 
+/* ---- graphs ---- */
+
+/* cuBLASLt and cuDNN clear a counter of four bytes before many of their kernels. In a graph each of these memsets is a
+ * node between two kernels and costs nearly two microseconds. Where the counters lie in slots (cuda_backend_slot), which
+ * only their own call uses, the first memset clears them all and the others are removed. A graph that is not one chain
+ * stays as it is. */
+#if CUDART_VERSION < 12030 /* has no query for the edges of programmatic launches */
+static Status merge_memsets(const Backend *be, cudaGraph_t graph)
+{
+    (void)be;
+    (void)graph;
+    return ST_OK;
+}
+#else
+
+#if CUDART_VERSION < 13000
+#define cudaGraphNodeGetDependentNodes cudaGraphNodeGetDependentNodes_v2
+#define cudaGraphAddDependencies       cudaGraphAddDependencies_v2
+#endif
+
+/* The only node that waits for this one; NULL when there is none, or more than one. */
+static Status only_successor(cudaGraphNode_t node, cudaGraphNode_t *next)
+{
+    cudaGraphEdgeData edge;
+    size_t n = 0, one = 1;
+    *next = NULL;
+    TRY_CUDA(cudaGraphNodeGetDependentNodes(node, NULL, NULL, &n));
+    if (n == 1) TRY_CUDA(cudaGraphNodeGetDependentNodes(node, next, &edge, &one));
+    return ST_OK;
+}
+
+static Status chain_start(cudaGraph_t graph, cudaGraphNode_t *first)
+{
+    size_t n = 0, one = 1;
+    *first = NULL;
+    TRY_CUDA(cudaGraphGetRootNodes(graph, NULL, &n));
+    if (n == 1) TRY_CUDA(cudaGraphGetRootNodes(graph, first, &one));
+    return ST_OK;
+}
+
+static Status is_chain(cudaGraph_t graph, bool *chain)
+{
+    cudaGraphNode_t node = NULL;
+    size_t nodes = 0, met = 0;
+    TRY_CUDA(cudaGraphGetNodes(graph, NULL, &nodes));
+    TRY(chain_start(graph, &node));
+    for (; node; met++) TRY(only_successor(node, &node));
+    *chain = met == nodes;
+    return ST_OK;
+}
+
+static Status is_slot_memset(const Backend *be, cudaGraphNode_t node, bool *yes)
+{
+    enum cudaGraphNodeType type;
+    struct cudaMemsetParams clear;
+    *yes = false;
+    TRY_CUDA(cudaGraphNodeGetType(node, &type));
+    if (type != cudaGraphNodeTypeMemset) return ST_OK;
+    TRY_CUDA(cudaGraphMemsetNodeGetParams(node, &clear));
+    const uintptr_t at = (uintptr_t)clear.dst, from = (uintptr_t)be->slots;
+    *yes = clear.value == 0 && clear.height == 1 && at >= from &&
+           at < from + (size_t)be->n_slots * CUDA_BACKEND_SLOT;
+    return ST_OK;
+}
+
+static Status clear_all_slots(const Backend *be, cudaGraphNode_t node)
+{
+    const struct cudaMemsetParams all = {.dst = be->slots,
+                                         .elementSize = 1,
+                                         .width = (size_t)be->n_slots * CUDA_BACKEND_SLOT,
+                                         .height = 1};
+    TRY_CUDA(cudaGraphMemsetNodeSetParams(node, &all));
+    return ST_OK;
+}
+
+static Status remove_node(cudaGraph_t graph, cudaGraphNode_t before, cudaGraphNode_t node,
+                          cudaGraphNode_t next)
+{
+    if (next) TRY_CUDA(cudaGraphAddDependencies(graph, &before, &next, NULL, 1));
+    TRY_CUDA(cudaGraphDestroyNode(node));
+    return ST_OK;
+}
+
+static Status merge_memsets(const Backend *be, cudaGraph_t graph)
+{
+    cudaGraphNode_t node = NULL, before = NULL, next = NULL;
+    bool chain = false, merged = false;
+    TRY(is_chain(graph, &chain));
+    if (!chain) return ST_OK;
+    TRY(chain_start(graph, &node));
+    for (; node; node = next) {
+        bool memset_node = false;
+        TRY(only_successor(node, &next));
+        TRY(is_slot_memset(be, node, &memset_node));
+        if (memset_node && merged) {
+            TRY(remove_node(graph, before, node, next));
+            continue;
+        }
+        if (memset_node) TRY(clear_all_slots(be, node));
+        merged |= memset_node;
+        before = node;
+    }
+    return ST_OK;
+}
+#endif
+
 static Status capture_begin(Backend *be)
 {
     TRY_CUDA(cudaStreamBeginCapture(be->stream, cudaStreamCaptureModeThreadLocal));
@@ -223,7 +327,7 @@ static Status capture_end(Backend *be, void **graph)
     cudaGraph_t captured = NULL;
     cudaGraphExec_t ready = NULL;
     TRY_CUDA(cudaStreamEndCapture(be->stream, &captured));
-    Status status = cuda_graph_join_clears(be, captured);
+    Status status = merge_memsets(be, captured);
     if (status == ST_OK) {
         status = cuda_backend_status(cudaGraphInstantiate(&ready, captured, 0),
                                      "cudaGraphInstantiate", __FILE__, __LINE__);

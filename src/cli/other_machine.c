@@ -2,9 +2,9 @@
 
 #include "bench/limits/limits_file.h"
 #include "bench/record/record.h"
-#include "ops/gpu_plan.h"
+#include "ops/gpu_support.h"
 
-static const int cublaslt_mib = GPU_PLAN_CUBLASLT >> 20, cudnn_mib = GPU_PLAN_CUDNN >> 20;
+static const int cublaslt_mib = GPU_SUPPORT_CUBLASLT >> 20, cudnn_mib = GPU_SUPPORT_CUDNN >> 20;
 
 static bool is_unseen_gpu(const Placement *placement)
 {

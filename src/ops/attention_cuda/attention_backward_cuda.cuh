@@ -1,119 +1,15 @@
 /* The backward kernel. A block of keys and values stays; tiles of queries and of dout pass by. Scores are
- * computed turned, keys down and queries across: then each warp has keys of its own, the weights of its
+ * computed transposed, keys down and queries across: then each warp has keys of its own, the weights of its
  * keys are at once the left operand of dv = p^T dout and dk = ds^T q, and both sums stay in registers.
- * Only ds goes through shared memory, since dq sums over all keys of the block.
- *
- * dq sums over blocks as well. Five products need it in memory while the kernel runs; computing dq in a
- * pass of its own would need seven. So that results do not depend on who comes first, blocks add to a
- * tile of dq in turn, the block on the diagonal first, each when the one before it is done: a block
- * starts KEYS queries before it meets tiles of the block before it, so it seldom waits. Blocks number
- * themselves as they start, hence wait only for blocks that run already. The sum is fp32 and laid out as
- * the threads hold it; the first block writes, the last one hands the finished dq out.
+ * Only ds goes through shared memory, since dq sums over all keys of the block (attention_dq_cuda.cuh).
  *
  * Where shared memory holds ds twice, dq of a tile is made beside the scores of the next one (it lags):
  * one barrier a tile instead of two, and warps that wait for exponentials leave the tensor cores to it. */
 #ifndef OPS_ATTENTION_CUDA_ATTENTION_BACKWARD_CUDA_CUH
 #define OPS_ATTENTION_CUDA_ATTENTION_BACKWARD_CUDA_CUH
 
-#include "ops/attention_cuda/attention_flash_cuda.cuh"
-#include "ops/attention_cuda/attention_tile_cuda.cuh"
-
-/* Sizes of the backward kernel. Heads up to WIDTH; one block makes SLICE columns of dq, dk and dv. */
-template <class Warp_, class QueryWarp_, int WIDTH_, int SLICE_, int WARPS_, int QUERIES_,
-          int STAGES_, int BLOCKS_>
-struct FlashBackwardTiles {
-    using Warp = Warp_;
-    using QueryWarp = QueryWarp_; /* of the product that makes dq */
-    using Element = typename Warp::Element;
-    using Scores = typename Warp::template Scores<QUERIES_>;
-    using Values = typename Warp::template Values<SLICE_>;
-    enum {
-        WIDTH = WIDTH_,
-        SLICE = SLICE_,
-        SLICES = WIDTH / SLICE,
-        WARPS = WARPS_,
-        THREADS = 32 * WARPS,
-        KEYS = WARPS * Warp::ROWS,
-        QUERIES = QUERIES_,
-        STAGES = STAGES_,
-        BLOCKS = BLOCKS_, /* on a processor at once */
-        DOWN = QUERIES / QueryWarp::ROWS,
-        ACROSS = WARPS / DOWN, /* how the warps share a tile of dq */
-        QUERY_COLS = SLICE / ACROSS,
-        STRIDE = flash_stride<Element, WIDTH>,
-        SCORE_STRIDE = QUERIES + Warp::score_gap,
-        /* ---- shared memory, in elements ---- */
-        V = KEYS * STRIDE,
-        STAGE = V + KEYS * STRIDE,
-        DOUT = QUERIES * STRIDE, /* in a stage, as the next two */
-        LSE = DOUT + QUERIES * STRIDE,
-        DELTA = LSE + QUERIES * 4 / (int)sizeof(Element),
-        STAGE_SIZE = DELTA + QUERIES * 4 / (int)sizeof(Element),
-        SCORES = STAGE + STAGES * STAGE_SIZE,
-        SCORES_SIZE = KEYS * SCORE_STRIDE,
-        BYTES = (SCORES + SCORES_SIZE) * (int)sizeof(Element),
-        LAG_BYTES = BYTES + SCORES_SIZE * (int)sizeof(Element), /* with ds twice */
-        CAN_LAG = STAGES > 1 /* with one stage a tile needs its second barrier anyway */
-    };
-    using Share = typename QueryWarp::template Turned<QUERY_COLS>;
-    static_assert(KEYS % QUERIES == 0, "a block's first tile of queries begins at its first key");
-    static_assert(DOWN * QueryWarp::ROWS == QUERIES && ACROSS * DOWN == WARPS,
-                  "a whole tile of dq");
-    static_assert(Share::COLS % 4 == 0, "dq is added four at a time");
-};
-
-/* Whether code for this compute capability keeps ds twice: where a processor has 228 KiB of shared memory
- * and that is enough. Known when the kernel is compiled, since at width 64 every register counts: 229
- * TFLOP/s on an H200, 211 when a parameter of the kernel decides. */
-template <class C> __host__ __device__ constexpr bool flash_lags(int capability)
-{
-    return C::CAN_LAG && (capability == 90 || capability == 100 || capability == 103) &&
-           C::BLOCKS * (C::LAG_BYTES + 1024) <= 228 * 1024;
-}
-
-#ifdef __CUDA_ARCH__
-constexpr int FLASH_CAPABILITY = __CUDA_ARCH__ / 10;
-#else
-constexpr int FLASH_CAPABILITY = 0;
-#endif
-
-/* Whether blocks are taken up, and add to dq, from the first one on: in a causal matrix that is the longest, and where
- * there are few of them none must begin when others end (4 x 16 heads of 512 tokens in fp32, 0.216 instead of 0.268 ms on an H200). They
- * then meet at the same tile, the last one first, and wait for each other unless a turn is passed on at once, for which
- * a single stage has a barrier. */
-template <class C> __host__ __device__ constexpr bool flash_longest_first(const FlashShape &s)
-{
-    return C::STAGES == 1 && s.level && s.causal;
-}
-
-/* Which keys of which matrix a block works on, and the tiles of queries that see them. */
-struct FlashBackwardPlace {
-    int item, slice, block, key; /* `key` is the first of the block */
-    int first, end;              /* tiles */
-    int tiles;                   /* in a whole matrix */
-};
-
-template <class C>
-__device__ __forceinline__ FlashBackwardPlace flash_backward_place(const FlashBackward &f)
-{
-    __shared__ int ticket;
-    if (threadIdx.x == 0) ticket = atomicAdd(f.ticket, 1);
-    __syncthreads();
-    const int matrices = f.shape.count * C::SLICES;
-    const FlashJob job =
-        flash_longest_first<C>(f.shape)
-            ? FlashJob{ticket % matrices, ticket / matrices}
-            : flash_job(f.shape, ticket, flash_blocks(f.shape.T, C::KEYS), matrices);
-    FlashBackwardPlace at;
-    at.item = job.matrix / C::SLICES;
-    at.slice = job.matrix % C::SLICES;
-    at.block = job.block;
-    at.key = at.block * C::KEYS;
-    at.tiles = flash_blocks(f.shape.T, C::QUERIES);
-    at.first = f.shape.causal ? at.key / C::QUERIES : 0;
-    at.end = at.tiles;
-    return at;
-}
+#include "ops/attention_cuda/attention_dq_cuda.cuh"
+#include "ops/cuda/block_reduce_cuda.cuh"
 
 /* ---- loading ---- */
 template <class C>
@@ -152,51 +48,6 @@ flash_load_block(typename C::Element *memory, const FlashBackward &f, const Flas
     flash_load<C::KEYS, C::WIDTH, C::THREADS>(memory + C::V,
                                               flash_head<const E>(f.v, s, at.item, at.key, 0),
                                               f.v.ld, s.T - at.key, s.D, s.packs);
-}
-
-/* ---- turns ---- */
-
-/* The last block that adds to a tile: in a causal matrix the one on the diagonal. */
-template <class C> __device__ __forceinline__ int flash_last_block(const FlashShape &s, int tile)
-{
-    return s.causal ? tile * C::QUERIES / C::KEYS : flash_blocks(s.T, C::KEYS) - 1;
-}
-
-/* The block's place in the order of those that add to a tile. */
-template <class C>
-__device__ __forceinline__ int flash_turn(const FlashShape &s, const FlashBackwardPlace &at,
-                                          int tile)
-{
-    return flash_longest_first<C>(s) ? at.block : flash_last_block<C>(s, tile) - at.block;
-}
-
-template <class C>
-__device__ __forceinline__ bool flash_is_last(const FlashShape &s, const FlashBackwardPlace &at,
-                                              int tile)
-{
-    return at.block == (flash_longest_first<C>(s) ? flash_last_block<C>(s, tile) : 0);
-}
-
-/* By one thread, after a barrier that follows the block's additions to the tile; and best long after it,
- * when they have arrived. */
-template <class C>
-__device__ __forceinline__ void flash_pass_on(const FlashBackward &f, const FlashBackwardPlace &at,
-                                              int tile)
-{
-    const int job = at.item * C::SLICES + at.slice;
-    if (tile < at.first || flash_is_last<C>(f.shape, at, tile)) return; /* none is left */
-    ptx_write_flag(f.done + job * at.tiles + tile, flash_turn<C>(f.shape, at, tile) + 1);
-}
-
-/* By one thread, before a barrier that the block's additions to the tile follow. */
-template <class C>
-__device__ __forceinline__ void flash_await_turn(const FlashBackward &f,
-                                                 const FlashBackwardPlace &at, int tile)
-{
-    const int *done = f.done + (at.item * C::SLICES + at.slice) * at.tiles + tile;
-    const int turn = flash_turn<C>(f.shape, at, tile);
-    if (tile < at.first || turn == 0) return;
-    while (ptx_read_flag(done) < turn) continue;
 }
 
 /* ---- one tile ---- */
@@ -246,12 +97,6 @@ template <class C> struct FlashGrads {
     float dk[C::Values::HELD][C::Values::COLS], dv[C::Values::HELD][C::Values::COLS];
 };
 
-/* Where ds of a tile is kept. */
-template <class C> __device__ __forceinline__ int flash_scores(int tile)
-{
-    return C::SCORES + (flash_lags<C>(FLASH_CAPABILITY) ? tile % 2 * C::SCORES_SIZE : 0);
-}
-
 /* All but dq: this warp's keys, the first of which is `key`. Leaves ds in shared memory. */
 template <class C>
 __device__ __forceinline__ void
@@ -264,61 +109,21 @@ flash_backward_step(FlashGrads<C> &g, const FlashShape &shape, typename C::Eleme
     const E *k = memory + first * C::STRIDE, *v = k + C::V, *dout = stage + C::DOUT;
     E *scores = memory + flash_scores<C>(tile) + first * C::SCORE_STRIDE;
     float p[C::Scores::HELD][C::Scores::COLS] = {}, dp[C::Scores::HELD][C::Scores::COLS] = {};
-    Warp::template times_rows<C::WIDTH, C::QUERIES, C::STRIDE, C::STRIDE>(p, k, stage);
+    Warp::template multiply_nt<C::WIDTH, C::QUERIES, C::STRIDE, C::STRIDE>(p, k, stage);
     flash_weights<C>(p, reinterpret_cast<const float *>(stage + C::LSE), shape, key, query);
     if constexpr (Warp::stashes) {
         Warp::template store_scores<C::QUERIES, C::SCORE_STRIDE>(scores, p);
         __syncwarp();
     }
-    Warp::template times_columns<C::QUERIES, C::SLICE, C::STRIDE>(g.dv, p, scores,
-                                                                  dout + slice * C::SLICE);
-    Warp::template times_rows<C::WIDTH, C::QUERIES, C::STRIDE, C::STRIDE>(dp, v, dout);
+    Warp::template multiply_nn<C::QUERIES, C::SLICE, C::STRIDE>(g.dv, p, scores,
+                                                                dout + slice * C::SLICE);
+    Warp::template multiply_nt<C::WIDTH, C::QUERIES, C::STRIDE, C::STRIDE>(dp, v, dout);
     flash_score_grads<C>(dp, p, reinterpret_cast<const float *>(stage + C::DELTA));
     __syncwarp();
     Warp::template store_scores<C::QUERIES, C::SCORE_STRIDE>(scores, dp);
     __syncwarp();
-    Warp::template times_columns<C::QUERIES, C::SLICE, C::STRIDE>(g.dk, dp, scores,
-                                                                  stage + slice * C::SLICE);
-}
-
-/* dq of one tile: ds times all keys of the block, added to what other blocks have found. */
-template <class C>
-__device__ __forceinline__ void flash_add_dq(const FlashBackward &f, const FlashBackwardPlace &at,
-                                             const typename C::Element *memory, int tile)
-{
-    using E = typename C::Element;
-    using Share = typename C::Share;
-    const int warp = (int)threadIdx.x / 32, job = at.item * C::SLICES + at.slice;
-    const int down = warp % C::DOWN * C::QueryWarp::ROWS, across = warp / C::DOWN * C::QUERY_COLS;
-    const int turn = flash_turn<C>(f.shape, at, tile), column = at.slice * C::SLICE + across;
-    const bool last = flash_is_last<C>(f.shape, at, tile);
-    float dq[Share::HELD][Share::COLS] = {};
-    C::QueryWarp::template times_turned<C::KEYS, C::QUERY_COLS, C::SCORE_STRIDE, C::STRIDE>(
-        dq, memory + flash_scores<C>(tile) + down, memory + column);
-    float *sum = f.dq_sum + ((int64_t)job * at.tiles + tile) * (C::QUERIES * C::SLICE) +
-                 (int)threadIdx.x * 4;
-#pragma unroll
-    for (int i = 0; i < Share::HELD; i++) {
-#pragma unroll
-        for (int j = 0; j < Share::COLS; j += 4, sum += 4 * C::THREADS) {
-            float4 x = {dq[i][j], dq[i][j + 1], dq[i][j + 2], dq[i][j + 3]};
-            if (!last && turn > 0) {
-                ptx_add4(sum, x);
-            } else if (!last) {
-                *reinterpret_cast<float4 *>(sum) = x;
-            } else if (turn > 0) {
-                const float4 before = __ldcg(reinterpret_cast<const float4 *>(sum));
-                dq[i][j] += before.x;
-                dq[i][j + 1] += before.y;
-                dq[i][j + 2] += before.z;
-                dq[i][j + 3] += before.w;
-            }
-        }
-    }
-    if (!last) return;
-    const int query = tile * C::QUERIES + down;
-    flash_store<Share>(flash_head<E>(f.dq, f.shape, at.item, query, column), f.dq.ld, dq,
-                       f.shape.scale, f.shape.T - query, f.shape.D - column, f.shape.packs);
+    Warp::template multiply_nn<C::QUERIES, C::SLICE, C::STRIDE>(g.dk, dp, scores,
+                                                                stage + slice * C::SLICE);
 }
 
 template <class C>
@@ -332,20 +137,6 @@ __device__ __forceinline__ void flash_backward_end(const FlashGrads<C> &g, const
                                     s.scale, s.T - key, s.D - column, s.packs);
     flash_store<typename C::Values>(flash_head<E>(f.dv, s, at.item, key, column), f.dv.ld, g.dv,
                                     1.0F, s.T - key, s.D - column, s.packs);
-}
-
-/* dq of a tile whose ds the warps have just written. */
-template <class C>
-__device__ __forceinline__ void flash_dq_in_turn(const FlashBackward &f,
-                                                 const FlashBackwardPlace &at,
-                                                 const typename C::Element *memory, int tile)
-{
-    if (threadIdx.x == 0) {
-        if (!flash_longest_first<C>(f.shape)) flash_pass_on<C>(f, at, tile - 1);
-        flash_await_turn<C>(f, at, tile);
-    }
-    __syncthreads();
-    flash_add_dq<C>(f, at, memory, tile);
 }
 
 template <class C>

@@ -60,7 +60,7 @@ static Shape shape_of(const OpCall *call, int q, bool backward)
 
 typedef struct Dims {
     int64_t head[4], in[4], out[4];          /* [B, H, T, D] */
-    int64_t turned[4], in_turned[4];         /* [B, H, D, T] */
+    int64_t transposed[4], in_transposed[4]; /* [B, H, D, T] */
     int64_t square[4], score[4], score_t[4]; /* [B, H, T, T] */
     int64_t row[4], row_stride[4];           /* [B, H, T, 1] */
     int64_t dense[4];
@@ -72,8 +72,8 @@ static Dims dims_of(const Shape *s)
     return (Dims){.head = {B, H, T, D},
                   .in = {T * r, D, r, 1},
                   .out = {T * o, D, o, 1},
-                  .turned = {B, H, D, T},
-                  .in_turned = {T * r, D, 1, r},
+                  .transposed = {B, H, D, T},
+                  .in_transposed = {T * r, D, 1, r},
                   .square = {B, H, T, T},
                   .score = {H * T * T, T * T, T, 1},
                   .score_t = {H * T * T, T * T, 1, T},
@@ -82,15 +82,15 @@ static Dims dims_of(const Shape *s)
                   .dense = {H * T * D, T * D, D, 1}};
 }
 
-static Descriptor wide_scores(CudnnGraph *g, const Dims *d)
+static Descriptor fp32_scores(CudnnGraph *g, const Dims *d)
 {
-    return cudnn_graph_inside(g, CUDNN_DATA_FLOAT, d->square, d->score);
+    return cudnn_graph_virtual(g, CUDNN_DATA_FLOAT, d->square, d->score);
 }
 
 static Descriptor pointwise(CudnnGraph *g, const Dims *d, cudnnPointwiseMode_t mode, Descriptor x,
                             Descriptor b)
 {
-    const Descriptor y = wide_scores(g, d);
+    const Descriptor y = fp32_scores(g, d);
     cudnn_graph_pointwise(g, mode, CUDNN_DATA_FLOAT, x, b, NULL, y);
     return y;
 }
@@ -98,10 +98,10 @@ static Descriptor pointwise(CudnnGraph *g, const Dims *d, cudnnPointwiseMode_t m
 /* Scores of columns right of the diagonal become -infinity. */
 static Descriptor mask(CudnnGraph *g, const Dims *d, Descriptor scores)
 {
-    const Descriptor row = cudnn_graph_inside(g, CUDNN_DATA_INT32, d->square, d->score);
-    const Descriptor col = cudnn_graph_inside(g, CUDNN_DATA_INT32, d->square, d->score);
-    const Descriptor seen = cudnn_graph_inside(g, CUDNN_DATA_BOOLEAN, d->square, d->score);
-    const Descriptor masked = wide_scores(g, d);
+    const Descriptor row = cudnn_graph_virtual(g, CUDNN_DATA_INT32, d->square, d->score);
+    const Descriptor col = cudnn_graph_virtual(g, CUDNN_DATA_INT32, d->square, d->score);
+    const Descriptor seen = cudnn_graph_virtual(g, CUDNN_DATA_BOOLEAN, d->square, d->score);
+    const Descriptor masked = fp32_scores(g, d);
     cudnn_graph_index(g, 2, scores, row);
     cudnn_graph_index(g, 3, scores, col);
     cudnn_graph_pointwise(g, CUDNN_POINTWISE_CMP_GE, CUDNN_DATA_BOOLEAN, row, col, NULL, seen);
@@ -112,21 +112,20 @@ static Descriptor mask(CudnnGraph *g, const Dims *d, Descriptor scores)
 
 static Descriptor row_tensor(CudnnGraph *g, const Dims *d)
 {
-    return cudnn_graph_inside(g, CUDNN_DATA_FLOAT, d->row, d->row_stride);
+    return cudnn_graph_virtual(g, CUDNN_DATA_FLOAT, d->row, d->row_stride);
 }
 
 static void forward_graph(CudnnGraph *g, const Shape *s)
 {
     const Dims d = dims_of(s);
-    const Descriptor q = cudnn_graph_tensor(g, Q, s->type, d.head, d.in, TENSOR_REAL);
-    const Descriptor kt = cudnn_graph_tensor(g, K, s->type, d.turned, d.in_turned, TENSOR_REAL);
-    const Descriptor v = cudnn_graph_tensor(g, V, s->type, d.head, d.in, TENSOR_REAL);
-    const Descriptor out = cudnn_graph_tensor(g, OUT, s->type, d.head, d.out, TENSOR_REAL);
-    const Descriptor lse =
-        cudnn_graph_tensor(g, LSE, CUDNN_DATA_FLOAT, d.row, d.row_stride, TENSOR_REAL);
+    const Descriptor q = cudnn_graph_tensor(g, Q, s->type, d.head, d.in);
+    const Descriptor kt = cudnn_graph_tensor(g, K, s->type, d.transposed, d.in_transposed);
+    const Descriptor v = cudnn_graph_tensor(g, V, s->type, d.head, d.in);
+    const Descriptor out = cudnn_graph_tensor(g, OUT, s->type, d.head, d.out);
+    const Descriptor lse = cudnn_graph_tensor(g, LSE, CUDNN_DATA_FLOAT, d.row, d.row_stride);
 
-    const Descriptor raw = wide_scores(g, &d);
-    cudnn_graph_product(g, q, kt, raw);
+    const Descriptor raw = fp32_scores(g, &d);
+    cudnn_graph_matmul(g, q, kt, raw);
     Descriptor scores = pointwise(g, &d, CUDNN_POINTWISE_MUL, raw, cudnn_graph_scalar(g, SCALE));
     if (s->causal) scores = mask(g, &d, scores);
     const Descriptor most = row_tensor(g, &d), sum = row_tensor(g, &d), log_sum = row_tensor(g, &d);
@@ -136,9 +135,9 @@ static void forward_graph(CudnnGraph *g, const Shape *s)
     cudnn_graph_reduce(g, CUDNN_REDUCE_TENSOR_ADD, e, sum);
     cudnn_graph_pointwise(g, CUDNN_POINTWISE_LOG, CUDNN_DATA_FLOAT, sum, NULL, NULL, log_sum);
     cudnn_graph_pointwise(g, CUDNN_POINTWISE_ADD, CUDNN_DATA_FLOAT, most, log_sum, NULL, lse);
-    const Descriptor p = cudnn_graph_inside(g, s->type, d.square, d.score);
+    const Descriptor p = cudnn_graph_virtual(g, s->type, d.square, d.score);
     cudnn_graph_pointwise(g, CUDNN_POINTWISE_DIV, CUDNN_DATA_FLOAT, e, sum, NULL, p);
-    cudnn_graph_product(g, p, v, out);
+    cudnn_graph_matmul(g, p, v, out);
 }
 
 /* delta = rowsum(dout * out), in memory because two kernels share it. */
@@ -146,10 +145,9 @@ static Descriptor row_sums(CudnnGraph *g, const Shape *s, const Dims *d, Descrip
                            Descriptor out)
 {
     const int64_t stride[4] = {s->H * s->T * s->D, s->T * s->D, s->H * s->D, 1};
-    const Descriptor product = cudnn_graph_inside(g, CUDNN_DATA_FLOAT, d->head, stride);
+    const Descriptor product = cudnn_graph_virtual(g, CUDNN_DATA_FLOAT, d->head, stride);
     const Descriptor sum = row_tensor(g, d);
-    const Descriptor kept =
-        cudnn_graph_tensor(g, ROW_SUM, CUDNN_DATA_FLOAT, d->row, d->row_stride, TENSOR_REAL);
+    const Descriptor kept = cudnn_graph_tensor(g, ROW_SUM, CUDNN_DATA_FLOAT, d->row, d->row_stride);
     cudnn_graph_pointwise(g, CUDNN_POINTWISE_MUL, CUDNN_DATA_FLOAT, dout, out, NULL, product);
     cudnn_graph_reduce(g, CUDNN_REDUCE_TENSOR_ADD, product, sum);
     cudnn_graph_pointwise(g, CUDNN_POINTWISE_MUL, CUDNN_DATA_FLOAT, sum, cudnn_graph_scalar(g, ONE),
@@ -160,43 +158,41 @@ static Descriptor row_sums(CudnnGraph *g, const Shape *s, const Dims *d, Descrip
 static void backward_graph(CudnnGraph *g, const Shape *s)
 {
     const Dims d = dims_of(s);
-    const Descriptor q = cudnn_graph_tensor(g, Q, s->type, d.head, d.in, TENSOR_REAL);
-    const Descriptor kt = cudnn_graph_tensor(g, K, s->type, d.turned, d.in_turned, TENSOR_REAL);
-    const Descriptor vt = cudnn_graph_tensor(g, V, s->type, d.turned, d.in_turned, TENSOR_REAL);
-    const Descriptor out = cudnn_graph_tensor(g, OUT, s->type, d.head, d.out, TENSOR_REAL);
-    const Descriptor dout = cudnn_graph_tensor(g, DOUT, s->type, d.head, d.out, TENSOR_REAL);
-    const Descriptor lse =
-        cudnn_graph_tensor(g, LSE, CUDNN_DATA_FLOAT, d.row, d.row_stride, TENSOR_REAL);
-    const Descriptor dq = cudnn_graph_tensor(g, DQ, s->type, d.head, d.in, TENSOR_REAL);
-    const Descriptor dk = cudnn_graph_tensor(g, DK, s->type, d.head, d.in, TENSOR_REAL);
-    const Descriptor dv = cudnn_graph_tensor(g, DV, s->type, d.head, d.in, TENSOR_REAL);
+    const Descriptor q = cudnn_graph_tensor(g, Q, s->type, d.head, d.in);
+    const Descriptor kt = cudnn_graph_tensor(g, K, s->type, d.transposed, d.in_transposed);
+    const Descriptor vt = cudnn_graph_tensor(g, V, s->type, d.transposed, d.in_transposed);
+    const Descriptor out = cudnn_graph_tensor(g, OUT, s->type, d.head, d.out);
+    const Descriptor dout = cudnn_graph_tensor(g, DOUT, s->type, d.head, d.out);
+    const Descriptor lse = cudnn_graph_tensor(g, LSE, CUDNN_DATA_FLOAT, d.row, d.row_stride);
+    const Descriptor dq = cudnn_graph_tensor(g, DQ, s->type, d.head, d.in);
+    const Descriptor dk = cudnn_graph_tensor(g, DK, s->type, d.head, d.in);
+    const Descriptor dv = cudnn_graph_tensor(g, DV, s->type, d.head, d.in);
     const Descriptor scale = cudnn_graph_scalar(g, SCALE);
 
     const Descriptor delta = row_sums(g, s, &d, dout, out);
-    const Descriptor raw = wide_scores(g, &d);
-    cudnn_graph_product(g, q, kt, raw);
+    const Descriptor raw = fp32_scores(g, &d);
+    cudnn_graph_matmul(g, q, kt, raw);
     const Descriptor scaled = pointwise(g, &d, CUDNN_POINTWISE_MUL, raw, scale);
     Descriptor scores = pointwise(g, &d, CUDNN_POINTWISE_SUB, scaled, lse);
     if (s->causal) scores = mask(g, &d, scores);
     const Descriptor p = pointwise(g, &d, CUDNN_POINTWISE_EXP, scores, NULL);
-    const Descriptor pt = cudnn_graph_inside(g, s->type, d.square, d.score_t);
+    const Descriptor pt = cudnn_graph_virtual(g, s->type, d.square, d.score_t);
     cudnn_graph_reshape(g, p, pt);
-    cudnn_graph_product(g, pt, dout, dv);
+    cudnn_graph_matmul(g, pt, dout, dv);
 
-    const Descriptor dp = wide_scores(g, &d);
-    cudnn_graph_product(g, dout, vt, dp);
+    const Descriptor dp = fp32_scores(g, &d);
+    cudnn_graph_matmul(g, dout, vt, dp);
     const Descriptor centred = pointwise(g, &d, CUDNN_POINTWISE_SUB, dp, delta);
     const Descriptor weighted = pointwise(g, &d, CUDNN_POINTWISE_MUL, centred, p);
     const Descriptor ds = pointwise(g, &d, CUDNN_POINTWISE_MUL, weighted, scale);
-    const Descriptor dst = cudnn_graph_inside(g, s->type, d.square, d.score_t);
+    const Descriptor dst = cudnn_graph_virtual(g, s->type, d.square, d.score_t);
     cudnn_graph_reshape(g, ds, dst);
-    cudnn_graph_product(g, dst, q, dk);
+    cudnn_graph_matmul(g, dst, q, dk);
 
-    const Descriptor k = cudnn_graph_inside(g, s->type, d.head, d.in);
-    const Descriptor sum =
-        cudnn_graph_tensor(g, DQ_SUM, CUDNN_DATA_FLOAT, d.head, d.dense, TENSOR_REAL);
+    const Descriptor k = cudnn_graph_virtual(g, s->type, d.head, d.in);
+    const Descriptor sum = cudnn_graph_tensor(g, DQ_SUM, CUDNN_DATA_FLOAT, d.head, d.dense);
     cudnn_graph_reshape(g, kt, k);
-    cudnn_graph_product(g, ds, k, sum);
+    cudnn_graph_matmul(g, ds, k, sum);
     cudnn_graph_pointwise(g, CUDNN_POINTWISE_IDENTITY, CUDNN_DATA_FLOAT, sum, NULL, NULL, dq);
 }
 
@@ -214,20 +210,11 @@ static void release_plans(void *object)
 
 static Status plans_of(Backend *be, AttentionPlans **out)
 {
-    if (!be->attention) {
-        cudnnHandle_t handle = NULL; /* owned before the plans, so released after them */
-        TRY(cudnn_graph_handle(be, &handle));
-        AttentionPlans *plans = calloc(1, sizeof *plans);
-        if (!plans) return NO_MEMORY("for attention plans");
-        const Status status = cuda_backend_own(be, plans, release_plans);
-        if (status != ST_OK) {
-            free(plans);
-            return status;
-        }
-        be->attention = plans;
-    }
-    *out = be->attention;
-    return ST_OK;
+    *out = cuda_backend_kept(be, release_plans);
+    if (*out) return ST_OK;
+    *out = calloc(1, sizeof **out);
+    if (!*out) return NO_MEMORY("for attention plans");
+    return cuda_backend_keep(be, *out, release_plans);
 }
 
 static Status compile(AttentionPlan *plan, cudnnHandle_t handle)
@@ -239,7 +226,7 @@ static Status compile(AttentionPlan *plan, cudnnHandle_t handle)
         forward_graph(&plan->graph, &plan->shape);
     }
     TRY(cudnn_graph_plan(&plan->graph, handle));
-    if (plan->graph.workspace <= GPU_PLAN_CUDNN) return ST_OK;
+    if (plan->graph.workspace <= GPU_SUPPORT_CUDNN) return ST_OK;
     return FAIL(
         ST_UNSUPPORTED,
         "cuDNN's attention asks for %lld bytes of workspace here: choose another --attention",
@@ -249,7 +236,7 @@ static Status compile(AttentionPlan *plan, cudnnHandle_t handle)
 static Status find_plan(const OpCall *call, const Shape *shape, const AttentionPlan **out)
 {
     AttentionPlans *plans = NULL;
-    cudnnHandle_t handle = NULL;
+    cudnnHandle_t handle = NULL; /* kept before the plans, so released after them */
     TRY(cudnn_graph_handle(call->backend, &handle));
     TRY(plans_of(call->backend, &plans));
     for (int i = 0; i < plans->n; i++) {
@@ -319,34 +306,33 @@ static Status run(const OpCall *call)
     const int64_t uids[] = {Q, K, V, OUT, LSE, SCALE, HIDDEN};
     void *const pointers[] = {in(call, 0),     in(call, 1), in(call, 2), op_out(call, 0),
                               op_out(call, 1), &scale,      &hidden};
-    return cudnn_graph_run(&plan->graph, call->backend->cudnn, plan->shape.causal ? 7 : 6, uids,
-                           pointers, own_workspace(call));
+    return cudnn_graph_run(&plan->graph, plan->shape.causal ? 7 : 6, uids, pointers,
+                           own_workspace(call));
 }
 
 static Status run_grad(const OpCall *call)
 {
     const AttentionPlan *plan = plan_of(call);
     float scale = (float)call->node->attr.scale, hidden = -INFINITY, one = 1;
-    char *sums = (char *)call->workspace + GPU_PLAN_CUDNN;
+    char *sums = (char *)call->workspace + GPU_SUPPORT_CUDNN;
     char *dq_sum =
-        sums + gpu_plan_attention_row_bytes(plan->shape.B * plan->shape.H * plan->shape.T);
+        sums + gpu_support_attention_row_bytes(plan->shape.B * plan->shape.H * plan->shape.T);
     const int64_t uids[] = {Q,  K,  V,     OUT, DOUT,    LSE,    DQ,
                             DK, DV, SCALE, ONE, ROW_SUM, DQ_SUM, HIDDEN};
     void *const pointers[] = {
         in(call, 1),     in(call, 2),     in(call, 3),     in(call, 4), in(call, 0), in(call, 5),
         op_out(call, 0), op_out(call, 1), op_out(call, 2), &scale,      &one,        sums,
         dq_sum,          &hidden};
-    return cudnn_graph_run(&plan->graph, call->backend->cudnn,
-                           plan->shape.causal ? OPERANDS : OPERANDS - 1, uids, pointers,
-                           own_workspace(call));
+    return cudnn_graph_run(&plan->graph, plan->shape.causal ? OPERANDS : OPERANDS - 1, uids,
+                           pointers, own_workspace(call));
 }
 
-const OpImpl attention_cuda[] = {{"cudnn", gpu_plan_attention_declines_cudnn,
-                                  gpu_plan_attention_scratch_cudnn, run, prepare, free},
+const OpImpl attention_cuda[] = {{"cudnn", gpu_support_attention_declines_cudnn,
+                                  gpu_support_attention_workspace_cudnn, run, prepare, free},
                                  ATTENTION_FLASH,
                                  {0}};
-const OpImpl attention_grad_cuda[] = {{"cudnn", gpu_plan_attention_declines_cudnn_grad,
-                                       gpu_plan_attention_scratch_cudnn_grad, run_grad,
+const OpImpl attention_grad_cuda[] = {{"cudnn", gpu_support_attention_declines_cudnn_grad,
+                                       gpu_support_attention_workspace_cudnn_grad, run_grad,
                                        prepare_grad, free, true},
                                       ATTENTION_FLASH_GRAD,
                                       {0}};

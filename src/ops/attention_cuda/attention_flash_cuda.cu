@@ -2,23 +2,23 @@
 #include "ops/attention_cuda/attention_flash_cuda.cuh"
 #include "ops/attention_cuda/attention_flash_cuda.h"
 
-struct Kernels {
+struct FlashKernels {
     const char *name;
     int capability; /* the least that has such tensor cores */
     Status (*forward)(const Backend *, const FlashForward *, bool);
     Status (*backward)(const Backend *, const FlashBackward *, void *, bool);
 };
 
-static const Kernels &kernels_of(DType dtype, const NodeAttr &attr)
+static const FlashKernels &kernels_of(DType dtype, const NodeAttr &attr)
 {
-    static const Kernels bf16 = {"bf16", 80, attention_flash_bf16_forward,
-                                 attention_flash_bf16_backward};
-    static const Kernels f16 = {"fp16", 75, attention_flash_f16_forward,
-                                attention_flash_f16_backward};
-    static const Kernels tf32 = {"tf32", 80, attention_flash_tf32_forward,
-                                 attention_flash_tf32_backward};
-    static const Kernels f32 = {"fp32", 0, attention_flash_f32_forward,
-                                attention_flash_f32_backward};
+    static const FlashKernels bf16 = {"bf16", 80, attention_flash_bf16_forward,
+                                      attention_flash_bf16_backward};
+    static const FlashKernels f16 = {"fp16", 75, attention_flash_f16_forward,
+                                     attention_flash_f16_backward};
+    static const FlashKernels tf32 = {"tf32", 80, attention_flash_tf32_forward,
+                                      attention_flash_tf32_backward};
+    static const FlashKernels f32 = {"fp32", 0, attention_flash_f32_forward,
+                                     attention_flash_f32_backward};
     if (dtype == DT_BF16) return bf16;
     if (dtype == DT_F16) return f16;
     return attr.tf32 ? tf32 : f32;
@@ -89,7 +89,7 @@ static FlashBackward backward_of(const OpCall *call)
 }
 
 /* ---- running ---- */
-static Status check_chip(const Backend *be, const Kernels &k)
+static Status check_chip(const Backend *be, const FlashKernels &k)
 {
     if (be->capability >= k.capability) return ST_OK;
     return FAIL(ST_UNSUPPORTED,
@@ -101,7 +101,7 @@ static Status check_chip(const Backend *be, const Kernels &k)
 
 Status attention_flash_prepare(const OpCall *call)
 {
-    const Kernels &k = kernels_of(op_in_shape(call, 0)->dtype, call->node->attr);
+    const FlashKernels &k = kernels_of(op_in_shape(call, 0)->dtype, call->node->attr);
     const FlashForward f = forward_of(call);
     TRY(check_chip(call->backend, k));
     return k.forward(call->backend, &f, true);
@@ -109,7 +109,7 @@ Status attention_flash_prepare(const OpCall *call)
 
 Status attention_flash_prepare_grad(const OpCall *call)
 {
-    const Kernels &k = kernels_of(op_in_shape(call, 1)->dtype, call->node->attr);
+    const FlashKernels &k = kernels_of(op_in_shape(call, 1)->dtype, call->node->attr);
     const FlashBackward f = backward_of(call);
     TRY(check_chip(call->backend, k));
     return k.backward(call->backend, &f, call->workspace, true);

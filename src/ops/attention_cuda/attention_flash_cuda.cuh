@@ -2,7 +2,7 @@
 #ifndef OPS_ATTENTION_CUDA_ATTENTION_FLASH_CUDA_CUH
 #define OPS_ATTENTION_CUDA_ATTENTION_FLASH_CUDA_CUH
 
-#include "ops/cuda/kernel_cuda.cuh"
+#include "ops/cuda/launch_cuda.cuh"
 
 #define FLASH_LOG2_E 1.4426950408889634F
 
@@ -24,7 +24,7 @@ struct FlashShape {
 
 /* What a block works on. A matrix has `parts` blocks, the last of which is taken up first. Matrix by matrix, they are
  * neighbours in time and find its keys and values in the cache. But causal blocks differ in length, and where there
- * are few of them it matters more that long ones are spread over the processors: then all matrices at once. */
+ * are few of them it matters more that long ones are spread over the sms: then all matrices at once. */
 struct FlashJob {
     int matrix, block;
 };

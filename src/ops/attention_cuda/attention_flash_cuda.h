@@ -3,7 +3,7 @@
 #ifndef OPS_ATTENTION_CUDA_ATTENTION_FLASH_CUDA_H
 #define OPS_ATTENTION_CUDA_ATTENTION_FLASH_CUDA_H
 
-#include "ops/gpu_plan_attention.h"
+#include "ops/gpu_support.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -14,15 +14,16 @@ Status attention_flash_prepare_grad(const OpCall *call);
 Status attention_flash_run(const OpCall *call);
 Status attention_flash_run_grad(const OpCall *call);
 
-#define ATTENTION_FLASH                                                        \
-    {                                                                          \
-        "flash", gpu_plan_attention_declines_flash, NULL, attention_flash_run, \
-            attention_flash_prepare, NULL, false                               \
+#define ATTENTION_FLASH                                                           \
+    {                                                                             \
+        "flash", gpu_support_attention_declines_flash, NULL, attention_flash_run, \
+            attention_flash_prepare, NULL, false                                  \
     }
-#define ATTENTION_FLASH_GRAD                                                                    \
-    {                                                                                           \
-        "flash", gpu_plan_attention_declines_flash_grad, gpu_plan_attention_scratch_flash_grad, \
-            attention_flash_run_grad, attention_flash_prepare_grad, NULL, false                 \
+#define ATTENTION_FLASH_GRAD                                                      \
+    {                                                                             \
+        "flash", gpu_support_attention_declines_flash_grad,                       \
+            gpu_support_attention_workspace_flash_grad, attention_flash_run_grad, \
+            attention_flash_prepare_grad, NULL, false                             \
     }
 
 #ifdef __cplusplus

@@ -4,7 +4,7 @@
 
 /* Width 64 on an H200, TFLOP/s at 512 tokens (4 x 16 heads) and at 16384: 27 and 40 with three blocks of four warps, 21
  * and 37 with two of eight. Backward 20 and 38 with two blocks and 64 queries, 17 and 37 with three and 32 queries.
- * <warp, width, slice, warps, keys, stages, blocks on a processor> */
+ * <warp, width, slice, warps, keys, stages, blocks on an SM> */
 template <int WIDTH> struct PlainForward;
 template <> struct PlainForward<32> : FlashForwardTiles<PlainWarp, 32, 32, 8, 64, 2, 2> {
 };
@@ -17,7 +17,7 @@ template <> struct PlainForward<256> : FlashForwardTiles<PlainWarp, 256, 256, 4,
 template <> struct PlainForward<512> : FlashForwardTiles<PlainWarp, 512, 256, 4, 16, 1, 1> {
 };
 
-/* <warp, warp for dq, width, slice, warps, queries, stages, blocks on a processor> */
+/* <warp, warp for dq, width, slice, warps, queries, stages, blocks on an SM> */
 template <int WIDTH> struct PlainBackward;
 template <>
 struct PlainBackward<32> : FlashBackwardTiles<PlainWarp, PlainWarp, 32, 32, 4, 64, 2, 2> {

@@ -1,11 +1,11 @@
-/* Flash attention of fp32 heads whose products round their operands to tf32. */
+/* Flash attention of fp32 heads whose GEMMs round their operands to tf32. */
 #include "ops/attention_cuda/attention_launch_cuda.cuh"
 #include "ops/attention_cuda/attention_tensor_cuda.cuh"
 
 using Single = TensorWarp<float, 1>; /* 16 rows */
 using Double = TensorWarp<float, 2>;
 
-/* <warp, width, slice, warps, keys, stages, blocks on a processor> */
+/* <warp, width, slice, warps, keys, stages, blocks on an SM> */
 template <int WIDTH> struct Tf32Forward;
 template <> struct Tf32Forward<32> : FlashForwardTiles<Double, 32, 32, 4, 64, 2, 2> {
 };
@@ -18,7 +18,7 @@ template <> struct Tf32Forward<256> : FlashForwardTiles<Single, 256, 256, 4, 32,
 template <> struct Tf32Forward<512> : FlashForwardTiles<Single, 512, 256, 2, 16, 2, 1> {
 };
 
-/* <warp, warp for dq, width, slice, warps, queries, stages, blocks on a processor> */
+/* <warp, warp for dq, width, slice, warps, queries, stages, blocks on an SM> */
 template <int WIDTH> struct Tf32Backward;
 template <> struct Tf32Backward<32> : FlashBackwardTiles<Double, Double, 32, 32, 4, 64, 2, 2> {
 };

@@ -25,7 +25,7 @@ struct FlashForwardTiles {
         QUERIES = WARPS * Warp::ROWS,
         KEYS = KEYS_,
         STAGES = STAGES_,
-        BLOCKS = BLOCKS_, /* on a processor at once */
+        BLOCKS = BLOCKS_, /* on an SM at once */
         STRIDE = flash_stride<Element, WIDTH>,
         VALUE_STRIDE = flash_stride<Element, SLICE>,
         STASH_STRIDE = KEYS + Warp::score_gap,
@@ -111,7 +111,7 @@ template <class Warp> __device__ __forceinline__ float flash_row_sum(float x)
 }
 
 /* Scores become weights, and what the rows carry is put in proportion to them. The largest score is a number
- * from the start, so that one of -infinity (masked, or a product beyond all floats) has the weight 0 and no
+ * from the start, so that one of -infinity (masked, or a score beyond all floats) has the weight 0 and no
  * difference is infinity less infinity. */
 template <class C>
 __device__ __forceinline__ void flash_weigh(float (&s)[C::Scores::HELD][C::Scores::COLS],
@@ -146,7 +146,7 @@ flash_forward_step(FlashRows<C> &rows, const FlashShape &shape, const typename C
     using Warp = typename C::Warp;
     if (shape.causal && key > query + Warp::ROWS - 1) return; /* all of it after these queries */
     float s[C::Scores::HELD][C::Scores::COLS] = {};
-    Warp::template times_rows<C::WIDTH, C::KEYS, C::STRIDE, C::STRIDE>(s, q, stage);
+    Warp::template multiply_nt<C::WIDTH, C::KEYS, C::STRIDE, C::STRIDE>(s, q, stage);
     if (key + C::KEYS > shape.T || (shape.causal && key + C::KEYS - 1 > query)) {
         flash_mask<C>(s, query, key, shape);
     }
@@ -156,8 +156,8 @@ flash_forward_step(FlashRows<C> &rows, const FlashShape &shape, const typename C
         Warp::template store_scores<C::KEYS, C::STASH_STRIDE>(stash, s);
         __syncwarp();
     }
-    Warp::template times_columns<C::KEYS, C::SLICE, C::VALUE_STRIDE>(rows.out, s, stash,
-                                                                     stage + C::KEYS * C::STRIDE);
+    Warp::template multiply_nn<C::KEYS, C::SLICE, C::VALUE_STRIDE>(rows.out, s, stash,
+                                                                   stage + C::KEYS * C::STRIDE);
 }
 
 template <class C>

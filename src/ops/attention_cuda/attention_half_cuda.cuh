@@ -7,7 +7,7 @@
 
 /* Two tiles of 16 rows for each warp halve the reads of keys and values from shared memory; wide heads
  * leave no registers for a second one.
- * <warp, width, slice, warps, keys, stages, blocks on a processor> */
+ * <warp, width, slice, warps, keys, stages, blocks on an SM> */
 template <typename E, int WIDTH> struct HalfForward;
 template <typename E>
 struct HalfForward<E, 32> : FlashForwardTiles<TensorWarp<E, 2>, 32, 32, 4, 64, 2, 3> {
@@ -26,8 +26,8 @@ struct HalfForward<E, 512> : FlashForwardTiles<TensorWarp<E, 1>, 512, 256, 4, 32
 };
 
 /* Tried on an H200 at T 16384, TFLOP/s: 225 at width 64 (204 with two tiles for each of four warps, 185 with one
- * block), 233 at width 128 (227 with two tiles in the product for dq, 180 with tiles of 32 queries).
- * <warp, warp for dq, width, slice, warps, queries, stages, blocks on a processor> */
+ * block), 233 at width 128 (227 with two tiles in the GEMM for dq, 180 with tiles of 32 queries).
+ * <warp, warp for dq, width, slice, warps, queries, stages, blocks on an SM> */
 template <typename E, int WIDTH> struct HalfBackward;
 template <typename E>
 struct HalfBackward<E, 32>

@@ -48,7 +48,7 @@ static inline Status flash_allow_shared(const Backend *be, const void *kernel, i
 static inline bool flash_few(const Backend *be, int blocks)
 {
     enum { FEW = 8 };
-    return blocks <= FEW * be->processors;
+    return blocks <= FEW * be->sms;
 }
 
 template <class C> static Status flash_launch_forward(const Backend *be, FlashForward f)
@@ -109,8 +109,8 @@ static Status flash_launch_backward(const Backend *be, FlashBackward f, void *wo
     int bytes = 0;
     TRY(flash_backward_bytes<C>(&bytes));
     flash_delta_kernel<typename C::Element, FLASH_DELTA_WARPS>
-        <<<any_grid(blocks_for(rows, FLASH_DELTA_WARPS)), 32 * FLASH_DELTA_WARPS, 0, be->stream>>>(
-            f, flags);
+        <<<grid_blocks(blocks_for(rows, FLASH_DELTA_WARPS)), 32 * FLASH_DELTA_WARPS, 0,
+           be->stream>>>(f, flags);
     TRY_LAUNCH();
     flash_backward_kernel<C><<<blocks, C::THREADS, bytes, be->stream>>>(f);
     TRY_LAUNCH();
@@ -127,7 +127,7 @@ static Status flash_backward(const Backend *be, const FlashBackward &f, void *wo
     });
 }
 
-/* gpu_plan_attention.c takes a kernel's scratch from that table. */
+/* gpu_support_attention.c takes a kernel's scratch from that table. */
 template <template <int> class Tiles, int KIND
 , int I > constexpr bool flash_tile_is_known()
 {

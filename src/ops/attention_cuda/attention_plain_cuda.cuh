@@ -1,4 +1,4 @@
-/* A warp's matrix products in true fp32, without tensor cores: 16 rows, of which a thread has every
+/* A warp's GEMMs in true fp32, without tensor cores: 16 rows, of which a thread has every
  * second one and, with 15 others, a share of the columns. Operands are read four floats at a time along
  * k, or along the columns where k runs down. */
 #ifndef OPS_ATTENTION_CUDA_ATTENTION_PLAIN_CUDA_CUH
@@ -74,8 +74,8 @@ struct PlainWarp {
         }
     };
 
-    /* Of times_turned(): four neighbouring rows and W neighbouring columns. */
-    template <int N> struct Turned {
+    /* Of multiply_tn(): four neighbouring rows and W neighbouring columns. */
+    template <int N> struct Transposed {
         enum { HELD = 4, COLS = N / 8, W = plain_smaller(4, COLS) };
         static __device__ __forceinline__ int row(int i)
         {
@@ -89,8 +89,8 @@ struct PlainWarp {
 
     /* c[m][n] += sum over k < K of left[m][k] right[n][k]. */
     template <int K, int N, int LEFT_STRIDE, int RIGHT_STRIDE>
-    static __device__ __forceinline__ void times_rows(float (&c)[HELD_ROWS][N / 16],
-                                                      const float *left, const float *right)
+    static __device__ __forceinline__ void multiply_nt(float (&c)[HELD_ROWS][N / 16],
+                                                       const float *left, const float *right)
     {
         left += held_row(0) * LEFT_STRIDE;
         right += lane() % 16 * RIGHT_STRIDE;
@@ -115,9 +115,9 @@ struct PlainWarp {
 
     /* c[m][n] += sum over k < K of scores[m][k] right[k][n]; this warp's scores are in `stash`. */
     template <int K, int N, int STRIDE>
-    static __device__ __forceinline__ void times_columns(float (&c)[HELD_ROWS][N / 16],
-                                                         const float (&)[HELD_ROWS][K / 16],
-                                                         const float *stash, const float *right)
+    static __device__ __forceinline__ void multiply_nn(float (&c)[HELD_ROWS][N / 16],
+                                                       const float (&)[HELD_ROWS][K / 16],
+                                                       const float *stash, const float *right)
     {
         constexpr int W = Values<N>::W, LEFT_STRIDE = K + score_gap;
         stash += held_row(0) * LEFT_STRIDE;
@@ -146,10 +146,10 @@ struct PlainWarp {
 
     /* c[m][n] += sum over k < K of left[k][m] right[k][n]. */
     template <int K, int N, int LEFT_STRIDE, int RIGHT_STRIDE>
-    static __device__ __forceinline__ void times_turned(float (&c)[4][N / 8], const float *left,
-                                                        const float *right)
+    static __device__ __forceinline__ void multiply_tn(float (&c)[4][N / 8], const float *left,
+                                                       const float *right)
     {
-        constexpr int W = Turned<N>::W;
+        constexpr int W = Transposed<N>::W;
         left += lane() / 8 * 4;
         right += lane() % 8 * W;
 #pragma unroll 8

@@ -9,7 +9,7 @@
 #ifndef OPS_ATTENTION_CUDA_ATTENTION_PTX_CUDA_CUH
 #define OPS_ATTENTION_CUDA_ATTENTION_PTX_CUDA_CUH
 
-#include "ops/cuda/kernel_cuda.cuh"
+#include "ops/cuda/memory_access_cuda.cuh"
 
 __device__ __forceinline__ uint32_t ptx_shared_address(const void *p)
 {
@@ -79,7 +79,7 @@ __device__ __forceinline__ void ptx_load_matrices(uint32_t (&m)[4], uint32_t row
 }
 
 /* Each matrix of 16-bit elements turned over its diagonal. */
-__device__ __forceinline__ void ptx_load_turned(uint32_t (&m)[4], uint32_t row)
+__device__ __forceinline__ void ptx_load_matrices_trans(uint32_t (&m)[4], uint32_t row)
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 750
     asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"

@@ -1,4 +1,4 @@
-/* A warp's matrix products on tensor cores, for bf16, fp16 and (float) tf32.
+/* A warp's GEMMs on tensor cores, for bf16, fp16 and (float) tf32.
  *
  * A step along k takes 32 bytes of a row: 16 elements of 16 bits or 8 floats. So fragments of both have
  * the same words, and `ldmatrix` fills them wherever k runs along the rows of a tile. Where k runs down
@@ -31,10 +31,10 @@ __device__ __forceinline__ void tensor_left(E, uint32_t (&a)[4], const float (&s
                                             int m, int k)
 {
     const int j = 4 * k;
-    a[0] = any_round(E(), s[2 * m][j], s[2 * m][j + 1]);
-    a[1] = any_round(E(), s[2 * m + 1][j], s[2 * m + 1][j + 1]);
-    a[2] = any_round(E(), s[2 * m][j + 2], s[2 * m][j + 3]);
-    a[3] = any_round(E(), s[2 * m + 1][j + 2], s[2 * m + 1][j + 3]);
+    a[0] = round_pair(E(), s[2 * m][j], s[2 * m][j + 1]);
+    a[1] = round_pair(E(), s[2 * m + 1][j], s[2 * m + 1][j + 1]);
+    a[2] = round_pair(E(), s[2 * m][j + 2], s[2 * m][j + 3]);
+    a[3] = round_pair(E(), s[2 * m + 1][j + 2], s[2 * m + 1][j + 3]);
 }
 
 template <int ROWS, int COLS>
@@ -50,22 +50,22 @@ __device__ __forceinline__ void tensor_left(float, uint32_t (&a)[4], const float
 /* ---- fragments of tiles where k runs down: a lane's first address, then what lies at an offset ---- */
 
 /* Right operand: b[0], b[1] of eight columns, b[2], b[3] of the next eight. */
-template <typename E, int STRIDE> struct TensorTurnedRight {
+template <typename E, int STRIDE> struct TensorTransposedRight {
     uint32_t start;
-    __device__ __forceinline__ explicit TensorTurnedRight(const E *tile)
+    __device__ __forceinline__ explicit TensorTransposedRight(const E *tile)
     {
         const int lane = tensor_lane();
         start = ptx_shared_address(tile + lane % 16 * STRIDE + lane / 16 * 8);
     }
     __device__ __forceinline__ void fetch(uint32_t (&b)[4], int k, int column) const
     {
-        ptx_load_turned(b, start + (uint32_t)((k * STRIDE + column) * (int)sizeof(E)));
+        ptx_load_matrices_trans(b, start + (uint32_t)((k * STRIDE + column) * (int)sizeof(E)));
     }
 };
 
-template <int STRIDE> struct TensorTurnedRight<float, STRIDE> {
+template <int STRIDE> struct TensorTransposedRight<float, STRIDE> {
     const float *start;
-    __device__ __forceinline__ explicit TensorTurnedRight(const float *tile)
+    __device__ __forceinline__ explicit TensorTransposedRight(const float *tile)
         : start(tile + tensor_lane() % 4 * 2 * STRIDE + tensor_lane() / 4)
     {
     }
@@ -79,23 +79,23 @@ template <int STRIDE> struct TensorTurnedRight<float, STRIDE> {
     }
 };
 
-/* Left operand: 16 rows of the product are 16 columns of the tile. */
-template <typename E, int STRIDE> struct TensorTurnedLeft {
+/* Left operand: 16 rows of the result are 16 columns of the tile. */
+template <typename E, int STRIDE> struct TensorTransposedLeft {
     uint32_t start;
-    __device__ __forceinline__ explicit TensorTurnedLeft(const E *tile)
+    __device__ __forceinline__ explicit TensorTransposedLeft(const E *tile)
     {
         const int lane = tensor_lane();
         start = ptx_shared_address(tile + (lane / 16 * 8 + lane % 8) * STRIDE + lane / 8 % 2 * 8);
     }
     __device__ __forceinline__ void fetch(uint32_t (&a)[4], int k, int column) const
     {
-        ptx_load_turned(a, start + (uint32_t)((k * STRIDE + column) * (int)sizeof(E)));
+        ptx_load_matrices_trans(a, start + (uint32_t)((k * STRIDE + column) * (int)sizeof(E)));
     }
 };
 
-template <int STRIDE> struct TensorTurnedLeft<float, STRIDE> {
+template <int STRIDE> struct TensorTransposedLeft<float, STRIDE> {
     const float *start;
-    __device__ __forceinline__ explicit TensorTurnedLeft(const float *tile)
+    __device__ __forceinline__ explicit TensorTransposedLeft(const float *tile)
         : start(tile + tensor_lane() % 4 * 2 * STRIDE + tensor_lane() / 4)
     {
     }
@@ -139,13 +139,12 @@ template <typename E, int STRIDE> struct TensorRight {
     }
 };
 
-/* ---- the products of a warp: 16 M rows, columns shared by all lanes of a group of four ---- */
+/* ---- the GEMMs of a warp: 16 M rows, columns shared by all lanes of a group of four ---- */
 template <typename E, int M> struct TensorWarp {
     using Element = E;
     enum { ROWS = 16 * M, HELD_ROWS = 2 * M, STEP = 32 / (int)sizeof(E), ROW_LANES = 4 };
-    static constexpr bool stashes =
-        false;                          /* a result is the next product's left operand as it is */
-    static constexpr int score_gap = 8; /* elements between rows of scores */
+    static constexpr bool stashes = false; /* a result is the next GEMM's left operand as it is */
+    static constexpr int score_gap = 8;    /* elements between rows of scores */
 
     /* Where element [i][j] of a thread's share of a result with N columns is. */
     template <int N> struct Share {
@@ -161,7 +160,7 @@ template <typename E, int M> struct TensorWarp {
     };
     template <int N> using Scores = Share<N>;
     template <int N> using Values = Share<N>;
-    template <int N> using Turned = Share<N>;
+    template <int N> using Transposed = Share<N>;
 
     template <int COLS>
     static __device__ __forceinline__ void mma(float (&c)[HELD_ROWS][COLS], int column,
@@ -180,8 +179,8 @@ template <typename E, int M> struct TensorWarp {
 
     /* c[m][n] += sum over k < K of left[m][k] right[n][k]. */
     template <int K, int N, int LEFT_STRIDE, int RIGHT_STRIDE>
-    static __device__ __forceinline__ void times_rows(float (&c)[HELD_ROWS][N / 4], const E *left,
-                                                      const E *right)
+    static __device__ __forceinline__ void multiply_nt(float (&c)[HELD_ROWS][N / 4], const E *left,
+                                                       const E *right)
     {
         const TensorLeft<E, LEFT_STRIDE> l(left);
         const TensorRight<E, RIGHT_STRIDE> r(right);
@@ -200,11 +199,11 @@ template <typename E, int M> struct TensorWarp {
 
     /* c[m][n] += sum over k < K of s[m][k] right[k][n], s being this warp's own scores. */
     template <int K, int N, int STRIDE>
-    static __device__ __forceinline__ void times_columns(float (&c)[HELD_ROWS][N / 4],
-                                                         const float (&s)[HELD_ROWS][K / 4],
-                                                         const E *, const E *right)
+    static __device__ __forceinline__ void multiply_nn(float (&c)[HELD_ROWS][N / 4],
+                                                       const float (&s)[HELD_ROWS][K / 4],
+                                                       const E *, const E *right)
     {
-        const TensorTurnedRight<E, STRIDE> r(right);
+        const TensorTransposedRight<E, STRIDE> r(right);
 #pragma unroll
         for (int k = 0; k < K; k += STEP) {
             uint32_t a[M][4], b[4];
@@ -220,11 +219,11 @@ template <typename E, int M> struct TensorWarp {
 
     /* c[m][n] += sum over k < K of left[k][m] right[k][n]. */
     template <int K, int N, int LEFT_STRIDE, int RIGHT_STRIDE>
-    static __device__ __forceinline__ void times_turned(float (&c)[HELD_ROWS][N / 4], const E *left,
-                                                        const E *right)
+    static __device__ __forceinline__ void multiply_tn(float (&c)[HELD_ROWS][N / 4], const E *left,
+                                                       const E *right)
     {
-        const TensorTurnedLeft<E, LEFT_STRIDE> l(left);
-        const TensorTurnedRight<E, RIGHT_STRIDE> r(right);
+        const TensorTransposedLeft<E, LEFT_STRIDE> l(left);
+        const TensorTransposedRight<E, RIGHT_STRIDE> r(right);
 #pragma unroll
         for (int k = 0; k < K; k += STEP) {
             uint32_t a[M][4], b[4];

@@ -4,7 +4,7 @@
 #define OPS_ATTENTION_CUDA_ATTENTION_TILE_CUDA_CUH
 
 #include "ops/attention_cuda/attention_ptx_cuda.cuh"
-#include "ops/cuda/any_cuda.cuh"
+#include "ops/cuda/memory_access_cuda.cuh"
 
 /* Elements from row to row. */
 template <typename E, int COLS> constexpr int flash_stride = COLS + 16 / (int)sizeof(E);
@@ -16,8 +16,8 @@ __host__ __device__ constexpr int flash_common_divisor(int a, int b)
 
 /* Copies of 16 bytes that arrive later. A thread keeps to its columns, so that addresses are sums. */
 template <int ROWS, int COLS, int THREADS, typename E>
-__device__ __forceinline__ void flash_load_packs(E *tile, const E *from, int64_t ld, int rows,
-                                                 int cols)
+__device__ __forceinline__ void flash_load_vectors(E *tile, const E *from, int64_t ld, int rows,
+                                                   int cols)
 {
     constexpr int PACK = 16 / sizeof(E), PACKS = COLS / PACK;
     constexpr int ACROSS = flash_common_divisor(PACKS, THREADS), DOWN = THREADS / ACROSS;
@@ -37,7 +37,7 @@ __device__ __forceinline__ void flash_load_packs(E *tile, const E *from, int64_t
     }
 }
 
-/* Any alignment, at once. */
+/* Operand alignment, at once. */
 template <int ROWS, int COLS, int THREADS, typename E>
 __device__ __forceinline__ void flash_load_elements(E *tile, const E *from, int64_t ld, int rows,
                                                     int cols)
@@ -55,7 +55,7 @@ __device__ __forceinline__ void flash_load(E *tile, const E *from, int64_t ld, i
                                            bool packs)
 {
     if (packs) {
-        flash_load_packs<ROWS, COLS, THREADS>(tile, from, ld, rows, cols);
+        flash_load_vectors<ROWS, COLS, THREADS>(tile, from, ld, rows, cols);
     } else {
         flash_load_elements<ROWS, COLS, THREADS>(tile, from, ld, rows, cols);
     }
@@ -76,7 +76,7 @@ __device__ __forceinline__ void flash_store_pair(float *to, float low, float hig
 
 template <typename E> __device__ __forceinline__ void flash_store_pair(E *to, float low, float high)
 {
-    *reinterpret_cast<uint32_t *>(to) = any_round(E(), low, high);
+    *reinterpret_cast<uint32_t *>(to) = round_pair(E(), low, high);
 }
 
 /* What a warp holds of a result, times `factor`, to memory that has `rows` and `cols` left. Columns

@@ -16,21 +16,14 @@ static Status failure(cudnnStatus_t error, const char *where)
 
 Status cudnn_graph_handle(Backend *be, cudnnHandle_t *handle)
 {
-    if (!be->cudnn) {
-        cudnnHandle_t made = NULL;
-        const cudnnStatus_t error = cudnnCreate(&made);
-        if (error != CUDNN_STATUS_SUCCESS) return failure(error, "cudnnCreate");
-        const Status status = cuda_backend_own(be, made, release_handle);
-        if (status != ST_OK) {
-            cudnnDestroy(made);
-            return status;
-        }
-        be->cudnn = made;
-        if (cudnnSetStream(made, be->stream) != CUDNN_STATUS_SUCCESS) {
-            return FAIL(ST_DEVICE, "cuDNN does not take the stream");
-        }
+    *handle = cuda_backend_kept(be, release_handle);
+    if (*handle) return ST_OK;
+    const cudnnStatus_t error = cudnnCreate(handle);
+    if (error != CUDNN_STATUS_SUCCESS) return failure(error, "cudnnCreate");
+    TRY(cuda_backend_keep(be, *handle, release_handle));
+    if (cudnnSetStream(*handle, be->stream) != CUDNN_STATUS_SUCCESS) {
+        return FAIL(ST_DEVICE, "cuDNN does not take the stream");
     }
-    *handle = be->cudnn;
     return ST_OK;
 }
 
@@ -57,7 +50,7 @@ static Descriptor make(CudnnGraph *g, cudnnBackendDescriptorType_t type)
     Descriptor d = NULL;
     if (g->error != CUDNN_STATUS_SUCCESS) return NULL;
     if (g->n_objects == CUDNN_GRAPH_OBJECTS) {
-        note(g, CUDNN_STATUS_INTERNAL_ERROR, "a table that is too small");
+        note(g, CUDNN_STATUS_INTERNAL_ERROR, "a full table of descriptors");
         return NULL;
     }
     note(g, cudnnBackendCreateDescriptor(type, &d), "creating a descriptor");
@@ -87,14 +80,17 @@ static void add(CudnnGraph *g, Descriptor operation, const char *where)
     finish(g, operation, where);
     if (g->error != CUDNN_STATUS_SUCCESS) return;
     if (g->n_operations == CUDNN_GRAPH_OPERATIONS) {
-        note(g, CUDNN_STATUS_INTERNAL_ERROR, "a table that is too small");
+        note(g, CUDNN_STATUS_INTERNAL_ERROR, "a full table of descriptors");
         return;
     }
     g->operation[g->n_operations++] = operation;
 }
 
-Descriptor cudnn_graph_tensor(CudnnGraph *g, int64_t uid, cudnnDataType_t type,
-                              const int64_t dim[4], const int64_t stride[4], TensorPlace place)
+enum { NO_FLAG = -1 };
+
+/* `flag`: a boolean attribute that is set, or NO_FLAG. */
+static Descriptor tensor(CudnnGraph *g, int64_t uid, cudnnDataType_t type, const int64_t dim[4],
+                         const int64_t stride[4], int flag)
 {
     const Descriptor t = make(g, CUDNN_BACKEND_TENSOR_DESCRIPTOR);
     const int64_t align = 16;
@@ -104,38 +100,41 @@ Descriptor cudnn_graph_tensor(CudnnGraph *g, int64_t uid, cudnnDataType_t type,
     set(g, t, CUDNN_ATTR_TENSOR_STRIDES, CUDNN_TYPE_INT64, 4, stride);
     set(g, t, CUDNN_ATTR_TENSOR_UNIQUE_ID, CUDNN_TYPE_INT64, 1, &uid);
     set(g, t, CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, CUDNN_TYPE_INT64, 1, &align);
-    if (place == TENSOR_INSIDE)
-        set(g, t, CUDNN_ATTR_TENSOR_IS_VIRTUAL, CUDNN_TYPE_BOOLEAN, 1, &yes);
-    if (place == TENSOR_SCALAR)
-        set(g, t, CUDNN_ATTR_TENSOR_IS_BY_VALUE, CUDNN_TYPE_BOOLEAN, 1, &yes);
+    if (flag != NO_FLAG) set(g, t, (cudnnBackendAttributeName_t)flag, CUDNN_TYPE_BOOLEAN, 1, &yes);
     finish(g, t, "a tensor");
     return t;
 }
 
-Descriptor cudnn_graph_inside(CudnnGraph *g, cudnnDataType_t type, const int64_t dim[4],
-                              const int64_t stride[4])
+Descriptor cudnn_graph_tensor(CudnnGraph *g, int64_t uid, cudnnDataType_t type,
+                              const int64_t dim[4], const int64_t stride[4])
 {
-    return cudnn_graph_tensor(g, g->next_uid++, type, dim, stride, TENSOR_INSIDE);
+    return tensor(g, uid, type, dim, stride, NO_FLAG);
+}
+
+Descriptor cudnn_graph_virtual(CudnnGraph *g, cudnnDataType_t type, const int64_t dim[4],
+                               const int64_t stride[4])
+{
+    return tensor(g, g->next_uid++, type, dim, stride, CUDNN_ATTR_TENSOR_IS_VIRTUAL);
 }
 
 Descriptor cudnn_graph_scalar(CudnnGraph *g, int64_t uid)
 {
     const int64_t one[4] = {1, 1, 1, 1};
-    return cudnn_graph_tensor(g, uid, CUDNN_DATA_FLOAT, one, one, TENSOR_SCALAR);
+    return tensor(g, uid, CUDNN_DATA_FLOAT, one, one, CUDNN_ATTR_TENSOR_IS_BY_VALUE);
 }
 
-void cudnn_graph_product(CudnnGraph *g, Descriptor a, Descriptor b, Descriptor c)
+void cudnn_graph_matmul(CudnnGraph *g, Descriptor a, Descriptor b, Descriptor c)
 {
     const cudnnDataType_t sum = CUDNN_DATA_FLOAT;
     const Descriptor how = make(g, CUDNN_BACKEND_MATMUL_DESCRIPTOR);
     set(g, how, CUDNN_ATTR_MATMUL_COMP_TYPE, CUDNN_TYPE_DATA_TYPE, 1, &sum);
-    finish(g, how, "a product");
+    finish(g, how, "a matmul");
     const Descriptor operation = make(g, CUDNN_BACKEND_OPERATION_MATMUL_DESCRIPTOR);
     set_tensor(g, operation, CUDNN_ATTR_OPERATION_MATMUL_ADESC, a);
     set_tensor(g, operation, CUDNN_ATTR_OPERATION_MATMUL_BDESC, b);
     set_tensor(g, operation, CUDNN_ATTR_OPERATION_MATMUL_CDESC, c);
     set_tensor(g, operation, CUDNN_ATTR_OPERATION_MATMUL_DESC, how);
-    add(g, operation, "a product");
+    add(g, operation, "a matmul");
 }
 
 static void pointwise(CudnnGraph *g, cudnnPointwiseMode_t mode, cudnnDataType_t precision,
@@ -223,6 +222,7 @@ Status cudnn_graph_plan(CudnnGraph *g, cudnnHandle_t handle)
         (const void *)g->operation);
     set(g, graph, CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE, 1, (const void *)&handle);
     finish(g, graph, "the graph of operations");
+    g->handle = handle;
     for (size_t i = 0; i < sizeof modes / sizeof *modes && g->error == CUDNN_STATUS_SUCCESS; i++) {
         const Descriptor heuristic = make(g, CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);
         set_tensor(g, heuristic, CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, graph);
@@ -234,8 +234,8 @@ Status cudnn_graph_plan(CudnnGraph *g, cudnnHandle_t handle)
     return failure(g->error, g->where ? g->where : "choosing an engine: none takes this shape");
 }
 
-Status cudnn_graph_run(const CudnnGraph *g, cudnnHandle_t handle, int n, const int64_t *uids,
-                       void *const *pointers, void *workspace)
+Status cudnn_graph_run(const CudnnGraph *g, int n, const int64_t *uids, void *const *pointers,
+                       void *workspace)
 {
     Descriptor pack = NULL;
     cudnnStatus_t error =
@@ -247,7 +247,7 @@ Status cudnn_graph_run(const CudnnGraph *g, cudnnHandle_t handle, int n, const i
     cudnnBackendSetAttribute(pack, CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, 1,
                              (const void *)&workspace);
     error = cudnnBackendFinalize(pack);
-    if (error == CUDNN_STATUS_SUCCESS) error = cudnnBackendExecute(handle, g->plan, pack);
+    if (error == CUDNN_STATUS_SUCCESS) error = cudnnBackendExecute(g->handle, g->plan, pack);
     cudnnBackendDestroyDescriptor(pack);
     return error == CUDNN_STATUS_SUCCESS ? ST_OK : failure(error, "running a graph");
 }

@@ -4,13 +4,13 @@
  * their order. */
 #include "ops/attention_cuda/attention_flash_cuda.cuh"
 #include "ops/attention_cuda/attention_plain_cuda.cuh"
-#include "ops/attention_cuda/gemm_fp32_cuda.h"
+#include "ops/cuda/gemm_cuda.h"
 
 /* HELD_ROWS x HELD_COLS outputs of a thread, GROUPS that share k. */
 template <int ROWS_, int COLS_, int HELD_ROWS_, int HELD_COLS_, int GROUPS_, int DEPTH_,
-          int BLOCKS_, bool TURN_A_, bool TURN_B_>
+          int BLOCKS_, bool TRANS_A_, bool TRANS_B_>
 struct Fp32Tiles {
-    static constexpr bool TURN_A = TURN_A_, TURN_B = TURN_B_;
+    static constexpr bool TRANS_A = TRANS_A_, TRANS_B = TRANS_B_;
     enum {
         ROWS = ROWS_,
         COLS = COLS_,
@@ -23,13 +23,13 @@ struct Fp32Tiles {
         THREADS = GROUPS * GROUP,
         DEPTH = DEPTH_,
         SHARE = DEPTH / GROUPS, /* of k, for one group */
-        BLOCKS = BLOCKS_,       /* on a processor at once */
+        BLOCKS = BLOCKS_,       /* on an SM at once */
         /* ---- shared memory, in floats ---- */
-        A_ROWS = TURN_A ? DEPTH : ROWS,
-        A_COLS = TURN_A ? ROWS : DEPTH,
+        A_ROWS = TRANS_A ? DEPTH : ROWS,
+        A_COLS = TRANS_A ? ROWS : DEPTH,
         A_STRIDE = flash_stride<float, A_COLS>,
-        B_ROWS = TURN_B ? COLS : DEPTH,
-        B_COLS = TURN_B ? DEPTH : COLS,
+        B_ROWS = TRANS_B ? COLS : DEPTH,
+        B_COLS = TRANS_B ? DEPTH : COLS,
         B_STRIDE = flash_stride<float, B_COLS>,
         B = A_ROWS * A_STRIDE,
         STAGE = B + B_ROWS * B_STRIDE,
@@ -77,17 +77,17 @@ __device__ __forceinline__ void fp32_fetch(float (&x)[4][HELD], const float *til
 }
 
 template <class C>
-__device__ __forceinline__ void fp32_load(float *stage, const ProductFp32 &p, const float *a,
+__device__ __forceinline__ void fp32_load(float *stage, const GemmFp32 &p, const float *a,
                                           const float *b, int row, int col, int k)
 {
-    const int a_row = C::TURN_A ? k : row, a_col = C::TURN_A ? row : k;
-    const int b_row = C::TURN_B ? col : k, b_col = C::TURN_B ? k : col;
-    flash_load_packs<C::A_ROWS, C::A_COLS, C::THREADS>(stage, a + a_row * p.a.ld + a_col, p.a.ld,
-                                                       (C::TURN_A ? p.k : p.m) - a_row,
-                                                       (C::TURN_A ? p.m : p.k) - a_col);
-    flash_load_packs<C::B_ROWS, C::B_COLS, C::THREADS>(stage + C::B, b + b_row * p.b.ld + b_col,
-                                                       p.b.ld, (C::TURN_B ? p.n : p.k) - b_row,
-                                                       (C::TURN_B ? p.k : p.n) - b_col);
+    const int a_row = C::TRANS_A ? k : row, a_col = C::TRANS_A ? row : k;
+    const int b_row = C::TRANS_B ? col : k, b_col = C::TRANS_B ? k : col;
+    flash_load_vectors<C::A_ROWS, C::A_COLS, C::THREADS>(stage, a + a_row * p.a.ld + a_col, p.a.ld,
+                                                         (C::TRANS_A ? p.k : p.m) - a_row,
+                                                         (C::TRANS_A ? p.m : p.k) - a_col);
+    flash_load_vectors<C::B_ROWS, C::B_COLS, C::THREADS>(stage + C::B, b + b_row * p.b.ld + b_col,
+                                                         p.b.ld, (C::TRANS_B ? p.n : p.k) - b_row,
+                                                         (C::TRANS_B ? p.k : p.n) - b_col);
 }
 
 template <class C>
@@ -98,8 +98,9 @@ __device__ __forceinline__ void fp32_multiply(float (&c)[C::HELD_ROWS][C::HELD_C
     for (int n = 0; n < C::SHARE; n += 4) {
         const int k = at.group * C::SHARE + n;
         float a[4][C::HELD_ROWS], b[4][C::HELD_COLS];
-        fp32_fetch<!C::TURN_B, C::HELD_COLS, C::B_STRIDE>(b, stage + C::B, k, at.across, C::ACROSS);
-        fp32_fetch<C::TURN_A, C::HELD_ROWS, C::A_STRIDE>(a, stage, k, at.down, C::DOWN);
+        fp32_fetch<!C::TRANS_B, C::HELD_COLS, C::B_STRIDE>(b, stage + C::B, k, at.across,
+                                                           C::ACROSS);
+        fp32_fetch<C::TRANS_A, C::HELD_ROWS, C::A_STRIDE>(a, stage, k, at.down, C::DOWN);
 #pragma unroll
         for (int e = 0; e < 4; e++) {
 #pragma unroll
@@ -113,8 +114,8 @@ __device__ __forceinline__ void fp32_multiply(float (&c)[C::HELD_ROWS][C::HELD_C
 
 /* The first group gets the sums of all. */
 template <class C>
-__device__ __forceinline__ void fp32_gather(float (&c)[C::HELD_ROWS][C::HELD_COLS], float *sums,
-                                            const Fp32Place<C> &at)
+__device__ __forceinline__ void fp32_sum_groups(float (&c)[C::HELD_ROWS][C::HELD_COLS], float *sums,
+                                                const Fp32Place<C> &at)
 {
     enum { EACH = C::HELD_ROWS * C::HELD_COLS };
     const int thread = (int)threadIdx.x % C::GROUP;
@@ -134,20 +135,20 @@ __device__ __forceinline__ void fp32_gather(float (&c)[C::HELD_ROWS][C::HELD_COL
 }
 
 template <class C>
-__device__ __forceinline__ void fp32_store(float *to, const ProductFp32 &p,
+__device__ __forceinline__ void fp32_store(float *to, const GemmFp32 &p,
                                            const float (&c)[C::HELD_ROWS][C::HELD_COLS], int row,
                                            int col, const Fp32Place<C> &at)
 {
 #pragma unroll
     for (int i = 0; i < C::HELD_ROWS; i++) {
-        const int r = row + fp32_held<C::TURN_A>(i, at.down, C::DOWN);
+        const int r = row + fp32_held<C::TRANS_A>(i, at.down, C::DOWN);
         if (r >= p.m) continue;
         float *line = to + r * p.c.ld;
 #pragma unroll
-        for (int j = 0; j < C::HELD_COLS; j += C::TURN_B ? 1 : 4) {
-            const int at_col = col + fp32_held<!C::TURN_B>(j, at.across, C::ACROSS);
+        for (int j = 0; j < C::HELD_COLS; j += C::TRANS_B ? 1 : 4) {
+            const int at_col = col + fp32_held<!C::TRANS_B>(j, at.across, C::ACROSS);
             if (at_col >= p.n) continue;
-            if constexpr (C::TURN_B) {
+            if constexpr (C::TRANS_B) {
                 line[at_col] = c[i][j] * p.scale;
             } else {
                 *reinterpret_cast<float4 *>(line + at_col) =
@@ -164,7 +165,7 @@ __device__ __forceinline__ float *fp32_matrix(const Fp32Stack &s, int heads, int
 }
 
 template <class C>
-__global__ void __launch_bounds__(C::THREADS, C::BLOCKS) gemm_fp32_kernel(const ProductFp32 p)
+__global__ void __launch_bounds__(C::THREADS, C::BLOCKS) gemm_fp32_kernel(const GemmFp32 p)
 {
     extern __shared__ __align__(16) float stages[];
     const int across = flash_blocks(p.n, C::COLS), tiles = across * flash_blocks(p.m, C::ROWS);
@@ -182,19 +183,19 @@ __global__ void __launch_bounds__(C::THREADS, C::BLOCKS) gemm_fp32_kernel(const 
         }
         fp32_multiply<C>(c, stages + stage * C::STAGE, at);
     }
-    if (C::GROUPS > 1) fp32_gather<C>(c, stages, at);
+    if (C::GROUPS > 1) fp32_sum_groups<C>(c, stages, at);
     if (at.group == 0) fp32_store<C>(fp32_matrix(p.c, p.heads, item), p, c, row, col, at);
 }
 
 /* ---- host side ---- */
 
-/* <rows, columns, of which a thread has, groups, depth, blocks on a processor> */
+/* <rows, columns, of which a thread has, groups, depth, blocks on an SM> */
 using Fp32Scores = Fp32Tiles<128, 64, 8, 8, 1, 16, 3, false, true>;
 template <bool TA> using Fp32To64 = Fp32Tiles<64, 64, 8, 8, 4, 64, 2, TA, false>;
 template <bool TA> using Fp32To32 = Fp32Tiles<64, 32, 8, 4, 4, 64, 2, TA, false>;
 template <bool TA> using Fp32To16 = Fp32Tiles<64, 16, 4, 4, 4, 128, 2, TA, false>;
 
-template <class C> static Status launch(const Backend *be, const ProductFp32 *p, bool prepare)
+template <class C> static Status launch(const Backend *be, const GemmFp32 *p, bool prepare)
 {
     if (prepare) {
         TRY_CUDA(cudaFuncSetAttribute((const void *)gemm_fp32_kernel<C>,
@@ -209,13 +210,13 @@ template <class C> static Status launch(const Backend *be, const ProductFp32 *p,
 }
 
 template <template <bool> class Tiles>
-static Status by_form(const Backend *be, const ProductFp32 *p, bool prepare)
+static Status by_form(const Backend *be, const GemmFp32 *p, bool prepare)
 {
     return p->transpose_a ? launch<Tiles<true>>(be, p, prepare)
                           : launch<Tiles<false>>(be, p, prepare);
 }
 
-static Status by_width(const Backend *be, const ProductFp32 *p, bool prepare)
+static Status by_width(const Backend *be, const GemmFp32 *p, bool prepare)
 {
     if (p->transpose_b) return launch<Fp32Scores>(be, p, prepare);
     if (p->n <= 16) return by_form<Fp32To16>(be, p, prepare);
@@ -223,12 +224,12 @@ static Status by_width(const Backend *be, const ProductFp32 *p, bool prepare)
     return by_form<Fp32To64>(be, p, prepare);
 }
 
-Status gemm_fp32_cuda_prepare(const Backend *be, const ProductFp32 *p)
+Status gemm_fp32_cuda_prepare(const Backend *be, const GemmFp32 *p)
 {
     return by_width(be, p, true);
 }
 
-Status gemm_fp32_cuda_run(const Backend *be, const ProductFp32 *p)
+Status gemm_fp32_cuda_run(const Backend *be, const GemmFp32 *p)
 {
     return by_width(be, p, false);
 }

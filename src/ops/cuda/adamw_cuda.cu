@@ -2,8 +2,7 @@
  * there are more groups than a kernel's parameters can list. Bound by memory: 28 bytes a parameter
  * with 16-bit gradients and copies, 26 where the copy is the upper half of the parameter. */
 #include "ops/adamw.h"
-#include "ops/cuda/impls_cuda.h"
-#include "ops/cuda/kernel_cuda.cuh"
+#include "ops/cuda/launch_cuda.cuh"
 #include "plan/step_state.h"
 
 /* The arithmetic of a parameter hides behind its memory accesses. A thread takes one quad, so that
@@ -161,7 +160,7 @@ __device__ __forceinline__ int group_at(const Groups &groups, int64_t tile)
 template <typename A>
 __global__ void __launch_bounds__(THREADS) adamw_kernel(const Groups groups, const double *state)
 {
-    await_inputs();
+    wait_for_dependency();
     if (state[STATE_APPLY] == 0) return;
     const int at = group_at(groups, blockIdx.x);
     const Group k = groups.group[at];
@@ -206,15 +205,15 @@ static Status launch(const OpCall *call, DType narrow, const Groups &groups, con
     const int64_t tiles = groups.group[groups.count - 1].end_tile;
     if (tiles > 0x7fffffff) return FAIL(ST_UNSUPPORTED, "adamw: too many parameters in a group");
     DISPATCH_FLOAT(narrow, A,
-                   return launch_early(call->backend, adamw_kernel<A>, (unsigned)tiles, THREADS,
-                                       groups, state));
+                   return launch_dependent(call->backend, adamw_kernel<A>, (unsigned)tiles, THREADS,
+                                           groups, state));
 }
 
-static Status run(const OpCall *call)
+Status adamw_cuda_run(const OpCall *call)
 {
     const int count = call->node->n_in - 1;
     const double *state = (const double *)op_in(call, count);
-    const DType narrow = gpu_plan_adamw_narrow(call->plan, call->node);
+    const DType narrow = gpu_support_adamw_narrow(call->plan, call->node);
     Groups groups;
     for (int i = 0; i < count;) {
         int64_t tiles = 0;
@@ -227,5 +226,3 @@ static Status run(const OpCall *call)
     }
     return ST_OK;
 }
-
-const OpImpl adamw_cuda[] = {{"adamw_cuda", gpu_plan_declines_adamw, nullptr, run}, {}};

@@ -1,5 +1,4 @@
 #include "ops/cuda/elementwise_cuda.cuh"
-#include "ops/cuda/impls_cuda.h"
 #include "plan/op_functions.h"
 #include "plan/step_state.h"
 
@@ -74,17 +73,17 @@ __global__ void __launch_bounds__(FLAT_THREADS)
     if (updates_in_place(fn) && state[STATE_APPLY] == 0) return; /* the step is skipped */
     const float factor = part_factor(fn, state);
     const int n_operands = operands(fn);
-    float vx[FLAT_PACKS][FLAT_WIDTH], va[FLAT_PACKS][FLAT_WIDTH], vb[FLAT_PACKS][FLAT_WIDTH];
+    float vx[FLAT_VECTORS][FLAT_WIDTH], va[FLAT_VECTORS][FLAT_WIDTH], vb[FLAT_VECTORS][FLAT_WIDTH];
 #pragma unroll
-    for (int p = 0; p < FLAT_PACKS; p++) {
-        read_pack(vx[p], x, pack_start(p), n);
-        if (n_operands > 1) read_pack(va[p], a, pack_start(p), n);
-        if (n_operands > 2) read_pack(vb[p], b, pack_start(p), n);
+    for (int p = 0; p < FLAT_VECTORS; p++) {
+        read_vector(vx[p], x, vector_start(p), n);
+        if (n_operands > 1) read_vector(va[p], a, vector_start(p), n);
+        if (n_operands > 2) read_vector(vb[p], b, vector_start(p), n);
     }
 #pragma unroll
-    for (int p = 0; p < FLAT_PACKS; p++) {
+    for (int p = 0; p < FLAT_VECTORS; p++) {
         part_apply(fn, factor, vx[p], va[p], vb[p]);
-        write_pack(out, pack_start(p), n, vx[p]);
+        write_vector(out, vector_start(p), n, vx[p]);
     }
 }
 
@@ -103,26 +102,19 @@ static int operand(const OpCall *call, int i)
     return i < operands(call->node->attr.fn) ? i : 0;
 }
 
-static Status run(const OpCall *call)
+Status adamw_part_cuda_run(const OpCall *call)
 {
-    const int ia = operand(call, 1), ib = operand(call, 2);
-    const Tensor *to = op_out_shape(call, 0), *tx = op_in_shape(call, 0),
-                 *ta = op_in_shape(call, ia), *tb = op_in_shape(call, ib);
-    void *out = op_out(call, 0);
-    const void *x = op_in(call, 0), *a = op_in(call, ia), *b = op_in(call, ib);
-    const bool fits = elementwise_fits(out, to) && elementwise_fits(x, tx) &&
-                      elementwise_fits(a, ta) && elementwise_fits(b, tb);
-    if (fits && to->dtype == DT_F32 && tx->dtype == DT_F32 && tb->dtype == DT_F32) {
-        DISPATCH_FLOAT(ta->dtype, A,
-                       launch(call, slot_of<float>(out, to), slot_of<float>(x, tx),
-                              slot_of<A>(a, ta), slot_of<float>(b, tb)));
+    const TensorRef out = out_ref(call, 0), x = in_ref(call, 0), a = in_ref(call, operand(call, 1)),
+                    b = in_ref(call, operand(call, 2));
+    const TensorRef list[] = {out, x, a, b};
+    const auto is_f32 = [](const TensorRef &ref) { return ref.shape->dtype == DT_F32; };
+    if (takes_vectors(list, 4) && is_f32(out) && is_f32(x) && is_f32(b)) {
+        DISPATCH_FLOAT(a.shape->dtype, A,
+                       launch(call, vector_operand<float>(out), vector_operand<float>(x),
+                              vector_operand<A>(a), vector_operand<float>(b)));
     } else {
-        launch(call, any_slot(out, to), any_slot(x, tx), any_slot(a, ta), any_slot(b, tb));
+        launch(call, scalar_operand(out), scalar_operand(x), scalar_operand(a), scalar_operand(b));
     }
     TRY_LAUNCH();
     return ST_OK;
 }
-
-/* The state is float64 always; p, m and v stay where they are. */
-const OpImpl adamw_part_cuda[] = {
-    elementwise_impl("adamw_part_cuda", gpu_plan_declines_adamw_part, nullptr, run), {}};

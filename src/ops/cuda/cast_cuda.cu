@@ -1,12 +1,11 @@
 /* The same numbers in another dtype (ops/cast.c). */
-#include "ops/cuda/any_cuda.cuh"
-#include "ops/cuda/impls_cuda.h"
+#include "ops/cuda/launch_cuda.cuh"
 
 enum { THREADS = 256, ITEMS = 2 };
 
 /* Elements a thread converts at once: 16 bytes of the wider type. */
 template <typename Y, typename X>
-constexpr int cast_width = any_width<Y> < any_width<X> ? any_width<Y> : any_width<X>;
+constexpr int cast_width = vector_width<Y> < vector_width<X> ? vector_width<Y> : vector_width<X>;
 
 /* Operands without gaps: ITEMS packs a thread, a block's width apart, all of them on their way before
  * the first is used. The last few elements are done one by one. */
@@ -20,19 +19,19 @@ __global__ void __launch_bounds__(THREADS) cast_kernel(Y *y, const X *x, int64_t
 #pragma unroll
     for (int k = 0; k < ITEMS; k++) {
         const int64_t i = first + k * THREADS * W;
-        if (i < whole) any_load(v[k], x + i);
+        if (i < whole) load_vector(v[k], x + i);
     }
 #pragma unroll
     for (int k = 0; k < ITEMS; k++) {
         const int64_t i = first + k * THREADS * W;
-        if (i < whole) any_store(y + i, v[k]);
+        if (i < whole) store_vector(y + i, v[k]);
     }
     const int64_t left = whole + threadIdx.x;
     if (blockIdx.x == 0 && left < n) y[left] = from_float<Y>(to_float(x[left]));
 }
 
 /* Element i of both, row after row, whatever the distance between rows and their widths. */
-__global__ void cast_plain_kernel(const Any y, const Any x, int64_t n, int64_t y_width,
+__global__ void cast_plain_kernel(const Operand y, const Operand x, int64_t n, int64_t y_width,
                                   int64_t x_width)
 {
     const int64_t step = (int64_t)gridDim.x * blockDim.x;
@@ -51,24 +50,22 @@ template <typename Y, typename X> static Status convert(const OpCall *call, int6
 }
 
 /* At most 2^31 - 1 blocks; the smallest converts THREADS * ITEMS * 4 elements. */
-static bool all_packs(const OpCall *call, int64_t n)
+static bool takes_vectors(const OpCall *call, int64_t n)
 {
     const uintptr_t places = (uintptr_t)op_out(call, 0) | (uintptr_t)op_in(call, 0);
     return plan_contiguous(op_out_shape(call, 0)) && plan_contiguous(op_in_shape(call, 0)) &&
            places % 16 == 0 && n / (THREADS * ITEMS * 4) < INT32_MAX;
 }
 
-static Status run(const OpCall *call)
+Status cast_cuda_run(const OpCall *call)
 {
     const Tensor *y = op_out_shape(call, 0), *x = op_in_shape(call, 0);
     const int64_t n = plan_elements(x);
-    if (all_packs(call, n)) {
+    if (takes_vectors(call, n)) {
         DISPATCH_FLOAT(y->dtype, Y, DISPATCH_FLOAT(x->dtype, X, return convert<Y, X>(call, n)));
     }
-    cast_plain_kernel<<<any_grid(blocks_for(n, THREADS)), THREADS, 0, call->backend->stream>>>(
-        any_out(call, 0), any_in(call, 0), n, plan_width(y), plan_width(x));
+    cast_plain_kernel<<<grid_blocks(blocks_for(n, THREADS)), THREADS, 0, call->backend->stream>>>(
+        operand_out(call, 0), operand_in(call, 0), n, plan_width(y), plan_width(x));
     TRY_LAUNCH();
     return ST_OK;
 }
-
-const OpImpl cast_cuda[] = {{"cast_cuda", gpu_plan_declines_cast, nullptr, run}, {}};

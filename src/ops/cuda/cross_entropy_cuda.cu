@@ -1,86 +1,86 @@
 /* Mean cross-entropy and its gradient (ops/cross_entropy.c has the formulas): one block a row; the
  * rows' losses are added by one block in a fixed order. */
-#include "ops/cuda/any_cuda.cuh"
-#include "ops/cuda/impls_cuda.h"
+#include "ops/cuda/block_reduce_cuda.cuh"
+#include "ops/cuda/launch_cuda.cuh"
 
 enum { THREADS = 256, SUM_THREADS = 1024, ITEMS = 5 };
 
 /* The sum of exp(x - max) over numbers seen so far; empty: -inf and 0. exp is the fast one: it is off
  * by less than 2e-7 + 1e-7 |x - max|, and terms far below the maximum weigh little. */
-struct Powers {
+struct ExpSum {
     float max, sum;
 };
 
 /* What exponents are taken relative to; also good when everything so far is -inf. A NaN passes
  * through the sum, not through the maximum. */
-__device__ __forceinline__ float origin(float max)
+__device__ __forceinline__ float exp_origin(float max)
 {
     return max == -INFINITY ? 0.0F : max;
 }
 
-template <int N> __device__ __forceinline__ void include(Powers &a, const float (&x)[N])
+template <int N> __device__ __forceinline__ void add_exps(ExpSum &a, const float (&x)[N])
 {
     float max = a.max;
 #pragma unroll
     for (int e = 0; e < N; e++) max = fmaxf(max, x[e]);
-    const float zero = origin(max);
+    const float zero = exp_origin(max);
     a.sum *= __expf(a.max - zero);
 #pragma unroll
     for (int e = 0; e < N; e++) a.sum += __expf(x[e] - zero);
     a.max = max;
 }
 
-__device__ __forceinline__ float block_log_sum(Powers mine, float *shared)
+__device__ __forceinline__ float block_log_sum(ExpSum mine, float *shared)
 {
-    const float zero = origin(block_max(mine.max, shared));
+    const float zero = exp_origin(block_max(mine.max, shared));
     return zero + logf(block_sum(mine.sum * __expf(mine.max - zero), shared));
 }
 
 /* A row of any width at any address: elements up to the first place where packs start, packs, and
  * what is left. */
-struct Parts {
+struct RowParts {
     int64_t packs_at, rest_at;
 };
 
-template <typename T> __device__ __forceinline__ Parts parts_of(const T *row, int64_t V)
+template <typename T> __device__ __forceinline__ RowParts parts_of(const T *row, int64_t V)
 {
     const int64_t gap = (16 - ((uintptr_t)row & 15U)) % 16 / sizeof(T);
     const int64_t at = gap < V ? gap : V;
-    return {at, at + (V - at) / any_width<T> * any_width<T>};
+    return {at, at + (V - at) / vector_width<T> * vector_width<T>};
 }
 
 /* Fewer than 16 elements lie outside the packs: each thread has one at most. V or more: none. */
-__device__ __forceinline__ int64_t edge_of(const Parts &parts)
+__device__ __forceinline__ int64_t edge_of(const RowParts &parts)
 {
     const int64_t i = threadIdx.x;
     return i < parts.packs_at ? i : parts.rest_at + i - parts.packs_at;
 }
 
 /* Several packs are on their way before the first is used. */
-template <typename T> __device__ __forceinline__ Powers row_powers(const T *x, int64_t V)
+template <typename T> __device__ __forceinline__ ExpSum row_exp_sum(const T *x, int64_t V)
 {
-    constexpr int W = any_width<T>;
-    const Parts parts = parts_of(x, V);
+    constexpr int W = vector_width<T>;
+    const RowParts parts = parts_of(x, V);
     const int64_t step = blockDim.x * W;
-    Powers mine = {-INFINITY, 0};
+    ExpSum mine = {-INFINITY, 0};
     for (int64_t j = parts.packs_at + threadIdx.x * W; j < parts.rest_at; j += ITEMS * step) {
-        AnyPack<T, W> pack[ITEMS];
+        Vector<T, W> pack[ITEMS];
 #pragma unroll
         for (int k = 0; k < ITEMS; k++) {
-            if (j + k * step < parts.rest_at) any_fetch(pack[k], x + j + k * step);
+            if (j + k * step < parts.rest_at) load_raw(pack[k], x + j + k * step);
         }
 #pragma unroll
         for (int k = 0; k < ITEMS; k++) {
             if (j + k * step >= parts.rest_at) continue;
             float v[W];
-            any_widen(v, pack[k]);
-            include(mine, v);
+            widen(v, pack[k]);
+            add_exps(mine, v);
         }
     }
     const int64_t edge = edge_of(parts);
     if (edge < V) {
         const float one[1] = {to_float(x[edge])};
-        include(mine, one);
+        add_exps(mine, one);
     }
     return mine;
 }
@@ -93,11 +93,11 @@ __global__ void __launch_bounds__(THREADS)
     __shared__ float shared[THREADS / 32];
     for (int64_t row = blockIdx.x; row < rows; row += gridDim.x) {
         const T *x = logits + row * V;
-        const float picked = threadIdx.x == 0 ? to_float(x[targets[row]]) : 0;
-        const float l = block_log_sum(row_powers(x, V), shared);
+        const float target_logit = threadIdx.x == 0 ? to_float(x[targets[row]]) : 0;
+        const float l = block_log_sum(row_exp_sum(x, V), shared);
         if (threadIdx.x != 0) continue;
         if (lse) lse[row] = l;
-        each[row] = l - picked;
+        each[row] = l - target_logit;
     }
 }
 
@@ -106,13 +106,13 @@ __global__ void cross_entropy_mean_kernel(float *loss, const float *each, int64_
     __shared__ double shared[SUM_THREADS / 32];
     double sum = 0;
     for (int64_t i = threadIdx.x; i < rows; i += SUM_THREADS) sum += (double)each[i];
-    const double total = any_block_total(sum, shared);
+    const double total = block_total(sum, shared);
     if (threadIdx.x == 0) *loss = (float)(total / (double)rows);
 }
 
-struct Slope {
-    Any dlogits, logits; /* may be the same memory */
-    Any dloss;           /* one element */
+struct GradArgs {
+    Operand dlogits, logits; /* may be the same memory */
+    Operand dloss;           /* one element */
     const int32_t *targets;
     const float *lse;
     int64_t rows, V;
@@ -120,7 +120,7 @@ struct Slope {
 };
 
 /* The loss scale is float64. */
-__device__ __forceinline__ float slope_factor(const Slope &f)
+__device__ __forceinline__ float grad_factor(const GradArgs &f)
 {
     const bool wide = f.dloss.dtype == DT_F64;
     return (wide ? (float)*static_cast<const double *>(f.dloss.data) : f.dloss.get(0)) *
@@ -129,8 +129,8 @@ __device__ __forceinline__ float slope_factor(const Slope &f)
 
 /* dlogits of elements j, j + 1, ... of a row. */
 template <int N>
-__device__ __forceinline__ void slopes(float (&x)[N], int64_t j, int64_t target, float lse,
-                                       float factor)
+__device__ __forceinline__ void row_gradient(float (&x)[N], int64_t j, int64_t target, float lse,
+                                             float factor)
 {
     const int hit = target >= j && target < j + N ? (int)(target - j) : N;
 #pragma unroll
@@ -141,67 +141,67 @@ __device__ __forceinline__ void slopes(float (&x)[N], int64_t j, int64_t target,
 
 /* dx may be x; both start at the same distance from a place where packs start. */
 template <typename T>
-__device__ __forceinline__ void row_slopes(T *dx, const T *x, int64_t V, int64_t target, float lse,
-                                           float factor)
+__device__ __forceinline__ void store_row_gradient(T *dx, const T *x, int64_t V, int64_t target,
+                                                   float lse, float factor)
 {
-    constexpr int W = any_width<T>;
-    const Parts parts = parts_of(x, V);
+    constexpr int W = vector_width<T>;
+    const RowParts parts = parts_of(x, V);
     const int64_t step = blockDim.x * W;
     for (int64_t j = parts.packs_at + threadIdx.x * W; j < parts.rest_at; j += ITEMS * step) {
-        AnyPack<T, W> pack[ITEMS];
+        Vector<T, W> pack[ITEMS];
 #pragma unroll
         for (int k = 0; k < ITEMS; k++) {
-            if (j + k * step < parts.rest_at) any_fetch(pack[k], x + j + k * step);
+            if (j + k * step < parts.rest_at) load_raw(pack[k], x + j + k * step);
         }
 #pragma unroll
         for (int k = 0; k < ITEMS; k++) {
             if (j + k * step >= parts.rest_at) continue;
             float v[W];
-            any_widen(v, pack[k]);
-            slopes(v, j + k * step, target, lse, factor);
-            any_store(dx + j + k * step, v);
+            widen(v, pack[k]);
+            row_gradient(v, j + k * step, target, lse, factor);
+            store_vector(dx + j + k * step, v);
         }
     }
     const int64_t edge = edge_of(parts);
     if (edge >= V) return;
     float one[1] = {to_float(x[edge])};
-    slopes(one, edge, target, lse, factor);
+    row_gradient(one, edge, target, lse, factor);
     dx[edge] = from_float<T>(one[0]);
 }
 
 template <typename T>
-__global__ void __launch_bounds__(THREADS) cross_entropy_grad_kernel(const Slope f)
+__global__ void __launch_bounds__(THREADS) cross_entropy_grad_kernel(const GradArgs f)
 {
-    const float factor = slope_factor(f);
+    const float factor = grad_factor(f);
     for (int64_t row = blockIdx.x; row < f.rows; row += gridDim.x) {
-        row_slopes(static_cast<T *>(f.dlogits.data) + row * f.V,
-                   static_cast<const T *>(f.logits.data) + row * f.V, f.V, f.targets[row],
-                   f.lse[row], factor);
+        store_row_gradient(static_cast<T *>(f.dlogits.data) + row * f.V,
+                           static_cast<const T *>(f.logits.data) + row * f.V, f.V, f.targets[row],
+                           f.lse[row], factor);
     }
 }
 
 /* For dlogits that differ from the logits in dtype or alignment. */
-__global__ void cross_entropy_grad_plain_kernel(const Slope f)
+__global__ void cross_entropy_grad_plain_kernel(const GradArgs f)
 {
-    const float factor = slope_factor(f);
+    const float factor = grad_factor(f);
     for (int64_t row = blockIdx.x; row < f.rows; row += gridDim.x) {
         for (int64_t j = threadIdx.x; j < f.V; j += blockDim.x) {
             float x[1] = {f.logits.get(row * f.V + j)};
-            slopes(x, j, f.targets[row], f.lse[row], factor);
+            row_gradient(x, j, f.targets[row], f.lse[row], factor);
             f.dlogits.set(row * f.V + j, x[0]);
         }
     }
 }
 
-static Status run(const OpCall *call)
+Status cross_entropy_cuda_run(const OpCall *call)
 {
     const Tensor *logits = op_in_shape(call, 0);
     const int64_t rows = plan_rows(logits), V = plan_width(logits);
     const int32_t *targets = (const int32_t *)op_in(call, 1);
     float *loss = (float *)op_out(call, 0), *lse = (float *)op_out(call, 1);
     float *each = (float *)call->workspace;
-    const unsigned blocks = any_grid(rows);
-    const int threads = any_threads(V / WIDTH + 1, THREADS);
+    const unsigned blocks = grid_blocks(rows);
+    const int threads = block_threads(V / WIDTH + 1, THREADS);
     const cudaStream_t stream = call->backend->stream;
     DISPATCH_FLOAT(logits->dtype, T,
                    (cross_entropy_kernel<T><<<blocks, threads, 0, stream>>>(
@@ -212,13 +212,13 @@ static Status run(const OpCall *call)
     return ST_OK;
 }
 
-static Slope slope_of(const OpCall *call)
+static GradArgs grad_args(const OpCall *call)
 {
     const Tensor *logits = op_in_shape(call, 1);
-    Slope f = {};
-    f.dlogits = any_out(call, 0);
-    f.dloss = any_in(call, 0);
-    f.logits = any_in(call, 1);
+    GradArgs f = {};
+    f.dlogits = operand_out(call, 0);
+    f.dloss = operand_in(call, 0);
+    f.logits = operand_in(call, 1);
     f.targets = (const int32_t *)op_in(call, 2);
     f.lse = (const float *)op_in(call, 3);
     f.rows = plan_rows(logits);
@@ -227,11 +227,11 @@ static Slope slope_of(const OpCall *call)
     return f;
 }
 
-static Status run_grad(const OpCall *call)
+Status cross_entropy_grad_cuda_run(const OpCall *call)
 {
-    const Slope f = slope_of(call);
-    const unsigned blocks = any_grid(f.rows);
-    const int threads = any_threads(f.V / WIDTH + 1, THREADS);
+    const GradArgs f = grad_args(call);
+    const unsigned blocks = grid_blocks(f.rows);
+    const int threads = block_threads(f.V / WIDTH + 1, THREADS);
     const cudaStream_t stream = call->backend->stream;
     const uintptr_t to = (uintptr_t)f.dlogits.data, from = (uintptr_t)f.logits.data;
     if (f.dlogits.dtype == f.logits.dtype && to % 16 == from % 16) {
@@ -243,8 +243,3 @@ static Status run_grad(const OpCall *call)
     TRY_LAUNCH();
     return ST_OK;
 }
-
-const OpImpl cross_entropy_cuda[] = {
-    {"cross_entropy_cuda", gpu_plan_declines_f64, gpu_plan_scratch_cross_entropy, run}, {}};
-const OpImpl cross_entropy_grad_cuda[] = {
-    {"cross_entropy_grad_cuda", gpu_plan_declines_cross_entropy_grad, nullptr, run_grad}, {}};

@@ -1,42 +1,44 @@
-/* Elements of tensors by their number, row after row, FLAT_WIDTH at a time: what the primitives'
- * kernels read and write with.
+/* Elementwise kernels of the primitives: elements of tensors by their flat index, row after row, a vector of FLAT_WIDTH at a
+ * time.
  *
- * Slot<T> is for operands whose packs are aligned and do not cross a gap between rows (one access of
- * 8 or 16 bytes); AnySlot takes every dtype, alignment and row distance, one element at a time. */
+ * VectorOperand<T> is for operands whose vectors are aligned and do not cross a gap between rows (one access of 8 or 16
+ * bytes); ScalarOperand takes every dtype, alignment and row distance, one element at a time. */
 #ifndef OPS_CUDA_ELEMENTWISE_CUDA_CUH
 #define OPS_CUDA_ELEMENTWISE_CUDA_CUH
 
 #include "ops/broadcasting.h"
-#include "ops/cuda/any_cuda.cuh"
+#include "ops/cuda/launch_cuda.cuh"
 
 #include <type_traits>
 
-/* Each thread of a block handles FLAT_PACKS packs, all of them loaded before the first is used.
- * Packs of 4 are one access in every dtype, so that neighbours read and write without gaps. */
+/* A thread handles FLAT_VECTORS vectors and loads all of them before it uses the first. Vectors of 4 are one access in
+ * every dtype, so that neighbouring threads read and write without gaps. */
 enum {
     FLAT_WIDTH = 4,
     FLAT_THREADS = 256,
-    FLAT_PACKS = 4,
-    FLAT_BLOCK = FLAT_THREADS * FLAT_PACKS * FLAT_WIDTH
+    FLAT_VECTORS = 4,
+    FLAT_BLOCK = FLAT_THREADS * FLAT_VECTORS * FLAT_WIDTH
 };
 
-template <typename T> struct Slot {
-    using Element = T;
+template <typename T> struct VectorOperand {
     T *data;
     int64_t cols, ld;
 };
 
-struct AnySlot {
-    using Element = float;
-    void *data;
-    DType dtype;
-    int64_t cols, ld;
+/* May be float64 where it is read: the step state is. */
+struct ScalarOperand : Operand {
+    int64_t cols;
+
+    __device__ __forceinline__ float get(int64_t i) const
+    {
+        return dtype == DT_F64 ? to_float(static_cast<const double *>(data)[i]) : Operand::get(i);
+    }
 };
 
-/* The first element of this thread's pack number `pack`. */
-__device__ __forceinline__ int64_t pack_start(int pack)
+/* The first element of this thread's vector number `v`. */
+__device__ __forceinline__ int64_t vector_start(int v)
 {
-    return (((int64_t)blockIdx.x * FLAT_PACKS + pack) * FLAT_THREADS + threadIdx.x) * FLAT_WIDTH;
+    return (((int64_t)blockIdx.x * FLAT_VECTORS + v) * FLAT_THREADS + threadIdx.x) * FLAT_WIDTH;
 }
 
 /* Where element i lies. */
@@ -47,50 +49,25 @@ __device__ __forceinline__ int64_t place(int64_t i, int64_t cols, int64_t ld)
     return row * ld + (i - row * cols);
 }
 
-__device__ __forceinline__ float read_any(const void *data, DType dtype, int64_t at)
-{
-    switch (dtype) {
-    case DT_F32:
-        return ((const float *)data)[at];
-    case DT_BF16:
-        return to_float(((const __nv_bfloat16 *)data)[at]);
-    case DT_F16:
-        return to_float(((const __half *)data)[at]);
-    default:
-        return to_float(((const double *)data)[at]);
-    }
-}
-
-/* Not float64: no kernel writes it. */
-__device__ __forceinline__ void write_any(void *data, DType dtype, int64_t at, float x)
-{
-    if (dtype == DT_F32) {
-        ((float *)data)[at] = x;
-    } else if (dtype == DT_BF16) {
-        ((__nv_bfloat16 *)data)[at] = from_float<__nv_bfloat16>(x);
-    } else {
-        ((__half *)data)[at] = from_float<__half>(x);
-    }
-}
-
 /* Element i of an operand without gaps. */
-template <typename T> __device__ __forceinline__ float read_one(Slot<T> x, int64_t i)
+template <typename T> __device__ __forceinline__ float read_one(VectorOperand<T> x, int64_t i)
 {
     return to_float(x.data[i]);
 }
 
-__device__ __forceinline__ float read_one(AnySlot x, int64_t i)
+__device__ __forceinline__ float read_one(ScalarOperand x, int64_t i)
 {
-    return read_any(x.data, x.dtype, i);
+    return x.get(i);
 }
 
 /* v = elements [i, i + FLAT_WIDTH) of the n there are; zeros past the end. Only operands without gaps
- * have a short last pack (elementwise_fits). */
+ * have a short last vector (is_flat_vectorizable). */
 template <typename T>
-__device__ __forceinline__ void read_pack(float (&v)[FLAT_WIDTH], Slot<T> x, int64_t i, int64_t n)
+__device__ __forceinline__ void read_vector(float (&v)[FLAT_WIDTH], VectorOperand<T> x, int64_t i,
+                                            int64_t n)
 {
     if (i + FLAT_WIDTH <= n) {
-        any_load(v, (const T *)x.data + place(i, x.cols, x.ld));
+        load_vector(v, (const T *)x.data + place(i, x.cols, x.ld));
         return;
     }
 #pragma unroll
@@ -98,11 +75,11 @@ __device__ __forceinline__ void read_pack(float (&v)[FLAT_WIDTH], Slot<T> x, int
 }
 
 template <typename T>
-__device__ __forceinline__ void write_pack(Slot<T> x, int64_t i, int64_t n,
-                                           const float (&v)[FLAT_WIDTH])
+__device__ __forceinline__ void write_vector(VectorOperand<T> x, int64_t i, int64_t n,
+                                             const float (&v)[FLAT_WIDTH])
 {
     if (i + FLAT_WIDTH <= n) {
-        any_store(x.data + place(i, x.cols, x.ld), v);
+        store_vector(x.data + place(i, x.cols, x.ld), v);
         return;
     }
 #pragma unroll
@@ -111,18 +88,18 @@ __device__ __forceinline__ void write_pack(Slot<T> x, int64_t i, int64_t n,
     }
 }
 
-/* Goes from an element to the next, over the gap after each row: one division for a pack. */
+/* Goes from an element to the next, over the gap after each row: one division for a vector. */
 struct Walk {
     int64_t at, col;
 };
 
-__device__ __forceinline__ Walk walk_from(AnySlot x, int64_t i)
+__device__ __forceinline__ Walk walk_from(ScalarOperand x, int64_t i)
 {
     const int64_t row = i / x.cols, col = i - row * x.cols;
     return {row * x.ld + col, col};
 }
 
-__device__ __forceinline__ void walk_on(Walk &w, AnySlot x)
+__device__ __forceinline__ void walk_on(Walk &w, ScalarOperand x)
 {
     w.at++;
     if (++w.col < x.cols) return;
@@ -130,29 +107,30 @@ __device__ __forceinline__ void walk_on(Walk &w, AnySlot x)
     w.at += x.ld - x.cols;
 }
 
-__device__ __forceinline__ void read_pack(float (&v)[FLAT_WIDTH], AnySlot x, int64_t i, int64_t n)
+__device__ __forceinline__ void read_vector(float (&v)[FLAT_WIDTH], ScalarOperand x, int64_t i,
+                                            int64_t n)
 {
     Walk w = walk_from(x, i);
 #pragma unroll
     for (int k = 0; k < FLAT_WIDTH; k++) {
-        v[k] = i + k < n ? read_any(x.data, x.dtype, w.at) : 0.0F;
+        v[k] = i + k < n ? x.get(w.at) : 0.0F;
         walk_on(w, x);
     }
 }
 
-__device__ __forceinline__ void write_pack(AnySlot x, int64_t i, int64_t n,
-                                           const float (&v)[FLAT_WIDTH])
+__device__ __forceinline__ void write_vector(ScalarOperand x, int64_t i, int64_t n,
+                                             const float (&v)[FLAT_WIDTH])
 {
     Walk w = walk_from(x, i);
 #pragma unroll
     for (int k = 0; k < FLAT_WIDTH; k++) {
-        if (i + k < n) write_any(x.data, x.dtype, w.at, v[k]);
+        if (i + k < n) x.set(w.at, v[k]);
         walk_on(w, x);
     }
 }
 
-/* A number that places of elements are divided by: where they fit 31 bits, by a product and a shift instead. The factor
- * is 2^shift / by, rounded up; with 31 + log2(by), rounded up, bits that is exact (Granlund and Montgomery, 1994). */
+/* Divides indices that fit 31 bits by a multiplication and a shift. The factor is 2^shift / by, rounded up; with
+ * 31 + log2(by), rounded up, bits that is exact (Granlund and Montgomery, 1994). */
 struct Divisor {
     int64_t by;
     uint32_t factor, shift; /* 0: not narrow */
@@ -177,76 +155,120 @@ __device__ __forceinline__ void read_repeated(float (&v)[FLAT_WIDTH], S y, Repet
 {
     if (i >= n) return;
     if (r.how == BROADCAST_NONE) {
-        read_pack(v, y, i, n);
+        read_vector(v, y, i, n);
         return;
     }
     const bool in_row = r.how == BROADCAST_COLUMN;
     const int64_t length = r.length.by;
-    int64_t turn = quotient(i, r.length), at = i - turn * length;
+    int64_t period = quotient(i, r.length), at = i - period * length;
     if (at + FLAT_WIDTH <= length && (in_row || at % FLAT_WIDTH == 0)) {
         if (!in_row) {
-            read_pack(v, y, at, length);
+            read_vector(v, y, at, length);
             return;
         }
-        const float same = read_one(y, turn);
+        const float same = read_one(y, period);
 #pragma unroll
         for (int k = 0; k < FLAT_WIDTH; k++) v[k] = same;
         return;
     }
 #pragma unroll
     for (int k = 0; k < FLAT_WIDTH; k++) {
-        v[k] = i + k < n ? read_one(y, in_row ? turn : at) : 0.0F;
+        v[k] = i + k < n ? read_one(y, in_row ? period : at) : 0.0F;
         if (++at == length) {
             at = 0;
-            turn++;
+            period++;
         }
     }
 }
 
 /* ---- host side ---- */
 
-/* An implementation that neither prepares nor keeps anything. */
-static constexpr OpImpl elementwise_impl(const char *name, decltype(OpImpl::declines) declines,
-                                         decltype(OpImpl::workspace) workspace,
-                                         decltype(OpImpl::run) run)
+/* An operand of the call, before it is known how its kernel accesses it. */
+struct TensorRef {
+    void *data;
+    const Tensor *shape;
+};
+
+static inline TensorRef out_ref(const OpCall *call, int i)
 {
-    OpImpl impl = {};
-    impl.name = name;
-    impl.declines = declines;
-    impl.workspace = workspace;
-    impl.run = run;
-    return impl;
+    return {op_out(call, i), op_out_shape(call, i)};
 }
 
-/* A step has one 16-bit type: kernels for bf16 beside f16 are not made, AnySlot serves those. */
-template <typename A, typename B>
-constexpr bool halves_agree = sizeof(typename A::Element) == 4 ||
-                              sizeof(typename B::Element) == 4 || std::is_same_v<A, B>;
-
-static inline bool dtypes_agree(DType a, DType b)
+static inline TensorRef in_ref(const OpCall *call, int i)
 {
-    return a == b || a == DT_F32 || b == DT_F32;
+    return {const_cast<void *>(op_in(call, i)), op_in_shape(call, i)};
 }
 
-template <typename T> static inline Slot<T> slot_of(const void *data, const Tensor *t)
+template <typename T> static inline VectorOperand<T> vector_operand(const TensorRef &ref)
 {
-    return {(T *)data, plan_width(t), t->ld};
+    return {static_cast<T *>(ref.data), plan_width(ref.shape), ref.shape->ld};
 }
 
-static inline AnySlot any_slot(const void *data, const Tensor *t)
+static inline ScalarOperand scalar_operand(const TensorRef &ref)
 {
-    return {(void *)data, t->dtype, plan_width(t), t->ld};
+    return {{ref.data, ref.shape->dtype, ref.shape->ld}, plan_width(ref.shape)};
 }
 
-/* Its packs start aligned and cross no gap; without gaps the last may be short. */
-static inline bool elementwise_fits(const void *data, const Tensor *t)
+/* Vectors start aligned and cross no gap; without gaps the last may be short. */
+static inline bool is_flat_vectorizable(const TensorRef &ref)
 {
-    const bool aligned = (uintptr_t)data % (FLAT_WIDTH * plan_dtype_size(t->dtype)) == 0;
+    const Tensor *t = ref.shape;
+    const bool aligned = (uintptr_t)ref.data % (FLAT_WIDTH * plan_dtype_size(t->dtype)) == 0;
     const bool whole = plan_width(t) % FLAT_WIDTH == 0 && t->ld % FLAT_WIDTH == 0;
     return aligned && (plan_contiguous(t) || whole);
 }
 
-/* Of places up to n and what a last block has beyond. */
+/* A step has one 16-bit dtype: kernels for bf16 beside f16 are not compiled, ScalarOperand serves those. */
+template <typename T, typename... Others>
+constexpr bool one_half_type = sizeof(T) == 4 ||
+                               ((sizeof(Others) == 4 || std::is_same_v<T, Others>)&&...);
+
+static inline bool takes_vectors(const TensorRef *refs, int n)
+{
+    DType half = DT_F32;
+    for (int i = 0; i < n; i++) {
+        const DType dtype = refs[i].shape->dtype;
+        if (dtype == DT_F64 || !is_flat_vectorizable(refs[i])) return false;
+        if (dtype == DT_F32) continue;
+        if (half != DT_F32 && half != dtype) return false;
+        half = dtype;
+    }
+    return true;
+}
+
+/* Calls launch() with the operands that have a type, and LEFT more from `refs`, which get theirs here. */
+template <int LEFT, typename Launch, typename... T>
+static Status launch_typed(const OpCall *call, const Launch &launch, const TensorRef *refs,
+                           VectorOperand<T>... typed)
+{
+    if constexpr (LEFT == 0) {
+        launch(typed...);
+        TRY_LAUNCH();
+        return ST_OK;
+    } else {
+        DISPATCH_FLOAT(refs->shape->dtype, Next, {
+            if constexpr (one_half_type<Next, T...>) {
+                return launch_typed<LEFT - 1>(call, launch, refs + 1, typed...,
+                                              vector_operand<Next>(*refs));
+            }
+        });
+        return FAIL(ST_UNSUPPORTED, "%s: two 16-bit dtypes", call->node->scope);
+    }
+}
+
+/* launch(operands...), where they are VectorOperands of their types if all of them can be, else ScalarOperands. */
+template <typename Launch, typename... Refs>
+static Status elementwise_launch(const OpCall *call, const Launch &launch, Refs... refs)
+{
+    constexpr int N = sizeof...(refs);
+    const TensorRef list[N] = {refs...};
+    if (takes_vectors(list, N)) return launch_typed<N>(call, launch, list);
+    launch(scalar_operand(refs)...);
+    TRY_LAUNCH();
+    return ST_OK;
+}
+
+/* For indices up to n and those of the last block beyond it. */
 static inline Divisor divisor_of(int64_t by, int64_t n)
 {
     Divisor d = {by, 0, 0};

@@ -3,8 +3,7 @@
  * The gradient adds the rows of each word's tokens in the order of the tokens. To find them, tokens
  * are sorted by word, CHUNK at a time: a token's place is the number of tokens that come before it,
  * which needs no memory but the result and no atomics. The first chunk writes the whole table. */
-#include "ops/cuda/any_cuda.cuh"
-#include "ops/cuda/impls_cuda.h"
+#include "ops/cuda/launch_cuda.cuh"
 
 enum { THREADS = 256, QUAD = 4, UNROLL = 4 };
 
@@ -17,12 +16,12 @@ __global__ void __launch_bounds__(THREADS)
     if (j >= C) return;
     for (int64_t row = blockIdx.x; row < rows; row += gridDim.x) {
         float v[QUAD];
-        any_load(v, table + ids[row] * C + j);
-        any_store(x + row * C + j, v);
+        load_vector(v, table + ids[row] * C + j);
+        store_vector(x + row * C + j, v);
     }
 }
 
-__global__ void embedding_plain_kernel(const Any x, const Any table, const int32_t *ids,
+__global__ void embedding_plain_kernel(const Operand x, const Operand table, const int32_t *ids,
                                        int64_t rows, int64_t C)
 {
     for (int64_t row = blockIdx.x; row < rows; row += gridDim.x) {
@@ -67,7 +66,7 @@ __device__ __forceinline__ int first_place(const int32_t *words, int n, int64_t 
 
 struct Sums {
     float *dtable;
-    Any dx; /* of the chunk */
+    Operand dx; /* of the chunk */
     const int32_t *words, *tokens;
     int64_t V, C;
     int n;
@@ -84,7 +83,7 @@ __device__ __forceinline__ void add_tokens(float (&sum)[QUAD], const X *dx, cons
         float x[UNROLL][QUAD];
 #pragma unroll
         for (int k = 0; k < UNROLL; k++) {
-            if (i + k < end) any_load(x[k], dx + tokens[i + k] * C);
+            if (i + k < end) load_vector(x[k], dx + tokens[i + k] * C);
         }
 #pragma unroll
         for (int k = 0; k < UNROLL; k++) {
@@ -104,9 +103,9 @@ template <typename X> __global__ void __launch_bounds__(THREADS) embedding_grad_
         const int end = any ? first_place(f.words, f.n, word + 1) : begin;
         for (int64_t j = threadIdx.x * QUAD; j < f.C; j += blockDim.x * QUAD) {
             float sum[QUAD] = {};
-            if (!f.first) any_load(sum, f.dtable + word * f.C + j);
+            if (!f.first) load_vector(sum, f.dtable + word * f.C + j);
             add_tokens(sum, static_cast<const X *>(f.dx.data) + j, f.tokens, begin, end, f.C);
-            any_store(f.dtable + word * f.C + j, sum);
+            store_vector(f.dtable + word * f.C + j, sum);
         }
     }
 }
@@ -126,28 +125,28 @@ __global__ void embedding_grad_plain_kernel(const Sums f)
     }
 }
 
-static bool forward_packs(const OpCall *call)
+static bool forward_takes_vectors(const OpCall *call)
 {
     const Tensor *x = op_out_shape(call, 0), *table = op_in_shape(call, 0);
     return table->dtype == DT_F32 && plan_width(x) / THREADS <= 65535 &&
-           packs_fit(op_out(call, 0), x) && packs_fit(op_in(call, 0), table);
+           is_vectorizable(op_out(call, 0), x) && is_vectorizable(op_in(call, 0), table);
 }
 
-static Status run(const OpCall *call)
+Status embedding_cuda_run(const OpCall *call)
 {
     const Tensor *x = op_out_shape(call, 0);
     const int64_t rows = plan_rows(x), C = plan_width(x);
     const int32_t *ids = (const int32_t *)op_in(call, 1);
     const cudaStream_t stream = call->backend->stream;
-    if (forward_packs(call)) {
-        const AnyGrid at = any_row_grid(rows, C / QUAD, THREADS);
+    if (forward_takes_vectors(call)) {
+        const RowGrid at = row_grid(rows, C / QUAD, THREADS);
         const float *table = (const float *)op_in(call, 0);
         DISPATCH_FLOAT(x->dtype, X,
                        (embedding_kernel<X><<<at.grid, at.threads, 0, stream>>>(
                            (X *)op_out(call, 0), table, ids, rows, C)));
     } else {
-        embedding_plain_kernel<<<any_grid(rows), any_threads(C, THREADS), 0, stream>>>(
-            any_out(call, 0), any_in(call, 0), ids, rows, C);
+        embedding_plain_kernel<<<grid_blocks(rows), block_threads(C, THREADS), 0, stream>>>(
+            operand_out(call, 0), operand_in(call, 0), ids, rows, C);
     }
     TRY_LAUNCH();
     return ST_OK;
@@ -155,19 +154,20 @@ static Status run(const OpCall *call)
 
 static int64_t chunk_size(int64_t rows)
 {
-    return any_at_most(rows, GPU_PLAN_EMBEDDING_CHUNK);
+    return std::min<int64_t>(rows, GPU_SUPPORT_EMBEDDING_CHUNK);
 }
 
 static Status sum_words(const OpCall *call, const Sums &f)
 {
-    const unsigned blocks = any_grid(f.V);
+    const unsigned blocks = grid_blocks(f.V);
     const cudaStream_t stream = call->backend->stream;
-    if (packs_fit(f.dtable, op_out_shape(call, 0)) && packs_fit(f.dx.data, op_in_shape(call, 0))) {
-        const int threads = any_threads(f.C / QUAD, THREADS);
+    if (is_vectorizable(f.dtable, op_out_shape(call, 0)) &&
+        is_vectorizable(f.dx.data, op_in_shape(call, 0))) {
+        const int threads = block_threads(f.C / QUAD, THREADS);
         DISPATCH_FLOAT(f.dx.dtype, X,
                        (embedding_grad_kernel<X><<<blocks, threads, 0, stream>>>(f)));
     } else {
-        embedding_grad_plain_kernel<<<blocks, any_threads(f.C, THREADS), 0, stream>>>(f);
+        embedding_grad_plain_kernel<<<blocks, block_threads(f.C, THREADS), 0, stream>>>(f);
     }
     TRY_LAUNCH();
     return ST_OK;
@@ -185,7 +185,7 @@ static Status sum_chunk(const OpCall *call, int64_t start, int64_t n)
     f.V = plan_rows(dtable);
     f.C = plan_width(dtable);
     f.dtable = (float *)op_out(call, 0);
-    f.dx = any_in(call, 0);
+    f.dx = operand_in(call, 0);
     f.dx.data = static_cast<char *>(f.dx.data) + start * f.C * (int64_t)plan_dtype_size(f.dx.dtype);
     f.words = words;
     f.tokens = tokens;
@@ -194,7 +194,7 @@ static Status sum_chunk(const OpCall *call, int64_t start, int64_t n)
     return sum_words(call, f);
 }
 
-static Status run_grad(const OpCall *call)
+Status embedding_grad_cuda_run(const OpCall *call)
 {
     const int64_t rows = plan_rows(op_in_shape(call, 0)), chunk = chunk_size(rows);
     for (int64_t start = 0; start < rows; start += chunk) {
@@ -202,8 +202,3 @@ static Status run_grad(const OpCall *call)
     }
     return ST_OK;
 }
-
-const OpImpl embedding_cuda[] = {{"embedding_cuda", gpu_plan_declines_f64, nullptr, run}, {}};
-const OpImpl embedding_grad_cuda[] = {{"embedding_grad_cuda", gpu_plan_declines_embedding_grad,
-                                       gpu_plan_scratch_embedding_grad, run_grad},
-                                      {}};

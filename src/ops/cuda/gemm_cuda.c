@@ -2,14 +2,45 @@
  * its first operand and n its number of rows. */
 #include "ops/cuda/gemm_cuda.h"
 
-#include "ops/cuda/matmul_tuner_cuda.h"
-#include "ops/gpu_plan.h"
+#include "base/disk_cache.h"
+#include "ops/gpu_support.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 enum { CANDIDATES = 16, ROUNDS = 3, RUNS = 4, LEAST_CANDIDATES = 4 };
-static const float long_ms = 2;     /* one such run tells enough of an algorithm, */
-static const float enough_ms = 300; /* and so many ms of them enough of a product */
+static const float long_ms = 2;     /* an algorithm this slow is timed once */
+static const float enough_ms = 300; /* after this long only LEAST_CANDIDATES are timed */
 
-/* What products are tried on. */
+#define TRY_CUBLAS(call) TRY(blas_status((call), #call, __FILE__, __LINE__))
+
+static Status blas_status(cublasStatus_t error, const char *call, const char *file, int line)
+{
+    if (error == CUBLAS_STATUS_SUCCESS) return ST_OK;
+    const bool lacks = error == CUBLAS_STATUS_NOT_SUPPORTED || error == CUBLAS_STATUS_ARCH_MISMATCH;
+    return status_fail(lacks ? ST_UNSUPPORTED : ST_DEVICE, file, line, "cuBLASLt: %s (%s)",
+                       cublasLtGetStatusString(error), call);
+}
+
+static void release_handle(void *lt)
+{
+    cublasLtDestroy(lt);
+}
+
+/* The handle of this device, created at the first call. */
+static Status handle_of(Backend *be, cublasLtHandle_t *lt)
+{
+    *lt = cuda_backend_kept(be, release_handle);
+    if (*lt) return ST_OK;
+    TRY_CUBLAS(cublasLtCreate(lt));
+    return cuda_backend_keep(be, *lt, release_handle);
+}
+
+/* ---- descriptors ---- */
+
+/* What algorithms are timed on. */
 typedef struct Operands {
     const void *a, *b;
     void *c, *workspace;
@@ -22,29 +53,29 @@ static cudaDataType_t data_type(DType dtype)
     return CUDA_R_32F;
 }
 
-static cublasComputeType_t compute_type(const ProductShape *s)
+static cublasComputeType_t compute_type(const GemmShape *s)
 {
     /* CUBLAS_COMPUTE_32F never rounds fp32 operands; NVIDIA_TF32_OVERRIDE can only forbid TF32 */
-    return s->tf32 && s->a == DT_F32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
+    return s->tf32 && s->a.dtype == DT_F32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
 }
 
-static Status layout(cublasLtMatrixLayout_t *out, DType dtype, int64_t rows, int64_t cols,
-                     int64_t ld, int64_t batch, int64_t step)
+static Status layout(cublasLtMatrixLayout_t *out, const GemmMatrix *m, int64_t rows, int64_t cols,
+                     int64_t batch)
 {
     const int32_t count = (int32_t)batch;
-    TRY_CUBLAS(
-        cublasLtMatrixLayoutCreate(out, data_type(dtype), (uint64_t)cols, (uint64_t)rows, ld));
+    TRY_CUBLAS(cublasLtMatrixLayoutCreate(out, data_type(m->dtype), (uint64_t)cols, (uint64_t)rows,
+                                          m->ld));
     if (batch == 1) return ST_OK;
     TRY_CUBLAS(cublasLtMatrixLayoutSetAttribute(*out, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &count,
                                                 sizeof count));
     TRY_CUBLAS(cublasLtMatrixLayoutSetAttribute(*out, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET,
-                                                &step, sizeof step));
+                                                &m->step, sizeof m->step));
     return ST_OK;
 }
 
-static Status describe(Product *p)
+static Status describe(Gemm *p)
 {
-    const ProductShape *s = &p->shape;
+    const GemmShape *s = &p->shape;
     const cublasOperation_t first = s->transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N;
     const cublasOperation_t second = s->transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N;
     TRY_CUBLAS(cublasLtMatmulDescCreate(&p->operation, compute_type(s), CUDA_R_32F));
@@ -52,11 +83,9 @@ static Status describe(Product *p)
                                               sizeof first));
     TRY_CUBLAS(cublasLtMatmulDescSetAttribute(p->operation, CUBLASLT_MATMUL_DESC_TRANSB, &second,
                                               sizeof second));
-    TRY(layout(&p->a, s->a, s->transpose_a ? s->k : s->m, s->transpose_a ? s->m : s->k, s->lda,
-               s->batch, s->a_step));
-    TRY(layout(&p->b, s->b, s->transpose_b ? s->n : s->k, s->transpose_b ? s->k : s->n, s->ldb,
-               s->batch, s->b_step));
-    return layout(&p->c, s->c, s->m, s->n, s->ldc, s->batch, s->c_step);
+    TRY(layout(&p->a, &s->a, s->transpose_a ? s->k : s->m, s->transpose_a ? s->m : s->k, s->batch));
+    TRY(layout(&p->b, &s->b, s->transpose_b ? s->n : s->k, s->transpose_b ? s->k : s->n, s->batch));
+    return layout(&p->c, &s->c, s->m, s->n, s->batch);
 }
 
 uint32_t gemm_cuda_align(const void *data, int64_t step_bytes, int64_t stack_bytes)
@@ -66,26 +95,28 @@ uint32_t gemm_cuda_align(const void *data, int64_t step_bytes, int64_t stack_byt
     return (uint32_t)(bits & -bits);
 }
 
-static void prefer_align(cublasLtMatmulPreference_t preference, const ProductShape *s)
+/* ---- choosing an algorithm ---- */
+
+static void prefer_align(cublasLtMatmulPreference_t preference, const GemmShape *s)
 {
     const struct {
         cublasLtMatmulPreferenceAttributes_t attribute;
         uint32_t bytes;
-    } sides[] = {{CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, s->b_align},
-                 {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, s->a_align},
-                 {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, s->c_align},
-                 {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, s->c_align}};
+    } sides[] = {{CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, s->b.align},
+                 {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, s->a.align},
+                 {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, s->c.align},
+                 {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, s->c.align}};
     for (size_t i = 0; i < sizeof sides / sizeof *sides; i++) {
         cublasLtMatmulPreferenceSetAttribute(preference, sides[i].attribute, &sides[i].bytes,
                                              sizeof sides[i].bytes);
     }
 }
 
-static Status candidates(Product *p, Backend *be, cublasLtMatmulHeuristicResult_t *found, int *n)
+static Status candidates(Gemm *p, cublasLtMatmulHeuristicResult_t *found, int *n)
 {
     cublasLtMatmulPreference_t preference = NULL;
-    const size_t workspace = GPU_PLAN_CUBLASLT;
-    /* partial sums of a split product stay fp32 whatever the result's type */
+    const size_t workspace = GPU_SUPPORT_CUBLASLT;
+    /* partial sums of a split-K GEMM stay fp32 whatever the result's type */
     const uint32_t schemes =
         CUBLASLT_REDUCTION_SCHEME_MASK & ~(uint32_t)CUBLASLT_REDUCTION_SCHEME_OUTPUT_TYPE;
     TRY_CUBLAS(cublasLtMatmulPreferenceCreate(&preference));
@@ -95,14 +126,15 @@ static Status candidates(Product *p, Backend *be, cublasLtMatmulHeuristicResult_
                                          &schemes, sizeof schemes);
     prefer_align(preference, &p->shape);
     const cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(
-        be->lt, p->operation, p->b, p->a, p->c, p->c, preference, CANDIDATES, found, n);
+        p->lt, p->operation, p->b, p->a, p->c, p->c, preference, CANDIDATES, found, n);
     cublasLtMatmulPreferenceDestroy(preference);
     TRY_CUBLAS(status);
-    if (*n == 0) return FAIL(ST_UNSUPPORTED, "cuBLASLt has no algorithm for this product");
+    if (*n == 0)
+        return FAIL(ST_UNSUPPORTED, "cuBLASLt has no algorithm for this matrix multiplication");
     return ST_OK;
 }
 
-static Status time_runs(const Product *p, Backend *be, const Operands *x, int runs, float *ms)
+static Status time_runs(const Gemm *p, Backend *be, const Operands *x, int runs, float *ms)
 {
     TRY_CUDA(cudaEventRecord(be->marks[0], be->stream));
     for (int i = 0; i < runs; i++) TRY(gemm_cuda_run(p, be, 1, x->a, x->b, x->c, x->workspace));
@@ -113,8 +145,8 @@ static Status time_runs(const Product *p, Backend *be, const Operands *x, int ru
     return ST_OK;
 }
 
-/* Of one run: the shortest of a few rounds. */
-static Status time_algorithm(const Product *p, Backend *be, const Operands *x, float *shortest)
+/* Milliseconds of one run: the shortest of a few rounds. */
+static Status time_algorithm(const Gemm *p, Backend *be, const Operands *x, float *shortest)
 {
     TRY(time_runs(p, be, x, 1, shortest));
     for (int r = 0; r < ROUNDS && *shortest < long_ms; r++) {
@@ -125,13 +157,13 @@ static Status time_algorithm(const Product *p, Backend *be, const Operands *x, f
     return ST_OK;
 }
 
-/* An algorithm that refuses these operands is passed over. The library proposes the likeliest first. */
-static Status choose(Product *p, Backend *be, const Operands *x)
+/* Skips algorithms that refuse these operands. The library proposes the likeliest first. */
+static Status choose(Gemm *p, Backend *be, const Operands *x)
 {
     cublasLtMatmulHeuristicResult_t found[CANDIDATES];
     int n = 0, best = -1;
     float least = 0, spent = 0;
-    TRY(candidates(p, be, found, &n));
+    TRY(candidates(p, found, &n));
     for (int i = 0; i < n && (i < LEAST_CANDIDATES || spent < enough_ms); i++) {
         float ms = 0;
         p->algorithm = found[i].algo;
@@ -142,54 +174,149 @@ static Status choose(Product *p, Backend *be, const Operands *x)
         best = i;
         least = ms;
     }
-    if (best < 0) return FAIL(ST_DEVICE, "every algorithm of cuBLASLt refused this product");
+    if (best < 0)
+        return FAIL(ST_DEVICE, "every cuBLASLt algorithm refused this matrix multiplication");
     p->algorithm = found[best].algo;
     return ST_OK;
 }
 
-/* What came from a file may be damaged. */
-static bool takes(const Product *p, Backend *be, size_t *bytes)
+/* ---- algorithms that were chosen before ---- */
+
+enum { KEY = 256, HEX = 2 * sizeof(cublasLtMatmulAlgo_t) };
+
+static void shape_key(const GemmShape *s, char key[KEY])
+{
+    snprintf(key, KEY,
+             "%" PRId64 "x%" PRId64 "x%" PRId64 " ld %" PRId64 ",%" PRId64 ",%" PRId64
+             " batch %" PRId64 " steps %" PRId64 ",%" PRId64 ",%" PRId64
+             " %s*%s=%s align %u,%u,%u %c%c%s",
+             s->m, s->n, s->k, s->a.ld, s->b.ld, s->c.ld, s->batch, s->a.step, s->b.step, s->c.step,
+             plan_dtype_name(s->a.dtype), plan_dtype_name(s->b.dtype), plan_dtype_name(s->c.dtype),
+             s->a.align, s->b.align, s->c.align, s->transpose_a ? 't' : 'n',
+             s->transpose_b ? 't' : 'n', s->tf32 ? " tf32" : "");
+}
+
+static void release_algorithms(void *table)
+{
+    disk_cache_free(table);
+}
+
+/* The fastest algorithm of each shape, in memory and on disk. One file for each device model and library version, so that
+ * none holds foreign algorithms; a corrupt one is ignored with a warning. */
+static DiskCache *algorithms_of(Backend *be)
+{
+    struct cudaDeviceProp properties;
+    char file[sizeof properties.name + 64];
+    DiskCache *table = cuda_backend_kept(be, release_algorithms);
+    if (table) return table;
+    const bool named = cudaGetDeviceProperties(&properties, be->device) == cudaSuccess;
+    if (named)
+        snprintf(file, sizeof file, "cublaslt-%zu-%s", cublasLtGetVersion(), properties.name);
+    table = disk_cache_open(named ? file : NULL, "algorithms");
+    return table && cuda_backend_keep(be, table, release_algorithms) == ST_OK ? table : NULL;
+}
+
+static bool from_hex(const char *hex, cublasLtMatmulAlgo_t *out)
+{
+    unsigned char bytes[sizeof *out];
+    if (!hex || strlen(hex) != HEX) return false;
+    for (size_t i = 0; i < sizeof bytes; i++) {
+        unsigned value = 0;
+        if (sscanf(hex + 2 * i, "%2x", &value) != 1) return false;
+        bytes[i] = (unsigned char)value;
+    }
+    memcpy(out, bytes, sizeof bytes);
+    return true;
+}
+
+static void to_hex(const cublasLtMatmulAlgo_t *algorithm, char hex[HEX + 1])
+{
+    unsigned char bytes[sizeof *algorithm];
+    memcpy(bytes, algorithm, sizeof bytes);
+    for (size_t i = 0; i < sizeof bytes; i++) snprintf(hex + 2 * i, 3, "%02x", bytes[i]);
+}
+
+static bool find_algorithm(Backend *be, const GemmShape *shape, cublasLtMatmulAlgo_t *out)
+{
+    char key[KEY];
+    const DiskCache *table = algorithms_of(be);
+    if (!table) return false;
+    shape_key(shape, key);
+    return from_hex(disk_cache_get(table, key), out);
+}
+
+/* Written to disk at once. Where another process has kept one for this shape meanwhile, that one counts and is handed
+ * back, unless it is to `replace` a useless one: the same GEMM then has the same bits in both processes. */
+static Status keep_algorithm(Backend *be, const GemmShape *shape, bool replace,
+                             cublasLtMatmulAlgo_t *algorithm)
+{
+    char key[KEY], hex[HEX + 1];
+    cublasLtMatmulAlgo_t kept;
+    DiskCache *table = algorithms_of(be);
+    if (!table) return NO_MEMORY("for a table of algorithms");
+    shape_key(shape, key);
+    to_hex(algorithm, hex);
+    const char *there = disk_cache_get(table, key);
+    TRY(disk_cache_put(table, key, hex, replace || (there && !from_hex(there, &kept))));
+    if (from_hex(disk_cache_get(table, key), &kept)) *algorithm = kept;
+    return ST_OK;
+}
+
+/* False of an algorithm that came from a damaged file. */
+static bool takes(const Gemm *p, size_t *bytes)
 {
     cublasLtMatmulHeuristicResult_t result;
-    if (cublasLtMatmulAlgoCheck(be->lt, p->operation, p->b, p->a, p->c, p->c, &p->algorithm,
+    if (cublasLtMatmulAlgoCheck(p->lt, p->operation, p->b, p->a, p->c, p->c, &p->algorithm,
                                 &result) != CUBLAS_STATUS_SUCCESS) {
         return false;
     }
     *bytes = result.workspaceSize;
-    return *bytes <= GPU_PLAN_CUBLASLT;
+    return *bytes <= GPU_SUPPORT_CUBLASLT;
 }
 
-Status gemm_cuda_prepare(Product *p, Backend *be, const ProductShape *shape, const void *a,
-                         const void *b, void *c, void *workspace)
+/* ---- what ops call ---- */
+
+static Status prepare(Gemm *p, Backend *be, const Operands *x)
 {
-    *p = (Product){.shape = *shape};
-    TRY(describe(p));
     size_t bytes = 0;
-    const bool known = matmul_tuner_cuda_find(be, shape, &p->algorithm);
-    if (!known || !takes(p, be, &bytes)) {
-        TRY(choose(p, be, &(Operands){a, b, c, workspace}));
-        TRY(matmul_tuner_cuda_keep(be, shape, known, &p->algorithm));
+    TRY(handle_of(be, &p->lt));
+    TRY(describe(p));
+    const bool known = find_algorithm(be, &p->shape, &p->algorithm);
+    if (!known || !takes(p, &bytes)) {
+        TRY(choose(p, be, x));
+        TRY(keep_algorithm(be, &p->shape, known, &p->algorithm));
     }
-    if (takes(p, be, &bytes)) p->slot = cuda_backend_slot(be, bytes);
+    if (takes(p, &bytes)) p->slot = cuda_backend_slot(be, bytes);
     return ST_OK;
 }
 
-Status gemm_cuda_run(const Product *p, Backend *be, float scale, const void *a, const void *b,
-                     void *c, void *workspace)
+Status gemm_cuda_prepare(const OpCall *call, const GemmShape *shape, const void *a, const void *b,
+                         void *c)
+{
+    Gemm *p = calloc(1, sizeof *p);
+    if (!p) return NO_MEMORY("for a GEMM");
+    p->shape = *shape;
+    *call->state = p;
+    return prepare(p, call->backend, &(Operands){a, b, c, call->workspace});
+}
+
+Status gemm_cuda_run(const Gemm *p, Backend *be, float scale, const void *a, const void *b, void *c,
+                     void *workspace)
 {
     const float zero = 0;
-    const size_t bytes = p->slot ? CUDA_BACKEND_SLOT : GPU_PLAN_CUBLASLT;
-    TRY_CUBLAS(cublasLtMatmul(be->lt, p->operation, &scale, b, p->b, a, p->a, &zero, c, p->c, c,
+    const size_t bytes = p->slot ? CUDA_BACKEND_SLOT : GPU_SUPPORT_CUBLASLT;
+    TRY_CUBLAS(cublasLtMatmul(p->lt, p->operation, &scale, b, p->b, a, p->a, &zero, c, p->c, c,
                               p->c, &p->algorithm, p->slot ? p->slot : workspace, bytes,
                               be->stream));
     return ST_OK;
 }
 
-void gemm_cuda_free(Product *p)
+void gemm_cuda_free(void *state)
 {
+    Gemm *p = state;
     if (p->operation) cublasLtMatmulDescDestroy(p->operation);
     if (p->a) cublasLtMatrixLayoutDestroy(p->a);
     if (p->b) cublasLtMatrixLayoutDestroy(p->b);
     if (p->c) cublasLtMatrixLayoutDestroy(p->c);
-    *p = (Product){0};
+    free(p);
 }

@@ -1,38 +1,78 @@
-/* A matrix product through cuBLASLt, described once and run many times. */
+/* GEMMs on a GPU: through cuBLASLt, described once and run many times, and our own in fp32. */
 #ifndef OPS_CUDA_GEMM_CUDA_H
 #define OPS_CUDA_GEMM_CUDA_H
 
 #include "backend/cuda_backend.h"
-#include "plan/plan.h"
+#include "ops/op.h"
+
+#include <cublasLt.h>
 
 #include <stdint.h>
 
-/* Row-major c[m, n] = scale op(a) op(b), `batch` times with operands `*_step` elements apart. */
-typedef struct ProductShape {
-    int64_t m, n, k;
-    int64_t lda, ldb, ldc;
-    int64_t batch, a_step, b_step, c_step;
-    DType a, b, c;
-    uint32_t a_align, b_align, c_align; /* bytes that divide every matrix's address */
-    bool transpose_a, transpose_b, tf32;
-} ProductShape;
+#ifdef __cplusplus
+extern "C" {
+#endif
 
-typedef struct Product {
-    ProductShape shape;
+/* ---- cuBLASLt ---- */
+
+/* One operand: `batch` matrices `step` elements apart. */
+typedef struct GemmMatrix {
+    DType dtype;
+    int64_t ld, step;
+    uint32_t align; /* bytes that divide every matrix's address */
+} GemmMatrix;
+
+/* Row-major c[m, n] = scale op(a) op(b). */
+typedef struct GemmShape {
+    int64_t m, n, k, batch;
+    GemmMatrix a, b, c;
+    bool transpose_a, transpose_b, tf32;
+} GemmShape;
+
+typedef struct Gemm {
+    GemmShape shape;
+    cublasLtHandle_t lt; /* the device's */
     cublasLtMatmulDesc_t operation;
     cublasLtMatrixLayout_t a, b, c;
     cublasLtMatmulAlgo_t algorithm;
     void *slot; /* instead of the workspace, where a few bytes are enough */
-} Product;
+} Gemm;
 
 /* The largest power of two up to 256 that divides an address and distances in bytes. */
 uint32_t gemm_cuda_align(const void *data, int64_t step_bytes, int64_t stack_bytes);
 
-/* Chooses the algorithm: from memory, from the cache on disk, or by timing it on these operands. */
-Status gemm_cuda_prepare(Product *p, Backend *be, const ProductShape *shape, const void *a,
-                         const void *b, void *c, void *workspace);
-Status gemm_cuda_run(const Product *p, Backend *be, float scale, const void *a, const void *b,
-                     void *c, void *workspace);
-void gemm_cuda_free(Product *p);
+/* Makes the node's state (*call->state), a Gemm. Its algorithm comes from memory, from the cache on disk, or from timing
+ * the candidates on these operands. */
+Status gemm_cuda_prepare(const OpCall *call, const GemmShape *shape, const void *a, const void *b,
+                         void *c);
+Status gemm_cuda_run(const Gemm *p, Backend *be, float scale, const void *a, const void *b, void *c,
+                     void *workspace);
+void gemm_cuda_free(void *state);
 
+/* ---- fp32 without tensor cores, for the narrow GEMMs of attention (ops/attention_cuda/gemm_fp32_cuda.cu) ---- */
+
+/* One matrix for every sequence and head. */
+typedef struct Fp32Stack {
+    float *data;
+    int64_t ld; /* elements from row to row */
+    int64_t head_step, batch_step;
+} Fp32Stack;
+
+/* c[m, n] = scale op(a) op(b), `count` times. At most one operand is transposed. Every row of every matrix is a whole
+ * number of aligned 16-byte vectors. */
+typedef struct GemmFp32 {
+    Fp32Stack a, b, c;
+    int m, n, k;
+    int heads, count; /* count: sequences times heads */
+    bool transpose_a, transpose_b;
+    float scale;
+} GemmFp32;
+
+/* Once before the first run: kernels are told how much shared memory they may take. */
+Status gemm_fp32_cuda_prepare(const Backend *be, const GemmFp32 *p);
+Status gemm_fp32_cuda_run(const Backend *be, const GemmFp32 *p);
+
+#ifdef __cplusplus
+}
+#endif
 #endif

@@ -1,20 +1,20 @@
 /* The squared norm of all gradients (ops/grad_norm.c). A fixed number of blocks goes over the groups
  * in tiles, each leaves one sum in the workspace, and one block adds those in a fixed order. */
-#include "ops/cuda/any_cuda.cuh"
-#include "ops/cuda/impls_cuda.h"
+#include "ops/cuda/block_reduce_cuda.cuh"
+#include "ops/cuda/launch_cuda.cuh"
 #include "plan/step_state.h"
 
 enum {
     THREADS = 256,
     ROUNDS = 2,
     TILE = THREADS * WIDTH * ROUNDS,
-    BLOCKS = GPU_PLAN_GRAD_NORM_BLOCKS,
+    BLOCKS = GPU_SUPPORT_GRAD_NORM_BLOCKS,
     SUM_THREADS = 1024,
-    MOST_GROUPS = GPU_PLAN_GRAD_NORM_GROUPS
+    MOST_GROUPS = GPU_SUPPORT_GRAD_NORM_GROUPS
 };
 
 struct Group {
-    Any g;
+    Operand g;
     int64_t n, end_tile; /* elements; the first tile of the next group */
     bool packs;
 };
@@ -28,22 +28,22 @@ static_assert(sizeof(Groups) + sizeof(void *) <= 4096, "the parameters of a kern
 /* The packs of a tile, all on their way before the first is used. Squares are taken in double: fp32
  * gradients may be as large as 1e38. */
 template <typename T>
-__device__ __forceinline__ double packs_sum(const void *g, int64_t begin, int64_t end)
+__device__ __forceinline__ double vectors_sum(const void *g, int64_t begin, int64_t end)
 {
-    constexpr int W = any_width<T>, PACKS = TILE / THREADS / W;
+    constexpr int W = vector_width<T>, PACKS = TILE / THREADS / W;
     const int64_t first = begin + threadIdx.x * W;
-    AnyPack<T, W> pack[PACKS];
+    Vector<T, W> pack[PACKS];
     double sum = 0;
 #pragma unroll
     for (int k = 0; k < PACKS; k++) {
         const int64_t i = first + k * THREADS * W;
-        if (i < end) any_fetch(pack[k], static_cast<const T *>(g) + i);
+        if (i < end) load_raw(pack[k], static_cast<const T *>(g) + i);
     }
 #pragma unroll
     for (int k = 0; k < PACKS; k++) {
         if (first + k * THREADS * W >= end) continue;
         float x[W];
-        any_widen(x, pack[k]);
+        widen(x, pack[k]);
 #pragma unroll
         for (int e = 0; e < W; e++) sum += (double)x[e] * (double)x[e];
     }
@@ -57,13 +57,13 @@ __device__ __forceinline__ double tile_sum(const Group &k, int64_t begin)
     double sum = 0;
     switch (k.g.dtype) {
     case DT_BF16:
-        sum = packs_sum<__nv_bfloat16>(k.g.data, begin, whole);
+        sum = vectors_sum<__nv_bfloat16>(k.g.data, begin, whole);
         break;
     case DT_F16:
-        sum = packs_sum<__half>(k.g.data, begin, whole);
+        sum = vectors_sum<__half>(k.g.data, begin, whole);
         break;
     default:
-        sum = packs_sum<float>(k.g.data, begin, whole);
+        sum = vectors_sum<float>(k.g.data, begin, whole);
         break;
     }
     for (int64_t i = whole + threadIdx.x; i < end; i += THREADS) {
@@ -85,7 +85,7 @@ __global__ void __launch_bounds__(THREADS) grad_norm_kernel(const Groups groups,
         const Group k = groups.group[at];
         sum += tile_sum(k, (tile - first) * TILE);
     }
-    const double total = any_block_total(sum, shared);
+    const double total = block_total(sum, shared);
     if (threadIdx.x == 0) partial[blockIdx.x] = total;
 }
 
@@ -94,7 +94,7 @@ __global__ void grad_norm_state_kernel(double *state, const double *partial, int
     __shared__ double shared[SUM_THREADS / 32];
     double sum = 0;
     for (int i = threadIdx.x; i < n; i += SUM_THREADS) sum += partial[i];
-    const double total = any_block_total(sum, shared);
+    const double total = block_total(sum, shared);
     if (threadIdx.x != 0) return;
     state[STATE_SQUARED_NORM] = total;
     state[STATE_NONFINITE] = isfinite(total) ? 0 : 1;
@@ -111,7 +111,7 @@ static Groups groups_from(const OpCall *call, int first)
     int64_t tiles = 0;
     for (int i = first; i < call->node->n_in - 1 && groups.count < MOST_GROUPS; i++) {
         Group *k = &groups.group[groups.count++];
-        k->g = any_in(call, i);
+        k->g = operand_in(call, i);
         k->n = plan_elements(op_in_shape(call, i));
         k->packs = ((uintptr_t)k->g.data & 15U) == 0;
         k->end_tile = tiles += blocks_for(k->n, TILE);
@@ -119,7 +119,7 @@ static Groups groups_from(const OpCall *call, int first)
     return groups;
 }
 
-static Status run(const OpCall *call)
+Status grad_norm_cuda_run(const OpCall *call)
 {
     const cudaStream_t stream = call->backend->stream;
     double *partial = (double *)call->workspace;
@@ -134,6 +134,3 @@ static Status run(const OpCall *call)
     TRY_LAUNCH();
     return ST_OK;
 }
-
-const OpImpl grad_norm_cuda[] = {
-    {"grad_norm_cuda", gpu_plan_declines_f64, gpu_plan_scratch_grad_norm, run}, {}};

@@ -1,17 +1,18 @@
-/* The CUDA implementations of every op: NAME_cuda[], best first, ended by {0}. What they take and ask for is in
- * gpu_plan_NAME[]. */
+/* The CUDA implementations of every op: NAME_cuda[], best first, ended by {0}. */
 #ifndef OPS_CUDA_IMPLS_CUDA_H
 #define OPS_CUDA_IMPLS_CUDA_H
 
-#include "ops/gpu_plan.h"
+#include "ops/gpu_support.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-#define OP(name, category) extern const OpImpl name##_cuda[];
-#include "plan/ops.def"
-#undef OP
+#define KERNEL(op, declines, workspace) Status op##_cuda_run(const OpCall *call);
+#include "ops/gpu_kernels.def"
+#undef KERNEL
+
+extern const OpImpl matmul_cuda[], bmm_cuda[], attention_cuda[], attention_grad_cuda[];
 
 extern const OpImpl *const impls_cuda[OP_COUNT];
 

@@ -2,15 +2,15 @@
  * Columns: bands of columns times groups of rows, each summed by one block into the workspace, then
  * the groups' sums in their order. Groups depend on the shape alone: results are the same on every
  * GPU and in every run. */
-#include "ops/cuda/elementwise_cuda.cuh"
-#include "ops/cuda/impls_cuda.h"
+#include "ops/cuda/block_reduce_cuda.cuh"
+#include "ops/cuda/launch_cuda.cuh"
 #include "plan/op_functions.h"
 
 #include <math.h>
 
 enum {
     THREADS = 256,
-    WARP = GPU_PLAN_REDUCE_WARP,
+    WARP = GPU_SUPPORT_REDUCE_WARP,
     WARPS = THREADS / WARP,
     NARROW = 2048,
     WIDE_THREADS = 1024
@@ -24,7 +24,8 @@ __device__ __forceinline__ float joined(int fn, float a, float b)
 }
 
 /* Elements of one access. */
-template <bool PACKED, typename X> constexpr int access_width = PACKED ? any_width<X> : 1;
+template <bool VECTORIZED, typename X>
+constexpr int access_width = VECTORIZED ? vector_width<X> : 1;
 
 template <typename X, int N>
 __device__ __forceinline__ void read_access(float (&v)[N], const X *from)
@@ -32,15 +33,15 @@ __device__ __forceinline__ void read_access(float (&v)[N], const X *from)
     if constexpr (N == 1) {
         v[0] = to_float(*from);
     } else {
-        any_load(v, from);
+        load_vector(v, from);
     }
 }
 
 /* What thread `lane` of `lanes` makes of its share of a row. */
-template <bool PACKED, typename X>
+template <bool VECTORIZED, typename X>
 __device__ __forceinline__ float row_share(const X *row, int64_t W, int fn, int lane, int lanes)
 {
-    constexpr int N = access_width<PACKED, X>;
+    constexpr int N = access_width<VECTORIZED, X>;
     float result = fn == FN_ROW_MAX ? -INFINITY : 0.0F;
 #pragma unroll 4
     for (int64_t j = (int64_t)lane * N; j < W; j += (int64_t)lanes * N) {
@@ -52,30 +53,30 @@ __device__ __forceinline__ float row_share(const X *row, int64_t W, int fn, int 
     return result;
 }
 
-__device__ __forceinline__ void row_store(AnySlot y, int64_t row, int64_t W, int fn, float result)
+__device__ __forceinline__ void row_store(Operand y, int64_t row, int64_t W, int fn, float result)
 {
-    write_any(y.data, y.dtype, row, fn == FN_ROW_MEAN ? result / (float)W : result);
+    y.set(row, fn == FN_ROW_MEAN ? result / (float)W : result);
 }
 
-template <bool PACKED, typename X>
+template <bool VECTORIZED, typename X>
 __global__ void __launch_bounds__(THREADS)
-    reduce_row_warp_kernel(AnySlot y, const X *x, int64_t R, int64_t W, int fn)
+    reduce_row_warp_kernel(Operand y, const X *x, int64_t R, int64_t W, int fn)
 {
     const int lane = threadIdx.x % WARP;
     const int64_t row = (int64_t)blockIdx.x * WARPS + threadIdx.x / WARP;
     if (row >= R) return; /* the whole warp */
-    const float share = row_share<PACKED>(x + row * W, W, fn, lane, WARP);
+    const float share = row_share<VECTORIZED>(x + row * W, W, fn, lane, WARP);
     const float result = fn == FN_ROW_MAX ? warp_max(share) : warp_sum(share);
     if (lane == 0) row_store(y, row, W, fn, result);
 }
 
-template <bool PACKED, typename X>
+template <bool VECTORIZED, typename X>
 __global__ void __launch_bounds__(WIDE_THREADS)
-    reduce_row_block_kernel(AnySlot y, const X *x, int64_t W, int fn)
+    reduce_row_block_kernel(Operand y, const X *x, int64_t W, int fn)
 {
     __shared__ float shared[WIDE_THREADS / WARP];
     const int64_t row = blockIdx.x;
-    const float share = row_share<PACKED>(x + row * W, W, fn, threadIdx.x, blockDim.x);
+    const float share = row_share<VECTORIZED>(x + row * W, W, fn, threadIdx.x, blockDim.x);
     const float result = fn == FN_ROW_MAX ? block_max(share, shared) : block_sum(share, shared);
     if (threadIdx.x == 0) row_store(y, row, W, fn, result);
 }
@@ -97,12 +98,12 @@ __device__ __forceinline__ void column_share(float (&sum)[N], const X *x, int64_
 }
 
 /* Block (band, group) writes partial[group, columns of the band]. */
-template <bool PACKED, typename X>
+template <bool VECTORIZED, typename X>
 __global__ void __launch_bounds__(THREADS)
     reduce_column_kernel(float *partial, const X *x, int64_t R, int64_t W, int64_t group_rows,
                          int64_t bands)
 {
-    constexpr int EACH = access_width<PACKED, X>, BAND = WARP * EACH;
+    constexpr int EACH = access_width<VECTORIZED, X>, BAND = WARP * EACH;
     __shared__ float shared[WARPS][BAND];
     const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
     const int64_t group = blockIdx.x / bands, band = blockIdx.x - group * bands;
@@ -124,7 +125,7 @@ __global__ void __launch_bounds__(THREADS)
 
 /* Each block adds the groups of WARP columns: its warps take the groups in turn. */
 __global__ void __launch_bounds__(THREADS)
-    reduce_groups_kernel(AnySlot y, const float *partial, int64_t groups, int64_t W)
+    reduce_groups_kernel(Operand y, const float *partial, int64_t groups, int64_t W)
 {
     __shared__ float shared[WARPS][WARP];
     const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
@@ -139,60 +140,57 @@ __global__ void __launch_bounds__(THREADS)
     if (warp > 0 || col >= W) return;
     float total = 0;
     for (int w = 0; w < WARPS; w++) total += shared[w][lane];
-    write_any(y.data, y.dtype, col, total);
+    y.set(col, total);
 }
 
 /* ---- launches ---- */
 
-template <bool PACKED, typename X> static Status launch_rows(const OpCall *call, const X *x)
+template <bool VECTORIZED, typename X> static Status launch_rows(const OpCall *call, const X *x)
 {
     const Tensor *tx = op_in_shape(call, 0);
     const int64_t R = plan_rows(tx), W = plan_width(tx);
-    const AnySlot y = any_slot(op_out(call, 0), op_out_shape(call, 0));
+    const Operand y = operand_out(call, 0);
     const int fn = call->node->attr.fn;
     const cudaStream_t stream = call->backend->stream;
     if (W <= NARROW) {
         const unsigned grid = (unsigned)blocks_for(R, WARPS);
-        reduce_row_warp_kernel<PACKED><<<grid, THREADS, 0, stream>>>(y, x, R, W, fn);
+        reduce_row_warp_kernel<VECTORIZED><<<grid, THREADS, 0, stream>>>(y, x, R, W, fn);
     } else {
         const int threads = W >= 8 * NARROW ? WIDE_THREADS : THREADS;
-        reduce_row_block_kernel<PACKED><<<(unsigned)R, threads, 0, stream>>>(y, x, W, fn);
+        reduce_row_block_kernel<VECTORIZED><<<(unsigned)R, threads, 0, stream>>>(y, x, W, fn);
     }
     TRY_LAUNCH();
     return ST_OK;
 }
 
-template <bool PACKED, typename X> static Status launch_columns(const OpCall *call, const X *x)
+template <bool VECTORIZED, typename X> static Status launch_columns(const OpCall *call, const X *x)
 {
     const Tensor *tx = op_in_shape(call, 0);
     const int64_t R = plan_rows(tx), W = plan_width(tx);
-    const GpuPlanColumns c = gpu_plan_columns(tx, access_width<PACKED, X>);
+    const GpuSupportColumns c = gpu_support_columns(tx, access_width<VECTORIZED, X>);
     const cudaStream_t stream = call->backend->stream;
     float *partial = (float *)call->workspace;
-    reduce_column_kernel<PACKED><<<(unsigned)(c.bands * c.groups), THREADS, 0, stream>>>(
+    reduce_column_kernel<VECTORIZED><<<(unsigned)(c.bands * c.groups), THREADS, 0, stream>>>(
         partial, x, R, W, c.group_rows, c.bands);
     TRY_LAUNCH();
     reduce_groups_kernel<<<(unsigned)blocks_for(W, WARP), THREADS, 0, stream>>>(
-        any_slot(op_out(call, 0), op_out_shape(call, 0)), partial, c.groups, W);
+        operand_out(call, 0), partial, c.groups, W);
     TRY_LAUNCH();
     return ST_OK;
 }
 
-template <bool PACKED, typename X> static Status launch(const OpCall *call, const X *x)
+template <bool VECTORIZED, typename X> static Status launch(const OpCall *call, const X *x)
 {
-    return call->node->attr.fn == FN_COL_SUM ? launch_columns<PACKED>(call, x)
-                                             : launch_rows<PACKED>(call, x);
+    return call->node->attr.fn == FN_COL_SUM ? launch_columns<VECTORIZED>(call, x)
+                                             : launch_rows<VECTORIZED>(call, x);
 }
 
-static Status run(const OpCall *call)
+Status reduce_cuda_run(const OpCall *call)
 {
     const Tensor *tx = op_in_shape(call, 0);
     const void *x = op_in(call, 0);
-    const bool packed = packs_fit(x, tx);
+    const bool vectorized = is_vectorizable(x, tx);
     DISPATCH_FLOAT(tx->dtype, X,
-                   return packed ? launch<true>(call, (const X *)x)
-                                 : launch<false>(call, (const X *)x));
+                   return vectorized ? launch<true>(call, (const X *)x)
+                                     : launch<false>(call, (const X *)x));
 }
-
-const OpImpl reduce_cuda[] = {
-    elementwise_impl("reduce_cuda", gpu_plan_declines_f64, gpu_plan_scratch_reduce, run), {}};

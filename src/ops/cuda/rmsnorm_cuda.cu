@@ -3,15 +3,15 @@
  * The fast kernels hold a row in registers, so that memory is gone over once. The weight's gradient
  * is a sum over rows: every block sums the rows it meets into one row of the workspace, and a second
  * kernel adds those in a fixed order, so that results do not vary. */
-#include "ops/cuda/any_cuda.cuh"
-#include "ops/cuda/impls_cuda.h"
+#include "ops/cuda/block_reduce_cuda.cuh"
+#include "ops/cuda/launch_cuda.cuh"
 
-enum { THREADS = 256, MOST_PARTIALS = GPU_PLAN_RMSNORM_MOST_PARTIALS };
+enum { THREADS = 256, MOST_PARTIALS = GPU_SUPPORT_RMSNORM_MOST_PARTIALS };
 /* The fast kernels' threads have 2 or 4 quads of a row each. */
 enum { QUAD = 4, ROW_THREADS = 512, MOST_COLUMNS = 4 * QUAD * ROW_THREADS };
 
-struct Forward {
-    Any y, delta;
+struct ForwardArgs {
+    Operand y, delta;
     float *r, *s; /* s is NULL without delta */
     const float *x, *w;
     int64_t rows, C;
@@ -33,21 +33,22 @@ __device__ __forceinline__ float squares(const float (&v)[QUAD])
 }
 
 template <typename A>
-__device__ __forceinline__ void store_normed(const Forward &f, int64_t at, const float (&v)[QUAD],
-                                             float r, const float (&w)[QUAD])
+__device__ __forceinline__ void store_normed(const ForwardArgs &f, int64_t at,
+                                             const float (&v)[QUAD], float r,
+                                             const float (&w)[QUAD])
 {
     float y[QUAD];
 #pragma unroll
     for (int e = 0; e < QUAD; e++) y[e] = v[e] * r * w[e];
-    any_store(static_cast<A *>(f.y.data) + at, y);
+    store_vector(static_cast<A *>(f.y.data) + at, y);
 }
 
 /* One row a block at a time; a thread has QUADS quads of it, a block's width apart. */
 template <typename A, int QUADS>
 __global__ void __launch_bounds__(ROW_THREADS, QUADS == 2 ? 2 : 1)
-    rmsnorm_forward_kernel(const Forward f)
+    rmsnorm_forward_kernel(const ForwardArgs f)
 {
-    await_inputs();
+    wait_for_dependency();
     __shared__ float shared[ROW_THREADS / 32];
     float w[QUADS][QUAD], v[QUADS][QUAD], delta[QUADS][QUAD];
     int column[QUADS];
@@ -55,7 +56,7 @@ __global__ void __launch_bounds__(ROW_THREADS, QUADS == 2 ? 2 : 1)
 #pragma unroll
     for (int k = 0; k < QUADS; k++) {
         column[k] = (int)(threadIdx.x + k * blockDim.x) * QUAD;
-        if (column[k] < C) any_load(w[k], f.w + column[k]);
+        if (column[k] < C) load_vector(w[k], f.w + column[k]);
     }
     for (int64_t row = blockIdx.x; row < f.rows; row += gridDim.x) {
         const int64_t at = row * C;
@@ -63,14 +64,14 @@ __global__ void __launch_bounds__(ROW_THREADS, QUADS == 2 ? 2 : 1)
 #pragma unroll
         for (int k = 0; k < QUADS; k++) {
             if (column[k] >= C) continue;
-            any_load(v[k], f.x + at + column[k]);
-            if (f.s) any_load(delta[k], static_cast<const A *>(f.delta.data) + at + column[k]);
+            load_vector(v[k], f.x + at + column[k]);
+            if (f.s) load_vector(delta[k], static_cast<const A *>(f.delta.data) + at + column[k]);
         }
 #pragma unroll
         for (int k = 0; k < QUADS; k++) {
             if (column[k] >= C) continue;
             if (f.s) add_quad(v[k], delta[k]);
-            if (f.s) any_store(f.s + at + column[k], v[k]);
+            if (f.s) store_vector(f.s + at + column[k], v[k]);
             sum += squares(v[k]);
         }
         const float r = rsqrtf(block_sum(sum, shared) / (float)C + f.eps);
@@ -82,7 +83,7 @@ __global__ void __launch_bounds__(ROW_THREADS, QUADS == 2 ? 2 : 1)
     }
 }
 
-__global__ void rmsnorm_plain_kernel(const Forward f)
+__global__ void rmsnorm_plain_kernel(const ForwardArgs f)
 {
     __shared__ float shared[THREADS / 32];
     for (int64_t row = blockIdx.x; row < f.rows; row += gridDim.x) {
@@ -102,50 +103,51 @@ __global__ void rmsnorm_plain_kernel(const Forward f)
     }
 }
 
-struct Backward {
-    Any ddelta, dy;
+struct BackwardArgs {
+    Operand ddelta, dy;
     float *dx, *partial; /* dx may be ds */
     const float *s, *w, *r, *ds;
     int64_t rows, C;
 };
 
 /* What a thread holds of a row, a quad of each operand; dy as it was read takes fewer registers. */
-template <typename A> struct Flow {
-    AnyPack<A, QUAD> dy;
+template <typename A> struct RowVector {
+    Vector<A, QUAD> dy;
     float s[QUAD], ds[QUAD];
 };
 
 template <typename A>
-__device__ __forceinline__ void load_flow(Flow<A> &a, const Backward &f, int64_t at)
+__device__ __forceinline__ void load_held(RowVector<A> &a, const BackwardArgs &f, int64_t at)
 {
-    any_fetch(a.dy, static_cast<const A *>(f.dy.data) + at);
-    any_load(a.s, f.s + at);
-    if (f.ds) any_load(a.ds, f.ds + at);
+    load_raw(a.dy, static_cast<const A *>(f.dy.data) + at);
+    load_vector(a.s, f.s + at);
+    if (f.ds) load_vector(a.ds, f.ds + at);
 }
 
 template <typename A>
-__device__ __forceinline__ float dot_flow(const Flow<A> &a, const float (&w)[QUAD])
+__device__ __forceinline__ float dot_held(const RowVector<A> &a, const float (&w)[QUAD])
 {
     float dot = 0, dy[QUAD];
-    any_widen(dy, a.dy);
+    widen(dy, a.dy);
 #pragma unroll
     for (int e = 0; e < QUAD; e++) dot += dy[e] * w[e] * a.s[e];
     return dot;
 }
 
 template <typename A>
-__device__ __forceinline__ void store_flow(const Backward &f, int64_t at, const Flow<A> &a, float r,
-                                           float k, const float (&w)[QUAD], float (&dw)[QUAD])
+__device__ __forceinline__ void store_held(const BackwardArgs &f, int64_t at, const RowVector<A> &a,
+                                           float r, float k, const float (&w)[QUAD],
+                                           float (&dw)[QUAD])
 {
     float dx[QUAD], dy[QUAD];
-    any_widen(dy, a.dy);
+    widen(dy, a.dy);
 #pragma unroll
     for (int e = 0; e < QUAD; e++) {
         dx[e] = (f.ds ? a.ds[e] : 0.0F) + dy[e] * w[e] * r - a.s[e] * k;
         dw[e] += dy[e] * a.s[e] * r;
     }
-    any_store(f.dx + at, dx);
-    if (f.ddelta.data) any_store(static_cast<A *>(f.ddelta.data) + at, dx);
+    store_vector(f.dx + at, dx);
+    if (f.ddelta.data) store_vector(static_cast<A *>(f.ddelta.data) + at, dx);
 }
 
 /* The sum over the threads of one row of the block, which are whole warps. One barrier: `shared` has
@@ -164,13 +166,13 @@ __device__ __forceinline__ float row_sum(float x, float (*shared)[ROW_THREADS / 
 /* Adds up dw over the rows of threads, of which the first needs no shared memory, and writes the
  * block's partial row. */
 template <int QUADS>
-__device__ __forceinline__ void store_partial(const Backward &f, float (&dw)[QUADS][QUAD])
+__device__ __forceinline__ void store_partial(const BackwardArgs &f, float (&dw)[QUADS][QUAD])
 {
-    __shared__ AnyPack<float, QUAD> sums[(ROW_THREADS - 32) * QUADS];
+    __shared__ Vector<float, QUAD> sums[(ROW_THREADS - 32) * QUADS];
 #pragma unroll
     for (int k = 0; k < QUADS; k++) {
         const int mine = k * blockDim.x + threadIdx.x, row = QUADS * blockDim.x;
-        if (threadIdx.y > 0) any_store(sums[(threadIdx.y - 1) * row + mine].v, dw[k]);
+        if (threadIdx.y > 0) store_vector(sums[(threadIdx.y - 1) * row + mine].v, dw[k]);
     }
     __syncthreads();
     if (threadIdx.y > 0) return;
@@ -179,7 +181,7 @@ __device__ __forceinline__ void store_partial(const Backward &f, float (&dw)[QUA
         const int mine = k * blockDim.x + threadIdx.x, row = QUADS * blockDim.x;
         for (int y = 0; y < (int)blockDim.y - 1; y++) add_quad(dw[k], sums[y * row + mine].v);
         const int64_t column = (int64_t)mine * QUAD;
-        if (column < f.C) any_store(f.partial + blockIdx.x * f.C + column, dw[k]);
+        if (column < f.C) store_vector(f.partial + blockIdx.x * f.C + column, dw[k]);
     }
 }
 
@@ -187,9 +189,9 @@ __device__ __forceinline__ void store_partial(const Backward &f, float (&dw)[QUA
  * sums of dw stay in registers until the last row. */
 template <typename A, int QUADS>
 __global__ void __launch_bounds__(ROW_THREADS, QUADS == 2 ? 2 : 1)
-    rmsnorm_backward_kernel(const Backward f)
+    rmsnorm_backward_kernel(const BackwardArgs f)
 {
-    await_inputs();
+    wait_for_dependency();
     __shared__ float shared[2][ROW_THREADS / 32];
     float w[QUADS][QUAD], dw[QUADS][QUAD] = {};
     int column[QUADS];
@@ -197,7 +199,7 @@ __global__ void __launch_bounds__(ROW_THREADS, QUADS == 2 ? 2 : 1)
 #pragma unroll
     for (int k = 0; k < QUADS; k++) {
         column[k] = (int)(threadIdx.x + k * blockDim.x) * QUAD;
-        if (column[k] < C) any_load(w[k], f.w + column[k]);
+        if (column[k] < C) load_vector(w[k], f.w + column[k]);
     }
     int turn = 0;
     for (int64_t first = (int64_t)blockIdx.x * blockDim.y; first < f.rows;
@@ -205,28 +207,28 @@ __global__ void __launch_bounds__(ROW_THREADS, QUADS == 2 ? 2 : 1)
         const int64_t row = first + threadIdx.y, at = row * C;
         const int end = row < f.rows ? C : 0;
         const float r = end ? f.r[row] : 0;
-        Flow<A> flow[QUADS];
+        RowVector<A> held[QUADS];
         float dot = 0;
 #pragma unroll
         for (int k = 0; k < QUADS; k++) {
-            if (column[k] < end) load_flow<A>(flow[k], f, at + column[k]);
+            if (column[k] < end) load_held<A>(held[k], f, at + column[k]);
         }
 #pragma unroll
         for (int k = 0; k < QUADS; k++) {
-            if (column[k] < end) dot += dot_flow(flow[k], w[k]);
+            if (column[k] < end) dot += dot_held(held[k], w[k]);
         }
         const float scale = row_sum(dot, shared, turn) / (float)C * r * r * r;
         turn ^= 1;
 #pragma unroll
         for (int k = 0; k < QUADS; k++) {
-            if (column[k] < end) store_flow<A>(f, at + column[k], flow[k], r, scale, w[k], dw[k]);
+            if (column[k] < end) store_held<A>(f, at + column[k], held[k], r, scale, w[k], dw[k]);
         }
     }
     store_partial<QUADS>(f, dw);
 }
 
 /* Threads own columns, so that nobody else touches their part of the block's partial row. */
-__global__ void rmsnorm_grad_plain_kernel(const Backward f)
+__global__ void rmsnorm_grad_plain_kernel(const BackwardArgs f)
 {
     __shared__ float shared[THREADS / 32];
     float *dw = f.partial + blockIdx.x * f.C;
@@ -251,7 +253,7 @@ __global__ void rmsnorm_grad_plain_kernel(const Backward f)
 /* 32 columns a block; 32 threads of each column add every 32nd row, then one adds theirs. */
 __global__ void rmsnorm_weight_grad_kernel(float *dw, const float *partial, int partials, int64_t C)
 {
-    await_inputs();
+    wait_for_dependency();
     __shared__ float sums[32][33];
     const int64_t column = blockIdx.x * (int64_t)32 + threadIdx.x;
     float sum = 0;
@@ -269,94 +271,95 @@ __global__ void rmsnorm_weight_grad_kernel(float *dw, const float *partial, int 
 static int row_threads(int64_t C)
 {
     const int64_t pairs = blocks_for(C, 2 * QUAD);
-    return any_threads(pairs > ROW_THREADS ? blocks_for(pairs, 2) : pairs, ROW_THREADS);
+    return block_threads(pairs > ROW_THREADS ? blocks_for(pairs, 2) : pairs, ROW_THREADS);
 }
 
-template <typename A> static Status forward(const OpCall *call, const Forward &f)
+template <typename A> static Status forward(const OpCall *call, const ForwardArgs &f)
 {
     const int threads = row_threads(f.C);
     const bool two = f.C <= 2 * QUAD * threads;
-    const int blocks =
-        any_even_blocks(f.rows, call->backend->processors * ((two ? 1024 : 640) / threads));
+    const int blocks = even_blocks(f.rows, call->backend->sms * ((two ? 1024 : 640) / threads));
     const auto kernel = two ? rmsnorm_forward_kernel<A, 2> : rmsnorm_forward_kernel<A, 4>;
-    return launch_early(call->backend, kernel, blocks, threads, f);
+    return launch_dependent(call->backend, kernel, blocks, threads, f);
 }
 
 /* The operand has the dtype of the activations, or is absent. */
-static bool is_act(const Tensor *t, DType act)
+static bool has_dtype(const Tensor *t, DType act)
 {
     return !t || t->dtype == act;
 }
 
-static bool forward_packs(const OpCall *call)
+static bool forward_takes_vectors(const OpCall *call)
 {
     const Tensor *y = op_out_shape(call, 0);
-    bool fit = plan_width(y) <= MOST_COLUMNS && is_act(op_in_shape(call, 2), y->dtype);
-    for (int i = 0; i < 3; i++) fit = fit && packs_fit(op_in(call, i), op_in_shape(call, i));
-    return fit && packs_fit(op_out(call, 0), y) &&
-           packs_fit(op_out(call, 2), op_out_shape(call, 2));
+    bool fit = plan_width(y) <= MOST_COLUMNS && has_dtype(op_in_shape(call, 2), y->dtype);
+    for (int i = 0; i < 3; i++) fit = fit && is_vectorizable(op_in(call, i), op_in_shape(call, i));
+    return fit && is_vectorizable(op_out(call, 0), y) &&
+           is_vectorizable(op_out(call, 2), op_out_shape(call, 2));
 }
 
-static Status run(const OpCall *call)
+Status rmsnorm_cuda_run(const OpCall *call)
 {
     const Tensor *x = op_in_shape(call, 0);
-    Forward f = {};
-    f.y = any_out(call, 0);
+    ForwardArgs f = {};
+    f.y = operand_out(call, 0);
     f.r = (float *)op_out(call, 1);
     f.s = (float *)op_out(call, 2);
     f.x = (const float *)op_in(call, 0);
     f.w = (const float *)op_in(call, 1);
-    f.delta = any_in(call, 2);
+    f.delta = operand_in(call, 2);
     f.rows = plan_rows(x);
     f.C = plan_width(x);
     f.eps = (float)call->node->attr.shift;
-    if (forward_packs(call)) {
+    if (forward_takes_vectors(call)) {
         DISPATCH_FLOAT(f.y.dtype, A, return forward<A>(call, f));
     }
-    rmsnorm_plain_kernel<<<any_grid(f.rows), any_threads(f.C, THREADS), 0, call->backend->stream>>>(
-        f);
+    rmsnorm_plain_kernel<<<grid_blocks(f.rows), block_threads(f.C, THREADS), 0,
+                           call->backend->stream>>>(f);
     TRY_LAUNCH();
     return ST_OK;
 }
 
-template <typename A> static Status backward(const OpCall *call, const Backward &f, int *partials)
+template <typename A>
+static Status backward(const OpCall *call, const BackwardArgs &f, int *partials)
 {
     const int threads = row_threads(f.C), rows = ROW_THREADS / threads;
     const bool two = f.C <= 2 * QUAD * threads;
-    const int room = call->backend->processors * ((two ? 1024 : 512) / (threads * rows));
+    const int room = call->backend->sms * ((two ? 1024 : 512) / (threads * rows));
     const int blocks =
-        any_even_blocks(blocks_for(f.rows, rows), (int)any_at_most(room, MOST_PARTIALS));
+        even_blocks(blocks_for(f.rows, rows), (int)std::min<int64_t>(room, MOST_PARTIALS));
     *partials = blocks;
     const auto kernel = two ? rmsnorm_backward_kernel<A, 2> : rmsnorm_backward_kernel<A, 4>;
-    return launch_early(call->backend, kernel, blocks, dim3(threads, rows), f);
+    return launch_dependent(call->backend, kernel, blocks, dim3(threads, rows), f);
 }
 
-static Status backward_plain(const OpCall *call, const Backward &f, int *partials)
+static Status backward_plain(const OpCall *call, const BackwardArgs &f, int *partials)
 {
-    *partials = (int)any_at_most(f.rows, MOST_PARTIALS);
-    rmsnorm_grad_plain_kernel<<<*partials, any_threads(f.C, THREADS), 0, call->backend->stream>>>(
+    *partials = (int)std::min<int64_t>(f.rows, MOST_PARTIALS);
+    rmsnorm_grad_plain_kernel<<<*partials, block_threads(f.C, THREADS), 0, call->backend->stream>>>(
         f);
     TRY_LAUNCH();
     return ST_OK;
 }
 
-static bool backward_packs(const OpCall *call)
+static bool backward_takes_vectors(const OpCall *call)
 {
     const Tensor *dy = op_in_shape(call, 0);
-    bool fit = plan_width(dy) <= MOST_COLUMNS && is_act(op_out_shape(call, 1), dy->dtype);
-    for (int i = 0; i < 2; i++) fit = fit && packs_fit(op_out(call, i), op_out_shape(call, i));
-    for (int i = 0; i < 3; i++) fit = fit && packs_fit(op_in(call, i), op_in_shape(call, i));
-    return fit && packs_fit(op_in(call, 4), op_in_shape(call, 4));
+    bool fit = plan_width(dy) <= MOST_COLUMNS && has_dtype(op_out_shape(call, 1), dy->dtype);
+    for (int i = 0; i < 2; i++)
+        fit = fit && is_vectorizable(op_out(call, i), op_out_shape(call, i));
+    for (int i = 0; i < 3; i++) fit = fit && is_vectorizable(op_in(call, i), op_in_shape(call, i));
+    return fit && is_vectorizable(op_in(call, 4), op_in_shape(call, 4));
 }
 
-static Status run_grad(const OpCall *call)
+Status rmsnorm_grad_cuda_run(const OpCall *call)
 {
     const Tensor *s = op_in_shape(call, 1);
-    Backward f = {};
+    BackwardArgs f = {};
     f.dx = (float *)op_out(call, 0);
-    f.ddelta = any_out(call, 1);
+    f.ddelta = operand_out(call, 1);
     f.partial = (float *)call->workspace;
-    f.dy = any_in(call, 0);
+    f.dy = operand_in(call, 0);
     f.s = (const float *)op_in(call, 1);
     f.w = (const float *)op_in(call, 2);
     f.r = (const float *)op_in(call, 3);
@@ -364,16 +367,12 @@ static Status run_grad(const OpCall *call)
     f.rows = plan_rows(s);
     f.C = plan_width(s);
     int partials = 0;
-    if (backward_packs(call)) {
+    if (backward_takes_vectors(call)) {
         DISPATCH_FLOAT(f.dy.dtype, A, TRY(backward<A>(call, f, &partials)));
     } else {
         TRY(backward_plain(call, f, &partials));
     }
-    const unsigned blocks = any_grid(blocks_for(f.C, 32));
-    return launch_early(call->backend, rmsnorm_weight_grad_kernel, blocks, dim3(32, 32),
-                        (float *)op_out(call, 2), f.partial, partials, f.C);
+    const unsigned blocks = grid_blocks(blocks_for(f.C, 32));
+    return launch_dependent(call->backend, rmsnorm_weight_grad_kernel, blocks, dim3(32, 32),
+                            (float *)op_out(call, 2), f.partial, partials, f.C);
 }
-
-const OpImpl rmsnorm_cuda[] = {{"rmsnorm_cuda", gpu_plan_declines_f64, nullptr, run}, {}};
-const OpImpl rmsnorm_grad_cuda[] = {
-    {"rmsnorm_grad_cuda", gpu_plan_declines_f64, gpu_plan_scratch_rmsnorm_grad, run_grad}, {}};

@@ -1,20 +1,20 @@
 /* Softmax over attention scores and its gradient (ops/softmax.c has the formulas). A causal row ends
  * at its own token: what lies beyond counts for nothing and becomes 0. */
-#include "ops/cuda/any_cuda.cuh"
-#include "ops/cuda/impls_cuda.h"
+#include "ops/cuda/block_reduce_cuda.cuh"
+#include "ops/cuda/launch_cuda.cuh"
 
 enum { THREADS = 256, MOST_COLUMNS = 16384 };     /* of the fast kernels */
 enum { FORWARD_SHARE = 32, BACKWARD_SHARE = 16 }; /* columns of a row that a thread holds */
 
-struct Scores {
-    Any out, s, p; /* forward: out = softmax(s); backward: s is dp */
+struct SoftmaxArgs {
+    Operand out, s, p; /* forward: out = softmax(s); backward: s is dp */
     int64_t rows, T;
     float scale;
     bool causal;
 };
 
 /* Columns of the row that count. */
-__device__ __forceinline__ int64_t columns(const Scores &f, int64_t row)
+__device__ __forceinline__ int64_t columns(const SoftmaxArgs &f, int64_t row)
 {
     if (!f.causal) return f.T;
     /* 32-bit divisions are several times faster */
@@ -45,7 +45,7 @@ __device__ __forceinline__ void load_row(float (&v)[ITEMS][W], const T *row, int
 #pragma unroll
     for (int k = 0; k < ITEMS; k++) {
         const int j = column_of<W>(k);
-        if (j < end) any_load(v[k], row + j);
+        if (j < end) load_vector(v[k], row + j);
     }
 }
 
@@ -60,7 +60,7 @@ __device__ __forceinline__ void store_row(T *row, float (&v)[ITEMS][W], float fa
         if (j >= end) continue;
 #pragma unroll
         for (int e = 0; e < W; e++) v[k][e] = j + e < n ? v[k][e] * factor : 0.0F;
-        any_store(row + j, v[k]);
+        store_vector(row + j, v[k]);
     }
 }
 
@@ -84,7 +84,7 @@ __device__ __forceinline__ float scale_row(float (&v)[ITEMS][W], float scale, in
 
 /* The fast exp is off by less than 2e-7 + 1e-7 |v - max|: 1e-5 only where the result is 1e-40. */
 template <int ITEMS, int W>
-__device__ __forceinline__ float raise_row(float (&v)[ITEMS][W], float max, int n)
+__device__ __forceinline__ float exp_row(float (&v)[ITEMS][W], float max, int n)
 {
     float sum = 0;
 #pragma unroll
@@ -98,9 +98,9 @@ __device__ __forceinline__ float raise_row(float (&v)[ITEMS][W], float max, int 
 
 template <typename T>
 __global__ void __launch_bounds__(MOST_COLUMNS / FORWARD_SHARE)
-    softmax_forward_kernel(const Scores f)
+    softmax_forward_kernel(const SoftmaxArgs f)
 {
-    constexpr int W = any_width<T>, ITEMS = FORWARD_SHARE / W;
+    constexpr int W = vector_width<T>, ITEMS = FORWARD_SHARE / W;
     __shared__ float shared[MOST_COLUMNS / FORWARD_SHARE / 32];
     for (int64_t row = (int64_t)blockIdx.x * blockDim.y + threadIdx.y; row < f.rows;
          row += (int64_t)gridDim.x * blockDim.y) {
@@ -108,7 +108,7 @@ __global__ void __launch_bounds__(MOST_COLUMNS / FORWARD_SHARE)
         float v[ITEMS][W];
         load_row(v, static_cast<const T *>(f.s.data) + row * width, n);
         const float max = row_max(scale_row(v, f.scale, n), shared);
-        const float factor = 1.0F / row_sum(raise_row(v, max, n), shared);
+        const float factor = 1.0F / row_sum(exp_row(v, max, n), shared);
         store_row(static_cast<T *>(f.out.data) + row * width, v, factor, n, width);
     }
 }
@@ -131,9 +131,9 @@ __device__ __forceinline__ float dot_rows(const float (&dp)[ITEMS][W], const flo
 
 template <typename T>
 __global__ void __launch_bounds__(MOST_COLUMNS / BACKWARD_SHARE)
-    softmax_backward_kernel(const Scores f)
+    softmax_backward_kernel(const SoftmaxArgs f)
 {
-    constexpr int W = any_width<T>, ITEMS = BACKWARD_SHARE / W;
+    constexpr int W = vector_width<T>, ITEMS = BACKWARD_SHARE / W;
     __shared__ float shared[MOST_COLUMNS / BACKWARD_SHARE / 32];
     for (int64_t row = (int64_t)blockIdx.x * blockDim.y + threadIdx.y; row < f.rows;
          row += (int64_t)gridDim.x * blockDim.y) {
@@ -152,7 +152,7 @@ __global__ void __launch_bounds__(MOST_COLUMNS / BACKWARD_SHARE)
     }
 }
 
-__global__ void softmax_plain_kernel(const Scores f)
+__global__ void softmax_plain_kernel(const SoftmaxArgs f)
 {
     __shared__ float shared[THREADS / 32];
     for (int64_t row = blockIdx.x; row < f.rows; row += gridDim.x) {
@@ -172,7 +172,7 @@ __global__ void softmax_plain_kernel(const Scores f)
     }
 }
 
-__global__ void softmax_grad_plain_kernel(const Scores f)
+__global__ void softmax_grad_plain_kernel(const SoftmaxArgs f)
 {
     __shared__ float shared[THREADS / 32];
     for (int64_t row = blockIdx.x; row < f.rows; row += gridDim.x) {
@@ -189,12 +189,12 @@ __global__ void softmax_grad_plain_kernel(const Scores f)
     }
 }
 
-static Scores scores_of(const OpCall *call)
+static SoftmaxArgs softmax_args(const OpCall *call)
 {
     const Tensor *s = op_in_shape(call, 0);
-    Scores f = {};
-    f.out = any_out(call, 0);
-    f.s = any_in(call, 0);
+    SoftmaxArgs f = {};
+    f.out = operand_out(call, 0);
+    f.s = operand_in(call, 0);
     f.rows = plan_rows(s);
     f.T = plan_width(s);
     f.scale = (float)call->node->attr.scale;
@@ -202,7 +202,7 @@ static Scores scores_of(const OpCall *call)
     return f;
 }
 
-static bool all_packs(const Scores &f)
+static bool takes_vectors(const SoftmaxArgs &f)
 {
     const bool same = f.out.dtype == f.s.dtype && (!f.p.data || f.p.dtype == f.s.dtype);
     const uintptr_t places = (uintptr_t)f.out.data | (uintptr_t)f.s.data | (uintptr_t)f.p.data;
@@ -210,48 +210,45 @@ static bool all_packs(const Scores &f)
 }
 
 /* Threads of a fast kernel: those of a row, and rows of a block. */
-static dim3 row_threads(const Scores &f, int share)
+static dim3 row_threads(const SoftmaxArgs &f, int share)
 {
-    const int threads = any_threads(blocks_for(f.T, share), MOST_COLUMNS / share);
+    const int threads = block_threads(blocks_for(f.T, share), MOST_COLUMNS / share);
     return dim3(threads, threads == 32 ? 4 : 1);
 }
 
-static dim3 row_blocks(const Scores &f, dim3 threads)
+static dim3 row_blocks(const SoftmaxArgs &f, dim3 threads)
 {
-    return dim3(any_grid(blocks_for(f.rows, threads.y)));
+    return dim3(grid_blocks(blocks_for(f.rows, threads.y)));
 }
 
-static Status run(const OpCall *call)
+Status softmax_cuda_run(const OpCall *call)
 {
-    const Scores f = scores_of(call);
+    const SoftmaxArgs f = softmax_args(call);
     const cudaStream_t stream = call->backend->stream;
-    if (all_packs(f)) {
+    if (takes_vectors(f)) {
         const dim3 threads = row_threads(f, FORWARD_SHARE), blocks = row_blocks(f, threads);
         DISPATCH_FLOAT(f.s.dtype, T,
                        (softmax_forward_kernel<T><<<blocks, threads, 0, stream>>>(f)));
     } else {
-        softmax_plain_kernel<<<any_grid(f.rows), any_threads(f.T, THREADS), 0, stream>>>(f);
+        softmax_plain_kernel<<<grid_blocks(f.rows), block_threads(f.T, THREADS), 0, stream>>>(f);
     }
     TRY_LAUNCH();
     return ST_OK;
 }
 
-static Status run_grad(const OpCall *call)
+Status softmax_grad_cuda_run(const OpCall *call)
 {
-    Scores f = scores_of(call);
-    f.p = any_in(call, 1);
+    SoftmaxArgs f = softmax_args(call);
+    f.p = operand_in(call, 1);
     const cudaStream_t stream = call->backend->stream;
-    if (all_packs(f)) {
+    if (takes_vectors(f)) {
         const dim3 threads = row_threads(f, BACKWARD_SHARE), blocks = row_blocks(f, threads);
         DISPATCH_FLOAT(f.s.dtype, T,
                        (softmax_backward_kernel<T><<<blocks, threads, 0, stream>>>(f)));
     } else {
-        softmax_grad_plain_kernel<<<any_grid(f.rows), any_threads(f.T, THREADS), 0, stream>>>(f);
+        softmax_grad_plain_kernel<<<grid_blocks(f.rows), block_threads(f.T, THREADS), 0, stream>>>(
+            f);
     }
     TRY_LAUNCH();
     return ST_OK;
 }
-
-const OpImpl softmax_cuda[] = {{"softmax_cuda", gpu_plan_declines_f64, nullptr, run}, {}};
-const OpImpl softmax_grad_cuda[] = {{"softmax_grad_cuda", gpu_plan_declines_f64, nullptr, run_grad},
-                                    {}};

@@ -1,7 +1,6 @@
 /* The gate of the feed-forward part and its gradient (ops/swiglu.c has the formulas). Packed or not,
  * h1 and h3 are two windows with the same distance between their rows. */
-#include "ops/cuda/any_cuda.cuh"
-#include "ops/cuda/impls_cuda.h"
+#include "ops/cuda/launch_cuda.cuh"
 
 enum { THREADS = 256 };
 
@@ -13,55 +12,56 @@ __device__ __forceinline__ float sigmoid(float x)
 }
 
 /* (h1, h3) become (dh1, dh3). */
-__device__ __forceinline__ void gate_slope(float &h1, float &h3, float dg)
+__device__ __forceinline__ void swiglu_gradient(float &h1, float &h3, float dg)
 {
     const float x = h1, s = sigmoid(x), flow = dg * s;
     h1 = flow * h3 * (1.0F + x * (1.0F - s));
     h3 = flow * x;
 }
 
-struct Gate {
-    Any g, h1, h3, dh1, dh3; /* backward g is dg; dh1 may be h1, dh3 h3 */
+struct SwigluArgs {
+    Operand g, h1, h3, dh1, dh3; /* backward g is dg; dh1 may be h1, dh3 h3 */
     int64_t rows, F;
 };
 
 /* One pack a thread, of each operand. */
-template <typename A> __global__ void __launch_bounds__(THREADS) swiglu_forward_kernel(const Gate f)
+template <typename A>
+__global__ void __launch_bounds__(THREADS) swiglu_forward_kernel(const SwigluArgs f)
 {
-    await_inputs();
-    constexpr int W = any_width<A>;
+    wait_for_dependency();
+    constexpr int W = vector_width<A>;
     const int64_t j = (int64_t)(blockIdx.y * blockDim.x + threadIdx.x) * W;
     if (j >= f.F) return;
     for (int64_t row = blockIdx.x; row < f.rows; row += gridDim.x) {
         float x[W], v[W];
-        any_load(x, static_cast<const A *>(f.h1.data) + row * f.h1.ld + j);
-        any_load(v, static_cast<const A *>(f.h3.data) + row * f.h3.ld + j);
+        load_vector(x, static_cast<const A *>(f.h1.data) + row * f.h1.ld + j);
+        load_vector(v, static_cast<const A *>(f.h3.data) + row * f.h3.ld + j);
 #pragma unroll
         for (int e = 0; e < W; e++) v[e] *= x[e] * sigmoid(x[e]);
-        any_store(static_cast<A *>(f.g.data) + row * f.F + j, v);
+        store_vector(static_cast<A *>(f.g.data) + row * f.F + j, v);
     }
 }
 
 template <typename A>
-__global__ void __launch_bounds__(THREADS) swiglu_backward_kernel(const Gate f)
+__global__ void __launch_bounds__(THREADS) swiglu_backward_kernel(const SwigluArgs f)
 {
-    await_inputs();
-    constexpr int W = any_width<A>;
+    wait_for_dependency();
+    constexpr int W = vector_width<A>;
     const int64_t j = (int64_t)(blockIdx.y * blockDim.x + threadIdx.x) * W;
     if (j >= f.F) return;
     for (int64_t row = blockIdx.x; row < f.rows; row += gridDim.x) {
         float x[W], v[W], g[W];
-        any_load(x, static_cast<const A *>(f.h1.data) + row * f.h1.ld + j);
-        any_load(v, static_cast<const A *>(f.h3.data) + row * f.h3.ld + j);
-        any_load(g, static_cast<const A *>(f.g.data) + row * f.F + j);
+        load_vector(x, static_cast<const A *>(f.h1.data) + row * f.h1.ld + j);
+        load_vector(v, static_cast<const A *>(f.h3.data) + row * f.h3.ld + j);
+        load_vector(g, static_cast<const A *>(f.g.data) + row * f.F + j);
 #pragma unroll
-        for (int e = 0; e < W; e++) gate_slope(x[e], v[e], g[e]);
-        any_store(static_cast<A *>(f.dh1.data) + row * f.dh1.ld + j, x);
-        any_store(static_cast<A *>(f.dh3.data) + row * f.dh3.ld + j, v);
+        for (int e = 0; e < W; e++) swiglu_gradient(x[e], v[e], g[e]);
+        store_vector(static_cast<A *>(f.dh1.data) + row * f.dh1.ld + j, x);
+        store_vector(static_cast<A *>(f.dh3.data) + row * f.dh3.ld + j, v);
     }
 }
 
-__global__ void swiglu_plain_kernel(const Gate f)
+__global__ void swiglu_plain_kernel(const SwigluArgs f)
 {
     const int64_t n = f.rows * f.F, step = (int64_t)gridDim.x * blockDim.x;
     for (int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; i < n; i += step) {
@@ -71,93 +71,89 @@ __global__ void swiglu_plain_kernel(const Gate f)
     }
 }
 
-__global__ void swiglu_grad_plain_kernel(const Gate f)
+__global__ void swiglu_grad_plain_kernel(const SwigluArgs f)
 {
     const int64_t n = f.rows * f.F, step = (int64_t)gridDim.x * blockDim.x;
     for (int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; i < n; i += step) {
         const int64_t row = i / f.F, j = i % f.F;
         float x = f.h1.get(row * f.h1.ld + j), v = f.h3.get(row * f.h3.ld + j);
-        gate_slope(x, v, f.g.get(i));
+        swiglu_gradient(x, v, f.g.get(i));
         f.dh1.set(row * f.dh1.ld + j, x);
         f.dh3.set(row * f.dh3.ld + j, v);
     }
 }
 
 /* The second operand where there is one, else the right half of the first. */
-static Any second_half(Any first, Any second, int64_t F)
+static Operand second_half(Operand first, Operand second, int64_t F)
 {
     if (second.data) return second;
     char *data = static_cast<char *>(first.data) + F * (int64_t)plan_dtype_size(first.dtype);
-    return Any{data, first.dtype, first.ld};
+    return Operand{data, first.dtype, first.ld};
 }
 
 /* Every operand has the same dtype and starts its rows where packs start. (F % WIDTH == 0 puts the
  * right half of packed rows on such a place.) */
-static bool all_packs(const OpCall *call, int64_t F)
+static bool takes_vectors(const OpCall *call, int64_t F)
 {
     bool fit = F % WIDTH == 0 && F / THREADS <= 65535;
     const DType dtype = op_in_shape(call, 0)->dtype;
     for (int i = 0; i < call->node->n_out; i++) {
         const Tensor *t = op_out_shape(call, i);
-        fit = fit && (!t || t->dtype == dtype) && packs_fit(op_out(call, i), t);
+        fit = fit && (!t || t->dtype == dtype) && is_vectorizable(op_out(call, i), t);
     }
     for (int i = 0; i < call->node->n_in; i++) {
         const Tensor *t = op_in_shape(call, i);
-        fit = fit && (!t || t->dtype == dtype) && packs_fit(op_in(call, i), t);
+        fit = fit && (!t || t->dtype == dtype) && is_vectorizable(op_in(call, i), t);
     }
     return fit;
 }
 
-static Status run(const OpCall *call)
+Status swiglu_cuda_run(const OpCall *call)
 {
     const Tensor *g = op_out_shape(call, 0);
-    Gate f = {};
+    SwigluArgs f = {};
     f.rows = plan_rows(g);
     f.F = plan_width(g);
-    f.g = any_out(call, 0);
-    f.h1 = any_in(call, 0);
-    f.h3 = second_half(f.h1, any_in(call, 1), f.F);
+    f.g = operand_out(call, 0);
+    f.h1 = operand_in(call, 0);
+    f.h3 = second_half(f.h1, operand_in(call, 1), f.F);
     const cudaStream_t stream = call->backend->stream;
-    if (all_packs(call, f.F)) {
+    if (takes_vectors(call, f.F)) {
         const int64_t width = 16 / (int64_t)plan_dtype_size(f.g.dtype);
-        const AnyGrid at = any_row_grid(f.rows, f.F / width, THREADS);
-        DISPATCH_FLOAT(
-            f.g.dtype, A,
-            return launch_early(call->backend, swiglu_forward_kernel<A>, at.grid, at.threads, f));
+        const RowGrid at = row_grid(f.rows, f.F / width, THREADS);
+        DISPATCH_FLOAT(f.g.dtype, A,
+                       return launch_dependent(call->backend, swiglu_forward_kernel<A>, at.grid,
+                                               at.threads, f));
     } else {
-        const unsigned blocks = any_grid(blocks_for(f.rows * f.F, THREADS));
+        const unsigned blocks = grid_blocks(blocks_for(f.rows * f.F, THREADS));
         swiglu_plain_kernel<<<blocks, THREADS, 0, stream>>>(f);
     }
     TRY_LAUNCH();
     return ST_OK;
 }
 
-static Status run_grad(const OpCall *call)
+Status swiglu_grad_cuda_run(const OpCall *call)
 {
     const Tensor *dg = op_in_shape(call, 0);
-    Gate f = {};
+    SwigluArgs f = {};
     f.rows = plan_rows(dg);
     f.F = plan_width(dg);
-    f.g = any_in(call, 0);
-    f.h1 = any_in(call, 1);
-    f.h3 = second_half(f.h1, any_in(call, 2), f.F);
-    f.dh1 = any_out(call, 0);
-    f.dh3 = second_half(f.dh1, any_out(call, 1), f.F);
+    f.g = operand_in(call, 0);
+    f.h1 = operand_in(call, 1);
+    f.h3 = second_half(f.h1, operand_in(call, 2), f.F);
+    f.dh1 = operand_out(call, 0);
+    f.dh3 = second_half(f.dh1, operand_out(call, 1), f.F);
     const cudaStream_t stream = call->backend->stream;
-    if (all_packs(call, f.F)) {
+    if (takes_vectors(call, f.F)) {
         const int64_t width = 16 / (int64_t)plan_dtype_size(f.g.dtype);
-        const AnyGrid at = any_row_grid(f.rows, f.F / width, THREADS);
-        DISPATCH_FLOAT(
-            f.g.dtype, A,
-            return launch_early(call->backend, swiglu_backward_kernel<A>, at.grid, at.threads, f));
+        const RowGrid at = row_grid(f.rows, f.F / width, THREADS);
+        DISPATCH_FLOAT(f.g.dtype, A,
+                       return launch_dependent(call->backend, swiglu_backward_kernel<A>, at.grid,
+                                               at.threads, f));
     } else {
-        const unsigned blocks = any_grid(blocks_for(f.rows * f.F, THREADS));
+        const unsigned blocks = grid_blocks(blocks_for(f.rows * f.F, THREADS));
         swiglu_grad_plain_kernel<<<blocks, THREADS, 0, stream>>>(f);
     }
     TRY_LAUNCH();
     return ST_OK;
 }
-
-const OpImpl swiglu_cuda[] = {{"swiglu_cuda", gpu_plan_declines_f64, nullptr, run}, {}};
-const OpImpl swiglu_grad_cuda[] = {{"swiglu_grad_cuda", gpu_plan_declines_f64, nullptr, run_grad},
-                                   {}};

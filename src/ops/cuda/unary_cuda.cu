@@ -1,5 +1,4 @@
 #include "ops/cuda/elementwise_cuda.cuh"
-#include "ops/cuda/impls_cuda.h"
 #include "plan/op_functions.h"
 
 struct UnaryFormula {
@@ -37,13 +36,13 @@ __device__ __forceinline__ void unary_apply(UnaryFormula f, float (&v)[FLAT_WIDT
     }
 }
 
-__device__ __forceinline__ float silu_slope(float x)
+__device__ __forceinline__ float silu_derivative(float x)
 {
     const float s = sigmoid(x);
     return s * (1.0F + x * (1.0F - s));
 }
 
-/* d = d f'; `s` is x or y, whichever the slope is written with. */
+/* d = d f'; `s` is x or y, whichever the derivative is written with. */
 __device__ __forceinline__ void unary_apply_grad(UnaryFormula f, float (&d)[FLAT_WIDTH],
                                                  const float (&s)[FLAT_WIDTH])
 {
@@ -59,7 +58,7 @@ __device__ __forceinline__ void unary_apply_grad(UnaryFormula f, float (&d)[FLAT
     case FN_RSQRT:
         EACH(d[k] *= -0.5F * s[k] * s[k] * s[k]);
     case FN_SILU:
-        EACH(d[k] *= silu_slope(s[k]));
+        EACH(d[k] *= silu_derivative(s[k]));
     default:
         break;
     }
@@ -69,31 +68,31 @@ __device__ __forceinline__ void unary_apply_grad(UnaryFormula f, float (&d)[FLAT
 template <typename Y, typename X>
 __global__ void __launch_bounds__(FLAT_THREADS) unary_kernel(Y y, X x, int64_t n, UnaryFormula f)
 {
-    float v[FLAT_PACKS][FLAT_WIDTH];
+    float v[FLAT_VECTORS][FLAT_WIDTH];
 #pragma unroll
-    for (int p = 0; p < FLAT_PACKS; p++) read_pack(v[p], x, pack_start(p), n);
+    for (int p = 0; p < FLAT_VECTORS; p++) read_vector(v[p], x, vector_start(p), n);
 #pragma unroll
-    for (int p = 0; p < FLAT_PACKS; p++) {
+    for (int p = 0; p < FLAT_VECTORS; p++) {
         unary_apply(f, v[p]);
-        write_pack(y, pack_start(p), n, v[p]);
+        write_vector(y, vector_start(p), n, v[p]);
     }
 }
 
-/* dx may be dy. `saved` is not read where the slope does not need it. */
+/* dx may be dy. `saved` is not read where the derivative does not need it. */
 template <typename DX, typename DY, typename S>
 __global__ void __launch_bounds__(FLAT_THREADS)
     unary_grad_kernel(DX dx, DY dy, S saved, int64_t n, UnaryFormula f)
 {
-    float d[FLAT_PACKS][FLAT_WIDTH], s[FLAT_PACKS][FLAT_WIDTH];
+    float d[FLAT_VECTORS][FLAT_WIDTH], s[FLAT_VECTORS][FLAT_WIDTH];
 #pragma unroll
-    for (int p = 0; p < FLAT_PACKS; p++) {
-        read_pack(d[p], dy, pack_start(p), n);
-        if (f.fn != FN_AFFINE) read_pack(s[p], saved, pack_start(p), n);
+    for (int p = 0; p < FLAT_VECTORS; p++) {
+        read_vector(d[p], dy, vector_start(p), n);
+        if (f.fn != FN_AFFINE) read_vector(s[p], saved, vector_start(p), n);
     }
 #pragma unroll
-    for (int p = 0; p < FLAT_PACKS; p++) {
+    for (int p = 0; p < FLAT_VECTORS; p++) {
         unary_apply_grad(f, d[p], s[p]);
-        write_pack(dx, pack_start(p), n, d[p]);
+        write_vector(dx, vector_start(p), n, d[p]);
     }
 }
 
@@ -103,42 +102,17 @@ static UnaryFormula formula(const OpCall *call)
     return {attr->fn, (float)attr->scale, (float)attr->shift};
 }
 
-template <typename Y, typename X> static void launch(const OpCall *call, Y y, X x)
+Status unary_cuda_run(const OpCall *call)
 {
     const int64_t n = plan_elements(op_out_shape(call, 0));
-    if constexpr (halves_agree<Y, X>) {
+    const auto launch = [=](auto y, auto x) {
         unary_kernel<<<elementwise_grid(n), FLAT_THREADS, 0, call->backend->stream>>>(
             y, x, n, formula(call));
-    }
+    };
+    return elementwise_launch(call, launch, out_ref(call, 0), in_ref(call, 0));
 }
 
-static Status run(const OpCall *call)
-{
-    const Tensor *ty = op_out_shape(call, 0), *tx = op_in_shape(call, 0);
-    void *y = op_out(call, 0);
-    const void *x = op_in(call, 0);
-    if (elementwise_fits(y, ty) && elementwise_fits(x, tx) && dtypes_agree(ty->dtype, tx->dtype)) {
-        DISPATCH_FLOAT(
-            ty->dtype, Y,
-            DISPATCH_FLOAT(tx->dtype, X, launch(call, slot_of<Y>(y, ty), slot_of<X>(x, tx))));
-    } else {
-        launch(call, any_slot(y, ty), any_slot(x, tx));
-    }
-    TRY_LAUNCH();
-    return ST_OK;
-}
-
-template <typename DX, typename DY, typename S>
-static void launch_grad(const OpCall *call, DX dx, DY dy, S saved)
-{
-    const int64_t n = plan_elements(op_out_shape(call, 0));
-    if constexpr (halves_agree<DX, DY> && halves_agree<DX, S> && halves_agree<DY, S>) {
-        unary_grad_kernel<<<elementwise_grid(n), FLAT_THREADS, 0, call->backend->stream>>>(
-            dx, dy, saved, n, formula(call));
-    }
-}
-
-/* The input that the slope is written with; dy stands in where there is none. */
+/* The input that the derivative is written with; dy stands in where there is none. */
 static int saved_input(int fn)
 {
     switch (fn) {
@@ -154,31 +128,14 @@ static int saved_input(int fn)
     }
 }
 
-static Status run_grad(const OpCall *call)
+Status unary_grad_cuda_run(const OpCall *call)
 {
-    const int in = saved_input(call->node->attr.fn);
-    const Tensor *tdx = op_out_shape(call, 0), *tdy = op_in_shape(call, 0),
-                 *ts = op_in_shape(call, in);
-    void *dx = op_out(call, 0);
-    const void *dy = op_in(call, 0), *saved = op_in(call, in);
-    const bool agree = dtypes_agree(tdx->dtype, tdy->dtype) &&
-                       dtypes_agree(tdx->dtype, ts->dtype) && dtypes_agree(tdy->dtype, ts->dtype);
-    if (agree && elementwise_fits(dx, tdx) && elementwise_fits(dy, tdy) &&
-        elementwise_fits(saved, ts)) {
-        DISPATCH_FLOAT(tdx->dtype, DX,
-                       DISPATCH_FLOAT(tdy->dtype, DY,
-                                      DISPATCH_FLOAT(ts->dtype, S,
-                                                     launch_grad(call, slot_of<DX>(dx, tdx),
-                                                                 slot_of<DY>(dy, tdy),
-                                                                 slot_of<S>(saved, ts)))));
-    } else {
-        launch_grad(call, any_slot(dx, tdx), any_slot(dy, tdy), any_slot(saved, ts));
-    }
-    TRY_LAUNCH();
-    return ST_OK;
+    const int64_t n = plan_elements(op_out_shape(call, 0));
+    const int saved_at = saved_input(call->node->attr.fn);
+    const auto launch = [=](auto dx, auto dy, auto saved) {
+        unary_grad_kernel<<<elementwise_grid(n), FLAT_THREADS, 0, call->backend->stream>>>(
+            dx, dy, saved, n, formula(call));
+    };
+    return elementwise_launch(call, launch, out_ref(call, 0), in_ref(call, 0),
+                              in_ref(call, saved_at));
 }
-
-const OpImpl unary_cuda[] = {elementwise_impl("unary_cuda", gpu_plan_declines_f64, nullptr, run),
-                             {}};
-const OpImpl unary_grad_cuda[] = {
-    elementwise_impl("unary_grad_cuda", gpu_plan_declines_f64, nullptr, run_grad), {}};

@@ -1,7 +1,5 @@
-#include "ops/gpu_plan_attention.h"
-
 #include "ops/flash_tiles.h"
-#include "ops/gpu_plan.h"
+#include "ops/gpu_support.h"
 
 /* ---- flash ---- */
 
@@ -21,12 +19,12 @@ static const char *declines_flash(const Plan *plan, const Node *node, int q, int
     return node->attr.scale > 0 ? NULL : "flash attention needs a positive scale";
 }
 
-const char *gpu_plan_attention_declines_flash(const Plan *plan, const Node *node)
+const char *gpu_support_attention_declines_flash(const Plan *plan, const Node *node)
 {
     return declines_flash(plan, node, 0, 1);
 }
 
-const char *gpu_plan_attention_declines_flash_grad(const Plan *plan, const Node *node)
+const char *gpu_support_attention_declines_flash_grad(const Plan *plan, const Node *node)
 {
     return declines_flash(plan, node, 1, node->n_out + 5);
 }
@@ -43,7 +41,7 @@ static const FlashTiles *tiles_of(DType dtype, bool tf32, int64_t width)
 }
 
 /* Tiles of dq in fp32, rowsum(dout out) of every row, a counter of every tile and one of all blocks. */
-size_t gpu_plan_attention_scratch_flash_grad(const Plan *plan, const Node *node, int threads)
+size_t gpu_support_attention_workspace_flash_grad(const Plan *plan, const Node *node, int threads)
 {
     (void)threads;
     const Tensor *q = plan_in(plan, node, 1);
@@ -73,52 +71,53 @@ static const char *declines_cudnn(const Plan *plan, const Node *node, int q)
     return NULL;
 }
 
-const char *gpu_plan_attention_declines_cudnn(const Plan *plan, const Node *node)
+const char *gpu_support_attention_declines_cudnn(const Plan *plan, const Node *node)
 {
     return declines_cudnn(plan, node, 0);
 }
 
-const char *gpu_plan_attention_declines_cudnn_grad(const Plan *plan, const Node *node)
+const char *gpu_support_attention_declines_cudnn_grad(const Plan *plan, const Node *node)
 {
     return declines_cudnn(plan, node, 1);
 }
 
-size_t gpu_plan_attention_scratch_cudnn(const Plan *plan, const Node *node, int threads)
+size_t gpu_support_attention_workspace_cudnn(const Plan *plan, const Node *node, int threads)
 {
     (void)plan;
     (void)node;
     (void)threads;
-    return GPU_PLAN_CUDNN;
+    return GPU_SUPPORT_CUDNN;
 }
 
-size_t gpu_plan_attention_row_bytes(int64_t rows)
+size_t gpu_support_attention_row_bytes(int64_t rows)
 {
     return ((size_t)rows * sizeof(float) + 255) / 256 * 256;
 }
 
 /* cuDNN's own, the sums of rows, and the fp32 sums of dq. */
-size_t gpu_plan_attention_scratch_cudnn_grad(const Plan *plan, const Node *node, int threads)
+size_t gpu_support_attention_workspace_cudnn_grad(const Plan *plan, const Node *node, int threads)
 {
     (void)threads;
     const Tensor *q = plan_in(plan, node, 1);
     const int64_t tokens = plan_rows(q);
-    return GPU_PLAN_CUDNN + gpu_plan_attention_row_bytes(tokens * node->attr.heads) +
+    return GPU_SUPPORT_CUDNN + gpu_support_attention_row_bytes(tokens * node->attr.heads) +
            (size_t)tokens * (size_t)plan_width(q) * sizeof(float);
 }
 
 /* ---- the lists ---- */
 
-const OpImpl gpu_plan_attention[] = {
+const OpImpl gpu_support_attention[] = {
     {.name = "cudnn",
-     .declines = gpu_plan_attention_declines_cudnn,
-     .workspace = gpu_plan_attention_scratch_cudnn},
-    {.name = "flash", .declines = gpu_plan_attention_declines_flash},
+     .declines = gpu_support_attention_declines_cudnn,
+     .workspace = gpu_support_attention_workspace_cudnn},
+    {.name = "flash", .declines = gpu_support_attention_declines_flash},
     {0}};
-const OpImpl gpu_plan_attention_grad[] = {{.name = "cudnn",
-                                           .declines = gpu_plan_attention_declines_cudnn_grad,
-                                           .workspace = gpu_plan_attention_scratch_cudnn_grad,
-                                           .varies = true},
-                                          {.name = "flash",
-                                           .declines = gpu_plan_attention_declines_flash_grad,
-                                           .workspace = gpu_plan_attention_scratch_flash_grad},
-                                          {0}};
+const OpImpl gpu_support_attention_grad[] = {
+    {.name = "cudnn",
+     .declines = gpu_support_attention_declines_cudnn_grad,
+     .workspace = gpu_support_attention_workspace_cudnn_grad,
+     .varies = true},
+    {.name = "flash",
+     .declines = gpu_support_attention_declines_flash_grad,
+     .workspace = gpu_support_attention_workspace_flash_grad},
+    {0}};

@@ -1,0 +1,79 @@
+/* Which nodes the GPU implementations take and how much workspace they need: known without a GPU and in every build, so
+ * that a build without CUDA can plan a step. ops/cuda/ adds how they run.
+ *
+ * Libraries cannot be asked without a device: their workspaces are the constants below, the most they get. */
+#ifndef OPS_GPU_SUPPORT_H
+#define OPS_GPU_SUPPORT_H
+
+#include "ops/op.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Implementations that libraries take part in, best first, ended by {0}; none of them has a run(). Those of all other ops
+ * come from ops/gpu_kernels.def. */
+extern const OpImpl gpu_support_matmul[], gpu_support_bmm[];
+extern const OpImpl gpu_support_attention[], gpu_support_attention_grad[];
+
+/* Bytes of workspace that cuBLASLt gets for a GEMM and cuDNN for an attention. */
+enum { GPU_SUPPORT_CUBLASLT = 32 << 20, GPU_SUPPORT_CUDNN = 1 << 20 };
+
+/* Why a float kernel cannot take a node: a float64 operand other than the step state. NULL if it can. */
+const char *gpu_support_declines_f64(const Plan *plan, const Node *node);
+const char *gpu_support_declines_adamw(const Plan *plan, const Node *node);
+const char *gpu_support_declines_adamw_part(const Plan *plan, const Node *node);
+const char *gpu_support_declines_cast(const Plan *plan, const Node *node);
+const char *gpu_support_declines_cross_entropy_grad(const Plan *plan, const Node *node);
+const char *gpu_support_declines_embedding_grad(const Plan *plan, const Node *node);
+const char *gpu_support_declines_rope(const Plan *plan, const Node *node);
+const char *gpu_support_declines_broadcast(const Plan *plan, const Node *node);
+const char *gpu_support_declines_bmm_fp32(const Plan *plan, const Node *node);
+
+size_t gpu_support_workspace_cublaslt(const Plan *plan, const Node *node, int threads);
+size_t gpu_support_workspace_cross_entropy(const Plan *plan, const Node *node, int threads);
+size_t gpu_support_workspace_embedding_grad(const Plan *plan, const Node *node, int threads);
+size_t gpu_support_workspace_grad_norm(const Plan *plan, const Node *node, int threads);
+size_t gpu_support_workspace_reduce(const Plan *plan, const Node *node, int threads);
+size_t gpu_support_workspace_rmsnorm_grad(const Plan *plan, const Node *node, int threads);
+
+/* ---- attention ---- */
+
+/* `flash`: the program's own kernels. */
+const char *gpu_support_attention_declines_flash(const Plan *plan, const Node *node);
+const char *gpu_support_attention_declines_flash_grad(const Plan *plan, const Node *node);
+size_t gpu_support_attention_workspace_flash_grad(const Plan *plan, const Node *node, int threads);
+
+/* cuDNN's, 16 bit. */
+const char *gpu_support_attention_declines_cudnn(const Plan *plan, const Node *node);
+const char *gpu_support_attention_declines_cudnn_grad(const Plan *plan, const Node *node);
+size_t gpu_support_attention_workspace_cudnn(const Plan *plan, const Node *node, int threads);
+size_t gpu_support_attention_workspace_cudnn_grad(const Plan *plan, const Node *node, int threads);
+/* Bytes of the row sums in its gradient's workspace; the fp32 sums of dq follow them. */
+size_t gpu_support_attention_row_bytes(int64_t rows);
+
+/* ---- what kernels and their workspace have in common ---- */
+
+/* The dtype of adamw's 16-bit copies and gradients; f32 when there are none. */
+DType gpu_support_adamw_narrow(const Plan *plan, const Node *node);
+
+enum {
+    GPU_SUPPORT_EMBEDDING_CHUNK = 8192,  /* tokens sorted at once */
+    GPU_SUPPORT_GRAD_NORM_BLOCKS = 1024, /* thread blocks of a launch */
+    GPU_SUPPORT_GRAD_NORM_GROUPS = 80,   /* gradients of a launch */
+    GPU_SUPPORT_REDUCE_WARP = 32, /* columns of a thread block are 32 times those of a thread */
+    GPU_SUPPORT_RMSNORM_MOST_PARTIALS = 512 /* partial rows that blocks leave to be summed */
+};
+
+/* How the columns of a matrix are summed: bands of columns times groups of rows, a block each. */
+typedef struct GpuSupportColumns {
+    int64_t bands, groups, group_rows;
+} GpuSupportColumns;
+
+/* Enough blocks to fill a GPU, none with few rows while there are more. `each` is the columns of one thread. */
+GpuSupportColumns gpu_support_columns(const Tensor *x, int each);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
