@@ -1,6 +1,6 @@
 #include "cli/other_machine.h"
 
-#include "bench/limits/limits_file.h"
+#include "bench/limits/limits_json.h"
 #include "bench/record/record.h"
 #include "ops/gpu_support.h"
 
@@ -22,7 +22,7 @@ Status other_machine_read(const Settings *settings, Limits *limits, const Limits
 {
     *machine = NULL;
     if (!settings->limits) return ST_OK;
-    const Status status = limits_file_read(limits, settings->limits);
+    const Status status = limits_json_read_file(limits, settings->limits);
     if (status != ST_OK) {
         status_context("--limits");
         return status;
@@ -35,7 +35,7 @@ void other_machine_note(Table *table, const Placement *placement, const Limits *
 {
     if (machine)
         table_note_printf(table, "planned for another machine: %s, by its limits of %s",
-                          limits_file_name(machine).s, machine->time_utc);
+                          limits_device_name(machine).s, machine->time_utc);
     if (machine && machine->cache_bytes == 0)
         table_note(table,
                    "its limits file has no cache sizes: least times assume that every operand goes "
@@ -52,7 +52,7 @@ void other_machine_note(Table *table, const Placement *placement, const Limits *
 
 Status other_machine_json(json_t *json, const Placement *placement, const Limits *machine)
 {
-    if (machine) TRY(record_put_text(json, "limits_of", limits_file_name(machine).s));
+    if (machine) TRY(record_put_text(json, "limits_of", limits_device_name(machine).s));
     if (!is_unseen_gpu(placement)) return ST_OK;
     TRY(record_put_text(json, "workspaces.from", "table"));
     TRY(record_put_int(json, "workspaces.cublaslt_mib", cublaslt_mib));

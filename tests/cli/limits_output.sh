@@ -17,10 +17,10 @@ grep -q 'nowhere' "$work/err" || fail "it does not say what it cannot write"
 "$program" limits --device cpu --threads 1 >"$work/first" 2>"$work/err" || { cat "$work/err"; exit 1; }
 grep -q 'measuring' "$work/err" || fail "it does not say that it measures"
 grep -q 'memory, copy' "$work/first" || fail "no table"
-if grep -q 'not kept' "$work/err"; then
+if grep -q 'not stored' "$work/err"; then
     grep -q -- '--keep' "$work/err" || fail "it does not say what to do"
     "$program" limits --device cpu --threads 1 --keep >"$work/first" 2>"$work/err" || fail "--keep"
-    ! grep -q 'not kept' "$work/err" || fail "--keep does not keep"
+    ! grep -q 'not stored' "$work/err" || fail "--keep does not keep"
 fi
 for format in md csv json latex typst; do
     "$program" limits --device cpu --threads 1 --format $format >"$work/out" 2>"$work/err" || fail "--format $format"

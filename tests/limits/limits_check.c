@@ -7,8 +7,8 @@
  * Ends with 1 when one of the three differs by more than 5 %. */
 #include "base/clock.h"
 #include "bench/limits/limits.h"
+#include "bench/limits/limits_cpu.h"
 #include "bench/limits/limits_matmul.h"
-#include "bench/limits/limits_memory.h"
 #include "ops/gemm_cpu/gemm_cpu.h"
 
 #include <cblas.h>
@@ -172,8 +172,8 @@ static double limits_copy(void)
 {
     size_t bytes = 0;
     Limits memory;
-    if (limits_memory_bytes(&bytes) != ST_OK ||
-        limits_memory_measure(threads, bytes, COPIES, LIMITS_ALL, &memory) != ST_OK) {
+    if (limits_cpu_memory_bytes(&bytes) != ST_OK ||
+        limits_cpu_memory(threads, bytes, COPIES, LIMITS_ALL, &memory) != ST_OK) {
         fail();
     }
     return memory.rate[LIMIT_COPY][LIMITS_ALL].max;

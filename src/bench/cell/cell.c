@@ -23,9 +23,9 @@ typedef struct Cell {
     int n;
     const Config *config; /* and the one that is measured */
     CellLink *link;
-    const CellMore *more;
+    const CellHooks *more;
     Placement placement;
-    CellBefore before;
+    CellBaseline before;
     Fit fit;
     Session session;
     GpuWatch watch;
@@ -93,7 +93,7 @@ static Status tell_cold(void *self, double seconds)
 {
     const Cell *cell = self;
     if (cell->config != cell->configs) return ST_OK;
-    return cell_facts_cold(cell->link, seconds, &cell->first, cell->capture_seconds);
+    return cell_facts_first_step(cell->link, seconds, &cell->first, cell->capture_seconds);
 }
 
 static Status tell_sample(void *self, const Sample *sample)
@@ -114,13 +114,13 @@ static Status measure(Cell *cell)
                                   .elapsed = elapsed,
                                   .queued = queued};
     const SamplerSink sink = {cell, tell_stage, tell_cold, tell_sample};
-    const SamplerExtent extent = {.warmup = cell->config->warmup,
-                                  .steps = cell->config->steps,
-                                  .seconds = config_sample_seconds(cell->config),
-                                  .until = cell->config->until,
-                                  .stat = cell->config->stat,
-                                  .from_first = cell->config->from_first,
-                                  .by_phase = cell->config->by_phase};
+    const SamplerOptions extent = {.warmup = cell->config->warmup,
+                                   .steps = cell->config->steps,
+                                   .seconds = config_sample_seconds(cell->config),
+                                   .until = cell->config->until,
+                                   .stat = cell->config->stat,
+                                   .from_first = cell->config->from_first,
+                                   .by_phase = cell->config->by_phase};
     cell->interference = interference_now();
     TRY(sampler_run(&device, cell->fit.mode, &extent, &sink));
     const double tokens = (double)cell->config->batch * (double)cell->config->ctx;
@@ -136,11 +136,8 @@ static Status plan_it(Cell *cell)
     TRY(rss_read(&cell->before.rss));
     if (strcmp(cell->config->device, "cpu") != 0) gpu_memory_read(&cell->before.gpu);
     TRY(placement_find(cell->config, &cell->placement));
-    size_t held = 0, available = 0;
-    TRY(fit_held(&held));
-    TRY(fit_available(cell->config, &cell->placement, held, &available));
     TRY(cell_link_stage(cell->link, "plan", 0, 0));
-    TRY(fit_make(&cell->fit, cell->config, &cell->placement, held, available));
+    TRY(fit_make_on(&cell->fit, cell->config, &cell->placement, NULL));
     cell->plan_seconds += clock_seconds();
     return cell_facts_planned(cell->link, cell->config, &cell->placement, &cell->fit);
 }
@@ -162,14 +159,14 @@ static Status start(Cell *cell)
 /* Sets the message when even at this machine's limits there is no time for the fewest samples. */
 static Status find_hopeless(const Cell *cell, char *message, size_t size)
 {
-    TimeEstimate outlook;
-    TRY(time_estimate_make(&outlook, cell->config, &cell->placement, &cell->fit.model->plan));
-    const double least = time_estimate_least_seconds(&outlook, cell->config);
+    const TimeEstimate estimate =
+        time_estimate_roofline(cell->config, &cell->placement, NULL, &cell->fit.model->plan);
+    const double least = time_estimate_minimum(&estimate, cell->config);
     message[0] = '\0';
     if (!(least > cell->config->timeout)) return ST_OK;
     snprintf(message, size,
              "not begun: a step takes %s at least and %.0f of them %s, longer than %s",
-             human_seconds(outlook.roof_seconds).s, least / outlook.roof_seconds,
+             human_seconds(estimate.roof_seconds).s, least / estimate.roof_seconds,
              human_seconds(least).s, cell->config->budgeted ? "the budget leaves" : "--timeout");
     return ST_OK;
 }
@@ -181,7 +178,7 @@ static CellOpen opened(Cell *cell)
 
 static Status run_open(Cell *cell)
 {
-    const CellMore *more = cell->more;
+    const CellHooks *more = cell->more;
     const CellOpen open = opened(cell);
     const bool last = cell->config == &cell->configs[cell->n - 1];
     if (more->opened) TRY(more->opened(more->self, &open));
@@ -229,10 +226,10 @@ static Status run_and_close(Cell *cell)
 
 Status cell_run(const Config *config, CellLink *link)
 {
-    return cell_run_more(config, link, &(CellMore){0});
+    return cell_run_with_hooks(config, link, &(CellHooks){0});
 }
 
-Status cell_run_more(const Config *config, CellLink *link, const CellMore *more)
+Status cell_run_with_hooks(const Config *config, CellLink *link, const CellHooks *more)
 {
     Cell cell = {.configs = config, .n = 1, .config = config, .link = link, .more = more};
     return run_and_close(&cell);
@@ -252,6 +249,6 @@ bool cell_shares(const Config *a, const Config *b)
 Status cell_run_shared(const Config *configs, int n, CellLink *link)
 {
     Cell cell = {
-        .configs = configs, .n = n, .config = configs, .link = link, .more = &(CellMore){0}};
+        .configs = configs, .n = n, .config = configs, .link = link, .more = &(CellHooks){0}};
     return run_and_close(&cell);
 }

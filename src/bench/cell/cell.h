@@ -25,13 +25,13 @@ typedef struct CellOpen {
 } CellOpen;
 
 /* What else is done with a cell that fits; each may be NULL. */
-typedef struct CellMore {
+typedef struct CellHooks {
     void *self;
     Status (*opened)(void *self, const CellOpen *cell);          /* before the first step */
     Status (*stage)(void *self, const char *what, int64_t done); /* as it goes on */
     Status (*measured)(void *self, const CellOpen *cell);        /* after the last sample */
-} CellMore;
+} CellHooks;
 
-Status cell_run_more(const Config *config, CellLink *link, const CellMore *more);
+Status cell_run_with_hooks(const Config *config, CellLink *link, const CellHooks *more);
 
 #endif

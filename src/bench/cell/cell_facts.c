@@ -41,13 +41,13 @@ static Status put_shortages(Record *r, const Config *config, const Fit *fit)
 }
 
 /* What MFU and the share of the roof are computed from, when this machine's limits are known. */
-static Status put_outlook(Record *r, const Config *config, const Placement *placement,
-                          const Fit *fit)
+static Status put_roofline(Record *r, const Config *config, const Placement *placement,
+                           const Fit *fit)
 {
-    TimeEstimate outlook;
-    TRY(time_estimate_make(&outlook, config, placement, &fit->model->plan));
-    TRY(record_put_number(r, "limit_tflops", outlook.peak_flops * 1e-12));
-    return record_put_number(r, "limit_step_ms", outlook.roof_seconds * 1e3);
+    const TimeEstimate estimate =
+        time_estimate_roofline(config, placement, NULL, &fit->model->plan);
+    TRY(record_put_number(r, "limit_tflops", estimate.peak_flops * 1e-12));
+    return record_put_number(r, "limit_step_ms", estimate.roof_seconds * 1e3);
 }
 
 /* The products of each phase: attention is compared phase by phase. */
@@ -67,7 +67,7 @@ static Status put_recompute(Record *r, const Placement *placement, const Fit *fi
     size_t saved = 0;
     TRY(record_put_text(r, "recompute", config_recompute_text(c->recompute).s));
     if (blocks == 0) return ST_OK;
-    TRY(fit_saved(fit, placement, &saved));
+    TRY(fit_recompute_saves(fit, placement, &saved));
     TRY(record_put_int(r, "recomputed_blocks", blocks));
     TRY(record_put_number(r, "recompute_flops", model_flops_recomputed(fit->model)));
     return record_put_number(r, "recompute_saved_mib", (double)saved / mib);
@@ -105,7 +105,7 @@ static Status put_planned(Record *r, const Config *config, const Placement *plac
     TRY(record_put_number(r, "flops_per_step", model_flops(fit->model)));
     if (config->subject == SUBJECT_MODEL) TRY(put_recompute(r, placement, fit));
     if (config->subject == SUBJECT_ATTENTION) TRY(put_phase_flops(r, &fit->model->plan, fit->mode));
-    TRY(put_outlook(r, config, placement, fit));
+    TRY(put_roofline(r, config, placement, fit));
     return record_put_number(r, "planned_peak_mib",
                              (double)mem_plan_total(&fit->binding.mem) / mib);
 }
@@ -147,8 +147,8 @@ static Status put_cold(Record *r, double seconds, const struct rusage *before, d
     return capture > 0 ? record_put_number(r, "capture_ms", capture * 1e3) : ST_OK;
 }
 
-Status cell_facts_cold(CellLink *link, double seconds, const struct rusage *before,
-                       double capture_seconds)
+Status cell_facts_first_step(CellLink *link, double seconds, const struct rusage *before,
+                             double capture_seconds)
 {
     Record *r = json_object();
     return send_facts(link, put_cold(r, seconds, before, capture_seconds), r);
@@ -164,7 +164,7 @@ static Status put_interference(Record *r, double others, double stolen, bool com
 Status cell_facts_interference(CellLink *link, const Placement *placement,
                                const Interference *before)
 {
-    const MeanwhileShares shares = interference_since(before);
+    const InterferenceShares shares = interference_since(before);
     const double others = 100 * shares.others, stolen = 100 * shares.steal;
     const bool computes = placement->backend == BACKEND_cpu;
     if (shares.seconds < least_seconds) return ST_OK;
@@ -176,7 +176,7 @@ Status cell_facts_interference(CellLink *link, const Placement *placement,
 
 /* Everything a GPU cell holds there beside its plan: context, code of kernels, the libraries' own buffers.
  * On a CPU: packing buffers, stacks, code. */
-static double library_bytes(const Placement *placement, const CellBefore *before, double held,
+static double library_bytes(const Placement *placement, const CellBaseline *before, double held,
                             double reserved)
 {
     if (placement->backend != BACKEND_cpu) held = gpu_memory_grown(&before->gpu, placement->device);
@@ -184,7 +184,7 @@ static double library_bytes(const Placement *placement, const CellBefore *before
 }
 
 static Status put_memory(Record *r, Session *session, const Placement *placement, const Fit *fit,
-                         const CellBefore *before, bool last)
+                         const CellBaseline *before, bool last)
 {
     size_t taken = 0;
     const double reserved = (double)mem_plan_total(&fit->binding.mem);
@@ -227,14 +227,14 @@ static Status put_training(CellLink *link, Record *r, Session *session, const Fi
 }
 
 static Status put_measured(CellLink *link, Record *r, Session *session, const Placement *placement,
-                           const Fit *fit, const CellBefore *before, bool last)
+                           const Fit *fit, const CellBaseline *before, bool last)
 {
     if (fit->model->loss != PLAN_NONE) TRY(put_training(link, r, session, fit));
     return put_memory(r, session, placement, fit, before, last);
 }
 
 Status cell_facts_measured(CellLink *link, Session *session, const Placement *placement,
-                           const Fit *fit, const CellBefore *before, bool last)
+                           const Fit *fit, const CellBaseline *before, bool last)
 {
     Record *r = json_object();
     return send_facts(link, put_measured(link, r, session, placement, fit, before, last), r);

@@ -79,10 +79,10 @@ static Status run_in_child(CellGroupMember *member)
 static Record *known(const RunnerTask *task, const Record *wanted)
 {
     Record *record = task->resumed ? record_set_find(task->resumed, record_key(wanted)) : NULL;
-    return record && runner_keeps(record) ? record : NULL;
+    return record && cell_record_is_final(record) ? record : NULL;
 }
 
-bool cell_group_known(const CellGroup *group)
+bool cell_group_is_resumed(const CellGroup *group)
 {
     for (int i = 0; i < group->n; i++) {
         if (!known(group->members[i].task, group->members[i].cell.record)) return false;
@@ -310,7 +310,7 @@ Status cell_group_finish(CellGroup *group, RecordSet *rows, RunnerOutcome *outco
     return ST_OK;
 }
 
-Status cell_group_keep(CellGroup *group, RecordSet *rows, RunnerOutcome *outcome)
+Status cell_group_resume(CellGroup *group, RecordSet *rows, RunnerOutcome *outcome)
 {
     Record *old[1 + PEER_MAX];
     for (int i = 0; i < group->n; i++) {

@@ -30,9 +30,9 @@ typedef struct CellGroup {
 Status cell_group_make(CellGroup *group, const RunnerTask *task, int index, Progress *progress);
 void cell_group_free(CellGroup *group);
 
-/* All of it is in RunnerTask.resumed already; then cell_group_keep() adds those rows. */
-bool cell_group_known(const CellGroup *group);
-Status cell_group_keep(CellGroup *group, RecordSet *rows, RunnerOutcome *outcome);
+/* All of it is in RunnerTask.resumed already; then cell_group_resume() adds those rows. */
+bool cell_group_is_resumed(const CellGroup *group);
+Status cell_group_resume(CellGroup *group, RecordSet *rows, RunnerOutcome *outcome);
 
 /* One member's round, unless an earlier one has shown that it makes no sense. `interrupted` is set when
  * Ctrl-C ended it. */

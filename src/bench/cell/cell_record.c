@@ -52,6 +52,27 @@ void cell_record_free(CellRecord *c)
     *c = (CellRecord){0};
 }
 
+/* ---- a record of an earlier run ---- */
+
+/* The plan said so before anything was allocated, and would say it again: then a phase has its shortage. Memory that
+ * ran out during the run may be there the next time. Of a peer nothing is planned. */
+static bool is_planned_oom(const Record *record)
+{
+    static const char *const phases[] = {"forward", "backward", "optimizer"};
+    if (record_status(record) != RECORD_OOM) return false;
+    if (record_text(record, "peer")) return true;
+    for (size_t i = 0; i < sizeof phases / sizeof *phases; i++) {
+        if (record_phase_status(record, phases[i]) == RECORD_OOM) return true;
+    }
+    return false;
+}
+
+bool cell_record_is_final(const Record *record)
+{
+    const RecordStatus status = record_status(record);
+    return status == RECORD_OK || status == RECORD_UNSUPPORTED || is_planned_oom(record);
+}
+
 /* ---- messages ---- */
 
 static const double longest = 1e9; /* seconds: a lifetime */
@@ -243,9 +264,9 @@ static bool was_disturbed(const CellRecord *c)
 {
     double percent;
     return (record_number(c->record, "others_percent", &percent) &&
-            percent >= MEANWHILE_MUCH_OTHERS) ||
+            percent >= INTERFERENCE_MUCH_OTHERS) ||
            (record_number(c->record, "stolen_percent", &percent) &&
-            percent >= MEANWHILE_MUCH_STOLEN);
+            percent >= INTERFERENCE_MUCH_STOLEN);
 }
 
 static Status warn_of_noise(CellRecord *c)
@@ -272,13 +293,13 @@ static Status warn_of_guests(CellRecord *c)
     double others = 0, stolen = 0;
     record_number(c->record, "others_percent", &others);
     record_number(c->record, "stolen_percent", &stolen);
-    if (stolen >= MEANWHILE_MUCH_STOLEN) {
+    if (stolen >= INTERFERENCE_MUCH_STOLEN) {
         TRY(record_warn(c->record,
                         "%.1f %% of the CPU time went to other virtual machines meanwhile: run "
                         "again when the host is quieter",
                         stolen));
     }
-    if (others < MEANWHILE_MUCH_OTHERS) return ST_OK;
+    if (others < INTERFERENCE_MUCH_OTHERS) return ST_OK;
     return record_warn(
         c->record,
         "%.0f %% of the CPU time went to other programs meanwhile: stop them and run "

@@ -6,32 +6,13 @@
 
 #include <stdlib.h>
 
-/* The plan said so before anything was allocated, and would say it again: phases have their shortage then. Memory that
- * ran out while the cell ran may be there the next time. What a peer ran out of it alone knows. */
-static bool is_planned_oom(const Record *record)
-{
-    static const char *const phases[] = {"forward", "backward", "optimizer"};
-    if (record_status(record) != RECORD_OOM) return false;
-    if (record_text(record, "peer")) return true;
-    for (size_t i = 0; i < sizeof phases / sizeof *phases; i++) {
-        if (record_phase_status(record, phases[i]) == RECORD_OOM) return true;
-    }
-    return false;
-}
-
-bool runner_keeps(const Record *record)
-{
-    const RecordStatus status = record_status(record);
-    return status == RECORD_OK || status == RECORD_UNSUPPORTED || is_planned_oom(record);
-}
-
 static Status total_weight(const RunnerTask *task, double *sum)
 {
     *sum = 0;
     for (int i = 0; i < task->n; i++) {
         CellGroup group;
         TRY(cell_group_make(&group, task, i + 1, NULL));
-        if (!cell_group_known(&group)) *sum += cell_group_weight(&group);
+        if (!cell_group_is_resumed(&group)) *sum += cell_group_weight(&group);
         cell_group_free(&group);
     }
     return ST_OK;
@@ -54,7 +35,7 @@ static Status run_rounds(CellGroup *group, bool *interrupted)
 static Status run_group(CellGroup *group, RecordSet *rows, RunnerOutcome *outcome)
 {
     bool interrupted = false;
-    if (cell_group_known(group)) return cell_group_keep(group, rows, outcome);
+    if (cell_group_is_resumed(group)) return cell_group_resume(group, rows, outcome);
     TRY(run_rounds(group, &interrupted));
     return interrupted ? ST_OK : cell_group_finish(group, rows, outcome);
 }
@@ -101,7 +82,7 @@ static Status turns_make(Turns *turns, const RunnerTask *task, Progress *progres
         CellGroup *group = &turns->groups[i];
         TRY(cell_group_make(group, task, i + 1, progress));
         turns->n_groups++;
-        if (cell_group_known(group)) continue;
+        if (cell_group_is_resumed(group)) continue;
         if (group->rounds > turns->rounds) turns->rounds = group->rounds;
         for (int m = 0; m < group->n; m++) turns->list[turns->n++] = (Turn){i, m};
     }
@@ -138,8 +119,8 @@ static Status finish_turns(Turns *turns, RecordSet *rows, RunnerOutcome *outcome
 {
     for (int i = 0; i < turns->n_groups; i++) {
         CellGroup *group = &turns->groups[i];
-        if (cell_group_known(group))
-            TRY(cell_group_keep(group, rows, outcome));
+        if (cell_group_is_resumed(group))
+            TRY(cell_group_resume(group, rows, outcome));
         else if (group->left == 0)
             TRY(cell_group_finish(group, rows, outcome));
     }

@@ -37,10 +37,6 @@ typedef struct RunnerOutcome {
     int signal; /* the one that stopped the sweep, or 0 */
 } RunnerOutcome;
 
-/* Would the sweep leave this cell's record as it is? What was cut short is tried again: timeout, killed, failed, and oom
- * that the plan did not foretell. */
-bool runner_keeps(const Record *record);
-
 /* Adds the rows to `rows` in the order of the sweep, those that are kept among them, the peers' after
  * the cell's own. After Ctrl-C or a failure, those that are finished. */
 Status runner_run(const RunnerTask *task, RecordSet *rows, RunnerOutcome *outcome);

@@ -1,7 +1,6 @@
 #include "bench/cell/supported.h"
 
 #include "bench/limits/placement.h"
-#include "exec/step_plan.h"
 
 #include <stdio.h>
 
@@ -20,8 +19,7 @@ static Status check(const Config *config)
     Config c = *config;
     if (c.recompute == CONFIG_RECOMPUTE_AUTO) c.recompute = CONFIG_RECOMPUTE_BLOCK;
     TRY(placement_find(&c, &place));
-    TRY(step_plan_make(&model, &binding, &c, c.mode, place.backend, place.capability,
-                       place.threads));
+    TRY(placement_plan(&place, &c, c.mode, &model, &binding));
     binding_free(&binding);
     model_free(&model);
     return ST_OK;
@@ -30,7 +28,7 @@ static Status check(const Config *config)
 static bool is_kept(const RecordSet *resumed, const Config *config)
 {
     const Record *record = resumed ? record_set_find_config(resumed, config) : NULL;
-    return record && runner_keeps(record);
+    return record && cell_record_is_final(record);
 }
 
 /* Most sweeps are through with their first cell. What else is wrong with a cell is for its row to say. */

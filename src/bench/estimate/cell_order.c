@@ -64,11 +64,11 @@ double cell_order_cheaper(const CellOrderCell *cells, int n, int cell)
     return seconds;
 }
 
-void cell_order_cut(CellOrderCell *cells, int n, int cell)
+void cell_order_timed_out(CellOrderCell *cells, int n, int cell)
 {
-    cells[cell].state = CELL_ORDER_BARREN;
+    cells[cell].state = CELL_ORDER_NO_RESULT;
     for (int i = 0; i < n; i++) {
         if (cells[i].state == CELL_ORDER_WAITING && cells[i].seconds >= cells[cell].seconds)
-            cells[i].state = CELL_ORDER_BARREN;
+            cells[i].state = CELL_ORDER_NO_RESULT;
     }
 }

@@ -10,9 +10,9 @@ enum { CELL_ORDER_MOST_TABLES = 64 };
 
 typedef enum CellOrderState {
     CELL_ORDER_WAITING,
-    CELL_ORDER_MEASURED, /* something of it */
-    CELL_ORDER_BARREN,   /* nothing: it does not fit, is not supported, or took too long */
-    CELL_ORDER_LEFT_OUT  /* it cannot be run, and is not begun */
+    CELL_ORDER_MEASURED,  /* something of it */
+    CELL_ORDER_NO_RESULT, /* nothing: it does not fit, is not supported, or took too long */
+    CELL_ORDER_SKIPPED    /* it cannot be run, and is not begun */
 } CellOrderState;
 
 typedef struct CellOrderCell {
@@ -33,6 +33,6 @@ bool cell_order_is_next(const CellOrderCell *cells, int n, int cell);
 double cell_order_cheaper(const CellOrderCell *cells, int n, int cell);
 
 /* The clock cut this cell: now there is less time, which what is no cheaper would take in vain. */
-void cell_order_cut(CellOrderCell *cells, int n, int cell);
+void cell_order_timed_out(CellOrderCell *cells, int n, int cell);
 
 #endif

@@ -1,8 +1,6 @@
 #include "bench/estimate/memory_cell.h"
 
 #include "bench/estimate/fit.h"
-#include "bench/estimate/recompute_fit.h"
-#include "exec/step_plan.h"
 #include "model/transform_recompute.h"
 
 #include <stdio.h>
@@ -17,23 +15,16 @@ static void drop(MemoryCell *cell)
     cell->model = NULL;
 }
 
-/* `--recompute auto` as a run would settle it: within the limit, or within what is there. */
+/* `--recompute auto` within --memory-limit, however much is there, or within what is there. */
 static Status settle(const MemoryCell *cell, Mode mode, Config *settled)
 {
-    size_t held = 0, limit = 0;
-    *settled = *cell->config;
-    if (settled->recompute != CONFIG_RECOMPUTE_AUTO) return ST_OK;
-    TRY(fit_held(&held));
-    if (cell->config->memory_limit > 0)
-        limit = (size_t)cell->config->memory_limit;
-    else if (cell->placement.here)
-        TRY(fit_available(cell->config, &cell->placement, held, &limit));
-    else if (cell->machine)
-        limit = (size_t)cell->machine->memory_bytes;
-    if (limit == 0) return fit_check_recompute(cell->config);
-    const size_t beside = fit_allowance(&cell->placement) + held;
-    return recompute_fit(cell->config, &cell->placement, mode, limit > beside ? limit - beside : 0,
-                         settled);
+    size_t resident = 0, limit = (size_t)cell->config->memory_limit;
+    if (cell->config->recompute == CONFIG_RECOMPUTE_AUTO) {
+        TRY(fit_resident(&resident));
+        if (limit == 0)
+            TRY(fit_available(cell->config, &cell->placement, cell->machine, resident, &limit));
+    }
+    return fit_settle_recompute(cell->config, &cell->placement, mode, resident, limit, settled);
 }
 
 static Status look_at(MemoryCell *cell, Mode mode, MemorySummary *summary)
@@ -42,8 +33,7 @@ static Status look_at(MemoryCell *cell, Mode mode, MemorySummary *summary)
     TRY(settle(cell, mode, &settled));
     cell->model = calloc(1, sizeof *cell->model);
     if (!cell->model) return NO_MEMORY("for a plan");
-    TRY(step_plan_make(cell->model, &cell->binding, &settled, mode, cell->placement.backend,
-                       cell->placement.capability, cell->placement.threads));
+    TRY(placement_plan(&cell->placement, &settled, mode, cell->model, &cell->binding));
     TRY(memory_profile_make(&cell->profile, cell->model, &cell->binding));
     *summary = (MemorySummary){.highest = cell->profile.highest[MEMORY_LATER_STEP],
                                .between = cell->profile.between,
@@ -53,8 +43,7 @@ static Status look_at(MemoryCell *cell, Mode mode, MemorySummary *summary)
 
 static Status fill(MemoryCell *cell)
 {
-    TRY(cell->machine ? placement_elsewhere(cell->config, cell->machine, &cell->placement)
-                      : placement_of(cell->config, &cell->placement));
+    TRY(placement_on(cell->config, cell->machine, &cell->placement));
     TRY(look_at(cell, MODE_FWD, &cell->forward));
     drop(cell);
     TRY(look_at(cell, cell->config->mode, &cell->asked));
@@ -65,13 +54,7 @@ static Status fill(MemoryCell *cell)
     return ST_OK;
 }
 
-Status memory_cell_make(MemoryCell *cell, const Config *config, bool keep)
-{
-    return memory_cell_make_for(cell, config, NULL, keep);
-}
-
-Status memory_cell_make_for(MemoryCell *cell, const Config *config, const Limits *machine,
-                            bool keep)
+Status memory_cell_make(MemoryCell *cell, const Config *config, const Limits *machine, bool keep)
 {
     *cell = (MemoryCell){.config = config, .machine = machine};
     const Status status = fill(cell);

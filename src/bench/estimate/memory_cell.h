@@ -30,11 +30,9 @@ typedef struct MemoryCell {
     MemoryProfile profile;
 } MemoryCell;
 
-/* `keep`: model, binding and profile stay until memory_cell_free(). */
-Status memory_cell_make(MemoryCell *cell, const Config *config, bool keep);
-/* The same for another machine, that of these limits; NULL: for this one. */
-Status memory_cell_make_for(MemoryCell *cell, const Config *config, const Limits *machine,
-                            bool keep);
+/* On another machine, whose limits these are; NULL: on this one. `keep`: model, binding and profile stay until
+ * memory_cell_free(). */
+Status memory_cell_make(MemoryCell *cell, const Config *config, const Limits *machine, bool keep);
 void memory_cell_free(MemoryCell *cell);
 
 #endif

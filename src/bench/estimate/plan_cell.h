@@ -2,8 +2,8 @@
 #ifndef BENCH_ESTIMATE_PLAN_CELL_H
 #define BENCH_ESTIMATE_PLAN_CELL_H
 
+#include "bench/estimate/fit_search.h"
 #include "bench/estimate/step_cost.h"
-#include "bench/estimate/what_fits.h"
 #include "bench/limits/limits.h"
 #include "config/settings.h"
 
@@ -11,10 +11,11 @@
 typedef struct PlanMemory {
     size_t kind[TK_COUNT]; /* alive at the peak; they add up to peak_live */
     size_t peak_live;
-    size_t planned;          /* regions and arena: peak_live and what packing loses */
-    size_t allowance;        /* libraries' buffers and stacks */
-    size_t held;             /* by the process beforehand */
-    size_t need[MODE_COUNT]; /* planned + allowance + held, of every mode up to the one asked for */
+    size_t planned;   /* regions and arena: peak_live and what packing loses */
+    size_t allowance; /* libraries' buffers and stacks */
+    size_t resident;  /* in the process before it starts */
+    size_t need
+        [MODE_COUNT]; /* planned + allowance + resident, of every mode up to the one asked for */
     char peak_scope[PLAN_SCOPE]; /* where the peak is: "layer.0/ffn/w2" */
     Phase peak_phase;
     OpKind peak_op;
@@ -33,13 +34,13 @@ typedef struct PlanCell {
     PlanMemory memory;
     double
         roof_seconds; /* the least a step could take on this machine; NAN: its limits are unknown */
-    WhatFits fits[SETTINGS_MAX_LIMITS]; /* none where nobody says how much memory there is */
+    FitLimit fits[SETTINGS_MAX_LIMITS]; /* none where nobody says how much memory there is */
     int n_fits;
 } PlanCell;
 
 /* What there is to plan by, beside the config. */
 typedef struct PlanRoom {
-    size_t held;           /* by the process before it starts */
+    size_t resident;       /* bytes in the process before it starts */
     const int64_t *limits; /* bytes to fit in, */
     int n_limits; /* 0: what the device has is the only one; none where no device is there to ask */
     const Limits *machine; /* another one's: it is planned for that; NULL: for this one */

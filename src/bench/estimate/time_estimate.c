@@ -1,15 +1,68 @@
 #include "bench/estimate/time_estimate.h"
 
 #include "backend/cpu_info.h"
-#include "bench/estimate/suite_cost.h"
-#include "bench/limits/limits.h"
+#include "bench/limits/limits_cache.h"
 #include "bench/limits/limits_gpu.h"
 #include "bench/limits/roofline.h"
 #include "bench/measure/sampler.h"
 
 #include <math.h>
+#include <stdio.h>
+#include <string.h>
 
-static const double usual_share = 0.8; /* of the roof that a step reaches */
+/* ---- work ---- */
+
+/* Forward: two matmuls of T x T x D for every head, half of it when causal. */
+static double attention_flops(const Config *c)
+{
+    const double T = (double)c->ctx, pairs = c->mask == MASK_CAUSAL ? T * T / 2 : T * T;
+    return 4 * (double)c->batch * (double)c->heads * pairs * (double)c->d_head;
+}
+
+static double block_weights(const Config *c)
+{
+    const double C = (double)c->model.d_model, F = (double)c->model.d_ff;
+    return (double)c->model.num_layers * (4 * C * C + 3 * C * F);
+}
+
+/* Forward: 2 FLOPs per weight and token, and two matmuls of T x T / 2 x C per sequence and layer. */
+static double model_flops_forward(const Config *c)
+{
+    const double B = (double)c->batch, T = (double)c->ctx, C = (double)c->model.d_model;
+    const double weights = block_weights(c) + (double)c->model.vocab * C;
+    return 2 * B * T * weights + (double)c->model.num_layers * 2 * B * T * T * C;
+}
+
+static double forward_flops(const Config *c)
+{
+    return c->subject == SUBJECT_ATTENTION ? attention_flops(c) : model_flops_forward(c);
+}
+
+/* Backward is twice the forward pass. */
+double time_estimate_flops(const Config *c)
+{
+    return (config_mode_has_backward(c->mode) ? 3 : 1) * forward_flops(c);
+}
+
+static bool keeps_scores(const Config *c)
+{
+    return c->subject == SUBJECT_ATTENTION &&
+           (c->attention == ATTENTION_NAIVE || c->attention == ATTENTION_FUSED);
+}
+
+/* Warm-up and samples of one cell, ended early as the sampler does it. */
+static double sampling_seconds(const Config *c, double step)
+{
+    const double first = c->from_first ? 0 : 1;
+    const double unmeasured = step * fmax((double)c->warmup, first);
+    const double samples = step * (double)c->steps;
+    const double least = step * fmin((double)c->steps, SAMPLER_MIN_SAMPLES);
+    const double most = config_sample_seconds(c);
+    if (!(most > 0) || isnan(step)) return unmeasured + samples;
+    return fmax(fmin(unmeasured, most / 2), step) + fmax(fmin(samples, most), least);
+}
+
+/* ---- from the plan and the limits ---- */
 
 static Status cpu_cache(size_t *bytes)
 {
@@ -19,91 +72,105 @@ static Status cpu_cache(size_t *bytes)
     return ST_OK;
 }
 
-/* A plan may be asked for without the GPU it is for: then nothing is known. */
+/* False also where the GPU of a plan is not in this machine. */
 static bool load_limits(const Placement *placement, Limits *limits, size_t *cache)
 {
     const bool cpu = placement->backend == BACKEND_cpu;
     LimitsKey key;
-    return (cpu ? limits_key(placement->threads, &key) : limits_gpu_key(placement->device, &key)) ==
-               ST_OK &&
+    return limits_cache_key(placement, &key) == ST_OK &&
            (cpu ? cpu_cache(cache) : limits_gpu_cache(placement->device, cache)) == ST_OK &&
-           limits_load(&key, limits);
+           limits_cache_load(&key, limits);
 }
 
-Status time_estimate_make(TimeEstimate *outlook, const Config *config, const Placement *placement,
-                          const Plan *plan)
+TimeEstimate time_estimate_roofline(const Config *config, const Placement *placement,
+                                    const Limits *machine, const Plan *plan)
 {
-    Limits limits;
-    size_t cache = 0;
-    *outlook = (TimeEstimate){NAN, NAN, NAN};
-    if (load_limits(placement, &limits, &cache))
-        *outlook = time_estimate_by(&limits, cache, config->precision, plan);
-    return ST_OK;
-}
-
-TimeEstimate time_estimate_by(const Limits *limits, size_t cache, Precision precision,
-                              const Plan *plan)
-{
-    const double peak = limits_peak_flops(limits, precision);
+    Limits stored;
+    size_t cache = machine ? (size_t)machine->cache_bytes : 0;
+    if (!machine && !load_limits(placement, &stored, &cache)) return (TimeEstimate){NAN, NAN, NAN};
+    const Limits *limits = machine ? machine : &stored;
+    const double peak = limits_peak_flops(limits, config->precision);
     return (TimeEstimate){.peak_flops = peak > 0 ? peak : NAN,
                           .bandwidth = roofline_bandwidth(limits),
-                          .roof_seconds = roofline_seconds(plan, limits, precision, cache)};
+                          .roof_seconds = roofline_seconds(plan, limits, config->precision, cache)};
 }
 
-double time_estimate_steps_seconds(const Config *c, double step)
+double time_estimate_from_roofline(const TimeEstimate *estimate, const Config *config)
 {
-    const double first = c->from_first ? 0 : 1;
-    const double unmeasured = step * fmax((double)c->warmup, first);
-    const double samples = step * (double)c->steps;
-    const double least = step * fmin((double)c->steps, SAMPLER_LEAST);
-    const double most = config_sample_seconds(c);
-    if (!(most > 0) || isnan(step)) return unmeasured + samples;
-    return fmax(fmin(unmeasured, most / 2), step) + fmax(fmin(samples, most), least);
+    static const double share = 0.8; /* of the roof that a step reaches */
+    return sampling_seconds(config, estimate->roof_seconds / share);
 }
 
-double time_estimate_cell_seconds(const TimeEstimate *outlook, const Config *config)
+double time_estimate_minimum(const TimeEstimate *estimate, const Config *config)
 {
-    return time_estimate_steps_seconds(config, outlook->roof_seconds / usual_share);
+    const double steps = 1 + fmin((double)config->steps, SAMPLER_MIN_SAMPLES);
+    return config_sample_seconds(config) > 0 ? steps * estimate->roof_seconds : NAN;
 }
 
-double time_estimate_least_seconds(const TimeEstimate *outlook, const Config *config)
+/* ---- from the limits alone ---- */
+
+/* Of the limits, over many sizes: small steps are further from them than large ones. */
+static const double usual_share = 0.6;
+static const double guessed_flops = 5e10, guessed_bandwidth = 1e10;
+/* A process and its threads; a context, its libraries and the choice of algorithms. */
+static const double start_cpu = 0.3, start_gpu = 2;
+
+static double slowest_of(const double flops[PRECISION_COUNT])
 {
-    const double steps = 1 + fmin((double)config->steps, SAMPLER_LEAST);
-    return config_sample_seconds(config) > 0 ? steps * outlook->roof_seconds : NAN;
+    double slowest = INFINITY;
+    for (int p = 0; p < PRECISION_COUNT; p++) {
+        if (flops[p] > 0) slowest = fmin(slowest, flops[p]);
+    }
+    return isinf(slowest) ? guessed_flops : slowest;
 }
 
-/* Forward: two products of T x T x D for every head, half of it when causal. Backward: twice that. */
-static double attention_work(const Config *c)
+TimeEstimateRates time_estimate_rates(const Limits *limits)
 {
-    const double T = (double)c->ctx, pairs = c->mask == MASK_CAUSAL ? T * T / 2 : T * T;
-    return 4 * (double)c->batch * (double)c->heads * pairs * (double)c->d_head;
+    TimeEstimateRates rates = {.bandwidth = guessed_bandwidth, .start = start_cpu, .bf16 = true};
+    for (int p = 0; limits && p < PRECISION_COUNT; p++)
+        rates.flops[p] = usual_share * limits_peak_flops(limits, (Precision)p);
+    const double slowest = slowest_of(rates.flops);
+    for (int p = 0; p < PRECISION_COUNT; p++) {
+        if (!(rates.flops[p] > 0)) rates.flops[p] = slowest;
+    }
+    if (!limits) return rates;
+    if (roofline_bandwidth(limits) > 0) rates.bandwidth = roofline_bandwidth(limits);
+    rates.bf16 = !*limits->key.gpu || limits_peak_flops(limits, PRECISION_BF16) > 0;
+    rates.gpu = *limits->key.gpu != '\0';
+    if (rates.gpu) rates.start = start_gpu;
+    return rates;
 }
 
-/* Forward: 2 FLOPs per weight and token, and two products of T x T / 2 x C per sequence and layer.
- * Backward: twice that. */
-static double model_work(const Config *c)
+/* Each primitive of naive attention writes and reads the scores once: twelve times forward and as often backward. */
+static double score_traffic(const Config *c)
 {
-    const double B = (double)c->batch, T = (double)c->ctx, C = (double)c->model.d_model;
-    const double F = (double)c->model.d_ff, V = (double)c->model.vocab,
-                 L = (double)c->model.num_layers;
-    const double weights = L * (4 * C * C + 3 * C * F) + V * C;
-    return 2 * B * T * weights + L * 2 * B * T * T * C;
+    const double passes = c->attention == ATTENTION_NAIVE ? 24 : 8;
+    if (!keeps_scores(c)) return 0;
+    return 4 * passes * (double)c->batch * (double)c->heads * (double)c->ctx * (double)c->ctx;
 }
 
-double time_estimate_work(const Config *c)
+double time_estimate_cell(const Config *config, const TimeEstimateRates *rates)
 {
-    const double forward = c->subject == SUBJECT_ATTENTION ? attention_work(c) : model_work(c);
-    return config_mode_has_backward(c->mode) ? 3 * forward : forward;
+    const double step = time_estimate_flops(config) / rates->flops[config->precision] +
+                        score_traffic(config) / rates->bandwidth;
+    return rates->start + sampling_seconds(config, step);
 }
 
-/* What is stored for a CPU is read once: a sweep has hundreds of cells. The limits of a GPU cannot be looked up
- * without opening it, after which this process could not fork. */
-static const SuiteRates *rates_of(const Config *config, bool *known)
+double time_estimate_cells(const Config *configs, int n, const TimeEstimateRates *rates)
+{
+    double seconds = 0;
+    for (int i = 0; i < n; i++) seconds += time_estimate_cell(&configs[i], rates);
+    return seconds;
+}
+
+/* The limits of a CPU are read once: a sweep has hundreds of cells. Those of a GPU cannot be looked up without opening
+ * it, after which this process could not fork. */
+static const TimeEstimateRates *rates_of(const Config *config, bool *known)
 {
     static struct {
         int threads;
         bool known;
-        SuiteRates rates;
+        TimeEstimateRates rates;
     } last = {.threads = -1};
     Placement place = {0};
     const int threads =
@@ -112,7 +179,7 @@ static const SuiteRates *rates_of(const Config *config, bool *known)
         Limits limits;
         size_t cache;
         last.known = threads > 0 && load_limits(&place, &limits, &cache);
-        last.rates = suite_cost_rates(last.known ? &limits : NULL);
+        last.rates = time_estimate_rates(last.known ? &limits : NULL);
         last.threads = threads;
     }
     *known = last.known;
@@ -122,7 +189,7 @@ static const SuiteRates *rates_of(const Config *config, bool *known)
 double time_estimate_weight(const Config *config)
 {
     bool known;
-    return fmin(suite_cost_cell(config, rates_of(config, &known)), config->timeout);
+    return fmin(time_estimate_cell(config, rates_of(config, &known)), config->timeout);
 }
 
 bool time_estimate_weight_is_known(const Config *config)
@@ -130,4 +197,165 @@ bool time_estimate_weight_is_known(const Config *config)
     bool known;
     (void)rates_of(config, &known);
     return known;
+}
+
+/* ---- from rows: what time may be proportional to ---- */
+
+typedef double Amount(const Config *config);
+
+/* Scores are read and written several times, the operands once or twice. */
+static double score_bytes(const Config *c)
+{
+    const double T = (double)c->ctx, D = (double)c->d_head;
+    return (double)c->batch * (double)c->heads * (12 * T * T + 8 * T * D);
+}
+
+static double weights(const Config *c)
+{
+    return block_weights(c) + 2 * (double)c->model.vocab * (double)c->model.d_model;
+}
+
+/* ---- from rows: which cells tell of it ---- */
+
+static bool has_cold_sample(const Config *c)
+{
+    return c->from_first && c->warmup == 0;
+}
+
+static bool is_alike(const Config *a, const Config *b)
+{
+    return a->subject == b->subject && a->exec == b->exec && a->attention == b->attention &&
+           a->precision == b->precision;
+}
+
+/* Passes that keep the graph are the same work in every mode; whole steps are not. A row that ended OOM has the step of
+ * a smaller mode, and in place of a forward pass that keeps the graph one that keeps nothing. */
+static bool is_same_work(const TimeEstimateRow *row, const char *path, Mode wanted)
+{
+    const bool of_step = strncmp(path, "step.", 5) == 0,
+               oom = record_status(row->record) == RECORD_OOM;
+    const Mode mode = row->config->mode;
+    if (oom && (of_step || mode == MODE_FWD_GRAD || mode != wanted)) return false;
+    return mode == wanted || (!of_step && mode != MODE_FWD && wanted != MODE_FWD);
+}
+
+/* Where the first sample is cold the median is that of a warm one; NULL: too few samples. */
+static const char *warm_path(const Record *record, const char *path, char *other, size_t size)
+{
+    const int phase = (int)strcspn(path, ".");
+    snprintf(other, size, "%.*s.samples_ms", phase, path);
+    if (json_array_size(record_value(record, other)) < 3) return NULL;
+    snprintf(other, size, "%.*s.median_ms", phase, path);
+    return other;
+}
+
+/* NAN: this row has no such figure. */
+static double measured(const TimeEstimateRow *row, const char *path, const Config *wanted)
+{
+    char other[48];
+    double x = NAN;
+    if (!row->record || !is_alike(wanted, row->config)) return NAN;
+    if (!is_same_work(row, path, wanted->mode)) return NAN;
+    if (has_cold_sample(row->config)) path = warm_path(row->record, path, other, sizeof other);
+    return path && record_number(row->record, path, &x) && x > 0 ? x : NAN;
+}
+
+static double log_ratio(double a, double b)
+{
+    return fabs(log(a / b));
+}
+
+/* Far in work is nearer than far in shape: heads of another width, or a model of another size, run other kernels. */
+static double distance_of(const Config *a, const Config *b)
+{
+    const bool alone = a->subject == SUBJECT_ATTENTION;
+    const double shape =
+        alone ? log_ratio((double)a->d_head, (double)b->d_head) : log_ratio(weights(a), weights(b));
+    /* Of the same work first the same mode and no cold sample. */
+    const double tie_break = 1e-3 * (a->mode != b->mode) + 1e-2 * has_cold_sample(a);
+    return log_ratio(forward_flops(a), forward_flops(b)) + 4 * shape + tie_break;
+}
+
+enum { NEAREST = 3 };
+
+/* Rows with the figure, the nearest first. Returns how many. */
+static int find_nearest(const char *path, const Config *wanted, const TimeEstimateRow *rows, int n,
+                        const TimeEstimateRow *nearest[NEAREST])
+{
+    double distance[NEAREST + 1];
+    const TimeEstimateRow *sorted[NEAREST + 1];
+    int found = 0;
+    for (int i = 0; i < n; i++) {
+        if (isnan(measured(&rows[i], path, wanted))) continue;
+        const double d = distance_of(rows[i].config, wanted);
+        int at = found;
+        for (; at > 0 && d < distance[at - 1]; at--) {
+            distance[at] = distance[at - 1];
+            sorted[at] = sorted[at - 1];
+        }
+        distance[at] = d;
+        sorted[at] = &rows[i];
+        if (found < NEAREST) found++;
+    }
+    memcpy(nearest, sorted, (size_t)found * sizeof *sorted);
+    return found;
+}
+
+typedef struct Guess {
+    double figure; /* NAN: none */
+    double spread; /* of time by amount over the nearest rows, as a logarithm */
+} Guess;
+
+static Guess guess_by(const char *path, const Config *wanted, const TimeEstimateRow *rows, int n,
+                      Amount *amount)
+{
+    const TimeEstimateRow *nearest[NEAREST];
+    double least = INFINITY, most = -INFINITY;
+    const int found = find_nearest(path, wanted, rows, n, nearest);
+    if (found == 0) return (Guess){NAN, INFINITY};
+    for (int i = 0; i < found; i++) {
+        const double rate = log(measured(nearest[i], path, wanted) / amount(nearest[i]->config));
+        least = fmin(least, rate);
+        most = fmax(most, rate);
+    }
+    const double figure = measured(nearest[0], path, wanted);
+    return (Guess){figure * amount(wanted) / amount(nearest[0]->config), most - least};
+}
+
+/* ---- from rows: one figure ---- */
+
+static double phase_ms(const char *path, const Config *wanted, const TimeEstimateRow *rows, int n)
+{
+    if (strcmp(path, "optimizer.mean_ms") == 0)
+        return guess_by(path, wanted, rows, n, weights).figure;
+    const Guess flops = guess_by(path, wanted, rows, n, forward_flops);
+    if (!keeps_scores(wanted)) return flops.figure;
+    const Guess bytes = guess_by(path, wanted, rows, n, score_bytes);
+    return bytes.spread < flops.spread ? bytes.figure : flops.figure;
+}
+
+static const char *const phase_paths[] = {"forward.mean_ms", "backward.mean_ms",
+                                          "optimizer.mean_ms"};
+
+/* The sum of the phases, because the optimizer's time grows otherwise than theirs; of whole steps where only those were
+ * measured. */
+static double step_ms(const Config *wanted, const TimeEstimateRow *rows, int n)
+{
+    const int n_phases = wanted->mode == MODE_TRAIN ? 3 : wanted->mode == MODE_FWD_BWD ? 2 : 1;
+    double sum = 0;
+    for (int i = 0; i < n_phases; i++) sum += phase_ms(phase_paths[i], wanted, rows, n);
+    return isnan(sum) ? phase_ms("step.mean_ms", wanted, rows, n) : sum;
+}
+
+double time_estimate_from_rows(const char *path, const Config *wanted, const TimeEstimateRow *rows,
+                               int n)
+{
+    if (has_cold_sample(wanted)) return NAN;
+    for (size_t i = 0; i < sizeof phase_paths / sizeof *phase_paths; i++) {
+        if (strcmp(path, phase_paths[i]) == 0) return phase_ms(path, wanted, rows, n);
+    }
+    if (strcmp(path, "step.mean_ms") == 0) return step_ms(wanted, rows, n);
+    if (strcmp(path, "tokens_per_s") == 0)
+        return (double)wanted->batch * (double)wanted->ctx / step_ms(wanted, rows, n) * 1e3;
+    return NAN;
 }

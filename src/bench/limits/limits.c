@@ -1,19 +1,12 @@
 #include "bench/limits/limits.h"
 
 #include "backend/cpu_threads.h"
-#include "base/cache_dir.h"
-#include "base/json_text.h"
-#include "base/log.h"
-#include "base/text.h"
-#include "bench/limits/limits_json.h"
+#include "base/stats.h"
 #include "ops/gemm_cpu/blas_cpu.h"
 #include "ops/gemm_cpu/microkernel_cpu.h"
 #include "version.h"
 
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 const struct LimitsName limits_names[LIMIT_COUNT] = {
 #define LIMIT(id, name, label, kind, on) {name, label, LIMITS_##kind, LIMITS_ON_##on},
@@ -23,7 +16,7 @@ const struct LimitsName limits_names[LIMIT_COUNT] = {
 
 const char *limits_unit(LimitId id)
 {
-    static const char *const units[] = {[LIMITS_PRODUCT] = "FLOP/s",
+    static const char *const units[] = {[LIMITS_MATMUL] = "FLOP/s",
                                         [LIMITS_MEMORY] = "byte/s",
                                         [LIMITS_TRANSFER] = "byte/s",
                                         [LIMITS_LATENCY] = "s",
@@ -48,75 +41,22 @@ Status limits_key(int threads, LimitsKey *key)
     return ST_OK;
 }
 
-/* ---- storing ---- */
-
-static bool same_key(const LimitsKey *a, const LimitsKey *b)
+LimitsDeviceName limits_device_name(const Limits *limits)
 {
-    return strcmp(a->gpu, b->gpu) == 0 && a->multiprocessors == b->multiprocessors &&
-           strcmp(a->cpu, b->cpu) == 0 && strcmp(a->blas, b->blas) == 0 &&
-           strcmp(a->version, b->version) == 0 && a->cores == b->cores && a->threads == b->threads;
+    LimitsDeviceName name;
+    const LimitsKey *key = &limits->key;
+    if (*key->gpu)
+        snprintf(name.s, sizeof name.s, "%s", key->gpu);
+    else
+        snprintf(name.s, sizeof name.s, "%s, %d thread%s", key->cpu, key->threads,
+                 key->threads == 1 ? "" : "s");
+    return name;
 }
 
-/* limits-HASH.json in the cache folder; the key itself is in the file. */
-static Status cache_path(const LimitsKey *key, const char *kernels, bool make, Text *path)
+LimitsRate limits_rate_of(const double *rates, int n)
 {
-    TRY(cache_dir_path(path, make));
-    Text name = {0};
-    text_printf(&name, "%s|%s|%s|%s|%d|%d", key->cpu, key->blas, key->version, kernels, key->cores,
-                key->threads);
-    if (*key->gpu) text_printf(&name, "|%s|%d", key->gpu, key->multiprocessors);
-    uint32_t hash = 2166136261U; /* FNV-1a */
-    for (const char *c = text_str(&name); *c; c++) hash = (hash ^ (unsigned char)*c) * 16777619U;
-    text_free(&name);
-    text_printf(path, "/limits-%08x.json", hash);
-    return text_status(path);
-}
-
-static bool load_from(const char *path, const LimitsKey *key, Limits *out)
-{
-    enum { LARGEST = 1 << 20 };
-    Text text = {0};
-    Status status = text_read_file(&text, path, LARGEST);
-    if (status == ST_OK) status = limits_json_read(out, text_str(&text), text.n);
-    text_free(&text);
-    if (status != ST_OK) {
-        log_warning("stored limits in %s are ignored: %s; 'roofstep limits' measures them again",
-                    path, status_message());
-        return false;
-    }
-    out->stored = true;
-    return same_key(&out->key, key) && strcmp(out->kernels, ROOFSTEP_KERNELS) == 0;
-}
-
-bool limits_load(const LimitsKey *key, Limits *out)
-{
-    Text path = {0};
-    const bool found = cache_path(key, ROOFSTEP_KERNELS, false, &path) == ST_OK &&
-                       access(text_str(&path), F_OK) == 0 && load_from(text_str(&path), key, out);
-    text_free(&path);
-    return found;
-}
-
-static Status store_at(const char *path, const Limits *limits)
-{
-    json_t *json;
-    TRY(limits_json_encode(&json, limits));
-    char *text = json_text_dumps(json, JSON_INDENT(1) | JSON_REAL_PRECISION(8));
-    json_decref(json);
-    if (!text) return NO_MEMORY("for the limits as JSON");
-    const Status status = text_write_file(path, text, strlen(text));
-    free(text);
-    return status;
-}
-
-Status limits_store(const Limits *limits)
-{
-    Text path = {0};
-    const char *kernels = *limits->kernels ? limits->kernels : ROOFSTEP_KERNELS;
-    Status status = cache_path(&limits->key, kernels, true, &path);
-    if (status == ST_OK) status = store_at(text_str(&path), limits);
-    text_free(&path);
-    return status;
+    if (n == 0) return (LimitsRate){0};
+    return (LimitsRate){stats_median(rates, n), stats_min(rates, n), stats_max(rates, n), n};
 }
 
 LimitId limits_largest(Precision precision)

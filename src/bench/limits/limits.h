@@ -1,8 +1,5 @@
-/* A device's measured roof: how fast matrix products and memory go; of a CPU on one core and on all
- * threads, of a GPU also what launches and the way to it cost.
- *
- * Measured once (some ten seconds) and kept under $XDG_CACHE_HOME/roofstep or ~/.cache/roofstep, one
- * file per processor or GPU, number of threads, library, and version and kernels of this program. */
+/* The measured roof of a device: the rates of matrix multiplications and of memory; of a CPU on one core and on all
+ * threads, of a GPU also the cost of launches and of transfers to and from it. */
 #ifndef BENCH_LIMITS_LIMITS_H
 #define BENCH_LIMITS_LIMITS_H
 
@@ -19,7 +16,7 @@ typedef enum LimitId {
 } LimitId;
 
 typedef enum LimitsKind {
-    LIMITS_PRODUCT,  /* FLOP/s */
+    LIMITS_MATMUL,   /* FLOP/s */
     LIMITS_MEMORY,   /* bytes/s of the device's own memory */
     LIMITS_TRANSFER, /* bytes/s between host and device */
     LIMITS_LATENCY,  /* seconds */
@@ -51,9 +48,10 @@ typedef struct Limits {
     /* Of the device: its memory, its last-level caches, a GPU's compute capability (90 for 9.0); 0: not known. */
     int64_t memory_bytes, cache_bytes;
     int capability;
-    double steal, others; /* shares of the device's time that others took interference, 0..1 */
-    char throttled[128];  /* what slowed a GPU down interference, for people; "": nothing */
-    double seconds;       /* that measuring took */
+    double steal,
+        others; /* shares of the device's time that went to others while it was measured, 0..1 */
+    char throttled[128]; /* what slowed a GPU down while it was measured, for people; "": nothing */
+    double seconds;      /* that measuring took */
     char time_utc[24];
     char kernels[16]; /* ROOFSTEP_KERNELS of the program that measured them; "": this one */
     bool stored;      /* read from the cache, not measured now */
@@ -72,26 +70,22 @@ bool limits_has(const LimitsKey *key, LimitId id);
 /* The key of the CPU. `threads` 0 stands for what is usual here (cpu_threads_usual). */
 Status limits_key(int threads, LimitsKey *key);
 
-/* Of config->device with config->threads: stored figures, or else (or with `refresh`) new ones, measured
- * in a child process and stored, unless others used so much of the device that they are no limits (with
- * `keep`: even then). The caller must be single-threaded. Says on stderr that it measures, and what keeps it from storing. */
-Status limits_get(const Config *config, bool refresh, bool keep, Limits *out);
+/* The device of these limits, for people: "NVIDIA H200", "Neoverse-V1, 2 threads". */
+typedef struct LimitsDeviceName {
+    char s[160];
+} LimitsDeviceName;
+LimitsDeviceName limits_device_name(const Limits *limits);
 
-/* Of config->device with config->threads, if they are stored. Opens a GPU in this process: no fork after it. */
-bool limits_get_stored(const Config *config, Limits *out);
+/* Of n repetitions, at most LIMITS_MAX_REPEATS. */
+enum { LIMITS_MAX_REPEATS = 64 };
+LimitsRate limits_rate_of(const double *rates, int n);
 
-/* False when nothing fit to use is stored; warns when what is there cannot be read. */
-bool limits_load(const LimitsKey *key, Limits *out);
-Status limits_store(const Limits *limits);
-/* Of the CPU, in this process, whose OpenMP threads it starts: no fork after it. */
-Status limits_measure(int threads, Limits *out);
-
-/* The row of the largest product of a precision; those of the model's passes (forward, dX, dW) follow. */
+/* The row of the largest matmul of a precision; the rows of the model's passes (forward, dX, dW) follow. */
 enum { LIMITS_PASSES = 3 };
 LimitId limits_largest(Precision precision);
-/* The largest product rate seen on all threads: what MFU is measured against. 0 when unknown. */
+/* The largest rate of a matmul on all threads: the denominator of MFU. 0 when unknown. */
 double limits_peak_flops(const Limits *limits, Precision precision);
-/* Others took so much of the device's time that the figures may be too low. */
+/* Other programs took so much of the device's time that the figures may be too low. */
 bool limits_was_busy(const Limits *limits);
 
 #endif

@@ -74,7 +74,7 @@ static void look(void *watch)
 
 enum { TENSOR_CORES_TF32 = 80 }; /* the compute capability from which bf16 and tf32 are there */
 
-static Status measure_products(int device, int capability, GpuWatch *watch, Limits *out)
+static Status measure_matmul(int device, int capability, GpuWatch *watch, Limits *out)
 {
     static const struct {
         Precision precision;
@@ -105,7 +105,7 @@ static Status measure_open(Backend *be, GpuWatch *watch, Limits *out)
     look(watch);
     TRY(limits_gpu_transfer(be, out));
     TRY(limits_gpu_launch(be, out));
-    return measure_products(be->device, be->capability, watch, out);
+    return measure_matmul(be->device, be->capability, watch, out);
 }
 
 static Status measure(int device, Limits *out)

@@ -1,9 +1,8 @@
 #include "base/clock.h"
 #include "bench/limits/limits_gpu_parts_cuda.h"
 #include "bench/limits/limits_kernels_cuda.h"
-#include "bench/limits/limits_rate.h"
 
-enum { ALONE = LIMITS_RATE_MAX, IN_A_ROW = 1000, WARM_UP = 200, REPEATS = 15 };
+enum { ALONE = LIMITS_MAX_REPEATS, IN_A_ROW = 1000, WARM_UP = 200, REPEATS = 15 };
 
 static Status launch_many(Backend *be, int n)
 {

@@ -1,6 +1,5 @@
 #include "bench/limits/limits_gpu_parts_cuda.h"
 #include "bench/limits/limits_kernels_cuda.h"
-#include "bench/limits/limits_rate.h"
 
 enum { TRIES = 3, REPEATS = 15 };
 

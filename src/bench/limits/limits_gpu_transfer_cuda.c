@@ -1,6 +1,5 @@
 #include "base/clock.h"
 #include "bench/limits/limits_gpu_parts_cuda.h"
-#include "bench/limits/limits_rate.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,6 @@
 #include "bench/limits/limits_json.h"
 
+#include "base/gzip_file.h"
 #include "base/json_reader.h"
 #include "bench/limits/datasheet.h"
 #include "config/option.h"
@@ -59,18 +60,13 @@ static json_t *encode_key(const LimitsKey *key)
 
 Status limits_json_encode(json_t **out, const Limits *limits)
 {
-    *out = json_pack("{s:i, s:o*, s:s, s:f, s:f, s:f, s:o*}", "schema", SCHEMA, "key",
-                     encode_key(&limits->key), "time_utc", limits->time_utc, "seconds",
-                     limits->seconds, "steal", limits->steal, "others", limits->others, "limits",
-                     encode_limits(limits));
-    if (*out) {
-        const char *kernels = *limits->kernels ? limits->kernels : ROOFSTEP_KERNELS;
-        json_object_set_new(*out, "kernels", json_string(kernels));
-    }
-    if (*out) {
-        json_object_set_new(*out, "memory_bytes", json_integer(limits->memory_bytes));
-        json_object_set_new(*out, "cache_bytes", json_integer(limits->cache_bytes));
-    }
+    const char *kernels = *limits->kernels ? limits->kernels : ROOFSTEP_KERNELS;
+    *out =
+        json_pack("{s:i, s:o*, s:s, s:f, s:f, s:f, s:o*, s:s, s:I, s:I}", "schema", SCHEMA, "key",
+                  encode_key(&limits->key), "time_utc", limits->time_utc, "seconds",
+                  limits->seconds, "steal", limits->steal, "others", limits->others, "limits",
+                  encode_limits(limits), "kernels", kernels, "memory_bytes",
+                  (json_int_t)limits->memory_bytes, "cache_bytes", (json_int_t)limits->cache_bytes);
     if (*out && *limits->key.gpu) {
         json_object_set_new(*out, "capability", json_integer(limits->capability));
         json_object_set_new(*out, "throttled", json_string(limits->throttled));
@@ -176,4 +172,28 @@ Status limits_json_read(Limits *out, const char *text, size_t n)
     const Status status = limits_json_decode(out, json);
     json_decref(json);
     return status;
+}
+
+static Status check_rates(const Limits *limits)
+{
+    for (int p = 0; p < PRECISION_COUNT; p++) {
+        if (limits_peak_flops(limits, (Precision)p) > 0) return ST_OK;
+    }
+    return FAIL(ST_USAGE, "it has no rate of a matmul");
+}
+
+/* What jansson stumbled over may hold line breaks; main() puts the message on one line. */
+Status limits_json_read_file(Limits *out, const char *path)
+{
+    static const size_t most = (size_t)1 << 20;
+    Text text = {0};
+    Status status = gzip_file_read(&text, path, most);
+    if (status == ST_OK) {
+        status = limits_json_read(out, text_str(&text), text.n);
+        if (status == ST_OK) status = check_rates(out);
+        if (status != ST_OK && status != ST_NO_MEMORY)
+            status_context("%s is no file of roofstep limits --format json", path);
+    }
+    text_free(&text);
+    return status == ST_IO ? ST_USAGE : status; /* nothing was done yet */
 }

@@ -1,4 +1,4 @@
-/* Matrix-product rates, through the engine's own matmul: what a step could reach at best. */
+/* Rates of matrix multiplications (GEMMs), through the engine's own matmul: what a step could reach at best. */
 #ifndef BENCH_LIMITS_LIMITS_MATMUL_H
 #define BENCH_LIMITS_LIMITS_MATMUL_H
 
@@ -6,25 +6,24 @@
 #include "bench/limits/placement.h"
 
 typedef struct LimitsBudget {
-    double large; /* seconds one large product may take */
-    double
-        model;   /* seconds for all repetitions of one of the model's products; 2 are made anyway */
-    int repeats; /* at least 2 */
+    double large; /* seconds one large matmul may take */
+    double model; /* seconds for all repetitions of one of the model's matmuls; 2 are made anyway */
+    int repeats;  /* at least 2 */
     void (*pause)(void *self); /* between repetitions; NULL: nothing to do then */
     void *self;
 } LimitsBudget;
 
 extern const LimitsBudget limits_matmul_budget; /* of `limits` on a CPU */
 
-/* Large products of growing size, as long as one takes less than budget->large: the rates of the
+/* Large matmuls of growing size, as long as one takes less than budget->large: the rates of the
  * shape that reached the highest. */
 Status limits_matmul_large(const Placement *place, Precision precision, const LimitsBudget *budget,
                            LimitsRate *out);
 
-/* The same of the system's BLAS library, in fp32 on a CPU, which shares the work out itself. */
+/* The same of the system's BLAS library, in fp32 on a CPU; it splits the work over its threads itself. */
 Status limits_matmul_library(const Placement *place, const LimitsBudget *budget, LimitsRate *out);
 
-/* The products of a step of that model, each as often as a step has it.
+/* The matmuls of a step of that model, each as often as a step has it.
  * out[0] forward: y = x w^T; out[1]: dx = dy w; out[2]: dw = dy^T x. */
 Status limits_matmul_model(const Placement *place, const Config *model, Precision precision,
                            const LimitsBudget *budget, LimitsRate out[3]);

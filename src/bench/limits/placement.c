@@ -1,7 +1,6 @@
 #include "bench/limits/placement.h"
 
 #include "backend/cpu_threads.h"
-#include "bench/limits/limits_file.h"
 #include "exec/step_plan.h"
 
 #include <stdio.h>
@@ -119,8 +118,9 @@ Status placement_of(const Config *config, Placement *p)
     return ST_OK;
 }
 
-Status placement_elsewhere(const Config *config, const Limits *limits, Placement *p)
+Status placement_on(const Config *config, const Limits *limits, Placement *p)
 {
+    if (!limits) return placement_of(config, p);
     const bool gpu = *limits->key.gpu != '\0', asked_gpu = strncmp(config->device, "cuda", 4) == 0;
     const int threads = config->threads > 0 ? (int)config->threads : limits->key.threads;
     *p = (Placement){.backend = gpu ? BACKEND_cuda : BACKEND_cpu,
@@ -130,7 +130,7 @@ Status placement_elsewhere(const Config *config, const Limits *limits, Placement
     if (strcmp(config->device, "auto") != 0 && asked_gpu != gpu) {
         return FAIL(ST_USAGE,
                     "--limits: they are those of a %s (%s), and --device %s is planned for",
-                    gpu ? "GPU" : "CPU", limits_file_name(limits).s, config->device);
+                    gpu ? "GPU" : "CPU", limits_device_name(limits).s, config->device);
     }
     if (!gpu) return check_cpu(config);
     TRY(check_kernels(config));
@@ -163,4 +163,10 @@ Status placement_find(const Config *config, Placement *p)
                 "device %s: no such GPU can be used here (roofstep doctor says what is there); use "
                 "--device cpu",
                 config->device);
+}
+
+Status placement_plan(const Placement *p, const Config *config, Mode mode, Model *model,
+                      Binding *binding)
+{
+    return step_plan_make(model, binding, config, mode, p->backend, p->capability, p->threads);
 }

@@ -5,6 +5,7 @@
 #include "backend/backend.h"
 #include "bench/limits/limits.h"
 #include "config/config.h"
+#include "exec/step_plan.h"
 
 typedef struct Placement {
     BackendId backend;
@@ -15,17 +16,21 @@ typedef struct Placement {
     char name[32];  /* "cpu", "cuda:0" */
 } Placement;
 
-/* Where it is planned for, which need not be there. ST_UNSUPPORTED: this device cannot do what the config asks
- * for; the message says what can. `auto` opens the devices of this build to see which is there. */
+/* The device a cell is planned for; it need not be in this machine. ST_UNSUPPORTED: this device cannot do what the
+ * config asks for; the message says what can. `auto` opens the devices of this build to see which is there. */
 Status placement_of(const Config *config, Placement *placement);
 
-/* The same on the machine that these limits are of: no device is asked. ST_USAGE: they are those of the other kind
- * of device. */
-Status placement_elsewhere(const Config *config, const Limits *limits, Placement *placement);
+/* The same on the machine that these limits are of; no device is opened. NULL: on this one. ST_USAGE: they are those of
+ * the other kind of device. */
+Status placement_on(const Config *config, const Limits *machine, Placement *placement);
 
-/* The same, and ST_UNSUPPORTED where the GPU that is asked for is not there, or OpenMP may not start as many threads: before
- * work that would all end so. */
+/* placement_of() for a run here. ST_UNSUPPORTED also where there is no such GPU, or OpenMP may not start as many
+ * threads: before work that would all end so. */
 Status placement_find(const Config *config, Placement *placement);
+
+/* The plan of a step there (exec/step_plan.h). */
+Status placement_plan(const Placement *placement, const Config *config, Mode mode, Model *model,
+                      Binding *binding);
 
 /* ST_UNSUPPORTED: a GPU of this capability (0: any) lacks what the config asks for. */
 Status placement_check_gpu(const Config *config, int capability);

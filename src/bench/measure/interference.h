@@ -10,15 +10,15 @@ typedef struct Interference {
 } Interference;
 
 /* Shares of all the processors' time, 0..1; 0 where the kernel does not tell. */
-typedef struct MeanwhileShares {
+typedef struct InterferenceShares {
     double steal, others;
     double seconds; /* of all processors together */
-} MeanwhileShares;
+} InterferenceShares;
 
 /* Percent from which on a reader should know. */
-enum { MEANWHILE_MUCH_OTHERS = 3, MEANWHILE_MUCH_STOLEN = 1 };
+enum { INTERFERENCE_MUCH_OTHERS = 3, INTERFERENCE_MUCH_STOLEN = 1 };
 
 Interference interference_now(void);
-MeanwhileShares interference_since(const Interference *then);
+InterferenceShares interference_since(const Interference *then);
 
 #endif

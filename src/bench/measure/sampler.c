@@ -64,7 +64,7 @@ static int64_t at_least(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-static Status warm_up(const SamplerDevice *device, const SamplerExtent *extent,
+static Status warm_up(const SamplerDevice *device, const SamplerOptions *extent,
                       const SamplerSink *sink)
 {
     const Span span = {clock_seconds(), extent->seconds / 2};
@@ -86,37 +86,38 @@ typedef struct Steps {
     bool tight;
 } Steps;
 
-static Status add_step(Steps *steps, const SamplerExtent *extent, double seconds)
+static Status add_step(Steps *steps, const SamplerOptions *extent, double seconds)
 {
     if (!(extent->until > 0)) return ST_OK;
     TRY(sample_list_add(&steps->list, seconds));
     const int n = steps->list.n;
-    if (n < SAMPLER_LEAST || n < extent->steps || n < steps->next_look) return ST_OK;
+    if (n < SAMPLER_MIN_SAMPLES || n < extent->steps || n < steps->next_look) return ST_OK;
     steps->next_look = n + 1 + n / 16;
     steps->tight = sample_list_interval(&steps->list, extent->stat) <= extent->until;
     return ST_OK;
 }
 
-static bool has_enough(const SamplerExtent *extent, const Steps *steps, int64_t done)
+static bool has_enough(const SamplerOptions *extent, const Steps *steps, int64_t done)
 {
     return done >= extent->steps && (!(extent->until > 0) || steps->tight);
 }
 
 /* The first sample is the first step of the process. */
-static bool is_cold(const SamplerExtent *extent, int64_t i)
+static bool is_cold(const SamplerOptions *extent, int64_t i)
 {
     return i == 0 && extent->from_first && extent->warmup == 0;
 }
 
-static Status phase_loop(const SamplerDevice *device, Mode mode, const SamplerExtent *extent,
+static Status phase_loop(const SamplerDevice *device, Mode mode, const SamplerOptions *extent,
                          const SamplerSink *sink, Steps *steps)
 {
     /* Where whole steps have a loop of their own, that one looks at the interval. */
     const bool halved = device->queued && !extent->from_first;
     const Span span = {clock_seconds(), halved ? extent->seconds / 2 : extent->seconds};
-    SamplerExtent own = *extent;
+    SamplerOptions own = *extent;
     if (halved) own.until = 0;
-    for (int64_t i = 0; !has_enough(&own, steps, i) && !is_over(&span, i, SAMPLER_LEAST); i++) {
+    for (int64_t i = 0; !has_enough(&own, steps, i) && !is_over(&span, i, SAMPLER_MIN_SAMPLES);
+         i++) {
         TRY(sink->stage(sink->self, "step", i + 1, at_least(extent->steps, i + 1)));
         Sample sample;
         TRY(step_by_phases(device, mode, &sample));
@@ -128,7 +129,7 @@ static Status phase_loop(const SamplerDevice *device, Mode mode, const SamplerEx
     return ST_OK;
 }
 
-static Status sample_phases(const SamplerDevice *device, Mode mode, const SamplerExtent *extent,
+static Status sample_phases(const SamplerDevice *device, Mode mode, const SamplerOptions *extent,
                             const SamplerSink *sink)
 {
     Steps steps = {0};
@@ -137,11 +138,12 @@ static Status sample_phases(const SamplerDevice *device, Mode mode, const Sample
     return status;
 }
 
-static Status step_loop(const SamplerDevice *device, const SamplerExtent *extent,
+static Status step_loop(const SamplerDevice *device, const SamplerOptions *extent,
                         const SamplerSink *sink, Steps *steps)
 {
     const Span span = {clock_seconds(), extent->seconds / 2};
-    for (int64_t i = 0; !has_enough(extent, steps, i) && !is_over(&span, i, SAMPLER_LEAST); i++) {
+    for (int64_t i = 0; !has_enough(extent, steps, i) && !is_over(&span, i, SAMPLER_MIN_SAMPLES);
+         i++) {
         TRY(sink->stage(sink->self, "unbroken step", i + 1, at_least(extent->steps, i + 1)));
         Sample sample;
         TRY(step_unbroken(device, &sample));
@@ -152,7 +154,7 @@ static Status step_loop(const SamplerDevice *device, const SamplerExtent *extent
     return ST_OK;
 }
 
-static Status sample_steps(const SamplerDevice *device, const SamplerExtent *extent,
+static Status sample_steps(const SamplerDevice *device, const SamplerOptions *extent,
                            const SamplerSink *sink)
 {
     Steps steps = {0};
@@ -161,7 +163,7 @@ static Status sample_steps(const SamplerDevice *device, const SamplerExtent *ext
     return status;
 }
 
-Status sampler_run(const SamplerDevice *device, Mode mode, const SamplerExtent *extent,
+Status sampler_run(const SamplerDevice *device, Mode mode, const SamplerOptions *extent,
                    const SamplerSink *sink)
 {
     TRY(warm_up(device, extent, sink));

@@ -32,10 +32,10 @@ typedef struct SamplerSink {
 } SamplerSink;
 
 /* How much of it. A loop over samples ends after `steps` of them, or when the next one would begin after
- * its share of `seconds` (0: never), but not before it has SAMPLER_LEAST; a warm-up likewise, with half
+ * its share of `seconds` (0: never), but not before it has SAMPLER_MIN_SAMPLES; a warm-up likewise, with half
  * the time. With `until` the loop over whole steps goes on after `steps` until the 95 % interval of
  * `stat` is within this share of it; `seconds` must end it otherwise. */
-typedef struct SamplerExtent {
+typedef struct SamplerOptions {
     int64_t warmup, steps;
     double seconds;
     double until;
@@ -44,11 +44,11 @@ typedef struct SamplerExtent {
      * the first sample; whole steps are measured and nothing else, or with `by_phase` steps with a wait
      * after each phase, because only one of the two loops can have the cold step. */
     bool from_first, by_phase;
-} SamplerExtent;
+} SamplerOptions;
 
-enum { SAMPLER_LEAST = 3 };
+enum { SAMPLER_MIN_SAMPLES = 3 };
 
-Status sampler_run(const SamplerDevice *device, Mode mode, const SamplerExtent *extent,
+Status sampler_run(const SamplerDevice *device, Mode mode, const SamplerOptions *extent,
                    const SamplerSink *sink);
 
 #endif

@@ -58,7 +58,7 @@ static double median_under(const ProfileView *view, const OpFilter *filter, cons
         double up_to = 0;
         if (!is_same(view, filter, i, brief) || x >= median) continue;
         for (int j = 0; j < view->n_kernels; j++) {
-            const ViewTally *t = &view->kernels[j].time;
+            const ViewStats *t = &view->kernels[j].time;
             if (is_same(view, filter, j, brief) && t->med <= x) up_to += (double)t->n;
         }
         if (2 * up_to >= calls) median = x;
@@ -68,12 +68,12 @@ static double median_under(const ProfileView *view, const OpFilter *filter, cons
 
 /* All calls under one name; what they deviate from their common mean is what they deviate from the means of their
  * ops and what those deviate from it. */
-ViewTally kernel_rank_tally(const ProfileView *view, const OpFilter *filter, const char *brief)
+ViewStats kernel_rank_stats(const ProfileView *view, const OpFilter *filter, const char *brief)
 {
-    ViewTally sum = {.min = INFINITY};
+    ViewStats sum = {.min = INFINITY};
     double squares = 0;
     for (int i = 0; i < view->n_kernels; i++) {
-        const ViewTally *t = &view->kernels[i].time;
+        const ViewStats *t = &view->kernels[i].time;
         if (!is_same(view, filter, i, brief)) continue;
         sum.n += t->n;
         sum.total += t->total;

@@ -7,6 +7,6 @@
 /* The short name with most time is of rank 1, in the rows that `filter` takes; NULL: there are not so many. */
 const char *kernel_rank_name(const ProfileView *view, const OpFilter *filter, int rank);
 /* All its calls there. The median is that of its ops' medians: single calls are not kept. */
-ViewTally kernel_rank_tally(const ProfileView *view, const OpFilter *filter, const char *brief);
+ViewStats kernel_rank_stats(const ProfileView *view, const OpFilter *filter, const char *brief);
 
 #endif

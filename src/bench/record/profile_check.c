@@ -11,7 +11,7 @@ static Status check_sum(double sum, double parent, const char *what, const char 
 }
 
 /* The median is one of them, or between two; the rest may be rounded. */
-static Status check_tally(const ViewTally *t, const char *what)
+static Status check_stats(const ViewStats *t, const char *what)
 {
     const double slack = tolerance * t->max;
     const bool ordered = t->min <= t->med && t->med <= t->max && t->min <= t->avg + slack &&
@@ -24,23 +24,23 @@ static Status check_tally(const ViewTally *t, const char *what)
         what, (long long)t->n, t->min, t->max, t->med, t->avg, t->total);
 }
 
-static Status check_tallies(const ProfileView *view)
+static Status check_all_stats(const ProfileView *view)
 {
-    TRY(check_tally(&view->step, "the steps"));
+    TRY(check_stats(&view->step, "the steps"));
     for (int phase = PHASE_FORWARD; phase < PHASE_COUNT; phase++) {
-        TRY(check_tally(&view->phases[phase].wall, plan_phase_name((Phase)phase)));
+        TRY(check_stats(&view->phases[phase].wall, plan_phase_name((Phase)phase)));
     }
-    for (int i = 0; i < view->n_ops; i++) TRY(check_tally(&view->ops[i].time, view->ops[i].op));
+    for (int i = 0; i < view->n_ops; i++) TRY(check_stats(&view->ops[i].time, view->ops[i].op));
     for (int i = 0; i < view->n_ranges; i++) {
-        TRY(check_tally(&view->ranges[i].host, view->ranges[i].name));
+        TRY(check_stats(&view->ranges[i].host, view->ranges[i].name));
     }
     for (int i = 0; i < view->n_kernels; i++) {
-        TRY(check_tally(&view->kernels[i].time, view->kernels[i].name));
+        TRY(check_stats(&view->kernels[i].time, view->kernels[i].name));
     }
     for (int i = 0; i < view->n_phase_kernels; i++) {
-        TRY(check_tally(&view->phase_kernels[i].time, view->phase_kernels[i].name));
+        TRY(check_stats(&view->phase_kernels[i].time, view->phase_kernels[i].name));
     }
-    return check_tally(&view->host_gaps.time, "the gaps on the host");
+    return check_stats(&view->host_gaps.time, "the gaps on the host");
 }
 
 /* Kernels by name, or ops, of one phase; a file of an older version has none. */
@@ -93,5 +93,5 @@ Status profile_check(const ProfileView *view)
     TRY(check_sum(kernels, rows, "the kernels", "the step"));
     if (view->gpu && view->device.dropped > 0)
         return FAIL(ST_FAILED, "%lld records were dropped", (long long)view->device.dropped);
-    return check_tallies(view);
+    return check_all_stats(view);
 }

@@ -14,7 +14,7 @@ typedef struct Thing {
     double std;   /* from step to step */
     double calls;
     double times;   /* how often it came: in every step, unless it is an attention or a gap */
-    ViewTally call; /* one of them */
+    ViewStats call; /* one of them */
 } Thing;
 
 static Thing nothing(const ProfileView *view)
@@ -201,7 +201,7 @@ static Thing of_kernel(const ProfileView *view, const char *rest)
     const char *brief = kernel_rank_name(view, &filter, rank_of(&words));
     Thing thing = nothing(view);
     if (!brief) return thing;
-    thing.call = kernel_rank_tally(view, &filter, brief);
+    thing.call = kernel_rank_stats(view, &filter, brief);
     thing.total = thing.call.total;
     thing.calls = (double)thing.call.n;
     thing.whole = op_filter_time(view, &all);

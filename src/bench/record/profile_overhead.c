@@ -58,7 +58,7 @@ ProfileOverhead profile_overhead(const ProfileView *view, Phase phase)
 {
     static Samples before, after;
     char path[64];
-    const ViewTally *tally = phase == PHASE_COUNT ? &view->step : &view->phases[phase].wall;
+    const ViewStats *tally = phase == PHASE_COUNT ? &view->step : &view->phases[phase].wall;
     const double unprofiled = profile_view_unprofiled(view, name_of(phase));
     snprintf(path, sizeof path, "%s.samples_ms", name_of(phase));
     read_samples(record_value(view->record, path), 1e6, &before);

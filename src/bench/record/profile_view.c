@@ -22,7 +22,7 @@ const char *profile_view_stat(const Record *record)
     return stat ? stat : "mean"; /* of a file of an older version */
 }
 
-double profile_view_middle(const ProfileView *view, const ViewTally *tally)
+double profile_view_middle(const ProfileView *view, const ViewStats *tally)
 {
     const char *stat = profile_view_stat(view->record);
     if (tally->n == 0) return NAN;
@@ -48,13 +48,13 @@ static Status wrong(const char *what, const json_error_t *error)
 }
 
 /* null is an empty one; a figure that is null is not known. */
-static Status read_tally(const json_t *value, const char *what, ViewTally *t)
+static Status read_stats(const json_t *value, const char *what, ViewStats *t)
 {
     json_error_t error;
     json_int_t n = 0;
     json_t *others[4];
     double *const to[] = {&t->med, &t->min, &t->max, &t->std};
-    *t = (ViewTally){0};
+    *t = (ViewStats){0};
     if (!value || json_is_null(value)) return ST_OK;
     if (json_unpack_ex((json_t *)value, &error, 0, "{s:I, s:F, s:F, s:o, s:o, s:o, s:o}", "n", &n,
                        "total", &t->total, "avg", &t->avg, "med", &others[0], "min", &others[1],
@@ -98,8 +98,8 @@ static Status read_phase(ProfileView *view, json_t *item, double unprofiled)
                       .busy = number_or_nan(gpu, "busy"),
                       .work = number_or_nan(gpu, "work"),
                       .kernels = json_integer_value(json_object_get(gpu, "kernels"))};
-    TRY(read_tally(json_object_get(gpu, "span"), "phases", &at->span));
-    return read_tally(wall, "phases", &at->wall);
+    TRY(read_stats(json_object_get(gpu, "span"), "phases", &at->span));
+    return read_stats(wall, "phases", &at->wall);
 }
 
 static Status read_op(ProfileView *view, json_t *item)
@@ -121,8 +121,8 @@ static Status read_op(ProfileView *view, json_t *item)
     op->by = text_or_null(item, "by");
     if (!op->by) op->by = op->impl; /* a file of an older version */
     op->allocated = number_or_nan(item, "allocated");
-    TRY(read_tally(json_object_get(item, "host"), "ops", &op->host));
-    TRY(read_tally(json_object_get(item, "device"), "ops", &op->device));
+    TRY(read_stats(json_object_get(item, "host"), "ops", &op->host));
+    TRY(read_stats(json_object_get(item, "device"), "ops", &op->device));
     op->time = view->gpu ? op->device : op->host;
     view->phases[op->phase].attributed += op->time.total;
     view->n_ops++;
@@ -141,8 +141,8 @@ static Status read_name(const ProfileView *view, json_t *item, ViewName *name)
     name->ops = number_or_nan(item, "ops");
     name->row = json_is_integer(row) ? (int)json_integer_value(row) : -1;
     if (name->row >= view->n_ops) return FAIL(ST_USAGE, "a kernel names an op that is not there");
-    TRY(read_tally(json_object_get(item, "time"), "kernels", &name->time));
-    return read_tally(json_object_get(item, "bytes"), "kernels", &name->bytes);
+    TRY(read_stats(json_object_get(item, "time"), "kernels", &name->time));
+    return read_stats(json_object_get(item, "bytes"), "kernels", &name->bytes);
 }
 
 static Status read_range(ProfileView *view, json_t *item)
@@ -159,9 +159,9 @@ static Status read_range(ProfileView *view, json_t *item)
     if (range->phase == PHASE_COUNT) return FAIL(ST_USAGE, "a range of the profile is in no phase");
     range->kernels = kernels;
     range->device = number_or_nan(item, "device");
-    TRY(read_tally(json_object_get(item, "host"), "ranges", &range->host));
-    TRY(read_tally(json_object_get(item, "span"), "ranges", &range->span));
-    TRY(read_tally(json_object_get(item, "wall"), "ranges", &range->wall));
+    TRY(read_stats(json_object_get(item, "host"), "ranges", &range->host));
+    TRY(read_stats(json_object_get(item, "span"), "ranges", &range->span));
+    TRY(read_stats(json_object_get(item, "wall"), "ranges", &range->wall));
     view->n_ranges++;
     return ST_OK;
 }
@@ -171,7 +171,7 @@ static Status read_gaps(ViewGaps *gaps, const json_t *item)
     gaps->p99 = number_or_nan(item, "p99");
     gaps->after = text_or_null(item, "longest_after");
     gaps->before = text_or_null(item, "longest_before");
-    return read_tally(item, "gaps", &gaps->time);
+    return read_stats(item, "gaps", &gaps->time);
 }
 
 static Status read_gpu(ViewGpu *gpu, const json_t *item)
@@ -183,7 +183,7 @@ static Status read_gpu(ViewGpu *gpu, const json_t *item)
                      .dropped = json_integer_value(json_object_get(item, "dropped")),
                      .unattributed_time = number_or_nan(item, "unattributed_time")};
     TRY(read_gaps(&gpu->gaps, json_object_get(item, "gaps")));
-    return read_tally(json_object_get(item, "launch_latency"), "launch latency", &gpu->latency);
+    return read_stats(json_object_get(item, "launch_latency"), "launch latency", &gpu->latency);
 }
 
 static Status read_os(ViewOs *os, const json_t *item)
@@ -196,8 +196,8 @@ static Status read_os(ViewOs *os, const json_t *item)
                    .system = number_or_nan(item, "system"),
                    .ran = number_or_nan(item, "ran"),
                    .waited = number_or_nan(item, "waited")};
-    TRY(read_tally(json_object_get(item, "blocked"), "time in the operating system", &os->blocked));
-    return read_tally(json_object_get(item, "waiting"), "time in the operating system",
+    TRY(read_stats(json_object_get(item, "blocked"), "time in the operating system", &os->blocked));
+    return read_stats(json_object_get(item, "waiting"), "time in the operating system",
                       &os->waiting);
 }
 
@@ -304,7 +304,7 @@ static Status read_profile(ProfileView *view, json_t *profile)
     view->limit_flops = number_or_nan(profile, "limit_flops");
     view->limit_bandwidth = number_or_nan(profile, "limit_bandwidth");
     TRY(make_room(view, profile));
-    TRY(read_tally(json_object_get(profile, "step"), "step", &view->step));
+    TRY(read_stats(json_object_get(profile, "step"), "step", &view->step));
     TRY(read_lists(view, profile));
     TRY(read_gaps(&view->host_gaps, json_object_get(profile, "host_gaps")));
     TRY(read_gpu(&view->device, json_object_get(profile, "gpu")));

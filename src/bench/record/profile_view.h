@@ -6,17 +6,17 @@
 #include "plan/plan.h"
 
 /* Of durations in nanoseconds, or of bytes. */
-typedef struct ViewTally {
+typedef struct ViewStats {
     int64_t n;
     double total, avg, med, min, max, std;
-} ViewTally;
+} ViewStats;
 
 typedef struct ViewPhase {
     bool there;
-    ViewTally wall;
+    ViewStats wall;
     double unprofiled; /* profile_view_unprofiled() */
     double nodes;      /* ns of all nodes by the host's clock */
-    ViewTally span;    /* of the GPU (prof/gpu_stats.h) */
+    ViewStats span;    /* of the GPU (prof/gpu_stats.h) */
     double busy, work;
     int64_t kernels;   /* launched */
     double attributed; /* ns of the rows of ops: ViewOp.time added up */
@@ -31,20 +31,20 @@ typedef struct ViewOp {
     int line, nodes;
     double flops, bytes; /* of one step */
     double allocated;    /* bytes of one step; NAN: not told */
-    ViewTally host, device;
-    ViewTally time; /* the one that counts: device on a GPU, host on a CPU */
+    ViewStats host, device;
+    ViewStats time; /* the one that counts: device on a GPU, host on a CPU */
 } ViewOp;
 
 typedef struct ViewName {
     const char *name, *brief, *kind;
     const char *in; /* the phase, in the lists by phase; NULL: none */
     int row;        /* of ops; -1: none */
-    ViewTally time, bytes;
+    ViewStats time, bytes;
     double ops; /* of an NVTX range on a GPU: kernels, copies and memsets; NAN: not told */
 } ViewName;
 
 typedef struct ViewGaps {
-    ViewTally time;
+    ViewStats time;
     double p99;
     const char *after, *before; /* the longest one; NULL: none */
 } ViewGaps;
@@ -53,7 +53,7 @@ typedef struct ViewRange {
     Phase phase;
     const char *name;
     int level;
-    ViewTally host, span, wall;
+    ViewStats host, span, wall;
     double device; /* ns; NAN on a CPU */
     int64_t kernels;
 } ViewRange;
@@ -66,7 +66,7 @@ typedef struct ViewThread {
 typedef struct ViewGpu {
     double compute, copies, overhead;
     ViewGaps gaps; /* between kernels of one phase */
-    ViewTally latency;
+    ViewStats latency;
     int64_t unattributed, dropped;
     double unattributed_time;
 } ViewGpu;
@@ -74,7 +74,7 @@ typedef struct ViewGpu {
 typedef struct ViewOs {
     int64_t voluntary, involuntary, minor, major;
     double user, system, ran, waited;
-    ViewTally blocked, waiting;
+    ViewStats blocked, waiting;
 } ViewOs;
 
 typedef struct ProfileView {
@@ -83,7 +83,7 @@ typedef struct ProfileView {
     int64_t steps, traced_steps, events_left_out;
     double loop;         /* ns */
     double threads_wall; /* ns in which the threads ran what they ran */
-    ViewTally step;
+    ViewStats step;
     ViewPhase phases[PHASE_COUNT];
     ViewOp *ops;
     ViewName *kernels;                   /* by name and row of ops */
@@ -114,7 +114,7 @@ double profile_view_calls(const ProfileView *view, int row);
 /* "median", "mean" or "min": the statistic of the record's tables. */
 const char *profile_view_stat(const Record *record);
 /* That statistic of a tally; NAN of an empty one. */
-double profile_view_middle(const ProfileView *view, const ViewTally *tally);
+double profile_view_middle(const ProfileView *view, const ViewStats *tally);
 /* That statistic, in ns, of "forward" or "step" when it was not watched; NAN: not measured. */
 double profile_view_unprofiled(const ProfileView *view, const char *phase);
 

@@ -36,8 +36,8 @@ static Status measured(void *self, const CellOpen *cell)
 static Status run(const Config *config, CellLink *link, bool parts)
 {
     Annotation a = {.parts = parts};
-    const CellMore more = {.self = &a, .opened = opened, .stage = stage, .measured = measured};
-    const Status status = cell_run_more(config, link, &more);
+    const CellHooks more = {.self = &a, .opened = opened, .stage = stage, .measured = measured};
+    const Status status = cell_run_with_hooks(config, link, &more);
     ranges_nvtx_close(a.ranges);
     return status;
 }

@@ -14,7 +14,7 @@ typedef struct Run {
     const Config *config;
     CellLink *link;
     Placement placement;
-    CellBefore before;
+    CellBaseline before;
     Fit fit;
     Session session;
 } Run;
@@ -87,13 +87,10 @@ static Status tell_trace(Run *run)
 
 static Status start(Run *run)
 {
-    size_t held = 0, available = 0;
     TRY(rss_read(&run->before.rss));
     if (strcmp(run->config->device, "cpu") != 0) gpu_memory_read(&run->before.gpu);
     TRY(placement_find(run->config, &run->placement));
-    TRY(fit_held(&held));
-    TRY(fit_available(run->config, &run->placement, held, &available));
-    TRY(fit_make(&run->fit, run->config, &run->placement, held, available));
+    TRY(fit_make_on(&run->fit, run->config, &run->placement, NULL));
     TRY(cell_facts_planned(run->link, run->config, &run->placement, &run->fit));
     if (!run->fit.fits) return ST_OK;
     TRY(cell_link_stage(run->link, "initial values", 0, 0));

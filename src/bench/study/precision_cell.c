@@ -4,7 +4,6 @@
 #include "bench/measure/rss.h"
 #include "bench/record/component_dtypes.h"
 #include "bench/study/step_error.h"
-#include "exec/step_plan.h"
 
 #include <math.h>
 #include <string.h>
@@ -15,8 +14,7 @@ static Status put_dtypes(Record *facts, const Config *config, const Placement *p
 {
     Model model;
     Binding binding;
-    TRY(step_plan_make(&model, &binding, config, config->mode, placement->backend,
-                       placement->capability, placement->threads));
+    TRY(placement_plan(placement, config, config->mode, &model, &binding));
     json_t *dtypes = json_object();
     bool failed = json_object_set_new(facts, "dtypes", dtypes) != 0;
     for (int c = 0; c < COMPONENT_COUNT && !failed; c++) {

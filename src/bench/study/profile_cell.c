@@ -76,7 +76,7 @@ static bool is_over(const Config *config, int64_t done, double since)
 {
     const double most = config->sample_share;
     return done >= config->steps ||
-           (most > 0 && done >= SAMPLER_LEAST && clock_seconds() - since >= most);
+           (most > 0 && done >= SAMPLER_MIN_SAMPLES && clock_seconds() - since >= most);
 }
 
 static Status run_steps(Run *run)
@@ -102,14 +102,14 @@ static Status run_steps(Run *run)
 static Status tell(Run *run)
 {
     const CellOpen *cell = run->cell;
-    TimeEstimate outlook;
     MemoryBlocks blocks;
     json_t *profile = NULL;
     TRY(memory_blocks_make(&blocks, cell->fit->model, &cell->fit->binding));
     op_rows_memory(&run->profiler.rows, &blocks);
     memory_blocks_free(&blocks);
-    TRY(time_estimate_make(&outlook, cell->config, cell->placement, &cell->fit->model->plan));
-    Status status = profile_record_make(&profile, &run->profiler, &outlook);
+    const TimeEstimate estimate =
+        time_estimate_roofline(cell->config, cell->placement, NULL, &cell->fit->model->plan);
+    Status status = profile_record_make(&profile, &run->profiler, &estimate);
     json_t *facts = json_pack("{s:o}", "profile", profile);
     if (status == ST_OK) status = cell_link_facts(cell->link, facts);
     json_decref(facts);
@@ -183,7 +183,7 @@ static Status tell_none(CellLink *link)
 
 Status profile_cell_run(const Config *config, CellLink *link, const ProfileTask *task)
 {
-    const CellMore more = {.self = (void *)task, .measured = measured};
+    const CellHooks more = {.self = (void *)task, .measured = measured};
     TRY(tell_none(link));
-    return cell_run_more(config, link, &more);
+    return cell_run_with_hooks(config, link, &more);
 }

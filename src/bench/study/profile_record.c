@@ -18,7 +18,7 @@ static json_t *text_or_null(const char *text)
     return text ? json_string(text) : json_null();
 }
 
-json_t *profile_record_tally(const RunningStats *t, double unit)
+json_t *profile_record_stats(const RunningStats *t, double unit)
 {
     if (t->n == 0) return json_null();
     return json_pack("{s:I, s:f, s:f, s:f, s:f, s:f, s:f}", "n", (json_int_t)t->n, "total",
@@ -42,7 +42,7 @@ static json_t *gpu_phase(const Profiler *p, int phase)
 {
     const GpuPhase *at = &p->gpu.phases[phase];
     if (!p->device) return json_null();
-    return json_pack("{s:o, s:f, s:f, s:I}", "span", profile_record_tally(&at->span, ns), "busy",
+    return json_pack("{s:o, s:f, s:f, s:I}", "span", profile_record_stats(&at->span, ns), "busy",
                      at->busy * ns, "work", at->work * ns, "kernels", (json_int_t)at->kernels);
 }
 
@@ -53,7 +53,7 @@ static json_t *phases(const Profiler *p)
         if (p->phases[phase].n == 0) continue;
         json_array_append_new(
             list, json_pack("{s:s, s:o, s:o, s:o, s:o}", "phase", plan_phase_name((Phase)phase),
-                            "wall", profile_record_tally(&p->phases[phase], ns), "samples",
+                            "wall", profile_record_stats(&p->phases[phase], ns), "samples",
                             samples(&p->phases[phase]), "nodes",
                             number(p->node_seconds[phase] * ns), "gpu", gpu_phase(p, phase)));
     }
@@ -77,8 +77,8 @@ static json_t *ops(const Profiler *p)
                       plan_category_name(row->category), "part", text_or_null(part_name(row->part)),
                       "source", source.file, "line", source.line, "shape", row->shape, "nodes",
                       row->nodes, "flops", row->flops, "bytes", row->bytes, "allocated",
-                      row->allocated, "host", profile_record_tally(&row->host, ns), "device",
-                      profile_record_tally(&row->device, ns)));
+                      row->allocated, "host", profile_record_stats(&row->host, ns), "device",
+                      profile_record_stats(&row->device, ns)));
     }
     return list;
 }
@@ -91,9 +91,9 @@ static json_t *ranges(const Profiler *p)
         json_array_append_new(list, json_pack("{s:s, s:s, s:i, s:o, s:o, s:o, s:o, s:I}", "phase",
                                               plan_phase_name(range->phase), "name", range->name,
                                               "level", range->level, "host",
-                                              profile_record_tally(&range->host, ns), "span",
-                                              profile_record_tally(&range->span, ns), "wall",
-                                              profile_record_tally(&range->wall, ns), "device",
+                                              profile_record_stats(&range->host, ns), "span",
+                                              profile_record_stats(&range->span, ns), "wall",
+                                              profile_record_stats(&range->wall, ns), "device",
                                               p->device ? number(range->device * ns) : json_null(),
                                               "kernels", (json_int_t)range->kernels));
     }
@@ -110,8 +110,8 @@ static json_t *named(const NameStats *name)
     char brief[128];
     kernel_name_short(name->name, brief, sizeof brief);
     return json_pack("{s:s, s:s, s:s, s:o, s:o}", "name", name->name, "short", brief, "kind",
-                     kind_word(name->kind), "time", profile_record_tally(&name->seconds, ns),
-                     "bytes", profile_record_tally(&name->bytes, 1));
+                     kind_word(name->kind), "time", profile_record_stats(&name->seconds, ns),
+                     "bytes", profile_record_stats(&name->bytes, 1));
 }
 
 /* On a CPU there is one kernel to a row of ops, and its time is the row's. */
@@ -119,7 +119,7 @@ static json_t *cpu_kernel(const OpRow *row)
 {
     json_t *kernel =
         json_pack("{s:s, s:s, s:s, s:o, s:n}", "name", row->kernel, "short", row->brief, "kind",
-                  "kernel", "time", profile_record_tally(&row->host, ns), "bytes");
+                  "kernel", "time", profile_record_stats(&row->host, ns), "bytes");
     return kernel;
 }
 
@@ -186,7 +186,7 @@ static json_t *node_text(const Plan *plan, int node)
 /* A tally, its 99th percentile, and what stands around the longest; takes both. */
 static json_t *gaps_of(const RunningStats *t, json_t *after, json_t *before)
 {
-    json_t *gaps = profile_record_tally(t, ns);
+    json_t *gaps = profile_record_stats(t, ns);
     if (json_is_object(gaps)) {
         json_object_set(gaps, "longest_after", after);
         json_object_set(gaps, "longest_before", before);
@@ -211,7 +211,7 @@ static json_t *gpu(const Profiler *p)
         gaps_of(&g->gaps, node_text(plan, g->longest_after), node_text(plan, g->longest_before));
     return json_pack("{s:f, s:f, s:f, s:o, s:o, s:I, s:f, s:I}", "compute", g->compute * ns,
                      "copies", g->copies * ns, "overhead", g->overhead * ns, "gaps", gaps,
-                     "launch_latency", profile_record_tally(&g->latency, ns), "unattributed",
+                     "launch_latency", profile_record_stats(&g->latency, ns), "unattributed",
                      (json_int_t)g->unattributed, "unattributed_time", g->unattributed_seconds * ns,
                      "dropped", (json_int_t)p->dropped);
 }
@@ -224,8 +224,8 @@ static json_t *os_use(const Profiler *p)
                      (json_int_t)sum->involuntary, "minor_faults", (json_int_t)sum->minor_faults,
                      "major_faults", (json_int_t)sum->major_faults, "user", number(sum->user * ns),
                      "system", number(sum->system * ns), "ran", number(sum->ran * ns), "waited",
-                     number(sum->waited * ns), "blocked", profile_record_tally(&p->os.blocked, ns),
-                     "waiting", profile_record_tally(&p->os.waiting, ns));
+                     number(sum->waited * ns), "blocked", profile_record_stats(&p->os.blocked, ns),
+                     "waiting", profile_record_stats(&p->os.waiting, ns));
 }
 
 /* What each thread that is there at the end ran since the loop began. */
@@ -246,7 +246,7 @@ static json_t *threads(const Profiler *p)
     return list;
 }
 
-Status profile_record_make(json_t **out, const Profiler *p, const TimeEstimate *outlook)
+Status profile_record_make(json_t **out, const Profiler *p, const TimeEstimate *estimate)
 {
     json_t *r = json_object();
     int failed = 0;
@@ -255,7 +255,7 @@ Status profile_record_make(json_t **out, const Profiler *p, const TimeEstimate *
         r, "traced_steps", json_integer(p->steps < p->trace_steps ? p->steps : p->trace_steps));
     failed |= json_object_set_new(r, "events_left_out", json_integer((json_int_t)p->log.left_out));
     failed |= json_object_set_new(r, "loop", number((double)(p->loop_end - p->loop_begin)));
-    failed |= json_object_set_new(r, "step", profile_record_tally(&p->step, ns));
+    failed |= json_object_set_new(r, "step", profile_record_stats(&p->step, ns));
     failed |= json_object_set_new(r, "step_samples", samples(&p->step));
     failed |= json_object_set_new(r, "phases", phases(p));
     failed |= json_object_set_new(r, "ops", ops(p));
@@ -273,8 +273,8 @@ Status profile_record_make(json_t **out, const Profiler *p, const TimeEstimate *
     failed |= json_object_set_new(r, "threads", threads(p));
     failed |=
         json_object_set_new(r, "threads_wall", number((double)(p->os.ended_at - p->os.began_at)));
-    failed |= json_object_set_new(r, "limit_flops", number(outlook->peak_flops));
-    failed |= json_object_set_new(r, "limit_bandwidth", number(outlook->bandwidth));
+    failed |= json_object_set_new(r, "limit_flops", number(estimate->peak_flops));
+    failed |= json_object_set_new(r, "limit_bandwidth", number(estimate->bandwidth));
     *out = r;
     return failed ? NO_MEMORY("for the profile as JSON") : ST_OK;
 }

@@ -1,7 +1,6 @@
 #include "bench/study/step_error.h"
 
 #include "exec/init.h"
-#include "exec/step_plan.h"
 #include "ops/adam_state.h"
 #include "ops/element.h"
 
@@ -196,8 +195,7 @@ Status step_error_measure(StepError *e, const Config *config, const Placement *p
     Model model;
     Binding binding;
     *e = (StepError){0};
-    TRY(step_plan_make(&model, &binding, config, MODE_FWD_BWD, placement->backend,
-                       placement->capability, placement->threads));
+    TRY(placement_plan(placement, config, MODE_FWD_BWD, &model, &binding));
     Study study = {.error = e, .reference = reference, .model = &model};
     const Status status = run_bound(&study, &binding, placement->device);
     binding_free(&binding);

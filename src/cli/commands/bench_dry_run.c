@@ -59,27 +59,11 @@ static void fit_row(Table *table, const char *label, const Config *config, const
     text_free(&note);
 }
 
-/* A limits file without a memory size bounds nothing. */
-static size_t memory_elsewhere(const Config *config, const Limits *machine)
-{
-    const size_t whole = machine->memory_bytes > 0 ? (size_t)machine->memory_bytes : SIZE_MAX;
-    const size_t limit = (size_t)config->memory_limit;
-    return limit > 0 && limit < whole ? limit : whole;
-}
-
 static Status plan_cell(const Config *config, const Limits *machine, const Placement *placement,
                         Fit *fit, TimeEstimate *estimate)
 {
-    size_t held = 0, available = 0;
-    TRY(fit_held(&held));
-    if (machine)
-        available = memory_elsewhere(config, machine);
-    else
-        TRY(fit_available(config, placement, held, &available));
-    TRY(fit_make(fit, config, placement, held, available));
-    if (!machine) return time_estimate_make(estimate, config, placement, &fit->model->plan);
-    *estimate = time_estimate_by(machine, (size_t)machine->cache_bytes, config->precision,
-                                 &fit->model->plan);
+    TRY(fit_make_on(fit, config, placement, machine));
+    *estimate = time_estimate_roofline(config, placement, machine, &fit->model->plan);
     return ST_OK;
 }
 
@@ -89,8 +73,8 @@ static Status add_cell(Table *table, const Config *config, const Limits *machine
     Fit fit = {0};
     TimeEstimate estimate = {NAN, NAN, NAN};
     Placement placement;
-    Status status = machine ? placement_elsewhere(config, machine, &placement)
-                            : placement_find(config, &placement);
+    Status status =
+        machine ? placement_on(config, machine, &placement) : placement_find(config, &placement);
     if (status == ST_OK) status = plan_cell(config, machine, &placement, &fit, &estimate);
     if (status == ST_UNSUPPORTED) {
         if (total->unsupported++ == 0)
@@ -98,7 +82,7 @@ static Status add_cell(Table *table, const Config *config, const Limits *machine
         unsupported_row(table, label);
         status = ST_OK;
     } else if (status == ST_OK) {
-        const double seconds = time_estimate_cell_seconds(&estimate, config);
+        const double seconds = time_estimate_from_roofline(&estimate, config);
         fit_row(table, label, config, &fit, seconds);
         if (fit.fits) total->seconds += seconds;
         total->placement = placement;
@@ -123,7 +107,7 @@ static void closing_note(Table *table, const Settings *settings, const Total *to
 static bool is_kept(const Config *config, const RecordSet *known)
 {
     const Record *record = record_set_find_config(known, config);
-    return record && runner_keeps(record);
+    return record && cell_record_is_final(record);
 }
 
 static Status add_cells(Table *table, const Sweep *sweep, const Limits *machine,

@@ -8,7 +8,7 @@
 #include "base/escape.h"
 #include "base/human.h"
 #include "base/json_text.h"
-#include "bench/limits/limits.h"
+#include "bench/limits/limits_cache.h"
 #include "bench/record/environment.h"
 #include "cli/command.h"
 #include "cli/output.h"
@@ -261,7 +261,7 @@ static Status examine(Doctor *d)
     TRY(cpu_info_read(&d->cpu, ""));
     TRY(cpu_info_ticks(&d->ticks, ""));
     TRY(limits_key(0, &key));
-    d->limits_stored = limits_load(&key, &d->limits);
+    d->limits_stored = limits_cache_load(&key, &d->limits);
     for (int p = 0; p < PROGRAMS; p++) read_version(version_commands[p], d->version[p]);
     list_features(d);
     list_advice(d);

@@ -1,5 +1,5 @@
 /* roofstep limits: the machine's measured roof. */
-#include "bench/limits/limits.h"
+#include "bench/limits/limits_cache.h"
 #include "bench/limits/limits_json.h"
 #include "cli/command.h"
 #include "cli/output.h"
@@ -56,7 +56,7 @@ static Status run(const Settings *settings, const Sweep *sweep, int *exit_code)
     Limits limits;
     Text text = {0};
     TRY(output_check_file(settings));
-    TRY(limits_get(&sweep->configs[0], settings->refresh, settings->keep, &limits));
+    TRY(limits_cache_get(&sweep->configs[0], settings->refresh, settings->keep, &limits));
     return output_finish(settings, &text, write_as(&text, settings->format, &limits));
 }
 

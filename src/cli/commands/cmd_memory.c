@@ -40,7 +40,7 @@ static Status make_cells(MemoryCell *cells, const Sweep *sweep, const Limits *ma
 {
     int n = 0;
     for (int i = 0; i < sweep->n; i++) {
-        TRY(memory_cell_make_for(&cells[i], &sweep->configs[i], machine, sweep->n == 1));
+        TRY(memory_cell_make(&cells[i], &sweep->configs[i], machine, sweep->n == 1));
         n += !cells[i].unsupported;
     }
     return n > 0 ? ST_OK : supported_none(sweep->n, cells[0].message);

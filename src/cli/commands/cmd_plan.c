@@ -17,7 +17,7 @@ static Status make_cells(PlanCell *cells, const Settings *settings, const Sweep 
                      .n_limits = settings->n_memory_limits,
                      .machine = machine};
     int n = 0;
-    TRY(fit_held(&room.held));
+    TRY(fit_resident(&room.resident));
     for (int i = 0; i < sweep->n; i++) {
         TRY(plan_cell_make(&cells[i], &sweep->configs[i], &room));
         n += !cells[i].unsupported;

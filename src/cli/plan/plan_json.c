@@ -60,7 +60,7 @@ static Status put_memory(json_t *json, const PlanCell *cell)
     return record_put_number(json, "needed_mib", (double)m->need[cell->config->mode] / mib);
 }
 
-static Status put_fit(json_t *json, const WhatFits *fit)
+static Status put_fit(json_t *json, const FitLimit *fit)
 {
     TRY(record_put_number(json, "limit_mib", (double)fit->limit / mib));
     if (json_object_set_new(json, "fits", json_boolean(fit->fits))) return NO_MEMORY("for a plan");

@@ -100,7 +100,7 @@ static void summary(Table *table, const PlanTables *tables)
 
 /* ---- one row per cell and limit ---- */
 
-static void fits_row(Table *table, const PlanCell *cell, const WhatFits *fit, const char *label,
+static void fits_row(Table *table, const PlanCell *cell, const FitLimit *fit, const char *label,
                      const char *whose, bool again)
 {
     const HumanShortage s = human_shortage(fit->need, fit->limit);
@@ -198,7 +198,7 @@ static void memory_by_kind(Table *table, const PlanCell *cell)
     memory_row(table, "peak", m->peak_live, taken);
     memory_row(table, "gaps", m->planned - m->peak_live, taken);
     memory_row(table, "libraries and stacks", m->allowance, taken);
-    memory_row(table, "the program", m->held, taken);
+    memory_row(table, "the program", m->resident, taken);
     memory_row(table, "taken", taken, taken);
     table_note_printf(table, "the peak is in %s, at %s (%s)", plan_phase_name(m->peak_phase),
                       m->peak_scope, plan_op_name(m->peak_op));

@@ -2,7 +2,7 @@
 
 #include "base/human.h"
 #include "bench/cell/runner.h"
-#include "bench/limits/limits_gpu.h"
+#include "bench/limits/limits_cache.h"
 #include "bench/limits/placement.h"
 #include "cli/output.h"
 #include "cli/published/published_fits.h"
@@ -15,20 +15,17 @@
 #include <string.h>
 
 /* Stored limits, or guesses. */
-static SuiteRates known_rates(const PublishedPlan *plan, bool *guessed)
+static TimeEstimateRates known_rates(const PublishedPlan *plan, bool *guessed)
 {
     Placement place;
-    LimitsKey key;
     Limits limits;
     const PublishedTable plain = {.command = &cmd_bench, .words = "", .figures = ""};
     Config config;
     const bool placed = published_list_config(&plain, NULL, plan->device, &config) == ST_OK &&
                         placement_of(&config, &place) == ST_OK;
     const bool cpu = placed && place.backend == BACKEND_cpu;
-    const bool has_key = placed && (cpu ? limits_key(place.threads, &key)
-                                        : limits_gpu_key(place.device, &key)) == ST_OK;
-    const bool known = has_key && limits_load(&key, &limits);
-    SuiteRates rates = suite_cost_rates(known ? &limits : NULL);
+    const bool known = placed && limits_cache_find(&config, &limits);
+    TimeEstimateRates rates = time_estimate_rates(known ? &limits : NULL);
     rates.gpu = placed && !cpu;
     *guessed = !known;
     return rates;
@@ -79,7 +76,7 @@ static void put_shortage(Text *out, const PublishedFit *fit)
 
 /* What fits in a smaller mode is run in that. */
 static void put_time(Text *out, Total *total, const PublishedOrder *order, int i,
-                     const PublishedFit *fit, const SuiteRates *rates)
+                     const PublishedFit *fit, const TimeEstimateRates *rates)
 {
     const Config *config = &order->configs[i];
     total->oom += fit->status == RECORD_OOM && !fit->runs;
@@ -98,7 +95,7 @@ static void put_time(Text *out, Total *total, const PublishedOrder *order, int i
 }
 
 static Status put_cell(Table *table, const PublishedPlan *plan, const PublishedOrder *order, int i,
-                       const SuiteRates *rates, Total *total)
+                       const TimeEstimateRates *rates, Total *total)
 {
     Text label = {0}, tables = {0}, time = {0};
     PublishedFit fit;
@@ -141,7 +138,7 @@ static void put_total(Table *table, const PublishedPlan *plan, const PublishedTi
 }
 
 static Status show(const PublishedPlan *plan, PublishedOrder *order, const PublishedTime *time,
-                   const SuiteRates *rates, bool guessed)
+                   const TimeEstimateRates *rates, bool guessed)
 {
     Table table = {0};
     Text text = {0};
@@ -186,7 +183,7 @@ Status published_dry_run(const PublishedPlan *plan)
 {
     PublishedOrder order;
     bool guessed;
-    const SuiteRates rates = known_rates(plan, &guessed);
+    const TimeEstimateRates rates = known_rates(plan, &guessed);
     const PublishedTime time = published_run_time(plan, rates.gpu, 0);
     Status status = published_order_make(&order, plan->writeup, &plan->cells, &rates);
     published_order_expect(&order, &rates, published_run_share(&time, time.budget, order.n));

@@ -1,8 +1,7 @@
 #include "cli/published/published_expected.h"
 
-#include "bench/estimate/estimate.h"
 #include "bench/estimate/fit.h"
-#include "bench/estimate/recompute_fit.h"
+#include "bench/estimate/time_estimate.h"
 #include "cli/published/published_fits.h"
 
 #include <math.h>
@@ -14,7 +13,7 @@ static const double mib = 1024.0 * 1024.0;
 static double planned_mib(const Config *config, const Placement *placement)
 {
     size_t bytes = 0;
-    if (recompute_fit_planned(config, placement, config->mode, &bytes) != ST_OK) return NAN;
+    if (fit_planned_bytes(config, placement, config->mode, &bytes) != ST_OK) return NAN;
     return (double)bytes / mib;
 }
 
@@ -30,7 +29,7 @@ static double before_backward_mib(const Config *config, const Placement *placeme
 
 /* The rows that may tell of others. */
 typedef struct Known {
-    EstimateCell *cells;
+    TimeEstimateRow *cells;
     int n;
 } Known;
 
@@ -49,14 +48,14 @@ static Status known_make(Known *known, int writeup, const PublishedCells *cells,
     if (!known->cells) return NO_MEMORY("for the rows of a write-up");
     for (int r = 0; r < published_list_n_rows; r++) {
         if (published_list_tables[published_list_rows[r].table].writeup != writeup) continue;
-        known->cells[known->n++] = (EstimateCell){&cells->rows[r], find(rows, &cells->rows[r])};
+        known->cells[known->n++] = (TimeEstimateRow){&cells->rows[r], find(rows, &cells->rows[r])};
     }
     for (int id = 0; id < published_list_n_tables; id++) {
         if (published_list_tables[id].writeup != writeup ||
             !published_list_is_profile(&published_list_tables[id]))
             continue;
         known->cells[known->n++] =
-            (EstimateCell){&cells->watched[id], find(profiles, &cells->watched[id])};
+            (TimeEstimateRow){&cells->watched[id], find(profiles, &cells->watched[id])};
     }
     return ST_OK;
 }
@@ -68,7 +67,7 @@ static double planned(const char *path, const Config *config, const Known *known
     if (placement_of(config, &placement) != ST_OK) return NAN;
     if (strcmp(path, "peak_alloc_mib") == 0) return planned_mib(config, &placement);
     if (strcmp(path, "mem_before_bwd_mib") == 0) return before_backward_mib(config, &placement);
-    return estimate_figure(path, config, known->cells, known->n);
+    return time_estimate_from_rows(path, config, known->cells, known->n);
 }
 
 /* ---- all that tables may ask for ---- */

@@ -11,14 +11,6 @@
 
 /* ---- one row ---- */
 
-static Status find_available(const Config *config, const Placement *placement, size_t *held,
-                             size_t *available)
-{
-    *available = config->memory_limit > 0 ? (size_t)config->memory_limit : SIZE_MAX;
-    TRY(fit_held(held));
-    return placement->here ? fit_available(config, placement, *held, available) : ST_OK;
-}
-
 static void take(PublishedFit *out, const Config *config, const Fit *fit)
 {
     *out = (PublishedFit){.status = RECORD_OK, .runs = fit->fits, .mode = fit->mode};
@@ -34,10 +26,8 @@ Status published_fits_find(const Config *config, PublishedFit *out)
 {
     Placement placement;
     Fit fit = {0};
-    size_t held = 0, available = 0;
     Status status = placement_of(config, &placement);
-    if (status == ST_OK) status = find_available(config, &placement, &held, &available);
-    if (status == ST_OK) status = fit_make(&fit, config, &placement, held, available);
+    if (status == ST_OK) status = fit_make_on(&fit, config, &placement, NULL);
     if (status == ST_OK) take(out, config, &fit);
     fit_free(&fit);
     if (status != ST_UNSUPPORTED) return status;
@@ -74,7 +64,7 @@ static void on_line(void *self, const char *line, size_t length)
     int i = -1, oom = 0;
     (void)length;
     if (sscanf(line, "%d %d", &i, &oom) != 2 || i < 0 || i >= survey->order->n) return;
-    survey->order->cells[i].state = CELL_ORDER_LEFT_OUT;
+    survey->order->cells[i].state = CELL_ORDER_SKIPPED;
     survey->oom += oom != 0;
     survey->unsupported += oom == 0;
 }

@@ -36,8 +36,7 @@ static bool put_dtype(Text *text, const Config *config, const char *name)
     Model model;
     Binding binding;
     if (component == COMPONENT_COUNT || placement_of(config, &place) != ST_OK ||
-        step_plan_make(&model, &binding, config, config->mode, place.backend, place.capability,
-                       place.threads) != ST_OK)
+        placement_plan(&place, config, config->mode, &model, &binding) != ST_OK)
         return false;
     text_puts(text, component_dtypes_of(&model, component).s);
     binding_free(&binding);
@@ -62,7 +61,7 @@ static double bytes_at(const MemoryProfile *profile, const char *moment)
 static bool put_memory(Text *text, const Config *config, const char *moment)
 {
     MemoryCell cell = {0};
-    const bool there = memory_cell_make(&cell, config, true) == ST_OK && !cell.unsupported;
+    const bool there = memory_cell_make(&cell, config, NULL, true) == ST_OK && !cell.unsupported;
     const double bytes = there ? bytes_at(&cell.profile, moment) : 0;
     if (bytes > 0) text_printf(text, "%.2f", bytes * 1e-9);
     memory_cell_free(&cell);

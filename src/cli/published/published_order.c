@@ -32,7 +32,7 @@ static int find(const PublishedOrder *order, const Config *config, bool watched)
 
 /* `rank` is the table's number by how telling it is. */
 static void add(PublishedOrder *order, const Config *config, int table, int rank,
-                const SuiteRates *rates)
+                const TimeEstimateRates *rates)
 {
     const bool watched = published_list_is_profile(&published_list_tables[table]);
     int i = find(order, config, watched);
@@ -41,13 +41,13 @@ static void add(PublishedOrder *order, const Config *config, int table, int rank
         order->configs[i] = *config;
         order->watched[i] = watched;
         order->table[i] = table;
-        order->cells[i].seconds = (watched ? watching : 1) * suite_cost_cell(config, rates);
+        order->cells[i].seconds = (watched ? watching : 1) * time_estimate_cell(config, rates);
     }
     order->cells[i].tables |= (uint64_t)1 << rank;
 }
 
 static void add_table(PublishedOrder *order, int table, int rank, const PublishedCells *cells,
-                      const SuiteRates *rates)
+                      const TimeEstimateRates *rates)
 {
     if (published_list_is_profile(&published_list_tables[table])) {
         add(order, &cells->watched[table], table, rank, rates);
@@ -60,7 +60,7 @@ static void add_table(PublishedOrder *order, int table, int rank, const Publishe
 }
 
 static void add_all(PublishedOrder *order, int writeup, const PublishedCells *cells,
-                    const SuiteRates *rates)
+                    const TimeEstimateRates *rates)
 {
     int rank = 0;
     for (int kind = PUBLISHED_END_TO_END; kind < PUBLISHED_NUMBERS; kind++) {
@@ -102,7 +102,7 @@ static Status sort(PublishedOrder *order, PublishedOrder *from)
 }
 
 Status published_order_make(PublishedOrder *order, int writeup, const PublishedCells *cells,
-                            const SuiteRates *rates)
+                            const TimeEstimateRates *rates)
 {
     PublishedOrder found;
     *order = (PublishedOrder){0};
@@ -115,7 +115,7 @@ Status published_order_make(PublishedOrder *order, int writeup, const PublishedC
     return status;
 }
 
-void published_order_expect(PublishedOrder *order, const SuiteRates *rates, double share)
+void published_order_expect(PublishedOrder *order, const TimeEstimateRates *rates, double share)
 {
     for (int i = 0; i < order->n; i++) {
         order->configs[i].sample_share = share;
@@ -125,11 +125,11 @@ void published_order_expect(PublishedOrder *order, const SuiteRates *rates, doub
 }
 
 double published_order_seconds(const Config *config, Mode mode, bool watched,
-                               const SuiteRates *rates)
+                               const TimeEstimateRates *rates)
 {
     Config smaller = *config;
     smaller.mode = mode;
-    return (watched ? watching : 1) * suite_cost_cell(&smaller, rates);
+    return (watched ? watching : 1) * time_estimate_cell(&smaller, rates);
 }
 
 void published_order_free(PublishedOrder *order)

@@ -3,7 +3,7 @@
 #define CLI_PUBLISHED_PUBLISHED_ORDER_H
 
 #include "bench/estimate/cell_order.h"
-#include "bench/estimate/suite_cost.h"
+#include "bench/estimate/time_estimate.h"
 #include "cli/published/published_cells.h"
 
 typedef struct PublishedOrder {
@@ -16,12 +16,12 @@ typedef struct PublishedOrder {
 
 /* Those that were asked for. The rates only order them. The caller frees it, after a failure too. */
 Status published_order_make(PublishedOrder *order, int writeup, const PublishedCells *cells,
-                            const SuiteRates *rates);
+                            const TimeEstimateRates *rates);
 /* What each is expected to take with so many seconds for its samples, 0: all steps. */
-void published_order_expect(PublishedOrder *order, const SuiteRates *rates, double share);
+void published_order_expect(PublishedOrder *order, const TimeEstimateRates *rates, double share);
 /* And in that mode, where its own does not fit. */
 double published_order_seconds(const Config *config, Mode mode, bool watched,
-                               const SuiteRates *rates);
+                               const TimeEstimateRates *rates);
 void published_order_free(PublishedOrder *order);
 
 /* How telling a table is: end to end, then profiles, memory, precision, attention. Tables that nothing is run for

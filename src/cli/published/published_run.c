@@ -64,7 +64,7 @@ static CellOrderState state_of(const Record *record)
 {
     const RecordStatus status = record_status(record);
     const bool ended = status == RECORD_OK || status == RECORD_OOM;
-    return ended && has_figures(record) ? CELL_ORDER_MEASURED : CELL_ORDER_BARREN;
+    return ended && has_figures(record) ? CELL_ORDER_MEASURED : CELL_ORDER_NO_RESULT;
 }
 
 Status published_run_read_known(const PublishedPlan *plan, const char *name, RecordSet *known)
@@ -81,7 +81,7 @@ void published_run_mark_known(PublishedOrder *order, const RecordSet *rows,
     for (int i = 0; i < order->n; i++) {
         record_key_of_config(&order->configs[i], key);
         const Record *record = record_set_find(order->watched[i] ? profiles : rows, key);
-        if (record && runner_keeps(record)) order->cells[i].state = state_of(record);
+        if (record && cell_record_is_final(record)) order->cells[i].state = state_of(record);
     }
 }
 
@@ -109,7 +109,8 @@ static Status keep(RecordSet *rows, const RecordSet *known, bool finished)
     for (size_t i = 0; i < record_set_size(known); i++) {
         Record *record = record_set_at(known, i);
         const char *key = record_key(record);
-        if (runner_keeps(record) != finished || (key && record_set_find(rows, key))) continue;
+        if (cell_record_is_final(record) != finished || (key && record_set_find(rows, key)))
+            continue;
         TRY(record_set_share(rows, known, record));
     }
     return ST_OK;
@@ -169,7 +170,7 @@ static Status take_record(Run *run, Place *place, int i, Record *record)
     const Config *config = &run->order->configs[i];
     const bool cut = record_status(record) == RECORD_TIMEOUT && config->budgeted;
     if (cut) {
-        cell_order_cut(run->order->cells, run->order->n, i);
+        cell_order_timed_out(run->order->cells, run->order->n, i);
         return ST_OK;
     }
     run->order->cells[i].state = state_of(record);

@@ -5,7 +5,7 @@
 #include "base/folder.h"
 #include "base/log.h"
 #include "bench/cell/runner.h"
-#include "bench/limits/placement.h"
+#include "bench/limits/limits_cache.h"
 #include "bench/record/environment.h"
 #include "cli/output.h"
 #include "cli/published/published_dry_run.h"
@@ -97,18 +97,16 @@ static const double short_budget = 120;
 
 /* Limits say on which device it is, and what the rows are ordered by. They are kept for the next time; in a short
  * budget those that are stored for this CPU, or guesses, order the rows. */
-static Status find_rates(const PublishedPlan *plan, SuiteRates *rates)
+static Status find_rates(const PublishedPlan *plan, TimeEstimateRates *rates)
 {
     Config config;
     Limits limits;
     Placement place;
-    LimitsKey key;
     TRY(find_place(plan, &config, &place));
-    const bool stored = place.backend == BACKEND_cpu && limits_key(place.threads, &key) == ST_OK &&
-                        limits_load(&key, &limits);
+    const bool stored = place.backend == BACKEND_cpu && limits_cache_find(&config, &limits);
     const bool hurried = plan->budget < short_budget;
-    if (!stored && !hurried) TRY(limits_get(&config, false, false, &limits));
-    *rates = suite_cost_rates(stored || !hurried ? &limits : NULL);
+    if (!stored && !hurried) TRY(limits_cache_get(&config, false, false, &limits));
+    *rates = time_estimate_rates(stored || !hurried ? &limits : NULL);
     return ST_OK;
 }
 
@@ -118,7 +116,8 @@ static bool is_done(const PublishedOrder *order, const RecordSet *rows, const Re
     for (int i = 0; i < order->n; i++) {
         record_key_of_config(&order->configs[i], key);
         const Record *record = record_set_find(order->watched[i] ? profiles : rows, key);
-        if (order->cells[i].state != CELL_ORDER_LEFT_OUT && !(record && runner_keeps(record)))
+        if (order->cells[i].state != CELL_ORDER_SKIPPED &&
+            !(record && cell_record_is_final(record)))
             return false;
     }
     return true;
@@ -127,7 +126,7 @@ static bool is_done(const PublishedOrder *order, const RecordSet *rows, const Re
 static Status run_rows(PublishedPlan *plan, double begun, RecordSet *rows, RecordSet *profiles,
                        int *signal)
 {
-    SuiteRates rates;
+    TimeEstimateRates rates;
     PublishedOrder order = {0};
     TRY(find_rates(plan, &rates));
     const PublishedTime time = published_run_time(plan, rates.gpu, begun);

@@ -14,7 +14,7 @@ static void add(SuiteCells *cells, const RecordSet *rows, const Record *record)
     /* A peer stands beside a cell of ours; `memory` may hold what a stranger wrote. */
     if (record_text(record, "peer") || status == RECORD_STATUS_COUNT) return;
     cells->all++;
-    if (runner_keeps(record)) return;
+    if (cell_record_is_final(record)) return;
     cells->ended[status]++;
     if (cells->cut++ > 0) return;
     if (rows) result_input_label(&text, rows, record);

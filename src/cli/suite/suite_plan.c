@@ -1,6 +1,6 @@
 #include "cli/suite/suite_plan.h"
 
-#include "bench/estimate/suite_memory.h"
+#include "bench/estimate/fit.h"
 #include "cli/suite/suite_arguments.h"
 
 #include <math.h>
@@ -24,7 +24,7 @@ enum { N_WORKLOADS = sizeof workloads / sizeof *workloads };
 
 /* What a part may take. */
 typedef struct Room {
-    const SuiteRates *rates;
+    const TimeEstimateRates *rates;
     double seconds;
     size_t bytes;
 } Room;
@@ -44,7 +44,7 @@ static void use_fp16(char *words)
 }
 
 static Status write_words(const Suite *suite, const SuiteWorkload *workload,
-                          const SuiteRates *rates, char words[SUITE_ARGS_SIZE])
+                          const TimeEstimateRates *rates, char words[SUITE_ARGS_SIZE])
 {
     const int n = snprintf(words, SUITE_ARGS_SIZE, "%s %s %s %s", model_of(suite, workload),
                            workload->rest, suite->device, suite->cells);
@@ -101,9 +101,9 @@ static Status weigh(Suite *suite, SuitePartId id, const Room *room, bool *fits)
         status = sweep_parse(&kind->command->options, args.n - 2, args.argv + 2, &settings, &sweep);
     if (status == ST_OK) {
         part->expected = times(id, &settings) * kind->effort *
-                         suite_cost_cells(sweep.configs, sweep.n, room->rates);
+                         time_estimate_cells(sweep.configs, sweep.n, room->rates);
         *fits = part->expected <= room->seconds;
-        if (*fits && must_fit(id)) *fits = suite_memory_fits(sweep.configs, sweep.n, room->bytes);
+        if (*fits && must_fit(id)) *fits = fit_all(sweep.configs, sweep.n, room->bytes);
         sweep_free(&sweep);
     }
     suite_args_free(&args);
@@ -124,10 +124,10 @@ static Status plan_part(Suite *suite, SuitePartId id, const Room *room)
 }
 
 /* What a part leaves of its share goes to those after it. */
-Status suite_plan(Suite *suite, const SuiteRates *rates, double seconds)
+Status suite_plan(Suite *suite, const TimeEstimateRates *rates, double seconds)
 {
     /* --full shows what does not fit, too */
-    const size_t bytes = isinf(seconds) ? SIZE_MAX : suite_memory_room(rates->gpu);
+    const size_t bytes = isinf(seconds) ? SIZE_MAX : fit_free_memory(rates->gpu);
     double shares = 0;
     for (int id = SUITE_LIMITS + 1; id < SUITE_PARTS; id++) shares += suite_part_info[id].share;
     for (int id = SUITE_LIMITS + 1; id < SUITE_PARTS; id++) {

@@ -6,6 +6,7 @@
 #include "base/human.h"
 #include "base/log.h"
 #include "bench/cell/progress.h"
+#include "bench/limits/limits_cache.h"
 #include "bench/limits/limits_json.h"
 #include "bench/measure/child.h"
 #include "bench/measure/interrupt.h"
@@ -232,19 +233,20 @@ static void lend_limits(const Suite *suite)
 {
     Limits limits, stored;
     char folder[PATH_MAX], path[PATH_MAX + 8];
-    if (!read_limits(suite, &limits) || limits_load(&limits.key, &stored)) return;
+    if (!read_limits(suite, &limits) || limits_cache_load(&limits.key, &stored)) return;
     if (!realpath(suite->folder, folder)) return;
     snprintf(path, sizeof path, "%s/cache", folder);
     if (setenv("XDG_CACHE_HOME", path, 1) != 0) return;
-    if (limits_load(&limits.key, &stored)) return; /* resumed */
-    if (limits_store(&limits) != ST_OK) log_warning("no share of the limits: %s", status_message());
+    if (limits_cache_load(&limits.key, &stored)) return; /* resumed */
+    if (limits_cache_store(&limits) != ST_OK)
+        log_warning("cannot store the limits: %s; '%% of limit' will be missing", status_message());
 }
 
 Status suite_run_plan(Suite *suite)
 {
     Limits limits;
     const bool known = read_limits(suite, &limits);
-    const SuiteRates rates = suite_cost_rates(known ? &limits : NULL);
+    const TimeEstimateRates rates = time_estimate_rates(known ? &limits : NULL);
     return suite_plan(suite, &rates, suite->budget - suite->parts[SUITE_LIMITS].seconds);
 }
 
@@ -260,7 +262,7 @@ static bool stored_limits(const Suite *suite, Limits *limits)
     if (status == ST_OK)
         status = sweep_parse(&command->options, args.n - 2, args.argv + 2, &settings, &sweep);
     if (status == ST_OK) {
-        found = limits_get_stored(&sweep.configs[0], limits);
+        found = limits_cache_find(&sweep.configs[0], limits);
         sweep_free(&sweep);
     }
     suite_args_free(&args);
@@ -272,7 +274,7 @@ Status suite_run_preview(Suite *suite, bool *known)
     Limits limits;
     *known = read_limits(suite, &limits) || stored_limits(suite, &limits);
     if (suite->planned) return ST_OK;
-    const SuiteRates rates = suite_cost_rates(*known ? &limits : NULL);
+    const TimeEstimateRates rates = time_estimate_rates(*known ? &limits : NULL);
     const double before = *known ? suite->parts[SUITE_LIMITS].seconds : usual_limits;
     return suite_plan(suite, &rates, suite->budget - before);
 }

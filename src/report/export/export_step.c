@@ -354,12 +354,9 @@ Status export_step(const Config *config, const char *path, ExportSummary *summar
 {
     Placement placement;
     Fit fit;
-    size_t held = 0, available = 0;
     *summary = (ExportSummary){0};
     TRY(placement_find(config, &placement));
-    TRY(fit_held(&held));
-    TRY(fit_available(config, &placement, held, &available));
-    TRY(fit_make(&fit, config, &placement, held, available));
+    TRY(fit_make_on(&fit, config, &placement, NULL));
     const Status status = export_fitting(config, &placement, &fit, path, summary);
     fit_free(&fit);
     return status;

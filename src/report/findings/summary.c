@@ -367,9 +367,9 @@ static Status add_gaps(const Summary *s, Text *text)
 static Status add_all(const Summary *s, Text *text)
 {
     TRY(add_statuses(s, text));
-    TRY(add_interference(s, text, "Other programs", "others_percent", MEANWHILE_MUCH_OTHERS));
+    TRY(add_interference(s, text, "Other programs", "others_percent", INTERFERENCE_MUCH_OTHERS));
     TRY(add_interference(s, text, "Other virtual machines", "stolen_percent",
-                         MEANWHILE_MUCH_STOLEN));
+                         INTERFERENCE_MUCH_STOLEN));
     for (int f = 1; f < s->n_files; f++) TRY(add_comparison(s, text, f));
     TRY(add_speeds(s, text));
     TRY(add_roof(s, text));

@@ -29,8 +29,8 @@ const char *nsys_csv_header(NsysReport report)
 typedef struct Row {
     char name[256]; /* of a range; otherwise `text` */
     const char *text;
-    ViewTally t;
-    ViewTally range; /* of a projection: the range's own time */
+    ViewStats t;
+    ViewStats range; /* of a projection: the range's own time */
     double ops;      /* of a projection, all instances */
     int level, children;
 } Row;
@@ -48,7 +48,7 @@ static void put_name(Text *out, const Row *row)
 
 static void put_time_row(Text *out, const Row *row, double all)
 {
-    const ViewTally *t = &row->t;
+    const ViewStats *t = &row->t;
     text_printf(out, "%.1f,%.0f,%lld,%.1f,%.1f,%.0f,%.0f,%.1f,", all > 0 ? 100 * t->total / all : 0,
                 t->total, (long long)t->n, t->avg, t->med, t->min, t->max, t->std);
     put_name(out, row);
@@ -58,7 +58,7 @@ static void put_time_row(Text *out, const Row *row, double all)
 static void put_size_row(Text *out, const Row *row)
 {
     const double mb = 1e-6;
-    const ViewTally *t = &row->t;
+    const ViewStats *t = &row->t;
     text_printf(out, "%.3f,%lld,%.3f,%.3f,%.3f,%.3f,%.3f,", t->total * mb, (long long)t->n,
                 t->avg * mb, t->med * mb, t->min * mb, t->max * mb, t->std * mb);
     put_name(out, row);
@@ -67,7 +67,7 @@ static void put_size_row(Text *out, const Row *row)
 
 static void put_projection_row(Text *out, const Row *row)
 {
-    const ViewTally *t = &row->t;
+    const ViewStats *t = &row->t;
     put_name(out, row);
     text_printf(out, ",PushPop,%.0f,%.0f,%lld,%.1f,%.1f,%.0f,%.0f,%.1f,%.0f,%.1f,%.1f,%.1f\n",
                 t->total, row->range.total, (long long)t->n, t->avg, t->med, t->min, t->max, t->std,
@@ -82,7 +82,7 @@ typedef struct Rows {
     int n;
 } Rows;
 
-static Row *add(Rows *rows, const ViewTally *t)
+static Row *add(Rows *rows, const ViewStats *t)
 {
     if (t->n == 0) return NULL;
     rows->rows[rows->n] = (Row){.t = *t};
@@ -116,7 +116,7 @@ static int children_of(const ProfileView *v, const ViewRange *parent)
 }
 
 /* What its nodes ran: kernels on a GPU, on a CPU the nodes themselves. */
-static ViewTally projected(const ProfileView *v, const ViewTally *host, const ViewTally *span)
+static ViewStats projected(const ProfileView *v, const ViewStats *host, const ViewStats *span)
 {
     return v->gpu ? *span : *host;
 }
@@ -135,7 +135,7 @@ static void add_phase(Rows *rows, const ProfileView *v, Phase phase, bool projec
 {
     const ViewPhase *at = &v->phases[phase];
     if (!at->there) return;
-    const ViewTally gpu = projected(v, &at->wall, &at->span);
+    const ViewStats gpu = projected(v, &at->wall, &at->span);
     Row *row = add(rows, projection ? &gpu : &at->wall);
     if (!row) return;
     snprintf(row->name, sizeof row->name, ":%s", upper_name(phase));
@@ -148,7 +148,7 @@ static void add_phase(Rows *rows, const ProfileView *v, Phase phase, bool projec
 
 static void add_range(Rows *rows, const ProfileView *v, const ViewRange *range, bool projection)
 {
-    const ViewTally gpu = projected(v, &range->host, &range->span);
+    const ViewStats gpu = projected(v, &range->host, &range->span);
     Row *row = add(rows, projection ? &gpu : &range->host);
     if (!row) return;
     snprintf(row->name, sizeof row->name, ":%s %s", upper_name(range->phase), range->name);
@@ -160,7 +160,7 @@ static void add_range(Rows *rows, const ProfileView *v, const ViewRange *range, 
 
 static void add_ranges(Rows *rows, const ProfileView *v, bool projection)
 {
-    const ViewTally loop = {1, v->loop, v->loop, v->loop, v->loop, v->loop, 0};
+    const ViewStats loop = {1, v->loop, v->loop, v->loop, v->loop, v->loop, 0};
     Row *row = projection ? NULL : add(rows, &loop);
     if (row) row->text = ":measure_loop";
     row = projection ? NULL : add(rows, &v->step);

@@ -244,7 +244,7 @@ static Status add_sum(NsysProfile *p, size_t first, size_t *next)
          ++*next)
         status = running_stats_add(&seconds,
                                    (double)(p->events[*next].end - p->events[*next].begin) * 1e-9);
-    json_t *time = profile_record_tally(&seconds, 1e9);
+    json_t *time = profile_record_stats(&seconds, 1e9);
     running_stats_free(&seconds);
     if (status != ST_OK)
         json_decref(time);

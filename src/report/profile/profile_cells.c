@@ -18,7 +18,7 @@ void profile_cells_us(Table *table, double ns)
     table_cell(table, human_number(ns * 1e-3, 4).s);
 }
 
-void profile_cells_spread(Table *table, const ViewTally *time)
+void profile_cells_spread(Table *table, const ViewStats *time)
 {
     const double ns[] = {time->avg, time->med, time->min, time->max, time->std};
     for (size_t i = 0; i < sizeof ns / sizeof *ns; i++)

@@ -293,7 +293,7 @@ static bool is_memory(const ViewName *name)
 
 static void memory_row(Table *table, const ViewName *name, double all)
 {
-    const ViewTally *t = &name->time, *bytes = &name->bytes;
+    const ViewStats *t = &name->time, *bytes = &name->bytes;
     const double sizes[] = {bytes->total, bytes->avg, bytes->max};
     table_cell(table, name->name);
     table_cell(table, human_count(t->n ? t->n : bytes->n).s);

@@ -15,7 +15,7 @@ typedef struct Shown {
 static Shown shown_of(const LimitsKey *key, LimitId id)
 {
     switch (limits_names[id].kind) {
-    case LIMITS_PRODUCT:
+    case LIMITS_MATMUL:
         return *key->gpu ? (Shown){"TFLOP/s", 1e12} : (Shown){"GFLOP/s", 1e9};
     case LIMITS_LATENCY:
         return (Shown){"us", 1e-6};

@@ -290,7 +290,7 @@ static void check_flops(Config *c)
             const double want = mode == MODE_FWD_BWD ? 3 * forward : forward;
             assert_true(fabs(model_flops(&model) - want) < 1e-9 * want);
             c->mode = (Mode)mode;
-            assert_true(fabs(time_estimate_work(c) - want) < 1e-9 * want);
+            assert_true(fabs(time_estimate_flops(c) - want) < 1e-9 * want);
             model_free(&model);
         }
     }

@@ -2,7 +2,7 @@
 #include "bench/cell/cell.h"
 #include "bench/cell/runner.h"
 #include "bench/estimate/fit.h"
-#include "bench/limits/limits.h"
+#include "bench/limits/limits_cache.h"
 #include "bench/measure/rss.h"
 #include "own_cache.h"
 #include "with_cmocka.h"
@@ -283,7 +283,7 @@ static Limits some_limits(double flops, double bytes)
     Limits limits = {.steal = 0, .seconds = 1, .time_utc = "2024-05-01T12:34:56Z"};
     assert_int_equal(limits_key(2, &limits.key), ST_OK);
     for (int i = 0; i < LIMIT_COUNT; i++) {
-        const double rate = limits_names[i].kind == LIMITS_PRODUCT ? flops : bytes;
+        const double rate = limits_names[i].kind == LIMITS_MATMUL ? flops : bytes;
         for (int scope = 0; scope < LIMITS_SCOPES; scope++) {
             limits.rate[i][scope] = (LimitsRate){rate, rate, rate, 5};
         }
@@ -303,7 +303,7 @@ static void test_share_of_limits(void **state)
     assert_false(record_number(r, "mfu", &none) || record_number(r, "limit_tflops", &none));
     record_set_free(&rows);
 
-    assert_int_equal(limits_store(&limits), ST_OK);
+    assert_int_equal(limits_cache_store(&limits), ST_OK);
     r = run(&c, &rows);
     assert_int_equal(record_status(r), RECORD_OK);
     assert_true(fabs(number(r, "limit_tflops") - 2) < 1e-9);
@@ -314,11 +314,11 @@ static void test_share_of_limits(void **state)
     record_set_free(&rows);
 
     const Limits low = some_limits(1e3, 1e3); /* no machine is that slow */
-    assert_int_equal(limits_store(&low), ST_OK);
+    assert_int_equal(limits_cache_store(&low), ST_OK);
     r = run(&c, &rows);
     assert_true(number(r, "mfu") > 1 && has_warning(r, "of the measured limit: this machine was"));
     record_set_free(&rows);
-    assert_int_equal(limits_store(&limits), ST_OK); /* for the tests that follow */
+    assert_int_equal(limits_cache_store(&limits), ST_OK); /* for the tests that follow */
 }
 
 static Config attention_config(void)
@@ -394,7 +394,7 @@ static void test_hopeless_attention(void **state)
     const Limits limits = some_limits(1e6, 1e6);
     Config c = attention_config();
     RecordSet rows;
-    assert_int_equal(limits_store(&limits), ST_OK);
+    assert_int_equal(limits_cache_store(&limits), ST_OK);
     c.timeout = 0.5; /* 4 steps of 0.27 s */
     const Record *r = run(&c, &rows);
     assert_int_equal(record_status(r), RECORD_TIMEOUT);

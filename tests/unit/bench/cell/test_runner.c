@@ -431,7 +431,8 @@ static void test_resume_after_oom(void **state)
     Kept kept = {0};
     RecordSet old, rows;
     run(configs, 4, NULL, &kept, &old);
-    for (size_t i = 0; i < 4; i++) assert_int_equal(runner_keeps(record_set_at(&old, i)), keeps[i]);
+    for (size_t i = 0; i < 4; i++)
+        assert_int_equal(cell_record_is_final(record_set_at(&old, i)), keeps[i]);
     kept = (Kept){0};
     assert_int_equal(run(configs, 4, &old, &kept, &rows).kept, 2);
     assert_int_equal(kept.n, 2);

@@ -40,13 +40,13 @@ static void barren_cells_do_not_count(void **state)
     int turn = -1;
     (void)state;
     assert_int_equal(cell_order_next(cells, 4, INFINITY, &turn), 0);
-    cells[0].state = CELL_ORDER_BARREN;
+    cells[0].state = CELL_ORDER_NO_RESULT;
     assert_int_equal(cell_order_next(cells, 4, INFINITY, &turn), 1);
     cells[1].state = CELL_ORDER_MEASURED;
     assert_int_equal(cell_order_next(cells, 4, INFINITY, &turn), 2);
-    cells[2].state = CELL_ORDER_BARREN;
+    cells[2].state = CELL_ORDER_NO_RESULT;
     assert_int_equal(cell_order_next(cells, 4, INFINITY, &turn), 3);
-    cells[3].state = CELL_ORDER_BARREN;
+    cells[3].state = CELL_ORDER_NO_RESULT;
     assert_int_equal(cell_order_next(cells, 4, INFINITY, &turn), -1);
 }
 
@@ -86,7 +86,7 @@ static void cheaper_ones_go_on_after_a_cut(void **state)
     assert_true(cell_order_cheaper(cells, 5, 0) == 5 + 1);
     assert_true(cell_order_cheaper(cells, 5, 1) == 20 + 30 + 5 + 1);
     assert_true(cell_order_cheaper(cells, 5, 4) == 0);
-    cell_order_cut(cells, 5, 0);
+    cell_order_timed_out(cells, 5, 0);
     assert_int_equal(cell_order_next(cells, 5, 1000, &turn), 4);
     cells[4].state = CELL_ORDER_MEASURED;
     assert_true(cell_order_cheaper(cells, 5, 3) == 0);

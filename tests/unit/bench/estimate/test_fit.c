@@ -83,13 +83,13 @@ static void test_available(void **state)
     const Placement place = on_cpu();
     Config c = small_config();
     size_t all = 0, limited = 0;
-    assert_int_equal(fit_available(&c, &place, 0, &all), ST_OK);
+    assert_int_equal(fit_available(&c, &place, NULL, 0, &all), ST_OK);
     assert_true(all > 0);
     c.memory_limit = 12345678;
-    assert_int_equal(fit_available(&c, &place, 1 << 20, &limited), ST_OK);
+    assert_int_equal(fit_available(&c, &place, NULL, 1 << 20, &limited), ST_OK);
     assert_int_equal(limited, 12345678);
     c.memory_limit = INT64_MAX;
-    assert_int_equal(fit_available(&c, &place, 0, &limited), ST_OK);
+    assert_int_equal(fit_available(&c, &place, NULL, 0, &limited), ST_OK);
     assert_true(limited < plenty);
 }
 
@@ -130,7 +130,7 @@ static void test_work(void **state)
         c.mode = (Mode)mode;
         c.ctx += 5;
         assert_int_equal(model_build(&model, &c, c.mode, DT_F32), ST_OK);
-        const double counted = model_flops(&model), formula = time_estimate_work(&c);
+        const double counted = model_flops(&model), formula = time_estimate_flops(&c);
         if (fabs(counted - formula) > 1e-9 * counted) fail_msg("%.0f, not %.0f", formula, counted);
         model_free(&model);
     }
@@ -164,20 +164,20 @@ static void test_roofline(void **state)
 static void test_expected_time(void **state)
 {
     (void)state;
-    const TimeEstimate outlook = {.roof_seconds = 0.8}; /* a step of 1 s is expected */
+    const TimeEstimate estimate = {.roof_seconds = 0.8}; /* a step of 1 s is expected */
     Config c = small_config();
     c.warmup = 10;
     c.steps = 100;
-    assert_true(fabs(time_estimate_cell_seconds(&outlook, &c) - 110) < 1e-9);
-    assert_true(isnan(time_estimate_least_seconds(&outlook, &c)));
+    assert_true(fabs(time_estimate_from_roofline(&estimate, &c) - 110) < 1e-9);
+    assert_true(isnan(time_estimate_minimum(&estimate, &c)));
     c.sample_time = 20;
-    assert_true(fabs(time_estimate_cell_seconds(&outlook, &c) - 30) < 1e-9);
+    assert_true(fabs(time_estimate_from_roofline(&estimate, &c) - 30) < 1e-9);
     c.sample_time = 0.1;
-    assert_true(fabs(time_estimate_cell_seconds(&outlook, &c) - 4) < 1e-9);
-    assert_true(fabs(time_estimate_least_seconds(&outlook, &c) - 3.2) < 1e-9);
+    assert_true(fabs(time_estimate_from_roofline(&estimate, &c) - 4) < 1e-9);
+    assert_true(fabs(time_estimate_minimum(&estimate, &c) - 3.2) < 1e-9);
     c.steps = 2;
-    assert_true(fabs(time_estimate_least_seconds(&outlook, &c) - 2.4) < 1e-9);
-    assert_true(isnan(time_estimate_cell_seconds(&(TimeEstimate){NAN, NAN}, &c)));
+    assert_true(fabs(time_estimate_minimum(&estimate, &c) - 2.4) < 1e-9);
+    assert_true(isnan(time_estimate_from_roofline(&(TimeEstimate){NAN, NAN}, &c)));
 }
 
 static void test_rss(void **state)

@@ -1,6 +1,6 @@
 /* What a cell weighs in a sweep goes by the limits of this machine, where they are stored. */
 #include "bench/estimate/time_estimate.h"
-#include "bench/limits/limits.h"
+#include "bench/limits/limits_cache.h"
 #include "own_cache.h"
 #include "with_cmocka.h"
 
@@ -28,7 +28,7 @@ static void store(int threads)
         const double rate = bf16 ? 8e10 : 1e10;
         limits.rate[i][LIMITS_ALL] = limits.rate[i][LIMITS_ONE] = (LimitsRate){rate, rate, rate, 3};
     }
-    assert_int_equal(limits_store(&limits), ST_OK);
+    assert_int_equal(limits_cache_store(&limits), ST_OK);
 }
 
 static void weights_go_by_the_limits(void **state)
@@ -40,7 +40,7 @@ static void weights_go_by_the_limits(void **state)
     const double ratio = time_estimate_weight(&fp32) / time_estimate_weight(&bf16);
     if (!(ratio > 7 && ratio < 8.1)) fail_msg("eight times the rate, %.3g times the weight", ratio);
     /* seconds */
-    const double least = time_estimate_work(&fp32) * 15 / 1e10;
+    const double least = time_estimate_flops(&fp32) * 15 / 1e10;
     assert_true(time_estimate_weight(&fp32) > least && time_estimate_weight(&fp32) < 3 * least);
 }
 

@@ -1,10 +1,10 @@
 /* Limits: small measurements give sane rates; what is stored comes back, and rubbish does not. */
 #include "base/text.h"
 #include "bench/limits/datasheet.h"
-#include "bench/limits/limits.h"
+#include "bench/limits/limits_cache.h"
+#include "bench/limits/limits_cpu.h"
 #include "bench/limits/limits_json.h"
 #include "bench/limits/limits_matmul.h"
-#include "bench/limits/limits_memory.h"
 #include "own_cache.h"
 #include "version.h"
 #include "with_cmocka.h"
@@ -25,9 +25,9 @@ static void memory_rates(void **state)
     (void)state;
     Limits limits = {0};
     size_t bytes = 0;
-    assert_int_equal(limits_memory_bytes(&bytes), ST_OK);
+    assert_int_equal(limits_cpu_memory_bytes(&bytes), ST_OK);
     assert_true(bytes >= 4096);
-    assert_int_equal(limits_memory_measure(2, (1 << 20) + 8, 3, LIMITS_ALL, &limits), ST_OK);
+    assert_int_equal(limits_cpu_memory(2, (1 << 20) + 8, 3, LIMITS_ALL, &limits), ST_OK);
     assert_rate(&limits.rate[LIMIT_READ][LIMITS_ALL], 3);
     assert_rate(&limits.rate[LIMIT_WRITE][LIMITS_ALL], 3);
     assert_rate(&limits.rate[LIMIT_COPY][LIMITS_ALL], 3);
@@ -72,9 +72,9 @@ static void stored_and_loaded(void **state)
 {
     (void)state;
     Limits limits = made_up(), back;
-    assert_false(limits_load(&limits.key, &back));
-    assert_int_equal(limits_store(&limits), ST_OK);
-    assert_true(limits_load(&limits.key, &back));
+    assert_false(limits_cache_load(&limits.key, &back));
+    assert_int_equal(limits_cache_store(&limits), ST_OK);
+    assert_true(limits_cache_load(&limits.key, &back));
     assert_true(back.stored);
     assert_string_equal(back.key.blas, limits.key.blas);
     assert_string_equal(back.time_utc, limits.time_utc);
@@ -87,7 +87,7 @@ static void stored_and_loaded(void **state)
     assert_true(limits_peak_flops(&back, PRECISION_FP16) == 3e9 * (LIMIT_FP16_WEIGHT_GRAD + 1));
     assert_true(limits_peak_flops(&back, PRECISION_TF32) == 0);
     limits.key.threads++; /* another machine's figures are not taken */
-    assert_false(limits_load(&limits.key, &back));
+    assert_false(limits_cache_load(&limits.key, &back));
 }
 
 /* After a pull that makes products faster the old roof is none. */
@@ -96,11 +96,11 @@ static void other_kernels_are_measured_anew(void **state)
     (void)state;
     Limits limits = made_up(), back;
     snprintf(limits.kernels, sizeof limits.kernels, "0123456789ab");
-    assert_int_equal(limits_store(&limits), ST_OK);
-    assert_false(limits_load(&limits.key, &back));
+    assert_int_equal(limits_cache_store(&limits), ST_OK);
+    assert_false(limits_cache_load(&limits.key, &back));
     limits.kernels[0] = '\0'; /* as this program measures them */
-    assert_int_equal(limits_store(&limits), ST_OK);
-    assert_true(limits_load(&limits.key, &back));
+    assert_int_equal(limits_cache_store(&limits), ST_OK);
+    assert_true(limits_cache_load(&limits.key, &back));
     assert_string_equal(back.kernels, ROOFSTEP_KERNELS);
 }
 
@@ -121,8 +121,8 @@ static void gpu_is_stored_apart(void **state)
 {
     (void)state;
     Limits limits = made_up_gpu(), back;
-    assert_int_equal(limits_store(&limits), ST_OK);
-    assert_true(limits_load(&limits.key, &back));
+    assert_int_equal(limits_cache_store(&limits), ST_OK);
+    assert_true(limits_cache_load(&limits.key, &back));
     assert_string_equal(back.key.gpu, "NVIDIA H200");
     assert_int_equal(back.key.multiprocessors, 132);
     assert_string_equal(back.throttled, "power limit");
@@ -131,9 +131,9 @@ static void gpu_is_stored_apart(void **state)
     assert_true(back.rate[LIMIT_LAUNCH_LATENCY][LIMITS_ALL].median == 2e12);
     assert_int_equal(back.rate[LIMIT_TRIAD][LIMITS_ALL].n, 0);
     limits.key.multiprocessors--; /* a slice of it is another GPU */
-    assert_false(limits_load(&limits.key, &back));
+    assert_false(limits_cache_load(&limits.key, &back));
     assert_int_equal(limits_key(0, &limits.key), ST_OK); /* and so is the CPU */
-    assert_false(limits_load(&limits.key, &back));
+    assert_false(limits_cache_load(&limits.key, &back));
 }
 
 static void data_sheets(void **state)
@@ -163,11 +163,11 @@ static void get_takes_what_is_stored(void **state)
     (void)state;
     const Limits limits = made_up();
     Limits back;
-    assert_int_equal(limits_store(&limits), ST_OK);
+    assert_int_equal(limits_cache_store(&limits), ST_OK);
     Config config;
     config_defaults(&config);
     snprintf(config.device, sizeof config.device, "cpu");
-    assert_int_equal(limits_get(&config, false, false, &back), ST_OK);
+    assert_int_equal(limits_cache_get(&config, false, false, &back), ST_OK);
     assert_true(back.stored && back.seconds == 9.5);
 }
 
@@ -191,14 +191,14 @@ static void rubbish_is_ignored(void **state)
     static const char *const rubbish[] = {
         "", "{", "[]", "{}", "null", "{\"schema\": 1}", "{\"schema\": \"1\"}", "\xff\xfe"};
     Limits limits = made_up(), back;
-    assert_int_equal(limits_store(&limits), ST_OK);
+    assert_int_equal(limits_cache_store(&limits), ST_OK);
     for (size_t i = 0; i < sizeof rubbish / sizeof *rubbish; i++) {
         spoil(rubbish[i]);
-        assert_false(limits_load(&limits.key, &back));
+        assert_false(limits_cache_load(&limits.key, &back));
     }
     limits.rate[LIMIT_READ][LIMITS_ALL].min = -1; /* no rate */
-    assert_int_equal(limits_store(&limits), ST_OK);
-    assert_false(limits_load(&limits.key, &back));
+    assert_int_equal(limits_cache_store(&limits), ST_OK);
+    assert_false(limits_cache_load(&limits.key, &back));
 }
 
 static void nowhere_to_store(void **state)
@@ -206,11 +206,11 @@ static void nowhere_to_store(void **state)
     (void)state;
     const Limits limits = made_up();
     setenv("XDG_CACHE_HOME", "/proc/nonexistent", 1);
-    assert_int_equal(limits_store(&limits), ST_IO);
+    assert_int_equal(limits_cache_store(&limits), ST_IO);
     unsetenv("XDG_CACHE_HOME");
     char *home = getenv("HOME") ? strdup(getenv("HOME")) : NULL;
     unsetenv("HOME");
-    assert_int_equal(limits_store(&limits), ST_IO);
+    assert_int_equal(limits_cache_store(&limits), ST_IO);
     if (home) setenv("HOME", home, 1);
     free(home);
 }

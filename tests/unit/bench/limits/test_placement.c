@@ -109,28 +109,28 @@ static void test_elsewhere(void **state)
     Limits gpu = {.key = {.gpu = "Tesla T4"}, .capability = 75};
     Limits cpu = {.key = {.cpu = "Some CPU", .threads = 12}};
     Config c = asking(PRECISION_FP16, ATTENTION_AUTO);
-    assert_int_equal(placement_elsewhere(&c, &gpu, &place), ST_OK);
+    assert_int_equal(placement_on(&c, &gpu, &place), ST_OK);
     assert_int_equal(place.backend, BACKEND_cuda);
     assert_int_equal(place.capability, 75);
     assert_false(place.here);
-    assert_int_equal(placement_elsewhere(&c, &cpu, &place), ST_OK);
+    assert_int_equal(placement_on(&c, &cpu, &place), ST_OK);
     assert_int_equal(place.backend, BACKEND_cpu);
     assert_int_equal(place.threads, 12);
     assert_false(place.here);
     c.threads = 3;
-    assert_int_equal(placement_elsewhere(&c, &cpu, &place), ST_OK);
+    assert_int_equal(placement_on(&c, &cpu, &place), ST_OK);
     assert_int_equal(place.threads, 3);
     c.precision = PRECISION_BF16;
-    assert_int_equal(placement_elsewhere(&c, &gpu, &place), ST_UNSUPPORTED);
+    assert_int_equal(placement_on(&c, &gpu, &place), ST_UNSUPPORTED);
     assert_non_null(strstr(status_message(), "this one has 7.5"));
     c.precision = PRECISION_TF32;
-    assert_int_equal(placement_elsewhere(&c, &cpu, &place), ST_UNSUPPORTED);
+    assert_int_equal(placement_on(&c, &cpu, &place), ST_UNSUPPORTED);
     c.precision = PRECISION_FP32;
     strcpy(c.device, "cuda:1");
-    assert_int_equal(placement_elsewhere(&c, &cpu, &place), ST_USAGE);
+    assert_int_equal(placement_on(&c, &cpu, &place), ST_USAGE);
     assert_non_null(strstr(status_message(), "Some CPU, 12 threads"));
     strcpy(c.device, "cpu");
-    assert_int_equal(placement_elsewhere(&c, &gpu, &place), ST_USAGE);
+    assert_int_equal(placement_on(&c, &gpu, &place), ST_USAGE);
     assert_non_null(strstr(status_message(), "Tesla T4"));
 }
 

@@ -32,7 +32,7 @@ static void test_child(void **state)
         _exit(0);
     }
     assert_int_equal(waitpid(child, NULL, 0), child);
-    const MeanwhileShares shares = interference_since(&before);
+    const InterferenceShares shares = interference_since(&before);
     assert_true(shares.others * shares.seconds > seconds / 2); /* the kernel counts coarsely */
     assert_true(shares.others <= 1 && shares.steal >= 0 && shares.steal <= 1);
 }
@@ -42,7 +42,7 @@ static void test_own(void **state)
     (void)state;
     const Interference before = interference_now();
     burn(0.6);
-    const MeanwhileShares shares = interference_since(&before);
+    const InterferenceShares shares = interference_since(&before);
     assert_true((1 - shares.others) * shares.seconds > 0.3);
 }
 

@@ -97,7 +97,7 @@ static Status measure_for(Log *log, bool queued, Mode mode, int warmup, int step
                                   .elapsed = elapsed,
                                   .queued = queued};
     const SamplerSink sink = {log, stage, cold, sample};
-    const SamplerExtent extent = {.warmup = warmup, .steps = steps, .seconds = seconds};
+    const SamplerOptions extent = {.warmup = warmup, .steps = steps, .seconds = seconds};
     return sampler_run(&device, mode, &extent, &sink);
 }
 
@@ -147,10 +147,10 @@ static void test_from_the_first_step(void **state)
         const SamplerDevice device = {
             .self = &log, .run = run, .step = step, .sync = sync_device, .queued = cases[i].queued};
         const SamplerSink sink = {&log, stage, cold, sample};
-        const SamplerExtent extent = {.warmup = cases[i].warmup,
-                                      .steps = 2,
-                                      .from_first = true,
-                                      .by_phase = cases[i].by_phase};
+        const SamplerOptions extent = {.warmup = cases[i].warmup,
+                                       .steps = 2,
+                                       .from_first = true,
+                                       .by_phase = cases[i].by_phase};
         assert_int_equal(sampler_run(&device, cases[i].mode, &extent, &sink), ST_OK);
         assert_string_equal(log.text, cases[i].order);
         assert_true(log.last.seconds[SAMPLE_STEP] > 0);
@@ -200,7 +200,7 @@ static void test_time_ends_the_samples(void **state)
     (void)state;
     Log some = {0}, all = {0};
     assert_int_equal(measure_for(&some, false, MODE_FWD, 1, 1000, 0.05), ST_OK);
-    assert_true(some.n_samples >= SAMPLER_LEAST && some.n_samples <= 25);
+    assert_true(some.n_samples >= SAMPLER_MIN_SAMPLES && some.n_samples <= 25);
     assert_int_equal(measure_for(&all, false, MODE_FWD, 3, 5, 1e9), ST_OK);
     assert_string_equal(all.text, "f.Cf.f.fSfSfSfSfS");
 }
@@ -212,7 +212,7 @@ static void test_until_the_interval_is_tight(void **state)
     Log log = {.mode = MODE_FWD};
     const SamplerDevice device = {.self = &log, .run = run, .step = step, .sync = sync_device};
     const SamplerSink sink = {&log, stage, cold, sample};
-    SamplerExtent extent = {
+    SamplerOptions extent = {
         .warmup = 1, .steps = 5, .seconds = 20, .until = 1e6, .stat = STAT_MEAN};
     assert_int_equal(sampler_run(&device, MODE_FWD, &extent, &sink), ST_OK);
     assert_int_equal(log.n_samples, 5); /* not fewer than were asked for */
@@ -221,7 +221,7 @@ static void test_until_the_interval_is_tight(void **state)
     assert_int_equal(sampler_run(&device, MODE_FWD, &extent, &sink), ST_OK);
     assert_int_equal(log.n_samples, 6); /* fewer have no interval of their median */
     log = (Log){.mode = MODE_FWD};
-    extent = (SamplerExtent){.warmup = 1, .steps = 5, .seconds = 0.1, .until = 1e-9};
+    extent = (SamplerOptions){.warmup = 1, .steps = 5, .seconds = 0.1, .until = 1e-9};
     assert_int_equal(sampler_run(&device, MODE_FWD, &extent, &sink), ST_OK);
     assert_true(log.n_samples > 5 && log.n_samples <= 50); /* the time ended it */
 }

@@ -213,7 +213,7 @@ static void timeline(void **state)
     assert_figure(v, "us_med gap", 3);
     assert_figure(v, "us_max gap", 5);
     assert_true(isnan(profile_figure(v, "us_med api_gap"))); /* no calls */
-    v->host_gaps.time = (ViewTally){.n = 4, .total = 40e3, .med = 9e3, .min = 1e3, .max = 300e3};
+    v->host_gaps.time = (ViewStats){.n = 4, .total = 40e3, .med = 9e3, .min = 1e3, .max = 300e3};
     assert_figure(v, "us_med api_gap", 9);
     assert_figure(v, "us_max api_gap", 300);
     assert_figure(v, "all_calls api_gap", 4);

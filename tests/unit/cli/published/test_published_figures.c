@@ -85,7 +85,7 @@ static Whole *whole(void)
     w.view.ranges = w.ranges;
     w.view.device =
         (ViewGpu){.compute = 1, .copies = 1, .gaps = {.time = {.n = 1, .med = 1, .max = 1}}};
-    w.view.host_gaps.time = (ViewTally){.n = 1, .med = 1, .max = 1};
+    w.view.host_gaps.time = (ViewStats){.n = 1, .med = 1, .max = 1};
     w.names[0] =
         (ViewName){.name = "[CUDA memcpy Host-to-Device]", .kind = "copy", .time = {.total = 1}};
     for (int i = 0; i < 3; i++)

@@ -1,12 +1,16 @@
-#include "bench/limits/limits_memory.h"
+#include "bench/limits/limits_cpu.h"
 
-#include "backend/cpu_info.h"
+#include "backend/cpu_threads.h"
 #include "base/clock.h"
-#include "bench/limits/limits_rate.h"
+#include "bench/limits/limits_matmul.h"
+#include "bench/measure/interference.h"
 
 #include <omp.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+
+/* ---- memory ---- */
 
 /* Arrays that start at the same distance from a large power of two fight for the same cache sets
  * and memory banks; this keeps their starts apart. */
@@ -129,7 +133,7 @@ static Status take_arrays(Arrays *x, size_t bytes, int threads)
 
 static LimitsRate rate_of(const Arrays *x, void (*kernel)(const Arrays *), int streams, int repeats)
 {
-    double rates[LIMITS_RATE_MAX];
+    double rates[LIMITS_MAX_REPEATS];
     const double bytes = (double)streams * (double)x->n * sizeof(double);
     kernel(x);
     for (int i = 0; i < repeats; i++) {
@@ -140,10 +144,10 @@ static LimitsRate rate_of(const Arrays *x, void (*kernel)(const Arrays *), int s
     return limits_rate_of(rates, repeats);
 }
 
-Status limits_memory_measure(int threads, size_t bytes, int repeats, LimitsScope scope, Limits *out)
+Status limits_cpu_memory(int threads, size_t bytes, int repeats, LimitsScope scope, Limits *out)
 {
     Arrays x = {0};
-    if (repeats > LIMITS_RATE_MAX) repeats = LIMITS_RATE_MAX;
+    if (repeats > LIMITS_MAX_REPEATS) repeats = LIMITS_MAX_REPEATS;
     TRY(take_arrays(&x, bytes, threads));
     out->rate[LIMIT_READ][scope] = rate_of(&x, read_all, 1, repeats);
     out->rate[LIMIT_WRITE][scope] = rate_of(&x, write_all, 1, repeats);
@@ -153,7 +157,7 @@ Status limits_memory_measure(int threads, size_t bytes, int repeats, LimitsScope
     return ST_OK;
 }
 
-Status limits_memory_bytes(size_t *bytes)
+Status limits_cpu_memory_bytes(size_t *bytes)
 {
     enum { LEAST = 256 << 20, MOST = 1 << 30 };
     CpuInfo cpu;
@@ -163,4 +167,52 @@ Status limits_memory_bytes(size_t *bytes)
     const int64_t most = cpu_info_memory_left(&cpu) / 8;
     *bytes = (size_t)(wanted < most ? wanted : most) / 4096 * 4096;
     return *bytes > 0 ? ST_OK : FAIL(ST_NO_MEMORY, "no free memory to measure bandwidth");
+}
+
+/* ---- all of them ---- */
+
+static Status measure_matmul(int threads, LimitsScope scope, Limits *out)
+{
+    static const Precision precisions[] = {PRECISION_FP32, PRECISION_BF16, PRECISION_FP16};
+    const LimitsBudget *budget = &limits_matmul_budget;
+    const Placement place = {.backend = BACKEND_cpu, .threads = threads};
+    Config model;
+    config_defaults(&model);
+    TRY(model_spec_preset(&model.model, "small"));
+    for (size_t i = 0; i < sizeof precisions / sizeof *precisions; i++) {
+        TRY(limits_matmul_rows(&place, &model, precisions[i], budget, scope, out));
+    }
+    return limits_matmul_library(&place, budget, &out->rate[LIMIT_FP32_LIBRARY][scope]);
+}
+
+static Status measure_scope(int threads, LimitsScope scope, Limits *out)
+{
+    enum { REPEATS = 15 };
+    size_t bytes = 0;
+    TRY(limits_cpu_memory_bytes(&bytes));
+    TRY(limits_cpu_memory(threads, bytes, REPEATS, scope, out));
+    return measure_matmul(threads, scope, out);
+}
+
+Status limits_cpu_measure(int threads, Limits *out)
+{
+    CpuInfo cpu;
+    TRY(cpu_info_read(&cpu, ""));
+    *out = (Limits){.memory_bytes = cpu.memory_total, .cache_bytes = cpu_info_cache(&cpu)};
+    TRY(limits_key(threads, &out->key));
+    TRY(cpu_threads_start(out->key.threads));
+    const Interference before = interference_now();
+    const double start = clock_seconds();
+    TRY(measure_scope(out->key.threads, LIMITS_ALL, out));
+    if (out->key.threads > 1) {
+        TRY(measure_scope(1, LIMITS_ONE, out));
+    } else {
+        for (int i = 0; i < LIMIT_COUNT; i++) out->rate[i][LIMITS_ONE] = out->rate[i][LIMITS_ALL];
+    }
+    out->seconds = clock_seconds() - start;
+    const InterferenceShares shares = interference_since(&before);
+    out->steal = shares.steal;
+    out->others = shares.others;
+    snprintf(out->time_utc, sizeof out->time_utc, "%s", clock_utc().s);
+    return ST_OK;
 }

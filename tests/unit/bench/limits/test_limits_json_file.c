@@ -1,7 +1,6 @@
 /* Files of another machine's limits: whole, packed, cut short, and with bytes changed. */
 #include "base/gzip_file.h"
 #include "base/rng.h"
-#include "bench/limits/limits_file.h"
 #include "bench/limits/limits_json.h"
 #include "with_cmocka.h"
 
@@ -41,7 +40,7 @@ static Status read_bytes(const void *bytes, size_t n, Limits *limits)
     assert_non_null(file);
     assert_int_equal(fwrite(bytes, 1, n, file), n);
     assert_int_equal(fclose(file), 0);
-    return limits_file_read(limits, path);
+    return limits_json_read_file(limits, path);
 }
 
 /* ST_USAGE, and a message that names the file. */
@@ -56,8 +55,8 @@ static void test_whole(void **state)
 {
     (void)state;
     Limits limits;
-    assert_int_equal(limits_file_read(&limits, whole), ST_OK);
-    assert_string_equal(limits_file_name(&limits).s, "NVIDIA H200");
+    assert_int_equal(limits_json_read_file(&limits, whole), ST_OK);
+    assert_string_equal(limits_device_name(&limits).s, "NVIDIA H200");
     assert_true(limits_peak_flops(&limits, PRECISION_BF16) > 5e14);
     assert_int_equal(limits.memory_bytes, 0); /* it is of before they were written */
 }
@@ -73,8 +72,8 @@ static void test_packed(void **state)
     assert_int_equal(gzip_file_open(&file, packed), ST_OK);
     text_append(&file.text, text_str(&text), text.n);
     assert_int_equal(gzip_file_finish(&file), ST_OK);
-    assert_int_equal(limits_file_read(&limits, packed), ST_OK);
-    assert_string_equal(limits_file_name(&limits).s, "NVIDIA H200");
+    assert_int_equal(limits_json_read_file(&limits, packed), ST_OK);
+    assert_string_equal(limits_device_name(&limits).s, "NVIDIA H200");
     unlink(packed);
     text_free(&text);
 }
@@ -85,7 +84,7 @@ static void test_what_is_written(void **state)
     (void)state;
     Limits limits, back;
     json_t *json = NULL;
-    assert_int_equal(limits_file_read(&limits, whole), ST_OK);
+    assert_int_equal(limits_json_read_file(&limits, whole), ST_OK);
     limits.memory_bytes = INT64_C(150) << 30;
     limits.cache_bytes = 50 << 20;
     limits.capability = 90;
@@ -161,11 +160,11 @@ static void test_other_files(void **state)
     Limits limits;
     for (size_t i = 0; i < sizeof files / sizeof *files; i++)
         check_refused(read_bytes(files[i], strlen(files[i]), &limits));
-    assert_non_null(strstr(status_message(), "no rate of products"));
+    assert_non_null(strstr(status_message(), "no rate of a matmul"));
     check_refused(read_bytes(files[5], strlen(files[5]), &limits));
     assert_non_null(strstr(status_message(), "1 to 65536"));
-    assert_int_equal(limits_file_read(&limits, folder), ST_USAGE);
-    assert_int_equal(limits_file_read(&limits, "/nonexistent"), ST_USAGE);
+    assert_int_equal(limits_json_read_file(&limits, folder), ST_USAGE);
+    assert_int_equal(limits_json_read_file(&limits, "/nonexistent"), ST_USAGE);
 }
 
 int main(void)

@@ -83,12 +83,12 @@ static size_t need_at(const Config *config, const Placement *place, int64_t batc
     size_t need = 0;
     c.batch = batch;
     c.ctx = ctx;
-    assert_int_equal(what_fits_need(&c, place, c.mode, mib, &need), ST_OK);
+    assert_int_equal(fit_search_need(&c, place, c.mode, mib, &need), ST_OK);
     return need;
 }
 
 /* The answer fits, one more does not. */
-static void check_answer(const Config *c, const Placement *place, const WhatFits *fit)
+static void check_answer(const Config *c, const Placement *place, const FitLimit *fit)
 {
     if (fit->most_batch) assert_true(need_at(c, place, fit->most_batch, c->ctx) <= fit->limit);
     if (fit->most_ctx) assert_true(need_at(c, place, c->batch, fit->most_ctx) <= fit->limit);
@@ -102,14 +102,14 @@ static void check_search(const Config *config)
     const Placement place = on_cpu();
     size_t need[MODE_COUNT] = {0};
     for (int mode = 0; mode <= (int)config->mode; mode++) {
-        assert_int_equal(what_fits_need(config, &place, (Mode)mode, mib, &need[mode]), ST_OK);
+        assert_int_equal(fit_search_need(config, &place, (Mode)mode, mib, &need[mode]), ST_OK);
     }
     const size_t asked = need[config->mode], base = fit_allowance(&place) + mib;
-    WhatFits fits[] = {{.limit = 1},        {.limit = base},           {.limit = asked - 1},
+    FitLimit fits[] = {{.limit = 1},        {.limit = base},           {.limit = asked - 1},
                        {.limit = asked},    {.limit = base + 9 * mib}, {.limit = base + 100 * mib},
                        {.limit = 2 * asked}};
     enum { N = sizeof fits / sizeof *fits };
-    assert_int_equal(what_fits(config, &place, mib, need, fits, N), ST_OK);
+    assert_int_equal(fit_search(config, &place, mib, need, fits, N), ST_OK);
     for (int i = 0; i < N; i++) {
         assert_int_equal(fits[i].fits, asked <= fits[i].limit);
         assert_int_equal(fits[i].short_by, fits[i].fits ? 0 : asked - fits[i].limit);
@@ -149,10 +149,10 @@ static void test_search_without_end(void **state)
     const Config c = preset("tiny");
     size_t need[MODE_COUNT];
     for (int m = 0; m < MODE_COUNT; m++) {
-        assert_int_equal(what_fits_need(&c, &place, (Mode)m, 0, &need[m]), ST_OK);
+        assert_int_equal(fit_search_need(&c, &place, (Mode)m, 0, &need[m]), ST_OK);
     }
-    WhatFits all = {.limit = (size_t)1 << 62};
-    assert_int_equal(what_fits(&c, &place, 0, need, &all, 1), ST_OK);
+    FitLimit all = {.limit = (size_t)1 << 62};
+    assert_int_equal(fit_search(&c, &place, 0, need, &all, 1), ST_OK);
     assert_true(all.most_batch > 1000000 && all.most_ctx > 1000000);
     assert_true(need_at(&c, &place, all.most_batch, c.ctx) < SIZE_MAX);
     assert_true(need_at(&c, &place, all.most_batch + 1, c.ctx) == SIZE_MAX);
@@ -168,7 +168,8 @@ static void test_cell(void **state)
     const int64_t limits[] = {INT64_C(3) << 29, INT64_C(8) << 30};
     PlanCell cell;
     assert_int_equal(
-        plan_cell_make(&cell, &c, &(PlanRoom){.held = 3 * mib, .limits = limits, .n_limits = 2}),
+        plan_cell_make(&cell, &c,
+                       &(PlanRoom){.resident = 3 * mib, .limits = limits, .n_limits = 2}),
         ST_OK);
     assert_false(cell.unsupported);
     assert_int_equal(cell.parameters, 128625408);
@@ -200,9 +201,9 @@ static void test_cell_on_this_machine(void **state)
     const Config c = preset("tiny");
     PlanCell cell;
     size_t held = 0;
-    assert_int_equal(fit_held(&held), ST_OK);
+    assert_int_equal(fit_resident(&held), ST_OK);
     assert_true(held > 0 && held % (4 * mib) == 0);
-    assert_int_equal(plan_cell_make(&cell, &c, &(PlanRoom){.held = held}), ST_OK);
+    assert_int_equal(plan_cell_make(&cell, &c, &(PlanRoom){.resident = held}), ST_OK);
     assert_int_equal(cell.n_fits, 1);
     assert_true(cell.fits[0].limit > 0);
 }

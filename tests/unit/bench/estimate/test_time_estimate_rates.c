@@ -1,4 +1,4 @@
-#include "bench/estimate/suite_cost.h"
+#include "bench/estimate/time_estimate.h"
 #include "with_cmocka.h"
 
 #include <math.h>
@@ -34,7 +34,7 @@ static void rates_come_from_the_limits(void **state)
 {
     (void)state;
     const Limits cpu = limits_of(1e11, 4e11, ""), gpu = limits_of(5e13, 6e14, "a GPU");
-    const SuiteRates a = suite_cost_rates(&cpu), b = suite_cost_rates(&gpu);
+    const TimeEstimateRates a = time_estimate_rates(&cpu), b = time_estimate_rates(&gpu);
     assert_near(a.flops[PRECISION_BF16] / a.flops[PRECISION_FP32], 4);
     assert_true(a.flops[PRECISION_FP32] < 1e11 && a.flops[PRECISION_FP32] > 1e10);
     assert_true(a.flops[PRECISION_FP16] == a.flops[PRECISION_FP32]); /* not measured: the slowest */
@@ -43,13 +43,13 @@ static void rates_come_from_the_limits(void **state)
     assert_true(b.start > a.start);
     const Limits old = limits_of(5e12, 0, "an old GPU");
     assert_true(a.bf16 && b.bf16);
-    assert_false(suite_cost_rates(&old).bf16);
+    assert_false(time_estimate_rates(&old).bf16);
 }
 
 static void nothing_measured_is_guessed(void **state)
 {
     (void)state;
-    const SuiteRates rates = suite_cost_rates(NULL);
+    const TimeEstimateRates rates = time_estimate_rates(NULL);
     for (int p = 0; p < PRECISION_COUNT; p++) assert_true(rates.flops[p] > 0);
     assert_true(rates.bandwidth > 0);
 }
@@ -58,13 +58,13 @@ static void time_follows_work_and_rate(void **state)
 {
     (void)state;
     const Limits slow = limits_of(1e11, 1e11, ""), fast = limits_of(1e12, 1e12, "");
-    const SuiteRates a = suite_cost_rates(&slow), b = suite_cost_rates(&fast);
+    const TimeEstimateRates a = time_estimate_rates(&slow), b = time_estimate_rates(&fast);
     const Config once = cell("small", 128, 1, 3), twice = cell("small", 128, 2, 6);
-    const double x = suite_cost_cell(&once, &a) - a.start;
-    assert_near((suite_cost_cell(&twice, &a) - a.start) / x, 2);
-    assert_near((suite_cost_cell(&once, &b) - b.start) / x, 0.1);
+    const double x = time_estimate_cell(&once, &a) - a.start;
+    assert_near((time_estimate_cell(&twice, &a) - a.start) / x, 2);
+    assert_near((time_estimate_cell(&once, &b) - b.start) / x, 0.1);
     const Config both[] = {once, twice};
-    assert_near(suite_cost_cells(both, 2, &a), 3 * x + 2 * a.start);
+    assert_near(time_estimate_cells(both, 2, &a), 3 * x + 2 * a.start);
 }
 
 /* Two Neoverse-V1 cores take 3.0 s for a step of small at some 0.14 TFLOP/s of limit. */
@@ -72,23 +72,23 @@ static void a_known_step_is_about_right(void **state)
 {
     (void)state;
     const Limits limits = limits_of(1.4e11, 1.4e11, "");
-    const SuiteRates rates = suite_cost_rates(&limits);
+    const TimeEstimateRates rates = time_estimate_rates(&limits);
     const Config c = cell("small", 128, 1, 3);
-    const double step = (suite_cost_cell(&c, &rates) - rates.start) / 4;
+    const double step = (time_estimate_cell(&c, &rates) - rates.start) / 4;
     assert_true(step > 3 && step < 6); /* rather too long than too short */
 }
 
 static void scores_in_memory_cost(void **state)
 {
     (void)state;
-    const SuiteRates rates = suite_cost_rates(NULL);
+    const TimeEstimateRates rates = time_estimate_rates(NULL);
     Config flash, naive;
     config_attention_defaults(&flash);
     flash.attention = ATTENTION_FLASH;
     flash.ctx = 8192;
     naive = flash;
     naive.attention = ATTENTION_NAIVE;
-    assert_true(suite_cost_cell(&naive, &rates) > suite_cost_cell(&flash, &rates));
+    assert_true(time_estimate_cell(&naive, &rates) > time_estimate_cell(&flash, &rates));
 }
 
 int main(void)

@@ -1,5 +1,5 @@
 /* Estimates of simulated machines whose law is known. */
-#include "bench/estimate/estimate.h"
+#include "bench/estimate/time_estimate.h"
 #include "with_cmocka.h"
 
 #include <math.h>
@@ -8,7 +8,7 @@ enum { MOST = 16 };
 
 typedef struct Machine {
     Config configs[MOST];
-    EstimateCell cells[MOST];
+    TimeEstimateRow cells[MOST];
     int n;
 } Machine;
 
@@ -36,7 +36,7 @@ static void add(Machine *m, const Config *config, const char *path, double x)
     Record *record = json_object();
     assert_int_equal(record_put_number(record, path, x), ST_OK);
     m->configs[m->n] = *config;
-    m->cells[m->n] = (EstimateCell){&m->configs[m->n], record};
+    m->cells[m->n] = (TimeEstimateRow){&m->configs[m->n], record};
     m->n++;
 }
 
@@ -64,7 +64,7 @@ static double bytes(const Config *c)
 
 static double forward(const Machine *m, const Config *wanted)
 {
-    return estimate_figure("forward.mean_ms", wanted, m->cells, m->n);
+    return time_estimate_from_rows("forward.mean_ms", wanted, m->cells, m->n);
 }
 
 static void with_one_row_by_its_rate(void **state)
@@ -74,7 +74,7 @@ static void with_one_row_by_its_rate(void **state)
     (void)state;
     add(&m, &near, "forward.mean_ms", 35);
     close_to(forward(&m, &far), 35 * 64.0);
-    assert_true(isnan(estimate_figure("backward.mean_ms", &far, m.cells, m.n)));
+    assert_true(isnan(time_estimate_from_rows("backward.mean_ms", &far, m.cells, m.n)));
     drop(&m);
 }
 
@@ -180,8 +180,8 @@ static void phases_tell_of_other_modes(void **state)
     record_put_number((json_t *)m.cells[0].record, "backward.mean_ms", 200);
     record_put_number((json_t *)m.cells[0].record, "step.mean_ms", 300);
     close_to(forward(&m, &train), 100);
-    close_to(estimate_figure("backward.mean_ms", &train, m.cells, m.n), 200);
-    assert_true(isnan(estimate_figure("step.mean_ms", &train, m.cells, m.n)));
+    close_to(time_estimate_from_rows("backward.mean_ms", &train, m.cells, m.n), 200);
+    assert_true(isnan(time_estimate_from_rows("step.mean_ms", &train, m.cells, m.n)));
     assert_true(isnan(forward(&m, &alone)));
     drop(&m);
 }
@@ -197,11 +197,11 @@ static void phases_of_a_step_scale_each_its_own_way(void **state)
     record_put_number(record, "backward.mean_ms", 200);
     record_put_number(record, "optimizer.mean_ms", 30);
     wanted.batch = 4 * row.batch;
-    close_to(estimate_figure("step.mean_ms", &wanted, m.cells, m.n), 4 * 300 + 30);
-    close_to(estimate_figure("optimizer.mean_ms", &wanted, m.cells, m.n), 30);
-    close_to(estimate_figure("tokens_per_s", &wanted, m.cells, m.n),
+    close_to(time_estimate_from_rows("step.mean_ms", &wanted, m.cells, m.n), 4 * 300 + 30);
+    close_to(time_estimate_from_rows("optimizer.mean_ms", &wanted, m.cells, m.n), 30);
+    close_to(time_estimate_from_rows("tokens_per_s", &wanted, m.cells, m.n),
              (double)wanted.batch * (double)wanted.ctx / 1.23);
-    assert_true(isnan(estimate_figure("forward.std_ms", &wanted, m.cells, m.n)));
+    assert_true(isnan(time_estimate_from_rows("forward.std_ms", &wanted, m.cells, m.n)));
     drop(&m);
 }
 
@@ -212,9 +212,9 @@ static void without_phases_by_whole_steps(void **state)
     (void)state;
     add(&m, &row, "step.mean_ms", 100);
     wanted.batch = 3 * row.batch;
-    close_to(estimate_figure("step.mean_ms", &wanted, m.cells, m.n), 300);
-    const EstimateCell not_run = {&row, NULL};
-    assert_true(isnan(estimate_figure("step.mean_ms", &wanted, &not_run, 1)));
+    close_to(time_estimate_from_rows("step.mean_ms", &wanted, m.cells, m.n), 300);
+    const TimeEstimateRow not_run = {&row, NULL};
+    assert_true(isnan(time_estimate_from_rows("step.mean_ms", &wanted, &not_run, 1)));
     drop(&m);
 }
 
@@ -230,7 +230,7 @@ static void rows_without_room_tell_of_their_phases(void **state)
     assert_int_equal(record_put_number(record, "step.mean_ms", 35), ST_OK);
     assert_int_equal(record_put_status(record, RECORD_OOM, "short"), ST_OK);
     assert_true(forward(&m, &larger) > 35);
-    assert_true(isnan(estimate_figure("step.mean_ms", &larger, m.cells, m.n)));
+    assert_true(isnan(time_estimate_from_rows("step.mean_ms", &larger, m.cells, m.n)));
     add(&m, &graph, "forward.mean_ms", 35);
     assert_int_equal(record_put_status((Record *)m.cells[1].record, RECORD_OOM, "short"), ST_OK);
     assert_true(isnan(forward(&m, &wanted)));

@@ -1,7 +1,6 @@
 /* `--recompute auto` computes as little again as the memory allows. */
 #include "bench/estimate/fit.h"
-#include "bench/estimate/recompute_fit.h"
-#include "bench/estimate/what_fits.h"
+#include "bench/estimate/fit_search.h"
 #include "model/transform_recompute.h"
 #include "model_variants.h"
 #include "op_harness.h"
@@ -23,15 +22,16 @@ static size_t planned(Config c, int64_t blocks)
     size_t bytes = 0;
     c.recompute = blocks ? CONFIG_RECOMPUTE_BLOCK : CONFIG_RECOMPUTE_NONE;
     c.recompute_blocks = blocks;
-    ASSERT_OK(recompute_fit_planned(&c, &place, c.mode, &bytes));
+    ASSERT_OK(fit_planned_bytes(&c, &place, c.mode, &bytes));
     return bytes;
 }
 
 static int64_t settled(Config c, size_t most)
 {
     Config out;
+    const size_t limit = most < SIZE_MAX / 2 ? most + fit_allowance(&place) : most;
     c.recompute = CONFIG_RECOMPUTE_AUTO;
-    ASSERT_OK(recompute_fit(&c, &place, c.mode, most, &out));
+    ASSERT_OK(fit_settle_recompute(&c, &place, c.mode, 0, limit, &out));
     assert_int_not_equal(out.recompute, CONFIG_RECOMPUTE_AUTO);
     return transform_recompute_blocks(&out);
 }
@@ -56,11 +56,21 @@ static void test_others_are_left_alone(void **state)
     (void)state;
     Config c = deep_config(), out;
     c.recompute = 3;
-    ASSERT_OK(recompute_fit(&c, &place, c.mode, 1, &out));
+    ASSERT_OK(fit_settle_recompute(&c, &place, c.mode, 0, 1, &out));
     assert_int_equal(out.recompute, 3);
     c.recompute = CONFIG_RECOMPUTE_AUTO;
-    ASSERT_OK(recompute_fit(&c, &place, MODE_FWD, 1, &out));
+    ASSERT_OK(fit_settle_recompute(&c, &place, MODE_FWD, 0, 1, &out));
     assert_int_equal(out.recompute, CONFIG_RECOMPUTE_NONE);
+}
+
+static void test_a_limit_is_needed(void **state)
+{
+    (void)state;
+    Config c = deep_config(), out;
+    ASSERT_OK(fit_settle_recompute(&c, &place, c.mode, 0, 0, &out));
+    c.recompute = CONFIG_RECOMPUTE_AUTO;
+    assert_int_equal(fit_settle_recompute(&c, &place, c.mode, 0, 0, &out), ST_USAGE);
+    assert_non_null(strstr(status_message(), "--memory-limit"));
 }
 
 /* The same cell as bench would run it: in a memory that is too small without it. */
@@ -79,7 +89,7 @@ static void test_fit(void **state)
     assert_true(fit.fits && fit.mode == MODE_TRAIN);
     assert_int_equal(fit.need[MODE_TRAIN], limit);
     assert_int_equal(transform_recompute_blocks(&fit.model->config), 4);
-    ASSERT_OK(fit_saved(&fit, &place, &saved));
+    ASSERT_OK(fit_recompute_saves(&fit, &place, &saved));
     assert_int_equal(saved, planned(c, 0) - planned(c, 4));
     fit_free(&fit);
 }
@@ -89,15 +99,15 @@ static void test_what_fits(void **state)
     (void)state;
     Config c = deep_config();
     const size_t beside = fit_allowance(&place);
-    WhatFits fits[] = {
+    FitLimit fits[] = {
         {.limit = planned(c, 0) + beside}, {.limit = planned(c, 3) + beside}, {.limit = 1}};
     size_t need[MODE_COUNT];
     c.recompute = CONFIG_RECOMPUTE_AUTO;
     for (int mode = 0; mode < MODE_COUNT; mode++) {
-        ASSERT_OK(what_fits_need(&c, &place, (Mode)mode, 0, &need[mode]));
+        ASSERT_OK(fit_search_need(&c, &place, (Mode)mode, 0, &need[mode]));
     }
     assert_int_equal(need[MODE_TRAIN], planned(c, 11) + beside);
-    ASSERT_OK(what_fits(&c, &place, 0, need, fits, 3));
+    ASSERT_OK(fit_search(&c, &place, 0, need, fits, 3));
     assert_int_equal(fits[0].recomputed_blocks, 0);
     assert_int_equal(fits[1].recomputed_blocks, 3);
     assert_int_equal(fits[1].need, fits[1].limit);
@@ -105,10 +115,10 @@ static void test_what_fits(void **state)
     c.batch =
         fits[1]
             .most_batch; /* as large as it may be: with all blocks computed again, and no larger */
-    ASSERT_OK(what_fits_need(&c, &place, MODE_TRAIN, 0, &need[MODE_TRAIN]));
+    ASSERT_OK(fit_search_need(&c, &place, MODE_TRAIN, 0, &need[MODE_TRAIN]));
     assert_true(need[MODE_TRAIN] <= fits[1].limit);
     c.batch++;
-    ASSERT_OK(what_fits_need(&c, &place, MODE_TRAIN, 0, &need[MODE_TRAIN]));
+    ASSERT_OK(fit_search_need(&c, &place, MODE_TRAIN, 0, &need[MODE_TRAIN]));
     assert_true(need[MODE_TRAIN] > fits[1].limit);
 }
 
@@ -117,6 +127,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_least),
         cmocka_unit_test(test_others_are_left_alone),
+        cmocka_unit_test(test_a_limit_is_needed),
         cmocka_unit_test(test_fit),
         cmocka_unit_test(test_what_fits),
     };

@@ -1,4 +1,4 @@
-#include "bench/estimate/suite_memory.h"
+#include "bench/estimate/fit.h"
 #include "with_cmocka.h"
 
 #include <stdint.h>
@@ -18,11 +18,11 @@ static void every_cell_must_fit(void **state)
 {
     (void)state;
     const Config cells[] = {cell("small"), cell("medium")};
-    assert_true(suite_memory_fits(cells, 1, 3 * gib));
-    assert_false(suite_memory_fits(cells, 2, 3 * gib));
-    assert_true(suite_memory_fits(cells, 2, 8 * gib));
-    assert_false(suite_memory_fits(cells, 1, gib));
-    assert_true(suite_memory_fits(cells, 2, SIZE_MAX));
+    assert_true(fit_all(cells, 1, 3 * gib));
+    assert_false(fit_all(cells, 2, 3 * gib));
+    assert_true(fit_all(cells, 2, 8 * gib));
+    assert_false(fit_all(cells, 1, gib));
+    assert_true(fit_all(cells, 2, SIZE_MAX));
 }
 
 static void a_limit_of_its_own_counts(void **state)
@@ -30,15 +30,15 @@ static void a_limit_of_its_own_counts(void **state)
     (void)state;
     Config c = cell("small");
     c.memory_limit = (int64_t)gib;
-    assert_false(suite_memory_fits(&c, 1, 3 * gib));
+    assert_false(fit_all(&c, 1, 3 * gib));
     c.mode = MODE_FWD;
-    assert_true(suite_memory_fits(&c, 1, 3 * gib));
+    assert_true(fit_all(&c, 1, 3 * gib));
 }
 
 static void this_machine_has_some(void **state)
 {
     (void)state;
-    assert_true(suite_memory_room(false) > gib / 16);
+    assert_true(fit_free_memory(false) > gib / 16);
 }
 
 int main(void)

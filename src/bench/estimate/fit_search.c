@@ -1,7 +1,6 @@
-#include "bench/estimate/what_fits.h"
+#include "bench/estimate/fit_search.h"
 
 #include "bench/estimate/fit.h"
-#include "bench/estimate/recompute_fit.h"
 #include "config/option_value.h"
 #include "model/transform_recompute.h"
 
@@ -9,21 +8,21 @@
 
 /* ---- one need ---- */
 
-static Status plan_need(const Config *config, const Placement *placement, Mode mode, size_t held,
-                        size_t *need)
+static Status plan_need(const Config *config, const Placement *placement, Mode mode,
+                        size_t resident, size_t *need)
 {
     Config most = *config;
     if (most.recompute == CONFIG_RECOMPUTE_AUTO) most.recompute = CONFIG_RECOMPUTE_BLOCK;
-    TRY(recompute_fit_planned(&most, placement, mode, need));
-    *need += fit_allowance(placement) + held;
+    TRY(config_check(config));
+    TRY(fit_planned_bytes(&most, placement, mode, need));
+    *need += fit_allowance(placement) + resident;
     return ST_OK;
 }
 
-Status what_fits_need(const Config *config, const Placement *placement, Mode mode, size_t held,
-                      size_t *need)
+Status fit_search_need(const Config *config, const Placement *placement, Mode mode, size_t resident,
+                       size_t *need)
 {
-    Status status = config_check(config);
-    if (status == ST_OK) status = plan_need(config, placement, mode, held, need);
+    const Status status = plan_need(config, placement, mode, resident, need);
     if (status != ST_USAGE && status != ST_UNSUPPORTED) return status;
     *need = SIZE_MAX; /* both say: too large, since smaller sizes of the same config were taken */
     return ST_OK;
@@ -42,7 +41,7 @@ typedef struct Point {
 typedef struct Curve {
     const Config *config;
     const Placement *placement;
-    size_t held;
+    size_t resident;
     OptionId axis;             /* BATCH or CTX */
     Point points[MOST_POINTS]; /* by x */
     int n;
@@ -64,7 +63,7 @@ static Status compute(Curve *curve, int64_t x)
     Point point = {.x = x};
     if (curve->n == MOST_POINTS) return FAIL(ST_FAILED, "the search for what fits did not end");
     option_value_store(curve->axis, &value, &config);
-    TRY(what_fits_need(&config, curve->placement, config.mode, curve->held, &point.need));
+    TRY(fit_search_need(&config, curve->placement, config.mode, curve->resident, &point.need));
     add_point(curve, point);
     return ST_OK;
 }
@@ -116,10 +115,10 @@ static Status largest(Curve *curve, size_t limit, int64_t *x)
     return ST_OK;
 }
 
-static Status search(const Config *config, const Placement *placement, size_t held, size_t need,
-                     OptionId axis, WhatFits *fits, int n)
+static Status search(const Config *config, const Placement *placement, size_t resident, size_t need,
+                     OptionId axis, FitLimit *fits, int n)
 {
-    Curve curve = {.config = config, .placement = placement, .held = held, .axis = axis};
+    Curve curve = {.config = config, .placement = placement, .resident = resident, .axis = axis};
     add_point(&curve, (Point){option_value_load(axis, config).number, need});
     for (int i = 0; i < n; i++) {
         int64_t *most = axis == OPTION_BATCH ? &fits[i].most_batch : &fits[i].most_ctx;
@@ -128,28 +127,26 @@ static Status search(const Config *config, const Placement *placement, size_t he
     return ST_OK;
 }
 
-/* The need of what `--recompute auto` becomes within this limit. */
-static Status settle_auto(const Config *config, const Placement *placement, size_t held,
-                          WhatFits *fit)
+/* The need with the recomputation that `--recompute auto` chooses within this limit. */
+static Status settle_auto(const Config *config, const Placement *placement, size_t resident,
+                          FitLimit *fit)
 {
-    const size_t beside = fit_allowance(placement) + held;
     Config settled;
-    size_t planned = 0;
-    TRY(recompute_fit(config, placement, config->mode,
-                      fit->limit > beside ? fit->limit - beside : 0, &settled));
-    TRY(recompute_fit_planned(&settled, placement, config->mode, &planned));
-    fit->need = planned + beside;
+    TRY(fit_settle_recompute(config, placement, config->mode, resident, fit->limit, &settled));
+    TRY(fit_planned_bytes(&settled, placement, config->mode, &fit->need));
+    fit->need += fit_allowance(placement) + resident;
     fit->recomputed_blocks = transform_recompute_blocks(&settled);
     return ST_OK;
 }
 
-static Status look_at_limit(const Config *config, const Placement *placement, size_t held,
-                            const size_t need[MODE_COUNT], WhatFits *fit)
+static Status look_at_limit(const Config *config, const Placement *placement, size_t resident,
+                            const size_t need[MODE_COUNT], FitLimit *fit)
 {
-    *fit = (WhatFits){.limit = fit->limit,
+    *fit = (FitLimit){.limit = fit->limit,
                       .need = need[config->mode],
                       .recomputed_blocks = transform_recompute_blocks(config)};
-    if (config->recompute == CONFIG_RECOMPUTE_AUTO) TRY(settle_auto(config, placement, held, fit));
+    if (config->recompute == CONFIG_RECOMPUTE_AUTO)
+        TRY(settle_auto(config, placement, resident, fit));
     if (config->mode == MODE_FWD) fit->recomputed_blocks = 0;
     fit->fits = fit->need <= fit->limit;
     fit->short_by = fit->fits ? 0 : fit->need - fit->limit;
@@ -161,13 +158,13 @@ static Status look_at_limit(const Config *config, const Placement *placement, si
     return ST_OK;
 }
 
-Status what_fits(const Config *config, const Placement *placement, size_t held,
-                 const size_t need[MODE_COUNT], WhatFits *fits, int n)
+Status fit_search(const Config *config, const Placement *placement, size_t resident,
+                  const size_t need[MODE_COUNT], FitLimit *fits, int n)
 {
     size_t least = need[config->mode];
-    for (int i = 0; i < n; i++) TRY(look_at_limit(config, placement, held, need, &fits[i]));
+    for (int i = 0; i < n; i++) TRY(look_at_limit(config, placement, resident, need, &fits[i]));
     if (config->recompute == CONFIG_RECOMPUTE_AUTO)
-        TRY(what_fits_need(config, placement, config->mode, held, &least));
-    TRY(search(config, placement, held, least, OPTION_BATCH, fits, n));
-    return search(config, placement, held, least, OPTION_CTX, fits, n);
+        TRY(fit_search_need(config, placement, config->mode, resident, &least));
+    TRY(search(config, placement, resident, least, OPTION_BATCH, fits, n));
+    return search(config, placement, resident, least, OPTION_CTX, fits, n);
 }

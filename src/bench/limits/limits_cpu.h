@@ -1,0 +1,17 @@
+/* Measures the limits of a CPU. */
+#ifndef BENCH_LIMITS_LIMITS_CPU_H
+#define BENCH_LIMITS_LIMITS_CPU_H
+
+#include "bench/limits/limits.h"
+
+#include <stddef.h>
+
+/* In this process, whose OpenMP threads it starts: no fork after it. */
+Status limits_cpu_measure(int threads, Limits *out);
+
+/* Memory bandwidth: READ, WRITE, COPY and TRIAD, as simple loops as STREAM's over arrays that no cache holds. */
+Status limits_cpu_memory(int threads, size_t bytes, int repeats, LimitsScope scope, Limits *out);
+/* Bytes per array for this machine: several times its last-level caches, at most an eighth of the free memory. */
+Status limits_cpu_memory_bytes(size_t *bytes);
+
+#endif
