@@ -20,7 +20,7 @@ typedef struct Sizes {
 } Sizes;
 
 typedef struct Block {
-    int ln1, qkv, q, k, v, output, ln2, w13, w1, w3, w2;
+    int ln1, q, k, v, output, ln2, w1, w3, w2;
 } Block;
 
 /* The residual stream: x, and what is still to be added to it. */
@@ -51,26 +51,22 @@ static const char *layer_name(char buffer[64], int layer, const char *tail)
     return buffer;
 }
 
-/* q, k, v and w1, w3 lie together, so that each set is one matrix. */
+/* q, k, v and w1, w3 lie side by side, so that transform_fuse() can make one matrix of each set. */
 static Block block_params(Builder *b, Model *m, const Sizes *s, int layer)
 {
     Block p = {0};
     char name[64];
-    if (!m->eager) params_group(b, m, layer_name(name, layer, "norms"), 2 * s->C, false);
+    params_group(b, m, layer_name(name, layer, "norms"), 2 * s->C, false);
     p.ln1 = params_add(b, m, layer_name(name, layer, "ln1"), 0, s->C, INIT_ONES, 0);
     p.ln2 = params_add(b, m, layer_name(name, layer, "ln2"), 0, s->C, INIT_ONES, 0);
     const int64_t weights = 4 * s->C * s->C + 3 * s->C * s->F;
-    if (!m->eager) params_group(b, m, layer_name(name, layer, "weights"), weights, true);
+    params_group(b, m, layer_name(name, layer, "weights"), weights, true);
     p.q = linear_param(b, m, layer_name(name, layer, "attn.q_proj"), s->C, s->C);
     p.k = linear_param(b, m, layer_name(name, layer, "attn.k_proj"), s->C, s->C);
     p.v = linear_param(b, m, layer_name(name, layer, "attn.v_proj"), s->C, s->C);
-    if (!m->eager)
-        p.qkv = params_joined(b, m, layer_name(name, layer, "attn.qkv"), 3, 3 * s->C, s->C);
     p.output = linear_param(b, m, layer_name(name, layer, "attn.output_proj"), s->C, s->C);
     p.w1 = linear_param(b, m, layer_name(name, layer, "ffn.w1"), s->F, s->C);
     p.w3 = linear_param(b, m, layer_name(name, layer, "ffn.w3"), s->F, s->C);
-    if (!m->eager)
-        p.w13 = params_joined(b, m, layer_name(name, layer, "ffn.w13"), 2, 2 * s->F, s->C);
     p.w2 = linear_param(b, m, layer_name(name, layer, "ffn.w2"), s->C, s->F);
     return p;
 }
@@ -81,18 +77,12 @@ static void inputs(Builder *b, Model *m, const Sizes *s)
     m->targets = builder_tensor(b, "targets", TK_INPUT, DT_I32, DIMS(s->B, s->T));
     m->rope_cos = builder_tensor(b, "rope cos", TK_CONSTANT, m->wide, DIMS(s->T, s->D / 2));
     m->rope_sin = builder_tensor(b, "rope sin", TK_CONSTANT, m->wide, DIMS(s->T, s->D / 2));
-    if (m->eager) {
-        m->rope_cos_full =
-            builder_tensor(b, "rope cos wide", TK_CONSTANT, m->wide, DIMS(s->T, s->C));
-        m->rope_sin_full =
-            builder_tensor(b, "rope sin wide", TK_CONSTANT, m->wide, DIMS(s->T, s->C));
-    }
     if (config_mode_saves(m->mode)) {
         m->state = builder_tensor(b, "step state", TK_STATE, DT_F64, DIMS(STATE_COUNT));
     }
 }
 
-/* y = x w^T. Eager casts a wide weight first, in every step. */
+/* y = x w^T. A weight without a 16-bit copy is cast first, in every step. */
 static int linear(Builder *b, const Model *m, const char *name, int x, int w)
 {
     const int64_t out = builder_at(b, w)->dim[0];
@@ -121,37 +111,26 @@ static int norm(Builder *b, const Model *m, const char *name, Stream *stream, in
     return y;
 }
 
-static int rope(Builder *b, const Model *m, const Sizes *s, int x, int64_t heads)
+static int rope(Builder *b, const Model *m, const Sizes *s, int x)
 {
     const int y = builder_like(b, "rotated", x, m->act);
-    NodeAttr *attr = builder_node(
-        b, OP_rope, IDS(y), IDS(x, m->rope_cos, m->rope_sin, m->rope_cos_full, m->rope_sin_full));
-    *attr = (NodeAttr){.heads = heads, .tokens = s->T};
+    *builder_node(b, OP_rope, IDS(y), IDS(x, m->rope_cos, m->rope_sin, PLAN_NONE, PLAN_NONE)) =
+        (NodeAttr){.heads = s->H, .tokens = s->T};
     return y;
 }
 
-/* q, k, v after RoPE: windows into one product's result, or three products when eager. */
+/* q, k, v after RoPE. */
 static void project(Builder *b, const Model *m, const Sizes *s, const Block *p, int layer, int y,
                     int qkv[3])
 {
     builder_scope(b, layer, "attn/qkv");
-    if (!m->eager) {
-        const int packed = linear(b, m, "qkv", y, p->qkv);
-        builder_scope(b, layer, "attn/rope");
-        const int turned = rope(b, m, s, packed, 2 * s->H);
-        for (int i = 0; i < 3; i++) {
-            static const char *const names[3] = {"q", "k", "v"};
-            qkv[i] = builder_view(b, names[i], turned, i * s->C, DIMS(s->N, s->C), 3 * s->C);
-        }
-        return;
-    }
     qkv[0] = linear(b, m, "q", y, p->q);
     qkv[1] = linear(b, m, "k", y, p->k);
     qkv[2] = linear(b, m, "v", y, p->v);
     builder_scope(b, layer, "attn/rope_q");
-    qkv[0] = rope(b, m, s, qkv[0], s->H);
+    qkv[0] = rope(b, m, s, qkv[0]);
     builder_scope(b, layer, "attn/rope_k");
-    qkv[1] = rope(b, m, s, qkv[1], s->H);
+    qkv[1] = rope(b, m, s, qkv[1]);
 }
 
 static int feed_forward(Builder *b, const Model *m, const Sizes *s, const Block *p, int layer,
@@ -159,15 +138,9 @@ static int feed_forward(Builder *b, const Model *m, const Sizes *s, const Block 
 {
     const int gated = builder_tensor(b, "gated", TK_ACTIVATION, m->act, DIMS(s->N, s->F));
     builder_scope(b, layer, "ffn/w13");
-    if (m->eager) {
-        const int h1 = linear(b, m, "h1", y, p->w1), h3 = linear(b, m, "h3", y, p->w3);
-        builder_scope(b, layer, "ffn/swiglu");
-        builder_node(b, OP_swiglu, IDS(gated), IDS(h1, h3));
-    } else {
-        const int h = linear(b, m, "h13", y, p->w13);
-        builder_scope(b, layer, "ffn/swiglu");
-        builder_node(b, OP_swiglu, IDS(gated), IDS(h));
-    }
+    const int h1 = linear(b, m, "h1", y, p->w1), h3 = linear(b, m, "h3", y, p->w3);
+    builder_scope(b, layer, "ffn/swiglu");
+    builder_node(b, OP_swiglu, IDS(gated), IDS(h1, h3));
     builder_scope(b, layer, "ffn/w2");
     return linear(b, m, "ffn", gated, p->w2);
 }
@@ -220,12 +193,12 @@ static void setup(Builder *b, const Model *m)
 static Status all_params(Builder *b, Model *m, const Sizes *s, int *table, Block *blocks, int *ln,
                          int *head)
 {
-    if (!m->eager) params_group(b, m, "token_embedding", s->V * s->C, false);
+    params_group(b, m, "token_embedding", s->V * s->C, false);
     *table = params_add(b, m, "token_embedding", s->V, s->C, INIT_NORMAL, 1);
     for (int l = 0; l < m->config.model.num_layers; l++) blocks[l] = block_params(b, m, s, l);
-    if (!m->eager) params_group(b, m, "ln_final", s->C, false);
+    params_group(b, m, "ln_final", s->C, false);
     *ln = params_add(b, m, "ln_final", 0, s->C, INIT_ONES, 0);
-    if (!m->eager) params_group(b, m, "lm_head", s->V * s->C, true);
+    params_group(b, m, "lm_head", s->V * s->C, true);
     *head = linear_param(b, m, "lm_head", s->V, s->C);
     return b->status;
 }

@@ -6,6 +6,7 @@
 #include "model/optimizer.h"
 #include "model/transform_decompose.h"
 #include "model/transform_forward_grad.h"
+#include "model/transform_fuse.h"
 #include "model/transform_recompute.h"
 #include "ops/op.h"
 
@@ -45,6 +46,7 @@ static Status build(Model *model)
     Builder b;
     builder_init(&b, &model->plan);
     forward(&b, model);
+    if (b.status == ST_OK && !model->eager) transform_fuse(&b);
     if (b.status == ST_OK) transform_decompose(&b, model);
     if (b.status == ST_OK && config_mode_saves(model->mode)) backward_build(&b, model);
     if (b.status == ST_OK && config_mode_saves(model->mode)) transform_recompute(&b, model);

@@ -1,8 +1,8 @@
 /* config -> plan: the whole training step of the Transformer as data.
  *
- *     forward (forward.c, attention_alone.c) -> decompose for eager (transform_decompose.c) -> backward (backward.c)
- *     -> recomputation (transform_recompute.c) -> optimizer (optimizer.c), or the backward pass cut off again
- *     (transform_forward_grad.c) */
+ *     forward (forward.c, attention_alone.c) -> fused nodes (transform_fuse.c), or primitives for eager
+ *     (transform_decompose.c) -> backward (backward.c) -> recomputation (transform_recompute.c) -> optimizer
+ *     (optimizer.c), or the backward pass cut off again (transform_forward_grad.c) */
 #ifndef MODEL_MODEL_H
 #define MODEL_MODEL_H
 

@@ -33,7 +33,7 @@ static void params_split(Builder *b, int lower, int upper)
     b->plan->tensors[lower].upper = upper;
 }
 
-void params_group(Builder *b, Model *model, const char *name, int64_t elements, bool product)
+static void new_group(Builder *b, Model *model, const char *name, int64_t elements, bool product)
 {
     if (b->status == ST_OK)
         b->status = array_grow(&model->groups, (size_t)model->n_groups, 1, sizeof *model->groups);
@@ -55,6 +55,12 @@ void params_group(Builder *b, Model *model, const char *name, int64_t elements, 
         g.v = flat(b, "v of ", name, TK_MOMENT, model->wide, elements);
     }
     model->groups[model->n_groups++] = g;
+}
+
+/* Under `eager` every parameter is a group of its own. */
+void params_group(Builder *b, Model *model, const char *name, int64_t elements, bool product)
+{
+    if (!model->eager) new_group(b, model, name, elements, product);
 }
 
 static int window(Builder *b, const char *name, int of, int64_t offset, int64_t rows, int64_t cols)
@@ -79,7 +85,7 @@ int params_add(Builder *b, Model *model, const char *name, int64_t rows, int64_t
                ParamInit init, double std)
 {
     const int64_t n = (rows ? rows : 1) * cols;
-    if (model->eager) params_group(b, model, name, n, true);
+    if (model->eager) new_group(b, model, name, n, true);
     if (b->status == ST_OK)
         b->status = array_grow(&model->params, (size_t)model->n_params, 1, sizeof *model->params);
     if (b->status != ST_OK) return PLAN_NONE;
@@ -94,12 +100,4 @@ int params_add(Builder *b, Model *model, const char *name, int64_t rows, int64_t
     g->used += n;
     model->n_elements += n;
     return read;
-}
-
-int params_joined(Builder *b, Model *model, const char *name, int n, int64_t rows, int64_t cols)
-{
-    if (b->status != ST_OK) return PLAN_NONE;
-    const ParamGroup *g = &model->groups[model->n_groups - 1];
-    const Param *first = &model->params[model->n_params - n];
-    return readable(b, g, name, builder_at(b, first->tensor)->offset, rows, cols);
 }

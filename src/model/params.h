@@ -14,7 +14,4 @@ void params_group(Builder *b, Model *model, const char *name, int64_t elements, 
 int params_add(Builder *b, Model *model, const char *name, int64_t rows, int64_t cols,
                ParamInit init, double std);
 
-/* The newest `n` parameters of the newest group as one matrix of `rows` rows. */
-int params_joined(Builder *b, Model *model, const char *name, int n, int64_t rows, int64_t cols);
-
 #endif

@@ -34,9 +34,25 @@ void transform_decompose_node(Builder *b, const Model *model, const Node *node)
     free(operands);
 }
 
-void transform_decompose(Builder *b, const Model *model)
+/* The primitives of RoPE multiply by one factor per column, from tables as wide as q. */
+static void widen_rope(Builder *b, Model *model)
+{
+    const int64_t T = model->config.ctx, C = model->config.model.d_model;
+    model->rope_cos_full = builder_tensor(b, "rope cos wide", TK_CONSTANT, model->wide, DIMS(T, C));
+    model->rope_sin_full = builder_tensor(b, "rope sin wide", TK_CONSTANT, model->wide, DIMS(T, C));
+    for (int i = 0; i < b->plan->n_nodes; i++) {
+        const Node *node = &b->plan->nodes[i];
+        if (node->op != OP_rope) continue;
+        int *in = b->plan->operands + node->first + node->n_out;
+        in[3] = model->rope_cos_full;
+        in[4] = model->rope_sin_full;
+    }
+}
+
+void transform_decompose(Builder *b, Model *model)
 {
     if (!model->eager && model->attention != ATTENTION_NAIVE) return;
+    if (model->eager && model->rope_cos != PLAN_NONE) widen_rope(b, model);
     Node *fused = b->plan->nodes;
     const int n = b->plan->n_nodes;
     b->plan->nodes = NULL;

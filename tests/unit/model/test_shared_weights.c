@@ -48,7 +48,7 @@ static int block(Builder *b, Model *m, int layer, int x, int w)
 static int add_param(Builder *b, Model *m, const char *name, int64_t rows, int *number)
 {
     *number = m->n_params;
-    if (!m->eager) params_group(b, m, name, rows * C, true);
+    params_group(b, m, name, rows * C, true);
     return params_add(b, m, name, rows, C, INIT_NORMAL, 1);
 }
 
@@ -85,7 +85,7 @@ static void build(Shared *s, bool tied, DType wide, DType act, bool eager, int r
     m->config.model.num_layers = BLOCKS;
     m->config.recompute = recompute;
     m->stream = calloc(BLOCKS + 1, sizeof *m->stream);
-    m->rope_cos_full = m->rope_sin_full = PLAN_NONE;
+    m->rope_cos = m->rope_cos_full = m->rope_sin_full = PLAN_NONE;
     builder_init(&b, &m->plan);
     forward(&b, s, tied);
     transform_decompose(&b, m);
@@ -241,7 +241,9 @@ static void test_part_of_a_parameter(void **state)
     params_group(&b, &m, "w", 2 * C * C, true);
     params_add(&b, &m, "upper", C, C, INIT_NORMAL, 1);
     const int lower = params_add(&b, &m, "lower", C, C, INIT_NORMAL, 1);
-    const int both = params_joined(&b, &m, "both", 2, 2 * C, C);
+    const int both = builder_view(&b, "both", m.groups[0].flat, 0, DIMS(2 * C, C), C);
+    const int both_grad = builder_view(&b, "both", m.groups[0].grad, 0, DIMS(2 * C, C), C);
+    builder_grad_buffer(&b, both, both_grad);
     const int dw = builder_grad_target(&b, lower);
     builder_grad_add(&b, lower, dw);
     assert_int_equal(b.status, ST_OK);
