@@ -23,7 +23,7 @@ typedef struct Cell {
     int n;
     const Config *config; /* and the one that is measured */
     CellLink *link;
-    const CellHooks *more;
+    const CellHooks *hooks;
     Placement placement;
     CellBaseline before;
     Fit fit;
@@ -82,7 +82,7 @@ static Status tell_stage(void *self, const char *what, int64_t done, int64_t of)
         gpu_watch_start(&cell->watch);
         cell->interference = interference_now();
     }
-    if (cell->more->stage) TRY(cell->more->stage(cell->more->self, what, done));
+    if (cell->hooks->stage) TRY(cell->hooks->stage(cell->hooks->self, what, done));
     if (!cell->begun) getrusage(RUSAGE_SELF, &cell->first);
     cell->begun = true;
     return cell_link_stage(cell->link, what, done, of);
@@ -114,15 +114,15 @@ static Status measure(Cell *cell)
                                   .elapsed = elapsed,
                                   .queued = queued};
     const SamplerSink sink = {cell, tell_stage, tell_cold, tell_sample};
-    const SamplerOptions extent = {.warmup = cell->config->warmup,
-                                   .steps = cell->config->steps,
-                                   .seconds = config_sample_seconds(cell->config),
-                                   .until = cell->config->until,
-                                   .stat = cell->config->stat,
-                                   .from_first = cell->config->from_first,
-                                   .by_phase = cell->config->by_phase};
+    const SamplerOptions options = {.warmup = cell->config->warmup,
+                                    .steps = cell->config->steps,
+                                    .seconds = config_sample_seconds(cell->config),
+                                    .until = cell->config->until,
+                                    .stat = cell->config->stat,
+                                    .from_first = cell->config->from_first,
+                                    .by_phase = cell->config->by_phase};
     cell->interference = interference_now();
-    TRY(sampler_run(&device, cell->fit.mode, &extent, &sink));
+    TRY(sampler_run(&device, cell->fit.mode, &options, &sink));
     const double tokens = (double)cell->config->batch * (double)cell->config->ctx;
     TRY(gpu_watch_tell(&cell->watch, cell->link, tokens));
     return cell_facts_interference(cell->link, &cell->placement, &cell->interference);
@@ -156,8 +156,8 @@ static Status start(Cell *cell)
     return init_session(&cell->session, cell->fit.model);
 }
 
-/* Sets the message when even at this machine's limits there is no time for the fewest samples. */
-static Status find_hopeless(const Cell *cell, char *message, size_t size)
+/* Sets the message when even at the limits of this machine the fewest samples take longer than the time-out. */
+static Status find_timeout(const Cell *cell, char *message, size_t size)
 {
     const TimeEstimate estimate =
         time_estimate_roofline(cell->config, &cell->placement, NULL, &cell->fit.model->plan);
@@ -178,12 +178,12 @@ static CellOpen opened(Cell *cell)
 
 static Status run_open(Cell *cell)
 {
-    const CellHooks *more = cell->more;
+    const CellHooks *hooks = cell->hooks;
     const CellOpen open = opened(cell);
     const bool last = cell->config == &cell->configs[cell->n - 1];
-    if (more->opened) TRY(more->opened(more->self, &open));
-    TRY(measure(cell));
-    if (more->measured) TRY(more->measured(more->self, &open));
+    if (hooks->opened) TRY(hooks->opened(hooks->self, &open));
+    TRY(hooks->measure ? hooks->measure(hooks->self, &open) : measure(cell));
+    if (hooks->measured) TRY(hooks->measured(hooks->self, &open));
     return cell_facts_measured(cell->link, &cell->session, &cell->placement, &cell->fit,
                                &cell->before, last);
 }
@@ -203,10 +203,10 @@ static Status run_others(Cell *cell)
 
 static Status run(Cell *cell)
 {
-    char hopeless[256] = "";
+    char timeout[256] = "";
     TRY(plan_it(cell));
-    if (cell->fit.fits) TRY(find_hopeless(cell, hopeless, sizeof hopeless));
-    if (hopeless[0]) return cell_link_end(cell->link, RECORD_TIMEOUT, hopeless);
+    if (cell->fit.fits && !cell->hooks->measure) TRY(find_timeout(cell, timeout, sizeof timeout));
+    if (timeout[0]) return cell_link_end(cell->link, RECORD_TIMEOUT, timeout);
     if (cell->fit.fits) {
         TRY(start(cell));
         TRY(run_open(cell));
@@ -229,9 +229,9 @@ Status cell_run(const Config *config, CellLink *link)
     return cell_run_with_hooks(config, link, &(CellHooks){0});
 }
 
-Status cell_run_with_hooks(const Config *config, CellLink *link, const CellHooks *more)
+Status cell_run_with_hooks(const Config *config, CellLink *link, const CellHooks *hooks)
 {
-    Cell cell = {.configs = config, .n = 1, .config = config, .link = link, .more = more};
+    Cell cell = {.configs = config, .n = 1, .config = config, .link = link, .hooks = hooks};
     return run_and_close(&cell);
 }
 
@@ -249,6 +249,6 @@ bool cell_shares(const Config *a, const Config *b)
 Status cell_run_shared(const Config *configs, int n, CellLink *link)
 {
     Cell cell = {
-        .configs = configs, .n = n, .config = configs, .link = link, .more = &(CellHooks){0}};
+        .configs = configs, .n = n, .config = configs, .link = link, .hooks = &(CellHooks){0}};
     return run_and_close(&cell);
 }

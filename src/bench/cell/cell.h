@@ -24,14 +24,15 @@ typedef struct CellOpen {
     Session *session;
 } CellOpen;
 
-/* What else is done with a cell that fits; each may be NULL. */
+/* What a study does with a cell that fits; each may be NULL. */
 typedef struct CellHooks {
     void *self;
     Status (*opened)(void *self, const CellOpen *cell);          /* before the first step */
     Status (*stage)(void *self, const char *what, int64_t done); /* as it goes on */
+    Status (*measure)(void *self, const CellOpen *cell);         /* instead of the samples */
     Status (*measured)(void *self, const CellOpen *cell);        /* after the last sample */
 } CellHooks;
 
-Status cell_run_with_hooks(const Config *config, CellLink *link, const CellHooks *more);
+Status cell_run_with_hooks(const Config *config, CellLink *link, const CellHooks *hooks);
 
 #endif

@@ -10,8 +10,6 @@
 
 enum { MOST_PRINTED = 20 }; /* lines of a cell that are passed on */
 
-/* ---- in the child ---- */
-
 static RecordStatus status_word(Status status)
 {
     switch (status) {
@@ -26,52 +24,107 @@ static RecordStatus status_word(Status status)
     }
 }
 
+/* ---- one process ---- */
+
+/* What a process runs: one member, or ours of several cells that share it. */
+typedef struct Run {
+    CellGroup **groups;
+    CellGroupMember *members[CELL_GROUP_SHARED];
+    Config configs[CELL_GROUP_SHARED];
+    int n, at;
+} Run;
+
+/* In the child. */
 static int run_body(void *arg, int out)
 {
-    const CellGroupMember *member = arg;
+    const Run *run = arg;
+    const CellGroupMember *member = run->members[0];
     CellLink link;
     cell_link_open(&link, out);
     Status status = member->peer ? peer_run(member->peer, &member->part, member->cell.record, &link)
+                    : run->n > 1 ? cell_run_shared(run->configs, run->n, &link)
                                  : member->task->cell(&member->part, &link);
     if (status != ST_OK) status = cell_link_end(&link, status_word(status), status_message());
     cell_link_close(&link);
     return status == ST_OK ? 0 : 1;
 }
 
-/* ---- in the parent ---- */
+/* In the parent: all that follows. */
+static CellGroupMember *current(const Run *run)
+{
+    return run->members[run->at];
+}
 
+static double weight_of(const RunnerTask *task, const Config *config)
+{
+    return task->weight ? task->weight(config) : 1;
+}
+
+static CellLabel label_of(const CellGroupMember *member)
+{
+    const RunnerTask *task = member->task;
+    CellLabel label = cell_label_among(member->config, task->configs, task->n, task->varies);
+    if (task->doing) {
+        const CellLabel name = label;
+        snprintf(label.s, sizeof label.s, "%s %.*s", task->doing,
+                 (int)(sizeof label.s - strlen(task->doing) - 2), name.s);
+    }
+    const size_t n = strlen(label.s);
+    if (member->peer) {
+        snprintf(label.s + n, sizeof label.s - n, " (%s %s)", member->peer->name,
+                 member->peer->variant);
+    }
+    return label;
+}
+
+static void show_cell(const Run *run)
+{
+    const CellGroupMember *member = current(run);
+    progress_cell(member->progress, run->groups[run->at]->index, label_of(member).s, &member->part,
+                  weight_of(member->task, &member->part));
+}
+
+/* The next cell begins: the one before it has ended as it said. */
 static void on_message(void *self, const char *line, size_t length)
 {
-    CellGroupMember *member = self;
-    cell_record_take(&member->cell, line, length);
+    Run *run = self;
+    int next = 0;
+    if (sscanf(line, "{\"next\":%d}", &next) != 1 || next != run->at + 1 || next >= run->n) {
+        cell_record_take(&current(run)->cell, line, length);
+        return;
+    }
+    progress_done(current(run)->progress, clock_seconds(), false);
+    run->at = next;
+    show_cell(run);
 }
 
 static void on_printed(void *self, const char *line)
 {
-    CellGroupMember *member = self;
+    CellGroupMember *member = current(self);
     if (++member->printed < MOST_PRINTED) {
         progress_line(member->progress, line);
     } else if (member->printed == MOST_PRINTED) {
-        progress_line(member->progress, "(more lines of this cell are left out)");
+        progress_line(member->progress, "(this cell printed more lines; they are not shown)");
     }
 }
 
 static void on_tick(void *self)
 {
-    CellGroupMember *member = self;
+    const CellGroupMember *member = current(self);
     progress_draw(member->progress, &member->cell, clock_seconds());
 }
 
-static Status run_in_child(CellGroupMember *member)
+static Status run_in_child(Run *run, ChildResult *end)
 {
     const ChildTask child = {.body = run_body,
-                             .arg = member,
-                             .timeout = member->config->timeout,
-                             .self = member,
+                             .arg = run,
+                             .timeout = current(run)->config->timeout,
+                             .self = run,
                              .message = on_message,
                              .printed = on_printed,
                              .tick = on_tick};
-    return child_run(&child, &member->end);
+    show_cell(run);
+    return child_run(&child, end);
 }
 
 /* ---- what need not run ---- */
@@ -127,11 +180,6 @@ Status cell_group_make(CellGroup *group, const RunnerTask *task, int index, Prog
 
 /* ---- how much there is to do ---- */
 
-static double weight_of(const RunnerTask *task, const Config *config)
-{
-    return task->weight ? task->weight(config) : 1;
-}
-
 /* Of all `steps`, those of one round. */
 static int64_t steps_of(const CellGroup *group, int64_t steps, int round)
 {
@@ -152,34 +200,16 @@ double cell_group_weight(const CellGroup *group)
 
 /* ---- one cell ---- */
 
-static CellLabel label_of(const CellGroupMember *member)
-{
-    const RunnerTask *task = member->task;
-    CellLabel label = cell_label_among(member->config, task->configs, task->n, task->varies);
-    if (task->doing) {
-        const CellLabel name = label;
-        snprintf(label.s, sizeof label.s, "%s %.*s", task->doing,
-                 (int)(sizeof label.s - strlen(task->doing) - 2), name.s);
-    }
-    const size_t n = strlen(label.s);
-    if (member->peer) {
-        snprintf(label.s + n, sizeof label.s - n, " (%s %s)", member->peer->name,
-                 member->peer->variant);
-    }
-    return label;
-}
-
 Status cell_group_run(CellGroup *group, int index, int round, bool *interrupted)
 {
     CellGroupMember *member = &group->members[index];
+    Run run = {.groups = &group, .members = {member}, .n = 1};
     *interrupted = false;
     group->left--;
     if (round > 0 && member->over) return ST_OK;
     member->part.steps = steps_of(group, member->config->steps, round);
-    progress_cell(member->progress, group->index, label_of(member).s, &member->part,
-                  weight_of(member->task, &member->part));
     cell_record_again(&member->cell);
-    TRY(run_in_child(member));
+    TRY(run_in_child(&run, &member->end));
     member->over = !cell_record_is_ok(&member->cell, &member->end);
     progress_done(member->progress, clock_seconds(), member->over);
     *interrupted = member->end.end == CHILD_INTERRUPTED;
@@ -187,80 +217,19 @@ Status cell_group_run(CellGroup *group, int index, int round, bool *interrupted)
     return ST_OK;
 }
 
-/* ---- cells that share a process ---- */
-
-typedef struct Shared {
-    CellGroup **groups;
-    Config configs[CELL_GROUP_SHARED];
-    int n, at;
-} Shared;
-
-static CellGroupMember *current(const Shared *shared)
-{
-    return &shared->groups[shared->at]->members[0];
-}
-
-static int run_shared_body(void *arg, int out)
-{
-    const Shared *shared = arg;
-    CellLink link;
-    cell_link_open(&link, out);
-    Status status = cell_run_shared(shared->configs, shared->n, &link);
-    if (status != ST_OK) status = cell_link_end(&link, status_word(status), status_message());
-    cell_link_close(&link);
-    return status == ST_OK ? 0 : 1;
-}
-
-static void begin_shared(const Shared *shared)
-{
-    CellGroupMember *member = current(shared);
-    progress_cell(member->progress, shared->groups[shared->at]->index, label_of(member).s,
-                  &member->part, weight_of(member->task, &member->part));
-}
-
-/* The next cell begins: the one before it has ended as it said. */
-static void on_shared_message(void *self, const char *line, size_t length)
-{
-    Shared *shared = self;
-    CellGroupMember *member = current(shared);
-    int next = 0;
-    if (sscanf(line, "{\"next\":%d}", &next) != 1 || next != shared->at + 1 || next >= shared->n) {
-        on_message(member, line, length);
-        return;
-    }
-    progress_done(member->progress, clock_seconds(), false);
-    shared->at = next;
-    begin_shared(shared);
-}
-
-static void on_shared_printed(void *self, const char *line)
-{
-    on_printed(current(self), line);
-}
-
-static void on_shared_tick(void *self)
-{
-    on_tick(current(self));
-}
-
 Status cell_group_run_shared(CellGroup *groups[], int n, int *done, bool *interrupted)
 {
-    Shared shared = {.groups = groups, .n = n < CELL_GROUP_SHARED ? n : CELL_GROUP_SHARED};
+    Run run = {.groups = groups, .n = n < CELL_GROUP_SHARED ? n : CELL_GROUP_SHARED};
     ChildResult end;
-    for (int i = 0; i < shared.n; i++) shared.configs[i] = groups[i]->members[0].part;
-    const ChildTask child = {.body = run_shared_body,
-                             .arg = &shared,
-                             .timeout = shared.configs[0].timeout,
-                             .self = &shared,
-                             .message = on_shared_message,
-                             .printed = on_shared_printed,
-                             .tick = on_shared_tick};
-    begin_shared(&shared);
-    TRY(child_run(&child, &end));
-    progress_done(current(&shared)->progress, clock_seconds(), false);
-    current(&shared)->end = end;
+    for (int i = 0; i < run.n; i++) {
+        run.members[i] = &groups[i]->members[0];
+        run.configs[i] = run.members[i]->part;
+    }
+    TRY(run_in_child(&run, &end));
+    progress_done(current(&run)->progress, clock_seconds(), false);
+    current(&run)->end = end;
     *interrupted = end.end == CHILD_INTERRUPTED;
-    *done = shared.at + !*interrupted;
+    *done = run.at + !*interrupted;
     return ST_OK;
 }
 

@@ -18,17 +18,22 @@ Interference interference_now(void)
     return now;
 }
 
-/* Others: what was neither idleness nor this process. */
-InterferenceShares interference_since(const Interference *then)
+/* Others: neither idle nor this process. */
+InterferenceShares interference_between(const Interference *then, const Interference *now)
 {
-    const Interference now = interference_now();
     const double per_second = (double)sysconf(_SC_CLK_TCK);
-    const double total = (double)(now.ticks.total - then->ticks.total);
+    const double total = (double)(now->ticks.total - then->ticks.total);
     if (total <= 0) return (InterferenceShares){0};
-    const double idle = (double)(now.ticks.idle - then->ticks.idle);
-    const double steal = (double)(now.ticks.steal - then->ticks.steal);
-    const double others = total - idle - steal - (now.own - then->own) * per_second;
+    const double idle = (double)(now->ticks.idle - then->ticks.idle);
+    const double steal = (double)(now->ticks.steal - then->ticks.steal);
+    const double others = total - idle - steal - (now->own - then->own) * per_second;
     return (InterferenceShares){.steal = steal > 0 ? steal / total : 0,
                                 .others = others > 0 ? others / total : 0,
                                 .seconds = total / per_second};
+}
+
+InterferenceShares interference_since(const Interference *then)
+{
+    const Interference now = interference_now();
+    return interference_between(then, &now);
 }

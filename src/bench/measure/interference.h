@@ -1,4 +1,4 @@
-/* Who had the processors meanwhile: this process, other programs, other virtual machines. */
+/* Interference: CPU time that other programs and other virtual machines took while we measured. */
 #ifndef BENCH_MEASURE_INTERFERENCE_H
 #define BENCH_MEASURE_INTERFERENCE_H
 
@@ -6,19 +6,20 @@
 
 typedef struct Interference {
     CpuTicks ticks;
-    double own; /* processor seconds of this process */
+    double own; /* CPU seconds of this process */
 } Interference;
 
-/* Shares of all the processors' time, 0..1; 0 where the kernel does not tell. */
+/* Shares of the time of all CPUs, 0..1; 0 where the kernel does not tell. */
 typedef struct InterferenceShares {
     double steal, others;
-    double seconds; /* of all processors together */
+    double seconds; /* of all CPUs together */
 } InterferenceShares;
 
-/* Percent from which on a reader should know. */
+/* Percent from which on a record warns. */
 enum { INTERFERENCE_MUCH_OTHERS = 3, INTERFERENCE_MUCH_STOLEN = 1 };
 
 Interference interference_now(void);
+InterferenceShares interference_between(const Interference *then, const Interference *now);
 InterferenceShares interference_since(const Interference *then);
 
 #endif

@@ -49,14 +49,9 @@ static Status step_unbroken(const SamplerDevice *device, Sample *sample)
     return ST_OK;
 }
 
-/* One loop: when it began and how long it may take; 0: as long as it likes. */
-typedef struct Span {
-    double start, seconds;
-} Span;
-
-static bool is_over(const Span *span, int64_t done, int64_t least)
+static bool is_over(double start, double seconds, int64_t done, int64_t least)
 {
-    return span->seconds > 0 && done >= least && clock_seconds() - span->start >= span->seconds;
+    return seconds > 0 && done >= least && clock_seconds() - start >= seconds;
 }
 
 static int64_t at_least(int64_t a, int64_t b)
@@ -64,12 +59,12 @@ static int64_t at_least(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-static Status warm_up(const SamplerDevice *device, const SamplerOptions *extent,
+static Status warm_up(const SamplerDevice *device, const SamplerOptions *options,
                       const SamplerSink *sink)
 {
-    const Span span = {clock_seconds(), extent->seconds / 2};
-    const int64_t n = extent->from_first ? extent->warmup : at_least(extent->warmup, 1);
-    for (int64_t i = 0; i < n && !is_over(&span, i, 1); i++) {
+    const double start = clock_seconds(), seconds = options->seconds / 2;
+    const int64_t n = options->from_first ? options->warmup : at_least(options->warmup, 1);
+    for (int64_t i = 0; i < n && !is_over(start, seconds, i, 1); i++) {
         TRY(sink->stage(sink->self, i == 0 ? "first step" : "warm-up", i + 1, n));
         Sample sample;
         TRY(step_unbroken(device, &sample));
@@ -78,98 +73,69 @@ static Status warm_up(const SamplerDevice *device, const SamplerOptions *extent,
     return ST_OK;
 }
 
-/* The whole steps of one loop. Their interval is looked at again when a sixteenth more have come: finding ranks takes
+/* The whole steps of one loop. Their interval is computed again when a sixteenth more have come: finding ranks takes
  * time in proportion to their number. */
 typedef struct Steps {
+    double until; /* the wanted interval; 0: none */
     SampleList list;
     int next_look;
     bool tight;
 } Steps;
 
-static Status add_step(Steps *steps, const SamplerOptions *extent, double seconds)
+static Status add_step(Steps *steps, const SamplerOptions *options, double seconds)
 {
-    if (!(extent->until > 0)) return ST_OK;
+    if (!(steps->until > 0)) return ST_OK;
     TRY(sample_list_add(&steps->list, seconds));
     const int n = steps->list.n;
-    if (n < SAMPLER_MIN_SAMPLES || n < extent->steps || n < steps->next_look) return ST_OK;
+    if (n < SAMPLER_MIN_SAMPLES || n < options->steps || n < steps->next_look) return ST_OK;
     steps->next_look = n + 1 + n / 16;
-    steps->tight = sample_list_interval(&steps->list, extent->stat) <= extent->until;
+    steps->tight = sample_list_interval(&steps->list, options->stat) <= steps->until;
     return ST_OK;
 }
 
-static bool has_enough(const SamplerOptions *extent, const Steps *steps, int64_t done)
+static bool has_enough(const SamplerOptions *options, const Steps *steps, int64_t done)
 {
-    return done >= extent->steps && (!(extent->until > 0) || steps->tight);
+    return done >= options->steps && (!(steps->until > 0) || steps->tight);
 }
 
-/* The first sample is the first step of the process. */
-static bool is_cold(const SamplerOptions *extent, int64_t i)
+/* `steps_apart`: whole steps have a loop of their own, which looks at the interval. */
+static Status sample_loop(const SamplerDevice *device, const Mode *by_phase, bool steps_apart,
+                          const SamplerOptions *options, const SamplerSink *sink, Steps *steps)
 {
-    return i == 0 && extent->from_first && extent->warmup == 0;
-}
-
-static Status phase_loop(const SamplerDevice *device, Mode mode, const SamplerOptions *extent,
-                         const SamplerSink *sink, Steps *steps)
-{
-    /* Where whole steps have a loop of their own, that one looks at the interval. */
-    const bool halved = device->queued && !extent->from_first;
-    const Span span = {clock_seconds(), halved ? extent->seconds / 2 : extent->seconds};
-    SamplerOptions own = *extent;
-    if (halved) own.until = 0;
-    for (int64_t i = 0; !has_enough(&own, steps, i) && !is_over(&span, i, SAMPLER_MIN_SAMPLES);
-         i++) {
-        TRY(sink->stage(sink->self, "step", i + 1, at_least(extent->steps, i + 1)));
+    const bool halved = !by_phase || steps_apart;
+    const double start = clock_seconds(), seconds = options->seconds / (halved ? 2 : 1);
+    const bool cold = options->from_first && options->warmup == 0;
+    for (int64_t i = 0;
+         !has_enough(options, steps, i) && !is_over(start, seconds, i, SAMPLER_MIN_SAMPLES); i++) {
+        TRY(sink->stage(sink->self, by_phase ? "step" : "unbroken step", i + 1,
+                        at_least(options->steps, i + 1)));
         Sample sample;
-        TRY(step_by_phases(device, mode, &sample));
-        TRY(add_step(steps, &own, sample.seconds[SAMPLE_STEP]));
-        if (is_cold(extent, i)) TRY(sink->cold(sink->self, sample.seconds[SAMPLE_STEP]));
-        if (halved) sample.seconds[SAMPLE_STEP] = NAN;
+        TRY(by_phase ? step_by_phases(device, *by_phase, &sample) : step_unbroken(device, &sample));
+        TRY(add_step(steps, options, sample.seconds[SAMPLE_STEP]));
+        if (i == 0 && cold) TRY(sink->cold(sink->self, sample.seconds[SAMPLE_STEP]));
+        if (steps_apart) sample.seconds[SAMPLE_STEP] = NAN;
         TRY(sink->sample(sink->self, &sample));
     }
     return ST_OK;
 }
 
-static Status sample_phases(const SamplerDevice *device, Mode mode, const SamplerOptions *extent,
-                            const SamplerSink *sink)
+/* `by_phase` NULL: unbroken steps. */
+static Status take_samples(const SamplerDevice *device, const Mode *by_phase,
+                           const SamplerOptions *options, const SamplerSink *sink)
 {
-    Steps steps = {0};
-    const Status status = phase_loop(device, mode, extent, sink, &steps);
+    const bool steps_apart = by_phase && device->queued && !options->from_first;
+    Steps steps = {.until = steps_apart ? 0 : options->until};
+    const Status status = sample_loop(device, by_phase, steps_apart, options, sink, &steps);
     sample_list_free(&steps.list);
     return status;
 }
 
-static Status step_loop(const SamplerDevice *device, const SamplerOptions *extent,
-                        const SamplerSink *sink, Steps *steps)
-{
-    const Span span = {clock_seconds(), extent->seconds / 2};
-    for (int64_t i = 0; !has_enough(extent, steps, i) && !is_over(&span, i, SAMPLER_MIN_SAMPLES);
-         i++) {
-        TRY(sink->stage(sink->self, "unbroken step", i + 1, at_least(extent->steps, i + 1)));
-        Sample sample;
-        TRY(step_unbroken(device, &sample));
-        TRY(add_step(steps, extent, sample.seconds[SAMPLE_STEP]));
-        if (is_cold(extent, i)) TRY(sink->cold(sink->self, sample.seconds[SAMPLE_STEP]));
-        TRY(sink->sample(sink->self, &sample));
-    }
-    return ST_OK;
-}
-
-static Status sample_steps(const SamplerDevice *device, const SamplerOptions *extent,
-                           const SamplerSink *sink)
-{
-    Steps steps = {0};
-    const Status status = step_loop(device, extent, sink, &steps);
-    sample_list_free(&steps.list);
-    return status;
-}
-
-Status sampler_run(const SamplerDevice *device, Mode mode, const SamplerOptions *extent,
+Status sampler_run(const SamplerDevice *device, Mode mode, const SamplerOptions *options,
                    const SamplerSink *sink)
 {
-    TRY(warm_up(device, extent, sink));
-    if (extent->from_first)
-        return extent->by_phase ? sample_phases(device, mode, extent, sink)
-                                : sample_steps(device, extent, sink);
-    TRY(sample_phases(device, mode, extent, sink));
-    return device->queued ? sample_steps(device, extent, sink) : ST_OK;
+    TRY(warm_up(device, options, sink));
+    if (options->from_first)
+        return take_samples(device, options->by_phase ? &mode : NULL, options, sink);
+    TRY(take_samples(device, &mode, options, sink));
+    return device->queued ? take_samples(device, NULL, options, sink) : ST_OK;
 }

@@ -13,7 +13,7 @@
 typedef struct SamplerDevice {
     void *self;
     Status (*run)(void *self, Phase phase);
-    Status (*step)(void *self); /* all phases of the mode, nobody waiting between them */
+    Status (*step)(void *self); /* all phases of the mode, without a wait between them */
     Status (*sync)(void *self); /* waits until all work is done */
     /* The device's own clock: a point in its queue, and the time between points 0 and 1. NULL where
      * it has none. */
@@ -31,24 +31,23 @@ typedef struct SamplerSink {
     Status (*sample)(void *self, const Sample *sample);
 } SamplerSink;
 
-/* How much of it. A loop over samples ends after `steps` of them, or when the next one would begin after
- * its share of `seconds` (0: never), but not before it has SAMPLER_MIN_SAMPLES; a warm-up likewise, with half
- * the time. With `until` the loop over whole steps goes on after `steps` until the 95 % interval of
- * `stat` is within this share of it; `seconds` must end it otherwise. */
+/* A loop over samples ends after `steps` of them, or when its share of `seconds` (0: no limit) has passed and it has
+ * SAMPLER_MIN_SAMPLES; a warm-up likewise, with half the time. With `until` the loop over whole steps goes on after
+ * `steps` until the 95 % interval of `stat` is within this share of it, or `seconds` end it. */
 typedef struct SamplerOptions {
     int64_t warmup, steps;
     double seconds;
     double until;
     Stat stat;
-    /* What leaving out the warm-up does: no step is kept apart, so that without a warm-up the cold one is
-     * the first sample; whole steps are measured and nothing else, or with `by_phase` steps with a wait
-     * after each phase, because only one of the two loops can have the cold step. */
+    /* For the effect of a warm-up: the first step is not kept apart, so that without a warm-up the cold one is the first
+     * sample. There is one loop, over whole steps or with `by_phase` over steps with a wait after each phase, because
+     * only one loop can have the cold step. */
     bool from_first, by_phase;
 } SamplerOptions;
 
 enum { SAMPLER_MIN_SAMPLES = 3 };
 
-Status sampler_run(const SamplerDevice *device, Mode mode, const SamplerOptions *extent,
+Status sampler_run(const SamplerDevice *device, Mode mode, const SamplerOptions *options,
                    const SamplerSink *sink);
 
 #endif

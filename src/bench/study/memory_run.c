@@ -1,23 +1,13 @@
 #include "bench/study/memory_run.h"
 
 #include "base/clock.h"
-#include "bench/cell/cell_facts.h"
-#include "exec/init.h"
+#include "bench/cell/cell.h"
+#include "bench/measure/rss.h"
 #include "prof/memory_observer.h"
 
 #include <math.h>
-#include <string.h>
 
 enum { STEPS = 2 };
-
-typedef struct Run {
-    const Config *config;
-    CellLink *link;
-    Placement placement;
-    CellBaseline before;
-    Fit fit;
-    Session session;
-} Run;
 
 /* On a CPU, where pages come as they are touched. A GPU's memory is taken at once. */
 static Status ask_held(void *self, size_t *bytes)
@@ -50,70 +40,45 @@ static Status note_step(json_t *steps, const MemoryObserver *o)
     return ST_OK;
 }
 
-static Status run_step(Run *run, int step)
+static Status run_step(const CellOpen *cell, int step)
 {
     const double began = clock_seconds();
-    TRY(cell_link_stage(run->link, "step", step + 1, STEPS));
-    TRY(session_run_step(&run->session));
-    TRY(run->session.api->sync(run->session.backend));
+    TRY(cell_link_stage(cell->link, "step", step + 1, STEPS));
+    TRY(session_run_step(cell->session));
+    TRY(cell->session->api->sync(cell->session->backend));
     Sample sample = sample_empty();
     sample.seconds[SAMPLE_STEP] = clock_seconds() - began;
-    return cell_link_sample(run->link, &sample);
+    return cell_link_sample(cell->link, &sample);
 }
 
-static Status watch_steps(Run *run, MemoryObserver *o, json_t *steps)
+static Status watch_steps(const CellOpen *cell, MemoryObserver *o, json_t *steps)
 {
-    const bool cpu = run->placement.backend == BACKEND_cpu;
-    TRY(memory_observer_make(o, run->session.plan, cpu ? ask_held : NULL, NULL));
-    TRY(session_observe(&run->session, memory_observer_hook(o)));
+    const bool cpu = cell->placement->backend == BACKEND_cpu;
+    TRY(memory_observer_make(o, cell->session->plan, cpu ? ask_held : NULL, NULL));
+    TRY(session_observe(cell->session, memory_observer_hook(o)));
     for (int step = 0; step < STEPS; step++) {
-        TRY(run_step(run, step));
+        TRY(run_step(cell, step));
         TRY(note_step(steps, o));
     }
     return ST_OK;
 }
 
-static Status tell_trace(Run *run)
+static Status measure(void *self, const CellOpen *cell)
 {
+    (void)self;
+    const int others = cell->session->n_observers;
     MemoryObserver observer = {0};
     json_t *steps = json_array(), *facts = json_pack("{s:O}", "memory_trace", steps);
-    Status status = facts ? watch_steps(run, &observer, steps) : NO_MEMORY("for a memory trace");
-    if (status == ST_OK) status = cell_link_facts(run->link, facts);
+    Status status = facts ? watch_steps(cell, &observer, steps) : NO_MEMORY("for a memory trace");
+    if (status == ST_OK) status = cell_link_facts(cell->link, facts);
     json_decref(steps);
     json_decref(facts);
+    cell->session->n_observers = others; /* ours ends with this function */
     memory_observer_free(&observer);
     return status;
 }
 
-static Status start(Run *run)
-{
-    TRY(rss_read(&run->before.rss));
-    if (strcmp(run->config->device, "cpu") != 0) gpu_memory_read(&run->before.gpu);
-    TRY(placement_find(run->config, &run->placement));
-    TRY(fit_make_on(&run->fit, run->config, &run->placement, NULL));
-    TRY(cell_facts_planned(run->link, run->config, &run->placement, &run->fit));
-    if (!run->fit.fits) return ST_OK;
-    TRY(cell_link_stage(run->link, "initial values", 0, 0));
-    TRY(session_open(&run->session, &run->fit.binding, run->placement.device));
-    return init_session(&run->session, run->fit.model);
-}
-
-static Status go(Run *run)
-{
-    TRY(start(run));
-    if (run->fit.fits) {
-        TRY(tell_trace(run));
-        TRY(cell_facts_measured(run->link, &run->session, &run->placement, &run->fit, &run->before,
-                                true));
-    }
-    return cell_facts_end(run->link, run->config->mode, &run->fit);
-}
-
 Status memory_run_cell(const Config *config, CellLink *link)
 {
-    Run run = {.config = config, .link = link};
-    const Status status = go(&run);
-    session_close(&run.session);
-    fit_free(&run.fit);
-    return status;
+    return cell_run_with_hooks(config, link, &(CellHooks){.measure = measure});
 }
