@@ -212,10 +212,10 @@ static Status elapsed(Backend *be, int from, int to, double *seconds)
 
 /* ---- graphs ---- */
 
-/* cuBLASLt and cuDNN clear a counter of four bytes before many of their kernels. In a graph each of these memsets is a
- * node between two kernels and costs nearly two microseconds. Where the counters lie in slots (cuda_backend_slot), which
- * only their own call uses, the first memset clears them all and the others are removed. A graph that is not one chain
- * stays as it is. */
+/* cuBLASLt and cuDNN clear a counter of four bytes before many of their kernels. In a graph each of
+ * these memsets is a node between two kernels and costs nearly two microseconds. Where the counters
+ * lie in slots (cuda_backend_slot), which only their own call uses, the first memset clears them
+ * all and the others are removed. A graph that is not one chain stays as it is. */
 #if CUDART_VERSION < 12030 /* has no query for the edges of programmatic launches */
 static Status merge_memsets(const Backend *be, cudaGraph_t graph)
 {

@@ -30,14 +30,15 @@ struct Backend {
     int n_slots; /* in use */
 };
 
-/* The device owns `object` from here on and calls release(object) when it is closed, the newest object first; at once
- * where there is no room for it. */
+/* The device owns `object` from here on and calls release(object) when it is closed, the newest
+ * object first; at once where there is no room for it. */
 Status cuda_backend_keep(Backend *be, void *object, void (*release)(void *));
 /* The object that was kept with this release function; NULL: none yet. */
 void *cuda_backend_kept(const Backend *be, void (*release)(void *));
 
-/* Device memory for one node's call of a library that needs `bytes` of workspace, shared with no other; NULL where
- * that is too much, or nothing, or all slots are taken. A captured graph clears all slots at once. */
+/* Device memory for one node's call of a library that needs `bytes` of workspace, shared with no
+ * other; NULL where that is too much, or nothing, or all slots are taken. A captured graph clears
+ * all slots at once. */
 void *cuda_backend_slot(Backend *be, size_t bytes);
 
 Status cuda_backend_status(cudaError_t error, const char *call, const char *file, int line);

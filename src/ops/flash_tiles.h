@@ -1,5 +1,5 @@
-/* How the backward pass of flash attention on a GPU cuts heads of a width: it decides how much scratch dq takes. The
- * kernels (attention_flash_*_cuda.cu) are held to it while they are compiled. */
+/* How the backward pass of flash attention on a GPU cuts heads of a width: it decides how much
+ * scratch dq takes. The kernels (attention_flash_*_cuda.cu) are held to it while they are compiled. */
 #ifndef OPS_FLASH_TILES_H
 #define OPS_FLASH_TILES_H
 

@@ -44,9 +44,9 @@ static bool has_whole_vectors(const Tensor *t, const NodeAttr *attr)
            m.ld % VECTOR == 0;
 }
 
-/* On an H200, 8 matrices of 1,024 tokens, of cuBLASLt's time: heads of 16 0.5 (scores 0.9), of 32 0.75 (scores 1.0), of 64 0.9
- * (scores 1.1); over 4,096 tokens of 64 1.05. 4 x 16 heads of 64 over 512 tokens, which cuBLASLt takes in four calls: 0.5
- * (scores 1.0); of 128: 1.15 and more. */
+/* On an H200, 8 matrices of 1,024 tokens, of cuBLASLt's time: heads of 16 0.5 (scores 0.9), of 32
+ * 0.75 (scores 1.0), of 64 0.9 (scores 1.1); over 4,096 tokens of 64 1.05. 4 x 16 heads of 64 over
+ * 512 tokens, which cuBLASLt takes in four calls: 0.5 (scores 1.0); of 128: 1.15 and more. */
 static bool fp32_is_faster(const Plan *plan, const Node *node)
 {
     enum { NARROW = 32, MOST = 64, LONG = 2048 };
@@ -202,7 +202,8 @@ size_t gpu_support_workspace_rmsnorm_grad(const Plan *plan, const Node *node, in
     return (size_t)((rows < most ? rows : most) * plan_width(s)) * sizeof(float);
 }
 
-/* ---- implementations that libraries take part in: as NAME_cuda[], without run(), which tests compare ---- */
+/* ---- implementations that libraries take part in: as NAME_cuda[], without run(), which tests
+ * compare ---- */
 
 #define CUBLASLT                                                  \
     {                                                             \

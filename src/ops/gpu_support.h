@@ -1,7 +1,8 @@
-/* Which nodes the GPU implementations take and how much workspace they need: known without a GPU and in every build, so
- * that a build without CUDA can plan a step. ops/cuda/ adds how they run.
+/* Which nodes the GPU implementations take and how much workspace they need: known without a GPU
+ * and in every build, so that a build without CUDA can plan a step. ops/cuda/ adds how they run.
  *
- * Libraries cannot be asked without a device: their workspaces are the constants below, the most they get. */
+ * Libraries cannot be asked without a device: their workspaces are the constants below, the most
+ * they get. */
 #ifndef OPS_GPU_SUPPORT_H
 #define OPS_GPU_SUPPORT_H
 
@@ -11,8 +12,8 @@
 extern "C" {
 #endif
 
-/* Implementations that libraries take part in, best first, ended by {0}; none of them has a run(). Those of all other ops
- * come from ops/gpu_kernels.def. */
+/* Implementations that libraries take part in, best first, ended by {0}; none of them has a run().
+ * Those of all other ops come from ops/gpu_kernels.def. */
 extern const OpImpl gpu_support_matmul[], gpu_support_bmm[];
 extern const OpImpl gpu_support_attention[], gpu_support_attention_grad[];
 
@@ -70,7 +71,8 @@ typedef struct GpuSupportColumns {
     int64_t bands, groups, group_rows;
 } GpuSupportColumns;
 
-/* Enough blocks to fill a GPU, none with few rows while there are more. `each` is the columns of one thread. */
+/* Enough blocks to fill a GPU, none with few rows while there are more. `each` is the columns of
+ * one thread. */
 GpuSupportColumns gpu_support_columns(const Tensor *x, int each);
 
 #ifdef __cplusplus

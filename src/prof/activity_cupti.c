@@ -1,10 +1,10 @@
 /* CUPTI's activity API. Its records name a kernel's call by a correlation id; which node made the call
  * comes from ids that the observer pushes. Kernels of a replayed graph have no call of their own: they are
- * known by their graph node, which is tied to the plan's node when it is captured, and again when
+ * tracer by their graph node, which is tied to the plan's node when it is captured, and again when
  * instantiating the graph clones it. */
 #include "prof/activity_cupti.h"
 
-#include "prof/cupti_records.h"
+#include "prof/cupti_api.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -27,7 +27,7 @@ static struct {
     CuptiBuffer *first, *last;
     CuptiBuffer *spare; /* cleared */
     size_t dropped;
-} known = {.lock = PTHREAD_MUTEX_INITIALIZER};
+} tracer = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static _Thread_local int current; /* node + 1 that runs or is captured; 0: none */
 
@@ -48,10 +48,10 @@ static void CUPTIAPI on_callback(void *self, CUpti_CallbackDomain domain, CUpti_
     const CUpti_GraphData *graph = resource->resourceDescriptor;
     if (cupti_api.graph_node_id(graph->node, &node) != CUPTI_SUCCESS) return;
     if (id == CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED) {
-        cupti_records_graph_node(node, current);
+        cupti_records_node_captured(node, current);
     } else if (id == CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED &&
                cupti_api.graph_node_id(graph->originalNode, &original) == CUPTI_SUCCESS) {
-        cupti_records_cloned(node, original);
+        cupti_records_node_cloned(node, original);
     }
 }
 
@@ -61,10 +61,10 @@ static void CUPTIAPI on_callback(void *self, CUpti_CallbackDomain domain, CUpti_
  * cleared between steps and wait for it. */
 static void CUPTIAPI on_request(uint8_t **data, size_t *size, size_t *most)
 {
-    pthread_mutex_lock(&known.lock);
-    CuptiBuffer *buffer = known.spare;
-    if (buffer) known.spare = buffer->next;
-    pthread_mutex_unlock(&known.lock);
+    pthread_mutex_lock(&tracer.lock);
+    CuptiBuffer *buffer = tracer.spare;
+    if (buffer) tracer.spare = buffer->next;
+    pthread_mutex_unlock(&tracer.lock);
     *data = buffer ? buffer->data : calloc(1, BUFFER_BYTES);
     *size = *data ? BUFFER_BYTES : 0;
     *most = 0;
@@ -78,25 +78,25 @@ static void CUPTIAPI on_complete(CUcontext context, uint32_t stream, uint8_t *da
     size_t dropped = 0;
     CuptiBuffer *buffer = malloc(sizeof *buffer);
     if (cupti_api.dropped(context, stream, &dropped) != CUPTI_SUCCESS) dropped = 0;
-    pthread_mutex_lock(&known.lock);
-    known.dropped += dropped + (buffer ? 0 : 1);
+    pthread_mutex_lock(&tracer.lock);
+    tracer.dropped += dropped + (buffer ? 0 : 1);
     if (buffer) {
         *buffer = (CuptiBuffer){NULL, data, valid};
-        *(known.last ? &known.last->next : &known.first) = buffer;
-        known.last = buffer;
+        *(tracer.last ? &tracer.last->next : &tracer.first) = buffer;
+        tracer.last = buffer;
     }
-    pthread_mutex_unlock(&known.lock);
+    pthread_mutex_unlock(&tracer.lock);
     if (!buffer) free(data);
 }
 
-static CuptiBuffer *take_buffers(size_t *dropped)
+static CuptiBuffer *detach_buffers(size_t *dropped)
 {
-    pthread_mutex_lock(&known.lock);
-    CuptiBuffer *first = known.first;
-    *dropped = known.dropped;
-    known.first = known.last = NULL;
-    known.dropped = 0;
-    pthread_mutex_unlock(&known.lock);
+    pthread_mutex_lock(&tracer.lock);
+    CuptiBuffer *first = tracer.first;
+    *dropped = tracer.dropped;
+    tracer.first = tracer.last = NULL;
+    tracer.dropped = 0;
+    pthread_mutex_unlock(&tracer.lock);
     return first;
 }
 
@@ -110,25 +110,25 @@ static void free_buffers(CuptiBuffer *buffer)
     }
 }
 
-static void keep_buffers(CuptiBuffer *buffer)
+static void recycle_buffers(CuptiBuffer *buffer)
 {
     while (buffer) {
         CuptiBuffer *next = buffer->next;
         memset(buffer->data, 0, BUFFER_BYTES);
-        pthread_mutex_lock(&known.lock);
-        buffer->next = known.spare;
-        known.spare = buffer;
-        pthread_mutex_unlock(&known.lock);
+        pthread_mutex_lock(&tracer.lock);
+        buffer->next = tracer.spare;
+        tracer.spare = buffer;
+        pthread_mutex_unlock(&tracer.lock);
         buffer = next;
     }
 }
 
-Status activity_cupti_take(TraceEvent **events, size_t *n, size_t *dropped)
+Status activity_cupti_collect(TraceEvent **events, size_t *n, size_t *dropped)
 {
     TRY(cupti_api_status(cupti_api.flush(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED), "flush"));
-    CuptiBuffer *first = take_buffers(dropped);
+    CuptiBuffer *first = detach_buffers(dropped);
     const Status status = cupti_records_read(first, events, n);
-    keep_buffers(first);
+    recycle_buffers(first);
     return status;
 }
 
@@ -142,10 +142,10 @@ static Status subscribe(void)
                                      .subscriberName = "roofstep",
                                      .oldSubscriberName = other,
                                      .oldSubscriberSize = sizeof other};
-    const CUptiResult result = cupti_api.subscribe(&known.subscriber, on_callback, NULL, &params);
+    const CUptiResult result = cupti_api.subscribe(&tracer.subscriber, on_callback, NULL, &params);
 #else
     const char other[] = "";
-    const CUptiResult result = cupti_api.subscribe(&known.subscriber, on_callback, NULL);
+    const CUptiResult result = cupti_api.subscribe(&tracer.subscriber, on_callback, NULL);
 #endif
     if (result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED)
         return FAIL(ST_UNSUPPORTED, "another profiler is attached (%s)",
@@ -154,7 +154,7 @@ static Status subscribe(void)
 }
 
 /* Questions that a library asks at every launch: recording them takes longer than asking. */
-static void leave_out_questions(void)
+static void disable_query_calls(void)
 {
     static const CUpti_CallbackId runtime[] = {
         CUPTI_RUNTIME_TRACE_CBID_cudaGetLastError_v3020,
@@ -190,7 +190,7 @@ static Status enable_all(void)
     static const CUpti_CallbackId graph_events[] = {CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED,
                                                     CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED};
     for (size_t i = 0; i < sizeof graph_events / sizeof *graph_events; i++) {
-        TRY(cupti_api_status(cupti_api.enable_callback(1, known.subscriber,
+        TRY(cupti_api_status(cupti_api.enable_callback(1, tracer.subscriber,
                                                        CUPTI_CB_DOMAIN_RESOURCE, graph_events[i]),
                              "callbacks of graphs"));
     }
@@ -199,7 +199,7 @@ static Status enable_all(void)
         "buffers"));
     TRY(cupti_api_status(cupti_api.callbacks(on_request, on_complete), "buffers"));
     for (int i = 0; i < N_KINDS; i++) TRY(cupti_api_status(cupti_api.enable(kinds[i]), "records"));
-    leave_out_questions();
+    disable_query_calls();
     return ST_OK;
 }
 
@@ -223,10 +223,10 @@ void activity_cupti_stop(void)
     size_t dropped = 0;
     for (int i = 0; i < N_KINDS; i++) cupti_api.disable(kinds[i]);
     cupti_api.flush(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
-    cupti_api.unsubscribe(known.subscriber);
-    free_buffers(take_buffers(&dropped));
-    free_buffers(known.spare);
-    known.spare = NULL;
+    cupti_api.unsubscribe(tracer.subscriber);
+    free_buffers(detach_buffers(&dropped));
+    free_buffers(tracer.spare);
+    tracer.spare = NULL;
     cupti_records_close();
 }
 
@@ -236,7 +236,7 @@ static Status node_begin(void *self, const ObserverEvent *event)
 {
     (void)self;
     current = event->node + 1;
-    return cupti_api_status(cupti_api.push(CUPTI_RECORDS_OURS, (uint64_t)current), "push");
+    return cupti_api_status(cupti_api.push(CUPTI_RECORDS_KIND, (uint64_t)current), "push");
 }
 
 static Status node_end(void *self, const ObserverEvent *event)
@@ -245,7 +245,7 @@ static Status node_end(void *self, const ObserverEvent *event)
     (void)event;
     uint64_t last = 0;
     current = 0;
-    return cupti_api_status(cupti_api.pop(CUPTI_RECORDS_OURS, &last), "pop");
+    return cupti_api_status(cupti_api.pop(CUPTI_RECORDS_KIND, &last), "pop");
 }
 
 Observer activity_cupti_observer(void)

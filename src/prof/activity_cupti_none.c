@@ -20,7 +20,7 @@ Observer activity_cupti_observer(void)
     return (Observer){0};
 }
 
-Status activity_cupti_take(TraceEvent **events, size_t *n, size_t *dropped)
+Status activity_cupti_collect(TraceEvent **events, size_t *n, size_t *dropped)
 {
     *events = NULL;
     *n = *dropped = 0;

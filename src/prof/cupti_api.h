@@ -1,8 +1,9 @@
-/* The functions of CUPTI that are used, loaded when something is profiled and not before. */
+/* CUPTI: the functions we use, loaded when something is profiled and not before, and its records as
+ * events. */
 #ifndef PROF_CUPTI_API_H
 #define PROF_CUPTI_API_H
 
-#include "base/status.h"
+#include "prof/trace_log.h"
 
 #include <cupti.h>
 
@@ -54,5 +55,29 @@ extern CuptiApi cupti_api;
 Status cupti_api_load(void);
 /* ST_DEVICE with CUPTI's own words. */
 Status cupti_api_status(CUptiResult result, const char *what);
+
+/* ---- records made into events, each with the node it belongs to; there is one such reader in a
+ * process ---- */
+
+/* The kind of external ids that are ours: node + 1. */
+#define CUPTI_RECORDS_KIND CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0
+
+/* A buffer that CUPTI has filled. */
+typedef struct CuptiBuffer {
+    struct CuptiBuffer *next;
+    uint8_t *data;
+    size_t valid;
+} CuptiBuffer;
+
+Status cupti_records_open(TraceLog *names);
+void cupti_records_close(void);
+
+/* A node of a graph was made while a node of the plan was captured (`value` is that node + 1; 0: none);
+ * it was cloned. */
+void cupti_records_node_captured(uint64_t id, int value);
+void cupti_records_node_cloned(uint64_t id, uint64_t original);
+
+/* The events of all buffers, there until the next call. */
+Status cupti_records_read(const CuptiBuffer *first, TraceEvent **events, size_t *n);
 
 #endif

@@ -1,7 +1,64 @@
 #include "prof/gpu_stats.h"
 
+#include "base/array.h"
+
 #include <math.h>
 #include <stdlib.h>
+
+/* ---- durations by name ---- */
+
+static Status append(NameStatsTable *names, const TraceEvent *event, int row)
+{
+    TRY(array_grow(&names->list, (size_t)names->n, 1, sizeof *names->list));
+    names->list[names->n++] = (NameStats){.kind = event->kind, .name = event->name, .row = row};
+    return ST_OK;
+}
+
+static Status name_stats_add(NameStatsTable *names, const TraceEvent *event, int row)
+{
+    int i = 0;
+    while (i < names->n && (names->list[i].row != row || names->list[i].name != event->name)) i++;
+    if (i == names->n) TRY(append(names, event, row));
+    NameStats *at = &names->list[i];
+    if (event->kind == TRACE_MEMCPY || event->kind == TRACE_MEMSET)
+        TRY(running_stats_add(&at->bytes, (double)event->gpu.bytes));
+    return running_stats_add(&at->seconds, (double)(event->end - event->begin) * 1e-9);
+}
+
+static void name_stats_free(NameStatsTable *names)
+{
+    for (int i = 0; i < names->n; i++) {
+        running_stats_free(&names->list[i].seconds);
+        running_stats_free(&names->list[i].bytes);
+    }
+    free(names->list);
+    *names = (NameStatsTable){0};
+}
+
+/* ---- gaps on the host ---- */
+
+static Status add_host_gap(HostGaps *gaps, const char *next, int64_t ns)
+{
+    const double seconds = (double)ns * 1e-9;
+    if (gaps->seconds.n == 0 || seconds > gaps->seconds.max) {
+        gaps->after = gaps->last;
+        gaps->before = next;
+    }
+    return running_stats_add(&gaps->seconds, seconds);
+}
+
+Status gpu_stats_gaps_add(HostGaps *gaps, const char *name, int64_t begin, int64_t end)
+{
+    if (gaps->begun && begin > gaps->end) TRY(add_host_gap(gaps, name, begin - gaps->end));
+    if (!gaps->begun || end > gaps->end) {
+        gaps->end = end;
+        gaps->last = name;
+    }
+    gaps->begun = true;
+    return ST_OK;
+}
+
+/* ---- all of it ---- */
 
 Status gpu_stats_make(GpuStats *stats, int n_nodes)
 {
@@ -18,7 +75,7 @@ void gpu_stats_free(GpuStats *stats)
     for (int p = 0; p < PHASE_COUNT; p++) running_stats_free(&stats->phases[p].span);
     name_stats_free(&stats->by_phase);
     name_stats_free(&stats->by_op);
-    host_gaps_free(&stats->call_gaps);
+    running_stats_free(&stats->call_gaps.seconds);
     name_stats_free(&stats->calls);
     name_stats_free(&stats->row_calls);
     running_stats_free(&stats->gaps);
@@ -29,7 +86,8 @@ void gpu_stats_free(GpuStats *stats)
 
 static bool on_device(const TraceEvent *event)
 {
-    return event->kind == TRACE_KERNEL || event->kind == TRACE_COPY || event->kind == TRACE_SET;
+    return event->kind == TRACE_KERNEL || event->kind == TRACE_MEMCPY ||
+           event->kind == TRACE_MEMSET;
 }
 
 static double seconds_of(const TraceEvent *event)
@@ -86,13 +144,13 @@ static Status add_latencies(GpuStats *stats, const TraceEvent *events, size_t n)
 /* ---- one step ---- */
 
 /* What ran last in the phase at hand. */
-typedef struct Last {
+typedef struct PhaseTail {
     Phase phase; /* PHASE_COUNT: nothing yet */
     int64_t first, end;
     int node;
-} Last;
+} PhaseTail;
 
-static Status add_gap(GpuStats *stats, const Last *last, const TraceEvent *event)
+static Status add_gap(GpuStats *stats, const PhaseTail *last, const TraceEvent *event)
 {
     const double gap = (double)(event->begin - last->end) * 1e-9;
     if (gap > stats->longest) {
@@ -104,11 +162,11 @@ static Status add_gap(GpuStats *stats, const Last *last, const TraceEvent *event
 }
 
 /* Events come by their begin: what is new of one is the part after the latest end so far. */
-static Status add_to_phase(GpuStats *stats, Last *last, Phase phase, const TraceEvent *event)
+static Status add_to_phase(GpuStats *stats, PhaseTail *last, Phase phase, const TraceEvent *event)
 {
     GpuPhase *at = &stats->phases[phase];
     if (last->phase != phase) {
-        *last = (Last){phase, event->begin, event->begin, event->node};
+        *last = (PhaseTail){phase, event->begin, event->begin, event->node};
     } else if (event->begin > last->end) {
         TRY(add_gap(stats, last, event));
     }
@@ -139,22 +197,22 @@ static void add_to_ranges(RangeTree *tree, const TraceEvent *event)
 
 Status gpu_stats_name(GpuStats *stats, const TraceEvent *event, int phase)
 {
-    TRY(name_stats_add(&stats->by_name, event, NAME_TALLIES_ANY));
+    TRY(name_stats_add(&stats->by_name, event, NAME_STATS_ANY_ROW));
     TRY(name_stats_add(&stats->by_phase, event, phase));
     if (event->kind != TRACE_KERNEL) return ST_OK;
     TraceEvent brief = *event;
     brief.name = event->brief;
-    return name_stats_add(&stats->by_brief, &brief, NAME_TALLIES_ANY);
+    return name_stats_add(&stats->by_brief, &brief, NAME_STATS_ANY_ROW);
 }
 
 Status gpu_stats_op(GpuStats *stats, const OpRow *row, int64_t ns)
 {
     const TraceEvent node = {.kind = TRACE_KERNEL, .name = row->brief, .end = ns};
-    TRY(name_stats_add(&stats->by_op, &node, NAME_TALLIES_ANY));
+    TRY(name_stats_add(&stats->by_op, &node, NAME_STATS_ANY_ROW));
     return name_stats_add(&stats->by_op, &node, (int)row->phase);
 }
 
-static Status add_device_event(GpuStats *stats, Last *last, OpRows *rows, RangeTree *tree,
+static Status add_device_event(GpuStats *stats, PhaseTail *last, OpRows *rows, RangeTree *tree,
                                const Plan *plan, const TraceEvent *event)
 {
     const bool known = event->node >= 0;
@@ -173,27 +231,17 @@ static Status add_device_event(GpuStats *stats, Last *last, OpRows *rows, RangeT
 
 static Status add_call(GpuStats *stats, const OpRows *rows, const TraceEvent *event)
 {
-    TRY(host_gaps_add(&stats->call_gaps, event->name, event->begin, event->end));
-    TRY(name_stats_add(&stats->calls, event, NAME_TALLIES_ANY));
+    TRY(gpu_stats_gaps_add(&stats->call_gaps, event->name, event->begin, event->end));
+    TRY(name_stats_add(&stats->calls, event, NAME_STATS_ANY_ROW));
     return name_stats_add(&stats->row_calls, event, event->node >= 0 ? rows->row[event->node] : -1);
 }
 
-static int64_t least(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
-static int64_t most(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
-
-static Status settle_range(Range *range)
+static Status finish_range(Range *range)
 {
     if (range->last < range->first) return ST_OK;
-    const int64_t begin =
-        range->end > range->begin ? least(range->begin, range->first) : range->first;
-    const int64_t end = most(range->end, range->last);
+    const bool host_first = range->end > range->begin && range->begin < range->first;
+    const int64_t begin = host_first ? range->begin : range->first;
+    const int64_t end = range->end > range->last ? range->end : range->last;
     TRY(running_stats_add(&range->span, (double)(range->last - range->first) * 1e-9));
     TRY(running_stats_add(&range->wall, (double)(end - begin) * 1e-9));
     range->device += (double)range->busy * 1e-9;
@@ -202,7 +250,7 @@ static Status settle_range(Range *range)
     return ST_OK;
 }
 
-static Status settle_step(GpuStats *stats, OpRows *rows, RangeTree *tree, const Plan *plan)
+static Status finish_step(GpuStats *stats, OpRows *rows, RangeTree *tree, const Plan *plan)
 {
     for (int i = 0; i < plan->n_nodes; i++) {
         if (rows->row[i] < 0 || stats->busy_ns[i] == 0) continue;
@@ -211,7 +259,7 @@ static Status settle_step(GpuStats *stats, OpRows *rows, RangeTree *tree, const 
         TRY(gpu_stats_op(stats, row, stats->busy_ns[i]));
         stats->busy_ns[i] = 0;
     }
-    for (int i = 0; i < tree->n; i++) TRY(settle_range(&tree->ranges[i]));
+    for (int i = 0; i < tree->n; i++) TRY(finish_range(&tree->ranges[i]));
     for (int p = 0; p < PHASE_COUNT; p++) {
         if (stats->phases[p].now > 0)
             TRY(running_stats_add(&stats->phases[p].span, stats->phases[p].now));
@@ -223,8 +271,8 @@ static Status settle_step(GpuStats *stats, OpRows *rows, RangeTree *tree, const 
 Status gpu_stats_step(GpuStats *stats, OpRows *rows, RangeTree *tree, const Plan *plan,
                       TraceEvent *events, size_t n)
 {
-    Last last = {.phase = PHASE_COUNT};
-    host_gaps_restart(&stats->call_gaps);
+    PhaseTail last = {.phase = PHASE_COUNT};
+    stats->call_gaps.begun = false;
     if (n) qsort(events, n, sizeof *events, by_begin);
     for (size_t i = 0; i < n; i++) {
         if (on_device(&events[i]))
@@ -235,5 +283,5 @@ Status gpu_stats_step(GpuStats *stats, OpRows *rows, RangeTree *tree, const Plan
             stats->overhead += seconds_of(&events[i]);
     }
     TRY(add_latencies(stats, events, n));
-    return settle_step(stats, rows, tree, plan);
+    return finish_step(stats, rows, tree, plan);
 }

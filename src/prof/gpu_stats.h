@@ -3,10 +3,45 @@
 #ifndef PROF_GPU_STATS_H
 #define PROF_GPU_STATS_H
 
-#include "prof/host_gaps.h"
-#include "prof/name_stats.h"
 #include "prof/op_rows.h"
 #include "prof/range_tree.h"
+#include "prof/trace_log.h"
+
+/* ---- durations by name: of kernels, copies, calls ---- */
+
+typedef struct NameStats {
+    TraceKind kind;
+    const char *name; /* of trace_log_name(): equal names are one pointer */
+    int row;          /* of OpRows that launched it, or NAME_STATS_ANY_ROW */
+    RunningStats seconds;
+    RunningStats bytes; /* of copies and memsets; otherwise empty */
+} NameStats;
+
+enum { NAME_STATS_ANY_ROW = -2 };
+
+/* A zeroed one is empty. */
+typedef struct NameStatsTable {
+    NameStats *list;
+    int n;
+} NameStatsTable;
+
+/* ---- gaps between what a host thread does one after the other: CUDA calls on a GPU, ops on a CPU ---- */
+
+/* A zeroed one is empty. */
+typedef struct HostGaps {
+    RunningStats seconds;       /* from the latest end so far to the next begin */
+    const char *after, *before; /* the longest one: names that outlive it; NULL: none */
+    /* of the step or phase at hand */
+    bool begun;  /* false: what comes next has no gap before it */
+    int64_t end; /* ns: the latest so far */
+    const char *last;
+} HostGaps;
+
+/* Something from `begin` to `end` in ns; they come in the order of their begins. A call made within another
+ * one leaves no gap. */
+Status gpu_stats_gaps_add(HostGaps *gaps, const char *name, int64_t begin, int64_t end);
+
+/* ---- all of a GPU ---- */
 
 /* Of a phase, all profiled steps together, in seconds. */
 typedef struct GpuPhase {
@@ -23,7 +58,7 @@ typedef struct GpuStats {
     NameStatsTable by_name;
     NameStatsTable by_brief; /* kernels alone */
     NameStatsTable by_phase; /* kernels, copies and memsets by name; `row` is the phase, -1: none */
-    NameStatsTable by_op;    /* nodes by OpRow.brief; `row` is the phase, NAME_TALLIES_ANY: all */
+    NameStatsTable by_op;    /* nodes by OpRow.brief; `row` is the phase, NAME_STATS_ANY_ROW: all */
     NameStatsTable calls;
     HostGaps call_gaps;       /* between calls of one step; on a CPU between the ops of one phase */
     NameStatsTable row_calls; /* calls by name and the row of ops that made them */

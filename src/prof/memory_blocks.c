@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-const char *memory_blocks_usage(MemoryClass usage)
+const char *memory_blocks_class_name(MemoryClass usage)
 {
     static const char *const names[MEMORY_COUNT] = {
 #define CLASS(id, name, category, colour, glyph, plain) name,
@@ -31,14 +31,15 @@ static bool is_master(const Model *model, int tensor)
     return false;
 }
 
-static MemoryClass activation_usage(const Plan *plan, int maker)
+static MemoryClass activation_usage(const Plan *plan, int producer)
 {
-    if (maker == PLAN_NONE) return MEMORY_ACTIVATION;
-    if (plan->nodes[maker].recomputed) return MEMORY_AGAIN;
-    return plan->nodes[maker].phase == PHASE_FORWARD ? MEMORY_ACTIVATION : MEMORY_FLOW;
+    if (producer == PLAN_NONE) return MEMORY_ACTIVATION;
+    if (plan->nodes[producer].recomputed) return MEMORY_RECOMPUTED;
+    return plan->nodes[producer].phase == PHASE_FORWARD ? MEMORY_ACTIVATION
+                                                        : MEMORY_ACTIVATION_GRAD;
 }
 
-static MemoryClass usage_of(const Model *model, int tensor, int maker)
+static MemoryClass usage_of(const Model *model, int tensor, int producer)
 {
     switch (model->plan.tensors[tensor].kind) {
     case TK_PARAM:
@@ -54,7 +55,7 @@ static MemoryClass usage_of(const Model *model, int tensor, int maker)
     case TK_WORKSPACE:
         return MEMORY_WORKSPACE;
     case TK_ACTIVATION:
-        return activation_usage(&model->plan, maker);
+        return activation_usage(&model->plan, producer);
     default:
         return MEMORY_FIXED;
     }
@@ -63,13 +64,13 @@ static MemoryClass usage_of(const Model *model, int tensor, int maker)
 /* ---- the blocks ---- */
 
 typedef struct Work {
-    int *maker;                /* of each storage tensor */
-    int *occupant;             /* of each root of shared memory: its block of the moment */
+    int *producer;             /* of each storage tensor */
+    int *current;              /* of each root of shared memory: its block of the moment */
     uint64_t region[TK_COUNT]; /* where each begins */
 } Work;
 
-/* What is filled before the first step has no maker, though the optimizer writes it too. */
-static bool from_outside(const Plan *plan, int tensor)
+/* What is filled before the first step has no producer, though the optimizer writes it too. */
+static bool is_input(const Plan *plan, int tensor)
 {
     const TensorKind kind = plan->tensors[tensor].kind;
     return plan_kind_persistent(kind) && kind != TK_MOMENT && kind != TK_WEIGHT_COPY;
@@ -86,30 +87,30 @@ static bool is_upper_half(const Model *model, int tensor)
     return false;
 }
 
-static void find_makers(const Model *model, int *maker)
+static void find_producers(const Model *model, int *producer)
 {
     const Plan *plan = &model->plan;
-    for (int i = 0; i < plan->n_tensors; i++) maker[i] = PLAN_NONE;
+    for (int i = 0; i < plan->n_tensors; i++) producer[i] = PLAN_NONE;
     for (int n = 0; n < plan->n_nodes; n++) {
         for (int i = 0; i < plan->nodes[n].n_out; i++) {
             const int id = plan_out_id(plan, &plan->nodes[n], i);
             const int s = id == PLAN_NONE ? PLAN_NONE : plan_storage(plan, id);
-            if (s == PLAN_NONE || from_outside(plan, s) || is_upper_half(model, s)) continue;
-            if (maker[s] == PLAN_NONE) maker[s] = n;
+            if (s == PLAN_NONE || is_input(plan, s) || is_upper_half(model, s)) continue;
+            if (producer[s] == PLAN_NONE) producer[s] = n;
         }
     }
 }
 
 static MemoryBlock *add(MemoryBlocks *list, const Work *work, int tensor, int first, int last)
 {
-    const int maker = tensor == PLAN_NONE ? first : work->maker[tensor];
+    const int producer = tensor == PLAN_NONE ? first : work->producer[tensor];
     MemoryBlock *block = &list->blocks[list->n++];
     *block = (MemoryBlock){.tensor = tensor,
                            .usage = tensor == PLAN_NONE ? MEMORY_WORKSPACE
-                                                        : usage_of(list->model, tensor, maker),
+                                                        : usage_of(list->model, tensor, producer),
                            .first = first,
                            .last = last,
-                           .maker = maker};
+                           .producer = producer};
     if (tensor != PLAN_NONE)
         block->bytes = align_up(plan_bytes(&list->model->plan.tensors[tensor]));
     return block;
@@ -137,8 +138,8 @@ static void add_tensor(MemoryBlocks *list, Work *work, int tensor)
 {
     const MemPlan *mem = &list->binding->mem;
     const int root = mem->shares[tensor];
-    if (root != tensor) list->blocks[work->occupant[root]].last = mem->first[tensor] - 1;
-    work->occupant[root] = list->n;
+    if (root != tensor) list->blocks[work->current[root]].last = mem->first[tensor] - 1;
+    work->current[root] = list->n;
     add(list, work, tensor, mem->first[tensor], mem->last[root])->address =
         list->arena + mem->offset[root];
 }
@@ -154,13 +155,13 @@ static void add_once(MemoryBlocks *list, Work *work, int tensor, int node)
 {
     const Plan *plan = &list->model->plan;
     const int s = plan_storage(plan, tensor);
-    if (plan_kind_persistent(plan->tensors[s].kind) || work->occupant[s] != PLAN_NONE) return;
+    if (plan_kind_persistent(plan->tensors[s].kind) || work->current[s] != PLAN_NONE) return;
     if (list->binding->mem.first[s] != node) return;
     add_tensor(list, work, s);
-    work->occupant[s] = list->n - 1; /* also where it shares: it has been added */
+    work->current[s] = list->n - 1; /* also where it shares: it has been added */
 }
 
-static void add_born(MemoryBlocks *list, Work *work, int node)
+static void add_outputs(MemoryBlocks *list, Work *work, int node)
 {
     const Plan *plan = &list->model->plan;
     const Node *at = &plan->nodes[node];
@@ -174,12 +175,12 @@ static void add_born(MemoryBlocks *list, Work *work, int node)
 static void fill(MemoryBlocks *list, Work *work)
 {
     const Plan *plan = &list->model->plan;
-    find_makers(list->model, work->maker);
-    for (int i = 0; i < plan->n_tensors; i++) work->occupant[i] = PLAN_NONE;
+    find_producers(list->model, work->producer);
+    for (int i = 0; i < plan->n_tensors; i++) work->current[i] = PLAN_NONE;
     add_persistent(list, work);
     /* what is read before any node wrote it is there from the start */
     for (int i = 0; i < plan->n_tensors; i++) add_once(list, work, i, 0);
-    for (int n = 0; n < plan->n_nodes; n++) add_born(list, work, n);
+    for (int n = 0; n < plan->n_nodes; n++) add_outputs(list, work, n);
 }
 
 /* A counting sort; `count` has room for one more than there are nodes, zeroed. */
@@ -200,17 +201,17 @@ Status memory_blocks_make(MemoryBlocks *list, const Model *model, const Binding 
 {
     const size_t n = (size_t)model->plan.n_tensors + 1, n_nodes = (size_t)model->plan.n_nodes;
     *list = (MemoryBlocks){.model = model, .binding = binding};
-    Work work = {.maker = calloc(n, sizeof(int)), .occupant = calloc(n, sizeof(int))};
+    Work work = {.producer = calloc(n, sizeof(int)), .current = calloc(n, sizeof(int))};
     int *count = calloc(n_nodes + 1, sizeof *count);
     list->blocks = calloc(n + n_nodes, sizeof *list->blocks);
     list->by_last = calloc(n + n_nodes, sizeof *list->by_last);
-    const bool room = work.maker && work.occupant && count && list->blocks && list->by_last;
+    const bool room = work.producer && work.current && count && list->blocks && list->by_last;
     if (room) {
         fill(list, &work);
         sort_by_last(list, count);
     }
-    free(work.maker);
-    free(work.occupant);
+    free(work.producer);
+    free(work.current);
     free(count);
     if (room) return ST_OK;
     memory_blocks_free(list);
@@ -226,7 +227,7 @@ void memory_blocks_free(MemoryBlocks *list)
 
 const Node *memory_blocks_node(const MemoryBlocks *list, const MemoryBlock *block)
 {
-    return block->maker == PLAN_NONE ? NULL : &list->model->plan.nodes[block->maker];
+    return block->producer == PLAN_NONE ? NULL : &list->model->plan.nodes[block->producer];
 }
 
 MemoryName memory_blocks_name(const MemoryBlocks *list, const MemoryBlock *block)

@@ -1,7 +1,7 @@
-/* Everything that takes memory in a step, each with its birth, its death and its place.
+/* Every memory block of a step: its address and the nodes at which it is allocated and freed.
  *
- * A tensor that takes over another's memory ends that one's block and begins its own at the same place,
- * so that at any node the blocks alive add up to the bytes the memory plan counts. */
+ * A tensor that reuses another's memory ends that block and begins its own at the same address, so that
+ * at any node the live blocks add up to the bytes of the memory plan. */
 #ifndef PROF_MEMORY_BLOCKS_H
 #define PROF_MEMORY_BLOCKS_H
 
@@ -22,7 +22,7 @@ typedef struct MemoryBlock {
     uint64_t
         address;     /* from the start of all memory: regions one after the other, then the arena */
     int first, last; /* nodes between which it is alive, both included */
-    int maker;       /* the node that first writes it; PLAN_NONE: it comes from outside */
+    int producer;    /* the node that first writes it; PLAN_NONE: it comes from outside */
     bool persistent; /* from before the first step to the end */
 } MemoryBlock;
 
@@ -39,7 +39,8 @@ typedef struct MemoryBlocks {
 Status memory_blocks_make(MemoryBlocks *list, const Model *model, const Binding *binding);
 void memory_blocks_free(MemoryBlocks *list);
 
-/* The node that says where a block comes from: its maker, or the node whose workspace it is. NULL: it comes from outside. */
+/* The node that says where a block comes from: its producer, or the node whose workspace it is.
+ * NULL: it comes from outside. */
 const Node *memory_blocks_node(const MemoryBlocks *list, const MemoryBlock *block);
 /* "layers.3.weights", or "workspace of matmul". */
 typedef struct MemoryName {
@@ -50,6 +51,6 @@ MemoryName memory_blocks_name(const MemoryBlocks *list, const MemoryBlock *block
 /* Of the op that makes it; of the initial values when it comes from outside. */
 OpSource memory_blocks_source(const MemoryBlocks *list, const MemoryBlock *block);
 
-const char *memory_blocks_usage(MemoryClass usage);
+const char *memory_blocks_class_name(MemoryClass usage);
 
 #endif

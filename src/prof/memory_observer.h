@@ -1,5 +1,5 @@
-/* Watches nodes run and notes when each began and what the process or the device held then: with the
- * lifetimes of the plan (memory_blocks.h), every tensor's birth and death on the clock. */
+/* Records when each node began and how much memory the process or the device held then. With the
+ * lifetimes of the plan (memory_blocks.h) that dates every allocation and free. */
 #ifndef PROF_MEMORY_OBSERVER_H
 #define PROF_MEMORY_OBSERVER_H
 

@@ -22,17 +22,17 @@ static void fill_live(MemoryProfile *p, int n_nodes)
     }
 }
 
-static void fill_unborn(MemoryProfile *p, int n_nodes)
+static void fill_unwritten(MemoryProfile *p, int n_nodes)
 {
     for (int i = 0; i < p->blocks.n; i++) {
         const MemoryBlock *b = &p->blocks.blocks[i];
-        if (b->usage != MEMORY_MOMENT || b->maker == PLAN_NONE) continue;
-        p->unborn[b->maker] += b->bytes; /* until its maker has begun */
+        if (b->usage != MEMORY_MOMENT || b->producer == PLAN_NONE) continue;
+        p->unwritten[b->producer] += b->bytes; /* until its producer has begun */
     }
     size_t later = 0;
     for (int n = n_nodes; n-- > 0;) {
-        const size_t born = p->unborn[n];
-        p->unborn[n] = later;
+        const size_t born = p->unwritten[n];
+        p->unwritten[n] = later;
         later += born;
     }
 }
@@ -42,7 +42,7 @@ MemoryMoment memory_profile_at(const MemoryProfile *p, MemoryStep step, int node
     MemoryMoment moment = {.node = node};
     for (int u = 0; u < MEMORY_COUNT; u++) {
         moment.usage[u] = p->live[node * MEMORY_COUNT + u];
-        if (u == MEMORY_MOMENT && step == MEMORY_FIRST_STEP) moment.usage[u] -= p->unborn[node];
+        if (u == MEMORY_MOMENT && step == MEMORY_FIRST_STEP) moment.usage[u] -= p->unwritten[node];
         moment.total += moment.usage[u];
     }
     return moment;
@@ -109,10 +109,10 @@ static void find_by_op(MemoryProfile *p)
     const Plan *plan = &p->blocks.model->plan;
     for (int i = 0; i < p->blocks.n; i++) {
         const MemoryBlock *b = &p->blocks.blocks[i];
-        if (b->usage != MEMORY_ACTIVATION && b->usage != MEMORY_AGAIN) continue;
-        if (b->maker == PLAN_NONE) continue;
+        if (b->usage != MEMORY_ACTIVATION && b->usage != MEMORY_RECOMPUTED) continue;
+        if (b->producer == PLAN_NONE) continue;
         if (!memory_profile_alive(b, p->highest[MEMORY_LATER_STEP].node)) continue;
-        p->by_op[plan->nodes[b->maker].op] += b->bytes;
+        p->by_op[plan->nodes[b->producer].op] += b->bytes;
     }
 }
 
@@ -168,7 +168,7 @@ static bool is_saved(const MemoryProfile *p, const MemoryBlock *b)
     return p->blocks.model->plan.tensors[b->tensor].saved;
 }
 
-static void look_at_layer(MemoryProfile *p, int layer)
+static void measure_layer(MemoryProfile *p, int layer)
 {
     MemoryLayer *at = &p->layer;
     int begin = 0, end = 0;
@@ -182,24 +182,24 @@ static void look_at_layer(MemoryProfile *p, int layer)
         at->saved += b->bytes;
         insert(at->largest, &at->n_largest, MEMORY_LARGEST, (MemorySaved){i, b->bytes});
     }
-    at->activation_gradients = most_at_once(p, layer, MEMORY_FLOW, begin, end);
-    at->recomputed = most_at_once(p, layer, MEMORY_AGAIN, begin, end);
+    at->activation_gradients = most_at_once(p, layer, MEMORY_ACTIVATION_GRAD, begin, end);
+    at->recomputed = most_at_once(p, layer, MEMORY_RECOMPUTED, begin, end);
 }
 
 /* ---- all of it ---- */
 
-static void look(MemoryProfile *p)
+static void measure(MemoryProfile *p)
 {
     const Model *model = p->blocks.model;
     fill_live(p, model->plan.n_nodes);
-    fill_unborn(p, model->plan.n_nodes);
+    fill_unwritten(p, model->plan.n_nodes);
     for (int step = 0; step < MEMORY_STEPS; step++) find_peaks(p, (MemoryStep)step);
     find_between(p);
     find_by_op(p);
     p->reserved = mem_plan_total(&p->blocks.binding->mem);
     if (!model->stream) return;
     p->stream = plan_bytes(&model->plan.tensors[model->stream[0]]);
-    look_at_layer(p, (int)(model->config.model.num_layers / 2));
+    measure_layer(p, (int)(model->config.model.num_layers / 2));
 }
 
 Status memory_profile_make(MemoryProfile *p, const Model *model, const Binding *binding)
@@ -208,9 +208,9 @@ Status memory_profile_make(MemoryProfile *p, const Model *model, const Binding *
     *p = (MemoryProfile){0};
     TRY(memory_blocks_make(&p->blocks, model, binding));
     p->live = calloc(n * MEMORY_COUNT, sizeof *p->live);
-    p->unborn = calloc(n, sizeof *p->unborn);
-    if (p->live && p->unborn) {
-        look(p);
+    p->unwritten = calloc(n, sizeof *p->unwritten);
+    if (p->live && p->unwritten) {
+        measure(p);
         return ST_OK;
     }
     memory_profile_free(p);
@@ -221,6 +221,6 @@ void memory_profile_free(MemoryProfile *p)
 {
     memory_blocks_free(&p->blocks);
     free(p->live);
-    free(p->unborn);
+    free(p->unwritten);
     *p = (MemoryProfile){0};
 }

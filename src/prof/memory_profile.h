@@ -37,8 +37,8 @@ typedef struct MemoryLayer {
 typedef struct MemoryProfile {
     MemoryBlocks blocks;
     size_t *live; /* of a later step: live[node * MEMORY_COUNT + usage] */
-    size_t
-        *unborn; /* of each node: bytes of m and v that no node has written yet in the first step */
+    size_t *
+        unwritten; /* of each node: bytes of m and v that no node has written yet in the first step */
     MemoryMoment peak[MEMORY_STEPS][PHASE_COUNT], highest[MEMORY_STEPS];
     MemoryMoment between;   /* after a step */
     size_t by_op[OP_COUNT]; /* activations alive at the highest moment, by the op that made them */

@@ -1,17 +1,17 @@
 #include "prof/memory_walk.h"
 
-static void nobody(void *self, const MemoryBlock *block, bool born)
+static void ignore(void *self, const MemoryBlock *block, bool allocated)
 {
     (void)self;
     (void)block;
-    (void)born;
+    (void)allocated;
 }
 
-static void bury(MemoryWalk *walk, int node, MemoryWalkVisit *visit, void *self)
+static void free_before(MemoryWalk *walk, int node, MemoryWalkVisit *visit, void *self)
 {
     const MemoryBlocks *list = walk->list;
-    for (; walk->dead < list->n_by_last; walk->dead++) {
-        const MemoryBlock *block = &list->blocks[list->by_last[walk->dead]];
+    for (; walk->freed < list->n_by_last; walk->freed++) {
+        const MemoryBlock *block = &list->blocks[list->by_last[walk->freed]];
         if (block->last >= node) return;
         walk->live -= block->bytes;
         visit(self, block, false);
@@ -23,10 +23,11 @@ void memory_walk_to(MemoryWalk *walk, int node, MemoryWalkVisit *visit, void *se
 {
     const MemoryBlocks *list = walk->list;
     while (walk->node < node) {
-        bury(walk, ++walk->node, visit, self);
-        for (; walk->born < list->n && list->blocks[walk->born].first == walk->node; walk->born++) {
-            walk->live += list->blocks[walk->born].bytes;
-            visit(self, &list->blocks[walk->born], true);
+        free_before(walk, ++walk->node, visit, self);
+        for (; walk->allocated < list->n && list->blocks[walk->allocated].first == walk->node;
+             walk->allocated++) {
+            walk->live += list->blocks[walk->allocated].bytes;
+            visit(self, &list->blocks[walk->allocated], true);
         }
     }
 }
@@ -35,17 +36,17 @@ void memory_walk_begin(MemoryWalk *walk, const MemoryBlocks *list)
 {
     int begin = 0, end = 0;
     *walk = (MemoryWalk){.list = list, .node = -1};
-    for (; walk->born < list->n && list->blocks[walk->born].persistent; walk->born++)
-        walk->live += list->blocks[walk->born].bytes;
+    for (; walk->allocated < list->n && list->blocks[walk->allocated].persistent; walk->allocated++)
+        walk->live += list->blocks[walk->allocated].bytes;
     /* the setup runs before all steps */
     plan_phase_nodes(&list->model->plan, PHASE_FORWARD, &begin, &end);
-    memory_walk_to(walk, begin - 1, nobody, NULL);
+    memory_walk_to(walk, begin - 1, ignore, NULL);
 }
 
 void memory_walk_next_step(MemoryWalk *walk, MemoryWalkVisit *visit, void *self)
 {
     const int n_nodes = walk->list->model->plan.n_nodes;
     memory_walk_to(walk, n_nodes - 1, visit, self);
-    bury(walk, n_nodes, visit, self);
+    free_before(walk, n_nodes, visit, self);
     memory_walk_begin(walk, walk->list);
 }

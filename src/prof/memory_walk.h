@@ -1,4 +1,4 @@
-/* The blocks of a step as it passes its nodes: what is born on the way, what dies, and what is alive. */
+/* Replays the allocations and frees of a step, node by node. */
 #ifndef PROF_MEMORY_WALK_H
 #define PROF_MEMORY_WALK_H
 
@@ -7,17 +7,17 @@
 typedef struct MemoryWalk {
     const MemoryBlocks *list; /* outlives it */
     int node;                 /* it has come to */
-    int born, dead;           /* the next of the list, of its `by_last` */
+    int allocated, freed;     /* the next of the list, of its `by_last` */
     size_t live;              /* bytes */
 } MemoryWalk;
 
 /* `live` counts it already, or no longer. */
-typedef void MemoryWalkVisit(void *self, const MemoryBlock *block, bool born);
+typedef void MemoryWalkVisit(void *self, const MemoryBlock *block, bool allocated);
 
 /* To before the first node of the forward pass. */
 void memory_walk_begin(MemoryWalk *walk, const MemoryBlocks *list);
-/* Blocks that die before `node` are visited before those that are born at it. A node that was passed before
- * changes nothing: a device may begin two at once. */
+/* Blocks that die before `node` are visited before those that are allocated at it. A node that was
+ * passed before changes nothing: a device may begin two at once. */
 void memory_walk_to(MemoryWalk *walk, int node, MemoryWalkVisit *visit, void *self);
 /* Passes what is left of the step, and begins the next. */
 void memory_walk_next_step(MemoryWalk *walk, MemoryWalkVisit *visit, void *self);

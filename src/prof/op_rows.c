@@ -117,8 +117,9 @@ void op_rows_memory(OpRows *rows, const MemoryBlocks *blocks)
 {
     for (int i = 0; i < blocks->n; i++) {
         const MemoryBlock *block = &blocks->blocks[i];
-        if (block->persistent || block->maker == PLAN_NONE || rows->row[block->maker] < 0) continue;
-        rows->rows[rows->row[block->maker]].allocated += (double)block->bytes;
+        if (block->persistent || block->producer == PLAN_NONE || rows->row[block->producer] < 0)
+            continue;
+        rows->rows[rows->row[block->producer]].allocated += (double)block->bytes;
     }
 }
 

@@ -25,8 +25,8 @@ static Status name_kernels(Profiler *p)
 Status profiler_open(Profiler *p, const Binding *binding, bool device, int64_t trace_steps)
 {
     *p = (Profiler){.binding = binding, .device = device, .trace_steps = trace_steps};
-    p->os.began = malloc(OS_USE_THREADS * sizeof *p->os.began);
-    p->os.ended = malloc(OS_USE_THREADS * sizeof *p->os.ended);
+    p->os.began = malloc(OS_USAGE_THREADS * sizeof *p->os.began);
+    p->os.ended = malloc(OS_USAGE_THREADS * sizeof *p->os.ended);
     Status status = p->os.began && p->os.ended ? ST_OK : NO_MEMORY("to profile");
     if (status == ST_OK) status = op_rows_make(&p->rows, binding);
     if (status == ST_OK) status = name_kernels(p);
@@ -51,7 +51,7 @@ void profiler_close(Profiler *p)
     *p = (Profiler){0};
 }
 
-/* Of the first steps every event is kept. */
+/* The trace keeps every event of the first steps. */
 static Status log_event(Profiler *p, int64_t step, const TraceEvent *event)
 {
     if (!p->recording || step >= p->trace_steps) return ST_OK;
@@ -103,7 +103,7 @@ static Status count_as_kernel(Profiler *p, const OpRow *row, int64_t now)
                               .end = now,
                               .name = row->kernel,
                               .brief = row->brief};
-    TRY(host_gaps_add(&p->gpu.call_gaps, row->kernel, p->node_begin, now));
+    TRY(gpu_stats_gaps_add(&p->gpu.call_gaps, row->kernel, p->node_begin, now));
     TRY(gpu_stats_op(&p->gpu, row, now - p->node_begin));
     return gpu_stats_name(&p->gpu, &event, (int)row->phase);
 }
@@ -127,7 +127,7 @@ static Status node_end(void *self, const ObserverEvent *event)
                             .end = now};
     TRY(log_event(p, p->steps, &ran));
     TRY(close_ranges(p, event->node, now));
-    /* what watching took is no gap of the step */
+    /* profiling overhead is no gap of the step */
     if (!p->device) p->gpu.call_gaps.end = clock_nanoseconds();
     return ST_OK;
 }
@@ -142,7 +142,7 @@ Observer profiler_observer(Profiler *p)
 static Status os_end(Profiler *p, double wall)
 {
     ProfilerOs *os = &p->os;
-    const OsUse now = os_use_read(), *then = &os->before;
+    const OsUsage now = os_usage_read(), *then = &os->before;
     os->sum.voluntary += now.voluntary - then->voluntary;
     os->sum.involuntary += now.involuntary - then->involuntary;
     os->sum.minor_faults += now.minor_faults - then->minor_faults;
@@ -162,18 +162,18 @@ static Status os_end(Profiler *p, double wall)
 void profiler_step_begin(Profiler *p)
 {
     if (p->steps == 0) {
-        p->os.n_began = os_use_threads(p->os.began);
+        p->os.n_began = os_usage_threads(p->os.began);
         p->os.began_at = clock_nanoseconds();
         p->loop_begin = clock_nanoseconds();
     }
-    p->os.before = os_use_read();
+    p->os.before = os_usage_read();
     p->recording = true;
     p->step_begin = clock_nanoseconds();
 }
 
 void profiler_phase_begin(Profiler *p)
 {
-    host_gaps_restart(&p->gpu.call_gaps);
+    p->gpu.call_gaps.begun = false;
     p->phase_begin = clock_nanoseconds();
 }
 
@@ -214,7 +214,7 @@ static Status log_projections(Profiler *p, int64_t step, const TraceEvent *event
     TraceEvent around[PHASE_COUNT] = {0};
     for (size_t i = 0; i < n; i++) {
         const TraceEvent *e = &events[i];
-        if (e->kind < TRACE_KERNEL || e->kind > TRACE_SET || e->node < 0) continue;
+        if (e->kind < TRACE_KERNEL || e->kind > TRACE_MEMSET || e->node < 0) continue;
         const Phase phase = p->binding->plan->nodes[e->node].phase;
         TraceEvent *at = &around[phase];
         if (!at->name) {
@@ -274,5 +274,5 @@ Status profiler_device_events(Profiler *p, TraceEvent *events, size_t n)
 void profiler_finish(Profiler *p)
 {
     p->os.ended_at = clock_nanoseconds();
-    p->os.n_ended = os_use_threads(p->os.ended);
+    p->os.n_ended = os_usage_threads(p->os.ended);
 }

@@ -1,18 +1,17 @@
-/* Watches the nodes of a session run, phase by phase and step by step, and keeps what a profile is made
- * of in memory that does not grow with the number of steps. */
+/* Profiles a session: nodes, phases and steps, in memory that does not grow with the number of steps. */
 #ifndef PROF_PROFILER_H
 #define PROF_PROFILER_H
 
 #include "exec/observer.h"
 #include "prof/gpu_stats.h"
-#include "prof/os_use.h"
+#include "prof/os_usage.h"
 
 /* What the operating system did in the profiled steps. */
 typedef struct ProfilerOs {
-    OsUse before;                  /* of the step at hand */
-    OsUse sum;                     /* of all: differences added up */
+    OsUsage before;                /* of the step at hand */
+    OsUsage sum;                   /* of all: differences added up */
     RunningStats blocked, waiting; /* seconds of each step: of the thread that runs it */
-    OsThread *began, *ended;       /* OS_USE_THREADS each */
+    OsThread *began, *ended;       /* OS_USAGE_THREADS each */
     int n_began, n_ended;
     int64_t began_at, ended_at; /* ns: when the threads were looked at */
 } ProfilerOs;
@@ -28,7 +27,7 @@ typedef struct ProfilerWindow {
 typedef struct Profiler {
     const Binding *binding; /* outlives it */
     bool device;            /* work is queued on a device: `gpu` counts, not the host's times */
-    bool waits;             /* nobody tells what the device does: each node is waited for */
+    bool waits;             /* there is no device tracer: synchronize after each node */
     int64_t trace_steps;    /* of which every event is kept */
     OpRows rows;
     RangeTree ranges;
@@ -43,7 +42,7 @@ typedef struct Profiler {
     int64_t step_begin, phase_begin, node_begin, loop_begin, loop_end;
     ProfilerWindow pending[PROFILER_BATCH];
     int n_pending;
-    size_t dropped; /* records the device's tracer lost */
+    size_t dropped; /* records that the device tracer lost */
 } Profiler;
 
 Status profiler_open(Profiler *p, const Binding *binding, bool device, int64_t trace_steps);

@@ -6,48 +6,50 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Reservoir sampling: the n-th value replaces a kept one with probability TALLY_KEPT / n. The stream is
- * a fixed one, so that the same durations give the same median. */
-static void keep(RunningStats *tally, double value)
+/* Reservoir sampling: the n-th value replaces a kept one with probability RUNNING_STATS_RESERVOIR /
+ * n. The stream is a fixed one, so that the same durations give the same median. */
+static void keep(RunningStats *stats, double value)
 {
-    if (tally->n <= TALLY_KEPT) {
-        tally->kept[tally->n - 1] = value;
+    if (stats->n <= RUNNING_STATS_RESERVOIR) {
+        stats->kept[stats->n - 1] = value;
         return;
     }
-    const int64_t place = rng_below(0, 0, (uint64_t)tally->n, tally->n);
-    if (place < TALLY_KEPT) tally->kept[place] = value;
+    const int64_t place = rng_below(0, 0, (uint64_t)stats->n, stats->n);
+    if (place < RUNNING_STATS_RESERVOIR) stats->kept[place] = value;
 }
 
-Status running_stats_add(RunningStats *tally, double value)
+Status running_stats_add(RunningStats *stats, double value)
 {
-    if (!tally->kept) {
-        tally->kept = malloc(TALLY_KEPT * sizeof *tally->kept);
-        if (!tally->kept) return NO_MEMORY("for durations");
-        tally->min = tally->max = value;
+    if (!stats->kept) {
+        stats->kept = malloc(RUNNING_STATS_RESERVOIR * sizeof *stats->kept);
+        if (!stats->kept) return NO_MEMORY("for durations");
+        stats->min = stats->max = value;
     }
-    const double from_mean = value - tally->mean;
-    tally->n++;
-    tally->sum += value;
-    tally->min = fmin(tally->min, value);
-    tally->max = fmax(tally->max, value);
-    tally->mean += from_mean / (double)tally->n;
-    tally->squares += from_mean * (value - tally->mean);
-    keep(tally, value);
+    const double from_mean = value - stats->mean;
+    stats->n++;
+    stats->sum += value;
+    stats->min = fmin(stats->min, value);
+    stats->max = fmax(stats->max, value);
+    stats->mean += from_mean / (double)stats->n;
+    stats->squares += from_mean * (value - stats->mean);
+    keep(stats, value);
     return ST_OK;
 }
 
-void running_stats_free(RunningStats *tally)
+void running_stats_free(RunningStats *stats)
 {
-    free(tally->kept);
-    *tally = (RunningStats){0};
+    free(stats->kept);
+    *stats = (RunningStats){0};
 }
 
-double running_stats_quantile(const RunningStats *tally, double q)
+double running_stats_quantile(const RunningStats *stats, double q)
 {
-    return stats_quantile(tally->kept, (int)(tally->n < TALLY_KEPT ? tally->n : TALLY_KEPT), q);
+    return stats_quantile(
+        stats->kept, (int)(stats->n < RUNNING_STATS_RESERVOIR ? stats->n : RUNNING_STATS_RESERVOIR),
+        q);
 }
 
-double running_stats_std(const RunningStats *tally)
+double running_stats_std(const RunningStats *stats)
 {
-    return tally->n > 1 ? sqrt(tally->squares / (double)(tally->n - 1)) : 0;
+    return stats->n > 1 ? sqrt(stats->squares / (double)(stats->n - 1)) : 0;
 }

@@ -1,5 +1,6 @@
 /* Durations as they come, in fixed memory: count, sum, extremes and spread are exact; of the first
- * TALLY_KEPT the median is too, of more it is that of a random TALLY_KEPT of them. */
+ * RUNNING_STATS_RESERVOIR the median is too, of more it is that of a random RUNNING_STATS_RESERVOIR
+ * of them. */
 #ifndef PROF_RUNNING_STATS_H
 #define PROF_RUNNING_STATS_H
 
@@ -7,7 +8,7 @@
 
 #include <stdint.h>
 
-enum { TALLY_KEPT = 256 };
+enum { RUNNING_STATS_RESERVOIR = 256 };
 
 /* A zeroed one is empty. */
 typedef struct RunningStats {
@@ -17,11 +18,11 @@ typedef struct RunningStats {
     double *kept;         /* owned; NULL while empty */
 } RunningStats;
 
-Status running_stats_add(RunningStats *tally, double value);
-void running_stats_free(RunningStats *tally);
+Status running_stats_add(RunningStats *stats, double value);
+void running_stats_free(RunningStats *stats);
 
 /* NAN of an empty one; the std of fewer than two is 0, as nsys writes it. */
-double running_stats_quantile(const RunningStats *tally, double q);
-double running_stats_std(const RunningStats *tally);
+double running_stats_quantile(const RunningStats *stats, double q);
+double running_stats_std(const RunningStats *stats);
 
 #endif

@@ -1,5 +1,5 @@
-/* What happened when: a bounded list of events in one form, whoever saw them. Files (report/) are
- * written from it and from nothing else. */
+/* A bounded list of trace events in one form, whatever recorded them. Trace files (report/) are written
+ * from it alone. */
 #ifndef PROF_TRACE_LOG_H
 #define PROF_TRACE_LOG_H
 
@@ -17,8 +17,8 @@ typedef enum TraceKind {
     TRACE_API,       /* a call of the CUDA runtime or driver */
     TRACE_PROJECTED, /* a phase as the GPU saw it: around all it ran of it */
     TRACE_KERNEL,
-    TRACE_COPY,
-    TRACE_SET,     /* a memset */
+    TRACE_MEMCPY,
+    TRACE_MEMSET,  /* a memset */
     TRACE_OVERHEAD /* of the tracing itself */
 } TraceKind;
 

@@ -41,7 +41,7 @@ static Status take_events(Run *run, TraceEvent **events, size_t *n)
     *events = NULL;
     *n = 0;
     if (!run->traced) return ST_OK;
-    TRY(activity_cupti_take(events, n, &dropped));
+    TRY(activity_cupti_collect(events, n, &dropped));
     run->profiler.dropped += dropped;
     return ST_OK;
 }

@@ -27,11 +27,11 @@ json_t *profile_record_stats(const RunningStats *t, double unit)
                      t->max * unit, "std", running_stats_std(t) * unit);
 }
 
-/* The durations a tally kept, in ns: all of them up to TALLY_KEPT. */
+/* The durations a tally kept, in ns: all of them up to RUNNING_STATS_RESERVOIR. */
 static json_t *samples(const RunningStats *t)
 {
     json_t *list = json_array();
-    for (int64_t i = 0; i < t->n && i < TALLY_KEPT; i++)
+    for (int64_t i = 0; i < t->n && i < RUNNING_STATS_RESERVOIR; i++)
         json_array_append_new(list, json_real(t->kept[i] * ns));
     return list;
 }
@@ -102,7 +102,7 @@ static json_t *ranges(const Profiler *p)
 
 static const char *kind_word(TraceKind kind)
 {
-    return kind == TRACE_COPY ? "copy" : kind == TRACE_SET ? "memset" : "kernel";
+    return kind == TRACE_MEMCPY ? "copy" : kind == TRACE_MEMSET ? "memset" : "kernel";
 }
 
 static json_t *named(const NameStats *name)
@@ -157,7 +157,7 @@ static json_t *names(const NameStatsTable *list)
 
 static json_t *phase_word(int phase)
 {
-    if (phase == NAME_TALLIES_ANY) return json_string("step");
+    if (phase == NAME_STATS_ANY_ROW) return json_string("step");
     return phase < 0 ? json_null() : json_string(plan_phase_name((Phase)phase));
 }
 
@@ -218,7 +218,7 @@ static json_t *gpu(const Profiler *p)
 
 static json_t *os_use(const Profiler *p)
 {
-    const OsUse *sum = &p->os.sum;
+    const OsUsage *sum = &p->os.sum;
     return json_pack("{s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o}", "voluntary_switches",
                      (json_int_t)sum->voluntary, "involuntary_switches",
                      (json_int_t)sum->involuntary, "minor_faults", (json_int_t)sum->minor_faults,

@@ -12,7 +12,7 @@ static const double mib = 1024.0 * 1024.0;
 static void usage_key(MemoryClass usage, char key[64])
 {
     int n = 0;
-    for (const char *c = memory_blocks_usage(usage); *c && n < 56; c++) {
+    for (const char *c = memory_blocks_class_name(usage); *c && n < 56; c++) {
         const char lower = *c >= 'A' && *c <= 'Z' ? (char)(*c - 'A' + 'a') : *c;
         if (lower == ',') continue;
         key[n++] = lower == ' ' || lower == '-' ? '_' : lower;
@@ -87,7 +87,7 @@ static Status put_block(json_t *json, const MemoryBlocks *list, const MemoryBloc
     const Node *node = memory_blocks_node(list, b);
     const OpSource source = memory_blocks_source(list, b);
     TRY(record_put_text(json, "name", memory_blocks_name(list, b).s));
-    TRY(record_put_text(json, "use", memory_blocks_usage(b->usage)));
+    TRY(record_put_text(json, "use", memory_blocks_class_name(b->usage)));
     TRY(record_put_int(json, "bytes", (int64_t)b->bytes));
     TRY(record_put_int(json, "address", (int64_t)b->address));
     TRY(record_put_int(json, "born", b->first));

@@ -63,7 +63,7 @@ static void usage_row(Table *table, const Moments *list, MemoryClass usage)
         if (list->at[i]->usage[usage] > most) most = list->at[i]->usage[usage];
     }
     if (most == 0) return;
-    table_cell(table, memory_blocks_usage(usage));
+    table_cell(table, memory_blocks_class_name(usage));
     for (int i = 0; i < list->n; i++) mib_cell(table, list->at[i]->usage[usage]);
 }
 
@@ -153,7 +153,7 @@ static void largest_row(Table *table, const MemoryProfile *p, const MemorySaved 
     table_cell(table, memory_blocks_name(&p->blocks, b).s);
     mib_cell(table, b->bytes);
     share_cell(table, b->bytes, of);
-    table_cell(table, memory_blocks_usage(b->usage));
+    table_cell(table, memory_blocks_class_name(b->usage));
     if (b->tensor == PLAN_NONE) {
         table_cell(table, "-");
     } else {
@@ -189,7 +189,7 @@ static void by_op(Table *table, const MemoryCell *cell)
 {
     const MemoryProfile *p = &cell->profile;
     const size_t *usage = p->highest[MEMORY_LATER_STEP].usage;
-    const size_t all = usage[MEMORY_ACTIVATION] + usage[MEMORY_AGAIN];
+    const size_t all = usage[MEMORY_ACTIVATION] + usage[MEMORY_RECOMPUTED];
     table_column(table, "activations at the peak by op", "", false);
     table_column(table, "size", "MiB", true);
     table_column(table, "share", "", true);
@@ -289,9 +289,9 @@ static void many_row(Table *table, const MemoryCell *cell, const char *label, bo
     mib_cell(table, peak->total);
     mib_cell(table, cell->asked.between.total);
     mib_cell(table, peak->usage[MEMORY_GRAD]);
-    mib_cell(table, peak->usage[MEMORY_ACTIVATION] + peak->usage[MEMORY_AGAIN]);
+    mib_cell(table, peak->usage[MEMORY_ACTIVATION] + peak->usage[MEMORY_RECOMPUTED]);
     mib_cell(table, peak->usage[MEMORY_LOGITS]);
-    mib_cell(table, peak->usage[MEMORY_FLOW] + peak->usage[MEMORY_WORKSPACE]);
+    mib_cell(table, peak->usage[MEMORY_ACTIVATION_GRAD] + peak->usage[MEMORY_WORKSPACE]);
     mib_cell(table, cell->asked.reserved);
     if (!ran) return;
     device_cell(table, cell->measured_forward, MODE_FWD);

@@ -1,11 +1,12 @@
 /* How the thread blocks of the backward kernel are cut, and how they add up dq.
  *
- * dq sums over all keys, hence over blocks. The kernel's five GEMMs need that sum in memory while it runs; computing dq in a
- * pass of its own would take seven. Blocks add to a tile of dq in a fixed order, so that results do not depend on timing:
- * the block on the diagonal first, each when the one before it is done. A block starts KEYS queries before it meets tiles
- * of the block before it, so it seldom waits. Blocks number themselves as they start, hence wait only for blocks that run
- * already. The sum is fp32 and laid out as the threads hold it; the first block writes it, the last one stores the
- * finished dq. */
+ * dq sums over all keys, hence over blocks. The kernel's five GEMMs need that sum in memory while
+ * it runs; computing dq in a pass of its own would take seven. Blocks add to a tile of dq in a
+ * fixed order, so that results do not depend on timing: the block on the diagonal first, each when
+ * the one before it is done. A block starts KEYS queries before it meets tiles of the block before
+ * it, so it seldom waits. Blocks number themselves as they start, hence wait only for blocks that
+ * run already. The sum is fp32 and laid out as the threads hold it; the first block writes it, the
+ * last one stores the finished dq. */
 #ifndef OPS_ATTENTION_CUDA_ATTENTION_DQ_CUDA_CUH
 #define OPS_ATTENTION_CUDA_ATTENTION_DQ_CUDA_CUH
 
@@ -71,10 +72,11 @@ constexpr int FLASH_CAPABILITY = __CUDA_ARCH__ / 10;
 constexpr int FLASH_CAPABILITY = 0;
 #endif
 
-/* Whether blocks are taken up, and add to dq, from the first one on: in a causal matrix that is the longest, and where
- * there are few of them none must begin when others end (4 x 16 heads of 512 tokens in fp32, 0.216 instead of 0.268 ms on an H200). They
- * then meet at the same tile, the last one first, and wait for each other unless a turn is passed on at once, for which
- * a single stage has a barrier. */
+/* Whether blocks are taken up, and add to dq, from the first one on: in a causal matrix that is the
+ * longest, and where there are few of them none must begin when others end (4 x 16 heads of 512
+ * tokens in fp32, 0.216 instead of 0.268 ms on an H200). They then meet at the same tile, the last
+ * one first, and wait for each other unless a turn is passed on at once, for which a single stage
+ * has a barrier. */
 template <class C> __host__ __device__ constexpr bool flash_longest_first(const FlashShape &s)
 {
     return C::STAGES == 1 && s.level && s.causal;

@@ -22,9 +22,10 @@ struct FlashShape {
     bool level; /* blocks are taken up one of each matrix, then the next of each */
 };
 
-/* What a block works on. A matrix has `parts` blocks, the last of which is taken up first. Matrix by matrix, they are
- * neighbours in time and find its keys and values in the cache. But causal blocks differ in length, and where there
- * are few of them it matters more that long ones are spread over the sms: then all matrices at once. */
+/* What a block works on. A matrix has `parts` blocks, the last of which is taken up first. Matrix
+ * by matrix, they are neighbours in time and find its keys and values in the cache. But causal
+ * blocks differ in length, and where there are few of them it matters more that long ones are
+ * spread over the SMs: then all matrices at once. */
 struct FlashJob {
     int matrix, block;
 };

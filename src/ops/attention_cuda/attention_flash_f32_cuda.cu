@@ -2,9 +2,10 @@
 #include "ops/attention_cuda/attention_launch_cuda.cuh"
 #include "ops/attention_cuda/attention_plain_cuda.cuh"
 
-/* Width 64 on an H200, TFLOP/s at 512 tokens (4 x 16 heads) and at 16384: 27 and 40 with three blocks of four warps, 21
- * and 37 with two of eight. Backward 20 and 38 with two blocks and 64 queries, 17 and 37 with three and 32 queries.
- * <warp, width, slice, warps, keys, stages, blocks on an SM> */
+/* Width 64 on an H200, TFLOP/s at 512 tokens (4 x 16 heads) and at 16384: 27 and 40 with three
+ * blocks of four warps, 21 and 37 with two of eight. Backward 20 and 38 with two blocks and 64
+ * queries, 17 and 37 with three and 32 queries. <warp, width, slice, warps, keys, stages, blocks on
+ * an SM> */
 template <int WIDTH> struct PlainForward;
 template <> struct PlainForward<32> : FlashForwardTiles<PlainWarp, 32, 32, 8, 64, 2, 2> {
 };

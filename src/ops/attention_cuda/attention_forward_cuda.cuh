@@ -72,7 +72,8 @@ __device__ __forceinline__ void flash_load_keys(typename C::Element *stage, cons
                                               f.v.ld, s.T - key, s.D - column, s.packs);
 }
 
-/* Below all scores but those next to the end of floats, and a number still when it is scaled by up to 2.9. */
+/* Below all scores but those next to the end of floats, and a number still when it is scaled by up
+ * to 2.9. */
 constexpr float FLASH_LEAST = -8e37F;
 
 /* What a warp carries from tile to tile. */
@@ -110,9 +111,9 @@ template <class Warp> __device__ __forceinline__ float flash_row_sum(float x)
     return x;
 }
 
-/* Scores become weights, and what the rows carry is put in proportion to them. The largest score is a number
- * from the start, so that one of -infinity (masked, or a score beyond all floats) has the weight 0 and no
- * difference is infinity less infinity. */
+/* Scores become weights, and what the rows carry is put in proportion to them. The largest score is
+ * a number from the start, so that one of -infinity (masked, or a score beyond all floats) has the
+ * weight 0 and no difference is infinity less infinity. */
 template <class C>
 __device__ __forceinline__ void flash_weigh(float (&s)[C::Scores::HELD][C::Scores::COLS],
                                             FlashRows<C> &rows, float scale)

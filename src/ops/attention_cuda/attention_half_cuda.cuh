@@ -25,9 +25,9 @@ template <typename E>
 struct HalfForward<E, 512> : FlashForwardTiles<TensorWarp<E, 1>, 512, 256, 4, 32, 2, 1> {
 };
 
-/* Tried on an H200 at T 16384, TFLOP/s: 225 at width 64 (204 with two tiles for each of four warps, 185 with one
- * block), 233 at width 128 (227 with two tiles in the GEMM for dq, 180 with tiles of 32 queries).
- * <warp, warp for dq, width, slice, warps, queries, stages, blocks on an SM> */
+/* Tried on an H200 at T 16384, TFLOP/s: 225 at width 64 (204 with two tiles for each of four warps,
+ * 185 with one block), 233 at width 128 (227 with two tiles in the GEMM for dq, 180 with tiles of
+ * 32 queries). <warp, warp for dq, width, slice, warps, queries, stages, blocks on an SM> */
 template <typename E, int WIDTH> struct HalfBackward;
 template <typename E>
 struct HalfBackward<E, 32>

@@ -43,8 +43,9 @@ static inline Status flash_allow_shared(const Backend *be, const void *kernel, i
     return ST_OK;
 }
 
-/* 4 x 16 causal heads of 512 tokens, 64 wide, on an H200: forward 21 instead of 17 TFLOP/s in fp32, 58 instead of 50 in
- * tf32, 104 instead of 85 in bf16; backward 20 instead of 19, 43 instead of 38, 66 instead of 67. */
+/* 4 x 16 causal heads of 512 tokens, 64 wide, on an H200: forward 21 instead of 17 TFLOP/s in fp32,
+ * 58 instead of 50 in tf32, 104 instead of 85 in bf16; backward 20 instead of 19, 43 instead of 38,
+ * 66 instead of 67. */
 static inline bool flash_few(const Backend *be, int blocks)
 {
     enum { FEW = 8 };

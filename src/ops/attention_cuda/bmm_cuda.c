@@ -12,8 +12,9 @@ static HeadMatrix in_matrix(const OpCall *call, int i)
     return head_matrix(op_in_shape(call, i), op_in(call, i), &call->node->attr);
 }
 
-/* ---- cuBLASLt: the heads of one sequence as one strided batch. A stack of sequences takes one call each, since heads
- * side by side and sequences one below the other have no common distance. ---- */
+/* ---- cuBLASLt: the heads of one sequence as one strided batch. A stack of sequences takes one
+ * call each, since heads side by side and sequences one below the other have no common distance.
+ * ---- */
 
 /* A single head leaves the sequences as the only stack. */
 static int64_t batch_of(const HeadMatrix *m)

@@ -33,8 +33,8 @@ Status cudnn_graph_handle(Backend *be, cudnnHandle_t *handle);
 void cudnn_graph_init(CudnnGraph *g);
 void cudnn_graph_free(CudnnGraph *g);
 
-/* Four dimensions, and strides in elements. A virtual tensor lives inside the graph only; a scalar is passed by value from
- * host memory. */
+/* Four dimensions, and strides in elements. A virtual tensor lives inside the graph only; a scalar
+ * is passed by value from host memory. */
 Descriptor cudnn_graph_tensor(CudnnGraph *g, int64_t uid, cudnnDataType_t type,
                               const int64_t dim[4], const int64_t stride[4]);
 Descriptor cudnn_graph_virtual(CudnnGraph *g, cudnnDataType_t type, const int64_t dim[4],

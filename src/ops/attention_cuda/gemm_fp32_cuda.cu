@@ -1,7 +1,7 @@
-/* A block makes a tile of c; tiles of a and b pass by, DEPTH of k at a time, each lying in shared memory as it lies in
- * memory. Where k runs along its rows a thread reads four of k at once, where k runs down four neighbouring rows or
- * columns. Narrow tiles have few outputs: there groups of threads share k of every tile and add up at the end, in
- * their order. */
+/* A block makes a tile of c; tiles of a and b pass by, DEPTH of k at a time, each lying in shared
+ * memory as it lies in memory. Where k runs along its rows a thread reads four of k at once, where
+ * k runs down four neighbouring rows or columns. Narrow tiles have few outputs: there groups of
+ * threads share k of every tile and add up at the end, in their order. */
 #include "ops/attention_cuda/attention_flash_cuda.cuh"
 #include "ops/attention_cuda/attention_plain_cuda.cuh"
 #include "ops/cuda/gemm_cuda.h"

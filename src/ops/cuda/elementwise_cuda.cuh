@@ -1,8 +1,9 @@
-/* Elementwise kernels of the primitives: elements of tensors by their flat index, row after row, a vector of FLAT_WIDTH at a
- * time.
+/* Elementwise kernels of the primitives: elements of tensors by their flat index, row after row, a
+ * vector of FLAT_WIDTH at a time.
  *
- * VectorOperand<T> is for operands whose vectors are aligned and do not cross a gap between rows (one access of 8 or 16
- * bytes); ScalarOperand takes every dtype, alignment and row distance, one element at a time. */
+ * VectorOperand<T> is for operands whose vectors are aligned and do not cross a gap between rows
+ * (one access of 8 or 16 bytes); ScalarOperand takes every dtype, alignment and row distance, one
+ * element at a time. */
 #ifndef OPS_CUDA_ELEMENTWISE_CUDA_CUH
 #define OPS_CUDA_ELEMENTWISE_CUDA_CUH
 
@@ -11,8 +12,8 @@
 
 #include <type_traits>
 
-/* A thread handles FLAT_VECTORS vectors and loads all of them before it uses the first. Vectors of 4 are one access in
- * every dtype, so that neighbouring threads read and write without gaps. */
+/* A thread handles FLAT_VECTORS vectors and loads all of them before it uses the first. Vectors of
+ * 4 are one access in every dtype, so that neighbouring threads read and write without gaps. */
 enum {
     FLAT_WIDTH = 4,
     FLAT_THREADS = 256,
@@ -129,8 +130,8 @@ __device__ __forceinline__ void write_vector(ScalarOperand x, int64_t i, int64_t
     }
 }
 
-/* Divides indices that fit 31 bits by a multiplication and a shift. The factor is 2^shift / by, rounded up; with
- * 31 + log2(by), rounded up, bits that is exact (Granlund and Montgomery, 1994). */
+/* Divides indices that fit 31 bits by a multiplication and a shift. The factor is 2^shift / by,
+ * rounded up; with 31 + log2(by), rounded up, bits that is exact (Granlund and Montgomery, 1994). */
 struct Divisor {
     int64_t by;
     uint32_t factor, shift; /* 0: not narrow */
@@ -256,7 +257,8 @@ static Status launch_typed(const OpCall *call, const Launch &launch, const Tenso
     }
 }
 
-/* launch(operands...), where they are VectorOperands of their types if all of them can be, else ScalarOperands. */
+/* launch(operands...), where they are VectorOperands of their types if all of them can be, else
+ * ScalarOperands. */
 template <typename Launch, typename... Refs>
 static Status elementwise_launch(const OpCall *call, const Launch &launch, Refs... refs)
 {

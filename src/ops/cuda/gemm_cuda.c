@@ -201,8 +201,8 @@ static void release_algorithms(void *table)
     disk_cache_free(table);
 }
 
-/* The fastest algorithm of each shape, in memory and on disk. One file for each device model and library version, so that
- * none holds foreign algorithms; a corrupt one is ignored with a warning. */
+/* The fastest algorithm of each shape, in memory and on disk. One file for each device model and
+ * library version, so that none holds foreign algorithms; a corrupt one is ignored with a warning. */
 static DiskCache *algorithms_of(Backend *be)
 {
     struct cudaDeviceProp properties;
@@ -245,8 +245,9 @@ static bool find_algorithm(Backend *be, const GemmShape *shape, cublasLtMatmulAl
     return from_hex(disk_cache_get(table, key), out);
 }
 
-/* Written to disk at once. Where another process has kept one for this shape meanwhile, that one counts and is handed
- * back, unless it is to `replace` a useless one: the same GEMM then has the same bits in both processes. */
+/* Written to disk at once. Where another process has kept one for this shape meanwhile, that one
+ * counts and is handed back, unless it is to `replace` a useless one: the same GEMM then has the
+ * same bits in both processes. */
 static Status keep_algorithm(Backend *be, const GemmShape *shape, bool replace,
                              cublasLtMatmulAlgo_t *algorithm)
 {

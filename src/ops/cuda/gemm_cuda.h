@@ -41,15 +41,16 @@ typedef struct Gemm {
 /* The largest power of two up to 256 that divides an address and distances in bytes. */
 uint32_t gemm_cuda_align(const void *data, int64_t step_bytes, int64_t stack_bytes);
 
-/* Makes the node's state (*call->state), a Gemm. Its algorithm comes from memory, from the cache on disk, or from timing
- * the candidates on these operands. */
+/* Makes the node's state (*call->state), a Gemm. Its algorithm comes from memory, from the cache on
+ * disk, or from timing the candidates on these operands. */
 Status gemm_cuda_prepare(const OpCall *call, const GemmShape *shape, const void *a, const void *b,
                          void *c);
 Status gemm_cuda_run(const Gemm *p, Backend *be, float scale, const void *a, const void *b, void *c,
                      void *workspace);
 void gemm_cuda_free(void *state);
 
-/* ---- fp32 without tensor cores, for the narrow GEMMs of attention (ops/attention_cuda/gemm_fp32_cuda.cu) ---- */
+/* ---- fp32 without tensor cores, for the narrow GEMMs of attention
+ * (ops/attention_cuda/gemm_fp32_cuda.cu) ---- */
 
 /* One matrix for every sequence and head. */
 typedef struct Fp32Stack {
@@ -58,8 +59,8 @@ typedef struct Fp32Stack {
     int64_t head_step, batch_step;
 } Fp32Stack;
 
-/* c[m, n] = scale op(a) op(b), `count` times. At most one operand is transposed. Every row of every matrix is a whole
- * number of aligned 16-byte vectors. */
+/* c[m, n] = scale op(a) op(b), `count` times. At most one operand is transposed. Every row of every
+ * matrix is a whole number of aligned 16-byte vectors. */
 typedef struct GemmFp32 {
     Fp32Stack a, b, c;
     int m, n, k;

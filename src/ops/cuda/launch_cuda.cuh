@@ -11,7 +11,8 @@
 /* Rows of this many elements, or multiples, hold whole 16-byte vectors in every dtype. */
 enum { WIDTH = 8 };
 
-/* First in every kernel that launch_dependent() starts: its blocks may run before the kernel they depend on is done. */
+/* First in every kernel that launch_dependent() starts: its blocks may run before the kernel they
+ * depend on is done. */
 __device__ __forceinline__ void wait_for_dependency()
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
@@ -19,8 +20,9 @@ __device__ __forceinline__ void wait_for_dependency()
 #endif
 }
 
-/* Programmatic dependent launch, where the GPU has it: the kernel starts while the one before it still drains, which hides
- * the microsecond of its start. It must call wait_for_dependency() before it touches memory. */
+/* Programmatic dependent launch, where the GPU has it: the kernel starts while the one before it
+ * still drains, which hides the microsecond of its start. It must call wait_for_dependency() before
+ * it touches memory. */
 template <typename... Parameters, typename... Arguments>
 static inline Status launch_dependent(const Backend *be, void (*kernel)(Parameters...), dim3 grid,
                                       dim3 threads, Arguments... arguments)
@@ -98,8 +100,8 @@ static inline int block_threads(int64_t items, int most)
     return (int)std::min<int64_t>((items + 31) / 32 * 32, most);
 }
 
-/* A grid for elementwise work on rows of `items` items: rows along x (kernels loop from row to row + gridDim.x), and
- * along y parts of at most `most` items, about equally long. */
+/* A grid for elementwise work on rows of `items` items: rows along x (kernels loop from row to row
+ * + gridDim.x), and along y parts of at most `most` items, about equally long. */
 struct RowGrid {
     dim3 grid;
     int threads;

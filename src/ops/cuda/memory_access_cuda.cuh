@@ -1,5 +1,6 @@
-/* How kernels read and write elements: converted to float and back, one at a time with a dtype that is known only when
- * the kernel runs (Operand), or several of one type in one access of 8 or 16 bytes (Vector). */
+/* How kernels read and write elements: converted to float and back, one at a time with a dtype that
+ * is known only when the kernel runs (Operand), or several of one type in one access of 8 or 16
+ * bytes (Vector). */
 #ifndef OPS_CUDA_MEMORY_ACCESS_CUDA_CUH
 #define OPS_CUDA_MEMORY_ACCESS_CUDA_CUH
 
@@ -40,7 +41,8 @@ template <> __device__ __forceinline__ __half from_float<__half>(float x)
     return __float2half_rn(x);
 }
 
-/* An operand of any dtype, alignment and row distance: the plain kernels take every shape and mixture of dtypes. */
+/* An operand of any dtype, alignment and row distance: the plain kernels take every shape and
+ * mixture of dtypes. */
 struct Operand {
     void *data; /* NULL when the operand is absent */
     DType dtype;

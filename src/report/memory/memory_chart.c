@@ -116,7 +116,7 @@ static void put_legend(Text *out, const Chart *chart)
             if (chart->columns[c].usage[u] > most) most = chart->columns[c].usage[u];
         }
         if (most == 0) continue;
-        const char *name = memory_blocks_usage((MemoryClass)u);
+        const char *name = memory_blocks_class_name((MemoryClass)u);
         const size_t wide = strlen(" x ,") + strlen(name);
         const bool wrap = at + wide > room;
         text_puts(out, comma);

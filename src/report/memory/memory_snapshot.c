@@ -75,8 +75,8 @@ static void put_frames(Writing *s, int block)
     describe(s, b, &name);
     tree_writer_begin(&s->w, '[');
     put_frame(&s->w, source.file, source.line, text_str(&name));
-    if (node) put_frame(&s->w, plan_phase_name(node->phase), b->maker, node->scope);
-    put_frame(&s->w, "use", 1, memory_blocks_usage(b->usage));
+    if (node) put_frame(&s->w, plan_phase_name(node->phase), b->producer, node->scope);
+    put_frame(&s->w, "use", 1, memory_blocks_class_name(b->usage));
     tree_writer_end(&s->w);
     tree_writer_share(&s->w, block);
     if (text_status(&name) != ST_OK) s->w.status = ST_NO_MEMORY;
@@ -123,7 +123,7 @@ static bool is_kept(const Writing *s, const MemoryBlock *b)
 /* m and v appear with the first optimizer step, all else that stays before it. */
 static bool born_in_first_step(const MemoryBlock *b)
 {
-    return b->usage == MEMORY_MOMENT && b->maker != PLAN_NONE;
+    return b->usage == MEMORY_MOMENT && b->producer != PLAN_NONE;
 }
 
 static int64_t time_of(const Writing *s, int step, int node)
@@ -150,7 +150,7 @@ static void put_step(Writing *s, int step)
         const bool runs = step == 0 || s->plan->nodes[node].phase != PHASE_SETUP;
         if (runs) s->now_us = time_of(s, step, node);
         while (step == 0 && moment < s->n_moments &&
-               s->list->blocks[s->moments[moment]].maker == node) {
+               s->list->blocks[s->moments[moment]].producer == node) {
             put_alloc(s, s->moments[moment++]);
         }
         for (; born < s->list->n && s->list->blocks[born].first == node; born++) {
@@ -407,7 +407,7 @@ static bool by_address(const Writing *s, const MemoryBlock *b, uint64_t *key)
 static bool by_maker(const Writing *s, const MemoryBlock *b, uint64_t *key)
 {
     (void)s;
-    *key = (uint64_t)b->maker;
+    *key = (uint64_t)b->producer;
     return b->persistent && born_in_first_step(b);
 }
 

@@ -199,7 +199,7 @@ static void put_legend(Drawing *d)
             "<rect x=\"%d\" y=\"%.1f\" width=\"14\" height=\"14\" fill=\"%s\" stroke=\"#333\" "
             "stroke-width=\"0.5\"/>\n",
             LEFT + PLOT_WIDTH + 10, y - 11, colour((MemoryClass)u));
-        snprintf(label, sizeof label, "%s, %s", memory_blocks_usage((MemoryClass)u),
+        snprintf(label, sizeof label, "%s, %s", memory_blocks_class_name((MemoryClass)u),
                  human_bytes((double)peak->usage[u]).s);
         put_text(d, LEFT + PLOT_WIDTH + 30, y, "", label);
     }

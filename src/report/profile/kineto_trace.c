@@ -135,13 +135,13 @@ static void put_block(void *self, const MemoryBlock *block, bool born)
                 ", \"args\": {\"Total Allocated\": %zu, \"Bytes\": %s%zu, \"Addr\": %llu, "
                 "\"use\": \"%s\", \"tensor\": ",
                 w->memory.live, born ? "" : "-", block->bytes, (unsigned long long)block->address,
-                memory_blocks_usage(block->usage));
+                memory_blocks_class_name(block->usage));
     put_string(t, memory_blocks_name(w->memory.list, block).s);
-    if (block->maker == PLAN_NONE) {
+    if (block->producer == PLAN_NONE) {
         put_source(t, memory_blocks_source(w->memory.list, block));
     } else {
         text_puts(t, ", ");
-        put_node(w, block->maker);
+        put_node(w, block->producer);
     }
     text_puts(t, "}}");
 }
@@ -187,9 +187,9 @@ static void put_gpu(Writer *w, const TraceEvent *e, bool first_of_launch)
     const TraceGpu *g = &e->gpu;
     const int stream = stream_of(e),
               tid = trace_tracks_place(&w->tracks, g->device, stream, e->begin, e->end);
-    const char *category = e->kind == TRACE_COPY  ? "gpu_memcpy"
-                           : e->kind == TRACE_SET ? "gpu_memset"
-                                                  : "kernel";
+    const char *category = e->kind == TRACE_MEMCPY   ? "gpu_memcpy"
+                           : e->kind == TRACE_MEMSET ? "gpu_memset"
+                                                     : "kernel";
     put_slice(w, category, e->name, g->device, tid, e->begin, e->end);
     put_node(w, e->node);
     text_printf(t, "%s\"device\": %d, \"context\": %d, \"stream\": %d, \"correlation\": %u",
@@ -276,8 +276,8 @@ static Status put_events(Writer *w, const TraceEvent *events, size_t n, uint32_t
             put_call(w, e);
             break;
         case TRACE_KERNEL:
-        case TRACE_COPY:
-        case TRACE_SET:
+        case TRACE_MEMCPY:
+        case TRACE_MEMSET:
             if (e->gpu.graph_node && e->node >= 0) put_memory(w, e);
             put_gpu(w, e, takes_flow(e, ids, n_ids, &last_flow));
             break;

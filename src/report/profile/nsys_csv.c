@@ -273,7 +273,7 @@ Status nsys_csv_trace(Text *out, const Profiler *p)
     text_printf(out, "%s\n", reports[NSYS_TRACE].header);
     for (size_t i = 0; i < p->log.n; i++) {
         const TraceKind kind = p->log.events[i].kind;
-        const bool gpu = kind == TRACE_KERNEL || kind == TRACE_COPY || kind == TRACE_SET;
+        const bool gpu = kind == TRACE_KERNEL || kind == TRACE_MEMCPY || kind == TRACE_MEMSET;
         if (p->device ? gpu : kind == TRACE_NODE) put_trace_row(out, p, &p->log.events[i]);
     }
     return text_status(out);

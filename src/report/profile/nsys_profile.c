@@ -2,6 +2,7 @@
 
 #include "base/array.h"
 #include "bench/study/profile_record.h"
+#include "prof/gpu_stats.h"
 #include "prof/kernel_name.h"
 
 #include <math.h>
@@ -48,7 +49,7 @@ void nsys_profile_close(NsysProfile *p)
                              p->nvtx,  p->projected, p->phase_kernels, p->os_calls};
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) json_decref(lists[i]);
     json_decref(p->index);
-    host_gaps_free(&p->gaps);
+    running_stats_free(&p->gaps.seconds);
     trace_log_free(&p->log);
     free(p->events);
     free(p);
@@ -228,8 +229,8 @@ static Status add_gaps(NsysProfile *p)
     qsort(p->events, p->n_events, sizeof *p->events, by_device_and_begin);
     for (size_t i = 0; i < p->n_events; i++) {
         const Event *e = &p->events[i];
-        if (i == 0 || e->device != p->events[i - 1].device) host_gaps_restart(&p->gaps);
-        TRY(host_gaps_add(&p->gaps, e->name, e->begin, e->end));
+        if (i == 0 || e->device != p->events[i - 1].device) p->gaps.begun = false;
+        TRY(gpu_stats_gaps_add(&p->gaps, e->name, e->begin, e->end));
     }
     return ST_OK;
 }

@@ -167,7 +167,7 @@ static void test_names(void **state)
     TraceEvent events[] = {kernel(gemm, 0, 10, 20, 1),  kernel(gemm, 2, 30, 34, 2),
                            kernel(add, 2, 40, 41, 3),   kernel(gemm, 3, 50, 57, 4),
                            kernel(gemm, -1, 60, 61, 5), kernel(set, 3, 70, 72, 6)};
-    events[5].kind = TRACE_SET;
+    events[5].kind = TRACE_MEMSET;
     add_step(f, events, sizeof events / sizeof *events);
     const NameStats *forward = in_phase(&f->stats.by_phase, PHASE_FORWARD, gemm);
     assert_int_equal(forward->seconds.n, 2);
@@ -176,14 +176,14 @@ static void test_names(void **state)
     near_us(in_phase(&f->stats.by_phase, PHASE_FORWARD, add)->seconds.sum, 1);
     near_us(in_phase(&f->stats.by_phase, PHASE_BACKWARD, gemm)->seconds.sum, 7);
     near_us(in_phase(&f->stats.by_phase, -1, gemm)->seconds.sum, 1);
-    assert_int_equal(in_phase(&f->stats.by_phase, PHASE_BACKWARD, set)->kind, TRACE_SET);
+    assert_int_equal(in_phase(&f->stats.by_phase, PHASE_BACKWARD, set)->kind, TRACE_MEMSET);
     assert_int_equal(f->stats.by_phase.n, 5);
     /* a node's kernels count as one run of its op */
     const NameStats *op = in_phase(&f->stats.by_op, PHASE_FORWARD, unary);
     assert_int_equal(op->seconds.n, 2);
     near_us(op->seconds.max, 10);
     near_us(op->seconds.min, 5);
-    near_us(in_phase(&f->stats.by_op, NAME_TALLIES_ANY, unary)->seconds.sum, 10 + 5 + 9);
+    near_us(in_phase(&f->stats.by_op, NAME_STATS_ANY_ROW, unary)->seconds.sum, 10 + 5 + 9);
 }
 
 /* From the latest end to the next begin: a call within another leaves no gap, nor does a new step. */
@@ -237,7 +237,7 @@ static void test_others(void **state)
         kernel(gemm, 0, 10, 20, 9),
         kernel(gemm, 1, 22, 30, 9),
         call(1, 4, 9),
-        {.kind = TRACE_COPY,
+        {.kind = TRACE_MEMCPY,
          .name = copy,
          .node = -1,
          .begin = 40 * US,

@@ -35,8 +35,8 @@ static void test_many(void **state)
         assert_true(t.sum == (double)N * (N - 1) / 2 && t.min == 0 && t.max == N - 1);
         assert_true(fabs(running_stats_std(&t) / (N / sqrt(12)) - 1) < 1e-4);
         median[round] = running_stats_quantile(&t, 0.5);
-        /* six standard deviations of the median of TALLY_KEPT */
-        assert_true(fabs(median[round] - N / 2.0) < 6 * N / (2 * sqrt(TALLY_KEPT)));
+        /* six standard deviations of the median of RUNNING_STATS_RESERVOIR */
+        assert_true(fabs(median[round] - N / 2.0) < 6 * N / (2 * sqrt(RUNNING_STATS_RESERVOIR)));
         assert_true(running_stats_quantile(&t, 0.99) > 0.9 * N);
         running_stats_free(&t);
     }

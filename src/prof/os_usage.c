@@ -1,4 +1,4 @@
-#include "prof/os_use.h"
+#include "prof/os_usage.h"
 
 #include <dirent.h>
 #include <math.h>
@@ -24,10 +24,10 @@ static void read_schedstat(const char *path, double *ran, double *waited)
     *waited = told ? (double)wait_ns * 1e-9 : NAN;
 }
 
-OsUse os_use_read(void)
+OsUsage os_usage_read(void)
 {
     struct rusage all;
-    OsUse use = {0};
+    OsUsage use = {0};
     getrusage(RUSAGE_SELF, &all);
     use.voluntary = all.ru_nvcsw;
     use.involuntary = all.ru_nivcsw;
@@ -49,11 +49,11 @@ static void read_name(OsThread *thread)
     thread->name[strcspn(thread->name, "\n")] = '\0';
 }
 
-int os_use_threads(OsThread threads[OS_USE_THREADS])
+int os_usage_threads(OsThread threads[OS_USAGE_THREADS])
 {
     int n = 0;
     DIR *folder = opendir("/proc/self/task");
-    for (struct dirent *entry; folder && n < OS_USE_THREADS && (entry = readdir(folder));) {
+    for (struct dirent *entry; folder && n < OS_USAGE_THREADS && (entry = readdir(folder));) {
         char path[64];
         const int id = atoi(entry->d_name);
         if (id <= 0) continue;
