@@ -3,6 +3,7 @@
 #include "base/escape.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -255,16 +256,29 @@ void tree_writer_pair(TreeWriter *w, int64_t a, int64_t b)
     put_op(w, w->pickle ? 0x86 : ']'); /* TUPLE2 */
 }
 
-void tree_writer_key_int(TreeWriter *w, const char *key, int64_t value)
+void tree_writer_fields(TreeWriter *w, const char *fields, ...)
 {
-    tree_writer_key(w, key);
-    tree_writer_int(w, value);
+    va_list values;
+    va_start(values, fields);
+    for (const char *at = fields; *at;) {
+        char key[32];
+        const int n = (int)strcspn(at, "=");
+        snprintf(key, sizeof key, "%.*s", n, at);
+        tree_writer_key(w, key);
+        if (at[n + 1] == 's')
+            tree_writer_text(w, va_arg(values, const char *));
+        else
+            tree_writer_int(w, at[n + 1] == 'i' ? va_arg(values, int64_t) : 0);
+        at += n + 2;
+        at += *at == ' ';
+    }
+    va_end(values);
 }
 
-void tree_writer_key_text(TreeWriter *w, const char *key, const char *text)
+void tree_writer_begin_in(TreeWriter *w, const char *key, char open)
 {
     tree_writer_key(w, key);
-    tree_writer_text(w, text);
+    tree_writer_begin(w, open);
 }
 
 void tree_writer_begin(TreeWriter *w, char open)

@@ -46,9 +46,10 @@ void tree_writer_key(TreeWriter *w, const char *key); /* before each value of a 
 void tree_writer_int(TreeWriter *w, int64_t value);
 void tree_writer_bool(TreeWriter *w, bool value);
 void tree_writer_text(TreeWriter *w, const char *text);
-/* A key with its value. */
-void tree_writer_key_int(TreeWriter *w, const char *key, int64_t value);
-void tree_writer_key_text(TreeWriter *w, const char *key, const char *text);
+void tree_writer_begin_in(TreeWriter *w, const char *key,
+                          char open); /* a key and a value that begins */
+/* Keys with their values, as in "name=s line=i stream=0": a const char *, an int64_t, and 0 itself. */
+void tree_writer_fields(TreeWriter *w, const char *fields, ...);
 void tree_writer_pair(TreeWriter *w, int64_t a, int64_t b); /* a tuple; a list in JSON */
 /* True when it wrote a reference to shared value `id`; otherwise the caller writes a dictionary or list
  * next, and tells when it has ended. */

@@ -9,6 +9,11 @@
 static const int64_t plan_node_us = 100;
 static const uint64_t base_address = UINT64_C(1) << 32; /* no address is 0 */
 
+typedef struct SortedBlock {
+    uint64_t key;
+    int block;
+} SortedBlock;
+
 /* While a file is being written. */
 typedef struct Writing {
     const MemorySnapshot *snapshot;
@@ -16,8 +21,9 @@ typedef struct Writing {
     const Plan *plan;
     TreeWriter w;
     int64_t now_us;
-    int *alive, n_alive;     /* blocks that are there after the last event, by address */
-    int *moments, n_moments; /* those that the first step makes, by the node that does */
+    SortedBlock *alive,
+        *moments; /* blocks after the last event, by address; made by the first step, by node */
+    int n_alive, n_moments;
 } Writing;
 
 static const char *category(MemoryClass usage)
@@ -40,9 +46,7 @@ static void put_frame(TreeWriter *w, const char *file, int64_t line, const char 
     if (text_status(&frame) != ST_OK) w->status = ST_NO_MEMORY;
     if (!tree_writer_known_as(w, text_str(&frame))) {
         tree_writer_begin(w, '{');
-        tree_writer_key_text(w, "filename", file);
-        tree_writer_key_int(w, "line", line);
-        tree_writer_key_text(w, "name", name);
+        tree_writer_fields(w, "filename=s line=i name=s", file, line, name);
         tree_writer_end(w);
         tree_writer_share_as(w, text_str(&frame));
     }
@@ -55,9 +59,8 @@ static void describe(const Writing *s, const MemoryBlock *b, Text *out)
     text_puts(out, memory_blocks_name(s->list, b).s);
     if (b->tensor == PLAN_NONE) return;
     const Tensor *t = &s->plan->tensors[b->tensor];
-    for (int i = 0; i < t->n_dims; i++) {
+    for (int i = 0; i < t->n_dims; i++)
         text_printf(out, "%s%lld", i ? " x " : " ", (long long)t->dim[i]);
-    }
     text_printf(out, " %s", plan_dtype_name(t->dtype));
 }
 
@@ -88,11 +91,8 @@ static void put_frames(Writing *s, int block)
 static void begin_event(Writing *s, const char *action, uint64_t address, size_t bytes)
 {
     tree_writer_begin(&s->w, '{');
-    tree_writer_key_text(&s->w, "action", action);
-    tree_writer_key_int(&s->w, "addr", (int64_t)(base_address + address));
-    tree_writer_key_int(&s->w, "size", (int64_t)bytes);
-    tree_writer_key_int(&s->w, "stream", 0);
-    tree_writer_key_int(&s->w, "time_us", s->now_us);
+    tree_writer_fields(&s->w, "action=s addr=i size=i stream=0 time_us=i", action,
+                       (int64_t)(base_address + address), (int64_t)bytes, s->now_us);
 }
 
 static void put_alloc(Writing *s, int block)
@@ -100,7 +100,7 @@ static void put_alloc(Writing *s, int block)
     const MemoryBlock *b = &s->list->blocks[block];
     begin_event(s, "alloc", b->address, b->bytes);
     put_frames(s, block);
-    tree_writer_key_text(&s->w, "category", category(b->usage));
+    tree_writer_fields(&s->w, "category=s", category(b->usage));
     tree_writer_end(&s->w);
 }
 
@@ -136,9 +136,8 @@ static int64_t time_of(const Writing *s, int step, int node)
 /* What the last step left is free before the next one makes its own. */
 static void free_kept(Writing *s)
 {
-    for (int i = 0; i < s->list->n; i++) {
+    for (int i = 0; i < s->list->n; i++)
         if (is_kept(s, &s->list->blocks[i])) put_free(s, i);
-    }
 }
 
 static void put_step(Writing *s, int step)
@@ -149,9 +148,8 @@ static void put_step(Writing *s, int step)
     for (int node = 0; node < s->plan->n_nodes; node++) {
         const bool runs = step == 0 || s->plan->nodes[node].phase != PHASE_SETUP;
         if (runs) s->now_us = time_of(s, step, node);
-        while (step == 0 && moment < s->n_moments &&
-               s->list->blocks[s->moments[moment]].producer == node) {
-            put_alloc(s, s->moments[moment++]);
+        while (step == 0 && moment < s->n_moments && s->moments[moment].key == (uint64_t)node) {
+            put_alloc(s, s->moments[moment++].block);
         }
         for (; born < s->list->n && s->list->blocks[born].first == node; born++) {
             if (runs) put_alloc(s, born);
@@ -189,13 +187,11 @@ static void put_block(Writing *s, uint64_t address, size_t bytes, int block)
 {
     if (bytes == 0) return;
     tree_writer_begin(&s->w, '{');
-    tree_writer_key_int(&s->w, "address", (int64_t)(base_address + address));
-    tree_writer_key_int(&s->w, "size", (int64_t)bytes);
-    tree_writer_key_int(&s->w, "requested_size", (int64_t)bytes);
-    tree_writer_key_text(&s->w, "state", block == PLAN_NONE ? "inactive" : "active_allocated");
+    tree_writer_fields(&s->w, "address=i size=i requested_size=i state=s",
+                       (int64_t)(base_address + address), (int64_t)bytes, (int64_t)bytes,
+                       block == PLAN_NONE ? "inactive" : "active_allocated");
     if (block == PLAN_NONE) {
-        tree_writer_key(&s->w, "frames");
-        tree_writer_begin(&s->w, '[');
+        tree_writer_begin_in(&s->w, "frames", '[');
         tree_writer_end(&s->w);
     } else {
         put_frames(s, block);
@@ -209,11 +205,10 @@ static int first_alive(const Writing *s, uint64_t from)
     int low = 0, high = s->n_alive;
     while (low < high) {
         const int middle = (low + high) / 2;
-        if (s->list->blocks[s->alive[middle]].address < from) {
+        if (s->alive[middle].key < from)
             low = middle + 1;
-        } else {
+        else
             high = middle;
-        }
     }
     return low;
 }
@@ -223,12 +218,11 @@ static void put_blocks(Writing *s, const Part *part)
 {
     const int end = first_alive(s, part->begin + part->bytes);
     uint64_t at = part->begin;
-    tree_writer_key(&s->w, "blocks");
-    tree_writer_begin(&s->w, '[');
+    tree_writer_begin_in(&s->w, "blocks", '[');
     for (int i = first_alive(s, at); i < end; i++) {
-        const MemoryBlock *b = &s->list->blocks[s->alive[i]];
+        const MemoryBlock *b = &s->list->blocks[s->alive[i].block];
         put_block(s, at, (size_t)(b->address - at), PLAN_NONE);
-        put_block(s, b->address, b->bytes, s->alive[i]);
+        put_block(s, b->address, b->bytes, s->alive[i].block);
         at = b->address + b->bytes;
     }
     put_block(s, at, (size_t)(part->begin + part->bytes - at), PLAN_NONE);
@@ -239,16 +233,14 @@ static size_t active_bytes(const Writing *s, const Part *part)
 {
     const int end = first_alive(s, part->begin + part->bytes);
     size_t sum = 0;
-    for (int i = first_alive(s, part->begin); i < end; i++) {
-        sum += s->list->blocks[s->alive[i]].bytes;
-    }
+    for (int i = first_alive(s, part->begin); i < end; i++)
+        sum += s->list->blocks[s->alive[i].block].bytes;
     return sum;
 }
 
 static void put_session_frames(Writing *s)
 {
-    tree_writer_key(&s->w, "frames");
-    tree_writer_begin(&s->w, '[');
+    tree_writer_begin_in(&s->w, "frames", '[');
     put_frame(&s->w, "src/exec/session.c", 1, "session_open");
     tree_writer_end(&s->w);
 }
@@ -257,14 +249,11 @@ static void put_segment(Writing *s, const Part *part)
 {
     const int64_t active = (int64_t)active_bytes(s, part);
     tree_writer_begin(&s->w, '{');
-    tree_writer_key_int(&s->w, "device", 0);
-    tree_writer_key_int(&s->w, "address", (int64_t)(base_address + part->begin));
-    tree_writer_key_int(&s->w, "total_size", (int64_t)part->bytes);
-    tree_writer_key_int(&s->w, "allocated_size", active);
-    tree_writer_key_int(&s->w, "active_size", active);
-    tree_writer_key_int(&s->w, "requested_size", active);
-    tree_writer_key_int(&s->w, "stream", 0);
-    tree_writer_key_text(&s->w, "segment_type", "large");
+    tree_writer_fields(&s->w,
+                       "device=0 address=i total_size=i allocated_size=i active_size=i "
+                       "requested_size=i stream=0 segment_type=s",
+                       (int64_t)(base_address + part->begin), (int64_t)part->bytes, active, active,
+                       active, "large");
     tree_writer_key(&s->w, "segment_pool_id");
     tree_writer_pair(&s->w, 0, 0);
     tree_writer_key(&s->w, "is_expandable");
@@ -284,13 +273,11 @@ static void put_trace(Writing *s, const Part *parts, int n_parts)
         put_session_frames(s);
         tree_writer_end(&s->w);
     }
-    for (int i = 0; i < s->list->n && s->list->blocks[i].persistent; i++) {
+    for (int i = 0; i < s->list->n && s->list->blocks[i].persistent; i++)
         if (!born_in_first_step(&s->list->blocks[i])) put_alloc(s, i);
-    }
     for (int step = 0; step < s->snapshot->steps; step++) put_step(s, step);
-    begin_event(s, "snapshot", -base_address, 0); /* address 0 */
-    tree_writer_key_text(&s->w, "category",
-                         "unknown"); /* without any of it the viewer fails on categories */
+    begin_event(s, "snapshot", -base_address, 0);       /* address 0 */
+    tree_writer_fields(&s->w, "category=s", "unknown"); /* the viewer fails without one */
     tree_writer_end(&s->w);
     tree_writer_end(&s->w);
 }
@@ -298,10 +285,7 @@ static void put_trace(Writing *s, const Part *parts, int n_parts)
 static void put_mark(Writing *s, const char *phase, const char *stage, int64_t time_us)
 {
     tree_writer_begin(&s->w, '{');
-    tree_writer_key_text(&s->w, "name", phase);
-    tree_writer_key_text(&s->w, "stage", stage);
-    tree_writer_key_int(&s->w, "device", 0);
-    tree_writer_key_int(&s->w, "time_us", time_us);
+    tree_writer_fields(&s->w, "name=s stage=s device=0 time_us=i", phase, stage, time_us);
     tree_writer_end(&s->w);
 }
 
@@ -327,11 +311,9 @@ static void put_settings(Writing *s)
     static const char *const words[] = {"action",         "addr",          "size",     "stream",
                                         "time_us",        "frames",        "category", "alloc",
                                         "free_requested", "free_completed"};
-    tree_writer_key(&s->w, "allocator_settings");
-    tree_writer_begin(&s->w, '{');
-    tree_writer_key_text(&s->w, "program", "roofstep");
-    tree_writer_key(&s->w, "words");
-    tree_writer_begin(&s->w, '[');
+    tree_writer_begin_in(&s->w, "allocator_settings", '{');
+    tree_writer_fields(&s->w, "program=s", "roofstep");
+    tree_writer_begin_in(&s->w, "words", '[');
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) tree_writer_text(&s->w, words[i]);
     for (int u = 0; u < MEMORY_COUNT; u++) tree_writer_text(&s->w, category((MemoryClass)u));
     tree_writer_end(&s->w);
@@ -344,12 +326,10 @@ static void put_all(Writing *s)
     const int n_parts = list_parts(s, parts);
     tree_writer_begin(&s->w, '{');
     put_settings(s);
-    tree_writer_key(&s->w, "device_traces");
-    tree_writer_begin(&s->w, '[');
+    tree_writer_begin_in(&s->w, "device_traces", '[');
     put_trace(s, parts, n_parts);
     tree_writer_end(&s->w);
-    tree_writer_key(&s->w, "segments");
-    tree_writer_begin(&s->w, '[');
+    tree_writer_begin_in(&s->w, "segments", '[');
     for (int i = 0; i < n_parts; i++) put_segment(s, &parts[i]);
     tree_writer_end(&s->w);
     tree_writer_key(&s->w, "external_annotations");
@@ -359,19 +339,9 @@ static void put_all(Writing *s)
 
 /* ---- lists in order ---- */
 
-static bool alive_at_end(const Writing *s, const MemoryBlock *b)
-{
-    return b->persistent || is_kept(s, b);
-}
-
-typedef struct Sorted {
-    uint64_t key;
-    int block;
-} Sorted;
-
 static int by_key(const void *a, const void *b)
 {
-    const Sorted *x = a, *y = b;
+    const SortedBlock *x = a, *y = b;
     if (x->key != y->key) return x->key < y->key ? -1 : 1;
     return (x->block > y->block) - (x->block < y->block);
 }
@@ -379,32 +349,26 @@ static int by_key(const void *a, const void *b)
 /* The blocks of which `wanted` holds, by the key it gives. */
 static Status list_blocks(const Writing *s,
                           bool (*wanted)(const Writing *, const MemoryBlock *, uint64_t *key),
-                          int **out, int *n)
+                          SortedBlock **out, int *n)
 {
-    Sorted *list = malloc(((size_t)s->list->n + 1) * sizeof *list);
-    *out = malloc(((size_t)s->list->n + 1) * sizeof **out);
+    SortedBlock *list = *out = malloc(((size_t)s->list->n + 1) * sizeof *list);
     *n = 0;
-    if (!list || !*out) {
-        free(list);
-        return NO_MEMORY("to put %d blocks in order", s->list->n);
-    }
+    if (!list) return NO_MEMORY("to put %d blocks in order", s->list->n);
     for (int i = 0; i < s->list->n; i++) {
         uint64_t key;
-        if (wanted(s, &s->list->blocks[i], &key)) list[(*n)++] = (Sorted){key, i};
+        if (wanted(s, &s->list->blocks[i], &key)) list[(*n)++] = (SortedBlock){key, i};
     }
     qsort(list, (size_t)*n, sizeof *list, by_key);
-    for (int i = 0; i < *n; i++) (*out)[i] = list[i].block;
-    free(list);
     return ST_OK;
 }
 
 static bool by_address(const Writing *s, const MemoryBlock *b, uint64_t *key)
 {
     *key = b->address;
-    return alive_at_end(s, b);
+    return b->persistent || is_kept(s, b);
 }
 
-static bool by_maker(const Writing *s, const MemoryBlock *b, uint64_t *key)
+static bool by_producer(const Writing *s, const MemoryBlock *b, uint64_t *key)
 {
     (void)s;
     *key = (uint64_t)b->producer;
@@ -416,7 +380,7 @@ static Status write_file(Writing *s, const char *path)
     const size_t n = strlen(path);
     const bool json = n >= 5 && strcmp(path + n - 5, ".json") == 0;
     TRY(list_blocks(s, by_address, &s->alive, &s->n_alive));
-    TRY(list_blocks(s, by_maker, &s->moments, &s->n_moments));
+    TRY(list_blocks(s, by_producer, &s->moments, &s->n_moments));
     TRY(tree_writer_open(&s->w, path, !json, s->list->n));
     put_all(s);
     return tree_writer_finish(&s->w);
