@@ -1,16 +1,5 @@
-/* Real cells of a small model, each in its child as bench runs them. */
-#include "bench/cell/cell.h"
-#include "bench/cell/runner.h"
-#include "bench/estimate/fit.h"
-#include "bench/limits/limits_cache.h"
-#include "bench/measure/rss.h"
-#include "own_cache.h"
-#include "with_cmocka.h"
-
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+/* Real cells of a small model. */
+#include "cell_rows.h"
 
 static Config small_config(void)
 {
@@ -33,29 +22,6 @@ static Config small_config(void)
 
 static const int64_t small_parameters =
     2 * 101 * 64 + 2 * (4 * 64 * 64 + 3 * 64 * 96 + 2 * 64) + 64;
-
-/* The record of one cell; the caller frees `rows`. */
-static Record *run(const Config *config, RecordSet *rows)
-{
-    const RunnerTask task = {.configs = config, .n = 1, .cell = cell_run};
-    RunnerOutcome outcome;
-    assert_int_equal(record_set_init(rows, NULL), ST_OK);
-    assert_int_equal(runner_run(&task, rows, &outcome), ST_OK);
-    assert_int_equal(record_set_size(rows), 1);
-    return record_set_at(rows, 0);
-}
-
-static double number(const Record *r, const char *path)
-{
-    double x = NAN;
-    if (!record_number(r, path, &x)) fail_msg("no number %s", path);
-    return x;
-}
-
-static int samples(const Record *r, const char *path)
-{
-    return (int)json_array_size(record_value(r, path));
-}
 
 static void test_training(void **state)
 {
@@ -183,21 +149,6 @@ static Config wide_config(void)
     return c;
 }
 
-static size_t need(const Config *config, Mode mode)
-{
-    Config c = *config;
-    Placement place;
-    Rss held;
-    Fit fit;
-    c.mode = mode;
-    assert_int_equal(placement_of(&c, &place), ST_OK);
-    assert_int_equal(rss_read(&held), ST_OK);
-    assert_int_equal(fit_make(&fit, &c, &place, held.now, (size_t)1 << 50), ST_OK);
-    const size_t bytes = fit.need[mode];
-    fit_free(&fit);
-    return bytes;
-}
-
 static void test_only_forward_fits(void **state)
 {
     (void)state;
@@ -278,19 +229,6 @@ static void test_plan_and_process_agree(void **state)
     record_set_free(&rows);
 }
 
-static Limits some_limits(double flops, double bytes)
-{
-    Limits limits = {.steal = 0, .seconds = 1, .time_utc = "2024-05-01T12:34:56Z"};
-    assert_int_equal(limits_key(2, &limits.key), ST_OK);
-    for (int i = 0; i < LIMIT_COUNT; i++) {
-        const double rate = limits_names[i].kind == LIMITS_MATMUL ? flops : bytes;
-        for (int scope = 0; scope < LIMITS_SCOPES; scope++) {
-            limits.rate[i][scope] = (LimitsRate){rate, rate, rate, 5};
-        }
-    }
-    return limits;
-}
-
 /* With limits stored for this machine: what was reached is also told as a share of them. */
 static void test_share_of_limits(void **state)
 {
@@ -318,91 +256,6 @@ static void test_share_of_limits(void **state)
     r = run(&c, &rows);
     assert_true(number(r, "mfu") > 1 && has_warning(r, "of the measured limit: this machine was"));
     record_set_free(&rows);
-    assert_int_equal(limits_cache_store(&limits), ST_OK); /* for the tests that follow */
-}
-
-static Config attention_config(void)
-{
-    Config c;
-    config_attention_defaults(&c);
-    c.d_head = 7;
-    c.heads = 2;
-    c.ctx = 33;
-    c.batch = 3;
-    c.threads = 2;
-    c.warmup = 2;
-    c.steps = 4;
-    c.timeout = 60;
-    return c;
-}
-
-static void test_attention(void **state)
-{
-    (void)state;
-    Config c = attention_config();
-    for (int a = ATTENTION_NAIVE; a <= ATTENTION_FLASH; a++) {
-        RecordSet rows;
-        c.attention = (Attention)a;
-        const Record *r = run(&c, &rows);
-        if (record_status(r) != RECORD_OK) fail_msg("%s", record_text(r, "message"));
-        assert_int_equal(samples(r, "forward.samples_ms"), 4);
-        assert_int_equal(samples(r, "backward.samples_ms"), 4);
-        assert_true(number(r, "samples") == 4);
-        assert_int_equal(record_phase_status(r, "optimizer"), RECORD_STATUS_COUNT);
-        assert_null(record_value(r, "loss"));
-        assert_null(record_value(r, "tokens_per_s"));
-        const double forward = 4.0 * 3 * 2 * 33 * 33 * 7 / 2;
-        assert_true(number(r, "flops_per_step") == 3 * forward);
-        assert_true(number(r, "forward_flops") == forward);
-        assert_true(number(r, "backward_flops") == 2 * forward);
-        const double rate = 1e-9 * 2 * forward / number(r, "backward.median_ms");
-        assert_true(fabs(number(r, "backward_tflops") - rate) < 1e-9 * rate);
-        if (a == ATTENTION_FLASH) { /* q, k, v, the result; a number for each row */
-            const double bytes = 4.0 * 4 * 3 * 33 * 2 * 7 + 4.0 * 3 * 2 * 33;
-            assert_true(fabs(number(r, "mem_before_bwd_mib") - bytes / 1048576) < 1e-9);
-        }
-        record_set_free(&rows);
-    }
-}
-
-/* The scores alone are 64 MiB: the forward pass fits, and what backward would start with is known. */
-static void test_attention_without_room(void **state)
-{
-    (void)state;
-    Config c = attention_config();
-    RecordSet rows;
-    c.ctx = 1024;
-    c.heads = 1;
-    c.batch = 16;
-    c.attention = ATTENTION_FUSED;
-    c.steps = 1;
-    c.memory_limit = (int64_t)((need(&c, MODE_FWD_GRAD) + need(&c, MODE_FWD_BWD)) / 2);
-    const Record *r = run(&c, &rows);
-    assert_int_equal(record_status(r), RECORD_OOM);
-    assert_string_equal(record_text(r, "measured_mode"), "fwd_grad");
-    assert_int_equal(record_phase_status(r, "forward"), RECORD_OK);
-    assert_int_equal(record_phase_status(r, "backward"), RECORD_OOM);
-    assert_true(fabs(number(r, "mem_before_bwd_mib") - (64 + 4 * 16 * 1024 * 7 * 4 / 1048576.0)) <
-                1e-9);
-    record_set_free(&rows);
-}
-
-/* Where the fewest samples would take longer than there is time, nothing is begun. */
-static void test_hopeless_attention(void **state)
-{
-    (void)state;
-    const Limits limits = some_limits(1e6, 1e6);
-    Config c = attention_config();
-    RecordSet rows;
-    assert_int_equal(limits_cache_store(&limits), ST_OK);
-    c.timeout = 0.5; /* 4 steps of 0.27 s */
-    const Record *r = run(&c, &rows);
-    assert_int_equal(record_status(r), RECORD_TIMEOUT);
-    assert_non_null(strstr(record_text(r, "message"), "not begun"));
-    record_set_free(&rows);
-    c.timeout = 10;
-    assert_int_equal(record_status(run(&c, &rows)), RECORD_OK);
-    record_set_free(&rows);
 }
 
 int main(void)
@@ -418,9 +271,6 @@ int main(void)
         cmocka_unit_test(test_nothing_fits),
         cmocka_unit_test(test_plan_and_process_agree),
         cmocka_unit_test(test_share_of_limits),
-        cmocka_unit_test(test_attention),
-        cmocka_unit_test(test_attention_without_room),
-        cmocka_unit_test(test_hopeless_attention),
     };
     return cmocka_run_group_tests(tests, own_cache_make, own_cache_drop);
 }
