@@ -26,15 +26,15 @@ static Layout layout_for(const Microkernel *kernel, int64_t T, int64_t D)
     const int64_t blocks = i64_min(BLOCKS, i64_ceil_div(T, queries));
     const int64_t scores = panels_cpu_result_bytes(kernel, block, keys);
     Layout r = {.block = queries,
-                .query_bytes = panels_cpu_rows_bytes(kernel, block, D),
+                .query_bytes = panels_cpu_bytes(kernel, PANELS_A, block, D),
                 .result_bytes = panels_cpu_result_bytes(kernel, block, D)};
     r.queries = attention_reserve(&r.bytes, blocks * r.query_bytes);
     r.results = attention_reserve(&r.bytes, blocks * r.result_bytes);
-    r.keys = attention_reserve(&r.bytes, panels_cpu_columns_bytes(kernel, keys, D));
-    r.values = attention_reserve(&r.bytes, panels_cpu_columns_bytes(kernel, D, keys));
+    r.keys = attention_reserve(&r.bytes, panels_cpu_bytes(kernel, PANELS_B, keys, D));
+    r.values = attention_reserve(&r.bytes, panels_cpu_bytes(kernel, PANELS_B, D, keys));
     r.scores = attention_reserve(&r.bytes, scores);
     r.rounded = attention_reserve(&r.bytes, kernel->operand == DT_F32 ? 0 : scores);
-    r.weights = attention_reserve(&r.bytes, panels_cpu_rows_bytes(kernel, block, keys));
+    r.weights = attention_reserve(&r.bytes, panels_cpu_bytes(kernel, PANELS_A, block, keys));
     return r;
 }
 
@@ -129,7 +129,7 @@ static void add_tile(const Forward *f, Item *item, int64_t block, const Tile *ti
     }
     const PackSource weights =
         pack_cpu_rows(attention_operand(kernel, s, rows, n, ld, w + r->rounded));
-    const Panels a = panels_cpu_rows(kernel, &weights, rows, n, w + r->weights);
+    const Panels a = panels_cpu_pack(kernel, PANELS_A, &weights, rows, n, w + r->weights);
     panels_cpu_multiply(kernel, a, tile->v, rows, D, n, o, ld_out, tile->key > 0);
 }
 
@@ -138,9 +138,10 @@ static Tile tile_at(const Forward *f, const Item *item, int64_t key, int64_t end
     const int64_t D = f->q.cols, keys = i64_min(ATTENTION_KEYS, end - key);
     const PackSource k = pack_cpu_rows(head_matrix_operand(&f->k, item->head, key));
     const PackSource v = pack_cpu_columns(head_matrix_operand(&f->v, item->head, key));
-    return (Tile){key, keys,
-                  panels_cpu_columns(f->kernel, &k, keys, D, item->workspace + f->layout.keys),
-                  panels_cpu_columns(f->kernel, &v, D, keys, item->workspace + f->layout.values)};
+    return (Tile){
+        key, keys,
+        panels_cpu_pack(f->kernel, PANELS_B, &k, keys, D, item->workspace + f->layout.keys),
+        panels_cpu_pack(f->kernel, PANELS_B, &v, D, keys, item->workspace + f->layout.values)};
 }
 
 /* The result is divided by the sums at the end: it is narrower than the scores. */
@@ -170,7 +171,7 @@ static void run_item(const Forward *f, Item *item)
     for (int64_t b = 0; b < blocks; b++) {
         const PackSource q =
             pack_cpu_rows(head_matrix_operand(&f->q, item->head, item->first + b * size));
-        panels_cpu_rows(f->kernel, &q, i64_min(size, queries - b * size), D,
+        panels_cpu_pack(f->kernel, PANELS_A, &q, i64_min(size, queries - b * size), D,
                         item->workspace + f->layout.queries + b * f->layout.query_bytes);
     }
     for (int64_t key = 0; key < end; key += ATTENTION_KEYS) {

@@ -13,14 +13,14 @@
 #include "ops/gemm_cpu/panels_cpu.h"
 #include "ops/head_matrix.h"
 
-enum { ATTENTION_KEYS = 4 * MICROKERNEL_GRAIN, ATTENTION_MOST_QUERIES = MICROKERNEL_GRAIN };
+enum { ATTENTION_KEYS = 4 * MICROKERNEL_UNIT, ATTENTION_MOST_QUERIES = MICROKERNEL_UNIT };
 
 /* Queries of a block: whole tiles of the microkernel, and whole groups of k where the sum runs over queries. Smaller
  * blocks skip more beyond the diagonal. */
 static inline int64_t attention_queries(const Microkernel *kernel)
 {
-    int64_t n = kernel->rows;
-    while (n < ATTENTION_MOST_QUERIES / 2 || n % kernel->depth) n += kernel->rows;
+    int64_t n = kernel->mr;
+    while (n < ATTENTION_MOST_QUERIES / 2 || n % kernel->kr) n += kernel->mr;
     return n;
 }
 

@@ -25,8 +25,8 @@ HeadLayout attention_grad_head_layout(const Microkernel *kernel, int64_t T, int6
 {
     const int64_t queries = attention_queries(kernel), block = i64_min(queries, T);
     const int64_t blocks = attention_grad_head_blocks(kernel, T), cache_line = 64;
-    HeadLayout r = {.rows = panels_cpu_rows_bytes(kernel, block, D),
-                    .columns = panels_cpu_columns_bytes(kernel, D, block),
+    HeadLayout r = {.rows = panels_cpu_bytes(kernel, PANELS_A, block, D),
+                    .columns = panels_cpu_bytes(kernel, PANELS_B, D, block),
                     .result = panels_cpu_result_bytes(kernel, block, D)};
     r.q = attention_reserve(&r.bytes, blocks * r.rows);
     r.dout = attention_reserve(&r.bytes, blocks * r.rows);
@@ -46,16 +46,16 @@ TileLayout attention_grad_head_tile_layout(const Microkernel *kernel, int64_t T,
     const int64_t scores = panels_cpu_result_bytes(kernel, block, keys);
     const int64_t rounded = kernel->operand == DT_F32 ? 0 : scores;
     TileLayout r = {.sums = panels_cpu_result_bytes(kernel, keys, D)};
-    r.keys = attention_reserve(&r.bytes, panels_cpu_columns_bytes(kernel, keys, D));
-    r.values = attention_reserve(&r.bytes, panels_cpu_columns_bytes(kernel, keys, D));
-    r.keys_t = attention_reserve(&r.bytes, panels_cpu_columns_bytes(kernel, D, keys));
+    r.keys = attention_reserve(&r.bytes, panels_cpu_bytes(kernel, PANELS_B, keys, D));
+    r.values = attention_reserve(&r.bytes, panels_cpu_bytes(kernel, PANELS_B, keys, D));
+    r.keys_t = attention_reserve(&r.bytes, panels_cpu_bytes(kernel, PANELS_B, D, keys));
     r.p = attention_reserve(&r.bytes, scores);
     r.ds = attention_reserve(&r.bytes, scores);
     r.rounded_p = attention_reserve(&r.bytes, rounded);
     r.rounded_ds = attention_reserve(&r.bytes, rounded);
-    r.p_t = attention_reserve(&r.bytes, panels_cpu_rows_bytes(kernel, keys, block));
-    r.ds_t = attention_reserve(&r.bytes, panels_cpu_rows_bytes(kernel, keys, block));
-    r.ds_rows = attention_reserve(&r.bytes, panels_cpu_rows_bytes(kernel, block, keys));
+    r.p_t = attention_reserve(&r.bytes, panels_cpu_bytes(kernel, PANELS_A, keys, block));
+    r.ds_t = attention_reserve(&r.bytes, panels_cpu_bytes(kernel, PANELS_A, keys, block));
+    r.ds_rows = attention_reserve(&r.bytes, panels_cpu_bytes(kernel, PANELS_A, block, keys));
     r.dk = attention_reserve(&r.bytes, r.sums);
     r.dv = attention_reserve(&r.bytes, r.sums);
     return r;
@@ -110,10 +110,10 @@ static void pack_block(const HeadGrad *g, const HeadMatrix *x, int64_t first, in
     const Operand from = head_matrix_operand(x, g->head, first);
     const PackSource rows = pack_cpu_rows(from), columns = pack_cpu_columns(from);
     const int64_t n = rows_of(g, first);
-    panels_cpu_rows(g->kernel, &rows, n, from.cols,
+    panels_cpu_pack(g->kernel, PANELS_A, &rows, n, from.cols,
                     g->head_space + rows_at + block * g->of_head.rows);
-    panels_cpu_columns(g->kernel, &columns, from.cols, n,
-                       g->head_space + columns_at + block * g->of_head.columns);
+    panels_cpu_pack(g->kernel, PANELS_B, &columns, from.cols, n,
+                    g->head_space + columns_at + block * g->of_head.columns);
 }
 
 void attention_grad_head_prepare(const HeadGrad *g, int64_t block)
@@ -146,9 +146,10 @@ static Tile tile_at(const HeadGrad *g, int64_t key)
     const PackSource k_t = pack_cpu_columns(head_matrix_operand(&g->k, g->head, key));
     memset(g->tile_space + r->dk, 0, (size_t)r->sums);
     memset(g->tile_space + r->dv, 0, (size_t)r->sums);
-    return (Tile){key, keys, panels_cpu_columns(g->kernel, &k, keys, D, g->tile_space + r->keys),
-                  panels_cpu_columns(g->kernel, &v, keys, D, g->tile_space + r->values),
-                  panels_cpu_columns(g->kernel, &k_t, D, keys, g->tile_space + r->keys_t)};
+    return (Tile){key, keys,
+                  panels_cpu_pack(g->kernel, PANELS_B, &k, keys, D, g->tile_space + r->keys),
+                  panels_cpu_pack(g->kernel, PANELS_B, &v, keys, D, g->tile_space + r->values),
+                  panels_cpu_pack(g->kernel, PANELS_B, &k_t, D, keys, g->tile_space + r->keys_t)};
 }
 
 CPU_CLONES static void scale_scores(float *x, int64_t n, float factor)
@@ -219,9 +220,10 @@ static void add_transposed(const HeadGrad *g, const Scores *s, Operand x, int64_
 {
     const int64_t D = g->q.cols;
     const PackSource left = pack_cpu_columns(x);
-    const Panels a = panels_cpu_rows(g->kernel, &left, s->keys, s->rows, g->tile_space + packed);
+    const Panels a =
+        panels_cpu_pack(g->kernel, PANELS_A, &left, s->keys, s->rows, g->tile_space + packed);
     const Panels b = {g->head_space + columns + s->block * g->of_head.columns,
-                      i64_round_up(s->rows, g->kernel->depth)};
+                      i64_round_up(s->rows, g->kernel->kr)};
     panels_cpu_multiply(g->kernel, a, b, s->keys, D, s->rows, attention_floats(g->tile_space, sums),
                         panels_cpu_ld(g->kernel, D), true);
 }
@@ -241,8 +243,8 @@ static void add_to_dq(const HeadGrad *g, const Tile *tile, const Scores *s)
     const int64_t D = g->q.cols;
     const int before = (int)(tile->key / ATTENTION_KEYS);
     const PackSource ds = pack_cpu_rows(s->ds);
-    const Panels a =
-        panels_cpu_rows(g->kernel, &ds, s->rows, s->keys, g->tile_space + g->of_tile.ds_rows);
+    const Panels a = panels_cpu_pack(g->kernel, PANELS_A, &ds, s->rows, s->keys,
+                                     g->tile_space + g->of_tile.ds_rows);
     wait_for_tiles(g, s->block, before);
     panels_cpu_multiply(
         g->kernel, a, tile->k_t, s->rows, D, s->keys,

@@ -1,68 +1,67 @@
-/* How a product is cut into what threads take. For packed*_cpu.c and their test. */
+/* How a GEMM is blocked. The names are those of BLIS (Van Zee and van de Geijn, "BLIS: A Framework for Rapidly
+ * Instantiating BLAS Functionality"), whose five loops around the micro-kernel are these here:
+ *
+ *   5th  jc  NC columns of c  \  blocks of at most MC x NC of c: one list, which threads take from dynamically
+ *   3rd  ic  MC rows of c     /  (gemm_blocking_next()); both loops are outside the 4th
+ *   4th  pc  KC of k             gemm_macrokernel(), a block over all of k
+ *   2nd  jr  NR columns          add_kc() in gemm_macrokernel_cpu.c: micro-panels of b
+ *   1st  ir  MR rows             the same: micro-panels of a
+ *            micro-kernel        Microkernel.multiply: a tile of MR x NR over KC
+ *
+ * Shared panels: all threads pack an operand together, all of it, before the first block. Where both operands are shared,
+ * MC rows of a along KC stay in the second-level cache (0.4 MiB of 1 MiB) beside the sums of the block. Micro-panels of b
+ * pass through it one after the other, each of which stays in the first level while all rows are multiplied with it.
+ *
+ * Private panels: the thread that takes a block packs its lines, a KC at a time, so that they never leave the thread's
+ * second-level cache. Either the longer side is private and the other one is shared, or both are private. */
 #ifndef OPS_GEMM_CPU_GEMM_BLOCKING_CPU_H
 #define OPS_GEMM_CPU_GEMM_BLOCKING_CPU_H
 
+#include "base/i64.h"
 #include "ops/gemm_cpu/gemm_cpu.h"
 
-/* Blocks: both operands are packed beforehand. The rows of a that a block reads along a piece of k stay in the second-level
- * cache (those of Microkernel's `block`: 0.4 MiB of 1 MiB), beside its floats; panels of b pass through it one after the
- * other, each of which stays in the first level while all rows are multiplied with it.
- *
- * Strips: the side with fewer lines is packed beforehand, and what a thread multiplies of the other one it
- * packs itself, a piece of k at a time, so that those panels never leave its second-level cache. Or it packs both
- * sides of its block, and nothing is packed beforehand. */
-typedef enum Strips {
-    STRIPS_NONE,
-    STRIPS_OF_A,
-    STRIPS_OF_B,
-    STRIPS_OF_BOTH = STRIPS_OF_A | STRIPS_OF_B
-} Strips;
+typedef enum PrivatePanels {
+    PRIVATE_NONE,
+    PRIVATE_A,
+    PRIVATE_B,
+    PRIVATE_BOTH = PRIVATE_A | PRIVATE_B
+} PrivatePanels;
 
-typedef struct Cut {
-    Strips strips;
-    int64_t down, across;  /* how many blocks; a strip and what it is multiplied with is one */
-    int64_t row, column;   /* they begin at multiples of these */
-    int64_t rows, columns; /* none is larger */
-    int64_t narrow;        /* the last strips, of one tile each, so that threads end together */
-    int64_t cost;          /* the time of the slowest thread, for comparisons */
-} Cut;
+typedef struct GemmBlocking {
+    PrivatePanels private_panels;
+    int64_t m_blocks, n_blocks; /* how many down and across */
+    int64_t mc, nc;             /* no block is larger */
+    int64_t
+        narrow; /* the last blocks of the private side are one micro-panel each, so that threads end together */
+    int64_t cost;         /* the time of the slowest thread, for comparisons */
+    int64_t number_bytes; /* of a number in a micro-panel */
+    int64_t k;            /* padded to whole KR */
+    int64_t kc;
+    int64_t
+        partial_k; /* The error of a sum in fp32 grows with its length: a long one is a sum of sums over this many. */
+} GemmBlocking;
 
-Cut gemm_blocking(const GemmPlan *p, int threads);
+GemmBlocking gemm_blocking(const GemmPlan *p, int threads);
 
-typedef struct Place {
+typedef struct GemmBlock {
     int64_t row, rows, column, columns;
-} Place;
+} GemmBlock;
 
-/* Of block i of down * across; neighbours share their columns of b, or the strip. */
-Place gemm_blocking_place(const GemmPlan *p, const Cut *cut, int64_t i);
+/* Block i of m_blocks * n_blocks; neighbours share their columns of b, or their private lines. */
+GemmBlock gemm_blocking_block(const GemmPlan *p, const GemmBlocking *blocking, int64_t i);
 
-/* Beside strips, blocks i, i + n, i + 2 n ... read the same part of what is packed beforehand, and are a queue. Threads take
- * those of a part of their own first: the fewer caches have read a line, the sooner the next product can write it again. */
-enum { PACKED_MOST_QUEUES = 16 };
+/* Where one side is private, blocks i, i + n, i + 2 n ... read the same part of the shared side, and are a queue. Threads
+ * start with queues of their own: the fewer caches have read a line, the sooner the next GEMM can write it again. */
+enum { GEMM_MOST_QUEUES = 16 };
 
-typedef struct CutQueues {
-    int64_t n, each;                  /* how many, and blocks of one */
-    int64_t next[PACKED_MOST_QUEUES]; /* block of each */
-} CutQueues;
+typedef struct GemmQueues {
+    int64_t n, each;                /* how many, and blocks of one */
+    int64_t next[GEMM_MOST_QUEUES]; /* block of each */
+} GemmQueues;
 
-CutQueues gemm_blocking_queues(const Cut *cut);
+GemmQueues gemm_blocking_queues(const GemmBlocking *blocking);
 
-/* The block that a thread takes now, -1 when there are no more. `turn` is the thread's own, 0 at first. */
-int64_t gemm_blocking_next(CutQueues *queues, int64_t thread, int64_t *turn);
-
-static inline int64_t gemm_smaller(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
-static inline int64_t gemm_pieces(int64_t length, int64_t piece)
-{
-    return (length + piece - 1) / piece;
-}
-
-static inline int64_t gemm_round_up(int64_t length, int64_t to)
-{
-    return gemm_pieces(length, to) * to;
-}
+/* The block that a thread takes next, -1 when there are no more. `turn` is the thread's own, 0 at first. */
+int64_t gemm_blocking_next(GemmQueues *queues, int64_t thread, int64_t *turn);
 
 #endif

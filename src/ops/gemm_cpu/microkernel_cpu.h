@@ -1,20 +1,19 @@
-/* A microkernel multiplies two packed panels into one tile of the result. There is one for each
- * instruction set, in a file of its own; which of them run here is asked of the processor.
+/* A micro-kernel multiplies two packed micro-panels into one tile of MR x NR of the result. There is one for each
+ * instruction set, in a file of its own; the CPU is asked which of them run here.
  *
- * A panel holds `rows` (or `columns`) lines of op(a) (or op(b) transposed) along k, `depth` numbers of a
- * line together: number k of line r is at (k / depth * lines + r) * depth + k % depth. AMX's panels of b have
- * another order within their depth, and those of numbers in `parts` have an order of their own, which only their packers
- * and multiply know. */
+ * A micro-panel holds MR lines of op(a) (or NR of op(b) transposed) along k, KR numbers of a line together: number k of
+ * line r is at (k / KR * lines + r) * KR + k % KR. AMX's micro-panels of b have another order within their KR, and those
+ * whose numbers are split have an order that only their packers and multiply know. */
 #ifndef OPS_GEMM_CPU_MICROKERNEL_CPU_H
 #define OPS_GEMM_CPU_MICROKERNEL_CPU_H
 
 #include "ops/gemm_cpu/pack_cpu.h"
 
-enum { MICROKERNEL_GRAIN = 96 };
+enum { MICROKERNEL_UNIT = 96 }; /* a multiple of every MR and NR */
 
-/* Where sums go on from, and where they go. */
+/* Where sums are read from and written to. */
 typedef struct MicrokernelTile {
-    const float *from; /* NULL: from zero */
+    const float *from; /* NULL: they start from zero */
     int64_t ld_from;   /* from row to row */
     float *to;         /* may be `from` */
     int64_t ld_to;
@@ -22,24 +21,23 @@ typedef struct MicrokernelTile {
 
 typedef struct Microkernel {
     const char *name;
-    const char *needs;        /* words of cpu_features.h; NULL: runs everywhere */
-    DType operand;            /* what is multiplied; panels hold it, or `parts` of it */
-    int rows, columns, depth; /* rows and columns divide MICROKERNEL_GRAIN */
+    const char *needs; /* words of cpu_features.h; NULL: runs everywhere */
+    DType operand;     /* what is multiplied; micro-panels hold it, or `splits` of it */
+    int mr, nr, kr;
     PackPanel *pack_a, *pack_b;
-    /* The tile [rows, columns] over `groups` >= 1 groups of `depth`. Sums go on in the order of k: cutting k
-     * into pieces changes no bit. */
+    /* Adds `groups` >= 1 groups of KR to the tile. Sums continue in the order of k: dividing k into KC changes no bit. */
     void (*multiply)(int64_t groups, const void *a, const void *b, const MicrokernelTile *tile);
-    int piece; /* bytes of a line along k at a time: a panel of b stays in the first-level cache */
-    int strip; /* lines of a strip, as gemm_cpu.c has them: 1 or 2 grains; 0: none */
-    int block; /* rows of a block, where strip is 0: their panels stay in the second-level cache */
-    int parts; /* numbers of bf16 that one of `operand` is in a panel; 0: it is itself there */
-    /* Multiplies what packing finds beyond this one, as gemm_cpu.c has it (PackSource); NULL: nothing is. */
-    const struct Microkernel *instead;
+    int kc_bytes; /* KC, as bytes of a line: a micro-panel of b stays in the first-level cache */
+    int private_lines; /* lines of a block of private panels (gemm_blocking_cpu.h), 1 or 2 units; 0: all are shared */
+    int mc;     /* where all are shared: MC rows of a stay in the second-level cache */
+    int splits; /* numbers of bf16 whose sum is one of `operand`; 0: it is not split */
+    /* Computes the GEMM where packing finds a number that micro-panels cannot hold (PackSource); NULL: there is none. */
+    const struct Microkernel *fallback;
 } Microkernel;
 
 extern const Microkernel microkernel_plain;
 
-/* This architecture's, best first, ended by NULL: microkernel_cpu_ARCHITECTURE.c. */
+/* Those of this architecture, best first, ended by NULL: microkernel_cpu_ARCHITECTURE.c. */
 extern const Microkernel *const microkernel_list[];
 
 typedef struct MicrokernelNames {

@@ -12,7 +12,7 @@
  * (unless the processor has FEAT_EBF16). */
 #include "ops/gemm_cpu/microkernel_cpu_aarch64.h"
 
-enum { ROWS = 8, COLUMNS = 12, DEPTH = 4 };
+enum { MR = 8, NR = 12, KR = 4 };
 
 /* Macros of the assembler, because clang warns of literals beyond 4095 characters. mm: bfmmla v`c`.4s,
  * v`a`.8h, v`b`.8h as a number, because clang 14 knows no way to allow it here alone. zip: both halves. */
@@ -113,9 +113,8 @@ static void multiply(int64_t groups, const void *a, const void *b, const Microke
     /* clang-format on */
 }
 
-PACK_CPU(pack_a, ROWS, DEPTH, DT_BF16)
-PACK_CPU(pack_b, COLUMNS, DEPTH, DT_BF16)
+PACK_CPU(pack_a, MR, KR, DT_BF16)
+PACK_CPU(pack_b, NR, KR, DT_BF16)
 
-const Microkernel microkernel_bfmmla = {"bfmmla", "bf16", DT_BF16, ROWS,
-                                        COLUMNS,  DEPTH,  pack_a,  pack_b,
-                                        multiply, 1536,   0,       2 * MICROKERNEL_GRAIN};
+const Microkernel microkernel_bfmmla = {"bfmmla", "bf16", DT_BF16,  MR,   NR, KR,
+                                        pack_a,   pack_b, multiply, 1536, 0,  2 * MICROKERNEL_UNIT};

@@ -3,7 +3,7 @@
  * assembler, all for the same reasons as BFMMLA's: 24 products take 6.2 cycles of the 6 they must. */
 #include "ops/gemm_cpu/microkernel_cpu_aarch64.h"
 
-enum { ROWS = 8, COLUMNS = 12 };
+enum { MR = 8, NR = 12 };
 
 /* clang-format off */
 #define DEFINE_MACROS ".macro fm c,b,a,i\nfmla v\\c\\().4s,v\\b\\().4s,v\\a\\().s[\\i]\n.endm\n"
@@ -82,9 +82,8 @@ static void multiply(int64_t groups, const void *a, const void *b, const Microke
 }
 /* clang-format on */
 
-PACK_CPU(pack_a, ROWS, 1, DT_F32)
-PACK_CPU(pack_b, COLUMNS, 1, DT_F32)
+PACK_CPU(pack_a, MR, 1, DT_F32)
+PACK_CPU(pack_b, NR, 1, DT_F32)
 
-const Microkernel microkernel_neon = {"neon",   "asimd", DT_F32, ROWS,
-                                      COLUMNS,  1,       pack_a, pack_b,
-                                      multiply, 2048,    0,      2 * MICROKERNEL_GRAIN};
+const Microkernel microkernel_neon = {"neon", "asimd", DT_F32,   MR,   NR, 1,
+                                      pack_a, pack_b,  multiply, 2048, 0,  2 * MICROKERNEL_UNIT};

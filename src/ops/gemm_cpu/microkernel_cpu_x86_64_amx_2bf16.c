@@ -1,23 +1,23 @@
-/* fp16 on TDPBF16PS (there is TDPFP16PS, too, which few processors have). A number of fp16 is the sum of two of bf16, a high and a low part: exactly, since each holds 8 bits
- * and it has 11. So a product of two numbers is the sum of four products of their parts, which the instruction adds up in
- * fp32: 256 cycles where VFMADD231PS takes 1024.
+/* fp16 on TDPBF16PS (there is TDPFP16PS, too, which few CPUs have). A number of fp16 is split into two of bf16, a high and a
+ * low part: exactly, since each holds 8 bits and it has 11. So a product of two numbers is the sum of four products of
+ * their parts, which the instruction adds up in fp32: 256 cycles where VFMADD231PS takes 1024.
  *
- * A panel has the low parts of 32 numbers of k of all lines, in the order of microkernel_amx (but for pairs: see Square),
- * then the high parts. An infinity or a NaN has no parts: packing tells (`beyond`), and the product is made again by
- * VFMADD231PS. */
+ * A micro-panel has the low parts of 32 numbers of k of all lines, in the order of microkernel_amx (but for pairs: see
+ * Square), then the high parts. An infinity or a NaN cannot be split: packing sets `unpackable`, and VFMADD231PS computes
+ * the GEMM again. */
 #include "ops/gemm_cpu/microkernel_cpu_x86_64_amx.h"
 #include "ops/gemm_cpu/pack_cpu_x86_64_avx512.h"
 
 enum {
     LINES = 32, /* rows and columns */
-    DEPTH = 32,
+    KR = 32,
     HALF = AMX_HALF,
     BYTES = AMX_BYTES,
     PART = LINES * BYTES,
-    PARTS = 2
+    SPLITS = 2
 };
 
-#define PARTS_TARGET __attribute__((target(PACK_AVX512_TARGET)))
+#define SPLIT_TARGET __attribute__((target(PACK_AVX512_TARGET)))
 
 /* ---- multiplying ---- */
 
@@ -56,7 +56,7 @@ AMX_INLINE void add_group(const char *x, const char *y)
 }
 
 /* Sums of the tile below, which is most often the next one. */
-AMX_INLINE void ask_for_sums(const MicrokernelTile *tile)
+AMX_INLINE void prefetch_sums(const MicrokernelTile *tile)
 {
     for (int i = LINES; i < 2 * LINES; i++) {
         __builtin_prefetch(tile->from + i * tile->ld_from);
@@ -70,11 +70,11 @@ AMX static void multiply(int64_t groups, const void *a, const void *b, const Mic
     microkernel_amx_configure();
     if (tile->from) {
         amx_load_sums(tile);
-        ask_for_sums(tile);
+        prefetch_sums(tile);
     } else {
         amx_begin_sums();
     }
-    for (int64_t k = 0; k < groups; k++, x += PARTS * PART, y += PARTS * PART) add_group(x, y);
+    for (int64_t k = 0; k < groups; k++, x += SPLITS * PART, y += SPLITS * PART) add_group(x, y);
     amx_store_sums(tile);
 }
 
@@ -135,7 +135,7 @@ PACK_AVX512_INLINE void read_square(Square *s, __m512i *most, const uint16_t *sr
 /* Rows of a are lines, those of b pairs. */
 PACK_AVX512_INLINE void write_part(__m512i row[HALF], char *dst, bool of_a, bool along)
 {
-    if (of_a != along) pack_avx512_turn(row);
+    if (of_a != along) pack_avx512_transpose(row);
 #pragma GCC unroll 16
     for (int i = 0; i < HALF; i++) {
         _mm512_storeu_si512(dst + i * (of_a ? BYTES : 2 * BYTES), row[i]);
@@ -147,7 +147,7 @@ PACK_AVX512_INLINE void pack(char *dst, const PackSource *src, int64_t line, int
 {
     const __m512i infinity = _mm512_set1_epi32(0x7f800000);
     __m512i most = _mm512_setzero_si512();
-    for (int64_t i = 0; i < k; i += DEPTH, dst += PARTS * PART) {
+    for (int64_t i = 0; i < k; i += KR, dst += SPLITS * PART) {
         for (int64_t r = 0; r < LINES; r += HALF) {
             Square s;
             const uint16_t *from = (const uint16_t *)src->data + (line + r) * src->line_step +
@@ -159,17 +159,17 @@ PACK_AVX512_INLINE void pack(char *dst, const PackSource *src, int64_t line, int
         }
     }
     if (_mm512_cmpge_epu32_mask(most, infinity)) {
-        __atomic_store_n(src->beyond, true, __ATOMIC_RELAXED);
+        __atomic_store_n(src->unpackable, true, __ATOMIC_RELAXED);
     }
 }
 
-PARTS_TARGET static void pack_a(void *restrict dst, const PackSource *src, int64_t line,
+SPLIT_TARGET static void pack_a(void *restrict dst, const PackSource *src, int64_t line,
                                 int64_t lines, int64_t first_k, int64_t k)
 {
     pack(dst, src, line, lines, first_k, k, true);
 }
 
-PARTS_TARGET static void pack_b(void *restrict dst, const PackSource *src, int64_t line,
+SPLIT_TARGET static void pack_b(void *restrict dst, const PackSource *src, int64_t line,
                                 int64_t lines, int64_t first_k, int64_t k)
 {
     pack(dst, src, line, lines, first_k, k, false);
@@ -178,13 +178,13 @@ PARTS_TARGET static void pack_b(void *restrict dst, const PackSource *src, int64
 const Microkernel microkernel_amx_2bf16 = {.name = "amx_2bf16",
                                            .needs = PACK_AVX512_TARGET ",amx_tile,amx_bf16",
                                            .operand = DT_F16,
-                                           .rows = LINES,
-                                           .columns = LINES,
-                                           .depth = DEPTH,
+                                           .mr = LINES,
+                                           .nr = LINES,
+                                           .kr = KR,
                                            .pack_a = pack_a,
                                            .pack_b = pack_b,
                                            .multiply = multiply,
-                                           .piece = 1024,
-                                           .strip = 2 * MICROKERNEL_GRAIN,
-                                           .parts = PARTS,
-                                           .instead = &microkernel_avx512};
+                                           .kc_bytes = 1024,
+                                           .private_lines = 2 * MICROKERNEL_UNIT,
+                                           .splits = SPLITS,
+                                           .fallback = &microkernel_avx512};

@@ -1,4 +1,4 @@
-/* Packing on 256 bits: floats that lie along k are turned in registers, up to 8 lines of 8 at a time. */
+/* Packing on 256 bits: floats that lie along k are transposed in registers, up to 8 lines of 8 at a time. */
 #ifndef OPS_GEMM_CPU_PACK_CPU_X86_64_AVX2_H
 #define OPS_GEMM_CPU_PACK_CPU_X86_64_AVX2_H
 
@@ -11,8 +11,8 @@
 
 enum { PACK_AVX2_FLOATS = 8 };
 
-/* row[i] becomes column i. Four lines first, in each half by itself; then the halves change places. */
-PACK_AVX2_INLINE void pack_avx2_turn(__m256 row[8])
+/* row[i] becomes column i. Four lines first, in each half by itself; then the halves are exchanged. */
+PACK_AVX2_INLINE void pack_avx2_transpose(__m256 row[8])
 {
     __m256 t[8];
 #pragma GCC unroll 2
@@ -41,7 +41,7 @@ PACK_AVX2_INLINE __m256 pack_avx2_load(const void *src, DType dtype)
     return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(narrow), 16));
 }
 
-/* The first 8 or 6: masked stores are slow on some processors. */
+/* The first 8 or 6: masked stores are slow on some CPUs. */
 PACK_AVX2_INLINE void pack_avx2_store(float *dst, __m256 v, int n)
 {
     if (n == 8) {
@@ -52,7 +52,7 @@ PACK_AVX2_INLINE void pack_avx2_store(float *dst, __m256 v, int n)
     }
 }
 
-/* Whole panels along k, eight numbers at a time; returns how many numbers of k that was. `panel` is 6 or a
+/* Whole micro-panels along k, eight numbers at a time; returns how many numbers of k that was. `panel` is 6 or a
  * multiple of 8. */
 PACK_AVX2_INLINE int64_t pack_avx2_along(float *restrict dst, const void *restrict src,
                                          int64_t line_step, int64_t k, int panel, DType dtype)
@@ -68,7 +68,7 @@ PACK_AVX2_INLINE int64_t pack_avx2_along(float *restrict dst, const void *restri
                     j < n ? pack_avx2_load(rows_cpu_at(src, dtype, (r + j) * line_step + i), dtype)
                           : _mm256_setzero_ps();
             }
-            pack_avx2_turn(row);
+            pack_avx2_transpose(row);
 #pragma GCC unroll 8
             for (int j = 0; j < 8; j++) pack_avx2_store(dst + (i + j) * panel + r, row[j], n);
         }

@@ -1,4 +1,4 @@
-/* Packing on 512 bits. What lies along k is turned in registers, 16 lines of 16 units at a time (a unit is a
+/* Packing on 512 bits. What lies along k is transposed in registers, 16 lines of 16 units at a time (a unit is a
  * float, or a pair of bf16), so that every cache line is read once, whatever the distance between lines. */
 #ifndef OPS_GEMM_CPU_PACK_CPU_X86_64_AVX512_H
 #define OPS_GEMM_CPU_PACK_CPU_X86_64_AVX512_H
@@ -17,8 +17,8 @@ PACK_AVX512_INLINE __mmask16 pack_avx512_mask(int64_t n)
     return (__mmask16)(n >= PACK_AVX512_UNITS ? 0xffff : n <= 0 ? 0 : (1U << n) - 1);
 }
 
-/* row[i] becomes column i. Four lines first, in each quarter by itself; then the quarters change places. */
-PACK_AVX512_INLINE void pack_avx512_turn(__m512i row[16])
+/* row[i] becomes column i. Four lines first, in each quarter by itself; then the quarters are exchanged. */
+PACK_AVX512_INLINE void pack_avx512_transpose(__m512i row[16])
 {
     __m512i t[16];
 #pragma GCC unroll 4
@@ -78,7 +78,7 @@ PACK_AVX512_INLINE void pack_avx512_along(uint32_t *restrict dst, const void *re
                 const void *line = rows_cpu_at(src, dtype, (r + i) * line_step + u * of_unit);
                 row[i] = pack_avx512_load(line, r + i < lines ? there : 0, as, dtype);
             }
-            pack_avx512_turn(row);
+            pack_avx512_transpose(row);
 #pragma GCC unroll 16
             for (int i = 0; i < 16; i++) {
                 if (u + i >= units) break;

@@ -50,12 +50,12 @@ static void multiply(const Microkernel *kernel, int64_t length)
 {
     void *x = matrix(M, length, kernel->operand, 1), *y = matrix(length, N, kernel->operand, 5);
     const PackSource rows = {x, kernel->operand, length, 1}, columns = {y, kernel->operand, 1, N};
-    void *a_room = room(panels_cpu_rows_bytes(kernel, M, length));
-    void *b_room = room(panels_cpu_columns_bytes(kernel, N, length));
+    void *a_room = room(panels_cpu_bytes(kernel, PANELS_A, M, length));
+    void *b_room = room(panels_cpu_bytes(kernel, PANELS_B, N, length));
     float *c = room(panels_cpu_result_bytes(kernel, M, N));
-    const Panels a = panels_cpu_rows(kernel, &rows, M, length, a_room);
-    const Panels b = panels_cpu_columns(kernel, &columns, N, length, b_room);
-    const int64_t part = length / 2 / kernel->depth * kernel->depth, ld = panels_cpu_ld(kernel, N);
+    const Panels a = panels_cpu_pack(kernel, PANELS_A, &rows, M, length, a_room);
+    const Panels b = panels_cpu_pack(kernel, PANELS_B, &columns, N, length, b_room);
+    const int64_t part = length / 2 / kernel->kr * kernel->kr, ld = panels_cpu_ld(kernel, N);
     panels_cpu_multiply(kernel, a, b, M, N, length, c, ld, false);
     check(kernel, c, length, length, 1);
     panels_cpu_multiply(kernel, a, b, M, N, length, c, ld, true);
@@ -77,7 +77,7 @@ static void test_every_kernel(void **state)
     static const int64_t lengths[] = {1, 2, 3, 64, 97, LONGEST};
     for (const Microkernel *const *kernel = microkernel_list; *kernel; kernel++) {
         if ((*kernel)->needs && !cpu_features_has((*kernel)->needs)) continue;
-        if ((*kernel)->instead) continue; /* only gemm_cpu.c turns to another */
+        if ((*kernel)->fallback) continue; /* only gemm_cpu.c turns to another */
         for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) multiply(*kernel, lengths[i]);
     }
 }

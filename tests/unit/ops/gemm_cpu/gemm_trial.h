@@ -1,0 +1,210 @@
+/* A GEMM of given shape and dtypes by one micro-kernel, checked against float64. */
+#ifndef TESTS_UNIT_OPS_GEMM_CPU_GEMM_TRIAL_H
+#define TESTS_UNIT_OPS_GEMM_CPU_GEMM_TRIAL_H
+
+#include "backend/cpu_features.h"
+#include "ops/element.h"
+#include "ops/gemm_cpu/gemm_cpu.h"
+#include "with_cmocka.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { EXTRA = 3 }; /* a leading dimension is this much more than the width */
+static const float untouched = -77;
+
+typedef struct Trial {
+    const Microkernel *kernel;
+    int64_t m, n, k;
+    bool transpose_a, transpose_b;
+    DType a, b, c;
+    int threads;
+    float scale;
+    double (*value)(uint64_t i);
+} Trial;
+
+/* Operands end with their last element, so that a sanitizer sees any read beyond it. */
+typedef struct Matrix {
+    int64_t rows, columns, ld;
+    DType dtype;
+    void *data;
+} Matrix;
+
+static inline double noise(uint64_t i)
+{
+    uint64_t x = (i + 1) * UINT64_C(0x9e3779b97f4a7c15);
+    x = (x ^ x >> 29) * UINT64_C(0xbf58476d1ce4e5b9);
+    return (double)(x >> 11) * 0x1p-52 - 1;
+}
+
+static inline double get(const Matrix *m, int64_t i, int64_t j)
+{
+    return element_get(m->data, m->dtype, i * m->ld + j);
+}
+
+static inline Matrix matrix(int64_t rows, int64_t columns, DType dtype)
+{
+    Matrix m = {rows, columns, columns + EXTRA, dtype, NULL};
+    m.data = malloc((size_t)((rows - 1) * m.ld + columns) * plan_dtype_size(dtype));
+    assert_non_null(m.data);
+    return m;
+}
+
+static inline void fill(Matrix *m, double (*value)(uint64_t), uint64_t seed)
+{
+    const int64_t n = (m->rows - 1) * m->ld + m->columns;
+    for (int64_t i = 0; i < n; i++) {
+        element_set(m->data, m->dtype, i, value(seed + (uint64_t)i));
+    }
+}
+
+static inline double always_untouched(uint64_t i)
+{
+    (void)i;
+    return (double)untouched;
+}
+
+static inline PackSource source(const Matrix *m, bool lines_are_rows)
+{
+    return (PackSource){m->data, m->dtype, lines_are_rows ? m->ld : 1, lines_are_rows ? 1 : m->ld};
+}
+
+static inline void multiply(const Trial *t, const Matrix *a, const Matrix *b, const Matrix *c)
+{
+    const GemmPlan p = {.kernel = t->kernel,
+                        .m = t->m,
+                        .n = t->n,
+                        .k = t->k,
+                        .a = source(a, !t->transpose_a),
+                        .b = source(b, t->transpose_b),
+                        .c = c->data,
+                        .scale = t->scale,
+                        .c_dtype = c->dtype,
+                        .ldc = c->ld};
+    void *workspace = aligned_alloc(64, (gemm_workspace(&p, t->threads) + 63) / 64 * 64);
+    assert_non_null(workspace);
+    gemm_multiply(&p, workspace, t->threads);
+    free(workspace);
+}
+
+/* Half an ulp for one rounding to the result's dtype, relative. */
+static inline double rounding(DType dtype)
+{
+    return dtype == DT_BF16 ? 0x1p-8 : dtype == DT_F16 ? 0x1p-11 : 0x1p-24;
+}
+
+/* Between denormal numbers, where results get that small here. */
+static inline double least_step(DType dtype)
+{
+    return dtype == DT_F16 ? 0x1p-24 : 0;
+}
+
+/* k sums in fp32 err by at most k ulps of the sum of absolute products: half an ulp each when rounded to
+ * nearest, a whole one when BFMMLA rounds to odd. */
+static inline double of_a_sum(const Microkernel *kernel)
+{
+    return kernel->operand == DT_BF16 ? 0x1p-23 : 0x1p-24;
+}
+
+static inline void check_element(const Trial *t, double got, double sum, double absolute)
+{
+    const double error = (double)t->k * of_a_sum(t->kernel) * absolute;
+    const double bound = error + rounding(t->c) * (fabs(sum) + error) + least_step(t->c) / 2;
+    const bool same = isnan(sum) ? isnan(got) : isinf(sum) ? got == sum : fabs(got - sum) <= bound;
+    if (same) return;
+    fail_msg("%s, %lld x %lld x %lld, %c%c, %s * %s = %s, %d threads: %g instead of %g",
+             t->kernel->name, (long long)t->m, (long long)t->n, (long long)t->k,
+             t->transpose_a ? 't' : 'n', t->transpose_b ? 't' : 'n', plan_dtype_name(t->a),
+             plan_dtype_name(t->b), plan_dtype_name(t->c), t->threads, got, sum);
+}
+
+static inline void check(const Trial *t, const Matrix *a, const Matrix *b, const Matrix *c)
+{
+    for (int64_t i = 0; i < t->m; i++) {
+        for (int64_t j = 0; j < t->n; j++) {
+            double sum = 0, absolute = 0;
+            for (int64_t k = 0; k < t->k; k++) {
+                const double x = t->transpose_a ? get(a, k, i) : get(a, i, k);
+                const double y = t->transpose_b ? get(b, j, k) : get(b, k, j);
+                sum += x * y;
+                absolute += fabs(x * y);
+            }
+            check_element(t, get(c, i, j), t->scale * sum, fabs(t->scale * absolute));
+        }
+        for (int64_t j = t->n; i < t->m - 1 && j < c->ld; j++) {
+            if (get(c, i, j) != (double)untouched)
+                fail_msg("%s wrote between rows", t->kernel->name);
+        }
+    }
+}
+
+static inline void try_one(const Trial *t)
+{
+    Matrix a = matrix(t->transpose_a ? t->k : t->m, t->transpose_a ? t->m : t->k, t->a);
+    Matrix b = matrix(t->transpose_b ? t->n : t->k, t->transpose_b ? t->k : t->n, t->b);
+    Matrix c = matrix(t->m, t->n, t->c);
+    fill(&a, t->value, 0);
+    fill(&b, t->value, 1000003);
+    fill(&c, always_untouched, 0);
+    multiply(t, &a, &b, &c);
+    check(t, &a, &b, &c);
+    free(a.data);
+    free(b.data);
+    free(c.data);
+}
+
+/* Every form of transposition. */
+static inline void try_forms(Trial t)
+{
+    for (int form = 0; form < 4; form++) {
+        t.transpose_a = form & 1;
+        t.transpose_b = form & 2;
+        try_one(&t);
+    }
+}
+
+/* The plain one with private panels: on some machines no other has them. */
+static inline const Microkernel *plain_with_private_panels(void)
+{
+    static Microkernel kernel;
+    kernel = microkernel_plain;
+    kernel.name = "plain with private panels";
+    kernel.private_lines = MICROKERNEL_UNIT;
+    return &kernel;
+}
+
+/* Each kernel that runs here, and that one. */
+static inline const Microkernel *next_kernel(int *i)
+{
+    while (*i >= 0) {
+        const Microkernel *kernel = microkernel_list[*i];
+        *i = kernel ? *i + 1 : -1;
+        if (!kernel) return plain_with_private_panels();
+        if (!kernel->needs || cpu_features_has(kernel->needs)) return kernel;
+    }
+    return NULL;
+}
+
+static inline Trial trial(const Microkernel *kernel)
+{
+    return (Trial){.kernel = kernel,
+                   .a = kernel->operand,
+                   .b = kernel->operand,
+                   .c = DT_F32,
+                   .threads = 1,
+                   .scale = 1,
+                   .value = noise};
+}
+
+static inline void hold_same(const Trial *t, const Matrix *one, const Matrix *more)
+{
+    for (int64_t i = 0; i < t->m; i++) {
+        for (int64_t j = 0; j < t->n; j++) {
+            if (get(one, i, j) != get(more, i, j))
+                fail_msg("%s: %d threads, row %lld, column %lld", t->kernel->name, t->threads,
+                         (long long)i, (long long)j);
+        }
+    }
+}
+
+#endif
