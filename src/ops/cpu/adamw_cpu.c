@@ -1,6 +1,6 @@
-/* On some cores square roots and divisions bound this op before memory does. So the loop is plain for the compiler to
- * vectorize, and unrolled (CMakeLists.txt): the square roots of one vector overlap with the arithmetic of others.
- * Threads take blocks dynamically. */
+/* On some cores square roots and divisions bound this op before memory does. So the loop is plain
+ * for the compiler to vectorize, and unrolled (CMakeLists.txt): the square roots of one vector
+ * overlap with the arithmetic of others. Threads take blocks dynamically. */
 #include "base/i64.h"
 #include "ops/adamw.h"
 #include "ops/cpu/impls_cpu.h"

@@ -1,5 +1,6 @@
-/* attention on a CPU: `flash` (attention_cpu.h). A work item is several blocks of queries, for which every tile of keys
- * and values is packed once. The sums of a row are scaled down when a later tile has a larger score (online softmax). */
+/* attention on a CPU: `flash` (attention_cpu.h). A work item is several blocks of queries, for
+ * which every tile of keys and values is packed once. The sums of a row are scaled down when a
+ * later tile has a larger score (online softmax). */
 #include "ops/cpu/attention_cpu.h"
 
 #include "ops/cpu/impls_cpu.h"
@@ -64,7 +65,8 @@ typedef struct Tile {
     Panels k, v;
 } Tile;
 
-/* Replaces scores by exp(scale (s - max)), by zero where keys are masked, and returns their sum; `scale` is positive. */
+/* Replaces scores by exp(scale (s - max)), by zero where keys are masked, and returns their sum;
+ * `scale` is positive. */
 CPU_CLONES static float exp_row(float *s, int64_t visible, int64_t n, float scale, float max)
 {
     float sum = 0;

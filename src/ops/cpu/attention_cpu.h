@@ -1,9 +1,9 @@
-/* What both passes of `flash` on a CPU share: a tile of queries and keys at a time, so that nothing of it leaves the
- * second-level cache, and memory grows with T and not with T^2. Causal tiles beyond the diagonal are never computed. Only
- * attention*_cpu.c include it.
+/* What both passes of `flash` on a CPU share: a tile of queries and keys at a time, so that nothing
+ * of it leaves the second-level cache, and memory grows with T and not with T^2. Causal tiles
+ * beyond the diagonal are never computed. Only attention*_cpu.c include it.
  *
- * Our microkernels multiply the tiles. Where the CPU multiplies bf16, probabilities and their gradients are rounded to
- * it, as on a GPU. */
+ * Our microkernels multiply the tiles. Where the CPU multiplies bf16, probabilities and their
+ * gradients are rounded to it, as on a GPU. */
 #ifndef OPS_CPU_ATTENTION_CPU_H
 #define OPS_CPU_ATTENTION_CPU_H
 
@@ -15,8 +15,8 @@
 
 enum { ATTENTION_KEYS = 4 * MICROKERNEL_UNIT, ATTENTION_MOST_QUERIES = MICROKERNEL_UNIT };
 
-/* Queries of a block: whole tiles of the microkernel, and whole groups of k where the sum runs over queries. Smaller
- * blocks skip more beyond the diagonal. */
+/* Queries of a block: whole tiles of the microkernel, and whole groups of k where the sum runs over
+ * queries. Smaller blocks skip more beyond the diagonal. */
 static inline int64_t attention_queries(const Microkernel *kernel)
 {
     int64_t n = kernel->mr;
@@ -56,7 +56,8 @@ static inline void attention_store(const HeadMatrix *matrices, int64_t m, int64_
         rows_cpu_store(operand_cpu_at(to, r, 0), x + r * ld, to.dtype, to.cols);
 }
 
-/* Reserves `bytes` at the end of a workspace layout that has `*end` bytes so far, and returns where they begin. */
+/* Reserves `bytes` at the end of a workspace layout that has `*end` bytes so far, and returns where
+ * they begin. */
 static inline int64_t attention_reserve(int64_t *end, int64_t bytes)
 {
     const int64_t at = *end;

@@ -1,6 +1,7 @@
-/* attention_grad on a CPU: `flash` (attention_cpu.h). It goes through the tiles of keys: dk and dv of a tile stay in the
- * cache while every block of queries that sees it adds to them; dq is summed in memory. A thread takes whole heads. Where
- * heads are fewer than threads it takes tiles, and waits for its turn to add to a block's dq. */
+/* attention_grad on a CPU: `flash` (attention_cpu.h). It goes through the tiles of keys: dk and dv
+ * of a tile stay in the cache while every block of queries that sees it adds to them; dq is summed
+ * in memory. A thread takes whole heads. Where heads are fewer than threads it takes tiles, and
+ * waits for its turn to add to a block's dq. */
 #include "ops/cpu/attention_grad_head_cpu.h"
 #include "ops/cpu/impls_cpu.h"
 

@@ -13,8 +13,8 @@ int64_t attention_grad_head_blocks(const Microkernel *kernel, int64_t T)
     return i64_ceil_div(T, attention_queries(kernel));
 }
 
-/* Blocks are counted from the end. The last rows see every tile: threads with a tile each begin with them, one after the
- * other, and need not wait again. */
+/* Blocks are counted from the end. The last rows see every tile: threads with a tile each begin
+ * with them, one after the other, and need not wait again. */
 static int64_t first_row(const HeadGrad *g, int64_t block)
 {
     return (attention_grad_head_blocks(g->kernel, g->q.rows) - 1 - block) *
@@ -74,9 +74,9 @@ static atomic_int *tiles_added(const HeadGrad *g, int64_t block)
 
 /* ---- blocks of queries ---- */
 
-/* delta is the sum of p dp over the keys of a row, or the sum of dout out, which is the same but for rounding. The first
- * has no error of `out` (16 bit), and is dp exactly where a row sees one key: it is taken where all keys of the row are in
- * the first tile. */
+/* delta is the sum of p dp over the keys of a row, or the sum of dout out, which is the same but
+ * for rounding. The first has no error of `out` (16 bit), and is dp exactly where a row sees one
+ * key: it is taken where all keys of the row are in the first tile. */
 static bool is_in_one_tile(int64_t visible)
 {
     return visible <= ATTENTION_KEYS;
@@ -157,8 +157,8 @@ CPU_CLONES static void scale_scores(float *x, int64_t n, float factor)
     for (int64_t j = 0; j < n; j++) x[j] *= factor;
 }
 
-/* From scaled scores: p = exp(s - lse), and the sum of p dp. (Scores are scaled in a loop of their own, because a
- * fused multiply-add would not meet lse exactly.) */
+/* From scaled scores: p = exp(s - lse), and the sum of p dp. (Scores are scaled in a loop of their
+ * own, because a fused multiply-add would not meet lse exactly.) */
 CPU_CLONES static float probabilities_row(float *restrict p, const float *restrict dp,
                                           int64_t visible, float lse)
 {
@@ -214,7 +214,8 @@ static void grad_scores(const HeadGrad *g, const Tile *tile, Scores *s)
     s->ds = attention_operand(kernel, ds, s->rows, s->keys, s->ld, g->tile_space + r->rounded_ds);
 }
 
-/* sums[keys, D] += x^T y, where x is p or ds, packed into `packed`, and y the block's rows of dout or q at `columns`. */
+/* sums[keys, D] += x^T y, where x is p or ds, packed into `packed`, and y the block's rows of dout
+ * or q at `columns`. */
 static void add_transposed(const HeadGrad *g, const Scores *s, Operand x, int64_t packed,
                            int64_t columns, int64_t sums)
 {

@@ -1,5 +1,5 @@
-/* The gradient of one head of `flash` on a CPU (attention_cpu.h), in parts that threads may share: prepare every block of
- * queries, add every tile of keys, store every block. */
+/* The gradient of one head of `flash` on a CPU (attention_cpu.h), in parts that threads may share:
+ * prepare every block of queries, add every tile of keys, store every block. */
 #ifndef OPS_CPU_ATTENTION_GRAD_HEAD_CPU_H
 #define OPS_CPU_ATTENTION_GRAD_HEAD_CPU_H
 
@@ -37,8 +37,8 @@ TileLayout attention_grad_head_tile_layout(const Microkernel *kernel, int64_t T,
 int64_t attention_grad_head_blocks(const Microkernel *kernel, int64_t T);
 
 void attention_grad_head_prepare(const HeadGrad *g, int64_t block);
-/* The tile of keys from `key` on. It waits until all tiles before it have been added to dq: sums have one order, whatever
- * the number of threads. */
+/* The tile of keys from `key` on. It waits until all tiles before it have been added to dq: sums
+ * have one order, whatever the number of threads. */
 void attention_grad_head_add_tile(const HeadGrad *g, int64_t key);
 void attention_grad_head_store(const HeadGrad *g, int64_t block);
 

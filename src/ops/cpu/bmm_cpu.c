@@ -1,5 +1,6 @@
-/* The matrix multiplications of attention, one for every head: by our GEMM, or by the BLAS library where this CPU has only
- * the plain C microkernel. Each thread takes whole heads; the last heads, fewer than threads, are shared. */
+/* The matrix multiplications of attention, one for every head: by our GEMM, or by the BLAS library
+ * where this CPU has only the plain C microkernel. Each thread takes whole heads; the last heads,
+ * fewer than threads, are shared. */
 #include "ops/cpu/impls_cpu.h"
 #include "ops/cpu/matmul_cpu.h"
 #include "ops/gemm_cpu/blas_cpu.h"

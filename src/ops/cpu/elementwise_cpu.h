@@ -1,5 +1,6 @@
-/* Elementwise ops on the CPU. Threads process a shape in chunks of at most ROWS_CHUNK elements, each within one row. A
- * kernel computes one chunk in fp32, whatever the dtypes of the operands are. */
+/* Elementwise ops on the CPU. Threads process a shape in chunks of at most ROWS_CHUNK elements,
+ * each within one row. A kernel computes one chunk in fp32, whatever the dtypes of the operands
+ * are. */
 #ifndef OPS_CPU_ELEMENTWISE_CPU_H
 #define OPS_CPU_ELEMENTWISE_CPU_H
 
@@ -15,10 +16,11 @@ typedef void ElementwiseKernel(const void *args, float *const out[], const float
 enum { ELEMENTWISE_OUT = 2, ELEMENTWISE_IN = 3 };
 
 typedef struct Elementwise {
-    /* Operands without data are absent: kernels get NULL for them. An input with fewer rows than the result repeats. */
+    /* Operands without data are absent: kernels get NULL for them. An input with fewer rows than
+     * the result repeats. */
     Operand out[ELEMENTWISE_OUT], in[ELEMENTWISE_IN];
-    bool
-        flat; /* No operand has gaps between its rows: the shape is one long row, so that short rows cost nothing. */
+    /* No operand has gaps between its rows: the shape is one long row, and short rows cost nothing. */
+    bool flat;
     ElementwiseKernel *kernel;
     const void *args;
 } Elementwise;

@@ -1,5 +1,5 @@
-/* The gradient: a thread takes a range of the vocabulary, clears its rows, and adds the rows of the tokens within it, in
- * the order of the tokens: sums do not depend on the number of threads. */
+/* The gradient: a thread takes a range of the vocabulary, clears its rows, and adds the rows of the
+ * tokens within it, in the order of the tokens: sums do not depend on the number of threads. */
 #include "base/i64.h"
 #include "ops/cpu/impls_cpu.h"
 #include "ops/cpu/operand_cpu.h"

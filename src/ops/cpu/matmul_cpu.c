@@ -1,5 +1,6 @@
-/* Matrix multiplications of linear layers: our own GEMM, or the system's BLAS, for which 16-bit operands are widened to
- * fp32 and the result is rounded once. `auto` takes ours unless this CPU has only the plain C microkernel. */
+/* Matrix multiplications of linear layers: our own GEMM, or the system's BLAS, for which 16-bit
+ * operands are widened to fp32 and the result is rounded once. `auto` takes ours unless this CPU
+ * has only the plain C microkernel. */
 #include "ops/cpu/matmul_cpu.h"
 
 #include "base/i64.h"
@@ -146,9 +147,10 @@ static Status run_blas(const OpCall *call)
     return ST_OK;
 }
 
-/* Where we have more than plain C, ours is at least as fast as BLIS and OpenBLAS as they are installed, on every
- * shape of a step (docs/performance.md; OpenBLAS that is told of its AVX-512 kernels is up to a sixth ahead on some),
- * and takes 16-bit operands as they are, of which a library needs copies in fp32. */
+/* Where we have more than plain C, ours is at least as fast as BLIS and OpenBLAS as they are
+ * installed, on every shape of a step (docs/performance.md; OpenBLAS that is told of its AVX-512
+ * kernels is up to a sixth ahead on some), and takes 16-bit operands as they are, of which a
+ * library needs copies in fp32. */
 const char *matmul_own_declines(const Plan *plan, const Node *node)
 {
     if (matmul_kernel(plan, node) == &microkernel_plain)

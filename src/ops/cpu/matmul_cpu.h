@@ -5,11 +5,11 @@
 #include "base/text.h"
 #include "ops/gemm_cpu/gemm_cpu.h"
 
-/* The microkernel of our GEMM for the node's first two inputs: that of their dtype where both have the same and the CPU
- * multiplies it, else that of fp32. */
+/* The microkernel of our GEMM for the node's first two inputs: that of their dtype where both have
+ * the same and the CPU multiplies it, else that of fp32. */
 const Microkernel *matmul_kernel(const Plan *plan, const Node *node);
-/* The microkernel of `flash`, which multiplies with panels_cpu.h: that of bf16 where all heads that the node reads are
- * bf16 and the CPU multiplies it, else that of fp32. */
+/* The microkernel of `flash`, which multiplies with panels_cpu.h: that of bf16 where all heads that
+ * the node reads are bf16 and the CPU multiplies it, else that of fp32. */
 const Microkernel *matmul_flash_kernel(const Plan *plan, const Node *node);
 /* Why `auto` leaves a node to the BLAS library; NULL: it takes our GEMM. */
 const char *matmul_own_declines(const Plan *plan, const Node *node);
@@ -26,7 +26,8 @@ GemmPlan matmul_gemm(const Plan *plan, const Node *node, const MatmulOperands *x
 size_t matmul_blas_workspace(const MatmulOperands *x);
 void matmul_blas(const NodeAttr *attr, const MatmulOperands *x, void *workspace, int threads);
 
-/* Appends "BLIS 0.9.0", or "own" and the name of the microkernel: of a matmul, a bmm or an attention bound to `impl`. */
+/* Appends "BLIS 0.9.0", or "own" and the name of the microkernel: of a matmul, a bmm or an
+ * attention bound to `impl`. */
 void matmul_by(const Plan *plan, const Node *node, const OpImpl *impl, Text *out);
 
 #endif

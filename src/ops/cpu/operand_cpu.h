@@ -1,5 +1,5 @@
-/* Part of a row of an operand as floats: n elements from (row, col) on. fp32 is used in place; 16-bit dtypes are widened
- * into a buffer and rounded back from it. */
+/* Part of a row of an operand as floats: n elements from (row, col) on. fp32 is used in place;
+ * 16-bit dtypes are widened into a buffer and rounded back from it. */
 #ifndef OPS_CPU_OPERAND_CPU_H
 #define OPS_CPU_OPERAND_CPU_H
 

@@ -15,16 +15,17 @@ typedef struct BlasGemm {
     int64_t lda, ldb, ldc;
 } BlasGemm;
 
-/* Runs on as many threads as blas_cpu_set_threads() said; inside a parallel region on the calling thread alone. */
+/* Runs on as many threads as blas_cpu_set_threads() said; inside a parallel region on the calling
+ * thread alone. */
 void blas_cpu_gemm(const BlasGemm *g);
-/* Rows [row, row + rows) and columns [column, column + columns) of the result, by one call of the library. For
- * blas_cpu_NAME.c, which decides how a GEMM is divided among threads. */
+/* Rows [row, row + rows) and columns [column, column + columns) of the result, by one call of the
+ * library. For blas_cpu_NAME.c, which decides how a GEMM is divided among threads. */
 void blas_cpu_gemm_block(const BlasGemm *g, int64_t row, int64_t rows, int64_t column,
                          int64_t columns);
 void blas_cpu_set_threads(int threads);
-/* From here on the library divides a GEMM among the threads itself: its own speed, and bits that depend on the number of
- * threads. blas_cpu_set_threads() ends it. The library never gets more threads than there are cores: its threads spin
- * while they wait for one that has no core. */
+/* From here on the library divides a GEMM among the threads itself: its own speed, and bits that
+ * depend on the number of threads. blas_cpu_set_threads() ends it. The library never gets more
+ * threads than there are cores: its threads spin while they wait for one that has no core. */
 void blas_cpu_share_by_library(int threads);
 int blas_cpu_library_threads(void); /* how many threads the library itself uses now */
 const char *

@@ -1,8 +1,9 @@
-/* BLIS's threads wait for each other by spinning, many times in a GEMM: where another program takes a core for a moment,
- * all of them stand still, and a step takes five to ten times as long. So a few threads take blocks of the result
- * dynamically and wait once, at the end. With more threads the blocks would be too thin to be fast, and BLIS divides the
- * work itself, unless there are more threads than cores: a spinning thread without a core keeps all others spinning, and
- * seven threads on two cores take a hundred times as long. */
+/* BLIS's threads wait for each other by spinning, many times in a GEMM: where another program takes
+ * a core for a moment, all of them stand still, and a step takes five to ten times as long. So a
+ * few threads take blocks of the result dynamically and wait once, at the end. With more threads
+ * the blocks would be too thin to be fast, and BLIS divides the work itself, unless there are more
+ * threads than cores: a spinning thread without a core keeps all others spinning, and seven threads
+ * on two cores take a hundred times as long. */
 #include "backend/cpu_threads.h"
 #include "base/i64.h"
 #include "ops/gemm_cpu/blas_cpu.h"
@@ -62,8 +63,8 @@ void blas_cpu_gemm(const BlasGemm *g)
         blas_cpu_gemm_block(g, 0, g->m, 0, g->n);
         return;
     }
-    /* A remainder of less than a unit is part of the last block: a single row or column would be a product of a matrix
-     * and a vector, whose sums BLIS orders otherwise. */
+    /* A remainder of less than a unit is part of the last block: a single row or column would be a
+     * product of a matrix and a vector, whose sums BLIS orders otherwise. */
     const int64_t blocks = (length + block - UNIT) / block;
 #pragma omp parallel for schedule(dynamic) num_threads(n_threads)
     for (int64_t i = 0; i < blocks; i++) {

@@ -1,6 +1,7 @@
-/* OpenBLAS rounds the last rows and columns of each thread's share otherwise than those before them, so that its bits
- * depend on the number of threads; and its pthread build runs one GEMM at a time, whoever calls. So a GEMM is divided into
- * blocks by its shape alone, and threads take them dynamically: the library itself runs on one thread. */
+/* OpenBLAS rounds the last rows and columns of each thread's share otherwise than those before
+ * them, so that its bits depend on the number of threads; and its pthread build runs one GEMM at a
+ * time, whoever calls. So a GEMM is divided into blocks by its shape alone, and threads take them
+ * dynamically: the library itself runs on one thread. */
 #include "backend/cpu_threads.h"
 #include "base/i64.h"
 #include "ops/gemm_cpu/blas_cpu.h"
@@ -10,7 +11,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* BLOCK: a multiple of MR and NR of every microkernel of OpenBLAS, and large enough that packing takes little of the time. */
+/* BLOCK: a multiple of MR and NR of every microkernel of OpenBLAS, and large enough that packing
+ * takes little of the time. */
 enum { BLOCK = 192, MOST_BLOCKS = 8 /* per side */ };
 
 static int n_threads = 1; /* 0: the library divides the work */
@@ -60,7 +62,8 @@ static void multiply_block(const BlasGemm *g, int64_t i)
                         start(g->n, i / down + 1) - column);
 }
 
-/* Outside a region of several threads the OpenMP build uses OpenMP's number of threads, whatever it was told. */
+/* Outside a region of several threads the OpenMP build uses OpenMP's number of threads, whatever it
+ * was told. */
 static void multiply_alone(const BlasGemm *g, int64_t count)
 {
     const int others = omp_get_max_threads();

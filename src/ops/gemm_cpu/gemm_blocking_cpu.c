@@ -1,15 +1,16 @@
 #include "ops/gemm_cpu/gemm_blocking_cpu.h"
 
 enum {
-    SUMS =
-        1024, /* shared lines of a block whose private side has the kernel's own width: their sums take 400 KiB of
-                          the second-level cache, or 800 KiB where it has 2 MiB */
+    /* Shared lines of a block whose private side has the kernel's own width: their sums take 400 KiB
+     * of the second-level cache, or 800 KiB where it has 2 MiB. */
+    SUMS = 1024,
     NARROW_TURNS = 2,  /* narrow blocks for each thread at the end, where one side is private */
     KC_UNIT = 16,      /* numbers: four lines of a micro-panel, or more, fill cache lines */
     LONGEST_SUM = 4096 /* numbers of k that are added one after the other */
 };
 
-/* Passes over k as long as each other, as far as groups of KR go, and whole cache lines of every micro-panel. */
+/* Passes over k as long as each other, as far as groups of KR go, and whole cache lines of every
+ * micro-panel. */
 static void block_k(const GemmPlan *p, GemmBlocking *b)
 {
     const Microkernel *kernel = p->kernel;
@@ -23,9 +24,9 @@ static void block_k(const GemmPlan *p, GemmBlocking *b)
 
 /* ---- the time of a blocking ---- */
 
-/* The unit of time is a multiplication of two lines. Costs are fitted to one core of a Xeon by its own clock and to 16
- * threads on eight such cores, GEMMs of small and medium blocked in 18 and 38 ways. Kernels of 16 bit multiply faster, so
- * that all else costs more of those. */
+/* The unit of time is a multiplication of two lines. Costs are fitted to one core of a Xeon by its
+ * own clock and to 16 threads on eight such cores, GEMMs of small and medium blocked in 18 and 38
+ * ways. Kernels of 16 bit multiply faster, so that all else costs more of those. */
 typedef struct Costs {
     int64_t pack_private; /* a line: it stays in the second-level cache */
     int64_t pack_shared;  /* a line, which several threads read */
@@ -34,8 +35,9 @@ typedef struct Costs {
     int64_t read_column;
 } Costs;
 
-/* Shared panels that `readers` threads read are written over lines that the caches of others still hold, which costs more
- * for each of them. Kernels without private panels have no choice there, and their costs are of one core. */
+/* Shared panels that `readers` threads read are written over lines that the caches of others still
+ * hold, which costs more for each of them. Kernels without private panels have no choice there, and
+ * their costs are of one core. */
 static Costs costs_of(const GemmPlan *p, int64_t readers)
 {
     const bool fp32 = p->kernel->operand == DT_F32;
@@ -45,8 +47,8 @@ static Costs costs_of(const GemmPlan *p, int64_t readers)
     return fp32 ? (Costs){20, 40 + 14 * others, 4, 1} : (Costs){60, 200 + 42 * others, 13, 8};
 }
 
-/* Threads end within the time of their last block of each other: the largest of t random fractions of it is t / (t + 1), as
- * a rule, and the mean is half. */
+/* Threads end within the time of their last block of each other: the largest of t random fractions
+ * of it is t / (t + 1), as a rule, and the mean is half. */
 static int64_t late_by(int64_t block, int threads)
 {
     return block * (threads - 1) / (2 * (threads + 1));
@@ -121,8 +123,9 @@ static GemmBlocking none_private(const GemmPlan *p, int threads)
     return best;
 }
 
-/* How many of `panels` are blocks of their own, beside wide ones: `turns` blocks for each thread, during which those who
- * are late with a wide one catch up, and what fills no wide one. It may be all. */
+/* How many of `panels` are blocks of their own, beside wide ones: `turns` blocks for each thread,
+ * during which those who are late with a wide one catch up, and what fills no wide one. It may be
+ * all. */
 static int64_t narrow_blocks(int64_t panels, int64_t width, int64_t others, int turns, int threads)
 {
     if (threads == 1 || turns == 0) return 0;
@@ -135,8 +138,8 @@ static int64_t queues_for(int64_t shared_blocks)
     return shared_blocks > GEMM_MOST_QUEUES ? 1 : shared_blocks;
 }
 
-/* Private blocks of `lines` of the longer side. The shared side has as many blocks as leave room for the sums, or `times`
- * that: for each of them the private lines are packed anew. */
+/* Private blocks of `lines` of the longer side. The shared side has as many blocks as leave room
+ * for the sums, or `times` that: for each of them the private lines are packed anew. */
 static GemmBlocking one_private(const GemmPlan *p, int lines, int times, int threads)
 {
     const Microkernel *kernel = p->kernel;
@@ -161,8 +164,8 @@ static GemmBlocking one_private(const GemmPlan *p, int lines, int times, int thr
     return b;
 }
 
-/* Private blocks of the kernel's own width, then narrower ones, then more shared blocks. Wide ones save reading rows; where
- * a is private, columns are read, and they save nothing. */
+/* Private blocks of the kernel's own width, then narrower ones, then more shared blocks. Wide ones
+ * save reading rows; where a is private, columns are read, and they save nothing. */
 static GemmBlocking best_one_private(const GemmPlan *p, int threads)
 {
     const int widest = p->m >= p->n ? MICROKERNEL_UNIT : p->kernel->private_lines;
@@ -223,7 +226,8 @@ GemmBlocking gemm_blocking(const GemmPlan *p, int threads)
 
 /* ---- blocks ---- */
 
-/* Where block i of n begins: the last `narrow` are one micro-panel each, the others as long as each other, but for one. */
+/* Where block i of n begins: the last `narrow` are one micro-panel each, the others as long as each
+ * other, but for one. */
 static int64_t block_start(int64_t lines, int64_t panel, int64_t i, int64_t n, int64_t narrow)
 {
     const int64_t panels = i64_ceil_div(lines, panel), wide = n - narrow;

@@ -1,19 +1,22 @@
-/* How a GEMM is blocked. The names are those of BLIS (Van Zee and van de Geijn, "BLIS: A Framework for Rapidly
- * Instantiating BLAS Functionality"), whose five loops around the micro-kernel are these here:
+/* How a GEMM is blocked. The names are those of BLIS (Van Zee and van de Geijn, "BLIS: A Framework
+ * for Rapidly Instantiating BLAS Functionality"), whose five loops around the micro-kernel are
+ * these here:
  *
- *   5th  jc  NC columns of c  \  blocks of at most MC x NC of c: one list, which threads take from dynamically
- *   3rd  ic  MC rows of c     /  (gemm_blocking_next()); both loops are outside the 4th
+ *   5th  jc  NC columns of c  \  blocks of at most MC x NC of c: one list, from which threads
+ *   3rd  ic  MC rows of c     /  take (gemm_blocking_next()); both loops are outside the 4th
  *   4th  pc  KC of k             gemm_macrokernel(), a block over all of k
  *   2nd  jr  NR columns          add_kc() in gemm_macrokernel_cpu.c: micro-panels of b
  *   1st  ir  MR rows             the same: micro-panels of a
  *            micro-kernel        Microkernel.multiply: a tile of MR x NR over KC
  *
- * Shared panels: all threads pack an operand together, all of it, before the first block. Where both operands are shared,
- * MC rows of a along KC stay in the second-level cache (0.4 MiB of 1 MiB) beside the sums of the block. Micro-panels of b
- * pass through it one after the other, each of which stays in the first level while all rows are multiplied with it.
+ * Shared panels: all threads pack an operand together, all of it, before the first block. Where
+ * both operands are shared, MC rows of a along KC stay in the second-level cache (0.4 MiB of 1 MiB)
+ * beside the sums of the block. Micro-panels of b pass through it one after the other, each of
+ * which stays in the first level while all rows are multiplied with it.
  *
- * Private panels: the thread that takes a block packs its lines, a KC at a time, so that they never leave the thread's
- * second-level cache. Either the longer side is private and the other one is shared, or both are private. */
+ * Private panels: the thread that takes a block packs its lines, a KC at a time, so that they never
+ * leave the thread's second-level cache. Either the longer side is private and the other one is
+ * shared, or both are private. */
 #ifndef OPS_GEMM_CPU_GEMM_BLOCKING_CPU_H
 #define OPS_GEMM_CPU_GEMM_BLOCKING_CPU_H
 
@@ -32,13 +35,13 @@ typedef struct GemmBlocking {
     int64_t m_blocks, n_blocks; /* how many down and across */
     int64_t mc, nc;             /* no block is larger */
     int64_t
-        narrow; /* the last blocks of the private side are one micro-panel each, so that threads end together */
+        narrow; /* the last blocks of the private side have one micro-panel: threads end together */
     int64_t cost;         /* the time of the slowest thread, for comparisons */
     int64_t number_bytes; /* of a number in a micro-panel */
     int64_t k;            /* padded to whole KR */
     int64_t kc;
-    int64_t
-        partial_k; /* The error of a sum in fp32 grows with its length: a long one is a sum of sums over this many. */
+    /* Rounding errors of a sum in fp32 grow with its length: a long sum adds up sums over this many. */
+    int64_t partial_k;
 } GemmBlocking;
 
 GemmBlocking gemm_blocking(const GemmPlan *p, int threads);
@@ -50,8 +53,9 @@ typedef struct GemmBlock {
 /* Block i of m_blocks * n_blocks; neighbours share their columns of b, or their private lines. */
 GemmBlock gemm_blocking_block(const GemmPlan *p, const GemmBlocking *blocking, int64_t i);
 
-/* Where one side is private, blocks i, i + n, i + 2 n ... read the same part of the shared side, and are a queue. Threads
- * start with queues of their own: the fewer caches have read a line, the sooner the next GEMM can write it again. */
+/* Where one side is private, blocks i, i + n, i + 2 n ... read the same part of the shared side,
+ * and are a queue. Threads start with queues of their own: the fewer caches have read a line, the
+ * sooner the next GEMM can write it again. */
 enum { GEMM_MOST_QUEUES = 16 };
 
 typedef struct GemmQueues {

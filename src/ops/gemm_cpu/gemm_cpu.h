@@ -1,8 +1,9 @@
-/* Our own GEMM on a CPU (gemm_blocking_cpu.h has its loops). Operands are packed into micro-panels, by all threads before
- * the first block or by the thread that multiplies them. Threads take blocks of the result as they become free, so that a
- * slow one does not hold up the others, and meet at the end; where something is packed before, they meet after that, too.
- * Every block sums over all of k in order: the result depends neither on the number of threads nor on the blocking. Where
- * a number does not fit the micro-panels, the kernel's `fallback` computes the whole GEMM again. */
+/* Our own GEMM on a CPU (gemm_blocking_cpu.h has its loops). Operands are packed into micro-panels,
+ * by all threads before the first block or by the thread that multiplies them. Threads take blocks
+ * of the result as they become free, so that a slow one does not hold up the others, and meet at
+ * the end; where something is packed before, they meet after that, too. Every block sums over all
+ * of k in order: the result depends neither on the number of threads nor on the blocking. Where a
+ * number does not fit the micro-panels, the kernel's `fallback` computes the whole GEMM again. */
 #ifndef OPS_GEMM_CPU_GEMM_CPU_H
 #define OPS_GEMM_CPU_GEMM_CPU_H
 

@@ -12,9 +12,10 @@ typedef struct Block {
     int64_t ld;     /* from row to row of the last two */
 } Block;
 
-/* Sums that continue from one KC to the next are kept one tile after the other, in the order in which they are read again:
- * on a Neoverse V1 that takes 1 % less time than rows (bf16: 4 %). Beside private panels there is no room for tiles and
- * rows in the second-level cache (AMX: 8 % slower), and the sums in rows continue. */
+/* Sums that continue from one KC to the next are kept one tile after the other, in the order in
+ * which they are read again: on a Neoverse V1 that takes 1 % less time than rows (bf16: 4 %).
+ * Beside private panels there is no room for tiles and rows in the second-level cache (AMX: 8 %
+ * slower), and the sums in rows continue. */
 static bool keeps_tiles(const GemmPlan *p, const GemmBlocking *b)
 {
     return b->k > b->kc && !p->kernel->private_lines;
@@ -25,8 +26,9 @@ static bool has_partial_sums(const GemmBlocking *b)
     return b->k > b->partial_k;
 }
 
-/* Floats from row to row of a block. A tile is loaded while the one above it is on its way to memory: where both have the
- * same offset in a page, a core takes one for the other and waits (4K aliasing). */
+/* Floats from row to row of a block. A tile is loaded while the one above it is on its way to
+ * memory: where both have the same offset in a page, a core takes one for the other and waits (4K
+ * aliasing). */
 static int64_t sums_ld(const GemmPlan *p, const GemmBlocking *b)
 {
     const int64_t page = 4096 / (int64_t)sizeof(float), line = CACHE_LINE / (int64_t)sizeof(float);
@@ -51,9 +53,10 @@ static Block block_at(const GemmPlan *p, const GemmBlocking *b, int64_t i, float
 
 /* ---- prefetching ---- */
 
-/* The next micro-panel of b is prefetched while one is multiplied, some of it with every tile, so that the second-level
- * cache has it in time. Rows of a come in order, and prefetching them, too, takes longer than it saves. Private panels are
- * in that cache already, and many requests at a time hold up the kernel's own loads (AVX-512: 5 % slower). */
+/* The next micro-panel of b is prefetched while one is multiplied, some of it with every tile, so
+ * that the second-level cache has it in time. Rows of a come in order, and prefetching them, too,
+ * takes longer than it saves. Private panels are in that cache already, and many requests at a time
+ * hold up the kernel's own loads (AVX-512: 5 % slower). */
 typedef struct Prefetch {
     const char *at, *end;
     int64_t step; /* bytes, with every tile */

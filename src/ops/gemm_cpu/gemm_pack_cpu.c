@@ -23,9 +23,9 @@ static void pack_in_steps(const Gemm *g, const GemmOperand *x, int64_t first, in
     }
 }
 
-/* Where numbers of a line lie together, one micro-panel after the other: what the hardware prefetches is the rest of those
- * lines. Where lines lie together, a few numbers at a time: what one micro-panel leaves in the cache is what the next one
- * needs. */
+/* Where numbers of a line lie together, one micro-panel after the other: what the hardware
+ * prefetches is the rest of those lines. Where lines lie together, a few numbers at a time: what
+ * one micro-panel leaves in the cache is what the next one needs. */
 void gemm_pack(const Gemm *g, const GemmOperand *x, int64_t first, int64_t end, int64_t k,
                int64_t end_k)
 {

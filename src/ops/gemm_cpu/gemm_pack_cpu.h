@@ -20,7 +20,8 @@ typedef struct Gemm {
     GemmOperand a, b;
 } Gemm;
 
-/* All micro-panels along one KC, then those along the next: what a block reads at a time lies together, whatever k is. */
+/* All micro-panels along one KC, then those along the next: what a block reads at a time lies
+ * together, whatever k is. */
 static inline char *gemm_pack_at(const GemmBlocking *b, const GemmOperand *x, int64_t line,
                                  int64_t k)
 {

@@ -1,15 +1,18 @@
-/* BFMMLA: a 2 x 4 block of bf16 times a 4 x 2 block, added to a 2 x 2 block of fp32. A tile of 8 x 12 is
- * 4 x 6 such blocks in v8 to v31; v0 to v3 hold pairs of rows, v4 to v7 pairs of columns in turn.
+/* BFMMLA: a 2 x 4 block of bf16 times a 4 x 2 block, added to a 2 x 2 block of fp32. A tile of 8 x
+ * 12 is 4 x 6 such blocks in v8 to v31; v0 to v3 hold pairs of rows, v4 to v7 pairs of columns in
+ * turn.
  *
- * In assembly, because compilers spill some of the 24 sums (gcc 12: half the speed), with single loads, because pairs (ldp)
- * take the slots the products need, and in the order in which 24 products take closest to the 6 cycles they must: the best
- * of 13,000 that were tried on a Neoverse V1, each a few instructions away from the best one before it. With rows from the
- * second-level cache it takes 6.8, where the products in turn with the loads before them take 6.9, and random orders up to
- * 8. (A `nop` moves what follows to other slots; a loop that begins 16 bytes behind a multiple of 32 costs a step 2.5 %.)
- * Asking for panels ahead (prfm) takes such slots too, and the processor does it itself.
+ * In assembly, because compilers spill some of the 24 sums (gcc 12: half the speed), with single
+ * loads, because pairs (ldp) take the slots the products need, and in the order in which 24
+ * products take closest to the 6 cycles they must: the best of 13,000 that were tried on a Neoverse
+ * V1, each a few instructions away from the best one before it. With rows from the second-level
+ * cache it takes 6.8, where the products in turn with the loads before them take 6.9, and random
+ * orders up to 8. (A `nop` moves what follows to other slots; a loop that begins 16 bytes behind a
+ * multiple of 32 costs a step 2.5 %.) Asking for panels ahead (prfm) takes such slots too, and the
+ * processor does it itself.
  *
- * The instruction's own rounding: to odd within a pair of products, and denormal numbers count as zero
- * (unless the processor has FEAT_EBF16). */
+ * The instruction's own rounding: to odd within a pair of products, and denormal numbers count as
+ * zero (unless the processor has FEAT_EBF16). */
 #include "ops/gemm_cpu/microkernel_cpu_aarch64.h"
 
 enum { MR = 8, NR = 12, KR = 4 };

@@ -1,4 +1,5 @@
-/* The micro-kernels of x86-64. Each is compiled for its own instructions and called where the CPU has them. */
+/* The micro-kernels of x86-64. Each is compiled for its own instructions and called where the CPU
+ * has them. */
 #ifndef OPS_GEMM_CPU_MICROKERNEL_CPU_X86_64_H
 #define OPS_GEMM_CPU_MICROKERNEL_CPU_X86_64_H
 

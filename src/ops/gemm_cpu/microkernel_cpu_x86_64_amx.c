@@ -1,10 +1,11 @@
 /* TDPBF16PS: 16 x 32 of bf16 times 32 x 16, added to 16 x 16 of fp32.
  *
- * Micro-panels of a come from the second-level cache every time: they are loaded with the hint that they will not be
- * needed again (TILELOADDT1), or they would evict the micro-panel of b from the first level.
+ * Micro-panels of a come from the second-level cache every time: they are loaded with the hint that
+ * they will not be needed again (TILELOADDT1), or they would evict the micro-panel of b from the
+ * first level.
  *
- * The instruction's own rounding: even and odd numbers of k are summed apart, their sums added to the tile
- * once in 32; denormal numbers count as zero. */
+ * The instruction's own rounding: even and odd numbers of k are summed apart, their sums added to
+ * the tile once in 32; denormal numbers count as zero. */
 #include "ops/gemm_cpu/microkernel_cpu_x86_64_amx.h"
 
 #include "ops/gemm_cpu/pack_cpu_x86_64_avx512.h"

@@ -1,5 +1,6 @@
-/* What microkernels on AMX share: a tile of 32 x 32 sums is four of 16 x 16, in tmm0 to tmm3; tmm4 and tmm5 are for 16
- * rows of a each, tmm6 and tmm7 for 16 columns of b as pairs along k. Only microkernel_cpu_x86_64_amx*.c include it. */
+/* What microkernels on AMX share: a tile of 32 x 32 sums is four of 16 x 16, in tmm0 to tmm3; tmm4
+ * and tmm5 are for 16 rows of a each, tmm6 and tmm7 for 16 columns of b as pairs along k. Only
+ * microkernel_cpu_x86_64_amx*.c include it. */
 #ifndef OPS_GEMM_CPU_MICROKERNEL_CPU_X86_64_AMX_H
 #define OPS_GEMM_CPU_MICROKERNEL_CPU_X86_64_AMX_H
 

@@ -1,10 +1,11 @@
-/* fp16 on TDPBF16PS (there is TDPFP16PS, too, which few CPUs have). A number of fp16 is split into two of bf16, a high and a
- * low part: exactly, since each holds 8 bits and it has 11. So a product of two numbers is the sum of four products of
- * their parts, which the instruction adds up in fp32: 256 cycles where VFMADD231PS takes 1024.
+/* fp16 on TDPBF16PS (there is TDPFP16PS, too, which few CPUs have). A number of fp16 is split into
+ * two of bf16, a high and a low part: exactly, since each holds 8 bits and it has 11. So a product
+ * of two numbers is the sum of four products of their parts, which the instruction adds up in fp32:
+ * 256 cycles where VFMADD231PS takes 1024.
  *
- * A micro-panel has the low parts of 32 numbers of k of all lines, in the order of microkernel_amx (but for pairs: see
- * Square), then the high parts. An infinity or a NaN cannot be split: packing sets `unpackable`, and VFMADD231PS computes
- * the GEMM again. */
+ * A micro-panel has the low parts of 32 numbers of k of all lines, in the order of microkernel_amx
+ * (but for pairs: see Square), then the high parts. An infinity or a NaN cannot be split: packing
+ * sets `unpackable`, and VFMADD231PS computes the GEMM again. */
 #include "ops/gemm_cpu/microkernel_cpu_x86_64_amx.h"
 #include "ops/gemm_cpu/pack_cpu_x86_64_avx512.h"
 
@@ -80,8 +81,9 @@ AMX static void multiply(int64_t groups, const void *a, const void *b, const Mic
 
 /* ---- packing ---- */
 
-/* 16 lines of 32 numbers of k, as pairs of number k and number k + 16, which is the same order for a and for b: a row is
- * a line or, where neighbours in memory are those of other lines, a pair of 16 lines. */
+/* 16 lines of 32 numbers of k, as pairs of number k and number k + 16, which is the same order for
+ * a and for b: a row is a line or, where neighbours in memory are those of other lines, a pair of
+ * 16 lines. */
 typedef struct Square {
     __m512i low[HALF], high[HALF];
 } Square;
@@ -109,7 +111,8 @@ PACK_AVX512_INLINE void keep_largest(__m512i *most, __m512i x)
     *most = _mm512_max_epu32(*most, _mm512_and_si512(x, _mm512_set1_epi32(0x7fffffff)));
 }
 
-/* `lines` and `k` are what is left of the source from here on; `most` becomes the bits of the largest number. */
+/* `lines` and `k` are what is left of the source from here on; `most` becomes the bits of the
+ * largest number. */
 PACK_AVX512_INLINE void read_square(Square *s, __m512i *most, const uint16_t *src,
                                     const PackSource *of, int64_t lines, int64_t k)
 {

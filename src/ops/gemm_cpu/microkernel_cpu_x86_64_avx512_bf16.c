@@ -1,7 +1,8 @@
-/* VDPBF16PS: two products of bf16 added to each fp32. A tile of 12 x 32 as in AVX-512's fp32, on pairs along k:
- * two registers hold 32 pairs of b, one a pair of a in every place.
+/* VDPBF16PS: two products of bf16 added to each fp32. A tile of 12 x 32 as in AVX-512's fp32, on
+ * pairs along k: two registers hold 32 pairs of b, one a pair of a in every place.
  *
- * The instruction's own rounding: to nearest after each product, and denormal numbers count as zero. */
+ * The instruction's own rounding: to nearest after each product, and denormal numbers count as
+ * zero. */
 #include "ops/gemm_cpu/microkernel_cpu_x86_64.h"
 #include "ops/gemm_cpu/pack_cpu_x86_64_avx512.h"
 

@@ -1,8 +1,8 @@
-/* Packing: lines of a matrix are copied or widened into the micro-panels of a micro-kernel. A transposed operand differs in
- * two strides alone, so nothing is transposed in memory first.
+/* Packing: lines of a matrix are copied or widened into the micro-panels of a micro-kernel. A
+ * transposed operand differs in two strides alone, so nothing is transposed in memory first.
  *
- * pack_cpu_panel() is written once and inlined with constant lines, KR and dtypes: PACK_CPU defines the packer of a
- * micro-kernel. */
+ * pack_cpu_panel() is written once and inlined with constant lines, KR and dtypes: PACK_CPU defines
+ * the packer of a micro-kernel. */
 #ifndef OPS_GEMM_CPU_PACK_CPU_H
 #define OPS_GEMM_CPU_PACK_CPU_H
 
@@ -29,8 +29,8 @@ static inline PackSource pack_cpu_columns(Operand x)
     return (PackSource){x.data, x.dtype, 1, x.ld, NULL};
 }
 
-/* Packs `lines` lines from `line` on, `k` numbers of each from `first_k` on. What fills up a whole micro-panel is zeros,
- * which add nothing to the sums that count. */
+/* Packs `lines` lines from `line` on, `k` numbers of each from `first_k` on. What fills up a whole
+ * micro-panel is zeros, which add nothing to the sums that count. */
 typedef void PackPanel(void *restrict dst, const PackSource *src, int64_t line, int64_t lines,
                        int64_t first_k, int64_t k);
 
@@ -101,8 +101,8 @@ PACK_CPU_INLINE void pack_cpu_along(void *restrict dst, const void *restrict src
     }
 }
 
-/* The same where the neighbours of a number are those of other lines. Four numbers of k are interleaved in one statement
- * each, so that compilers see the store that interleaves. */
+/* The same where the neighbours of a number are those of other lines. Four numbers of k are
+ * interleaved in one statement each, so that compilers see the store that interleaves. */
 PACK_CPU_INLINE void pack_cpu_across(void *restrict dst, const void *restrict src, int64_t k_step,
                                      int64_t groups, int panel, int kr, DType as, DType dtype)
 {

@@ -52,8 +52,8 @@ PACK_AVX2_INLINE void pack_avx2_store(float *dst, __m256 v, int n)
     }
 }
 
-/* Whole micro-panels along k, eight numbers at a time; returns how many numbers of k that was. `panel` is 6 or a
- * multiple of 8. */
+/* Whole micro-panels along k, eight numbers at a time; returns how many numbers of k that was.
+ * `panel` is 6 or a multiple of 8. */
 PACK_AVX2_INLINE int64_t pack_avx2_along(float *restrict dst, const void *restrict src,
                                          int64_t line_step, int64_t k, int panel, DType dtype)
 {

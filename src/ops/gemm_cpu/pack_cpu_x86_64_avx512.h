@@ -1,5 +1,6 @@
-/* Packing on 512 bits. What lies along k is transposed in registers, 16 lines of 16 units at a time (a unit is a
- * float, or a pair of bf16), so that every cache line is read once, whatever the distance between lines. */
+/* Packing on 512 bits. What lies along k is transposed in registers, 16 lines of 16 units at a time
+ * (a unit is a float, or a pair of bf16), so that every cache line is read once, whatever the
+ * distance between lines. */
 #ifndef OPS_GEMM_CPU_PACK_CPU_X86_64_AVX512_H
 #define OPS_GEMM_CPU_PACK_CPU_X86_64_AVX512_H
 

@@ -1,6 +1,6 @@
-/* Small GEMMs on the calling thread: operands are packed whole, once, and multiplied as often as needed. Results are floats
- * with room for whole tiles, so that every tile is written in place. For kernels that take every number: none with a
- * `fallback`. */
+/* Small GEMMs on the calling thread: operands are packed whole, once, and multiplied as often as
+ * needed. Results are floats with room for whole tiles, so that every tile is written in place. For
+ * kernels that take every number: none with a `fallback`. */
 #ifndef OPS_GEMM_CPU_PANELS_CPU_H
 #define OPS_GEMM_CPU_PANELS_CPU_H
 

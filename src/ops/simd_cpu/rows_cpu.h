@@ -62,7 +62,8 @@ static inline void *rows_cpu_at(const void *data, DType dtype, int64_t element)
 const char *rows_cpu_refuse_f64(const Tensor *t);
 const char *rows_cpu_declines_f64(const Plan *plan, const Node *node);
 
-/* A workspace of two float rows for each thread, as wide as the node's first input; the calling thread's row 0 or 1. */
+/* A workspace of two float rows for each thread, as wide as the node's first input; the calling
+ * thread's row 0 or 1. */
 size_t rows_cpu_buffers(const Plan *plan, const Node *node, int threads);
 float *rows_cpu_buffer(const OpCall *call, int i);
 

@@ -1,4 +1,5 @@
-/* The system's BLAS: how many threads it gets of those that compute, and that the product is the same whoever shares it out. */
+/* The system's BLAS: how many threads it gets of those that compute, and that the product is the
+ * same whoever shares it out. */
 #include "backend/cpu_threads.h"
 #include "ops/gemm_cpu/blas_cpu.h"
 #include "with_cmocka.h"

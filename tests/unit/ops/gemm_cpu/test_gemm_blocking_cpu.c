@@ -111,8 +111,8 @@ static int64_t shared_part(const GemmPlan *p, const GemmBlocking *blocking, int6
     return blocking->private_panels == PRIVATE_A ? at.column : at.row;
 }
 
-/* The last thread gets all blocks of its own part, then those of the next one. `most` becomes the number of queues of each
- * kind of private panels. */
+/* The last thread gets all blocks of its own part, then those of the next one. `most` becomes the
+ * number of queues of each kind of private panels. */
 static void hold_queues(const GemmPlan *p, int threads, int64_t most[PRIVATE_BOTH + 1])
 {
     const GemmBlocking blocking = gemm_blocking(p, threads);

@@ -4,8 +4,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Every pair of remainders of rows, columns and k: packing meets the lines of one side and k, a tile rows and columns. All
- * three at a time took minutes. */
+/* Every pair of remainders of rows, columns and k: packing meets the lines of one side and k, a
+ * tile rows and columns. All three at a time took minutes. */
 static void test_remainders(void **state)
 {
     (void)state;
@@ -156,8 +156,8 @@ static void test_fallback(void **state)
     }
 }
 
-/* 2^-130 (a denormal number in bf16 and fp32) times 2^100, or 2^-22 (one in fp16) times 2^10. Kernels of fp32 and
- * fp16 count it; BFMMLA takes it for zero, unless the processor has FEAT_EBF16. */
+/* 2^-130 (a denormal number in bf16 and fp32) times 2^100, or 2^-22 (one in fp16) times 2^10.
+ * Kernels of fp32 and fp16 count it; BFMMLA takes it for zero, unless the processor has FEAT_EBF16. */
 static void test_denormals(void **state)
 {
     (void)state;

@@ -1,4 +1,5 @@
-/* Narrowing by the processor's own instructions gives the bits of float16.h, and so do its two halves of a float. */
+/* Narrowing by the processor's own instructions gives the bits of float16.h, and so do its two
+ * halves of a float. */
 #include "ops/simd_cpu/rows_cpu.h"
 #include "with_cmocka.h"
 
