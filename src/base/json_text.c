@@ -2,6 +2,7 @@
 
 #include "base/escape.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -42,6 +43,11 @@ json_t *json_text_string(const char *text)
     json_t *value = json_string(copy);
     free(copy);
     return value;
+}
+
+json_t *json_text_real(double value)
+{
+    return isfinite(value) ? json_real(value) : json_null();
 }
 
 Status json_text_append(json_t *array, Text *text)

@@ -16,6 +16,9 @@ void json_text_put(Text *out, const json_t *value, size_t flags);
 /* json_string() of a text that may not be UTF-8: such bytes become '?'. NULL: no memory. */
 json_t *json_text_string(const char *text);
 
+/* json_real(), or null for what is not finite. */
+json_t *json_text_real(double value);
+
 /* Appends the text to the array and empties it. An empty text is left out. */
 Status json_text_append(json_t *array, Text *text);
 

@@ -1,43 +1,30 @@
 #include "report/study/comparison_report.h"
 
 #include "base/human.h"
+#include "base/json_text.h"
+#include "report/format/csv_writer.h"
 #include "report/format/flat_row.h"
 #include "report/format/table_write.h"
 #include "report/records/cell_text.h"
 #include "report/records/record_notes.h"
-#include "report/study/comparison_data.h"
 
 #include <math.h>
 #include <string.h>
 
-/* Adds the note and frees the text. */
-static void take_note(Table *table, Text *text)
-{
-    table->failed = table->failed || text->failed;
-    if (text->n) table_note(table, text_str(text), NULL);
-    text_free(text);
-}
-
-/* ---- what differs around them ---- */
+/* ---- differences of the machine and the build ---- */
 
 static void put_value(Table *table, const json_t *value)
 {
     Text text = {0};
-    if (json_is_null(value))
-        text_puts(&text, "-");
-    else
-        flat_row_put(&text, value);
-    table_cell_printf(table, "%s", text_str(&text));
-    table->failed = table->failed || text.failed;
-    text_free(&text);
+    if (json_is_null(value)) text_puts(&text, "-");
+    flat_row_put(&text, value);
+    table_cell_text(table, &text);
 }
 
 static void fill_differences(Table *table, const ComparisonReport *report)
 {
     const json_t *list = report->comparison->differences;
-    table_column(table, "differs", "", false);
-    table_column(table, "A", "", false);
-    table_column(table, "B", "", false);
+    TABLE_COLUMNS(table, 3, "differs", "A", "B");
     table_cell(table, "file");
     table_cell(table, report->path_a);
     table_cell(table, report->path_b);
@@ -55,18 +42,9 @@ static void fill_differences(Table *table, const ComparisonReport *report)
 
 static void put_median(Table *table, RecordStatus status, double ms)
 {
-    if (status == RECORD_OK)
-        table_cell(table, human_number(ms, 4).s);
-    else
-        table_cell(table, status == RECORD_STATUS_COUNT ? "-" : cell_text_status(status));
-}
-
-static void put_p(Table *table, double p)
-{
-    if (isnan(p))
-        table_cell(table, "-");
-    else
-        table_cell_printf(table, p >= 0.001 ? "%.3f" : "%.0e", p);
+    table_cell(table, status == RECORD_OK             ? human_number(ms, 4).s
+                      : status == RECORD_STATUS_COUNT ? "-"
+                                                      : cell_text_status(status));
 }
 
 static void put_verdict(Table *table, const ComparisonPhase *p)
@@ -103,7 +81,10 @@ static void put_phase(Table *table, const ComparisonPhase *p, const char *name)
         table_cell(table, "-");
     else
         table_cell_printf(table, "%+.1f .. %+.1f", percent(p->low), percent(p->high));
-    put_p(table, p->p);
+    if (isnan(p->p))
+        table_cell(table, "-");
+    else
+        table_cell_printf(table, p->p >= 0.001 ? "%.3f" : "%.0e", p->p);
     put_verdict(table, p);
 }
 
@@ -130,11 +111,7 @@ static void put_headings(Table *table, const bool *shown)
             table_column(table, column->label, column->unit, column->kind != COLUMN_WORD);
     }
     table_column(table, "phase", "", false);
-    table_column(table, "A", "ms", true);
-    table_column(table, "B", "ms", true);
-    table_column(table, "change", "%", true);
-    table_column(table, "95 % interval", "%", true);
-    table_column(table, "p", "", true);
+    TABLE_COLUMNS(table, 0, "A (ms)", "B (ms)", "change (%)", "95 % interval (%)", "p");
     table_column(table, "verdict", "", false);
 }
 
@@ -150,39 +127,39 @@ static void note_means(Table *table, const Comparison *c)
                     percent(c->mean_ratio[k] - 1), c->n_ratios[k],
                     c->n_ratios[k] == 1 ? "cell" : "cells");
     }
-    take_note(table, &text);
+    table_note_text(table, &text);
+}
+
+/* Row `i` of `n` in a list that names `most`: "small, ctx 128; small, ctx 256 and 3 more". */
+static void put_listed(Text *text, const bool *shown, const Record *record, size_t i, size_t n,
+                       size_t most)
+{
+    if (i > 0 && i < most) text_puts(text, "; ");
+    if (i < most) record_notes_label(text, shown, record);
+    if (i == most) text_printf(text, " and %zu more", n - most);
 }
 
 static void note_only(Table *table, const Record **records, size_t n, const char *name,
                       const bool *shown)
 {
-    enum { MOST = 12 };
     Text text = {0};
     if (n > 0) text_printf(&text, "only in %s: ", name);
-    for (size_t i = 0; i < n && i < MOST; i++) {
-        if (i > 0) text_puts(&text, "; ");
-        record_notes_label(&text, shown, records[i]);
-    }
-    if (n > MOST) text_printf(&text, " and %zu more", n - MOST);
-    take_note(table, &text);
+    for (size_t i = 0; i < n; i++) put_listed(&text, shown, records[i], i, n, 12);
+    table_note_text(table, &text);
 }
 
 /* "A: small, ctx 128; small, ctx 256" */
 static void put_warned(Text *text, const json_t *cells, const RecordSet *set, const char *name,
                        const bool *shown)
 {
-    enum { MOST = 6 };
     const size_t n = json_array_size(cells);
     if (n > 0) text_printf(text, "%s%s: ", text->n ? "; " : "", name);
-    for (size_t i = 0; i < n && i < MOST; i++) {
-        if (i > 0) text_puts(text, "; ");
-        record_notes_label(text, shown,
-                           record_set_find(set, json_string_value(json_array_get(cells, i))));
-    }
-    if (n > MOST) text_printf(text, " and %zu more", n - MOST);
+    for (size_t i = 0; i < n; i++)
+        put_listed(text, shown, record_set_find(set, json_string_value(json_array_get(cells, i))),
+                   i, n, 6);
 }
 
-/* What a file warns of holds for what it is compared with, too: each warning once, and whose it is. */
+/* A warning about either file concerns the comparison: each once, with the rows that have it. */
 static void note_warnings(Table *table, const ComparisonReport *report, const bool *shown)
 {
     enum { MOST = 12 };
@@ -190,29 +167,15 @@ static void note_warnings(Table *table, const ComparisonReport *report, const bo
     const size_t n = json_array_size(warnings);
     for (size_t i = 0; i < n && i < MOST; i++) {
         const json_t *item = json_array_get(warnings, i);
-        Text rows = {0}, text = {0};
+        Text rows = {0};
         put_warned(&rows, json_object_get(item, "a"), report->a, "A", shown);
         put_warned(&rows, json_object_get(item, "b"), report->b, "B", shown);
-        text_printf(&text, "warning: %s: %s", text_str(&rows),
-                    json_string_value(json_object_get(item, "warning")));
+        table_note_printf(table, "warning: %s: %s", text_str(&rows),
+                          json_string_value(json_object_get(item, "warning")));
         table->failed = table->failed || rows.failed;
         text_free(&rows);
-        take_note(table, &text);
     }
-    Text more = {0};
-    if (n > MOST) text_printf(&more, "%zu more warnings are in the json", n - MOST);
-    take_note(table, &more);
-}
-
-static bool has_too_few(const Comparison *c)
-{
-    for (size_t i = 0; i < c->n_cells; i++) {
-        for (int k = 0; k < COMPARISON_PHASES; k++) {
-            const ComparisonPhase *p = &c->cells[i].phases[k];
-            if (p->verdict != COMPARISON_NONE && isnan(p->low)) return true;
-        }
-    }
-    return false;
+    if (n > MOST) table_note_printf(table, "%zu more warnings are in the json", n - MOST);
 }
 
 static void note_rule(Table *table, const Comparison *c)
@@ -227,12 +190,19 @@ static void note_rule(Table *table, const Comparison *c)
                "interval "
                "is within 1 %; otherwise unsure: use more --steps",
                NULL);
-    if (has_too_few(c))
+    bool few = false;
+    for (size_t i = 0; i < c->n_cells; i++) {
+        for (int k = 0; k < COMPARISON_PHASES; k++) {
+            const ComparisonPhase *p = &c->cells[i].phases[k];
+            few = few || (p->verdict != COMPARISON_NONE && isnan(p->low));
+        }
+    }
+    if (few)
         table_note(table, "some rows have too few samples for an interval: use --steps 4 or more",
                    NULL);
 }
 
-/* ---- all of it ---- */
+/* ---- both tables ---- */
 
 static void choose_columns(bool *shown, const RecordSet *set)
 {
@@ -243,8 +213,8 @@ static void choose_columns(bool *shown, const RecordSet *set)
     }
 }
 
-/* `rows` are the records of A that are compared, `matched` those of both. What sets rows apart is asked
- * of one file at a time: what sets the files apart is in the first table. */
+/* `rows` are the records of A that are compared, `matched` those of both files. Columns follow from one file at a time: the
+ * first table has the differences between the files. */
 static void fill_rows(Table *table, const ComparisonReport *report, const RecordSet *rows,
                       const RecordSet *matched)
 {
@@ -275,34 +245,156 @@ static Status gather(RecordSet *rows, RecordSet *matched, const ComparisonReport
     return ST_OK;
 }
 
-static Status write_both(Text *out, const char *format, const ComparisonReport *report,
-                         const RecordSet *rows, const RecordSet *matched)
+static Status write_tables(Text *out, const char *format, const ComparisonReport *report)
 {
+    RecordSet rows = {0}, matched = {0};
     Table table = {0};
     fill_differences(&table, report);
     TRY(table_write_next(out, format, &table));
     text_puts(out, "\n");
-    fill_rows(&table, report, rows, matched);
-    const Status status = table_write(out, format, &table); /* its notes matter without rows too */
-    table_free(&table);
-    return status;
-}
-
-static Status write_tables(Text *out, const char *format, const ComparisonReport *report)
-{
-    RecordSet rows = {0}, matched = {0};
     Status status = record_set_init(&rows, NULL);
     if (status == ST_OK) status = record_set_init(&matched, NULL);
     if (status == ST_OK) status = gather(&rows, &matched, report);
-    if (status == ST_OK) status = write_both(out, format, report, &rows, &matched);
+    if (status == ST_OK) fill_rows(&table, report, &rows, &matched);
+    if (status == ST_OK) status = table_write(out, format, &table); /* with its notes, if no rows */
+    table_free(&table);
     record_set_free(&rows);
     record_set_free(&matched);
     return status;
 }
 
+/* ---- json ---- */
+
+static json_t *status_json(RecordStatus status)
+{
+    return status == RECORD_STATUS_COUNT ? json_null() : json_string(record_status_word(status));
+}
+
+static json_t *phase_json(const ComparisonPhase *p)
+{
+    const char *verdict = comparison_verdict_word(p->verdict);
+    return json_pack(
+        "{s:o, s:o, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:s?, s:s?}", "status_a",
+        status_json(p->status_a), "status_b", status_json(p->status_b), "samples_a", p->n_a,
+        "samples_b", p->n_b, "median_a_ms", json_text_real(p->median_a), "median_b_ms",
+        json_text_real(p->median_b), "change_percent", json_text_real(100 * p->change),
+        "ci95_low_percent", json_text_real(100 * p->low), "ci95_high_percent",
+        json_text_real(100 * p->high), "p", json_text_real(p->p), "test",
+        p->p >= 0 ? (p->exact ? "exact" : "normal") : NULL, "verdict", *verdict ? verdict : NULL);
+}
+
+static const char *cell_of(const Record *record)
+{
+    return record_key(record) ? record_key(record) : "";
+}
+
+/* jansson refuses NULL as a value: what could not be allocated is missing, and `failed` counts it. */
+static json_t *cells_json(const Comparison *c, int *failed)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < c->n_cells; i++) {
+        json_t *cell = json_pack("{s:s}", "cell", cell_of(c->cells[i].a));
+        *failed += json_array_append_new(list, cell) != 0;
+        for (int k = 0; k < COMPARISON_PHASES; k++) {
+            const ComparisonPhase *phase = &c->cells[i].phases[k];
+            if (phase->present)
+                *failed += json_object_set_new(cell, comparison_phases[k], phase_json(phase)) != 0;
+        }
+    }
+    return list;
+}
+
+static json_t *only_json(const Record **records, size_t n, int *failed)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < n; i++)
+        *failed += json_array_append_new(list, json_string(cell_of(records[i]))) != 0;
+    return list;
+}
+
+static json_t *means_json(const Comparison *c, int *failed)
+{
+    json_t *means = json_object();
+    for (int k = 0; k < COMPARISON_PHASES; k++) {
+        if (c->n_ratios[k] == 0) continue;
+        json_t *mean = json_pack("{s:o, s:i}", "ratio", json_text_real(c->mean_ratio[k]), "cells",
+                                 c->n_ratios[k]);
+        *failed += json_object_set_new(means, comparison_phases[k], mean) != 0;
+    }
+    return means;
+}
+
+static Status make_json(json_t **root, const ComparisonReport *report)
+{
+    const Comparison *c = report->comparison;
+    int failed = 0;
+    *root = json_pack("{s:i, s:o, s:o, s:O, s:O, s:o, s:o, s:o, s:o}", "schema", 1, "a",
+                      json_text_string(report->path_a), "b", json_text_string(report->path_b),
+                      "differences", c->differences, "warnings", c->warnings, "cells",
+                      cells_json(c, &failed), "only_a", only_json(c->only_a, c->n_only_a, &failed),
+                      "only_b", only_json(c->only_b, c->n_only_b, &failed), "geometric_mean",
+                      means_json(c, &failed));
+    return *root && !failed ? ST_OK : NO_MEMORY("for a comparison");
+}
+
+/* ---- csv ---- */
+
+/* As phase_json() has them. */
+static const char csv_heading[] =
+    "cell,phase,status_a,status_b,samples_a,samples_b,median_a_ms,median_b_ms,change_percent,"
+    "ci95_low_percent,ci95_high_percent,p,test,verdict\n";
+
+static void put_csv_row(Text *out, const json_t *cell, const char *phase)
+{
+    const char *name;
+    const json_t *field;
+    json_t *fields = json_object_get(cell, phase);
+    if (!fields) return;
+    csv_writer_value(out, json_object_get(cell, "cell"));
+    text_printf(out, ",%s", phase);
+    json_object_foreach(fields, name, field)
+    {
+        text_puts(out, ",");
+        if (json_is_real(field))
+            text_printf(out, "%.8g", json_real_value(field));
+        else
+            csv_writer_value(out, field);
+    }
+    text_puts(out, "\n");
+}
+
+/* The verdict is the last field. */
+static void put_only(Text *out, const json_t *cells, const char *verdict)
+{
+    for (size_t i = 0; i < json_array_size(cells); i++) {
+        csv_writer_value(out, json_array_get(cells, i));
+        text_printf(out, ",,,,,,,,,,,,,%s\n", verdict);
+    }
+}
+
+static void put_csv(Text *out, const json_t *root)
+{
+    const json_t *cells = json_object_get(root, "cells");
+    text_puts(out, csv_heading);
+    for (size_t i = 0; i < json_array_size(cells); i++) {
+        for (int k = 0; k < COMPARISON_PHASES; k++)
+            put_csv_row(out, json_array_get(cells, i), comparison_phases[k]);
+    }
+    put_only(out, json_object_get(root, "only_a"), "only in A");
+    put_only(out, json_object_get(root, "only_b"), "only in B");
+}
+
 Status comparison_report_write(Text *out, const char *format, const ComparisonReport *report)
 {
-    if (strcmp(format, "json") == 0) return comparison_data_json(out, report);
-    if (strcmp(format, "csv") == 0) return comparison_data_csv(out, report);
-    return write_tables(out, format, report);
+    const bool csv = strcmp(format, "csv") == 0;
+    json_t *root;
+    if (!csv && strcmp(format, "json") != 0) return write_tables(out, format, report);
+    Status status = make_json(&root, report);
+    if (status == ST_OK && csv) put_csv(out, root);
+    if (status == ST_OK && !csv) {
+        json_text_put(out, root, JSON_INDENT(2) | JSON_REAL_PRECISION(8));
+        text_puts(out, "\n");
+    }
+    json_decref(root);
+    return status == ST_OK ? text_status(out) : status;
 }

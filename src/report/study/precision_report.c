@@ -1,16 +1,51 @@
 #include "report/study/precision_report.h"
 
 #include "base/human.h"
+#include "base/json_text.h"
 #include "bench/record/component_dtypes.h"
+#include "bench/record/record_file.h"
 #include "bench/record/record_stat.h"
 #include "bench/study/accumulation.h"
+#include "report/format/csv_writer.h"
 #include "report/format/table_write.h"
 #include "report/records/precision_gain.h"
 #include "report/records/record_notes.h"
-#include "report/study/precision_data.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
+
+/* ---- the runs of all rows ---- */
+
+/* One run of a row: fp16 has two, with the loss scaled and not. */
+typedef struct PrecisionRun {
+    const Record *row;
+    const json_t *error; /* an element of its "errors" */
+    char label[48];      /* "fp32", "fp16, scaling none" */
+    size_t next_row, next_error;
+} PrecisionRun;
+
+/* Steps a zeroed one through all runs; false after the last. */
+static bool next_run(const RecordSet *rows, PrecisionRun *run)
+{
+    for (; run->next_row < record_set_size(rows); run->next_row++, run->next_error = 0) {
+        run->row = record_set_at(rows, run->next_row);
+        const json_t *errors = record_value(run->row, "errors");
+        if (run->next_error >= json_array_size(errors)) continue;
+        run->error = json_array_get(errors, run->next_error++);
+        const bool several = json_array_size(errors) > 1;
+        snprintf(run->label, sizeof run->label, "%s%s%s", record_text(run->row, "precision"),
+                 several ? ", scaling " : "",
+                 several ? record_text(run->error, "loss_scaling") : "");
+        return true;
+    }
+    return false;
+}
+
+static int64_t integer(const json_t *object, const char *name)
+{
+    return json_integer_value(json_object_get(object, name));
+}
 
 /* ---- sums ---- */
 
@@ -72,35 +107,45 @@ static void error_cell(Table *table, const json_t *x)
         table_cell(table, "not finite");
 }
 
+/* The error of the gradients of a part ("layers.0"); NULL if it has none. */
+static const json_t *part_error(const json_t *error, const char *name)
+{
+    const json_t *parts = json_object_get(error, "parts");
+    for (size_t i = 0; i < json_array_size(parts); i++) {
+        const json_t *part = json_array_get(parts, i);
+        const char *other = json_string_value(json_object_get(part, "name"));
+        if (other && strcmp(other, name) == 0) return json_object_get(part, "error");
+    }
+    return NULL;
+}
+
 /* One column for each precision and way to scale its loss. */
-static void error_row(Table *table, const RecordSet *rows, const char *label, const char *field,
-                      const char *part)
+static void error_cells(Table *table, const RecordSet *rows, const char *field, const char *part)
 {
     PrecisionRun run = {0};
-    table_cell(table, label);
-    while (precision_data_next(rows, &run))
-        error_cell(table,
-                   part ? precision_data_part(run.error, part) : json_object_get(run.error, field));
+    while (next_run(rows, &run))
+        error_cell(table, part ? part_error(run.error, part) : json_object_get(run.error, field));
 }
+
+static const char *const whole[] = {"loss", "logits", "gradients"};
+enum { WHOLE = sizeof whole / sizeof *whole };
 
 static void errors(Table *table, const RecordSet *rows)
 {
     PrecisionRun run = {0};
     table_column(table, "relative error of", "", false);
-    while (precision_data_next(rows, &run)) table_column(table, run.label, "", true);
+    while (next_run(rows, &run)) table_column(table, run.label, "", true);
     run = (PrecisionRun){0};
-    if (!precision_data_next(rows, &run)) return;
-    error_row(table, rows, "loss", "loss", NULL);
-    error_row(table, rows, "logits", "logits", NULL);
-    error_row(table, rows, "all gradients", "gradients", NULL);
+    if (!next_run(rows, &run)) return;
+    for (size_t i = 0; i < WHOLE; i++) {
+        table_cell(table, strcmp(whole[i], "gradients") == 0 ? "all gradients" : whole[i]);
+        error_cells(table, rows, whole[i], NULL);
+    }
     const json_t *parts = json_object_get(run.error, "parts");
     for (size_t i = 0; i < json_array_size(parts); i++) {
         const char *name = json_string_value(json_object_get(json_array_get(parts, i), "name"));
-        Text label = {0};
-        text_printf(&label, "gradients of %s", name);
-        error_row(table, rows, text_str(&label), NULL, name);
-        table->failed = table->failed || label.failed;
-        text_free(&label);
+        table_cell_printf(table, "gradients of %s", name);
+        error_cells(table, rows, NULL, name);
     }
     table_note(
         table,
@@ -122,33 +167,34 @@ static void share_cell(Table *table, int64_t n, int64_t of)
 
 static void range_row(Table *table, const PrecisionRun *run)
 {
-    const PrecisionLoss lost = precision_data_lost(run->error);
-    const json_t *all = json_object_get(run->error, "backward");
-    const int64_t elements = json_integer_value(json_object_get(all, "elements"));
     static const char *const names[] = {"zero", "subnormal", "nonfinite"};
+    const json_t *tensors = json_object_get(run->error, "tensors");
+    const json_t *all = json_object_get(run->error, "backward");
+    int64_t elements = 0, lost = 0, nonfinite = 0; /* of all parameters' gradients */
+    for (size_t i = 0; i < json_array_size(tensors); i++) {
+        const json_t *tensor = json_array_get(tensors, i);
+        elements += integer(tensor, "elements");
+        lost += integer(tensor, "lost");
+        nonfinite += integer(tensor, "nonfinite");
+    }
     table_cell(table, run->label);
     table_cell_printf(table, "%g", json_number_value(json_object_get(run->error, "loss_scale")));
-    table_cell_printf(table, "%lld",
-                      (long long)json_integer_value(json_object_get(run->error, "overflowed")));
-    share_cell(table, lost.lost, lost.elements);
-    share_cell(table, lost.nonfinite, lost.elements);
+    table_cell_printf(table, "%lld", (long long)integer(run->error, "overflowed"));
+    share_cell(table, lost, elements);
+    share_cell(table, nonfinite, elements);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        share_cell(table, json_integer_value(json_object_get(all, names[i])), elements);
+        share_cell(table, integer(all, names[i]), integer(all, "elements"));
 }
 
 static void range(Table *table, const RecordSet *rows)
 {
-    static const char *const labels[] = {
-        "loss scale",     "attempts that overflowed", "underflow to 0",      "overflow",
-        "backward: zero", "backward: subnormal",      "backward: not finite"};
     PrecisionRun run = {0};
-    table_column(table, "gradients in", "", false);
-    for (size_t i = 0; i < sizeof labels / sizeof *labels; i++)
-        table_column(table, labels[i], "", true);
+    TABLE_COLUMNS(table, 1, "gradients in", "loss scale", "attempts that overflowed",
+                  "underflow to 0", "overflow", "backward: zero", "backward: subnormal",
+                  "backward: not finite");
     TABLE_SPARE(table, "attempts that overflowed", "overflow");
-    while (precision_data_next(rows, &run)) {
-        const json_t *all = json_object_get(run.error, "backward");
-        if (json_integer_value(json_object_get(all, "elements")) > 0) range_row(table, &run);
+    while (next_run(rows, &run)) {
+        if (integer(json_object_get(run.error, "backward"), "elements") > 0) range_row(table, &run);
     }
     table_note(
         table,
@@ -180,10 +226,12 @@ static void step_cell(Table *table, const Record *row)
         table_cell_printf(table, "%.4g", ms);
 }
 
-static void speedup_cell(Table *table, const Record *first, const Record *row)
+/* How much smaller than the first one it is. */
+static void ratio_cell(Table *table, const Record *first, const Record *row,
+                       bool (*read)(const Record *, const char *, double *), const char *name)
 {
     double x, y;
-    if (first && record_stat_ms(first, "step", &x) && record_stat_ms(row, "step", &y) && y > 0)
+    if (first && read(first, name, &x) && read(row, name, &y) && y > 0)
         table_cell_printf(table, "%.2f", x / y);
     else
         table_cell(table, "-");
@@ -197,28 +245,16 @@ static void number_cell(Table *table, const Record *row, const char *path, const
     table_cell(table, record_number(row, path, &x) ? text : "-");
 }
 
-/* How often `row` fits into the first one. */
-static void ratio_cell(Table *table, const Record *first, const Record *row, const char *path)
-{
-    double x, y;
-    if (first && record_number(first, path, &x) && record_number(row, path, &y) && y > 0)
-        table_cell_printf(table, "%.2f", x / y);
-    else
-        table_cell(table, "-");
-}
-
 static void price(Table *table, const RecordSet *rows)
 {
-    static const char *const labels[] = {"speed-up", "tokens/s", "peak (MiB)", "less memory",
-                                         "error of gradients"};
     const Stat stat = record_stat_of_set(rows);
     char step[32];
     const Record *fp32 = row_of(rows, "fp32");
     table_column(table, "precision", "", false);
     snprintf(step, sizeof step, "step, %s", config_stat_name(stat));
     table_column(table, step, "ms", true);
-    for (size_t i = 0; i < sizeof labels / sizeof *labels; i++)
-        table_column(table, labels[i], "", true);
+    TABLE_COLUMNS(table, 0, "speed-up", "tokens/s", "peak (MiB)", "less memory",
+                  "error of gradients");
     table_column(table, "status", "", false);
     TABLE_SPARE(table, "tokens/s");
     for (size_t i = 0; i < record_set_size(rows); i++) {
@@ -226,10 +262,10 @@ static void price(Table *table, const RecordSet *rows)
         const json_t *error = json_array_get(record_value(row, "errors"), 0);
         table_cell(table, record_text(row, "precision"));
         step_cell(table, row);
-        speedup_cell(table, fp32, row);
+        ratio_cell(table, fp32, row, record_stat_ms, "step");
         number_cell(table, row, "tokens_per_s", "%.4g");
         number_cell(table, row, "peak_alloc_mib", "%.1f");
-        ratio_cell(table, fp32, row, "peak_alloc_mib");
+        ratio_cell(table, fp32, row, record_number, "peak_alloc_mib");
         if (error)
             error_cell(table, json_object_get(error, "gradients"));
         else
@@ -244,7 +280,73 @@ static void price(Table *table, const RecordSet *rows)
     precision_gain_note(table, rows);
 }
 
-/* ---- all of it ---- */
+/* ---- json ---- */
+
+static json_t *sums_json(const PrecisionReport *r)
+{
+    json_t *ways = json_array();
+    for (int w = 0; w < accumulation_n_ways; w++) {
+        const AccumulationWay *way = &accumulation_ways[w];
+        json_t *json = json_pack("{s:s}", "way", way->name);
+        for (int o = 0; o < ACCUMULATION_ORDERS; o++) {
+            const double sum = accumulation_sum(way, (AccumulationOrder)o, r->count, r->value);
+            (void)record_put_number(json, accumulation_orders[o], sum);
+        }
+        json_array_append_new(ways, json);
+    }
+    return json_pack("{s:I, s:f, s:o}", "count", (json_int_t)r->count, "value", r->value, "sums",
+                     ways);
+}
+
+static Status write_json(Text *out, const PrecisionReport *r)
+{
+    json_t *root = json_pack("{s:i, s:O, s:o, s:O}", "schema", RECORD_SCHEMA, "environment",
+                             json_array_get(r->rows->environments, 0), "accumulation", sums_json(r),
+                             "results", r->rows->results);
+    json_text_put(out, root, JSON_INDENT(1) | JSON_REAL_PRECISION(15));
+    text_puts(out, "\n");
+    json_decref(root);
+    return text_status(out);
+}
+
+/* ---- csv: long form, a row per tensor ---- */
+
+static void put_row(Text *out, const PrecisionRun *run, const char *name, const json_t *error,
+                    const json_t *counts)
+{
+    text_printf(out, "%s,", record_text(run->row, "precision"));
+    csv_writer_field(out, record_text(run->error, "loss_scaling"));
+    text_puts(out, ",");
+    csv_writer_field(out, name);
+    if (json_is_number(error))
+        text_printf(out, ",%.6g", json_number_value(error));
+    else
+        text_puts(out, ",");
+    if (counts)
+        text_printf(out, ",%lld,%lld,%lld\n", (long long)integer(counts, "elements"),
+                    (long long)integer(counts, "lost"), (long long)integer(counts, "nonfinite"));
+    else
+        text_puts(out, ",,,\n");
+}
+
+static Status write_csv(Text *out, const RecordSet *rows)
+{
+    PrecisionRun run = {0};
+    text_puts(out, "precision,loss_scaling,tensor,error,elements,lost,nonfinite\n");
+    while (next_run(rows, &run)) {
+        for (size_t i = 0; i < WHOLE; i++)
+            put_row(out, &run, whole[i], json_object_get(run.error, whole[i]), NULL);
+        const json_t *tensors = json_object_get(run.error, "tensors");
+        for (size_t i = 0; i < json_array_size(tensors); i++) {
+            const json_t *tensor = json_array_get(tensors, i);
+            put_row(out, &run, record_text(tensor, "name"), json_object_get(tensor, "error"),
+                    tensor);
+        }
+    }
+    return text_status(out);
+}
+
+/* ---- formats ---- */
 
 static Status write_tables(Text *out, const char *format, const PrecisionReport *r)
 {
@@ -262,7 +364,7 @@ static Status write_tables(Text *out, const char *format, const PrecisionReport 
 
 Status precision_report_write(Text *out, const char *format, const PrecisionReport *r)
 {
-    if (strcmp(format, "json") == 0) return precision_data_json(out, r);
-    if (strcmp(format, "csv") == 0) return precision_data_csv(out, r->rows);
+    if (strcmp(format, "json") == 0) return write_json(out, r);
+    if (strcmp(format, "csv") == 0) return write_csv(out, r->rows);
     return write_tables(out, format, r);
 }

@@ -9,17 +9,11 @@
 #include "report/records/report.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 static double percent(double x, double of)
 {
     return 100 * (x / of - 1);
-}
-
-static void ms_cell(Table *table, double x)
-{
-    table_cell(table, isnan(x) ? "-" : human_number(x, 4).s);
 }
 
 /* ---- settings ---- */
@@ -58,28 +52,23 @@ static void put_price(Table *table, const WarmupStudy *s)
 {
     Text text = {0};
     findings_warmup(&text, s);
-    if (text.n) table_note(table, text_str(&text), NULL);
-    table->failed = table->failed || text.failed;
-    text_free(&text);
+    table_note_text(table, &text);
 }
 
 static void settings(Table *table, const WarmupStudy *s, const RecordSet *rows)
 {
-    static const char *const labels[] = {
-        "warm-ups",          "runs",       "mean (ms)",         "std in a run (ms)",
-        "std of means (ms)", "off by (%)", "first sample (ms)", "second (ms)"};
-    for (size_t i = 0; i < sizeof labels / sizeof *labels; i++)
-        table_column(table, labels[i], "", true);
+    TABLE_COLUMNS(table, 0, "warm-ups", "runs", "mean (ms)", "std in a run (ms)",
+                  "std of means (ms)", "off by (%)", "first sample (ms)", "second (ms)");
     for (int i = 0; i < s->n; i++) {
         const WarmupSetting *x = &s->settings[i];
         table_cell_printf(table, "%lld", (long long)x->warmup);
         table_cell_printf(table, "%d", x->runs);
-        ms_cell(table, x->mean);
-        ms_cell(table, x->std);
-        ms_cell(table, x->between);
+        table_cell(table, human_number(x->mean, 4).s);
+        table_cell(table, human_number(x->std, 4).s);
+        table_cell(table, human_number(x->between, 4).s);
         table_cell_printf(table, "%+.1f", percent(x->mean, s->settings[s->n - 1].mean));
-        ms_cell(table, x->first);
-        ms_cell(table, x->second);
+        table_cell(table, human_number(x->first, 4).s);
+        table_cell(table, human_number(x->second, 4).s);
     }
     put_advice(table, s);
     put_price(table, s);
@@ -97,7 +86,7 @@ static void cost_row(Table *table, const char *what, double ms)
 {
     if (isnan(ms)) return;
     table_cell(table, what);
-    ms_cell(table, ms);
+    table_cell(table, human_number(ms, 4).s);
 }
 
 static void first_step(Table *table, const WarmupStudy *s)
@@ -106,8 +95,7 @@ static void first_step(Table *table, const WarmupStudy *s)
     char faults[96];
     snprintf(faults, sizeof faults, "system time of all threads (%s page faults)",
              human_whole(c->faults).s);
-    table_column(table, "the first step of a process", "", false);
-    table_column(table, "ms", "", true);
+    TABLE_COLUMNS(table, 1, "the first step of a process", "ms");
     cost_row(table, "before it: load libraries, build the plan", c->plan);
     cost_row(table, "before it: allocate memory", c->open - c->prepare);
     cost_row(table, "before it: choose algorithms", c->prepare);
@@ -131,51 +119,42 @@ static Status write_tables(Text *out, const char *format, const WarmupStudy *s,
     return table_write_next(out, format, &table);
 }
 
-static Status put_study(json_t *json, const WarmupStudy *s)
+/* NULL: no memory. */
+static json_t *study_json(const WarmupStudy *s)
 {
     json_t *list = json_array();
-    if (json_object_set_new(json, "settings", list)) return NO_MEMORY("for a study of warm-up");
+    int failed = 0;
     for (int i = 0; i < s->n; i++) {
         const WarmupSetting *x = &s->settings[i];
-        json_t *setting = json_object();
-        if (json_array_append_new(list, setting)) return NO_MEMORY("for a study of warm-up");
-        TRY(record_put_int(setting, "warmup", x->warmup));
-        TRY(record_put_int(setting, "runs", x->runs));
-        TRY(record_put_number(setting, "mean_ms", x->mean));
-        TRY(record_put_number(setting, "std_ms", x->std));
-        TRY(record_put_number(setting, "std_of_means_ms", x->between));
-        TRY(record_put_number(setting, "first_ms", x->first));
-        TRY(record_put_number(setting, "second_ms", x->second));
+        failed |= json_array_append_new(
+            list, json_pack("{s:I, s:i, s:o, s:o, s:o, s:o, s:o}", "warmup", (json_int_t)x->warmup,
+                            "runs", x->runs, "mean_ms", json_text_real(x->mean), "std_ms",
+                            json_text_real(x->std), "std_of_means_ms", json_text_real(x->between),
+                            "first_ms", json_text_real(x->first), "second_ms",
+                            json_text_real(x->second)));
     }
-    TRY(record_put_number(json, "steady_ms", s->steady));
-    TRY(record_put_number(json, "steady_noise", s->noise));
-    TRY(record_put_number(json, "plan_ms", s->cold.plan));
-    TRY(record_put_number(json, "open_ms", s->cold.open));
-    TRY(record_put_number(json, "prepare_ms", s->cold.prepare));
-    TRY(record_put_number(json, "cold_step_ms", s->cold.first));
-    TRY(record_put_number(json, "cold_system_ms", s->cold.system));
-    TRY(record_put_number(json, "cold_page_faults", s->cold.faults));
-    TRY(record_put_number(json, "capture_ms", s->cold.capture));
-    return s->enough < 0 || s->undecided || s->noisy ? record_put_null(json, "enough")
-                                                     : record_put_int(json, "enough", s->enough);
+    const bool known = s->enough >= 0 && !s->undecided && !s->noisy;
+    json_t *study = json_pack(
+        "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "settings", list, "steady_ms",
+        json_text_real(s->steady), "steady_noise", json_text_real(s->noise), "plan_ms",
+        json_text_real(s->cold.plan), "open_ms", json_text_real(s->cold.open), "prepare_ms",
+        json_text_real(s->cold.prepare), "cold_step_ms", json_text_real(s->cold.first),
+        "cold_system_ms", json_text_real(s->cold.system), "cold_page_faults",
+        json_text_real(s->cold.faults), "capture_ms", json_text_real(s->cold.capture), "enough",
+        known ? json_integer(s->enough) : json_null());
+    if (!failed) return study;
+    json_decref(study);
+    return NULL;
 }
 
 static Status write_json(Text *out, const WarmupStudy *s, const RecordSet *rows)
 {
-    json_t *study = json_object();
     json_t *root = json_pack("{s:i, s:O, s:o, s:O}", "schema", RECORD_SCHEMA, "environment",
-                             json_array_get(rows->environments, 0), "warmup_study", study,
-                             "results", rows->results);
-    Status status = root ? ST_OK : NO_MEMORY("for the result");
-    if (status == ST_OK && s) status = put_study(study, s);
-    char *dump =
-        status == ST_OK ? json_text_dumps(root, JSON_INDENT(1) | JSON_REAL_PRECISION(15)) : NULL;
-    json_decref(root);
-    TRY(status);
-    if (!dump) return NO_MEMORY("for the result as JSON");
-    text_puts(out, dump);
+                             json_array_get(rows->environments, 0), "warmup_study",
+                             s ? study_json(s) : json_object(), "results", rows->results);
+    json_text_put(out, root, JSON_INDENT(1) | JSON_REAL_PRECISION(15));
     text_puts(out, "\n");
-    free(dump);
+    json_decref(root);
     return text_status(out);
 }
 
