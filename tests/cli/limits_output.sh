@@ -36,9 +36,9 @@ done
 suite=("$program" suite --device cpu --threads 1 --dry-run)
 "${suite[@]}" >"$work/plan" 2>"$work/err" || fail "suite --dry-run"
 XDG_CACHE_HOME=$work/none "${suite[@]}" >"$work/guessed" 2>"$work/err" || fail "suite --dry-run without limits"
-grep -q 'planned by the limits that are stored' "$work/plan" || fail "suite --dry-run does not say what it goes by"
-grep -q 'these are guesses' "$work/guessed" || fail "suite --dry-run does not say that it guesses"
-! grep -q 'these are guesses' "$work/plan" || fail "suite --dry-run guesses although limits are stored"
+grep -q 'planned by the stored limits' "$work/plan" || fail "suite --dry-run does not say what it goes by"
+grep -q 'these times are guesses' "$work/guessed" || fail "suite --dry-run does not say that it guesses"
+! grep -q 'these times are guesses' "$work/plan" || fail "suite --dry-run guesses although limits are stored"
 grep -qE '^\| limits +\| +0s ' "$work/plan" || fail "stored limits take time"
 cp -r "$work/cache" "$work/fast" # a machine a hundred times as fast
 python3 - "$work"/fast/roofstep/limits-*.json <<'PYTHON'
@@ -56,7 +56,7 @@ for plan in plan guessed; do
 import re, sys
 rows = [[cell.strip() for cell in line.split("|")[1:3]] for line in open(sys.argv[1]) if line.startswith("|")][2:]
 seconds = {name: sum(int(n) * {"h": 3600, "m": 60, "s": 1}[unit] for n, unit in re.findall(r"([0-9]+)([hms])", time)) for name, time in rows}
-total = seconds.pop("all that is to run")
+total = seconds.pop("total to run")
 assert len(seconds) == 8 and abs(total - sum(seconds.values())) <= len(seconds), (total, seconds)
 PYTHON
 done

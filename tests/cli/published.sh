@@ -20,14 +20,14 @@ for name in rtx5090 p100-t4 8gb rtx5090-nsys; do
     like --like $name --budget 1s --out-dir $name || fail "$name: exit code $?"
     for table in $(sed -n "s/^TABLE(\([A-Z0-9_]*\), $id,.*/\1/p" "$published"); do
         title=$(sed -n "s/^TABLE($table, [^\"]*\"\([^\"]*\)\".*/\1/p" "$published")
-        n=$(grep -cE "^(ROW|FIGURE|TEXT)\($table," "$published")
+        n=$(grep -cE "^(ROW|NAMED_ROW|FIGURE|TEXT)\($table," "$published")
         [ "$(lines_of "$title")" = "$n" ] || fail "$name, $title: not $n lines"
         grep -qF "| $title | $n | \`suite --like $name\` |" "$tests/../docs/mission.md" || fail "docs/mission.md has not $title with $n lines"
     done
     cmp -s out $name/tables.md || fail "$name: tables.md is not what is printed"
     grep -q 'published (ms) .* here (ms) ' out || fail "$name: no headings for people"
     grep -qE '_ms|_mib|_per_s' out && fail "$name: names of JSON in a table"
-    grep -qE '^- no time: [0-9]+ rows?; the same command again, or --resume DIR, goes on with (it|them); for more time, the same command with a longer --budget$' out || fail "$name: rows without a reason"
+    grep -qE '^- no time: [0-9]+ rows?; run the same command again or --resume DIR to continue; a longer --budget measures more at once$' out || fail "$name: rows without a reason"
     head -n 1 out | grep -qE '^Beside a write-up: .*\. Of its [0-9]+ rows [0-9]+ (was|were) measured(, [0-9]+ did not fit)?(, [0-9]+ (is|are) unsupported)?, [0-9]+ had no time\.$' || fail "$name: not said how many rows were measured"
     [ "$(grep -c 'begin{tabular}' $name/tables/tables.tex)" -ge "$(grep -c '^## ' out)" ] || fail "$name: not every table in LaTeX"
     [ -s $name/tables/environment.md ] || fail "$name: no environment"
@@ -48,15 +48,15 @@ grep -qE '^\| with optimizer states \(GB\)[ (0-9)]* +\| +6.8 \| +6.78 \|$' p100-
 
 like --like rtx5090-nsys --dry-run --out-dir never || fail '--dry-run'
 [ ! -e never ] || fail '--dry-run made a folder'
-grep -q '^- [1-9][0-9]* cells, nothing run; expected time 10m 00s' out || fail 'a CPU has not ten minutes by default'
+grep -q '^- dry run: [1-9][0-9]* cells would run; expected time 10m 00s' out || fail 'a CPU has not ten minutes by default'
 order=$(awk -F'|' 'NR > 2 && NF > 4 {gsub(/^ +| +$/, "", $3); print $3}' out | head -n 7 | paste -sd';')
 [ "$order" = 'End to end;Where the time of medium goes; The top kernel of medium;Memory over the context;End to end; Precisions;Attention;Attention compiled, fp32;Attention compiled, tf32' ] ||
     fail "not one row of every table first: $order"
 [ "$(grep -cE '^\| +- \| Attention compiled, tf32 .*\| +unsupported \|$' out)" = 35 ] || fail 'tf32 on a CPU is not marked as unsupported'
-grep -q '^- not begun, by the plan: [0-9]* OOM, 35 unsupported$' out || fail 'rows that cannot be run are not counted'
+grep -q '^- cannot run, by the plan: [0-9]* OOM, 35 unsupported$' out || fail 'rows that cannot be run are not counted'
 like --like 8gb --memory-limit 300MiB --dry-run --full --out-dir never || fail '--dry-run within a limit'
 [ "$(grep -cE '\| +OOM \(needs [0-9.]+ [MG]iB, has 300 MiB\) \|$' out)" = 10 ] || fail 'what does not fit is not OOM by the plan'
-grep -q '^- 0 cells, nothing run; expected time 0s' out || fail 'what does not fit adds to the total'
+grep -q '^- dry run: 0 cells would run; expected time 0s' out || fail 'what does not fit adds to the total'
 like --like 8gb --memory-limit 2GiB --dry-run --full --out-dir never || fail '--dry-run within 2 GiB'
 grep -qE '\| medium, one warm-up .*\| +OOM \(needs [0-9.]+ GiB, has 2.00 GiB\); fwd [0-9ms ]+ \|$' out || fail 'what fits in a smaller mode has no time of that'
 XDG_CACHE_HOME=$PWD/none like --like 8gb --full --dry-run || fail '--dry-run without limits'
@@ -68,7 +68,7 @@ grep -q 'guessed' out || fail 'guesses are not told'
 "$program" suite --like rtx5090 --size tiny --device cpu --budget 16s --out-dir tiny >out 2>err </dev/null || fail '--size'
 [ "$(grep -c '^## ' out)" = 1 ] && [ "$(lines_of 'End to end')" = 1 ] || fail '--size leaves other rows'
 grep -qE '^\| [^|]*tiny.* (100|[1-9][0-9]|[3-9]) of 100 \|$' out || fail 'a row that was begun in time is not measured, or its samples are not told'
-grep -q '^- load on the machine while these rows were measured: other programs had up to [0-9.]* %' out || fail 'no load on the machine'
+grep -q '^- load while these rows were measured: other programs took up to [0-9.]* %' out || fail 'no load on the machine'
 head -n 1 out | grep -q 'Of its 1 row 1 was measured\.$' || fail 'one row is not counted as measured'
 grep -q '^- common to every row: `roofstep bench ' out || fail 'what rows have in common is said to be all of it'
 grep -qE '≈|no time' out && fail 'a measured table has estimates'
@@ -76,7 +76,7 @@ grep -qE '≈|no time' out && fail 'a measured table has estimates'
 rows tiny >before
 like --like rtx5090 --size tiny --device cpu --budget 16s --dry-run --out-dir other || fail 'other words'
 "$program" suite --like rtx5090 --size tiny --device cpu --budget 16s --dry-run --out-dir tiny >out 2>err </dev/null || fail '--dry-run again'
-grep -q '^- 1 finished in tiny, not run again' out && grep -q '^- 0 cells, nothing run' out || fail 'finished rows are not told'
+grep -q '^- 1 finished in tiny, skipped' out && grep -q '^- dry run: 0 cells would run' out || fail 'finished rows are not told'
 
 like --like rtx5090-nsys --budget 6s --out-dir some || fail 'some rows'
 rows some >before
@@ -84,7 +84,7 @@ rows some >before
 part_of 'Attention compiled, tf32' | grep -q '^- unsupported: .*: tf32 is a format of GPU tensor cores' || fail 'unsupported rows do not say why'
 part_of 'Attention' | grep -qE '^\| [^|]*d-head 512, ctx 4096 .* ≈[0-9.]+ .* no time \|$' || fail 'no estimate for a row without time'
 part_of 'End to end' | grep -qE '^\| [^|]*small.* (≈[0-9.]+ .* no time|of 30) \|$' || fail 'no memory of the plan'
-grep -qE 'rows that are not begun: ([0-9]+ OOM by the plan, )?35 unsupported; the tables say why' err || fail 'rows that are not begun are not told in one line'
+grep -qE 'rows that cannot run here: [0-9]+ OOM by the plan, 35 unsupported; the tables say why' err || fail 'rows that are not begun are not told in one line'
 head -n 1 out | grep -q ', 35 are unsupported, ' || fail 'rows that are not begun are not counted'
 grep -q 'tf32' err && fail 'a process was begun for rows that are unsupported'
 like --like rtx5090-nsys --budget 4s --out-dir some || fail 'the same command again'
@@ -182,15 +182,15 @@ refused() { # WORDS: exit code 2 and one line
     "$program" suite $1 >out 2>err </dev/null
     [ $? = 2 ] && [ "$(wc -l <err)" = 1 ] && grep -qF -- "$2" err || fail "$1: not refused"
 }
-begun='as that was begun, with --like rtx5090-nsys --budget 3s --device cpu --threads 1: no other words'
+begun='keeps the options it was started with (--like rtx5090-nsys --budget 3s --device cpu --threads 1): give no other'
 for word in '--budget 1h' --full '--like 8gb' '--threads 2' '--device auto' '--timeout 5s' '--size tiny' '--out-dir killed' '--memory-limit 8GiB'; do
     refused "--resume killed $word" "$begun"
 done
-refused '--resume tiny --size small' 'with --like rtx5090 --budget 16s --size tiny --device cpu: no other words'
+refused '--resume tiny --size small' 'with (--like rtx5090 --budget 16s --size tiny --device cpu): give no other'
 refused '--like 8gb --out-dir killed' 'holds another suite'
 refused '--out-dir killed' 'holds a suite'
 refused '--like 8gb --device cuda:99 --out-dir nowhere' 'device cuda:99'
 [ ! -e nowhere ] || fail 'a folder for rows that cannot run'
-refused '--like rtx5090-nsys --resume nowhere' 'there is no suite'
+refused '--like rtx5090-nsys --resume nowhere' 'no suite in this folder'
 
 verdict

@@ -86,8 +86,8 @@ touch broken/profile # where its folder should be
 sed -i '/"name": "profile"/,/"state"/s/"done"/"waiting"/' broken/suite.json
 "$program" suite --resume broken >out 2>err </dev/null
 [ $? = 4 ] || fail 'a part failed: the exit code is not 4'
-grep -q '^  profile failed: .*; the suite goes on without it$' err || fail 'the failure is not told when it happens'
-grep -q '^- Missing: profile: .*; roofstep suite --resume broken tries it again\.$' out || fail 'the part that failed is not named'
+grep -q '^  profile failed: .*; continuing with the next part$' err || fail 'the failure is not told when it happens'
+grep -q '^- Missing: profile: .*; roofstep suite --resume broken runs it again\.$' out || fail 'the part that failed is not named'
 grep -q '^- Fastest: ' out && [ -s broken/tables.md ] || fail 'the rest is not there'
 if ! "$program" --version | grep -q '(no html)'; then
     "$program" report broken/results.json --out broken/again.html >out 2>err || fail 'no page of results.json'
@@ -153,7 +153,7 @@ for n in 9 8 7; do
     [ $code = 0 ] || break
 done
 [ $code = 4 ] || fail "few files: exit code $code"
-first=$(grep -cE '^- (Missing|Incomplete): .*; roofstep suite --resume few (tries it again|measures again what was cut short)\.$' out)
+first=$(grep -cE '^- (Missing|Incomplete): .*; roofstep suite --resume few (runs it again|measures again what was cut short)\.$' out)
 [ "$first" -gt 0 ] && tail -n "$first" out | grep -qvE '^- (Missing|Incomplete): ' && fail 'few files: the last lines do not say what failed'
 if ! "$program" --version | grep -q '(no html)'; then
     "$program" report few/results.json --out few/again.html >out 2>err || fail 'few files: no page of results.json'
@@ -191,8 +191,8 @@ rm late/bench.json
 # It has a minute and three times what is expected: here three hundredths of a second in all.
 sed -i -e 's/"seconds": [0-9.e+-]*/"seconds": 0/' -e '/"name": "bench"/,/"state"/{s/"done"/"waiting"/;s/"expected_s": [0-9.e+-]*/"expected_s": -19.99/}' late/suite.json
 "$program" suite --resume late >out 2>err </dev/null || fail "a part was given up: exit code $?"
-grep -q '^  bench is given up: not done after .*; the suite goes on without it$' err || fail 'it is not told that bench is given up'
-tail -n 1 out | grep -q '^- Missing: bench: not done after .* --budget has for it and a minute more; roofstep suite --resume late tries it again\.$' || fail 'the last line does not say that bench is given up'
+grep -q '^  bench timed out: not done after .*; continuing with the next part$' err || fail 'it is not told that bench is given up'
+tail -n 1 out | grep -q '^- Missing: bench: not done after .* its share of --budget plus a minute; roofstep suite --resume late runs it again\.$' || fail 'the last line does not say that bench is given up'
 grep -q '"state": "given up"' late/suite.json || fail 'no part is given up in suite.json'
 "$program" --version | grep -q '(no html)' || grep -q '"summary":\["Missing: bench: ' late/index.html || fail 'the page does not say first that bench is given up'
 
@@ -201,7 +201,7 @@ grep -q '"state": "given up"' late/suite.json || fail 'no part is given up in su
 for budget in 1s 1m 1h; do
     "$program" suite --device cpu --budget $budget --dry-run >"plan-$budget" 2>err || fail "--budget $budget --dry-run"
 done
-grep -q 'until then these are guesses' plan-1m || fail '--dry-run does not say what its times go by'
+grep -q 'these times are guesses' plan-1m || fail '--dry-run does not say what its times go by'
 [ ! -e roofstep-report ] || fail '--dry-run made a folder'
 cells() { sed -n 's/^| bench .*--size \([^ ]*\) .*/\1/p' "$1" | tr , '\n' | wc -l; }
 # Rows of bench, a part that must fit, get smaller with the memory.

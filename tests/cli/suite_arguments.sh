@@ -117,7 +117,7 @@ for change in 's|"device":"--device[^"]*"|"device":"--help"|' 's|"device":"--dev
     sed "$change" like/results.json >changed.json
     ! cmp -s like/results.json changed.json || fail "$change changes nothing"
     "$program" report changed.json --tables tables >out 2>err || fail "$change: exit code $?"
-    grep -q "no table beside a write-up: 'like': " err || fail "$change: taken"
+    grep -q "skipping the published tables: 'like': " err || fail "$change: taken"
 done
 [ "$(cat kept)" = precious ] || fail 'a file was overwritten'
 

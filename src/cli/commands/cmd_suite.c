@@ -10,15 +10,14 @@
 #include "cli/suite/suite.h"
 #include "cli/suite/suite_finish.h"
 #include "cli/suite/suite_run.h"
-#include "report/format/table_write.h"
 
 #include <stdio.h>
 
 #define SUITE_FOLDER "roofstep-report"
 
-/* ---- what is to be run ---- */
+/* ---- start and resume ---- */
 
-/* What is there is never mixed with what another command line would have run. */
+/* Results of two command lines are never mixed in a folder. */
 static Status begin(Suite *suite, const Settings *settings, const Sweep *sweep)
 {
     const char *folder = settings->out_dir ? settings->out_dir : SUITE_FOLDER;
@@ -29,9 +28,11 @@ static Status begin(Suite *suite, const Settings *settings, const Sweep *sweep)
     TRY(folder_make(folder));
     TRY(file_lock_take_folder(folder));
     if (suite_is_in(folder))
-        return FAIL(ST_USAGE,
-                    "%s holds a suite: --resume %s goes on with it, --out-dir names another folder",
-                    folder, folder);
+        return FAIL(
+            ST_USAGE,
+            "%s holds a suite already: continue it with --resume %s, or name another folder "
+            "with --out-dir",
+            folder, folder);
     TRY(suite_check_folder(folder));
     return suite_write(suite);
 }
@@ -40,7 +41,8 @@ static Status resume(Suite *suite, const Settings *settings)
 {
     for (int id = 0; id < OPTION_COUNT; id++) {
         if (settings->given[id] && id != OPTION_RESUME && id != OPTION_DRY_RUN)
-            return FAIL(ST_USAGE, "--resume goes on as the suite was begun: no other option");
+            return FAIL(ST_USAGE,
+                        "--resume keeps the options the suite was started with: give no other");
     }
     if (!settings->dry_run && suite_is_in(settings->resume))
         TRY(file_lock_take_folder(settings->resume));
@@ -49,22 +51,22 @@ static Status resume(Suite *suite, const Settings *settings)
     return ST_OK;
 }
 
-/* ---- what would be run ---- */
+/* ---- dry run ---- */
 
 static void plan_row(Table *table, const Suite *suite, SuitePartId id, bool stored)
 {
-    SuiteArgs args;
+    SuiteCommand command;
     Text text = {0};
-    if (suite_args_make(&args, suite, id) == ST_OK) suite_args_show(&text, &args);
-    table_cell(table, suite_part_info[id].name);
+    if (suite_parts_command(&command, id, suite->parts[id].args, suite->folder) == ST_OK)
+        suite_parts_put_command(&text, &command);
+    table_cell(table, suite_parts_info[id].name);
     table_cell(table, human_eta(suite_run_expected(suite, id, stored)).s);
     table_cell(table, suite->parts[id].state == SUITE_DONE ? "done" : "to run");
     table_cell(table, text_str(&text));
     text_free(&text);
-    suite_args_free(&args);
+    text_free(&command.text);
 }
 
-/* What is done already takes no more time. */
 static void total_row(Table *table, const Suite *suite, bool stored)
 {
     double seconds = 0;
@@ -72,7 +74,7 @@ static void total_row(Table *table, const Suite *suite, bool stored)
         if (suite->parts[id].state != SUITE_DONE)
             seconds += suite_run_expected(suite, (SuitePartId)id, stored);
     }
-    table_cell(table, "all that is to run");
+    table_cell(table, "total to run");
     table_cell(table, human_eta(seconds).s);
     table_cell(table, "");
     table_cell(table, "");
@@ -81,7 +83,6 @@ static void total_row(Table *table, const Suite *suite, bool stored)
 static Status show_plan(Suite *suite)
 {
     Table table = {0};
-    Text text = {0};
     bool known = false;
     TRY(suite_run_preview(suite, &known));
     table_column(&table, "part", "", false);
@@ -89,17 +90,13 @@ static Status show_plan(Suite *suite)
     table_column(&table, "state", "", false);
     table_column(&table, "command", "", false);
     table_note(&table,
-               known ? "planned by the limits that are stored for this device"
-                     : "no limits are stored: the suite measures them first and plans by them; "
-                       "until then these are guesses",
+               known ? "planned by the stored limits of this device"
+                     : "no limits are stored, so these times are guesses: the suite measures the "
+                       "limits first and plans by them",
                NULL);
     for (int id = 0; id < SUITE_PARTS; id++) plan_row(&table, suite, (SuitePartId)id, known);
     total_row(&table, suite, known);
-    Status status = table_write(&text, "md", &table);
-    if (status == ST_OK) status = output_print(&text);
-    table_free(&table);
-    text_free(&text);
-    return status;
+    return output_table(&table, ST_OK);
 }
 
 /* ---- the command ---- */
@@ -111,11 +108,11 @@ static Status run_all(Suite *suite, const Settings *settings, int *exit_code)
     bool whole = false;
     TRY(suite_run(suite, &signal));
     if (signal) {
-        log_note("interrupted: --resume %s does the rest", suite->folder);
+        log_note("interrupted: roofstep suite --resume %s runs the rest", suite->folder);
         *exit_code = EXIT_INTERRUPTED;
         return ST_OK;
     }
-    /* A resumed suite shows how it was begun: that measures again. */
+    /* The page of a resumed suite shows the command that started it, which measures all of it again. */
     const char *command = *suite->command ? suite->command : settings->command_line;
     Status status = suite_finish(suite, command, &summary, &whole);
     if (status == ST_OK && !whole) *exit_code = EXIT_CELLS;
@@ -131,7 +128,7 @@ static Status run(const Settings *settings, const Sweep *sweep, int *exit_code)
 {
     Suite suite;
     if (settings->full && settings->given[OPTION_BUDGET])
-        return FAIL(ST_USAGE, "--full takes as long as it takes: leave out --budget");
+        return FAIL(ST_USAGE, "--full has no time limit: leave out --budget");
     if (settings->like || (settings->resume && published_plan_is_in(settings->resume)))
         return published_suite_run(settings, sweep, exit_code);
     TRY(settings->resume ? resume(&suite, settings) : begin(&suite, settings, sweep));
@@ -139,27 +136,19 @@ static Status run(const Settings *settings, const Sweep *sweep, int *exit_code)
 }
 
 static const char help[] =
-    "Runs limits, bench, warmup, precision, attention, profile and memory, sized so that all of it "
-    "takes\n"
-    "about --budget here, and writes index.html, results.json, tables.md, a trace, a memory "
-    "snapshot and\n"
-    "charts to --out-dir (roofstep-report by default), then ten lines: fastest, slowest, what "
-    "bounds\n"
-    "the step, what to change first. Each part is a process of its own; what fails is named and "
-    "the "
-    "rest\n"
-    "goes on: the exit code is 4 then, unless only --budget or the memory cut it short, and the "
-    "page "
-    "and\n"
-    "the last lines say what --resume runs again. Model options replace the models it would "
-    "choose.\n\n"
+    "Runs limits, bench, warmup, precision, attention, profile and memory, sized to take about\n"
+    "--budget on this machine. Writes index.html, results.json, tables.md, a trace, a memory\n"
+    "snapshot and charts to --out-dir, then prints a summary: fastest, slowest, what bounds the\n"
+    "step, what to change first. Each part runs in its own process: when one fails, the others\n"
+    "still run, the page and the summary name it, and --resume runs it again. The exit code is\n"
+    "then 4, unless only --budget or memory cut it short. Model options replace the models that\n"
+    "the suite would choose.\n\n"
     "  roofstep suite\n"
     "  roofstep suite --dry-run                    (the commands and their expected time)\n"
     "  roofstep suite --budget 10m --out-dir here\n"
     "  roofstep suite --full                       (every size, context and precision)\n"
-    "  roofstep suite --like rtx5090               (a write-up's tables, its figures beside ours)\n"
-    "  roofstep suite --resume roofstep-report     (after Ctrl-C or a kill: only what is "
-    "missing)\n";
+    "  roofstep suite --like rtx5090               (published tables, their figures beside ours)\n"
+    "  roofstep suite --resume roofstep-report     (after Ctrl-C or a kill: runs the rest)\n";
 
 /* "|rtx5090|8gb": completion offers what --help lists. */
 static const char writeups[] =
@@ -173,14 +162,12 @@ static const OptionWords words[] = {
     {.id = OPTION_BATCH, .by_default = "what --budget allows"},
     {.id = OPTION_LIKE, .value = writeups + 1},
     {.id = OPTION_BUDGET,
-     .help = "about how long all of it may take, as 3m; 3m by default, with --like 10m on a CPU "
-             "and as long as it takes on a GPU"},
+     .help = "target for the whole suite, as 3m (default 3m; with --like 10m on a CPU and no limit "
+             "on a GPU)"},
     {.id = OPTION_OUT_DIR, .by_default = SUITE_FOLDER},
     {.id = OPTION_RESUME,
      .value = "DIR",
-     .help = "go on with the suite in this folder: run what is missing"}};
-
-#define SUITE_LISTS OPTION_SIZE, OPTION_CTX
+     .help = "continue the suite in this folder: run what is missing"}};
 
 const Command cmd_suite = {
     .name = "suite",
@@ -190,7 +177,7 @@ const Command cmd_suite = {
                     OPTION_LIST(OPTIONS_DIMS, OPTION_DEVICE, OPTION_THREADS, OPTION_MEMORY_LIMIT,
                                 OPTION_TIMEOUT, OPTION_BUDGET, OPTION_FULL, OPTION_LIKE,
                                 OPTION_DRY_RUN, OPTION_OUT_DIR, OPTION_RESUME),
-                .lists = OPTION_LIST(SUITE_LISTS),
+                .lists = OPTION_LIST(OPTION_SIZE, OPTION_CTX),
                 .words = words,
                 .n_words = sizeof words / sizeof *words},
     .run = run,

@@ -2,6 +2,7 @@
 
 #include "base/human.h"
 #include "base/suggest.h"
+#include "cli/suite/suite_arguments.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -26,14 +27,15 @@ const PublishedWriteup published_list_writeups[] = {
 };
 
 const PublishedTable published_list_tables[] = {
-#define TABLE(id, writeup, command, title, words, figures, note) \
-    {WRITEUP_##writeup, &cmd_##command, title, words, figures, note},
+#define TABLE(id, writeup, command, title, args, figures, note) \
+    {WRITEUP_##writeup, &cmd_##command, title, args, figures, note},
 #include "cli/published/published.def"
 };
 
 #define OOM INFINITY
 const PublishedRow published_list_rows[] = {
-#define ROW(table, words, ...) {TABLE_##table, words, {__VA_ARGS__}},
+#define ROW(table, args, ...)             {TABLE_##table, NULL, args, {__VA_ARGS__}},
+#define NAMED_ROW(table, name, args, ...) {TABLE_##table, name, args, {__VA_ARGS__}},
 #include "cli/published/published.def"
 };
 #undef OOM
@@ -44,12 +46,10 @@ const PublishedMeasure published_list_measures[] = {
 #include "cli/published/published.def"
 };
 
-const PublishedRemark published_list_names[] = {
-#define NAME(table, words, name) {TABLE_##table, words, name},
-#include "cli/published/published.def"
-};
-
-const PublishedRemark published_list_notes[] = {
+static const struct {
+    int table;
+    const char *which, *text;
+} notes[] = {
 #define NOTE(table, which, text) {TABLE_##table, which, text},
 #include "cli/published/published.def"
 };
@@ -58,25 +58,26 @@ const int published_list_n_tables = N_TABLES;
 const int published_list_n_rows = sizeof published_list_rows / sizeof *published_list_rows;
 const int published_list_n_measures =
     sizeof published_list_measures / sizeof *published_list_measures;
-const int published_list_n_names = sizeof published_list_names / sizeof *published_list_names;
-const int published_list_n_notes = sizeof published_list_notes / sizeof *published_list_notes;
 
-static const char *find_remark(const PublishedRemark *list, int n, int table, const char *which)
+void published_list_put_label(Text *out, const PublishedRow *row)
 {
-    for (int i = 0; i < n; i++) {
-        if (list[i].table == table && strcmp(list[i].which, which) == 0) return list[i].text;
+    const char *args = row->args, *separator = "";
+    if (row->name) text_puts(out, row->name);
+    while (!row->name && *(args += strspn(args, " "))) {
+        const size_t n = strcspn(args, " "), dashes = strncmp(args, "--", 2) == 0 ? 2 : 0;
+        text_puts(out, *separator && dashes ? ", " : separator);
+        text_append(out, args + dashes, n - dashes);
+        args += n;
+        separator = " ";
     }
-    return NULL;
-}
-
-const char *published_list_row_name(const PublishedRow *row)
-{
-    return find_remark(published_list_names, published_list_n_names, row->table, row->words);
 }
 
 const char *published_list_note_of(int table, const char *which)
 {
-    return find_remark(published_list_notes, published_list_n_notes, table, which);
+    for (size_t i = 0; i < sizeof notes / sizeof *notes; i++) {
+        if (notes[i].table == table && strcmp(notes[i].which, which) == 0) return notes[i].text;
+    }
+    return NULL;
 }
 
 Status published_list_find(const char *name, int *writeup)
@@ -110,8 +111,8 @@ bool published_list_has_one_cell(const PublishedTable *table)
            table->command == &cmd_memory;
 }
 
-/* A write-up that leaves out the warm-up has the first step among its samples: what it costs is the point, and
- * among fewer samples it would weigh more. */
+/* A write-up without warm-up has the first step among its samples: its cost is the point, and among fewer samples it
+ * would weigh more. */
 static void count_first_step(const PublishedTable *table, Config *config)
 {
     if (table->command != &cmd_bench || config->warmup > 0) return;
@@ -123,34 +124,81 @@ static void count_first_step(const PublishedTable *table, Config *config)
 Status published_list_config(const PublishedTable *table, const PublishedRow *row,
                              const char *device, Config *config)
 {
-    enum { MOST_WORDS = 64 };
-    char line[1024], *argv[MOST_WORDS], *rest = NULL;
-    int argc = 0;
+    char args[1024];
     Settings settings;
     Sweep sweep;
-    snprintf(line, sizeof line, "%s %s %s", table->words, row ? row->words : "", device);
-    for (char *word = strtok_r(line, " ", &rest); word && argc < MOST_WORDS;
-         word = strtok_r(NULL, " ", &rest))
-        argv[argc++] = word;
-    TRY(sweep_parse(&table->command->options, argc, argv, &settings, &sweep));
+    snprintf(args, sizeof args, "%s %s %s", table->args, row ? row->args : "", device);
+    TRY(suite_arguments_parse(args, &table->command->options, &settings, &sweep));
     *config = sweep.configs[0];
-    config->stat = STAT_MEAN; /* what write-ups publish, with standard deviations */
+    config->stat = STAT_MEAN; /* write-ups publish means and standard deviations */
     count_first_step(table, config);
     sweep_free(&sweep);
     return ST_OK;
 }
 
-int published_list_figures(const PublishedTable *table,
-                           PublishedFigure figures[PUBLISHED_MAX_FIGURES])
+/* ---- cells ---- */
+
+/* Attention alone and sums have no size. */
+static bool is_chosen(const Config *config, const char *sizes)
 {
-    int n = 0;
-    for (const char *at = table->figures; *at && n < PUBLISHED_MAX_FIGURES; n++) {
-        const int length = (int)strcspn(at, " *");
-        snprintf(figures[n].path, sizeof figures[n].path, "%.*s", length, at);
-        at += length;
-        char *end = (char *)at;
-        figures[n].scale = *at == '*' ? strtod(at + 1, &end) : 1;
-        at = end + strspn(end, " ");
+    char size[sizeof config->model.size + 1];
+    snprintf(size, sizeof size, "%s,", config->model.size);
+    if (!*sizes) return true;
+    if (config->subject != SUBJECT_MODEL) return false;
+    for (const char *at = sizes; (at = strstr(at, size)); at++) {
+        if (at == sizes || at[-1] == ',') return true;
     }
-    return n;
+    return false;
+}
+
+static Status fill(PublishedCells *cells, const char *device, const char *sizes)
+{
+    for (int r = 0; r < published_list_n_rows; r++) {
+        const int table = published_list_rows[r].table;
+        TRY(published_list_config(&published_list_tables[table], &published_list_rows[r], device,
+                                  &cells->rows[r]));
+        cells->has_row[r] = is_chosen(&cells->rows[r], sizes);
+        cells->has_table[table] = cells->has_table[table] || cells->has_row[r];
+    }
+    for (int t = 0; t < published_list_n_tables; t++) {
+        const PublishedTable *table = &published_list_tables[t];
+        if (!published_list_has_one_cell(table)) continue;
+        TRY(published_list_config(table, NULL, device, &cells->tables[t]));
+        cells->has_table[t] =
+            !*sizes || (strstr(table->args, "--size") && is_chosen(&cells->tables[t], sizes));
+    }
+    return ST_OK;
+}
+
+Status published_list_cells(PublishedCells *cells, const char *device, const char *sizes)
+{
+    const size_t n = (size_t)(published_list_n_rows + published_list_n_tables);
+    cells->rows = calloc(n, sizeof *cells->rows);
+    cells->has_row = calloc(n, sizeof *cells->has_row);
+    if (!cells->rows || !cells->has_row) return NO_MEMORY("for the rows of a write-up");
+    cells->tables = cells->rows + published_list_n_rows;
+    cells->has_table = cells->has_row + published_list_n_rows;
+    return fill(cells, device, sizes);
+}
+
+void published_list_cells_free(PublishedCells *cells)
+{
+    free(cells->rows);
+    free(cells->has_row);
+    *cells = (PublishedCells){0};
+}
+
+bool published_list_next(PublishedCell *cell, const PublishedCells *cells, int writeup)
+{
+    for (; cell->next < published_list_n_rows + published_list_n_tables; cell->next++) {
+        cell->profiled = cell->next >= published_list_n_rows;
+        cell->table = cell->profiled ? cell->next - published_list_n_rows
+                                     : published_list_rows[cell->next].table;
+        const PublishedTable *table = &published_list_tables[cell->table];
+        if (table->writeup != writeup || !cells->has_row[cell->next]) continue;
+        if (cell->profiled && !published_list_is_profile(table)) continue;
+        cell->config = &cells->rows[cell->next++]; /* cells->tables and has_table follow the rows */
+        return true;
+    }
+    return false;
 }

@@ -1,4 +1,4 @@
-/* Write-ups whose tables `suite --like NAME` makes again: their rows and the figures they published. */
+/* Published tables that `suite --like NAME` reproduces: their rows, their figures, and the configs that reproduce them. */
 #ifndef CLI_PUBLISHED_PUBLISHED_LIST_H
 #define CLI_PUBLISHED_PUBLISHED_LIST_H
 
@@ -13,60 +13,66 @@ typedef struct PublishedWriteup {
 typedef struct PublishedTable {
     int writeup;
     const Command *command;
-    const char *title, *words, *figures, *note;
+    const char *title, *args, *figures, *note;
 } PublishedTable;
 
 typedef struct PublishedRow {
     int table;
-    const char *words;
+    const char *name; /* NULL: the arguments name it */
+    const char *args;
     double published[PUBLISHED_MAX_FIGURES]; /* INFINITY: did not fit; NAN: none */
 } PublishedRow;
 
 /* One line of a table that has one cell. */
 typedef struct PublishedMeasure {
     int table;
-    const char *label, *what; /* published.def has the words it is made of */
-    const char *text;         /* published in words; NULL: in figures */
+    const char *label, *what; /* published.def lists the measures */
+    const char *text;         /* published as text; NULL: as figures */
     double published[PUBLISHED_MAX_FIGURES];
 } PublishedMeasure;
-
-/* What people call a row, and what is assumed or does not add up in a line; `which` is the words of a row or the label
- * of a figure. */
-typedef struct PublishedRemark {
-    int table;
-    const char *which, *text;
-} PublishedRemark;
 
 extern const PublishedWriteup published_list_writeups[];
 extern const PublishedTable published_list_tables[];
 extern const PublishedRow published_list_rows[];
 extern const PublishedMeasure published_list_measures[];
-extern const PublishedRemark published_list_names[], published_list_notes[];
-extern const int published_list_n_tables, published_list_n_rows, published_list_n_measures,
-    published_list_n_names, published_list_n_notes;
+extern const int published_list_n_tables, published_list_n_rows, published_list_n_measures;
 
-/* NULL: its words are its name. */
-const char *published_list_row_name(const PublishedRow *row);
-/* Of a line of a table; NULL: none. */
+/* Appends the row's label: its name, or "--size small --ctx 128" as "size small, ctx 128". */
+void published_list_put_label(Text *out, const PublishedRow *row);
+/* The note on a line of a table; NULL: none. */
 const char *published_list_note_of(int table, const char *which);
 
 /* The number of a write-up. ST_USAGE names the nearest one. */
 Status published_list_find(const char *name, int *writeup);
-/* The cell of a row, or of a table that has one cell (`row` NULL); `device` are further words. */
+/* Parses the arguments of a row, or of a table that has one cell (`row` NULL), and those of `device`. */
 Status published_list_config(const PublishedTable *table, const PublishedRow *row,
                              const char *device, Config *config);
 bool published_list_is_profile(const PublishedTable *table);
 /* A table of `profile`, `precision` or `memory`: its lines are figures of one cell. */
 bool published_list_has_one_cell(const PublishedTable *table);
 
-/* One figure of a table: a name in a result, or a measure of a profile, and what turns the published one into its
- * unit. */
-typedef struct PublishedFigure {
-    char path[64];
-    double scale;
-} PublishedFigure;
+/* ---- the configs that reproduce each published row ---- */
 
-int published_list_figures(const PublishedTable *table,
-                           PublishedFigure figures[PUBLISHED_MAX_FIGURES]);
+typedef struct PublishedCells {
+    Config *rows;   /* by number in published_list_rows */
+    Config *tables; /* of tables that have one cell, by number in published_list_tables */
+    bool *has_row, *has_table; /* by the same numbers: chosen by --size; a table with such a row */
+} PublishedCells;
+
+/* `device` are arguments of every cell; `sizes` lists sizes, a comma after each, "" for all rows. The caller frees it,
+ * after a failure too. */
+Status published_list_cells(PublishedCells *cells, const char *device, const char *sizes);
+void published_list_cells_free(PublishedCells *cells);
+
+/* A chosen cell of a write-up: a row, or the profile that a table shows. */
+typedef struct PublishedCell {
+    const Config *config; /* NULL: before the first */
+    int table;
+    bool profiled;
+    int next;
+} PublishedCell;
+
+/* Steps to the next chosen cell of the write-up, from a zeroed one on; false: there is none. */
+bool published_list_next(PublishedCell *cell, const PublishedCells *cells, int writeup);
 
 #endif

@@ -6,94 +6,93 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const double watching = 2; /* times what bench takes: measured, then run again watched */
+static const double profiling = 2; /* times as long as bench: measured, then run again profiled */
 
-PublishedKind published_order_kind(const PublishedTable *table)
+/* ---- tables by importance ---- */
+
+typedef enum Kind { END_TO_END, PROFILE, MEMORY, PRECISION, ATTENTION, NOT_RUN } Kind;
+
+static Kind kind_of(const PublishedTable *table)
 {
-    if (table->command == &cmd_profile) return PUBLISHED_PROFILE;
-    if (table->command == &cmd_attention) return PUBLISHED_ATTENTION;
-    if (published_list_has_one_cell(table)) return PUBLISHED_NUMBERS;
-    if (strcasestr(table->title, "memory")) return PUBLISHED_MEMORY;
-    return strcasestr(table->title, "precision") ? PUBLISHED_PRECISION : PUBLISHED_END_TO_END;
+    if (table->command == &cmd_profile) return PROFILE;
+    if (table->command == &cmd_attention) return ATTENTION;
+    if (published_list_has_one_cell(table)) return NOT_RUN;
+    if (strcasestr(table->title, "memory")) return MEMORY;
+    return strcasestr(table->title, "precision") ? PRECISION : END_TO_END;
 }
 
-/* ---- each cell once ---- */
-
-static int find(const PublishedOrder *order, const Config *config, bool watched)
+int published_order_table(const PublishedCells *cells, int writeup, int rank)
 {
-    char a[RECORD_KEY_SIZE], b[RECORD_KEY_SIZE];
-    record_key_of_config(config, a);
-    for (int i = 0; i < order->n; i++) {
-        record_key_of_config(&order->configs[i], b);
-        if (order->watched[i] == watched && strcmp(a, b) == 0) return i;
+    for (int kind = END_TO_END; kind < NOT_RUN; kind++) {
+        for (int t = 0; t < published_list_n_tables; t++) {
+            const PublishedTable *table = &published_list_tables[t];
+            if (table->writeup != writeup || !cells->has_table[t] || (int)kind_of(table) != kind)
+                continue;
+            if (rank-- == 0) return t;
+        }
     }
     return -1;
 }
 
-/* `rank` is the table's number by how telling it is. */
-static void add(PublishedOrder *order, const Config *config, int table, int rank,
-                const TimeEstimateRates *rates)
+/* ---- each cell once ---- */
+
+static int find(const PublishedOrder *order, const PublishedCell *cell)
 {
-    const bool watched = published_list_is_profile(&published_list_tables[table]);
-    int i = find(order, config, watched);
-    if (i < 0) {
-        i = order->n++;
-        order->configs[i] = *config;
-        order->watched[i] = watched;
-        order->table[i] = table;
-        order->cells[i].seconds = (watched ? watching : 1) * time_estimate_cell(config, rates);
+    char a[RECORD_KEY_SIZE], b[RECORD_KEY_SIZE];
+    record_key_of_config(cell->config, a);
+    for (int i = 0; i < order->n; i++) {
+        record_key_of_config(&order->configs[i], b);
+        if (order->profiled[i] == cell->profiled && strcmp(a, b) == 0) return i;
     }
-    order->cells[i].tables |= (uint64_t)1 << rank;
+    return -1;
 }
 
-static void add_table(PublishedOrder *order, int table, int rank, const PublishedCells *cells,
-                      const TimeEstimateRates *rates)
+static void add(PublishedOrder *order, const PublishedCell *cell, int rank,
+                const TimeEstimateRates *rates)
 {
-    if (published_list_is_profile(&published_list_tables[table])) {
-        add(order, &cells->watched[table], table, rank, rates);
-        return;
+    int i = find(order, cell);
+    if (i < 0) {
+        i = order->n++;
+        order->configs[i] = *cell->config;
+        order->profiled[i] = cell->profiled;
+        order->table[i] = cell->table;
+        order->cells[i].seconds = published_order_seconds(order, i, cell->config->mode, rates);
     }
-    for (int r = 0; r < published_list_n_rows; r++) {
-        if (published_list_rows[r].table == table && cells->has_row[r])
-            add(order, &cells->rows[r], table, rank, rates);
-    }
+    order->cells[i].tables |= (uint64_t)1 << rank;
 }
 
 static void add_all(PublishedOrder *order, int writeup, const PublishedCells *cells,
                     const TimeEstimateRates *rates)
 {
-    int rank = 0;
-    for (int kind = PUBLISHED_END_TO_END; kind < PUBLISHED_NUMBERS; kind++) {
-        for (int t = 0; t < published_list_n_tables && rank < CELL_ORDER_MOST_TABLES; t++) {
-            const PublishedTable *table = &published_list_tables[t];
-            if (table->writeup != writeup || !cells->has_table[t]) continue;
-            if ((int)published_order_kind(table) == kind) add_table(order, t, rank++, cells, rates);
+    for (int rank = 0; rank < CELL_ORDER_MOST_TABLES; rank++) {
+        const int table = published_order_table(cells, writeup, rank);
+        for (PublishedCell cell = {0}; published_list_next(&cell, cells, writeup);) {
+            if (cell.table == table) add(order, &cell, rank, rates);
         }
     }
 }
 
 /* ---- in order ---- */
 
-static Status make_room(PublishedOrder *order, int n)
+static Status allocate(PublishedOrder *order, int n)
 {
     *order = (PublishedOrder){.configs = calloc((size_t)n, sizeof *order->configs),
-                              .watched = calloc((size_t)n, sizeof *order->watched),
+                              .profiled = calloc((size_t)n, sizeof *order->profiled),
                               .table = calloc((size_t)n, sizeof *order->table),
                               .cells = calloc((size_t)n, sizeof *order->cells)};
-    return order->configs && order->watched && order->table && order->cells
-               ? ST_OK
-               : NO_MEMORY("for the rows of a write-up");
+    if (order->configs && order->profiled && order->table && order->cells) return ST_OK;
+    return NO_MEMORY("for the rows of a write-up");
 }
 
-/* As cell_order_next() would take them, were each measured. */
+/* Sorts as cell_order_next() takes them when each is measured. */
 static Status sort(PublishedOrder *order, PublishedOrder *from)
 {
     int turn = -1;
-    TRY(make_room(order, from->n > 0 ? from->n : 1));
+    TRY(allocate(order, from->n > 0 ? from->n : 1));
     for (int i; (i = cell_order_next(from->cells, from->n, INFINITY, &turn)) >= 0;) {
         const int to = order->n++;
         order->configs[to] = from->configs[i];
-        order->watched[to] = from->watched[i];
+        order->profiled[to] = from->profiled[i];
         order->table[to] = from->table[i];
         order->cells[to] = from->cells[i];
         from->cells[i].state = CELL_ORDER_MEASURED;
@@ -106,7 +105,7 @@ Status published_order_make(PublishedOrder *order, int writeup, const PublishedC
 {
     PublishedOrder found;
     *order = (PublishedOrder){0};
-    Status status = make_room(&found, published_list_n_rows + published_list_n_tables);
+    Status status = allocate(&found, published_list_n_rows + published_list_n_tables);
     if (status == ST_OK) {
         add_all(&found, writeup, cells, rates);
         status = sort(order, &found);
@@ -119,23 +118,22 @@ void published_order_expect(PublishedOrder *order, const TimeEstimateRates *rate
 {
     for (int i = 0; i < order->n; i++) {
         order->configs[i].sample_share = share;
-        order->cells[i].seconds = published_order_seconds(
-            &order->configs[i], order->configs[i].mode, order->watched[i], rates);
+        order->cells[i].seconds = published_order_seconds(order, i, order->configs[i].mode, rates);
     }
 }
 
-double published_order_seconds(const Config *config, Mode mode, bool watched,
+double published_order_seconds(const PublishedOrder *order, int i, Mode mode,
                                const TimeEstimateRates *rates)
 {
-    Config smaller = *config;
-    smaller.mode = mode;
-    return (watched ? watching : 1) * time_estimate_cell(&smaller, rates);
+    Config config = order->configs[i];
+    config.mode = mode;
+    return (order->profiled[i] ? profiling : 1) * time_estimate_cell(&config, rates);
 }
 
 void published_order_free(PublishedOrder *order)
 {
     free(order->configs);
-    free(order->watched);
+    free(order->profiled);
     free(order->table);
     free(order->cells);
     *order = (PublishedOrder){0};

@@ -1,113 +1,68 @@
 #include "cli/published/published_page.h"
 
-#include "base/json_text.h"
 #include "base/log.h"
-#include "bench/record/record_file.h"
-#include "cli/published/published_counts.h"
-#include "cli/published/published_expected.h"
+#include "cli/published/published_estimate.h"
 #include "cli/published/published_run.h"
-#include "cli/suite/suite_cells.h"
+#include "cli/suite/suite_output.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- kept ---- */
-
-static Status rows_json(json_t **out, const RecordSet *rows)
-{
-    Text text = {0};
-    Status status = record_file_json(&text, rows);
-    *out = status == ST_OK ? json_loadb(text_str(&text), text.n, 0, NULL) : NULL;
-    text_free(&text);
-    return status == ST_OK && !*out ? NO_MEMORY("for the tables of a write-up") : status;
-}
+/* ---- writing ---- */
 
 static Status add_rows(json_t *files, const char *name, const RecordSet *rows)
 {
     json_t *json = NULL;
-    TRY(rows_json(&json, rows));
+    TRY(suite_output_rows(&json, rows));
     return json_object_set_new(files, name, json) ? NO_MEMORY("for the tables of a write-up")
                                                   : ST_OK;
 }
 
-/* A file without rows, too, for it says where they were to be run. */
-static Status add_files(json_t *root, const RecordSet *rows, const RecordSet *profiles)
-{
-    json_t *files = json_object();
-    if (json_object_set_new(root, "files", files)) return NO_MEMORY("for the tables of a write-up");
-    TRY(add_rows(files, PUBLISHED_RESULTS_FILE, rows));
-    if (record_set_size(profiles) > 0) TRY(add_rows(files, PUBLISHED_PROFILES_FILE, profiles));
-    return ST_OK;
-}
-
-static Status add_like(json_t *root, const PublishedPlan *plan, const RecordSet *rows,
-                       const RecordSet *profiles)
-{
-    json_t *planned = json_object();
-    json_t *like =
-        json_pack("{s:s, s:s, s:s, s:o}", "name", published_list_writeups[plan->writeup].name,
-                  "device", plan->device, "sizes", plan->sizes, "planned", planned);
-    if (json_object_set_new(root, "like", like)) return NO_MEMORY("for the tables of a write-up");
-    return published_expected_fill(planned, plan->writeup, &plan->cells, rows, profiles);
-}
-
-/* Rows that were cut short, as `missing` of any suite has them. */
-static Status add_cut(json_t *list, const PublishedPlan *plan, const RecordSet *rows,
+static Status add_cut(json_t *missing, const PublishedPlan *plan, const RecordSet *rows,
                       const char *part, const char *command)
 {
     SuiteCells cells = {0};
     Text why = {0};
-    suite_cells_add_rows(&cells, rows);
+    suite_output_count_rows(&cells, rows);
     if (cells.cut == 0) return ST_OK;
-    suite_cells_tell(&why, &cells);
-    text_puts(&why, "; roofstep suite --resume ");
-    text_shell_quote(&why, plan->folder);
-    text_puts(&why, " measures again what was cut short");
-    const Status status = text_status(&why);
-    json_t *gap = json_pack("{s:s, s:s, s:s, s:i}", "part", part, "command", command, "why",
-                            text_str(&why), "cut_short", cells.cut);
+    suite_output_put_cut(&why, &cells);
+    Status status = text_status(&why);
+    if (status == ST_OK)
+        status = suite_output_add_missing(missing, plan->folder, part, command, text_str(&why),
+                                          cells.cut);
     text_free(&why);
-    return json_array_append_new(list, gap) ? NO_MEMORY("for the tables of a write-up") : status;
-}
-
-static Status add_missing(json_t *root, PublishedPlan *plan, const RecordSet *rows,
-                          const RecordSet *profiles)
-{
-    json_t *list = json_array();
-    if (json_object_set_new(root, "missing", list))
-        return NO_MEMORY("for the tables of a write-up");
-    TRY(add_cut(list, plan, rows, "rows", "bench"));
-    TRY(add_cut(list, plan, profiles, "profiles", "profile"));
-    plan->whole = json_array_size(list) == 0;
-    return ST_OK;
-}
-
-static Status write_json(const char *path, const json_t *root)
-{
-    char *dump = json_text_dumps(root, JSON_COMPACT | JSON_REAL_PRECISION(15));
-    const Status status = dump ? text_write_file(path, dump, strlen(dump))
-                               : NO_MEMORY("for the tables of a write-up");
-    free(dump);
     return status;
+}
+
+/* results.json has a file of rows even without any, because it names the machine. */
+static Status fill(PublishedPlan *plan, json_t *files, json_t *missing, json_t *planned,
+                   const RecordSet *rows, const RecordSet *profiles)
+{
+    TRY(add_rows(files, PUBLISHED_RESULTS_FILE, rows));
+    if (record_set_size(profiles) > 0) TRY(add_rows(files, PUBLISHED_PROFILES_FILE, profiles));
+    TRY(add_cut(missing, plan, rows, "rows", "bench"));
+    TRY(add_cut(missing, plan, profiles, "profiles", "profile"));
+    plan->whole = json_array_size(missing) == 0;
+    return published_estimate_fill(planned, plan->writeup, &plan->cells, rows, profiles);
 }
 
 Status published_page_keep(PublishedPlan *plan, const RecordSet *rows, const RecordSet *profiles)
 {
-    char path[PATH_MAX];
-    json_t *root = NULL;
-    TRY(published_plan_path(plan, PUBLISHED_RESULTS_FILE, path));
-    Status status = rows_json(&root, rows);
-    if (status == ST_OK) status = add_files(root, rows, profiles);
-    if (status == ST_OK) status = add_missing(root, plan, rows, profiles);
-    if (status == ST_OK) status = add_like(root, plan, rows, profiles);
-    if (status == ST_OK) status = write_json(path, root);
-    json_decref(root);
+    json_t *files = json_object(), *missing = json_array(), *planned = json_object();
+    json_t *members =
+        json_pack("{s:o, s:o, s:{s:s, s:s, s:s, s:o}}", "files", files, "missing", missing, "like",
+                  "name", published_list_writeups[plan->writeup].name, "device", plan->device,
+                  "sizes", plan->sizes, "planned", planned);
+    if (!members) return NO_MEMORY("for the tables of a write-up");
+    Status status = fill(plan, files, missing, planned, rows, profiles);
+    if (status == ST_OK) status = suite_output_results(plan->folder, rows, members);
+    json_decref(members);
     return status;
 }
 
-/* ---- read again ---- */
+/* ---- reading ---- */
 
-/* Rows that were checked when the bundle was read. */
+/* The rows were checked when the bundle was read. */
 static RecordSet rows_of(const json_t *root, const char *name)
 {
     const json_t *file = json_object_get(json_object_get(root, "files"), name);
@@ -122,8 +77,8 @@ static Status read_page(PublishedPage *page, const json_t *root, const json_t *l
         return FAIL(ST_USAGE, "'like' needs the texts 'name' and 'device'");
     TRY(published_list_find(name, &page->writeup));
     sizes = sizes ? sizes : "";
-    TRY(published_plan_check_words(device, sizes, "'like'"));
-    TRY(published_cells_make(&page->cells, device, sizes));
+    TRY(published_plan_check_arguments(device, sizes, "'like'"));
+    TRY(published_list_cells(&page->cells, device, sizes));
     page->rows = rows_of(root, PUBLISHED_RESULTS_FILE);
     page->profiles = rows_of(root, PUBLISHED_PROFILES_FILE);
     page->results = (PublishedResults){.cells = &page->cells,
@@ -145,13 +100,13 @@ static Status add_page(PublishedPages *pages, const json_t *root)
             published_tables_list(&page->results, page->writeup, pages->parts + pages->n_parts);
         text_printf(&pages->lines, "Beside a write-up: %s. ",
                     published_list_writeups[page->writeup].what);
-        TRY(published_counts_put(&pages->lines, &page->results, page->writeup));
+        TRY(published_notes_count(&pages->lines, &page->results, page->writeup));
         text_puts(&pages->lines, "\n");
         return ST_OK;
     }
-    published_cells_free(&page->cells);
+    published_list_cells_free(&page->cells);
     if (status != ST_USAGE) return status;
-    log_warning("no table beside a write-up: %s", status_message());
+    log_warning("skipping the published tables: %s", status_message());
     return ST_OK;
 }
 
@@ -181,7 +136,7 @@ PageInput published_page_input(const PublishedPages *pages, const PageBundle *bu
 
 void published_page_free(PublishedPages *pages)
 {
-    for (int i = 0; i < pages->n; i++) published_cells_free(&pages->list[i].cells);
+    for (int i = 0; i < pages->n; i++) published_list_cells_free(&pages->list[i].cells);
     free(pages->list);
     free(pages->parts);
     text_free(&pages->lines);

@@ -1,5 +1,5 @@
-/* results.json of `suite --like`: the rows, all that its page is made of, and which write-up they stand beside. The
- * suite's own page is made of it as `report` makes one elsewhere. */
+/* results.json of `suite --like`: the rows, every file that the page reads, and the name of the write-up. The suite makes
+ * its page from this file, as `report` does elsewhere. */
 #ifndef CLI_PUBLISHED_PUBLISHED_PAGE_H
 #define CLI_PUBLISHED_PUBLISHED_PAGE_H
 
@@ -7,8 +7,7 @@
 #include "cli/published/published_tables.h"
 #include "report/page/page_bundle.h"
 
-/* Whole or not at all; `rows` and `profiles` are those of the plan that were run. Says in the plan whether rows were cut
- * short. */
+/* Atomic; `rows` and `profiles` are what was run of the plan. Sets plan->whole. */
 Status published_page_keep(PublishedPlan *plan, const RecordSet *rows, const RecordSet *profiles);
 
 /* The tables of one such file. */
@@ -28,10 +27,9 @@ typedef struct PublishedPages {
     Text lines; /* for the summary, \n after each */
 } PublishedPages;
 
-/* A write-up that this version does not know is left out with a warning. `bundle` outlives them; the caller frees
- * them, after a failure too. */
+/* Skips an unknown write-up with a warning. `bundle` outlives the pages; the caller frees them, after a failure too. */
 Status published_page_read(PublishedPages *pages, const PageBundle *bundle);
-/* What a page is made of: the files, and the tables beside write-ups. */
+/* The input of a page: the files and the published tables. */
 PageInput published_page_input(const PublishedPages *pages, const PageBundle *bundle,
                                const char *command);
 void published_page_free(PublishedPages *pages);

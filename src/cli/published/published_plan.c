@@ -3,17 +3,11 @@
 #include "bench/record/record_file.h"
 #include "cli/suite/suite.h"
 #include "cli/suite/suite_arguments.h"
+#include "cli/suite/suite_output.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-
-Status published_plan_path(const PublishedPlan *plan, const char *name, char path[PATH_MAX])
-{
-    if (snprintf(path, PATH_MAX, "%s/%s", plan->folder, name) < PATH_MAX) return ST_OK;
-    return FAIL(ST_USAGE, "--out-dir: the path is too long");
-}
 
 /* ---- suite.json ---- */
 
@@ -48,49 +42,34 @@ static double budget_of(const json_t *root)
     return !json_is_number(budget) ? NAN : seconds > 0 ? seconds : INFINITY;
 }
 
-/* ---- the words of a command line ---- */
+/* ---- arguments ---- */
 
-static const OptionId common[] = {OPTION_DEVICE, OPTION_THREADS, OPTION_MEMORY_LIMIT,
-                                  OPTION_TIMEOUT};
-enum { COMMON = sizeof common / sizeof *common };
+static const OptionId common[] = {SUITE_OPTIONS_DEVICE, SUITE_OPTIONS_CELLS, OPTION_END};
 
-/* The limit is one of Settings, of which every cell has its own. */
-static void put_word(Text *out, OptionId id, const Config *config)
+static Status keep_text(Text *text, char to[PUBLISHED_ARGS_SIZE])
 {
-    text_printf(out, "%s--%s ", out->n > 0 ? " " : "", option_table[id].name);
-    if (id == OPTION_DEVICE)
-        text_puts(out, config->device);
-    else if (id == OPTION_TIMEOUT)
-        text_printf(out, "%.15g", config->timeout);
-    else
-        text_printf(out, "%" PRId64, id == OPTION_THREADS ? config->threads : config->memory_limit);
-}
-
-static Status keep_words(Text *words, char to[PUBLISHED_ARGS_SIZE])
-{
-    Status status = text_status(words);
-    if (status == ST_OK && words->n >= PUBLISHED_ARGS_SIZE)
-        status = FAIL(ST_USAGE, "too many words");
-    if (status == ST_OK) strcpy(to, text_str(words));
-    text_free(words);
+    Status status = text_status(text);
+    if (status == ST_OK && text->n >= PUBLISHED_ARGS_SIZE)
+        status = FAIL(ST_USAGE, "too many arguments");
+    if (status == ST_OK) strcpy(to, text_str(text));
+    text_free(text);
     return status;
 }
 
-static Status put_common(PublishedPlan *plan, const Settings *settings, const Config *config)
+static Status put_common(char to[PUBLISHED_ARGS_SIZE], const Settings *settings,
+                         const Config *config)
 {
-    Text words = {0};
-    for (int i = 0; i < COMMON; i++) {
-        if (settings->given[common[i]]) put_word(&words, common[i], config);
-    }
-    return keep_words(&words, plan->device);
+    Text args = {0};
+    suite_arguments_put(&args, common, settings, config);
+    return keep_text(&args, to);
 }
 
 static Status put_sizes(char to[PUBLISHED_ARGS_SIZE], const Settings *settings, const Sweep *sweep)
 {
-    Text words = {0};
+    Text sizes = {0};
     for (int i = 0; settings->given[OPTION_SIZE] && i < sweep->n; i++)
-        text_printf(&words, "%s,", sweep->configs[i].model.size);
-    return keep_words(&words, to);
+        text_printf(&sizes, "%s,", sweep->configs[i].model.size);
+    return keep_text(&sizes, to);
 }
 
 static double budget_asked(const Settings *settings)
@@ -105,18 +84,19 @@ static bool is_budget(const PublishedPlan *plan, double seconds)
     return seconds == plan->budget || fabs(seconds - plan->budget) < 1e-9 * plan->budget;
 }
 
-/* An option and its value: "--threads 1" is not in "--threads 16". */
-static bool has_word(const char *words, OptionId id, const Config *config)
+/* "--threads 1" is not in "--threads 16". */
+static bool has_argument(const char *args, OptionId id, const Settings *settings,
+                         const Config *config)
 {
-    Text word = {0};
-    put_word(&word, id, config);
-    const char *at = strstr(words, text_str(&word));
-    const bool has = at && (at[word.n] == ' ' || at[word.n] == '\0');
-    text_free(&word);
+    Text arg = {0};
+    suite_arguments_put(&arg, OPTION_LIST(id), settings, config);
+    const char *at = strstr(args, text_str(&arg));
+    const bool has = at && (at[arg.n] == ' ' || at[arg.n] == '\0');
+    text_free(&arg);
     return has;
 }
 
-/* A write-up's rows have dimensions of their own. */
+/* The rows of a write-up have their own dimensions. */
 static bool gives_dimensions(const Settings *settings)
 {
     for (int id = 0; id < CELL_FIELD_COUNT; id++) {
@@ -126,7 +106,7 @@ static bool gives_dimensions(const Settings *settings)
     return false;
 }
 
-/* Words that it was not begun with. */
+/* Is there an option that the suite was not started with? */
 static bool differs(const PublishedPlan *plan, const Settings *settings, const Sweep *sweep)
 {
     char sizes[PUBLISHED_ARGS_SIZE];
@@ -136,14 +116,14 @@ static bool differs(const PublishedPlan *plan, const Settings *settings, const S
     if (!isnan(budget_asked(settings))) same = same && is_budget(plan, budget_asked(settings));
     if (settings->given[OPTION_SIZE])
         same = same && put_sizes(sizes, settings, sweep) == ST_OK && !strcmp(sizes, plan->sizes);
-    for (int i = 0; i < COMMON; i++) {
-        if (settings->given[common[i]])
-            same = same && has_word(plan->device, common[i], &sweep->configs[0]);
+    for (const OptionId *id = common; *id != OPTION_END; id++) {
+        if (settings->given[*id])
+            same = same && has_argument(plan->device, *id, settings, &sweep->configs[0]);
     }
     return !same;
 }
 
-static Status refuse_words(const PublishedPlan *plan)
+static Status refuse_arguments(const PublishedPlan *plan)
 {
     Text words = {0};
     text_printf(&words, "--like %s", published_list_writeups[plan->writeup].name);
@@ -153,22 +133,21 @@ static Status refuse_words(const PublishedPlan *plan)
         text_printf(&words, " --size %.*s", (int)strlen(plan->sizes) - 1, plan->sizes);
     if (*plan->device) text_printf(&words, " %s", plan->device);
     const Status status =
-        FAIL(ST_USAGE, "--resume %s goes on as that was begun, with %s: no other words",
+        FAIL(ST_USAGE, "--resume %s keeps the options it was started with (%s): give no other",
              plan->folder, text_str(&words));
     text_free(&words);
     return status;
 }
 
-/* ---- what there is ---- */
+/* ---- opening ---- */
 
-Status published_plan_check_words(const char *device, const char *sizes, const char *file)
+Status published_plan_check_arguments(const char *device, const char *sizes, const char *file)
 {
-    const OptionId *allowed = OPTION_LIST(SUITE_OPTIONS_DEVICE, SUITE_OPTIONS_CELLS);
-    TRY(suite_arguments_check(device, &cmd_bench.options, allowed, file, "device"));
+    TRY(suite_arguments_check(device, &cmd_bench.options, common, file, "device"));
     return suite_arguments_check_sizes(sizes, file);
 }
 
-static Status take_words(PublishedPlan *plan, const json_t *root)
+static Status take_arguments(PublishedPlan *plan, const json_t *root)
 {
     char path[PATH_MAX];
     const char *device = text_of(root, "device"), *sizes = text_of(root, "sizes");
@@ -179,8 +158,8 @@ static Status take_words(PublishedPlan *plan, const json_t *root)
     strcpy(plan->device, device);
     strcpy(plan->sizes, sizes);
     plan->budget = budget_of(root);
-    TRY(published_plan_path(plan, "suite.json", path));
-    return published_plan_check_words(device, sizes, path);
+    TRY(suite_output_path(plan->folder, "suite.json", path));
+    return published_plan_check_arguments(device, sizes, path);
 }
 
 static Status resume(PublishedPlan *plan, json_t **root, const Settings *settings,
@@ -190,8 +169,8 @@ static Status resume(PublishedPlan *plan, json_t **root, const Settings *setting
     TRY(suite_read_state(settings->resume, root));
     if (!json_object_get(*root, "like"))
         return FAIL(ST_USAGE, "%s holds a suite of another kind: leave out --like", plan->folder);
-    TRY(take_words(plan, *root));
-    return differs(plan, settings, sweep) ? refuse_words(plan) : ST_OK;
+    TRY(take_arguments(plan, *root));
+    return differs(plan, settings, sweep) ? refuse_arguments(plan) : ST_OK;
 }
 
 static void name_folder(PublishedPlan *plan, const Settings *settings)
@@ -205,10 +184,10 @@ static Status begin(PublishedPlan *plan, json_t **root, const Settings *settings
                     const Sweep *sweep)
 {
     if (gives_dimensions(settings))
-        return FAIL(ST_USAGE, "--like runs the models of the write-up: of the model options it "
-                              "takes --size alone, which chooses among its rows");
+        return FAIL(ST_USAGE, "--like runs the models of the write-up: the only model option it "
+                              "takes is --size, which chooses among its rows");
     TRY(published_list_find(settings->like, &plan->writeup));
-    TRY(put_common(plan, settings, &sweep->configs[0]));
+    TRY(put_common(plan->device, settings, &sweep->configs[0]));
     TRY(put_sizes(plan->sizes, settings, sweep));
     plan->budget = budget_asked(settings);
     name_folder(plan, settings);
@@ -216,12 +195,12 @@ static Status begin(PublishedPlan *plan, json_t **root, const Settings *settings
     TRY(suite_read_state(plan->folder, root));
     if (strcmp(text_of(*root, "like"), settings->like) == 0) return ST_OK;
     return FAIL(ST_USAGE,
-                "%s holds another suite: --resume %s goes on with it, --out-dir names another "
-                "folder",
+                "%s holds another suite: continue it with --resume %s, or name another folder with "
+                "--out-dir",
                 plan->folder, plan->folder);
 }
 
-/* A size that the write-up has no row of is a slip. */
+/* A --size without any row is a typo. */
 static Status check_rows(const PublishedPlan *plan)
 {
     for (int t = 0; t < published_list_n_tables; t++) {
@@ -238,7 +217,7 @@ Status published_plan_open(PublishedPlan *plan, const Settings *settings, const 
     *plan = (PublishedPlan){0};
     Status status = settings->resume ? resume(plan, &root, settings, sweep)
                                      : begin(plan, &root, settings, sweep);
-    if (status == ST_OK) status = published_cells_make(&plan->cells, plan->device, plan->sizes);
+    if (status == ST_OK) status = published_list_cells(&plan->cells, plan->device, plan->sizes);
     if (status == ST_OK) status = check_rows(plan);
     json_decref(root);
     return status;
@@ -246,7 +225,7 @@ Status published_plan_open(PublishedPlan *plan, const Settings *settings, const 
 
 void published_plan_free(PublishedPlan *plan)
 {
-    published_cells_free(&plan->cells);
+    published_list_cells_free(&plan->cells);
 }
 
 bool published_plan_is_in(const char *folder)

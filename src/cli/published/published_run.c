@@ -7,7 +7,8 @@
 #include "bench/measure/interrupt.h"
 #include "bench/record/record_file.h"
 #include "bench/study/profile_cell.h"
-#include "cli/published/published_fits.h"
+#include "cli/published/published_estimate.h"
+#include "cli/suite/suite_output.h"
 #include "report/records/report_sink.h"
 
 #include <math.h>
@@ -16,14 +17,14 @@
 
 static const double usual_budget = 600; /* seconds, on a CPU */
 static const double usual_share = 5;    /* seconds of samples a row, on a GPU */
-static const double too_little = 0.2;   /* seconds in which no cell has three samples */
-/* Of the time left, while cheaper rows wait. */
-static const double least_held_back = 0.1, most_held_back = 1.0 / 3;
+static const double too_little = 0.2;   /* seconds: no cell has three samples in that */
+/* Shares of the time left that are reserved for cheaper rows. */
+static const double least_reserved = 0.1, most_reserved = 1.0 / 3;
 
 /* ---- the clock ---- */
 
-/* What planning the rows that were not run and writing the page take. */
-static double afterwards(double budget)
+/* Seconds for estimating the rows that were not run and for writing the page. */
+static double closing_time(double budget)
 {
     return fmin(fmax(0.02 * budget, 0.1), 8);
 }
@@ -33,11 +34,11 @@ PublishedTime published_run_time(const PublishedPlan *plan, bool gpu, double beg
     const bool free = isnan(plan->budget) && gpu;
     const double budget = free ? INFINITY : isnan(plan->budget) ? usual_budget : plan->budget;
     if (isinf(budget)) return (PublishedTime){budget, INFINITY, free ? usual_share : 0};
-    return (PublishedTime){budget, begun + budget - afterwards(budget), 0};
+    return (PublishedTime){budget, begun + budget - closing_time(budget), 0};
 }
 
-/* A fair share: a warm-up may take half as long as the samples, steps that are profiled come on top, and the rest is
- * for the start and for a step that began just in time. */
+/* 0.3 is a fair share: warm-up may take half as long as the samples, profiled steps come on top, and the rest is for the
+ * start and for a step that starts just in time. */
 double published_run_share(const PublishedTime *time, double left, int rows)
 {
     return isinf(left) ? time->share : fmax(0.3 * left / fmax(rows, 1), 1e-3);
@@ -50,9 +51,9 @@ static double share_of(const PublishedTime *time, const PublishedOrder *order, d
     return published_run_share(time, left, waiting);
 }
 
-/* ---- what is there ---- */
+/* ---- known records ---- */
 
-/* Some phase of it was measured. */
+/* Was any phase measured? */
 static bool has_figures(const Record *record)
 {
     double x;
@@ -70,27 +71,44 @@ static CellOrderState state_of(const Record *record)
 Status published_run_read_known(const PublishedPlan *plan, const char *name, RecordSet *known)
 {
     char path[PATH_MAX];
-    TRY(published_plan_path(plan, name, path));
+    TRY(suite_output_path(plan->folder, name, path));
     return access(path, F_OK) == 0 ? record_file_read(known, path, NULL) : ST_OK;
+}
+
+/* NULL: none, or one that was cut short. */
+static const Record *finished(const PublishedOrder *order, int i, const RecordSet *rows,
+                              const RecordSet *profiles)
+{
+    const Record *record =
+        record_set_find_config(order->profiled[i] ? profiles : rows, &order->configs[i]);
+    return record && cell_record_is_final(record) ? record : NULL;
 }
 
 void published_run_mark_known(PublishedOrder *order, const RecordSet *rows,
                               const RecordSet *profiles)
 {
-    char key[RECORD_KEY_SIZE];
     for (int i = 0; i < order->n; i++) {
-        record_key_of_config(&order->configs[i], key);
-        const Record *record = record_set_find(order->watched[i] ? profiles : rows, key);
-        if (record && cell_record_is_final(record)) order->cells[i].state = state_of(record);
+        const Record *record = finished(order, i, rows, profiles);
+        if (record) order->cells[i].state = state_of(record);
     }
 }
 
-/* ---- where rows go ---- */
+bool published_run_is_done(const PublishedOrder *order, const RecordSet *rows,
+                           const RecordSet *profiles)
+{
+    for (int i = 0; i < order->n; i++) {
+        if (order->cells[i].state != CELL_ORDER_SKIPPED && !finished(order, i, rows, profiles))
+            return false;
+    }
+    return true;
+}
 
-/* One of the two files. */
+/* ---- files ---- */
+
+/* One of the two files of rows. */
 typedef struct Place {
     char path[PATH_MAX];
-    RecordSet known; /* what is finished in it is kept */
+    RecordSet known; /* the records it held */
     RecordSet *rows;
     ReportSink sink;
     bool open;
@@ -103,7 +121,7 @@ static Status profile_cell(const Config *config, CellLink *link)
     return profile_cell_run(config, link, &task);
 }
 
-/* What is cut short is run again: it is kept only where nothing better comes. */
+/* Rows that were cut short run again: the old record is kept only where no new one comes. */
 static Status keep(RecordSet *rows, const RecordSet *known, bool finished)
 {
     for (size_t i = 0; i < record_set_size(known); i++) {
@@ -118,10 +136,10 @@ static Status keep(RecordSet *rows, const RecordSet *known, bool finished)
 
 static Status place_open(Place *place, const PublishedPlan *plan, const char *name, bool needed)
 {
-    TRY(published_plan_path(plan, name, place->path));
+    TRY(suite_output_path(plan->folder, name, place->path));
     TRY(record_set_init(&place->known, json_array_get(place->rows->environments, 0)));
     TRY(published_run_read_known(plan, name, &place->known));
-    json_object_clear(place->known.others); /* its own, of an earlier run: made again at the end */
+    json_object_clear(place->known.others); /* of an earlier run: written again at the end */
     if (!needed && record_set_size(&place->known) == 0) return ST_OK;
     TRY(keep(place->rows, &place->known, true));
     TRY(report_sink_open(&place->sink, place->path, "json", &place->known));
@@ -143,7 +161,7 @@ static void place_close(Place *place)
     record_set_free(&place->known);
 }
 
-/* ---- one row after the other ---- */
+/* ---- rows ---- */
 
 enum { ROWS, PROFILES, PLACES };
 
@@ -154,8 +172,8 @@ typedef struct Run {
     Progress progress;
 } Run;
 
-/* Seconds that are expected of what is left, no more than there are. */
-static void set_outlook(Run *run, double left)
+/* Sets the progress bar to the expected seconds of the waiting rows, at most the time left. */
+static void set_remaining(Run *run, double left)
 {
     double rest = 0;
     for (int i = 0; i < run->order->n; i++) {
@@ -164,7 +182,7 @@ static void set_outlook(Run *run, double left)
     run->progress.total = run->progress.finished + fmin(rest, left);
 }
 
-/* A row that the clock cut has no record: it waits for the next time. */
+/* A row that the budget cut has no record: it waits for the next run. */
 static Status take_record(Run *run, Place *place, int i, Record *record)
 {
     const Config *config = &run->order->configs[i];
@@ -189,19 +207,19 @@ static Status finish_group(Run *run, Place *place, int i, CellGroup *group)
     return status;
 }
 
-/* Rows that run in one process: the one whose turn it is, and others that differ in warm-up and steps alone. */
+/* Rows that share a process: the next one, and others that differ from it only in warm-up and steps. */
 typedef struct Together {
     int rows[CELL_GROUP_SHARED], n;
     CellGroup groups[CELL_GROUP_SHARED];
     CellGroup *list[CELL_GROUP_SHARED];
 } Together;
 
-/* By the clock every table has a row before any has two. */
-static bool is_welcome(const Run *run, const Together *together, int i)
+/* With a deadline every table gets a row before any gets two. */
+static bool may_join(const Run *run, const Together *together, int i)
 {
     const PublishedOrder *order = run->order;
     const int first = together->rows[0];
-    return !order->watched[i] && !order->watched[first] &&
+    return !order->profiled[i] && !order->profiled[first] &&
            order->cells[i].state == CELL_ORDER_WAITING &&
            cell_shares(&order->configs[first], &order->configs[i]) &&
            (isinf(run->time->deadline) || cell_order_is_next(order->cells, order->n, i));
@@ -213,20 +231,19 @@ static void find_others(Together *together, const Run *run, int first)
     together->rows[together->n++] = first;
     cells[first].state = CELL_ORDER_MEASURED; /* as it will be */
     for (int i = 0; i < run->order->n && together->n < CELL_GROUP_SHARED; i++) {
-        if (!is_welcome(run, together, i)) continue;
+        if (!may_join(run, together, i)) continue;
         together->rows[together->n++] = i;
         cells[i].state = CELL_ORDER_MEASURED;
     }
     for (int k = 0; k < together->n; k++) cells[together->rows[k]].state = CELL_ORDER_WAITING;
 }
 
-/* A row that takes longer than it was expected to does not take the time of cheaper ones, too: every run measures
- * something. */
+/* A row that takes longer than expected must not use up the time of cheaper ones: every run measures something. */
 static double most_time(const PublishedOrder *order, int i, double left)
 {
     const double others = cell_order_cheaper(order->cells, order->n, i);
     if (isinf(left) || others <= 0) return left;
-    return left - fmin(fmax(others, least_held_back * left), most_held_back * left);
+    return left - fmin(fmax(others, least_reserved * left), most_reserved * left);
 }
 
 static void give_time(Run *run, int i, double left)
@@ -253,11 +270,11 @@ static Status run_together(Run *run, Place *place, Together *together)
 static Status run_row(Run *run, int first, double left)
 {
     Together together = {0};
-    Place *place = &run->places[run->order->watched[first] ? PROFILES : ROWS];
+    Place *place = &run->places[run->order->profiled[first] ? PROFILES : ROWS];
     Status status = ST_OK;
     int made = 0;
     find_others(&together, run, first);
-    set_outlook(run, left);
+    set_remaining(run, left);
     for (; made < together.n && status == ST_OK; made += status == ST_OK) {
         const int i = together.rows[made];
         give_time(run, i, left);
@@ -287,7 +304,7 @@ static Status run_timed(Run *run, int *signal)
     if (run->order->n > 0 && time_estimate_weight_is_known(&run->order->configs[0]))
         progress_trust_weights(&run->progress);
     interrupt_begin();
-    Status status = published_fits_leave_out(run->order);
+    Status status = published_estimate_leave_out(run->order);
     if (status == ST_OK) status = run_rows(run);
     *signal = interrupt_signal();
     interrupt_end();
@@ -295,8 +312,8 @@ static Status run_timed(Run *run, int *signal)
     return status;
 }
 
-/* What tells the rows of a write-up apart, where they differ in it. */
-static const bool telling[OPTION_COUNT] = {
+/* The options that label a row, where rows differ in them. */
+static const bool labels[OPTION_COUNT] = {
     [OPTION_SIZE] = true,      [OPTION_CTX] = true,       [OPTION_D_HEAD] = true,
     [OPTION_PRECISION] = true, [OPTION_ATTENTION] = true, [OPTION_MODE] = true,
     [OPTION_WARMUP] = true,    [OPTION_SEED] = true};
@@ -304,10 +321,10 @@ static const bool telling[OPTION_COUNT] = {
 static Status run_in_places(Run *run, const PublishedPlan *plan, int *signal)
 {
     Sweep sweep = {.configs = run->order->configs, .n = run->order->n};
-    bool watched = false;
-    for (int i = 0; i < run->order->n; i++) watched = watched || run->order->watched[i];
+    bool profiled = false;
+    for (int i = 0; i < run->order->n; i++) profiled = profiled || run->order->profiled[i];
     sweep_find_varying(&sweep);
-    for (int id = 0; id < OPTION_COUNT; id++) sweep.varies[id] = sweep.varies[id] && telling[id];
+    for (int id = 0; id < OPTION_COUNT; id++) sweep.varies[id] = sweep.varies[id] && labels[id];
     for (int p = 0; p < PLACES; p++)
         run->places[p].task = (RunnerTask){.configs = sweep.configs,
                                            .n = sweep.n,
@@ -316,7 +333,7 @@ static Status run_in_places(Run *run, const PublishedPlan *plan, int *signal)
                                            .cell = p == ROWS ? cell_run : profile_cell,
                                            .weight = time_estimate_weight};
     TRY(place_open(&run->places[ROWS], plan, PUBLISHED_RESULTS_FILE, true));
-    TRY(place_open(&run->places[PROFILES], plan, PUBLISHED_PROFILES_FILE, watched));
+    TRY(place_open(&run->places[PROFILES], plan, PUBLISHED_PROFILES_FILE, profiled));
     published_run_mark_known(run->order, &run->places[ROWS].known, &run->places[PROFILES].known);
     TRY(run_timed(run, signal));
     for (int p = 0; p < PLACES && !*signal; p++) TRY(place_finish(&run->places[p]));

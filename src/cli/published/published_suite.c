@@ -3,41 +3,208 @@
 #include "base/clock.h"
 #include "base/file_lock.h"
 #include "base/folder.h"
+#include "base/human.h"
 #include "base/log.h"
-#include "bench/cell/runner.h"
 #include "bench/limits/limits_cache.h"
-#include "bench/record/environment.h"
+#include "bench/limits/placement.h"
 #include "cli/output.h"
-#include "cli/published/published_dry_run.h"
+#include "cli/published/published_estimate.h"
 #include "cli/published/published_page.h"
 #include "cli/published/published_run.h"
 #include "cli/suite/suite.h"
+#include "cli/suite/suite_output.h"
 #include "report/findings/missing_results.h"
-#include "report/page/page.h"
 #include "report/page/table_files.h"
 
+#include <math.h>
 #include <stdio.h>
+#include <string.h>
 
-/* ---- what is written ---- */
-
-static Status write_page(const PublishedPlan *plan, const PageInput *input)
+/* The config of a cell without a row, for where the rows run. */
+static Status plain_config(const PublishedPlan *plan, Config *config)
 {
-    char path[PATH_MAX];
-    Text text = {0};
-    if (!page_is_built()) return ST_OK;
-    TRY(published_plan_path(plan, "index.html", path));
-    Status status = page_write(&text, input);
-    if (status == ST_OK) status = text_write_file(path, text_str(&text), text.n);
-    text_free(&text);
+    const PublishedTable plain = {.command = &cmd_bench, .args = "", .figures = ""};
+    return published_list_config(&plain, NULL, plan->device, config);
+}
+
+static Status make_order(PublishedOrder *order, const PublishedPlan *plan,
+                         const TimeEstimateRates *rates, const PublishedTime *time)
+{
+    const Status status = published_order_make(order, plan->writeup, &plan->cells, rates);
+    published_order_expect(order, rates, published_run_share(time, time->budget, order->n));
     return status;
 }
 
-/* The tables alone: printed, and kept as tables.md. */
+/* ---- dry run ---- */
+
+/* By stored limits, or guesses. */
+static TimeEstimateRates known_rates(const PublishedPlan *plan, bool *guessed)
+{
+    Placement place;
+    Limits limits;
+    Config config;
+    const bool placed =
+        plain_config(plan, &config) == ST_OK && placement_of(&config, &place) == ST_OK;
+    const bool cpu = placed && place.backend == BACKEND_cpu;
+    const bool known = placed && limits_cache_find(&config, &limits);
+    TimeEstimateRates rates = time_estimate_rates(known ? &limits : NULL);
+    rates.gpu = placed && !cpu;
+    *guessed = !known;
+    return rates;
+}
+
+/* Appends the label of the first row that has this cell. */
+static void put_label(Text *out, const PublishedPlan *plan, const PublishedOrder *order, int i)
+{
+    char a[RECORD_KEY_SIZE], b[RECORD_KEY_SIZE];
+    record_key_of_config(&order->configs[i], a);
+    if (order->profiled[i]) text_puts(out, "profile");
+    for (int r = 0; r < published_list_n_rows && !order->profiled[i]; r++) {
+        if (published_list_rows[r].table != order->table[i]) continue;
+        record_key_of_config(&plan->cells.rows[r], b);
+        if (strcmp(a, b) != 0) continue;
+        published_list_put_label(out, &published_list_rows[r]);
+        return;
+    }
+}
+
+/* Appends the titles of all tables that have the cell, the most important first. */
+static void put_tables(Text *out, const PublishedPlan *plan, const PublishedOrder *order, int i)
+{
+    int table;
+    for (int rank = 0; (table = published_order_table(&plan->cells, plan->writeup, rank)) >= 0;
+         rank++) {
+        if (order->cells[i].tables >> rank & 1)
+            text_printf(out, "%s%s", out->n > 0 ? "; " : "", published_list_tables[table].title);
+    }
+}
+
+typedef struct Total {
+    double seconds;
+    int rows, finished, oom, unsupported;
+} Total;
+
+/* "OOM (needs 12.30 GiB, has 7.90 GiB)" */
+static void put_shortage(Text *out, const PublishedFit *fit)
+{
+    text_printf(out, "OOM (needs %s", human_bytes((double)fit->needs).s);
+    text_printf(out, ", has %s)", human_bytes((double)fit->has).s);
+}
+
+/* A row that fits only in a smaller mode runs in that mode. */
+static void put_time(Text *out, Total *total, const PublishedOrder *order, int i,
+                     const PublishedFit *fit, const TimeEstimateRates *rates)
+{
+    total->oom += fit->status == RECORD_OOM && !fit->runs;
+    total->unsupported += fit->status == RECORD_UNSUPPORTED;
+    if (fit->status == RECORD_UNSUPPORTED) text_puts(out, "unsupported");
+    if (fit->status == RECORD_OOM) put_shortage(out, fit);
+    if (!fit->runs) return;
+    if (fit->status == RECORD_OOM) text_printf(out, "; %s ", config_mode_name(fit->mode));
+    const double seconds = published_order_seconds(order, i, fit->mode, rates);
+    text_puts(out, human_eta(seconds).s);
+    total->seconds += seconds;
+    total->rows++;
+}
+
+static Status put_cell(Table *table, const PublishedPlan *plan, const PublishedOrder *order, int i,
+                       const TimeEstimateRates *rates, Total *total)
+{
+    Text label = {0}, tables = {0}, time = {0};
+    PublishedFit fit;
+    TRY(published_estimate_fit(&order->configs[i], &fit));
+    put_label(&label, plan, order, i);
+    put_tables(&tables, plan, order, i);
+    put_time(&time, total, order, i, &fit, rates);
+    table_cell_printf(table, fit.runs ? "%d" : "-", total->rows);
+    table_cell(table, text_str(&tables));
+    table_cell(table, text_str(&label));
+    table_cell_printf(table, "up to %lld", (long long)order->configs[i].steps);
+    table_cell(table, text_str(&time));
+    table->failed = table->failed || label.failed || tables.failed || time.failed;
+    text_free(&label);
+    text_free(&tables);
+    text_free(&time);
+    return ST_OK;
+}
+
+static void put_notes(Table *table, const PublishedPlan *plan, const PublishedTime *time,
+                      const Total *total, bool guessed)
+{
+    const double most = time->budget;
+    if (total->finished > 0)
+        table_note_printf(table, "%d finished in %s, skipped", total->finished, plan->folder);
+    table_note_printf(table, "dry run: %d cell%s would run; expected time %s%s", total->rows,
+                      total->rows == 1 ? "" : "s", human_eta(fmin(total->seconds, most)).s,
+                      guessed ? ", guessed: the limits of this machine are not measured yet" : "");
+    if (total->oom + total->unsupported > 0)
+        table_note_printf(table, "cannot run, by the plan: %d OOM, %d unsupported", total->oom,
+                          total->unsupported);
+    if (total->seconds > most)
+        table_note_printf(table,
+                          "all of them would take %s: run the same command again to continue after "
+                          "the budget is spent",
+                          human_eta(total->seconds).s);
+}
+
+static Status show(const PublishedPlan *plan, PublishedOrder *order, const PublishedTime *time,
+                   const TimeEstimateRates *rates, bool guessed)
+{
+    Table table = {0};
+    Total total = {0};
+    Status status = ST_OK;
+    table_column(&table, "order", "", true);
+    table_column(&table, "tables", "", false);
+    table_column(&table, "row", "", false);
+    table_column(&table, "samples", "", true);
+    table_column(&table, "expected time", "", true);
+    for (int i = 0; i < order->n && status == ST_OK; i++) {
+        if (order->cells[i].state == CELL_ORDER_WAITING)
+            status = put_cell(&table, plan, order, i, rates, &total);
+        else
+            total.finished++;
+    }
+    put_notes(&table, plan, time, &total, guessed);
+    return output_table(&table, status);
+}
+
+static Status mark_known(const PublishedPlan *plan, PublishedOrder *order)
+{
+    RecordSet rows, profiles;
+    TRY(record_set_init(&rows, NULL));
+    Status status = record_set_init(&profiles, NULL);
+    if (status == ST_OK) {
+        status = published_run_read_known(plan, PUBLISHED_RESULTS_FILE, &rows);
+        if (status == ST_OK)
+            status = published_run_read_known(plan, PUBLISHED_PROFILES_FILE, &profiles);
+        if (status == ST_OK) published_run_mark_known(order, &rows, &profiles);
+        record_set_free(&profiles);
+    }
+    record_set_free(&rows);
+    return status;
+}
+
+static Status dry_run(const PublishedPlan *plan)
+{
+    PublishedOrder order;
+    bool guessed;
+    const TimeEstimateRates rates = known_rates(plan, &guessed);
+    const PublishedTime time = published_run_time(plan, rates.gpu, 0);
+    Status status = make_order(&order, plan, &rates, &time);
+    if (status == ST_OK) status = mark_known(plan, &order);
+    if (status == ST_OK) status = show(plan, &order, &time, &rates, guessed);
+    published_order_free(&order);
+    return status;
+}
+
+/* ---- files ---- */
+
+/* Prints the tables and writes them to tables.md. */
 static Status print_tables(const PublishedPlan *plan, const PageInput *input)
 {
     char path[PATH_MAX];
     Text text = {0};
-    Status status = published_plan_path(plan, "tables.md", path);
+    Status status = suite_output_path(plan->folder, "tables.md", path);
     text_printf(&text, "%s\n", input->lines);
     for (int i = 0; status == ST_OK && i < input->n_more; i++) {
         text_printf(&text, "## %s: %s\n\n", published_list_writeups[plan->writeup].what,
@@ -63,10 +230,10 @@ static Status write_parts(const PublishedPlan *plan, const PageBundle *bundle, c
     PublishedPages pages;
     Status status = published_page_read(&pages, bundle);
     const PageInput input = published_page_input(&pages, bundle, command);
-    if (status == ST_OK) status = published_plan_path(plan, "tables", folder);
+    if (status == ST_OK) status = suite_output_path(plan->folder, "tables", folder);
     if (status == ST_OK) status = print_tables(plan, &input);
     if (status == ST_OK) status = table_files_write(folder, &input);
-    if (status == ST_OK) status = write_page(plan, &input);
+    if (status == ST_OK) status = suite_output_page(plan->folder, &input);
     published_page_free(&pages);
     return status;
 }
@@ -75,52 +242,32 @@ static Status write_all(const PublishedPlan *plan, const char *command)
 {
     char path[PATH_MAX];
     PageBundle bundle;
-    TRY(published_plan_path(plan, PUBLISHED_RESULTS_FILE, path));
+    TRY(suite_output_path(plan->folder, PUBLISHED_RESULTS_FILE, path));
     Status status = page_bundle_read(&bundle, (const char *[]){path}, 1);
     if (status == ST_OK) status = write_parts(plan, &bundle, command);
     page_bundle_free(&bundle);
     return status;
 }
 
-/* ---- the whole of it ---- */
+/* ---- run ---- */
 
-/* A cell of no row, for where the rows run. */
-static Status find_place(const PublishedPlan *plan, Config *config, Placement *place)
-{
-    const PublishedTable plain = {.command = &cmd_bench, .words = "", .figures = ""};
-    TRY(published_list_config(&plain, NULL, plan->device, config));
-    return placement_find(config, place);
-}
-
-/* Measuring limits would take most of a short budget. */
+/* Measuring limits would take most of a shorter budget. */
 static const double short_budget = 120;
 
-/* Limits say on which device it is, and what the rows are ordered by. They are kept for the next time; in a short
- * budget those that are stored for this CPU, or guesses, order the rows. */
+/* Limits name the device and order the rows, and are stored for the next time. With a short budget stored limits of this
+ * CPU, or guesses, order the rows. */
 static Status find_rates(const PublishedPlan *plan, TimeEstimateRates *rates)
 {
     Config config;
     Limits limits;
     Placement place;
-    TRY(find_place(plan, &config, &place));
+    TRY(plain_config(plan, &config));
+    TRY(placement_find(&config, &place));
     const bool stored = place.backend == BACKEND_cpu && limits_cache_find(&config, &limits);
     const bool hurried = plan->budget < short_budget;
     if (!stored && !hurried) TRY(limits_cache_get(&config, false, false, &limits));
     *rates = time_estimate_rates(stored || !hurried ? &limits : NULL);
     return ST_OK;
-}
-
-static bool is_done(const PublishedOrder *order, const RecordSet *rows, const RecordSet *profiles)
-{
-    char key[RECORD_KEY_SIZE];
-    for (int i = 0; i < order->n; i++) {
-        record_key_of_config(&order->configs[i], key);
-        const Record *record = record_set_find(order->watched[i] ? profiles : rows, key);
-        if (order->cells[i].state != CELL_ORDER_SKIPPED &&
-            !(record && cell_record_is_final(record)))
-            return false;
-    }
-    return true;
 }
 
 static Status run_rows(PublishedPlan *plan, double begun, RecordSet *rows, RecordSet *profiles,
@@ -130,22 +277,22 @@ static Status run_rows(PublishedPlan *plan, double begun, RecordSet *rows, Recor
     PublishedOrder order = {0};
     TRY(find_rates(plan, &rates));
     const PublishedTime time = published_run_time(plan, rates.gpu, begun);
-    Status status = published_order_make(&order, plan->writeup, &plan->cells, &rates);
-    published_order_expect(&order, &rates, published_run_share(&time, time.budget, order.n));
+    Status status = make_order(&order, plan, &rates, &time);
     if (status == ST_OK) status = published_run(plan, &order, &time, rows, profiles, signal);
     if (status == ST_OK && !*signal) {
-        plan->done = is_done(&order, rows, profiles);
+        plan->done = published_run_is_done(&order, rows, profiles);
         status = published_page_keep(plan, rows, profiles);
     }
     published_order_free(&order);
     return status;
 }
 
-static Status run_into_sets(PublishedPlan *plan, double begun, json_t *environment, int *signal)
+static Status run_into_sets(PublishedPlan *plan, double begun, const Settings *settings,
+                            int *signal)
 {
     RecordSet rows, profiles;
-    TRY(record_set_init(&rows, environment));
-    Status status = record_set_init(&profiles, environment);
+    TRY(output_rows_init(&rows, settings));
+    Status status = record_set_init(&profiles, json_array_get(rows.environments, 0));
     if (status == ST_OK) {
         status = run_rows(plan, begun, &rows, &profiles, signal);
         record_set_free(&profiles);
@@ -157,16 +304,12 @@ static Status run_into_sets(PublishedPlan *plan, double begun, json_t *environme
 static Status run_all(PublishedPlan *plan, const Settings *settings, int *exit_code)
 {
     const double begun = clock_seconds();
-    json_t *environment = NULL;
     int signal = 0;
     if (settings->resume) suite_remove_temporaries(plan->folder);
     TRY(published_plan_write(plan));
-    TRY(environment_new(&environment, settings->command_line));
-    Status status = run_into_sets(plan, begun, environment, &signal);
-    json_decref(environment);
-    if (status != ST_OK) return status;
+    TRY(run_into_sets(plan, begun, settings, &signal));
     if (signal) {
-        log_note("interrupted: --resume %s does the rest", plan->folder);
+        log_note("interrupted: roofstep suite --resume %s runs the rest", plan->folder);
         *exit_code = EXIT_INTERRUPTED;
         return ST_OK;
     }
@@ -177,14 +320,15 @@ static Status run_all(PublishedPlan *plan, const Settings *settings, int *exit_c
     return ST_OK;
 }
 
-/* Read again once the folder is locked: another suite may have begun there interference. */
+/* Reads the plan again once the folder is locked: another suite may have started there in between. */
 static Status open_plan(PublishedPlan *plan, const Settings *settings, const Sweep *sweep)
 {
     Config config;
     Placement place;
     TRY(published_plan_open(plan, settings, sweep));
     if (settings->dry_run) return ST_OK;
-    TRY(find_place(plan, &config, &place)); /* before anything is written */
+    TRY(plain_config(plan, &config));
+    TRY(placement_find(&config, &place)); /* before anything is written */
     TRY(folder_make(plan->folder));
     TRY(file_lock_take_folder(plan->folder));
     TRY(suite_check_folder(plan->folder));
@@ -197,7 +341,7 @@ Status published_suite_run(const Settings *settings, const Sweep *sweep, int *ex
     PublishedPlan plan;
     Status status = open_plan(&plan, settings, sweep);
     if (status == ST_OK)
-        status = settings->dry_run ? published_dry_run(&plan) : run_all(&plan, settings, exit_code);
+        status = settings->dry_run ? dry_run(&plan) : run_all(&plan, settings, exit_code);
     published_plan_free(&plan);
     return status;
 }

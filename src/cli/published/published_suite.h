@@ -1,10 +1,10 @@
-/* suite --like NAME: the rows of a write-up run here, its published figures beside ours. */
+/* suite --like NAME: runs the rows of a write-up and shows its published figures beside ours. */
 #ifndef CLI_PUBLISHED_PUBLISHED_SUITE_H
 #define CLI_PUBLISHED_PUBLISHED_SUITE_H
 
 #include "cli/command.h"
 
-/* Rows that are finished in the folder are kept; those beyond the budget are told by the plan. */
+/* Keeps the rows that are finished in the folder; rows beyond the budget get estimates. */
 Status published_suite_run(const Settings *settings, const Sweep *sweep, int *exit_code);
 
 #endif

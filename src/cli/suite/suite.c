@@ -5,9 +5,9 @@
 #include "bench/record/record_file.h"
 #include "cli/output.h"
 #include "cli/suite/suite_arguments.h"
-#include "cli/suite/suite_plan.h"
+#include "cli/suite/suite_output.h"
+#include "config/option_value.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,25 +16,12 @@
 static const char state_name[] = "suite.json";
 static const size_t most_bytes = (size_t)1 << 20;
 
-const SuitePartInfo suite_part_info[SUITE_PARTS] = {
-#define PART(id, name, command, share, effort, result, outputs) \
-    {name, &cmd_##command, share, effort, result, outputs},
-#include "cli/suite/suite_parts.def"
-#undef PART
-};
-
 static const char *const states[SUITE_STATES] = {"waiting", "done", "failed", "incomplete",
                                                  "given up"};
 
-Status suite_path(const Suite *suite, const char *name, char path[PATH_MAX])
-{
-    if (snprintf(path, PATH_MAX, "%s/%s", suite->folder, name) < PATH_MAX) return ST_OK;
-    return FAIL(ST_USAGE, "the path of the suite's folder is too long");
-}
-
 /* ---- from the command line ---- */
 
-/* "--ctx 128,256", the values in the order of the cells, each once; of the first cell alone with `one`. */
+/* Appends "--ctx 128,256": each value once in the order of the cells; with `one` only the first cell's. */
 static void put_axis(Text *out, OptionId id, const Sweep *sweep, bool one)
 {
     text_printf(out, " --%s ", option_table[id].name);
@@ -47,39 +34,33 @@ static void put_axis(Text *out, OptionId id, const Sweep *sweep, bool one)
     }
 }
 
-static Status keep(Text *words, char *to)
+static Status keep(Text *args, char *to)
 {
-    const Status status = text_status(words);
-    const size_t n = words->n;
-    const char *from = text_str(words);
-    if (status == ST_OK && n < SUITE_TEXT_SIZE) strcpy(to, *from == ' ' ? from + 1 : from);
-    text_free(words);
-    if (status == ST_OK && n >= SUITE_TEXT_SIZE)
-        return FAIL(ST_USAGE, "too many sizes for a suite");
+    Status status = text_status(args);
+    const char *from = text_str(args);
+    if (status == ST_OK && args->n >= SUITE_TEXT_SIZE)
+        status = FAIL(ST_USAGE, "too many sizes for a suite");
+    if (status == ST_OK) strcpy(to, *from == ' ' ? from + 1 : from);
+    text_free(args);
     return status;
 }
 
 static Status keep_model(char *to, const Settings *settings, const Sweep *sweep, bool one)
 {
-    Text words = {0};
+    Text args = {0};
     for (int id = 0; id < CELL_FIELD_COUNT; id++) {
         if (settings->given[id] && option_in(OPTION_LIST(OPTIONS_DIMS), id))
-            put_axis(&words, (OptionId)id, sweep, one);
+            put_axis(&args, (OptionId)id, sweep, one);
     }
-    return keep(&words, to);
+    return keep(&args, to);
 }
 
-static Status keep_common(Suite *suite, const Settings *settings, const Config *config)
+static Status keep_options(char *to, const Settings *settings, const Config *config,
+                           const OptionId *options)
 {
-    Text device = {0}, cells = {0};
-    if (settings->given[OPTION_DEVICE]) text_printf(&device, "--device %s", config->device);
-    if (settings->given[OPTION_THREADS])
-        text_printf(&device, " --threads %" PRId64, config->threads);
-    if (settings->given[OPTION_MEMORY_LIMIT])
-        text_printf(&cells, "--memory-limit %" PRId64, config->memory_limit);
-    if (settings->given[OPTION_TIMEOUT]) text_printf(&cells, " --timeout %.15g", config->timeout);
-    TRY(keep(&device, suite->device));
-    return keep(&cells, suite->cells);
+    Text args = {0};
+    suite_arguments_put(&args, options, settings, config);
+    return keep(&args, to);
 }
 
 Status suite_make(Suite *suite, const Settings *settings, const Sweep *sweep, const char *folder)
@@ -89,8 +70,10 @@ Status suite_make(Suite *suite, const Settings *settings, const Sweep *sweep, co
     if (n >= SUITE_ARGS_SIZE) suite->command[0] = '\0';
     TRY(keep_model(suite->model, settings, sweep, false));
     TRY(keep_model(suite->first, settings, sweep, true));
-    TRY(keep_common(suite, settings, &sweep->configs[0]));
-    strcpy(suite->parts[SUITE_LIMITS].words, suite->device);
+    TRY(keep_options(suite->device, settings, &sweep->configs[0],
+                     OPTION_LIST(SUITE_OPTIONS_DEVICE)));
+    TRY(keep_options(suite->cells, settings, &sweep->configs[0], OPTION_LIST(SUITE_OPTIONS_CELLS)));
+    strcpy(suite->parts[SUITE_LIMITS].args, suite->device);
     return ST_OK;
 }
 
@@ -98,7 +81,7 @@ Status suite_make(Suite *suite, const Settings *settings, const Sweep *sweep, co
 
 static json_t *part_json(const SuitePart *part, const char *name)
 {
-    return json_pack("{s:s, s:s, s:f, s:f, s:s, s:i, s:s}", "name", name, "words", part->words,
+    return json_pack("{s:s, s:s, s:f, s:f, s:s, s:i, s:s}", "name", name, "words", part->args,
                      "expected_s", part->expected, "seconds", part->seconds, "state",
                      states[part->state], "cut_short", part->cut, "message", part->message);
 }
@@ -112,7 +95,7 @@ static json_t *suite_json(const Suite *s)
         s->first, "device", s->device, "cells", s->cells, "planned", s->planned, "parts", parts);
     int failed = !root;
     for (int i = 0; i < SUITE_PARTS && !failed; i++)
-        failed = json_array_append_new(parts, part_json(&s->parts[i], suite_part_info[i].name));
+        failed = json_array_append_new(parts, part_json(&s->parts[i], suite_parts_info[i].name));
     if (!failed) return root;
     json_decref(root);
     return NULL;
@@ -120,7 +103,7 @@ static json_t *suite_json(const Suite *s)
 
 static Status state_path(const char *folder, char path[PATH_MAX])
 {
-    return suite_path(&(Suite){.folder = folder}, state_name, path);
+    return suite_output_path(folder, state_name, path);
 }
 
 Status suite_write_state(const char *folder, const json_t *root)
@@ -163,9 +146,9 @@ static bool take_part(SuitePart *part, const json_t *json, const char *name)
     part->cut = (int)json_integer_value(cut);
     part->expected = json_number_value(json_object_get(json, "expected_s"));
     part->seconds = json_number_value(json_object_get(json, "seconds"));
-    const bool whole = take_text(json, "words", part->words, sizeof part->words) &&
+    const bool whole = take_text(json, "words", part->args, sizeof part->args) &&
                        take_text(json, "message", part->message, sizeof part->message);
-    /* Older programs did not count, and called a part done of which cells failed, with a message. */
+    /* Older programs did not count: a part of which cells failed was done and had a message. */
     if (!cut && part->state == SUITE_DONE && *part->message) part->state = SUITE_INCOMPLETE;
     return whole;
 }
@@ -176,7 +159,7 @@ static bool take_suite(Suite *s, const json_t *root)
     if (json_integer_value(json_object_get(root, "suite")) != RECORD_SCHEMA) return false;
     s->budget = json_number_value(json_object_get(root, "budget_s"));
     if (!(s->budget > 0)) s->budget = INFINITY;
-    (void)take_text(root, "command", s->command, sizeof s->command); /* older ones have none */
+    (void)take_text(root, "command", s->command, sizeof s->command); /* older files have none */
     s->planned = json_is_true(json_object_get(root, "planned"));
     bool whole = json_array_size(parts) == SUITE_PARTS &&
                  take_text(root, "model", s->model, sizeof s->model) &&
@@ -184,7 +167,7 @@ static bool take_suite(Suite *s, const json_t *root)
                  take_text(root, "device", s->device, sizeof s->device) &&
                  take_text(root, "cells", s->cells, sizeof s->cells);
     for (int i = 0; i < SUITE_PARTS && whole; i++)
-        whole = take_part(&s->parts[i], json_array_get(parts, (size_t)i), suite_part_info[i].name);
+        whole = take_part(&s->parts[i], json_array_get(parts, (size_t)i), suite_parts_info[i].name);
     return whole;
 }
 
@@ -213,22 +196,22 @@ Status suite_read_state(const char *folder, json_t **root)
     if (status == ST_OK) *root = json_loadb(text_str(&text), text.n, JSON_REJECT_DUPLICATES, NULL);
     text_free(&text);
     if (status != ST_OK)
-        return FAIL(ST_USAGE, "--resume %s: there is no suite (no %s that can be read)", folder,
+        return FAIL(ST_USAGE, "--resume %s: no suite in this folder (cannot read %s)", folder,
                     path);
     return *root ? ST_OK : suite_other_version(folder);
 }
 
 Status suite_other_version(const char *folder)
 {
-    return FAIL(ST_USAGE, "%s/%s is no suite of this version: begin anew in another folder", folder,
-                state_name);
+    return FAIL(ST_USAGE, "%s/%s is no suite of this version: start again in another folder",
+                folder, state_name);
 }
 
-/* Whoever wrote the file: no word of it names a file to write, or makes a command do what no suite does. */
-static Status check_words(const Suite *s)
+/* The file may be a stranger's: no argument in it may name a file to write or any option that a suite does not use. */
+static Status check_arguments(const Suite *s)
 {
     const struct {
-        const char *field, *words;
+        const char *field, *args;
         const OptionId *allowed;
     } common[] = {{"model", s->model, OPTION_LIST(OPTIONS_DIMS)},
                   {"first_model", s->first, OPTION_LIST(OPTIONS_DIMS)},
@@ -237,24 +220,24 @@ static Status check_words(const Suite *s)
     char path[PATH_MAX], part[32];
     TRY(state_path(s->folder, path));
     for (size_t i = 0; i < sizeof common / sizeof *common; i++)
-        TRY(suite_arguments_check(common[i].words, &cmd_bench.options, common[i].allowed, path,
+        TRY(suite_arguments_check(common[i].args, &cmd_bench.options, common[i].allowed, path,
                                   common[i].field));
     for (int id = 0; id < SUITE_PARTS; id++) {
         OptionId allowed[OPTION_COUNT + 1];
-        suite_plan_options((SuitePartId)id, allowed);
-        snprintf(part, sizeof part, "part %s", suite_part_info[id].name);
-        TRY(suite_arguments_check(s->parts[id].words, &suite_part_info[id].command->options,
+        suite_parts_options((SuitePartId)id, allowed);
+        snprintf(part, sizeof part, "part %s", suite_parts_info[id].name);
+        TRY(suite_arguments_check(s->parts[id].args, &suite_parts_info[id].command->options,
                                   allowed, path, part));
     }
     return ST_OK;
 }
 
-/* The page is made of the results: a part whose file is gone is to be run again. It can do without the limits. */
-static Status find_gone(Suite *s)
+/* A part whose result file is gone runs again: the page reads the file. The page needs no limits. */
+static Status rerun_lost(Suite *s)
 {
     char path[PATH_MAX];
     for (int id = SUITE_LIMITS + 1; id < SUITE_PARTS; id++) {
-        TRY(suite_path(s, suite_part_info[id].result, path));
+        TRY(suite_output_path(s->folder, suite_parts_info[id].result, path));
         if (s->parts[id].state == SUITE_DONE && access(path, F_OK) != 0)
             s->parts[id].state = SUITE_WAITING;
     }
@@ -268,8 +251,8 @@ Status suite_read(Suite *suite, const char *folder)
     Status status = suite_read_state(folder, &root);
     if (status == ST_OK && !take_suite(suite, root)) status = suite_other_version(folder);
     json_decref(root);
-    if (status == ST_OK) status = check_words(suite);
-    return status == ST_OK ? find_gone(suite) : status;
+    if (status == ST_OK) status = check_arguments(suite);
+    return status == ST_OK ? rerun_lost(suite) : status;
 }
 
 void suite_remove_temporaries(const char *folder)
@@ -277,58 +260,6 @@ void suite_remove_temporaries(const char *folder)
     static const char *const folders[] = {".", "profile", "tables"};
     char path[PATH_MAX];
     for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
-        if (suite_path(&(Suite){.folder = folder}, folders[i], path) == ST_OK)
-            temp_file_remove_stale(path);
-    }
-}
-
-/* ---- command lines ---- */
-
-/* One word, every %s in it being the folder, and the zero byte behind it. */
-static void put_word(SuiteArgs *args, const char *word, size_t n, const char *folder)
-{
-    if (args->n == SUITE_MAX_ARGS) return;
-    args->n++;
-    for (size_t i = 0; i < n; i++) {
-        const bool here = word[i] == '%' && i + 1 < n && word[i + 1] == 's';
-        if (here) text_puts(&args->text, folder);
-        if (!here) text_append(&args->text, word + i, 1);
-        i += here;
-    }
-    text_append(&args->text, "", 1);
-}
-
-static void put_words(SuiteArgs *args, const char *words, const char *folder)
-{
-    while (*(words += strspn(words, " "))) {
-        const size_t n = strcspn(words, " ");
-        put_word(args, words, n, folder);
-        words += n;
-    }
-}
-
-Status suite_args_make(SuiteArgs *args, const Suite *suite, SuitePartId id)
-{
-    *args = (SuiteArgs){0};
-    put_words(args, "roofstep", "");
-    put_words(args, suite_part_info[id].command->name, "");
-    put_words(args, suite->parts[id].words, "");
-    put_words(args, suite_part_info[id].outputs, suite->folder);
-    TRY(text_status(&args->text));
-    char *at = args->text.data;
-    for (int i = 0; i < args->n; i++, at += strlen(at) + 1) args->argv[i] = at;
-    return ST_OK;
-}
-
-void suite_args_free(SuiteArgs *args)
-{
-    text_free(&args->text);
-}
-
-void suite_args_show(Text *out, const SuiteArgs *args)
-{
-    for (int i = 0; i < args->n; i++) {
-        if (i > 0) text_puts(out, " ");
-        text_shell_quote(out, args->argv[i]);
+        if (suite_output_path(folder, folders[i], path) == ST_OK) temp_file_remove_stale(path);
     }
 }

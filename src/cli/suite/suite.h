@@ -1,31 +1,14 @@
-/* A suite: its parts, what each runs, and how far they are. What DIR/suite.json holds. */
+/* A suite and the state of its parts, as DIR/suite.json holds them. */
 #ifndef CLI_SUITE_SUITE_H
 #define CLI_SUITE_SUITE_H
 
-#include "cli/command.h"
+#include "cli/suite/suite_parts.h"
 
 #include <jansson.h>
 #include <limits.h>
 
-typedef enum SuitePartId {
-#define PART(id, name, command, share, effort, result, outputs) SUITE_##id,
-#include "cli/suite/suite_parts.def"
-#undef PART
-    SUITE_PARTS
-} SuitePartId;
-
-typedef struct SuitePartInfo {
-    const char *name;
-    const Command *command;
-    double share, effort;
-    const char *result;  /* file in the folder that the page is made of */
-    const char *outputs; /* words; %s is the folder */
-} SuitePartInfo;
-
-extern const SuitePartInfo suite_part_info[SUITE_PARTS];
-
-/* Only DONE need not run again. INCOMPLETE: it ran to its end, but cells of it were cut short. GIVEN_UP: it took more of
- * the budget than the suite has for it. */
+/* --resume runs every part again that is not DONE. INCOMPLETE: the part ended, but some of its cells were cut short.
+ * TIMED_OUT: it took far more than its share of the budget. */
 typedef enum SuiteState {
     SUITE_WAITING,
     SUITE_DONE,
@@ -35,12 +18,12 @@ typedef enum SuiteState {
     SUITE_STATES
 } SuiteState;
 
-enum { SUITE_ARGS_SIZE = 1024, SUITE_TEXT_SIZE = 512, SUITE_MAX_ARGS = 128 };
+enum { SUITE_ARGS_SIZE = 1024, SUITE_TEXT_SIZE = 512 };
 
 typedef struct SuitePart {
-    char words[SUITE_ARGS_SIZE]; /* of its command line, blanks between; not where its results go */
-    double expected;             /* seconds */
-    double seconds;              /* it took */
+    char args[SUITE_ARGS_SIZE]; /* blanks between; without the names of its result files */
+    double expected;            /* seconds */
+    double seconds;             /* it took */
     SuiteState state;
     int cut;                       /* cells that were cut short, in an INCOMPLETE one */
     char message[SUITE_TEXT_SIZE]; /* why it is not done */
@@ -48,50 +31,34 @@ typedef struct SuitePart {
 
 typedef struct Suite {
     const char *folder;            /* borrowed */
-    char command[SUITE_ARGS_SIZE]; /* that began it, for the page; "": it was too long */
+    char command[SUITE_ARGS_SIZE]; /* that started it, for the page; "": too long */
     double budget;                 /* seconds; INFINITY with --full */
     /* The user's model for a sweep and for a study of one cell; empty: the suite's own choice. */
     char model[SUITE_TEXT_SIZE], first[SUITE_TEXT_SIZE];
-    char device[SUITE_TEXT_SIZE]; /* words that every part gets: device, threads */
-    char cells[SUITE_TEXT_SIZE];  /* and every part but limits: memory limit, time-out */
-    bool planned;                 /* the words of all parts are settled */
+    char device[SUITE_TEXT_SIZE]; /* arguments of every part: device, threads */
+    char cells[SUITE_TEXT_SIZE];  /* and of every part but limits: memory limit, time-out */
+    bool planned;                 /* all parts have their arguments */
     SuitePart parts[SUITE_PARTS];
 } Suite;
 
-/* What the command line asks for; nothing is planned yet. */
+/* Makes a suite of the command line; nothing is planned yet. */
 Status suite_make(Suite *suite, const Settings *settings, const Sweep *sweep, const char *folder);
-/* ST_USAGE: no suite is there, or it cannot be read. */
+/* ST_USAGE: the folder holds no suite, or one that cannot be read. */
 Status suite_read(Suite *suite, const char *folder);
-/* Whole or not at all: after a kill it is as it was before or after a part. */
+/* Atomic: after a kill the file holds the state before or after a part. */
 Status suite_write(const Suite *suite);
-/* folder/name */
-Status suite_path(const Suite *suite, const char *name, char path[PATH_MAX]);
-
-/* Removes the temporary files that a killed part left. */
+/* Removes temporary files that a killed part left. */
 void suite_remove_temporaries(const char *folder);
 
-/* ST_USAGE: something in it leads to a file elsewhere, or is no file: whoever made the folder, a suite writes only there. */
+/* ST_USAGE: the folder holds a link to elsewhere, or something that is no file. A suite writes only in its folder. */
 Status suite_check_folder(const char *folder);
 
-/* folder/suite.json of whatever kind of suite. The caller releases *root. ST_USAGE: none is there, or it cannot be
- * read. */
+/* folder/suite.json of either kind of suite. The caller releases *root. ST_USAGE: missing or unreadable. */
 bool suite_is_in(const char *folder);
 Status suite_read_state(const char *folder, json_t **root);
-/* Whole or not at all; NULL is what no memory leaves of it. */
+/* Atomic. `root` may be NULL: out of memory. */
 Status suite_write_state(const char *folder, const json_t *root);
-/* The failure to understand it. */
+/* ST_USAGE: the file is of another version. */
 Status suite_other_version(const char *folder);
-
-/* The command line of a part, where its results go included. */
-typedef struct SuiteArgs {
-    Text text; /* the words, a zero byte after each */
-    char *argv[SUITE_MAX_ARGS + 1];
-    int n;
-} SuiteArgs;
-
-Status suite_args_make(SuiteArgs *args, const Suite *suite, SuitePartId id);
-void suite_args_free(SuiteArgs *args);
-/* For a shell. */
-void suite_args_show(Text *out, const SuiteArgs *args);
 
 #endif

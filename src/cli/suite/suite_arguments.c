@@ -1,98 +1,99 @@
 #include "cli/suite/suite_arguments.h"
 
 #include "base/human.h"
-#include "config/sweep.h"
+#include "config/option_value.h"
 
 #include <stdio.h>
 #include <string.h>
 
-enum { LONGEST = 1024, MOST = 128 };
+enum { MAX_LENGTH = 2048, MAX_ARGS = 128 };
 
-/* Words apart, as argv has them. */
-typedef struct Words {
-    char text[LONGEST];
-    char *argv[MOST];
+typedef struct Arguments {
+    char text[MAX_LENGTH];
+    char *argv[MAX_ARGS];
     int n;
-} Words;
+} Arguments;
 
-static bool split(Words *words, const char *text)
+static bool split(Arguments *args, const char *text)
 {
     char *rest = NULL;
-    words->n = 0;
-    if (snprintf(words->text, LONGEST, "%s", text) >= LONGEST) return false;
-    for (char *word = strtok_r(words->text, " ", &rest); word; word = strtok_r(NULL, " ", &rest)) {
-        if (words->n == MOST) return false;
-        words->argv[words->n++] = word;
+    args->n = 0;
+    if (snprintf(args->text, MAX_LENGTH, "%s", text) >= MAX_LENGTH) return false;
+    for (char *word = strtok_r(args->text, " ", &rest); word; word = strtok_r(NULL, " ", &rest)) {
+        if (args->n == MAX_ARGS) return false;
+        args->argv[args->n++] = word;
     }
     return true;
 }
 
-/* By its whole name: what is short for it, or "--name=value", a suite does not write. -1: none. */
-static int option_named(const char *word, const OptionId *allowed)
+void suite_arguments_put(Text *out, const OptionId *options, const Settings *settings,
+                         const Config *config)
 {
-    for (int id = 0; id < OPTION_COUNT; id++) {
-        if (option_in(allowed, id) && strncmp(word, "--", 2) == 0 &&
-            strcmp(word + 2, option_table[id].name) == 0)
-            return id;
+    for (; *options != OPTION_END; options++) {
+        if (settings->given[*options])
+            text_printf(out, "%s--%s %s", out->n > 0 ? " " : "", option_table[*options].name,
+                        option_value_text(*options, config).s);
     }
-    return -1;
 }
 
-bool suite_arguments_name(const char *words, OptionId id)
+/* By its whole name: a suite writes no abbreviation and no "--name=value". */
+static bool is_named(const char *arg, int id)
 {
-    Words list;
-    if (!split(&list, words)) return false;
+    return strncmp(arg, "--", 2) == 0 && strcmp(arg + 2, option_table[id].name) == 0;
+}
+
+bool suite_arguments_name(const char *args, OptionId id)
+{
+    Arguments list;
+    if (!split(&list, args)) return false;
     for (int i = 0; i < list.n; i++) {
-        if (option_named(list.argv[i], OPTION_LIST(id)) >= 0) return true;
+        if (is_named(list.argv[i], id)) return true;
     }
     return false;
 }
 
-static Status refuse(const char *file, const char *part, const char *word)
+Status suite_arguments_parse(const char *args, const OptionSet *set, Settings *settings,
+                             Sweep *sweep)
 {
-    return FAIL(ST_USAGE,
-                "%s: %s: %s is not a word that a suite writes there: begin anew in another folder",
-                file, part, human_quote(word).s);
+    Arguments list;
+    if (!split(&list, args)) return FAIL(ST_USAGE, "too many arguments");
+    return sweep_parse(set, list.n, list.argv, settings, sweep);
 }
 
-/* Every option with the one value that it needs. */
-static Status check_names(const Words *list, const OptionId *allowed, const char *file,
-                          const char *part)
+static Status refuse(const char *file, const char *field, const char *arg)
 {
-    for (int i = 0; i < list->n; i++) {
-        const int id = option_named(list->argv[i], allowed);
-        if (id < 0) return refuse(file, part, list->argv[i]);
+    return FAIL(ST_USAGE, "%s: %s: unexpected argument %s: start again in another folder", file,
+                field, human_quote(arg).s);
+}
+
+/* Every option needs one value, flags none. */
+static Status check_names(const char *args, const OptionId *allowed, const char *file,
+                          const char *field)
+{
+    Arguments list;
+    if (!split(&list, args)) return FAIL(ST_USAGE, "%s: %s: too many arguments", file, field);
+    for (int i = 0; i < list.n; i++) {
+        int id = 0;
+        while (id < OPTION_COUNT && !(option_in(allowed, id) && is_named(list.argv[i], id))) id++;
+        if (id == OPTION_COUNT) return refuse(file, field, list.argv[i]);
         if (option_table[id].kind != OPTION_KIND_FLAG) i++;
     }
     return ST_OK;
 }
 
-static Status check_values(Words *list, const OptionSet *set, const OptionId *allowed)
+Status suite_arguments_check(const char *args, const OptionSet *set, const OptionId *allowed,
+                             const char *file, const char *field)
 {
-    OptionId both[OPTION_COUNT + 1];
-    OptionSet own = *set;
     Settings settings;
     Sweep sweep;
-    int n = 0;
-    for (int id = 0; id < OPTION_COUNT; id++) {
-        if (option_in(set->taken, id) && option_in(allowed, id)) both[n++] = (OptionId)id;
-    }
-    both[n] = OPTION_END;
-    own.taken = both;
-    TRY(sweep_parse(&own, list->n, list->argv, &settings, &sweep));
-    sweep_free(&sweep);
-    return ST_OK;
-}
-
-Status suite_arguments_check(const char *words, const OptionSet *set, const OptionId *allowed,
-                             const char *file, const char *part)
-{
-    Words list;
-    if (!split(&list, words))
-        return FAIL(ST_USAGE, "%s: %s: more words than a suite writes there", file, part);
-    TRY(check_names(&list, allowed, file, part));
-    const Status status = check_values(&list, set, allowed);
-    if (status != ST_OK) status_context("%s: %s", file, part);
+    TRY(check_names(args, allowed, file, field));
+    const Status status = suite_arguments_parse(args, set, &settings, &sweep);
+    if (status != ST_OK)
+        status_context("%s: %s", file, field);
+    else if (settings.help) /* a value that is no value: there are no cells */
+        return refuse(file, field, "--help");
+    else
+        sweep_free(&sweep);
     return status;
 }
 

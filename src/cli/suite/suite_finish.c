@@ -2,40 +2,42 @@
 
 #include "base/escape.h"
 #include "base/gzip_file.h"
-#include "base/human.h"
 #include "base/json_reader.h"
-#include "base/json_text.h"
 #include "base/log.h"
-#include "bench/record/record_file.h"
+#include "cli/suite/suite_output.h"
 #include "report/findings/missing_results.h"
 #include "report/findings/summary.h"
-#include "report/page/page.h"
 #include "report/page/table_files.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-/* The results of the parts, those of a trace beside them. */
-enum { MOST_FILES = SUITE_PARTS + 1 };
+/* The result file of every part, and the trace of profile. */
+enum { MAX_FILES = SUITE_PARTS + 1 };
 static const char trace_name[] = "profile/profile_trace.json.gz";
 
 typedef struct Files {
-    ResultInput list[MOST_FILES];
-    char paths[MOST_FILES][PATH_MAX];
-    const char *names[MOST_FILES];
+    ResultInput list[MAX_FILES];
+    char paths[MAX_FILES][PATH_MAX];
+    const char *names[MAX_FILES];
     int n;
-    bool unreadable; /* one of them is there and not among these */
+    bool unreadable; /* a file exists that could not be read */
 } Files;
 
-/* ---- what there is ---- */
+static Status no_memory(void)
+{
+    return NO_MEMORY("for the results of a suite");
+}
 
-/* A part that was given up may have left nothing, or what an older program wrote: the rest is shown. */
+/* ---- input ---- */
+
+/* A part that timed out may have left no file, or one of an older program: the page shows the others. */
 static Status add_file(Files *files, const Suite *suite, const char *name)
 {
     char *path = files->paths[files->n];
     ResultInput *file = &files->list[files->n];
-    TRY(suite_path(suite, name, path));
+    TRY(suite_output_path(suite->folder, name, path));
     if (access(path, F_OK) != 0) return ST_OK;
     const Status status = result_input_read(file, path);
     if (status == ST_OK) {
@@ -52,7 +54,7 @@ static Status add_file(Files *files, const Suite *suite, const char *name)
 static Status read_files(Files *files, const Suite *suite)
 {
     for (int id = 0; id < SUITE_PARTS; id++)
-        TRY(add_file(files, suite, suite_part_info[id].result));
+        TRY(add_file(files, suite, suite_parts_info[id].result));
     return add_file(files, suite, trace_name);
 }
 
@@ -62,37 +64,22 @@ static void files_free(Files *files)
     free(files);
 }
 
-/* ---- what is missing ---- */
-
-static Status add_gap(json_t *gaps, const Suite *suite, int id)
+/* Fills PageInput.gaps. */
+static Status add_missing(json_t *missing, const Suite *suite)
 {
-    const SuitePart *part = &suite->parts[id];
-    Text why = {0};
-    text_printf(&why, "%s; roofstep suite --resume ", *part->message ? part->message : "not run");
-    text_shell_quote(&why, suite->folder);
-    text_puts(&why, part->cut == 0 ? " tries it again" : " measures again what was cut short");
-    json_t *gap = json_pack("{s:s, s:s, s:s}", "part", suite_part_info[id].name, "command",
-                            suite_part_info[id].command->name, "why", text_str(&why));
-    if (part->cut > 0) json_object_set_new(gap, "cut_short", json_integer(part->cut));
-    const bool failed = why.failed || json_array_append_new(gaps, gap);
-    text_free(&why);
-    return failed ? NO_MEMORY("for the results of a suite") : ST_OK;
-}
-
-/* As PageInput wants them; the caller lets go of it, after a failure too. */
-static Status find_gaps(json_t **gaps, const Suite *suite)
-{
-    *gaps = json_array();
-    if (!*gaps) return NO_MEMORY("for the results of a suite");
     for (int id = 0; id < SUITE_PARTS; id++) {
-        if (suite->parts[id].state != SUITE_DONE) TRY(add_gap(*gaps, suite, id));
+        const SuitePart *part = &suite->parts[id];
+        if (part->state == SUITE_DONE) continue;
+        TRY(suite_output_add_missing(missing, suite->folder, suite_parts_info[id].name,
+                                     suite_parts_info[id].command->name,
+                                     *part->message ? part->message : "not run", part->cut));
     }
     return ST_OK;
 }
 
 /* ---- results.json ---- */
 
-static Status add_json(json_t *whole, const char *name, const char *path)
+static Status add_json(json_t *all, const char *name, const char *path)
 {
     Text text = {0};
     json_t *json = NULL;
@@ -100,100 +87,60 @@ static Status add_json(json_t *whole, const char *name, const char *path)
     if (status == ST_OK) status = json_reader_parse(&json, path, text_str(&text), text.n, 0, NULL);
     if (status == ST_OK && !json)
         status = FAIL(ST_USAGE, "%s is not JSON as a suite writes it: remove it", path);
-    if (status == ST_OK && json_object_set_new(whole, name, json))
-        status = NO_MEMORY("for the results of a suite");
+    if (status == ST_OK && json_object_set_new(all, name, json)) status = no_memory();
     text_free(&text);
     return status;
 }
 
-static Status add_files(json_t *whole, const Files *files)
+static bool has_rows(const char *name)
 {
-    for (int i = 0; i < files->n; i++) TRY(add_json(whole, files->names[i], files->paths[i]));
-    return ST_OK;
+    return strcmp(name, suite_parts_info[SUITE_BENCH].result) == 0 ||
+           strcmp(name, suite_parts_info[SUITE_ATTENTION].result) == 0;
 }
 
-static Status merge_rows(RecordSet *rows, const Files *files)
+/* Collects the rows of bench and attention, and under "files" every file that the page reads. */
+static Status collect(const Files *files, RecordSet *rows, json_t *all)
 {
     for (int i = 0; i < files->n; i++) {
-        const char *name = files->names[i];
-        if (strcmp(name, suite_part_info[SUITE_BENCH].result) == 0 ||
-            strcmp(name, suite_part_info[SUITE_ATTENTION].result) == 0)
-            TRY(record_set_merge(rows, &files->list[i].rows));
+        if (has_rows(files->names[i])) TRY(record_set_merge(rows, &files->list[i].rows));
+        TRY(add_json(all, files->names[i], files->paths[i]));
     }
     return ST_OK;
 }
 
-/* A result file of bench and attention, for compare and scripts, and under "files" and "missing" all that the
- * page is made of. */
-static Status write_bundle(const char *path, const RecordSet *rows, const Files *files,
-                           json_t *gaps)
+static Status write_results(const Suite *suite, const Files *files, json_t *missing)
 {
-    Text text = {0};
-    Status status = record_file_json(&text, rows);
-    json_t *root = status == ST_OK ? json_loadb(text_str(&text), text.n, 0, NULL) : NULL;
-    json_t *whole = json_object();
-    if (status == ST_OK && json_object_set(root, "files", whole))
-        status = NO_MEMORY("for the results of a suite");
-    if (status == ST_OK && json_object_set(root, "missing", gaps))
-        status = NO_MEMORY("for the results of a suite");
-    if (status == ST_OK) status = add_files(whole, files);
-    char *dump = json_text_dumps(root, JSON_COMPACT | JSON_REAL_PRECISION(15));
-    if (status == ST_OK && !dump) status = NO_MEMORY("for the results of a suite");
-    if (status == ST_OK) status = text_write_file(path, dump, strlen(dump));
-    free(dump);
-    json_decref(whole);
-    json_decref(root);
-    text_free(&text);
-    return status;
-}
-
-static Status write_results(const Suite *suite, const Files *files, json_t *gaps)
-{
-    char path[PATH_MAX];
     RecordSet rows;
-    TRY(suite_path(suite, "results.json", path));
-    TRY(record_set_init(&rows, NULL));
-    Status status = merge_rows(&rows, files);
-    if (status == ST_OK && record_set_size(&rows) > 0)
-        status = write_bundle(path, &rows, files, gaps);
-    record_set_free(&rows);
+    json_t *all = json_object();
+    json_t *members = json_pack("{s:o, s:O}", "files", all, "missing", missing);
+    Status status = members ? record_set_init(&rows, NULL) : no_memory();
+    if (status == ST_OK) {
+        status = collect(files, &rows, all);
+        if (status == ST_OK && record_set_size(&rows) > 0)
+            status = suite_output_results(suite->folder, &rows, members);
+        record_set_free(&rows);
+    }
+    json_decref(members);
     return status;
 }
 
-/* ---- tables and page ---- */
+/* ---- tables and summary ---- */
 
-static Status write_tables(const Suite *suite, const Files *files)
+static Status write_tables(const Suite *suite, const PageInput *input)
 {
     char folder[PATH_MAX], from[PATH_MAX], to[PATH_MAX];
     Text text = {0};
-    TRY(suite_path(suite, "tables", folder));
-    TRY(suite_path(suite, "tables/tables.md", from));
-    TRY(suite_path(suite, "tables.md", to));
-    const PageInput input = {.files = files->list, .n_files = files->n};
-    TRY(table_files_write(folder, &input));
+    TRY(suite_output_path(suite->folder, "tables", folder));
+    TRY(suite_output_path(suite->folder, "tables/tables.md", from));
+    TRY(suite_output_path(suite->folder, "tables.md", to));
+    TRY(table_files_write(folder, input));
     Status status = text_read_file(&text, from, (size_t)1 << 30);
     if (status == ST_OK) status = text_write_file(to, text_str(&text), text.n);
     text_free(&text);
     return status;
 }
 
-static Status write_page(const Suite *suite, const Files *files, json_t *gaps, const char *command)
-{
-    char path[PATH_MAX];
-    Text text = {0};
-    TRY(suite_path(suite, "index.html", path));
-    if (!page_is_built()) return ST_OK;
-    const PageInput input = {
-        .files = files->list, .n_files = files->n, .gaps = gaps, .command = command};
-    Status status = page_write(&text, &input);
-    if (status == ST_OK) status = text_write_file(path, text_str(&text), text.n);
-    text_free(&text);
-    return status;
-}
-
-/* ---- ten lines ---- */
-
-/* One line, whatever is called by a name in it. */
+/* Names in the text may hold line breaks. */
 static void put_item(Text *out, const char *text)
 {
     text_puts(out, "- ");
@@ -201,16 +148,16 @@ static void put_item(Text *out, const char *text)
     text_puts(out, "\n");
 }
 
-static Status put_summary(Text *out, const Files *files, const json_t *gaps)
+static Status put_summary(Text *out, const PageInput *input)
 {
     json_t *lines = json_array();
-    Status status = summary_add(lines, files->list, files->n);
+    Status status = summary_add(lines, input->files, input->n_files);
     for (size_t i = 0; i < json_array_size(lines); i++)
         put_item(out, json_string_value(json_array_get(lines, i)));
     json_decref(lines);
-    for (size_t i = 0; i < json_array_size(gaps); i++) {
+    for (size_t i = 0; i < json_array_size(input->gaps); i++) {
         Text missing = {0};
-        missing_results_sentence(&missing, json_array_get(gaps, i));
+        missing_results_sentence(&missing, json_array_get(input->gaps, i));
         put_item(out, text_str(&missing));
         out->failed = out->failed || missing.failed;
         text_free(&missing);
@@ -218,17 +165,20 @@ static Status put_summary(Text *out, const Files *files, const json_t *gaps)
     return status == ST_OK ? text_status(out) : status;
 }
 
-static Status finish(const Suite *suite, const Files *files, json_t *gaps, const char *command,
+static Status finish(const Suite *suite, const Files *files, json_t *missing, const char *command,
                      Text *summary)
 {
-    if (files->n == 0) return FAIL(ST_FAILED, "no part left anything to show: see above why");
-    TRY(write_results(suite, files, gaps));
-    TRY(write_tables(suite, files));
-    TRY(write_page(suite, files, gaps, command));
-    return put_summary(summary, files, gaps);
+    const PageInput input = {
+        .files = files->list, .n_files = files->n, .gaps = missing, .command = command};
+    TRY(add_missing(missing, suite));
+    if (files->n == 0) return FAIL(ST_FAILED, "no part left a result; see above why");
+    TRY(write_results(suite, files, missing));
+    TRY(write_tables(suite, &input));
+    TRY(suite_output_page(suite->folder, &input));
+    return put_summary(summary, &input);
 }
 
-/* The budget is the suite's own: a part that it ended is on the page as missing, and that is no failure. */
+/* A part that ran out of the suite's own budget is missing on the page, but it is no failure. */
 static bool is_whole(const Suite *suite, const Files *files)
 {
     bool whole = !files->unreadable;
@@ -241,14 +191,13 @@ static bool is_whole(const Suite *suite, const Files *files)
 
 Status suite_finish(const Suite *suite, const char *command_line, Text *summary, bool *whole)
 {
-    json_t *gaps = NULL;
+    json_t *missing = json_array();
     Files *files = calloc(1, sizeof *files);
-    if (!files) return NO_MEMORY("for the results of a suite");
+    if (!files) return no_memory();
     Status status = read_files(files, suite);
-    if (status == ST_OK) status = find_gaps(&gaps, suite);
-    if (status == ST_OK) status = finish(suite, files, gaps, command_line, summary);
+    if (status == ST_OK) status = finish(suite, files, missing, command_line, summary);
     *whole = is_whole(suite, files);
-    json_decref(gaps);
+    json_decref(missing);
     files_free(files);
     return status;
 }

@@ -10,7 +10,8 @@
 #include "bench/limits/limits_json.h"
 #include "bench/measure/child.h"
 #include "bench/measure/interrupt.h"
-#include "cli/suite/suite_cells.h"
+#include "cli/suite/suite_arguments.h"
+#include "cli/suite/suite_output.h"
 #include "cli/suite/suite_plan.h"
 
 #include <errno.h>
@@ -20,19 +21,18 @@
 #include <unistd.h>
 
 static const double usual_limits = 25; /* seconds that measuring them takes */
-/* A part that takes longer than this on top of three times what is expected at the pace of the parts before it
- * is given up. */
-static const double patience = 60;
+/* A part times out after this many seconds plus three times its expected time at the pace of the parts before it. */
+static const double grace_seconds = 60;
 static const size_t most_bytes = (size_t)1 << 20;
 
 typedef struct Run {
     Suite *suite;
     SuitePartId id;
     Progress progress;
-    double before;  /* expected seconds of the parts that are over, */
-    double took;    /* and what they took */
-    double started; /* the current one */
-    char line[96];  /* the last it printed */
+    double before;  /* expected seconds of the finished parts, */
+    double took;    /* and the seconds they took */
+    double started; /* the current part */
+    char line[96];  /* that it printed last */
 } Run;
 
 /* ---- how long is left ---- */
@@ -42,7 +42,7 @@ static double expected(const Suite *suite, int id)
     return id == SUITE_LIMITS ? usual_limits : suite->parts[id].expected;
 }
 
-/* Of what is still to be run from this part on. Before the limits are known nothing is planned but the budget. */
+/* Expected seconds of the parts still to run, from this one on; the budget before anything is planned. */
 static double left_from(const Suite *suite, int id)
 {
     double seconds = 0;
@@ -52,9 +52,9 @@ static double left_from(const Suite *suite, int id)
     return suite->planned || isinf(suite->budget) ? seconds : fmax(seconds, suite->budget);
 }
 
-/* How many times as long as expected the parts so far took, 1 at least: the limits may have been measured on a
- * quiet machine and the rest not. */
-static double pace(const Suite *suite)
+/* How much longer than expected the parts so far took, at least 1: the limits may have been measured on an idle
+ * machine and the rest not. */
+static double slowdown(const Suite *suite)
 {
     double took = 0, wanted = 0;
     for (int id = SUITE_LIMITS + 1; id < SUITE_PARTS; id++) {
@@ -65,15 +65,15 @@ static double pace(const Suite *suite)
     return wanted > 0 ? fmax(1, took / wanted) : 1;
 }
 
-/* As the parts so far compare with what was expected of them, the current one included. */
-static void move_bar(Run *run, double now)
+/* Progress counts expected seconds; the current part stops at 95 % of its own. */
+static void update_progress(Run *run, double now)
 {
     const double most = 0.95 * expected(run->suite, (int)run->id);
     const double elapsed = now - run->started;
     Progress *p = &run->progress;
     p->finished = run->before + fmin(elapsed, most);
     p->finished_for = run->took + elapsed;
-    snprintf(p->label, sizeof p->label, "%s%s%s", suite_part_info[run->id].name,
+    snprintf(p->label, sizeof p->label, "%s%s%s", suite_parts_info[run->id].name,
              *run->line ? " | " : "", run->line);
 }
 
@@ -81,7 +81,7 @@ static void tick(void *self)
 {
     Run *run = self;
     const double now = clock_seconds();
-    move_bar(run, now);
+    update_progress(run, now);
     progress_draw(&run->progress, NULL, now);
 }
 
@@ -95,12 +95,12 @@ static void printed(void *self, const char *line)
     snprintf(run->line, sizeof run->line, "%s", line);
 }
 
-static void announce(Run *run, const SuiteArgs *args)
+static void announce(Run *run, const SuiteCommand *command)
 {
     Text text = {0};
     text_printf(&text, "[%d/%d] ", (int)run->id + 1, SUITE_PARTS);
-    suite_args_show(&text, args);
-    text_printf(&text, "  (%s; %s left)", human_eta(expected(run->suite, (int)run->id)).s,
+    suite_parts_put_command(&text, command);
+    text_printf(&text, "  (about %s; %s left)", human_eta(expected(run->suite, (int)run->id)).s,
                 human_eta(left_from(run->suite, (int)run->id)).s);
     if (text_status(&text) == ST_OK) progress_line(&run->progress, text_str(&text));
     text_free(&text);
@@ -108,7 +108,7 @@ static void announce(Run *run, const SuiteArgs *args)
 
 /* ---- one part ---- */
 
-static int become(void *arg, int out)
+static int exec_part(void *arg, int out)
 {
     char **argv = arg;
     (void)out;
@@ -118,34 +118,34 @@ static int become(void *arg, int out)
     return EXIT_FAILED;
 }
 
-/* As much of it as there is room for. */
+/* Keeps as much of it as fits. */
 static void put_message(SuitePart *part, const char *text)
 {
     snprintf(part->message, sizeof part->message, "%s", text);
     escape_trim(part->message);
 }
 
-/* Some of its cells were not measured. Those that by the plan do not fit are a result; others were cut short. */
-static void settle_cells(const Suite *suite, SuitePartId id, SuitePart *part)
+/* Some cells were not measured: the part is done if all of them do not fit by their plan. */
+static void judge_cells(const Suite *suite, SuitePartId id, SuitePart *part)
 {
     char path[PATH_MAX];
     ResultInput file;
     SuiteCells cells = {0};
     Text text = {0};
-    if (suite_path(suite, suite_part_info[id].result, path) != ST_OK) return;
+    if (suite_output_path(suite->folder, suite_parts_info[id].result, path) != ST_OK) return;
     const Status status = result_input_read(&file, path);
-    if (status == ST_OK) suite_cells_add(&cells, &file);
+    if (status == ST_OK) suite_output_count(&cells, &file);
     result_input_free(&file);
     part->cut = cells.cut;
     part->state = status != ST_OK ? SUITE_FAILED : cells.cut > 0 ? SUITE_INCOMPLETE : SUITE_DONE;
     if (status != ST_OK) text_puts(&text, status_message());
-    if (cells.cut > 0) suite_cells_tell(&text, &cells);
+    if (cells.cut > 0) suite_output_put_cut(&text, &cells);
     put_message(part, text_str(&text));
     text_free(&text);
 }
 
-/* What it printed last is for people; how it ended decides. */
-static void settle(const Suite *suite, SuitePartId id, SuitePart *part, const ChildResult *end)
+/* The exit status decides; the last line it printed is the message. */
+static void judge(const Suite *suite, SuitePartId id, SuitePart *part, const ChildResult *end)
 {
     const bool whole = end->end == CHILD_RETURNED && end->code == 0;
     part->state = whole ? SUITE_DONE : end->end == CHILD_TIMED_OUT ? SUITE_TIMED_OUT : SUITE_FAILED;
@@ -153,23 +153,23 @@ static void settle(const Suite *suite, SuitePartId id, SuitePart *part, const Ch
     put_message(part, end->text);
     if (end->end == CHILD_TIMED_OUT)
         snprintf(part->message, sizeof part->message,
-                 "%.200s, three times what --budget has for it and a minute more", end->text);
-    if (end->end == CHILD_RETURNED && end->code == EXIT_CELLS) settle_cells(suite, id, part);
+                 "%.200s: more than three times its share of --budget plus a minute", end->text);
+    if (end->end == CHILD_RETURNED && end->code == EXIT_CELLS) judge_cells(suite, id, part);
 }
 
-/* Said at once: the page, which says it too, may be minutes away. */
-static void tell_failure(Run *run)
+/* Says it at once: the page may be minutes away. */
+static void report_failure(Run *run)
 {
     const SuitePart *part = &run->suite->parts[run->id];
     Text text = {0};
     if (part->state != SUITE_FAILED && part->state != SUITE_TIMED_OUT) return;
-    text_printf(&text, "  %s %s: %s; the suite goes on without it", suite_part_info[run->id].name,
-                part->state == SUITE_FAILED ? "failed" : "is given up", part->message);
+    text_printf(&text, "  %s %s: %s; continuing with the next part", suite_parts_info[run->id].name,
+                part->state == SUITE_FAILED ? "failed" : "timed out", part->message);
     if (text_status(&text) == ST_OK) progress_line(&run->progress, text_str(&text));
     text_free(&text);
 }
 
-/* Stored limits take no time: that says nothing about the other parts. */
+/* Limits may be stored already and take no time: they say nothing about the pace of the other parts. */
 static void account(Run *run, double seconds)
 {
     if (run->id == SUITE_LIMITS) {
@@ -180,19 +180,19 @@ static void account(Run *run, double seconds)
     run->took += seconds;
 }
 
-static Status run_args(Run *run, SuiteArgs *args)
+static Status run_command(Run *run, SuiteCommand *command)
 {
     SuitePart *part = &run->suite->parts[run->id];
     ChildResult end;
-    const double usual = pace(run->suite) * expected(run->suite, (int)run->id);
+    const double usual = slowdown(run->suite) * expected(run->suite, (int)run->id);
     const bool bounded = !isinf(run->suite->budget);
-    const ChildTask task = {.body = become,
-                            .arg = args->argv,
-                            .timeout = bounded ? patience + 3 * usual : 0,
+    const ChildTask task = {.body = exec_part,
+                            .arg = command->argv,
+                            .timeout = bounded ? grace_seconds + 3 * usual : 0,
                             .self = run,
                             .printed = printed,
                             .tick = tick};
-    announce(run, args);
+    announce(run, command);
     run->started = clock_seconds();
     run->line[0] = '\0';
     TRY(child_run(&task, &end));
@@ -200,17 +200,18 @@ static Status run_args(Run *run, SuiteArgs *args)
     account(run, part->seconds);
     if (end.end != CHILD_RETURNED) suite_remove_temporaries(run->suite->folder);
     if (end.end == CHILD_INTERRUPTED) return ST_OK;
-    settle(run->suite, run->id, part, &end);
-    tell_failure(run);
+    judge(run->suite, run->id, part, &end);
+    report_failure(run);
     return suite_write(run->suite);
 }
 
 static Status run_part(Run *run)
 {
-    SuiteArgs args;
-    Status status = suite_args_make(&args, run->suite, run->id);
-    if (status == ST_OK) status = run_args(run, &args);
-    suite_args_free(&args);
+    SuiteCommand command;
+    Status status =
+        suite_parts_command(&command, run->id, run->suite->parts[run->id].args, run->suite->folder);
+    if (status == ST_OK) status = run_command(run, &command);
+    text_free(&command.text);
     return status;
 }
 
@@ -220,16 +221,16 @@ static bool read_limits(const Suite *suite, Limits *limits)
 {
     char path[PATH_MAX];
     Text text = {0};
-    bool read = suite_path(suite, "limits.json", path) == ST_OK &&
+    bool read = suite_output_path(suite->folder, "limits.json", path) == ST_OK &&
                 text_read_file(&text, path, most_bytes) == ST_OK &&
                 limits_json_read(limits, text_str(&text), text.n) == ST_OK;
     text_free(&text);
     return read;
 }
 
-/* Limits of a busy machine are not kept for later, but the rows of this suite are held against them: they were
- * measured under the same load. */
-static void lend_limits(const Suite *suite)
+/* Limits of a busy machine are not stored for later, but this suite's rows are measured under the same load: the parts
+ * find them in a cache in the folder. */
+static void store_limits_in_folder(const Suite *suite)
 {
     Limits limits, stored;
     char folder[PATH_MAX], path[PATH_MAX + 8];
@@ -239,10 +240,10 @@ static void lend_limits(const Suite *suite)
     if (setenv("XDG_CACHE_HOME", path, 1) != 0) return;
     if (limits_cache_load(&limits.key, &stored)) return; /* resumed */
     if (limits_cache_store(&limits) != ST_OK)
-        log_warning("cannot store the limits: %s; '%% of limit' will be missing", status_message());
+        log_warning("cannot store the limits; '%% of limit' will be missing: %s", status_message());
 }
 
-Status suite_run_plan(Suite *suite)
+static Status plan(Suite *suite)
 {
     Limits limits;
     const bool known = read_limits(suite, &limits);
@@ -250,22 +251,16 @@ Status suite_run_plan(Suite *suite)
     return suite_plan(suite, &rates, suite->budget - suite->parts[SUITE_LIMITS].seconds);
 }
 
-/* Those that the part would find, for the device and the threads of its own command line. */
+/* Finds the limits that the part would find, for the device and the threads of its own arguments. */
 static bool stored_limits(const Suite *suite, Limits *limits)
 {
-    const Command *command = suite_part_info[SUITE_LIMITS].command;
-    SuiteArgs args;
     Settings settings;
     Sweep sweep;
-    bool found = false;
-    Status status = suite_args_make(&args, suite, SUITE_LIMITS);
-    if (status == ST_OK)
-        status = sweep_parse(&command->options, args.n - 2, args.argv + 2, &settings, &sweep);
-    if (status == ST_OK) {
-        found = limits_cache_find(&sweep.configs[0], limits);
-        sweep_free(&sweep);
-    }
-    suite_args_free(&args);
+    if (suite_arguments_parse(suite->parts[SUITE_LIMITS].args, &cmd_limits.options, &settings,
+                              &sweep) != ST_OK)
+        return false;
+    const bool found = limits_cache_find(&sweep.configs[0], limits);
+    sweep_free(&sweep);
     return found;
 }
 
@@ -289,12 +284,12 @@ static Status run_parts(Run *run)
     Suite *suite = run->suite;
     for (int id = 0; id < SUITE_PARTS && !interrupt_signal(); id++) {
         if (id > SUITE_LIMITS && !suite->planned) {
-            TRY(suite_run_plan(suite));
+            TRY(plan(suite));
             TRY(suite_write(suite));
             run->progress.total = left_from(suite, id);
             progress_trust_weights(&run->progress);
         }
-        if (id == SUITE_LIMITS + 1) lend_limits(suite);
+        if (id == SUITE_LIMITS + 1) store_limits_in_folder(suite);
         run->id = (SuitePartId)id;
         run->progress.index = id + 1;
         if (suite->parts[id].state != SUITE_DONE) TRY(run_part(run));

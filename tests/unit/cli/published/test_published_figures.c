@@ -137,8 +137,8 @@ typedef struct Remark {
 } Remark;
 
 static const Remark remarks[] = {
-#define NAME(table, words, name) {"NAME", #table, words, name},
-#define NOTE(table, which, text) {"NOTE", #table, which, text},
+#define NAMED_ROW(table, name, words, ...) {"NAMED_ROW", #table, words, name},
+#define NOTE(table, which, text)           {"NOTE", #table, which, text},
 #include "cli/published/published.def"
 };
 
