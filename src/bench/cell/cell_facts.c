@@ -2,7 +2,6 @@
 
 #include "bench/estimate/step_cost.h"
 #include "bench/estimate/time_estimate.h"
-#include "bench/measure/device_memory.h"
 #include "model/transform_recompute.h"
 #include "ops/cpu/matmul_cpu.h"
 #include "plan/step_state.h"
@@ -13,9 +12,10 @@
 static const double mib = 1024.0 * 1024.0;
 static const double least_seconds = 0.5; /* of processors: the kernel counts in hundredths */
 
-/* Sends what `put` writes into a record of its own. */
+/* Takes the facts over. `status`: whether they were put together. */
 static Status send_facts(CellLink *link, Status status, Record *facts)
 {
+    if (!facts) return NO_MEMORY("for the facts of a cell");
     if (status == ST_OK) status = cell_link_facts(link, facts);
     json_decref(facts);
     return status;
@@ -117,17 +117,12 @@ Status cell_facts_planned(CellLink *link, const Config *config, const Placement 
     return send_facts(link, put_planned(r, config, placement, fit), r);
 }
 
-static Status put_start(Record *r, const CellStart *start)
-{
-    TRY(record_put_number(r, "plan_ms", start->plan * 1e3));
-    TRY(record_put_number(r, "open_ms", start->open * 1e3));
-    return record_put_number(r, "prepare_ms", start->prepare * 1e3);
-}
-
 Status cell_facts_started(CellLink *link, const CellStart *start)
 {
-    Record *r = json_object();
-    return send_facts(link, put_start(r, start), r);
+    const double ms = 1e3;
+    return send_facts(link, ST_OK,
+                      json_pack("{s:f, s:f, s:f}", "plan_ms", start->plan * ms, "open_ms",
+                                start->open * ms, "prepare_ms", start->prepare * ms));
 }
 
 static double milliseconds(const struct timeval *t)
@@ -135,41 +130,32 @@ static double milliseconds(const struct timeval *t)
     return 1e3 * (double)t->tv_sec + 1e-3 * (double)t->tv_usec;
 }
 
-static Status put_cold(Record *r, double seconds, const struct rusage *before, double capture)
+Status cell_facts_first_step(CellLink *link, double seconds, const struct rusage *before,
+                             double capture_seconds)
 {
     struct rusage now;
     getrusage(RUSAGE_SELF, &now);
     const double kernel = milliseconds(&now.ru_stime) - milliseconds(&before->ru_stime);
     const int64_t faults = now.ru_minflt + now.ru_majflt - before->ru_minflt - before->ru_majflt;
-    TRY(record_put_number(r, "cold_step_ms", seconds * 1e3));
-    TRY(record_put_number(r, "cold_system_ms", fmax(kernel, 0)));
-    TRY(record_put_int(r, "cold_page_faults", faults));
-    return capture > 0 ? record_put_number(r, "capture_ms", capture * 1e3) : ST_OK;
+    Record *r = json_pack("{s:f, s:f, s:I}", "cold_step_ms", seconds * 1e3, "cold_system_ms",
+                          fmax(kernel, 0), "cold_page_faults", (json_int_t)faults);
+    const Status status = capture_seconds > 0 && r
+                              ? record_put_number(r, "capture_ms", capture_seconds * 1e3)
+                              : ST_OK;
+    return send_facts(link, status, r);
 }
 
-Status cell_facts_first_step(CellLink *link, double seconds, const struct rusage *before,
-                             double capture_seconds)
-{
-    Record *r = json_object();
-    return send_facts(link, put_cold(r, seconds, before, capture_seconds), r);
-}
-
-/* Others matter where the processors compute. */
-static Status put_interference(Record *r, double others, double stolen, bool computes)
-{
-    if (computes) TRY(record_put_number(r, "others_percent", others));
-    return record_put_number(r, "stolen_percent", stolen);
-}
-
+/* Other programs matter where the CPU computes. */
 Status cell_facts_interference(CellLink *link, const Placement *placement,
                                const Interference *before)
 {
     const InterferenceShares shares = interference_since(before);
-    const double others = 100 * shares.others, stolen = 100 * shares.steal;
     const bool computes = placement->backend == BACKEND_cpu;
     if (shares.seconds < least_seconds) return ST_OK;
-    Record *r = json_object();
-    return send_facts(link, put_interference(r, others, stolen, computes), r);
+    Record *r = json_pack("{s:f}", "stolen_percent", 100 * shares.steal);
+    const Status status =
+        computes && r ? record_put_number(r, "others_percent", 100 * shares.others) : ST_OK;
+    return send_facts(link, status, r);
 }
 
 /* ---- after the run ---- */
@@ -181,6 +167,38 @@ static double library_bytes(const Placement *placement, const CellBaseline *befo
 {
     if (placement->backend != BACKEND_cpu) held = gpu_memory_grown(&before->gpu, placement->device);
     return isnan(held) ? held : fmax(held - reserved, 0);
+}
+
+static Status touched(const Session *s, size_t *bytes)
+{
+    const MemPlan *mem = &s->binding->mem;
+    size_t part = 0;
+    for (int k = 0; k <= TK_COUNT; k++) {
+        void *memory = k < TK_COUNT ? s->region[k] : s->arena;
+        if (!memory) continue;
+        TRY(s->api->touched(s->backend, memory, k < TK_COUNT ? mem->region[k] : mem->arena, &part));
+        *bytes += part;
+    }
+    return ST_OK;
+}
+
+/* Bytes that the regions and the arena of the session hold: on a CPU the pages that were touched, elsewhere what becomes
+ * free when they are released, the libraries being warm. Releases the memory; session_close() is still due. */
+static Status release_memory(Session *s, size_t *bytes)
+{
+    size_t before = 0, after = 0;
+    *bytes = 0;
+    if (s->api->touched) {
+        TRY(touched(s, bytes));
+        session_release(s);
+        return ST_OK;
+    }
+    TRY(s->api->sync(s->backend));
+    TRY(s->api->available(s->backend, &before));
+    session_release(s);
+    TRY(s->api->available(s->backend, &after));
+    *bytes = after > before ? after - before : 0;
+    return ST_OK;
 }
 
 static Status put_memory(Record *r, Session *session, const Placement *placement, const Fit *fit,
@@ -197,7 +215,7 @@ static Status put_memory(Record *r, Session *session, const Placement *placement
     TRY(record_put_number(r, "library_mib",
                           library_bytes(placement, before, held, reserved) / mib));
     if (!last) return ST_OK;
-    TRY(device_memory_peak(session, &taken)); /* it gives the memory back */
+    TRY(release_memory(session, &taken));
     return record_put_number(r, "device_peak_mib", (double)taken / mib);
 }
 

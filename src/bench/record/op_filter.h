@@ -1,4 +1,4 @@
-/* Some of the rows of ops of a profile: which, how long they took, how often they ran. */
+/* Selects rows of ops of a profile: their time, their calls, their kernels. */
 #ifndef BENCH_RECORD_OP_FILTER_H
 #define BENCH_RECORD_OP_FILTER_H
 
@@ -29,5 +29,10 @@ bool op_filter_takes(const OpFilter *filter, const ViewOp *op);
 double op_filter_time(const ProfileView *view, const OpFilter *filter);
 /* Of all steps: kernels on a GPU, nodes on a CPU. */
 double op_filter_calls(const ProfileView *view, const OpFilter *filter);
+
+/* Kernels of these rows, all calls under one short name together. The name with the most time has rank 1; NULL: fewer
+ * names than that. */
+const char *op_filter_kernel_name(const ProfileView *view, const OpFilter *filter, int rank);
+ViewStats op_filter_kernel_stats(const ProfileView *view, const OpFilter *filter, const char *name);
 
 #endif

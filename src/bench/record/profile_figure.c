@@ -1,6 +1,6 @@
 #include "bench/record/profile_figure.h"
 
-#include "bench/record/kernel_rank.h"
+#include "bench/record/op_filter.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -43,6 +43,8 @@ static Thing of_ops(const ProfileView *view, const OpFilter *some, const OpFilte
 static const OpFilter everything = {.phase = PHASE_COUNT};
 static const OpFilter forward = {.phase = PHASE_FORWARD};
 static const OpFilter attention = {.phase = PHASE_FORWARD, .where = OP_WHERE_ATTENTION};
+static const OpFilter linear = {.phase = PHASE_FORWARD, .where = OP_WHERE_LINEAR};
+static const OpFilter beside = {.phase = PHASE_FORWARD, .where = OP_WHERE_BESIDE};
 
 /* ---- phases ---- */
 
@@ -67,7 +69,7 @@ static Thing of_phase(const ProfileView *view, const char *name)
 static Thing of_step(const ProfileView *view, const char *rest)
 {
     Thing thing = nothing(view);
-    if (*rest) return thing;
+    (void)rest;
     thing.total = view->step.total;
     thing.std = view->step.std;
     return thing;
@@ -87,36 +89,20 @@ static Thing of_own(const ProfileView *view, const char *name)
 
 /* ---- attention, categories ---- */
 
-static Thing of_attention(const ProfileView *view, const char *rest)
-{
-    return *rest ? nothing(view) : of_ops(view, &attention, &forward);
-}
-
 static Thing of_part(const ProfileView *view, const char *name)
 {
     const OpFilter part = {.part = name, .phase = PHASE_FORWARD};
     return of_ops(view, &part, &attention);
 }
 
-static Thing of_linear(const ProfileView *view, const char *rest)
-{
-    const OpFilter linear = {.phase = PHASE_FORWARD, .where = OP_WHERE_LINEAR};
-    return *rest ? nothing(view) : of_ops(view, &linear, &attention);
-}
-
 /* Nothing left over is a figure too. */
 static Thing of_misc(const ProfileView *view, const char *rest)
 {
     const OpFilter misc = {.phase = PHASE_FORWARD, .where = OP_WHERE_MISC};
-    Thing thing = *rest ? nothing(view) : of_ops(view, &misc, &attention);
+    Thing thing = of_ops(view, &misc, &attention);
+    (void)rest;
     if (isnan(thing.total) && !isnan(thing.whole)) thing.total = 0;
     return thing;
-}
-
-static Thing of_beside(const ProfileView *view, const char *rest)
-{
-    const OpFilter beside = {.phase = PHASE_FORWARD, .where = OP_WHERE_BESIDE};
-    return *rest ? nothing(view) : of_ops(view, &beside, &forward);
 }
 
 static Thing of_device(const ProfileView *view, const char *name)
@@ -198,10 +184,10 @@ static Thing of_kernel(const ProfileView *view, const char *rest)
     Words words;
     split(rest, &words);
     const OpFilter filter = filter_of(&words), all = {.phase = filter.phase};
-    const char *brief = kernel_rank_name(view, &filter, rank_of(&words));
+    const char *brief = op_filter_kernel_name(view, &filter, rank_of(&words));
     Thing thing = nothing(view);
     if (!brief) return thing;
-    thing.call = kernel_rank_stats(view, &filter, brief);
+    thing.call = op_filter_kernel_stats(view, &filter, brief);
     thing.total = thing.call.total;
     thing.calls = (double)thing.call.n;
     thing.whole = op_filter_time(view, &all);
@@ -216,7 +202,7 @@ const char *profile_figure_kernel(const ProfileView *view, const char *thing)
     words.n--;
     memmove(words.list, words.list + 1, (size_t)words.n * sizeof *words.list);
     const OpFilter filter = filter_of(&words);
-    return kernel_rank_name(view, &filter, rank_of(&words));
+    return op_filter_kernel_name(view, &filter, rank_of(&words));
 }
 
 /* ---- one attention ---- */
@@ -280,12 +266,14 @@ static Thing of_gpu(const ProfileView *view, double total)
 
 static Thing of_compute(const ProfileView *view, const char *rest)
 {
-    return *rest ? nothing(view) : of_gpu(view, view->device.compute);
+    (void)rest;
+    return of_gpu(view, view->device.compute);
 }
 
 static Thing of_copies(const ProfileView *view, const char *rest)
 {
-    return *rest ? nothing(view) : of_gpu(view, view->device.copies);
+    (void)rest;
+    return of_gpu(view, view->device.copies);
 }
 
 static Thing of_uploads(const ProfileView *view, const char *rest)
@@ -295,7 +283,8 @@ static Thing of_uploads(const ProfileView *view, const char *rest)
         const bool copy = strcmp(view->names[i].kind, "copy") == 0;
         if (copy && strstr(view->names[i].name, "Host-to-Device")) sum += view->names[i].time.total;
     }
-    Thing thing = *rest ? nothing(view) : of_gpu(view, sum);
+    Thing thing = of_gpu(view, sum);
+    (void)rest;
     thing.whole = view->device.copies > 0 ? view->device.copies : NAN;
     return thing;
 }
@@ -312,27 +301,43 @@ static Thing of_gaps(const ProfileView *view, const ViewGaps *gaps)
 
 static Thing of_gap(const ProfileView *view, const char *rest)
 {
-    return *rest || !view->gpu ? nothing(view) : of_gaps(view, &view->device.gaps);
+    (void)rest;
+    return view->gpu ? of_gaps(view, &view->device.gaps) : nothing(view);
 }
 
 static Thing of_api_gap(const ProfileView *view, const char *rest)
 {
-    return *rest ? nothing(view) : of_gaps(view, &view->host_gaps);
+    (void)rest;
+    return of_gaps(view, &view->host_gaps);
 }
 
 /* ---- words ---- */
 
+/* Things that are rows of ops. */
 static const struct {
     const char *word;
+    const OpFilter *ops, *whole;
+} groups[] = {
+    {"attention", &attention, &forward},
+    {"linear", &linear, &attention},
+    {"beside", &beside, &forward},
+};
+
+enum { ALONE, WORDS }; /* no word follows; words may follow */
+
+static const struct {
+    const char *word;
+    int words;
     Thing (*find)(const ProfileView *view, const char *rest);
 } things[] = {
-    {"step", of_step},       {"own", of_own},         {"attention", of_attention},
-    {"part", of_part},       {"linear", of_linear},   {"misc", of_misc},
-    {"beside", of_beside},   {"device", of_device},   {"category", of_category},
-    {"of", of_of},           {"in", of_in},           {"kernel", of_kernel},
-    {"one", of_one},         {"inside", of_inside},   {"compute", of_compute},
-    {"copies", of_copies},   {"uploads", of_uploads}, {"gap", of_gap},
-    {"api_gap", of_api_gap},
+    {"step", ALONE, of_step},     {"own", WORDS, of_own},
+    {"part", WORDS, of_part},     {"misc", ALONE, of_misc},
+    {"device", WORDS, of_device}, {"category", WORDS, of_category},
+    {"of", WORDS, of_of},         {"in", WORDS, of_in},
+    {"kernel", WORDS, of_kernel}, {"one", WORDS, of_one},
+    {"inside", WORDS, of_inside}, {"compute", ALONE, of_compute},
+    {"copies", ALONE, of_copies}, {"uploads", ALONE, of_uploads},
+    {"gap", ALONE, of_gap},       {"api_gap", ALONE, of_api_gap},
 };
 
 static bool starts(const char *text, size_t n, const char *word)
@@ -343,9 +348,13 @@ static bool starts(const char *text, size_t n, const char *word)
 static Thing find(const ProfileView *view, const char *thing)
 {
     const size_t n = strcspn(thing, " ");
+    for (size_t i = 0; i < sizeof groups / sizeof *groups; i++) {
+        if (strcmp(thing, groups[i].word) == 0) return of_ops(view, groups[i].ops, groups[i].whole);
+    }
     for (size_t i = 0; i < sizeof things / sizeof *things; i++) {
-        if (starts(thing, n, things[i].word))
-            return things[i].find(view, thing[n] ? thing + n + 1 : "");
+        if (!starts(thing, n, things[i].word)) continue;
+        if (thing[n] && things[i].words == ALONE) return nothing(view);
+        return things[i].find(view, thing[n] ? thing + n + 1 : "");
     }
     return of_phase(view, thing);
 }
