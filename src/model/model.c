@@ -12,11 +12,20 @@
 
 #include <stdlib.h>
 
-static DType product_dtype(Precision precision, DType wide)
+DType model_act_dtype(Precision precision, DType wide)
 {
-    if (precision == PRECISION_BF16) return DT_BF16;
-    if (precision == PRECISION_FP16) return DT_F16;
-    return wide;
+    switch (precision) {
+    case PRECISION_BF16:
+        return DT_BF16;
+    case PRECISION_FP16:
+        return DT_F16;
+    case PRECISION_FP32:
+    case PRECISION_TF32:
+        return wide;
+    case PRECISION_COUNT:
+        break;
+    }
+    plan_dtype_unknown(DT_COUNT, config_precision_name(precision));
 }
 
 /* An eager framework materialises the scores; otherwise nothing of size T x T is kept. */
@@ -74,7 +83,7 @@ Status model_build(Model *model, const Config *config, Mode mode, DType wide)
                      .mode = mode,
                      .attention = resolve_attention(config),
                      .wide = wide,
-                     .act = product_dtype(config->precision, wide),
+                     .act = model_act_dtype(config->precision, wide),
                      .eager = config->exec == EXEC_EAGER};
     no_tensors(model);
     const Status st = build(model);

@@ -60,6 +60,9 @@ typedef struct Model {
     AttentionAlone alone;
 } Model;
 
+/* What matmuls take and give in this precision; `wide` for fp32 and tf32. */
+DType model_act_dtype(Precision precision, DType wide);
+
 /* `wide` is DT_F32, or DT_F64 for the slow float64 reference of the whole step (fp32 only). */
 Status model_build(Model *model, const Config *config, Mode mode, DType wide);
 void model_free(Model *model);

@@ -19,9 +19,10 @@ static inline double element_get(const void *data, DType dtype, int64_t i)
     case DT_I32:
         return (double)((const int32_t *)data)[i];
     case DT_LOW16: /* alone it is no number: float16_join() */
-    default:
-        return 0;
+    case DT_COUNT:
+        break;
     }
+    plan_dtype_unknown(dtype, "element_get()");
 }
 
 static inline void element_set(void *data, DType dtype, int64_t i, double x)
@@ -29,25 +30,26 @@ static inline void element_set(void *data, DType dtype, int64_t i, double x)
     switch (dtype) {
     case DT_F32:
         ((float *)data)[i] = (float)x;
-        break;
+        return;
     case DT_BF16:
         ((uint16_t *)data)[i] = float16_to_bf16((float)x);
-        break;
+        return;
     case DT_F16:
         ((uint16_t *)data)[i] = float16_to_f16((float)x);
-        break;
+        return;
     case DT_F64:
         ((double *)data)[i] = x;
-        break;
+        return;
     case DT_I32:
         ((int32_t *)data)[i] = (int32_t)x;
-        break;
+        return;
     case DT_LOW16:
         ((uint16_t *)data)[i] = float16_lower((float)x);
-        break;
-    default:
+        return;
+    case DT_COUNT:
         break;
     }
+    plan_dtype_unknown(dtype, "element_set()");
 }
 
 /* An operand with its shape: element (row, col) honours the row distance of views. */

@@ -49,12 +49,30 @@ OpCost op_cost(const Plan *plan, const Node *node)
     return cost;
 }
 
+/* What references and implementations were written for. A new dtype is refused until it stands here, so that nothing
+ * reads it as fp32. */
+static const bool known_dtypes[DT_COUNT] = {[DT_F32] = true, [DT_BF16] = true, [DT_F16] = true,
+                                            [DT_F64] = true, [DT_I32] = true,  [DT_LOW16] = true};
+
+static Status check_dtypes(const Plan *plan, const Node *node)
+{
+    for (int i = 0; i < node->n_out + node->n_in; i++) {
+        const int id = plan->operands[node->first + i];
+        const DType dtype = id == PLAN_NONE ? DT_F32 : plan->tensors[id].dtype;
+        if (dtype >= DT_COUNT || !known_dtypes[dtype])
+            return FAIL(ST_UNSUPPORTED, "%s (%s): nothing computes with the dtype of '%s'",
+                        plan_op_name(node->op), node->scope, plan->tensors[id].name);
+    }
+    return ST_OK;
+}
+
 static const char reference_name[] = "reference";
 
 Status op_choose(const Plan *plan, const Node *node, BackendId backend, const char *want,
                  OpImpl *out)
 {
     const char *why = NULL;
+    TRY(check_dtypes(plan, node));
     for (const OpImpl *impl = op_impls(node->op, backend); impl->name; impl++) {
         if (want && strcmp(want, impl->name) != 0) continue;
         why = impl->declines ? impl->declines(plan, node) : NULL;

@@ -1,6 +1,7 @@
 #include "plan/plan.h"
 
 #include "base/array.h"
+#include "base/log.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -127,6 +128,13 @@ const char *plan_dtype_name(DType dtype)
 #undef DTYPE
     };
     return names[dtype];
+}
+
+void plan_dtype_unknown(DType dtype, const char *where)
+{
+    log_note("%s does not know the dtype %s: this is a bug", where,
+             dtype < DT_COUNT ? plan_dtype_name(dtype) : "?");
+    abort();
 }
 
 const char *plan_phase_name(Phase phase)

@@ -122,6 +122,8 @@ size_t plan_bytes(const Tensor *tensor); /* of a contiguous tensor of this shape
 
 size_t plan_dtype_size(DType dtype);
 const char *plan_dtype_name(DType dtype);
+/* For code that was not written for a dtype: names it on stderr and aborts, before anything reads it as fp32. */
+void plan_dtype_unknown(DType dtype, const char *where) __attribute__((noreturn, cold));
 const char *plan_phase_name(Phase phase);
 const char *plan_kind_name(TensorKind kind);
 bool plan_kind_persistent(TensorKind kind);

@@ -1,8 +1,9 @@
 #include "bench/limits/limits_engine.h"
 
 #include "base/clock.h"
-#include "base/float16.h"
 #include "base/rng.h"
+#include "model/model.h"
+#include "ops/element.h"
 #include "ops/gemm_cpu/blas_cpu.h"
 
 #include <stdlib.h>
@@ -11,11 +12,6 @@
 double limits_engine_flops(const LimitsShape *p)
 {
     return 2.0 * (double)p->m * (double)p->n * (double)p->k;
-}
-
-static DType dtype_of(Precision precision)
-{
-    return precision == PRECISION_BF16 ? DT_BF16 : precision == PRECISION_FP16 ? DT_F16 : DT_F32;
 }
 
 /* ---- the plan ---- */
@@ -42,7 +38,7 @@ static Status write_plan(LimitsEngine *e, const LimitsShape *p, Precision precis
     b.phase = PHASE_FORWARD;
     builder_scope(&b, PLAN_NONE, "matmul");
     for (int i = 0; i < e->copies; i++) {
-        write_node(&b, p, dtype_of(precision), precision == PRECISION_TF32);
+        write_node(&b, p, model_act_dtype(precision, DT_F32), precision == PRECISION_TF32);
     }
     const Status status = b.status;
     builder_free(&b);
@@ -55,19 +51,12 @@ static Status write_plan(LimitsEngine *e, const LimitsShape *p, Precision precis
  * fewer transistors, and a GPU at its power limit then runs faster than it does in training. */
 enum { PATTERN = 1048573 };
 
-static void put_number(void *data, DType dtype, int64_t at, float x)
-{
-    if (dtype == DT_F32) ((float *)data)[at] = x;
-    if (dtype == DT_BF16) ((uint16_t *)data)[at] = float16_to_bf16(x);
-    if (dtype == DT_F16) ((uint16_t *)data)[at] = float16_to_f16(x);
-}
-
 void limits_engine_fill(void *data, DType dtype, int64_t n)
 {
     const size_t size = plan_dtype_size(dtype);
     const int64_t first = n < PATTERN ? n : PATTERN;
     for (int64_t i = 0; i < first; i++) {
-        put_number(data, dtype, i, (float)(2 * rng_uniform(1, 0, (uint64_t)i) - 1));
+        element_set(data, dtype, i, 2 * rng_uniform(1, 0, (uint64_t)i) - 1);
     }
     for (int64_t i = first; i < n; i += PATTERN) {
         const int64_t here = n - i < PATTERN ? n - i : PATTERN;

@@ -32,6 +32,7 @@ static bool is_narrow(DType dtype)
 
 static double least_normal(DType dtype)
 {
+    if (!is_narrow(dtype)) plan_dtype_unknown(dtype, "least_normal()");
     return dtype == DT_F16 ? 0x1p-14 : 0x1p-126;
 }
 

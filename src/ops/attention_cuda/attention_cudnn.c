@@ -50,6 +50,7 @@ static Shape shape_of(const OpCall *call, int q, bool backward)
     s.D = plan_width(in) / attr->heads;
     s.in_row = in->ld;
     s.out_row = out->ld;
+    if (in->dtype != DT_BF16 && in->dtype != DT_F16) plan_dtype_unknown(in->dtype, "cuDNN");
     s.type = in->dtype == DT_BF16 ? CUDNN_DATA_BFLOAT16 : CUDNN_DATA_HALF;
     s.causal = attr->causal;
     s.backward = backward;

@@ -21,6 +21,7 @@ static const FlashKernels &kernels_of(DType dtype, const NodeAttr &attr)
                                      attention_flash_f32_backward};
     if (dtype == DT_BF16) return bf16;
     if (dtype == DT_F16) return f16;
+    if (dtype != DT_F32) plan_dtype_unknown(dtype, "flash attention");
     return attr.tf32 ? tf32 : f32;
 }
 

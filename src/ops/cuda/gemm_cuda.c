@@ -50,6 +50,7 @@ static cudaDataType_t data_type(DType dtype)
 {
     if (dtype == DT_BF16) return CUDA_R_16BF;
     if (dtype == DT_F16) return CUDA_R_16F;
+    if (dtype != DT_F32) plan_dtype_unknown(dtype, "cuBLASLt");
     return CUDA_R_32F;
 }
 

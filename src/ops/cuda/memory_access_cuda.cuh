@@ -55,8 +55,11 @@ struct Operand {
             return to_float(static_cast<const __nv_bfloat16 *>(data)[i]);
         case DT_F16:
             return to_float(static_cast<const __half *>(data)[i]);
-        default:
+        case DT_F32:
             return static_cast<const float *>(data)[i];
+        default: /* op_choose() lets no other dtype come here */
+            __trap();
+            return 0;
         }
     }
 
@@ -69,9 +72,11 @@ struct Operand {
         case DT_F16:
             static_cast<__half *>(data)[i] = from_float<__half>(x);
             break;
-        default:
+        case DT_F32:
             static_cast<float *>(data)[i] = x;
             break;
+        default:
+            __trap();
         }
     }
 };

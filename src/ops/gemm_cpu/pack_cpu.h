@@ -164,6 +164,8 @@ PACK_CPU_INLINE void pack_cpu_panel(void *restrict dst, const PackSource *src, i
         pack_cpu_typed(dst, src, line, lines, first_k, k, panel, kr, as, DT_BF16);
     } else if (src->dtype == DT_F16) {
         pack_cpu_typed(dst, src, line, lines, first_k, k, panel, kr, as, DT_F16);
+    } else if (src->dtype != DT_F32) {
+        plan_dtype_unknown(src->dtype, "pack_cpu_panel()");
     } else {
         pack_cpu_typed(dst, src, line, lines, first_k, k, panel, kr, as, DT_F32);
     }

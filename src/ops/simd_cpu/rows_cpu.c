@@ -28,6 +28,8 @@ void rows_cpu_load(float *restrict dst, const void *restrict src, DType dtype, i
         from_bf16(dst, src, n);
     } else if (dtype == DT_F16) {
         from_f16(dst, src, n);
+    } else if (dtype != DT_F32) {
+        plan_dtype_unknown(dtype, "rows_cpu_load()");
     } else {
         memcpy(dst, src, (size_t)n * sizeof *dst);
     }
@@ -40,6 +42,8 @@ void rows_cpu_store(void *restrict dst, const float *restrict src, DType dtype, 
         to_bf16((uint16_t *)dst + done, src + done, n - done);
     } else if (dtype == DT_F16) {
         to_f16(dst, src, n);
+    } else if (dtype != DT_F32) {
+        plan_dtype_unknown(dtype, "rows_cpu_store()");
     } else {
         memcpy(dst, src, (size_t)n * sizeof *src);
     }

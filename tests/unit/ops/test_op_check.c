@@ -129,6 +129,22 @@ static void rotations_that_do_not_fit(void **state)
     refused(f, "full tables");
 }
 
+/* Nothing may read a dtype that it does not know as another one. */
+static void a_dtype_that_is_new(void **state)
+{
+    Fixture *f = *state;
+    const int x = tensor(f, DT_F32, 4, 4), y = tensor(f, DT_F32, 4, 4);
+    builder_node(&f->b, OP_cast, IDS(y), IDS(x));
+    f->plan.tensors[x].dtype = DT_COUNT;
+    for (int backend = 0; backend < BACKEND_COUNT; backend++) {
+        OpImpl impl;
+        const Node *node = &f->plan.nodes[f->plan.n_nodes - 1];
+        assert_int_equal(op_choose(&f->plan, node, (BackendId)backend, NULL, &impl),
+                         ST_UNSUPPORTED);
+        assert_non_null(strstr(status_message(), "nothing computes with the dtype of"));
+    }
+}
+
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -137,6 +153,7 @@ int main(void)
         CASE(a_missing_operand),         CASE(shapes_that_differ),
         CASE(a_function_that_is_none),   CASE(indices_that_are_no_integers),
         CASE(windows_where_none_may_be), CASE(rotations_that_do_not_fit),
+        CASE(a_dtype_that_is_new),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
