@@ -102,5 +102,5 @@ for format in latex typst; do
     [ "$(grep -c 'change' $format.out)" -ge 2 ] || fail "$format has no second table"
 done
 attention --ctx 8 --d-head 8,16 --dry-run >dry.out 2>dry.err || fail "dry run"
-[ "$(grep -c '^| attention d-head' dry.out)" = 2 ] || fail "dry run has not two cells"
+[ "$(grep -c '^| attention d_head' dry.out)" = 2 ] || fail "dry run has not two cells"
 exit 0

@@ -6,6 +6,8 @@
 #include "base/suggest.h"
 #include "bench/limits/placement.h"
 #include "bench/record/record_stat.h"
+#include "config/cell_field.h"
+#include "config/option_value.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -153,11 +155,11 @@ static Status find_python(const char **out)
                 first == 0 ? "does not have it" : "do not have it");
 }
 
-enum { MOST_WORDS = 64, WORD_SIZE = 32 };
+enum { MOST_WORDS = 2 * CELL_FIELD_COUNT + 16 };
 
 typedef struct Words {
     char *argv[MOST_WORDS];
-    char text[MOST_WORDS][WORD_SIZE];
+    ConfigText text[MOST_WORDS];
     int n;
 } Words;
 
@@ -166,50 +168,32 @@ static void add(Words *w, const char *word)
     w->argv[w->n++] = (char *)word;
 }
 
-__attribute__((format(printf, 3, 4))) static void add_pair(Words *w, const char *name,
-                                                           const char *fmt, ...)
+/* The words of `argv` stay where they are. */
+static void add_pair(Words *w, const char *name, ConfigText value)
 {
-    char *text = w->text[w->n];
-    va_list args;
-    va_start(args, fmt);
-    vsnprintf(text, WORD_SIZE, fmt, args);
-    va_end(args);
-    add(w, name);
-    add(w, text);
+    ConfigText *texts = &w->text[w->n];
+    snprintf(texts[0].s, sizeof texts[0].s, "--%s", name);
+    texts[1] = value;
+    add(w, texts[0].s);
+    add(w, texts[1].s);
 }
 
-static void add_attention(Words *w, const Config *c)
+static ConfigText number_text(int number)
 {
-    add_pair(w, "--subject", "attention");
-    add_pair(w, "--d-head", "%lld", (long long)c->d_head);
-    add_pair(w, "--heads", "%lld", (long long)c->heads);
-    add_pair(w, "--mask", "%s", config_mask_name(c->mask));
+    ConfigText text;
+    snprintf(text.s, sizeof text.s, "%d", number);
+    return text;
 }
 
-static void add_model(Words *w, const Config *c)
+/* Where the cell runs is settled: the peer is told what the program chose. */
+static void add_cell(Words *w, const Config *config, const Placement *placement)
 {
-    add_pair(w, "--size", "%s", c->model.size);
-    add_pair(w, "--d-model", "%lld", (long long)c->model.d_model);
-    add_pair(w, "--d-ff", "%lld", (long long)c->model.d_ff);
-    add_pair(w, "--num-layers", "%lld", (long long)c->model.num_layers);
-    add_pair(w, "--num-heads", "%lld", (long long)c->model.num_heads);
-    add_pair(w, "--vocab", "%lld", (long long)c->model.vocab);
-}
-
-static void add_run(Words *w, const Config *c, const Placement *placement)
-{
-    add_pair(w, "--ctx", "%lld", (long long)c->ctx);
-    add_pair(w, "--batch", "%lld", (long long)c->batch);
-    add_pair(w, "--device", "%s", placement->name);
-    add_pair(w, "--threads", "%d", placement->threads);
-    add_pair(w, "--precision", "%s", config_precision_name(c->precision));
-    add_pair(w, "--mode", "%s", config_mode_name(c->mode));
-    add_pair(w, "--warmup", "%lld", (long long)c->warmup);
-    add_pair(w, "--steps", "%lld", (long long)c->steps);
-    add_pair(w, "--seed", "%lld", (long long)c->seed);
-    add_pair(w, "--lr", "%.15g", c->lr);
-    add_pair(w, "--clip", "%.15g", c->clip);
-    add_pair(w, "--loss-scale", "%s", config_loss_scale_text(c->loss_scale).s);
+    const Config placed = placement_settle(config, placement);
+    if (config->subject == SUBJECT_ATTENTION) add_pair(w, "subject", (ConfigText){"attention"});
+    for (int id = 0; id < CELL_FIELD_COUNT; id++) {
+        if (cell_field_table[id].peer == CELL_PEER_PASSED && cell_field_of(id, config->subject))
+            add_pair(w, option_table[id].name, option_value_text((OptionId)id, &placed));
+    }
 }
 
 /* It computes with the threads that it is told of, as ours does (backend/cpu_threads.h): a GPU need not be one that this
@@ -242,14 +226,10 @@ Status peer_run(const Peer *peer, const Config *config, const Record *so_far, Ce
     add(&words, python);
     add(&words, "-Wignore"); /* its libraries' advice to their users */
     add(&words, script);
-    if (config->subject == SUBJECT_ATTENTION) {
-        add_attention(&words, config);
-    } else {
-        add_model(&words, config);
-    }
-    add_run(&words, config, &placement);
-    add_pair(&words, "--variant", "%s", peer->variant);
-    add_pair(&words, "--messages", "%d", out);
+    add_cell(&words, config, &placement);
+    add(&words, "--variant");
+    add(&words, peer->variant);
+    add_pair(&words, "messages", number_text(out));
     if (blas) {
         add(&words, "--libblas");
         add(&words, blas);
@@ -262,20 +242,23 @@ Status peer_run(const Peer *peer, const Config *config, const Record *so_far, Ce
 /* ---- its record ---- */
 
 /* Its own choice, whatever ours was asked for. */
-static bool is_ours_alone(const char *word)
+static bool is_own(const RecordKeyPart *part)
 {
-    return strncmp(word, "attention=", 10) == 0 || strncmp(word, "exec=", 5) == 0 ||
-           strncmp(word, "blas=", 5) == 0;
+    for (int id = 0; id < CELL_FIELD_COUNT; id++) {
+        if (cell_field_table[id].peer == CELL_PEER_OWN &&
+            record_key_names(part, cell_field_table[id].name))
+            return true;
+    }
+    return false;
 }
 
 static Status put_key(Record *r, const Peer *peer)
 {
     Text key = {0};
+    RecordKeyPart part = {record_key(r), 0, 0};
     text_printf(&key, "peer=%s variant=%s", peer->name, peer->variant);
-    for (const char *at = record_key(r); *at;) {
-        const size_t length = strcspn(at, " ");
-        if (!is_ours_alone(at)) text_printf(&key, " %.*s", (int)length, at);
-        at += length + (at[length] == ' ');
+    while (record_key_next(&part)) {
+        if (!is_own(&part)) text_printf(&key, " %.*s", (int)part.length, part.text);
     }
     Status status = text_status(&key);
     if (status == ST_OK) status = record_put_text(r, "cell", text_str(&key));

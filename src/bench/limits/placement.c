@@ -170,3 +170,11 @@ Status placement_plan(const Placement *p, const Config *config, Mode mode, Model
 {
     return step_plan_make(model, binding, config, mode, p->backend, p->capability, p->threads);
 }
+
+Config placement_settle(const Config *config, const Placement *placement)
+{
+    Config settled = *config;
+    snprintf(settled.device, sizeof settled.device, "%s", placement->name);
+    settled.threads = placement->threads;
+    return settled;
+}

@@ -13,7 +13,7 @@ typedef struct Placement {
     int capability; /* of a GPU: 90 for 9.0; 0 on a CPU, or when no such GPU is there to ask */
     int threads;    /* on a CPU; at least 1 */
     bool here;      /* the device is in this machine, and this build can use it */
-    char name[32];  /* "cpu", "cuda:0" */
+    char name[16];  /* "cpu", "cuda:0" */
 } Placement;
 
 /* The device a cell is planned for; it need not be in this machine. ST_UNSUPPORTED: this device cannot do what the
@@ -34,5 +34,8 @@ Status placement_plan(const Placement *placement, const Config *config, Mode mod
 
 /* ST_UNSUPPORTED: a GPU of this capability (0: any) lacks what the config asks for. */
 Status placement_check_gpu(const Config *config, int capability);
+
+/* The cell with its device and threads as placed. */
+Config placement_settle(const Config *config, const Placement *placement);
 
 #endif

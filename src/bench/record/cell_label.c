@@ -1,58 +1,33 @@
 #include "bench/record/cell_label.h"
 
-#include <stdarg.h>
+#include "config/cell_field.h"
+
 #include <stdio.h>
 #include <string.h>
 
-__attribute__((format(printf, 2, 3))) static void add(CellLabel *label, const char *fmt, ...)
+/* A choice says what it is of: "bf16"; a number does not. */
+static bool is_word(int id)
 {
-    const size_t n = strlen(label->s);
-    va_list args;
-    va_start(args, fmt);
-    vsnprintf(label->s + n, sizeof label->s - n, fmt, args);
-    va_end(args);
-}
-
-static void add_number(CellLabel *label, bool shown, const char *name, int64_t value)
-{
-    if (shown) add(label, " %s %lld", name, (long long)value);
-}
-
-static void add_word(CellLabel *label, bool shown, const char *word)
-{
-    if (shown) add(label, " %s", word);
+    return option_table[id].kind == OPTION_KIND_CHOICE ||
+           option_table[id].kind == OPTION_KIND_DEVICE;
 }
 
 CellLabel cell_label(const Config *c, const bool *varies)
 {
-    static const bool nothing[OPTION_COUNT];
-    const bool *v = varies ? varies : nothing;
-    const bool alone = c->subject == SUBJECT_ATTENTION;
     const bool custom =
         strcmp(c->model.size, "custom") == 0; /* a preset's name says its dimensions */
     CellLabel label;
-    snprintf(label.s, sizeof label.s, "%s", alone ? "attention" : c->model.size);
-    add_number(&label, custom && v[OPTION_D_MODEL], "d-model", c->model.d_model);
-    add_number(&label, custom && v[OPTION_D_FF], "d-ff", c->model.d_ff);
-    add_number(&label, custom && v[OPTION_NUM_LAYERS], "layers", c->model.num_layers);
-    add_number(&label, custom && v[OPTION_NUM_HEADS], "heads", c->model.num_heads);
-    add_number(&label, !alone && v[OPTION_VOCAB], "vocab", c->model.vocab);
-    add_number(&label, alone && v[OPTION_D_HEAD], "d-head", c->d_head);
-    add_number(&label, alone && v[OPTION_HEADS], "heads", c->heads);
-    add_number(&label, v[OPTION_CTX], "ctx", c->ctx);
-    add_number(&label, v[OPTION_BATCH], "batch", c->batch);
-    add_word(&label, alone && v[OPTION_MASK], config_mask_name(c->mask));
-    add_word(&label, v[OPTION_DEVICE], c->device);
-    add_word(&label, v[OPTION_PRECISION], config_precision_name(c->precision));
-    add_word(&label, v[OPTION_ATTENTION], config_attention_name(c->attention));
-    add_word(&label, v[OPTION_EXEC], config_exec_name(c->exec));
-    if (v[OPTION_RECOMPUTE]) add(&label, " recompute %s", config_recompute_text(c->recompute).s);
-    add_word(&label, v[OPTION_MODE], config_mode_name(c->mode));
-    add_number(&label, v[OPTION_THREADS], "threads", c->threads);
-    add_word(&label, v[OPTION_BLAS], config_blas_name(c->blas));
-    add_number(&label, v[OPTION_WARMUP], "warmup", c->warmup);
-    add_number(&label, v[OPTION_STEPS], "steps", c->steps);
-    add_number(&label, v[OPTION_SEED], "seed", c->seed);
+    snprintf(label.s, sizeof label.s, "%s",
+             c->subject == SUBJECT_ATTENTION ? "attention" : c->model.size);
+    for (int id = 0; varies && id < CELL_FIELD_COUNT; id++) {
+        const CellField *field = &cell_field_table[id];
+        const size_t n = strlen(label.s);
+        if (!varies[id] || !field->label || id == OPTION_SIZE || !option_is_axis(id)) continue;
+        if (!cell_field_of(id, c->subject)) continue;
+        if (field->show == CELL_SHOW_CUSTOM && !custom) continue;
+        snprintf(label.s + n, sizeof label.s - n, " %s%s%s", is_word(id) ? "" : field->label,
+                 is_word(id) ? "" : " ", option_value_text((OptionId)id, c).s);
+    }
     return label;
 }
 
@@ -60,7 +35,7 @@ CellLabel cell_label(const Config *c, const bool *varies)
 static bool is_twin(const Config *a, const Config *b, const bool *varies)
 {
     if (a->subject != b->subject || a->seed == b->seed) return false;
-    for (int id = 0; id < OPTION_COUNT; id++) {
+    for (int id = 0; id < CELL_FIELD_COUNT; id++) {
         if (id == OPTION_SEED || !varies[id]) continue;
         if (option_value_compare_cells((OptionId)id, a, b) != 0) return false;
     }

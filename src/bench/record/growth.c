@@ -4,18 +4,14 @@
 #include "base/stats.h"
 #include "base/text_groups.h"
 #include "bench/record/record_stat.h"
+#include "config/cell_field.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const ctx_fields[] = {"ctx", NULL};
-static const char *const batch_fields[] = {"batch", NULL};
-static const char *const size_fields[] = {"size",       "d_model",   "d_ff",
-                                          "num_layers", "num_heads", NULL};
-
-static const GrowthAxis axes[] = {
-    {"ctx", ctx_fields}, {"batch", batch_fields}, {"parameters", size_fields}};
+static const GrowthAxis axes[] = {{"ctx"}, {"batch"}, {"parameters"}};
 
 static const GrowthFigure figures[GROWTH_FIGURES] = {
     {"forward", "forward", GROWTH_TIME},
@@ -28,33 +24,36 @@ static const GrowthFigure figures[GROWTH_FIGURES] = {
 
 enum { LEAST_POINTS = 3 };
 
-static bool is_in(const char *const *list, const char *name, size_t n)
-{
-    for (; *list; list++) {
-        if (strlen(*list) == n && strncmp(*list, name, n) == 0) return true;
-    }
-    return false;
-}
-
+/* Parameters follow from the size and the dimensions of a preset. */
 bool growth_is_fixed(const GrowthAxis *axis, const char *field)
 {
-    return !is_in(axis->fields, field, strlen(field));
+    if (strcmp(axis->field, "parameters") != 0) return strcmp(axis->field, field) != 0;
+    const int id = cell_field_find(field);
+    return id != OPTION_SIZE && (id < 0 || cell_field_table[id].show != CELL_SHOW_CUSTOM);
 }
 
 /* ---- which rows belong together ---- */
 
+/* Does this part of a key say what work it is, the same for all rows of a sweep? */
+static bool tells_work(const GrowthAxis *axis, const RecordKeyPart *part)
+{
+    static const char *const others[] = {"steps", "seed", "sample_time", "until", "memory_limit"};
+    char name[32];
+    snprintf(name, sizeof name, "%.*s", (int)part->name, part->text);
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        if (strcmp(name, others[i]) == 0) return false;
+    }
+    return growth_is_fixed(axis, name);
+}
+
 /* What a cell was asked for but for the axis and what does not change its work, then what it used. */
 static void put_identity(Text *out, const GrowthAxis *axis, const Record *record)
 {
-    static const char *const same_work[] = {"steps", "seed",         "sample_time",
-                                            "until", "memory_limit", NULL};
     static const char *const used[] = {"attention", "device",        "blas",
                                        "threads",   "measured_mode", "environment_id"};
-    for (const char *at = record_key(record); *at;) {
-        const size_t length = strcspn(at, " "), name = strcspn(at, "= ");
-        if (!is_in(axis->fields, at, name) && !is_in(same_work, at, name))
-            text_printf(out, "%.*s ", (int)length, at);
-        at += length + (at[length] == ' ');
+    RecordKeyPart part = {record_key(record), 0, 0};
+    while (record_key_next(&part)) {
+        if (tells_work(axis, &part)) text_printf(out, "%.*s ", (int)part.length, part.text);
     }
     for (size_t i = 0; i < sizeof used / sizeof *used; i++) {
         const char *text = record_text(record, used[i]);

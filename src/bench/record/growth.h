@@ -6,10 +6,9 @@
 #include "base/text.h"
 #include "bench/record/record_set.h"
 
-/* n of a row: `field`. Rows of a sweep may differ in the fields of its axis. */
+/* n of a row: `field`. Rows of a sweep may differ in it and in what it follows from. */
 typedef struct GrowthAxis {
     const char *field;
-    const char *const *fields; /* ends with NULL */
 } GrowthAxis;
 
 typedef enum GrowthKind { GROWTH_TIME, GROWTH_MEMORY } GrowthKind;

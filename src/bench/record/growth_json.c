@@ -1,16 +1,15 @@
 #include "bench/record/growth.h"
+#include "config/cell_field.h"
 
 json_t *growth_json_where(const GrowthSweep *sweep)
 {
-    static const char *const fields[] = {
-        "size",      "d_model", "d_ff",      "num_layers", "num_heads", "vocab",         "ctx",
-        "batch",     "d_head",  "heads",     "mask",       "device",    "precision",     "mode",
-        "attention", "exec",    "recompute", "threads",    "blas",      "environment_id"};
     json_t *object = json_object();
-    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
-        json_t *value = record_value(sweep->first, fields[i]);
-        if (value && growth_is_fixed(sweep->axis, fields[i]))
-            json_object_set(object, fields[i], value);
+    for (int id = 0; id <= CELL_FIELD_COUNT; id++) {
+        const bool last = id == CELL_FIELD_COUNT;
+        const char *name = last ? "environment_id" : cell_field_table[id].name;
+        if (!last && !cell_field_is_work(id)) continue;
+        json_t *value = record_value(sweep->first, name);
+        if (value && growth_is_fixed(sweep->axis, name)) json_object_set(object, name, value);
     }
     return object;
 }

@@ -3,7 +3,8 @@
 #include "base/escape.h"
 #include "base/json_text.h"
 #include "base/stats.h"
-#include "bench/record/record_check.h"
+#include "config/cell_field.h"
+#include "config/option_value.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -200,75 +201,43 @@ const char *record_key(const Record *r)
 
 bool record_asked(const Record *r, const char *field, char *text, size_t size)
 {
-    const size_t n = strlen(field);
-    for (const char *at = record_key(r); at && *at;) {
-        const size_t length = strcspn(at, " ");
-        if (strncmp(at, field, n) == 0 && at[n] == '=') {
-            snprintf(text, size, "%.*s", (int)(length - n - 1), at + n + 1);
-            escape_trim(text);
-            return true;
-        }
-        at += length + (at[length] == ' ');
+    RecordKeyPart part = {record_key(r), 0, 0};
+    while (part.text && record_key_next(&part)) {
+        if (!record_key_names(&part, field) || part.name == part.length) continue;
+        snprintf(text, size, "%.*s", (int)(part.length - part.name - 1), part.text + part.name + 1);
+        escape_trim(text);
+        return true;
     }
     return false;
 }
 
-static Status put_model(Record *r, const Config *c)
+Status record_put_field(Record *r, int id, const Config *config)
 {
-    TRY(record_put_text(r, "size", c->model.size));
-    TRY(record_put_int(r, "d_model", c->model.d_model));
-    TRY(record_put_int(r, "d_ff", c->model.d_ff));
-    TRY(record_put_int(r, "num_layers", c->model.num_layers));
-    TRY(record_put_int(r, "num_heads", c->model.num_heads));
-    return record_put_int(r, "vocab", c->model.vocab);
-}
-
-static Status put_attention(Record *r, const Config *c)
-{
-    TRY(record_put_int(r, "d_head", c->d_head));
-    TRY(record_put_int(r, "heads", c->heads));
-    return record_put_text(r, "mask", config_mask_name(c->mask));
-}
-
-/* What only a training step has. */
-static Status put_training(Record *r, const Config *c)
-{
-    TRY(record_put_text(r, "recompute", config_recompute_text(c->recompute).s));
-    TRY(record_put_null(r, "parameters"));
-    TRY(record_put_number(r, "lr", c->lr));
-    TRY(record_put_number(r, "clip", c->clip));
-    return record_put_text(r, "loss_scale", config_loss_scale_text(c->loss_scale).s);
-}
-
-static Status put_run(Record *r, const Config *c)
-{
-    TRY(record_put_int(r, "ctx", c->ctx));
-    TRY(record_put_int(r, "batch", c->batch));
-    TRY(record_put_text(r, "device", c->device));
-    TRY(record_put_text(r, "precision", config_precision_name(c->precision)));
-    TRY(record_put_text(r, "mode", config_mode_name(c->mode)));
-    TRY(record_put_text(r, "attention", config_attention_name(c->attention)));
-    TRY(record_put_text(r, "exec", config_exec_name(c->exec)));
-    TRY(record_put_int(r, "warmup", c->warmup));
-    TRY(record_put_int(r, "steps", c->steps));
-    TRY(record_put_text(r, "stat", config_stat_name(c->stat)));
-    TRY(record_put_int(r, "seed", c->seed));
-    TRY(record_put_int(r, "threads", c->threads));
-    TRY(record_put_text(r, "blas", config_blas_name(c->blas)));
-    return c->memory_limit ? record_put_number(r, "memory_limit_mib",
-                                               (double)c->memory_limit / (1024.0 * 1024.0))
-                           : record_put_null(r, "memory_limit_mib");
+    const char *name = cell_field_table[id].name;
+    const OptionValue value = option_value_load((OptionId)id, config);
+    switch (option_table[id].kind) {
+    case OPTION_KIND_INT:
+        return record_put_int(r, name, value.number);
+    case OPTION_KIND_REAL:
+        return record_put_number(r, name, value.real);
+    case OPTION_KIND_BYTES:
+        return value.number ? record_put_number(r, name, (double)value.number / (1024.0 * 1024.0))
+                            : record_put_null(r, name);
+    default:
+        return record_put_text(r, name, option_value_text((OptionId)id, config).s);
+    }
 }
 
 static Status put_config(Record *r, const Config *c)
 {
-    const bool alone = c->subject == SUBJECT_ATTENTION;
     char key[RECORD_KEY_SIZE];
     record_key_of_config(c, key);
     TRY(record_put_text(r, "cell", key));
-    TRY(alone ? put_attention(r, c) : put_model(r, c));
-    TRY(put_run(r, c));
-    if (!alone) TRY(put_training(r, c));
+    for (int id = 0; id < CELL_FIELD_COUNT; id++) {
+        if (cell_field_table[id].name && cell_field_of(id, c->subject))
+            TRY(record_put_field(r, id, c));
+    }
+    if (c->subject == SUBJECT_MODEL) TRY(record_put_null(r, "parameters"));
     return record_put_status(r, RECORD_FAILED, NULL);
 }
 
@@ -291,21 +260,4 @@ Status record_new(Record **out, const Config *config)
 char *record_dump(const Record *r)
 {
     return json_dumps(r, JSON_COMPACT | JSON_REAL_PRECISION(15));
-}
-
-Status record_parse(Record **out, const char *text, size_t n, const char *where)
-{
-    *out = NULL;
-    json_error_t error;
-    json_t *value = json_loadb(text, n, 0, &error);
-    if (!value)
-        return FAIL(ST_USAGE, "%s: not JSON: %s (column %d)", where, error.text, error.column);
-    const Status checked = record_check(value);
-    if (checked != ST_OK) {
-        json_decref(value);
-        status_context("%s", where);
-        return checked;
-    }
-    *out = value;
-    return ST_OK;
 }

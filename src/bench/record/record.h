@@ -29,6 +29,9 @@ const char *record_status_word(RecordStatus status);
  * that `device`, `attention` or `threads` may later be replaced by what was used. */
 Status record_new(Record **out, const Config *config);
 
+/* A field of a cell (config/cell_fields.def) under its name. */
+Status record_put_field(Record *r, int id, const Config *config);
+
 /* Setters take dotted paths ("forward.gpu_mean_ms") and replace what is there. A number that is
  * not finite becomes null. Text that is not UTF-8 is repaired, never refused. */
 Status record_put_number(Record *r, const char *path, double value);
@@ -61,6 +64,13 @@ RecordStatus record_phase_status(const Record *r, const char *phase);
 const char *record_key(const Record *r);
 enum { RECORD_KEY_SIZE = 1024 };
 void record_key_of_config(const Config *config, char key[RECORD_KEY_SIZE]);
+/* The parts of a key one after the other, from {key, 0, 0} on. */
+typedef struct RecordKeyPart {
+    const char *text;    /* "ctx=512" and what follows it */
+    size_t name, length; /* of "ctx", of "ctx=512" */
+} RecordKeyPart;
+bool record_key_next(RecordKeyPart *part); /* false: no more */
+bool record_key_names(const RecordKeyPart *part, const char *field);
 
 /* What the cell was asked for in a field that `record_key` names: "auto" where `attention` says what
  * was used. False when the key has no such field. */
@@ -68,7 +78,5 @@ bool record_asked(const Record *r, const char *field, char *text, size_t size);
 
 /* One line of JSON, malloc'd, without a newline; 15 significant digits; NULL when memory runs out. */
 char *record_dump(const Record *r);
-/* Reads and validates what record_dump made; `where` names the source in messages. */
-Status record_parse(Record **out, const char *text, size_t n, const char *where);
 
 #endif

@@ -1,12 +1,20 @@
 #include "bench/record/record_check.h"
 
 #include "bench/record/phase_fields.h"
+#include "config/cell_field.h"
+#include "config/option.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 typedef enum Kind { TEXT, COUNT, WHOLE, INT, NUMBER, REAL, STATUS, PHASE, TEXTS, NUMBERS } Kind;
-typedef enum Need { MAYBE, ALWAYS, MODEL, MEASURED } Need;
+typedef enum Need {
+    MAYBE = CELL_NEED_MAYBE,
+    ALWAYS = CELL_NEED_ALWAYS,
+    MODEL = CELL_NEED_MODEL,
+    MEASURED
+} Need;
 
 typedef struct Field {
     const char *name;
@@ -16,8 +24,10 @@ typedef struct Field {
 
 static const Field fields[] = {
 #define FIELD(name, kind, need) {#name, kind, need},
+#define CELL_FIELDS(group)
 #include "bench/record/fields.def"
 #undef FIELD
+#undef CELL_FIELDS
 };
 
 #define FIELD(phase, name, kind, need) {#name, kind, need},
@@ -48,8 +58,7 @@ static bool is_status(const json_t *value)
 
 static bool is_ok(const json_t *object)
 {
-    const char *word = json_string_value(json_object_get(object, "status"));
-    return word && strcmp(word, record_status_word(RECORD_OK)) == 0;
+    return record_status(object) == RECORD_OK;
 }
 
 static bool fits(const json_t *value, Kind kind);
@@ -105,20 +114,45 @@ static bool needed(const json_t *object, Need need)
     return false;
 }
 
-/* `prefix` is "" or "forward." and the like. */
-static Status check_object(const json_t *object, const Field *list, size_t n, const char *prefix,
-                           const char *dot)
+/* `phase` is "" or "forward." and the like. */
+static Status check_field(const json_t *object, const Field *field, const char *phase)
 {
-    for (size_t i = 0; i < n; i++) {
-        const json_t *value = json_object_get(object, list[i].name);
-        const bool must = needed(object, list[i].need);
-        if (!value && must) return FAIL(ST_USAGE, "'%s%s%s' is missing", prefix, dot, list[i].name);
-        if (!value || (json_is_null(value) && !must)) continue;
-        if (!fits(value, list[i].kind)) {
-            return FAIL(ST_USAGE, "'%s%s%s' must be %s", prefix, dot, list[i].name,
-                        kind_words[list[i].kind]);
-        }
+    const json_t *value = json_object_get(object, field->name);
+    const bool must = needed(object, field->need);
+    if (!value && must) return FAIL(ST_USAGE, "'%s%s' is missing", phase, field->name);
+    if (!value || (json_is_null(value) && !must) || fits(value, field->kind)) return ST_OK;
+    return FAIL(ST_USAGE, "'%s%s' must be %s", phase, field->name, kind_words[field->kind]);
+}
+
+static Kind kind_of(const Option *option)
+{
+    switch (option->kind) {
+    case OPTION_KIND_INT:
+        return option->min > 0 ? COUNT : WHOLE;
+    case OPTION_KIND_REAL:
+    case OPTION_KIND_BYTES:
+        return NUMBER;
+    default:
+        return TEXT;
     }
+}
+
+static Status check_cell(const json_t *object)
+{
+    for (int id = 0; id < CELL_FIELD_COUNT; id++) {
+        const CellField *cell = &cell_field_table[id];
+        const Field field = {cell->name, kind_of(&option_table[id]), (Need)cell->need};
+        if (cell->name) TRY(check_field(object, &field, ""));
+    }
+    return ST_OK;
+}
+
+static Status check_phase(const json_t *phase, const char *name)
+{
+    char prefix[32];
+    snprintf(prefix, sizeof prefix, "%s.", name);
+    for (size_t i = 0; i < sizeof phase_fields / sizeof *phase_fields; i++)
+        TRY(check_field(phase, &phase_fields[i], prefix));
     return ST_OK;
 }
 
@@ -151,14 +185,13 @@ Status record_check_numbers(json_t *value)
 Status record_check(json_t *value)
 {
     if (!json_is_object(value)) return FAIL(ST_USAGE, "a result must be an object");
-    TRY(check_object(value, fields, sizeof fields / sizeof *fields, "", ""));
+    TRY(check_cell(value));
     bool measured = false;
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
-        if (fields[i].kind != PHASE) continue;
         const json_t *phase = json_object_get(value, fields[i].name);
-        if (!json_is_object(phase)) continue;
-        TRY(check_object(phase, phase_fields, sizeof phase_fields / sizeof *phase_fields,
-                         fields[i].name, "."));
+        TRY(check_field(value, &fields[i], ""));
+        if (fields[i].kind != PHASE || !json_is_object(phase)) continue;
+        TRY(check_phase(phase, fields[i].name));
         measured = measured || is_ok(phase);
     }
     if (is_ok(value) && !measured)

@@ -1,72 +1,54 @@
 /* The identity of a cell: everything it was asked for, in one line. */
 #include "bench/record/record.h"
+#include "config/cell_field.h"
+#include "config/option_value.h"
 
 #include <stdio.h>
+#include <string.h>
 
-typedef struct KeyPart {
-    char s[192];
-} KeyPart;
-
-static KeyPart subject_part(const Config *c)
+static void add(char *key, const char *name, const char *value)
 {
-    KeyPart part;
-    if (c->subject == SUBJECT_ATTENTION) {
-        snprintf(part.s, sizeof part.s, "d_head=%lld heads=%lld mask=%s", (long long)c->d_head,
-                 (long long)c->heads, config_mask_name(c->mask));
-    } else {
-        snprintf(part.s, sizeof part.s,
-                 "size=%s d_model=%lld d_ff=%lld num_layers=%lld num_heads=%lld vocab=%lld",
-                 c->model.size, (long long)c->model.d_model, (long long)c->model.d_ff,
-                 (long long)c->model.num_layers, (long long)c->model.num_heads,
-                 (long long)c->model.vocab);
+    const size_t n = strlen(key);
+    snprintf(key + n, RECORD_KEY_SIZE - n, "%s%s=%s", n ? " " : "", name, value);
+    for (char *c = key + n; *c && *c != '='; c++) {
+        if (*c == '-') *c = '_'; /* the option's name, as results write it */
     }
-    return part;
 }
 
-static KeyPart training_part(const Config *c)
+/* What came later is left out at 0, as in files from before there was such a field. */
+static bool is_in_key(int id, const Config *config)
 {
-    KeyPart part = {""};
-    if (c->subject == SUBJECT_ATTENTION) return part;
-    snprintf(part.s, sizeof part.s, " lr=%.15g clip=%.15g loss_scale=%s", c->lr + 0, c->clip + 0,
-             config_loss_scale_text(c->loss_scale).s);
-    return part;
+    static const OptionValue zero;
+    const OptionValue value = option_value_load((OptionId)id, config);
+    if (!cell_field_of(id, config->subject)) return false;
+    if (id == OPTION_STAT && !(config->until > 0)) return false; /* only --until goes by it */
+    return cell_field_table[id].key < CELL_KEY_LATER || option_value_compare(&value, &zero) != 0;
 }
 
-/* Absent where nothing is computed again, as in files from before there was a choice. */
-static KeyPart recompute_part(const Config *c)
+void record_key_of_config(const Config *config, char key[RECORD_KEY_SIZE])
 {
-    KeyPart part = {""};
-    if (c->recompute != CONFIG_RECOMPUTE_NONE)
-        snprintf(part.s, sizeof part.s, " recompute=%s", config_recompute_text(c->recompute).s);
-    return part;
+    key[0] = '\0';
+    for (int group = 1; group <= CELL_KEY_GROUPS; group++) {
+        for (int id = 0; id < CELL_FIELD_COUNT; id++) {
+            if (cell_field_table[id].key == group && is_in_key(id, config))
+                add(key, option_table[id].name, option_value_text((OptionId)id, config).s);
+        }
+        if (group != CELL_KEY_LATER || !config->from_first) continue;
+        add(key, "from", "first");
+        if (config->by_phase) add(key, "by", "phase");
+    }
 }
 
-/* Absent where --steps alone settles the samples, as in files from before there was a choice. */
-static KeyPart time_part(const Config *c)
+bool record_key_next(RecordKeyPart *part)
 {
-    KeyPart part = {""};
-    int n = 0;
-    if (c->sample_time > 0)
-        n = snprintf(part.s, sizeof part.s, " sample_time=%.15g", c->sample_time);
-    if (c->until > 0)
-        n += snprintf(part.s + n, sizeof part.s - (size_t)n, " until=%.15g%s%s", c->until,
-                      c->stat == STAT_MEDIAN ? "" : " stat=",
-                      c->stat == STAT_MEDIAN ? "" : config_stat_name(c->stat));
-    if (c->from_first)
-        snprintf(part.s + n, sizeof part.s - (size_t)n, " from=first%s",
-                 c->by_phase ? " by=phase" : "");
-    return part;
+    part->text += part->length;
+    part->text += *part->text == ' ';
+    part->length = strcspn(part->text, " ");
+    part->name = strcspn(part->text, "= ");
+    return part->length > 0;
 }
 
-void record_key_of_config(const Config *c, char key[RECORD_KEY_SIZE])
+bool record_key_names(const RecordKeyPart *part, const char *field)
 {
-    snprintf(key, RECORD_KEY_SIZE,
-             "%s ctx=%lld batch=%lld device=%s precision=%s mode=%s attention=%s exec=%s "
-             "warmup=%lld steps=%lld seed=%lld threads=%lld%s blas=%s memory_limit=%lld%s%s",
-             subject_part(c).s, (long long)c->ctx, (long long)c->batch, c->device,
-             config_precision_name(c->precision), config_mode_name(c->mode),
-             config_attention_name(c->attention), config_exec_name(c->exec), (long long)c->warmup,
-             (long long)c->steps, (long long)c->seed, (long long)c->threads, training_part(c).s,
-             config_blas_name(c->blas), (long long)c->memory_limit, time_part(c).s,
-             recompute_part(c).s);
+    return strlen(field) == part->name && strncmp(part->text, field, part->name) == 0;
 }

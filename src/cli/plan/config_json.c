@@ -1,24 +1,22 @@
 #include "cli/plan/config_json.h"
 
-Status config_json_put(json_t *json, const Config *config, const Placement *placement,
-                       Attention used, const char *unsupported)
+#include "config/cell_field.h"
+
+Config config_json_used(const Config *config, const Placement *placement, Attention attention)
 {
-    const Config *c = config;
-    const Attention attention = unsupported ? c->attention : used;
-    TRY(record_put_text(json, "size", c->model.size));
-    TRY(record_put_int(json, "d_model", c->model.d_model));
-    TRY(record_put_int(json, "d_ff", c->model.d_ff));
-    TRY(record_put_int(json, "num_layers", c->model.num_layers));
-    TRY(record_put_int(json, "num_heads", c->model.num_heads));
-    TRY(record_put_int(json, "vocab", c->model.vocab));
-    TRY(record_put_int(json, "ctx", c->ctx));
-    TRY(record_put_int(json, "batch", c->batch));
-    TRY(record_put_text(json, "device", unsupported ? c->device : placement->name));
-    TRY(record_put_text(json, "precision", config_precision_name(c->precision)));
-    TRY(record_put_text(json, "attention", config_attention_name(attention)));
-    TRY(record_put_text(json, "exec", config_exec_name(c->exec)));
-    TRY(record_put_text(json, "recompute", config_recompute_text(c->recompute).s));
-    TRY(record_put_text(json, "mode", config_mode_name(c->mode)));
+    Config used = placement_settle(config, placement);
+    used.attention = attention;
+    return used;
+}
+
+Status config_json_put(json_t *json, const Config *config, const Placement *placement,
+                       Attention attention, const char *unsupported)
+{
+    const Config shown = unsupported ? *config : config_json_used(config, placement, attention);
+    for (int id = 0; id < CELL_FIELD_COUNT; id++) {
+        if (cell_field_is_work(id) && cell_field_of(id, config->subject))
+            TRY(record_put_field(json, id, &shown));
+    }
     TRY(record_put_text(json, "status", unsupported ? "unsupported" : "ok"));
     return unsupported ? record_put_text(json, "message", unsupported) : ST_OK;
 }

@@ -1,12 +1,14 @@
-/* What was asked of a cell that is not run, under the names that results have (bench/record/fields.def). */
+/* What was asked of a cell that is not run, under the names that results have (config/cell_fields.def). */
 #ifndef CLI_PLAN_CONFIG_JSON_H
 #define CLI_PLAN_CONFIG_JSON_H
 
 #include "bench/limits/placement.h"
 #include "bench/record/record.h"
 
-/* `used` is what --attention auto became. `unsupported` says why there is no placement; NULL: there is one. */
+/* The cell with what it uses where it was left to the program: device, threads, attention. */
+Config config_json_used(const Config *config, const Placement *placement, Attention attention);
+/* `attention` is what --attention auto became. `unsupported` says why there is no placement; NULL: there is one. */
 Status config_json_put(json_t *json, const Config *config, const Placement *placement,
-                       Attention used, const char *unsupported);
+                       Attention attention, const char *unsupported);
 
 #endif

@@ -1,6 +1,9 @@
 #include "cli/plan/memory_files.h"
 
 #include "base/atomic_file.h"
+#include "bench/record/cell_label.h"
+#include "cli/plan/config_json.h"
+#include "config/cell_field.h"
 #include "report/memory/memory_snapshot.h"
 #include "report/memory/memory_svg.h"
 
@@ -56,16 +59,12 @@ static Status write_snapshot(const char *path, const MemoryCell *cell)
 
 static Status write_svg(const char *path, const MemoryCell *cell)
 {
-    const Config *c = cell->config;
-    Text title = {0}, svg = {0};
-    text_printf(&title, "%s, ctx %lld, batch %lld, %s, %s, %s attention, recompute %s, %s, %s",
-                c->model.size, (long long)c->ctx, (long long)c->batch,
-                config_precision_name(c->precision), config_exec_name(c->exec),
-                config_attention_name(cell->attention), config_recompute_text(c->recompute).s,
-                config_mode_name(c->mode), cell->placement.name);
-    Status status = memory_svg(&svg, &cell->profile, text_str(&title));
+    const Config used = config_json_used(cell->config, &cell->placement, cell->attention);
+    bool shown[OPTION_COUNT] = {0};
+    Text svg = {0};
+    for (int id = 0; id < CELL_FIELD_COUNT; id++) shown[id] = cell_field_is_work(id);
+    Status status = memory_svg(&svg, &cell->profile, cell_label(&used, shown).s);
     if (status == ST_OK) status = text_write_file(path, text_str(&svg), svg.n);
-    text_free(&title);
     text_free(&svg);
     return status;
 }

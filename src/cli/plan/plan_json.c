@@ -90,7 +90,6 @@ static Status put_cell(json_t *json, const PlanCell *cell, const Limits *machine
     TRY(config_json_put(json, cell->config, &cell->placement, cell->attention,
                         cell->unsupported ? cell->message : NULL));
     if (cell->unsupported) return ST_OK;
-    TRY(record_put_int(json, "threads", cell->placement.threads));
     TRY(other_machine_json(json, &cell->placement, machine));
     TRY(put_cost(json, cell));
     TRY(put_memory(json, cell));

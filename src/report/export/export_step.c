@@ -1,6 +1,8 @@
 #include "report/export/export_step.h"
 
 #include "bench/estimate/fit.h"
+#include "config/cell_field.h"
+#include "config/option_value.h"
 #include "exec/init.h"
 #include "ops/adam_state.h"
 #include "ops/element.h"
@@ -34,22 +36,13 @@ static const Tensor *shape(const Export *e, int id)
 static Status describe_sizes(const Export *e)
 {
     const Config *c = e->config;
-    const struct {
-        const char *name;
-        int64_t value;
-    } sizes[] = {{"d_model", c->model.d_model},
-                 {"d_ff", c->model.d_ff},
-                 {"num_layers", c->model.num_layers},
-                 {"num_heads", c->model.num_heads},
-                 {"vocab", c->model.vocab},
-                 {"ctx", c->ctx},
-                 {"batch", c->batch},
-                 {"steps", c->steps},
-                 {"seed", c->seed}};
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-        char text[32];
-        snprintf(text, sizeof text, "%" PRId64, sizes[i].value);
-        TRY(safetensors_metadata(e->file, sizes[i].name, text));
+    for (int id = 0; id < CELL_FIELD_COUNT; id++) {
+        const bool dimension = option_table[id].kind == OPTION_KIND_INT &&
+                               cell_field_table[id].part == CELL_PART_DIMS &&
+                               cell_field_of(id, c->subject);
+        if (!dimension && id != OPTION_STEPS && id != OPTION_SEED) continue;
+        TRY(safetensors_metadata(e->file, cell_field_table[id].name,
+                                 option_value_text((OptionId)id, c).s));
     }
     return ST_OK;
 }

@@ -29,9 +29,8 @@ typedef struct Faster {
 
 /* What a row could be changed to without being another model. */
 static const char *const choices[] = {"precision", "exec"};
-static const char *const same[] = {
-    "size",  "d_model", "d_ff", "num_layers", "num_heads", "vocab",        "ctx",
-    "batch", "device",  "mode", "threads",    "recompute", "measured_mode"};
+static const char *const other_work[] = {"precision", "exec", "attention", "blas"};
+static const char *const also[] = {"measured_mode"};
 
 static bool agree(const Record *a, const Record *b, const char *field)
 {
@@ -55,9 +54,10 @@ static Status find_alternatives(TextGroups *alike, const RecordSet *rows, const 
         const Record *record = record_set_at(rows, i);
         if (!step_of(record, &ms)) continue;
         text_clear(&text);
-        same_work_put(&text, record, same, sizeof same / sizeof *same);
+        same_work_put(&text, record, other_work, sizeof other_work / sizeof *other_work);
+        same_work_fields(&text, record, also, 1);
         for (size_t c = 0; c < sizeof choices / sizeof *choices; c++) {
-            if (strcmp(choices[c], choice) != 0) same_work_put(&text, record, &choices[c], 1);
+            if (strcmp(choices[c], choice) != 0) same_work_fields(&text, record, &choices[c], 1);
         }
         status = text_status(&text);
         if (status == ST_OK) status = text_groups_put(alike, i, text_str(&text));

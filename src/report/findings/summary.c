@@ -248,7 +248,7 @@ static Status find_rivals(TextGroups *rivals, Text *work, const RecordSet *rows)
     TRY(text_groups_init(rivals, record_set_size(rows)));
     for (size_t i = 0; i < record_set_size(rows); i++) {
         text_clear(work);
-        if (!same_work_put(work, record_set_at(rows, i), fields, sizeof fields / sizeof *fields))
+        if (!same_work_fields(work, record_set_at(rows, i), fields, sizeof fields / sizeof *fields))
             continue;
         TRY(text_status(work));
         TRY(text_groups_put(rivals, i, text_str(work)));

@@ -2,6 +2,8 @@
 
 #include "base/json_text.h"
 #include "bench/record/phase_fields.h"
+#include "config/cell_field.h"
+#include "config/option.h"
 
 #define SQL_TEXT    "TEXT"
 #define SQL_STATUS  "TEXT"
@@ -26,15 +28,52 @@
 #define PHASE_COLUMN(phase, name, kind, need) \
     {#phase "_" #name, #phase "." #name, false, SQL_##kind},
 
-const FlatColumn flat_row_columns[] = {
+/* The fields of a cell that stand here, in the order of cell_fields.def. */
+#define CELL_FIELDS(group) {.cells = group},
+
+static const FlatColumn listed[] = {
 #define FIELD(name, kind, need) OF_##kind(name)
 #include "bench/record/fields.def"
 #undef FIELD
+#undef CELL_FIELDS
 #define ENVIRONMENT(name, path, sql) {#name, path, true, #sql},
 #include "report/format/environment_columns.def"
 #undef ENVIRONMENT
 };
-const int flat_row_count = (int)(sizeof flat_row_columns / sizeof *flat_row_columns);
+enum { LISTED = sizeof listed / sizeof *listed };
+
+static const char *sql_type(OptionKind kind)
+{
+    if (kind == OPTION_KIND_INT) return SQL_INT;
+    return kind == OPTION_KIND_REAL || kind == OPTION_KIND_BYTES ? SQL_REAL : SQL_TEXT;
+}
+
+static int put_cell_fields(FlatColumn *columns, int group)
+{
+    int n = 0;
+    for (int id = 0; id < CELL_FIELD_COUNT; id++) {
+        const char *name = cell_field_table[id].name;
+        if (cell_field_table[id].csv == group)
+            columns[n++] = (FlatColumn){name, name, false, sql_type(option_table[id].kind)};
+    }
+    return n;
+}
+
+const FlatColumn *flat_row_columns(int *n)
+{
+    static FlatColumn columns[LISTED + CELL_FIELD_COUNT];
+    static int count;
+    int at = 0;
+    for (int i = 0; count == 0 && i < LISTED; i++) {
+        if (listed[i].cells)
+            at += put_cell_fields(columns + at, listed[i].cells);
+        else
+            columns[at++] = listed[i];
+    }
+    if (count == 0) count = at;
+    *n = count;
+    return columns;
+}
 
 /* A record that was not resumed leaves its command to the environment. */
 const json_t *flat_row_value(const FlatColumn *column, const RecordSet *set, const Record *record)

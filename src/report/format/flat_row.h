@@ -11,10 +11,11 @@ typedef struct FlatColumn {
     const char *path; /* in the record, or in its environment */
     bool environment;
     const char *sql_type; /* TEXT, INTEGER or REAL */
+    int cells;            /* while they are listed: a group of a cell's fields instead; 0: none */
 } FlatColumn;
 
-extern const FlatColumn flat_row_columns[];
-extern const int flat_row_count;
+/* All n of them. */
+const FlatColumn *flat_row_columns(int *n);
 
 /* The value, borrowed; NULL when there is none. */
 const json_t *flat_row_value(const FlatColumn *column, const RecordSet *set, const Record *record);

@@ -5,6 +5,7 @@
 #include "prof/part.h"
 #include "report/findings/findings.h"
 #include "report/records/precision_gain.h"
+#include "report/records/same_work.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -145,19 +146,9 @@ static Status summary(Table *table, const RecordSet *set)
 /* Rows that are equal but for what an execution style decides have the same text. */
 static void put_work(Text *out, const Record *record)
 {
-    static const char *const texts[] = {"size", "precision", "mode", "device"};
-    static const char *const numbers[] = {"d_model", "d_ff", "num_layers", "num_heads",
-                                          "vocab",   "ctx",  "batch",      "threads"};
+    static const char *const but[] = {"exec", "attention", "recompute", "blas"};
     text_clear(out);
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        const char *text = record_text(record, texts[i]);
-        text_printf(out, "%s\n", text ? text : "\r");
-    }
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
-        int64_t number = -1;
-        record_int(record, numbers[i], &number);
-        text_printf(out, "%lld\n", (long long)number);
-    }
+    same_work_put(out, record, but, sizeof but / sizeof *but);
 }
 
 /* One line of the comparison. */

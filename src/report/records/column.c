@@ -5,7 +5,27 @@
 #include <stdio.h>
 #include <string.h>
 
+/* How a table writes a cell's field of each kind. */
+#define COLUMN_OF_INT       COLUMN_WHOLE
+#define COLUMN_OF_REAL      COLUMN_WORD
+#define COLUMN_OF_BYTES     COLUMN_WORD
+#define COLUMN_OF_CHOICE    COLUMN_WORD
+#define COLUMN_OF_PRESET    COLUMN_WORD
+#define COLUMN_OF_DEVICE    COLUMN_WORD
+#define COLUMN_OF_SCALE     COLUMN_WORD
+#define COLUMN_OF_RECOMPUTE COLUMN_WORD
+
+/* A field that is hidden has no column. */
+#define SHOWN_HIDDEN(...)
+#define SHOWN_ALWAYS(...) __VA_ARGS__,
+#define SHOWN_AXIS(...)   __VA_ARGS__,
+#define SHOWN_CUSTOM(...) __VA_ARGS__,
+#define SHOWN_VARIES(...) __VA_ARGS__,
+
 const Column column_list[] = {
+#define CELL_IDENTITY(id, option, kind, member, words, least, most, value, help, name, label, \
+                      subject, part, need, show, key, csv, peer)                              \
+    SHOWN_##show({true, name, label, "", COLUMN_OF_##kind, 0, COLUMN_##show})
 #define IDENTITY(path, label, kind, show) {true, path, label, "", COLUMN_##kind, 0, COLUMN_##show},
 #define FIGURE(path, label, unit, kind, digits, show) \
     {false, path, label, unit, COLUMN_##kind, digits, COLUMN_##show},

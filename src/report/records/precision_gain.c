@@ -22,15 +22,14 @@ static bool has_precision(const Record *record, const char *precision)
  * False: it is not known what was asked for. */
 static bool put_work(Text *out, const Record *record)
 {
-    static const char *const fields[] = {
-        "size",    "d_model",   "d_ff",          "num_layers", "num_heads",     "vocab", "ctx",
-        "batch",   "d_head",    "heads",         "mask",       "device",        "mode",  "exec",
-        "threads", "recompute", "measured_mode", "warmup",     "environment_id"};
+    static const char *const but[] = {"precision", "attention", "blas"};
+    static const char *const fields[] = {"measured_mode", "warmup", "environment_id"};
     char asked[COLUMN_TEXT];
     text_clear(out);
     if (!record_asked(record, "attention", asked, sizeof asked)) return false;
     text_printf(out, "%s\n", asked);
-    same_work_put(out, record, fields, sizeof fields / sizeof *fields);
+    same_work_put(out, record, but, sizeof but / sizeof *but);
+    same_work_fields(out, record, fields, sizeof fields / sizeof *fields);
     return !out->failed;
 }
 

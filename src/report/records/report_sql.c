@@ -14,10 +14,12 @@ static void put_literal(Text *out, const char *text)
 
 static void put_create(Text *out)
 {
+    int n = 0;
+    const FlatColumn *columns = flat_row_columns(&n);
     text_puts(out, "CREATE TABLE IF NOT EXISTS " TABLE " (\n");
-    for (int c = 0; c < flat_row_count; c++) {
-        text_printf(out, "  \"%s\" %s%s\n", flat_row_columns[c].name, flat_row_columns[c].sql_type,
-                    c + 1 < flat_row_count ? "," : "");
+    for (int c = 0; c < n; c++) {
+        text_printf(out, "  \"%s\" %s%s\n", columns[c].name, columns[c].sql_type,
+                    c + 1 < n ? "," : "");
     }
     text_puts(out, ");\n");
 }
@@ -38,14 +40,16 @@ static void put_value(Text *out, Text *scratch, const json_t *value)
 
 static void put_insert(Text *out, Text *scratch, const RecordSet *set, const Record *record)
 {
+    int n = 0;
+    const FlatColumn *columns = flat_row_columns(&n);
     text_puts(out, "INSERT INTO " TABLE " (");
-    for (int c = 0; c < flat_row_count; c++) {
-        text_printf(out, "%s\"%s\"", c ? ", " : "", flat_row_columns[c].name);
+    for (int c = 0; c < n; c++) {
+        text_printf(out, "%s\"%s\"", c ? ", " : "", columns[c].name);
     }
     text_puts(out, ")\n  VALUES (");
-    for (int c = 0; c < flat_row_count; c++) {
+    for (int c = 0; c < n; c++) {
         if (c) text_puts(out, ", ");
-        put_value(out, scratch, flat_row_value(&flat_row_columns[c], set, record));
+        put_value(out, scratch, flat_row_value(&columns[c], set, record));
     }
     text_puts(out, ");\n");
 }

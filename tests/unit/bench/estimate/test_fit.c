@@ -203,14 +203,14 @@ static void test_label(void **state)
     Config c = small_config();
     varies[OPTION_CTX] = varies[OPTION_PRECISION] = varies[OPTION_D_MODEL] = true;
     assert_string_equal(cell_label(&c, NULL).s, "custom");
-    assert_string_equal(cell_label(&c, varies).s, "custom d-model 64 ctx 24 fp32");
+    assert_string_equal(cell_label(&c, varies).s, "custom d_model 64 ctx 24 fp32");
     strcpy(c.model.size, "tiny");
     assert_string_equal(cell_label(&c, varies).s, "tiny ctx 24 fp32");
     varies[OPTION_D_HEAD] = varies[OPTION_MASK] = true; /* of other cells: a model has neither */
     assert_string_equal(cell_label(&c, varies).s, "tiny ctx 24 fp32");
     config_attention_defaults(&c);
     varies[OPTION_VOCAB] = true;
-    assert_string_equal(cell_label(&c, varies).s, "attention d-head 64 ctx 1024 causal fp32");
+    assert_string_equal(cell_label(&c, varies).s, "attention d_head 64 ctx 1024 causal fp32");
 }
 
 static void test_label_seed(void **state)

@@ -1,9 +1,11 @@
 #include "bench/record/phase_fields.h"
 #include "bench/record/record.h"
 #include "bench/record/record_check.h"
+#include "config/cell_field.h"
 #include "with_cmocka.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -278,15 +280,12 @@ static void text_and_back(void **state)
     char *text = record_dump(r);
     assert_non_null(text);
     assert_null(strchr(text, '\n'));
-    assert_int_equal(record_parse(&again, text, strlen(text), "here"), ST_OK);
+    again = json_loads(text, 0, NULL);
+    assert_int_equal(record_check(again), ST_OK);
     char *text_again = record_dump(again);
     assert_string_equal(text, text_again);
     free(text_again);
     json_decref(again);
-    text[strlen(text) / 2] = '\0';
-    assert_int_equal(record_parse(&again, text, strlen(text), "here"), ST_USAGE);
-    assert_null(again);
-    assert_memory_equal(status_message(), "here: not JSON", 14);
     free(text);
     json_decref(r);
 }
@@ -316,8 +315,19 @@ static void each_field_is_held_to_its_kind(void **state)
         refuse(copy, "'" #name "' must be");           \
         json_decref(copy);                             \
     } while (0);
+#define CELL_FIELDS(group)
 #include "bench/record/fields.def"
 #undef FIELD
+#undef CELL_FIELDS
+    for (int id = 0; id < CELL_FIELD_COUNT; id++) {
+        char message[64];
+        if (!cell_field_table[id].name) continue;
+        json_t *copy = json_deep_copy(r);
+        json_object_set_new(copy, cell_field_table[id].name, json_true());
+        snprintf(message, sizeof message, "'%s' must be", cell_field_table[id].name);
+        refuse(copy, message);
+        json_decref(copy);
+    }
 #define FIELD(phase, name, kind, need)                                       \
     do {                                                                     \
         json_t *copy = json_deep_copy(r);                                    \
