@@ -45,8 +45,7 @@ Status cuda_backend_status(cudaError_t error, const char *call, const char *file
 #define TRY_CUDA(call) TRY(cuda_backend_status((call), #call, __FILE__, __LINE__))
 
 /* After a kernel launch: wrong launch parameters, and errors of earlier work. */
-#define TRY_LAUNCH() \
-    TRY(cuda_backend_status(cudaGetLastError(), "kernel launch", __FILE__, __LINE__))
+#define LAUNCH_STATUS() cuda_backend_status(cudaGetLastError(), "kernel launch", __FILE__, __LINE__)
 
 #ifdef __cplusplus
 }

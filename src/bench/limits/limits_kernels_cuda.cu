@@ -105,8 +105,7 @@ Status limits_kernels_read(Backend *be, int way, void *to, const void *from, siz
     read_kernel<packs, streaming> \
         <<<grid<packs>(bytes), THREADS, 0, be->stream>>>((uint32_t *)to, (const uint4 *)from)
     WITH_WAY(way, READ)
-    TRY_LAUNCH();
-    return ST_OK;
+    return LAUNCH_STATUS();
 }
 
 Status limits_kernels_write(Backend *be, int way, void *to, const void *from, size_t bytes)
@@ -115,8 +114,7 @@ Status limits_kernels_write(Backend *be, int way, void *to, const void *from, si
 #define WRITE(packs, streaming) \
     write_kernel<packs, streaming><<<grid<packs>(bytes), THREADS, 0, be->stream>>>((uint4 *)to)
     WITH_WAY(way, WRITE)
-    TRY_LAUNCH();
-    return ST_OK;
+    return LAUNCH_STATUS();
 }
 
 Status limits_kernels_copy(Backend *be, int way, void *to, const void *from, size_t bytes)
@@ -125,13 +123,11 @@ Status limits_kernels_copy(Backend *be, int way, void *to, const void *from, siz
     copy_kernel<packs, streaming> \
         <<<grid<packs>(bytes), THREADS, 0, be->stream>>>((uint4 *)to, (const uint4 *)from)
     WITH_WAY(way, COPY)
-    TRY_LAUNCH();
-    return ST_OK;
+    return LAUNCH_STATUS();
 }
 
 Status limits_kernels_empty(Backend *be)
 {
     empty_kernel<<<1, 1, 0, be->stream>>>();
-    TRY_LAUNCH();
-    return ST_OK;
+    return LAUNCH_STATUS();
 }

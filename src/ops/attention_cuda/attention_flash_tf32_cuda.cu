@@ -6,29 +6,19 @@ using Single = TensorWarp<float, 1>; /* 16 rows */
 using Double = TensorWarp<float, 2>;
 
 /* <warp, width, slice, warps, keys, stages, blocks on an SM> */
-template <int WIDTH> struct Tf32Forward;
-template <> struct Tf32Forward<32> : FlashForwardTiles<Double, 32, 32, 4, 64, 2, 2> {
-};
-template <> struct Tf32Forward<64> : FlashForwardTiles<Double, 64, 64, 4, 64, 2, 2> {
-};
-template <> struct Tf32Forward<128> : FlashForwardTiles<Single, 128, 128, 8, 32, 2, 1> {
-};
-template <> struct Tf32Forward<256> : FlashForwardTiles<Single, 256, 256, 4, 32, 2, 1> {
-};
-template <> struct Tf32Forward<512> : FlashForwardTiles<Single, 512, 256, 2, 16, 2, 1> {
-};
+template <int WIDTH>
+using Tf32Forward = FlashByWidth<WIDTH, FlashForwardTiles<Double, 32, 32, 4, 64, 2, 2>,
+                                 FlashForwardTiles<Double, 64, 64, 4, 64, 2, 2>,
+                                 FlashForwardTiles<Single, 128, 128, 8, 32, 2, 1>,
+                                 FlashForwardTiles<Single, 256, 256, 4, 32, 2, 1>,
+                                 FlashForwardTiles<Single, 512, 256, 2, 16, 2, 1>>;
 
 /* <warp, warp for dq, width, slice, warps, queries, stages, blocks on an SM> */
-template <int WIDTH> struct Tf32Backward;
-template <> struct Tf32Backward<32> : FlashBackwardTiles<Double, Double, 32, 32, 4, 64, 2, 2> {
-};
-template <> struct Tf32Backward<64> : FlashBackwardTiles<Single, Double, 64, 64, 8, 64, 2, 1> {
-};
-template <> struct Tf32Backward<128> : FlashBackwardTiles<Single, Single, 128, 128, 8, 32, 1, 1> {
-};
-template <> struct Tf32Backward<256> : FlashBackwardTiles<Single, Single, 256, 128, 4, 16, 2, 1> {
-};
-template <> struct Tf32Backward<512> : FlashBackwardTiles<Single, Single, 512, 128, 2, 16, 1, 1> {
-};
+template <int WIDTH>
+using Tf32Backward = FlashByWidth<WIDTH, FlashBackwardTiles<Double, Double, 32, 32, 4, 64, 2, 2>,
+                                  FlashBackwardTiles<Single, Double, 64, 64, 8, 64, 2, 1>,
+                                  FlashBackwardTiles<Single, Single, 128, 128, 8, 32, 1, 1>,
+                                  FlashBackwardTiles<Single, Single, 256, 128, 4, 16, 2, 1>,
+                                  FlashBackwardTiles<Single, Single, 512, 128, 2, 16, 1, 1>>;
 
 FLASH_ENTRIES(tf32, FLASH_TILES_TF32, Tf32Forward, Tf32Backward)

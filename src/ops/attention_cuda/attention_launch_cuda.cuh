@@ -6,7 +6,19 @@
 #include "ops/attention_cuda/attention_forward_cuda.cuh"
 #include "ops/flash_tiles.h"
 
+#include <tuple>
+#include <utility>
+
 enum { FLASH_DELTA_WARPS = 8 };
+
+/* The tiles of heads up to WIDTH. */
+template <int WIDTH, class For32, class For64, class For128, class For256, class For512>
+using FlashByWidth = std::tuple_element_t<WIDTH == 32    ? 0
+                                          : WIDTH == 64  ? 1
+                                          : WIDTH == 128 ? 2
+                                          : WIDTH == 256 ? 3
+                                                         : 4,
+                                          std::tuple<For32, For64, For128, For256, For512>>;
 
 /* Calls CODE with C = Tiles<the least width that holds heads of D>. */
 #define FLASH_BY_WIDTH(D, Tiles, ...) \
@@ -57,8 +69,7 @@ template <class C> static Status flash_launch_forward(const Backend *be, FlashFo
     const int blocks = f.shape.count * C::SLICES * flash_blocks(f.shape.T, C::QUERIES);
     f.shape.level = flash_few(be, blocks);
     flash_forward_kernel<C><<<blocks, C::THREADS, C::BYTES, be->stream>>>(f);
-    TRY_LAUNCH();
-    return ST_OK;
+    return LAUNCH_STATUS();
 }
 
 template <template <int> class Tiles>
@@ -112,10 +123,9 @@ static Status flash_launch_backward(const Backend *be, FlashBackward f, void *wo
     flash_delta_kernel<typename C::Element, FLASH_DELTA_WARPS>
         <<<grid_blocks(blocks_for(rows, FLASH_DELTA_WARPS)), 32 * FLASH_DELTA_WARPS, 0,
            be->stream>>>(f, flags);
-    TRY_LAUNCH();
+    TRY(LAUNCH_STATUS());
     flash_backward_kernel<C><<<blocks, C::THREADS, bytes, be->stream>>>(f);
-    TRY_LAUNCH();
-    return ST_OK;
+    return LAUNCH_STATUS();
 }
 
 template <template <int> class Tiles>
@@ -128,28 +138,21 @@ static Status flash_backward(const Backend *be, const FlashBackward &f, void *wo
     });
 }
 
-/* gpu_support_attention.c takes a kernel's scratch from that table. */
-template <template <int> class Tiles, int KIND
-, int I > constexpr bool flash_tile_is_known()
+/* gpu_support_attention.c takes a kernel's workspace from that table. */
+template <template <int> class Tiles, int PRECISION, int... I>
+constexpr bool flash_tiles_are_known(std::integer_sequence<int, I...>)
 {
-    using C = Tiles<flash_tiles[KIND][I].width>;
-    return C::SLICE == flash_tiles[KIND][I].slice && C::QUERIES == flash_tiles[KIND][I].queries;
-}
-
-template <template <int> class Tiles, int KIND
-> constexpr bool flash_tiles_are_known()
-{
-    return flash_tile_is_known < Tiles, KIND
-    , 0 > () && flash_tile_is_known < Tiles, KIND
-    , 1 > () && flash_tile_is_known < Tiles, KIND
-    , 2 > () && flash_tile_is_known < Tiles, KIND
-    , 3 > () && flash_tile_is_known < Tiles, KIND
-    , 4 > ();
+    constexpr auto &known = flash_tiles[PRECISION];
+    return ((Tiles<known[I].width>::SLICE == known[I].slice &&
+             Tiles<known[I].width>::QUERIES == known[I].queries) &&
+            ...);
 }
 
 /* The entries of one precision (ops/attention_cuda/attention_flash_cuda.cuh). */
 #define FLASH_ENTRIES(name, KIND, Forward, Backward)                                               \
-    static_assert(flash_tiles_are_known<Backward, KIND>(), "ops/flash_tiles.h has other tiles");   \
+    static_assert(flash_tiles_are_known<Backward, KIND>(                                           \
+                      std::make_integer_sequence<int, FLASH_TILES_WIDTHS>()),                      \
+                  "ops/flash_tiles.h has other tiles");                                            \
     extern "C" Status attention_flash_##name##_forward(const Backend *be, const FlashForward *f,   \
                                                        bool prepare)                               \
     {                                                                                              \

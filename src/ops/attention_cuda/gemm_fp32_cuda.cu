@@ -205,8 +205,7 @@ template <class C> static Status launch(const Backend *be, const GemmFp32 *p, bo
     const unsigned blocks =
         (unsigned)(p->count * blocks_for(p->m, C::ROWS) * blocks_for(p->n, C::COLS));
     gemm_fp32_kernel<C><<<blocks, C::THREADS, C::BYTES, be->stream>>>(*p);
-    TRY_LAUNCH();
-    return ST_OK;
+    return LAUNCH_STATUS();
 }
 
 template <template <bool> class Tiles>

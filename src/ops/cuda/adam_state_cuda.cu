@@ -9,6 +9,5 @@ __global__ void adam_state_kernel(double *state)
 Status adam_state_cuda_run(const OpCall *call)
 {
     adam_state_kernel<<<1, 1, 0, call->backend->stream>>>((double *)op_out(call, 0));
-    TRY_LAUNCH();
-    return ST_OK;
+    return LAUNCH_STATUS();
 }

@@ -115,6 +115,5 @@ Status adamw_part_cuda_run(const OpCall *call)
     } else {
         launch(call, scalar_operand(out), scalar_operand(x), scalar_operand(a), scalar_operand(b));
     }
-    TRY_LAUNCH();
-    return ST_OK;
+    return LAUNCH_STATUS();
 }

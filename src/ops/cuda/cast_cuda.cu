@@ -45,8 +45,7 @@ template <typename Y, typename X> static Status convert(const OpCall *call, int6
     const int64_t blocks = blocks_for(n, THREADS * ITEMS * cast_width<Y, X>);
     cast_kernel<<<(unsigned)blocks, THREADS, 0, call->backend->stream>>>(
         (Y *)op_out(call, 0), (const X *)op_in(call, 0), n);
-    TRY_LAUNCH();
-    return ST_OK;
+    return LAUNCH_STATUS();
 }
 
 /* At most 2^31 - 1 blocks; the smallest converts THREADS * ITEMS * 4 elements. */
@@ -66,6 +65,5 @@ Status cast_cuda_run(const OpCall *call)
     }
     cast_plain_kernel<<<grid_blocks(blocks_for(n, THREADS)), THREADS, 0, call->backend->stream>>>(
         operand_out(call, 0), operand_in(call, 0), n, plan_width(y), plan_width(x));
-    TRY_LAUNCH();
-    return ST_OK;
+    return LAUNCH_STATUS();
 }

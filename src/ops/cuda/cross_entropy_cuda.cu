@@ -206,10 +206,9 @@ Status cross_entropy_cuda_run(const OpCall *call)
     DISPATCH_FLOAT(logits->dtype, T,
                    (cross_entropy_kernel<T><<<blocks, threads, 0, stream>>>(
                        each, lse, (const T *)op_in(call, 0), targets, rows, V)));
-    TRY_LAUNCH();
+    TRY(LAUNCH_STATUS());
     cross_entropy_mean_kernel<<<1, SUM_THREADS, 0, stream>>>(loss, each, rows);
-    TRY_LAUNCH();
-    return ST_OK;
+    return LAUNCH_STATUS();
 }
 
 static GradArgs grad_args(const OpCall *call)
@@ -240,6 +239,5 @@ Status cross_entropy_grad_cuda_run(const OpCall *call)
     } else {
         cross_entropy_grad_plain_kernel<<<blocks, THREADS, 0, stream>>>(f);
     }
-    TRY_LAUNCH();
-    return ST_OK;
+    return LAUNCH_STATUS();
 }

@@ -244,8 +244,7 @@ static Status launch_typed(const OpCall *call, const Launch &launch, const Tenso
 {
     if constexpr (LEFT == 0) {
         launch(typed...);
-        TRY_LAUNCH();
-        return ST_OK;
+        return LAUNCH_STATUS();
     } else {
         DISPATCH_FLOAT(refs->shape->dtype, Next, {
             if constexpr (one_half_type<Next, T...>) {
@@ -266,8 +265,7 @@ static Status elementwise_launch(const OpCall *call, const Launch &launch, Refs.
     const TensorRef list[N] = {refs...};
     if (takes_vectors(list, N)) return launch_typed<N>(call, launch, list);
     launch(scalar_operand(refs)...);
-    TRY_LAUNCH();
-    return ST_OK;
+    return LAUNCH_STATUS();
 }
 
 /* For indices up to n and those of the last block beyond it. */

@@ -148,8 +148,7 @@ Status embedding_cuda_run(const OpCall *call)
         embedding_plain_kernel<<<grid_blocks(rows), block_threads(C, THREADS), 0, stream>>>(
             operand_out(call, 0), operand_in(call, 0), ids, rows, C);
     }
-    TRY_LAUNCH();
-    return ST_OK;
+    return LAUNCH_STATUS();
 }
 
 static int64_t chunk_size(int64_t rows)
@@ -169,8 +168,7 @@ static Status sum_words(const OpCall *call, const Sums &f)
     } else {
         embedding_grad_plain_kernel<<<blocks, block_threads(f.C, THREADS), 0, stream>>>(f);
     }
-    TRY_LAUNCH();
-    return ST_OK;
+    return LAUNCH_STATUS();
 }
 
 static Status sum_chunk(const OpCall *call, int64_t start, int64_t n)
@@ -180,7 +178,7 @@ static Status sum_chunk(const OpCall *call, int64_t start, int64_t n)
     int32_t *words = (int32_t *)call->workspace, *tokens = words + n;
     embedding_sort_kernel<<<(unsigned)blocks_for(n, THREADS / 32), THREADS, 0,
                             call->backend->stream>>>(words, tokens, ids, (int)n);
-    TRY_LAUNCH();
+    TRY(LAUNCH_STATUS());
     Sums f = {};
     f.V = plan_rows(dtable);
     f.C = plan_width(dtable);

@@ -40,8 +40,7 @@ Status gather_cuda_run(const OpCall *call)
     gather_kernel<<<(unsigned)blocks_for(rows, FLAT_THREADS), FLAT_THREADS, 0,
                     call->backend->stream>>>(operand_out(call, 0), operand_in(call, 0),
                                              (const int32_t *)op_in(call, 1), rows, plan_width(x));
-    TRY_LAUNCH();
-    return ST_OK;
+    return LAUNCH_STATUS();
 }
 
 Status gather_grad_cuda_run(const OpCall *call)

@@ -129,10 +129,9 @@ Status grad_norm_cuda_run(const OpCall *call)
     for (int i = 0; i < n; i++) {
         grad_norm_kernel<<<BLOCKS, THREADS, 0, stream>>>(groups_from(call, i * MOST_GROUPS),
                                                          partial + i * BLOCKS);
-        TRY_LAUNCH();
+        TRY(LAUNCH_STATUS());
     }
     grad_norm_state_kernel<<<1, SUM_THREADS, 0, stream>>>((double *)op_out(call, 0), partial,
                                                           n * BLOCKS);
-    TRY_LAUNCH();
-    return ST_OK;
+    return LAUNCH_STATUS();
 }

@@ -159,8 +159,7 @@ template <bool VECTORIZED, typename X> static Status launch_rows(const OpCall *c
         const int threads = W >= 8 * NARROW ? WIDE_THREADS : THREADS;
         reduce_row_block_kernel<VECTORIZED><<<(unsigned)R, threads, 0, stream>>>(y, x, W, fn);
     }
-    TRY_LAUNCH();
-    return ST_OK;
+    return LAUNCH_STATUS();
 }
 
 template <bool VECTORIZED, typename X> static Status launch_columns(const OpCall *call, const X *x)
@@ -172,11 +171,10 @@ template <bool VECTORIZED, typename X> static Status launch_columns(const OpCall
     float *partial = (float *)call->workspace;
     reduce_column_kernel<VECTORIZED><<<(unsigned)(c.bands * c.groups), THREADS, 0, stream>>>(
         partial, x, R, W, c.group_rows, c.bands);
-    TRY_LAUNCH();
+    TRY(LAUNCH_STATUS());
     reduce_groups_kernel<<<(unsigned)blocks_for(W, WARP), THREADS, 0, stream>>>(
         operand_out(call, 0), partial, c.groups, W);
-    TRY_LAUNCH();
-    return ST_OK;
+    return LAUNCH_STATUS();
 }
 
 template <bool VECTORIZED, typename X> static Status launch(const OpCall *call, const X *x)

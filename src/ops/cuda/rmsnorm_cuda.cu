@@ -316,8 +316,7 @@ Status rmsnorm_cuda_run(const OpCall *call)
     }
     rmsnorm_plain_kernel<<<grid_blocks(f.rows), block_threads(f.C, THREADS), 0,
                            call->backend->stream>>>(f);
-    TRY_LAUNCH();
-    return ST_OK;
+    return LAUNCH_STATUS();
 }
 
 template <typename A>
@@ -338,8 +337,7 @@ static Status backward_plain(const OpCall *call, const BackwardArgs &f, int *par
     *partials = (int)std::min<int64_t>(f.rows, MOST_PARTIALS);
     rmsnorm_grad_plain_kernel<<<*partials, block_threads(f.C, THREADS), 0, call->backend->stream>>>(
         f);
-    TRY_LAUNCH();
-    return ST_OK;
+    return LAUNCH_STATUS();
 }
 
 static bool backward_takes_vectors(const OpCall *call)

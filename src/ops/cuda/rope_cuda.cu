@@ -147,6 +147,5 @@ Status rope_cuda_run(const OpCall *call)
     if (takes_vectors(call, f)) return run_packs(call, f);
     const int threads = block_threads(f.W / 2 + 1, THREADS);
     rope_plain_kernel<<<grid_blocks(f.rows), threads, 0, call->backend->stream>>>(f);
-    TRY_LAUNCH();
-    return ST_OK;
+    return LAUNCH_STATUS();
 }

@@ -216,39 +216,31 @@ static dim3 row_threads(const SoftmaxArgs &f, int share)
     return dim3(threads, threads == 32 ? 4 : 1);
 }
 
-static dim3 row_blocks(const SoftmaxArgs &f, dim3 threads)
+static Status launch(const OpCall *call, const SoftmaxArgs &f, bool backward)
 {
-    return dim3(grid_blocks(blocks_for(f.rows, threads.y)));
+    const cudaStream_t stream = call->backend->stream;
+    if (takes_vectors(f)) {
+        const dim3 threads = row_threads(f, backward ? BACKWARD_SHARE : FORWARD_SHARE);
+        const unsigned blocks = grid_blocks(blocks_for(f.rows, threads.y));
+        DISPATCH_FLOAT(f.s.dtype, T, {
+            const auto kernel = backward ? softmax_backward_kernel<T> : softmax_forward_kernel<T>;
+            kernel<<<blocks, threads, 0, stream>>>(f);
+        });
+    } else {
+        const auto plain = backward ? softmax_grad_plain_kernel : softmax_plain_kernel;
+        plain<<<grid_blocks(f.rows), block_threads(f.T, THREADS), 0, stream>>>(f);
+    }
+    return LAUNCH_STATUS();
 }
 
 Status softmax_cuda_run(const OpCall *call)
 {
-    const SoftmaxArgs f = softmax_args(call);
-    const cudaStream_t stream = call->backend->stream;
-    if (takes_vectors(f)) {
-        const dim3 threads = row_threads(f, FORWARD_SHARE), blocks = row_blocks(f, threads);
-        DISPATCH_FLOAT(f.s.dtype, T,
-                       (softmax_forward_kernel<T><<<blocks, threads, 0, stream>>>(f)));
-    } else {
-        softmax_plain_kernel<<<grid_blocks(f.rows), block_threads(f.T, THREADS), 0, stream>>>(f);
-    }
-    TRY_LAUNCH();
-    return ST_OK;
+    return launch(call, softmax_args(call), false);
 }
 
 Status softmax_grad_cuda_run(const OpCall *call)
 {
     SoftmaxArgs f = softmax_args(call);
     f.p = operand_in(call, 1);
-    const cudaStream_t stream = call->backend->stream;
-    if (takes_vectors(f)) {
-        const dim3 threads = row_threads(f, BACKWARD_SHARE), blocks = row_blocks(f, threads);
-        DISPATCH_FLOAT(f.s.dtype, T,
-                       (softmax_backward_kernel<T><<<blocks, threads, 0, stream>>>(f)));
-    } else {
-        softmax_grad_plain_kernel<<<grid_blocks(f.rows), block_threads(f.T, THREADS), 0, stream>>>(
-            f);
-    }
-    TRY_LAUNCH();
-    return ST_OK;
+    return launch(call, f, true);
 }

@@ -97,15 +97,31 @@ static bool takes_vectors(const OpCall *call, int64_t F)
 {
     bool fit = F % WIDTH == 0 && F / THREADS <= 65535;
     const DType dtype = op_in_shape(call, 0)->dtype;
-    for (int i = 0; i < call->node->n_out; i++) {
-        const Tensor *t = op_out_shape(call, i);
-        fit = fit && (!t || t->dtype == dtype) && is_vectorizable(op_out(call, i), t);
-    }
-    for (int i = 0; i < call->node->n_in; i++) {
-        const Tensor *t = op_in_shape(call, i);
-        fit = fit && (!t || t->dtype == dtype) && is_vectorizable(op_in(call, i), t);
+    const Node *node = call->node;
+    for (int i = node->first; i < node->first + node->n_out + node->n_in; i++) {
+        const int id = call->plan->operands[i];
+        if (id == PLAN_NONE) continue;
+        const Tensor *t = &call->plan->tensors[id];
+        fit = fit && t->dtype == dtype && is_vectorizable(call->memory[id], t);
     }
     return fit;
+}
+
+static Status launch(const OpCall *call, const SwigluArgs &f, bool backward)
+{
+    if (takes_vectors(call, f.F)) {
+        const int64_t width = 16 / (int64_t)plan_dtype_size(f.g.dtype);
+        const RowGrid at = row_grid(f.rows, f.F / width, THREADS);
+        DISPATCH_FLOAT(
+            f.g.dtype, A,
+            return launch_dependent(call->backend,
+                                    backward ? swiglu_backward_kernel<A> : swiglu_forward_kernel<A>,
+                                    at.grid, at.threads, f));
+    }
+    const unsigned blocks = grid_blocks(blocks_for(f.rows * f.F, THREADS));
+    const auto plain = backward ? swiglu_grad_plain_kernel : swiglu_plain_kernel;
+    plain<<<blocks, THREADS, 0, call->backend->stream>>>(f);
+    return LAUNCH_STATUS();
 }
 
 Status swiglu_cuda_run(const OpCall *call)
@@ -117,19 +133,7 @@ Status swiglu_cuda_run(const OpCall *call)
     f.g = operand_out(call, 0);
     f.h1 = operand_in(call, 0);
     f.h3 = second_half(f.h1, operand_in(call, 1), f.F);
-    const cudaStream_t stream = call->backend->stream;
-    if (takes_vectors(call, f.F)) {
-        const int64_t width = 16 / (int64_t)plan_dtype_size(f.g.dtype);
-        const RowGrid at = row_grid(f.rows, f.F / width, THREADS);
-        DISPATCH_FLOAT(f.g.dtype, A,
-                       return launch_dependent(call->backend, swiglu_forward_kernel<A>, at.grid,
-                                               at.threads, f));
-    } else {
-        const unsigned blocks = grid_blocks(blocks_for(f.rows * f.F, THREADS));
-        swiglu_plain_kernel<<<blocks, THREADS, 0, stream>>>(f);
-    }
-    TRY_LAUNCH();
-    return ST_OK;
+    return launch(call, f, false);
 }
 
 Status swiglu_grad_cuda_run(const OpCall *call)
@@ -143,17 +147,5 @@ Status swiglu_grad_cuda_run(const OpCall *call)
     f.h3 = second_half(f.h1, operand_in(call, 2), f.F);
     f.dh1 = operand_out(call, 0);
     f.dh3 = second_half(f.dh1, operand_out(call, 1), f.F);
-    const cudaStream_t stream = call->backend->stream;
-    if (takes_vectors(call, f.F)) {
-        const int64_t width = 16 / (int64_t)plan_dtype_size(f.g.dtype);
-        const RowGrid at = row_grid(f.rows, f.F / width, THREADS);
-        DISPATCH_FLOAT(f.g.dtype, A,
-                       return launch_dependent(call->backend, swiglu_backward_kernel<A>, at.grid,
-                                               at.threads, f));
-    } else {
-        const unsigned blocks = grid_blocks(blocks_for(f.rows * f.F, THREADS));
-        swiglu_grad_plain_kernel<<<blocks, THREADS, 0, stream>>>(f);
-    }
-    TRY_LAUNCH();
-    return ST_OK;
+    return launch(call, f, true);
 }
