@@ -18,7 +18,7 @@ __device__ __forceinline__ void flash_load_rows(typename C::Element *tile, const
 {
     using E = typename C::Element;
     flash_load<C::QUERIES, C::WIDTH, C::THREADS>(tile, flash_head<const E>(m, s, item, row, 0),
-                                                 m.ld, s.T - row, s.D, s.packs);
+                                                 m.ld, s.T - row, s.D, s.vectorized);
 }
 
 template <class C>
@@ -44,10 +44,10 @@ flash_load_block(typename C::Element *memory, const FlashBackward &f, const Flas
     const FlashShape &s = f.shape;
     flash_load<C::KEYS, C::WIDTH, C::THREADS>(memory,
                                               flash_head<const E>(f.k, s, at.item, at.key, 0),
-                                              f.k.ld, s.T - at.key, s.D, s.packs);
+                                              f.k.ld, s.T - at.key, s.D, s.vectorized);
     flash_load<C::KEYS, C::WIDTH, C::THREADS>(memory + C::V,
                                               flash_head<const E>(f.v, s, at.item, at.key, 0),
-                                              f.v.ld, s.T - at.key, s.D, s.packs);
+                                              f.v.ld, s.T - at.key, s.D, s.vectorized);
 }
 
 /* ---- one tile ---- */
@@ -134,9 +134,9 @@ __device__ __forceinline__ void flash_backward_end(const FlashGrads<C> &g, const
     const FlashShape &s = f.shape;
     const int key = at.key + (int)threadIdx.x / 32 * C::Warp::ROWS, column = at.slice * C::SLICE;
     flash_store<typename C::Values>(flash_head<E>(f.dk, s, at.item, key, column), f.dk.ld, g.dk,
-                                    s.scale, s.T - key, s.D - column, s.packs);
+                                    s.scale, s.T - key, s.D - column, s.vectorized);
     flash_store<typename C::Values>(flash_head<E>(f.dv, s, at.item, key, column), f.dv.ld, g.dv,
-                                    1.0F, s.T - key, s.D - column, s.packs);
+                                    1.0F, s.T - key, s.D - column, s.vectorized);
 }
 
 template <class C>

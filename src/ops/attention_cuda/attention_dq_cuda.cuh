@@ -201,7 +201,7 @@ __device__ __forceinline__ void flash_add_dq(const FlashBackward &f, const Flash
     if (!last) return;
     const int query = tile * C::QUERIES + down;
     flash_store<Share>(flash_head<E>(f.dq, f.shape, at.item, query, column), f.dq.ld, dq,
-                       f.shape.scale, f.shape.T - query, f.shape.D - column, f.shape.packs);
+                       f.shape.scale, f.shape.T - query, f.shape.D - column, f.shape.vectorized);
 }
 
 /* dq of a tile whose ds the warps have just written. */

@@ -35,19 +35,20 @@ static FlashShape shape_of(const Tensor *q, const NodeAttr &attr)
     s.count = (int)(plan_rows(q) / attr.tokens * attr.heads);
     s.scale = (float)attr.scale;
     s.causal = attr.causal;
-    s.packs = true;
+    s.vectorized = true;
     return s;
 }
 
 static FlashMatrix matrix_of(const Tensor *t, const void *data, FlashShape *s)
 {
-    const int64_t pack = 16 / (int64_t)plan_dtype_size(t->dtype);
+    const int64_t vector = 16 / (int64_t)plan_dtype_size(t->dtype);
     FlashMatrix m = {};
     m.data = const_cast<void *>(data);
     m.ld = t->ld;
     m.head_step = s->D;
     m.batch_step = s->T * t->ld;
-    s->packs = s->packs && s->D % pack == 0 && t->ld % pack == 0 && (uintptr_t)data % 16 == 0;
+    s->vectorized =
+        s->vectorized && s->D % vector == 0 && t->ld % vector == 0 && (uintptr_t)data % 16 == 0;
     return m;
 }
 

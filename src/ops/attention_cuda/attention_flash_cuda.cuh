@@ -18,8 +18,8 @@ struct FlashShape {
     int count; /* matrices: sequences times heads */
     float scale;
     bool causal;
-    bool packs; /* every row of every matrix is a whole number of aligned 16-byte pieces */
-    bool level; /* blocks are taken up one of each matrix, then the next of each */
+    bool vectorized; /* every row of every matrix is a whole number of aligned 16-byte vectors */
+    bool level;      /* blocks are taken up one of each matrix, then the next of each */
 };
 
 /* What a block works on. A matrix has `parts` blocks, the last of which is taken up first. Matrix

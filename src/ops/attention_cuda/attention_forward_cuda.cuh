@@ -66,10 +66,10 @@ __device__ __forceinline__ void flash_load_keys(typename C::Element *stage, cons
     const FlashShape &s = f.shape;
     const int column = at.slice * C::SLICE;
     flash_load<C::KEYS, C::WIDTH, C::THREADS>(stage, flash_head<const E>(f.k, s, at.item, key, 0),
-                                              f.k.ld, s.T - key, s.D, s.packs);
+                                              f.k.ld, s.T - key, s.D, s.vectorized);
     flash_load<C::KEYS, C::SLICE, C::THREADS>(stage + C::KEYS * C::STRIDE,
                                               flash_head<const E>(f.v, s, at.item, key, column),
-                                              f.v.ld, s.T - key, s.D - column, s.packs);
+                                              f.v.ld, s.T - key, s.D - column, s.vectorized);
 }
 
 /* Below all scores but those next to the end of floats, and a number still when it is scaled by up
@@ -179,7 +179,7 @@ __device__ __forceinline__ void flash_forward_end(FlashRows<C> &rows, const Flas
         for (int j = 0; j < C::Values::COLS; j++) rows.out[i][j] /= sum;
     }
     flash_store<typename C::Values>(flash_head<E>(f.out, s, at.item, query, column), f.out.ld,
-                                    rows.out, 1.0F, left, s.D - column, s.packs);
+                                    rows.out, 1.0F, left, s.D - column, s.vectorized);
 }
 
 template <class C>
@@ -192,7 +192,7 @@ __global__ void __launch_bounds__(C::THREADS, C::BLOCKS) flash_forward_kernel(co
     const int first = (int)threadIdx.x / 32 * C::Warp::ROWS; /* of this warp's rows */
     flash_load<C::QUERIES, C::WIDTH, C::THREADS>(
         memory, flash_head<const E>(f.q, f.shape, at.item, at.query, 0), f.q.ld,
-        f.shape.T - at.query, f.shape.D, f.shape.packs);
+        f.shape.T - at.query, f.shape.D, f.shape.vectorized);
     if (C::STAGES > 1) flash_load_keys<C>(stages, f, at, 0);
     FlashRows<C> rows = {};
 #pragma unroll

@@ -19,16 +19,16 @@ template <int ROWS, int COLS, int THREADS, typename E>
 __device__ __forceinline__ void flash_load_vectors(E *tile, const E *from, int64_t ld, int rows,
                                                    int cols)
 {
-    constexpr int PACK = 16 / sizeof(E), PACKS = COLS / PACK;
-    constexpr int ACROSS = flash_common_divisor(PACKS, THREADS), DOWN = THREADS / ACROSS;
-    const int first = (int)threadIdx.x / ACROSS, column = (int)threadIdx.x % ACROSS * PACK;
+    constexpr int VECTOR = 16 / sizeof(E), VECTORS = COLS / VECTOR;
+    constexpr int ACROSS = flash_common_divisor(VECTORS, THREADS), DOWN = THREADS / ACROSS;
+    const int first = (int)threadIdx.x / ACROSS, column = (int)threadIdx.x % ACROSS * VECTOR;
     const E *source = from + first * ld + column;
     E *target = tile + first * flash_stride<E, COLS> + column;
 #pragma unroll
     for (int i = 0; i < flash_blocks(ROWS, DOWN); i++) {
         if (ROWS % DOWN != 0 && first + i * DOWN >= ROWS) break;
 #pragma unroll
-        for (int c = 0; c < COLS; c += ACROSS * PACK) {
+        for (int c = 0; c < COLS; c += ACROSS * VECTOR) {
             const bool there = first + i * DOWN < rows && column + c < cols;
             ptx_copy16(target + i * DOWN * flash_stride<E, COLS> + c, there ? source + c : from,
                        there);
@@ -52,9 +52,9 @@ __device__ __forceinline__ void flash_load_elements(E *tile, const E *from, int6
 /* ROWS x COLS of a matrix that has `rows` and `cols` left from here on; zeros beyond. */
 template <int ROWS, int COLS, int THREADS, typename E>
 __device__ __forceinline__ void flash_load(E *tile, const E *from, int64_t ld, int rows, int cols,
-                                           bool packs)
+                                           bool vectorized)
 {
-    if (packs) {
+    if (vectorized) {
         flash_load_vectors<ROWS, COLS, THREADS>(tile, from, ld, rows, cols);
     } else {
         flash_load_elements<ROWS, COLS, THREADS>(tile, from, ld, rows, cols);

@@ -16,7 +16,7 @@ struct Group {
     void *copy;    /* of the kernel's narrow type, or NULL; in a split group the upper halves */
     const void *g; /* of the narrow type, or float */
     int64_t n, end_tile; /* elements; the first tile of the next group */
-    bool wide_g, packs, split;
+    bool wide_g, vectorized, split;
 };
 
 struct Groups {
@@ -168,7 +168,7 @@ __global__ void __launch_bounds__(THREADS) adamw_kernel(const Groups groups, con
     const int64_t begin = (blockIdx.x - first) * TILE;
     const int64_t end = begin + TILE < k.n ? begin + TILE : k.n;
     const Factors f = read_factors(state);
-    const int64_t whole = k.packs ? begin + (end - begin) / QUAD * QUAD : begin;
+    const int64_t whole = k.vectorized ? begin + (end - begin) / QUAD * QUAD : begin;
     const int64_t mine = begin + threadIdx.x * QUAD;
     if (mine < whole) {
         if (k.split) {
@@ -196,7 +196,7 @@ static Group group_of(const OpCall *call, int i)
     k.n = plan_elements(op_in_shape(call, i));
     k.split = adamw_split(call->plan, call->node, i);
     k.wide_g = op_in_shape(call, i)->dtype == DT_F32;
-    k.packs = aligned(k.p) && aligned(k.m) && aligned(k.v) && aligned(k.copy) && aligned(k.g);
+    k.vectorized = aligned(k.p) && aligned(k.m) && aligned(k.v) && aligned(k.copy) && aligned(k.g);
     return k;
 }
 

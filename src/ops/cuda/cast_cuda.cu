@@ -7,7 +7,7 @@ enum { THREADS = 256, ITEMS = 2 };
 template <typename Y, typename X>
 constexpr int cast_width = vector_width<Y> < vector_width<X> ? vector_width<Y> : vector_width<X>;
 
-/* Operands without gaps: ITEMS packs a thread, a block's width apart, all of them on their way before
+/* Operands without gaps: ITEMS vectors a thread, a block's width apart, all of them on their way before
  * the first is used. The last few elements are done one by one. */
 template <typename Y, typename X>
 __global__ void __launch_bounds__(THREADS) cast_kernel(Y *y, const X *x, int64_t n)

@@ -13,7 +13,7 @@ __device__ __forceinline__ MaskPlace mask_place(int64_t i, Divisor T)
     return {row - matrix * T.by, i - row * T.by};
 }
 
-/* All of the pack that starts there is masked, so that x need not be read. */
+/* All of the vector that starts there is masked, so that x need not be read. */
 __device__ __forceinline__ bool ahead_of_all(MaskPlace at, int64_t T)
 {
     return at.col > at.row && at.col + FLAT_WIDTH <= T;

@@ -36,10 +36,10 @@ __device__ __forceinline__ float block_log_sum(ExpSum mine, float *shared)
     return zero + logf(block_sum(mine.sum * __expf(mine.max - zero), shared));
 }
 
-/* A row of any width at any address: elements up to the first place where packs start, packs, and
+/* A row of any width at any address: elements up to the first place where vectors start, vectors, and
  * what is left. */
 struct RowParts {
-    int64_t packs_at, rest_at;
+    int64_t vectors_at, rest_at;
 };
 
 template <typename T> __device__ __forceinline__ RowParts parts_of(const T *row, int64_t V)
@@ -49,31 +49,31 @@ template <typename T> __device__ __forceinline__ RowParts parts_of(const T *row,
     return {at, at + (V - at) / vector_width<T> * vector_width<T>};
 }
 
-/* Fewer than 16 elements lie outside the packs: each thread has one at most. V or more: none. */
+/* Fewer than 16 elements lie outside the vectors: each thread has one at most. V or more: none. */
 __device__ __forceinline__ int64_t edge_of(const RowParts &parts)
 {
     const int64_t i = threadIdx.x;
-    return i < parts.packs_at ? i : parts.rest_at + i - parts.packs_at;
+    return i < parts.vectors_at ? i : parts.rest_at + i - parts.vectors_at;
 }
 
-/* Several packs are on their way before the first is used. */
+/* Several vectors are on their way before the first is used. */
 template <typename T> __device__ __forceinline__ ExpSum row_exp_sum(const T *x, int64_t V)
 {
     constexpr int W = vector_width<T>;
     const RowParts parts = parts_of(x, V);
     const int64_t step = blockDim.x * W;
     ExpSum mine = {-INFINITY, 0};
-    for (int64_t j = parts.packs_at + threadIdx.x * W; j < parts.rest_at; j += ITEMS * step) {
-        Vector<T, W> pack[ITEMS];
+    for (int64_t j = parts.vectors_at + threadIdx.x * W; j < parts.rest_at; j += ITEMS * step) {
+        Vector<T, W> vector[ITEMS];
 #pragma unroll
         for (int k = 0; k < ITEMS; k++) {
-            if (j + k * step < parts.rest_at) load_raw(pack[k], x + j + k * step);
+            if (j + k * step < parts.rest_at) load_raw(vector[k], x + j + k * step);
         }
 #pragma unroll
         for (int k = 0; k < ITEMS; k++) {
             if (j + k * step >= parts.rest_at) continue;
             float v[W];
-            widen(v, pack[k]);
+            widen(v, vector[k]);
             add_exps(mine, v);
         }
     }
@@ -139,7 +139,7 @@ __device__ __forceinline__ void row_gradient(float (&x)[N], int64_t j, int64_t t
     }
 }
 
-/* dx may be x; both start at the same distance from a place where packs start. */
+/* dx may be x; both start at the same distance from a place where vectors start. */
 template <typename T>
 __device__ __forceinline__ void store_row_gradient(T *dx, const T *x, int64_t V, int64_t target,
                                                    float lse, float factor)
@@ -147,17 +147,17 @@ __device__ __forceinline__ void store_row_gradient(T *dx, const T *x, int64_t V,
     constexpr int W = vector_width<T>;
     const RowParts parts = parts_of(x, V);
     const int64_t step = blockDim.x * W;
-    for (int64_t j = parts.packs_at + threadIdx.x * W; j < parts.rest_at; j += ITEMS * step) {
-        Vector<T, W> pack[ITEMS];
+    for (int64_t j = parts.vectors_at + threadIdx.x * W; j < parts.rest_at; j += ITEMS * step) {
+        Vector<T, W> vector[ITEMS];
 #pragma unroll
         for (int k = 0; k < ITEMS; k++) {
-            if (j + k * step < parts.rest_at) load_raw(pack[k], x + j + k * step);
+            if (j + k * step < parts.rest_at) load_raw(vector[k], x + j + k * step);
         }
 #pragma unroll
         for (int k = 0; k < ITEMS; k++) {
             if (j + k * step >= parts.rest_at) continue;
             float v[W];
-            widen(v, pack[k]);
+            widen(v, vector[k]);
             row_gradient(v, j + k * step, target, lse, factor);
             store_vector(dx + j + k * step, v);
         }

@@ -16,7 +16,7 @@ enum {
 struct Group {
     Operand g;
     int64_t n, end_tile; /* elements; the first tile of the next group */
-    bool packs;
+    bool vectorized;
 };
 
 struct Groups {
@@ -25,25 +25,25 @@ struct Groups {
 };
 static_assert(sizeof(Groups) + sizeof(void *) <= 4096, "the parameters of a kernel");
 
-/* The packs of a tile, all on their way before the first is used. Squares are taken in double: fp32
+/* The vectors of a tile, all on their way before the first is used. Squares are taken in double: fp32
  * gradients may be as large as 1e38. */
 template <typename T>
 __device__ __forceinline__ double vectors_sum(const void *g, int64_t begin, int64_t end)
 {
-    constexpr int W = vector_width<T>, PACKS = TILE / THREADS / W;
+    constexpr int W = vector_width<T>, VECTORS = TILE / THREADS / W;
     const int64_t first = begin + threadIdx.x * W;
-    Vector<T, W> pack[PACKS];
+    Vector<T, W> vector[VECTORS];
     double sum = 0;
 #pragma unroll
-    for (int k = 0; k < PACKS; k++) {
+    for (int k = 0; k < VECTORS; k++) {
         const int64_t i = first + k * THREADS * W;
-        if (i < end) load_raw(pack[k], static_cast<const T *>(g) + i);
+        if (i < end) load_raw(vector[k], static_cast<const T *>(g) + i);
     }
 #pragma unroll
-    for (int k = 0; k < PACKS; k++) {
+    for (int k = 0; k < VECTORS; k++) {
         if (first + k * THREADS * W >= end) continue;
         float x[W];
-        widen(x, pack[k]);
+        widen(x, vector[k]);
 #pragma unroll
         for (int e = 0; e < W; e++) sum += (double)x[e] * (double)x[e];
     }
@@ -53,7 +53,7 @@ __device__ __forceinline__ double vectors_sum(const void *g, int64_t begin, int6
 __device__ __forceinline__ double tile_sum(const Group &k, int64_t begin)
 {
     const int64_t end = begin + TILE < k.n ? begin + TILE : k.n;
-    const int64_t whole = k.packs ? begin + (end - begin) / WIDTH * WIDTH : begin;
+    const int64_t whole = k.vectorized ? begin + (end - begin) / WIDTH * WIDTH : begin;
     double sum = 0;
     switch (k.g.dtype) {
     case DT_BF16:
@@ -115,7 +115,7 @@ static Groups groups_from(const OpCall *call, int first)
         Group *k = &groups.group[groups.count++];
         k->g = operand_in(call, i);
         k->n = plan_elements(op_in_shape(call, i));
-        k->packs = ((uintptr_t)k->g.data & 15U) == 0;
+        k->vectorized = ((uintptr_t)k->g.data & 15U) == 0;
         k->end_tile = tiles += blocks_for(k->n, TILE);
     }
     return groups;

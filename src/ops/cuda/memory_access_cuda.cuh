@@ -83,7 +83,7 @@ struct Operand {
 
 /* ---- several elements in one access ---- */
 
-/* N elements in one access. Neighbouring threads take neighbouring packs: a thread with two accesses
+/* N elements in one access. Neighbouring threads take neighbouring vectors: a thread with two accesses
  * to 32 bytes of its own would leave gaps between it and the next, which costs up to a half. */
 template <typename T, int N> struct alignas(N * sizeof(T)) Vector {
     static_assert(N * sizeof(T) == 8 || N * sizeof(T) == 16, "one access");
@@ -93,27 +93,26 @@ template <typename T, int N> struct alignas(N * sizeof(T)) Vector {
 /* Elements of a 16-byte access. */
 template <typename T> constexpr int vector_width = 16 / (int)sizeof(T);
 
-/* Where many packs are on their way at once, they wait as they are: 16-bit ones then take half the
- * registers. */
+/* Without conversion: while many loads are in flight, 16-bit elements take half the registers. */
 template <typename T, int N>
-__device__ __forceinline__ void load_raw(Vector<T, N> &pack, const T *src)
+__device__ __forceinline__ void load_raw(Vector<T, N> &vector, const T *src)
 {
-    pack = *reinterpret_cast<const Vector<T, N> *>(src);
+    vector = *reinterpret_cast<const Vector<T, N> *>(src);
 }
 
 template <typename T, int N>
-__device__ __forceinline__ void widen(float (&dst)[N], const Vector<T, N> &pack)
+__device__ __forceinline__ void widen(float (&dst)[N], const Vector<T, N> &vector)
 {
 #pragma unroll
-    for (int i = 0; i < N; i++) dst[i] = to_float(pack.v[i]);
+    for (int i = 0; i < N; i++) dst[i] = to_float(vector.v[i]);
 }
 
 /* A bf16 is the upper half of a float: one instruction each, where words are taken apart by hand. */
 template <int N>
-__device__ __forceinline__ void widen(float (&dst)[N], const Vector<__nv_bfloat16, N> &pack)
+__device__ __forceinline__ void widen(float (&dst)[N], const Vector<__nv_bfloat16, N> &vector)
 {
     uint32_t words[N / 2];
-    memcpy(words, pack.v, sizeof words);
+    memcpy(words, vector.v, sizeof words);
 #pragma unroll
     for (int i = 0; i < N / 2; i++) {
         dst[2 * i] = __uint_as_float(words[i] << 16);
@@ -124,9 +123,9 @@ __device__ __forceinline__ void widen(float (&dst)[N], const Vector<__nv_bfloat1
 template <typename T, int N>
 __device__ __forceinline__ void load_vector(float (&dst)[N], const T *src)
 {
-    Vector<T, N> pack;
-    load_raw(pack, src);
-    widen(dst, pack);
+    Vector<T, N> vector;
+    load_raw(vector, src);
+    widen(dst, vector);
 }
 
 /* 16-bit elements are rounded in pairs, one instruction each where the chip has it. Words, because

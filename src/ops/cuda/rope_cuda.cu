@@ -41,7 +41,7 @@ __global__ void rope_plain_kernel(const RopeArgs f)
     }
 }
 
-/* The pairs of a pack; `sin` carries the direction. */
+/* The pairs of a vector; `sin` carries the direction. */
 template <int W>
 __device__ __forceinline__ void rotate_vector(float (&x)[W], const float (&cos)[W / 2],
                                               const float (&sin)[W / 2])
@@ -55,29 +55,29 @@ __device__ __forceinline__ void rotate_vector(float (&x)[W], const float (&cos)[
 }
 
 template <typename A, int W>
-__device__ __forceinline__ void rotate_row(A *y, const A *x, int packs, int step,
+__device__ __forceinline__ void rotate_row(A *y, const A *x, int vectors, int step,
                                            const float (&cos)[W / 2], const float (&sin)[W / 2])
 {
-#pragma unroll 1 /* more packs in flight only cost registers */
-    for (int j = threadIdx.x; j < packs; j += ITEMS * step) {
+#pragma unroll 1 /* more vectors in flight only cost registers */
+    for (int j = threadIdx.x; j < vectors; j += ITEMS * step) {
         float v[ITEMS][W];
 #pragma unroll
         for (int k = 0; k < ITEMS; k++) {
-            if (j + k * step < packs) load_vector(v[k], x + (int64_t)(j + k * step) * W);
+            if (j + k * step < vectors) load_vector(v[k], x + (int64_t)(j + k * step) * W);
         }
 #pragma unroll
         for (int k = 0; k < ITEMS; k++) {
-            if (j + k * step >= packs) continue;
+            if (j + k * step >= vectors) continue;
             rotate_vector(v[k], cos, sin);
             store_vector(y + (int64_t)(j + k * step) * W, v[k]);
         }
     }
 }
 
-/* One token a block. `step` packs make whole heads, so that a thread has the same pairs of every
+/* One token a block. `step` vectors make whole heads, so that a thread has the same pairs of every
  * head it turns and reads their angles once; threads beyond it only help to copy. */
 template <typename A>
-__global__ void __launch_bounds__(FAST_THREADS) rope_kernel(const RopeArgs f, int packs, int step)
+__global__ void __launch_bounds__(FAST_THREADS) rope_kernel(const RopeArgs f, int vectors, int step)
 {
     wait_for_dependency();
     constexpr int W = vector_width<A>;
@@ -91,7 +91,7 @@ __global__ void __launch_bounds__(FAST_THREADS) rope_kernel(const RopeArgs f, in
     for (int64_t row = blockIdx.y * f.T + t; row < f.rows; row += gridDim.y * f.T) {
         A *y = static_cast<A *>(f.y.data) + row * f.W;
         const A *x = static_cast<const A *>(f.x.data) + row * f.W;
-        if ((int)threadIdx.x < step) rotate_row<A, W>(y, x, packs, step, cos, sin);
+        if ((int)threadIdx.x < step) rotate_row<A, W>(y, x, vectors, step, cos, sin);
         if (y == x) continue;
 #pragma unroll 1
         for (int64_t j = f.rotated + threadIdx.x * W; j < f.W; j += blockDim.x * W) {
@@ -117,15 +117,15 @@ static bool takes_vectors(const OpCall *call, const RopeArgs &f)
            is_vectorizable(f.y.data, op_out_shape(call, 0));
 }
 
-static Status run_packs(const OpCall *call, const RopeArgs &f)
+static Status run_vectors(const OpCall *call, const RopeArgs &f)
 {
-    const int head = (int)(2 * f.half / width_of(f)), packs = (int)(f.rotated / width_of(f));
-    const int step = (int)std::min<int64_t>(FAST_THREADS / head * head, packs);
+    const int head = (int)(2 * f.half / width_of(f)), vectors = (int)(f.rotated / width_of(f));
+    const int step = (int)std::min<int64_t>(FAST_THREADS / head * head, vectors);
     const dim3 grid((unsigned)f.T, (unsigned)std::min<int64_t>(f.rows / f.T, 65535));
     const int threads = block_threads(step, FAST_THREADS);
     DISPATCH_FLOAT(
         f.x.dtype, A,
-        return launch_dependent(call->backend, rope_kernel<A>, grid, threads, f, packs, step));
+        return launch_dependent(call->backend, rope_kernel<A>, grid, threads, f, vectors, step));
 }
 
 Status rope_cuda_run(const OpCall *call)
@@ -144,7 +144,7 @@ Status rope_cuda_run(const OpCall *call)
     f.half = plan_width(op_in_shape(call, 1));
     f.rotated = call->node->attr.heads * 2 * f.half;
     f.inverse = call->node->attr.inverse;
-    if (takes_vectors(call, f)) return run_packs(call, f);
+    if (takes_vectors(call, f)) return run_vectors(call, f);
     const int threads = block_threads(f.W / 2 + 1, THREADS);
     rope_plain_kernel<<<grid_blocks(f.rows), threads, 0, call->backend->stream>>>(f);
     return LAUNCH_STATUS();

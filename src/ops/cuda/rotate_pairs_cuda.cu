@@ -1,8 +1,8 @@
 #include "ops/cuda/elementwise_cuda.cuh"
 
-static_assert(FLAT_WIDTH % 2 == 0, "a pack holds whole pairs");
+static_assert(FLAT_WIDTH % 2 == 0, "a vector holds whole pairs");
 
-/* y may be x. The number of elements is even, so a short last pack holds whole pairs too. */
+/* y may be x. The number of elements is even, so a short last vector holds whole pairs too. */
 template <typename Y, typename X>
 __global__ void __launch_bounds__(FLAT_THREADS) rotate_pairs_kernel(Y y, X x, int64_t n, float sign)
 {

@@ -32,7 +32,7 @@ __device__ __forceinline__ float row_max(float x, float *shared)
     return blockDim.x == 32 ? warp_max(x) : block_max(x, shared);
 }
 
-/* This thread's packs of a row are at (threadIdx.x + k blockDim.x) W, k < SHARE / W; those that begin
+/* This thread's vectors of a row are at (threadIdx.x + k blockDim.x) W, k < SHARE / W; those that begin
  * at column `end` or beyond are left alone. */
 template <int W> __device__ __forceinline__ int column_of(int k)
 {
@@ -64,7 +64,7 @@ __device__ __forceinline__ void store_row(T *row, float (&v)[ITEMS][W], float fa
     }
 }
 
-/* v = scale v, and -inf in the rest of the pack where column n is; returns the maximum. */
+/* v = scale v, and -inf in the rest of the vector where column n is; returns the maximum. */
 template <int ITEMS, int W>
 __device__ __forceinline__ float scale_row(float (&v)[ITEMS][W], float scale, int n)
 {

@@ -24,7 +24,7 @@ struct SwigluArgs {
     int64_t rows, F;
 };
 
-/* One pack a thread, of each operand. */
+/* One vector a thread, of each operand. */
 template <typename A>
 __global__ void __launch_bounds__(THREADS) swiglu_forward_kernel(const SwigluArgs f)
 {
@@ -91,7 +91,7 @@ static Operand second_half(Operand first, Operand second, int64_t F)
     return Operand{data, first.dtype, first.ld};
 }
 
-/* Every operand has the same dtype and starts its rows where packs start. (F % WIDTH == 0 puts the
+/* Every operand has the same dtype and starts its rows where vectors start. (F % WIDTH == 0 puts the
  * right half of packed rows on such a place.) */
 static bool takes_vectors(const OpCall *call, int64_t F)
 {
