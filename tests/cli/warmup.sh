@@ -28,7 +28,7 @@ done
 # Where no run was measured it exits as any sweep does, and its rows say why.
 for format in md csv json latex typst; do
     "$program" warmup --size tiny --device cpu --warmup 0,1 --rounds 1 --memory-limit 1MiB --out none.$format --format $format >out 2>err </dev/null
-    [ $? = 4 ] && [ -s none.$format ] && grep -q 'no run was measured whole: oom: ' err || fail "$format: a study of which nothing fits"
+    [ $? = 4 ] && [ -s none.$format ] && grep -q 'no run was measured completely: oom: ' err || fail "$format: a study of which nothing fits"
 done
 [ "$(grep -c '"status": "oom"' none.json)" -ge 2 ] && grep -q '"warmup_study"' none.json && grep -q 'OOM' none.md || fail 'the rows that do not fit are not there'
 "$program" validate none.json >out 2>err || fail 'validate does not take a study without a run'

@@ -164,10 +164,10 @@ static Status find_timeout(const Cell *cell, char *message, size_t size)
     const double least = time_estimate_minimum(&estimate, cell->config);
     message[0] = '\0';
     if (!(least > cell->config->timeout)) return ST_OK;
-    snprintf(message, size,
-             "not begun: a step takes %s at least and %.0f of them %s, longer than %s",
-             human_seconds(estimate.roof_seconds).s, least / estimate.roof_seconds,
-             human_seconds(least).s, cell->config->budgeted ? "the budget leaves" : "--timeout");
+    snprintf(
+        message, size, "not begun: a step takes at least %s and %.0f of them %s, longer than %s",
+        human_seconds(estimate.roof_seconds).s, least / estimate.roof_seconds,
+        human_seconds(least).s, cell->config->budgeted ? "the rest of the budget" : "--timeout");
     return ST_OK;
 }
 

@@ -10,7 +10,7 @@
 #include <stdio.h>
 
 static const double mib = 1024.0 * 1024.0;
-static const double least_seconds = 0.5; /* of processors: the kernel counts in hundredths */
+static const double least_seconds = 0.5; /* of CPU time: the kernel counts in hundredths */
 
 /* Takes the facts over. `status`: whether they were put together. */
 static Status send_facts(CellLink *link, Status status, Record *facts)
@@ -50,7 +50,7 @@ static Status put_roofline(Record *r, const Config *config, const Placement *pla
     return record_put_number(r, "limit_step_ms", estimate.roof_seconds * 1e3);
 }
 
-/* The products of each phase: attention is compared phase by phase. */
+/* FLOPs of the matmuls of each phase: attention is compared phase by phase. */
 static Status put_phase_flops(Record *r, const Plan *plan, Mode mode)
 {
     const StepCost cost = step_cost_of(plan);
@@ -59,7 +59,7 @@ static Status put_phase_flops(Record *r, const Plan *plan, Mode mode)
     return record_put_number(r, "backward_flops", cost.phase[PHASE_BACKWARD].products);
 }
 
-/* What is computed again, what that costs, and what it saves. */
+/* What is recomputed, its cost in FLOPs, and the memory it saves. */
 static Status put_recompute(Record *r, const Placement *placement, const Fit *fit)
 {
     const Config *c = &fit->model->config;
@@ -73,7 +73,7 @@ static Status put_recompute(Record *r, const Placement *placement, const Fit *fi
     return record_put_number(r, "recompute_saved_mib", (double)saved / mib);
 }
 
-/* Who computes the products: of linear layers, or of attention where it is alone. */
+/* Which library computes the matmuls: of linear layers, or of attention where it is alone. */
 static Status put_blas(Record *r, const Binding *binding)
 {
     Text by = {0};
@@ -224,8 +224,8 @@ static Status warn_of_loss(CellLink *link, const Config *config, float loss)
     if (isfinite(loss)) return ST_OK;
     return cell_link_warning(
         link,
-        "the loss of the last step is not a finite number: these are times of a "
-        "training that diverged, at --lr %g; a smaller one, or --clip, helps",
+        "the loss of the last step is not a finite number: the training diverged at "
+        "--lr %g; a smaller one, or --clip, helps",
         config->lr);
 }
 

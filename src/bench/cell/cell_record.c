@@ -12,8 +12,8 @@
 #include <stdio.h>
 #include <string.h>
 
-static const double noisy = 0.05; /* doubt beyond which a reader should know */
-enum { FEWEST_TO_JUDGE = 5 };     /* samples; of fewer no single one can be called far off */
+static const double noisy = 0.05; /* uncertainty from which on a record warns */
+enum { FEWEST_TO_JUDGE = 5 };     /* samples: among fewer none can be called an outlier */
 
 static Status new_record(CellRecord *c)
 {
@@ -108,7 +108,7 @@ static void take_end(CellRecord *c, const json_t *message)
     }
 }
 
-/* What a round before found stays where it is more. */
+/* Of several rounds the largest figure counts. */
 static void keep_larger(const Record *so_far, json_t *facts, const char *name)
 {
     double before, now;
@@ -164,8 +164,7 @@ static Status settle_status(CellRecord *c, const ChildResult *end)
     switch (end->end) {
     case CHILD_TIMED_OUT:
         snprintf(text, sizeof text, "%.200s%s", end->text,
-                 c->config->budgeted ? ", all that the budget leaves it"
-                                     : ": --timeout gives it longer");
+                 c->config->budgeted ? ", the rest of the budget" : ": --timeout gives it longer");
         return record_put_status(r, RECORD_TIMEOUT, text);
     case CHILD_INTERRUPTED:
         return record_put_status(r, RECORD_KILLED, end->text);
@@ -180,14 +179,13 @@ static Status settle_status(CellRecord *c, const ChildResult *end)
     }
     if (end->code != 0) return record_put_status(r, RECORD_FAILED, end->text);
     if (c->garbled[0]) {
-        snprintf(text, sizeof text, "its answer cannot be read: %s", c->garbled);
+        snprintf(text, sizeof text, "cannot read its messages: %s", c->garbled);
         return record_put_status(r, RECORD_FAILED, text);
     }
     if (!c->ended) return record_put_status(r, RECORD_FAILED, "ended without a result");
     return ST_OK;
 }
 
-/* Samples of a cell that did not finish are kept, but the phase says that they are not all. */
 static Status settle_device_clock(CellRecord *c)
 {
     for (int s = SAMPLE_WALL_COUNT; s < SAMPLE_COUNT; s++) {
@@ -202,6 +200,7 @@ static Status settle_device_clock(CellRecord *c)
     return ST_OK;
 }
 
+/* Samples of a cell that did not finish are kept; the status of the phase says that they are not all. */
 static Status settle_phases(CellRecord *c)
 {
     const RecordStatus status = record_status(c->record);
@@ -233,8 +232,8 @@ static Status put_rates(CellRecord *c)
     return record_stat_put_rates(c->record);
 }
 
-/* Cut short by --sample-time: then that is what gives more of them. */
-static bool is_cut_short(const CellRecord *c)
+/* --sample-time ended the samples early: a longer one gives more of them. */
+static bool ended_early(const CellRecord *c)
 {
     return config_sample_seconds(c->config) > 0 && c->series[SAMPLE_STEP].n < c->config->steps;
 }
@@ -242,7 +241,7 @@ static bool is_cut_short(const CellRecord *c)
 static Status warn_of_slow_first(CellRecord *c, double first, double median)
 {
     char advice[64] = "a longer --sample-time";
-    if (!is_cut_short(c)) {
+    if (!ended_early(c)) {
         snprintf(advice, sizeof advice, "--warmup %lld", (long long)c->config->warmup + 5);
     }
     return record_warn(c->record,
@@ -250,9 +249,9 @@ static Status warn_of_slow_first(CellRecord *c, double first, double median)
                        human_seconds(first).s, human_seconds(median).s, advice);
 }
 
-/* How far the samples leave the figure that is shown in doubt, as a share of it: the interval of a median, the range
- * where there are too few samples for one, the standard deviation that stands beside a mean. */
-static double doubt(const CellRecord *c, const StatsSummary *s)
+/* Uncertainty of the figure that is shown, as a share of it: the interval of a median, the range where there are too few
+ * samples for one, the standard deviation beside a mean. */
+static double uncertainty(const CellRecord *c, const StatsSummary *s)
 {
     const double interval = sample_list_interval(&c->series[SAMPLE_STEP], STAT_MEDIAN);
     if (c->config->stat == STAT_MEAN) return s->std / s->mean;
@@ -275,39 +274,39 @@ static Status warn_of_noise(CellRecord *c)
     if (list->n < 3 || c->config->from_first || was_disturbed(c)) return ST_OK;
     if (c->config->stat == STAT_MIN) return ST_OK; /* slower samples do not touch it */
     const StatsSummary s = stats_summary(list->seconds, list->n);
-    const double spread = doubt(c, &s);
+    const double spread = uncertainty(c, &s);
     const bool first_is_slow = list->n >= FEWEST_TO_JUDGE &&
                                stats_first_is_slow(list->seconds, list->n) &&
                                list->seconds[0] > (1 + noisy) * s.median;
     if (first_is_slow) return warn_of_slow_first(c, list->seconds[0], s.median);
     if (!(spread > noisy)) return ST_OK;
-    return record_warn(c->record,
-                       "the samples leave the %s of the step in doubt by %.0f %%: take %s",
+    return record_warn(c->record, "the %s of the step is uncertain by %.0f %%: take %s",
                        config_stat_name(c->config->stat), 100 * spread,
-                       is_cut_short(c) ? "a longer --sample-time" : "more --steps");
+                       ended_early(c) ? "a longer --sample-time" : "more --steps");
 }
 
-/* Ours and a peer's: of the round with the most. */
-static Status warn_of_guests(CellRecord *c)
+/* Of our cells and of a peer's; of the round with the most. */
+static Status warn_of_interference(CellRecord *c)
 {
     double others = 0, stolen = 0;
     record_number(c->record, "others_percent", &others);
     record_number(c->record, "stolen_percent", &stolen);
     if (stolen >= INTERFERENCE_MUCH_STOLEN) {
-        TRY(record_warn(c->record,
-                        "%.1f %% of the CPU time went to other virtual machines meanwhile: run "
-                        "again when the host is quieter",
-                        stolen));
+        TRY(record_warn(
+            c->record,
+            "%.1f %% of the CPU time went to other virtual machines during the samples: run "
+            "again when the host is quieter",
+            stolen));
     }
     if (others < INTERFERENCE_MUCH_OTHERS) return ST_OK;
     return record_warn(
         c->record,
-        "%.0f %% of the CPU time went to other programs meanwhile: stop them and run "
+        "%.0f %% of the CPU time went to other programs during the samples: stop them and run "
         "again",
         others);
 }
 
-/* No step is faster than the machine: then it was slower when its limits were measured. */
+/* A step faster than the limits: the machine was slower when they were measured. */
 static Status warn_of_low_limits(CellRecord *c)
 {
     static const double beyond_doubt = 1.05;
@@ -318,7 +317,7 @@ static Status warn_of_low_limits(CellRecord *c)
     return record_warn(
         c->record,
         "%.0f %% of the measured limit: this machine was slower when its limits were "
-        "measured; run 'roofstep limits' again when it is quiet",
+        "measured; run 'roofstep limits --refresh' on a quiet machine",
         percent);
 }
 
@@ -335,16 +334,16 @@ static Status put_ended_by(CellRecord *c)
     TRY(record_put_text(c->record, "ended_by", tight ? "interval" : "time"));
     if (tight) return ST_OK;
     if (isnan(reached)) {
-        return record_warn(
-            c->record,
-            "after %s there are %d samples, and the 95 %% interval of a median takes %d: give it a "
-            "longer --sample-time",
-            human_seconds(config_sample_seconds(c->config)).s, list->n, STATS_MEDIAN_LEAST);
+        return record_warn(c->record,
+                           "%s gave %d samples, and the 95 %% interval of a median needs %d: use a "
+                           "longer --sample-time",
+                           human_seconds(config_sample_seconds(c->config)).s, list->n,
+                           STATS_MEDIAN_LEAST);
     }
     return record_warn(
         c->record,
         "after %s the 95 %% interval of the %s is +-%.2g %%, not the %.2g %% asked for: "
-        "give it a longer --sample-time, or a quieter machine",
+        "use a longer --sample-time, or a quieter machine",
         human_seconds(config_sample_seconds(c->config)).s, config_stat_name(c->config->stat),
         100 * reached, 100 * asked);
 }
@@ -354,7 +353,7 @@ static Status replace_if_invalid(CellRecord *c)
 {
     if (record_check(c->record) == ST_OK) return ST_OK;
     char text[512];
-    snprintf(text, sizeof text, "its answer is not a result: %s", status_message());
+    snprintf(text, sizeof text, "its record is not valid: %s", status_message());
     json_decref(c->record);
     c->record = NULL;
     TRY(new_record(c));
@@ -366,7 +365,7 @@ Status cell_record_finish(CellRecord *c, const ChildResult *end)
     TRY(settle_status(c, end));
     TRY(settle_phases(c));
     TRY(put_rates(c));
-    TRY(warn_of_guests(c));
+    TRY(warn_of_interference(c));
     TRY(warn_of_low_limits(c));
     TRY(put_ended_by(c));
     TRY(warn_of_noise(c));

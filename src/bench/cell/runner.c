@@ -20,7 +20,7 @@ static Status total_weight(const RunnerTask *task, double *sum)
 
 /* ---- one cell after the other ---- */
 
-/* Ours, theirs, ours, theirs: what changes on the machine meanwhile meets both. */
+/* Ours, theirs, ours, theirs: a change of the machine meets both. */
 static Status run_rounds(CellGroup *group, bool *interrupted)
 {
     for (int round = 0; round < group->rounds; round++) {
@@ -127,8 +127,8 @@ static Status finish_turns(Turns *turns, RecordSet *rows, RunnerOutcome *outcome
     return ST_OK;
 }
 
-/* Every cell has a part of its steps in every round, and every round an order of its own: what changes
- * on the machine meanwhile meets all cells alike. After Ctrl-C the cells that had all their rounds are kept. */
+/* Every cell has a part of its steps in every round, and every round an order of its own: a change
+ * of the machine meets all cells alike. After Ctrl-C the cells that had all their rounds are kept. */
 static Status run_interleaved(const RunnerTask *task, Progress *progress, RecordSet *rows,
                               RunnerOutcome *outcome)
 {

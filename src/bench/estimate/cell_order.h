@@ -1,5 +1,5 @@
-/* Which cell is measured next, where cells stand in the rows of several tables: one of every table first, the most
- * telling table before the others, then the rest in turn. */
+/* Which cell is measured next, where cells are rows of several tables: first one of every table, the most important
+ * table before the others, then the rest in turn. */
 #ifndef BENCH_ESTIMATE_CELL_ORDER_H
 #define BENCH_ESTIMATE_CELL_ORDER_H
 
@@ -16,14 +16,13 @@ typedef enum CellOrderState {
 } CellOrderState;
 
 typedef struct CellOrderCell {
-    double seconds;  /* it is expected to take: of two the cheaper one comes first */
-    uint64_t tables; /* a bit for each table that has it, the most telling one is bit 0 */
+    double seconds;  /* expected; the shorter cell comes first */
+    uint64_t tables; /* a bit for each table that has it; bit 0 is the most important one */
     CellOrderState state;
 } CellOrderCell;
 
-/* *turn is the table whose turn it was last; -1 at the start. Of the first cells of tables, those that are expected to
- * take more than half of the seconds that are left come last, or one of them would leave the others nothing. Returns -1
- * when no cell waits. */
+/* *turn is the table whose turn it was last; -1 at the start. First cells of tables that are expected to take more than
+ * half of the seconds left come last: one of them could use up the time of all others. Returns -1 when no cell waits. */
 int cell_order_next(const CellOrderCell *cells, int n, double left, int *turn);
 
 /* Would this cell be taken before tables that have a row get another? True also when every table has one. */
@@ -32,7 +31,7 @@ bool cell_order_is_next(const CellOrderCell *cells, int n, int cell);
 /* Seconds that waiting cells which are cheaper than this one are expected to take together. */
 double cell_order_cheaper(const CellOrderCell *cells, int n, int cell);
 
-/* The clock cut this cell: now there is less time, which what is no cheaper would take in vain. */
+/* This cell timed out: waiting cells that take as long would time out too, with less time left. */
 void cell_order_timed_out(CellOrderCell *cells, int n, int cell);
 
 #endif

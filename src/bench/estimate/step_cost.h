@@ -6,8 +6,8 @@
 
 typedef struct PhaseCost {
     int nodes;       /* launches */
-    double flops;    /* all of them, */
-    double products; /* and those of matrix products and attention alone, nothing computed again */
+    double flops;    /* of all nodes */
+    double products; /* of matmuls and attention alone, nothing recomputed */
     double bytes;    /* each operand of each node read once, each result written once */
 } PhaseCost;
 

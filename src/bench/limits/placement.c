@@ -129,7 +129,7 @@ Status placement_on(const Config *config, const Limits *limits, Placement *p)
     put_name(p);
     if (strcmp(config->device, "auto") != 0 && asked_gpu != gpu) {
         return FAIL(ST_USAGE,
-                    "--limits: they are those of a %s (%s), and --device %s is planned for",
+                    "--limits: the file is of a %s (%s), and --device %s asks for another",
                     gpu ? "GPU" : "CPU", limits_device_name(limits).s, config->device);
     }
     if (!gpu) return check_cpu(config);

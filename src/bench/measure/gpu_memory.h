@@ -1,5 +1,5 @@
-/* Memory of GPUs that is taken, by whomever, as the driver tells it: what a cell and the libraries it uses
- * take is the difference between before they were started and now. */
+/* Memory in use on the GPUs, as the driver counts it: a cell and its libraries hold the difference between before they
+ * started and now. */
 #ifndef BENCH_MEASURE_GPU_MEMORY_H
 #define BENCH_MEASURE_GPU_MEMORY_H
 
@@ -14,8 +14,8 @@ typedef struct GpuMemory {
 
 /* Opens no GPU, so that a context that is made later counts. */
 void gpu_memory_read(GpuMemory *out);
-/* Bytes of CUDA's device number `device`, which is open, taken since; NAN when nobody tells. What other
- * programs took or gave back meanwhile counts too: the driver does not tell them apart in a container. */
+/* Bytes of CUDA's device number `device`, which is open, taken since; NAN when nobody tells. It includes
+ * what other programs took or freed since: in a container the driver does not tell them apart. */
 double gpu_memory_grown(const GpuMemory *before, int device);
 
 #endif

@@ -77,10 +77,11 @@ static Status tell(const GpuWatch *watch, CellLink *link, Record *facts, Text *t
     TRY(put_reasons(watch, facts, text));
     TRY(cell_link_facts(link, facts));
     if (watch->slow_looks == 0) return ST_OK;
-    return cell_link_warning(link,
-                             "the GPU was slowed down in %d of %d looks at it (%s): its samples "
-                             "are kept; compare only with runs in the same state",
-                             watch->slow_looks, watch->looks, text_str(text));
+    return cell_link_warning(
+        link,
+        "the GPU was throttled in %d of %d readings (%s): the samples are kept; "
+        "compare them only with runs in the same state",
+        watch->slow_looks, watch->looks, text_str(text));
 }
 
 Status gpu_watch_tell(GpuWatch *watch, CellLink *link, double tokens_per_step)

@@ -125,11 +125,10 @@ static Status start_tracer(Run *run)
     run->profiler.device = run->traced;
     run->profiler.waits = !run->traced;
     if (status != ST_UNSUPPORTED) return status;
-    return cell_link_warning(
-        run->cell->link,
-        "kernels are not traced (%s): ops are timed with a wait after each, which "
-        "an --exec graph does not have",
-        status_message());
+    return cell_link_warning(run->cell->link,
+                             "kernels are not traced (%s): ops are timed with a wait after each, "
+                             "which --exec graph does not have",
+                             status_message());
 }
 
 /* A graph is captured anew: only a tracer that saw its nodes made can tell them apart. */

@@ -108,8 +108,8 @@ static Status none_whole(const RecordSet *rows)
 {
     const Record *row = record_set_size(rows) > 0 ? record_set_at(rows, 0) : NULL;
     const char *why = row ? record_text(row, "message") : NULL;
-    if (!why) return FAIL(ST_FAILED, "no run was measured whole");
-    return FAIL(ST_FAILED, "no run was measured whole: %s: %s",
+    if (!why) return FAIL(ST_FAILED, "no run was measured completely");
+    return FAIL(ST_FAILED, "no run was measured completely: %s: %s",
                 record_status_word(record_status(row)), why);
 }
 

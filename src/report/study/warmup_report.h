@@ -10,7 +10,7 @@
 /* Of --format. json is a result file with the study added; csv has a row per step of every run. */
 #define WARMUP_REPORT_FORMATS "md csv json latex typst"
 
-/* `study` NULL: no run was measured whole; the rows say why. */
+/* `study` NULL: no run was measured completely; the rows say why. */
 Status warmup_report_write(Text *out, const char *format, const WarmupStudy *study,
                            const RecordSet *rows);
 

@@ -56,15 +56,15 @@ static void warnings_fit_what_happened(void **state)
         {STAT_MEAN,
          {100, 101, 99, 100, 101, 99, 100, 300, 100, 100},
          0,
-         "the mean of the step in doubt by 53 %: take more --steps"},
+         "the mean of the step is uncertain by 53 %: take more --steps"},
         {STAT_MIN, {100, 150, 99, 200, 101, 180, 100, 300, 120, 100}, 0, NULL},
         /* the samples wander */
         {STAT_MEDIAN,
          {100, 150, 90, 200, 110, 180, 100, 300, 120, 100},
          0,
-         "the median of the step in doubt by"},
+         "the median of the step is uncertain by"},
         /* too few for an interval: their range */
-        {STAT_MEDIAN, {100, 101, 112}, 0, "in doubt by 12 %"},
+        {STAT_MEDIAN, {100, 101, 112}, 0, "uncertain by 12 %"},
         {STAT_MEDIAN, {100, 101, 102}, 0, NULL},
         /* the first one alone is slow, by more than a little */
         {STAT_MEDIAN,
@@ -76,7 +76,7 @@ static void warnings_fit_what_happened(void **state)
         {STAT_MEDIAN,
          {100, 150, 90, 200, 110, 180, 100, 300, 120, 100},
          20,
-         "20 % of the CPU time went to other programs meanwhile: stop them"},
+         "20 % of the CPU time went to other programs during the samples: stop them"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) check(&cases[i]);
 }

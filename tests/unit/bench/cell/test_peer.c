@@ -179,7 +179,7 @@ static void a_peer_may_fail(void **state)
         const char *message;
     } cases[] = {
         {1, RECORD_OOM, "fake memory"},     {2, RECORD_FAILED, "exit code 3; last line: Traceback"},
-        {3, RECORD_TIMEOUT, "not done"},    {4, RECORD_FAILED, "cannot be read"},
+        {3, RECORD_TIMEOUT, "not done"},    {4, RECORD_FAILED, "cannot read its messages"},
         {5, RECORD_UNSUPPORTED, "too new"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

@@ -33,7 +33,7 @@ static void test_statuses(void **state)
         {CRASHES, RECORD_FAILED, "SIGSEGV"},
         {EXITS, RECORD_FAILED, "exit code 9; last line: cannot go on"},
         {KILLED, RECORD_KILLED, "memory"},
-        {GARBAGE, RECORD_FAILED, "cannot be read"},
+        {GARBAGE, RECORD_FAILED, "cannot read its messages"},
         {WRONG_TYPE, RECORD_FAILED, "'parameters' must be"},
         {SAYS_NOTHING, RECORD_FAILED, "without a result"},
         {NO_SAMPLES, RECORD_FAILED, "without a sample"},
