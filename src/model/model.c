@@ -10,6 +10,7 @@
 #include "model/transform_recompute.h"
 #include "ops/op.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 DType model_act_dtype(Precision precision, DType wide)
@@ -119,4 +120,23 @@ double model_flops(const Model *model)
             flops += op_cost(&model->plan, node).flops;
     }
     return flops;
+}
+
+static double flops_of_blocks(const Config *config, int64_t blocks)
+{
+    Model model;
+    Config shallow = *config;
+    shallow.model.num_layers = blocks;
+    if (model_build(&model, &shallow, MODE_FWD, DT_F32) != ST_OK) return NAN;
+    const double flops = model_flops(&model);
+    model_free(&model);
+    return flops;
+}
+
+double model_forward_flops(const Config *config)
+{
+    const double one = flops_of_blocks(config, 1);
+    if (config->subject == SUBJECT_ATTENTION) return one;
+    const double block = flops_of_blocks(config, 2) - one;
+    return one + (double)(config->model.num_layers - 1) * block;
 }

@@ -5,6 +5,7 @@
 #include "bench/limits/limits_gpu.h"
 #include "bench/limits/roofline.h"
 #include "bench/measure/sampler.h"
+#include "model/model.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -12,36 +13,16 @@
 
 /* ---- work ---- */
 
-/* Forward: two matmuls of T x T x D for every head, half of it when causal. */
-static double attention_flops(const Config *c)
-{
-    const double T = (double)c->ctx, pairs = c->mask == MASK_CAUSAL ? T * T / 2 : T * T;
-    return 4 * (double)c->batch * (double)c->heads * pairs * (double)c->d_head;
-}
-
 static double block_weights(const Config *c)
 {
     const double C = (double)c->model.d_model, F = (double)c->model.d_ff;
     return (double)c->model.num_layers * (4 * C * C + 3 * C * F);
 }
 
-/* Forward: 2 FLOPs per weight and token, and two matmuls of T x T / 2 x C per sequence and layer. */
-static double model_flops_forward(const Config *c)
-{
-    const double B = (double)c->batch, T = (double)c->ctx, C = (double)c->model.d_model;
-    const double weights = block_weights(c) + (double)c->model.vocab * C;
-    return 2 * B * T * weights + (double)c->model.num_layers * 2 * B * T * T * C;
-}
-
-static double forward_flops(const Config *c)
-{
-    return c->subject == SUBJECT_ATTENTION ? attention_flops(c) : model_flops_forward(c);
-}
-
 /* Backward is twice the forward pass. */
 double time_estimate_flops(const Config *c)
 {
-    return (config_mode_has_backward(c->mode) ? 3 : 1) * forward_flops(c);
+    return (config_mode_has_backward(c->mode) ? 3 : 1) * model_forward_flops(c);
 }
 
 static bool keeps_scores(const Config *c)
@@ -273,7 +254,7 @@ static double distance_of(const Config *a, const Config *b)
         alone ? log_ratio((double)a->d_head, (double)b->d_head) : log_ratio(weights(a), weights(b));
     /* Of the same work first the same mode and no cold sample. */
     const double tie_break = 1e-3 * (a->mode != b->mode) + 1e-2 * has_cold_sample(a);
-    return log_ratio(forward_flops(a), forward_flops(b)) + 4 * shape + tie_break;
+    return log_ratio(model_forward_flops(a), model_forward_flops(b)) + 4 * shape + tie_break;
 }
 
 enum { NEAREST = 3 };
@@ -328,7 +309,7 @@ static double phase_ms(const char *path, const Config *wanted, const TimeEstimat
 {
     if (strcmp(path, "optimizer.mean_ms") == 0)
         return guess_by(path, wanted, rows, n, weights).figure;
-    const Guess flops = guess_by(path, wanted, rows, n, forward_flops);
+    const Guess flops = guess_by(path, wanted, rows, n, model_forward_flops);
     if (!keeps_scores(wanted)) return flops.figure;
     const Guess bytes = guess_by(path, wanted, rows, n, score_bytes);
     return bytes.spread < flops.spread ? bytes.figure : flops.figure;

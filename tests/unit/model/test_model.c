@@ -303,6 +303,9 @@ static void check_flops(const Config *config)
         fail_msg("%s: %.0f FLOPs, expected %.0f", variants_name(config).s, got, want);
     }
     model_free(&model);
+    if (model_build(&model, config, MODE_FWD, DT_F32) != ST_OK) fail_msg("%s", status_message());
+    assert_true(model_forward_flops(config) == model_flops(&model));
+    model_free(&model);
 }
 
 static void test_flops(void **state)
