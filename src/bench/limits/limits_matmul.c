@@ -87,22 +87,15 @@ Status limits_matmul_large(const Placement *place, Precision precision, const Li
 
 /* ---- the BLAS library by itself ---- */
 
-static LimitsRate library_times(const LimitsShape *p, const float *a, const float *b, float *c,
-                                int repeats)
+static LimitsRate library_times(const LimitsShape *p, float *a, float *b, float *c, int repeats)
 {
     double rates[LIMITS_MAX_REPEATS];
-    const BlasGemm gemm = {.dtype = DT_F32,
-                           .transpose_b = p->transpose_b,
-                           .m = p->m,
-                           .n = p->n,
-                           .k = p->k,
-                           .alpha = 1,
-                           .a = a,
-                           .b = b,
-                           .c = c,
-                           .lda = p->k,
-                           .ldb = p->transpose_b ? p->k : p->n,
-                           .ldc = p->n};
+    const int64_t b_rows = p->transpose_b ? p->n : p->k, b_cols = p->transpose_b ? p->k : p->n;
+    const GemmOperands gemm = {.c = {c, DT_F32, p->m, p->n, p->n},
+                               .a = {a, DT_F32, p->m, p->k, p->k},
+                               .b = {b, DT_F32, b_rows, b_cols, b_cols},
+                               .transpose_b = p->transpose_b,
+                               .scale = 1};
     for (int i = -1; i < repeats; i++) { /* the first one warms up */
         const double before = clock_seconds();
         blas_cpu_gemm(&gemm);

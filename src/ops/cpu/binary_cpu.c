@@ -9,37 +9,26 @@
     _Pragma("omp simd") for (int64_t i = 0; i < n; i++) z[i] = result; \
     break
 
-CPU_CLONES static void with_vector(int fn, float *z, const float *x, const float *y, int64_t n)
-{
-    switch (fn) {
-    case FN_ADD:
-        EACH(x[i] + y[i]);
-    case FN_SUB:
-        EACH(x[i] - y[i]);
-    case FN_MUL:
-        EACH(x[i] * y[i]);
-    case FN_DIV:
-        EACH(x[i] / y[i]);
-    default:
-        break;
+/* static void WITH: `y_at` is y of element i. */
+#define DEFINE(with, type, y_at)                                                     \
+    CPU_CLONES static void with(int fn, float *z, const float *x, type y, int64_t n) \
+    {                                                                                \
+        switch (fn) {                                                                \
+        case FN_ADD:                                                                 \
+            EACH(x[i] + y_at);                                                       \
+        case FN_SUB:                                                                 \
+            EACH(x[i] - y_at);                                                       \
+        case FN_MUL:                                                                 \
+            EACH(x[i] * y_at);                                                       \
+        case FN_DIV:                                                                 \
+            EACH(x[i] / y_at);                                                       \
+        default:                                                                     \
+            break;                                                                   \
+        }                                                                            \
     }
-}
 
-CPU_CLONES static void with_number(int fn, float *z, const float *x, float y, int64_t n)
-{
-    switch (fn) {
-    case FN_ADD:
-        EACH(x[i] + y);
-    case FN_SUB:
-        EACH(x[i] - y);
-    case FN_MUL:
-        EACH(x[i] * y);
-    case FN_DIV:
-        EACH(x[i] / y);
-    default:
-        break;
-    }
-}
+DEFINE(with_vector, const float *, y[i])
+DEFINE(with_number, float, y)
 
 typedef struct Args {
     int fn;

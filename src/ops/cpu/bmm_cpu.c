@@ -8,7 +8,7 @@
 
 typedef struct Heads {
     HeadMatrix c, a, b;
-    float scale;
+    const NodeAttr *attr;
 } Heads;
 
 /* `call` is NULL before there is memory. */
@@ -17,22 +17,25 @@ static Heads heads_of(const Plan *plan, const Node *node, const OpCall *call)
     const NodeAttr *attr = &node->attr;
     return (Heads){head_matrix(plan_out(plan, node, 0), call ? op_out(call, 0) : NULL, attr),
                    head_matrix(plan_in(plan, node, 0), call ? op_in(call, 0) : NULL, attr),
-                   head_matrix(plan_in(plan, node, 1), call ? op_in(call, 1) : NULL, attr),
-                   (float)attr->scale};
+                   head_matrix(plan_in(plan, node, 1), call ? op_in(call, 1) : NULL, attr), attr};
 }
 
-static MatmulOperands operands_of(const Heads *h, int64_t i)
+static GemmOperands operands_of(const Heads *h, int64_t i)
 {
-    return (MatmulOperands){head_matrix_operand(&h->c, i, 0), head_matrix_operand(&h->a, i, 0),
-                            head_matrix_operand(&h->b, i, 0), h->scale};
+    return (GemmOperands){head_matrix_operand(&h->c, i, 0),
+                          head_matrix_operand(&h->a, i, 0),
+                          head_matrix_operand(&h->b, i, 0),
+                          h->attr->transpose_a,
+                          h->attr->transpose_b,
+                          (float)h->attr->scale};
 }
 
 /* ---- our own GEMM ---- */
 
 static GemmPlan gemm_of(const Plan *plan, const Node *node, const Heads *h, int64_t i)
 {
-    const MatmulOperands x = operands_of(h, i);
-    return matmul_gemm(plan, node, &x);
+    const GemmOperands x = operands_of(h, i);
+    return gemm_plan(matmul_kernel(plan, node), &x);
 }
 
 /* How many heads are shared by threads: none where a head takes less time than a barrier. */
@@ -75,7 +78,7 @@ static Status run_own(const OpCall *call)
 static size_t blas_workspace(const Plan *plan, const Node *node, int threads)
 {
     const Heads h = heads_of(plan, node, NULL);
-    const MatmulOperands x = operands_of(&h, 0);
+    const GemmOperands x = operands_of(&h, 0);
     return (size_t)threads * matmul_blas_workspace(&x);
 }
 
@@ -86,9 +89,8 @@ static Status run_blas(const OpCall *call)
     blas_cpu_set_threads(call->threads);
 #pragma omp parallel for schedule(dynamic) num_threads(call->threads)
     for (int64_t i = 0; i < h.c.count; i++) {
-        const MatmulOperands x = operands_of(&h, i);
-        matmul_blas(&call->node->attr, &x, (char *)call->workspace + (size_t)omp_thread() * size,
-                    1);
+        const GemmOperands x = operands_of(&h, i);
+        matmul_blas(&x, (char *)call->workspace + (size_t)omp_thread() * size, 1);
     }
     return ST_OK;
 }

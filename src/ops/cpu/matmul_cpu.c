@@ -28,45 +28,30 @@ const Microkernel *matmul_flash_kernel(const Plan *plan, const Node *node)
 
 /* ---- our own GEMM ---- */
 
-GemmPlan matmul_gemm(const Plan *plan, const Node *node, const MatmulOperands *x)
+/* Without memory where `call` is NULL: for workspaces. */
+static GemmOperands operands(const Plan *plan, const Node *node, const OpCall *call)
 {
-    const NodeAttr *attr = &node->attr;
-    return (GemmPlan){.kernel = matmul_kernel(plan, node),
-                      .m = x->c.rows,
-                      .n = x->c.cols,
-                      .k = attr->transpose_a ? x->a.rows : x->a.cols,
-                      .a = attr->transpose_a ? pack_cpu_columns(x->a) : pack_cpu_rows(x->a),
-                      .b = attr->transpose_b ? pack_cpu_rows(x->b) : pack_cpu_columns(x->b),
-                      .scale = x->scale,
-                      .c = x->c.data,
-                      .c_dtype = x->c.dtype,
-                      .ldc = x->c.ld};
-}
-
-/* Without memory: for workspaces. */
-static MatmulOperands shapes(const Plan *plan, const Node *node)
-{
-    return (MatmulOperands){element_operand(NULL, plan_out(plan, node, 0)),
-                            element_operand(NULL, plan_in(plan, node, 0)),
-                            element_operand(NULL, plan_in(plan, node, 1)), 1};
-}
-
-static MatmulOperands operands(const OpCall *call)
-{
-    return (MatmulOperands){element_out(call, 0), element_in(call, 0), element_in(call, 1), 1};
+    const Tensor *c = plan_out(plan, node, 0), *a = plan_in(plan, node, 0),
+                 *b = plan_in(plan, node, 1);
+    return (GemmOperands){call ? element_out(call, 0) : element_operand(NULL, c),
+                          call ? element_in(call, 0) : element_operand(NULL, a),
+                          call ? element_in(call, 1) : element_operand(NULL, b),
+                          node->attr.transpose_a,
+                          node->attr.transpose_b,
+                          1};
 }
 
 static size_t own_workspace(const Plan *plan, const Node *node, int threads)
 {
-    const MatmulOperands x = shapes(plan, node);
-    const GemmPlan p = matmul_gemm(plan, node, &x);
+    const GemmOperands x = operands(plan, node, NULL);
+    const GemmPlan p = gemm_plan(matmul_kernel(plan, node), &x);
     return gemm_workspace(&p, threads);
 }
 
 static Status run_own(const OpCall *call)
 {
-    const MatmulOperands x = operands(call);
-    const GemmPlan p = matmul_gemm(call->plan, call->node, &x);
+    const GemmOperands x = operands(call->plan, call->node, call);
+    const GemmPlan p = gemm_plan(matmul_kernel(call->plan, call->node), &x);
     gemm_multiply(&p, call->workspace, call->threads);
     return ST_OK;
 }
@@ -80,7 +65,7 @@ static size_t wide_bytes(Operand x)
     return wide ? 0 : (size_t)i64_round_up(x.rows * x.cols * (int64_t)sizeof(float), 256);
 }
 
-size_t matmul_blas_workspace(const MatmulOperands *x)
+size_t matmul_blas_workspace(const GemmOperands *x)
 {
     return wide_bytes(x->c) + wide_bytes(x->a) + wide_bytes(x->b);
 }
@@ -110,40 +95,31 @@ static void convert(Operand to, Operand from, int threads)
     }
 }
 
-void matmul_blas(const NodeAttr *attr, const MatmulOperands *x, void *workspace, int threads)
+void matmul_blas(const GemmOperands *x, void *workspace, int threads)
 {
     char *left = workspace;
-    const Operand c = widened(x->c, &left), a = widened(x->a, &left), b = widened(x->b, &left);
-    convert(a, x->a, threads);
-    convert(b, x->b, threads);
-    blas_cpu_gemm(&(BlasGemm){.dtype = c.dtype,
-                              .transpose_a = attr->transpose_a,
-                              .transpose_b = attr->transpose_b,
-                              .m = c.rows,
-                              .n = c.cols,
-                              .k = attr->transpose_a ? a.rows : a.cols,
-                              .alpha = (double)x->scale,
-                              .a = a.data,
-                              .b = b.data,
-                              .c = c.data,
-                              .lda = a.ld,
-                              .ldb = b.ld,
-                              .ldc = c.ld});
-    convert(x->c, c, threads);
+    GemmOperands wide = *x;
+    wide.c = widened(x->c, &left);
+    wide.a = widened(x->a, &left);
+    wide.b = widened(x->b, &left);
+    convert(wide.a, x->a, threads);
+    convert(wide.b, x->b, threads);
+    blas_cpu_gemm(&wide);
+    convert(x->c, wide.c, threads);
 }
 
 static size_t blas_workspace(const Plan *plan, const Node *node, int threads)
 {
-    const MatmulOperands x = shapes(plan, node);
+    const GemmOperands x = operands(plan, node, NULL);
     (void)threads;
     return matmul_blas_workspace(&x);
 }
 
 static Status run_blas(const OpCall *call)
 {
-    const MatmulOperands x = operands(call);
+    const GemmOperands x = operands(call->plan, call->node, call);
     blas_cpu_set_threads(call->threads);
-    matmul_blas(&call->node->attr, &x, call->workspace, call->threads);
+    matmul_blas(&x, call->workspace, call->threads);
     return ST_OK;
 }
 

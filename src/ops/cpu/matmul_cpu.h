@@ -14,17 +14,9 @@ const Microkernel *matmul_flash_kernel(const Plan *plan, const Node *node);
 /* Why `auto` leaves a node to the BLAS library; NULL: it takes our GEMM. */
 const char *matmul_own_declines(const Plan *plan, const Node *node);
 
-/* c = scale op(a) op(b); the node's attributes say which operands are transposed. */
-typedef struct MatmulOperands {
-    Operand c, a, b; /* without data: for gemm_workspace() and matmul_blas_workspace() alone */
-    float scale;
-} MatmulOperands;
-
-GemmPlan matmul_gemm(const Plan *plan, const Node *node, const MatmulOperands *x);
-
-/* The same by the BLAS library: 16-bit operands are widened into the workspace. */
-size_t matmul_blas_workspace(const MatmulOperands *x);
-void matmul_blas(const NodeAttr *attr, const MatmulOperands *x, void *workspace, int threads);
+/* A GEMM by the BLAS library: 16-bit operands are widened into the workspace. */
+size_t matmul_blas_workspace(const GemmOperands *x);
+void matmul_blas(const GemmOperands *x, void *workspace, int threads);
 
 /* Appends "BLIS 0.9.0", or "own" and the name of the microkernel: of a matmul, a bmm or an
  * attention bound to `impl`. */

@@ -4,19 +4,20 @@
 
 #include <cblas.h>
 
-void blas_cpu_gemm_block(const BlasGemm *g, int64_t row, int64_t rows, int64_t column,
+void blas_cpu_gemm_block(const GemmOperands *g, int64_t row, int64_t rows, int64_t column,
                          int64_t columns)
 {
-    const void *a = rows_cpu_at(g->a, g->dtype, g->transpose_a ? row : row * g->lda);
-    const void *b = rows_cpu_at(g->b, g->dtype, g->transpose_b ? column * g->ldb : column);
-    void *c = rows_cpu_at(g->c, g->dtype, row * g->ldc + column);
+    const DType dtype = g->c.dtype;
+    const void *a = rows_cpu_at(g->a.data, dtype, g->transpose_a ? row : row * g->a.ld);
+    const void *b = rows_cpu_at(g->b.data, dtype, g->transpose_b ? column * g->b.ld : column);
+    void *c = rows_cpu_at(g->c.data, dtype, row * g->c.ld + column);
     const enum CBLAS_TRANSPOSE ta = g->transpose_a ? CblasTrans : CblasNoTrans;
     const enum CBLAS_TRANSPOSE tb = g->transpose_b ? CblasTrans : CblasNoTrans;
-    const int m = (int)rows, n = (int)columns, k = (int)g->k;
-    const int lda = (int)g->lda, ldb = (int)g->ldb, ldc = (int)g->ldc;
-    if (g->dtype == DT_F64) {
-        cblas_dgemm(CblasRowMajor, ta, tb, m, n, k, g->alpha, a, lda, b, ldb, 0, c, ldc);
+    const int m = (int)rows, n = (int)columns, k = (int)gemm_operands_k(g);
+    const int lda = (int)g->a.ld, ldb = (int)g->b.ld, ldc = (int)g->c.ld;
+    if (dtype == DT_F64) {
+        cblas_dgemm(CblasRowMajor, ta, tb, m, n, k, (double)g->scale, a, lda, b, ldb, 0, c, ldc);
     } else {
-        cblas_sgemm(CblasRowMajor, ta, tb, m, n, k, (float)g->alpha, a, lda, b, ldb, 0, c, ldc);
+        cblas_sgemm(CblasRowMajor, ta, tb, m, n, k, g->scale, a, lda, b, ldb, 0, c, ldc);
     }
 }

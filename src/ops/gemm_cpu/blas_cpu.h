@@ -2,25 +2,14 @@
 #ifndef OPS_GEMM_CPU_BLAS_CPU_H
 #define OPS_GEMM_CPU_BLAS_CPU_H
 
-#include "plan/plan.h"
+#include "ops/gemm_cpu/gemm_operands.h"
 
-/* c[m, n] = alpha op(a)[m, k] op(b)[k, n]. Every size must fit 31 bits. */
-typedef struct BlasGemm {
-    DType dtype; /* DT_F32, or DT_F64 for the reference of a whole step */
-    bool transpose_a, transpose_b;
-    int64_t m, n, k;
-    double alpha;
-    const void *a, *b;
-    void *c;
-    int64_t lda, ldb, ldc;
-} BlasGemm;
-
-/* Runs on as many threads as blas_cpu_set_threads() said; inside a parallel region on the calling
- * thread alone. */
-void blas_cpu_gemm(const BlasGemm *g);
+/* All operands are DT_F32, or DT_F64 for the reference of a whole step; every size must fit 31 bits. It runs
+ * on as many threads as blas_cpu_set_threads() said; inside a parallel region on the calling thread alone. */
+void blas_cpu_gemm(const GemmOperands *g);
 /* Rows [row, row + rows) and columns [column, column + columns) of the result, by one call of the
  * library. For blas_cpu_NAME.c, which decides how a GEMM is divided among threads. */
-void blas_cpu_gemm_block(const BlasGemm *g, int64_t row, int64_t rows, int64_t column,
+void blas_cpu_gemm_block(const GemmOperands *g, int64_t row, int64_t rows, int64_t column,
                          int64_t columns);
 void blas_cpu_set_threads(int threads);
 /* From here on the library divides a GEMM among the threads itself: its own speed, and bits that

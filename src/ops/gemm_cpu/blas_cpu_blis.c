@@ -55,12 +55,13 @@ static int64_t block_length(int64_t length)
     return i64_ceil_div(i64_ceil_div(length, UNIT), BLOCKS * n_threads) * UNIT;
 }
 
-void blas_cpu_gemm(const BlasGemm *g)
+void blas_cpu_gemm(const GemmOperands *g)
 {
-    const bool wide = g->n >= g->m;
-    const int64_t length = wide ? g->n : g->m, block = in_blocks() ? block_length(length) : length;
-    if (block >= length || omp_in_parallel() || g->m == 1 || g->n == 1) {
-        blas_cpu_gemm_block(g, 0, g->m, 0, g->n);
+    const bool wide = g->c.cols >= g->c.rows;
+    const int64_t length = wide ? g->c.cols : g->c.rows,
+                  block = in_blocks() ? block_length(length) : length;
+    if (block >= length || omp_in_parallel() || g->c.rows == 1 || g->c.cols == 1) {
+        blas_cpu_gemm_block(g, 0, g->c.rows, 0, g->c.cols);
         return;
     }
     /* A remainder of less than a unit is part of the last block: a single row or column would be a
@@ -70,9 +71,9 @@ void blas_cpu_gemm(const BlasGemm *g)
     for (int64_t i = 0; i < blocks; i++) {
         const int64_t at = i * block, size = i == blocks - 1 ? length - at : block;
         if (wide) {
-            blas_cpu_gemm_block(g, 0, g->m, at, size);
+            blas_cpu_gemm_block(g, 0, g->c.rows, at, size);
         } else {
-            blas_cpu_gemm_block(g, at, size, 0, g->n);
+            blas_cpu_gemm_block(g, at, size, 0, g->c.cols);
         }
     }
 }

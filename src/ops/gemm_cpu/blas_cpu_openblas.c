@@ -54,17 +54,17 @@ static int64_t start(int64_t length, int64_t i)
     return i < n ? i64_ceil_div(length, unit) * i / n * unit : length;
 }
 
-static void multiply_block(const BlasGemm *g, int64_t i)
+static void multiply_block(const GemmOperands *g, int64_t i)
 {
-    const int64_t down = blocks_of(g->m), row = start(g->m, i % down),
-                  column = start(g->n, i / down);
-    blas_cpu_gemm_block(g, row, start(g->m, i % down + 1) - row, column,
-                        start(g->n, i / down + 1) - column);
+    const int64_t down = blocks_of(g->c.rows), row = start(g->c.rows, i % down),
+                  column = start(g->c.cols, i / down);
+    blas_cpu_gemm_block(g, row, start(g->c.rows, i % down + 1) - row, column,
+                        start(g->c.cols, i / down + 1) - column);
 }
 
 /* Outside a region of several threads the OpenMP build uses OpenMP's number of threads, whatever it
  * was told. */
-static void multiply_alone(const BlasGemm *g, int64_t count)
+static void multiply_alone(const GemmOperands *g, int64_t count)
 {
     const int others = omp_get_max_threads();
     omp_set_num_threads(1);
@@ -72,11 +72,11 @@ static void multiply_alone(const BlasGemm *g, int64_t count)
     omp_set_num_threads(others);
 }
 
-void blas_cpu_gemm(const BlasGemm *g)
+void blas_cpu_gemm(const GemmOperands *g)
 {
-    const int64_t count = blocks_of(g->m) * blocks_of(g->n);
+    const int64_t count = blocks_of(g->c.rows) * blocks_of(g->c.cols);
     if (n_threads == 0) {
-        blas_cpu_gemm_block(g, 0, g->m, 0, g->n);
+        blas_cpu_gemm_block(g, 0, g->c.rows, 0, g->c.cols);
         return;
     }
     if (n_threads == 1 || omp_in_parallel()) {

@@ -1,4 +1,4 @@
-#include "ops/gemm_cpu/gemm_blocking_cpu.h"
+#include "ops/gemm_cpu/gemm_parts_cpu.h"
 
 enum {
     /* Shared lines of a block whose private side has the kernel's own width: their sums take 400 KiB

@@ -1,6 +1,20 @@
 #include "ops/gemm_cpu/gemm_cpu.h"
 
-#include "ops/gemm_cpu/gemm_macrokernel_cpu.h"
+#include "ops/gemm_cpu/gemm_parts_cpu.h"
+
+GemmPlan gemm_plan(const Microkernel *kernel, const GemmOperands *x)
+{
+    return (GemmPlan){.kernel = kernel,
+                      .m = x->c.rows,
+                      .n = x->c.cols,
+                      .k = gemm_operands_k(x),
+                      .a = x->transpose_a ? pack_cpu_columns(x->a) : pack_cpu_rows(x->a),
+                      .b = x->transpose_b ? pack_cpu_rows(x->b) : pack_cpu_columns(x->b),
+                      .scale = x->scale,
+                      .c = x->c.data,
+                      .c_dtype = x->c.dtype,
+                      .ldc = x->c.ld};
+}
 
 /* Where each part of the workspace begins. Shared panels of a come first. */
 typedef struct Layout {

@@ -1,4 +1,4 @@
-/* Our own GEMM on a CPU (gemm_blocking_cpu.h has its loops). Operands are packed into micro-panels,
+/* Our own GEMM on a CPU (gemm_parts_cpu.h has its loops). Operands are packed into micro-panels,
  * by all threads before the first block or by the thread that multiplies them. Threads take blocks
  * of the result as they become free, so that a slow one does not hold up the others, and meet at
  * the end; where something is packed before, they meet after that, too. Every block sums over all
@@ -7,6 +7,7 @@
 #ifndef OPS_GEMM_CPU_GEMM_CPU_H
 #define OPS_GEMM_CPU_GEMM_CPU_H
 
+#include "ops/gemm_cpu/gemm_operands.h"
 #include "ops/gemm_cpu/microkernel_cpu.h"
 
 typedef struct GemmPlan {
@@ -18,6 +19,8 @@ typedef struct GemmPlan {
     DType c_dtype;
     int64_t ldc;
 } GemmPlan;
+
+GemmPlan gemm_plan(const Microkernel *kernel, const GemmOperands *x);
 
 /* Needs the kernel and the sizes alone. */
 size_t gemm_workspace(const GemmPlan *p, int threads);

@@ -1,4 +1,4 @@
-#include "ops/gemm_cpu/gemm_macrokernel_cpu.h"
+#include "ops/gemm_cpu/gemm_parts_cpu.h"
 
 enum { CACHE_LINE = 64 };
 

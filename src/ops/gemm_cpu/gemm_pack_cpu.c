@@ -1,4 +1,4 @@
-#include "ops/gemm_cpu/gemm_pack_cpu.h"
+#include "ops/gemm_cpu/gemm_parts_cpu.h"
 
 enum {
     TASK_LINES = 192,     /* several cache lines where lines lie together */

@@ -74,47 +74,8 @@ enum { MR = 8, NR = 12, KR = 4 };
     MM(22, 2, 6) MM(25, 2, 5) MM(30, 3, 4)
 /* clang-format on */
 
-static void multiply(int64_t groups, const void *a, const void *b, const MicrokernelTile *tile)
-{
-    const int64_t size = (int64_t)sizeof(float), step_to = tile->ld_to * size;
-    int64_t step = tile->ld_from * size;
-    const float *c = tile->from;
-    /* clang-format off */
-    __asm__ volatile(
-        DEFINE_MACROS
-        "cbz %[c], 1f\n"
-        EVERY_ROW(LOAD_ROWS)
-        "b 2f\n"
-        "1:\n"
-        EVERY_ROW(ZERO_ROWS)
-        "2:\n"
-        "tbz %[groups], #0, 3f\n"
-        EVEN_GROUP
-        "add %[a], %[a], #64\n"
-        "add %[b], %[b], #96\n"
-        "3:\n"
-        "lsr %[groups], %[groups], #1\n"
-        "cbz %[groups], 5f\n"
-        ".p2align 5\n"
-        "4:\n"
-        EVEN_GROUP
-        ODD_GROUP
-        "add %[b], %[b], #192\n"
-        "add %[a], %[a], #128\n"
-        "b.ne 4b\n"
-        "5:\n"
-        "mov %[c], %[to]\n"
-        "mov %[step], %[step_to]\n"
-        EVERY_ROW(STORE_ROWS)
-        FORGET_MACROS
-        : [a] "+&r"(a), [b] "+&r"(b), [c] "+&r"(c), [groups] "+&r"(groups),
-          [step] "+&r"(step)
-        : [to] "r"(tile->to), [step_to] "r"(step_to)
-        : "cc", "memory", "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v8", "v9", "v10", "v11",
-          "v12", "v13", "v14", "v15", "v16", "v17", "v18", "v19", "v20", "v21", "v22", "v23",
-          "v24", "v25", "v26", "v27", "v28", "v29", "v30", "v31");
-    /* clang-format on */
-}
+MICROKERNEL_AARCH64(DEFINE_MACROS, EVERY_ROW(LOAD_ROWS), EVERY_ROW(ZERO_ROWS), EVEN_GROUP,
+                    ODD_GROUP, EVERY_ROW(STORE_ROWS), FORGET_MACROS, ".p2align 5\n", 64, 96)
 
 PACK_CPU(pack_a, MR, KR, DT_BF16)
 PACK_CPU(pack_b, NR, KR, DT_BF16)

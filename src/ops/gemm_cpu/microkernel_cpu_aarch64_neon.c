@@ -42,44 +42,8 @@ enum { MR = 8, NR = 12 };
     what(8, 9, 10) what(11, 12, 13) what(14, 15, 16) what(17, 18, 19)        \
     what(20, 21, 22) what(23, 24, 25) what(26, 27, 28) what(29, 30, 31)
 
-static void multiply(int64_t groups, const void *a, const void *b, const MicrokernelTile *tile)
-{
-    const int64_t size = (int64_t)sizeof(float), step_to = tile->ld_to * size;
-    int64_t step = tile->ld_from * size;
-    const float *c = tile->from;
-    __asm__ volatile(
-        DEFINE_MACROS
-        "cbz %[c], 1f\n"
-        EVERY_ROW(LOAD_ROW)
-        "b 2f\n"
-        "1:\n"
-        EVERY_ROW(ZERO_ROW)
-        "2:\n"
-        "tbz %[groups], #0, 3f\n"
-        EVEN_STEP
-        "add %[a], %[a], #32\n"
-        "add %[b], %[b], #48\n"
-        "3:\n"
-        "lsr %[groups], %[groups], #1\n"
-        "cbz %[groups], 5f\n"
-        "4:\n"
-        EVEN_STEP
-        ODD_STEP
-        "add %[a], %[a], #64\n"
-        "add %[b], %[b], #96\n"
-        "b.ne 4b\n"
-        "5:\n"
-        "mov %[c], %[to]\n"
-        "mov %[step], %[step_to]\n"
-        EVERY_ROW(STORE_ROW)
-        FORGET_MACROS
-        : [a] "+&r"(a), [b] "+&r"(b), [c] "+&r"(c), [groups] "+&r"(groups),
-          [step] "+&r"(step)
-        : [to] "r"(tile->to), [step_to] "r"(step_to)
-        : "cc", "memory", "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v8", "v9", "v10", "v11",
-          "v12", "v13", "v14", "v15", "v16", "v17", "v18", "v19", "v20", "v21", "v22", "v23", "v24", "v25",
-          "v26", "v27", "v28", "v29", "v30", "v31");
-}
+MICROKERNEL_AARCH64(DEFINE_MACROS, EVERY_ROW(LOAD_ROW), EVERY_ROW(ZERO_ROW), EVEN_STEP, ODD_STEP,
+                    EVERY_ROW(STORE_ROW), FORGET_MACROS, "", 32, 48)
 /* clang-format on */
 
 PACK_CPU(pack_a, MR, 1, DT_F32)

@@ -32,17 +32,10 @@ static bool is_product(void)
 static bool multiplies(void)
 {
     for (int i = 0; i < M * N; i++) c[i] = NAN;
-    blas_cpu_gemm(&(BlasGemm){.dtype = DT_F32,
-                              .m = M,
-                              .n = N,
-                              .k = K,
-                              .alpha = 1,
-                              .a = a,
-                              .b = b,
-                              .c = c,
-                              .lda = K,
-                              .ldb = N,
-                              .ldc = N});
+    blas_cpu_gemm(&(GemmOperands){.c = {c, DT_F32, M, N, N},
+                                  .a = {a, DT_F32, M, K, K},
+                                  .b = {b, DT_F32, K, N, N},
+                                  .scale = 1});
     return is_product();
 }
 

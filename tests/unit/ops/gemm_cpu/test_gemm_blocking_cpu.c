@@ -1,5 +1,5 @@
 /* How a GEMM is blocked: every tile once, and the same bits however it is. */
-#include "ops/gemm_cpu/gemm_blocking_cpu.h"
+#include "ops/gemm_cpu/gemm_parts_cpu.h"
 #include "unit/ops/gemm_cpu/gemm_trial.h"
 
 /* A bit for each kind of private panels, another where the last blocks are narrow. */

@@ -1,6 +1,6 @@
-/* How a GEMM is blocked. The names are those of BLIS (Van Zee and van de Geijn, "BLIS: A Framework
- * for Rapidly Instantiating BLAS Functionality"), whose five loops around the micro-kernel are
- * these here:
+/* The parts of our GEMM: how it is blocked, packing, the macro-kernel. The names are those of BLIS
+ * (Van Zee and van de Geijn, "BLIS: A Framework for Rapidly Instantiating BLAS Functionality"),
+ * whose five loops around the micro-kernel are these here:
  *
  *   5th  jc  NC columns of c  \  blocks of at most MC x NC of c: one list, from which threads
  *   3rd  ic  MC rows of c     /  take (gemm_blocking_next()); both loops are outside the 4th
@@ -17,11 +17,13 @@
  * Private panels: the thread that takes a block packs its lines, a KC at a time, so that they never
  * leave the thread's second-level cache. Either the longer side is private and the other one is
  * shared, or both are private. */
-#ifndef OPS_GEMM_CPU_GEMM_BLOCKING_CPU_H
-#define OPS_GEMM_CPU_GEMM_BLOCKING_CPU_H
+#ifndef OPS_GEMM_CPU_GEMM_PARTS_CPU_H
+#define OPS_GEMM_CPU_GEMM_PARTS_CPU_H
 
 #include "base/i64.h"
 #include "ops/gemm_cpu/gemm_cpu.h"
+
+/* ---- gemm_blocking_cpu.c ---- */
 
 typedef enum PrivatePanels {
     PRIVATE_NONE,
@@ -67,5 +69,54 @@ GemmQueues gemm_blocking_queues(const GemmBlocking *blocking);
 
 /* The block that a thread takes next, -1 when there are no more. `turn` is the thread's own, 0 at first. */
 int64_t gemm_blocking_next(GemmQueues *queues, int64_t thread, int64_t *turn);
+
+/* ---- gemm_pack_cpu.c: operands as micro-panels ---- */
+
+typedef struct GemmOperand {
+    const PackSource *source;
+    PackPanel *pack;
+    char *panels;
+    int64_t lines;   /* rows of op(a), or columns of op(b) */
+    int panel;       /* lines of a micro-panel: MR or NR */
+    bool is_private; /* `panels` hold the lines of one block along one KC */
+    int64_t first;   /* line of that block */
+} GemmOperand;
+
+typedef struct Gemm {
+    const GemmPlan *plan;
+    GemmBlocking blocking;
+    GemmOperand a, b;
+} Gemm;
+
+/* All micro-panels along one KC, then those along the next: what a block reads at a time lies
+ * together, whatever k is. */
+static inline char *gemm_pack_at(const GemmBlocking *b, const GemmOperand *x, int64_t line,
+                                 int64_t k)
+{
+    const int64_t start = k / b->kc * b->kc, kc = i64_min(b->kc, b->k - start);
+    const int64_t before = x->is_private ? 0 : start * i64_round_up(x->lines, x->panel);
+    return x->panels + (before + (line - x->first) * kc + (k - start) * x->panel) * b->number_bytes;
+}
+
+/* Lines [first, end) and their numbers [k, end_k). */
+void gemm_pack(const Gemm *g, const GemmOperand *x, int64_t first, int64_t end, int64_t k,
+               int64_t end_k);
+
+/* Tasks of packing shared operands: `lines` lines and `k` numbers of each. */
+typedef struct GemmPackTasks {
+    int64_t lines, k;
+    int64_t of_a, n; /* the first ones are of a */
+} GemmPackTasks;
+
+GemmPackTasks gemm_pack_tasks(const Gemm *g, int threads);
+void gemm_pack_task(const Gemm *g, const GemmPackTasks *tasks, int64_t i);
+
+/* ---- gemm_macrokernel_cpu.c: a block of c over all of k ---- */
+
+/* Of the sums of a block: a thread's own. */
+int64_t gemm_macrokernel_bytes(const GemmPlan *p, const GemmBlocking *b);
+
+/* Computes block i; `g` is the thread's own, with its private panels. */
+void gemm_macrokernel(Gemm *g, int64_t i, float *sums);
 
 #endif

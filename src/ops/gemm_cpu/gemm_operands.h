@@ -1,0 +1,18 @@
+/* What a matrix multiplication on a CPU is given: c = scale op(a) op(b). */
+#ifndef OPS_GEMM_CPU_GEMM_OPERANDS_H
+#define OPS_GEMM_CPU_GEMM_OPERANDS_H
+
+#include "ops/element.h"
+
+typedef struct GemmOperands {
+    Operand c, a, b; /* without data: for the size of a workspace alone */
+    bool transpose_a, transpose_b;
+    float scale;
+} GemmOperands;
+
+static inline int64_t gemm_operands_k(const GemmOperands *x)
+{
+    return x->transpose_a ? x->a.rows : x->a.cols;
+}
+
+#endif
