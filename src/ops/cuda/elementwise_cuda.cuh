@@ -207,7 +207,7 @@ template <typename T> static inline VectorOperand<T> vector_operand(const Tensor
 
 static inline ScalarOperand scalar_operand(const TensorRef &ref)
 {
-    return {{ref.data, ref.shape->dtype, ref.shape->ld}, plan_width(ref.shape)};
+    return {operand_of(ref.data, ref.shape), plan_width(ref.shape)};
 }
 
 /* Vectors start aligned and cross no gap; without gaps the last may be short. */

@@ -69,17 +69,23 @@ static inline int64_t blocks_for(int64_t items, int64_t per_block)
                         plan_dtype_name(dtype));                                        \
     } while (0)
 
+/* Aborts on a dtype that Operand was not written for. float64 is for kernels that read it themselves. */
+static inline Operand operand_of(const void *data, const Tensor *t)
+{
+    if (!t) return {nullptr, DT_F32, 0};
+    if (t->dtype != DT_F32 && t->dtype != DT_BF16 && t->dtype != DT_F16 && t->dtype != DT_F64)
+        plan_dtype_unknown(t->dtype, "an operand of a CUDA kernel");
+    return {const_cast<void *>(data), t->dtype, t->ld};
+}
+
 static inline Operand operand_out(const OpCall *call, int i)
 {
-    const Tensor *t = op_out_shape(call, i);
-    return t ? Operand{op_out(call, i), t->dtype, t->ld} : Operand{nullptr, DT_F32, 0};
+    return operand_of(op_out(call, i), op_out_shape(call, i));
 }
 
 static inline Operand operand_in(const OpCall *call, int i)
 {
-    const Tensor *t = op_in_shape(call, i);
-    return t ? Operand{const_cast<void *>(op_in(call, i)), t->dtype, t->ld}
-             : Operand{nullptr, DT_F32, 0};
+    return operand_of(op_in(call, i), op_in_shape(call, i));
 }
 
 /* Blocks along x for this many items of work; kernels loop from block to block + gridDim.x. */
