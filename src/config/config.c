@@ -4,47 +4,14 @@
 #include <stdio.h>
 #include <string.h>
 
-const char *const config_modes[] = {
-#define MODE(suffix, word) word,
-#include "config/choices.def"
-    NULL,
-};
-
-const char *const config_precisions[] = {
-#define PRECISION(suffix, word) word,
-#include "config/choices.def"
-    NULL,
-};
-
-const char *const config_attentions[] = {
-#define ATTENTION(suffix, word) word,
-#include "config/choices.def"
-    NULL,
-};
-
-const char *const config_execs[] = {
-#define EXEC(suffix, word) word,
-#include "config/choices.def"
-    NULL,
-};
-
-const char *const config_blases[] = {
-#define BLAS(suffix, word) word,
-#include "config/choices.def"
-    NULL,
-};
-
-const char *const config_masks[] = {
-#define MASK(suffix, word) word,
-#include "config/choices.def"
-    NULL,
-};
-
-const char *const config_stats[] = {
-#define STAT(suffix, word) word,
-#include "config/choices.def"
-    NULL,
-};
+#define WORD(constant, word) word,
+const char *const config_modes[] = {CONFIG_MODES(WORD) NULL};
+const char *const config_precisions[] = {CONFIG_PRECISIONS(WORD) NULL};
+const char *const config_attentions[] = {CONFIG_ATTENTIONS(WORD) NULL};
+const char *const config_execs[] = {CONFIG_EXECS(WORD) NULL};
+const char *const config_blases[] = {CONFIG_BLASES(WORD) NULL};
+const char *const config_masks[] = {CONFIG_MASKS(WORD) NULL};
+const char *const config_stats[] = {CONFIG_STATS(WORD) NULL};
 
 bool config_mode_saves(Mode mode)
 {

@@ -8,49 +8,49 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-typedef enum Mode {
-#define MODE(suffix, word) MODE_##suffix,
-#include "config/choices.def"
-    MODE_COUNT
-} Mode;
+/* The words of a choice on the command line, in the order of its enum: X(enum constant, word). */
+#define CONFIG_MODES(X)          \
+    X(MODE_FWD, "fwd")           \
+    X(MODE_FWD_GRAD, "fwd_grad") \
+    X(MODE_FWD_BWD, "fwd_bwd")   \
+    X(MODE_TRAIN, "train")
+#define CONFIG_PRECISIONS(X)  \
+    X(PRECISION_FP32, "fp32") \
+    X(PRECISION_TF32, "tf32") \
+    X(PRECISION_BF16, "bf16") \
+    X(PRECISION_FP16, "fp16")
+#define CONFIG_ATTENTIONS(X)    \
+    X(ATTENTION_AUTO, "auto")   \
+    X(ATTENTION_NAIVE, "naive") \
+    X(ATTENTION_FUSED, "fused") \
+    X(ATTENTION_FLASH, "flash") \
+    X(ATTENTION_CUDNN, "cudnn")
+#define CONFIG_EXECS(X)    \
+    X(EXEC_EAGER, "eager") \
+    X(EXEC_FUSED, "fused") \
+    X(EXEC_GRAPH, "graph")
+#define CONFIG_BLASES(X) \
+    X(BLAS_AUTO, "auto") \
+    X(BLAS_OWN, "own")   \
+    X(BLAS_SYSTEM, "system")
+#define CONFIG_MASKS(X)      \
+    X(MASK_CAUSAL, "causal") \
+    X(MASK_FULL, "full")
+#define CONFIG_STATS(X)      \
+    X(STAT_MEDIAN, "median") \
+    X(STAT_MEAN, "mean")     \
+    X(STAT_MIN, "min")
 
-typedef enum Precision {
-#define PRECISION(suffix, word) PRECISION_##suffix,
-#include "config/choices.def"
-    PRECISION_COUNT
-} Precision;
-
-typedef enum Attention {
-#define ATTENTION(suffix, word) ATTENTION_##suffix,
-#include "config/choices.def"
-    ATTENTION_COUNT
-} Attention;
-
-typedef enum Exec {
-#define EXEC(suffix, word) EXEC_##suffix,
-#include "config/choices.def"
-    EXEC_COUNT
-} Exec;
-
-typedef enum Blas {
-#define BLAS(suffix, word) BLAS_##suffix,
-#include "config/choices.def"
-    BLAS_COUNT
-} Blas;
-
-/* Which keys a query sees: those up to its own place, or all. */
-typedef enum Mask {
-#define MASK(suffix, word) MASK_##suffix,
-#include "config/choices.def"
-    MASK_COUNT
-} Mask;
-
-/* Which figure of the samples tables show, and everything derived from them follows. */
-typedef enum Stat {
-#define STAT(suffix, word) STAT_##suffix,
-#include "config/choices.def"
-    STAT_COUNT
-} Stat;
+#define CONFIG_CONSTANT(constant, word) constant,
+typedef enum Mode { CONFIG_MODES(CONFIG_CONSTANT) MODE_COUNT } Mode;
+typedef enum Precision { CONFIG_PRECISIONS(CONFIG_CONSTANT) PRECISION_COUNT } Precision;
+typedef enum Attention { CONFIG_ATTENTIONS(CONFIG_CONSTANT) ATTENTION_COUNT } Attention;
+typedef enum Exec { CONFIG_EXECS(CONFIG_CONSTANT) EXEC_COUNT } Exec;
+typedef enum Blas { CONFIG_BLASES(CONFIG_CONSTANT) BLAS_COUNT } Blas;
+/* The keys that a query sees: those up to its own position, or all. */
+typedef enum Mask { CONFIG_MASKS(CONFIG_CONSTANT) MASK_COUNT } Mask;
+/* The statistic of the samples that tables show and rates are derived from. */
+typedef enum Stat { CONFIG_STATS(CONFIG_CONSTANT) STAT_COUNT } Stat;
 
 /* What a cell runs: the step of a whole model, or attention alone. */
 typedef enum Subject { SUBJECT_MODEL, SUBJECT_ATTENTION, SUBJECT_COUNT } Subject;
@@ -59,7 +59,7 @@ typedef enum Subject { SUBJECT_MODEL, SUBJECT_ATTENTION, SUBJECT_COUNT } Subject
 #define CONFIG_SCALE_DYNAMIC 0.0
 #define CONFIG_SCALE_NONE    (-1.0)
 
-/* What backward computes again, where it is no number of blocks. */
+/* What backward recomputes, where it is not a number of blocks. */
 enum { CONFIG_RECOMPUTE_AUTO = -1, CONFIG_RECOMPUTE_NONE = 0, CONFIG_RECOMPUTE_BLOCK = 1 };
 
 typedef struct Config {
@@ -75,8 +75,9 @@ typedef struct Config {
     Precision precision;
     Attention attention;
     Exec exec;
-    int64_t recompute;        /* from every so many blocks one tensor is kept; CONFIG_RECOMPUTE_* */
-    int64_t recompute_blocks; /* only the first so many are computed again; 0: all. Set by auto */
+    /* Every N-th block keeps its input and the blocks between are recomputed; or CONFIG_RECOMPUTE_*. */
+    int64_t recompute;
+    int64_t recompute_blocks; /* how many of the first blocks are recomputed; 0: all. Set by auto */
     int64_t warmup, steps;
     double sample_time; /* seconds after which no further sample is begun, 0: never */
     double

@@ -35,7 +35,7 @@ typedef enum OptionKind {
     OPTION_KIND_BYTES,
     OPTION_KIND_SECONDS,
     OPTION_KIND_PERCENT,
-    OPTION_KIND_CHOICE, /* of choices.def */
+    OPTION_KIND_CHOICE, /* one of its words */
     OPTION_KIND_PRESET, /* of presets.def */
     OPTION_KIND_DEVICE,
     OPTION_KIND_SCALE,     /* of the loss: dynamic, none or a number */
