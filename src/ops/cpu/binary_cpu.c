@@ -4,24 +4,19 @@
 #include "ops/cpu/impls_cpu.h"
 #include "plan/op_functions.h"
 
-/* z may be x: each element is read before it is written. */
-#define EACH(result)                                                   \
-    _Pragma("omp simd") for (int64_t i = 0; i < n; i++) z[i] = result; \
-    break
-
 /* static void WITH: `y_at` is y of element i. */
 #define DEFINE(with, type, y_at)                                                     \
     CPU_CLONES static void with(int fn, float *z, const float *x, type y, int64_t n) \
     {                                                                                \
         switch (fn) {                                                                \
         case FN_ADD:                                                                 \
-            EACH(x[i] + y_at);                                                       \
+            ELEMENTWISE_CASE(z, x[i] + y_at);                                        \
         case FN_SUB:                                                                 \
-            EACH(x[i] - y_at);                                                       \
+            ELEMENTWISE_CASE(z, x[i] - y_at);                                        \
         case FN_MUL:                                                                 \
-            EACH(x[i] * y_at);                                                       \
+            ELEMENTWISE_CASE(z, x[i] * y_at);                                        \
         case FN_DIV:                                                                 \
-            EACH(x[i] / y_at);                                                       \
+            ELEMENTWISE_CASE(z, x[i] / y_at);                                        \
         default:                                                                     \
             break;                                                                   \
         }                                                                            \

@@ -36,4 +36,10 @@ Status elementwise_cpu_run(const OpCall *call, const Elementwise *e);
 void elementwise_cpu_for_each(const OpCall *call, Operand x, bool flat,
                               void (*body)(const void *context, Chunk chunk), const void *context);
 
+/* Ends a case of a switch over functions: out[i] = result for all n elements. `out` may be an
+ * input: each element is read before it is written. */
+#define ELEMENTWISE_CASE(out, result)                                      \
+    _Pragma("omp simd") for (int64_t i = 0; i < n; i++) out[i] = (result); \
+    break
+
 #endif

@@ -5,26 +5,21 @@
 
 #include <math.h>
 
-/* y may be x: each element is read before it is written. */
-#define EACH(result)                                            \
-    _Pragma("omp simd") for (int64_t i = 0; i < n; i++) result; \
-    break
-
 CPU_CLONES static void apply(int fn, float *y, const float *x, int64_t n, float scale, float shift)
 {
     switch (fn) {
     case FN_AFFINE:
-        EACH(y[i] = scale * x[i] + shift);
+        ELEMENTWISE_CASE(y, scale * x[i] + shift);
     case FN_SQUARE:
-        EACH(y[i] = x[i] * x[i]);
+        ELEMENTWISE_CASE(y, x[i] * x[i]);
     case FN_EXP:
-        EACH(y[i] = vector_math_exp(x[i]));
+        ELEMENTWISE_CASE(y, vector_math_exp(x[i]));
     case FN_LOG:
-        EACH(y[i] = logf(x[i]));
+        ELEMENTWISE_CASE(y, logf(x[i]));
     case FN_RSQRT:
-        EACH(y[i] = 1.0F / sqrtf(x[i]));
+        ELEMENTWISE_CASE(y, 1.0F / sqrtf(x[i]));
     case FN_SILU:
-        EACH(y[i] = x[i] * vector_math_sigmoid(x[i]));
+        ELEMENTWISE_CASE(y, x[i] * vector_math_sigmoid(x[i]));
     default:
         break;
     }
@@ -42,17 +37,17 @@ CPU_CLONES static void apply_grad(int fn, float *dx, const float *dy, const floa
 {
     switch (fn) {
     case FN_AFFINE:
-        EACH(dx[i] = scale * dy[i]);
+        ELEMENTWISE_CASE(dx, scale * dy[i]);
     case FN_SQUARE:
-        EACH(dx[i] = 2.0F * x[i] * dy[i]);
+        ELEMENTWISE_CASE(dx, 2.0F * x[i] * dy[i]);
     case FN_EXP:
-        EACH(dx[i] = y[i] * dy[i]);
+        ELEMENTWISE_CASE(dx, y[i] * dy[i]);
     case FN_LOG:
-        EACH(dx[i] = dy[i] / x[i]);
+        ELEMENTWISE_CASE(dx, dy[i] / x[i]);
     case FN_RSQRT:
-        EACH(dx[i] = -0.5F * y[i] * y[i] * y[i] * dy[i]);
+        ELEMENTWISE_CASE(dx, -0.5F * y[i] * y[i] * y[i] * dy[i]);
     case FN_SILU:
-        EACH(dx[i] = silu_slope(x[i]) * dy[i]);
+        ELEMENTWISE_CASE(dx, silu_slope(x[i]) * dy[i]);
     default:
         break;
     }

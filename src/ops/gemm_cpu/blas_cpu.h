@@ -16,7 +16,6 @@ void blas_cpu_set_threads(int threads);
  * depend on the number of threads. blas_cpu_set_threads() ends it. The library never gets more
  * threads than there are cores: its threads spin while they wait for one that has no core. */
 void blas_cpu_share_by_library(int threads);
-int blas_cpu_library_threads(void); /* how many threads the library itself uses now */
 const char *
 blas_cpu_kernels(void); /* the CPU it has chosen its kernels for, in its own words: "SkylakeX" */
 const char *blas_cpu_name(void); /* "BLIS 0.9.0 (skx)": version and kernels */

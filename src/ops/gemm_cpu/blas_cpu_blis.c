@@ -45,11 +45,6 @@ void blas_cpu_share_by_library(int threads)
     set_library_threads(threads);
 }
 
-int blas_cpu_library_threads(void)
-{
-    return (int)bli_thread_get_num_threads();
-}
-
 static int64_t block_length(int64_t length)
 {
     return i64_ceil_div(i64_ceil_div(length, UNIT), BLOCKS * n_threads) * UNIT;

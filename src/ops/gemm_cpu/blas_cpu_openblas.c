@@ -37,11 +37,6 @@ void blas_cpu_share_by_library(int threads)
     omp_set_num_threads(threads);
 }
 
-int blas_cpu_library_threads(void)
-{
-    return openblas_get_num_threads();
-}
-
 static int64_t blocks_of(int64_t length)
 {
     return i64_min(i64_ceil_div(length, BLOCK), MOST_BLOCKS);
