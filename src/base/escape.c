@@ -211,3 +211,53 @@ void escape_put(Text *out, EscapeFormat format, const char *text)
         if (*at) at += put_one(out, format, text, at);
     }
 }
+
+/* ---- shells ---- */
+
+/* Characters that act without being seen would not survive being shown and copied. */
+static bool must_be_numbered(const char *argument)
+{
+    for (uint32_t code; *argument;) {
+        const size_t n = escape_decode(argument, &code);
+        if (n == 0 || escape_hidden(code)) return true;
+        argument += n;
+    }
+    return false;
+}
+
+/* $'a\033b', with numbers for quotes too: whoever looks for the end of a word need not know of backslashes. */
+static void put_numbered(Text *text, const char *argument)
+{
+    text_puts(text, "$'");
+    for (uint32_t code; *argument;) {
+        const size_t n = escape_decode(argument, &code), bytes = n ? n : 1;
+        const bool plain = n > 0 && !escape_hidden(code) && code != '\'' && code != '\\';
+        if (plain) text_append(text, argument, bytes);
+        for (size_t i = 0; !plain && i < bytes; i++)
+            text_printf(text, "\\%03o", (unsigned)(unsigned char)argument[i]);
+        argument += bytes;
+    }
+    text_puts(text, "'");
+}
+
+void escape_shell(Text *text, const char *argument)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                "_-+=,./:@%^";
+    if (*argument && argument[strspn(argument, plain)] == 0) {
+        text_puts(text, argument);
+        return;
+    }
+    if (must_be_numbered(argument)) {
+        put_numbered(text, argument);
+        return;
+    }
+    text_puts(text, "'");
+    for (const char *s = argument; *s; s++) {
+        if (*s == '\'')
+            text_puts(text, "'\\''");
+        else
+            text_append(text, s, 1);
+    }
+    text_puts(text, "'");
+}

@@ -26,6 +26,9 @@ typedef enum EscapeFormat {
 } EscapeFormat;
 
 void escape_put(Text *out, EscapeFormat format, const char *text);
+/* One argument as a shell would have to read it: quoted only where it must be, by bytes in octal ($'\033') where it
+ * holds what acts without being seen. */
+void escape_shell(Text *text, const char *argument);
 
 /* Bytes of the character at `s`, which must not be the end; 0: it does not begin one of UTF-8. */
 size_t escape_decode(const char *s, uint32_t *code);

@@ -25,9 +25,6 @@ void text_puts(Text *text, const char *s);
 void text_fill(Text *text, char c, size_t n); /* n times the same character */
 void text_printf(Text *text, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void text_vprintf(Text *text, const char *fmt, va_list args) __attribute__((format(printf, 2, 0)));
-/* One argument as a shell would have to read it: quoted only where it must be, by bytes in octal ($'\033') where it
- * holds what acts without being seen (base/escape.h). */
-void text_shell_quote(Text *text, const char *argument);
 
 const char *text_str(const Text *text); /* never NULL */
 Status text_status(const Text *text);   /* ST_NO_MEMORY when anything is missing from it */

@@ -1,5 +1,6 @@
 /* roofstep COMMAND [options]: finds the command, reads its options, prints what went wrong. */
 #include "backend/cpu_info.h"
+#include "base/escape.h"
 #include "base/file_lock.h"
 #include "base/human.h"
 #include "base/json_reader.h"
@@ -110,7 +111,7 @@ static int run_command(int argc, char **argv)
     if (status != ST_OK) return failed(NULL, status);
     for (int i = 0; i < argc; i++) {
         if (i > 0) text_puts(&line, " ");
-        text_shell_quote(&line, i > 0 ? argv[i] : "roofstep");
+        escape_shell(&line, i > 0 ? argv[i] : "roofstep");
     }
     status = text_status(&line);
     if (status == ST_OK) status = run(command, argc - 2, argv + 2, text_str(&line), &exit_code);

@@ -223,7 +223,7 @@ void output_tell_page(const char *path)
 {
     char whole[PATH_MAX];
     Text quoted = {0};
-    text_shell_quote(&quoted, path);
+    escape_shell(&quoted, path);
     fflush(stdout);
     log_note("report: %s (open it in a browser: xdg-open %s; one file, no network needed)",
              realpath(path, whole) ? whole : path, text_str(&quoted));

@@ -1,5 +1,4 @@
-#include "model/backward.h"
-
+#include "model/stages.h"
 #include "ops/op.h"
 #include "plan/step_state.h"
 

@@ -1,12 +1,7 @@
 #include "model/model.h"
 
 #include "model/attention_alone.h"
-#include "model/backward.h"
-#include "model/forward.h"
-#include "model/optimizer.h"
-#include "model/transform_decompose.h"
-#include "model/transform_forward_grad.h"
-#include "model/transform_fuse.h"
+#include "model/stages.h"
 #include "model/transform_recompute.h"
 #include "ops/op.h"
 

@@ -1,6 +1,4 @@
-#include "model/optimizer.h"
-
-#include "model/transform_decompose.h"
+#include "model/stages.h"
 
 #include <stdlib.h>
 

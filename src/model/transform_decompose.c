@@ -1,5 +1,4 @@
-#include "model/transform_decompose.h"
-
+#include "model/stages.h"
 #include "ops/op.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-#include "model/transform_forward_grad.h"
+#include "model/stages.h"
 
 /* What a node of the backward pass reads is saved, unless that pass made it. */
 static void save_inputs(Plan *plan, const Node *node)

@@ -1,4 +1,4 @@
-#include "model/transform_fuse.h"
+#include "model/stages.h"
 
 #include <stdio.h>
 #include <stdlib.h>

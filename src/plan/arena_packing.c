@@ -4,8 +4,6 @@
  * tried again with the blocks first that had found no place below. */
 #include "plan/arena_packing.h"
 
-#include "plan/interval_index.h"
-
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>

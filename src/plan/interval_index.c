@@ -1,10 +1,10 @@
-#include "plan/interval_index.h"
+#include "plan/arena_packing.h"
 
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { PAGE = PLACED_LIST_PAGE, HALF = PAGE / 2 };
+enum { PAGE = INTERVAL_INDEX_PAGE, HALF = PAGE / 2 };
 
 /* Every page but the first was once a full half, so that many are enough. */
 static size_t pages_for(int n)

@@ -1,5 +1,6 @@
 #include "cli/suite/suite_output.h"
 
+#include "base/escape.h"
 #include "base/json_text.h"
 #include "bench/cell/cell_record.h"
 #include "bench/record/record_file.h"
@@ -71,7 +72,7 @@ Status suite_output_add_missing(json_t *list, const char *folder, const char *pa
 {
     Text text = {0};
     text_printf(&text, "%s; roofstep suite --resume ", why);
-    text_shell_quote(&text, folder);
+    escape_shell(&text, folder);
     text_puts(&text, cut == 0 ? " runs it again" : " measures again what was cut short");
     json_t *entry =
         json_pack("{s:s, s:s, s:s}", "part", part, "command", command, "why", text_str(&text));

@@ -1,5 +1,6 @@
 #include "cli/suite/suite_parts.h"
 
+#include "base/escape.h"
 #include "cli/suite/suite_arguments.h"
 
 #include <string.h>
@@ -72,6 +73,6 @@ void suite_parts_put_command(Text *out, const SuiteCommand *command)
 {
     for (int i = 0; i < command->n; i++) {
         if (i > 0) text_puts(out, " ");
-        text_shell_quote(out, command->argv[i]);
+        escape_shell(out, command->argv[i]);
     }
 }

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-/* Up to the blank that ends a word as text_shell_quote() writes it. */
+/* Up to the blank that ends a word as escape_shell() writes it. */
 static size_t word_length(const char *s)
 {
     bool quoted = false;

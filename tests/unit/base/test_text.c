@@ -1,3 +1,4 @@
+#include "base/escape.h"
 #include "base/text.h"
 #include "with_cmocka.h"
 
@@ -98,7 +99,7 @@ static void quotes_for_the_shell(void **state)
     };
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
         Text text = {0};
-        text_shell_quote(&text, pairs[i][0]);
+        escape_shell(&text, pairs[i][0]);
         assert_string_equal(text_str(&text), pairs[i][1]);
         text_free(&text);
     }

@@ -2,10 +2,8 @@
  *
  * The model: x = table[tokens]; a few blocks of [a, c] = x w^T, x = a c + a, with one w for all of them; logits = x table^T.
  * Untied, every use has a parameter of its own with the same values. */
-#include "model/backward.h"
-#include "model/optimizer.h"
 #include "model/params.h"
-#include "model/transform_decompose.h"
+#include "model/stages.h"
 #include "model/transform_recompute.h"
 #include "plan/op_functions.h"
 #include "step_harness.h"

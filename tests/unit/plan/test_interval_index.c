@@ -1,6 +1,6 @@
 /* The pages must not show: the same gap as a look at every block finds. */
 #include "base/rng.h"
-#include "plan/interval_index.h"
+#include "plan/arena_packing.h"
 #include "with_cmocka.h"
 
 #include <stdint.h>
@@ -58,7 +58,7 @@ static void the_lowest_gap_is_found(void **state)
     for (int round = 0; round < 2; round++) {
         interval_index_clear(&list);
         fill(&list, blocks, &draw);
-        assert_true(list.n_pages > N / PLACED_LIST_PAGE);
+        assert_true(list.n_pages > N / INTERVAL_INDEX_PAGE);
     }
     interval_index_free(&list);
     free(blocks);

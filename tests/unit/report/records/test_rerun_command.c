@@ -23,7 +23,7 @@ static void test_resume_goes(void **state)
     expect("roofstep bench --resume", "roofstep bench");
 }
 
-/* As text_shell_quote() writes them. */
+/* As escape_shell() writes them. */
 static void test_quoted_words(void **state)
 {
     (void)state;

@@ -1,0 +1,51 @@
+/* The stages that make the plan of a step, in the order in which model_build() runs them. attention_alone.h is the other
+ * forward pass; transform_recompute.h comes after backward_build(). */
+#ifndef MODEL_STAGES_H
+#define MODEL_STAGES_H
+
+#include "model/model.h"
+
+/* ---- forward.c ---- */
+
+/* Appends inputs, parameters, setup, the forward pass and the loss; fills the model's tensor ids. */
+void forward_build(Builder *b, Model *model);
+
+/* ---- transform_fuse.c ---- */
+
+/* What `eager` runs one by one as one node: matmuls of one input by weights that lie side by side (q, k and v; w1 and
+ * w3), the RoPE of q and k, and the gate that reads both halves. Outputs become windows into one tensor. */
+
+/* Follows the forward pass and comes before everything else. */
+void transform_fuse(Builder *b);
+
+/* ---- transform_decompose.c ---- */
+
+/* Replaces fused nodes by the primitives an eager framework would launch: all of them under `eager`,
+ * the softmax alone where attention is `naive`. Tensors keep their numbers. */
+void transform_decompose(Builder *b, Model *model);
+
+/* Appends `node` (its operands are in the plan already): as it is, or as primitives under `eager`. */
+void transform_decompose_node(Builder *b, const Model *model, const Node *node);
+
+/* ---- backward.c ---- */
+
+/* Walks the forward nodes from the loss, or the result of attention alone, back and appends each op's own gradient nodes. */
+void backward_build(Builder *b, const Model *model);
+
+/* ---- transform_forward_grad.c ---- */
+
+/* A forward pass with gradients enabled: the backward pass is cut off, and what it would have read stays in memory
+ * until the end of the step. No memory is planned for gradients. */
+
+/* The plan ends with its backward pass, recomputation included. */
+void transform_forward_grad(Builder *b, Model *model);
+
+/* ---- optimizer.c ---- */
+
+/* Appends unscaling, clipping and AdamW over all groups of parameters. */
+void optimizer_build(Builder *b, const Model *model);
+
+/* True when a step can be skipped or clipped, so that all gradients are looked at first. */
+bool optimizer_needs_norm(const Config *config);
+
+#endif
