@@ -201,8 +201,8 @@ static bool blas_follows(const RecordSet *rows)
 
 void result_input_distinct(bool shown[TABLE_MAX_COLUMNS], const RecordSet *rows)
 {
+    column_distinct(shown, rows);
     for (int c = 0; c < column_count; c++) {
-        shown[c] = column_list[c].identity && column_shown(&column_list[c], rows, false);
         if (shown[c] && strcmp(column_list[c].path, "blas") == 0) shown[c] = !blas_follows(rows);
     }
 }

@@ -183,10 +183,5 @@ const TableFormat table_md = {.name = "md",
                               .write = write_table,
                               .put_text = put_text,
                               .ending = "md",
-                              .part_begin = "",
-                              .part_end = "",
-                              .document_begin = "",
-                              .document_end = "",
                               .title_begin = "## ",
-                              .title_end = "\n\n",
-                              .after_tables = ""};
+                              .title_end = "\n\n"};

@@ -56,11 +56,7 @@ const TableFormat table_typst = {.name = "typst",
                                  .write = write_table,
                                  .put_text = put_text,
                                  .ending = "typ",
-                                 .part_begin = "",
-                                 .part_end = "",
                                  .document_begin =
                                      "#set page(paper: \"a3\", flipped: true, margin: 1cm)\n",
-                                 .document_end = "",
                                  .title_begin = "= #",
-                                 .title_end = "\n\n",
-                                 .after_tables = ""};
+                                 .title_end = "\n\n"};

@@ -9,7 +9,7 @@ typedef struct TableFormat {
     const char *name;
     Status (*write)(Text *out, const Table *table);
     void (*put_text)(Text *out, const char *text); /* escaped */
-    /* A folder of tables (report --tables) has a file for each part, and one document with all of them. */
+    /* A folder of tables (report --tables) has a file for each part, and one document with all of them. NULL: nothing. */
     const char *ending; /* of its files; NULL: no such folder has this format */
     const char *part_begin, *part_end;
     const char *document_begin, *document_end;

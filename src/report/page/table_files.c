@@ -6,6 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+static void put(Text *out, const char *text)
+{
+    if (text) text_puts(out, text);
+}
+
 static Status write_file(const char *folder, const char *name, const TableFormat *format,
                          const Text *text)
 {
@@ -22,9 +27,9 @@ static Status write_own(const char *folder, const char *name, const TableFormat 
                         const Text *tables)
 {
     Text text = {0};
-    text_puts(&text, format->part_begin);
+    put(&text, format->part_begin);
     text_append(&text, text_str(tables), tables->n);
-    text_puts(&text, format->part_end);
+    put(&text, format->part_end);
     const Status status = write_file(folder, name, format, &text);
     text_free(&text);
     return status;
@@ -39,11 +44,12 @@ static Status write_part(const char *folder, const TableFormat *format, const Pa
     page_parts_title(&title, &parts[i]);
     Status status = parts[i].write(&text, format->name, &parts[i]);
     if (status == ST_OK) status = write_own(folder, text_str(&name), format, &text);
-    text_puts(all, format->title_begin);
+    put(all, format->title_begin);
     format->put_text(all, text_str(&title));
-    text_puts(all, format->title_end);
+    put(all, format->title_end);
     text_append(all, text_str(&text), text.n);
-    text_printf(all, "%s\n", format->after_tables);
+    put(all, format->after_tables);
+    text_puts(all, "\n");
     text_free(&name);
     text_free(&text);
     text_free(&title);
@@ -55,10 +61,10 @@ static Status write_format(const char *folder, const TableFormat *format, const 
 {
     Text all = {0};
     Status status = ST_OK;
-    text_puts(&all, format->document_begin);
+    put(&all, format->document_begin);
     for (int i = 0; status == ST_OK && i < n; i++)
         status = write_part(folder, format, parts, i, &all);
-    text_puts(&all, format->document_end);
+    put(&all, format->document_end);
     if (status == ST_OK) status = write_file(folder, "tables", format, &all);
     text_free(&all);
     return status;

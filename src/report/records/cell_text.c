@@ -3,7 +3,6 @@
 #include "base/human.h"
 #include "bench/record/record_stat.h"
 #include "report/records/measured_phase.h"
-#include "report/records/ratio.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -30,6 +29,31 @@ static void put_time(Text *out, const Column *column, const Record *record)
         /* As many decimals as the time, so that the two can be compared at a glance. */
         text_printf(out, " ± %.*f", point ? (int)strspn(point + 1, "0123456789") : 0, spread);
     }
+}
+
+Ratio cell_text_ratio(double a, double spread_a, double b, double spread_b)
+{
+    const double value = a / b;
+    return (Ratio){value, a > 0 ? value * hypot(spread_a / a, spread_b / b) : NAN};
+}
+
+static bool measured(const Record *r, const char *phase, double *ms, double *spread)
+{
+    if (!record_stat_ms(r, phase, ms)) return false;
+    if (!record_stat_spread(r, phase, spread)) *spread = NAN;
+    return true;
+}
+
+/* Time of phase `over` of record `a` / that of phase `under` of record `b`, each by its record's statistic. False if either was
+ * not measured or the divisor is 0. */
+static bool ratio_of_phases(const Record *a, const char *over, const Record *b, const char *under,
+                            Ratio *out)
+{
+    double ms_a, ms_b, spread_a, spread_b;
+    if (!measured(a, over, &ms_a, &spread_a) || !measured(b, under, &ms_b, &spread_b)) return false;
+    if (ms_b <= 0) return false;
+    *out = cell_text_ratio(ms_a, spread_a, ms_b, spread_b);
+    return true;
 }
 
 static void put_ratio(Text *out, const Column *column, const Record *record)

@@ -228,3 +228,9 @@ bool column_shown(const Column *column, const RecordSet *set, bool baseline)
     }
     return false;
 }
+
+void column_distinct(bool *shown, const RecordSet *set)
+{
+    for (int c = 0; c < column_count; c++)
+        shown[c] = column_list[c].identity && column_shown(&column_list[c], set, false);
+}

@@ -57,6 +57,8 @@ bool column_varies(const Column *column, const RecordSet *set);
 bool column_common(const Column *column, const RecordSet *set, char value[COLUMN_TEXT]);
 /* Not all of the row fitted: its step is that of a smaller mode than was asked for. */
 bool column_measured_less(const Record *record);
+/* Marks the columns that set the rows of a set apart. */
+void column_distinct(bool *shown, const RecordSet *set);
 /* Speed-up columns are shown with a baseline only. */
 bool column_shown(const Column *column, const RecordSet *set, bool baseline);
 

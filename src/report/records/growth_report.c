@@ -98,8 +98,7 @@ void growth_report_law(Text *out, const GrowthSweep *sweep, const GrowthLaw *law
 GrowthNames growth_report_names(const RecordSet *set)
 {
     GrowthNames names = {{0}};
-    for (int c = 0; c < column_count; c++)
-        names.shown[c] = column_list[c].identity && column_shown(&column_list[c], set, false);
+    column_distinct(names.shown, set);
     return names;
 }
 

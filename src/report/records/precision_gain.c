@@ -73,9 +73,9 @@ static bool put_label(Text *out, const RecordSet *rows, const Record *record)
     static const char *const follow[] = {"precision", "blas"};
     bool shown[TABLE_MAX_COLUMNS] = {0}, any = false;
     char value[COLUMN_TEXT];
+    column_distinct(shown, rows);
     for (int c = 0; c < column_count; c++) {
         const Column *column = &column_list[c];
-        shown[c] = column->identity && column_shown(column, rows, false);
         for (size_t i = 0; i < sizeof follow / sizeof *follow; i++)
             shown[c] = shown[c] && strcmp(column->path, follow[i]) != 0;
         any = any || (shown[c] && column_text(column, record, value));

@@ -206,11 +206,9 @@ static void note_rule(Table *table, const Comparison *c)
 
 static void choose_columns(bool *shown, const RecordSet *set)
 {
-    for (int col = 0; col < column_count; col++) {
-        const Column *column = &column_list[col];
-        shown[col] = column->identity && strcmp(column->path, "environment_id") != 0 &&
-                     column_shown(column, set, false);
-    }
+    column_distinct(shown, set);
+    for (int col = 0; col < column_count; col++)
+        shown[col] = shown[col] && strcmp(column_list[col].path, "environment_id") != 0;
 }
 
 /* `rows` are the records of A that are compared, `matched` those of both files. Columns follow from one file at a time: the

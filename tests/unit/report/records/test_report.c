@@ -2,8 +2,8 @@
  * ROOFSTEP_UPDATE_GOLDEN=1 writes them anew: read the difference before committing it. */
 #include "bench/record/record_stat.h"
 #include "report/records/baseline.h"
+#include "report/records/cell_text.h"
 #include "report/records/measured_phase.h"
-#include "report/records/ratio.h"
 #include "report/records/report.h"
 #include "with_cmocka.h"
 
@@ -298,10 +298,10 @@ static void baseline_can_be_checked_before_the_work(void **state)
 static void errors_propagate_into_ratios(void **state)
 {
     (void)state;
-    const Ratio r = ratio_of(6, 0.3, 2, 0.1);
+    const Ratio r = cell_text_ratio(6, 0.3, 2, 0.1);
     assert_true(fabs(r.value - 3) < 1e-12);
     assert_true(fabs(r.error - 3 * sqrt(0.05 * 0.05 + 0.05 * 0.05)) < 1e-12);
-    assert_true(isnan(ratio_of(6, NAN, 2, 0.1).error));
+    assert_true(isnan(cell_text_ratio(6, NAN, 2, 0.1).error));
 }
 
 static void no_rows_make_an_empty_table(void **state)
