@@ -183,7 +183,7 @@ static Status optimize(const Export *e)
     return e->session->api->sync(e->session->backend);
 }
 
-/* Where there is no optimizer, what it would do to the state is done here. */
+/* Without an optimizer, this updates the state in its place. */
 static Status skip_step(const Export *e, double state[STATE_COUNT])
 {
     if (e->model->mode == MODE_TRAIN) return optimize(e);

@@ -21,7 +21,7 @@ Status safetensors_metadata(Safetensors *st, const char *name, const char *value
 Status safetensors_declare(Safetensors *st, const char *name, DType dtype, int n_dims,
                            const int64_t *dim);
 Status safetensors_begin_data(Safetensors *st); /* writes the header */
-/* What is known only after the data. Left out on a pipe, whose header is gone by then. */
+/* Metadata that is known only after the data. A pipe gets none: its header is already written. */
 Status safetensors_late_metadata(Safetensors *st, const char *name, const char *value);
 Status safetensors_data(Safetensors *st, const void *data, size_t n);
 Status safetensors_finish(Safetensors *st); /* ST_FAILED unless every declared byte came */

@@ -84,24 +84,24 @@ static void put_traffic(Text *out, const ProfileView *v, const Work *softmax)
 
 void findings_softmax(Text *out, const ProfileView *v)
 {
-    Work softmax = {0}, products = {0};
+    Work softmax = {0}, matmuls = {0};
     for (int i = 0; i < v->n_ops; i++) {
         const ViewOp *op = &v->ops[i];
         if (op->phase != PHASE_FORWARD) continue;
         if (is_part(op, PART_SOFTMAX)) add_work(&softmax, v, op);
         const bool inside = is_part(op, PART_SCORES) || is_part(op, PART_VALUES);
-        if (inside && op->category == CATEGORY_matmul) add_work(&products, v, op);
+        if (inside && op->category == CATEGORY_matmul) add_work(&matmuls, v, op);
     }
-    if (!(softmax.ns > 0 && softmax.flops > 0 && products.ns > 0 && products.flops > 0)) return;
-    const double flops = 100 * softmax.flops / products.flops;
-    const double time = 100 * softmax.ns / products.ns;
+    if (!(softmax.ns > 0 && softmax.flops > 0 && matmuls.ns > 0 && matmuls.flops > 0)) return;
+    const double flops = 100 * softmax.flops / matmuls.flops;
+    const double time = 100 * softmax.ns / matmuls.ns;
     text_printf(
         out,
         "Softmax has %s %% of the FLOPs of attention's two matrix multiplications and takes "
         "%s %% of their time (forward): it moves %s bytes per FLOP, they %s.",
         human_number(flops, 2).s, human_number(time, time < 100 ? 2 : 3).s,
         human_number(softmax.bytes / softmax.flops, 2).s,
-        human_number(products.bytes / products.flops, 2).s);
+        human_number(matmuls.bytes / matmuls.flops, 2).s);
     put_traffic(out, v, &softmax);
 }
 
@@ -192,8 +192,8 @@ static bool what_it_tells(Text *name, const GrowthSweep *sweep)
     return attention != NULL;
 }
 
-/* Of the sweeps with an exponent that tell of one implementation over one axis, the first of those with most points,
- * by what_it_tells(). NULL: no memory. */
+/* Of the sweeps with an exponent that tell of one implementation over one axis, the first of
+ * those with most points, by what_it_tells(). NULL: no memory. */
 static json_t *best_sweeps(const Growth *growth, Text *name)
 {
     json_t *best = json_object();

@@ -1,5 +1,5 @@
-/* What results say about how a step behaves, as sentences with figures: what warm-up changes, why softmax takes its time, where
- * another precision gains, how times and memory grow. */
+/* What results say about how a step behaves, as sentences with figures: what warm-up changes,
+ * why softmax takes its time, where another precision gains, how times and memory grow. */
 #ifndef REPORT_FINDINGS_FINDINGS_H
 #define REPORT_FINDINGS_FINDINGS_H
 
@@ -11,9 +11,10 @@
 
 /* What a run with the fewest warm-ups reports, against one with the most. */
 void findings_warmup(Text *out, const WarmupStudy *study);
-/* Softmax of the forward pass against attention's two matrix multiplications, where they are ops of their own. */
+/* Softmax of the forward pass against attention's two matrix multiplications, where they are ops
+ * of their own. */
 void findings_softmax(Text *out, const ProfileView *view);
-/* The same of the first row whose profile tells. */
+/* The same of the first row that has such a profile. */
 Status findings_softmax_first(Text *out, const RecordSet *rows);
 
 /* Appends the lines of all files, as summary_add() does. */

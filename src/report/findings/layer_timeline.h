@@ -1,4 +1,5 @@
-/* One layer of a trace, forward and backward: what the host and the device did, and the gaps between. */
+/* One layer of a trace, forward and backward: what the host and the device did, and the gaps
+ * between. */
 #ifndef REPORT_FINDINGS_LAYER_TIMELINE_H
 #define REPORT_FINDINGS_LAYER_TIMELINE_H
 
@@ -9,7 +10,8 @@
 /* Of a trace in Kineto's layout a new reference to
  *
  *   {layer: "layer.2", phases: [{phase, begin_us, end_us,
- *                                tracks: [{name: "host", events: [[name, scope, begin_us, us], ...]}, ...]}, ...]}
+ *                                tracks: [{name: "host", events: [[name, scope, begin_us, us], ...]},
+ *                                         ...]}, ...]}
  *
  * for the layer in the middle and one step, times from the step's begin; NULL where no event belongs to a
  * layer. Events are in the order of their begin. */

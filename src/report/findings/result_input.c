@@ -86,8 +86,8 @@ static Status take_records(ResultInput *file, const Text *text)
     return sort_rows(file);
 }
 
-/* What is no single object (jsonl, or no JSON at all) is left to the reader of records, which says what is
- * wrong with it. */
+/* What is no single object (jsonl, or no JSON at all) is left to the reader of records, which
+ * says what is wrong with it. */
 static Status take(ResultInput *file, const Text *text)
 {
     Status status;

@@ -30,8 +30,9 @@ typedef struct ResultInput {
     json_t *layer;  /* of a trace: layer_timeline.h; NULL: none */
 } ResultInput;
 
-/* json or jsonl of bench, attention, profile, warmup or precision, json of memory or limits, or a trace of
- * profile. ST_USAGE: it is none of these, or cannot be read. The caller frees it, after a failure too. */
+/* json or jsonl of bench, attention, profile, warmup or precision, json of memory or limits, or
+ * a trace of profile. ST_USAGE: it is none of these, or cannot be read. The caller frees it,
+ * after a failure too. */
 Status result_input_read(ResultInput *file, const char *path);
 /* The same of a file's text. */
 Status result_input_parse(ResultInput *file, const char *path, const Text *text);
@@ -45,7 +46,8 @@ int result_input_count(const ResultInput *files, int n, ResultKind kind);
 const ResultInput *result_input_before(const ResultInput *files, int i);
 /* Which columns set rows of a kind apart, for record_notes_label(). It looks through all of them. */
 void result_input_distinct(bool shown[TABLE_MAX_COLUMNS], const RecordSet *rows);
-/* "small, ctx 512": a row by what sets it apart from the others of its kind; of many rows, result_input_distinct() first. */
+/* "small, ctx 512": a row by what sets it apart from the others of its kind; of many rows,
+ * result_input_distinct() first. */
 void result_input_label(Text *out, const RecordSet *rows, const Record *record);
 
 #endif

@@ -190,7 +190,8 @@ static Status add_roof(const Summary *s, Text *text)
     return json_text_append(s->lines, text);
 }
 
-/* The shortest possible time of a step is that of matrix multiplications at the highest rate, and of waiting for memory. */
+/* The shortest possible time of a step is that of matrix multiplications at the highest rate,
+ * and of waiting for memory. */
 static Status add_bound(const Summary *s, Text *text)
 {
     const Pick p = pick(s, RESULT_MODEL, "step", true);
@@ -198,11 +199,11 @@ static Status add_bound(const Summary *s, Text *text)
     if (!p.record || !record_number(p.record, "flops_per_step", &flops)) return ST_OK;
     if (!record_number(p.record, "limit_tflops", &rate) || rate <= 0) return ST_OK;
     if (!record_number(p.record, "limit_step_ms", &least) || least <= 0) return ST_OK;
-    const double products = 100 * flops / (rate * 1e9) / least;
+    const double matmuls = 100 * flops / (rate * 1e9) / least;
     text_puts(text, "The step of ");
     put_label(text, s, &p);
     text_printf(text, " is %s: matrix multiplications are %.0f %% of its shortest possible time.",
-                products >= 50 ? "compute-bound" : "memory-bound", products < 100 ? products : 100);
+                matmuls >= 50 ? "compute-bound" : "memory-bound", matmuls < 100 ? matmuls : 100);
     return json_text_append(s->lines, text);
 }
 

@@ -18,8 +18,9 @@ typedef struct CsvReader {
 /* A byte order mark is passed over. csv_reader_close() frees. */
 void csv_reader_open(CsvReader *reader, const char *text, size_t n);
 void csv_reader_close(CsvReader *reader);
-/* The next row; `more` is false behind the last. Lines may end in CR LF, the last one in nothing. ST_USAGE, without the
- * file's name: a quoted field that does not end, too many fields, a zero byte. */
+/* The next row; `more` is false behind the last. Lines may end in CR LF, the last one in
+ * nothing. ST_USAGE, without the file's name: a quoted field that does not end, too many fields,
+ * a zero byte. */
 Status csv_reader_next(CsvReader *reader, bool *more);
 /* Of the row at hand, until the next one is read; "" beyond its last. */
 const char *csv_reader_field(const CsvReader *reader, int i);

@@ -5,7 +5,8 @@
 
 #include <string.h>
 
-/* What a spreadsheet takes for the beginning of a formula, after blanks too: it would run =cmd|... on opening. */
+/* What a spreadsheet takes for the beginning of a formula, after blanks too: it would run
+ * =cmd|... on opening. */
 static const char *const formulas[] = {"=",  "+",  "-",  "@",  "\t", "\r",
                                        "\n", "＝", "＋", "－", "＠"};
 

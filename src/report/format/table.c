@@ -69,7 +69,7 @@ void table_dashes(Table *table, int n)
     for (int i = 0; i < n; i++) table_cell(table, NULL);
 }
 
-/* The failure of a text is that of its table. */
+/* A text that failed makes its table fail. */
 static const char *string_of(Table *table, const Text *text)
 {
     table->failed = table->failed || text->failed;

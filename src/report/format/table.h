@@ -32,18 +32,21 @@ typedef struct Table {
 
 /* "forward (ms)" of a label and a unit; unit may be "". */
 void table_column(Table *table, const char *label, const char *unit, bool right);
-/* Columns by their labels, a unit in brackets where there is one: the first `n_left` aligned left. NULL ends them. */
+/* Columns by their labels, a unit in brackets where there is one: the first `n_left` aligned
+ * left. NULL ends them. */
 void table_columns(Table *table, int n_left, const char *const *labels);
 #define TABLE_COLUMNS(table, n_left, ...) \
     table_columns((table), (n_left), (const char *const[]){__VA_ARGS__, NULL})
-/* Names columns that a narrow terminal hides, in this order. Headings that the table lacks are ignored. NULL ends them. */
+/* Names columns that a narrow terminal hides, in this order. Headings that the table lacks are
+ * ignored. NULL ends them. */
 void table_spare(Table *table, const char *const *headings);
 #define TABLE_SPARE(table, ...) table_spare((table), (const char *const[]){__VA_ARGS__, NULL})
 /* The next cell, "-" for NULL; a row is full after as many as there are columns. */
 void table_cell(Table *table, const char *text);
 void table_dashes(Table *table, int n); /* the next n cells are "-" */
 void table_cell_printf(Table *table, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* What the text holds is the next cell, or a note unless it is empty. Both leave the text empty and without memory. */
+/* What the text holds is the next cell, or a note unless it is empty. Both leave the text empty
+ * and without memory. */
 void table_cell_text(Table *table, Text *text);
 void table_note_text(Table *table, Text *text);
 void table_note(Table *table, const char *text, const char *code);
@@ -60,7 +63,8 @@ typedef struct TableHeading {
     const char *begin, *between, *end;
 } TableHeading;
 
-/* Appends a column's heading; a long one with a unit has it on a line of its own: "attention a step", "(ms)". */
+/* Appends a column's heading; a long one with a unit has it on a line of its own: "attention a
+ * step", "(ms)". */
 void table_put_heading(Text *out, const char *label, const TableHeading *as);
 
 /* Appends the notes as comment lines that start with `prefix`. */

@@ -54,8 +54,8 @@ static Status write_table(Text *out, const Table *table)
     "\\documentclass{article}\n\\usepackage{booktabs,graphicx}\n" \
     "\\usepackage[a3paper,landscape,margin=1cm]{geometry}\n\\begin{document}\n\\footnotesize\n"
 
-/* The file of one part compiles alone. \input into a document it is nothing but its tables: LaTeX makes \documentclass an
- * error of that name within a document. */
+/* The file of one part compiles alone. \input into a document it is nothing but its tables:
+ * LaTeX makes \documentclass an error of that name within a document. */
 #define PART_BEGIN                                                                            \
     "% compiles alone; \\input it into a document that has \\usepackage{booktabs,graphicx}\n" \
     "\\expandafter\\ifx\\csname @notprerr\\endcsname\\documentclass\\else\n" DOCUMENT_BEGIN   \

@@ -8,7 +8,7 @@ static void put_text(Text *out, const char *text)
     text_puts(out, "\"");
 }
 
-/* Its insets are those of the text, so that the whole becomes smaller with it. */
+/* Insets are in em, so that they shrink with the text. */
 static void put_headings(Text *out, const Table *table)
 {
     static const TableHeading heading = {put_text, "[#", " \\ #", "]"};
@@ -26,7 +26,8 @@ static void put_headings(Text *out, const Table *table)
     text_puts(out, "),\n");
 }
 
-/* A table wider than the page is written smaller; a hair more than is needed, for cells break at once. */
+/* A table wider than the page is written smaller; a hair more than is needed, for cells break at
+ * once. */
 static void put_shrunk(Text *out)
 {
     text_puts(out, "set text(size: calc.min(1, 0.99 * room.width / measure(whole).width) * 1em)\n"

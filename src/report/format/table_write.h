@@ -1,4 +1,5 @@
-/* Tables in the formats for people (reports.def), and as the page takes them: the one place that chooses a format. */
+/* Tables in the formats for people (reports.def), and as the page takes them: the one place that
+ * chooses a format. */
 #ifndef REPORT_FORMAT_TABLE_WRITE_H
 #define REPORT_FORMAT_TABLE_WRITE_H
 
@@ -9,7 +10,8 @@ typedef struct TableFormat {
     const char *name;
     Status (*write)(Text *out, const Table *table);
     void (*put_text)(Text *out, const char *text); /* escaped */
-    /* A folder of tables (report --tables) has a file for each part, and one document with all of them. NULL: nothing. */
+    /* A folder of tables (report --tables) has a file for each part, and one document with all
+     * of them. NULL: nothing. */
     const char *ending; /* of its files; NULL: no such folder has this format */
     const char *part_begin, *part_end;
     const char *document_begin, *document_end;
@@ -28,8 +30,8 @@ extern const TableFormat *const table_write_formats[];
 
 /* Appends the table in the format called `format`: "md", "latex", "typst", "page". */
 Status table_write(Text *out, const char *format, const Table *table);
-/* The same of a table that is complete: after a blank line if `out` holds something, and frees the table. A table without
- * rows is left out. */
+/* The same of a table that is complete: after a blank line if `out` holds something, and frees
+ * the table. A table without rows is left out. */
 Status table_write_next(Text *out, const char *format, Table *table);
 
 #endif

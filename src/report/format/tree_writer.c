@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What the viewer appends at once must fit into the arguments of one call of its language; Python itself
- * takes this many. */
+/* What the viewer appends at once must fit into the arguments of one call of its language;
+ * Python itself takes this many. */
 enum { BATCH = 1000, FLUSH = 1 << 20 };
 
 /* ---- bytes ---- */
@@ -84,7 +84,8 @@ static bool grow_texts(TreeWriter *w)
     return true;
 }
 
-/* Where a text's memo is kept; a new text has none yet. NULL: no memory. Valid until the next one is asked for. */
+/* Where a text's memo is kept; a new text has none yet. NULL: no memory. Valid until the next
+ * one is asked for. */
 static TreeText *entry_of(TreeWriter *w, const char *text)
 {
     if (w->status != ST_OK) return NULL;

@@ -34,8 +34,8 @@ typedef struct TreeWriter {
     int n_shared;
 } TreeWriter;
 
-/* `n_shared` values may be shared, numbered from 0. tree_writer_finish() or tree_writer_abandon() is due
- * once it succeeded. */
+/* `n_shared` values may be shared, numbered from 0. tree_writer_finish() or
+ * tree_writer_abandon() is due once it succeeded. */
 Status tree_writer_open(TreeWriter *w, const char *path, bool pickle, int n_shared);
 Status tree_writer_finish(TreeWriter *w);
 void tree_writer_abandon(TreeWriter *w);

@@ -170,7 +170,7 @@ bool baseline_alike(const Baseline *baseline, const Record *a, const Record *b)
     return true;
 }
 
-/* With `auto` and what it became both in a sweep, the row that was asked for by this name counts. */
+/* If a sweep has both `auto` and the value that auto became, the row that asked for this value wins. */
 const Record *baseline_row_with(const Baseline *baseline, const RecordSet *set,
                                 const Record *record, const char *value)
 {

@@ -7,7 +7,7 @@
 #include "report/records/column.h"
 
 typedef struct Baseline {
-    const Column *column; /* the one whose value was named */
+    const Column *column; /* that --baseline names a value of */
     char value[COLUMN_TEXT];
     const Column *others[TABLE_MAX_COLUMNS]; /* that vary too: a row must be alike in them */
     int n_others;

@@ -44,8 +44,8 @@ static bool measured(const Record *r, const char *phase, double *ms, double *spr
     return true;
 }
 
-/* Time of phase `over` of record `a` / that of phase `under` of record `b`, each by its record's statistic. False if either was
- * not measured or the divisor is 0. */
+/* Time of phase `over` of record `a` / time of phase `under` of record `b`, each by its record's
+ * statistic. False if either was not measured or the divisor is 0. */
 static bool ratio_of_phases(const Record *a, const char *over, const Record *b, const char *under,
                             Ratio *out)
 {

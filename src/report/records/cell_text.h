@@ -11,7 +11,7 @@ void cell_text_put(Text *out, const Column *column, const Record *record, const 
 
 /* The same; where the record has no such value, why: "unsupported". `record` may be NULL. */
 void cell_text_put_or_status(Text *out, const Column *column, const Record *record);
-/* "-22.5 ± 0.3": by how many % a phase's mean is above that of the baseline. Both may be NULL. */
+/* "-22.5 ± 0.3": change of a phase's time against the baseline in %. Both may be NULL. */
 void cell_text_put_change(Text *out, const Column *column, const Record *record,
                           const Record *baseline);
 

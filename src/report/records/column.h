@@ -53,9 +53,10 @@ bool column_has(const Column *column, const Record *record, const char *value);
 /* The two rows were asked to differ in it; where that is not recorded, they are known to. */
 bool column_differs(const Column *column, const Record *a, const Record *b);
 bool column_varies(const Column *column, const RecordSet *set);
-/* The value that all rows that know it have, of a setting worth naming beside the table. */
+/* The one value of a column that is not shown, if all rows that know it agree: for the note of
+ * common settings. */
 bool column_common(const Column *column, const RecordSet *set, char value[COLUMN_TEXT]);
-/* Not all of the row fitted: its step is that of a smaller mode than was asked for. */
+/* Only part of the row fitted in memory: its step has a smaller mode than the one asked for. */
 bool column_measured_less(const Record *record);
 /* Marks the columns that set the rows of a set apart. */
 void column_distinct(bool *shown, const RecordSet *set);

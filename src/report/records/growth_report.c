@@ -102,7 +102,7 @@ GrowthNames growth_report_names(const RecordSet *set)
     return names;
 }
 
-/* What sets its rows apart from those of others; nothing where there is but one. */
+/* Names the sweep by the columns that vary; nothing if none does. */
 static void put_label(Text *out, const GrowthNames *names, const GrowthSweep *sweep)
 {
     bool shown[TABLE_MAX_COLUMNS] = {0}, any = false;

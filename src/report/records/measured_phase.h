@@ -1,14 +1,14 @@
-/* A phase counts as measured when it ended well. One that was cut short (a time-out, a kill) keeps the samples it
- * had in its file; no table, chart or sentence is made of them. */
+/* A phase counts as measured when it ended well. One that was cut short (a time-out, a kill)
+ * keeps the samples it had in its file; no table, chart or sentence is made of them. */
 #ifndef REPORT_RECORDS_MEASURED_PHASE_H
 #define REPORT_RECORDS_MEASURED_PHASE_H
 
 #include "bench/record/record.h"
 
-/* As record_number(), of a measured phase alone where the path is that of a phase: "step.median_ms". */
+/* As record_number(); a path into a phase, "step.median_ms", must lead into a measured one. */
 bool measured_phase_number(const Record *r, const char *path, double *out);
-/* The status of a phase, that of the row where it was cut short before the phase had any. RECORD_STATUS_COUNT: the
- * phase was not asked for, or there is no more to say about it than about the row. */
+/* The status of a phase; the status of the row if the row was cut short before the phase had
+ * one. RECORD_STATUS_COUNT: the phase was not asked for, or it has no status of its own. */
 RecordStatus measured_phase_status(const Record *r, const char *phase);
 
 #endif

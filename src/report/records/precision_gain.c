@@ -18,8 +18,8 @@ static bool has_precision(const Record *record, const char *precision)
     return own && strcmp(own, precision) == 0 && !record_text(record, "peer");
 }
 
-/* The same work but for the precision has the same text. Which product or attention `auto` takes may differ with it.
- * False: it is not known what was asked for. */
+/* The same work but for the precision has the same text. Which product or attention `auto` takes
+ * may differ with it. False: it is not known what was asked for. */
 static bool put_work(Text *out, const Record *record)
 {
     static const char *const but[] = {"precision", "attention", "blas"};
@@ -67,7 +67,7 @@ static double gain(const Record *fp32, const Record *other, const char *phase)
 
 /* ---- rows ---- */
 
-/* What sets the pair apart from others; nothing where there is but one. */
+/* Names the pair by the columns that vary; nothing if none does. */
 static bool put_label(Text *out, const RecordSet *rows, const Record *record)
 {
     static const char *const follow[] = {"precision", "blas"};

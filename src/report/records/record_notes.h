@@ -12,8 +12,9 @@ void record_notes_common(Table *table, const RecordSet *set);
 void record_notes_definitions(Table *table, const RecordSet *set);
 /* The first of these. */
 void record_notes_stat(Table *table, Stat stat);
-/* The message of every row that is not ok (needed, available, short by); warnings; for every environment the machine,
- * its libraries, the build and the command line. `shown` tells of each column whether the table has it. */
+/* The message of every row that is not ok (needed, available, short by); warnings; for every
+ * environment the machine, its libraries, the build and the command line. `shown` tells of each
+ * column whether the table has it. */
 void record_notes_rows(Table *table, const RecordSet *set, const bool *shown,
                        const RowWarnings *warnings);
 

@@ -9,8 +9,8 @@
  * settings, what went wrong, the warnings, and the machine with the command line. */
 Status record_table_build(Table *table, const ReportInput *input);
 
-/* That table in some format. Where attention alone is compared with a baseline, below it the values of the baseline's column
- * beside each other:
+/* That table in some format. Where attention alone is compared with a baseline, a table
+ * below it has the values of the baseline's column side by side:
  *
  *     | d_head | ctx | forward, fp32 (ms) | forward, tf32 (ms) | change (%) | backward, fp32 (ms) | ... */
 Status record_table_write(Text *out, const char *format, const ReportInput *input);

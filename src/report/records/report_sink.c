@@ -88,7 +88,7 @@ static bool has_older(const ReportSink *sink)
 }
 
 /* Everything but the renaming: a full disk is found, and the older file is still there. */
-static Status try_beside(const ReportSink *sink)
+static Status try_temporary(const ReportSink *sink)
 {
     Text text = {0};
     AtomicFile file;
@@ -116,7 +116,7 @@ Status report_sink_open(ReportSink *sink, const char *path, const char *format,
         sink->waits = has_older(sink);
     }
     if (status == ST_OK) {
-        status = sink->waits ? try_beside(sink) : start_file(sink);
+        status = sink->waits ? try_temporary(sink) : start_file(sink);
     }
     if (status != ST_OK) report_sink_close(sink);
     return status;

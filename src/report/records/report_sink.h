@@ -14,9 +14,10 @@ typedef struct ReportSink {
 } ReportSink;
 
 /* Writes the file at once with the records already in `start` (those resumed; may be empty), so
- * that a read-only directory or a full disk is found before the work. `start` is not kept. A stream
- * gets jsonl line by line and any other format once, by report_sink_finish(). A file that is there
- * already and is not resumed stays until the first record. The caller has locked it (base/file_lock.h). */
+ * that a read-only directory or a full disk is found before the work. `start` is not kept. A
+ * stream gets jsonl line by line and any other format once, by report_sink_finish(). A file that
+ * is there already and is not resumed stays until the first record. The caller has locked it
+ * (base/file_lock.h). */
 Status report_sink_open(ReportSink *sink, const char *path, const char *format,
                         const RecordSet *start);
 Status report_sink_add(ReportSink *sink, Record *record);

@@ -24,7 +24,7 @@ static void put_create(Text *out)
     text_puts(out, ");\n");
 }
 
-/* Quoted by what the value is, whatever the column's type: a file may hold anything. */
+/* The value decides the quotes, not the type of its column: a file may hold anything. */
 static void put_value(Text *out, Text *scratch, const json_t *value)
 {
     if (!value) {

@@ -12,7 +12,7 @@ static const struct {
     double seconds;
 } units[] = {{" ns", 1e-9}, {" us", 1e-6}, {" ms", 1e-3}, {" s", 1}, {" min", 60}, {" h", 3600}};
 
-/* The unit that follows a number: how many characters it has, and what it is worth. */
+/* The unit of time after a number: its length in characters, and its seconds. */
 static size_t unit_at(const char *at, double *seconds)
 {
     for (size_t u = 0; u < sizeof units / sizeof *units; u++) {
@@ -25,8 +25,8 @@ static size_t unit_at(const char *at, double *seconds)
     return 0;
 }
 
-/* One number and the unit of time behind it, if `at` begins with one: its length and value. A digit within a word,
- * as in fp32, is no number. */
+/* One number and the unit of time behind it, if `at` begins with one: its length and value. A
+ * digit within a word, as in fp32, is no number. */
 static size_t number_at(const char *text, const char *at, double *value)
 {
     char *end = NULL;

@@ -1,5 +1,5 @@
-/* The warnings of a table's rows. Those that differ in their numbers only are one line, "samples vary by 6 to 14 %",
- * and a mark on each row that it is about. */
+/* The warnings of a table's rows. Those that differ in their numbers only are one line, "samples
+ * vary by 6 to 14 %", and a mark on each row that it is about. */
 #ifndef REPORT_RECORDS_ROW_WARNINGS_H
 #define REPORT_RECORDS_ROW_WARNINGS_H
 

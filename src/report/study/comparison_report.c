@@ -211,8 +211,8 @@ static void choose_columns(bool *shown, const RecordSet *set)
         shown[col] = shown[col] && strcmp(column_list[col].path, "environment_id") != 0;
 }
 
-/* `rows` are the records of A that are compared, `matched` those of both files. Columns follow from one file at a time: the
- * first table has the differences between the files. */
+/* `rows` are the records of A that are compared, `matched` those of both files. Columns follow
+ * from one file at a time: the first table has the differences between the files. */
 static void fill_rows(Table *table, const ComparisonReport *report, const RecordSet *rows,
                       const RecordSet *matched)
 {

@@ -9,7 +9,7 @@
 /* The unit that people read: GFLOP/s of a CPU, TFLOP/s of a GPU. */
 typedef struct Shown {
     const char *unit;
-    double one; /* that unit, in those of the limit */
+    double one; /* of it in the unit of the limit */
 } Shown;
 
 static Shown shown_of(const LimitsKey *key, LimitId id)

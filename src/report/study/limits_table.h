@@ -5,7 +5,7 @@
 #include "bench/limits/limits.h"
 #include "report/format/table.h"
 
-/* A row for every limit that the device has, the data sheet of a GPU beside it. */
+/* A row for every limit that the device has, with the data sheet value of a GPU. */
 void limits_table_fill(Table *table, const Limits *limits);
 
 #endif

@@ -1,5 +1,5 @@
-/* The warm-up study in every format: what each number of warm-ups gives, how many are enough, and what the
- * first step pays for. */
+/* The warm-up study in every format: what each number of warm-ups gives, how many are enough,
+ * and what the first step pays for. */
 #ifndef REPORT_STUDY_WARMUP_REPORT_H
 #define REPORT_STUDY_WARMUP_REPORT_H
 
