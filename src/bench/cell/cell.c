@@ -156,7 +156,8 @@ static Status start(Cell *cell)
     return init_session(&cell->session, cell->fit.model);
 }
 
-/* Sets the message when even at the limits of this machine the fewest samples take longer than the time-out. */
+/* Sets the message when even at the limits of this machine the fewest samples take longer than the
+ * time-out. */
 static Status find_timeout(const Cell *cell, char *message, size_t size)
 {
     const TimeEstimate estimate =

@@ -9,10 +9,11 @@
 
 Status cell_run(const Config *config, CellLink *link);
 
-/* Cells that differ in warm-up and steps alone may share a process and its model. Not so those without a warm-up, whose
- * point is the fresh process. */
+/* Cells that differ in warm-up and steps alone may share a process and its model. Not so those
+ * without a warm-up, whose point is the fresh process. */
 bool cell_shares(const Config *a, const Config *b);
-/* Such cells one after the other; what is told of the second and later ones comes after a cell_link_next(). */
+/* Such cells one after the other; what is told of the second and later ones comes after a
+ * cell_link_next(). */
 Status cell_run_shared(const Config *configs, int n, CellLink *link);
 
 /* A cell with its memory taken. */

@@ -182,8 +182,9 @@ static Status touched(const Session *s, size_t *bytes)
     return ST_OK;
 }
 
-/* Bytes that the regions and the arena of the session hold: on a CPU the pages that were touched, elsewhere what becomes
- * free when they are released, the libraries being warm. Releases the memory; session_close() is still due. */
+/* Bytes that the regions and the arena of the session hold: on a CPU the pages that were touched,
+ * elsewhere what becomes free when they are released, the libraries being warm. Releases the
+ * memory; session_close() is still due. */
 static Status release_memory(Session *s, size_t *bytes)
 {
     size_t before = 0, after = 0;

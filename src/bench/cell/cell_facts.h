@@ -20,8 +20,8 @@ typedef struct CellBaseline {
 /* Before the run: where, what, how much; phases that do not fit are settled here. */
 Status cell_facts_planned(CellLink *link, const Config *config, const Placement *placement,
                           const Fit *fit);
-/* What came before the first step, in seconds: finding the device (which starts its libraries) and planning;
- * opening it, of which choosing algorithms. */
+/* What came before the first step, in seconds: finding the device (which starts its libraries) and
+ * planning; opening it, of which choosing algorithms. */
 typedef struct CellStart {
     double plan, open, prepare;
 } CellStart;
@@ -32,8 +32,8 @@ Status cell_facts_first_step(CellLink *link, double seconds, const struct rusage
 /* What the machine's owner, and on a CPU other programs, had of the processors since `before`. */
 Status cell_facts_interference(CellLink *link, const Placement *placement,
                                const Interference *before);
-/* After the run, with the session still open: loss, skipped steps, memory, which the last cell of a process gives
- * back. */
+/* After the run, with the session still open: loss, skipped steps, memory, which the last cell of a
+ * process gives back. */
 Status cell_facts_measured(CellLink *link, Session *session, const Placement *placement,
                            const Fit *fit, const CellBaseline *before, bool last);
 /* ok, or oom when the mode that was asked for does not fit. */

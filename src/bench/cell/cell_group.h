@@ -37,8 +37,8 @@ Status cell_group_resume(CellGroup *group, RecordSet *rows, RunnerOutcome *outco
 /* One member's round, unless an earlier one has shown that it makes no sense. `interrupted` is set when
  * Ctrl-C ended it. */
 Status cell_group_run(CellGroup *group, int member, int round, bool *interrupted);
-/* Ours of several cells that share a process (bench/cell/cell.h), each with one round and no peer. The first *done of them
- * have a result now; those after them were not begun. */
+/* Ours of several cells that share a process (bench/cell/cell.h), each with one round and no peer.
+ * The first *done of them have a result now; those after them were not begun. */
 enum { CELL_GROUP_SHARED = 4 };
 Status cell_group_run_shared(CellGroup *groups[], int n, int *done, bool *interrupted);
 /* After the last round: settles the records, adds and hands on the rows. */

@@ -54,8 +54,9 @@ void cell_record_free(CellRecord *c)
 
 /* ---- a record of an earlier run ---- */
 
-/* The plan said so before anything was allocated, and would say it again: then a phase has its shortage. Memory that
- * ran out during the run may be there the next time. Of a peer nothing is planned. */
+/* The plan said so before anything was allocated, and would say it again: then a phase has its
+ * shortage. Memory that ran out during the run may be there the next time. Of a peer nothing is
+ * planned. */
 static bool is_planned_oom(const Record *record)
 {
     static const char *const phases[] = {"forward", "backward", "optimizer"};
@@ -249,8 +250,8 @@ static Status warn_of_slow_first(CellRecord *c, double first, double median)
                        human_seconds(first).s, human_seconds(median).s, advice);
 }
 
-/* Uncertainty of the figure that is shown, as a share of it: the interval of a median, the range where there are too few
- * samples for one, the standard deviation beside a mean. */
+/* Uncertainty of the figure that is shown, as a share of it: the interval of a median, the range
+ * where there are too few samples for one, the standard deviation beside a mean. */
 static double uncertainty(const CellRecord *c, const StatsSummary *s)
 {
     const double interval = sample_list_interval(&c->series[SAMPLE_STEP], STAT_MEDIAN);

@@ -31,8 +31,8 @@ void cell_record_take(CellRecord *c, const char *line, size_t length);
 Status cell_record_finish(CellRecord *c, const ChildResult *end);
 void cell_record_free(CellRecord *c);
 
-/* Whether a resumed sweep keeps this record. It runs a cell again that timed out, was killed or failed, or that ran out
- * of memory although its plan fits. */
+/* Whether a resumed sweep keeps this record. It runs a cell again that timed out, was killed or
+ * failed, or that ran out of memory although its plan fits. */
 bool cell_record_is_final(const Record *record);
 
 #endif

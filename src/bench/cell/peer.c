@@ -196,8 +196,8 @@ static void add_cell(Words *w, const Config *config, const Placement *placement)
     }
 }
 
-/* It computes with the threads that it is told of, as ours does (backend/cpu_threads.h): a GPU need not be one that this
- * build can use. */
+/* It computes with the threads that it is told of, as ours does (backend/cpu_threads.h): a GPU need
+ * not be one that this build can use. */
 static Status place(const Config *config, Placement *placement)
 {
     static const char *const changes_threads[] = {"OMP_DYNAMIC", "OMP_NESTED",

@@ -22,8 +22,8 @@ typedef struct PeerChoice {
 /* The peers of a cell, in the order they were named. ST_USAGE: no such peer or variant. */
 Status peer_list(const PeerChoice *choice, const Config *config, Peer peers[PEER_MAX], int *n);
 
-/* In the child of a cell: becomes the peer. Returns only when that cannot be (ST_UNSUPPORTED). `so_far` is its
- * record after the rounds before this one: it multiplies with the same BLAS again. */
+/* In the child of a cell: becomes the peer. Returns only when that cannot be (ST_UNSUPPORTED).
+ * `so_far` is its record after the rounds before this one: it multiplies with the same BLAS again. */
 Status peer_run(const Peer *peer, const Config *config, const Record *so_far, CellLink *link);
 
 /* A record for what the peer will find, with a `cell` of its own. */

@@ -55,8 +55,9 @@ static double pace(double trust, double done, double seconds)
     return trust + done > 0 && trust + seconds > 0 ? (trust + seconds) / (trust + done) : NAN;
 }
 
-/* Of the current cell: by its steps, without its start and its first one; before there are two, and where samples
- * end by the clock, after any number of steps, by what is expected, of which a last bit is left until it ends. */
+/* Of the current cell: by its steps, without its start and its first one; before there are two, and
+ * where samples end by the clock, after any number of steps, by what is expected, of which a last
+ * bit is left until it ends. */
 static double left_of_cell(const Progress *p, double fraction, double now, double before)
 {
     const double expected = before * p->weight;

@@ -30,8 +30,9 @@ void progress_begin(Progress *p, int n, double total);
 void progress_cell(Progress *p, int index, const char *label, const Config *config, double weight);
 /* The moving line, some ten times a second however often it is called. `now` in clock_seconds(). */
 void progress_draw(Progress *p, const CellRecord *cell, double now);
-/* The current cell took its time; more of it, or its line, may follow. One that ended early (out of memory, not
- * supported) says nothing about how long the others take: `early` leaves it out of the account. */
+/* The current cell took its time; more of it, or its line, may follow. One that ended early (out of
+ * memory, not supported) says nothing about how long the others take: `early` leaves it out of the
+ * account. */
 void progress_done(Progress *p, double now, bool early);
 void progress_finished(Progress *p, const Record *record, double now);
 /* A cell that need not run again. */

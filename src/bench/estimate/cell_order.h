@@ -1,5 +1,5 @@
-/* Which cell is measured next, where cells are rows of several tables: first one of every table, the most important
- * table before the others, then the rest in turn. */
+/* Which cell is measured next, where cells are rows of several tables: first one of every table,
+ * the most important table before the others, then the rest in turn. */
 #ifndef BENCH_ESTIMATE_CELL_ORDER_H
 #define BENCH_ESTIMATE_CELL_ORDER_H
 
@@ -21,11 +21,13 @@ typedef struct CellOrderCell {
     CellOrderState state;
 } CellOrderCell;
 
-/* *turn is the table whose turn it was last; -1 at the start. First cells of tables that are expected to take more than
- * half of the seconds left come last: one of them could use up the time of all others. Returns -1 when no cell waits. */
+/* *turn is the table whose turn it was last; -1 at the start. First cells of tables that are
+ * expected to take more than half of the seconds left come last: one of them could use up the time
+ * of all others. Returns -1 when no cell waits. */
 int cell_order_next(const CellOrderCell *cells, int n, double left, int *turn);
 
-/* Would this cell be taken before tables that have a row get another? True also when every table has one. */
+/* Would this cell be taken before tables that have a row get another? True also when every table
+ * has one. */
 bool cell_order_is_next(const CellOrderCell *cells, int n, int cell);
 
 /* Seconds that waiting cells which are cheaper than this one are expected to take together. */

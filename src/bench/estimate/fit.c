@@ -64,8 +64,8 @@ Status fit_planned_bytes(const Config *config, const Placement *placement, Mode 
     return ST_OK;
 }
 
-/* Each block that is recomputed frees what it saved early, so memory falls with their number and bisection finds the
- * smallest that fits. */
+/* Each block that is recomputed frees what it saved early, so memory falls with their number and
+ * bisection finds the smallest that fits. */
 static Status fewest_blocks(Config *out, const Placement *placement, Mode mode, size_t most)
 {
     size_t bytes = 0;

@@ -10,8 +10,8 @@
 
 /* Bytes resident in this process, rounded up so that the same cell says the same in every command. */
 Status fit_resident(size_t *bytes);
-/* Bytes a process may hold: what the device has free and `resident`, or on another machine (NULL: this one) all its
- * memory; at most config->memory_limit. 0: not known. */
+/* Bytes a process may hold: what the device has free and `resident`, or on another machine (NULL:
+ * this one) all its memory; at most config->memory_limit. 0: not known. */
 Status fit_available(const Config *config, const Placement *placement, const Limits *machine,
                      size_t resident, size_t *available);
 /* Bytes beside the plan: the libraries' buffers and the stacks of the threads. */
@@ -20,8 +20,9 @@ size_t fit_allowance(const Placement *placement);
 Status fit_planned_bytes(const Config *config, const Placement *placement, Mode mode,
                          size_t *bytes);
 
-/* Settles `--recompute auto`: `out` recomputes nothing where the process then holds at most `limit` bytes, otherwise the
- * fewest blocks for which it does, and all of them where even those are not enough. ST_USAGE: the limit is 0, not known. */
+/* Settles `--recompute auto`: `out` recomputes nothing where the process then holds at most `limit`
+ * bytes, otherwise the fewest blocks for which it does, and all of them where even those are not
+ * enough. ST_USAGE: the limit is 0, not known. */
 Status fit_settle_recompute(const Config *config, const Placement *placement, Mode mode,
                             size_t resident, size_t limit, Config *out);
 
@@ -42,7 +43,8 @@ typedef struct Fit {
 
 Status fit_make(Fit *fit, const Config *config, const Placement *placement, size_t resident,
                 size_t available);
-/* With what is resident in this process and available on the machine; everything fits where that is not known. */
+/* With what is resident in this process and available on the machine; everything fits where that is
+ * not known. */
 Status fit_make_on(Fit *fit, const Config *config, const Placement *placement,
                    const Limits *machine);
 void fit_free(Fit *fit);
@@ -59,7 +61,8 @@ FitText fit_shortage(const Fit *fit, Mode mode);
 
 /* Bytes free now, of the CPU or the first GPU, without opening a device; SIZE_MAX: not known. */
 size_t fit_free_memory(bool gpu);
-/* Each cell fits into `room` and its own --memory-limit. A cell without a plan counts as fitting: its row says why. */
+/* Each cell fits into `room` and its own --memory-limit. A cell without a plan counts as fitting:
+ * its row says why. */
 bool fit_all(const Config *configs, int n, size_t room);
 
 #endif

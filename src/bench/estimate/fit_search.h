@@ -21,12 +21,13 @@ typedef struct FitLimit {
     bool fits;          /* the mode asked for fits */
 } FitLimit;
 
-/* Bytes a process holds while it runs this mode, `resident` of them before it starts; with `--recompute auto` the fewest
- * possible. SIZE_MAX: the step is larger than can be addressed. */
+/* Bytes a process holds while it runs this mode, `resident` of them before it starts; with
+ * `--recompute auto` the fewest possible. SIZE_MAX: the step is larger than can be addressed. */
 Status fit_search_need(const Config *config, const Placement *placement, Mode mode, size_t resident,
                        size_t *need);
 
-/* Fills the rest of each of the `n` whose limit is set. `need` has the bytes of every mode up to config->mode. */
+/* Fills the rest of each of the `n` whose limit is set. `need` has the bytes of every mode up to
+ * config->mode. */
 Status fit_search(const Config *config, const Placement *placement, size_t resident,
                   const size_t need[MODE_COUNT], FitLimit *fits, int n);
 

@@ -30,8 +30,8 @@ typedef struct MemoryCell {
     MemoryProfile profile;
 } MemoryCell;
 
-/* On another machine, whose limits these are; NULL: on this one. `keep`: model, binding and profile stay until
- * memory_cell_free(). */
+/* On another machine, whose limits these are; NULL: on this one. `keep`: model, binding and profile
+ * stay until memory_cell_free(). */
 Status memory_cell_make(MemoryCell *cell, const Config *config, const Limits *machine, bool keep);
 void memory_cell_free(MemoryCell *cell);
 

@@ -122,7 +122,8 @@ TimeEstimateRates time_estimate_rates(const Limits *limits)
     return rates;
 }
 
-/* Each primitive of naive attention writes and reads the scores once: twelve times forward and as often backward. */
+/* Each primitive of naive attention writes and reads the scores once: twelve times forward and as
+ * often backward. */
 static double score_traffic(const Config *c)
 {
     const double passes = c->attention == ATTENTION_NAIVE ? 24 : 8;
@@ -144,8 +145,8 @@ double time_estimate_cells(const Config *configs, int n, const TimeEstimateRates
     return seconds;
 }
 
-/* The limits of a CPU are read once: a sweep has hundreds of cells. Those of a GPU cannot be looked up without opening
- * it, after which this process could not fork. */
+/* The limits of a CPU are read once: a sweep has hundreds of cells. Those of a GPU cannot be looked
+ * up without opening it, after which this process could not fork. */
 static const TimeEstimateRates *rates_of(const Config *config, bool *known)
 {
     static struct {
@@ -209,8 +210,9 @@ static bool is_alike(const Config *a, const Config *b)
            a->precision == b->precision;
 }
 
-/* Passes that keep the graph are the same work in every mode; whole steps are not. A row that ended OOM has the step of
- * a smaller mode, and in place of a forward pass that keeps the graph one that keeps nothing. */
+/* Passes that keep the graph are the same work in every mode; whole steps are not. A row that ended
+ * OOM has the step of a smaller mode, and in place of a forward pass that keeps the graph one that
+ * keeps nothing. */
 static bool is_same_work(const TimeEstimateRow *row, const char *path, Mode wanted)
 {
     const bool of_step = strncmp(path, "step.", 5) == 0,
@@ -246,7 +248,8 @@ static double log_ratio(double a, double b)
     return fabs(log(a / b));
 }
 
-/* Far in work is nearer than far in shape: heads of another width, or a model of another size, run other kernels. */
+/* Far in work is nearer than far in shape: heads of another width, or a model of another size, run
+ * other kernels. */
 static double distance_of(const Config *a, const Config *b)
 {
     const bool alone = a->subject == SUBJECT_ATTENTION;
@@ -318,8 +321,8 @@ static double phase_ms(const char *path, const Config *wanted, const TimeEstimat
 static const char *const phase_paths[] = {"forward.mean_ms", "backward.mean_ms",
                                           "optimizer.mean_ms"};
 
-/* The sum of the phases, because the optimizer's time grows otherwise than theirs; of whole steps where only those were
- * measured. */
+/* The sum of the phases, because the optimizer's time grows otherwise than theirs; of whole steps
+ * where only those were measured. */
 static double step_ms(const Config *wanted, const TimeEstimateRow *rows, int n)
 {
     const int n_phases = wanted->mode == MODE_TRAIN ? 3 : wanted->mode == MODE_FWD_BWD ? 2 : 1;

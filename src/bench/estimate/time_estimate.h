@@ -28,8 +28,8 @@ TimeEstimate time_estimate_roofline(const Config *config, const Placement *place
                                     const Limits *machine, const Plan *plan);
 /* Seconds of a whole cell, warm-up included, whose steps reach four fifths of the roof. */
 double time_estimate_from_roofline(const TimeEstimate *estimate, const Config *config);
-/* Where --sample-time ends samples early: seconds of the first step and the fewest samples at the roof. NAN: not known,
- * or nothing ends early. */
+/* Where --sample-time ends samples early: seconds of the first step and the fewest samples at the
+ * roof. NAN: not known, or nothing ends early. */
 double time_estimate_minimum(const TimeEstimate *estimate, const Config *config);
 
 /* ---- from the limits alone ---- */
@@ -48,8 +48,9 @@ TimeEstimateRates time_estimate_rates(const Limits *limits);
 double time_estimate_cell(const Config *config, const TimeEstimateRates *rates);
 double time_estimate_cells(const Config *configs, int n, const TimeEstimateRates *rates);
 
-/* The weight of a cell in a sweep's remaining time: seconds by the limits stored for this machine. Where none are stored
- * it is a guess that only compares cells, and time_estimate_weight_is_known() is false. */
+/* The weight of a cell in a sweep's remaining time: seconds by the limits stored for this machine.
+ * Where none are stored it is a guess that only compares cells, and time_estimate_weight_is_known()
+ * is false. */
 double time_estimate_weight(const Config *config);
 bool time_estimate_weight_is_known(const Config *config);
 
@@ -61,10 +62,11 @@ typedef struct TimeEstimateRow {
     const Record *record;
 } TimeEstimateRow;
 
-/* `path` is forward.mean_ms, backward.mean_ms, optimizer.mean_ms, step.mean_ms or tokens_per_s. The nearest measured
- * cell with the same subject, exec, attention, precision and mode is scaled by FLOPs; where attention keeps its scores
- * in memory, by their bytes if those explain the nearest cells better. NAN: no such row, or the first step of the
- * wanted cell is a sample, which no other cell tells. */
+/* `path` is forward.mean_ms, backward.mean_ms, optimizer.mean_ms, step.mean_ms or tokens_per_s. The
+ * nearest measured cell with the same subject, exec, attention, precision and mode is scaled by
+ * FLOPs; where attention keeps its scores in memory, by their bytes if those explain the nearest
+ * cells better. NAN: no such row, or the first step of the wanted cell is a sample, which no other
+ * cell tells. */
 double time_estimate_from_rows(const char *path, const Config *wanted, const TimeEstimateRow *rows,
                                int n);
 

@@ -1,5 +1,5 @@
-/* The measured roof of a device: the rates of matrix multiplications and of memory; of a CPU on one core and on all
- * threads, of a GPU also the cost of launches and of transfers to and from it. */
+/* The measured roof of a device: the rates of matrix multiplications and of memory; of a CPU on one
+ * core and on all threads, of a GPU also the cost of launches and of transfers to and from it. */
 #ifndef BENCH_LIMITS_LIMITS_H
 #define BENCH_LIMITS_LIMITS_H
 
@@ -45,7 +45,8 @@ typedef struct LimitsKey {
 typedef struct Limits {
     LimitsKey key;
     LimitsRate rate[LIMIT_COUNT][LIMITS_SCOPES];
-    /* Of the device: its memory, its last-level caches, a GPU's compute capability (90 for 9.0); 0: not known. */
+    /* Of the device: its memory, its last-level caches, a GPU's compute capability (90 for 9.0); 0:
+     * not known. */
     int64_t memory_bytes, cache_bytes;
     int capability;
     double steal,

@@ -189,8 +189,8 @@ static int copies_on(const Placement *place)
     return place->backend == BACKEND_cpu ? 1 : 8;
 }
 
-/* Adds one matmul to every repetition of the total, as often as a step has it. A slow one has fewer times, which are
- * used in turn. */
+/* Adds one matmul to every repetition of the total, as often as a step has it. A slow one has fewer
+ * times, which are used in turn. */
 static Status add_matmul(const Placement *place, const LimitsShape *p, int64_t count,
                          Precision precision, const LimitsBudget *budget, Total *total)
 {

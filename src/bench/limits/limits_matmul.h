@@ -1,4 +1,5 @@
-/* Rates of matrix multiplications (GEMMs), through the engine's own matmul: what a step could reach at best. */
+/* Rates of matrix multiplications (GEMMs), through the engine's own matmul: what a step could reach
+ * at best. */
 #ifndef BENCH_LIMITS_LIMITS_MATMUL_H
 #define BENCH_LIMITS_LIMITS_MATMUL_H
 

@@ -97,7 +97,8 @@ static Status check_kernels(const Config *config)
     return ST_OK;
 }
 
-/* What needs no look at the GPU comes first: in a sweep that is half a second for each cell that cannot be. */
+/* What needs no look at the GPU comes first: in a sweep that is half a second for each cell that
+ * cannot be. */
 static Status check_gpu(const Config *config, Placement *p)
 {
     TRY(check_kernels(config));

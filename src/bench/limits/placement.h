@@ -16,16 +16,17 @@ typedef struct Placement {
     char name[16];  /* "cpu", "cuda:0" */
 } Placement;
 
-/* The device a cell is planned for; it need not be in this machine. ST_UNSUPPORTED: this device cannot do what the
- * config asks for; the message says what can. `auto` opens the devices of this build to see which is there. */
+/* The device a cell is planned for; it need not be in this machine. ST_UNSUPPORTED: this device
+ * cannot do what the config asks for; the message says what can. `auto` opens the devices of this
+ * build to see which is there. */
 Status placement_of(const Config *config, Placement *placement);
 
-/* The same on the machine that these limits are of; no device is opened. NULL: on this one. ST_USAGE: they are those of
- * the other kind of device. */
+/* The same on the machine that these limits are of; no device is opened. NULL: on this one.
+ * ST_USAGE: they are those of the other kind of device. */
 Status placement_on(const Config *config, const Limits *machine, Placement *placement);
 
-/* placement_of() for a run here. ST_UNSUPPORTED also where there is no such GPU, or OpenMP may not start as many
- * threads: before work that would all end so. */
+/* placement_of() for a run here. ST_UNSUPPORTED also where there is no such GPU, or OpenMP may not
+ * start as many threads: before work that would all end so. */
 Status placement_find(const Config *config, Placement *placement);
 
 /* The plan of a step there (exec/step_plan.h). */

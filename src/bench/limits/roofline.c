@@ -42,8 +42,8 @@ static bool streams(const Tensor *t, const Roof *roof)
     return plan_bytes(t) > roof->cache || (lasting(t->kind) && roof->parameters_stream);
 }
 
-/* What the op moves (the rows of a table that it reads, what it updates twice) less the operands that stay in
- * the cache. */
+/* What the op moves (the rows of a table that it reads, what it updates twice) less the operands
+ * that stay in the cache. */
 static double streamed_bytes(const Plan *plan, const Node *node, const Roof *roof)
 {
     double bytes = op_cost(plan, node).bytes;

@@ -5,7 +5,7 @@
  *   {"sample": {"forward": 0.0123, ...}}         seconds
  *   {"warning": "..."}
  *   {"end": "ok", "message": null}               always the last; without it the cell has failed
- *   {"next": 1}                                  what follows is of the second cell of those that share the process
+ *   {"next": 1}                                  messages of the second cell of this process follow
  *
  * So whatever happens to the cell, what it had found is not lost. */
 #ifndef BENCH_MEASURE_CELL_LINK_H

@@ -208,8 +208,9 @@ static void watch(Watch *w)
 
 /* ---- what became of it ---- */
 
-/* At the soft limit the kernel sends SIGXCPU, at the hard one SIGKILL; ulimit -t sets both, and then it is SIGKILL. The ticks that
- * it counts for the limit differ from the time that it reports: 0.83 to 0.91 s at a limit of 1 s were seen. */
+/* At the soft limit the kernel sends SIGXCPU, at the hard one SIGKILL; ulimit -t sets both, and
+ * then it is SIGKILL. The ticks that it counts for the limit differ from the time that it reports:
+ * 0.83 to 0.91 s at a limit of 1 s were seen. */
 static bool is_out_of_cpu_time(const Watch *w, int signal)
 {
     static const double enough = 0.5;

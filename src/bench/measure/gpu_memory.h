@@ -1,5 +1,5 @@
-/* Memory in use on the GPUs, as the driver counts it: a cell and its libraries hold the difference between before they
- * started and now. */
+/* Memory in use on the GPUs, as the driver counts it: a cell and its libraries hold the difference
+ * between before they started and now. */
 #ifndef BENCH_MEASURE_GPU_MEMORY_H
 #define BENCH_MEASURE_GPU_MEMORY_H
 

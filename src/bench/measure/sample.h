@@ -37,8 +37,8 @@ typedef struct SampleList {
 
 Status sample_list_add(SampleList *list, double seconds);
 void sample_list_free(SampleList *list);
-/* From the statistic to the farther end of its 95 % interval, as a share of it. NAN: there is none (too few samples,
- * or a minimum). */
+/* From the statistic to the farther end of its 95 % interval, as a share of it. NAN: there is none
+ * (too few samples, or a minimum). */
 double sample_list_interval(const SampleList *list, Stat stat);
 
 #endif

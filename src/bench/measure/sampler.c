@@ -73,8 +73,8 @@ static Status warm_up(const SamplerDevice *device, const SamplerOptions *options
     return ST_OK;
 }
 
-/* The whole steps of one loop. Their interval is computed again when a sixteenth more have come: finding ranks takes
- * time in proportion to their number. */
+/* The whole steps of one loop. Their interval is computed again when a sixteenth more have come:
+ * finding ranks takes time in proportion to their number. */
 typedef struct Steps {
     double until; /* the wanted interval; 0: none */
     SampleList list;

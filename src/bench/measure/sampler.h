@@ -31,17 +31,18 @@ typedef struct SamplerSink {
     Status (*sample)(void *self, const Sample *sample);
 } SamplerSink;
 
-/* A loop over samples ends after `steps` of them, or when its share of `seconds` (0: no limit) has passed and it has
- * SAMPLER_MIN_SAMPLES; a warm-up likewise, with half the time. With `until` the loop over whole steps goes on after
- * `steps` until the 95 % interval of `stat` is within this share of it, or `seconds` end it. */
+/* A loop over samples ends after `steps` of them, or when its share of `seconds` (0: no limit) has
+ * passed and it has SAMPLER_MIN_SAMPLES; a warm-up likewise, with half the time. With `until` the
+ * loop over whole steps goes on after `steps` until the 95 % interval of `stat` is within this
+ * share of it, or `seconds` end it. */
 typedef struct SamplerOptions {
     int64_t warmup, steps;
     double seconds;
     double until;
     Stat stat;
-    /* For the effect of a warm-up: the first step is not kept apart, so that without a warm-up the cold one is the first
-     * sample. There is one loop, over whole steps or with `by_phase` over steps with a wait after each phase, because
-     * only one loop can have the cold step. */
+    /* For the effect of a warm-up: the first step is not kept apart, so that without a warm-up the
+     * cold one is the first sample. There is one loop, over whole steps or with `by_phase` over
+     * steps with a wait after each phase, because only one loop can have the cold step. */
     bool from_first, by_phase;
 } SamplerOptions;
 

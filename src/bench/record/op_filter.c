@@ -152,8 +152,8 @@ static double median_under(const ProfileView *view, const OpFilter *filter, cons
     return median;
 }
 
-/* All calls under one name; what they deviate from their common mean is what they deviate from the means of their
- * ops and what those deviate from it. */
+/* All calls under one name; what they deviate from their common mean is what they deviate from the
+ * means of their ops and what those deviate from it. */
 ViewStats op_filter_kernel_stats(const ProfileView *view, const OpFilter *filter, const char *brief)
 {
     ViewStats sum = {.min = INFINITY};

@@ -21,8 +21,8 @@ typedef struct OpFilter {
     OpWhere where;
 } OpFilter;
 
-/* A bit for each category that the word stands for: its own, or of "other" all but matmul, elementwise, optimizer,
- * softmax and reduction. A word that names none has a bit that no op has. */
+/* A bit for each category that the word stands for: its own, or of "other" all but matmul,
+ * elementwise, optimizer, softmax and reduction. A word that names none has a bit that no op has. */
 unsigned op_filter_categories(const char *word);
 bool op_filter_takes(const OpFilter *filter, const ViewOp *op);
 /* ns of all steps; NAN: no row is taken. */
@@ -30,8 +30,8 @@ double op_filter_time(const ProfileView *view, const OpFilter *filter);
 /* Of all steps: kernels on a GPU, nodes on a CPU. */
 double op_filter_calls(const ProfileView *view, const OpFilter *filter);
 
-/* Kernels of these rows, all calls under one short name together. The name with the most time has rank 1; NULL: fewer
- * names than that. */
+/* Kernels of these rows, all calls under one short name together. The name with the most time has
+ * rank 1; NULL: fewer names than that. */
 const char *op_filter_kernel_name(const ProfileView *view, const OpFilter *filter, int rank);
 ViewStats op_filter_kernel_stats(const ProfileView *view, const OpFilter *filter, const char *name);
 

@@ -58,13 +58,13 @@ ProfileOverhead profile_overhead(const ProfileView *view, Phase phase)
 {
     static Samples before, after;
     char path[64];
-    const ViewStats *tally = phase == PHASE_COUNT ? &view->step : &view->phases[phase].wall;
+    const ViewStats *stats = phase == PHASE_COUNT ? &view->step : &view->phases[phase].wall;
     const double unprofiled = profile_view_unprofiled(view, name_of(phase));
     snprintf(path, sizeof path, "%s.samples_ms", name_of(phase));
     read_samples(record_value(view->record, path), 1e6, &before);
     read_samples(profiled_samples(view, phase), 1, &after);
     const RankRatio ratio = rank_test_ratio(before.x, before.n, after.x, after.n);
-    return (ProfileOverhead){100 * (profile_view_middle(view, tally) / unprofiled - 1),
+    return (ProfileOverhead){100 * (profile_view_middle(view, stats) / unprofiled - 1),
                              100 * (ratio.low - 1), 100 * (ratio.high - 1), after.n > 0};
 }
 

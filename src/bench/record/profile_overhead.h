@@ -15,7 +15,8 @@ typedef struct ProfileOverhead {
 ProfileOverhead profile_overhead(const ProfileView *view, Phase phase);
 /* The interval covers 0: the samples do not tell it from nothing. */
 bool profile_overhead_is_noise(const ProfileOverhead *overhead);
-/* Adds "within noise (-5.1 %, 95 % interval -9.8 to +2.0 %)", "+3.2 % (95 % interval ...)", or that it cannot be told. */
+/* Adds "within noise (-5.1 %, 95 % interval -9.8 to +2.0 %)", "+3.2 % (95 % interval ...)", or that
+ * it cannot be told. */
 void profile_overhead_text(const ProfileOverhead *overhead, Text *out);
 
 #endif

@@ -22,13 +22,13 @@ const char *profile_view_stat(const Record *record)
     return stat ? stat : "mean"; /* of a file of an older version */
 }
 
-double profile_view_middle(const ProfileView *view, const ViewStats *tally)
+double profile_view_middle(const ProfileView *view, const ViewStats *stats)
 {
     const char *stat = profile_view_stat(view->record);
-    if (tally->n == 0) return NAN;
-    return strcmp(stat, "median") == 0 ? tally->med
-           : strcmp(stat, "min") == 0  ? tally->min
-                                       : tally->avg;
+    if (stats->n == 0) return NAN;
+    return strcmp(stat, "median") == 0 ? stats->med
+           : strcmp(stat, "min") == 0  ? stats->min
+                                       : stats->avg;
 }
 
 double profile_view_unprofiled(const ProfileView *view, const char *phase)

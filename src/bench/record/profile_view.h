@@ -90,7 +90,8 @@ typedef struct ProfileView {
     ViewName *names, *briefs;            /* by name, by short name */
     ViewName *phase_kernels, *phase_ops; /* by name and phase; older files have none */
     ViewName *calls, *op_calls;          /* by name, by name and row of ops */
-    /* what CSVs of nsys tell beside: kernels by grid, NVTX ranges, the same on the GPU, calls of the system */
+    /* what CSVs of nsys tell beside: kernels by grid, NVTX ranges, the same on the GPU, calls of
+     * the system */
     ViewName *grids, *nvtx, *projected, *os_calls;
     ViewRange *ranges;
     ViewThread *threads;
@@ -113,8 +114,8 @@ double profile_view_calls(const ProfileView *view, int row);
 
 /* "median", "mean" or "min": the statistic of the record's tables. */
 const char *profile_view_stat(const Record *record);
-/* That statistic of a tally; NAN of an empty one. */
-double profile_view_middle(const ProfileView *view, const ViewStats *tally);
+/* That statistic of a stats; NAN of an empty one. */
+double profile_view_middle(const ProfileView *view, const ViewStats *stats);
 /* That statistic, in ns, of "forward" or "step" when it was not watched; NAN: not measured. */
 double profile_view_unprofiled(const ProfileView *view, const char *phase);
 

@@ -27,7 +27,7 @@ json_t *profile_record_stats(const RunningStats *t, double unit)
                      t->max * unit, "std", running_stats_std(t) * unit);
 }
 
-/* The durations a tally kept, in ns: all of them up to RUNNING_STATS_RESERVOIR. */
+/* The durations a stats kept, in ns: all of them up to RUNNING_STATS_RESERVOIR. */
 static json_t *samples(const RunningStats *t)
 {
     json_t *list = json_array();
@@ -183,7 +183,7 @@ static json_t *node_text(const Plan *plan, int node)
                         plan->nodes[node].scope, plan_op_name(plan->nodes[node].op));
 }
 
-/* A tally, its 99th percentile, and what stands around the longest; takes both. */
+/* A stats, its 99th percentile, and what stands around the longest; takes both. */
 static json_t *gaps_of(const RunningStats *t, json_t *after, json_t *before)
 {
     json_t *gaps = profile_record_stats(t, ns);
@@ -216,7 +216,7 @@ static json_t *gpu(const Profiler *p)
                      "dropped", (json_int_t)p->dropped);
 }
 
-static json_t *os_use(const Profiler *p)
+static json_t *os_usage(const Profiler *p)
 {
     const OsUsage *sum = &p->os.sum;
     return json_pack("{s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o}", "voluntary_switches",
@@ -269,7 +269,7 @@ Status profile_record_make(json_t **out, const Profiler *p, const TimeEstimate *
     failed |= json_object_set_new(r, "calls", names(&p->gpu.calls));
     failed |= json_object_set_new(r, "op_calls", names_of_rows(&p->gpu.row_calls));
     failed |= json_object_set_new(r, "gpu", gpu(p));
-    failed |= json_object_set_new(r, "os", os_use(p));
+    failed |= json_object_set_new(r, "os", os_usage(p));
     failed |= json_object_set_new(r, "threads", threads(p));
     failed |=
         json_object_set_new(r, "threads_wall", number((double)(p->os.ended_at - p->os.began_at)));

@@ -11,7 +11,7 @@
 Status profile_record_make(json_t **out, const Profiler *p, const TimeEstimate *estimate);
 
 /* {"n", "total", "avg", "med", "min", "max", "std"}, each multiplied by `unit`; null of an empty one. */
-json_t *profile_record_stats(const RunningStats *tally, double unit);
+json_t *profile_record_stats(const RunningStats *stats, double unit);
 /* The same in ns, its 99th percentile, and what stands around the longest. */
 json_t *profile_record_gaps(const HostGaps *gaps);
 

@@ -191,8 +191,8 @@ static int64_t next_measured(const RecordSet *rows, int64_t after)
     return next;
 }
 
-/* The change point: the first step that ranks cannot tell from the steady ones. A step that no run measured is told by
- * the next one. */
+/* The change point: the first step that ranks cannot tell from the steady ones. A step that no run
+ * measured is told by the next one. */
 static Status find_change(WarmupStudy *study, const RecordSet *rows, const SampleList *steady)
 {
     const int64_t least = study->settings[0].warmup, most = study->settings[study->n - 1].warmup;

@@ -129,7 +129,8 @@ static void in_turn_with_a_ratio(void **state)
     record_set_free(&rows);
 }
 
-/* The library that the first round chose is that of the others; what others took is warned of as for our rows. */
+/* The library that the first round chose is that of the others; what others took is warned of as
+ * for our rows. */
 static void keeps_its_blas(void **state)
 {
     (void)state;

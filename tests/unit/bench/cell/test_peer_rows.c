@@ -33,7 +33,8 @@ static void make_peer(RecordSet *rows, const char *variant, const char *exec)
     assert_int_equal(record_put_text(record, "blas_tried", "a 1 ms, b 2 ms"), ST_OK);
 }
 
-/* A peer's rows are compared with its own, ours with ours; what only a peer's rows differ in is no baseline. */
+/* A peer's rows are compared with its own, ours with ours; what only a peer's rows differ in is no
+ * baseline. */
 static void peers_have_their_own_baseline(void **state)
 {
     (void)state;

@@ -129,7 +129,8 @@ static void test_no_warmup_is_still_cold(void **state)
     assert_string_equal(one.text, none.text);
 }
 
-/* For a study of warm-up nothing is kept apart: the first step is a sample, whole steps, or phases, alone. */
+/* For a study of warm-up nothing is kept apart: the first step is a sample, whole steps, or phases,
+ * alone. */
 static void test_from_the_first_step(void **state)
 {
     (void)state;
@@ -205,7 +206,8 @@ static void test_time_ends_the_samples(void **state)
     assert_string_equal(all.text, "f.Cf.f.fSfSfSfSfS");
 }
 
-/* Any interval is tight within a million times the figure, however busy the machine is; none within 1e-7 %. */
+/* Any interval is tight within a million times the figure, however busy the machine is; none within
+ * 1e-7 %. */
 static void test_until_the_interval_is_tight(void **state)
 {
     (void)state;

@@ -195,7 +195,8 @@ static void put_sentences(Text *out)
     growth_free(&growth);
 }
 
-/* Laws with a floor and without one; no law; a floor that hides the law; terms of every degree and none; too few points. */
+/* Laws with a floor and without one; no law; a floor that hides the law; terms of every degree and
+ * none; too few points. */
 static void add_every_kind(void)
 {
     for (int i = 0; i < 7; i++) {

@@ -53,7 +53,8 @@ static void rates_follow_the_statistic(void **state)
     }
 }
 
-/* Of a median to the farther end of its interval, which 5 samples have not; of a mean the standard deviation. */
+/* Of a median to the farther end of its interval, which 5 samples have not; of a mean the standard
+ * deviation. */
 static void spreads_are_of_their_kind(void **state)
 {
     (void)state;
