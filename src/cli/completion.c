@@ -1,6 +1,4 @@
-#include "cli/completion.h"
-
-#include "cli/command.h"
+#include "cli/help.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -8,8 +6,8 @@
 /* What may follow an option. */
 typedef enum Value { VALUE_NONE, VALUE_WORDS, VALUE_FILE, VALUE_FOLDER, VALUE_OTHER } Value;
 
-/* `words` gets those that can be typed, blanks between: "auto cpu cuda" of "auto|cpu|cuda|cuda:N". Capitals
- * stand for something. */
+/* Appends the words that can be typed, blanks between: "auto cpu cuda" of "auto|cpu|cuda|cuda:N". A word in capitals is a
+ * placeholder. */
 static void add_words(Text *words, const char *at)
 {
     while (*at) {
@@ -37,14 +35,6 @@ static Value value_of(const Command *command, OptionId id, Text *words)
     return kind == VALUE_WORDS && words->n == 0 ? VALUE_OTHER : kind;
 }
 
-/* The option after `id` that the command takes; from -1 on, OPTION_COUNT at the end. --help is one of each. */
-static int next_option(const Command *command, int id)
-{
-    do id++;
-    while (id < OPTION_COUNT && !option_takes(&command->options, id));
-    return id;
-}
-
 static void put_names(Text *out)
 {
     for (int i = 0; command_list[i]; i++)
@@ -53,40 +43,34 @@ static void put_names(Text *out)
 
 /* ---- bash ---- */
 
-/* `--ctx | --batch) action ;;` of all options with this kind of value. */
+/* Appends `--ctx | --batch) action ;;` for the options with this kind of value; choices have a line each. */
 static void bash_kind(Text *out, const Command *command, Value kind, const char *action)
 {
     Text words = {0};
     int n = 0;
-    for (int id = next_option(command, -1); id < OPTION_COUNT; id = next_option(command, id)) {
+    for (int id = 0; id < OPTION_COUNT; id++) {
+        if (!option_takes(&command->options, id)) continue;
         if (value_of(command, (OptionId)id, &words) != kind) continue;
         text_printf(out, "%s--%s", n++ ? " | " : "                ", option_table[id].name);
+        if (kind != VALUE_WORDS) continue;
+        text_printf(out, ") words='%s' ;;\n", text_str(&words));
+        n = 0;
     }
     if (n > 0) text_printf(out, ") %s ;;\n", action);
-    text_free(&words);
-}
-
-static void bash_words(Text *out, const Command *command)
-{
-    Text words = {0};
-    for (int id = next_option(command, -1); id < OPTION_COUNT; id = next_option(command, id)) {
-        if (value_of(command, (OptionId)id, &words) != VALUE_WORDS) continue;
-        text_printf(out, "                --%s) words='%s' ;;\n", option_table[id].name,
-                    text_str(&words));
-    }
     text_free(&words);
 }
 
 static void bash_command(Text *out, const Command *command)
 {
     text_printf(out, "        %s)\n            case $prev in\n", command->name);
-    bash_words(out, command);
+    bash_kind(out, command, VALUE_WORDS, "");
     bash_kind(out, command, VALUE_FILE, "files=-f");
     bash_kind(out, command, VALUE_FOLDER, "files=-d");
     bash_kind(out, command, VALUE_OTHER, "return");
     text_puts(out, "                *) words='");
-    for (int id = next_option(command, -1); id < OPTION_COUNT; id = next_option(command, id))
-        text_printf(out, "--%s ", option_table[id].name);
+    for (int id = 0; id < OPTION_COUNT; id++) {
+        if (option_takes(&command->options, id)) text_printf(out, "--%s ", option_table[id].name);
+    }
     text_printf(out, "'%s ;;\n            esac\n            ;;\n",
                 command->options.args ? "\n                    [[ $cur == -* ]] || files=-f" : "");
 }
@@ -119,7 +103,7 @@ void completion_bash(Text *out)
         "        compopt -o filenames 2>/dev/null\n"
         "        mapfile -t COMPREPLY < <(compgen \"$files\" -- \"$cur\")\n"
         "    else\n"
-        "        # what is before the last comma of a list stays\n"
+        "        # keep what is before the last comma of a list\n"
         "        [[ $cur != *,* ]] || list=${cur%,*},\n"
         "        mapfile -t COMPREPLY < <(compgen -P \"$list\" -W \"$words\" -- \"${cur##*,}\")\n"
         "    fi\n"
@@ -164,8 +148,9 @@ static void zsh_command(Text *out, const Command *command)
 {
     Text words = {0};
     text_printf(out, "        %s) _arguments", command->name);
-    for (int id = next_option(command, -1); id < OPTION_COUNT; id = next_option(command, id))
-        zsh_option(out, command, (OptionId)id, &words);
+    for (int id = 0; id < OPTION_COUNT; id++) {
+        if (option_takes(&command->options, id)) zsh_option(out, command, (OptionId)id, &words);
+    }
     if (command->options.args) text_puts(out, " \\\n            '*:file:_files'");
     text_puts(out, " ;;\n");
     text_free(&words);
@@ -183,18 +168,19 @@ void completion_zsh(Text *out)
         zsh_text(out, command_list[i]->summary);
         text_puts(out, "'\n");
     }
-    text_puts(out,
-              "    )\n"
-              "    _arguments -C '(- *)--help[what there is]' '(- *)--version[version, commit, "
-              "libraries]' \\\n"
-              "        '1: :->command' '*:: :->rest'\n"
-              "    case $state in\n"
-              "        command) _describe command commands; return ;;\n"
-              "        rest) ;;\n"
-              "        *) return ;;\n"
-              "    esac\n"
-              "    case $words[1] in\n"
-              "        help) _describe command commands ;;\n");
+    text_puts(
+        out,
+        "    )\n"
+        "    _arguments -C '(- *)--help[commands and options]' '(- *)--version[version, commit, "
+        "libraries]' \\\n"
+        "        '1: :->command' '*:: :->rest'\n"
+        "    case $state in\n"
+        "        command) _describe command commands; return ;;\n"
+        "        rest) ;;\n"
+        "        *) return ;;\n"
+        "    esac\n"
+        "    case $words[1] in\n"
+        "        help) _describe command commands ;;\n");
     for (int i = 0; command_list[i]; i++) zsh_command(out, command_list[i]);
     text_puts(out,
               "    esac\n"

@@ -2,8 +2,6 @@
 
 #include "backend/backend.h"
 #include "backend/gpu_libraries.h"
-#include "cli/completion.h"
-#include "cli/manual.h"
 #include "ops/gemm_cpu/blas_cpu.h"
 #include "ops/gemm_cpu/microkernel_cpu.h"
 #include "prof/activity_cupti.h"

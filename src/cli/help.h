@@ -1,4 +1,4 @@
-/* What the program says about itself. */
+/* What the program says about itself: --help, --version, the manual page, shell completion. */
 #ifndef CLI_HELP_H
 #define CLI_HELP_H
 
@@ -7,7 +7,12 @@
 void help_program(Text *out);
 void help_command(Text *out, const Command *command);
 void help_version(Text *out);
-/* The manual page (man) or what a shell completes (bash, zsh); false: no such file. */
+/* Appends the manual page (man) or the completion of a shell (bash, zsh); false: no such file. */
 bool help_file(Text *out, const char *name);
+
+/* Each is made from the tables that parse. */
+void manual_write(Text *out);
+void completion_bash(Text *out);
+void completion_zsh(Text *out);
 
 #endif

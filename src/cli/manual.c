@@ -1,6 +1,4 @@
-#include "cli/manual.h"
-
-#include "cli/command.h"
+#include "cli/help.h"
 #include "version.h"
 
 #include <stdbool.h>
@@ -10,12 +8,11 @@
 static const struct {
     const char *name, *meaning;
 } variables[] = {
-    {"NO_COLOR",
-     "when set and not empty, no colours and no moving bar: progress is a line per cell"},
+    {"NO_COLOR", "when set and not empty: no colours and no progress bar, but a line per cell"},
     {"XDG_CACHE_HOME",
      "where measured limits and tuned algorithms are kept, in roofstep/; ~/.cache by default"},
-    {"CUDA_VISIBLE_DEVICES", "the GPUs there are, as CUDA has it"},
-    {"ROOFSTEP_CPU_HIDE", "instruction sets not to use, as bf16,asimd or all"},
+    {"CUDA_VISIBLE_DEVICES", "the GPUs that CUDA shows"},
+    {"ROOFSTEP_CPU_HIDE", "instruction sets to leave unused, as bf16,asimd or all"},
     {"ROOFSTEP_PEERS", "the folder with torch_bench.py of --peer torch"},
     {"PYTHON", "the Python that runs it"},
 };

@@ -14,7 +14,7 @@ static bool is_unseen_gpu(const Placement *placement)
 Status other_machine_check(const Settings *settings, bool runs_nothing, const char *option)
 {
     if (!settings->limits || runs_nothing) return ST_OK;
-    return FAIL(ST_USAGE, "--limits is of another machine, where nothing can be run: say %s too",
+    return FAIL(ST_USAGE, "--limits FILE plans for another machine and runs nothing: add %s",
                 option);
 }
 

@@ -1,4 +1,4 @@
-/* Plans for a machine that is not here: by its limits (--limits FILE), and without a GPU to ask. */
+/* Plans for another machine: by its limits (--limits FILE), without its GPU. */
 #ifndef CLI_OTHER_MACHINE_H
 #define CLI_OTHER_MACHINE_H
 
@@ -14,7 +14,7 @@ Status other_machine_check(const Settings *settings, bool runs_nothing, const ch
 /* *machine is `limits`, filled from --limits, or NULL without that option. */
 Status other_machine_read(const Settings *settings, Limits *limits, const Limits **machine);
 
-/* Under a table of plans: whose machine they are for, and what is from a table instead of a device. */
+/* Adds notes to a table of plans: the machine, and what comes from a table instead of the device. */
 void other_machine_note(Table *table, const Placement *placement, const Limits *machine);
 /* The same in a plan's object. */
 Status other_machine_json(json_t *json, const Placement *placement, const Limits *machine);

@@ -19,22 +19,11 @@ typedef struct Total {
     Placement placement; /* of the last supported cell */
 } Total;
 
-static void columns(Table *table)
-{
-    table_column(table, "cell", "", false);
-    table_column(table, "parameters", "", true);
-    table_column(table, "measured", "", false);
-    table_column(table, "memory", "", true);
-    table_column(table, "FLOPs a step", "", true);
-    table_column(table, "expected time", "", true);
-}
-
 static void unsupported_row(Table *table, const char *label)
 {
     table_cell(table, label);
-    table_cell(table, "-");
     table_cell(table, "unsupported");
-    for (int i = 0; i < 3; i++) table_cell(table, "-");
+    table_dashes(table, 4);
     table_note_printf(table, "%s: %s", label, status_message());
 }
 
@@ -44,8 +33,8 @@ static void fit_row(Table *table, const char *label, const Config *config, const
 {
     const bool whole = fit->fits && fit->mode == config->mode;
     table_cell(table, label);
-    table_cell(table, fit->model->n_elements ? human_count(fit->model->n_elements).s : "-");
     table_cell(table, fit->fits ? config_mode_name(fit->mode) : "nothing");
+    table_cell(table, fit->model->n_elements ? human_count(fit->model->n_elements).s : "-");
     table_cell(table, fit->fits ? human_bytes((double)fit->need[fit->mode]).s : "-");
     table_cell_printf(table, fit->fits ? "%sFLOP" : "-", human_si(model_flops(fit->model)).s);
     table_cell(table, !fit->fits ? "-" : isnan(seconds) ? "unknown" : human_eta(seconds).s);
@@ -133,7 +122,8 @@ Status bench_dry_run(const Settings *settings, const Sweep *sweep, const RecordS
     Limits limits;
     const Limits *machine;
     TRY(other_machine_read(settings, &limits, &machine));
-    columns(&table);
+    TABLE_COLUMNS(&table, 2, "cell", "measured", "parameters", "memory", "FLOPs a step",
+                  "expected time");
     Status status = add_cells(&table, sweep, machine, known, &total);
     if (status == ST_OK && total.unsupported == sweep->n)
         status = supported_none(sweep->n, total.why);

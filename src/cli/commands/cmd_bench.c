@@ -8,20 +8,17 @@ const Command cmd_bench = {
     .name = "bench",
     .summary = "how long forward, backward and optimizer take",
     .help =
-        "Runs the training step of every cell of the sweep in a process of its own and prints, "
-        "for\n"
-        "each phase, the mean, std, median, 95 % interval and samples, with tokens/s, TFLOP/s and\n"
-        "memory. The first step is cold and kept apart (it counts as the first of --warmup). When\n"
-        "training does not fit in memory, the largest mode that fits is measured.\n\n"
+        "Runs the training step of every cell of the sweep in its own process. Prints for each\n"
+        "phase the median, 95 % interval, mean, std and samples, and tokens/s, TFLOP/s and\n"
+        "memory. The first step is cold and reported apart (it is the first of --warmup). When\n"
+        "training does not fit in memory, the largest mode that fits is measured.\n"
+        "\n"
         "  roofstep bench --size tiny --steps 5\n"
         "  roofstep bench --size small,medium --ctx 128-1024*2 --precision fp32,bf16\n"
         "  roofstep bench --size small --out results.json     (killed? --resume results.json)\n"
-        "  roofstep bench --size small,2.7B --dry-run         (what fits, and for how long)\n"
-        "  roofstep bench --size small --until 1%             (until the interval is +-1 %, at "
-        "most "
-        "60 s)\n"
-        "  roofstep bench --size small --peer torch           (PyTorch beside it, and the "
-        "ratio)\n",
+        "  roofstep bench --size small,2.7B --dry-run         (what fits, and how long it takes)\n"
+        "  roofstep bench --size small --until 1%             (until the interval is +-1 %)\n"
+        "  roofstep bench --size small --peer torch           (and PyTorch's time)\n",
     .options = {.taken =
                     OPTION_LIST(BENCH_LISTS, BENCH_SWEEP_OPTIONS, OPTION_PEER, OPTION_PEER_VARIANT,
                                 OPTION_NVTX, OPTION_ANNOTATE_MHA, OPTION_PEER_ROUNDS),

@@ -391,7 +391,8 @@ static Status run(const Settings *settings, const Sweep *sweep, int *exit_code)
 const Command cmd_doctor = {
     .name = "doctor",
     .summary = "what this machine and this build have, and what is missing",
-    .help = "Ends with advice. The exit code is 0 whatever it finds.\n\n"
+    .help = "Ends with advice. The exit code is 0 whatever it finds.\n"
+            "\n"
             "  roofstep doctor\n"
             "  roofstep doctor --format json\n",
     .options = {.taken = OPTION_LIST(OPTIONS_OUTPUT), .formats = "md json"},

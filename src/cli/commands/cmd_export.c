@@ -8,16 +8,15 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char help[] = "Writes a safetensors file: tokens, targets, logits, loss, param.NAME "
-                           "(before), grad.NAME (first\n"
-                           "step) and updated.NAME (after --steps AdamW steps on that same batch). "
-                           "The same command gives the\n"
-                           "same bytes. tools/verify_torch.py FILE recomputes it in PyTorch.\n"
-                           "\n"
-                           "  roofstep export --size tiny --steps 3 --out step.safetensors\n"
-                           "  roofstep export --d-model 96 --d-ff 200 --num-layers 2 --num-heads 3 "
-                           "--vocab 101 --ctx 13 \\\n"
-                           "                  --batch 3 --precision bf16 --out odd.safetensors\n";
+static const char help[] =
+    "Writes a safetensors file: tokens, targets, logits, loss, param.NAME (before), grad.NAME\n"
+    "(first step) and updated.NAME (after --steps AdamW steps on the same batch). The same\n"
+    "command writes the same bytes. tools/verify_torch.py FILE recomputes it in PyTorch.\n"
+    "\n"
+    "  roofstep export --size tiny --steps 3 --out step.safetensors\n"
+    "  roofstep export --d-model 96 --d-ff 200 --num-layers 2 --num-heads 3 --vocab 101 --ctx 13 "
+    "\\\n"
+    "                  --batch 3 --precision bf16 --out odd.safetensors\n";
 
 static const char default_path[] = "roofstep.safetensors";
 

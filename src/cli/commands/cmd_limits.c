@@ -63,11 +63,10 @@ static Status run(const Settings *settings, const Sweep *sweep, int *exit_code)
 const Command cmd_limits = {
     .name = "limits",
     .summary = "the machine's measured roof: matrix multiplication, memory bandwidth, launches",
-    .help = "Measures what this machine can do and stores it (~/.cache/roofstep) for '% of limit' "
-            "and MFU.\n"
-            "Takes less than a minute. Leave the machine idle: figures of a busy machine are "
-            "printed but\n"
-            "not stored, unless --keep is given.\n\n"
+    .help = "Measures what this machine can do and stores it (~/.cache/roofstep) for '% of limit'\n"
+            "and MFU. Takes less than a minute. Leave the machine idle: figures of a busy machine\n"
+            "are printed but not stored, unless --keep is given.\n"
+            "\n"
             "  roofstep limits\n"
             "  roofstep limits --device cuda\n"
             "  roofstep limits --refresh --format json\n",

@@ -98,17 +98,14 @@ static void defaults(Config *config)
 }
 
 static const char help[] =
-    "Prints where the bytes of a step go: the peak of each phase by use (first and later steps), "
-    "what\n"
-    "stays between steps, the largest tensors at the peak, what a block saves for backward, and a\n"
-    "chart. For several cells: one table, forward against training. Runs two steps of each cell, "
-    "in its\n"
-    "own process, and compares the plan with the device; --plan-only runs nothing, so any size "
-    "works.\n"
+    "Prints where the bytes of a step go: the peak of each phase by use (first and later\n"
+    "steps), what stays between steps, the largest tensors at the peak, what a block saves for\n"
+    "backward, and a chart. For several cells: one table, forward against training. Runs two\n"
+    "steps of each cell, in its own process, and compares the plan with the device; --plan-only\n"
+    "runs nothing, so any size works.\n"
     "\n"
     "  roofstep memory --size small\n"
-    "  roofstep memory --size medium --ctx 512 --plan-only --snapshot memory.pickle --svg "
-    "memory.svg\n"
+    "  roofstep memory --size medium --plan-only --snapshot memory.pickle --svg memory.svg\n"
     "  roofstep memory --size medium --ctx 128,256,512 --precision fp32,bf16 --plan-only\n";
 
 const Command cmd_memory = {

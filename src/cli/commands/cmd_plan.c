@@ -51,12 +51,11 @@ static Status run(const Settings *settings, const Sweep *sweep, int *exit_code)
 }
 
 static const char help[] =
-    "Plans the step of every cell without running it and prints parameters, FLOPs, bytes, nodes,\n"
-    "memory, and what fits in --memory-limit: the largest mode, batch and context. Needs no "
-    "device.\n"
-    "For a single cell also prints the cost of each phase and the peak memory by kind of tensor.\n"
-    "--limits FILE plans for another machine: the file is what 'roofstep limits --format json' "
-    "printed there.\n"
+    "Plans the step of every cell without running it and prints parameters, FLOPs, bytes,\n"
+    "nodes, memory, and what fits in --memory-limit: the largest mode, batch and context. Needs\n"
+    "no device. For a single cell also prints the cost of each phase and the peak memory by\n"
+    "kind of tensor. --limits FILE plans for another machine: the file is what 'roofstep limits\n"
+    "--format json' printed there.\n"
     "\n"
     "  roofstep plan --size small\n"
     "  roofstep plan --size small,medium,large,xl,2.7B --precision fp32,bf16\n"

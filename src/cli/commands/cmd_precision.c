@@ -36,12 +36,10 @@ static Status run(const Settings *settings, const Sweep *sweep, int *exit_code)
 }
 
 static const char help[] =
-    "Prints five tables: --count times --value summed in narrow and wide numbers; the dtype of "
-    "every\n"
-    "part of the step in each precision, read from its plan; the error of loss, logits and every\n"
-    "gradient against the same step in float64 on the CPU, by layer; what 16-bit gradients lose "
-    "to\n"
-    "underflow and overflow, fp16 with and without loss scaling; and the time and memory of each.\n"
+    "Prints five tables: --count times --value summed in narrow and wide formats; the dtype of\n"
+    "every component of the step in each precision; the error of loss, logits and every\n"
+    "gradient against float64 on the CPU, by layer; what 16-bit gradients lose to underflow and\n"
+    "overflow (fp16 with and without loss scaling); and the time and memory of each precision.\n"
     "\n"
     "  roofstep precision\n"
     "  roofstep precision --size small --precision bf16,fp16 --out precision.json\n"

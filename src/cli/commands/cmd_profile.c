@@ -181,16 +181,15 @@ static Status run(const Settings *settings, const Sweep *sweep, int *exit_code)
 
 static const char help[] =
     "Measures every cell as bench does, then runs --steps again with profiling on. Prints the\n"
-    "profiling overhead, phases, parts of attention, time by category, the slowest kernels (on a\n"
-    "CPU: ops) of each phase, every op against the machine's limits, and interference from the\n"
-    "device and the operating system. With several cells: one row each.\n\n"
+    "profiling overhead, phases, parts of attention, time by category, the slowest kernels (on\n"
+    "a CPU: ops) of each phase, every op against the machine's limits, and interference from\n"
+    "the device and the operating system. With several cells: one row each.\n"
+    "\n"
     "  roofstep profile --size tiny\n"
     "  roofstep profile --size tiny --against eager        (what fusing brings)\n"
     "  roofstep profile --size small --ctx 128-1024*2      (one row per context)\n"
-    "  roofstep profile --size tiny --out-dir prof         (CSVs and a trace; --from prof shows it "
-    "again)\n"
-    "  roofstep profile --from nsys                        (the CSVs of nsys stats --format csv "
-    "there)\n";
+    "  roofstep profile --size tiny --out-dir prof         (CSVs, a trace; --from prof shows it)\n"
+    "  roofstep profile --from nsys                        (CSVs of nsys stats --format csv)\n";
 
 const Command cmd_profile = {
     .name = "profile",

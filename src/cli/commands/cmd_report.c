@@ -44,11 +44,11 @@ static Status write_parts(const Settings *settings, const PageInput *input)
 
 static Status write_all(const Settings *settings, const PageBundle *bundle)
 {
-    PublishedPages likes;
-    Status status = published_page_read(&likes, bundle);
-    const PageInput input = published_page_input(&likes, bundle, settings->command_line);
+    PublishedPages published;
+    Status status = published_page_read(&published, bundle);
+    const PageInput input = published_page_input(&published, bundle, settings->command_line);
     if (status == ST_OK) status = write_parts(settings, &input);
-    published_page_free(&likes);
+    published_page_free(&published);
     return status;
 }
 
@@ -67,16 +67,14 @@ static Status run(const Settings *settings, const Sweep *sweep, int *exit_code)
 }
 
 static const char help[] =
-    "Makes one page of what bench, attention, profile, warmup and precision (json, jsonl), memory\n"
-    "and limits (json) have written, and of a trace of profile: summary, tables, charts, machine,\n"
-    "commands. It is a single file and needs no network. Cells that several files have in common\n"
-    "are compared with those of the first, with verdicts. --tables writes every table as "
-    "Markdown,\n"
-    "LaTeX and Typst instead, or beside --out.\n"
+    "Makes one page of result files of bench, attention, profile, warmup and precision (json,\n"
+    "jsonl), memory and limits (json), and a trace of profile: summary, tables, charts,\n"
+    "machine, commands. The page is a single file and needs no network. Cells that several\n"
+    "files share are compared with the first file, with verdicts. --tables writes every table\n"
+    "as Markdown, LaTeX and Typst instead of the page, or beside it with --out.\n"
     "\n"
     "  roofstep report results.json --out page.html\n"
-    "  roofstep report roofstep-report/results.json     (of a suite: all it holds, a write-up "
-    "too)\n"
+    "  roofstep report roofstep-report/results.json     (all that a suite measured)\n"
     "  roofstep report limits.json bench.json attention.json memory.json\n"
     "  roofstep report profile/profile.json profile/profile_trace.json.gz\n"
     "  roofstep report before.json after.json --out change.html\n"

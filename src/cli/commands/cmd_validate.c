@@ -27,15 +27,16 @@ static Status run(const Settings *settings, const Sweep *sweep, int *exit_code)
 }
 
 static const char help[] =
-    "Reads each file again, prints one line about it and exits with 1 when one is bad. It knows\n"
-    "  results (json, jsonl)      fields; of profiles, that children add up to their parents\n"
+    "Checks each file, prints one line about it, and exits with 1 when one is bad:\n"
+    "  results (json, jsonl)      fields; in profiles, children add up to their parents\n"
     "  a trace (json, json.gz)    slices nest, calls and kernels pair, arrows land\n"
     "  CSVs of profile            header, sums, shares\n"
-    "  limits --format json       products and memory are there, medians within their range\n"
-    "  plan --format json         phases add up to the step, memory to its peak; what fits does\n"
+    "  limits --format json       matmul and memory are present, medians within their range\n"
+    "  plan --format json         phases add up to the step, memory to its peak\n"
     "  memory --format json       uses add up to each peak, no two tensors share a place\n"
-    "  suite.json                 every part is there with its state\n"
-    "  memory --snapshot FILE     its events, replayed, leave what its segments hold\n\n"
+    "  suite.json                 every part is present with its state\n"
+    "  memory --snapshot FILE     its events, replayed, leave what its segments hold\n"
+    "\n"
     "  roofstep validate prof/*\n"
     "  roofstep validate roofstep-report/*.json roofstep-report/memory.pickle\n";
 

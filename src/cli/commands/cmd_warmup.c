@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-/* Warm-ups, unless some were asked for: for the cells, and for --help. */
+/* The default of --warmup: for the cells, and for --help. */
 #define USUAL_LIST(LIST) LIST(0, 1, 2, 5, 10)
 #define NUMBERS(...) \
     {                \
@@ -30,7 +30,7 @@ static void shuffle(Config *cells, int n, int round)
     }
 }
 
-/* Every setting once in every round, each round in an order of its own. */
+/* Every round has every setting once, in its own random order. */
 static void fill_rounds(Config *cells, const Settings *settings, const Sweep *sweep, int n)
 {
     const bool asked = settings->given[OPTION_WARMUP];
@@ -77,11 +77,10 @@ static Status run(const Settings *settings, const Sweep *sweep, int *exit_code)
 }
 
 static const char help[] =
-    "Runs the step with each number of warm-ups in a fresh process, --rounds times, in random "
-    "order,\n"
-    "and prints mean, spread, first and second sample of each, from which step on all steps are\n"
-    "alike (so many warm-ups are enough here), and what the first step pays for. Unlike in bench,\n"
-    "without a warm-up the first step of the process is a sample.\n"
+    "Runs the step with each number of warm-up steps in a fresh process, --rounds times, in\n"
+    "random order. Prints mean, standard deviation, first and second sample of each, how many\n"
+    "warm-up steps are enough here, and what the first step pays for. Unlike bench, without\n"
+    "warm-up the first step of the process is a sample.\n"
     "\n"
     "  roofstep warmup\n"
     "  roofstep warmup --size small --warmup 0,1,2,5,10 --steps 10 --rounds 5\n"

@@ -325,9 +325,7 @@ static void put_profile(Filling *f)
 
 static void put_numbers(Filling *f)
 {
-    table_column(f->table, "figure", "", false);
-    table_column(f->table, "published", "", true);
-    table_column(f->table, "here", "", true);
+    TABLE_COLUMNS(f->table, 1, "figure", "published", "here");
     for (int i = 0; i < published_list_n_measures; i++) {
         const PublishedMeasure *m = &published_list_measures[i];
         Text ours_here = {0};

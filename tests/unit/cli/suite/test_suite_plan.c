@@ -1,0 +1,96 @@
+/* The workload of every part follows the time, the memory and the user's model. */
+#include "cli/suite/suite_plan.h"
+#include "with_cmocka.h"
+
+#include <math.h>
+#include <string.h>
+
+static Suite planned(double seconds, const char *model, bool gpu, bool bf16)
+{
+    Suite suite = {.folder = "folder", .budget = seconds};
+    TimeEstimateRates rates = time_estimate_rates(NULL);
+    rates.gpu = gpu;
+    rates.bf16 = bf16;
+    strcpy(suite.device, "--device cpu");
+    strcpy(suite.model, model);
+    strcpy(suite.first, model);
+    assert_int_equal(suite_plan(&suite, &rates, seconds), ST_OK);
+    assert_true(suite.planned);
+    return suite;
+}
+
+/* The workload of a part that its arguments start with: 0 is the largest. */
+static int rank_of(const Suite *suite, SuitePartId part, int on)
+{
+    for (int i = 0, rank = 0; i < suite_parts_n_workloads; i++) {
+        const SuiteWorkload *workload = &suite_parts_workloads[i];
+        char args[SUITE_ARGS_SIZE];
+        if (workload->part != part || !((int)workload->on & on)) continue;
+        snprintf(args, sizeof args, "%s %s --device cpu ", workload->model, workload->rest);
+        if (strcmp(args, suite->parts[part].args) == 0) return rank;
+        rank++;
+    }
+    fail_msg("%s is no workload", suite->parts[part].args);
+    return -1;
+}
+
+static void more_time_runs_more(void **state)
+{
+    const Suite brief = planned(1, "", false, true), longer = planned(600, "", false, true);
+    const Suite full = planned(INFINITY, "", false, true);
+    (void)state;
+    for (int part = SUITE_LIMITS + 1; part < SUITE_PARTS; part++) {
+        const SuitePartId id = (SuitePartId)part;
+        assert_int_equal(rank_of(&full, id, SUITE_ON_CPU), 0);
+        assert_true(rank_of(&longer, id, SUITE_ON_CPU) <= rank_of(&brief, id, SUITE_ON_CPU));
+    }
+    assert_true(rank_of(&longer, SUITE_BENCH, SUITE_ON_CPU) <
+                rank_of(&brief, SUITE_BENCH, SUITE_ON_CPU));
+}
+
+static void parts_stay_within_the_budget(void **state)
+{
+    const Suite suite = planned(600, "", false, true);
+    double seconds = 0;
+    (void)state;
+    for (int part = SUITE_LIMITS + 1; part < SUITE_PARTS; part++)
+        seconds += suite.parts[part].expected;
+    assert_true(seconds > 0 && seconds <= 600);
+}
+
+static void a_gpu_has_its_own_workloads(void **state)
+{
+    const Suite suite = planned(INFINITY, "", true, true);
+    (void)state;
+    assert_int_equal(rank_of(&suite, SUITE_ATTENTION, SUITE_ON_GPU), 0);
+    assert_null(strstr(suite.parts[SUITE_ATTENTION].args, "fused"));
+}
+
+static void the_users_model_replaces_ours(void **state)
+{
+    const Suite suite = planned(60, "--size medium --ctx 64", false, true);
+    (void)state;
+    assert_memory_equal(suite.parts[SUITE_BENCH].args, "--size medium --ctx 64 ", 23);
+    assert_null(strstr(suite.parts[SUITE_BENCH].args, "tiny"));
+    assert_null(strstr(suite.parts[SUITE_ATTENTION].args, "medium")); /* it has no model */
+}
+
+static void fp16_where_there_is_no_bf16(void **state)
+{
+    const Suite suite = planned(60, "", true, false);
+    (void)state;
+    assert_non_null(strstr(suite.parts[SUITE_BENCH].args, "fp32,fp16"));
+    assert_null(strstr(suite.parts[SUITE_BENCH].args, "bf16"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(more_time_runs_more),
+        cmocka_unit_test(parts_stay_within_the_budget),
+        cmocka_unit_test(a_gpu_has_its_own_workloads),
+        cmocka_unit_test(the_users_model_replaces_ours),
+        cmocka_unit_test(fp16_where_there_is_no_bf16),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
