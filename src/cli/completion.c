@@ -6,8 +6,8 @@
 /* What may follow an option. */
 typedef enum Value { VALUE_NONE, VALUE_WORDS, VALUE_FILE, VALUE_FOLDER, VALUE_OTHER } Value;
 
-/* Appends the words that can be typed, blanks between: "auto cpu cuda" of "auto|cpu|cuda|cuda:N". A word in capitals is a
- * placeholder. */
+/* Appends the words that can be typed, blanks between: "auto cpu cuda" of "auto|cpu|cuda|cuda:N". A word
+ * in capitals is a placeholder. */
 static void add_words(Text *words, const char *at)
 {
     while (*at) {

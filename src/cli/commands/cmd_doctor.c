@@ -40,8 +40,8 @@ static const char *const version_commands[PROGRAMS] = {
     [SQLITE] = "sqlite3 --version | cut -d\" \" -f1"};
 
 enum { VERSION_SIZE = 256 };
-
-/* Reads the first line that the command prints, "" when it fails. A program that hangs is killed after 10 s. */
+/* Reads the first line that the command prints, "" when it fails. A program that hangs is killed after 10
+ * s. */
 static void read_version(const char *command, char version[VERSION_SIZE])
 {
     char line[512];
@@ -192,7 +192,6 @@ static void advise_on_blas(Doctor *d)
 static void advise_on_cpu(Doctor *d)
 {
     const CpuInfo *cpu = &d->cpu;
-    const CgroupMemory *group = &cpu->cgroup;
     if (cpu->quota > 0 && cpu->quota < cpu->online)
         advise(d, "A cgroup limits CPU time to %.2f CPUs: more threads than that stall.",
                cpu->quota);
@@ -203,9 +202,9 @@ static void advise_on_cpu(Doctor *d)
         !(cpu_info_has(cpu, "avx2") && cpu_info_has(cpu, "fma")))
         advise(d, "This CPU has no AVX2 with FMA: matrix multiplications will be slow.");
     advise_on_blas(d);
-    if (group->limited && group->limit < cpu->memory_total)
+    if (cpu->cgroup.limited && cpu->cgroup.limit < cpu->memory_total)
         advise(d, "A cgroup limits memory to %s of the machine's %s.",
-               human_bytes((double)group->limit).s, human_bytes((double)cpu->memory_total).s);
+               human_bytes((double)cpu->cgroup.limit).s, human_bytes((double)cpu->memory_total).s);
 }
 
 /* The major version decides: "12.4" is older than "13.0". */

@@ -1,4 +1,5 @@
-/* One figure of a published table: which value of a result it is, its heading, and what is known without a run. */
+/* One figure of a published table: which value of a result it is, its heading, and what is known without
+ * a run. */
 #ifndef CLI_PUBLISHED_PUBLISHED_FIGURE_H
 #define CLI_PUBLISHED_PUBLISHED_FIGURE_H
 
@@ -22,16 +23,17 @@ typedef struct PublishedFigure {
 int published_figure_list(const PublishedTable *table,
                           PublishedFigure figures[PUBLISHED_MAX_FIGURES]);
 
-/* Adds "forward, published (ms)" and "forward, here (ms)" for every figure; for a kernel's name only ours, because the
- * published one is the label of the line. */
+/* Adds "forward, published (ms)" and "forward, here (ms)" for every figure; for a kernel's name only
+ * ours, because the published one is the label of the line. */
 void published_figure_columns(Table *table, const PublishedFigure *figures, int n);
 
 /* Appends a value that needs no run:
  *
  *   sum WAY            of bench/study/accumulation.c: a thousand times 0.01, as the write-ups add up
  *   dtype COMPONENT    of bench/record/component_dtypes.def, in the plan of `config`
- *   gb MOMENT          memory in use, in 10^9 bytes, in the plan of `config`: `begin` before the first step, `forward`
- *                      the most in its forward pass, `optimizer` the most in the optimizer of a later step
+ *   gb MOMENT          memory in use, in 10^9 bytes, in the plan of `config`: `begin` before the first
+ *                      step, `forward` the most in its forward pass, `optimizer` the most in the optimizer
+ *                      of a later step
  *
  * and "-" where there is none. */
 void published_figure_put_planned(Text *text, const Config *config, const char *what);

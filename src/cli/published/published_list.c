@@ -111,8 +111,8 @@ bool published_list_has_one_cell(const PublishedTable *table)
            table->command == &cmd_memory;
 }
 
-/* A write-up without warm-up has the first step among its samples: its cost is the point, and among fewer samples it
- * would weigh more. */
+/* A write-up without warm-up has the first step among its samples: its cost is the point, and among fewer
+ * samples it would weigh more. */
 static void count_first_step(const PublishedTable *table, Config *config)
 {
     if (table->command != &cmd_bench || config->warmup > 0) return;

@@ -1,4 +1,5 @@
-/* Published tables that `suite --like NAME` reproduces: their rows, their figures, and the configs that reproduce them. */
+/* Published tables that `suite --like NAME` reproduces: their rows, their figures, and the configs that
+ * reproduce them. */
 #ifndef CLI_PUBLISHED_PUBLISHED_LIST_H
 #define CLI_PUBLISHED_PUBLISHED_LIST_H
 
@@ -59,8 +60,8 @@ typedef struct PublishedCells {
     bool *has_row, *has_table; /* by the same numbers: chosen by --size; a table with such a row */
 } PublishedCells;
 
-/* `device` are arguments of every cell; `sizes` lists sizes, a comma after each, "" for all rows. The caller frees it,
- * after a failure too. */
+/* `device` are arguments of every cell; `sizes` lists sizes, a comma after each, "" for all rows. The
+ * caller frees it, after a failure too. */
 Status published_list_cells(PublishedCells *cells, const char *device, const char *sizes);
 void published_list_cells_free(PublishedCells *cells);
 

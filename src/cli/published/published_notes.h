@@ -13,7 +13,8 @@ typedef struct PublishedResults {
     const json_t *expected;           /* of the others: cli/published/published_estimate.h */
 } PublishedResults;
 
-/* The cell's record; where time ran out, the reason that the plan gives instead, if any. NULL: time ran out. */
+/* The cell's record; where time ran out, the reason that the plan gives instead, if any. NULL: time ran
+ * out. */
 const Record *published_notes_record(const PublishedResults *results, const Config *config,
                                      bool profiled);
 
@@ -41,13 +42,14 @@ PublishedNotes published_notes_none(void);
 void published_notes_add(PublishedNotes *notes, const char *label, const Record *record);
 /* "no time", "OOM", "unsupported", "failed", "killed", or "" for ok. */
 const char *published_notes_status(const Record *record);
-/* Appends " (1)" to the label and adds the remark (NULL: none) to the table; lines with the same remark share it. */
+/* Appends " (1)" to the label and adds the remark (NULL: none) to the table; lines with the same remark
+ * share it. */
 void published_notes_mark(PublishedNotes *notes, Table *table, Text *label, const char *remark);
 /* Adds the notes to the table. */
 void published_notes_put(const PublishedNotes *notes, Table *table);
 
-/* Appends "Of its 79 rows 30 were measured, 3 did not fit, 35 are unsupported, 11 had no time." A cell that several
- * tables have counts once, a profile as a row. */
+/* Appends "Of its 79 rows 30 were measured, 3 did not fit, 35 are unsupported, 11 had no time." A cell
+ * that several tables have counts once, a profile as a row. */
 Status published_notes_count(Text *out, const PublishedResults *results, int writeup);
 
 #endif

@@ -24,8 +24,8 @@ double published_order_seconds(const PublishedOrder *order, int i, Mode mode,
                                const TimeEstimateRates *rates);
 void published_order_free(PublishedOrder *order);
 
-/* Steps through the chosen tables of a write-up by importance, from 0 on: end to end, then profiles, memory, precision,
- * attention. Tables that need no run are left out. -1: there are no more. */
+/* Steps through the chosen tables of a write-up by importance, from 0 on: end to end, then profiles,
+ * memory, precision, attention. Tables that need no run are left out. -1: there are no more. */
 int published_order_table(const PublishedCells *cells, int writeup, int rank);
 
 #endif

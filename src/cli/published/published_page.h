@@ -1,5 +1,5 @@
-/* results.json of `suite --like`: the rows, every file that the page reads, and the name of the write-up. The suite makes
- * its page from this file, as `report` does elsewhere. */
+/* results.json of `suite --like`: the rows, every file that the page reads, and the name of the write-up.
+ * The suite makes its page from this file, as `report` does elsewhere. */
 #ifndef CLI_PUBLISHED_PUBLISHED_PAGE_H
 #define CLI_PUBLISHED_PUBLISHED_PAGE_H
 
@@ -27,7 +27,8 @@ typedef struct PublishedPages {
     Text lines; /* for the summary, \n after each */
 } PublishedPages;
 
-/* Skips an unknown write-up with a warning. `bundle` outlives the pages; the caller frees them, after a failure too. */
+/* Skips an unknown write-up with a warning. `bundle` outlives the pages; the caller frees them, after a
+ * failure too. */
 Status published_page_read(PublishedPages *pages, const PageBundle *bundle);
 /* The input of a page: the files and the published tables. */
 PageInput published_page_input(const PublishedPages *pages, const PageBundle *bundle,

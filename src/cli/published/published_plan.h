@@ -19,9 +19,9 @@ typedef struct PublishedPlan {
     PublishedCells cells;
 } PublishedPlan;
 
-/* From the command line, or from the folder of --resume. A folder with a suite of the same write-up is continued either
- * way. ST_USAGE: the folder holds another suite, or --resume comes with options that the suite was not started with. The
- * caller frees it, after a failure too. */
+/* From the command line, or from the folder of --resume. A folder with a suite of the same write-up is
+ * continued either way. ST_USAGE: the folder holds another suite, or --resume comes with options that the
+ * suite was not started with. The caller frees it, after a failure too. */
 Status published_plan_open(PublishedPlan *plan, const Settings *settings, const Sweep *sweep);
 void published_plan_free(PublishedPlan *plan);
 /* Is the suite in this folder one of --like? */

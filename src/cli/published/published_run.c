@@ -37,8 +37,8 @@ PublishedTime published_run_time(const PublishedPlan *plan, bool gpu, double beg
     return (PublishedTime){budget, begun + budget - closing_time(budget), 0};
 }
 
-/* 0.3 is a fair share: warm-up may take half as long as the samples, profiled steps come on top, and the rest is for the
- * start and for a step that starts just in time. */
+/* 0.3 is a fair share: warm-up may take half as long as the samples, profiled steps come on top, and the
+ * rest is for the start and for a step that starts just in time. */
 double published_run_share(const PublishedTime *time, double left, int rows)
 {
     return isinf(left) ? time->share : fmax(0.3 * left / fmax(rows, 1), 1e-3);
@@ -238,7 +238,8 @@ static void find_others(Together *together, const Run *run, int first)
     for (int k = 0; k < together->n; k++) cells[together->rows[k]].state = CELL_ORDER_WAITING;
 }
 
-/* A row that takes longer than expected must not use up the time of cheaper ones: every run measures something. */
+/* A row that takes longer than expected must not use up the time of cheaper ones: every run measures
+ * something. */
 static double most_time(const PublishedOrder *order, int i, double left)
 {
     const double others = cell_order_cheaper(order->cells, order->n, i);

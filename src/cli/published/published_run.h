@@ -1,5 +1,5 @@
-/* Measures the rows of a write-up within its budget: a row starts while there is time, and its record is kept at once.
- * Estimates only order the rows. */
+/* Measures the rows of a write-up within its budget: a row starts while there is time, and its record is
+ * kept at once. Estimates only order the rows. */
 #ifndef CLI_PUBLISHED_PUBLISHED_RUN_H
 #define CLI_PUBLISHED_PUBLISHED_RUN_H
 
@@ -32,8 +32,8 @@ void published_run_mark_known(PublishedOrder *order, const RecordSet *rows,
 bool published_run_is_done(const PublishedOrder *order, const RecordSet *rows,
                            const RecordSet *profiles);
 
-/* Fills `rows`, `profiles` and the files with what was measured, now or before. *signal is the signal that stopped it, or
- * 0. */
+/* Fills `rows`, `profiles` and the files with what was measured, now or before. *signal is the signal
+ * that stopped it, or 0. */
 Status published_run(const PublishedPlan *plan, PublishedOrder *order, const PublishedTime *time,
                      RecordSet *rows, RecordSet *profiles, int *signal);
 

@@ -254,8 +254,8 @@ static Status write_all(const PublishedPlan *plan, const char *command)
 /* Measuring limits would take most of a shorter budget. */
 static const double short_budget = 120;
 
-/* Limits name the device and order the rows, and are stored for the next time. With a short budget stored limits of this
- * CPU, or guesses, order the rows. */
+/* Limits name the device and order the rows, and are stored for the next time. With a short budget stored
+ * limits of this CPU, or guesses, order the rows. */
 static Status find_rates(const PublishedPlan *plan, TimeEstimateRates *rates)
 {
     Config config;

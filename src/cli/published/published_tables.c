@@ -115,7 +115,8 @@ static bool has_any(const Filling *f, const Record *record)
     return false;
 }
 
-/* "3 of 30": samples of the phase that the table is about, else of steps; the status of a row without figures. */
+/* "3 of 30": samples of the phase that the table is about, else of steps; the status of a row without
+ * figures. */
 static void put_samples(Filling *f, const Record *record, const Config *config)
 {
     char path[48], phase[32];

@@ -207,7 +207,8 @@ Status suite_other_version(const char *folder)
                 folder, state_name);
 }
 
-/* The file may be a stranger's: no argument in it may name a file to write or any option that a suite does not use. */
+/* The file may be a stranger's: no argument in it may name a file to write or any option that a suite
+ * does not use. */
 static Status check_arguments(const Suite *s)
 {
     const struct {

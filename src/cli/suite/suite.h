@@ -7,8 +7,8 @@
 #include <jansson.h>
 #include <limits.h>
 
-/* --resume runs every part again that is not DONE. INCOMPLETE: the part ended, but some of its cells were cut short.
- * TIMED_OUT: it took far more than its share of the budget. */
+/* --resume runs every part again that is not DONE. INCOMPLETE: the part ended, but some of its cells were
+ * cut short. TIMED_OUT: it took far more than its share of the budget. */
 typedef enum SuiteState {
     SUITE_WAITING,
     SUITE_DONE,
@@ -50,7 +50,8 @@ Status suite_write(const Suite *suite);
 /* Removes temporary files that a killed part left. */
 void suite_remove_temporaries(const char *folder);
 
-/* ST_USAGE: the folder holds a link to elsewhere, or something that is no file. A suite writes only in its folder. */
+/* ST_USAGE: the folder holds a link to elsewhere, or something that is no file. A suite writes only in
+ * its folder. */
 Status suite_check_folder(const char *folder);
 
 /* folder/suite.json of either kind of suite. The caller releases *root. ST_USAGE: missing or unreadable. */

@@ -4,8 +4,8 @@
 
 #include "cli/suite/suite.h"
 
-/* Uses the parts that have results and names the others. Appends to `summary`. *whole: only the suite's own budget or
- * the memory left anything out. */
+/* Uses the parts that have results and names the others. Appends to `summary`. *whole: only the suite's
+ * own budget or the memory left anything out. */
 Status suite_finish(const Suite *suite, const char *command_line, Text *summary, bool *whole);
 
 #endif

@@ -21,7 +21,8 @@
 #include <unistd.h>
 
 static const double usual_limits = 25; /* seconds that measuring them takes */
-/* A part times out after this many seconds plus three times its expected time at the pace of the parts before it. */
+/* A part times out after this many seconds plus three times its expected time at the pace of the parts
+ * before it. */
 static const double grace_seconds = 60;
 static const size_t most_bytes = (size_t)1 << 20;
 
@@ -52,8 +53,8 @@ static double left_from(const Suite *suite, int id)
     return suite->planned || isinf(suite->budget) ? seconds : fmax(seconds, suite->budget);
 }
 
-/* How much longer than expected the parts so far took, at least 1: the limits may have been measured on an idle
- * machine and the rest not. */
+/* How much longer than expected the parts so far took, at least 1: the limits may have been measured on
+ * an idle machine and the rest not. */
 static double slowdown(const Suite *suite)
 {
     double took = 0, wanted = 0;
@@ -228,8 +229,8 @@ static bool read_limits(const Suite *suite, Limits *limits)
     return read;
 }
 
-/* Limits of a busy machine are not stored for later, but this suite's rows are measured under the same load: the parts
- * find them in a cache in the folder. */
+/* Limits of a busy machine are not stored for later, but this suite's rows are measured under the same
+ * load: the parts find them in a cache in the folder. */
 static void store_limits_in_folder(const Suite *suite)
 {
     Limits limits, stored;

@@ -1,4 +1,4 @@
-/* Cells of a write-up are measured once, one of every table before any table has two; the budget bounds them. */
+/* Cells of a write-up are measured once, one of every table first; the budget bounds them. */
 #include "bench/record/record.h"
 #include "cli/published/published_run.h"
 #include "with_cmocka.h"
