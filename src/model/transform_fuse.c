@@ -84,8 +84,9 @@ static size_t common_length(const char *a, const char *b)
 
 static void join_name(char *name, const char *more)
 {
-    const size_t n = strlen(name), common = common_length(name, more);
-    snprintf(name + n, PLAN_NAME - n, "%s", more + common);
+    char joined[2 * PLAN_NAME];
+    snprintf(joined, sizeof joined, "%s%s", name, more + common_length(name, more));
+    snprintf(name, PLAN_NAME, "%.*s", PLAN_NAME - 1, joined);
 }
 
 static void join_scope(char *scope, const char *other)
