@@ -110,12 +110,14 @@ static int make_whole(Work *w, const Node *nodes, int n, int64_t width)
 {
     Tensor *tensors = w->b->plan->tensors;
     const int whole = plan_out_id(w->b->plan, &nodes[0], 0);
-    char first[PLAN_NAME];
+    char first[PLAN_NAME], name[PLAN_NAME];
     int64_t column = 0;
     memcpy(first, tensors[whole].name, sizeof first);
+    memcpy(name, first, sizeof name);
     const int64_t first_width = plan_width(&tensors[whole]);
     for (int i = 1; i < n; i++)
-        join_name(tensors[whole].name, tensors[plan_out_id(w->b->plan, &nodes[i], 0)].name);
+        join_name(name, tensors[plan_out_id(w->b->plan, &nodes[i], 0)].name);
+    memcpy(tensors[whole].name, name, sizeof name);
     tensors[whole].dim[tensors[whole].n_dims - 1] = tensors[whole].ld = width;
     for (int i = 0; i < n; i++) {
         const int out = plan_out_id(w->b->plan, &nodes[i], 0);
