@@ -187,8 +187,8 @@ void record_notes_stat(Table *table, Stat stat)
 {
     static const char *const lines[STAT_COUNT] = {
         [STAT_MEDIAN] =
-            "times are medians; ± is the distance to the farther end of the 95 % interval "
-            "(rank-based, from 6 samples on)",
+            ("times are medians; ± is the distance to the farther end of the 95 % interval "
+             "(rank-based, from 6 samples on)"),
         [STAT_MEAN] = "times are means; ± is the standard deviation",
         [STAT_MIN] = "times are the fastest samples"};
     table_note(table, lines[stat], NULL);
