@@ -1,7 +1,6 @@
 /* A plan of attention alone, forward and backward, with q, k, v and their gradients packed as the model
  * has them. */
-#ifndef TESTS_ATTENTION_PLAN_H
-#define TESTS_ATTENTION_PLAN_H
+#pragma once
 
 #include "exec/session.h"
 
@@ -68,5 +67,3 @@ static inline Status attention_plan_make(AttentionPlan *p, const AttentionShape 
     builder_free(&b);
     return status;
 }
-
-#endif

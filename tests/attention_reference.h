@@ -1,7 +1,6 @@
 /* Attention in float64, written down once more: what every implementation is held to. Inputs are exact in
  * every format, so one reference serves all precisions. */
-#ifndef TESTS_ATTENTION_REFERENCE_H
-#define TESTS_ATTENTION_REFERENCE_H
+#pragma once
 
 #include "attention_plan.h"
 
@@ -139,5 +138,3 @@ static inline double attention_case_slack(const AttentionShape *s)
     if (s->T * s->D < 256) return 16;
     return s->D < 4 ? 4 : 2;
 }
-
-#endif

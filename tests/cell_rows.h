@@ -1,6 +1,5 @@
 /* Real cells, each in its child as bench runs them, and what their rows say. */
-#ifndef CELL_ROWS_H
-#define CELL_ROWS_H
+#pragma once
 
 #include "bench/cell/cell.h"
 #include "bench/cell/runner.h"
@@ -65,5 +64,3 @@ static inline Limits some_limits(double flops, double bytes)
     }
     return limits;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Sweeps of fake cells: what each does is chosen by its seed. */
-#ifndef FAKE_CELLS_H
-#define FAKE_CELLS_H
+#pragma once
 
 #include "bench/cell/runner.h"
 #include "bench/measure/interrupt.h"
@@ -220,5 +219,3 @@ static inline void near(double x, double y)
 {
     if (!(x > y * (1 - 1e-9) && x < y * (1 + 1e-9))) fail_msg("%.17g is not %.17g", x, y);
 }
-
-#endif

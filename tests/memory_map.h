@@ -1,7 +1,6 @@
 /* Runs a plan's reads and writes over a map of its memory: whatever a node reads must still be there.
  * An oracle that does not look at lifetimes. */
-#ifndef TESTS_MEMORY_MAP_H
-#define TESTS_MEMORY_MAP_H
+#pragma once
 
 #include "plan/mem_plan.h"
 #include "with_cmocka.h"
@@ -149,5 +148,3 @@ static inline void memory_map_check(const Plan *plan, const MemPlan *mem, const 
     free(map.owner);
     free(map.written);
 }
-
-#endif

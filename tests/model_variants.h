@@ -1,6 +1,5 @@
 /* The plan of a small model in every way it can be built: mode x precision x exec x attention. */
-#ifndef TESTS_MODEL_VARIANTS_H
-#define TESTS_MODEL_VARIANTS_H
+#pragma once
 
 #include "model/model.h"
 #include "with_cmocka.h"
@@ -67,5 +66,3 @@ static inline VariantName variants_name(const Config *c)
              config_exec_name(c->exec), config_attention_name(c->attention), (long long)c->ctx);
     return name;
 }
-
-#endif

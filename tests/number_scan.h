@@ -1,7 +1,6 @@
 /* Numbers in a text as write-ups have them: "2,565", "↓25.5%", "two"; and the ways in which they say that something did not
  * fit, which count as INFINITY. */
-#ifndef NUMBER_SCAN_H
-#define NUMBER_SCAN_H
+#pragma once
 
 #include <ctype.h>
 #include <math.h>
@@ -84,5 +83,3 @@ static size_t number_list(const char *text, Number *list, size_t most)
         at = list[n].at + list[n].length;
     return n;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Runs the test cases of ops (OpDef.cases) on the CPU and brings results back as doubles. */
-#ifndef TESTS_OP_HARNESS_H
-#define TESTS_OP_HARNESS_H
+#pragma once
 
 #include "exec/session.h"
 #include "ops/element.h"
@@ -190,5 +189,3 @@ static inline double harness_error(const HarnessRun *a, const HarnessRun *b, int
     }
     return size > 0 ? sqrt(difference / size) : sqrt(difference);
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* A cache folder of the test's own: nothing that is stored for this machine is read or lost. */
-#ifndef TESTS_OWN_CACHE_H
-#define TESTS_OWN_CACHE_H
+#pragma once
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,5 +21,3 @@ static inline int own_cache_drop(void **state)
     snprintf(command, sizeof command, "rm -rf '%s'", own_cache);
     return system(command);
 }
-
-#endif

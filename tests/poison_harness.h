@@ -1,7 +1,6 @@
 /* Steps in which memory is poisoned the moment its tensor's life has ended by the plan, on any backend:
  * whoever still reads it gets NaN. */
-#ifndef TESTS_POISON_HARNESS_H
-#define TESTS_POISON_HARNESS_H
+#pragma once
 
 #include "step_harness.h"
 
@@ -197,5 +196,3 @@ static inline int poison_check_cut(const Config *c, BackendId backend, int every
     close_step(&s);
     return tried;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* The lines of src/cli/published/published.def as tests read them. */
-#ifndef PUBLISHED_LINES_H
-#define PUBLISHED_LINES_H
+#pragma once
 
 #include <math.h>
 #include <stddef.h>
@@ -39,5 +38,3 @@ enum {
     N_ROWS = sizeof rows / sizeof *rows,
     N_TABLES = sizeof tables / sizeof *tables
 };
-
-#endif

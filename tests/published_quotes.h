@@ -1,6 +1,5 @@
 /* published_quotes.def and published_asides.def as tables. */
-#ifndef PUBLISHED_QUOTES_H
-#define PUBLISHED_QUOTES_H
+#pragma once
 
 #include "published_lines.h"
 
@@ -52,5 +51,3 @@ enum {
     N_PLACES = sizeof places / sizeof *places,
     N_ASIDES = sizeof asides / sizeof *asides
 };
-
-#endif

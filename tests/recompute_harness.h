@@ -1,6 +1,5 @@
 /* A step with recomputation beside the same one without: gradients and updates, to the bit. */
-#ifndef TESTS_RECOMPUTE_HARNESS_H
-#define TESTS_RECOMPUTE_HARNESS_H
+#pragma once
 
 #include "step_harness.h"
 
@@ -40,5 +39,3 @@ static inline void recompute_check_bits(const Config *config, BackendId backend)
     close_step(&again);
     close_step(&plain);
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Whole steps of a small model, and how far two of them are apart. */
-#ifndef TESTS_STEP_HARNESS_H
-#define TESTS_STEP_HARNESS_H
+#pragma once
 
 #include "exec/init.h"
 #include "op_harness.h"
@@ -116,5 +115,3 @@ static inline void compare_updates(Step *got, Step *want, double bound, const ch
         if (!(error <= bound)) fail_msg("%s: %s after 3 steps is off by %g", what, a->name, error);
     }
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* cmocka, after the headers it wants to find included already. */
-#ifndef TESTS_WITH_CMOCKA_H
-#define TESTS_WITH_CMOCKA_H
+#pragma once
 
 /* clang-format off */
 #include <setjmp.h>
@@ -9,5 +8,3 @@
 #include <stdint.h>
 #include <cmocka.h>
 /* clang-format on */
-
-#endif

@@ -1,6 +1,5 @@
 /* A device: its memory, its queue of work and its clock. It knows no ops. */
-#ifndef BACKEND_BACKEND_H
-#define BACKEND_BACKEND_H
+#pragma once
 
 #include "base/status.h"
 
@@ -55,5 +54,4 @@ const BackendApi *backend_api(BackendId id);
 
 #ifdef __cplusplus
 }
-#endif
 #endif

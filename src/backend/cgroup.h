@@ -2,8 +2,7 @@
  *
  * Version 1 and 2 hierarchies are both read, from the process's own group up to the top that can be
  * seen: the tightest limit on the way is the one that counts. */
-#ifndef BACKEND_CGROUP_H
-#define BACKEND_CGROUP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -19,5 +18,3 @@ CgroupMemory cgroup_memory(const char *root);
 
 /* Processors' worth of time per second, 0 when there is no limit. */
 double cgroup_cpu_quota(const char *root);
-
-#endif

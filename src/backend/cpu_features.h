@@ -1,7 +1,6 @@
 /* Which instructions this processor has, asked while running: a binary is built for every processor of
  * its architecture, never for the one that built it. */
-#ifndef BACKEND_CPU_FEATURES_H
-#define BACKEND_CPU_FEATURES_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -19,5 +18,3 @@ CpuFeatureList cpu_features_hidden(const char *features);
 
 /* What the hardware and its kernel say of one word: cpu_features_ARCHITECTURE.c. */
 bool cpu_features_hardware(const char *word);
-
-#endif

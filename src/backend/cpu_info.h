@@ -1,6 +1,5 @@
 /* What this machine is, and how much of it this process may use. */
-#ifndef BACKEND_CPU_INFO_H
-#define BACKEND_CPU_INFO_H
+#pragma once
 
 #include "backend/cgroup.h"
 #include "base/status.h"
@@ -45,5 +44,3 @@ bool cpu_info_has(const CpuInfo *info, const char *feature);
 int64_t cpu_info_cache(const CpuInfo *info);       /* bytes of the last-level caches together */
 int64_t cpu_info_memory_left(const CpuInfo *info); /* when `info` was read */
 Status cpu_info_memory_available(size_t *bytes);   /* now, on this machine */
-
-#endif

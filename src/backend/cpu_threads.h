@@ -1,7 +1,6 @@
 /* Threads that compute on this CPU. How many there are is --threads, or all cores, and nothing in the environment may make
  * it fewer in silence: a result names the threads that computed. */
-#ifndef BACKEND_CPU_THREADS_H
-#define BACKEND_CPU_THREADS_H
+#pragma once
 
 #include "backend/cpu_info.h"
 
@@ -17,5 +16,3 @@ int cpu_threads_processors(void);
 /* Before this process computes with so many: ST_FAILED says what keeps some of them from starting, and what to do. From
  * here on OpenMP starts as many threads as it is told, however busy the machine is, and none inside others. No fork after it. */
 Status cpu_threads_start(int threads);
-
-#endif

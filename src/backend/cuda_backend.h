@@ -1,6 +1,5 @@
 /* What the CUDA implementations of ops may use. Only files named *cuda* or *cudnn* include it. */
-#ifndef BACKEND_CUDA_BACKEND_H
-#define BACKEND_CUDA_BACKEND_H
+#pragma once
 
 #include "backend/backend.h"
 
@@ -49,5 +48,4 @@ Status cuda_backend_status(cudaError_t error, const char *call, const char *file
 
 #ifdef __cplusplus
 }
-#endif
 #endif

@@ -1,7 +1,6 @@
 /* NVIDIA's libraries as this program runs with them. Asked for by name at run time, so that builds
  * without CUDA have the same functions; they then answer that there is nothing. Opens no device. */
-#ifndef BACKEND_GPU_LIBRARIES_H
-#define BACKEND_GPU_LIBRARIES_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -17,5 +16,3 @@ void gpu_libraries_read(GpuLibraries *out);
 
 /* The PCI bus id of a CUDA device. The device must be open already: asking opens it. */
 bool gpu_libraries_bus_id(int device, char text[GPU_LIBRARIES_TEXT]);
-
-#endif

@@ -1,8 +1,7 @@
 /* What NVIDIA's driver tells of a GPU: name, clocks, power, energy, what slows it down. Through NVML,
  * which is loaded when it is there; without it, or without a GPU, there is nothing to tell, which is
  * never an error. Does not open the GPU for computing. */
-#ifndef BACKEND_NVML_INFO_H
-#define BACKEND_NVML_INFO_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -49,5 +48,3 @@ uint64_t nvml_info_slowed(NvmlInfo *gpu);
 /* One reason at a time, for people: the lowest bit of *reasons, which is cleared; NULL when none is
  * left. */
 const char *nvml_info_next_reason(uint64_t *reasons);
-
-#endif

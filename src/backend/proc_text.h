@@ -1,7 +1,6 @@
 /* Reads the small text files of /proc and /sys. Every path is taken under a root directory, "" for
  * the machine itself, so that tests can show another machine. */
-#ifndef BACKEND_PROC_TEXT_H
-#define BACKEND_PROC_TEXT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -23,5 +22,3 @@ bool proc_text_has_word(const char *list, const char *word);
 
 /* "0-3,8" -> in[0..3] and in[8] are true, all others false; returns how many. */
 int proc_text_cpu_list(const char *list, bool in[PROC_TEXT_CPUS]);
-
-#endif

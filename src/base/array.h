@@ -1,6 +1,5 @@
 /* Arrays that grow. */
-#ifndef BASE_ARRAY_H
-#define BASE_ARRAY_H
+#pragma once
 
 #include "base/status.h"
 
@@ -10,5 +9,3 @@
  * Capacities are powers of two that follow from `count`, so an array grows by this function alone, from NULL on.
  * On failure *array stays valid. The caller frees it. */
 Status array_grow(void *array, size_t count, size_t more, size_t size);
-
-#endif

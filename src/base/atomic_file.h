@@ -1,7 +1,6 @@
 /* A file written piece by piece that appears under its name only when it is complete: a file without a name in the same
  * directory (where the file system has none, with a temporary one), fsync, link and rename. */
-#ifndef BASE_ATOMIC_FILE_H
-#define BASE_ATOMIC_FILE_H
+#pragma once
 
 #include "base/status.h"
 #include "base/temp_file.h"
@@ -26,5 +25,3 @@ Status atomic_file_rewrite(AtomicFile *file, size_t offset, const void *data, si
 Status atomic_file_finish(AtomicFile *file);
 /* Gives up: removes what was written. Does nothing after atomic_file_finish. */
 void atomic_file_abandon(AtomicFile *file);
-
-#endif

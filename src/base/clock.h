@@ -1,6 +1,5 @@
 /* What time it is. */
-#ifndef BASE_CLOCK_H
-#define BASE_CLOCK_H
+#pragma once
 
 #include <stdint.h>
 
@@ -13,5 +12,3 @@ typedef struct ClockText {
 } ClockText;
 
 ClockText clock_utc(void); /* "2024-05-01T12:34:56Z" */
-
-#endif

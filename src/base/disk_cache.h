@@ -1,7 +1,6 @@
 /* Texts by key that outlive the process: a JSON object in a file of the cache folder (base/cache_dir.h). Processes
  * that add to one at the same time do not undo each other's entries; a file that is none is ignored with a warning. */
-#ifndef BASE_DISK_CACHE_H
-#define BASE_DISK_CACHE_H
+#pragma once
 
 #include "base/status.h"
 
@@ -18,5 +17,3 @@ const char *disk_cache_get(const DiskCache *table, const char *key);
  * interference, that one counts, but to `replace` it. */
 Status disk_cache_put(DiskCache *table, const char *key, const char *text, bool replace);
 void disk_cache_free(DiskCache *table);
-
-#endif

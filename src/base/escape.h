@@ -3,8 +3,7 @@
  *
  * In every format, characters that act without being seen are written by their numbers: ESC and the other controls,
  * DEL, the C1 controls, bytes that are not UTF-8, line and paragraph separators, marks that reorder a line. */
-#ifndef BASE_ESCAPE_H
-#define BASE_ESCAPE_H
+#pragma once
 
 #include "base/text.h"
 
@@ -38,5 +37,3 @@ bool escape_hidden(uint32_t code);
 void escape_trim(char *text);
 /* Each byte that is not UTF-8 becomes '?'. */
 void escape_repair(char *text);
-
-#endif

@@ -5,8 +5,7 @@
  * forked from this one does not have it. The process that holds a folder's lock may write everything below it that no
  * other was writing before, and so may the processes that it starts. Where there are no locks a warning says so, once,
  * and the work goes on. */
-#ifndef BASE_FILE_LOCK_H
-#define BASE_FILE_LOCK_H
+#pragma once
 
 #include "base/status.h"
 
@@ -25,5 +24,3 @@ void file_lock_release_all(void);
 
 /* Two spellings of one file, which need not be there. */
 bool file_lock_is_same(const char *a, const char *b);
-
-#endif

@@ -1,6 +1,5 @@
 /* bf16 and fp16 as bits, rounded to nearest even; NaN stays NaN. */
-#ifndef BASE_FLOAT16_H
-#define BASE_FLOAT16_H
+#pragma once
 
 #include <stdint.h>
 #include <string.h>
@@ -95,6 +94,4 @@ static inline uint16_t float16_to_f16(float x)
     const uint32_t rounded = magnitude + 0xfffU + ((magnitude >> 13) & 1U) - 0x38000000U;
     return (uint16_t)(sign | rounded >> 13);
 }
-#endif
-
 #endif

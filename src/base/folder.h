@@ -1,6 +1,5 @@
 /* Folders that results go to. */
-#ifndef BASE_FOLDER_H
-#define BASE_FOLDER_H
+#pragma once
 
 #include "base/status.h"
 
@@ -9,5 +8,3 @@ Status folder_make(const char *path);
 /* Whether writing to what is in the folder `part` of `folder` ("." for itself) stays in `folder`: a folder of someone else
  * may hold a link to a file elsewhere, which would be overwritten, or a pipe, which would be waited for. ST_USAGE names it. */
 Status folder_check_own(const char *folder, const char *part);
-
-#endif

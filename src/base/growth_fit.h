@@ -1,8 +1,7 @@
 /* How a measured time grows with n: the exponent k of a + b n^k.
  *
  * Knows nothing of what was measured. Nothing allocates or fails. */
-#ifndef BASE_GROWTH_FIT_H
-#define BASE_GROWTH_FIT_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -45,5 +44,3 @@ typedef struct GrowthFit {
 /* Points in any order. Least squares of log y; the interval is the profile of the squares over the exponent at the quantile
  * of Student's t, so that the scatter of the points around the law counts, whatever it comes from. */
 GrowthFit growth_fit_law(const GrowthPoint *points, int n);
-
-#endif

@@ -1,8 +1,7 @@
 /* How an exact figure grows with n: the terms of a + b n + c n^2.
  *
  * Knows nothing of what was measured. Nothing allocates or fails. */
-#ifndef BASE_GROWTH_TERMS_H
-#define BASE_GROWTH_TERMS_H
+#pragma once
 
 #include "base/growth_fit.h"
 
@@ -18,5 +17,3 @@ typedef struct GrowthTerms {
 /* The terms that reproduce the most neighbouring points, more than half of all, of the lowest degree. At least one point is
  * left to check them; but of three points on no line the terms up to n^2 are given. */
 GrowthTerms growth_terms(const GrowthPoint *points, int n);
-
-#endif

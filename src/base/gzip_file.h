@@ -1,6 +1,5 @@
 /* A text file written piece by piece, gzip'd when its name ends in .gz, that appears when it is whole. */
-#ifndef BASE_GZIP_FILE_H
-#define BASE_GZIP_FILE_H
+#pragma once
 
 #include "base/atomic_file.h"
 #include "base/text.h"
@@ -26,5 +25,3 @@ void gzip_file_abandon(GzipFile *packed);
 /* Appends the whole file, unpacked if it is gzip'd, whatever its name. ST_IO when it has more than `limit` bytes. */
 Status gzip_file_read(Text *text, const char *path, size_t limit);
 bool gzip_file_named(const char *path); /* its name ends in .gz */
-
-#endif

@@ -1,7 +1,6 @@
 /* Numbers as people read them. The text lives in the returned struct:
  * printf("%s", human_bytes(n).s). */
-#ifndef BASE_HUMAN_H
-#define BASE_HUMAN_H
+#pragma once
 
 #include <stdint.h>
 
@@ -35,5 +34,3 @@ HumanQuote human_plain(const char *s); /* the same without the quotes */
 HumanText human_number(double x, int significant);
 /* How many a step on average: 2, not 2.000, where it is whole; otherwise four digits. */
 HumanText human_mean_count(double x);
-
-#endif

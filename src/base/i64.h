@@ -1,6 +1,5 @@
 /* Arithmetic on sizes, counts and offsets. */
-#ifndef BASE_I64_H
-#define BASE_I64_H
+#pragma once
 
 #include <stdint.h>
 
@@ -25,5 +24,3 @@ static inline int64_t i64_round_up(int64_t n, int64_t to)
 {
     return i64_ceil_div(n, to) * to;
 }
-
-#endif

@@ -2,8 +2,7 @@
  *
  * A few kilobytes of gzip can hold a gigabyte of "[],[],...", and a tree takes up to 80 times its text. Lengths of
  * files bound none of that, so what jansson allocates is counted while a file is read. */
-#ifndef BASE_JSON_READER_H
-#define BASE_JSON_READER_H
+#pragma once
 
 #include "base/status.h"
 
@@ -32,5 +31,3 @@ void json_reader_begin(void);
 bool json_reader_take(size_t bytes);
 /* ST_OK: nothing was refused. Otherwise as json_reader_parse(). */
 Status json_reader_end(const char *path, size_t n);
-
-#endif

@@ -1,6 +1,5 @@
 /* JSON of jansson, as text and from text. */
-#ifndef BASE_JSON_TEXT_H
-#define BASE_JSON_TEXT_H
+#pragma once
 
 #include "base/text.h"
 
@@ -21,5 +20,3 @@ json_t *json_text_real(double value);
 
 /* Appends the text to the array and empties it. An empty text is left out. */
 Status json_text_append(json_t *array, Text *text);
-
-#endif

@@ -1,7 +1,6 @@
 /* Lines for people on stderr, never stdout: "roofstep: warning: ...". Each stays one line and holds nothing that a
  * terminal obeys, whatever a file's name in it is (base/escape.h). */
-#ifndef BASE_LOG_H
-#define BASE_LOG_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -17,5 +16,3 @@ void log_line(const char *line);
 /* stderr is a terminal that has colours and moves its cursor, and NO_COLOR is not set or empty. */
 bool log_colour(void);
 bool log_colour_on(int fd); /* the same of another file: stdout */
-
-#endif

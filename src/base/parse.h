@@ -2,8 +2,7 @@
  *
  * The whole string must be the number: no blanks, no rest. What is wrong is ST_USAGE with a line that
  * quotes the string; callers put the option's name before it with status_context(). */
-#ifndef BASE_PARSE_H
-#define BASE_PARSE_H
+#pragma once
 
 #include "base/status.h"
 
@@ -14,5 +13,3 @@ Status parse_real(const char *s, double *out);   /* 1e-3; finite */
 Status parse_bytes(const char *s, int64_t *out); /* 4096, 8GiB, 8G (the same), 8GB (10^9), 1.5TiB */
 Status parse_percent(const char *s, double *out); /* 1% -> 0.01; the sign is required */
 Status parse_seconds(const char *s, double *out); /* 600, 90s, 1.5m, 2h, 250ms */
-
-#endif

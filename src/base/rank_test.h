@@ -1,8 +1,7 @@
 /* Whether two handfuls of samples differ, by ranks alone: no distribution is assumed.
  *
  * Nothing allocates or fails. All functions want both samples sorted, without NaN. */
-#ifndef BASE_RANK_TEST_H
-#define BASE_RANK_TEST_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -28,5 +27,3 @@ typedef struct RankRatio {
  * at either end. From the distribution without ties, exact up to RANK_TEST_EXACT, so that ties make it
  * wider than need be, never narrower. Samples must be above 0. */
 RankRatio rank_test_ratio(const double *a, int na, const double *b, int nb);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * Any element can be made by any thread in any order, and is the same, bit for bit, on every
  * machine: integers and + - * / of doubles only. rng.c must be compiled with -ffp-contract=off. */
-#ifndef BASE_RNG_H
-#define BASE_RNG_H
+#pragma once
 
 #include <stdint.h>
 
@@ -17,5 +16,3 @@ int64_t rng_below(uint64_t seed, uint64_t stream, uint64_t index, int64_t n);
  * each for its own part. */
 void rng_truncated_normal(float *dst, int64_t n, uint64_t seed, uint64_t stream,
                           int64_t first_index, double std);
-
-#endif

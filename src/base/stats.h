@@ -2,8 +2,7 @@
  *
  * Nothing allocates or fails. What is undefined is NAN, and reports show it as a dash: everything of
  * no sample at all, and of one sample its std and its interval. */
-#ifndef BASE_STATS_H
-#define BASE_STATS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -42,5 +41,3 @@ double stats_t_quantile(double p, int dof);
 #define STATS_OUTLIER 14.826
 bool stats_first_is_slow(const double *x,
                          int n); /* the first sample is an outlier above the rest */
-
-#endif

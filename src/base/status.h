@@ -2,8 +2,7 @@
  *
  * A function that can fail returns a Status and leaves its message in this thread; callers pass it
  * up with TRY. Only cli/ prints it. */
-#ifndef BASE_STATUS_H
-#define BASE_STATUS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -56,5 +55,4 @@ bool status_ran_out_of_memory(void);
 
 #ifdef __cplusplus
 }
-#endif
 #endif

@@ -1,6 +1,5 @@
 /* "Did you mean ...?" */
-#ifndef BASE_SUGGEST_H
-#define BASE_SUGGEST_H
+#pragma once
 
 /* Damerau-Levenshtein: insertions, deletions, substitutions and swaps of neighbours; letters match
  * whatever their case. Only the first SUGGEST_LENGTH bytes of each count. */
@@ -9,5 +8,3 @@ int suggest_distance(const char *a, const char *b);
 
 /* The word closest to `word`, or NULL when none is close enough to be what was meant. */
 const char *suggest_word(const char *word, const char *const *words, int n);
-
-#endif

@@ -1,7 +1,6 @@
 /* The names of files that are not whole yet: NAME.roofstep-PID-N.tmp beside NAME. A signal that ends the program
  * removes those of this process first. */
-#ifndef BASE_TEMP_FILE_H
-#define BASE_TEMP_FILE_H
+#pragma once
 
 #include <stdbool.h>
 #include <sys/types.h>
@@ -27,5 +26,3 @@ void temp_file_remove_stale(const char *folder);
 /* Only what was to become `path`, whose lock the caller has: beside it others may be writing, also on other machines,
  * whose processes cannot be seen from here. */
 void temp_file_remove_stale_of(const char *path);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * The first failure (memory) sticks: later calls do nothing, so writers read straight down and the
  * caller checks text_status() once. A zeroed Text is an empty one. */
-#ifndef BASE_TEXT_H
-#define BASE_TEXT_H
+#pragma once
 
 #include "base/status.h"
 
@@ -37,5 +36,3 @@ size_t text_width(const char *s);
 Status text_write_file(const char *path, const void *data, size_t n);
 /* Appends the whole file. ST_IO when it cannot be read, or holds more than `limit` bytes. */
 Status text_read_file(Text *text, const char *path, size_t limit);
-
-#endif

@@ -1,6 +1,5 @@
 /* Which of a number of things go by the same text, found in one pass over them. */
-#ifndef BASE_TEXT_GROUPS_H
-#define BASE_TEXT_GROUPS_H
+#pragma once
 
 #include "base/status.h"
 
@@ -28,5 +27,3 @@ Status text_groups_put(TextGroups *alike, size_t i, const char *text);
 bool text_groups_leads(const TextGroups *alike, size_t i);
 /* The next of its text; `n` when it is the last. */
 size_t text_groups_next(const TextGroups *alike, size_t i);
-
-#endif

@@ -1,8 +1,7 @@
 /* One word of the command line: `roofstep NAME [options]`.
  *
  * cli/cmd_NAME.c defines `const Command cmd_NAME`; cli/commands.def has one line for it. */
-#ifndef CLI_COMMAND_H
-#define CLI_COMMAND_H
+#pragma once
 
 #include "config/option.h"
 #include "config/settings.h"
@@ -31,5 +30,3 @@ typedef struct Command {
 extern const Command *const command_list[]; /* ended by NULL */
 /* ST_USAGE names the nearest one. */
 Status command_find(const char *name, const Command **out);
-
-#endif

@@ -1,6 +1,5 @@
 /* What the program says about itself: --help, --version, the manual page, shell completion. */
-#ifndef CLI_HELP_H
-#define CLI_HELP_H
+#pragma once
 
 #include "cli/command.h"
 
@@ -14,5 +13,3 @@ bool help_file(Text *out, const char *name);
 void manual_write(Text *out);
 void completion_bash(Text *out);
 void completion_zsh(Text *out);
-
-#endif

@@ -1,6 +1,5 @@
 /* Plans for another machine: by its limits (--limits FILE), without its GPU. */
-#ifndef CLI_OTHER_MACHINE_H
-#define CLI_OTHER_MACHINE_H
+#pragma once
 
 #include "bench/limits/placement.h"
 #include "config/settings.h"
@@ -18,5 +17,3 @@ Status other_machine_read(const Settings *settings, Limits *limits, const Limits
 void other_machine_note(Table *table, const Placement *placement, const Limits *machine);
 /* The same in a plan's object. */
 Status other_machine_json(json_t *json, const Placement *placement, const Limits *machine);
-
-#endif

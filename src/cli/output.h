@@ -1,6 +1,5 @@
 /* Writes a command's result to --out or stdout. */
-#ifndef CLI_OUTPUT_H
-#define CLI_OUTPUT_H
+#pragma once
 
 #include "bench/record/record_set.h"
 #include "config/option.h"
@@ -43,5 +42,3 @@ void output_tell_page(const char *path);
 void output_tell_folder(const char *folder);
 /* Appends the value as indented JSON. */
 Status output_json(Text *text, const json_t *json);
-
-#endif

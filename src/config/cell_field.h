@@ -1,6 +1,5 @@
 /* What a cell is, field by field: the lines of cell_fields.def, by OptionId. */
-#ifndef CONFIG_CELL_FIELD_H
-#define CONFIG_CELL_FIELD_H
+#pragma once
 
 #include "config/config.h"
 #include "config/option_id.h"
@@ -44,5 +43,3 @@ bool cell_field_of(int id, Subject subject);
 bool cell_field_is_work(int id);
 /* By its name in results; -1: no cell has such a field. */
 int cell_field_find(const char *name);
-
-#endif

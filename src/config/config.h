@@ -1,6 +1,5 @@
 /* What the user asked for: one struct, one cell of a sweep. */
-#ifndef CONFIG_CONFIG_H
-#define CONFIG_CONFIG_H
+#pragma once
 
 #include "base/status.h"
 #include "config/model_spec.h"
@@ -140,5 +139,3 @@ extern const char *const config_execs[];
 extern const char *const config_blases[];
 extern const char *const config_masks[];
 extern const char *const config_stats[];
-
-#endif

@@ -1,6 +1,5 @@
 /* What a model is, whatever runs it: its dimensions. */
-#ifndef CONFIG_MODEL_SPEC_H
-#define CONFIG_MODEL_SPEC_H
+#pragma once
 
 #include "base/status.h"
 
@@ -18,5 +17,3 @@ extern const char *const model_spec_presets[];
 extern const ModelSpec model_spec_defaults;
 /* Sets the dimensions that the preset has. ST_USAGE names the nearest preset. */
 Status model_spec_preset(ModelSpec *spec, const char *name);
-
-#endif

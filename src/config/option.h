@@ -1,6 +1,5 @@
 /* The one table of options: what parses and checks them also writes --help. */
-#ifndef CONFIG_OPTION_H
-#define CONFIG_OPTION_H
+#pragma once
 
 #include "base/text.h"
 #include "config/config.h"
@@ -84,5 +83,3 @@ void option_help(Text *out, const OptionSet *set);
  * default included. */
 void option_help_value(Text *out, OptionId id, const OptionSet *set);
 void option_help_meaning(Text *out, OptionId id, const OptionSet *set);
-
-#endif

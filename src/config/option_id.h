@@ -1,6 +1,5 @@
 /* The names of options, of the sets of them that commands are made of, and of a cell's fields, which come first. */
-#ifndef CONFIG_OPTION_ID_H
-#define CONFIG_OPTION_ID_H
+#pragma once
 
 typedef enum OptionId {
 #define CELL(id, ...) OPTION_##id,
@@ -21,5 +20,3 @@ typedef enum OptionId {
     OPTIONS_ALL,
     OPTION_END /* of a list */
 } OptionId;
-
-#endif

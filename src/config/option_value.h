@@ -1,6 +1,5 @@
 /* A value of an option: read from text, kept in a cell, compared, checked, written. */
-#ifndef CONFIG_OPTION_VALUE_H
-#define CONFIG_OPTION_VALUE_H
+#pragma once
 
 #include "config/option.h"
 
@@ -30,5 +29,3 @@ Status option_value_check(OptionId id, const Config *config);
 /* A cell's field as a command line, a key and a peer have it: "512", "bf16", "dynamic"; bytes, seconds and fractions
  * without a unit. */
 ConfigText option_value_text(OptionId id, const Config *config);
-
-#endif

@@ -1,8 +1,7 @@
 /* What the user asked for beside the cells: where results go, and what not to do.
  *
  * All text belongs to argv. */
-#ifndef CONFIG_SETTINGS_H
-#define CONFIG_SETTINGS_H
+#pragma once
 
 #include "config/option_id.h"
 
@@ -56,5 +55,3 @@ typedef struct Settings {
     bool given[OPTION_COUNT]; /* by OptionId: it was on the command line */
     const char *command_line; /* the whole of it, quoted for a shell */
 } Settings;
-
-#endif

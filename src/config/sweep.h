@@ -8,8 +8,7 @@
  * The cells are the product of all lists. Axes are ordered as in options.def (size, d_model ... batch,
  * device, precision, attention, exec, mode, ...), whatever the order on the command line; the last
  * varies fastest. Cells that come out equal are kept once. */
-#ifndef CONFIG_SWEEP_H
-#define CONFIG_SWEEP_H
+#pragma once
 
 #include "config/option_value.h"
 
@@ -39,5 +38,3 @@ void sweep_free(Sweep *sweep);
 
 /* Sets `varies` by the configs: for cells that come from elsewhere. */
 void sweep_find_varying(Sweep *sweep);
-
-#endif

@@ -1,7 +1,6 @@
 /* How a plan would run on a backend: an implementation for every node, a place for every tensor.
  * Needs no device, so it also answers "how much memory" and "what cannot run" beforehand. */
-#ifndef EXEC_BINDING_H
-#define EXEC_BINDING_H
+#pragma once
 
 #include "ops/op.h"
 #include "plan/mem_plan.h"
@@ -20,5 +19,3 @@ typedef struct Binding {
 Status binding_make(Binding *binding, const Plan *plan, BackendId backend, int threads,
                     const char *const *prefer);
 void binding_free(Binding *binding);
-
-#endif

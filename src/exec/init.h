@@ -1,7 +1,6 @@
 /* The values a run starts from: the same for the same seed on every device, with any number of
  * threads and in every precision. */
-#ifndef EXEC_INIT_H
-#define EXEC_INIT_H
+#pragma once
 
 #include "exec/session.h"
 #include "model/model.h"
@@ -10,5 +9,3 @@
  * alone (normal, cut at 3); clears Adam's moments and runs the setup phase. */
 Status init_session(Session *s, const Model *model);
 extern const int init_line; /* where it is written, as an op has it (ops/op.h) */
-
-#endif

@@ -1,8 +1,7 @@
 /* Something that watches the nodes of a plan run: a timer, NVTX, CUPTI, a memory log.
  *
  * Ops know nothing of observers. session_run() calls them, and it alone. */
-#ifndef EXEC_OBSERVER_H
-#define EXEC_OBSERVER_H
+#pragma once
 
 #include "backend/backend.h"
 #include "plan/plan.h"
@@ -21,5 +20,3 @@ typedef struct Observer {
     Status (*begin)(void *self, const ObserverEvent *event); /* NULL: not interested */
     Status (*end)(void *self, const ObserverEvent *event);
 } Observer;
-
-#endif

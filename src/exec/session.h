@@ -1,6 +1,5 @@
 /* A plan on a device: its memory taken, ready to run phase by phase. */
-#ifndef EXEC_SESSION_H
-#define EXEC_SESSION_H
+#pragma once
 
 #include "exec/binding.h"
 #include "exec/observer.h"
@@ -42,5 +41,3 @@ void session_drop_graphs(Session *s);
 /* Whole contiguous tensors between host and device. */
 Status session_upload(Session *s, int tensor, const void *src);
 Status session_download(Session *s, int tensor, void *dst);
-
-#endif

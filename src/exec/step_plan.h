@@ -1,6 +1,5 @@
 /* A configuration as a plan that a backend can run. */
-#ifndef EXEC_STEP_PLAN_H
-#define EXEC_STEP_PLAN_H
+#pragma once
 
 #include "exec/binding.h"
 #include "model/model.h"
@@ -13,5 +12,3 @@ enum { STEP_PLAN_CUDNN_CAPABILITY = 80 };
  * `model` must stay where it is while `binding` lives. */
 Status step_plan_make(Model *model, Binding *binding, const Config *config, Mode mode,
                       BackendId backend, int capability, int threads);
-
-#endif

@@ -9,8 +9,7 @@
  * 60 ns, and 0.24 ms on a Neoverse V1. So it is told to spin shortly, and the linker puts what waits before its barriers
  * (GOMP_parallel and GOMP_barrier). With another compiler than GCC, or where the user has chosen (OMP_WAIT_POLICY,
  * GOMP_SPINCOUNT), OpenMP waits as it does. */
-#ifndef EXEC_WAITING_H
-#define EXEC_WAITING_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -25,5 +24,3 @@ bool waiting_pays(int threads, int processors);
 
 /* Awake until *here is `goal` at least, for 20 ms at most, and not in a crowd. */
 void waiting_awake(const int64_t *here, int64_t goal);
-
-#endif

@@ -3,8 +3,7 @@
  *     forward (forward.c, attention_alone.c) -> fused nodes (transform_fuse.c), or primitives for eager
  *     (transform_decompose.c) -> backward (backward.c) -> recomputation (transform_recompute.c) -> optimizer
  *     (optimizer.c), or the backward pass cut off again (transform_forward_grad.c) */
-#ifndef MODEL_MODEL_H
-#define MODEL_MODEL_H
+#pragma once
 
 #include "config/config.h"
 #include "plan/builder.h"
@@ -74,5 +73,3 @@ double model_flops(const Model *model);
 double model_forward_flops(const Config *config);
 /* Of what backward computes again. */
 double model_flops_recomputed(const Model *model);
-
-#endif

@@ -1,8 +1,7 @@
 /* Parameters in groups of contiguous memory: one for what stays fp32 in a layer (norms), one for the
  * weights of its products, so that the optimizer runs over flat memory and q, k and v (or w1 and w3)
  * can be multiplied as one matrix. Under `eager` every parameter is a group of its own. */
-#ifndef MODEL_PARAMS_H
-#define MODEL_PARAMS_H
+#pragma once
 
 #include "model/model.h"
 
@@ -13,5 +12,3 @@ void params_group(Builder *b, Model *model, const char *name, int64_t elements, 
  * 16-bit copy where there is one). n_dims is 1 (norms: cols) or 2 (rows x cols). */
 int params_add(Builder *b, Model *model, const char *name, int64_t rows, int64_t cols,
                ParamInit init, double std);
-
-#endif

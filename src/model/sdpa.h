@@ -1,6 +1,5 @@
 /* softmax(q k^T / sqrt(D)) v as the configuration asks for it: one op, or its parts one by one. */
-#ifndef MODEL_SDPA_H
-#define MODEL_SDPA_H
+#pragma once
 
 #include "model/model.h"
 
@@ -11,5 +10,3 @@ typedef struct SdpaShape {
 
 /* q, k and v are [B T, H D] with heads side by side, as is the result. Scopes are attn/... of `layer`. */
 int sdpa_build(Builder *b, const Model *model, const SdpaShape *shape, int layer, const int qkv[3]);
-
-#endif

@@ -1,7 +1,6 @@
 /* The stages that make the plan of a step, in the order in which model_build() runs them. attention_alone.h is the other
  * forward pass; transform_recompute.h comes after backward_build(). */
-#ifndef MODEL_STAGES_H
-#define MODEL_STAGES_H
+#pragma once
 
 #include "model/model.h"
 
@@ -47,5 +46,3 @@ void optimizer_build(Builder *b, const Model *model);
 
 /* True when a step can be skipped or clipped, so that all gradients are looked at first. */
 bool optimizer_needs_norm(const Config *config);
-
-#endif

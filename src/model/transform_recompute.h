@@ -4,8 +4,7 @@
  * Only what backward really reads is computed again (the last product of a block is not), in the same
  * way and so to the same bits. The blocks that backward begins with are left alone: what they made is
  * used at once, and nothing would be gained. */
-#ifndef MODEL_TRANSFORM_RECOMPUTE_H
-#define MODEL_TRANSFORM_RECOMPUTE_H
+#pragma once
 
 #include "model/model.h"
 
@@ -14,5 +13,3 @@ void transform_recompute(Builder *b, const Model *model);
 
 /* Blocks that are computed again with this setting; 0: none. */
 int64_t transform_recompute_blocks(const Config *config);
-
-#endif

@@ -1,7 +1,6 @@
 /* The decisions of one optimizer step, for the CPU and for a device (ops/adam_state.c says what they
  * are). */
-#ifndef OPS_ADAM_STATE_H
-#define OPS_ADAM_STATE_H
+#pragma once
 
 #include "plan/step_state.h"
 
@@ -50,5 +49,3 @@ HOST_DEVICE static inline void adam_state_next(double *state)
         adam_state_apply(state);
     }
 }
-
-#endif

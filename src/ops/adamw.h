@@ -1,5 +1,4 @@
-#ifndef OPS_ADAMW_H
-#define OPS_ADAMW_H
+#pragma once
 
 #include "ops/op.h"
 
@@ -14,5 +13,4 @@ bool adamw_split(const Plan *plan, const Node *node, int group);
 
 #ifdef __cplusplus
 }
-#endif
 #endif

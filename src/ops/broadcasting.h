@@ -1,7 +1,6 @@
 /* How a small operand y goes with a large one x, element i of x meeting element broadcasting_index(i) of
  * y: one for one, one per row of x, or over and over. A single element goes with everything. */
-#ifndef OPS_BROADCASTING_H
-#define OPS_BROADCASTING_H
+#pragma once
 
 #include "plan/plan.h"
 
@@ -25,5 +24,3 @@ static inline int64_t broadcasting_index(Broadcasting how, int64_t i, int64_t wi
     if (how == BROADCAST_NONE) return i;
     return how == BROADCAST_COLUMN ? i / width : i % period;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* One element of a tensor of any dtype, as a double: what the references are written with. */
-#ifndef OPS_ELEMENT_H
-#define OPS_ELEMENT_H
+#pragma once
 
 #include "base/float16.h"
 #include "ops/op.h"
@@ -85,5 +84,3 @@ static inline void put(Operand x, int64_t row, int64_t col, double value)
 {
     element_set(x.data, x.dtype, row * x.ld + col, value);
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* Elements by their number, row after row, whatever the distance between the rows: for the
  * references of elementwise ops. */
-#ifndef OPS_ELEMENTWISE_H
-#define OPS_ELEMENTWISE_H
+#pragma once
 
 #include "ops/element.h"
 
@@ -14,5 +13,3 @@ static inline void elementwise_put(Operand x, int64_t i, double value)
 {
     put(x, i / x.cols, i % x.cols, value);
 }
-
-#endif

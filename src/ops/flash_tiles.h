@@ -1,7 +1,6 @@
 /* How the backward pass of flash attention on a GPU cuts heads of a width: it decides how much
  * scratch dq takes. The kernels (attention_flash_*_cuda.cu) are held to it while they are compiled. */
-#ifndef OPS_FLASH_TILES_H
-#define OPS_FLASH_TILES_H
+#pragma once
 
 enum { FLASH_TILES_HALF, FLASH_TILES_TF32, FLASH_TILES_F32, FLASH_TILES_KINDS };
 enum { FLASH_TILES_WIDTHS = 5, FLASH_TILES_MOST_WIDTH = 512 };
@@ -24,5 +23,3 @@ static const
         {{32, 32, 64}, {64, 64, 64}, {128, 128, 32}, {256, 128, 16}, {512, 128, 16}},
         /* F32 */
         {{32, 32, 64}, {64, 64, 64}, {128, 128, 32}, {256, 128, 16}, {512, 128, 16}}};
-
-#endif

@@ -3,8 +3,7 @@
  *
  * Libraries cannot be asked without a device: their workspaces are the constants below, the most
  * they get. */
-#ifndef OPS_GPU_SUPPORT_H
-#define OPS_GPU_SUPPORT_H
+#pragma once
 
 #include "ops/op.h"
 
@@ -77,5 +76,4 @@ GpuSupportColumns gpu_support_columns(const Tensor *x, int each);
 
 #ifdef __cplusplus
 }
-#endif
 #endif

@@ -1,8 +1,7 @@
 /* The matrices inside a tensor of attention: one for every sequence and head.
  *
  * [B, H, T, T] holds T x T scores; [B T, H D] holds T x D heads side by side (see ops/bmm.c). */
-#ifndef OPS_HEAD_MATRIX_H
-#define OPS_HEAD_MATRIX_H
+#pragma once
 
 #include "ops/element.h"
 
@@ -58,5 +57,3 @@ static inline void head_matrix_set(const HeadMatrix *m, int64_t i, int64_t row, 
 {
     element_set(m->data, m->dtype, head_matrix_start(m, i) + row * m->ld + col, x);
 }
-
-#endif

@@ -4,8 +4,7 @@
  * ops/NAME.c defines `const OpDef NAME_def`. ops/NAME_cpu.c defines `const OpImpl NAME_cpu[]`, best
  * first, ended by {0}; on a CPU the reference of NAME.c follows them. Adding an op is those files
  * and one line in plan/ops.def. */
-#ifndef OPS_OP_H
-#define OPS_OP_H
+#pragma once
 
 #include "backend/backend.h"
 #include "plan/builder.h"
@@ -123,5 +122,4 @@ static inline const Tensor *op_in_shape(const OpCall *call, int i)
 
 #ifdef __cplusplus
 }
-#endif
 #endif

@@ -1,7 +1,6 @@
 /* What the check() functions of several ops have in common: a message names the op, its scope and
  * the operand. */
-#ifndef OPS_OP_CHECK_H
-#define OPS_OP_CHECK_H
+#pragma once
 
 #include "plan/plan.h"
 
@@ -11,5 +10,3 @@ Status op_check_present(const Plan *plan, const Node *node, int n_out, int n_in)
 Status op_check_contiguous(const Plan *plan, const Node *node);
 Status op_check_elements(const Node *node, const char *name, const Tensor *tensor, int64_t want);
 Status op_check_dtype(const Node *node, const char *name, const Tensor *tensor, DType want);
-
-#endif

@@ -1,7 +1,6 @@
 /* Blocks of known size and lifetime -> places in one arena, so that no two blocks that are alive at
  * the same time overlap and the arena is small. */
-#ifndef PLAN_ARENA_PACKING_H
-#define PLAN_ARENA_PACKING_H
+#pragma once
 
 #include "base/status.h"
 
@@ -55,5 +54,3 @@ void interval_index_clear(IntervalIndex *list);
 void interval_index_insert(IntervalIndex *list, Placed block);
 /* The lowest address where `bytes` are free from `first` to `last`. */
 size_t interval_index_lowest_gap(const IntervalIndex *list, size_t bytes, int first, int last);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * The first failure sticks: later calls do nothing and return PLAN_NONE, so rules read straight
  * down and the caller checks `status` once. */
-#ifndef PLAN_BUILDER_H
-#define PLAN_BUILDER_H
+#pragma once
 
 #include "plan/plan.h"
 
@@ -68,5 +67,3 @@ void builder_grad_add(Builder *b, int tensor, int contribution);
 void builder_grad_buffer(Builder *b, int tensor, int buffer);
 /* d(tensor) cannot be another tensor's gradient: it has a buffer, or is a window. */
 bool builder_has_grad_buffer(const Builder *b, int tensor);
-
-#endif

@@ -1,7 +1,6 @@
 /* Lifetimes -> offsets. Persistent kinds lie one after the other in a region each; everything else
  * shares one arena, where memory is used again as soon as its tensor's last reader has run. */
-#ifndef PLAN_MEM_PLAN_H
-#define PLAN_MEM_PLAN_H
+#pragma once
 
 #include "plan/plan.h"
 
@@ -37,5 +36,3 @@ Status mem_plan_timeline(const MemPlan *mem, const Plan *plan, const size_t *wor
 size_t mem_plan_carried(const MemPlan *mem, const Plan *plan, int node);
 /* The same after the last node: what is kept or saved. */
 size_t mem_plan_left(const MemPlan *mem, const Plan *plan);
-
-#endif

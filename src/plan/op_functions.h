@@ -3,8 +3,7 @@
  * unary      y = f(x)                      scale and shift of the node are s and c
  * binary     z = f(x, y); y repeats when it is smaller than x (see ops/binary.c)
  * reduce     over the last axis (rows) or over all rows (columns) */
-#ifndef PLAN_OP_FUNCTIONS_H
-#define PLAN_OP_FUNCTIONS_H
+#pragma once
 
 typedef enum UnaryFn {
     FN_AFFINE, /* s x + c */
@@ -41,5 +40,3 @@ typedef enum AdamwPart {
     FN_EPSILON,  /* d = d + eps */
     FN_UPDATE,   /* p = p - lr / (1 - beta1^t) m / d */
 } AdamwPart;
-
-#endif

@@ -4,8 +4,7 @@
  * in memory on a machine that could never run it. Every tensor is written by one node only, except
  * parameters, moments and step state, which the optimizer updates in place, and gradients of parameters that are
  * used more than once, which are accumulated in place. */
-#ifndef PLAN_PLAN_H
-#define PLAN_PLAN_H
+#pragma once
 
 #include "base/status.h"
 
@@ -136,5 +135,4 @@ bool plan_category_multiplies(OpCategory category);
 
 #ifdef __cplusplus
 }
-#endif
 #endif

@@ -1,8 +1,7 @@
 /* What the optimizer remembers from step to step: one small float64 tensor that lives on the device,
  * so that a step needs no answer from the host (skipping an overflowed step, changing the loss scale
  * and the bias corrections all happen where the numbers are). */
-#ifndef PLAN_STEP_STATE_H
-#define PLAN_STEP_STATE_H
+#pragma once
 
 typedef enum StepState {
     STATE_STEP,         /* t: optimizer steps applied */
@@ -30,5 +29,3 @@ typedef enum StepState {
 #define STEP_STATE_DECAY        0.01
 #define STEP_STATE_FIRST_SCALE  65536.0 /* as PyTorch's GradScaler: doubled every 2000 good steps */
 #define STEP_STATE_GROWTH_STEPS 2000.0
-
-#endif

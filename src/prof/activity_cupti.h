@@ -1,8 +1,7 @@
 /* CUPTI activity records of a GPU: kernels, copies, memsets and calls, each with the node that was
  * running (by correlation id) or captured (by graph node id). There is one tracer in a process. In a
  * build without CUPTI every function says so. */
-#ifndef PROF_ACTIVITY_CUPTI_H
-#define PROF_ACTIVITY_CUPTI_H
+#pragma once
 
 #include "exec/observer.h"
 #include "prof/trace_log.h"
@@ -20,5 +19,3 @@ Observer activity_cupti_observer(void);
 /* The events since the last call; the device must be idle. The events are the caller's to
  * read until the next call. `dropped` counts records CUPTI had no room for. */
 Status activity_cupti_collect(TraceEvent **events, size_t *n, size_t *dropped);
-
-#endif

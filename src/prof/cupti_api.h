@@ -1,7 +1,6 @@
 /* CUPTI: the functions we use, loaded when something is profiled and not before, and its records as
  * events. */
-#ifndef PROF_CUPTI_API_H
-#define PROF_CUPTI_API_H
+#pragma once
 
 #include "prof/trace_log.h"
 
@@ -79,5 +78,3 @@ void cupti_records_node_cloned(uint64_t id, uint64_t original);
 
 /* The events of all buffers, there until the next call. */
 Status cupti_records_read(const CuptiBuffer *first, TraceEvent **events, size_t *n);
-
-#endif

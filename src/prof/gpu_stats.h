@@ -1,7 +1,6 @@
 /* What a GPU did in the profiled steps, added up step by step from its events: kernels, copies and calls
  * by name, how busy it was, and the gaps. */
-#ifndef PROF_GPU_STATS_H
-#define PROF_GPU_STATS_H
+#pragma once
 
 #include "prof/op_rows.h"
 #include "prof/range_tree.h"
@@ -86,5 +85,3 @@ Status gpu_stats_op(GpuStats *stats, const OpRow *row, int64_t ns);
 /* The events of one step, in any order; sorts them by their begin. Names must stay. */
 Status gpu_stats_step(GpuStats *stats, OpRows *rows, RangeTree *tree, const Plan *plan,
                       TraceEvent *events, size_t n);
-
-#endif

@@ -1,6 +1,5 @@
 /* A kernel's name as people say it. */
-#ifndef PROF_KERNEL_NAME_H
-#define PROF_KERNEL_NAME_H
+#pragma once
 
 #include <stddef.h>
 
@@ -9,5 +8,3 @@
  * is, and so does "[CUDA memset]". "matmul (own neon)" of "matmul (own neon): ffn/w13", which
  * stands for a kernel on a CPU. */
 void kernel_name_short(const char *demangled, char *text, size_t size);
-
-#endif

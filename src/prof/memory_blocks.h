@@ -2,8 +2,7 @@
  *
  * A tensor that reuses another's memory ends that block and begins its own at the same address, so that
  * at any node the live blocks add up to the bytes of the memory plan. */
-#ifndef PROF_MEMORY_BLOCKS_H
-#define PROF_MEMORY_BLOCKS_H
+#pragma once
 
 #include "exec/binding.h"
 #include "model/model.h"
@@ -52,5 +51,3 @@ MemoryName memory_blocks_name(const MemoryBlocks *list, const MemoryBlock *block
 OpSource memory_blocks_source(const MemoryBlocks *list, const MemoryBlock *block);
 
 const char *memory_blocks_class_name(MemoryClass usage);
-
-#endif

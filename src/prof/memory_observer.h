@@ -1,7 +1,6 @@
 /* Records when each node began and how much memory the process or the device held then. With the
  * lifetimes of the plan (memory_blocks.h) that dates every allocation and free. */
-#ifndef PROF_MEMORY_OBSERVER_H
-#define PROF_MEMORY_OBSERVER_H
+#pragma once
 
 #include "exec/observer.h"
 
@@ -20,5 +19,3 @@ Status memory_observer_make(MemoryObserver *observer, const Plan *plan,
 void memory_observer_free(MemoryObserver *observer);
 /* For session_observe(); `observer` must stay where it is. */
 Observer memory_observer_hook(MemoryObserver *observer);
-
-#endif

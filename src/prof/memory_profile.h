@@ -3,8 +3,7 @@
  *
  * Live means that it holds something: Adam's m and v, which are reserved from the start, count from the
  * first optimizer step on. That is what sets the first step apart from those that follow. */
-#ifndef PROF_MEMORY_PROFILE_H
-#define PROF_MEMORY_PROFILE_H
+#pragma once
 
 #include "prof/memory_blocks.h"
 
@@ -60,5 +59,3 @@ int memory_profile_nodes(const MemoryProfile *profile);
 bool memory_profile_alive(const MemoryBlock *block, int node);
 /* The largest blocks alive at that node, largest first; returns how many of the `most` there are. */
 int memory_profile_largest(const MemoryProfile *profile, int node, MemorySaved *out, int most);
-
-#endif

@@ -1,6 +1,5 @@
 /* Replays the allocations and frees of a step, node by node. */
-#ifndef PROF_MEMORY_WALK_H
-#define PROF_MEMORY_WALK_H
+#pragma once
 
 #include "prof/memory_blocks.h"
 
@@ -21,5 +20,3 @@ void memory_walk_begin(MemoryWalk *walk, const MemoryBlocks *list);
 void memory_walk_to(MemoryWalk *walk, int node, MemoryWalkVisit *visit, void *self);
 /* Passes what is left of the step, and begins the next. */
 void memory_walk_next_step(MemoryWalk *walk, MemoryWalkVisit *visit, void *self);
-
-#endif

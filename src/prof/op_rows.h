@@ -1,6 +1,5 @@
 /* The rows of a profile: nodes that do the same in every layer, counted together. */
-#ifndef PROF_OP_ROWS_H
-#define PROF_OP_ROWS_H
+#pragma once
 
 #include "prof/memory_blocks.h"
 #include "prof/part.h"
@@ -39,5 +38,3 @@ void op_rows_memory(OpRows *rows, const MemoryBlocks *blocks);
 
 /* "2048x1024 2048x3072": the shapes of a node's tensors, results first. */
 void op_rows_shape(const Plan *plan, const Node *node, char *text, size_t size);
-
-#endif

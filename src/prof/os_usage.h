@@ -1,7 +1,6 @@
 /* What the operating system did with this process: time on a CPU, waiting for one and blocked,
  * switches and page faults. */
-#ifndef PROF_OS_USAGE_H
-#define PROF_OS_USAGE_H
+#pragma once
 
 #include "base/status.h"
 
@@ -26,5 +25,3 @@ enum { OS_USAGE_THREADS = 1024 };
 OsUsage os_usage_read(void);
 /* The threads there are now, the first OS_USAGE_THREADS of them; returns how many. */
 int os_usage_threads(OsThread threads[OS_USAGE_THREADS]);
-
-#endif

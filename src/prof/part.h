@@ -1,6 +1,5 @@
 /* What a node is for: the part of attention it belongs to, and the category its time counts in. */
-#ifndef PROF_PART_H
-#define PROF_PART_H
+#pragma once
 
 #include "plan/plan.h"
 
@@ -20,5 +19,3 @@ OpCategory part_category(const Node *node);
 
 /* The scope without its layer: "attn/softmax" of "layer.3/attn/softmax". */
 const char *part_scope(const Node *node);
-
-#endif

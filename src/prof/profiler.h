@@ -1,6 +1,5 @@
 /* Profiles a session: nodes, phases and steps, in memory that does not grow with the number of steps. */
-#ifndef PROF_PROFILER_H
-#define PROF_PROFILER_H
+#pragma once
 
 #include "exec/observer.h"
 #include "prof/gpu_stats.h"
@@ -58,5 +57,3 @@ Status profiler_step_end(Profiler *p);
 Status profiler_device_events(Profiler *p, TraceEvent *events, size_t n);
 /* After the last step. */
 void profiler_finish(Profiler *p);
-
-#endif

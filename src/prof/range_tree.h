@@ -1,7 +1,6 @@
 /* The ranges that the nodes of a plan make by their scopes: "layer.3", "layer.3/attn" and
  * "layer.3/attn/softmax", each in its phase. A range is open from its first node to its last. */
-#ifndef PROF_RANGE_TREE_H
-#define PROF_RANGE_TREE_H
+#pragma once
 
 #include "plan/plan.h"
 #include "prof/running_stats.h"
@@ -37,5 +36,3 @@ void range_tree_free(RangeTree *tree);
 /* The node is the first, or the last, of its range at that level (which it must have). */
 bool range_tree_opens(const RangeTree *tree, int node, int level);
 bool range_tree_closes(const RangeTree *tree, int node, int level);
-
-#endif

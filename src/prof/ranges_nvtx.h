@@ -1,7 +1,6 @@
 /* NVTX ranges for those who run another profiler: phases, layers, ops with their shapes, calls of cuBLASLt
  * and cuDNN. In a graph they are there while it is captured. A build without NVTX has none. */
-#ifndef PROF_RANGES_NVTX_H
-#define PROF_RANGES_NVTX_H
+#pragma once
 
 #include "exec/binding.h"
 #include "exec/observer.h"
@@ -19,5 +18,3 @@ Observer ranges_nvtx_observer(RangesNvtx *ranges);
 /* A range of the calling thread. */
 void ranges_nvtx_push(const char *name);
 void ranges_nvtx_pop(void);
-
-#endif

@@ -1,8 +1,7 @@
 /* Durations as they come, in fixed memory: count, sum, extremes and spread are exact; of the first
  * RUNNING_STATS_RESERVOIR the median is too, of more it is that of a random RUNNING_STATS_RESERVOIR
  * of them. */
-#ifndef PROF_RUNNING_STATS_H
-#define PROF_RUNNING_STATS_H
+#pragma once
 
 #include "base/status.h"
 
@@ -24,5 +23,3 @@ void running_stats_free(RunningStats *stats);
 /* NAN of an empty one; the std of fewer than two is 0, as nsys writes it. */
 double running_stats_quantile(const RunningStats *stats, double q);
 double running_stats_std(const RunningStats *stats);
-
-#endif

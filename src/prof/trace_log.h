@@ -1,7 +1,6 @@
 /* A bounded list of trace events in one form, whatever recorded them. Trace files (report/) are written
  * from it alone. */
-#ifndef PROF_TRACE_LOG_H
-#define PROF_TRACE_LOG_H
+#pragma once
 
 #include "base/status.h"
 
@@ -59,5 +58,3 @@ Status trace_log_add(TraceLog *log, const TraceEvent *event);
 /* A copy of the name that lives as long as the log; NULL when memory runs out. */
 const char *trace_log_name(TraceLog *log, const char *name);
 void trace_log_free(TraceLog *log);
-
-#endif

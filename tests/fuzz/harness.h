@@ -1,7 +1,6 @@
 /* What the harnesses have in common. Each fuzz_NAME.c is one harness: LLVMFuzzerTestOneInput() gives some bytes to the readers
  * of one kind of input, and aborts where what comes back breaks a promise. The sanitizers see to the rest. */
-#ifndef FUZZ_HARNESS_H
-#define FUZZ_HARNESS_H
+#pragma once
 
 #include "base/text.h"
 
@@ -35,5 +34,3 @@ Status harness_command(const char *const *words);
  * What stands before the first name is called "". */
 typedef void HarnessFile(void *self, const char *name, const uint8_t *data, size_t n);
 void harness_split(const uint8_t *data, size_t n, HarnessFile *each, void *self);
-
-#endif

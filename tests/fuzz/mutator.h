@@ -1,7 +1,6 @@
 /* Changes an input as files and lines go wrong, or are made to: bytes, pieces, lines, numbers, and JSON as a tree. The same
  * seed and number give the same changes on every machine. */
-#ifndef FUZZ_MUTATOR_H
-#define FUZZ_MUTATOR_H
+#pragma once
 
 #include "base/text.h"
 
@@ -25,5 +24,3 @@ void mutator_make(Mutator *m, Text *text);
 
 /* For mutator.c: a change of what the text is as JSON, or one line of it. False: it is none. */
 bool mutator_json_change(Mutator *m, Text *text);
-
-#endif

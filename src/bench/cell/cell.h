@@ -1,7 +1,6 @@
 /* One cell of a sweep, from its config to what its record is made of. Runs in a process of its own
  * (bench/cell/runner.h), because what it does may end that process. */
-#ifndef BENCH_CELL_CELL_H
-#define BENCH_CELL_CELL_H
+#pragma once
 
 #include "bench/estimate/fit.h"
 #include "bench/measure/cell_link.h"
@@ -35,5 +34,3 @@ typedef struct CellHooks {
 } CellHooks;
 
 Status cell_run_with_hooks(const Config *config, CellLink *link, const CellHooks *hooks);
-
-#endif

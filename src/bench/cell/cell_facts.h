@@ -1,6 +1,5 @@
 /* What a cell tells of itself beside its samples: the fields of its record. */
-#ifndef BENCH_CELL_CELL_FACTS_H
-#define BENCH_CELL_CELL_FACTS_H
+#pragma once
 
 #include "bench/estimate/fit.h"
 #include "bench/measure/cell_link.h"
@@ -38,5 +37,3 @@ Status cell_facts_measured(CellLink *link, Session *session, const Placement *pl
                            const Fit *fit, const CellBaseline *before, bool last);
 /* ok, or oom when the mode that was asked for does not fit. */
 Status cell_facts_end(CellLink *link, Mode asked, const Fit *fit);
-
-#endif

@@ -1,7 +1,6 @@
 /* What runs in turn for one cell of a sweep: our own program and its peers, in one round or several,
  * each round of each in a process of its own. Their samples are joined. */
-#ifndef BENCH_CELL_CELL_GROUP_H
-#define BENCH_CELL_CELL_GROUP_H
+#pragma once
 
 #include "bench/cell/runner.h"
 
@@ -46,5 +45,3 @@ Status cell_group_finish(CellGroup *group, RecordSet *rows, RunnerOutcome *outco
 
 /* How much work all rounds are, in the unit of RunnerTask.weight. */
 double cell_group_weight(const CellGroup *group);
-
-#endif

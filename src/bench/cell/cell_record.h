@@ -1,7 +1,6 @@
 /* The record of a cell, put together in the parent from what the cell tells (bench/measure/cell_link.h) and
  * from how its process ended. */
-#ifndef BENCH_CELL_CELL_RECORD_H
-#define BENCH_CELL_CELL_RECORD_H
+#pragma once
 
 #include "bench/cell/peer.h"
 #include "bench/measure/cell_link.h"
@@ -34,5 +33,3 @@ void cell_record_free(CellRecord *c);
 /* Whether a resumed sweep keeps this record. It runs a cell again that timed out, was killed or
  * failed, or that ran out of memory although its plan fits. */
 bool cell_record_is_final(const Record *record);
-
-#endif

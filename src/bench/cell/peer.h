@@ -1,7 +1,6 @@
 /* Another program that runs the same cells, to be compared with: PyTorch, in several variants
  * (peers/torch_bench.py). It tells what it finds as our own cells do (bench/measure/cell_link.h). */
-#ifndef BENCH_CELL_PEER_H
-#define BENCH_CELL_PEER_H
+#pragma once
 
 #include "bench/measure/cell_link.h"
 
@@ -32,5 +31,3 @@ Status peer_record_new(Record **out, const Peer *peer, const Config *config);
 /* Puts into our record the fastest peer, and how many times as long as ours its median step is;
  * nothing where one of the two was not measured whole. */
 Status peer_judge(Record *ours, Record *const *theirs, int n);
-
-#endif

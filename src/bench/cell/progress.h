@@ -1,7 +1,6 @@
 /* How far a sweep is, on stderr: one line that moves on a terminal, and a line for every finished
  * cell everywhere. */
-#ifndef BENCH_CELL_PROGRESS_H
-#define BENCH_CELL_PROGRESS_H
+#pragma once
 
 #include "bench/cell/cell_record.h"
 
@@ -46,5 +45,3 @@ void progress_trust_weights(Progress *p);
 /* Seconds left by what finished cells showed; NAN while there is nothing to go by. `fraction` is how
  * much of the current cell's steps is done. */
 double progress_eta(const Progress *p, double fraction, double now);
-
-#endif

@@ -1,7 +1,6 @@
 /* A sweep: its cells one after the other, each in a process of its own, each record handed on the
  * moment it is there. */
-#ifndef BENCH_CELL_RUNNER_H
-#define BENCH_CELL_RUNNER_H
+#pragma once
 
 #include "bench/cell/peer.h"
 #include "bench/cell/progress.h"
@@ -40,5 +39,3 @@ typedef struct RunnerOutcome {
 /* Adds the rows to `rows` in the order of the sweep, those that are kept among them, the peers' after
  * the cell's own. After Ctrl-C or a failure, those that are finished. */
 Status runner_run(const RunnerTask *task, RecordSet *rows, RunnerOutcome *outcome);
-
-#endif

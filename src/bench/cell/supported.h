@@ -1,7 +1,6 @@
 /* Whether any cell of those asked for can run: when none can, a command ends before it begins (exit
  * code 2), while a sweep with some that cannot has a row for each. */
-#ifndef BENCH_CELL_SUPPORTED_H
-#define BENCH_CELL_SUPPORTED_H
+#pragma once
 
 #include "bench/cell/runner.h"
 
@@ -15,5 +14,3 @@ Status supported_rows(const RecordSet *rows);
 
 /* The failure itself, of `n` cells; `why` is the first one's. */
 Status supported_none(int n, const char *why);
-
-#endif

@@ -1,7 +1,6 @@
 /* Which cell is measured next, where cells are rows of several tables: first one of every table,
  * the most important table before the others, then the rest in turn. */
-#ifndef BENCH_ESTIMATE_CELL_ORDER_H
-#define BENCH_ESTIMATE_CELL_ORDER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -35,5 +34,3 @@ double cell_order_cheaper(const CellOrderCell *cells, int n, int cell);
 
 /* This cell timed out: waiting cells that take as long would time out too, with less time left. */
 void cell_order_timed_out(CellOrderCell *cells, int n, int cell);
-
-#endif

@@ -1,6 +1,5 @@
 /* Does a step fit in memory? Decided from plans, before anything is allocated. */
-#ifndef BENCH_ESTIMATE_FIT_H
-#define BENCH_ESTIMATE_FIT_H
+#pragma once
 
 #include "bench/limits/placement.h"
 #include "exec/binding.h"
@@ -64,5 +63,3 @@ size_t fit_free_memory(bool gpu);
 /* Each cell fits into `room` and its own --memory-limit. A cell without a plan counts as fitting:
  * its row says why. */
 bool fit_all(const Config *configs, int n, size_t room);
-
-#endif

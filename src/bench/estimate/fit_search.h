@@ -1,6 +1,5 @@
 /* How far batch and context can be raised within a given memory. All from plans; no device is opened. */
-#ifndef BENCH_ESTIMATE_FIT_SEARCH_H
-#define BENCH_ESTIMATE_FIT_SEARCH_H
+#pragma once
 
 #include "bench/limits/placement.h"
 
@@ -30,5 +29,3 @@ Status fit_search_need(const Config *config, const Placement *placement, Mode mo
  * config->mode. */
 Status fit_search(const Config *config, const Placement *placement, size_t resident,
                   const size_t need[MODE_COUNT], FitLimit *fits, int n);
-
-#endif

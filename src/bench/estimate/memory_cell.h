@@ -1,7 +1,6 @@
 /* Where the memory of a cell goes, from its plan: the mode that was asked for and, beside it, the forward
  * pass alone. */
-#ifndef BENCH_ESTIMATE_MEMORY_CELL_H
-#define BENCH_ESTIMATE_MEMORY_CELL_H
+#pragma once
 
 #include "bench/limits/placement.h"
 #include "bench/record/record.h"
@@ -34,5 +33,3 @@ typedef struct MemoryCell {
  * stay until memory_cell_free(). */
 Status memory_cell_make(MemoryCell *cell, const Config *config, const Limits *machine, bool keep);
 void memory_cell_free(MemoryCell *cell);
-
-#endif

@@ -1,6 +1,5 @@
 /* Everything that is known of a cell without running it. */
-#ifndef BENCH_ESTIMATE_PLAN_CELL_H
-#define BENCH_ESTIMATE_PLAN_CELL_H
+#pragma once
 
 #include "bench/estimate/fit_search.h"
 #include "bench/estimate/step_cost.h"
@@ -48,5 +47,3 @@ typedef struct PlanRoom {
 
 /* `config` must outlive the cell. */
 Status plan_cell_make(PlanCell *cell, const Config *config, const PlanRoom *room);
-
-#endif

@@ -1,6 +1,5 @@
 /* What a step costs by its plan: nodes, FLOPs and bytes of every phase. */
-#ifndef BENCH_ESTIMATE_STEP_COST_H
-#define BENCH_ESTIMATE_STEP_COST_H
+#pragma once
 
 #include "plan/plan.h"
 
@@ -20,5 +19,3 @@ StepCost step_cost_of(const Plan *plan);
 
 /* FLOPs per byte; NAN where nothing is moved. */
 double step_cost_intensity(const PhaseCost *cost);
-
-#endif

@@ -3,8 +3,7 @@
  *   rows of other cells that were measured   time_estimate_from_rows()
  *   the plan and the limits of the machine   time_estimate_roofline(), time_estimate_from_roofline()
  *   the limits alone                         time_estimate_cell(): no plan is built, no device is opened */
-#ifndef BENCH_ESTIMATE_TIME_ESTIMATE_H
-#define BENCH_ESTIMATE_TIME_ESTIMATE_H
+#pragma once
 
 #include "bench/limits/limits.h"
 #include "bench/limits/placement.h"
@@ -69,5 +68,3 @@ typedef struct TimeEstimateRow {
  * cell tells. */
 double time_estimate_from_rows(const char *path, const Config *wanted, const TimeEstimateRow *rows,
                                int n);
-
-#endif

@@ -1,7 +1,6 @@
 /* The measured roof of a device: the rates of matrix multiplications and of memory; of a CPU on one
  * core and on all threads, of a GPU also the cost of launches and of transfers to and from it. */
-#ifndef BENCH_LIMITS_LIMITS_H
-#define BENCH_LIMITS_LIMITS_H
+#pragma once
 
 #include "base/status.h"
 #include "config/config.h"
@@ -88,5 +87,3 @@ LimitId limits_largest(Precision precision);
 double limits_peak_flops(const Limits *limits, Precision precision);
 /* Other programs took so much of the device's time that the figures may be too low. */
 bool limits_was_busy(const Limits *limits);
-
-#endif

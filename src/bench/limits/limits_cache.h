@@ -1,7 +1,6 @@
 /* Limits that were measured before: under $XDG_CACHE_HOME/roofstep or ~/.cache/roofstep, one file
  * per processor or GPU, number of threads, library, and version and kernels of this program. */
-#ifndef BENCH_LIMITS_LIMITS_CACHE_H
-#define BENCH_LIMITS_LIMITS_CACHE_H
+#pragma once
 
 #include "bench/limits/limits.h"
 #include "bench/limits/placement.h"
@@ -20,5 +19,3 @@ bool limits_cache_find(const Config *config, Limits *out);
  * they are no limits (with `keep`: even then). The caller must be single-threaded. Says on stderr
  * that it measures, and why it does not store. */
 Status limits_cache_get(const Config *config, bool refresh, bool keep, Limits *out);
-
-#endif

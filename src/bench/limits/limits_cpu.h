@@ -1,6 +1,5 @@
 /* Measures the limits of a CPU. */
-#ifndef BENCH_LIMITS_LIMITS_CPU_H
-#define BENCH_LIMITS_LIMITS_CPU_H
+#pragma once
 
 #include "bench/limits/limits.h"
 
@@ -15,5 +14,3 @@ Status limits_cpu_memory(int threads, size_t bytes, int repeats, LimitsScope sco
 /* Bytes per array for this machine: several times its last-level caches, at most an eighth of the
  * free memory. */
 Status limits_cpu_memory_bytes(size_t *bytes);
-
-#endif

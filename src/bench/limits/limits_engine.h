@@ -1,6 +1,5 @@
 /* One matmul through the engine (plan, binding, session), timed alone. */
-#ifndef BENCH_LIMITS_LIMITS_ENGINE_H
-#define BENCH_LIMITS_LIMITS_ENGINE_H
+#pragma once
 
 #include "bench/limits/limits_matmul.h"
 #include "exec/session.h"
@@ -31,5 +30,3 @@ Status limits_engine_choose_runs(LimitsEngine *e, const LimitsBudget *budget);
 Status limits_engine_time(LimitsEngine *e, const LimitsBudget *budget, double *seconds);
 /* The operands' numbers. */
 void limits_engine_fill(void *data, DType dtype, int64_t n);
-
-#endif

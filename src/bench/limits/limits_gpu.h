@@ -1,7 +1,6 @@
 /* The measured roof of a GPU. A build without CUDA has none: every function then says so
  * (ST_UNSUPPORTED). */
-#ifndef BENCH_LIMITS_LIMITS_GPU_H
-#define BENCH_LIMITS_LIMITS_GPU_H
+#pragma once
 
 #include "bench/limits/limits.h"
 
@@ -15,5 +14,3 @@ enum { LIMITS_GPU_TOKENS = 2048 };
 Status limits_gpu_key(int device, LimitsKey *key);
 Status limits_gpu_cache(int device, size_t *bytes); /* of its last-level cache */
 Status limits_gpu_measure(int device, Limits *out);
-
-#endif

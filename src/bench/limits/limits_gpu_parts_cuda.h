@@ -1,6 +1,5 @@
 /* The parts of a GPU's limits, each with one open device. */
-#ifndef BENCH_LIMITS_LIMITS_GPU_PARTS_CUDA_H
-#define BENCH_LIMITS_LIMITS_GPU_PARTS_CUDA_H
+#pragma once
 
 #include "backend/cuda_backend.h"
 #include "bench/limits/limits.h"
@@ -14,5 +13,3 @@ Status limits_gpu_transfer(Backend *be, Limits *out);
 
 /* LAUNCH_LATENCY, LAUNCHES and GRAPH_LAUNCHES, of a kernel that does nothing. */
 Status limits_gpu_launch(Backend *be, Limits *out);
-
-#endif

@@ -1,6 +1,5 @@
 /* Limits as JSON: what is stored, and what `limits --format json` prints. */
-#ifndef BENCH_LIMITS_LIMITS_JSON_H
-#define BENCH_LIMITS_LIMITS_JSON_H
+#pragma once
 
 #include "bench/limits/limits.h"
 
@@ -14,5 +13,3 @@ Status limits_json_read(Limits *out, const char *text, size_t n);
 /* The file that `roofstep limits --format json` wrote on another machine, plain or packed (.gz).
  * ST_USAGE names the file and says what is wrong with it. */
 Status limits_json_read_file(Limits *out, const char *path);
-
-#endif

@@ -1,6 +1,5 @@
 /* The kernels that a GPU's limits are measured with. */
-#ifndef BENCH_LIMITS_LIMITS_KERNELS_CUDA_H
-#define BENCH_LIMITS_LIMITS_KERNELS_CUDA_H
+#pragma once
 
 #include "backend/cuda_backend.h"
 
@@ -22,5 +21,4 @@ Status limits_kernels_empty(Backend *be); /* one thread that does nothing */
 
 #ifdef __cplusplus
 }
-#endif
 #endif

@@ -1,7 +1,6 @@
 /* Rates of matrix multiplications (GEMMs), through the engine's own matmul: what a step could reach
  * at best. */
-#ifndef BENCH_LIMITS_LIMITS_MATMUL_H
-#define BENCH_LIMITS_LIMITS_MATMUL_H
+#pragma once
 
 #include "bench/limits/limits.h"
 #include "bench/limits/placement.h"
@@ -32,5 +31,3 @@ Status limits_matmul_model(const Placement *place, const Config *model, Precisio
 /* Both, into the precision's four rows. */
 Status limits_matmul_rows(const Placement *place, const Config *model, Precision precision,
                           const LimitsBudget *budget, LimitsScope scope, Limits *out);
-
-#endif

@@ -1,6 +1,5 @@
 /* Where a cell runs, and what cannot run there. */
-#ifndef BENCH_LIMITS_PLACEMENT_H
-#define BENCH_LIMITS_PLACEMENT_H
+#pragma once
 
 #include "backend/backend.h"
 #include "bench/limits/limits.h"
@@ -38,5 +37,3 @@ Status placement_check_gpu(const Config *config, int capability);
 
 /* The cell with its device and threads as placed. */
 Config placement_settle(const Config *config, const Placement *placement);
-
-#endif

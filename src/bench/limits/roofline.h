@@ -1,7 +1,6 @@
 /* The least time a step could take on this machine: every product at the largest rate measured, and
  * everything that cannot lie in a cache through memory once. */
-#ifndef BENCH_LIMITS_ROOFLINE_H
-#define BENCH_LIMITS_ROOFLINE_H
+#pragma once
 
 #include "bench/limits/limits.h"
 #include "plan/plan.h"
@@ -13,5 +12,3 @@ double roofline_seconds(const Plan *plan, const Limits *limits, Precision precis
 
 /* The largest rate of memory measured, in bytes per second; NAN: none. */
 double roofline_bandwidth(const Limits *limits);
-
-#endif

@@ -8,8 +8,7 @@
  *   {"next": 1}                                  messages of the second cell of this process follow
  *
  * So whatever happens to the cell, what it had found is not lost. */
-#ifndef BENCH_MEASURE_CELL_LINK_H
-#define BENCH_MEASURE_CELL_LINK_H
+#pragma once
 
 #include "base/text.h"
 #include "bench/measure/sample.h"
@@ -34,5 +33,3 @@ Status cell_link_warning(CellLink *link, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 Status cell_link_next(CellLink *link, int cell);
 Status cell_link_end(CellLink *link, RecordStatus status, const char *message);
-
-#endif

@@ -1,7 +1,6 @@
 /* A function in a process of its own: whatever happens to it is a result here, never the end of the
  * program. The caller must be single-threaded and must not have touched a device. */
-#ifndef BENCH_MEASURE_CHILD_H
-#define BENCH_MEASURE_CHILD_H
+#pragma once
 
 #include "base/status.h"
 
@@ -44,5 +43,3 @@ Status child_run(const ChildTask *task, ChildResult *result);
 
 /* Writes all of it, however many pieces the pipe makes of it; false when the reader is gone. */
 bool child_write(int out, const char *data, size_t n);
-
-#endif

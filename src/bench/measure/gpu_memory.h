@@ -1,7 +1,6 @@
 /* Memory in use on the GPUs, as the driver counts it: a cell and its libraries hold the difference
  * between before they started and now. */
-#ifndef BENCH_MEASURE_GPU_MEMORY_H
-#define BENCH_MEASURE_GPU_MEMORY_H
+#pragma once
 
 #include "backend/nvml_info.h"
 
@@ -17,5 +16,3 @@ void gpu_memory_read(GpuMemory *out);
 /* Bytes of CUDA's device number `device`, which is open, taken since; NAN when nobody tells. It includes
  * what other programs took or freed since: in a container the driver does not tell them apart. */
 double gpu_memory_grown(const GpuMemory *before, int device);
-
-#endif

@@ -1,7 +1,6 @@
 /* What a GPU did while samples were taken: the energy it used, and whether something slowed it down.
  * Looks before and after, and some ten times a second between samples, never within one. */
-#ifndef BENCH_MEASURE_GPU_WATCH_H
-#define BENCH_MEASURE_GPU_WATCH_H
+#pragma once
 
 #include "backend/nvml_info.h"
 #include "bench/measure/cell_link.h"
@@ -25,5 +24,3 @@ void gpu_watch_start(GpuWatch *watch);
 void gpu_watch_step(GpuWatch *watch);
 /* joules_per_token, throttled, and a warning when something slowed it down. */
 Status gpu_watch_tell(GpuWatch *watch, CellLink *link, double tokens_per_step);
-
-#endif

@@ -1,6 +1,5 @@
 /* Interference: CPU time that other programs and other virtual machines took while we measured. */
-#ifndef BENCH_MEASURE_INTERFERENCE_H
-#define BENCH_MEASURE_INTERFERENCE_H
+#pragma once
 
 #include "backend/cpu_info.h"
 
@@ -21,5 +20,3 @@ enum { INTERFERENCE_MUCH_OTHERS = 3, INTERFERENCE_MUCH_STOLEN = 1 };
 Interference interference_now(void);
 InterferenceShares interference_between(const Interference *then, const Interference *now);
 InterferenceShares interference_since(const Interference *then);
-
-#endif

@@ -1,7 +1,6 @@
 /* Ctrl-C and its relatives (SIGINT, SIGTERM, SIGHUP) as a question to ask, so that what is finished
  * can be written before the program ends. A second one ends it at once. */
-#ifndef BENCH_MEASURE_INTERRUPT_H
-#define BENCH_MEASURE_INTERRUPT_H
+#pragma once
 
 void interrupt_begin(void);
 /* Puts everything back as it was. */
@@ -10,5 +9,3 @@ void interrupt_end(void);
 int interrupt_signal(void);
 /* In a child: signals act as they did before interrupt_begin(). */
 void interrupt_reset_child(void);
-
-#endif

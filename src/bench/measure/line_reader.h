@@ -1,6 +1,5 @@
 /* Bytes that arrive in pieces, handed on as whole lines. */
-#ifndef BENCH_MEASURE_LINE_READER_H
-#define BENCH_MEASURE_LINE_READER_H
+#pragma once
 
 #include "base/status.h"
 
@@ -22,5 +21,3 @@ Status line_reader_feed(LineReader *reader, const char *bytes, size_t n, LineRea
                         void *self);
 /* Hands on what came after the last newline, if anything. */
 void line_reader_flush(LineReader *reader, LineReaderFn *fn, void *self);
-
-#endif

@@ -1,6 +1,5 @@
 /* Memory this process holds, as the kernel counts it. */
-#ifndef BENCH_MEASURE_RSS_H
-#define BENCH_MEASURE_RSS_H
+#pragma once
 
 #include "base/status.h"
 
@@ -14,5 +13,3 @@ typedef struct Rss {
 Status rss_read(Rss *rss);
 /* The peak starts anew from what is held now. False where the kernel does not let us. */
 bool rss_forget_peak(void);
-
-#endif

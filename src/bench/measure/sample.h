@@ -1,6 +1,5 @@
 /* The times of one measured step, and series of them. */
-#ifndef BENCH_MEASURE_SAMPLE_H
-#define BENCH_MEASURE_SAMPLE_H
+#pragma once
 
 #include "base/status.h"
 #include "config/config.h"
@@ -40,5 +39,3 @@ void sample_list_free(SampleList *list);
 /* From the statistic to the farther end of its 95 % interval, as a share of it. NAN: there is none
  * (too few samples, or a minimum). */
 double sample_list_interval(const SampleList *list, Stat stat);
-
-#endif

@@ -3,8 +3,7 @@
  * The very first step is cold whatever the warm-up (pages are touched, libraries set themselves up),
  * so it is never a sample: with --warmup 0 it still comes first, otherwise it is the first step of
  * the warm-up. */
-#ifndef BENCH_MEASURE_SAMPLER_H
-#define BENCH_MEASURE_SAMPLER_H
+#pragma once
 
 #include "bench/measure/sample.h"
 #include "config/config.h"
@@ -50,5 +49,3 @@ enum { SAMPLER_MIN_SAMPLES = 3 };
 
 Status sampler_run(const SamplerDevice *device, Mode mode, const SamplerOptions *options,
                    const SamplerSink *sink);
-
-#endif

@@ -1,6 +1,5 @@
 /* A cell in a few words: its size and whatever else tells it from the other cells of the sweep. */
-#ifndef BENCH_RECORD_CELL_LABEL_H
-#define BENCH_RECORD_CELL_LABEL_H
+#pragma once
 
 #include "config/sweep.h"
 
@@ -12,5 +11,3 @@ typedef struct CellLabel {
 CellLabel cell_label(const Config *config, const bool *varies);
 /* The same of one of n cells, its seed only where another cell is the same but for that. */
 CellLabel cell_label_among(const Config *config, const Config *all, int n, const bool *varies);
-
-#endif

@@ -1,6 +1,5 @@
 /* Two runs of the same cells, phase by phase: what changed, how surely, and the verdict. */
-#ifndef BENCH_RECORD_COMPARISON_H
-#define BENCH_RECORD_COMPARISON_H
+#pragma once
 
 #include "bench/record/record_set.h"
 
@@ -66,5 +65,3 @@ void comparison_free(Comparison *comparison);
 int comparison_regressions(const Comparison *comparison, double fraction);
 /* Phases measured in A and not in B. */
 int comparison_lost(const Comparison *comparison);
-
-#endif

@@ -1,6 +1,5 @@
 /* In which dtype every part of a training step is kept, read from its plan. */
-#ifndef BENCH_RECORD_COMPONENT_DTYPES_H
-#define BENCH_RECORD_COMPONENT_DTYPES_H
+#pragma once
 
 #include "model/model.h"
 
@@ -20,5 +19,3 @@ typedef struct ComponentText {
 /* "f32"; "f32, not in memory" where the value lives inside one node; "-" where the plan has no such thing;
  * "f32 and bf16" where layers differ. */
 ComponentText component_dtypes_of(const Model *model, Component component);
-
-#endif

@@ -1,6 +1,5 @@
 /* Where and how results were measured: the program, the machine, its libraries, the command line. */
-#ifndef BENCH_RECORD_ENVIRONMENT_H
-#define BENCH_RECORD_ENVIRONMENT_H
+#pragma once
 
 #include "base/status.h"
 
@@ -10,5 +9,3 @@
  * the parts that do not change from run to run. `command` is the command line (settings.h). Starts
  * no threads. */
 Status environment_new(json_t **out, const char *command);
-
-#endif

@@ -1,6 +1,5 @@
 /* What sets the circumstances of two runs apart: machine, build, libraries, and what "auto" became. */
-#ifndef BENCH_RECORD_ENVIRONMENT_DIFF_H
-#define BENCH_RECORD_ENVIRONMENT_DIFF_H
+#pragma once
 
 #include "bench/record/record_set.h"
 
@@ -14,5 +13,3 @@ typedef struct EnvironmentDiff {
  * What holds for a moment (load, clocks, time, command) is left out; null stands for nothing known. */
 Status environment_diff_add(EnvironmentDiff *differences, const RecordSet *set_a, const Record *a,
                             const RecordSet *set_b, const Record *b);
-
-#endif

@@ -1,6 +1,5 @@
 /* How times and memory grow over the sweeps in a set of results: rows that differ in one axis only. */
-#ifndef BENCH_RECORD_GROWTH_H
-#define BENCH_RECORD_GROWTH_H
+#pragma once
 
 #include "base/growth_terms.h"
 #include "base/text.h"
@@ -56,5 +55,3 @@ void growth_why(Text *out, const GrowthAxis *axis, const GrowthFit *fit);
 Status growth_json(json_t **out, const RecordSet *set);
 /* What all rows of a sweep are: an object of the fields that say what work it was. The caller's; NULL: no memory. */
 json_t *growth_json_where(const GrowthSweep *sweep);
-
-#endif

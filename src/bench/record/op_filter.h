@@ -1,6 +1,5 @@
 /* Selects rows of ops of a profile: their time, their calls, their kernels. */
-#ifndef BENCH_RECORD_OP_FILTER_H
-#define BENCH_RECORD_OP_FILTER_H
+#pragma once
 
 #include "bench/record/profile_view.h"
 
@@ -34,5 +33,3 @@ double op_filter_calls(const ProfileView *view, const OpFilter *filter);
  * rank 1; NULL: fewer names than that. */
 const char *op_filter_kernel_name(const ProfileView *view, const OpFilter *filter, int rank);
 ViewStats op_filter_kernel_stats(const ProfileView *view, const OpFilter *filter, const char *name);
-
-#endif

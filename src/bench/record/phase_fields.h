@@ -4,8 +4,7 @@
  * FIELD(phase, name, kind, need), with
  *   kind  NUMBERS (array of numbers >= 0)
  *   need  MEASURED (always when the phase's status is ok) */
-#ifndef BENCH_RECORD_PHASE_FIELDS_H
-#define BENCH_RECORD_PHASE_FIELDS_H
+#pragma once
 
 #define PHASE_FIELDS(FIELD, phase)              \
     FIELD(phase, status, STATUS, ALWAYS)        \
@@ -22,5 +21,3 @@
     FIELD(phase, gpu_mean_ms, NUMBER, MAYBE)    \
     FIELD(phase, gpu_std_ms, NUMBER, MAYBE)     \
     FIELD(phase, samples_ms, NUMBERS, MAYBE)
-
-#endif

@@ -1,11 +1,8 @@
 /* Whether a profile is whole and consistent. */
-#ifndef BENCH_RECORD_PROFILE_CHECK_H
-#define BENCH_RECORD_PROFILE_CHECK_H
+#pragma once
 
 #include "bench/record/profile_view.h"
 
 /* Nothing is missing, children add up to their parents, to 0.1 % of the parent, and each stats's
  * figures can be those of the same times. ST_FAILED says where not. */
 Status profile_check(const ProfileView *view);
-
-#endif

@@ -1,6 +1,5 @@
 /* One figure of a profile by a few words, for tables that name what they want. */
-#ifndef BENCH_RECORD_PROFILE_FIGURE_H
-#define BENCH_RECORD_PROFILE_FIGURE_H
+#pragma once
 
 #include "bench/record/profile_view.h"
 
@@ -42,5 +41,3 @@ double profile_figure(const ProfileView *view, const char *what);
 
 /* The short name of a `kernel`; NULL: there is none. */
 const char *profile_figure_kernel(const ProfileView *view, const char *thing);
-
-#endif

@@ -1,6 +1,5 @@
 /* What being watched cost a step, by the samples with and without the profiler. */
-#ifndef BENCH_RECORD_PROFILE_OVERHEAD_H
-#define BENCH_RECORD_PROFILE_OVERHEAD_H
+#pragma once
 
 #include "base/text.h"
 #include "bench/record/profile_view.h"
@@ -18,5 +17,3 @@ bool profile_overhead_is_noise(const ProfileOverhead *overhead);
 /* Adds "within noise (-5.1 %, 95 % interval -9.8 to +2.0 %)", "+3.2 % (95 % interval ...)", or that
  * it cannot be told. */
 void profile_overhead_text(const ProfileOverhead *overhead, Text *out);
-
-#endif

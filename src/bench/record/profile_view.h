@@ -1,6 +1,5 @@
 /* A profile read back from its record: what tables, CSVs and checks are made of, on any machine. */
-#ifndef BENCH_RECORD_PROFILE_VIEW_H
-#define BENCH_RECORD_PROFILE_VIEW_H
+#pragma once
 
 #include "bench/record/record.h"
 #include "plan/plan.h"
@@ -118,5 +117,3 @@ const char *profile_view_stat(const Record *record);
 double profile_view_middle(const ProfileView *view, const ViewStats *stats);
 /* That statistic, in ns, of "forward" or "step" when it was not watched; NAN: not measured. */
 double profile_view_unprofiled(const ProfileView *view, const char *phase);
-
-#endif

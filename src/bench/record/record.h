@@ -1,7 +1,6 @@
 /* What one cell of a sweep found: a JSON object whose names are a contract (fields.def,
  * phase_fields.h). Everything after the measurement reads records and nothing else. */
-#ifndef BENCH_RECORD_RECORD_H
-#define BENCH_RECORD_RECORD_H
+#pragma once
 
 #include "base/status.h"
 #include "config/config.h"
@@ -78,5 +77,3 @@ bool record_asked(const Record *r, const char *field, char *text, size_t size);
 
 /* One line of JSON, malloc'd, without a newline; 15 significant digits; NULL when memory runs out. */
 char *record_dump(const Record *r);
-
-#endif

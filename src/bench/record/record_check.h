@@ -1,6 +1,5 @@
 /* Whether a JSON value is one result: names, types and required fields, from fields.def. */
-#ifndef BENCH_RECORD_RECORD_CHECK_H
-#define BENCH_RECORD_RECORD_CHECK_H
+#pragma once
 
 #include "bench/record/record.h"
 
@@ -8,5 +7,3 @@
 Status record_check(json_t *value);
 /* ST_USAGE: a number somewhere in it would be infinite after it was written and read again. */
 Status record_check_numbers(json_t *value);
-
-#endif

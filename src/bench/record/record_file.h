@@ -1,7 +1,6 @@
 /* Result files: {"schema": 1, "environment": {...}, "results": [...]}, or as JSON lines the
  * environment on a line of its own and then one result per line. */
-#ifndef BENCH_RECORD_RECORD_FILE_H
-#define BENCH_RECORD_RECORD_FILE_H
+#pragma once
 
 #include "base/text.h"
 #include "bench/record/record_set.h"
@@ -22,5 +21,3 @@ Status record_file_line(Text *out, const Record *record);
 
 /* Whole or not at all. */
 Status record_file_write(const RecordSet *set, const char *path, bool jsonl);
-
-#endif

@@ -1,6 +1,5 @@
 /* Results together with the environments they were measured in. */
-#ifndef BENCH_RECORD_RECORD_SET_H
-#define BENCH_RECORD_RECORD_SET_H
+#pragma once
 
 #include "bench/record/record.h"
 
@@ -32,5 +31,3 @@ Record *record_set_find(const RecordSet *set, const char *key);
 Record *record_set_find_config(const RecordSet *set, const Config *config);
 /* Of a record; borrowed, NULL when unknown. */
 json_t *record_set_environment(const RecordSet *set, const Record *record);
-
-#endif

@@ -1,7 +1,6 @@
 /* The statistic that stands for a result's samples: `stat`. Rates are derived from it, and every table, chart and
  * sentence about the result uses it. Files from before there was a choice have no `stat`: they go by the mean. */
-#ifndef BENCH_RECORD_RECORD_STAT_H
-#define BENCH_RECORD_RECORD_STAT_H
+#pragma once
 
 #include "bench/record/record_set.h"
 
@@ -24,5 +23,3 @@ Status record_stat_put_rates(Record *r);
 Status record_stat_change(Record *r, Stat stat);
 /* The same for all rows. */
 Status record_stat_change_set(RecordSet *set, Stat stat);
-
-#endif

@@ -1,7 +1,6 @@
 /* One number added to itself many times, in every way that mixed precision has: what a sum loses when it,
  * or its terms, are narrow, and what better orders of summation save. */
-#ifndef BENCH_STUDY_ACCUMULATION_H
-#define BENCH_STUDY_ACCUMULATION_H
+#pragma once
 
 #include "plan/plan.h"
 
@@ -29,5 +28,3 @@ extern const char *const accumulation_orders[ACCUMULATION_ORDERS]; /* "plain", "
 /* The sum of `count` terms `value`; every operation is rounded to the dtype of the sum. */
 double accumulation_sum(const AccumulationWay *way, AccumulationOrder order, int64_t count,
                         double value);
-
-#endif

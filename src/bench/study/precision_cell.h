@@ -1,7 +1,6 @@
 /* A cell of the precision study: how far its numbers are from float64, and then its time and memory like
  * those of any other cell. */
-#ifndef BENCH_STUDY_PRECISION_CELL_H
-#define BENCH_STUDY_PRECISION_CELL_H
+#pragma once
 
 #include "bench/cell/runner.h"
 
@@ -14,5 +13,3 @@
  *             backward: {elements, subnormal, zero, nonfinite}, parts: [{name, error}, ...],
  *             tensors: [{name, error, elements, lost, nonfinite}, ...]} */
 Status precision_cell_run(const Config *config, CellLink *link);
-
-#endif

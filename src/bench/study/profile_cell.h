@@ -1,7 +1,6 @@
 /* A cell that is profiled: measured as `bench` does first, then run again with everything watched, so
  * that the price of watching is known. */
-#ifndef BENCH_STUDY_PROFILE_CELL_H
-#define BENCH_STUDY_PROFILE_CELL_H
+#pragma once
 
 #include "bench/cell/cell.h"
 #include "prof/profiler.h"
@@ -15,5 +14,3 @@ typedef struct ProfileTask {
 } ProfileTask;
 
 Status profile_cell_run(const Config *config, CellLink *link, const ProfileTask *task);
-
-#endif

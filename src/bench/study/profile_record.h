@@ -1,6 +1,5 @@
 /* A profile as JSON: the field `profile` of a record. Its names are a contract (docs/formats.md). */
-#ifndef BENCH_STUDY_PROFILE_RECORD_H
-#define BENCH_STUDY_PROFILE_RECORD_H
+#pragma once
 
 #include "bench/estimate/time_estimate.h"
 #include "prof/profiler.h"
@@ -14,5 +13,3 @@ Status profile_record_make(json_t **out, const Profiler *p, const TimeEstimate *
 json_t *profile_record_stats(const RunningStats *stats, double unit);
 /* The same in ns, its 99th percentile, and what stands around the longest. */
 json_t *profile_record_gaps(const HostGaps *gaps);
-
-#endif

@@ -1,7 +1,6 @@
 /* The forward and backward pass of a model in float64 on the CPU: what the error of every precision is
  * measured against. Starts from the same values as every other run of that seed. */
-#ifndef BENCH_STUDY_REFERENCE_STEP_H
-#define BENCH_STUDY_REFERENCE_STEP_H
+#pragma once
 
 #include "model/model.h"
 
@@ -16,5 +15,3 @@ typedef struct ReferenceStep {
 /* `threads` for the products; the rest is plain loops. ST_NO_MEMORY says how much is missing. */
 Status reference_step_run(ReferenceStep *r, const Config *config, int threads);
 void reference_step_free(ReferenceStep *r);
-
-#endif

@@ -1,7 +1,6 @@
 /* How far one forward and backward pass in some precision is from the same in float64, and what its
  * 16-bit gradients lose at either end of their range. */
-#ifndef BENCH_STUDY_STEP_ERROR_H
-#define BENCH_STUDY_STEP_ERROR_H
+#pragma once
 
 #include "bench/limits/placement.h"
 #include "bench/study/reference_step.h"
@@ -36,5 +35,3 @@ typedef struct StepError {
 Status step_error_measure(StepError *e, const Config *config, const Placement *placement,
                           const ReferenceStep *reference);
 void step_error_free(StepError *e);
-
-#endif

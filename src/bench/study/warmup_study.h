@@ -1,7 +1,6 @@
 /* What leaving out warm-up steps does to a measurement, from many short runs, each in a process of its own
  * whose every step is known by its number. */
-#ifndef BENCH_STUDY_WARMUP_STUDY_H
-#define BENCH_STUDY_WARMUP_STUDY_H
+#pragma once
 
 #include "bench/record/record_set.h"
 
@@ -50,5 +49,3 @@ Status warmup_study_make(WarmupStudy *study, const RecordSet *rows);
 /* The steps of a run are numbered from 1. Is step `number` slower than the steady ones? Ranks decide, as in
  * compare: p of Mann and Whitney at most 0.05 and the medians 1 % apart. Both sorted. */
 bool warmup_study_is_slow(const double *step, int n, const double *steady, int n_steady);
-
-#endif

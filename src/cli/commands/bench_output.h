@@ -1,6 +1,5 @@
 /* Writes a sweep's results to stdout or --out, to --out-json, and to the file it resumes. */
-#ifndef CLI_COMMANDS_BENCH_OUTPUT_H
-#define CLI_COMMANDS_BENCH_OUTPUT_H
+#pragma once
 
 #include "config/settings.h"
 #include "report/records/report_sink.h"
@@ -30,5 +29,3 @@ Status bench_output_finish(BenchOutput *output, const RecordSet *rows, const Rec
 /* To stdout. */
 Status bench_output_print(const BenchOutput *output, const RecordSet *rows);
 void bench_output_close(BenchOutput *output);
-
-#endif

@@ -1,6 +1,5 @@
 /* Runs the sweep of `bench` and `attention`: options -> cells -> results. */
-#ifndef CLI_COMMANDS_BENCH_SWEEP_H
-#define CLI_COMMANDS_BENCH_SWEEP_H
+#pragma once
 
 #include "cli/command.h"
 
@@ -12,5 +11,3 @@ Status bench_sweep_run(const Settings *settings, const Sweep *sweep, int *exit_c
     OPTIONS_OUTPUT, OPTION_MEMORY_LIMIT, OPTION_TIMEOUT, OPTION_DRY_RUN, OPTION_LIMITS,    \
         OPTION_OUT_JSON, OPTION_BASELINE, OPTION_RESUME, OPTION_SAMPLE_TIME, OPTION_UNTIL, \
         OPTION_STAT, OPTION_INTERLEAVE, OPTION_ROUNDS
-
-#endif

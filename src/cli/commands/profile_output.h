@@ -1,6 +1,5 @@
 /* The folder a profile goes to: profile.json, and beside it what other tools read. */
-#ifndef CLI_COMMANDS_PROFILE_OUTPUT_H
-#define CLI_COMMANDS_PROFILE_OUTPUT_H
+#pragma once
 
 #include "bench/study/profile_cell.h"
 #include "config/settings.h"
@@ -29,5 +28,3 @@ Status profile_output_trace(void *self, const CellOpen *cell, const Profiler *pr
 bool profile_output_is_there(const char *folder);
 /* Adds what an --out-dir holds. */
 Status profile_output_read(RecordSet *rows, const char *folder);
-
-#endif

@@ -1,6 +1,5 @@
 /* Runs the cells of a study as a sweep and writes one report at the end. */
-#ifndef CLI_COMMANDS_STUDY_H
-#define CLI_COMMANDS_STUDY_H
+#pragma once
 
 #include "bench/cell/runner.h"
 #include "cli/command.h"
@@ -11,5 +10,3 @@ typedef Status StudyReport(Text *out, const Settings *settings, const RecordSet 
 /* Writes the report where --out says; after Ctrl-C it covers the cells that are done. */
 Status study_run(const Settings *settings, const RunnerTask *task, StudyReport *report,
                  int *exit_code);
-
-#endif

@@ -1,6 +1,5 @@
 /* What was asked of a cell that is not run, under the names that results have (config/cell_fields.def). */
-#ifndef CLI_PLAN_CONFIG_JSON_H
-#define CLI_PLAN_CONFIG_JSON_H
+#pragma once
 
 #include "bench/limits/placement.h"
 #include "bench/record/record.h"
@@ -10,5 +9,3 @@ Config config_json_used(const Config *config, const Placement *placement, Attent
 /* `attention` is what --attention auto became. `unsupported` says why there is no placement; NULL: there is one. */
 Status config_json_put(json_t *json, const Config *config, const Placement *placement,
                        Attention attention, const char *unsupported);
-
-#endif

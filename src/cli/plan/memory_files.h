@@ -1,6 +1,5 @@
 /* The files of `roofstep memory` beside its result: --snapshot and --svg, of a single cell. */
-#ifndef CLI_PLAN_MEMORY_FILES_H
-#define CLI_PLAN_MEMORY_FILES_H
+#pragma once
 
 #include "bench/estimate/memory_cell.h"
 #include "config/settings.h"
@@ -9,5 +8,3 @@
 /* ST_USAGE when they are asked for and there are several cells. Before anything runs. */
 Status memory_files_check(const Settings *settings, const Sweep *sweep);
 Status memory_files_write(const Settings *settings, const MemoryCell *cell);
-
-#endif

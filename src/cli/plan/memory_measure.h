@@ -1,6 +1,5 @@
 /* The cells of `roofstep memory` run for real, each in a process of its own. */
-#ifndef CLI_PLAN_MEMORY_MEASURE_H
-#define CLI_PLAN_MEMORY_MEASURE_H
+#pragma once
 
 #include "bench/estimate/memory_cell.h"
 #include "bench/record/record_set.h"
@@ -9,5 +8,3 @@
 /* Runs two steps of every cell, and of several cells the forward pass alone too, and gives each its
  * records, which belong to `rows`. *exit_code is set as bench sets it. */
 Status memory_measure(MemoryCell *cells, const Sweep *sweep, RecordSet *rows, int *exit_code);
-
-#endif

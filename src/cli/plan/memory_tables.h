@@ -1,6 +1,5 @@
 /* Where the bytes of cells go, as tables for people. */
-#ifndef CLI_PLAN_MEMORY_TABLES_H
-#define CLI_PLAN_MEMORY_TABLES_H
+#pragma once
 
 #include "bench/estimate/memory_cell.h"
 #include "cli/plan/plan_tables.h"
@@ -11,5 +10,3 @@ Status memory_tables_one(Text *out, const char *format, const Settings *settings
 /* One row per cell: forward against the mode asked for. */
 Status memory_tables_many(Text *out, const char *format, const Sweep *sweep,
                           const MemoryCell *cells);
-
-#endif

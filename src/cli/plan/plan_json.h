@@ -1,6 +1,5 @@
 /* What is known of cells beforehand, for programs: JSON, and CSV made of the same names. */
-#ifndef CLI_PLAN_PLAN_JSON_H
-#define CLI_PLAN_PLAN_JSON_H
+#pragma once
 
 #include "base/text.h"
 #include "bench/estimate/plan_cell.h"
@@ -9,5 +8,3 @@
 Status plan_json_write(Text *out, const PlanCell *cells, int n, const Limits *machine);
 /* One row per cell and limit. */
 Status plan_json_csv(Text *out, const PlanCell *cells, int n, const Limits *machine);
-
-#endif

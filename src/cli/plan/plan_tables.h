@@ -1,6 +1,5 @@
 /* What is known of cells beforehand, as tables for people. */
-#ifndef CLI_PLAN_PLAN_TABLES_H
-#define CLI_PLAN_PLAN_TABLES_H
+#pragma once
 
 #include "bench/estimate/plan_cell.h"
 #include "cli/command.h"
@@ -16,5 +15,3 @@ typedef struct PlanTables {
 /* One row per cell, then one per cell and limit; of a single cell also its cost by phase and its
  * memory by kind. */
 Status plan_tables_write(Text *out, const char *format, const PlanTables *tables);
-
-#endif

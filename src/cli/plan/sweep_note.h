@@ -1,6 +1,5 @@
 /* What all cells of a sweep have in common, of what decides a plan, as a note below a table. */
-#ifndef CLI_PLAN_SWEEP_NOTE_H
-#define CLI_PLAN_SWEEP_NOTE_H
+#pragma once
 
 #include "bench/limits/placement.h"
 #include "config/sweep.h"
@@ -10,5 +9,3 @@
  * `auto` became. */
 void sweep_note(Table *table, const Sweep *sweep, const Config *config, const Placement *placement,
                 Attention attention);
-
-#endif

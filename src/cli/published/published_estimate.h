@@ -1,7 +1,6 @@
 /* What is known of published rows that were not run: whether they fit, their memory by the plan, and
  * their times by what the same implementation reached in the rows that were run. */
-#ifndef CLI_PUBLISHED_PUBLISHED_ESTIMATE_H
-#define CLI_PUBLISHED_PUBLISHED_ESTIMATE_H
+#pragma once
 
 #include "bench/record/record_set.h"
 #include "cli/published/published_order.h"
@@ -29,5 +28,3 @@ Status published_estimate_fill(json_t *expected, int writeup, const PublishedCel
 const Record *published_estimate_reason(const json_t *expected, const Config *config);
 /* NAN: none. */
 double published_estimate_figure(const json_t *expected, const char *path, const Config *config);
-
-#endif

@@ -1,7 +1,6 @@
 /* One figure of a published table: which value of a result it is, its heading, and what is known without
  * a run. */
-#ifndef CLI_PUBLISHED_PUBLISHED_FIGURE_H
-#define CLI_PUBLISHED_PUBLISHED_FIGURE_H
+#pragma once
 
 #include "cli/published/published_list.h"
 #include "report/format/table.h"
@@ -37,5 +36,3 @@ void published_figure_columns(Table *table, const PublishedFigure *figures, int 
  *
  * and "-" where there is none. */
 void published_figure_put_planned(Text *text, const Config *config, const char *what);
-
-#endif

@@ -1,7 +1,6 @@
 /* Published tables that `suite --like NAME` reproduces: their rows, their figures, and the configs that
  * reproduce them. */
-#ifndef CLI_PUBLISHED_PUBLISHED_LIST_H
-#define CLI_PUBLISHED_PUBLISHED_LIST_H
+#pragma once
 
 #include "cli/command.h"
 
@@ -75,5 +74,3 @@ typedef struct PublishedCell {
 
 /* Steps to the next chosen cell of the write-up, from a zeroed one on; false: there is none. */
 bool published_list_next(PublishedCell *cell, const PublishedCells *cells, int writeup);
-
-#endif

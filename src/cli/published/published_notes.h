@@ -1,6 +1,5 @@
 /* Notes under a published table, and how many of its rows were measured. */
-#ifndef CLI_PUBLISHED_PUBLISHED_NOTES_H
-#define CLI_PUBLISHED_PUBLISHED_NOTES_H
+#pragma once
 
 #include "bench/record/record_set.h"
 #include "cli/published/published_list.h"
@@ -51,5 +50,3 @@ void published_notes_put(const PublishedNotes *notes, Table *table);
 /* Appends "Of its 79 rows 30 were measured, 3 did not fit, 35 are unsupported, 11 had no time." A cell
  * that several tables have counts once, a profile as a row. */
 Status published_notes_count(Text *out, const PublishedResults *results, int writeup);
-
-#endif

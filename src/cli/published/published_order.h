@@ -1,6 +1,5 @@
 /* The cells of a write-up, each once, in the order in which they are measured. */
-#ifndef CLI_PUBLISHED_PUBLISHED_ORDER_H
-#define CLI_PUBLISHED_PUBLISHED_ORDER_H
+#pragma once
 
 #include "bench/estimate/cell_order.h"
 #include "bench/estimate/time_estimate.h"
@@ -27,5 +26,3 @@ void published_order_free(PublishedOrder *order);
 /* Steps through the chosen tables of a write-up by importance, from 0 on: end to end, then profiles,
  * memory, precision, attention. Tables that need no run are left out. -1: there are no more. */
 int published_order_table(const PublishedCells *cells, int writeup, int rank);
-
-#endif

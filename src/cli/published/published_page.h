@@ -1,7 +1,6 @@
 /* results.json of `suite --like`: the rows, every file that the page reads, and the name of the write-up.
  * The suite makes its page from this file, as `report` does elsewhere. */
-#ifndef CLI_PUBLISHED_PUBLISHED_PAGE_H
-#define CLI_PUBLISHED_PUBLISHED_PAGE_H
+#pragma once
 
 #include "cli/published/published_plan.h"
 #include "cli/published/published_tables.h"
@@ -34,5 +33,3 @@ Status published_page_read(PublishedPages *pages, const PageBundle *bundle);
 PageInput published_page_input(const PublishedPages *pages, const PageBundle *bundle,
                                const char *command);
 void published_page_free(PublishedPages *pages);
-
-#endif

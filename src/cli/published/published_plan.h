@@ -1,6 +1,5 @@
 /* The request of `suite --like NAME`, as DIR/suite.json keeps it. */
-#ifndef CLI_PUBLISHED_PUBLISHED_PLAN_H
-#define CLI_PUBLISHED_PUBLISHED_PLAN_H
+#pragma once
 
 #include "cli/published/published_list.h"
 
@@ -32,5 +31,3 @@ Status published_plan_check_arguments(const char *device, const char *sizes, con
 
 /* Atomic. */
 Status published_plan_write(const PublishedPlan *plan);
-
-#endif

@@ -1,7 +1,6 @@
 /* Measures the rows of a write-up within its budget: a row starts while there is time, and its record is
  * kept at once. Estimates only order the rows. */
-#ifndef CLI_PUBLISHED_PUBLISHED_RUN_H
-#define CLI_PUBLISHED_PUBLISHED_RUN_H
+#pragma once
 
 #include "bench/record/record_set.h"
 #include "cli/published/published_order.h"
@@ -36,5 +35,3 @@ bool published_run_is_done(const PublishedOrder *order, const RecordSet *rows,
  * that stopped it, or 0. */
 Status published_run(const PublishedPlan *plan, PublishedOrder *order, const PublishedTime *time,
                      RecordSet *rows, RecordSet *profiles, int *signal);
-
-#endif

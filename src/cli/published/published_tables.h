@@ -1,6 +1,5 @@
 /* The tables of a write-up: its published figures and ours. */
-#ifndef CLI_PUBLISHED_PUBLISHED_TABLES_H
-#define CLI_PUBLISHED_PUBLISHED_TABLES_H
+#pragma once
 
 #include "cli/published/published_notes.h"
 #include "report/page/page_parts.h"
@@ -9,5 +8,3 @@
  * says why, and estimates are marked. `parts` has room for published_list_n_tables, and `results`
  * outlives them. */
 int published_tables_list(const PublishedResults *results, int writeup, PagePart *parts);
-
-#endif

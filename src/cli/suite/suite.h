@@ -1,6 +1,5 @@
 /* A suite and the state of its parts, as DIR/suite.json holds them. */
-#ifndef CLI_SUITE_SUITE_H
-#define CLI_SUITE_SUITE_H
+#pragma once
 
 #include "cli/suite/suite_parts.h"
 
@@ -61,5 +60,3 @@ Status suite_read_state(const char *folder, json_t **root);
 Status suite_write_state(const char *folder, const json_t *root);
 /* ST_USAGE: the file is of another version. */
 Status suite_other_version(const char *folder);
-
-#endif

@@ -1,6 +1,5 @@
 /* Arguments kept in a file: only options that a suite itself writes are accepted, whoever wrote the file. */
-#ifndef CLI_SUITE_SUITE_ARGUMENTS_H
-#define CLI_SUITE_SUITE_ARGUMENTS_H
+#pragma once
 
 #include "config/sweep.h"
 
@@ -22,5 +21,3 @@ Status suite_arguments_check(const char *args, const OptionSet *set, const Optio
                              const char *file, const char *field);
 /* Accepts "small,medium,": names of sizes, a comma after each. */
 Status suite_arguments_check_sizes(const char *sizes, const char *file);
-
-#endif

@@ -1,6 +1,5 @@
 /* What both kinds of suite write: results.json, index.html, and which of their cells are missing. */
-#ifndef CLI_SUITE_SUITE_OUTPUT_H
-#define CLI_SUITE_SUITE_OUTPUT_H
+#pragma once
 
 #include "report/page/page_parts.h"
 
@@ -32,5 +31,3 @@ Status suite_output_rows(json_t **out, const RecordSet *rows);
 Status suite_output_results(const char *folder, const RecordSet *rows, json_t *members);
 /* Writes folder/index.html; does nothing in a build without pages. */
 Status suite_output_page(const char *folder, const PageInput *input);
-
-#endif

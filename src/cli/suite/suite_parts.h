@@ -1,6 +1,5 @@
 /* The parts of a suite: the command and the files of each, and the workloads it may run. */
-#ifndef CLI_SUITE_SUITE_PARTS_H
-#define CLI_SUITE_SUITE_PARTS_H
+#pragma once
 
 #include "cli/command.h"
 
@@ -46,5 +45,3 @@ Status suite_parts_command(SuiteCommand *command, SuitePartId id, const char *ar
                            const char *folder);
 /* Appends it as a shell would read it. */
 void suite_parts_put_command(Text *out, const SuiteCommand *command);
-
-#endif

@@ -1,6 +1,5 @@
 /* Runs the parts of a suite, each in its own process: when one fails, the others still run. */
-#ifndef CLI_SUITE_SUITE_RUN_H
-#define CLI_SUITE_SUITE_RUN_H
+#pragma once
 
 #include "cli/suite/suite.h"
 
@@ -13,5 +12,3 @@ Status suite_run(Suite *suite, int *signal);
 Status suite_run_preview(Suite *suite, bool *known);
 /* Expected seconds of the part; 0 for limits that are `stored`. */
 double suite_run_expected(const Suite *suite, SuitePartId id, bool stored);
-
-#endif

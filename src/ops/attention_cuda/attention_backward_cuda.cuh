@@ -5,8 +5,7 @@
  *
  * Where shared memory holds ds twice, dq of a tile is made beside the scores of the next one (it lags):
  * one barrier a tile instead of two, and warps that wait for exponentials leave the tensor cores to it. */
-#ifndef OPS_ATTENTION_CUDA_ATTENTION_BACKWARD_CUDA_CUH
-#define OPS_ATTENTION_CUDA_ATTENTION_BACKWARD_CUDA_CUH
+#pragma once
 
 #include "ops/attention_cuda/attention_dq_cuda.cuh"
 #include "ops/cuda/block_reduce_cuda.cuh"
@@ -207,5 +206,3 @@ __global__ void __launch_bounds__(32 * WARPS)
         if (lane == 0) f.delta[i] = sum;
     }
 }
-
-#endif

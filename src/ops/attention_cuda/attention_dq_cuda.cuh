@@ -7,8 +7,7 @@
  * it, so it seldom waits. Blocks number themselves as they start, hence wait only for blocks that
  * run already. The sum is fp32 and laid out as the threads hold it; the first block writes it, the
  * last one stores the finished dq. */
-#ifndef OPS_ATTENTION_CUDA_ATTENTION_DQ_CUDA_CUH
-#define OPS_ATTENTION_CUDA_ATTENTION_DQ_CUDA_CUH
+#pragma once
 
 #include "ops/attention_cuda/attention_flash_cuda.cuh"
 #include "ops/attention_cuda/attention_tile_cuda.cuh"
@@ -217,5 +216,3 @@ __device__ __forceinline__ void flash_dq_in_turn(const FlashBackward &f,
     __syncthreads();
     flash_add_dq<C>(f, at, memory, tile);
 }
-
-#endif

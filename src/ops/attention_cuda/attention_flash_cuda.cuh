@@ -1,6 +1,5 @@
 /* What the flash attention kernels are given (ops/attention.c has the formulas). */
-#ifndef OPS_ATTENTION_CUDA_ATTENTION_FLASH_CUDA_CUH
-#define OPS_ATTENTION_CUDA_ATTENTION_FLASH_CUDA_CUH
+#pragma once
 
 #include "ops/cuda/launch_cuda.cuh"
 
@@ -84,5 +83,3 @@ FLASH_PRECISION(tf32)
 FLASH_PRECISION(f32)
 }
 #undef FLASH_PRECISION
-
-#endif

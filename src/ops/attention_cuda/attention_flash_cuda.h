@@ -1,7 +1,6 @@
 /* `flash` on a GPU: the program's own kernels, for its place in the list of attention's implementations
  * (attention_cudnn.c, attention_cudnn_none.c). */
-#ifndef OPS_ATTENTION_CUDA_ATTENTION_FLASH_CUDA_H
-#define OPS_ATTENTION_CUDA_ATTENTION_FLASH_CUDA_H
+#pragma once
 
 #include "ops/gpu_support.h"
 
@@ -28,5 +27,4 @@ Status attention_flash_run_grad(const OpCall *call);
 
 #ifdef __cplusplus
 }
-#endif
 #endif

@@ -2,8 +2,7 @@
  * last that the block may see. Each warp has rows of its own and keeps, for each, the largest score so
  * far, the sum of exp(score - largest) and the weighted sum of values; when a larger score comes, both
  * sums shrink. All exponentials are powers of two: exp(scale s) = 2^(s scale log2 e). */
-#ifndef OPS_ATTENTION_CUDA_ATTENTION_FORWARD_CUDA_CUH
-#define OPS_ATTENTION_CUDA_ATTENTION_FORWARD_CUDA_CUH
+#pragma once
 
 #include "ops/attention_cuda/attention_flash_cuda.cuh"
 #include "ops/attention_cuda/attention_tile_cuda.cuh"
@@ -216,5 +215,3 @@ __global__ void __launch_bounds__(C::THREADS, C::BLOCKS) flash_forward_kernel(co
     }
     flash_forward_end<C>(rows, f, at, at.query + first);
 }
-
-#endif

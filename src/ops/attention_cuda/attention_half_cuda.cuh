@@ -1,6 +1,5 @@
 /* How heads of 16-bit elements are cut into tiles. */
-#ifndef OPS_ATTENTION_CUDA_ATTENTION_HALF_CUDA_CUH
-#define OPS_ATTENTION_CUDA_ATTENTION_HALF_CUDA_CUH
+#pragma once
 
 #include "ops/attention_cuda/attention_launch_cuda.cuh"
 #include "ops/attention_cuda/attention_tensor_cuda.cuh"
@@ -26,5 +25,3 @@ using HalfBackward =
                  FlashBackwardTiles<TensorWarp<E, 1>, TensorWarp<E, 1>, 128, 128, 8, 64, 2, 1>,
                  FlashBackwardTiles<TensorWarp<E, 1>, TensorWarp<E, 2>, 256, 128, 8, 32, 2, 1>,
                  FlashBackwardTiles<TensorWarp<E, 1>, TensorWarp<E, 1>, 512, 128, 4, 16, 2, 1>>;
-
-#endif

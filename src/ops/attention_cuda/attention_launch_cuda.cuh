@@ -1,6 +1,5 @@
 /* From a head's width to a kernel of that width, and the launch. Tiles<WIDTH> says how a width is cut. */
-#ifndef OPS_ATTENTION_CUDA_ATTENTION_LAUNCH_CUDA_CUH
-#define OPS_ATTENTION_CUDA_ATTENTION_LAUNCH_CUDA_CUH
+#pragma once
 
 #include "ops/attention_cuda/attention_backward_cuda.cuh"
 #include "ops/attention_cuda/attention_forward_cuda.cuh"
@@ -163,5 +162,3 @@ constexpr bool flash_tiles_are_known(std::integer_sequence<int, I...>)
     {                                                                                              \
         return flash_backward<Backward>(be, *f, workspace, prepare);                               \
     }
-
-#endif

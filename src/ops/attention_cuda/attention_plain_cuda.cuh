@@ -1,8 +1,7 @@
 /* A warp's GEMMs in true fp32, without tensor cores: 16 rows, of which a thread has every
  * second one and, with 15 others, a share of the columns. Operands are read four floats at a time along
  * k, or along the columns where k runs down. */
-#ifndef OPS_ATTENTION_CUDA_ATTENTION_PLAIN_CUDA_CUH
-#define OPS_ATTENTION_CUDA_ATTENTION_PLAIN_CUDA_CUH
+#pragma once
 
 #include "ops/attention_cuda/attention_tile_cuda.cuh"
 
@@ -180,5 +179,3 @@ struct PlainWarp {
         }
     }
 };
-
-#endif

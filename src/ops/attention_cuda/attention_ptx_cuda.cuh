@@ -6,8 +6,7 @@
  *
  * Everything compiles for every chip. What a chip has no instruction for does nothing there, and the
  * kernels that use it are not started (attention_flash_cuda.cu). */
-#ifndef OPS_ATTENTION_CUDA_ATTENTION_PTX_CUDA_CUH
-#define OPS_ATTENTION_CUDA_ATTENTION_PTX_CUDA_CUH
+#pragma once
 
 #include "ops/cuda/memory_access_cuda.cuh"
 
@@ -176,5 +175,3 @@ __device__ __forceinline__ void ptx_write_flag(int *flag, int value)
     *const_cast<volatile int *>(flag) = value;
 #endif
 }
-
-#endif

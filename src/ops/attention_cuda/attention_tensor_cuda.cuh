@@ -4,8 +4,7 @@
  * the same words, and `ldmatrix` fills them wherever k runs along the rows of a tile. Where k runs down
  * the columns, 16-bit matrices are turned on the way; floats are read one by one, k in the order in
  * which an accumulator holds its columns (2t, then 2t + 1), because a sum over k has no order. */
-#ifndef OPS_ATTENTION_CUDA_ATTENTION_TENSOR_CUDA_CUH
-#define OPS_ATTENTION_CUDA_ATTENTION_TENSOR_CUDA_CUH
+#pragma once
 
 #include "ops/attention_cuda/attention_tile_cuda.cuh"
 
@@ -251,5 +250,3 @@ template <typename E, int M> struct TensorWarp {
         }
     }
 };
-
-#endif

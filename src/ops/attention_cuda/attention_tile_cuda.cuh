@@ -1,7 +1,6 @@
 /* Tiles of attention's operands in shared memory: rows of COLS elements and a gap of 16 bytes, so that
  * eight rows begin at eight different groups of four banks and no access to a column conflicts. */
-#ifndef OPS_ATTENTION_CUDA_ATTENTION_TILE_CUDA_CUH
-#define OPS_ATTENTION_CUDA_ATTENTION_TILE_CUDA_CUH
+#pragma once
 
 #include "ops/attention_cuda/attention_ptx_cuda.cuh"
 #include "ops/cuda/memory_access_cuda.cuh"
@@ -102,5 +101,3 @@ __device__ __forceinline__ void flash_store(E *to, int64_t ld,
         }
     }
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* cuDNN's backend API for graphs of operations, shortened: tensors, matmuls, pointwise
  * operations, reductions, and one execution plan. The first failure sticks; later calls do nothing. */
-#ifndef OPS_ATTENTION_CUDA_CUDNN_GRAPH_H
-#define OPS_ATTENTION_CUDA_CUDNN_GRAPH_H
+#pragma once
 
 #include "backend/cuda_backend.h"
 
@@ -53,5 +52,3 @@ void cudnn_graph_reshape(CudnnGraph *g, Descriptor x, Descriptor y);
 Status cudnn_graph_plan(CudnnGraph *g, cudnnHandle_t handle);
 Status cudnn_graph_run(const CudnnGraph *g, int n, const int64_t *uids, void *const *pointers,
                        void *workspace);
-
-#endif

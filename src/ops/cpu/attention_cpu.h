@@ -4,8 +4,7 @@
  *
  * Our microkernels multiply the tiles. Where the CPU multiplies bf16, probabilities and their
  * gradients are rounded to it, as on a GPU. */
-#ifndef OPS_CPU_ATTENTION_CPU_H
-#define OPS_CPU_ATTENTION_CPU_H
+#pragma once
 
 #include "base/i64.h"
 #include "ops/cpu/matmul_cpu.h"
@@ -69,5 +68,3 @@ static inline float *attention_floats(char *workspace, int64_t at)
 {
     return (float *)(void *)(workspace + at);
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* The gradient of one head of `flash` on a CPU (attention_cpu.h), in parts that threads may share:
  * prepare every block of queries, add every tile of keys, store every block. */
-#ifndef OPS_CPU_ATTENTION_GRAD_HEAD_CPU_H
-#define OPS_CPU_ATTENTION_GRAD_HEAD_CPU_H
+#pragma once
 
 #include "ops/cpu/attention_cpu.h"
 
@@ -41,5 +40,3 @@ void attention_grad_head_prepare(const HeadGrad *g, int64_t block);
  * have one order, whatever the number of threads. */
 void attention_grad_head_add_tile(const HeadGrad *g, int64_t key);
 void attention_grad_head_store(const HeadGrad *g, int64_t block);
-
-#endif

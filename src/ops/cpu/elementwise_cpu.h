@@ -1,8 +1,7 @@
 /* Elementwise ops on the CPU. Threads process a shape in chunks of at most ROWS_CHUNK elements,
  * each within one row. A kernel computes one chunk in fp32, whatever the dtypes of the operands
  * are. */
-#ifndef OPS_CPU_ELEMENTWISE_CPU_H
-#define OPS_CPU_ELEMENTWISE_CPU_H
+#pragma once
 
 #include "ops/cpu/operand_cpu.h"
 
@@ -41,5 +40,3 @@ void elementwise_cpu_for_each(const OpCall *call, Operand x, bool flat,
 #define ELEMENTWISE_CASE(out, result)                                      \
     _Pragma("omp simd") for (int64_t i = 0; i < n; i++) out[i] = (result); \
     break
-
-#endif

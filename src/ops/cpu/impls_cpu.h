@@ -1,6 +1,5 @@
 /* The CPU implementations of every op: NAME_cpu[], best first, ended by {0}. */
-#ifndef OPS_CPU_IMPLS_CPU_H
-#define OPS_CPU_IMPLS_CPU_H
+#pragma once
 
 #include "ops/op.h"
 
@@ -9,5 +8,3 @@
 #undef OP
 
 extern const OpImpl *const impls_cpu[OP_COUNT];
-
-#endif

@@ -1,6 +1,5 @@
 /* Matrix multiplications on a CPU: which kernel or library computes a node, and how it is called. */
-#ifndef OPS_CPU_MATMUL_CPU_H
-#define OPS_CPU_MATMUL_CPU_H
+#pragma once
 
 #include "base/text.h"
 #include "ops/gemm_cpu/gemm_cpu.h"
@@ -21,5 +20,3 @@ void matmul_blas(const GemmOperands *x, void *workspace, int threads);
 /* Appends "BLIS 0.9.0", or "own" and the name of the microkernel: of a matmul, a bmm or an
  * attention bound to `impl`. */
 void matmul_by(const Plan *plan, const Node *node, const OpImpl *impl, Text *out);
-
-#endif

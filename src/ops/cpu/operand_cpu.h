@@ -1,7 +1,6 @@
 /* Part of a row of an operand as floats: n elements from (row, col) on. fp32 is used in place;
  * 16-bit dtypes are widened into a buffer and rounded back from it. */
-#ifndef OPS_CPU_OPERAND_CPU_H
-#define OPS_CPU_OPERAND_CPU_H
+#pragma once
 
 #include "ops/element.h"
 #include "ops/simd_cpu/rows_cpu.h"
@@ -28,5 +27,3 @@ static inline void operand_cpu_finish(Operand x, int64_t row, int64_t col, int64
 {
     rows_cpu_finish(operand_cpu_at(x, row, col), x.dtype, n, computed);
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Sums and maxima over a warp and a thread block. */
-#ifndef OPS_CUDA_BLOCK_REDUCE_CUDA_CUH
-#define OPS_CUDA_BLOCK_REDUCE_CUDA_CUH
+#pragma once
 
 #include <cuda_runtime.h>
 
@@ -57,5 +56,3 @@ __device__ __forceinline__ double block_total(double x, double *shared)
     for (unsigned i = 0; threadIdx.x == 0 && i < blockDim.x / 32; i++) sum += shared[i];
     return sum;
 }
-
-#endif

@@ -4,8 +4,7 @@
  * VectorOperand<T> is for operands whose vectors are aligned and do not cross a gap between rows
  * (one access of 8 or 16 bytes); ScalarOperand takes every dtype, alignment and row distance, one
  * element at a time. */
-#ifndef OPS_CUDA_ELEMENTWISE_CUDA_CUH
-#define OPS_CUDA_ELEMENTWISE_CUDA_CUH
+#pragma once
 
 #include "ops/broadcasting.h"
 #include "ops/cuda/launch_cuda.cuh"
@@ -292,5 +291,3 @@ static inline unsigned elementwise_grid(int64_t n)
 {
     return (unsigned)blocks_for(n, FLAT_BLOCK);
 }
-
-#endif

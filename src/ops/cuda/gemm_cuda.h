@@ -1,6 +1,5 @@
 /* GEMMs on a GPU: through cuBLASLt, described once and run many times, and our own in fp32. */
-#ifndef OPS_CUDA_GEMM_CUDA_H
-#define OPS_CUDA_GEMM_CUDA_H
+#pragma once
 
 #include "backend/cuda_backend.h"
 #include "ops/op.h"
@@ -75,5 +74,4 @@ Status gemm_fp32_cuda_run(const Backend *be, const GemmFp32 *p);
 
 #ifdef __cplusplus
 }
-#endif
 #endif

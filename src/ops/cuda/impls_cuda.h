@@ -1,6 +1,5 @@
 /* The CUDA implementations of every op: NAME_cuda[], best first, ended by {0}. */
-#ifndef OPS_CUDA_IMPLS_CUDA_H
-#define OPS_CUDA_IMPLS_CUDA_H
+#pragma once
 
 #include "ops/gpu_support.h"
 
@@ -18,5 +17,4 @@ extern const OpImpl *const impls_cuda[OP_COUNT];
 
 #ifdef __cplusplus
 }
-#endif
 #endif

@@ -1,6 +1,5 @@
 /* How kernels are launched: operands of a call, the C++ type of a dtype, grids and blocks. */
-#ifndef OPS_CUDA_LAUNCH_CUDA_CUH
-#define OPS_CUDA_LAUNCH_CUDA_CUH
+#pragma once
 
 #include "backend/cuda_backend.h"
 #include "ops/cuda/impls_cuda.h"
@@ -119,5 +118,3 @@ static inline RowGrid row_grid(int64_t rows, int64_t items, int most)
     return {dim3(grid_blocks(rows), (unsigned)parts),
             block_threads(blocks_for(items, parts), most)};
 }
-
-#endif

@@ -1,8 +1,7 @@
 /* How kernels read and write elements: converted to float and back, one at a time with a dtype that
  * is known only when the kernel runs (Operand), or several of one type in one access of 8 or 16
  * bytes (Vector). */
-#ifndef OPS_CUDA_MEMORY_ACCESS_CUDA_CUH
-#define OPS_CUDA_MEMORY_ACCESS_CUDA_CUH
+#pragma once
 
 #include "plan/plan.h"
 
@@ -158,5 +157,3 @@ template <int N> __device__ __forceinline__ void store_vector(float *dst, const 
     for (int i = 0; i < N; i++) p.v[i] = src[i];
     *reinterpret_cast<Vector<float, N> *>(dst) = p;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* GEMMs by the system's CBLAS, row-major. blas_cpu_NAME.c is for the library of this build. */
-#ifndef OPS_GEMM_CPU_BLAS_CPU_H
-#define OPS_GEMM_CPU_BLAS_CPU_H
+#pragma once
 
 #include "ops/gemm_cpu/gemm_operands.h"
 
@@ -19,5 +18,3 @@ void blas_cpu_share_by_library(int threads);
 const char *
 blas_cpu_kernels(void); /* the CPU it has chosen its kernels for, in its own words: "SkylakeX" */
 const char *blas_cpu_name(void); /* "BLIS 0.9.0 (skx)": version and kernels */
-
-#endif

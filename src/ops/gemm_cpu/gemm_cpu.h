@@ -4,8 +4,7 @@
  * the end; where something is packed before, they meet after that, too. Every block sums over all
  * of k in order: the result depends neither on the number of threads nor on the blocking. Where a
  * number does not fit the micro-panels, the kernel's `fallback` computes the whole GEMM again. */
-#ifndef OPS_GEMM_CPU_GEMM_CPU_H
-#define OPS_GEMM_CPU_GEMM_CPU_H
+#pragma once
 
 #include "ops/gemm_cpu/gemm_operands.h"
 #include "ops/gemm_cpu/microkernel_cpu.h"
@@ -25,5 +24,3 @@ GemmPlan gemm_plan(const Microkernel *kernel, const GemmOperands *x);
 /* Needs the kernel and the sizes alone. */
 size_t gemm_workspace(const GemmPlan *p, int threads);
 void gemm_multiply(const GemmPlan *p, void *workspace, int threads);
-
-#endif

@@ -1,6 +1,5 @@
 /* What a matrix multiplication on a CPU is given: c = scale op(a) op(b). */
-#ifndef OPS_GEMM_CPU_GEMM_OPERANDS_H
-#define OPS_GEMM_CPU_GEMM_OPERANDS_H
+#pragma once
 
 #include "ops/element.h"
 
@@ -14,5 +13,3 @@ static inline int64_t gemm_operands_k(const GemmOperands *x)
 {
     return x->transpose_a ? x->a.rows : x->a.cols;
 }
-
-#endif

@@ -17,8 +17,7 @@
  * Private panels: the thread that takes a block packs its lines, a KC at a time, so that they never
  * leave the thread's second-level cache. Either the longer side is private and the other one is
  * shared, or both are private. */
-#ifndef OPS_GEMM_CPU_GEMM_PARTS_CPU_H
-#define OPS_GEMM_CPU_GEMM_PARTS_CPU_H
+#pragma once
 
 #include "base/i64.h"
 #include "ops/gemm_cpu/gemm_cpu.h"
@@ -118,5 +117,3 @@ int64_t gemm_macrokernel_bytes(const GemmPlan *p, const GemmBlocking *b);
 
 /* Computes block i; `g` is the thread's own, with its private panels. */
 void gemm_macrokernel(Gemm *g, int64_t i, float *sums);
-
-#endif

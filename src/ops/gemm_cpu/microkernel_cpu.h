@@ -5,8 +5,7 @@
  * together: number k of line r is at (k / KR * lines + r) * KR + k % KR. AMX's micro-panels of b
  * have another order within their KR, and those whose numbers are split have an order that only
  * their packers and multiply know. */
-#ifndef OPS_GEMM_CPU_MICROKERNEL_CPU_H
-#define OPS_GEMM_CPU_MICROKERNEL_CPU_H
+#pragma once
 
 #include "ops/gemm_cpu/pack_cpu.h"
 
@@ -52,5 +51,3 @@ MicrokernelNames microkernel_names(void);
 
 /* The best one that runs here for `operand`; NULL when none does. DT_F32 always has one. */
 const Microkernel *microkernel_find(DType operand);
-
-#endif

@@ -1,6 +1,5 @@
 /* The micro-kernels of 64-bit Arm. */
-#ifndef OPS_GEMM_CPU_MICROKERNEL_CPU_AARCH64_H
-#define OPS_GEMM_CPU_MICROKERNEL_CPU_AARCH64_H
+#pragma once
 
 #include "ops/gemm_cpu/microkernel_cpu.h"
 
@@ -44,5 +43,3 @@ extern const Microkernel microkernel_neon;   /* fp32, every one of them */
               "v24", "v25", "v26", "v27", "v28", "v29", "v30", "v31");                                  \
     }
 /* clang-format on */
-
-#endif

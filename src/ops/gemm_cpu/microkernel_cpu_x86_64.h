@@ -1,7 +1,6 @@
 /* The micro-kernels of x86-64. Each is compiled for its own instructions and called where the CPU
  * has them. */
-#ifndef OPS_GEMM_CPU_MICROKERNEL_CPU_X86_64_H
-#define OPS_GEMM_CPU_MICROKERNEL_CPU_X86_64_H
+#pragma once
 
 #include "ops/gemm_cpu/microkernel_cpu.h"
 
@@ -10,5 +9,3 @@ extern const Microkernel microkernel_amx_2bf16;   /* fp16 -> fp32, each split in
 extern const Microkernel microkernel_avx512_bf16; /* bf16 -> fp32 */
 extern const Microkernel microkernel_avx512;      /* fp32 */
 extern const Microkernel microkernel_avx2;        /* fp32 */
-
-#endif

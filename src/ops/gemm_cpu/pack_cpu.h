@@ -3,8 +3,7 @@
  *
  * pack_cpu_panel() is written once and inlined with constant lines, KR and dtypes: PACK_CPU defines
  * the packer of a micro-kernel. */
-#ifndef OPS_GEMM_CPU_PACK_CPU_H
-#define OPS_GEMM_CPU_PACK_CPU_H
+#pragma once
 
 #include "base/i64.h"
 #include "ops/element.h"
@@ -178,5 +177,3 @@ PACK_CPU_INLINE void pack_cpu_panel(void *restrict dst, const PackSource *src, i
     {                                                                                        \
         pack_cpu_panel(dst, src, line, lines, first_k, k, panel, kr, as);                    \
     }
-
-#endif

@@ -1,8 +1,7 @@
 /* Packing on 512 bits. What lies along k is transposed in registers, 16 lines of 16 units at a time
  * (a unit is a float, or a pair of bf16), so that every cache line is read once, whatever the
  * distance between lines. */
-#ifndef OPS_GEMM_CPU_PACK_CPU_X86_64_AVX512_H
-#define OPS_GEMM_CPU_PACK_CPU_X86_64_AVX512_H
+#pragma once
 
 #include "ops/gemm_cpu/pack_cpu.h"
 
@@ -142,5 +141,3 @@ PACK_AVX512_INLINE int64_t pack_avx512_panel(void *restrict dst, const PackSourc
         pack_cpu_panel(rows_cpu_at(dst, as, done *(panel)), src, line, lines, first_k + done,    \
                        k - done, panel, (as) == DT_BF16 ? 2 : 1, as);                            \
     }
-
-#endif

@@ -1,8 +1,7 @@
 /* Small GEMMs on the calling thread: operands are packed whole, once, and multiplied as often as
  * needed. Results are floats with room for whole tiles, so that every tile is written in place. For
  * kernels that take every number: none with a `fallback`. */
-#ifndef OPS_GEMM_CPU_PANELS_CPU_H
-#define OPS_GEMM_CPU_PANELS_CPU_H
+#pragma once
 
 #include "ops/gemm_cpu/microkernel_cpu.h"
 
@@ -26,5 +25,3 @@ Panels panels_cpu_pack(const Microkernel *kernel, PanelSide side, const PackSour
 /* c[m, n] = a b^T over the first k numbers of the lines; `add`: on top of what c holds. */
 void panels_cpu_multiply(const Microkernel *kernel, Panels a, Panels b, int64_t m, int64_t n,
                          int64_t k, float *c, int64_t ldc, bool add);
-
-#endif

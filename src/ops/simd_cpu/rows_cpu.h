@@ -1,7 +1,6 @@
 /* Rows of numbers on the CPU: 16-bit operands are widened to floats in cache-sized pieces, so that
  * every kernel is written once, in float. Only files named *_cpu.c include it. */
-#ifndef OPS_SIMD_CPU_ROWS_CPU_H
-#define OPS_SIMD_CPU_ROWS_CPU_H
+#pragma once
 
 #include "base/float16.h"
 #include "ops/op.h"
@@ -66,5 +65,3 @@ const char *rows_cpu_declines_f64(const Plan *plan, const Node *node);
  * thread's row 0 or 1. */
 size_t rows_cpu_buffers(const Plan *plan, const Node *node, int threads);
 float *rows_cpu_buffer(const OpCall *call, int i);
-
-#endif

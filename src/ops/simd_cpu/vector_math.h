@@ -1,6 +1,5 @@
 /* exp and what is made of it for float loops: straight code that a compiler turns into vectors. */
-#ifndef OPS_SIMD_CPU_VECTOR_MATH_H
-#define OPS_SIMD_CPU_VECTOR_MATH_H
+#pragma once
 
 #include "base/float16.h"
 
@@ -53,5 +52,3 @@ static inline float vector_math_max(const float *x, int64_t n, float max)
     for (int k = 0; k < VECTOR_MATH_LANES; k++) max = lane[k] > max ? lane[k] : max;
     return max;
 }
-
-#endif

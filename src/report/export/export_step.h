@@ -1,7 +1,6 @@
 /* One deterministic run as a safetensors file that any framework can check: inputs, parameters,
  * logits, loss, gradients of the first step, parameters after the last. */
-#ifndef REPORT_EXPORT_EXPORT_STEP_H
-#define REPORT_EXPORT_EXPORT_STEP_H
+#pragma once
 
 #include "config/config.h"
 
@@ -15,5 +14,3 @@ typedef struct ExportSummary {
 
 /* config->steps optimizer steps on the same batch (mode train). ST_NO_MEMORY when it does not fit. */
 Status export_step(const Config *config, const char *path, ExportSummary *summary);
-
-#endif

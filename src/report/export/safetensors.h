@@ -1,8 +1,7 @@
 /* The safetensors layout: 8 bytes of length, a JSON header with the place of every tensor, raw data.
  *
  * All tensors are declared first; their data is then appended in the same order, piece by piece. */
-#ifndef REPORT_EXPORT_SAFETENSORS_H
-#define REPORT_EXPORT_SAFETENSORS_H
+#pragma once
 
 #include "base/atomic_file.h"
 #include "plan/plan.h"
@@ -26,5 +25,3 @@ Status safetensors_late_metadata(Safetensors *st, const char *name, const char *
 Status safetensors_data(Safetensors *st, const void *data, size_t n);
 Status safetensors_finish(Safetensors *st); /* ST_FAILED unless every declared byte came */
 void safetensors_abandon(Safetensors *st);
-
-#endif

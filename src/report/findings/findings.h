@@ -1,7 +1,6 @@
 /* What results say about how a step behaves, as sentences with figures: what warm-up changes,
  * why softmax takes its time, where another precision gains, how times and memory grow. */
-#ifndef REPORT_FINDINGS_FINDINGS_H
-#define REPORT_FINDINGS_FINDINGS_H
+#pragma once
 
 #include "bench/record/profile_view.h"
 #include "bench/study/warmup_study.h"
@@ -19,5 +18,3 @@ Status findings_softmax_first(Text *out, const RecordSet *rows);
 
 /* Appends the lines of all files, as summary_add() does. */
 Status findings_add(json_t *lines, const ResultInput *files, int n);
-
-#endif

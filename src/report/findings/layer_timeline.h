@@ -1,7 +1,6 @@
 /* One layer of a trace, forward and backward: what the host and the device did, and the gaps
  * between. */
-#ifndef REPORT_FINDINGS_LAYER_TIMELINE_H
-#define REPORT_FINDINGS_LAYER_TIMELINE_H
+#pragma once
 
 #include "base/status.h"
 
@@ -16,5 +15,3 @@
  * for the layer in the middle and one step, times from the step's begin; NULL where no event belongs to a
  * layer. Events are in the order of their begin. */
 Status layer_timeline_make(json_t **out, const json_t *trace);
-
-#endif

@@ -1,6 +1,5 @@
 /* Commands that measured nothing, and why: what they were to fill stays empty, and the page says so. */
-#ifndef REPORT_FINDINGS_MISSING_RESULTS_H
-#define REPORT_FINDINGS_MISSING_RESULTS_H
+#pragma once
 
 #include "report/findings/result_input.h"
 
@@ -9,5 +8,3 @@ Status missing_results_add(json_t *gaps, const ResultInput *files, int n);
 /* The sentence about a {part, command, why} of a suite: it left no file, or, with "cut_short",
  * not all of its cells were measured. */
 void missing_results_sentence(Text *out, const json_t *gap);
-
-#endif

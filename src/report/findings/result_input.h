@@ -1,6 +1,5 @@
 /* A file that a page is made of, whichever command wrote it. */
-#ifndef REPORT_FINDINGS_RESULT_INPUT_H
-#define REPORT_FINDINGS_RESULT_INPUT_H
+#pragma once
 
 #include "base/text.h"
 #include "bench/limits/limits.h"
@@ -49,5 +48,3 @@ void result_input_distinct(bool shown[TABLE_MAX_COLUMNS], const RecordSet *rows)
 /* "small, ctx 512": a row by what sets it apart from the others of its kind; of many rows,
  * result_input_distinct() first. */
 void result_input_label(Text *out, const RecordSet *rows, const Record *record);
-
-#endif

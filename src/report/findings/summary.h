@@ -1,6 +1,5 @@
 /* A summary of result files in a few sentences. */
-#ifndef REPORT_FINDINGS_SUMMARY_H
-#define REPORT_FINDINGS_SUMMARY_H
+#pragma once
 
 #include "report/findings/result_input.h"
 
@@ -9,5 +8,3 @@
  * from the machine's limit, where the time and the memory go, attention against its slowest
  * implementation, what to change first. */
 Status summary_add(json_t *lines, const ResultInput *files, int n);
-
-#endif

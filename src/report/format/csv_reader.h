@@ -1,6 +1,5 @@
 /* Comma-separated values (RFC 4180), row by row. */
-#ifndef REPORT_FORMAT_CSV_READER_H
-#define REPORT_FORMAT_CSV_READER_H
+#pragma once
 
 #include "base/text.h"
 
@@ -24,5 +23,3 @@ void csv_reader_close(CsvReader *reader);
 Status csv_reader_next(CsvReader *reader, bool *more);
 /* Of the row at hand, until the next one is read; "" beyond its last. */
 const char *csv_reader_field(const CsvReader *reader, int i);
-
-#endif

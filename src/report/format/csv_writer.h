@@ -1,6 +1,5 @@
 /* Comma-separated values (RFC 4180). */
-#ifndef REPORT_FORMAT_CSV_WRITER_H
-#define REPORT_FORMAT_CSV_WRITER_H
+#pragma once
 
 #include "base/text.h"
 
@@ -12,5 +11,3 @@
 void csv_writer_field(Text *out, const char *text);
 /* The same of what flat_row_put() makes of a value. */
 void csv_writer_value(Text *out, const json_t *value);
-
-#endif

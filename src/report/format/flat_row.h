@@ -1,7 +1,6 @@
 /* A result as one flat row: every field of fields.def, phases spelled out (forward_mean_ms), then
  * its environment. What csv and sql have in common. */
-#ifndef REPORT_FORMAT_FLAT_ROW_H
-#define REPORT_FORMAT_FLAT_ROW_H
+#pragma once
 
 #include "base/text.h"
 #include "bench/record/record_set.h"
@@ -21,5 +20,3 @@ const FlatColumn *flat_row_columns(int *n);
 const json_t *flat_row_value(const FlatColumn *column, const RecordSet *set, const Record *record);
 /* Appends it as text: numbers with 15 significant digits, arrays as JSON, nothing for NULL and null. */
 void flat_row_put(Text *out, const json_t *value);
-
-#endif

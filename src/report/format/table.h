@@ -1,8 +1,7 @@
 /* A table of text cells with notes below it: what the formats for people have in common.
  *
  * The first failure (memory) sticks, as in Text; table_status() tells. A zeroed Table is empty. */
-#ifndef REPORT_FORMAT_TABLE_H
-#define REPORT_FORMAT_TABLE_H
+#pragma once
 
 #include "base/text.h"
 
@@ -69,5 +68,3 @@ void table_put_heading(Text *out, const char *label, const TableHeading *as);
 
 /* Appends the notes as comment lines that start with `prefix`. */
 void table_put_comments(Text *out, const Table *table, const char *prefix);
-
-#endif

@@ -1,6 +1,5 @@
 /* Tables in Markdown are padded, so that they read as tables on a terminal too. */
-#ifndef REPORT_FORMAT_TABLE_MD_H
-#define REPORT_FORMAT_TABLE_MD_H
+#pragma once
 
 #include <stddef.h>
 
@@ -9,5 +8,3 @@
  * column is hidden. */
 void table_md_fit(size_t columns);
 size_t table_md_columns(void);
-
-#endif

@@ -1,7 +1,6 @@
 /* Tables in the formats for people (reports.def), and as the page takes them: the one place that
  * chooses a format. */
-#ifndef REPORT_FORMAT_TABLE_WRITE_H
-#define REPORT_FORMAT_TABLE_WRITE_H
+#pragma once
 
 #include "report/format/table.h"
 
@@ -33,5 +32,3 @@ Status table_write(Text *out, const char *format, const Table *table);
 /* The same of a table that is complete: after a blank line if `out` holds something, and frees
  * the table. A table without rows is left out. */
 Status table_write_next(Text *out, const char *format, Table *table);
-
-#endif

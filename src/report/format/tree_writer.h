@@ -3,8 +3,7 @@
  * The pickle is of protocol 2, with the opcodes that PyTorch's memory viewer reads and no others. Texts are
  * written once and referred to afterwards, as are values that the caller marks as shared. The first
  * failure sticks: writers read straight down, and tree_writer_finish() tells. */
-#ifndef REPORT_FORMAT_TREE_WRITER_H
-#define REPORT_FORMAT_TREE_WRITER_H
+#pragma once
 
 #include "base/atomic_file.h"
 #include "base/text.h"
@@ -58,5 +57,3 @@ void tree_writer_share(TreeWriter *w, int id);
 /* The same of values that go by a name, which must not be a text of the file. */
 bool tree_writer_known_as(TreeWriter *w, const char *name);
 void tree_writer_share_as(TreeWriter *w, const char *name);
-
-#endif

@@ -1,7 +1,6 @@
 /* Memory over some steps as a snapshot that PyTorch's memory viewer (https://docs.pytorch.org/memory_viz) opens:
  * one device, a segment for each region and for the arena, an event for every birth and death. */
-#ifndef REPORT_MEMORY_MEMORY_SNAPSHOT_H
-#define REPORT_MEMORY_MEMORY_SNAPSHOT_H
+#pragma once
 
 #include "prof/memory_profile.h"
 
@@ -16,5 +15,3 @@ typedef struct MemorySnapshot {
 
 /* As JSON where the name ends in .json, otherwise as a pickle. */
 Status memory_snapshot_write(const MemorySnapshot *snapshot, const char *path);
-
-#endif

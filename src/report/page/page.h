@@ -1,6 +1,5 @@
 /* Result files as one HTML page that needs nothing else: no network, no server, no other file. */
-#ifndef REPORT_PAGE_PAGE_H
-#define REPORT_PAGE_PAGE_H
+#pragma once
 
 #include "report/page/page_parts.h"
 
@@ -10,5 +9,3 @@ bool page_is_built(void);
 Status page_check_built(void);
 
 Status page_write(Text *out, const PageInput *input);
-
-#endif

@@ -1,7 +1,6 @@
 /* The files of a page as they were named, where one that a suite wrote (results.json) stands for all those
  * it holds. */
-#ifndef REPORT_PAGE_PAGE_BUNDLE_H
-#define REPORT_PAGE_PAGE_BUNDLE_H
+#pragma once
 
 #include "report/findings/result_input.h"
 
@@ -15,5 +14,3 @@ typedef struct PageBundle {
 /* As result_input_read(). The caller frees it, after a failure too; `paths` outlive it. */
 Status page_bundle_read(PageBundle *bundle, const char *const *paths, int n);
 void page_bundle_free(PageBundle *bundle);
-
-#endif

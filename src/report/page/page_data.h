@@ -1,6 +1,5 @@
 /* What the page's script draws, as JSON. */
-#ifndef REPORT_PAGE_PAGE_DATA_H
-#define REPORT_PAGE_PAGE_DATA_H
+#pragma once
 
 #include "report/page/page_parts.h"
 
@@ -13,5 +12,3 @@
  *    tables: [{section, title, columns: [{label, right}, ...], rows: [[text, ...], ...],
  *              notes: [{text, code}, ...]}, ...]} */
 Status page_data_make(json_t **out, const PageInput *input);
-
-#endif

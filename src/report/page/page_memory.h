@@ -1,6 +1,5 @@
 /* What `memory --format json` has written: tables, and how much of what is alive at every node. */
-#ifndef REPORT_PAGE_PAGE_MEMORY_H
-#define REPORT_PAGE_PAGE_MEMORY_H
+#pragma once
 
 #include "report/format/table.h"
 
@@ -13,5 +12,3 @@ Status page_memory_tables(Text *out, const char *format, const json_t *cells);
  *
  *   {label, phases: [phase of each node], scopes: [of each node], uses: [{name, mib: [at each node]}, ...]} */
 Status page_memory_timelines(json_t **out, const json_t *cells);
-
-#endif

@@ -1,6 +1,5 @@
 /* The tables of a page, file by file: the same ones that `report --tables` writes as md, latex and typst. */
-#ifndef REPORT_PAGE_PAGE_PARTS_H
-#define REPORT_PAGE_PAGE_PARTS_H
+#pragma once
 
 #include "report/findings/result_input.h"
 #include "report/format/table.h"
@@ -38,5 +37,3 @@ Status page_parts_list(const PageInput *input, PagePart **parts, int *n_parts);
 /* What it is, and of which file where several have it. */
 void page_parts_title(Text *out, const PagePart *part);
 void page_parts_name(Text *out, const PagePart *parts, int i);
-
-#endif

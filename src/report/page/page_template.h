@@ -1,11 +1,8 @@
 /* The page without its data: page/ and uPlot put together by the build (cmake/page.cmake), or nothing
  * where uPlot was not there (page_template_none.c). */
-#ifndef REPORT_PAGE_PAGE_TEMPLATE_H
-#define REPORT_PAGE_PAGE_TEMPLATE_H
+#pragma once
 
 /* Holds PAGE_TEMPLATE_DATA once, where the data goes; NULL: this build has no HTML report. */
 extern const char *const page_template;
 
 #define PAGE_TEMPLATE_DATA "{{data}}"
-
-#endif

@@ -1,6 +1,5 @@
 /* A profile as the CSV files that Nsight Systems' `nsys stats` writes (nsys_reports.def). */
-#ifndef REPORT_PROFILE_NSYS_CSV_H
-#define REPORT_PROFILE_NSYS_CSV_H
+#pragma once
 
 #include "base/text.h"
 #include "bench/record/profile_view.h"
@@ -20,5 +19,3 @@ const char *nsys_csv_header(NsysReport report); /* without the line's end */
 Status nsys_csv_sum(Text *out, NsysReport report, const ProfileView *view);
 /* Appends NSYS_TRACE: on a CPU the nodes stand for kernels. */
 Status nsys_csv_trace(Text *out, const Profiler *profiler);
-
-#endif

@@ -1,6 +1,5 @@
 /* A folder of CSV files that `nsys stats` wrote (report/profile/nsys_inputs.def), as profiles. */
-#ifndef REPORT_PROFILE_NSYS_FOLDER_H
-#define REPORT_PROFILE_NSYS_FOLDER_H
+#pragma once
 
 #include "base/status.h"
 
@@ -10,5 +9,3 @@
  * `missing` (columns by file) and `profile`, which profile_view_make() takes. It is the caller's to json_decref().
  * ST_USAGE with one line: no such folder, no such files, or one that cannot be read, and where. */
 Status nsys_folder_read(json_t **out, const char *folder);
-
-#endif

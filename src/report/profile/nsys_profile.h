@@ -1,6 +1,5 @@
 /* The CSV files of one run of `nsys stats`, put together to a profile. */
-#ifndef REPORT_PROFILE_NSYS_PROFILE_H
-#define REPORT_PROFILE_NSYS_PROFILE_H
+#pragma once
 
 #include "report/profile/nsys_table.h"
 
@@ -16,5 +15,3 @@ Status nsys_profile_add(NsysProfile *profile, NsysInput input, const char *file,
                         size_t n);
 /* Appends what nsys_folder.h says; the prefix is the first `n` bytes. */
 Status nsys_profile_finish(NsysProfile *profile, json_t *list, const char *prefix, size_t n);
-
-#endif

@@ -1,6 +1,5 @@
 /* One CSV file of `nsys stats`, row by row: columns found by their headings, whatever their order and units. */
-#ifndef REPORT_PROFILE_NSYS_TABLE_H
-#define REPORT_PROFILE_NSYS_TABLE_H
+#pragma once
 
 #include "base/text.h"
 
@@ -36,5 +35,3 @@ typedef struct NsysTable {
 /* What nsys prints before the header is passed over; unknown columns are. ST_USAGE names the place and what is wrong: no
  * such column, no number, a line cut short. */
 Status nsys_table_read(const NsysTable *table, const char *text, size_t n);
-
-#endif

@@ -1,6 +1,5 @@
 /* What the tables of profiles have in common: how they are written, and cells of one kind. */
-#ifndef REPORT_PROFILE_PROFILE_CELLS_H
-#define REPORT_PROFILE_PROFILE_CELLS_H
+#pragma once
 
 #include "bench/record/profile_view.h"
 #include "bench/record/record_set.h"
@@ -32,5 +31,3 @@ const char *profile_cells_stat(const Record *record);
 void profile_cells_notes(Table *table, const RecordSet *set, const RowWarnings *warnings);
 /* It has no profile: the cell did not get that far. */
 bool profile_cells_failed(const Record *record);
-
-#endif

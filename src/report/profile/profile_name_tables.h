@@ -1,6 +1,5 @@
 /* The tables of a profile that sum what ran by its name. */
-#ifndef REPORT_PROFILE_PROFILE_NAME_TABLES_H
-#define REPORT_PROFILE_PROFILE_NAME_TABLES_H
+#pragma once
 
 #include "report/profile/profile_cells.h"
 
@@ -28,5 +27,3 @@ void profile_name_tables_columns(Table *table, const NameTable *as);
  * column of what they are in stands `label`. */
 void profile_name_tables_rows(Table *table, const NameTable *as, const char *label, const char *in,
                               const ViewName *names, int n);
-
-#endif

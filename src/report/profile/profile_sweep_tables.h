@@ -1,9 +1,6 @@
 /* Several profiles in one table: a row per cell, and two styles of execution side by side. */
-#ifndef REPORT_PROFILE_PROFILE_SWEEP_TABLES_H
-#define REPORT_PROFILE_PROFILE_SWEEP_TABLES_H
+#pragma once
 
 #include "report/profile/profile_cells.h"
 
 Status profile_sweep_tables_write(Text *out, const ProfileTables *how, const RecordSet *set);
-
-#endif

@@ -1,6 +1,5 @@
 /* A profile as tables for people. */
-#ifndef REPORT_PROFILE_PROFILE_TABLES_H
-#define REPORT_PROFILE_PROFILE_TABLES_H
+#pragma once
 
 #include "report/profile/profile_cells.h"
 
@@ -10,5 +9,3 @@ Status profile_tables_write(Text *out, const ProfileTables *how, const RecordSet
 
 /* `profiles`, of CSV files of `nsys stats`, is nsys_folder_read()'s. */
 Status profile_nsys_tables_write(Text *out, const ProfileTables *how, const json_t *profiles);
-
-#endif

@@ -1,7 +1,6 @@
 /* The rows of slices in a viewer. A viewer drops a slice that overlaps another on its row without nesting,
  * so such a one goes to the next lane of its row. */
-#ifndef REPORT_PROFILE_TRACE_TRACKS_H
-#define REPORT_PROFILE_TRACE_TRACKS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -23,5 +22,3 @@ typedef struct TraceTracks {
 /* The thread number for a slice; they come by their begin. */
 int trace_tracks_place(TraceTracks *tracks, int pid, int tid, int64_t begin, int64_t end);
 int trace_tracks_tid(const TraceTrack *track);
-
-#endif

@@ -1,6 +1,5 @@
 /* --baseline VALUE: the row that each row is compared with. */
-#ifndef REPORT_RECORDS_BASELINE_H
-#define REPORT_RECORDS_BASELINE_H
+#pragma once
 
 #include "base/text.h"
 #include "report/format/table.h"
@@ -27,5 +26,3 @@ bool baseline_alike(const Baseline *baseline, const Record *a, const Record *b);
 const Record *baseline_row_with(const Baseline *baseline, const RecordSet *set,
                                 const Record *record, const char *value);
 const Record *baseline_row(const Baseline *baseline, const RecordSet *set, const Record *record);
-
-#endif

@@ -1,6 +1,5 @@
 /* One cell of a table for people: a column and a record -> text. */
-#ifndef REPORT_RECORDS_CELL_TEXT_H
-#define REPORT_RECORDS_CELL_TEXT_H
+#pragma once
 
 #include "base/text.h"
 #include "report/records/column.h"
@@ -26,5 +25,3 @@ Ratio cell_text_ratio(double a, double spread_a, double b, double spread_b);
 
 /* "OOM" for oom, the word itself for the others. */
 const char *cell_text_status(RecordStatus status);
-
-#endif

@@ -1,6 +1,5 @@
 /* The columns of tables for people (columns.def), and which of them a set of records needs. */
-#ifndef REPORT_RECORDS_COLUMN_H
-#define REPORT_RECORDS_COLUMN_H
+#pragma once
 
 #include "bench/record/record_set.h"
 
@@ -62,5 +61,3 @@ bool column_measured_less(const Record *record);
 void column_distinct(bool *shown, const RecordSet *set);
 /* Speed-up columns are shown with a baseline only. */
 bool column_shown(const Column *column, const RecordSet *set, bool baseline);
-
-#endif

@@ -1,6 +1,5 @@
 /* How times and memory grow over the sweeps in a set of results, for people. */
-#ifndef REPORT_RECORDS_GROWTH_REPORT_H
-#define REPORT_RECORDS_GROWTH_REPORT_H
+#pragma once
 
 #include "bench/record/growth.h"
 #include "report/format/table.h"
@@ -18,5 +17,3 @@ typedef struct GrowthNames {
 GrowthNames growth_report_names(const RecordSet *set);
 /* All laws of a sweep in a sentence: "naive: forward grows as ctx^1.98 ± 0.03; ...". */
 void growth_report_sentence(Text *out, const GrowthNames *names, const GrowthSweep *sweep);
-
-#endif

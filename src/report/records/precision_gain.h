@@ -1,7 +1,6 @@
 /* Where another precision than fp32 gains, in sentences; nothing where no two rows differ in it
  * alone. */
-#ifndef REPORT_RECORDS_PRECISION_GAIN_H
-#define REPORT_RECORDS_PRECISION_GAIN_H
+#pragma once
 
 #include "bench/record/record_set.h"
 #include "report/format/table.h"
@@ -14,5 +13,3 @@ void precision_gain_rows(Text *out, const RecordSet *rows);
 void precision_gain_note(Table *table, const RecordSet *rows);
 /* The same by op category, of the first pair of profiles. */
 void precision_gain_ops(Text *out, const RecordSet *profiles);
-
-#endif

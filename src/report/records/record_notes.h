@@ -1,6 +1,5 @@
 /* What stands below a table of records. */
-#ifndef REPORT_RECORDS_RECORD_NOTES_H
-#define REPORT_RECORDS_RECORD_NOTES_H
+#pragma once
 
 #include "bench/record/record_set.h"
 #include "report/format/table.h"
@@ -20,5 +19,3 @@ void record_notes_rows(Table *table, const RecordSet *set, const bool *shown,
 
 /* "small, ctx 512, precision bf16": the row by what sets it apart. */
 void record_notes_label(Text *text, const bool *shown, const Record *record);
-
-#endif

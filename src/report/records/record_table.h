@@ -1,6 +1,5 @@
 /* Records -> the table and the notes that md, latex and typst show. */
-#ifndef REPORT_RECORDS_RECORD_TABLE_H
-#define REPORT_RECORDS_RECORD_TABLE_H
+#pragma once
 
 #include "report/format/table.h"
 #include "report/records/report.h"
@@ -14,5 +13,3 @@ Status record_table_build(Table *table, const ReportInput *input);
  *
  *     | d_head | ctx | forward, fp32 (ms) | forward, tf32 (ms) | change (%) | backward, fp32 (ms) | ... */
 Status record_table_write(Text *out, const char *format, const ReportInput *input);
-
-#endif

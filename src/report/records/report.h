@@ -1,6 +1,5 @@
 /* Records written out for people and programs: the formats are listed in report/format/reports.def. */
-#ifndef REPORT_RECORDS_REPORT_H
-#define REPORT_RECORDS_REPORT_H
+#pragma once
 
 #include "base/text.h"
 #include "bench/record/record_file.h"
@@ -26,5 +25,3 @@ void report_endings(Text *out, const char *formats);
 
 /* The format that the ending of a file's name asks for; NULL: none. */
 const char *report_format_of(const char *path);
-
-#endif

@@ -1,7 +1,6 @@
 /* A report in a file that is right after every record, whatever happens to the process: jsonl
  * grows by one synced line, the others are rewritten whole and renamed into place. */
-#ifndef REPORT_RECORDS_REPORT_SINK_H
-#define REPORT_RECORDS_REPORT_SINK_H
+#pragma once
 
 #include "report/records/report.h"
 
@@ -24,5 +23,3 @@ Status report_sink_add(ReportSink *sink, Record *record);
 /* The final file, rows in the order of `all`, with the speed-up columns, which need all rows. */
 Status report_sink_finish(ReportSink *sink, const ReportInput *all);
 void report_sink_close(ReportSink *sink);
-
-#endif

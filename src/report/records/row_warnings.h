@@ -1,7 +1,6 @@
 /* The warnings of a table's rows. Those that differ in their numbers only are one line, "samples
  * vary by 6 to 14 %", and a mark on each row that it is about. */
-#ifndef REPORT_RECORDS_ROW_WARNINGS_H
-#define REPORT_RECORDS_ROW_WARNINGS_H
+#pragma once
 
 #include "bench/record/record_set.h"
 #include "report/format/table.h"
@@ -32,5 +31,3 @@ void row_warnings_find(RowWarnings *warnings, const RecordSet *set);
 void row_warnings_mark(const RowWarnings *warnings, const Record *row, Text *out);
 /* A note for each kind: "(1) warning: ...", without the number where rows are unmarked. */
 void row_warnings_put(const RowWarnings *warnings, Table *table);
-
-#endif

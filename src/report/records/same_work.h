@@ -1,6 +1,5 @@
 /* Rows that agree in a number of fields have the same text of them. */
-#ifndef REPORT_RECORDS_SAME_WORK_H
-#define REPORT_RECORDS_SAME_WORK_H
+#pragma once
 
 #include "base/text.h"
 #include "bench/record/record.h"
@@ -9,5 +8,3 @@
 bool same_work_fields(Text *out, const Record *record, const char *const *names, size_t n);
 /* The same of every field that says what a cell's work is (config/cell_fields.def), but for these n. */
 void same_work_put(Text *out, const Record *record, const char *const *but, size_t n);
-
-#endif

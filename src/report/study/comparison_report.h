@@ -1,6 +1,5 @@
 /* A comparison of two result files in every format. */
-#ifndef REPORT_STUDY_COMPARISON_REPORT_H
-#define REPORT_STUDY_COMPARISON_REPORT_H
+#pragma once
 
 #include "base/text.h"
 #include "bench/record/comparison.h"
@@ -18,5 +17,3 @@ typedef struct ComparisonReport {
 /* Appends it. md, latex and typst: a table of what differs around the two, then a row for every cell
  * and phase, with the verdict in the last column. */
 Status comparison_report_write(Text *out, const char *format, const ComparisonReport *report);
-
-#endif

@@ -1,7 +1,6 @@
 /* The precision study in every format: sums in narrow numbers, the dtype of every part, errors against
  * float64, what 16 bits lose, and what each precision costs. */
-#ifndef REPORT_STUDY_PRECISION_REPORT_H
-#define REPORT_STUDY_PRECISION_REPORT_H
+#pragma once
 
 #include "base/text.h"
 #include "bench/record/record_set.h"
@@ -17,5 +16,3 @@ typedef struct PrecisionReport {
 #define PRECISION_REPORT_FORMATS "md csv json latex typst"
 
 Status precision_report_write(Text *out, const char *format, const PrecisionReport *report);
-
-#endif

@@ -1,7 +1,6 @@
 /* The warm-up study in every format: what each number of warm-ups gives, how many are enough,
  * and what the first step pays for. */
-#ifndef REPORT_STUDY_WARMUP_REPORT_H
-#define REPORT_STUDY_WARMUP_REPORT_H
+#pragma once
 
 #include "base/text.h"
 #include "bench/study/warmup_study.h"
@@ -13,5 +12,3 @@
 /* `study` NULL: no run was measured completely; the rows say why. */
 Status warmup_report_write(Text *out, const char *format, const WarmupStudy *study,
                            const RecordSet *rows);
-
-#endif

@@ -1,6 +1,5 @@
 /* A Python pickle with the opcodes that tree_writer.c writes, as a JSON value; tuples become lists. */
-#ifndef REPORT_VALIDATE_TREE_READER_H
-#define REPORT_VALIDATE_TREE_READER_H
+#pragma once
 
 #include "base/text.h"
 
@@ -9,5 +8,3 @@
 /* ST_FAILED: cut short, or no such pickle; nested deeper than tree_writer.c nests; a list within itself. ST_USAGE,
  * ST_NO_MEMORY: as json_reader_parse(). *out is the caller's to json_decref(). */
 Status tree_reader_parse(json_t **out, const char *path, const Text *text);
-
-#endif

@@ -1,6 +1,5 @@
 /* Is a file that this program writes whole and consistent? */
-#ifndef REPORT_VALIDATE_VALIDATE_H
-#define REPORT_VALIDATE_VALIDATE_H
+#pragma once
 
 #include "base/text.h"
 
@@ -29,5 +28,3 @@ Status validate_csv(const Text *text, const char *path, ValidateNote *note);
 Status validate_parts(const json_t *object, const char *name, const char *total);
 bool validate_close(double a, double b); /* as close as eight digits are */
 bool validate_ends_with(const char *text, const char *end);
-
-#endif

@@ -1,6 +1,5 @@
 /* A GEMM of given shape and dtypes by one micro-kernel, checked against float64. */
-#ifndef TESTS_UNIT_OPS_GEMM_CPU_GEMM_TRIAL_H
-#define TESTS_UNIT_OPS_GEMM_CPU_GEMM_TRIAL_H
+#pragma once
 
 #include "backend/cpu_features.h"
 #include "ops/element.h"
@@ -206,5 +205,3 @@ static inline void hold_same(const Trial *t, const Matrix *one, const Matrix *mo
         }
     }
 }
-
-#endif
