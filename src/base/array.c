@@ -19,3 +19,10 @@ Status array_grow(void *array, size_t count, size_t more, size_t size)
     memcpy(array, &memory, sizeof memory);
     return ST_OK;
 }
+
+void array_free(void *array)
+{
+    void *memory;
+    memcpy(&memory, array, sizeof memory); /* whatever its type */
+    free(memory);
+}

@@ -40,13 +40,12 @@ static void place(DiskCache *table, const char *file)
 
 static json_t *read_object(const DiskCache *table)
 {
-    Text text = {0};
+    CLEANUP(text_free) Text text = {0};
     json_error_t error;
     json_t *read = NULL;
     if (text_read_file(&text, table->path, FILE_LIMIT) == ST_OK) {
         read = json_loads(text_str(&text), 0, &error);
     }
-    text_free(&text);
     return read;
 }
 
@@ -55,7 +54,7 @@ static json_t *read_object(const DiskCache *table)
 static void read_file(DiskCache *table)
 {
     if (!table->path[0] || table->unkept || access(table->path, F_OK) != 0) return;
-    json_t *read = read_object(table);
+    CLEANUP(json_text_free) json_t *read = read_object(table);
     if (json_is_object(read)) {
         json_object_update(table->texts, read);
     } else if (!table->unread) {
@@ -63,7 +62,6 @@ static void read_file(DiskCache *table)
                     table->what);
         table->unread = true;
     }
-    json_decref(read);
 }
 
 static void write_file(DiskCache *table)

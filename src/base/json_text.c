@@ -1,5 +1,6 @@
 #include "base/json_text.h"
 
+#include "base/array.h"
 #include "base/escape.h"
 
 #include <math.h>
@@ -37,12 +38,10 @@ void json_text_put(Text *out, const json_t *value, size_t flags)
 
 json_t *json_text_string(const char *text)
 {
-    char *copy = strdup(text);
+    CLEANUP(array_free) char *copy = strdup(text);
     if (!copy) return NULL;
     escape_repair(copy);
-    json_t *value = json_string(copy);
-    free(copy);
-    return value;
+    return json_string(copy);
 }
 
 json_t *json_text_real(double value)
@@ -58,4 +57,9 @@ Status json_text_append(json_t *array, Text *text)
         status = NO_MEMORY("for a line of the summary");
     text_clear(text);
     return status;
+}
+
+void json_text_free(json_t **json)
+{
+    json_decref(*json);
 }

@@ -20,3 +20,6 @@ json_t *json_text_real(double value);
 
 /* Appends the text to the array and empties it. An empty text is left out. */
 Status json_text_append(json_t *array, Text *text);
+
+/* json_decref() of the value at `json`, for CLEANUP(). */
+void json_text_free(json_t **json);

@@ -47,7 +47,7 @@ bool log_is_repeated(const char *line)
 /* One write for the whole line, so that lines of several processes do not mix. False: there is no memory for it. */
 static bool put(const char *before, const char *colour, const char *prefix, const Text *words)
 {
-    Text text = {0};
+    CLEANUP(text_free) Text text = {0};
     const bool colours = *colour && log_colour();
     text_printf(&text, "%s%s%s%s", before, colours ? colour : "", prefix, colours ? "\033[0m" : "");
     text_append(&text, text_str(words), words->n);
@@ -55,7 +55,6 @@ static bool put(const char *before, const char *colour, const char *prefix, cons
     const bool whole = !text.failed;
     fflush(stderr);
     if (whole) (void)!write(STDERR_FILENO, text_str(&text), text.n);
-    text_free(&text);
     return whole;
 }
 
@@ -72,38 +71,34 @@ static void put_plain(const char *line)
 
 static void put_words(Text *words, const char *fmt, va_list args)
 {
-    Text raw = {0};
+    CLEANUP(text_free) Text raw = {0};
     text_vprintf(&raw, fmt, args);
     escape_put(words, ESCAPE_LINE, text_str(&raw));
-    text_free(&raw);
 }
 
 void log_line(const char *line)
 {
-    Text words = {0};
+    CLEANUP(text_free) Text words = {0};
     escape_put(&words, ESCAPE_LINE, line);
     if (words.failed || !put("", "", "", &words)) put_plain(line);
-    text_free(&words);
 }
 
 void log_note(const char *fmt, ...)
 {
-    Text words = {0};
+    CLEANUP(text_free) Text words = {0};
     va_list args;
     va_start(args, fmt);
     put_words(&words, fmt, args);
     va_end(args);
     (void)put(name, "", "", &words);
-    text_free(&words);
 }
 
 void log_warning(const char *fmt, ...)
 {
-    Text words = {0};
+    CLEANUP(text_free) Text words = {0};
     va_list args;
     va_start(args, fmt);
     put_words(&words, fmt, args);
     va_end(args);
     if (is_new(text_str(&words))) (void)put(name, "\033[33m", warning, &words);
-    text_free(&words);
 }

@@ -46,6 +46,9 @@ bool status_ran_out_of_memory(void);
 /* Of an allocation that failed: NO_MEMORY("for %d cells", n). */
 #define NO_MEMORY(...) FAIL(ST_NO_MEMORY, "not enough memory " __VA_ARGS__)
 
+/* Frees a variable when its scope ends, however that is left: CLEANUP(text_free) Text name = {0}; */
+#define CLEANUP(free) __attribute__((cleanup(free)))
+
 /* Passes a failure up to the caller. */
 #define TRY(expr)                       \
     do {                                \

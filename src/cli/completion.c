@@ -22,7 +22,7 @@ static void add_words(Text *words, const char *at)
 
 static Value value_of(const Command *command, OptionId id, Text *words)
 {
-    Text value = {0};
+    CLEANUP(text_free) Text value = {0};
     option_help_value(&value, id, &command->options);
     const char *s = text_str(&value);
     const Value kind = !*s                      ? VALUE_NONE
@@ -31,7 +31,6 @@ static Value value_of(const Command *command, OptionId id, Text *words)
                                                 : VALUE_WORDS;
     text_clear(words);
     if (kind == VALUE_WORDS) add_words(words, s);
-    text_free(&value);
     return kind == VALUE_WORDS && words->n == 0 ? VALUE_OTHER : kind;
 }
 
@@ -46,7 +45,7 @@ static void put_names(Text *out)
 /* Appends `--ctx | --batch) action ;;` for the options with this kind of value; choices have a line each. */
 static void bash_kind(Text *out, const Command *command, Value kind, const char *action)
 {
-    Text words = {0};
+    CLEANUP(text_free) Text words = {0};
     int n = 0;
     for (int id = 0; id < OPTION_COUNT; id++) {
         if (!option_takes(&command->options, id)) continue;
@@ -57,7 +56,6 @@ static void bash_kind(Text *out, const Command *command, Value kind, const char 
         n = 0;
     }
     if (n > 0) text_printf(out, ") %s ;;\n", action);
-    text_free(&words);
 }
 
 static void bash_command(Text *out, const Command *command)
@@ -146,14 +144,13 @@ static void zsh_option(Text *out, const Command *command, OptionId id, Text *wor
 
 static void zsh_command(Text *out, const Command *command)
 {
-    Text words = {0};
+    CLEANUP(text_free) Text words = {0};
     text_printf(out, "        %s) _arguments", command->name);
     for (int id = 0; id < OPTION_COUNT; id++) {
         if (option_takes(&command->options, id)) zsh_option(out, command, (OptionId)id, &words);
     }
     if (command->options.args) text_puts(out, " \\\n            '*:file:_files'");
     text_puts(out, " ;;\n");
-    text_free(&words);
 }
 
 void completion_zsh(Text *out)

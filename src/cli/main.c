@@ -105,7 +105,7 @@ static Status run(const Command *command, int argc, char **argv, const char *lin
 static int run_command(int argc, char **argv)
 {
     const Command *command;
-    Text line = {0};
+    CLEANUP(text_free) Text line = {0};
     int exit_code = 0;
     Status status = command_find(argv[1], &command);
     if (status != ST_OK) return failed(NULL, status);
@@ -115,7 +115,6 @@ static int run_command(int argc, char **argv)
     }
     status = text_status(&line);
     if (status == ST_OK) status = run(command, argc - 2, argv + 2, text_str(&line), &exit_code);
-    text_free(&line);
     return status == ST_OK ? exit_code : failed(command->name, status);
 }
 

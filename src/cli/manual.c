@@ -74,7 +74,7 @@ static void put_prose(Text *out, const char *line)
 
 static void put_option(Text *out, OptionId id, const OptionSet *set)
 {
-    Text value = {0}, meaning = {0};
+    CLEANUP(text_free) Text value = {0}, meaning = {0};
     option_help_value(&value, id, set);
     option_help_meaning(&meaning, id, set);
     text_puts(out, ".TP\n\\fB\\-\\-");
@@ -87,8 +87,6 @@ static void put_option(Text *out, OptionId id, const OptionSet *set)
     text_puts(out, "\n");
     put(out, text_str(&meaning));
     text_puts(out, "\n");
-    text_free(&value);
-    text_free(&meaning);
 }
 
 static void put_command(Text *out, const Command *command)

@@ -71,17 +71,14 @@ static bool may_be_any(const char *path, const char *ending)
 /* The file would not hold what its ending promises. */
 static Status refuse_ending(const Settings *settings, const OptionSet *options, const char *ending)
 {
-    Text endings = {0};
+    CLEANUP(text_free) Text endings = {0};
     const bool formats = option_takes(options, OPTION_FORMAT);
     const bool chart = option_takes(options, OPTION_SVG) && strcmp(ending, ".svg") == 0;
     if (options->formats) report_endings(&endings, options->formats);
     if (options->out) text_puts(&endings, ending_of(options->out));
-    const Status status =
-        FAIL(ST_USAGE, "--out %s: no format has the ending %s; use %s%s%s", settings->out, ending,
-             text_str(&endings), formats ? ", or any name with --format" : "",
-             chart ? "; --svg FILE writes the chart" : "");
-    text_free(&endings);
-    return status;
+    return FAIL(ST_USAGE, "--out %s: no format has the ending %s; use %s%s%s", settings->out,
+                ending, text_str(&endings), formats ? ", or any name with --format" : "",
+                chart ? "; --svg FILE writes the chart" : "");
 }
 
 static Status take_ending(Settings *settings, const OptionSet *options)
@@ -171,21 +168,18 @@ Status output_check_file(const Settings *settings)
 
 Status output_rows_init(RecordSet *rows, const Settings *settings)
 {
-    json_t *environment = NULL;
+    CLEANUP(json_text_free) json_t *environment = NULL;
     TRY(environment_new(&environment, settings->command_line));
-    const Status status = record_set_init(rows, environment);
-    json_decref(environment);
-    return status;
+    return record_set_init(rows, environment);
 }
 
 Status output_print(const Text *text)
 {
-    Text screen = {0};
+    CLEANUP(text_free) Text screen = {0};
     TRY(text_status(text));
     escape_put(&screen, ESCAPE_SCREEN, text_str(text));
     const Status status = text_status(&screen);
     if (status == ST_OK) fputs(text_str(&screen), stdout); /* main() sees whether it got there */
-    text_free(&screen);
     return status;
 }
 
@@ -205,11 +199,10 @@ Status output_finish(const Settings *settings, Text *text, Status made)
 
 Status output_table(Table *table, Status made)
 {
-    Text text = {0};
+    CLEANUP(text_free) Text text = {0};
     if (made == ST_OK) made = table_write(&text, "md", table);
     if (made == ST_OK) made = output_print(&text);
     table_free(table);
-    text_free(&text);
     return made;
 }
 
@@ -222,12 +215,11 @@ Status output_whole(void)
 void output_tell_page(const char *path)
 {
     char whole[PATH_MAX];
-    Text quoted = {0};
+    CLEANUP(text_free) Text quoted = {0};
     escape_shell(&quoted, path);
     fflush(stdout);
     log_note("report: %s (open it in a browser: xdg-open %s; one file, no network needed)",
              realpath(path, whole) ? whole : path, text_str(&quoted));
-    text_free(&quoted);
 }
 
 void output_tell_folder(const char *folder)

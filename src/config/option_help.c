@@ -106,11 +106,10 @@ static void option_line(Text *out, OptionId id, const OptionSet *set)
     } else {
         text_fill(out, ' ', HELP_COLUMN - length);
     }
-    Text meaning = {0};
+    CLEANUP(text_free) Text meaning = {0};
     option_help_meaning(&meaning, id, set);
     put_wrapped(out, text_str(&meaning));
     out->failed |= meaning.failed;
-    text_free(&meaning);
     text_puts(out, "\n");
 }
 

@@ -60,14 +60,11 @@ static const char *meant_by(const char *s, const char *const *words, int n)
 
 static Status not_one_of(const char *s, const char *const *words, int n)
 {
-    Text list = {0};
+    CLEANUP(text_free) Text list = {0};
     for (int i = 0; i < n; i++) text_printf(&list, "%s%s", i ? ", " : "", words[i]);
     const char *near = meant_by(s, words, n);
-    const Status status =
-        FAIL(ST_USAGE, "%s is not one of %s%s%s%s", human_quote(s).s, text_str(&list),
-             near ? " (did you mean " : "", near ? near : "", near ? "?)" : "");
-    text_free(&list);
-    return status;
+    return FAIL(ST_USAGE, "%s is not one of %s%s%s%s", human_quote(s).s, text_str(&list),
+                near ? " (did you mean " : "", near ? near : "", near ? "?)" : "");
 }
 
 static Status read_word(const char *s, const char *const *words, int64_t *index)

@@ -1,5 +1,6 @@
 #include "config/sweep.h"
 
+#include "base/array.h"
 #include "base/human.h"
 
 #include <math.h>
@@ -222,7 +223,7 @@ static Status drop_equal(Sweep *sweep)
 {
     const int n = sweep->n;
     Config **sorted = malloc((size_t)n * sizeof *sorted);
-    bool *drop = calloc((size_t)n, sizeof *drop);
+    CLEANUP(array_free) bool *drop = calloc((size_t)n, sizeof *drop);
     if (sorted && drop) {
         for (int i = 0; i < n; i++) sorted[i] = &sweep->configs[i];
         qsort(sorted, (size_t)n, sizeof *sorted, compare_for_sort);
@@ -236,7 +237,6 @@ static Status drop_equal(Sweep *sweep)
     }
     const bool done = sorted && drop;
     free(sorted);
-    free(drop);
     return done ? ST_OK : NO_MEMORY("for %d cells", n);
 }
 

@@ -1,3 +1,4 @@
+#include "base/array.h"
 #include "model/stages.h"
 
 #include <stdlib.h>
@@ -38,14 +39,12 @@ static void append(Builder *b, const Model *m, const int *out, const int *in)
 
 void optimizer_build(Builder *b, const Model *model)
 {
-    int *out = malloc((size_t)model->n_groups * 4 * sizeof *out);
-    int *in = malloc((size_t)(model->n_groups + 1) * sizeof *in);
+    CLEANUP(array_free) int *out = malloc((size_t)model->n_groups * 4 * sizeof *out);
+    CLEANUP(array_free) int *in = malloc((size_t)(model->n_groups + 1) * sizeof *in);
     if (!out || !in) {
         b->status = NO_MEMORY("for the optimizer's operands");
     } else {
         operands(model, out, in);
         append(b, model, out, in);
     }
-    free(out);
-    free(in);
 }

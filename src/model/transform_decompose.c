@@ -1,3 +1,4 @@
+#include "base/array.h"
 #include "model/stages.h"
 #include "ops/op.h"
 
@@ -21,6 +22,7 @@ void transform_decompose_node(Builder *b, const Model *model, const Node *node)
         return;
     }
     /* a copy: the pool that holds the operands may move while they are added */
+    CLEANUP(array_free)
     int *operands = malloc((size_t)(node->n_out + node->n_in + 1) * sizeof *operands);
     if (!operands) {
         b->status = NO_MEMORY("for a node");
@@ -30,7 +32,6 @@ void transform_decompose_node(Builder *b, const Model *model, const Node *node)
            (size_t)(node->n_out + node->n_in) * sizeof *operands);
     *builder_node(b, node->op, operands, node->n_out, operands + node->n_out, node->n_in) =
         node->attr;
-    free(operands);
 }
 
 /* The primitives of RoPE multiply by one factor per column, from tables as wide as q. */

@@ -4,6 +4,8 @@
  * tried again with the blocks first that had found no place below. */
 #include "plan/arena_packing.h"
 
+#include "base/array.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -155,7 +157,7 @@ Status arena_packing_place(PackingBlock *blocks, int n, int n_times, size_t *are
     *arena = 0;
     if (n == 0) return ST_OK;
     Work work;
-    size_t *change = calloc((size_t)n_times + 1, sizeof *change);
+    CLEANUP(array_free) size_t *change = calloc((size_t)n_times + 1, sizeof *change);
     Status st = ST_OK;
     if (work_alloc(&work, n) && change) {
         *arena = try_orders(blocks, n, fullest(blocks, n, n_times, change), &work);
@@ -163,6 +165,5 @@ Status arena_packing_place(PackingBlock *blocks, int n, int n_times, size_t *are
         st = NO_MEMORY("for %d blocks", n);
     }
     work_free(&work);
-    free(change);
     return st;
 }

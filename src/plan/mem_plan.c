@@ -1,5 +1,6 @@
 #include "plan/mem_plan.h"
 
+#include "base/array.h"
 #include "plan/arena_packing.h"
 
 #include <stdlib.h>
@@ -137,12 +138,11 @@ static void take_offsets(MemPlan *mem, const Plan *plan, const size_t *workspace
 static Status place(MemPlan *mem, const Plan *plan, const size_t *workspace_bytes)
 {
     const size_t most = (size_t)plan->n_tensors + (size_t)plan->n_nodes + 1;
-    PackingBlock *blocks = calloc(most, sizeof *blocks);
+    CLEANUP(array_free) PackingBlock *blocks = calloc(most, sizeof *blocks);
     if (!blocks) return NO_MEMORY("for %zu blocks", most);
     const int n = collect_blocks(mem, plan, workspace_bytes, blocks);
     const Status st = arena_packing_place(blocks, n, plan->n_nodes, &mem->arena);
     if (st == ST_OK) take_offsets(mem, plan, workspace_bytes, blocks);
-    free(blocks);
     return st;
 }
 

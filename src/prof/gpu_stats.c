@@ -120,7 +120,7 @@ static int by_correlation(const void *a, const void *b)
 static Status add_latencies(GpuStats *stats, const TraceEvent *events, size_t n)
 {
     size_t n_launches = 0;
-    Launch *launches = malloc((n + 1) * sizeof *launches);
+    CLEANUP(array_free) Launch *launches = malloc((n + 1) * sizeof *launches);
     if (!launches) return NO_MEMORY("for %zu launches", n);
     for (size_t i = 0; i < n; i++) {
         if (events[i].kind == TRACE_API && events[i].correlation)
@@ -137,7 +137,6 @@ static Status add_latencies(GpuStats *stats, const TraceEvent *events, size_t n)
                                    fmax(0, (double)(events[i].begin - launch->begin) * 1e-9));
         launch->used = true;
     }
-    free(launches);
     return status;
 }
 

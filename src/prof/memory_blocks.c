@@ -1,5 +1,6 @@
 #include "prof/memory_blocks.h"
 
+#include "base/array.h"
 #include "exec/init.h"
 
 #include <stdio.h>
@@ -202,7 +203,7 @@ Status memory_blocks_make(MemoryBlocks *list, const Model *model, const Binding 
     const size_t n = (size_t)model->plan.n_tensors + 1, n_nodes = (size_t)model->plan.n_nodes;
     *list = (MemoryBlocks){.model = model, .binding = binding};
     Work work = {.producer = calloc(n, sizeof(int)), .current = calloc(n, sizeof(int))};
-    int *count = calloc(n_nodes + 1, sizeof *count);
+    CLEANUP(array_free) int *count = calloc(n_nodes + 1, sizeof *count);
     list->blocks = calloc(n + n_nodes, sizeof *list->blocks);
     list->by_last = calloc(n + n_nodes, sizeof *list->by_last);
     const bool room = work.producer && work.current && count && list->blocks && list->by_last;
@@ -212,7 +213,6 @@ Status memory_blocks_make(MemoryBlocks *list, const Model *model, const Binding 
     }
     free(work.producer);
     free(work.current);
-    free(count);
     if (room) return ST_OK;
     memory_blocks_free(list);
     return NO_MEMORY("for the blocks of %d tensors", model->plan.n_tensors);

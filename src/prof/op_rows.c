@@ -57,7 +57,7 @@ static Status name_maker(OpRow *row, const Binding *binding, int i)
     const Node *node = &binding->plan->nodes[i];
     const char *impl = binding->impls[i].name;
     const bool flash = strcmp(impl, "flash") == 0;
-    Text by = {0};
+    CLEANUP(text_free) Text by = {0};
     if (binding->backend == BACKEND_cpu && multiplies(row->op) &&
         (flash || is_one_of(impl, chosen))) {
         if (flash) text_puts(&by, "flash, ");
@@ -68,9 +68,7 @@ static Status name_maker(OpRow *row, const Binding *binding, int i)
         text_puts(&by, impl);
     }
     snprintf(row->by, sizeof row->by, "%s", text_str(&by));
-    const Status status = text_status(&by);
-    text_free(&by);
-    return status;
+    return text_status(&by);
 }
 
 static int find_or_add(OpRows *rows, const Plan *plan, const Node *node, const char *impl)

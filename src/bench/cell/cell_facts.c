@@ -76,17 +76,15 @@ static Status put_recompute(Record *r, const Placement *placement, const Fit *fi
 /* Which library computes the matmuls: of linear layers, or of attention where it is alone. */
 static Status put_blas(Record *r, const Binding *binding)
 {
-    Text by = {0};
+    CLEANUP(text_free) Text by = {0};
     for (int i = 0; by.n == 0 && i < binding->plan->n_nodes; i++) {
         const Node *node = &binding->plan->nodes[i];
         if (node->op == OP_matmul || node->op == OP_bmm || node->op == OP_attention) {
             matmul_by(binding->plan, node, &binding->impls[i], &by);
         }
     }
-    Status status = text_status(&by);
-    if (status == ST_OK) status = record_put_text(r, "blas", text_str(&by));
-    text_free(&by);
-    return status;
+    TRY(text_status(&by));
+    return record_put_text(r, "blas", text_str(&by));
 }
 
 static Status put_planned(Record *r, const Config *config, const Placement *placement,

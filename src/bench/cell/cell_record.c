@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/human.h"
+#include "base/json_text.h"
 #include "base/stats.h"
 #include "bench/measure/interference.h"
 #include "bench/record/record_check.h"
@@ -146,14 +147,13 @@ static bool take_object(CellRecord *c, json_t *message)
 
 void cell_record_take(CellRecord *c, const char *line, size_t length)
 {
-    json_t *message = json_loadb(line, length, 0, NULL);
+    CLEANUP(json_text_free) json_t *message = json_loadb(line, length, 0, NULL);
     if (!message || !take_object(c, message)) {
         snprintf(c->garbled, sizeof c->garbled, "\"%.60s\"%s", line, length > 60 ? "..." : "");
         for (char *at = c->garbled; *at; at++) {
             if ((unsigned char)*at < ' ' || (unsigned char)*at >= 127) *at = '?';
         }
     }
-    json_decref(message);
 }
 
 /* ---- status ---- */

@@ -254,16 +254,14 @@ static bool is_own(const RecordKeyPart *part)
 
 static Status put_key(Record *r, const Peer *peer)
 {
-    Text key = {0};
+    CLEANUP(text_free) Text key = {0};
     RecordKeyPart part = {record_key(r), 0, 0};
     text_printf(&key, "peer=%s variant=%s", peer->name, peer->variant);
     while (record_key_next(&part)) {
         if (!is_own(&part)) text_printf(&key, " %.*s", (int)part.length, part.text);
     }
-    Status status = text_status(&key);
-    if (status == ST_OK) status = record_put_text(r, "cell", text_str(&key));
-    text_free(&key);
-    return status;
+    TRY(text_status(&key));
+    return record_put_text(r, "cell", text_str(&key));
 }
 
 static Status put_peer(Record *r, const Peer *peer)

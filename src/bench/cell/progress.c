@@ -120,12 +120,11 @@ static void describe(const Progress *p, const CellRecord *cell, double eta, Text
 /* As many characters as there is room for. */
 static void put_words(Text *line, const char *words, int room)
 {
-    Text shown = {0};
+    CLEANUP(text_free) Text shown = {0};
     escape_put(&shown, ESCAPE_LINE, words);
     const char *end = text_str(&shown);
     for (uint32_t code; *end && room > 0; room--) end += escape_decode(end, &code);
     text_append(line, text_str(&shown), (size_t)(end - text_str(&shown)));
-    text_free(&shown);
 }
 
 static double fraction_of(const Progress *p, const CellRecord *cell)
@@ -151,26 +150,23 @@ void progress_draw(Progress *p, const CellRecord *cell, double now)
     p->drawn_at = now;
     const double fraction = fraction_of(p, cell);
     note_steps(p, fraction, now);
-    Text line = {0}, words = {0};
+    CLEANUP(text_free) Text line = {0}, words = {0};
     draw_bar(&line, p->total > 0 ? (p->finished + p->weight * fraction) / p->total : 0);
     describe(p, cell, progress_eta(p, fraction, now), &words);
     put_words(&line, text_str(&words), p->columns - BAR - 1);
     fprintf(p->out, "\r%s\033[K", text_str(&line));
     fflush(p->out);
     p->drawn = true;
-    text_free(&line);
-    text_free(&words);
 }
 
 /* ---- lines that stay ---- */
 
 static void print_line(const Progress *p, const char *text)
 {
-    Text shown = {0};
+    CLEANUP(text_free) Text shown = {0};
     escape_put(&shown, ESCAPE_LINE, text);
     fprintf(p->out, "%s\n", text_str(&shown));
     fflush(p->out);
-    text_free(&shown);
 }
 
 void progress_line(Progress *p, const char *text)
@@ -189,7 +185,7 @@ static void add_phase(Text *line, const Record *record, const char *name, const 
 
 static void finished_line(const Progress *p, const Record *record, const char *remark)
 {
-    Text line = {0};
+    CLEANUP(text_free) Text line = {0};
     text_printf(&line, "[%d/%d] %s: ", p->index, p->n, p->label);
     const RecordStatus status = record_status(record);
     const char *message = record_text(record, "message");
@@ -201,7 +197,6 @@ static void finished_line(const Progress *p, const Record *record, const char *r
     add_phase(&line, record, "optimizer", ", ");
     text_puts(&line, remark);
     print_line(p, text_str(&line));
-    text_free(&line);
 }
 
 void progress_done(Progress *p, double now, bool early)

@@ -132,12 +132,10 @@ static Status finish_turns(Turns *turns, RecordSet *rows, RunnerOutcome *outcome
 static Status run_interleaved(const RunnerTask *task, Progress *progress, RecordSet *rows,
                               RunnerOutcome *outcome)
 {
-    Turns turns = {0};
-    Status status = turns_make(&turns, task, progress);
-    if (status == ST_OK) status = run_turns(&turns, (uint64_t)task->configs[0].seed);
-    if (status == ST_OK) status = finish_turns(&turns, rows, outcome);
-    turns_free(&turns);
-    return status;
+    CLEANUP(turns_free) Turns turns = {0};
+    TRY(turns_make(&turns, task, progress));
+    TRY(run_turns(&turns, (uint64_t)task->configs[0].seed));
+    return finish_turns(&turns, rows, outcome);
 }
 
 /* ---- the sweep ---- */

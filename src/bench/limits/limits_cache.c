@@ -1,5 +1,6 @@
 #include "bench/limits/limits_cache.h"
 
+#include "base/array.h"
 #include "base/cache_dir.h"
 #include "base/json_text.h"
 #include "base/log.h"
@@ -36,13 +37,12 @@ static bool same_key(const LimitsKey *a, const LimitsKey *b)
 static Status cache_path(const LimitsKey *key, const char *kernels, bool make, Text *path)
 {
     TRY(cache_dir_path(path, make));
-    Text name = {0};
+    CLEANUP(text_free) Text name = {0};
     text_printf(&name, "%s|%s|%s|%s|%d|%d", key->cpu, key->blas, key->version, kernels, key->cores,
                 key->threads);
     if (*key->gpu) text_printf(&name, "|%s|%d", key->gpu, key->multiprocessors);
     uint32_t hash = 2166136261U; /* FNV-1a */
     for (const char *c = text_str(&name); *c; c++) hash = (hash ^ (unsigned char)*c) * 16777619U;
-    text_free(&name);
     text_printf(path, "/limits-%08x.json", hash);
     return text_status(path);
 }
@@ -50,10 +50,9 @@ static Status cache_path(const LimitsKey *key, const char *kernels, bool make, T
 static bool load_from(const char *path, const LimitsKey *key, Limits *out)
 {
     enum { LARGEST = 1 << 20 };
-    Text text = {0};
+    CLEANUP(text_free) Text text = {0};
     Status status = text_read_file(&text, path, LARGEST);
     if (status == ST_OK) status = limits_json_read(out, text_str(&text), text.n);
-    text_free(&text);
     if (status != ST_OK) {
         log_warning("stored limits in %s are ignored: %s; 'roofstep limits' measures them again",
                     path, status_message());
@@ -65,11 +64,9 @@ static bool load_from(const char *path, const LimitsKey *key, Limits *out)
 
 bool limits_cache_load(const LimitsKey *key, Limits *out)
 {
-    Text path = {0};
-    const bool found = cache_path(key, ROOFSTEP_KERNELS, false, &path) == ST_OK &&
-                       access(text_str(&path), F_OK) == 0 && load_from(text_str(&path), key, out);
-    text_free(&path);
-    return found;
+    CLEANUP(text_free) Text path = {0};
+    return cache_path(key, ROOFSTEP_KERNELS, false, &path) == ST_OK &&
+           access(text_str(&path), F_OK) == 0 && load_from(text_str(&path), key, out);
 }
 
 static Status store_at(const char *path, const Limits *limits)
@@ -86,12 +83,10 @@ static Status store_at(const char *path, const Limits *limits)
 
 Status limits_cache_store(const Limits *limits)
 {
-    Text path = {0};
+    CLEANUP(text_free) Text path = {0};
     const char *kernels = *limits->kernels ? limits->kernels : ROOFSTEP_KERNELS;
-    Status status = cache_path(&limits->key, kernels, true, &path);
-    if (status == ST_OK) status = store_at(text_str(&path), limits);
-    text_free(&path);
-    return status;
+    TRY(cache_path(&limits->key, kernels, true, &path));
+    return store_at(text_str(&path), limits);
 }
 
 /* ---- in a child process, so that this one may still fork: `auto` and a GPU's name open a device ---- */
@@ -121,13 +116,10 @@ static Status find_or_measure(const Request *request, int out, Limits *limits)
 
 static bool send(int out, const Limits *limits)
 {
-    json_t *json = NULL;
+    CLEANUP(json_text_free) json_t *json = NULL;
     if (limits_json_encode(&json, limits) != ST_OK) return false;
-    char *text = json_dumps(json, JSON_COMPACT);
-    const bool sent = text && child_write(out, text, strlen(text)) && child_write(out, "\n", 1);
-    free(text);
-    json_decref(json);
-    return sent;
+    CLEANUP(array_free) char *text = json_dumps(json, JSON_COMPACT);
+    return text && child_write(out, text, strlen(text)) && child_write(out, "\n", 1);
 }
 
 static int answer_request(void *arg, int out)

@@ -1,5 +1,6 @@
 #include "bench/limits/limits_engine.h"
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/rng.h"
 #include "model/model.h"
@@ -68,14 +69,13 @@ void limits_engine_fill(void *data, DType dtype, int64_t n)
 static Status fill(LimitsEngine *e, int operand)
 {
     const Tensor *t = &e->plan.tensors[operand];
-    void *data = malloc(plan_bytes(t));
+    CLEANUP(array_free) void *data = malloc(plan_bytes(t));
     if (!data) return NO_MEMORY("for %zu bytes of numbers", plan_bytes(t));
     limits_engine_fill(data, t->dtype, plan_elements(t));
     Status status = ST_OK;
     for (int i = 0; status == ST_OK && i < e->copies; i++) {
         status = session_upload(&e->session, OPERANDS * i + operand, data);
     }
-    free(data);
     return status;
 }
 

@@ -55,14 +55,13 @@ static double used_by_others(NvmlInfo *gpu)
 static void put_throttled(const GpuWatch *watch, Limits *out)
 {
     uint64_t left = watch->reasons;
-    Text text = {0};
+    CLEANUP(text_free) Text text = {0};
     const char *reason;
     while ((reason = nvml_info_next_reason(&left))) {
         text_printf(&text, "%s%s", text.n ? ", " : "", reason);
     }
     if (text.n) text_printf(&text, " (in %d of %d looks)", watch->slow_looks, watch->looks);
     snprintf(out->throttled, sizeof out->throttled, "%s", text_str(&text));
-    text_free(&text);
 }
 
 static void look(void *watch)

@@ -2,6 +2,7 @@
 
 #include "base/gzip_file.h"
 #include "base/json_reader.h"
+#include "base/json_text.h"
 #include "bench/limits/datasheet.h"
 #include "config/option.h"
 #include "version.h"
@@ -166,12 +167,10 @@ Status limits_json_decode(Limits *out, const json_t *from)
 Status limits_json_read(Limits *out, const char *text, size_t n)
 {
     json_error_t error;
-    json_t *json = NULL;
+    CLEANUP(json_text_free) json_t *json = NULL;
     TRY(json_reader_parse(&json, "a file of limits", text, n, JSON_REJECT_DUPLICATES, &error));
     if (!json) return FAIL(ST_IO, "%s", error.text);
-    const Status status = limits_json_decode(out, json);
-    json_decref(json);
-    return status;
+    return limits_json_decode(out, json);
 }
 
 static Status check_rates(const Limits *limits)
@@ -186,7 +185,7 @@ static Status check_rates(const Limits *limits)
 Status limits_json_read_file(Limits *out, const char *path)
 {
     static const size_t most = (size_t)1 << 20;
-    Text text = {0};
+    CLEANUP(text_free) Text text = {0};
     Status status = gzip_file_read(&text, path, most);
     if (status == ST_OK) {
         status = limits_json_read(out, text_str(&text), text.n);
@@ -194,6 +193,5 @@ Status limits_json_read_file(Limits *out, const char *path)
         if (status != ST_OK && status != ST_NO_MEMORY)
             status_context("%s is no file of roofstep limits --format json", path);
     }
-    text_free(&text);
     return status == ST_IO ? ST_USAGE : status; /* nothing was done yet */
 }

@@ -87,10 +87,9 @@ static Status tell(const GpuWatch *watch, CellLink *link, Record *facts, Text *t
 Status gpu_watch_tell(GpuWatch *watch, CellLink *link, double tokens_per_step)
 {
     if (!watch->gpu) return ST_OK;
-    Text text = {0};
+    CLEANUP(text_free) Text text = {0};
     Record *facts = json_object();
     const Status status = tell(watch, link, facts, &text, tokens_per_step);
     json_decref(facts);
-    text_free(&text);
     return status;
 }

@@ -54,13 +54,12 @@ static Status add_pair(EnvironmentDiff *differences, const char *field, json_t *
     if (json_equal(or_null(a), or_null(b))) return ST_OK;
     json_t *item = json_pack("{s:s, s:O, s:O}", "field", field, "a", or_null(a), "b", or_null(b));
     char *dump = item ? json_dumps(item, JSON_COMPACT | JSON_SORT_KEYS) : NULL;
-    Text text = {0};
+    CLEANUP(text_free) Text text = {0};
     bool known = false;
     if (dump) text_puts(&text, dump);
     Status status = dump ? say(differences, &text, &known) : NO_MEMORY("for a comparison");
     if (status == ST_OK && !known && json_array_append(differences->list, item))
         status = NO_MEMORY("for a comparison");
-    text_free(&text);
     free(dump);
     json_decref(item);
     return status;
@@ -101,11 +100,10 @@ static Status add_members(EnvironmentDiff *differences, const char *prefix, json
 static Status add_environments(EnvironmentDiff *differences, json_t *a, json_t *b)
 {
     const char *id_a = record_text(a, "id"), *id_b = record_text(b, "id");
-    Text pair = {0};
+    CLEANUP(text_free) Text pair = {0};
     bool known = false;
     text_printf(&pair, "%s\n%s", id_a ? id_a : "", id_b ? id_b : "");
     const Status said = id_a || id_b ? say(differences, &pair, &known) : ST_OK;
-    text_free(&pair);
     TRY(said);
     if (known) return ST_OK;
     TRY(add_members(differences, "", a, b, false));

@@ -150,7 +150,7 @@ static Status add_sweep(Growth *growth, const GrowthAxis *axis, const Rows *rows
 
 static Status find_alike(TextGroups *alike, const RecordSet *set, const GrowthAxis *axis)
 {
-    Text identity = {0};
+    CLEANUP(text_free) Text identity = {0};
     Status status = text_groups_init(alike, record_set_size(set));
     for (size_t i = 0; status == ST_OK && i < record_set_size(set); i++) {
         const Record *record = record_set_at(set, i);
@@ -160,7 +160,6 @@ static Status find_alike(TextGroups *alike, const RecordSet *set, const GrowthAx
         status = text_status(&identity);
         if (status == ST_OK) status = text_groups_put(alike, i, text_str(&identity));
     }
-    text_free(&identity);
     return status;
 }
 

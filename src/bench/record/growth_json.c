@@ -46,12 +46,11 @@ static Status put_terms(json_t *json, const GrowthTerms *terms)
 
 static Status put_why(json_t *json, const GrowthSweep *sweep, const GrowthFit *fit)
 {
-    Text why = {0};
+    CLEANUP(text_free) Text why = {0};
     growth_why(&why, sweep->axis, fit);
-    Status status = text_status(&why);
-    if (status == ST_OK && why.n) status = record_put_text(json, "why", text_str(&why));
-    text_free(&why);
-    return status;
+    TRY(text_status(&why));
+    if (why.n) TRY(record_put_text(json, "why", text_str(&why)));
+    return ST_OK;
 }
 
 static Status add_law(json_t *list, const GrowthSweep *sweep, const GrowthLaw *law)
@@ -81,11 +80,10 @@ static Status add_laws(json_t *list, const Growth *growth)
 
 Status growth_json(json_t **out, const RecordSet *set)
 {
-    Growth growth = {0};
+    CLEANUP(growth_free) Growth growth = {0};
     json_t *list = json_array();
     Status status = list ? growth_make(&growth, set) : NO_MEMORY("for how results grow");
     if (status == ST_OK) status = add_laws(list, &growth);
-    growth_free(&growth);
     if (status != ST_OK) json_decref(list);
     *out = status == ST_OK ? list : NULL;
     return status;

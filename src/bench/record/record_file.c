@@ -263,11 +263,10 @@ Status record_file_parse(RecordSet *set, const char *text, size_t n, const char 
 
 Status record_file_read(RecordSet *set, const char *path, bool *torn)
 {
-    Text text = {0};
+    CLEANUP(text_free) Text text = {0};
     Status status = gzip_file_read(&text, path, MAX_BYTES);
     if (status == ST_IO) status = ST_USAGE; /* nothing was done yet */
     if (status == ST_OK) status = record_file_parse(set, text_str(&text), text.n, path, torn);
-    text_free(&text);
     return status;
 }
 
@@ -296,14 +295,13 @@ static Status need_environment(const RecordSet *set)
 /* Made of the results; readers make it again. */
 static Status put_growth(Text *out, const RecordSet *set)
 {
-    json_t *growth = NULL;
+    CLEANUP(json_text_free) json_t *growth = NULL;
     TRY(growth_json(&growth, set));
     if (json_array_size(growth) > 0) {
         text_puts(out, ",\n  \"growth\": [");
         put_elements(out, growth, 0);
         text_puts(out, "\n  ]");
     }
-    json_decref(growth);
     return ST_OK;
 }
 
@@ -364,9 +362,7 @@ Status record_file_jsonl(Text *out, const RecordSet *set)
 
 Status record_file_write(const RecordSet *set, const char *path, bool jsonl)
 {
-    Text text = {0};
-    Status status = jsonl ? record_file_jsonl(&text, set) : record_file_json(&text, set);
-    if (status == ST_OK) status = text_write_file(path, text_str(&text), text.n);
-    text_free(&text);
-    return status;
+    CLEANUP(text_free) Text text = {0};
+    TRY(jsonl ? record_file_jsonl(&text, set) : record_file_json(&text, set));
+    return text_write_file(path, text_str(&text), text.n);
 }

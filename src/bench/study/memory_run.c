@@ -1,6 +1,7 @@
 #include "bench/study/memory_run.h"
 
 #include "base/clock.h"
+#include "base/json_text.h"
 #include "bench/cell/cell.h"
 #include "bench/measure/rss.h"
 #include "prof/memory_observer.h"
@@ -67,14 +68,14 @@ static Status measure(void *self, const CellOpen *cell)
 {
     (void)self;
     const int others = cell->session->n_observers;
-    MemoryObserver observer = {0};
-    json_t *steps = json_array(), *facts = json_pack("{s:O}", "memory_trace", steps);
+    CLEANUP(memory_observer_free) MemoryObserver observer = {0};
+    CLEANUP(json_text_free)
+    json_t *steps = json_array(),
+           *facts = json_pack("{s:O}", "memory_trace", steps);
     Status status = facts ? watch_steps(cell, &observer, steps) : NO_MEMORY("for a memory trace");
     if (status == ST_OK) status = cell_link_facts(cell->link, facts);
-    json_decref(steps);
     json_decref(facts);
     cell->session->n_observers = others; /* ours ends with this function */
-    memory_observer_free(&observer);
     return status;
 }
 

@@ -1,6 +1,7 @@
 #include "bench/study/profile_cell.h"
 
 #include "base/clock.h"
+#include "base/json_text.h"
 #include "bench/estimate/time_estimate.h"
 #include "bench/measure/sampler.h"
 #include "bench/study/profile_record.h"
@@ -110,9 +111,8 @@ static Status tell(Run *run)
     const TimeEstimate estimate =
         time_estimate_roofline(cell->config, cell->placement, NULL, &cell->fit->model->plan);
     Status status = profile_record_make(&profile, &run->profiler, &estimate);
-    json_t *facts = json_pack("{s:o}", "profile", profile);
+    CLEANUP(json_text_free) json_t *facts = json_pack("{s:o}", "profile", profile);
     if (status == ST_OK) status = cell_link_facts(cell->link, facts);
-    json_decref(facts);
     return status;
 }
 
@@ -174,10 +174,8 @@ static Status measured(void *self, const CellOpen *cell)
 /* Until there is one: a row that ends before it is still a profile's, not one of bench. */
 static Status tell_none(CellLink *link)
 {
-    json_t *facts = json_pack("{s:n}", "profile");
-    const Status status = cell_link_facts(link, facts);
-    json_decref(facts);
-    return status;
+    CLEANUP(json_text_free) json_t *facts = json_pack("{s:n}", "profile");
+    return cell_link_facts(link, facts);
 }
 
 Status profile_cell_run(const Config *config, CellLink *link, const ProfileTask *task)

@@ -70,10 +70,9 @@ static double of_sample(const Record *row, const void *arg)
 static Status summarise(double *out, const RecordSet *rows, int64_t warmup, OfRun *value,
                         const void *arg, double (*statistic)(const double *x, int n))
 {
-    SampleList list = {0};
+    CLEANUP(sample_list_free) SampleList list = {0};
     const Status status = collect(&list, rows, warmup, value, arg);
     *out = list.n > 0 ? statistic(list.seconds, list.n) : NAN;
-    sample_list_free(&list);
     return status;
 }
 
@@ -226,7 +225,7 @@ static int64_t most_samples(const RecordSet *rows, int64_t warmup)
 static Status find_steady(WarmupStudy *study, const RecordSet *rows)
 {
     const WarmupSetting *last = &study->settings[study->n - 1];
-    SampleList steady = {0};
+    CLEANUP(sample_list_free) SampleList steady = {0};
     study->steady_from = last->warmup + most_samples(rows, last->warmup) / 2 + 1;
     Status status = steps_between(&steady, rows, study->steady_from, INT64_MAX);
     study->steady = stats_median(steady.seconds, steady.n);
@@ -234,7 +233,6 @@ static Status find_steady(WarmupStudy *study, const RecordSet *rows)
     study->noise = stats_std(steady.seconds, steady.n) / stats_mean(steady.seconds, steady.n);
     study->noisy = study->noise > too_noisy;
     if (status == ST_OK) status = find_change(study, rows, &steady);
-    sample_list_free(&steady);
     return status;
 }
 

@@ -39,13 +39,12 @@ static void fit_row(Table *table, const char *label, const Config *config, const
     table_cell_printf(table, fit->fits ? "%sFLOP" : "-", human_si(model_flops(fit->model)).s);
     table_cell(table, !fit->fits ? "-" : isnan(seconds) ? "unknown" : human_eta(seconds).s);
     if (whole) return;
-    Text note = {0};
+    CLEANUP(text_free) Text note = {0};
     text_printf(&note, "%s: %s %s", label, config_mode_name(config->mode),
                 fit_shortage(fit, config->mode).s);
     if (!fit->fits && config->mode != MODE_FWD)
         text_printf(&note, "; %s %s", config_mode_name(MODE_FWD), fit_shortage(fit, MODE_FWD).s);
     table_note(table, text_str(&note), NULL);
-    text_free(&note);
 }
 
 static Status plan_cell(const Config *config, const Limits *machine, const Placement *placement,
@@ -59,7 +58,7 @@ static Status plan_cell(const Config *config, const Limits *machine, const Place
 static Status add_cell(Table *table, const Config *config, const Limits *machine, const char *label,
                        Total *total)
 {
-    Fit fit = {0};
+    CLEANUP(fit_free) Fit fit = {0};
     TimeEstimate estimate = {NAN, NAN, NAN};
     Placement placement;
     Status status =
@@ -76,13 +75,12 @@ static Status add_cell(Table *table, const Config *config, const Limits *machine
         if (fit.fits) total->seconds += seconds;
         total->placement = placement;
     }
-    fit_free(&fit);
     return status;
 }
 
 static void closing_note(Table *table, const Settings *settings, const Total *total)
 {
-    Text note = {0};
+    CLEANUP(text_free) Text note = {0};
     if (total->kept)
         text_printf(&note, "%d finished in %s, skipped; ", total->kept, settings->resume);
     text_printf(&note, "dry run: %d cell%s would run; expected time %s", total->cells,
@@ -90,7 +88,6 @@ static void closing_note(Table *table, const Settings *settings, const Total *to
                 isnan(total->seconds) ? "unknown until the limits of this machine are measured"
                                       : human_eta(total->seconds).s);
     table_note(table, text_str(&note), isnan(total->seconds) ? "roofstep limits" : NULL);
-    text_free(&note);
 }
 
 static bool is_kept(const Config *config, const RecordSet *known)

@@ -155,7 +155,7 @@ Status bench_output_finish(BenchOutput *output, const RecordSet *rows, const Rec
 
 Status bench_output_print(const BenchOutput *output, const RecordSet *rows)
 {
-    Text text = {0};
+    CLEANUP(text_free) Text text = {0};
     ReportInput input = {.set = rows, .baseline = output->settings->baseline};
     Status status = report_write(&text, output->format, &input);
     if (status != ST_OK && input.baseline) { /* after Ctrl-C its row may be missing */
@@ -165,6 +165,5 @@ Status bench_output_print(const BenchOutput *output, const RecordSet *rows)
         status = report_write(&text, output->format, &input);
     }
     if (status == ST_OK) status = output_print(&text);
-    text_free(&text);
     return status;
 }

@@ -43,7 +43,7 @@ static Status print(const Settings *settings, const Text *text)
 {
     const bool plain = settings->out || strcmp(settings->format, "md") != 0;
     if (plain || !log_colour_on(STDOUT_FILENO)) return output_text(settings, text);
-    Text coloured = {0};
+    CLEANUP(text_free) Text coloured = {0};
     for (const char *line = text_str(text); *line;) {
         const size_t n = strcspn(line, "\n") + 1;
         put_coloured(&coloured, line, line[n - 1] ? n : n - 1);
@@ -51,7 +51,6 @@ static Status print(const Settings *settings, const Text *text)
     }
     const Status status = text_status(&coloured);
     if (status == ST_OK) fputs(text_str(&coloured), stdout); /* the table holds no other colours */
-    text_free(&coloured);
     return status;
 }
 
@@ -75,7 +74,7 @@ static int judge(const Comparison *comparison, double fail_above)
 static Status compare(const Settings *settings, const RecordSet *a, const RecordSet *b,
                       int *exit_code)
 {
-    Text text = {0};
+    CLEANUP(text_free) Text text = {0};
     Comparison comparison;
     const ComparisonReport report = {&comparison, a, b, settings->args[0], settings->args[1]};
     Status status = comparison_make(&comparison, a, b);
@@ -87,7 +86,6 @@ static Status compare(const Settings *settings, const RecordSet *a, const Record
     if (status == ST_OK) status = comparison_report_write(&text, settings->format, &report);
     if (status == ST_OK) status = print(settings, &text);
     if (status == ST_OK) *exit_code = judge(&comparison, settings->fail_above);
-    text_free(&text);
     comparison_free(&comparison);
     return status;
 }

@@ -86,7 +86,7 @@ static void feature(Doctor *d, bool there, const char *name, const char *fmt, ..
 static void feature(Doctor *d, bool there, const char *name, const char *fmt, ...)
 {
     va_list args;
-    Text detail = {0}, line = {0};
+    CLEANUP(text_free) Text detail = {0}, line = {0};
     va_start(args, fmt);
     text_vprintf(&detail, fmt, args);
     va_end(args);
@@ -94,8 +94,6 @@ static void feature(Doctor *d, bool there, const char *name, const char *fmt, ..
     json_t *entry = json_pack("{s:s, s:b, s:o}", "name", name, "there", there, "detail",
                               json_text_string(text_str(&line)));
     if (json_array_append_new(d->features, entry) || detail.failed || line.failed) d->failed = true;
-    text_free(&detail);
-    text_free(&line);
 }
 
 /* "NVIDIA H200, 140 GiB, driver 580.65" */
@@ -112,7 +110,7 @@ static void put_gpu_name(Text *out, const Doctor *d)
 static void list_gpu_features(Doctor *d)
 {
     const char *cudnn = d->libraries.cudnn;
-    Text gpu = {0};
+    CLEANUP(text_free) Text gpu = {0};
     put_gpu_name(&gpu, d);
     if (d->gpu_built) {
         const bool traced = activity_cupti_check() == ST_OK;
@@ -123,7 +121,6 @@ static void list_gpu_features(Doctor *d)
         feature(d, false, "CUDA engine", "not in this build; GPU: %s; CUDA compiler: %s",
                 text_str(&gpu), or_else(d->version[NVCC], "none"));
     }
-    text_free(&gpu);
 }
 
 static void list_features(Doctor *d)
@@ -148,12 +145,11 @@ static void advise(Doctor *d, const char *fmt, ...) __attribute__((format(printf
 static void advise(Doctor *d, const char *fmt, ...)
 {
     va_list args;
-    Text line = {0};
+    CLEANUP(text_free) Text line = {0};
     va_start(args, fmt);
     text_vprintf(&line, fmt, args);
     va_end(args);
     if (json_text_append(d->advice, &line) != ST_OK) d->failed = true;
-    text_free(&line);
 }
 
 static void advise_on_load(Doctor *d)
@@ -339,7 +335,7 @@ static void put_build(Text *out, const CpuInfo *cpu)
 
 static Status put_markdown(Text *out, const Doctor *d)
 {
-    Text all = {0};
+    CLEANUP(text_free) Text all = {0};
     json_t *item;
     size_t i;
     put_machine(&all, d);
@@ -354,7 +350,6 @@ static Status put_markdown(Text *out, const Doctor *d)
     json_array_foreach(d->advice, i, item) text_printf(&all, "- %s\n", json_string_value(item));
     escape_put(out, ESCAPE_SCREEN, text_str(&all));
     out->failed = out->failed || all.failed;
-    text_free(&all);
     return text_status(out);
 }
 
@@ -364,12 +359,11 @@ static Status put_json(Text *out, const Doctor *d, const char *command)
 {
     json_t *environment;
     TRY(environment_new(&environment, command));
+    CLEANUP(json_text_free)
     json_t *all = json_pack("{s:i, s:o, s:O, s:O}", "schema", 1, "environment", environment,
                             "features", d->features, "advice", d->advice);
     if (!all) return NO_MEMORY("for the result as JSON");
-    const Status status = output_json(out, all);
-    json_decref(all);
-    return status;
+    return output_json(out, all);
 }
 
 static Status run(const Settings *settings, const Sweep *sweep, int *exit_code)

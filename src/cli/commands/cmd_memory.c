@@ -1,4 +1,5 @@
 /* roofstep memory: where the bytes go, before the run and during it. */
+#include "base/array.h"
 #include "bench/cell/supported.h"
 #include "cli/other_machine.h"
 #include "cli/output.h"
@@ -80,12 +81,11 @@ static Status run(const Settings *settings, const Sweep *sweep, int *exit_code)
         TRY(supported_any(&(RunnerTask){.configs = sweep->configs, .n = sweep->n}));
     TRY(memory_files_check(settings, sweep));
     TRY(output_check_file(settings));
-    MemoryCell *cells = calloc((size_t)sweep->n, sizeof *cells);
+    CLEANUP(array_free) MemoryCell *cells = calloc((size_t)sweep->n, sizeof *cells);
     if (!cells) return NO_MEMORY("for %d cells", sweep->n);
     Status status = make_cells(cells, sweep, machine);
     if (status == ST_OK) status = run_cells(settings, sweep, cells, exit_code);
     for (int i = 0; i < sweep->n; i++) memory_cell_free(&cells[i]);
-    free(cells);
     return status;
 }
 

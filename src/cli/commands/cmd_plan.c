@@ -1,4 +1,5 @@
 /* roofstep plan: what a step costs and what fits, without running it. */
+#include "base/array.h"
 #include "bench/cell/supported.h"
 #include "bench/estimate/fit.h"
 #include "cli/command.h"
@@ -42,11 +43,10 @@ static Status run(const Settings *settings, const Sweep *sweep, int *exit_code)
     Limits limits;
     const Limits *machine;
     TRY(other_machine_read(settings, &limits, &machine));
-    PlanCell *cells = calloc((size_t)sweep->n, sizeof *cells);
+    CLEANUP(array_free) PlanCell *cells = calloc((size_t)sweep->n, sizeof *cells);
     if (!cells) return NO_MEMORY("for %d cells", sweep->n);
     Status status = make_cells(cells, settings, sweep, machine);
     if (status == ST_OK) status = format_cells(&text, settings, sweep, cells, machine);
-    free(cells);
     return output_finish(settings, &text, status);
 }
 

@@ -100,13 +100,12 @@ static Status put_json(Text *text, const json_t *profiles)
 static Status show_nsys(const Settings *settings)
 {
     const ProfileTables how = tables_of(settings);
-    json_t *profiles = NULL;
+    CLEANUP(json_text_free) json_t *profiles = NULL;
     Text text = {0};
     TRY(nsys_folder_read(&profiles, settings->from));
     Status status = strcmp(settings->format, "json") == 0
                         ? put_json(&text, profiles)
                         : profile_nsys_tables_write(&text, &how, profiles);
-    json_decref(profiles);
     return output_finish(settings, &text, status);
 }
 

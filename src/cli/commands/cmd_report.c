@@ -15,7 +15,7 @@
 
 static Status write_page(const Settings *settings, const PageInput *input)
 {
-    Text text = {0};
+    CLEANUP(text_free) Text text = {0};
     Settings to = *settings;
     if (!to.out) to.out = PAGE_NAME;
     if (strcmp(to.out, "-") == 0) to.out = NULL;
@@ -23,7 +23,6 @@ static Status write_page(const Settings *settings, const PageInput *input)
     if (status == ST_OK) status = output_whole();
     if (status == ST_OK) status = output_text(&to, &text);
     if (status == ST_OK && to.out) output_tell_page(to.out);
-    text_free(&text);
     return status;
 }
 

@@ -56,14 +56,13 @@ static Status resume(Suite *suite, const Settings *settings)
 static void plan_row(Table *table, const Suite *suite, SuitePartId id, bool stored)
 {
     SuiteCommand command;
-    Text text = {0};
+    CLEANUP(text_free) Text text = {0};
     if (suite_parts_command(&command, id, suite->parts[id].args, suite->folder) == ST_OK)
         suite_parts_put_command(&text, &command);
     table_cell(table, suite_parts_info[id].name);
     table_cell(table, human_eta(suite_run_expected(suite, id, stored)).s);
     table_cell(table, suite->parts[id].state == SUITE_DONE ? "done" : "to run");
     table_cell(table, text_str(&text));
-    text_free(&text);
     text_free(&command.text);
 }
 
@@ -103,7 +102,7 @@ static Status show_plan(Suite *suite)
 
 static Status run_all(Suite *suite, const Settings *settings, int *exit_code)
 {
-    Text summary = {0};
+    CLEANUP(text_free) Text summary = {0};
     int signal = 0;
     bool whole = false;
     TRY(suite_run(suite, &signal));
@@ -120,7 +119,6 @@ static Status run_all(Suite *suite, const Settings *settings, int *exit_code)
         status = output_print(&summary);
         output_tell_folder(suite->folder);
     }
-    text_free(&summary);
     return status;
 }
 

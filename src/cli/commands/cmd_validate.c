@@ -9,7 +9,7 @@
 static Status run(const Settings *settings, const Sweep *sweep, int *exit_code)
 {
     (void)sweep;
-    Text text = {0};
+    CLEANUP(text_free) Text text = {0};
     if (settings->n_args == 0) return FAIL(ST_USAGE, "needs a file: roofstep validate FILE...");
     for (int i = 0; i < settings->n_args; i++) {
         ValidateNote note;
@@ -21,9 +21,7 @@ static Status run(const Settings *settings, const Sweep *sweep, int *exit_code)
         escape_put(&text, ESCAPE_LINE, whole ? note.s : status_message());
         text_puts(&text, "\n");
     }
-    const Status status = output_text(settings, &text);
-    text_free(&text);
-    return status;
+    return output_text(settings, &text);
 }
 
 static const char help[] =

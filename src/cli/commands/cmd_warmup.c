@@ -1,4 +1,5 @@
 /* roofstep warmup: what omitting warm-up does. */
+#include "base/array.h"
 #include "base/log.h"
 #include "base/rng.h"
 #include "bench/cell/cell.h"
@@ -62,7 +63,7 @@ static Status run(const Settings *settings, const Sweep *sweep, int *exit_code)
     const bool varies[OPTION_COUNT] = {[OPTION_WARMUP] = true};
     if (n > WARMUP_STUDY_MAX)
         return FAIL(ST_USAGE, "--warmup: at most %d settings", WARMUP_STUDY_MAX);
-    Config *cells = malloc((size_t)all * sizeof *cells);
+    CLEANUP(array_free) Config *cells = malloc((size_t)all * sizeof *cells);
     if (!cells) return NO_MEMORY("for %d cells", all);
     fill_rounds(cells, settings, sweep, n);
     const RunnerTask task = {.configs = cells,
@@ -71,9 +72,7 @@ static Status run(const Settings *settings, const Sweep *sweep, int *exit_code)
                              .cell = cell_run,
                              .weight = time_estimate_weight,
                              .weight_is_known = time_estimate_weight_is_known};
-    const Status status = study_run(settings, &task, report, exit_code);
-    free(cells);
-    return status;
+    return study_run(settings, &task, report, exit_code);
 }
 
 static const char help[] =

@@ -193,14 +193,12 @@ Status profile_output_trace(void *self, const CellOpen *cell, const Profiler *pr
 {
     const ProfileOutput *output = self;
     char path[PATH_MAX];
-    Text text = {0};
+    CLEANUP(text_free) Text text = {0};
     if (!output->settings->out_dir) return ST_OK;
     TRY(path_of(output, cell->config, trace_ending, path));
     TRY(kineto_trace_write(path, cell, profiler, output->settings->source));
-    Status status = nsys_csv_trace(&text, profiler);
-    if (status == ST_OK) status = write_csv(output, cell->config, NSYS_TRACE, &text);
-    text_free(&text);
-    return status;
+    TRY(nsys_csv_trace(&text, profiler));
+    return write_csv(output, cell->config, NSYS_TRACE, &text);
 }
 
 bool profile_output_is_there(const char *folder)

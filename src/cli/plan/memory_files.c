@@ -61,12 +61,10 @@ static Status write_svg(const char *path, const MemoryCell *cell)
 {
     const Config used = config_json_used(cell->config, &cell->placement, cell->attention);
     bool shown[OPTION_COUNT] = {0};
-    Text svg = {0};
+    CLEANUP(text_free) Text svg = {0};
     for (int id = 0; id < CELL_FIELD_COUNT; id++) shown[id] = cell_field_is_work(id);
-    Status status = memory_svg(&svg, &cell->profile, cell_label(&used, shown).s);
-    if (status == ST_OK) status = text_write_file(path, text_str(&svg), svg.n);
-    text_free(&svg);
-    return status;
+    TRY(memory_svg(&svg, &cell->profile, cell_label(&used, shown).s));
+    return text_write_file(path, text_str(&svg), svg.n);
 }
 
 Status memory_files_write(const Settings *settings, const MemoryCell *cell)

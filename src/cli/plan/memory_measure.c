@@ -1,5 +1,6 @@
 #include "cli/plan/memory_measure.h"
 
+#include "base/array.h"
 #include "bench/cell/runner.h"
 #include "bench/estimate/time_estimate.h"
 #include "bench/study/memory_run.h"
@@ -48,10 +49,9 @@ static Status run_all(const Config *configs, int n, const Sweep *sweep, RecordSe
 
 Status memory_measure(MemoryCell *cells, const Sweep *sweep, RecordSet *rows, int *exit_code)
 {
-    Config *configs = malloc(2 * (size_t)sweep->n * sizeof *configs);
+    CLEANUP(array_free) Config *configs = malloc(2 * (size_t)sweep->n * sizeof *configs);
     if (!configs) return NO_MEMORY("for %d cells", sweep->n);
     const Status status = run_all(configs, list_configs(configs, sweep), sweep, rows, exit_code);
-    free(configs);
     TRY(status);
     for (int i = 0; i < sweep->n; i++) {
         cells[i].measured = find(rows, cells[i].config, cells[i].config->mode);

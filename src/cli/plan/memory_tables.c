@@ -1,5 +1,6 @@
 #include "cli/plan/memory_tables.h"
 
+#include "base/array.h"
 #include "base/human.h"
 #include "bench/record/cell_label.h"
 #include "cli/other_machine.h"
@@ -135,13 +136,12 @@ static void device(Table *table, const Record *record)
 /* "4 x 128 x 10000 f32" */
 static void shape_cell(Table *table, const Tensor *t)
 {
-    Text text = {0};
+    CLEANUP(text_free) Text text = {0};
     for (int i = 0; i < t->n_dims; i++) {
         text_printf(&text, "%s%lld", i ? " x " : "", (long long)t->dim[i]);
     }
     text_printf(&text, " %s", plan_dtype_name(t->dtype));
     table_cell(table, text_str(&text));
-    text_free(&text);
 }
 
 static void largest_row(Table *table, const MemoryProfile *p, const MemorySaved *item, size_t of)
@@ -168,7 +168,7 @@ static Status largest(Table *table, const MemoryCell *cell, int most)
 {
     const MemoryProfile *p = &cell->profile;
     const MemoryMoment *peak = &p->highest[MEMORY_LATER_STEP];
-    MemorySaved *items = calloc((size_t)most + 1, sizeof *items);
+    CLEANUP(array_free) MemorySaved *items = calloc((size_t)most + 1, sizeof *items);
     if (!items) return NO_MEMORY("for %d tensors", most);
     const int n = memory_profile_largest(p, peak->node, items, most);
     table_column(table, "largest at the peak", "", false);
@@ -179,7 +179,6 @@ static Status largest(Table *table, const MemoryCell *cell, int most)
         table_column(table, words[i], "", false);
     TABLE_SPARE(table, "made by", "of the peak", "use");
     for (int i = 0; i < n; i++) largest_row(table, p, &items[i], peak->total);
-    free(items);
     return ST_OK;
 }
 

@@ -117,10 +117,9 @@ Status plan_json_write(Text *out, const PlanCell *cells, int n, const Limits *ma
 {
     json_t *list = NULL;
     TRY(cells_to_json(cells, n, machine, &list));
-    json_t *root = json_pack("{s:i, s:o}", "schema", 1, "plans", list);
+    CLEANUP(json_text_free) json_t *root = json_pack("{s:i, s:o}", "schema", 1, "plans", list);
     json_text_put(out, root, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
     text_puts(out, "\n");
-    json_decref(root);
     return text_status(out);
 }
 

@@ -19,7 +19,7 @@ void sweep_note(Table *table, const Sweep *sweep, const Config *config, const Pl
 {
     const Config used = placement ? config_json_used(config, placement, attention) : *config;
     const char *separator = sweep->n == 1 ? "" : "every cell: ";
-    Text text = {0};
+    CLEANUP(text_free) Text text = {0};
     for (int id = 0; id < CELL_FIELD_COUNT; id++) {
         const ConfigText value = option_value_text((OptionId)id, &used);
         if (!is_told(id, sweep->varies, config, value.s)) continue;
@@ -29,5 +29,4 @@ void sweep_note(Table *table, const Sweep *sweep, const Config *config, const Pl
     }
     table_note(table, text_str(&text), NULL);
     table->failed = table->failed || text.failed;
-    text_free(&text);
 }

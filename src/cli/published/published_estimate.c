@@ -28,11 +28,10 @@ static void take(PublishedFit *out, const Config *config, const Fit *fit)
 Status published_estimate_fit(const Config *config, PublishedFit *out)
 {
     Placement placement;
-    Fit fit = {0};
+    CLEANUP(fit_free) Fit fit = {0};
     Status status = placement_of(config, &placement);
     if (status == ST_OK) status = fit_make_on(&fit, config, &placement, NULL);
     if (status == ST_OK) take(out, config, &fit);
-    fit_free(&fit);
     if (status != ST_UNSUPPORTED) return status;
     *out = (PublishedFit){.status = RECORD_UNSUPPORTED};
     snprintf(out->message, sizeof out->message, "%s", status_message());
@@ -100,11 +99,10 @@ static double planned_mib(const Config *config, const Placement *placement)
 
 static double before_backward_mib(const Config *config, const Placement *placement)
 {
-    Fit fit = {0};
+    CLEANUP(fit_free) Fit fit = {0};
     double x = NAN;
     if (fit_make(&fit, config, placement, 0, SIZE_MAX) == ST_OK && fit.before_backward > 0)
         x = (double)fit.before_backward / mib;
-    fit_free(&fit);
     return x;
 }
 

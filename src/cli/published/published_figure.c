@@ -167,11 +167,10 @@ static double bytes_at(const MemoryProfile *profile, const char *moment)
 
 static bool put_memory(Text *text, const Config *config, const char *moment)
 {
-    MemoryCell cell = {0};
+    CLEANUP(memory_cell_free) MemoryCell cell = {0};
     const bool there = memory_cell_make(&cell, config, NULL, true) == ST_OK && !cell.unsupported;
     const double bytes = there ? bytes_at(&cell.profile, moment) : 0;
     if (bytes > 0) text_printf(text, "%.2f", bytes * 1e-9);
-    memory_cell_free(&cell);
     return bytes > 0;
 }
 

@@ -1,5 +1,6 @@
 #include "cli/published/published_notes.h"
 
+#include "base/json_text.h"
 #include "cli/published/published_estimate.h"
 #include "report/records/cell_text.h"
 
@@ -85,7 +86,7 @@ void published_notes_mark(PublishedNotes *notes, Table *table, Text *label, cons
 
 static void put_load(const PublishedNotes *notes, Table *table)
 {
-    Text text = {0};
+    CLEANUP(text_free) Text text = {0};
     if (isnan(notes->others) && isnan(notes->stolen)) return;
     text_puts(&text, "load while these rows were measured:");
     if (!isnan(notes->others))
@@ -94,7 +95,6 @@ static void put_load(const PublishedNotes *notes, Table *table)
     if (!isnan(notes->stolen))
         text_printf(&text, " other virtual machines up to %.1f %%", notes->stolen);
     table_note(table, text_str(&text), NULL);
-    text_free(&text);
 }
 
 void published_notes_put(const PublishedNotes *notes, Table *table)
@@ -158,12 +158,11 @@ static void put_counts(Text *out, const int n[RECORD_STATUS_COUNT], int all)
 Status published_notes_count(Text *out, const PublishedResults *results, int writeup)
 {
     int n[RECORD_STATUS_COUNT + 1] = {0};
-    json_t *seen = json_object();
+    CLEANUP(json_text_free) json_t *seen = json_object();
     Status status = ST_OK;
     for (PublishedCell cell = {0};
          status == ST_OK && published_list_next(&cell, results->cells, writeup);)
         status = count(n, seen, results, &cell);
     if (status == ST_OK) put_counts(out, n, (int)json_object_size(seen));
-    json_decref(seen);
     return status;
 }

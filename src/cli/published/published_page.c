@@ -22,16 +22,13 @@ static Status add_cut(json_t *missing, const PublishedPlan *plan, const RecordSe
                       const char *part, const char *command)
 {
     SuiteCells cells = {0};
-    Text why = {0};
+    CLEANUP(text_free) Text why = {0};
     suite_output_count_rows(&cells, rows);
     if (cells.cut == 0) return ST_OK;
     suite_output_put_cut(&why, &cells);
-    Status status = text_status(&why);
-    if (status == ST_OK)
-        status = suite_output_add_missing(missing, plan->folder, part, command, text_str(&why),
-                                          cells.cut);
-    text_free(&why);
-    return status;
+    TRY(text_status(&why));
+    return suite_output_add_missing(missing, plan->folder, part, command, text_str(&why),
+                                    cells.cut);
 }
 
 /* results.json has a file of rows even without any, because it names the machine. */

@@ -1,5 +1,6 @@
 #include "cli/published/published_plan.h"
 
+#include "base/json_text.h"
 #include "bench/record/record_file.h"
 #include "cli/suite/suite.h"
 #include "cli/suite/suite_arguments.h"
@@ -88,12 +89,10 @@ static bool is_budget(const PublishedPlan *plan, double seconds)
 static bool has_argument(const char *args, OptionId id, const Settings *settings,
                          const Config *config)
 {
-    Text arg = {0};
+    CLEANUP(text_free) Text arg = {0};
     suite_arguments_put(&arg, OPTION_LIST(id), settings, config);
     const char *at = strstr(args, text_str(&arg));
-    const bool has = at && (at[arg.n] == ' ' || at[arg.n] == '\0');
-    text_free(&arg);
-    return has;
+    return at && (at[arg.n] == ' ' || at[arg.n] == '\0');
 }
 
 /* The rows of a write-up have their own dimensions. */
@@ -125,18 +124,15 @@ static bool differs(const PublishedPlan *plan, const Settings *settings, const S
 
 static Status refuse_arguments(const PublishedPlan *plan)
 {
-    Text words = {0};
+    CLEANUP(text_free) Text words = {0};
     text_printf(&words, "--like %s", published_list_writeups[plan->writeup].name);
     if (isinf(plan->budget)) text_puts(&words, " --full");
     if (isfinite(plan->budget)) text_printf(&words, " --budget %.6gs", plan->budget);
     if (*plan->sizes)
         text_printf(&words, " --size %.*s", (int)strlen(plan->sizes) - 1, plan->sizes);
     if (*plan->device) text_printf(&words, " %s", plan->device);
-    const Status status =
-        FAIL(ST_USAGE, "--resume %s keeps the options it was started with (%s): give no other",
-             plan->folder, text_str(&words));
-    text_free(&words);
-    return status;
+    return FAIL(ST_USAGE, "--resume %s keeps the options it was started with (%s): give no other",
+                plan->folder, text_str(&words));
 }
 
 /* ---- opening ---- */
@@ -213,14 +209,12 @@ static Status check_rows(const PublishedPlan *plan)
 
 Status published_plan_open(PublishedPlan *plan, const Settings *settings, const Sweep *sweep)
 {
-    json_t *root = NULL;
+    CLEANUP(json_text_free) json_t *root = NULL;
     *plan = (PublishedPlan){0};
-    Status status = settings->resume ? resume(plan, &root, settings, sweep)
-                                     : begin(plan, &root, settings, sweep);
-    if (status == ST_OK) status = published_list_cells(&plan->cells, plan->device, plan->sizes);
-    if (status == ST_OK) status = check_rows(plan);
-    json_decref(root);
-    return status;
+    TRY(settings->resume ? resume(plan, &root, settings, sweep)
+                         : begin(plan, &root, settings, sweep));
+    TRY(published_list_cells(&plan->cells, plan->device, plan->sizes));
+    return check_rows(plan);
 }
 
 void published_plan_free(PublishedPlan *plan)
@@ -230,8 +224,7 @@ void published_plan_free(PublishedPlan *plan)
 
 bool published_plan_is_in(const char *folder)
 {
-    json_t *root = NULL;
+    CLEANUP(json_text_free) json_t *root = NULL;
     const bool like = suite_read_state(folder, &root) == ST_OK && json_object_get(root, "like");
-    json_decref(root);
     return like;
 }

@@ -110,7 +110,7 @@ static void put_time(Text *out, Total *total, const PublishedOrder *order, int i
 static Status put_cell(Table *table, const PublishedPlan *plan, const PublishedOrder *order, int i,
                        const TimeEstimateRates *rates, Total *total)
 {
-    Text label = {0}, tables = {0}, time = {0};
+    CLEANUP(text_free) Text label = {0}, tables = {0}, time = {0};
     PublishedFit fit;
     TRY(published_estimate_fit(&order->configs[i], &fit));
     put_label(&label, plan, order, i);
@@ -122,9 +122,6 @@ static Status put_cell(Table *table, const PublishedPlan *plan, const PublishedO
     table_cell_printf(table, "up to %lld", (long long)order->configs[i].steps);
     table_cell(table, text_str(&time));
     table->failed = table->failed || label.failed || tables.failed || time.failed;
-    text_free(&label);
-    text_free(&tables);
-    text_free(&time);
     return ST_OK;
 }
 
@@ -203,7 +200,7 @@ static Status dry_run(const PublishedPlan *plan)
 static Status print_tables(const PublishedPlan *plan, const PageInput *input)
 {
     char path[PATH_MAX];
-    Text text = {0};
+    CLEANUP(text_free) Text text = {0};
     Status status = suite_output_path(plan->folder, "tables.md", path);
     text_printf(&text, "%s\n", input->lines);
     for (int i = 0; status == ST_OK && i < input->n_more; i++) {
@@ -220,7 +217,6 @@ static Status print_tables(const PublishedPlan *plan, const PageInput *input)
     if (status == ST_OK) status = text_status(&text);
     if (status == ST_OK) status = text_write_file(path, text_str(&text), text.n);
     if (status == ST_OK) status = output_print(&text);
-    text_free(&text);
     return status;
 }
 
@@ -274,7 +270,7 @@ static Status run_rows(PublishedPlan *plan, double begun, RecordSet *rows, Recor
                        int *signal)
 {
     TimeEstimateRates rates;
-    PublishedOrder order = {0};
+    CLEANUP(published_order_free) PublishedOrder order = {0};
     TRY(find_rates(plan, &rates));
     const PublishedTime time = published_run_time(plan, rates.gpu, begun);
     Status status = make_order(&order, plan, &rates, &time);
@@ -283,7 +279,6 @@ static Status run_rows(PublishedPlan *plan, double begun, RecordSet *rows, Recor
         plan->done = published_run_is_done(&order, rows, profiles);
         status = published_page_keep(plan, rows, profiles);
     }
-    published_order_free(&order);
     return status;
 }
 

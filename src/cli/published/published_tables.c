@@ -136,11 +136,10 @@ static void put_row(Filling *f, int r)
     const PublishedRow *row = &published_list_rows[r];
     const Config *config = &f->results->cells->rows[r];
     const Record *record = published_notes_record(f->results, config, false);
-    Text label = {0};
+    CLEANUP(text_free) Text label = {0};
     published_list_put_label(&label, row);
     published_notes_add(&f->notes, text_str(&label), record);
     put_label(f, &label, row->args);
-    text_free(&label);
     for (int i = 0; i < f->n; i++) {
         const PublishedFigure *figure = &f->figures[i];
         put_published(f->table, row->published[i], figure->scale);
@@ -266,10 +265,9 @@ static void put_wide_line(Filling *f, const PublishedMeasure *m, const Profile *
 
 static void put_measure_label(Filling *f, const PublishedMeasure *m)
 {
-    Text label = {0};
+    CLEANUP(text_free) Text label = {0};
     text_puts(&label, m->label);
     put_label(f, &label, m->label);
-    text_free(&label);
 }
 
 static void put_lines(Filling *f, const Profile *profile)
@@ -345,7 +343,7 @@ static void put_numbers(Filling *f)
 static void put_notes(Filling *f)
 {
     const PublishedTable *published = &published_list_tables[f->id];
-    Text line = {0};
+    CLEANUP(text_free) Text line = {0};
     if (*published->note) table_note(f->table, published->note, NULL);
     published_notes_put(&f->notes, f->table);
     text_printf(&line, "roofstep %s %s%s", published->command->name, published->args,
@@ -353,13 +351,12 @@ static void put_notes(Filling *f)
     table_note(f->table,
                published_list_has_one_cell(published) ? "every row" : "common to every row",
                text_str(&line));
-    text_free(&line);
 }
 
 /* PagePartWrite */
 static Status write_table(Text *out, const char *format, const PagePart *part)
 {
-    Table table = {0};
+    CLEANUP(table_free) Table table = {0};
     Filling f = {.table = &table,
                  .id = part->number,
                  .results = part->self,
@@ -373,9 +370,7 @@ static Status write_table(Text *out, const char *format, const PagePart *part)
     else
         put_rows(&f);
     put_notes(&f);
-    const Status status = table_write(out, format, &table);
-    table_free(&table);
-    return status;
+    return table_write(out, format, &table);
 }
 
 int published_tables_list(const PublishedResults *results, int writeup, PagePart *parts)

@@ -1,6 +1,7 @@
 #include "cli/suite/suite.h"
 
 #include "base/folder.h"
+#include "base/json_text.h"
 #include "base/temp_file.h"
 #include "bench/record/record_file.h"
 #include "cli/output.h"
@@ -109,21 +110,17 @@ static Status state_path(const char *folder, char path[PATH_MAX])
 Status suite_write_state(const char *folder, const json_t *root)
 {
     char path[PATH_MAX];
-    Text text = {0};
+    CLEANUP(text_free) Text text = {0};
     TRY(state_path(folder, path));
     if (!root) return NO_MEMORY("for %s", path);
-    Status status = output_json(&text, root);
-    if (status == ST_OK) status = text_write_file(path, text_str(&text), text.n);
-    text_free(&text);
-    return status;
+    TRY(output_json(&text, root));
+    return text_write_file(path, text_str(&text), text.n);
 }
 
 Status suite_write(const Suite *suite)
 {
-    json_t *root = suite_json(suite);
-    const Status status = suite_write_state(suite->folder, root);
-    json_decref(root);
-    return status;
+    CLEANUP(json_text_free) json_t *root = suite_json(suite);
+    return suite_write_state(suite->folder, root);
 }
 
 static bool take_text(const json_t *json, const char *name, char *to, size_t size)
@@ -188,13 +185,12 @@ Status suite_check_folder(const char *folder)
 Status suite_read_state(const char *folder, json_t **root)
 {
     char path[PATH_MAX];
-    Text text = {0};
+    CLEANUP(text_free) Text text = {0};
     *root = NULL;
     TRY(state_path(folder, path));
     TRY(suite_check_folder(folder));
     const Status status = text_read_file(&text, path, most_bytes);
     if (status == ST_OK) *root = json_loadb(text_str(&text), text.n, JSON_REJECT_DUPLICATES, NULL);
-    text_free(&text);
     if (status != ST_OK)
         return FAIL(ST_USAGE, "--resume %s: no suite in this folder (cannot read %s)", folder,
                     path);
@@ -247,11 +243,10 @@ static Status rerun_lost(Suite *s)
 
 Status suite_read(Suite *suite, const char *folder)
 {
-    json_t *root = NULL;
+    CLEANUP(json_text_free) json_t *root = NULL;
     *suite = (Suite){.folder = folder};
     Status status = suite_read_state(folder, &root);
     if (status == ST_OK && !take_suite(suite, root)) status = suite_other_version(folder);
-    json_decref(root);
     if (status == ST_OK) status = check_arguments(suite);
     return status == ST_OK ? rerun_lost(suite) : status;
 }

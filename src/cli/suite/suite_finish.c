@@ -3,6 +3,7 @@
 #include "base/escape.h"
 #include "base/gzip_file.h"
 #include "base/json_reader.h"
+#include "base/json_text.h"
 #include "base/log.h"
 #include "cli/suite/suite_output.h"
 #include "report/findings/missing_results.h"
@@ -81,15 +82,13 @@ static Status add_missing(json_t *missing, const Suite *suite)
 
 static Status add_json(json_t *all, const char *name, const char *path)
 {
-    Text text = {0};
+    CLEANUP(text_free) Text text = {0};
     json_t *json = NULL;
-    Status status = gzip_file_read(&text, path, PACKED_FILE_MOST);
-    if (status == ST_OK) status = json_reader_parse(&json, path, text_str(&text), text.n, 0, NULL);
-    if (status == ST_OK && !json)
-        status = FAIL(ST_USAGE, "%s is not JSON as a suite writes it: remove it", path);
-    if (status == ST_OK && json_object_set_new(all, name, json)) status = no_memory();
-    text_free(&text);
-    return status;
+    TRY(gzip_file_read(&text, path, PACKED_FILE_MOST));
+    TRY(json_reader_parse(&json, path, text_str(&text), text.n, 0, NULL));
+    if (!json) TRY(FAIL(ST_USAGE, "%s is not JSON as a suite writes it: remove it", path));
+    if (json_object_set_new(all, name, json)) TRY(no_memory());
+    return ST_OK;
 }
 
 static bool has_rows(const char *name)
@@ -112,6 +111,7 @@ static Status write_results(const Suite *suite, const Files *files, json_t *miss
 {
     RecordSet rows;
     json_t *all = json_object();
+    CLEANUP(json_text_free)
     json_t *members = json_pack("{s:o, s:O}", "files", all, "missing", missing);
     Status status = members ? record_set_init(&rows, NULL) : no_memory();
     if (status == ST_OK) {
@@ -120,7 +120,6 @@ static Status write_results(const Suite *suite, const Files *files, json_t *miss
             status = suite_output_results(suite->folder, &rows, members);
         record_set_free(&rows);
     }
-    json_decref(members);
     return status;
 }
 
@@ -129,15 +128,13 @@ static Status write_results(const Suite *suite, const Files *files, json_t *miss
 static Status write_tables(const Suite *suite, const PageInput *input)
 {
     char folder[PATH_MAX], from[PATH_MAX], to[PATH_MAX];
-    Text text = {0};
+    CLEANUP(text_free) Text text = {0};
     TRY(suite_output_path(suite->folder, "tables", folder));
     TRY(suite_output_path(suite->folder, "tables/tables.md", from));
     TRY(suite_output_path(suite->folder, "tables.md", to));
     TRY(table_files_write(folder, input));
-    Status status = text_read_file(&text, from, (size_t)1 << 30);
-    if (status == ST_OK) status = text_write_file(to, text_str(&text), text.n);
-    text_free(&text);
-    return status;
+    TRY(text_read_file(&text, from, (size_t)1 << 30));
+    return text_write_file(to, text_str(&text), text.n);
 }
 
 /* Names in the text may hold line breaks. */
@@ -150,11 +147,10 @@ static void put_item(Text *out, const char *text)
 
 static Status put_summary(Text *out, const PageInput *input)
 {
-    json_t *lines = json_array();
+    CLEANUP(json_text_free) json_t *lines = json_array();
     Status status = summary_add(lines, input->files, input->n_files);
     for (size_t i = 0; i < json_array_size(lines); i++)
         put_item(out, json_string_value(json_array_get(lines, i)));
-    json_decref(lines);
     for (size_t i = 0; i < json_array_size(input->gaps); i++) {
         Text missing = {0};
         missing_results_sentence(&missing, json_array_get(input->gaps, i));
@@ -191,13 +187,12 @@ static bool is_whole(const Suite *suite, const Files *files)
 
 Status suite_finish(const Suite *suite, const char *command_line, Text *summary, bool *whole)
 {
-    json_t *missing = json_array();
+    CLEANUP(json_text_free) json_t *missing = json_array();
     Files *files = calloc(1, sizeof *files);
     if (!files) return no_memory();
     Status status = read_files(files, suite);
     if (status == ST_OK) status = finish(suite, files, missing, command_line, summary);
     *whole = is_whole(suite, files);
-    json_decref(missing);
     files_free(files);
     return status;
 }

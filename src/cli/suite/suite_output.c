@@ -22,7 +22,7 @@ static void count(SuiteCells *cells, const RecordSet *rows, const Record *record
 {
     const RecordStatus status = record_status(record);
     const char *message = record_text(record, "message");
-    Text text = {0};
+    CLEANUP(text_free) Text text = {0};
     /* A peer's row is no cell of ours; a file of `memory` may hold any status. */
     if (record_text(record, "peer") || status == RECORD_STATUS_COUNT) return;
     cells->all++;
@@ -33,7 +33,6 @@ static void count(SuiteCells *cells, const RecordSet *rows, const Record *record
     text_printf(&text, "%s%s", text.n > 0 ? ": " : "", cell_text_status(status));
     if (message) text_printf(&text, ": %s", message);
     snprintf(cells->first, sizeof cells->first, "%s", text_str(&text));
-    text_free(&text);
 }
 
 void suite_output_count_rows(SuiteCells *cells, const RecordSet *rows)
@@ -70,7 +69,7 @@ void suite_output_put_cut(Text *out, const SuiteCells *cells)
 Status suite_output_add_missing(json_t *list, const char *folder, const char *part,
                                 const char *command, const char *why, int cut)
 {
-    Text text = {0};
+    CLEANUP(text_free) Text text = {0};
     text_printf(&text, "%s; roofstep suite --resume ", why);
     escape_shell(&text, folder);
     text_puts(&text, cut == 0 ? " runs it again" : " measures again what was cut short");
@@ -78,7 +77,6 @@ Status suite_output_add_missing(json_t *list, const char *folder, const char *pa
         json_pack("{s:s, s:s, s:s}", "part", part, "command", command, "why", text_str(&text));
     if (cut > 0) json_object_set_new(entry, "cut_short", json_integer(cut));
     const bool failed = text.failed || json_array_append_new(list, entry);
-    text_free(&text);
     return failed ? NO_MEMORY("for the results of a suite") : ST_OK;
 }
 
@@ -86,10 +84,9 @@ Status suite_output_add_missing(json_t *list, const char *folder, const char *pa
 
 Status suite_output_rows(json_t **out, const RecordSet *rows)
 {
-    Text text = {0};
+    CLEANUP(text_free) Text text = {0};
     Status status = record_file_json(&text, rows);
     *out = status == ST_OK ? json_loadb(text_str(&text), text.n, 0, NULL) : NULL;
-    text_free(&text);
     return status == ST_OK && !*out ? NO_MEMORY("for the results of a suite") : status;
 }
 
@@ -103,24 +100,20 @@ static Status write_text(const char *folder, const char *name, const Text *text)
 
 Status suite_output_results(const char *folder, const RecordSet *rows, json_t *members)
 {
-    json_t *root = NULL;
-    Text text = {0};
+    CLEANUP(json_text_free) json_t *root = NULL;
+    CLEANUP(text_free) Text text = {0};
     TRY(suite_output_rows(&root, rows));
     Status status =
         json_object_update(root, members) ? NO_MEMORY("for the results of a suite") : ST_OK;
     json_text_put(&text, root, JSON_COMPACT | JSON_REAL_PRECISION(15));
     if (status == ST_OK) status = write_text(folder, "results.json", &text);
-    text_free(&text);
-    json_decref(root);
     return status;
 }
 
 Status suite_output_page(const char *folder, const PageInput *input)
 {
-    Text text = {0};
+    CLEANUP(text_free) Text text = {0};
     if (!page_is_built()) return ST_OK;
-    Status status = page_write(&text, input);
-    if (status == ST_OK) status = write_text(folder, "index.html", &text);
-    text_free(&text);
-    return status;
+    TRY(page_write(&text, input));
+    return write_text(folder, "index.html", &text);
 }

@@ -89,22 +89,20 @@ static void tick(void *self)
 static void printed(void *self, const char *line)
 {
     Run *run = self;
-    Text text = {0};
+    CLEANUP(text_free) Text text = {0};
     text_printf(&text, "  %s", line);
     if (text_status(&text) == ST_OK) progress_line(&run->progress, text_str(&text));
-    text_free(&text);
     snprintf(run->line, sizeof run->line, "%s", line);
 }
 
 static void announce(Run *run, const SuiteCommand *command)
 {
-    Text text = {0};
+    CLEANUP(text_free) Text text = {0};
     text_printf(&text, "[%d/%d] ", (int)run->id + 1, SUITE_PARTS);
     suite_parts_put_command(&text, command);
     text_printf(&text, "  (about %s; %s left)", human_eta(expected(run->suite, (int)run->id)).s,
                 human_eta(left_from(run->suite, (int)run->id)).s);
     if (text_status(&text) == ST_OK) progress_line(&run->progress, text_str(&text));
-    text_free(&text);
 }
 
 /* ---- one part ---- */
@@ -132,7 +130,7 @@ static void judge_cells(const Suite *suite, SuitePartId id, SuitePart *part)
     char path[PATH_MAX];
     ResultInput file;
     SuiteCells cells = {0};
-    Text text = {0};
+    CLEANUP(text_free) Text text = {0};
     if (suite_output_path(suite->folder, suite_parts_info[id].result, path) != ST_OK) return;
     const Status status = result_input_read(&file, path);
     if (status == ST_OK) suite_output_count(&cells, &file);
@@ -142,7 +140,6 @@ static void judge_cells(const Suite *suite, SuitePartId id, SuitePart *part)
     if (status != ST_OK) text_puts(&text, status_message());
     if (cells.cut > 0) suite_output_put_cut(&text, &cells);
     put_message(part, text_str(&text));
-    text_free(&text);
 }
 
 /* The exit status decides; the last line it printed is the message. */
@@ -162,12 +159,11 @@ static void judge(const Suite *suite, SuitePartId id, SuitePart *part, const Chi
 static void report_failure(Run *run)
 {
     const SuitePart *part = &run->suite->parts[run->id];
-    Text text = {0};
+    CLEANUP(text_free) Text text = {0};
     if (part->state != SUITE_FAILED && part->state != SUITE_TIMED_OUT) return;
     text_printf(&text, "  %s %s: %s; continuing with the next part", suite_parts_info[run->id].name,
                 part->state == SUITE_FAILED ? "failed" : "timed out", part->message);
     if (text_status(&text) == ST_OK) progress_line(&run->progress, text_str(&text));
-    text_free(&text);
 }
 
 /* Limits may be stored already and take no time: they say nothing about the pace of the other parts. */
@@ -221,12 +217,10 @@ static Status run_part(Run *run)
 static bool read_limits(const Suite *suite, Limits *limits)
 {
     char path[PATH_MAX];
-    Text text = {0};
-    bool read = suite_output_path(suite->folder, "limits.json", path) == ST_OK &&
-                text_read_file(&text, path, most_bytes) == ST_OK &&
-                limits_json_read(limits, text_str(&text), text.n) == ST_OK;
-    text_free(&text);
-    return read;
+    CLEANUP(text_free) Text text = {0};
+    return suite_output_path(suite->folder, "limits.json", path) == ST_OK &&
+           text_read_file(&text, path, most_bytes) == ST_OK &&
+           limits_json_read(limits, text_str(&text), text.n) == ST_OK;
 }
 
 /* Limits of a busy machine are not stored for later, but this suite's rows are measured under the same

@@ -77,11 +77,9 @@ static Status write_header(Safetensors *st, const Text *header)
 
 Status safetensors_begin_data(Safetensors *st)
 {
-    Text header = {0};
-    Status status = dump_header(st, LATE_ROOM, &header);
-    if (status == ST_OK) status = write_header(st, &header);
-    text_free(&header);
-    return status;
+    CLEANUP(text_free) Text header = {0};
+    TRY(dump_header(st, LATE_ROOM, &header));
+    return write_header(st, &header);
 }
 
 /* What the shorter header leaves of the longer one are blanks. */
@@ -95,13 +93,11 @@ static Status rewrite_header(Safetensors *st, const Text *header)
 
 Status safetensors_late_metadata(Safetensors *st, const char *name, const char *value)
 {
-    Text header = {0};
+    CLEANUP(text_free) Text header = {0};
     if (!atomic_file_can_rewrite(&st->file)) return ST_OK;
     TRY(safetensors_metadata(st, name, value));
-    Status status = dump_header(st, 0, &header);
-    if (status == ST_OK) status = rewrite_header(st, &header);
-    text_free(&header);
-    return status;
+    TRY(dump_header(st, 0, &header));
+    return rewrite_header(st, &header);
 }
 
 Status safetensors_data(Safetensors *st, const void *data, size_t n)

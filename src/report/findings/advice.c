@@ -47,7 +47,7 @@ static bool step_of(const Record *record, double *ms)
 /* Rows that agree in all but this choice. */
 static Status find_alternatives(TextGroups *alike, const RecordSet *rows, const char *choice)
 {
-    Text text = {0};
+    CLEANUP(text_free) Text text = {0};
     double ms;
     Status status = text_groups_init(alike, record_set_size(rows));
     for (size_t i = 0; status == ST_OK && i < record_set_size(rows); i++) {
@@ -62,7 +62,6 @@ static Status find_alternatives(TextGroups *alike, const RecordSet *rows, const 
         status = text_status(&text);
         if (status == ST_OK) status = text_groups_put(alike, i, text_str(&text));
     }
-    text_free(&text);
     return status;
 }
 
@@ -198,7 +197,7 @@ static double excess(const Slow *slow)
 /* Rows of one op in one phase, whichever layer they belong to. */
 static Status find_ops(TextGroups *ops, const ProfileView *view)
 {
-    Text name = {0};
+    CLEANUP(text_free) Text name = {0};
     Status status = text_groups_init(ops, (size_t)view->n_ops);
     for (size_t i = 0; status == ST_OK && i < ops->n; i++) {
         text_clear(&name);
@@ -206,7 +205,6 @@ static Status find_ops(TextGroups *ops, const ProfileView *view)
         status = text_status(&name);
         if (status == ST_OK) status = text_groups_put(ops, i, text_str(&name));
     }
-    text_free(&name);
     return status;
 }
 

@@ -220,10 +220,10 @@ static bool is_told(const Growth *growth, const json_t *best, Text *name, int s)
 static Status add_growth(json_t *lines, Text *text, const RecordSet *rows)
 {
     Growth growth;
-    Text name = {0};
+    CLEANUP(text_free) Text name = {0};
     const GrowthNames names = growth_report_names(rows);
     Status status = growth_make(&growth, rows);
-    json_t *best = status == ST_OK ? best_sweeps(&growth, &name) : NULL;
+    CLEANUP(json_text_free) json_t *best = status == ST_OK ? best_sweeps(&growth, &name) : NULL;
     if (status == ST_OK && !best) status = NO_MEMORY("for a summary");
     for (int s = 0; status == ST_OK && s < growth.n; s++) {
         if (!has_exponent(&growth.sweeps[s]) || is_told(&growth, best, &name, s)) continue;
@@ -231,8 +231,6 @@ static Status add_growth(json_t *lines, Text *text, const RecordSet *rows)
         growth_report_sentence(text, &names, &growth.sweeps[s]);
         status = json_text_append(lines, text);
     }
-    json_decref(best);
-    text_free(&name);
     growth_free(&growth);
     return status;
 }
@@ -247,10 +245,7 @@ static Status add_file(json_t *lines, Text *text, const ResultInput *file)
 
 Status findings_add(json_t *lines, const ResultInput *files, int n)
 {
-    Text text = {0};
-    Status status = ST_OK;
-    for (int f = 0; status == ST_OK && f < n; f++) status = add_file(lines, &text, &files[f]);
-    if (status == ST_OK) status = add_precision(lines, &text, files, n);
-    text_free(&text);
-    return status;
+    CLEANUP(text_free) Text text = {0};
+    for (int f = 0; f < n; f++) TRY(add_file(lines, &text, &files[f]));
+    return add_precision(lines, &text, files, n);
 }

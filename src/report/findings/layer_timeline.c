@@ -1,5 +1,8 @@
 #include "report/findings/layer_timeline.h"
 
+#include "base/array.h"
+#include "base/json_text.h"
+
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -95,9 +98,8 @@ static json_t *track_named(json_t *tracks, const char *name)
         json_t *track = json_array_get(tracks, i);
         if (strcmp(word(track, "name"), name) == 0) return json_object_get(track, "events");
     }
-    json_t *events = json_array();
+    CLEANUP(json_text_free) json_t *events = json_array();
     json_t *track = json_pack("{s:s, s:O}", "name", name, "events", events);
-    json_decref(events);
     return json_array_append_new(tracks, track) == 0 ? events : NULL;
 }
 
@@ -118,7 +120,7 @@ static int by_begin(const void *a, const void *b)
 static Status sort_events(json_t *events)
 {
     const size_t n = json_array_size(events);
-    Placed *list = malloc((n + 1) * sizeof *list);
+    CLEANUP(array_free) Placed *list = malloc((n + 1) * sizeof *list);
     if (!list) return NO_MEMORY("for a timeline");
     for (size_t i = 0; i < n; i++) {
         json_t *event = json_array_get(events, i);
@@ -127,7 +129,6 @@ static Status sort_events(json_t *events)
     qsort(list, n, sizeof *list, by_begin);
     int failed = 0;
     for (size_t i = 0; i < n; i++) failed |= json_array_set_new(events, i, list[i].event);
-    free(list);
     return failed ? NO_MEMORY("for a timeline") : ST_OK;
 }
 
@@ -151,7 +152,7 @@ static Status add_event(json_t *tracks, const Window *w, const json_t *event)
 static Status add_phase(json_t *phases, const Window *w, const char *phase)
 {
     double begin = INFINITY, end = -INFINITY;
-    json_t *tracks = json_array();
+    CLEANUP(json_text_free) json_t *tracks = json_array();
     Status status = tracks ? ST_OK : NO_MEMORY("for a timeline");
     for (size_t i = 0; status == ST_OK && i < json_array_size(w->events); i++) {
         const json_t *event = json_array_get(w->events, i);
@@ -166,7 +167,6 @@ static Status add_phase(json_t *phases, const Window *w, const char *phase)
                                                 begin - w->begin, "end_us", end - w->begin,
                                                 "tracks", tracks)))
         status = NO_MEMORY("for a timeline");
-    json_decref(tracks);
     return status;
 }
 
@@ -177,7 +177,7 @@ Status layer_timeline_make(json_t **out, const json_t *trace)
     *out = NULL;
     w.layer = last_layer(w.events) / 2;
     find_step(&w);
-    json_t *phases = json_array();
+    CLEANUP(json_text_free) json_t *phases = json_array();
     Status status = phases ? add_phase(phases, &w, "forward") : NO_MEMORY("for a timeline");
     if (status == ST_OK) status = add_phase(phases, &w, "backward");
     snprintf(name, sizeof name, "layer.%d", w.layer);
@@ -185,6 +185,5 @@ Status layer_timeline_make(json_t **out, const json_t *trace)
         *out = json_pack("{s:s, s:O}", "layer", name, "phases", phases);
         if (!*out) status = NO_MEMORY("for a timeline");
     }
-    json_decref(phases);
     return status;
 }

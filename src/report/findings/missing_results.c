@@ -50,14 +50,13 @@ static void put_why(Text *out, const Rows *rows)
 
 static Status add_gap(json_t *gaps, ResultKind kind, const Rows *rows)
 {
-    Text why = {0};
+    CLEANUP(text_free) Text why = {0};
     put_why(&why, rows);
     Status status = text_status(&why);
     if (status == ST_OK &&
         json_array_append_new(gaps, json_pack("{s:s, s:o}", "command", commands[kind], "why",
                                               json_text_string(text_str(&why)))))
         status = NO_MEMORY("for what a page lacks");
-    text_free(&why);
     return status;
 }
 

@@ -117,12 +117,11 @@ Status result_input_parse(ResultInput *file, const char *path, const Text *text)
 
 Status result_input_read(ResultInput *file, const char *path)
 {
-    Text text = {0};
+    CLEANUP(text_free) Text text = {0};
     *file = (ResultInput){.path = path};
     Status status = gzip_file_read(&text, path, PACKED_FILE_MOST);
     if (status == ST_IO) status = ST_USAGE; /* nothing was done yet */
     if (status == ST_OK) status = result_input_parse(file, path, &text);
-    text_free(&text);
     return status;
 }
 

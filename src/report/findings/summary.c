@@ -351,7 +351,7 @@ static Status add_comparison(const Summary *s, Text *text, int f)
 
 static Status add_gaps(const Summary *s, Text *text)
 {
-    json_t *gaps = json_array();
+    CLEANUP(json_text_free) json_t *gaps = json_array();
     Status status = missing_results_add(gaps, s->files, s->n_files);
     for (size_t i = 0; status == ST_OK && i < json_array_size(gaps); i++) {
         const json_t *gap = json_array_get(gaps, i);
@@ -359,7 +359,6 @@ static Status add_gaps(const Summary *s, Text *text)
                     record_text(gap, "why"));
         status = json_text_append(s->lines, text);
     }
-    json_decref(gaps);
     return status;
 }
 
@@ -385,8 +384,7 @@ static Status add_all(const Summary *s, Text *text)
 Status summary_add(json_t *lines, const ResultInput *files, int n)
 {
     const Summary summary = {lines, files, n};
-    Text text = {0};
+    CLEANUP(text_free) Text text = {0};
     const Status status = add_all(&summary, &text);
-    text_free(&text);
     return status == ST_OK ? advice_add(lines, files, n) : status;
 }

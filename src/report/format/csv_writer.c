@@ -49,9 +49,8 @@ void csv_writer_field(Text *out, const char *text)
 
 void csv_writer_value(Text *out, const json_t *value)
 {
-    Text text = {0};
+    CLEANUP(text_free) Text text = {0};
     flat_row_put(&text, value);
     csv_writer_field(out, text_str(&text));
     out->failed = out->failed || text.failed;
-    text_free(&text);
 }

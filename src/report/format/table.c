@@ -27,11 +27,10 @@ void table_column(Table *table, const char *label, const char *unit, bool right)
 {
     if (table->n_columns == TABLE_MAX_COLUMNS) table->failed = true;
     if (table->failed) return;
-    Text heading = {0};
+    CLEANUP(text_free) Text heading = {0};
     text_puts(&heading, label);
     if (*unit) text_printf(&heading, " (%s)", unit);
     table->columns[table->n_columns++] = (TableColumn){copy(table, text_str(&heading)), right};
-    text_free(&heading);
 }
 
 void table_columns(Table *table, int n_left, const char *const *labels)
@@ -154,7 +153,7 @@ static const char *second_line(const char *label)
 void table_put_heading(Text *out, const char *label, const TableHeading *as)
 {
     const char *second = second_line(label);
-    Text first = {0};
+    CLEANUP(text_free) Text first = {0};
     if (!second) {
         as->put(out, label);
         return;
@@ -166,7 +165,6 @@ void table_put_heading(Text *out, const char *label, const TableHeading *as)
     as->put(out, second);
     text_puts(out, as->end);
     out->failed = out->failed || first.failed;
-    text_free(&first);
 }
 
 void table_put_comments(Text *out, const Table *table, const char *prefix)

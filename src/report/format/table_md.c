@@ -14,7 +14,7 @@ static bool is_bracketed(const char *text)
 
 static void put_text(Text *out, const char *text)
 {
-    Text inside = {0};
+    CLEANUP(text_free) Text inside = {0};
     if (!is_bracketed(text)) {
         escape_put(out, ESCAPE_MD, text);
         return;
@@ -24,7 +24,6 @@ static void put_text(Text *out, const char *text)
     escape_put(out, ESCAPE_MD, text_str(&inside));
     text_puts(out, "]");
     out->failed = out->failed || inside.failed;
-    text_free(&inside);
 }
 
 /* A list item: what would begin a list, a heading or a rule inside it is escaped. */
@@ -58,11 +57,9 @@ static void put_code(Text *out, const char *code)
 
 static size_t escaped_width(const char *text)
 {
-    Text escaped = {0};
+    CLEANUP(text_free) Text escaped = {0};
     put_text(&escaped, text);
-    const size_t width = text_width(text_str(&escaped));
-    text_free(&escaped);
-    return width;
+    return text_width(text_str(&escaped));
 }
 
 static void put_cell(Text *out, const char *text, size_t width, bool right)

@@ -120,13 +120,12 @@ static void pickle_text(TreeWriter *w, const char *text)
 
 static void json_text(TreeWriter *w, const char *text)
 {
-    Text escaped = {0};
+    CLEANUP(text_free) Text escaped = {0};
     text_puts(&escaped, "\"");
     escape_put(&escaped, ESCAPE_JSON, text);
     text_puts(&escaped, "\"");
     put(w, text_str(&escaped), escaped.n);
     w->pending.failed = w->pending.failed || escaped.failed;
-    text_free(&escaped);
 }
 
 /* Before a value of a list or a key of a dictionary. */

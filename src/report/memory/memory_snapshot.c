@@ -41,7 +41,7 @@ static const char *category(MemoryClass usage)
 /* Layers have most of them in common: each is written once. */
 static void put_frame(TreeWriter *w, const char *file, int64_t line, const char *name)
 {
-    Text frame = {0};
+    CLEANUP(text_free) Text frame = {0};
     text_printf(&frame, "frame\n%s\n%lld\n%s", file, (long long)line, name);
     if (text_status(&frame) != ST_OK) w->status = ST_NO_MEMORY;
     if (!tree_writer_known_as(w, text_str(&frame))) {
@@ -50,7 +50,6 @@ static void put_frame(TreeWriter *w, const char *file, int64_t line, const char 
         tree_writer_end(w);
         tree_writer_share_as(w, text_str(&frame));
     }
-    text_free(&frame);
 }
 
 /* "h13 2048 x 8192 bf16" */
@@ -71,7 +70,7 @@ static void put_frames(Writing *s, int block)
     const MemoryBlock *b = &s->list->blocks[block];
     const Node *node = memory_blocks_node(s->list, b);
     const OpSource source = memory_blocks_source(s->list, b);
-    Text name = {0};
+    CLEANUP(text_free) Text name = {0};
     tree_writer_key(&s->w, "frames");
     if (tree_writer_known(&s->w, block)) return;
     text_printf(&name, "%s: ", node ? plan_op_name(node->op) : "initial values");
@@ -83,7 +82,6 @@ static void put_frames(Writing *s, int block)
     tree_writer_end(&s->w);
     tree_writer_share(&s->w, block);
     if (text_status(&name) != ST_OK) s->w.status = ST_NO_MEMORY;
-    text_free(&name);
 }
 
 /* ---- events ---- */

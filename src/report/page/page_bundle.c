@@ -3,6 +3,7 @@
 #include "base/array.h"
 #include "base/gzip_file.h"
 #include "base/json_reader.h"
+#include "base/json_text.h"
 #include "config/settings.h"
 
 #include <stdlib.h>
@@ -15,14 +16,11 @@ static Status add(PageBundle *bundle, const char *path, const Text *text)
 
 static Status add_held(PageBundle *bundle, const char *path, const json_t *file)
 {
-    Text text = {0};
-    char *dump = json_dumps(file, JSON_COMPACT | JSON_REAL_PRECISION(15));
+    CLEANUP(text_free) Text text = {0};
+    CLEANUP(array_free) char *dump = json_dumps(file, JSON_COMPACT | JSON_REAL_PRECISION(15));
     if (dump) text_puts(&text, dump);
-    Status status = dump ? text_status(&text) : NO_MEMORY("for %s", path);
-    free(dump);
-    if (status == ST_OK) status = add(bundle, path, &text);
-    text_free(&text);
-    return status;
+    TRY(dump ? text_status(&text) : NO_MEMORY("for %s", path));
+    return add(bundle, path, &text);
 }
 
 static Status add_all_held(PageBundle *bundle, const char *path, json_t *root, json_t *files)
@@ -56,13 +54,11 @@ static bool is_held(const PageBundle *bundle, int first, const Record *record)
 static Status add_rows(PageBundle *bundle, const char *path, const json_t *root, json_t *rows)
 {
     static const char *const of_the_suite[] = {"files", "missing", "like", "growth"};
-    json_t *file = json_copy((json_t *)root);
+    CLEANUP(json_text_free) json_t *file = json_copy((json_t *)root);
     for (size_t i = 0; i < sizeof of_the_suite / sizeof *of_the_suite; i++)
         json_object_del(file, of_the_suite[i]);
     const bool made = json_object_set(file, "results", rows) == 0;
-    const Status status = made ? add_held(bundle, path, file) : NO_MEMORY("for %s", path);
-    json_decref(file);
-    return status;
+    return made ? add_held(bundle, path, file) : NO_MEMORY("for %s", path);
 }
 
 /* `first` is the first of the files that the suite holds. */
@@ -106,25 +102,23 @@ static Status add_gaps(PageBundle *bundle, const char *path, json_t *missing)
 static Status read_text(PageBundle *bundle, const char *path, const Text *text, json_t *root)
 {
     json_t *files = json_object_get(root, "files");
-    json_t *missing = json_incref(json_object_get(root, "missing"));
+    CLEANUP(json_text_free) json_t *missing = json_incref(json_object_get(root, "missing"));
     const bool is_suite = json_is_object(files);
     Status status = is_suite ? read_suite(bundle, path, root, files) : ST_OK;
     json_decref(root);
     if (!is_suite) status = add(bundle, path, text);
     if (status == ST_OK) status = add_gaps(bundle, path, missing);
-    json_decref(missing);
     return status;
 }
 
 static Status read_path(PageBundle *bundle, const char *path)
 {
-    Text text = {0};
+    CLEANUP(text_free) Text text = {0};
     Status status = gzip_file_read(&text, path, PACKED_FILE_MOST);
     if (status == ST_IO) status = ST_USAGE; /* nothing was done yet */
     json_t *root = NULL;
     if (status == ST_OK) status = json_reader_parse(&root, path, text_str(&text), text.n, 0, NULL);
     if (status == ST_OK) status = read_text(bundle, path, &text, root);
-    text_free(&text);
     return status;
 }
 

@@ -17,13 +17,11 @@
 
 static Status add_title(json_t *table, const PagePart *part)
 {
-    Text title = {0};
+    CLEANUP(text_free) Text title = {0};
     page_parts_title(&title, part);
-    Status status = text_status(&title);
-    if (status == ST_OK) status = record_put_text(table, "title", text_str(&title));
-    if (status == ST_OK) status = record_put_text(table, "section", part->section);
-    text_free(&title);
-    return status;
+    TRY(text_status(&title));
+    TRY(record_put_text(table, "title", text_str(&title)));
+    return record_put_text(table, "section", part->section);
 }
 
 static Status add_lines(json_t *tables, const char *lines, const PagePart *part)
@@ -43,11 +41,9 @@ static Status add_lines(json_t *tables, const char *lines, const PagePart *part)
 
 static Status add_part(json_t *tables, const PagePart *part)
 {
-    Text lines = {0};
-    Status status = part->write(&lines, "page", part);
-    if (status == ST_OK) status = add_lines(tables, text_str(&lines), part);
-    text_free(&lines);
-    return status;
+    CLEANUP(text_free) Text lines = {0};
+    TRY(part->write(&lines, "page", part));
+    return add_lines(tables, text_str(&lines), part);
 }
 
 static Status add_tables(json_t *root, const PageInput *input)
@@ -67,7 +63,7 @@ static Status add_tables(json_t *root, const PageInput *input)
 
 static Status add_labels(json_t *labels, const RecordSet *rows)
 {
-    Text label = {0};
+    CLEANUP(text_free) Text label = {0};
     int failed = 0;
     bool shown[TABLE_MAX_COLUMNS] = {0};
     result_input_distinct(shown, rows);
@@ -77,7 +73,6 @@ static Status add_labels(json_t *labels, const RecordSet *rows)
         failed |= json_array_append_new(labels, json_text_string(text_str(&label)));
     }
     failed |= label.failed;
-    text_free(&label);
     return failed ? NO_MEMORY("for the data of a page") : ST_OK;
 }
 
@@ -99,14 +94,13 @@ static Status add_rows(json_t *json, const ResultInput *file)
 static Status add_sweep(json_t *list, const char *kind, const GrowthNames *names,
                         const GrowthSweep *sweep)
 {
-    Text text = {0};
+    CLEANUP(text_free) Text text = {0};
     growth_report_sentence(&text, names, sweep);
     Status status = text_status(&text);
     json_t *json = json_pack("{s:s, s:o, s:s}", "kind", kind, "where", growth_json_where(sweep),
                              "text", text_str(&text));
     if (status == ST_OK && json_array_append_new(list, json))
         status = NO_MEMORY("for the data of a page");
-    text_free(&text);
     return status;
 }
 
@@ -152,13 +146,11 @@ static Status tell_command(const Commands *commands, const char *command, const 
 static Status add_command(const Commands *commands, const json_t *said, const json_t *environment)
 {
     const char *command = record_text(said, "command");
-    Text again = {0};
+    CLEANUP(text_free) Text again = {0};
     if (!command) return ST_OK;
     rerun_command(&again, command);
-    Status status = text_status(&again);
-    if (status == ST_OK) status = tell_command(commands, text_str(&again), said, environment);
-    text_free(&again);
-    return status;
+    TRY(text_status(&again));
+    return tell_command(commands, text_str(&again), said, environment);
 }
 
 static Status tell_commands(const Commands *commands, const ResultInput *file)
@@ -223,7 +215,7 @@ static Status add_program(json_t *root, const char *command)
 
 static Status add_missing(json_t *lines, const json_t *gaps)
 {
-    Text line = {0};
+    CLEANUP(text_free) Text line = {0};
     int failed = 0;
     for (size_t i = 0; i < json_array_size(gaps); i++) {
         const json_t *gap = json_array_get(gaps, i);
@@ -232,7 +224,6 @@ static Status add_missing(json_t *lines, const json_t *gaps)
         failed |= json_array_append_new(lines, json_text_string(text_str(&line)));
     }
     failed |= line.failed;
-    text_free(&line);
     return failed ? NO_MEMORY("for the data of a page") : ST_OK;
 }
 

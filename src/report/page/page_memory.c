@@ -1,5 +1,6 @@
 #include "report/page/page_memory.h"
 
+#include "base/array.h"
 #include "base/human.h"
 #include "bench/record/record.h"
 #include "report/format/table_write.h"
@@ -137,7 +138,7 @@ static Status largest(Table *table, const json_t *cell)
     int64_t node, born, died;
     size_t alive = 0;
     if (!record_int(cell, "peak.node", &node) || n == 0) return ST_OK;
-    Alive *list = calloc(n, sizeof *list);
+    CLEANUP(array_free) Alive *list = calloc(n, sizeof *list);
     if (!list) return NO_MEMORY("for the page's memory tables");
     for (size_t i = 0; i < n; i++) {
         const json_t *block = json_array_get(blocks, i);
@@ -160,7 +161,6 @@ static Status largest(Table *table, const json_t *cell)
             table_cell(table, record_text(list[i].block, words[w]));
         source_cell(table, list[i].block);
     }
-    free(list);
     return ST_OK;
 }
 
@@ -257,7 +257,7 @@ static json_t *words_json(const char **words, int64_t n)
 
 static json_t *timeline_json(const Timeline *t, const json_t *cell)
 {
-    Text label = {0};
+    CLEANUP(text_free) Text label = {0};
     json_t *shown = json_array();
     for (int i = 0; i < NAMES; i++) {
         int64_t whole;
@@ -273,11 +273,9 @@ static json_t *timeline_json(const Timeline *t, const json_t *cell)
         if (most > 0) json_array_append(shown, use);
         json_decref(use);
     }
-    json_t *json =
-        json_pack("{s:s, s:o, s:o, s:o}", "label", text_str(&label), "phases",
-                  words_json(t->phase, t->n), "scopes", words_json(t->scope, t->n), "uses", shown);
-    text_free(&label);
-    return json;
+    return json_pack("{s:s, s:o, s:o, s:o}", "label", text_str(&label), "phases",
+                     words_json(t->phase, t->n), "scopes", words_json(t->scope, t->n), "uses",
+                     shown);
 }
 
 static Status add_timeline(json_t *list, const json_t *cell)

@@ -1,5 +1,6 @@
 #include "report/page/page_parts.h"
 
+#include "base/json_text.h"
 #include "report/format/flat_row.h"
 #include "report/format/table_write.h"
 #include "report/page/page_memory.h"
@@ -70,7 +71,7 @@ static Status write_limits(Text *out, const char *format, const PagePart *part)
 static void environment_row(Table *table, const json_t *environments, const char *label,
                             const char *path)
 {
-    Text text = {0};
+    CLEANUP(text_free) Text text = {0};
     bool told = false;
     for (size_t i = 0; i < json_array_size(environments); i++) {
         const json_t *value = record_value(json_array_get(environments, i), path);
@@ -85,7 +86,6 @@ static void environment_row(Table *table, const json_t *environments, const char
         table_cell(table, text.n ? text_str(&text) : "-");
         table->failed = table->failed || text.failed;
     }
-    text_free(&text);
 }
 
 static Status write_environments(Text *out, const char *format, const json_t *environments)
@@ -117,12 +117,11 @@ static Status add_environments(json_t *all, json_t *seen, const json_t *more)
 
 static Status write_environment(Text *out, const char *format, const PagePart *part)
 {
-    json_t *all = json_array(), *seen = json_object();
+    CLEANUP(json_text_free) json_t *all = json_array(), *seen = json_object();
     Status status = ST_OK;
     for (int f = 0; status == ST_OK && f < part->n_files; f++)
         status = add_environments(all, seen, part->files[f].rows.environments);
     if (status == ST_OK) status = write_environments(out, format, all);
-    json_decref(all);
     json_decref(seen);
     return status;
 }

@@ -14,32 +14,28 @@ static void put(Text *out, const char *text)
 static Status write_file(const char *folder, const char *name, const TableFormat *format,
                          const Text *text)
 {
-    Text path = {0};
+    CLEANUP(text_free) Text path = {0};
     text_printf(&path, "%s/%s.%s", folder, name, format->ending);
-    Status status = text_status(&path);
-    if (status == ST_OK) status = text_status(text);
-    if (status == ST_OK) status = text_write_file(text_str(&path), text_str(text), text->n);
-    text_free(&path);
-    return status;
+    TRY(text_status(&path));
+    TRY(text_status(text));
+    return text_write_file(text_str(&path), text_str(text), text->n);
 }
 
 static Status write_own(const char *folder, const char *name, const TableFormat *format,
                         const Text *tables)
 {
-    Text text = {0};
+    CLEANUP(text_free) Text text = {0};
     put(&text, format->part_begin);
     text_append(&text, text_str(tables), tables->n);
     put(&text, format->part_end);
-    const Status status = write_file(folder, name, format, &text);
-    text_free(&text);
-    return status;
+    return write_file(folder, name, format, &text);
 }
 
 /* One part to a file of its own, and to the document with all of them. */
 static Status write_part(const char *folder, const TableFormat *format, const PagePart *parts,
                          int i, Text *all)
 {
-    Text name = {0}, text = {0}, title = {0};
+    CLEANUP(text_free) Text name = {0}, text = {0}, title = {0};
     page_parts_name(&name, parts, i);
     page_parts_title(&title, &parts[i]);
     Status status = parts[i].write(&text, format->name, &parts[i]);
@@ -50,23 +46,19 @@ static Status write_part(const char *folder, const TableFormat *format, const Pa
     text_append(all, text_str(&text), text.n);
     put(all, format->after_tables);
     text_puts(all, "\n");
-    text_free(&name);
-    text_free(&text);
-    text_free(&title);
     return status;
 }
 
 static Status write_format(const char *folder, const TableFormat *format, const PagePart *parts,
                            int n)
 {
-    Text all = {0};
+    CLEANUP(text_free) Text all = {0};
     Status status = ST_OK;
     put(&all, format->document_begin);
     for (int i = 0; status == ST_OK && i < n; i++)
         status = write_part(folder, format, parts, i, &all);
     put(&all, format->document_end);
     if (status == ST_OK) status = write_file(folder, "tables", format, &all);
-    text_free(&all);
     return status;
 }
 

@@ -1,6 +1,7 @@
 #include "report/profile/nsys_folder.h"
 
 #include "base/array.h"
+#include "base/json_text.h"
 #include "report/profile/nsys_profile.h"
 
 #include <ctype.h>
@@ -24,10 +25,9 @@ typedef struct Files {
 /* nsys gives no other names; messages are one line, and JSON is UTF-8. */
 static bool is_plain(const char *name)
 {
-    json_t *text = json_string(name);
+    CLEANUP(json_text_free) json_t *text = json_string(name);
     bool plain = text != NULL;
     for (; plain && *name; name++) plain = !iscntrl((unsigned char)*name);
-    json_decref(text);
     return plain;
 }
 
@@ -85,7 +85,7 @@ static bool same_prefix(const File *a, const File *b)
 static Status read_file(NsysProfile *profile, const char *folder, const File *file)
 {
     static const size_t most = (size_t)1 << 29; /* keeps a wrong file from eating the memory */
-    Text path = {0}, text = {0};
+    CLEANUP(text_free) Text path = {0}, text = {0};
     text_printf(&path, "%s/%s", folder, file->name);
     Status status = text_status(&path);
     if (status == ST_OK) {
@@ -96,8 +96,6 @@ static Status read_file(NsysProfile *profile, const char *folder, const File *fi
             if (status != ST_OK) status_context("%s", text_str(&path));
         }
     }
-    text_free(&text);
-    text_free(&path);
     return status;
 }
 

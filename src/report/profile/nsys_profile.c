@@ -1,6 +1,7 @@
 #include "report/profile/nsys_profile.h"
 
 #include "base/array.h"
+#include "base/json_text.h"
 #include "bench/study/profile_record.h"
 #include "prof/gpu_stats.h"
 #include "prof/kernel_name.h"
@@ -148,21 +149,18 @@ static Status add_name(NsysProfile *p, const char *name, json_t *time)
 
 static Status add_grid(NsysProfile *p, const NsysRow *row)
 {
-    Text name = {0};
+    CLEANUP(text_free) Text name = {0};
     text_printf(&name, "%s, grid %s, block %s", row->name, row->group, row->group2);
-    Status status = text_status(&name);
-    if (status == ST_OK) status = append(p, p->grids, text_str(&name), tally(row));
-    text_free(&name);
-    return status;
+    TRY(text_status(&name));
+    return append(p, p->grids, text_str(&name), tally(row));
 }
 
 static Status add_in_range(NsysProfile *p, const NsysRow *row)
 {
-    json_t *range = json_string(range_name(row->group));
+    CLEANUP(json_text_free) json_t *range = json_string(range_name(row->group));
     if (!range) return FAIL(ST_USAGE, "the name of a range is not UTF-8 text");
     Status status = append(p, p->phase_kernels, row->name, tally(row));
     if (status == ST_OK) json_object_set(last_of(p->phase_kernels), "phase", range);
-    json_decref(range);
     return status;
 }
 
@@ -238,7 +236,7 @@ static Status add_gaps(NsysProfile *p)
 /* The events under the name of the first; `next` is behind them. */
 static Status add_sum(NsysProfile *p, size_t first, size_t *next)
 {
-    RunningStats seconds = {0};
+    CLEANUP(running_stats_free) RunningStats seconds = {0};
     const char *name = p->events[first].name;
     Status status = ST_OK;
     for (*next = first; status == ST_OK && *next < p->n_events && p->events[*next].name == name;
@@ -246,7 +244,6 @@ static Status add_sum(NsysProfile *p, size_t first, size_t *next)
         status = running_stats_add(&seconds,
                                    (double)(p->events[*next].end - p->events[*next].begin) * 1e-9);
     json_t *time = profile_record_stats(&seconds, 1e9);
-    running_stats_free(&seconds);
     if (status != ST_OK)
         json_decref(time);
     else
@@ -310,7 +307,7 @@ static Status skip_row(void *self, const NsysRow *row)
 Status nsys_profile_add(NsysProfile *p, NsysInput input, const char *file, const char *text,
                         size_t n)
 {
-    Text missing = {0};
+    CLEANUP(text_free) Text missing = {0};
     const bool again =
         input == NSYS_INPUT_PUSHPOP && json_array_size(p->nvtx) > 0; /* nvtx_sum has them */
     const NsysTable table = {
@@ -326,7 +323,6 @@ Status nsys_profile_add(NsysProfile *p, NsysInput input, const char *file, const
     if (missing.n)
         json_array_append_new(p->missing,
                               json_pack("{s:s, s:s}", "file", file, "columns", text_str(&missing)));
-    text_free(&missing);
     return status;
 }
 

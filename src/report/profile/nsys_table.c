@@ -169,7 +169,7 @@ static bool is_said(const CsvReader *in)
 
 static Status read_header(const NsysTable *table, CsvReader *in, Header *header, bool *more)
 {
-    Text needed = {0};
+    CLEANUP(text_free) Text needed = {0};
     bool nothing = false;
     do {
         TRY(csv_reader_next(in, more));
@@ -179,12 +179,11 @@ static Status read_header(const NsysTable *table, CsvReader *in, Header *header,
     *header = (Header){.n = in->n, .trace = !inputs[table->input].before};
     for (int c = 0; c < COLUMNS; c++) TRY(find_column(table, in, (Column)c, header));
     name_missing(table, header, &needed);
-    Status status = text_status(&needed);
-    if (status == ST_OK && needed.n)
-        status = FAIL(ST_USAGE, "line %zu: not the header of %s: no column %s", in->line,
-                      inputs[table->input].report, text_str(&needed));
-    text_free(&needed);
-    return status;
+    TRY(text_status(&needed));
+    if (needed.n)
+        TRY(FAIL(ST_USAGE, "line %zu: not the header of %s: no column %s", in->line,
+                 inputs[table->input].report, text_str(&needed)));
+    return ST_OK;
 }
 
 /* ---- rows ---- */

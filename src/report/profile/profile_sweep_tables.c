@@ -72,7 +72,7 @@ static void top_cells(Table *table, const ProfileView *v, int phase)
 
 static void label_cells(Table *table, const Record *r, const RowWarnings *warnings)
 {
-    Text name = {0};
+    CLEANUP(text_free) Text name = {0};
     int64_t ctx = 0, batch = 0;
     const char *const texts[] = {"precision", "attention", "exec"};
     record_int(r, "ctx", &ctx);
@@ -85,7 +85,6 @@ static void label_cells(Table *table, const Record *r, const RowWarnings *warnin
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         table_cell(table, record_text(r, texts[i]) ? record_text(r, texts[i]) : "-");
     table->failed = table->failed || name.failed;
-    text_free(&name);
 }
 
 enum { LABELS = 6 };
@@ -264,7 +263,7 @@ static const char *style(const RecordSet *set, size_t i)
 static Status find_styles(Styles *styles, const RecordSet *set)
 {
     const size_t n = record_set_size(set);
-    Text text = {0};
+    CLEANUP(text_free) Text text = {0};
     *styles = (Styles){.other = malloc((n + 1) * sizeof *styles->other)};
     Status status = text_groups_init(&styles->work, n);
     if (status == ST_OK && !styles->other) status = NO_MEMORY("for profiles");
@@ -279,7 +278,6 @@ static Status find_styles(Styles *styles, const RecordSet *set)
         const bool same = next < n && strcmp(style(set, i), style(set, next)) == 0;
         styles->other[i] = same ? styles->other[next] : next;
     }
-    text_free(&text);
     return status;
 }
 
@@ -318,11 +316,9 @@ static Status sentences(Table *table, const RecordSet *set)
 
 Status profile_sweep_tables_write(Text *out, const ProfileTables *how, const RecordSet *set)
 {
-    Table table = {0};
-    Status status = summary(&table, set);
-    if (status == ST_OK) status = sentences(&table, set);
-    if (status == ST_OK) status = profile_cells_put(out, how, &table);
-    if (status == ST_OK) status = pairs(out, how, set);
-    table_free(&table);
-    return status;
+    CLEANUP(table_free) Table table = {0};
+    TRY(summary(&table, set));
+    TRY(sentences(&table, set));
+    TRY(profile_cells_put(out, how, &table));
+    return pairs(out, how, set);
 }

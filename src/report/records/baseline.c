@@ -56,17 +56,14 @@ static void list_values(Text *out, const RecordSet *set)
 
 static Status nothing_found(const RecordSet *set, const char *text)
 {
-    Text values = {0};
+    CLEANUP(text_free) Text values = {0};
     list_values(&values, set);
-    const Status status =
-        values.n ? FAIL(ST_USAGE, "--baseline %s: no row has this value; rows differ in%.600s",
-                        text, text_str(&values))
-                 : FAIL(ST_USAGE,
-                        "--baseline %s: the rows do not differ in any option; sweep the one to "
-                        "compare: --precision fp32,bf16 --baseline fp32",
-                        text);
-    text_free(&values);
-    return status;
+    return values.n ? FAIL(ST_USAGE, "--baseline %s: no row has this value; rows differ in%.600s",
+                           text, text_str(&values))
+                    : FAIL(ST_USAGE,
+                           "--baseline %s: the rows do not differ in any option; sweep the one to "
+                           "compare: --precision fp32,bf16 --baseline fp32",
+                           text);
 }
 
 /* A size brings its dimensions with it. */

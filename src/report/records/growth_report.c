@@ -176,11 +176,9 @@ static void put_row(Table *table, const GrowthNames *names, const GrowthSweep *s
 /* Where no sweep has a label, no column is needed for it. */
 static bool any_label(const GrowthNames *names, const Growth *growth)
 {
-    Text text = {0};
+    CLEANUP(text_free) Text text = {0};
     for (int s = 0; s < growth->n; s++) put_label(&text, names, &growth->sweeps[s]);
-    const bool any = text.n > 0;
-    text_free(&text);
-    return any;
+    return text.n > 0;
 }
 
 /* Of more laws than this a table has those that are claimed. */

@@ -37,23 +37,21 @@ static bool put_work(Text *out, const Record *record)
 static json_t *rows_of(const RecordSet *rows, const char *precision)
 {
     json_t *found = json_object();
-    Text work = {0};
+    CLEANUP(text_free) Text work = {0};
     for (size_t i = 0; i < record_set_size(rows); i++) {
         Record *record = record_set_at(rows, i);
         if (!has_precision(record, precision) || !put_work(&work, record)) continue;
         if (!json_object_get(found, text_str(&work)))
             json_object_set(found, text_str(&work), record);
     }
-    text_free(&work);
     return found;
 }
 
 static const Record *partner(const json_t *others, const Record *fp32)
 {
-    Text work = {0};
+    CLEANUP(text_free) Text work = {0};
     if (json_object_size(others) == 0) return NULL;
     const Record *found = put_work(&work, fp32) ? json_object_get(others, text_str(&work)) : NULL;
-    text_free(&work);
     return found;
 }
 
@@ -87,9 +85,8 @@ static bool put_label(Text *out, const RecordSet *rows, const Record *record)
 /* " (small)" */
 static void put_in_brackets(Text *out, const RecordSet *rows, const Record *record)
 {
-    Text label = {0};
+    CLEANUP(text_free) Text label = {0};
     if (put_label(&label, rows, record)) text_printf(out, " (%s)", text_str(&label));
-    text_free(&label);
 }
 
 static void put_phases(Text *out, const Record *fp32, const Record *other)

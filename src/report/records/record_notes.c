@@ -128,7 +128,7 @@ static void put_part(Text *text, const json_t *environment, const char *path, co
 static void put_environment(Table *table, Text *text, const json_t *environment, bool with_id)
 {
     const char *command = record_text(environment, "command");
-    Text again = {0};
+    CLEANUP(text_free) Text again = {0};
     double mib;
     if (command) rerun_command(&again, command);
     if (with_id) put_part(text, environment, "id", "environment ", "");
@@ -150,7 +150,6 @@ static void put_environment(Table *table, Text *text, const json_t *environment,
     put_part(text, environment, "time_utc", "", "");
     table->failed = table->failed || again.failed || text->failed;
     if (text->n) table_note(table, text_str(text), command ? text_str(&again) : NULL);
-    text_free(&again);
     text_free(text);
 }
 
@@ -227,7 +226,7 @@ void record_notes_definitions(Table *table, const RecordSet *set)
 void record_notes_rows(Table *table, const RecordSet *set, const bool *shown,
                        const RowWarnings *warnings)
 {
-    Text text = {0};
+    CLEANUP(text_free) Text text = {0};
     SameNotes same;
     if (find_same(&same, &text, set) != ST_OK) table->failed = true;
     for (size_t i = 0; i < record_set_size(set) && !table->failed; i++) {
@@ -241,5 +240,4 @@ void record_notes_rows(Table *table, const RecordSet *set, const bool *shown,
     for (size_t i = 0; i < n; i++) {
         put_environment(table, &text, json_array_get(set->environments, i), n > 1);
     }
-    text_free(&text);
 }

@@ -149,7 +149,7 @@ static Values values_of(const Baseline *baseline, const RecordSet *set)
 
 static void put_value_headings(Table *table, const Baseline *baseline, const Values *values)
 {
-    Text label = {0};
+    CLEANUP(text_free) Text label = {0};
     for (int i = 0; i < baseline->n_others; i++) {
         const Column *column = baseline->others[i];
         table_column(table, column->label, column->unit, column->kind != COLUMN_WORD);
@@ -164,7 +164,6 @@ static void put_value_headings(Table *table, const Baseline *baseline, const Val
         }
     }
     table->failed = table->failed || label.failed;
-    text_free(&label);
 }
 
 static void put_values_row(Table *table, const RecordSet *set, const Baseline *baseline,

@@ -35,11 +35,9 @@ static Status cannot(const ReportSink *sink)
 
 static Status write_whole(ReportSink *sink, const ReportInput *input)
 {
-    Text text = {0};
-    Status status = report_write(&text, sink->format, input);
-    if (status == ST_OK) status = text_write_file(sink->path, text_str(&text), text.n);
-    text_free(&text);
-    return status;
+    CLEANUP(text_free) Text text = {0};
+    TRY(report_write(&text, sink->format, input));
+    return text_write_file(sink->path, text_str(&text), text.n);
 }
 
 /* All of it and synced, or the file as it was: a line cut short by a full disk would otherwise run
@@ -73,11 +71,9 @@ static Status start_file(ReportSink *sink)
     sink->fd = open(sink->path, O_WRONLY | O_APPEND | O_CLOEXEC);
     if (sink->fd < 0) return cannot(sink);
     if (!sink->stream) return ST_OK;
-    Text text = {0};
-    Status status = report_write(&text, sink->format, &input);
-    if (status == ST_OK) status = append(sink, text_str(&text), text.n);
-    text_free(&text);
-    return status;
+    CLEANUP(text_free) Text text = {0};
+    TRY(report_write(&text, sink->format, &input));
+    return append(sink, text_str(&text), text.n);
 }
 
 static bool has_older(const ReportSink *sink)
@@ -90,7 +86,7 @@ static bool has_older(const ReportSink *sink)
 /* Everything but the renaming: a full disk is found, and the older file is still there. */
 static Status try_temporary(const ReportSink *sink)
 {
-    Text text = {0};
+    CLEANUP(text_free) Text text = {0};
     AtomicFile file;
     Status status = report_write(&text, sink->format, &(ReportInput){.set = &sink->set});
     if (status == ST_OK) status = atomic_file_open(&file, sink->path);
@@ -98,7 +94,6 @@ static Status try_temporary(const ReportSink *sink)
         status = atomic_file_write(&file, text_str(&text), text.n);
         atomic_file_abandon(&file);
     }
-    text_free(&text);
     return status;
 }
 
@@ -130,11 +125,9 @@ Status report_sink_add(ReportSink *sink, Record *record)
     if (sink->fd < 0) {
         return sink->stream ? ST_OK : write_whole(sink, &(ReportInput){.set = &sink->set});
     }
-    Text line = {0};
-    Status status = record_file_line(&line, record);
-    if (status == ST_OK) status = append(sink, text_str(&line), line.n);
-    text_free(&line);
-    return status;
+    CLEANUP(text_free) Text line = {0};
+    TRY(record_file_line(&line, record));
+    return append(sink, text_str(&line), line.n);
 }
 
 Status report_sink_finish(ReportSink *sink, const ReportInput *all)

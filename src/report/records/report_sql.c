@@ -56,7 +56,7 @@ static void put_insert(Text *out, Text *scratch, const RecordSet *set, const Rec
 
 Status report_sql(Text *out, const ReportInput *input)
 {
-    Text scratch = {0};
+    CLEANUP(text_free) Text scratch = {0};
     text_puts(out, "BEGIN;\n");
     put_create(out);
     for (size_t i = 0; i < record_set_size(input->set); i++) {
@@ -64,6 +64,5 @@ Status report_sql(Text *out, const ReportInput *input)
     }
     text_puts(out, "COMMIT;\n");
     out->failed = out->failed || scratch.failed;
-    text_free(&scratch);
     return text_status(out);
 }

@@ -246,7 +246,7 @@ static Status gather(RecordSet *rows, RecordSet *matched, const ComparisonReport
 static Status write_tables(Text *out, const char *format, const ComparisonReport *report)
 {
     RecordSet rows = {0}, matched = {0};
-    Table table = {0};
+    CLEANUP(table_free) Table table = {0};
     fill_differences(&table, report);
     TRY(table_write_next(out, format, &table));
     text_puts(out, "\n");
@@ -255,7 +255,6 @@ static Status write_tables(Text *out, const char *format, const ComparisonReport
     if (status == ST_OK) status = gather(&rows, &matched, report);
     if (status == ST_OK) fill_rows(&table, report, &rows, &matched);
     if (status == ST_OK) status = table_write(out, format, &table); /* with its notes, if no rows */
-    table_free(&table);
     record_set_free(&rows);
     record_set_free(&matched);
     return status;

@@ -39,7 +39,7 @@ static void put_device(Table *table, const Limits *limits)
 {
     char line[512];
     const LimitsKey *key = &limits->key;
-    Text text = {0};
+    CLEANUP(text_free) Text text = {0};
     if (*key->gpu) {
         text_printf(&text, "%s, %d multiprocessors, %s", key->gpu, key->multiprocessors, key->blas);
     } else {
@@ -49,7 +49,6 @@ static void put_device(Table *table, const Limits *limits)
     snprintf(line, sizeof line, "%s; measured %s in %.0f s%s", text_str(&text), limits->time_utc,
              limits->seconds, limits->stored ? " (stored; --refresh measures again)" : "");
     table_note(table, line, NULL);
-    text_free(&text);
 }
 
 static void put_method(Table *table, const LimitsKey *key)

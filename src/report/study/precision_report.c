@@ -300,12 +300,12 @@ static json_t *sums_json(const PrecisionReport *r)
 
 static Status write_json(Text *out, const PrecisionReport *r)
 {
+    CLEANUP(json_text_free)
     json_t *root = json_pack("{s:i, s:O, s:o, s:O}", "schema", RECORD_SCHEMA, "environment",
                              json_array_get(r->rows->environments, 0), "accumulation", sums_json(r),
                              "results", r->rows->results);
     json_text_put(out, root, JSON_INDENT(1) | JSON_REAL_PRECISION(15));
     text_puts(out, "\n");
-    json_decref(root);
     return text_status(out);
 }
 

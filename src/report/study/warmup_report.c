@@ -149,12 +149,12 @@ static json_t *study_json(const WarmupStudy *s)
 
 static Status write_json(Text *out, const WarmupStudy *s, const RecordSet *rows)
 {
+    CLEANUP(json_text_free)
     json_t *root = json_pack("{s:i, s:O, s:o, s:O}", "schema", RECORD_SCHEMA, "environment",
                              json_array_get(rows->environments, 0), "warmup_study",
                              s ? study_json(s) : json_object(), "results", rows->results);
     json_text_put(out, root, JSON_INDENT(1) | JSON_REAL_PRECISION(15));
     text_puts(out, "\n");
-    json_decref(root);
     return text_status(out);
 }
 

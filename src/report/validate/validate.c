@@ -2,6 +2,7 @@
 
 #include "base/gzip_file.h"
 #include "base/json_reader.h"
+#include "base/json_text.h"
 #include "bench/limits/limits_json.h"
 #include "bench/record/record.h"
 #include "report/validate/tree_reader.h"
@@ -103,14 +104,12 @@ static Status validate_json(const Text *text, const char *path, ValidateNote *no
 {
     json_error_t error;
     if (text->n == 0) return FAIL(ST_FAILED, "the file is empty");
-    json_t *json = NULL;
+    CLEANUP(json_text_free) json_t *json = NULL;
     TRY(json_reader_parse(&json, path, text_str(text), text->n, 0, &error));
     if (!json)
         return FAIL(ST_FAILED, "no JSON: %s (line %d, column %d)", error.text, error.line,
                     error.column);
-    const Status status = validate_object(json, text, path, note);
-    json_decref(json);
-    return status;
+    return validate_object(json, text, path, note);
 }
 
 static Status validate_pickle(const Text *text, const char *path, ValidateNote *note)
@@ -134,10 +133,8 @@ static Status validate_text(const Text *text, const char *path, ValidateNote *no
 
 Status validate_file(const char *path, ValidateNote *note)
 {
-    Text text = {0};
+    CLEANUP(text_free) Text text = {0};
     note->s[0] = '\0';
-    Status status = gzip_file_read(&text, path, PACKED_FILE_MOST);
-    if (status == ST_OK) status = validate_text(&text, path, note);
-    text_free(&text);
-    return status;
+    TRY(gzip_file_read(&text, path, PACKED_FILE_MOST));
+    return validate_text(&text, path, note);
 }

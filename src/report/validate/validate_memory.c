@@ -1,3 +1,4 @@
+#include "base/array.h"
 #include "bench/record/record.h"
 #include "report/validate/validate.h"
 
@@ -63,15 +64,11 @@ static Status check_peak(const json_t *cell, const Block *blocks, size_t n)
 static Status check_blocks(const json_t *cell, const json_t *list)
 {
     const size_t n = json_array_size(list);
-    Block *blocks = malloc((n + 1) * sizeof *blocks);
+    CLEANUP(array_free) Block *blocks = malloc((n + 1) * sizeof *blocks);
     if (!blocks) return NO_MEMORY("for %zu blocks", n);
-    Status status = ST_OK;
-    for (size_t i = 0; i < n && status == ST_OK; i++)
-        status = take_block(&blocks[i], json_array_get(list, i), i);
-    if (status == ST_OK) status = check_places(blocks, n);
-    if (status == ST_OK) status = check_peak(cell, blocks, n);
-    free(blocks);
-    return status;
+    for (size_t i = 0; i < n; i++) TRY(take_block(&blocks[i], json_array_get(list, i), i));
+    TRY(check_places(blocks, n));
+    return check_peak(cell, blocks, n);
 }
 
 static Status check_phases(const json_t *cell, const char *step)

@@ -42,13 +42,12 @@ static Status check_phase(const Record *record, const char *phase)
 {
     const json_t *list = json_object_get(json_object_get(record, phase), "samples_ms");
     if (json_array_size(list) == 0) return ST_OK;
-    SampleList seconds = {0};
+    CLEANUP(sample_list_free) SampleList seconds = {0};
     Record *right = json_object();
     Status status = read_samples(list, &seconds);
     if (status == ST_OK) status = record_put_samples(right, phase, seconds.seconds, seconds.n);
     if (status == ST_OK) status = compare_phase(record, right, phase);
     json_decref(right);
-    sample_list_free(&seconds);
     return status;
 }
 

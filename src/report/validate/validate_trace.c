@@ -1,3 +1,4 @@
+#include "base/array.h"
 #include "report/validate/validate.h"
 
 #include <math.h>
@@ -105,7 +106,7 @@ static int by_place(const void *a, const void *b)
 /* A viewer drops a slice that begins within another on its track and ends after it. */
 static Status check_nesting(Found *f)
 {
-    int64_t *open = malloc((f->n_slices + 1) * sizeof *open);
+    CLEANUP(array_free) int64_t *open = malloc((f->n_slices + 1) * sizeof *open);
     size_t n = 0;
     if (!open) return NO_MEMORY("for %zu slices", f->n_slices);
     Status status = ST_OK;
@@ -118,7 +119,6 @@ static Status check_nesting(Found *f)
             status = FAIL(ST_FAILED, "event %zu overlaps another on its track", s->index);
         open[n++] = s->end;
     }
-    free(open);
     return status;
 }
 
