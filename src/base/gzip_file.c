@@ -11,8 +11,7 @@ enum { WORTH_WRITING = 1 << 16, GZIP = 16 + MAX_WBITS };
 
 bool gzip_file_named(const char *path)
 {
-    const size_t n = strlen(path);
-    return n > 3 && strcmp(path + n - 3, ".gz") == 0;
+    return text_ends_with(path, ".gz") && strlen(path) > 3;
 }
 
 Status gzip_file_open(GzipFile *packed, const char *path)

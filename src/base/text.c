@@ -94,6 +94,12 @@ Status text_status(const Text *text)
     return NO_MEMORY("for a text of more than %zu bytes", text->n);
 }
 
+bool text_ends_with(const char *s, const char *end)
+{
+    const size_t n = strlen(s), m = strlen(end);
+    return n >= m && strcmp(s + n - m, end) == 0;
+}
+
 size_t text_width(const char *s)
 {
     size_t width = 0;

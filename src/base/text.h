@@ -30,6 +30,7 @@ Status text_status(const Text *text);   /* ST_NO_MEMORY when anything is missing
 
 /* Columns it takes on a terminal: UTF-8 code points, not bytes. */
 size_t text_width(const char *s);
+bool text_ends_with(const char *s, const char *end);
 
 /* The file at `path` holds either what it held before or all `n` bytes: a temporary file in the same
  * directory, fsync, rename. "-" is not special. */

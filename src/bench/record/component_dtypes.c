@@ -1,5 +1,7 @@
 #include "bench/record/component_dtypes.h"
 
+#include "base/text.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -79,16 +81,10 @@ static DTypes of_params(const Model *m, bool norms, Component what)
 
 /* ---- nodes of the forward pass ---- */
 
-static bool ends_with(const char *scope, const char *tail)
-{
-    const size_t n = strlen(scope), m = strlen(tail);
-    return n >= m && strcmp(scope + n - m, tail) == 0;
-}
-
 /* Does the forward node belong to a part whose name ends so? */
 static bool is_part(const Node *node, const char *tail)
 {
-    return node->phase == PHASE_FORWARD && ends_with(node->scope, tail);
+    return node->phase == PHASE_FORWARD && text_ends_with(node->scope, tail);
 }
 
 /* The results of the products of that part, or of all. */

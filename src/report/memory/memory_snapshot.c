@@ -1,6 +1,6 @@
 #include "report/memory/memory_snapshot.h"
 
-#include "report/format/tree_writer.h"
+#include "report/memory/pickle_writer.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@ typedef struct Writing {
     const MemorySnapshot *snapshot;
     const MemoryBlocks *list;
     const Plan *plan;
-    TreeWriter w;
+    PickleWriter w;
     int64_t now_us;
     SortedBlock *alive,
         *moments; /* blocks after the last event, by address; made by the first step, by node */
@@ -39,16 +39,16 @@ static const char *category(MemoryClass usage)
 /* ---- where a block comes from ---- */
 
 /* Layers have most of them in common: each is written once. */
-static void put_frame(TreeWriter *w, const char *file, int64_t line, const char *name)
+static void put_frame(PickleWriter *w, const char *file, int64_t line, const char *name)
 {
     CLEANUP(text_free) Text frame = {0};
     text_printf(&frame, "frame\n%s\n%lld\n%s", file, (long long)line, name);
     if (text_status(&frame) != ST_OK) w->status = ST_NO_MEMORY;
-    if (!tree_writer_known_as(w, text_str(&frame))) {
-        tree_writer_begin(w, '{');
-        tree_writer_fields(w, "filename=s line=i name=s", file, line, name);
-        tree_writer_end(w);
-        tree_writer_share_as(w, text_str(&frame));
+    if (!pickle_writer_known_as(w, text_str(&frame))) {
+        pickle_writer_begin(w, '{');
+        pickle_writer_fields(w, "filename=s line=i name=s", file, line, name);
+        pickle_writer_end(w);
+        pickle_writer_share_as(w, text_str(&frame));
     }
 }
 
@@ -71,16 +71,16 @@ static void put_frames(Writing *s, int block)
     const Node *node = memory_blocks_node(s->list, b);
     const OpSource source = memory_blocks_source(s->list, b);
     CLEANUP(text_free) Text name = {0};
-    tree_writer_key(&s->w, "frames");
-    if (tree_writer_known(&s->w, block)) return;
+    pickle_writer_key(&s->w, "frames");
+    if (pickle_writer_known(&s->w, block)) return;
     text_printf(&name, "%s: ", node ? plan_op_name(node->op) : "initial values");
     describe(s, b, &name);
-    tree_writer_begin(&s->w, '[');
+    pickle_writer_begin(&s->w, '[');
     put_frame(&s->w, source.file, source.line, text_str(&name));
     if (node) put_frame(&s->w, plan_phase_name(node->phase), b->producer, node->scope);
     put_frame(&s->w, "use", 1, memory_blocks_class_name(b->usage));
-    tree_writer_end(&s->w);
-    tree_writer_share(&s->w, block);
+    pickle_writer_end(&s->w);
+    pickle_writer_share(&s->w, block);
     if (text_status(&name) != ST_OK) s->w.status = ST_NO_MEMORY;
 }
 
@@ -88,9 +88,9 @@ static void put_frames(Writing *s, int block)
 
 static void begin_event(Writing *s, const char *action, uint64_t address, size_t bytes)
 {
-    tree_writer_begin(&s->w, '{');
-    tree_writer_fields(&s->w, "action=s addr=i size=i stream=0 time_us=i", action,
-                       (int64_t)(base_address + address), (int64_t)bytes, s->now_us);
+    pickle_writer_begin(&s->w, '{');
+    pickle_writer_fields(&s->w, "action=s addr=i size=i stream=0 time_us=i", action,
+                         (int64_t)(base_address + address), (int64_t)bytes, s->now_us);
 }
 
 static void put_alloc(Writing *s, int block)
@@ -98,8 +98,8 @@ static void put_alloc(Writing *s, int block)
     const MemoryBlock *b = &s->list->blocks[block];
     begin_event(s, "alloc", b->address, b->bytes);
     put_frames(s, block);
-    tree_writer_fields(&s->w, "category=s", category(b->usage));
-    tree_writer_end(&s->w);
+    pickle_writer_fields(&s->w, "category=s", category(b->usage));
+    pickle_writer_end(&s->w);
 }
 
 /* The viewer takes the two together for one, and wants them together. */
@@ -108,9 +108,9 @@ static void put_free(Writing *s, int block)
     const MemoryBlock *b = &s->list->blocks[block];
     begin_event(s, "free_requested", b->address, b->bytes);
     put_frames(s, block);
-    tree_writer_end(&s->w);
+    pickle_writer_end(&s->w);
     begin_event(s, "free_completed", b->address, b->bytes);
-    tree_writer_end(&s->w);
+    pickle_writer_end(&s->w);
 }
 
 static bool is_kept(const Writing *s, const MemoryBlock *b)
@@ -184,17 +184,17 @@ static int list_parts(const Writing *s, Part parts[TK_COUNT + 1])
 static void put_block(Writing *s, uint64_t address, size_t bytes, int block)
 {
     if (bytes == 0) return;
-    tree_writer_begin(&s->w, '{');
-    tree_writer_fields(&s->w, "address=i size=i requested_size=i state=s",
-                       (int64_t)(base_address + address), (int64_t)bytes, (int64_t)bytes,
-                       block == PLAN_NONE ? "inactive" : "active_allocated");
+    pickle_writer_begin(&s->w, '{');
+    pickle_writer_fields(&s->w, "address=i size=i requested_size=i state=s",
+                         (int64_t)(base_address + address), (int64_t)bytes, (int64_t)bytes,
+                         block == PLAN_NONE ? "inactive" : "active_allocated");
     if (block == PLAN_NONE) {
-        tree_writer_begin_in(&s->w, "frames", '[');
-        tree_writer_end(&s->w);
+        pickle_writer_begin_in(&s->w, "frames", '[');
+        pickle_writer_end(&s->w);
     } else {
         put_frames(s, block);
     }
-    tree_writer_end(&s->w);
+    pickle_writer_end(&s->w);
 }
 
 /* The place among the alive blocks of the first one at or after that address. */
@@ -216,7 +216,7 @@ static void put_blocks(Writing *s, const Part *part)
 {
     const int end = first_alive(s, part->begin + part->bytes);
     uint64_t at = part->begin;
-    tree_writer_begin_in(&s->w, "blocks", '[');
+    pickle_writer_begin_in(&s->w, "blocks", '[');
     for (int i = first_alive(s, at); i < end; i++) {
         const MemoryBlock *b = &s->list->blocks[s->alive[i].block];
         put_block(s, at, (size_t)(b->address - at), PLAN_NONE);
@@ -224,7 +224,7 @@ static void put_blocks(Writing *s, const Part *part)
         at = b->address + b->bytes;
     }
     put_block(s, at, (size_t)(part->begin + part->bytes - at), PLAN_NONE);
-    tree_writer_end(&s->w);
+    pickle_writer_end(&s->w);
 }
 
 static size_t active_bytes(const Writing *s, const Part *part)
@@ -238,58 +238,58 @@ static size_t active_bytes(const Writing *s, const Part *part)
 
 static void put_session_frames(Writing *s)
 {
-    tree_writer_begin_in(&s->w, "frames", '[');
+    pickle_writer_begin_in(&s->w, "frames", '[');
     put_frame(&s->w, "src/exec/session.c", 1, "session_open");
-    tree_writer_end(&s->w);
+    pickle_writer_end(&s->w);
 }
 
 static void put_segment(Writing *s, const Part *part)
 {
     const int64_t active = (int64_t)active_bytes(s, part);
-    tree_writer_begin(&s->w, '{');
-    tree_writer_fields(&s->w,
-                       "device=0 address=i total_size=i allocated_size=i active_size=i "
-                       "requested_size=i stream=0 segment_type=s",
-                       (int64_t)(base_address + part->begin), (int64_t)part->bytes, active, active,
-                       active, "large");
-    tree_writer_key(&s->w, "segment_pool_id");
-    tree_writer_pair(&s->w, 0, 0);
-    tree_writer_key(&s->w, "is_expandable");
-    tree_writer_bool(&s->w, false);
+    pickle_writer_begin(&s->w, '{');
+    pickle_writer_fields(&s->w,
+                         "device=0 address=i total_size=i allocated_size=i active_size=i "
+                         "requested_size=i stream=0 segment_type=s",
+                         (int64_t)(base_address + part->begin), (int64_t)part->bytes, active,
+                         active, active, "large");
+    pickle_writer_key(&s->w, "segment_pool_id");
+    pickle_writer_pair(&s->w, 0, 0);
+    pickle_writer_key(&s->w, "is_expandable");
+    pickle_writer_bool(&s->w, false);
     put_session_frames(s);
     put_blocks(s, part);
-    tree_writer_end(&s->w);
+    pickle_writer_end(&s->w);
 }
 
 /* ---- all of it ---- */
 
 static void put_trace(Writing *s, const Part *parts, int n_parts)
 {
-    tree_writer_begin(&s->w, '[');
+    pickle_writer_begin(&s->w, '[');
     for (int i = 0; i < n_parts; i++) {
         begin_event(s, "segment_alloc", parts[i].begin, parts[i].bytes);
         put_session_frames(s);
-        tree_writer_end(&s->w);
+        pickle_writer_end(&s->w);
     }
     for (int i = 0; i < s->list->n && s->list->blocks[i].persistent; i++)
         if (!born_in_first_step(&s->list->blocks[i])) put_alloc(s, i);
     for (int step = 0; step < s->snapshot->steps; step++) put_step(s, step);
-    begin_event(s, "snapshot", -base_address, 0);       /* address 0 */
-    tree_writer_fields(&s->w, "category=s", "unknown"); /* the viewer fails without one */
-    tree_writer_end(&s->w);
-    tree_writer_end(&s->w);
+    begin_event(s, "snapshot", -base_address, 0);         /* address 0 */
+    pickle_writer_fields(&s->w, "category=s", "unknown"); /* the viewer fails without one */
+    pickle_writer_end(&s->w);
+    pickle_writer_end(&s->w);
 }
 
 static void put_mark(Writing *s, const char *phase, const char *stage, int64_t time_us)
 {
-    tree_writer_begin(&s->w, '{');
-    tree_writer_fields(&s->w, "name=s stage=s device=0 time_us=i", phase, stage, time_us);
-    tree_writer_end(&s->w);
+    pickle_writer_begin(&s->w, '{');
+    pickle_writer_fields(&s->w, "name=s stage=s device=0 time_us=i", phase, stage, time_us);
+    pickle_writer_end(&s->w);
 }
 
 static void put_phases(Writing *s)
 {
-    tree_writer_begin(&s->w, '[');
+    pickle_writer_begin(&s->w, '[');
     for (int step = 0; step < s->snapshot->steps; step++) {
         for (int phase = PHASE_FORWARD; phase < PHASE_COUNT; phase++) {
             int begin = 0, end = 0;
@@ -299,7 +299,7 @@ static void put_phases(Writing *s)
             put_mark(s, plan_phase_name((Phase)phase), "END", time_of(s, step, end - 1));
         }
     }
-    tree_writer_end(&s->w);
+    pickle_writer_end(&s->w);
 }
 
 /* The first 256 texts of a pickle are referred to in two bytes instead of five, so the words of events come
@@ -309,30 +309,30 @@ static void put_settings(Writing *s)
     static const char *const words[] = {"action",         "addr",          "size",     "stream",
                                         "time_us",        "frames",        "category", "alloc",
                                         "free_requested", "free_completed"};
-    tree_writer_begin_in(&s->w, "allocator_settings", '{');
-    tree_writer_fields(&s->w, "program=s", "roofstep");
-    tree_writer_begin_in(&s->w, "words", '[');
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++) tree_writer_text(&s->w, words[i]);
-    for (int u = 0; u < MEMORY_COUNT; u++) tree_writer_text(&s->w, category((MemoryClass)u));
-    tree_writer_end(&s->w);
-    tree_writer_end(&s->w);
+    pickle_writer_begin_in(&s->w, "allocator_settings", '{');
+    pickle_writer_fields(&s->w, "program=s", "roofstep");
+    pickle_writer_begin_in(&s->w, "words", '[');
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) pickle_writer_text(&s->w, words[i]);
+    for (int u = 0; u < MEMORY_COUNT; u++) pickle_writer_text(&s->w, category((MemoryClass)u));
+    pickle_writer_end(&s->w);
+    pickle_writer_end(&s->w);
 }
 
 static void put_all(Writing *s)
 {
     Part parts[TK_COUNT + 1];
     const int n_parts = list_parts(s, parts);
-    tree_writer_begin(&s->w, '{');
+    pickle_writer_begin(&s->w, '{');
     put_settings(s);
-    tree_writer_begin_in(&s->w, "device_traces", '[');
+    pickle_writer_begin_in(&s->w, "device_traces", '[');
     put_trace(s, parts, n_parts);
-    tree_writer_end(&s->w);
-    tree_writer_begin_in(&s->w, "segments", '[');
+    pickle_writer_end(&s->w);
+    pickle_writer_begin_in(&s->w, "segments", '[');
     for (int i = 0; i < n_parts; i++) put_segment(s, &parts[i]);
-    tree_writer_end(&s->w);
-    tree_writer_key(&s->w, "external_annotations");
+    pickle_writer_end(&s->w);
+    pickle_writer_key(&s->w, "external_annotations");
     put_phases(s);
-    tree_writer_end(&s->w);
+    pickle_writer_end(&s->w);
 }
 
 /* ---- lists in order ---- */
@@ -375,13 +375,11 @@ static bool by_producer(const Writing *s, const MemoryBlock *b, uint64_t *key)
 
 static Status write_file(Writing *s, const char *path)
 {
-    const size_t n = strlen(path);
-    const bool json = n >= 5 && strcmp(path + n - 5, ".json") == 0;
     TRY(list_blocks(s, by_address, &s->alive, &s->n_alive));
     TRY(list_blocks(s, by_producer, &s->moments, &s->n_moments));
-    TRY(tree_writer_open(&s->w, path, !json, s->list->n));
+    TRY(pickle_writer_open(&s->w, path, !text_ends_with(path, ".json"), s->list->n));
     put_all(s);
-    return tree_writer_finish(&s->w);
+    return pickle_writer_finish(&s->w);
 }
 
 Status memory_snapshot_write(const MemorySnapshot *snapshot, const char *path)

@@ -3,9 +3,9 @@
 
 const BESIDE = [["published", "--c1"], ["here", "--c2"], ["here, estimated", "--c3"]];
 const PUBLISHED = /^(.*), published(?: \((.*)\))?$/;
-const SPREAD = /( std| min| max| median|against fp32|minus the row before)$/; // said by the table alone
-const MANY = 12; // rows: from there on lines are read more easily than bars
-const WIDE = 50; // times the least: beyond it the least would be a bar of no length
+const SPREAD = /( std| min| max| median|against fp32|minus the row before)$/; // in the table only
+const MANY = 12; // more rows than this are lines, not bars
+const WIDE = 50; // a wider range than this has a logarithmic scale
 
 // "≈12.3" is an estimate; null where there is no figure.
 function figureOf(text) {
@@ -13,7 +13,7 @@ function figureOf(text) {
   return value > 0 ? { value, name: text.startsWith("≈") ? "here, estimated" : "here", text } : null;
 }
 
-// The figures of a table that both sides may have: [{label, unit, rows: [{label, published, here}]}].
+// Figures that are published and measured here: [{label, unit, rows: [{label, published, here}]}].
 function pairsOf(spec) {
   return spec.columns.flatMap(({ label }, i) => {
     const [, name, unit = ""] = label.match(PUBLISHED) || [];
@@ -31,7 +31,7 @@ function besideBars(place, pair) {
   const most = Math.max(...values), floor = Math.min(...values) / 2;
   const log = most / floor > 2 * WIDE;
   const share = (value) => (log ? Math.log(value / floor) / Math.log(most / floor) : value / most);
-  const title = log ? `${pair.label}, lengths are logarithmic` : pair.label;
+  const title = log ? `${pair.label}, logarithmic scale` : pair.label;
   const body = el("tbody");
   for (const row of pair.rows) {
     const both = [row.published && { ...row.published, name: "published" }, row.here].filter(Boolean);
@@ -47,7 +47,7 @@ function besideBars(place, pair) {
 
 // ---- lines ----
 
-// Rows "d-head 64, ctx 1024" by what is left without the context; null where a row has none.
+// Groups rows such as "d-head 64, ctx 1024" by their label without ctx; null where a row has no ctx.
 function byContext(pair) {
   const groups = new Map();
   for (const row of pair.rows) {

@@ -16,7 +16,7 @@ function colour(name) {
   return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 }
 
-// Whole numbers as they are, others with four significant digits, no exponent where people would not write one.
+// Integers as they are, other numbers with four significant digits. Exponents for very small and very large ones only.
 function number(x) {
   if (x === null || x === undefined || !Number.isFinite(x)) return "-";
   const size = Math.abs(x);
@@ -88,7 +88,7 @@ const DASHES = [[], [9, 4], [3, 3], [12, 3, 3, 3], [1, 4], [6, 2, 2, 2, 2, 2]];
 const drawn = []; // every chart, to be drawn again when the colours or the width change
 
 // spec: {title, xLabel, yLabel, logX, logY, x: [...], series: [{label, values: [...]}]}; `stacked` puts each series on
-// those before it; `bands`: [{from, to, name}] along x; `about(i)` says in words where the pointer is.
+// those before it; `bands`: [{from, to, name}] along x; `about(i)` describes the position of the pointer.
 function lines(host, spec) {
   const plot = el("div", {
     class: "plot", tabindex: "0", role: "group",
@@ -105,7 +105,7 @@ function lines(host, spec) {
 }
 
 // A linear x counts samples, steps or nodes: there is no sample 1.5.
-const WHOLE = [1, 10, 100, 1e3, 1e4, 1e5, 1e6].flatMap((unit) => [unit, 2 * unit, 5 * unit]);
+const INTEGER_STEPS = [1, 10, 100, 1e3, 1e4, 1e5, 1e6].flatMap((unit) => [unit, 2 * unit, 5 * unit]);
 
 function axis(spec, label, log, size) {
   return {
@@ -125,10 +125,10 @@ function draw(chart, fixed) {
   const options = {
     width, height: Math.round(Math.min(340, Math.max(220, width * 0.62))),
     scales: { x: scale(spec.logX), y: scale(spec.logY) },
-    axes: [{ ...axis(spec, spec.xLabel, spec.logX, 34), ...(spec.logX ? {} : { incrs: WHOLE }) }, axis(spec, spec.yLabel, spec.logY, 60)],
+    axes: [{ ...axis(spec, spec.xLabel, spec.logX, 34), ...(spec.logX ? {} : { incrs: INTEGER_STEPS }) }, axis(spec, spec.yLabel, spec.logY, 60)],
     series: [{ label: spec.xLabel, value: (u, v) => number(v) }, ...(stacks ? areas(spec) : curves(spec))],
     cursor: { drag: { x: false, y: false } },
-    hooks: { drawClear: [(u) => drawBands(u, spec.bands || [])], setCursor: [(u) => sayWhere(chart, u.cursor.idx)] },
+    hooks: { drawClear: [(u) => drawBands(u, spec.bands || [])], setCursor: [(u) => showPosition(chart, u.cursor.idx)] },
   };
   if (stacks) options.scales.y.range = (u, low, high) => [0, high * 1.08];
   chart.u = new uPlot(options, [spec.x, ...(stacks || spec.series.map((s) => s.values))], plot);
@@ -141,7 +141,7 @@ function curves(spec) {
   }));
 }
 
-// The whole stack is drawn first, each lower one over it; the legend shows a series' own values.
+// Draws the whole stack first and each lower area over it. The legend shows the values of each series alone.
 function areas(spec) {
   return spec.series.map((s, i) => ({
     label: s.label, stroke: colour(COLOURS[i % COLOURS.length]), fill: colour(COLOURS[i % COLOURS.length]), width: 1,
@@ -173,11 +173,11 @@ function drawBands(u, bands) {
   ctx.restore();
 }
 
-function sayWhere(chart, i) {
+function showPosition(chart, i) {
   if (chart.spec.about && i !== null && i !== undefined) chart.where.textContent = chart.spec.about(i);
 }
 
-// Charts that a new choice has replaced are forgotten. `width` is for paper, whose own is not known beforehand.
+// Drops charts that a new choice has replaced. `width`: of a chart on paper, which the browser does not tell beforehand.
 function redraw(width) {
   drawn.splice(0, drawn.length, ...drawn.filter((chart) => chart.plot.isConnected));
   for (const chart of drawn) draw(chart, width);
@@ -196,7 +196,7 @@ function readByKey(chart, event) {
     spec.series.map((s) => `${s.label} ${number(s.values[i])}`).join(", ");
 }
 
-// Drawing changes the size that is observed: it waits for the next frame, or the browser complains of a loop.
+// Drawing changes the observed size: wait for the next frame, or the browser reports a ResizeObserver loop.
 let lastWidth = 0;
 new ResizeObserver(() => {
   const width = document.documentElement.clientWidth;

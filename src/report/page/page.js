@@ -1,125 +1,24 @@
 "use strict";
-// The page from its data: tables and charts into the sections of page.html; sections without any are left out.
+// Fills the sections of page.html with tables and charts. Sections without data are removed.
 
 const data = JSON.parse(document.getElementById("data").textContent);
 const body = (id) => document.getElementById(id);
 
-// What was cut short keeps its samples in the file: no chart shows them, as no table does.
-function whole(record) {
+// A phase that was cut short keeps its samples in the file. Charts and tables leave it out.
+function withoutUnfinished(record) {
   const cut = ["forward", "backward", "optimizer", "step"].filter((name) => record[name] && record[name].status !== "ok");
   return { ...record, ...Object.fromEntries(cut.map((name) => [name, null])) };
 }
 
-// Every row of a kind with its label: [{record, label, of}]; `of` names the file where several have such rows.
+// Every row of a kind with its label: [{record, label, of}]; `of` is " (file)" where several files have such rows.
 function rowsOf(kind) {
   const several = data.files.filter((file) => file.rows[kind].length).length > 1;
   return data.files.flatMap((file) => file.rows[kind].map((record, i) => ({
-    record: whole(record), of: several ? ` (${file.name})` : "", label: file.labels[kind][i] + (several ? ` (${file.name})` : ""),
+    record: withoutUnfinished(record), of: several ? ` (${file.name})` : "", label: file.labels[kind][i] + (several ? ` (${file.name})` : ""),
   })));
 }
 
-// ---- tables ----
-
-const GOOD = new Set(["faster", "ok"]);
-const BAD = new Set(["slower", "OOM", "failed", "killed", "timeout"]);
-
-// What a cell is sorted by: its number, or its text.
-function sortKey(text) {
-  const n = parseFloat(text.replace(/,/g, ""));
-  return Number.isNaN(n) ? text.toLowerCase() : n;
-}
-
-function compareCells(a, b) {
-  if (typeof a === typeof b) return a < b ? -1 : a > b ? 1 : 0;
-  return typeof a === "number" ? -1 : 1; // numbers before words
-}
-
-function sortBy(table, column, button) {
-  const heading = button.parentElement;
-  const down = heading.getAttribute("aria-sort") === "ascending";
-  for (const other of table.tHead.rows[0].cells) other.removeAttribute("aria-sort");
-  heading.setAttribute("aria-sort", down ? "descending" : "ascending");
-  const rows = [...table.tBodies[0].rows];
-  const keys = new Map(rows.map((row) => [row, sortKey(row.cells[column].textContent)]));
-  rows.sort((a, b) => (down ? -1 : 1) * compareCells(keys.get(a), keys.get(b)));
-  table.tBodies[0].append(...rows);
-}
-
-// A heading may break before its unit.
-const headText = (label) => label.replace(/ (?!\()/g, "\u00a0");
-
-function tableHead(table, columns) {
-  const row = el("tr");
-  columns.forEach((column, i) => {
-    const button = el("button", { type: "button", onclick: () => sortBy(table, i, button) }, headText(column.label) || "value");
-    row.append(el("th", { scope: "col", class: column.right && "right" }, button));
-  });
-  table.append(el("thead", {}, row));
-}
-
-function tableBody(table, columns, rows) {
-  const made = el("tbody");
-  for (const cells of rows) {
-    made.append(el("tr", {}, ...cells.map((text, i) => {
-      const mood = GOOD.has(text) ? "good" : BAD.has(text) ? "bad" : "";
-      const name = [columns[i].right ? "right" : "", mood].filter(Boolean).join(" ");
-      return i === 0 ? el("th", { scope: "row", class: name || null }, text) : el("td", { class: name || null }, text);
-    })));
-  }
-  table.append(made);
-}
-
-function filterBox(table, title) {
-  const count = el("span", { role: "status" });
-  const narrow = (event) => {
-    const words = event.target.value.toLowerCase().split(/\s+/).filter(Boolean);
-    let shown = 0;
-    for (const row of table.tBodies[0].rows) {
-      const text = row.textContent.toLowerCase();
-      row.hidden = !words.every((word) => text.includes(word));
-      if (!row.hidden) shown++;
-    }
-    count.textContent = words.length ? ` ${shown} of ${table.tBodies[0].rows.length} rows` : "";
-  };
-  return el("p", { class: "tools" }, el("label", {}, "Filter ", el("input", { type: "search", "aria-label": `Filter: ${title}`, oninput: narrow })), count);
-}
-
-function notes(list) {
-  const made = el("ul", { class: "notes" });
-  for (const note of list) made.append(el("li", {}, note.text || "", note.code ? ": " : null, note.code ? el("code", {}, note.code) : null));
-  return made;
-}
-
-// No two tables of a section have the same: what the first column is about, then a number, sets them apart.
-const titles = new Map();
-function ownTitle(spec) {
-  const alike = data.tables.filter((other) => other.section === spec.section && other.title === spec.title).length;
-  const about = spec.columns.find((column) => column.label !== "in"); // which says where, not what
-  const title = alike > 1 ? `${spec.title}: ${about.label}` : spec.title;
-  const key = `${spec.section}: ${title}`;
-  titles.set(key, (titles.get(key) || 0) + 1);
-  return titles.get(key) > 1 ? `${title} (${titles.get(key)})` : title;
-}
-
-// Of a table for who hears the page: two sections may have a table of the same title.
-function regionName(host, title) {
-  const heading = host.closest("section")?.querySelector("h2")?.textContent;
-  return heading && heading !== title ? `${heading}: ${title}` : title;
-}
-
-function addTable(spec, host = body(spec.section)) {
-  const table = el("table", { class: "data" });
-  tableHead(table, spec.columns);
-  tableBody(table, spec.columns, spec.rows);
-  const title = ownTitle(spec);
-  host.append(el("h3", {}, title));
-  if (spec.section === "like") drawBeside(host, spec);
-  if (spec.rows.length > 7) host.append(filterBox(table, title));
-  host.append(el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": regionName(host, title) }, table));
-  if (spec.notes.length) host.append(notes(spec.notes));
-}
-
-// How a sweep grows, beside its chart: the sentences of a kind whose sweeps are of this shape.
+// Scaling sentences beside a chart: those of sweeps of this kind and shape.
 function addGrowth(host, kind, shape = {}) {
   const own = data.files.flatMap((file) => file.growth).filter((sweep) => sweep.kind === kind && Object.keys(shape).every((name) => sweep.where[name] === shape[name]));
   if (!own.length) return;
@@ -131,7 +30,7 @@ function addGrowth(host, kind, shape = {}) {
 // ---- whole models ----
 
 const PHASES = [["forward", "--c1"], ["backward", "--c2"], ["optimizer", "--c3"]];
-// A phase's time and interval by the record's statistic, as its table has them; files from before there was a choice go by the mean.
+// A phase's time and interval by the record's statistic, as in its table. Older files name none: the mean.
 const statOf = (record) => record.stat || "mean";
 const time = (record, name) => { const phase = record[name]; const ms = phase && (phase[`${statOf(record)}_ms`] ?? phase.mean_ms); return Number.isFinite(ms) ? ms : 0; };
 const INTERVAL = { median: ["median_low_ms", "median_high_ms"], mean: ["ci95_low_ms", "ci95_high_ms"] };
@@ -146,8 +45,8 @@ function phaseParts(record, unit, whole) {
 
 const sumOfPhases = (record) => PHASES.reduce((sum, [name]) => sum + time(record, name), 0);
 
-// Training did not fit: what was measured is less.
-const isLess = (record) => record.measured_mode && record.mode && record.measured_mode !== record.mode;
+// Training did not fit, so a smaller mode was measured.
+const isSmallerMode = (record) => record.measured_mode && record.mode && record.measured_mode !== record.mode;
 
 function drawEndToEnd() {
   const rows = rowsOf("model").filter(({ record }) => sumOfPhases(record) > 0);
@@ -158,7 +57,7 @@ function drawEndToEnd() {
   bars(body("end-to-end"), "Time of a step by phase", rows.map(({ record, label }) => ({
     label, parts: phaseParts(record, "ms"),
     low: end(record, "step", 0), high: end(record, "step", 1),
-    figure: `${number(time(record, "step") || sumOfPhases(record))} ms` + (isLess(record) ? `, ${record.measured_mode} only` : ""),
+    figure: `${number(time(record, "step") || sumOfPhases(record))} ms` + (isSmallerMode(record) ? `, ${record.measured_mode} only` : ""),
   })), most);
   addGrowth(body("end-to-end"), "model");
 }
@@ -182,7 +81,7 @@ function drawRoof() {
   })), Math.max(100, ...rows.map(({ record }) => record.percent_of_limit)));
 }
 
-// A list to choose from, and a place that `show` fills for the choice. Without a choice there is no list.
+// A list to choose from; `show` draws the choice. A single choice has no list.
 function chooser(host, label, choices, show) {
   const place = el("div", { class: "charts" });
   const select = el("select", { onchange: () => { place.replaceChildren(); show(place, choices[select.selectedIndex]); } });
@@ -209,7 +108,7 @@ function drawSamples() {
 
 const ATTENTION_GROUP = ["device", "precision", "mode", "mask", "d_head", "heads", "batch"];
 
-// Rows that differ in ctx and implementation only, named by what sets the groups apart.
+// Groups of rows that differ in ctx and implementation only. The label names what differs between groups.
 function attentionGroups(rows) {
   const varying = ATTENTION_GROUP.filter((name) => new Set(rows.map(({ record }) => record[name])).size > 1);
   const groups = new Map();
@@ -221,11 +120,11 @@ function attentionGroups(rows) {
   return [...groups.values()];
 }
 
-// Whose implementation: ours by its name, a peer's by the program's and its variant's.
+// Our implementation has a name; a peer has a program and a variant.
 const PEERS = { torch: "PyTorch" };
 const implementation = (record) => (record.peer ? `${PEERS[record.peer] || record.peer} ${record.variant}` : record.attention);
 
-// The line that a value of this name belongs to: another one where the first has a value at that place already.
+// The line for a value of this name. Two values at one place go to two lines.
 function seriesOf(series, name, x, at) {
   for (let n = 1; ; n++) {
     const label = n > 1 ? `${name} (${n})` : name;
@@ -257,16 +156,16 @@ function drawAttention() {
 
 // ---- profile ----
 
-// Time of a step by category and phase: that of kernels on a GPU, of nodes on a CPU.
+// Time of a step by category and phase: kernels on a GPU, nodes on a CPU.
 function categories(profile) {
   const times = new Map();
   for (const op of profile.ops) {
-    const tally = op.device || op.host;
-    if (!tally || !(profile.steps > 0)) continue;
+    const stats = op.device || op.host;
+    if (!stats || !(profile.steps > 0)) continue;
     if (!times.has(op.category)) times.set(op.category, { label: op.category, forward: 0, backward: 0, optimizer: 0, all: 0 });
     const row = times.get(op.category);
-    row[op.phase] += tally.total / profile.steps / 1e6;
-    row.all += tally.total / profile.steps / 1e6;
+    row[op.phase] += stats.total / profile.steps / 1e6;
+    row.all += stats.total / profile.steps / 1e6;
   }
   return [...times.values()].sort((a, b) => b.all - a.all);
 }
@@ -388,16 +287,16 @@ function subtitle() {
   return [...about.filter(Boolean), data.files.map((file) => file.name).join(", ")].join(" · ");
 }
 
-// Why a section is empty, where the command that was to fill it was run.
-function sayGaps() {
+// Says why a section is empty where its command ran and measured nothing.
+function explainEmptySections() {
   for (const section of document.querySelectorAll("main > section[data-from]")) {
     if (section.querySelector("table, figure")) continue;
     const gap = data.gaps.find(({ command }) => section.dataset.from.split(/[^a-z]+/).includes(command));
-    if (gap) section.append(el("p", { class: "gap" }, `Empty, because ${gap.command} measured nothing: ${gap.why}.`));
+    if (gap) section.append(el("p", { class: "gap" }, `No data: ${gap.command} measured nothing (${gap.why}).`));
   }
 }
 
-function leaveOut() {
+function removeEmptySections() {
   const missing = [];
   for (const section of document.querySelectorAll("main > section")) {
     const title = section.querySelector("h2").textContent;
@@ -408,7 +307,7 @@ function leaveOut() {
     if (section.dataset.from) missing.push(`${title} (roofstep ${section.dataset.from})`);
     section.remove();
   }
-  if (missing.length) body("left-out").textContent = `Left out, because no file has data for it: ${missing.join("; ")}.`;
+  if (missing.length) body("left-out").textContent = `Sections without data: ${missing.join("; ")}.`;
 }
 
 function isDark() {
@@ -425,7 +324,7 @@ function setTheme(theme, width) {
 
 const PAPER_WIDTH = 330; // pixels: two charts beside each other on A4
 
-// Paper is white: charts are drawn anew for it, and as before afterwards.
+// Paper is white: charts are redrawn in light colours to print, then as before.
 function watchColours() {
   let before;
   body("theme").addEventListener("click", () => setTheme(isDark() ? "light" : "dark"));
@@ -447,8 +346,8 @@ drawMemory();
 drawWarmup();
 data.tables.forEach((spec) => addTable(spec));
 drawCommands();
-sayGaps();
-leaveOut();
+explainEmptySections();
+removeEmptySections();
 watchColours();
 body("subtitle").textContent = subtitle();
 body("colophon").textContent = `Made by roofstep ${data.program.version}, commit ${data.program.commit}.`;

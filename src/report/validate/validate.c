@@ -5,60 +5,20 @@
 #include "base/json_text.h"
 #include "bench/limits/limits_json.h"
 #include "bench/record/record.h"
-#include "report/validate/tree_reader.h"
+#include "report/validate/pickle_reader.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
-
-bool validate_ends_with(const char *text, const char *end)
-{
-    const size_t n = strlen(text), m = strlen(end);
-    return n >= m && strcmp(text + n - m, end) == 0;
-}
-
-/* ---- what any number of parts adds up to ---- */
-
-bool validate_close(double a, double b)
-{
-    return fabs(a - b) <= 1e-6 * fmax(fabs(a), fabs(b)) + 1e-6;
-}
-
-/* Every member whose name ends in _mib, but total_mib. NAN: one is no number of bytes. */
-static double sum_mib(json_t *parts)
-{
-    const char *name;
-    json_t *value;
-    double sum = 0;
-    json_object_foreach(parts, name, value)
-    {
-        if (!validate_ends_with(name, "_mib") || strcmp(name, "total_mib") == 0) continue;
-        if (!json_is_number(value) || json_number_value(value) < 0) return NAN;
-        sum += json_number_value(value);
-    }
-    return sum;
-}
-
-Status validate_parts(const json_t *object, const char *name, const char *total)
-{
-    double whole;
-    json_t *parts = json_object_get(object, name);
-    const double sum = sum_mib(parts);
-    if (!json_is_object(parts) || !record_number(object, total, &whole))
-        return FAIL(ST_FAILED, "%s or %s is missing", name, total);
-    if (validate_close(sum, whole)) return ST_OK;
-    return FAIL(ST_FAILED, "the parts of %s add up to %.6g MiB, not to %.6g", name, sum, whole);
-}
 
 /* ---- kinds of files ---- */
 
 /* Files of older versions lack the newer rows, but none lacks these. */
-Status validate_limits(const json_t *json, ValidateNote *note)
+static Status validate_limits(const json_t *json, ValidateNote *note)
 {
     Limits limits;
     TRY(limits_json_decode(&limits, json));
     if (!(limits_peak_flops(&limits, PRECISION_FP32) > 0) || !limits.rate[LIMIT_COPY][LIMITS_ALL].n)
-        return FAIL(ST_FAILED, "limits without fp32 products or without memory_copy");
+        return FAIL(ST_FAILED, "limits without an fp32 matmul rate or without memory_copy");
     snprintf(note->s, sizeof note->s, "limits of %s",
              *limits.key.gpu ? limits.key.gpu : limits.key.cpu);
     return ST_OK;
@@ -114,19 +74,17 @@ static Status validate_json(const Text *text, const char *path, ValidateNote *no
 
 static Status validate_pickle(const Text *text, const char *path, ValidateNote *note)
 {
-    json_t *json;
-    TRY(tree_reader_parse(&json, path, text));
-    const Status status = validate_snapshot(json, note);
-    json_decref(json);
-    return status;
+    CLEANUP(json_text_free) json_t *json = NULL;
+    TRY(pickle_reader_parse(&json, path, text));
+    return validate_snapshot(json, note);
 }
 
 static Status validate_text(const Text *text, const char *path, ValidateNote *note)
 {
-    if (validate_ends_with(path, ".pickle")) return validate_pickle(text, path, note);
-    if (validate_ends_with(path, ".csv")) return validate_csv(text, path, note);
-    if (validate_ends_with(path, ".jsonl")) return validate_result(text, path, note);
-    if (validate_ends_with(path, ".json") || validate_ends_with(path, ".json.gz"))
+    if (text_ends_with(path, ".pickle")) return validate_pickle(text, path, note);
+    if (text_ends_with(path, ".csv")) return validate_csv(text, path, note);
+    if (text_ends_with(path, ".jsonl")) return validate_result(text, path, note);
+    if (text_ends_with(path, ".json") || text_ends_with(path, ".json.gz"))
         return validate_json(text, path, note);
     return FAIL(ST_USAGE, "unknown kind of file: give .json, .json.gz, .jsonl, .csv or .pickle");
 }

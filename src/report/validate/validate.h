@@ -17,14 +17,7 @@ Status validate_file(const char *path, ValidateNote *note);
 /* ---- the kinds; `path` is for messages ---- */
 Status validate_trace(const Text *text, const json_t *json, ValidateNote *note);
 Status validate_result(const Text *text, const char *path, ValidateNote *note);
-Status validate_limits(const json_t *json, ValidateNote *note);
 Status validate_plan(const json_t *json, ValidateNote *note);
 Status validate_memory(const json_t *json, ValidateNote *note);
 Status validate_snapshot(const json_t *json, ValidateNote *note);
 Status validate_csv(const Text *text, const char *path, ValidateNote *note);
-
-/* ---- what they share ---- */
-/* The members of object[name] that end in _mib add up to the figure at the path `total` of the object. */
-Status validate_parts(const json_t *object, const char *name, const char *total);
-bool validate_close(double a, double b); /* as close as eight digits are */
-bool validate_ends_with(const char *text, const char *end);

@@ -1,6 +1,7 @@
 #include "base/array.h"
 #include "bench/record/record.h"
 #include "report/validate/validate.h"
+#include "report/validate/validate_sum.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -79,7 +80,7 @@ static Status check_phases(const json_t *cell, const char *step)
     {
         char total[96];
         snprintf(total, sizeof total, "%.60s.total_mib", phase);
-        TRY(validate_parts(phases, phase, total));
+        TRY(validate_sum_mib(phases, phase, total));
     }
     return ST_OK;
 }
@@ -90,8 +91,8 @@ static Status check_cell(const json_t *cell)
     const json_t *blocks = json_object_get(cell, "blocks");
     if (record_status(cell) == RECORD_UNSUPPORTED) return ST_OK;
     if (record_status(cell) != RECORD_OK) return FAIL(ST_FAILED, "its status is not known");
-    TRY(validate_parts(cell, "peak", "peak.total_mib"));
-    TRY(validate_parts(cell, "forward_peak", "forward_peak.total_mib"));
+    TRY(validate_sum_mib(cell, "peak", "peak.total_mib"));
+    TRY(validate_sum_mib(cell, "forward_peak", "forward_peak.total_mib"));
     TRY(check_phases(cell, "first_step"));
     TRY(check_phases(cell, "later_steps"));
     if (!record_number(cell, "peak.total_mib", &peak) ||

@@ -203,9 +203,19 @@ static void refuses_what_it_cannot_read(void **state)
     text_free(&text);
 }
 
+static void ends_with(void **state)
+{
+    (void)state;
+    assert_true(text_ends_with("step.json.gz", ".gz"));
+    assert_true(text_ends_with(".gz", ".gz"));
+    assert_false(text_ends_with("gz", ".gz"));
+    assert_false(text_ends_with("step.gz.json", ".gz"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(ends_with),
         cmocka_unit_test(grows),
         cmocka_unit_test(failure_sticks),
         cmocka_unit_test(quotes_for_the_shell),

@@ -1,7 +1,7 @@
-#include "report/validate/tree_reader.h"
+#include "report/validate/pickle_reader.h"
 
 #include "base/json_reader.h"
-#include "report/format/tree_writer.h"
+#include "report/memory/pickle_writer.h"
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -135,7 +135,7 @@ static Status recall(Reader *r, int n)
 static Status hold(Item *into, const Item *held)
 {
     if (held->depth + 1 > into->depth) into->depth = held->depth + 1;
-    if (into->depth > TREE_WRITER_DEPTH) return bad("it is nested too deeply");
+    if (into->depth > PICKLE_WRITER_DEPTH) return bad("it is nested too deeply");
     into->written_out += held->written_out;
     return into->written_out <= json_reader_room() / VALUE_BYTES
                ? ST_OK
@@ -285,7 +285,7 @@ static Status read_all(Reader *r)
     return bad("it is cut short");
 }
 
-Status tree_reader_parse(json_t **out, const char *path, const Text *text)
+Status pickle_reader_parse(json_t **out, const char *path, const Text *text)
 {
     const unsigned char *bytes = (const unsigned char *)text_str(text);
     Reader r = {.at = bytes, .end = bytes + text->n};

@@ -1,4 +1,4 @@
-#include "report/format/tree_writer.h"
+#include "report/memory/pickle_writer.h"
 
 #include "base/escape.h"
 
@@ -14,7 +14,7 @@ enum { BATCH = 1000, FLUSH = 1 << 20 };
 
 /* ---- bytes ---- */
 
-static void put(TreeWriter *w, const void *bytes, size_t n)
+static void put(PickleWriter *w, const void *bytes, size_t n)
 {
     text_append(&w->pending, bytes, n);
     if (w->pending.n < FLUSH || w->status != ST_OK) return;
@@ -24,14 +24,14 @@ static void put(TreeWriter *w, const void *bytes, size_t n)
     text_clear(&w->pending);
 }
 
-static void put_op(TreeWriter *w, int op)
+static void put_op(PickleWriter *w, int op)
 {
     const unsigned char byte = (unsigned char)op;
     put(w, &byte, 1);
 }
 
 /* The `n` lowest bytes, the lowest first. */
-static void put_low(TreeWriter *w, uint64_t value, int n)
+static void put_low(PickleWriter *w, uint64_t value, int n)
 {
     for (int i = 0; i < n; i++) put_op(w, (int)(value >> (8 * i) & 0xff));
 }
@@ -40,7 +40,7 @@ static void put_low(TreeWriter *w, uint64_t value, int n)
 
 static const uint32_t NO_MEMO = UINT32_MAX;
 
-static uint32_t memoize(TreeWriter *w)
+static uint32_t memoize(PickleWriter *w)
 {
     const uint32_t memo = w->memos++;
     put_op(w, memo < 256 ? 'q' : 'r'); /* BINPUT, LONG_BINPUT */
@@ -48,13 +48,13 @@ static uint32_t memoize(TreeWriter *w)
     return memo;
 }
 
-static void refer(TreeWriter *w, uint32_t memo)
+static void refer(PickleWriter *w, uint32_t memo)
 {
     put_op(w, memo < 256 ? 'h' : 'j'); /* BINGET, LONG_BINGET */
     put_low(w, memo, memo < 256 ? 1 : 4);
 }
 
-static size_t slot_of(const TreeWriter *w, const char *text)
+static size_t slot_of(const PickleWriter *w, const char *text)
 {
     uint64_t hash = UINT64_C(14695981039346656037);
     for (const char *c = text; *c; c++) hash = (hash ^ (unsigned char)*c) * UINT64_C(1099511628211);
@@ -65,10 +65,10 @@ static size_t slot_of(const TreeWriter *w, const char *text)
     return slot;
 }
 
-static bool grow_texts(TreeWriter *w)
+static bool grow_texts(PickleWriter *w)
 {
     if (2 * (w->n_texts + 1) <= w->texts_capacity) return true;
-    TreeText *old = w->texts;
+    PickleText *old = w->texts;
     const size_t n = w->texts_capacity;
     w->texts_capacity = n ? 2 * n : 256;
     w->texts = calloc(w->texts_capacity, sizeof *w->texts);
@@ -86,24 +86,24 @@ static bool grow_texts(TreeWriter *w)
 
 /* Where a text's memo is kept; a new text has none yet. NULL: no memory. Valid until the next
  * one is asked for. */
-static TreeText *entry_of(TreeWriter *w, const char *text)
+static PickleText *entry_of(PickleWriter *w, const char *text)
 {
     if (w->status != ST_OK) return NULL;
-    TreeText *entry = grow_texts(w) ? &w->texts[slot_of(w, text)] : NULL;
+    PickleText *entry = grow_texts(w) ? &w->texts[slot_of(w, text)] : NULL;
     if (entry && entry->text) return entry;
     char *copy = entry ? strdup(text) : NULL;
     if (!copy) {
         w->status = NO_MEMORY("for the texts of a file");
         return NULL;
     }
-    *entry = (TreeText){copy, NO_MEMO};
+    *entry = (PickleText){copy, NO_MEMO};
     w->n_texts++;
     return entry;
 }
 
-static void pickle_text(TreeWriter *w, const char *text)
+static void pickle_text(PickleWriter *w, const char *text)
 {
-    TreeText *entry = entry_of(w, text);
+    PickleText *entry = entry_of(w, text);
     if (!entry) return;
     if (entry->memo != NO_MEMO) {
         refer(w, entry->memo);
@@ -118,7 +118,7 @@ static void pickle_text(TreeWriter *w, const char *text)
 
 /* ---- values ---- */
 
-static void json_text(TreeWriter *w, const char *text)
+static void json_text(PickleWriter *w, const char *text)
 {
     CLEANUP(text_free) Text escaped = {0};
     text_puts(&escaped, "\"");
@@ -129,7 +129,7 @@ static void json_text(TreeWriter *w, const char *text)
 }
 
 /* Before a value of a list or a key of a dictionary. */
-static void next_item(TreeWriter *w)
+static void next_item(PickleWriter *w)
 {
     int *items = &w->items[w->depth];
     if (w->pickle && w->open[w->depth] == '[' && *items > 0 && *items % BATCH == 0) {
@@ -139,12 +139,12 @@ static void next_item(TreeWriter *w)
     ++*items;
 }
 
-static void value_begins(TreeWriter *w)
+static void value_begins(PickleWriter *w)
 {
     if (w->depth > 0 && w->open[w->depth] == '[') next_item(w);
 }
 
-bool tree_writer_known(TreeWriter *w, int id)
+bool pickle_writer_known(PickleWriter *w, int id)
 {
     if (!w->pickle || !w->shared[id]) return false;
     value_begins(w);
@@ -152,27 +152,27 @@ bool tree_writer_known(TreeWriter *w, int id)
     return true;
 }
 
-void tree_writer_share(TreeWriter *w, int id)
+void pickle_writer_share(PickleWriter *w, int id)
 {
     if (w->pickle && !w->shared[id]) w->shared[id] = memoize(w) + 1;
 }
 
-bool tree_writer_known_as(TreeWriter *w, const char *name)
+bool pickle_writer_known_as(PickleWriter *w, const char *name)
 {
-    const TreeText *entry = w->pickle ? entry_of(w, name) : NULL;
+    const PickleText *entry = w->pickle ? entry_of(w, name) : NULL;
     if (!entry || entry->memo == NO_MEMO) return false;
     value_begins(w);
     refer(w, entry->memo);
     return true;
 }
 
-void tree_writer_share_as(TreeWriter *w, const char *name)
+void pickle_writer_share_as(PickleWriter *w, const char *name)
 {
-    TreeText *entry = w->pickle ? entry_of(w, name) : NULL;
+    PickleText *entry = w->pickle ? entry_of(w, name) : NULL;
     if (entry) entry->memo = memoize(w);
 }
 
-void tree_writer_key(TreeWriter *w, const char *key)
+void pickle_writer_key(PickleWriter *w, const char *key)
 {
     next_item(w);
     if (w->pickle) {
@@ -183,7 +183,7 @@ void tree_writer_key(TreeWriter *w, const char *key)
     }
 }
 
-void tree_writer_text(TreeWriter *w, const char *text)
+void pickle_writer_text(PickleWriter *w, const char *text)
 {
     value_begins(w);
     if (w->pickle) {
@@ -201,7 +201,7 @@ static int bytes_of(int64_t value)
     return n;
 }
 
-static void pickle_int(TreeWriter *w, int64_t value)
+static void pickle_int(PickleWriter *w, int64_t value)
 {
     if (value >= 0 && value < 256) {
         put_op(w, 'K'); /* BININT1 */
@@ -220,7 +220,7 @@ static void pickle_int(TreeWriter *w, int64_t value)
     }
 }
 
-static void put_int(TreeWriter *w, int64_t value)
+static void put_int(PickleWriter *w, int64_t value)
 {
     char digits[24];
     if (w->pickle) {
@@ -230,13 +230,13 @@ static void put_int(TreeWriter *w, int64_t value)
     }
 }
 
-void tree_writer_int(TreeWriter *w, int64_t value)
+void pickle_writer_int(PickleWriter *w, int64_t value)
 {
     value_begins(w);
     put_int(w, value);
 }
 
-void tree_writer_bool(TreeWriter *w, bool value)
+void pickle_writer_bool(PickleWriter *w, bool value)
 {
     value_begins(w);
     if (w->pickle) {
@@ -246,7 +246,7 @@ void tree_writer_bool(TreeWriter *w, bool value)
     }
 }
 
-void tree_writer_pair(TreeWriter *w, int64_t a, int64_t b)
+void pickle_writer_pair(PickleWriter *w, int64_t a, int64_t b)
 {
     value_begins(w);
     if (!w->pickle) put_op(w, '[');
@@ -256,7 +256,7 @@ void tree_writer_pair(TreeWriter *w, int64_t a, int64_t b)
     put_op(w, w->pickle ? 0x86 : ']'); /* TUPLE2 */
 }
 
-void tree_writer_fields(TreeWriter *w, const char *fields, ...)
+void pickle_writer_fields(PickleWriter *w, const char *fields, ...)
 {
     va_list values;
     va_start(values, fields);
@@ -264,27 +264,27 @@ void tree_writer_fields(TreeWriter *w, const char *fields, ...)
         char key[32];
         const int n = (int)strcspn(at, "=");
         snprintf(key, sizeof key, "%.*s", n, at);
-        tree_writer_key(w, key);
+        pickle_writer_key(w, key);
         if (at[n + 1] == 's')
-            tree_writer_text(w, va_arg(values, const char *));
+            pickle_writer_text(w, va_arg(values, const char *));
         else
-            tree_writer_int(w, at[n + 1] == 'i' ? va_arg(values, int64_t) : 0);
+            pickle_writer_int(w, at[n + 1] == 'i' ? va_arg(values, int64_t) : 0);
         at += n + 2;
         at += *at == ' ';
     }
     va_end(values);
 }
 
-void tree_writer_begin_in(TreeWriter *w, const char *key, char open)
+void pickle_writer_begin_in(PickleWriter *w, const char *key, char open)
 {
-    tree_writer_key(w, key);
-    tree_writer_begin(w, open);
+    pickle_writer_key(w, key);
+    pickle_writer_begin(w, open);
 }
 
-void tree_writer_begin(TreeWriter *w, char open)
+void pickle_writer_begin(PickleWriter *w, char open)
 {
     value_begins(w);
-    if (w->depth + 1 == TREE_WRITER_DEPTH) {
+    if (w->depth + 1 == PICKLE_WRITER_DEPTH) {
         w->status = FAIL(ST_FAILED, "a file is nested too deeply");
         return;
     }
@@ -300,7 +300,7 @@ void tree_writer_begin(TreeWriter *w, char open)
     }
 }
 
-void tree_writer_end(TreeWriter *w)
+void pickle_writer_end(PickleWriter *w)
 {
     const char open = w->open[w->depth];
     w->depth -= w->depth > 0;
@@ -313,9 +313,9 @@ void tree_writer_end(TreeWriter *w)
 
 /* ---- the file ---- */
 
-Status tree_writer_open(TreeWriter *w, const char *path, bool pickle, int n_shared)
+Status pickle_writer_open(PickleWriter *w, const char *path, bool pickle, int n_shared)
 {
-    *w = (TreeWriter){.pickle = pickle, .n_shared = n_shared};
+    *w = (PickleWriter){.pickle = pickle, .n_shared = n_shared};
     w->shared = calloc((size_t)n_shared + 1, sizeof *w->shared);
     if (!w->shared) return NO_MEMORY("to write %s", path);
     const Status status = atomic_file_open(&w->file, path);
@@ -327,7 +327,7 @@ Status tree_writer_open(TreeWriter *w, const char *path, bool pickle, int n_shar
     return ST_OK;
 }
 
-static void release(TreeWriter *w)
+static void release(PickleWriter *w)
 {
     for (size_t i = 0; i < w->texts_capacity; i++) free(w->texts[i].text);
     free(w->texts);
@@ -335,7 +335,7 @@ static void release(TreeWriter *w)
     text_free(&w->pending);
 }
 
-Status tree_writer_finish(TreeWriter *w)
+Status pickle_writer_finish(PickleWriter *w)
 {
     put_op(w, w->pickle ? '.' : '\n'); /* STOP */
     if (w->status == ST_OK) w->status = text_status(&w->pending);
@@ -343,14 +343,14 @@ Status tree_writer_finish(TreeWriter *w)
         w->status = atomic_file_write(&w->file, text_str(&w->pending), w->pending.n);
     const Status status = w->status;
     if (status != ST_OK) {
-        tree_writer_abandon(w);
+        pickle_writer_abandon(w);
         return status;
     }
     release(w);
     return atomic_file_finish(&w->file);
 }
 
-void tree_writer_abandon(TreeWriter *w)
+void pickle_writer_abandon(PickleWriter *w)
 {
     release(w);
     atomic_file_abandon(&w->file);

@@ -1,6 +1,6 @@
 /* Pickles that no writer of ours makes: nested deeply, within themselves, the same values over and over. */
 #include "base/json_reader.h"
-#include "report/validate/tree_reader.h"
+#include "report/validate/pickle_reader.h"
 #include "with_cmocka.h"
 
 #include <string.h>
@@ -32,7 +32,7 @@ static void expect_read(Text *text, size_t size)
 {
     json_t *json = NULL;
     PUT(text, ".");
-    const Status status = tree_reader_parse(&json, "some.pickle", text);
+    const Status status = pickle_reader_parse(&json, "some.pickle", text);
     if (status != ST_OK) print_error("%s\n", status_message());
     assert_int_equal(status, ST_OK);
     assert_int_equal(json_is_object(json) ? json_object_size(json) : json_array_size(json), size);
@@ -44,7 +44,7 @@ static void expect_refused(Text *text, const char *why)
 {
     json_t *json = NULL;
     PUT(text, ".");
-    assert_true(tree_reader_parse(&json, "some.pickle", text) != ST_OK);
+    assert_true(pickle_reader_parse(&json, "some.pickle", text) != ST_OK);
     if (!strstr(status_message(), why)) print_error("%s\n", status_message());
     assert_non_null(strstr(status_message(), why));
     assert_null(json);

@@ -1,22 +1,22 @@
 /* The bytes of pickles and JSON: numbers at the edges of their opcodes, texts referred to, long lists. */
 #include "op_harness.h"
-#include "report/format/tree_writer.h"
+#include "report/memory/pickle_writer.h"
 
 #include <unistd.h>
 
 static char path[64];
 
-static void open_writer(TreeWriter *w, bool pickle)
+static void open_writer(PickleWriter *w, bool pickle)
 {
-    snprintf(path, sizeof path, "/tmp/roofstep-tree-%d", (int)getpid());
-    ASSERT_OK(tree_writer_open(w, path, pickle, 2));
+    snprintf(path, sizeof path, "/tmp/roofstep-pickle-%d", (int)getpid());
+    ASSERT_OK(pickle_writer_open(w, path, pickle, 2));
 }
 
 /* What the file holds; the caller frees it. */
-static Text closed(TreeWriter *w)
+static Text closed(PickleWriter *w)
 {
     Text text = {0};
-    ASSERT_OK(tree_writer_finish(w));
+    ASSERT_OK(pickle_writer_finish(w));
     ASSERT_OK(text_read_file(&text, path, 1 << 26));
     unlink(path);
     return text;
@@ -51,9 +51,9 @@ static void test_numbers(void **state)
                  {-(INT64_C(1) << 39), "\x8a\x05\x00\x00\x00\x00\x80", 7},
                  {INT64_MAX, "\x8a\x08\xff\xff\xff\xff\xff\xff\xff\x7f", 10}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        TreeWriter w;
+        PickleWriter w;
         open_writer(&w, true);
-        tree_writer_int(&w, cases[i].value);
+        pickle_writer_int(&w, cases[i].value);
         Text text = closed(&w);
         assert_int_equal(text.n, cases[i].n + 3); /* PROTO 2 and STOP around it */
         assert_memory_equal(text_str(&text) + 2, cases[i].bytes, cases[i].n);
@@ -61,30 +61,30 @@ static void test_numbers(void **state)
     }
 }
 
-static void put_some(TreeWriter *w)
+static void put_some(PickleWriter *w)
 {
-    tree_writer_begin(w, '{');
-    tree_writer_key(w, "a");
-    tree_writer_text(w, "b\"\\\n");
-    tree_writer_key(w, "b");
-    tree_writer_begin(w, '[');
+    pickle_writer_begin(w, '{');
+    pickle_writer_key(w, "a");
+    pickle_writer_text(w, "b\"\\\n");
+    pickle_writer_key(w, "b");
+    pickle_writer_begin(w, '[');
     for (int i = 0; i < 2; i++) {
-        if (tree_writer_known(w, 1)) continue;
-        tree_writer_begin(w, '[');
-        tree_writer_text(w, "a");
-        tree_writer_bool(w, true);
-        tree_writer_end(w);
-        tree_writer_share(w, 1);
+        if (pickle_writer_known(w, 1)) continue;
+        pickle_writer_begin(w, '[');
+        pickle_writer_text(w, "a");
+        pickle_writer_bool(w, true);
+        pickle_writer_end(w);
+        pickle_writer_share(w, 1);
     }
-    tree_writer_pair(w, 1, 2);
-    tree_writer_end(w);
-    tree_writer_end(w);
+    pickle_writer_pair(w, 1, 2);
+    pickle_writer_end(w);
+    pickle_writer_end(w);
 }
 
 static void test_pickle(void **state)
 {
     (void)state;
-    TreeWriter w;
+    PickleWriter w;
     open_writer(&w, true);
     put_some(&w);
     EXPECT(closed(&w), "\x80\x02("
@@ -102,7 +102,7 @@ static void test_pickle(void **state)
 static void test_json(void **state)
 {
     (void)state;
-    TreeWriter w;
+    PickleWriter w;
     open_writer(&w, false);
     put_some(&w);
     EXPECT(closed(&w), "{\"a\":\"b\\\"\\\\\\u000a\",\"b\":[[\"a\",true],[\"a\",true],[1,2]]}\n");
@@ -112,11 +112,11 @@ static void test_json(void **state)
 static void test_long_list(void **state)
 {
     (void)state;
-    TreeWriter w;
+    PickleWriter w;
     open_writer(&w, true);
-    tree_writer_begin(&w, '[');
-    for (int i = 0; i < 2500; i++) tree_writer_int(&w, 7);
-    tree_writer_end(&w);
+    pickle_writer_begin(&w, '[');
+    for (int i = 0; i < 2500; i++) pickle_writer_int(&w, 7);
+    pickle_writer_end(&w);
     Text text = closed(&w);
     assert_int_equal(text.n, 2 + 2 + 2500 * 2 + 2 * 2 + 2);
     assert_memory_equal(text_str(&text) + 4 + 2000, "e(K\x07", 4);
@@ -127,15 +127,15 @@ static void test_long_list(void **state)
 static void test_many_texts(void **state)
 {
     (void)state;
-    TreeWriter w;
+    PickleWriter w;
     char word[16];
     open_writer(&w, true);
-    tree_writer_begin(&w, '[');
+    pickle_writer_begin(&w, '[');
     for (int i = 0; i < 3000; i++) {
         snprintf(word, sizeof word, "word%04d", i % 1000);
-        tree_writer_text(&w, word);
+        pickle_writer_text(&w, word);
     }
-    tree_writer_end(&w);
+    pickle_writer_end(&w);
     assert_int_equal(w.n_texts, 1000);
     Text text = closed(&w);
     const size_t first = 1000 * (1 + 4 + 8) + 256 * 2 + 744 * 5, again = 2 * (256 * 2 + 744 * 5);
