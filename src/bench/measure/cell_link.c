@@ -1,7 +1,6 @@
 #include "bench/measure/cell_link.h"
 
 #include "base/clock.h"
-#include "base/json_text.h"
 #include "bench/measure/child.h"
 
 #include <math.h>
@@ -52,11 +51,12 @@ static Status send_message(CellLink *link, json_t *message)
 static Status send_texts(CellLink *link, const char *name, const char *text, const char *name2,
                          const char *text2)
 {
-    CLEANUP(json_text_free) json_t *message = json_object();
+    json_t *message = json_object();
     if (message && record_put_text(message, name, text) == ST_OK &&
         (!text2 || record_put_text(message, name2, text2) == ST_OK)) {
-        return send_message(link, message);
+        return send_message(link, message); /* which takes it over */
     }
+    json_decref(message);
     return NO_MEMORY("for a message");
 }
 

@@ -69,12 +69,10 @@ static Status measure(void *self, const CellOpen *cell)
     (void)self;
     const int others = cell->session->n_observers;
     CLEANUP(memory_observer_free) MemoryObserver observer = {0};
-    CLEANUP(json_text_free)
-    json_t *steps = json_array(),
-           *facts = json_pack("{s:O}", "memory_trace", steps);
+    CLEANUP(json_text_free) json_t *steps = json_array();
+    CLEANUP(json_text_free) json_t *facts = json_pack("{s:O}", "memory_trace", steps);
     Status status = facts ? watch_steps(cell, &observer, steps) : NO_MEMORY("for a memory trace");
     if (status == ST_OK) status = cell_link_facts(cell->link, facts);
-    json_decref(facts);
     cell->session->n_observers = others; /* ours ends with this function */
     return status;
 }

@@ -2,7 +2,6 @@
 
 #include "base/array.h"
 #include "base/escape.h"
-#include "base/json_text.h"
 #include "report/page/page_data.h"
 #include "report/page/page_template.h"
 
@@ -25,11 +24,12 @@ Status page_check_built(void)
 
 Status page_write(Text *out, const PageInput *input)
 {
-    CLEANUP(json_text_free) json_t *data = NULL;
+    json_t *data = NULL;
     TRY(page_check_built());
     TRY(page_data_make(&data, input));
     /* More digits than a chart can show. */
     CLEANUP(array_free) char *json = json_dumps(data, JSON_COMPACT | JSON_REAL_PRECISION(7));
+    json_decref(data); /* much larger than its text: not beside the page */
     if (!json) return NO_MEMORY("for the data of a page");
     const char *at = strstr(page_template, PAGE_TEMPLATE_DATA);
     text_append(out, page_template, (size_t)(at - page_template));

@@ -17,9 +17,11 @@ static Status add(PageBundle *bundle, const char *path, const Text *text)
 static Status add_held(PageBundle *bundle, const char *path, const json_t *file)
 {
     CLEANUP(text_free) Text text = {0};
-    CLEANUP(array_free) char *dump = json_dumps(file, JSON_COMPACT | JSON_REAL_PRECISION(15));
+    char *dump = json_dumps(file, JSON_COMPACT | JSON_REAL_PRECISION(15));
     if (dump) text_puts(&text, dump);
-    TRY(dump ? text_status(&text) : NO_MEMORY("for %s", path));
+    const Status status = dump ? text_status(&text) : NO_MEMORY("for %s", path);
+    free(dump); /* before the file is read, which takes memory */
+    TRY(status);
     return add(bundle, path, &text);
 }
 

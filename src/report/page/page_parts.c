@@ -122,7 +122,6 @@ static Status write_environment(Text *out, const char *format, const PagePart *p
     for (int f = 0; status == ST_OK && f < part->n_files; f++)
         status = add_environments(all, seen, part->files[f].rows.environments);
     if (status == ST_OK) status = write_environments(out, format, all);
-    json_decref(seen);
     return status;
 }
 
