@@ -36,7 +36,7 @@ tail -n 1 results.jsonl | head -c 300 >torn.part
 bench --steps 2,3,4 --resume torn.jsonl >torn.out 2>torn.err
 code=$?
 expect_code 0 "a torn file"
-expect torn.err 'cut short'
+expect torn.err 'truncated last line'
 [ "$(grep -c 'from the file' torn.err)" = 2 ] || fail "whole lines of a torn file were not kept"
 
 # What is in the file but not in this sweep stays in the file.

@@ -16,7 +16,7 @@ NO_COLOR=1 script -qec "$line" /dev/null >plain.out 2>&1 </dev/null
 expect plain.out '^\[1/2\] custom steps 2: ok'
 refuse plain.out "$(printf '\033')|ETA|#{5}"
 "$program" help man | grep -A 1 'NO_COLOR' >manual.out
-expect manual.out 'set and not empty, no colours and no moving bar'
+expect manual.out 'when set and not empty: no colours and no progress bar'
 
 # Empty is as if it were not set (no-color.org).
 NO_COLOR='' script -qec "$line" /dev/null >empty.out 2>&1 </dev/null
