@@ -61,12 +61,12 @@ static inline void memory_map_read_tensor(const MemoryMap *map, int id, int node
 /* Does output `out` lie in the memory of an input of the node? */
 static inline bool memory_map_takes_over(const MemoryMap *map, const Node *node, int out)
 {
-    const int root = map->mem->shares[plan_storage(map->plan, out)];
+    const int root = map->mem->alias_of[plan_storage(map->plan, out)];
     for (int i = 0; i < node->n_in; i++) {
         const int in = plan_in_id(map->plan, node, i);
         if (in == PLAN_NONE || plan_storage(map->plan, in) == plan_storage(map->plan, out))
             continue;
-        if (map->mem->shares[plan_storage(map->plan, in)] == root) return true;
+        if (map->mem->alias_of[plan_storage(map->plan, in)] == root) return true;
     }
     return false;
 }

@@ -61,8 +61,8 @@ typedef struct VariantName {
 static inline VariantName variants_name(const Config *c)
 {
     VariantName name;
-    snprintf(name.s, sizeof name.s, "%s %s %s %s %s ctx %lld", c->model.size,
-             config_mode_name(c->mode), config_precision_name(c->precision),
-             config_exec_name(c->exec), config_attention_name(c->attention), (long long)c->ctx);
+    snprintf(name.s, sizeof name.s, "%s %s %s %s %s ctx %lld", c->model.size, config_modes[c->mode],
+             config_precisions[c->precision], config_execs[c->exec],
+             config_attentions[c->attention], (long long)c->ctx);
     return name;
 }

@@ -28,7 +28,7 @@ static inline bool poison_owns(const Session *s, int id)
 {
     const Tensor *t = &s->plan->tensors[id];
     return t->base == PLAN_NONE && !plan_kind_persistent(t->kind) && !t->keep && !t->saved &&
-           s->binding->mem.shares[id] == id && s->binding->mem.first[id] != PLAN_NONE;
+           s->binding->mem.alias_of[id] == id && s->binding->mem.first[id] != PLAN_NONE;
 }
 
 static inline Status poison_put(const Poison *p, void *at, size_t n)
@@ -118,8 +118,8 @@ static inline void poison_check(const Config *c, BackendId backend)
     poison_open(&p, &s.run.session);
     if (!poison_repeats(&s, 2, &want)) {
         fail_msg("%s %s %s recompute %s: poisoning dead memory changes the step",
-                 config_precision_name(c->precision), config_exec_name(c->exec),
-                 config_attention_name(c->attention), config_recompute_text(c->recompute).s);
+                 config_precisions[c->precision], config_execs[c->exec],
+                 config_attentions[c->attention], config_recompute_text(c->recompute).s);
     }
     free(want.values);
     poison_close(&p);

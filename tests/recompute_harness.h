@@ -18,8 +18,8 @@ static inline void recompute_check_bits(const Config *config, BackendId backend)
     Config c = *config;
     char what[96];
     Step plain, again;
-    snprintf(what, sizeof what, "%s %s %s recompute %s", config_precision_name(c.precision),
-             config_exec_name(c.exec), config_attention_name(c.attention),
+    snprintf(what, sizeof what, "%s %s %s recompute %s", config_precisions[c.precision],
+             config_execs[c.exec], config_attentions[c.attention],
              config_recompute_text(c.recompute).s);
     open_step_on(&again, &c, MODE_TRAIN, DT_F32, backend, 2);
     c.recompute = CONFIG_RECOMPUTE_NONE;

@@ -26,18 +26,18 @@ static inline Config small_config(void)
     return c;
 }
 
-static inline void open_step_on(Step *s, const Config *c, Mode mode, DType wide, BackendId backend,
-                                int threads)
+static inline void open_step_on(Step *s, const Config *c, Mode mode, DType full_dtype,
+                                BackendId backend, int threads)
 {
-    ASSERT_OK(model_build(&s->model, c, mode, wide));
-    harness_open_on(&s->run, &s->model.plan, backend, config_attention_name(c->attention), threads);
+    ASSERT_OK(model_build(&s->model, c, mode, full_dtype));
+    harness_open_on(&s->run, &s->model.plan, backend, config_attentions[c->attention], threads);
     ASSERT_OK(init_session(&s->run.session, &s->model));
     harness_move(&s->run, false);
 }
 
-static inline void open_step(Step *s, const Config *c, Mode mode, DType wide, int threads)
+static inline void open_step(Step *s, const Config *c, Mode mode, DType full_dtype, int threads)
 {
-    open_step_on(s, c, mode, wide, BACKEND_cpu, threads);
+    open_step_on(s, c, mode, full_dtype, BACKEND_cpu, threads);
 }
 
 static inline void run_phase(Step *s, Phase phase)

@@ -1,6 +1,7 @@
 #include "backend/cgroup.h"
 
 #include "backend/proc_text.h"
+#include "base/i64.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -98,7 +99,7 @@ static int64_t stat_of(const char *root, const Group *group, const char *key)
     if (!proc_text_read(root, path, text, sizeof text)) return 0;
     const bool known = proc_text_field(text, key, value, sizeof value);
     const int64_t bytes = known ? strtoll(value, NULL, 10) : 0;
-    return bytes > 0 ? bytes : 0;
+    return i64_max(bytes, 0);
 }
 
 static bool memory_of(const char *root, const Group *group, CgroupMemory *out)
@@ -109,7 +110,7 @@ static bool memory_of(const char *root, const Group *group, CgroupMemory *out)
     const char *cache = group->v2 ? "inactive_file" : "total_inactive_file";
     bool limited = number_in(root, group, limit_file, &limit);
     if (group->v2 && number_in(root, group, "memory.high", &high)) {
-        limit = limited && limit < high ? limit : high;
+        limit = limited ? i64_min(limit, high) : high;
         limited = true;
     }
     /* Version 1 writes "no limit" as the largest multiple of the page size. */
@@ -117,7 +118,7 @@ static bool memory_of(const char *root, const Group *group, CgroupMemory *out)
     *out = (CgroupMemory){.limited = true, .limit = limit};
     if (number_in(root, group, usage_file, &out->used)) {
         const int64_t inactive = stat_of(root, group, cache);
-        out->used -= inactive < out->used ? inactive : out->used;
+        out->used -= i64_min(inactive, out->used);
     }
     return true;
 }

@@ -2,6 +2,7 @@
 
 #include "backend/cpu_places.h"
 #include "base/error_text.h"
+#include "base/i64.h"
 
 #include <errno.h>
 #include <omp.h>
@@ -191,7 +192,7 @@ static int instances(const char *root, int index, int online)
     char list[4096];
     cache_file(root, index, "shared_cpu_list", list, sizeof list);
     const int n = proc_text_cpu_list(list, sharing);
-    return n > 0 && n < online ? (online + n - 1) / n : 1;
+    return n > 0 && n < online ? (int)i64_ceil_div(online, n) : 1;
 }
 
 static void read_caches(CpuInfo *info, const char *root)
@@ -219,7 +220,7 @@ static int64_t addresses_left(const char *root)
                    sizeof text); /* its first number: pages mapped */
     const int64_t left =
         (int64_t)limit.rlim_cur - in_units(strtoll(text, NULL, 10), sysconf(_SC_PAGESIZE));
-    return left > 0 ? left : 0;
+    return i64_max(left, 0);
 }
 
 static Status read_memory(CpuInfo *info, const char *root)
@@ -299,7 +300,7 @@ bool cpu_info_has(const CpuInfo *info, const char *feature)
 
 int64_t cpu_info_cache(const CpuInfo *info)
 {
-    const int64_t caches = info->l3_instances > 1 ? info->l3_instances : 1;
+    const int64_t caches = i64_max(info->l3_instances, 1);
     return info->l3 > 0 ? info->l3 * caches : info->l2;
 }
 
@@ -309,7 +310,7 @@ int64_t cpu_info_memory_left(const CpuInfo *info)
     const int64_t allowed = info->cgroup.limit - info->cgroup.used;
     if (info->cgroup.limited && allowed < left) left = allowed;
     if (info->addresses_left < left) left = info->addresses_left;
-    return left > 0 ? left : 0;
+    return i64_max(left, 0);
 }
 
 Status cpu_info_memory_available(size_t *bytes)

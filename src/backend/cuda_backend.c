@@ -6,17 +6,17 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-Status cuda_backend_status(cudaError_t error, const char *call, const char *file, int line)
+Status cuda_backend_status(cudaError_t error, const char *call)
 {
     if (error == cudaSuccess) return ST_OK;
     (void)cudaGetLastError(); /* clears an error that is not sticky */
     if (error == cudaErrorNoKernelImageForDevice) {
-        return status_fail(ST_UNSUPPORTED, file, line,
-                           "this program was not compiled for this GPU: compile it on this machine "
-                           "(with CUDA 12 if the GPU is older than compute capability 7.5)");
+        return FAIL(ST_UNSUPPORTED,
+                    "this program was not compiled for this GPU: compile it on this machine "
+                    "(with CUDA 12 if the GPU is older than compute capability 7.5)");
     }
     const Status code = error == cudaErrorMemoryAllocation ? ST_NO_MEMORY : ST_DEVICE;
-    return status_fail(code, file, line, "CUDA: %s (%s)", cudaGetErrorString(error), call);
+    return FAIL(code, "CUDA: %s (%s)", cudaGetErrorString(error), call);
 }
 
 /* ---- compute capability ---- */
@@ -329,8 +329,8 @@ static Status capture_end(Backend *be, void **graph)
     TRY_CUDA(cudaStreamEndCapture(be->stream, &captured));
     Status status = merge_memsets(be, captured);
     if (status == ST_OK) {
-        status = cuda_backend_status(cudaGraphInstantiate(&ready, captured, 0),
-                                     "cudaGraphInstantiate", __FILE__, __LINE__);
+        status =
+            cuda_backend_status(cudaGraphInstantiate(&ready, captured, 0), "cudaGraphInstantiate");
     }
     cudaGraphDestroy(captured);
     if (status != ST_OK) return status;

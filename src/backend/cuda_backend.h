@@ -40,11 +40,11 @@ void *cuda_backend_kept(const Backend *be, void (*release)(void *));
  * all slots at once. */
 void *cuda_backend_slot(Backend *be, size_t bytes);
 
-Status cuda_backend_status(cudaError_t error, const char *call, const char *file, int line);
-#define TRY_CUDA(call) TRY(cuda_backend_status((call), #call, __FILE__, __LINE__))
+Status cuda_backend_status(cudaError_t error, const char *call);
+#define TRY_CUDA(call) TRY(cuda_backend_status((call), #call))
 
 /* After a kernel launch: wrong launch parameters, and errors of earlier work. */
-#define LAUNCH_STATUS() cuda_backend_status(cudaGetLastError(), "kernel launch", __FILE__, __LINE__)
+#define LAUNCH_STATUS() cuda_backend_status(cudaGetLastError(), "kernel launch")
 
 #ifdef __cplusplus
 }

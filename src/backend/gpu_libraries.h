@@ -1,5 +1,5 @@
-/* NVIDIA's libraries as this program runs with them. Asked for by name at run time, so that builds
- * without CUDA have the same functions; they then answer that there is nothing. Opens no device. */
+/* Versions of NVIDIA's libraries in this process. Symbols are looked up at run time, so that builds
+ * without CUDA have the same functions; there the versions are "". Opens no device. */
 #pragma once
 
 #include <stdbool.h>
@@ -7,7 +7,7 @@
 enum { GPU_LIBRARIES_TEXT = 32 };
 
 typedef struct GpuLibraries {
-    char cuda[GPU_LIBRARIES_TEXT]; /* the runtime's: "13.0"; "" when it is not there */
+    char cuda[GPU_LIBRARIES_TEXT]; /* of the CUDA runtime: "13.0"; "": not loaded */
     char cublaslt[GPU_LIBRARIES_TEXT];
     char cudnn[GPU_LIBRARIES_TEXT];
 } GpuLibraries;

@@ -181,7 +181,7 @@ static int open_lock(const char *path)
     return up;
 }
 
-/* Not one that its last holder has removed interference. */
+/* False when the last holder has removed the file between open() and fcntl(). */
 static bool is_in_place(int fd, const char *path)
 {
     struct stat own, named;

@@ -1,5 +1,7 @@
 #include "base/growth_terms.h"
 
+#include "base/i64.h"
+
 #include <math.h>
 #include <stdbool.h>
 
@@ -76,15 +78,10 @@ static GrowthTerms try_run(const Sorted *s, int first, int last, int degree)
     return t;
 }
 
-static int larger(int a, int b)
-{
-    return a > b ? a : b;
-}
-
 /* The longest run of points that terms of this degree reproduce, `spare` of them beyond what they were made from. */
 static GrowthTerms find(const Sorted *s, int degree, int spare)
 {
-    const int least = larger(3, larger(degree + 1 + spare, s->m / 2 + 1));
+    const int64_t least = i64_max(3, i64_max(degree + 1 + spare, s->m / 2 + 1));
     for (int length = s->m; length >= least; length--) {
         for (int last = s->m - 1; last >= length - 1; last--) {
             const GrowthTerms t = try_run(s, last - length + 1, last, degree);
@@ -96,7 +93,7 @@ static GrowthTerms find(const Sorted *s, int degree, int spare)
 
 GrowthTerms growth_terms(const GrowthPoint *points, int n)
 {
-    const int m = n < GROWTH_FIT_MOST ? n : GROWTH_FIT_MOST;
+    const int m = (int)i64_min(n, GROWTH_FIT_MOST);
     Sorted s = {.m = 0};
     GrowthTerms best = {.degree = -1};
     for (int i = 0; i < m; i++) insert(&s, points[i].n, points[i].y);

@@ -33,7 +33,7 @@ HumanText human_mean_count(double x)
 }
 
 /* The largest unit that leaves at least 1, with `step` from one unit to the next. */
-static HumanText scaled(double x, double step, const char *const *units, int n, const char *suffix)
+static HumanText scaled(double x, double step, const char *const *units, int n)
 {
     int i = 0;
     /* What would round up to a whole unit is written in it. */
@@ -43,7 +43,7 @@ static HumanText scaled(double x, double step, const char *const *units, int n, 
     }
     HumanText out;
     const HumanText number = human_number(x, 3);
-    snprintf(out.s, sizeof out.s, "%.20s %s%.12s", number.s, units[i], suffix);
+    snprintf(out.s, sizeof out.s, "%.20s %s", number.s, units[i]);
     return out;
 }
 
@@ -51,7 +51,7 @@ HumanText human_bytes(double bytes)
 {
     static const char *const units[] = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
     if (isnan(bytes)) return (HumanText){"-"};
-    if (fabs(bytes) >= 1023.5) return scaled(bytes / 1024, 1024, units, 6, "");
+    if (fabs(bytes) >= 1023.5) return scaled(bytes / 1024, 1024, units, 6);
     HumanText out;
     snprintf(out.s, sizeof out.s, "%.0f B", bytes);
     return out;
@@ -144,18 +144,10 @@ static const char *const si_units[] = {"", "K", "M", "G", "T", "P", "E"};
 HumanText human_si(double x)
 {
     if (isnan(x)) return (HumanText){"-"};
-    HumanText out = scaled(x, 1000, si_units, 7, "");
+    HumanText out = scaled(x, 1000, si_units, 7);
     const size_t n = strlen(out.s);
     if (out.s[n - 1] == ' ') out.s[n - 1] = 0;
     return out;
-}
-
-HumanText human_rate(double per_second, const char *unit)
-{
-    char suffix[16];
-    if (isnan(per_second)) return (HumanText){"-"};
-    snprintf(suffix, sizeof suffix, "%s/s", unit);
-    return scaled(per_second, 1000, si_units, 7, suffix);
 }
 
 static HumanQuote cut(const char *s, const char *quote)

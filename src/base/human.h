@@ -25,8 +25,7 @@ HumanText human_eta(double seconds);                         /* 48s, 3m 20s, 2h 
 HumanText human_count(int64_t n);                            /* 128,625,408 */
 HumanText
 human_whole(double n); /* the same of a whole number; - for what is none that can be counted */
-HumanText human_si(double x);                              /* 1.23 G, for FLOPs and elements */
-HumanText human_rate(double per_second, const char *unit); /* 1.23 TFLOP/s for unit "FLOP" */
+HumanText human_si(double x); /* 1.23 G, for FLOPs and elements */
 /* What the user typed, fit for a line of a message: in quotes, cut, without control characters. */
 HumanQuote human_quote(const char *s);
 HumanQuote human_plain(const char *s); /* the same without the quotes */

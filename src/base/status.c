@@ -6,17 +6,14 @@
 #include <string.h>
 
 static _Thread_local char message[1024];
-static _Thread_local char place[128];
 static atomic_bool lost_memory;
 
-Status status_fail(Status code, const char *file, int line, const char *fmt, ...)
+Status status_fail(Status code, const char *fmt, ...)
 {
     va_list args;
     va_start(args, fmt);
     vsnprintf(message, sizeof message, fmt, args);
     va_end(args);
-    const char *slash = strrchr(file, '/');
-    snprintf(place, sizeof place, "%s:%d", slash ? slash + 1 : file, line);
     return code;
 }
 
@@ -46,11 +43,6 @@ const char *status_text(Status code)
 const char *status_message(void)
 {
     return message;
-}
-
-const char *status_place(void)
-{
-    return place;
 }
 
 void status_note_no_memory(void)

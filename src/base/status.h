@@ -27,26 +27,24 @@ typedef enum Status {
 } Status;
 
 /* Records the message of a new failure and returns `code`. */
-Status status_fail(Status code, const char *file, int line, const char *fmt, ...)
-    __attribute__((format(printf, 4, 5)));
+Status status_fail(Status code, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* Puts "what: " before the message of a failure that is being passed up. */
 void status_context(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 const char *status_text(Status code);
 const char *status_message(void); /* of this thread's last failure */
-const char *status_place(void);   /* "file.c:12" of this thread's last failure */
 
-/* A piece of a text that had no memory is left out, and not everybody asks. main() asks before it says that all is done.
- * Of the whole process. */
+/* For the whole process: a text is incomplete because memory ran out. Writers of text do not all check;
+ * main() does before it reports success. */
 void status_note_no_memory(void);
 bool status_ran_out_of_memory(void);
 
-#define FAIL(code, ...) status_fail((code), __FILE__, __LINE__, __VA_ARGS__)
-/* Of an allocation that failed: NO_MEMORY("for %d cells", n). */
+#define FAIL(code, ...) status_fail((code), __VA_ARGS__)
+/* An allocation failed: NO_MEMORY("for %d cells", n). */
 #define NO_MEMORY(...) FAIL(ST_NO_MEMORY, "not enough memory " __VA_ARGS__)
 
-/* Frees a variable when its scope ends, however that is left: CLEANUP(text_free) Text name = {0}; */
+/* Frees a variable when its scope ends, after a failed TRY too: CLEANUP(text_free) Text name = {0}; */
 #define CLEANUP(free) __attribute__((cleanup(free)))
 
 /* Passes a failure up to the caller. */

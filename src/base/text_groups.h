@@ -1,4 +1,4 @@
-/* Which of a number of things go by the same text, found in one pass over them. */
+/* Groups items by text in one pass: items with the same text are linked in order. */
 #pragma once
 
 #include "base/status.h"
@@ -15,15 +15,16 @@ typedef struct TextGroupLink {
 typedef struct TextGroups {
     TextGroupLink *links;
     size_t n;
-    json_t *last; /* text -> the last thing so far */
+    json_t *last; /* text -> the last item of its group so far */
 } TextGroups;
 
-/* Of `n` things, numbered from 0 on. The caller frees it, after a failure too. */
-Status text_groups_init(TextGroups *alike, size_t n);
-void text_groups_free(TextGroups *alike);
-/* Thing `i` goes by this text, in UTF-8; those that are never put are like no other. In rising order. */
-Status text_groups_put(TextGroups *alike, size_t i, const char *text);
-/* Is it the first of its text? */
-bool text_groups_leads(const TextGroups *alike, size_t i);
-/* The next of its text; `n` when it is the last. */
-size_t text_groups_next(const TextGroups *alike, size_t i);
+/* For items 0 to n - 1. The caller frees it, after a failure too. */
+Status text_groups_init(TextGroups *groups, size_t n);
+void text_groups_free(TextGroups *groups);
+/* Puts item `i` into the group of this text (UTF-8). Items must come in rising order; an item that is never put
+ * is in no group. */
+Status text_groups_put(TextGroups *groups, size_t i, const char *text);
+/* Is item `i` the first of its group? */
+bool text_groups_leads(const TextGroups *groups, size_t i);
+/* The next item of the group; `n` after the last. */
+size_t text_groups_next(const TextGroups *groups, size_t i);

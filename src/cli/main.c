@@ -52,7 +52,7 @@ static void warn_of_loss_scale(const Settings *settings, const Sweep *sweep)
     for (int i = 0; i < sweep->n; i++) {
         if (sweep->configs[i].precision == PRECISION_FP16) continue;
         log_warning("--loss-scale does nothing in %s: only the loss of fp16 is scaled",
-                    config_precision_name(sweep->configs[i].precision));
+                    config_precisions[sweep->configs[i].precision]);
         return;
     }
 }

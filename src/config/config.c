@@ -23,41 +23,6 @@ bool config_mode_has_backward(Mode mode)
     return mode == MODE_FWD_BWD || mode == MODE_TRAIN;
 }
 
-const char *config_mode_name(Mode mode)
-{
-    return config_modes[mode];
-}
-
-const char *config_precision_name(Precision precision)
-{
-    return config_precisions[precision];
-}
-
-const char *config_attention_name(Attention attention)
-{
-    return config_attentions[attention];
-}
-
-const char *config_exec_name(Exec exec)
-{
-    return config_execs[exec];
-}
-
-const char *config_blas_name(Blas blas)
-{
-    return config_blases[blas];
-}
-
-const char *config_mask_name(Mask mask)
-{
-    return config_masks[mask];
-}
-
-const char *config_stat_name(Stat stat)
-{
-    return config_stats[stat];
-}
-
 double config_sample_seconds(const Config *config)
 {
     const double enough = 60; /* for --until without --sample-time */

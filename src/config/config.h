@@ -46,19 +46,19 @@ typedef enum Precision { CONFIG_PRECISIONS(CONFIG_CONSTANT) PRECISION_COUNT } Pr
 typedef enum Attention { CONFIG_ATTENTIONS(CONFIG_CONSTANT) ATTENTION_COUNT } Attention;
 typedef enum Exec { CONFIG_EXECS(CONFIG_CONSTANT) EXEC_COUNT } Exec;
 typedef enum Blas { CONFIG_BLASES(CONFIG_CONSTANT) BLAS_COUNT } Blas;
-/* The keys that a query sees: those up to its own position, or all. */
+/* The keys that a query attends to: up to its own position, or all. */
 typedef enum Mask { CONFIG_MASKS(CONFIG_CONSTANT) MASK_COUNT } Mask;
-/* The statistic of the samples that tables show and rates are derived from. */
+/* The statistic of the samples: tables show it, rates follow from it. */
 typedef enum Stat { CONFIG_STATS(CONFIG_CONSTANT) STAT_COUNT } Stat;
 
 /* What a cell runs: the step of a whole model, or attention alone. */
 typedef enum Subject { SUBJECT_MODEL, SUBJECT_ATTENTION, SUBJECT_COUNT } Subject;
 
-/* Loss scales that are no number. */
+/* Loss scales other than a number. */
 #define CONFIG_SCALE_DYNAMIC 0.0
 #define CONFIG_SCALE_NONE    (-1.0)
 
-/* What backward recomputes, where it is not a number of blocks. */
+/* Config.recompute other than a number of blocks. */
 enum { CONFIG_RECOMPUTE_AUTO = -1, CONFIG_RECOMPUTE_NONE = 0, CONFIG_RECOMPUTE_BLOCK = 1 };
 
 typedef struct Config {
@@ -74,42 +74,44 @@ typedef struct Config {
     Precision precision;
     Attention attention;
     Exec exec;
-    /* Every N-th block keeps its input and the blocks between are recomputed; or CONFIG_RECOMPUTE_*. */
+    /* N: every N-th block stores its input, backward recomputes the blocks between; or CONFIG_RECOMPUTE_*. */
     int64_t recompute;
-    int64_t recompute_blocks; /* how many of the first blocks are recomputed; 0: all. Set by auto */
+    int64_t
+        recompute_blocks; /* backward recomputes only the first blocks, this many; 0: all. Set by auto */
     int64_t warmup, steps;
-    double sample_time; /* seconds after which no further sample is begun, 0: never */
-    double
-        until; /* go on after `steps` until the interval of the mean step is this share of it; 0: do not */
+    double sample_time; /* seconds: stop sampling after this long; 0: no limit */
+    double until;       /* after `steps`, sample until the 95 % interval of the mean step is this
+                           fraction of it; 0: stop after `steps` */
     bool
-        from_first; /* the very first step counts as a sample where there is no warm-up; whole steps only, */
-    bool by_phase; /* or, with this, phases only */
+        from_first; /* without warm-up the first step is a sample too. It times whole steps only, */
+    bool by_phase;  /* or phases only */
     int64_t seed;
     int64_t threads; /* 0: all */
     double lr, clip;
     double loss_scale; /* of fp16: CONFIG_SCALE_*, otherwise fixed */
     Blas blas;
-    Stat stat;            /* no part of the work: not in the cell's key */
+    Stat stat;            /* does not change the work: not in the cell's key */
     int64_t memory_limit; /* bytes, 0: what the machine has */
-    double timeout;       /* seconds for one cell, */
-    bool budgeted;        /* which are what the budget of a suite leaves; */
-    double sample_share; /* seconds that the suite leaves for its samples, 0: as asked for. Like the
-                             time-out, no part of what the cell is */
+    /* The rest limits the run and does not identify the cell. */
+    double timeout; /* seconds for one cell */
+    bool budgeted;  /* `timeout` is the rest of a suite's budget, not the user's --timeout */
+    double
+        sample_share; /* seconds of a suite's budget for the samples of this cell; 0: sample_time */
 } Config;
 
 void config_defaults(Config *config);
 void config_attention_defaults(Config *config);
 void config_precision_defaults(Config *config);
 void config_warmup_defaults(Config *config);
-/* Every field within its bounds, products fit 64 bits; of a model: heads divide d_model, head width even.
- * ST_USAGE with one line that names the values. */
+/* Checks that every field is within its bounds, sizes fit 64 bits, and in a model that heads divide d_model into
+ * even head widths. ST_USAGE with one line that names the values. */
 Status config_check(const Config *config);
 
-/* Seconds for the samples, 0: no end. With `until` there is always one. */
+/* Seconds for the samples; 0: no limit. With `until` there is always a limit. */
 double config_sample_seconds(const Config *config);
 
-/* The loss is scaled (by 1 even), and a step whose gradients overflow is skipped: fp16, unless it was
- * asked not to be. */
+/* fp16 unless the user turned it off: the loss is scaled (even by 1), and a step whose gradients overflow is
+ * skipped. */
 bool config_scales_loss(const Config *config);
 typedef struct ConfigText {
     char s[32];
@@ -119,19 +121,11 @@ ConfigText config_loss_scale_text(double loss_scale);
 /* "none", "block", "auto" or the number. */
 ConfigText config_recompute_text(int64_t recompute);
 
-/* Does a step of this mode keep what backward reads (all but fwd), and run it (fwd_bwd, train)? */
+/* Does a step of this mode save activations for backward (all but fwd)? Does it run backward? */
 bool config_mode_saves(Mode mode);
 bool config_mode_has_backward(Mode mode);
 
-const char *config_mode_name(Mode mode);
-const char *config_precision_name(Precision precision);
-const char *config_attention_name(Attention attention);
-const char *config_exec_name(Exec exec);
-const char *config_blas_name(Blas blas);
-const char *config_mask_name(Mask mask);
-const char *config_stat_name(Stat stat);
-
-/* All the words of a choice, in the order of its enum, ended by NULL. */
+/* The words of a choice, indexed by its enum; NULL ends the list. */
 extern const char *const config_modes[];
 extern const char *const config_precisions[];
 extern const char *const config_attentions[];

@@ -1,4 +1,4 @@
-/* What the user asked for beside the cells: where results go, and what not to do.
+/* Options of the command line that do not describe a cell: where results go, what to skip.
  *
  * All text belongs to argv. */
 #pragma once
@@ -11,7 +11,8 @@
 enum {
     SETTINGS_MAX_ARGS = 256,
     SETTINGS_MAX_LIMITS = 16,
-    SETTINGS_MOST_COUNT = 10000000 /* terms of a sum, also of one that a file asks `report` for */
+    SETTINGS_MOST_COUNT =
+        10000000 /* the most terms of a sum, for --count and for files that `report` reads */
 };
 
 typedef struct Settings {
@@ -20,11 +21,11 @@ typedef struct Settings {
     const char *out_json;      /* NULL: none */
     const char *out_dir;       /* NULL: none */
     const char *prefix;        /* of the files in it; NULL: the command's own */
-    const char *from;          /* profile: an --out-dir of before; NULL: none */
+    const char *from;          /* profile: an --out-dir of an earlier run; NULL: none */
     const char *against;       /* profile: another --exec; NULL: none */
     bool nvtx, annotate_mha;   /* ranges for another profiler, with the parts of attention */
-    int64_t trace_steps;       /* profile: of which every event is kept */
-    bool source;               /* profile: files and lines of ops */
+    int64_t trace_steps;       /* profile: steps whose events go into the trace */
+    bool source;               /* profile: show the source file and line of ops */
     const char *snapshot;      /* NULL: none */
     const char *svg;           /* NULL: none */
     const char *tables;        /* report: a folder; NULL: none */
@@ -34,24 +35,24 @@ typedef struct Settings {
     const char *peer_variants; /* NULL: by device */
     int64_t peer_rounds;
     int64_t rounds;
-    int64_t count; /* precision: terms of a sum, */
-    double value;  /* and what each is */
+    int64_t count; /* precision: terms of the sum, */
+    double value;  /* and the value of each */
     bool interleave;
     double fail_above; /* compare: a fraction; INFINITY: never */
     int64_t top;       /* memory, profile: how many of the largest */
     double budget;     /* suite: seconds; INFINITY with --full */
-    bool full;         /* suite: whatever it takes */
+    bool full;         /* suite: no budget */
     const char *like;  /* suite: a write-up; NULL: none */
     bool dry_run;
-    bool refresh;       /* limits: measure again, */
-    bool keep;          /* and keep the figures of a busy machine too */
+    bool refresh;       /* limits: measure again */
+    bool keep;          /* limits: store the figures of a busy machine too */
     bool plan_only;     /* memory: run nothing */
-    const char *limits; /* plan, memory: a file of another machine's; NULL: none */
+    const char *limits; /* plan, memory: limits of another machine, a file; NULL: none */
     bool help;
-    int64_t memory_limits[SETTINGS_MAX_LIMITS]; /* bytes; the first is also every cell's own */
+    int64_t memory_limits[SETTINGS_MAX_LIMITS]; /* bytes; the first applies to every cell */
     int n_memory_limits;                        /* 0: what the machine has */
-    const char *args[SETTINGS_MAX_ARGS];        /* what is not an option */
+    const char *args[SETTINGS_MAX_ARGS];        /* positional arguments */
     int n_args;
-    bool given[OPTION_COUNT]; /* by OptionId: it was on the command line */
-    const char *command_line; /* the whole of it, quoted for a shell */
+    bool given[OPTION_COUNT]; /* by OptionId: is on the command line */
+    const char *command_line; /* quoted for a shell */
 } Settings;

@@ -115,7 +115,7 @@ static Status upload_attention(Session *s, const Model *model, const Room *room)
 
 static Status upload_random(Session *s, const Model *model)
 {
-    const bool convert = model->wide != DT_F32 || model->act != DT_F32;
+    const bool convert = model->full_dtype != DT_F32 || model->act != DT_F32;
     const Room room = {.threads = s->binding->threads,
                        .drawn = malloc(CHUNK * sizeof(float)),
                        .converted = convert ? malloc(CHUNK * sizeof(double)) : NULL};

@@ -1,5 +1,5 @@
-/* The values a run starts from: the same for the same seed on every device, with any number of
- * threads and in every precision. */
+/* Initial values: the same seed gives the same values on every device, with any number of threads and
+ * in every precision. */
 #pragma once
 
 #include "exec/session.h"
@@ -8,4 +8,4 @@
 /* Uploads parameters, tokens, targets, RoPE tables and the step state, or q, k, v and dout of attention
  * alone (normal, cut at 3); clears Adam's moments and runs the setup phase. */
 Status init_session(Session *s, const Model *model);
-extern const int init_line; /* where it is written, as an op has it (ops/op.h) */
+extern const int init_line; /* source line of init_session(), like OpDef.line */

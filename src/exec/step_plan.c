@@ -41,7 +41,7 @@ static const char *const matmuls[BLAS_COUNT] = {
 static Status make(Model *model, Binding *binding, const Config *config, Mode mode,
                    BackendId backend, int threads)
 {
-    const char *name = config_attention_name(config->attention);
+    const char *name = config_attentions[config->attention];
     const char *const prefer[] = {name, matmuls[config->blas], NULL};
     TRY(model_build(model, config, mode, DT_F32));
     Status status = check_attention(&model->plan, backend, name);

@@ -74,8 +74,8 @@ static void inputs(Builder *b, Model *m, const Sizes *s)
 {
     m->tokens = builder_tensor(b, "tokens", TK_INPUT, DT_I32, DIMS(s->B, s->T));
     m->targets = builder_tensor(b, "targets", TK_INPUT, DT_I32, DIMS(s->B, s->T));
-    m->rope_cos = builder_tensor(b, "rope cos", TK_CONSTANT, m->wide, DIMS(s->T, s->D / 2));
-    m->rope_sin = builder_tensor(b, "rope sin", TK_CONSTANT, m->wide, DIMS(s->T, s->D / 2));
+    m->rope_cos = builder_tensor(b, "rope cos", TK_CONSTANT, m->full_dtype, DIMS(s->T, s->D / 2));
+    m->rope_sin = builder_tensor(b, "rope sin", TK_CONSTANT, m->full_dtype, DIMS(s->T, s->D / 2));
     if (config_mode_saves(m->mode)) {
         m->state = builder_tensor(b, "step state", TK_STATE, DT_F64, DIMS(STATE_COUNT));
     }
@@ -101,9 +101,10 @@ static int norm(Builder *b, const Model *m, const char *name, Stream *stream, in
 {
     const int64_t rows = plan_rows(builder_at(b, stream->x));
     const int y = builder_like(b, name, stream->x, m->act);
-    const int r = builder_tensor(b, "rstd", TK_ACTIVATION, m->wide, DIMS(rows, 1));
-    const int sum =
-        stream->delta == PLAN_NONE ? PLAN_NONE : builder_like(b, "residual", stream->x, m->wide);
+    const int r = builder_tensor(b, "rstd", TK_ACTIVATION, m->full_dtype, DIMS(rows, 1));
+    const int sum = stream->delta == PLAN_NONE
+                        ? PLAN_NONE
+                        : builder_like(b, "residual", stream->x, m->full_dtype);
     builder_node(b, OP_rmsnorm, IDS(y, r, sum), IDS(stream->x, weight, stream->delta))->shift =
         norm_eps;
     if (sum != PLAN_NONE) *stream = (Stream){sum, PLAN_NONE};
@@ -166,9 +167,9 @@ static void loss(Builder *b, Model *m, const Sizes *s, int y, int head)
     m->logits = linear(b, m, "logits", y, head);
     if (b->status == ST_OK) b->plan->tensors[m->logits].kind = TK_LOGITS;
     builder_scope(b, PLAN_NONE, "loss");
-    m->loss = builder_tensor(b, "loss", TK_ACTIVATION, m->wide, DIMS(1));
+    m->loss = builder_tensor(b, "loss", TK_ACTIVATION, m->full_dtype, DIMS(1));
     const int lse = config_mode_saves(m->mode)
-                        ? builder_tensor(b, "loss lse", TK_ACTIVATION, m->wide, DIMS(s->N, 1))
+                        ? builder_tensor(b, "loss lse", TK_ACTIVATION, m->full_dtype, DIMS(s->N, 1))
                         : PLAN_NONE;
     builder_node(b, OP_cross_entropy, IDS(m->loss, lse), IDS(m->logits, m->targets));
     if (b->status == ST_OK) b->plan->tensors[m->loss].keep = true;
@@ -210,7 +211,7 @@ static void build(Builder *b, Model *m, const Sizes *s, Block *blocks)
     setup(b, m);
     builder_scope(b, PLAN_NONE, "embedding");
     Stream stream = {.delta = PLAN_NONE};
-    stream.x = builder_tensor(b, "embedded", TK_ACTIVATION, m->wide, DIMS(s->N, s->C));
+    stream.x = builder_tensor(b, "embedded", TK_ACTIVATION, m->full_dtype, DIMS(s->N, s->C));
     builder_node(b, OP_embedding, IDS(stream.x), IDS(table, m->tokens));
     for (int l = 0; l < m->config.model.num_layers; l++) block(b, m, s, &blocks[l], l, &stream);
     builder_scope(b, PLAN_NONE, "ln_final");

@@ -8,7 +8,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-DType model_act_dtype(Precision precision, DType wide)
+DType model_act_dtype(Precision precision, DType full_dtype)
 {
     switch (precision) {
     case PRECISION_BF16:
@@ -17,11 +17,11 @@ DType model_act_dtype(Precision precision, DType wide)
         return DT_F16;
     case PRECISION_FP32:
     case PRECISION_TF32:
-        return wide;
+        return full_dtype;
     case PRECISION_COUNT:
         break;
     }
-    plan_dtype_unknown(DT_COUNT, config_precision_name(precision));
+    plan_dtype_unknown(DT_COUNT, config_precisions[precision]);
 }
 
 /* An eager framework materialises the scores; otherwise nothing of size T x T is kept. */
@@ -73,13 +73,13 @@ static void no_tensors(Model *m)
                                 .dqkv = {PLAN_NONE, PLAN_NONE, PLAN_NONE}};
 }
 
-Status model_build(Model *model, const Config *config, Mode mode, DType wide)
+Status model_build(Model *model, const Config *config, Mode mode, DType full_dtype)
 {
     *model = (Model){.config = *config,
                      .mode = mode,
                      .attention = resolve_attention(config),
-                     .wide = wide,
-                     .act = model_act_dtype(config->precision, wide),
+                     .full_dtype = full_dtype,
+                     .act = model_act_dtype(config->precision, full_dtype),
                      .eager = config->exec == EXEC_EAGER};
     no_tensors(model);
     const Status st = build(model);

@@ -21,9 +21,9 @@ typedef struct Param {
 
 /* Parameters that lie next to each other and are updated together. */
 typedef struct ParamGroup {
-    int flat; /* the parameters: wide, but for what products read in mode fwd; beside a bf16 copy
+    int flat; /* the parameters, in full_dtype; in mode fwd those that matmuls read are in `act`; beside a bf16 copy
                      their lower halves */
-    int copy; /* 16-bit copy that the products read, PLAN_NONE when there is none */
+    int copy; /* 16-bit copy that the matmuls read, PLAN_NONE when there is none */
     int grad; /* PLAN_NONE where no backward pass runs */
     int m, v; /* PLAN_NONE but in mode train */
     int64_t used; /* elements given to parameters so far */
@@ -40,8 +40,8 @@ typedef struct Model {
     Config config;
     Mode mode;
     Attention attention; /* what `auto` became */
-    DType wide;          /* fp32, or float64 for the reference */
-    DType act;           /* of what the products take and give */
+    DType full_dtype;    /* fp32, or float64 for the reference */
+    DType act;           /* inputs and outputs of matmuls */
     bool eager;
     Plan plan;
     Param *params;
@@ -59,11 +59,11 @@ typedef struct Model {
     AttentionAlone alone;
 } Model;
 
-/* What matmuls take and give in this precision; `wide` for fp32 and tf32. */
-DType model_act_dtype(Precision precision, DType wide);
+/* What matmuls take and give in this precision; `full_dtype` for fp32 and tf32. */
+DType model_act_dtype(Precision precision, DType full_dtype);
 
-/* `wide` is DT_F32, or DT_F64 for the slow float64 reference of the whole step (fp32 only). */
-Status model_build(Model *model, const Config *config, Mode mode, DType wide);
+/* `full_dtype` is DT_F32, or DT_F64 for the slow float64 reference of the whole step (fp32 only). */
+Status model_build(Model *model, const Config *config, Mode mode, DType full_dtype);
 void model_free(Model *model);
 
 /* Of the matmuls of one step, nothing recomputed: the numerator of MFU. */

@@ -16,14 +16,14 @@ static int flat(Builder *b, const char *prefix, const char *name, TensorKind kin
 /* Eager casts weights in every forward pass instead of keeping copies, as autocast does. */
 static bool reads_narrow(const Model *model, bool product)
 {
-    return product && !model->eager && model->act != model->wide;
+    return product && !model->eager && model->act != model->full_dtype;
 }
 
-/* A bf16 copy is the upper half of the wide parameter already: the lower one is all that is kept beside it. */
+/* A bf16 copy is the upper half of the fp32 parameter: only the lower half is stored beside it. */
 static DType dtype_of(const Model *model, bool narrow, bool copy)
 {
-    if (copy && model->act == DT_BF16 && model->wide == DT_F32) return DT_LOW16;
-    return narrow && !copy ? model->act : model->wide;
+    if (copy && model->act == DT_BF16 && model->full_dtype == DT_F32) return DT_LOW16;
+    return narrow && !copy ? model->act : model->full_dtype;
 }
 
 /* Says where the upper halves of `lower` are. */
@@ -40,19 +40,20 @@ static void new_group(Builder *b, Model *model, const char *name, int64_t elemen
     if (b->status != ST_OK) return;
     ParamGroup g = {.copy = PLAN_NONE, .grad = PLAN_NONE, .m = PLAN_NONE, .v = PLAN_NONE};
     const bool narrow = reads_narrow(model, product);
-    /* Where nothing is updated nothing needs the wide ones. */
+    /* Without an optimizer nothing reads the full-precision parameters. */
     const bool copy = narrow && config_mode_saves(model->mode);
     g.flat = flat(b, "", name, TK_PARAM, dtype_of(model, narrow, copy), elements);
     if (copy) g.copy = flat(b, "copy of ", name, TK_WEIGHT_COPY, model->act, elements);
     params_split(b, g.flat, g.copy);
     if (config_mode_saves(model->mode)) {
-        g.grad = flat(b, "grad of ", name, TK_GRAD, copy ? model->act : model->wide, elements);
+        g.grad =
+            flat(b, "grad of ", name, TK_GRAD, copy ? model->act : model->full_dtype, elements);
         if (model->mode == MODE_FWD_BWD && g.grad != PLAN_NONE)
             b->plan->tensors[g.grad].keep = true;
     }
     if (model->mode == MODE_TRAIN) {
-        g.m = flat(b, "m of ", name, TK_MOMENT, model->wide, elements);
-        g.v = flat(b, "v of ", name, TK_MOMENT, model->wide, elements);
+        g.m = flat(b, "m of ", name, TK_MOMENT, model->full_dtype, elements);
+        g.v = flat(b, "v of ", name, TK_MOMENT, model->full_dtype, elements);
     }
     model->groups[model->n_groups++] = g;
 }

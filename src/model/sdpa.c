@@ -46,7 +46,7 @@ int sdpa_build(Builder *b, const Model *m, const SdpaShape *s, int layer, const 
         return materialised(b, m, s, layer, qkv);
     }
     const int out = result(b, m, s);
-    const int lse = builder_tensor(b, "lse", TK_ACTIVATION, m->wide, DIMS(s->B, s->H, s->T));
+    const int lse = builder_tensor(b, "lse", TK_ACTIVATION, m->full_dtype, DIMS(s->B, s->H, s->T));
     builder_scope(b, layer, "attn/attention");
     *builder_node(b, OP_attention, IDS(out, lse), IDS(qkv[0], qkv[1], qkv[2])) =
         attributes(s, 1 / sqrt((double)s->D));

@@ -38,8 +38,10 @@ void transform_decompose_node(Builder *b, const Model *model, const Node *node)
 static void widen_rope(Builder *b, Model *model)
 {
     const int64_t T = model->config.ctx, C = model->config.model.d_model;
-    model->rope_cos_full = builder_tensor(b, "rope cos wide", TK_CONSTANT, model->wide, DIMS(T, C));
-    model->rope_sin_full = builder_tensor(b, "rope sin wide", TK_CONSTANT, model->wide, DIMS(T, C));
+    model->rope_cos_full =
+        builder_tensor(b, "rope cos wide", TK_CONSTANT, model->full_dtype, DIMS(T, C));
+    model->rope_sin_full =
+        builder_tensor(b, "rope sin wide", TK_CONSTANT, model->full_dtype, DIMS(T, C));
     for (int i = 0; i < b->plan->n_nodes; i++) {
         const Node *node = &b->plan->nodes[i];
         if (node->op != OP_rope) continue;

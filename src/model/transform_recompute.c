@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Blocks that are computed again together, from one kept tensor. */
+/* Blocks that are recomputed together, from one kept tensor. */
 typedef struct Segment {
     int kept;                 /* the residual stream that its first block began with */
     int forward, forward_end; /* its nodes */
@@ -73,7 +73,7 @@ static bool is_recomputed(const Work *w, int s, int id)
     return storage != PLAN_NONE && w->segment_of[storage] == s && storage != w->segments[s].kept;
 }
 
-/* ---- what has to be computed again ---- */
+/* ---- what has to be recomputed ---- */
 
 static void need_inputs(Work *w, int s, const Node *node)
 {
@@ -135,7 +135,7 @@ static void copy_outputs(Work *w, int s, const Node *node)
     }
 }
 
-/* The node with every operand replaced, inputs alone for one that is not computed again. */
+/* The node with every operand replaced, inputs alone for one that is not recomputed. */
 static void emit(Work *w, const Node *node, bool again)
 {
     const Plan *plan = w->b->plan;

@@ -1,5 +1,6 @@
 #include "ops/gpu_support.h"
 
+#include "base/i64.h"
 #include "ops/head_matrix.h"
 #include "plan/op_functions.h"
 
@@ -19,11 +20,6 @@ const char *gpu_support_declines_f64(const Plan *plan, const Node *node)
         if (is_f64(t) && t->kind != TK_STATE) return on_cpu_only;
     }
     return NULL;
-}
-
-static int64_t div_up(int64_t items, int64_t by)
-{
-    return (items + by - 1) / by;
 }
 
 /* ---- matrix multiplications ---- */
@@ -52,7 +48,7 @@ static bool fp32_is_faster(const Plan *plan, const Node *node)
     enum { NARROW = 32, MOST = 64, LONG = 2048 };
     const HeadMatrix a = head_matrix(plan_in(plan, node, 0), NULL, &node->attr);
     const HeadMatrix c = head_matrix(plan_out(plan, node, 0), NULL, &node->attr);
-    const int64_t width = a.cols < c.cols ? a.cols : c.cols; /* of a head */
+    const int64_t width = i64_min(a.cols, c.cols); /* of a head */
     if (width <= NARROW || width > MOST) return width <= NARROW;
     if (c.heads > 1 && c.count > c.heads) return true;
     return !node->attr.transpose_b && c.rows <= LONG;
@@ -112,7 +108,7 @@ size_t gpu_support_workspace_grad_norm(const Plan *plan, const Node *node, int t
 {
     (void)plan;
     (void)threads;
-    return (size_t)div_up(node->n_in - 1, GPU_SUPPORT_GRAD_NORM_GROUPS) *
+    return (size_t)i64_ceil_div(node->n_in - 1, GPU_SUPPORT_GRAD_NORM_GROUPS) *
            GPU_SUPPORT_GRAD_NORM_BLOCKS * sizeof(double);
 }
 
@@ -152,7 +148,7 @@ size_t gpu_support_workspace_embedding_grad(const Plan *plan, const Node *node, 
 {
     (void)threads;
     const int64_t rows = plan_rows(plan_in(plan, node, 0));
-    const int64_t chunk = rows < GPU_SUPPORT_EMBEDDING_CHUNK ? rows : GPU_SUPPORT_EMBEDDING_CHUNK;
+    const int64_t chunk = i64_min(rows, GPU_SUPPORT_EMBEDDING_CHUNK);
     return (size_t)chunk * 2 * sizeof(int32_t);
 }
 
@@ -175,11 +171,11 @@ GpuSupportColumns gpu_support_columns(const Tensor *x, int each)
 {
     enum { GROUP_ROWS = 32, MOST_BLOCKS = 1024 };
     const int64_t R = plan_rows(x);
-    const int64_t bands = div_up(plan_width(x), (int64_t)GPU_SUPPORT_REDUCE_WARP * each);
+    const int64_t bands = i64_ceil_div(plan_width(x), (int64_t)GPU_SUPPORT_REDUCE_WARP * each);
     const int64_t most = bands < MOST_BLOCKS ? MOST_BLOCKS / bands : 1;
-    const int64_t wanted = div_up(R, GROUP_ROWS), count = wanted < most ? wanted : most;
-    const int64_t group_rows = div_up(R, count);
-    const GpuSupportColumns columns = {bands, div_up(R, group_rows), group_rows};
+    const int64_t count = i64_min(i64_ceil_div(R, GROUP_ROWS), most);
+    const int64_t group_rows = i64_ceil_div(R, count);
+    const GpuSupportColumns columns = {bands, i64_ceil_div(R, group_rows), group_rows};
     return columns;
 }
 
@@ -191,7 +187,7 @@ size_t gpu_support_workspace_reduce(const Plan *plan, const Node *node, int thre
     const Tensor *x = plan_in(plan, node, 0);
     const int64_t a = gpu_support_columns(x, 16 / (int)plan_dtype_size(x->dtype)).groups;
     const int64_t b = gpu_support_columns(x, 1).groups;
-    return (size_t)(a > b ? a : b) * (size_t)plan_width(x) * sizeof(float);
+    return (size_t)i64_max(a, b) * (size_t)plan_width(x) * sizeof(float);
 }
 
 size_t gpu_support_workspace_rmsnorm_grad(const Plan *plan, const Node *node, int threads)
@@ -199,7 +195,7 @@ size_t gpu_support_workspace_rmsnorm_grad(const Plan *plan, const Node *node, in
     (void)threads;
     const Tensor *s = plan_in(plan, node, 1);
     const int64_t rows = plan_rows(s), most = GPU_SUPPORT_RMSNORM_MOST_PARTIALS;
-    return (size_t)((rows < most ? rows : most) * plan_width(s)) * sizeof(float);
+    return (size_t)(i64_min(rows, most) * plan_width(s)) * sizeof(float);
 }
 
 /* ---- implementations that libraries take part in: as NAME_cuda[], without run(), which tests

@@ -1,3 +1,4 @@
+#include "base/i64.h"
 #include "ops/flash_tiles.h"
 #include "ops/gpu_support.h"
 
@@ -47,7 +48,7 @@ size_t gpu_support_attention_workspace_flash_grad(const Plan *plan, const Node *
     const Tensor *q = plan_in(plan, node, 1);
     const int64_t T = node->attr.tokens, count = plan_rows(q) / T * node->attr.heads;
     const FlashTiles *c = tiles_of(q->dtype, node->attr.tf32, plan_width(q) / node->attr.heads);
-    const int64_t tiles = count * (c->width / c->slice) * ((T + c->queries - 1) / c->queries);
+    const int64_t tiles = count * (c->width / c->slice) * i64_ceil_div(T, c->queries);
     return (size_t)(tiles * c->queries * c->slice + count * T) * sizeof(float) +
            (size_t)(tiles + 1) * sizeof(int);
 }
@@ -116,7 +117,7 @@ const OpImpl gpu_support_attention_grad[] = {
     {.name = "cudnn",
      .declines = gpu_support_attention_declines_cudnn_grad,
      .workspace = gpu_support_attention_workspace_cudnn_grad,
-     .varies = true},
+     .nondeterministic = true},
     {.name = "flash",
      .declines = gpu_support_attention_declines_flash_grad,
      .workspace = gpu_support_attention_workspace_flash_grad},

@@ -39,7 +39,7 @@ typedef struct OpImpl {
      * compiling a kernel. NULL: nothing to prepare. */
     Status (*prepare)(const OpCall *call);
     void (*forget)(void *state);
-    bool varies; /* its last bits may differ from run to run */
+    bool nondeterministic; /* its last bits may differ from run to run */
 } OpImpl;
 
 enum { OP_MAX_ALIASES = 2 };

@@ -5,6 +5,7 @@
 #include "plan/arena_packing.h"
 
 #include "base/array.h"
+#include "base/i64.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -88,7 +89,7 @@ static size_t attempt(const PackingBlock *blocks, int n, size_t best, size_t low
         const int b = work->turns[i].block, first = blocks[b].first, last = blocks[b].last;
         const size_t begin = interval_index_lowest_gap(&work->placed, blocks[b].bytes, first, last);
         const size_t end = begin + blocks[b].bytes;
-        interval_index_insert(&work->placed, (Placed){begin, end, first, last});
+        interval_index_insert(&work->placed, (Interval){begin, end, first, last});
         work->offsets[b] = begin;
         if (end > arena) arena = end;
         if (end > low) work->promoted[b]++;
@@ -122,7 +123,7 @@ static int attempts_for(int n)
 static size_t try_orders(PackingBlock *blocks, int n, size_t least, Work *work)
 {
     const size_t good_enough = least + least / 256;
-    const int attempts = attempts_for(n), rounds = (attempts + N_ORDERS - 1) / N_ORDERS;
+    const int attempts = attempts_for(n), rounds = (int)i64_ceil_div(attempts, N_ORDERS);
     size_t best = SIZE_MAX;
     for (int k = 0; k < attempts && best > good_enough; k++) {
         if (k % rounds == 0) memset(work->promoted, 0, (size_t)n * sizeof *work->promoted);

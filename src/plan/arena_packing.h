@@ -25,25 +25,25 @@ Status arena_packing_place(PackingBlock *blocks, int n, int n_times, size_t *are
  * They lie in pages, each with a summary that mostly answers for all of its blocks, so that a plan of a
  * thousand layers is packed in a fraction of a second. */
 
-typedef struct Placed {
+typedef struct Interval {
     size_t begin, end;
     int first, last; /* alive from `first` to `last`, both included */
-} Placed;
+} Interval;
 
 enum { INTERVAL_INDEX_PAGE = 128 };
 
-typedef struct PlacedPage {
+typedef struct IntervalPage {
     size_t begin, end; /* from its lowest block to the end of its highest */
     size_t widest_gap; /* between its blocks, were they all alive at once */
     int earliest_first, latest_first, earliest_last, latest_last;
     int n;
-    Placed *blocks; /* by `begin`, then by `first` */
-} PlacedPage;
+    Interval *blocks; /* by `begin`, then by `first` */
+} IntervalPage;
 
 typedef struct IntervalIndex {
-    PlacedPage *pages; /* by address */
+    IntervalPage *pages; /* by address */
     int n_pages;
-    Placed *pool; /* the pages' blocks */
+    Interval *pool; /* the pages' blocks */
 } IntervalIndex;
 
 /* Room for `n` blocks; false when there is no memory (interval_index_free() is due either way). */
@@ -51,6 +51,6 @@ bool interval_index_init(IntervalIndex *list, int n);
 void interval_index_free(IntervalIndex *list);
 void interval_index_clear(IntervalIndex *list);
 
-void interval_index_insert(IntervalIndex *list, Placed block);
+void interval_index_insert(IntervalIndex *list, Interval block);
 /* The lowest address where `bytes` are free from `first` to `last`. */
 size_t interval_index_lowest_gap(const IntervalIndex *list, size_t bytes, int first, int last);

@@ -1,3 +1,4 @@
+#include "base/i64.h"
 #include "plan/arena_packing.h"
 
 #include <limits.h>
@@ -34,37 +35,27 @@ void interval_index_clear(IntervalIndex *list)
 /* ---- inserting ---- */
 
 /* Blocks of one address live at different times; by `first`, those of a page live close together. */
-static bool is_before(const Placed *a, const Placed *b)
+static bool is_before(const Interval *a, const Interval *b)
 {
     return a->begin != b->begin ? a->begin < b->begin : a->first < b->first;
 }
 
-static int least(int a, int b)
+static void summarise(IntervalPage *page)
 {
-    return a < b ? a : b;
-}
-
-static int most(int a, int b)
-{
-    return a > b ? a : b;
-}
-
-static void summarise(PlacedPage *page)
-{
-    *page = (PlacedPage){.begin = page->blocks[0].begin,
-                         .end = page->blocks[0].end,
-                         .earliest_first = INT_MAX,
-                         .latest_first = INT_MIN,
-                         .earliest_last = INT_MAX,
-                         .latest_last = INT_MIN,
-                         .n = page->n,
-                         .blocks = page->blocks};
+    *page = (IntervalPage){.begin = page->blocks[0].begin,
+                           .end = page->blocks[0].end,
+                           .earliest_first = INT_MAX,
+                           .latest_first = INT_MIN,
+                           .earliest_last = INT_MAX,
+                           .latest_last = INT_MIN,
+                           .n = page->n,
+                           .blocks = page->blocks};
     for (int i = 0; i < page->n; i++) {
-        const Placed *b = &page->blocks[i];
-        page->earliest_first = least(page->earliest_first, b->first);
-        page->latest_first = most(page->latest_first, b->first);
-        page->earliest_last = least(page->earliest_last, b->last);
-        page->latest_last = most(page->latest_last, b->last);
+        const Interval *b = &page->blocks[i];
+        page->earliest_first = (int)i64_min(page->earliest_first, b->first);
+        page->latest_first = (int)i64_max(page->latest_first, b->first);
+        page->earliest_last = (int)i64_min(page->earliest_last, b->last);
+        page->latest_last = (int)i64_max(page->latest_last, b->last);
         if (b->begin > page->end && b->begin - page->end > page->widest_gap) {
             page->widest_gap = b->begin - page->end;
         }
@@ -73,11 +64,11 @@ static void summarise(PlacedPage *page)
 }
 
 /* An empty page at `index`. */
-static PlacedPage *new_page(IntervalIndex *list, int index)
+static IntervalPage *new_page(IntervalIndex *list, int index)
 {
-    PlacedPage *page = &list->pages[index];
+    IntervalPage *page = &list->pages[index];
     memmove(page + 1, page, (size_t)(list->n_pages - index) * sizeof *page);
-    *page = (PlacedPage){.blocks = list->pool + (size_t)list->n_pages * PAGE};
+    *page = (IntervalPage){.blocks = list->pool + (size_t)list->n_pages * PAGE};
     list->n_pages++;
     return page;
 }
@@ -85,7 +76,7 @@ static PlacedPage *new_page(IntervalIndex *list, int index)
 /* The upper half of a full page becomes the next one. */
 static void split(IntervalIndex *list, int index)
 {
-    PlacedPage *upper = new_page(list, index + 1), *lower = &list->pages[index];
+    IntervalPage *upper = new_page(list, index + 1), *lower = &list->pages[index];
     memcpy(upper->blocks, lower->blocks + HALF, HALF * sizeof *upper->blocks);
     upper->n = lower->n = HALF;
     summarise(upper);
@@ -93,7 +84,7 @@ static void split(IntervalIndex *list, int index)
 }
 
 /* The last page that starts before the block, or the first. */
-static int page_for(const IntervalIndex *list, const Placed *block)
+static int page_for(const IntervalIndex *list, const Interval *block)
 {
     int low = 0, high = list->n_pages;
     while (low < high) {
@@ -107,11 +98,11 @@ static int page_for(const IntervalIndex *list, const Placed *block)
     return low > 0 ? low - 1 : 0;
 }
 
-void interval_index_insert(IntervalIndex *list, Placed block)
+void interval_index_insert(IntervalIndex *list, Interval block)
 {
     if (list->n_pages == 0) new_page(list, 0);
     if (list->pages[page_for(list, &block)].n == PAGE) split(list, page_for(list, &block));
-    PlacedPage *page = &list->pages[page_for(list, &block)];
+    IntervalPage *page = &list->pages[page_for(list, &block)];
     int at = page->n++;
     for (; at > 0 && is_before(&block, &page->blocks[at - 1]); at--) {
         page->blocks[at] = page->blocks[at - 1];
@@ -124,10 +115,10 @@ void interval_index_insert(IntervalIndex *list, Placed block)
 
 /* `at` is the lowest address that may still be free, and is raised past the page; false when the gap
  * is found before that. */
-static bool pass_blocks(const PlacedPage *page, size_t bytes, int first, int last, size_t *at)
+static bool pass_blocks(const IntervalPage *page, size_t bytes, int first, int last, size_t *at)
 {
     for (int i = 0; i < page->n; i++) {
-        const Placed *b = &page->blocks[i];
+        const Interval *b = &page->blocks[i];
         if (b->last < first || b->first > last) continue;
         if (b->begin >= *at + bytes) return false;
         if (b->end > *at) *at = b->end;
@@ -135,7 +126,7 @@ static bool pass_blocks(const PlacedPage *page, size_t bytes, int first, int las
     return true;
 }
 
-static bool pass_page(const PlacedPage *page, size_t bytes, int first, int last, size_t *at)
+static bool pass_page(const IntervalPage *page, size_t bytes, int first, int last, size_t *at)
 {
     if (page->end <= *at) return true;
     const bool none_alive = page->latest_last < first || page->earliest_first > last;

@@ -1,18 +1,19 @@
 #include "plan/mem_plan.h"
 
 #include "base/array.h"
+#include "base/i64.h"
 #include "plan/arena_packing.h"
 
 #include <stdlib.h>
 
-static size_t align_up(size_t bytes)
+size_t mem_plan_align(size_t bytes)
 {
-    return (bytes + MEM_PLAN_ALIGN - 1) / MEM_PLAN_ALIGN * MEM_PLAN_ALIGN;
+    return (size_t)i64_round_up((int64_t)bytes, MEM_PLAN_ALIGN);
 }
 
 static size_t storage_bytes(const Plan *plan, int id)
 {
-    return align_up(plan_bytes(&plan->tensors[id]));
+    return mem_plan_align(plan_bytes(&plan->tensors[id]));
 }
 
 static bool transient(const Plan *plan, int id)
@@ -23,7 +24,7 @@ static bool transient(const Plan *plan, int id)
 /* It is used, and has memory of its own there. */
 static bool in_arena(const MemPlan *mem, const Plan *plan, int id)
 {
-    return transient(plan, id) && mem->shares[id] == id && mem->first[id] != PLAN_NONE;
+    return transient(plan, id) && mem->alias_of[id] == id && mem->first[id] != PLAN_NONE;
 }
 
 /* ---- lifetimes ---- */
@@ -46,7 +47,7 @@ static void find_lifetimes(MemPlan *mem, const Plan *plan)
 {
     for (int i = 0; i < plan->n_tensors; i++) {
         mem->first[i] = mem->last[i] = PLAN_NONE;
-        mem->shares[i] = i;
+        mem->alias_of[i] = i;
     }
     for (int n = 0; n < plan->n_nodes; n++) {
         const Node *node = &plan->nodes[n];
@@ -70,7 +71,7 @@ static int operands_in(const MemPlan *mem, const Plan *plan, const Node *node, i
     int n = 0;
     for (int i = 0; i < node->n_out + node->n_in; i++) {
         const int id = plan->operands[node->first + i];
-        if (id != PLAN_NONE && mem->shares[plan_storage(plan, id)] == root) n++;
+        if (id != PLAN_NONE && mem->alias_of[plan_storage(plan, id)] == root) n++;
     }
     return n;
 }
@@ -81,12 +82,12 @@ static void try_alias(MemPlan *mem, const Plan *plan, int node, int out, int in)
 {
     if (out == PLAN_NONE || in == PLAN_NONE || node == plan->n_nodes - 1) return;
     if (!transient(plan, out) || !transient(plan, in)) return;
-    const int root = mem->shares[in];
-    if (mem->first[out] != node || mem->last[root] != node || mem->shares[out] != out) return;
+    const int root = mem->alias_of[in];
+    if (mem->first[out] != node || mem->last[root] != node || mem->alias_of[out] != out) return;
     if (plan->tensors[out].dtype != plan->tensors[in].dtype) return; /* elements must line up */
     if (plan_bytes(&plan->tensors[out]) != plan_bytes(&plan->tensors[in])) return;
     if (operands_in(mem, plan, &plan->nodes[node], root) != 1) return;
-    mem->shares[out] = root;
+    mem->alias_of[out] = root;
     mem->last[root] = mem->last[out];
 }
 
@@ -115,7 +116,8 @@ static int collect_blocks(const MemPlan *mem, const Plan *plan, const size_t *wo
     }
     for (int i = 0; i < plan->n_nodes; i++) {
         if (!workspace_bytes[i]) continue;
-        blocks[n++] = (PackingBlock){.bytes = align_up(workspace_bytes[i]), .first = i, .last = i};
+        blocks[n++] =
+            (PackingBlock){.bytes = mem_plan_align(workspace_bytes[i]), .first = i, .last = i};
     }
     return n;
 }
@@ -131,7 +133,7 @@ static void take_offsets(MemPlan *mem, const Plan *plan, const size_t *workspace
         if (workspace_bytes[i]) mem->workspace[i] = (blocks++)->offset;
     }
     for (int i = 0; i < plan->n_tensors; i++) {
-        if (transient(plan, i)) mem->offset[i] = mem->offset[mem->shares[i]];
+        if (transient(plan, i)) mem->offset[i] = mem->offset[mem->alias_of[i]];
     }
 }
 
@@ -175,7 +177,7 @@ static size_t *timeline(const MemPlan *mem, const Plan *plan, const size_t *work
     }
     for (int n = 0; n < plan->n_nodes; n++) {
         for (int k = 0; k < TK_COUNT; k++) rows[n * TK_COUNT + k] += mem->region[k];
-        rows[n * TK_COUNT + TK_WORKSPACE] += align_up(workspace_bytes[n]);
+        rows[n * TK_COUNT + TK_WORKSPACE] += mem_plan_align(workspace_bytes[n]);
     }
     return rows;
 }
@@ -214,7 +216,7 @@ static Status check_sum(const Plan *plan, const size_t *workspace_bytes)
     for (int i = 0; i < plan->n_tensors; i++) {
         if (plan->tensors[i].base == PLAN_NONE) sum += (double)storage_bytes(plan, i);
     }
-    for (int i = 0; i < plan->n_nodes; i++) sum += (double)align_up(workspace_bytes[i]);
+    for (int i = 0; i < plan->n_nodes; i++) sum += (double)mem_plan_align(workspace_bytes[i]);
     if (sum < 0x1p62) return ST_OK;
     return FAIL(ST_USAGE,
                 "the tensors of this step have %.3g bytes together, more than can be "
@@ -231,10 +233,10 @@ Status mem_plan_build(MemPlan *mem, const Plan *plan, const size_t *workspace_by
     mem->offset = calloc(n, sizeof *mem->offset);
     mem->first = calloc(n, sizeof *mem->first);
     mem->last = calloc(n, sizeof *mem->last);
-    mem->shares = calloc(n, sizeof *mem->shares);
+    mem->alias_of = calloc(n, sizeof *mem->alias_of);
     mem->workspace = calloc((size_t)plan->n_nodes + 1, sizeof *mem->workspace);
     Status st = ST_OK;
-    if (!mem->offset || !mem->first || !mem->last || !mem->shares || !mem->workspace) {
+    if (!mem->offset || !mem->first || !mem->last || !mem->alias_of || !mem->workspace) {
         st = NO_MEMORY("for %d tensors", plan->n_tensors);
     } else {
         find_lifetimes(mem, plan);
@@ -252,7 +254,7 @@ void mem_plan_free(MemPlan *mem)
     free(mem->offset);
     free(mem->first);
     free(mem->last);
-    free(mem->shares);
+    free(mem->alias_of);
     free(mem->workspace);
     *mem = (MemPlan){0};
 }

@@ -5,11 +5,12 @@
 #include "plan/plan.h"
 
 enum { MEM_PLAN_ALIGN = 256 };
+size_t mem_plan_align(size_t bytes); /* rounded up to a multiple of it */
 
 typedef struct MemPlan {
     size_t *offset;    /* of each storage tensor, in its region or the arena; unused for views */
     int *first, *last; /* first and last node that touches each storage tensor */
-    int *shares;       /* tensor whose memory it takes over (aliases), or itself */
+    int *alias_of;     /* the tensor whose memory this one takes over, or itself */
     size_t *workspace; /* arena offset of each node's workspace */
     size_t region[TK_COUNT]; /* bytes of each persistent kind */
     size_t arena;            /* bytes of the shared arena */

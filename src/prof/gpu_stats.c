@@ -1,6 +1,7 @@
 #include "prof/gpu_stats.h"
 
 #include "base/array.h"
+#include "base/i64.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -169,7 +170,7 @@ static Status add_to_phase(GpuStats *stats, PhaseTail *last, Phase phase, const 
     } else if (event->begin > last->end) {
         TRY(add_gap(stats, last, event));
     }
-    const int64_t from = event->begin > last->end ? event->begin : last->end;
+    const int64_t from = i64_max(event->begin, last->end);
     if (event->end > from) {
         at->busy += (double)(event->end - from) * 1e-9;
         at->now += (double)(event->end - last->end) * 1e-9;
@@ -188,7 +189,7 @@ static void add_to_ranges(RangeTree *tree, const TraceEvent *event)
         if (at < 0) continue;
         Range *range = &tree->ranges[at];
         if (range->last < range->first) range->first = event->begin;
-        range->last = event->end > range->last ? event->end : range->last;
+        range->last = i64_max(event->end, range->last);
         range->busy += event->end - event->begin;
         range->kernels++;
     }
@@ -240,7 +241,7 @@ static Status finish_range(Range *range)
     if (range->last < range->first) return ST_OK;
     const bool host_first = range->end > range->begin && range->begin < range->first;
     const int64_t begin = host_first ? range->begin : range->first;
-    const int64_t end = range->end > range->last ? range->end : range->last;
+    const int64_t end = i64_max(range->end, range->last);
     TRY(running_stats_add(&range->span, (double)(range->last - range->first) * 1e-9));
     TRY(running_stats_add(&range->wall, (double)(end - begin) * 1e-9));
     range->device += (double)range->busy * 1e-9;

@@ -16,14 +16,9 @@ const char *memory_blocks_class_name(MemoryClass usage)
     return names[usage];
 }
 
-static size_t align_up(size_t bytes)
-{
-    return (bytes + MEM_PLAN_ALIGN - 1) / MEM_PLAN_ALIGN * MEM_PLAN_ALIGN;
-}
-
 /* ---- what a tensor is for ---- */
 
-/* Products read its 16-bit copy: it is there for the optimizer alone. */
+/* A master weight: matmuls read its 16-bit copy, only the optimizer reads it. */
 static bool is_master(const Model *model, int tensor)
 {
     for (int i = 0; i < model->n_groups; i++) {
@@ -113,7 +108,7 @@ static MemoryBlock *add(MemoryBlocks *list, const Work *work, int tensor, int fi
                            .last = last,
                            .producer = producer};
     if (tensor != PLAN_NONE)
-        block->bytes = align_up(plan_bytes(&list->model->plan.tensors[tensor]));
+        block->bytes = mem_plan_align(plan_bytes(&list->model->plan.tensors[tensor]));
     return block;
 }
 
@@ -138,7 +133,7 @@ static void add_persistent(MemoryBlocks *list, Work *work)
 static void add_tensor(MemoryBlocks *list, Work *work, int tensor)
 {
     const MemPlan *mem = &list->binding->mem;
-    const int root = mem->shares[tensor];
+    const int root = mem->alias_of[tensor];
     if (root != tensor) list->blocks[work->current[root]].last = mem->first[tensor] - 1;
     work->current[root] = list->n;
     add(list, work, tensor, mem->first[tensor], mem->last[root])->address =
@@ -148,7 +143,7 @@ static void add_tensor(MemoryBlocks *list, Work *work, int tensor)
 static void add_workspace(MemoryBlocks *list, Work *work, int node)
 {
     MemoryBlock *block = add(list, work, PLAN_NONE, node, node);
-    block->bytes = align_up(list->binding->workspace[node]);
+    block->bytes = mem_plan_align(list->binding->workspace[node]);
     block->address = list->arena + list->binding->mem.workspace[node];
 }
 

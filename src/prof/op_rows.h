@@ -1,4 +1,4 @@
-/* The rows of a profile: nodes that do the same in every layer, counted together. */
+/* The rows of a profile: one row for the same op of every layer. */
 #pragma once
 
 #include "prof/memory_blocks.h"
@@ -12,13 +12,13 @@ typedef struct OpRow {
     const char *impl; /* the binding's */
     OpCategory category;
     Part part;
-    char by[64]; /* who computes it: "own neon", "flash, own neon"; on a GPU its implementation */
-    const char *brief; /* "matmul (own neon)"; the log's */
-    const char
-        *kernel; /* what stands for a kernel on a CPU: "matmul (own neon): ffn/w13"; the log's */
-    int nodes;   /* of one step */
+    char by
+        [64]; /* the code that runs it: "own neon", "flash, own neon"; on a GPU the implementation */
+    const char *brief;   /* "matmul (own neon)"; the log's */
+    const char *kernel;  /* a CPU's name of a kernel: "matmul (own neon): ffn/w13"; the log's */
+    int nodes;           /* of one step */
     double flops, bytes; /* of one step */
-    double allocated;    /* bytes of one step: what its nodes are the first to write */
+    double allocated;    /* bytes of one step that its nodes are the first to write */
     char shape[96];      /* of the operands of its first node */
     RunningStats host;   /* seconds of each node: on a CPU its run, on a GPU its launches */
     RunningStats device; /* seconds of each node's kernels; empty on a CPU */
@@ -27,7 +27,7 @@ typedef struct OpRow {
 typedef struct OpRows {
     OpRow *rows;
     int n;
-    int *row; /* of each node; -1 in the setup */
+    int *row; /* index of each node's row; -1 in the setup phase */
 } OpRows;
 
 /* Allocates; op_rows_free() frees. */

@@ -1,4 +1,4 @@
-/* What a node is for: the part of attention it belongs to, and the category its time counts in. */
+/* Classifies a node: the part of attention it belongs to and the category of its time. */
 #pragma once
 
 #include "plan/plan.h"
@@ -13,8 +13,7 @@ typedef enum Part {
 Part part_of(const Node *node);
 const char *part_name(Part part); /* NULL of PART_COUNT */
 
-/* The op's category (plan/ops.def), but for the primitives that an eager softmax is made of: those are
- * softmax. */
+/* The op's category (plan/ops.def); the primitives of an eager softmax count as softmax. */
 OpCategory part_category(const Node *node);
 
 /* The scope without its layer: "attn/softmax" of "layer.3/attn/softmax". */

@@ -1,5 +1,6 @@
 #include "prof/running_stats.h"
 
+#include "base/i64.h"
 #include "base/rng.h"
 #include "base/stats.h"
 
@@ -44,9 +45,7 @@ void running_stats_free(RunningStats *stats)
 
 double running_stats_quantile(const RunningStats *stats, double q)
 {
-    return stats_quantile(
-        stats->kept, (int)(stats->n < RUNNING_STATS_RESERVOIR ? stats->n : RUNNING_STATS_RESERVOIR),
-        q);
+    return stats_quantile(stats->kept, (int)i64_min(stats->n, RUNNING_STATS_RESERVOIR), q);
 }
 
 double running_stats_std(const RunningStats *stats)

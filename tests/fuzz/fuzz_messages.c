@@ -79,8 +79,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     config_defaults(&config);
     config.until = n % 2 ? 0.01 : 0;
     config.stat = (Stat)(n % STAT_COUNT);
-    if (cell_record_begin(&ours, &config) != ST_OK ||
-        cell_record_begin_peer(&theirs, &config, &peer) != ST_OK)
+    if (cell_record_begin(&ours, &config, NULL) != ST_OK ||
+        cell_record_begin(&theirs, &config, &peer) != ST_OK)
         harness_fail("no record: %s", status_message());
     run(&ours, data, n, (ChildResult){.end = CHILD_RETURNED});
     run(&theirs, data, n, ends[n % (sizeof ends / sizeof *ends)]);

@@ -35,8 +35,8 @@ static void check(Config c, size_t i, size_t k)
     c.precision = bounds[i].precision;
     c.exec = styles[k].exec;
     c.attention = styles[k].attention;
-    snprintf(what, sizeof what, "%s %s %s", config_precision_name(c.precision),
-             config_exec_name(c.exec), config_attention_name(c.attention));
+    snprintf(what, sizeof what, "%s %s %s", config_precisions[c.precision], config_execs[c.exec],
+             config_attentions[c.attention]);
     open_step_on(&got, &c, MODE_TRAIN, DT_F32, BACKEND_cuda, 1);
     if (c.exec == EXEC_GRAPH) capture(&got);
     const double loss = loss_of(&got), reference = loss_of(&want);

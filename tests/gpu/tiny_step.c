@@ -128,12 +128,12 @@ static bool tell_cell(const Shape *shape, Precision precision, size_t style)
     Attention attention = ATTENTION_AUTO;
     float loss = NAN;
     const Status status = run_cell(&config, &attention, &loss);
-    printf("%-4s %-5s %-11s ", config_precision_name(precision), config_exec_name(config.exec),
+    printf("%-4s %-5s %-11s ", config_precisions[precision], config_execs[config.exec],
            shape->name);
     if (status != ST_OK) {
         printf("%s: %s\n", status == ST_UNSUPPORTED ? "unsupported" : "failed", status_message());
     } else {
-        printf("%-5s loss %.6f\n", config_attention_name(attention), (double)loss);
+        printf("%-5s loss %.6f\n", config_attentions[attention], (double)loss);
     }
     fflush(stdout);
     if (status == ST_UNSUPPORTED) return capability < 80 && precision != PRECISION_FP32;

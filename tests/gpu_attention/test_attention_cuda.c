@@ -147,12 +147,12 @@ static void free_got(Got *got)
 }
 
 /* False when the implementation declines. */
-static bool accepted(const Plan *plan, const char *impl, bool *varies)
+static bool accepted(const Plan *plan, const char *impl, bool *nondeterministic)
 {
     for (int i = 0; i < plan->n_nodes; i++) {
         OpImpl chosen;
         if (op_choose(plan, &plan->nodes[i], BACKEND_cuda, impl, &chosen) != ST_OK) return false;
-        *varies = *varies || chosen.varies;
+        *nondeterministic = *nondeterministic || chosen.nondeterministic;
     }
     return true;
 }
@@ -163,13 +163,13 @@ static void check(AttentionCase *c, const char *impl, const char *precision, boo
     Binding binding;
     Session session;
     char what[128];
-    bool varies = false;
+    bool nondeterministic = false;
     assert_true(attention_plan_precision(precision, &c->s));
     ASSERT_OK(attention_plan_make(&p, &c->s));
     snprintf(what, sizeof what, "%s %s B %lld H %lld T %lld D %lld %s", impl, precision,
              (long long)c->s.B, (long long)c->s.H, (long long)c->s.T, (long long)c->s.D,
              c->s.causal ? "causal" : "full");
-    if (accepted(&p.plan, impl, &varies)) {
+    if (accepted(&p.plan, impl, &nondeterministic)) {
         ASSERT_OK(
             binding_make(&binding, &p.plan, BACKEND_cuda, 1, (const char *const[]){impl, NULL}));
         ASSERT_OK(session_open(&session, &binding, 0));
@@ -181,7 +181,7 @@ static void check(AttentionCase *c, const char *impl, const char *precision, boo
         } else {
             compare(c, &p, &first, what);
         }
-        if (!varies) same_bits(&p, &first, &second, what);
+        if (!nondeterministic) same_bits(&p, &first, &second, what);
         free_got(&first);
         free_got(&second);
         session_close(&session);

@@ -147,7 +147,7 @@ static Record *watched(const char *letters, useconds_t pause)
     text[n] = '\0';
     close(ends[0]);
     config_defaults(&config);
-    assert_int_equal(cell_record_begin(&cell, &config), ST_OK);
+    assert_int_equal(cell_record_begin(&cell, &config, NULL), ST_OK);
     for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n")) {
         cell_record_take(&cell, line, strlen(line));
     }

@@ -54,9 +54,9 @@ static Status put_roofline(Record *r, const Config *config, const Placement *pla
 static Status put_phase_flops(Record *r, const Plan *plan, Mode mode)
 {
     const StepCost cost = step_cost_of(plan);
-    TRY(record_put_number(r, "forward_flops", cost.phase[PHASE_FORWARD].products));
+    TRY(record_put_number(r, "forward_flops", cost.phase[PHASE_FORWARD].matmul_flops));
     if (!config_mode_has_backward(mode)) return ST_OK;
-    return record_put_number(r, "backward_flops", cost.phase[PHASE_BACKWARD].products);
+    return record_put_number(r, "backward_flops", cost.phase[PHASE_BACKWARD].matmul_flops);
 }
 
 /* What is recomputed, its cost in FLOPs, and the memory it saves. */
@@ -93,13 +93,13 @@ static Status put_planned(Record *r, const Config *config, const Placement *plac
     TRY(record_put_text(r, "device", placement->name));
     TRY(record_put_int(r, "threads", placement->threads));
     if (placement->backend == BACKEND_cpu) TRY(put_blas(r, &fit->binding));
-    TRY(record_put_text(r, "attention", config_attention_name(fit->model->attention)));
+    TRY(record_put_text(r, "attention", config_attentions[fit->model->attention]));
     if (fit->model->n_elements > 0) TRY(record_put_int(r, "parameters", fit->model->n_elements));
     if (fit->before_backward > 0)
         TRY(record_put_number(r, "mem_before_bwd_mib", (double)fit->before_backward / mib));
     TRY(put_shortages(r, config, fit));
     if (!fit->fits) return ST_OK;
-    TRY(record_put_text(r, "measured_mode", config_mode_name(fit->mode)));
+    TRY(record_put_text(r, "measured_mode", config_modes[fit->mode]));
     TRY(record_put_number(r, "flops_per_step", model_flops(fit->model)));
     if (config->subject == SUBJECT_MODEL) TRY(put_recompute(r, placement, fit));
     if (config->subject == SUBJECT_ATTENTION) TRY(put_phase_flops(r, &fit->model->plan, fit->mode));
@@ -261,6 +261,6 @@ Status cell_facts_end(CellLink *link, Mode asked, const Fit *fit)
 {
     if (fit->fits && fit->mode == asked) return cell_link_end(link, RECORD_OK, NULL);
     char text[200];
-    snprintf(text, sizeof text, "%s %s", config_mode_name(asked), fit_shortage(fit, asked).s);
+    snprintf(text, sizeof text, "%s %s", config_modes[asked], fit_shortage(fit, asked).s);
     return cell_link_end(link, RECORD_OOM, text);
 }

@@ -169,7 +169,7 @@ Status cell_group_make(CellGroup *group, const RunnerTask *task, int index, Prog
         *member = (CellGroupMember){
             .task = task, .config = config, .part = *config, .progress = progress};
         if (i > 0) member->peer = &group->peers[i - 1];
-        const Status status = cell_record_begin_peer(&member->cell, config, member->peer);
+        const Status status = cell_record_begin(&member->cell, config, member->peer);
         if (status != ST_OK) cell_group_free(group);
         TRY(status);
         group->n++;

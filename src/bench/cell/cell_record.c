@@ -22,15 +22,10 @@ static Status new_record(CellRecord *c)
                    : record_new(&c->record, c->config);
 }
 
-Status cell_record_begin_peer(CellRecord *c, const Config *config, const Peer *peer)
+Status cell_record_begin(CellRecord *c, const Config *config, const Peer *peer)
 {
     *c = (CellRecord){.config = config, .peer = peer};
     return new_record(c);
-}
-
-Status cell_record_begin(CellRecord *c, const Config *config)
-{
-    return cell_record_begin_peer(c, config, NULL);
 }
 
 void cell_record_again(CellRecord *c)
@@ -282,7 +277,7 @@ static Status warn_of_noise(CellRecord *c)
     if (first_is_slow) return warn_of_slow_first(c, list->seconds[0], s.median);
     if (!(spread > noisy)) return ST_OK;
     return record_warn(c->record, "the %s of the step is uncertain by %.0f %%: take %s",
-                       config_stat_name(c->config->stat), 100 * spread,
+                       config_stats[c->config->stat], 100 * spread,
                        ended_early(c) ? "a longer --sample-time" : "more --steps");
 }
 
@@ -345,7 +340,7 @@ static Status put_ended_by(CellRecord *c)
         c->record,
         "after %s the 95 %% interval of the %s is +-%.2g %%, not the %.2g %% asked for: "
         "use a longer --sample-time, or a quieter machine",
-        human_seconds(config_sample_seconds(c->config)).s, config_stat_name(c->config->stat),
+        human_seconds(config_sample_seconds(c->config)).s, config_stats[c->config->stat],
         100 * reached, 100 * asked);
 }
 

@@ -18,8 +18,7 @@ typedef struct CellRecord {
     char garbled[160];   /* why its messages cannot be trusted; empty: they can */
 } CellRecord;
 
-Status cell_record_begin(CellRecord *c, const Config *config);
-Status cell_record_begin_peer(CellRecord *c, const Config *config, const Peer *peer);
+Status cell_record_begin(CellRecord *c, const Config *config, const Peer *peer);
 /* The cell is started again: its samples join those it has. */
 void cell_record_again(CellRecord *c);
 /* It said that all is well and went. */

@@ -10,7 +10,7 @@ Status supported_none(int n, const char *why)
     return FAIL(ST_UNSUPPORTED, "none of the %d cells is supported; the first: %s", n, why);
 }
 
-/* Whether it fits in memory is another question: with everything computed again the ops are the same. */
+/* Whether it fits in memory is another question: with everything recomputed the ops are the same. */
 static Status check(const Config *config)
 {
     Placement place;

@@ -3,6 +3,7 @@
 #include "backend/cpu_info.h"
 #include "backend/nvml_info.h"
 #include "base/human.h"
+#include "base/i64.h"
 #include "bench/measure/rss.h"
 #include "model/attention_alone.h"
 #include "model/transform_recompute.h"
@@ -23,10 +24,10 @@ size_t fit_allowance(const Placement *placement)
 
 Status fit_resident(size_t *bytes)
 {
-    const size_t step = (size_t)4 << 20;
+    const int64_t step = 4 << 20;
     Rss rss;
     TRY(rss_read(&rss));
-    *bytes = (rss.now + step - 1) / step * step;
+    *bytes = (size_t)i64_round_up((int64_t)rss.now, step);
     return ST_OK;
 }
 

@@ -31,7 +31,7 @@ static Status describe(PlanCell *cell, const Limits *machine, const Model *model
     cell->attention = model->attention;
     cell->parameters = model->n_elements;
     cell->model_flops = model_flops(model);
-    cell->again_flops = model_flops_recomputed(model);
+    cell->recompute_flops = model_flops_recomputed(model);
     cell->cost = step_cost_of(&model->plan);
     cell->roof_seconds =
         time_estimate_roofline(cell->config, &cell->placement, machine, &model->plan).roof_seconds;

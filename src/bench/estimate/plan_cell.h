@@ -27,8 +27,8 @@ typedef struct PlanCell {
     Placement placement;
     Attention attention; /* what `auto` became */
     int64_t parameters;
-    double again_flops; /* of what backward computes again */
-    double model_flops; /* of the products of a step: the numerator of MFU */
+    double recompute_flops; /* of the forward nodes that backward recomputes */
+    double model_flops;     /* of the matmuls of a step: the numerator of MFU */
     StepCost cost;
     PlanMemory memory;
     double

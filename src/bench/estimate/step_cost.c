@@ -8,7 +8,7 @@ static void add(PhaseCost *to, const PhaseCost *cost)
 {
     to->nodes += cost->nodes;
     to->flops += cost->flops;
-    to->products += cost->products;
+    to->matmul_flops += cost->matmul_flops;
     to->bytes += cost->bytes;
 }
 
@@ -18,13 +18,13 @@ StepCost step_cost_of(const Plan *plan)
     for (int i = 0; i < plan->n_nodes; i++) {
         const Node *node = &plan->nodes[i];
         const OpCost op = op_cost(plan, node);
-        const PhaseCost one = {.nodes = 1,
-                               .flops = op.flops,
-                               .products = plan_category_multiplies(plan_op_category(node->op)) &&
-                                                   !node->recomputed
-                                               ? op.flops
-                                               : 0,
-                               .bytes = op.bytes};
+        const PhaseCost one = {
+            .nodes = 1,
+            .flops = op.flops,
+            .matmul_flops =
+                plan_category_multiplies(plan_op_category(node->op)) && !node->recomputed ? op.flops
+                                                                                          : 0,
+            .bytes = op.bytes};
         add(&cost.phase[node->phase], &one);
     }
     for (int p = PHASE_FORWARD; p < PHASE_COUNT; p++) add(&cost.step, &cost.phase[p]);

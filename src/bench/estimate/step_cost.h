@@ -4,10 +4,10 @@
 #include "plan/plan.h"
 
 typedef struct PhaseCost {
-    int nodes;       /* launches */
-    double flops;    /* of all nodes */
-    double products; /* of matmuls and attention alone, nothing recomputed */
-    double bytes;    /* each operand of each node read once, each result written once */
+    int nodes;           /* launches */
+    double flops;        /* of all nodes */
+    double matmul_flops; /* of matmuls and attention alone, nothing recomputed */
+    double bytes;        /* each operand of each node read once, each result written once */
 } PhaseCost;
 
 typedef struct StepCost {

@@ -2,6 +2,7 @@
 
 #include "base/array.h"
 #include "base/clock.h"
+#include "base/i64.h"
 #include "base/rng.h"
 #include "model/model.h"
 #include "ops/element.h"
@@ -55,7 +56,7 @@ enum { PATTERN = 1048573 };
 void limits_engine_fill(void *data, DType dtype, int64_t n)
 {
     const size_t size = plan_dtype_size(dtype);
-    const int64_t first = n < PATTERN ? n : PATTERN;
+    const int64_t first = i64_min(n, PATTERN);
     for (int64_t i = 0; i < first; i++) {
         element_set(data, dtype, i, 2 * rng_uniform(1, 0, (uint64_t)i) - 1);
     }

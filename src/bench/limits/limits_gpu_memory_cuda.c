@@ -79,11 +79,9 @@ Status limits_gpu_memory(Backend *be, Limits *out)
 {
     Arrays x = {0};
     TRY(choose_bytes(be, &x.bytes));
-    Status status =
-        cuda_backend_status(cudaMalloc(&x.to, x.bytes), "cudaMalloc", __FILE__, __LINE__);
+    Status status = cuda_backend_status(cudaMalloc(&x.to, x.bytes), "cudaMalloc");
     if (status == ST_OK) {
-        status =
-            cuda_backend_status(cudaMalloc(&x.from, x.bytes), "cudaMalloc", __FILE__, __LINE__);
+        status = cuda_backend_status(cudaMalloc(&x.from, x.bytes), "cudaMalloc");
     }
     if (status == ST_OK) status = measure(be, &x, out);
     cudaFree(x.to);

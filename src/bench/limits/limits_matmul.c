@@ -1,6 +1,7 @@
 #include "bench/limits/limits_matmul.h"
 
 #include "base/clock.h"
+#include "base/i64.h"
 #include "bench/limits/limits_engine.h"
 #include "ops/gemm_cpu/blas_cpu.h"
 
@@ -108,7 +109,7 @@ static LimitsRate library_times(const LimitsShape *p, float *a, float *b, float 
 static Status allocate_numbers(int64_t n, void **memory)
 {
     enum { PAGE = 2 << 20 };
-    const size_t bytes = ((size_t)n * sizeof(float) + PAGE - 1) / PAGE * PAGE;
+    const size_t bytes = (size_t)i64_round_up(n * (int64_t)sizeof(float), PAGE);
     if (!(*memory = aligned_alloc(PAGE, bytes)))
         return NO_MEMORY("for %zu bytes of numbers", bytes);
     (void)madvise(*memory, bytes, MADV_HUGEPAGE);

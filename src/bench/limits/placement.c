@@ -80,7 +80,7 @@ static Status check_capability(const char *what, int needed, int capability, con
 Status placement_check_gpu(const Config *config, int capability)
 {
     const Precision p = config->precision;
-    TRY(check_capability(config_precision_name(p), precision_needs[p].capability, capability,
+    TRY(check_capability(config_precisions[p], precision_needs[p].capability, capability,
                          precision_needs[p].instead));
     if (config->attention != ATTENTION_CUDNN) return ST_OK;
     return check_capability("--attention cudnn", STEP_PLAN_CUDNN_CAPABILITY, capability,

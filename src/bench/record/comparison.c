@@ -86,7 +86,7 @@ static Status measure(ComparisonPhase *p, const json_t *a, const json_t *b)
         p->median_a = median_of(a, x, p->n_a);
         p->median_b = median_of(b, y, p->n_b);
         if (!p->other_mode) test_samples(p, x, y);
-        /* One measurement read twice, however wide it scatters. */
+        /* The same samples on both sides are the same measurement, whatever their spread. */
         if (p->verdict == COMPARISON_UNSURE && p->n_a > 0 && json_equal(list_a, list_b))
             p->verdict = COMPARISON_SAME;
     }
@@ -126,9 +126,9 @@ static Status compare_phase(ComparisonPhase *p, const Record *a, const Record *b
                    p->status_b == RECORD_OK ? phase_b : NULL);
 }
 
-/* ---- what the files warn of ---- */
+/* ---- warnings in the files ---- */
 
-/* The item of this text, made where there is none; NULL when memory runs out. */
+/* Finds or adds the item of this text; NULL when memory runs out. */
 static json_t *warning_item(Comparison *c, const char *text)
 {
     json_t *item = json_object_get(c->known, text);
@@ -151,7 +151,7 @@ static Status add_warnings(Comparison *c, const Record *record, const char *file
     return ST_OK;
 }
 
-/* ---- all of them ---- */
+/* ---- all cells ---- */
 
 static Status compare_cell(ComparisonCell *cell)
 {
@@ -160,7 +160,7 @@ static Status compare_cell(ComparisonCell *cell)
         TRY(compare_phase(&cell->phases[i], cell->a, cell->b, comparison_phases[i]));
         any = any || cell->phases[i].present;
     }
-    if (!any) cell->phases[COMPARISON_PHASES - 1].present = true; /* to say why not */
+    if (!any) cell->phases[COMPARISON_PHASES - 1].present = true; /* carries the reason */
     return ST_OK;
 }
 
@@ -170,7 +170,7 @@ static const Record *find(const RecordSet *set, const Record *record)
     return key ? record_set_find(set, key) : NULL;
 }
 
-/* A later record with the same key has taken its place. */
+/* The set has a later record with the same key. */
 static bool is_replaced(const RecordSet *set, const Record *record)
 {
     return record_key(record) && find(set, record) != record;

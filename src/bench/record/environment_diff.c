@@ -1,13 +1,12 @@
 #include "bench/record/environment_diff.h"
 
-#include "base/text.h"
+#include "base/json_text.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-/* Of the moment, or what only names the rest. */
-static const char *const passing[] = {
+/* Differ from run to run, or only identify the environment: not compared. */
+static const char *const volatile_fields[] = {
     "id",
     "time_utc",
     "command",
@@ -21,20 +20,20 @@ static const char *const passing[] = {
     "gpu_temperature_c",
 };
 
-/* What a cell used where it was left to the program. */
-static const char *const used[] = {"device",    "threads", "blas",
-                                   "attention", "exec",    "peer_version"};
+/* Fields of a record that `auto` resolved. */
+static const char *const resolved[] = {"device",    "threads", "blas",
+                                       "attention", "exec",    "peer_version"};
 
-static bool is_passing(const char *name)
+static bool is_volatile(const char *name)
 {
-    for (size_t i = 0; i < sizeof passing / sizeof *passing; i++) {
-        if (strcmp(name, passing[i]) == 0) return true;
+    for (size_t i = 0; i < sizeof volatile_fields / sizeof *volatile_fields; i++) {
+        if (strcmp(name, volatile_fields[i]) == 0) return true;
     }
     return false;
 }
 
-/* Whether this was said before; from now on it was. */
-static Status say(EnvironmentDiff *differences, Text *text, bool *known)
+/* Marks this text as known; *known: it was known before. */
+static Status mark_known(EnvironmentDiff *differences, Text *text, bool *known)
 {
     text_puts(text, "\n");
     TRY(text_status(text));
@@ -52,23 +51,20 @@ static json_t *or_null(json_t *value)
 static Status add_pair(EnvironmentDiff *differences, const char *field, json_t *a, json_t *b)
 {
     if (json_equal(or_null(a), or_null(b))) return ST_OK;
+    CLEANUP(json_text_free)
     json_t *item = json_pack("{s:s, s:O, s:O}", "field", field, "a", or_null(a), "b", or_null(b));
-    char *dump = item ? json_dumps(item, JSON_COMPACT | JSON_SORT_KEYS) : NULL;
     CLEANUP(text_free) Text text = {0};
     bool known = false;
-    if (dump) text_puts(&text, dump);
-    Status status = dump ? say(differences, &text, &known) : NO_MEMORY("for a comparison");
-    if (status == ST_OK && !known && json_array_append(differences->list, item))
-        status = NO_MEMORY("for a comparison");
-    free(dump);
-    json_decref(item);
-    return status;
+    json_text_put(&text, item, JSON_COMPACT | JSON_SORT_KEYS);
+    TRY(mark_known(differences, &text, &known));
+    if (!known && json_array_append(differences->list, item)) return NO_MEMORY("for a comparison");
+    return ST_OK;
 }
 
 static Status add_members(EnvironmentDiff *differences, const char *prefix, json_t *a, json_t *b,
                           bool missing_only);
 
-/* One member of the environments, or all below it. */
+/* Compares one member of the environments, or everything below it. */
 static Status add_member(EnvironmentDiff *differences, const char *name, json_t *a, json_t *b)
 {
     if (!json_is_object(a) && !json_is_object(b)) return add_pair(differences, name, a, b);
@@ -78,7 +74,7 @@ static Status add_member(EnvironmentDiff *differences, const char *name, json_t 
     return add_members(differences, prefix, b, a, true);
 }
 
-/* Members of `a`; `missing_only`: those that `b` has not, with the sides the other way round. */
+/* Compares the members of `a` with `b`. `missing_only`: only members that `b` lacks, sides swapped. */
 static Status add_members(EnvironmentDiff *differences, const char *prefix, json_t *a, json_t *b,
                           bool missing_only)
 {
@@ -89,22 +85,22 @@ static Status add_members(EnvironmentDiff *differences, const char *prefix, json
         char name[80];
         json_t *other = json_object_get(b, key);
         snprintf(name, sizeof name, "%s%s", prefix, key);
-        if (is_passing(name) || (missing_only && other)) continue;
+        if (is_volatile(name) || (missing_only && other)) continue;
         TRY(missing_only ? add_member(differences, name, NULL, value)
                          : add_member(differences, name, value, other));
     }
     return ST_OK;
 }
 
-/* Of two environments, once. */
+/* Compares two environments, each pair once. */
 static Status add_environments(EnvironmentDiff *differences, json_t *a, json_t *b)
 {
     const char *id_a = record_text(a, "id"), *id_b = record_text(b, "id");
     CLEANUP(text_free) Text pair = {0};
     bool known = false;
     text_printf(&pair, "%s\n%s", id_a ? id_a : "", id_b ? id_b : "");
-    const Status said = id_a || id_b ? say(differences, &pair, &known) : ST_OK;
-    TRY(said);
+    const Status marked = id_a || id_b ? mark_known(differences, &pair, &known) : ST_OK;
+    TRY(marked);
     if (known) return ST_OK;
     TRY(add_members(differences, "", a, b, false));
     return add_members(differences, "", b, a, true);
@@ -116,8 +112,9 @@ Status environment_diff_add(EnvironmentDiff *differences, const RecordSet *set_a
     TRY(add_environments(differences, record_set_environment(set_a, a),
                          record_set_environment(set_b, b)));
     if (record_status(a) != RECORD_OK || record_status(b) != RECORD_OK) return ST_OK;
-    for (size_t i = 0; i < sizeof used / sizeof *used; i++) {
-        TRY(add_pair(differences, used[i], record_value(a, used[i]), record_value(b, used[i])));
+    for (size_t i = 0; i < sizeof resolved / sizeof *resolved; i++) {
+        TRY(add_pair(differences, resolved[i], record_value(a, resolved[i]),
+                     record_value(b, resolved[i])));
     }
     return ST_OK;
 }

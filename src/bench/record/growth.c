@@ -148,34 +148,34 @@ static Status add_sweep(Growth *growth, const GrowthAxis *axis, const Rows *rows
 
 /* ---- all of them ---- */
 
-static Status find_alike(TextGroups *alike, const RecordSet *set, const GrowthAxis *axis)
+static Status group_rows(TextGroups *groups, const RecordSet *set, const GrowthAxis *axis)
 {
     CLEANUP(text_free) Text identity = {0};
-    Status status = text_groups_init(alike, record_set_size(set));
+    Status status = text_groups_init(groups, record_set_size(set));
     for (size_t i = 0; status == ST_OK && i < record_set_size(set); i++) {
         const Record *record = record_set_at(set, i);
         if (!record_key(record) || record_text(record, "peer")) continue;
         text_clear(&identity);
         put_identity(&identity, axis, record);
         status = text_status(&identity);
-        if (status == ST_OK) status = text_groups_put(alike, i, text_str(&identity));
+        if (status == ST_OK) status = text_groups_put(groups, i, text_str(&identity));
     }
     return status;
 }
 
 static Status add_axis(Growth *growth, const RecordSet *set, const GrowthAxis *axis)
 {
-    TextGroups alike;
-    Status status = find_alike(&alike, set, axis);
-    for (size_t i = 0; status == ST_OK && i < alike.n; i++) {
+    TextGroups groups;
+    Status status = group_rows(&groups, set, axis);
+    for (size_t i = 0; status == ST_OK && i < groups.n; i++) {
         Rows rows = {.n = 0};
-        if (!text_groups_leads(&alike, i)) continue;
-        for (size_t at = i; at < alike.n && rows.n < GROWTH_FIT_MOST;
-             at = text_groups_next(&alike, at))
+        if (!text_groups_leads(&groups, i)) continue;
+        for (size_t at = i; at < groups.n && rows.n < GROWTH_FIT_MOST;
+             at = text_groups_next(&groups, at))
             rows.list[rows.n++] = record_set_at(set, at);
         status = add_sweep(growth, axis, &rows);
     }
-    text_groups_free(&alike);
+    text_groups_free(&groups);
     return status;
 }
 

@@ -51,7 +51,7 @@ void growth_free(Growth *growth);
 bool growth_is_fixed(const GrowthAxis *axis, const char *field);
 /* Why a fit claims no exponent, "" where it does: "3 points, and 4 are needed". */
 void growth_why(Text *out, const GrowthAxis *axis, const GrowthFit *fit);
-/* As in result files: an array of one object per law. ST_NO_MEMORY. */
+/* As in result files: an array of one object per law. The caller frees it, after a failure too. */
 Status growth_json(json_t **out, const RecordSet *set);
 /* What all rows of a sweep are: an object of the fields that say what work it was. The caller's; NULL: no memory. */
 json_t *growth_json_where(const GrowthSweep *sweep);

@@ -81,10 +81,7 @@ static Status add_laws(json_t *list, const Growth *growth)
 Status growth_json(json_t **out, const RecordSet *set)
 {
     CLEANUP(growth_free) Growth growth = {0};
-    json_t *list = json_array();
-    Status status = list ? growth_make(&growth, set) : NO_MEMORY("for how results grow");
-    if (status == ST_OK) status = add_laws(list, &growth);
-    if (status != ST_OK) json_decref(list);
-    *out = status == ST_OK ? list : NULL;
-    return status;
+    if (!(*out = json_array())) return NO_MEMORY("for how results grow");
+    TRY(growth_make(&growth, set));
+    return add_laws(*out, &growth);
 }

@@ -264,10 +264,10 @@ Status record_file_parse(RecordSet *set, const char *text, size_t n, const char 
 Status record_file_read(RecordSet *set, const char *path, bool *torn)
 {
     CLEANUP(text_free) Text text = {0};
-    Status status = gzip_file_read(&text, path, MAX_BYTES);
-    if (status == ST_IO) status = ST_USAGE; /* nothing was done yet */
-    if (status == ST_OK) status = record_file_parse(set, text_str(&text), text.n, path, torn);
-    return status;
+    const Status status = gzip_file_read(&text, path, MAX_BYTES);
+    if (status == ST_IO) return ST_USAGE; /* nothing was done yet */
+    TRY(status);
+    return record_file_parse(set, text_str(&text), text.n, path, torn);
 }
 
 /* ---- writing ---- */
@@ -358,11 +358,4 @@ Status record_file_jsonl(Text *out, const RecordSet *set)
         TRY(record_file_line(out, record_set_at(set, i)));
     }
     return text_status(out);
-}
-
-Status record_file_write(const RecordSet *set, const char *path, bool jsonl)
-{
-    CLEANUP(text_free) Text text = {0};
-    TRY(jsonl ? record_file_jsonl(&text, set) : record_file_json(&text, set));
-    return text_write_file(path, text_str(&text), text.n);
 }

@@ -18,6 +18,3 @@ Status record_file_parse(RecordSet *set, const char *text, size_t n, const char 
 Status record_file_json(Text *out, const RecordSet *set);
 Status record_file_jsonl(Text *out, const RecordSet *set);
 Status record_file_line(Text *out, const Record *record);
-
-/* Whole or not at all. */
-Status record_file_write(const RecordSet *set, const char *path, bool jsonl);

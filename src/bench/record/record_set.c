@@ -3,51 +3,51 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- by name ---- */
+/* ---- lookup by name ---- */
 
-/* An element of a list by a text that it has. */
-typedef struct Names {
+/* Finds elements of a list by the text of one of their fields. */
+typedef struct NameIndex {
     const char *field;
-    bool last;     /* of those with one name, the last counts; otherwise the first */
-    json_t *found; /* name -> element, of the first n; NULL: not needed so far */
+    bool last;     /* among equal names the last wins; otherwise the first */
+    json_t *found; /* name -> element, for the first n elements; NULL: not built yet */
     size_t n;
-} Names;
+} NameIndex;
 
 struct RecordIndex {
-    Names results, environments;
+    NameIndex results, environments;
 };
 
-enum { WORTH_AN_INDEX = 16 };
+enum { LEAST_FOR_INDEX = 16 };
 
-static json_t *look_through(const json_t *list, const Names *names, const char *name)
+static json_t *scan(const json_t *list, const NameIndex *index, const char *name)
 {
     json_t *found = NULL;
-    for (size_t i = 0; i < json_array_size(list) && (names->last || !found); i++) {
+    for (size_t i = 0; i < json_array_size(list) && (index->last || !found); i++) {
         json_t *element = json_array_get(list, i);
-        const char *other = record_text(element, names->field);
+        const char *other = record_text(element, index->field);
         if (other && strcmp(name, other) == 0) found = element;
     }
     return found;
 }
 
-/* Takes in what was added since. False: no memory for it. */
-static bool keep_up(Names *names, const json_t *list)
+/* Indexes the elements added since the last call. False: out of memory. */
+static bool index_new_elements(NameIndex *index, const json_t *list)
 {
-    if (!names->found) names->found = json_object();
-    for (; names->n < json_array_size(list); names->n++) {
-        json_t *element = json_array_get(list, names->n);
-        const char *name = record_text(element, names->field);
-        if (!name || (!names->last && json_object_get(names->found, name))) continue;
-        if (json_object_set(names->found, name, element)) return false;
+    if (!index->found) index->found = json_object();
+    for (; index->n < json_array_size(list); index->n++) {
+        json_t *element = json_array_get(list, index->n);
+        const char *name = record_text(element, index->field);
+        if (!name || (!index->last && json_object_get(index->found, name))) continue;
+        if (json_object_set(index->found, name, element)) return false;
     }
-    return names->found != NULL;
+    return index->found != NULL;
 }
 
-static json_t *find(const json_t *list, Names *names, const char *name)
+static json_t *find(const json_t *list, NameIndex *index, const char *name)
 {
-    if (json_array_size(list) < WORTH_AN_INDEX || !keep_up(names, list))
-        return look_through(list, names, name);
-    return json_object_get(names->found, name);
+    if (json_array_size(list) < LEAST_FOR_INDEX || !index_new_elements(index, list))
+        return scan(list, index, name);
+    return json_object_get(index->found, name);
 }
 
 static const struct RecordIndex no_index = {.results = {.field = "cell", .last = true},
@@ -57,13 +57,13 @@ static json_t *find_environment(const RecordSet *set, const char *id)
 {
     if (!id) return NULL;
     return set->index ? find(set->environments, &set->index->environments, id)
-                      : look_through(set->environments, &no_index.environments, id);
+                      : scan(set->environments, &no_index.environments, id);
 }
 
 Record *record_set_find(const RecordSet *set, const char *key)
 {
     return set->index ? find(set->results, &set->index->results, key)
-                      : look_through(set->results, &no_index.results, key);
+                      : scan(set->results, &no_index.results, key);
 }
 
 Record *record_set_find_config(const RecordSet *set, const Config *config)
@@ -122,7 +122,7 @@ Status record_set_add(RecordSet *set, Record *record)
     return json_array_append(set->results, record) ? NO_MEMORY("for the results") : ST_OK;
 }
 
-/* One that is there takes what only the other says: it may be from another program. */
+/* An environment already in the set gets the members that only the new one has: another program may have written it. */
 static Status add_environment(RecordSet *set, json_t *environment)
 {
     const char *id = json_string_value(json_object_get(environment, "id"));
@@ -134,9 +134,9 @@ static Status add_environment(RecordSet *set, json_t *environment)
     return json_array_append(set->environments, environment) ? NO_MEMORY("for the results") : ST_OK;
 }
 
-/* What an environment says of the moment goes for one run only: a record that moves to a set with
- * the same environment of another run takes it along. */
-static Status keep_moment(Record *record, const json_t *own)
+/* Time and command belong to one run. A record that moves to a set with the same environment of
+ * another run takes its own along. */
+static Status put_run_fields(Record *record, const json_t *own)
 {
     static const char *const names[] = {"time_utc", "command"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
@@ -150,7 +150,8 @@ Status record_set_share(RecordSet *set, const RecordSet *from, Record *record)
 {
     json_t *environment = record_set_environment(from, record);
     if (environment) TRY(add_environment(set, environment));
-    if (environment != record_set_environment(set, record)) TRY(keep_moment(record, environment));
+    if (environment != record_set_environment(set, record))
+        TRY(put_run_fields(record, environment));
     return record_set_add(set, record);
 }
 

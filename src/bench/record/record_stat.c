@@ -8,7 +8,7 @@ Stat record_stat(const Record *r)
 {
     const char *word = record_text(r, "stat");
     for (int s = 0; word && s < STAT_COUNT; s++) {
-        if (strcmp(word, config_stat_name((Stat)s)) == 0) return (Stat)s;
+        if (strcmp(word, config_stats[s]) == 0) return (Stat)s;
     }
     return STAT_MEAN;
 }
@@ -100,7 +100,7 @@ Status record_stat_put_rates(Record *r)
 Status record_stat_change(Record *r, Stat stat)
 {
     if (record_text(r, "stat") && record_stat(r) == stat) return ST_OK;
-    TRY(record_put_text(r, "stat", config_stat_name(stat)));
+    TRY(record_put_text(r, "stat", config_stats[stat]));
     if (record_status(r) != RECORD_OK && record_status(r) != RECORD_OOM) return ST_OK;
     return record_stat_put_rates(r);
 }

@@ -1,5 +1,6 @@
 #include "bench/study/warmup_study.h"
 
+#include "base/i64.h"
 #include "base/rank_test.h"
 #include "base/stats.h"
 #include "bench/measure/sample.h"
@@ -25,7 +26,7 @@ static int64_t warmup_of(const Record *row)
 {
     int64_t warmup = 0;
     record_int(row, "warmup", &warmup);
-    return warmup < MOST_STEPS ? warmup : MOST_STEPS;
+    return i64_min(warmup, MOST_STEPS);
 }
 
 static double sample_of(const Record *row, size_t i)

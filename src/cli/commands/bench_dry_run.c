@@ -33,17 +33,17 @@ static void fit_row(Table *table, const char *label, const Config *config, const
 {
     const bool whole = fit->fits && fit->mode == config->mode;
     table_cell(table, label);
-    table_cell(table, fit->fits ? config_mode_name(fit->mode) : "nothing");
+    table_cell(table, fit->fits ? config_modes[fit->mode] : "nothing");
     table_cell(table, fit->model->n_elements ? human_count(fit->model->n_elements).s : "-");
     table_cell(table, fit->fits ? human_bytes((double)fit->need[fit->mode]).s : "-");
     table_cell_printf(table, fit->fits ? "%sFLOP" : "-", human_si(model_flops(fit->model)).s);
     table_cell(table, !fit->fits ? "-" : isnan(seconds) ? "unknown" : human_eta(seconds).s);
     if (whole) return;
     CLEANUP(text_free) Text note = {0};
-    text_printf(&note, "%s: %s %s", label, config_mode_name(config->mode),
+    text_printf(&note, "%s: %s %s", label, config_modes[config->mode],
                 fit_shortage(fit, config->mode).s);
     if (!fit->fits && config->mode != MODE_FWD)
-        text_printf(&note, "; %s %s", config_mode_name(MODE_FWD), fit_shortage(fit, MODE_FWD).s);
+        text_printf(&note, "; %s %s", config_modes[MODE_FWD], fit_shortage(fit, MODE_FWD).s);
     table_note(table, text_str(&note), NULL);
 }
 

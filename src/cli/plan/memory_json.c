@@ -1,5 +1,6 @@
 #include "cli/plan/memory_json.h"
 
+#include "base/json_text.h"
 #include "cli/other_machine.h"
 #include "cli/output.h"
 #include "cli/plan/config_json.h"
@@ -160,15 +161,14 @@ static Status put_cell(json_t *json, const MemoryCell *cell)
 Status memory_json_write(Text *out, const MemoryCell *cells, int n, json_t *environment)
 {
     json_t *list = json_array();
+    CLEANUP(json_text_free)
     json_t *root =
         json_pack("{s:i, s:O, s:o}", "schema", 1, "environment", environment, "cells", list);
-    Status status = root ? ST_OK : NO_MEMORY("for the result as JSON");
-    for (int i = 0; status == ST_OK && i < n; i++) {
+    if (!root) return NO_MEMORY("for the result as JSON");
+    for (int i = 0; i < n; i++) {
         json_t *cell = json_object();
-        status = json_array_append_new(list, cell) ? NO_MEMORY("for the result as JSON")
-                                                   : put_cell(cell, &cells[i]);
+        if (json_array_append_new(list, cell)) return NO_MEMORY("for the result as JSON");
+        TRY(put_cell(cell, &cells[i]));
     }
-    if (status == ST_OK) status = output_json(out, root);
-    json_decref(root);
-    return status;
+    return output_json(out, root);
 }

@@ -23,7 +23,7 @@ static void share_cell(Table *table, size_t bytes, size_t of)
     table_cell_printf(table, "%.1f %%", of ? 100 * (double)bytes / (double)of : 0.0);
 }
 
-/* ---- the fullest moments ---- */
+/* ---- peaks ---- */
 
 enum { MOST_MOMENTS = 1 + MEMORY_STEPS * PHASE_COUNT };
 
@@ -86,11 +86,11 @@ static void usages(Table *table, const MemoryCell *cell, const Sweep *sweep)
                       human_bytes((double)peak->total).s, plan_phase_name(node->phase), node->scope,
                       plan_op_name(node->op), human_count(cell->parameters).s,
                       human_bytes((double)p->stream).s);
-    table_note_printf(table, "reserved %s: all of it, and %s that packing loses",
+    table_note_printf(table, "reserved %s: the peak and %s of gaps between tensors",
                       human_bytes((double)p->reserved).s,
                       human_bytes((double)(p->reserved - peak->total)).s);
     if (cell->recomputed_blocks)
-        table_note_printf(table, "%lld of %lld blocks are computed again in backward: %sFLOP more",
+        table_note_printf(table, "%lld of %lld blocks are recomputed in backward: %sFLOP more",
                           (long long)cell->recomputed_blocks,
                           (long long)cell->config->model.num_layers,
                           human_si(model_flops_recomputed(cell->model)).s);
@@ -109,15 +109,14 @@ static void device_row(Table *table, const char *name, const Record *record, con
     if (record_number(record, field, &x)) {
         table_cell_printf(table, "%.1f", x);
     } else {
-        table_cell(table, "-");
+        table_cell(table, NULL);
     }
 }
 
 static void device(Table *table, const Record *record)
 {
     double planned = 0, held = 0;
-    table_column(table, "as the device says", "", false);
-    table_column(table, "size", "MiB", true);
+    TABLE_COLUMNS(table, 1, "measured on the device", "size (MiB)");
     device_row(table, "reserved by the plan", record, "peak_reserved_mib");
     device_row(table, "held for it", record, "device_peak_mib");
     device_row(table, "libraries, context, stacks", record, "library_mib");
@@ -171,12 +170,8 @@ static Status largest(Table *table, const MemoryCell *cell, int most)
     CLEANUP(array_free) MemorySaved *items = calloc((size_t)most + 1, sizeof *items);
     if (!items) return NO_MEMORY("for %d tensors", most);
     const int n = memory_profile_largest(p, peak->node, items, most);
-    table_column(table, "largest at the peak", "", false);
-    table_column(table, "size", "MiB", true);
-    table_column(table, "of the peak", "", true);
-    static const char *const words[] = {"use", "shape", "made by", "at", "source"};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        table_column(table, words[i], "", false);
+    TABLE_COLUMNS(table, 1, "largest at the peak", "size (MiB)", "of the peak");
+    TABLE_COLUMNS(table, 5, "use", "shape", "made by", "at", "source");
     TABLE_SPARE(table, "made by", "of the peak", "use");
     for (int i = 0; i < n; i++) largest_row(table, p, &items[i], peak->total);
     return ST_OK;
@@ -189,9 +184,7 @@ static void by_op(Table *table, const MemoryCell *cell)
     const MemoryProfile *p = &cell->profile;
     const size_t *usage = p->highest[MEMORY_LATER_STEP].usage;
     const size_t all = usage[MEMORY_ACTIVATION] + usage[MEMORY_RECOMPUTED];
-    table_column(table, "activations at the peak by op", "", false);
-    table_column(table, "size", "MiB", true);
-    table_column(table, "share", "", true);
+    TABLE_COLUMNS(table, 1, "activations at the peak by op", "size (MiB)", "share");
     for (int op = 0; op < OP_COUNT; op++) {
         if (p->by_op[op] == 0) continue;
         table_cell(table, plan_op_name((OpKind)op));
@@ -218,10 +211,7 @@ static void one_layer(Table *table, const MemoryCell *cell)
     const MemoryLayer *layer = &p->layer;
     char title[64];
     snprintf(title, sizeof title, "block %d saves for backward", layer->layer);
-    table_column(table, title, "", false);
-    table_column(table, "made at", "", false);
-    table_column(table, "size", "MiB", true);
-    table_column(table, "share", "", true);
+    TABLE_COLUMNS(table, 2, title, "made at", "size (MiB)", "share");
     size_t rest = layer->saved;
     for (int i = 0; i < layer->n_largest; i++) {
         const MemoryBlock *b = &p->blocks.blocks[layer->largest[i].block];
@@ -235,7 +225,7 @@ static void one_layer(Table *table, const MemoryCell *cell)
     saved_row(table, "gradients of its activations, at most at once", "",
               layer->activation_gradients, 0);
     if (layer->recomputed)
-        saved_row(table, "computed again, at most at once", "", layer->recomputed, 0);
+        saved_row(table, "recomputed, at most at once", "", layer->recomputed, 0);
 }
 
 Status memory_tables_one(Text *out, const char *format, const Settings *settings,
@@ -261,12 +251,12 @@ Status memory_tables_one(Text *out, const char *format, const Settings *settings
 
 /* ---- many cells ---- */
 
-/* Of the mode that was asked for: a smaller one that was measured in its place does not count. */
+/* Only a measurement of this mode counts, not of a smaller mode that ran instead. */
 static void device_cell(Table *table, const Record *record, Mode mode)
 {
     double held = 0;
     const char *measured = record ? record_text(record, "measured_mode") : NULL;
-    if (measured && strcmp(measured, config_mode_name(mode)) == 0 &&
+    if (measured && strcmp(measured, config_modes[mode]) == 0 &&
         record_number(record, "device_peak_mib", &held)) {
         table_cell_printf(table, "%.1f", held);
     } else {
@@ -279,7 +269,7 @@ static void many_row(Table *table, const MemoryCell *cell, const char *label, bo
     table_cell(table, label);
     if (cell->unsupported) {
         table_cell(table, "unsupported");
-        while (table->n_cells % (size_t)table->n_columns) table_cell(table, "-");
+        table_dashes(table, table->n_columns - 2);
         table_note_printf(table, "%s: %s", label, cell->message);
         return;
     }
@@ -300,25 +290,14 @@ static void many_row(Table *table, const MemoryCell *cell, const char *label, bo
 Status memory_tables_many(Text *out, const char *format, const Sweep *sweep,
                           const MemoryCell *cells)
 {
-    static const char *const labels[] = {"forward alone",
-                                         "peak",
-                                         "between steps",
-                                         "gradients",
-                                         "activations",
-                                         "logits",
-                                         "activation gradients, workspace",
-                                         "reserved"};
     Table table = {0};
     int known = 0;
     bool ran = false;
     for (int i = 0; i < sweep->n; i++) ran = ran || cells[i].measured;
-    table_column(&table, "cell", "", false);
-    for (size_t i = 0; i < sizeof labels / sizeof *labels; i++)
-        table_column(&table, labels[i], "MiB", true);
-    if (ran) {
-        table_column(&table, "device: forward alone", "MiB", true);
-        table_column(&table, "device: reserved", "MiB", true);
-    }
+    TABLE_COLUMNS(&table, 1, "cell", "forward alone (MiB)", "peak (MiB)", "between steps (MiB)",
+                  "gradients (MiB)", "activations (MiB)", "logits (MiB)",
+                  "activation gradients, workspace (MiB)", "reserved (MiB)");
+    if (ran) TABLE_COLUMNS(&table, 0, "device: forward alone (MiB)", "device: reserved (MiB)");
     TABLE_SPARE(&table, "activation gradients, workspace (MiB)", "logits (MiB)", "gradients (MiB)");
     for (int i = 0; i < sweep->n; i++)
         many_row(&table, &cells[i], cell_label(cells[i].config, sweep->varies).s, ran);
@@ -329,14 +308,14 @@ Status memory_tables_many(Text *out, const char *format, const Sweep *sweep,
     if (!cell->unsupported) other_machine_note(&table, &cell->placement, cell->machine);
     table_note(
         &table,
-        "forward alone: the peak where nothing is kept for backward; gradients to workspace: "
+        "forward alone: the peak without activations saved for backward; gradients to workspace: "
         "their part of the peak",
         NULL);
     if (ran)
         table_note(
             &table,
-            "device: what it holds for the plan after two steps: pages touched on a CPU, memory "
-            "that becomes free on a GPU",
+            "device: memory in use for the plan after two steps: touched pages on a CPU, memory "
+            "that closing frees on a GPU",
             NULL);
     return table_write_next(out, format, &table);
 }

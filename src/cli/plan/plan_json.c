@@ -16,20 +16,18 @@ static const double mib = 1024.0 * 1024.0;
 static Status put_phase(json_t *json, const char *name, const PhaseCost *cost)
 {
     json_t *phase = json_object();
-    Status status = record_put_int(phase, "nodes", cost->nodes);
-    if (status == ST_OK) status = record_put_number(phase, "flops", cost->flops);
-    if (status == ST_OK) status = record_put_number(phase, "bytes", cost->bytes);
-    if (status == ST_OK)
-        status = record_put_number(phase, "flops_per_byte", step_cost_intensity(cost));
-    if (json_object_set_new(json, name, phase) && status == ST_OK) status = NO_MEMORY("for a plan");
-    return status;
+    if (json_object_set_new(json, name, phase)) return NO_MEMORY("for a plan");
+    TRY(record_put_int(phase, "nodes", cost->nodes));
+    TRY(record_put_number(phase, "flops", cost->flops));
+    TRY(record_put_number(phase, "bytes", cost->bytes));
+    return record_put_number(phase, "flops_per_byte", step_cost_intensity(cost));
 }
 
 static Status put_cost(json_t *json, const PlanCell *cell)
 {
     TRY(record_put_int(json, "parameters", cell->parameters));
     TRY(record_put_number(json, "flops_per_step", cell->model_flops));
-    TRY(record_put_number(json, "recompute_flops", cell->again_flops));
+    TRY(record_put_number(json, "recompute_flops", cell->recompute_flops));
     TRY(record_put_number(json, "least_step_ms", cell->roof_seconds * 1e3));
     for (int p = PHASE_FORWARD; p < PHASE_COUNT; p++) {
         TRY(put_phase(json, plan_phase_name((Phase)p), &cell->cost.phase[p]));
@@ -67,7 +65,7 @@ static Status put_fit(json_t *json, const FitLimit *fit)
     TRY(record_put_number(json, "needs_mib", (double)fit->need / mib));
     TRY(record_put_int(json, "recomputed_blocks", fit->recomputed_blocks));
     TRY(record_put_number(json, "short_by_mib", (double)fit->short_by / mib));
-    TRY(fit->any ? record_put_text(json, "largest_mode", config_mode_name(fit->mode))
+    TRY(fit->any ? record_put_text(json, "largest_mode", config_modes[fit->mode])
                  : record_put_null(json, "largest_mode"));
     TRY(record_put_int(json, "largest_batch", fit->most_batch));
     return record_put_int(json, "largest_ctx", fit->most_ctx);
@@ -96,28 +94,23 @@ static Status put_cell(json_t *json, const PlanCell *cell, const Limits *machine
     return put_fits(json, cell);
 }
 
-/* An array of all cells; NULL and a failure when memory runs out. */
+/* An array of all cells, which the caller frees, after a failure too. */
 static Status cells_to_json(const PlanCell *cells, int n, const Limits *machine, json_t **out)
 {
-    json_t *list = json_array();
-    Status status = list ? ST_OK : NO_MEMORY("for a plan");
-    for (int i = 0; status == ST_OK && i < n; i++) {
+    *out = json_array();
+    for (int i = 0; i < n; i++) {
         json_t *json = json_object();
-        if (!json || json_array_append_new(list, json))
-            status = NO_MEMORY("for a plan");
-        else
-            status = put_cell(json, &cells[i], machine);
+        if (json_array_append_new(*out, json)) return NO_MEMORY("for a plan");
+        TRY(put_cell(json, &cells[i], machine));
     }
-    if (status != ST_OK) json_decref(list);
-    *out = status == ST_OK ? list : NULL;
-    return status;
+    return *out ? ST_OK : NO_MEMORY("for a plan");
 }
 
 Status plan_json_write(Text *out, const PlanCell *cells, int n, const Limits *machine)
 {
-    json_t *list = NULL;
+    CLEANUP(json_text_free) json_t *list = NULL, *root = NULL;
     TRY(cells_to_json(cells, n, machine, &list));
-    CLEANUP(json_text_free) json_t *root = json_pack("{s:i, s:o}", "schema", 1, "plans", list);
+    root = json_pack("{s:i, s:O}", "schema", 1, "plans", list);
     json_text_put(out, root, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
     text_puts(out, "\n");
     return text_status(out);
@@ -198,11 +191,7 @@ static Status write_csv(Text *out, json_t *cells, json_t *rows, json_t *columns)
 
 Status plan_json_csv(Text *out, const PlanCell *cells, int n, const Limits *machine)
 {
-    json_t *list = NULL, *rows = json_array(), *columns = json_object();
-    Status status = cells_to_json(cells, n, machine, &list);
-    if (status == ST_OK) status = write_csv(out, list, rows, columns);
-    json_decref(list);
-    json_decref(rows);
-    json_decref(columns);
-    return status;
+    CLEANUP(json_text_free) json_t *list = NULL, *rows = json_array(), *columns = json_object();
+    TRY(cells_to_json(cells, n, machine, &list));
+    return write_csv(out, list, rows, columns);
 }

@@ -19,19 +19,10 @@ static void flops_cell(Table *table, double flops)
     table_cell_printf(table, "%s%sFLOP", number.s, flops < 999.5 ? " " : "");
 }
 
-static void columns(Table *table, const char *const *labels, int n, int n_left)
-{
-    for (int i = 0; i < n; i++) table_column(table, labels[i], "", i >= n_left);
-}
-
-#define COLUMNS(table, n_left, ...)                      \
-    columns((table), (const char *const[]){__VA_ARGS__}, \
-            (int)(sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *)), (n_left))
-
 /* ---- one row per cell ---- */
 
-/* The first cell of which anything is known; any cell when there is none. */
-static const PlanCell *first_known(const PlanCell *cells, int n)
+/* The first supported cell; the last cell when none is. */
+static const PlanCell *first_supported(const PlanCell *cells, int n)
 {
     int i = 0;
     while (i < n - 1 && cells[i].unsupported) i++;
@@ -51,7 +42,7 @@ static void summary_row(Table *table, const PlanCell *cell, const char *label, b
     table_cell(table, label);
     if (cell->unsupported) {
         table_cell(table, "unsupported");
-        for (int i = 2; i < table->n_columns; i++) table_cell(table, "-");
+        table_dashes(table, table->n_columns - 2);
         table_note_printf(table, "%s: %s", label, cell->message);
         return;
     }
@@ -71,37 +62,35 @@ static void summary(Table *table, const PlanTables *tables)
     const Sweep *sweep = tables->sweep;
     const PlanCell *cells = tables->cells;
     const bool roof = roof_known(cells, sweep->n);
-    COLUMNS(table, 1, "cell", "parameters", "FLOPs", "bytes", "FLOP/byte", "nodes", "peak",
-            "taken");
+    TABLE_COLUMNS(table, 1, "cell", "parameters", "FLOPs", "bytes", "FLOP/byte", "nodes", "peak",
+                  "taken");
     if (roof) table_column(table, "least time", "", true);
     for (int i = 0; i < sweep->n; i++) {
         const CellLabel label = cell_label(&sweep->configs[i], sweep->varies);
         summary_row(table, &cells[i], label.s, roof);
     }
-    const PlanCell *known = first_known(cells, sweep->n);
+    const PlanCell *known = first_supported(cells, sweep->n);
     sweep_note(table, sweep, known->config, known->unsupported ? NULL : &known->placement,
                known->attention);
-    table_note(table,
-               "FLOPs (all of them; MFU counts those of products alone), bytes and nodes "
-               "(launches) of one "
-               "step; peak: most bytes alive at once; "
-               "taken: what the process holds, libraries included",
-               NULL);
+    table_note(
+        table,
+        "FLOPs, bytes and nodes (launches) of one step; MFU counts only the FLOPs of matmuls "
+        "and attention; peak: most bytes alive at once; taken: memory of the whole process, "
+        "libraries included",
+        NULL);
     if (roof) {
         table_note_printf(table, "least time: one step at the limits measured on %s machine",
                           tables->machine ? "that" : "this");
     }
     if (!known->unsupported) other_machine_note(table, &known->placement, tables->machine);
     if (!known->unsupported && known->n_fits == 0)
-        table_note(table,
-                   "the memory of the device is not known: --memory-limit SIZE shows what fits",
-                   NULL);
+        table_note(table, "unknown device memory: --memory-limit SIZE shows what fits", NULL);
 }
 
 /* ---- one row per cell and limit ---- */
 
 static void fits_row(Table *table, const PlanCell *cell, const FitLimit *fit, const char *label,
-                     const char *whose, bool again)
+                     const char *whose, bool recompute)
 {
     const HumanShortage s = human_shortage(fit->need, fit->limit);
     table_cell(table, label);
@@ -110,8 +99,8 @@ static void fits_row(Table *table, const PlanCell *cell, const FitLimit *fit, co
     table_cell(table, fit->fits ? human_bytes((double)fit->need).s : s.need.s);
     table_cell(table, fit->fits ? "yes" : "no");
     table_cell(table, fit->fits ? "-" : s.lack.s);
-    table_cell(table, fit->any ? config_mode_name(fit->mode) : "none");
-    if (again)
+    table_cell(table, fit->any ? config_modes[fit->mode] : "none");
+    if (recompute)
         table_cell_printf(table, "%lld of %lld", (long long)fit->recomputed_blocks,
                           (long long)cell->config->model.num_layers);
     table_cell(table, fit->most_batch ? human_count(fit->most_batch).s : "none");
@@ -130,23 +119,22 @@ static void fits(Table *table, const PlanTables *tables)
 {
     const Sweep *sweep = tables->sweep;
     const PlanCell *cells = tables->cells;
-    const bool again = any_recompute(sweep);
+    const bool recompute = any_recompute(sweep);
     const char *whose = !tables->whole    ? ""
                         : tables->machine ? " (that machine)"
                                           : " (this machine)";
-    COLUMNS(table, 1, "cell", "memory", "needs", "fits", "short by", "largest mode");
-    if (again) table_column(table, "blocks computed again", "", true);
-    table_column(table, "largest batch", "", true);
-    table_column(table, "largest ctx", "", true);
+    TABLE_COLUMNS(table, 1, "cell", "memory", "needs", "fits", "short by", "largest mode");
+    if (recompute) table_column(table, "recomputed blocks", "", true);
+    TABLE_COLUMNS(table, 0, "largest batch", "largest ctx");
     for (int i = 0; i < sweep->n; i++) {
         const CellLabel label = cell_label(&sweep->configs[i], sweep->varies);
         for (int k = 0; !cells[i].unsupported && k < cells[i].n_fits; k++) {
-            fits_row(table, &cells[i], &cells[i].fits[k], label.s, whose, again);
+            fits_row(table, &cells[i], &cells[i].fits[k], label.s, whose, recompute);
         }
     }
     table_note(table,
-               "largest mode up to the one asked for; largest batch at this ctx, largest ctx at "
-               "this batch, in the mode asked for",
+               "largest mode that fits, up to --mode; largest batch at this ctx and largest ctx at "
+               "this batch, for --mode",
                NULL);
 }
 
@@ -157,14 +145,14 @@ static void cost_row(Table *table, const char *name, const PhaseCost *cost)
     table_cell(table, name);
     table_cell(table, human_count(cost->nodes).s);
     flops_cell(table, cost->flops);
-    flops_cell(table, cost->products);
+    flops_cell(table, cost->matmul_flops);
     table_cell(table, human_bytes(cost->bytes).s);
     table_cell(table, human_number(step_cost_intensity(cost), 3).s);
 }
 
 static void cost_by_phase(Table *table, const PlanCell *cell)
 {
-    COLUMNS(table, 1, "phase", "nodes", "FLOPs", "in products", "bytes", "FLOP/byte");
+    TABLE_COLUMNS(table, 1, "phase", "nodes", "FLOPs", "in matmuls", "bytes", "FLOP/byte");
     for (int p = PHASE_FORWARD; p < PHASE_COUNT; p++) {
         const PhaseCost *cost = &cell->cost.phase[p];
         if (cost->nodes) cost_row(table, plan_phase_name((Phase)p), cost);
@@ -172,8 +160,8 @@ static void cost_by_phase(Table *table, const PlanCell *cell)
     cost_row(table, "step", &cell->cost.step);
     table_note(
         table,
-        "FLOPs: of every node; in products: those of matrix products and attention alone, which "
-        "is what bench counts for TFLOP/s and MFU",
+        "FLOPs: of every node; in matmuls: only of matrix multiplications and attention, which "
+        "bench counts for TFLOP/s and MFU",
         NULL);
     table_note(table, "bytes: each operand of each node read once, each result written once", NULL);
 }
@@ -189,9 +177,7 @@ static void memory_by_kind(Table *table, const PlanCell *cell)
 {
     const PlanMemory *m = &cell->memory;
     const size_t taken = m->need[cell->config->mode];
-    table_column(table, "memory", "", false);
-    table_column(table, "size", "", true);
-    table_column(table, "of what is taken", "", true);
+    TABLE_COLUMNS(table, 1, "memory", "size", "share of taken");
     for (int k = 0; k < TK_COUNT; k++) {
         if (m->kind[k]) memory_row(table, plan_kind_name((TensorKind)k), m->kind[k], taken);
     }
@@ -204,7 +190,7 @@ static void memory_by_kind(Table *table, const PlanCell *cell)
                       m->peak_scope, plan_op_name(m->peak_op));
 }
 
-/* ---- all of it ---- */
+/* ---- all tables ---- */
 
 Status plan_tables_write(Text *out, const char *format, const PlanTables *tables)
 {

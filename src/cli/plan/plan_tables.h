@@ -1,4 +1,4 @@
-/* What is known of cells beforehand, as tables for people. */
+/* Cost, memory and fit of planned cells, as tables for people. */
 #pragma once
 
 #include "bench/estimate/plan_cell.h"
@@ -8,10 +8,10 @@
 typedef struct PlanTables {
     const Sweep *sweep;
     const PlanCell *cells;
-    const Limits *machine; /* another one that it is planned for; NULL: this one */
-    bool whole;            /* the limit of memory is what the machine has */
+    const Limits *machine; /* the machine to plan for; NULL: this one */
+    bool whole;            /* the memory limit is the machine's whole memory */
 } PlanTables;
 
-/* One row per cell, then one per cell and limit; of a single cell also its cost by phase and its
+/* One row per cell, then one per cell and memory limit; for a single cell also cost by phase and
  * memory by kind. */
 Status plan_tables_write(Text *out, const char *format, const PlanTables *tables);

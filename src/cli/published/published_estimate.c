@@ -21,7 +21,7 @@ static void take(PublishedFit *out, const Config *config, const Fit *fit)
     out->status = RECORD_OOM;
     out->needs = fit->need[config->mode];
     out->has = fit->available;
-    snprintf(out->message, sizeof out->message, "%s %s", config_mode_name(config->mode),
+    snprintf(out->message, sizeof out->message, "%s %s", config_modes[config->mode],
              fit_shortage(fit, config->mode).s);
 }
 
@@ -147,7 +147,7 @@ static Status put_fit(const Estimator *e, const Config *config)
     json_t *cell = cell_of(e->expected, config);
     if (!cell) return NO_MEMORY("for the estimates of rows");
     TRY(record_put_status(cell, fit.status, fit.message));
-    return fit.runs ? record_put_text(cell, "fits", config_mode_name(fit.mode)) : ST_OK;
+    return fit.runs ? record_put_text(cell, "fits", config_modes[fit.mode]) : ST_OK;
 }
 
 /* On a CPU an op is its kernel, and a pass is its ops one after the other. */

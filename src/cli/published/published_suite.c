@@ -100,7 +100,7 @@ static void put_time(Text *out, Total *total, const PublishedOrder *order, int i
     if (fit->status == RECORD_UNSUPPORTED) text_puts(out, "unsupported");
     if (fit->status == RECORD_OOM) put_shortage(out, fit);
     if (!fit->runs) return;
-    if (fit->status == RECORD_OOM) text_printf(out, "; %s ", config_mode_name(fit->mode));
+    if (fit->status == RECORD_OOM) text_printf(out, "; %s ", config_modes[fit->mode]);
     const double seconds = published_order_seconds(order, i, fit->mode, rates);
     text_puts(out, human_eta(seconds).s);
     total->seconds += seconds;

@@ -14,14 +14,14 @@ enum { CANDIDATES = 16, ROUNDS = 3, RUNS = 4, LEAST_CANDIDATES = 4 };
 static const float long_ms = 2;     /* an algorithm this slow is timed once */
 static const float enough_ms = 300; /* after this long only LEAST_CANDIDATES are timed */
 
-#define TRY_CUBLAS(call) TRY(blas_status((call), #call, __FILE__, __LINE__))
+#define TRY_CUBLAS(call) TRY(blas_status((call), #call))
 
-static Status blas_status(cublasStatus_t error, const char *call, const char *file, int line)
+static Status blas_status(cublasStatus_t error, const char *call)
 {
     if (error == CUBLAS_STATUS_SUCCESS) return ST_OK;
     const bool lacks = error == CUBLAS_STATUS_NOT_SUPPORTED || error == CUBLAS_STATUS_ARCH_MISMATCH;
-    return status_fail(lacks ? ST_UNSUPPORTED : ST_DEVICE, file, line, "cuBLASLt: %s (%s)",
-                       cublasLtGetStatusString(error), call);
+    return FAIL(lacks ? ST_UNSUPPORTED : ST_DEVICE, "cuBLASLt: %s (%s)",
+                cublasLtGetStatusString(error), call);
 }
 
 static void release_handle(void *lt)

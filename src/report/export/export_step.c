@@ -56,10 +56,10 @@ static Status describe(const Export *e)
     } numbers[] = {{"lr", c->lr}, {"clip", c->clip}};
     const ConfigText loss_scale = config_loss_scale_text(c->loss_scale);
     const char *const words[][2] = {{"size", c->model.size},
-                                    {"precision", config_precision_name(c->precision)},
-                                    {"mode", config_mode_name(c->mode)},
-                                    {"exec", config_exec_name(c->exec)},
-                                    {"attention", config_attention_name(e->model->attention)},
+                                    {"precision", config_precisions[c->precision]},
+                                    {"mode", config_modes[c->mode]},
+                                    {"exec", config_execs[c->exec]},
+                                    {"attention", config_attentions[e->model->attention]},
                                     {"loss_scale", loss_scale.s},
                                     {"format", "roofstep export 1"}};
     TRY(describe_sizes(e));
@@ -327,7 +327,7 @@ static Status export_fitting(const Config *config, const Placement *placement, F
                              const char *path, ExportSummary *summary)
 {
     if (!fits_whole(fit, config, placement)) {
-        return FAIL(ST_NO_MEMORY, "%s does not fit: %s", config_mode_name(config->mode),
+        return FAIL(ST_NO_MEMORY, "%s does not fit: %s", config_modes[config->mode],
                     fit_shortage(fit, config->mode).s);
     }
     Session session;

@@ -45,11 +45,11 @@ static bool step_of(const Record *record, double *ms)
 }
 
 /* Rows that agree in all but this choice. */
-static Status find_alternatives(TextGroups *alike, const RecordSet *rows, const char *choice)
+static Status find_alternatives(TextGroups *groups, const RecordSet *rows, const char *choice)
 {
     CLEANUP(text_free) Text text = {0};
     double ms;
-    Status status = text_groups_init(alike, record_set_size(rows));
+    Status status = text_groups_init(groups, record_set_size(rows));
     for (size_t i = 0; status == ST_OK && i < record_set_size(rows); i++) {
         const Record *record = record_set_at(rows, i);
         if (!step_of(record, &ms)) continue;
@@ -60,7 +60,7 @@ static Status find_alternatives(TextGroups *alike, const RecordSet *rows, const 
             if (strcmp(choices[c], choice) != 0) same_work_fields(&text, record, &choices[c], 1);
         }
         status = text_status(&text);
-        if (status == ST_OK) status = text_groups_put(alike, i, text_str(&text));
+        if (status == ST_OK) status = text_groups_put(groups, i, text_str(&text));
     }
     return status;
 }
@@ -77,20 +77,20 @@ static void take(Fastest *fastest, int place, size_t row, double ms)
     fastest->ms[place] = ms;
 }
 
-static Fastest find_fastest(const RecordSet *rows, const TextGroups *alike, size_t first,
+static Fastest find_fastest(const RecordSet *rows, const TextGroups *groups, size_t first,
                             const char *choice)
 {
-    Fastest f = {.row = {alike->n, alike->n}};
-    for (size_t i = first; i < alike->n; i = text_groups_next(alike, i)) {
+    Fastest f = {.row = {groups->n, groups->n}};
+    for (size_t i = first; i < groups->n; i = text_groups_next(groups, i)) {
         double ms = 0;
         const Record *record = record_set_at(rows, i);
         step_of(record, &ms);
         const bool other =
-            f.row[0] < alike->n && !agree(record, record_set_at(rows, f.row[0]), choice);
-        if (f.row[0] == alike->n || ms < f.ms[0]) {
+            f.row[0] < groups->n && !agree(record, record_set_at(rows, f.row[0]), choice);
+        if (f.row[0] == groups->n || ms < f.ms[0]) {
             if (other) take(&f, 1, f.row[0], f.ms[0]);
             take(&f, 0, i, ms);
-        } else if (other && (f.row[1] == alike->n || ms < f.ms[1])) {
+        } else if (other && (f.row[1] == groups->n || ms < f.ms[1])) {
             take(&f, 1, i, ms);
         }
     }
@@ -125,15 +125,15 @@ static void consider_change(Faster *best, const RecordSet *rows, const Fastest *
 
 static Status find_faster(Faster *best, const RecordSet *rows, const char *choice)
 {
-    TextGroups alike;
-    Status status = find_alternatives(&alike, rows, choice);
-    for (size_t first = 0; status == ST_OK && first < alike.n; first++) {
-        if (!text_groups_leads(&alike, first)) continue;
-        const Fastest fastest = find_fastest(rows, &alike, first, choice);
-        for (size_t i = first; i < alike.n; i = text_groups_next(&alike, i))
+    TextGroups groups;
+    Status status = find_alternatives(&groups, rows, choice);
+    for (size_t first = 0; status == ST_OK && first < groups.n; first++) {
+        if (!text_groups_leads(&groups, first)) continue;
+        const Fastest fastest = find_fastest(rows, &groups, first, choice);
+        for (size_t i = first; i < groups.n; i = text_groups_next(&groups, i))
             consider_change(best, rows, &fastest, i, choice);
     }
-    text_groups_free(&alike);
+    text_groups_free(&groups);
     return status;
 }
 

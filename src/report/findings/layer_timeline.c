@@ -103,15 +103,15 @@ static json_t *track_named(json_t *tracks, const char *name)
     return json_array_append_new(tracks, track) == 0 ? events : NULL;
 }
 
-typedef struct Placed {
+typedef struct TimedEvent {
     json_t *event;
     double begin;
     size_t index;
-} Placed;
+} TimedEvent;
 
 static int by_begin(const void *a, const void *b)
 {
-    const Placed *x = a, *y = b;
+    const TimedEvent *x = a, *y = b;
     if (x->begin != y->begin) return x->begin < y->begin ? -1 : 1;
     return (x->index > y->index) - (x->index < y->index);
 }
@@ -120,11 +120,11 @@ static int by_begin(const void *a, const void *b)
 static Status sort_events(json_t *events)
 {
     const size_t n = json_array_size(events);
-    CLEANUP(array_free) Placed *list = malloc((n + 1) * sizeof *list);
+    CLEANUP(array_free) TimedEvent *list = malloc((n + 1) * sizeof *list);
     if (!list) return NO_MEMORY("for a timeline");
     for (size_t i = 0; i < n; i++) {
         json_t *event = json_array_get(events, i);
-        list[i] = (Placed){json_incref(event), json_number_value(json_array_get(event, 2)), i};
+        list[i] = (TimedEvent){json_incref(event), json_number_value(json_array_get(event, 2)), i};
     }
     qsort(list, n, sizeof *list, by_begin);
     int failed = 0;

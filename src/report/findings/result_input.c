@@ -190,7 +190,7 @@ static bool blas_follows(const RecordSet *rows)
         const char *own = record_text(record_set_at(rows, i), "blas");
         const char *precision = record_text(record_set_at(rows, i), "precision");
         for (int p = 0; own && precision && p < PRECISION_COUNT; p++) {
-            if (strcmp(precision, config_precision_name((Precision)p)) != 0) continue;
+            if (strcmp(precision, config_precisions[p]) != 0) continue;
             if (blas[p] && strcmp(blas[p], own) != 0) return false;
             blas[p] = own;
         }

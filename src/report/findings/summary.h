@@ -3,8 +3,7 @@
 
 #include "report/findings/result_input.h"
 
-/* Appends a string to the array for each thing worth a line: how many cells ended how, what else
- * had the processors interference, the fastest and the slowest, the nearest to and the furthest
- * from the machine's limit, where the time and the memory go, attention against its slowest
- * implementation, what to change first. */
+/* Appends a string to the array for each thing worth a line: the number of cells by status, interference from
+ * other programs, the fastest and the slowest cell, the closest to and the farthest from the machine's
+ * limits, where time and memory go, attention against its slowest implementation, the biggest win. */
 Status summary_add(json_t *lines, const ResultInput *files, int n);

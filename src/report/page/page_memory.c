@@ -2,6 +2,7 @@
 
 #include "base/array.h"
 #include "base/human.h"
+#include "base/i64.h"
 #include "bench/record/record.h"
 #include "report/format/table_write.h"
 
@@ -205,7 +206,7 @@ static int64_t count_nodes(const json_t *blocks)
 {
     enum { A_BLOCK = 64, ANY = 1024 };
     const int64_t told = ANY + A_BLOCK * (int64_t)json_array_size(blocks);
-    const int64_t most = told < MOST_NODES ? told : MOST_NODES;
+    const int64_t most = i64_min(told, MOST_NODES);
     int64_t n = 0, born, died;
     double bytes;
     for (size_t i = 0; i < json_array_size(blocks); i++) {

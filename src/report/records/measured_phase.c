@@ -16,10 +16,9 @@ static bool is_asked_for(const Record *r, const char *phase)
 {
     const char *mode = record_text(r, "mode");
     if (mode && strcmp(phase, "backward") == 0)
-        return strcmp(mode, config_mode_name(MODE_FWD)) != 0 &&
-               strcmp(mode, config_mode_name(MODE_FWD_GRAD)) != 0;
-    if (mode && strcmp(phase, "optimizer") == 0)
-        return strcmp(mode, config_mode_name(MODE_TRAIN)) == 0;
+        return strcmp(mode, config_modes[MODE_FWD]) != 0 &&
+               strcmp(mode, config_modes[MODE_FWD_GRAD]) != 0;
+    if (mode && strcmp(phase, "optimizer") == 0) return strcmp(mode, config_modes[MODE_TRAIN]) == 0;
     return true;
 }
 

@@ -146,7 +146,7 @@ static void put_precision(Text *out, const RecordSet *rows, const char *precisio
 void precision_gain_rows(Text *out, const RecordSet *rows)
 {
     for (int p = 0; p < PRECISION_COUNT; p++) {
-        const char *name = config_precision_name((Precision)p);
+        const char *name = config_precisions[p];
         if (strcmp(name, "fp32") != 0) put_precision(out, rows, name);
     }
 }
@@ -232,7 +232,7 @@ void precision_gain_ops(Text *out, const RecordSet *profiles)
 {
     json_t *others[PRECISION_COUNT] = {0};
     for (int p = 0; p < PRECISION_COUNT; p++) {
-        const char *name = config_precision_name((Precision)p);
+        const char *name = config_precisions[p];
         if (strcmp(name, "fp32") != 0) others[p] = rows_of(profiles, name);
     }
     for (size_t i = 0; i < record_set_size(profiles); i++) {

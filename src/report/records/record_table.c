@@ -63,7 +63,7 @@ static void put_heading(Table *table, const Column *column, const RecordSet *set
     char label[COLUMN_TEXT];
     const bool named = column->kind == COLUMN_TIME && strcmp(column->path, "step") == 0;
     snprintf(label, sizeof label, "%s%s%s", column->label, named ? ", " : "",
-             named ? config_stat_name(record_stat_of_set(set)) : "");
+             named ? config_stats[record_stat_of_set(set)] : "");
     table_column(table, label, column->unit, is_right(column));
 }
 
@@ -207,7 +207,7 @@ static void fill_side_by_side(Table *table, const RecordSet *set, const Baseline
             put_values_row(table, set, baseline, &values, record_set_at(set, i));
     }
     table_note_printf(table, "change of the %s against %s %s; below 0 is faster%s",
-                      config_stat_name(record_stat_of_set(set)), baseline->column->label,
+                      config_stats[record_stat_of_set(set)], baseline->column->label,
                       baseline->value, values.cut ? "; the first table has more values" : "");
 }
 

@@ -251,7 +251,7 @@ static void price(Table *table, const RecordSet *rows)
     char step[32];
     const Record *fp32 = row_of(rows, "fp32");
     table_column(table, "precision", "", false);
-    snprintf(step, sizeof step, "step, %s", config_stat_name(stat));
+    snprintf(step, sizeof step, "step, %s", config_stats[stat]);
     table_column(table, step, "ms", true);
     TABLE_COLUMNS(table, 0, "speed-up", "tokens/s", "peak (MiB)", "less memory",
                   "error of gradients");

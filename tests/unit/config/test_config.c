@@ -62,11 +62,11 @@ static void presets_have_their_sizes(void **state)
 static void names_follow_the_enums(void **state)
 {
     (void)state;
-    assert_string_equal(config_mode_name(MODE_FWD_BWD), "fwd_bwd");
-    assert_string_equal(config_precision_name(PRECISION_FP16), "fp16");
-    assert_string_equal(config_attention_name(ATTENTION_CUDNN), "cudnn");
-    assert_string_equal(config_exec_name(EXEC_GRAPH), "graph");
-    assert_string_equal(config_blas_name(BLAS_SYSTEM), "system");
+    assert_string_equal(config_modes[MODE_FWD_BWD], "fwd_bwd");
+    assert_string_equal(config_precisions[PRECISION_FP16], "fp16");
+    assert_string_equal(config_attentions[ATTENTION_CUDNN], "cudnn");
+    assert_string_equal(config_execs[EXEC_GRAPH], "graph");
+    assert_string_equal(config_blases[BLAS_SYSTEM], "system");
     assert_null(config_modes[MODE_COUNT]);
     assert_null(config_precisions[PRECISION_COUNT]);
     assert_null(config_attentions[ATTENTION_COUNT]);

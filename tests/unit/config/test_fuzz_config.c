@@ -108,7 +108,7 @@ static void accepted_or_explained(Status status, const char *input)
 /* A status_fail() that was forgotten would show the message of an earlier failure. */
 static void forget_message(void)
 {
-    (void)status_fail(ST_OK, "", 0, "%s", "");
+    (void)status_fail(ST_OK, "%s", "");
 }
 
 static void numbers(void **state)

@@ -46,8 +46,8 @@ static void check_variant(Config c, Step *want, size_t i)
     char what[64];
     Step got;
     c.precision = bounds[i].precision;
-    snprintf(what, sizeof what, "%s %s %s", config_precision_name(c.precision),
-             config_exec_name(c.exec), config_attention_name(c.attention));
+    snprintf(what, sizeof what, "%s %s %s", config_precisions[c.precision], config_execs[c.exec],
+             config_attentions[c.attention]);
     open_step(&got, &c, MODE_TRAIN, DT_F32, 2);
     const double loss = loss_of(&got), reference = loss_of(want);
     if (!(fabs(loss - reference) <= bounds[i].loss * reference)) {

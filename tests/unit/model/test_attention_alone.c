@@ -25,9 +25,9 @@ static const char *name_of(const Config *c)
 {
     static char name[128];
     snprintf(name, sizeof name, "%s %s %s %s B %lld T %lld H %lld D %lld",
-             config_attention_name(c->attention), config_precision_name(c->precision),
-             config_exec_name(c->exec), config_mask_name(c->mask), (long long)c->batch,
-             (long long)c->ctx, (long long)c->heads, (long long)c->d_head);
+             config_attentions[c->attention], config_precisions[c->precision],
+             config_execs[c->exec], config_masks[c->mask], (long long)c->batch, (long long)c->ctx,
+             (long long)c->heads, (long long)c->d_head);
     return name;
 }
 
@@ -228,8 +228,8 @@ static void check_kept_in(const Config *c, Mode mode)
     ASSERT_OK(binding_make(&binding, &model.plan, BACKEND_cpu, 2, NULL));
     const size_t got = attention_alone_before_backward(&model, &binding.mem);
     if (got != bytes_before_backward(c)) {
-        fail_msg("%s %s: %zu bytes before backward, not %zu", name_of(c), config_mode_name(mode),
-                 got, bytes_before_backward(c));
+        fail_msg("%s %s: %zu bytes before backward, not %zu", name_of(c), config_modes[mode], got,
+                 bytes_before_backward(c));
     }
     binding_free(&binding);
     model_free(&model);

@@ -93,14 +93,14 @@ static void check_dropped(const Config *config)
     plan_phase_nodes(plan, PHASE_BACKWARD, &begin, &end);
     bool *wanted = calloc((size_t)plan->n_tensors, sizeof *wanted);
     for (int i = 0; i < plan->n_tensors; i++) {
-        const int root = binding.mem.shares[plan_storage(plan, i)];
+        const int root = binding.mem.alias_of[plan_storage(plan, i)];
         if (plan->tensors[i].keep && touched(plan, i, PHASE_FORWARD, PLAN_NONE, true))
             wanted[root] = true;
         if (saved(plan, i, PLAN_NONE)) wanted[root] = true;
     }
     for (int i = 0; i < plan->nodes[begin].n_out; i++) {
-        wanted[binding.mem.shares[plan_storage(plan, plan_out_id(plan, &plan->nodes[begin], i))]] =
-            true;
+        wanted[binding.mem
+                   .alias_of[plan_storage(plan, plan_out_id(plan, &plan->nodes[begin], i))]] = true;
     }
     size_t sum = 0;
     for (int i = 0; i < plan->n_tensors; i++) {
@@ -240,7 +240,7 @@ static void check_logits(const Config *config)
         if (node->op != OP_cross_entropy_grad) continue;
         const int gradient = plan_out_id(&model.plan, node, 0);
         assert_int_equal(plan_in_id(&model.plan, node, 1), model.logits);
-        assert_int_equal(binding.mem.shares[gradient], model.logits);
+        assert_int_equal(binding.mem.alias_of[gradient], model.logits);
         assert_int_equal(model.plan.tensors[gradient].kind, TK_LOGITS);
         found++;
     }

@@ -69,16 +69,17 @@ static void forward(Builder *b, Shared *s, bool tied)
     for (int l = 0; l < BLOCKS; l++) x = block(b, m, l, x, w[l]);
     builder_scope(b, PLAN_NONE, "loss");
     m->logits = linear(b, m, "logits", x, head);
-    m->loss = builder_tensor(b, "loss", TK_ACTIVATION, m->wide, DIMS(1));
-    const int lse = builder_tensor(b, "lse", TK_ACTIVATION, m->wide, DIMS(N, 1));
+    m->loss = builder_tensor(b, "loss", TK_ACTIVATION, m->full_dtype, DIMS(1));
+    const int lse = builder_tensor(b, "lse", TK_ACTIVATION, m->full_dtype, DIMS(N, 1));
     builder_node(b, OP_cross_entropy, IDS(m->loss, lse), IDS(m->logits, m->targets));
 }
 
-static void build(Shared *s, bool tied, DType wide, DType act, bool eager, int recompute)
+static void build(Shared *s, bool tied, DType full_dtype, DType act, bool eager, int recompute)
 {
     Builder b;
     Model *m = &s->step.model;
-    *m = (Model){.config = small_config(), .mode = MODE_TRAIN, .wide = wide, .act = act};
+    *m =
+        (Model){.config = small_config(), .mode = MODE_TRAIN, .full_dtype = full_dtype, .act = act};
     m->eager = eager;
     m->config.model.num_layers = BLOCKS;
     m->config.recompute = recompute;
@@ -112,9 +113,10 @@ static void set_params(Shared *s)
     }
 }
 
-static void open_shared(Shared *s, bool tied, DType wide, DType act, bool eager, int recompute)
+static void open_shared(Shared *s, bool tied, DType full_dtype, DType act, bool eager,
+                        int recompute)
 {
-    build(s, tied, wide, act, eager, recompute);
+    build(s, tied, full_dtype, act, eager, recompute);
     harness_open(&s->step.run, &s->step.model.plan, NULL, 1);
     set_params(s);
     for (int g = 0; g < s->step.model.n_groups; g++) {
@@ -234,7 +236,7 @@ static void test_part_of_a_parameter(void **state)
 {
     (void)state;
     Builder b;
-    Model m = {.config = small_config(), .mode = MODE_TRAIN, .wide = DT_F32, .act = DT_F32};
+    Model m = {.config = small_config(), .mode = MODE_TRAIN, .full_dtype = DT_F32, .act = DT_F32};
     builder_init(&b, &m.plan);
     params_group(&b, &m, "w", 2 * C * C, true);
     params_add(&b, &m, "upper", C, C, INIT_NORMAL, 1);

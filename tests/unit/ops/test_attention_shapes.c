@@ -23,7 +23,7 @@ static const Attention attentions[] = {ATTENTION_NAIVE, ATTENTION_FUSED, ATTENTI
 static const char *precision_named(const char *name)
 {
     for (Precision p = 0; p < PRECISION_COUNT; p++) {
-        if (strcmp(name, config_precision_name(p)) == 0) return config_precision_name(p);
+        if (strcmp(name, config_precisions[p]) == 0) return config_precisions[p];
     }
     return NULL;
 }
@@ -31,7 +31,7 @@ static const char *precision_named(const char *name)
 static bool is_asked(Precision precision)
 {
     if (precision == PRECISION_TF32 && backend == BACKEND_cpu) return false; /* no CPU has it */
-    return !only_precision || strcmp(only_precision, config_precision_name(precision)) == 0;
+    return !only_precision || strcmp(only_precision, config_precisions[precision]) == 0;
 }
 
 static Config config_of(const AttentionCase *c, Precision precision, Attention attention)
@@ -112,8 +112,8 @@ static void hold(const char *what, const Config *config, const char *name, doubl
 {
     if (error <= bound) return;
     fprintf(stderr, "%s %s T %lld D %lld %s: %s is off by %g, more than %g\n", what,
-            config_precision_name(config->precision), (long long)config->ctx,
-            (long long)config->d_head, config_mask_name(config->mask), name, error, bound);
+            config_precisions[config->precision], (long long)config->ctx, (long long)config->d_head,
+            config_masks[config->mask], name, error, bound);
     failures++;
 }
 
@@ -131,9 +131,9 @@ static void run_case(Step *s, const AttentionCase *c, const Config *config, int 
 static void check(AttentionCase *c, Precision precision, Attention attention)
 {
     const Config config = config_of(c, precision, attention);
-    const char *what = config_attention_name(attention);
+    const char *what = config_attentions[attention];
     Step s;
-    attention_plan_precision(config_precision_name(precision), &c->s);
+    attention_plan_precision(config_precisions[precision], &c->s);
     run_case(&s, c, &config, 2);
     const AttentionAlone *a = &s.model.alone;
     const double *gradients[] = {c->dq, c->dk, c->dv};
@@ -182,7 +182,7 @@ static void hold_finite(const Config *config, const AttentionCase *c, const Step
 {
     for (int64_t i = 0; i < count(c); i++) {
         if (isfinite(harness_get(&s->run, id, place(c, i)))) continue;
-        hold(config_attention_name(config->attention), config, "a number", INFINITY, 0);
+        hold(config_attentions[config->attention], config, "a number", INFINITY, 0);
         return;
     }
 }
@@ -199,8 +199,7 @@ static void check_large(const AttentionCase *c, Precision precision, Attention a
     hold_finite(&config, c, &s, a->out);
     for (int i = 0; i < 3; i++) hold_finite(&config, c, &s, a->dqkv[i]);
     if (wide || attention == ATTENTION_FLASH) {
-        hold(config_attention_name(attention), &config, "out", error_of(c, &s, a->out, c->out),
-             1e-2);
+        hold(config_attentions[attention], &config, "out", error_of(c, &s, a->out, c->out), 1e-2);
     }
     close_step(&s);
 }

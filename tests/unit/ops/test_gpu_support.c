@@ -32,7 +32,7 @@ static void test_lists_are_those_of_cuda(void **state)
             assert_null(plan->run);
             if (without_cudnn(run) && !absent) continue; /* built without it */
             if (plan->declines != run->declines || plan->workspace != run->workspace ||
-                plan->varies != run->varies)
+                plan->nondeterministic != run->nondeterministic)
                 fail_msg("%s: planned otherwise than it runs", plan->name);
         }
         assert_null(plan->name);

@@ -10,11 +10,11 @@ enum { N = 3000, TIMES = 400 };
 
 static int by_begin(const void *a, const void *b)
 {
-    const Placed *x = a, *y = b;
+    const Interval *x = a, *y = b;
     return (x->begin > y->begin) - (x->begin < y->begin);
 }
 
-static size_t plain_lowest_gap(Placed *blocks, int n, size_t bytes, int first, int last)
+static size_t plain_lowest_gap(Interval *blocks, int n, size_t bytes, int first, int last)
 {
     size_t at = 0;
     qsort(blocks, (size_t)n, sizeof *blocks, by_begin);
@@ -32,7 +32,7 @@ static int below(uint64_t *draw, int n)
 }
 
 /* A few long lives and many short ones, a few sizes that fit together and some odd ones. */
-static void fill(IntervalIndex *list, Placed *blocks, uint64_t *draw)
+static void fill(IntervalIndex *list, Interval *blocks, uint64_t *draw)
 {
     for (int n = 0; n < N; n++) {
         const int first = below(draw, TIMES), longest = below(draw, 3) ? 4 : TIMES;
@@ -42,7 +42,7 @@ static void fill(IntervalIndex *list, Placed *blocks, uint64_t *draw)
             below(draw, 4) ? (size_t)64 << below(draw, 3) : 1 + (size_t)below(draw, 500);
         const size_t begin = interval_index_lowest_gap(list, bytes, first, last);
         assert_int_equal(begin, plain_lowest_gap(blocks, n, bytes, first, last));
-        blocks[n] = (Placed){begin, begin + bytes, first, last};
+        blocks[n] = (Interval){begin, begin + bytes, first, last};
         interval_index_insert(list, blocks[n]);
     }
 }
@@ -51,7 +51,7 @@ static void the_lowest_gap_is_found(void **state)
 {
     (void)state;
     IntervalIndex list;
-    Placed *blocks = calloc(N, sizeof *blocks);
+    Interval *blocks = calloc(N, sizeof *blocks);
     uint64_t draw = 0;
     assert_non_null(blocks);
     assert_true(interval_index_init(&list, N));
@@ -69,13 +69,13 @@ static void gaps_within_a_page_are_found(void **state)
 {
     (void)state;
     IntervalIndex list;
-    Placed *blocks = calloc(N, sizeof *blocks);
+    Interval *blocks = calloc(N, sizeof *blocks);
     assert_non_null(blocks);
     assert_true(interval_index_init(&list, N));
     for (int i = 0; i < N; i++) { /* the widest are those between pages */
         const size_t begin = 10000 * (size_t)i;
         const size_t gap = i % 64 == 63 ? N + (size_t)i : 1 + (size_t)(i * 7 % N);
-        blocks[i] = (Placed){begin, begin + 10000 - gap, 0, 9};
+        blocks[i] = (Interval){begin, begin + 10000 - gap, 0, 9};
         interval_index_insert(&list, blocks[i]);
     }
     for (size_t bytes = 1; bytes <= 2 * N; bytes += 7) {
@@ -95,7 +95,7 @@ static void the_place_of_a_dead_block_is_a_gap(void **state)
     for (int i = 0; i < N; i++) {
         const size_t begin = 64 * (size_t)i;
         interval_index_insert(&list,
-                              (Placed){begin, begin + 64, i == DEAD ? 4 : 0, i == DEAD ? 5 : 9});
+                              (Interval){begin, begin + 64, i == DEAD ? 4 : 0, i == DEAD ? 5 : 9});
     }
     assert_int_equal(interval_index_lowest_gap(&list, 64, 6, 9), 64 * DEAD);
     assert_int_equal(interval_index_lowest_gap(&list, 64, 0, 3), 64 * DEAD);
@@ -114,7 +114,7 @@ static void any_order_has_room(void **state)
         assert_true(interval_index_init(&list, N));
         for (int i = 0; i < N; i++) {
             const size_t begin = 64 * (size_t)(rising ? i : N - 1 - i);
-            interval_index_insert(&list, (Placed){begin, begin + 64, 0, 0});
+            interval_index_insert(&list, (Interval){begin, begin + 64, 0, 0});
         }
         assert_int_equal(interval_index_lowest_gap(&list, 1, 0, 0), 64 * N);
         assert_int_equal(interval_index_lowest_gap(&list, 1, 1, 1), 0);

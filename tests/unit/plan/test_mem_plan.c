@@ -116,7 +116,7 @@ static void run_case(const Case *c)
     NODE(m, IDS(y), IDS(c->input_window ? window : x, c->twice ? window : PLAN_NONE));
     if (!c->last_node) NODE(m, IDS(z), IDS(y, c->late_reader ? x : PLAN_NONE));
     mini_build(m, first_to_first);
-    assert_int_equal(m->mem.shares[y], c->shares ? x : y);
+    assert_int_equal(m->mem.alias_of[y], c->shares ? x : y);
     mini_free(m);
 }
 
@@ -148,7 +148,7 @@ static void test_alias_chain(void **state)
     const int end = activation(m);
     NODE(m, IDS(end), IDS(last, x));
     mini_build(m, first_to_first);
-    assert_int_equal(m->mem.shares[last], root);
+    assert_int_equal(m->mem.alias_of[last], root);
     assert_int_equal(m->mem.last[root], 6);
     assert_int_equal(m->mem.arena, 2 * 512);
     mini_free(m);
@@ -163,8 +163,8 @@ static void test_persistent_never_shares(void **state)
     NODE(m, IDS(w), IDS(y));
     NODE(m, IDS(z), IDS(y));
     mini_build(m, first_to_first);
-    assert_int_equal(m->mem.shares[y], y);
-    assert_int_equal(m->mem.shares[w], w);
+    assert_int_equal(m->mem.alias_of[y], y);
+    assert_int_equal(m->mem.alias_of[w], w);
     assert_int_equal(m->mem.region[TK_PARAM], 512);
     mini_free(m);
 }
@@ -233,7 +233,7 @@ static void test_random(void **state)
         Mini *m = mini_new();
         random_plan(m, &draw);
         mini_build(m, random_alias);
-        for (int i = 0; i < m->plan.n_tensors; i++) shared += m->mem.shares[i] != i;
+        for (int i = 0; i < m->plan.n_tensors; i++) shared += m->mem.alias_of[i] != i;
         mini_free(m);
     }
     assert_true(shared > 100); /* or this tested little */

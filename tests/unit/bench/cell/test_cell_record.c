@@ -27,7 +27,7 @@ static void check(const Case *c)
     char line[96];
     config_defaults(&config);
     config.stat = c->stat;
-    assert_int_equal(cell_record_begin(&cell, &config), ST_OK);
+    assert_int_equal(cell_record_begin(&cell, &config, NULL), ST_OK);
     for (int i = 0; i < MOST && c->ms[i] > 0; i++) {
         snprintf(line, sizeof line, "{\"sample\": {\"step\": %.9f}}", c->ms[i] * 1e-3);
         tell(&cell, line);

@@ -119,7 +119,7 @@ static void test_moving_line(void **state)
     CellRecord cell;
     const Config c = config();
     open_screen(&s, true);
-    assert_int_equal(cell_record_begin(&cell, &c), ST_OK);
+    assert_int_equal(cell_record_begin(&cell, &c, NULL), ST_OK);
     progress_cell(&s.p, 2, "small ctx 128", &c, 10);
     s.p.finished = 10;
     s.p.finished_for = 20;
@@ -164,7 +164,7 @@ static void test_plain_lines(void **state)
     const Config c = config();
     const ChildResult end = {.end = CHILD_RETURNED};
     open_screen(&s, false);
-    assert_int_equal(cell_record_begin(&cell, &c), ST_OK);
+    assert_int_equal(cell_record_begin(&cell, &c, NULL), ST_OK);
     progress_cell(&s.p, 1, "small", &c, 10);
     say(&cell, "{\"sample\": {\"forward\": 0.25, \"step\": 0.25}}");
     progress_draw(&s.p, &cell, s.p.started + 1);
