@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Fails when ARCHITECTURE.md, CONTRIBUTING.md or docs/howto-*.md name a file or folder that does not exist. A path is a word in
+# Fails when ARCHITECTURE.md, CONTRIBUTING.md, another document of the root or docs/howto-*.md name a file or folder that does not exist. A path is a word in
 # backquotes, or the target of a link, with a slash or an ending of a source; it counts from the root, from src/ or, without a
 # slash, from any folder. NAME and other words in capitals stand for anything.
 cd "$(dirname -- "$0")/.." || exit 2
@@ -8,7 +8,7 @@ shopt -s nullglob globstar
 # shellcheck disable=SC2016 # backquotes of Markdown
 named() { # FILE: LINE<tab>PATH
     grep -noE '`[^` ]+`|\]\([^)]+\)' "$1" | sed -nE 's/^([0-9]+):(`|\]\()([^`)#]*).*/\1\t\3/p' |
-        awk -F'\t' '$2 ~ /\/|\.(c|h|cu|cuh|def|sh|py|md|tsv|js|mjs|html|cmake|awk)$/ && $2 !~ /^(build\/|https?:|[-~$.\/]|[a-z]+\.[a-z]+\()|[(){}<>=|;,"]/'
+        awk -F'\t' '$2 ~ /\/|\.(c|h|cu|cuh|def|sh|py|md|tsv|js|mjs|html|cmake|awk)$/ && $2 !~ /^(build\/|roofstep-report\/|https?:|[-~$.\/]|[a-z]+\.[a-z]+\()|[(){}<>=|;,"]/'
 }
 
 # shellcheck disable=SC2206 # patterns are to be expanded; names in the tree have no blanks
@@ -25,7 +25,7 @@ exists() { # PATH FOLDER-OF-DOCUMENT
 }
 
 bad=0
-for document in ARCHITECTURE.md CONTRIBUTING.md docs/howto-*.md; do
+for document in *.md docs/howto-*.md; do
     while IFS=$'\t' read -r line path; do
         exists "$path" "$(dirname -- "$document")" || { echo "$document:$line: no '$path'"; bad=1; }
     done < <(named "$document")
