@@ -5,7 +5,7 @@
 
 #include "model/model.h"
 
-/* The parameters added next lie together. `product`: their 16-bit copies feed matrix products. */
+/* The parameters added next lie together. `product`: their 16-bit copies feed matrix multiplications. */
 void params_group(Builder *b, Model *model, const char *name, int64_t elements, bool product);
 
 /* Adds one parameter to the newest group and returns the tensor that the forward pass reads (the
