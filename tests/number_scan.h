@@ -1,5 +1,5 @@
-/* Numbers in a text as write-ups have them: "2,565", "↓25.5%", "two"; and the ways in which they say that something did not
- * fit, which count as INFINITY. */
+/* Numbers in a text as write-ups have them: "2,565", "↓25.5%", "two"; and the ways in which they
+ * say that something did not fit, which count as INFINITY. */
 #pragma once
 
 #include <ctype.h>

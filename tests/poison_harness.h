@@ -6,8 +6,7 @@
 
 typedef struct Poison {
     const Session *session;
-    int *
-        last; /* of each storage tensor: after this node it is poisoned; the plan's, unless it was cut short */
+    int *last;   /* of each storage tensor: poisoned after this node */
     char *bytes; /* as many of 0xff as the largest block has */
 } Poison;
 
@@ -126,7 +125,8 @@ static inline void poison_check(const Config *c, BackendId backend)
     close_step(&s);
 }
 
-/* Storage tensors whose content reaches the loss or a parameter; an eager step makes some that reach nothing. */
+/* Storage tensors whose content reaches the loss or a parameter; an eager step makes some that
+ * reach nothing. */
 static inline bool *poison_find_used(const Plan *plan)
 {
     bool *used = calloc((size_t)plan->n_tensors, sizeof *used);
@@ -165,7 +165,8 @@ static inline bool poison_read_in_earnest(const Session *s, const bool *used, in
     return matters;
 }
 
-/* Every tensor in turn, or every so many, dies one node too early, and it shows. Returns how many were tried. */
+/* Every tensor in turn, or every so many, dies one node too early, and it shows. Returns how many
+ * were tried. */
 static inline int poison_check_cut(const Config *c, BackendId backend, int every)
 {
     Step s;

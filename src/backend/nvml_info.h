@@ -32,8 +32,8 @@ bool nvml_info_energy(NvmlInfo *gpu, double *joules);
 /* GPU utilization: the share of the last sample period (up to a second) in which any process ran a kernel. */
 bool nvml_info_use(NvmlInfo *gpu, double *share);
 
-/* Memory in use on each GPU of the machine, by all processes. Returns the number of GPUs, at most `most`; 0 when
- * unknown. */
+/* Memory in use on each GPU of the machine, by all processes. Returns the number of GPUs, at most
+ * `most`; 0 when unknown. */
 typedef struct NvmlTaken {
     char bus_id[32]; /* as in NvmlReading */
     int64_t bytes;

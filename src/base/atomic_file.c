@@ -18,8 +18,9 @@ static Status failure(const char *path, const char *what)
 
 /* ---- opening ---- */
 
-/* It has no name: whatever ends the program, nothing is left behind. Without /proc it could never get one, and some
- * file systems cannot do it. It can be read again for where a link is not allowed. */
+/* It has no name: whatever ends the program, nothing is left behind. Without /proc it could never
+ * get one, and some file systems cannot do it. It can be read again for where a link is not
+ * allowed. */
 static bool open_nameless(AtomicFile *file)
 {
     char folder[PATH_MAX];

@@ -1,5 +1,6 @@
-/* A file written piece by piece that appears under its name only when it is complete: a file without a name in the same
- * directory (where the file system has none, with a temporary one), fsync, link and rename. */
+/* A file written piece by piece that appears under its name only when it is complete: a file
+ * without a name in the same directory (where the file system has none, with a temporary one),
+ * fsync, link and rename. */
 #pragma once
 
 #include "base/status.h"

@@ -49,8 +49,8 @@ static json_t *read_object(const DiskCache *table)
     return read;
 }
 
-/* What the file holds counts: all that this process has found is in it, but what others have replaced; unless it
- * could not be written. */
+/* What the file holds counts: all that this process has found is in it, but what others have
+ * replaced; unless it could not be written. */
 static void read_file(DiskCache *table)
 {
     if (!table->path[0] || table->unkept || access(table->path, F_OK) != 0) return;

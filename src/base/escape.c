@@ -167,7 +167,8 @@ static bool among(const char *controls, uint32_t code)
     return code > 0 && code < 0x80 && strchr(controls, (int)code);
 }
 
-/* "\x1b", "\u202e", and "\x9b" of a byte that is no character; its backslash is written as the format has it. */
+/* "\x1b", "\u202e", and "\x9b" of a byte that is no character; its backslash is written as the
+ * format has it. */
 static void put_number(Text *out, EscapeFormat format, const char *at, size_t n, uint32_t code)
 {
     char shown[16];
@@ -225,7 +226,8 @@ static bool must_be_numbered(const char *argument)
     return false;
 }
 
-/* $'a\033b', with numbers for quotes too: whoever looks for the end of a word need not know of backslashes. */
+/* $'a\033b', with numbers for quotes too: whoever looks for the end of a word need not know of
+ * backslashes. */
 static void put_numbered(Text *text, const char *argument)
 {
     text_puts(text, "$'");

@@ -1,8 +1,9 @@
-/* Text that others wrote (files, their names, the environment), written so that what reads a format takes it as
- * text: one table of characters for each format, in escape.c.
+/* Text that others wrote (files, their names, the environment), written so that what reads a format
+ * takes it as text: one table of characters for each format, in escape.c.
  *
- * In every format, characters that act without being seen are written by their numbers: ESC and the other controls,
- * DEL, the C1 controls, bytes that are not UTF-8, line and paragraph separators, marks that reorder a line. */
+ * In every format, characters that act without being seen are written by their numbers: ESC and the
+ * other controls, DEL, the C1 controls, bytes that are not UTF-8, line and paragraph separators,
+ * marks that reorder a line. */
 #pragma once
 
 #include "base/text.h"
@@ -25,8 +26,8 @@ typedef enum EscapeFormat {
 } EscapeFormat;
 
 void escape_put(Text *out, EscapeFormat format, const char *text);
-/* One argument as a shell would have to read it: quoted only where it must be, by bytes in octal ($'\033') where it
- * holds what acts without being seen. */
+/* One argument as a shell would have to read it: quoted only where it must be, by bytes in octal
+ * ($'\033') where it holds what acts without being seen. */
 void escape_shell(Text *text, const char *argument);
 
 /* Bytes of the character at `s`, which must not be the end; 0: it does not begin one of UTF-8. */

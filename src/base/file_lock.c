@@ -85,7 +85,8 @@ static bool ask(int fd, pid_t *pid)
     return true;
 }
 
-/* Closing any descriptor of a file ends this process's lock on it: those that are held are not opened again. */
+/* Closing any descriptor of a file ends this process's lock on it: those that are held are not
+ * opened again. */
 static Holder holder_of(const char *path, pid_t *pid)
 {
     if (is_held(path)) return MYSELF;

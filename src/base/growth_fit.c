@@ -5,8 +5,9 @@
 #include <math.h>
 #include <stdbool.h>
 
-/* log y = log b + log(r + x^k) + noise, with x = n / the largest n and r = a / b x^k there, r >= 0. For given k and r the
- * best log b is a mean; for given k the best r is found by golden section; k is scanned. */
+/* log y = log b + log(r + x^k) + noise, with x = n / the largest n and r = a / b x^k there, r >= 0.
+ * For given k and r the best log b is a mean; for given k the best r is found by golden section; k
+ * is scanned. */
 typedef struct Problem {
     int m;
     double log_x[GROWTH_FIT_MOST], log_y[GROWTH_FIT_MOST], weight[GROWTH_FIT_MOST];
@@ -180,8 +181,8 @@ static void project_out(const Problem *p, double *v, double (*columns)[GROWTH_FI
     }
 }
 
-/* Whether log y has a term in (log x)^2 that a + b n^k does not explain: at a level of 1 %, and worth 2 % of y. The law is taken
- * as linear in its unknowns around the best ones. */
+/* Whether log y has a term in (log x)^2 that a + b n^k does not explain: at a level of 1 %, and
+ * worth 2 % of y. The law is taken as linear in its unknowns around the best ones. */
 static bool is_curved(const Problem *p, const Best *best, int dof)
 {
     double columns[3][GROWTH_FIT_MOST], square[GROWTH_FIT_MOST], residual[GROWTH_FIT_MOST];

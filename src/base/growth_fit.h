@@ -34,13 +34,13 @@ typedef struct GrowthFit {
         high; /* low to high holds the exponent 95 % of the time; within the exponents looked for */
     double floor, factor;
     bool floor_seen; /* the points exclude a floor of 0; otherwise `floor` is as good as 0 */
-    double
-        begins; /* least n of the points whose factor n^exponent exceeds the floor; the least of all if none is seen */
+    double begins; /* least n whose factor n^exponent exceeds the floor; without one the least n */
     int points, beyond; /* different n: all, and those whose factor n^exponent exceeds the floor */
     double scatter;     /* standard deviation of the points around the law, as a share of y */
     double local_low, local_high; /* the exponents between neighbouring n */
 } GrowthFit;
 
-/* Points in any order. Least squares of log y; the interval is the profile of the squares over the exponent at the quantile
- * of Student's t, so that the scatter of the points around the law counts, whatever it comes from. */
+/* Points in any order. Least squares of log y; the interval is the profile of the squares over the
+ * exponent at the quantile of Student's t, so that the scatter of the points around the law counts,
+ * whatever it comes from. */
 GrowthFit growth_fit_law(const GrowthPoint *points, int n);

@@ -78,7 +78,8 @@ static GrowthTerms try_run(const Sorted *s, int first, int last, int degree)
     return t;
 }
 
-/* The longest run of points that terms of this degree reproduce, `spare` of them beyond what they were made from. */
+/* The longest run of points that terms of this degree reproduce, `spare` of them beyond what they
+ * were made from. */
 static GrowthTerms find(const Sorted *s, int degree, int spare)
 {
     const int64_t least = i64_max(3, i64_max(degree + 1 + spare, s->m / 2 + 1));

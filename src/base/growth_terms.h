@@ -14,6 +14,7 @@ typedef struct GrowthTerms {
         to; /* outside the points follow something else: a figure may be the largest of several */
 } GrowthTerms;
 
-/* The terms that reproduce the most neighbouring points, more than half of all, of the lowest degree. At least one point is
- * left to check them; but of three points on no line the terms up to n^2 are given. */
+/* The terms that reproduce the most neighbouring points, more than half of all, of the lowest
+ * degree. At least one point is left to check them; but of three points on no line the terms up to
+ * n^2 are given. */
 GrowthTerms growth_terms(const GrowthPoint *points, int n);

@@ -22,6 +22,7 @@ void gzip_file_abandon(GzipFile *packed);
 /* The largest file that is looked at: a trace of many steps, unpacked. */
 #define PACKED_FILE_MOST ((size_t)4 << 30)
 
-/* Appends the whole file, unpacked if it is gzip'd, whatever its name. ST_IO when it has more than `limit` bytes. */
+/* Appends the whole file, unpacked if it is gzip'd, whatever its name. ST_IO when it has more than
+ * `limit` bytes. */
 Status gzip_file_read(Text *text, const char *path, size_t limit);
 bool gzip_file_named(const char *path); /* its name ends in .gz */

@@ -76,8 +76,8 @@ static uint64_t to_hundredths(uint64_t bytes, int unit, bool up)
     return bytes / size * 100 + (rest + (up ? size - 1 : 0)) / size;
 }
 
-/* The largest unit in which what is lacking is more than a few hundredths. What is needed is rounded up and what is
- * there down: whoever frees what is lacking, as written, has enough. */
+/* The largest unit in which what is lacking is more than a few hundredths. What is needed is
+ * rounded up and what is there down: whoever frees what is lacking, as written, has enough. */
 HumanShortage human_shortage(uint64_t need, uint64_t there)
 {
     const uint64_t lack = need > there ? need - there : 0;

@@ -48,8 +48,8 @@ static size_t size_of(void *piece)
 
 static void *counted_malloc(size_t n)
 {
-    /* Once one piece was refused, all are: jansson 2.14 does not notice that its buffer for a string did not grow,
-     * and would copy the string until a quote somewhere behind it. */
+    /* Once one piece was refused, all are: jansson 2.14 does not notice that its buffer for a
+     * string did not grow, and would copy the string until a quote somewhere behind it. */
     if (state.counting && (state.no_room || state.no_memory || !fits(n))) return NULL;
     void *piece = malloc(n);
     if (piece) state.used += size_of(piece);

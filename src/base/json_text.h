@@ -5,8 +5,8 @@
 
 #include <jansson.h>
 
-/* json_dumps(), with characters that act without being seen (escape.h) written by their numbers: the same value,
- * and nothing a terminal obeys. The caller frees it; NULL: no memory. */
+/* json_dumps(), with characters that act without being seen (escape.h) written by their numbers:
+ * the same value, and nothing a terminal obeys. The caller frees it; NULL: no memory. */
 char *json_text_dumps(const json_t *value, size_t flags);
 
 /* Appends json_text_dumps() to the text, which fails for NULL. */

@@ -21,7 +21,8 @@ bool log_colour(void)
 
 static const char name[] = "roofstep: ", warning[] = "warning: ";
 
-/* Every cell may warn of the same file: a warning is shown once. Beyond MOST different ones, each is shown each time. */
+/* Every cell may warn of the same file: a warning is shown once. Beyond MOST different ones, each
+ * is shown each time. */
 static bool is_new(const char *words)
 {
     enum { MOST = 64 };
@@ -44,7 +45,8 @@ bool log_is_repeated(const char *line)
     return warns && !is_new(line + before);
 }
 
-/* One write for the whole line, so that lines of several processes do not mix. False: there is no memory for it. */
+/* One write for the whole line, so that lines of several processes do not mix. False: there is no
+ * memory for it. */
 static bool put(const char *before, const char *colour, const char *prefix, const Text *words)
 {
     CLEANUP(text_free) Text text = {0};

@@ -1,5 +1,5 @@
-/* Lines for people on stderr, never stdout: "roofstep: warning: ...". Each stays one line and holds nothing that a
- * terminal obeys, whatever a file's name in it is (base/escape.h). */
+/* Lines for people on stderr, never stdout: "roofstep: warning: ...". Each stays one line and holds
+ * nothing that a terminal obeys, whatever a file's name in it is (base/escape.h). */
 #pragma once
 
 #include <stdbool.h>

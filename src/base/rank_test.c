@@ -76,7 +76,8 @@ static void double_ranks(const double *a, int na, const double *b, int nb, int r
     }
 }
 
-/* Of all ways to call nb of the samples b's, the share whose sum of ranks is at least as far from the middle. */
+/* Of all ways to call nb of the samples b's, the share whose sum of ranks is at least as far from
+ * the middle. */
 static double exact_p(double u, const double *a, int na, const double *b, int nb)
 {
     int64_t ways[RANK_TEST_EXACT + 1][MOST_SUM] = {{1}}; /* of how many, and of which sum */

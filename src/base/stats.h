@@ -26,8 +26,8 @@ double stats_quantile(const double *x, int n, double q);
 /* Half the width of the 95 % interval of the mean. */
 double stats_ci95(const double *x, int n);
 
-/* The 95 % interval of the median: the samples of rank k from either end. Nothing is assumed of their distribution.
- * Fewer than 6 samples have none: both are NAN. */
+/* The 95 % interval of the median: the samples of rank k from either end. Nothing is assumed of
+ * their distribution. Fewer than 6 samples have none: both are NAN. */
 enum { STATS_MEDIAN_LEAST = 6 };
 void stats_median_interval(const double *x, int n, double *low, double *high);
 /* That k, counted from 1; 0 where there is none. */

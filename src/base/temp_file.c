@@ -103,8 +103,8 @@ static TempFile *new_name(const char *path)
     return u;
 }
 
-/* Gives a new file a name that none has: `make` returns 0 or more, or -1 and errno. From its first moment a signal
- * removes it. Signals are blocked. */
+/* Gives a new file a name that none has: `make` returns 0 or more, or -1 and errno. From its first
+ * moment a signal removes it. Signals are blocked. */
 static TempFile *make_named(const char *path, int (*make)(const char *name, int fd), int fd,
                             int *made)
 {
@@ -225,8 +225,8 @@ static pid_t owner_of(const char *name)
     return pid > 0 && pid <= INT_MAX ? (pid_t)pid : 0;
 }
 
-/* Whether a live roofstep has this number. Another program may have the number of one that was killed, and so may this
- * process, which writes nothing yet. */
+/* Whether a live roofstep has this number. Another program may have the number of one that was
+ * killed, and so may this process, which writes nothing yet. */
 static bool is_writing(pid_t pid)
 {
     char path[48], name[32] = "";

@@ -21,8 +21,8 @@ typedef struct TextGroups {
 /* For items 0 to n - 1. The caller frees it, after a failure too. */
 Status text_groups_init(TextGroups *groups, size_t n);
 void text_groups_free(TextGroups *groups);
-/* Puts item `i` into the group of this text (UTF-8). Items must come in rising order; an item that is never put
- * is in no group. */
+/* Puts item `i` into the group of this text (UTF-8). Items must come in rising order; an item that
+ * is never put is in no group. */
 Status text_groups_put(TextGroups *groups, size_t i, const char *text);
 /* Is item `i` the first of its group? */
 bool text_groups_leads(const TextGroups *groups, size_t i);

@@ -103,8 +103,8 @@ void config_defaults(Config *config);
 void config_attention_defaults(Config *config);
 void config_precision_defaults(Config *config);
 void config_warmup_defaults(Config *config);
-/* Checks that every field is within its bounds, sizes fit 64 bits, and in a model that heads divide d_model into
- * even head widths. ST_USAGE with one line that names the values. */
+/* Checks that every field is within its bounds, sizes fit 64 bits, and in a model that heads divide
+ * d_model into even head widths. ST_USAGE with one line that names the values. */
 Status config_check(const Config *config);
 
 /* Seconds for the samples; 0: no limit. With `until` there is always a limit. */

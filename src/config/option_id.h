@@ -1,4 +1,5 @@
-/* The names of options, of the sets of them that commands are made of, and of a cell's fields, which come first. */
+/* The names of options, of the sets of them that commands are made of, and of a cell's fields,
+ * which come first. */
 #pragma once
 
 typedef enum OptionId {

@@ -26,6 +26,6 @@ int option_value_compare(const OptionValue *a, const OptionValue *b);
 int option_value_compare_cells(OptionId id, const Config *a, const Config *b);
 /* Is a cell's field within its bounds? ST_USAGE names the option. */
 Status option_value_check(OptionId id, const Config *config);
-/* A cell's field as a command line, a key and a peer have it: "512", "bf16", "dynamic"; bytes, seconds and fractions
- * without a unit. */
+/* A cell's field as a command line, a key and a peer have it: "512", "bf16", "dynamic"; bytes,
+ * seconds and fractions without a unit. */
 ConfigText option_value_text(OptionId id, const Config *config);

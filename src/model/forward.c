@@ -175,8 +175,8 @@ static void loss(Builder *b, Model *m, const Sizes *s, int y, int head)
     if (b->status == ST_OK) b->plan->tensors[m->loss].keep = true;
 }
 
-/* Fills the 16-bit copies before the first step; afterwards the optimizer keeps them. Those that are halves of
- * their parameters are there with them. */
+/* Fills the 16-bit copies before the first step; afterwards the optimizer keeps them. Those that
+ * are halves of their parameters are there with them. */
 static void setup(Builder *b, const Model *m)
 {
     b->phase = PHASE_SETUP;

@@ -21,11 +21,11 @@ typedef struct Param {
 
 /* Parameters that lie next to each other and are updated together. */
 typedef struct ParamGroup {
-    int flat; /* the parameters, in full_dtype; in mode fwd those that matmuls read are in `act`; beside a bf16 copy
+    int flat; /* the parameters, in full_dtype; in mode fwd matmul weights are in `act`; beside a bf16 copy
                      their lower halves */
-    int copy; /* 16-bit copy that the matmuls read, PLAN_NONE when there is none */
-    int grad; /* PLAN_NONE where no backward pass runs */
-    int m, v; /* PLAN_NONE but in mode train */
+    int copy;     /* 16-bit copy that the matmuls read, PLAN_NONE when there is none */
+    int grad;     /* PLAN_NONE where no backward pass runs */
+    int m, v;     /* PLAN_NONE but in mode train */
     int64_t used; /* elements given to parameters so far */
 } ParamGroup;
 
@@ -68,8 +68,8 @@ void model_free(Model *model);
 
 /* Of the matmuls of one step, nothing recomputed: the numerator of MFU. */
 double model_flops(const Model *model);
-/* Of the matmuls of the forward pass of this config; NAN where no plan can be built. Every block has the same, so
- * that plans of one and two blocks tell it: cheap for models of any depth. */
+/* Of the matmuls of the forward pass of this config; NAN where no plan can be built. Every block
+ * has the same, so that plans of one and two blocks tell it: cheap for models of any depth. */
 double model_forward_flops(const Config *config);
 /* Of what backward computes again. */
 double model_flops_recomputed(const Model *model);

@@ -19,8 +19,9 @@ static NodeAttr *head_product(Builder *b, const SdpaShape *s, int out, int left,
     return attr;
 }
 
-/* The scores in memory: `naive`, whose softmax transform_decompose() takes apart, and `fused`. fp16 ends at 65504, which
- * products of q and k pass before they are scaled: there the product scales them. */
+/* The scores in memory: `naive`, whose softmax transform_decompose() takes apart, and `fused`. fp16
+ * ends at 65504, which products of q and k pass before they are scaled: there the product scales
+ * them. */
 static int materialised(Builder *b, const Model *m, const SdpaShape *s, int layer, const int qkv[3])
 {
     const int scores =

@@ -1,5 +1,6 @@
-/* The stages that make the plan of a step, in the order in which model_build() runs them. attention_alone.h is the other
- * forward pass; transform_recompute.h comes after backward_build(). */
+/* The stages that make the plan of a step, in the order in which model_build() runs them.
+ * attention_alone.h is the other forward pass; transform_recompute.h comes after
+ * backward_build(). */
 #pragma once
 
 #include "model/model.h"
@@ -11,8 +12,9 @@ void forward_build(Builder *b, Model *model);
 
 /* ---- transform_fuse.c ---- */
 
-/* What `eager` runs one by one as one node: matmuls of one input by weights that lie side by side (q, k and v; w1 and
- * w3), the RoPE of q and k, and the gate that reads both halves. Outputs become windows into one tensor. */
+/* What `eager` runs one by one as one node: matmuls of one input by weights that lie side by side
+ * (q, k and v; w1 and w3), the RoPE of q and k, and the gate that reads both halves. Outputs become
+ * windows into one tensor. */
 
 /* Follows the forward pass and comes before everything else. */
 void transform_fuse(Builder *b);
@@ -28,13 +30,14 @@ void transform_decompose_node(Builder *b, const Model *model, const Node *node);
 
 /* ---- backward.c ---- */
 
-/* Walks the forward nodes from the loss, or the result of attention alone, back and appends each op's own gradient nodes. */
+/* Walks the forward nodes from the loss, or the result of attention alone, back and appends each
+ * op's own gradient nodes. */
 void backward_build(Builder *b, const Model *model);
 
 /* ---- transform_forward_grad.c ---- */
 
-/* A forward pass with gradients enabled: the backward pass is cut off, and what it would have read stays in memory
- * until the end of the step. No memory is planned for gradients. */
+/* A forward pass with gradients enabled: the backward pass is cut off, and what it would have read
+ * stays in memory until the end of the step. No memory is planned for gradients. */
 
 /* The plan ends with its backward pass, recomputation included. */
 void transform_forward_grad(Builder *b, Model *model);

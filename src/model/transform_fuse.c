@@ -105,7 +105,8 @@ static void emit(Work *w, const Node *node, const int *out, int n_out, const int
     if (w->b->status == ST_OK) w->b->status = plan_add_node(w->b->plan, node, out, n_out, in, n_in);
 }
 
-/* Turns the output of the first node into the whole, `width` wide; the other outputs become windows into it. */
+/* Turns the output of the first node into the whole, `width` wide; the other outputs become windows
+ * into it. */
 static int make_whole(Work *w, const Node *nodes, int n, int64_t width)
 {
     Tensor *tensors = w->b->plan->tensors;

@@ -103,13 +103,13 @@ static Status reference(const OpCall *call)
     return ST_OK;
 }
 
-/* One to three groups of odd sizes, with and without 16-bit copies, whole and (in bf16) in halves. The state is drawn at random in
- * [0.5, 1.5]: every factor matters and the step is applied. */
+/* One to three groups of odd sizes, with and without 16-bit copies, whole and (in bf16) in halves.
+ * The state is drawn at random in [0.5, 1.5]: every factor matters and the step is applied. */
 static bool cases(Builder *b, int i, DType act)
 {
     static const int64_t sizes[][3] = {{1, 0, 0}, {3, 257, 0}, {1000, 31, 4099}, {70001, 0, 0}};
     if (i >= (act == DT_BF16 ? 8 : 4)) return false;
-    const DType wide = op_wide(act);
+    const DType wide = op_full_dtype(act);
     int out[12], in[4], n = 0;
     for (; n < 3 && sizes[i % 4][n]; n++) {
         const int64_t size = sizes[i % 4][n];

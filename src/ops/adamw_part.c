@@ -103,7 +103,7 @@ static bool cases(Builder *b, int i, DType act)
     const bool on_d = fn == FN_ROOT || fn == FN_BIAS || fn == FN_EPSILON;
     const bool skip = k == N_SIZES && !on_d;
     const int64_t n = sizes[k < N_SIZES ? k : 2];
-    const DType wide = op_wide(act);
+    const DType wide = op_full_dtype(act);
     const int state =
         builder_tensor(b, skip ? "#1state" : "+state", TK_STATE, DT_F64, DIMS(STATE_COUNT));
     const int x = builder_tensor(b, "+x", TK_MOMENT, wide, DIMS(n));

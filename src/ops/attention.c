@@ -202,8 +202,8 @@ static bool cases(Builder *b, int i, DType act)
     operands(b, i, act, &attr, qkv);
     const int out = builder_like(b, "out", qkv[0], act);
     const int64_t B = plan_rows(builder_at(b, out)) / attr.tokens;
-    const int lse =
-        builder_tensor(b, "lse", TK_ACTIVATION, op_wide(act), DIMS(B, attr.heads, attr.tokens));
+    const int lse = builder_tensor(b, "lse", TK_ACTIVATION, op_full_dtype(act),
+                                   DIMS(B, attr.heads, attr.tokens));
     *builder_node(b, OP_attention, IDS(out, lse), IDS(qkv[0], qkv[1], qkv[2])) = attr;
     return true;
 }

@@ -92,7 +92,7 @@ static void grad_x(Builder *b, int fn, int x, int y, int dz)
  * takes it where that is the gradient itself; otherwise it stays wide for the steps that follow. */
 static int folded(Builder *b, Broadcasting how, int y, int dz, int factor, int target)
 {
-    const DType wide = op_wide(builder_dtype(b, dz));
+    const DType wide = op_full_dtype(builder_dtype(b, dz));
     int flow = dz;
     if (factor != PLAN_NONE) {
         const bool last = how == BROADCAST_NONE && target != PLAN_NONE;
@@ -214,7 +214,7 @@ static bool cases(Builder *b, int i, DType act)
     if (i >= N_FNS * (N_SHAPES + 2)) return false;
     const int fn = i % N_FNS, k = i / N_FNS;
     const int64_t *s = shapes[k < N_SHAPES ? k : 2];
-    const DType wide = op_wide(act);
+    const DType wide = op_full_dtype(act);
     const char *y_name = fn == FN_DIV ? "+y" : "y";
     const int z = builder_tensor(b, "z", TK_ACTIVATION, (i + k) % 3 ? act : wide, DIMS(s[0], s[1]));
     const DType x_dtype = i % 2 ? act : wide, y_dtype = k % 2 ? act : wide;

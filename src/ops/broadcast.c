@@ -42,7 +42,7 @@ static bool cases(Builder *b, int i, DType act)
 {
     if (i >= 3 * N_SHAPES) return false;
     const int64_t R = shapes[i / 3][0], W = shapes[i / 3][1];
-    const DType wide = op_wide(act);
+    const DType wide = op_full_dtype(act);
     const int y = builder_tensor(b, "y", TK_ACTIVATION, i % 2 ? act : wide, DIMS(R, W));
     int x = PLAN_NONE;
     if (i % 3 == 0) {

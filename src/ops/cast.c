@@ -37,7 +37,7 @@ enum { N_SHAPES = sizeof shapes / sizeof *shapes };
 /* Every size in every direction (wide to act, act to wide, act to act), then windows. */
 static bool cases(Builder *b, int i, DType act)
 {
-    const DType wide = op_wide(act);
+    const DType wide = op_full_dtype(act);
     if (i < 3 * N_SHAPES) {
         const int64_t *s = shapes[i / 3];
         const DType from = i % 3 == 0 ? wide : act, to = i % 3 == 1 ? wide : act;

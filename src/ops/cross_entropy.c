@@ -133,7 +133,7 @@ static bool cases(Builder *b, int i, DType act)
 {
     if (i >= 2 * N_SHAPES) return false;
     const int64_t N = shapes[i / 2][0], V = shapes[i / 2][1];
-    const DType wide = op_wide(act);
+    const DType wide = op_full_dtype(act);
     const bool forward_only = i % 2 && act != DT_F64;
     const int logits = builder_tensor(b, "logits", TK_LOGITS, act, DIMS(N, V));
     const int targets = op_case_indices(b, "targets", V, DIMS(N));
@@ -148,7 +148,7 @@ static bool cases_grad(Builder *b, int i, DType act)
 {
     if (i >= 2 * N_SHAPES) return false;
     const int64_t N = shapes[i / 2][0], V = shapes[i / 2][1];
-    const DType wide = op_wide(act);
+    const DType wide = op_full_dtype(act);
     const int dloss = builder_tensor(b, "+dloss", TK_ACTIVATION, i % 2 ? DT_F64 : wide, DIMS(1));
     const int logits = builder_tensor(b, "logits", TK_LOGITS, act, DIMS(N, V));
     const int targets = op_case_indices(b, "targets", V, DIMS(N));

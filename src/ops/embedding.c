@@ -97,7 +97,7 @@ static bool cases(Builder *b, int i, DType act)
 {
     if (i >= N_SHAPES) return false;
     const int64_t B = shapes[i][0], T = shapes[i][1], C = shapes[i][2], V = shapes[i][3];
-    const DType wide = op_wide(act);
+    const DType wide = op_full_dtype(act);
     const int table = builder_tensor(b, "table", TK_ACTIVATION, wide, DIMS(V, C));
     const int ids = op_case_indices(b, "ids", V, DIMS(B, T));
     const int x = builder_tensor(b, "x", TK_ACTIVATION, i % 2 ? wide : act, DIMS(B * T, C));
@@ -109,7 +109,7 @@ static bool cases_grad(Builder *b, int i, DType act)
 {
     if (i >= N_SHAPES) return false;
     const int64_t B = shapes[i][0], T = shapes[i][1], C = shapes[i][2], V = shapes[i][3];
-    const DType wide = op_wide(act);
+    const DType wide = op_full_dtype(act);
     const int dx = builder_tensor(b, "dx", TK_ACTIVATION, i % 2 ? wide : act, DIMS(B * T, C));
     const int ids = op_case_indices(b, "ids", V, DIMS(B, T));
     const int dtable = builder_tensor(b, "dtable", TK_ACTIVATION, wide, DIMS(V, C));

@@ -1,6 +1,5 @@
 #include "ops/op.h"
 
-#include <stdio.h>
 #include <string.h>
 
 static const OpDef *const defs[OP_COUNT] = {
@@ -49,8 +48,8 @@ OpCost op_cost(const Plan *plan, const Node *node)
     return cost;
 }
 
-/* What references and implementations were written for. A new dtype is refused until it stands here, so that nothing
- * reads it as fp32. */
+/* What references and implementations were written for. A new dtype is refused until it stands
+ * here, so that nothing reads it as fp32. */
 static const bool known_dtypes[DT_COUNT] = {[DT_F32] = true, [DT_BF16] = true, [DT_F16] = true,
                                             [DT_F64] = true, [DT_I32] = true,  [DT_LOW16] = true};
 
@@ -87,16 +86,4 @@ Status op_choose(const Plan *plan, const Node *node, BackendId backend, const ch
     return FAIL(ST_UNSUPPORTED, "%s (%s) cannot run on %s%s%s: %s", plan_op_name(node->op),
                 node->scope, backend_api(backend)->name, want ? " as " : "", want ? want : "",
                 why ? why : "there is no such implementation");
-}
-
-DType op_wide(DType act)
-{
-    return act == DT_F64 ? DT_F64 : DT_F32;
-}
-
-int op_case_indices(Builder *b, const char *name, int64_t below, int n_dims, const int64_t *dim)
-{
-    char full[PLAN_NAME];
-    snprintf(full, sizeof full, "#%lld%s", (long long)below, name);
-    return builder_tensor(b, full, TK_INPUT, DT_I32, n_dims, dim);
 }

@@ -10,6 +10,8 @@
 #include "plan/builder.h"
 #include "plan/plan.h"
 
+#include <stdio.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -64,7 +66,7 @@ typedef struct OpDef {
     Status (*reference)(const OpCall *call);
     /* Appends test case `i` (one node of this op and its operands) and returns true; false when
      * there is no case i. `act` is the dtype of what runs in 16 bit under mixed precision; what
-     * stays fp32 there is op_wide(act). Inputs named "+..." are filled with positive numbers,
+     * stays fp32 there is op_full_dtype(act). Inputs named "+..." are filled with positive numbers,
      * "#N..." with integers in [0, N), all others with numbers in [-1, 1]. */
     bool (*cases)(Builder *b, int i, DType act);
 } OpDef;
@@ -92,10 +94,20 @@ const OpImpl *op_impls(OpKind op, BackendId backend);
 Status op_choose(const Plan *plan, const Node *node, BackendId backend, const char *want,
                  OpImpl *out);
 
-/* The dtype of what stays wide under mixed precision: f64 beside f64, f32 beside all others. */
-DType op_wide(DType act);
+/* The dtype of tensors that mixed precision keeps in full precision: f64 beside f64, otherwise f32. */
+static inline DType op_full_dtype(DType act)
+{
+    return act == DT_F64 ? DT_F64 : DT_F32;
+}
+
 /* For cases(): an input of integers in [0, below). */
-int op_case_indices(Builder *b, const char *name, int64_t below, int n_dims, const int64_t *dim);
+static inline int op_case_indices(Builder *b, const char *name, int64_t below, int n_dims,
+                                  const int64_t *dim)
+{
+    char full[PLAN_NAME];
+    snprintf(full, sizeof full, "#%lld%s", (long long)below, name);
+    return builder_tensor(b, full, TK_INPUT, DT_I32, n_dims, dim);
+}
 
 /* ---- for implementations ---- */
 static inline void *op_out(const OpCall *call, int i)

@@ -76,8 +76,8 @@ static bool cases(Builder *b, int i, DType act)
     const int fn = i % N_FNS, k = i / N_FNS;
     const int64_t R = shapes[k][0], W = shapes[k][1];
     const TensorKind kind = fn == FN_ROW_MAX ? TK_CONSTANT : TK_ACTIVATION; /* no gradient */
-    const int x = builder_tensor(b, "x", kind, k % 3 ? act : op_wide(act), DIMS(R, W));
-    const DType to = k % 2 ? act : op_wide(act);
+    const int x = builder_tensor(b, "x", kind, k % 3 ? act : op_full_dtype(act), DIMS(R, W));
+    const DType to = k % 2 ? act : op_full_dtype(act);
     const int y = fn == FN_COL_SUM ? builder_tensor(b, "y", TK_ACTIVATION, to, DIMS(W))
                                    : builder_tensor(b, "y", TK_ACTIVATION, to, DIMS(R, 1));
     builder_node(b, OP_reduce, IDS(y), IDS(x))->fn = fn;

@@ -139,7 +139,7 @@ static bool cases(Builder *b, int i, DType act)
 {
     if (i >= 2 * N_SHAPES) return false;
     const int64_t rows = shapes[i / 2][0], cols = shapes[i / 2][1];
-    const DType wide = op_wide(act);
+    const DType wide = op_full_dtype(act);
     const int x = builder_tensor(b, "x", TK_ACTIVATION, wide, DIMS(rows, cols));
     const int w = builder_tensor(b, "w", TK_ACTIVATION, wide, DIMS(cols));
     const int y = builder_tensor(b, "y", TK_ACTIVATION, act, DIMS(rows, cols));
@@ -158,7 +158,7 @@ static bool cases_grad(Builder *b, int i, DType act)
 {
     if (i >= 2 * N_SHAPES) return false;
     const int64_t rows = shapes[i / 2][0], cols = shapes[i / 2][1];
-    const DType wide = op_wide(act);
+    const DType wide = op_full_dtype(act);
     const int dy = builder_tensor(b, "dy", TK_ACTIVATION, act, DIMS(rows, cols));
     const int s = builder_tensor(b, "s", TK_ACTIVATION, wide, DIMS(rows, cols));
     const int w = builder_tensor(b, "w", TK_ACTIVATION, wide, DIMS(cols));

@@ -76,7 +76,7 @@ static void decompose(Builder *b, const Node *node)
         *builder_node(b, OP_rope, IDS(y), IDS(x, cos, sin)) = attr;
         return;
     }
-    const DType wide = op_wide(builder_dtype(b, x));
+    const DType wide = op_full_dtype(builder_dtype(b, x));
     const int direct = builder_like(b, "x*cos", x, wide),
               crossed = builder_like(b, "x*sin", x, wide);
     builder_node(b, OP_binary, IDS(direct), IDS(x, cos_full))->fn = FN_MUL;
@@ -140,7 +140,7 @@ static bool cases(Builder *b, int i, DType act)
 {
     if (i >= 4 * N_SHAPES) return false;
     const int64_t *s = shapes[i / 4], B = s[0], T = s[1], H = s[2], D = s[3], W = H * D + s[4];
-    const DType wide = op_wide(act);
+    const DType wide = op_full_dtype(act);
     const int x = builder_tensor(b, "x", TK_ACTIVATION, act, DIMS(B * T, W));
     const int y = builder_tensor(b, "y", TK_ACTIVATION, act, DIMS(B * T, W));
     const int cos = builder_tensor(b, "cos", TK_CONSTANT, wide, DIMS(T, D / 2));

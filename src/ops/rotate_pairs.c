@@ -49,7 +49,7 @@ static bool cases(Builder *b, int i, DType act)
     if (i >= 2 * N_SHAPES) return false;
     const int64_t R = shapes[i / 2][0], W = shapes[i / 2][1];
     const int x = builder_tensor(b, "x", TK_ACTIVATION, act, DIMS(R, W));
-    const int y = builder_like(b, "y", x, i % 3 ? act : op_wide(act));
+    const int y = builder_like(b, "y", x, i % 3 ? act : op_full_dtype(act));
     builder_node(b, OP_rotate_pairs, IDS(y), IDS(x))->inverse = i % 2;
     return true;
 }

@@ -58,7 +58,7 @@ static void decompose(Builder *b, const Node *node)
 {
     const int p = plan_out_id(b->plan, node, 0), s = plan_in_id(b->plan, node, 0);
     const NodeAttr attr = node->attr;
-    const DType wide = op_wide(builder_dtype(b, s));
+    const DType wide = op_full_dtype(builder_dtype(b, s));
     Tensor column = *builder_at(b, s);
     column.dim[column.n_dims - 1] = 1;
 
@@ -129,7 +129,7 @@ static bool cases(Builder *b, int i, DType act)
     if (i >= 2 * N_SHAPES) return false;
     const int64_t n = shapes[i / 2][0], T = shapes[i / 2][1];
     const int s = builder_tensor(b, "s", TK_ACTIVATION, act, DIMS(n, T, T));
-    const int p = builder_like(b, "p", s, i % 3 ? act : op_wide(act));
+    const int p = builder_like(b, "p", s, i % 3 ? act : op_full_dtype(act));
     *builder_node(b, OP_softmax, IDS(p), IDS(s)) =
         (NodeAttr){.causal = i % 2, .scale = i % 2 ? 0.125 : 3};
     return true;
@@ -140,7 +140,8 @@ static bool cases_grad(Builder *b, int i, DType act)
     if (i >= 2 * N_SHAPES) return false;
     const int64_t n = shapes[i / 2][0], T = shapes[i / 2][1];
     const int dp = builder_tensor(b, "dp", TK_ACTIVATION, act, DIMS(n, T, T));
-    const int p = builder_tensor(b, "+p", TK_ACTIVATION, i % 3 ? act : op_wide(act), DIMS(n, T, T));
+    const int p =
+        builder_tensor(b, "+p", TK_ACTIVATION, i % 3 ? act : op_full_dtype(act), DIMS(n, T, T));
     const int ds = builder_like(b, "ds", dp, act);
     *builder_node(b, OP_softmax_grad, IDS(ds), IDS(dp, p)) =
         (NodeAttr){.causal = i % 2, .scale = i % 2 ? 0.125 : 3};

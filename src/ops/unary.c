@@ -173,7 +173,8 @@ static bool cases(Builder *b, int i, DType act)
     const int fn = i % N_FNS, k = i / N_FNS;
     const bool window = k == N_SHAPES, positive = fn == FN_LOG || fn == FN_RSQRT;
     const int64_t *shape = shapes[window ? 3 : k];
-    const DType wide = op_wide(act), from = k % 3 == 1 ? wide : act, to = k % 3 == 2 ? wide : act;
+    const DType wide = op_full_dtype(act), from = k % 3 == 1 ? wide : act,
+                to = k % 3 == 2 ? wide : act;
     const int x = input(b, "x", positive, from, shape, window);
     const int y = builder_tensor(b, "y", TK_ACTIVATION, to, 2, shape);
     *builder_node(b, OP_unary, IDS(y), IDS(x)) = (NodeAttr){.fn = fn, .scale = -1.5, .shift = 0.25};
@@ -186,7 +187,8 @@ static bool cases_grad(Builder *b, int i, DType act)
     const int fn = i % N_FNS, k = i / N_FNS;
     const bool window = k == N_SHAPES, positive = fn != FN_SQUARE && fn != FN_SILU;
     const int64_t *shape = shapes[window ? 3 : k];
-    const DType wide = op_wide(act), from = k % 3 == 1 ? wide : act, to = k % 3 == 2 ? wide : act;
+    const DType wide = op_full_dtype(act), from = k % 3 == 1 ? wide : act,
+                to = k % 3 == 2 ? wide : act;
     const int dy = builder_tensor(b, "dy", TK_ACTIVATION, to, 2, shape);
     const int x = needs_x(fn) ? input(b, "x", positive, from, shape, window) : PLAN_NONE;
     const int y = needs_y(fn) ? input(b, "y", positive, to, shape, window) : PLAN_NONE;

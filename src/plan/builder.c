@@ -189,7 +189,8 @@ static Overlap overlap(const Tensor *a, const Tensor *b)
     return from_a >= from_b && to_a <= to_b ? INSIDE : CROSSING;
 }
 
-/* Whether the memory of `buffer` already holds a gradient: its own, or one of a tensor that shares the memory. */
+/* Whether the memory of `buffer` already holds a gradient: its own, or one of a tensor that shares
+ * the memory. */
 static bool is_filled(Builder *b, int buffer)
 {
     int i = b->grads[plan_storage(b->plan, buffer)].filled;

@@ -60,10 +60,11 @@ int builder_grad(const Builder *b, int tensor);
 bool builder_wants_grad(const Builder *b, int tensor);
 /* A tensor of the same shape and dtype to write one contribution to d(tensor) into. */
 int builder_grad_target(Builder *b, int tensor);
-/* `contribution` (from builder_grad_target, or any tensor of that shape) is now part of d(tensor). The second and
- * later ones are summed by an add node, in place where d(tensor) has a buffer. */
+/* `contribution` (from builder_grad_target, or any tensor of that shape) is now part of d(tensor).
+ * The second and later ones are summed by an add node, in place where d(tensor) has a buffer. */
 void builder_grad_add(Builder *b, int tensor, int contribution);
-/* d(tensor) must end in `buffer`, whose memory the optimizer reads. Tensors may share a buffer (tied weights). */
+/* d(tensor) must end in `buffer`, whose memory the optimizer reads. Tensors may share a buffer
+ * (tied weights). */
 void builder_grad_buffer(Builder *b, int tensor, int buffer);
 /* d(tensor) cannot be another tensor's gradient: it has a buffer, or is a window. */
 bool builder_has_grad_buffer(const Builder *b, int tensor);

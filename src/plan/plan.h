@@ -2,8 +2,8 @@
  *
  * A plan holds no device pointer and no backend type. It can be built, printed, costed and laid out
  * in memory on a machine that could never run it. Every tensor is written by one node only, except
- * parameters, moments and step state, which the optimizer updates in place, and gradients of parameters that are
- * used more than once, which are accumulated in place. */
+ * parameters, moments and step state, which the optimizer updates in place, and gradients of
+ * parameters that are used more than once, which are accumulated in place. */
 #pragma once
 
 #include "base/status.h"
@@ -121,7 +121,8 @@ size_t plan_bytes(const Tensor *tensor); /* of a contiguous tensor of this shape
 
 size_t plan_dtype_size(DType dtype);
 const char *plan_dtype_name(DType dtype);
-/* For code that was not written for a dtype: names it on stderr and aborts, before anything reads it as fp32. */
+/* For code that was not written for a dtype: names it on stderr and aborts, before anything reads
+ * it as fp32. */
 void plan_dtype_unknown(DType dtype, const char *where) __attribute__((noreturn, cold));
 const char *plan_phase_name(Phase phase);
 const char *plan_kind_name(TensorKind kind);

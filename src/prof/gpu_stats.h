@@ -80,7 +80,7 @@ void gpu_stats_free(GpuStats *stats);
 
 /* Counts it by its name, and by its name in the phase (-1: in none). */
 Status gpu_stats_name(GpuStats *stats, const TraceEvent *event, int phase);
-/* Counts a node of that row of ops, which ran for so many nanoseconds. */
+/* Adds a node of that row of ops and its nanoseconds. */
 Status gpu_stats_op(GpuStats *stats, const OpRow *row, int64_t ns);
 /* The events of one step, in any order; sorts them by their begin. Names must stay. */
 Status gpu_stats_step(GpuStats *stats, OpRows *rows, RangeTree *tree, const Plan *plan,

@@ -27,7 +27,8 @@ static bool scales_or_masks(const Node *node)
     return node->op == OP_causal_mask || (unary && node->attr.fn == FN_AFFINE);
 }
 
-/* Eager adds the output of attention to the residual stream in a node of its own; otherwise the next norm adds it. */
+/* Eager adds the output of attention to the residual stream in a node of its own; otherwise the
+ * next norm adds it. */
 static bool adds_attention(const Node *node, const char *scope)
 {
     return node->op == OP_binary && node->attr.fn == FN_ADD && node->phase == PHASE_FORWARD &&

@@ -1,11 +1,14 @@
 /* Preloaded into the program under test: makes one call fail, or every call from one on.
  *
- *   FAULTS_CALLS  which calls are counted: write,fsync,rename,open,ftruncate,close,mkdir (of files only) or malloc
+ *   FAULTS_CALLS  which calls are counted: write,fsync,rename,open,ftruncate,close,mkdir (of files only)
+ *                 or malloc
  *   FAULTS_AT     which of them fails, 1 being the first after main() began
  *   FAULTS_FROM   1: those after it fail too
- *   FAULTS_HOW    ENOSPC, EIO, EDQUOT, EINTR, ENOMEM, short (half of a write is done), or a signal: KILL, TERM, INT, HUP
+ *   FAULTS_HOW    ENOSPC, EIO, EDQUOT, EINTR, ENOMEM, short (half of a write is done), or a signal: KILL,
+ *                 TERM, INT, HUP
  *   FAULTS_TRACE  1: the callers of what fails are printed to stderr, for addr2line
- *   FAULTS_STATE  a file of a page that all processes count in: calls seen, calls failed, and the name of the last that failed
+ *   FAULTS_STATE  a file of a page that all processes count in: calls seen, calls failed, and the name of
+ *                 the last that failed
  *
  * What stdio writes by itself is not seen: the program writes its files with write(). */
 #define _GNU_SOURCE 1

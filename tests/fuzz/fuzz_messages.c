@@ -1,5 +1,6 @@
-/* What a cell, or another program that runs it (peers/), tells the process that started it: lines of JSON that arrive in
- * pieces. Whatever they say, a row comes of them that is written and read again. */
+/* What a cell, or another program that runs it (peers/), tells the process that started it: lines
+ * of JSON that arrive in pieces. Whatever they say, a row comes of them that is written and read
+ * again. */
 #include "bench/cell/cell_record.h"
 #include "bench/measure/line_reader.h"
 #include "bench/record/record_check.h"

@@ -1,5 +1,5 @@
-/* What `report` takes: results, memory, limits, traces, and the files of suites and write-ups, packed or not. All of the
- * page's data and every table in every format are made of it. */
+/* What `report` takes: results, memory, limits, traces, and the files of suites and write-ups,
+ * packed or not. All of the page's data and every table in every format are made of it. */
 #include "cli/published/published_page.h"
 #include "harness.h"
 #include "report/format/table_md.h"

@@ -1,5 +1,6 @@
-/* Result files, json and jsonl: read, written again, in every format of a report, as tables of profiles, and compared. An
- * input may hold two files, "@@ b" between them; else it is compared with itself. */
+/* Result files, json and jsonl: read, written again, in every format of a report, as tables of
+ * profiles, and compared. An input may hold two files, "@@ b" between them; else it is compared
+ * with itself. */
 #include "bench/record/record_file.h"
 #include "bench/record/record_stat.h"
 #include "harness.h"

@@ -1,5 +1,5 @@
-/* What is kept in files from one run to the next: suite.json, also of --like (suite --resume), limits (plan --limits, and the
- * stored ones), tables of what was measured. */
+/* What is kept in files from one run to the next: suite.json, also of --like (suite --resume),
+ * limits (plan --limits, and the stored ones), tables of what was measured. */
 #include "base/disk_cache.h"
 #include "bench/limits/limits_json.h"
 #include "cli/published/published_plan.h"

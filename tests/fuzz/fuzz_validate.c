@@ -1,4 +1,5 @@
-/* `validate`: every kind of JSON file, packed or not, and memory snapshots (pickle). What it says of a file it says again. */
+/* `validate`: every kind of JSON file, packed or not, and memory snapshots (pickle). What it says
+ * of a file it says again. */
 #include "harness.h"
 #include "report/validate/validate.h"
 

@@ -1,5 +1,5 @@
-/* A command line: the first line of the input names a command, each other line is a word. Words are also read as every kind
- * of number and as the values of a sweep; a small plan is made. */
+/* A command line: the first line of the input names a command, each other line is a word. Words are
+ * also read as every kind of number and as the values of a sweep; a small plan is made. */
 #include "base/parse.h"
 #include "bench/record/record.h"
 #include "cli/command.h"

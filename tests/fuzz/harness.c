@@ -13,8 +13,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A reader that is refused memory is to say so, also where it asks for more than there can be. Leaks are looked for by
- * mutate_main.c, input by input: the sanitizer's own check takes seconds each time. */
+/* A reader that is refused memory is to say so, also where it asks for more than there can be.
+ * Leaks are looked for by mutate_main.c, input by input: the sanitizer's own check takes seconds
+ * each time. */
 const char *__asan_default_options(void);
 const char *__asan_default_options(void)
 {

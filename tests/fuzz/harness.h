@@ -1,5 +1,6 @@
-/* What the harnesses have in common. Each fuzz_NAME.c is one harness: LLVMFuzzerTestOneInput() gives some bytes to the readers
- * of one kind of input, and aborts where what comes back breaks a promise. The sanitizers see to the rest. */
+/* What the harnesses have in common. Each fuzz_NAME.c is one harness: LLVMFuzzerTestOneInput()
+ * gives some bytes to the readers of one kind of input, and aborts where what comes back breaks a
+ * promise. The sanitizers see to the rest. */
 #pragma once
 
 #include "base/text.h"

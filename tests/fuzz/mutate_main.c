@@ -1,7 +1,8 @@
 /* Runs a harness where there is no libFuzzer: every file of the corpus, then inputs made of them.
  *     fuzz_NAME [--tries N] [--seed S] [--first I] [--keep FOLDER] CORPUS...
- * The same seed makes the same inputs on every machine, each by its number alone. Inputs run in a process forked from this one;
- * when that dies, the input is written to FOLDER, counted, and the next one is tried. Exits with 1 when there was any. */
+ * The same seed makes the same inputs on every machine, each by its number alone. Inputs run in a
+ * forked process; when it dies, the input is written to FOLDER, counted, and the next one is tried.
+ * Exits with 1 when any died. */
 #include "harness.h"
 #include "mutator.h"
 

@@ -1,5 +1,5 @@
-/* Changes an input as files and lines go wrong, or are made to: bytes, pieces, lines, numbers, and JSON as a tree. The same
- * seed and number give the same changes on every machine. */
+/* Changes an input as files and lines go wrong, or are made to: bytes, pieces, lines, numbers, and
+ * JSON as a tree. The same seed and number give the same changes on every machine. */
 #pragma once
 
 #include "base/text.h"

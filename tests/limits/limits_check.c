@@ -1,10 +1,10 @@
-/* `limits` beside the BLAS library and our own product called directly and a plain STREAM copy, in one run.
+/* `limits` beside the BLAS library and our own GEMM called directly and a plain STREAM copy, in one run.
  *
  *     limits_check [TURNS]
  *
- * Both sides are the best of their repetitions. They take turns by the second, TURNS times (15): neighbours can take
- * their share of the processor for a minute, which only ever lowers a rate, so both have to have met a quiet moment.
- * Ends with 1 when one of the three differs by more than 5 %. */
+ * Both sides are the best of their repetitions. They take turns by the second, TURNS times (15):
+ * other programs can take a core for a minute, which only lowers a rate, so both sides need a quiet
+ * moment. Ends with 1 when one of the three differs by more than 5 %. */
 #include "base/clock.h"
 #include "bench/limits/limits.h"
 #include "bench/limits/limits_cpu.h"
@@ -27,9 +27,10 @@ static void fail(void)
     exit(2);
 }
 
-/* STREAM as it is: its arrays, its first touch of all three in one loop, its copy; and OFFSET, its remedy for arrays
- * that fight for the same cache sets, in a few sizes (bytes from one to the other modulo a page are worth 10 % on some
- * processors). Each turn has fresh pages, as a new run of it would. */
+/* STREAM as it is: its arrays, its first touch of all three in one loop, its copy; and OFFSET, its
+ * remedy for arrays that fight for the same cache sets, in a few sizes (bytes from one to the other
+ * modulo a page are worth 10 % on some processors). Each turn has fresh pages, as a new run of it
+ * would. */
 enum { STREAM_ARRAY_SIZE = 80 << 20, MOST_OFFSET = 448 }; /* doubles; three arrays below 2 GiB */
 static struct {
     double a[STREAM_ARRAY_SIZE], b[STREAM_ARRAY_SIZE], c[STREAM_ARRAY_SIZE + MOST_OFFSET];

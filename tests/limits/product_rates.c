@@ -1,7 +1,7 @@
-/* Every fp32 product of the training steps of tiny, small and medium: our own beside BLAS libraries, each with
- * its own threads, in turn in one run; medians; all in large pages, as in a step. One thread is timed by its
- * time on the processor, which other programs do not count in. Not a test: a table for people.
- * usage: product_rates THREADS LIBRARY.so... */
+/* Every fp32 product of the training steps of tiny, small and medium: our own beside BLAS
+ * libraries, each with its own threads, in turn in one run; medians; all in large pages, as in a
+ * step. One thread is timed by its time on the processor, which other programs do not count in. Not
+ * a test: a table for people. usage: product_rates THREADS LIBRARY.so... */
 #include "base/clock.h"
 #include "base/stats.h"
 #include "exec/step_plan.h"

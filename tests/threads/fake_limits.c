@@ -1,5 +1,6 @@
-/* Loaded before the C library: a machine that is busy (FAKE_LOAD), that lets a process have few threads (FAKE_THREADS), and
- * that notes how many threads a BLAS library is given (FAKE_NOTES, a file: one number a line). */
+/* Loaded before the C library: a machine that is busy (FAKE_LOAD), that lets a process have few
+ * threads (FAKE_THREADS), and that notes how many threads a BLAS library is given (FAKE_NOTES, a
+ * file: one number a line). */
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>

@@ -1,4 +1,5 @@
-/* Differences between the environments of two runs: machine, build, libraries, and how "auto" was resolved. */
+/* Differences between the environments of two runs: machine, build, libraries, and how "auto" was
+ * resolved. */
 #pragma once
 
 #include "bench/record/record_set.h"

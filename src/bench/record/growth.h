@@ -42,8 +42,8 @@ typedef struct Growth {
     int n;
 } Growth;
 
-/* Sweeps of at least three different n, in the order of their first rows. A peer's rows and what was not measured are left
- * out. The caller frees it, after a failure too. */
+/* Sweeps of at least three different n, in the order of their first rows. A peer's rows and what
+ * was not measured are left out. The caller frees it, after a failure too. */
 Status growth_make(Growth *growth, const RecordSet *set);
 void growth_free(Growth *growth);
 
@@ -53,5 +53,6 @@ bool growth_is_fixed(const GrowthAxis *axis, const char *field);
 void growth_why(Text *out, const GrowthAxis *axis, const GrowthFit *fit);
 /* As in result files: an array of one object per law. The caller frees it, after a failure too. */
 Status growth_json(json_t **out, const RecordSet *set);
-/* What all rows of a sweep are: an object of the fields that say what work it was. The caller's; NULL: no memory. */
+/* What all rows of a sweep are: an object of the fields that say what work it was. The caller's;
+ * NULL: no memory. */
 json_t *growth_json_where(const GrowthSweep *sweep);

@@ -122,7 +122,8 @@ Status record_set_add(RecordSet *set, Record *record)
     return json_array_append(set->results, record) ? NO_MEMORY("for the results") : ST_OK;
 }
 
-/* An environment already in the set gets the members that only the new one has: another program may have written it. */
+/* An environment already in the set gets the members that only the new one has: another program may
+ * have written it. */
 static Status add_environment(RecordSet *set, json_t *environment)
 {
     const char *id = json_string_value(json_object_get(environment, "id"));

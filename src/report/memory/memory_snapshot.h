@@ -1,5 +1,6 @@
-/* Memory over some steps as a snapshot that PyTorch's memory viewer (https://docs.pytorch.org/memory_viz) opens:
- * one device, a segment for each region and for the arena, an event for every birth and death. */
+/* Memory over some steps as a snapshot that PyTorch's memory viewer
+ * (https://docs.pytorch.org/memory_viz) opens: one device, a segment for each region and for the
+ * arena, an event for every birth and death. */
 #pragma once
 
 #include "prof/memory_profile.h"

@@ -8,7 +8,8 @@
  *   {program: {version, commit, command}, summary: [line, ...],
  *    files: [{name, rows: {model: [record, ...], ...}, labels: {model: [text, ...], ...},
  *             commands: [{command, machine, time_utc}, ...],
- *             memory: as page_memory_timelines gives it, layer: as layer_timeline_make does; null: none}, ...],
+ *             memory: of page_memory_timelines(), layer: of layer_timeline_make(); null: none},
+ *            ...],
  *    tables: [{section, title, columns: [{label, right}, ...], rows: [[text, ...], ...],
  *              notes: [{text, code}, ...]}, ...]} */
 Status page_data_make(json_t **out, const PageInput *input);

@@ -102,7 +102,7 @@ static Status write_environments(Text *out, const char *format, const json_t *en
     return table_write_next(out, format, &table);
 }
 
-/* Each environment once, whichever files have it; a table has room for so many. */
+/* Each environment once, whichever files have it, up to the columns of a table. */
 static Status add_environments(json_t *all, json_t *seen, const json_t *more)
 {
     int failed = 0;

@@ -98,7 +98,7 @@ static json_t *known(double x)
     return isfinite(x) ? json_real(x) : json_null();
 }
 
-static json_t *tally(const NsysRow *row)
+static json_t *stats_of_row(const NsysRow *row)
 {
     return json_pack("{s:I, s:f, s:f, s:o, s:o, s:o, s:o}", "n", (json_int_t)row->n, "total",
                      row->total, "avg", row->avg, "med", known(row->med), "min", known(row->min),
@@ -152,21 +152,21 @@ static Status add_grid(NsysProfile *p, const NsysRow *row)
     CLEANUP(text_free) Text name = {0};
     text_printf(&name, "%s, grid %s, block %s", row->name, row->group, row->group2);
     TRY(text_status(&name));
-    return append(p, p->grids, text_str(&name), tally(row));
+    return append(p, p->grids, text_str(&name), stats_of_row(row));
 }
 
 static Status add_in_range(NsysProfile *p, const NsysRow *row)
 {
     CLEANUP(json_text_free) json_t *range = json_string(range_name(row->group));
     if (!range) return FAIL(ST_USAGE, "the name of a range is not UTF-8 text");
-    Status status = append(p, p->phase_kernels, row->name, tally(row));
+    Status status = append(p, p->phase_kernels, row->name, stats_of_row(row));
     if (status == ST_OK) json_object_set(last_of(p->phase_kernels), "phase", range);
     return status;
 }
 
 static Status add_projected(NsysProfile *p, const NsysRow *row)
 {
-    TRY(append(p, p->projected, range_name(row->name), tally(row)));
+    TRY(append(p, p->projected, range_name(row->name), stats_of_row(row)));
     json_object_set_new(last_of(p->projected), "ops", known(row->ops));
     return ST_OK;
 }
@@ -180,7 +180,7 @@ static Status set_size(NsysProfile *p, const NsysRow *row)
         TRY(append_name(p, name, json_null()));
         found = last_of(p->names);
     }
-    json_object_set_new(found, "bytes", tally(row));
+    json_object_set_new(found, "bytes", stats_of_row(row));
     return ST_OK;
 }
 
@@ -272,18 +272,18 @@ static Status take_row(void *self, const NsysRow *row)
     case NSYS_INPUT_KERNELS_BASE:
     case NSYS_INPUT_ALL:
     case NSYS_INPUT_MEMORY_TIME:
-        return add_name(p, modern(row->name), tally(row));
+        return add_name(p, modern(row->name), stats_of_row(row));
     case NSYS_INPUT_GRIDS:
         return add_grid(p, row);
     case NSYS_INPUT_MEMORY_SIZE:
         return set_size(p, row);
     case NSYS_INPUT_CALLS:
-        return append(p, p->calls, row->name, tally(row));
+        return append(p, p->calls, row->name, stats_of_row(row));
     case NSYS_INPUT_OS:
-        return append(p, p->os_calls, row->name, tally(row));
+        return append(p, p->os_calls, row->name, stats_of_row(row));
     case NSYS_INPUT_RANGES:
     case NSYS_INPUT_PUSHPOP:
-        return append(p, p->nvtx, range_name(row->name), tally(row));
+        return append(p, p->nvtx, range_name(row->name), stats_of_row(row));
     case NSYS_INPUT_PROJECTION:
         return add_projected(p, row);
     case NSYS_INPUT_RANGE_KERNELS:

@@ -1,4 +1,5 @@
-/* One CSV file of `nsys stats`, row by row: columns found by their headings, whatever their order and units. */
+/* One CSV file of `nsys stats`, row by row: columns found by their headings, whatever their order
+ * and units. */
 #pragma once
 
 #include "base/text.h"
@@ -12,8 +13,9 @@ typedef enum NsysInput {
     NSYS_INPUT_COUNT
 } NsysInput;
 
-/* The report a file's name ends in, as "report1_cuda_gpu_kern_sum.csv" does; NSYS_INPUT_COUNT: none. `prefix` is how many
- * bytes of the name come before it: 0 where there is nothing but the report. */
+/* The report a file's name ends in, as "report1_cuda_gpu_kern_sum.csv" does; NSYS_INPUT_COUNT:
+ * none. `prefix` is how many bytes of the name come before it: 0 where there is nothing but the
+ * report. */
 NsysInput nsys_table_input(const char *file, size_t *prefix);
 
 /* Figures in ns, or bytes; NAN: the file does not tell. */
@@ -32,6 +34,6 @@ typedef struct NsysTable {
     Text *missing; /* gets "Med, StdDev": columns that the file lacks and can do without */
 } NsysTable;
 
-/* What nsys prints before the header is passed over; unknown columns are. ST_USAGE names the place and what is wrong: no
- * such column, no number, a line cut short. */
+/* What nsys prints before the header is passed over; unknown columns are. ST_USAGE names the place
+ * and what is wrong: no such column, no number, a line cut short. */
 Status nsys_table_read(const NsysTable *table, const char *text, size_t n);

@@ -20,7 +20,8 @@ void profile_cells_us(Table *table, double ns);
 void profile_cells_percent(Table *table, double part, double whole);
 /* avg, med, min, max and std in us */
 void profile_cells_spread(Table *table, const ViewStats *time);
-/* How many, median, p99, total and the longest of gaps between `what`, as in "kernels", of one step (`steps`) or of all. */
+/* How many, median, p99, total and the longest of gaps between `what`, as in "kernels", of one step
+ * (`steps`) or of all. */
 void profile_cells_gaps(Table *table, const ViewGaps *gaps, const char *what, double steps);
 
 /* "FORWARD" */

@@ -200,7 +200,7 @@ static void imbalance(Table *table, const ProfileView *v)
                       100 * (most * n / sum - 1));
 }
 
-static void os_use(Table *table, const ProfileView *v)
+static void os_usage(Table *table, const ProfileView *v)
 {
     const ViewOs *os = &v->os;
     const double steps = (double)v->steps;
@@ -233,6 +233,6 @@ Status profile_device_tables_write(Text *out, const ProfileTables *how, const Pr
     TRY(profile_cells_put(out, how, &table));
     scopes(&table, view);
     TRY(profile_cells_put(out, how, &table));
-    os_use(&table, view);
+    os_usage(&table, view);
     return profile_cells_put(out, how, &table);
 }

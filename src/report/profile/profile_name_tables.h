@@ -3,7 +3,8 @@
 
 #include "report/profile/profile_cells.h"
 
-/* Kernels by name, ops, kernels by op, each in every phase and in the step, and CUDA calls; of a file that has them. */
+/* Kernels by name, ops, kernels by op, each in every phase and in the step, and CUDA calls; of a
+ * file that has them. */
 Status profile_name_tables_write(Text *out, const ProfileTables *how, const ProfileView *view);
 /* A GPU's copies and memsets. */
 Status profile_name_tables_memory(Text *out, const ProfileTables *how, const ProfileView *view);

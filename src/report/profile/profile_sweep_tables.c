@@ -48,7 +48,8 @@ static bool counts(const ProfileView *v, const ViewName *kernel, int phase)
     return kernel->in ? (int)profile_view_phase(kernel->in) == phase : phase_of(v, kernel) == phase;
 }
 
-/* The kernel that takes most time in a phase (PHASE_COUNT: the step), NULL: none. By name; a file of an older version has names by op alone. */
+/* The kernel that takes most time in a phase (PHASE_COUNT: the step), NULL: none. By name; a file
+ * of an older version has names by op alone. */
 static const ViewName *top_kernel(const ProfileView *view, int phase)
 {
     const bool by_op = view->n_phase_kernels == 0, step = phase == PHASE_COUNT;

@@ -11,8 +11,9 @@ enum { PROTO = 0x80, TUPLE2 = 0x86, NEWTRUE = 0x88, NEWFALSE = 0x89, LONG1 = 0x8
 /* What a value takes at least when nothing of it is shared. */
 static const size_t VALUE_BYTES = 64;
 
-/* A value, owned. A list may hold another many times over, and so on upwards: `written_out` is how many values the
- * whole has when each is counted wherever it stands, as in the same file as JSON. */
+/* A value, owned. A list may hold another many times over, and so on upwards: `written_out` is
+ * how many values the whole has when each is counted wherever it stands, as in the same file as
+ * JSON. */
 typedef struct Item {
     json_t *value; /* NULL: a mark */
     int depth;     /* of lists and dictionaries within each other */
@@ -130,8 +131,8 @@ static Status recall(Reader *r, int n)
 
 /* ---- lists and dictionaries ---- */
 
-/* What one becomes when it holds the other. A list that would come to hold itself is refused where it is recalled and
- * then added to. */
+/* What one becomes when it holds the other. A list that would come to hold itself is refused where
+ * it is recalled and then added to. */
 static Status hold(Item *into, const Item *held)
 {
     if (held->depth + 1 > into->depth) into->depth = held->depth + 1;

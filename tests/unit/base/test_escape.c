@@ -1,5 +1,5 @@
-/* Every class of characters through every format: what comes out is UTF-8, holds nothing that acts without being seen,
- * and what people write stays as it is. */
+/* Every class of characters through every format: what comes out is UTF-8, holds nothing that acts
+ * without being seen, and what people write stays as it is. */
 #include "base/escape.h"
 #include "base/json_text.h"
 #include "with_cmocka.h"

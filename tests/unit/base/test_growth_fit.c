@@ -197,9 +197,10 @@ static double held_percent(const RunningStats *t)
     return 100.0 * t->held / t->fits;
 }
 
-/* 1,872 sweeps in all. Where 95 % hold the exponent, fewer than 93 or more than 97 % of so many do by chance less than once in
- * 10,000 such tests. ROOFSTEP_GROWTH_TRIALS=600 makes 86,400 sweeps, and holds each noise and number of points to 93 to 97 %:
- * 94.97 % of all, 94.93 % of those that claim an exponent, and 94.4 to 95.6 % of the 4,800 with each noise and number of points. */
+/* 1,872 sweeps in all. Where 95 % hold the exponent, fewer than 93 or more than 97 % of so many do
+ * by chance less than once in 10,000 such tests. ROOFSTEP_GROWTH_TRIALS=600 makes 86,400 sweeps,
+ * and holds each noise and number of points to 93 to 97 %: 94.97 % of all, 94.93 % of those that
+ * claim an exponent, and 94.4 to 95.6 % of the 4,800 with each noise and number of points. */
 static void test_coverage(void **state)
 {
     (void)state;

@@ -28,7 +28,8 @@ static void summary_of_known_samples(void **state)
     close_to(s.mean - s.ci95_low, s.ci95_high - s.mean, 1e-12);
 }
 
-/* The chance that the interval misses the median: 2 P(at most k - 1 of n are below it), summed in long double. */
+/* The chance that the interval misses the median: 2 P(at most k - 1 of n are below it), summed in
+ * long double. */
 static double misses(int n, int k)
 {
     long double chance = ldexpl(1, -n), sum = 0;

@@ -1,5 +1,6 @@
-/* What is being written when the program ends is not left behind, with files that have no name until they are whole and,
- * as on file systems without those, with files that have a temporary one. */
+/* What is being written when the program ends is not left behind, with files that have no name
+ * until they are whole and, as on file systems without those, with files that have a temporary
+ * one. */
 #include "base/atomic_file.h"
 #include "base/temp_file.h"
 #include "with_cmocka.h"

@@ -170,8 +170,8 @@ static size_t *forward_timeline(const Config *config, Mode mode, int *n)
     return live;
 }
 
-/* The forward pass of fwd_grad fills memory as that of fwd_bwd does, node by node. Only its last node may take
- * nothing over. */
+/* The forward pass of fwd_grad fills memory as that of fwd_bwd does, node by node. Only its last
+ * node may take nothing over. */
 static void check_graph_kept(const Config *config)
 {
     int n = 0, n_both = 0;

@@ -1,7 +1,8 @@
-/* A parameter that is used more than once: its gradient is the sum over its uses, and lies where the optimizer reads it.
+/* A parameter that is used more than once: its gradient is the sum over its uses, and lies where
+ * the optimizer reads it.
  *
- * The model: x = table[tokens]; a few blocks of [a, c] = x w^T, x = a c + a, with one w for all of them; logits = x table^T.
- * Untied, every use has a parameter of its own with the same values. */
+ * The model: x = table[tokens]; a few blocks of [a, c] = x w^T, x = a c + a, with one w for all of
+ * them; logits = x table^T. Untied, every use has a parameter of its own with the same values. */
 #include "model/params.h"
 #include "model/stages.h"
 #include "model/transform_recompute.h"
@@ -139,7 +140,8 @@ static double gradient(const Shared *s, int param, int64_t i)
 
 /* ---- against the sum of untied gradients ---- */
 
-/* Adds the distance and the size of one parameter's gradient, and of Adam's m = (1 - beta1) g after a step. */
+/* Adds the distance and the size of one parameter's gradient, and of Adam's m = (1 - beta1) g after
+ * a step. */
 static void compare(const Shared *tied, const Shared *apart, int param, const int *uses, int n_uses,
                     double error[2])
 {

@@ -1,6 +1,6 @@
-/* Every implementation of attention against float64 over head widths and lengths that no one tuned for, in
- * every precision, or in one. usage: test_attention_shapes [cpu|cuda [all [PRECISION]]]; without `all` some of the
- * smaller ones. */
+/* Every implementation of attention against float64 over head widths and lengths that no one tuned
+ * for, in every precision, or in one. usage: test_attention_shapes [cpu|cuda [all [PRECISION]]];
+ * without `all` some of the smaller ones. */
 #include "attention_reference.h"
 #include "model/attention_alone.h"
 #include "own_cache.h"
@@ -187,8 +187,9 @@ static void hold_finite(const Config *config, const AttentionCase *c, const Step
     }
 }
 
-/* Which probability is nearly 1 hangs on a score: fp32 is off by some 1e-7 of 10,000, and where scores are stored in
- * 16 bit, by more than any bound. Gradients are differences of what is nearly equal: they are numbers. */
+/* Which probability is nearly 1 hangs on a score: fp32 is off by some 1e-7 of 10,000, and where
+ * scores are stored in 16 bit, by more than any bound. Gradients are differences of what is nearly
+ * equal: they are numbers. */
 static void check_large(const AttentionCase *c, Precision precision, Attention attention)
 {
     const Config config = config_of(c, precision, attention);
@@ -250,8 +251,8 @@ static void test_scores_below_all_numbers(void **state)
     assert_int_equal(failures, 0);
 }
 
-/* Heads that a thread has alone, and heads that all threads share, of several tiles of keys each; on a GPU run after
- * run, each of a backend of its own. */
+/* Heads that a thread has alone, and heads that all threads share, of several tiles of keys each;
+ * on a GPU run after run, each of a backend of its own. */
 static void hold_threads(const AttentionCase *c, Precision precision, Attention attention)
 {
     static const int threads[] = {2, 3, 4, 8};

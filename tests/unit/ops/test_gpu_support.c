@@ -1,5 +1,5 @@
-/* What is planned for a GPU is what runs there: the lists that every build has are those of the CUDA build, and workspaces
- * are as large as kernels index. */
+/* What is planned for a GPU is what runs there: the lists that every build has are those of the
+ * CUDA build, and workspaces are as large as kernels index. */
 #include "bench/limits/placement.h"
 #include "exec/step_plan.h"
 #include "ops/flash_tiles.h"

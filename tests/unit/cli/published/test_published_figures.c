@@ -1,4 +1,5 @@
-/* Every line of the write-ups' tables asks for a figure that there is: a slip in published.def would be a "-" for ever. */
+/* Every line of the write-ups' tables asks for a figure that there is: a slip in published.def
+ * would be a "-" for ever. */
 #include "bench/record/component_dtypes.h"
 #include "bench/record/profile_figure.h"
 #include "bench/study/accumulation.h"

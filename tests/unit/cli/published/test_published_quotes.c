@@ -1,6 +1,7 @@
-/* Every number of published.def is as the write-ups have it, by the quotes of published_quotes.def; and where the write-ups are
- * at hand (../shared/seeds beside the checkout, or the folder ROOFSTEP_SEEDS), the quotes are theirs and none of their numbers is
- * left out but those that published_asides.def gives a reason for. */
+/* Every number of published.def is as the write-ups have it, by the quotes of published_quotes.def;
+ * and where the write-ups are at hand (../shared/seeds beside the checkout, or the folder
+ * ROOFSTEP_SEEDS), the quotes are theirs and none of their numbers is left out but those that
+ * published_asides.def gives a reason for. */
 #include "number_scan.h"
 #include "published_quotes.h"
 #include "with_cmocka.h"

@@ -1,4 +1,5 @@
-/* Rows of published.def run what plain PyTorch ran, and where published figures contradict each other a note says so. */
+/* Rows of published.def run what plain PyTorch ran, and where published figures contradict each
+ * other a note says so. */
 #include "published_lines.h"
 #include "with_cmocka.h"
 
@@ -103,7 +104,8 @@ static void changes_fit_their_times(void **state)
     assert_int_equal(n, 70);
 }
 
-/* Of a table of kernels with calls, us and share: against the first, which is of the most time and so has the most digits. */
+/* Of a table of kernels with calls, us and share: against the first, which is of the most time and
+ * so has the most digits. */
 static void shares_fit_their_times(void **state)
 {
     static const char *const tops[] = {"P100_FORWARD_TOP", "P100_BACKWARD_TOP"};

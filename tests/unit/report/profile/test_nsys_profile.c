@@ -1,4 +1,5 @@
-/* CSV files as nsys stats writes them (headers and rows as real ones have them), taken apart, put together, and spoilt. */
+/* CSV files as nsys stats writes them (headers and rows as real ones have them), taken apart, put
+ * together, and spoilt. */
 #include "base/rng.h"
 #include "bench/record/profile_view.h"
 #include "report/format/csv_reader.h"

@@ -91,7 +91,8 @@ static void test_within_itself(void **state)
     expect_refused(&recalled, "added to where it is referred to");
 }
 
-/* What is shared once it is whole is no harm; a Python that numbers a list before it is filled none either. */
+/* What is shared once it is whole is no harm; a Python that numbers a list before it is filled none
+ * either. */
 static void test_shared(void **state)
 {
     (void)state;
