@@ -23,4 +23,9 @@ for line in 'h200-steps.md is not what its result files' 'xeon16-threads.md is n
     'v1-sizes.md is in no line' 'guide.md is not what its files' 'README.md is not what its files'; do
     grep -qF "$line" "$work/out" || { echo "docs_check: not said: '$line'"; cat "$work/out"; exit 1; }
 done
+
+# gpu-claims.sh runs the commands of a part, into its own folder.
+ROOFSTEP=/bin/echo "$source/tools/gpu-claims.sh" "$work/claims" launches >"$work/out" || { cat "$work/out"; exit 1; }
+grep -qF -- "--exec eager,fused,graph --warmup 5 --steps 20 --device cuda --out $work/claims/h200-small-128.json" "$work/out" ||
+    { echo "docs_check: gpu-claims.sh ran something else:"; cat "$work/out"; exit 1; }
 echo "docs_check: ok"
