@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Fails when ARCHITECTURE.md, CONTRIBUTING.md, another document of the root or docs/howto-*.md name a file or folder that does not exist. A path is a word in
 # backquotes, or the target of a link, with a slash or an ending of a source; it counts from the root, from src/ or, without a
-# slash, from any folder. NAME and other words in capitals stand for anything.
+# slash, from any folder. NAME and other words in capitals stand for anything. Every folder of src/ has a row in ARCHITECTURE.md.
 cd "$(dirname -- "$0")/.." || exit 2
 shopt -s nullglob globstar
 
@@ -29,5 +29,12 @@ for document in *.md docs/howto-*.md; do
     while IFS=$'\t' read -r line path; do
         exists "$path" "$(dirname -- "$document")" || { echo "$document:$line: no '$path'"; bad=1; }
     done < <(named "$document")
+done
+for folder in $(find src -mindepth 1 -type d -not -path '*/node_modules*' | sed 's|^src/||'); do
+    # A folder that holds only folders has no row of its own.
+    if compgen -G "src/$folder/*.[ch]*" >/dev/null && ! grep -qF "| \`$folder/\` |" ARCHITECTURE.md; then
+        echo "ARCHITECTURE.md: no row for the folder '$folder/'"
+        bad=1
+    fi
 done
 exit $bad
