@@ -16,9 +16,9 @@ typedef struct NvmlPci { /* nvmlPciInfo_t */
     unsigned domain, bus, device, pci_id, subsystem_id;
     char bus_id[32];
 } NvmlPci;
-typedef struct NvmlUse { /* nvmlUtilization_t: per cent of the last sample period */
+typedef struct NvmlUtilization { /* nvmlUtilization_t: per cent of the last sample period */
     unsigned gpu, memory;
-} NvmlUse;
+} NvmlUtilization;
 enum { SUCCESS = 0, CLOCK_SM = 1, CLOCK_MEMORY = 2, SENSOR_GPU = 0 };
 enum {
     REASON_POWER_CAP = 0x4,
@@ -47,7 +47,7 @@ enum {
     FUNCTION(energy, "nvmlDeviceGetTotalEnergyConsumption", (Device, unsigned long long *)) \
     FUNCTION(temperature, "nvmlDeviceGetTemperature", (Device, int, unsigned *))            \
     FUNCTION(memory, "nvmlDeviceGetMemoryInfo", (Device, NvmlMemory *))                     \
-    FUNCTION(use, "nvmlDeviceGetUtilizationRates", (Device, NvmlUse *))                     \
+    FUNCTION(utilization, "nvmlDeviceGetUtilizationRates", (Device, NvmlUtilization *))     \
     FUNCTION(count, "nvmlDeviceGetCount_v2", (unsigned *))                                  \
     FUNCTION(throttle, "nvmlDeviceGetCurrentClocksThrottleReasons", (Device, unsigned long long *))
 
@@ -142,8 +142,8 @@ static double watts(const NvmlInfo *gpu, NumberFn *function)
 static uint64_t throttle_of(const NvmlInfo *gpu)
 {
     unsigned long long reasons = 0;
-    const bool told = gpu->throttle && gpu->throttle(gpu->device, &reasons) == SUCCESS;
-    return told ? reasons : 0;
+    const bool known = gpu->throttle && gpu->throttle(gpu->device, &reasons) == SUCCESS;
+    return known ? reasons : 0;
 }
 
 static void read_names(const NvmlInfo *gpu, NvmlReading *out)
@@ -189,15 +189,15 @@ bool nvml_info_energy(NvmlInfo *gpu, double *joules)
     return true;
 }
 
-bool nvml_info_use(NvmlInfo *gpu, double *share)
+bool nvml_info_utilization(NvmlInfo *gpu, double *share)
 {
-    NvmlUse use = {0};
-    if (!gpu->use || gpu->use(gpu->device, &use) != SUCCESS) return false;
-    *share = use.gpu * 1e-2;
+    NvmlUtilization utilization = {0};
+    if (!gpu->utilization || gpu->utilization(gpu->device, &utilization) != SUCCESS) return false;
+    *share = utilization.gpu * 1e-2;
     return true;
 }
 
-static void read_taken(NvmlInfo *gpu, NvmlTaken *out)
+static void read_memory_used(NvmlInfo *gpu, NvmlMemoryUsed *out)
 {
     NvmlReading reading;
     nvml_info_read(gpu, &reading);
@@ -205,21 +205,21 @@ static void read_taken(NvmlInfo *gpu, NvmlTaken *out)
     out->bytes = reading.memory_used;
 }
 
-int nvml_info_taken(NvmlTaken *list, int most)
+int nvml_info_memory_used(NvmlMemoryUsed *list, int most)
 {
     NvmlInfo gpu = {0};
     unsigned count = 0;
     int n = 0;
-    const bool told = load(&gpu) && gpu.count && gpu.by_index && gpu.count(&count) == SUCCESS;
-    for (unsigned i = 0; told && i < count && n < most; i++) {
-        if (gpu.by_index(i, &gpu.device) == SUCCESS) read_taken(&gpu, &list[n++]);
+    const bool known = load(&gpu) && gpu.count && gpu.by_index && gpu.count(&count) == SUCCESS;
+    for (unsigned i = 0; known && i < count && n < most; i++) {
+        if (gpu.by_index(i, &gpu.device) == SUCCESS) read_memory_used(&gpu, &list[n++]);
     }
-    if (told && gpu.shutdown) gpu.shutdown();
+    if (known && gpu.shutdown) gpu.shutdown();
     if (gpu.library) dlclose(gpu.library);
     return n;
 }
 
-uint64_t nvml_info_slowed(NvmlInfo *gpu)
+uint64_t nvml_info_throttled(NvmlInfo *gpu)
 {
     return throttle_of(gpu) & REASONS;
 }

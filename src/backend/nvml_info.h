@@ -30,18 +30,18 @@ void nvml_info_read(NvmlInfo *gpu, NvmlReading *out);
 bool nvml_info_energy(NvmlInfo *gpu, double *joules);
 
 /* GPU utilization: the share of the last sample period (up to a second) in which any process ran a kernel. */
-bool nvml_info_use(NvmlInfo *gpu, double *share);
+bool nvml_info_utilization(NvmlInfo *gpu, double *share);
 
 /* Memory in use on each GPU of the machine, by all processes. Returns the number of GPUs, at most
  * `most`; 0 when unknown. */
-typedef struct NvmlTaken {
+typedef struct NvmlMemoryUsed {
     char bus_id[32]; /* as in NvmlReading */
     int64_t bytes;
-} NvmlTaken;
-int nvml_info_taken(NvmlTaken *list, int most);
+} NvmlMemoryUsed;
+int nvml_info_memory_used(NvmlMemoryUsed *list, int most);
 
 /* Throttle reasons that slow results down; 0: none. An idle GPU and clocks set by a user do not count. */
-uint64_t nvml_info_slowed(NvmlInfo *gpu);
+uint64_t nvml_info_throttled(NvmlInfo *gpu);
 
 /* Text of the lowest bit of *reasons, and clears that bit; NULL when none is left. */
 const char *nvml_info_next_reason(uint64_t *reasons);

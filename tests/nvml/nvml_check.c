@@ -78,7 +78,7 @@ static void readings(void **state)
     assert_int_equal(r.memory_total, 150754820096LL);
     assert_int_equal(r.memory_used, 1073741824LL);
     assert_int_equal(r.throttle, 0x25);
-    assert_int_equal(nvml_info_slowed(gpu), 0x24);
+    assert_int_equal(nvml_info_throttled(gpu), 0x24);
     double first = 0, second = 0;
     assert_true(nvml_info_energy(gpu, &first) && nvml_info_energy(gpu, &second));
     assert_true(fabs(second - first - 5) < 1e-9);
@@ -91,23 +91,23 @@ static void use_by_anybody(void **state)
     double share = 0;
     choose(library, "p", NULL);
     NvmlInfo *gpu = nvml_info_open("1");
-    assert_true(nvml_info_use(gpu, &share) && fabs(share - 0.75) < 1e-9);
+    assert_true(nvml_info_utilization(gpu, &share) && fabs(share - 0.75) < 1e-9);
     nvml_info_close(gpu);
 }
 
 static void memory_of_every_gpu(void **state)
 {
     (void)state;
-    NvmlTaken taken[4];
+    NvmlMemoryUsed taken[4];
     choose(library, "", "");
-    assert_int_equal(nvml_info_taken(taken, 4), 1);
+    assert_int_equal(nvml_info_memory_used(taken, 4), 1);
     assert_string_equal(taken[0].bus_id, "00000000:1B:00.0");
     assert_int_equal(taken[0].bytes, 1073741824LL);
-    assert_int_equal(nvml_info_taken(taken, 0), 0);
+    assert_int_equal(nvml_info_memory_used(taken, 0), 0);
     choose(library, "i", NULL);
-    assert_int_equal(nvml_info_taken(taken, 4), 0);
+    assert_int_equal(nvml_info_memory_used(taken, 4), 0);
     choose("/nowhere", "", NULL);
-    assert_int_equal(nvml_info_taken(taken, 4), 0);
+    assert_int_equal(nvml_info_memory_used(taken, 4), 0);
 }
 
 static void reasons_for_people(void **state)

@@ -45,7 +45,7 @@ static double used_by_others(NvmlInfo *gpu)
     enum { TURNS = 3, PAUSE_US = 700000 };
     double used = 0;
     for (int i = 0; i < TURNS; i++) {
-        if (!nvml_info_use(gpu, &used)) return 0;
+        if (!nvml_info_utilization(gpu, &used)) return 0;
         if (used < little) break;
         usleep(PAUSE_US);
     }

@@ -7,7 +7,7 @@
 
 void gpu_memory_read(GpuMemory *out)
 {
-    out->n = nvml_info_taken(out->gpu, GPU_MEMORY_MOST);
+    out->n = nvml_info_memory_used(out->gpu, GPU_MEMORY_MOST);
 }
 
 static double grown_since(const GpuMemory *before, const NvmlReading *now)

@@ -7,7 +7,7 @@
 enum { GPU_MEMORY_MOST = 32 };
 
 typedef struct GpuMemory {
-    NvmlTaken gpu[GPU_MEMORY_MOST];
+    NvmlMemoryUsed gpu[GPU_MEMORY_MOST];
     int n;
 } GpuMemory;
 

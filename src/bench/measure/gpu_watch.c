@@ -31,7 +31,7 @@ void gpu_watch_start(GpuWatch *watch)
 
 static void look(GpuWatch *watch, double now)
 {
-    const uint64_t reasons = nvml_info_slowed(watch->gpu);
+    const uint64_t reasons = nvml_info_throttled(watch->gpu);
     watch->looked_at = now;
     watch->looks++;
     if (reasons) watch->slow_looks++;

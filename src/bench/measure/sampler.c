@@ -1,6 +1,7 @@
 #include "bench/measure/sampler.h"
 
 #include "base/clock.h"
+#include "base/i64.h"
 
 #include <math.h>
 
@@ -54,16 +55,11 @@ static bool is_over(double start, double seconds, int64_t done, int64_t least)
     return seconds > 0 && done >= least && clock_seconds() - start >= seconds;
 }
 
-static int64_t at_least(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
-
 static Status warm_up(const SamplerDevice *device, const SamplerOptions *options,
                       const SamplerSink *sink)
 {
     const double start = clock_seconds(), seconds = options->seconds / 2;
-    const int64_t n = options->from_first ? options->warmup : at_least(options->warmup, 1);
+    const int64_t n = options->from_first ? options->warmup : i64_max(options->warmup, 1);
     for (int64_t i = 0; i < n && !is_over(start, seconds, i, 1); i++) {
         TRY(sink->stage(sink->self, i == 0 ? "first step" : "warm-up", i + 1, n));
         Sample sample;
@@ -108,7 +104,7 @@ static Status sample_loop(const SamplerDevice *device, const Mode *by_phase, boo
     for (int64_t i = 0;
          !has_enough(options, steps, i) && !is_over(start, seconds, i, SAMPLER_MIN_SAMPLES); i++) {
         TRY(sink->stage(sink->self, by_phase ? "step" : "unbroken step", i + 1,
-                        at_least(options->steps, i + 1)));
+                        i64_max(options->steps, i + 1)));
         Sample sample;
         TRY(by_phase ? step_by_phases(device, *by_phase, &sample) : step_unbroken(device, &sample));
         TRY(add_step(steps, options, sample.seconds[SAMPLE_STEP]));

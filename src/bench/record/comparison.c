@@ -1,5 +1,6 @@
 #include "bench/record/comparison.h"
 
+#include "base/array.h"
 #include "base/rank_test.h"
 #include "base/stats.h"
 #include "bench/record/environment_diff.h"
@@ -79,21 +80,17 @@ static void test_samples(ComparisonPhase *p, const double *a, const double *b)
 static Status measure(ComparisonPhase *p, const json_t *a, const json_t *b)
 {
     json_t *list_a = json_object_get(a, "samples_ms"), *list_b = json_object_get(b, "samples_ms");
-    double *x = sorted_samples(list_a), *y = sorted_samples(list_b);
-    if (x && y) {
-        p->n_a = (int)json_array_size(list_a);
-        p->n_b = (int)json_array_size(list_b);
-        p->median_a = median_of(a, x, p->n_a);
-        p->median_b = median_of(b, y, p->n_b);
-        if (!p->other_mode) test_samples(p, x, y);
-        /* The same samples on both sides are the same measurement, whatever their spread. */
-        if (p->verdict == COMPARISON_UNSURE && p->n_a > 0 && json_equal(list_a, list_b))
-            p->verdict = COMPARISON_SAME;
-    }
-    const bool made = x && y;
-    free(x);
-    free(y);
-    return made ? ST_OK : NO_MEMORY("for a comparison");
+    CLEANUP(array_free) double *x = sorted_samples(list_a), *y = sorted_samples(list_b);
+    if (!x || !y) return NO_MEMORY("for a comparison");
+    p->n_a = (int)json_array_size(list_a);
+    p->n_b = (int)json_array_size(list_b);
+    p->median_a = median_of(a, x, p->n_a);
+    p->median_b = median_of(b, y, p->n_b);
+    if (!p->other_mode) test_samples(p, x, y);
+    /* The same samples on both sides are the same measurement, whatever their spread. */
+    if (p->verdict == COMPARISON_UNSURE && p->n_a > 0 && json_equal(list_a, list_b))
+        p->verdict = COMPARISON_SAME;
+    return ST_OK;
 }
 
 static RecordStatus status_of(const Record *record, const char *phase)
