@@ -5,10 +5,9 @@
 
 #include <stddef.h>
 
-/* Room for `more` elements after the `count` that *array holds; `array` is the address of a
- * pointer, `size` one element's bytes. Capacities are powers of two that follow from `count`, so an
- * array grows by this function alone, from NULL on. On failure *array stays valid. The caller frees
- * it. */
+/* Makes room for `more` elements after the first `count`. `array` is the address of a pointer, NULL at
+ * first; `size` is the bytes of one element. The capacity is a power of two that follows from `count`,
+ * so only this function may grow the array. On failure *array stays valid. The caller frees it. */
 Status array_grow(void *array, size_t count, size_t more, size_t size);
 /* Frees what the pointer at `array` points to, for CLEANUP(). */
 void array_free(void *array);

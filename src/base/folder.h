@@ -3,9 +3,9 @@
 
 #include "base/status.h"
 
-/* There already, or made now. The folder it is in must be there: a typing error makes no tree of folders. */
+/* Creates the folder unless it exists. Its parent must exist, so that a typing error creates no tree. */
 Status folder_make(const char *path);
-/* Whether writing to what is in the folder `part` of `folder` ("." for itself) stays in `folder`: a
- * folder of someone else may hold a link to a file elsewhere, which would be overwritten, or a
- * pipe, which would be waited for. ST_USAGE names it. */
+/* Checks that writing to files in the folder `part` of `folder` ("." for itself) stays in `folder`.
+ * Another user's folder may hold a link to a file elsewhere, which we would overwrite, or a pipe, which
+ * we would wait for. ST_USAGE names it. */
 Status folder_check_own(const char *folder, const char *part);
