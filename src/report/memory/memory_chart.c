@@ -1,6 +1,8 @@
 #include "report/memory/memory_chart.h"
 
+#include "base/array.h"
 #include "base/human.h"
+#include "report/memory/memory_columns.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -8,37 +10,26 @@
 enum { MOST = 96, LEAST = 40, HEIGHT = 18, LABEL = 11 };
 
 typedef struct Chart {
-    const MemoryProfile *profile;
+    MemoryColumns columns;
     bool unicode;
     int width;
-    MemoryMoment columns[MOST];
-    int peak; /* column of the highest moment */
 } Chart;
 
-static const char *glyph(const Chart *chart, MemoryClass usage)
+static const char *glyph(const Chart *chart, int usage)
 {
-    static const char *const block[MEMORY_COUNT] = {
-#define CLASS(id, name, category, colour, glyph, plain) glyph,
-#include "prof/memory_classes.def"
-#undef CLASS
-    };
-    static const char *const plain[MEMORY_COUNT] = {
-#define CLASS(id, name, category, colour, glyph, plain) plain,
-#include "prof/memory_classes.def"
-#undef CLASS
-    };
-    return chart->unicode ? block[usage] : plain[usage];
+    const MemoryStyle *style = &memory_columns_style[usage];
+    return chart->unicode ? style->glyph : style->plain;
 }
 
 /* What is drawn in a cell: the use that its middle falls into; NULL above the total. */
 static const char *cell(const Chart *chart, int column, int row, double scale)
 {
-    const MemoryMoment *moment = &chart->columns[column];
+    const MemoryMoment *moment = &chart->columns.list[column];
     const double middle = ((double)row + 0.5) * scale;
     double sum = 0;
     for (int u = 0; u < MEMORY_COUNT; u++) {
         sum += (double)moment->usage[u];
-        if (middle < sum) return glyph(chart, (MemoryClass)u);
+        if (middle < sum) return glyph(chart, u);
     }
     return NULL;
 }
@@ -67,7 +58,7 @@ static void put_rows(Text *out, const Chart *chart, double scale)
 
 static Phase phase_of(const Chart *chart, int column)
 {
-    return chart->profile->blocks.model->plan.nodes[chart->columns[column].node].phase;
+    return memory_columns_node(&chart->columns, column)->phase;
 }
 
 /* "forward", "backward", "optimizer" below the columns they take, as far as they fit. */
@@ -89,14 +80,12 @@ static void put_phases(Text *out, const Chart *chart)
 
 static void put_peak(Text *out, const Chart *chart)
 {
-    const MemoryMoment *peak = &chart->columns[chart->peak];
-    const Node *node = &chart->profile->blocks.model->plan.nodes[peak->node];
+    const int peak = chart->columns.peak;
     char label[160];
-    snprintf(label, sizeof label, "peak %s: %s, %s (%s)", human_bytes((double)peak->total).s,
-             plan_phase_name(node->phase), node->scope, plan_op_name(node->op));
+    memory_columns_peak(&chart->columns, label, sizeof label);
     const int length = (int)strlen(label) + 2;
-    const bool left = chart->peak + length > chart->width && chart->peak >= length;
-    text_fill(out, ' ', (size_t)(LABEL + 2 + chart->peak - (left ? length - 1 : 0)));
+    const bool left = peak + length > chart->width && peak >= length;
+    text_fill(out, ' ', (size_t)(LABEL + 2 + peak - (left ? length - 1 : 0)));
     if (left) text_printf(out, "%s ", label);
     text_puts(out, chart->unicode ? "▲" : "^");
     if (!left) text_printf(out, " %s", label);
@@ -111,11 +100,7 @@ static void put_legend(Text *out, const Chart *chart)
     size_t at = indent + strlen("bottom to top:");
     const char *comma = "";
     for (int u = 0; u < MEMORY_COUNT; u++) {
-        size_t most = 0;
-        for (int c = 0; c < chart->width; c++) {
-            if (chart->columns[c].usage[u] > most) most = chart->columns[c].usage[u];
-        }
-        if (most == 0) continue;
+        if (!memory_columns_uses(&chart->columns, u)) continue;
         const char *name = memory_blocks_class_name((MemoryClass)u);
         const size_t wide = strlen(" x ,") + strlen(name);
         const bool wrap = at + wide > room;
@@ -125,7 +110,7 @@ static void put_legend(Text *out, const Chart *chart)
             text_fill(out, ' ', indent - 1);
         }
         at = (wrap ? indent - 1 : at) + wide;
-        text_printf(out, " %s %s", glyph(chart, (MemoryClass)u), name);
+        text_printf(out, " %s %s", glyph(chart, u), name);
         comma = ",";
     }
     text_puts(out, "\n");
@@ -139,14 +124,13 @@ static int width_within(size_t terminal)
 
 Status memory_chart(Text *out, const MemoryProfile *profile, bool unicode, size_t terminal)
 {
-    Chart chart = {.profile = profile, .unicode = unicode, .width = width_within(terminal)};
-    for (int c = 0; c < chart.width; c++) {
-        chart.columns[c] = memory_profile_column(profile, c, chart.width);
-        if (chart.columns[c].total > chart.columns[chart.peak].total) chart.peak = c;
-    }
-    put_rows(out, &chart, (double)chart.columns[chart.peak].total / HEIGHT);
+    Chart chart = {.unicode = unicode, .width = width_within(terminal)};
+    TRY(memory_columns_make(&chart.columns, profile, chart.width));
+    const MemoryMoment *peak = &chart.columns.list[chart.columns.peak];
+    put_rows(out, &chart, (double)peak->total / HEIGHT);
     put_phases(out, &chart);
     put_peak(out, &chart);
     put_legend(out, &chart);
+    array_free(&chart.columns.list);
     return text_status(out);
 }

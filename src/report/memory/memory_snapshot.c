@@ -1,5 +1,6 @@
 #include "report/memory/memory_snapshot.h"
 
+#include "report/memory/memory_columns.h"
 #include "report/memory/pickle_writer.h"
 
 #include <stdio.h>
@@ -26,29 +27,19 @@ typedef struct Writing {
     int n_alive, n_moments;
 } Writing;
 
-static const char *category(MemoryClass usage)
-{
-    static const char *const names[MEMORY_COUNT] = {
-#define CLASS(id, name, category, colour, glyph, plain) category,
-#include "prof/memory_classes.def"
-#undef CLASS
-    };
-    return names[usage];
-}
-
 /* ---- where a block comes from ---- */
 
-/* Layers have most of them in common: each is written once. */
+/* Layers share most of their frames: each is written once. */
 static void put_frame(PickleWriter *w, const char *file, int64_t line, const char *name)
 {
     CLEANUP(text_free) Text frame = {0};
     text_printf(&frame, "frame\n%s\n%lld\n%s", file, (long long)line, name);
     if (text_status(&frame) != ST_OK) w->status = ST_NO_MEMORY;
-    if (!pickle_writer_known_as(w, text_str(&frame))) {
+    if (!pickle_writer_known(w, text_str(&frame))) {
         pickle_writer_begin(w, '{');
         pickle_writer_fields(w, "filename=s line=i name=s", file, line, name);
         pickle_writer_end(w);
-        pickle_writer_share_as(w, text_str(&frame));
+        pickle_writer_share(w, text_str(&frame));
     }
 }
 
@@ -71,8 +62,10 @@ static void put_frames(Writing *s, int block)
     const Node *node = memory_blocks_node(s->list, b);
     const OpSource source = memory_blocks_source(s->list, b);
     CLEANUP(text_free) Text name = {0};
+    char frames[32];
+    snprintf(frames, sizeof frames, "frames\n%d", block);
     pickle_writer_key(&s->w, "frames");
-    if (pickle_writer_known(&s->w, block)) return;
+    if (pickle_writer_known(&s->w, frames)) return;
     text_printf(&name, "%s: ", node ? plan_op_name(node->op) : "initial values");
     describe(s, b, &name);
     pickle_writer_begin(&s->w, '[');
@@ -80,7 +73,7 @@ static void put_frames(Writing *s, int block)
     if (node) put_frame(&s->w, plan_phase_name(node->phase), b->producer, node->scope);
     put_frame(&s->w, "use", 1, memory_blocks_class_name(b->usage));
     pickle_writer_end(&s->w);
-    pickle_writer_share(&s->w, block);
+    pickle_writer_share(&s->w, frames);
     if (text_status(&name) != ST_OK) s->w.status = ST_NO_MEMORY;
 }
 
@@ -98,11 +91,11 @@ static void put_alloc(Writing *s, int block)
     const MemoryBlock *b = &s->list->blocks[block];
     begin_event(s, "alloc", b->address, b->bytes);
     put_frames(s, block);
-    pickle_writer_fields(&s->w, "category=s", category(b->usage));
+    pickle_writer_fields(&s->w, "category=s", memory_columns_style[b->usage].category);
     pickle_writer_end(&s->w);
 }
 
-/* The viewer takes the two together for one, and wants them together. */
+/* The viewer joins the two events and expects them next to each other. */
 static void put_free(Writing *s, int block)
 {
     const MemoryBlock *b = &s->list->blocks[block];
@@ -131,7 +124,7 @@ static int64_t time_of(const Writing *s, int step, int node)
     return m->epoch_us + plan_node_us * ((int64_t)step * s->plan->n_nodes + node);
 }
 
-/* What the last step left is free before the next one makes its own. */
+/* Frees the tensors that the last step kept, before the next step makes its own. */
 static void free_kept(Writing *s)
 {
     for (int i = 0; i < s->list->n; i++)
@@ -313,7 +306,8 @@ static void put_settings(Writing *s)
     pickle_writer_fields(&s->w, "program=s", "roofstep");
     pickle_writer_begin_in(&s->w, "words", '[');
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) pickle_writer_text(&s->w, words[i]);
-    for (int u = 0; u < MEMORY_COUNT; u++) pickle_writer_text(&s->w, category((MemoryClass)u));
+    for (int u = 0; u < MEMORY_COUNT; u++)
+        pickle_writer_text(&s->w, memory_columns_style[u].category);
     pickle_writer_end(&s->w);
     pickle_writer_end(&s->w);
 }
@@ -377,7 +371,7 @@ static Status write_file(Writing *s, const char *path)
 {
     TRY(list_blocks(s, by_address, &s->alive, &s->n_alive));
     TRY(list_blocks(s, by_producer, &s->moments, &s->n_moments));
-    TRY(pickle_writer_open(&s->w, path, !text_ends_with(path, ".json"), s->list->n));
+    TRY(pickle_writer_open(&s->w, path, !text_ends_with(path, ".json")));
     put_all(s);
     return pickle_writer_finish(&s->w);
 }

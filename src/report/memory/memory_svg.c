@@ -1,11 +1,12 @@
 #include "report/memory/memory_svg.h"
 
+#include "base/array.h"
 #include "base/escape.h"
 #include "base/human.h"
+#include "report/memory/memory_columns.h"
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 /* In points: it fits the width of a page, and of a screen. */
 enum { WIDTH = 1100, HEIGHT = 560, LEFT = 84, RIGHT = 226, TOP = 76, BOTTOM = 58 };
@@ -13,26 +14,13 @@ enum { PLOT_WIDTH = WIDTH - LEFT - RIGHT, PLOT_HEIGHT = HEIGHT - TOP - BOTTOM };
 
 typedef struct Drawing {
     Text *out;
-    const MemoryProfile *profile;
-    MemoryMoment *columns;
-    int n;
+    MemoryColumns columns;
     double top; /* bytes at the upper edge */
-    int peak;   /* the column of the highest moment */
 } Drawing;
-
-static const char *colour(MemoryClass usage)
-{
-    static const char *const colours[MEMORY_COUNT] = {
-#define CLASS(id, name, category, colour, glyph, plain) colour,
-#include "prof/memory_classes.def"
-#undef CLASS
-    };
-    return colours[usage];
-}
 
 static double x_of(const Drawing *d, int column)
 {
-    return LEFT + (double)PLOT_WIDTH * column / d->n;
+    return LEFT + (double)PLOT_WIDTH * column / d->columns.n;
 }
 
 static double y_of(const Drawing *d, double bytes)
@@ -53,9 +41,9 @@ static void put_line(Drawing *d, double x1, double y1, double x2, double y2, con
                 y2, attributes);
 }
 
-/* ---- what lies behind ---- */
+/* ---- axis and phases ---- */
 
-/* 1, 2 or 5 times a power of two bytes that people know, some five of them below the top. */
+/* 1, 2 or 5 times a power of ten, in MiB or GiB; about five ticks. */
 static double tick_of(double top)
 {
     const double unit = top >= 2 * 0x1p30 ? 0x1p30 : 0x1p20, rough = top / 6 / unit;
@@ -77,17 +65,17 @@ static void put_axis(Drawing *d)
 
 static Phase phase_of(const Drawing *d, int column)
 {
-    return d->profile->blocks.model->plan.nodes[d->columns[column].node].phase;
+    return memory_columns_node(&d->columns, column)->phase;
 }
 
 /* One band for each phase of each step; every second one is shaded. */
 static void put_phases(Drawing *d)
 {
     int band = 0;
-    for (int c = 0; c < d->n; band++) {
+    for (int c = 0; c < d->columns.n; band++) {
         const int from = c;
-        while (c < d->n && phase_of(d, c) == phase_of(d, from) &&
-               (c < d->n / 2) == (from < d->n / 2))
+        while (c < d->columns.n && phase_of(d, c) == phase_of(d, from) &&
+               (c < d->columns.n / 2) == (from < d->columns.n / 2))
             c++;
         const double x = x_of(d, from), wide = x_of(d, c) - x;
         if (band % 2 == 0) {
@@ -102,8 +90,9 @@ static void put_phases(Drawing *d)
             put_text(d, x + wide / 2, TOP - 7, "text-anchor=\"middle\"",
                      plan_phase_name(phase_of(d, from)));
     }
-    put_text(d, x_of(d, d->n / 4), TOP + PLOT_HEIGHT + 20, "text-anchor=\"middle\"", "first step");
-    put_text(d, x_of(d, 3 * d->n / 4), TOP + PLOT_HEIGHT + 20, "text-anchor=\"middle\"",
+    put_text(d, x_of(d, d->columns.n / 4), TOP + PLOT_HEIGHT + 20, "text-anchor=\"middle\"",
+             "first step");
+    put_text(d, x_of(d, 3 * d->columns.n / 4), TOP + PLOT_HEIGHT + 20, "text-anchor=\"middle\"",
              "steps that follow");
     put_text(d, LEFT + PLOT_WIDTH / 2.0, TOP + PLOT_HEIGHT + 42,
              "text-anchor=\"middle\" fill=\"#555\"", "nodes of the plan, in the order they run");
@@ -122,35 +111,27 @@ static double below(const MemoryMoment *moment, int usage)
 /* Steps, not slopes: memory changes at once. */
 static void put_edge(Drawing *d, int usage, bool forwards)
 {
-    for (int i = 0; i < d->n; i++) {
-        const int c = forwards ? i : d->n - 1 - i;
-        const double y = y_of(d, below(&d->columns[c], usage));
+    for (int i = 0; i < d->columns.n; i++) {
+        const int c = forwards ? i : d->columns.n - 1 - i;
+        const double y = y_of(d, below(&d->columns.list[c], usage));
         text_printf(d->out, "L%.1f %.1fL%.1f %.1f", x_of(d, forwards ? c : c + 1), y,
                     x_of(d, forwards ? c + 1 : c), y);
     }
 }
 
-static bool is_used(const Drawing *d, int usage)
-{
-    for (int c = 0; c < d->n; c++) {
-        if (d->columns[c].usage[usage] > 0) return true;
-    }
-    return false;
-}
-
 static void put_areas(Drawing *d)
 {
     for (int u = 0; u < MEMORY_COUNT; u++) {
-        if (!is_used(d, u)) continue;
-        text_printf(d->out, "<path fill=\"%s\" d=\"M%.1f %.1f", colour((MemoryClass)u), x_of(d, 0),
-                    y_of(d, below(&d->columns[0], u)));
+        if (!memory_columns_uses(&d->columns, u)) continue;
+        text_printf(d->out, "<path fill=\"%s\" d=\"M%.1f %.1f", memory_columns_style[u].colour,
+                    x_of(d, 0), y_of(d, below(&d->columns.list[0], u)));
         put_edge(d, u + 1, true);
         put_edge(d, u, false);
         text_puts(d->out, "Z\"/>\n");
     }
 }
 
-/* ---- what is said about it ---- */
+/* ---- labels ---- */
 
 /* A dashed line with its name above it; the white around the letters keeps them readable on any area. */
 static void put_level(Drawing *d, const char *name, size_t bytes, const char *dash)
@@ -168,13 +149,11 @@ static void put_level(Drawing *d, const char *name, size_t bytes, const char *da
 
 static void put_peak(Drawing *d)
 {
-    const MemoryMoment *peak = &d->columns[d->peak];
-    const Node *node = &d->profile->blocks.model->plan.nodes[peak->node];
-    const double x = (x_of(d, d->peak) + x_of(d, d->peak + 1)) / 2,
+    const MemoryMoment *peak = &d->columns.list[d->columns.peak];
+    const double x = (x_of(d, d->columns.peak) + x_of(d, d->columns.peak + 1)) / 2,
                  y = y_of(d, (double)peak->total);
     char label[200];
-    snprintf(label, sizeof label, "peak %s: %s, %s (%s)", human_bytes((double)peak->total).s,
-             plan_phase_name(node->phase), node->scope, plan_op_name(node->op));
+    memory_columns_peak(&d->columns, label, sizeof label);
     put_line(d, x, y, x, TOP + PLOT_HEIGHT,
              "stroke=\"#000\" stroke-width=\"1\" stroke-dasharray=\"2 3\"");
     text_printf(d->out, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"4\" fill=\"#000\" stroke=\"#fff\"/>\n",
@@ -187,18 +166,18 @@ static void put_peak(Drawing *d)
 /* In the order they are stacked, the topmost first. */
 static void put_legend(Drawing *d)
 {
-    const MemoryMoment *peak = &d->columns[d->peak];
+    const MemoryMoment *peak = &d->columns.list[d->columns.peak];
     double y = TOP + 10;
     put_text(d, LEFT + PLOT_WIDTH + 8, y, "fill=\"#555\"", "at the peak");
     for (int u = MEMORY_COUNT; u-- > 0;) {
         char label[80];
-        if (!is_used(d, u)) continue;
+        if (!memory_columns_uses(&d->columns, u)) continue;
         y += 22;
         text_printf(
             d->out,
             "<rect x=\"%d\" y=\"%.1f\" width=\"14\" height=\"14\" fill=\"%s\" stroke=\"#333\" "
             "stroke-width=\"0.5\"/>\n",
-            LEFT + PLOT_WIDTH + 10, y - 11, colour((MemoryClass)u));
+            LEFT + PLOT_WIDTH + 10, y - 11, memory_columns_style[u].colour);
         snprintf(label, sizeof label, "%s, %s", memory_blocks_class_name((MemoryClass)u),
                  human_bytes((double)peak->usage[u]).s);
         put_text(d, LEFT + PLOT_WIDTH + 30, y, "", label);
@@ -218,8 +197,8 @@ static void draw(Drawing *d, const char *title)
     put_phases(d);
     put_areas(d);
     put_axis(d);
-    put_level(d, "reserved", d->profile->reserved, "6 3");
-    put_level(d, "between steps", d->profile->between.total, "2 3");
+    put_level(d, "reserved", d->columns.profile->reserved, "6 3");
+    put_level(d, "between steps", d->columns.profile->between.total, "2 3");
     put_peak(d);
     put_legend(d);
     text_puts(d->out, "</svg>\n");
@@ -228,16 +207,12 @@ static void draw(Drawing *d, const char *title)
 Status memory_svg(Text *out, const MemoryProfile *profile, const char *title)
 {
     const int all = 2 * memory_profile_nodes(profile);
-    Drawing d = {.out = out, .profile = profile, .n = all < PLOT_WIDTH ? all : PLOT_WIDTH};
-    d.columns = calloc((size_t)d.n + 1, sizeof *d.columns);
-    if (!d.columns) return NO_MEMORY("for a chart");
-    for (int c = 0; c < d.n; c++) {
-        d.columns[c] = memory_profile_column(profile, c, d.n);
-        if (d.columns[c].total > d.columns[d.peak].total) d.peak = c;
-    }
-    const double highest = (double)d.columns[d.peak].total, reserved = (double)profile->reserved;
+    Drawing d = {.out = out};
+    TRY(memory_columns_make(&d.columns, profile, all < PLOT_WIDTH ? all : PLOT_WIDTH));
+    const double highest = (double)d.columns.list[d.columns.peak].total;
+    const double reserved = (double)profile->reserved;
     d.top = 1.06 * (highest > reserved ? highest : reserved);
     draw(&d, title);
-    free(d.columns);
+    array_free(&d.columns.list);
     return text_status(out);
 }

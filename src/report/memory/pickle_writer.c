@@ -8,20 +8,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What the viewer appends at once must fit into the arguments of one call of its language;
- * Python itself takes this many. */
+/* The viewer appends a batch in one JavaScript call, whose number of arguments is limited.
+ * Python's own pickler uses the same batch. */
 enum { BATCH = 1000, FLUSH = 1 << 20 };
 
 /* ---- bytes ---- */
 
-static void put(PickleWriter *w, const void *bytes, size_t n)
+static void flush(PickleWriter *w)
 {
-    text_append(&w->pending, bytes, n);
-    if (w->pending.n < FLUSH || w->status != ST_OK) return;
-    w->status = text_status(&w->pending);
+    if (w->status == ST_OK) w->status = text_status(&w->pending);
     if (w->status == ST_OK)
         w->status = atomic_file_write(&w->file, text_str(&w->pending), w->pending.n);
     text_clear(&w->pending);
+}
+
+static void put(PickleWriter *w, const void *bytes, size_t n)
+{
+    text_append(&w->pending, bytes, n);
+    if (w->pending.n >= FLUSH) flush(w);
 }
 
 static void put_op(PickleWriter *w, int op)
@@ -30,9 +34,10 @@ static void put_op(PickleWriter *w, int op)
     put(w, &byte, 1);
 }
 
-/* The `n` lowest bytes, the lowest first. */
-static void put_low(PickleWriter *w, uint64_t value, int n)
+/* An opcode and the `n` lowest bytes of its argument, little-endian. */
+static void put_low(PickleWriter *w, int op, uint64_t value, int n)
 {
+    put_op(w, op);
     for (int i = 0; i < n; i++) put_op(w, (int)(value >> (8 * i) & 0xff));
 }
 
@@ -43,15 +48,13 @@ static const uint32_t NO_MEMO = UINT32_MAX;
 static uint32_t memoize(PickleWriter *w)
 {
     const uint32_t memo = w->memos++;
-    put_op(w, memo < 256 ? 'q' : 'r'); /* BINPUT, LONG_BINPUT */
-    put_low(w, memo, memo < 256 ? 1 : 4);
+    put_low(w, memo < 256 ? 'q' : 'r', memo, memo < 256 ? 1 : 4); /* BINPUT, LONG_BINPUT */
     return memo;
 }
 
 static void refer(PickleWriter *w, uint32_t memo)
 {
-    put_op(w, memo < 256 ? 'h' : 'j'); /* BINGET, LONG_BINGET */
-    put_low(w, memo, memo < 256 ? 1 : 4);
+    put_low(w, memo < 256 ? 'h' : 'j', memo, memo < 256 ? 1 : 4); /* BINGET, LONG_BINGET */
 }
 
 static size_t slot_of(const PickleWriter *w, const char *text)
@@ -110,16 +113,19 @@ static void pickle_text(PickleWriter *w, const char *text)
         return;
     }
     const size_t n = strlen(text);
-    put_op(w, 'X'); /* BINUNICODE */
-    put_low(w, n, 4);
+    put_low(w, 'X', n, 4); /* BINUNICODE */
     put(w, text, n);
     entry->memo = memoize(w);
 }
 
 /* ---- values ---- */
 
-static void json_text(PickleWriter *w, const char *text)
+static void put_text(PickleWriter *w, const char *text)
 {
+    if (w->pickle) {
+        pickle_text(w, text);
+        return;
+    }
     CLEANUP(text_free) Text escaped = {0};
     text_puts(&escaped, "\"");
     escape_put(&escaped, ESCAPE_JSON, text);
@@ -144,20 +150,7 @@ static void value_begins(PickleWriter *w)
     if (w->depth > 0 && w->open[w->depth] == '[') next_item(w);
 }
 
-bool pickle_writer_known(PickleWriter *w, int id)
-{
-    if (!w->pickle || !w->shared[id]) return false;
-    value_begins(w);
-    refer(w, w->shared[id] - 1);
-    return true;
-}
-
-void pickle_writer_share(PickleWriter *w, int id)
-{
-    if (w->pickle && !w->shared[id]) w->shared[id] = memoize(w) + 1;
-}
-
-bool pickle_writer_known_as(PickleWriter *w, const char *name)
+bool pickle_writer_known(PickleWriter *w, const char *name)
 {
     const PickleText *entry = w->pickle ? entry_of(w, name) : NULL;
     if (!entry || entry->memo == NO_MEMO) return false;
@@ -166,7 +159,7 @@ bool pickle_writer_known_as(PickleWriter *w, const char *name)
     return true;
 }
 
-void pickle_writer_share_as(PickleWriter *w, const char *name)
+void pickle_writer_share(PickleWriter *w, const char *name)
 {
     PickleText *entry = w->pickle ? entry_of(w, name) : NULL;
     if (entry) entry->memo = memoize(w);
@@ -175,22 +168,14 @@ void pickle_writer_share_as(PickleWriter *w, const char *name)
 void pickle_writer_key(PickleWriter *w, const char *key)
 {
     next_item(w);
-    if (w->pickle) {
-        pickle_text(w, key);
-    } else {
-        json_text(w, key);
-        put_op(w, ':');
-    }
+    put_text(w, key);
+    if (!w->pickle) put_op(w, ':');
 }
 
 void pickle_writer_text(PickleWriter *w, const char *text)
 {
     value_begins(w);
-    if (w->pickle) {
-        pickle_text(w, text);
-    } else {
-        json_text(w, text);
-    }
+    put_text(w, text);
 }
 
 /* Bytes of a signed number. */
@@ -203,20 +188,16 @@ static int bytes_of(int64_t value)
 
 static void pickle_int(PickleWriter *w, int64_t value)
 {
+    const int n = bytes_of(value);
     if (value >= 0 && value < 256) {
-        put_op(w, 'K'); /* BININT1 */
-        put_low(w, (uint64_t)value, 1);
+        put_low(w, 'K', (uint64_t)value, 1); /* BININT1 */
     } else if (value >= 0 && value < 65536) {
-        put_op(w, 'M'); /* BININT2 */
-        put_low(w, (uint64_t)value, 2);
-    } else if (value == (int32_t)value) {
-        put_op(w, 'J'); /* BININT */
-        put_low(w, (uint64_t)value, 4);
+        put_low(w, 'M', (uint64_t)value, 2); /* BININT2 */
+    } else if (n <= 4) {
+        put_low(w, 'J', (uint64_t)value, 4); /* BININT */
     } else {
-        const int n = bytes_of(value);
         put_op(w, 0x8a); /* LONG1 */
-        put_op(w, n);
-        put_low(w, (uint64_t)value, n);
+        put_low(w, n, (uint64_t)value, n);
     }
 }
 
@@ -290,68 +271,39 @@ void pickle_writer_begin(PickleWriter *w, char open)
     }
     w->open[++w->depth] = open;
     w->items[w->depth] = 0;
-    if (w->pickle) {
-        if (open == '[')
-            put_op(w,
-                   ']'); /* EMPTY_LIST, which grows by batches; a dictionary is made at its end */
-        put_op(w, '(');  /* MARK */
-    } else {
-        put_op(w, open);
-    }
+    /* A list starts as EMPTY_LIST and grows by batches; DICT makes a dictionary at its end. */
+    if (w->pickle && open == '[') put_op(w, ']');
+    put_op(w, w->pickle ? '(' : open); /* MARK */
 }
 
 void pickle_writer_end(PickleWriter *w)
 {
     const char open = w->open[w->depth];
     w->depth -= w->depth > 0;
-    if (w->pickle) {
+    if (w->pickle)
         put_op(w, open == '{' ? 'd' : 'e'); /* DICT, APPENDS */
-    } else {
+    else
         put_op(w, open == '{' ? '}' : ']');
-    }
 }
 
 /* ---- the file ---- */
 
-Status pickle_writer_open(PickleWriter *w, const char *path, bool pickle, int n_shared)
+Status pickle_writer_open(PickleWriter *w, const char *path, bool pickle)
 {
-    *w = (PickleWriter){.pickle = pickle, .n_shared = n_shared};
-    w->shared = calloc((size_t)n_shared + 1, sizeof *w->shared);
-    if (!w->shared) return NO_MEMORY("to write %s", path);
-    const Status status = atomic_file_open(&w->file, path);
-    if (status != ST_OK) {
-        free(w->shared);
-        return status;
-    }
+    *w = (PickleWriter){.pickle = pickle};
+    TRY(atomic_file_open(&w->file, path));
     if (pickle) put(w, "\x80\x02", 2); /* PROTO 2 */
     return ST_OK;
-}
-
-static void release(PickleWriter *w)
-{
-    for (size_t i = 0; i < w->texts_capacity; i++) free(w->texts[i].text);
-    free(w->texts);
-    free(w->shared);
-    text_free(&w->pending);
 }
 
 Status pickle_writer_finish(PickleWriter *w)
 {
     put_op(w, w->pickle ? '.' : '\n'); /* STOP */
-    if (w->status == ST_OK) w->status = text_status(&w->pending);
-    if (w->status == ST_OK)
-        w->status = atomic_file_write(&w->file, text_str(&w->pending), w->pending.n);
-    const Status status = w->status;
-    if (status != ST_OK) {
-        pickle_writer_abandon(w);
-        return status;
-    }
-    release(w);
-    return atomic_file_finish(&w->file);
-}
-
-void pickle_writer_abandon(PickleWriter *w)
-{
-    release(w);
+    flush(w);
+    for (size_t i = 0; i < w->texts_capacity; i++) free(w->texts[i].text);
+    free(w->texts);
+    text_free(&w->pending);
+    if (w->status == ST_OK) return atomic_file_finish(&w->file);
     atomic_file_abandon(&w->file);
+    return w->status;
 }

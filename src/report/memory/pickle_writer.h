@@ -29,15 +29,11 @@ typedef struct PickleWriter {
     uint32_t memos;
     PickleText *texts; /* a hash table */
     size_t n_texts, texts_capacity;
-    uint32_t *shared; /* memo + 1 of each shared value; 0: not yet */
-    int n_shared;
 } PickleWriter;
 
-/* `n_shared` values may be shared, numbered from 0. pickle_writer_finish() or
- * pickle_writer_abandon() is due once it succeeded. */
-Status pickle_writer_open(PickleWriter *w, const char *path, bool pickle, int n_shared);
+/* pickle_writer_finish() is due once it succeeded; it closes the file and frees. */
+Status pickle_writer_open(PickleWriter *w, const char *path, bool pickle);
 Status pickle_writer_finish(PickleWriter *w);
-void pickle_writer_abandon(PickleWriter *w);
 
 void pickle_writer_begin(PickleWriter *w, char open); /* '{' or '[' */
 void pickle_writer_end(PickleWriter *w);
@@ -47,13 +43,11 @@ void pickle_writer_bool(PickleWriter *w, bool value);
 void pickle_writer_text(PickleWriter *w, const char *text);
 void pickle_writer_begin_in(PickleWriter *w, const char *key,
                             char open); /* a key and a value that begins */
-/* Keys with their values, as in "name=s line=i stream=0": a const char *, an int64_t, and 0 itself. */
+/* Keys with their values, as in "name=s line=i stream=0": a const char *, an int64_t, and 0
+ * itself. */
 void pickle_writer_fields(PickleWriter *w, const char *fields, ...);
 void pickle_writer_pair(PickleWriter *w, int64_t a, int64_t b); /* a tuple; a list in JSON */
-/* True when it wrote a reference to shared value `id`; otherwise the caller writes a dictionary or list
- * next, and tells when it has ended. */
-bool pickle_writer_known(PickleWriter *w, int id);
-void pickle_writer_share(PickleWriter *w, int id);
-/* The same of values that go by a name, which must not be a text of the file. */
-bool pickle_writer_known_as(PickleWriter *w, const char *name);
-void pickle_writer_share_as(PickleWriter *w, const char *name);
+/* True when it wrote a reference to the value of that name; otherwise the caller writes a
+ * dictionary or list next, and shares it when it has ended. A name must not be a text of the file. */
+bool pickle_writer_known(PickleWriter *w, const char *name);
+void pickle_writer_share(PickleWriter *w, const char *name);

@@ -32,17 +32,14 @@ function besideBars(place, pair) {
   const log = most / floor > 2 * WIDE;
   const share = (value) => (log ? Math.log(value / floor) / Math.log(most / floor) : value / most);
   const title = log ? `${pair.label}, logarithmic scale` : pair.label;
-  const body = el("tbody");
-  for (const row of pair.rows) {
-    const both = [row.published && { ...row.published, name: "published" }, row.here].filter(Boolean);
-    both.forEach(({ name, value, text }, i) => {
-      const drawn = el("div", { class: "part", title: `${row.label}, ${name}: ${text} ${pair.unit}` });
-      drawn.style.width = `${100 * share(value)}%`;
-      drawn.style.background = `var(${BESIDE.find(([known]) => known === name)[1]})`;
-      body.append(el("tr", {}, el("th", { scope: "row" }, el("span", {}, i === 0 ? row.label : name)), el("td", {}, el("div", { class: "track" }, drawn)), el("td", { class: "figure" }, `${text} ${pair.unit}`)));
-    });
-  }
-  place.append(el("figure", { class: "wide" }, el("figcaption", {}, title), el("table", { class: "bars beside", "aria-label": title }, body)));
+  const rows = pair.rows.flatMap((row) => [row.published && { ...row.published, name: "published" }, row.here].filter(Boolean).map(({ name, value, text }, i) => ({
+    label: i === 0 ? row.label : name, figure: `${text} ${pair.unit}`,
+    parts: [{ name: `${row.label}, ${name}`, value: share(value), text: `${text} ${pair.unit}`, colour: BESIDE.find(([known]) => known === name)[1] }],
+  })));
+  const figure = el("figure", { class: "wide" }, el("figcaption", {}, title));
+  bars(figure, title, rows, 1);
+  figure.lastChild.classList.add("beside");
+  place.append(figure);
 }
 
 // ---- lines ----

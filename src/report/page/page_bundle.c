@@ -25,23 +25,6 @@ static Status add_held(PageBundle *bundle, const char *path, const json_t *file)
     return add(bundle, path, &text);
 }
 
-static Status add_all_held(PageBundle *bundle, const char *path, json_t *root, json_t *files)
-{
-    const char *name;
-    json_t *file;
-    if (json_array_append(bundle->held, root)) return NO_MEMORY("for %s", path);
-    json_object_foreach(files, name, file)
-    {
-        if (!json_is_object(file))
-            return FAIL(ST_USAGE,
-                        "%s: '%s' in 'files' must be an object, as a suite writes it; remove it or "
-                        "'files'",
-                        path, name);
-        TRY(add_held(bundle, name, file));
-    }
-    return ST_OK;
-}
-
 /* ---- rows that came after the suite, by bench --resume ---- */
 
 static bool is_held(const PageBundle *bundle, int first, const Record *record)
@@ -66,23 +49,32 @@ static Status add_rows(PageBundle *bundle, const char *path, const json_t *root,
 /* `first` is the first of the files that the suite holds. */
 static Status add_later_rows(PageBundle *bundle, int first, const char *path, const json_t *root)
 {
-    json_t *rows = json_array(), *row;
+    CLEANUP(json_text_free) json_t *rows = json_array();
+    json_t *row;
     size_t i;
-    Status status = rows ? ST_OK : NO_MEMORY("for %s", path);
     json_array_foreach(json_object_get(root, "results"), i, row)
     {
         if (!is_held(bundle, first, row) && json_array_append(rows, row))
-            status = NO_MEMORY("for %s", path);
+            return NO_MEMORY("for %s", path);
     }
-    if (status == ST_OK && json_array_size(rows) > 0) status = add_rows(bundle, path, root, rows);
-    json_decref(rows);
-    return status;
+    return json_array_size(rows) > 0 ? add_rows(bundle, path, root, rows) : ST_OK;
 }
 
 static Status read_suite(PageBundle *bundle, const char *path, json_t *root, json_t *files)
 {
     const int first = bundle->n;
-    TRY(add_all_held(bundle, path, root, files));
+    const char *name;
+    json_t *file;
+    if (json_array_append(bundle->held, root)) return NO_MEMORY("for %s", path);
+    json_object_foreach(files, name, file)
+    {
+        if (!json_is_object(file))
+            return FAIL(ST_USAGE,
+                        "%s: '%s' in 'files' must be an object, as a suite writes it; remove it or "
+                        "'files'",
+                        path, name);
+        TRY(add_held(bundle, name, file));
+    }
     return add_later_rows(bundle, first, path, root);
 }
 
@@ -100,7 +92,8 @@ static Status add_gaps(PageBundle *bundle, const char *path, json_t *missing)
     return ST_OK;
 }
 
-/* Takes `root` over; the file's own reader makes a tree again, and two at once would be twice the memory. */
+/* Takes `root` over; the file's own reader makes a tree again, and two at once would be twice the
+ * memory. */
 static Status read_text(PageBundle *bundle, const char *path, const Text *text, json_t *root)
 {
     json_t *files = json_object_get(root, "files");
@@ -116,12 +109,11 @@ static Status read_text(PageBundle *bundle, const char *path, const Text *text, 
 static Status read_path(PageBundle *bundle, const char *path)
 {
     CLEANUP(text_free) Text text = {0};
-    Status status = gzip_file_read(&text, path, PACKED_FILE_MOST);
-    if (status == ST_IO) status = ST_USAGE; /* nothing was done yet */
     json_t *root = NULL;
-    if (status == ST_OK) status = json_reader_parse(&root, path, text_str(&text), text.n, 0, NULL);
-    if (status == ST_OK) status = read_text(bundle, path, &text, root);
-    return status;
+    const Status status = gzip_file_read(&text, path, PACKED_FILE_MOST);
+    TRY(status == ST_IO ? ST_USAGE : status); /* nothing was done yet */
+    TRY(json_reader_parse(&root, path, text_str(&text), text.n, 0, NULL));
+    return read_text(bundle, path, &text, root);
 }
 
 /* As many as ten files may have, so that a thousand of them do not take a thousand times as long. */

@@ -1,5 +1,6 @@
 #include "report/page/page_data.h"
 
+#include "base/array.h"
 #include "base/json_text.h"
 #include "report/findings/missing_results.h"
 #include "report/findings/summary.h"
@@ -12,6 +13,17 @@
 
 #include <stdlib.h>
 #include <string.h>
+
+/* A new array or object under a name of `object`, which owns it. NULL: no memory. */
+static json_t *put_new(json_t *object, const char *name, json_t *value)
+{
+    return json_object_set_new(object, name, value) == 0 ? value : NULL;
+}
+
+static Status no_memory(void)
+{
+    return NO_MEMORY("for the data of a page");
+}
 
 /* ---- tables ---- */
 
@@ -30,8 +42,7 @@ static Status add_lines(json_t *tables, const char *lines, const PagePart *part)
         const size_t n = strcspn(line, "\n");
         if (n > 0) {
             json_t *table = json_loadb(line, n, 0, NULL);
-            if (!table || json_array_append_new(tables, table))
-                return NO_MEMORY("for the data of a page");
+            if (!table || json_array_append_new(tables, table)) return no_memory();
             TRY(add_title(table, part));
         }
         line += n + (line[n] == '\n');
@@ -48,15 +59,13 @@ static Status add_part(json_t *tables, const PagePart *part)
 
 static Status add_tables(json_t *root, const PageInput *input)
 {
-    PagePart *parts = NULL;
+    CLEANUP(array_free) PagePart *parts = NULL;
     int n_parts = 0;
-    json_t *tables = json_array();
-    if (json_object_set_new(root, "tables", tables)) return NO_MEMORY("for the data of a page");
+    json_t *tables = put_new(root, "tables", json_array());
+    if (!tables) return no_memory();
     TRY(page_parts_list(input, &parts, &n_parts));
-    Status status = ST_OK;
-    for (int i = 0; status == ST_OK && i < n_parts; i++) status = add_part(tables, &parts[i]);
-    free(parts);
-    return status;
+    for (int i = 0; i < n_parts; i++) TRY(add_part(tables, &parts[i]));
+    return ST_OK;
 }
 
 /* ---- rows, for the charts ---- */
@@ -73,22 +82,20 @@ static Status add_labels(json_t *labels, const RecordSet *rows)
         failed |= json_array_append_new(labels, json_text_string(text_str(&label)));
     }
     failed |= label.failed;
-    return failed ? NO_MEMORY("for the data of a page") : ST_OK;
+    return failed ? no_memory() : ST_OK;
 }
 
 static Status add_rows(json_t *json, const ResultInput *file)
 {
-    json_t *rows = json_object(), *labels = json_object();
-    int failed = json_object_set_new(json, "rows", rows);
-    failed |= json_object_set_new(json, "labels", labels);
-    for (int kind = 0; !failed && kind < RESULT_KINDS; kind++) {
+    json_t *rows = put_new(json, "rows", json_object());
+    json_t *labels = put_new(json, "labels", json_object());
+    for (int kind = 0; kind < RESULT_KINDS; kind++) {
         const char *name = result_input_kind_name((ResultKind)kind);
-        json_t *own = json_array();
-        failed |= json_object_set(rows, name, file->kind[kind].results);
-        failed |= json_object_set_new(labels, name, own);
-        if (!failed) TRY(add_labels(own, &file->kind[kind]));
+        json_t *own = put_new(labels, name, json_array());
+        if (!own || json_object_set(rows, name, file->kind[kind].results)) return no_memory();
+        TRY(add_labels(own, &file->kind[kind]));
     }
-    return failed ? NO_MEMORY("for the data of a page") : ST_OK;
+    return ST_OK;
 }
 
 static Status add_sweep(json_t *list, const char *kind, const GrowthNames *names,
@@ -96,85 +103,66 @@ static Status add_sweep(json_t *list, const char *kind, const GrowthNames *names
 {
     CLEANUP(text_free) Text text = {0};
     growth_report_sentence(&text, names, sweep);
-    Status status = text_status(&text);
+    TRY(text_status(&text));
     json_t *json = json_pack("{s:s, s:o, s:s}", "kind", kind, "where", growth_json_where(sweep),
                              "text", text_str(&text));
-    if (status == ST_OK && json_array_append_new(list, json))
-        status = NO_MEMORY("for the data of a page");
-    return status;
+    return json_array_append_new(list, json) ? no_memory() : ST_OK;
 }
 
 static Status add_sweeps(json_t *list, const ResultInput *file, ResultKind kind)
 {
-    Growth growth;
+    CLEANUP(growth_free) Growth growth = {0};
     const GrowthNames names = growth_report_names(&file->kind[kind]);
-    Status status = growth_make(&growth, &file->kind[kind]);
-    for (int s = 0; status == ST_OK && s < growth.n; s++)
-        status = add_sweep(list, result_input_kind_name(kind), &names, &growth.sweeps[s]);
-    growth_free(&growth);
-    return status;
+    TRY(growth_make(&growth, &file->kind[kind]));
+    for (int s = 0; s < growth.n; s++)
+        TRY(add_sweep(list, result_input_kind_name(kind), &names, &growth.sweeps[s]));
+    return ST_OK;
 }
 
 /* How times and memory grow, in sentences to stand beside the charts. */
 static Status add_growth(json_t *json, const ResultInput *file)
 {
-    json_t *list = json_array();
-    if (json_object_set_new(json, "growth", list)) return NO_MEMORY("for the data of a page");
+    json_t *list = put_new(json, "growth", json_array());
+    if (!list) return no_memory();
     TRY(add_sweeps(list, file, RESULT_MODEL));
     return add_sweeps(list, file, RESULT_ATTENTION);
 }
 
-/* Every command line that made a row of the file, once. */
+/* The commands that made the rows of a file, each once. */
 typedef struct Commands {
-    json_t *list, *told;
+    json_t *list, *seen;
 } Commands;
 
-static Status tell_command(const Commands *commands, const char *command, const json_t *said,
-                           const json_t *environment)
-{
-    const char *gpu = record_text(environment, "gpu");
-    if (json_object_get(commands->told, command)) return ST_OK;
-    json_t *json = json_pack("{s:s, s:s?, s:s?}", "command", command, "machine",
-                             gpu ? gpu : record_text(environment, "cpu"), "time_utc",
-                             record_text(said, "time_utc"));
-    const int failed = json_object_set_new(commands->told, command, json_true());
-    return json_array_append_new(commands->list, json) || failed
-               ? NO_MEMORY("for the data of a page")
-               : ST_OK;
-}
-
+/* `said` has the command: a record, or its environment. */
 static Status add_command(const Commands *commands, const json_t *said, const json_t *environment)
 {
-    const char *command = record_text(said, "command");
+    const char *command = record_text(said, "command"), *gpu = record_text(environment, "gpu");
     CLEANUP(text_free) Text again = {0};
     if (!command) return ST_OK;
     rerun_command(&again, command);
     TRY(text_status(&again));
-    return tell_command(commands, text_str(&again), said, environment);
-}
-
-static Status tell_commands(const Commands *commands, const ResultInput *file)
-{
-    if (!commands->told) return NO_MEMORY("for the data of a page");
-    for (size_t i = 0; i < json_array_size(file->rows.environments); i++) {
-        const json_t *environment = json_array_get(file->rows.environments, i);
-        TRY(add_command(commands, environment, environment));
-    }
-    for (size_t i = 0; i < record_set_size(&file->rows); i++) {
-        const Record *record = record_set_at(&file->rows, i);
-        TRY(add_command(commands, record, record_set_environment(&file->rows, record)));
-    }
-    return ST_OK;
+    if (json_object_get(commands->seen, text_str(&again))) return ST_OK;
+    json_t *json = json_pack("{s:s, s:s?, s:s?}", "command", text_str(&again), "machine",
+                             gpu ? gpu : record_text(environment, "cpu"), "time_utc",
+                             record_text(said, "time_utc"));
+    const int failed = json_object_set_new(commands->seen, text_str(&again), json_true());
+    return json_array_append_new(commands->list, json) || failed ? no_memory() : ST_OK;
 }
 
 static Status add_commands(json_t *json, const ResultInput *file)
 {
-    const Commands commands = {json_array(), json_object()};
-    const Status status = json_object_set_new(json, "commands", commands.list)
-                              ? NO_MEMORY("for the data of a page")
-                              : tell_commands(&commands, file);
-    json_decref(commands.told);
-    return status;
+    CLEANUP(json_text_free) json_t *seen = json_object();
+    const Commands commands = {put_new(json, "commands", json_array()), seen};
+    if (!commands.list || !seen) return no_memory();
+    for (size_t i = 0; i < json_array_size(file->rows.environments); i++) {
+        const json_t *environment = json_array_get(file->rows.environments, i);
+        TRY(add_command(&commands, environment, environment));
+    }
+    for (size_t i = 0; i < record_set_size(&file->rows); i++) {
+        const Record *record = record_set_at(&file->rows, i);
+        TRY(add_command(&commands, record, record_set_environment(&file->rows, record)));
+    }
+    return ST_OK;
 }
 
 static Status add_charts(json_t *json, const ResultInput *file)
@@ -183,16 +171,15 @@ static Status add_charts(json_t *json, const ResultInput *file)
     if (file->memory) TRY(page_memory_timelines(&timelines, file->memory));
     int failed = json_object_set_new(json, "memory", timelines ? timelines : json_null());
     failed |= json_object_set(json, "layer", file->layer ? file->layer : json_null());
-    return failed ? NO_MEMORY("for the data of a page") : ST_OK;
+    return failed ? no_memory() : ST_OK;
 }
 
 static Status add_files(json_t *root, const ResultInput *files, int n)
 {
-    json_t *list = json_array();
-    if (json_object_set_new(root, "files", list)) return NO_MEMORY("for the data of a page");
+    json_t *list = put_new(root, "files", json_array());
     for (int i = 0; i < n; i++) {
         json_t *json = json_object();
-        if (json_array_append_new(list, json)) return NO_MEMORY("for the data of a page");
+        if (json_array_append_new(list, json)) return no_memory();
         TRY(record_put_text(json, "name", result_input_name(&files[i])));
         TRY(add_rows(json, &files[i]));
         TRY(add_growth(json, &files[i]));
@@ -206,11 +193,9 @@ static Status add_files(json_t *root, const ResultInput *files, int n)
 
 static Status add_program(json_t *root, const char *command)
 {
-    json_t *program = json_object();
-    if (json_object_set_new(root, "program", program)) return NO_MEMORY("for the data of a page");
-    TRY(record_put_text(program, "version", ROOFSTEP_VERSION));
-    TRY(record_put_text(program, "commit", ROOFSTEP_COMMIT));
-    return record_put_text(program, "command", command);
+    TRY(record_put_text(root, "program.version", ROOFSTEP_VERSION));
+    TRY(record_put_text(root, "program.commit", ROOFSTEP_COMMIT));
+    return record_put_text(root, "program.command", command);
 }
 
 static Status add_missing(json_t *lines, const json_t *gaps)
@@ -224,19 +209,18 @@ static Status add_missing(json_t *lines, const json_t *gaps)
         failed |= json_array_append_new(lines, json_text_string(text_str(&line)));
     }
     failed |= line.failed;
-    return failed ? NO_MEMORY("for the data of a page") : ST_OK;
+    return failed ? no_memory() : ST_OK;
 }
 
 static Status add_summary(json_t *root, const PageInput *input)
 {
-    json_t *lines = json_array();
-    if (json_object_set_new(root, "summary", lines)) return NO_MEMORY("for the data of a page");
+    json_t *lines = put_new(root, "summary", json_array());
+    if (!lines) return no_memory();
     TRY(add_missing(lines, input->gaps)); /* before any figure: what is not there */
     TRY(summary_add(lines, input->files, input->n_files));
     for (const char *line = input->lines; line && *line;) {
         const size_t n = strcspn(line, "\n");
-        if (json_array_append_new(lines, json_stringn(line, n)))
-            return NO_MEMORY("for the data of a page");
+        if (json_array_append_new(lines, json_stringn(line, n))) return no_memory();
         line += n + (line[n] == '\n');
     }
     return ST_OK;
@@ -244,10 +228,8 @@ static Status add_summary(json_t *root, const PageInput *input)
 
 static Status add_gaps(json_t *root, const PageInput *input)
 {
-    json_t *gaps = json_array();
-    if (json_object_set_new(root, "gaps", gaps)) return NO_MEMORY("for the data of a page");
-    if (input->gaps && json_array_extend(gaps, input->gaps))
-        return NO_MEMORY("for the data of a page");
+    json_t *gaps = put_new(root, "gaps", json_array());
+    if (!gaps || (input->gaps && json_array_extend(gaps, input->gaps))) return no_memory();
     return missing_results_add(gaps, input->files, input->n_files);
 }
 
@@ -263,7 +245,7 @@ static Status fill(json_t *root, const PageInput *input)
 Status page_data_make(json_t **out, const PageInput *input)
 {
     json_t *root = json_object();
-    const Status status = root ? fill(root, input) : NO_MEMORY("for the data of a page");
+    const Status status = root ? fill(root, input) : no_memory();
     if (status != ST_OK) json_decref(root);
     *out = status == ST_OK ? root : NULL;
     return status;

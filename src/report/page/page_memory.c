@@ -1,8 +1,8 @@
 #include "report/page/page_memory.h"
 
 #include "base/array.h"
-#include "base/human.h"
 #include "base/i64.h"
+#include "base/json_text.h"
 #include "bench/record/record.h"
 #include "report/format/table_write.h"
 
@@ -167,12 +167,11 @@ static Status largest(Table *table, const json_t *cell)
 
 static Status one_cell(Text *out, const char *format, const json_t *cell)
 {
-    Table table = {0};
+    CLEANUP(table_free) Table table = {0};
     by_use(&table, cell);
     TRY(table_write_next(out, format, &table));
-    const Status status = largest(&table, cell);
-    if (status != ST_OK) table_free(&table);
-    return status == ST_OK ? table_write_next(out, format, &table) : status;
+    TRY(largest(&table, cell));
+    return table_write_next(out, format, &table);
 }
 
 Status page_memory_tables(Text *out, const char *format, const json_t *cells)
@@ -201,7 +200,8 @@ static bool is_alive(const json_t *block, int64_t n, int64_t *born, int64_t *die
            record_number(block, "bytes", bytes) && *born >= 0 && *born <= *died && *died < n;
 }
 
-/* A plan has about as many tensors as nodes: a file with fewer is not to cost more than its length. */
+/* A plan has about as many tensors as nodes. The bound keeps memory in proportion to the length of
+ * the file. */
 static int64_t count_nodes(const json_t *blocks)
 {
     enum { A_BLOCK = 64, ANY = 1024 };
@@ -244,7 +244,7 @@ static json_t *use_json(const Timeline *t, int use, double *most)
     return json_pack("{s:s, s:o}", "name", uses[use], "mib", mib);
 }
 
-/* A node that makes nothing new belongs where the one before it does. */
+/* A node without tensors of its own has the word of the node before it. */
 static json_t *words_json(const char **words, int64_t n)
 {
     json_t *list = json_array();
@@ -282,27 +282,24 @@ static json_t *timeline_json(const Timeline *t, const json_t *cell)
 static Status add_timeline(json_t *list, const json_t *cell)
 {
     const json_t *blocks = json_object_get(cell, "blocks");
-    Timeline t = {.n = count_nodes(blocks)};
-    if (t.n == 0) return ST_OK;
-    t.change = calloc((size_t)(t.n + 1) * USES, sizeof *t.change);
-    t.phase = calloc((size_t)t.n, sizeof *t.phase);
-    t.scope = calloc((size_t)t.n, sizeof *t.scope);
-    bool made = t.change && t.phase && t.scope;
-    for (size_t i = 0; made && i < json_array_size(blocks); i++)
-        add_block(&t, json_array_get(blocks, i));
-    made = made && json_array_append_new(list, timeline_json(&t, cell)) == 0;
-    free(t.change);
-    free(t.phase);
-    free(t.scope);
-    return made ? ST_OK : NO_MEMORY("for the page's memory tables");
+    const size_t n = (size_t)count_nodes(blocks);
+    if (n == 0) return ST_OK;
+    CLEANUP(array_free) double *change = calloc((n + 1) * USES, sizeof *change);
+    CLEANUP(array_free) const char **words = calloc(2 * n, sizeof *words);
+    if (!change || !words) return NO_MEMORY("for the page's memory tables");
+    Timeline t = {.n = (int64_t)n, .change = change, .phase = words, .scope = words + n};
+    for (size_t i = 0; i < json_array_size(blocks); i++) add_block(&t, json_array_get(blocks, i));
+    return json_array_append_new(list, timeline_json(&t, cell))
+               ? NO_MEMORY("for the page's memory tables")
+               : ST_OK;
 }
 
 Status page_memory_timelines(json_t **out, const json_t *cells)
 {
-    *out = json_array();
-    Status status = *out ? ST_OK : NO_MEMORY("for the page's memory tables");
-    for (size_t i = 0; status == ST_OK && i < json_array_size(cells); i++)
-        status = add_timeline(*out, json_array_get(cells, i));
-    if (status != ST_OK) json_decref(*out);
-    return status;
+    CLEANUP(json_text_free) json_t *list = json_array();
+    if (!list) return NO_MEMORY("for the page's memory tables");
+    for (size_t i = 0; i < json_array_size(cells); i++)
+        TRY(add_timeline(list, json_array_get(cells, i)));
+    *out = json_incref(list);
+    return ST_OK;
 }

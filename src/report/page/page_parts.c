@@ -22,14 +22,9 @@ static Status write_rows(Text *out, const char *format, const RecordSet *rows)
     return record_table_write(out, format, &input);
 }
 
-static Status write_model(Text *out, const char *format, const PagePart *part)
+static Status write_kind(Text *out, const char *format, const PagePart *part)
 {
-    return write_rows(out, format, &part->file->kind[RESULT_MODEL]);
-}
-
-static Status write_attention(Text *out, const char *format, const PagePart *part)
-{
-    return write_rows(out, format, &part->file->kind[RESULT_ATTENTION]);
+    return write_rows(out, format, &part->file->kind[part->number]);
 }
 
 static Status write_profile(Text *out, const char *format, const PagePart *part)
@@ -38,7 +33,7 @@ static Status write_profile(Text *out, const char *format, const PagePart *part)
     return profile_tables_write(out, &how, &part->file->kind[RESULT_PROFILE]);
 }
 
-/* Of runs that all went wrong, what went wrong. */
+/* Where every run failed, the rows say why. */
 static Status write_warmup(Text *out, const char *format, const PagePart *part)
 {
     WarmupStudy study;
@@ -67,7 +62,7 @@ static Status write_limits(Text *out, const char *format, const PagePart *part)
     return table_write_next(out, format, &table);
 }
 
-/* A row for each thing that any of the environments tells. */
+/* A row for each field that any environment has. */
 static void environment_row(Table *table, const json_t *environments, const char *label,
                             const char *path)
 {
@@ -102,7 +97,7 @@ static Status write_environments(Text *out, const char *format, const json_t *en
     return table_write_next(out, format, &table);
 }
 
-/* Each environment once, whichever files have it, up to the columns of a table. */
+/* Adds each environment once, as far as a table has columns. */
 static Status add_environments(json_t *all, json_t *seen, const json_t *more)
 {
     int failed = 0;
@@ -117,76 +112,46 @@ static Status add_environments(json_t *all, json_t *seen, const json_t *more)
 
 static Status write_environment(Text *out, const char *format, const PagePart *part)
 {
-    CLEANUP(json_text_free) json_t *all = json_array(), *seen = json_object();
-    Status status = ST_OK;
-    for (int f = 0; status == ST_OK && f < part->n_files; f++)
-        status = add_environments(all, seen, part->files[f].rows.environments);
-    if (status == ST_OK) status = write_environments(out, format, all);
-    return status;
+    CLEANUP(json_text_free) json_t *all = json_array();
+    CLEANUP(json_text_free) json_t *seen = json_object();
+    for (int f = 0; f < part->n_files; f++)
+        TRY(add_environments(all, seen, part->files[f].rows.environments));
+    return write_environments(out, format, all);
 }
 
 static Status write_comparison(Text *out, const char *format, const PagePart *part)
 {
-    Comparison comparison;
+    CLEANUP(comparison_free) Comparison comparison;
     const ResultInput *a = part->file, *b = part->other;
     const ComparisonReport report = {&comparison, &a->rows, &b->rows, a->path, b->path};
-    Status status = comparison_make(&comparison, &a->rows, &b->rows);
-    if (status == ST_OK) status = comparison_report_write(out, format, &report);
-    comparison_free(&comparison);
-    return status;
+    TRY(comparison_make(&comparison, &a->rows, &b->rows));
+    return comparison_report_write(out, format, &report);
 }
 
-/* ---- which of them there are ---- */
+/* ---- which parts the files have ---- */
 
-static bool has_model(const ResultInput *file)
-{
-    return record_set_size(&file->kind[RESULT_MODEL]) > 0;
-}
-
-static bool has_attention(const ResultInput *file)
-{
-    return record_set_size(&file->kind[RESULT_ATTENTION]) > 0;
-}
-
-static bool has_profile(const ResultInput *file)
-{
-    return record_set_size(&file->kind[RESULT_PROFILE]) > 0;
-}
-
-static bool has_warmup(const ResultInput *file)
-{
-    return record_set_size(&file->kind[RESULT_WARMUP]) > 0;
-}
-
-static bool has_memory(const ResultInput *file)
-{
-    return file->memory != NULL;
-}
-
-static bool has_precision(const ResultInput *file)
-{
-    return file->sum_count > 0;
-}
-
-static bool has_limits(const ResultInput *file)
-{
-    return file->has_limits;
-}
-
+/* A kind without rows of its own has RESULT_KINDS. */
 static const struct {
     const char *section, *title;
-    bool (*has)(const ResultInput *file);
+    ResultKind rows;
     PagePartWrite *write;
 } kinds[] = {
-    {"end-to-end", "End to end", has_model, write_model},
-    {"attention", "Attention alone", has_attention, write_attention},
-    {"profile", "Profile", has_profile, write_profile},
-    {"memory", "Memory", has_memory, write_memory},
-    {"precision", "Precision", has_precision, write_precision},
-    {"warmup", "Warm-up", has_warmup, write_warmup},
-    {"limits", "Measured limits", has_limits, write_limits},
+    {"end-to-end", "End to end", RESULT_MODEL, write_kind},
+    {"attention", "Attention alone", RESULT_ATTENTION, write_kind},
+    {"profile", "Profile", RESULT_PROFILE, write_profile},
+    {"memory", "Memory", RESULT_KINDS, write_memory},
+    {"precision", "Precision", RESULT_KINDS, write_precision},
+    {"warmup", "Warm-up", RESULT_WARMUP, write_warmup},
+    {"limits", "Measured limits", RESULT_KINDS, write_limits},
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
+
+static bool has_kind(const ResultInput *file, int k)
+{
+    if (kinds[k].rows != RESULT_KINDS) return record_set_size(&file->kind[kinds[k].rows]) > 0;
+    if (kinds[k].write == write_memory) return file->memory != NULL;
+    return kinds[k].write == write_limits ? file->has_limits : file->sum_count > 0;
+}
 
 static int list_comparisons(PagePart *list, const ResultInput *files, int n_files)
 {
@@ -207,22 +172,15 @@ static int list_kind(PagePart *list, const ResultInput *files, int n_files, int 
 {
     int n = 0;
     for (int f = 0; f < n_files; f++) {
-        if (!kinds[k].has(&files[f])) continue;
+        if (!has_kind(&files[f], k)) continue;
         list[n++] = (PagePart){.section = kinds[k].section,
                                .title = kinds[k].title,
                                .file = &files[f],
+                               .number = (int)kinds[k].rows,
                                .write = kinds[k].write};
     }
     for (int i = 0; i < n; i++) list[i].several = n > 1;
     return n;
-}
-
-static bool has_environment(const ResultInput *files, int n_files)
-{
-    for (int f = 0; f < n_files; f++) {
-        if (json_array_size(files[f].rows.environments) > 0) return true;
-    }
-    return false;
 }
 
 Status page_parts_list(const PageInput *input, PagePart **parts, int *n_parts)
@@ -236,7 +194,9 @@ Status page_parts_list(const PageInput *input, PagePart **parts, int *n_parts)
     for (; n < input->n_more; n++) list[n] = input->more[n];
     n += list_comparisons(list + n, files, n_files);
     for (int k = 0; k < KINDS; k++) n += list_kind(list + n, files, n_files, k);
-    if (has_environment(files, n_files))
+    size_t environments = 0;
+    for (int f = 0; f < n_files; f++) environments += json_array_size(files[f].rows.environments);
+    if (environments > 0)
         list[n++] = (PagePart){
             .section = "environment", .title = "Environment", .write = write_environment};
     for (int i = 0; i < n; i++) list[i].files = files, list[i].n_files = n_files;

@@ -1,4 +1,5 @@
-/* The tables of a page, file by file: the same ones that `report --tables` writes as md, latex and typst. */
+/* The tables of a page, file by file: the same ones that `report --tables` writes as md, latex and
+ * typst. */
 #pragma once
 
 #include "report/findings/result_input.h"
@@ -14,9 +15,9 @@ struct PagePart {
     const ResultInput *other; /* that is compared with `file`; NULL: none */
     const ResultInput *files; /* all of them */
     int n_files;
-    bool several;         /* files have such a part */
-    const void *self;     /* of a part that is not of files, */
-    int number;           /* and which of its kind it is */
+    bool several;         /* several files have such a part */
+    const void *self;     /* for `write` of a part that is not of files */
+    int number;           /* for `write`: which of its kind it is; of rows their ResultKind */
     PagePartWrite *write; /* one table or several, a blank line between */
 };
 
@@ -24,16 +25,16 @@ struct PagePart {
 typedef struct PageInput {
     const ResultInput *files;
     int n_files;
-    const PagePart *more; /* tables that are in no file; they come first */
+    const PagePart *more; /* parts of no file; they come first */
     int n_more;
-    json_t *gaps;      /* {part, command, why} of what was given up and left no file; NULL: none */
+    json_t *gaps;      /* {part, command, why} of parts of a suite that left no file; NULL: none */
     const char *lines; /* to end the summary with, \n after each; NULL: none */
     const char *command; /* that makes the page */
 } PageInput;
 
-/* What there are tables for in the order of the page; the caller frees the array. */
+/* The parts that have tables, in the order of the page; the caller frees the array. */
 Status page_parts_list(const PageInput *input, PagePart **parts, int *n_parts);
-/* "end-to-end", or "end-to-end-2" of a second file: for the name of a file. */
-/* What it is, and of which file where several have it. */
+/* "Profile", or "Profile: run.json" where several files have one. */
 void page_parts_title(Text *out, const PagePart *part);
+/* For the name of a file: "end-to-end", or "end-to-end-2" of a second file. */
 void page_parts_name(Text *out, const PagePart *parts, int i);

@@ -1,5 +1,6 @@
 #include "report/page/table_files.h"
 
+#include "base/array.h"
 #include "base/folder.h"
 #include "report/format/table_write.h"
 
@@ -38,41 +39,36 @@ static Status write_part(const char *folder, const TableFormat *format, const Pa
     CLEANUP(text_free) Text name = {0}, text = {0}, title = {0};
     page_parts_name(&name, parts, i);
     page_parts_title(&title, &parts[i]);
-    Status status = parts[i].write(&text, format->name, &parts[i]);
-    if (status == ST_OK) status = write_own(folder, text_str(&name), format, &text);
+    TRY(parts[i].write(&text, format->name, &parts[i]));
+    TRY(write_own(folder, text_str(&name), format, &text));
     put(all, format->title_begin);
     format->put_text(all, text_str(&title));
     put(all, format->title_end);
     text_append(all, text_str(&text), text.n);
     put(all, format->after_tables);
     text_puts(all, "\n");
-    return status;
+    return ST_OK;
 }
 
 static Status write_format(const char *folder, const TableFormat *format, const PagePart *parts,
                            int n)
 {
     CLEANUP(text_free) Text all = {0};
-    Status status = ST_OK;
     put(&all, format->document_begin);
-    for (int i = 0; status == ST_OK && i < n; i++)
-        status = write_part(folder, format, parts, i, &all);
+    for (int i = 0; i < n; i++) TRY(write_part(folder, format, parts, i, &all));
     put(&all, format->document_end);
-    if (status == ST_OK) status = write_file(folder, "tables", format, &all);
-    return status;
+    return write_file(folder, "tables", format, &all);
 }
 
 Status table_files_write(const char *folder, const PageInput *input)
 {
-    PagePart *parts = NULL;
+    CLEANUP(array_free) PagePart *parts = NULL;
     int n_parts = 0;
     TRY(folder_make(folder));
     TRY(page_parts_list(input, &parts, &n_parts));
-    Status status = ST_OK;
-    for (int f = 0; status == ST_OK && table_write_formats[f]; f++) {
+    for (int f = 0; table_write_formats[f]; f++) {
         if (table_write_formats[f]->ending)
-            status = write_format(folder, table_write_formats[f], parts, n_parts);
+            TRY(write_format(folder, table_write_formats[f], parts, n_parts));
     }
-    free(parts);
-    return status;
+    return ST_OK;
 }

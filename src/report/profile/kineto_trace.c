@@ -1,5 +1,6 @@
 #include "report/profile/kineto_trace.h"
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/escape.h"
 #include "base/gzip_file.h"
@@ -27,7 +28,7 @@ typedef struct Writer {
     size_t counted; /* bytes: the counter's last value */
 } Writer;
 
-/* ---- pieces ---- */
+/* ---- fields ---- */
 
 static void put_string(Text *t, const char *s)
 {
@@ -36,7 +37,7 @@ static void put_string(Text *t, const char *s)
     text_puts(t, "\"");
 }
 
-/* Microseconds with the nanoseconds behind the point. */
+/* Microseconds with three decimals. */
 static void put_time(Text *t, const char *name, int64_t ns)
 {
     text_printf(t, ", \"%s\": %lld.%03lld", name, (long long)(ns / 1000), (long long)(ns % 1000));
@@ -83,8 +84,7 @@ static void put_node(Writer *w, int node)
     put_string(t, n->scope);
     text_printf(t, ", \"op\": \"%s\", \"category\": \"%s\"", plan_op_name(n->op),
                 plan_category_name(row->category));
-    if (!w->source) return;
-    put_source(t, op_source(n->op));
+    if (w->source) put_source(t, op_source(n->op));
 }
 
 static void put_named(Writer *w, const char *what, int pid, int tid, const char *key,
@@ -106,21 +106,20 @@ static int stream_of(const TraceEvent *e)
     return e->gpu.stream > 0 ? e->gpu.stream : 7; /* the default stream; HTA takes 0 for none */
 }
 
-static void put_step(Writer *w, const TraceEvent *e)
+static void put_annotation(Writer *w, const TraceEvent *e, const char *name)
 {
-    char name[32];
-    snprintf(name, sizeof name, "ProfilerStep#%d", e->step);
     put_slice(w, "user_annotation", name, w->pid, w->pid, e->begin, e->end);
     text_puts(&w->out.text, "}}");
 }
 
-static void put_annotation(Writer *w, const TraceEvent *e)
+static void put_step(Writer *w, const TraceEvent *e)
 {
-    put_slice(w, "user_annotation", e->name, w->pid, w->pid, e->begin, e->end);
-    text_puts(&w->out.text, "}}");
+    char name[32];
+    snprintf(name, sizeof name, "ProfilerStep#%d", e->step);
+    put_annotation(w, e, name);
 }
 
-/* As PyTorch's profiler tells of its allocator, and what the memory is for. */
+/* The event of PyTorch's allocator, plus the use of the memory. */
 static void put_block(void *self, const MemoryBlock *block, bool born)
 {
     Writer *w = self;
@@ -266,7 +265,7 @@ static Status put_events(Writer *w, const TraceEvent *events, size_t n, uint32_t
             break;
         case TRACE_PHASE:
         case TRACE_RANGE:
-            put_annotation(w, e);
+            put_annotation(w, e, e->name);
             break;
         case TRACE_NODE:
             put_memory(w, e);
@@ -292,7 +291,7 @@ static Status put_events(Writer *w, const TraceEvent *events, size_t n, uint32_t
     return ST_OK;
 }
 
-/* ---- what a viewer calls things ---- */
+/* ---- names of processes and threads ---- */
 
 static void put_names(Writer *w)
 {
@@ -302,16 +301,13 @@ static void put_names(Writer *w)
     put_named(w, "thread_name", w->pid, w->pid, "name", "steps");
     for (int i = 0; i < w->tracks.n; i++) {
         const TraceTrack *track = &w->tracks.list[i];
-        const bool call = track->pid == w->pid;
-        if (!call) {
+        snprintf(name, sizeof name, "CUDA calls");
+        if (track->pid != w->pid) {
             snprintf(name, sizeof name, "GPU %d", track->pid);
             put_named(w, "process_name", track->pid, 0, "name", "roofstep");
             put_named(w, "process_labels", track->pid, 0, "labels", name);
-        }
-        if (call)
-            snprintf(name, sizeof name, "CUDA calls");
-        else
             snprintf(name, sizeof name, "stream %d", track->tid);
+        }
         if (track->lane)
             snprintf(name + strlen(name), sizeof name - strlen(name), " (overlap %d)", track->lane);
         put_named(w, "thread_name", track->pid, trace_tracks_tid(track), "name", name);
@@ -341,7 +337,7 @@ static void put_head(Writer *w)
                 w->pid);
 }
 
-/* HTA leaves out the last step: this one is there to be left out. */
+/* HTA drops the last step, so an empty one follows the real ones. */
 static void put_closing_step(Writer *w, const TraceEvent *events, size_t n)
 {
     int64_t end = w->base;
@@ -357,12 +353,10 @@ static void put_closing_step(Writer *w, const TraceEvent *events, size_t n)
 static Status write_all(Writer *w, const char *path, TraceEvent *events, size_t n)
 {
     size_t n_ids = 0;
-    uint32_t *ids = called(events, n, &n_ids);
+    CLEANUP(array_free) uint32_t *ids = called(events, n, &n_ids);
     if (!ids) return NO_MEMORY("for %zu events", n);
     put_head(w);
-    Status status = put_events(w, events, n, ids, n_ids);
-    free(ids);
-    TRY(status);
+    TRY(put_events(w, events, n, ids, n_ids));
     put_closing_step(w, events, n);
     put_names(w);
     text_puts(&w->out.text, "\n  ],\n  \"traceName\": ");
@@ -378,17 +372,12 @@ Status kineto_trace_write(const char *path, const CellOpen *cell, const Profiler
     if (p->log.n) qsort(p->log.events, p->log.n, sizeof *p->log.events, by_begin);
     w.step = p->log.n ? p->log.events[0].step : 0;
     w.base = p->log.n ? p->log.events[0].begin : clock_nanoseconds();
-    MemoryBlocks blocks;
+    CLEANUP(memory_blocks_free) MemoryBlocks blocks = {0};
     TRY(memory_blocks_make(&blocks, cell->fit->model, p->binding));
     memory_walk_begin(&w.memory, &blocks);
-    Status status = gzip_file_open(&w.out, path);
-    if (status == ST_OK) {
-        status = write_all(&w, path, p->log.events, p->log.n);
-        if (status == ST_OK)
-            status = gzip_file_finish(&w.out);
-        else
-            gzip_file_abandon(&w.out);
-    }
-    memory_blocks_free(&blocks);
+    TRY(gzip_file_open(&w.out, path));
+    const Status status = write_all(&w, path, p->log.events, p->log.n);
+    if (status == ST_OK) return gzip_file_finish(&w.out);
+    gzip_file_abandon(&w.out);
     return status;
 }

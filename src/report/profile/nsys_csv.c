@@ -1,6 +1,8 @@
 #include "report/profile/nsys_csv.h"
 
+#include "base/array.h"
 #include "report/format/csv_writer.h"
+#include "report/profile/profile_cells.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -89,18 +91,18 @@ static Row *add(Rows *rows, const ViewStats *t)
     return &rows->rows[rows->n++];
 }
 
+static void add_text(Rows *rows, const ViewStats *t, const char *text)
+{
+    Row *row = add(rows, t);
+    if (row) row->text = text;
+}
+
 static void add_names(Rows *rows, const ViewName *names, int n, bool kernels, bool sizes)
 {
     for (int i = 0; i < n; i++) {
         if ((strcmp(names[i].kind, "kernel") == 0) != kernels) continue;
-        Row *row = add(rows, sizes ? &names[i].bytes : &names[i].time);
-        if (row) row->text = names[i].name;
+        add_text(rows, sizes ? &names[i].bytes : &names[i].time, names[i].name);
     }
-}
-
-static const char *upper_name(Phase phase)
-{
-    return phase == PHASE_FORWARD ? "FORWARD" : phase == PHASE_BACKWARD ? "BACKWARD" : "OPTIMIZER";
 }
 
 static int children_of(const ProfileView *v, const ViewRange *parent)
@@ -115,12 +117,6 @@ static int children_of(const ProfileView *v, const ViewRange *parent)
     return children;
 }
 
-/* What its nodes ran: kernels on a GPU, on a CPU the nodes themselves. */
-static ViewStats projected(const ProfileView *v, const ViewStats *host, const ViewStats *span)
-{
-    return v->gpu ? *span : *host;
-}
-
 static double phase_ops(const ProfileView *v, Phase phase)
 {
     double nodes = 0;
@@ -131,14 +127,14 @@ static double phase_ops(const ProfileView *v, Phase phase)
     return nodes;
 }
 
+/* A projection is the time on the GPU; on a CPU the nodes themselves. */
 static void add_phase(Rows *rows, const ProfileView *v, Phase phase, bool projection)
 {
     const ViewPhase *at = &v->phases[phase];
     if (!at->there) return;
-    const ViewStats gpu = projected(v, &at->wall, &at->span);
-    Row *row = add(rows, projection ? &gpu : &at->wall);
+    Row *row = add(rows, projection && v->gpu ? &at->span : &at->wall);
     if (!row) return;
-    snprintf(row->name, sizeof row->name, ":%s", upper_name(phase));
+    snprintf(row->name, sizeof row->name, ":%s", profile_cells_phase(phase));
     row->range = at->wall;
     row->ops = phase_ops(v, phase);
     row->level = 2;
@@ -148,10 +144,9 @@ static void add_phase(Rows *rows, const ProfileView *v, Phase phase, bool projec
 
 static void add_range(Rows *rows, const ProfileView *v, const ViewRange *range, bool projection)
 {
-    const ViewStats gpu = projected(v, &range->host, &range->span);
-    Row *row = add(rows, projection ? &gpu : &range->host);
+    Row *row = add(rows, projection && v->gpu ? &range->span : &range->host);
     if (!row) return;
-    snprintf(row->name, sizeof row->name, ":%s %s", upper_name(range->phase), range->name);
+    snprintf(row->name, sizeof row->name, ":%s %s", profile_cells_phase(range->phase), range->name);
     row->range = range->host;
     row->ops = (double)range->kernels;
     row->level = range->level + 3;
@@ -161,21 +156,17 @@ static void add_range(Rows *rows, const ProfileView *v, const ViewRange *range, 
 static void add_ranges(Rows *rows, const ProfileView *v, bool projection)
 {
     const ViewStats loop = {1, v->loop, v->loop, v->loop, v->loop, v->loop, 0};
-    Row *row = projection ? NULL : add(rows, &loop);
-    if (row) row->text = ":measure_loop";
-    row = projection ? NULL : add(rows, &v->step);
-    if (row) row->text = ":step";
+    if (!projection) add_text(rows, &loop, ":measure_loop");
+    if (!projection) add_text(rows, &v->step, ":step");
     for (int p = PHASE_FORWARD; p < PHASE_COUNT; p++) add_phase(rows, v, (Phase)p, projection);
     for (int i = 0; i < v->n_ranges; i++) add_range(rows, v, &v->ranges[i], projection);
 }
 
-/* What never happened is no row. */
+/* Waits that never happened have no row. */
 static void add_os(Rows *rows, const ProfileView *v)
 {
-    Row *row = v->os.blocked.total > 0 ? add(rows, &v->os.blocked) : NULL;
-    if (row) row->text = "[blocked]";
-    row = v->os.waiting.total > 0 ? add(rows, &v->os.waiting) : NULL;
-    if (row) row->text = "[ready, no processor]";
+    if (v->os.blocked.total > 0) add_text(rows, &v->os.blocked, "[blocked]");
+    if (v->os.waiting.total > 0) add_text(rows, &v->os.waiting, "[ready, no processor]");
 }
 
 static void fill(Rows *rows, NsysReport report, const ProfileView *v)
@@ -211,9 +202,10 @@ Status nsys_csv_sum(Text *out, NsysReport report, const ProfileView *v)
 {
     const size_t most =
         (size_t)(v->n_names + v->n_briefs + v->n_calls + v->n_ranges + PHASE_COUNT) + 4;
-    Rows rows = {.rows = calloc(most, sizeof *rows.rows)};
+    CLEANUP(array_free) Row *list = calloc(most, sizeof *list);
+    Rows rows = {.rows = list};
     double all = 0;
-    if (!rows.rows) return NO_MEMORY("for %s", reports[report].name);
+    if (!list) return NO_MEMORY("for %s", reports[report].name);
     fill(&rows, report, v);
     qsort(rows.rows, (size_t)rows.n, sizeof *rows.rows, by_total);
     for (int i = 0; i < rows.n; i++) all += rows.rows[i].t.total;
@@ -226,7 +218,6 @@ Status nsys_csv_sum(Text *out, NsysReport report, const ProfileView *v)
         else
             put_time_row(out, &rows.rows[i], all);
     }
-    free(rows.rows);
     return text_status(out);
 }
 

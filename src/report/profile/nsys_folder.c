@@ -87,46 +87,33 @@ static Status read_file(NsysProfile *profile, const char *folder, const File *fi
     static const size_t most = (size_t)1 << 29; /* keeps a wrong file from eating the memory */
     CLEANUP(text_free) Text path = {0}, text = {0};
     text_printf(&path, "%s/%s", folder, file->name);
-    Status status = text_status(&path);
-    if (status == ST_OK) {
-        status = text_read_file(&text, text_str(&path), most);
-        if (status == ST_IO) status = ST_USAGE; /* as every other file that cannot be taken */
-        if (status == ST_OK) {
-            status = nsys_profile_add(profile, file->input, file->name, text_str(&text), text.n);
-            if (status != ST_OK) status_context("%s", text_str(&path));
-        }
-    }
+    TRY(text_status(&path));
+    Status status = text_read_file(&text, text_str(&path), most);
+    TRY(status == ST_IO ? ST_USAGE : status); /* bad input, as every file that cannot be read */
+    status = nsys_profile_add(profile, file->input, file->name, text_str(&text), text.n);
+    if (status != ST_OK) status_context("%s", text_str(&path));
     return status;
 }
 
 /* Those of one prefix, which are `n` from `files` on. */
 static Status read_profile(json_t *out, const char *folder, const File *files, size_t n)
 {
-    NsysProfile *profile = NULL;
+    CLEANUP(nsys_profile_close) NsysProfile *profile = NULL;
     TRY(nsys_profile_open(&profile));
-    Status status = ST_OK;
-    for (size_t i = 0; status == ST_OK && i < n; i++)
-        status = read_file(profile, folder, &files[i]);
-    if (status == ST_OK) status = nsys_profile_finish(profile, out, files->name, files->prefix);
-    nsys_profile_close(profile);
-    return status;
+    for (size_t i = 0; i < n; i++) TRY(read_file(profile, folder, &files[i]));
+    return nsys_profile_finish(profile, out, files->name, files->prefix);
 }
 
 Status nsys_folder_read(json_t **out, const char *folder)
 {
-    Files files = {0};
-    json_t *list = json_array();
-    Status status = list ? list_files(&files, folder) : NO_MEMORY("for profiles");
-    for (size_t i = 0; status == ST_OK && i < files.n;) {
-        size_t n = 1;
-        while (i + n < files.n && same_prefix(&files.list[i], &files.list[i + n])) n++;
-        status = read_profile(list, folder, &files.list[i], n);
-        i += n;
+    CLEANUP(free_files) Files files = {0};
+    CLEANUP(json_text_free) json_t *list = json_array();
+    if (!list) return NO_MEMORY("for profiles");
+    TRY(list_files(&files, folder));
+    for (size_t i = 0, n; i < files.n; i += n) {
+        for (n = 1; i + n < files.n && same_prefix(&files.list[i], &files.list[i + n]);) n++;
+        TRY(read_profile(list, folder, &files.list[i], n));
     }
-    free_files(&files);
-    if (status == ST_OK)
-        *out = list;
-    else
-        json_decref(list);
-    return status;
+    *out = json_incref(list);
+    return ST_OK;
 }

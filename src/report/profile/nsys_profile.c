@@ -43,8 +43,9 @@ Status nsys_profile_open(NsysProfile **out)
     return ST_OK;
 }
 
-void nsys_profile_close(NsysProfile *p)
+void nsys_profile_close(NsysProfile **profile)
 {
+    NsysProfile *p = *profile;
     if (!p) return;
     json_t *const lists[] = {p->files, p->missing,   p->names,         p->grids,   p->calls,
                              p->nvtx,  p->projected, p->phase_kernels, p->os_calls};

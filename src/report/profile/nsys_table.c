@@ -1,6 +1,5 @@
-#include "report/profile/nsys_table.h"
-
 #include "report/format/csv_reader.h"
+#include "report/profile/nsys_profile.h"
 
 #include <ctype.h>
 #include <math.h>

@@ -1,7 +1,6 @@
 #include "report/profile/profile_cells.h"
 
 #include "base/human.h"
-#include "report/format/table_write.h"
 #include "report/records/column.h"
 #include "report/records/record_notes.h"
 
@@ -63,11 +62,6 @@ const char *profile_cells_stat(const Record *record)
 {
     const char *stat = profile_view_stat(record);
     return strcmp(stat, "median") == 0 ? "medians" : strcmp(stat, "min") == 0 ? "minima" : "means";
-}
-
-Status profile_cells_put(Text *out, const ProfileTables *how, Table *table)
-{
-    return table_write_next(out, how->format, table);
 }
 
 bool profile_cells_failed(const Record *record)

@@ -1,7 +1,6 @@
-#include "report/profile/profile_device_tables.h"
-
 #include "base/human.h"
 #include "prof/part.h"
+#include "report/profile/profile_cells.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -230,9 +229,9 @@ Status profile_device_tables_write(Text *out, const ProfileTables *how, const Pr
 {
     Table table = {0};
     gpu(&table, view);
-    TRY(profile_cells_put(out, how, &table));
+    TRY(table_write_next(out, how->format, &table));
     scopes(&table, view);
-    TRY(profile_cells_put(out, how, &table));
+    TRY(table_write_next(out, how->format, &table));
     os_usage(&table, view);
-    return profile_cells_put(out, how, &table);
+    return table_write_next(out, how->format, &table);
 }

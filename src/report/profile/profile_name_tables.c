@@ -203,85 +203,84 @@ static void phase_rows(Table *table, const NameTable *as, const ViewName *names,
     }
 }
 
-static void kernels(Table *table, const NameTable *base)
+/* A list of every phase, then of the step; without a grouping the latter alone. */
+typedef struct NameList {
+    const ViewName *phases, *all;
+    int n_phases, n_all;
+} NameList;
+
+static Status put_list(Text *out, const NameTable *as, NameList list, const char *note)
 {
-    const ProfileView *v = base->view;
-    NameTable as = *base;
+    Table table = {0};
+    profile_name_tables_columns(&table, as);
+    if (as->grouping) phase_rows(&table, as, list.phases, list.n_phases);
+    profile_name_tables_rows(&table, as, as->grouping ? "step" : NULL, as->ops ? "step" : NULL,
+                             list.all, list.n_all);
+    table_note(&table, note, NULL);
+    return table_write_next(out, as->how->format, &table);
+}
+
+static Status kernels(Text *out, NameTable as)
+{
+    const ProfileView *v = as.view;
+    if (v->n_phase_kernels == 0) return ST_OK;
     as.heading = v->gpu ? "kernel, by name" : "op (who computed it): where";
     as.of = v->gpu ? "of" : NULL;
     as.briefly = v->gpu;
-    profile_name_tables_columns(table, &as);
-    phase_rows(table, &as, v->phase_kernels, v->n_phase_kernels);
-    profile_name_tables_rows(table, &as, "step", NULL, v->names, v->n_names);
-    table_note(table,
-               v->gpu ? "total of all profiled steps; shares of the kernels' time in the phase"
-                      : "on a CPU an op and who computed it stand for a kernel; total of all "
-                        "profiled steps; shares of the ops' time in the phase",
-               NULL);
+    return put_list(out, &as,
+                    (NameList){v->phase_kernels, v->names, v->n_phase_kernels, v->n_names},
+                    v->gpu ? "total of all profiled steps; shares of the kernels' time in the phase"
+                           : "on a CPU an op and who computed it stand for a kernel; total of all "
+                             "profiled steps; shares of the ops' time in the phase");
 }
 
-static void ops(Table *table, const NameTable *base)
+static Status ops(Text *out, NameTable as)
 {
-    const ProfileView *v = base->view;
-    NameTable as = *base;
+    const ProfileView *v = as.view;
+    if (v->n_phase_ops == 0) return ST_OK;
     as.heading = "op (who computed it)";
     as.of = "of";
     as.ops = true;
-    profile_name_tables_columns(table, &as);
-    phase_rows(table, &as, v->phase_ops, v->n_phase_ops);
-    profile_name_tables_rows(table, &as, "step", "step", v->phase_ops, v->n_phase_ops);
-    table_note(table,
-               v->gpu ? "by op: a call is one run of an op, its time that of all its kernels"
-                      : "by op: a call is one run of an op, wherever in the model",
-               NULL);
+    return put_list(out, &as,
+                    (NameList){v->phase_ops, v->phase_ops, v->n_phase_ops, v->n_phase_ops},
+                    v->gpu ? "by op: a call is one run of an op, its time that of all its kernels"
+                           : "by op: a call is one run of an op, wherever in the model");
 }
 
 /* Each kernel once for every op that launches it. On a CPU the names above say which op they are of. */
-static void kernels_by_op(Table *table, const NameTable *base)
+static Status kernels_by_op(Text *out, NameTable as)
 {
-    const ProfileView *v = base->view;
-    NameTable as = *base;
-    if (!v->gpu && v->n_phase_kernels > 0) return;
+    const ProfileView *v = as.view;
+    if (!v->gpu && v->n_phase_kernels > 0) return ST_OK;
     as.heading = v->gpu ? "kernel, by op" : "op (implementation)";
     as.of = "of";
     as.briefly = true;
-    as.source = base->how->source;
-    profile_name_tables_columns(table, &as);
-    phase_rows(table, &as, v->kernels, v->n_kernels);
-    profile_name_tables_rows(table, &as, "step", NULL, v->kernels, v->n_kernels);
-    table_note(table,
-               v->gpu
-                   ? "total of all profiled steps; shares of the kernels' time"
-                   : "on a CPU an op's implementation stands for a kernel; total of all profiled "
-                     "steps",
-               NULL);
+    as.source = as.how->source;
+    return put_list(
+        out, &as, (NameList){v->kernels, v->kernels, v->n_kernels, v->n_kernels},
+        v->gpu ? "total of all profiled steps; shares of the kernels' time"
+               : "on a CPU an op's implementation stands for a kernel; total of all profiled "
+                 "steps");
 }
 
 /* By the op they are made for; a file of an older version does not say. */
-static void calls(Table *table, const NameTable *base)
+static Status calls(Text *out, NameTable as)
 {
-    NameTable as = *base;
     as.grouping = NULL;
     as.heading = "CUDA call";
     as.of = "for";
-    as.source = base->how->source;
-    profile_name_tables_columns(table, &as);
-    profile_name_tables_rows(table, &as, NULL, NULL, base->view->op_calls, base->view->n_op_calls);
-    table_note(table, "total of all profiled steps", NULL);
+    as.source = as.how->source;
+    const NameList list = {.all = as.view->op_calls, .n_all = as.view->n_op_calls};
+    return put_list(out, &as, list, "total of all profiled steps");
 }
 
 Status profile_name_tables_write(Text *out, const ProfileTables *how, const ProfileView *view)
 {
     const NameTable base = {.how = how, .view = view, .grouping = "in"};
-    Table table = {0};
-    if (view->n_phase_kernels > 0) kernels(&table, &base);
-    TRY(profile_cells_put(out, how, &table));
-    if (view->n_phase_ops > 0) ops(&table, &base);
-    TRY(profile_cells_put(out, how, &table));
-    kernels_by_op(&table, &base);
-    TRY(profile_cells_put(out, how, &table));
-    calls(&table, &base);
-    return profile_cells_put(out, how, &table);
+    TRY(kernels(out, base));
+    TRY(ops(out, base));
+    TRY(kernels_by_op(out, base));
+    return calls(out, base);
 }
 
 /* ---- copies and memsets ---- */
@@ -320,5 +319,5 @@ Status profile_name_tables_memory(Text *out, const ProfileTables *how, const Pro
     }
     table_note(&table, "copies and memsets of all that was profiled; 1 MB is 1,000,000 bytes",
                NULL);
-    return profile_cells_put(out, how, &table);
+    return table_write_next(out, how->format, &table);
 }

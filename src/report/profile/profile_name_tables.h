@@ -24,7 +24,7 @@ typedef struct NameTable {
 } NameTable;
 
 void profile_name_tables_columns(Table *table, const NameTable *as);
-/* Those of `names` whose `in` is `in` (NULL: all of them), most time first, and the rest in a row; in the
- * column of what they are in stands `label`. */
+/* Those of `names` whose `in` is `in` (NULL: all of them), most time first, and the rest in a row;
+ * in the column of what they are in stands `label`. */
 void profile_name_tables_rows(Table *table, const NameTable *as, const char *label, const char *in,
                               const ViewName *names, int n);

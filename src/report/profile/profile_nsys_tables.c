@@ -56,7 +56,7 @@ static Status files(Text *out, const ProfileTables *how, const ProfileView *v)
     share_row(&table, "copies and memsets", g->copies, all);
     gap_rows(&table, &g->gaps);
     missing_notes(&table, v->record);
-    return profile_cells_put(out, how, &table);
+    return table_write_next(out, how->format, &table);
 }
 
 /* ---- kernels, by range where the files tell ---- */
@@ -124,7 +124,7 @@ static Status kernels(Text *out, const ProfileTables *how, const ProfileView *v)
     profile_name_tables_columns(&table, &as);
     range_rows(&table, &as);
     profile_name_tables_rows(&table, &as, "all", NULL, v->names, v->n_names);
-    return profile_cells_put(out, how, &table);
+    return table_write_next(out, how->format, &table);
 }
 
 /* ---- the other lists ---- */
@@ -142,7 +142,7 @@ static Status list(Text *out, const ProfileTables *how, const ProfileView *v, co
     profile_name_tables_rows(&table, &as, NULL, NULL, names, n);
     if (names == v->nvtx || names == v->projected)
         table_note(&table, "a nested range counts in every range around it, too", NULL);
-    return profile_cells_put(out, how, &table);
+    return table_write_next(out, how->format, &table);
 }
 
 static Status write_one(Text *out, const ProfileTables *how, const ProfileView *v)
@@ -163,11 +163,9 @@ Status profile_nsys_tables_write(Text *out, const ProfileTables *how, const json
     json_t *item;
     json_array_foreach(profiles, i, item)
     {
-        ProfileView view;
+        CLEANUP(profile_view_free) ProfileView view = {0};
         TRY(profile_view_make(&view, item));
-        const Status status = write_one(out, how, &view);
-        profile_view_free(&view);
-        TRY(status);
+        TRY(write_one(out, how, &view));
     }
     return ST_OK;
 }

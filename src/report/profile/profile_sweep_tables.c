@@ -1,9 +1,8 @@
-#include "report/profile/profile_sweep_tables.h"
-
 #include "base/human.h"
 #include "base/text_groups.h"
 #include "prof/part.h"
 #include "report/findings/findings.h"
+#include "report/profile/profile_cells.h"
 #include "report/records/precision_gain.h"
 #include "report/records/same_work.h"
 
@@ -26,7 +25,7 @@ static double matmul_share(const ProfileView *v, bool forward_alone)
     return all > 0 ? 100 * part / all : NAN;
 }
 
-/* What ran a step: kernels on a GPU, ops on a CPU. */
+/* Time of the kernels (GPU) or ops (CPU) of one step. */
 static double device_time(const ProfileView *v)
 {
     double total = 0;
@@ -36,20 +35,16 @@ static double device_time(const ProfileView *v)
     return total / (double)v->steps;
 }
 
-static int phase_of(const ProfileView *v, const ViewName *kernel)
-{
-    return kernel->row < 0 ? PHASE_COUNT : (int)v->ops[kernel->row].phase;
-}
-
 static bool counts(const ProfileView *v, const ViewName *kernel, int phase)
 {
     if (kernel->time.n == 0) return false;
     if (phase == PHASE_COUNT) return true;
-    return kernel->in ? (int)profile_view_phase(kernel->in) == phase : phase_of(v, kernel) == phase;
+    if (kernel->in) return (int)profile_view_phase(kernel->in) == phase;
+    return kernel->row >= 0 && (int)v->ops[kernel->row].phase == phase;
 }
 
-/* The kernel that takes most time in a phase (PHASE_COUNT: the step), NULL: none. By name; a file
- * of an older version has names by op alone. */
+/* The kernel that takes most time in a phase (PHASE_COUNT: the step), NULL: none. A file of an older
+ * version has names by op only. */
 static const ViewName *top_kernel(const ProfileView *view, int phase)
 {
     const bool by_op = view->n_phase_kernels == 0, step = phase == PHASE_COUNT;
@@ -105,7 +100,7 @@ static void profile_cells(Table *table, const ProfileView *v)
 
 static Status summary_row(Table *table, const Record *record, const RowWarnings *warnings)
 {
-    ProfileView view;
+    CLEANUP(profile_view_free) ProfileView view = {0};
     label_cells(table, record, warnings);
     if (profile_cells_failed(record)) {
         table_cell(table, record_status_word(record_status(record)));
@@ -114,7 +109,6 @@ static Status summary_row(Table *table, const Record *record, const RowWarnings 
     }
     TRY(profile_view_make(&view, record));
     profile_cells(table, &view);
-    profile_view_free(&view);
     return ST_OK;
 }
 
@@ -142,14 +136,6 @@ static Status summary(Table *table, const RecordSet *set)
 }
 
 /* ---- two styles side by side ---- */
-
-/* Rows that are equal but for what an execution style decides have the same text. */
-static void put_work(Text *out, const Record *record)
-{
-    static const char *const but[] = {"exec", "attention", "recompute", "blas"};
-    text_clear(out);
-    same_work_put(out, record, but, sizeof but / sizeof *but);
-}
 
 /* One line of the comparison. */
 typedef struct Figures {
@@ -229,25 +215,21 @@ static void pair_rows(Table *table, const ProfileView *a, const ProfileView *b, 
 static Status pair(Text *out, const ProfileTables *how, const Record *first, const Record *second,
                    bool more)
 {
-    ProfileView a, b;
+    CLEANUP(profile_view_free) ProfileView a = {0};
+    CLEANUP(profile_view_free) ProfileView b = {0};
     Table table = {0};
     int64_t layers = 1;
+    const char *x = record_text(first, "exec"), *y = record_text(second, "exec");
+    char ratio[40];
     record_int(first, "num_layers", &layers);
     TRY(profile_view_make(&a, first));
-    Status status = profile_view_make(&b, second);
-    if (status == ST_OK) {
-        const char *x = record_text(first, "exec"), *y = record_text(second, "exec");
-        char ratio[40];
-        snprintf(ratio, sizeof ratio, "%.15s / %.15s", y, x);
-        TABLE_COLUMNS(&table, 1, "a step", x, y, ratio);
-        pair_rows(&table, &a, &b, (double)layers);
-        if (!a.gpu) table_note(&table, "on a CPU a kernel is one run of an op", NULL);
-        if (more) table_note(&table, "more rows of this work are not set beside each other", NULL);
-        status = profile_cells_put(out, how, &table);
-        profile_view_free(&b);
-    }
-    profile_view_free(&a);
-    return status;
+    TRY(profile_view_make(&b, second));
+    snprintf(ratio, sizeof ratio, "%.15s / %.15s", y, x);
+    TABLE_COLUMNS(&table, 1, "a step", x, y, ratio);
+    pair_rows(&table, &a, &b, (double)layers);
+    if (!a.gpu) table_note(&table, "on a CPU a kernel is one run of an op", NULL);
+    if (more) table_note(&table, "further rows of the same work are not compared", NULL);
+    return table_write_next(out, how->format, &table);
 }
 
 /* Rows of the same work, and after each of them the next in another style. */
@@ -263,6 +245,8 @@ static const char *style(const RecordSet *set, size_t i)
 
 static Status find_styles(Styles *styles, const RecordSet *set)
 {
+    /* What an execution style decides: rows that differ in these alone did the same work. */
+    static const char *const but[] = {"exec", "attention", "recompute", "blas"};
     const size_t n = record_set_size(set);
     CLEANUP(text_free) Text text = {0};
     *styles = (Styles){.other = malloc((n + 1) * sizeof *styles->other)};
@@ -270,7 +254,8 @@ static Status find_styles(Styles *styles, const RecordSet *set)
     if (status == ST_OK && !styles->other) status = NO_MEMORY("for profiles");
     for (size_t i = 0; status == ST_OK && i < n; i++) {
         if (profile_cells_failed(record_set_at(set, i)) || !style(set, i)) continue;
-        put_work(&text, record_set_at(set, i));
+        text_clear(&text);
+        same_work_put(&text, record_set_at(set, i), but, sizeof but / sizeof *but);
         status = text_status(&text);
         if (status == ST_OK) status = text_groups_put(&styles->work, i, text_str(&text));
     }
@@ -320,6 +305,6 @@ Status profile_sweep_tables_write(Text *out, const ProfileTables *how, const Rec
     CLEANUP(table_free) Table table = {0};
     TRY(summary(&table, set));
     TRY(sentences(&table, set));
-    TRY(profile_cells_put(out, how, &table));
+    TRY(table_write_next(out, how->format, &table));
     return pairs(out, how, set);
 }

@@ -3,9 +3,7 @@
 #include "base/human.h"
 #include "bench/record/profile_overhead.h"
 #include "report/findings/findings.h"
-#include "report/profile/profile_device_tables.h"
 #include "report/profile/profile_name_tables.h"
-#include "report/profile/profile_sweep_tables.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -331,14 +329,14 @@ static Status write_one(Text *out, const ProfileTables *how, const RecordSet *se
 {
     Table table = {0};
     phases(&table, v, set);
-    TRY(profile_cells_put(out, how, &table));
+    TRY(table_write_next(out, how->format, &table));
     attention(&table, v);
-    TRY(profile_cells_put(out, how, &table));
+    TRY(table_write_next(out, how->format, &table));
     categories(&table, v);
-    TRY(profile_cells_put(out, how, &table));
+    TRY(table_write_next(out, how->format, &table));
     TRY(profile_name_tables_write(out, how, v));
     ops(&table, how, v);
-    TRY(profile_cells_put(out, how, &table));
+    TRY(table_write_next(out, how->format, &table));
     TRY(profile_name_tables_memory(out, how, v));
     return profile_device_tables_write(out, how, v);
 }
@@ -347,9 +345,7 @@ Status profile_tables_write(Text *out, const ProfileTables *how, const RecordSet
 {
     if (record_set_size(set) != 1 || profile_cells_failed(record_set_at(set, 0)))
         return profile_sweep_tables_write(out, how, set);
-    ProfileView view;
+    CLEANUP(profile_view_free) ProfileView view = {0};
     TRY(profile_view_make(&view, record_set_at(set, 0)));
-    const Status status = write_one(out, how, set, &view);
-    profile_view_free(&view);
-    return status;
+    return write_one(out, how, set, &view);
 }

@@ -1,19 +1,17 @@
-#include "report/validate/pickle_reader.h"
-
 #include "base/json_reader.h"
 #include "report/memory/pickle_writer.h"
+#include "report/validate/validate.h"
 
 #include <stdint.h>
 #include <stdlib.h>
 
 enum { PROTO = 0x80, TUPLE2 = 0x86, NEWTRUE = 0x88, NEWFALSE = 0x89, LONG1 = 0x8a };
 
-/* What a value takes at least when nothing of it is shared. */
+/* The least memory of a value that is not shared. */
 static const size_t VALUE_BYTES = 64;
 
-/* A value, owned. A list may hold another many times over, and so on upwards: `written_out` is
- * how many values the whole has when each is counted wherever it stands, as in the same file as
- * JSON. */
+/* A value, owned. A list may hold another many times, and so on upwards: `written_out` counts
+ * every value wherever it stands, as the same file as JSON would. */
 typedef struct Item {
     json_t *value; /* NULL: a mark */
     int depth;     /* of lists and dictionaries within each other */
@@ -131,8 +129,8 @@ static Status recall(Reader *r, int n)
 
 /* ---- lists and dictionaries ---- */
 
-/* What one becomes when it holds the other. A list that would come to hold itself is refused where
- * it is recalled and then added to. */
+/* Updates the depth and size of `into`, which will hold `held`. close() refuses a list that would
+ * hold itself. */
 static Status hold(Item *into, const Item *held)
 {
     if (held->depth + 1 > into->depth) into->depth = held->depth + 1;
@@ -144,7 +142,7 @@ static Status hold(Item *into, const Item *held)
                      "memory");
 }
 
-/* Where the last mark is, plus 1; 0: there is none. */
+/* The index behind the last mark; 0: there is none. */
 static size_t find_mark(const Items *s)
 {
     size_t mark = s->n;
@@ -157,7 +155,7 @@ static void pop_to(Items *s, size_t n)
     while (s->n > n) json_decref(s->list[--s->n].value);
 }
 
-/* Puts what is above the last mark into `into`. */
+/* Puts the items above the mark into `into`. */
 static Status fill(Reader *r, size_t mark, Item *into, bool dictionary)
 {
     const Items *s = &r->stack;
@@ -173,7 +171,7 @@ static Status fill(Reader *r, size_t mark, Item *into, bool dictionary)
     return ST_OK;
 }
 
-/* Puts what is above the last mark into what is below it. */
+/* Puts the items above the last mark into the list or dictionary below it. */
 static Status close(Reader *r, bool dictionary)
 {
     Items *s = &r->stack;
@@ -190,38 +188,35 @@ static Status close(Reader *r, bool dictionary)
     return ST_OK;
 }
 
-/* Takes `made` over: on the stack instead of what is above `from`. */
-static Status replace(Reader *r, size_t from, Item made)
+/* Replaces the stack above `from` by one list or dictionary of the items above `mark`. */
+static Status wrap(Reader *r, size_t from, size_t mark, bool dictionary)
 {
+    Item made = {.value = dictionary ? json_object() : json_array(), .written_out = 1, .depth = 1};
+    const Status status = made.value ? fill(r, mark, &made, dictionary) : bad("no memory");
+    if (status != ST_OK) {
+        json_decref(made.value);
+        return status;
+    }
     pop_to(&r->stack, from);
     return push(&r->stack, made);
 }
 
-/* A dictionary of what is above the last mark. */
+/* A dictionary of the items above the last mark. */
 static Status make_dictionary(Reader *r)
 {
-    Items *s = &r->stack;
-    const size_t mark = find_mark(s);
-    if (mark == 0 || (s->n - mark) % 2) return bad("an end without a beginning");
-    Item made = {.value = json_object(), .written_out = 1, .depth = 1};
-    const Status status = made.value ? fill(r, mark, &made, true) : bad("no memory");
-    if (status == ST_OK) return replace(r, mark - 1, made);
-    json_decref(made.value);
-    return status;
+    const size_t mark = find_mark(&r->stack);
+    if (mark == 0 || (r->stack.n - mark) % 2) return bad("an end without a beginning");
+    return wrap(r, mark - 1, mark, true);
 }
 
 static Status pair(Reader *r)
 {
-    Items *s = &r->stack;
+    const Items *s = &r->stack;
     if (s->n < 2 || !s->list[s->n - 1].value || !s->list[s->n - 2].value) return bad("half a pair");
-    Item made = {.value = json_array(), .written_out = 1, .depth = 1};
-    const Status status = made.value ? fill(r, s->n - 2, &made, false) : bad("no memory");
-    if (status == ST_OK) return replace(r, s->n - 2, made);
-    json_decref(made.value);
-    return status;
+    return wrap(r, s->n - 2, s->n - 2, false);
 }
 
-/* ---- all of it ---- */
+/* ---- opcodes ---- */
 
 static Status read_value(Reader *r, int op)
 {

@@ -5,7 +5,6 @@
 #include "base/json_text.h"
 #include "bench/limits/limits_json.h"
 #include "bench/record/record.h"
-#include "report/validate/pickle_reader.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -5,14 +5,20 @@
 
 #include <jansson.h>
 
-/* What was found, for people: "trace, 1,234 events". */
+/* A summary for people: "trace, 1,234 events". */
 typedef struct ValidateNote {
     char s[160];
 } ValidateNote;
 
-/* ST_FAILED with one line about what is wrong; ST_IO, ST_USAGE when it cannot be read or is nothing that
- * this program writes. */
+/* ST_FAILED with one line about what is wrong; ST_IO, ST_USAGE when it cannot be read or is
+ * nothing that this program writes. */
 Status validate_file(const char *path, ValidateNote *note);
+
+/* A Python pickle with the opcodes that pickle_writer.c writes, as a JSON value; tuples become
+ * lists. ST_FAILED: cut short, or no such pickle; nested deeper than pickle_writer.c nests; a list
+ * within itself. ST_USAGE, ST_NO_MEMORY: as json_reader_parse(). *out is the caller's to
+ * json_decref(). */
+Status pickle_reader_parse(json_t **out, const char *path, const Text *text);
 
 /* ---- the kinds; `path` is for messages ---- */
 Status validate_trace(const Text *text, const json_t *json, ValidateNote *note);

@@ -1,13 +1,13 @@
 #include "base/array.h"
 #include "bench/record/record.h"
 #include "report/validate/validate.h"
-#include "report/validate/validate_sum.h"
+#include "report/validate/validate_check.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Something that takes memory from one node to another. */
+/* Memory that is in use from one node to another. */
 typedef struct Block {
     int64_t address, bytes, born, died;
     size_t index; /* in the file */
@@ -33,7 +33,7 @@ static int by_address(const void *a, const void *b)
     return x->index < y->index ? -1 : 1;
 }
 
-/* No two have the same place at the same time. */
+/* No two blocks overlap in address and time. */
 static Status check_places(Block *blocks, size_t n)
 {
     qsort(blocks, n, sizeof *blocks, by_address);
@@ -48,7 +48,7 @@ static Status check_places(Block *blocks, size_t n)
     return ST_OK;
 }
 
-/* What lives at the node of the peak is the peak. */
+/* The blocks alive at the node of the peak add up to it. */
 static Status check_peak(const json_t *cell, const Block *blocks, size_t n)
 {
     int64_t node = 0;
@@ -80,7 +80,7 @@ static Status check_phases(const json_t *cell, const char *step)
     {
         char total[96];
         snprintf(total, sizeof total, "%.60s.total_mib", phase);
-        TRY(validate_sum_mib(phases, phase, total));
+        TRY(validate_check_mib(phases, phase, total));
     }
     return ST_OK;
 }
@@ -91,8 +91,8 @@ static Status check_cell(const json_t *cell)
     const json_t *blocks = json_object_get(cell, "blocks");
     if (record_status(cell) == RECORD_UNSUPPORTED) return ST_OK;
     if (record_status(cell) != RECORD_OK) return FAIL(ST_FAILED, "its status is not known");
-    TRY(validate_sum_mib(cell, "peak", "peak.total_mib"));
-    TRY(validate_sum_mib(cell, "forward_peak", "forward_peak.total_mib"));
+    TRY(validate_check_mib(cell, "peak", "peak.total_mib"));
+    TRY(validate_check_mib(cell, "forward_peak", "forward_peak.total_mib"));
     TRY(check_phases(cell, "first_step"));
     TRY(check_phases(cell, "later_steps"));
     if (!record_number(cell, "peak.total_mib", &peak) ||
@@ -106,14 +106,8 @@ Status validate_memory(const json_t *json, ValidateNote *note)
     size_t i, blocks = 0;
     json_t *cell;
     const json_t *cells = json_object_get(json, "cells");
-    json_array_foreach(cells, i, cell)
-    {
-        const Status status = check_cell(cell);
-        blocks += json_array_size(json_object_get(cell, "blocks"));
-        if (status == ST_OK) continue;
-        status_context("cell %zu", i + 1);
-        return status;
-    }
+    TRY(validate_check_each(cells, "cell", check_cell));
+    json_array_foreach(cells, i, cell) blocks += json_array_size(json_object_get(cell, "blocks"));
     snprintf(note->s, sizeof note->s, "memory, %zu cells, %zu blocks", json_array_size(cells),
              blocks);
     return ST_OK;

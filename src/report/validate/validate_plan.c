@@ -1,6 +1,6 @@
 #include "bench/record/record.h"
 #include "report/validate/validate.h"
-#include "report/validate/validate_sum.h"
+#include "report/validate/validate_check.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -17,7 +17,7 @@ static Status check_phases(const json_t *plan, const char *figure)
     }
     snprintf(path, sizeof path, "step.%s", figure);
     if (!record_number(plan, path, &step)) return FAIL(ST_FAILED, "%s is missing", path);
-    if (validate_sum_equal(sum, step)) return ST_OK;
+    if (validate_check_equal(sum, step)) return ST_OK;
     return FAIL(ST_FAILED, "%s of the phases add up to %.6g, not to the %.6g of the step", figure,
                 sum, step);
 }
@@ -25,7 +25,7 @@ static Status check_phases(const json_t *plan, const char *figure)
 static Status check_memory(const json_t *plan)
 {
     double live, planned, needed;
-    TRY(validate_sum_mib(plan, "memory", "peak_alloc_mib"));
+    TRY(validate_check_mib(plan, "memory", "peak_alloc_mib"));
     if (!record_number(plan, "peak_alloc_mib", &live) ||
         !record_number(plan, "planned_peak_mib", &planned) ||
         !record_number(plan, "needed_mib", &needed))
@@ -43,7 +43,8 @@ static Status check_fit(const json_t *fit)
     if (!record_number(fit, "limit_mib", &limit) || !record_number(fit, "needs_mib", &needs) ||
         !record_number(fit, "short_by_mib", &lacks) || !json_is_boolean(fits))
         return FAIL(ST_FAILED, "what fits: limit_mib, needs_mib, short_by_mib or fits is missing");
-    if (json_is_true(fits) == (needs <= limit) && validate_sum_equal(lacks, fmax(0, needs - limit)))
+    if (json_is_true(fits) == (needs <= limit) &&
+        validate_check_equal(lacks, fmax(0, needs - limit)))
         return ST_OK;
     return FAIL(ST_FAILED, "what fits: %.6g MiB in %.6g is not short by %.6g", needs, limit, lacks);
 }
@@ -64,16 +65,8 @@ static Status check_plan(const json_t *plan)
 
 Status validate_plan(const json_t *json, ValidateNote *note)
 {
-    size_t i;
-    json_t *plan;
     const json_t *plans = json_object_get(json, "plans");
-    json_array_foreach(plans, i, plan)
-    {
-        const Status status = check_plan(plan);
-        if (status == ST_OK) continue;
-        status_context("plan %zu", i + 1);
-        return status;
-    }
+    TRY(validate_check_each(plans, "plan", check_plan));
     snprintf(note->s, sizeof note->s, "plans, %zu cells", json_array_size(plans));
     return ST_OK;
 }

@@ -1,3 +1,4 @@
+#include "base/json_text.h"
 #include "bench/measure/sample.h"
 #include "bench/record/profile_check.h"
 #include "bench/record/record_file.h"
@@ -13,13 +14,11 @@ static Status read_samples(const json_t *list, SampleList *seconds)
     size_t i;
     const json_t *value;
     json_array_foreach(list, i, value)
-    {
         TRY(sample_list_add(seconds, json_number_value(value) / 1e3));
-    }
     return ST_OK;
 }
 
-/* `right` is the phase made anew of its samples. What is left out, as a std of one sample, is not wrong. */
+/* `right` is the phase recomputed from its samples. A figure that the file omits is not wrong. */
 static Status compare_phase(const Record *record, const Record *right, const char *phase)
 {
     const char *name;
@@ -43,12 +42,10 @@ static Status check_phase(const Record *record, const char *phase)
     const json_t *list = json_object_get(json_object_get(record, phase), "samples_ms");
     if (json_array_size(list) == 0) return ST_OK;
     CLEANUP(sample_list_free) SampleList seconds = {0};
-    Record *right = json_object();
-    Status status = read_samples(list, &seconds);
-    if (status == ST_OK) status = record_put_samples(right, phase, seconds.seconds, seconds.n);
-    if (status == ST_OK) status = compare_phase(record, right, phase);
-    json_decref(right);
-    return status;
+    CLEANUP(json_text_free) Record *right = json_object();
+    TRY(read_samples(list, &seconds));
+    TRY(record_put_samples(right, phase, seconds.seconds, seconds.n));
+    return compare_phase(record, right, phase);
 }
 
 static Status check_phases(const RecordSet *set)
@@ -63,11 +60,9 @@ static Status check_phases(const RecordSet *set)
 
 static Status check_profile(const Record *record)
 {
-    ProfileView view;
+    CLEANUP(profile_view_free) ProfileView view = {0};
     TRY(profile_view_make(&view, record));
-    const Status status = profile_check(&view);
-    profile_view_free(&view);
-    return status;
+    return profile_check(&view);
 }
 
 static Status check_profiles(const RecordSet *set, int *n)

@@ -1,4 +1,5 @@
 /* The events of a memory snapshot, replayed: what they leave is what its segments hold. */
+#include "base/array.h"
 #include "bench/record/record.h"
 #include "report/validate/validate.h"
 
@@ -170,14 +171,13 @@ Status validate_snapshot(const json_t *json, ValidateNote *note)
     Replay r = {.requested = -1};
     if (!json_is_array(events) || !json_is_array(segments))
         return FAIL(ST_FAILED, "a snapshot without events or segments");
-    r.segments.list = malloc((n + 1) * sizeof(Piece));
-    r.live.list = malloc((n + 1) * sizeof(Piece));
-    Status status =
-        r.segments.list && r.live.list ? replay(&r, events) : NO_MEMORY("for %zu events", n);
-    if (status == ST_OK) status = check_segments(&r, segments);
+    CLEANUP(array_free) Piece *pieces = malloc(2 * (n + 1) * sizeof *pieces);
+    if (!pieces) return NO_MEMORY("for %zu events", n);
+    r.segments.list = pieces;
+    r.live.list = pieces + n + 1;
+    TRY(replay(&r, events));
+    TRY(check_segments(&r, segments));
     snprintf(note->s, sizeof note->s, "memory snapshot, %zu events, %zu blocks at its end", n,
              r.live.n);
-    free(r.segments.list);
-    free(r.live.list);
-    return status;
+    return ST_OK;
 }

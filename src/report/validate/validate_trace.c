@@ -25,6 +25,12 @@ typedef struct Found {
     size_t n_slices, n_calls, n_launched, n_starts, n_ends, n_steps;
 } Found;
 
+static void free_found(Found *f)
+{
+    void *const arrays[] = {f->slices, f->calls, f->launched, f->starts, f->ends};
+    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) free(arrays[i]);
+}
+
 static const char *text_of(const json_t *object, const char *name)
 {
     const char *text = json_string_value(json_object_get(object, name));
@@ -58,12 +64,11 @@ static Status take_slice(Found *f, const json_t *e, size_t i)
     const json_t *args = json_object_get(e, "args"), *stream = json_object_get(args, "stream");
     const Pair pair = {json_integer_value(json_object_get(args, "correlation")),
                        json_integer_value(json_object_get(args, "graph node id"))};
+    const double duration = json_number_value(json_object_get(e, "dur"));
     if (!json_is_number(json_object_get(e, "dur")) || !*category || !json_is_object(args))
         return FAIL(ST_FAILED, "event %zu lacks dur, cat or args", i);
-    if (json_number_value(json_object_get(e, "dur")) < 0)
-        return FAIL(ST_FAILED, "event %zu ends before it begins", i);
-    if (json_number_value(json_object_get(e, "dur")) > longest ||
-        fabs(json_number_value(json_object_get(e, "ts"))) > longest)
+    if (duration < 0) return FAIL(ST_FAILED, "event %zu ends before it begins", i);
+    if (duration > longest || fabs(json_number_value(json_object_get(e, "ts"))) > longest)
         return FAIL(ST_FAILED, "event %zu: its ts or dur is beyond %g us", i, longest);
     if (on_gpu(category) != (stream != NULL) || (stream && json_integer_value(stream) <= 0))
         return FAIL(ST_FAILED, "event %zu: a stream is for what runs on a GPU", i);
@@ -81,9 +86,8 @@ static Status take(Found *f, const json_t *e, size_t i)
 {
     const char *ph = text_of(e, "ph");
     if (strlen(ph) != 1 || !strchr("XMCsfi", *ph) || !json_is_integer(json_object_get(e, "pid")) ||
-        !json_is_number(json_object_get(e, "ts")) || !*text_of(e, "name")) {
+        !json_is_number(json_object_get(e, "ts")) || !*text_of(e, "name"))
         return FAIL(ST_FAILED, "event %zu lacks ph, pid, ts or name", i);
-    }
     if (*ph == 'X') return take_slice(f, e, i);
     const json_int_t id = json_integer_value(json_object_get(e, "id"));
     if (*ph == 's') f->starts[f->n_starts++] = id;
@@ -109,17 +113,16 @@ static Status check_nesting(Found *f)
     CLEANUP(array_free) int64_t *open = malloc((f->n_slices + 1) * sizeof *open);
     size_t n = 0;
     if (!open) return NO_MEMORY("for %zu slices", f->n_slices);
-    Status status = ST_OK;
     qsort(f->slices, f->n_slices, sizeof *f->slices, by_place);
-    for (size_t i = 0; i < f->n_slices && status == ST_OK; i++) {
+    for (size_t i = 0; i < f->n_slices; i++) {
         const Slice *s = &f->slices[i];
         if (i > 0 && (s[-1].pid != s->pid || s[-1].tid != s->tid)) n = 0;
         while (n > 0 && open[n - 1] <= s->begin) n--;
         if (n > 0 && open[n - 1] < s->end)
-            status = FAIL(ST_FAILED, "event %zu overlaps another on its track", s->index);
+            return FAIL(ST_FAILED, "event %zu overlaps another on its track", s->index);
         open[n++] = s->end;
     }
-    return status;
+    return ST_OK;
 }
 
 static int by_pair(const void *a, const void *b)
@@ -187,19 +190,15 @@ Status validate_trace(const Text *text, const json_t *json, ValidateNote *note)
     const size_t n = json_array_size(events) + 1;
     if (!json_is_array(events)) return FAIL(ST_FAILED, "traceEvents is no array");
     if (!strstr(text_str(text), "\"rank\": ")) return FAIL(ST_FAILED, "it has no rank");
+    CLEANUP(free_found)
     Found f = {.slices = malloc(n * sizeof *f.slices),
                .calls = malloc(n * sizeof *f.calls),
                .launched = malloc(n * sizeof *f.launched),
                .starts = malloc(n * sizeof *f.starts),
                .ends = malloc(n * sizeof *f.ends)};
-    Status status = f.slices && f.calls && f.launched && f.starts && f.ends
-                        ? check_all(&f, events)
-                        : NO_MEMORY("for %zu events", n);
-    free(f.slices);
-    free(f.calls);
-    free(f.launched);
-    free(f.starts);
-    free(f.ends);
+    if (!f.slices || !f.calls || !f.launched || !f.starts || !f.ends)
+        return NO_MEMORY("for %zu events", n);
+    const Status status = check_all(&f, events);
     snprintf(note->s, sizeof note->s, "trace, %zu events, %zu of a GPU, %zu steps", n - 1,
              f.n_launched, f.n_steps);
     return status;

@@ -9,7 +9,7 @@ static char path[64];
 static void open_writer(PickleWriter *w, bool pickle)
 {
     snprintf(path, sizeof path, "/tmp/roofstep-pickle-%d", (int)getpid());
-    ASSERT_OK(pickle_writer_open(w, path, pickle, 2));
+    ASSERT_OK(pickle_writer_open(w, path, pickle));
 }
 
 /* What the file holds; the caller frees it. */
@@ -69,12 +69,12 @@ static void put_some(PickleWriter *w)
     pickle_writer_key(w, "b");
     pickle_writer_begin(w, '[');
     for (int i = 0; i < 2; i++) {
-        if (pickle_writer_known(w, 1)) continue;
+        if (pickle_writer_known(w, "list\n1")) continue;
         pickle_writer_begin(w, '[');
         pickle_writer_text(w, "a");
         pickle_writer_bool(w, true);
         pickle_writer_end(w);
-        pickle_writer_share(w, 1);
+        pickle_writer_share(w, "list\n1");
     }
     pickle_writer_pair(w, 1, 2);
     pickle_writer_end(w);

@@ -97,7 +97,7 @@ static json_t *profile_of(const int *which, int n)
             fail_msg("%s", status_message());
     }
     assert_int_equal(nsys_profile_finish(p, list, "report1_", 7), ST_OK);
-    nsys_profile_close(p);
+    nsys_profile_close(&p);
     return list;
 }
 
@@ -236,7 +236,7 @@ static void test_refused(void **state)
                          ST_USAGE);
         if (!strstr(status_message(), cases[i].says))
             fail_msg("%s: %s", cases[i].text, status_message());
-        nsys_profile_close(p);
+        nsys_profile_close(&p);
     }
     NsysProfile *p = NULL;
     assert_int_equal(nsys_profile_open(&p), ST_OK);
@@ -245,7 +245,7 @@ static void test_refused(void **state)
     static const char none[] =
         "Processing [x] with [y]...\nSKIPPED: x.sqlite does not contain CUDA kernel data.\n";
     assert_int_equal(add(p, NSYS_INPUT_KERNELS, none, strlen(none)), ST_OK);
-    nsys_profile_close(p);
+    nsys_profile_close(&p);
 }
 
 /* ---- whatever the bytes, one line or tables ---- */
@@ -264,7 +264,7 @@ static void take_spoilt(NsysInput input, const char *text, size_t n)
     if (status == ST_USAGE) assert_null(strchr(status_message(), '\n'));
     text_free(&out);
     json_decref(list);
-    nsys_profile_close(p);
+    nsys_profile_close(&p);
 }
 
 static void test_spoilt(void **state)

@@ -1,6 +1,7 @@
-/* Pickles that no writer of ours makes: nested deeply, within themselves, the same values over and over. */
+/* Pickles that no writer of ours makes: nested deeply, within themselves, the same values over and
+ * over. */
 #include "base/json_reader.h"
-#include "report/validate/pickle_reader.h"
+#include "report/validate/validate.h"
 #include "with_cmocka.h"
 
 #include <string.h>
@@ -91,8 +92,8 @@ static void test_within_itself(void **state)
     expect_refused(&recalled, "added to where it is referred to");
 }
 
-/* What is shared once it is whole is no harm; a Python that numbers a list before it is filled none
- * either. */
+/* What is shared once it is whole is no harm; a Python that numbers a list before it is filled
+ * none either. */
 static void test_shared(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-#include "report/validate/validate_sum.h"
+#include "report/validate/validate_check.h"
 
 #include "base/text.h"
 #include "bench/record/record.h"
@@ -6,12 +6,24 @@
 #include <math.h>
 #include <string.h>
 
-bool validate_sum_equal(double a, double b)
+Status validate_check_each(const json_t *list, const char *what,
+                           Status (*check)(const json_t *item))
+{
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const Status status = check(json_array_get(list, i));
+        if (status == ST_OK) continue;
+        status_context("%s %zu", what, i + 1);
+        return status;
+    }
+    return ST_OK;
+}
+
+bool validate_check_equal(double a, double b)
 {
     return fabs(a - b) <= 1e-6 * fmax(fabs(a), fabs(b)) + 1e-6;
 }
 
-Status validate_sum_mib(const json_t *object, const char *name, const char *total)
+Status validate_check_mib(const json_t *object, const char *name, const char *total)
 {
     const char *part;
     json_t *value, *parts = json_object_get(object, name);
@@ -24,6 +36,6 @@ Status validate_sum_mib(const json_t *object, const char *name, const char *tota
         sum +=
             json_is_number(value) && json_number_value(value) >= 0 ? json_number_value(value) : NAN;
     }
-    if (validate_sum_equal(sum, whole)) return ST_OK;
+    if (validate_check_equal(sum, whole)) return ST_OK;
     return FAIL(ST_FAILED, "the parts of %s add up to %.6g MiB, not to %.6g", name, sum, whole);
 }
