@@ -1,6 +1,6 @@
 # Sets CBLAS_NAME (blis or openblas), CBLAS_INCLUDE and CBLAS_LIBRARY.
 # BLIS is the faster one on Arm (docs/measuring.md), OpenBLAS on x86-64. The OpenMP builds are
-# preferred: they share their threads with the program's own loops.
+# preferred: those with threads of their own start them with the program, and they spin at first.
 if(ROOFSTEP_BLAS STREQUAL "auto")
   if(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
     set(candidates blis openblas)

@@ -3,6 +3,8 @@
 #pragma once
 
 #include "attention_plan.h"
+#include "backend/cpu_threads.h"
+#include "backend/thread_team.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -85,21 +87,31 @@ static inline void attention_case_key(const AttentionCase *c, int64_t h, int64_t
     }
 }
 
+static inline void attention_case_queries(const void *data, int64_t first, int64_t last, int thread)
+{
+    const AttentionCase *c = data;
+    double *s = attention_case_doubles(c->s.T);
+    (void)thread;
+    for (int64_t r = first; r < last; r++) attention_case_query(c, r / c->s.T, r % c->s.T, s);
+    free(s);
+}
+
+static inline void attention_case_keys(const void *data, int64_t first, int64_t last, int thread)
+{
+    const AttentionCase *c = data;
+    (void)thread;
+    for (int64_t r = first; r < last; r++) attention_case_key(c, r / c->s.T, r % c->s.T);
+}
+
 /* Of the operands as they are now. */
 static inline void attention_case_results(AttentionCase *c)
 {
-    const int64_t rows = c->s.B * c->s.H * c->s.T, T = c->s.T;
+    const int64_t rows = c->s.B * c->s.H * c->s.T;
     double *sums[] = {c->out, c->dq, c->dk, c->dv};
     for (int i = 0; i < 4; i++) memset(sums[i], 0, (size_t)(rows * c->s.D) * sizeof(double));
-#pragma omp parallel
-    {
-        double *s = attention_case_doubles(T);
-#pragma omp for schedule(dynamic, 16)
-        for (int64_t r = 0; r < rows; r++) attention_case_query(c, r / T, r % T, s);
-#pragma omp for schedule(dynamic, 16)
-        for (int64_t r = 0; r < rows; r++) attention_case_key(c, r / T, r % T);
-        free(s);
-    }
+    const int threads = cpu_threads_processors();
+    thread_team_for(threads, rows, 16, attention_case_queries, c);
+    thread_team_for(threads, rows, 16, attention_case_keys, c);
 }
 
 static inline AttentionCase attention_case_make(const AttentionShape *s)

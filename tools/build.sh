@@ -48,7 +48,6 @@ compile() {
 }
 
 has_compiler() { compile -x c -E /dev/null >/dev/null; }
-has_openmp() { compile -fopenmp -x c -E - >/dev/null <<<'#include <omp.h>'; }
 
 # ---- CUDA ----
 
@@ -91,8 +90,6 @@ missing_for_build() {
         die "CC is '$CC', and that compiles nothing ($(compile -x c -E /dev/null | head -n 1)): name a C compiler that is here, or unset CC"
     elif ! has_compiler; then
         echo 'gcc|a C compiler: gcc 12 or newer, or clang 14 or newer'
-    elif ! has_openmp; then
-        echo "libomp-dev|OpenMP for ${CC:-cc}"
     fi
     has_header stdio.h || echo "libc6-dev|the C library's headers"
     has_cmake || echo 'cmake|CMake 3.21 or newer'

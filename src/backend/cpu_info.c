@@ -5,7 +5,6 @@
 #include "base/i64.h"
 
 #include <errno.h>
-#include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -123,7 +122,7 @@ static int count_sockets(const char *root, const bool in[PROC_TEXT_CPUS])
     return sockets > 0 ? sockets : 1;
 }
 
-/* OpenMP may have bound this thread to one processor already: its places are all that there are. */
+/* libgomp may have bound this thread to one processor already: the places are what the process may use. */
 static int allowed_processors(const char *root, const bool online[PROC_TEXT_CPUS], int n_online,
                               bool allowed[PROC_TEXT_CPUS])
 {
@@ -153,7 +152,7 @@ static void read_processors(CpuInfo *info, const char *root)
     proc_text_read(root, "/sys/devices/system/cpu/online", list, sizeof list);
     info->online = proc_text_cpu_list(list, online);
     if (info->online == 0) {
-        info->online = omp_get_num_procs();
+        info->online = (int)sysconf(_SC_NPROCESSORS_ONLN);
         for (int i = 0; i < info->online && i < PROC_TEXT_CPUS; i++) online[i] = true;
     }
     info->physical = count_cores(root, online);

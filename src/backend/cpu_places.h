@@ -1,6 +1,7 @@
-/* Processors that the user gave to OpenMP's threads (OMP_PROC_BIND, OMP_PLACES, GOMP_CPU_AFFINITY). Before main() begins
- * libgomp binds the first thread to the first of them, and a program that is started from there would take that one for
- * all there are. */
+/* Processors that the user gave to OpenMP's threads (OMP_PROC_BIND, OMP_PLACES,
+ * GOMP_CPU_AFFINITY), where the BLAS library brings OpenMP (backend/openmp_library.h). libgomp
+ * binds the first thread to the first place before main() begins, and a program started from
+ * there would take that one for all there are. */
 #pragma once
 
 #include "backend/proc_text.h"
@@ -8,5 +9,8 @@
 /* How many, and which; 0: the user said nothing (clang's library: all of them then). */
 int cpu_places(bool in[PROC_TEXT_CPUS]);
 
-/* This thread may run on each of them, as any other: before it becomes another program. */
+/* Binds the calling thread, number `thread` of `threads`, to its place, as OMP_PROC_BIND says. */
+void cpu_places_bind(int thread, int threads);
+
+/* The calling thread may run on every place again: before it starts another program. */
 void cpu_places_unbind(void);

@@ -9,7 +9,6 @@
 #include "cli/command.h"
 #include "cli/help.h"
 #include "cli/output.h"
-#include "exec/waiting.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -154,7 +153,6 @@ int main(int argc, char **argv)
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) return help(0, NULL);
     if (strcmp(argv[1], "help") == 0) return help(argc - 2, argv + 2);
     if (strcmp(argv[1], "--version") != 0) {
-        waiting_restart(argv);
         /* For top and killall: run through /proc/self/exe it is "exe". */
         (void)prctl(PR_SET_NAME, "roofstep");
         return run_command(argc, argv);

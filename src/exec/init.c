@@ -1,5 +1,6 @@
 #include "exec/init.h"
 
+#include "backend/thread_team.h"
 #include "base/rng.h"
 #include "ops/element.h"
 #include "plan/step_state.h"
@@ -29,42 +30,62 @@ typedef struct Room {
     void *converted; /* up to 8 bytes an element */
 } Room;
 
-enum { PIECE = 1 << 14 }; /* elements for one thread at a time */
+/* Elements from `first` on, drawn by all threads. */
+typedef struct Draw {
+    const Room *room;
+    const Drawn *drawn;
+    int64_t first;
+    uint64_t seed;
+} Draw;
 
-/* Elements [first, first + n), as floats. */
-static void draw(const Room *room, const Drawn *d, int64_t first, int64_t n, uint64_t seed)
+static void draw_range(const void *data, int64_t i, int64_t end, int thread)
 {
-    float *const dst = room->drawn;
-#pragma omp parallel for schedule(static) num_threads(room->threads)
-    for (int64_t i = 0; i < n; i += PIECE) {
-        const int64_t m = n - i < PIECE ? n - i : PIECE;
-        if (d->init == INIT_NORMAL) {
-            rng_truncated_normal(dst + i, m, seed, d->stream, first + i, d->std);
-        } else {
-            for (int64_t j = 0; j < m; j++) dst[i + j] = 1;
-        }
+    const Draw *x = data;
+    const Drawn *d = x->drawn;
+    float *const dst = x->room->drawn;
+    (void)thread;
+    if (d->init == INIT_NORMAL) {
+        rng_truncated_normal(dst + i, end - i, x->seed, d->stream, x->first + i, d->std);
+    } else {
+        for (; i < end; i++) dst[i] = 1;
     }
+}
+
+typedef struct Conversion {
+    const Room *room;
+    DType dtype;
+} Conversion;
+
+static void convert_range(const void *data, int64_t i, int64_t end, int thread)
+{
+    const Conversion *x = data;
+    (void)thread;
+    for (; i < end; i++) element_set(x->room->converted, x->dtype, i, (double)x->room->drawn[i]);
 }
 
 static const void *as_dtype(const Room *room, DType dtype, int64_t n)
 {
     if (dtype == DT_F32) return room->drawn;
-#pragma omp parallel for schedule(static) num_threads(room->threads)
-    for (int64_t i = 0; i < n; i++) {
-        element_set(room->converted, dtype, i, (double)room->drawn[i]);
-    }
+    thread_team_for(room->threads, n, 0, convert_range, &(Conversion){room, dtype});
     return room->converted;
+}
+
+static void upper_range(const void *data, int64_t i, int64_t end, int thread)
+{
+    const Room *room = data;
+    uint16_t *upper = room->converted;
+    (void)thread;
+    for (; i < end; i++) upper[i] = float16_upper(room->drawn[i]);
 }
 
 static const void *uppers(const Room *room, int64_t n)
 {
-    uint16_t *upper = room->converted;
-#pragma omp parallel for schedule(static) num_threads(room->threads)
-    for (int64_t i = 0; i < n; i++) upper[i] = float16_upper(room->drawn[i]);
-    return upper;
+    thread_team_for(room->threads, n, 0, upper_range, room);
+    return room->converted;
 }
 
-/* A parameter in bf16 alone is what the upper half of one in two halves is: every mode starts from the same. */
+/* A parameter in bf16 alone is what the upper half of one in two halves is: every mode starts
+ * from the same. */
 static const void *as_drawn(const Room *room, const Tensor *t, int64_t n)
 {
     const bool upper = t->kind == TK_PARAM && t->dtype == DT_BF16;
@@ -85,7 +106,8 @@ static Status upload_drawn(Session *s, const Model *model, const Drawn *d, const
     const int64_t all = plan_elements(t);
     for (int64_t first = 0; first < all; first += CHUNK) {
         const int64_t n = all - first < CHUNK ? all - first : CHUNK;
-        draw(room, d, first, n, (uint64_t)model->config.seed);
+        thread_team_for(room->threads, n, 0, draw_range,
+                        &(Draw){room, d, first, (uint64_t)model->config.seed});
         TRY(upload_piece(s, d->tensor, first, n, as_drawn(room, t, n)));
         if (t->dtype == DT_LOW16) TRY(upload_piece(s, t->upper, first, n, uppers(room, n)));
     }
@@ -145,7 +167,8 @@ static Status upload_ids(Session *s, const Model *model, int tensor, uint64_t st
     return st;
 }
 
-/* cos or sin of t theta^(-2i/D), for column i of D/2 or, in the wide form, for every column of C. */
+/* cos or sin of t theta^(-2i/D), for column i of D/2 or, in the wide form, for every column of
+ * C. */
 static Status upload_rope(Session *s, const Model *model, int tensor, bool sine)
 {
     if (tensor == PLAN_NONE) return ST_OK;

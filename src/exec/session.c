@@ -1,6 +1,6 @@
 #include "exec/session.h"
 
-#include "backend/cpu_threads.h"
+#include "backend/thread_team.h"
 #include "base/clock.h"
 
 #include <stdlib.h>
@@ -67,7 +67,7 @@ static void forget_nodes(Session *s)
 Status session_open(Session *s, const Binding *binding, int device)
 {
     *s = (Session){.plan = binding->plan, .binding = binding, .api = backend_api(binding->backend)};
-    if (binding->backend == BACKEND_cpu) TRY(cpu_threads_start(binding->threads));
+    if (binding->backend == BACKEND_cpu) TRY(thread_team_start(binding->threads));
     Status st = s->api->open(&s->backend, device, binding->threads);
     if (st == ST_OK) st = take_memory(s);
     s->prepare_seconds = -clock_seconds();

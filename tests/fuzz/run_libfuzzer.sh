@@ -19,17 +19,7 @@ fi
     { tail -n 20 "$root/build/fuzz.log" >&2; echo "run_libfuzzer.sh: it does not build: see build/fuzz.log" >&2; exit 1; }
 export TMPDIR
 TMPDIR=$(mktemp -d -p "$([ -w /dev/shm ] && echo /dev/shm || echo /tmp)") || exit 1
-
-# libFuzzer ends without a word to clang's OpenMP library, which leaves its mark in /dev/shm then.
-clean_up() {
-    find /dev/shm -maxdepth 1 -name '__KMP_REGISTERED_LIB_*' -user "$(id -u)" -newer "$TMPDIR/begun" 2>/dev/null |
-        while IFS=_ read -r _ _ _ _ _ pid _; do
-            [ -d "/proc/$pid" ] || rm -f "/dev/shm/__KMP_REGISTERED_LIB_${pid}_"*
-        done
-    rm -rf "$TMPDIR"
-}
-touch "$TMPDIR/begun"
-trap clean_up EXIT
+trap 'rm -rf "$TMPDIR"' EXIT
 
 # Longer inputs only take longer: what is wrong with them is wrong with a short one. A sanitizer's report is
 # heard although the program's own output is not.

@@ -1,6 +1,5 @@
-/* Loaded before the C library: a machine that is busy (FAKE_LOAD), that lets a process have few
- * threads (FAKE_THREADS), and that notes how many threads a BLAS library is given (FAKE_NOTES, a
- * file: one number a line). */
+/* Loaded before the C library: a machine that lets a process have few threads (FAKE_THREADS), and
+ * that notes how many threads a BLAS library is given (FAKE_NOTES, a file: one number a line). */
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
@@ -8,14 +7,6 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-/* What libgomp goes by with OMP_DYNAMIC=true. */
-int getloadavg(double *load, int n)
-{
-    for (int i = 0; i < n; i++)
-        load[i] = getenv("FAKE_LOAD") ? strtod(getenv("FAKE_LOAD"), NULL) : 0;
-    return n;
-}
 
 static long threads_now(void)
 {

@@ -1,11 +1,10 @@
 #include "bench/limits/limits_cpu.h"
 
-#include "backend/cpu_threads.h"
+#include "backend/thread_team.h"
 #include "base/clock.h"
 #include "bench/limits/limits_matmul.h"
 #include "bench/measure/interference.h"
 
-#include <omp.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -24,22 +23,8 @@ typedef struct Arrays {
     size_t block_bytes;
 } Arrays;
 
-static volatile uint64_t read_sink;
-
-/* The part of an array that is this thread's; whole lanes, so that the loops below need no rest. */
+/* Whole lanes, so that the loops below need no rest. */
 enum { LANES = 32 };
-
-typedef struct Part {
-    int64_t begin, n;
-} Part;
-
-static Part own_part(int64_t n)
-{
-    const int64_t threads = omp_get_num_threads(), thread = omp_get_thread_num();
-    const int64_t blocks = n / LANES;
-    const int64_t begin = blocks * thread / threads, end = blocks * (thread + 1) / threads;
-    return (Part){begin * LANES, (end - begin) * LANES};
-}
 
 /* Integers: their order is free, so the compiler may keep the lanes in registers, and enough of them to
  * hide how long an addition takes. */
@@ -53,63 +38,63 @@ static uint64_t sum_of(const uint64_t *a, int64_t n)
     return sum;
 }
 
-static void read_all(const Arrays *x)
-{
-    uint64_t sum = 0;
-#pragma omp parallel num_threads(x->threads) reduction(+ : sum)
-    {
-        const Part part = own_part(x->n);
-        sum += sum_of((const uint64_t *)(const void *)(x->a + part.begin), part.n);
-    }
-    read_sink = sum;
-}
-
-static void write_all(const Arrays *x)
-{
-#pragma omp parallel num_threads(x->threads)
-    {
-        const Part part = own_part(x->n);
-        memset(x->a + part.begin, 1, (size_t)part.n * sizeof *x->a);
-    }
-}
-
-static void copy_all(const Arrays *x)
-{
-#pragma omp parallel num_threads(x->threads)
-    {
-        const Part part = own_part(x->n);
-        memcpy(x->c + part.begin, x->a + part.begin, (size_t)part.n * sizeof *x->a);
-    }
-}
-
 static void add_scaled(double *restrict a, const double *restrict b, const double *restrict c,
                        int64_t n)
 {
     for (int64_t i = 0; i < n; i++) a[i] = b[i] + 3.0 * c[i];
 }
 
-static void triad_all(const Arrays *x)
+/* Each is run by every thread on lanes [first, last) of the arrays, always the same ones. */
+
+static void read_part(const void *data, int64_t first, int64_t last, int thread)
 {
-#pragma omp parallel num_threads(x->threads)
-    {
-        const Part part = own_part(x->n);
-        add_scaled(x->a + part.begin, x->b + part.begin, x->c + part.begin, part.n);
-    }
+    static uint64_t sink; /* the compiler must not leave the sum out */
+    const Arrays *x = data;
+    (void)thread;
+    const uint64_t sum =
+        sum_of((const uint64_t *)(const void *)(x->a + first * LANES), (last - first) * LANES);
+    __atomic_store_n(&sink, sum, __ATOMIC_RELAXED);
+}
+
+static void write_part(const void *data, int64_t first, int64_t last, int thread)
+{
+    const Arrays *x = data;
+    (void)thread;
+    memset(x->a + first * LANES, 1, (size_t)((last - first) * LANES) * sizeof *x->a);
+}
+
+static void copy_part(const void *data, int64_t first, int64_t last, int thread)
+{
+    const Arrays *x = data;
+    (void)thread;
+    memcpy(x->c + first * LANES, x->a + first * LANES,
+           (size_t)((last - first) * LANES) * sizeof *x->a);
+}
+
+static void triad_part(const void *data, int64_t first, int64_t last, int thread)
+{
+    const Arrays *x = data;
+    const int64_t i = first * LANES;
+    (void)thread;
+    add_scaled(x->a + i, x->b + i, x->c + i, (last - first) * LANES);
 }
 
 /* Pages belong to the memory next to the core that touches them first: each thread touches what it
  * will work on. */
-static void touch_all(const Arrays *x)
+static void touch_part(const void *data, int64_t first, int64_t last, int thread)
 {
-#pragma omp parallel num_threads(x->threads)
-    {
-        const Part part = own_part(x->n);
-        for (int64_t i = part.begin; i < part.begin + part.n; i++) {
-            x->a[i] = 1;
-            x->b[i] = 2;
-            x->c[i] = 0.5;
-        }
+    const Arrays *x = data;
+    (void)thread;
+    for (int64_t i = first * LANES; i < last * LANES; i++) {
+        x->a[i] = 1;
+        x->b[i] = 2;
+        x->c[i] = 0.5;
     }
+}
+
+static void run_all(const Arrays *x, ThreadTeamRange *part)
+{
+    thread_team_for(x->threads, x->n / LANES, 0, part, x);
 }
 
 static Status take_arrays(Arrays *x, size_t bytes, int threads)
@@ -127,18 +112,18 @@ static Status take_arrays(Arrays *x, size_t bytes, int threads)
     x->c = (double *)(void *)(at + 2 * step);
     x->n = (int64_t)(bytes / sizeof(double)) / LANES * LANES;
     x->threads = threads;
-    touch_all(x);
+    run_all(x, touch_part);
     return ST_OK;
 }
 
-static LimitsRate rate_of(const Arrays *x, void (*kernel)(const Arrays *), int streams, int repeats)
+static LimitsRate rate_of(const Arrays *x, ThreadTeamRange *part, int streams, int repeats)
 {
     double rates[LIMITS_MAX_REPEATS];
     const double bytes = (double)streams * (double)x->n * sizeof(double);
-    kernel(x);
+    run_all(x, part);
     for (int i = 0; i < repeats; i++) {
         const double start = clock_seconds();
-        kernel(x);
+        run_all(x, part);
         rates[i] = bytes / (clock_seconds() - start);
     }
     return limits_rate_of(rates, repeats);
@@ -149,10 +134,10 @@ Status limits_cpu_memory(int threads, size_t bytes, int repeats, LimitsScope sco
     Arrays x = {0};
     if (repeats > LIMITS_MAX_REPEATS) repeats = LIMITS_MAX_REPEATS;
     TRY(take_arrays(&x, bytes, threads));
-    out->rate[LIMIT_READ][scope] = rate_of(&x, read_all, 1, repeats);
-    out->rate[LIMIT_WRITE][scope] = rate_of(&x, write_all, 1, repeats);
-    out->rate[LIMIT_COPY][scope] = rate_of(&x, copy_all, 2, repeats);
-    out->rate[LIMIT_TRIAD][scope] = rate_of(&x, triad_all, 3, repeats);
+    out->rate[LIMIT_READ][scope] = rate_of(&x, read_part, 1, repeats);
+    out->rate[LIMIT_WRITE][scope] = rate_of(&x, write_part, 1, repeats);
+    out->rate[LIMIT_COPY][scope] = rate_of(&x, copy_part, 2, repeats);
+    out->rate[LIMIT_TRIAD][scope] = rate_of(&x, triad_part, 3, repeats);
     munmap(x.block, x.block_bytes);
     return ST_OK;
 }
@@ -200,7 +185,7 @@ Status limits_cpu_measure(int threads, Limits *out)
     TRY(cpu_info_read(&cpu, ""));
     *out = (Limits){.memory_bytes = cpu.memory_total, .cache_bytes = cpu_info_cache(&cpu)};
     TRY(limits_key(threads, &out->key));
-    TRY(cpu_threads_start(out->key.threads));
+    TRY(thread_team_start(out->key.threads));
     const Interference before = interference_now();
     const double start = clock_seconds();
     TRY(measure_scope(out->key.threads, LIMITS_ALL, out));

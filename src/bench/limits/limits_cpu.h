@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-/* In this process, whose OpenMP threads it starts: no fork after it. */
+/* In this process. */
 Status limits_cpu_measure(int threads, Limits *out);
 
 /* Memory bandwidth: READ, WRITE, COPY and TRIAD, as simple loops as STREAM's over arrays that no

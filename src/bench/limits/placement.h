@@ -24,8 +24,8 @@ Status placement_of(const Config *config, Placement *placement);
  * ST_USAGE: they are those of the other kind of device. */
 Status placement_on(const Config *config, const Limits *machine, Placement *placement);
 
-/* placement_of() for a run here. ST_UNSUPPORTED also where there is no such GPU, or OpenMP may not
- * start as many threads: before work that would all end so. */
+/* placement_of() for a run here. ST_UNSUPPORTED also where there is no such GPU, or OMP_THREAD_LIMIT
+ * allows fewer threads: before work that would all end so. */
 Status placement_find(const Config *config, Placement *placement);
 
 /* The plan of a step there (exec/step_plan.h). */

@@ -4,6 +4,7 @@
 #include "backend/cpu_info.h"
 #include "backend/gpu_libraries.h"
 #include "backend/nvml_info.h"
+#include "backend/openmp_library.h"
 #include "backend/proc_text.h"
 #include "base/clock.h"
 #include "bench/record/record.h"
@@ -102,15 +103,13 @@ static Status put_gpu(json_t *e, const NvmlReading *gpu)
 
 static Status put_libraries(json_t *e)
 {
-    char openmp[16];
     GpuLibraries gpu;
     gpu_libraries_read(&gpu);
     TRY(put_text(e, "libraries.cuda", gpu.cuda));
     TRY(put_text(e, "libraries.cublaslt", gpu.cublaslt));
     TRY(put_text(e, "libraries.cudnn", gpu.cudnn));
-    snprintf(openmp, sizeof openmp, "%d", _OPENMP); /* the standard's year and month */
     TRY(record_put_text(e, "libraries.blas", blas_cpu_name()));
-    TRY(record_put_text(e, "libraries.openmp", openmp));
+    TRY(record_put_text(e, "libraries.openmp", openmp_library()->file));
     TRY(record_put_text(e, "libraries.jansson", jansson_version_str()));
     TRY(record_put_text(e, "libraries.zlib", zlibVersion()));
     return record_put_text(e, "libraries.glibc", gnu_get_libc_version());

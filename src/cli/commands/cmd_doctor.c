@@ -5,6 +5,7 @@
 #include "backend/cpu_threads.h"
 #include "backend/gpu_libraries.h"
 #include "backend/nvml_info.h"
+#include "backend/openmp_library.h"
 #include "base/escape.h"
 #include "base/human.h"
 #include "base/json_text.h"
@@ -329,8 +330,9 @@ static void put_build(Text *out, const CpuInfo *cpu)
     text_printf(out, "\n## Build\n\n- roofstep %s, commit %s\n- compiler: %s, %s\n- BLAS: %s\n",
                 ROOFSTEP_VERSION, ROOFSTEP_COMMIT, ROOFSTEP_COMPILER, ROOFSTEP_FLAGS,
                 blas_cpu_name());
-    text_printf(out, "- OpenMP: %d, %d threads by default\n- jansson %s, zlib %s\n", _OPENMP,
-                cpu_threads_usual(cpu), jansson_version_str(), zlibVersion());
+    text_printf(out, "- OpenMP of the BLAS library: %s\n- threads by default: %d\n",
+                openmp_library()->file, cpu_threads_usual(cpu));
+    text_printf(out, "- jansson %s, zlib %s\n", jansson_version_str(), zlibVersion());
 }
 
 static Status put_markdown(Text *out, const Doctor *d)

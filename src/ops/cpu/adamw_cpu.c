@@ -94,6 +94,28 @@ static void update_block(const OpCall *call, int group, int64_t begin, int64_t e
     }
 }
 
+typedef struct Update {
+    const OpCall *call;
+    Factors f;
+    int64_t *next; /* block of all groups that no thread has taken */
+} Update;
+
+/* Blocks of one group after the other, taken by threads as they become free. */
+static void update_groups(const void *data, int thread, int threads)
+{
+    const Update *u = data;
+    const int groups = adamw_groups(u->call->node);
+    int64_t block = __atomic_fetch_add(u->next, 1, __ATOMIC_RELAXED), before = 0;
+    (void)thread, (void)threads;
+    for (int group = 0; group < groups; group++) {
+        const int64_t n = plan_elements(op_in_shape(u->call, group));
+        for (int64_t i; (i = (block - before) * BLOCK) < n;
+             block = __atomic_fetch_add(u->next, 1, __ATOMIC_RELAXED))
+            update_block(u->call, group, i, i64_min(i + BLOCK, n), u->f);
+        before += i64_ceil_div(n, BLOCK);
+    }
+}
+
 static Status run(const OpCall *call)
 {
     const int groups = adamw_groups(call->node);
@@ -103,13 +125,8 @@ static Status run(const OpCall *call)
                        .keep = (float)(1 - state[STATE_LR] * STEP_STATE_DECAY),
                        .step = (float)state[STATE_STEP_SIZE],
                        .root_bias_inverse = (float)(1 / state[STATE_ROOT_BIAS])};
-#pragma omp parallel num_threads(call->threads)
-    for (int group = 0; group < groups; group++) {
-        const int64_t n = plan_elements(op_in_shape(call, group));
-#pragma omp for schedule(dynamic) nowait
-        for (int64_t i = 0; i < n; i += BLOCK)
-            update_block(call, group, i, i64_min(i + BLOCK, n), f);
-    }
+    int64_t next = 0;
+    thread_team_run(call->threads, update_groups, &(Update){call, f, &next});
     return ST_OK;
 }
 

@@ -183,6 +183,26 @@ static void run_item(const Forward *f, Item *item)
     for (int64_t b = 0; b < blocks; b++) finish(f, item, b);
 }
 
+static int64_t items_per_head(const Forward *f)
+{
+    return i64_ceil_div(f->call->node->attr.tokens, BLOCKS * f->layout.block);
+}
+
+static void run_items(const void *data, int64_t begin, int64_t end, int thread)
+{
+    const Forward *f = data;
+    const int64_t queries = BLOCKS * f->layout.block, per_head = items_per_head(f);
+    for (int64_t i = begin; i < end; i++) {
+        /* The longest rows come first, so that the last work items are the small ones. */
+        const int64_t first = (per_head - 1 - i % per_head) * queries;
+        Item item = {.head = i / per_head,
+                     .first = first,
+                     .end = i64_min(first + queries, f->call->node->attr.tokens),
+                     .workspace = (char *)f->call->workspace + thread * f->layout.bytes};
+        run_item(f, &item);
+    }
+}
+
 static Status run(const OpCall *call)
 {
     const NodeAttr *attr = &call->node->attr;
@@ -193,19 +213,7 @@ static Status run(const OpCall *call)
                  .v = head_matrix(op_in_shape(call, 2), op_in(call, 2), attr),
                  .out = head_matrix(op_out_shape(call, 0), op_out(call, 0), attr)};
     f.layout = layout_for(f.kernel, f.q.rows, f.q.cols);
-    const int64_t queries = BLOCKS * f.layout.block;
-    const int64_t per_head = i64_ceil_div(attr->tokens, queries);
-    const int64_t items = f.q.count * per_head;
-#pragma omp parallel for schedule(dynamic) num_threads(call->threads)
-    for (int64_t i = 0; i < items; i++) {
-        /* The longest rows come first, so that the last work items are the small ones. */
-        const int64_t first = (per_head - 1 - i % per_head) * queries;
-        Item item = {.head = i / per_head,
-                     .first = first,
-                     .end = i64_min(first + queries, attr->tokens),
-                     .workspace = (char *)call->workspace + omp_thread() * f.layout.bytes};
-        run_item(&f, &item);
-    }
+    thread_team_for(call->threads, f.q.count * items_per_head(&f), 1, run_items, &f);
     return ST_OK;
 }
 

@@ -5,8 +5,6 @@
 #include "ops/cpu/attention_grad_head_cpu.h"
 #include "ops/cpu/impls_cpu.h"
 
-#include <stdatomic.h>
-
 /* That of the heads that are computed at once, then that of every thread. */
 static size_t workspace(const Plan *plan, const Node *node, int threads)
 {
@@ -17,7 +15,8 @@ static size_t workspace(const Plan *plan, const Node *node, int threads)
                     threads * attention_grad_head_tile_layout(kernel, q.rows, q.cols).bytes);
 }
 
-static HeadGrad grad_of(const HeadGrad *all, int64_t head, int64_t space)
+/* Gradients of `head` in memory number `space` for heads, and the thread's for tiles. */
+static HeadGrad grad_of(const HeadGrad *all, int64_t head, int64_t space, int thread)
 {
     const OpCall *call = all->call;
     char *tiles =
@@ -25,25 +24,55 @@ static HeadGrad grad_of(const HeadGrad *all, int64_t head, int64_t space)
     HeadGrad g = *all;
     g.head = head;
     g.head_space = (char *)call->workspace + space * g.of_head.bytes;
-    g.tile_space = tiles + omp_thread() * g.of_tile.bytes;
+    g.tile_space = tiles + thread * g.of_tile.bytes;
     return g;
 }
 
-static void run_head(const HeadGrad *g)
+/* What threads take: heads from `first` on. */
+typedef struct HeadSet {
+    const HeadGrad *all;
+    int64_t first, heads;
+} HeadSet;
+
+static void run_heads(const void *data, int64_t first, int64_t last, int thread)
 {
-    const int64_t T = g->q.rows, blocks = attention_grad_head_blocks(g->kernel, T);
-    for (int64_t block = 0; block < blocks; block++) attention_grad_head_prepare(g, block);
-    for (int64_t key = 0; key < T; key += ATTENTION_KEYS) attention_grad_head_add_tile(g, key);
-    for (int64_t block = 0; block < blocks; block++) attention_grad_head_store(g, block);
+    const HeadSet *set = data;
+    const int64_t T = set->all->q.rows, blocks = attention_grad_head_blocks(set->all->kernel, T);
+    for (int64_t m = first; m < last; m++) {
+        const HeadGrad g =
+            grad_of(set->all, m, set->heads < set->all->call->threads ? m : thread, thread);
+        for (int64_t block = 0; block < blocks; block++) attention_grad_head_prepare(&g, block);
+        for (int64_t key = 0; key < T; key += ATTENTION_KEYS) attention_grad_head_add_tile(&g, key);
+        for (int64_t block = 0; block < blocks; block++) attention_grad_head_store(&g, block);
+    }
 }
 
-static void run_heads_apart(const HeadGrad *all, int64_t heads)
+static void for_blocks(const HeadSet *set, int64_t first, int64_t last, int thread,
+                       void (*body)(const HeadGrad *g, int64_t block))
 {
-    const int threads = all->call->threads;
-#pragma omp parallel for schedule(dynamic) num_threads(threads)
-    for (int64_t m = 0; m < heads; m++) {
-        const HeadGrad g = grad_of(all, m, heads < threads ? m : omp_thread());
-        run_head(&g);
+    const int64_t blocks = attention_grad_head_blocks(set->all->kernel, set->all->q.rows);
+    for (int64_t i = first; i < last; i++) {
+        const HeadGrad g = grad_of(set->all, set->first + i / blocks, i / blocks, thread);
+        body(&g, i % blocks);
+    }
+}
+
+static void prepare_blocks(const void *data, int64_t first, int64_t last, int thread)
+{
+    for_blocks(data, first, last, thread, attention_grad_head_prepare);
+}
+
+static void store_blocks(const void *data, int64_t first, int64_t last, int thread)
+{
+    for_blocks(data, first, last, thread, attention_grad_head_store);
+}
+
+static void add_tiles(const void *data, int64_t first, int64_t last, int thread)
+{
+    const HeadSet *set = data;
+    for (int64_t i = first; i < last; i++) {
+        const HeadGrad g = grad_of(set->all, set->first + i % set->heads, i % set->heads, thread);
+        attention_grad_head_add_tile(&g, i / set->heads * ATTENTION_KEYS);
     }
 }
 
@@ -51,24 +80,11 @@ static void run_heads_apart(const HeadGrad *all, int64_t heads)
 static void run_heads_together(const HeadGrad *all, int64_t first, int64_t heads)
 {
     const int threads = all->call->threads;
-    const int64_t T = all->q.rows, blocks = attention_grad_head_blocks(all->kernel, T);
-    const int64_t tiles = i64_ceil_div(T, ATTENTION_KEYS);
-    atomic_int_fast64_t next = 0;
-#pragma omp parallel for schedule(dynamic) num_threads(threads)
-    for (int64_t i = 0; i < heads * blocks; i++) {
-        const HeadGrad g = grad_of(all, first + i / blocks, i / blocks);
-        attention_grad_head_prepare(&g, i % blocks);
-    }
-#pragma omp parallel num_threads(threads)
-    for (int64_t i; (i = atomic_fetch_add(&next, 1)) < heads * tiles;) {
-        const HeadGrad g = grad_of(all, first + i % heads, i % heads);
-        attention_grad_head_add_tile(&g, i / heads * ATTENTION_KEYS);
-    }
-#pragma omp parallel for schedule(dynamic) num_threads(threads)
-    for (int64_t i = 0; i < heads * blocks; i++) {
-        const HeadGrad g = grad_of(all, first + i / blocks, i / blocks);
-        attention_grad_head_store(&g, i % blocks);
-    }
+    const HeadSet set = {all, first, heads};
+    const int64_t blocks = heads * attention_grad_head_blocks(all->kernel, all->q.rows);
+    thread_team_for(threads, blocks, 1, prepare_blocks, &set);
+    thread_team_for(threads, heads * i64_ceil_div(all->q.rows, ATTENTION_KEYS), 1, add_tiles, &set);
+    thread_team_for(threads, blocks, 1, store_blocks, &set);
 }
 
 static Status run(const OpCall *call)
@@ -88,7 +104,7 @@ static Status run(const OpCall *call)
     all.of_tile = attention_grad_head_tile_layout(all.kernel, all.q.rows, all.q.cols);
     const int64_t together = all.q.rows > ATTENTION_KEYS ? all.q.count % call->threads : 0;
     const int64_t apart = all.q.count - together;
-    run_heads_apart(&all, apart);
+    thread_team_for(call->threads, apart, 1, run_heads, &(HeadSet){&all, 0, apart});
     if (together > 0) run_heads_together(&all, apart, together);
     return ST_OK;
 }

@@ -55,17 +55,30 @@ static size_t own_workspace(const Plan *plan, const Node *node, int threads)
     return apart > together ? apart : together;
 }
 
+/* Heads that threads take one by one. */
+typedef struct HeadsApart {
+    const OpCall *call;
+    Heads heads;
+    size_t size; /* of a thread's workspace */
+} HeadsApart;
+
+static void run_own_heads(const void *data, int64_t first, int64_t last, int thread)
+{
+    const HeadsApart *x = data;
+    char *workspace = (char *)x->call->workspace + (size_t)thread * x->size;
+    for (int64_t i = first; i < last; i++) {
+        const GemmPlan p = gemm_of(x->call->plan, x->call->node, &x->heads, i);
+        gemm_multiply(&p, workspace, 1);
+    }
+}
+
 static Status run_own(const OpCall *call)
 {
     const Heads h = heads_of(call->plan, call->node, call);
     const GemmPlan any = gemm_of(call->plan, call->node, &h, 0);
-    const size_t size = gemm_workspace(&any, 1);
     const int64_t apart = h.c.count - shared_heads(&any, &h, call->threads);
-#pragma omp parallel for schedule(dynamic) num_threads(call->threads)
-    for (int64_t i = 0; i < apart; i++) {
-        const GemmPlan p = gemm_of(call->plan, call->node, &h, i);
-        gemm_multiply(&p, (char *)call->workspace + (size_t)omp_thread() * size, 1);
-    }
+    thread_team_for(call->threads, apart, 1, run_own_heads,
+                    &(HeadsApart){call, h, gemm_workspace(&any, 1)});
     for (int64_t i = apart; i < h.c.count; i++) {
         const GemmPlan p = gemm_of(call->plan, call->node, &h, i);
         gemm_multiply(&p, call->workspace, call->threads);
@@ -82,16 +95,22 @@ static size_t blas_workspace(const Plan *plan, const Node *node, int threads)
     return (size_t)threads * matmul_blas_workspace(&x);
 }
 
+static void run_blas_heads(const void *data, int64_t first, int64_t last, int thread)
+{
+    const HeadsApart *x = data;
+    char *workspace = (char *)x->call->workspace + (size_t)thread * x->size;
+    for (int64_t i = first; i < last; i++) {
+        const GemmOperands operands = operands_of(&x->heads, i);
+        matmul_blas(&operands, workspace, 1);
+    }
+}
+
 static Status run_blas(const OpCall *call)
 {
-    const Heads h = heads_of(call->plan, call->node, call);
-    const size_t size = blas_workspace(call->plan, call->node, 1);
-    blas_cpu_set_threads(call->threads);
-#pragma omp parallel for schedule(dynamic) num_threads(call->threads)
-    for (int64_t i = 0; i < h.c.count; i++) {
-        const GemmOperands x = operands_of(&h, i);
-        matmul_blas(&x, (char *)call->workspace + (size_t)omp_thread() * size, 1);
-    }
+    const HeadsApart x = {call, heads_of(call->plan, call->node, call),
+                          blas_workspace(call->plan, call->node, 1)};
+    blas_cpu_set_threads(1);
+    thread_team_for(call->threads, x.heads.c.count, 1, run_blas_heads, &x);
     return ST_OK;
 }
 

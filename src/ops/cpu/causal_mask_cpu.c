@@ -29,13 +29,18 @@ static void mask_row(Operand y, Operand x, int64_t row, float ahead)
     }
 }
 
-static Status run(const OpCall *call)
+static void mask_rows(const void *data, int64_t first, int64_t last, int thread)
 {
+    const OpCall *call = data;
     const Operand y = element_out(call, 0), x = element_in(call, 0);
     const float ahead = call->node->attr.inverse ? 0 : -INFINITY;
-#pragma omp parallel for schedule(dynamic, 8) num_threads(call->threads)
-    for (int64_t i = 0; i < x.rows; i++) mask_row(y, x, i, ahead);
-    return ST_OK;
+    (void)thread;
+    for (int64_t i = first; i < last; i++) mask_row(y, x, i, ahead);
+}
+
+static Status run(const OpCall *call)
+{
+    return rows_cpu_run(call, element_in(call, 0).rows, mask_rows);
 }
 
 static const char *declines(const Plan *plan, const Node *node)

@@ -42,20 +42,29 @@ static size_t losses(const Plan *plan, const Node *node, int threads)
     return (size_t)plan_rows(plan_in(plan, node, 0)) * sizeof(float);
 }
 
-static Status run(const OpCall *call)
+static void loss_rows(const void *data, int64_t first, int64_t last, int thread)
 {
+    const OpCall *call = data;
     const Operand logits = element_in(call, 0);
     const int32_t *targets = op_in(call, 1);
-    float *loss = op_out(call, 0), *lse = op_out(call, 1), *each = call->workspace;
-#pragma omp parallel for schedule(dynamic, 8) num_threads(call->threads)
-    for (int64_t i = 0; i < logits.rows; i++) {
+    float *lse = op_out(call, 1), *each = call->workspace;
+    (void)thread;
+    for (int64_t i = first; i < last; i++) {
         const float l = log_sum_exp(logits, i);
         if (lse) lse[i] = l;
         each[i] = l - (float)at(logits, i, targets[i]);
     }
+}
+
+static Status run(const OpCall *call)
+{
+    const int64_t rows = element_in(call, 0).rows;
+    const float *each = call->workspace;
+    float *loss = op_out(call, 0);
     double sum = 0;
-    for (int64_t i = 0; i < logits.rows; i++) sum += (double)each[i];
-    *loss = (float)(sum / (double)logits.rows);
+    TRY(rows_cpu_run(call, rows, loss_rows));
+    for (int64_t i = 0; i < rows; i++) sum += (double)each[i];
+    *loss = (float)(sum / (double)rows);
     return ST_OK;
 }
 
@@ -78,17 +87,22 @@ static void grad_row(Operand dlogits, Operand logits, int64_t row, int64_t targe
     }
 }
 
-static Status run_grad(const OpCall *call)
+static void grad_rows(const void *data, int64_t first, int64_t last, int thread)
 {
+    const OpCall *call = data;
     const Operand dlogits = element_out(call, 0), logits = element_in(call, 1);
     const int32_t *targets = op_in(call, 2);
     const float *lse = op_in(call, 3);
     const float factor = (float)(at(element_in(call, 0), 0, 0) / (double)logits.rows);
-#pragma omp parallel for schedule(dynamic, 8) num_threads(call->threads)
-    for (int64_t i = 0; i < logits.rows; i++) {
+    (void)thread;
+    for (int64_t i = first; i < last; i++) {
         grad_row(dlogits, logits, i, targets[i], lse[i], factor);
     }
-    return ST_OK;
+}
+
+static Status run_grad(const OpCall *call)
+{
+    return rows_cpu_run(call, element_in(call, 1).rows, grad_rows);
 }
 
 /* dloss alone may be float64. */

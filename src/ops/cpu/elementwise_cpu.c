@@ -14,16 +14,28 @@ Elementwise elementwise_cpu(const OpCall *call, int n_in, ElementwiseKernel *ker
     return e;
 }
 
-void elementwise_cpu_for_each(const OpCall *call, Operand x, bool flat,
-                              void (*body)(const void *context, Chunk chunk), const void *context)
+typedef struct Chunks {
+    int64_t width, per_row;
+    ElementwiseBody *body;
+    const void *context;
+} Chunks;
+
+static void run_chunks(const void *data, int64_t first, int64_t last, int thread)
+{
+    const Chunks *c = data;
+    (void)thread;
+    for (int64_t i = first; i < last; i++) {
+        const int64_t col = i % c->per_row * ROWS_CHUNK;
+        c->body(c->context, (Chunk){i / c->per_row, col, i64_min(ROWS_CHUNK, c->width - col)});
+    }
+}
+
+void elementwise_cpu_for_each(const OpCall *call, Operand x, bool flat, ElementwiseBody *body,
+                              const void *context)
 {
     const int64_t width = flat ? x.rows * x.cols : x.cols;
     const int64_t per_row = i64_ceil_div(width, ROWS_CHUNK), count = per_row * (flat ? 1 : x.rows);
-#pragma omp parallel for schedule(dynamic, 8) num_threads(call->threads)
-    for (int64_t i = 0; i < count; i++) {
-        const int64_t col = i % per_row * ROWS_CHUNK;
-        body(context, (Chunk){i / per_row, col, i64_min(ROWS_CHUNK, width - col)});
-    }
+    thread_team_for(call->threads, count, 8, run_chunks, &(Chunks){width, per_row, body, context});
 }
 
 static void run_chunk(const void *context, Chunk chunk)

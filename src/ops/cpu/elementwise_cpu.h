@@ -32,8 +32,9 @@ Elementwise elementwise_cpu(const OpCall *call, int n_in, ElementwiseKernel *ker
 Status elementwise_cpu_run(const OpCall *call, const Elementwise *e);
 
 /* Calls `body` for every chunk of the shape of `x`. */
-void elementwise_cpu_for_each(const OpCall *call, Operand x, bool flat,
-                              void (*body)(const void *context, Chunk chunk), const void *context);
+typedef void ElementwiseBody(const void *context, Chunk chunk);
+void elementwise_cpu_for_each(const OpCall *call, Operand x, bool flat, ElementwiseBody *body,
+                              const void *context);
 
 /* Ends a case of a switch over functions: out[i] = result for all n elements. `out` may be an
  * input: each element is read before it is written. */

@@ -6,12 +6,13 @@
 
 #include <string.h>
 
-static Status run(const OpCall *call)
+static void copy_rows(const void *data, int64_t first, int64_t last, int thread)
 {
+    const OpCall *call = data;
     const Operand x = element_out(call, 0), table = element_in(call, 0);
     const int32_t *ids = op_in(call, 1);
-#pragma omp parallel for schedule(dynamic, 8) num_threads(call->threads)
-    for (int64_t i = 0; i < x.rows; i++) {
+    (void)thread;
+    for (int64_t i = first; i < last; i++) {
         const void *src = operand_cpu_at(table, ids[i], 0);
         void *dst = operand_cpu_at(x, i, 0);
         if (table.dtype == x.dtype) {
@@ -22,7 +23,11 @@ static Status run(const OpCall *call)
             rows_cpu_store(dst, src, x.dtype, x.cols);
         }
     }
-    return ST_OK;
+}
+
+static Status run(const OpCall *call)
+{
+    return rows_cpu_run(call, element_out(call, 0).rows, copy_rows);
 }
 
 /* 16-bit tables to another 16-bit dtype would need a buffer, and nothing asks for that. */
@@ -40,12 +45,14 @@ CPU_CLONES static void add_row(float *restrict sum, const float *restrict row, i
 
 enum { RANGE = 256 }; /* rows of the table that a thread takes at a time */
 
-static void sum_range(const OpCall *call, int64_t begin, int64_t end)
+static void sum_range(const void *data, int64_t begin, int64_t end, int thread)
 {
+    const OpCall *call = data;
     const Operand dx = element_in(call, 0);
     const int64_t n = dx.cols, step = dx.dtype == DT_F32 ? n : ROWS_CHUNK;
     const int32_t *ids = op_in(call, 1);
     float *dtable = op_out(call, 0), buffer[ROWS_CHUNK];
+    (void)thread;
     memset(dtable + begin * n, 0, (size_t)((end - begin) * n) * sizeof *dtable);
     for (int64_t i = 0; i < dx.rows; i++) {
         if (ids[i] < begin || ids[i] >= end) continue;
@@ -58,9 +65,7 @@ static void sum_range(const OpCall *call, int64_t begin, int64_t end)
 
 static Status run_grad(const OpCall *call)
 {
-    const int64_t V = plan_rows(op_out_shape(call, 0)), ranges = i64_ceil_div(V, RANGE);
-#pragma omp parallel for schedule(dynamic) num_threads(call->threads)
-    for (int64_t i = 0; i < ranges; i++) sum_range(call, i * RANGE, i64_min((i + 1) * RANGE, V));
+    thread_team_for(call->threads, plan_rows(op_out_shape(call, 0)), RANGE, sum_range, call);
     return ST_OK;
 }
 

@@ -4,17 +4,22 @@
 
 #include <string.h>
 
-static Status run_grad(const OpCall *call)
+static void gather_grad_rows(const void *data, int64_t first, int64_t last, int thread)
 {
+    const OpCall *call = data;
     const Operand dx = element_out(call, 0), dy = element_in(call, 0);
     const int32_t *ids = op_in(call, 1);
     const size_t bytes = (size_t)dx.cols * plan_dtype_size(dx.dtype);
-#pragma omp parallel for schedule(dynamic, 8) num_threads(call->threads)
-    for (int64_t i = 0; i < dx.rows; i++) {
+    (void)thread;
+    for (int64_t i = first; i < last; i++) {
         memset(operand_cpu_at(dx, i, 0), 0, bytes); /* 0 in every dtype */
         put(dx, i, ids[i], element_get(dy.data, dy.dtype, i));
     }
-    return ST_OK;
+}
+
+static Status run_grad(const OpCall *call)
+{
+    return rows_cpu_run(call, element_out(call, 0).rows, gather_grad_rows);
 }
 
 const OpImpl gather_cpu[] = {{0}};

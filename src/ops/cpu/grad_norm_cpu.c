@@ -42,16 +42,28 @@ static double block_sum(const void *data, const Tensor *t, int64_t block)
     return sum;
 }
 
+typedef struct Sums {
+    const void *data;
+    const Tensor *tensor;
+    double *partial; /* sum of each block */
+} Sums;
+
+static void sum_blocks(const void *data, int64_t first, int64_t last, int thread)
+{
+    const Sums *s = data;
+    (void)thread;
+    for (int64_t i = first; i < last; i++) s->partial[i] = block_sum(s->data, s->tensor, i);
+}
+
 static Status run(const OpCall *call)
 {
     double *partial = call->workspace, *state = op_out(call, 0), sum = 0;
     int64_t before = 0;
     for (int g = 0; g < call->node->n_in - 1; g++) {
         const Tensor *t = op_in_shape(call, g);
-        const int64_t n = blocks(t);
-#pragma omp parallel for schedule(dynamic) num_threads(call->threads)
-        for (int64_t i = 0; i < n; i++) partial[before + i] = block_sum(op_in(call, g), t, i);
-        before += n;
+        thread_team_for(call->threads, blocks(t), 1, sum_blocks,
+                        &(Sums){op_in(call, g), t, partial + before});
+        before += blocks(t);
     }
     for (int64_t i = 0; i < before; i++) sum += partial[i];
     state[STATE_SQUARED_NORM] = sum;

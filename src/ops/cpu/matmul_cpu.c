@@ -79,20 +79,29 @@ static Operand widened(Operand x, char **workspace_left)
     return wide;
 }
 
-/* One of the two is fp32. */
+typedef struct Conversion {
+    Operand to, from; /* one of the two is fp32 */
+} Conversion;
+
+static void convert_rows(const void *data, int64_t first, int64_t last, int thread)
+{
+    const Conversion *c = data;
+    (void)thread;
+    for (int64_t i = first; i < last; i++) {
+        void *dst = operand_cpu_at(c->to, i, 0);
+        const void *src = operand_cpu_at(c->from, i, 0);
+        if (c->to.dtype == DT_F32) {
+            rows_cpu_load(dst, src, c->from.dtype, c->to.cols);
+        } else {
+            rows_cpu_store(dst, src, c->to.dtype, c->to.cols);
+        }
+    }
+}
+
 static void convert(Operand to, Operand from, int threads)
 {
     if (to.data == from.data) return;
-#pragma omp parallel for schedule(dynamic, 8) num_threads(threads)
-    for (int64_t i = 0; i < to.rows; i++) {
-        void *dst = operand_cpu_at(to, i, 0);
-        const void *src = operand_cpu_at(from, i, 0);
-        if (to.dtype == DT_F32) {
-            rows_cpu_load(dst, src, from.dtype, to.cols);
-        } else {
-            rows_cpu_store(dst, src, to.dtype, to.cols);
-        }
-    }
+    thread_team_for(threads, to.rows, 8, convert_rows, &(Conversion){to, from});
 }
 
 void matmul_blas(const GemmOperands *x, void *workspace, int threads)

@@ -59,18 +59,30 @@ static void reduce_band(Operand y, Operand x, int64_t col, int64_t n)
     rows_cpu_store(rows_cpu_at(y.data, y.dtype, col), total, y.dtype, n);
 }
 
-static Status run(const OpCall *call)
+static void reduce_bands(const void *data, int64_t first, int64_t last, int thread)
 {
+    const OpCall *call = data;
+    const Operand y = element_out(call, 0), x = element_in(call, 0);
+    (void)thread;
+    for (int64_t j = first * BAND; j < i64_min(last * BAND, x.cols); j += BAND)
+        reduce_band(y, x, j, i64_min(BAND, x.cols - j));
+}
+
+static void reduce_rows(const void *data, int64_t first, int64_t last, int thread)
+{
+    const OpCall *call = data;
     const Operand y = element_out(call, 0), x = element_in(call, 0);
     const int fn = call->node->attr.fn;
-    if (fn == FN_COL_SUM) {
-#pragma omp parallel for schedule(dynamic, 8) num_threads(call->threads)
-        for (int64_t j = 0; j < x.cols; j += BAND) reduce_band(y, x, j, i64_min(BAND, x.cols - j));
-        return ST_OK;
-    }
-#pragma omp parallel for schedule(dynamic, 8) num_threads(call->threads)
-    for (int64_t i = 0; i < x.rows; i++) element_set(y.data, y.dtype, i, reduce_row(fn, x, i));
-    return ST_OK;
+    (void)thread;
+    for (int64_t i = first; i < last; i++) element_set(y.data, y.dtype, i, reduce_row(fn, x, i));
+}
+
+static Status run(const OpCall *call)
+{
+    const Operand x = element_in(call, 0);
+    if (call->node->attr.fn == FN_COL_SUM)
+        return rows_cpu_run(call, i64_ceil_div(x.cols, BAND), reduce_bands);
+    return rows_cpu_run(call, x.rows, reduce_rows);
 }
 
 const OpImpl reduce_cpu[] = {{.name = "reduce_cpu", .declines = rows_cpu_declines_f64, .run = run},

@@ -32,23 +32,26 @@ CPU_CLONES static float norm_row(float *restrict y, float *s, const float *x,
     return r;
 }
 
-static Status run(const OpCall *call)
+static void norm_rows(const void *data, int64_t first, int64_t last, int thread)
 {
+    const OpCall *call = data;
     const Operand x = element_in(call, 0), delta = element_in(call, 2), y = element_out(call, 0);
     const int64_t n = x.cols;
     const float *xs = x.data, *w = op_in(call, 1);
     float *r = op_out(call, 1), *s = op_out(call, 2);
     const float eps = (float)call->node->attr.shift;
-
-#pragma omp parallel for schedule(dynamic, 8) num_threads(call->threads)
-    for (int64_t i = 0; i < x.rows; i++) {
-        float *target = operand_cpu_target(y, i, 0, rows_cpu_buffer(call, 0));
+    for (int64_t i = first; i < last; i++) {
+        float *target = operand_cpu_target(y, i, 0, rows_cpu_buffer(call, thread, 0));
         const float *add =
-            delta.data ? operand_cpu_read(delta, i, 0, n, rows_cpu_buffer(call, 1)) : NULL;
+            delta.data ? operand_cpu_read(delta, i, 0, n, rows_cpu_buffer(call, thread, 1)) : NULL;
         r[i] = norm_row(target, s ? s + i * n : NULL, xs + i * n, w, add, n, eps);
         operand_cpu_finish(y, i, 0, n, target);
     }
-    return ST_OK;
+}
+
+static Status run(const OpCall *call)
+{
+    return rows_cpu_run(call, element_in(call, 0).rows, norm_rows);
 }
 
 CPU_CLONES static void norm_grad_row(float *dx, float *restrict dw, const float *restrict dy,
@@ -94,23 +97,37 @@ static void grad_group(const OpCall *call, int64_t g, float *dw, float *buffer)
     }
 }
 
-static Status run_grad(const OpCall *call)
+static int64_t group_count(const OpCall *call)
 {
-    const Tensor *shape = op_in_shape(call, 1);
-    const int64_t n = plan_width(shape), ld = n + PADDING;
-    const int64_t groups = i64_ceil_div(plan_rows(shape), GROUP);
-    float *partial = call->workspace, *dw = op_out(call, 2);
+    return i64_ceil_div(plan_rows(op_in_shape(call, 1)), GROUP);
+}
 
-#pragma omp parallel for schedule(dynamic) num_threads(call->threads)
-    for (int64_t g = 0; g < groups; g++) {
-        grad_group(call, g, partial + g * ld, partial + (groups + omp_thread()) * ld);
-    }
-#pragma omp parallel for schedule(dynamic, 64) num_threads(call->threads)
-    for (int64_t j = 0; j < n; j++) {
+static void grad_groups(const void *data, int64_t first, int64_t last, int thread)
+{
+    const OpCall *call = data;
+    const int64_t ld = plan_width(op_in_shape(call, 1)) + PADDING;
+    float *partial = call->workspace, *buffer = partial + (group_count(call) + thread) * ld;
+    for (int64_t g = first; g < last; g++) grad_group(call, g, partial + g * ld, buffer);
+}
+
+static void sum_groups(const void *data, int64_t first, int64_t last, int thread)
+{
+    const OpCall *call = data;
+    const int64_t ld = plan_width(op_in_shape(call, 1)) + PADDING, groups = group_count(call);
+    const float *partial = call->workspace;
+    float *dw = op_out(call, 2);
+    (void)thread;
+    for (int64_t j = first; j < last; j++) {
         float sum = 0;
         for (int64_t g = 0; g < groups; g++) sum += partial[g * ld + j];
         dw[j] = sum;
     }
+}
+
+static Status run_grad(const OpCall *call)
+{
+    thread_team_for(call->threads, group_count(call), 1, grad_groups, call);
+    thread_team_for(call->threads, plan_width(op_in_shape(call, 1)), 64, sum_groups, call);
     return ST_OK;
 }
 

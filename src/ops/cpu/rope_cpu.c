@@ -50,15 +50,18 @@ static void rotate_row(const OpCall *call, int64_t row, float *buffer)
     }
 }
 
+static void rotate_rows(const void *data, int64_t first, int64_t last, int thread)
+{
+    const OpCall *call = data;
+    const int64_t stride = rotated_width(call->plan, call->node) + PADDING;
+    for (int64_t i = first; i < last; i++) {
+        rotate_row(call, i, (float *)call->workspace + thread * stride);
+    }
+}
+
 static Status run(const OpCall *call)
 {
-    const int64_t rows = plan_rows(op_in_shape(call, 0));
-    const int64_t stride = rotated_width(call->plan, call->node) + PADDING;
-#pragma omp parallel for schedule(dynamic, 8) num_threads(call->threads)
-    for (int64_t i = 0; i < rows; i++) {
-        rotate_row(call, i, (float *)call->workspace + omp_thread() * stride);
-    }
-    return ST_OK;
+    return rows_cpu_run(call, plan_rows(op_in_shape(call, 0)), rotate_rows);
 }
 
 static const char *declines(const Plan *plan, const Node *node)

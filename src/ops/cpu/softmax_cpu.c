@@ -30,18 +30,22 @@ static int64_t begin_row(const OpCall *call, Operand out, int64_t row)
     return n;
 }
 
-static Status run(const OpCall *call)
+static void softmax_rows(const void *data, int64_t first, int64_t last, int thread)
 {
+    const OpCall *call = data;
     const Operand p = element_out(call, 0), s = element_in(call, 0);
     const float scale = (float)call->node->attr.scale;
-#pragma omp parallel for schedule(dynamic, 8) num_threads(call->threads)
-    for (int64_t i = 0; i < s.rows; i++) {
+    for (int64_t i = first; i < last; i++) {
         const int64_t n = begin_row(call, p, i);
-        float *y = operand_cpu_target(p, i, 0, rows_cpu_buffer(call, 0));
+        float *y = operand_cpu_target(p, i, 0, rows_cpu_buffer(call, thread, 0));
         normalize(y, operand_cpu_read(s, i, 0, n, y), n, scale);
         operand_cpu_finish(p, i, 0, n, y);
     }
-    return ST_OK;
+}
+
+static Status run(const OpCall *call)
+{
+    return rows_cpu_run(call, element_in(call, 0).rows, softmax_rows);
 }
 
 CPU_CLONES static void softmax_grad_row(float *ds, const float *dp, const float *p, int64_t n,
@@ -54,19 +58,23 @@ CPU_CLONES static void softmax_grad_row(float *ds, const float *dp, const float 
     for (int64_t i = 0; i < n; i++) ds[i] = scale * p[i] * (dp[i] - dot);
 }
 
-static Status run_grad(const OpCall *call)
+static void softmax_grad_rows(const void *data, int64_t first, int64_t last, int thread)
 {
+    const OpCall *call = data;
     const Operand ds = element_out(call, 0), dp = element_in(call, 0), p = element_in(call, 1);
     const float scale = (float)call->node->attr.scale;
-#pragma omp parallel for schedule(dynamic, 8) num_threads(call->threads)
-    for (int64_t i = 0; i < p.rows; i++) {
+    for (int64_t i = first; i < last; i++) {
         const int64_t n = begin_row(call, ds, i);
-        float *buffer = rows_cpu_buffer(call, 0), *y = operand_cpu_target(ds, i, 0, buffer);
+        float *buffer = rows_cpu_buffer(call, thread, 0), *y = operand_cpu_target(ds, i, 0, buffer);
         softmax_grad_row(y, operand_cpu_read(dp, i, 0, n, buffer),
-                         operand_cpu_read(p, i, 0, n, rows_cpu_buffer(call, 1)), n, scale);
+                         operand_cpu_read(p, i, 0, n, rows_cpu_buffer(call, thread, 1)), n, scale);
         operand_cpu_finish(ds, i, 0, n, y);
     }
-    return ST_OK;
+}
+
+static Status run_grad(const OpCall *call)
+{
+    return rows_cpu_run(call, element_in(call, 1).rows, softmax_grad_rows);
 }
 
 const OpImpl softmax_cpu[] = {{"softmax_cpu", rows_cpu_declines_f64, rows_cpu_buffers, run}, {0}};

@@ -1,23 +1,35 @@
 #include "ops/gemm_cpu/blas_cpu.h"
 
-#include "ops/simd_cpu/rows_cpu.h"
+#include "backend/cpu_threads.h"
+#include "backend/openmp_library.h"
 
-#include <cblas.h>
+static int n_threads = 1; /* 0: the library divides the work */
 
-void blas_cpu_gemm_block(const GemmOperands *g, int64_t row, int64_t rows, int64_t column,
-                         int64_t columns)
+void blas_cpu_set_threads(int threads)
 {
-    const DType dtype = g->c.dtype;
-    const void *a = rows_cpu_at(g->a.data, dtype, g->transpose_a ? row : row * g->a.ld);
-    const void *b = rows_cpu_at(g->b.data, dtype, g->transpose_b ? column * g->b.ld : column);
-    void *c = rows_cpu_at(g->c.data, dtype, row * g->c.ld + column);
-    const enum CBLAS_TRANSPOSE ta = g->transpose_a ? CblasTrans : CblasNoTrans;
-    const enum CBLAS_TRANSPOSE tb = g->transpose_b ? CblasTrans : CblasNoTrans;
-    const int m = (int)rows, n = (int)columns, k = (int)gemm_operands_k(g);
-    const int lda = (int)g->a.ld, ldb = (int)g->b.ld, ldc = (int)g->c.ld;
-    if (dtype == DT_F64) {
-        cblas_dgemm(CblasRowMajor, ta, tb, m, n, k, (double)g->scale, a, lda, b, ldb, 0, c, ldc);
+    const bool library_has_threads = n_threads == 0;
+    n_threads = threads;
+    blas_cpu_set_library_threads(1);
+    openmp_library_set_threads(1);
+    if (library_has_threads) openmp_library_end_threads();
+}
+
+void blas_cpu_share_by_library(int threads)
+{
+    if (threads > cpu_threads_processors()) {
+        blas_cpu_set_threads(threads);
+        return;
+    }
+    n_threads = 0;
+    blas_cpu_set_library_threads(threads);
+    openmp_library_set_threads(threads);
+}
+
+void blas_cpu_gemm(const GemmOperands *g)
+{
+    if (n_threads == 0) {
+        blas_block(g, 0, g->c.rows, 0, g->c.cols);
     } else {
-        cblas_sgemm(CblasRowMajor, ta, tb, m, n, k, g->scale, a, lda, b, ldb, 0, c, ldc);
+        blas_cpu_gemm_blocks(g, n_threads);
     }
 }

@@ -1,13 +1,13 @@
 /* OpenBLAS rounds the last rows and columns of each thread's share otherwise than those before
  * them, so that its bits depend on the number of threads; and its pthread build runs one GEMM at a
  * time, whoever calls. So a GEMM is divided into blocks by its shape alone, and threads take them
- * dynamically: the library itself runs on one thread. */
-#include "backend/cpu_threads.h"
+ * dynamically: the library itself runs on one thread. Its OpenMP build takes that number from
+ * OpenMP: thread_team.c and blas_cpu_set_threads() set it for each of our threads. */
+#include "backend/thread_team.h"
 #include "base/i64.h"
 #include "ops/gemm_cpu/blas_cpu.h"
 
 #include <cblas.h>
-#include <omp.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -15,26 +15,9 @@
  * takes little of the time. */
 enum { BLOCK = 192, MOST_BLOCKS = 8 /* per side */ };
 
-static int n_threads = 1; /* 0: the library divides the work */
-
-/* The OpenMP build sets the number of threads of the whole program. */
-void blas_cpu_set_threads(int threads)
+void blas_cpu_set_library_threads(int threads)
 {
-    const int others = omp_get_max_threads();
-    n_threads = threads;
-    openblas_set_num_threads(1);
-    omp_set_num_threads(others);
-}
-
-void blas_cpu_share_by_library(int threads)
-{
-    if (threads > cpu_threads_processors()) {
-        blas_cpu_set_threads(threads);
-        return;
-    }
-    n_threads = 0;
     openblas_set_num_threads(threads);
-    omp_set_num_threads(threads);
 }
 
 static int64_t blocks_of(int64_t length)
@@ -49,37 +32,21 @@ static int64_t start(int64_t length, int64_t i)
     return i < n ? i64_ceil_div(length, unit) * i / n * unit : length;
 }
 
-static void multiply_block(const GemmOperands *g, int64_t i)
+static void multiply_blocks(const void *data, int64_t first, int64_t last, int thread)
 {
-    const int64_t down = blocks_of(g->c.rows), row = start(g->c.rows, i % down),
-                  column = start(g->c.cols, i / down);
-    blas_cpu_gemm_block(g, row, start(g->c.rows, i % down + 1) - row, column,
-                        start(g->c.cols, i / down + 1) - column);
+    const GemmOperands *g = data;
+    const int64_t down = blocks_of(g->c.rows);
+    (void)thread;
+    for (int64_t i = first; i < last; i++) {
+        const int64_t row = start(g->c.rows, i % down), column = start(g->c.cols, i / down);
+        blas_block(g, row, start(g->c.rows, i % down + 1) - row, column,
+                   start(g->c.cols, i / down + 1) - column);
+    }
 }
 
-/* Outside a region of several threads the OpenMP build uses OpenMP's number of threads, whatever it
- * was told. */
-static void multiply_alone(const GemmOperands *g, int64_t count)
+void blas_cpu_gemm_blocks(const GemmOperands *g, int threads)
 {
-    const int others = omp_get_max_threads();
-    omp_set_num_threads(1);
-    for (int64_t i = 0; i < count; i++) multiply_block(g, i);
-    omp_set_num_threads(others);
-}
-
-void blas_cpu_gemm(const GemmOperands *g)
-{
-    const int64_t count = blocks_of(g->c.rows) * blocks_of(g->c.cols);
-    if (n_threads == 0) {
-        blas_cpu_gemm_block(g, 0, g->c.rows, 0, g->c.cols);
-        return;
-    }
-    if (n_threads == 1 || omp_in_parallel()) {
-        multiply_alone(g, count);
-        return;
-    }
-#pragma omp parallel for schedule(dynamic) num_threads(n_threads)
-    for (int64_t i = 0; i < count; i++) multiply_block(g, i);
+    thread_team_for(threads, blocks_of(g->c.rows) * blocks_of(g->c.cols), 1, multiply_blocks, g);
 }
 
 const char *blas_cpu_kernels(void)

@@ -1,5 +1,6 @@
 #include "ops/gemm_cpu/gemm_cpu.h"
 
+#include "backend/thread_team.h"
 #include "ops/gemm_cpu/gemm_parts_cpu.h"
 
 GemmPlan gemm_plan(const Microkernel *kernel, const GemmOperands *x)
@@ -65,6 +66,32 @@ size_t gemm_workspace(const GemmPlan *p, int threads)
     return needs > bytes ? needs : bytes;
 }
 
+/* A GEMM that threads compute together: they pack the shared panels, then multiply blocks. */
+typedef struct Shared {
+    Gemm all;
+    Layout layout;
+    char *workspace;
+    GemmPackTasks tasks;
+    int64_t *next_task;
+    GemmQueues *queues;
+} Shared;
+
+static void multiply_share(const void *data, int thread, int threads)
+{
+    const Shared *s = data;
+    const Layout *l = &s->layout;
+    char *panels = s->workspace + l->private_panels + thread * l->private_bytes;
+    float *sums = (float *)(void *)(s->workspace + l->sums + thread * l->sum_bytes);
+    Gemm g = s->all;
+    if (g.a.is_private) g.a.panels = panels;
+    if (g.b.is_private) g.b.panels = panels + l->private_b;
+    for (int64_t i; (i = __atomic_fetch_add(s->next_task, 1, __ATOMIC_RELAXED)) < s->tasks.n;)
+        gemm_pack_task(&s->all, &s->tasks, i);
+    if (s->tasks.n > 0) thread_team_barrier(threads);
+    for (int64_t i, turn = 0; (i = gemm_blocking_next(s->queues, thread, &turn)) >= 0;)
+        gemm_macrokernel(&g, i, sums);
+}
+
 static void multiply(const GemmPlan *p, char *workspace, int threads)
 {
     const Microkernel *kernel = p->kernel;
@@ -77,21 +104,9 @@ static void multiply(const GemmPlan *p, char *workspace, int threads)
         &p->b, kernel->pack_b, workspace + l.b, p->n, kernel->nr, private_panels & PRIVATE_B, 0};
     const GemmPackTasks tasks = gemm_pack_tasks(&all, threads);
     GemmQueues queues = gemm_blocking_queues(&all.blocking);
-#pragma omp parallel num_threads(threads)
-    {
-        char *panels = workspace + l.private_panels + omp_thread() * l.private_bytes;
-        float *sums = (float *)(void *)(workspace + l.sums + omp_thread() * l.sum_bytes);
-        Gemm g = all;
-        if (g.a.is_private) g.a.panels = panels;
-        if (g.b.is_private) g.b.panels = panels + l.private_b;
-#pragma omp for schedule(dynamic) nowait
-        for (int64_t i = 0; i < tasks.n; i++) gemm_pack_task(&all, &tasks, i);
-        if (tasks.n > 0) {
-#pragma omp barrier
-        }
-        for (int64_t i, turn = 0; (i = gemm_blocking_next(&queues, omp_thread(), &turn)) >= 0;)
-            gemm_macrokernel(&g, i, sums);
-    }
+    int64_t next_task = 0;
+    thread_team_run(threads, multiply_share,
+                    &(Shared){all, l, workspace, tasks, &next_task, &queues});
 }
 
 void gemm_multiply(const GemmPlan *p, void *workspace, int threads)

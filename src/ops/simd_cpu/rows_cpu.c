@@ -75,7 +75,14 @@ size_t rows_cpu_buffers(const Plan *plan, const Node *node, int threads)
     return (size_t)(threads * 2 * buffer_floats(plan_in(plan, node, 0))) * sizeof(float);
 }
 
-float *rows_cpu_buffer(const OpCall *call, int i)
+float *rows_cpu_buffer(const OpCall *call, int thread, int i)
 {
-    return (float *)call->workspace + (omp_thread() * 2 + i) * buffer_floats(op_in_shape(call, 0));
+    return (float *)call->workspace + (thread * 2 + i) * buffer_floats(op_in_shape(call, 0));
+}
+
+Status rows_cpu_run(const OpCall *call, int64_t rows, ThreadTeamRange *body)
+{
+    enum { AT_A_TIME = 8 };
+    thread_team_for(call->threads, rows, AT_A_TIME, body, call);
+    return ST_OK;
 }

@@ -2,14 +2,12 @@
  * every kernel is written once, in float. Only files named *_cpu.c include it. */
 #pragma once
 
+#include "backend/thread_team.h"
 #include "base/float16.h"
 #include "ops/op.h"
 
-#include <omp.h>
-
 /* Loops that matter are compiled for several x86 levels and chosen when the program starts.
- * (An OpenMP region's body is outlined before that happens: put the loop in a function of its own
- * and call it from the region.) Sanitized builds start too early for such a choice. */
+ * Sanitized builds start too early for such a choice. */
 #if defined(__x86_64__) && !defined(ROOFSTEP_SANITIZED) && !defined(ROOFSTEP_NO_CLONES)
 #define CPU_CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
 #else
@@ -46,12 +44,6 @@ static inline void rows_cpu_finish(void *row, DType dtype, int64_t n, const floa
     if (dtype != DT_F32) rows_cpu_store(row, computed, dtype, n);
 }
 
-/* This thread's number in a parallel region, for its share of the workspace. */
-static inline int64_t omp_thread(void)
-{
-    return omp_get_thread_num();
-}
-
 static inline void *rows_cpu_at(const void *data, DType dtype, int64_t element)
 {
     return (char *)(uintptr_t)data + element * (int64_t)plan_dtype_size(dtype);
@@ -61,7 +53,10 @@ static inline void *rows_cpu_at(const void *data, DType dtype, int64_t element)
 const char *rows_cpu_refuse_f64(const Tensor *t);
 const char *rows_cpu_declines_f64(const Plan *plan, const Node *node);
 
-/* A workspace of two float rows for each thread, as wide as the node's first input; the calling
- * thread's row 0 or 1. */
+/* A workspace of two float rows for each thread, as wide as the node's first input; row 0 or 1 of
+ * `thread`. */
 size_t rows_cpu_buffers(const Plan *plan, const Node *node, int threads);
-float *rows_cpu_buffer(const OpCall *call, int i);
+float *rows_cpu_buffer(const OpCall *call, int thread, int i);
+
+/* Runs `body`, whose data is `call`, over `rows` on all threads: each takes a few at a time. */
+Status rows_cpu_run(const OpCall *call, int64_t rows, ThreadTeamRange *body);
