@@ -17,7 +17,8 @@ const Command cmd_bench = {
         "  roofstep bench --size small,medium --ctx 128-1024*2 --precision fp32,bf16\n"
         "  roofstep bench --size small --out results.json     (killed? --resume results.json)\n"
         "  roofstep bench --size small,2.7B --dry-run         (what fits, and how long it takes)\n"
-        "  roofstep bench --size small --until 1%             (until the interval is +-1 %)\n"
+        "  roofstep bench --size small --until 1%             (until the interval is +-1 %, at "
+        "most 60 s)\n"
         "  roofstep bench --size small --peer torch           (and PyTorch's time)\n",
     .options = {.taken =
                     OPTION_LIST(BENCH_LISTS, BENCH_SWEEP_OPTIONS, OPTION_PEER, OPTION_PEER_VARIANT,

@@ -14,6 +14,7 @@ Status config_json_put(json_t *json, const Config *config, const Placement *plac
 {
     const Config shown = unsupported ? *config : config_json_used(config, placement, attention);
     for (int id = 0; id < CELL_FIELD_COUNT; id++) {
+        if (id == OPTION_BLAS) continue; /* of results: who did multiply */
         if (cell_field_is_work(id) && cell_field_of(id, config->subject))
             TRY(record_put_field(json, id, &shown));
     }
