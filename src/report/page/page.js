@@ -292,7 +292,7 @@ function explainEmptySections() {
   for (const section of document.querySelectorAll("main > section[data-from]")) {
     if (section.querySelector("table, figure")) continue;
     const gap = data.gaps.find(({ command }) => section.dataset.from.split(/[^a-z]+/).includes(command));
-    if (gap) section.append(el("p", { class: "gap" }, `No data: ${gap.command} measured nothing (${gap.why}).`));
+    if (gap) section.append(el("p", { class: "gap" }, `No data, because ${gap.command} measured nothing: ${gap.why}.`));
   }
 }
 
