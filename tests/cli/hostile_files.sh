@@ -112,5 +112,5 @@ zcat "$tests/../docs/results/h200-medium-profile.json.gz" | awk '/"cell"/ {
 } { print }' >styles.json
 "$program" report styles.json --tables styles >out 2>err || fail "a report of 40 profiles: exit code $?"
 [ "$(grep -c '^| a step' styles/profile.md)" = 384 ] || fail "not 384 pairs of styles: $(grep -c '^| a step' styles/profile.md)"
-[ "$(grep -c 'more rows of this work' styles/profile.md)" = 7 ] || fail 'it does not say that there are more'
+[ "$(grep -c 'further rows of the same work' styles/profile.md)" = 7 ] || fail 'it does not say that there are more'
 verdict

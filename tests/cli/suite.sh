@@ -188,8 +188,8 @@ rm some/memory.json
 
 cp -r killed late
 rm late/bench.json
-# It has a minute and three times what is expected: here three hundredths of a second in all.
-sed -i -e 's/"seconds": [0-9.e+-]*/"seconds": 0/' -e '/"name": "bench"/,/"state"/{s/"done"/"waiting"/;s/"expected_s": [0-9.e+-]*/"expected_s": -19.99/}' late/suite.json
+# It has a minute and three times what is expected: here three ten-thousandths of a second in all.
+sed -i -e 's/"seconds": [0-9.e+-]*/"seconds": 0/' -e '/"name": "bench"/,/"state"/{s/"done"/"waiting"/;s/"expected_s": [0-9.e+-]*/"expected_s": -19.9999/}' late/suite.json
 "$program" suite --resume late >out 2>err </dev/null || fail "a part was given up: exit code $?"
 grep -q '^  bench timed out: not done after .*; continuing with the next part$' err || fail 'it is not told that bench is given up'
 tail -n 1 out | grep -q '^- Missing: bench: not done after .* its share of --budget plus a minute; roofstep suite --resume late runs it again\.$' || fail 'the last line does not say that bench is given up'
