@@ -267,14 +267,20 @@ async function checkSuite(browser) {
   const missing = all.filter((id) => !sections.includes(id));
   check(missing.join() === "like,comparison", `a suite's page is without ${missing}`);
   check((await page.locator("#summary li").allTextContents()).some((line) => line.startsWith("Biggest win: ")), "the page does not name the biggest win");
+  await checkAxe(page, "suite");
+  await page.screenshot({ path: `${WORK}/suite.png`, fullPage: true });
+  await page.context().close();
+}
+
+// The lines on growth beside a chart are those of the head width that is chosen.
+async function checkGrowth(browser) {
+  const page = await open(browser, makePage("growth", [`${MADE}/attention.json`]), { colorScheme: "light" });
   const growth = () => page.$$eval("#attention .charts .notes li", (all) => all.map((e) => e.textContent));
-  for (const width of [64, 128]) {
+  for (const width of [16, 32]) {
     await page.locator("#attention select").first().selectOption({ label: `d_head ${width}` });
     const lines = await growth();
     check(lines.length === 3 && lines.every((line) => line.startsWith(`d_head ${width}, `) && line.includes("memory before backward is ")), `beside the chart of d_head ${width}: ${lines}`);
   }
-  await checkAxe(page, "suite");
-  await page.screenshot({ path: `${WORK}/suite.png`, fullPage: true });
   await page.context().close();
 }
 
@@ -311,6 +317,7 @@ try {
   await checkVain(browser);
   await checkStudies(browser);
   await checkSuite(browser);
+  await checkGrowth(browser);
   await checkLike(browser);
 } finally {
   await browser.close();

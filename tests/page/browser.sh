@@ -24,6 +24,7 @@ small=(--d-model 64 --d-ff 128 --num-layers 3 --num-heads 4 --vocab 500 --ctx 32
         "$program" memory "${small[@]}" --plan-only --out "$work/memory.json" &&
         "$program" warmup "${small[@]}" --warmup 0,1,2 --rounds 2 --steps 3 --out "$work/warmup.json" &&
         "$program" precision "${small[@]}" --warmup 0 --steps 2 --out "$work/precision.json" &&
+        "$program" attention --d-head 16,32 --ctx 64,128,256,512 --batch 1 --attention naive,fused,flash --device cpu --warmup 0 --steps 2 --out "$work/attention.json" &&
         { "$program" suite --like rtx5090-nsys --device cpu --threads 1 --timeout 1s --budget 20s --out-dir "$work/like" || [ $? = 4 ]; }
 } >/dev/null 2>&1 || exit 1
 MADE=$work PROGRAM=$program BROWSER=$browser PACKAGES=$packages WORK=${PAGE_SHOTS:-$work} GOLDEN=$root/tests/golden RESULTS=$root/docs/results \
