@@ -2,14 +2,12 @@
 
 #define BACKEND(name) extern const BackendApi name##_backend;
 #include "backend/backends.def"
-#undef BACKEND
 
 const BackendApi *backend_api(BackendId id)
 {
     static const BackendApi *const apis[BACKEND_COUNT] = {
 #define BACKEND(name) &name##_backend,
 #include "backend/backends.def"
-#undef BACKEND
     };
     return id < BACKEND_COUNT ? apis[id] : 0;
 }

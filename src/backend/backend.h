@@ -13,7 +13,6 @@ extern "C" {
 typedef enum BackendId {
 #define BACKEND(name) BACKEND_##name,
 #include "backend/backends.def"
-#undef BACKEND
     BACKEND_COUNT
 } BackendId;
 

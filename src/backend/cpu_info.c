@@ -27,7 +27,6 @@ static const struct {
 } parts[] = {
 #define CPU_PART(implementer, part, name) {implementer, part, name},
 #include "backend/cpu_parts.def"
-#undef CPU_PART
 };
 
 static void append(char *list, size_t size, const char *separator, const char *word)

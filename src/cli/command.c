@@ -8,7 +8,6 @@
 const Command *const command_list[] = {
 #define COMMAND(name) &cmd_##name,
 #include "cli/commands.def"
-#undef COMMAND
     NULL,
 };
 

@@ -10,7 +10,6 @@
 enum {
 #define EXIT_CODE(name, number, meaning) EXIT_##name = number,
 #include "cli/exit_codes.def"
-#undef EXIT_CODE
 };
 
 typedef struct Command {
@@ -25,7 +24,6 @@ typedef struct Command {
 
 #define COMMAND(name) extern const Command cmd_##name;
 #include "cli/commands.def"
-#undef COMMAND
 
 extern const Command *const command_list[]; /* ended by NULL */
 /* ST_USAGE names the nearest one. */

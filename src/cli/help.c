@@ -46,7 +46,6 @@ void help_program(Text *out)
                    "Exit codes\n");
 #define EXIT_CODE(name, number, meaning) text_printf(out, "  %3d  %s\n", number, meaning);
 #include "cli/exit_codes.def"
-#undef EXIT_CODE
 }
 
 void help_command(Text *out, const Command *command)

@@ -146,7 +146,6 @@ void manual_write(Text *out)
     snprintf(code, sizeof code, "%d", number); \
     put_item(out, code, meaning);
 #include "cli/exit_codes.def"
-#undef EXIT_CODE
     text_puts(out, ".SH ENVIRONMENT\n");
     for (int i = 0; i < VARIABLES; i++) put_item(out, variables[i].name, variables[i].meaning);
 }

@@ -9,14 +9,12 @@
 static const ModelSpec presets[] = {
 #define PRESET(name, ...) {.size = name, __VA_ARGS__},
 #include "config/presets.def"
-#undef PRESET
 };
 enum { N_PRESETS = sizeof presets / sizeof *presets };
 
 const char *const model_spec_presets[] = {
 #define PRESET(name, ...) name,
 #include "config/presets.def"
-#undef PRESET
     NULL,
 };
 

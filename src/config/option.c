@@ -30,7 +30,6 @@ const Option option_table[OPTION_COUNT] = {
      value,                                                            \
      help},
 #include "config/options.def"
-#undef OPTION
 };
 
 _Static_assert(sizeof(Mode) == sizeof(int) && sizeof(Precision) == sizeof(int) &&
@@ -104,7 +103,6 @@ static const struct Alias {
 } aliases[] = {
 #define ALIAS(name, id, value) {name, OPTION_##id, value},
 #include "config/option_aliases.def"
-#undef ALIAS
 };
 
 /* NULL: no other tool calls an option of this command so. */

@@ -9,7 +9,6 @@ typedef enum OptionId {
     OPTION_LAST_FIELD = CELL_FIELD_COUNT - 1, /* the next one is CELL_FIELD_COUNT */
 #define OPTION(id, ...) OPTION_##id,
 #include "config/options.def"
-#undef OPTION
     OPTION_COUNT,
     /* sets: what option_in() takes for several */
     OPTIONS_DIMS,      /* the dimensions of a model's step */

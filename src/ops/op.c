@@ -5,12 +5,10 @@
 static const OpDef *const defs[OP_COUNT] = {
 #define OP(name, category) &name##_def,
 #include "plan/ops.def"
-#undef OP
 };
 
 #define BACKEND(name) extern const OpImpl *const impls_##name[OP_COUNT];
 #include "backend/backends.def"
-#undef BACKEND
 
 const OpDef *op_def(OpKind op)
 {
@@ -30,7 +28,6 @@ const OpImpl *op_impls(OpKind op, BackendId backend)
     static const OpImpl *const *const impls[BACKEND_COUNT] = {
 #define BACKEND(name) impls_##name,
 #include "backend/backends.def"
-#undef BACKEND
     };
     return impls[backend][op];
 }

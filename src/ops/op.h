@@ -75,7 +75,6 @@ typedef struct OpDef {
 
 #define OP(name, category) extern const OpDef name##_def;
 #include "plan/ops.def"
-#undef OP
 
 const OpDef *op_def(OpKind op);
 /* Where it is written: "src/ops/matmul.c", 117. */

@@ -115,7 +115,6 @@ size_t plan_dtype_size(DType dtype)
     static const size_t size[DT_COUNT] = {
 #define DTYPE(id, name, bytes, tensors_name) bytes,
 #include "plan/dtypes.def"
-#undef DTYPE
     };
     return size[dtype];
 }
@@ -125,7 +124,6 @@ const char *plan_dtype_name(DType dtype)
     static const char *const names[DT_COUNT] = {
 #define DTYPE(id, name, bytes, tensors_name) name,
 #include "plan/dtypes.def"
-#undef DTYPE
     };
     return names[dtype];
 }
@@ -142,7 +140,6 @@ const char *plan_phase_name(Phase phase)
     static const char *const names[PHASE_COUNT] = {
 #define PHASE(id, name) name,
 #include "plan/phases.def"
-#undef PHASE
     };
     return names[phase];
 }
@@ -152,7 +149,6 @@ const char *plan_kind_name(TensorKind kind)
     static const char *const names[TK_COUNT] = {
 #define KIND(id, name, persistent) name,
 #include "plan/tensor_kinds.def"
-#undef KIND
     };
     return names[kind];
 }
@@ -162,7 +158,6 @@ bool plan_kind_persistent(TensorKind kind)
     static const bool lives[TK_COUNT] = {
 #define KIND(id, name, persistent) persistent,
 #include "plan/tensor_kinds.def"
-#undef KIND
     };
     return lives[kind];
 }
@@ -172,7 +167,6 @@ const char *plan_op_name(OpKind op)
     static const char *const names[OP_COUNT] = {
 #define OP(name, category) #name,
 #include "plan/ops.def"
-#undef OP
     };
     return names[op];
 }
@@ -182,7 +176,6 @@ OpCategory plan_op_category(OpKind op)
     static const OpCategory categories[OP_COUNT] = {
 #define OP(name, category) CATEGORY_##category,
 #include "plan/ops.def"
-#undef OP
     };
     return categories[op];
 }
@@ -192,7 +185,6 @@ const char *plan_category_name(OpCategory category)
     static const char *const names[CATEGORY_COUNT + 1] = {
 #define CATEGORY(name) #name,
 #include "plan/categories.def"
-#undef CATEGORY
         "other"};
     return names[category];
 }

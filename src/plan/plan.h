@@ -21,35 +21,30 @@ enum { PLAN_MAX_DIMS = 4, PLAN_NAME = 56, PLAN_SCOPE = 40, PLAN_NONE = -1 };
 typedef enum DType {
 #define DTYPE(id, name, bytes, tensors_name) DT_##id,
 #include "plan/dtypes.def"
-#undef DTYPE
     DT_COUNT
 } DType;
 
 typedef enum Phase {
 #define PHASE(id, name) PHASE_##id,
 #include "plan/phases.def"
-#undef PHASE
     PHASE_COUNT
 } Phase;
 
 typedef enum TensorKind {
 #define KIND(id, name, persistent) TK_##id,
 #include "plan/tensor_kinds.def"
-#undef KIND
     TK_COUNT
 } TensorKind;
 
 typedef enum OpKind {
 #define OP(name, category) OP_##name,
 #include "plan/ops.def"
-#undef OP
     OP_COUNT
 } OpKind;
 
 typedef enum OpCategory {
 #define CATEGORY(name) CATEGORY_##name,
 #include "plan/categories.def"
-#undef CATEGORY
     CATEGORY_COUNT /* none of them: "other" */
 } OpCategory;
 

@@ -11,7 +11,6 @@ const char *memory_blocks_class_name(MemoryClass usage)
     static const char *const names[MEMORY_COUNT] = {
 #define CLASS(id, name, category, colour, glyph, plain) name,
 #include "prof/memory_classes.def"
-#undef CLASS
     };
     return names[usage];
 }

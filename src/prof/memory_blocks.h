@@ -10,7 +10,6 @@
 typedef enum MemoryClass {
 #define CLASS(id, name, category, colour, glyph, plain) MEMORY_##id,
 #include "prof/memory_classes.def"
-#undef CLASS
     MEMORY_COUNT
 } MemoryClass;
 

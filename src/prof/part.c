@@ -9,7 +9,6 @@ const char *part_name(Part part)
     static const char *const names[PART_COUNT + 1] = {
 #define PART(id, name) name,
 #include "prof/parts.def"
-#undef PART
     };
     return names[part];
 }

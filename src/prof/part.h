@@ -6,7 +6,6 @@
 typedef enum Part {
 #define PART(id, name) PART_##id,
 #include "prof/parts.def"
-#undef PART
     PART_COUNT /* no part of attention */
 } Part;
 

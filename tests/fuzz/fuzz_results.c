@@ -76,7 +76,6 @@ static void write_reports(const RecordSet *set)
     static const char *const formats[] = {
 #define REPORT(kind, name, ending, help) #name,
 #include "report/format/reports.def"
-#undef REPORT
     };
     for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
         const ReportInput input = {.set = set, .baseline = i % 2 ? "fp32" : NULL};

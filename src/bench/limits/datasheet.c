@@ -10,7 +10,6 @@ typedef struct Datasheet {
 static const Datasheet datasheets[] = {
 #define DATASHEET(name, fp32, tf32, bf16, fp16, memory) {name, fp32, tf32, bf16, fp16, memory},
 #include "bench/limits/datasheets.def"
-#undef DATASHEET
 };
 
 /* The whole name must agree: "H200" is not "H200 NVL", and a slice of an A100 is no A100. */

@@ -11,7 +11,6 @@
 const struct LimitsName limits_names[LIMIT_COUNT] = {
 #define LIMIT(id, name, label, kind, on) {name, label, LIMITS_##kind, LIMITS_ON_##on},
 #include "bench/limits/limits.def"
-#undef LIMIT
 };
 
 const char *limits_unit(LimitId id)

@@ -10,7 +10,6 @@
 typedef enum LimitId {
 #define LIMIT(id, name, label, kind, on) LIMIT_##id,
 #include "bench/limits/limits.def"
-#undef LIMIT
     LIMIT_COUNT
 } LimitId;
 

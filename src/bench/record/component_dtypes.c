@@ -8,7 +8,6 @@
 const char *const component_dtypes_names[COMPONENT_COUNT] = {
 #define COMPONENT(id, name) name,
 #include "bench/record/component_dtypes.def"
-#undef COMPONENT
 };
 
 /* The dtypes met so far, a bit each. */

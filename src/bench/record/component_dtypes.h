@@ -6,7 +6,6 @@
 typedef enum Component {
 #define COMPONENT(id, name) COMPONENT_##id,
 #include "bench/record/component_dtypes.def"
-#undef COMPONENT
     COMPONENT_COUNT
 } Component;
 

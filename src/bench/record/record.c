@@ -17,7 +17,6 @@ const char *record_status_word(RecordStatus status)
     static const char *const words[] = {
 #define RECORD_STATUS(name, word) word,
 #include "bench/record/record_statuses.def"
-#undef RECORD_STATUS
     };
     return words[status];
 }

@@ -17,7 +17,6 @@ typedef json_t Record;
 typedef enum RecordStatus {
 #define RECORD_STATUS(name, word) RECORD_##name,
 #include "bench/record/record_statuses.def"
-#undef RECORD_STATUS
     RECORD_STATUS_COUNT
 } RecordStatus;
 

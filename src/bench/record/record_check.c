@@ -26,8 +26,6 @@ static const Field fields[] = {
 #define FIELD(name, kind, need) {#name, kind, need},
 #define CELL_FIELDS(group)
 #include "bench/record/fields.def"
-#undef FIELD
-#undef CELL_FIELDS
 };
 
 #define FIELD(phase, name, kind, need) {#name, kind, need},

@@ -9,13 +9,11 @@ const SuitePartInfo suite_parts_info[SUITE_PARTS] = {
 #define PART(id, name, command, share, effort, result, outputs) \
     {name, &cmd_##command, share, effort, result, outputs},
 #include "cli/suite/suite_parts.def"
-#undef PART
 };
 
 const SuiteWorkload suite_parts_workloads[] = {
 #define WORKLOAD(part, on, model, rest) {SUITE_##part, SUITE_ON_##on, model, rest},
 #include "cli/suite/suite_workloads.def"
-#undef WORKLOAD
 };
 const int suite_parts_n_workloads = sizeof suite_parts_workloads / sizeof *suite_parts_workloads;
 

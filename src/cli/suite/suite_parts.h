@@ -6,7 +6,6 @@
 typedef enum SuitePartId {
 #define PART(id, name, command, share, effort, result, outputs) SUITE_##id,
 #include "cli/suite/suite_parts.def"
-#undef PART
     SUITE_PARTS
 } SuitePartId;
 

@@ -3,5 +3,4 @@
 const OpImpl *const impls_cpu[OP_COUNT] = {
 #define OP(name, category) name##_cpu,
 #include "plan/ops.def"
-#undef OP
 };

@@ -5,6 +5,5 @@
 
 #define OP(name, category) extern const OpImpl name##_cpu[];
 #include "plan/ops.def"
-#undef OP
 
 extern const OpImpl *const impls_cpu[OP_COUNT];

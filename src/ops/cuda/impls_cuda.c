@@ -4,10 +4,8 @@
     static const OpImpl op##_cuda[] = { \
         {.name = #op "_cuda", .declines = why, .workspace = bytes, .run = op##_cuda_run}, {0}};
 #include "ops/gpu_kernels.def"
-#undef KERNEL
 
 const OpImpl *const impls_cuda[OP_COUNT] = {
 #define OP(name, category) name##_cuda,
 #include "plan/ops.def"
-#undef OP
 };

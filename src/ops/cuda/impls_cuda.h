@@ -9,7 +9,6 @@ extern "C" {
 
 #define KERNEL(op, declines, workspace) Status op##_cuda_run(const OpCall *call);
 #include "ops/gpu_kernels.def"
-#undef KERNEL
 
 extern const OpImpl matmul_cuda[], bmm_cuda[], attention_cuda[], attention_grad_cuda[];
 

@@ -7,10 +7,8 @@ extern const OpImpl *const impls_cuda[OP_COUNT];
     static const OpImpl gpu_support_##op[] = { \
         {.name = #op "_cuda", .declines = why, .workspace = bytes}, {0}};
 #include "ops/gpu_kernels.def"
-#undef KERNEL
 
 const OpImpl *const impls_cuda[OP_COUNT] = {
 #define OP(name, category) gpu_support_##name,
 #include "plan/ops.def"
-#undef OP
 };

@@ -10,7 +10,6 @@ static const char *dtype_name(DType dtype)
     static const char *const names[DT_COUNT] = {
 #define DTYPE(id, name, bytes, tensors_name) tensors_name,
 #include "plan/dtypes.def"
-#undef DTYPE
     };
     return names[dtype];
 }

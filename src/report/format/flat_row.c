@@ -34,11 +34,8 @@
 static const FlatColumn listed[] = {
 #define FIELD(name, kind, need) OF_##kind(name)
 #include "bench/record/fields.def"
-#undef FIELD
-#undef CELL_FIELDS
 #define ENVIRONMENT(name, path, sql) {#name, path, true, #sql},
 #include "report/format/environment_columns.def"
-#undef ENVIRONMENT
 };
 enum { LISTED = sizeof listed / sizeof *listed };
 

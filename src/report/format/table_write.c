@@ -8,7 +8,6 @@
 const TableFormat *const table_write_formats[] = {
 #define REPORT(kind, name, ending, help) TABLE_WRITE_##kind(name)
 #include "report/format/reports.def"
-#undef REPORT
     &table_page, NULL};
 
 Status table_write(Text *out, const char *format, const Table *table)

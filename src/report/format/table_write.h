@@ -21,7 +21,6 @@ typedef struct TableFormat {
 #define TABLE_WRITE_RECORDS(name)
 #define REPORT(kind, name, ending, help) TABLE_WRITE_##kind(name)
 #include "report/format/reports.def"
-#undef REPORT
 extern const TableFormat table_page;
 
 /* Every format; NULL ends the list. */

@@ -8,7 +8,6 @@
 const MemoryStyle memory_columns_style[MEMORY_COUNT] = {
 #define CLASS(id, name, category, colour, glyph, plain) {category, colour, glyph, plain},
 #include "prof/memory_classes.def"
-#undef CLASS
 };
 
 Status memory_columns_make(MemoryColumns *columns, const MemoryProfile *profile, int n)

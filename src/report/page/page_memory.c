@@ -14,7 +14,6 @@ enum { MOST_NODES = 1 << 20, LARGEST = 20 };
 static const char *const uses[] = {
 #define CLASS(id, name, category, colour, glyph, plain) name,
 #include "prof/memory_classes.def"
-#undef CLASS
 };
 enum { USES = sizeof uses / sizeof *uses };
 

@@ -92,7 +92,6 @@ static Status write_environments(Text *out, const char *format, const json_t *en
         table_column(&table, record_text(json_array_get(environments, i), "id"), "", false);
 #define ENVIRONMENT(name, path, type) environment_row(&table, environments, #name, path);
 #include "report/format/environment_columns.def"
-#undef ENVIRONMENT
     environment_row(&table, environments, "measured", "time_utc");
     return table_write_next(out, format, &table);
 }

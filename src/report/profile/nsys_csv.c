@@ -13,7 +13,6 @@ static const struct {
 } reports[NSYS_COUNT] = {
 #define NSYS_REPORT(id, name, header) {name, header},
 #include "report/profile/nsys_reports.def"
-#undef NSYS_REPORT
 };
 
 const char *nsys_csv_name(NsysReport report)

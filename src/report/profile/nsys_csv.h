@@ -8,7 +8,6 @@
 typedef enum NsysReport {
 #define NSYS_REPORT(id, name, header) NSYS_##id,
 #include "report/profile/nsys_reports.def"
-#undef NSYS_REPORT
     NSYS_COUNT
 } NsysReport;
 

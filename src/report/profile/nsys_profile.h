@@ -11,7 +11,6 @@
 typedef enum NsysInput {
 #define NSYS_INPUT(id, ...) NSYS_INPUT_##id,
 #include "report/profile/nsys_inputs.def"
-#undef NSYS_INPUT
     NSYS_INPUT_COUNT
 } NsysInput;
 

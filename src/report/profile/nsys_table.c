@@ -28,7 +28,6 @@ static const struct {
 } inputs[NSYS_INPUT_COUNT] = {
 #define NSYS_INPUT(id, ...) {__VA_ARGS__},
 #include "report/profile/nsys_inputs.def"
-#undef NSYS_INPUT
 };
 
 NsysInput nsys_table_input(const char *file, size_t *prefix)

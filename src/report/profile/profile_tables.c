@@ -165,7 +165,6 @@ static void attention(Table *table, const ProfileView *v)
     static const char *const parts[] = {
 #define PART(id, name) name,
 #include "prof/parts.def"
-#undef PART
     };
     const ViewPhase *forward = &v->phases[PHASE_FORWARD];
     const double all = part_time(v, PHASE_FORWARD, NULL);

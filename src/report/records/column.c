@@ -31,9 +31,6 @@ const Column column_list[] = {
     {false, path, label, unit, COLUMN_##kind, digits, COLUMN_##show},
 #define SPARE(heading)
 #include "report/records/columns.def"
-#undef IDENTITY
-#undef FIGURE
-#undef SPARE
 };
 const int column_count = (int)(sizeof column_list / sizeof *column_list);
 

@@ -47,9 +47,6 @@ static void put_spare(Table *table, const RecordSet *set)
 #define FIGURE(path, label, unit, kind, digits, show)
 #define SPARE(heading) heading,
 #include "report/records/columns.def"
-#undef IDENTITY
-#undef FIGURE
-#undef SPARE
         NULL};
     const bool ok = all_ok(set);
     for (int i = 0; headings[i]; i++) {

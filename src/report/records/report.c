@@ -7,7 +7,6 @@
 const char report_formats[] = {
 #define REPORT(kind, name, ending, help) #name " "
 #include "report/format/reports.def"
-#undef REPORT
 };
 
 const char *report_format_of(const char *path)
@@ -17,7 +16,6 @@ const char *report_format_of(const char *path)
 #define REPORT(kind, name, ending, help) \
     if (strcmp(dot, ending) == 0) return #name;
 #include "report/format/reports.def"
-#undef REPORT
     return NULL;
 }
 
@@ -40,7 +38,6 @@ void report_endings(Text *out, const char *formats)
         before = ", ";                            \
     }
 #include "report/format/reports.def"
-#undef REPORT
 }
 
 Status report_json(Text *out, const ReportInput *input)
@@ -63,7 +60,6 @@ Status report_write(Text *out, const char *format, const ReportInput *input)
 #define WRITE_RECORDS(name)              report_##name
 #define REPORT(kind, name, ending, help) {#name, WRITE_##kind(name)},
 #include "report/format/reports.def"
-#undef REPORT
     };
     for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
         if (strcmp(formats[i].name, format) != 0) continue;

@@ -113,7 +113,6 @@ static void t_agrees_with_the_tables(void **state)
     } table[] = {
 #define T(dof, t) {dof, t},
 #include "t_quantiles.def"
-#undef T
     };
     assert_int_equal(COUNT(table), 199);
     for (int i = 0; i < COUNT(table); i++) {

@@ -120,7 +120,6 @@ static void names_of_other_tools_are_understood(void **state)
     } aliases[] = {
 #define ALIAS(name, id, value) {name, OPTION_##id, value},
 #include "config/option_aliases.def"
-#undef ALIAS
     };
     (void)state;
     for (size_t i = 0; i < sizeof aliases / sizeof *aliases; i++) {

@@ -317,8 +317,6 @@ static void each_field_is_held_to_its_kind(void **state)
     } while (0);
 #define CELL_FIELDS(group)
 #include "bench/record/fields.def"
-#undef FIELD
-#undef CELL_FIELDS
     for (int id = 0; id < CELL_FIELD_COUNT; id++) {
         char message[64];
         if (!cell_field_table[id].name) continue;

@@ -57,7 +57,6 @@ static void every_format_is_as_recorded(void **state)
     static const char *const names[] = {
 #define REPORT(kind, name, ending, help) #name,
 #include "report/format/reports.def"
-#undef REPORT
     };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         char path[64];
@@ -314,7 +313,6 @@ static void no_rows_make_an_empty_table(void **state)
 #define REPORT(kind, name, ending, help) \
     assert_int_equal(report_write(&out, #name, &(ReportInput){&none, NULL}), ST_OK);
 #include "report/format/reports.def"
-#undef REPORT
     text_free(&out);
     record_set_free(&none);
     json_decref(environment);
@@ -326,7 +324,6 @@ static void the_ending_of_a_name_says_the_format(void **state)
 #define REPORT(kind, name, ending, help) \
     assert_string_equal(report_format_of("a.b/c" ending), #name);
 #include "report/format/reports.def"
-#undef REPORT
     assert_null(report_format_of("csv"));
     assert_null(report_format_of("results.csv.gz"));
     assert_null(report_format_of("results.csv/x"));

@@ -162,7 +162,6 @@ static void a_bad_place_is_found_before_the_work(void **state)
     static const char *const names[] = {
 #define REPORT(kind, name, ending, help) #name,
 #include "report/format/reports.def"
-#undef REPORT
     };
     (void)state;
     for (size_t f = 0; f < sizeof names / sizeof *names; f++) {
