@@ -1,4 +1,4 @@
-/* Runs the test cases of ops (OpDef.cases) on the CPU and brings results back as doubles. */
+/* Runs the test cases of ops (op_cases/) on the CPU and brings results back as doubles. */
 #pragma once
 
 #include "exec/session.h"

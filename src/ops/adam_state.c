@@ -12,13 +12,4 @@ static Status reference(const OpCall *call)
     return ST_OK;
 }
 
-static bool cases(Builder *b, int i, DType act)
-{
-    (void)act;
-    if (i >= 2) return false;
-    const int state = builder_tensor(b, "+state", TK_STATE, DT_F64, DIMS(STATE_COUNT));
-    builder_node(b, OP_adam_state, IDS(state), IDS(state));
-    return true;
-}
-
-const OpDef adam_state_def = {OP_SOURCE, .reference = reference, .cases = cases};
+const OpDef adam_state_def = {OP_SOURCE, .reference = reference};

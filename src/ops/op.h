@@ -1,4 +1,4 @@
-/* What an op is (OpDef: shapes, cost, gradient, decomposition, reference, test cases), and one way
+/* What an op is (OpDef: shapes, cost, gradient, decomposition, reference), and one way
  * to run it on one backend (OpImpl).
  *
  * ops/NAME.c defines `const OpDef NAME_def`. ops/NAME_cpu.c defines `const OpImpl NAME_cpu[]`, best
@@ -9,8 +9,6 @@
 #include "backend/backend.h"
 #include "plan/builder.h"
 #include "plan/plan.h"
-
-#include <stdio.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -64,11 +62,6 @@ typedef struct OpDef {
     void (*decompose)(Builder *b, const Node *node);
     /* Plain loops in double over operands of any dtype: what everything else is held to. */
     Status (*reference)(const OpCall *call);
-    /* Appends test case `i` (one node of this op and its operands) and returns true; false when
-     * there is no case i. `act` is the dtype of what runs in 16 bit under mixed precision; what
-     * stays fp32 there is op_full_dtype(act). Inputs named "+..." are filled with positive numbers,
-     * "#N..." with integers in [0, N), all others with numbers in [-1, 1]. */
-    bool (*cases)(Builder *b, int i, DType act);
 } OpDef;
 
 #define OP_SOURCE .source = __FILE__, .line = __LINE__
@@ -97,15 +90,6 @@ Status op_choose(const Plan *plan, const Node *node, BackendId backend, const ch
 static inline DType op_full_dtype(DType act)
 {
     return act == DT_F64 ? DT_F64 : DT_F32;
-}
-
-/* For cases(): an input of integers in [0, below). */
-static inline int op_case_indices(Builder *b, const char *name, int64_t below, int n_dims,
-                                  const int64_t *dim)
-{
-    char full[PLAN_NAME];
-    snprintf(full, sizeof full, "#%lld%s", (long long)below, name);
-    return builder_tensor(b, full, TK_INPUT, DT_I32, n_dims, dim);
 }
 
 /* ---- for implementations ---- */

@@ -130,50 +130,6 @@ static Status reference_grad(const OpCall *call)
     return ST_OK;
 }
 
-/* Widths that are tiny, odd, prime, and a model's own; with and without the residual. */
-static const int64_t shapes[][2] = {{1, 1},    {3, 2},   {5, 33},  {7, 101},
-                                    {17, 128}, {9, 768}, {130, 31}};
-enum { N_SHAPES = sizeof shapes / sizeof *shapes };
-
-static bool cases(Builder *b, int i, DType act)
-{
-    if (i >= 2 * N_SHAPES) return false;
-    const int64_t rows = shapes[i / 2][0], cols = shapes[i / 2][1];
-    const DType wide = op_full_dtype(act);
-    const int x = builder_tensor(b, "x", TK_ACTIVATION, wide, DIMS(rows, cols));
-    const int w = builder_tensor(b, "w", TK_ACTIVATION, wide, DIMS(cols));
-    const int y = builder_tensor(b, "y", TK_ACTIVATION, act, DIMS(rows, cols));
-    const int r = builder_tensor(b, "r", TK_ACTIVATION, wide, DIMS(rows, 1));
-    if (i % 2) {
-        const int delta = builder_tensor(b, "delta", TK_ACTIVATION, act, DIMS(rows, cols));
-        const int s = builder_tensor(b, "s", TK_ACTIVATION, wide, DIMS(rows, cols));
-        builder_node(b, OP_rmsnorm, IDS(y, r, s), IDS(x, w, delta))->shift = 1e-5;
-    } else {
-        builder_node(b, OP_rmsnorm, IDS(y, r, PLAN_NONE), IDS(x, w, PLAN_NONE))->shift = 1e-5;
-    }
-    return true;
-}
-
-static bool cases_grad(Builder *b, int i, DType act)
-{
-    if (i >= 2 * N_SHAPES) return false;
-    const int64_t rows = shapes[i / 2][0], cols = shapes[i / 2][1];
-    const DType wide = op_full_dtype(act);
-    const int dy = builder_tensor(b, "dy", TK_ACTIVATION, act, DIMS(rows, cols));
-    const int s = builder_tensor(b, "s", TK_ACTIVATION, wide, DIMS(rows, cols));
-    const int w = builder_tensor(b, "w", TK_ACTIVATION, wide, DIMS(cols));
-    const int r = builder_tensor(b, "+r", TK_ACTIVATION, wide, DIMS(rows, 1));
-    const int dx = builder_tensor(b, "dx", TK_ACTIVATION, wide, DIMS(rows, cols));
-    const int dw = builder_tensor(b, "dw", TK_ACTIVATION, wide, DIMS(cols));
-    int ds = PLAN_NONE, ddelta = PLAN_NONE;
-    if (i % 2) {
-        ds = builder_tensor(b, "ds", TK_ACTIVATION, wide, DIMS(rows, cols));
-        ddelta = builder_tensor(b, "ddelta", TK_ACTIVATION, act, DIMS(rows, cols));
-    }
-    builder_node(b, OP_rmsnorm_grad, IDS(dx, ddelta, dw), IDS(dy, s, w, r, ds))->shift = 1e-5;
-    return true;
-}
-
 static OpCost cost(const Plan *plan, const Node *node)
 {
     const double n = (double)plan_elements(plan_in(plan, node, 0));
@@ -188,11 +144,11 @@ static OpCost cost_grad(const Plan *plan, const Node *node)
 
 const OpDef rmsnorm_def = {
     OP_SOURCE,    .auxiliary = 1U << 1,   .check = check,         .cost = cost,
-    .grad = grad, .decompose = decompose, .reference = reference, .cases = cases,
+    .grad = grad, .decompose = decompose, .reference = reference,
 };
 
 /* dx may overwrite ds: each element is read before it is written. */
 const OpDef rmsnorm_grad_def = {
-    OP_SOURCE,         .alias = {{0, 4}},           .n_aliases = 1,      .check = check_grad,
-    .cost = cost_grad, .reference = reference_grad, .cases = cases_grad,
+    OP_SOURCE,           .alias = {{0, 4}}, .n_aliases = 1,
+    .check = check_grad, .cost = cost_grad, .reference = reference_grad,
 };

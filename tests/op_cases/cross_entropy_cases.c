@@ -1,0 +1,35 @@
+#include "op_cases.h"
+
+static const int64_t shapes[][2] = {{1, 1},    {1, 2},    {3, 5},     {7, 101}, {33, 64},
+                                    {5, 1024}, {2, 2503}, {4, 10000}, {129, 31}};
+enum { N_SHAPES = sizeof shapes / sizeof *shapes };
+
+/* Each with lse, and without it; float64 is where gradients are tested, which need it. */
+bool cross_entropy_cases(Builder *b, int i, DType act)
+{
+    if (i >= 2 * N_SHAPES) return false;
+    const int64_t N = shapes[i / 2][0], V = shapes[i / 2][1];
+    const DType wide = op_full_dtype(act);
+    const bool forward_only = i % 2 && act != DT_F64;
+    const int logits = builder_tensor(b, "logits", TK_LOGITS, act, DIMS(N, V));
+    const int targets = op_cases_indices(b, "targets", V, DIMS(N));
+    const int loss = builder_tensor(b, "loss", TK_ACTIVATION, wide, DIMS(1));
+    const int lse =
+        forward_only ? PLAN_NONE : builder_tensor(b, "lse", TK_ACTIVATION, wide, DIMS(N));
+    builder_node(b, OP_cross_entropy, IDS(loss, lse), IDS(logits, targets));
+    return true;
+}
+
+bool cross_entropy_grad_cases(Builder *b, int i, DType act)
+{
+    if (i >= 2 * N_SHAPES) return false;
+    const int64_t N = shapes[i / 2][0], V = shapes[i / 2][1];
+    const DType wide = op_full_dtype(act);
+    const int dloss = builder_tensor(b, "+dloss", TK_ACTIVATION, i % 2 ? DT_F64 : wide, DIMS(1));
+    const int logits = builder_tensor(b, "logits", TK_LOGITS, act, DIMS(N, V));
+    const int targets = op_cases_indices(b, "targets", V, DIMS(N));
+    const int lse = builder_tensor(b, "+lse", TK_ACTIVATION, wide, DIMS(N));
+    const int dlogits = builder_like(b, "dlogits", logits, act);
+    builder_node(b, OP_cross_entropy_grad, IDS(dlogits), IDS(dloss, logits, targets, lse));
+    return true;
+}
