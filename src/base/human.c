@@ -32,6 +32,23 @@ HumanText human_mean_count(double x)
     return out;
 }
 
+HumanText human_ms(double ns)
+{
+    return human_number(ns * 1e-6, 4);
+}
+
+HumanText human_us(double ns)
+{
+    return human_number(ns * 1e-3, 4);
+}
+
+HumanText human_percent(double part, double whole)
+{
+    HumanText out = {"-"};
+    if (fabs(whole) > 0 && !isnan(part)) snprintf(out.s, sizeof out.s, "%.1f", 100 * part / whole);
+    return out;
+}
+
 /* The largest unit that leaves at least 1, with `step` from one unit to the next. */
 static HumanText scaled(double x, double step, const char *const *units, int n)
 {

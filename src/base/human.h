@@ -33,3 +33,6 @@ HumanQuote human_plain(const char *s); /* the same without the quotes */
 HumanText human_number(double x, int significant);
 /* How many a step on average: 2, not 2.000, where it is whole; otherwise four digits. */
 HumanText human_mean_count(double x);
+HumanText human_ms(double ns);                      /* 12.34, without the unit; - for NaN */
+HumanText human_us(double ns);                      /* the same in microseconds */
+HumanText human_percent(double part, double whole); /* 12.3; - for NaN and of nothing */

@@ -63,6 +63,11 @@ void table_cell(Table *table, const char *text)
     table->cells[table->n_cells++] = copy(table, text ? text : "-");
 }
 
+void table_cells(Table *table, const char *const *texts, size_t n)
+{
+    for (size_t i = 0; i < n; i++) table_cell(table, texts[i]);
+}
+
 void table_dashes(Table *table, int n)
 {
     for (int i = 0; i < n; i++) table_cell(table, NULL);
@@ -89,6 +94,17 @@ void table_cell_printf(Table *table, const char *fmt, ...)
     text_vprintf(&text, fmt, args);
     va_end(args);
     table_cell_text(table, &text);
+}
+
+void table_fact(Table *table, const char *what, const char *fmt, ...)
+{
+    Text value = {0};
+    va_list args;
+    va_start(args, fmt);
+    text_vprintf(&value, fmt, args);
+    va_end(args);
+    table_cell(table, what);
+    table_cell_text(table, &value);
 }
 
 void table_note_text(Table *table, Text *text)

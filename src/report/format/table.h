@@ -43,7 +43,15 @@ void table_spare(Table *table, const char *const *headings);
 /* The next cell, "-" for NULL; a row is full after as many as there are columns. */
 void table_cell(Table *table, const char *text);
 void table_dashes(Table *table, int n); /* the next n cells are "-" */
+/* The next cells, each as table_cell() takes it. */
+void table_cells(Table *table, const char *const *texts, size_t n);
+#define TABLE_CELLS(table, ...)                              \
+    table_cells((table), (const char *const[]){__VA_ARGS__}, \
+                sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *))
 void table_cell_printf(Table *table, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* The next two cells: a row of a table of names and values. */
+void table_fact(Table *table, const char *what, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
 /* What the text holds is the next cell, or a note unless it is empty. Both leave the text empty
  * and without memory. */
 void table_cell_text(Table *table, Text *text);

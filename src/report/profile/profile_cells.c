@@ -7,21 +7,29 @@
 #include <math.h>
 #include <string.h>
 
-void profile_cells_ms(Table *table, double ns)
+double profile_cells_category(const ProfileView *v, int phase, OpCategory category)
 {
-    table_cell(table, human_number(ns * 1e-6, 4).s);
+    double total = 0;
+    for (int i = 0; i < v->n_ops; i++) {
+        const ViewOp *op = &v->ops[i];
+        if ((phase == PHASE_COUNT || (int)op->phase == phase) && op->category == category)
+            total += op->time.total;
+    }
+    return total;
 }
 
-void profile_cells_us(Table *table, double ns)
+double profile_cells_attributed(const ProfileView *v)
 {
-    table_cell(table, human_number(ns * 1e-3, 4).s);
+    double total = 0;
+    for (int p = PHASE_FORWARD; p < PHASE_COUNT; p++) total += v->phases[p].attributed;
+    return total;
 }
 
 void profile_cells_spread(Table *table, const ViewStats *time)
 {
     const double ns[] = {time->avg, time->med, time->min, time->max, time->std};
     for (size_t i = 0; i < sizeof ns / sizeof *ns; i++)
-        profile_cells_us(table, time->n ? ns[i] : NAN);
+        table_cell(table, human_us(time->n ? ns[i] : NAN).s);
 }
 
 void profile_cells_gaps(Table *table, const ViewGaps *gaps, const char *what, double steps)
@@ -40,14 +48,6 @@ void profile_cells_gaps(Table *table, const ViewGaps *gaps, const char *what, do
     table_cell_printf(table, "longest gap between %s", what);
     table_cell_printf(table, "%s, after %s, before %s", human_seconds(gaps->time.max * 1e-9).s,
                       gaps->after ? gaps->after : nothing, gaps->before ? gaps->before : nothing);
-}
-
-void profile_cells_percent(Table *table, double part, double whole)
-{
-    if (!(fabs(whole) > 0) || isnan(part))
-        table_cell(table, "-");
-    else
-        table_cell_printf(table, "%.1f", 100 * part / whole);
 }
 
 const char *profile_cells_phase(Phase phase)

@@ -13,9 +13,10 @@ typedef struct ProfileTables {
     bool source;        /* files and lines of ops too */
 } ProfileTables;
 
-void profile_cells_ms(Table *table, double ns);
-void profile_cells_us(Table *table, double ns);
-void profile_cells_percent(Table *table, double part, double whole);
+/* Time of the ops of a category in a phase (PHASE_COUNT: the step), ns of all steps. */
+double profile_cells_category(const ProfileView *view, int phase, OpCategory category);
+double profile_cells_attributed(const ProfileView *view); /* of all ops of the step */
+
 /* avg, med, min, max and std in us */
 void profile_cells_spread(Table *table, const ViewStats *time);
 /* Count, median, p99, total and longest of the gaps between `what` ("kernels"). `steps` > 0: count

@@ -9,22 +9,14 @@
 /* A device that runs for more than this share of the time is what the step waits for. */
 static const double busy_enough = 0.9;
 
-static void fact(Table *table, const char *what, const char *value)
+static HumanText mean_text(const ViewStats *stats)
 {
-    table_cell(table, what);
-    table_cell(table, value);
-}
-
-static void fact_time(Table *table, const char *what, double ns)
-{
-    fact(table, what, human_seconds(ns * 1e-9).s);
+    return human_seconds(stats->n ? stats->avg * 1e-9 : NAN);
 }
 
 static void fact_share(Table *table, const char *what, double part, double whole)
 {
-    table_cell(table, what);
-    table_cell_printf(table, "%s a step, %.1f %%", human_seconds(part * 1e-9).s,
-                      100 * part / whole);
+    table_fact(table, what, "%s a step, %.1f %%", human_seconds(part * 1e-9).s, 100 * part / whole);
 }
 
 /* ---- the GPU ---- */
@@ -65,9 +57,9 @@ static void call_rows(Table *table, const ProfileView *v)
         time += v->calls[i].time.total;
         calls += (double)v->calls[i].time.n;
     }
-    table_cell(table, "CUDA calls, a step");
-    table_cell_printf(table, "%s in %s", human_mean_count(calls / (double)v->steps).s,
-                      human_seconds(time * 1e-9 / (double)v->steps).s);
+    table_fact(table, "CUDA calls, a step", "%s in %s",
+               human_mean_count(calls / (double)v->steps).s,
+               human_seconds(time * 1e-9 / (double)v->steps).s);
 }
 
 static void gpu(Table *table, const ProfileView *v)
@@ -85,13 +77,13 @@ static void gpu(Table *table, const ProfileView *v)
     fact_share(table, "kernels", g->compute / steps, (g->compute + g->copies) / steps);
     fact_share(table, "copies and memsets", g->copies / steps, (g->compute + g->copies) / steps);
     profile_cells_gaps(table, &g->gaps, "kernels", steps);
-    fact_time(table, "launch latency, median", g->latency.n ? g->latency.med : NAN);
+    table_fact(table, "launch latency, median", "%s",
+               human_seconds(g->latency.n ? g->latency.med * 1e-9 : NAN).s);
     call_rows(table, v);
     if (v->host_gaps.time.n > 0) profile_cells_gaps(table, &v->host_gaps, "CUDA calls", steps);
-    table_cell(table, "attributed to no op");
-    table_cell_printf(table, "%lld, %.3f %% of the kernels' time", (long long)g->unattributed,
-                      100 * g->unattributed_time / (g->compute + g->copies));
-    fact(table, "records dropped", human_count(g->dropped).s);
+    table_fact(table, "attributed to no op", "%lld, %.3f %% of the kernels' time",
+               (long long)g->unattributed, 100 * g->unattributed_time / (g->compute + g->copies));
+    table_fact(table, "records dropped", "%s", human_count(g->dropped).s);
     put_verdict(&verdict, v);
     table_note_text(table, &verdict);
     table_note(table,
@@ -152,22 +144,17 @@ static void scopes(Table *table, const ProfileView *v)
     static Scope list[MOST_SCOPES];
     const int n = collect(v, list);
     TABLE_COLUMNS(table, 2, "in", "scope", "times a step", "wall (us)", "host (us)");
-    if (v->gpu) {
-        table_column(table, "device (us)", "", true);
-        table_column(table, "idle (us)", "", true);
-        table_column(table, "kernels", "", true);
-    }
+    if (v->gpu) TABLE_COLUMNS(table, 0, "device (us)", "idle (us)", "kernels");
     for (int i = 0; i < n; i++) {
         const Scope *s = &list[i];
-        table_cell(table, profile_cells_phase(s->phase));
-        table_cell(table, s->name);
-        table_cell(table, human_mean_count((double)s->n / (double)v->steps).s);
-        profile_cells_us(table, s->wall / (double)s->n);
-        profile_cells_us(table, s->host / (double)s->launched);
-        if (!v->gpu) continue;
-        profile_cells_us(table, s->device / (double)s->n);
-        profile_cells_us(table, fmax(0, s->span - s->device) / (double)s->n);
-        table_cell(table, human_mean_count((double)s->kernels / (double)(s->n ? s->n : 1)).s);
+        const double times = (double)s->n;
+        TABLE_CELLS(table, profile_cells_phase(s->phase), s->name,
+                    human_mean_count(times / (double)v->steps).s, human_us(s->wall / times).s,
+                    human_us(s->host / (double)s->launched).s);
+        if (v->gpu)
+            TABLE_CELLS(table, human_us(s->device / times).s,
+                        human_us(fmax(0, s->span - s->device) / times).s,
+                        human_mean_count((double)s->kernels / fmax(times, 1)).s);
     }
     table_note(
         table,
@@ -191,12 +178,11 @@ static void imbalance(Table *table, const ProfileView *v)
         n++;
     }
     if (n == 0) return;
-    table_cell(table, "threads that computed");
-    table_cell_printf(table, "%d, on a processor %.1f %% of the loop on average", n,
-                      100 * sum / n / v->threads_wall);
-    table_cell(table, "imbalance of threads");
-    table_cell_printf(table, "%.1f %% (busiest against the mean; waiting in a loop counts as busy)",
-                      100 * (most * n / sum - 1));
+    table_fact(table, "threads that computed", "%d, on a processor %.1f %% of the loop on average",
+               n, 100 * sum / n / v->threads_wall);
+    table_fact(table, "imbalance of threads",
+               "%.1f %% (busiest against the mean; waiting in a loop counts as busy)",
+               100 * (most * n / sum - 1));
 }
 
 static void os_usage(Table *table, const ProfileView *v)
@@ -204,25 +190,24 @@ static void os_usage(Table *table, const ProfileView *v)
     const ViewOs *os = &v->os;
     const double steps = (double)v->steps;
     TABLE_COLUMNS(table, 2, v->gpu ? "operating system" : "processor and operating system", "");
-    fact_time(table, "the stepping thread blocked, a step", os->blocked.n ? os->blocked.avg : NAN);
-    fact_time(table, "waiting for a CPU, a step", os->waiting.n ? os->waiting.avg : NAN);
-    table_cell(table, "processor time, all threads, a step");
-    table_cell_printf(table, "%s user, %s system", human_seconds(os->user * 1e-9 / steps).s,
-                      human_seconds(os->system * 1e-9 / steps).s);
-    table_cell(table, "context switches, a step");
-    table_cell_printf(table, "%s voluntary, %s involuntary",
-                      human_number((double)os->voluntary / steps, 3).s,
-                      human_number((double)os->involuntary / steps, 3).s);
-    table_cell(table, "page faults, a step");
-    table_cell_printf(table, "%s minor, %s major", human_number((double)os->minor / steps, 3).s,
-                      human_number((double)os->major / steps, 3).s);
+    table_fact(table, "the stepping thread blocked, a step", "%s", mean_text(&os->blocked).s);
+    table_fact(table, "waiting for a CPU, a step", "%s", mean_text(&os->waiting).s);
+    table_fact(table, "processor time, all threads, a step", "%s user, %s system",
+               human_seconds(os->user * 1e-9 / steps).s,
+               human_seconds(os->system * 1e-9 / steps).s);
+    table_fact(table, "context switches, a step", "%s voluntary, %s involuntary",
+               human_number((double)os->voluntary / steps, 3).s,
+               human_number((double)os->involuntary / steps, 3).s);
+    table_fact(table, "page faults, a step", "%s minor, %s major",
+               human_number((double)os->minor / steps, 3).s,
+               human_number((double)os->major / steps, 3).s);
     if (!v->gpu) imbalance(table, v);
     if (!v->gpu && v->host_gaps.time.n > 0) {
         profile_cells_gaps(table, &v->host_gaps, "ops", steps);
         table_note(table, "gaps between ops: of one phase, without what watching takes", NULL);
     }
     if (v->events_left_out > 0)
-        fact(table, "events left out of the trace", human_count(v->events_left_out).s);
+        table_fact(table, "events left out of the trace", "%s", human_count(v->events_left_out).s);
 }
 
 Status profile_device_tables_write(Text *out, const ProfileTables *how, const ProfileView *view)

@@ -101,10 +101,11 @@ static void source_cell(Table *table, const Origin *origin)
 
 /* ---- rows ---- */
 
-static void calls_cell(Table *table, const NameTable *as, double calls)
+static void sum_cells(Table *table, const NameTable *as, double calls, double total, double all)
 {
     const double of = as->whole_run ? 1 : (double)as->view->steps;
-    table_cell(table, human_mean_count(calls / of).s);
+    TABLE_CELLS(table, human_mean_count(calls / of).s, human_ms(total).s,
+                human_percent(total, all).s);
 }
 
 static void name_row(Table *table, const NameTable *as, const char *label, const char *in,
@@ -115,9 +116,7 @@ static void name_row(Table *table, const NameTable *as, const char *label, const
     if (as->grouping) table_cell(table, label);
     name_cell(table, as, name);
     if (as->of) origin_cells(table, &origin, !in);
-    calls_cell(table, as, (double)name->time.n);
-    profile_cells_ms(table, name->time.total);
-    profile_cells_percent(table, name->time.total, all);
+    sum_cells(table, as, (double)name->time.n, name->time.total, all);
     profile_cells_spread(table, &name->time);
     if (as->more) table_cell(table, human_mean_count(name->ops).s);
     if (as->source) source_cell(table, &origin);
@@ -135,9 +134,7 @@ static void rest_row(Table *table, const NameTable *as, const char *label,
     if (as->grouping) table_cell(table, label);
     table_cell_printf(table, n == 1 ? "%d other" : "%d others", n);
     table_dashes(table, as->of ? 2 : 0);
-    calls_cell(table, as, calls);
-    profile_cells_ms(table, total);
-    profile_cells_percent(table, total, all);
+    sum_cells(table, as, calls, total, all);
     table_dashes(table, 5 + (as->more ? 1 : 0) + (as->source ? 1 : 0));
 }
 
@@ -148,9 +145,9 @@ static int by_total(const void *a, const void *b)
     return strcmp(x->name, y->name);
 }
 
-/* The phase that the name is listed in, or that of its op. */
-static bool is_in(const ProfileView *v, const ViewName *name, const char *in)
+bool profile_name_tables_is_in(const ProfileView *v, const ViewName *name, const char *in)
 {
+    if (name->time.n == 0) return false;
     const char *own = name->in;
     if (!own && name->row >= 0) own = plan_phase_name(v->ops[name->row].phase);
     return !in || (own && strcmp(own, in) == 0);
@@ -164,7 +161,7 @@ void profile_name_tables_rows(Table *table, const NameTable *as, const char *lab
     int taken = 0;
     table->failed = table->failed || !list;
     for (int i = 0; list && i < n; i++) {
-        if (names[i].time.n == 0 || !is_in(as->view, &names[i], in)) continue;
+        if (!profile_name_tables_is_in(as->view, &names[i], in)) continue;
         list[taken++] = &names[i];
         all += names[i].time.total;
     }
@@ -293,11 +290,9 @@ static bool is_memory(const ViewName *name)
 static void memory_row(Table *table, const ViewName *name, double all)
 {
     const ViewStats *t = &name->time, *bytes = &name->bytes;
-    const double sizes[] = {bytes->total, bytes->avg, bytes->max};
-    table_cell(table, name->name);
-    table_cell(table, human_count(t->n ? t->n : bytes->n).s);
-    profile_cells_ms(table, t->n ? t->total : NAN);
-    profile_cells_percent(table, t->n ? t->total : NAN, all);
+    const double sizes[] = {bytes->total, bytes->avg, bytes->max}, total = t->n ? t->total : NAN;
+    TABLE_CELLS(table, name->name, human_count(t->n ? t->n : bytes->n).s, human_ms(total).s,
+                human_percent(total, all).s);
     profile_cells_spread(table, t);
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) /* MB as nsys has them */
         table_cell(table, bytes->n ? human_number(sizes[i] * 1e-6, 4).s : NULL);

@@ -23,6 +23,8 @@ typedef struct NameTable {
     bool source;          /* file and line of the op they are from */
 } NameTable;
 
+/* Did it run, in the phase `in` (NULL: in any)? The phase is the one that lists the name, or its op's. */
+bool profile_name_tables_is_in(const ProfileView *view, const ViewName *name, const char *in);
 void profile_name_tables_columns(Table *table, const NameTable *as);
 /* Those of `names` whose `in` is `in` (NULL: all of them), most time first, and the rest in a row;
  * in the column of what they are in stands `label`. */

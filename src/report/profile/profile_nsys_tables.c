@@ -22,11 +22,10 @@ static void missing_notes(Table *table, const Record *record)
 
 static void share_row(Table *table, const char *what, double part, double whole)
 {
-    table_cell(table, what);
     if (whole > 0)
-        table_cell_printf(table, "%s, %.1f %%", human_seconds(part * 1e-9).s, 100 * part / whole);
+        table_fact(table, what, "%s, %.1f %%", human_seconds(part * 1e-9).s, 100 * part / whole);
     else
-        table_cell(table, "-");
+        table_fact(table, what, "-");
 }
 
 static void gap_rows(Table *table, const ViewGaps *gaps)
@@ -49,9 +48,8 @@ static Status files(Text *out, const ProfileTables *how, const ProfileView *v)
     const double all = g->compute + g->copies;
     const char *prefix = record_text(v->record, "prefix");
     TABLE_COLUMNS(&table, 2, "nsys stats", "");
-    table_cell(&table, "files");
-    table_cell_printf(&table, "%zu of %s", json_array_size(json_object_get(v->record, "files")),
-                      prefix && *prefix ? prefix : "no prefix");
+    table_fact(&table, "files", "%zu of %s", json_array_size(json_object_get(v->record, "files")),
+               prefix && *prefix ? prefix : "no prefix");
     share_row(&table, "kernels", g->compute, all);
     share_row(&table, "copies and memsets", g->copies, all);
     gap_rows(&table, &g->gaps);

@@ -2,7 +2,7 @@
 #include "base/text_groups.h"
 #include "prof/part.h"
 #include "report/findings/findings.h"
-#include "report/profile/profile_cells.h"
+#include "report/profile/profile_name_tables.h"
 #include "report/records/precision_gain.h"
 #include "report/records/same_work.h"
 
@@ -13,16 +13,13 @@
 
 /* ---- a row per cell ---- */
 
-static double matmul_share(const ProfileView *v, bool forward_alone)
+/* Of the time of all ops in a phase (PHASE_COUNT: the step). */
+static HumanText matmul_share(const ProfileView *v, int phase)
 {
-    double part = 0, all = 0;
-    for (int i = 0; i < v->n_ops; i++) {
-        const ViewOp *op = &v->ops[i];
-        if (forward_alone && op->phase != PHASE_FORWARD) continue;
-        all += op->time.total;
-        if (op->category == CATEGORY_matmul) part += op->time.total;
-    }
-    return all > 0 ? 100 * part / all : NAN;
+    const double all =
+        phase == PHASE_COUNT ? profile_cells_attributed(v) : v->phases[phase].attributed;
+    return human_number(
+        all > 0 ? 100 * profile_cells_category(v, phase, CATEGORY_matmul) / all : NAN, 3);
 }
 
 /* Time of the kernels (GPU) or ops (CPU) of one step. */
@@ -35,14 +32,6 @@ static double device_time(const ProfileView *v)
     return total / (double)v->steps;
 }
 
-static bool counts(const ProfileView *v, const ViewName *kernel, int phase)
-{
-    if (kernel->time.n == 0) return false;
-    if (phase == PHASE_COUNT) return true;
-    if (kernel->in) return (int)profile_view_phase(kernel->in) == phase;
-    return kernel->row >= 0 && (int)v->ops[kernel->row].phase == phase;
-}
-
 /* The kernel that takes most time in a phase (PHASE_COUNT: the step), NULL: none. A file of an older
  * version has names by op only. */
 static const ViewName *top_kernel(const ProfileView *view, int phase)
@@ -52,7 +41,8 @@ static const ViewName *top_kernel(const ProfileView *view, int phase)
     const int n = by_op ? view->n_kernels : step ? view->n_names : view->n_phase_kernels;
     const ViewName *top = NULL;
     for (int i = 0; i < n; i++) {
-        if (!counts(view, &list[i], phase)) continue;
+        if (!profile_name_tables_is_in(view, &list[i], step ? NULL : plan_phase_name((Phase)phase)))
+            continue;
         if (!top || list[i].time.total > top->time.total) top = &list[i];
     }
     return top;
@@ -61,9 +51,13 @@ static const ViewName *top_kernel(const ProfileView *view, int phase)
 static void top_cells(Table *table, const ProfileView *v, int phase)
 {
     const ViewName *top = top_kernel(v, phase);
-    table_cell(table, !top ? "-" : v->gpu ? top->brief : top->name);
-    table_cell(table, top ? human_mean_count((double)top->time.n / (double)v->steps).s : "-");
-    profile_cells_ms(table, top ? top->time.total / (double)v->steps : NAN);
+    const double steps = (double)v->steps;
+    if (top)
+        TABLE_CELLS(table, v->gpu ? top->brief : top->name,
+                    human_mean_count((double)top->time.n / steps).s,
+                    human_ms(top->time.total / steps).s);
+    else
+        table_dashes(table, 3);
 }
 
 static void label_cells(Table *table, const Record *r, const RowWarnings *warnings)
@@ -88,12 +82,11 @@ enum { LABELS = 6 };
 static void profile_cells(Table *table, const ProfileView *v)
 {
     for (int p = PHASE_FORWARD; p < PHASE_COUNT; p++)
-        profile_cells_ms(table,
-                         v->phases[p].there ? profile_view_middle(v, &v->phases[p].wall) : NAN);
-    profile_cells_ms(table, profile_view_middle(v, &v->step));
-    profile_cells_ms(table, device_time(v));
-    table_cell(table, human_number(matmul_share(v, true), 3).s);
-    table_cell(table, human_number(matmul_share(v, false), 3).s);
+        table_cell(table, v->phases[p].there
+                              ? human_ms(profile_view_middle(v, &v->phases[p].wall)).s
+                              : "-");
+    TABLE_CELLS(table, human_ms(profile_view_middle(v, &v->step)).s, human_ms(device_time(v)).s,
+                matmul_share(v, PHASE_FORWARD).s, matmul_share(v, PHASE_COUNT).s);
     top_cells(table, v, PHASE_FORWARD);
     top_cells(table, v, PHASE_COUNT);
 }
@@ -162,23 +155,9 @@ static Figures figures(const ProfileView *v, int phase, bool part, double layers
     return f;
 }
 
-static void pair_row(Table *table, const char *what, HumanText a, HumanText b, double ratio)
+static void pair_row(Table *table, const char *what, HumanText (*text)(double), double a, double b)
 {
-    table_cell(table, what);
-    table_cell(table, a.s);
-    table_cell(table, b.s);
-    table_cell(table, human_number(ratio, 3).s);
-}
-
-static void pair_count(Table *table, const char *what, double a, double b)
-{
-    pair_row(table, what, human_mean_count(a), human_mean_count(b), a > 0 ? b / a : NAN);
-}
-
-static void pair_us(Table *table, const char *what, double a, double b)
-{
-    pair_row(table, what, human_number(a * 1e-3, 4), human_number(b * 1e-3, 4),
-             a > 0 ? b / a : NAN);
+    TABLE_CELLS(table, what, text(a).s, text(b).s, human_number(a > 0 ? b / a : NAN, 3).s);
 }
 
 static void pair_rows(Table *table, const ProfileView *a, const ProfileView *b, double layers)
@@ -198,18 +177,20 @@ static void pair_rows(Table *table, const ProfileView *a, const ProfileView *b, 
         const Figures x = figures(a, rows[i].phase, rows[i].part, layers);
         const Figures y = figures(b, rows[i].phase, rows[i].part, layers);
         if (!(x.time > 0)) continue;
-        pair_count(table, rows[i].launches, x.kernels, y.kernels);
+        pair_row(table, rows[i].launches, human_mean_count, x.kernels, y.kernels);
         if (rows[i].softmax)
-            pair_count(table, rows[i].softmax, x.softmax_kernels, y.softmax_kernels);
-        pair_us(table, rows[i].time, x.time, y.time);
+            pair_row(table, rows[i].softmax, human_mean_count, x.softmax_kernels,
+                     y.softmax_kernels);
+        pair_row(table, rows[i].time, human_us, x.time, y.time);
     }
-    pair_us(table, "wall of the step (us)", profile_view_middle(a, &a->step),
-            profile_view_middle(b, &b->step));
+    pair_row(table, "wall of the step (us)", human_us, profile_view_middle(a, &a->step),
+             profile_view_middle(b, &b->step));
     if (!a->gpu || !b->gpu) return;
-    pair_count(table, "gaps of the step", (double)a->device.gaps.time.n / (double)a->steps,
-               (double)b->device.gaps.time.n / (double)b->steps);
-    pair_us(table, "gaps, total a step (us)", a->device.gaps.time.total / (double)a->steps,
-            b->device.gaps.time.total / (double)b->steps);
+    const ViewStats *x = &a->device.gaps.time, *y = &b->device.gaps.time;
+    pair_row(table, "gaps of the step", human_mean_count, (double)x->n / (double)a->steps,
+             (double)y->n / (double)b->steps);
+    pair_row(table, "gaps, total a step (us)", human_us, x->total / (double)a->steps,
+             y->total / (double)b->steps);
 }
 
 static Status pair(Text *out, const ProfileTables *how, const Record *first, const Record *second,
@@ -238,6 +219,12 @@ typedef struct Styles {
     size_t *other; /* as many as there are rows: none */
 } Styles;
 
+static void free_styles(Styles *styles)
+{
+    text_groups_free(&styles->work);
+    free(styles->other);
+}
+
 static const char *style(const RecordSet *set, size_t i)
 {
     return record_text(record_set_at(set, i), "exec");
@@ -249,22 +236,22 @@ static Status find_styles(Styles *styles, const RecordSet *set)
     static const char *const but[] = {"exec", "attention", "recompute", "blas"};
     const size_t n = record_set_size(set);
     CLEANUP(text_free) Text text = {0};
-    *styles = (Styles){.other = malloc((n + 1) * sizeof *styles->other)};
-    Status status = text_groups_init(&styles->work, n);
-    if (status == ST_OK && !styles->other) status = NO_MEMORY("for profiles");
-    for (size_t i = 0; status == ST_OK && i < n; i++) {
+    TRY(text_groups_init(&styles->work, n));
+    styles->other = malloc((n + 1) * sizeof *styles->other);
+    if (!styles->other) return NO_MEMORY("for profiles");
+    for (size_t i = 0; i < n; i++) {
         if (profile_cells_failed(record_set_at(set, i)) || !style(set, i)) continue;
         text_clear(&text);
         same_work_put(&text, record_set_at(set, i), but, sizeof but / sizeof *but);
-        status = text_status(&text);
-        if (status == ST_OK) status = text_groups_put(&styles->work, i, text_str(&text));
+        TRY(text_status(&text));
+        TRY(text_groups_put(&styles->work, i, text_str(&text)));
     }
-    for (size_t i = n; status == ST_OK && i-- > 0;) {
+    for (size_t i = n; i-- > 0;) {
         const size_t next = text_groups_next(&styles->work, i);
         const bool same = next < n && strcmp(style(set, i), style(set, next)) == 0;
         styles->other[i] = same ? styles->other[next] : next;
     }
-    return status;
+    return ST_OK;
 }
 
 /* Each row beside those after it that did the same work in another style. */
@@ -272,21 +259,19 @@ static Status pairs(Text *out, const ProfileTables *how, const RecordSet *set)
 {
     enum { MOST = 16 }; /* of a row, so that a thousand rows of one work are not a million tables */
     const size_t n = record_set_size(set);
-    Styles styles;
-    Status status = find_styles(&styles, set);
-    for (size_t i = 0; status == ST_OK && i < n; i++) {
+    CLEANUP(free_styles) Styles styles = {0};
+    TRY(find_styles(&styles, set));
+    for (size_t i = 0; i < n; i++) {
         size_t j = styles.other[i];
-        for (int k = 1; status == ST_OK && j < n && k <= MOST; k++) {
+        for (int k = 1; j < n && k <= MOST; k++) {
             size_t next = text_groups_next(&styles.work, j);
             if (next < n && strcmp(style(set, i), style(set, next)) == 0) next = styles.other[next];
             const bool more = k == MOST && next < n;
-            status = pair(out, how, record_set_at(set, i), record_set_at(set, j), more);
+            TRY(pair(out, how, record_set_at(set, i), record_set_at(set, j), more));
             j = next;
         }
     }
-    free(styles.other);
-    text_groups_free(&styles.work);
-    return status;
+    return ST_OK;
 }
 
 /* What the rows say together. */

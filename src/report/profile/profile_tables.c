@@ -1,11 +1,13 @@
 #include "report/profile/profile_tables.h"
 
+#include "base/array.h"
 #include "base/human.h"
 #include "bench/record/profile_overhead.h"
 #include "report/findings/findings.h"
 #include "report/profile/profile_name_tables.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,15 +23,15 @@ static double exclusive(const ProfileView *v, const ViewPhase *at)
     return at->wall.total - (v->gpu ? at->busy : at->attributed);
 }
 
-static void overhead_cell(Table *table, const ProfileView *v, Phase phase)
+static HumanText overhead_text(const ProfileView *v, Phase phase)
 {
     const ProfileOverhead overhead = profile_overhead(v, phase);
-    if (isnan(overhead.percent))
-        table_cell(table, "-");
-    else if (profile_overhead_is_noise(&overhead))
-        table_cell_printf(table, "within noise (%+.1f)", overhead.percent);
-    else
-        table_cell_printf(table, "%+.1f", overhead.percent);
+    HumanText out = {"-"};
+    if (!isnan(overhead.percent))
+        snprintf(out.s, sizeof out.s,
+                 profile_overhead_is_noise(&overhead) ? "within noise (%+.1f)" : "%+.1f",
+                 overhead.percent);
+    return out;
 }
 
 /* In a sentence, for the step. */
@@ -48,15 +50,11 @@ static void phase_row(Table *table, const ProfileView *v, Phase phase)
     const ViewPhase *at = &v->phases[phase];
     int nodes = 0;
     for (int i = 0; i < v->n_ops; i++) nodes += v->ops[i].phase == phase ? v->ops[i].nodes : 0;
-    table_cell(table, profile_cells_phase(phase));
-    profile_cells_ms(table, at->unprofiled);
-    profile_cells_ms(table, profile_view_middle(v, &at->wall));
-    overhead_cell(table, v, phase);
-    profile_cells_ms(table, at->wall.total);
-    profile_cells_ms(table, exclusive(v, at));
-    profile_cells_percent(table, at->wall.total, v->step.total);
-    table_cell(table, human_count(nodes).s);
-    table_cell(table, human_count(v->gpu ? at->kernels / v->steps : nodes).s);
+    TABLE_CELLS(table, profile_cells_phase(phase), human_ms(at->unprofiled).s,
+                human_ms(profile_view_middle(v, &at->wall)).s, overhead_text(v, phase).s,
+                human_ms(at->wall.total).s, human_ms(exclusive(v, at)).s,
+                human_percent(at->wall.total, v->step.total).s, human_count(nodes).s,
+                human_count(v->gpu ? at->kernels / v->steps : nodes).s);
 }
 
 static void step_rows(Table *table, const ProfileView *v)
@@ -65,20 +63,12 @@ static void step_rows(Table *table, const ProfileView *v)
     for (int p = PHASE_FORWARD; p < PHASE_COUNT; p++) {
         if (v->phases[p].there) phases += v->phases[p].wall.total;
     }
-    table_cell(table, "between phases");
-    table_dashes(table, 3);
-    profile_cells_ms(table, v->step.total - phases);
-    profile_cells_ms(table, v->step.total - phases);
-    profile_cells_percent(table, v->step.total - phases, v->step.total);
-    table_dashes(table, 2);
-    table_cell(table, "step");
-    profile_cells_ms(table, profile_view_unprofiled(v, "step"));
-    profile_cells_ms(table, profile_view_middle(v, &v->step));
-    overhead_cell(table, v, PHASE_COUNT);
-    profile_cells_ms(table, v->step.total);
-    table_cell(table, "-");
-    profile_cells_percent(table, v->step.total, v->step.total);
-    table_dashes(table, 2);
+    const double all = v->step.total, between = all - phases;
+    TABLE_CELLS(table, "between phases", NULL, NULL, NULL, human_ms(between).s, human_ms(between).s,
+                human_percent(between, all).s, NULL, NULL);
+    TABLE_CELLS(table, "step", human_ms(profile_view_unprofiled(v, "step")).s,
+                human_ms(profile_view_middle(v, &v->step)).s, overhead_text(v, PHASE_COUNT).s,
+                human_ms(all).s, NULL, human_percent(all, all).s, NULL, NULL);
 }
 
 static void phases(Table *table, const ProfileView *v, const RecordSet *set)
@@ -138,26 +128,18 @@ static void part_row(Table *table, const ProfileView *v, const char *label, cons
 {
     const double forward = part_time(v, PHASE_FORWARD, part), steps = (double)v->steps;
     const double backward = part_time(v, PHASE_BACKWARD, part);
-    table_cell(table, label);
-    table_cell(table, human_mean_count(part_calls(v, part)).s);
-    profile_cells_ms(table, forward);
-    profile_cells_ms(table, forward / steps);
-    profile_cells_percent(table, forward, part_time(v, PHASE_FORWARD, NULL));
-    profile_cells_percent(table, forward, v->phases[PHASE_FORWARD].wall.total);
-    profile_cells_ms(table, backward / steps);
-    profile_cells_percent(table, backward, part_time(v, PHASE_BACKWARD, NULL));
+    TABLE_CELLS(
+        table, label, human_mean_count(part_calls(v, part)).s, human_ms(forward).s,
+        human_ms(forward / steps).s, human_percent(forward, part_time(v, PHASE_FORWARD, NULL)).s,
+        human_percent(forward, v->phases[PHASE_FORWARD].wall.total).s, human_ms(backward / steps).s,
+        human_percent(backward, part_time(v, PHASE_BACKWARD, NULL)).s);
 }
 
 /* A row that is no part of attention: the rest of the forward pass. */
 static void rest_row(Table *table, const ProfileView *v, const char *label, double total)
 {
-    table_cell(table, label);
-    table_cell(table, "-");
-    profile_cells_ms(table, total);
-    profile_cells_ms(table, total / (double)v->steps);
-    table_cell(table, "-");
-    profile_cells_percent(table, total, v->phases[PHASE_FORWARD].wall.total);
-    table_dashes(table, 2);
+    TABLE_CELLS(table, label, NULL, human_ms(total).s, human_ms(total / (double)v->steps).s, NULL,
+                human_percent(total, v->phases[PHASE_FORWARD].wall.total).s, NULL, NULL);
 }
 
 static void attention(Table *table, const ProfileView *v)
@@ -194,29 +176,21 @@ static void attention(Table *table, const ProfileView *v)
 
 /* ---- categories ---- */
 
-static double category_time(const ProfileView *v, int phase, OpCategory category)
-{
-    double total = 0;
-    for (int i = 0; i < v->n_ops; i++) {
-        const ViewOp *op = &v->ops[i];
-        if ((phase == PHASE_COUNT || (int)op->phase == phase) && op->category == category)
-            total += op->time.total;
-    }
-    return total;
-}
+/* Time of a category of ops, or of all of them, in ns of all steps. */
+typedef struct CategoryTime {
+    double forward, backward, step;
+} CategoryTime;
 
-static void category_row(Table *table, const ProfileView *v, const char *label, double forward,
-                         double backward, double step, double all_forward, double all)
+static void category_row(Table *table, const ProfileView *v, const char *label,
+                         const CategoryTime *time, const CategoryTime *all)
 {
     const double steps = (double)v->steps;
-    table_cell(table, label);
-    profile_cells_ms(table, forward / steps);
-    profile_cells_percent(table, forward, all_forward);
-    profile_cells_ms(table, backward / steps);
-    profile_cells_ms(table, step / steps);
-    profile_cells_percent(table, step, all);
-    if (all_forward > 0 && all > 0)
-        table_cell_printf(table, "%+.1f", 100 * (step / all - forward / all_forward));
+    TABLE_CELLS(table, label, human_ms(time->forward / steps).s,
+                human_percent(time->forward, all->forward).s, human_ms(time->backward / steps).s,
+                human_ms(time->step / steps).s, human_percent(time->step, all->step).s);
+    if (all->forward > 0 && all->step > 0)
+        table_cell_printf(table, "%+.1f",
+                          100 * (time->step / all->step - time->forward / all->forward));
     else
         table_cell(table, "-");
 }
@@ -224,31 +198,28 @@ static void category_row(Table *table, const ProfileView *v, const char *label, 
 static void categories(Table *table, const ProfileView *v)
 {
     const ViewPhase *p = v->phases;
-    const double all_forward = p[PHASE_FORWARD].attributed;
-    const double all = all_forward + p[PHASE_BACKWARD].attributed + p[PHASE_OPTIMIZER].attributed;
-    double forward_left = all_forward, backward_left = p[PHASE_BACKWARD].attributed, left = all;
+    const CategoryTime all = {.forward = p[PHASE_FORWARD].attributed,
+                              .backward = p[PHASE_BACKWARD].attributed,
+                              .step = profile_cells_attributed(v)};
+    CategoryTime left = all;
     TABLE_COLUMNS(table, 1, "category", "forward a step (ms)", "of forward (%)",
                   "backward a step (ms)", "whole step (ms)", "of step (%)",
                   "change of share (points)");
     TABLE_SPARE(table, "backward a step (ms)");
     for (OpCategory c = 0; c < CATEGORY_COUNT; c++) {
-        const double forward = category_time(v, PHASE_FORWARD, c);
-        const double backward = category_time(v, PHASE_BACKWARD, c);
-        const double step = category_time(v, PHASE_COUNT, c);
-        forward_left -= forward;
-        backward_left -= backward;
-        left -= step;
-        if (step > 0)
-            category_row(table, v, plan_category_name(c), forward, backward, step, all_forward,
-                         all);
+        const CategoryTime time = {profile_cells_category(v, PHASE_FORWARD, c),
+                                   profile_cells_category(v, PHASE_BACKWARD, c),
+                                   profile_cells_category(v, PHASE_COUNT, c)};
+        left.forward -= time.forward;
+        left.backward -= time.backward;
+        left.step -= time.step;
+        if (time.step > 0) category_row(table, v, plan_category_name(c), &time, &all);
     }
-    if (left > 1e-6 * all)
-        category_row(table, v, "other", forward_left, backward_left, left, all_forward, all);
-    category_row(table, v, "all ops", all_forward, p[PHASE_BACKWARD].attributed, all, all_forward,
-                 all);
+    if (left.step > 1e-6 * all.step) category_row(table, v, "other", &left, &all);
+    category_row(table, v, "all ops", &all, &all);
     if (v->gpu) table_note(table, "time of kernels", NULL);
     table_note(table, adds_up, NULL);
-    if (category_time(v, PHASE_COUNT, CATEGORY_softmax) > 0)
+    if (profile_cells_category(v, PHASE_COUNT, CATEGORY_softmax) > 0)
         table_note(table, "softmax includes the primitives an eager softmax is made of", NULL);
 }
 
@@ -260,39 +231,31 @@ static int by_time(const void *a, const void *b)
     return (x->time.total < y->time.total) - (x->time.total > y->time.total);
 }
 
-static void roof_cells(Table *table, const ProfileView *v, const ViewOp *op, double seconds)
-{
-    const double compute = plan_category_multiplies(op->category) ? op->flops / v->limit_flops : 0;
-    const double memory = op->bytes / v->limit_bandwidth;
-    if (isnan(compute) || isnan(memory)) {
-        table_dashes(table, 2);
-        return;
-    }
-    table_cell_printf(table, "%.1f", 100 * fmax(compute, memory) / seconds);
-    table_cell(table, compute > memory ? "compute" : "memory");
-}
-
 static void op_row(Table *table, const ProfileTables *how, const ProfileView *v, const ViewOp *op)
 {
     const double seconds = op->time.total * 1e-9 / (double)v->steps;
+    const double flops = op->flops > 0 ? op->flops : NAN;
+    const double compute = plan_category_multiplies(op->category) ? op->flops / v->limit_flops : 0;
+    const double memory = op->bytes / v->limit_bandwidth;
+    const bool limited = !isnan(compute) && !isnan(memory);
     table_cell(table, profile_cells_phase(op->phase));
     table_cell_printf(table, "%s %s", op->scope, op->op);
-    table_cell(table, op->by);
-    table_cell(table, human_count(op->nodes).s);
-    table_cell(table, op->flops > 0 ? human_si(op->flops).s : "-");
-    table_cell(table, human_bytes(op->bytes).s);
-    table_cell(table, human_number(seconds * 1e3, 4).s);
-    table_cell(table, op->flops > 0 ? human_number(op->flops / seconds * 1e-12, 4).s : "-");
-    table_cell(table, human_number(op->bytes / seconds * 1e-9, 4).s);
-    roof_cells(table, v, op, seconds);
+    TABLE_CELLS(table, op->by, human_count(op->nodes).s, human_si(flops).s,
+                human_bytes(op->bytes).s, human_number(seconds * 1e3, 4).s,
+                human_number(flops / seconds * 1e-12, 4).s,
+                human_number(op->bytes / seconds * 1e-9, 4).s,
+                limited ? human_percent(fmax(compute, memory), seconds).s : NULL,
+                !limited           ? NULL
+                : compute > memory ? "compute"
+                                   : "memory");
     if (!how->source) return;
-    table_cell(table, isnan(op->allocated) ? "-" : human_bytes(op->allocated).s);
+    table_cell(table, human_bytes(op->allocated).s);
     table_cell_printf(table, "%s:%d", op->source, op->line);
 }
 
 static void ops(Table *table, const ProfileTables *how, const ProfileView *v)
 {
-    const ViewOp **list = malloc(((size_t)v->n_ops + 1) * sizeof *list);
+    CLEANUP(array_free) const ViewOp **list = malloc(((size_t)v->n_ops + 1) * sizeof *list);
     int n = 0;
     table->failed = table->failed || !list;
     if (!list) return;
@@ -309,7 +272,6 @@ static void ops(Table *table, const ProfileTables *how, const ProfileView *v)
     }
     qsort(list, (size_t)n, sizeof *list, by_time);
     for (int i = 0; i < n && i < 2 * how->top; i++) op_row(table, how, v, list[i]);
-    free(list);
     if (isnan(v->limit_flops)) {
         table_note(table, "for the share of this machine's limit run 'roofstep limits' once", NULL);
     } else {
