@@ -18,17 +18,20 @@ void text_groups_free(TextGroups *groups)
     *groups = (TextGroups){0};
 }
 
-Status text_groups_put(TextGroups *groups, size_t i, const char *text)
+Status text_groups_put(TextGroups *groups, size_t i, Text *text)
 {
-    json_t *before = json_object_get(groups->last, text);
+    int failed = text->failed;
+    json_t *before = json_object_get(groups->last, text_str(text));
     groups->links[i].leads = !before;
-    if (!before)
-        return json_object_set_new(groups->last, text, json_integer((json_int_t)i))
-                   ? NO_MEMORY("to group %zu texts", groups->n)
-                   : ST_OK;
-    groups->links[json_integer_value(before)].next = i;
-    json_integer_set(before, (json_int_t)i);
-    return ST_OK;
+    if (before) {
+        groups->links[json_integer_value(before)].next = i;
+        json_integer_set(before, (json_int_t)i);
+    } else {
+        failed |=
+            json_object_set_new(groups->last, text_str(text), json_integer((json_int_t)i)) != 0;
+    }
+    text_clear(text);
+    return failed ? NO_MEMORY("to group %zu texts", groups->n) : ST_OK;
 }
 
 bool text_groups_leads(const TextGroups *groups, size_t i)

@@ -1,11 +1,9 @@
 /* Groups items by text in one pass: items with the same text are linked in order. */
 #pragma once
 
-#include "base/status.h"
+#include "base/text.h"
 
 #include <jansson.h>
-#include <stdbool.h>
-#include <stddef.h>
 
 typedef struct TextGroupLink {
     bool leads;
@@ -21,9 +19,9 @@ typedef struct TextGroups {
 /* For items 0 to n - 1. The caller frees it, after a failure too. */
 Status text_groups_init(TextGroups *groups, size_t n);
 void text_groups_free(TextGroups *groups);
-/* Puts item `i` into the group of this text (UTF-8). Items must come in rising order; an item that
- * is never put is in no group. */
-Status text_groups_put(TextGroups *groups, size_t i, const char *text);
+/* Puts item `i` into the group of this text (UTF-8), and clears the text. Items must come in rising
+ * order; an item that is never put is in no group. */
+Status text_groups_put(TextGroups *groups, size_t i, Text *text);
 /* Is item `i` the first of its group? */
 bool text_groups_leads(const TextGroups *groups, size_t i);
 /* The next item of the group; `n` after the last. */

@@ -151,16 +151,14 @@ static Status add_sweep(Growth *growth, const GrowthAxis *axis, const Rows *rows
 static Status group_rows(TextGroups *groups, const RecordSet *set, const GrowthAxis *axis)
 {
     CLEANUP(text_free) Text identity = {0};
-    Status status = text_groups_init(groups, record_set_size(set));
-    for (size_t i = 0; status == ST_OK && i < record_set_size(set); i++) {
+    TRY(text_groups_init(groups, record_set_size(set)));
+    for (size_t i = 0; i < record_set_size(set); i++) {
         const Record *record = record_set_at(set, i);
         if (!record_key(record) || record_text(record, "peer")) continue;
-        text_clear(&identity);
         put_identity(&identity, axis, record);
-        status = text_status(&identity);
-        if (status == ST_OK) status = text_groups_put(groups, i, text_str(&identity));
+        TRY(text_groups_put(groups, i, &identity));
     }
-    return status;
+    return ST_OK;
 }
 
 static Status add_axis(Growth *growth, const RecordSet *set, const GrowthAxis *axis)

@@ -126,6 +126,6 @@ const Command cmd_compare = {
     .help = help,
     .options = {.taken = OPTION_LIST(OPTION_FAIL_ABOVE, OPTIONS_OUTPUT),
                 .args = "A.json B.json",
-                .formats = COMPARISON_REPORT_FORMATS},
+                .formats = REPORT_STUDY_FORMATS},
     .run = run,
 };

@@ -58,7 +58,7 @@ const Command cmd_precision = {
                                      OPTION_LOSS_SCALE, OPTION_MEMORY_LIMIT, OPTION_TIMEOUT,
                                      OPTION_TERMS, OPTION_TERM, OPTIONS_OUTPUT),
                 .lists = OPTION_LIST(OPTION_PRECISION),
-                .formats = PRECISION_REPORT_FORMATS,
+                .formats = REPORT_STUDY_FORMATS,
                 .defaults = config_precision_defaults,
                 .words = words,
                 .n_words = 1},

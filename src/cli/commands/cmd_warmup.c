@@ -92,7 +92,7 @@ const Command cmd_warmup = {
     .options = {.taken = OPTION_LIST(OPTIONS_STEP, OPTION_WARMUP, OPTION_STEPS, OPTION_ROUNDS,
                                      OPTION_MEMORY_LIMIT, OPTION_TIMEOUT, OPTIONS_OUTPUT),
                 .lists = OPTION_LIST(OPTION_WARMUP),
-                .formats = WARMUP_REPORT_FORMATS,
+                .formats = REPORT_STUDY_FORMATS,
                 .defaults = config_warmup_defaults,
                 .words = words,
                 .n_words = 1},

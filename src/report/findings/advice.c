@@ -1,22 +1,14 @@
-#include "report/findings/advice.h"
-
 #include "base/human.h"
 #include "base/json_text.h"
 #include "base/text_groups.h"
 #include "bench/record/profile_view.h"
 #include "bench/record/record_stat.h"
+#include "report/findings/summary.h"
 #include "report/records/column.h"
 #include "report/records/same_work.h"
 
 #include <math.h>
 #include <string.h>
-
-static Status add_line(json_t *lines, Text *text)
-{
-    const Status status = json_text_append(lines, text);
-    text_free(text);
-    return status;
-}
 
 /* ---- another choice for the same step ---- */
 
@@ -29,8 +21,6 @@ typedef struct Faster {
 
 /* What a row could be changed to without being another model. */
 static const char *const choices[] = {"precision", "exec"};
-static const char *const other_work[] = {"precision", "exec", "attention", "blas"};
-static const char *const also[] = {"measured_mode"};
 
 static bool agree(const Record *a, const Record *b, const char *field)
 {
@@ -44,57 +34,39 @@ static bool step_of(const Record *record, double *ms)
     return !record_text(record, "peer") && record_stat_ms(record, "step", ms);
 }
 
-/* Rows that agree in all but this choice. */
+/* Groups rows that agree in all but this choice. */
 static Status find_alternatives(TextGroups *groups, const RecordSet *rows, const char *choice)
 {
+    static const char *const also[] = {"measured_mode"};
+    const char *const but[] = {choice, "attention", "blas"};
     CLEANUP(text_free) Text text = {0};
     double ms;
-    Status status = text_groups_init(groups, record_set_size(rows));
-    for (size_t i = 0; status == ST_OK && i < record_set_size(rows); i++) {
+    TRY(text_groups_init(groups, record_set_size(rows)));
+    for (size_t i = 0; i < record_set_size(rows); i++) {
         const Record *record = record_set_at(rows, i);
         if (!step_of(record, &ms)) continue;
-        text_clear(&text);
-        same_work_put(&text, record, other_work, sizeof other_work / sizeof *other_work);
+        same_work_put(&text, record, but, sizeof but / sizeof *but);
         same_work_fields(&text, record, also, 1);
-        for (size_t c = 0; c < sizeof choices / sizeof *choices; c++) {
-            if (strcmp(choices[c], choice) != 0) same_work_fields(&text, record, &choices[c], 1);
-        }
-        status = text_status(&text);
-        if (status == ST_OK) status = text_groups_put(groups, i, text_str(&text));
+        TRY(text_groups_put(groups, i, &text));
     }
-    return status;
+    return ST_OK;
 }
 
-/* The fastest row, and the fastest of those that have made another choice. */
-typedef struct Fastest {
-    size_t row[2]; /* as many as there are rows: none */
-    double ms[2];
-} Fastest;
-
-static void take(Fastest *fastest, int place, size_t row, double ms)
+/* The fastest row of a group that has made another choice than `unlike`, which may be NULL. As many as
+ * there are rows: none. */
+static size_t find_fastest(const RecordSet *rows, const TextGroups *groups, size_t first,
+                           const char *choice, const Record *unlike)
 {
-    fastest->row[place] = row;
-    fastest->ms[place] = ms;
-}
-
-static Fastest find_fastest(const RecordSet *rows, const TextGroups *groups, size_t first,
-                            const char *choice)
-{
-    Fastest f = {.row = {groups->n, groups->n}};
+    size_t fastest = groups->n;
+    double least = INFINITY, ms;
     for (size_t i = first; i < groups->n; i = text_groups_next(groups, i)) {
-        double ms = 0;
         const Record *record = record_set_at(rows, i);
-        step_of(record, &ms);
-        const bool other =
-            f.row[0] < groups->n && !agree(record, record_set_at(rows, f.row[0]), choice);
-        if (f.row[0] == groups->n || ms < f.ms[0]) {
-            if (other) take(&f, 1, f.row[0], f.ms[0]);
-            take(&f, 0, i, ms);
-        } else if (other && (f.row[1] == groups->n || ms < f.ms[1])) {
-            take(&f, 1, i, ms);
-        }
+        if (!step_of(record, &ms) || ms >= least) continue;
+        if (unlike && agree(record, unlike, choice)) continue;
+        least = ms;
+        fastest = i;
     }
-    return f;
+    return fastest;
 }
 
 /* fp32 and fused are where one starts: nobody needs to be told to go back there. */
@@ -111,30 +83,32 @@ static bool is_better(const Faster *a, const Faster *b)
     return a->from != b->from ? a->from < b->from : a->to < b->to;
 }
 
-static void consider_change(Faster *best, const RecordSet *rows, const Fastest *f, size_t from,
+static void consider_change(Faster *best, const RecordSet *rows, size_t from, size_t to,
                             const char *choice)
 {
-    double before = 0;
-    const Record *record = record_set_at(rows, from);
-    if (!is_start(record, choice) || !step_of(record, &before) || !(before > 0)) return;
-    const int place = agree(record, record_set_at(rows, f->row[0]), choice);
-    if (f->row[place] == record_set_size(rows)) return;
-    const Faster found = {choice, rows, from, f->row[place], 1 - f->ms[place] / before};
-    if (is_better(&found, best)) *best = found;
+    double before = 0, after = 0;
+    if (to == record_set_size(rows) || !is_start(record_set_at(rows, from), choice)) return;
+    step_of(record_set_at(rows, from), &before);
+    step_of(record_set_at(rows, to), &after);
+    const Faster found = {choice, rows, from, to, 1 - after / before};
+    if (before > 0 && is_better(&found, best)) *best = found;
 }
 
 static Status find_faster(Faster *best, const RecordSet *rows, const char *choice)
 {
-    TextGroups groups;
-    Status status = find_alternatives(&groups, rows, choice);
-    for (size_t first = 0; status == ST_OK && first < groups.n; first++) {
+    CLEANUP(text_groups_free) TextGroups groups = {0};
+    TRY(find_alternatives(&groups, rows, choice));
+    for (size_t first = 0; first < groups.n; first++) {
         if (!text_groups_leads(&groups, first)) continue;
-        const Fastest fastest = find_fastest(rows, &groups, first, choice);
-        for (size_t i = first; i < groups.n; i = text_groups_next(&groups, i))
-            consider_change(best, rows, &fastest, i, choice);
+        const size_t fastest = find_fastest(rows, &groups, first, choice, NULL);
+        const Record *record = record_set_at(rows, fastest);
+        const size_t other = find_fastest(rows, &groups, first, choice, record);
+        for (size_t i = first; i < groups.n; i = text_groups_next(&groups, i)) {
+            const bool same = agree(record_set_at(rows, i), record, choice);
+            consider_change(best, rows, i, same ? other : fastest, choice);
+        }
     }
-    text_groups_free(&groups);
-    return status;
+    return ST_OK;
 }
 
 static int count_measured(const RecordSet *rows)
@@ -148,30 +122,27 @@ static int count_measured(const RecordSet *rows)
 /* "small ctx 512 fp32 ": words alone, numbers with their names. */
 static void put_cell(Text *out, const RecordSet *rows, const Record *record)
 {
-    bool shown[TABLE_MAX_COLUMNS] = {0};
+    const ColumnSet shown = result_input_distinct(rows);
     char value[COLUMN_TEXT];
-    result_input_distinct(shown, rows);
     for (int c = 0; c < column_count; c++) {
         const Column *column = &column_list[c];
-        if (!shown[c] || !column_text(column, record, value)) continue;
+        if (!shown.has[c] || !column_text(column, record, value)) continue;
         if (column->kind != COLUMN_WORD) text_printf(out, "%s ", column->label);
         text_printf(out, "%s ", value);
     }
 }
 
-static Status tell_faster(json_t *lines, const Faster *f)
+static void put_faster(Text *text, const Faster *f)
 {
-    Text text = {0};
     if (!f->choice) {
-        text_puts(&text,
+        text_puts(text,
                   "Biggest win: none; no other --precision or --exec measured here is faster.");
-        return add_line(lines, &text);
+        return;
     }
-    text_printf(&text, "Biggest win: --%s %s makes the ", f->choice,
+    text_printf(text, "Biggest win: --%s %s makes the ", f->choice,
                 record_text(record_set_at(f->rows, f->to), f->choice));
-    put_cell(&text, f->rows, record_set_at(f->rows, f->from));
-    text_printf(&text, "step %.0f %% shorter.", 100 * f->saved);
-    return add_line(lines, &text);
+    put_cell(text, f->rows, record_set_at(f->rows, f->from));
+    text_printf(text, "step %.0f %% shorter.", 100 * f->saved);
 }
 
 /* ---- an op far from the limits ---- */
@@ -194,20 +165,6 @@ static double excess(const Slow *slow)
     return slow->op ? slow->time - slow->least : 0;
 }
 
-/* Rows of one op in one phase, whichever layer they belong to. */
-static Status find_ops(TextGroups *ops, const ProfileView *view)
-{
-    CLEANUP(text_free) Text name = {0};
-    Status status = text_groups_init(ops, (size_t)view->n_ops);
-    for (size_t i = 0; status == ST_OK && i < ops->n; i++) {
-        text_clear(&name);
-        text_printf(&name, "%d %s", (int)view->ops[i].phase, view->ops[i].op);
-        status = text_status(&name);
-        if (status == ST_OK) status = text_groups_put(ops, i, text_str(&name));
-    }
-    return status;
-}
-
 static Slow sum_op(const ProfileView *view, const TextGroups *ops, size_t first)
 {
     Slow slow = {
@@ -219,54 +176,51 @@ static Slow sum_op(const ProfileView *view, const TextGroups *ops, size_t first)
     return slow;
 }
 
-static Status find_slow(Slow *best, const ProfileView *view)
+/* Groups rows of one op in one phase, whichever layer they belong to. Names are the record's. */
+static Status find_slow(Slow *best, Text *name, const Record *record)
 {
-    TextGroups ops;
-    const Status status = find_ops(&ops, view);
-    for (size_t i = 0; status == ST_OK && i < ops.n; i++) {
-        if (!text_groups_leads(&ops, i)) continue;
-        const Slow slow = sum_op(view, &ops, i);
-        if (isfinite(slow.least) && excess(&slow) > excess(best)) *best = slow;
-    }
-    text_groups_free(&ops);
-    return status;
-}
-
-static Status look_at_profile(Slow *best, const Record *record)
-{
-    ProfileView view;
+    CLEANUP(profile_view_free) ProfileView view = {0};
+    CLEANUP(text_groups_free) TextGroups ops = {0};
     if (!json_is_object(record_value(record, "profile"))) return ST_OK;
     TRY(profile_view_make(&view, record));
-    const Status status = find_slow(best, &view);
-    /* its text is the record's */
-    profile_view_free(&view);
-    return status;
+    TRY(text_groups_init(&ops, (size_t)view.n_ops));
+    for (size_t i = 0; i < ops.n; i++) {
+        text_printf(name, "%d %s", (int)view.ops[i].phase, view.ops[i].op);
+        TRY(text_groups_put(&ops, i, name));
+    }
+    for (size_t i = 0; i < ops.n; i++) {
+        if (!text_groups_leads(&ops, i)) continue;
+        const Slow slow = sum_op(&view, &ops, i);
+        if (isfinite(slow.least) && excess(&slow) > excess(best)) *best = slow;
+    }
+    return ST_OK;
 }
 
-static Status tell_slow(json_t *lines, const Slow *slow)
+static void put_slow(Text *text, const Slow *slow)
 {
-    Text text = {0};
     text_printf(
-        &text,
+        text,
         "Most to gain from faster code: %s in %s takes %s of a profiled step, at the limits %s: "
         "%.0f %% of the step.",
         slow->op, plan_phase_name(slow->phase), human_seconds(slow->time * 1e-9).s,
         human_seconds(slow->least * 1e-9).s, 100 * excess(slow) / slow->step);
-    return add_line(lines, &text);
 }
 
 Status advice_add(json_t *lines, const ResultInput *files, int n)
 {
     Faster faster = {.saved = 0.01}; /* less is not worth a word */
     Slow slow = {0};
+    CLEANUP(text_free) Text text = {0};
     int measured = 0;
     for (int f = 0; f < n; f++) {
         for (size_t c = 0; c < sizeof choices / sizeof *choices; c++)
             TRY(find_faster(&faster, &files[f].kind[RESULT_MODEL], choices[c]));
         measured += count_measured(&files[f].kind[RESULT_MODEL]);
         for (size_t i = 0; i < record_set_size(&files[f].rows); i++)
-            TRY(look_at_profile(&slow, record_set_at(&files[f].rows, i)));
+            TRY(find_slow(&slow, &text, record_set_at(&files[f].rows, i)));
     }
-    if (measured > 1) TRY(tell_faster(lines, &faster));
-    return slow.op && slow.step > 0 ? tell_slow(lines, &slow) : ST_OK;
+    if (measured > 1) put_faster(&text, &faster);
+    TRY(json_text_append(lines, &text));
+    if (slow.op && slow.step > 0) put_slow(&text, &slow);
+    return json_text_append(lines, &text);
 }

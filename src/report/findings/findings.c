@@ -3,7 +3,6 @@
 #include "base/human.h"
 #include "base/json_text.h"
 #include "prof/part.h"
-#include "report/records/column.h"
 #include "report/records/growth_report.h"
 #include "report/records/precision_gain.h"
 
@@ -127,8 +126,8 @@ static void put_enough(Text *out, const WarmupStudy *s)
 static Status add_warmup(json_t *lines, Text *text, const ResultInput *file)
 {
     WarmupStudy study;
-    if (record_set_size(&file->kind[RESULT_WARMUP]) == 0) return ST_OK;
-    if (warmup_study_make(&study, &file->kind[RESULT_WARMUP]) != ST_OK)
+    const RecordSet *rows = &file->kind[RESULT_WARMUP];
+    if (record_set_size(rows) == 0 || warmup_study_make(&study, rows) != ST_OK)
         return ST_OK; /* none is ok */
     findings_warmup(text, &study);
     put_enough(text, &study);
@@ -197,17 +196,16 @@ static bool what_it_tells(Text *name, const GrowthSweep *sweep)
 static json_t *best_sweeps(const Growth *growth, Text *name)
 {
     json_t *best = json_object();
-    int failed = !best;
-    for (int s = 0; s < growth->n && !failed; s++) {
+    int failed = 0;
+    for (int s = 0; s < growth->n; s++) {
         const GrowthSweep *own = &growth->sweeps[s];
         if (!has_exponent(own) || !what_it_tells(name, own)) continue;
         const json_t *other = json_object_get(best, text_str(name));
         if (other && growth->sweeps[json_integer_value(other)].points >= own->points) continue;
-        failed = json_object_set_new(best, text_str(name), json_integer(s));
+        failed |= json_object_set_new(best, text_str(name), json_integer(s));
     }
-    if (!failed) return best;
-    json_decref(best);
-    return NULL;
+    if (failed) json_decref(best);
+    return failed ? NULL : best;
 }
 
 /* Another one tells the same, by as many points. */
@@ -219,20 +217,19 @@ static bool is_told(const Growth *growth, const json_t *best, Text *name, int s)
 
 static Status add_growth(json_t *lines, Text *text, const RecordSet *rows)
 {
-    Growth growth;
+    CLEANUP(growth_free) Growth growth = {0};
     CLEANUP(text_free) Text name = {0};
-    const GrowthNames names = growth_report_names(rows);
-    Status status = growth_make(&growth, rows);
-    CLEANUP(json_text_free) json_t *best = status == ST_OK ? best_sweeps(&growth, &name) : NULL;
-    if (status == ST_OK && !best) status = NO_MEMORY("for a summary");
-    for (int s = 0; status == ST_OK && s < growth.n; s++) {
+    const ColumnSet names = column_distinct(rows);
+    TRY(growth_make(&growth, rows));
+    CLEANUP(json_text_free) json_t *best = best_sweeps(&growth, &name);
+    if (!best) return NO_MEMORY("for a summary");
+    for (int s = 0; s < growth.n; s++) {
         if (!has_exponent(&growth.sweeps[s]) || is_told(&growth, best, &name, s)) continue;
         text_puts(text, "Scaling: ");
         growth_report_sentence(text, &names, &growth.sweeps[s]);
-        status = json_text_append(lines, text);
+        TRY(json_text_append(lines, text));
     }
-    growth_free(&growth);
-    return status;
+    return ST_OK;
 }
 
 static Status add_file(json_t *lines, Text *text, const ResultInput *file)

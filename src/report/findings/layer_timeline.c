@@ -1,7 +1,6 @@
-#include "report/findings/layer_timeline.h"
-
 #include "base/array.h"
 #include "base/json_text.h"
+#include "report/findings/result_input.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -104,39 +103,17 @@ static json_t *track_named(json_t *tracks, const char *name)
 }
 
 typedef struct TimedEvent {
-    json_t *event;
+    const json_t *event;
     double begin;
     size_t index;
 } TimedEvent;
 
+/* Those that begin together stay as they are. */
 static int by_begin(const void *a, const void *b)
 {
     const TimedEvent *x = a, *y = b;
     if (x->begin != y->begin) return x->begin < y->begin ? -1 : 1;
     return (x->index > y->index) - (x->index < y->index);
-}
-
-/* Those that begin together stay as they are. */
-static Status sort_events(json_t *events)
-{
-    const size_t n = json_array_size(events);
-    CLEANUP(array_free) TimedEvent *list = malloc((n + 1) * sizeof *list);
-    if (!list) return NO_MEMORY("for a timeline");
-    for (size_t i = 0; i < n; i++) {
-        json_t *event = json_array_get(events, i);
-        list[i] = (TimedEvent){json_incref(event), json_number_value(json_array_get(event, 2)), i};
-    }
-    qsort(list, n, sizeof *list, by_begin);
-    int failed = 0;
-    for (size_t i = 0; i < n; i++) failed |= json_array_set_new(events, i, list[i].event);
-    return failed ? NO_MEMORY("for a timeline") : ST_OK;
-}
-
-static Status sort_tracks(const json_t *tracks)
-{
-    for (size_t i = 0; i < json_array_size(tracks); i++)
-        TRY(sort_events(json_object_get(json_array_get(tracks, i), "events")));
-    return ST_OK;
 }
 
 static Status add_event(json_t *tracks, const Window *w, const json_t *event)
@@ -151,23 +128,25 @@ static Status add_event(json_t *tracks, const Window *w, const json_t *event)
 
 static Status add_phase(json_t *phases, const Window *w, const char *phase)
 {
-    double begin = INFINITY, end = -INFINITY;
+    const size_t all = json_array_size(w->events);
+    double end = -INFINITY;
+    size_t n = 0;
     CLEANUP(json_text_free) json_t *tracks = json_array();
-    Status status = tracks ? ST_OK : NO_MEMORY("for a timeline");
-    for (size_t i = 0; status == ST_OK && i < json_array_size(w->events); i++) {
+    CLEANUP(array_free) TimedEvent *list = malloc((all + 1) * sizeof *list);
+    if (!tracks || !list) return NO_MEMORY("for a timeline");
+    for (size_t i = 0; i < all; i++) {
         const json_t *event = json_array_get(w->events, i);
         if (!belongs(w, event, phase)) continue;
-        begin = fmin(begin, real(event, "ts"));
+        if (!track_named(tracks, track_of(event))) return NO_MEMORY("for a timeline");
+        list[n++] = (TimedEvent){event, real(event, "ts"), i};
         end = fmax(end, real(event, "ts") + real(event, "dur"));
-        status = add_event(tracks, w, event);
     }
-    if (status == ST_OK) status = sort_tracks(tracks);
-    if (status == ST_OK && end > begin &&
-        json_array_append_new(phases, json_pack("{s:s, s:f, s:f, s:O}", "phase", phase, "begin_us",
-                                                begin - w->begin, "end_us", end - w->begin,
-                                                "tracks", tracks)))
-        status = NO_MEMORY("for a timeline");
-    return status;
+    qsort(list, n, sizeof *list, by_begin);
+    for (size_t i = 0; i < n; i++) TRY(add_event(tracks, w, list[i].event));
+    if (n == 0 || end <= list[0].begin) return ST_OK;
+    json_t *made = json_pack("{s:s, s:f, s:f, s:O}", "phase", phase, "begin_us",
+                             list[0].begin - w->begin, "end_us", end - w->begin, "tracks", tracks);
+    return json_array_append_new(phases, made) ? NO_MEMORY("for a timeline") : ST_OK;
 }
 
 Status layer_timeline_make(json_t **out, const json_t *trace)
@@ -178,12 +157,10 @@ Status layer_timeline_make(json_t **out, const json_t *trace)
     w.layer = last_layer(w.events) / 2;
     find_step(&w);
     CLEANUP(json_text_free) json_t *phases = json_array();
-    Status status = phases ? add_phase(phases, &w, "forward") : NO_MEMORY("for a timeline");
-    if (status == ST_OK) status = add_phase(phases, &w, "backward");
+    TRY(add_phase(phases, &w, "forward"));
+    TRY(add_phase(phases, &w, "backward"));
+    if (json_array_size(phases) == 0) return ST_OK;
     snprintf(name, sizeof name, "layer.%d", w.layer);
-    if (status == ST_OK && json_array_size(phases) > 0) {
-        *out = json_pack("{s:s, s:O}", "layer", name, "phases", phases);
-        if (!*out) status = NO_MEMORY("for a timeline");
-    }
-    return status;
+    *out = json_pack("{s:s, s:O}", "layer", name, "phases", phases);
+    return *out ? ST_OK : NO_MEMORY("for a timeline");
 }

@@ -52,12 +52,10 @@ static Status add_gap(json_t *gaps, ResultKind kind, const Rows *rows)
 {
     CLEANUP(text_free) Text why = {0};
     put_why(&why, rows);
-    Status status = text_status(&why);
-    if (status == ST_OK &&
-        json_array_append_new(gaps, json_pack("{s:s, s:o}", "command", commands[kind], "why",
-                                              json_text_string(text_str(&why)))))
-        status = NO_MEMORY("for what a page lacks");
-    return status;
+    TRY(text_status(&why));
+    json_t *gap =
+        json_pack("{s:s, s:o}", "command", commands[kind], "why", json_text_string(text_str(&why)));
+    return json_array_append_new(gaps, gap) ? NO_MEMORY("for what a page lacks") : ST_OK;
 }
 
 Status missing_results_add(json_t *gaps, const ResultInput *files, int n)

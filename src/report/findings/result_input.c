@@ -7,8 +7,6 @@
 #include "bench/record/record_file.h"
 #include "bench/record/record_stat.h"
 #include "config/settings.h"
-#include "report/findings/layer_timeline.h"
-#include "report/records/column.h"
 #include "report/records/record_notes.h"
 
 #include <string.h>
@@ -198,17 +196,15 @@ static bool blas_follows(const RecordSet *rows)
     return true;
 }
 
-void result_input_distinct(bool shown[TABLE_MAX_COLUMNS], const RecordSet *rows)
+ColumnSet result_input_distinct(const RecordSet *rows)
 {
-    column_distinct(shown, rows);
-    for (int c = 0; c < column_count; c++) {
-        if (shown[c] && strcmp(column_list[c].path, "blas") == 0) shown[c] = !blas_follows(rows);
-    }
+    ColumnSet shown = column_distinct(rows);
+    if (blas_follows(rows)) column_leave_out(&shown, "blas");
+    return shown;
 }
 
 void result_input_label(Text *out, const RecordSet *rows, const Record *record)
 {
-    bool shown[TABLE_MAX_COLUMNS] = {0};
-    result_input_distinct(shown, rows);
-    record_notes_label(out, shown, record);
+    const ColumnSet shown = result_input_distinct(rows);
+    record_notes_label(out, &shown, record);
 }

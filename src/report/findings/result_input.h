@@ -4,7 +4,7 @@
 #include "base/text.h"
 #include "bench/limits/limits.h"
 #include "bench/record/record_set.h"
-#include "report/format/table.h"
+#include "report/records/column.h"
 
 /* What rows are about; each kind has its own tables and charts. */
 typedef enum ResultKind {
@@ -26,7 +26,7 @@ typedef struct ResultInput {
     int64_t sum_count; /* or of precisions: how many terms its sums have; 0: none */
     double sum_value;
     json_t *memory; /* cells of `memory`; NULL: none */
-    json_t *layer;  /* of a trace: layer_timeline.h; NULL: none */
+    json_t *layer;  /* of a trace: layer_timeline_make(); NULL: none */
 } ResultInput;
 
 /* json or jsonl of bench, attention, profile, warmup or precision, json of memory or limits, or
@@ -37,6 +37,17 @@ Status result_input_read(ResultInput *file, const char *path);
 Status result_input_parse(ResultInput *file, const char *path, const Text *text);
 void result_input_free(ResultInput *file);
 
+/* One layer of a trace, forward and backward: what the host and the device did, and the gaps between.
+ * Of a trace in Kineto's layout a new reference to
+ *
+ *   {layer: "layer.2", phases: [{phase, begin_us, end_us,
+ *                                tracks: [{name: "host", events: [[name, scope, begin_us, us], ...]},
+ *                                         ...]}, ...]}
+ *
+ * for the layer in the middle and one step, times from the step's begin; NULL where no event belongs to a
+ * layer. Events are in the order of their begin. */
+Status layer_timeline_make(json_t **out, const json_t *trace);
+
 const char *result_input_name(const ResultInput *file); /* without folders */
 const char *result_input_kind_name(ResultKind kind);    /* "model", ... */
 /* How many of the files have rows of this kind: where several do, a row is named with its file. */
@@ -44,7 +55,7 @@ int result_input_count(const ResultInput *files, int n, ResultKind kind);
 /* The first of the files before files[i] that has a cell in common with it; NULL: none. */
 const ResultInput *result_input_before(const ResultInput *files, int i);
 /* Which columns set rows of a kind apart, for record_notes_label(). It looks through all of them. */
-void result_input_distinct(bool shown[TABLE_MAX_COLUMNS], const RecordSet *rows);
+ColumnSet result_input_distinct(const RecordSet *rows);
 /* "small, ctx 512": a row by what sets it apart from the others of its kind; of many rows,
  * result_input_distinct() first. */
 void result_input_label(Text *out, const RecordSet *rows, const Record *record);

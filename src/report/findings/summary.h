@@ -7,3 +7,5 @@
  * other programs, the fastest and the slowest cell, the closest to and the farthest from the machine's
  * limits, where time and memory go, attention against its slowest implementation, the biggest win. */
 Status summary_add(json_t *lines, const ResultInput *files, int n);
+/* The last of them: the option that shortens a step most, and the op with most to gain. */
+Status advice_add(json_t *lines, const ResultInput *files, int n);

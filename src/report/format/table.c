@@ -3,7 +3,9 @@
 #include "base/array.h"
 #include "base/escape.h"
 
+#include <math.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -105,6 +107,13 @@ void table_fact(Table *table, const char *what, const char *fmt, ...)
     va_end(args);
     table_cell(table, what);
     table_cell_text(table, &value);
+}
+
+void table_cell_number(Table *table, const char *fmt, double x)
+{
+    char text[64];
+    snprintf(text, sizeof text, fmt, x);
+    table_cell(table, isnan(x) ? NULL : text);
 }
 
 void table_note_text(Table *table, Text *text)

@@ -52,6 +52,9 @@ void table_cell_printf(Table *table, const char *fmt, ...) __attribute__((format
 /* The next two cells: a row of a table of names and values. */
 void table_fact(Table *table, const char *what, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
+/* A number in its format, "-" for NAN. */
+void table_cell_number(Table *table, const char *fmt, double x)
+    __attribute__((format(printf, 2, 0)));
 /* What the text holds is the next cell, or a note unless it is empty. Both leave the text empty
  * and without memory. */
 void table_cell_text(Table *table, Text *text);

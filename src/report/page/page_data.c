@@ -74,11 +74,10 @@ static Status add_labels(json_t *labels, const RecordSet *rows)
 {
     CLEANUP(text_free) Text label = {0};
     int failed = 0;
-    bool shown[TABLE_MAX_COLUMNS] = {0};
-    result_input_distinct(shown, rows);
+    const ColumnSet shown = result_input_distinct(rows);
     for (size_t i = 0; i < record_set_size(rows); i++) {
         text_clear(&label);
-        record_notes_label(&label, shown, record_set_at(rows, i));
+        record_notes_label(&label, &shown, record_set_at(rows, i));
         failed |= json_array_append_new(labels, json_text_string(text_str(&label)));
     }
     failed |= label.failed;
@@ -98,7 +97,7 @@ static Status add_rows(json_t *json, const ResultInput *file)
     return ST_OK;
 }
 
-static Status add_sweep(json_t *list, const char *kind, const GrowthNames *names,
+static Status add_sweep(json_t *list, const char *kind, const ColumnSet *names,
                         const GrowthSweep *sweep)
 {
     CLEANUP(text_free) Text text = {0};
@@ -112,7 +111,7 @@ static Status add_sweep(json_t *list, const char *kind, const GrowthNames *names
 static Status add_sweeps(json_t *list, const ResultInput *file, ResultKind kind)
 {
     CLEANUP(growth_free) Growth growth = {0};
-    const GrowthNames names = growth_report_names(&file->kind[kind]);
+    const ColumnSet names = column_distinct(&file->kind[kind]);
     TRY(growth_make(&growth, &file->kind[kind]));
     for (int s = 0; s < growth.n; s++)
         TRY(add_sweep(list, result_input_kind_name(kind), &names, &growth.sweeps[s]));

@@ -71,8 +71,7 @@ bool profile_cells_failed(const Record *record)
 
 void profile_cells_notes(Table *table, const RecordSet *set, const RowWarnings *warnings)
 {
-    bool shown[TABLE_MAX_COLUMNS] = {0};
-    for (int c = 0; c < column_count; c++) shown[c] = column_shown(&column_list[c], set, false);
+    const ColumnSet shown = column_distinct(set);
     record_notes_common(table, set);
-    record_notes_rows(table, set, shown, warnings);
+    record_notes_rows(table, set, &shown, warnings);
 }

@@ -241,10 +241,8 @@ static Status find_styles(Styles *styles, const RecordSet *set)
     if (!styles->other) return NO_MEMORY("for profiles");
     for (size_t i = 0; i < n; i++) {
         if (profile_cells_failed(record_set_at(set, i)) || !style(set, i)) continue;
-        text_clear(&text);
         same_work_put(&text, record_set_at(set, i), but, sizeof but / sizeof *but);
-        TRY(text_status(&text));
-        TRY(text_groups_put(&styles->work, i, text_str(&text)));
+        TRY(text_groups_put(&styles->work, i, &text));
     }
     for (size_t i = n; i-- > 0;) {
         const size_t next = text_groups_next(&styles->work, i);

@@ -1,13 +1,15 @@
 #include "report/records/baseline.h"
 
 #include "base/escape.h"
+#include "base/json_text.h"
 
 #include <stdio.h>
 #include <string.h>
 
-static bool has_value(const Column *column, const RecordSet *set, const char *value)
+/* Has one of the first n rows this value? */
+static bool has_value(const Column *column, const RecordSet *set, size_t n, const char *value)
 {
-    for (size_t i = 0; i < record_set_size(set); i++) {
+    for (size_t i = 0; i < n; i++) {
         if (column_has(column, record_set_at(set, i), value)) return true;
     }
     return false;
@@ -26,15 +28,8 @@ static const char *value_for(const Column *column, const char *text)
 static bool is_candidate(const Column *column, const RecordSet *set, const char *text)
 {
     const char *value = column->identity ? value_for(column, text) : NULL;
-    return value && column_varies(column, set) && has_value(column, set, value);
-}
-
-static bool is_new(const Column *column, const RecordSet *set, size_t i, const char *value)
-{
-    for (size_t j = 0; j < i; j++) {
-        if (column_has(column, record_set_at(set, j), value)) return false;
-    }
-    return true;
+    return value && column_varies(column, set) &&
+           has_value(column, set, record_set_size(set), value);
 }
 
 /* " size small medium; precision fp32 bf16", each value once. */
@@ -47,7 +42,7 @@ static void list_values(Text *out, const RecordSet *set)
         text_printf(out, "%s %s", out->n ? ";" : "", column->path);
         for (size_t i = 0; i < record_set_size(set); i++) {
             if (!column_text(column, record_set_at(set, i), text)) continue;
-            if (!is_new(column, set, i, text)) continue;
+            if (has_value(column, set, i, text)) continue;
             text_puts(out, " ");
             escape_put(out, ESCAPE_LINE, text);
         }
@@ -100,51 +95,32 @@ static Status find_column(const RecordSet *set, const char *text, const Column *
     return found ? ST_OK : nothing_found(set, text);
 }
 
-static Status only_ours(RecordSet *ours, const RecordSet *set)
-{
-    TRY(record_set_init(ours, NULL));
-    Status status = ST_OK;
-    for (size_t i = 0; status == ST_OK && i < record_set_size(set); i++) {
-        Record *row = record_set_at(set, i);
-        if (!record_text(row, "peer")) status = record_set_add(ours, row);
-    }
-    return status;
-}
-
 /* Looks at our own rows: a peer's rows differ in more than the options. */
 Status baseline_find(Baseline *baseline, const RecordSet *set, const char *text)
 {
-    RecordSet ours;
-    Status status = only_ours(&ours, set);
-    if (status == ST_OK) status = find_column(&ours, text, &baseline->column);
-    record_set_free(&ours);
-    TRY(status);
+    CLEANUP(record_set_free) RecordSet ours = {0};
+    TRY(record_set_init(&ours, NULL));
+    for (size_t i = 0; i < record_set_size(set); i++) {
+        Record *row = record_set_at(set, i);
+        if (!record_text(row, "peer")) TRY(record_set_add(&ours, row));
+    }
+    TRY(find_column(&ours, text, &baseline->column));
     snprintf(baseline->value, sizeof baseline->value, "%s", value_for(baseline->column, text));
     find_others(baseline, set);
     return ST_OK;
 }
 
-static Status add_cells(RecordSet *set, const Config *configs, int n)
-{
-    for (int i = 0; i < n; i++) {
-        Record *record;
-        TRY(record_new(&record, &configs[i]));
-        const Status added = record_set_add(set, record);
-        json_decref(record);
-        TRY(added);
-    }
-    return ST_OK;
-}
-
 Status baseline_check(const Config *configs, int n, const char *text)
 {
-    RecordSet set;
+    CLEANUP(record_set_free) RecordSet set = {0};
     Baseline baseline;
     TRY(record_set_init(&set, NULL));
-    Status status = add_cells(&set, configs, n);
-    if (status == ST_OK) status = baseline_find(&baseline, &set, text);
-    record_set_free(&set);
-    return status;
+    for (int i = 0; i < n; i++) {
+        CLEANUP(json_text_free) Record *record = NULL;
+        TRY(record_new(&record, &configs[i]));
+        TRY(record_set_add(&set, record));
+    }
+    return baseline_find(&baseline, &set, text);
 }
 
 /* Ours, or the same way of the same peer to run. */

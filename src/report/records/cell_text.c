@@ -58,15 +58,11 @@ static bool ratio_of_phases(const Record *a, const char *over, const Record *b, 
 
 static void put_ratio(Text *out, const Column *column, const Record *record)
 {
-    char over[COLUMN_TEXT];
-    const char *slash = strchr(column->path, '/');
-    snprintf(over, sizeof over, "%.*s", (int)(slash - column->path), column->path);
     Ratio ratio;
-    if (ratio_of_phases(record, over, record, slash + 1, &ratio)) {
+    if (ratio_of_phases(record, column->path, record, "forward", &ratio))
         text_printf(out, "%.*f", column->digits, ratio.value);
-    } else {
+    else
         text_puts(out, "-");
-    }
 }
 
 /* Where one of them fitted in part only, a step is compared with one of the same mode: a forward pass

@@ -33,6 +33,7 @@ const Column column_list[] = {
 #include "report/records/columns.def"
 };
 const int column_count = (int)(sizeof column_list / sizeof *column_list);
+_Static_assert(sizeof column_list / sizeof *column_list <= COLUMN_MOST, "a ColumnSet has them all");
 
 static bool value_text(const json_t *value, char text[COLUMN_TEXT])
 {
@@ -57,7 +58,8 @@ static bool asked(const Column *column, const Record *record, char text[COLUMN_T
     return record_asked(record, column->path, text, COLUMN_TEXT);
 }
 
-bool column_used(const Column *column, const Record *record, char text[COLUMN_TEXT])
+/* What was used; "auto" and 0 threads, which a row that never ran keeps, are not known. */
+static bool used(const Column *column, const Record *record, char text[COLUMN_TEXT])
 {
     if (!value_text(record_value(record, column->path), text)) return false;
     if (strcmp(text, "auto") == 0) return false;
@@ -66,26 +68,26 @@ bool column_used(const Column *column, const Record *record, char text[COLUMN_TE
 
 bool column_text(const Column *column, const Record *record, char text[COLUMN_TEXT])
 {
-    return column_used(column, record, text) || asked(column, record, text);
+    return used(column, record, text) || asked(column, record, text);
 }
 
 bool column_asked(const Column *column, const Record *record, char text[COLUMN_TEXT])
 {
-    return asked(column, record, text) || column_used(column, record, text);
+    return asked(column, record, text) || used(column, record, text);
 }
 
 bool column_has(const Column *column, const Record *record, const char *value)
 {
     char text[COLUMN_TEXT];
     return (asked(column, record, text) && strcmp(text, value) == 0) ||
-           (column_used(column, record, text) && strcmp(text, value) == 0);
+           (used(column, record, text) && strcmp(text, value) == 0);
 }
 
 bool column_differs(const Column *column, const Record *a, const Record *b)
 {
     char x[COLUMN_TEXT], y[COLUMN_TEXT];
     if (asked(column, a, x) && asked(column, b, y)) return strcmp(x, y) != 0;
-    return column_used(column, a, x) && column_used(column, b, y) && strcmp(x, y) != 0;
+    return used(column, a, x) && used(column, b, y) && strcmp(x, y) != 0;
 }
 
 /* What a row has in a column. */
@@ -97,7 +99,7 @@ typedef struct Both {
 static void read_both(Both *both, const Column *column, const Record *record)
 {
     both->is_asked = asked(column, record, both->asked);
-    both->is_used = column_used(column, record, both->used);
+    both->is_used = used(column, record, both->used);
 }
 
 /* What was asked for, or what `auto` became: eager runs other attention than fused, and a table that
@@ -148,7 +150,7 @@ bool column_common(const Column *column, const RecordSet *set, char value[COLUMN
     if (!matters(column, set) || column_varies(column, set)) return false;
     for (size_t i = 0; i < record_set_size(set); i++) {
         const Record *row = record_set_at(set, i);
-        if (!column_used(column, row, text)) {
+        if (!used(column, row, text)) {
             if (ran_without(row)) return false;
             continue;
         }
@@ -157,15 +159,6 @@ bool column_common(const Column *column, const RecordSet *set, char value[COLUMN
         seen = true;
     }
     return seen;
-}
-
-static bool has_ratio(const Column *column, const Record *record)
-{
-    const char *slash = strchr(column->path, '/');
-    char first[COLUMN_TEXT];
-    snprintf(first, sizeof first, "%.*s", (int)(slash - column->path), column->path);
-    return record_phase_status(record, first) == RECORD_OK &&
-           record_phase_status(record, slash + 1) == RECORD_OK;
 }
 
 static bool has_value(const Column *column, const Record *record)
@@ -177,7 +170,8 @@ static bool has_value(const Column *column, const Record *record)
     case COLUMN_SPEEDUP:
         return record_phase_status(record, column->path) == RECORD_OK;
     case COLUMN_RATIO:
-        return has_ratio(column, record);
+        return record_phase_status(record, column->path) == RECORD_OK &&
+               record_phase_status(record, "forward") == RECORD_OK;
     default:
         return value && !json_is_null(value);
     }
@@ -226,8 +220,32 @@ bool column_shown(const Column *column, const RecordSet *set, bool baseline)
     return false;
 }
 
-void column_distinct(bool *shown, const RecordSet *set)
+ColumnSet column_distinct(const RecordSet *set)
 {
+    ColumnSet columns = {{0}};
     for (int c = 0; c < column_count; c++)
-        shown[c] = column_list[c].identity && column_shown(&column_list[c], set, false);
+        columns.has[c] = column_list[c].identity && column_shown(&column_list[c], set, false);
+    return columns;
+}
+
+void column_leave_out(ColumnSet *columns, const char *path)
+{
+    for (int c = 0; c < column_count; c++) {
+        if (strcmp(column_list[c].path, path) == 0) columns->has[c] = false;
+    }
+}
+
+bool column_label(Text *out, const ColumnSet *columns, const Record *record)
+{
+    char value[COLUMN_TEXT];
+    const char *separator = "";
+    for (int c = 0; c < column_count; c++) {
+        const Column *column = &column_list[c];
+        if (!column->identity || !columns->has[c] || !column_text(column, record, value)) continue;
+        const bool is_size = column->show == COLUMN_ALWAYS;
+        text_printf(out, "%s%s%s%s", separator, is_size ? "" : column->label, is_size ? "" : " ",
+                    value);
+        separator = ", ";
+    }
+    return *separator;
 }

@@ -1,6 +1,7 @@
 /* The columns of tables for people (columns.def), and which of them a set of records needs. */
 #pragma once
 
+#include "base/text.h"
 #include "bench/record/record_set.h"
 
 typedef enum ColumnKind {
@@ -35,16 +36,19 @@ typedef struct Column {
     ColumnShow show;
 } Column;
 
-extern const Column column_list[];
+enum { COLUMN_TEXT = 128, COLUMN_MOST = 64 };
+
+extern const Column column_list[]; /* COLUMN_MOST at most */
 extern const int column_count;
 
-enum { COLUMN_TEXT = 128 };
+/* Some of them. */
+typedef struct ColumnSet {
+    bool has[COLUMN_MOST];
+} ColumnSet;
 
 /* What a row has in this column: what was used, or what was asked for where that is not known (it
  * never ran). False when it has no such field. */
 bool column_text(const Column *column, const Record *record, char text[COLUMN_TEXT]);
-/* What was used; "auto" and 0 threads, which a row that never ran keeps, are not known. */
-bool column_used(const Column *column, const Record *record, char text[COLUMN_TEXT]);
 /* The value as it was asked for (`auto`), where that is known. */
 bool column_asked(const Column *column, const Record *record, char text[COLUMN_TEXT]);
 /* Asked for or used. */
@@ -57,7 +61,10 @@ bool column_varies(const Column *column, const RecordSet *set);
 bool column_common(const Column *column, const RecordSet *set, char value[COLUMN_TEXT]);
 /* Only part of the row fitted in memory: its step has a smaller mode than the one asked for. */
 bool column_measured_less(const Record *record);
-/* Marks the columns that set the rows of a set apart. */
-void column_distinct(bool *shown, const RecordSet *set);
+/* The columns that set the rows of a set apart. It looks through all rows. */
+ColumnSet column_distinct(const RecordSet *set);
+void column_leave_out(ColumnSet *columns, const char *path);
+/* Appends "small, ctx 512, precision bf16": the row by these columns. False: it has none of them. */
+bool column_label(Text *out, const ColumnSet *columns, const Record *record);
 /* Speed-up columns are shown with a baseline only. */
 bool column_shown(const Column *column, const RecordSet *set, bool baseline);

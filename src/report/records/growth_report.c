@@ -2,8 +2,6 @@
 
 #include "base/human.h"
 #include "report/format/table_write.h"
-#include "report/records/column.h"
-#include "report/records/record_notes.h"
 
 #include <math.h>
 #include <string.h>
@@ -78,7 +76,7 @@ static void put_fit(Text *out, const GrowthSweep *sweep, const GrowthLaw *law)
     if (law->figure->kind == GROWTH_MEMORY) text_puts(out, " (no exact terms)");
 }
 
-void growth_report_law(Text *out, const GrowthSweep *sweep, const GrowthLaw *law)
+static void put_law(Text *out, const GrowthSweep *sweep, const GrowthLaw *law)
 {
     const GrowthTerms *terms = &law->terms;
     if (terms->degree < 0) {
@@ -95,37 +93,27 @@ void growth_report_law(Text *out, const GrowthSweep *sweep, const GrowthLaw *law
 
 /* ---- which sweep ---- */
 
-GrowthNames growth_report_names(const RecordSet *set)
+/* Names the sweep by the columns that vary. False: none does. */
+static bool put_label(Text *out, const ColumnSet *names, const GrowthSweep *sweep)
 {
-    GrowthNames names = {{0}};
-    column_distinct(names.shown, set);
-    return names;
+    ColumnSet shown = *names;
+    for (int c = 0; c < column_count; c++)
+        shown.has[c] = names->has[c] && growth_is_fixed(sweep->axis, column_list[c].path);
+    return column_label(out, &shown, sweep->first);
 }
 
-/* Names the sweep by the columns that vary; nothing if none does. */
-static void put_label(Text *out, const GrowthNames *names, const GrowthSweep *sweep)
-{
-    bool shown[TABLE_MAX_COLUMNS] = {0}, any = false;
-    for (int c = 0; c < column_count; c++) {
-        const Column *column = &column_list[c];
-        shown[c] = names->shown[c] && growth_is_fixed(sweep->axis, column->path);
-        any = any || (shown[c] && record_value(sweep->first, column->path));
-    }
-    if (any) record_notes_label(out, shown, sweep->first);
-}
+/* What there is to say of a law. */
+typedef enum Told { TOLD_NOTHING, TOLD_FEW_POINTS, TOLD_NO_EXPONENT, TOLD_LAW, TOLD_COUNT } Told;
 
 /* Attention alone: its step is forward and backward, and what it keeps says more than its peak. */
-static bool is_told(const GrowthSweep *sweep, const GrowthLaw *law)
+static Told told(const GrowthSweep *sweep, const GrowthLaw *law)
 {
     const char *name = law->figure->name;
     const bool alone = record_value(sweep->first, "d_head");
-    return !alone || (strcmp(name, "step") != 0 && strcmp(name, "peak_alloc_mib") != 0);
-}
-
-/* Of memory that has terms there is something to tell from three values on. */
-static bool is_few(const GrowthLaw *law)
-{
-    return law->terms.degree < 0 && law->fit.verdict == GROWTH_FEW_POINTS;
+    if (alone && (strcmp(name, "step") == 0 || strcmp(name, "peak_alloc_mib") == 0))
+        return TOLD_NOTHING;
+    if (law->terms.degree >= 0 || law->fit.verdict == GROWTH_LAW) return TOLD_LAW;
+    return law->fit.verdict == GROWTH_FEW_POINTS ? TOLD_FEW_POINTS : TOLD_NO_EXPONENT;
 }
 
 static const char *verb(const GrowthLaw *law)
@@ -134,20 +122,19 @@ static const char *verb(const GrowthLaw *law)
     return law->fit.verdict == GROWTH_LAW ? "scales as" : "has";
 }
 
-void growth_report_sentence(Text *out, const GrowthNames *names, const GrowthSweep *sweep)
+void growth_report_sentence(Text *out, const ColumnSet *names, const GrowthSweep *sweep)
 {
-    const size_t before = out->n;
     const char *separator = ": ";
     const GrowthLaw *few = NULL;
-    put_label(out, names, sweep);
-    if (out->n == before)
+    if (!put_label(out, names, sweep))
         text_puts(out, record_value(sweep->first, "d_head") ? "attention" : "the step");
     for (int i = 0; i < sweep->n_laws; i++) {
         const GrowthLaw *law = &sweep->laws[i];
-        if (is_few(law)) few = law;
-        if (!is_told(sweep, law) || is_few(law)) continue;
+        const Told what = told(sweep, law);
+        if (what == TOLD_FEW_POINTS) few = law;
+        if (what < TOLD_NO_EXPONENT) continue;
         text_printf(out, "%s%s %s ", separator, law->figure->text, verb(law));
-        growth_report_law(out, sweep, law);
+        put_law(out, sweep, law);
         separator = "; ";
     }
     if (few)
@@ -158,97 +145,69 @@ void growth_report_sentence(Text *out, const GrowthNames *names, const GrowthSwe
 
 /* ---- the table ---- */
 
-static void put_row(Table *table, const GrowthNames *names, const GrowthSweep *sweep,
-                    const GrowthLaw *law, bool named)
+static void put_row(Table *table, const ColumnSet *names, const GrowthSweep *sweep,
+                    const GrowthLaw *law)
 {
     Text text = {0};
-    put_label(&text, names, sweep);
-    if (named && !text.n) text_puts(&text, "-");
-    if (named) table_cell_text(table, &text);
+    if (names) {
+        if (!put_label(&text, names, sweep)) text_puts(&text, "-");
+        table_cell_text(table, &text);
+    }
     table_cell_printf(table, "%s %s to %s", sweep->axis->field, human_whole(law->least).s,
                       human_whole(law->most).s);
     table_cell(table, law->figure->text);
-    growth_report_law(&text, sweep, law);
+    put_law(&text, sweep, law);
     table_cell_text(table, &text);
     table_cell_printf(table, "%d", law->points);
 }
 
-/* Where no sweep has a label, no column is needed for it. */
-static bool any_label(const GrowthNames *names, const Growth *growth)
+/* Counts the laws by what there is to say of them. Where no sweep has a label, no column is needed for
+ * it: false. */
+static bool count_laws(const Growth *growth, const ColumnSet *names, int count[TOLD_COUNT])
 {
-    CLEANUP(text_free) Text text = {0};
-    for (int s = 0; s < growth->n; s++) put_label(&text, names, &growth->sweeps[s]);
-    return text.n > 0;
-}
-
-/* Of more laws than this a table has those that are claimed. */
-enum { MOST_ROWS = 24 };
-
-typedef struct Count {
-    int told, few, unclaimed;
-} Count;
-
-static bool is_claimed(const GrowthLaw *law)
-{
-    return law->terms.degree >= 0 || law->fit.verdict == GROWTH_LAW;
-}
-
-static Count count_laws(const Growth *growth)
-{
-    Count count = {0};
+    CLEANUP(text_free) Text label = {0};
     for (int s = 0; s < growth->n; s++) {
-        for (int i = 0; i < growth->sweeps[s].n_laws; i++) {
-            const GrowthLaw *law = &growth->sweeps[s].laws[i];
-            if (!is_told(&growth->sweeps[s], law)) continue;
-            count.told += !is_few(law);
-            count.few += is_few(law);
-            count.unclaimed += !is_few(law) && !is_claimed(law);
+        const GrowthSweep *sweep = &growth->sweeps[s];
+        put_label(&label, names, sweep);
+        for (int i = 0; i < sweep->n_laws; i++) count[told(sweep, &sweep->laws[i])]++;
+    }
+    return label.n > 0;
+}
+
+static void put_rows(Table *table, const RecordSet *set, const Growth *growth)
+{
+    enum { MOST_ROWS = 24 }; /* of more laws a table has those with an exponent or terms */
+    const ColumnSet names = column_distinct(set);
+    int count[TOLD_COUNT] = {0};
+    const bool named = count_laws(growth, &names, count);
+    const bool all = count[TOLD_LAW] + count[TOLD_NO_EXPONENT] <= MOST_ROWS;
+    if (named) table_column(table, "cell", "", false);
+    TABLE_COLUMNS(table, 3, "over", "figure", "scales as", "points");
+    for (int s = 0; s < growth->n; s++) {
+        const GrowthSweep *sweep = &growth->sweeps[s];
+        for (int i = 0; i < sweep->n_laws; i++) {
+            if (told(sweep, &sweep->laws[i]) >= (all ? TOLD_NO_EXPONENT : TOLD_LAW))
+                put_row(table, named ? &names : NULL, sweep, &sweep->laws[i]);
         }
     }
-    return count;
-}
-
-static void put_notes(Table *table, const Count *count)
-{
-    if (count->few)
+    if (count[TOLD_FEW_POINTS])
         table_note_printf(table, "the exponent of a time needs at least %d values",
                           GROWTH_FIT_LEAST);
-    if (count->told > MOST_ROWS && count->unclaimed)
-        table_note_printf(table, "%d more have no exponent; the json says why", count->unclaimed);
+    if (!all && count[TOLD_NO_EXPONENT])
+        table_note_printf(table, "%d more have no exponent; the json says why",
+                          count[TOLD_NO_EXPONENT]);
     table_note(table,
                "times are fitted by a + b n^k: exponent k with its 95 % interval, floor a; memory "
                "has exact terms",
                NULL);
 }
 
-static void put_rows(Table *table, const RecordSet *set, const Growth *growth)
-{
-    const GrowthNames names = growth_report_names(set);
-    const bool named = any_label(&names, growth);
-    const Count count = count_laws(growth);
-    if (named) table_column(table, "cell", "", false);
-    TABLE_COLUMNS(table, 3, "over", "figure", "scales as", "points");
-    for (int s = 0; s < growth->n; s++) {
-        const GrowthSweep *sweep = &growth->sweeps[s];
-        for (int i = 0; i < sweep->n_laws; i++) {
-            const GrowthLaw *law = &sweep->laws[i];
-            if (!is_told(sweep, law) || is_few(law)) continue;
-            if (count.told <= MOST_ROWS || is_claimed(law))
-                put_row(table, &names, sweep, law, named);
-        }
-    }
-    put_notes(table, &count);
-}
-
 Status growth_report_write(Text *out, const char *format, const RecordSet *set)
 {
-    Growth growth;
+    CLEANUP(growth_free) Growth growth = {0};
     Table table = {0};
-    Status status = growth_make(&growth, set);
-    if (status == ST_OK && growth.n > 0) {
-        put_rows(&table, set, &growth);
-        status = table_write_next(out, format, &table);
-    }
-    growth_free(&growth);
-    return status;
+    TRY(growth_make(&growth, set));
+    if (growth.n == 0) return ST_OK;
+    put_rows(&table, set, &growth);
+    return table_write_next(out, format, &table);
 }

@@ -1,25 +1,18 @@
 #include "report/records/precision_gain.h"
 
 #include "base/human.h"
+#include "base/json_text.h"
 #include "bench/record/profile_view.h"
 #include "bench/record/record_stat.h"
 #include "report/records/column.h"
-#include "report/records/record_notes.h"
 #include "report/records/same_work.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- pairs ---- */
 
-static bool has_precision(const Record *record, const char *precision)
-{
-    const char *own = record_text(record, "precision");
-    return own && strcmp(own, precision) == 0 && !record_text(record, "peer");
-}
-
-/* The same work but for the precision has the same text. Which product or attention `auto` takes
- * may differ with it. False: it is not known what was asked for. */
+/* The same work but for the precision, and which GEMM or attention `auto` takes in it, has the same
+ * text. False: it is not known what was asked for. */
 static bool put_work(Text *out, const Record *record)
 {
     static const char *const but[] = {"precision", "attention", "blas"};
@@ -33,26 +26,31 @@ static bool put_work(Text *out, const Record *record)
     return !out->failed;
 }
 
-/* The first row of each work in a precision, by put_work(); empty where there are none. */
-static json_t *rows_of(const RecordSet *rows, const char *precision)
+/* {precision: {put_work(): the first such row}} */
+static json_t *index_rows(const RecordSet *rows)
 {
-    json_t *found = json_object();
+    json_t *index = json_object();
     CLEANUP(text_free) Text work = {0};
     for (size_t i = 0; i < record_set_size(rows); i++) {
         Record *record = record_set_at(rows, i);
-        if (!has_precision(record, precision) || !put_work(&work, record)) continue;
-        if (!json_object_get(found, text_str(&work)))
-            json_object_set(found, text_str(&work), record);
+        const char *precision = record_text(record, "precision");
+        if (!precision || record_text(record, "peer") || !put_work(&work, record)) continue;
+        if (!json_object_get(index, precision))
+            json_object_set_new(index, precision, json_object());
+        json_t *own = json_object_get(index, precision);
+        if (!json_object_get(own, text_str(&work))) json_object_set(own, text_str(&work), record);
     }
-    return found;
+    return index;
 }
 
-static const Record *partner(const json_t *others, const Record *fp32)
+/* The row of the same work in another precision. NULL: none, or `record` is not one of ours in fp32. */
+static const Record *partner(const json_t *index, const Record *record, const char *precision)
 {
     CLEANUP(text_free) Text work = {0};
-    if (json_object_size(others) == 0) return NULL;
-    const Record *found = put_work(&work, fp32) ? json_object_get(others, text_str(&work)) : NULL;
-    return found;
+    const json_t *others = json_object_get(index, precision);
+    const char *own = record_text(record, "precision");
+    if (!others || !own || strcmp(own, "fp32") != 0 || record_text(record, "peer")) return NULL;
+    return put_work(&work, record) ? json_object_get(others, text_str(&work)) : NULL;
 }
 
 /* By the rows' statistic; 0: one of them was not measured. */
@@ -65,28 +63,14 @@ static double gain(const Record *fp32, const Record *other, const char *phase)
 
 /* ---- rows ---- */
 
-/* Names the pair by the columns that vary; nothing if none does. */
-static bool put_label(Text *out, const RecordSet *rows, const Record *record)
-{
-    static const char *const follow[] = {"precision", "blas"};
-    bool shown[TABLE_MAX_COLUMNS] = {0}, any = false;
-    char value[COLUMN_TEXT];
-    column_distinct(shown, rows);
-    for (int c = 0; c < column_count; c++) {
-        const Column *column = &column_list[c];
-        for (size_t i = 0; i < sizeof follow / sizeof *follow; i++)
-            shown[c] = shown[c] && strcmp(column->path, follow[i]) != 0;
-        any = any || (shown[c] && column_text(column, record, value));
-    }
-    if (any) record_notes_label(out, shown, record);
-    return any;
-}
-
-/* " (small)" */
+/* " (small)": the pair by the columns that vary; nothing if none does. */
 static void put_in_brackets(Text *out, const RecordSet *rows, const Record *record)
 {
     CLEANUP(text_free) Text label = {0};
-    if (put_label(&label, rows, record)) text_printf(out, " (%s)", text_str(&label));
+    ColumnSet shown = column_distinct(rows);
+    column_leave_out(&shown, "precision");
+    column_leave_out(&shown, "blas");
+    if (column_label(&label, &shown, record)) text_printf(out, " (%s)", text_str(&label));
 }
 
 static void put_phases(Text *out, const Record *fp32, const Record *other)
@@ -116,15 +100,14 @@ static void put_pair_gain(Text *out, const RecordSet *rows, const Record *fp32, 
     put_in_brackets(out, rows, fp32);
 }
 
-static void put_precision(Text *out, const RecordSet *rows, const char *precision)
+static void put_precision(Text *out, const RecordSet *rows, const json_t *index,
+                          const char *precision)
 {
     const Record *slowest = NULL, *its = NULL;
     double longest = 0, ms = 0;
     int pairs = 0;
-    json_t *others = rows_of(rows, precision);
     for (size_t i = 0; i < record_set_size(rows); i++) {
-        const Record *fp32 = record_set_at(rows, i);
-        const Record *other = has_precision(fp32, "fp32") ? partner(others, fp32) : NULL;
+        const Record *fp32 = record_set_at(rows, i), *other = partner(index, fp32, precision);
         const double times = other ? gain(fp32, other, "step") : 0;
         if (!(times > 0)) continue;
         if (pairs == 0)
@@ -133,7 +116,6 @@ static void put_precision(Text *out, const RecordSet *rows, const char *precisio
         if (!record_stat_ms(fp32, "step", &ms) || ms <= longest) continue;
         longest = ms, slowest = fp32, its = other;
     }
-    json_decref(others); /* the rows have them too */
     if (pairs == 0) return;
     if (pairs > MOST_PAIRS) text_printf(out, " and %d more", pairs - MOST_PAIRS);
     if (pairs > 1) {
@@ -145,10 +127,9 @@ static void put_precision(Text *out, const RecordSet *rows, const char *precisio
 
 void precision_gain_rows(Text *out, const RecordSet *rows)
 {
-    for (int p = 0; p < PRECISION_COUNT; p++) {
-        const char *name = config_precisions[p];
-        if (strcmp(name, "fp32") != 0) put_precision(out, rows, name);
-    }
+    CLEANUP(json_text_free) json_t *index = index_rows(rows);
+    for (int p = PRECISION_FP32 + 1; p < PRECISION_COUNT; p++)
+        put_precision(out, rows, index, config_precisions[p]);
 }
 
 void precision_gain_note(Table *table, const RecordSet *rows)
@@ -160,83 +141,57 @@ void precision_gain_note(Table *table, const RecordSet *rows)
 
 /* ---- op categories ---- */
 
-static double category_ns(const ProfileView *v, OpCategory category)
+/* Adds the time of a step to that of each category. Returns all of it. */
+static double sum_categories(double ns[CATEGORY_COUNT + 1], const ProfileView *v)
 {
-    double ns = 0;
+    double all = 0;
     for (int i = 0; i < v->n_ops; i++) {
-        if (v->ops[i].category == category) ns += v->ops[i].time.total / (double)v->steps;
+        const double own = v->ops[i].time.total / (double)v->steps;
+        ns[v->ops[i].category] += own;
+        all += own;
     }
-    return ns;
-}
-
-static double all_ns(const ProfileView *v)
-{
-    double ns = 0;
-    for (int i = 0; i < v->n_ops; i++) ns += v->ops[i].time.total / (double)v->steps;
-    return ns;
-}
-
-static bool is_first(const ProfileView *v, int op)
-{
-    for (int i = 0; i < op; i++) {
-        if (v->ops[i].category == v->ops[op].category) return false;
-    }
-    return true;
+    return all;
 }
 
 /* Those with 2 % of the time or more. */
 static void put_categories(Text *out, const ProfileView *fp32, const ProfileView *other)
 {
-    const double all = all_ns(fp32);
+    double before[CATEGORY_COUNT + 1] = {0}, after[CATEGORY_COUNT + 1] = {0};
+    const double all = sum_categories(before, fp32);
     const char *separator = ": ";
+    sum_categories(after, other);
     for (int i = 0; i < fp32->n_ops; i++) {
-        const OpCategory category = fp32->ops[i].category;
-        const double before = category_ns(fp32, category), after = category_ns(other, category);
-        if (!is_first(fp32, i) || before < 0.02 * all || !(after > 0)) continue;
+        const OpCategory c = fp32->ops[i].category;
+        if (before[c] < 0.02 * all || !(after[c] > 0)) continue;
         text_printf(out, "%s%s %s times as fast (%.0f %% of the time in fp32)", separator,
-                    plan_category_name(category), human_number(before / after, 3).s,
-                    100 * before / all);
+                    plan_category_name(c), human_number(before[c] / after[c], 3).s,
+                    100 * before[c] / all);
         separator = ", ";
+        after[c] = 0; /* it is told */
     }
     text_puts(out, ".");
 }
 
 static void put_pair(Text *out, const RecordSet *rows, const Record *fp32, const Record *other)
 {
-    ProfileView a, b;
-    if (profile_view_make(&a, fp32) != ST_OK) return;
-    if (profile_view_make(&b, other) == ST_OK) {
-        text_printf(out, "By op category, %s instead of fp32", record_text(other, "precision"));
-        put_in_brackets(out, rows, fp32);
-        put_categories(out, &a, &b);
-        profile_view_free(&b);
-    }
-    profile_view_free(&a);
-}
-
-/* True: it was a pair. */
-static bool put_first_pair(Text *out, const RecordSet *profiles,
-                           json_t *const others[PRECISION_COUNT], const Record *fp32)
-{
-    if (!has_precision(fp32, "fp32") || !record_value(fp32, "profile")) return false;
-    for (int p = 0; p < PRECISION_COUNT; p++) {
-        const Record *other = partner(others[p], fp32);
-        if (!other || !record_value(other, "profile")) continue;
-        put_pair(out, profiles, fp32, other);
-        return true;
-    }
-    return false;
+    CLEANUP(profile_view_free) ProfileView a = {0};
+    CLEANUP(profile_view_free) ProfileView b = {0};
+    if (profile_view_make(&a, fp32) != ST_OK || profile_view_make(&b, other) != ST_OK) return;
+    text_printf(out, "By op category, %s instead of fp32", record_text(other, "precision"));
+    put_in_brackets(out, rows, fp32);
+    put_categories(out, &a, &b);
 }
 
 void precision_gain_ops(Text *out, const RecordSet *profiles)
 {
-    json_t *others[PRECISION_COUNT] = {0};
-    for (int p = 0; p < PRECISION_COUNT; p++) {
-        const char *name = config_precisions[p];
-        if (strcmp(name, "fp32") != 0) others[p] = rows_of(profiles, name);
-    }
+    CLEANUP(json_text_free) json_t *index = index_rows(profiles);
     for (size_t i = 0; i < record_set_size(profiles); i++) {
-        if (put_first_pair(out, profiles, others, record_set_at(profiles, i))) break;
+        const Record *fp32 = record_set_at(profiles, i);
+        for (int p = PRECISION_FP32 + 1; p < PRECISION_COUNT; p++) {
+            const Record *other = partner(index, fp32, config_precisions[p]);
+            if (!record_value(fp32, "profile") || !record_value(other, "profile")) continue;
+            put_pair(out, profiles, fp32, other);
+            return;
+        }
     }
-    for (int p = 0; p < PRECISION_COUNT; p++) json_decref(others[p]);
 }

@@ -1,12 +1,12 @@
 #include "report/records/record_notes.h"
 
 #include "base/human.h"
+#include "base/json_text.h"
 #include "base/text_groups.h"
 #include "bench/record/record_stat.h"
 #include "report/records/cell_text.h"
 #include "report/records/rerun_command.h"
 
-#include <stdio.h>
 #include <string.h>
 
 void record_notes_common(Table *table, const RecordSet *set)
@@ -21,28 +21,12 @@ void record_notes_common(Table *table, const RecordSet *set)
     table_note_text(table, &text);
 }
 
-void record_notes_label(Text *text, const bool *shown, const Record *record)
+void record_notes_label(Text *text, const ColumnSet *shown, const Record *record)
 {
-    char value[COLUMN_TEXT];
-    const char *separator = "";
-    for (int c = 0; c < column_count; c++) {
-        const Column *column = &column_list[c];
-        if (!column->identity || !shown[c]) continue;
-        if (!column_text(column, record, value)) continue;
-        const bool is_size = column->show == COLUMN_ALWAYS;
-        text_printf(text, "%s%s%s%s", separator, is_size ? "" : column->label, is_size ? "" : " ",
-                    value);
-        separator = ", ";
-    }
-    if (!*separator) text_puts(text, "result");
+    if (!column_label(text, shown, record)) text_puts(text, "result");
 }
 
 /* ---- problems, once for all rows with the same message ---- */
-
-/* Rows whose notes would be the same. */
-typedef struct SameNotes {
-    TextGroups problems, blas;
-} SameNotes;
 
 /* "\r" tells no text from an empty one. */
 static void put_text(Text *out, const char *text)
@@ -50,34 +34,20 @@ static void put_text(Text *out, const char *text)
     text_printf(out, "%s\n", text ? text : "\r");
 }
 
-static Status find_same(SameNotes *same, Text *text, const RecordSet *set)
+static Status find_problems(TextGroups *problems, Text *text, const RecordSet *set)
 {
-    *same = (SameNotes){0};
-    TRY(text_groups_init(&same->problems, record_set_size(set)));
-    TRY(text_groups_init(&same->blas, record_set_size(set)));
+    TRY(text_groups_init(problems, record_set_size(set)));
     for (size_t i = 0; i < record_set_size(set); i++) {
         const Record *record = record_set_at(set, i);
-        text_clear(text);
         text_printf(text, "%d ", (int)record_status(record));
         put_text(text, record_text(record, "message"));
-        TRY(text_groups_put(&same->problems, i, text_str(text)));
-        text_clear(text);
-        put_text(text, record_text(record, "blas_path"));
-        put_text(text, record_text(record, "blas_tried"));
-        TRY(text_groups_put(&same->blas, i, text_str(text)));
+        TRY(text_groups_put(problems, i, text));
     }
-    text_clear(text);
     return ST_OK;
 }
 
-static void free_same(SameNotes *same)
-{
-    text_groups_free(&same->problems);
-    text_groups_free(&same->blas);
-}
-
 static void put_problem(Table *table, Text *text, const RecordSet *set, const TextGroups *problems,
-                        const bool *shown, size_t row)
+                        const ColumnSet *shown, size_t row)
 {
     enum { MOST_LABELS = 6 };
     const Record *record = record_set_at(set, row);
@@ -96,7 +66,7 @@ static void put_problem(Table *table, Text *text, const RecordSet *set, const Te
 }
 
 /* A phase's reason, unless the result's own says it already. */
-static void put_phases(Table *table, Text *text, const bool *shown, const Record *record)
+static void put_phases(Table *table, Text *text, const ColumnSet *shown, const Record *record)
 {
     static const char *const phases[] = {"forward", "backward", "optimizer", "step"};
     const char *told = record_text(record, "message");
@@ -153,15 +123,19 @@ static void put_environment(Table *table, Text *text, const json_t *environment,
     text_free(text);
 }
 
-/* The BLAS library of a peer, and the trial times of the others. */
-static void put_peer_blas(Table *table, Text *text, const RecordSet *set, const TextGroups *blas,
-                          size_t row)
+/* The BLAS library of a peer, and the trial times of the others; `told` has those of rows before. */
+static void put_peer_blas(Table *table, Text *text, json_t *told, const Record *record)
 {
     int64_t ctx = 0;
-    const Record *record = record_set_at(set, row);
     const char *path = record_text(record, "blas_path");
     const char *tried = record_text(record, "blas_tried");
-    if (!path || !record_text(record, "peer") || !text_groups_leads(blas, row)) return;
+    if (!path || !record_text(record, "peer")) return;
+    put_text(text, path);
+    put_text(text, tried);
+    const bool again = json_object_get(told, text_str(text));
+    if (!again && json_object_set_new(told, text_str(text), json_true())) table->failed = true;
+    text_clear(text);
+    if (again) return;
     record_int(record, "ctx", &ctx);
     text_printf(text, "%s %s, %s over %lld tokens: matrix multiplications by %s, %s",
                 record_text(record, "peer"), record_text(record, "variant"),
@@ -173,11 +147,12 @@ static void put_peer_blas(Table *table, Text *text, const RecordSet *set, const 
 
 /* ---- definitions of the figures ---- */
 
-static bool any_has(const RecordSet *set, const char *path)
+static bool any_has(const RecordSet *set, const char *path, bool of_peers)
 {
     double x;
     for (size_t i = 0; i < record_set_size(set); i++) {
-        if (record_number(record_set_at(set, i), path, &x)) return true;
+        const Record *row = record_set_at(set, i);
+        if (record_number(row, path, &x) && (!of_peers || record_text(row, "peer"))) return true;
     }
     return false;
 }
@@ -193,48 +168,38 @@ void record_notes_stat(Table *table, Stat stat)
     table_note(table, lines[stat], NULL);
 }
 
-static bool any_peers_peak(const RecordSet *set)
-{
-    double mib;
-    for (size_t i = 0; i < record_set_size(set); i++) {
-        const Record *row = record_set_at(set, i);
-        if (record_text(row, "peer") && record_number(row, "peak_alloc_mib", &mib)) return true;
-    }
-    return false;
-}
-
 void record_notes_definitions(Table *table, const RecordSet *set)
 {
     static const struct {
         const char *path, *line;
+        bool of_peers;
     } list[] = {
         {"peer_ratio", "peer / ours = step time of the peer's fastest variant / ours"},
         {"mfu", "MFU = FLOP/s of matrix multiplications and attention / highest measured rate"},
         {"percent_of_limit",
          "% of limit = shortest possible time at the measured rates / actual time"},
         {"peak_alloc_mib", "peak = most bytes of tensors alive at once, by the plan"},
+        {"peak_alloc_mib", "peak of a peer = most bytes its own allocator counted", true},
     };
-    if (any_has(set, "step.mean_ms") || any_has(set, "forward.mean_ms"))
+    if (any_has(set, "step.mean_ms", false) || any_has(set, "forward.mean_ms", false))
         record_notes_stat(table, record_stat_of_set(set));
     for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
-        if (any_has(set, list[i].path)) table_note(table, list[i].line, NULL);
+        if (any_has(set, list[i].path, list[i].of_peers)) table_note(table, list[i].line, NULL);
     }
-    if (any_peers_peak(set))
-        table_note(table, "peak of a peer = most bytes its own allocator counted", NULL);
 }
 
-void record_notes_rows(Table *table, const RecordSet *set, const bool *shown,
+void record_notes_rows(Table *table, const RecordSet *set, const ColumnSet *shown,
                        const RowWarnings *warnings)
 {
     CLEANUP(text_free) Text text = {0};
-    SameNotes same;
-    if (find_same(&same, &text, set) != ST_OK) table->failed = true;
+    CLEANUP(text_groups_free) TextGroups problems = {0};
+    CLEANUP(json_text_free) json_t *blas_told = json_object();
+    if (find_problems(&problems, &text, set) != ST_OK) table->failed = true;
     for (size_t i = 0; i < record_set_size(set) && !table->failed; i++) {
-        put_peer_blas(table, &text, set, &same.blas, i);
-        put_problem(table, &text, set, &same.problems, shown, i);
+        put_peer_blas(table, &text, blas_told, record_set_at(set, i));
+        put_problem(table, &text, set, &problems, shown, i);
         put_phases(table, &text, shown, record_set_at(set, i));
     }
-    free_same(&same);
     row_warnings_put(warnings, table);
     const size_t n = json_array_size(set->environments);
     for (size_t i = 0; i < n; i++) {

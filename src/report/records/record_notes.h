@@ -3,6 +3,7 @@
 
 #include "bench/record/record_set.h"
 #include "report/format/table.h"
+#include "report/records/column.h"
 #include "report/records/row_warnings.h"
 
 /* "Common: ctx 512, batch 4": the settings that all rows share. */
@@ -14,8 +15,8 @@ void record_notes_stat(Table *table, Stat stat);
 /* The message of every row that is not ok (needed, available, short by); warnings; for every
  * environment the machine, its libraries, the build and the command line. `shown` tells of each
  * column whether the table has it. */
-void record_notes_rows(Table *table, const RecordSet *set, const bool *shown,
+void record_notes_rows(Table *table, const RecordSet *set, const ColumnSet *shown,
                        const RowWarnings *warnings);
 
-/* "small, ctx 512, precision bf16": the row by what sets it apart. */
-void record_notes_label(Text *text, const bool *shown, const Record *record);
+/* column_label(), or "result" where no column tells. */
+void record_notes_label(Text *text, const ColumnSet *shown, const Record *record);

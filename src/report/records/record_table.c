@@ -18,13 +18,13 @@ static bool is_right(const Column *column)
 }
 
 /* The first cell of a row has the marks of its warnings. */
-static void put_row(Table *table, const bool *shown, const RowWarnings *warnings,
+static void put_row(Table *table, const ColumnSet *shown, const RowWarnings *warnings,
                     const Record *record, const Record *baseline)
 {
     Text text = {0};
     bool marked = false;
     for (int c = 0; c < column_count; c++) {
-        if (!shown[c]) continue;
+        if (!shown->has[c]) continue;
         cell_text_put(&text, &column_list[c], record, baseline);
         if (!marked) row_warnings_mark(warnings, record, &text);
         marked = true;
@@ -64,32 +64,31 @@ static void put_heading(Table *table, const Column *column, const RecordSet *set
     table_column(table, label, column->unit, is_right(column));
 }
 
-Status record_table_build(Table *table, const ReportInput *input)
+/* Columns that vary between the rows and the essential ones (columns.def); below them the common
+ * settings, what went wrong, the warnings, and the machine with the command line. */
+static Status fill(Table *table, const ReportInput *input)
 {
-    *table = (Table){0};
     Baseline baseline;
     RowWarnings warnings;
     if (input->baseline) TRY(baseline_find(&baseline, input->set, input->baseline));
-    bool shown[TABLE_MAX_COLUMNS] = {0};
+    ColumnSet shown = {{0}};
     for (int c = 0; c < column_count; c++) {
         const Column *column = &column_list[c];
-        shown[c] = column_shown(column, input->set, input->baseline != NULL);
-        if (shown[c]) put_heading(table, column, input->set);
+        shown.has[c] = column_shown(column, input->set, input->baseline != NULL);
+        if (shown.has[c]) put_heading(table, column, input->set);
     }
     put_spare(table, input->set);
     row_warnings_find(&warnings, input->set);
     for (size_t i = 0; i < record_set_size(input->set); i++) {
         const Record *record = record_set_at(input->set, i);
         const Record *row = input->baseline ? baseline_row(&baseline, input->set, record) : NULL;
-        put_row(table, shown, &warnings, record, row);
+        put_row(table, &shown, &warnings, record, row);
     }
     record_notes_common(table, input->set);
     record_notes_definitions(table, input->set);
     precision_gain_note(table, input->set);
-    record_notes_rows(table, input->set, shown, &warnings);
-    const Status status = table_status(table);
-    if (status != ST_OK) table_free(table);
-    return status;
+    record_notes_rows(table, input->set, &shown, &warnings);
+    return ST_OK;
 }
 
 /* ---- the values of one column beside each other ---- */
@@ -224,11 +223,9 @@ static Status write_side_by_side(Text *out, const char *format, const ReportInpu
 
 Status record_table_write(Text *out, const char *format, const ReportInput *input)
 {
-    Table table;
-    TRY(record_table_build(&table, input));
-    const Status status = table_write(out, format, &table);
-    table_free(&table);
-    TRY(status);
+    CLEANUP(table_free) Table table = {0};
+    TRY(fill(&table, input));
+    TRY(table_write(out, format, &table));
     if (input->baseline && of_attention(input->set)) TRY(write_side_by_side(out, format, input));
     return growth_report_write(out, format, input->set);
 }

@@ -17,6 +17,11 @@ ReportFn report_csv, report_json, report_jsonl, report_sql;
  * or a baseline that no row has. */
 Status report_write(Text *out, const char *format, const ReportInput *input);
 
+/* Appends a result file with what a study made of its rows under `name`; takes `value` over. */
+Status report_study_json(Text *out, const RecordSet *rows, const char *name, json_t *value);
+
+/* Formats of a study, for OptionSet.formats: csv has rows of its own. */
+#define REPORT_STUDY_FORMATS "md csv json latex typst"
 /* The names, blanks between: "md csv json ...". OptionSet.formats of a command that writes records. */
 extern const char report_formats[];
 

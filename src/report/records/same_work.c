@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool put_field(Text *out, const Record *record, const char *name)
+static void put_field(Text *out, const Record *record, const char *name)
 {
     const json_t *value = record_value(record, name);
     char *dump = value ? json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT | JSON_SORT_KEYS) : NULL;
@@ -13,14 +13,11 @@ static bool put_field(Text *out, const Record *record, const char *name)
     text_puts(out, dump ? dump : "");
     text_puts(out, "\n"); /* which no value has in it */
     free(dump);
-    return value != NULL;
 }
 
-bool same_work_fields(Text *out, const Record *record, const char *const *names, size_t n)
+void same_work_fields(Text *out, const Record *record, const char *const *names, size_t n)
 {
-    bool all = true;
-    for (size_t i = 0; i < n; i++) all = put_field(out, record, names[i]) && all;
-    return all;
+    for (size_t i = 0; i < n; i++) put_field(out, record, names[i]);
 }
 
 void same_work_put(Text *out, const Record *record, const char *const *but, size_t n)

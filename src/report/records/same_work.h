@@ -4,8 +4,7 @@
 #include "base/text.h"
 #include "bench/record/record.h"
 
-/* Appends the values of the n fields, each on a line; nothing for one that the row lacks. False: it
- * lacks one. */
-bool same_work_fields(Text *out, const Record *record, const char *const *names, size_t n);
+/* Appends the values of the n fields, each on a line; nothing for one that the row lacks. */
+void same_work_fields(Text *out, const Record *record, const char *const *names, size_t n);
 /* The same of every field that says what a cell's work is (config/cell_fields.def), but for these n. */
 void same_work_put(Text *out, const Record *record, const char *const *but, size_t n);

@@ -73,29 +73,23 @@ static void put_phase(Table *table, const ComparisonPhase *p, const char *name)
     table_cell(table, name);
     put_median(table, p->status_a, p->median_a);
     put_median(table, p->status_b, p->median_b);
-    if (isnan(p->change))
-        table_cell(table, "-");
-    else
-        table_cell_printf(table, "%+.1f", percent(p->change));
+    table_cell_number(table, "%+.1f", percent(p->change));
     if (isnan(p->low))
         table_cell(table, "-");
     else
         table_cell_printf(table, "%+.1f .. %+.1f", percent(p->low), percent(p->high));
-    if (isnan(p->p))
-        table_cell(table, "-");
-    else
-        table_cell_printf(table, p->p >= 0.001 ? "%.3f" : "%.0e", p->p);
+    table_cell_number(table, p->p >= 0.001 ? "%.3f" : "%.0e", p->p);
     put_verdict(table, p);
 }
 
-static void put_rows(Table *table, const Comparison *c, const bool *shown)
+static void put_rows(Table *table, const Comparison *c, const ColumnSet *shown)
 {
     char text[COLUMN_TEXT];
     for (size_t i = 0; i < c->n_cells; i++) {
         for (int k = 0; k < COMPARISON_PHASES; k++) {
             if (!c->cells[i].phases[k].present) continue;
             for (int col = 0; col < column_count; col++) {
-                if (!shown[col]) continue;
+                if (!shown->has[col]) continue;
                 table_cell(table, column_text(&column_list[col], c->cells[i].a, text) ? text : "-");
             }
             put_phase(table, &c->cells[i].phases[k], comparison_phases[k]);
@@ -103,11 +97,11 @@ static void put_rows(Table *table, const Comparison *c, const bool *shown)
     }
 }
 
-static void put_headings(Table *table, const bool *shown)
+static void put_headings(Table *table, const ColumnSet *shown)
 {
     for (int col = 0; col < column_count; col++) {
         const Column *column = &column_list[col];
-        if (shown[col])
+        if (shown->has[col])
             table_column(table, column->label, column->unit, column->kind != COLUMN_WORD);
     }
     table_column(table, "phase", "", false);
@@ -131,7 +125,7 @@ static void note_means(Table *table, const Comparison *c)
 }
 
 /* Row `i` of `n` in a list that names `most`: "small, ctx 128; small, ctx 256 and 3 more". */
-static void put_listed(Text *text, const bool *shown, const Record *record, size_t i, size_t n,
+static void put_listed(Text *text, const ColumnSet *shown, const Record *record, size_t i, size_t n,
                        size_t most)
 {
     if (i > 0 && i < most) text_puts(text, "; ");
@@ -139,18 +133,27 @@ static void put_listed(Text *text, const bool *shown, const Record *record, size
     if (i == most) text_printf(text, " and %zu more", n - most);
 }
 
+static ColumnSet choose_columns(const RecordSet *set)
+{
+    ColumnSet shown = column_distinct(set);
+    column_leave_out(&shown, "environment_id");
+    return shown;
+}
+
 static void note_only(Table *table, const Record **records, size_t n, const char *name,
-                      const bool *shown)
+                      const RecordSet *set)
 {
     Text text = {0};
-    if (n > 0) text_printf(&text, "only in %s: ", name);
-    for (size_t i = 0; i < n; i++) put_listed(&text, shown, records[i], i, n, 12);
+    if (n == 0) return;
+    const ColumnSet shown = choose_columns(set);
+    text_printf(&text, "only in %s: ", name);
+    for (size_t i = 0; i < n; i++) put_listed(&text, &shown, records[i], i, n, 12);
     table_note_text(table, &text);
 }
 
 /* "A: small, ctx 128; small, ctx 256" */
 static void put_warned(Text *text, const json_t *cells, const RecordSet *set, const char *name,
-                       const bool *shown)
+                       const ColumnSet *shown)
 {
     const size_t n = json_array_size(cells);
     if (n > 0) text_printf(text, "%s%s: ", text->n ? "; " : "", name);
@@ -160,7 +163,7 @@ static void put_warned(Text *text, const json_t *cells, const RecordSet *set, co
 }
 
 /* A warning about either file concerns the comparison: each once, with the rows that have it. */
-static void note_warnings(Table *table, const ComparisonReport *report, const bool *shown)
+static void note_warnings(Table *table, const ComparisonReport *report, const ColumnSet *shown)
 {
     enum { MOST = 12 };
     const json_t *warnings = report->comparison->warnings;
@@ -204,60 +207,41 @@ static void note_rule(Table *table, const Comparison *c)
 
 /* ---- both tables ---- */
 
-static void choose_columns(bool *shown, const RecordSet *set)
-{
-    column_distinct(shown, set);
-    for (int col = 0; col < column_count; col++)
-        shown[col] = shown[col] && strcmp(column_list[col].path, "environment_id") != 0;
-}
-
 /* `rows` are the records of A that are compared, `matched` those of both files. Columns follow
  * from one file at a time: the first table has the differences between the files. */
 static void fill_rows(Table *table, const ComparisonReport *report, const RecordSet *rows,
                       const RecordSet *matched)
 {
     const Comparison *c = report->comparison;
-    bool shown[TABLE_MAX_COLUMNS] = {0};
-    choose_columns(shown, rows);
-    put_headings(table, shown);
-    put_rows(table, c, shown);
+    const ColumnSet shown = choose_columns(rows);
+    put_headings(table, &shown);
+    put_rows(table, c, &shown);
     record_notes_common(table, matched);
     note_means(table, c);
-    note_warnings(table, report, shown);
-    choose_columns(shown, report->a);
-    note_only(table, c->only_a, c->n_only_a, "A", shown);
-    choose_columns(shown, report->b);
-    note_only(table, c->only_b, c->n_only_b, "B", shown);
+    note_warnings(table, report, &shown);
+    note_only(table, c->only_a, c->n_only_a, "A", report->a);
+    note_only(table, c->only_b, c->n_only_b, "B", report->b);
     note_rule(table, c);
-}
-
-static Status gather(RecordSet *rows, RecordSet *matched, const ComparisonReport *report)
-{
-    const Comparison *c = report->comparison;
-    for (size_t i = 0; i < c->n_cells; i++) {
-        const char *key = record_key(c->cells[i].a);
-        TRY(record_set_add(rows, record_set_find(report->a, key)));
-        TRY(record_set_add(matched, record_set_find(report->a, key)));
-        TRY(record_set_add(matched, record_set_find(report->b, key)));
-    }
-    return ST_OK;
 }
 
 static Status write_tables(Text *out, const char *format, const ComparisonReport *report)
 {
-    RecordSet rows = {0}, matched = {0};
+    CLEANUP(record_set_free) RecordSet rows = {0};
+    CLEANUP(record_set_free) RecordSet matched = {0};
     CLEANUP(table_free) Table table = {0};
     fill_differences(&table, report);
     TRY(table_write_next(out, format, &table));
     text_puts(out, "\n");
-    Status status = record_set_init(&rows, NULL);
-    if (status == ST_OK) status = record_set_init(&matched, NULL);
-    if (status == ST_OK) status = gather(&rows, &matched, report);
-    if (status == ST_OK) fill_rows(&table, report, &rows, &matched);
-    if (status == ST_OK) status = table_write(out, format, &table); /* with its notes, if no rows */
-    record_set_free(&rows);
-    record_set_free(&matched);
-    return status;
+    TRY(record_set_init(&rows, NULL));
+    TRY(record_set_init(&matched, NULL));
+    for (size_t i = 0; i < report->comparison->n_cells; i++) {
+        const char *key = record_key(report->comparison->cells[i].a);
+        TRY(record_set_add(&rows, record_set_find(report->a, key)));
+        TRY(record_set_add(&matched, record_set_find(report->a, key)));
+        TRY(record_set_add(&matched, record_set_find(report->b, key)));
+    }
+    fill_rows(&table, report, &rows, &matched);
+    return table_write(out, format, &table); /* with its notes, if no rows */
 }
 
 /* ---- json ---- */
@@ -384,14 +368,14 @@ static void put_csv(Text *out, const json_t *root)
 Status comparison_report_write(Text *out, const char *format, const ComparisonReport *report)
 {
     const bool csv = strcmp(format, "csv") == 0;
-    json_t *root;
+    CLEANUP(json_text_free) json_t *root = NULL;
     if (!csv && strcmp(format, "json") != 0) return write_tables(out, format, report);
-    Status status = make_json(&root, report);
-    if (status == ST_OK && csv) put_csv(out, root);
-    if (status == ST_OK && !csv) {
+    TRY(make_json(&root, report));
+    if (csv) {
+        put_csv(out, root);
+    } else {
         json_text_put(out, root, JSON_INDENT(2) | JSON_REAL_PRECISION(8));
         text_puts(out, "\n");
     }
-    json_decref(root);
-    return status == ST_OK ? text_status(out) : status;
+    return text_status(out);
 }

@@ -1,9 +1,8 @@
 /* A comparison of two result files in every format. */
 #pragma once
 
-#include "base/text.h"
 #include "bench/record/comparison.h"
-#include "report/format/table.h"
+#include "report/records/report.h"
 
 typedef struct ComparisonReport {
     const Comparison *comparison;
@@ -11,9 +10,6 @@ typedef struct ComparisonReport {
     const char *path_a, *path_b;
 } ComparisonReport;
 
-/* Of --format. */
-#define COMPARISON_REPORT_FORMATS "md csv json latex typst"
-
-/* Appends it. md, latex and typst: a table of what differs around the two, then a row for every cell
- * and phase, with the verdict in the last column. */
+/* Appends it; `format` is one of REPORT_STUDY_FORMATS. md, latex and typst: a table of what differs around
+ * the two, then a row for every cell and phase, with the verdict in the last column. */
 Status comparison_report_write(Text *out, const char *format, const ComparisonReport *report);

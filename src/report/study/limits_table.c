@@ -37,81 +37,58 @@ static void put_rate(Table *table, const LimitsRate *r, double one)
 
 static void put_device(Table *table, const Limits *limits)
 {
-    char line[512];
+    Text text = {0};
     const LimitsKey *key = &limits->key;
-    CLEANUP(text_free) Text text = {0};
-    if (*key->gpu) {
-        text_printf(&text, "%s, %d multiprocessors, %s", key->gpu, key->multiprocessors, key->blas);
-    } else {
-        text_printf(&text, "%s, %d cores, %d threads, %s", key->cpu, key->cores, key->threads,
-                    key->blas);
-    }
-    snprintf(line, sizeof line, "%s; measured %s in %.0f s%s", text_str(&text), limits->time_utc,
-             limits->seconds, limits->stored ? " (stored; --refresh measures again)" : "");
-    table_note(table, line, NULL);
-}
-
-static void put_method(Table *table, const LimitsKey *key)
-{
-    char line[512];
-    snprintf(
-        line, sizeof line,
-        "medians and ranges of repeated measurements; matmuls run as in a step: large ones for the "
-        "highest rate; forward, dX and dW have the shapes of the %s model with %d tokens; MFU "
-        "divides by the upper end of a precision's ranges",
-        *key->gpu ? LIMITS_GPU_MODEL : "small", *key->gpu ? LIMITS_GPU_TOKENS : 512);
-    table_note(table, line, NULL);
-    if (!*key->gpu) return;
-    table_note(
-        table,
-        "a copy counts bytes read and bytes written; data sheet rates are without sparsity; '-' if "
-        "the GPU is unknown",
-        NULL);
+    if (*key->gpu)
+        text_printf(&text, "%s, %d multiprocessors", key->gpu, key->multiprocessors);
+    else
+        text_printf(&text, "%s, %d cores, %d threads", key->cpu, key->cores, key->threads);
+    text_printf(&text, ", %s; measured %s in %.0f s%s", key->blas, limits->time_utc,
+                limits->seconds, limits->stored ? " (stored; --refresh measures again)" : "");
+    table_note_text(table, &text);
 }
 
 static void put_notes(Table *table, const Limits *limits)
 {
-    char line[512];
+    const bool gpu = *limits->key.gpu;
     put_device(table, limits);
-    put_method(table, &limits->key);
-    if (*limits->throttled) {
-        snprintf(line, sizeof line, "the GPU was throttled during the measurement: %s",
-                 limits->throttled);
-        table_note(table, line, NULL);
-    }
+    table_note_printf(
+        table,
+        "medians and ranges of repeated measurements; matmuls run as in a step: large ones for the "
+        "highest rate; forward, dX and dW have the shapes of the %s model with %d tokens; MFU "
+        "divides by the upper end of a precision's ranges",
+        gpu ? LIMITS_GPU_MODEL : "small", gpu ? LIMITS_GPU_TOKENS : 512);
+    if (gpu)
+        table_note(table,
+                   "a copy counts bytes read and bytes written; data sheet rates are without "
+                   "sparsity; '-' if the GPU is unknown",
+                   NULL);
+    if (*limits->throttled)
+        table_note_printf(table, "the GPU was throttled during the measurement: %s",
+                          limits->throttled);
     if (!limits_was_busy(limits)) return;
-    if (*limits->key.gpu) {
-        snprintf(
-            line, sizeof line,
+    if (gpu)
+        table_note_printf(
+            table,
             "other programs used the GPU %.0f %% of the time just before: these figures may be "
             "too low",
             100 * limits->others);
-    } else {
-        snprintf(line, sizeof line,
-                 "other programs used %.0f %% and other virtual machines %.0f %% of CPU time "
-                 "during the measurement: these figures may be too low",
-                 100 * limits->others, 100 * limits->steal);
-    }
-    table_note(table, line, NULL);
+    else
+        table_note_printf(table,
+                          "other programs used %.0f %% and other virtual machines %.0f %% of CPU "
+                          "time during the measurement: these figures may be too low",
+                          100 * limits->others, 100 * limits->steal);
 }
 
 static void put_columns(Table *table, const LimitsKey *key)
 {
-    char heading[64];
-    table_column(table, "limit", "", false);
-    table_column(table, "unit", "", false);
-    if (*key->gpu) {
-        table_column(table, "measured", "", true);
-        table_column(table, "range", "", true);
-        table_column(table, "data sheet", "", true);
-        table_column(table, "% of data sheet", "", true);
-        return;
-    }
-    snprintf(heading, sizeof heading, "%d threads", key->threads);
-    table_column(table, "one core", "", true);
-    table_column(table, "range", "", true);
-    table_column(table, heading, "", true);
-    table_column(table, "range", "", true);
+    char threads[64];
+    snprintf(threads, sizeof threads, "%d threads", key->threads);
+    if (*key->gpu)
+        TABLE_COLUMNS(table, 2, "limit", "unit", "measured", "range", "data sheet",
+                      "% of data sheet");
+    else
+        TABLE_COLUMNS(table, 2, "limit", "unit", "one core", "range", threads, "range");
 }
 
 static void put_datasheet(Table *table, const Limits *limits, LimitId id, double one)

@@ -1,9 +1,7 @@
 #include "report/study/precision_report.h"
 
 #include "base/human.h"
-#include "base/json_text.h"
 #include "bench/record/component_dtypes.h"
-#include "bench/record/record_file.h"
 #include "bench/record/record_stat.h"
 #include "bench/study/accumulation.h"
 #include "report/format/csv_writer.h"
@@ -218,12 +216,10 @@ static const Record *row_of(const RecordSet *rows, const char *precision)
 static void step_cell(Table *table, const Record *row)
 {
     double ms, spread;
-    if (!record_stat_ms(row, "step", &ms))
-        table_cell(table, "-");
-    else if (record_stat_spread(row, "step", &spread))
+    if (record_stat_ms(row, "step", &ms) && record_stat_spread(row, "step", &spread))
         table_cell_printf(table, "%.4g ± %.2g", ms, spread);
     else
-        table_cell_printf(table, "%.4g", ms);
+        table_cell_number(table, "%.4g", record_stat_ms(row, "step", &ms) ? ms : NAN);
 }
 
 /* How much smaller than the first one it is. */
@@ -231,18 +227,14 @@ static void ratio_cell(Table *table, const Record *first, const Record *row,
                        bool (*read)(const Record *, const char *, double *), const char *name)
 {
     double x, y;
-    if (first && read(first, name, &x) && read(row, name, &y) && y > 0)
-        table_cell_printf(table, "%.2f", x / y);
-    else
-        table_cell(table, "-");
+    const bool known = first && read(first, name, &x) && read(row, name, &y) && y > 0;
+    table_cell_number(table, "%.2f", known ? x / y : NAN);
 }
 
 static void number_cell(Table *table, const Record *row, const char *path, const char *fmt)
 {
     double x;
-    char text[64];
-    snprintf(text, sizeof text, fmt, record_number(row, path, &x) ? x : NAN);
-    table_cell(table, record_number(row, path, &x) ? text : "-");
+    table_cell_number(table, fmt, record_number(row, path, &x) ? x : NAN);
 }
 
 static void price(Table *table, const RecordSet *rows)
@@ -296,17 +288,6 @@ static json_t *sums_json(const PrecisionReport *r)
     }
     return json_pack("{s:I, s:f, s:o}", "count", (json_int_t)r->count, "value", r->value, "sums",
                      ways);
-}
-
-static Status write_json(Text *out, const PrecisionReport *r)
-{
-    CLEANUP(json_text_free)
-    json_t *root = json_pack("{s:i, s:O, s:o, s:O}", "schema", RECORD_SCHEMA, "environment",
-                             json_array_get(r->rows->environments, 0), "accumulation", sums_json(r),
-                             "results", r->rows->results);
-    json_text_put(out, root, JSON_INDENT(1) | JSON_REAL_PRECISION(15));
-    text_puts(out, "\n");
-    return text_status(out);
 }
 
 /* ---- csv: long form, a row per tensor ---- */
@@ -364,7 +345,8 @@ static Status write_tables(Text *out, const char *format, const PrecisionReport 
 
 Status precision_report_write(Text *out, const char *format, const PrecisionReport *r)
 {
-    if (strcmp(format, "json") == 0) return write_json(out, r);
+    if (strcmp(format, "json") == 0)
+        return report_study_json(out, r->rows, "accumulation", sums_json(r));
     if (strcmp(format, "csv") == 0) return write_csv(out, r->rows);
     return write_tables(out, format, r);
 }

@@ -2,9 +2,7 @@
  * float64, what 16 bits lose, and what each precision costs. */
 #pragma once
 
-#include "base/text.h"
-#include "bench/record/record_set.h"
-#include "report/format/table.h"
+#include "report/records/report.h"
 
 typedef struct PrecisionReport {
     const RecordSet *rows; /* of bench/study/precision_cell.h, one per precision */
@@ -12,7 +10,6 @@ typedef struct PrecisionReport {
     double value;          /* each of this value */
 } PrecisionReport;
 
-/* Of --format. json is a result file with the sums added; csv has a row per tensor. */
-#define PRECISION_REPORT_FORMATS "md csv json latex typst"
-
+/* `format` is one of REPORT_STUDY_FORMATS. json is a result file with the sums added; csv has a row per
+ * tensor. */
 Status precision_report_write(Text *out, const char *format, const PrecisionReport *report);

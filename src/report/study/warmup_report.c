@@ -2,11 +2,9 @@
 
 #include "base/human.h"
 #include "base/json_text.h"
-#include "bench/record/record_file.h"
 #include "report/findings/findings.h"
 #include "report/format/table_write.h"
 #include "report/records/record_notes.h"
-#include "report/records/report.h"
 
 #include <math.h>
 #include <string.h>
@@ -48,15 +46,9 @@ static void put_advice(Table *table, const WarmupStudy *s)
                           (long long)s->enough + 1, (long long)s->steady_from);
 }
 
-static void put_price(Table *table, const WarmupStudy *s)
-{
-    Text text = {0};
-    findings_warmup(&text, s);
-    table_note_text(table, &text);
-}
-
 static void settings(Table *table, const WarmupStudy *s, const RecordSet *rows)
 {
+    Text findings = {0};
     TABLE_COLUMNS(table, 0, "warm-ups", "runs", "mean (ms)", "std in a run (ms)",
                   "std of means (ms)", "off by (%)", "first sample (ms)", "second (ms)");
     for (int i = 0; i < s->n; i++) {
@@ -71,7 +63,8 @@ static void settings(Table *table, const WarmupStudy *s, const RecordSet *rows)
         table_cell(table, human_number(x->second, 4).s);
     }
     put_advice(table, s);
-    put_price(table, s);
+    findings_warmup(&findings, s);
+    table_note_text(table, &findings);
     table_note(table,
                "each run is a process of its own; without warm-up its first step is a sample; off "
                "by = mean "
@@ -142,20 +135,8 @@ static json_t *study_json(const WarmupStudy *s)
         "cold_system_ms", json_text_real(s->cold.system), "cold_page_faults",
         json_text_real(s->cold.faults), "capture_ms", json_text_real(s->cold.capture), "enough",
         known ? json_integer(s->enough) : json_null());
-    if (!failed) return study;
-    json_decref(study);
-    return NULL;
-}
-
-static Status write_json(Text *out, const WarmupStudy *s, const RecordSet *rows)
-{
-    CLEANUP(json_text_free)
-    json_t *root = json_pack("{s:i, s:O, s:o, s:O}", "schema", RECORD_SCHEMA, "environment",
-                             json_array_get(rows->environments, 0), "warmup_study",
-                             s ? study_json(s) : json_object(), "results", rows->results);
-    json_text_put(out, root, JSON_INDENT(1) | JSON_REAL_PRECISION(15));
-    text_puts(out, "\n");
-    return text_status(out);
+    if (failed) json_decref(study);
+    return failed ? NULL : study;
 }
 
 static Status write_csv(Text *out, const RecordSet *rows)
@@ -176,7 +157,8 @@ static Status write_csv(Text *out, const RecordSet *rows)
 Status warmup_report_write(Text *out, const char *format, const WarmupStudy *s,
                            const RecordSet *rows)
 {
-    if (strcmp(format, "json") == 0) return write_json(out, s, rows);
+    if (strcmp(format, "json") == 0)
+        return report_study_json(out, rows, "warmup_study", s ? study_json(s) : json_object());
     if (strcmp(format, "csv") == 0) return write_csv(out, rows);
     if (!s) return report_write(out, format, &(ReportInput){.set = rows});
     return write_tables(out, format, s, rows);

@@ -2,13 +2,10 @@
  * and what the first step pays for. */
 #pragma once
 
-#include "base/text.h"
 #include "bench/study/warmup_study.h"
-#include "report/format/table.h"
+#include "report/records/report.h"
 
-/* Of --format. json is a result file with the study added; csv has a row per step of every run. */
-#define WARMUP_REPORT_FORMATS "md csv json latex typst"
-
-/* `study` NULL: no run was measured completely; the rows say why. */
+/* `format` is one of REPORT_STUDY_FORMATS. json is a result file with the study added; csv has a row per
+ * step of every run. `study` NULL: no run was measured completely; the rows say why. */
 Status warmup_report_write(Text *out, const char *format, const WarmupStudy *study,
                            const RecordSet *rows);

@@ -11,10 +11,15 @@ static void test_links(void **state)
     static const size_t next[] = {3, 6, 7, 5, 7, 7, 7};
     static const bool leads[] = {true, true, false, false, true, false, false};
     TextGroups alike;
+    Text text = {0};
     assert_int_equal(text_groups_init(&alike, 7), ST_OK);
     for (size_t i = 0; i < 7; i++) {
-        if (texts[i]) assert_int_equal(text_groups_put(&alike, i, texts[i]), ST_OK);
+        if (!texts[i]) continue;
+        text_puts(&text, texts[i]);
+        assert_int_equal(text_groups_put(&alike, i, &text), ST_OK);
+        assert_int_equal(text.n, 0);
     }
+    text_free(&text);
     for (size_t i = 0; i < 7; i++) {
         assert_int_equal(text_groups_next(&alike, i), next[i]);
         assert_int_equal(text_groups_leads(&alike, i), leads[i]);

@@ -185,7 +185,7 @@ static void check_golden(const char *made, const char *path)
 static void put_sentences(Text *out)
 {
     Growth growth;
-    const GrowthNames names = growth_report_names(&set);
+    const ColumnSet names = column_distinct(&set);
     assert_int_equal(growth_make(&growth, &set), ST_OK);
     for (int s = 0; s < growth.n; s++) {
         text_puts(out, "\n");
