@@ -6,7 +6,7 @@
 #include <string.h>
 
 const char *const component_dtypes_names[COMPONENT_COUNT] = {
-#define COMPONENT(id, name) name,
+#define COMPONENT(id, name, dtypes) name,
 #include "bench/record/component_dtypes.def"
 };
 
@@ -86,14 +86,16 @@ static bool is_part(const Node *node, const char *tail)
     return node->phase == PHASE_FORWARD && text_ends_with(node->scope, tail);
 }
 
-/* The results of the products of that part, or of all. */
-static DTypes of_products(const Model *m, const char *tail)
+enum { ANY_OP = -1 };
+
+/* One output of each node of that op in that part. */
+static DTypes of_outputs(const Model *m, int op, const char *tail, int output)
 {
     DTypes dtypes = 0;
     for (int i = 0; i < m->plan.n_nodes; i++) {
         const Node *node = &m->plan.nodes[i];
-        if (node->op == OP_matmul && is_part(node, tail))
-            dtypes |= one(m, plan_out_id(&m->plan, node, 0));
+        if ((op == ANY_OP || (int)node->op == op) && is_part(node, tail))
+            dtypes |= one(m, plan_out_id(&m->plan, node, output));
     }
     return dtypes;
 }
@@ -123,37 +125,6 @@ static DTypes of_norms(const Model *m, Component what)
     return dtypes;
 }
 
-/* ---- attention ---- */
-
-static DTypes of_outputs(const Model *m, OpKind op, const char *tail, int output)
-{
-    DTypes dtypes = 0;
-    for (int i = 0; i < m->plan.n_nodes; i++) {
-        const Node *node = &m->plan.nodes[i];
-        if (node->op == op && is_part(node, tail))
-            dtypes |= one(m, plan_out_id(&m->plan, node, output));
-    }
-    return dtypes;
-}
-
-/* Every result in softmax's part: taken apart, it has several. */
-static DTypes of_softmax(const Model *m)
-{
-    DTypes dtypes = 0;
-    for (int i = 0; i < m->plan.n_nodes; i++) {
-        const Node *node = &m->plan.nodes[i];
-        if (is_part(node, "attn/softmax")) dtypes |= one(m, plan_out_id(&m->plan, node, 0));
-    }
-    return dtypes;
-}
-
-/* Where one node does it all, its log-sum-exp tells in what it computes. */
-static ComponentText attention_inside(const Model *m, DTypes in_memory)
-{
-    const DTypes inside = of_outputs(m, OP_attention, "attn/attention", 1);
-    return inside ? text_of(inside, ", not in memory") : text_of(in_memory, "");
-}
-
 static DTypes of_logit_gradient(const Model *m)
 {
     for (int i = 0; i < m->plan.n_nodes; i++) {
@@ -164,41 +135,23 @@ static DTypes of_logit_gradient(const Model *m)
     return 0;
 }
 
-ComponentText component_dtypes_of(const Model *m, Component component)
+static DTypes dtypes_of(const Model *m, Component component)
 {
     switch (component) {
-    case COMPONENT_PARAMETERS:
-    case COMPONENT_MASTERS:
-    case COMPONENT_WEIGHT_GRADIENTS:
-    case COMPONENT_MOMENTS:
-        return text_of(of_params(m, false, component), "");
-    case COMPONENT_NORM_WEIGHTS:
-        return text_of(of_params(m, true, component), "");
-    case COMPONENT_NORM_GRADIENTS:
-        return text_of(of_params(m, true, COMPONENT_WEIGHT_GRADIENTS), "");
-    case COMPONENT_NORM_INPUT:
-    case COMPONENT_NORM_INSIDE:
-    case COMPONENT_NORM_OUTPUT:
-        return text_of(of_norms(m, component), "");
-    case COMPONENT_LINEAR:
-        return text_of(of_products(m, ""), "");
-    case COMPONENT_FEED_FORWARD:
-        return text_of(of_products(m, "ffn/w13"), "");
-    case COMPONENT_SCORES:
-        return attention_inside(m, of_outputs(m, OP_bmm, "attn/scores", 0));
-    case COMPONENT_SOFTMAX:
-        return attention_inside(m, of_softmax(m));
-    case COMPONENT_ATTENTION:
-        return text_of(of_outputs(m, OP_attention, "attn/attention", 0) |
-                           of_outputs(m, OP_bmm, "attn/values", 0),
-                       "");
-    case COMPONENT_LOGITS:
-        return text_of(one(m, m->logits), "");
-    case COMPONENT_LOSS:
-        return text_of(one(m, m->loss), "");
-    case COMPONENT_LOGIT_GRADIENTS:
-        return text_of(of_logit_gradient(m), "");
-    default:
-        return (ComponentText){"-"};
+#define COMPONENT(id, name, dtypes) \
+    case COMPONENT_##id:            \
+        return dtypes;
+#include "bench/record/component_dtypes.def"
+    case COMPONENT_COUNT:
+        break;
     }
+    return 0;
+}
+
+/* Where one node does all of attention, its log-sum-exp tells in what it computes. */
+ComponentText component_dtypes_of(const Model *m, Component component)
+{
+    const bool within = component == COMPONENT_SCORES || component == COMPONENT_SOFTMAX;
+    const DTypes inside = within ? of_outputs(m, OP_attention, "attn/attention", 1) : 0;
+    return inside ? text_of(inside, ", not in memory") : text_of(dtypes_of(m, component), "");
 }

@@ -4,7 +4,7 @@
 #include "model/model.h"
 
 typedef enum Component {
-#define COMPONENT(id, name) COMPONENT_##id,
+#define COMPONENT(id, name, dtypes) COMPONENT_##id,
 #include "bench/record/component_dtypes.def"
     COMPONENT_COUNT
 } Component;
