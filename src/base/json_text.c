@@ -49,6 +49,17 @@ json_t *json_text_real(double value)
     return isfinite(value) ? json_real(value) : json_null();
 }
 
+json_t *json_text_reals(const double *values, int64_t n, double unit)
+{
+    json_t *list = json_array();
+    for (int64_t i = 0; i < n; i++) {
+        if (json_array_append_new(list, json_text_real(values[i] * unit)) == 0) continue;
+        json_decref(list);
+        return NULL;
+    }
+    return list;
+}
+
 Status json_text_append(json_t *array, Text *text)
 {
     Status status = text_status(text);

@@ -3,7 +3,19 @@
 #include <float.h>
 #include <math.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
+
+static int ascending(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+void stats_sort(double *x, int n)
+{
+    if (n > 0) qsort(x, (size_t)n, sizeof *x, ascending);
+}
 
 double stats_mean(const double *x, int n)
 {

@@ -15,6 +15,7 @@ typedef struct StatsSummary {
 
 StatsSummary stats_summary(const double *x, int n);
 
+void stats_sort(double *x, int n); /* ascending */
 double stats_mean(const double *x, int n);
 double stats_std(const double *x, int n); /* of a sample: divides by n - 1 */
 double stats_min(const double *x, int n);

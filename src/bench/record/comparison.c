@@ -24,12 +24,6 @@ const char *comparison_verdict_word(ComparisonVerdict verdict)
 
 /* ---- one phase ---- */
 
-static int by_value(const void *x, const void *y)
-{
-    const double a = *(const double *)x, b = *(const double *)y;
-    return (a > b) - (a < b);
-}
-
 /* The samples in ms, sorted, malloc'd; NULL when memory runs out. */
 static double *sorted_samples(const json_t *array)
 {
@@ -37,7 +31,7 @@ static double *sorted_samples(const json_t *array)
     double *x = malloc((n + 1) * sizeof *x);
     if (!x) return NULL;
     for (size_t i = 0; i < n; i++) x[i] = json_number_value(json_array_get(array, i));
-    qsort(x, n, sizeof *x, by_value);
+    stats_sort(x, (int)n);
     return x;
 }
 

@@ -1,10 +1,10 @@
 #include "bench/record/profile_overhead.h"
 
 #include "base/rank_test.h"
+#include "base/stats.h"
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { MOST = 1024 }; /* samples: more tell nothing new */
@@ -13,12 +13,6 @@ typedef struct Samples {
     double x[MOST];
     int n;
 } Samples;
-
-static int ascending(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
 
 /* The numbers above 0, sorted, each multiplied by `unit`. */
 static void read_samples(const json_t *list, double unit, Samples *samples)
@@ -31,7 +25,7 @@ static void read_samples(const json_t *list, double unit, Samples *samples)
         const double x = json_number_value(item) * unit;
         if (samples->n < MOST && isfinite(x) && x > 0) samples->x[samples->n++] = x;
     }
-    qsort(samples->x, (size_t)samples->n, sizeof *samples->x, ascending);
+    stats_sort(samples->x, samples->n);
 }
 
 static const char *name_of(Phase phase)

@@ -9,7 +9,6 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 const char *record_status_word(RecordStatus status)
@@ -69,14 +68,9 @@ static Status put(Record *r, const char *path, json_t *value)
 
 /* ---- setters ---- */
 
-static json_t *number(double value)
-{
-    return isfinite(value) ? json_real(value) : json_null();
-}
-
 Status record_put_number(Record *r, const char *path, double value)
 {
-    return put(r, path, number(value));
+    return put(r, path, json_text_real(value));
 }
 
 Status record_put_int(Record *r, const char *path, int64_t value)
@@ -118,15 +112,9 @@ Status record_warn(Record *r, const char *fmt, ...)
 
 /* ---- phases ---- */
 
-static json_t *samples_ms(const double *seconds, int n)
+static json_t *ms(double seconds)
 {
-    json_t *list = json_array();
-    for (int i = 0; list && i < n; i++) {
-        if (json_array_append_new(list, json_real(seconds[i] * 1e3)) == 0) continue;
-        json_decref(list);
-        return NULL;
-    }
-    return list;
+    return json_text_real(seconds * 1e3);
 }
 
 Status record_put_samples(Record *r, const char *phase, const double *seconds, int n)
@@ -135,19 +123,13 @@ Status record_put_samples(Record *r, const char *phase, const double *seconds, i
     const StatsSummary s = stats_summary(seconds, n);
     if (!isfinite(s.mean) || s.min < 0)
         return FAIL(ST_FAILED, "a sample of phase %s is no time", phase);
-    json_t *value = json_object();
-    TRY(put(r, phase, value));
-    TRY(record_put_text(value, "status", record_status_word(RECORD_OK)));
-    TRY(put(value, "mean_ms", number(s.mean * 1e3)));
-    TRY(put(value, "std_ms", number(s.std * 1e3)));
-    TRY(put(value, "min_ms", number(s.min * 1e3)));
-    TRY(put(value, "max_ms", number(s.max * 1e3)));
-    TRY(put(value, "median_ms", number(s.median * 1e3)));
-    TRY(put(value, "median_low_ms", number(s.median_low * 1e3)));
-    TRY(put(value, "median_high_ms", number(s.median_high * 1e3)));
-    TRY(put(value, "ci95_low_ms", number(s.ci95_low * 1e3)));
-    TRY(put(value, "ci95_high_ms", number(s.ci95_high * 1e3)));
-    return put(value, "samples_ms", samples_ms(seconds, n));
+    return put(r, phase,
+               json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "status",
+                         record_status_word(RECORD_OK), "mean_ms", ms(s.mean), "std_ms", ms(s.std),
+                         "min_ms", ms(s.min), "max_ms", ms(s.max), "median_ms", ms(s.median),
+                         "median_low_ms", ms(s.median_low), "median_high_ms", ms(s.median_high),
+                         "ci95_low_ms", ms(s.ci95_low), "ci95_high_ms", ms(s.ci95_high),
+                         "samples_ms", json_text_reals(seconds, n, 1e3)));
 }
 
 Status record_put_phase(Record *r, const char *phase, RecordStatus status, const char *message)
@@ -243,14 +225,10 @@ static Status put_config(Record *r, const Config *c)
 Status record_new(Record **out, const Config *config)
 {
     *out = NULL;
-    Record *r = json_object();
+    CLEANUP(json_text_free) Record *r = json_object();
     if (!r) return NO_MEMORY("for a result");
-    const Status made = put_config(r, config);
-    if (made != ST_OK) {
-        json_decref(r);
-        return made;
-    }
-    *out = r;
+    TRY(put_config(r, config));
+    *out = json_incref(r);
     return ST_OK;
 }
 

@@ -6,8 +6,6 @@
 #include "bench/measure/rss.h"
 #include "prof/memory_observer.h"
 
-#include <math.h>
-
 enum { STEPS = 2 };
 
 /* On a CPU, where pages come as they are touched. A GPU's memory is taken at once. */
@@ -20,23 +18,10 @@ static Status ask_held(void *self, size_t *bytes)
     return ST_OK;
 }
 
-static json_t *numbers(const double *values, int n, double unit)
-{
-    json_t *list = json_array();
-    for (int i = 0; list && i < n; i++) {
-        json_t *value = isnan(values[i]) ? json_null() : json_real(values[i] / unit);
-        if (json_array_append_new(list, value) == 0) continue;
-        json_decref(list);
-        return NULL;
-    }
-    return list;
-}
-
 static Status note_step(json_t *steps, const MemoryObserver *o)
 {
-    const double microsecond = 1e-6, mib = 0x1p20;
-    json_t *step = json_pack("{s:o, s:o}", "start_us", numbers(o->start, o->n_nodes, microsecond),
-                             "held_mib", numbers(o->held, o->n_nodes, mib));
+    json_t *step = json_pack("{s:o, s:o}", "start_us", json_text_reals(o->start, o->n_nodes, 1e6),
+                             "held_mib", json_text_reals(o->held, o->n_nodes, 0x1p-20));
     if (!step || json_array_append_new(steps, step)) return NO_MEMORY("for a memory trace");
     return ST_OK;
 }

@@ -29,52 +29,23 @@ static int64_t warmup_of(const Record *row)
     return i64_min(warmup, MOST_STEPS);
 }
 
-static double sample_of(const Record *row, size_t i)
-{
-    const json_t *samples = record_value(row, "step.samples_ms");
-    return i < json_array_size(samples) ? json_number_value(json_array_get(samples, i)) : NAN;
-}
+enum { ALL_RUNS = -1 };
 
-static double number_of(const Record *row, const char *path)
-{
-    double x = NAN;
-    record_number(row, path, &x);
-    return x;
-}
-
-/* One number of every run, or of those of one setting. */
-typedef double OfRun(const Record *row, const void *arg);
-
-static Status collect(SampleList *list, const RecordSet *rows, int64_t warmup, OfRun *value,
-                      const void *arg)
-{
-    for (size_t i = 0; i < record_set_size(rows); i++) {
-        const Record *row = record_set_at(rows, i);
-        if (!is_run(row) || (warmup >= 0 && warmup_of(row) != warmup)) continue;
-        const double x = value(row, arg);
-        if (!isnan(x)) TRY(sample_list_add(list, x));
-    }
-    return ST_OK;
-}
-
-static double of_path(const Record *row, const void *arg)
-{
-    return number_of(row, arg);
-}
-
-static double of_sample(const Record *row, const void *arg)
-{
-    return sample_of(row, *(const size_t *)arg);
-}
-
-/* Of the collected numbers, by one of stats.h; `otherwise` where there is none. */
-static Status summarise(double *out, const RecordSet *rows, int64_t warmup, OfRun *value,
-                        const void *arg, double (*statistic)(const double *x, int n))
+/* A statistic (base/stats.h) of one number of every run, or of those of one setting: of the field at `path`,
+ * or where that is an array, of its element k. */
+static Status summarise(double *out, const RecordSet *rows, int64_t warmup, const char *path,
+                        size_t k, double (*statistic)(const double *x, int n))
 {
     CLEANUP(sample_list_free) SampleList list = {0};
-    const Status status = collect(&list, rows, warmup, value, arg);
-    *out = list.n > 0 ? statistic(list.seconds, list.n) : NAN;
-    return status;
+    for (size_t i = 0; i < record_set_size(rows); i++) {
+        const Record *row = record_set_at(rows, i);
+        if (!is_run(row) || (warmup != ALL_RUNS && warmup_of(row) != warmup)) continue;
+        const json_t *value = record_value(row, path);
+        if (json_is_array(value)) value = json_array_get(value, k);
+        if (json_is_number(value)) TRY(sample_list_add(&list, json_number_value(value)));
+    }
+    *out = statistic(list.seconds, list.n);
+    return ST_OK;
 }
 
 /* ---- settings ---- */
@@ -88,13 +59,12 @@ static double root_mean_square(const double *x, int n)
 
 static Status fill_setting(WarmupSetting *s, const RecordSet *rows)
 {
-    const size_t first = 0, second = 1;
     const int64_t w = s->warmup;
-    TRY(summarise(&s->mean, rows, w, of_path, "step.mean_ms", stats_mean));
-    TRY(summarise(&s->std, rows, w, of_path, "step.std_ms", root_mean_square));
-    TRY(summarise(&s->between, rows, w, of_path, "step.mean_ms", stats_std));
-    TRY(summarise(&s->first, rows, w, of_sample, &first, stats_median));
-    return summarise(&s->second, rows, w, of_sample, &second, stats_median);
+    TRY(summarise(&s->mean, rows, w, "step.mean_ms", 0, stats_mean));
+    TRY(summarise(&s->std, rows, w, "step.std_ms", 0, root_mean_square));
+    TRY(summarise(&s->between, rows, w, "step.mean_ms", 0, stats_std));
+    TRY(summarise(&s->first, rows, w, "step.samples_ms", 0, stats_median));
+    return summarise(&s->second, rows, w, "step.samples_ms", 1, stats_median);
 }
 
 static int compare_settings(const void *a, const void *b)
@@ -133,12 +103,6 @@ static Status find_settings(WarmupStudy *study, const RecordSet *rows)
 
 /* ---- from which step on all is steady ---- */
 
-static int ascending(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* Steps with these numbers, from 1, of all runs; sorted. */
 static Status steps_between(SampleList *list, const RecordSet *rows, int64_t from, int64_t to)
 {
@@ -150,15 +114,18 @@ static Status steps_between(SampleList *list, const RecordSet *rows, int64_t fro
         for (int64_t k = from > first ? from - first : 0; k < n && first + k <= to; k++)
             TRY(sample_list_add(list, json_number_value(json_array_get(samples, (size_t)k))));
     }
-    if (list->n) qsort(list->seconds, (size_t)list->n, sizeof *list->seconds, ascending);
+    stats_sort(list->seconds, list->n);
     return ST_OK;
 }
 
-bool warmup_study_is_slow(const double *step, int n, const double *steady, int n_steady)
+/* Is this step, as the runs measured it, slower than the steady ones? Ranks decide, as in compare. Both are
+ * sorted. */
+static bool is_slow(const SampleList *step, const SampleList *steady)
 {
-    if (n == 0 || n_steady == 0) return false;
-    const double p = rank_test_mann_whitney(steady, n_steady, step, n).p;
-    return p <= significant && stats_median(step, n) >= relevant * stats_median(steady, n_steady);
+    if (step->n == 0 || steady->n == 0) return false;
+    const double p = rank_test_mann_whitney(steady->seconds, steady->n, step->seconds, step->n).p;
+    return p <= significant && stats_median(step->seconds, step->n) >=
+                                   relevant * stats_median(steady->seconds, steady->n);
 }
 
 /* As many steps can never be told from as many: even if all of them were slower, chance would do it too
@@ -198,13 +165,10 @@ static Status find_change(WarmupStudy *study, const RecordSet *rows, const Sampl
     const int64_t least = study->settings[0].warmup, most = study->settings[study->n - 1].warmup;
     study->enough = -1;
     for (int64_t number = least + 1; number <= most; number = next_measured(rows, number)) {
-        SampleList step = {0};
-        const Status status = steps_between(&step, rows, number, number);
-        const bool slow = warmup_study_is_slow(step.seconds, step.n, steady->seconds, steady->n);
+        CLEANUP(sample_list_free) SampleList step = {0};
+        TRY(steps_between(&step, rows, number, number));
         if (number == least + 1) study->undecided = !can_decide(step.n, steady->n);
-        sample_list_free(&step);
-        TRY(status);
-        if (slow) continue;
+        if (is_slow(&step, steady)) continue;
         study->enough = number - 1;
         return ST_OK;
     }
@@ -228,25 +192,22 @@ static Status find_steady(WarmupStudy *study, const RecordSet *rows)
     const WarmupSetting *last = &study->settings[study->n - 1];
     CLEANUP(sample_list_free) SampleList steady = {0};
     study->steady_from = last->warmup + most_samples(rows, last->warmup) / 2 + 1;
-    Status status = steps_between(&steady, rows, study->steady_from, INT64_MAX);
+    TRY(steps_between(&steady, rows, study->steady_from, INT64_MAX));
     study->steady = stats_median(steady.seconds, steady.n);
-    study->steady_std = last->std;
     study->noise = stats_std(steady.seconds, steady.n) / stats_mean(steady.seconds, steady.n);
     study->noisy = study->noise > too_noisy;
-    if (status == ST_OK) status = find_change(study, rows, &steady);
-    return status;
+    return find_change(study, rows, &steady);
 }
 
 static Status find_cold(WarmupCold *cold, const RecordSet *rows)
 {
-    const int64_t all = -1;
-    TRY(summarise(&cold->first, rows, all, of_path, "cold_step_ms", stats_median));
-    TRY(summarise(&cold->plan, rows, all, of_path, "plan_ms", stats_median));
-    TRY(summarise(&cold->prepare, rows, all, of_path, "prepare_ms", stats_median));
-    TRY(summarise(&cold->open, rows, all, of_path, "open_ms", stats_median));
-    TRY(summarise(&cold->system, rows, all, of_path, "cold_system_ms", stats_median));
-    TRY(summarise(&cold->faults, rows, all, of_path, "cold_page_faults", stats_median));
-    TRY(summarise(&cold->capture, rows, all, of_path, "capture_ms", stats_median));
+    TRY(summarise(&cold->first, rows, ALL_RUNS, "cold_step_ms", 0, stats_median));
+    TRY(summarise(&cold->plan, rows, ALL_RUNS, "plan_ms", 0, stats_median));
+    TRY(summarise(&cold->prepare, rows, ALL_RUNS, "prepare_ms", 0, stats_median));
+    TRY(summarise(&cold->open, rows, ALL_RUNS, "open_ms", 0, stats_median));
+    TRY(summarise(&cold->system, rows, ALL_RUNS, "cold_system_ms", 0, stats_median));
+    TRY(summarise(&cold->faults, rows, ALL_RUNS, "cold_page_faults", 0, stats_median));
+    TRY(summarise(&cold->capture, rows, ALL_RUNS, "capture_ms", 0, stats_median));
     if (isnan(cold->capture)) cold->capture = 0;
     return ST_OK;
 }

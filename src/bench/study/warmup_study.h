@@ -33,7 +33,6 @@ typedef struct WarmupStudy {
     WarmupCold cold;
     int64_t steady_from; /* the later half of the steps after the largest warm-up begins with it, */
     double steady;       /* and this is their median */
-    double steady_std;   /* as WarmupSetting.std, of that setting */
     /* How many steps at the start of a process can be told from the steady ones; -1: still so after the
      * largest warm-up. */
     int64_t enough;
@@ -45,7 +44,3 @@ typedef struct WarmupStudy {
 /* Rows of one cell that differ in `warmup` alone, in any order; those that are not ok are left out.
  * ST_FAILED: none is ok. */
 Status warmup_study_make(WarmupStudy *study, const RecordSet *rows);
-
-/* The steps of a run are numbered from 1. Is step `number` slower than the steady ones? Ranks decide, as in
- * compare: p of Mann and Whitney at most 0.05 and the medians 1 % apart. Both sorted. */
-bool warmup_study_is_slow(const double *step, int n, const double *steady, int n_steady);
