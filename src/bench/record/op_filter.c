@@ -1,50 +1,7 @@
 #include "bench/record/op_filter.h"
 
-#include "prof/part.h"
-
 #include <math.h>
 #include <string.h>
-
-static bool is_part(const char *name, Part part)
-{
-    return strcmp(name, part_name(part)) == 0;
-}
-
-static bool is_linear(const char *part)
-{
-    return is_part(part, PART_QKV) || is_part(part, PART_OUTPUT);
-}
-
-static bool is_core(const char *part)
-{
-    return is_part(part, PART_SCORES) || is_part(part, PART_SOFTMAX) ||
-           is_part(part, PART_VALUES) || is_part(part, PART_CORE);
-}
-
-static bool is_misc(const char *part)
-{
-    const bool rope = is_part(part, PART_ROPE_Q) || is_part(part, PART_ROPE_K);
-    return !rope && !is_linear(part) && (!is_core(part) || is_part(part, PART_CORE));
-}
-
-static bool is_there(OpWhere where, const char *part)
-{
-    const bool in = part && !is_part(part, PART_RESIDUAL);
-    switch (where) {
-    case OP_WHERE_ATTENTION:
-        return in;
-    case OP_WHERE_BESIDE:
-        return !in;
-    case OP_WHERE_LINEAR:
-        return in && is_linear(part);
-    case OP_WHERE_CORE:
-        return in && is_core(part);
-    case OP_WHERE_MISC:
-        return in && is_misc(part);
-    default:
-        return true;
-    }
-}
 
 unsigned op_filter_categories(const char *word)
 {
@@ -57,12 +14,19 @@ unsigned op_filter_categories(const char *word)
     return category == CATEGORY_COUNT ? no_op : 1U << category;
 }
 
-bool op_filter_takes(const OpFilter *filter, const ViewOp *op)
+unsigned op_filter_part(const char *name)
 {
-    if (filter->phase != PHASE_COUNT && op->phase != filter->phase) return false;
-    if (filter->part && (!op->part || strcmp(op->part, filter->part) != 0)) return false;
-    if (filter->categories && !(filter->categories & 1U << op->category)) return false;
-    return is_there(filter->where, op->part);
+    int part = 0;
+    if (!name) return OP_FILTER_PART(COUNT);
+    while (part < PART_COUNT && strcmp(name, part_name((Part)part)) != 0) part++;
+    return 1U << (part < PART_COUNT ? part
+                                    : PART_COUNT + 1); /* one that this version does not know */
+}
+
+static bool takes(const OpFilter *filter, const ViewOp *op)
+{
+    return (filter->phase == PHASE_COUNT || op->phase == filter->phase) &&
+           filter->categories & 1U << op->category && filter->parts & op_filter_part(op->part);
 }
 
 double op_filter_time(const ProfileView *view, const OpFilter *filter)
@@ -70,7 +34,7 @@ double op_filter_time(const ProfileView *view, const OpFilter *filter)
     double sum = 0;
     bool any = false;
     for (int i = 0; i < view->n_ops; i++) {
-        if (!op_filter_takes(filter, &view->ops[i])) continue;
+        if (!takes(filter, &view->ops[i])) continue;
         sum += view->ops[i].time.total;
         any = true;
     }
@@ -81,7 +45,7 @@ double op_filter_calls(const ProfileView *view, const OpFilter *filter)
 {
     double sum = 0;
     for (int i = 0; i < view->n_ops; i++) {
-        if (!op_filter_takes(filter, &view->ops[i])) continue;
+        if (!takes(filter, &view->ops[i])) continue;
         sum += view->gpu ? profile_view_calls(view, i) : view->ops[i].nodes;
     }
     return sum * (double)view->steps;
@@ -89,23 +53,19 @@ double op_filter_calls(const ProfileView *view, const OpFilter *filter)
 
 /* ---- kernels by their time ---- */
 
-static bool counts(const ProfileView *view, const OpFilter *filter, const ViewName *kernel)
+/* Is it a kernel, no copy or memset, of these rows, and has it this short name? NULL: whatever its name. */
+static bool counts(const ProfileView *view, const OpFilter *filter, int i, const char *brief)
 {
-    const bool is_kernel = strcmp(kernel->kind, "kernel") == 0; /* no copy, no memset */
-    return is_kernel && kernel->row >= 0 && kernel->time.n > 0 &&
-           op_filter_takes(filter, &view->ops[kernel->row]);
-}
-
-static bool is_same(const ProfileView *view, const OpFilter *filter, int i, const char *brief)
-{
-    return counts(view, filter, &view->kernels[i]) && strcmp(view->kernels[i].brief, brief) == 0;
+    const ViewName *kernel = &view->kernels[i];
+    return strcmp(kernel->kind, "kernel") == 0 && kernel->row >= 0 && kernel->time.n > 0 &&
+           takes(filter, &view->ops[kernel->row]) && (!brief || strcmp(kernel->brief, brief) == 0);
 }
 
 static double time_under(const ProfileView *view, const OpFilter *filter, const char *brief)
 {
     double sum = 0;
     for (int i = 0; i < view->n_kernels; i++) {
-        if (is_same(view, filter, i, brief)) sum += view->kernels[i].time.total;
+        if (counts(view, filter, i, brief)) sum += view->kernels[i].time.total;
     }
     return sum;
 }
@@ -116,7 +76,7 @@ static const char *next_kernel(const ProfileView *view, const OpFilter *filter, 
     const char *best = NULL;
     double most = 0;
     for (int i = 0; i < view->n_kernels; i++) {
-        if (!counts(view, filter, &view->kernels[i])) continue;
+        if (!counts(view, filter, i, NULL)) continue;
         const double time = time_under(view, filter, view->kernels[i].brief);
         if (time >= *below || time <= most) continue;
         most = time;
@@ -142,10 +102,10 @@ static double median_under(const ProfileView *view, const OpFilter *filter, cons
     for (int i = 0; i < view->n_kernels; i++) {
         const double x = view->kernels[i].time.med;
         double up_to = 0;
-        if (!is_same(view, filter, i, brief) || x >= median) continue;
+        if (!counts(view, filter, i, brief) || x >= median) continue;
         for (int j = 0; j < view->n_kernels; j++) {
             const ViewStats *t = &view->kernels[j].time;
-            if (is_same(view, filter, j, brief) && t->med <= x) up_to += (double)t->n;
+            if (counts(view, filter, j, brief) && t->med <= x) up_to += (double)t->n;
         }
         if (2 * up_to >= calls) median = x;
     }
@@ -160,7 +120,7 @@ ViewStats op_filter_kernel_stats(const ProfileView *view, const OpFilter *filter
     double squares = 0;
     for (int i = 0; i < view->n_kernels; i++) {
         const ViewStats *t = &view->kernels[i].time;
-        if (!is_same(view, filter, i, brief)) continue;
+        if (!counts(view, filter, i, brief)) continue;
         sum.n += t->n;
         sum.total += t->total;
         sum.min = fmin(sum.min, t->min);

@@ -2,28 +2,33 @@
 #pragma once
 
 #include "bench/record/profile_view.h"
+#include "prof/part.h"
 
-typedef enum OpWhere {
-    OP_WHERE_ANY,
-    OP_WHERE_ATTENTION, /* any part of it, the residual aside */
-    OP_WHERE_BESIDE,    /* outside attention */
-    OP_WHERE_LINEAR,    /* its projections */
-    OP_WHERE_CORE,      /* scores, softmax and values */
-    OP_WHERE_MISC       /* in none of the parts that eager attention has */
-} OpWhere;
-
-/* Selects rows of ops; NULL or PHASE_COUNT: any. */
+/* Rows of ops: those in one of the categories, in one of the parts and in the phase; PHASE_COUNT: in any. */
 typedef struct OpFilter {
-    unsigned categories; /* op_filter_categories(); 0: all */
-    const char *part;    /* of prof/parts.def */
+    unsigned categories; /* op_filter_categories() */
+    unsigned parts;      /* op_filter_part() */
     Phase phase;
-    OpWhere where;
 } OpFilter;
+
+/* Parts of prof/parts.def, a bit each. An op of no part is outside attention, and so is the residual. */
+#define OP_FILTER_PART(part) (1U << PART_##part)
+#define OP_FILTER_BESIDE     (OP_FILTER_PART(COUNT) | OP_FILTER_PART(RESIDUAL))
+#define OP_FILTER_ATTENTION  (~OP_FILTER_BESIDE)
+#define OP_FILTER_LINEAR     (OP_FILTER_PART(QKV) | OP_FILTER_PART(OUTPUT))
+#define OP_FILTER_ROPE       (OP_FILTER_PART(ROPE_Q) | OP_FILTER_PART(ROPE_K))
+#define OP_FILTER_EAGER_CORE \
+    (OP_FILTER_PART(SCORES) | OP_FILTER_PART(SOFTMAX) | OP_FILTER_PART(VALUES))
+#define OP_FILTER_CORE (OP_FILTER_EAGER_CORE | OP_FILTER_PART(CORE))
+/* In none of the parts that eager attention has. */
+#define OP_FILTER_MISC \
+    (OP_FILTER_ATTENTION & ~(OP_FILTER_LINEAR | OP_FILTER_ROPE | OP_FILTER_EAGER_CORE))
 
 /* A bit for each category of the word; "other": all but matmul, elementwise, optimizer, softmax and
  * reduction. An unknown word gives a bit that no op has. */
 unsigned op_filter_categories(const char *word);
-bool op_filter_takes(const OpFilter *filter, const ViewOp *op);
+/* The bit of the part of that name; NULL: of none. */
+unsigned op_filter_part(const char *name);
 /* ns of all steps; NAN: no row matches. */
 double op_filter_time(const ProfileView *view, const OpFilter *filter);
 /* Of all steps: kernels on a GPU, nodes on a CPU. */

@@ -31,26 +31,29 @@ static Thing nothing(const ProfileView *view)
 
 /* ---- rows of ops ---- */
 
-static Thing of_ops(const ProfileView *view, const OpFilter *some, const OpFilter *all)
+static const unsigned any = ~0U; /* category or part */
+
+static Thing of_ops(const ProfileView *view, OpFilter some, OpFilter all)
 {
     Thing thing = nothing(view);
-    thing.total = op_filter_time(view, some);
-    thing.whole = op_filter_time(view, all);
-    thing.calls = op_filter_calls(view, some);
+    thing.total = op_filter_time(view, &some);
+    thing.whole = op_filter_time(view, &all);
+    thing.calls = op_filter_calls(view, &some);
     return thing;
 }
 
-static const OpFilter everything = {.phase = PHASE_COUNT};
-static const OpFilter forward = {.phase = PHASE_FORWARD};
-static const OpFilter attention = {.phase = PHASE_FORWARD, .where = OP_WHERE_ATTENTION};
-static const OpFilter linear = {.phase = PHASE_FORWARD, .where = OP_WHERE_LINEAR};
-static const OpFilter beside = {.phase = PHASE_FORWARD, .where = OP_WHERE_BESIDE};
+/* Parts of the forward pass, of which others are the whole. */
+static Thing of_parts(const ProfileView *view, unsigned parts, unsigned whole)
+{
+    return of_ops(view, (OpFilter){any, parts, PHASE_FORWARD},
+                  (OpFilter){any, whole, PHASE_FORWARD});
+}
 
 /* ---- phases ---- */
 
 static double phase_calls(const ProfileView *view, Phase phase)
 {
-    const OpFilter all = {.phase = phase};
+    const OpFilter all = {any, any, phase};
     return view->gpu ? (double)view->phases[phase].kernels : op_filter_calls(view, &all);
 }
 
@@ -66,10 +69,9 @@ static Thing of_phase(const ProfileView *view, const char *name)
     return thing;
 }
 
-static Thing of_step(const ProfileView *view, const char *rest)
+static Thing of_step(const ProfileView *view)
 {
     Thing thing = nothing(view);
-    (void)rest;
     thing.total = view->step.total;
     thing.std = view->step.std;
     return thing;
@@ -91,166 +93,137 @@ static Thing of_own(const ProfileView *view, const char *name)
 
 static Thing of_part(const ProfileView *view, const char *name)
 {
-    const OpFilter part = {.part = name, .phase = PHASE_FORWARD};
-    return of_ops(view, &part, &attention);
+    return of_parts(view, op_filter_part(name), OP_FILTER_ATTENTION);
 }
 
 /* Nothing left over is a figure too. */
-static Thing of_misc(const ProfileView *view, const char *rest)
+static Thing of_misc(const ProfileView *view)
 {
-    const OpFilter misc = {.phase = PHASE_FORWARD, .where = OP_WHERE_MISC};
-    Thing thing = of_ops(view, &misc, &attention);
-    (void)rest;
+    Thing thing = of_parts(view, OP_FILTER_MISC, OP_FILTER_ATTENTION);
     if (isnan(thing.total) && !isnan(thing.whole)) thing.total = 0;
     return thing;
 }
 
 static Thing of_device(const ProfileView *view, const char *name)
 {
-    const OpFilter some = {.phase = profile_view_phase(name)};
-    const bool known = !*name || some.phase != PHASE_COUNT;
-    return known ? of_ops(view, &some, &everything) : nothing(view);
+    const Phase phase = profile_view_phase(name);
+    if (*name && phase == PHASE_COUNT) return nothing(view);
+    return of_ops(view, (OpFilter){any, any, phase}, (OpFilter){any, any, PHASE_COUNT});
 }
 
-/* The words of a thing; the list points into the text. */
+/* The first words of a text; "" behind the last. */
 typedef struct Words {
-    char text[96];
-    char *list[4];
+    char list[3][32];
     int n;
 } Words;
 
-static void split(const char *rest, Words *words)
+static Words split(const char *text)
 {
-    char *next = NULL;
-    *words = (Words){0};
-    snprintf(words->text, sizeof words->text, "%s", rest);
-    for (char *word = strtok_r(words->text, " ", &next); word && words->n < 4;
-         word = strtok_r(NULL, " ", &next))
-        words->list[words->n++] = word;
+    Words words = {0};
+    words.n = sscanf(text, "%31s %31s %31s", words.list[0], words.list[1], words.list[2]);
+    return words;
 }
 
 static Thing of_category(const ProfileView *view, const char *rest)
 {
-    Words words;
-    split(rest, &words);
-    if (words.n == 0) return nothing(view);
-    const OpFilter some = {.categories = op_filter_categories(words.list[0]),
-                           .phase = words.n > 1 ? profile_view_phase(words.list[1]) : PHASE_COUNT};
-    return of_ops(view, &some, &everything);
+    const Words words = split(rest);
+    const OpFilter some = {op_filter_categories(words.list[0]), any,
+                           profile_view_phase(words.list[1])};
+    return of_ops(view, some, (OpFilter){any, any, PHASE_COUNT});
 }
 
 static Thing of_of(const ProfileView *view, const char *rest)
 {
-    Words words;
-    split(rest, &words);
-    if (words.n < 2) return nothing(view);
-    const OpFilter all = {.phase = profile_view_phase(words.list[0])};
-    const OpFilter some = {.categories = op_filter_categories(words.list[1]), .phase = all.phase};
-    return all.phase != PHASE_COUNT ? of_ops(view, &some, &all) : nothing(view);
+    const Words words = split(rest);
+    const Phase phase = profile_view_phase(words.list[0]);
+    const OpFilter some = {op_filter_categories(words.list[1]), any, phase};
+    return phase != PHASE_COUNT ? of_ops(view, some, (OpFilter){any, any, phase}) : nothing(view);
 }
 
 static Thing of_in(const ProfileView *view, const char *rest)
 {
-    Words words;
     Thing thing = of_of(view, rest);
-    split(rest, &words);
-    if (words.n > 0) thing.whole = of_phase(view, words.list[0]).total;
+    thing.whole = of_phase(view, split(rest).list[0]).total;
     return thing;
 }
 
 /* ---- kernels ---- */
 
-/* Of the words N [CATEGORY] [PHASE]. */
-static OpFilter filter_of(const Words *words)
+/* The short name, by N [CATEGORY] [PHASE]. */
+static const char *find_kernel(const ProfileView *view, const char *rest, OpFilter *filter)
 {
-    OpFilter filter = everything;
-    for (int i = 1; i < words->n; i++) {
-        const Phase phase = profile_view_phase(words->list[i]);
+    const Words words = split(rest);
+    *filter = (OpFilter){any, any, PHASE_COUNT};
+    for (int i = 1; i < words.n; i++) {
+        const Phase phase = profile_view_phase(words.list[i]);
         if (phase == PHASE_COUNT)
-            filter.categories = op_filter_categories(words->list[i]);
+            filter->categories = op_filter_categories(words.list[i]);
         else
-            filter.phase = phase;
+            filter->phase = phase;
     }
-    return filter;
-}
-
-static int rank_of(const Words *words)
-{
-    return words->n > 0 ? atoi(words->list[0]) : 0;
+    return op_filter_kernel_name(view, filter, atoi(words.list[0]));
 }
 
 static Thing of_kernel(const ProfileView *view, const char *rest)
 {
-    Words words;
-    split(rest, &words);
-    const OpFilter filter = filter_of(&words), all = {.phase = filter.phase};
-    const char *brief = op_filter_kernel_name(view, &filter, rank_of(&words));
+    OpFilter filter;
+    const char *brief = find_kernel(view, rest, &filter);
     Thing thing = nothing(view);
     if (!brief) return thing;
     thing.call = op_filter_kernel_stats(view, &filter, brief);
     thing.total = thing.call.total;
     thing.calls = (double)thing.call.n;
-    thing.whole = op_filter_time(view, &all);
+    thing.whole = op_filter_time(view, &(OpFilter){any, any, filter.phase});
     return thing;
 }
 
 const char *profile_figure_kernel(const ProfileView *view, const char *thing)
 {
-    Words words;
-    split(thing, &words);
-    if (words.n < 2 || strcmp(words.list[0], "kernel") != 0) return NULL;
-    words.n--;
-    memmove(words.list, words.list + 1, (size_t)words.n * sizeof *words.list);
-    const OpFilter filter = filter_of(&words);
-    return op_filter_kernel_name(view, &filter, rank_of(&words));
+    OpFilter filter;
+    return strncmp(thing, "kernel ", 7) == 0 ? find_kernel(view, thing + 7, &filter) : NULL;
 }
 
 /* ---- one attention ---- */
 
-static double layers_of(const ProfileView *view)
+/* The thing comes once in every layer. */
+static Thing in_each_layer(const ProfileView *view, Thing thing)
 {
     int64_t layers = 0;
-    return record_int(view->record, "num_layers", &layers) && layers > 0 ? (double)layers : NAN;
-}
-
-/* "softmax" of "layer.3/attn/softmax"; NULL: another range. */
-static const char *core_scope(const ViewRange *range)
-{
-    static const char *const core[] = {"scores", "softmax", "values", "attention"};
-    const char *slash = strrchr(range->name, '/');
-    if (range->phase != PHASE_FORWARD || range->level != 2 || !slash) return NULL;
-    for (size_t i = 0; i < sizeof core / sizeof *core; i++) {
-        if (strcmp(slash + 1, core[i]) == 0) return slash + 1;
-    }
-    return NULL;
-}
-
-static Thing once(Thing thing, double layers)
-{
-    thing.times *= layers;
+    record_int(view->record, "num_layers", &layers);
+    thing.times *= layers > 0 ? (double)layers : NAN;
     thing.call.avg = thing.total / thing.times;
     return thing;
 }
 
+/* Is the range "layer.3/attn/softmax", when the name is "softmax", or "attention" for any of the four? */
+static bool is_core(const ViewRange *range, const char *name)
+{
+    static const char *const core[] = {"scores", "softmax", "values", "attention"};
+    const bool all = strcmp(name, "attention") == 0;
+    const char *slash = strrchr(range->name, '/');
+    if (range->phase != PHASE_FORWARD || range->level != 2 || !slash) return false;
+    for (size_t i = 0; i < sizeof core / sizeof *core; i++) {
+        if (strcmp(slash + 1, core[i]) == 0) return all || strcmp(name, core[i]) == 0;
+    }
+    return false;
+}
+
 static Thing of_one(const ProfileView *view, const char *name)
 {
-    const bool all = strcmp(name, "attention") == 0;
     Thing thing = nothing(view);
     for (int i = 0; i < view->n_ranges; i++) {
         const ViewRange *range = &view->ranges[i];
-        const char *scope = core_scope(range);
-        if (!scope || (!all && strcmp(scope, name) != 0)) continue;
+        if (!is_core(range, name)) continue;
         const double time = view->gpu ? range->wall.total : range->host.total;
         thing.total = isnan(thing.total) ? time : thing.total + time;
     }
-    return once(thing, layers_of(view));
+    return in_each_layer(view, thing);
 }
 
 static Thing of_inside(const ProfileView *view, const char *name)
 {
-    const OpFilter some = {
-        .part = *name ? name : NULL, .phase = PHASE_FORWARD, .where = OP_WHERE_CORE};
-    return once(of_ops(view, &some, &attention), layers_of(view));
+    const unsigned parts = OP_FILTER_CORE & (*name ? op_filter_part(name) : any);
+    return in_each_layer(view, of_parts(view, parts, OP_FILTER_ATTENTION));
 }
 
 /* ---- the GPU ---- */
@@ -264,19 +237,7 @@ static Thing of_gpu(const ProfileView *view, double total)
     return thing;
 }
 
-static Thing of_compute(const ProfileView *view, const char *rest)
-{
-    (void)rest;
-    return of_gpu(view, view->device.compute);
-}
-
-static Thing of_copies(const ProfileView *view, const char *rest)
-{
-    (void)rest;
-    return of_gpu(view, view->device.copies);
-}
-
-static Thing of_uploads(const ProfileView *view, const char *rest)
+static Thing of_uploads(const ProfileView *view)
 {
     double sum = 0;
     for (int i = 0; i < view->n_names; i++) {
@@ -284,7 +245,6 @@ static Thing of_uploads(const ProfileView *view, const char *rest)
         if (copy && strstr(view->names[i].name, "Host-to-Device")) sum += view->names[i].time.total;
     }
     Thing thing = of_gpu(view, sum);
-    (void)rest;
     thing.whole = view->device.copies > 0 ? view->device.copies : NAN;
     return thing;
 }
@@ -299,45 +259,39 @@ static Thing of_gaps(const ProfileView *view, const ViewGaps *gaps)
     return thing;
 }
 
-static Thing of_gap(const ProfileView *view, const char *rest)
-{
-    (void)rest;
-    return view->gpu ? of_gaps(view, &view->device.gaps) : nothing(view);
-}
-
-static Thing of_api_gap(const ProfileView *view, const char *rest)
-{
-    (void)rest;
-    return of_gaps(view, &view->host_gaps);
-}
-
 /* ---- words ---- */
 
-/* Things that are rows of ops. */
+static Thing of_word(const ProfileView *view, const char *word)
+{
+    const struct {
+        const char *word;
+        Thing thing;
+    } things[] = {
+        {"step", of_step(view)},
+        {"attention", of_parts(view, OP_FILTER_ATTENTION, any)},
+        {"linear", of_parts(view, OP_FILTER_LINEAR, OP_FILTER_ATTENTION)},
+        {"misc", of_misc(view)},
+        {"beside", of_parts(view, OP_FILTER_BESIDE, any)},
+        {"compute", of_gpu(view, view->device.compute)},
+        {"copies", of_gpu(view, view->device.copies)},
+        {"uploads", of_uploads(view)},
+        {"gap", view->gpu ? of_gaps(view, &view->device.gaps) : nothing(view)},
+        {"api_gap", of_gaps(view, &view->host_gaps)},
+    };
+    for (size_t i = 0; i < sizeof things / sizeof *things; i++) {
+        if (strcmp(word, things[i].word) == 0) return things[i].thing;
+    }
+    return of_phase(view, word);
+}
+
+/* Things that other words follow. */
 static const struct {
     const char *word;
-    const OpFilter *ops, *whole;
-} groups[] = {
-    {"attention", &attention, &forward},
-    {"linear", &linear, &attention},
-    {"beside", &beside, &forward},
-};
-
-enum { ALONE, WORDS }; /* no word follows; words may follow */
-
-static const struct {
-    const char *word;
-    int words;
     Thing (*find)(const ProfileView *view, const char *rest);
-} things[] = {
-    {"step", ALONE, of_step},     {"own", WORDS, of_own},
-    {"part", WORDS, of_part},     {"misc", ALONE, of_misc},
-    {"device", WORDS, of_device}, {"category", WORDS, of_category},
-    {"of", WORDS, of_of},         {"in", WORDS, of_in},
-    {"kernel", WORDS, of_kernel}, {"one", WORDS, of_one},
-    {"inside", WORDS, of_inside}, {"compute", ALONE, of_compute},
-    {"copies", ALONE, of_copies}, {"uploads", ALONE, of_uploads},
-    {"gap", ALONE, of_gap},       {"api_gap", ALONE, of_api_gap},
+} things_of[] = {
+    {"own", of_own},           {"part", of_part}, {"device", of_device},
+    {"category", of_category}, {"of", of_of},     {"in", of_in},
+    {"kernel", of_kernel},     {"one", of_one},   {"inside", of_inside},
 };
 
 static bool starts(const char *text, size_t n, const char *word)
@@ -348,15 +302,11 @@ static bool starts(const char *text, size_t n, const char *word)
 static Thing find(const ProfileView *view, const char *thing)
 {
     const size_t n = strcspn(thing, " ");
-    for (size_t i = 0; i < sizeof groups / sizeof *groups; i++) {
-        if (strcmp(thing, groups[i].word) == 0) return of_ops(view, groups[i].ops, groups[i].whole);
+    for (size_t i = 0; i < sizeof things_of / sizeof *things_of; i++) {
+        if (starts(thing, n, things_of[i].word))
+            return things_of[i].find(view, thing[n] ? thing + n + 1 : "");
     }
-    for (size_t i = 0; i < sizeof things / sizeof *things; i++) {
-        if (!starts(thing, n, things[i].word)) continue;
-        if (thing[n] && things[i].words == ALONE) return nothing(view);
-        return things[i].find(view, thing[n] ? thing + n + 1 : "");
-    }
-    return of_phase(view, thing);
+    return of_word(view, thing);
 }
 
 double profile_figure(const ProfileView *view, const char *what)
