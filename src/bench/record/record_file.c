@@ -90,10 +90,7 @@ static Status add_environment(Reader *in, json_t *environment, size_t line)
         return checked;
     }
     in->file_id = id;
-    if (json_array_append(in->set.environments, environment)) {
-        return NO_MEMORY("for %s", in->path);
-    }
-    return ST_OK;
+    return record_set_add_environment(&in->set, environment);
 }
 
 static Status add_result(Reader *in, json_t *result, const char *where)

@@ -6,10 +6,11 @@
 /* environments[0] is this run's; others come from files that were read or resumed. Every result
  * names its own by `environment_id`. */
 typedef struct RecordSet {
-    json_t *environments;      /* array of objects, each with an `id` */
-    json_t *results;           /* array of records; both arrays only grow */
-    struct RecordIndex *index; /* lookup by name; NULL: linear search */
-    json_t *others;            /* object: other members of the files, such as `files` of a suite */
+    json_t *environments;   /* array of objects, each with an `id` */
+    json_t *results;        /* array of records; both arrays only grow, by the functions below */
+    json_t *environment_of; /* object: the first environment of an `id`, */
+    json_t *result_of;      /* and the last result of a key */
+    json_t *others;         /* object: other members of the files, such as `files` of a suite */
 } RecordSet;
 
 /* `environment` is NULL in a set that only reads files. The caller keeps its reference. */
@@ -19,6 +20,7 @@ size_t record_set_size(const RecordSet *set);
 Record *record_set_at(const RecordSet *set, size_t i); /* borrowed */
 /* Appends the record, shared. A record without environment_id gets the id of environments[0]. */
 Status record_set_add(RecordSet *set, Record *record);
+Status record_set_add_environment(RecordSet *set, json_t *environment);
 /* Appends a record of another set, and its environment when this set lacks it. When the set has the
  * environment from another run, the record gets the time and command of its own run. */
 Status record_set_share(RecordSet *set, const RecordSet *from, Record *record);

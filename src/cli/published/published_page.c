@@ -60,10 +60,21 @@ Status published_page_keep(PublishedPlan *plan, const RecordSet *rows, const Rec
 /* ---- reading ---- */
 
 /* The rows were checked when the bundle was read. */
-static RecordSet rows_of(const json_t *root, const char *name)
+static Status read_rows(RecordSet *rows, const json_t *root, const char *name)
 {
     const json_t *file = json_object_get(json_object_get(root, "files"), name);
-    return (RecordSet){.results = json_object_get(file, "results")};
+    const json_t *results = json_object_get(file, "results");
+    TRY(record_set_init(rows, NULL));
+    for (size_t i = 0; i < json_array_size(results); i++)
+        TRY(record_set_add(rows, json_array_get(results, i)));
+    return ST_OK;
+}
+
+static void free_page(PublishedPage *page)
+{
+    published_list_cells_free(&page->cells);
+    record_set_free(&page->rows);
+    record_set_free(&page->profiles);
 }
 
 static Status read_page(PublishedPage *page, const json_t *root, const json_t *like)
@@ -76,8 +87,8 @@ static Status read_page(PublishedPage *page, const json_t *root, const json_t *l
     sizes = sizes ? sizes : "";
     TRY(published_plan_check_arguments(device, sizes, "'like'"));
     TRY(published_list_cells(&page->cells, device, sizes));
-    page->rows = rows_of(root, PUBLISHED_RESULTS_FILE);
-    page->profiles = rows_of(root, PUBLISHED_PROFILES_FILE);
+    TRY(read_rows(&page->rows, root, PUBLISHED_RESULTS_FILE));
+    TRY(read_rows(&page->profiles, root, PUBLISHED_PROFILES_FILE));
     page->results = (PublishedResults){.cells = &page->cells,
                                        .rows = &page->rows,
                                        .profiles = &page->profiles,
@@ -101,7 +112,7 @@ static Status add_page(PublishedPages *pages, const json_t *root)
         text_puts(&pages->lines, "\n");
         return ST_OK;
     }
-    published_list_cells_free(&page->cells);
+    free_page(page);
     if (status != ST_USAGE) return status;
     log_warning("skipping the published tables: %s", status_message());
     return ST_OK;
@@ -133,7 +144,7 @@ PageInput published_page_input(const PublishedPages *pages, const PageBundle *bu
 
 void published_page_free(PublishedPages *pages)
 {
-    for (int i = 0; i < pages->n; i++) published_list_cells_free(&pages->list[i].cells);
+    for (int i = 0; i < pages->n; i++) free_page(&pages->list[i]);
     free(pages->list);
     free(pages->parts);
     text_free(&pages->lines);

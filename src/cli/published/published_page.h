@@ -13,7 +13,7 @@ Status published_page_keep(PublishedPlan *plan, const RecordSet *rows, const Rec
 typedef struct PublishedPage {
     int writeup;
     PublishedCells cells;
-    RecordSet rows, profiles; /* borrowed from the bundle */
+    RecordSet rows, profiles; /* share the records of the bundle */
     PublishedResults results;
 } PublishedPage;
 

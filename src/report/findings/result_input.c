@@ -61,8 +61,7 @@ static Status take_memory(ResultInput *file, json_t *root)
     if (!record_text(environment, "id"))
         return FAIL(ST_USAGE, "%s: its 'environment' has no 'id' text", file->path);
     file->memory = json_incref(json_object_get(root, "cells"));
-    return json_array_append(file->rows.environments, environment) ? NO_MEMORY("for %s", file->path)
-                                                                   : ST_OK;
+    return record_set_add_environment(&file->rows, environment);
 }
 
 static Status take_trace(ResultInput *file, const json_t *root)

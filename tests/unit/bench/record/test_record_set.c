@@ -12,7 +12,8 @@ static void add_environment(int id, int number)
     char name[16];
     snprintf(name, sizeof name, "e%d", id);
     json_t *environment = json_pack("{s:s, s:i}", "id", name, "number", number);
-    assert_int_equal(json_array_append_new(set.environments, environment), 0);
+    assert_int_equal(record_set_add_environment(&set, environment), ST_OK);
+    json_decref(environment);
 }
 
 static void add_result(int cell, int id, int number)
