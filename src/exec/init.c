@@ -1,6 +1,8 @@
 #include "exec/init.h"
 
 #include "backend/thread_team.h"
+#include "base/array.h"
+#include "base/i64.h"
 #include "base/rng.h"
 #include "ops/element.h"
 #include "plan/step_state.h"
@@ -16,121 +18,107 @@ static const uint64_t attention_stream = (1ULL << 40) + 2; /* of q; k, v and dou
 static const double rope_theta = 10000;
 
 /* A tensor that starts from random numbers, or from ones. */
-typedef struct Drawn {
+typedef struct InitialTensor {
     int tensor;
     uint64_t stream;
     ParamInit init;
     double std;
-} Drawn;
+} InitialTensor;
 
-/* Room for a piece of a tensor: as it is drawn, and as the tensor's dtype has it. */
-typedef struct Room {
-    int threads;
-    float *drawn;
-    void *converted; /* up to 8 bytes an element */
-} Room;
+/* Up to CHUNK elements of a tensor on the host. */
+typedef struct HostBuffers {
+    float *values;
+    void *
+        converted; /* the same in the tensor's dtype, up to 8 bytes an element; NULL: all tensors are fp32 */
+} HostBuffers;
 
-/* Elements from `first` on, drawn by all threads. */
-typedef struct Draw {
-    const Room *room;
-    const Drawn *drawn;
+/* Elements from `first` on, made by all threads. */
+typedef struct Fill {
+    float *values;
+    const InitialTensor *initial;
     int64_t first;
     uint64_t seed;
-} Draw;
+} Fill;
 
-static void draw_range(const void *data, int64_t i, int64_t end, int thread)
+static void fill_range(const void *data, int64_t i, int64_t end, int thread)
 {
-    const Draw *x = data;
-    const Drawn *d = x->drawn;
-    float *const dst = x->room->drawn;
+    const Fill *f = data;
+    const InitialTensor *t = f->initial;
     (void)thread;
-    if (d->init == INIT_NORMAL) {
-        rng_truncated_normal(dst + i, end - i, x->seed, d->stream, x->first + i, d->std);
+    if (t->init == INIT_NORMAL) {
+        rng_truncated_normal(f->values + i, end - i, f->seed, t->stream, f->first + i, t->std);
     } else {
-        for (; i < end; i++) dst[i] = 1;
+        for (; i < end; i++) f->values[i] = 1;
     }
 }
 
 typedef struct Conversion {
-    const Room *room;
+    const HostBuffers *host;
     DType dtype;
+    bool upper; /* to the upper half of a parameter in two halves (base/float16.h) */
 } Conversion;
 
 static void convert_range(const void *data, int64_t i, int64_t end, int thread)
 {
-    const Conversion *x = data;
+    const Conversion *c = data;
+    const float *values = c->host->values;
+    uint16_t *upper = c->host->converted;
     (void)thread;
-    for (; i < end; i++) element_set(x->room->converted, x->dtype, i, (double)x->room->drawn[i]);
+    if (c->upper) {
+        for (; i < end; i++) upper[i] = float16_upper(values[i]);
+    } else {
+        for (; i < end; i++) element_set(c->host->converted, c->dtype, i, (double)values[i]);
+    }
 }
 
-static const void *as_dtype(const Room *room, DType dtype, int64_t n)
+/* The n values on the host become elements of `tensor` from `first` on. */
+static Status upload_chunk(Session *s, const HostBuffers *host, int tensor, int64_t first,
+                           int64_t n, bool upper)
 {
-    if (dtype == DT_F32) return room->drawn;
-    thread_team_for(room->threads, n, 0, convert_range, &(Conversion){room, dtype});
-    return room->converted;
-}
-
-static void upper_range(const void *data, int64_t i, int64_t end, int thread)
-{
-    const Room *room = data;
-    uint16_t *upper = room->converted;
-    (void)thread;
-    for (; i < end; i++) upper[i] = float16_upper(room->drawn[i]);
-}
-
-static const void *uppers(const Room *room, int64_t n)
-{
-    thread_team_for(room->threads, n, 0, upper_range, room);
-    return room->converted;
-}
-
-/* A parameter in bf16 alone is what the upper half of one in two halves is: every mode starts
- * from the same. */
-static const void *as_drawn(const Room *room, const Tensor *t, int64_t n)
-{
-    const bool upper = t->kind == TK_PARAM && t->dtype == DT_BF16;
-    return upper ? uppers(room, n) : as_dtype(room, t->dtype, n);
-}
-
-/* n elements of `tensor` from `first` on. */
-static Status upload_piece(Session *s, int tensor, int64_t first, int64_t n, const void *from)
-{
-    const size_t size = plan_dtype_size(s->plan->tensors[tensor].dtype);
+    const DType dtype = s->plan->tensors[tensor].dtype;
+    const size_t size = plan_dtype_size(dtype);
     char *to = (char *)s->memory[tensor] + (size_t)first * size;
+    const void *from = dtype == DT_F32 ? host->values : host->converted;
+    if (dtype != DT_F32)
+        thread_team_for(s->binding->threads, n, 0, convert_range,
+                        &(Conversion){host, dtype, upper});
     return s->api->upload(s->backend, to, from, (size_t)n * size);
 }
 
-static Status upload_drawn(Session *s, const Model *model, const Drawn *d, const Room *room)
+static Status upload_initial(Session *s, const Model *model, const InitialTensor *initial,
+                             const HostBuffers *host)
 {
-    const Tensor *t = &model->plan.tensors[d->tensor];
+    const Tensor *t = &model->plan.tensors[initial->tensor];
     const int64_t all = plan_elements(t);
+    /* A parameter in bf16 alone equals the upper half of one in two halves: every mode starts from the same. */
+    const bool upper = t->kind == TK_PARAM && t->dtype == DT_BF16;
     for (int64_t first = 0; first < all; first += CHUNK) {
-        const int64_t n = all - first < CHUNK ? all - first : CHUNK;
-        thread_team_for(room->threads, n, 0, draw_range,
-                        &(Draw){room, d, first, (uint64_t)model->config.seed});
-        TRY(upload_piece(s, d->tensor, first, n, as_drawn(room, t, n)));
-        if (t->dtype == DT_LOW16) TRY(upload_piece(s, t->upper, first, n, uppers(room, n)));
+        const int64_t n = i64_min(all - first, CHUNK);
+        thread_team_for(s->binding->threads, n, 0, fill_range,
+                        &(Fill){host->values, initial, first, (uint64_t)model->config.seed});
+        TRY(upload_chunk(s, host, initial->tensor, first, n, upper));
+        if (t->dtype == DT_LOW16) TRY(upload_chunk(s, host, t->upper, first, n, true));
     }
     return ST_OK;
 }
 
-static Status upload_params(Session *s, const Model *model, const Room *room)
+static Status upload_params(Session *s, const Model *model, const HostBuffers *host)
 {
     for (int i = 0; i < model->n_params; i++) {
         const Param *p = &model->params[i];
-        const Drawn drawn = {p->tensor, (uint64_t)i, p->init, p->std};
-        TRY(upload_drawn(s, model, &drawn, room));
+        const InitialTensor initial = {p->tensor, (uint64_t)i, p->init, p->std};
+        TRY(upload_initial(s, model, &initial, host));
     }
     return ST_OK;
 }
 
-static Status upload_attention(Session *s, const Model *model, const Room *room)
+static Status upload_attention(Session *s, const Model *model, const HostBuffers *host)
 {
     const AttentionAlone *alone = &model->alone;
     const int tensors[] = {alone->qkv[0], alone->qkv[1], alone->qkv[2], alone->dout};
     for (size_t i = 0; i < sizeof tensors / sizeof *tensors; i++) {
-        const Drawn drawn = {tensors[i], attention_stream + i, INIT_NORMAL, 1};
-        if (drawn.tensor != PLAN_NONE) TRY(upload_drawn(s, model, &drawn, room));
+        const InitialTensor initial = {tensors[i], attention_stream + i, INIT_NORMAL, 1};
+        if (initial.tensor != PLAN_NONE) TRY(upload_initial(s, model, &initial, host));
     }
     return ST_OK;
 }
@@ -138,33 +126,25 @@ static Status upload_attention(Session *s, const Model *model, const Room *room)
 static Status upload_random(Session *s, const Model *model)
 {
     const bool convert = model->full_dtype != DT_F32 || model->act != DT_F32;
-    const Room room = {.threads = s->binding->threads,
-                       .drawn = malloc(CHUNK * sizeof(float)),
-                       .converted = convert ? malloc(CHUNK * sizeof(double)) : NULL};
-    Status st = ST_OK;
-    if (!room.drawn || (convert && !room.converted)) {
-        st = NO_MEMORY("for initial values");
-    }
-    if (st == ST_OK) st = upload_params(s, model, &room);
-    if (st == ST_OK) st = upload_attention(s, model, &room);
-    free(room.drawn);
-    free(room.converted);
-    return st;
+    CLEANUP(array_free) float *values = malloc(CHUNK * sizeof *values);
+    CLEANUP(array_free) void *converted = convert ? malloc(CHUNK * sizeof(double)) : NULL;
+    if (!values || (convert && !converted)) return NO_MEMORY("for initial values");
+    const HostBuffers host = {values, converted};
+    TRY(upload_params(s, model, &host));
+    return upload_attention(s, model, &host);
 }
 
 static Status upload_ids(Session *s, const Model *model, int tensor, uint64_t stream)
 {
     if (tensor == PLAN_NONE) return ST_OK;
     const int64_t n = plan_elements(&model->plan.tensors[tensor]);
-    int32_t *ids = malloc((size_t)n * sizeof *ids);
+    CLEANUP(array_free) int32_t *ids = malloc((size_t)n * sizeof *ids);
     if (!ids) return NO_MEMORY("for %lld tokens", (long long)n);
     for (int64_t i = 0; i < n; i++) {
         ids[i] = (int32_t)rng_below((uint64_t)model->config.seed, stream, (uint64_t)i,
                                     model->config.model.vocab);
     }
-    const Status st = session_upload(s, tensor, ids);
-    free(ids);
-    return st;
+    return session_upload(s, tensor, ids);
 }
 
 /* cos or sin of t theta^(-2i/D), for column i of D/2 or, in the wide form, for every column of
@@ -175,7 +155,7 @@ static Status upload_rope(Session *s, const Model *model, int tensor, bool sine)
     const Tensor *shape = &model->plan.tensors[tensor];
     const int64_t D = model->config.model.d_model / model->config.model.num_heads;
     const int64_t rows = plan_rows(shape), width = plan_width(shape);
-    void *table = malloc(plan_bytes(shape));
+    CLEANUP(array_free) void *table = malloc(plan_bytes(shape));
     if (!table) return NO_MEMORY("for RoPE tables");
     for (int64_t t = 0; t < rows; t++) {
         for (int64_t c = 0; c < width; c++) {
@@ -184,9 +164,7 @@ static Status upload_rope(Session *s, const Model *model, int tensor, bool sine)
             element_set(table, shape->dtype, t * width + c, sine ? sin(angle) : cos(angle));
         }
     }
-    const Status st = session_upload(s, tensor, table);
-    free(table);
-    return st;
+    return session_upload(s, tensor, table);
 }
 
 static Status upload_state(Session *s, const Model *model)

@@ -3,7 +3,6 @@
  *     x += attn(rmsnorm(x)); x += ffn(rmsnorm(x))
  *
  * The addition is part of the norm that follows it, so a block hands on (x, delta) not yet summed. */
-#include "model/params.h"
 #include "model/sdpa.h"
 #include "model/stages.h"
 #include "plan/step_state.h"

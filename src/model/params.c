@@ -1,6 +1,5 @@
-#include "model/params.h"
-
 #include "base/array.h"
+#include "model/stages.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,9 +13,9 @@ static int flat(Builder *b, const char *prefix, const char *name, TensorKind kin
 }
 
 /* Eager casts weights in every forward pass instead of keeping copies, as autocast does. */
-static bool reads_narrow(const Model *model, bool product)
+static bool reads_narrow(const Model *model, bool matmul)
 {
-    return product && !model->eager && model->act != model->full_dtype;
+    return matmul && !model->eager && model->act != model->full_dtype;
 }
 
 /* A bf16 copy is the upper half of the fp32 parameter: only the lower half is stored beside it. */
@@ -33,13 +32,13 @@ static void params_split(Builder *b, int lower, int upper)
     b->plan->tensors[lower].upper = upper;
 }
 
-static void new_group(Builder *b, Model *model, const char *name, int64_t elements, bool product)
+static void new_group(Builder *b, Model *model, const char *name, int64_t elements, bool matmul)
 {
     if (b->status == ST_OK)
         b->status = array_grow(&model->groups, (size_t)model->n_groups, 1, sizeof *model->groups);
     if (b->status != ST_OK) return;
     ParamGroup g = {.copy = PLAN_NONE, .grad = PLAN_NONE, .m = PLAN_NONE, .v = PLAN_NONE};
-    const bool narrow = reads_narrow(model, product);
+    const bool narrow = reads_narrow(model, matmul);
     /* Without an optimizer nothing reads the full-precision parameters. */
     const bool copy = narrow && config_mode_saves(model->mode);
     g.flat = flat(b, "", name, TK_PARAM, dtype_of(model, narrow, copy), elements);
@@ -59,9 +58,9 @@ static void new_group(Builder *b, Model *model, const char *name, int64_t elemen
 }
 
 /* Under `eager` every parameter is a group of its own. */
-void params_group(Builder *b, Model *model, const char *name, int64_t elements, bool product)
+void params_group(Builder *b, Model *model, const char *name, int64_t elements, bool matmul)
 {
-    if (!model->eager) new_group(b, model, name, elements, product);
+    if (!model->eager) new_group(b, model, name, elements, matmul);
 }
 
 static int window(Builder *b, const char *name, int of, int64_t offset, int64_t rows, int64_t cols)

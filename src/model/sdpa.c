@@ -12,7 +12,7 @@ static int result(Builder *b, const Model *m, const SdpaShape *s)
     return builder_tensor(b, "attention", TK_ACTIVATION, m->act, DIMS(s->B * s->T, s->H * s->D));
 }
 
-static NodeAttr *head_product(Builder *b, const SdpaShape *s, int out, int left, int right)
+static NodeAttr *head_matmul(Builder *b, const SdpaShape *s, int out, int left, int right)
 {
     NodeAttr *attr = builder_node(b, OP_bmm, IDS(out), IDS(left, right));
     *attr = attributes(s, 1);
@@ -20,8 +20,7 @@ static NodeAttr *head_product(Builder *b, const SdpaShape *s, int out, int left,
 }
 
 /* The scores in memory: `naive`, whose softmax transform_decompose() takes apart, and `fused`. fp16
- * ends at 65504, which products of q and k pass before they are scaled: there the product scales
- * them. */
+ * ends at 65504, which q k^T exceeds before it is scaled: there the matmul scales it. */
 static int materialised(Builder *b, const Model *m, const SdpaShape *s, int layer, const int qkv[3])
 {
     const int scores =
@@ -29,15 +28,15 @@ static int materialised(Builder *b, const Model *m, const SdpaShape *s, int laye
     const double scale = 1 / sqrt((double)s->D);
     const bool at_once = m->act == DT_F16;
     builder_scope(b, layer, "attn/scores");
-    NodeAttr *product = head_product(b, s, scores, qkv[0], qkv[1]);
-    product->transpose_b = true;
-    product->scale = at_once ? scale : 1;
+    NodeAttr *matmul = head_matmul(b, s, scores, qkv[0], qkv[1]);
+    matmul->transpose_b = true;
+    matmul->scale = at_once ? scale : 1;
     const int p = builder_like(b, "probabilities", scores, m->act);
     builder_scope(b, layer, "attn/softmax");
     *builder_node(b, OP_softmax, IDS(p), IDS(scores)) = attributes(s, at_once ? 1 : scale);
     const int out = result(b, m, s);
     builder_scope(b, layer, "attn/values");
-    head_product(b, s, out, p, qkv[2]);
+    head_matmul(b, s, out, p, qkv[2]);
     return out;
 }
 

@@ -10,6 +10,20 @@
 /* Appends inputs, parameters, setup, the forward pass and the loss; fills the model's tensor ids. */
 void forward_build(Builder *b, Model *model);
 
+/* ---- params.c ---- */
+
+/* Parameters in groups of contiguous memory: one for what stays fp32 in a layer (norms), one for its matmul
+ * weights, so that the optimizer runs over flat memory and q, k and v (or w1 and w3) can be multiplied as one
+ * matrix. Under `eager` every parameter is a group of its own. */
+
+/* The parameters added next lie together. `matmul`: matmuls read their 16-bit copies. */
+void params_group(Builder *b, Model *model, const char *name, int64_t elements, bool matmul);
+
+/* Adds one parameter to the newest group and returns the tensor that the forward pass reads (the
+ * 16-bit copy where there is one). n_dims is 1 (norms: cols) or 2 (rows x cols). */
+int params_add(Builder *b, Model *model, const char *name, int64_t rows, int64_t cols,
+               ParamInit init, double std);
+
 /* ---- transform_fuse.c ---- */
 
 /* What `eager` runs one by one as one node: matmuls of one input by weights that lie side by side

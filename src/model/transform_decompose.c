@@ -1,4 +1,3 @@
-#include "base/array.h"
 #include "model/stages.h"
 #include "ops/op.h"
 
@@ -19,19 +18,9 @@ void transform_decompose_node(Builder *b, const Model *model, const Node *node)
     memcpy(b->scope, node->scope, sizeof b->scope);
     if (wanted(model, node->op)) {
         op_def(node->op)->decompose(b, node);
-        return;
+    } else if (b->status == ST_OK) {
+        b->status = plan_append_node(b->plan, node);
     }
-    /* a copy: the pool that holds the operands may move while they are added */
-    CLEANUP(array_free)
-    int *operands = malloc((size_t)(node->n_out + node->n_in + 1) * sizeof *operands);
-    if (!operands) {
-        b->status = NO_MEMORY("for a node");
-        return;
-    }
-    memcpy(operands, b->plan->operands + node->first,
-           (size_t)(node->n_out + node->n_in) * sizeof *operands);
-    *builder_node(b, node->op, operands, node->n_out, operands + node->n_out, node->n_in) =
-        node->attr;
 }
 
 /* The primitives of RoPE multiply by one factor per column, from tables as wide as q. */

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_PARTS = 4, MAX_OPERANDS = 16 };
+enum { MAX_PARTS = 4 };
 
 /* Tensors that became windows into one: their outputs, in the order of their columns. */
 typedef struct Parts {
@@ -84,9 +84,8 @@ static size_t common_length(const char *a, const char *b)
 
 static void join_name(char *name, const char *more)
 {
-    char joined[2 * PLAN_NAME];
-    snprintf(joined, sizeof joined, "%s%s", name, more + common_length(name, more));
-    snprintf(name, PLAN_NAME, "%.*s", PLAN_NAME - 1, joined);
+    const size_t n = strlen(name);
+    snprintf(name + n, PLAN_NAME - n, "%s", more + common_length(name, more));
 }
 
 static void join_scope(char *scope, const char *other)
@@ -109,24 +108,20 @@ static void emit(Work *w, const Node *node, const int *out, int n_out, const int
  * into it. */
 static int make_whole(Work *w, const Node *nodes, int n, int64_t width)
 {
-    Tensor *tensors = w->b->plan->tensors;
-    const int whole = plan_out_id(w->b->plan, &nodes[0], 0);
-    char first[PLAN_NAME], name[PLAN_NAME];
+    const Plan *plan = w->b->plan;
+    const int whole = plan_out_id(plan, &nodes[0], 0);
+    Tensor *t = &plan->tensors[whole];
+    const Tensor first = *t;
     int64_t column = 0;
-    memcpy(first, tensors[whole].name, sizeof first);
-    memcpy(name, first, sizeof name);
-    const int64_t first_width = plan_width(&tensors[whole]);
-    for (int i = 1; i < n; i++)
-        join_name(name, tensors[plan_out_id(w->b->plan, &nodes[i], 0)].name);
-    memcpy(tensors[whole].name, name, sizeof name);
-    tensors[whole].dim[tensors[whole].n_dims - 1] = tensors[whole].ld = width;
+    for (int i = 1; i < n; i++) join_name(t->name, plan_out(plan, &nodes[i], 0)->name);
+    t->dim[t->n_dims - 1] = t->ld = width;
     for (int i = 0; i < n; i++) {
-        const int out = plan_out_id(w->b->plan, &nodes[i], 0);
-        const Tensor t = *builder_at(w->b, out);
-        const int64_t part = i ? plan_width(&t) : first_width;
+        const int out = plan_out_id(plan, &nodes[i], 0);
+        const Tensor part = i ? *builder_at(w->b, out) : first;
+        const int64_t columns = plan_width(&part);
         w->replacement[out] =
-            builder_view(w->b, i ? t.name : first, whole, column, DIMS(plan_rows(&t), part), width);
-        column += part;
+            builder_view(w->b, part.name, whole, column, DIMS(plan_rows(&part), columns), width);
+        column += columns;
     }
     return whole;
 }
@@ -186,19 +181,13 @@ static bool reads_whole(const Work *w, const Node *node)
 }
 
 /* The node as it is, reading what stands for its inputs now. */
-static void copy_node(Work *w, const Node *node)
+static void keep_node(Work *w, const Node *node)
 {
-    const int *operands = w->b->plan->operands + node->first;
-    int copy[MAX_OPERANDS];
-    if (node->n_out + node->n_in > MAX_OPERANDS) {
-        w->b->status = FAIL(ST_FAILED, "%s has too many operands to fuse", node->scope);
-        return;
+    int *in = w->b->plan->operands + node->first + node->n_out;
+    for (int i = 0; i < node->n_in; i++) {
+        if (in[i] != PLAN_NONE) in[i] = w->replacement[in[i]];
     }
-    for (int i = 0; i < node->n_out + node->n_in; i++) {
-        const bool read = i >= node->n_out && operands[i] != PLAN_NONE;
-        copy[i] = read ? w->replacement[operands[i]] : operands[i];
-    }
-    emit(w, node, copy, node->n_out, copy + node->n_out, node->n_in);
+    w->b->status = plan_append_node(w->b->plan, node);
 }
 
 static void rebuild(Work *w)
@@ -213,7 +202,7 @@ static void rebuild(Work *w)
         } else if (reads_whole(w, node)) {
             emit(w, node, IDS(plan_out_id(w->b->plan, node, 0)), IDS(w->last.whole));
         } else {
-            copy_node(w, node);
+            keep_node(w, node);
         }
         n += length;
     }

@@ -1,7 +1,8 @@
 #include "model/transform_recompute.h"
 
+#include "base/array.h"
+
 #include <stdlib.h>
-#include <string.h>
 
 /* Blocks that are recomputed together, from one kept tensor. */
 typedef struct Segment {
@@ -11,17 +12,20 @@ typedef struct Segment {
     bool done;
 } Segment;
 
+/* A tensor of the plan as it was. Copies are never replaced themselves. */
+typedef struct Use {
+    int segment; /* of a storage tensor: the segment whose forward pass makes it, or PLAN_NONE */
+    int copy;    /* what is read in its place from now on, or PLAN_NONE */
+    bool needed; /* of a storage tensor: backward reads it */
+} Use;
+
 typedef struct Work {
     Builder *b;
-    Node *old; /* the nodes of the plan as it was; operands stay where they are */
+    const Node *old; /* the nodes of the plan as it was; operands stay where they are */
     int n_old;
     int64_t every, blocks;
     Segment *segments;
-    int *
-        segment_of; /* of each storage tensor: the segment whose forward pass makes it, or PLAN_NONE */
-    int *copy;      /* of each tensor: what is read in its place from now on, or PLAN_NONE */
-    bool *needed;  /* of each storage tensor: backward reads it */
-    int *operands; /* of one node */
+    Use *uses; /* of each tensor */
 } Work;
 
 int64_t transform_recompute_blocks(const Config *config)
@@ -49,7 +53,7 @@ static void widen(int *begin, int *end, int node)
 static void find_segments(Work *w, const Model *model)
 {
     const Plan *plan = w->b->plan;
-    for (int i = 0; i < plan->n_tensors; i++) w->segment_of[i] = w->copy[i] = PLAN_NONE;
+    for (int i = 0; i < plan->n_tensors; i++) w->uses[i] = (Use){PLAN_NONE, PLAN_NONE, false};
     for (int n = 0; n < w->n_old; n++) {
         const Node *node = &w->old[n];
         const int s = segment_of_node(w, node);
@@ -61,16 +65,19 @@ static void find_segments(Work *w, const Model *model)
         widen(&segment->forward, &segment->forward_end, n);
         for (int i = 0; i < node->n_out; i++) {
             const int id = plan_out_id(plan, node, i);
-            if (id != PLAN_NONE) w->segment_of[plan_storage(plan, id)] = s;
+            if (id != PLAN_NONE) w->uses[plan_storage(plan, id)].segment = s;
         }
     }
 }
 
-/* Made by this segment's forward pass, and not kept. */
-static bool is_recomputed(const Work *w, int s, int id)
+/* The storage of a tensor that this segment's forward pass makes and that is not kept; PLAN_NONE: it is
+ * another's, or kept. */
+static int recomputed_storage(const Work *w, int s, int id)
 {
     const int storage = id == PLAN_NONE ? PLAN_NONE : plan_storage(w->b->plan, id);
-    return storage != PLAN_NONE && w->segment_of[storage] == s && storage != w->segments[s].kept;
+    const bool again =
+        storage != PLAN_NONE && w->uses[storage].segment == s && storage != w->segments[s].kept;
+    return again ? storage : PLAN_NONE;
 }
 
 /* ---- what has to be recomputed ---- */
@@ -78,16 +85,16 @@ static bool is_recomputed(const Work *w, int s, int id)
 static void need_inputs(Work *w, int s, const Node *node)
 {
     for (int i = 0; i < node->n_in; i++) {
-        const int id = plan_in_id(w->b->plan, node, i);
-        if (is_recomputed(w, s, id)) w->needed[plan_storage(w->b->plan, id)] = true;
+        const int storage = recomputed_storage(w, s, plan_in_id(w->b->plan, node, i));
+        if (storage != PLAN_NONE) w->uses[storage].needed = true;
     }
 }
 
 static bool makes_needed(const Work *w, int s, const Node *node)
 {
     for (int i = 0; i < node->n_out; i++) {
-        const int id = plan_out_id(w->b->plan, node, i);
-        if (is_recomputed(w, s, id) && w->needed[plan_storage(w->b->plan, id)]) return true;
+        const int storage = recomputed_storage(w, s, plan_out_id(w->b->plan, node, i));
+        if (storage != PLAN_NONE && w->uses[storage].needed) return true;
     }
     return false;
 }
@@ -116,50 +123,43 @@ static int add_tensor(Work *w, const Tensor *tensor)
 /* What is read in place of `id`: its copy, a window into its base's copy, or itself. */
 static int replaced(Work *w, int id)
 {
-    if (id == PLAN_NONE || w->copy[id] != PLAN_NONE) return id == PLAN_NONE ? id : w->copy[id];
+    if (id == PLAN_NONE || w->uses[id].copy != PLAN_NONE)
+        return id == PLAN_NONE ? id : w->uses[id].copy;
     Tensor window = w->b->plan->tensors[id]; /* a copy: tensors move while the plan grows */
-    if (window.base == PLAN_NONE || w->copy[window.base] == PLAN_NONE) return id;
-    window.base = w->copy[window.base];
-    return w->copy[id] = add_tensor(w, &window);
+    if (window.base == PLAN_NONE || w->uses[window.base].copy == PLAN_NONE) return id;
+    window.base = w->uses[window.base].copy;
+    return w->uses[id].copy = add_tensor(w, &window);
 }
 
 static void copy_outputs(Work *w, int s, const Node *node)
 {
     for (int i = 0; i < node->n_out && w->b->status == ST_OK; i++) {
-        const int id = plan_out_id(w->b->plan, node, i);
-        const int storage = is_recomputed(w, s, id) ? plan_storage(w->b->plan, id) : PLAN_NONE;
-        if (storage == PLAN_NONE || w->copy[storage] != PLAN_NONE) continue;
+        const int storage = recomputed_storage(w, s, plan_out_id(w->b->plan, node, i));
+        if (storage == PLAN_NONE || w->uses[storage].copy != PLAN_NONE) continue;
         Tensor again = w->b->plan->tensors[storage];
         again.keep = false;
-        w->copy[storage] = add_tensor(w, &again);
+        w->uses[storage].copy = add_tensor(w, &again);
     }
 }
 
 /* The node with every operand replaced, inputs alone for one that is not recomputed. */
-static void emit(Work *w, const Node *node, bool again)
+static void emit(Work *w, const Node *node)
 {
-    const Plan *plan = w->b->plan;
-    for (int i = 0; i < node->n_out + node->n_in; i++) {
-        const int id = plan->operands[node->first + i];
-        w->operands[i] = i < node->n_out && !again ? id : replaced(w, id);
+    const int end = node->first + node->n_out + node->n_in;
+    for (int i = node->first + (node->recomputed ? 0 : node->n_out); i < end; i++) {
+        const int replacement = replaced(w, w->b->plan->operands[i]);
+        w->b->plan->operands[i] = replacement;
     }
-    if (w->b->status != ST_OK) return;
-    w->b->status = plan_add_node(w->b->plan, node, w->operands, node->n_out,
-                                 w->operands + node->n_out, node->n_in);
+    if (w->b->status == ST_OK) w->b->status = plan_append_node(w->b->plan, node);
 }
 
-/* The norm that a segment begins with adds up the stream, and the sum is what is kept. */
-static bool starts_from_sum(const Work *w, int s, const Node *node)
+/* The norm that a segment begins with adds up the stream, and the sum is what is kept: it is read. */
+static void start_from_sum(Work *w, int s, const Node *node)
 {
-    return node->op == OP_rmsnorm && plan_out_id(w->b->plan, node, 2) == w->segments[s].kept;
-}
-
-static void emit_from_sum(Work *w, int s, const Node *node)
-{
-    const int out[] = {replaced(w, plan_out_id(w->b->plan, node, 0)),
-                       replaced(w, plan_out_id(w->b->plan, node, 1)), PLAN_NONE};
-    const int in[] = {w->segments[s].kept, plan_in_id(w->b->plan, node, 1), PLAN_NONE};
-    if (w->b->status == ST_OK) w->b->status = plan_add_node(w->b->plan, node, out, 3, in, 3);
+    int *out = w->b->plan->operands + node->first, *in = out + node->n_out;
+    if (node->op != OP_rmsnorm || out[2] != w->segments[s].kept) return;
+    in[0] = out[2];
+    in[2] = out[2] = PLAN_NONE;
 }
 
 static void compute_again(Work *w, int s)
@@ -172,11 +172,10 @@ static void compute_again(Work *w, int s)
         node.phase = PHASE_BACKWARD;
         node.recomputed = true;
         copy_outputs(w, s, &node);
-        if (starts_from_sum(w, s, &node)) {
-            emit_from_sum(w, s, &node);
-        } else {
-            emit(w, &node, true);
-        }
+        if (w->b->status == ST_OK) w->b->status = plan_copy_operands(w->b->plan, &node);
+        if (w->b->status != ST_OK) return;
+        start_from_sum(w, s, &node);
+        emit(w, &node);
     }
     segment->done = true;
 }
@@ -187,54 +186,27 @@ static void rebuild(Work *w)
         const Node *node = &w->old[n];
         const int s = node->phase == PHASE_BACKWARD ? segment_of_node(w, node) : PLAN_NONE;
         if (s != PLAN_NONE && !w->segments[s].done) compute_again(w, s);
-        emit(w, node, false);
+        emit(w, node);
     }
 }
 
 /* ---- all of it ---- */
 
-static int most_operands(const Work *w)
-{
-    int most = 1;
-    for (int n = 0; n < w->n_old; n++) {
-        const int operands = w->old[n].n_out + w->old[n].n_in;
-        if (operands > most) most = operands;
-    }
-    return most;
-}
-
-/* The tables of tensors cover those of the plan as it was: copies are never replaced themselves. */
-static bool allocate(Work *w)
-{
-    const size_t tensors = (size_t)w->b->plan->n_tensors;
-    w->segments = calloc((size_t)(w->blocks / w->every) + 1, sizeof *w->segments);
-    w->segment_of = calloc(tensors, sizeof *w->segment_of);
-    w->copy = calloc(tensors, sizeof *w->copy);
-    w->needed = calloc(tensors, sizeof *w->needed);
-    w->operands = calloc((size_t)most_operands(w), sizeof *w->operands);
-    return w->segments && w->segment_of && w->copy && w->needed && w->operands;
-}
-
 void transform_recompute(Builder *b, const Model *model)
 {
-    Work w = {.b = b,
-              .old = b->plan->nodes,
-              .n_old = b->plan->n_nodes,
-              .every = model->config.recompute,
-              .blocks = transform_recompute_blocks(&model->config)};
-    if (w.blocks == 0) return;
+    const int64_t every = model->config.recompute;
+    const int64_t blocks = transform_recompute_blocks(&model->config);
+    if (blocks == 0) return;
+    CLEANUP(array_free) Node *old = b->plan->nodes;
+    CLEANUP(array_free) Segment *segments = calloc((size_t)(blocks / every) + 1, sizeof *segments);
+    CLEANUP(array_free) Use *uses = calloc((size_t)b->plan->n_tensors, sizeof *uses);
+    Work w = {b, old, b->plan->n_nodes, every, blocks, segments, uses};
     b->plan->nodes = NULL;
     b->plan->n_nodes = 0;
-    if (allocate(&w)) {
+    if (segments && uses) {
         find_segments(&w, model);
         rebuild(&w);
     } else {
         b->status = NO_MEMORY("to plan recomputation");
     }
-    free(w.old);
-    free(w.segments);
-    free(w.segment_of);
-    free(w.copy);
-    free(w.needed);
-    free(w.operands);
 }

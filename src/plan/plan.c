@@ -27,20 +27,41 @@ Status plan_add_tensor(Plan *plan, const Tensor *tensor, int *id)
     return ST_OK;
 }
 
+/* Room for the node's operands, to be filled by the caller. */
+static Status new_operands(Plan *plan, Node *node)
+{
+    const int n = node->n_out + node->n_in;
+    TRY(array_grow(&plan->operands, (size_t)plan->n_operands, (size_t)n, sizeof *plan->operands));
+    node->first = plan->n_operands;
+    plan->n_operands += n;
+    return ST_OK;
+}
+
 Status plan_add_node(Plan *plan, const Node *node, const int *out, int n_out, const int *in,
                      int n_in)
 {
-    TRY(array_grow(&plan->nodes, (size_t)plan->n_nodes, 1, sizeof *plan->nodes));
-    TRY(array_grow(&plan->operands, (size_t)plan->n_operands, (size_t)(n_out + n_in),
-                   sizeof *plan->operands));
+    Node added = *node;
+    added.n_out = n_out;
+    added.n_in = n_in;
+    TRY(new_operands(plan, &added));
+    for (int i = 0; i < n_out; i++) plan->operands[added.first + i] = out[i];
+    for (int i = 0; i < n_in; i++) plan->operands[added.first + n_out + i] = in[i];
+    return plan_append_node(plan, &added);
+}
 
-    Node *added = &plan->nodes[plan->n_nodes++];
-    *added = *node;
-    added->first = plan->n_operands;
-    added->n_out = n_out;
-    added->n_in = n_in;
-    for (int i = 0; i < n_out; i++) plan->operands[plan->n_operands++] = out[i];
-    for (int i = 0; i < n_in; i++) plan->operands[plan->n_operands++] = in[i];
+Status plan_append_node(Plan *plan, const Node *node)
+{
+    TRY(array_grow(&plan->nodes, (size_t)plan->n_nodes, 1, sizeof *plan->nodes));
+    plan->nodes[plan->n_nodes++] = *node;
+    return ST_OK;
+}
+
+Status plan_copy_operands(Plan *plan, Node *node)
+{
+    const int from = node->first;
+    TRY(new_operands(plan, node));
+    memcpy(plan->operands + node->first, plan->operands + from,
+           (size_t)(node->n_out + node->n_in) * sizeof *plan->operands);
     return ST_OK;
 }
 

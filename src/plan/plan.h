@@ -99,6 +99,10 @@ Status plan_add_tensor(Plan *plan, const Tensor *tensor, int *id);
 /* `node` carries everything but its operands. */
 Status plan_add_node(Plan *plan, const Node *node, const int *out, int n_out, const int *in,
                      int n_in);
+/* Appends a node whose operands are in the plan already. */
+Status plan_append_node(Plan *plan, const Node *node);
+/* Gives the node operands of its own: copies of those that it shares with another node. */
+Status plan_copy_operands(Plan *plan, Node *node);
 
 int plan_out_id(const Plan *plan, const Node *node, int i); /* PLAN_NONE when absent */
 int plan_in_id(const Plan *plan, const Node *node, int i);

@@ -3,7 +3,6 @@
  *
  * The model: x = table[tokens]; a few blocks of [a, c] = x w^T, x = a c + a, with one w for all of
  * them; logits = x table^T. Untied, every use has a parameter of its own with the same values. */
-#include "model/params.h"
 #include "model/stages.h"
 #include "model/transform_recompute.h"
 #include "plan/op_functions.h"
