@@ -16,8 +16,7 @@
 typedef struct Turn {
     int promoted;  /* those most often promoted go first, */
     double weight; /* then the heaviest */
-    size_t bytes;
-    int first, block;
+    const PackingBlock *block;
 } Turn;
 
 /* No two turns are equal, so the outcome does not depend on qsort. */
@@ -26,9 +25,10 @@ static int by_weight(const void *a, const void *b)
     const Turn *x = a, *y = b;
     if (x->promoted != y->promoted) return x->promoted < y->promoted ? 1 : -1;
     if (x->weight != y->weight) return x->weight < y->weight ? 1 : -1;
-    if (x->bytes != y->bytes) return x->bytes < y->bytes ? 1 : -1;
-    if (x->first != y->first) return x->first < y->first ? -1 : 1;
-    return x->block < y->block ? -1 : x->block > y->block;
+    const PackingBlock *s = x->block, *t = y->block;
+    if (s->bytes != t->bytes) return s->bytes < t->bytes ? 1 : -1;
+    if (s->first != t->first) return s->first < t->first ? -1 : 1;
+    return s < t ? -1 : s > t;
 }
 
 /* ---- orders ---- */
@@ -62,20 +62,15 @@ enum { N_ORDERS = sizeof orders / sizeof *orders };
 
 typedef struct Work {
     Turn *turns;
-    IntervalIndex placed;
+    IntervalIndex *placed;
     size_t *offsets; /* of the attempt under way */
     int *promoted;   /* how often each block was */
 } Work;
 
 static void take_turns(const PackingBlock *blocks, int n, WeightFn *weight, Work *work)
 {
-    for (int i = 0; i < n; i++) {
-        work->turns[i] = (Turn){.promoted = work->promoted[i],
-                                .weight = weight(&blocks[i]),
-                                .bytes = blocks[i].bytes,
-                                .first = blocks[i].first,
-                                .block = i};
-    }
+    for (int i = 0; i < n; i++)
+        work->turns[i] = (Turn){work->promoted[i], weight(&blocks[i]), &blocks[i]};
     qsort(work->turns, (size_t)n, sizeof *work->turns, by_weight);
 }
 
@@ -84,15 +79,15 @@ static void take_turns(const PackingBlock *blocks, int n, WeightFn *weight, Work
 static size_t attempt(const PackingBlock *blocks, int n, size_t best, size_t low, Work *work)
 {
     size_t arena = 0;
-    interval_index_clear(&work->placed);
+    interval_index_clear(work->placed);
     for (int i = 0; i < n && arena < best; i++) {
-        const int b = work->turns[i].block, first = blocks[b].first, last = blocks[b].last;
-        const size_t begin = interval_index_lowest_gap(&work->placed, blocks[b].bytes, first, last);
-        const size_t end = begin + blocks[b].bytes;
-        interval_index_insert(&work->placed, (Interval){begin, end, first, last});
-        work->offsets[b] = begin;
+        const PackingBlock *b = work->turns[i].block;
+        const size_t begin = interval_index_lowest_gap(work->placed, b->bytes, b->first, b->last);
+        const size_t end = begin + b->bytes;
+        interval_index_insert(work->placed, (Interval){begin, end, b->first, b->last});
+        work->offsets[b - blocks] = begin;
         if (end > arena) arena = end;
-        if (end > low) work->promoted[b]++;
+        if (end > low) work->promoted[b - blocks]++;
     }
     return arena;
 }
@@ -136,35 +131,18 @@ static size_t try_orders(PackingBlock *blocks, int n, size_t least, Work *work)
     return best;
 }
 
-static bool work_alloc(Work *work, int n)
-{
-    work->turns = calloc((size_t)n, sizeof *work->turns);
-    work->offsets = calloc((size_t)n, sizeof *work->offsets);
-    work->promoted = calloc((size_t)n, sizeof *work->promoted);
-    const bool placed = interval_index_init(&work->placed, n);
-    return placed && work->turns && work->offsets && work->promoted;
-}
-
-static void work_free(Work *work)
-{
-    free(work->turns);
-    interval_index_free(&work->placed);
-    free(work->offsets);
-    free(work->promoted);
-}
-
 Status arena_packing_place(PackingBlock *blocks, int n, int n_times, size_t *arena)
 {
     *arena = 0;
     if (n == 0) return ST_OK;
-    Work work;
     CLEANUP(array_free) size_t *change = calloc((size_t)n_times + 1, sizeof *change);
-    Status st = ST_OK;
-    if (work_alloc(&work, n) && change) {
-        *arena = try_orders(blocks, n, fullest(blocks, n, n_times, change), &work);
-    } else {
-        st = NO_MEMORY("for %d blocks", n);
-    }
-    work_free(&work);
-    return st;
+    CLEANUP(array_free) Turn *turns = calloc((size_t)n, sizeof *turns);
+    CLEANUP(array_free) size_t *offsets = calloc((size_t)n, sizeof *offsets);
+    CLEANUP(array_free) int *promoted = calloc((size_t)n, sizeof *promoted);
+    CLEANUP(interval_index_free) IntervalIndex placed = {0};
+    if (!interval_index_init(&placed, n) || !change || !turns || !offsets || !promoted)
+        return NO_MEMORY("for %d blocks", n);
+    Work work = {turns, &placed, offsets, promoted};
+    *arena = try_orders(blocks, n, fullest(blocks, n, n_times, change), &work);
+    return ST_OK;
 }

@@ -31,6 +31,7 @@ static bool in_arena(const MemPlan *mem, const Plan *plan, int id)
 
 static void touch(MemPlan *mem, const Plan *plan, int id, int node, bool read)
 {
+    if (id == PLAN_NONE) return;
     const int s = plan_storage(plan, id);
     /* what is read before any node wrote it comes from outside and is there from the start */
     if (mem->first[s] == PLAN_NONE) mem->first[s] = read ? 0 : node;
@@ -51,13 +52,9 @@ static void find_lifetimes(MemPlan *mem, const Plan *plan)
     }
     for (int n = 0; n < plan->n_nodes; n++) {
         const Node *node = &plan->nodes[n];
-        const int *operand = plan->operands + node->first;
-        for (int i = node->n_out; i < node->n_out + node->n_in; i++) {
-            if (operand[i] != PLAN_NONE) touch(mem, plan, operand[i], n, true);
-        }
-        for (int i = 0; i < node->n_out; i++) {
-            if (operand[i] != PLAN_NONE) touch(mem, plan, operand[i], n, false);
-        }
+        for (int i = 0; i < node->n_in; i++) touch(mem, plan, plan_in_id(plan, node, i), n, true);
+        for (int i = 0; i < node->n_out; i++)
+            touch(mem, plan, plan_out_id(plan, node, i), n, false);
     }
     for (int i = 0; i < plan->n_tensors; i++) {
         const int s = plan_storage(plan, i);
@@ -143,9 +140,9 @@ static Status place(MemPlan *mem, const Plan *plan, const size_t *workspace_byte
     CLEANUP(array_free) PackingBlock *blocks = calloc(most, sizeof *blocks);
     if (!blocks) return NO_MEMORY("for %zu blocks", most);
     const int n = collect_blocks(mem, plan, workspace_bytes, blocks);
-    const Status st = arena_packing_place(blocks, n, plan->n_nodes, &mem->arena);
-    if (st == ST_OK) take_offsets(mem, plan, workspace_bytes, blocks);
-    return st;
+    TRY(arena_packing_place(blocks, n, plan->n_nodes, &mem->arena));
+    take_offsets(mem, plan, workspace_bytes, blocks);
+    return ST_OK;
 }
 
 static void place_persistent(MemPlan *mem, const Plan *plan)
@@ -160,11 +157,11 @@ static void place_persistent(MemPlan *mem, const Plan *plan)
 
 /* ---- results ---- */
 
-/* As mem_plan_timeline(); NULL when there is no memory. */
-static size_t *timeline(const MemPlan *mem, const Plan *plan, const size_t *workspace_bytes)
+Status mem_plan_timeline(const MemPlan *mem, const Plan *plan, const size_t *workspace_bytes,
+                         size_t **live)
 {
-    size_t *rows = calloc((size_t)plan->n_nodes + 1, TK_COUNT * sizeof *rows);
-    if (!rows) return NULL;
+    size_t *rows = *live = calloc((size_t)plan->n_nodes + 1, TK_COUNT * sizeof *rows);
+    if (!rows) return NO_MEMORY("for a timeline");
     /* changes at births and deaths, then a running sum; unsigned wrap-around cancels out */
     for (int i = 0; i < plan->n_tensors; i++) {
         if (!in_arena(mem, plan, i)) continue;
@@ -179,25 +176,13 @@ static size_t *timeline(const MemPlan *mem, const Plan *plan, const size_t *work
         for (int k = 0; k < TK_COUNT; k++) rows[n * TK_COUNT + k] += mem->region[k];
         rows[n * TK_COUNT + TK_WORKSPACE] += mem_plan_align(workspace_bytes[n]);
     }
-    return rows;
-}
-
-static Status no_timeline(void)
-{
-    return NO_MEMORY("for a timeline");
-}
-
-Status mem_plan_timeline(const MemPlan *mem, const Plan *plan, const size_t *workspace_bytes,
-                         size_t **live)
-{
-    *live = timeline(mem, plan, workspace_bytes);
-    return *live ? ST_OK : no_timeline();
+    return ST_OK;
 }
 
 static Status find_peak(MemPlan *mem, const Plan *plan, const size_t *workspace_bytes)
 {
-    size_t *live = timeline(mem, plan, workspace_bytes);
-    if (!live) return no_timeline();
+    CLEANUP(array_free) size_t *live = NULL;
+    TRY(mem_plan_timeline(mem, plan, workspace_bytes, &live));
     for (int n = 0; n < plan->n_nodes; n++) {
         size_t sum = 0;
         for (int k = 0; k < TK_COUNT; k++) sum += live[n * TK_COUNT + k];
@@ -205,7 +190,6 @@ static Status find_peak(MemPlan *mem, const Plan *plan, const size_t *workspace_
         mem->peak_live = sum;
         mem->peak_node = n;
     }
-    free(live);
     return ST_OK;
 }
 
@@ -224,10 +208,9 @@ static Status check_sum(const Plan *plan, const size_t *workspace_bytes)
                 sum);
 }
 
-Status mem_plan_build(MemPlan *mem, const Plan *plan, const size_t *workspace_bytes,
-                      MemPlanAlias *alias)
+static Status build(MemPlan *mem, const Plan *plan, const size_t *workspace_bytes,
+                    MemPlanAlias *alias)
 {
-    *mem = (MemPlan){0};
     TRY(check_sum(plan, workspace_bytes));
     const size_t n = (size_t)plan->n_tensors + 1;
     mem->offset = calloc(n, sizeof *mem->offset);
@@ -235,18 +218,22 @@ Status mem_plan_build(MemPlan *mem, const Plan *plan, const size_t *workspace_by
     mem->last = calloc(n, sizeof *mem->last);
     mem->alias_of = calloc(n, sizeof *mem->alias_of);
     mem->workspace = calloc((size_t)plan->n_nodes + 1, sizeof *mem->workspace);
-    Status st = ST_OK;
-    if (!mem->offset || !mem->first || !mem->last || !mem->alias_of || !mem->workspace) {
-        st = NO_MEMORY("for %d tensors", plan->n_tensors);
-    } else {
-        find_lifetimes(mem, plan);
-        find_aliases(mem, plan, alias);
-        place_persistent(mem, plan);
-        st = place(mem, plan, workspace_bytes);
-        if (st == ST_OK) st = find_peak(mem, plan, workspace_bytes);
-    }
-    if (st != ST_OK) mem_plan_free(mem);
-    return st;
+    if (!mem->offset || !mem->first || !mem->last || !mem->alias_of || !mem->workspace)
+        return NO_MEMORY("for %d tensors", plan->n_tensors);
+    find_lifetimes(mem, plan);
+    find_aliases(mem, plan, alias);
+    place_persistent(mem, plan);
+    TRY(place(mem, plan, workspace_bytes));
+    return find_peak(mem, plan, workspace_bytes);
+}
+
+Status mem_plan_build(MemPlan *mem, const Plan *plan, const size_t *workspace_bytes,
+                      MemPlanAlias *alias)
+{
+    *mem = (MemPlan){0};
+    const Status status = build(mem, plan, workspace_bytes, alias);
+    if (status != ST_OK) mem_plan_free(mem);
+    return status;
 }
 
 void mem_plan_free(MemPlan *mem)
