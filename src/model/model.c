@@ -2,8 +2,8 @@
 
 #include "model/attention_alone.h"
 #include "model/stages.h"
+#include "model/step_cost.h"
 #include "model/transform_recompute.h"
-#include "ops/op.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -96,34 +96,13 @@ void model_free(Model *model)
     *model = (Model){0};
 }
 
-double model_flops_recomputed(const Model *model)
-{
-    double flops = 0;
-    for (int i = 0; i < model->plan.n_nodes; i++) {
-        const Node *node = &model->plan.nodes[i];
-        if (node->recomputed) flops += op_cost(&model->plan, node).flops;
-    }
-    return flops;
-}
-
-double model_flops(const Model *model)
-{
-    double flops = 0;
-    for (int i = 0; i < model->plan.n_nodes; i++) {
-        const Node *node = &model->plan.nodes[i];
-        if (!node->recomputed && plan_category_multiplies(plan_op_category(node->op)))
-            flops += op_cost(&model->plan, node).flops;
-    }
-    return flops;
-}
-
 static double flops_of_blocks(const Config *config, int64_t blocks)
 {
     Model model;
     Config shallow = *config;
     shallow.model.num_layers = blocks;
     if (model_build(&model, &shallow, MODE_FWD, DT_F32) != ST_OK) return NAN;
-    const double flops = model_flops(&model);
+    const double flops = step_cost_of(&model.plan).step.matmul_flops;
     model_free(&model);
     return flops;
 }

@@ -66,10 +66,6 @@ DType model_act_dtype(Precision precision, DType full_dtype);
 Status model_build(Model *model, const Config *config, Mode mode, DType full_dtype);
 void model_free(Model *model);
 
-/* Of the matmuls of one step, nothing recomputed: the numerator of MFU. */
-double model_flops(const Model *model);
-/* Of the matmuls of the forward pass of this config; NAN where no plan can be built. Every block
+/* FLOPs of the matmuls of the forward pass of this config; NAN where no plan can be built. Every block
  * has the same, so that plans of one and two blocks tell it: cheap for models of any depth. */
 double model_forward_flops(const Config *config);
-/* Of what backward computes again. */
-double model_flops_recomputed(const Model *model);

@@ -19,9 +19,8 @@ static void take(void *self, const char *line, size_t length)
 /* In pieces of 1, 2, 4 ... bytes and from the start again, so that a line is cut at many places. */
 static bool feed(CellRecord *cell, const uint8_t *data, size_t n)
 {
-    LineReader reader;
+    LineReader reader = {.limit = LIMIT};
     bool whole = true;
-    line_reader_init(&reader, LIMIT);
     for (size_t at = 0, piece = 1; at < n && whole; piece = piece < 4096 ? 2 * piece : 1) {
         const size_t part = piece < n - at ? piece : n - at;
         harness_forget();
@@ -30,7 +29,7 @@ static bool feed(CellRecord *cell, const uint8_t *data, size_t n)
         at += part;
     }
     if (whole) line_reader_flush(&reader, take, cell);
-    line_reader_free(&reader);
+    text_free(&reader.line);
     return whole;
 }
 

@@ -4,25 +4,24 @@
  *   -> first step, warm-up, samples -> what the record is made of */
 #include "bench/cell/cell.h"
 
-#include "backend/cpu_info.h"
 #include "base/clock.h"
 #include "base/human.h"
-#include "bench/cell/cell_facts.h"
-#include "bench/estimate/fit.h"
+#include "base/json_text.h"
 #include "bench/estimate/time_estimate.h"
 #include "bench/measure/gpu_watch.h"
+#include "bench/measure/interference.h"
 #include "bench/measure/sampler.h"
 #include "exec/init.h"
-#include "exec/session.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 
 typedef struct Cell {
-    const Config *configs; /* that share the process, */
+    CellOpen open;         /* the cell that is measured: it points into this struct */
+    const Config *configs; /* all that share the process */
     int n;
-    const Config *config; /* and the one that is measured */
-    CellLink *link;
     const CellHooks *hooks;
     Placement placement;
     CellBaseline before;
@@ -49,30 +48,12 @@ static Status run_step(void *self)
 {
     Cell *cell = self;
     TRY(session_run_step(&cell->session));
-    if (cell->config->exec != EXEC_GRAPH || cell->session.step_graph) return ST_OK;
+    if (cell->open.config->exec != EXEC_GRAPH || cell->session.step_graph) return ST_OK;
     TRY(cell->session.api->sync(cell->session.backend));
     cell->capture_seconds = -clock_seconds();
     const Status status = session_capture(&cell->session);
     cell->capture_seconds += clock_seconds();
     return status;
-}
-
-static Status mark(void *self, int slot)
-{
-    Cell *cell = self;
-    return cell->session.api->mark(cell->session.backend, slot);
-}
-
-static Status elapsed(void *self, double *seconds)
-{
-    Cell *cell = self;
-    return cell->session.api->elapsed(cell->session.backend, 0, 1, seconds);
-}
-
-static Status wait_for_device(void *self)
-{
-    Cell *cell = self;
-    return cell->session.api->sync(cell->session.backend);
 }
 
 static Status tell_stage(void *self, const char *what, int64_t done, int64_t of)
@@ -85,119 +66,149 @@ static Status tell_stage(void *self, const char *what, int64_t done, int64_t of)
     if (cell->hooks->stage) TRY(cell->hooks->stage(cell->hooks->self, what, done));
     if (!cell->begun) getrusage(RUSAGE_SELF, &cell->first);
     cell->begun = true;
-    return cell_link_stage(cell->link, what, done, of);
+    return cell_link_stage(cell->open.link, what, done, of);
 }
 
-/* Of the first cell alone: the process of the others has run steps before. */
+static double milliseconds(const struct timeval *t)
+{
+    return 1e3 * (double)t->tv_sec + 1e-3 * (double)t->tv_usec;
+}
+
+/* The first step, what the process used in it, and how much of it was the capture of graphs. Of the
+ * first cell alone: the process of the others has run steps before. */
 static Status tell_cold(void *self, double seconds)
 {
     const Cell *cell = self;
-    if (cell->config != cell->configs) return ST_OK;
-    return cell_facts_first_step(cell->link, seconds, &cell->first, cell->capture_seconds);
+    const struct rusage *before = &cell->first;
+    struct rusage now;
+    if (cell->open.config != cell->configs) return ST_OK;
+    getrusage(RUSAGE_SELF, &now);
+    const double kernel = milliseconds(&now.ru_stime) - milliseconds(&before->ru_stime);
+    const int64_t faults = now.ru_minflt + now.ru_majflt - before->ru_minflt - before->ru_majflt;
+    CLEANUP(json_text_free)
+    Record *r = json_pack("{s:f, s:f, s:I}", "cold_step_ms", seconds * 1e3, "cold_system_ms",
+                          fmax(kernel, 0), "cold_page_faults", (json_int_t)faults);
+    if (cell->capture_seconds > 0)
+        TRY(record_put_number(r, "capture_ms", cell->capture_seconds * 1e3));
+    return cell_link_facts(cell->open.link, r);
 }
 
 static Status tell_sample(void *self, const Sample *sample)
 {
     Cell *cell = self;
     gpu_watch_step(&cell->watch);
-    return cell_link_sample(cell->link, sample);
+    return cell_link_sample(cell->open.link, sample);
+}
+
+/* What other virtual machines, and where the CPU computes other programs, had of it during the samples. */
+static Status tell_interference(const Cell *cell)
+{
+    static const double least_seconds = 0.5; /* of CPU time: the kernel counts in hundredths */
+    const InterferenceShares shares = interference_since(&cell->interference);
+    if (shares.seconds < least_seconds) return ST_OK;
+    CLEANUP(json_text_free) Record *r = json_pack("{s:f}", "stolen_percent", 100 * shares.steal);
+    if (cell->placement.backend == BACKEND_cpu)
+        TRY(record_put_number(r, "others_percent", 100 * shares.others));
+    return cell_link_facts(cell->open.link, r);
 }
 
 static Status measure(Cell *cell)
 {
-    const bool queued = cell->session.api->mark != NULL;
-    const SamplerDevice device = {.self = cell,
-                                  .run = run_phase,
-                                  .step = run_step,
-                                  .sync = wait_for_device,
-                                  .mark = queued ? mark : NULL,
-                                  .elapsed = elapsed,
-                                  .queued = queued};
-    const SamplerSink sink = {cell, tell_stage, tell_cold, tell_sample};
-    const SamplerOptions options = {.warmup = cell->config->warmup,
-                                    .steps = cell->config->steps,
-                                    .seconds = config_sample_seconds(cell->config),
-                                    .until = cell->config->until,
-                                    .stat = cell->config->stat,
-                                    .from_first = cell->config->from_first,
-                                    .by_phase = cell->config->by_phase};
+    const Config *config = cell->open.config;
+    const Sampler sampler = {.self = cell,
+                             .api = cell->session.api,
+                             .backend = cell->session.backend,
+                             .run = run_phase,
+                             .step = run_step,
+                             .stage = tell_stage,
+                             .cold = tell_cold,
+                             .sample = tell_sample};
     cell->interference = interference_now();
-    TRY(sampler_run(&device, cell->fit.mode, &options, &sink));
-    const double tokens = (double)cell->config->batch * (double)cell->config->ctx;
-    TRY(gpu_watch_tell(&cell->watch, cell->link, tokens));
-    return cell_facts_interference(cell->link, &cell->placement, &cell->interference);
+    TRY(sampler_run(&sampler, cell->fit.mode, config));
+    const double tokens = (double)config->batch * (double)config->ctx;
+    TRY(gpu_watch_tell(&cell->watch, cell->open.link, tokens));
+    return tell_interference(cell);
 }
 
 /* ---- the path ---- */
 
 static Status plan_it(Cell *cell)
 {
+    const CellOpen *open = &cell->open;
     cell->plan_seconds = -clock_seconds();
     TRY(rss_read(&cell->before.rss));
-    if (strcmp(cell->config->device, "cpu") != 0) gpu_memory_read(&cell->before.gpu);
-    TRY(placement_find(cell->config, &cell->placement));
-    TRY(cell_link_stage(cell->link, "plan", 0, 0));
-    TRY(fit_make_on(&cell->fit, cell->config, &cell->placement, NULL));
+    if (strcmp(open->config->device, "cpu") != 0) gpu_memory_read(&cell->before.gpu);
+    TRY(placement_find(open->config, &cell->placement));
+    TRY(cell_link_stage(open->link, "plan", 0, 0));
+    TRY(fit_make_on(&cell->fit, open->config, &cell->placement, NULL));
     cell->plan_seconds += clock_seconds();
-    return cell_facts_planned(cell->link, cell->config, &cell->placement, &cell->fit);
+    return cell_facts_planned(open);
 }
 
+/* Takes the memory. What came before the first step: finding the device (which starts its libraries) and
+ * planning; opening it, of which choosing algorithms. */
 static Status start(Cell *cell)
 {
-    CellStart took = {.plan = cell->plan_seconds, .open = -clock_seconds()};
+    const double opening = clock_seconds();
     TRY(session_open(&cell->session, &cell->fit.binding, cell->placement.device));
-    took.open += clock_seconds();
-    took.prepare = cell->session.prepare_seconds;
-    TRY(cell_facts_started(cell->link, &took));
+    CLEANUP(json_text_free)
+    Record *took = json_pack("{s:f, s:f, s:f}", "plan_ms", cell->plan_seconds * 1e3, "open_ms",
+                             (clock_seconds() - opening) * 1e3, "prepare_ms",
+                             cell->session.prepare_seconds * 1e3);
+    TRY(cell_link_facts(cell->open.link, took));
     if (cell->placement.backend != BACKEND_cpu) {
         gpu_watch_open(&cell->watch, cell->placement.device);
     }
-    TRY(cell_link_stage(cell->link, "initial values", 0, 0));
-    return init_session(&cell->session, cell->fit.model);
+    TRY(cell_link_stage(cell->open.link, "initial values", 0, 0));
+    return init_session(&cell->session, &cell->fit.model);
 }
 
 /* Sets the message when even at the limits of this machine the fewest samples take longer than the
  * time-out. */
-static Status find_timeout(const Cell *cell, char *message, size_t size)
+static void find_timeout(const Cell *cell, char *message, size_t size)
 {
+    const Config *config = cell->open.config;
     const TimeEstimate estimate =
-        time_estimate_roofline(cell->config, &cell->placement, NULL, &cell->fit.model->plan);
-    const double least = time_estimate_minimum(&estimate, cell->config);
-    message[0] = '\0';
-    if (!(least > cell->config->timeout)) return ST_OK;
-    snprintf(
-        message, size, "not begun: a step takes at least %s and %.0f of them %s, longer than %s",
-        human_seconds(estimate.roof_seconds).s, least / estimate.roof_seconds,
-        human_seconds(least).s, cell->config->budgeted ? "the rest of the budget" : "--timeout");
-    return ST_OK;
-}
-
-static CellOpen opened(Cell *cell)
-{
-    return (CellOpen){cell->config, cell->link, &cell->placement, &cell->fit, &cell->session};
+        time_estimate_roofline(config, &cell->placement, NULL, &cell->fit.model.plan);
+    const double least = time_estimate_minimum(&estimate, config);
+    if (!(least > config->timeout)) return;
+    snprintf(message, size,
+             "not begun: a step takes at least %s and %.0f of them %s, longer than %s",
+             human_seconds(estimate.roof_seconds).s, least / estimate.roof_seconds,
+             human_seconds(least).s, config->budgeted ? "the rest of the budget" : "--timeout");
 }
 
 static Status run_open(Cell *cell)
 {
     const CellHooks *hooks = cell->hooks;
-    const CellOpen open = opened(cell);
-    const bool last = cell->config == &cell->configs[cell->n - 1];
-    if (hooks->opened) TRY(hooks->opened(hooks->self, &open));
-    TRY(hooks->measure ? hooks->measure(hooks->self, &open) : measure(cell));
-    if (hooks->measured) TRY(hooks->measured(hooks->self, &open));
-    return cell_facts_measured(cell->link, &cell->session, &cell->placement, &cell->fit,
-                               &cell->before, last);
+    const CellOpen *open = &cell->open;
+    const bool last = open->config == &cell->configs[cell->n - 1];
+    if (hooks->opened) TRY(hooks->opened(hooks->self, open));
+    TRY(hooks->measure ? hooks->measure(hooks->self, open) : measure(cell));
+    if (hooks->measured) TRY(hooks->measured(hooks->self, open));
+    return cell_facts_measured(open, &cell->before, last);
+}
+
+/* ok, or oom when the mode that was asked for does not fit. */
+static Status tell_end(const Cell *cell)
+{
+    const Mode asked = cell->open.config->mode;
+    char text[200];
+    if (cell->fit.fits && cell->fit.mode == asked)
+        return cell_link_end(cell->open.link, RECORD_OK, NULL);
+    snprintf(text, sizeof text, "%s %s", config_modes[asked], fit_shortage(&cell->fit, asked).s);
+    return cell_link_end(cell->open.link, RECORD_OOM, text);
 }
 
 /* The model is open and warm; what is planned is the same. */
 static Status run_others(Cell *cell)
 {
     for (int i = 1; i < cell->n; i++) {
-        cell->config = &cell->configs[i];
-        TRY(cell_link_next(cell->link, i));
-        TRY(cell_facts_planned(cell->link, cell->config, &cell->placement, &cell->fit));
+        cell->open.config = &cell->configs[i];
+        TRY(cell_link_next(cell->open.link, i));
+        TRY(cell_facts_planned(&cell->open));
         if (cell->fit.fits) TRY(run_open(cell));
-        TRY(cell_facts_end(cell->link, cell->config->mode, &cell->fit));
+        TRY(tell_end(cell));
     }
     return ST_OK;
 }
@@ -206,34 +217,40 @@ static Status run(Cell *cell)
 {
     char timeout[256] = "";
     TRY(plan_it(cell));
-    if (cell->fit.fits && !cell->hooks->measure) TRY(find_timeout(cell, timeout, sizeof timeout));
-    if (timeout[0]) return cell_link_end(cell->link, RECORD_TIMEOUT, timeout);
+    if (cell->fit.fits && !cell->hooks->measure) find_timeout(cell, timeout, sizeof timeout);
+    if (timeout[0]) return cell_link_end(cell->open.link, RECORD_TIMEOUT, timeout);
     if (cell->fit.fits) {
         TRY(start(cell));
         TRY(run_open(cell));
     }
-    TRY(cell_facts_end(cell->link, cell->config->mode, &cell->fit));
+    TRY(tell_end(cell));
     return run_others(cell);
 }
 
-static Status run_and_close(Cell *cell)
+static Status run_and_close(const Config *configs, int n, CellLink *link, const CellHooks *hooks)
 {
-    const Status status = run(cell);
-    gpu_watch_close(&cell->watch);
-    session_close(&cell->session);
-    fit_free(&cell->fit);
+    Cell cell = {.configs = configs, .n = n, .hooks = hooks};
+    cell.open = (CellOpen){configs, link, &cell.placement, &cell.fit, &cell.session};
+    const Status status = run(&cell);
+    gpu_watch_close(&cell.watch);
+    session_close(&cell.session);
+    fit_free(&cell.fit);
     return status;
 }
 
 Status cell_run(const Config *config, CellLink *link)
 {
-    return cell_run_with_hooks(config, link, &(CellHooks){0});
+    return cell_run_shared(config, 1, link);
 }
 
 Status cell_run_with_hooks(const Config *config, CellLink *link, const CellHooks *hooks)
 {
-    Cell cell = {.configs = config, .n = 1, .config = config, .link = link, .hooks = hooks};
-    return run_and_close(&cell);
+    return run_and_close(config, 1, link, hooks);
+}
+
+Status cell_run_shared(const Config *configs, int n, CellLink *link)
+{
+    return run_and_close(configs, n, link, &(CellHooks){0});
 }
 
 bool cell_shares(const Config *a, const Config *b)
@@ -245,11 +262,4 @@ bool cell_shares(const Config *a, const Config *b)
     record_key_of_config(a, key);
     record_key_of_config(&same, other);
     return a->warmup > 0 && b->warmup > 0 && strcmp(key, other) == 0;
-}
-
-Status cell_run_shared(const Config *configs, int n, CellLink *link)
-{
-    Cell cell = {
-        .configs = configs, .n = n, .config = configs, .link = link, .hooks = &(CellHooks){0}};
-    return run_and_close(&cell);
 }

@@ -2,9 +2,7 @@
  * (bench/cell/runner.h), because what it does may end that process. */
 #pragma once
 
-#include "bench/estimate/fit.h"
-#include "bench/measure/cell_link.h"
-#include "exec/session.h"
+#include "bench/cell/cell_facts.h"
 
 Status cell_run(const Config *config, CellLink *link);
 
@@ -14,15 +12,6 @@ bool cell_shares(const Config *a, const Config *b);
 /* Such cells one after the other; what is told of the second and later ones comes after a
  * cell_link_next(). */
 Status cell_run_shared(const Config *configs, int n, CellLink *link);
-
-/* A cell with its memory taken. */
-typedef struct CellOpen {
-    const Config *config;
-    CellLink *link;
-    const Placement *placement;
-    const Fit *fit;
-    Session *session;
-} CellOpen;
 
 /* What a study does with a cell that fits; each may be NULL. */
 typedef struct CellHooks {

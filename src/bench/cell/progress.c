@@ -9,7 +9,6 @@
 #include "bench/record/record_stat.h"
 
 #include <math.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 

@@ -14,15 +14,12 @@ Status supported_none(int n, const char *why)
 static Status check(const Config *config)
 {
     Placement place;
-    Model model;
-    Binding binding;
+    CLEANUP(model_free) Model model = {0};
+    CLEANUP(binding_free) Binding binding = {0};
     Config c = *config;
     if (c.recompute == CONFIG_RECOMPUTE_AUTO) c.recompute = CONFIG_RECOMPUTE_BLOCK;
     TRY(placement_find(&c, &place));
-    TRY(placement_plan(&place, &c, c.mode, &model, &binding));
-    binding_free(&binding);
-    model_free(&model);
-    return ST_OK;
+    return placement_plan(&place, &c, c.mode, &model, &binding);
 }
 
 static bool is_kept(const RecordSet *resumed, const Config *config)

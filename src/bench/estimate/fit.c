@@ -9,7 +9,6 @@
 #include "model/transform_recompute.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 /* ---- what a process holds and may hold ---- */
 
@@ -56,12 +55,10 @@ Status fit_available(const Config *config, const Placement *placement, const Lim
 
 Status fit_planned_bytes(const Config *config, const Placement *placement, Mode mode, size_t *bytes)
 {
-    Model model;
-    Binding binding;
+    CLEANUP(model_free) Model model = {0};
+    CLEANUP(binding_free) Binding binding = {0};
     TRY(placement_plan(placement, config, mode, &model, &binding));
     *bytes = mem_plan_total(&binding.mem);
-    binding_free(&binding);
-    model_free(&model);
     return ST_OK;
 }
 
@@ -107,17 +104,13 @@ static Status plan_mode(Fit *fit, const Config *config, const Placement *placeme
     Config settled;
     TRY(fit_settle_recompute(config, placement, mode, resident, fit->available, &settled));
     fit->mode = mode;
-    fit->model = calloc(1, sizeof *fit->model);
-    if (!fit->model) return NO_MEMORY("for a plan");
-    return placement_plan(placement, &settled, mode, fit->model, &fit->binding);
+    return placement_plan(placement, &settled, mode, &fit->model, &fit->binding);
 }
 
 static void drop_plan(Fit *fit)
 {
     binding_free(&fit->binding);
-    if (fit->model) model_free(fit->model);
-    free(fit->model);
-    fit->model = NULL;
+    model_free(&fit->model);
 }
 
 Status fit_make(Fit *fit, const Config *config, const Placement *placement, size_t resident,
@@ -132,7 +125,7 @@ Status fit_make(Fit *fit, const Config *config, const Placement *placement, size
             return status;
         }
         if (config->subject == SUBJECT_ATTENTION && config_mode_saves((Mode)mode)) {
-            fit->before_backward = attention_alone_before_backward(fit->model, &fit->binding.mem);
+            fit->before_backward = attention_alone_before_backward(&fit->model, &fit->binding.mem);
         }
         fit->need[mode] = mem_plan_total(&fit->binding.mem) + fit_allowance(placement) + resident;
         fit->fits = fit->need[mode] <= available;
@@ -151,7 +144,7 @@ Status fit_make_on(Fit *fit, const Config *config, const Placement *placement,
 
 Status fit_recompute_saves(const Fit *fit, const Placement *placement, size_t *saved)
 {
-    Config plain = fit->model->config;
+    Config plain = fit->model.config;
     size_t whole = 0;
     *saved = 0;
     if (fit->mode == MODE_FWD || transform_recompute_blocks(&plain) == 0) return ST_OK;

@@ -30,8 +30,8 @@ Status fit_settle_recompute(const Config *config, const Placement *placement, Mo
 /* The mode that was asked for, or the largest one below it that fits. */
 typedef struct Fit {
     bool fits;
-    Mode mode;    /* the largest that fits; MODE_FWD when none does */
-    Model *model; /* of that mode; owned; there even if it does not fit */
+    Mode mode;   /* the largest that fits; MODE_FWD when none does */
+    Model model; /* of that mode; there even if it does not fit */
     Binding binding;
     size_t need[MODE_COUNT]; /* bytes the process would hold; 0: a mode that was not planned */
     size_t available;        /* bytes it may hold */

@@ -4,15 +4,12 @@
 #include "model/transform_recompute.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 static void drop(MemoryCell *cell)
 {
     memory_profile_free(&cell->profile);
     binding_free(&cell->binding);
-    if (cell->model) model_free(cell->model);
-    free(cell->model);
-    cell->model = NULL;
+    model_free(&cell->model);
 }
 
 /* `--recompute auto` within --memory-limit, however much is there, or within what is there. */
@@ -31,10 +28,8 @@ static Status look_at(MemoryCell *cell, Mode mode, MemorySummary *summary)
 {
     Config settled;
     TRY(settle(cell, mode, &settled));
-    cell->model = calloc(1, sizeof *cell->model);
-    if (!cell->model) return NO_MEMORY("for a plan");
-    TRY(placement_plan(&cell->placement, &settled, mode, cell->model, &cell->binding));
-    TRY(memory_profile_make(&cell->profile, cell->model, &cell->binding));
+    TRY(placement_plan(&cell->placement, &settled, mode, &cell->model, &cell->binding));
+    TRY(memory_profile_make(&cell->profile, &cell->model, &cell->binding));
     *summary = (MemorySummary){.highest = cell->profile.highest[MEMORY_LATER_STEP],
                                .between = cell->profile.between,
                                .reserved = cell->profile.reserved};
@@ -47,10 +42,10 @@ static Status fill(MemoryCell *cell)
     TRY(look_at(cell, MODE_FWD, &cell->forward));
     drop(cell);
     TRY(look_at(cell, cell->config->mode, &cell->asked));
-    cell->attention = cell->model->attention;
-    cell->parameters = cell->model->n_elements;
+    cell->attention = cell->model.attention;
+    cell->parameters = cell->model.n_elements;
     if (cell->config->mode != MODE_FWD)
-        cell->recomputed_blocks = transform_recompute_blocks(&cell->model->config);
+        cell->recomputed_blocks = transform_recompute_blocks(&cell->model.config);
     return ST_OK;
 }
 

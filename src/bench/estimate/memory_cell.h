@@ -24,7 +24,7 @@ typedef struct MemoryCell {
     const Record *measured, *measured_forward; /* of runs; NULL: it was not run */
     int64_t recomputed_blocks;
     /* of the mode asked for, where it is kept */
-    Model *model;
+    Model model;
     Binding binding;
     MemoryProfile profile;
 } MemoryCell;

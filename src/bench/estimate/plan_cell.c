@@ -30,8 +30,6 @@ static Status describe(PlanCell *cell, const Limits *machine, const Model *model
 {
     cell->attention = model->attention;
     cell->parameters = model->n_elements;
-    cell->model_flops = model_flops(model);
-    cell->recompute_flops = model_flops_recomputed(model);
     cell->cost = step_cost_of(&model->plan);
     cell->roof_seconds =
         time_estimate_roofline(cell->config, &cell->placement, machine, &model->plan).roof_seconds;
@@ -41,16 +39,13 @@ static Status describe(PlanCell *cell, const Limits *machine, const Model *model
 /* `--recompute auto` as within the first limit. */
 static Status plan_step(PlanCell *cell, const Limits *machine)
 {
-    Model model;
-    Binding binding;
+    CLEANUP(model_free) Model model = {0};
+    CLEANUP(binding_free) Binding binding = {0};
     Config settled;
     TRY(fit_settle_recompute(cell->config, &cell->placement, cell->config->mode,
                              cell->memory.resident, cell->fits[0].limit, &settled));
     TRY(placement_plan(&cell->placement, &settled, settled.mode, &model, &binding));
-    const Status status = describe(cell, machine, &model, &binding);
-    binding_free(&binding);
-    model_free(&model);
-    return status;
+    return describe(cell, machine, &model, &binding);
 }
 
 /* ---- what fits ---- */

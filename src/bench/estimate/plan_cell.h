@@ -2,9 +2,9 @@
 #pragma once
 
 #include "bench/estimate/fit_search.h"
-#include "bench/estimate/step_cost.h"
 #include "bench/limits/limits.h"
 #include "config/settings.h"
+#include "model/step_cost.h"
 
 /* Bytes by kind at the fullest moment, and what comes on top of them. */
 typedef struct PlanMemory {
@@ -27,8 +27,6 @@ typedef struct PlanCell {
     Placement placement;
     Attention attention; /* what `auto` became */
     int64_t parameters;
-    double recompute_flops; /* of the forward nodes that backward recomputes */
-    double model_flops;     /* of the matmuls of a step: the numerator of MFU */
     StepCost cost;
     PlanMemory memory;
     double

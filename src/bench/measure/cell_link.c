@@ -1,12 +1,13 @@
 #include "bench/measure/cell_link.h"
 
+#include "base/array.h"
 #include "base/clock.h"
+#include "base/json_text.h"
 #include "bench/measure/child.h"
 
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 static const double send_every = 0.1; /* seconds */
@@ -24,12 +25,10 @@ void cell_link_close(CellLink *link)
 /* Takes the message over. */
 static Status append(CellLink *link, json_t *message)
 {
-    char *text = message ? record_dump(message) : NULL;
+    CLEANUP(array_free) char *text = message ? record_dump(message) : NULL;
     json_decref(message);
     if (!text) return NO_MEMORY("for a message");
-    text_puts(&link->pending, text);
-    text_puts(&link->pending, "\n");
-    free(text);
+    text_printf(&link->pending, "%s\n", text);
     return text_status(&link->pending);
 }
 
@@ -45,19 +44,6 @@ static Status send_message(CellLink *link, json_t *message)
 {
     TRY(append(link, message));
     return flush(link);
-}
-
-/* Through record_put_text, which repairs what is not UTF-8. A NULL text is left out. */
-static Status send_texts(CellLink *link, const char *name, const char *text, const char *name2,
-                         const char *text2)
-{
-    json_t *message = json_object();
-    if (message && record_put_text(message, name, text) == ST_OK &&
-        (!text2 || record_put_text(message, name2, text2) == ST_OK)) {
-        return send_message(link, message); /* which takes it over */
-    }
-    json_decref(message);
-    return NO_MEMORY("for a message");
 }
 
 Status cell_link_stage(CellLink *link, const char *what, int64_t done, int64_t of)
@@ -93,7 +79,7 @@ Status cell_link_warning(CellLink *link, const char *fmt, ...)
     va_start(args, fmt);
     vsnprintf(text, sizeof text, fmt, args);
     va_end(args);
-    return send_texts(link, "warning", text, NULL, NULL);
+    return send_message(link, json_pack("{s:o}", "warning", json_text_string(text)));
 }
 
 Status cell_link_next(CellLink *link, int cell)
@@ -103,5 +89,8 @@ Status cell_link_next(CellLink *link, int cell)
 
 Status cell_link_end(CellLink *link, RecordStatus status, const char *message)
 {
-    return send_texts(link, "end", record_status_word(status), "message", message);
+    const char *word = record_status_word(status);
+    return send_message(
+        link, message ? json_pack("{s:s, s:o}", "end", word, "message", json_text_string(message))
+                      : json_pack("{s:s}", "end", word));
 }

@@ -88,18 +88,22 @@ static int move_up(int fd)
     return up;
 }
 
-static Status open_pipe(int ends[2])
+/* The caller closes both ends, also when this fails. */
+static Status open_pipe(int *in, int *out)
 {
+    int ends[2];
     if (pipe2(ends, O_CLOEXEC)) return FAIL(ST_FAILED, "cannot make a pipe: %s", error_text(errno));
-    ends[0] = move_up(ends[0]);
-    ends[1] = move_up(ends[1]);
-    if (ends[0] < 0 || ends[1] < 0 || fcntl(ends[0], F_SETFL, O_NONBLOCK) < 0) {
-        const int error = errno;
-        if (ends[0] >= 0) close(ends[0]);
-        if (ends[1] >= 0) close(ends[1]);
-        return FAIL(ST_FAILED, "cannot set up a pipe: %s", error_text(error));
-    }
+    *in = move_up(ends[0]);
+    *out = move_up(ends[1]);
+    if (*in < 0 || *out < 0 || fcntl(*in, F_SETFL, O_NONBLOCK) < 0)
+        return FAIL(ST_FAILED, "cannot set up a pipe: %s", error_text(errno));
     return ST_OK;
+}
+
+static void close_end(int *fd)
+{
+    if (*fd >= 0) close(*fd);
+    *fd = -1;
 }
 
 static void kill_child(Watch *w, ChildEnd why, int code)
@@ -138,8 +142,7 @@ static void take(Watch *w, Stream *stream, const char *bytes, size_t n)
     if (stream == &w->messages) {
         if (line_reader_feed(&stream->lines, bytes, n, take_message, w) != ST_OK) {
             kill_child(w, CHILD_FLOODED, 0);
-            close(stream->fd);
-            stream->fd = -1;
+            close_end(&stream->fd);
         }
     } else if (line_reader_feed(&stream->lines, bytes, n, take_printed, w) != ST_OK) {
         line_reader_flush(&stream->lines, take_printed, w); /* the rest of this piece is dropped */
@@ -154,8 +157,7 @@ static void read_stream(Watch *w, Stream *stream)
         if (n > 0) {
             take(w, stream, bytes, (size_t)n);
         } else if (n == 0 || (errno != EAGAIN && errno != EINTR)) {
-            close(stream->fd);
-            stream->fd = -1;
+            close_end(&stream->fd);
         } else if (errno == EAGAIN) {
             return;
         }
@@ -275,43 +277,39 @@ static void describe(Watch *w)
 
 static Status start(Watch *w)
 {
-    int messages[2], printed[2];
-    TRY(open_pipe(messages));
-    const Status status = open_pipe(printed);
-    if (status != ST_OK) {
-        close(messages[0]);
-        close(messages[1]);
-        return status;
-    }
+    CLEANUP(close_end) int messages = -1;
+    CLEANUP(close_end) int printed = -1;
+    TRY(open_pipe(&w->messages.fd, &messages));
+    TRY(open_pipe(&w->printed.fd, &printed));
     fflush(NULL); /* or the child would write it again */
     const pid_t parent = getpid();
     w->pid = fork();
-    const int error = errno;
-    if (w->pid == 0) run_body(w->task, messages[1], printed[1], parent);
-    close(messages[1]);
-    close(printed[1]);
-    w->messages.fd = messages[0];
-    w->printed.fd = printed[0];
-    if (w->pid < 0) return FAIL(ST_FAILED, "cannot start a process: %s", strerror(error));
+    if (w->pid < 0) return FAIL(ST_FAILED, "cannot start a process: %s", strerror(errno));
+    if (w->pid == 0) run_body(w->task, messages, printed, parent);
     setpgid(w->pid, w->pid); /* here too: whoever comes first */
     return ST_OK;
+}
+
+static void free_stream(Stream *stream)
+{
+    close_end(&stream->fd);
+    text_free(&stream->lines.line);
 }
 
 Status child_run(const ChildTask *task, ChildResult *result)
 {
     *result = (ChildResult){0};
-    Watch w = {.task = task, .result = result, .messages.fd = -1, .printed.fd = -1};
-    line_reader_init(&w.messages.lines, CHILD_MAX_MESSAGE);
-    line_reader_init(&w.printed.lines, LONGEST_PRINTED);
-    w.started = clock_seconds();
+    Watch w = {.task = task,
+               .result = result,
+               .messages = {-1, {.limit = CHILD_MAX_MESSAGE}},
+               .printed = {-1, {.limit = LONGEST_PRINTED}},
+               .started = clock_seconds()};
     const Status status = start(&w);
     if (status == ST_OK) {
         watch(&w);
         describe(&w);
     }
-    if (w.messages.fd >= 0) close(w.messages.fd);
-    if (w.printed.fd >= 0) close(w.printed.fd);
-    line_reader_free(&w.messages.lines);
-    line_reader_free(&w.printed.lines);
+    free_stream(&w.messages);
+    free_stream(&w.printed);
     return status;
 }

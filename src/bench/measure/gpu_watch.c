@@ -2,6 +2,7 @@
 
 #include "backend/gpu_libraries.h"
 #include "base/clock.h"
+#include "base/json_text.h"
 
 static const double look_every = 0.1;     /* seconds */
 static const double shortest_meter = 0.2; /* the energy counter moves some ten times a second */
@@ -70,26 +71,18 @@ static Status put_reasons(const GpuWatch *watch, Record *r, Text *text)
                                                           : NO_MEMORY("to watch the GPU");
 }
 
-static Status tell(const GpuWatch *watch, CellLink *link, Record *facts, Text *text,
-                   double tokens_per_step)
+Status gpu_watch_tell(GpuWatch *watch, CellLink *link, double tokens_per_step)
 {
+    if (!watch->gpu) return ST_OK;
+    CLEANUP(text_free) Text text = {0};
+    CLEANUP(json_text_free) Record *facts = json_object();
     TRY(put_energy(watch, facts, tokens_per_step));
-    TRY(put_reasons(watch, facts, text));
+    TRY(put_reasons(watch, facts, &text));
     TRY(cell_link_facts(link, facts));
     if (watch->slow_looks == 0) return ST_OK;
     return cell_link_warning(
         link,
         "the GPU was throttled in %d of %d readings (%s): the samples are kept; "
         "compare them only with runs in the same state",
-        watch->slow_looks, watch->looks, text_str(text));
-}
-
-Status gpu_watch_tell(GpuWatch *watch, CellLink *link, double tokens_per_step)
-{
-    if (!watch->gpu) return ST_OK;
-    CLEANUP(text_free) Text text = {0};
-    Record *facts = json_object();
-    const Status status = tell(watch, link, facts, &text, tokens_per_step);
-    json_decref(facts);
-    return status;
+        watch->slow_looks, watch->looks, text_str(&text));
 }

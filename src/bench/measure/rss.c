@@ -22,10 +22,9 @@ static Status find_kib(const char *text, const char *name, size_t *bytes)
 Status rss_read(Rss *rss)
 {
     CLEANUP(text_free) Text text = {0};
-    Status status = text_read_file(&text, "/proc/self/status", 1 << 16);
-    if (status == ST_OK) status = find_kib(text_str(&text), "VmRSS:", &rss->now);
-    if (status == ST_OK) status = find_kib(text_str(&text), "VmHWM:", &rss->peak);
-    return status;
+    TRY(text_read_file(&text, "/proc/self/status", 1 << 16));
+    TRY(find_kib(text_str(&text), "VmRSS:", &rss->now));
+    return find_kib(text_str(&text), "VmHWM:", &rss->peak);
 }
 
 bool rss_forget_peak(void)

@@ -16,20 +16,6 @@ const char *sample_series_name(SampleSeries series)
     return names[series];
 }
 
-SampleSeries sample_series_of(Phase phase)
-{
-    switch (phase) {
-    case PHASE_FORWARD:
-        return SAMPLE_FORWARD;
-    case PHASE_BACKWARD:
-        return SAMPLE_BACKWARD;
-    case PHASE_OPTIMIZER:
-        return SAMPLE_OPTIMIZER;
-    default:
-        return SAMPLE_COUNT;
-    }
-}
-
 Sample sample_empty(void)
 {
     Sample sample;

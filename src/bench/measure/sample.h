@@ -20,7 +20,6 @@ typedef enum SampleSeries {
 } SampleSeries;
 
 const char *sample_series_name(SampleSeries series); /* as in records: "forward"; "gpu_forward" */
-SampleSeries sample_series_of(Phase phase);          /* SAMPLE_COUNT for the setup */
 
 typedef struct Sample {
     double seconds[SAMPLE_COUNT]; /* NAN: not measured in this one */

@@ -105,11 +105,11 @@ static Status tell(Run *run)
     const CellOpen *cell = run->cell;
     MemoryBlocks blocks;
     json_t *profile = NULL;
-    TRY(memory_blocks_make(&blocks, cell->fit->model, &cell->fit->binding));
+    TRY(memory_blocks_make(&blocks, &cell->fit->model, &cell->fit->binding));
     op_rows_memory(&run->profiler.rows, &blocks);
     memory_blocks_free(&blocks);
     const TimeEstimate estimate =
-        time_estimate_roofline(cell->config, cell->placement, NULL, &cell->fit->model->plan);
+        time_estimate_roofline(cell->config, cell->placement, NULL, &cell->fit->model.plan);
     Status status = profile_record_make(&profile, &run->profiler, &estimate);
     CLEANUP(json_text_free) json_t *facts = json_pack("{s:o}", "profile", profile);
     if (status == ST_OK) status = cell_link_facts(cell->link, facts);

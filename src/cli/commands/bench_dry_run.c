@@ -7,6 +7,7 @@
 #include "bench/record/cell_label.h"
 #include "cli/other_machine.h"
 #include "cli/output.h"
+#include "model/step_cost.h"
 
 #include <math.h>
 #include <stdint.h>
@@ -34,9 +35,10 @@ static void fit_row(Table *table, const char *label, const Config *config, const
     const bool whole = fit->fits && fit->mode == config->mode;
     table_cell(table, label);
     table_cell(table, fit->fits ? config_modes[fit->mode] : "nothing");
-    table_cell(table, fit->model->n_elements ? human_count(fit->model->n_elements).s : "-");
+    table_cell(table, fit->model.n_elements ? human_count(fit->model.n_elements).s : "-");
     table_cell(table, fit->fits ? human_bytes((double)fit->need[fit->mode]).s : "-");
-    table_cell_printf(table, fit->fits ? "%sFLOP" : "-", human_si(model_flops(fit->model)).s);
+    table_cell_printf(table, fit->fits ? "%sFLOP" : "-",
+                      human_si(step_cost_of(&fit->model.plan).step.matmul_flops).s);
     table_cell(table, !fit->fits ? "-" : isnan(seconds) ? "unknown" : human_eta(seconds).s);
     if (whole) return;
     CLEANUP(text_free) Text note = {0};
@@ -51,7 +53,7 @@ static Status plan_cell(const Config *config, const Limits *machine, const Place
                         Fit *fit, TimeEstimate *estimate)
 {
     TRY(fit_make_on(fit, config, placement, machine));
-    *estimate = time_estimate_roofline(config, placement, machine, &fit->model->plan);
+    *estimate = time_estimate_roofline(config, placement, machine, &fit->model.plan);
     return ST_OK;
 }
 

@@ -36,7 +36,7 @@ static const json_t *step_times(const MemoryCell *cell, int step)
 {
     const json_t *trace = cell->measured ? json_object_get(cell->measured, "memory_trace") : NULL;
     const json_t *times = json_object_get(json_array_get(trace, (size_t)step), "start_us");
-    return json_array_size(times) == (size_t)cell->model->plan.n_nodes ? times : NULL;
+    return json_array_size(times) == (size_t)cell->model.plan.n_nodes ? times : NULL;
 }
 
 /* Nodes of the setup ran before the first step. */

@@ -139,7 +139,7 @@ static Status put_cell(json_t *json, const MemoryCell *cell)
     TRY(config_json_put(json, cell->config, &cell->placement, cell->attention,
                         cell->unsupported ? cell->message : NULL));
     if (cell->unsupported) return ST_OK;
-    const Plan *plan = cell->model ? &cell->model->plan : NULL;
+    const Plan *plan = cell->model.plan.n_nodes ? &cell->model.plan : NULL; /* it is kept */
     TRY(other_machine_json(json, &cell->placement, cell->machine));
     TRY(record_put_int(json, "parameters", cell->parameters));
     TRY(record_put_int(json, "recomputed_blocks", cell->recomputed_blocks));
@@ -148,7 +148,7 @@ static Status put_cell(json_t *json, const MemoryCell *cell)
     TRY(put_moment(json, "peak", &cell->asked.highest, plan));
     TRY(put_moment(json, "between_steps", &cell->asked.between, NULL));
     TRY(put_moment(json, "forward_peak", &cell->forward.highest, NULL));
-    if (cell->model) TRY(put_profile(json, cell));
+    if (plan) TRY(put_profile(json, cell));
     /* borrowed records: what was measured, as bench writes it */
     if (cell->measured && json_object_set(json, "measured", (json_t *)cell->measured))
         return NO_MEMORY("for the result as JSON");

@@ -5,6 +5,7 @@
 #include "bench/record/cell_label.h"
 #include "cli/other_machine.h"
 #include "cli/plan/sweep_note.h"
+#include "model/step_cost.h"
 #include "report/format/table_write.h"
 
 #include <stdio.h>
@@ -73,7 +74,7 @@ static void usages(Table *table, const MemoryCell *cell, const Sweep *sweep)
     const MemoryProfile *p = &cell->profile;
     const Moments list = all_moments(p);
     const MemoryMoment *peak = &p->highest[MEMORY_LATER_STEP];
-    const Node *node = &cell->model->plan.nodes[peak->node];
+    const Node *node = &cell->model.plan.nodes[peak->node];
     table_column(table, "alive at the peak of", "", false);
     for (int i = 0; i < list.n; i++) table_column(table, list.label[i], "MiB", true);
     TABLE_SPARE(table, "first step: forward (MiB)", "first step: backward (MiB)");
@@ -93,7 +94,7 @@ static void usages(Table *table, const MemoryCell *cell, const Sweep *sweep)
         table_note_printf(table, "%lld of %lld blocks are recomputed in backward: %sFLOP more",
                           (long long)cell->recomputed_blocks,
                           (long long)cell->config->model.num_layers,
-                          human_si(model_flops_recomputed(cell->model)).s);
+                          human_si(step_cost_of(&cell->model.plan).step.recomputed_flops).s);
     if (p->between.usage[MEMORY_MOMENT])
         table_note(table,
                    "m and v are reserved from the start and empty until the first optimizer step",

@@ -26,8 +26,8 @@ static Status put_phase(json_t *json, const char *name, const PhaseCost *cost)
 static Status put_cost(json_t *json, const PlanCell *cell)
 {
     TRY(record_put_int(json, "parameters", cell->parameters));
-    TRY(record_put_number(json, "flops_per_step", cell->model_flops));
-    TRY(record_put_number(json, "recompute_flops", cell->recompute_flops));
+    TRY(record_put_number(json, "flops_per_step", cell->cost.step.matmul_flops));
+    TRY(record_put_number(json, "recompute_flops", cell->cost.step.recomputed_flops));
     TRY(record_put_number(json, "least_step_ms", cell->roof_seconds * 1e3));
     for (int p = PHASE_FORWARD; p < PHASE_COUNT; p++) {
         TRY(put_phase(json, plan_phase_name((Phase)p), &cell->cost.phase[p]));

@@ -318,7 +318,7 @@ static Status export_session(Export *e, ExportSummary *summary)
 static bool fits_whole(Fit *fit, const Config *config, const Placement *placement)
 {
     if (placement->backend == BACKEND_cpu) {
-        fit->need[config->mode] += buffer_bytes(fit->model) + logits_bytes(fit->model);
+        fit->need[config->mode] += buffer_bytes(&fit->model) + logits_bytes(&fit->model);
     }
     return fit->fits && fit->mode == config->mode && fit->need[fit->mode] <= fit->available;
 }
@@ -332,7 +332,7 @@ static Status export_fitting(const Config *config, const Placement *placement, F
     }
     Session session;
     Safetensors file;
-    Export e = {.config = config, .model = fit->model, .session = &session, .file = &file};
+    Export e = {.config = config, .model = &fit->model, .session = &session, .file = &file};
     TRY(safetensors_open(&file, path));
     Status status = session_open(&session, &fit->binding, placement->device);
     if (status == ST_OK) {

@@ -373,7 +373,7 @@ Status kineto_trace_write(const char *path, const CellOpen *cell, const Profiler
     w.step = p->log.n ? p->log.events[0].step : 0;
     w.base = p->log.n ? p->log.events[0].begin : clock_nanoseconds();
     CLEANUP(memory_blocks_free) MemoryBlocks blocks = {0};
-    TRY(memory_blocks_make(&blocks, cell->fit->model, p->binding));
+    TRY(memory_blocks_make(&blocks, &cell->fit->model, p->binding));
     memory_walk_begin(&w.memory, &blocks);
     TRY(gzip_file_open(&w.out, path));
     const Status status = write_all(&w, path, p->log.events, p->log.n);

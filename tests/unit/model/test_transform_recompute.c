@@ -1,5 +1,6 @@
 /* Recomputation: the same bits with less memory, and no more work than backward needs. */
 #include "memory_map.h"
+#include "model/step_cost.h"
 #include "model/transform_recompute.h"
 #include "recompute_harness.h"
 
@@ -78,10 +79,11 @@ static void test_cost(void **state)
     open_bound(&again, &c);
     const double tokens = 4 * 32, C = 64, F = 256, T = 32;
     const double products = 2 * tokens * (4 * C * C + 2 * C * F), attention = 2 * tokens * T * C;
-    const double flops = model_flops_recomputed(&again.model);
+    const double flops = step_cost_of(&again.model.plan).step.recomputed_flops;
     assert_true(flops >= 5 * (products + attention) && flops < 5.2 * (products + attention));
-    assert_true(model_flops(&again.model) == model_flops(&plain.model));
-    assert_true(model_flops_recomputed(&plain.model) == 0);
+    assert_true(step_cost_of(&again.model.plan).step.matmul_flops ==
+                step_cost_of(&plain.model.plan).step.matmul_flops);
+    assert_true(step_cost_of(&plain.model.plan).step.recomputed_flops == 0);
     const size_t per_block = (carried(&plain) - carried(&again)) / 5;
     assert_int_equal(per_block, 4 * 128 * (64 + 3 * 64 + 64 + 64 + 64 + 3 * 256 + 2 + 4));
     assert_true(mem_plan_total(&again.binding.mem) < mem_plan_total(&plain.binding.mem));
@@ -116,9 +118,9 @@ static void test_monotone(void **state)
         Bound b;
         open_bound(&b, &c);
         assert_true(carried(&b) < before);
-        assert_true(model_flops_recomputed(&b.model) > flops);
+        assert_true(step_cost_of(&b.model.plan).step.recomputed_flops > flops);
         before = carried(&b);
-        flops = model_flops_recomputed(&b.model);
+        flops = step_cost_of(&b.model.plan).step.recomputed_flops;
         close_bound(&b);
     }
 }

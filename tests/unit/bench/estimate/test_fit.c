@@ -4,6 +4,7 @@
 #include "bench/limits/roofline.h"
 #include "bench/measure/rss.h"
 #include "bench/record/cell_label.h"
+#include "model/step_cost.h"
 #include "with_cmocka.h"
 
 #include <math.h>
@@ -130,7 +131,8 @@ static void test_work(void **state)
         c.mode = (Mode)mode;
         c.ctx += 5;
         assert_int_equal(model_build(&model, &c, c.mode, DT_F32), ST_OK);
-        const double counted = model_flops(&model), formula = time_estimate_flops(&c);
+        const double counted = step_cost_of(&model.plan).step.matmul_flops,
+                     formula = time_estimate_flops(&c);
         if (fabs(counted - formula) > 1e-9 * counted) fail_msg("%.0f, not %.0f", formula, counted);
         model_free(&model);
     }
@@ -147,7 +149,8 @@ static void test_roofline(void **state)
     limits.rate[LIMIT_FP32_LARGEST][LIMITS_ALL].max = 1e9;
     limits.rate[LIMIT_COPY][LIMITS_ALL].max = 1e30; /* memory costs nothing */
     const double products = roofline_seconds(&model.plan, &limits, PRECISION_FP32, plenty);
-    assert_true(fabs(products - model_flops(&model) * 1e-9) < 1e-9 * products);
+    assert_true(fabs(products - step_cost_of(&model.plan).step.matmul_flops * 1e-9) <
+                1e-9 * products);
     assert_true(isnan(roofline_seconds(&model.plan, &limits, PRECISION_BF16, plenty)));
 
     /* Products cost nothing: at least parameters, gradients and moments go through memory once. */

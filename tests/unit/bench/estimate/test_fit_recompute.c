@@ -88,7 +88,7 @@ static void test_fit(void **state)
     ASSERT_OK(fit_make(&fit, &c, &place, 0, limit));
     assert_true(fit.fits && fit.mode == MODE_TRAIN);
     assert_int_equal(fit.need[MODE_TRAIN], limit);
-    assert_int_equal(transform_recompute_blocks(&fit.model->config), 4);
+    assert_int_equal(transform_recompute_blocks(&fit.model.config), 4);
     ASSERT_OK(fit_recompute_saves(&fit, &place, &saved));
     assert_int_equal(saved, planned(c, 0) - planned(c, 4));
     fit_free(&fit);

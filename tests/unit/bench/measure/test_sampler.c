@@ -41,24 +41,25 @@ static Status step(void *self)
     return log->mode == MODE_TRAIN ? run(self, PHASE_OPTIMIZER) : ST_OK;
 }
 
-/* The device's clock: always two seconds. */
-static Status mark(void *self, int slot)
+/* The device is the log; its clock: always two seconds. */
+static Status mark(Backend *self, int slot)
 {
     (void)self;
     assert_true(slot == 0 || slot == 1);
     return ST_OK;
 }
 
-static Status elapsed(void *self, double *seconds)
+static Status elapsed(Backend *self, int from, int to, double *seconds)
 {
     (void)self;
+    assert_true(from == 0 && to == 1);
     *seconds = 2;
     return ST_OK;
 }
 
-static Status sync_device(void *self)
+static Status sync_device(Backend *self)
 {
-    note(self, '.');
+    note((Log *)(void *)self, '.');
     return ST_OK;
 }
 
@@ -86,19 +87,26 @@ static Status sample(void *self, const Sample *s)
     return ST_OK;
 }
 
+static Status run_sampler(Log *log, bool queued, Mode mode, const Config *config)
+{
+    static const BackendApi cpu = {.sync = sync_device};
+    static const BackendApi gpu = {.sync = sync_device, .mark = mark, .elapsed = elapsed};
+    log->mode = mode;
+    const Sampler sampler = {.self = log,
+                             .api = queued ? &gpu : &cpu,
+                             .backend = (Backend *)(void *)log,
+                             .run = run,
+                             .step = step,
+                             .stage = stage,
+                             .cold = cold,
+                             .sample = sample};
+    return sampler_run(&sampler, mode, config);
+}
+
 static Status measure_for(Log *log, bool queued, Mode mode, int warmup, int steps, double seconds)
 {
-    log->mode = mode;
-    const SamplerDevice device = {.self = log,
-                                  .run = run,
-                                  .step = step,
-                                  .sync = sync_device,
-                                  .mark = queued ? mark : NULL,
-                                  .elapsed = elapsed,
-                                  .queued = queued};
-    const SamplerSink sink = {log, stage, cold, sample};
-    const SamplerOptions extent = {.warmup = warmup, .steps = steps, .seconds = seconds};
-    return sampler_run(&device, mode, &extent, &sink);
+    const Config config = {.warmup = warmup, .steps = steps, .sample_time = seconds};
+    return run_sampler(log, queued, mode, &config);
 }
 
 static Status measure(Log *log, bool queued, Mode mode, int warmup, int steps)
@@ -144,15 +152,12 @@ static void test_from_the_first_step(void **state)
         {1, false, false, MODE_FWD, "f.Cf.Sf.S"},  {3, true, false, MODE_FWD, "f.Cf.f.f.Sf.S"},
         {0, false, true, MODE_FWD_BWD, "fbCSfbS"}, {0, true, true, MODE_FWD_BWD, "f.b.CSf.b.S"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        Log log = {.mode = cases[i].mode};
-        const SamplerDevice device = {
-            .self = &log, .run = run, .step = step, .sync = sync_device, .queued = cases[i].queued};
-        const SamplerSink sink = {&log, stage, cold, sample};
-        const SamplerOptions extent = {.warmup = cases[i].warmup,
-                                       .steps = 2,
-                                       .from_first = true,
-                                       .by_phase = cases[i].by_phase};
-        assert_int_equal(sampler_run(&device, cases[i].mode, &extent, &sink), ST_OK);
+        Log log = {0};
+        const Config config = {.warmup = cases[i].warmup,
+                               .steps = 2,
+                               .from_first = true,
+                               .by_phase = cases[i].by_phase};
+        assert_int_equal(run_sampler(&log, cases[i].queued, cases[i].mode, &config), ST_OK);
         assert_string_equal(log.text, cases[i].order);
         assert_true(log.last.seconds[SAMPLE_STEP] > 0);
         assert_true(isnan(log.last.seconds[SAMPLE_FORWARD]) == !cases[i].by_phase);
@@ -211,20 +216,17 @@ static void test_time_ends_the_samples(void **state)
 static void test_until_the_interval_is_tight(void **state)
 {
     (void)state;
-    Log log = {.mode = MODE_FWD};
-    const SamplerDevice device = {.self = &log, .run = run, .step = step, .sync = sync_device};
-    const SamplerSink sink = {&log, stage, cold, sample};
-    SamplerOptions extent = {
-        .warmup = 1, .steps = 5, .seconds = 20, .until = 1e6, .stat = STAT_MEAN};
-    assert_int_equal(sampler_run(&device, MODE_FWD, &extent, &sink), ST_OK);
+    Log log = {0};
+    Config config = {.warmup = 1, .steps = 5, .sample_time = 20, .until = 1e6, .stat = STAT_MEAN};
+    assert_int_equal(run_sampler(&log, false, MODE_FWD, &config), ST_OK);
     assert_int_equal(log.n_samples, 5); /* not fewer than were asked for */
-    log = (Log){.mode = MODE_FWD};
-    extent.stat = STAT_MEDIAN;
-    assert_int_equal(sampler_run(&device, MODE_FWD, &extent, &sink), ST_OK);
+    log = (Log){0};
+    config.stat = STAT_MEDIAN;
+    assert_int_equal(run_sampler(&log, false, MODE_FWD, &config), ST_OK);
     assert_int_equal(log.n_samples, 6); /* fewer have no interval of their median */
-    log = (Log){.mode = MODE_FWD};
-    extent = (SamplerOptions){.warmup = 1, .steps = 5, .seconds = 0.1, .until = 1e-9};
-    assert_int_equal(sampler_run(&device, MODE_FWD, &extent, &sink), ST_OK);
+    log = (Log){0};
+    config = (Config){.warmup = 1, .steps = 5, .sample_time = 0.1, .until = 1e-9};
+    assert_int_equal(run_sampler(&log, false, MODE_FWD, &config), ST_OK);
     assert_true(log.n_samples > 5 && log.n_samples <= 50); /* the time ended it */
 }
 

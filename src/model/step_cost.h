@@ -6,8 +6,9 @@
 typedef struct PhaseCost {
     int nodes;           /* launches */
     double flops;        /* of all nodes */
-    double matmul_flops; /* of matmuls and attention alone, nothing recomputed */
-    double bytes;        /* each operand of each node read once, each result written once */
+    double matmul_flops; /* of matmuls and attention alone, nothing recomputed: what MFU counts */
+    double recomputed_flops; /* of the forward nodes that backward computes again */
+    double bytes;            /* each operand of each node read once, each result written once */
 } PhaseCost;
 
 typedef struct StepCost {

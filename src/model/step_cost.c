@@ -1,4 +1,4 @@
-#include "bench/estimate/step_cost.h"
+#include "model/step_cost.h"
 
 #include "ops/op.h"
 
@@ -9,6 +9,7 @@ static void add(PhaseCost *to, const PhaseCost *cost)
     to->nodes += cost->nodes;
     to->flops += cost->flops;
     to->matmul_flops += cost->matmul_flops;
+    to->recomputed_flops += cost->recomputed_flops;
     to->bytes += cost->bytes;
 }
 
@@ -17,14 +18,13 @@ StepCost step_cost_of(const Plan *plan)
     StepCost cost = {0};
     for (int i = 0; i < plan->n_nodes; i++) {
         const Node *node = &plan->nodes[i];
+        const bool multiplies = plan_category_multiplies(plan_op_category(node->op));
         const OpCost op = op_cost(plan, node);
-        const PhaseCost one = {
-            .nodes = 1,
-            .flops = op.flops,
-            .matmul_flops =
-                plan_category_multiplies(plan_op_category(node->op)) && !node->recomputed ? op.flops
-                                                                                          : 0,
-            .bytes = op.bytes};
+        PhaseCost one = {.nodes = 1, .flops = op.flops, .bytes = op.bytes};
+        if (node->recomputed)
+            one.recomputed_flops = op.flops;
+        else if (multiplies)
+            one.matmul_flops = op.flops;
         add(&cost.phase[node->phase], &one);
     }
     for (int p = PHASE_FORWARD; p < PHASE_COUNT; p++) add(&cost.step, &cost.phase[p]);
