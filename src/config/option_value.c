@@ -67,7 +67,7 @@ static Status not_one_of(const char *s, const char *const *words, int n)
                 near ? " (did you mean " : "", near ? near : "", near ? "?)" : "");
 }
 
-static Status read_word(const char *s, const char *const *words, int64_t *index)
+Status option_value_read_word(const char *s, const char *const *words, int64_t *index)
 {
     int n = 0;
     for (; words[n]; n++) {
@@ -82,7 +82,7 @@ static Status read_word(const char *s, const char *const *words, int64_t *index)
 static Status read_listed(const char *s, const char *const *words, OptionValue *out)
 {
     int64_t index = 0;
-    TRY(read_word(s, words, &index));
+    TRY(option_value_read_word(s, words, &index));
     snprintf(out->word, sizeof out->word, "%s", words[index]);
     return ST_OK;
 }
@@ -176,7 +176,7 @@ Status option_value_read(OptionId id, const char *s, OptionValue *out)
     case OPTION_KIND_RECOMPUTE:
         return read_recompute(id, s, &out->number);
     case OPTION_KIND_CHOICE:
-        return read_word(s, option_table[id].words, &out->number);
+        return option_value_read_word(s, option_table[id].words, &out->number);
     case OPTION_KIND_PRESET:
         return read_listed(s, option_table[id].words, out);
     case OPTION_KIND_DEVICE:
@@ -202,7 +202,7 @@ Status option_value_read_format(const OptionSet *set, const char *s, char format
     }
     list[n] = NULL;
     int64_t index = 0;
-    if (s) TRY(read_word(s, list, &index));
+    if (s) TRY(option_value_read_word(s, list, &index));
     snprintf(format, LENGTH, "%s", n ? words[index] : "");
     return ST_OK;
 }

@@ -15,6 +15,8 @@ typedef struct OptionValue {
 Status option_value_read(OptionId id, const char *s, OptionValue *out);
 /* One of the command's formats; NULL for its first. ST_USAGE lists them. */
 Status option_value_read_format(const OptionSet *set, const char *s, char format[16]);
+/* The place of `s` in a list that NULL ends. ST_USAGE lists its words and says which is meant most likely. */
+Status option_value_read_word(const char *s, const char *const *words, int64_t *index);
 Status option_value_check_integer(OptionId id, int64_t x);
 
 /* The option's field of `owner`, a Config or a Settings: read and written. */

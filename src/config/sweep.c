@@ -222,22 +222,19 @@ static int compare_for_sort(const void *a, const void *b)
 static Status drop_equal(Sweep *sweep)
 {
     const int n = sweep->n;
-    Config **sorted = malloc((size_t)n * sizeof *sorted);
+    CLEANUP(array_free) Config **sorted = malloc((size_t)n * sizeof *sorted);
     CLEANUP(array_free) bool *drop = calloc((size_t)n, sizeof *drop);
-    if (sorted && drop) {
-        for (int i = 0; i < n; i++) sorted[i] = &sweep->configs[i];
-        qsort(sorted, (size_t)n, sizeof *sorted, compare_for_sort);
-        for (int i = 1; i < n; i++) {
-            if (compare(sorted[i - 1], sorted[i]) == 0) drop[sorted[i] - sweep->configs] = true;
-        }
-        sweep->n = 0;
-        for (int i = 0; i < n; i++) {
-            if (!drop[i]) sweep->configs[sweep->n++] = sweep->configs[i];
-        }
+    if (!sorted || !drop) return NO_MEMORY("for %d cells", n);
+    for (int i = 0; i < n; i++) sorted[i] = &sweep->configs[i];
+    qsort(sorted, (size_t)n, sizeof *sorted, compare_for_sort);
+    for (int i = 1; i < n; i++) {
+        if (compare(sorted[i - 1], sorted[i]) == 0) drop[sorted[i] - sweep->configs] = true;
     }
-    const bool done = sorted && drop;
-    free(sorted);
-    return done ? ST_OK : NO_MEMORY("for %d cells", n);
+    sweep->n = 0;
+    for (int i = 0; i < n; i++) {
+        if (!drop[i]) sweep->configs[sweep->n++] = sweep->configs[i];
+    }
+    return ST_OK;
 }
 
 void sweep_find_varying(Sweep *sweep)

@@ -17,7 +17,7 @@ enum { SWEEP_MAX_CELLS = 100000, SWEEP_MAX_VALUES = 4096 };
 /* The values of one option, in the order they were typed, each once. */
 typedef struct Axis {
     OptionValue *values;
-    int n, capacity;
+    int n;
 } Axis;
 
 /* Appends "128", "128,256" or "64-1024*2" (ranges of whole numbers only). ST_USAGE says what is

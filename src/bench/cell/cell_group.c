@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "bench/cell/cell.h"
+#include "bench/estimate/time_estimate.h"
 #include "bench/record/cell_label.h"
 #include "bench/record/record_stat.h"
 
@@ -55,11 +56,6 @@ static CellGroupMember *current(const Run *run)
     return run->members[run->at];
 }
 
-static double weight_of(const RunnerTask *task, const Config *config)
-{
-    return task->weight ? task->weight(config) : 1;
-}
-
 static CellLabel label_of(const CellGroupMember *member)
 {
     const RunnerTask *task = member->task;
@@ -81,7 +77,7 @@ static void show_cell(const Run *run)
 {
     const CellGroupMember *member = current(run);
     progress_cell(member->progress, run->groups[run->at]->index, label_of(member).s, &member->part,
-                  weight_of(member->task, &member->part));
+                  time_estimate_weight(&member->part));
 }
 
 /* The next cell begins: the one before it has ended as it said. */
@@ -193,7 +189,7 @@ double cell_group_weight(const CellGroup *group)
     Config part = *group->members[0].config;
     for (int round = 0; round < group->rounds; round++) {
         part.steps = steps_of(group, group->members[0].config->steps, round);
-        sum += weight_of(group->members[0].task, &part) * group->n;
+        sum += time_estimate_weight(&part) * group->n;
     }
     return sum;
 }

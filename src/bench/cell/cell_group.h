@@ -43,5 +43,5 @@ Status cell_group_run_shared(CellGroup *groups[], int n, int *done, bool *interr
 /* After the last round: settles the records, adds and hands on the rows. */
 Status cell_group_finish(CellGroup *group, RecordSet *rows, RunnerOutcome *outcome);
 
-/* How much work all rounds are, in the unit of RunnerTask.weight. */
+/* How much work all rounds are, as time_estimate_weight() has it. */
 double cell_group_weight(const CellGroup *group);

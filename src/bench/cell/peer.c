@@ -3,7 +3,6 @@
 #include "backend/cpu_places.h"
 #include "base/error_text.h"
 #include "base/human.h"
-#include "base/suggest.h"
 #include "bench/limits/placement.h"
 #include "bench/record/record_stat.h"
 #include "config/cell_field.h"
@@ -23,16 +22,17 @@ extern char **environ;
 
 /* ---- which ---- */
 
-typedef struct Variant {
-    const char *name, *exec, *attention;
+static const struct {
+    Peer peer;
     bool of[SUBJECT_COUNT]; /* of what it can run */
-} Variant;
-
-static const Variant variants[] = {
-    {"eager", "eager", "naive", {true, true}},      {"compile", "fused", "naive", {true, true}},
-    {"best", "fused", "fused", {true, false}},      {"graphs", "graph", "fused", {true, false}},
-    {"efficient", "eager", "flash", {false, true}}, {"flash", "eager", "flash", {false, true}},
-    {"cudnn", "eager", "cudnn", {false, true}},
+} variants[] = {
+    {{"torch", "eager", "eager", "naive"}, {true, true}},
+    {{"torch", "compile", "fused", "naive"}, {true, true}},
+    {{"torch", "best", "fused", "fused"}, {true, false}},
+    {{"torch", "graphs", "graph", "fused"}, {true, false}},
+    {{"torch", "efficient", "eager", "flash"}, {false, true}},
+    {{"torch", "flash", "eager", "flash"}, {false, true}},
+    {{"torch", "cudnn", "eager", "cudnn"}, {false, true}},
 };
 enum { N_VARIANTS = sizeof variants / sizeof *variants };
 _Static_assert((int)N_VARIANTS <= (int)PEER_MAX, "each variant once");
@@ -44,37 +44,22 @@ static bool on_gpu(const Config *config)
     return !backend_api(BACKEND_cuda)->absent && access("/dev/nvidiactl", F_OK) == 0;
 }
 
-static Status no_variant(Subject subject, const char *name)
+static Status add_variant(Subject subject, const char *name, Peer *peers, int *n)
 {
-    const char *names[N_VARIANTS];
-    char list[128] = "";
-    int n = 0;
-    for (int i = 0; i < N_VARIANTS; i++) {
+    const char *names[N_VARIANTS + 1] = {0};
+    const Peer *known[N_VARIANTS];
+    int64_t index = 0;
+    for (int i = 0, k = 0; i < N_VARIANTS; i++) {
         if (!variants[i].of[subject]) continue;
-        const size_t length = strlen(list);
-        snprintf(list + length, sizeof list - length, "%s%s", n ? ", " : "", variants[i].name);
-        names[n++] = variants[i].name;
+        known[k] = &variants[i].peer;
+        names[k++] = variants[i].peer.variant;
     }
-    const char *near = suggest_word(name, names, n);
-    return FAIL(ST_USAGE, "--peer-variant: %s is not one of %s%s%s%s", human_quote(name).s, list,
-                near ? " (did you mean " : "", near ? near : "", near ? "?)" : "");
-}
-
-static Status add_variant(const char *peer, Subject subject, const char *word, size_t length,
-                          Peer *peers, int *n)
-{
-    char name[32];
-    snprintf(name, sizeof name, "%.*s", (int)length, word);
+    TRY(option_value_read_word(name, names, &index));
     for (int i = 0; i < *n; i++) {
-        if (strcmp(peers[i].variant, name) == 0) return ST_OK;
+        if (strcmp(peers[i].variant, names[index]) == 0) return ST_OK;
     }
-    for (int i = 0; i < N_VARIANTS; i++) {
-        const Variant *v = &variants[i];
-        if (!v->of[subject] || strcmp(v->name, name) != 0) continue;
-        peers[(*n)++] = (Peer){peer, v->name, v->exec, v->attention};
-        return ST_OK;
-    }
-    return no_variant(subject, name);
+    peers[(*n)++] = *known[index];
+    return ST_OK;
 }
 
 static const char *usual_variants(const Config *config)
@@ -92,9 +77,12 @@ Status peer_list(const PeerChoice *choice, const Config *config, Peer peers[PEER
                     human_quote(choice->name).s);
     const char *word = choice->variants ? choice->variants : usual_variants(config);
     for (;;) {
+        char name[32];
         const size_t length = strcspn(word, ",");
-        TRY(add_variant(choice->name, config->subject, word, length, peers, n));
-        if (!word[length]) return ST_OK;
+        snprintf(name, sizeof name, "%.*s", (int)length, word);
+        const Status status = add_variant(config->subject, name, peers, n);
+        if (status != ST_OK) status_context("--peer-variant");
+        if (status != ST_OK || !word[length]) return status;
         word += length + 1;
     }
 }
@@ -116,29 +104,23 @@ static const char *script_folder(char installed[PATH_MAX])
     return access(installed, F_OK) == 0 ? installed : ROOFSTEP_PEERS;
 }
 
-/* The exit code of a program that is given nothing and not listened to; -1 when it has none. */
-static int exit_code_of(char *const argv[])
-{
-    posix_spawn_file_actions_t quiet;
-    pid_t pid;
-    int status = -1;
-    if (posix_spawn_file_actions_init(&quiet) != 0) return -1;
-    posix_spawn_file_actions_addopen(&quiet, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-    posix_spawn_file_actions_addopen(&quiet, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-    const int failed = posix_spawnp(&pid, argv[0], &quiet, NULL, argv, environ);
-    posix_spawn_file_actions_destroy(&quiet);
-    if (failed) return -1;
-    while (waitpid(pid, &status, 0) < 0 && errno == EINTR) continue;
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
-
 /* Only looks for the module: importing it takes seconds. */
 static bool has_torch(const char *python)
 {
     char *const argv[] = {
         (char *)python, "-c",
         "import importlib.util as u, sys; sys.exit(0 if u.find_spec('torch') else 1)", NULL};
-    return exit_code_of(argv) == 0;
+    posix_spawn_file_actions_t quiet;
+    pid_t pid;
+    int status = -1;
+    if (posix_spawn_file_actions_init(&quiet) != 0) return false;
+    posix_spawn_file_actions_addopen(&quiet, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+    posix_spawn_file_actions_addopen(&quiet, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+    const int failed = posix_spawnp(&pid, argv[0], &quiet, NULL, argv, environ);
+    posix_spawn_file_actions_destroy(&quiet);
+    if (failed) return false;
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR) continue;
+    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
 static Status find_python(const char **out)
@@ -155,45 +137,31 @@ static Status find_python(const char **out)
                 first == 0 ? "does not have it" : "do not have it");
 }
 
-enum { MOST_WORDS = 2 * CELL_FIELD_COUNT + 16 };
-
-typedef struct Words {
-    char *argv[MOST_WORDS];
-    ConfigText text[MOST_WORDS];
-    int n;
-} Words;
-
-static void add(Words *w, const char *word)
+/* Words of a command line, each with the zero byte that ends it. */
+static void add_pair(Text *words, const char *name, const char *value)
 {
-    w->argv[w->n++] = (char *)word;
-}
-
-/* The words of `argv` stay where they are. */
-static void add_pair(Words *w, const char *name, ConfigText value)
-{
-    ConfigText *texts = &w->text[w->n];
-    snprintf(texts[0].s, sizeof texts[0].s, "--%s", name);
-    texts[1] = value;
-    add(w, texts[0].s);
-    add(w, texts[1].s);
-}
-
-static ConfigText number_text(int number)
-{
-    ConfigText text;
-    snprintf(text.s, sizeof text.s, "%d", number);
-    return text;
+    text_printf(words, "--%s%c%s%c", name, 0, value, 0);
 }
 
 /* Where the cell runs is settled: the peer is told what the program chose. */
-static void add_cell(Words *w, const Config *config, const Placement *placement)
+static void add_cell(Text *words, const Config *config, const Placement *placement)
 {
     const Config placed = placement_settle(config, placement);
-    if (config->subject == SUBJECT_ATTENTION) add_pair(w, "subject", (ConfigText){"attention"});
+    if (config->subject == SUBJECT_ATTENTION) add_pair(words, "subject", "attention");
     for (int id = 0; id < CELL_FIELD_COUNT; id++) {
         if (cell_field_table[id].peer == CELL_PEER_PASSED && cell_field_of(id, config->subject))
-            add_pair(w, option_table[id].name, option_value_text((OptionId)id, &placed));
+            add_pair(words, option_table[id].name, option_value_text((OptionId)id, &placed).s);
     }
+}
+
+/* Returns only when the program cannot be started. */
+static void run_words(const Text *words)
+{
+    char *argv[2 * CELL_FIELD_COUNT + 16];
+    int n = 0;
+    for (size_t at = 0; at < words->n; at += strlen(argv[n++]) + 1) argv[n] = words->data + at;
+    argv[n] = NULL;
+    execvp(argv[0], argv);
 }
 
 /* It computes with the threads that it is told of, as ours does (backend/cpu_threads.h): a GPU need
@@ -214,7 +182,7 @@ Status peer_run(const Peer *peer, const Config *config, const Record *so_far, Ce
     Placement placement;
     const char *python = NULL;
     char folder[PATH_MAX], script[PATH_MAX + 64];
-    Words words = {0};
+    CLEANUP(text_free) Text words = {0};
     TRY(place(config, &placement));
     TRY(find_python(&python));
     snprintf(script, sizeof script, "%s/%s_bench.py", script_folder(folder), peer->name);
@@ -223,19 +191,15 @@ Status peer_run(const Peer *peer, const Config *config, const Record *so_far, Ce
                     strerror(errno));
     const int out = dup(link->fd); /* which, unlike that one, stays open in the peer */
     if (out < 0) return FAIL(ST_FAILED, "cannot open a pipe to the peer: %s", error_text(errno));
-    add(&words, python);
-    add(&words, "-Wignore"); /* its libraries' advice to their users */
-    add(&words, script);
+    /* -Wignore: no advice of its libraries to their users */
+    text_printf(&words, "%s%c-Wignore%c%s%c", python, 0, 0, script, 0);
     add_cell(&words, config, &placement);
-    add(&words, "--variant");
-    add(&words, peer->variant);
-    add_pair(&words, "messages", number_text(out));
-    if (blas) {
-        add(&words, "--libblas");
-        add(&words, blas);
-    }
+    add_pair(&words, "variant", peer->variant);
+    text_printf(&words, "--messages%c%d%c", 0, out, 0);
+    if (blas) add_pair(&words, "libblas", blas);
+    TRY(text_status(&words));
     cpu_places_unbind();
-    execvp(python, words.argv);
+    run_words(&words);
     return FAIL(ST_UNSUPPORTED, "cannot start %s: %s", python, strerror(errno));
 }
 

@@ -2,6 +2,7 @@
 
 #include "base/rng.h"
 #include "bench/cell/cell_group.h"
+#include "bench/estimate/time_estimate.h"
 #include "bench/measure/interrupt.h"
 
 #include <stdlib.h>
@@ -147,7 +148,7 @@ Status runner_run(const RunnerTask *task, RecordSet *rows, RunnerOutcome *outcom
     double total = 0;
     TRY(total_weight(task, &total));
     progress_begin(&progress, task->n, total);
-    if (task->n > 0 && task->weight_is_known && task->weight_is_known(&task->configs[0]))
+    if (task->n > 0 && time_estimate_weight_is_known(&task->configs[0]))
         progress_trust_weights(&progress);
     interrupt_begin();
     const Status status = task->rounds > 0 ? run_interleaved(task, &progress, rows, outcome)

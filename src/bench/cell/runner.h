@@ -18,11 +18,8 @@ typedef struct RunnerTask {
     const char *
         doing; /* before the cells' names, where they alone do not say what is run: "profile"; may be NULL */
     RunnerCell *cell;
-    double (*weight)(
-        const Config *config); /* of a cell in any unit, for the time left; may be NULL */
-    bool (*weight_is_known)(const Config *config); /* is it seconds? NULL: no */
-    const RecordSet *resumed;                      /* what is known already; may be NULL */
-    PeerChoice peer;                               /* what runs in turn with each cell */
+    const RecordSet *resumed; /* what is known already; may be NULL */
+    PeerChoice peer;          /* what runs in turn with each cell */
     /* 0: one cell after the other. Otherwise the steps of each are taken in as many rounds (beside a peer
      * those of PeerChoice), and the cells of a round run in random order. */
     int rounds;

@@ -1,8 +1,6 @@
 #include "bench/estimate/time_estimate.h"
 
-#include "backend/cpu_info.h"
 #include "bench/limits/limits_cache.h"
-#include "bench/limits/limits_gpu.h"
 #include "bench/limits/roofline.h"
 #include "bench/measure/sampler.h"
 #include "model/model.h"
@@ -45,35 +43,16 @@ static double sampling_seconds(const Config *c, double step)
 
 /* ---- from the plan and the limits ---- */
 
-static Status cpu_cache(size_t *bytes)
-{
-    CpuInfo info;
-    TRY(cpu_info_read(&info, ""));
-    *bytes = (size_t)cpu_info_cache(&info);
-    return ST_OK;
-}
-
-/* False also where the GPU of a plan is not in this machine. */
-static bool load_limits(const Placement *placement, Limits *limits, size_t *cache)
-{
-    const bool cpu = placement->backend == BACKEND_cpu;
-    LimitsKey key;
-    return limits_cache_key(placement, &key) == ST_OK &&
-           (cpu ? cpu_cache(cache) : limits_gpu_cache(placement->device, cache)) == ST_OK &&
-           limits_cache_load(&key, limits);
-}
-
 TimeEstimate time_estimate_roofline(const Config *config, const Placement *placement,
                                     const Limits *machine, const Plan *plan)
 {
     Limits stored;
-    size_t cache = machine ? (size_t)machine->cache_bytes : 0;
-    if (!machine && !load_limits(placement, &stored, &cache)) return (TimeEstimate){NAN, NAN, NAN};
+    if (!machine && !limits_cache_of(placement, &stored)) return (TimeEstimate){NAN, NAN, NAN};
     const Limits *limits = machine ? machine : &stored;
     const double peak = limits_peak_flops(limits, config->precision);
     return (TimeEstimate){.peak_flops = peak > 0 ? peak : NAN,
                           .bandwidth = roofline_bandwidth(limits),
-                          .roof_seconds = roofline_seconds(plan, limits, config->precision, cache)};
+                          .roof_seconds = roofline_seconds(plan, limits, config->precision)};
 }
 
 double time_estimate_from_roofline(const TimeEstimate *estimate, const Config *config)
@@ -159,8 +138,7 @@ static const TimeEstimateRates *rates_of(const Config *config, bool *known)
         placement_of(config, &place) == ST_OK && place.backend == BACKEND_cpu ? place.threads : 0;
     if (threads != last.threads) {
         Limits limits;
-        size_t cache;
-        last.known = threads > 0 && load_limits(&place, &limits, &cache);
+        last.known = threads > 0 && limits_cache_of(&place, &limits);
         last.rates = time_estimate_rates(last.known ? &limits : NULL);
         last.threads = threads;
     }
@@ -325,9 +303,9 @@ static const char *const phase_paths[] = {"forward.mean_ms", "backward.mean_ms",
  * where only those were measured. */
 static double step_ms(const Config *wanted, const TimeEstimateRow *rows, int n)
 {
-    const int n_phases = wanted->mode == MODE_TRAIN ? 3 : wanted->mode == MODE_FWD_BWD ? 2 : 1;
     double sum = 0;
-    for (int i = 0; i < n_phases; i++) sum += phase_ms(phase_paths[i], wanted, rows, n);
+    for (int i = 0; i < sampler_phases(wanted->mode); i++)
+        sum += phase_ms(phase_paths[i], wanted, rows, n);
     return isnan(sum) ? phase_ms("step.mean_ms", wanted, rows, n) : sum;
 }
 

@@ -4,11 +4,19 @@
 
 typedef struct Datasheet {
     const char *name;
-    double fp32, tf32, bf16, fp16, memory; /* TFLOP/s, GB/s */
+    double rate[LIMIT_COUNT]; /* 0: not in it */
 } Datasheet;
 
 static const Datasheet datasheets[] = {
-#define DATASHEET(name, fp32, tf32, bf16, fp16, memory) {name, fp32, tf32, bf16, fp16, memory},
+#define DATASHEET(name, fp32, tf32, bf16, fp16, memory) \
+    {name,                                              \
+     {[LIMIT_FP32_LARGEST] = fp32 * 1e12,               \
+      [LIMIT_TF32_LARGEST] = tf32 * 1e12,               \
+      [LIMIT_BF16_LARGEST] = bf16 * 1e12,               \
+      [LIMIT_FP16_LARGEST] = fp16 * 1e12,               \
+      [LIMIT_READ] = memory * 1e9,                      \
+      [LIMIT_WRITE] = memory * 1e9,                     \
+      [LIMIT_COPY] = memory * 1e9}},
 #include "bench/limits/datasheets.def"
 };
 
@@ -29,21 +37,5 @@ static const Datasheet *find(const char *gpu)
 double datasheet_find(const char *gpu, LimitId id)
 {
     const Datasheet *sheet = find(gpu);
-    if (!sheet) return 0;
-    switch (id) {
-    case LIMIT_FP32_LARGEST:
-        return sheet->fp32 * 1e12;
-    case LIMIT_TF32_LARGEST:
-        return sheet->tf32 * 1e12;
-    case LIMIT_BF16_LARGEST:
-        return sheet->bf16 * 1e12;
-    case LIMIT_FP16_LARGEST:
-        return sheet->fp16 * 1e12;
-    case LIMIT_READ:
-    case LIMIT_WRITE:
-    case LIMIT_COPY:
-        return sheet->memory * 1e9;
-    default:
-        return 0;
-    }
+    return sheet ? sheet->rate[id] : 0;
 }

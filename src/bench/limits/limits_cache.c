@@ -4,7 +4,6 @@
 #include "base/cache_dir.h"
 #include "base/json_text.h"
 #include "base/log.h"
-#include "base/text.h"
 #include "bench/limits/limits_cpu.h"
 #include "bench/limits/limits_gpu.h"
 #include "bench/limits/limits_json.h"
@@ -12,13 +11,13 @@
 #include "version.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 static const double too_busy = 0.1; /* share of the device's time */
 
-Status limits_cache_key(const Placement *placement, LimitsKey *key)
+/* Of a GPU it opens it in this process: no fork after it. */
+static Status find_key(const Placement *placement, LimitsKey *key)
 {
     return placement->backend == BACKEND_cpu ? limits_key(placement->threads, key)
                                              : limits_gpu_key(placement->device, key);
@@ -26,67 +25,71 @@ Status limits_cache_key(const Placement *placement, LimitsKey *key)
 
 /* ---- files ---- */
 
-static bool same_key(const LimitsKey *a, const LimitsKey *b)
+/* Everything the figures depend on. */
+typedef struct KeyText {
+    char s[512];
+} KeyText;
+
+static KeyText key_text(const LimitsKey *key, const char *kernels)
 {
-    return strcmp(a->gpu, b->gpu) == 0 && a->multiprocessors == b->multiprocessors &&
-           strcmp(a->cpu, b->cpu) == 0 && strcmp(a->blas, b->blas) == 0 &&
-           strcmp(a->version, b->version) == 0 && a->cores == b->cores && a->threads == b->threads;
+    KeyText text;
+    const int n = snprintf(text.s, sizeof text.s, "%s|%s|%s|%s|%d|%d", key->cpu, key->blas,
+                           key->version, kernels, key->cores, key->threads);
+    if (*key->gpu)
+        snprintf(text.s + n, sizeof text.s - (size_t)n, "|%s|%d", key->gpu, key->multiprocessors);
+    return text;
 }
 
 /* limits-HASH.json in the cache folder; the key itself is in the file. */
-static Status cache_path(const LimitsKey *key, const char *kernels, bool make, Text *path)
+static Status cache_path(KeyText key, bool make, Text *path)
 {
     TRY(cache_dir_path(path, make));
-    CLEANUP(text_free) Text name = {0};
-    text_printf(&name, "%s|%s|%s|%s|%d|%d", key->cpu, key->blas, key->version, kernels, key->cores,
-                key->threads);
-    if (*key->gpu) text_printf(&name, "|%s|%d", key->gpu, key->multiprocessors);
     uint32_t hash = 2166136261U; /* FNV-1a */
-    for (const char *c = text_str(&name); *c; c++) hash = (hash ^ (unsigned char)*c) * 16777619U;
+    for (const char *c = key.s; *c; c++) hash = (hash ^ (unsigned char)*c) * 16777619U;
     text_printf(path, "/limits-%08x.json", hash);
     return text_status(path);
 }
 
-static bool load_from(const char *path, const LimitsKey *key, Limits *out)
+static Status read_limits(const char *path, Limits *out)
 {
     enum { LARGEST = 1 << 20 };
     CLEANUP(text_free) Text text = {0};
-    Status status = text_read_file(&text, path, LARGEST);
-    if (status == ST_OK) status = limits_json_read(out, text_str(&text), text.n);
-    if (status != ST_OK) {
-        log_warning("stored limits in %s are ignored: %s; 'roofstep limits' measures them again",
-                    path, status_message());
-        return false;
-    }
-    out->stored = true;
-    return same_key(&out->key, key) && strcmp(out->kernels, ROOFSTEP_KERNELS) == 0;
+    TRY(text_read_file(&text, path, LARGEST));
+    return limits_json_read(out, text_str(&text), text.n);
 }
 
 bool limits_cache_load(const LimitsKey *key, Limits *out)
 {
     CLEANUP(text_free) Text path = {0};
-    return cache_path(key, ROOFSTEP_KERNELS, false, &path) == ST_OK &&
-           access(text_str(&path), F_OK) == 0 && load_from(text_str(&path), key, out);
+    const KeyText wanted = key_text(key, ROOFSTEP_KERNELS);
+    if (cache_path(wanted, false, &path) != ST_OK || access(text_str(&path), F_OK) != 0)
+        return false;
+    if (read_limits(text_str(&path), out) != ST_OK) {
+        log_warning("stored limits in %s are ignored: %s; 'roofstep limits' measures them again",
+                    text_str(&path), status_message());
+        return false;
+    }
+    out->stored = true;
+    return strcmp(key_text(&out->key, out->kernels).s, wanted.s) == 0;
 }
 
-static Status store_at(const char *path, const Limits *limits)
+bool limits_cache_of(const Placement *placement, Limits *out)
 {
-    json_t *json;
-    TRY(limits_json_encode(&json, limits));
-    char *text = json_text_dumps(json, JSON_INDENT(1) | JSON_REAL_PRECISION(8));
-    json_decref(json);
-    if (!text) return NO_MEMORY("for the limits as JSON");
-    const Status status = text_write_file(path, text, strlen(text));
-    free(text);
-    return status;
+    LimitsKey key;
+    return find_key(placement, &key) == ST_OK && limits_cache_load(&key, out);
 }
 
 Status limits_cache_store(const Limits *limits)
 {
     CLEANUP(text_free) Text path = {0};
+    CLEANUP(text_free) Text text = {0};
+    CLEANUP(json_text_free) json_t *json = NULL;
     const char *kernels = *limits->kernels ? limits->kernels : ROOFSTEP_KERNELS;
-    TRY(cache_path(&limits->key, kernels, true, &path));
-    return store_at(text_str(&path), limits);
+    TRY(cache_path(key_text(&limits->key, kernels), true, &path));
+    TRY(limits_json_encode(&json, limits));
+    json_text_put(&text, json, JSON_INDENT(1) | JSON_REAL_PRECISION(8));
+    TRY(text_status(&text));
+    return text_write_file(text_str(&path), text_str(&text), text.n);
 }
 
 /* ---- in a child process, so that this one may still fork: `auto` and a GPU's name open a device ---- */
@@ -99,19 +102,19 @@ typedef struct Request {
 static const char begins[] = "measuring";
 enum { EXIT_UNSUPPORTED = 2 };
 
+static bool send_line(int out, const char *line)
+{
+    return child_write(out, line, strlen(line)) && child_write(out, "\n", 1);
+}
+
 static Status find_or_measure(const Request *request, int out, Limits *limits)
 {
     Placement place;
-    LimitsKey key;
     TRY(placement_find(request->config, &place));
-    const bool cpu = place.backend == BACKEND_cpu;
-    TRY(limits_cache_key(&place, &key));
-    if (!request->refresh && limits_cache_load(&key, limits)) return ST_OK;
-    if (!child_write(out, begins, strlen(begins)) || !child_write(out, "\n", 1)) {
-        return FAIL(ST_IO, "the parent process has exited");
-    }
-    return cpu ? limits_cpu_measure(place.threads, limits)
-               : limits_gpu_measure(place.device, limits);
+    if (!request->refresh && limits_cache_of(&place, limits)) return ST_OK;
+    if (!send_line(out, begins)) return FAIL(ST_IO, "the parent process has exited");
+    return place.backend == BACKEND_cpu ? limits_cpu_measure(place.threads, limits)
+                                        : limits_gpu_measure(place.device, limits);
 }
 
 static bool send(int out, const Limits *limits)
@@ -119,7 +122,7 @@ static bool send(int out, const Limits *limits)
     CLEANUP(json_text_free) json_t *json = NULL;
     if (limits_json_encode(&json, limits) != ST_OK) return false;
     CLEANUP(array_free) char *text = json_dumps(json, JSON_COMPACT);
-    return text && child_write(out, text, strlen(text)) && child_write(out, "\n", 1);
+    return text && send_line(out, text);
 }
 
 static int answer_request(void *arg, int out)
@@ -217,7 +220,5 @@ Status limits_cache_get(const Config *config, bool refresh, bool keep, Limits *o
 bool limits_cache_find(const Config *config, Limits *out)
 {
     Placement place;
-    LimitsKey key;
-    return placement_find(config, &place) == ST_OK && limits_cache_key(&place, &key) == ST_OK &&
-           limits_cache_load(&key, out);
+    return placement_find(config, &place) == ST_OK && limits_cache_of(&place, out);
 }

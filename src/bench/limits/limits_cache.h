@@ -5,13 +5,12 @@
 #include "bench/limits/limits.h"
 #include "bench/limits/placement.h"
 
-/* The key of a device; of a GPU it opens it in this process: no fork after it. */
-Status limits_cache_key(const Placement *placement, LimitsKey *key);
-
 /* False where none are stored; warns when a file cannot be read. */
 bool limits_cache_load(const LimitsKey *key, Limits *out);
 Status limits_cache_store(const Limits *limits);
-/* Load those of config->device with config->threads. Opens a GPU in this process: no fork after it. */
+/* Load those of a device; of config->device with config->threads. Each opens a GPU in this process: no fork
+ * after it. */
+bool limits_cache_of(const Placement *placement, Limits *out);
 bool limits_cache_find(const Config *config, Limits *out);
 
 /* Limits of config->device with config->threads: stored ones, or else (or with `refresh`) new ones,

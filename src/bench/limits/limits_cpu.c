@@ -17,10 +17,7 @@ enum { STAGGER = 4352, ARRAYS = 3 };
 
 typedef struct Arrays {
     double *a, *b, *c;
-    int64_t n;
-    int threads;
-    void *block;
-    size_t block_bytes;
+    int64_t n; /* elements of each */
 } Arrays;
 
 /* Whole lanes, so that the loops below need no rest. */
@@ -44,86 +41,71 @@ static void add_scaled(double *restrict a, const double *restrict b, const doubl
     for (int64_t i = 0; i < n; i++) a[i] = b[i] + 3.0 * c[i];
 }
 
-/* Each is run by every thread on lanes [first, last) of the arrays, always the same ones. */
+/* Each is run by every thread on its part of the arrays, always the same one. */
+typedef void Loop(const Arrays *x);
 
-static void read_part(const void *data, int64_t first, int64_t last, int thread)
+static void read_loop(const Arrays *x)
 {
     static uint64_t sink; /* the compiler must not leave the sum out */
-    const Arrays *x = data;
-    (void)thread;
-    const uint64_t sum =
-        sum_of((const uint64_t *)(const void *)(x->a + first * LANES), (last - first) * LANES);
+    const uint64_t sum = sum_of((const uint64_t *)(const void *)x->a, x->n);
     __atomic_store_n(&sink, sum, __ATOMIC_RELAXED);
 }
 
-static void write_part(const void *data, int64_t first, int64_t last, int thread)
+static void write_loop(const Arrays *x)
 {
-    const Arrays *x = data;
-    (void)thread;
-    memset(x->a + first * LANES, 1, (size_t)((last - first) * LANES) * sizeof *x->a);
+    memset(x->a, 1, (size_t)x->n * sizeof *x->a);
 }
 
-static void copy_part(const void *data, int64_t first, int64_t last, int thread)
+static void copy_loop(const Arrays *x)
 {
-    const Arrays *x = data;
-    (void)thread;
-    memcpy(x->c + first * LANES, x->a + first * LANES,
-           (size_t)((last - first) * LANES) * sizeof *x->a);
+    memcpy(x->c, x->a, (size_t)x->n * sizeof *x->a);
 }
 
-static void triad_part(const void *data, int64_t first, int64_t last, int thread)
+static void triad_loop(const Arrays *x)
 {
-    const Arrays *x = data;
-    const int64_t i = first * LANES;
-    (void)thread;
-    add_scaled(x->a + i, x->b + i, x->c + i, (last - first) * LANES);
+    add_scaled(x->a, x->b, x->c, x->n);
 }
 
 /* Pages belong to the memory next to the core that touches them first: each thread touches what it
  * will work on. */
-static void touch_part(const void *data, int64_t first, int64_t last, int thread)
+static void touch_loop(const Arrays *x)
 {
-    const Arrays *x = data;
-    (void)thread;
-    for (int64_t i = first * LANES; i < last * LANES; i++) {
+    for (int64_t i = 0; i < x->n; i++) {
         x->a[i] = 1;
         x->b[i] = 2;
         x->c[i] = 0.5;
     }
 }
 
-static void run_all(const Arrays *x, ThreadTeamRange *part)
+typedef struct Bench {
+    Arrays arrays;
+    Loop *loop;
+    int threads;
+} Bench;
+
+static void run_part(const void *data, int64_t first, int64_t last, int thread)
 {
-    thread_team_for(x->threads, x->n / LANES, 0, part, x);
+    const Bench *bench = data;
+    const Arrays *x = &bench->arrays;
+    const int64_t at = first * LANES;
+    (void)thread;
+    bench->loop(&(Arrays){x->a + at, x->b + at, x->c + at, (last - first) * LANES});
 }
 
-static Status take_arrays(Arrays *x, size_t bytes, int threads)
+static void run_all(Bench *bench, Loop *loop)
 {
-    const size_t step = (bytes + 63) / 64 * 64 + STAGGER;
-    x->block_bytes = ARRAYS * step;
-    x->block =
-        mmap(NULL, x->block_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (x->block == MAP_FAILED) {
-        return NO_MEMORY("for three arrays of %zu bytes to measure bandwidth", bytes);
-    }
-    char *at = x->block;
-    x->a = (double *)(void *)at;
-    x->b = (double *)(void *)(at + step);
-    x->c = (double *)(void *)(at + 2 * step);
-    x->n = (int64_t)(bytes / sizeof(double)) / LANES * LANES;
-    x->threads = threads;
-    run_all(x, touch_part);
-    return ST_OK;
+    bench->loop = loop;
+    thread_team_for(bench->threads, bench->arrays.n / LANES, 0, run_part, bench);
 }
 
-static LimitsRate rate_of(const Arrays *x, ThreadTeamRange *part, int streams, int repeats)
+static LimitsRate rate_of(Bench *bench, Loop *loop, int streams, int repeats)
 {
     double rates[LIMITS_MAX_REPEATS];
-    const double bytes = (double)streams * (double)x->n * sizeof(double);
-    run_all(x, part);
+    const double bytes = (double)streams * (double)bench->arrays.n * sizeof(double);
+    run_all(bench, loop);
     for (int i = 0; i < repeats; i++) {
         const double start = clock_seconds();
-        run_all(x, part);
+        run_all(bench, loop);
         rates[i] = bytes / (clock_seconds() - start);
     }
     return limits_rate_of(rates, repeats);
@@ -131,14 +113,22 @@ static LimitsRate rate_of(const Arrays *x, ThreadTeamRange *part, int streams, i
 
 Status limits_cpu_memory(int threads, size_t bytes, int repeats, LimitsScope scope, Limits *out)
 {
-    Arrays x = {0};
+    const size_t step = (bytes + 63) / 64 * 64 + STAGGER, all = ARRAYS * step;
+    char *at = mmap(NULL, all, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (at == MAP_FAILED)
+        return NO_MEMORY("for three arrays of %zu bytes to measure bandwidth", bytes);
+    Bench bench = {.arrays = {.a = (double *)(void *)at,
+                              .b = (double *)(void *)(at + step),
+                              .c = (double *)(void *)(at + 2 * step),
+                              .n = (int64_t)(bytes / sizeof(double)) / LANES * LANES},
+                   .threads = threads};
     if (repeats > LIMITS_MAX_REPEATS) repeats = LIMITS_MAX_REPEATS;
-    TRY(take_arrays(&x, bytes, threads));
-    out->rate[LIMIT_READ][scope] = rate_of(&x, read_part, 1, repeats);
-    out->rate[LIMIT_WRITE][scope] = rate_of(&x, write_part, 1, repeats);
-    out->rate[LIMIT_COPY][scope] = rate_of(&x, copy_part, 2, repeats);
-    out->rate[LIMIT_TRIAD][scope] = rate_of(&x, triad_part, 3, repeats);
-    munmap(x.block, x.block_bytes);
+    run_all(&bench, touch_loop);
+    out->rate[LIMIT_READ][scope] = rate_of(&bench, read_loop, 1, repeats);
+    out->rate[LIMIT_WRITE][scope] = rate_of(&bench, write_loop, 1, repeats);
+    out->rate[LIMIT_COPY][scope] = rate_of(&bench, copy_loop, 2, repeats);
+    out->rate[LIMIT_TRIAD][scope] = rate_of(&bench, triad_loop, 3, repeats);
+    munmap(at, all);
     return ST_OK;
 }
 

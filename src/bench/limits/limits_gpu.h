@@ -4,13 +4,10 @@
 
 #include "bench/limits/limits.h"
 
-#include <stddef.h>
-
 /* Whose products the model's rows are: those of a medium step with as many tokens. */
 #define LIMITS_GPU_MODEL "medium"
 enum { LIMITS_GPU_TOKENS = 2048 };
 
 /* `device` is CUDA's number. Each of these opens the device in this process: no fork after it. */
 Status limits_gpu_key(int device, LimitsKey *key);
-Status limits_gpu_cache(int device, size_t *bytes); /* of its last-level cache */
 Status limits_gpu_measure(int device, Limits *out);

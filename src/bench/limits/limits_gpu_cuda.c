@@ -28,14 +28,6 @@ Status limits_gpu_key(int device, LimitsKey *key)
     return ST_OK;
 }
 
-Status limits_gpu_cache(int device, size_t *bytes)
-{
-    int cache = 0;
-    TRY_CUDA(cudaDeviceGetAttribute(&cache, cudaDevAttrL2CacheSize, device));
-    *bytes = (size_t)cache;
-    return ST_OK;
-}
-
 /* ---- what others do ---- */
 
 /* The driver's figure is of the last second at most: a program that has just ended is waited for. */

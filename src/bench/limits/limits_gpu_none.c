@@ -13,13 +13,6 @@ Status limits_gpu_key(int device, LimitsKey *key)
     return none();
 }
 
-Status limits_gpu_cache(int device, size_t *bytes)
-{
-    (void)device;
-    (void)bytes;
-    return none();
-}
-
 Status limits_gpu_measure(int device, Limits *out)
 {
     (void)device;

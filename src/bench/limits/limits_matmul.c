@@ -1,61 +1,207 @@
 #include "bench/limits/limits_matmul.h"
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/i64.h"
-#include "bench/limits/limits_engine.h"
+#include "base/rng.h"
+#include "exec/session.h"
+#include "model/model.h"
+#include "ops/element.h"
 #include "ops/gemm_cpu/blas_cpu.h"
 
+#include <math.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 
 const LimitsBudget limits_matmul_budget = {.large = 0.15, .model = 0.06, .repeats = 5};
+
+typedef struct Shape {
+    int64_t m, n, k;
+    bool transpose_a, transpose_b;
+} Shape;
+
+static double flops_of(const Shape *p)
+{
+    return 2.0 * (double)p->m * (double)p->n * (double)p->k;
+}
+
+/* Seconds of one matmul, several times over. */
+typedef struct Times {
+    double seconds[LIMITS_MAX_REPEATS];
+    int n;
+} Times;
+
+static LimitsRate rates_of(const Times *times, double flops)
+{
+    double rates[LIMITS_MAX_REPEATS];
+    for (int i = 0; i < times->n; i++) rates[i] = flops / times->seconds[i];
+    return limits_rate_of(rates, times->n);
+}
 
 static int at_most(int repeats)
 {
     return repeats < LIMITS_MAX_REPEATS ? repeats : LIMITS_MAX_REPEATS;
 }
 
-/* ---- large matmuls ---- */
+/* ---- a plan of matmuls, each with operands of its own ---- */
 
-static Status engine_rates(LimitsEngine *e, const LimitsBudget *budget, LimitsRate *out)
+typedef struct Engine {
+    Plan plan;
+    Binding binding;
+    Session session;
+    int copies, runs; /* nodes of the plan; how often it runs for one time */
+} Engine;
+
+enum { A, B, C, OPERANDS }; /* tensors of copy i: OPERANDS * i + A, ... */
+
+static void write_node(Builder *b, const Shape *p, DType dtype, bool tf32)
 {
-    double rates[LIMITS_MAX_REPEATS];
-    const int repeats = at_most(budget->repeats);
-    TRY(limits_engine_choose_runs(e, budget));
-    for (int i = 0; i < repeats; i++) {
-        double seconds = 1;
-        TRY(limits_engine_time(e, budget, &seconds));
-        rates[i] = e->flops / seconds;
-    }
-    *out = limits_rate_of(rates, repeats);
-    return ST_OK;
+    const bool ta = p->transpose_a, tb = p->transpose_b;
+    const int x = builder_tensor(b, "a", TK_INPUT, dtype, DIMS(ta ? p->k : p->m, ta ? p->m : p->k));
+    const int w = builder_tensor(b, "b", TK_INPUT, dtype, DIMS(tb ? p->n : p->k, tb ? p->k : p->n));
+    const int y = builder_tensor(b, "c", TK_ACTIVATION, dtype, DIMS(p->m, p->n));
+    NodeAttr *attr = builder_node(b, OP_matmul, IDS(y), IDS(x, w));
+    attr->transpose_a = ta;
+    attr->transpose_b = tb;
+    attr->tf32 = tf32;
+    if (b->status == ST_OK) b->plan->tensors[y].keep = true; /* no two share their memory */
 }
 
-static Status shape_rates(const Placement *place, const LimitsShape *p, Precision precision,
-                          const LimitsBudget *budget, LimitsRate *out)
+static Status write_plan(Engine *e, const Shape *p, Precision precision)
 {
-    LimitsEngine e;
-    TRY(limits_engine_open(&e, place, p, precision, 1));
-    const Status status = engine_rates(&e, budget, out);
-    limits_engine_close(&e);
+    Builder b;
+    builder_init(&b, &e->plan);
+    b.phase = PHASE_FORWARD;
+    builder_scope(&b, PLAN_NONE, "matmul");
+    for (int i = 0; i < e->copies; i++) {
+        write_node(&b, p, model_act_dtype(precision, DT_F32), precision == PRECISION_TF32);
+    }
+    const Status status = b.status;
+    builder_free(&b);
     return status;
 }
 
+/* Random numbers in [-1, 1), a prime number of them over and over: zeros and regular patterns switch
+ * fewer transistors, and a GPU at its power limit then runs faster than it does in training. */
+enum { PATTERN = 1048573 };
+
+static void fill_numbers(void *data, DType dtype, int64_t n)
+{
+    const size_t size = plan_dtype_size(dtype);
+    const int64_t first = i64_min(n, PATTERN);
+    for (int64_t i = 0; i < first; i++) {
+        element_set(data, dtype, i, 2 * rng_uniform(1, 0, (uint64_t)i) - 1);
+    }
+    for (int64_t i = first; i < n; i += PATTERN) {
+        const int64_t here = n - i < PATTERN ? n - i : PATTERN;
+        memcpy((char *)data + (size_t)i * size, data, (size_t)here * size);
+    }
+}
+
+/* The operand of every copy. */
+static Status fill(Engine *e, int operand)
+{
+    const Tensor *t = &e->plan.tensors[operand];
+    CLEANUP(array_free) void *data = malloc(plan_bytes(t));
+    if (!data) return NO_MEMORY("for %zu bytes of numbers", plan_bytes(t));
+    fill_numbers(data, t->dtype, plan_elements(t));
+    for (int i = 0; i < e->copies; i++)
+        TRY(session_upload(&e->session, OPERANDS * i + operand, data));
+    return ST_OK;
+}
+
+static void close_engine(Engine *e)
+{
+    session_close(&e->session);
+    binding_free(&e->binding);
+    plan_free(&e->plan);
+}
+
+/* Everything is warm after a first run; a GPU then replays the launches as a graph. */
+static Status warm_up(Engine *e)
+{
+    TRY(session_run(&e->session, PHASE_FORWARD));
+    if (!e->session.api->capture_begin) return ST_OK;
+    TRY(e->session.api->sync(e->session.backend));
+    TRY(session_capture(&e->session));
+    return session_run(&e->session, PHASE_FORWARD);
+}
+
+static Status open_engine(Engine *e, const Placement *place, const Shape *p, Precision precision)
+{
+    plan_init(&e->plan);
+    TRY(write_plan(e, p, precision));
+    TRY(binding_make(&e->binding, &e->plan, place->backend, place->threads, NULL));
+    TRY(session_open(&e->session, &e->binding, place->device));
+    TRY(fill(e, A));
+    TRY(fill(e, B));
+    if (place->backend == BACKEND_cpu) blas_cpu_set_threads(place->threads);
+    return warm_up(e);
+}
+
+/* Of all runs; by the device's own clock where work is queued. */
+static Status time_runs(Engine *e, double *seconds)
+{
+    const BackendApi *api = e->session.api;
+    const double start = clock_seconds();
+    if (api->mark) TRY(api->mark(e->session.backend, 0));
+    for (int i = 0; i < e->runs; i++) TRY(session_run(&e->session, PHASE_FORWARD));
+    *seconds = clock_seconds() - start;
+    if (!api->mark) return ST_OK;
+    TRY(api->mark(e->session.backend, 1));
+    return api->elapsed(e->session.backend, 0, 1, seconds);
+}
+
+/* A queue is timed over several milliseconds: marks and launches cost microseconds. */
+static Status choose_runs(Engine *e, const LimitsBudget *budget)
+{
+    static const double long_enough = 5e-3;
+    enum { MOST = 1000 };
+    double seconds = 0;
+    if (!e->session.api->mark) return ST_OK;
+    TRY(time_runs(e, &seconds));
+    if (budget->pause) budget->pause(budget->self);
+    const double runs = long_enough / seconds;
+    e->runs = runs < 1 ? 1 : runs > MOST ? MOST : (int)runs + 1;
+    return ST_OK;
+}
+
+/* As often as the budget repeats; after two times only while they took less than `most` seconds. */
+static Status time_matmul(const Placement *place, const Shape *p, Precision precision, int copies,
+                          const LimitsBudget *budget, double most, Times *times)
+{
+    CLEANUP(close_engine) Engine e = {.copies = copies, .runs = 1};
+    double seconds = 0, spent = 0;
+    TRY(open_engine(&e, place, p, precision));
+    TRY(choose_runs(&e, budget));
+    times->n = 0;
+    while (times->n < at_most(budget->repeats) && (times->n < 2 || spent < most)) {
+        TRY(time_runs(&e, &seconds));
+        if (budget->pause) budget->pause(budget->self);
+        times->seconds[times->n++] = seconds / ((double)e.copies * e.runs);
+        spent += seconds;
+    }
+    return ST_OK;
+}
+
+/* ---- large matmuls ---- */
+
 /* From the smallest to the largest, ended by an empty one. */
-static const LimitsShape *large_shapes(BackendId backend)
+static const Shape *large_shapes(BackendId backend)
 {
 #define SQUARE(n)            \
     {                        \
         n, n, n, false, true \
     }
-    static const LimitsShape of_cpu[] = {
+    static const Shape of_cpu[] = {
         SQUARE(768),  SQUARE(1152),
         SQUARE(1536), {512, 8192, 2048, false, true}, /* as in training: faster than squares here */
         SQUARE(2304), SQUARE(3072),
         SQUARE(4608), SQUARE(6144),
         SQUARE(9216), {0},
     };
-    static const LimitsShape of_gpu[] = {
+    static const Shape of_gpu[] = {
         SQUARE(2048),  SQUARE(4096), SQUARE(8192), {16384, 8192, 8192, false, true},
         SQUARE(12288), {0},
     };
@@ -64,46 +210,36 @@ static const LimitsShape *large_shapes(BackendId backend)
 }
 
 /* How one of them is measured. */
-typedef Status Measure(const Placement *place, const LimitsShape *p, Precision precision,
-                       const LimitsBudget *budget, LimitsRate *out);
+typedef Status Measure(const Placement *place, const Shape *p, Precision precision,
+                       const LimitsBudget *budget, Times *times);
 
 static Status large_rates(const Placement *place, Precision precision, const LimitsBudget *budget,
                           Measure *measure, LimitsRate *out)
 {
     *out = (LimitsRate){0};
-    for (const LimitsShape *p = large_shapes(place->backend); p->m > 0; p++) {
-        LimitsRate here;
-        if (out->n > 0 && limits_engine_flops(p) / out->max > budget->large) break;
-        TRY(measure(place, p, precision, budget, &here));
+    for (const Shape *p = large_shapes(place->backend); p->m > 0; p++) {
+        Times times;
+        if (out->n > 0 && flops_of(p) / out->max > budget->large) break;
+        TRY(measure(place, p, precision, budget, &times));
+        const LimitsRate here = rates_of(&times, flops_of(p));
         if (here.max > out->max) *out = here;
     }
     return ST_OK;
 }
 
+static Status engine_times(const Placement *place, const Shape *p, Precision precision,
+                           const LimitsBudget *budget, Times *times)
+{
+    return time_matmul(place, p, precision, 1, budget, INFINITY, times);
+}
+
 Status limits_matmul_large(const Placement *place, Precision precision, const LimitsBudget *budget,
                            LimitsRate *out)
 {
-    return large_rates(place, precision, budget, shape_rates, out);
+    return large_rates(place, precision, budget, engine_times, out);
 }
 
 /* ---- the BLAS library by itself ---- */
-
-static LimitsRate library_times(const LimitsShape *p, float *a, float *b, float *c, int repeats)
-{
-    double rates[LIMITS_MAX_REPEATS];
-    const int64_t b_rows = p->transpose_b ? p->n : p->k, b_cols = p->transpose_b ? p->k : p->n;
-    const GemmOperands gemm = {.c = {c, DT_F32, p->m, p->n, p->n},
-                               .a = {a, DT_F32, p->m, p->k, p->k},
-                               .b = {b, DT_F32, b_rows, b_cols, b_cols},
-                               .transpose_b = p->transpose_b,
-                               .scale = 1};
-    for (int i = -1; i < repeats; i++) { /* the first one warms up */
-        const double before = clock_seconds();
-        blas_cpu_gemm(&gemm);
-        if (i >= 0) rates[i] = limits_engine_flops(p) / (clock_seconds() - before);
-    }
-    return limits_rate_of(rates, repeats);
-}
 
 /* In large pages, as the engine's are. */
 static Status allocate_numbers(int64_t n, void **memory)
@@ -113,29 +249,39 @@ static Status allocate_numbers(int64_t n, void **memory)
     if (!(*memory = aligned_alloc(PAGE, bytes)))
         return NO_MEMORY("for %zu bytes of numbers", bytes);
     (void)madvise(*memory, bytes, MADV_HUGEPAGE);
-    limits_engine_fill(*memory, DT_F32, n);
+    fill_numbers(*memory, DT_F32, n);
     return ST_OK;
 }
 
 /* Without the engine, which splits the work before it calls the library: see blas_cpu_openblas.c. */
-static Status library_rates(const Placement *place, const LimitsShape *p, Precision precision,
-                            const LimitsBudget *budget, LimitsRate *out)
+static Status library_times(const Placement *place, const Shape *p, Precision precision,
+                            const LimitsBudget *budget, Times *times)
 {
     (void)precision;
     const int64_t a = p->m * p->k, b = p->k * p->n, c = p->m * p->n;
-    void *memory;
+    const int64_t b_rows = p->transpose_b ? p->n : p->k, b_cols = p->transpose_b ? p->k : p->n;
+    CLEANUP(array_free) void *memory = NULL;
     TRY(allocate_numbers(a + b + c, &memory));
     float *numbers = memory;
+    const GemmOperands gemm = {.c = {numbers + a + b, DT_F32, p->m, p->n, p->n},
+                               .a = {numbers, DT_F32, p->m, p->k, p->k},
+                               .b = {numbers + a, DT_F32, b_rows, b_cols, b_cols},
+                               .transpose_b = p->transpose_b,
+                               .scale = 1};
+    times->n = at_most(budget->repeats);
     blas_cpu_share_by_library(place->threads);
-    *out = library_times(p, numbers, numbers + a, numbers + a + b, at_most(budget->repeats));
+    for (int i = -1; i < times->n; i++) { /* the first one warms up */
+        const double before = clock_seconds();
+        blas_cpu_gemm(&gemm);
+        if (i >= 0) times->seconds[i] = clock_seconds() - before;
+    }
     blas_cpu_set_threads(place->threads);
-    free(memory);
     return ST_OK;
 }
 
 Status limits_matmul_library(const Placement *place, const LimitsBudget *budget, LimitsRate *out)
 {
-    return large_rates(place, PRECISION_FP32, budget, library_rates, out);
+    return large_rates(place, PRECISION_FP32, budget, library_times, out);
 }
 
 /* ---- the matmuls of the model ---- */
@@ -157,31 +303,14 @@ static void model_layers(const Config *c, Layer layers[LAYERS])
     layers[4] = (Layer){c->model.vocab, c->model.d_model, 1};
 }
 
-static LimitsShape pass_shape(const Layer *layer, int64_t N, int pass)
+static Shape pass_shape(const Layer *layer, int64_t N, int pass)
 {
-    const LimitsShape passes[PASSES] = {
+    const Shape passes[PASSES] = {
         {N, layer->out, layer->in, false, true},
         {N, layer->in, layer->out, false, false},
         {layer->out, layer->in, N, true, false},
     };
     return passes[pass];
-}
-
-typedef struct Total {
-    double flops, seconds[LIMITS_MAX_REPEATS];
-} Total;
-
-/* Between 2 and `most` times of one matmul, as many as fit the budget. */
-static Status matmul_times(LimitsEngine *e, const LimitsBudget *budget, int most, double *seconds,
-                           int *n)
-{
-    double spent = 0;
-    TRY(limits_engine_choose_runs(e, budget));
-    for (*n = 0; *n < most && (*n < 2 || spent < budget->model); (*n)++) {
-        TRY(limits_engine_time(e, budget, &seconds[*n]));
-        spent += seconds[*n] * e->copies * e->runs;
-    }
-    return ST_OK;
 }
 
 /* A GPU's cache holds the weights of one layer but not all of a model: every copy has its own. */
@@ -190,40 +319,23 @@ static int copies_on(const Placement *place)
     return place->backend == BACKEND_cpu ? 1 : 8;
 }
 
-/* Adds one matmul to every repetition of the total, as often as a step has it. A slow one has fewer
- * times, which are used in turn. */
-static Status add_matmul(const Placement *place, const LimitsShape *p, int64_t count,
-                         Precision precision, const LimitsBudget *budget, Total *total)
-{
-    LimitsEngine e;
-    double seconds[LIMITS_MAX_REPEATS];
-    const int repeats = at_most(budget->repeats);
-    int n = 0;
-    TRY(limits_engine_open(&e, place, p, precision, copies_on(place)));
-    const Status status = matmul_times(&e, budget, repeats, seconds, &n);
-    for (int i = 0; status == ST_OK && i < repeats; i++) {
-        total->seconds[i] += (double)count * seconds[i % n];
-    }
-    total->flops += (double)count * e.flops;
-    limits_engine_close(&e);
-    return status;
-}
-
-Status limits_matmul_model(const Placement *place, const Config *model, Precision precision,
-                           const LimitsBudget *budget, LimitsRate out[3])
+/* All matmuls of a pass, each as often as a step has it. A slow one has fewer times, which are used in
+ * turn. */
+static Status pass_rates(const Placement *place, const Config *model, int pass, Precision precision,
+                         const LimitsBudget *budget, LimitsRate *out)
 {
     Layer layers[LAYERS];
-    const int repeats = at_most(budget->repeats);
+    Times total = {.n = at_most(budget->repeats)}, times;
+    double flops = 0;
     model_layers(model, layers);
-    for (int pass = 0; pass < PASSES; pass++) {
-        Total total = {0};
-        for (int i = 0; i < LAYERS; i++) {
-            const LimitsShape p = pass_shape(&layers[i], model->batch * model->ctx, pass);
-            TRY(add_matmul(place, &p, layers[i].count, precision, budget, &total));
-        }
-        for (int i = 0; i < repeats; i++) total.seconds[i] = total.flops / total.seconds[i];
-        out[pass] = limits_rate_of(total.seconds, repeats);
+    for (int i = 0; i < LAYERS; i++) {
+        const Shape p = pass_shape(&layers[i], model->batch * model->ctx, pass);
+        const double count = (double)layers[i].count;
+        TRY(time_matmul(place, &p, precision, copies_on(place), budget, budget->model, &times));
+        flops += count * flops_of(&p);
+        for (int k = 0; k < total.n; k++) total.seconds[k] += count * times.seconds[k % times.n];
     }
+    *out = rates_of(&total, flops);
     return ST_OK;
 }
 
@@ -231,9 +343,8 @@ Status limits_matmul_rows(const Placement *place, const Config *model, Precision
                           const LimitsBudget *budget, LimitsScope scope, Limits *out)
 {
     const int row = (int)limits_largest(precision);
-    LimitsRate passes[PASSES];
     TRY(limits_matmul_large(place, precision, budget, &out->rate[row][scope]));
-    TRY(limits_matmul_model(place, model, precision, budget, passes));
-    for (int p = 0; p < PASSES; p++) out->rate[row + 1 + p][scope] = passes[p];
+    for (int pass = 0; pass < PASSES; pass++)
+        TRY(pass_rates(place, model, pass, precision, budget, &out->rate[row + 1 + pass][scope]));
     return ST_OK;
 }

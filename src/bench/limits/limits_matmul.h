@@ -23,11 +23,7 @@ Status limits_matmul_large(const Placement *place, Precision precision, const Li
 /* The same of the system's BLAS library, in fp32 on a CPU; it splits the work over its threads itself. */
 Status limits_matmul_library(const Placement *place, const LimitsBudget *budget, LimitsRate *out);
 
-/* The matmuls of a step of that model, each as often as a step has it.
- * out[0] forward: y = x w^T; out[1]: dx = dy w; out[2]: dw = dy^T x. */
-Status limits_matmul_model(const Placement *place, const Config *model, Precision precision,
-                           const LimitsBudget *budget, LimitsRate out[3]);
-
-/* Both, into the precision's four rows. */
+/* The precision's four rows: limits_matmul_large(), and the matmuls of a step of that model, each as often
+ * as a step has it, forward (y = x w^T), dx = dy w and dw = dy^T x. */
 Status limits_matmul_rows(const Placement *place, const Config *model, Precision precision,
                           const LimitsBudget *budget, LimitsScope scope, Limits *out);

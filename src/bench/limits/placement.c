@@ -97,13 +97,14 @@ static Status check_kernels(const Config *config)
     return ST_OK;
 }
 
-/* What needs no look at the GPU comes first: in a sweep that is half a second for each cell that
- * cannot be. */
-static Status check_gpu(const Config *config, Placement *p)
+/* Asks a GPU of this machine for its capability. What needs no look at it comes first: in a sweep that
+ * is half a second for each cell that cannot be. */
+static Status check_device(const Config *config, Placement *p)
 {
+    if (p->backend == BACKEND_cpu) return check_cpu(config);
     TRY(check_kernels(config));
-    p->capability = backend_api(p->backend)->capability(p->device);
-    p->here = p->capability > 0;
+    if (p->here) p->capability = backend_api(p->backend)->capability(p->device);
+    p->here = p->here && p->capability > 0;
     return placement_check_gpu(config, p->capability);
 }
 
@@ -111,7 +112,7 @@ Status placement_of(const Config *config, Placement *p)
 {
     *p = (Placement){.threads = (int)config->threads, .here = true};
     TRY(choose_device(config, p));
-    TRY(p->backend == BACKEND_cpu ? check_cpu(config) : check_gpu(config, p));
+    TRY(check_device(config, p));
     if (p->threads > 0) return ST_OK;
     CpuInfo info;
     TRY(cpu_info_read(&info, ""));
@@ -133,9 +134,7 @@ Status placement_on(const Config *config, const Limits *limits, Placement *p)
                     "--limits: the file is of a %s (%s), and --device %s asks for another",
                     gpu ? "GPU" : "CPU", limits_device_name(limits).s, config->device);
     }
-    if (!gpu) return check_cpu(config);
-    TRY(check_kernels(config));
-    return placement_check_gpu(config, p->capability);
+    return check_device(config, p);
 }
 
 static Status check_threads(const Placement *p)

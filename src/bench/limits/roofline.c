@@ -68,8 +68,9 @@ static double node_seconds(const Plan *plan, const Node *node, const Roof *roof)
     return fmax(work, streamed_bytes(plan, node, roof) / roof->bytes);
 }
 
-double roofline_seconds(const Plan *plan, const Limits *limits, Precision precision, size_t cache)
+double roofline_seconds(const Plan *plan, const Limits *limits, Precision precision)
 {
+    const size_t cache = (size_t)limits->cache_bytes;
     const Roof roof = {.flops = limits_peak_flops(limits, precision),
                        .bytes = roofline_bandwidth(limits),
                        .cache = cache,

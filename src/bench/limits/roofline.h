@@ -5,10 +5,10 @@
 #include "bench/limits/limits.h"
 #include "plan/plan.h"
 
-/* Of the phases of one step; NAN where the limits say nothing of that precision. `cache` is the bytes
- * of the last-level caches: activations that fit in there need not go through memory; parameters,
- * gradients and moments must when they are more than that together. */
-double roofline_seconds(const Plan *plan, const Limits *limits, Precision precision, size_t cache);
+/* Of the phases of one step; NAN where the limits say nothing of that precision. Activations
+ * that fit in the last-level caches (Limits.cache_bytes) need not go through memory; parameters, gradients
+ * and moments must when they are more than that together. */
+double roofline_seconds(const Plan *plan, const Limits *limits, Precision precision);
 
 /* The largest rate of memory measured, in bytes per second; NAN: none. */
 double roofline_bandwidth(const Limits *limits);

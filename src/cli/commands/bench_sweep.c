@@ -3,7 +3,6 @@
 #include "base/file_lock.h"
 #include "base/log.h"
 #include "bench/cell/supported.h"
-#include "bench/estimate/time_estimate.h"
 #include "bench/record/record_file.h"
 #include "bench/study/annotated_cell.h"
 #include "cli/commands/bench_dry_run.h"
@@ -144,8 +143,6 @@ static Status sweep_into(BenchOutput *output, const Settings *settings, const Sw
                              .cell = settings->annotate_mha ? annotated_cell_run_parts
                                      : settings->nvtx       ? annotated_cell_run
                                                             : cell_run,
-                             .weight = time_estimate_weight,
-                             .weight_is_known = time_estimate_weight_is_known,
                              .resumed = known,
                              .peer = peer_of(settings),
                              .rounds = settings->interleave ? (int)settings->rounds : 0,

@@ -1,5 +1,4 @@
 /* roofstep precision: what each precision does to the numbers, and what it buys. */
-#include "bench/estimate/time_estimate.h"
 #include "bench/study/precision_cell.h"
 #include "cli/commands/study.h"
 #include "report/study/precision_report.h"
@@ -29,9 +28,7 @@ static Status run(const Settings *settings, const Sweep *sweep, int *exit_code)
     const RunnerTask task = {.configs = cells,
                              .n = make_cells(settings, sweep, cells),
                              .varies = varies,
-                             .cell = precision_cell_run,
-                             .weight = time_estimate_weight,
-                             .weight_is_known = time_estimate_weight_is_known};
+                             .cell = precision_cell_run};
     return study_run(settings, &task, report, exit_code);
 }
 

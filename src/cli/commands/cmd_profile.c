@@ -3,7 +3,6 @@
 #include "base/log.h"
 #include "base/temp_file.h"
 #include "bench/cell/supported.h"
-#include "bench/estimate/time_estimate.h"
 #include "bench/study/profile_cell.h"
 #include "cli/command.h"
 #include "cli/commands/bench_dry_run.h"
@@ -128,8 +127,6 @@ static Status run_cells(const Settings *settings, const Sweep *sweep, RecordSet 
                              .n = sweep->n,
                              .varies = sweep->varies,
                              .cell = run_cell,
-                             .weight = time_estimate_weight,
-                             .weight_is_known = time_estimate_weight_is_known,
                              .self = &output,
                              .finished = profile_output_add};
     TRY(profile_output_open(&output, settings, sweep, rows));

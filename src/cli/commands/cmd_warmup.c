@@ -3,7 +3,6 @@
 #include "base/log.h"
 #include "base/rng.h"
 #include "bench/cell/cell.h"
-#include "bench/estimate/time_estimate.h"
 #include "cli/commands/study.h"
 #include "report/study/warmup_report.h"
 
@@ -66,12 +65,7 @@ static Status run(const Settings *settings, const Sweep *sweep, int *exit_code)
     CLEANUP(array_free) Config *cells = malloc((size_t)all * sizeof *cells);
     if (!cells) return NO_MEMORY("for %d cells", all);
     fill_rounds(cells, settings, sweep, n);
-    const RunnerTask task = {.configs = cells,
-                             .n = all,
-                             .varies = varies,
-                             .cell = cell_run,
-                             .weight = time_estimate_weight,
-                             .weight_is_known = time_estimate_weight_is_known};
+    const RunnerTask task = {.configs = cells, .n = all, .varies = varies, .cell = cell_run};
     return study_run(settings, &task, report, exit_code);
 }
 

@@ -2,7 +2,6 @@
 
 #include "base/array.h"
 #include "bench/cell/runner.h"
-#include "bench/estimate/time_estimate.h"
 #include "bench/study/memory_run.h"
 #include "cli/command.h"
 
@@ -36,12 +35,7 @@ static Status run_all(const Config *configs, int n, const Sweep *sweep, RecordSe
     bool varies[OPTION_COUNT];
     memcpy(varies, sweep->varies, sizeof varies);
     varies[OPTION_MODE] = varies[OPTION_MODE] || n > sweep->n;
-    const RunnerTask task = {.configs = configs,
-                             .n = n,
-                             .varies = varies,
-                             .cell = memory_run_cell,
-                             .weight = time_estimate_weight,
-                             .weight_is_known = time_estimate_weight_is_known};
+    const RunnerTask task = {.configs = configs, .n = n, .varies = varies, .cell = memory_run_cell};
     TRY(runner_run(&task, rows, &outcome));
     *exit_code = outcome.signal ? EXIT_INTERRUPTED : outcome.bad ? EXIT_CELLS : 0;
     return ST_OK;

@@ -331,8 +331,7 @@ static Status run_in_places(Run *run, const PublishedPlan *plan, int *signal)
                                            .n = sweep.n,
                                            .varies = sweep.varies,
                                            .doing = p == ROWS ? NULL : "profile",
-                                           .cell = p == ROWS ? cell_run : profile_cell,
-                                           .weight = time_estimate_weight};
+                                           .cell = p == ROWS ? cell_run : profile_cell};
     TRY(place_open(&run->places[ROWS], plan, PUBLISHED_RESULTS_FILE, true));
     TRY(place_open(&run->places[PROFILES], plan, PUBLISHED_PROFILES_FILE, profiled));
     published_run_mark_known(run->order, &run->places[ROWS].known, &run->places[PROFILES].known);

@@ -145,19 +145,21 @@ static void test_roofline(void **state)
     Model model;
     Config c = small_config();
     assert_int_equal(model_build(&model, &c, MODE_TRAIN, DT_F32), ST_OK);
-    assert_true(isnan(roofline_seconds(&model.plan, &limits, PRECISION_FP32, 0)));
+    assert_true(isnan(roofline_seconds(&model.plan, &limits, PRECISION_FP32)));
     limits.rate[LIMIT_FP32_LARGEST][LIMITS_ALL].max = 1e9;
     limits.rate[LIMIT_COPY][LIMITS_ALL].max = 1e30; /* memory costs nothing */
-    const double products = roofline_seconds(&model.plan, &limits, PRECISION_FP32, plenty);
+    limits.cache_bytes = (int64_t)plenty;
+    const double products = roofline_seconds(&model.plan, &limits, PRECISION_FP32);
     assert_true(fabs(products - step_cost_of(&model.plan).step.matmul_flops * 1e-9) <
                 1e-9 * products);
-    assert_true(isnan(roofline_seconds(&model.plan, &limits, PRECISION_BF16, plenty)));
+    assert_true(isnan(roofline_seconds(&model.plan, &limits, PRECISION_BF16)));
 
     /* Products cost nothing: at least parameters, gradients and moments go through memory once. */
     limits.rate[LIMIT_FP32_LARGEST][LIMITS_ALL].max = 1e30;
     limits.rate[LIMIT_COPY][LIMITS_ALL].max = 1e9;
-    const double cached = roofline_seconds(&model.plan, &limits, PRECISION_FP32, plenty);
-    const double streamed = roofline_seconds(&model.plan, &limits, PRECISION_FP32, 0);
+    const double cached = roofline_seconds(&model.plan, &limits, PRECISION_FP32);
+    limits.cache_bytes = 0;
+    const double streamed = roofline_seconds(&model.plan, &limits, PRECISION_FP32);
     assert_true(cached < 1e-12);
     assert_true(streamed > 16.0 * (double)model.n_elements * 1e-9);
     model_free(&model);

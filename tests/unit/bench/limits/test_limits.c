@@ -46,11 +46,17 @@ static void product_rates(void **state)
     config_defaults(&model);
     assert_int_equal(model_spec_preset(&model.model, "tiny"), ST_OK);
     for (int i = 0; i < 3; i++) {
-        LimitsRate large, passes[3];
+        LimitsRate large;
+        Limits limits = {0};
+        const int row = (int)limits_largest(precisions[i]);
         assert_int_equal(limits_matmul_large(&one, precisions[i], &tiny, &large), ST_OK);
         assert_rate(&large, 2);
-        assert_int_equal(limits_matmul_model(&two, &model, precisions[i], &tiny, passes), ST_OK);
-        for (int p = 0; p < 3; p++) assert_rate(&passes[p], 2);
+        assert_int_equal(
+            limits_matmul_rows(&two, &model, precisions[i], &tiny, LIMITS_ONE, &limits), ST_OK);
+        for (int p = 0; p <= LIMITS_PASSES; p++) {
+            assert_rate(&limits.rate[row + p][LIMITS_ONE], 2);
+            assert_int_equal(limits.rate[row + p][LIMITS_ALL].n, 0);
+        }
     }
     LimitsRate library;
     assert_int_equal(limits_matmul_library(&two, &tiny, &library), ST_OK);
