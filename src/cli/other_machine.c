@@ -39,8 +39,7 @@ void other_machine_note(Table *table, const Placement *placement, const Limits *
     if (machine && machine->cache_bytes == 0)
         table_note(table,
                    "its limits file has no cache sizes: least times assume that every operand goes "
-                   "through memory",
-                   NULL);
+                   "through memory");
     if (!is_unseen_gpu(placement)) return;
     table_note_printf(
         table,

@@ -46,7 +46,7 @@ static void fit_row(Table *table, const char *label, const Config *config, const
                 fit_shortage(fit, config->mode).s);
     if (!fit->fits && config->mode != MODE_FWD)
         text_printf(&note, "; %s %s", config_modes[MODE_FWD], fit_shortage(fit, MODE_FWD).s);
-    table_note(table, text_str(&note), NULL);
+    table_note(table, text_str(&note));
 }
 
 static Status plan_cell(const Config *config, const Limits *machine, const Placement *placement,
@@ -89,7 +89,7 @@ static void closing_note(Table *table, const Settings *settings, const Total *to
                 total->cells == 1 ? "" : "s",
                 isnan(total->seconds) ? "unknown until the limits of this machine are measured"
                                       : human_eta(total->seconds).s);
-    table_note(table, text_str(&note), isnan(total->seconds) ? "roofstep limits" : NULL);
+    table_note_code(table, text_str(&note), isnan(total->seconds) ? "roofstep limits" : NULL);
 }
 
 static bool is_kept(const Config *config, const RecordSet *known)

@@ -91,8 +91,7 @@ static Status show_plan(Suite *suite)
     table_note(&table,
                known ? "planned by the stored limits of this device"
                      : "no limits are stored, so these times are guesses: the suite measures the "
-                       "limits first and plans by them",
-               NULL);
+                       "limits first and plans by them");
     for (int id = 0; id < SUITE_PARTS; id++) plan_row(&table, suite, (SuitePartId)id, known);
     total_row(&table, suite, known);
     return output_table(&table, ST_OK);

@@ -97,8 +97,7 @@ static void usages(Table *table, const MemoryCell *cell, const Sweep *sweep)
                           human_si(step_cost_of(&cell->model.plan).step.recomputed_flops).s);
     if (p->between.usage[MEMORY_MOMENT])
         table_note(table,
-                   "m and v are reserved from the start and empty until the first optimizer step",
-                   NULL);
+                   "m and v are reserved from the start and empty until the first optimizer step");
 }
 
 /* ---- the device ---- */
@@ -310,13 +309,11 @@ Status memory_tables_many(Text *out, const char *format, const Sweep *sweep,
     table_note(
         &table,
         "forward alone: the peak without activations saved for backward; gradients to workspace: "
-        "their part of the peak",
-        NULL);
+        "their part of the peak");
     if (ran)
         table_note(
             &table,
             "device: memory in use for the plan after two steps: touched pages on a CPU, memory "
-            "that closing frees on a GPU",
-            NULL);
+            "that closing frees on a GPU");
     return table_write_next(out, format, &table);
 }

@@ -76,15 +76,14 @@ static void summary(Table *table, const PlanTables *tables)
         table,
         "FLOPs, bytes and nodes (launches) of one step; MFU counts only the FLOPs of matmuls "
         "and attention; peak: most bytes alive at once; taken: memory of the whole process, "
-        "libraries included",
-        NULL);
+        "libraries included");
     if (roof) {
         table_note_printf(table, "least time: one step at the limits measured on %s machine",
                           tables->machine ? "that" : "this");
     }
     if (!known->unsupported) other_machine_note(table, &known->placement, tables->machine);
     if (!known->unsupported && known->n_fits == 0)
-        table_note(table, "unknown device memory: --memory-limit SIZE shows what fits", NULL);
+        table_note(table, "unknown device memory: --memory-limit SIZE shows what fits");
 }
 
 /* ---- one row per cell and limit ---- */
@@ -134,8 +133,7 @@ static void fits(Table *table, const PlanTables *tables)
     }
     table_note(table,
                "largest mode that fits, up to --mode; largest batch at this ctx and largest ctx at "
-               "this batch, for --mode",
-               NULL);
+               "this batch, for --mode");
 }
 
 /* ---- a single cell ---- */
@@ -161,9 +159,8 @@ static void cost_by_phase(Table *table, const PlanCell *cell)
     table_note(
         table,
         "FLOPs: of every node; in matmuls: only of matrix multiplications and attention, which "
-        "bench counts for TFLOP/s and MFU",
-        NULL);
-    table_note(table, "bytes: each operand of each node read once, each result written once", NULL);
+        "bench counts for TFLOP/s and MFU");
+    table_note(table, "bytes: each operand of each node read once, each result written once");
 }
 
 static void memory_row(Table *table, const char *name, size_t bytes, size_t of)

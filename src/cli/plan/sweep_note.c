@@ -27,6 +27,6 @@ void sweep_note(Table *table, const Sweep *sweep, const Config *config, const Pl
         text_printf(&text, "%s%s %s", separator, cell_field_table[id].label, value.s);
         separator = ", ";
     }
-    table_note(table, text_str(&text), NULL);
+    table_note(table, text_str(&text));
     table->failed = table->failed || text.failed;
 }

@@ -94,7 +94,7 @@ static void put_load(const PublishedNotes *notes, Table *table)
                     isnan(notes->stolen) ? "" : ",");
     if (!isnan(notes->stolen))
         text_printf(&text, " other virtual machines up to %.1f %%", notes->stolen);
-    table_note(table, text_str(&text), NULL);
+    table_note(table, text_str(&text));
 }
 
 void published_notes_put(const PublishedNotes *notes, Table *table)
@@ -119,8 +119,7 @@ void published_notes_put(const PublishedNotes *notes, Table *table)
     if (notes->estimated > 0)
         table_note(table,
                    "≈: not measured; times are estimated from the nearest measured row with the "
-                   "same implementation, memory from the plan",
-                   NULL);
+                   "same implementation, memory from the plan");
     put_load(notes, table);
 }
 

@@ -344,13 +344,13 @@ static void put_notes(Filling *f)
 {
     const PublishedTable *published = &published_list_tables[f->id];
     CLEANUP(text_free) Text line = {0};
-    if (*published->note) table_note(f->table, published->note, NULL);
+    if (*published->note) table_note(f->table, published->note);
     published_notes_put(&f->notes, f->table);
     text_printf(&line, "roofstep %s %s%s", published->command->name, published->args,
                 option_takes(&published->command->options, OPTION_STAT) ? " --stat mean" : "");
-    table_note(f->table,
-               published_list_has_one_cell(published) ? "every row" : "common to every row",
-               text_str(&line));
+    table_note_code(f->table,
+                    published_list_has_one_cell(published) ? "every row" : "common to every row",
+                    text_str(&line));
 }
 
 /* PagePartWrite */

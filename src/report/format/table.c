@@ -119,7 +119,7 @@ void table_cell_number(Table *table, const char *fmt, double x)
 void table_note_text(Table *table, Text *text)
 {
     const char *string = string_of(table, text);
-    if (*string) table_note(table, string, NULL);
+    if (*string) table_note(table, string);
     text_free(text);
 }
 
@@ -133,7 +133,12 @@ void table_note_printf(Table *table, const char *fmt, ...)
     table_note_text(table, &text);
 }
 
-void table_note(Table *table, const char *text, const char *code)
+void table_note(Table *table, const char *text)
+{
+    table_note_code(table, text, NULL);
+}
+
+void table_note_code(Table *table, const char *text, const char *code)
 {
     if (!room(table, &table->notes, table->n_notes, sizeof *table->notes)) return;
     table->notes[table->n_notes++] = (TableNote){copy(table, text), copy(table, code)};

@@ -59,7 +59,8 @@ void table_cell_number(Table *table, const char *fmt, double x)
  * and without memory. */
 void table_cell_text(Table *table, Text *text);
 void table_note_text(Table *table, Text *text);
-void table_note(Table *table, const char *text, const char *code);
+void table_note(Table *table, const char *text);
+void table_note_code(Table *table, const char *text, const char *code); /* may be NULL */
 void table_note_printf(Table *table, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void table_free(Table *table);
 Status table_status(const Table *table);

@@ -60,7 +60,7 @@ static void all_cells(Table *table, const json_t *cells)
         table_cell(table, record_text(cell, "peak.phase"));
         table_cell(table, record_text(cell, "status"));
     }
-    table_note(table, "from the plan; measured: what the device held at most", NULL);
+    table_note(table, "from the plan; measured: what the device held at most");
 }
 
 /* ---- one cell ---- */

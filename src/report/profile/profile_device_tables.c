@@ -88,8 +88,7 @@ static void gpu(Table *table, const ProfileView *v)
     table_note_text(table, &verdict);
     table_note(table,
                "launch latency: from the begin of a launch to that of its kernel; of a graph, of "
-               "its first; gaps between kernels: of one phase; between calls: of one step",
-               NULL);
+               "its first; gaps between kernels: of one phase; between calls: of one step");
 }
 
 /* ---- scopes ---- */
@@ -160,8 +159,7 @@ static void scopes(Table *table, const ProfileView *v)
         table,
         v->gpu ? "means of one instance; host: launching it; device: its kernels; idle: between "
                  "its first and last kernel; wall: from the first begin to the last end of both"
-               : "means of one instance",
-        NULL);
+               : "means of one instance");
 }
 
 /* ---- the operating system and threads ---- */
@@ -204,7 +202,7 @@ static void os_usage(Table *table, const ProfileView *v)
     if (!v->gpu) imbalance(table, v);
     if (!v->gpu && v->host_gaps.time.n > 0) {
         profile_cells_gaps(table, &v->host_gaps, "ops", steps);
-        table_note(table, "gaps between ops: of one phase, without what watching takes", NULL);
+        table_note(table, "gaps between ops: of one phase, without what watching takes");
     }
     if (v->events_left_out > 0)
         table_fact(table, "events left out of the trace", "%s", human_count(v->events_left_out).s);

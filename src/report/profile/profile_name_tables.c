@@ -213,7 +213,7 @@ static Status put_list(Text *out, const NameTable *as, NameList list, const char
     if (as->grouping) phase_rows(&table, as, list.phases, list.n_phases);
     profile_name_tables_rows(&table, as, as->grouping ? "step" : NULL, as->ops ? "step" : NULL,
                              list.all, list.n_all);
-    table_note(&table, note, NULL);
+    table_note(&table, note);
     return table_write_next(out, as->how->format, &table);
 }
 
@@ -312,7 +312,6 @@ Status profile_name_tables_memory(Text *out, const ProfileTables *how, const Pro
     for (int i = 0; i < v->n_names; i++) {
         if (is_memory(&v->names[i])) memory_row(&table, &v->names[i], all);
     }
-    table_note(&table, "copies and memsets of all that was profiled; 1 MB is 1,000,000 bytes",
-               NULL);
+    table_note(&table, "copies and memsets of all that was profiled; 1 MB is 1,000,000 bytes");
     return table_write_next(out, how->format, &table);
 }

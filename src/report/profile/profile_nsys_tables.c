@@ -38,7 +38,7 @@ static void gap_rows(Table *table, const ViewGaps *gaps)
     brief.after = after;
     brief.before = before;
     profile_cells_gaps(table, &brief, "kernels", 0);
-    table_note(table, "gaps of the whole capture, copies and memsets count as kernels", NULL);
+    table_note(table, "gaps of the whole capture, copies and memsets count as kernels");
 }
 
 static Status files(Text *out, const ProfileTables *how, const ProfileView *v)
@@ -139,7 +139,7 @@ static Status list(Text *out, const ProfileTables *how, const ProfileView *v, co
     profile_name_tables_columns(&table, &as);
     profile_name_tables_rows(&table, &as, NULL, NULL, names, n);
     if (names == v->nvtx || names == v->projected)
-        table_note(&table, "a nested range counts in every range around it, too", NULL);
+        table_note(&table, "a nested range counts in every range around it, too");
     return table_write_next(out, how->format, &table);
 }
 

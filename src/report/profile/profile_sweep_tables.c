@@ -208,8 +208,8 @@ static Status pair(Text *out, const ProfileTables *how, const Record *first, con
     snprintf(ratio, sizeof ratio, "%.15s / %.15s", y, x);
     TABLE_COLUMNS(&table, 1, "a step", x, y, ratio);
     pair_rows(&table, &a, &b, (double)layers);
-    if (!a.gpu) table_note(&table, "on a CPU a kernel is one run of an op", NULL);
-    if (more) table_note(&table, "further rows of the same work are not compared", NULL);
+    if (!a.gpu) table_note(&table, "on a CPU a kernel is one run of an op");
+    if (more) table_note(&table, "further rows of the same work are not compared");
     return table_write_next(out, how->format, &table);
 }
 

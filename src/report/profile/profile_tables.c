@@ -96,8 +96,7 @@ static void phases(Table *table, const ProfileView *v, const RecordSet *set)
         table_note(
             table,
             "the unprofiled step runs without a wait between its phases; the profiled one waits "
-            "after each",
-            NULL);
+            "after each");
 }
 
 /* ---- attention ---- */
@@ -163,12 +162,11 @@ static void attention(Table *table, const ProfileView *v)
     rest_row(table, v, v->gpu ? "no kernel running" : "between the ops",
              forward->wall.total - (v->gpu ? forward->work : forward->attributed));
     rest_row(table, v, "forward", forward->wall.total);
-    table_note(table, adds_up, NULL);
+    table_note(table, adds_up);
     if (part_time(v, PHASE_FORWARD, "residual") == 0)
         table_note(table,
                    "the norm that follows adds the residual: its time is in the other ops of the "
-                   "forward pass",
-                   NULL);
+                   "forward pass");
     Text softmax = {0};
     findings_softmax(&softmax, v);
     table_note_text(table, &softmax);
@@ -217,10 +215,10 @@ static void categories(Table *table, const ProfileView *v)
     }
     if (left.step > 1e-6 * all.step) category_row(table, v, "other", &left, &all);
     category_row(table, v, "all ops", &all, &all);
-    if (v->gpu) table_note(table, "time of kernels", NULL);
-    table_note(table, adds_up, NULL);
+    if (v->gpu) table_note(table, "time of kernels");
+    table_note(table, adds_up);
     if (profile_cells_category(v, PHASE_COUNT, CATEGORY_softmax) > 0)
-        table_note(table, "softmax includes the primitives an eager softmax is made of", NULL);
+        table_note(table, "softmax includes the primitives an eager softmax is made of");
 }
 
 /* ---- ops against the limits ---- */
@@ -273,13 +271,12 @@ static void ops(Table *table, const ProfileTables *how, const ProfileView *v)
     qsort(list, (size_t)n, sizeof *list, by_time);
     for (int i = 0; i < n && i < 2 * how->top; i++) op_row(table, how, v, list[i]);
     if (isnan(v->limit_flops)) {
-        table_note(table, "for the share of this machine's limit run 'roofstep limits' once", NULL);
+        table_note(table, "for the share of this machine's limit run 'roofstep limits' once");
     } else {
         table_note(
             table,
             "% of limit = shortest possible time at the measured rates / actual time; what stays "
-            "in a cache can be above 100 %",
-            NULL);
+            "in a cache can be above 100 %");
     }
 }
 

@@ -198,8 +198,7 @@ static void put_rows(Table *table, const RecordSet *set, const Growth *growth)
                           count[TOLD_NO_EXPONENT]);
     table_note(table,
                "times are fitted by a + b n^k: exponent k with its 95 % interval, floor a; memory "
-               "has exact terms",
-               NULL);
+               "has exact terms");
 }
 
 Status growth_report_write(Text *out, const char *format, const RecordSet *set)

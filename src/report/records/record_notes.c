@@ -119,7 +119,7 @@ static void put_environment(Table *table, Text *text, const json_t *environment,
     put_part(text, environment, "flags", "", "");
     put_part(text, environment, "time_utc", "", "");
     table->failed = table->failed || again.failed || text->failed;
-    if (text->n) table_note(table, text_str(text), command ? text_str(&again) : NULL);
+    if (text->n) table_note_code(table, text_str(text), command ? text_str(&again) : NULL);
     text_free(text);
 }
 
@@ -165,7 +165,7 @@ void record_notes_stat(Table *table, Stat stat)
              "(rank-based, from 6 samples on)"),
         [STAT_MEAN] = "times are means; ± is the standard deviation",
         [STAT_MIN] = "times are the fastest samples"};
-    table_note(table, lines[stat], NULL);
+    table_note(table, lines[stat]);
 }
 
 void record_notes_definitions(Table *table, const RecordSet *set)
@@ -184,7 +184,7 @@ void record_notes_definitions(Table *table, const RecordSet *set)
     if (any_has(set, "step.mean_ms", false) || any_has(set, "forward.mean_ms", false))
         record_notes_stat(table, record_stat_of_set(set));
     for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
-        if (any_has(set, list[i].path, list[i].of_peers)) table_note(table, list[i].line, NULL);
+        if (any_has(set, list[i].path, list[i].of_peers)) table_note(table, list[i].line);
     }
 }
 

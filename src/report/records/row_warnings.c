@@ -163,5 +163,5 @@ void row_warnings_put(const RowWarnings *w, Table *table)
         put_merged(&text, &w->kinds[k]);
         table_note_text(table, &text);
     }
-    if (w->more) table_note(table, "more warnings are in the json and csv", NULL);
+    if (w->more) table_note(table, "more warnings are in the json and csv");
 }

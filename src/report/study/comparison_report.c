@@ -35,7 +35,7 @@ static void fill_differences(Table *table, const ComparisonReport *report)
         put_value(table, json_object_get(item, "b"));
     }
     if (json_array_size(list) == 0)
-        table_note(table, "machine, build, libraries and threads are the same", NULL);
+        table_note(table, "machine, build, libraries and threads are the same");
 }
 
 /* ---- the rows ---- */
@@ -186,13 +186,11 @@ static void note_rule(Table *table, const Comparison *c)
     table_note(
         table,
         "A and B are medians; change = B / A - 1, below 0 is faster; interval: Hodges-Lehmann; "
-        "p: Mann-Whitney",
-        NULL);
+        "p: Mann-Whitney");
     table_note(table,
                "verdict: faster or slower if p <= 0.05 and the change is at least 1 %; same if the "
                "interval "
-               "is within 1 %; otherwise unsure: use more --steps",
-               NULL);
+               "is within 1 %; otherwise unsure: use more --steps");
     bool few = false;
     for (size_t i = 0; i < c->n_cells; i++) {
         for (int k = 0; k < COMPARISON_PHASES; k++) {
@@ -201,8 +199,7 @@ static void note_rule(Table *table, const Comparison *c)
         }
     }
     if (few)
-        table_note(table, "some rows have too few samples for an interval: use --steps 4 or more",
-                   NULL);
+        table_note(table, "some rows have too few samples for an interval: use --steps 4 or more");
 }
 
 /* ---- both tables ---- */

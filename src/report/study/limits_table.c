@@ -61,8 +61,7 @@ static void put_notes(Table *table, const Limits *limits)
     if (gpu)
         table_note(table,
                    "a copy counts bytes read and bytes written; data sheet rates are without "
-                   "sparsity; '-' if the GPU is unknown",
-                   NULL);
+                   "sparsity; '-' if the GPU is unknown");
     if (*limits->throttled)
         table_note_printf(table, "the GPU was throttled during the measurement: %s",
                           limits->throttled);

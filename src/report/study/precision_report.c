@@ -68,8 +68,7 @@ static void sums(Table *table, const PrecisionReport *r)
                       r->value, (double)r->count * r->value);
     table_note(table,
                "fp32(fp16): each term is rounded to 16 bits and widened before it is added; each "
-               "addition is rounded to the dtype of the sum",
-               NULL);
+               "addition is rounded to the dtype of the sum");
 }
 
 /* ---- dtypes ---- */
@@ -91,8 +90,7 @@ static void dtypes(Table *table, const RecordSet *rows)
         }
     }
     table_note(table,
-               "dtypes of the plans that ran; not in memory: computed and used inside one op",
-               NULL);
+               "dtypes of the plans that ran; not in memory: computed and used inside one op");
 }
 
 /* ---- errors ---- */
@@ -148,8 +146,7 @@ static void errors(Table *table, const RecordSet *rows)
     table_note(
         table,
         "relative error = norm of the difference / norm, against the same forward and backward "
-        "pass in float64 on the CPU; csv and json have every tensor",
-        NULL);
+        "pass in float64 on the CPU; csv and json have every tensor");
 }
 
 /* ---- both ends of the range ---- */
@@ -197,8 +194,7 @@ static void range(Table *table, const RecordSet *rows)
     table_note(
         table,
         "underflow: elements of parameter gradients that are 0 but not 0 in float64; backward: "
-        "all 16-bit tensors that the backward pass writes",
-        NULL);
+        "all 16-bit tensors that the backward pass writes");
 }
 
 /* ---- what it costs ---- */
@@ -267,8 +263,7 @@ static void price(Table *table, const RecordSet *rows)
         if (message) table_note_printf(table, "%s: %s", record_text(row, "precision"), message);
     }
     record_notes_stat(table, stat);
-    table_note(table, "speed-up and less memory are relative to fp32, if it is among the rows",
-               NULL);
+    table_note(table, "speed-up and less memory are relative to fp32, if it is among the rows");
     precision_gain_note(table, rows);
 }
 

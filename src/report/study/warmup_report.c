@@ -28,15 +28,13 @@ static void put_advice(Table *table, const WarmupStudy *s)
     else if (s->undecided)
         table_note(table,
                    "too few runs to tell how many warm-ups are enough: use more --rounds or values "
-                   "of --warmup",
-                   NULL);
+                   "of --warmup");
     else if (s->enough < 0)
         table_note_printf(table,
                           "steps after %lld warm-ups are still slower than later ones: try more",
                           (long long)most);
     else if (s->enough == 0)
-        table_note(table, "no warm-up is needed here: the first step is as fast as later ones",
-                   NULL);
+        table_note(table, "no warm-up is needed here: the first step is as fast as later ones");
     else
         table_note_printf(table,
                           "%lld warm-up%s enough here: step %lld is the first that does not differ "
@@ -68,8 +66,7 @@ static void settings(Table *table, const WarmupStudy *s, const RecordSet *rows)
     table_note(table,
                "each run is a process of its own; without warm-up its first step is a sample; off "
                "by = mean "
-               "relative to the mean with the most warm-ups",
-               NULL);
+               "relative to the mean with the most warm-ups");
     record_notes_common(table, rows);
 }
 
@@ -97,7 +94,7 @@ static void first_step(Table *table, const WarmupStudy *s)
     cost_row(table, "extra time over a steady step", c->first - s->steady);
     cost_row(table, faults, c->system);
     if (c->capture > 0) cost_row(table, "CUDA graph capture", c->capture);
-    table_note(table, "medians over all runs", NULL);
+    table_note(table, "medians over all runs");
 }
 
 /* ---- formats ---- */
