@@ -130,11 +130,10 @@ static void decompose(Builder *b, const Node *node)
 {
     const int groups = adamw_groups(node);
     const int state = plan_in_id(b->plan, node, groups);
-    const Node copy = *node; /* nodes move while the plan grows */
     for (int g = 0; g < groups; g++) {
         int out[4];
-        for (int i = 0; i < 4; i++) out[i] = plan_out_id(b->plan, &copy, 4 * g + i);
-        decompose_group(b, out, plan_in_id(b->plan, &copy, g), state);
+        for (int i = 0; i < 4; i++) out[i] = plan_out_id(b->plan, node, 4 * g + i);
+        decompose_group(b, out, plan_in_id(b->plan, node, g), state);
     }
 }
 

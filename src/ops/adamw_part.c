@@ -31,8 +31,7 @@ static Status check(const Plan *plan, const Node *node)
     if (fn < FN_DECAY || fn > FN_UPDATE) {
         return FAIL(ST_FAILED, "adamw_part (%s): there is no part %d", node->scope, fn);
     }
-    TRY(op_check_present(plan, node, 1, operands(fn) + 1));
-    TRY(op_check_contiguous(plan, node));
+    TRY(op_check_dense(plan, node, 1, operands(fn) + 1));
     const int64_t n = plan_elements(plan_out(plan, node, 0));
     for (int i = 0; i < operands(fn); i++) {
         TRY(op_check_elements(node, "operand", plan_in(plan, node, i), n));

@@ -13,10 +13,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-typedef struct Heads {
-    HeadMatrix q, k, v, out;
-} Heads;
-
 static Status check(const Plan *plan, const Node *node)
 {
     const int first = node->op == OP_attention ? 0 : 1;
@@ -54,13 +50,12 @@ static void grad(Builder *b, const Node *node)
 {
     const int out = plan_out_id(b->plan, node, 0), lse = plan_out_id(b->plan, node, 1);
     int in[3], d[3];
-    const NodeAttr attr = node->attr;
     for (int i = 0; i < 3; i++) {
         in[i] = plan_in_id(b->plan, node, i);
         d[i] = builder_grad_target(b, in[i]);
     }
     *builder_node(b, OP_attention_grad, IDS(d[0], d[1], d[2]),
-                  IDS(builder_grad(b, out), in[0], in[1], in[2], out, lse)) = attr;
+                  IDS(builder_grad(b, out), in[0], in[1], in[2], out, lse)) = node->attr;
     for (int i = 0; i < 3; i++) builder_grad_add(b, in[i], d[i]);
 }
 
@@ -89,10 +84,8 @@ static double score_row(const HeadMatrix *q, const HeadMatrix *k, int64_t m, int
 static Status reference(const OpCall *call)
 {
     const NodeAttr *attr = &call->node->attr;
-    const HeadMatrix out = head_matrix(op_out_shape(call, 0), op_out(call, 0), attr);
-    const HeadMatrix q = head_matrix(op_in_shape(call, 0), op_in(call, 0), attr);
-    const HeadMatrix k = head_matrix(op_in_shape(call, 1), op_in(call, 1), attr);
-    const HeadMatrix v = head_matrix(op_in_shape(call, 2), op_in(call, 2), attr);
+    const HeadMatrix out = head_matrix_out(call, 0), q = head_matrix_in(call, 0);
+    const HeadMatrix k = head_matrix_in(call, 1), v = head_matrix_in(call, 2);
     const Tensor *lse = op_out_shape(call, 1);
     double *s = malloc((size_t)attr->tokens * sizeof *s);
     if (!s) return NO_MEMORY("for a row of scores");
@@ -118,7 +111,7 @@ static void reference_grad_head(const OpCall *call, int64_t m, double *w)
 {
     const NodeAttr *attr = &call->node->attr;
     HeadMatrix in[5];
-    for (int i = 0; i < 5; i++) in[i] = head_matrix(op_in_shape(call, i), op_in(call, i), attr);
+    for (int i = 0; i < 5; i++) in[i] = head_matrix_in(call, i);
     const HeadMatrix *dout = &in[0], *q = &in[1], *k = &in[2], *v = &in[3], *out = &in[4];
     const int64_t T = attr->tokens, D = q->cols;
     double *dq = w, *dk = w + T * D, *dv = w + 2 * T * D, *s = w + 3 * T * D;
@@ -149,7 +142,7 @@ static Status reference_grad(const OpCall *call)
 {
     const NodeAttr *attr = &call->node->attr;
     HeadMatrix to[3];
-    for (int i = 0; i < 3; i++) to[i] = head_matrix(op_out_shape(call, i), op_out(call, i), attr);
+    for (int i = 0; i < 3; i++) to[i] = head_matrix_out(call, i);
     const int64_t T = attr->tokens, D = to[0].cols;
     double *w = malloc((size_t)(3 * T * D + T) * sizeof *w);
     if (!w) return NO_MEMORY("for one head");

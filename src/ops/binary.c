@@ -35,11 +35,6 @@ static Status check(const Plan *plan, const Node *node)
     return alike ? ST_OK : op_check_contiguous(plan, node);
 }
 
-static OpCost cost(const Plan *plan, const Node *node)
-{
-    return (OpCost){.flops = (double)plan_elements(plan_in(plan, node, 0))};
-}
-
 /* ---- gradients: dz flows to x as it is or with a factor, to y summed over its repetitions ---- */
 
 /* d(x) += dz, with no copy where dz itself can serve. */
@@ -194,6 +189,6 @@ static Status reference(const OpCall *call)
 }
 
 const OpDef binary_def = {
-    OP_SOURCE,    .alias = {{0, 0}}, .n_aliases = 1,         .check = check,
-    .cost = cost, .grad = grad,      .reference = reference,
+    OP_SOURCE,     .alias = {{0, 0}}, .n_aliases = 1,         .check = check,
+    .flops_in = 1, .grad = grad,      .reference = reference,
 };

@@ -6,6 +6,7 @@
  * holds the heads side by side: row t of head h starts at column h D (rows may be ld apart, so q, k
  * and v can be windows into one packed tensor). The gradient of such a product is two more. */
 #include "ops/head_matrix.h"
+#include "ops/matmul.h"
 
 static int64_t inner(const Plan *plan, const Node *node)
 {
@@ -36,60 +37,18 @@ static OpCost cost(const Plan *plan, const Node *node)
     return (OpCost){.flops = n * (double)inner(plan, node) * (node->attr.causal ? 0.5 : 1.0)};
 }
 
-static void product(Builder *b, const NodeAttr *like, int out, int left, bool transpose_left,
-                    int right, bool transpose_right)
-{
-    NodeAttr *attr = builder_node(b, OP_bmm, IDS(out), IDS(left, right));
-    *attr = *like;
-    attr->transpose_a = transpose_left;
-    attr->transpose_b = transpose_right;
-}
-
-static void grad(Builder *b, const Node *node)
-{
-    const int x = plan_in_id(b->plan, node, 0), y = plan_in_id(b->plan, node, 1);
-    const int dc = builder_grad(b, plan_out_id(b->plan, node, 0));
-    const NodeAttr like = node->attr;
-    const bool ta = like.transpose_a, tb = like.transpose_b;
-    const int dy = builder_grad_target(b, y), dx = builder_grad_target(b, x);
-    if (tb) {
-        product(b, &like, dy, dc, true, x, ta);
-    } else {
-        product(b, &like, dy, x, !ta, dc, false);
-    }
-    if (ta) {
-        product(b, &like, dx, y, tb, dc, true);
-    } else {
-        product(b, &like, dx, dc, false, y, !tb);
-    }
-    builder_grad_add(b, y, dy);
-    builder_grad_add(b, x, dx);
-}
-
 static Status reference(const OpCall *call)
 {
     const NodeAttr *attr = &call->node->attr;
-    const HeadMatrix c = head_matrix(op_out_shape(call, 0), op_out(call, 0), attr);
-    const HeadMatrix a = head_matrix(op_in_shape(call, 0), op_in(call, 0), attr);
-    const HeadMatrix b = head_matrix(op_in_shape(call, 1), op_in(call, 1), attr);
-    const int64_t n_inner = inner(call->plan, call->node);
-    for (int64_t m = 0; m < c.count; m++) {
-        for (int64_t i = 0; i < c.rows; i++) {
-            for (int64_t j = 0; j < c.cols; j++) {
-                double sum = 0;
-                for (int64_t k = 0; k < n_inner; k++) {
-                    sum += head_matrix_get(&a, m, attr->transpose_a ? k : i,
-                                           attr->transpose_a ? i : k) *
-                           head_matrix_get(&b, m, attr->transpose_b ? j : k,
-                                           attr->transpose_b ? k : j);
-                }
-                head_matrix_set(&c, m, i, j, sum * attr->scale);
-            }
-        }
+    const HeadMatrix c = head_matrix_out(call, 0);
+    const HeadMatrix a = head_matrix_in(call, 0), b = head_matrix_in(call, 1);
+    for (int64_t i = 0; i < c.count; i++) {
+        matmul_multiply(head_matrix_operand(&c, i, 0), head_matrix_operand(&a, i, 0),
+                        head_matrix_operand(&b, i, 0), attr, attr->scale);
     }
     return ST_OK;
 }
 
 const OpDef bmm_def = {
-    OP_SOURCE, .check = check, .cost = cost, .grad = grad, .reference = reference,
+    OP_SOURCE, .check = check, .cost = cost, .grad = matmul_grad, .reference = reference,
 };

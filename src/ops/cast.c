@@ -15,11 +15,8 @@ static Status check(const Plan *plan, const Node *node)
 
 static void grad(Builder *b, const Node *node)
 {
-    const int y = plan_out_id(b->plan, node, 0), x = plan_in_id(b->plan, node, 0);
-    if (!builder_wants_grad(b, x)) return;
-    const int dx = builder_grad_target(b, x);
-    builder_node(b, OP_cast, IDS(dx), IDS(builder_grad(b, y)));
-    builder_grad_add(b, x, dx);
+    const int dy = builder_grad(b, plan_out_id(b->plan, node, 0));
+    op_grad_input(b, node, OP_cast, (NodeAttr){0}, IDS(dy));
 }
 
 static Status reference(const OpCall *call)

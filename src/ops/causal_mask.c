@@ -9,8 +9,7 @@
 
 static Status check(const Plan *plan, const Node *node)
 {
-    TRY(op_check_present(plan, node, 1, 1));
-    TRY(op_check_contiguous(plan, node));
+    TRY(op_check_dense(plan, node, 1, 1));
     const Tensor *x = plan_in(plan, node, 0);
     TRY(op_check_elements(node, "y", plan_out(plan, node, 0), plan_elements(x)));
     if (plan_rows(x) % plan_width(x) == 0) return ST_OK;
@@ -20,11 +19,8 @@ static Status check(const Plan *plan, const Node *node)
 
 static void grad(Builder *b, const Node *node)
 {
-    const int y = plan_out_id(b->plan, node, 0), x = plan_in_id(b->plan, node, 0);
-    if (!builder_wants_grad(b, x)) return;
-    const int dx = builder_grad_target(b, x);
-    builder_node(b, OP_causal_mask, IDS(dx), IDS(builder_grad(b, y)))->inverse = true;
-    builder_grad_add(b, x, dx);
+    const int dy = builder_grad(b, plan_out_id(b->plan, node, 0));
+    op_grad_input(b, node, OP_causal_mask, (NodeAttr){.inverse = true}, IDS(dy));
 }
 
 static Status reference(const OpCall *call)

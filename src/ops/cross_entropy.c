@@ -15,49 +15,36 @@
 
 #include <math.h>
 
-static Status check(const Plan *plan, const Node *node)
+static Status check_rows(const Node *node, const Tensor *logits, const Tensor *targets,
+                         const Tensor *lse)
 {
-    TRY(op_check_present(plan, node, 1, 2));
-    TRY(op_check_contiguous(plan, node));
-    const Tensor *logits = plan_in(plan, node, 0), *targets = plan_in(plan, node, 1);
-    const Tensor *lse = plan_out(plan, node, 1);
     TRY(op_check_dtype(node, "targets", targets, DT_I32));
     TRY(op_check_elements(node, "targets", targets, plan_rows(logits)));
-    if (lse) TRY(op_check_elements(node, "lse", lse, plan_rows(logits)));
+    return lse ? op_check_elements(node, "lse", lse, plan_rows(logits)) : ST_OK;
+}
+
+static Status check(const Plan *plan, const Node *node)
+{
+    TRY(op_check_dense(plan, node, 1, 2));
+    TRY(check_rows(node, plan_in(plan, node, 0), plan_in(plan, node, 1), plan_out(plan, node, 1)));
     return op_check_elements(node, "loss", plan_out(plan, node, 0), 1);
 }
 
 static Status check_grad(const Plan *plan, const Node *node)
 {
-    TRY(op_check_present(plan, node, 1, 4));
-    TRY(op_check_contiguous(plan, node));
-    const Tensor *logits = plan_in(plan, node, 1), *targets = plan_in(plan, node, 2);
+    TRY(op_check_dense(plan, node, 1, 4));
+    const Tensor *logits = plan_in(plan, node, 1);
     TRY(op_check_elements(node, "dloss", plan_in(plan, node, 0), 1));
-    TRY(op_check_dtype(node, "targets", targets, DT_I32));
-    TRY(op_check_elements(node, "targets", targets, plan_rows(logits)));
-    TRY(op_check_elements(node, "lse", plan_in(plan, node, 3), plan_rows(logits)));
+    TRY(check_rows(node, logits, plan_in(plan, node, 2), plan_in(plan, node, 3)));
     return op_check_elements(node, "dlogits", plan_out(plan, node, 0), plan_elements(logits));
-}
-
-static OpCost cost(const Plan *plan, const Node *node)
-{
-    return (OpCost){.flops = 4 * (double)plan_elements(plan_in(plan, node, 0))};
-}
-
-static OpCost cost_grad(const Plan *plan, const Node *node)
-{
-    return (OpCost){.flops = 3 * (double)plan_elements(plan_in(plan, node, 1))};
 }
 
 static void grad(Builder *b, const Node *node)
 {
     const int loss = plan_out_id(b->plan, node, 0), lse = plan_out_id(b->plan, node, 1);
     const int logits = plan_in_id(b->plan, node, 0), targets = plan_in_id(b->plan, node, 1);
-    if (!builder_wants_grad(b, logits)) return;
-    const int dlogits = builder_grad_target(b, logits);
-    builder_node(b, OP_cross_entropy_grad, IDS(dlogits),
-                 IDS(builder_grad(b, loss), logits, targets, lse));
-    builder_grad_add(b, logits, dlogits);
+    op_grad_input(b, node, OP_cross_entropy_grad, (NodeAttr){0},
+                  IDS(builder_grad(b, loss), logits, targets, lse));
 }
 
 static void decompose(Builder *b, const Node *node)
@@ -125,12 +112,12 @@ static Status reference_grad(const OpCall *call)
 }
 
 const OpDef cross_entropy_def = {
-    OP_SOURCE,    .auxiliary = 1U << 1,   .check = check,         .cost = cost,
+    OP_SOURCE,    .auxiliary = 1U << 1,   .check = check,         .flops_in = 4,
     .grad = grad, .decompose = decompose, .reference = reference,
 };
 
 /* In place: logits are 40 MB per thousand tokens and nothing reads them afterwards. */
 const OpDef cross_entropy_grad_def = {
     OP_SOURCE,           .alias = {{0, 1}}, .n_aliases = 1,
-    .check = check_grad, .cost = cost_grad, .reference = reference_grad,
+    .check = check_grad, .flops_out = 3,    .reference = reference_grad,
 };

@@ -7,50 +7,22 @@
 #include "ops/element.h"
 #include "ops/op_check.h"
 
-static Status check_rows(const Node *node, const Tensor *x, const Tensor *table, const Tensor *ids)
-{
-    TRY(op_check_dtype(node, "ids", ids, DT_I32));
-    return op_check_elements(node, "x", x, plan_elements(ids) * plan_width(table));
-}
-
 static Status check(const Plan *plan, const Node *node)
 {
-    TRY(op_check_present(plan, node, 1, 2));
-    TRY(op_check_contiguous(plan, node));
-    return check_rows(node, plan_out(plan, node, 0), plan_in(plan, node, 0),
-                      plan_in(plan, node, 1));
-}
-
-static Status check_grad(const Plan *plan, const Node *node)
-{
-    TRY(op_check_present(plan, node, 1, 2));
-    TRY(op_check_contiguous(plan, node));
-    return check_rows(node, plan_in(plan, node, 0), plan_out(plan, node, 0),
-                      plan_in(plan, node, 1));
-}
-
-/* Only the rows that are asked for are read. */
-static OpCost cost(const Plan *plan, const Node *node)
-{
-    const Tensor *x = plan_out(plan, node, 0), *table = plan_in(plan, node, 0);
-    const double read = (double)plan_elements(x) * (double)plan_dtype_size(table->dtype);
-    return (OpCost){.bytes =
-                        read + (double)plan_bytes(x) + (double)plan_bytes(plan_in(plan, node, 1))};
-}
-
-static OpCost cost_grad(const Plan *plan, const Node *node)
-{
-    return (OpCost){.flops = (double)plan_elements(plan_in(plan, node, 0))};
+    TRY(op_check_dense(plan, node, 1, 2));
+    const Tensor *out = plan_out(plan, node, 0), *in = plan_in(plan, node, 0);
+    const Tensor *ids = plan_in(plan, node, 1);
+    const bool gradient = node->op == OP_embedding_grad;
+    const int64_t width = plan_width(gradient ? out : in); /* of the table */
+    TRY(op_check_dtype(node, "ids", ids, DT_I32));
+    return op_check_elements(node, "x", gradient ? in : out, plan_elements(ids) * width);
 }
 
 static void grad(Builder *b, const Node *node)
 {
-    const int x = plan_out_id(b->plan, node, 0);
-    const int table = plan_in_id(b->plan, node, 0), ids = plan_in_id(b->plan, node, 1);
-    if (!builder_wants_grad(b, table)) return;
-    const int dtable = builder_grad_target(b, table);
-    builder_node(b, OP_embedding_grad, IDS(dtable), IDS(builder_grad(b, x), ids));
-    builder_grad_add(b, table, dtable);
+    const int dx = builder_grad(b, plan_out_id(b->plan, node, 0));
+    const int ids = plan_in_id(b->plan, node, 1);
+    op_grad_input(b, node, OP_embedding_grad, (NodeAttr){0}, IDS(dx, ids));
 }
 
 static Status reference(const OpCall *call)
@@ -88,8 +60,8 @@ static Status reference_grad(const OpCall *call)
 }
 
 const OpDef embedding_def = {
-    OP_SOURCE, .check = check, .cost = cost, .grad = grad, .reference = reference,
+    OP_SOURCE, .check = check, .cost = op_cost_gathered, .grad = grad, .reference = reference,
 };
 
-const OpDef embedding_grad_def = {OP_SOURCE, .check = check_grad, .cost = cost_grad,
+const OpDef embedding_grad_def = {OP_SOURCE, .check = check, .flops_in = 1,
                                   .reference = reference_grad};

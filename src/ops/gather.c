@@ -5,44 +5,23 @@
 #include "ops/element.h"
 #include "ops/op_check.h"
 
-static Status check_rows(const Plan *plan, const Node *node, const Tensor *x, const Tensor *y)
-{
-    TRY(op_check_contiguous(plan, node));
-    const Tensor *ids = plan_in(plan, node, 1);
-    TRY(op_check_dtype(node, "ids", ids, DT_I32));
-    TRY(op_check_elements(node, "ids", ids, plan_rows(x)));
-    return op_check_elements(node, "y", y, plan_rows(x));
-}
-
 static Status check(const Plan *plan, const Node *node)
 {
-    TRY(op_check_present(plan, node, 1, 2));
-    return check_rows(plan, node, plan_in(plan, node, 0), plan_out(plan, node, 0));
-}
-
-static Status check_grad(const Plan *plan, const Node *node)
-{
-    TRY(op_check_present(plan, node, 1, 2));
-    return check_rows(plan, node, plan_out(plan, node, 0), plan_in(plan, node, 0));
-}
-
-/* Only the elements that are asked for are read. */
-static OpCost cost(const Plan *plan, const Node *node)
-{
-    const Tensor *x = plan_in(plan, node, 0), *y = plan_out(plan, node, 0);
-    const double read = (double)plan_rows(x) * (double)plan_dtype_size(x->dtype);
-    return (OpCost){.bytes =
-                        read + (double)plan_bytes(y) + (double)plan_bytes(plan_in(plan, node, 1))};
+    TRY(op_check_dense(plan, node, 1, 2));
+    const Tensor *out = plan_out(plan, node, 0), *in = plan_in(plan, node, 0);
+    const Tensor *ids = plan_in(plan, node, 1);
+    const bool gradient = node->op == OP_gather_grad;
+    const int64_t rows = plan_rows(gradient ? out : in); /* of x */
+    TRY(op_check_dtype(node, "ids", ids, DT_I32));
+    TRY(op_check_elements(node, "ids", ids, rows));
+    return op_check_elements(node, "y", gradient ? in : out, rows);
 }
 
 static void grad(Builder *b, const Node *node)
 {
-    const int y = plan_out_id(b->plan, node, 0);
-    const int x = plan_in_id(b->plan, node, 0), ids = plan_in_id(b->plan, node, 1);
-    if (!builder_wants_grad(b, x)) return;
-    const int dx = builder_grad_target(b, x);
-    builder_node(b, OP_gather_grad, IDS(dx), IDS(builder_grad(b, y), ids));
-    builder_grad_add(b, x, dx);
+    const int dy = builder_grad(b, plan_out_id(b->plan, node, 0));
+    const int ids = plan_in_id(b->plan, node, 1);
+    op_grad_input(b, node, OP_gather_grad, (NodeAttr){0}, IDS(dy, ids));
 }
 
 static Status reference(const OpCall *call)
@@ -66,7 +45,7 @@ static Status reference_grad(const OpCall *call)
 }
 
 const OpDef gather_def = {
-    OP_SOURCE, .check = check, .cost = cost, .grad = grad, .reference = reference,
+    OP_SOURCE, .check = check, .cost = op_cost_gathered, .grad = grad, .reference = reference,
 };
 
-const OpDef gather_grad_def = {OP_SOURCE, .check = check_grad, .reference = reference_grad};
+const OpDef gather_grad_def = {OP_SOURCE, .check = check, .reference = reference_grad};

@@ -33,6 +33,16 @@ static inline HeadMatrix head_matrix(const Tensor *t, const void *data, const No
     return m;
 }
 
+static inline HeadMatrix head_matrix_out(const OpCall *call, int i)
+{
+    return head_matrix(op_out_shape(call, i), op_out(call, i), &call->node->attr);
+}
+
+static inline HeadMatrix head_matrix_in(const OpCall *call, int i)
+{
+    return head_matrix(op_in_shape(call, i), op_in(call, i), &call->node->attr);
+}
+
 /* Element index of the first entry of matrix `i` (sequence i / H, head i % H). */
 static inline int64_t head_matrix_start(const HeadMatrix *m, int64_t i)
 {

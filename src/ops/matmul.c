@@ -3,7 +3,7 @@
  * matmul  c | a, b        a linear layer is y = x w^T: transpose_b
  *
  * Operands are matrices of rows() x width(), rows ld elements apart. Sums are at least fp32. */
-#include "ops/element.h"
+#include "ops/matmul.h"
 
 #include <limits.h>
 
@@ -45,57 +45,59 @@ static OpCost cost(const Plan *plan, const Node *node)
     return (OpCost){.flops = 2.0 * (double)s.m * (double)s.n * (double)s.k};
 }
 
-static void product(Builder *b, int out, int left, bool transpose_left, int right,
+/* d(x) = op(left) op(right), by a node as `like`. */
+static void grad_of(Builder *b, const Node *like, int x, int left, bool transpose_left, int right,
                     bool transpose_right)
 {
-    NodeAttr *attr = builder_node(b, OP_matmul, IDS(out), IDS(left, right));
+    if (!builder_wants_grad(b, x)) return;
+    const int dx = builder_grad_target(b, x);
+    NodeAttr *attr = builder_node(b, like->op, IDS(dx), IDS(left, right));
+    *attr = like->attr;
     attr->transpose_a = transpose_left;
     attr->transpose_b = transpose_right;
+    builder_grad_add(b, x, dx);
 }
 
 /* With c = op(a) op(b):  d(op(a)) = dc op(b)^T,  d(op(b)) = op(a)^T dc. */
-static void grad(Builder *b, const Node *node)
+void matmul_grad(Builder *b, const Node *node)
 {
     const int x = plan_in_id(b->plan, node, 0), w = plan_in_id(b->plan, node, 1);
     const int dc = builder_grad(b, plan_out_id(b->plan, node, 0));
     const bool ta = node->attr.transpose_a, tb = node->attr.transpose_b;
-    if (builder_wants_grad(b, w)) {
-        const int dw = builder_grad_target(b, w);
-        if (tb) {
-            product(b, dw, dc, true, x, ta);
-        } else {
-            product(b, dw, x, !ta, dc, false);
-        }
-        builder_grad_add(b, w, dw);
+    if (tb) {
+        grad_of(b, node, w, dc, true, x, ta);
+    } else {
+        grad_of(b, node, w, x, !ta, dc, false);
     }
-    if (builder_wants_grad(b, x)) {
-        const int dx = builder_grad_target(b, x);
-        if (ta) {
-            product(b, dx, w, tb, dc, true);
-        } else {
-            product(b, dx, dc, false, w, !tb);
+    if (ta) {
+        grad_of(b, node, x, w, tb, dc, true);
+    } else {
+        grad_of(b, node, x, dc, false, w, !tb);
+    }
+}
+
+void matmul_multiply(Operand c, Operand a, Operand b, const NodeAttr *attr, double scale)
+{
+    const bool ta = attr->transpose_a, tb = attr->transpose_b;
+    const int64_t n = ta ? a.rows : a.cols;
+    for (int64_t i = 0; i < c.rows; i++) {
+        for (int64_t j = 0; j < c.cols; j++) {
+            double sum = 0;
+            for (int64_t k = 0; k < n; k++) {
+                sum += (ta ? at(a, k, i) : at(a, i, k)) * (tb ? at(b, j, k) : at(b, k, j));
+            }
+            put(c, i, j, sum * scale);
         }
-        builder_grad_add(b, x, dx);
     }
 }
 
 static Status reference(const OpCall *call)
 {
-    const Operand c = element_out(call, 0), a = element_in(call, 0), b = element_in(call, 1);
-    const Sizes s = sizes(call->plan, call->node);
-    const bool ta = call->node->attr.transpose_a, tb = call->node->attr.transpose_b;
-    for (int64_t i = 0; i < s.m; i++) {
-        for (int64_t j = 0; j < s.n; j++) {
-            double sum = 0;
-            for (int64_t k = 0; k < s.k; k++) {
-                sum += (ta ? at(a, k, i) : at(a, i, k)) * (tb ? at(b, j, k) : at(b, k, j));
-            }
-            put(c, i, j, sum);
-        }
-    }
+    matmul_multiply(element_out(call, 0), element_in(call, 0), element_in(call, 1),
+                    &call->node->attr, 1);
     return ST_OK;
 }
 
 const OpDef matmul_def = {
-    OP_SOURCE, .check = check, .cost = cost, .grad = grad, .reference = reference,
+    OP_SOURCE, .check = check, .cost = cost, .grad = matmul_grad, .reference = reference,
 };

@@ -32,17 +32,41 @@ const OpImpl *op_impls(OpKind op, BackendId backend)
     return impls[backend][op];
 }
 
+static double elements(const Tensor *tensor)
+{
+    return (double)plan_elements(tensor);
+}
+
 /* FLOPs from the op, bytes from its operands: each touched once. */
 OpCost op_cost(const Plan *plan, const Node *node)
 {
+    const OpDef *def = op_def(node->op);
     OpCost cost = {0};
-    if (op_def(node->op)->cost) cost = op_def(node->op)->cost(plan, node);
+    if (def->cost) cost = def->cost(plan, node);
+    if (def->flops_in > 0) cost.flops += def->flops_in * elements(plan_in(plan, node, 0));
+    if (def->flops_out > 0) cost.flops += def->flops_out * elements(plan_out(plan, node, 0));
     if (cost.bytes > 0) return cost;
     for (int i = 0; i < node->n_out + node->n_in; i++) {
         const int id = plan->operands[node->first + i];
         if (id != PLAN_NONE) cost.bytes += (double)plan_bytes(&plan->tensors[id]);
     }
     return cost;
+}
+
+OpCost op_cost_gathered(const Plan *plan, const Node *node)
+{
+    const Tensor *out = plan_out(plan, node, 0), *ids = plan_in(plan, node, 1);
+    const double read = elements(out) * (double)plan_dtype_size(plan_in(plan, node, 0)->dtype);
+    return (OpCost){.bytes = read + (double)plan_bytes(out) + (double)plan_bytes(ids)};
+}
+
+void op_grad_input(Builder *b, const Node *node, OpKind op, NodeAttr attr, const int *in, int n_in)
+{
+    const int x = plan_in_id(b->plan, node, 0);
+    if (!builder_wants_grad(b, x)) return;
+    const int dx = builder_grad_target(b, x);
+    *builder_node(b, op, IDS(dx), in, n_in) = attr;
+    builder_grad_add(b, x, dx);
 }
 
 /* What references and implementations were written for. A new dtype is refused until it stands

@@ -54,9 +54,11 @@ typedef struct OpDef {
     int n_aliases;
     unsigned auxiliary; /* bit i: output i only serves the backward pass and has no gradient */
     Status (*check)(const Plan *plan, const Node *node); /* shapes and dtypes */
-    OpCost (*cost)(const Plan *plan, const Node *node);  /* NULL: operands' bytes, no FLOPs */
+    double flops_in, flops_out; /* for each element of input 0, and of output 0 */
+    OpCost (*cost)(const Plan *plan, const Node *node); /* NULL: those, and operands' bytes */
     /* Appends the nodes that compute the gradients of the inputs, given builder_grad() of the
-     * outputs. NULL: the op has no gradient (it is one itself, or belongs to the optimizer). */
+     * outputs. NULL: the op has no gradient (it is one itself, or belongs to the optimizer). `node`
+     * is no node of the plan, here and below: those move while the plan grows. */
     void (*grad)(Builder *b, const Node *node);
     /* Appends primitives that compute the same outputs. NULL: the op is a primitive. */
     void (*decompose)(Builder *b, const Node *node);
@@ -91,6 +93,13 @@ static inline DType op_full_dtype(DType act)
 {
     return act == DT_F64 ? DT_F64 : DT_F32;
 }
+
+/* ---- for definitions ---- */
+
+/* For grad(): a node of `op` with the inputs `in` computes d(input 0), where that is wanted. */
+void op_grad_input(Builder *b, const Node *node, OpKind op, NodeAttr attr, const int *in, int n_in);
+/* For cost(): one element of input 0 is read for each of output 0, as input 1 says. */
+OpCost op_cost_gathered(const Plan *plan, const Node *node);
 
 /* ---- for implementations ---- */
 static inline void *op_out(const OpCall *call, int i)

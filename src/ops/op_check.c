@@ -2,19 +2,12 @@
 
 Status op_check_present(const Plan *plan, const Node *node, int n_out, int n_in)
 {
-    for (int i = 0; i < n_out; i++) {
-        if (!plan_out(plan, node, i)) {
-            return FAIL(ST_FAILED, "%s (%s): output %d is missing", plan_op_name(node->op),
-                        node->scope, i);
-        }
-    }
-    for (int i = 0; i < n_in; i++) {
-        if (!plan_in(plan, node, i)) {
-            return FAIL(ST_FAILED, "%s (%s): input %d is missing", plan_op_name(node->op),
-                        node->scope, i);
-        }
-    }
-    return ST_OK;
+    int i = 0, k = 0;
+    while (i < n_out && plan_out(plan, node, i)) i++;
+    while (k < n_in && plan_in(plan, node, k)) k++;
+    if (i == n_out && k == n_in) return ST_OK;
+    return FAIL(ST_FAILED, "%s (%s): %s %d is missing", plan_op_name(node->op), node->scope,
+                i < n_out ? "output" : "input", i < n_out ? i : k);
 }
 
 Status op_check_contiguous(const Plan *plan, const Node *node)
@@ -27,6 +20,12 @@ Status op_check_contiguous(const Plan *plan, const Node *node)
         }
     }
     return ST_OK;
+}
+
+Status op_check_dense(const Plan *plan, const Node *node, int n_out, int n_in)
+{
+    TRY(op_check_present(plan, node, n_out, n_in));
+    return op_check_contiguous(plan, node);
 }
 
 Status op_check_elements(const Node *node, const char *name, const Tensor *tensor, int64_t want)

@@ -8,5 +8,7 @@
 Status op_check_present(const Plan *plan, const Node *node, int n_out, int n_in);
 /* Every operand that is there has its rows one after the other. */
 Status op_check_contiguous(const Plan *plan, const Node *node);
+/* Both. */
+Status op_check_dense(const Plan *plan, const Node *node, int n_out, int n_in);
 Status op_check_elements(const Node *node, const char *name, const Tensor *tensor, int64_t want);
 Status op_check_dtype(const Node *node, const char *name, const Tensor *tensor, DType want);

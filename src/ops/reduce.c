@@ -12,8 +12,7 @@
 
 static Status check(const Plan *plan, const Node *node)
 {
-    TRY(op_check_present(plan, node, 1, 1));
-    TRY(op_check_contiguous(plan, node));
+    TRY(op_check_dense(plan, node, 1, 1));
     const Tensor *y = plan_out(plan, node, 0), *x = plan_in(plan, node, 0);
     if (node->attr.fn < FN_ROW_SUM || node->attr.fn > FN_COL_SUM) {
         return FAIL(ST_FAILED, "reduce (%s): there is no function %d", node->scope, node->attr.fn);
@@ -22,21 +21,13 @@ static Status check(const Plan *plan, const Node *node)
                              node->attr.fn == FN_COL_SUM ? plan_width(x) : plan_rows(x));
 }
 
-static OpCost cost(const Plan *plan, const Node *node)
-{
-    return (OpCost){.flops = (double)plan_elements(plan_in(plan, node, 0))};
-}
-
 static void grad(Builder *b, const Node *node)
 {
-    const int y = plan_out_id(b->plan, node, 0), x = plan_in_id(b->plan, node, 0);
-    const int fn = node->attr.fn;
-    if (fn == FN_ROW_MAX || !builder_wants_grad(b, x)) return;
-    const double width = (double)plan_width(builder_at(b, x));
-    const int dx = builder_grad_target(b, x);
-    builder_node(b, OP_broadcast, IDS(dx), IDS(builder_grad(b, y)))->scale =
-        fn == FN_ROW_MEAN ? 1 / width : 1;
-    builder_grad_add(b, x, dx);
+    const int dy = builder_grad(b, plan_out_id(b->plan, node, 0)), fn = node->attr.fn;
+    const double width = (double)plan_width(plan_in(b->plan, node, 0));
+    if (fn == FN_ROW_MAX) return;
+    op_grad_input(b, node, OP_broadcast, (NodeAttr){.scale = fn == FN_ROW_MEAN ? 1 / width : 1},
+                  IDS(dy));
 }
 
 static double over_row(int fn, Operand x, int64_t row)
@@ -67,5 +58,5 @@ static Status reference(const OpCall *call)
 }
 
 const OpDef reduce_def = {
-    OP_SOURCE, .check = check, .cost = cost, .grad = grad, .reference = reference,
+    OP_SOURCE, .check = check, .flops_in = 1, .grad = grad, .reference = reference,
 };

@@ -38,14 +38,13 @@ static void grad(Builder *b, const Node *node)
     const int s = plan_out_id(b->plan, node, 2);
     const int x = plan_in_id(b->plan, node, 0), w = plan_in_id(b->plan, node, 1);
     const int delta = plan_in_id(b->plan, node, 2);
-    const double eps = node->attr.shift;
 
     const int dx = builder_grad_target(b, x), dw = builder_grad_target(b, w);
     const bool two = delta != PLAN_NONE && builder_dtype(b, delta) != builder_dtype(b, x);
     const int ddelta = two ? builder_grad_target(b, delta) : PLAN_NONE;
     const int dy = builder_grad(b, y), ds = builder_grad(b, s);
     builder_node(b, OP_rmsnorm_grad, IDS(dx, ddelta, dw), IDS(dy, s == PLAN_NONE ? x : s, w, r, ds))
-        ->shift = eps;
+        ->shift = node->attr.shift;
     builder_grad_add(b, x, dx);
     builder_grad_add(b, w, dw);
     if (delta != PLAN_NONE) builder_grad_add(b, delta, two ? ddelta : dx);
@@ -57,7 +56,6 @@ static void decompose(Builder *b, const Node *node)
     const int s_out = plan_out_id(b->plan, node, 2);
     const int x = plan_in_id(b->plan, node, 0), w = plan_in_id(b->plan, node, 1);
     const int delta = plan_in_id(b->plan, node, 2);
-    const double eps = node->attr.shift;
     const DType wide = builder_dtype(b, x);
 
     int s = x;
@@ -72,7 +70,7 @@ static void decompose(Builder *b, const Node *node)
     builder_node(b, OP_unary, IDS(square), IDS(s))->fn = FN_SQUARE;
     builder_node(b, OP_reduce, IDS(mean), IDS(square))->fn = FN_ROW_MEAN;
     NodeAttr *affine = builder_node(b, OP_unary, IDS(shifted), IDS(mean));
-    *affine = (NodeAttr){.fn = FN_AFFINE, .scale = 1, .shift = eps};
+    *affine = (NodeAttr){.fn = FN_AFFINE, .scale = 1, .shift = node->attr.shift};
     builder_node(b, OP_unary, IDS(r), IDS(shifted))->fn = FN_RSQRT;
     builder_node(b, OP_binary, IDS(scaled), IDS(s, r))->fn = FN_MUL;
     if (builder_dtype(b, y) == wide) {
@@ -130,25 +128,13 @@ static Status reference_grad(const OpCall *call)
     return ST_OK;
 }
 
-static OpCost cost(const Plan *plan, const Node *node)
-{
-    const double n = (double)plan_elements(plan_in(plan, node, 0));
-    return (OpCost){.flops = 4 * n};
-}
-
-static OpCost cost_grad(const Plan *plan, const Node *node)
-{
-    const double n = (double)plan_elements(plan_in(plan, node, 1));
-    return (OpCost){.flops = 10 * n};
-}
-
 const OpDef rmsnorm_def = {
-    OP_SOURCE,    .auxiliary = 1U << 1,   .check = check,         .cost = cost,
+    OP_SOURCE,    .auxiliary = 1U << 1,   .check = check,         .flops_in = 4,
     .grad = grad, .decompose = decompose, .reference = reference,
 };
 
 /* dx may overwrite ds: each element is read before it is written. */
 const OpDef rmsnorm_grad_def = {
     OP_SOURCE,           .alias = {{0, 4}}, .n_aliases = 1,
-    .check = check_grad, .cost = cost_grad, .reference = reference_grad,
+    .check = check_grad, .flops_in = 10,    .reference = reference_grad,
 };

@@ -19,8 +19,7 @@
 
 static Status check(const Plan *plan, const Node *node)
 {
-    TRY(op_check_present(plan, node, 1, 3));
-    TRY(op_check_contiguous(plan, node));
+    TRY(op_check_dense(plan, node, 1, 3));
     const Tensor *x = plan_in(plan, node, 0), *cos = plan_in(plan, node, 1);
     const Tensor *cos_full = plan_in(plan, node, 3), *sin_full = plan_in(plan, node, 4);
     const int64_t T = node->attr.tokens, W = plan_width(x), H = node->attr.heads;
@@ -53,16 +52,12 @@ static OpCost cost(const Plan *plan, const Node *node)
 
 static void grad(Builder *b, const Node *node)
 {
-    const int y = plan_out_id(b->plan, node, 0), x = plan_in_id(b->plan, node, 0);
+    const int dy = builder_grad(b, plan_out_id(b->plan, node, 0));
     const int cos = plan_in_id(b->plan, node, 1), sin = plan_in_id(b->plan, node, 2);
     const int cos_full = plan_in_id(b->plan, node, 3), sin_full = plan_in_id(b->plan, node, 4);
     NodeAttr attr = node->attr;
     attr.inverse = !attr.inverse;
-    if (!builder_wants_grad(b, x)) return;
-    const int dx = builder_grad_target(b, x);
-    *builder_node(b, OP_rope, IDS(dx), IDS(builder_grad(b, y), cos, sin, cos_full, sin_full)) =
-        attr;
-    builder_grad_add(b, x, dx);
+    op_grad_input(b, node, OP_rope, attr, IDS(dy, cos, sin, cos_full, sin_full));
 }
 
 /* x * cos_full + rotate_pairs(x) * sin_full; turning back rotates after the product. */
@@ -71,16 +66,15 @@ static void decompose(Builder *b, const Node *node)
     const int y = plan_out_id(b->plan, node, 0), x = plan_in_id(b->plan, node, 0);
     const int cos = plan_in_id(b->plan, node, 1), sin = plan_in_id(b->plan, node, 2);
     const int cos_full = plan_in_id(b->plan, node, 3), sin_full = plan_in_id(b->plan, node, 4);
-    const NodeAttr attr = node->attr;
     if (cos_full == PLAN_NONE) { /* nothing simpler can be said without the tables */
-        *builder_node(b, OP_rope, IDS(y), IDS(x, cos, sin)) = attr;
+        *builder_node(b, OP_rope, IDS(y), IDS(x, cos, sin)) = node->attr;
         return;
     }
     const DType wide = op_full_dtype(builder_dtype(b, x));
     const int direct = builder_like(b, "x*cos", x, wide),
               crossed = builder_like(b, "x*sin", x, wide);
     builder_node(b, OP_binary, IDS(direct), IDS(x, cos_full))->fn = FN_MUL;
-    if (attr.inverse) {
+    if (node->attr.inverse) {
         const int product = builder_like(b, "product", x, wide);
         builder_node(b, OP_binary, IDS(product), IDS(x, sin_full))->fn = FN_MUL;
         builder_node(b, OP_rotate_pairs, IDS(crossed), IDS(product))->inverse = true;

@@ -17,8 +17,7 @@
 static Status check(const Plan *plan, const Node *node)
 {
     const bool gradient = node->op == OP_softmax_grad;
-    TRY(op_check_present(plan, node, 1, gradient ? 2 : 1));
-    TRY(op_check_contiguous(plan, node));
+    TRY(op_check_dense(plan, node, 1, gradient ? 2 : 1));
     const Tensor *out = plan_out(plan, node, 0), *s = plan_in(plan, node, 0);
     TRY(op_check_elements(node, "result", out, plan_elements(s)));
     if (gradient) TRY(op_check_elements(node, "p", plan_in(plan, node, 1), plan_elements(s)));
@@ -27,45 +26,30 @@ static Status check(const Plan *plan, const Node *node)
                 node->scope, (long long)plan_rows(s), (long long)plan_width(s));
 }
 
-/* Columns that count, over all rows. */
-static double used(const Plan *plan, const Node *node)
-{
-    const double n = (double)plan_elements(plan_in(plan, node, 0));
-    return node->attr.causal ? n / 2 : n;
-}
-
+/* Of the columns that count, over all rows. */
 static OpCost cost(const Plan *plan, const Node *node)
 {
-    return (OpCost){.flops = 5 * used(plan, node)};
-}
-
-static OpCost cost_grad(const Plan *plan, const Node *node)
-{
-    return (OpCost){.flops = 5 * used(plan, node)};
+    const double n = (double)plan_elements(plan_in(plan, node, 0));
+    return (OpCost){.flops = 5 * (node->attr.causal ? n / 2 : n)};
 }
 
 static void grad(Builder *b, const Node *node)
 {
-    const int p = plan_out_id(b->plan, node, 0), s = plan_in_id(b->plan, node, 0);
-    const NodeAttr attr = node->attr;
-    if (!builder_wants_grad(b, s)) return;
-    const int ds = builder_grad_target(b, s);
-    *builder_node(b, OP_softmax_grad, IDS(ds), IDS(builder_grad(b, p), p)) = attr;
-    builder_grad_add(b, s, ds);
+    const int p = plan_out_id(b->plan, node, 0);
+    op_grad_input(b, node, OP_softmax_grad, node->attr, IDS(builder_grad(b, p), p));
 }
 
 static void decompose(Builder *b, const Node *node)
 {
     const int p = plan_out_id(b->plan, node, 0), s = plan_in_id(b->plan, node, 0);
-    const NodeAttr attr = node->attr;
     const DType wide = op_full_dtype(builder_dtype(b, s));
     Tensor column = *builder_at(b, s);
     column.dim[column.n_dims - 1] = 1;
 
     int scores = builder_like(b, "scaled", s, wide);
     *builder_node(b, OP_unary, IDS(scores), IDS(s)) =
-        (NodeAttr){.fn = FN_AFFINE, .scale = attr.scale};
-    if (attr.causal) {
+        (NodeAttr){.fn = FN_AFFINE, .scale = node->attr.scale};
+    if (node->attr.causal) {
         const int masked = builder_like(b, "masked", s, wide);
         builder_node(b, OP_causal_mask, IDS(masked), IDS(scores));
         scores = masked;
@@ -127,5 +111,5 @@ const OpDef softmax_def = {
 
 const OpDef softmax_grad_def = {
     OP_SOURCE,      .alias = {{0, 0}}, .n_aliases = 1,
-    .check = check, .cost = cost_grad, .reference = reference_grad,
+    .check = check, .cost = cost,      .reference = reference_grad,
 };

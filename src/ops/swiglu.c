@@ -14,15 +14,12 @@
 
 #include <math.h>
 
-/* h1 and h3 as operands of equal shape, packed or not. */
-static void halves(const OpCall *call, int first, Operand *h1, Operand *h3)
+/* Of h1 and h3 the second: an operand of its own, or that which follows the F columns of h1. */
+static Operand second(Operand h1, Operand h3, int64_t F)
 {
-    *h1 = element_in(call, first);
-    *h3 = element_in(call, first + 1);
-    if (h3->data) return;
-    h1->cols /= 2;
-    *h3 = *h1;
-    h3->data = (char *)h1->data + h1->cols * (int64_t)plan_dtype_size(h1->dtype);
+    if (h3.data) return h3;
+    h1.data = (char *)h1.data + F * (int64_t)plan_dtype_size(h1.dtype);
+    return h1;
 }
 
 static Status check_halves(const Plan *plan, const Node *node, const Tensor *g, int first)
@@ -52,16 +49,6 @@ static Status check_grad(const Plan *plan, const Node *node)
     if (packed) return ST_OK;
     return op_check_elements(node, "dh3", plan_out(plan, node, 1),
                              plan_elements(plan_in(plan, node, 2)));
-}
-
-static OpCost cost(const Plan *plan, const Node *node)
-{
-    return (OpCost){.flops = 5 * (double)plan_elements(plan_out(plan, node, 0))};
-}
-
-static OpCost cost_grad(const Plan *plan, const Node *node)
-{
-    return (OpCost){.flops = 11 * (double)plan_elements(plan_in(plan, node, 0))};
 }
 
 static void grad(Builder *b, const Node *node)
@@ -97,9 +84,8 @@ static double sigmoid(double x)
 
 static Status reference(const OpCall *call)
 {
-    const Operand g = element_out(call, 0);
-    Operand h1, h3;
-    halves(call, 0, &h1, &h3);
+    const Operand g = element_out(call, 0), h1 = element_in(call, 0);
+    const Operand h3 = second(h1, element_in(call, 1), g.cols);
     for (int64_t i = 0; i < g.rows; i++) {
         for (int64_t j = 0; j < g.cols; j++) {
             const double x = at(h1, i, j);
@@ -111,13 +97,9 @@ static Status reference(const OpCall *call)
 
 static Status reference_grad(const OpCall *call)
 {
-    const Operand dg = element_in(call, 0);
-    Operand dh1 = element_out(call, 0), dh3 = element_out(call, 1), h1, h3;
-    halves(call, 1, &h1, &h3);
-    if (!dh3.data) {
-        dh3 = dh1;
-        dh3.data = (char *)dh1.data + dg.cols * (int64_t)plan_dtype_size(dh1.dtype);
-    }
+    const Operand dg = element_in(call, 0), h1 = element_in(call, 1), dh1 = element_out(call, 0);
+    const Operand h3 = second(h1, element_in(call, 2), dg.cols);
+    const Operand dh3 = second(dh1, element_out(call, 1), dg.cols);
     for (int64_t i = 0; i < dg.rows; i++) {
         for (int64_t j = 0; j < dg.cols; j++) {
             const double x = at(h1, i, j), v = at(h3, i, j), d = at(dg, i, j), s = sigmoid(x);
@@ -129,12 +111,12 @@ static Status reference_grad(const OpCall *call)
 }
 
 const OpDef swiglu_def = {
-    OP_SOURCE,    .check = check,         .cost = cost,
+    OP_SOURCE,    .check = check,         .flops_out = 5,
     .grad = grad, .decompose = decompose, .reference = reference,
 };
 
 /* In place: h1[i] and h3[i] are read before either gradient is written there. */
 const OpDef swiglu_grad_def = {
-    OP_SOURCE,           .alias = {{0, 1}, {1, 2}}, .n_aliases = 2,
-    .check = check_grad, .cost = cost_grad,         .reference = reference_grad,
+    OP_SOURCE,      .alias = {{0, 1}, {1, 2}},   .n_aliases = 2, .check = check_grad,
+    .flops_in = 11, .reference = reference_grad,
 };

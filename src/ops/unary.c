@@ -11,16 +11,15 @@
 
 #include <math.h>
 
-/* What the derivative is written with. */
-static bool needs_x(int fn)
-{
-    return fn == FN_SQUARE || fn == FN_LOG || fn == FN_SILU;
-}
+typedef struct Function {
+    double flops, flops_grad; /* for each element */
+    bool needs_x, needs_y;    /* what the derivative is written with */
+} Function;
 
-static bool needs_y(int fn)
-{
-    return fn == FN_EXP || fn == FN_RSQRT;
-}
+static const Function functions[] = {
+    [FN_AFFINE] = {2, 1, false, false}, [FN_SQUARE] = {1, 2, true, false},
+    [FN_EXP] = {1, 1, false, true},     [FN_LOG] = {1, 1, true, false},
+    [FN_RSQRT] = {2, 4, false, true},   [FN_SILU] = {4, 8, true, false}};
 
 /* Operands of one shape, or without gaps. */
 static Status check_pair(const Plan *plan, const Node *node, const char *name, const Tensor *a,
@@ -30,60 +29,38 @@ static Status check_pair(const Plan *plan, const Node *node, const char *name, c
     return plan_width(a) == plan_width(b) ? ST_OK : op_check_contiguous(plan, node);
 }
 
-static Status check_fn(const Node *node)
-{
-    if (node->attr.fn >= FN_AFFINE && node->attr.fn <= FN_SILU) return ST_OK;
-    return FAIL(ST_FAILED, "unary (%s): there is no function %d", node->scope, node->attr.fn);
-}
-
 static Status check(const Plan *plan, const Node *node)
 {
     TRY(op_check_present(plan, node, 1, 1));
-    TRY(check_fn(node));
-    return check_pair(plan, node, "y", plan_out(plan, node, 0), plan_in(plan, node, 0));
-}
-
-static Status check_grad(const Plan *plan, const Node *node)
-{
-    TRY(op_check_present(plan, node, 1, 1));
-    TRY(check_fn(node));
-    const int fn = node->attr.fn;
-    const Tensor *dy = plan_in(plan, node, 0), *x = plan_in(plan, node, 1),
-                 *y = plan_in(plan, node, 2);
-    TRY(check_pair(plan, node, "dx", plan_out(plan, node, 0), dy));
-    if ((needs_x(fn) && !x) || (needs_y(fn) && !y)) {
+    if (node->attr.fn < FN_AFFINE || node->attr.fn > FN_SILU)
+        return FAIL(ST_FAILED, "unary (%s): there is no function %d", node->scope, node->attr.fn);
+    const bool gradient = node->op == OP_unary_grad;
+    const Tensor *in = plan_in(plan, node, 0);
+    TRY(check_pair(plan, node, gradient ? "dx" : "y", plan_out(plan, node, 0), in));
+    if (!gradient) return ST_OK;
+    const Function *f = &functions[node->attr.fn];
+    const Tensor *x = plan_in(plan, node, 1), *y = plan_in(plan, node, 2);
+    if ((f->needs_x && !x) || (f->needs_y && !y)) {
         return FAIL(ST_FAILED, "unary_grad (%s): %s is missing", node->scope,
-                    needs_x(fn) ? "x" : "y");
+                    f->needs_x ? "x" : "y");
     }
-    if (x) TRY(check_pair(plan, node, "x", x, dy));
-    if (y) TRY(check_pair(plan, node, "y", y, dy));
-    return ST_OK;
+    if (x) TRY(check_pair(plan, node, "x", x, in));
+    return y ? check_pair(plan, node, "y", y, in) : ST_OK;
 }
 
 static OpCost cost(const Plan *plan, const Node *node)
 {
-    static const double flops[] = {[FN_AFFINE] = 2, [FN_SQUARE] = 1, [FN_EXP] = 1,
-                                   [FN_LOG] = 1,    [FN_RSQRT] = 2,  [FN_SILU] = 4};
-    return (OpCost){.flops = flops[node->attr.fn] * (double)plan_elements(plan_in(plan, node, 0))};
-}
-
-static OpCost cost_grad(const Plan *plan, const Node *node)
-{
-    static const double flops[] = {[FN_AFFINE] = 1, [FN_SQUARE] = 2, [FN_EXP] = 1,
-                                   [FN_LOG] = 1,    [FN_RSQRT] = 4,  [FN_SILU] = 8};
-    return (OpCost){.flops = flops[node->attr.fn] * (double)plan_elements(plan_in(plan, node, 0))};
+    const Function *f = &functions[node->attr.fn];
+    const double each = node->op == OP_unary ? f->flops : f->flops_grad;
+    return (OpCost){.flops = each * (double)plan_elements(plan_in(plan, node, 0))};
 }
 
 static void grad(Builder *b, const Node *node)
 {
     const int y = plan_out_id(b->plan, node, 0), x = plan_in_id(b->plan, node, 0);
-    const NodeAttr attr = node->attr;
-    if (!builder_wants_grad(b, x)) return;
-    const int dx = builder_grad_target(b, x);
-    *builder_node(b, OP_unary_grad, IDS(dx),
-                  IDS(builder_grad(b, y), needs_x(attr.fn) ? x : PLAN_NONE,
-                      needs_y(attr.fn) ? y : PLAN_NONE)) = attr;
-    builder_grad_add(b, x, dx);
+    const Function *f = &functions[node->attr.fn];
+    op_grad_input(b, node, OP_unary_grad, node->attr,
+                  IDS(builder_grad(b, y), f->needs_x ? x : PLAN_NONE, f->needs_y ? y : PLAN_NONE));
 }
 
 static double value(const NodeAttr *attr, double x)
@@ -155,6 +132,6 @@ const OpDef unary_def = {
 };
 
 const OpDef unary_grad_def = {
-    OP_SOURCE,           .alias = {{0, 0}}, .n_aliases = 1,
-    .check = check_grad, .cost = cost_grad, .reference = reference_grad,
+    OP_SOURCE,      .alias = {{0, 0}}, .n_aliases = 1,
+    .check = check, .cost = cost,      .reference = reference_grad,
 };

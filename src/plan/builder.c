@@ -129,17 +129,21 @@ int builder_grad(const Builder *b, int tensor)
     return tensor >= 0 && tensor < b->n_grads ? b->grads[tensor].grad : PLAN_NONE;
 }
 
+static bool has_buffer(const Builder *b, int tensor)
+{
+    return tensor < b->n_grads && b->grads[tensor].buffer != PLAN_NONE;
+}
+
 bool builder_has_grad_buffer(const Builder *b, int tensor)
 {
-    return (tensor < b->n_grads && b->grads[tensor].buffer != PLAN_NONE) ||
-           builder_at(b, tensor)->base != PLAN_NONE;
+    return has_buffer(b, tensor) || builder_at(b, tensor)->base != PLAN_NONE;
 }
 
 bool builder_wants_grad(const Builder *b, int tensor)
 {
     if (tensor == PLAN_NONE) return false;
     const TensorKind kind = builder_at(b, tensor)->kind;
-    return kind != TK_INPUT && kind != TK_CONSTANT && kind != TK_STATE;
+    return has_buffer(b, tensor) || (kind != TK_INPUT && kind != TK_CONSTANT && kind != TK_STATE);
 }
 
 /* A tensor, or with `base` a window into that one, for the gradient of `t`. */

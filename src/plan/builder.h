@@ -56,7 +56,7 @@ DType builder_dtype(const Builder *b, int id);
 
 /* The tensor that holds d(tensor) so far, PLAN_NONE when nothing flows into it. */
 int builder_grad(const Builder *b, int tensor);
-/* False for inputs and constants: no rule need compute their gradient. */
+/* False for inputs without a buffer for it, and for constants: no rule need compute their gradient. */
 bool builder_wants_grad(const Builder *b, int tensor);
 /* A tensor of the same shape and dtype to write one contribution to d(tensor) into. */
 int builder_grad_target(Builder *b, int tensor);
