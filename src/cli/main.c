@@ -37,12 +37,11 @@ static Status flush_stdout(void)
     return FAIL(ST_IO, "cannot write to stdout: %s", strerror(errno));
 }
 
-static Status print(Text *text)
+static Status print(const Text *text)
 {
-    Status status = text_status(text);
-    if (status == ST_OK) fputs(text_str(text), stdout);
-    text_free(text);
-    return status == ST_OK ? flush_stdout() : status;
+    TRY(text_status(text));
+    fputs(text_str(text), stdout);
+    return flush_stdout();
 }
 
 static void warn_of_loss_scale(const Settings *settings, const Sweep *sweep)
@@ -82,23 +81,20 @@ static void limit_reading(const Settings *settings)
 static Status run(const Command *command, int argc, char **argv, const char *line, int *exit_code)
 {
     Settings settings;
-    Sweep sweep;
+    CLEANUP(sweep_free) Sweep sweep = {0};
     TRY(sweep_parse(&command->options, argc, argv, &settings, &sweep));
     settings.command_line = line;
     if (settings.help) {
-        Text text = {0};
+        CLEANUP(text_free) Text text = {0};
         help_command(&text, command);
         return print(&text);
     }
-    Status status = output_choose_format(&settings, &command->options);
-    if (status == ST_OK) status = output_lock(&settings, &command->options);
-    if (status == ST_OK) warn_of_loss_scale(&settings, &sweep);
-    if (status == ST_OK) warn_of_threads(&settings, &sweep);
-    if (status == ST_OK) limit_reading(&settings);
-    if (status == ST_OK) status = command->run(&settings, &sweep, exit_code);
-    sweep_free(&sweep);
-    file_lock_release_all();
-    return status == ST_OK ? flush_stdout() : status;
+    TRY(output_choose_format(&settings, &command->options));
+    TRY(output_lock(&settings, &command->options));
+    warn_of_loss_scale(&settings, &sweep);
+    warn_of_threads(&settings, &sweep);
+    limit_reading(&settings);
+    return command->run(&settings, &sweep, exit_code);
 }
 
 static int run_command(int argc, char **argv)
@@ -114,50 +110,56 @@ static int run_command(int argc, char **argv)
     }
     status = text_status(&line);
     if (status == ST_OK) status = run(command, argc - 2, argv + 2, text_str(&line), &exit_code);
+    file_lock_release_all();
+    if (status == ST_OK) status = flush_stdout();
     return status == ST_OK ? exit_code : failed(command->name, status);
 }
 
 /* "roofstep help", "roofstep help bench", "roofstep help man". */
-static int help(int argc, char **argv)
+static Status help(int argc, char **argv)
 {
     const char *name = argc > 0 ? argv[0] : NULL;
     const Command *command = NULL;
-    Text text = {0};
-    const bool file = name && help_file(&text, name);
-    Status status = name && !file ? command_find(name, &command) : ST_OK;
+    CLEANUP(text_free) Text text = {0};
     if (argc > 1)
-        status = FAIL(ST_USAGE, "%s was not expected; say roofstep help COMMAND",
-                      human_quote(argv[1]).s);
-    if (status == ST_OK && command) help_command(&text, command);
-    if (status == ST_OK && !command && !file) help_program(&text);
-    if (status != ST_OK) {
-        text_free(&text);
-        return failed(NULL, status);
-    }
-    status = print(&text);
-    return status == ST_OK ? 0 : failed(NULL, status);
+        return FAIL(ST_USAGE, "%s was not expected; say roofstep help COMMAND",
+                    human_quote(argv[1]).s);
+    const bool file = name && help_file(&text, name);
+    if (name && !file) TRY(command_find(name, &command));
+    if (command) help_command(&text, command);
+    if (!command && !file) help_program(&text);
+    return print(&text);
+}
+
+static Status version(void)
+{
+    CLEANUP(text_free) Text text = {0};
+    help_version(&text);
+    return print(&text);
 }
 
 int main(int argc, char **argv)
 {
-    Text text = {0};
+    Status status;
     temp_file_clean_up_on_signals();
     /* Some daemons leave it ignored to what they start: nobody could wait for a child's end then. */
     signal(SIGCHLD, SIG_DFL);
     if (argc < 2) {
+        CLEANUP(text_free) Text text = {0};
         help_program(&text);
         fputs(text_str(&text), stderr);
-        text_free(&text);
         return EXIT_USAGE;
     }
-    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) return help(0, NULL);
-    if (strcmp(argv[1], "help") == 0) return help(argc - 2, argv + 2);
-    if (strcmp(argv[1], "--version") != 0) {
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
+        status = help(0, NULL);
+    } else if (strcmp(argv[1], "help") == 0) {
+        status = help(argc - 2, argv + 2);
+    } else if (strcmp(argv[1], "--version") == 0) {
+        status = version();
+    } else {
         /* For top and killall: run through /proc/self/exe it is "exe". */
         (void)prctl(PR_SET_NAME, "roofstep");
         return run_command(argc, argv);
     }
-    help_version(&text);
-    const Status status = print(&text);
     return status == ST_OK ? 0 : failed(NULL, status);
 }

@@ -15,7 +15,6 @@
 #include "report/page/page.h"
 #include "report/records/report.h"
 
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -154,16 +153,28 @@ Status output_check_nvtx(const Settings *settings)
     return ST_USAGE;
 }
 
+Status output_check_path(const char *path)
+{
+    AtomicFile file;
+    if (!path) return ST_OK;
+    TRY(atomic_file_open(&file, path));
+    atomic_file_abandon(&file);
+    return ST_OK;
+}
+
 Status output_check_file(const Settings *settings)
 {
     struct stat info;
-    AtomicFile file;
     if (!settings->out) return ST_OK;
     const bool there = stat(settings->out, &info) == 0;
     if (there && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode)) return ST_OK;
-    TRY(atomic_file_open(&file, settings->out));
-    atomic_file_abandon(&file);
-    return ST_OK;
+    return output_check_path(settings->out);
+}
+
+Status output_path(const char *folder, const char *name, char path[PATH_MAX])
+{
+    if (snprintf(path, PATH_MAX, "%s/%s", folder, name) < PATH_MAX) return ST_OK;
+    return FAIL(ST_USAGE, "the path of the folder for the results is too long");
 }
 
 Status output_rows_init(RecordSet *rows, const Settings *settings)
@@ -178,9 +189,9 @@ Status output_print(const Text *text)
     CLEANUP(text_free) Text screen = {0};
     TRY(text_status(text));
     escape_put(&screen, ESCAPE_SCREEN, text_str(text));
-    const Status status = text_status(&screen);
-    if (status == ST_OK) fputs(text_str(&screen), stdout); /* main() sees whether it got there */
-    return status;
+    TRY(text_status(&screen));
+    fputs(text_str(&screen), stdout); /* main() sees whether it got there */
+    return ST_OK;
 }
 
 Status output_text(const Settings *settings, const Text *text)
@@ -231,17 +242,14 @@ void output_tell_folder(const char *folder)
             "this build writes no HTML report: npm could not fetch the charts at build time; in a "
             "build with charts run: roofstep report %s/results.json --out index.html",
             folder);
-    } else if (snprintf(path, sizeof path, "%s/index.html", folder) < PATH_MAX) {
+    } else if (output_path(folder, "index.html", path) == ST_OK) {
         output_tell_page(path);
     }
 }
 
 Status output_json(Text *text, const json_t *json)
 {
-    char *dump = json_text_dumps(json, JSON_INDENT(2) | JSON_REAL_PRECISION(8));
-    if (!dump) return NO_MEMORY("for the result as JSON");
-    text_puts(text, dump);
+    json_text_put(text, json, JSON_INDENT(2) | JSON_REAL_PRECISION(8));
     text_puts(text, "\n");
-    free(dump);
     return text_status(text);
 }

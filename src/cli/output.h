@@ -5,6 +5,8 @@
 #include "config/option.h"
 #include "report/format/table.h"
 
+#include <limits.h>
+
 /* Without --format the ending of --out decides; --out - is stdout. A table fits the width of the terminal.
  * ST_USAGE: the command has no format with that ending. Names without an ending or with .txt, pipes and
  * devices get the command's first format. */
@@ -19,9 +21,14 @@ Status output_lock(const Settings *settings, const OptionSet *options);
 /* ST_USAGE: --nvtx or --annotate-mha in a build without NVTX. */
 Status output_check_nvtx(const Settings *settings);
 
+/* Checks that the file can be written, before the work; NULL: no file. */
+Status output_check_path(const char *path);
 /* Checks that --out can be written, before a measurement whose result would be lost. Skips pipes and devices:
  * they can be opened only once. */
 Status output_check_file(const Settings *settings);
+
+/* folder/name. ST_USAGE: it is too long. */
+Status output_path(const char *folder, const char *name, char path[PATH_MAX]);
 
 /* An empty set whose records name this machine and this command line. The caller frees it. */
 Status output_rows_init(RecordSet *rows, const Settings *settings);

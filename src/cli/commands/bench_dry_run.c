@@ -7,10 +7,10 @@
 #include "bench/record/cell_label.h"
 #include "cli/other_machine.h"
 #include "cli/output.h"
+#include "cli/plan/planned_config.h"
 #include "model/step_cost.h"
 
 #include <math.h>
-#include <stdint.h>
 #include <stdio.h>
 
 typedef struct Total {
@@ -19,14 +19,6 @@ typedef struct Total {
     char why[512];       /* the first cell is unsupported */
     Placement placement; /* of the last supported cell */
 } Total;
-
-static void unsupported_row(Table *table, const char *label)
-{
-    table_cell(table, label);
-    table_cell(table, "unsupported");
-    table_dashes(table, 4);
-    table_note_printf(table, "%s: %s", label, status_message());
-}
 
 /* The row describes the mode that would be measured. */
 static void fit_row(Table *table, const char *label, const Config *config, const Fit *fit,
@@ -41,12 +33,12 @@ static void fit_row(Table *table, const char *label, const Config *config, const
                       human_si(step_cost_of(&fit->model.plan).step.matmul_flops).s);
     table_cell(table, !fit->fits ? "-" : isnan(seconds) ? "unknown" : human_eta(seconds).s);
     if (whole) return;
-    CLEANUP(text_free) Text note = {0};
+    Text note = {0};
     text_printf(&note, "%s: %s %s", label, config_modes[config->mode],
                 fit_shortage(fit, config->mode).s);
     if (!fit->fits && config->mode != MODE_FWD)
         text_printf(&note, "; %s %s", config_modes[MODE_FWD], fit_shortage(fit, MODE_FWD).s);
-    table_note(table, text_str(&note));
+    table_note_text(table, &note);
 }
 
 static Status plan_cell(const Config *config, const Limits *machine, const Placement *placement,
@@ -69,7 +61,7 @@ static Status add_cell(Table *table, const Config *config, const Limits *machine
     if (status == ST_UNSUPPORTED) {
         if (total->unsupported++ == 0)
             snprintf(total->why, sizeof total->why, "%s", status_message());
-        unsupported_row(table, label);
+        planned_config_unsupported(table, label, status_message());
         status = ST_OK;
     } else if (status == ST_OK) {
         const double seconds = time_estimate_from_roofline(&estimate, config);

@@ -5,7 +5,6 @@
 #include "base/log.h"
 #include "cli/output.h"
 
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -20,23 +19,28 @@ static bool is_json(const char *format)
 
 /* All files are listed before the first is opened: a refused command leaves no file. */
 typedef struct Names {
-    struct {
-        const char *path, *format;
-    } file[BENCH_OUTPUT_MAX];
+    const char *path[BENCH_OUTPUT_MAX], *format[BENCH_OUTPUT_MAX];
     int n;
 } Names;
 
 static Status add_name(Names *names, const char *path, const char *format)
 {
     for (int i = 0; i < names->n; i++) {
-        if (!file_lock_is_same(names->file[i].path, path)) continue;
-        if (strcmp(names->file[i].format, format) == 0) return ST_OK;
+        if (!file_lock_is_same(names->path[i], path)) continue;
+        if (strcmp(names->format[i], format) == 0) return ST_OK;
         return FAIL(ST_USAGE, "%s cannot hold both %s and %s: give two names", path,
-                    names->file[i].format, format);
+                    names->format[i], format);
     }
-    names->file[names->n].path = path;
-    names->file[names->n++].format = format;
+    names->path[names->n] = path;
+    names->format[names->n++] = format;
     return ST_OK;
+}
+
+/* A file of rows whose name is no format of rows is JSON. */
+static Status add_rows(Names *names, const char *path)
+{
+    const char *named = report_format_of(path);
+    return add_name(names, path, named && is_json(named) ? named : "json");
 }
 
 /* The report goes to stdout at the very end: detect a full disk now. */
@@ -72,36 +76,23 @@ Status bench_output_lock_resumed(const Settings *settings)
     return appends(settings) ? output_take(settings->resume) : file_lock_check(settings->resume);
 }
 
-static Status name_files(Names *names, const Settings *s, const char *format)
+static Status name_files(Names *names, const Settings *s)
 {
-    if (s->out) TRY(add_name(names, s->out, format));
-    if (s->out_json) {
-        const char *named = report_format_of(s->out_json);
-        TRY(add_name(names, s->out_json, named && is_json(named) ? named : "json"));
-    }
-    if (!appends(s)) return ST_OK;
-    const char *named = report_format_of(s->resume);
-    return add_name(names, s->resume, named && is_json(named) ? named : "json");
-}
-
-static Status open_files(BenchOutput *output, const RecordSet *known)
-{
-    Names names = {0};
-    TRY(name_files(&names, output->settings, output->format));
-    if (!output->settings->out) TRY(check_stdout());
-    for (int i = 0; i < names.n; i++) {
-        TRY(report_sink_open(&output->files[i], names.file[i].path, names.file[i].format, known));
-        output->n_files++;
-    }
-    return ST_OK;
+    if (s->out) TRY(add_name(names, s->out, s->format));
+    if (s->out_json) TRY(add_rows(names, s->out_json));
+    return appends(s) ? add_rows(names, s->resume) : ST_OK;
 }
 
 Status bench_output_open(BenchOutput *output, const Settings *settings, const RecordSet *known)
 {
-    *output = (BenchOutput){.settings = settings, .format = settings->format};
-    const Status status = open_files(output, known);
-    if (status != ST_OK) bench_output_close(output);
-    return status;
+    Names names = {0};
+    *output = (BenchOutput){.settings = settings};
+    TRY(name_files(&names, settings));
+    if (!settings->out) TRY(check_stdout());
+    for (; output->n_files < names.n; output->n_files++)
+        TRY(report_sink_open(&output->files[output->n_files], names.path[output->n_files],
+                             names.format[output->n_files], known));
+    return ST_OK;
 }
 
 void bench_output_close(BenchOutput *output)
@@ -145,25 +136,23 @@ static Status finish_files(BenchOutput *output, const RecordSet *rows, const Rec
 
 Status bench_output_finish(BenchOutput *output, const RecordSet *rows, const RecordSet *known)
 {
-    RecordSet all;
+    CLEANUP(record_set_free) RecordSet all = {0};
     TRY(record_set_init(&all, NULL));
-    Status status = all_rows(&all, rows, known);
-    if (status == ST_OK) status = finish_files(output, rows, &all);
-    record_set_free(&all);
-    return status;
+    TRY(all_rows(&all, rows, known));
+    return finish_files(output, rows, &all);
 }
 
 Status bench_output_print(const BenchOutput *output, const RecordSet *rows)
 {
     CLEANUP(text_free) Text text = {0};
+    const char *format = output->settings->format;
     ReportInput input = {.set = rows, .baseline = output->settings->baseline};
-    Status status = report_write(&text, output->format, &input);
+    Status status = report_write(&text, format, &input);
     if (status != ST_OK && input.baseline) { /* after Ctrl-C its row may be missing */
         log_warning("%s", status_message());
         text_clear(&text);
         input.baseline = NULL;
-        status = report_write(&text, output->format, &input);
+        status = report_write(&text, format, &input);
     }
-    if (status == ST_OK) status = output_print(&text);
-    return status;
+    return status == ST_OK ? output_print(&text) : status;
 }

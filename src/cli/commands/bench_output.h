@@ -8,7 +8,6 @@ enum { BENCH_OUTPUT_MAX = 3 };
 
 typedef struct BenchOutput {
     const Settings *settings;
-    const char *format; /* of the report */
     ReportSink files[BENCH_OUTPUT_MAX];
     int n_files;
 } BenchOutput;
@@ -20,7 +19,7 @@ Status bench_output_check(const Settings *settings);
 Status bench_output_lock_resumed(const Settings *settings);
 
 /* Opens every file and writes to it, so that a file that cannot be written fails before the work.
- * `known` are the resumed results; they stay in the files. */
+ * `known` are the resumed results; they stay in the files. The caller closes it, after a failure too. */
 Status bench_output_open(BenchOutput *output, const Settings *settings, const RecordSet *known);
 /* For RunnerTask.finished: `self` is the BenchOutput. */
 Status bench_output_add(void *self, Record *record);

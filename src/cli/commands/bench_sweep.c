@@ -158,31 +158,21 @@ static Status sweep_into(BenchOutput *output, const Settings *settings, const Sw
 static Status run_sweep(const Settings *settings, const Sweep *sweep, const RecordSet *known,
                         int *exit_code)
 {
-    RecordSet rows;
-    BenchOutput output = {0};
+    CLEANUP(record_set_free) RecordSet rows = {0};
+    CLEANUP(bench_output_close) BenchOutput output = {0};
     TRY(record_set_init(&rows, json_array_get(known->environments, 0)));
-    Status status = bench_output_open(&output, settings, known);
-    if (status == ST_OK) {
-        status = sweep_into(&output, settings, sweep, known, &rows, exit_code);
-        bench_output_close(&output);
-    }
-    record_set_free(&rows);
-    return status;
+    TRY(bench_output_open(&output, settings, known));
+    return sweep_into(&output, settings, sweep, known, &rows, exit_code);
 }
 
 static Status run_or_plan(const Settings *settings, const Sweep *sweep, int *exit_code)
 {
-    RecordSet known;
+    CLEANUP(record_set_free) RecordSet known = {0};
     TRY(output_rows_init(&known, settings));
-    const RunnerTask asked = {.configs = sweep->configs, .n = sweep->n, .resumed = &known};
-    Status status = read_resumed(settings, &known);
-    if (status == ST_OK && !settings->dry_run) status = supported_any(&asked);
-    if (status == ST_OK) {
-        status = settings->dry_run ? bench_dry_run(settings, sweep, &known)
-                                   : run_sweep(settings, sweep, &known, exit_code);
-    }
-    record_set_free(&known);
-    return status;
+    TRY(read_resumed(settings, &known));
+    if (settings->dry_run) return bench_dry_run(settings, sweep, &known);
+    TRY(supported_any(&(RunnerTask){.configs = sweep->configs, .n = sweep->n, .resumed = &known}));
+    return run_sweep(settings, sweep, &known, exit_code);
 }
 
 Status bench_sweep_run(const Settings *settings, const Sweep *sweep, int *exit_code)

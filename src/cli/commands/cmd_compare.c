@@ -14,10 +14,9 @@ static Status read_file(RecordSet *set, const char *path)
 {
     bool torn = false;
     TRY(record_set_init(set, NULL));
-    Status status = record_file_read(set, path, &torn);
-    if (status != ST_OK) record_set_free(set);
+    TRY(record_file_read(set, path, &torn));
     if (torn) log_warning("%s: ignoring its truncated last line", path);
-    return status;
+    return ST_OK;
 }
 
 /* Appends a line of the Markdown table; a verdict in its last cell is green (faster) or red (slower). */
@@ -49,9 +48,9 @@ static Status print(const Settings *settings, const Text *text)
         put_coloured(&coloured, line, line[n - 1] ? n : n - 1);
         line += line[n - 1] ? n : n - 1;
     }
-    const Status status = text_status(&coloured);
-    if (status == ST_OK) fputs(text_str(&coloured), stdout); /* the table holds no other colours */
-    return status;
+    TRY(text_status(&coloured));
+    fputs(text_str(&coloured), stdout); /* the table holds no other colours */
+    return ST_OK;
 }
 
 /* Says what the exit code means. */
@@ -75,36 +74,31 @@ static Status compare(const Settings *settings, const RecordSet *a, const Record
                       int *exit_code)
 {
     CLEANUP(text_free) Text text = {0};
-    Comparison comparison;
+    CLEANUP(comparison_free) Comparison comparison = {0};
     const ComparisonReport report = {&comparison, a, b, settings->args[0], settings->args[1]};
-    Status status = comparison_make(&comparison, a, b);
-    if (status == ST_OK && comparison.n_cells == 0)
-        status = FAIL(ST_USAGE,
-                      "%s and %s have no cell in common: compare runs of the same cells with the "
-                      "same --steps and --warmup",
-                      settings->args[0], settings->args[1]);
-    if (status == ST_OK) status = comparison_report_write(&text, settings->format, &report);
-    if (status == ST_OK) status = print(settings, &text);
-    if (status == ST_OK) *exit_code = judge(&comparison, settings->fail_above);
-    comparison_free(&comparison);
-    return status;
+    TRY(comparison_make(&comparison, a, b));
+    if (comparison.n_cells == 0)
+        return FAIL(ST_USAGE,
+                    "%s and %s have no cell in common: compare runs of the same cells with the "
+                    "same --steps and --warmup",
+                    settings->args[0], settings->args[1]);
+    TRY(comparison_report_write(&text, settings->format, &report));
+    TRY(print(settings, &text));
+    *exit_code = judge(&comparison, settings->fail_above);
+    return ST_OK;
 }
 
 static Status run(const Settings *settings, const Sweep *sweep, int *exit_code)
 {
     (void)sweep;
-    RecordSet a, b;
+    CLEANUP(record_set_free) RecordSet a = {0};
+    CLEANUP(record_set_free) RecordSet b = {0};
     if (settings->n_args != 2)
         return FAIL(ST_USAGE, "needs two result files, not %d: roofstep compare A.json B.json",
                     settings->n_args);
     TRY(read_file(&a, settings->args[0]));
-    Status status = read_file(&b, settings->args[1]);
-    if (status == ST_OK) {
-        status = compare(settings, &a, &b, exit_code);
-        record_set_free(&b);
-    }
-    record_set_free(&a);
-    return status;
+    TRY(read_file(&b, settings->args[1]));
+    return compare(settings, &a, &b, exit_code);
 }
 
 static const char help[] =

@@ -142,11 +142,13 @@ static void list_features(Doctor *d)
 
 /* ---- advice ---- */
 
-static void advise(Doctor *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-static void advise(Doctor *d, const char *fmt, ...)
+static void advise(Doctor *d, bool when, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+static void advise(Doctor *d, bool when, const char *fmt, ...)
 {
     va_list args;
     CLEANUP(text_free) Text line = {0};
+    if (!when) return;
     va_start(args, fmt);
     text_vprintf(&line, fmt, args);
     va_end(args);
@@ -156,52 +158,50 @@ static void advise(Doctor *d, const char *fmt, ...)
 static void advise_on_load(Doctor *d)
 {
     const CpuInfo *cpu = &d->cpu;
-    if (*cpu->governor && strcmp(cpu->governor, "performance") != 0)
-        advise(d,
-               "The CPU frequency governor is %s: times vary less with 'performance' (sudo "
-               "cpupower frequency-set -g performance).",
-               cpu->governor);
-    if (cpu->load > 0.5 * cpu->usable_cores)
-        advise(d, "The load is %.1f on %d cores: stop other programs before measuring.", cpu->load,
-               cpu->usable_cores);
-    if (steal_percent(d) > 1)
-        advise(d,
-               "The hypervisor took %.1f %% of this virtual machine's CPU time since boot (steal): "
-               "expect outliers, trust medians.",
-               steal_percent(d));
+    const bool governed = *cpu->governor && strcmp(cpu->governor, "performance") != 0;
+    advise(d, governed,
+           "The CPU frequency governor is %s: times vary less with 'performance' (sudo cpupower "
+           "frequency-set -g performance).",
+           cpu->governor);
+    advise(d, cpu->load > 0.5 * cpu->usable_cores,
+           "The load is %.1f on %d cores: stop other programs before measuring.", cpu->load,
+           cpu->usable_cores);
+    advise(d, steal_percent(d) > 1,
+           "The hypervisor took %.1f %% of this virtual machine's CPU time since boot (steal): "
+           "expect outliers, trust medians.",
+           steal_percent(d));
 }
 
 /* OpenBLAS knows CPUs by their model number; one newer than the library gets the oldest kernels. */
 static void advise_on_blas(Doctor *d)
 {
-    const char *newest = cpu_info_has(&d->cpu, "avx512f") ? "SkylakeX" : "Haswell";
-    if (strcmp(blas_cpu_kernels(), "Prescott") == 0 && cpu_info_has(&d->cpu, "avx2"))
-        advise(d,
-               "%s does not recognise this CPU and uses its kernels of 2004 (Prescott): set "
-               "OPENBLAS_CORETYPE=%s to make --blas system, and PyTorch where it uses that "
-               "library, several times as fast.",
-               blas_cpu_name(), newest);
-    if (strcmp(d->cpu.arch, "aarch64") == 0 && strncmp(blas_cpu_name(), "OpenBLAS", 8) == 0)
-        advise(d, "BLIS is the faster BLAS on most Arm cores: install libblis-openmp-dev and "
-                  "remove build/release.");
+    const bool oldest = strcmp(blas_cpu_kernels(), "Prescott") == 0;
+    const bool openblas = strncmp(blas_cpu_name(), "OpenBLAS", 8) == 0;
+    advise(d, oldest && cpu_info_has(&d->cpu, "avx2"),
+           "%s does not recognise this CPU and uses its kernels of 2004 (Prescott): set "
+           "OPENBLAS_CORETYPE=%s to make --blas system, and PyTorch where it uses that library, "
+           "several times as fast.",
+           blas_cpu_name(), cpu_info_has(&d->cpu, "avx512f") ? "SkylakeX" : "Haswell");
+    advise(d, openblas && strcmp(d->cpu.arch, "aarch64") == 0,
+           "BLIS is the faster BLAS on most Arm cores: install libblis-openmp-dev and remove "
+           "build/release.");
 }
 
 static void advise_on_cpu(Doctor *d)
 {
     const CpuInfo *cpu = &d->cpu;
-    if (cpu->quota > 0 && cpu->quota < cpu->online)
-        advise(d, "A cgroup limits CPU time to %.2f CPUs: more threads than that stall.",
-               cpu->quota);
-    if (cpu_threads_most() < cpu->usable_cores)
-        advise(d, "OMP_THREAD_LIMIT allows %d of %d threads: unset it to use all cores.",
-               cpu_threads_most(), cpu->usable_cores);
-    if (strcmp(cpu->arch, "aarch64") != 0 &&
-        !(cpu_info_has(cpu, "avx2") && cpu_info_has(cpu, "fma")))
-        advise(d, "This CPU has no AVX2 with FMA: matrix multiplications will be slow.");
+    const bool arm = strcmp(cpu->arch, "aarch64") == 0;
+    advise(d, cpu->quota > 0 && cpu->quota < cpu->online,
+           "A cgroup limits CPU time to %.2f CPUs: more threads than that stall.", cpu->quota);
+    advise(d, cpu_threads_most() < cpu->usable_cores,
+           "OMP_THREAD_LIMIT allows %d of %d threads: unset it to use all cores.",
+           cpu_threads_most(), cpu->usable_cores);
+    advise(d, !arm && !(cpu_info_has(cpu, "avx2") && cpu_info_has(cpu, "fma")),
+           "This CPU has no AVX2 with FMA: matrix multiplications will be slow.");
     advise_on_blas(d);
-    if (cpu->cgroup.limited && cpu->cgroup.limit < cpu->memory_total)
-        advise(d, "A cgroup limits memory to %s of the machine's %s.",
-               human_bytes((double)cpu->cgroup.limit).s, human_bytes((double)cpu->memory_total).s);
+    advise(d, cpu->cgroup.limited && cpu->cgroup.limit < cpu->memory_total,
+           "A cgroup limits memory to %s of the machine's %s.",
+           human_bytes((double)cpu->cgroup.limit).s, human_bytes((double)cpu->memory_total).s);
 }
 
 /* The major version decides: "12.4" is older than "13.0". */
@@ -213,34 +213,33 @@ static bool is_older(const char *driver, const char *runtime)
 static void advise_on_gpu(Doctor *d)
 {
     const NvmlReading *r = &d->nvml;
-    if (d->gpu_there && !d->gpu_built)
-        advise(d, "There is a GPU, but this build has no CUDA engine: %s",
-               *d->version[NVCC]
-                   ? "cmake --preset cuda && cmake --build --preset cuda."
-                   : "install the CUDA toolkit 12 or newer, then build the preset cuda.");
-    if (d->gpu_built && !d->gpu_there)
-        advise(d, "The CUDA engine needs a GPU, and NVIDIA's driver shows none.");
-    if (d->gpu_built && is_older(r->cuda, d->libraries.cuda))
-        advise(d, "The driver supports CUDA %s and this build needs %s: install a newer driver.",
-               r->cuda, d->libraries.cuda);
-    if (d->gpu_built && !*d->libraries.cudnn)
-        advise(d, "Attention is slower without cuDNN: install libcudnn9-dev and build again.");
-    if (d->gpu_there && r->memory_used > r->memory_total / 20)
-        advise(d, "%s of the GPU's memory is in use: another program may be running on it.",
-               human_bytes((double)r->memory_used).s);
+    advise(d, d->gpu_there && !d->gpu_built,
+           "There is a GPU, but this build has no CUDA engine: %s",
+           *d->version[NVCC] ? "cmake --preset cuda && cmake --build --preset cuda."
+                             : "install the CUDA toolkit 12 or newer, then build the preset cuda.");
+    advise(d, d->gpu_built && !d->gpu_there,
+           "The CUDA engine needs a GPU, and NVIDIA's driver shows none.");
+    advise(d, d->gpu_built && is_older(r->cuda, d->libraries.cuda),
+           "The driver supports CUDA %s and this build needs %s: install a newer driver.", r->cuda,
+           d->libraries.cuda);
+    advise(d, d->gpu_built && !*d->libraries.cudnn,
+           "Attention is slower without cuDNN: install libcudnn9-dev and build again.");
+    advise(d, d->gpu_there && r->memory_used > r->memory_total / 20,
+           "%s of the GPU's memory is in use: another program may be running on it.",
+           human_bytes((double)r->memory_used).s);
 }
 
 static void list_advice(Doctor *d)
 {
     advise_on_cpu(d);
     advise_on_load(d);
-    if (!d->limits_stored)
-        advise(d, "Run 'roofstep limits' once (about 20 s): bench then shows MFU and %% of limit.");
+    advise(d, !d->limits_stored,
+           "Run 'roofstep limits' once (about 20 s): bench then shows MFU and %% of limit.");
     advise_on_gpu(d);
-    if (!*d->version[TORCH])
-        advise(d, "To check exports against PyTorch, and for bench --peer torch: apt-get install "
-                  "python3-torch, or pip install torch.");
-    if (json_array_size(d->advice) == 0) advise(d, "Nothing to do: ready to measure.");
+    advise(d, !*d->version[TORCH],
+           "To check exports against PyTorch, and for bench --peer torch: apt-get install "
+           "python3-torch, or pip install torch.");
+    advise(d, json_array_size(d->advice) == 0, "Nothing to do: ready to measure.");
 }
 
 static Status examine(Doctor *d)

@@ -1,5 +1,4 @@
 /* roofstep export: one deterministic run, for another framework to check. */
-#include "base/human.h"
 #include "base/log.h"
 #include "cli/command.h"
 #include "report/export/export_step.h"

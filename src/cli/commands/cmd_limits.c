@@ -1,4 +1,5 @@
 /* roofstep limits: the machine's measured roof. */
+#include "base/json_text.h"
 #include "bench/limits/limits_cache.h"
 #include "bench/limits/limits_json.h"
 #include "cli/command.h"
@@ -17,11 +18,9 @@ static Status write_table(Text *text, const char *format, const Limits *limits)
 
 static Status write_json(Text *text, const Limits *limits)
 {
-    json_t *json;
+    CLEANUP(json_text_free) json_t *json = NULL;
     TRY(limits_json_encode(&json, limits));
-    const Status status = output_json(text, json);
-    json_decref(json);
-    return status;
+    return output_json(text, json);
 }
 
 static void put_csv_row(Text *text, LimitId id, int threads, const LimitsRate *r)

@@ -1,17 +1,131 @@
 /* roofstep memory: where the bytes go, before the run and during it. */
 #include "base/array.h"
 #include "bench/cell/supported.h"
+#include "bench/record/cell_label.h"
+#include "bench/study/memory_run.h"
 #include "cli/other_machine.h"
 #include "cli/output.h"
-#include "cli/plan/memory_files.h"
 #include "cli/plan/memory_json.h"
-#include "cli/plan/memory_measure.h"
 #include "cli/plan/memory_tables.h"
+#include "cli/plan/planned_config.h"
+#include "config/cell_field.h"
 #include "report/format/table_md.h"
 #include "report/memory/memory_chart.h"
+#include "report/memory/memory_snapshot.h"
+#include "report/memory/memory_svg.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+
+/* ---- run for real ---- */
+
+/* With several cells each is followed by its forward pass. */
+static int list_configs(Config *configs, const Sweep *sweep)
+{
+    int n = 0;
+    for (int i = 0; i < sweep->n; i++) {
+        configs[n++] = sweep->configs[i];
+        if (sweep->n == 1 || sweep->configs[i].mode == MODE_FWD) continue;
+        configs[n] = sweep->configs[i];
+        configs[n++].mode = MODE_FWD;
+    }
+    return n;
+}
+
+static const Record *find(const RecordSet *rows, const Config *config, Mode mode)
+{
+    Config c = *config;
+    c.mode = mode;
+    return record_set_find_config(rows, &c);
+}
+
+static Status run_all(const Config *configs, int n, const Sweep *sweep, RecordSet *rows,
+                      int *exit_code)
+{
+    RunnerOutcome outcome;
+    bool varies[OPTION_COUNT];
+    memcpy(varies, sweep->varies, sizeof varies);
+    varies[OPTION_MODE] = varies[OPTION_MODE] || n > sweep->n;
+    const RunnerTask task = {.configs = configs, .n = n, .varies = varies, .cell = memory_run_cell};
+    TRY(runner_run(&task, rows, &outcome));
+    *exit_code = outcome.signal ? EXIT_INTERRUPTED : outcome.bad ? EXIT_CELLS : 0;
+    return ST_OK;
+}
+
+/* Runs two steps of every cell, and of several cells the forward pass alone too, each in a process of its
+ * own, and gives each its records, which belong to `rows`. */
+static Status measure(MemoryCell *cells, const Sweep *sweep, RecordSet *rows, int *exit_code)
+{
+    CLEANUP(array_free) Config *configs = malloc(2 * (size_t)sweep->n * sizeof *configs);
+    if (!configs) return NO_MEMORY("for %d cells", sweep->n);
+    TRY(run_all(configs, list_configs(configs, sweep), sweep, rows, exit_code));
+    for (int i = 0; i < sweep->n; i++) {
+        cells[i].measured = find(rows, cells[i].config, cells[i].config->mode);
+        cells[i].measured_forward = find(rows, cells[i].config, MODE_FWD);
+    }
+    return ST_OK;
+}
+
+/* ---- --snapshot and --svg, of a single cell ---- */
+
+enum { STEPS = 2 };
+
+/* Before anything runs. */
+static Status check_files(const Settings *settings, const Sweep *sweep)
+{
+    if ((settings->snapshot || settings->svg) && sweep->n > 1)
+        return FAIL(ST_USAGE,
+                    "--%s is of one cell, and there are %d: give one value of each option",
+                    settings->snapshot ? "snapshot" : "svg", sweep->n);
+    TRY(output_check_path(settings->snapshot));
+    return output_check_path(settings->svg);
+}
+
+/* The times of one step, of a run whose plan this is; NULL: there are none. */
+static const json_t *step_times(const MemoryCell *cell, int step)
+{
+    const json_t *trace = cell->measured ? json_object_get(cell->measured, "memory_trace") : NULL;
+    const json_t *times = json_object_get(json_array_get(trace, (size_t)step), "start_us");
+    return json_array_size(times) == (size_t)cell->model.plan.n_nodes ? times : NULL;
+}
+
+/* Nodes of the setup ran before the first step. */
+static double start_us(const void *self, int step, int node)
+{
+    const MemoryCell *cell = self;
+    return json_number_value(json_array_get(step_times(cell, step), (size_t)node));
+}
+
+static Status write_snapshot(const char *path, const MemoryCell *cell)
+{
+    MemorySnapshot snapshot = {.profile = &cell->profile, .steps = STEPS};
+    if (step_times(cell, 0) && step_times(cell, 1)) {
+        snapshot.start_us = start_us;
+        snapshot.self = cell;
+        snapshot.epoch_us = (int64_t)time(NULL) * 1000000;
+    }
+    return memory_snapshot_write(&snapshot, path);
+}
+
+static Status write_svg(const char *path, const MemoryCell *cell)
+{
+    const Config used = planned_config_used(cell->config, &cell->placement, cell->attention);
+    bool shown[OPTION_COUNT] = {0};
+    CLEANUP(text_free) Text svg = {0};
+    for (int id = 0; id < CELL_FIELD_COUNT; id++) shown[id] = cell_field_is_work(id);
+    TRY(memory_svg(&svg, &cell->profile, cell_label(&used, shown).s));
+    return text_write_file(path, text_str(&svg), svg.n);
+}
+
+static Status write_files(const Settings *settings, const MemoryCell *cell)
+{
+    if (cell->unsupported) return ST_OK;
+    if (settings->snapshot) TRY(write_snapshot(settings->snapshot, cell));
+    return settings->svg ? write_svg(settings->svg, cell) : ST_OK;
+}
+
+/* ---- tables ---- */
 
 /* Decides as setlocale() would, without changing how numbers are written. */
 static bool shows_unicode(void)
@@ -54,21 +168,17 @@ static Status write_all(const Settings *settings, const Sweep *sweep, const Memo
     Status status = strcmp(settings->format, "json") == 0
                         ? memory_json_write(&text, cells, sweep->n, environment)
                         : write_tables(&text, settings, sweep, cells);
-    if (status == ST_OK) status = memory_files_write(settings, &cells[0]);
+    if (status == ST_OK) status = write_files(settings, &cells[0]);
     return output_finish(settings, &text, status);
 }
 
 static Status run_cells(const Settings *settings, const Sweep *sweep, MemoryCell *cells,
                         int *exit_code)
 {
-    RecordSet rows;
-    Status status = ST_OK;
+    CLEANUP(record_set_free) RecordSet rows = {0};
     TRY(output_rows_init(&rows, settings));
-    if (!settings->plan_only) status = memory_measure(cells, sweep, &rows, exit_code);
-    if (status == ST_OK)
-        status = write_all(settings, sweep, cells, json_array_get(rows.environments, 0));
-    record_set_free(&rows);
-    return status;
+    if (!settings->plan_only) TRY(measure(cells, sweep, &rows, exit_code));
+    return write_all(settings, sweep, cells, json_array_get(rows.environments, 0));
 }
 
 static Status run(const Settings *settings, const Sweep *sweep, int *exit_code)
@@ -79,7 +189,7 @@ static Status run(const Settings *settings, const Sweep *sweep, int *exit_code)
     TRY(other_machine_read(settings, &limits, &machine));
     if (!settings->plan_only)
         TRY(supported_any(&(RunnerTask){.configs = sweep->configs, .n = sweep->n}));
-    TRY(memory_files_check(settings, sweep));
+    TRY(check_files(settings, sweep));
     TRY(output_check_file(settings));
     CLEANUP(array_free) MemoryCell *cells = calloc((size_t)sweep->n, sizeof *cells);
     if (!cells) return NO_MEMORY("for %d cells", sweep->n);

@@ -42,26 +42,21 @@ static Status find_exec(const char *word, Exec *exec)
     return FAIL(ST_USAGE, "--against '%s': give eager, fused or graph", word);
 }
 
-/* Adds after every cell the same cell with the other --exec. */
-static Status double_cells(Sweep *sweep, const char *against)
+/* Every cell of the sweep, and after it the same cell with the other --exec. */
+static Status double_cells(Sweep *both, const Sweep *sweep, const char *against)
 {
     Exec exec = EXEC_EAGER;
     TRY(find_exec(against, &exec));
-    Config *both = malloc(2 * (size_t)sweep->n * sizeof *both);
-    if (!both) return NO_MEMORY("for %d cells", 2 * sweep->n);
-    int n = 0;
+    both->configs = malloc(2 * (size_t)sweep->n * sizeof *both->configs);
+    if (!both->configs) return NO_MEMORY("for %d cells", 2 * sweep->n);
     for (int i = 0; i < sweep->n; i++) {
-        both[n++] = sweep->configs[i];
+        both->configs[both->n++] = sweep->configs[i];
         if (sweep->configs[i].exec == exec) continue;
-        both[n] = sweep->configs[i];
-        both[n++].exec = exec;
+        both->configs[both->n] = sweep->configs[i];
+        both->configs[both->n++].exec = exec;
     }
-    const bool added = n > sweep->n;
-    sweep->configs = both;
-    sweep->n = n;
-    sweep->varies[OPTION_EXEC] = sweep->varies[OPTION_EXEC] || added;
-    if (added) return ST_OK;
-    free(both);
+    sweep_find_varying(both);
+    if (both->n > sweep->n) return ST_OK;
     return FAIL(ST_USAGE, "--against %s: every cell has that --exec already", against);
 }
 
@@ -85,14 +80,11 @@ static Status show(const Settings *settings, const RecordSet *rows)
 
 static Status put_json(Text *text, const json_t *profiles)
 {
+    CLEANUP(json_text_free)
     json_t *file = json_pack("{s:i, s:O}", "schema", RECORD_SCHEMA, "nsys", profiles);
-    char *dump = file ? json_text_dumps(file, JSON_COMPACT | JSON_REAL_PRECISION(15)) : NULL;
-    Status status = dump ? ST_OK : NO_MEMORY("for the profiles as JSON");
-    if (dump) text_printf(text, "%s\n", dump);
-    if (status == ST_OK) status = text_status(text);
-    json_decref(file);
-    free(dump);
-    return status;
+    json_text_put(text, file, JSON_COMPACT | JSON_REAL_PRECISION(15));
+    text_puts(text, "\n");
+    return text_status(text);
 }
 
 /* Shows the CSVs that nsys stats wrote. */
@@ -110,13 +102,11 @@ static Status show_nsys(const Settings *settings)
 
 static Status show_earlier(const Settings *settings)
 {
-    RecordSet rows;
+    CLEANUP(record_set_free) RecordSet rows = {0};
     if (!profile_output_is_there(settings->from)) return show_nsys(settings);
     TRY(record_set_init(&rows, NULL));
-    Status status = profile_output_read(&rows, settings->from);
-    if (status == ST_OK) status = show(settings, &rows);
-    record_set_free(&rows);
-    return status;
+    TRY(profile_output_read(&rows, settings->from));
+    return show(settings, &rows);
 }
 
 static Status run_cells(const Settings *settings, const Sweep *sweep, RecordSet *rows,
@@ -144,22 +134,14 @@ static Status run_cells(const Settings *settings, const Sweep *sweep, RecordSet 
     return ST_OK;
 }
 
-static Status run_new(const Settings *settings, const Sweep *sweep, int *exit_code)
-{
-    RecordSet rows;
-    TRY(output_rows_init(&rows, settings));
-    const Status status = run_cells(settings, sweep, &rows, exit_code);
-    record_set_free(&rows);
-    return status;
-}
-
 static Status run_or_plan(const Settings *settings, const Sweep *sweep, int *exit_code)
 {
-    const RecordSet none = {0};
+    CLEANUP(record_set_free) RecordSet rows = {0};
     TRY(other_machine_check(settings, settings->dry_run, "--dry-run"));
-    if (settings->dry_run) return bench_dry_run(settings, sweep, &none);
+    if (settings->dry_run) return bench_dry_run(settings, sweep, &rows);
     TRY(supported_any(&(RunnerTask){.configs = sweep->configs, .n = sweep->n}));
-    return run_new(settings, sweep, exit_code);
+    TRY(output_rows_init(&rows, settings));
+    return run_cells(settings, sweep, &rows, exit_code);
 }
 
 static Status run(const Settings *settings, const Sweep *sweep, int *exit_code)
@@ -168,11 +150,9 @@ static Status run(const Settings *settings, const Sweep *sweep, int *exit_code)
     TRY(profile_output_check(settings));
     TRY(output_check_nvtx(settings));
     if (!settings->against) return run_or_plan(settings, sweep, exit_code);
-    Sweep doubled = *sweep;
-    TRY(double_cells(&doubled, settings->against));
-    const Status status = run_or_plan(settings, &doubled, exit_code);
-    sweep_free(&doubled);
-    return status;
+    CLEANUP(sweep_free) Sweep both = {0};
+    TRY(double_cells(&both, sweep, settings->against));
+    return run_or_plan(settings, &both, exit_code);
 }
 
 static const char help[] =

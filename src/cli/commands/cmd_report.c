@@ -19,11 +19,11 @@ static Status write_page(const Settings *settings, const PageInput *input)
     Settings to = *settings;
     if (!to.out) to.out = PAGE_NAME;
     if (strcmp(to.out, "-") == 0) to.out = NULL;
-    Status status = page_write(&text, input);
-    if (status == ST_OK) status = output_whole();
-    if (status == ST_OK) status = output_text(&to, &text);
-    if (status == ST_OK && to.out) output_tell_page(to.out);
-    return status;
+    TRY(page_write(&text, input));
+    TRY(output_whole());
+    TRY(output_text(&to, &text));
+    if (to.out) output_tell_page(to.out);
+    return ST_OK;
 }
 
 static Status write_tables(const char *folder, const PageInput *input)
@@ -34,23 +34,6 @@ static Status write_tables(const char *folder, const PageInput *input)
     return table_files_write(folder, input);
 }
 
-static Status write_parts(const Settings *settings, const PageInput *input)
-{
-    if (settings->tables) TRY(write_tables(settings->tables, input));
-    if (settings->tables && !settings->out) return ST_OK;
-    return write_page(settings, input);
-}
-
-static Status write_all(const Settings *settings, const PageBundle *bundle)
-{
-    PublishedPages published;
-    Status status = published_page_read(&published, bundle);
-    const PageInput input = published_page_input(&published, bundle, settings->command_line);
-    if (status == ST_OK) status = write_parts(settings, &input);
-    published_page_free(&published);
-    return status;
-}
-
 static Status run(const Settings *settings, const Sweep *sweep, int *exit_code)
 {
     (void)sweep;
@@ -58,11 +41,13 @@ static Status run(const Settings *settings, const Sweep *sweep, int *exit_code)
     if (settings->n_args == 0)
         return FAIL(ST_USAGE, "needs result files: roofstep report results.json --out page.html");
     if (settings->out || !settings->tables) TRY(page_check_built());
-    PageBundle bundle;
-    Status status = page_bundle_read(&bundle, settings->args, settings->n_args);
-    if (status == ST_OK) status = write_all(settings, &bundle);
-    page_bundle_free(&bundle);
-    return status;
+    CLEANUP(page_bundle_free) PageBundle bundle = {0};
+    CLEANUP(published_page_free) PublishedPages published = {0};
+    TRY(page_bundle_read(&bundle, settings->args, settings->n_args));
+    TRY(published_page_read(&published, &bundle));
+    const PageInput input = published_page_input(&published, &bundle, settings->command_line);
+    if (settings->tables) TRY(write_tables(settings->tables, &input));
+    return settings->out || !settings->tables ? write_page(settings, &input) : ST_OK;
 }
 
 static const char help[] =

@@ -11,8 +11,6 @@
 #include "cli/suite/suite_finish.h"
 #include "cli/suite/suite_run.h"
 
-#include <stdio.h>
-
 #define SUITE_FOLDER "roofstep-report"
 
 /* ---- start and resume ---- */
@@ -56,13 +54,13 @@ static Status resume(Suite *suite, const Settings *settings)
 static void plan_row(Table *table, const Suite *suite, SuitePartId id, bool stored)
 {
     SuiteCommand command;
-    CLEANUP(text_free) Text text = {0};
+    Text text = {0};
     if (suite_parts_command(&command, id, suite->parts[id].args, suite->folder) == ST_OK)
         suite_parts_put_command(&text, &command);
     table_cell(table, suite_parts_info[id].name);
     table_cell(table, human_eta(suite_run_expected(suite, id, stored)).s);
     table_cell(table, suite->parts[id].state == SUITE_DONE ? "done" : "to run");
-    table_cell(table, text_str(&text));
+    table_cell_text(table, &text);
     text_free(&command.text);
 }
 
@@ -84,10 +82,8 @@ static Status show_plan(Suite *suite)
     Table table = {0};
     bool known = false;
     TRY(suite_run_preview(suite, &known));
-    table_column(&table, "part", "", false);
-    table_column(&table, "expected time", "", true);
-    table_column(&table, "state", "", false);
-    table_column(&table, "command", "", false);
+    TABLE_COLUMNS(&table, 1, "part", "expected time");
+    TABLE_COLUMNS(&table, 2, "state", "command");
     table_note(&table,
                known ? "planned by the stored limits of this device"
                      : "no limits are stored, so these times are guesses: the suite measures the "
@@ -112,12 +108,10 @@ static Status run_all(Suite *suite, const Settings *settings, int *exit_code)
     }
     /* The page of a resumed suite shows the command that started it, which measures all of it again. */
     const char *command = *suite->command ? suite->command : settings->command_line;
-    Status status = suite_finish(suite, command, &summary, &whole);
-    if (status == ST_OK && !whole) *exit_code = EXIT_CELLS;
-    if (status == ST_OK) {
-        status = output_print(&summary);
-        output_tell_folder(suite->folder);
-    }
+    TRY(suite_finish(suite, command, &summary, &whole));
+    if (!whole) *exit_code = EXIT_CELLS;
+    const Status status = output_print(&summary);
+    output_tell_folder(suite->folder);
     return status;
 }
 

@@ -4,8 +4,6 @@
 #include "cli/output.h"
 #include "report/validate/validate.h"
 
-#include <string.h>
-
 static Status run(const Settings *settings, const Sweep *sweep, int *exit_code)
 {
     (void)sweep;

@@ -1,27 +1,20 @@
 #include "cli/commands/profile_output.h"
 
-#include "base/atomic_file.h"
 #include "base/file_lock.h"
 #include "bench/record/cell_label.h"
 #include "bench/record/profile_view.h"
 #include "bench/record/record_file.h"
+#include "cli/output.h"
 #include "report/profile/kineto_trace.h"
 #include "report/profile/nsys_csv.h"
 
 #include <ctype.h>
 #include <errno.h>
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
 static const char record_name[] = "profile.json", trace_ending[] = "trace.json.gz";
-
-static Status join(char path[PATH_MAX], const char *folder, const char *name)
-{
-    if (snprintf(path, PATH_MAX, "%s/%s", folder, name) < PATH_MAX) return ST_OK;
-    return FAIL(ST_USAGE, "--out-dir: the path is too long");
-}
 
 /* Makes the folder and its parents. */
 static Status make_folder(const char *path)
@@ -61,7 +54,7 @@ static Status path_of(const ProfileOutput *output, const Config *config, const c
     char prefix[512], name[640];
     prefix_of(output, config, prefix, sizeof prefix);
     snprintf(name, sizeof name, "%s_%s", prefix, ending);
-    return join(path, output->settings->out_dir, name);
+    return output_path(output->settings->out_dir, name, path);
 }
 
 /* ---- before the work ---- */
@@ -79,13 +72,10 @@ Status profile_output_check(const Settings *settings)
 
 static Status check_file(const Settings *settings, const char *path)
 {
-    AtomicFile file;
     if (settings->out && file_lock_is_same(settings->out, path))
         return FAIL(ST_USAGE, "--out %s would overwrite a file of --out-dir: give another name",
                     settings->out);
-    TRY(atomic_file_open(&file, path));
-    atomic_file_abandon(&file);
-    return ST_OK;
+    return output_check_path(path);
 }
 
 /* Checks all files of the cell but the record, which is opened at once. */
@@ -104,7 +94,7 @@ static Status check_cell(const ProfileOutput *output, const Config *config)
 static Status check_files(const ProfileOutput *output)
 {
     char path[PATH_MAX];
-    TRY(join(path, output->settings->out_dir, record_name));
+    TRY(output_path(output->settings->out_dir, record_name, path));
     TRY(check_file(output->settings, path));
     for (int i = 0; i < output->sweep->n; i++) TRY(check_cell(output, &output->sweep->configs[i]));
     return ST_OK;
@@ -119,7 +109,7 @@ Status profile_output_open(ProfileOutput *output, const Settings *settings, cons
     TRY(make_folder(settings->out_dir));
     TRY(file_lock_take_folder(settings->out_dir));
     TRY(check_files(output));
-    TRY(join(path, settings->out_dir, record_name));
+    TRY(output_path(settings->out_dir, record_name, path));
     return report_sink_open(&output->json, path, "json", rows);
 }
 
@@ -137,15 +127,13 @@ static Status write_csv(const ProfileOutput *output, const Config *config, NsysR
 
 static Status write_sums(const ProfileOutput *output, const Config *config, const ProfileView *view)
 {
-    Status status = ST_OK;
-    for (int report = 0; report < NSYS_COUNT && status == ST_OK; report++) {
-        Text text = {0};
+    for (int report = 0; report < NSYS_COUNT; report++) {
+        CLEANUP(text_free) Text text = {0};
         if (report == NSYS_TRACE) continue; /* written by profile_output_trace() */
-        status = nsys_csv_sum(&text, (NsysReport)report, view);
-        if (status == ST_OK) status = write_csv(output, config, (NsysReport)report, &text);
-        text_free(&text);
+        TRY(nsys_csv_sum(&text, (NsysReport)report, view));
+        TRY(write_csv(output, config, (NsysReport)report, &text));
     }
-    return status;
+    return ST_OK;
 }
 
 /* Finds the config of this record: cells may finish in another order than the sweep's. */
@@ -162,12 +150,10 @@ static const Config *config_of(const ProfileOutput *output, const Record *record
 static Status write_files(const ProfileOutput *output, const Record *record)
 {
     const Config *config = config_of(output, record);
-    ProfileView view;
+    CLEANUP(profile_view_free) ProfileView view = {0};
     if (!config || !json_is_object(json_object_get(record, "profile"))) return ST_OK;
     TRY(profile_view_make(&view, record));
-    const Status status = write_sums(output, config, &view);
-    profile_view_free(&view);
-    return status;
+    return write_sums(output, config, &view);
 }
 
 Status profile_output_add(void *self, Record *record)
@@ -205,12 +191,12 @@ bool profile_output_is_there(const char *folder)
 {
     char path[PATH_MAX];
     struct stat info;
-    return join(path, folder, record_name) == ST_OK && stat(path, &info) == 0;
+    return output_path(folder, record_name, path) == ST_OK && stat(path, &info) == 0;
 }
 
 Status profile_output_read(RecordSet *rows, const char *folder)
 {
     char path[PATH_MAX];
-    TRY(join(path, folder, record_name));
+    TRY(output_path(folder, record_name, path));
     return record_file_read(rows, path, NULL);
 }

@@ -3,7 +3,7 @@
 #include "base/json_text.h"
 #include "cli/other_machine.h"
 #include "cli/output.h"
-#include "cli/plan/config_json.h"
+#include "cli/plan/planned_config.h"
 
 #include <stdio.h>
 
@@ -136,8 +136,8 @@ static Status put_profile(json_t *json, const MemoryCell *cell)
 
 static Status put_cell(json_t *json, const MemoryCell *cell)
 {
-    TRY(config_json_put(json, cell->config, &cell->placement, cell->attention,
-                        cell->unsupported ? cell->message : NULL));
+    TRY(planned_config_json(json, cell->config, &cell->placement, cell->attention,
+                            cell->unsupported ? cell->message : NULL));
     if (cell->unsupported) return ST_OK;
     const Plan *plan = cell->model.plan.n_nodes ? &cell->model.plan : NULL; /* it is kept */
     TRY(other_machine_json(json, &cell->placement, cell->machine));

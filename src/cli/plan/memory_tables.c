@@ -4,7 +4,7 @@
 #include "base/human.h"
 #include "bench/record/cell_label.h"
 #include "cli/other_machine.h"
-#include "cli/plan/sweep_note.h"
+#include "cli/plan/planned_config.h"
 #include "model/step_cost.h"
 #include "report/format/table_write.h"
 
@@ -81,7 +81,7 @@ static void usages(Table *table, const MemoryCell *cell, const Sweep *sweep)
     for (int u = 0; u < MEMORY_COUNT; u++) usage_row(table, &list, (MemoryClass)u);
     table_cell(table, "all");
     for (int i = 0; i < list.n; i++) mib_cell(table, list.at[i]->total);
-    sweep_note(table, sweep, cell->config, &cell->placement, cell->attention);
+    planned_config_note(table, sweep, cell->config, &cell->placement, cell->attention);
     other_machine_note(table, &cell->placement, cell->machine);
     table_note_printf(table, "peak %s in %s, at %s (%s); %s parameters; the residual stream has %s",
                       human_bytes((double)peak->total).s, plan_phase_name(node->phase), node->scope,
@@ -266,13 +266,11 @@ static void device_cell(Table *table, const Record *record, Mode mode)
 
 static void many_row(Table *table, const MemoryCell *cell, const char *label, bool ran)
 {
-    table_cell(table, label);
     if (cell->unsupported) {
-        table_cell(table, "unsupported");
-        table_dashes(table, table->n_columns - 2);
-        table_note_printf(table, "%s: %s", label, cell->message);
+        planned_config_unsupported(table, label, cell->message);
         return;
     }
+    table_cell(table, label);
     const MemoryMoment *peak = &cell->asked.highest;
     mib_cell(table, cell->forward.highest.total);
     mib_cell(table, peak->total);
@@ -303,8 +301,8 @@ Status memory_tables_many(Text *out, const char *format, const Sweep *sweep,
         many_row(&table, &cells[i], cell_label(cells[i].config, sweep->varies).s, ran);
     while (known < sweep->n - 1 && cells[known].unsupported) known++;
     const MemoryCell *cell = &cells[known];
-    sweep_note(&table, sweep, cell->config, cell->unsupported ? NULL : &cell->placement,
-               cell->attention);
+    planned_config_note(&table, sweep, cell->config, cell->unsupported ? NULL : &cell->placement,
+                        cell->attention);
     if (!cell->unsupported) other_machine_note(&table, &cell->placement, cell->machine);
     table_note(
         &table,

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "bench/estimate/memory_cell.h"
-#include "cli/plan/plan_tables.h"
+#include "cli/command.h"
 
 /* A single cell with its profile: memory at the peaks by use, the largest tensors, one block. */
 Status memory_tables_one(Text *out, const char *format, const Settings *settings,

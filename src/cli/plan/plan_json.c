@@ -2,12 +2,10 @@
 
 #include "base/json_text.h"
 #include "cli/other_machine.h"
-#include "cli/plan/config_json.h"
+#include "cli/plan/planned_config.h"
 #include "report/format/csv_writer.h"
 
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 static const double mib = 1024.0 * 1024.0;
 
@@ -85,8 +83,8 @@ static Status put_fits(json_t *json, const PlanCell *cell)
 
 static Status put_cell(json_t *json, const PlanCell *cell, const Limits *machine)
 {
-    TRY(config_json_put(json, cell->config, &cell->placement, cell->attention,
-                        cell->unsupported ? cell->message : NULL));
+    TRY(planned_config_json(json, cell->config, &cell->placement, cell->attention,
+                            cell->unsupported ? cell->message : NULL));
     if (cell->unsupported) return ST_OK;
     TRY(other_machine_json(json, &cell->placement, machine));
     TRY(put_cost(json, cell));
@@ -151,18 +149,7 @@ static int flat_rows(json_t *rows, json_t *cell)
     return failed;
 }
 
-static void put_header(Text *out, json_t *columns)
-{
-    const char *name, *comma = "";
-    json_t *unused;
-    json_object_foreach(columns, name, unused)
-    {
-        text_printf(out, "%s%s", comma, name);
-        comma = ",";
-    }
-    text_puts(out, "\n");
-}
-
+/* `row` NULL: the names of the columns. */
 static void put_row(Text *out, const json_t *row, json_t *columns)
 {
     const char *name, *comma = "";
@@ -170,7 +157,10 @@ static void put_row(Text *out, const json_t *row, json_t *columns)
     json_object_foreach(columns, name, unused)
     {
         text_puts(out, comma);
-        csv_writer_value(out, json_object_get(row, name));
+        if (row)
+            csv_writer_value(out, json_object_get(row, name));
+        else
+            text_puts(out, name);
         comma = ",";
     }
     text_puts(out, "\n");
@@ -184,7 +174,7 @@ static Status write_csv(Text *out, json_t *cells, json_t *rows, json_t *columns)
     json_array_foreach(cells, i, item) failed |= flat_rows(rows, item);
     json_array_foreach(rows, i, item) failed |= json_object_update_missing(columns, item);
     if (failed) return NO_MEMORY("for a plan");
-    put_header(out, columns);
+    put_row(out, NULL, columns);
     json_array_foreach(rows, i, item) put_row(out, item, columns);
     return text_status(out);
 }

@@ -3,7 +3,7 @@
 #include "base/human.h"
 #include "bench/record/cell_label.h"
 #include "cli/other_machine.h"
-#include "cli/plan/sweep_note.h"
+#include "cli/plan/planned_config.h"
 #include "report/format/table_write.h"
 
 #include <math.h>
@@ -39,13 +39,11 @@ static bool roof_known(const PlanCell *cells, int n)
 
 static void summary_row(Table *table, const PlanCell *cell, const char *label, bool roof)
 {
-    table_cell(table, label);
     if (cell->unsupported) {
-        table_cell(table, "unsupported");
-        table_dashes(table, table->n_columns - 2);
-        table_note_printf(table, "%s: %s", label, cell->message);
+        planned_config_unsupported(table, label, cell->message);
         return;
     }
+    table_cell(table, label);
     const PhaseCost *step = &cell->cost.step;
     table_cell(table, human_count(cell->parameters).s);
     flops_cell(table, step->flops);
@@ -70,8 +68,8 @@ static void summary(Table *table, const PlanTables *tables)
         summary_row(table, &cells[i], label.s, roof);
     }
     const PlanCell *known = first_supported(cells, sweep->n);
-    sweep_note(table, sweep, known->config, known->unsupported ? NULL : &known->placement,
-               known->attention);
+    planned_config_note(table, sweep, known->config, known->unsupported ? NULL : &known->placement,
+                        known->attention);
     table_note(
         table,
         "FLOPs, bytes and nodes (launches) of one step; MFU counts only the FLOPs of matmuls "

@@ -1,5 +1,6 @@
 #include "cli/published/published_estimate.h"
 
+#include "base/array.h"
 #include "base/log.h"
 #include "bench/estimate/fit.h"
 #include "bench/estimate/time_estimate.h"
@@ -100,78 +101,61 @@ static double planned_mib(const Config *config, const Placement *placement)
 static double before_backward_mib(const Config *config, const Placement *placement)
 {
     CLEANUP(fit_free) Fit fit = {0};
-    double x = NAN;
-    if (fit_make(&fit, config, placement, 0, SIZE_MAX) == ST_OK && fit.before_backward > 0)
-        x = (double)fit.before_backward / mib;
-    return x;
+    if (fit_make(&fit, config, placement, 0, SIZE_MAX) != ST_OK) return NAN;
+    return fit.before_backward > 0 ? (double)fit.before_backward / mib : NAN;
 }
 
-/* Everything that the figures are estimated from. */
-typedef struct Estimator {
-    json_t *expected;
-    TimeEstimateRow *cells;
+/* The cells of the write-up, each with its record. */
+typedef struct Measured {
+    TimeEstimateRow *rows;
     int n;
-} Estimator;
+} Measured;
 
 /* Every cell has run by now: `auto` may open a device. */
-static double planned(const Estimator *e, const char *path, const Config *config)
+static double planned(const Measured *measured, const char *path, const Config *config)
 {
     Placement placement;
     if (placement_of(config, &placement) != ST_OK) return NAN;
     if (strcmp(path, "peak_alloc_mib") == 0) return planned_mib(config, &placement);
     if (strcmp(path, "mem_before_bwd_mib") == 0) return before_backward_mib(config, &placement);
-    return time_estimate_from_rows(path, config, e->cells, e->n);
+    return time_estimate_from_rows(path, config, measured->rows, measured->n);
 }
 
-static json_t *cell_of(json_t *expected, const Config *config)
+static Status put_number(json_t *out, const char *path, double x)
 {
-    char key[RECORD_KEY_SIZE];
-    record_key_of_config(config, key);
-    json_t *cell = json_object_get(expected, key);
-    if (!cell && json_object_set_new(expected, key, cell = json_object()) != 0) return NULL;
-    return cell;
+    return isfinite(x) ? record_put_number(out, path, x) : ST_OK;
 }
 
-static Status put_number(const Estimator *e, const Config *config, const char *path, double x)
-{
-    if (!isfinite(x)) return ST_OK;
-    json_t *cell = cell_of(e->expected, config);
-    return cell ? record_put_number(cell, path, x) : NO_MEMORY("for the estimates of rows");
-}
-
-static Status put_fit(const Estimator *e, const Config *config)
+static Status put_fit(json_t *out, const Config *config)
 {
     PublishedFit fit;
     TRY(published_estimate_fit(config, &fit));
     if (fit.status == RECORD_OK) return ST_OK;
-    json_t *cell = cell_of(e->expected, config);
-    if (!cell) return NO_MEMORY("for the estimates of rows");
-    TRY(record_put_status(cell, fit.status, fit.message));
-    return fit.runs ? record_put_text(cell, "fits", config_modes[fit.mode]) : ST_OK;
+    TRY(record_put_status(out, fit.status, fit.message));
+    return fit.runs ? record_put_text(out, "fits", config_modes[fit.mode]) : ST_OK;
 }
 
 /* On a CPU an op is its kernel, and a pass is its ops one after the other. */
-static Status put_kernels(const Estimator *e, const Config *config)
+static Status put_kernels(json_t *out, const Measured *measured, const Config *config)
 {
     Placement placement;
     if (placement_of(config, &placement) != ST_OK || placement.backend != BACKEND_cpu) return ST_OK;
-    return put_number(e, config, "device_forward_ms", planned(e, "forward.mean_ms", config));
+    return put_number(out, "device_forward_ms", planned(measured, "forward.mean_ms", config));
 }
 
-static Status put_cell(const Estimator *e, const PublishedCell *cell)
+static Status put_cell(json_t *out, const Measured *measured, const PublishedCell *cell)
 {
     static const PublishedTable phases = {
         .figures = "forward.mean_ms backward.mean_ms optimizer.mean_ms step.mean_ms"};
     PublishedFigure figures[PUBLISHED_MAX_FIGURES];
     const int n = published_figure_list(
         cell->profiled ? &phases : &published_list_tables[cell->table], figures);
-    TRY(put_fit(e, cell->config));
+    TRY(put_fit(out, cell->config));
     for (int i = 0; i < n; i++) {
-        if (figures[i].kind != PUBLISHED_VALUE) continue;
-        TRY(put_number(e, cell->config, figures[i].path,
-                       planned(e, figures[i].path, cell->config)));
+        if (figures[i].kind == PUBLISHED_VALUE)
+            TRY(put_number(out, figures[i].path, planned(measured, figures[i].path, cell->config)));
     }
-    return cell->profiled ? put_kernels(e, cell->config) : ST_OK;
+    return cell->profiled ? put_kernels(out, measured, cell->config) : ST_OK;
 }
 
 /* A cell that is ok, does not fit or is unsupported has every figure it will ever have. */
@@ -181,43 +165,52 @@ static bool is_settled(const Record *record)
                       record_status(record) == RECORD_UNSUPPORTED);
 }
 
-static Status fill(Estimator *e, int writeup, const PublishedCells *cells, const RecordSet *rows,
-                   const RecordSet *profiles)
+/* Adds to what another table has of the same cell. */
+static Status fill_cell(json_t *expected, const Measured *measured, const PublishedCell *cell)
 {
-    for (PublishedCell cell = {0}; published_list_next(&cell, cells, writeup);)
-        e->cells[e->n++] = (TimeEstimateRow){
-            cell.config, record_set_find_config(cell.profiled ? profiles : rows, cell.config)};
-    for (PublishedCell cell = {0}; published_list_next(&cell, cells, writeup);) {
-        if (!is_settled(record_set_find_config(cell.profiled ? profiles : rows, cell.config)))
-            TRY(put_cell(e, &cell));
-    }
+    char key[RECORD_KEY_SIZE];
+    record_key_of_config(cell->config, key);
+    json_t *out = json_object_get(expected, key);
+    if (!out && json_object_set_new(expected, key, out = json_object()))
+        return NO_MEMORY("for the estimates of rows");
+    TRY(put_cell(out, measured, cell));
+    if (json_object_size(out) == 0) json_object_del(expected, key);
     return ST_OK;
 }
 
 Status published_estimate_fill(json_t *expected, int writeup, const PublishedCells *cells,
-                               const RecordSet *rows, const RecordSet *profiles)
+                               const PublishedRecords *records)
 {
     const size_t n = (size_t)(published_list_n_rows + published_list_n_tables);
-    Estimator e = {.expected = expected, .cells = calloc(n, sizeof *e.cells)};
-    if (!e.cells) return NO_MEMORY("for the rows of a write-up");
-    const Status status = fill(&e, writeup, cells, rows, profiles);
-    free(e.cells);
-    return status;
+    CLEANUP(array_free) TimeEstimateRow *rows = calloc(n, sizeof *rows);
+    Measured measured = {.rows = rows};
+    if (!rows) return NO_MEMORY("for the rows of a write-up");
+    for (PublishedCell cell = {0}; published_list_next(&cell, cells, writeup);)
+        rows[measured.n++] = (TimeEstimateRow){
+            cell.config, published_list_record(records, cell.config, cell.profiled)};
+    for (PublishedCell cell = {0}; published_list_next(&cell, cells, writeup);) {
+        if (!is_settled(published_list_record(records, cell.config, cell.profiled)))
+            TRY(fill_cell(expected, &measured, &cell));
+    }
+    return ST_OK;
+}
+
+static const json_t *expected_of(const json_t *expected, const Config *config)
+{
+    char key[RECORD_KEY_SIZE];
+    record_key_of_config(config, key);
+    return json_object_get(expected, key);
 }
 
 double published_estimate_figure(const json_t *expected, const char *path, const Config *config)
 {
-    char key[RECORD_KEY_SIZE];
-    record_key_of_config(config, key);
-    const json_t *cell = json_object_get(expected, key);
     double x = NAN;
-    return cell && record_number(cell, path, &x) ? x : NAN;
+    record_number(expected_of(expected, config), path, &x);
+    return x;
 }
 
 const Record *published_estimate_reason(const json_t *expected, const Config *config)
 {
-    char key[RECORD_KEY_SIZE];
-    record_key_of_config(config, key);
-    const json_t *cell = json_object_get(expected, key);
+    const json_t *cell = expected_of(expected, config);
     return record_text(cell, "status") ? cell : NULL;
 }

@@ -2,7 +2,6 @@
  * their times by what the same implementation reached in the rows that were run. */
 #pragma once
 
-#include "bench/record/record_set.h"
 #include "cli/published/published_order.h"
 
 typedef struct PublishedFit {
@@ -19,10 +18,10 @@ Status published_estimate_fit(const Config *config, PublishedFit *fit);
 /* Marks waiting rows that cannot run as left out, and says in one line how many and why. */
 Status published_estimate_leave_out(PublishedOrder *order);
 
-/* Fills {CELL: {FIGURE: x}} for the figures that `rows` and `profiles` lack. The file of results keeps
- * it, because the machine that makes the page may have other devices. */
+/* Fills {CELL: {FIGURE: x}} for the figures that the records lack. The file of results keeps it, because
+ * the machine that makes the page may have other devices. */
 Status published_estimate_fill(json_t *expected, int writeup, const PublishedCells *cells,
-                               const RecordSet *rows, const RecordSet *profiles);
+                               const PublishedRecords *records);
 /* For a row that had no time: `status` and `message` where it does not fit or is not supported; `fits` is
  * the mode that does. NULL: it could be run. */
 const Record *published_estimate_reason(const json_t *expected, const Config *config);

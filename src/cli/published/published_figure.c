@@ -4,7 +4,6 @@
 #include "bench/limits/placement.h"
 #include "bench/record/component_dtypes.h"
 #include "bench/study/accumulation.h"
-#include "exec/step_plan.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,43 +38,16 @@ int published_figure_list(const PublishedTable *table,
 /* ---- headings ---- */
 
 typedef struct Heading {
-    char text[64], unit[16];
+    char text[96];
+    const char *unit;
 } Heading;
-
-static Heading known_heading(const char *path)
-{
-    static const struct {
-        const char *path, *text, *unit;
-    } list[] = {{"tokens_per_s", "tokens/s", ""},
-                {"peak_alloc_mib", "peak memory", "MiB"},
-                {"peak_reserved_mib", "reserved memory", "MiB"},
-                {"mem_before_bwd_mib", "memory before backward", "MiB"},
-                {"ms", "time a step", "ms"},
-                {"total", "total", "ms"},
-                {"share", "share", "%"},
-                {"calls", "calls a step", ""},
-                {"all_calls", "calls", ""},
-                {"us", "mean", "us"},
-                {"us_med", "median", "us"},
-                {"us_min", "min", "us"},
-                {"us_max", "max", "us"},
-                {"us_std", "std", "us"},
-                {"name", "kernel", ""}};
-    Heading heading = {"", ""};
-    for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
-        if (strcmp(path, list[i].path) != 0) continue;
-        snprintf(heading.text, sizeof heading.text, "%s", list[i].text);
-        snprintf(heading.unit, sizeof heading.unit, "%s", list[i].unit);
-    }
-    return heading;
-}
 
 /* "forward.std_ms" is "forward std" in ms. */
 static Heading phase_heading(const char *path)
 {
     static const char *const kinds[] = {"std", "min", "max", "median"};
-    Heading heading;
     const int phase = (int)strcspn(path, ".");
+    Heading heading = {.unit = path[phase] ? "ms" : ""};
     const char *kind = "";
     for (size_t i = 0; path[phase] && i < sizeof kinds / sizeof *kinds; i++) {
         const size_t n = strlen(kinds[i]);
@@ -83,33 +55,51 @@ static Heading phase_heading(const char *path)
             kind = kinds[i];
     }
     snprintf(heading.text, sizeof heading.text, "%.*s%s%s", phase, path, *kind ? " " : "", kind);
-    snprintf(heading.unit, sizeof heading.unit, "%s", path[phase] ? "ms" : "");
     return heading;
 }
 
-static Heading heading_of(const PublishedFigure *figure)
+static Heading heading_of(const char *path)
 {
-    static const char *const endings[] = {
-        [PUBLISHED_CHANGE] = " against fp32", [PUBLISHED_DIFFERENCE] = " minus the row before"};
-    Heading heading = known_heading(figure->path);
-    if (!*heading.text) heading = phase_heading(figure->path);
-    const size_t n = strlen(heading.text);
-    if (figure->kind == PUBLISHED_CHANGE || figure->kind == PUBLISHED_DIFFERENCE)
-        snprintf(heading.text + n, sizeof heading.text - n, "%s", endings[figure->kind]);
-    if (figure->kind == PUBLISHED_CHANGE) strcpy(heading.unit, "%");
-    return heading;
+    static const struct {
+        const char *path;
+        Heading heading;
+    } list[] = {{"tokens_per_s", {"tokens/s", ""}},
+                {"peak_alloc_mib", {"peak memory", "MiB"}},
+                {"peak_reserved_mib", {"reserved memory", "MiB"}},
+                {"mem_before_bwd_mib", {"memory before backward", "MiB"}},
+                {"ms", {"time a step", "ms"}},
+                {"total", {"total", "ms"}},
+                {"share", {"share", "%"}},
+                {"calls", {"calls a step", ""}},
+                {"all_calls", {"calls", ""}},
+                {"us", {"mean", "us"}},
+                {"us_med", {"median", "us"}},
+                {"us_min", {"min", "us"}},
+                {"us_max", {"max", "us"}},
+                {"us_std", {"std", "us"}},
+                {"name", {"kernel", ""}}};
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+        if (strcmp(path, list[i].path) == 0) return list[i].heading;
+    }
+    return phase_heading(path);
 }
 
 void published_figure_columns(Table *table, const PublishedFigure *figures, int n)
 {
+    static const char *const endings[] = {[PUBLISHED_VALUE] = "",
+                                          [PUBLISHED_CHANGE] = " against fp32",
+                                          [PUBLISHED_DIFFERENCE] = " minus the row before",
+                                          [PUBLISHED_KERNEL] = ""};
     for (int i = 0; i < n; i++) {
-        const Heading heading = heading_of(&figures[i]);
-        const bool name = figures[i].kind == PUBLISHED_KERNEL;
-        char text[96];
-        snprintf(text, sizeof text, "%s, published", heading.text);
-        if (!name) table_column(table, text, heading.unit, true);
-        snprintf(text, sizeof text, "%s, here", heading.text);
-        table_column(table, text, heading.unit, !name);
+        const PublishedFigureKind kind = figures[i].kind;
+        const bool name = kind == PUBLISHED_KERNEL;
+        const Heading heading = heading_of(figures[i].path);
+        const char *unit = kind == PUBLISHED_CHANGE ? "%" : heading.unit;
+        char text[160];
+        snprintf(text, sizeof text, "%s%s, published", heading.text, endings[kind]);
+        if (!name) table_column(table, text, unit, true);
+        snprintf(text, sizeof text, "%s%s, here", heading.text, endings[kind]);
+        table_column(table, text, unit, !name);
     }
 }
 
@@ -129,48 +119,43 @@ static bool put_sum(Text *text, const char *name)
     return false;
 }
 
-static Component find_component(const char *name)
-{
-    int c = 0;
-    while (c < COMPONENT_COUNT && strcmp(name, component_dtypes_names[c]) != 0) c++;
-    return (Component)c;
-}
-
 static bool put_dtype(Text *text, const Config *config, const char *name)
 {
-    const Component component = find_component(name);
+    int component = 0;
     Placement place;
     Model model;
     Binding binding;
+    while (component < COMPONENT_COUNT && strcmp(name, component_dtypes_names[component]) != 0)
+        component++;
     if (component == COMPONENT_COUNT || placement_of(config, &place) != ST_OK ||
         placement_plan(&place, config, config->mode, &model, &binding) != ST_OK)
         return false;
-    text_puts(text, component_dtypes_of(&model, component).s);
+    text_puts(text, component_dtypes_of(&model, (Component)component).s);
     binding_free(&binding);
     model_free(&model);
     return true;
 }
 
 /* Before the first step there are no gradients and moments; the rest is what stays between steps. */
-static double bytes_at(const MemoryProfile *profile, const char *moment)
+static size_t bytes_at(const MemoryProfile *profile, const char *moment)
 {
     const MemoryMoment *between = &profile->between;
-    const MemoryMoment *at =
-        strcmp(moment, "forward") == 0     ? &profile->peak[MEMORY_FIRST_STEP][PHASE_FORWARD]
-        : strcmp(moment, "optimizer") == 0 ? &profile->peak[MEMORY_LATER_STEP][PHASE_OPTIMIZER]
-                                           : NULL;
-    if (at) return at->node == PLAN_NONE ? 0 : (double)at->total;
-    return strcmp(moment, "begin") == 0 ? (double)(between->total - between->usage[MEMORY_MOMENT] -
-                                                   between->usage[MEMORY_GRAD])
-                                        : 0;
+    const MemoryMoment *forward = &profile->peak[MEMORY_FIRST_STEP][PHASE_FORWARD];
+    const MemoryMoment *optimizer = &profile->peak[MEMORY_LATER_STEP][PHASE_OPTIMIZER];
+    if (strcmp(moment, "begin") == 0)
+        return between->total - between->usage[MEMORY_MOMENT] - between->usage[MEMORY_GRAD];
+    const MemoryMoment *at = strcmp(moment, "forward") == 0     ? forward
+                             : strcmp(moment, "optimizer") == 0 ? optimizer
+                                                                : NULL;
+    return at && at->node != PLAN_NONE ? at->total : 0;
 }
 
 static bool put_memory(Text *text, const Config *config, const char *moment)
 {
     CLEANUP(memory_cell_free) MemoryCell cell = {0};
     const bool there = memory_cell_make(&cell, config, NULL, true) == ST_OK && !cell.unsupported;
-    const double bytes = there ? bytes_at(&cell.profile, moment) : 0;
-    if (bytes > 0) text_printf(text, "%.2f", bytes * 1e-9);
+    const size_t bytes = there ? bytes_at(&cell.profile, moment) : 0;
+    if (bytes > 0) text_printf(text, "%.2f", (double)bytes * 1e-9);
     return bytes > 0;
 }
 

@@ -83,21 +83,16 @@ const char *published_list_note_of(int table, const char *which)
 Status published_list_find(const char *name, int *writeup)
 {
     const char *names[N_WRITEUPS];
-    Text list = {0};
+    CLEANUP(text_free) Text list = {0};
     for (int i = 0; i < N_WRITEUPS; i++) {
         names[i] = published_list_writeups[i].name;
         text_printf(&list, "%s%s", i > 0 ? ", " : "", names[i]);
         *writeup = i;
-        if (strcmp(name, names[i]) != 0) continue;
-        text_free(&list);
-        return ST_OK;
+        if (strcmp(name, names[i]) == 0) return ST_OK;
     }
     const char *near = suggest_word(name, names, N_WRITEUPS);
-    const Status status =
-        near ? FAIL(ST_USAGE, "--like %s: did you mean %s?", human_quote(name).s, near)
-             : FAIL(ST_USAGE, "--like %s: there are %s", human_quote(name).s, text_str(&list));
-    text_free(&list);
-    return status;
+    if (near) return FAIL(ST_USAGE, "--like %s: did you mean %s?", human_quote(name).s, near);
+    return FAIL(ST_USAGE, "--like %s: there are %s", human_quote(name).s, text_str(&list));
 }
 
 bool published_list_is_profile(const PublishedTable *table)
@@ -126,13 +121,12 @@ Status published_list_config(const PublishedTable *table, const PublishedRow *ro
 {
     char args[1024];
     Settings settings;
-    Sweep sweep;
+    CLEANUP(sweep_free) Sweep sweep = {0};
     snprintf(args, sizeof args, "%s %s %s", table->args, row ? row->args : "", device);
     TRY(suite_arguments_parse(args, &table->command->options, &settings, &sweep));
     *config = sweep.configs[0];
     config->stat = STAT_MEAN; /* write-ups publish means and standard deviations */
     count_first_step(table, config);
-    sweep_free(&sweep);
     return ST_OK;
 }
 
@@ -201,4 +195,24 @@ bool published_list_next(PublishedCell *cell, const PublishedCells *cells, int w
         return true;
     }
     return false;
+}
+
+/* ---- records ---- */
+
+Status published_list_records(PublishedRecords *records, json_t *environment)
+{
+    *records = (PublishedRecords){0};
+    TRY(record_set_init(&records->of[false], environment));
+    return record_set_init(&records->of[true], environment);
+}
+
+void published_list_records_free(PublishedRecords *records)
+{
+    record_set_free(&records->of[false]);
+    record_set_free(&records->of[true]);
+}
+
+Record *published_list_record(const PublishedRecords *records, const Config *config, bool profiled)
+{
+    return record_set_find_config(&records->of[profiled], config);
 }

@@ -2,6 +2,7 @@
  * reproduce them. */
 #pragma once
 
+#include "bench/record/record_set.h"
 #include "cli/command.h"
 
 enum { PUBLISHED_MAX_FIGURES = 9 };
@@ -74,3 +75,16 @@ typedef struct PublishedCell {
 
 /* Steps to the next chosen cell of the write-up, from a zeroed one on; false: there is none. */
 bool published_list_next(PublishedCell *cell, const PublishedCells *cells, int writeup);
+
+/* ---- what was measured of them ---- */
+
+/* The records of rows and, at [true], of profiles. */
+typedef struct PublishedRecords {
+    RecordSet of[2];
+} PublishedRecords;
+
+/* `environment` as of record_set_init(). The caller frees it, after a failure too. */
+Status published_list_records(PublishedRecords *records, json_t *environment);
+void published_list_records_free(PublishedRecords *records);
+/* NULL: none. */
+Record *published_list_record(const PublishedRecords *records, const Config *config, bool profiled);

@@ -1,7 +1,6 @@
-#include "cli/published/published_notes.h"
-
 #include "base/json_text.h"
 #include "cli/published/published_estimate.h"
+#include "cli/published/published_tables.h"
 #include "report/records/cell_text.h"
 
 #include <jansson.h>
@@ -17,8 +16,7 @@ static bool ran_out_of_time(const Record *record)
 const Record *published_notes_record(const PublishedResults *results, const Config *config,
                                      bool profiled)
 {
-    const Record *record =
-        record_set_find_config(profiled ? results->profiles : results->rows, config);
+    const Record *record = published_list_record(&results->records, config, profiled);
     const Record *reason =
         ran_out_of_time(record) ? published_estimate_reason(results->expected, config) : NULL;
     return reason ? reason : record;
@@ -154,14 +152,12 @@ static void put_counts(Text *out, const int n[RECORD_STATUS_COUNT], int all)
     text_puts(out, ".");
 }
 
-Status published_notes_count(Text *out, const PublishedResults *results, int writeup)
+Status published_notes_count(Text *out, const PublishedResults *results)
 {
     int n[RECORD_STATUS_COUNT + 1] = {0};
     CLEANUP(json_text_free) json_t *seen = json_object();
-    Status status = ST_OK;
-    for (PublishedCell cell = {0};
-         status == ST_OK && published_list_next(&cell, results->cells, writeup);)
-        status = count(n, seen, results, &cell);
-    if (status == ST_OK) put_counts(out, n, (int)json_object_size(seen));
-    return status;
+    for (PublishedCell cell = {0}; published_list_next(&cell, &results->cells, results->writeup);)
+        TRY(count(n, seen, results, &cell));
+    put_counts(out, n, (int)json_object_size(seen));
+    return ST_OK;
 }

@@ -103,15 +103,11 @@ static Status sort(PublishedOrder *order, PublishedOrder *from)
 Status published_order_make(PublishedOrder *order, int writeup, const PublishedCells *cells,
                             const TimeEstimateRates *rates)
 {
-    PublishedOrder found;
+    CLEANUP(published_order_free) PublishedOrder found = {0};
     *order = (PublishedOrder){0};
-    Status status = allocate(&found, published_list_n_rows + published_list_n_tables);
-    if (status == ST_OK) {
-        add_all(&found, writeup, cells, rates);
-        status = sort(order, &found);
-    }
-    published_order_free(&found);
-    return status;
+    TRY(allocate(&found, published_list_n_rows + published_list_n_tables));
+    add_all(&found, writeup, cells, rates);
+    return sort(order, &found);
 }
 
 void published_order_expect(PublishedOrder *order, const TimeEstimateRates *rates, double share)

@@ -1,5 +1,6 @@
 #include "cli/published/published_page.h"
 
+#include "base/json_text.h"
 #include "base/log.h"
 #include "cli/published/published_estimate.h"
 #include "cli/published/published_run.h"
@@ -14,8 +15,8 @@ static Status add_rows(json_t *files, const char *name, const RecordSet *rows)
 {
     json_t *json = NULL;
     TRY(suite_output_rows(&json, rows));
-    return json_object_set_new(files, name, json) ? NO_MEMORY("for the tables of a write-up")
-                                                  : ST_OK;
+    if (json_object_set_new(files, name, json)) return NO_MEMORY("for the tables of a write-up");
+    return ST_OK;
 }
 
 static Status add_cut(json_t *missing, const PublishedPlan *plan, const RecordSet *rows,
@@ -33,28 +34,30 @@ static Status add_cut(json_t *missing, const PublishedPlan *plan, const RecordSe
 
 /* results.json has a file of rows even without any, because it names the machine. */
 static Status fill(PublishedPlan *plan, json_t *files, json_t *missing, json_t *planned,
-                   const RecordSet *rows, const RecordSet *profiles)
+                   const PublishedRecords *records)
 {
-    TRY(add_rows(files, PUBLISHED_RESULTS_FILE, rows));
-    if (record_set_size(profiles) > 0) TRY(add_rows(files, PUBLISHED_PROFILES_FILE, profiles));
-    TRY(add_cut(missing, plan, rows, "rows", "bench"));
-    TRY(add_cut(missing, plan, profiles, "profiles", "profile"));
+    static const char *const parts[] = {"rows", "profiles"}, *const commands[] = {"bench",
+                                                                                  "profile"};
+    for (int p = 0; p < 2; p++) {
+        const RecordSet *rows = &records->of[p];
+        if (p == 0 || record_set_size(rows) > 0) TRY(add_rows(files, published_run_files[p], rows));
+        TRY(add_cut(missing, plan, rows, parts[p], commands[p]));
+    }
     plan->whole = json_array_size(missing) == 0;
-    return published_estimate_fill(planned, plan->writeup, &plan->cells, rows, profiles);
+    return published_estimate_fill(planned, plan->writeup, &plan->cells, records);
 }
 
-Status published_page_keep(PublishedPlan *plan, const RecordSet *rows, const RecordSet *profiles)
+Status published_page_keep(PublishedPlan *plan, const PublishedRecords *records)
 {
     json_t *files = json_object(), *missing = json_array(), *planned = json_object();
+    CLEANUP(json_text_free)
     json_t *members =
         json_pack("{s:o, s:o, s:{s:s, s:s, s:s, s:o}}", "files", files, "missing", missing, "like",
                   "name", published_list_writeups[plan->writeup].name, "device", plan->device,
                   "sizes", plan->sizes, "planned", planned);
     if (!members) return NO_MEMORY("for the tables of a write-up");
-    Status status = fill(plan, files, missing, planned, rows, profiles);
-    if (status == ST_OK) status = suite_output_results(plan->folder, rows, members);
-    json_decref(members);
-    return status;
+    TRY(fill(plan, files, missing, planned, records));
+    return suite_output_results(plan->folder, &records->of[false], members);
 }
 
 /* ---- reading ---- */
@@ -70,49 +73,44 @@ static Status read_rows(RecordSet *rows, const json_t *root, const char *name)
     return ST_OK;
 }
 
-static void free_page(PublishedPage *page)
+static void free_results(PublishedResults *results)
 {
-    published_list_cells_free(&page->cells);
-    record_set_free(&page->rows);
-    record_set_free(&page->profiles);
+    published_list_cells_free(&results->cells);
+    published_list_records_free(&results->records);
 }
 
-static Status read_page(PublishedPage *page, const json_t *root, const json_t *like)
+static Status read_results(PublishedResults *results, const json_t *root, const json_t *like)
 {
     const char *name = record_text(like, "name"), *device = record_text(like, "device");
     const char *sizes = record_text(like, "sizes");
     if (!name || !device || strlen(device) >= PUBLISHED_ARGS_SIZE)
         return FAIL(ST_USAGE, "'like' needs the texts 'name' and 'device'");
-    TRY(published_list_find(name, &page->writeup));
+    TRY(published_list_find(name, &results->writeup));
     sizes = sizes ? sizes : "";
     TRY(published_plan_check_arguments(device, sizes, "'like'"));
-    TRY(published_list_cells(&page->cells, device, sizes));
-    TRY(read_rows(&page->rows, root, PUBLISHED_RESULTS_FILE));
-    TRY(read_rows(&page->profiles, root, PUBLISHED_PROFILES_FILE));
-    page->results = (PublishedResults){.cells = &page->cells,
-                                       .rows = &page->rows,
-                                       .profiles = &page->profiles,
-                                       .expected = json_object_get(like, "planned")};
+    TRY(published_list_cells(&results->cells, device, sizes));
+    for (int p = 0; p < 2; p++)
+        TRY(read_rows(&results->records.of[p], root, published_run_files[p]));
+    results->expected = json_object_get(like, "planned");
     return ST_OK;
 }
 
 static Status add_page(PublishedPages *pages, const json_t *root)
 {
     const json_t *like = json_object_get(root, "like");
-    PublishedPage *page = &pages->list[pages->n];
+    PublishedResults *results = &pages->list[pages->n];
     if (!like) return ST_OK;
-    const Status status = read_page(page, root, like);
+    const Status status = read_results(results, root, like);
     if (status == ST_OK) {
         pages->n++;
-        pages->n_parts +=
-            published_tables_list(&page->results, page->writeup, pages->parts + pages->n_parts);
+        pages->n_parts += published_tables_list(results, pages->parts + pages->n_parts);
         text_printf(&pages->lines, "Beside a write-up: %s. ",
-                    published_list_writeups[page->writeup].what);
-        TRY(published_notes_count(&pages->lines, &page->results, page->writeup));
+                    published_list_writeups[results->writeup].what);
+        TRY(published_notes_count(&pages->lines, results));
         text_puts(&pages->lines, "\n");
         return ST_OK;
     }
-    free_page(page);
+    free_results(results);
     if (status != ST_USAGE) return status;
     log_warning("skipping the published tables: %s", status_message());
     return ST_OK;
@@ -144,7 +142,7 @@ PageInput published_page_input(const PublishedPages *pages, const PageBundle *bu
 
 void published_page_free(PublishedPages *pages)
 {
-    for (int i = 0; i < pages->n; i++) free_page(&pages->list[i]);
+    for (int i = 0; i < pages->n; i++) free_results(&pages->list[i]);
     free(pages->list);
     free(pages->parts);
     text_free(&pages->lines);

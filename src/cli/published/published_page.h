@@ -6,20 +6,12 @@
 #include "cli/published/published_tables.h"
 #include "report/page/page_bundle.h"
 
-/* Atomic; `rows` and `profiles` are what was run of the plan. Sets plan->whole. */
-Status published_page_keep(PublishedPlan *plan, const RecordSet *rows, const RecordSet *profiles);
-
-/* The tables of one such file. */
-typedef struct PublishedPage {
-    int writeup;
-    PublishedCells cells;
-    RecordSet rows, profiles; /* share the records of the bundle */
-    PublishedResults results;
-} PublishedPage;
+/* Atomic; `records` are what was run of the plan. Sets plan->whole. */
+Status published_page_keep(PublishedPlan *plan, const PublishedRecords *records);
 
 /* The tables of all such files of a page. */
 typedef struct PublishedPages {
-    PublishedPage *list;
+    PublishedResults *list; /* they share the records of the bundle */
     int n;
     PagePart *parts;
     int n_parts;

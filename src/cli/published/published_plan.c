@@ -2,9 +2,9 @@
 
 #include "base/json_text.h"
 #include "bench/record/record_file.h"
+#include "cli/output.h"
 #include "cli/suite/suite.h"
 #include "cli/suite/suite_arguments.h"
-#include "cli/suite/suite_output.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -20,14 +20,13 @@ static json_t *budget_json(double budget)
 
 Status published_plan_write(const PublishedPlan *plan)
 {
+    CLEANUP(json_text_free)
     json_t *root =
         json_pack("{s:i, s:s, s:o, s:s, s:s, s:[{s:s, s:s, s:s}]}", "suite", RECORD_SCHEMA, "like",
                   published_list_writeups[plan->writeup].name, "budget_s",
                   budget_json(plan->budget), "device", plan->device, "sizes", plan->sizes, "parts",
                   "name", "rows", "words", plan->device, "state", plan->done ? "done" : "waiting");
-    const Status status = suite_write_state(plan->folder, root);
-    json_decref(root);
-    return status;
+    return suite_write_state(plan->folder, root);
 }
 
 static const char *text_of(const json_t *json, const char *name)
@@ -47,30 +46,20 @@ static double budget_of(const json_t *root)
 
 static const OptionId common[] = {SUITE_OPTIONS_DEVICE, SUITE_OPTIONS_CELLS, OPTION_END};
 
-static Status keep_text(Text *text, char to[PUBLISHED_ARGS_SIZE])
-{
-    Status status = text_status(text);
-    if (status == ST_OK && text->n >= PUBLISHED_ARGS_SIZE)
-        status = FAIL(ST_USAGE, "too many arguments");
-    if (status == ST_OK) strcpy(to, text_str(text));
-    text_free(text);
-    return status;
-}
-
 static Status put_common(char to[PUBLISHED_ARGS_SIZE], const Settings *settings,
                          const Config *config)
 {
-    Text args = {0};
+    CLEANUP(text_free) Text args = {0};
     suite_arguments_put(&args, common, settings, config);
-    return keep_text(&args, to);
+    return suite_arguments_keep(&args, to, PUBLISHED_ARGS_SIZE);
 }
 
 static Status put_sizes(char to[PUBLISHED_ARGS_SIZE], const Settings *settings, const Sweep *sweep)
 {
-    Text sizes = {0};
+    CLEANUP(text_free) Text sizes = {0};
     for (int i = 0; settings->given[OPTION_SIZE] && i < sweep->n; i++)
         text_printf(&sizes, "%s,", sweep->configs[i].model.size);
-    return keep_text(&sizes, to);
+    return suite_arguments_keep(&sizes, to, PUBLISHED_ARGS_SIZE);
 }
 
 static double budget_asked(const Settings *settings)
@@ -154,7 +143,7 @@ static Status take_arguments(PublishedPlan *plan, const json_t *root)
     strcpy(plan->device, device);
     strcpy(plan->sizes, sizes);
     plan->budget = budget_of(root);
-    TRY(suite_output_path(plan->folder, "suite.json", path));
+    TRY(output_path(plan->folder, "suite.json", path));
     return published_plan_check_arguments(device, sizes, path);
 }
 

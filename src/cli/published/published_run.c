@@ -7,12 +7,11 @@
 #include "bench/measure/interrupt.h"
 #include "bench/record/record_file.h"
 #include "bench/study/profile_cell.h"
+#include "cli/output.h"
 #include "cli/published/published_estimate.h"
-#include "cli/suite/suite_output.h"
 #include "report/records/report_sink.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <unistd.h>
 
 static const double usual_budget = 600; /* seconds, on a CPU */
@@ -53,6 +52,8 @@ static double share_of(const PublishedTime *time, const PublishedOrder *order, d
 
 /* ---- known records ---- */
 
+const char *const published_run_files[2] = {"results.json", "profile.json"};
+
 /* Was any phase measured? */
 static bool has_figures(const Record *record)
 {
@@ -68,36 +69,35 @@ static CellOrderState state_of(const Record *record)
     return ended && has_figures(record) ? CELL_ORDER_MEASURED : CELL_ORDER_NO_RESULT;
 }
 
-Status published_run_read_known(const PublishedPlan *plan, const char *name, RecordSet *known)
+Status published_run_read_known(const PublishedPlan *plan, PublishedRecords *known)
 {
     char path[PATH_MAX];
-    TRY(suite_output_path(plan->folder, name, path));
-    return access(path, F_OK) == 0 ? record_file_read(known, path, NULL) : ST_OK;
+    for (int p = 0; p < 2; p++) {
+        TRY(output_path(plan->folder, published_run_files[p], path));
+        if (access(path, F_OK) == 0) TRY(record_file_read(&known->of[p], path, NULL));
+    }
+    return ST_OK;
 }
 
 /* NULL: none, or one that was cut short. */
-static const Record *finished(const PublishedOrder *order, int i, const RecordSet *rows,
-                              const RecordSet *profiles)
+static const Record *finished(const PublishedOrder *order, int i, const PublishedRecords *records)
 {
-    const Record *record =
-        record_set_find_config(order->profiled[i] ? profiles : rows, &order->configs[i]);
+    const Record *record = published_list_record(records, &order->configs[i], order->profiled[i]);
     return record && cell_record_is_final(record) ? record : NULL;
 }
 
-void published_run_mark_known(PublishedOrder *order, const RecordSet *rows,
-                              const RecordSet *profiles)
+void published_run_mark_known(PublishedOrder *order, const PublishedRecords *known)
 {
     for (int i = 0; i < order->n; i++) {
-        const Record *record = finished(order, i, rows, profiles);
+        const Record *record = finished(order, i, known);
         if (record) order->cells[i].state = state_of(record);
     }
 }
 
-bool published_run_is_done(const PublishedOrder *order, const RecordSet *rows,
-                           const RecordSet *profiles)
+bool published_run_is_done(const PublishedOrder *order, const PublishedRecords *records)
 {
     for (int i = 0; i < order->n; i++) {
-        if (order->cells[i].state != CELL_ORDER_SKIPPED && !finished(order, i, rows, profiles))
+        if (order->cells[i].state != CELL_ORDER_SKIPPED && !finished(order, i, records))
             return false;
     }
     return true;
@@ -105,13 +105,11 @@ bool published_run_is_done(const PublishedOrder *order, const RecordSet *rows,
 
 /* ---- files ---- */
 
-/* One of the two files of rows. */
+/* One of the two files of records. */
 typedef struct Place {
-    char path[PATH_MAX];
-    RecordSet known; /* the records it held */
+    const RecordSet *known; /* the records it held */
     RecordSet *rows;
-    ReportSink sink;
-    bool open;
+    ReportSink sink; /* its path is NULL where nothing is written */
     RunnerTask task;
 } Place;
 
@@ -136,39 +134,27 @@ static Status keep(RecordSet *rows, const RecordSet *known, bool finished)
 
 static Status place_open(Place *place, const PublishedPlan *plan, const char *name, bool needed)
 {
-    TRY(suite_output_path(plan->folder, name, place->path));
-    TRY(record_set_init(&place->known, json_array_get(place->rows->environments, 0)));
-    TRY(published_run_read_known(plan, name, &place->known));
-    json_object_clear(place->known.others); /* of an earlier run: written again at the end */
-    if (!needed && record_set_size(&place->known) == 0) return ST_OK;
-    TRY(keep(place->rows, &place->known, true));
-    TRY(report_sink_open(&place->sink, place->path, "json", &place->known));
-    place->open = true;
-    return ST_OK;
+    char path[PATH_MAX];
+    json_object_clear(place->known->others); /* of an earlier run: written again at the end */
+    if (!needed && record_set_size(place->known) == 0) return ST_OK;
+    TRY(output_path(plan->folder, name, path));
+    TRY(keep(place->rows, place->known, true));
+    return report_sink_open(&place->sink, path, "json", place->known);
 }
 
 static Status place_finish(Place *place)
 {
-    const ReportInput input = {.set = place->rows};
-    if (!place->open) return ST_OK;
-    TRY(keep(place->rows, &place->known, false));
-    return report_sink_finish(&place->sink, &input);
-}
-
-static void place_close(Place *place)
-{
-    if (place->open) report_sink_close(&place->sink);
-    record_set_free(&place->known);
+    if (!place->sink.path) return ST_OK;
+    TRY(keep(place->rows, place->known, false));
+    return report_sink_finish(&place->sink, &(ReportInput){.set = place->rows});
 }
 
 /* ---- rows ---- */
 
-enum { ROWS, PROFILES, PLACES };
-
 typedef struct Run {
     PublishedOrder *order;
     const PublishedTime *time;
-    Place places[PLACES];
+    Place places[2]; /* of rows and, at [true], of profiles */
     Progress progress;
 } Run;
 
@@ -198,13 +184,11 @@ static Status take_record(Run *run, Place *place, int i, Record *record)
 
 static Status finish_group(Run *run, Place *place, int i, CellGroup *group)
 {
-    RecordSet found;
+    CLEANUP(record_set_free) RecordSet found = {0};
     RunnerOutcome outcome = {0};
     TRY(record_set_init(&found, json_array_get(place->rows->environments, 0)));
-    Status status = cell_group_finish(group, &found, &outcome);
-    if (status == ST_OK) status = take_record(run, place, i, record_set_at(&found, 0));
-    record_set_free(&found);
-    return status;
+    TRY(cell_group_finish(group, &found, &outcome));
+    return take_record(run, place, i, record_set_at(&found, 0));
 }
 
 /* Rows that share a process: the next one, and others that differ from it only in warm-up and steps. */
@@ -271,7 +255,7 @@ static Status run_together(Run *run, Place *place, Together *together)
 static Status run_row(Run *run, int first, double left)
 {
     Together together = {0};
-    Place *place = &run->places[run->order->profiled[first] ? PROFILES : ROWS];
+    Place *place = &run->places[run->order->profiled[first]];
     Status status = ST_OK;
     int made = 0;
     find_others(&together, run, first);
@@ -319,34 +303,40 @@ static const bool labels[OPTION_COUNT] = {
     [OPTION_PRECISION] = true, [OPTION_ATTENTION] = true, [OPTION_MODE] = true,
     [OPTION_WARMUP] = true,    [OPTION_SEED] = true};
 
-static Status run_in_places(Run *run, const PublishedPlan *plan, int *signal)
+static Status run_in_places(Run *run, const PublishedPlan *plan, PublishedRecords *known,
+                            PublishedRecords *records, int *signal)
 {
     Sweep sweep = {.configs = run->order->configs, .n = run->order->n};
-    bool profiled = false;
-    for (int i = 0; i < run->order->n; i++) profiled = profiled || run->order->profiled[i];
+    bool needed[2] = {true, false};
+    for (int i = 0; i < sweep.n; i++) needed[run->order->profiled[i]] = true;
     sweep_find_varying(&sweep);
     for (int id = 0; id < OPTION_COUNT; id++) sweep.varies[id] = sweep.varies[id] && labels[id];
-    for (int p = 0; p < PLACES; p++)
-        run->places[p].task = (RunnerTask){.configs = sweep.configs,
-                                           .n = sweep.n,
-                                           .varies = sweep.varies,
-                                           .doing = p == ROWS ? NULL : "profile",
-                                           .cell = p == ROWS ? cell_run : profile_cell};
-    TRY(place_open(&run->places[ROWS], plan, PUBLISHED_RESULTS_FILE, true));
-    TRY(place_open(&run->places[PROFILES], plan, PUBLISHED_PROFILES_FILE, profiled));
-    published_run_mark_known(run->order, &run->places[ROWS].known, &run->places[PROFILES].known);
+    TRY(published_run_read_known(plan, known));
+    for (int p = 0; p < 2; p++) {
+        Place *place = &run->places[p];
+        *place = (Place){.known = &known->of[p], .rows = &records->of[p]};
+        place->task = (RunnerTask){.configs = sweep.configs,
+                                   .n = sweep.n,
+                                   .varies = sweep.varies,
+                                   .doing = p ? "profile" : NULL,
+                                   .cell = p ? profile_cell : cell_run};
+        TRY(place_open(place, plan, published_run_files[p], needed[p]));
+    }
+    published_run_mark_known(run->order, known);
     TRY(run_timed(run, signal));
-    for (int p = 0; p < PLACES && !*signal; p++) TRY(place_finish(&run->places[p]));
+    for (int p = 0; p < 2 && !*signal; p++) TRY(place_finish(&run->places[p]));
     return ST_OK;
 }
 
 Status published_run(const PublishedPlan *plan, PublishedOrder *order, const PublishedTime *time,
-                     RecordSet *rows, RecordSet *profiles, int *signal)
+                     PublishedRecords *records, int *signal)
 {
     Run run = {.order = order, .time = time};
-    run.places[ROWS].rows = rows;
-    run.places[PROFILES].rows = profiles;
-    const Status status = run_in_places(&run, plan, signal);
-    for (int p = 0; p < PLACES; p++) place_close(&run.places[p]);
+    CLEANUP(published_list_records_free) PublishedRecords known = {0};
+    TRY(published_list_records(&known, json_array_get(records->of[false].environments, 0)));
+    const Status status = run_in_places(&run, plan, &known, records, signal);
+    for (int p = 0; p < 2; p++) {
+        if (run.places[p].sink.path) report_sink_close(&run.places[p].sink);
+    }
     return status;
 }

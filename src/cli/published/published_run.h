@@ -2,12 +2,11 @@
  * kept at once. Estimates only order the rows. */
 #pragma once
 
-#include "bench/record/record_set.h"
 #include "cli/published/published_order.h"
 #include "cli/published/published_plan.h"
 
-#define PUBLISHED_RESULTS_FILE  "results.json"
-#define PUBLISHED_PROFILES_FILE "profile.json"
+/* In the folder of the plan: the files of PublishedRecords. */
+extern const char *const published_run_files[2];
 
 typedef struct PublishedTime {
     double budget;   /* seconds, INFINITY: no limit */
@@ -21,17 +20,15 @@ PublishedTime published_run_time(const PublishedPlan *plan, bool gpu, double beg
 /* Seconds for the samples of a row, where `left` seconds remain for `rows` of them. */
 double published_run_share(const PublishedTime *time, double left, int rows);
 
-/* Reads the finished records of a file in the folder, if it exists. */
-Status published_run_read_known(const PublishedPlan *plan, const char *name, RecordSet *known);
+/* Reads the files that exist. */
+Status published_run_read_known(const PublishedPlan *plan, PublishedRecords *known);
 
 /* Marks the cells that need not run again. */
-void published_run_mark_known(PublishedOrder *order, const RecordSet *rows,
-                              const RecordSet *profiles);
+void published_run_mark_known(PublishedOrder *order, const PublishedRecords *known);
 /* Is every cell measured, or left out for a reason? */
-bool published_run_is_done(const PublishedOrder *order, const RecordSet *rows,
-                           const RecordSet *profiles);
+bool published_run_is_done(const PublishedOrder *order, const PublishedRecords *records);
 
-/* Fills `rows`, `profiles` and the files with what was measured, now or before. *signal is the signal
- * that stopped it, or 0. */
+/* Fills `records` and the files with what was measured, now or before. *signal is the signal that stopped
+ * it, or 0. */
 Status published_run(const PublishedPlan *plan, PublishedOrder *order, const PublishedTime *time,
-                     RecordSet *rows, RecordSet *profiles, int *signal);
+                     PublishedRecords *records, int *signal);

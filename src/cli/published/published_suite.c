@@ -4,9 +4,11 @@
 #include "base/file_lock.h"
 #include "base/folder.h"
 #include "base/human.h"
+#include "base/json_text.h"
 #include "base/log.h"
 #include "bench/limits/limits_cache.h"
 #include "bench/limits/placement.h"
+#include "bench/record/environment.h"
 #include "cli/output.h"
 #include "cli/published/published_estimate.h"
 #include "cli/published/published_page.h"
@@ -17,7 +19,6 @@
 #include "report/page/table_files.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 /* The config of a cell without a row, for where the rows run. */
@@ -110,18 +111,17 @@ static void put_time(Text *out, Total *total, const PublishedOrder *order, int i
 static Status put_cell(Table *table, const PublishedPlan *plan, const PublishedOrder *order, int i,
                        const TimeEstimateRates *rates, Total *total)
 {
-    CLEANUP(text_free) Text label = {0}, tables = {0}, time = {0};
+    Text label = {0}, tables = {0}, time = {0};
     PublishedFit fit;
     TRY(published_estimate_fit(&order->configs[i], &fit));
     put_label(&label, plan, order, i);
     put_tables(&tables, plan, order, i);
     put_time(&time, total, order, i, &fit, rates);
     table_cell_printf(table, fit.runs ? "%d" : "-", total->rows);
-    table_cell(table, text_str(&tables));
-    table_cell(table, text_str(&label));
+    table_cell_text(table, &tables);
+    table_cell_text(table, &label);
     table_cell_printf(table, "up to %lld", (long long)order->configs[i].steps);
-    table_cell(table, text_str(&time));
-    table->failed = table->failed || label.failed || tables.failed || time.failed;
+    table_cell_text(table, &time);
     return ST_OK;
 }
 
@@ -150,11 +150,8 @@ static Status show(const PublishedPlan *plan, PublishedOrder *order, const Publi
     Table table = {0};
     Total total = {0};
     Status status = ST_OK;
-    table_column(&table, "order", "", true);
-    table_column(&table, "tables", "", false);
-    table_column(&table, "row", "", false);
-    table_column(&table, "samples", "", true);
-    table_column(&table, "expected time", "", true);
+    TABLE_COLUMNS(&table, 0, "order");
+    TABLE_COLUMNS(&table, 2, "tables", "row", "samples", "expected time");
     for (int i = 0; i < order->n && status == ST_OK; i++) {
         if (order->cells[i].state == CELL_ORDER_WAITING)
             status = put_cell(&table, plan, order, i, rates, &total);
@@ -165,33 +162,18 @@ static Status show(const PublishedPlan *plan, PublishedOrder *order, const Publi
     return output_table(&table, status);
 }
 
-static Status mark_known(const PublishedPlan *plan, PublishedOrder *order)
-{
-    RecordSet rows, profiles;
-    TRY(record_set_init(&rows, NULL));
-    Status status = record_set_init(&profiles, NULL);
-    if (status == ST_OK) {
-        status = published_run_read_known(plan, PUBLISHED_RESULTS_FILE, &rows);
-        if (status == ST_OK)
-            status = published_run_read_known(plan, PUBLISHED_PROFILES_FILE, &profiles);
-        if (status == ST_OK) published_run_mark_known(order, &rows, &profiles);
-        record_set_free(&profiles);
-    }
-    record_set_free(&rows);
-    return status;
-}
-
 static Status dry_run(const PublishedPlan *plan)
 {
-    PublishedOrder order;
+    CLEANUP(published_order_free) PublishedOrder order = {0};
+    CLEANUP(published_list_records_free) PublishedRecords known = {0};
     bool guessed;
     const TimeEstimateRates rates = known_rates(plan, &guessed);
     const PublishedTime time = published_run_time(plan, rates.gpu, 0);
-    Status status = make_order(&order, plan, &rates, &time);
-    if (status == ST_OK) status = mark_known(plan, &order);
-    if (status == ST_OK) status = show(plan, &order, &time, &rates, guessed);
-    published_order_free(&order);
-    return status;
+    TRY(make_order(&order, plan, &rates, &time));
+    TRY(published_list_records(&known, NULL));
+    TRY(published_run_read_known(plan, &known));
+    published_run_mark_known(&order, &known);
+    return show(plan, &order, &time, &rates, guessed);
 }
 
 /* ---- files ---- */
@@ -201,12 +183,12 @@ static Status print_tables(const PublishedPlan *plan, const PageInput *input)
 {
     char path[PATH_MAX];
     CLEANUP(text_free) Text text = {0};
-    Status status = suite_output_path(plan->folder, "tables.md", path);
+    TRY(output_path(plan->folder, "tables.md", path));
     text_printf(&text, "%s\n", input->lines);
-    for (int i = 0; status == ST_OK && i < input->n_more; i++) {
+    for (int i = 0; i < input->n_more; i++) {
         text_printf(&text, "## %s: %s\n\n", published_list_writeups[plan->writeup].what,
                     input->more[i].title);
-        status = input->more[i].write(&text, "md", &input->more[i]);
+        TRY(input->more[i].write(&text, "md", &input->more[i]));
         text_puts(&text, "\n");
     }
     for (size_t i = 0; i < json_array_size(input->gaps); i++) {
@@ -214,35 +196,24 @@ static Status print_tables(const PublishedPlan *plan, const PageInput *input)
         missing_results_sentence(&text, json_array_get(input->gaps, i));
         text_puts(&text, "\n");
     }
-    if (status == ST_OK) status = text_status(&text);
-    if (status == ST_OK) status = text_write_file(path, text_str(&text), text.n);
-    if (status == ST_OK) status = output_print(&text);
-    return status;
-}
-
-static Status write_parts(const PublishedPlan *plan, const PageBundle *bundle, const char *command)
-{
-    char folder[PATH_MAX];
-    PublishedPages pages;
-    Status status = published_page_read(&pages, bundle);
-    const PageInput input = published_page_input(&pages, bundle, command);
-    if (status == ST_OK) status = suite_output_path(plan->folder, "tables", folder);
-    if (status == ST_OK) status = print_tables(plan, &input);
-    if (status == ST_OK) status = table_files_write(folder, &input);
-    if (status == ST_OK) status = suite_output_page(plan->folder, &input);
-    published_page_free(&pages);
-    return status;
+    TRY(text_status(&text));
+    TRY(text_write_file(path, text_str(&text), text.n));
+    return output_print(&text);
 }
 
 static Status write_all(const PublishedPlan *plan, const char *command)
 {
-    char path[PATH_MAX];
-    PageBundle bundle;
-    TRY(suite_output_path(plan->folder, PUBLISHED_RESULTS_FILE, path));
-    Status status = page_bundle_read(&bundle, (const char *[]){path}, 1);
-    if (status == ST_OK) status = write_parts(plan, &bundle, command);
-    page_bundle_free(&bundle);
-    return status;
+    char path[PATH_MAX], folder[PATH_MAX];
+    CLEANUP(page_bundle_free) PageBundle bundle = {0};
+    CLEANUP(published_page_free) PublishedPages pages = {0};
+    TRY(output_path(plan->folder, published_run_files[false], path));
+    TRY(output_path(plan->folder, "tables", folder));
+    TRY(page_bundle_read(&bundle, (const char *[]){path}, 1));
+    TRY(published_page_read(&pages, &bundle));
+    const PageInput input = published_page_input(&pages, &bundle, command);
+    TRY(print_tables(plan, &input));
+    TRY(table_files_write(folder, &input));
+    return suite_output_page(plan->folder, &input);
 }
 
 /* ---- run ---- */
@@ -266,34 +237,21 @@ static Status find_rates(const PublishedPlan *plan, TimeEstimateRates *rates)
     return ST_OK;
 }
 
-static Status run_rows(PublishedPlan *plan, double begun, RecordSet *rows, RecordSet *profiles,
-                       int *signal)
+static Status run_rows(PublishedPlan *plan, double begun, const Settings *settings, int *signal)
 {
     TimeEstimateRates rates;
     CLEANUP(published_order_free) PublishedOrder order = {0};
+    CLEANUP(published_list_records_free) PublishedRecords records = {0};
+    CLEANUP(json_text_free) json_t *environment = NULL;
+    TRY(environment_new(&environment, settings->command_line));
+    TRY(published_list_records(&records, environment));
     TRY(find_rates(plan, &rates));
     const PublishedTime time = published_run_time(plan, rates.gpu, begun);
-    Status status = make_order(&order, plan, &rates, &time);
-    if (status == ST_OK) status = published_run(plan, &order, &time, rows, profiles, signal);
-    if (status == ST_OK && !*signal) {
-        plan->done = published_run_is_done(&order, rows, profiles);
-        status = published_page_keep(plan, rows, profiles);
-    }
-    return status;
-}
-
-static Status run_into_sets(PublishedPlan *plan, double begun, const Settings *settings,
-                            int *signal)
-{
-    RecordSet rows, profiles;
-    TRY(output_rows_init(&rows, settings));
-    Status status = record_set_init(&profiles, json_array_get(rows.environments, 0));
-    if (status == ST_OK) {
-        status = run_rows(plan, begun, &rows, &profiles, signal);
-        record_set_free(&profiles);
-    }
-    record_set_free(&rows);
-    return status;
+    TRY(make_order(&order, plan, &rates, &time));
+    TRY(published_run(plan, &order, &time, &records, signal));
+    if (*signal) return ST_OK;
+    plan->done = published_run_is_done(&order, &records);
+    return published_page_keep(plan, &records);
 }
 
 static Status run_all(PublishedPlan *plan, const Settings *settings, int *exit_code)
@@ -302,7 +260,7 @@ static Status run_all(PublishedPlan *plan, const Settings *settings, int *exit_c
     int signal = 0;
     if (settings->resume) suite_remove_temporaries(plan->folder);
     TRY(published_plan_write(plan));
-    TRY(run_into_sets(plan, begun, settings, &signal));
+    TRY(run_rows(plan, begun, settings, &signal));
     if (signal) {
         log_note("interrupted: roofstep suite --resume %s runs the rest", plan->folder);
         *exit_code = EXIT_INTERRUPTED;
@@ -333,10 +291,7 @@ static Status open_plan(PublishedPlan *plan, const Settings *settings, const Swe
 
 Status published_suite_run(const Settings *settings, const Sweep *sweep, int *exit_code)
 {
-    PublishedPlan plan;
-    Status status = open_plan(&plan, settings, sweep);
-    if (status == ST_OK)
-        status = settings->dry_run ? dry_run(&plan) : run_all(&plan, settings, exit_code);
-    published_plan_free(&plan);
-    return status;
+    CLEANUP(published_plan_free) PublishedPlan plan = {0};
+    TRY(open_plan(&plan, settings, sweep));
+    return settings->dry_run ? dry_run(&plan) : run_all(&plan, settings, exit_code);
 }

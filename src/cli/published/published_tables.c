@@ -33,8 +33,7 @@ static void put_published(Table *table, double x, double scale)
 static void put_label(Filling *f, Text *label, const char *which)
 {
     published_notes_mark(&f->notes, f->table, label, published_list_note_of(f->id, which));
-    table_cell(f->table, text_str(label));
-    f->table->failed = f->table->failed || label->failed;
+    table_cell_text(f->table, label);
 }
 
 /* ---- figures of a row ---- */
@@ -85,14 +84,18 @@ static void put_ours(Filling *f, const char *path, const Record *record, const C
         table_cell_printf(f->table, "≈%s", human_number(x, 3).s);
 }
 
+static bool measured(const Filling *f, const Config *config, const char *path, double *x)
+{
+    return ours(published_list_record(&f->results->records, config, false), path, x);
+}
+
 /* The change in % against the same row in fp32, where both were measured. */
 static void put_change(Filling *f, const char *path, const Config *config)
 {
     Config wide = *config;
     double x = NAN, y = NAN;
     wide.precision = PRECISION_FP32;
-    const bool both = ours(record_set_find_config(f->results->rows, config), path, &x) &&
-                      ours(record_set_find_config(f->results->rows, &wide), path, &y);
+    const bool both = measured(f, config, path, &x) && measured(f, &wide, path, &y);
     table_cell(f->table, both ? human_number(100 * (x / y - 1), 3).s : "-");
 }
 
@@ -100,9 +103,8 @@ static void put_change(Filling *f, const char *path, const Config *config)
 static void put_difference(Filling *f, const char *path, double published, const Config *config)
 {
     double x = NAN, y = NAN;
-    const bool both = !isnan(published) &&
-                      ours(record_set_find_config(f->results->rows, config), path, &x) &&
-                      ours(record_set_find_config(f->results->rows, config - 1), path, &y);
+    const bool both =
+        !isnan(published) && measured(f, config, path, &x) && measured(f, config - 1, path, &y);
     table_cell(f->table, both ? human_number(x - y, 4).s : "-");
 }
 
@@ -134,9 +136,9 @@ static void put_samples(Filling *f, const Record *record, const Config *config)
 static void put_row(Filling *f, int r)
 {
     const PublishedRow *row = &published_list_rows[r];
-    const Config *config = &f->results->cells->rows[r];
+    const Config *config = &f->results->cells.rows[r];
     const Record *record = published_notes_record(f->results, config, false);
-    CLEANUP(text_free) Text label = {0};
+    Text label = {0};
     published_list_put_label(&label, row);
     published_notes_add(&f->notes, text_str(&label), record);
     put_label(f, &label, row->args);
@@ -161,46 +163,17 @@ static void put_rows(Filling *f)
     published_figure_columns(f->table, f->figures, f->n);
     table_column(f->table, "samples", "", true);
     for (int r = 0; r < published_list_n_rows; r++) {
-        if (published_list_rows[r].table == f->id && f->results->cells->has_row[r]) put_row(f, r);
+        if (published_list_rows[r].table == f->id && f->results->cells.has_row[r]) put_row(f, r);
     }
 }
 
-/* ---- a table of profile: one cell, with one or several figures per line ---- */
-
-/* The published text of a line, or its only figure. */
-static void put_first(Table *table, const PublishedMeasure *m)
-{
-    if (m->text)
-        table_cell(table, m->text);
-    else
-        put_published(table, m->published[0], 1);
-}
+/* ---- a table of one cell, with one or several figures per line ---- */
 
 typedef struct Profile {
     const ProfileView *view; /* NULL: not run, */
     const char *status;      /* and why */
     const Config *config;
 } Profile;
-
-/* The estimated time of the step and its phases, for one step ("ms") or for all of them ("total"). */
-static double expected_measure(Filling *f, const char *what, const Profile *profile)
-{
-    static const char *const phases[] = {"forward", "backward", "optimizer", "step"};
-    double x = NAN;
-    for (size_t i = 0; i < sizeof phases / sizeof *phases; i++) {
-        char one[32], all[32], path[32];
-        snprintf(one, sizeof one, "ms %s", phases[i]);
-        snprintf(all, sizeof all, "total %s", phases[i]);
-        snprintf(path, sizeof path, "%s.mean_ms", phases[i]);
-        const double steps = strcmp(what, all) == 0 ? (double)profile->config->steps : 1;
-        if (steps == 1 && strcmp(what, one) != 0 && strcmp(what, all) != 0) continue;
-        x = steps * published_estimate_figure(f->results->expected, path, profile->config);
-    }
-    if (strcmp(what, "ms device forward") == 0)
-        x = published_estimate_figure(f->results->expected, "device_forward_ms", profile->config);
-    f->notes.estimated += !isnan(x);
-    return x;
-}
 
 static bool begins(const char *what, const char *measure)
 {
@@ -211,6 +184,19 @@ static bool begins(const char *what, const char *measure)
 static bool is_sum(const char *what)
 {
     return begins(what, "total") || begins(what, "all_calls");
+}
+
+/* The estimated time of the step or a phase, for one step ("ms") or for all of them ("total"). */
+static double expected_measure(Filling *f, const char *what, const Profile *profile)
+{
+    char path[96];
+    const bool total = begins(what, "total");
+    if (!total && !begins(what, "ms")) return NAN;
+    snprintf(path, sizeof path, "%.79s.mean_ms", strchr(what, ' ') + 1);
+    if (strcmp(what, "ms device forward") == 0) strcpy(path, "device_forward_ms");
+    const double x = published_estimate_figure(f->results->expected, path, profile->config);
+    f->notes.estimated += !isnan(x);
+    return total ? x * (double)profile->config->steps : x;
 }
 
 /* Scales a sum over the profiled steps to as many steps as were published. */
@@ -234,28 +220,21 @@ static void put_measure(Filling *f, const Profile *profile, const char *what)
                           human_number(x, profile->view ? 4 : 3).s);
 }
 
-/* A published text has a kernel name or a figure beside it. */
-static void put_line(Filling *f, const PublishedMeasure *m, const Profile *profile)
+/* The kernel that is meant; NULL: it was not run. */
+static const char *kernel_of(const Profile *profile, const char *what)
 {
-    const char *name =
-        m->text && profile->view ? profile_figure_kernel(profile->view, m->what) : NULL;
-    put_first(f->table, m);
-    if (name)
-        table_cell(f->table, name);
-    else
-        put_measure(f, profile, m->what);
+    return profile->view ? profile_figure_kernel(profile->view, what) : NULL;
 }
 
 /* The measures of the table, each for the thing that the line names. */
-static void put_wide_line(Filling *f, const PublishedMeasure *m, const Profile *profile)
+static void put_measures(Filling *f, const PublishedMeasure *m, const Profile *profile)
 {
     const double *published = m->published;
     for (int i = 0; i < f->n; i++) {
         char what[144];
         snprintf(what, sizeof what, "%.63s %.79s", f->figures[i].path, m->what);
         if (f->figures[i].kind == PUBLISHED_KERNEL) {
-            table_cell(f->table,
-                       profile->view ? profile_figure_kernel(profile->view, m->what) : NULL);
+            table_cell(f->table, kernel_of(profile, m->what));
             continue;
         }
         put_published(f->table, *published++, f->figures[i].scale);
@@ -263,29 +242,47 @@ static void put_wide_line(Filling *f, const PublishedMeasure *m, const Profile *
     }
 }
 
-static void put_measure_label(Filling *f, const PublishedMeasure *m)
+/* What the plan of the cell says: a table of precision or memory. */
+static void put_planned(Filling *f, const PublishedMeasure *m)
 {
-    CLEANUP(text_free) Text label = {0};
-    text_puts(&label, m->label);
-    put_label(f, &label, m->label);
+    Text here = {0};
+    published_figure_put_planned(&here, &f->results->cells.tables[f->id], m->what);
+    table_cell_text(f->table, &here);
 }
 
+/* One figure or text, and what it is here. A published text has a kernel name or a figure beside it. */
+static void put_one(Filling *f, const PublishedMeasure *m, const Profile *profile)
+{
+    const char *name = m->text && profile ? kernel_of(profile, m->what) : NULL;
+    if (m->text)
+        table_cell(f->table, m->text);
+    else
+        put_published(f->table, m->published[0], 1);
+    if (name)
+        table_cell(f->table, name);
+    else if (profile)
+        put_measure(f, profile, m->what);
+    else
+        put_planned(f, m);
+}
+
+/* `profile` NULL: a table of values that need no run. */
 static void put_lines(Filling *f, const Profile *profile)
 {
     const bool names = f->n > 0 && f->figures[0].kind == PUBLISHED_KERNEL;
     table_column(f->table, names ? "kernel, published" : "figure", "", false);
     published_figure_columns(f->table, f->figures, f->n);
-    if (f->n == 0) {
-        table_column(f->table, "published", "", true);
-        table_column(f->table, "here", "", true);
-    }
-    for (int m = 0; m < published_list_n_measures; m++) {
-        if (published_list_measures[m].table != f->id) continue;
-        put_measure_label(f, &published_list_measures[m]);
+    if (f->n == 0) TABLE_COLUMNS(f->table, 0, "published", "here");
+    for (int i = 0; i < published_list_n_measures; i++) {
+        const PublishedMeasure *m = &published_list_measures[i];
+        Text label = {0};
+        if (m->table != f->id) continue;
+        text_puts(&label, m->label);
+        put_label(f, &label, m->label);
         if (f->n > 0)
-            put_wide_line(f, &published_list_measures[m], profile);
+            put_measures(f, m, profile);
         else
-            put_line(f, &published_list_measures[m], profile);
+            put_one(f, m, profile);
     }
 }
 
@@ -304,7 +301,7 @@ static bool has_sums(const Filling *f)
 
 static void put_profile(Filling *f)
 {
-    const Config *config = &f->results->cells->tables[f->id];
+    const Config *config = &f->results->cells.tables[f->id];
     const Record *record = published_notes_record(f->results, config, true);
     ProfileView view;
     const bool there = record && is_measured(record, "forward.mean_ms") &&
@@ -318,24 +315,6 @@ static void put_profile(Filling *f)
         f->table, "profiled: %lld of %lld steps%s", (long long)view.steps, (long long)config->steps,
         view.steps < config->steps && has_sums(f) ? "; totals are scaled to all of them" : "");
     profile_view_free(&view);
-}
-
-/* ---- a table of precision or memory: values that need no run ---- */
-
-static void put_numbers(Filling *f)
-{
-    TABLE_COLUMNS(f->table, 1, "figure", "published", "here");
-    for (int i = 0; i < published_list_n_measures; i++) {
-        const PublishedMeasure *m = &published_list_measures[i];
-        Text ours_here = {0};
-        if (m->table != f->id) continue;
-        put_measure_label(f, m);
-        put_first(f->table, m);
-        published_figure_put_planned(&ours_here, &f->results->cells->tables[f->id], m->what);
-        table_cell(f->table, text_str(&ours_here));
-        f->table->failed = f->table->failed || ours_here.failed;
-        text_free(&ours_here);
-    }
 }
 
 /* ---- all of them ---- */
@@ -366,18 +345,18 @@ static Status write_table(Text *out, const char *format, const PagePart *part)
     if (published_list_is_profile(published))
         put_profile(&f);
     else if (published_list_has_one_cell(published))
-        put_numbers(&f);
+        put_lines(&f, NULL);
     else
         put_rows(&f);
     put_notes(&f);
     return table_write(out, format, &table);
 }
 
-int published_tables_list(const PublishedResults *results, int writeup, PagePart *parts)
+int published_tables_list(const PublishedResults *results, PagePart *parts)
 {
     int n = 0;
     for (int id = 0; id < published_list_n_tables; id++) {
-        if (published_list_tables[id].writeup != writeup || !results->cells->has_table[id])
+        if (published_list_tables[id].writeup != results->writeup || !results->cells.has_table[id])
             continue;
         parts[n++] = (PagePart){.section = "like",
                                 .title = published_list_tables[id].title,

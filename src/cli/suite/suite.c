@@ -6,7 +6,6 @@
 #include "bench/record/record_file.h"
 #include "cli/output.h"
 #include "cli/suite/suite_arguments.h"
-#include "cli/suite/suite_output.h"
 #include "config/option_value.h"
 
 #include <math.h>
@@ -25,7 +24,7 @@ static const char *const states[SUITE_STATES] = {"waiting", "done", "failed", "i
 /* Appends "--ctx 128,256": each value once in the order of the cells; with `one` only the first cell's. */
 static void put_axis(Text *out, OptionId id, const Sweep *sweep, bool one)
 {
-    text_printf(out, " --%s ", option_table[id].name);
+    text_printf(out, "%s--%s ", out->n > 0 ? " " : "", option_table[id].name);
     for (int i = 0; i < (one ? 1 : sweep->n); i++) {
         bool seen = false;
         for (int j = 0; j < i && !seen; j++)
@@ -35,33 +34,22 @@ static void put_axis(Text *out, OptionId id, const Sweep *sweep, bool one)
     }
 }
 
-static Status keep(Text *args, char *to)
-{
-    Status status = text_status(args);
-    const char *from = text_str(args);
-    if (status == ST_OK && args->n >= SUITE_TEXT_SIZE)
-        status = FAIL(ST_USAGE, "too many sizes for a suite");
-    if (status == ST_OK) strcpy(to, *from == ' ' ? from + 1 : from);
-    text_free(args);
-    return status;
-}
-
 static Status keep_model(char *to, const Settings *settings, const Sweep *sweep, bool one)
 {
-    Text args = {0};
+    CLEANUP(text_free) Text args = {0};
     for (int id = 0; id < CELL_FIELD_COUNT; id++) {
         if (settings->given[id] && option_in(OPTION_LIST(OPTIONS_DIMS), id))
             put_axis(&args, (OptionId)id, sweep, one);
     }
-    return keep(&args, to);
+    return suite_arguments_keep(&args, to, SUITE_TEXT_SIZE);
 }
 
 static Status keep_options(char *to, const Settings *settings, const Config *config,
                            const OptionId *options)
 {
-    Text args = {0};
+    CLEANUP(text_free) Text args = {0};
     suite_arguments_put(&args, options, settings, config);
-    return keep(&args, to);
+    return suite_arguments_keep(&args, to, SUITE_TEXT_SIZE);
 }
 
 Status suite_make(Suite *suite, const Settings *settings, const Sweep *sweep, const char *folder)
@@ -104,7 +92,7 @@ static json_t *suite_json(const Suite *s)
 
 static Status state_path(const char *folder, char path[PATH_MAX])
 {
-    return suite_output_path(folder, state_name, path);
+    return output_path(folder, state_name, path);
 }
 
 Status suite_write_state(const char *folder, const json_t *root)
@@ -131,34 +119,38 @@ static bool take_text(const json_t *json, const char *name, char *to, size_t siz
     return true;
 }
 
-static bool take_part(SuitePart *part, const json_t *json, const char *name)
+static bool take_part(SuitePart *part, json_t *json, const char *name)
 {
-    const char *named = json_string_value(json_object_get(json, "name"));
-    const char *state = json_string_value(json_object_get(json, "state"));
-    if (!named || strcmp(named, name) != 0 || !state) return false;
+    const char *named, *state;
+    part->cut = -1;
+    if (json_unpack(json, "{s:s, s:s, s?F, s?F, s?i}", "name", &named, "state", &state,
+                    "expected_s", &part->expected, "seconds", &part->seconds, "cut_short",
+                    &part->cut) ||
+        strcmp(named, name) != 0)
+        return false;
     for (int i = 0; i < SUITE_STATES; i++) {
         if (strcmp(state, states[i]) == 0) part->state = (SuiteState)i;
     }
-    const json_t *cut = json_object_get(json, "cut_short");
-    part->cut = (int)json_integer_value(cut);
-    part->expected = json_number_value(json_object_get(json, "expected_s"));
-    part->seconds = json_number_value(json_object_get(json, "seconds"));
     const bool whole = take_text(json, "words", part->args, sizeof part->args) &&
                        take_text(json, "message", part->message, sizeof part->message);
     /* Older programs did not count: a part of which cells failed was done and had a message. */
-    if (!cut && part->state == SUITE_DONE && *part->message) part->state = SUITE_INCOMPLETE;
+    if (part->cut < 0 && part->state == SUITE_DONE && *part->message)
+        part->state = SUITE_INCOMPLETE;
+    if (part->cut < 0) part->cut = 0;
     return whole;
 }
 
-static bool take_suite(Suite *s, const json_t *root)
+static bool take_suite(Suite *s, json_t *root)
 {
-    const json_t *parts = json_object_get(root, "parts");
-    if (json_integer_value(json_object_get(root, "suite")) != RECORD_SCHEMA) return false;
-    s->budget = json_number_value(json_object_get(root, "budget_s"));
+    json_t *parts;
+    int schema, planned;
+    if (json_unpack(root, "{s:i, s:F, s:b, s:o}", "suite", &schema, "budget_s", &s->budget,
+                    "planned", &planned, "parts", &parts))
+        return false;
     if (!(s->budget > 0)) s->budget = INFINITY;
     (void)take_text(root, "command", s->command, sizeof s->command); /* older files have none */
-    s->planned = json_is_true(json_object_get(root, "planned"));
-    bool whole = json_array_size(parts) == SUITE_PARTS &&
+    s->planned = planned;
+    bool whole = schema == RECORD_SCHEMA && json_array_size(parts) == SUITE_PARTS &&
                  take_text(root, "model", s->model, sizeof s->model) &&
                  take_text(root, "first_model", s->first, sizeof s->first) &&
                  take_text(root, "device", s->device, sizeof s->device) &&
@@ -189,11 +181,10 @@ Status suite_read_state(const char *folder, json_t **root)
     *root = NULL;
     TRY(state_path(folder, path));
     TRY(suite_check_folder(folder));
-    const Status status = text_read_file(&text, path, most_bytes);
-    if (status == ST_OK) *root = json_loadb(text_str(&text), text.n, JSON_REJECT_DUPLICATES, NULL);
-    if (status != ST_OK)
+    if (text_read_file(&text, path, most_bytes) != ST_OK)
         return FAIL(ST_USAGE, "--resume %s: no suite in this folder (cannot read %s)", folder,
                     path);
+    *root = json_loadb(text_str(&text), text.n, JSON_REJECT_DUPLICATES, NULL);
     return *root ? ST_OK : suite_other_version(folder);
 }
 
@@ -234,7 +225,7 @@ static Status rerun_lost(Suite *s)
 {
     char path[PATH_MAX];
     for (int id = SUITE_LIMITS + 1; id < SUITE_PARTS; id++) {
-        TRY(suite_output_path(s->folder, suite_parts_info[id].result, path));
+        TRY(output_path(s->folder, suite_parts_info[id].result, path));
         if (s->parts[id].state == SUITE_DONE && access(path, F_OK) != 0)
             s->parts[id].state = SUITE_WAITING;
     }
@@ -245,10 +236,10 @@ Status suite_read(Suite *suite, const char *folder)
 {
     CLEANUP(json_text_free) json_t *root = NULL;
     *suite = (Suite){.folder = folder};
-    Status status = suite_read_state(folder, &root);
-    if (status == ST_OK && !take_suite(suite, root)) status = suite_other_version(folder);
-    if (status == ST_OK) status = check_arguments(suite);
-    return status == ST_OK ? rerun_lost(suite) : status;
+    TRY(suite_read_state(folder, &root));
+    if (!take_suite(suite, root)) return suite_other_version(folder);
+    TRY(check_arguments(suite));
+    return rerun_lost(suite);
 }
 
 void suite_remove_temporaries(const char *folder)
@@ -256,6 +247,6 @@ void suite_remove_temporaries(const char *folder)
     static const char *const folders[] = {".", "profile", "tables"};
     char path[PATH_MAX];
     for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
-        if (suite_output_path(folder, folders[i], path) == ST_OK) temp_file_remove_stale(path);
+        if (output_path(folder, folders[i], path) == ST_OK) temp_file_remove_stale(path);
     }
 }

@@ -36,6 +36,14 @@ void suite_arguments_put(Text *out, const OptionId *options, const Settings *set
     }
 }
 
+Status suite_arguments_keep(const Text *args, char *to, size_t size)
+{
+    TRY(text_status(args));
+    if (args->n >= size) return FAIL(ST_USAGE, "too many sizes for a suite");
+    strcpy(to, text_str(args));
+    return ST_OK;
+}
+
 /* By its whole name: a suite writes no abbreviation and no "--name=value". */
 static bool is_named(const char *arg, int id)
 {
@@ -85,16 +93,12 @@ Status suite_arguments_check(const char *args, const OptionSet *set, const Optio
                              const char *file, const char *field)
 {
     Settings settings;
-    Sweep sweep;
+    CLEANUP(sweep_free) Sweep sweep = {0};
     TRY(check_names(args, allowed, file, field));
     const Status status = suite_arguments_parse(args, set, &settings, &sweep);
-    if (status != ST_OK)
-        status_context("%s: %s", file, field);
-    else if (settings.help) /* a value that is no value: there are no cells */
-        return refuse(file, field, "--help");
-    else
-        sweep_free(&sweep);
-    return status;
+    if (status != ST_OK) status_context("%s: %s", file, field);
+    /* a value that is no value: there are no cells */
+    return status == ST_OK && settings.help ? refuse(file, field, "--help") : status;
 }
 
 Status suite_arguments_check_sizes(const char *sizes, const char *file)

@@ -11,6 +11,9 @@
 void suite_arguments_put(Text *out, const OptionId *options, const Settings *settings,
                          const Config *config);
 
+/* Copies the arguments to `to`, which has `size` bytes. ST_USAGE: they are too long. */
+Status suite_arguments_keep(const Text *args, char *to, size_t size);
+
 /* Do these arguments name the option? */
 bool suite_arguments_name(const char *args, OptionId id);
 /* As sweep_parse(), of arguments with blanks between. The texts of `settings` are not kept. */

@@ -5,6 +5,7 @@
 #include "base/json_reader.h"
 #include "base/json_text.h"
 #include "base/log.h"
+#include "cli/output.h"
 #include "cli/suite/suite_output.h"
 #include "report/findings/missing_results.h"
 #include "report/findings/summary.h"
@@ -26,11 +27,6 @@ typedef struct Files {
     bool unreadable; /* a file exists that could not be read */
 } Files;
 
-static Status no_memory(void)
-{
-    return NO_MEMORY("for the results of a suite");
-}
-
 /* ---- input ---- */
 
 /* A part that timed out may have left no file, or one of an older program: the page shows the others. */
@@ -38,7 +34,7 @@ static Status add_file(Files *files, const Suite *suite, const char *name)
 {
     char *path = files->paths[files->n];
     ResultInput *file = &files->list[files->n];
-    TRY(suite_output_path(suite->folder, name, path));
+    TRY(output_path(suite->folder, name, path));
     if (access(path, F_OK) != 0) return ST_OK;
     const Status status = result_input_read(file, path);
     if (status == ST_OK) {
@@ -59,10 +55,10 @@ static Status read_files(Files *files, const Suite *suite)
     return add_file(files, suite, trace_name);
 }
 
-static void files_free(Files *files)
+static void files_free(Files **files)
 {
-    for (int i = 0; i < files->n; i++) result_input_free(&files->list[i]);
-    free(files);
+    for (int i = 0; *files && i < (*files)->n; i++) result_input_free(&(*files)->list[i]);
+    free(*files);
 }
 
 /* Fills PageInput.gaps. */
@@ -86,9 +82,8 @@ static Status add_json(json_t *all, const char *name, const char *path)
     json_t *json = NULL;
     TRY(gzip_file_read(&text, path, PACKED_FILE_MOST));
     TRY(json_reader_parse(&json, path, text_str(&text), text.n, 0, NULL));
-    if (!json) TRY(FAIL(ST_USAGE, "%s is not JSON as a suite writes it: remove it", path));
-    if (json_object_set_new(all, name, json)) TRY(no_memory());
-    return ST_OK;
+    if (!json) return FAIL(ST_USAGE, "%s is not JSON as a suite writes it: remove it", path);
+    return json_object_set_new(all, name, json) ? NO_MEMORY("for the results of a suite") : ST_OK;
 }
 
 static bool has_rows(const char *name)
@@ -109,18 +104,14 @@ static Status collect(const Files *files, RecordSet *rows, json_t *all)
 
 static Status write_results(const Suite *suite, const Files *files, json_t *missing)
 {
-    RecordSet rows;
+    CLEANUP(record_set_free) RecordSet rows = {0};
     json_t *all = json_object();
     CLEANUP(json_text_free)
     json_t *members = json_pack("{s:o, s:O}", "files", all, "missing", missing);
-    Status status = members ? record_set_init(&rows, NULL) : no_memory();
-    if (status == ST_OK) {
-        status = collect(files, &rows, all);
-        if (status == ST_OK && record_set_size(&rows) > 0)
-            status = suite_output_results(suite->folder, &rows, members);
-        record_set_free(&rows);
-    }
-    return status;
+    if (!members) return NO_MEMORY("for the results of a suite");
+    TRY(record_set_init(&rows, NULL));
+    TRY(collect(files, &rows, all));
+    return record_set_size(&rows) > 0 ? suite_output_results(suite->folder, &rows, members) : ST_OK;
 }
 
 /* ---- tables and summary ---- */
@@ -129,9 +120,9 @@ static Status write_tables(const Suite *suite, const PageInput *input)
 {
     char folder[PATH_MAX], from[PATH_MAX], to[PATH_MAX];
     CLEANUP(text_free) Text text = {0};
-    TRY(suite_output_path(suite->folder, "tables", folder));
-    TRY(suite_output_path(suite->folder, "tables/tables.md", from));
-    TRY(suite_output_path(suite->folder, "tables.md", to));
+    TRY(output_path(suite->folder, "tables", folder));
+    TRY(output_path(suite->folder, "tables/tables.md", from));
+    TRY(output_path(suite->folder, "tables.md", to));
     TRY(table_files_write(folder, input));
     TRY(text_read_file(&text, from, (size_t)1 << 30));
     return text_write_file(to, text_str(&text), text.n);
@@ -148,7 +139,7 @@ static void put_item(Text *out, const char *text)
 static Status put_summary(Text *out, const PageInput *input)
 {
     CLEANUP(json_text_free) json_t *lines = json_array();
-    Status status = summary_add(lines, input->files, input->n_files);
+    TRY(summary_add(lines, input->files, input->n_files));
     for (size_t i = 0; i < json_array_size(lines); i++)
         put_item(out, json_string_value(json_array_get(lines, i)));
     for (size_t i = 0; i < json_array_size(input->gaps); i++) {
@@ -158,7 +149,7 @@ static Status put_summary(Text *out, const PageInput *input)
         out->failed = out->failed || missing.failed;
         text_free(&missing);
     }
-    return status == ST_OK ? text_status(out) : status;
+    return text_status(out);
 }
 
 static Status finish(const Suite *suite, const Files *files, json_t *missing, const char *command,
@@ -188,11 +179,9 @@ static bool is_whole(const Suite *suite, const Files *files)
 Status suite_finish(const Suite *suite, const char *command_line, Text *summary, bool *whole)
 {
     CLEANUP(json_text_free) json_t *missing = json_array();
-    Files *files = calloc(1, sizeof *files);
-    if (!files) return no_memory();
-    Status status = read_files(files, suite);
-    if (status == ST_OK) status = finish(suite, files, missing, command_line, summary);
+    CLEANUP(files_free) Files *files = calloc(1, sizeof *files);
+    if (!files) return NO_MEMORY("for the results of a suite");
+    TRY(read_files(files, suite));
     *whole = is_whole(suite, files);
-    files_free(files);
-    return status;
+    return finish(suite, files, missing, command_line, summary);
 }

@@ -4,16 +4,11 @@
 #include "base/json_text.h"
 #include "bench/cell/cell_record.h"
 #include "bench/record/record_file.h"
+#include "cli/output.h"
 #include "report/page/page.h"
 #include "report/records/cell_text.h"
 
 #include <stdio.h>
-
-Status suite_output_path(const char *folder, const char *name, char path[PATH_MAX])
-{
-    if (snprintf(path, PATH_MAX, "%s/%s", folder, name) < PATH_MAX) return ST_OK;
-    return FAIL(ST_USAGE, "the path of the suite's folder is too long");
-}
 
 /* ---- cells that were cut short ---- */
 
@@ -85,16 +80,16 @@ Status suite_output_add_missing(json_t *list, const char *folder, const char *pa
 Status suite_output_rows(json_t **out, const RecordSet *rows)
 {
     CLEANUP(text_free) Text text = {0};
-    Status status = record_file_json(&text, rows);
-    *out = status == ST_OK ? json_loadb(text_str(&text), text.n, 0, NULL) : NULL;
-    return status == ST_OK && !*out ? NO_MEMORY("for the results of a suite") : status;
+    TRY(record_file_json(&text, rows));
+    *out = json_loadb(text_str(&text), text.n, 0, NULL);
+    return *out ? ST_OK : NO_MEMORY("for the results of a suite");
 }
 
 static Status write_text(const char *folder, const char *name, const Text *text)
 {
     char path[PATH_MAX];
     TRY(text_status(text));
-    TRY(suite_output_path(folder, name, path));
+    TRY(output_path(folder, name, path));
     return text_write_file(path, text_str(text), text->n);
 }
 
@@ -103,11 +98,9 @@ Status suite_output_results(const char *folder, const RecordSet *rows, json_t *m
     CLEANUP(json_text_free) json_t *root = NULL;
     CLEANUP(text_free) Text text = {0};
     TRY(suite_output_rows(&root, rows));
-    Status status =
-        json_object_update(root, members) ? NO_MEMORY("for the results of a suite") : ST_OK;
+    if (json_object_update(root, members)) return NO_MEMORY("for the results of a suite");
     json_text_put(&text, root, JSON_COMPACT | JSON_REAL_PRECISION(15));
-    if (status == ST_OK) status = write_text(folder, "results.json", &text);
-    return status;
+    return write_text(folder, "results.json", &text);
 }
 
 Status suite_output_page(const char *folder, const PageInput *input)

@@ -3,11 +3,6 @@
 
 #include "report/page/page_parts.h"
 
-#include <limits.h>
-
-/* folder/name */
-Status suite_output_path(const char *folder, const char *name, char path[PATH_MAX]);
-
 /* How cells ended. A cell that does not fit by its plan is a result; `cut` cells were cut short. */
 typedef struct SuiteCells {
     int all, cut;                      /* --resume measures those again */

@@ -50,13 +50,12 @@ static Status estimate(Suite *suite, SuitePartId id, const Room *room, bool *fit
     const SuitePartInfo *info = &suite_parts_info[id];
     SuitePart *part = &suite->parts[id];
     Settings settings;
-    Sweep sweep;
+    CLEANUP(sweep_free) Sweep sweep = {0};
     TRY(suite_arguments_parse(part->args, &info->command->options, &settings, &sweep));
     part->expected = repetitions(id, &settings) * info->effort *
                      time_estimate_cells(sweep.configs, sweep.n, room->rates);
     *fits = part->expected <= room->seconds;
     if (*fits && must_fit(id)) *fits = fit_all(sweep.configs, sweep.n, room->bytes);
-    sweep_free(&sweep);
     return ST_OK;
 }
 

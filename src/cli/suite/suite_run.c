@@ -10,6 +10,7 @@
 #include "bench/limits/limits_json.h"
 #include "bench/measure/child.h"
 #include "bench/measure/interrupt.h"
+#include "cli/output.h"
 #include "cli/suite/suite_arguments.h"
 #include "cli/suite/suite_output.h"
 #include "cli/suite/suite_plan.h"
@@ -24,7 +25,6 @@ static const double usual_limits = 25; /* seconds that measuring them takes */
 /* A part times out after this many seconds plus three times its expected time at the pace of the parts
  * before it. */
 static const double grace_seconds = 60;
-static const size_t most_bytes = (size_t)1 << 20;
 
 typedef struct Run {
     Suite *suite;
@@ -131,7 +131,7 @@ static void judge_cells(const Suite *suite, SuitePartId id, SuitePart *part)
     ResultInput file;
     SuiteCells cells = {0};
     CLEANUP(text_free) Text text = {0};
-    if (suite_output_path(suite->folder, suite_parts_info[id].result, path) != ST_OK) return;
+    if (output_path(suite->folder, suite_parts_info[id].result, path) != ST_OK) return;
     const Status status = result_input_read(&file, path);
     if (status == ST_OK) suite_output_count(&cells, &file);
     result_input_free(&file);
@@ -217,10 +217,8 @@ static Status run_part(Run *run)
 static bool read_limits(const Suite *suite, Limits *limits)
 {
     char path[PATH_MAX];
-    CLEANUP(text_free) Text text = {0};
-    return suite_output_path(suite->folder, "limits.json", path) == ST_OK &&
-           text_read_file(&text, path, most_bytes) == ST_OK &&
-           limits_json_read(limits, text_str(&text), text.n) == ST_OK;
+    return output_path(suite->folder, "limits.json", path) == ST_OK &&
+           limits_json_read_file(limits, path) == ST_OK;
 }
 
 /* Limits of a busy machine are not stored for later, but this suite's rows are measured under the same
@@ -250,13 +248,10 @@ static Status plan(Suite *suite)
 static bool stored_limits(const Suite *suite, Limits *limits)
 {
     Settings settings;
-    Sweep sweep;
-    if (suite_arguments_parse(suite->parts[SUITE_LIMITS].args, &cmd_limits.options, &settings,
-                              &sweep) != ST_OK)
-        return false;
-    const bool found = limits_cache_find(&sweep.configs[0], limits);
-    sweep_free(&sweep);
-    return found;
+    CLEANUP(sweep_free) Sweep sweep = {0};
+    return suite_arguments_parse(suite->parts[SUITE_LIMITS].args, &cmd_limits.options, &settings,
+                                 &sweep) == ST_OK &&
+           limits_cache_find(&sweep.configs[0], limits);
 }
 
 Status suite_run_preview(Suite *suite, bool *known)

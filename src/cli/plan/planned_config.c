@@ -1,0 +1,58 @@
+#include "cli/plan/planned_config.h"
+
+#include "config/cell_field.h"
+
+#include <string.h>
+
+Config planned_config_used(const Config *config, const Placement *placement, Attention attention)
+{
+    Config used = placement_settle(config, placement);
+    used.attention = attention;
+    return used;
+}
+
+Status planned_config_json(json_t *json, const Config *config, const Placement *placement,
+                           Attention attention, const char *unsupported)
+{
+    const Config shown = unsupported ? *config : planned_config_used(config, placement, attention);
+    for (int id = 0; id < CELL_FIELD_COUNT; id++) {
+        if (id == OPTION_BLAS) continue; /* of results: who did multiply */
+        if (cell_field_is_work(id) && cell_field_of(id, config->subject))
+            TRY(record_put_field(json, id, &shown));
+    }
+    TRY(record_put_text(json, "status", unsupported ? "unsupported" : "ok"));
+    return unsupported ? record_put_text(json, "message", unsupported) : ST_OK;
+}
+
+/* Not what differs from cell to cell, what nobody has chosen yet, and what is off. */
+static bool is_told(int id, const bool *varies, const Config *config, const char *value)
+{
+    if (!cell_field_is_work(id) || !cell_field_of(id, config->subject) || varies[id]) return false;
+    if (id == OPTION_ATTENTION && varies[OPTION_EXEC]) return false; /* auto follows it */
+    if (id == OPTION_RECOMPUTE) return config->recompute != CONFIG_RECOMPUTE_NONE;
+    return strcmp(value, "auto") != 0;
+}
+
+void planned_config_note(Table *table, const Sweep *sweep, const Config *config,
+                         const Placement *placement, Attention attention)
+{
+    const Config used = placement ? planned_config_used(config, placement, attention) : *config;
+    const char *separator = sweep->n == 1 ? "" : "every cell: ";
+    Text text = {0};
+    for (int id = 0; id < CELL_FIELD_COUNT; id++) {
+        const ConfigText value = option_value_text((OptionId)id, &used);
+        if (!is_told(id, sweep->varies, config, value.s)) continue;
+        if (id == OPTION_THREADS && !placement) continue;
+        text_printf(&text, "%s%s %s", separator, cell_field_table[id].label, value.s);
+        separator = ", ";
+    }
+    table_note_text(table, &text);
+}
+
+void planned_config_unsupported(Table *table, const char *label, const char *why)
+{
+    table_cell(table, label);
+    table_cell(table, "unsupported");
+    table_dashes(table, table->n_columns - 2);
+    table_note_printf(table, "%s: %s", label, why);
+}
