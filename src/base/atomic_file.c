@@ -1,10 +1,10 @@
 #include "base/atomic_file.h"
 
 #include "base/error_text.h"
+#include "base/folder.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,17 +18,12 @@ static Status failure(const char *path, const char *what)
 
 /* ---- opening ---- */
 
-/* It has no name: whatever ends the program, nothing is left behind. Without /proc it could never
- * get one, and some file systems cannot do it. It can be read again for where a link is not
- * allowed. */
+/* A file without a name: whatever ends the program, nothing is left behind. It gets its name through /proc;
+ * some file systems have no such files. It can be read, so that copy_to_named() can copy it. */
 static bool open_nameless(AtomicFile *file)
 {
     char folder[PATH_MAX];
-    const char *slash = strrchr(file->path, '/');
-    const size_t n = slash ? (size_t)(slash - file->path) + 1 : 0;
-    if (n >= sizeof folder || access("/proc/self/fd", X_OK) != 0) return false;
-    memcpy(folder, n ? file->path : ".", n ? n : 1);
-    folder[n ? n : 1] = 0;
+    if (!folder_of(file->path, folder) || access("/proc/self/fd", X_OK) != 0) return false;
     file->fd = open(folder, O_RDWR | O_TMPFILE | O_CLOEXEC, 0666);
     return file->fd >= 0;
 }
@@ -78,51 +73,39 @@ Status atomic_file_open(AtomicFile *file, const char *path)
 
 /* ---- writing ---- */
 
-Status atomic_file_write(AtomicFile *file, const void *data, size_t n)
+/* `offset` is where to write; -1: after what was written last. */
+static Status write_at(AtomicFile *file, off_t offset, const char *data, size_t n)
 {
-    const char *at = data;
     while (n > 0) {
-        const ssize_t written = write(file->fd, at, n);
+        const ssize_t written =
+            offset < 0 ? write(file->fd, data, n) : pwrite(file->fd, data, n, offset);
         if (written < 0 && errno == EINTR) continue;
         if (written < 0) return failure(file->path, "write");
-        at += written;
+        data += written;
         n -= (size_t)written;
+        if (offset >= 0) offset += written;
     }
     return ST_OK;
 }
 
-bool atomic_file_can_rewrite(const AtomicFile *file)
+Status atomic_file_write(AtomicFile *file, const void *data, size_t n)
 {
-    return !file->device;
+    return write_at(file, -1, data, n);
 }
 
 Status atomic_file_rewrite(AtomicFile *file, size_t offset, const void *data, size_t n)
 {
-    const char *at = data;
-    while (n > 0) {
-        const ssize_t written = pwrite(file->fd, at, n, (off_t)offset);
-        if (written < 0 && errno == EINTR) continue;
-        if (written < 0) return failure(file->path, "write");
-        at += written;
-        offset += (size_t)written;
-        n -= (size_t)written;
-    }
-    return ST_OK;
+    return write_at(file, (off_t)offset, data, n);
 }
 
 /* ---- finishing ---- */
 
-/* A rename lasts only once the directory is on disk too. Some file systems refuse to sync one: the
+/* A rename lasts only once the folder is on disk too. Some file systems cannot sync a folder: the
  * data are written by then, so that is no failure. */
-static void sync_directory(const char *path)
+static void sync_folder(const char *path)
 {
-    char directory[PATH_MAX];
-    const char *slash = strrchr(path, '/');
-    const size_t n = slash ? (size_t)(slash - path) + 1 : 0;
-    if (n >= sizeof directory) return;
-    memcpy(directory, n ? path : ".", n ? n : 1);
-    directory[n ? n : 1] = 0;
-    const int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    char folder[PATH_MAX];
+    const int fd = folder_of(path, folder) ? open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
     if (fd < 0) return;
     fsync(fd);
     close(fd);
@@ -174,7 +157,7 @@ static Status put_in_place(AtomicFile *file)
         if (!temp_file_put(file->unfinished, file->path)) return failure(file->path, "replace");
         file->unfinished = NULL;
     }
-    sync_directory(file->path);
+    sync_folder(file->path);
     return ST_OK;
 }
 

@@ -20,7 +20,6 @@ typedef struct AtomicFile {
 Status atomic_file_open(AtomicFile *file, const char *path);
 Status atomic_file_write(AtomicFile *file, const void *data, size_t n);
 /* Replaces bytes that were written; not on a device, where they are gone. */
-bool atomic_file_can_rewrite(const AtomicFile *file);
 Status atomic_file_rewrite(AtomicFile *file, size_t offset, const void *data, size_t n);
 /* fsync and rename. The file is closed either way; on failure nothing is left behind. */
 Status atomic_file_finish(AtomicFile *file);

@@ -1,11 +1,12 @@
 #include "base/file_lock.h"
 
+#include "base/folder.h"
 #include "base/log.h"
+#include "base/text.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,10 +24,10 @@ typedef struct Held {
     int fd;
 } Held;
 
-/* Fixed: a handler of signals reads them. */
+/* A fixed array, because a signal handler reads it. */
 static Held held[MOST];
 static volatile sig_atomic_t n_held;
-static pid_t owner; /* a process that is forked from it has the list, but no lock */
+static pid_t owner; /* a forked child has a copy of the list, but no lock */
 
 static bool is_held(const char *path)
 {
@@ -38,46 +39,41 @@ static bool is_held(const char *path)
 
 /* ---- names ---- */
 
-/* The folder, without links, and the name in it that a writer would replace. */
-typedef struct Place {
-    char folder[PATH_MAX];
-    const char *name; /* in `path` */
-    char path[PATH_MAX];
-} Place;
-
-/* False: there is no such folder, or a path is too long. */
-static bool find_place(Place *place, const char *path)
-{
-    struct stat info;
-    const bool there = stat(path, &info) == 0 && realpath(path, place->path);
-    if (!there && snprintf(place->path, PATH_MAX, "%s", path) >= PATH_MAX) return false;
-    char *slash = strrchr(place->path, '/');
-    place->name = slash ? slash + 1 : place->path;
-    if (slash) *slash = '\0';
-    const char *folder = !slash ? "." : slash == place->path ? "/" : place->path;
-    return *place->name && realpath(folder, place->folder);
-}
-
 /* `name` is "" for the folder itself. */
 static bool lock_path(char path[PATH_MAX], const char *folder, const char *name)
 {
     return snprintf(path, PATH_MAX, "%s/%s%s" ENDING, folder, *name ? "." : "", name) < PATH_MAX;
 }
 
+/* Of a file: its folder, without links, and its lock there. */
+typedef struct Place {
+    char folder[PATH_MAX], lock[PATH_MAX];
+} Place;
+
+/* False: there is no such folder, or a path is too long. */
+static bool find_place(Place *place, const char *path)
+{
+    char real[PATH_MAX], folder[PATH_MAX];
+    if (realpath(path, real)) path = real; /* the file that a writer would replace */
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    return *name && folder_of(path, folder) && realpath(folder, place->folder) &&
+           lock_path(place->lock, place->folder, name);
+}
+
 bool file_lock_is_same(const char *a, const char *b)
 {
     Place one, two;
     if (strcmp(a, b) == 0) return true;
-    return find_place(&one, a) && find_place(&two, b) && strcmp(one.name, two.name) == 0 &&
-           strcmp(one.folder, two.folder) == 0;
+    return find_place(&one, a) && find_place(&two, b) && strcmp(one.lock, two.lock) == 0;
 }
 
 /* ---- who has it ---- */
 
 typedef enum Holder { NOBODY, MYSELF, MY_PARENT, ANOTHER } Holder;
 
-/* `*pid` is 0 where the other cannot be seen: in another container, on another machine. */
-static bool ask(int fd, pid_t *pid)
+/* Does another process hold the lock? *pid is 0 where its number is unknown: it runs in another container or
+ * on another machine. */
+static bool held_by_other(int fd, pid_t *pid)
 {
     struct flock probe = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
     if (fcntl(fd, F_GETLK, &probe) != 0 || probe.l_type == F_UNLCK) return false;
@@ -85,47 +81,28 @@ static bool ask(int fd, pid_t *pid)
     return true;
 }
 
-/* Closing any descriptor of a file ends this process's lock on it: those that are held are not
- * opened again. */
+/* A file whose lock this process holds is not opened: closing any descriptor of it would end the lock. */
 static Holder holder_of(const char *path, pid_t *pid)
 {
     if (is_held(path)) return MYSELF;
     const int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0) return NOBODY;
-    const bool has = ask(fd, pid);
+    const bool has = held_by_other(fd, pid);
     close(fd);
     return !has ? NOBODY : *pid && *pid == getppid() ? MY_PARENT : ANOTHER;
 }
 
-/* " (process 123)" */
-typedef struct Name {
-    char s[64];
-} Name;
-
-static Name name_of(pid_t pid)
+static Status refuse(const char *path, bool is_folder, pid_t pid)
 {
-    Name name;
-    if (pid) snprintf(name.s, sizeof name.s, " (process %ld)", (long)pid);
-    if (!pid) snprintf(name.s, sizeof name.s, " (in another container or on another machine)");
-    return name;
+    char who[64] = "in another container or on another machine";
+    if (pid) snprintf(who, sizeof who, "process %ld", (long)pid);
+    return FAIL(
+        ST_USAGE,
+        "another roofstep (%s) is writing %s%s: wait until it has ended, or name another %s", who,
+        is_folder ? "to the folder " : "", path, is_folder ? "folder" : "file");
 }
 
-static Status refuse_file(const char *path, pid_t pid)
-{
-    return FAIL(ST_USAGE,
-                "another roofstep%s is writing %s: wait until it has ended, or name another file",
-                name_of(pid).s, path);
-}
-
-static Status refuse_folder(const char *folder, pid_t pid)
-{
-    return FAIL(ST_USAGE,
-                "another roofstep%s is writing to the folder %s: wait until it has ended, or name "
-                "another folder",
-                name_of(pid).s, folder);
-}
-
-/* Who writes everything in this folder, or in one that it is in. */
+/* Who holds the lock of this folder, or of one above it. */
 static Status find_folder_holder(const char *folder, Holder *holder)
 {
     char above[PATH_MAX], path[PATH_MAX];
@@ -133,7 +110,7 @@ static Status find_folder_holder(const char *folder, Holder *holder)
     snprintf(above, sizeof above, "%s", folder);
     for (;;) {
         *holder = lock_path(path, above, "") ? holder_of(path, &pid) : NOBODY;
-        if (*holder == ANOTHER) return refuse_folder(above, pid);
+        if (*holder == ANOTHER) return refuse(above, true, pid);
         char *slash = strrchr(above, '/');
         if (*holder != NOBODY || !slash || !above[1]) return ST_OK;
         slash[slash == above] = '\0'; /* "/a/b" -> "/a" -> "/" */
@@ -150,12 +127,12 @@ static Status check_files_in(const char *folder, const char *shown)
     for (const struct dirent *entry; status == ST_OK && dir && (entry = readdir(dir));) {
         const size_t n = strlen(entry->d_name);
         pid_t pid = 0;
-        if (n <= ending || entry->d_name[0] != '.') continue;
-        if (strcmp(entry->d_name + n - ending, ENDING) != 0) continue;
+        if (n <= ending || entry->d_name[0] != '.' || !text_ends_with(entry->d_name, ENDING))
+            continue;
         if (snprintf(path, sizeof path, "%s/%s", folder, entry->d_name) >= PATH_MAX) continue;
         if (holder_of(path, &pid) != ANOTHER) continue;
         snprintf(name, sizeof name, "%s/%.*s", shown, (int)(n - ending - 1), entry->d_name + 1);
-        status = refuse_file(name, pid);
+        status = refuse(name, false, pid);
     }
     if (dir) closedir(dir);
     return status;
@@ -201,54 +178,44 @@ static void hold(const char *path, int fd)
 
 typedef enum Try { TAKEN, BUSY, GONE, IMPOSSIBLE } Try;
 
-/* Not flock(), nor a lock of the open file: a process that is forked would have it, too, and keep it. */
+/* fcntl(), because a forked child would inherit a lock of flock() or of the open file, and keep it. */
 static Try try_once(const char *path, pid_t *pid)
 {
     struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
     const int fd = open_lock(path);
     if (fd < 0) return IMPOSSIBLE;
-    Try result = TAKEN;
-    if (fcntl(fd, F_SETLK, &whole) != 0) {
-        const int error = errno;
-        const bool busy = error == EAGAIN || error == EACCES;
-        result = !busy ? IMPOSSIBLE : ask(fd, pid) ? BUSY : GONE;
-        if (!busy) unlink(path);
-        errno = error;
-    } else if (!is_in_place(fd, path)) {
-        result = GONE;
-    }
-    if (result == TAKEN) {
+    const int error = fcntl(fd, F_SETLK, &whole) == 0 ? 0 : errno;
+    if (!error && is_in_place(fd, path)) {
         hold(path, fd);
-    } else {
-        const int error = errno;
-        close(fd);
-        errno = error;
+        return TAKEN;
     }
-    return result;
+    const bool possible = !error || error == EAGAIN || error == EACCES;
+    const bool busy = error && possible && held_by_other(fd, pid);
+    if (!possible) unlink(path);
+    close(fd);
+    errno = error;
+    return !possible ? IMPOSSIBLE : busy ? BUSY : GONE;
 }
 
-/* What cannot be written has no lock and needs none. */
-static void tell_impossible(const char *folder, const char *shown)
-{
-    const int error = errno;
-    if (error != EROFS && access(folder, W_OK | X_OK) == 0) warn(shown, error);
-}
-
-/* *result is TAKEN, BUSY or IMPOSSIBLE. No signal comes between a file and the list it is removed by. */
-static Status take(const char *path, pid_t *pid, Try *result)
+/* Sets *taken. A folder that cannot be written has no locks and needs none. Signals are blocked, so that
+ * none comes between a lock file and its entry in the list by which a signal handler removes it. */
+static Status take(const char *lock, const char *folder, const char *shown, bool is_folder,
+                   bool *taken)
 {
     sigset_t all, before;
-    *result = GONE;
+    pid_t pid = 0;
+    Try result = GONE;
     if (n_held == MOST && owner == getpid())
         return FAIL(ST_FAILED, "more than %d files are locked at once", MOST);
     sigfillset(&all);
     sigprocmask(SIG_BLOCK, &all, &before);
-    for (int i = 0; i < TRIES && *result == GONE; i++) *result = try_once(path, pid);
+    for (int i = 0; i < TRIES && result == GONE; i++) result = try_once(lock, &pid);
     const int error = errno;
     sigprocmask(SIG_SETMASK, &before, NULL);
-    errno = error;
-    if (*result == GONE) *result = BUSY;
-    return ST_OK;
+    *taken = result == TAKEN;
+    if (result == IMPOSSIBLE && error != EROFS && access(folder, W_OK | X_OK) == 0)
+        warn(shown, error);
+    return result == BUSY || result == GONE ? refuse(shown, is_folder, pid) : ST_OK;
 }
 
 /* Counted down last: a signal in between does it once more. */
@@ -260,10 +227,19 @@ static void release_last(void)
     n_held--;
 }
 
-static Status give_back(Status status)
+/* `holder` is whoever has the lock of the folder, or of one above it. */
+static Status check(const Place *place, const char *path, Holder *holder)
 {
-    release_last();
-    return status;
+    pid_t pid = 0;
+    TRY(find_folder_holder(place->folder, holder));
+    return holder_of(place->lock, &pid) == ANOTHER ? refuse(path, false, pid) : ST_OK;
+}
+
+Status file_lock_check(const char *path)
+{
+    Place place;
+    Holder holder;
+    return find_place(&place, path) ? check(&place, path, &holder) : ST_OK;
 }
 
 Status file_lock_take(const char *path)
@@ -271,55 +247,38 @@ Status file_lock_take(const char *path)
     struct stat info;
     Place place;
     Holder holder;
-    Try result;
-    char lock[PATH_MAX];
-    pid_t pid = 0;
+    bool taken;
     const bool there = stat(path, &info) == 0;
     if (there ? !S_ISREG(info.st_mode) : errno != ENOENT) return ST_OK;
-    if (!find_place(&place, path) || !lock_path(lock, place.folder, place.name)) return ST_OK;
-    TRY(find_folder_holder(place.folder, &holder));
-    if (holder != NOBODY) return holder_of(lock, &pid) == ANOTHER ? refuse_file(path, pid) : ST_OK;
-    if (is_held(lock)) return ST_OK;
-    TRY(take(lock, &pid, &result));
-    if (result == BUSY) return refuse_file(path, pid);
-    if (result == IMPOSSIBLE) tell_impossible(place.folder, path);
-    if (result != TAKEN) return ST_OK;
+    if (!find_place(&place, path)) return ST_OK;
+    TRY(check(&place, path, &holder));
+    if (holder != NOBODY || is_held(place.lock)) return ST_OK;
+    TRY(take(place.lock, place.folder, path, false, &taken));
+    if (!taken) return ST_OK;
     /* Once more: the folder may have been taken before the file was. */
     const Status status = find_folder_holder(place.folder, &holder);
-    return status == ST_OK ? ST_OK : give_back(status);
+    if (status != ST_OK) release_last();
+    return status;
 }
 
 Status file_lock_take_folder(const char *folder)
 {
     char real[PATH_MAX], lock[PATH_MAX];
     Holder holder;
-    Try result;
-    pid_t pid = 0;
+    bool taken;
     if (!realpath(folder, real) || !lock_path(lock, real, "")) return ST_OK;
     TRY(find_folder_holder(real, &holder));
     if (holder != NOBODY) return check_files_in(real, folder); /* taken before the one above was */
-    TRY(take(lock, &pid, &result));
-    if (result == BUSY) return refuse_folder(folder, pid);
-    if (result == IMPOSSIBLE) tell_impossible(real, folder);
-    if (result != TAKEN) return ST_OK;
+    TRY(take(lock, real, folder, true, &taken));
+    if (!taken) return ST_OK;
     Status status = check_files_in(real, folder);
     /* A file that was locked at the same moment gives way to the folder: it takes a moment. */
     if (status != ST_OK) {
         nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);
         status = check_files_in(real, folder);
     }
-    return status == ST_OK ? ST_OK : give_back(status);
-}
-
-Status file_lock_check(const char *path)
-{
-    Place place;
-    Holder holder;
-    char lock[PATH_MAX];
-    pid_t pid = 0;
-    if (!find_place(&place, path) || !lock_path(lock, place.folder, place.name)) return ST_OK;
-    TRY(find_folder_holder(place.folder, &holder));
-    return holder_of(lock, &pid) == ANOTHER ? refuse_file(path, pid) : ST_OK;
+    if (status != ST_OK) release_last();
+    return status;
 }
 
 /* ---- the end ---- */

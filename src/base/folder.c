@@ -2,7 +2,6 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +14,13 @@ Status folder_make(const char *path)
     if (errno == EEXIST && stat(path, &info) == 0 && S_ISDIR(info.st_mode)) return ST_OK;
     return FAIL(ST_IO, "cannot make the folder %s: %s", path,
                 strerror(errno == EEXIST ? ENOTDIR : errno));
+}
+
+bool folder_of(const char *path, char folder[PATH_MAX])
+{
+    const char *slash = strrchr(path, '/');
+    const int n = slash ? (int)(slash - path) + 1 : 1;
+    return snprintf(folder, PATH_MAX, "%.*s", n, slash ? path : ".") < PATH_MAX;
 }
 
 /* `top` has no links in it. */

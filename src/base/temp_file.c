@@ -1,12 +1,11 @@
 #include "base/temp_file.h"
 
 #include "base/file_lock.h"
+#include "base/folder.h"
 
-#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,11 +26,13 @@ struct TempFile {
 
 static TempFile *list; /* changed only while signals are blocked */
 
-static void block_signals(sigset_t *before)
+/* Blocked until the scope of the returned set ends: CLEANUP(unblock_signals). */
+static sigset_t block_signals(void)
 {
-    sigset_t all;
+    sigset_t all, before;
     sigfillset(&all);
-    pthread_sigmask(SIG_BLOCK, &all, before);
+    pthread_sigmask(SIG_BLOCK, &all, &before);
+    return before;
 }
 
 /* errno is what it was before. */
@@ -142,69 +143,42 @@ static int link_to(const char *name, int fd)
 
 TempFile *temp_file_create(const char *path, int *fd)
 {
-    sigset_t before;
-    block_signals(&before);
-    TempFile *u = make_named(path, create, -1, fd);
-    unblock_signals(&before);
-    return u;
+    CLEANUP(unblock_signals) const sigset_t before = block_signals();
+    return make_named(path, create, -1, fd);
 }
 
-/* Signals are blocked. */
-static bool put(TempFile *unfinished, const char *path)
+bool temp_file_put(TempFile *unfinished, const char *path)
 {
+    CLEANUP(unblock_signals) const sigset_t before = block_signals();
     if (rename(unfinished->path, path) != 0) return false;
     forget(unfinished);
     return true;
 }
 
-bool temp_file_put(TempFile *unfinished, const char *path)
+void temp_file_remove(TempFile *unfinished)
 {
-    sigset_t before;
-    block_signals(&before);
-    const bool done = put(unfinished, path);
-    unblock_signals(&before);
-    return done;
-}
-
-static void take_away(TempFile *unfinished)
-{
+    if (!unfinished) return;
+    CLEANUP(unblock_signals) const sigset_t before = block_signals();
     const int error = errno;
     unlink(unfinished->path);
     forget(unfinished);
     errno = error;
 }
 
-void temp_file_remove(TempFile *unfinished)
-{
-    sigset_t before;
-    if (!unfinished) return;
-    block_signals(&before);
-    take_away(unfinished);
-    unblock_signals(&before);
-}
-
 /* ---- files without a name ---- */
 
 /* linkat() replaces nothing: where the name is taken, the file gets a temporary name and is renamed. */
-static bool name_it(int fd, const char *path)
+bool temp_file_name(int fd, const char *path)
 {
+    CLEANUP(unblock_signals) const sigset_t before = block_signals();
     int made;
     if (link_to(path, fd) == 0) return true;
     if (errno != EEXIST) return false;
     TempFile *u = make_named(path, link_to, fd, &made);
     if (!u) return false;
-    if (put(u, path)) return true;
-    take_away(u);
+    if (temp_file_put(u, path)) return true;
+    temp_file_remove(u);
     return false;
-}
-
-bool temp_file_name(int fd, const char *path)
-{
-    sigset_t before;
-    block_signals(&before);
-    const bool done = name_it(fd, path);
-    unblock_signals(&before);
-    return done;
 }
 
 /* ---- files that killed processes left ---- */
@@ -212,17 +186,12 @@ bool temp_file_name(int fd, const char *path)
 /* The PID in NAME.roofstep-PID-N.tmp; 0: it is no such name. */
 static pid_t owner_of(const char *name)
 {
-    const size_t n = strlen(name), tail = sizeof ending - 1;
-    if (n < tail || strcmp(name + n - tail, ending) != 0) return 0;
-    const char *end = name + n - tail, *at = end;
-    while (at > name && isdigit((unsigned char)at[-1])) at--;
-    if (at == end || at == name || at[-1] != '-') return 0;
-    const char *number = --at;
-    while (number > name && isdigit((unsigned char)number[-1])) number--;
-    const size_t before = (size_t)(number - name), m = sizeof mark - 1;
-    if (number == at || before <= m || memcmp(number - m, mark, m) != 0) return 0;
-    const long pid = strtol(number, NULL, 10);
-    return pid > 0 && pid <= INT_MAX ? (pid_t)pid : 0;
+    char pid[10];
+    int end = 0;
+    const char *last = NULL;
+    for (const char *at = name; (at = strstr(at + 1, mark));) last = at;
+    if (!last || sscanf(last, ".roofstep-%9[0-9]-%*[0-9].tmp%n", pid, &end) != 1) return 0;
+    return end > 0 && !last[end] ? (pid_t)strtol(pid, NULL, 10) : 0;
 }
 
 /* Whether a live roofstep has this number. Another program may have the number of one that was
@@ -269,9 +238,7 @@ void temp_file_remove_stale_of(const char *path)
 {
     char folder[PATH_MAX], real[PATH_MAX];
     if (realpath(path, real)) path = real; /* beside what a link leads to */
-    const char *slash = strrchr(path, '/');
-    const size_t n = slash ? (size_t)(slash - path) + 1 : 0;
-    if (n >= sizeof folder) return;
-    snprintf(folder, sizeof folder, "%.*s", n ? (int)n : 1, n ? path : ".");
-    remove_stale(folder, path + n, beginning(path) - n);
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    if (folder_of(path, folder))
+        remove_stale(folder, name, beginning(path) - (size_t)(name - path));
 }

@@ -111,12 +111,10 @@ size_t text_width(const char *s)
 
 Status text_write_file(const char *path, const void *data, size_t n)
 {
-    AtomicFile file;
+    CLEANUP(atomic_file_abandon) AtomicFile file;
     TRY(atomic_file_open(&file, path));
-    const Status status = atomic_file_write(&file, data, n);
-    if (status == ST_OK) return atomic_file_finish(&file);
-    atomic_file_abandon(&file);
-    return status;
+    TRY(atomic_file_write(&file, data, n));
+    return atomic_file_finish(&file);
 }
 
 static Status read_all(Text *text, FILE *file, const char *path, size_t limit)

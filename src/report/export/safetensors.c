@@ -93,7 +93,7 @@ static Status rewrite_header(Safetensors *st, const Text *header)
 Status safetensors_late_metadata(Safetensors *st, const char *name, const char *value)
 {
     CLEANUP(text_free) Text header = {0};
-    if (!atomic_file_can_rewrite(&st->file)) return ST_OK;
+    if (st->file.device) return ST_OK;
     TRY(safetensors_metadata(st, name, value));
     TRY(dump_header(st, 0, &header));
     return rewrite_header(st, &header);
