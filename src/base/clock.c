@@ -2,18 +2,16 @@
 
 #include <time.h>
 
-double clock_seconds(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
 static int64_t nanoseconds(clockid_t clock)
 {
     struct timespec t;
     clock_gettime(clock, &t);
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+double clock_seconds(void)
+{
+    return (double)nanoseconds(CLOCK_MONOTONIC) * 1e-9;
 }
 
 int64_t clock_nanoseconds(void)

@@ -125,17 +125,9 @@ static double weight(const GrowthPoint *point, double typical)
            (0.5 * own * own + 0.5 * typical * typical + row_noise * row_noise);
 }
 
-static double largest(const GrowthPoint *points, int m)
-{
-    double n = 0;
-    for (int i = 0; i < m; i++) n = fmax(n, points[i].n);
-    return n;
-}
-
-static Problem make_problem(const GrowthPoint *points, int m)
+static Problem make_problem(const GrowthPoint *points, int m, double most)
 {
     Problem p = {.m = m, .typical = typical_spread(points, m)};
-    const double most = largest(points, m);
     for (int i = 0; i < m; i++) {
         p.log_x[i] = log(points[i].n / most);
         p.log_y[i] = log(points[i].y);
@@ -219,16 +211,11 @@ static double squares_without_floor(const Problem *p)
     return dot(p, y, y) - along * along / dot(p, slope, slope);
 }
 
-static int count_from(const GrowthPoint *points, int m, double from)
-{
-    int n = 0;
-    for (int i = 0; i < m; i++) {
-        bool seen = points[i].n < from;
-        for (int j = 0; j < i && !seen; j++) seen = points[j].n == points[i].n;
-        n += !seen;
-    }
-    return n;
-}
+/* The different n in order, and at each the mean of log y. */
+typedef struct Distinct {
+    int m;
+    double n[GROWTH_FIT_MOST], log_y[GROWTH_FIT_MOST];
+} Distinct;
 
 /* The least n above `n`; INFINITY: none. */
 static double next_n(const GrowthPoint *points, int m, double n)
@@ -240,39 +227,37 @@ static double next_n(const GrowthPoint *points, int m, double n)
     return next;
 }
 
-static double mean_log_at(const GrowthPoint *points, int m, double n)
+static Distinct find_distinct(const GrowthPoint *points, int m)
 {
-    double sum = 0;
-    int count = 0;
-    for (int i = 0; i < m; i++) {
-        if (points[i].n == n) sum += log(points[i].y), count++;
+    Distinct d = {.m = 0};
+    for (double n = next_n(points, m, 0); isfinite(n); n = next_n(points, m, n)) {
+        double sum = 0;
+        int count = 0;
+        for (int i = 0; i < m; i++) {
+            if (points[i].n == n) sum += log(points[i].y), count++;
+        }
+        d.n[d.m] = n;
+        d.log_y[d.m++] = sum / count;
     }
-    return sum / count;
+    return d;
 }
 
-static double slope_between(const GrowthPoint *points, int m, double a, double b)
+static void put_local(GrowthFit *fit, const Distinct *d)
 {
-    return (mean_log_at(points, m, b) - mean_log_at(points, m, a)) / log(b / a);
-}
-
-static void put_local(GrowthFit *fit, const GrowthPoint *points, int m)
-{
-    double a = next_n(points, m, 0);
     fit->local_low = INFINITY, fit->local_high = -INFINITY;
-    for (double b = next_n(points, m, a); isfinite(b); a = b, b = next_n(points, m, b)) {
-        const double slope = slope_between(points, m, a, b);
+    for (int i = 1; i < d->m; i++) {
+        const double slope = (d->log_y[i] - d->log_y[i - 1]) / log(d->n[i] / d->n[i - 1]);
         fit->local_low = fmin(fit->local_low, slope);
         fit->local_high = fmax(fit->local_high, slope);
     }
 }
 
-static void put_begin(GrowthFit *fit, const GrowthPoint *points, int m)
+static void put_begin(GrowthFit *fit, const Distinct *d)
 {
-    double n = next_n(points, m, 0);
-    while (isfinite(n) && fit->factor * pow(n, fit->exponent) <= fit->floor)
-        n = next_n(points, m, n);
-    fit->beyond = count_from(points, m, n);
-    fit->begins = fit->floor_seen ? n : next_n(points, m, 0);
+    int i = 0;
+    while (i < d->m && fit->factor * pow(d->n[i], fit->exponent) <= fit->floor) i++;
+    fit->beyond = d->m - i;
+    fit->begins = !fit->floor_seen ? d->n[0] : i < d->m ? d->n[i] : INFINITY;
 }
 
 static void put_law(GrowthFit *fit, const Problem *p, const Best *best, double most, int dof)
@@ -299,17 +284,19 @@ static GrowthVerdict judge(const GrowthFit *fit, const Problem *p, const Best *b
 GrowthFit growth_fit_law(const GrowthPoint *points, int n)
 {
     const int m = n < GROWTH_FIT_MOST ? n : GROWTH_FIT_MOST;
-    GrowthFit fit = {.verdict = GROWTH_FEW_POINTS, .points = count_from(points, m, 0)};
+    const Distinct d = find_distinct(points, m);
+    GrowthFit fit = {.verdict = GROWTH_FEW_POINTS, .points = d.m};
     fit.exponent = fit.low = fit.high = fit.floor = fit.factor = fit.begins = fit.scatter = NAN;
     fit.local_low = fit.local_high = NAN;
     if (fit.points < GROWTH_FIT_LEAST) return fit;
-    const Problem p = make_problem(points, m);
+    const double most = d.n[d.m - 1];
+    const Problem p = make_problem(points, m, most);
     const Best best = best_law(&p);
     /* Where no floor fits best, there are two unknowns. */
     const int dof = m - (best.r > 0 ? 3 : 2);
-    put_law(&fit, &p, &best, largest(points, m), dof);
-    put_begin(&fit, points, m);
-    put_local(&fit, points, m);
+    put_law(&fit, &p, &best, most, dof);
+    put_begin(&fit, &d);
+    put_local(&fit, &d);
     fit.verdict = judge(&fit, &p, &best, dof);
     return fit;
 }

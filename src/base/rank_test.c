@@ -5,32 +5,11 @@
 #include <string.h>
 
 enum {
-    MOST_PAIRS = RANK_TEST_EXACT * RANK_TEST_EXACT,
     MOST = 2 * RANK_TEST_EXACT,               /* samples */
     MOST_SUM = 2 * RANK_TEST_EXACT * MOST + 1 /* of twice the ranks of one side */
 };
 
 static const double Z_975 = 1.959963984540054; /* of a normal distribution, 97.5 % are below */
-
-/* ways[u]: in how many orders of n and m distinct samples u pairs have a < b. Its generating function is
- * the product of (1 - x^(m+i)) / (1 - x^i), i = 1 .. n; the sum is (n+m over n), below 2^38. */
-static void count_ways(int n, int m, int64_t ways[MOST_PAIRS + 1])
-{
-    const int pairs = n * m;
-    memset(ways, 0, (size_t)(pairs + 1) * sizeof *ways);
-    ways[0] = 1;
-    for (int i = 1; i <= n; i++) {
-        for (int u = pairs; u >= m + i; u--) ways[u] -= ways[u - m - i];
-        for (int u = i; u <= pairs; u++) ways[u] += ways[u - i];
-    }
-}
-
-static int64_t sum_of(const int64_t *ways, int n)
-{
-    int64_t sum = 0;
-    for (int i = 0; i < n; i++) sum += ways[i];
-    return sum;
-}
 
 static bool is_small(int na, int nb)
 {
@@ -45,8 +24,10 @@ static int run_at(const double *x, int n, int i)
     return length;
 }
 
-/* Pairs with a < b, ties as half, and the sum of t^3 - t over the groups of t equal samples. */
-static double count_pairs(const double *a, int na, const double *b, int nb, double *ties)
+/* Pairs with a < b, ties as half, and the sum of t^3 - t over the groups of t equal samples. `ranks`, unless
+ * NULL, gets twice the rank of every sample. Equal samples share the mean of their ranks: whole numbers. */
+static double count_pairs(const double *a, int na, const double *b, int nb, double *ties,
+                          int *ranks)
 {
     double u = 0;
     *ties = 0;
@@ -57,44 +38,44 @@ static double count_pairs(const double *a, int na, const double *b, int nb, doub
         const double t = (double)of_a + of_b;
         u += of_b * (i + 0.5 * of_a);
         *ties += t * t * t - t;
+        for (int k = 0; ranks && k < of_a + of_b; k++)
+            ranks[i + j + k] = 2 * (i + j) + of_a + of_b + 1;
         i += of_a;
         j += of_b;
     }
     return u;
 }
 
-/* Twice the rank of every sample, equal ones sharing their middle: whole numbers. */
-static void double_ranks(const double *a, int na, const double *b, int nb, int ranks[MOST])
+/* How many ways there are to call nb of the n samples b's, by the sum of their ranks. All of them together
+ * are below 2^38. */
+typedef struct Ways {
+    int64_t all, of[RANK_TEST_EXACT + 1][MOST_SUM]; /* of how many b's, and of which sum */
+} Ways;
+
+static void count_ways(const int *ranks, int n, int nb, Ways *ways)
 {
-    for (int i = 0, j = 0; i < na || j < nb;) {
-        const double x = j == nb || (i < na && a[i] <= b[j]) ? a[i] : b[j];
-        const int of_a = i < na && a[i] == x ? run_at(a, na, i) : 0;
-        const int of_b = j < nb && b[j] == x ? run_at(b, nb, j) : 0;
-        for (int k = 0; k < of_a + of_b; k++) ranks[i + j + k] = 2 * (i + j) + of_a + of_b + 1;
-        i += of_a;
-        j += of_b;
+    *ways = (Ways){.of = {{1}}};
+    for (int i = 0; i < n; i++) {
+        for (int k = nb < i + 1 ? nb : i + 1; k > 0; k--) {
+            for (int s = ranks[i]; s < MOST_SUM; s++)
+                ways->of[k][s] += ways->of[k - 1][s - ranks[i]];
+        }
     }
+    for (int s = 0; s < MOST_SUM; s++) ways->all += ways->of[nb][s];
 }
 
 /* Of all ways to call nb of the samples b's, the share whose sum of ranks is at least as far from
  * the middle. */
-static double exact_p(double u, const double *a, int na, const double *b, int nb)
+static double exact_p(double u, const int *ranks, int na, int nb)
 {
-    int64_t ways[RANK_TEST_EXACT + 1][MOST_SUM] = {{1}}; /* of how many, and of which sum */
-    int ranks[MOST];
-    double_ranks(a, na, b, nb, ranks);
-    for (int i = 0; i < na + nb; i++) {
-        for (int k = nb < i + 1 ? nb : i + 1; k > 0; k--) {
-            for (int s = ranks[i]; s < MOST_SUM; s++) ways[k][s] += ways[k - 1][s - ranks[i]];
-        }
-    }
+    Ways ways;
+    int64_t far = 0;
+    count_ways(ranks, na + nb, nb, &ways);
     const double middle = nb * (na + nb + 1.0), distance = fabs(2 * u - (double)na * nb);
-    int64_t all = 0, far = 0;
     for (int s = 0; s < MOST_SUM; s++) {
-        all += ways[nb][s];
-        if (fabs(s - middle) >= distance) far += ways[nb][s];
+        if (fabs(s - middle) >= distance) far += ways.of[nb][s];
     }
-    return (double)far / (double)all;
+    return (double)far / (double)ways.all;
 }
 
 static double normal_p(double u, int na, int nb, double ties)
@@ -108,11 +89,12 @@ static double normal_p(double u, int na, int nb, double ties)
 RankTest rank_test_mann_whitney(const double *a, int na, const double *b, int nb)
 {
     double ties;
+    int ranks[MOST];
     if (na < 1 || nb < 1) return (RankTest){NAN, NAN, false};
-    RankTest test = {.u = count_pairs(a, na, b, nb, &ties)};
-    test.exact = is_small(na, nb);
-    test.p = test.exact ? exact_p(test.u, a, na, b, nb) : normal_p(test.u, na, nb, ties);
-    return test;
+    const bool exact = is_small(na, nb);
+    const double u = count_pairs(a, na, b, nb, &ties, exact ? ranks : NULL);
+    const double p = exact ? exact_p(u, ranks, na, nb) : normal_p(u, na, nb, ties);
+    return (RankTest){u, p, exact};
 }
 
 /* How many of all ratios b / a are at most x: a walk along both sorted samples, because the ratio
@@ -153,12 +135,15 @@ static int64_t cut(int na, int nb)
         const double k = floor(pairs / 2 + 0.5 - Z_975 * sqrt(pairs * ((double)na + nb + 1) / 12));
         return k > 0 ? (int64_t)k : 0;
     }
-    int64_t ways[MOST_PAIRS + 1];
-    count_ways(na, nb, ways);
-    const int64_t all = sum_of(ways, na * nb + 1);
+    Ways ways;
+    int ranks[MOST];
     int64_t below = 0;
+    for (int i = 0; i < na + nb; i++) ranks[i] = 2 * (i + 1);
+    count_ways(ranks, na + nb, nb, &ways);
+    /* Twice the ranks of the b's sum up to nb (nb + 1) + 2 U. */
+    const int64_t *with_u = ways.of[nb] + nb * (nb + 1);
     int k = 0;
-    while (40 * (below + ways[k]) <= all) below += ways[k++];
+    while (40 * (below + with_u[2 * k]) <= ways.all) below += with_u[2 * k++];
     return k;
 }
 

@@ -32,20 +32,6 @@ double stats_std(const double *x, int n)
     return n > 1 ? sqrt(squares / (n - 1)) : NAN;
 }
 
-double stats_min(const double *x, int n)
-{
-    double least = n > 0 ? x[0] : NAN;
-    for (int i = 1; i < n; i++) least = fmin(least, x[i]);
-    return least;
-}
-
-double stats_max(const double *x, int n)
-{
-    double most = n > 0 ? x[0] : NAN;
-    for (int i = 1; i < n; i++) most = fmax(most, x[i]);
-    return most;
-}
-
 /* The place of x among all doubles, as an unsigned number: a < b when order(a) < order(b). */
 static uint64_t order(double x)
 {
@@ -179,8 +165,8 @@ StatsSummary stats_summary(const double *x, int n)
         .n = n,
         .mean = mean,
         .std = stats_std(x, n),
-        .min = stats_min(x, n),
-        .max = stats_max(x, n),
+        .min = stats_quantile(x, n, 0),
+        .max = stats_quantile(x, n, 1),
         .median = stats_median(x, n),
         .mad = stats_mad(x, n),
         .ci95_low = mean - half,

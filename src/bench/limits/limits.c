@@ -55,7 +55,8 @@ LimitsDeviceName limits_device_name(const Limits *limits)
 LimitsRate limits_rate_of(const double *rates, int n)
 {
     if (n == 0) return (LimitsRate){0};
-    return (LimitsRate){stats_median(rates, n), stats_min(rates, n), stats_max(rates, n), n};
+    return (LimitsRate){stats_median(rates, n), stats_quantile(rates, n, 0),
+                        stats_quantile(rates, n, 1), n};
 }
 
 LimitId limits_largest(Precision precision)
