@@ -36,24 +36,16 @@ static MemoryClass activation_usage(const Plan *plan, int producer)
 
 static MemoryClass usage_of(const Model *model, int tensor, int producer)
 {
-    switch (model->plan.tensors[tensor].kind) {
-    case TK_PARAM:
-        return is_master(model, tensor) ? MEMORY_MASTER : MEMORY_PARAM;
-    case TK_WEIGHT_COPY:
-        return MEMORY_COPY;
-    case TK_MOMENT:
-        return MEMORY_MOMENT;
-    case TK_GRAD:
-        return MEMORY_GRAD;
-    case TK_LOGITS:
-        return MEMORY_LOGITS;
-    case TK_WORKSPACE:
-        return MEMORY_WORKSPACE;
-    case TK_ACTIVATION:
-        return activation_usage(&model->plan, producer);
-    default:
-        return MEMORY_FIXED;
-    }
+    static const MemoryClass by_kind[TK_COUNT] = {
+        [TK_INPUT] = MEMORY_FIXED,         [TK_CONSTANT] = MEMORY_FIXED,
+        [TK_PARAM] = MEMORY_PARAM,         [TK_WEIGHT_COPY] = MEMORY_COPY,
+        [TK_MOMENT] = MEMORY_MOMENT,       [TK_STATE] = MEMORY_FIXED,
+        [TK_GRAD] = MEMORY_GRAD,           [TK_LOGITS] = MEMORY_LOGITS,
+        [TK_WORKSPACE] = MEMORY_WORKSPACE,
+    };
+    const TensorKind kind = model->plan.tensors[tensor].kind;
+    if (kind == TK_PARAM && is_master(model, tensor)) return MEMORY_MASTER;
+    return kind == TK_ACTIVATION ? activation_usage(&model->plan, producer) : by_kind[kind];
 }
 
 /* ---- the blocks ---- */
@@ -196,20 +188,18 @@ Status memory_blocks_make(MemoryBlocks *list, const Model *model, const Binding 
 {
     const size_t n = (size_t)model->plan.n_tensors + 1, n_nodes = (size_t)model->plan.n_nodes;
     *list = (MemoryBlocks){.model = model, .binding = binding};
-    Work work = {.producer = calloc(n, sizeof(int)), .current = calloc(n, sizeof(int))};
+    CLEANUP(array_free) int *producer = calloc(n, sizeof *producer);
+    CLEANUP(array_free) int *current = calloc(n, sizeof *current);
     CLEANUP(array_free) int *count = calloc(n_nodes + 1, sizeof *count);
     list->blocks = calloc(n + n_nodes, sizeof *list->blocks);
     list->by_last = calloc(n + n_nodes, sizeof *list->by_last);
-    const bool room = work.producer && work.current && count && list->blocks && list->by_last;
-    if (room) {
-        fill(list, &work);
-        sort_by_last(list, count);
+    if (!producer || !current || !count || !list->blocks || !list->by_last) {
+        memory_blocks_free(list);
+        return NO_MEMORY("for the blocks of %d tensors", model->plan.n_tensors);
     }
-    free(work.producer);
-    free(work.current);
-    if (room) return ST_OK;
-    memory_blocks_free(list);
-    return NO_MEMORY("for the blocks of %d tensors", model->plan.n_tensors);
+    fill(list, &(Work){.producer = producer, .current = current});
+    sort_by_last(list, count);
+    return ST_OK;
 }
 
 void memory_blocks_free(MemoryBlocks *list)

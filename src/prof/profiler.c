@@ -52,12 +52,19 @@ void profiler_close(Profiler *p)
 }
 
 /* The trace keeps every event of the first steps. */
-static Status log_event(Profiler *p, int64_t step, const TraceEvent *event)
+static Status log_event(Profiler *p, int64_t step, TraceEvent event)
 {
     if (!p->recording || step >= p->trace_steps) return ST_OK;
-    TraceEvent numbered = *event;
-    numbered.step = (int)step;
-    return trace_log_add(&p->log, &numbered);
+    event.step = (int)step;
+    return trace_log_add(&p->log, &event);
+}
+
+/* Something that the host did in the step at hand. */
+static Status log_host(Profiler *p, TraceEvent event, int64_t begin, int64_t end)
+{
+    event.begin = begin;
+    event.end = end;
+    return log_event(p, p->steps, event);
 }
 
 /* ---- nodes ---- */
@@ -85,13 +92,9 @@ static Status close_ranges(Profiler *p, int node, int64_t now)
         if (!range_tree_closes(&p->ranges, node, level)) continue;
         range->end = now;
         TRY(running_stats_add(&range->host, (double)(now - range->begin) * 1e-9));
-        const TraceEvent event = {.kind = TRACE_RANGE,
-                                  .node = node,
-                                  .name = range->name,
-                                  .depth = level,
-                                  .begin = range->begin,
-                                  .end = now};
-        TRY(log_event(p, p->steps, &event));
+        const TraceEvent event = {
+            .kind = TRACE_RANGE, .node = node, .name = range->name, .depth = level};
+        TRY(log_host(p, event, range->begin, now));
     }
     return ST_OK;
 }
@@ -120,12 +123,9 @@ static Status node_end(void *self, const ObserverEvent *event)
     p->node_seconds[node->phase] += seconds;
     TRY(running_stats_add(&p->rows.rows[row].host, seconds));
     if (!p->device) TRY(count_as_kernel(p, &p->rows.rows[row], now));
-    const TraceEvent ran = {.kind = TRACE_NODE,
-                            .node = event->node,
-                            .name = plan_op_name(node->op),
-                            .begin = p->node_begin,
-                            .end = now};
-    TRY(log_event(p, p->steps, &ran));
+    const TraceEvent ran = {
+        .kind = TRACE_NODE, .node = event->node, .name = plan_op_name(node->op)};
+    TRY(log_host(p, ran, p->node_begin, now));
     TRY(close_ranges(p, event->node, now));
     /* profiling overhead is no gap of the step */
     if (!p->device) p->gpu.call_gaps.end = clock_nanoseconds();
@@ -181,23 +181,18 @@ Status profiler_phase_end(Profiler *p, Phase phase)
 {
     const int64_t now = clock_nanoseconds();
     TRY(running_stats_add(&p->phases[phase], (double)(now - p->phase_begin) * 1e-9));
-    const TraceEvent event = {.kind = TRACE_PHASE,
-                              .node = -1,
-                              .name = plan_phase_name(phase),
-                              .begin = p->phase_begin,
-                              .end = now};
-    return log_event(p, p->steps, &event);
+    const TraceEvent event = {.kind = TRACE_PHASE, .node = -1, .name = plan_phase_name(phase)};
+    return log_host(p, event, p->phase_begin, now);
 }
 
 Status profiler_step_end(Profiler *p)
 {
     const int64_t now = clock_nanoseconds();
     const double wall = (double)(now - p->step_begin) * 1e-9;
-    const TraceEvent event = {
-        .kind = TRACE_STEP, .node = -1, .name = "step", .begin = p->step_begin, .end = now};
+    const TraceEvent event = {.kind = TRACE_STEP, .node = -1, .name = "step"};
     p->loop_end = now;
     TRY(running_stats_add(&p->step, wall));
-    TRY(log_event(p, p->steps, &event));
+    TRY(log_host(p, event, p->step_begin, now));
     TRY(os_end(p, wall));
     p->recording = false;
     p->steps++;
@@ -225,7 +220,7 @@ static Status log_projections(Profiler *p, int64_t step, const TraceEvent *event
         if (e->end >= at->end) at->end = e->end + 1;
     }
     for (int phase = 0; phase < PHASE_COUNT; phase++) {
-        if (around[phase].name) TRY(log_event(p, step, &around[phase]));
+        if (around[phase].name) TRY(log_event(p, step, around[phase]));
     }
     return ST_OK;
 }
@@ -234,7 +229,7 @@ static Status take_step(Profiler *p, int64_t step, TraceEvent *events, size_t n)
 {
     TRY(gpu_stats_step(&p->gpu, &p->rows, &p->ranges, p->binding->plan, events, n));
     TRY(log_projections(p, step, events, n));
-    for (size_t i = 0; i < n; i++) TRY(log_event(p, step, &events[i]));
+    for (size_t i = 0; i < n; i++) TRY(log_event(p, step, events[i]));
     return ST_OK;
 }
 

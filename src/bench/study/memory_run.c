@@ -4,24 +4,61 @@
 #include "base/json_text.h"
 #include "bench/cell/cell.h"
 #include "bench/measure/rss.h"
-#include "prof/memory_observer.h"
+
+#include <math.h>
+#include <stdlib.h>
 
 enum { STEPS = 2 };
 
-/* On a CPU, where pages come as they are touched. A GPU's memory is taken at once. */
-static Status ask_held(void *self, size_t *bytes)
+/* When each node began and how much memory the process held when it had run. With the lifetimes of the
+ * plan (prof/memory_blocks.h) that dates every allocation and free. */
+typedef struct Watch {
+    int n_nodes;
+    double *start; /* of each node: seconds since `began`; NAN: it did not run */
+    double *held;  /* bytes; NAN: not known */
+    double began;
+    bool cpu; /* where pages come as they are touched; a GPU's memory is taken at once */
+} Watch;
+
+static Status watch_make(Watch *w, const CellOpen *cell)
 {
-    (void)self;
-    Rss rss;
-    TRY(rss_read(&rss));
-    *bytes = rss.now;
+    const int n = cell->session->plan->n_nodes;
+    *w = (Watch){.n_nodes = n, .cpu = cell->placement->backend == BACKEND_cpu};
+    w->start = malloc(((size_t)n + 1) * sizeof *w->start);
+    w->held = malloc(((size_t)n + 1) * sizeof *w->held);
+    if (!w->start || !w->held) return NO_MEMORY("to watch %d nodes", n);
+    for (int i = 0; i < n; i++) w->start[i] = w->held[i] = NAN;
+    w->began = clock_seconds();
     return ST_OK;
 }
 
-static Status note_step(json_t *steps, const MemoryObserver *o)
+static void watch_free(Watch *w)
 {
-    json_t *step = json_pack("{s:o, s:o}", "start_us", json_text_reals(o->start, o->n_nodes, 1e6),
-                             "held_mib", json_text_reals(o->held, o->n_nodes, 0x1p-20));
+    free(w->start);
+    free(w->held);
+}
+
+static Status node_begin(void *self, const ObserverEvent *event)
+{
+    Watch *w = self;
+    w->start[event->node] = clock_seconds() - w->began;
+    return ST_OK;
+}
+
+static Status node_end(void *self, const ObserverEvent *event)
+{
+    Watch *w = self;
+    Rss rss;
+    if (!w->cpu) return ST_OK;
+    TRY(rss_read(&rss));
+    w->held[event->node] = (double)rss.now;
+    return ST_OK;
+}
+
+static Status note_step(json_t *steps, const Watch *w)
+{
+    json_t *step = json_pack("{s:o, s:o}", "start_us", json_text_reals(w->start, w->n_nodes, 1e6),
+                             "held_mib", json_text_reals(w->held, w->n_nodes, 0x1p-20));
     if (!step || json_array_append_new(steps, step)) return NO_MEMORY("for a memory trace");
     return ST_OK;
 }
@@ -37,14 +74,14 @@ static Status run_step(const CellOpen *cell, int step)
     return cell_link_sample(cell->link, &sample);
 }
 
-static Status watch_steps(const CellOpen *cell, MemoryObserver *o, json_t *steps)
+static Status watch_steps(const CellOpen *cell, Watch *w, json_t *steps)
 {
-    const bool cpu = cell->placement->backend == BACKEND_cpu;
-    TRY(memory_observer_make(o, cell->session->plan, cpu ? ask_held : NULL, NULL));
-    TRY(session_observe(cell->session, memory_observer_hook(o)));
+    TRY(watch_make(w, cell));
+    TRY(session_observe(cell->session,
+                        (Observer){.self = w, .begin = node_begin, .end = node_end}));
     for (int step = 0; step < STEPS; step++) {
         TRY(run_step(cell, step));
-        TRY(note_step(steps, o));
+        TRY(note_step(steps, w));
     }
     return ST_OK;
 }
@@ -53,10 +90,10 @@ static Status measure(void *self, const CellOpen *cell)
 {
     (void)self;
     const int others = cell->session->n_observers;
-    CLEANUP(memory_observer_free) MemoryObserver observer = {0};
+    CLEANUP(watch_free) Watch watch = {0};
     CLEANUP(json_text_free) json_t *steps = json_array();
     CLEANUP(json_text_free) json_t *facts = json_pack("{s:O}", "memory_trace", steps);
-    Status status = facts ? watch_steps(cell, &observer, steps) : NO_MEMORY("for a memory trace");
+    Status status = facts ? watch_steps(cell, &watch, steps) : NO_MEMORY("for a memory trace");
     if (status == ST_OK) status = cell_link_facts(cell->link, facts);
     cell->session->n_observers = others; /* ours ends with this function */
     return status;
