@@ -53,6 +53,7 @@ enum {
 
 struct NvmlInfo {
     void *library;
+    bool loaded; /* and init() has succeeded */
     Device device;
 #define FUNCTION(field, symbol, parameters) int(*field) parameters;
     FUNCTIONS(FUNCTION)
@@ -77,16 +78,18 @@ static bool load(NvmlInfo *gpu)
     find(gpu->library, symbol, &gpu->field, sizeof gpu->field);
     FUNCTIONS(FUNCTION)
 #undef FUNCTION
-    return gpu->init && gpu->init() == SUCCESS;
+    return gpu->loaded = gpu->init && gpu->init() == SUCCESS;
 }
+
+/* Calls a function of the library with these arguments. False: it is missing, or fails. */
+#define ASK(gpu, function, ...) ((gpu)->function && (gpu)->function(__VA_ARGS__) == SUCCESS)
 
 static bool select_device(NvmlInfo *gpu, const char *which)
 {
-    if (strchr(which, ':')) return gpu->by_bus_id && gpu->by_bus_id(which, &gpu->device) == SUCCESS;
-    if (which[0] == 'G') return gpu->by_uuid && gpu->by_uuid(which, &gpu->device) == SUCCESS;
+    if (strchr(which, ':')) return ASK(gpu, by_bus_id, which, &gpu->device);
+    if (which[0] == 'G') return ASK(gpu, by_uuid, which, &gpu->device);
     if (which[0] < '0' || which[0] > '9') return false;
-    const unsigned index = (unsigned)strtoul(which, NULL, 10);
-    return gpu->by_index && gpu->by_index(index, &gpu->device) == SUCCESS;
+    return ASK(gpu, by_index, (unsigned)strtoul(which, NULL, 10), &gpu->device);
 }
 
 /* "1,0" -> "1"; an empty list leaves no GPU at all. */
@@ -97,27 +100,25 @@ static void first_visible(char text[64])
     text[strcspn(text, ", ")] = '\0';
 }
 
+static void unload(NvmlInfo *gpu)
+{
+    if (gpu->loaded && gpu->shutdown) gpu->shutdown();
+    if (gpu->library) dlclose(gpu->library);
+}
+
 NvmlInfo *nvml_info_open(const char *which)
 {
     char first[64];
     first_visible(first);
     NvmlInfo *gpu = calloc(1, sizeof *gpu);
-    if (!gpu) return NULL;
-    if (!load(gpu)) {
-        if (gpu->library) dlclose(gpu->library);
-        free(gpu);
-        return NULL;
-    }
-    if (select_device(gpu, which ? which : first)) return gpu;
+    if (gpu && load(gpu) && select_device(gpu, which ? which : first)) return gpu;
     nvml_info_close(gpu);
     return NULL;
 }
 
 void nvml_info_close(NvmlInfo *gpu)
 {
-    if (!gpu) return;
-    if (gpu->shutdown) gpu->shutdown();
-    dlclose(gpu->library);
+    if (gpu) unload(gpu);
     free(gpu);
 }
 
@@ -142,21 +143,18 @@ static double watts(const NvmlInfo *gpu, NumberFn *function)
 static uint64_t throttle_of(const NvmlInfo *gpu)
 {
     unsigned long long reasons = 0;
-    const bool known = gpu->throttle && gpu->throttle(gpu->device, &reasons) == SUCCESS;
-    return known ? reasons : 0;
+    return ASK(gpu, throttle, gpu->device, &reasons) ? reasons : 0;
 }
 
 static void read_names(const NvmlInfo *gpu, NvmlReading *out)
 {
     NvmlPci pci = {0};
     int cuda = 0;
-    if (!gpu->name || gpu->name(gpu->device, out->name, sizeof out->name) != SUCCESS)
-        out->name[0] = '\0';
-    if (!gpu->driver || gpu->driver(out->driver, sizeof out->driver) != SUCCESS)
-        out->driver[0] = '\0';
-    if (gpu->cuda && gpu->cuda(&cuda) == SUCCESS)
+    if (!ASK(gpu, name, gpu->device, out->name, sizeof out->name)) out->name[0] = '\0';
+    if (!ASK(gpu, driver, out->driver, sizeof out->driver)) out->driver[0] = '\0';
+    if (ASK(gpu, cuda, &cuda))
         snprintf(out->cuda, sizeof out->cuda, "%d.%d", cuda / 1000, cuda % 1000 / 10);
-    if (gpu->pci && gpu->pci(gpu->device, &pci) == SUCCESS)
+    if (ASK(gpu, pci, gpu->device, &pci))
         snprintf(out->bus_id, sizeof out->bus_id, "%.31s", pci.bus_id);
 }
 
@@ -172,9 +170,8 @@ void nvml_info_read(NvmlInfo *gpu, NvmlReading *out)
     out->memory_max_mhz = mhz(gpu, gpu->max_clock, CLOCK_MEMORY);
     out->watts = watts(gpu, gpu->power);
     out->limit_watts = watts(gpu, gpu->power_limit);
-    if (gpu->temperature && gpu->temperature(gpu->device, SENSOR_GPU, &celsius) == SUCCESS)
-        out->celsius = celsius;
-    if (gpu->memory && gpu->memory(gpu->device, &memory) == SUCCESS) {
+    if (ASK(gpu, temperature, gpu->device, SENSOR_GPU, &celsius)) out->celsius = celsius;
+    if (ASK(gpu, memory, gpu->device, &memory)) {
         out->memory_total = (int64_t)memory.total;
         out->memory_used = (int64_t)memory.used;
     }
@@ -184,7 +181,7 @@ void nvml_info_read(NvmlInfo *gpu, NvmlReading *out)
 bool nvml_info_energy(NvmlInfo *gpu, double *joules)
 {
     unsigned long long millijoules = 0;
-    if (!gpu->energy || gpu->energy(gpu->device, &millijoules) != SUCCESS) return false;
+    if (!ASK(gpu, energy, gpu->device, &millijoules)) return false;
     *joules = (double)millijoules * 1e-3;
     return true;
 }
@@ -192,7 +189,7 @@ bool nvml_info_energy(NvmlInfo *gpu, double *joules)
 bool nvml_info_utilization(NvmlInfo *gpu, double *share)
 {
     NvmlUtilization utilization = {0};
-    if (!gpu->utilization || gpu->utilization(gpu->device, &utilization) != SUCCESS) return false;
+    if (!ASK(gpu, utilization, gpu->device, &utilization)) return false;
     *share = utilization.gpu * 1e-2;
     return true;
 }
@@ -210,12 +207,11 @@ int nvml_info_memory_used(NvmlMemoryUsed *list, int most)
     NvmlInfo gpu = {0};
     unsigned count = 0;
     int n = 0;
-    const bool known = load(&gpu) && gpu.count && gpu.by_index && gpu.count(&count) == SUCCESS;
+    const bool known = load(&gpu) && ASK(&gpu, count, &count);
     for (unsigned i = 0; known && i < count && n < most; i++) {
-        if (gpu.by_index(i, &gpu.device) == SUCCESS) read_memory_used(&gpu, &list[n++]);
+        if (ASK(&gpu, by_index, i, &gpu.device)) read_memory_used(&gpu, &list[n++]);
     }
-    if (known && gpu.shutdown) gpu.shutdown();
-    if (gpu.library) dlclose(gpu.library);
+    unload(&gpu);
     return n;
 }
 
