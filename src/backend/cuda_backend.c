@@ -62,8 +62,7 @@ static Status count_devices(int *count)
         return FAIL(ST_DEVICE, "no NVIDIA GPU can be used (CUDA: %s): use --device cpu",
                     cudaGetErrorString(error));
     }
-    TRY_CUDA(error);
-    return ST_OK;
+    return CUDA_STATUS(error);
 }
 
 static Status open_parts(Backend *be, int device)
@@ -81,8 +80,7 @@ static Status open_parts(Backend *be, int device)
     if (be->capability > 0 && device < CACHED_DEVICES) cached[device] = be->capability + 1;
     TRY_CUDA(cudaStreamCreateWithFlags(&be->stream, cudaStreamNonBlocking));
     for (int i = 0; i < BACKEND_MARKS; i++) TRY_CUDA(cudaEventCreate(&be->marks[i]));
-    TRY_CUDA(cudaMalloc((void **)&be->slots, CUDA_BACKEND_SLOTS * CUDA_BACKEND_SLOT));
-    return ST_OK;
+    return CUDA_STATUS(cudaMalloc((void **)&be->slots, CUDA_BACKEND_SLOTS * CUDA_BACKEND_SLOT));
 }
 
 static void close_device(Backend *be)
@@ -143,8 +141,7 @@ static Status available(Backend *be, size_t *bytes)
 {
     (void)be;
     size_t total = 0;
-    TRY_CUDA(cudaMemGetInfo(bytes, &total));
-    return ST_OK;
+    return CUDA_STATUS(cudaMemGetInfo(bytes, &total));
 }
 
 static Status alloc(Backend *be, size_t bytes, void **out)
@@ -166,8 +163,7 @@ static void release(Backend *be, void *memory, size_t bytes)
 
 static Status sync_device(Backend *be)
 {
-    TRY_CUDA(cudaStreamSynchronize(be->stream));
-    return ST_OK;
+    return CUDA_STATUS(cudaStreamSynchronize(be->stream));
 }
 
 /* Copies are rare (before and after a run), so they wait. */
@@ -189,16 +185,14 @@ static Status download(Backend *be, void *dst, const void *src, size_t bytes)
 
 static Status clear(Backend *be, void *dst, size_t bytes)
 {
-    TRY_CUDA(cudaMemsetAsync(dst, 0, bytes, be->stream));
-    return ST_OK;
+    return CUDA_STATUS(cudaMemsetAsync(dst, 0, bytes, be->stream));
 }
 
 /* ---- timing ---- */
 
 static Status mark(Backend *be, int slot)
 {
-    TRY_CUDA(cudaEventRecord(be->marks[slot], be->stream));
-    return ST_OK;
+    return CUDA_STATUS(cudaEventRecord(be->marks[slot], be->stream));
 }
 
 static Status elapsed(Backend *be, int from, int to, double *seconds)
@@ -281,16 +275,14 @@ static Status clear_all_slots(const Backend *be, cudaGraphNode_t node)
                                          .elementSize = 1,
                                          .width = (size_t)be->n_slots * CUDA_BACKEND_SLOT,
                                          .height = 1};
-    TRY_CUDA(cudaGraphMemsetNodeSetParams(node, &all));
-    return ST_OK;
+    return CUDA_STATUS(cudaGraphMemsetNodeSetParams(node, &all));
 }
 
 static Status remove_node(cudaGraph_t graph, cudaGraphNode_t before, cudaGraphNode_t node,
                           cudaGraphNode_t next)
 {
     if (next) TRY_CUDA(cudaGraphAddDependencies(graph, &before, &next, NULL, 1));
-    TRY_CUDA(cudaGraphDestroyNode(node));
-    return ST_OK;
+    return CUDA_STATUS(cudaGraphDestroyNode(node));
 }
 
 static Status merge_memsets(const Backend *be, cudaGraph_t graph)
@@ -318,8 +310,7 @@ static Status merge_memsets(const Backend *be, cudaGraph_t graph)
 
 static Status capture_begin(Backend *be)
 {
-    TRY_CUDA(cudaStreamBeginCapture(be->stream, cudaStreamCaptureModeThreadLocal));
-    return ST_OK;
+    return CUDA_STATUS(cudaStreamBeginCapture(be->stream, cudaStreamCaptureModeThreadLocal));
 }
 
 static Status capture_end(Backend *be, void **graph)
@@ -328,12 +319,9 @@ static Status capture_end(Backend *be, void **graph)
     cudaGraphExec_t ready = NULL;
     TRY_CUDA(cudaStreamEndCapture(be->stream, &captured));
     Status status = merge_memsets(be, captured);
-    if (status == ST_OK) {
-        status =
-            cuda_backend_status(cudaGraphInstantiate(&ready, captured, 0), "cudaGraphInstantiate");
-    }
+    if (status == ST_OK) status = CUDA_STATUS(cudaGraphInstantiate(&ready, captured, 0));
     cudaGraphDestroy(captured);
-    if (status != ST_OK) return status;
+    TRY(status);
     TRY_CUDA(cudaGraphUpload(ready, be->stream));
     *graph = ready;
     return ST_OK;
@@ -341,8 +329,7 @@ static Status capture_end(Backend *be, void **graph)
 
 static Status launch(Backend *be, void *graph)
 {
-    TRY_CUDA(cudaGraphLaunch(graph, be->stream));
-    return ST_OK;
+    return CUDA_STATUS(cudaGraphLaunch(graph, be->stream));
 }
 
 static void drop(Backend *be, void *graph)

@@ -41,7 +41,8 @@ void *cuda_backend_kept(const Backend *be, void (*release)(void *));
 void *cuda_backend_slot(Backend *be, size_t bytes);
 
 Status cuda_backend_status(cudaError_t error, const char *call);
-#define TRY_CUDA(call) TRY(cuda_backend_status((call), #call))
+#define CUDA_STATUS(call) cuda_backend_status((call), #call)
+#define TRY_CUDA(call)    TRY(cuda_backend_status((call), #call)) /* #call: before expansion */
 
 /* After a kernel launch: wrong launch parameters, and errors of earlier work. */
 #define LAUNCH_STATUS() cuda_backend_status(cudaGetLastError(), "kernel launch")

@@ -197,11 +197,10 @@ template <bool TA> using Fp32To16 = Fp32Tiles<64, 16, 4, 4, 4, 128, 2, TA, false
 
 template <class C> static Status launch(const Backend *be, const GemmFp32 *p, bool prepare)
 {
-    if (prepare) {
-        TRY_CUDA(cudaFuncSetAttribute((const void *)gemm_fp32_kernel<C>,
-                                      cudaFuncAttributeMaxDynamicSharedMemorySize, C::BYTES));
-        return ST_OK;
-    }
+    if (prepare)
+        return CUDA_STATUS(cudaFuncSetAttribute((const void *)gemm_fp32_kernel<C>,
+                                                cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                                C::BYTES));
     const unsigned blocks =
         (unsigned)(p->count * blocks_for(p->m, C::ROWS) * blocks_for(p->n, C::COLS));
     gemm_fp32_kernel<C><<<blocks, C::THREADS, C::BYTES, be->stream>>>(*p);

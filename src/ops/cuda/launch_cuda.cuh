@@ -35,8 +35,7 @@ static inline Status launch_dependent(const Backend *be, void (*kernel)(Paramete
     config.stream = be->stream;
     config.attrs = &dependent;
     config.numAttrs = be->capability >= 90 ? 1 : 0;
-    TRY_CUDA(cudaLaunchKernelEx(&config, kernel, static_cast<Parameters>(arguments)...));
-    return ST_OK;
+    return CUDA_STATUS(cudaLaunchKernelEx(&config, kernel, static_cast<Parameters>(arguments)...));
 }
 
 /* Rows start 16-byte aligned and hold whole vectors: the condition of the fast kernels. */
