@@ -46,13 +46,15 @@ static void copy_and_write_reach_everything(void **state)
         for (uint32_t i = 0; i < WORDS; i++) d.host[i] = i * 2654435761U + (uint32_t)way;
         assert_int_equal(d.api->upload(d.be, d.from, d.host, BYTES), ST_OK);
         assert_int_equal(d.api->clear(d.be, d.to, BYTES), ST_OK);
-        assert_int_equal(limits_kernels_copy(d.be, way, d.to, d.from, BYTES), ST_OK);
+        assert_int_equal(limits_kernels_walk(d.be, LIMITS_KERNEL_COPY, way, d.to, d.from, BYTES),
+                         ST_OK);
         memset(d.host, 0, BYTES);
         assert_int_equal(d.api->download(d.be, d.host, d.to, BYTES), ST_OK);
         for (uint32_t i = 0; i < WORDS; i++) {
             if (d.host[i] != i * 2654435761U + (uint32_t)way) fail_msg("way %d, word %u", way, i);
         }
-        assert_int_equal(limits_kernels_write(d.be, way, d.to, NULL, BYTES), ST_OK);
+        assert_int_equal(limits_kernels_walk(d.be, LIMITS_KERNEL_WRITE, way, d.to, NULL, BYTES),
+                         ST_OK);
         assert_int_equal(d.api->download(d.be, d.host, d.to, BYTES), ST_OK);
         for (uint32_t i = 0; i < WORDS; i++) {
             if (d.host[i] != 1) fail_msg("way %d, word %u is not written", way, i);
@@ -71,12 +73,14 @@ static void read_reaches_the_end(void **state)
         for (uint32_t i = 0; i < WORDS; i++) d.host[i] = i >= (BYTES - LAST) / 4 ? 0x9e3779b9U : 0;
         assert_int_equal(d.api->upload(d.be, d.from, d.host, BYTES), ST_OK);
         assert_int_equal(d.api->clear(d.be, d.to, BYTES), ST_OK);
-        assert_int_equal(limits_kernels_read(d.be, way, d.to, d.from, BYTES), ST_OK);
+        assert_int_equal(limits_kernels_walk(d.be, LIMITS_KERNEL_READ, way, d.to, d.from, BYTES),
+                         ST_OK);
         assert_int_equal(d.api->download(d.be, &seen, d.to, sizeof seen), ST_OK);
         assert_int_equal(seen, 0x9e3779b9U);
         assert_int_equal(d.api->clear(d.be, d.from, BYTES), ST_OK);
         assert_int_equal(d.api->clear(d.be, d.to, BYTES), ST_OK);
-        assert_int_equal(limits_kernels_read(d.be, way, d.to, d.from, BYTES), ST_OK);
+        assert_int_equal(limits_kernels_walk(d.be, LIMITS_KERNEL_READ, way, d.to, d.from, BYTES),
+                         ST_OK);
         assert_int_equal(d.api->download(d.be, &seen, d.to, sizeof seen), ST_OK);
         assert_int_equal(seen, 0);
     }

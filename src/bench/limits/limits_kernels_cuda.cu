@@ -27,7 +27,7 @@ template <int PACKS> __device__ __forceinline__ int64_t first_pack(void)
 /* All loads are under way before the first is waited for. The sum is compared with a number that only
  * the compiler does not know to be impossible. */
 template <int PACKS, bool STREAMING>
-__global__ __launch_bounds__(THREADS) void read_kernel(uint32_t *never, const uint4 *from)
+__global__ __launch_bounds__(THREADS) void read_kernel(uint4 *never, const uint4 *from)
 {
     const uint4 *at = from + first_pack<PACKS>();
     uint4 x[PACKS];
@@ -36,11 +36,11 @@ __global__ __launch_bounds__(THREADS) void read_kernel(uint32_t *never, const ui
     for (int i = 0; i < PACKS; i++) x[i] = load<STREAMING>(at + i * THREADS);
 #pragma unroll
     for (int i = 0; i < PACKS; i++) mix |= x[i].x | x[i].y | x[i].z | x[i].w;
-    if (mix == 0x9e3779b9U) *never = mix;
+    if (mix == 0x9e3779b9U) never->x = mix;
 }
 
 template <int PACKS, bool STREAMING>
-__global__ __launch_bounds__(THREADS) void write_kernel(uint4 *to)
+__global__ __launch_bounds__(THREADS) void write_kernel(uint4 *to, const uint4 *)
 {
     uint4 *at = to + first_pack<PACKS>();
 #pragma unroll
@@ -64,65 +64,26 @@ __global__ void empty_kernel(void)
 {
 }
 
-template <int PACKS> static unsigned grid(size_t bytes)
-{
-    static_assert(LIMITS_KERNELS_UNIT % (THREADS * PACKS * PACK) == 0, "blocks are whole");
-    return (unsigned)(bytes / (THREADS * PACKS * PACK));
-}
+typedef void Kernel(uint4 *to, const uint4 *from);
 
-/* Calls F with the PACKS and STREAMING of a way. */
-#define WITH_WAY(way, F) \
-    switch (way) {       \
-    case 0:              \
-        F(1, false);     \
-        break;           \
-    case 1:              \
-        F(2, false);     \
-        break;           \
-    case 2:              \
-        F(4, false);     \
-        break;           \
-    case 3:              \
-        F(8, false);     \
-        break;           \
-    case 4:              \
-        F(1, true);      \
-        break;           \
-    case 5:              \
-        F(2, true);      \
-        break;           \
-    case 6:              \
-        F(4, true);      \
-        break;           \
-    default:             \
-        F(8, true);      \
-        break;           \
+enum { MOST_PACKS = 8 };
+static_assert(LIMITS_KERNELS_UNIT % (THREADS * MOST_PACKS * PACK) == 0, "blocks are whole");
+
+/* By way: a thread's packs are doubled from one to the next, without and with streaming. */
+#define WAYS(kernel)                                                                             \
+    {                                                                                            \
+        kernel<1, false>, kernel<2, false>, kernel<4, false>, kernel<8, false>, kernel<1, true>, \
+            kernel<2, true>, kernel<4, true>, kernel<8, true>                                    \
     }
+static Kernel *const kernels[][LIMITS_KERNELS_WAYS] = {WAYS(read_kernel), WAYS(write_kernel),
+                                                       WAYS(copy_kernel)};
 
-Status limits_kernels_read(Backend *be, int way, void *to, const void *from, size_t bytes)
+Status limits_kernels_walk(Backend *be, LimitsKernel kernel, int way, void *to, const void *from,
+                           size_t bytes)
 {
-#define READ(packs, streaming)    \
-    read_kernel<packs, streaming> \
-        <<<grid<packs>(bytes), THREADS, 0, be->stream>>>((uint32_t *)to, (const uint4 *)from)
-    WITH_WAY(way, READ)
-    return LAUNCH_STATUS();
-}
-
-Status limits_kernels_write(Backend *be, int way, void *to, const void *from, size_t bytes)
-{
-    (void)from;
-#define WRITE(packs, streaming) \
-    write_kernel<packs, streaming><<<grid<packs>(bytes), THREADS, 0, be->stream>>>((uint4 *)to)
-    WITH_WAY(way, WRITE)
-    return LAUNCH_STATUS();
-}
-
-Status limits_kernels_copy(Backend *be, int way, void *to, const void *from, size_t bytes)
-{
-#define COPY(packs, streaming)    \
-    copy_kernel<packs, streaming> \
-        <<<grid<packs>(bytes), THREADS, 0, be->stream>>>((uint4 *)to, (const uint4 *)from)
-    WITH_WAY(way, COPY)
+    const size_t block_bytes = (size_t)THREADS * PACK << way % 4;
+    kernels[kernel][way]<<<(unsigned)(bytes / block_bytes), THREADS, 0, be->stream>>>(
+        (uint4 *)to, (const uint4 *)from);
     return LAUNCH_STATUS();
 }
 
