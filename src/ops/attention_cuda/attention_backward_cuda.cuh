@@ -12,23 +12,15 @@
 
 /* ---- loading ---- */
 template <class C>
-__device__ __forceinline__ void flash_load_rows(typename C::Element *tile, const FlashMatrix &m,
-                                                const FlashShape &s, int item, int row)
-{
-    using E = typename C::Element;
-    flash_load<C::QUERIES, C::WIDTH, C::THREADS>(tile, flash_head<const E>(m, s, item, row, 0),
-                                                 m.ld, s.T - row, s.D, s.vectorized);
-}
-
-template <class C>
 __device__ __forceinline__ void flash_load_queries(typename C::Element *stage,
                                                    const FlashBackward &f,
                                                    const FlashBackwardPlace &at, int tile)
 {
     const int query = tile * C::QUERIES;
     const int64_t row = (int64_t)at.item * f.shape.T + query;
-    flash_load_rows<C>(stage, f.q, f.shape, at.item, query);
-    flash_load_rows<C>(stage + C::DOUT, f.dout, f.shape, at.item, query);
+    flash_load<C::QUERIES, C::WIDTH, C::THREADS>(stage, f.q, f.shape, at.item, query, 0);
+    flash_load<C::QUERIES, C::WIDTH, C::THREADS>(stage + C::DOUT, f.dout, f.shape, at.item, query,
+                                                 0);
     flash_load_floats<C::QUERIES, C::THREADS>(reinterpret_cast<float *>(stage + C::LSE),
                                               f.lse + row, f.shape.T - query);
     flash_load_floats<C::QUERIES, C::THREADS>(reinterpret_cast<float *>(stage + C::DELTA),
@@ -39,14 +31,8 @@ template <class C>
 __device__ __forceinline__ void
 flash_load_block(typename C::Element *memory, const FlashBackward &f, const FlashBackwardPlace &at)
 {
-    using E = typename C::Element;
-    const FlashShape &s = f.shape;
-    flash_load<C::KEYS, C::WIDTH, C::THREADS>(memory,
-                                              flash_head<const E>(f.k, s, at.item, at.key, 0),
-                                              f.k.ld, s.T - at.key, s.D, s.vectorized);
-    flash_load<C::KEYS, C::WIDTH, C::THREADS>(memory + C::V,
-                                              flash_head<const E>(f.v, s, at.item, at.key, 0),
-                                              f.v.ld, s.T - at.key, s.D, s.vectorized);
+    flash_load<C::KEYS, C::WIDTH, C::THREADS>(memory, f.k, f.shape, at.item, at.key, 0);
+    flash_load<C::KEYS, C::WIDTH, C::THREADS>(memory + C::V, f.v, f.shape, at.item, at.key, 0);
 }
 
 /* ---- one tile ---- */
@@ -130,12 +116,10 @@ __device__ __forceinline__ void flash_backward_end(const FlashGrads<C> &g, const
                                                    const FlashBackwardPlace &at)
 {
     using E = typename C::Element;
-    const FlashShape &s = f.shape;
+    using Values = typename C::Values;
     const int key = at.key + (int)threadIdx.x / 32 * C::Warp::ROWS, column = at.slice * C::SLICE;
-    flash_store<typename C::Values>(flash_head<E>(f.dk, s, at.item, key, column), f.dk.ld, g.dk,
-                                    s.scale, s.T - key, s.D - column, s.vectorized);
-    flash_store<typename C::Values>(flash_head<E>(f.dv, s, at.item, key, column), f.dv.ld, g.dv,
-                                    1.0F, s.T - key, s.D - column, s.vectorized);
+    flash_store<Values, E>(f.dk, f.shape, at.item, key, column, g.dk, f.shape.scale);
+    flash_store<Values, E>(f.dv, f.shape, at.item, key, column, g.dv, 1.0F);
 }
 
 template <class C>

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SHAPES = 16, OPERANDS = 14 };
+enum { SHAPES = 16 };
 
 enum Uid { Q = 1, K, V, OUT, LSE, SCALE, HIDDEN, ONE, DOUT, DQ, DK, DV, DQ_SUM, ROW_SUM };
 
@@ -221,11 +221,7 @@ static Status plans_of(Backend *be, AttentionPlans **out)
 static Status compile(AttentionPlan *plan, cudnnHandle_t handle)
 {
     cudnn_graph_init(&plan->graph);
-    if (plan->shape.backward) {
-        backward_graph(&plan->graph, &plan->shape);
-    } else {
-        forward_graph(&plan->graph, &plan->shape);
-    }
+    (plan->shape.backward ? backward_graph : forward_graph)(&plan->graph, &plan->shape);
     TRY(cudnn_graph_plan(&plan->graph, handle));
     if (plan->graph.workspace <= GPU_SUPPORT_CUDNN) return ST_OK;
     return FAIL(
@@ -259,26 +255,25 @@ static Status find_plan(const OpCall *call, const Shape *shape, const AttentionP
     return ST_OK;
 }
 
-static Status prepare_node(const OpCall *call, const Shape *shape)
+static Status prepare_node(const OpCall *call, int q, bool backward)
 {
+    const Shape shape = shape_of(call, q, backward);
     AttentionState *state = calloc(1, sizeof *state);
     if (!state) return NO_MEMORY("for an attention plan");
     *call->state = state;
-    TRY(find_plan(call, shape, &state->plan));
+    TRY(find_plan(call, &shape, &state->plan));
     state->slot = cuda_backend_slot(call->backend, (size_t)state->plan->graph.workspace);
     return ST_OK;
 }
 
 static Status prepare(const OpCall *call)
 {
-    const Shape shape = shape_of(call, 0, false);
-    return prepare_node(call, &shape);
+    return prepare_node(call, 0, false);
 }
 
 static Status prepare_grad(const OpCall *call)
 {
-    const Shape shape = shape_of(call, 1, true);
-    return prepare_node(call, &shape);
+    return prepare_node(call, 1, true);
 }
 
 /* ---- running ---- */
@@ -288,44 +283,36 @@ static void *in(const OpCall *call, int i)
     return call->memory[plan_in_id(call->plan, call->node, i)];
 }
 
-static void *own_workspace(const OpCall *call)
+/* The last of the n operands is HIDDEN, which only a causal graph has. */
+static Status run_graph(const OpCall *call, int n, const int64_t *uids, void *const *pointers)
 {
     const AttentionState *state = *call->state;
-    return state->slot ? state->slot : call->workspace;
-}
-
-static const AttentionPlan *plan_of(const OpCall *call)
-{
-    const AttentionState *state = *call->state;
-    return state->plan;
+    return cudnn_graph_run(&state->plan->graph, state->plan->shape.causal ? n : n - 1, uids,
+                           pointers, state->slot ? state->slot : call->workspace);
 }
 
 static Status run(const OpCall *call)
 {
-    const AttentionPlan *plan = plan_of(call);
     float scale = (float)call->node->attr.scale, hidden = -INFINITY;
     const int64_t uids[] = {Q, K, V, OUT, LSE, SCALE, HIDDEN};
     void *const pointers[] = {in(call, 0),     in(call, 1), in(call, 2), op_out(call, 0),
                               op_out(call, 1), &scale,      &hidden};
-    return cudnn_graph_run(&plan->graph, plan->shape.causal ? 7 : 6, uids, pointers,
-                           own_workspace(call));
+    return run_graph(call, sizeof uids / sizeof *uids, uids, pointers);
 }
 
 static Status run_grad(const OpCall *call)
 {
-    const AttentionPlan *plan = plan_of(call);
+    const Tensor *lse = op_in_shape(call, 5);
     float scale = (float)call->node->attr.scale, hidden = -INFINITY, one = 1;
     char *sums = (char *)call->workspace + GPU_SUPPORT_CUDNN;
-    char *dq_sum =
-        sums + gpu_support_attention_row_bytes(plan->shape.B * plan->shape.H * plan->shape.T);
+    char *dq_sum = sums + gpu_support_attention_row_bytes(plan_elements(lse));
     const int64_t uids[] = {Q,  K,  V,     OUT, DOUT,    LSE,    DQ,
                             DK, DV, SCALE, ONE, ROW_SUM, DQ_SUM, HIDDEN};
     void *const pointers[] = {
         in(call, 1),     in(call, 2),     in(call, 3),     in(call, 4), in(call, 0), in(call, 5),
         op_out(call, 0), op_out(call, 1), op_out(call, 2), &scale,      &one,        sums,
         dq_sum,          &hidden};
-    return cudnn_graph_run(&plan->graph, plan->shape.causal ? OPERANDS : OPERANDS - 1, uids,
-                           pointers, own_workspace(call));
+    return run_graph(call, sizeof uids / sizeof *uids, uids, pointers);
 }
 
 const OpImpl attention_cuda[] = {{"cudnn", gpu_support_attention_declines_cudnn,

@@ -9,7 +9,6 @@
  * last one stores the finished dq. */
 #pragma once
 
-#include "ops/attention_cuda/attention_flash_cuda.cuh"
 #include "ops/attention_cuda/attention_tile_cuda.cuh"
 
 /* Sizes of the backward kernel. Heads up to WIDTH; one block makes SLICE columns of dq, dk and dv. */
@@ -168,7 +167,6 @@ template <class C>
 __device__ __forceinline__ void flash_add_dq(const FlashBackward &f, const FlashBackwardPlace &at,
                                              const typename C::Element *memory, int tile)
 {
-    using E = typename C::Element;
     using Share = typename C::Share;
     const int warp = (int)threadIdx.x / 32, job = at.item * C::SLICES + at.slice;
     const int down = warp % C::DOWN * C::QueryWarp::ROWS, across = warp / C::DOWN * C::QUERY_COLS;
@@ -198,9 +196,8 @@ __device__ __forceinline__ void flash_add_dq(const FlashBackward &f, const Flash
         }
     }
     if (!last) return;
-    const int query = tile * C::QUERIES + down;
-    flash_store<Share>(flash_head<E>(f.dq, f.shape, at.item, query, column), f.dq.ld, dq,
-                       f.shape.scale, f.shape.T - query, f.shape.D - column, f.shape.vectorized);
+    flash_store<Share, typename C::Element>(f.dq, f.shape, at.item, tile * C::QUERIES + down,
+                                            column, dq, f.shape.scale);
 }
 
 /* dq of a tile whose ds the warps have just written. */

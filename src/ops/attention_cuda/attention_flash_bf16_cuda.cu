@@ -4,4 +4,5 @@
 template <int WIDTH> using Bf16Forward = HalfForward<__nv_bfloat16, WIDTH>;
 template <int WIDTH> using Bf16Backward = HalfBackward<__nv_bfloat16, WIDTH>;
 
-FLASH_ENTRIES(bf16, FLASH_TILES_HALF, Bf16Forward, Bf16Backward)
+const FlashKernels attention_flash_bf16 = {"bf16", 80, flash_forward<Bf16Forward>,
+                                           flash_backward<Bf16Backward, FLASH_TILES_HALF>};

@@ -2,27 +2,14 @@
 #include "ops/attention_cuda/attention_flash_cuda.cuh"
 #include "ops/attention_cuda/attention_flash_cuda.h"
 
-struct FlashKernels {
-    const char *name;
-    int capability; /* the least that has such tensor cores */
-    Status (*forward)(const Backend *, const FlashForward *, bool);
-    Status (*backward)(const Backend *, const FlashBackward *, void *, bool);
-};
-
-static const FlashKernels &kernels_of(DType dtype, const NodeAttr &attr)
+/* Of a node whose input `q` is q. */
+static const FlashKernels &kernels_of(const OpCall *call, int q)
 {
-    static const FlashKernels bf16 = {"bf16", 80, attention_flash_bf16_forward,
-                                      attention_flash_bf16_backward};
-    static const FlashKernels f16 = {"fp16", 75, attention_flash_f16_forward,
-                                     attention_flash_f16_backward};
-    static const FlashKernels tf32 = {"tf32", 80, attention_flash_tf32_forward,
-                                      attention_flash_tf32_backward};
-    static const FlashKernels f32 = {"fp32", 0, attention_flash_f32_forward,
-                                     attention_flash_f32_backward};
-    if (dtype == DT_BF16) return bf16;
-    if (dtype == DT_F16) return f16;
+    const DType dtype = op_in_shape(call, q)->dtype;
+    if (dtype == DT_BF16) return attention_flash_bf16;
+    if (dtype == DT_F16) return attention_flash_f16;
     if (dtype != DT_F32) plan_dtype_unknown(dtype, "flash attention");
-    return attr.tf32 ? tf32 : f32;
+    return call->node->attr.tf32 ? attention_flash_tf32 : attention_flash_f32;
 }
 
 /* ---- operands ---- */
@@ -103,30 +90,24 @@ static Status check_chip(const Backend *be, const FlashKernels &k)
 
 Status attention_flash_prepare(const OpCall *call)
 {
-    const FlashKernels &k = kernels_of(op_in_shape(call, 0)->dtype, call->node->attr);
-    const FlashForward f = forward_of(call);
+    const FlashKernels &k = kernels_of(call, 0);
     TRY(check_chip(call->backend, k));
-    return k.forward(call->backend, &f, true);
+    return k.forward(call->backend, forward_of(call), true);
 }
 
 Status attention_flash_prepare_grad(const OpCall *call)
 {
-    const FlashKernels &k = kernels_of(op_in_shape(call, 1)->dtype, call->node->attr);
-    const FlashBackward f = backward_of(call);
+    const FlashKernels &k = kernels_of(call, 1);
     TRY(check_chip(call->backend, k));
-    return k.backward(call->backend, &f, call->workspace, true);
+    return k.backward(call->backend, backward_of(call), call->workspace, true);
 }
 
 Status attention_flash_run(const OpCall *call)
 {
-    const FlashForward f = forward_of(call);
-    return kernels_of(op_in_shape(call, 0)->dtype, call->node->attr)
-        .forward(call->backend, &f, false);
+    return kernels_of(call, 0).forward(call->backend, forward_of(call), false);
 }
 
 Status attention_flash_run_grad(const OpCall *call)
 {
-    const FlashBackward f = backward_of(call);
-    return kernels_of(op_in_shape(call, 1)->dtype, call->node->attr)
-        .backward(call->backend, &f, call->workspace, false);
+    return kernels_of(call, 1).backward(call->backend, backward_of(call), call->workspace, false);
 }

@@ -67,19 +67,15 @@ __host__ __device__ constexpr int flash_blocks(int n, int size)
     return (n + size - 1) / size;
 }
 
-/* ---- one file for each precision: attention_flash_PRECISION_cuda.cu ----
- *
- * With `prepare` nothing is launched: kernels are told how much shared memory they may take, or the
- * chip has too little and the message says so. */
-#define FLASH_PRECISION(name)                                                           \
-    Status attention_flash_##name##_forward(const Backend *be, const FlashForward *f,   \
-                                            bool prepare);                              \
-    Status attention_flash_##name##_backward(const Backend *be, const FlashBackward *f, \
-                                             void *workspace, bool prepare);
-extern "C" {
-FLASH_PRECISION(bf16)
-FLASH_PRECISION(f16)
-FLASH_PRECISION(tf32)
-FLASH_PRECISION(f32)
-}
-#undef FLASH_PRECISION
+/* The kernels of one precision (attention_flash_PRECISION_cuda.cu). With `prepare` nothing is launched:
+ * kernels are told how much shared memory they may take, or the chip has too little and the message
+ * says so. */
+struct FlashKernels {
+    const char *name;
+    int capability; /* the least that has such tensor cores */
+    Status (*forward)(const Backend *be, const FlashForward &f, bool prepare);
+    Status (*backward)(const Backend *be, const FlashBackward &f, void *workspace, bool prepare);
+};
+
+extern const FlashKernels attention_flash_bf16, attention_flash_f16, attention_flash_tf32,
+    attention_flash_f32;

@@ -4,4 +4,5 @@
 template <int WIDTH> using F16Forward = HalfForward<__half, WIDTH>;
 template <int WIDTH> using F16Backward = HalfBackward<__half, WIDTH>;
 
-FLASH_ENTRIES(f16, FLASH_TILES_HALF, F16Forward, F16Backward)
+const FlashKernels attention_flash_f16 = {"fp16", 75, flash_forward<F16Forward>,
+                                          flash_backward<F16Backward, FLASH_TILES_HALF>};

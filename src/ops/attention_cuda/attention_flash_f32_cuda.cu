@@ -22,4 +22,5 @@ using PlainBackward =
                  FlashBackwardTiles<PlainWarp, PlainWarp, 256, 128, 4, 16, 2, 1>,
                  FlashBackwardTiles<PlainWarp, PlainWarp, 512, 128, 2, 16, 1, 1>>;
 
-FLASH_ENTRIES(f32, FLASH_TILES_F32, PlainForward, PlainBackward)
+const FlashKernels attention_flash_f32 = {"fp32", 0, flash_forward<PlainForward>,
+                                          flash_backward<PlainBackward, FLASH_TILES_F32>};

@@ -21,4 +21,5 @@ using Tf32Backward = FlashByWidth<WIDTH, FlashBackwardTiles<Double, Double, 32, 
                                   FlashBackwardTiles<Single, Single, 256, 128, 4, 16, 2, 1>,
                                   FlashBackwardTiles<Single, Single, 512, 128, 2, 16, 1, 1>>;
 
-FLASH_ENTRIES(tf32, FLASH_TILES_TF32, Tf32Forward, Tf32Backward)
+const FlashKernels attention_flash_tf32 = {"tf32", 80, flash_forward<Tf32Forward>,
+                                           flash_backward<Tf32Backward, FLASH_TILES_TF32>};

@@ -4,7 +4,6 @@
  * sums shrink. All exponentials are powers of two: exp(scale s) = 2^(s scale log2 e). */
 #pragma once
 
-#include "ops/attention_cuda/attention_flash_cuda.cuh"
 #include "ops/attention_cuda/attention_tile_cuda.cuh"
 
 /* Sizes of the forward kernel. Heads up to WIDTH; one block makes SLICE columns of the result, so that
@@ -61,14 +60,9 @@ template <class C>
 __device__ __forceinline__ void flash_load_keys(typename C::Element *stage, const FlashForward &f,
                                                 const FlashForwardPlace &at, int key)
 {
-    using E = typename C::Element;
-    const FlashShape &s = f.shape;
-    const int column = at.slice * C::SLICE;
-    flash_load<C::KEYS, C::WIDTH, C::THREADS>(stage, flash_head<const E>(f.k, s, at.item, key, 0),
-                                              f.k.ld, s.T - key, s.D, s.vectorized);
-    flash_load<C::KEYS, C::SLICE, C::THREADS>(stage + C::KEYS * C::STRIDE,
-                                              flash_head<const E>(f.v, s, at.item, key, column),
-                                              f.v.ld, s.T - key, s.D - column, s.vectorized);
+    flash_load<C::KEYS, C::WIDTH, C::THREADS>(stage, f.k, f.shape, at.item, key, 0);
+    flash_load<C::KEYS, C::SLICE, C::THREADS>(stage + C::KEYS * C::STRIDE, f.v, f.shape, at.item,
+                                              key, at.slice * C::SLICE);
 }
 
 /* Below all scores but those next to the end of floats, and a number still when it is scaled by up
@@ -164,9 +158,8 @@ template <class C>
 __device__ __forceinline__ void flash_forward_end(FlashRows<C> &rows, const FlashForward &f,
                                                   const FlashForwardPlace &at, int query)
 {
-    using E = typename C::Element;
     const FlashShape &s = f.shape;
-    const int left = s.T - query, column = at.slice * C::SLICE;
+    const int left = s.T - query;
 #pragma unroll
     for (int i = 0; i < C::Values::HELD; i++) {
         const int row = C::Values::row(i);
@@ -177,8 +170,8 @@ __device__ __forceinline__ void flash_forward_end(FlashRows<C> &rows, const Flas
 #pragma unroll
         for (int j = 0; j < C::Values::COLS; j++) rows.out[i][j] /= sum;
     }
-    flash_store<typename C::Values>(flash_head<E>(f.out, s, at.item, query, column), f.out.ld,
-                                    rows.out, 1.0F, left, s.D - column, s.vectorized);
+    flash_store<typename C::Values, typename C::Element>(f.out, s, at.item, query,
+                                                         at.slice * C::SLICE, rows.out, 1.0F);
 }
 
 template <class C>
@@ -189,9 +182,7 @@ __global__ void __launch_bounds__(C::THREADS, C::BLOCKS) flash_forward_kernel(co
     E *memory = reinterpret_cast<E *>(shared), *stages = memory + C::STAGE;
     const FlashForwardPlace at = flash_forward_place<C>(f.shape);
     const int first = (int)threadIdx.x / 32 * C::Warp::ROWS; /* of this warp's rows */
-    flash_load<C::QUERIES, C::WIDTH, C::THREADS>(
-        memory, flash_head<const E>(f.q, f.shape, at.item, at.query, 0), f.q.ld,
-        f.shape.T - at.query, f.shape.D, f.shape.vectorized);
+    flash_load<C::QUERIES, C::WIDTH, C::THREADS>(memory, f.q, f.shape, at.item, at.query, 0);
     if (C::STAGES > 1) flash_load_keys<C>(stages, f, at, 0);
     FlashRows<C> rows = {};
 #pragma unroll

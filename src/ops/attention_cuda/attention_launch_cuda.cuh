@@ -19,26 +19,16 @@ using FlashByWidth = std::tuple_element_t<WIDTH == 32    ? 0
                                                          : 4,
                                           std::tuple<For32, For64, For128, For256, For512>>;
 
-/* Calls CODE with C = Tiles<the least width that holds heads of D>. */
-#define FLASH_BY_WIDTH(D, Tiles, ...) \
-    do {                              \
-        if ((D) <= 32) {              \
-            using C = Tiles<32>;      \
-            __VA_ARGS__;              \
-        } else if ((D) <= 64) {       \
-            using C = Tiles<64>;      \
-            __VA_ARGS__;              \
-        } else if ((D) <= 128) {      \
-            using C = Tiles<128>;     \
-            __VA_ARGS__;              \
-        } else if ((D) <= 256) {      \
-            using C = Tiles<256>;     \
-            __VA_ARGS__;              \
-        } else {                      \
-            using C = Tiles<512>;     \
-            __VA_ARGS__;              \
-        }                             \
-    } while (0)
+/* launch() with the tiles of the least width that holds heads of D. */
+template <template <int> class Tiles, typename Launch>
+static Status flash_by_width(int D, const Launch &launch)
+{
+    if (D <= 32) return launch(Tiles<32>());
+    if (D <= 64) return launch(Tiles<64>());
+    if (D <= 128) return launch(Tiles<128>());
+    if (D <= 256) return launch(Tiles<256>());
+    return launch(Tiles<512>());
+}
 
 static inline Status flash_allow_shared(const Backend *be, const void *kernel, int bytes, int width)
 {
@@ -50,8 +40,8 @@ static inline Status flash_allow_shared(const Backend *be, const void *kernel, i
                     "GPU has %d: use --attention fused",
                     width, bytes / 1024, most / 1024);
     }
-    TRY_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
-    return ST_OK;
+    return CUDA_STATUS(
+        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
 }
 
 /* 4 x 16 causal heads of 512 tokens, 64 wide, on an H200: forward 21 instead of 17 TFLOP/s in fp32,
@@ -74,7 +64,8 @@ template <class C> static Status flash_launch_forward(const Backend *be, FlashFo
 template <template <int> class Tiles>
 static Status flash_forward(const Backend *be, const FlashForward &f, bool prepare)
 {
-    FLASH_BY_WIDTH(f.shape.D, Tiles, {
+    return flash_by_width<Tiles>(f.shape.D, [&](auto tiles) {
+        using C = decltype(tiles);
         if (!prepare) return flash_launch_forward<C>(be, f);
         return flash_allow_shared(be, (const void *)flash_forward_kernel<C>, C::BYTES, C::WIDTH);
     });
@@ -100,15 +91,8 @@ template <class C> static Status flash_backward_bytes(int *bytes)
     return ST_OK;
 }
 
-template <class C> static Status flash_allow_backward(const Backend *be)
-{
-    int bytes = 0;
-    TRY(flash_backward_bytes<C>(&bytes));
-    return flash_allow_shared(be, (const void *)flash_backward_kernel<C>, bytes, C::WIDTH);
-}
-
 template <class C>
-static Status flash_launch_backward(const Backend *be, FlashBackward f, void *workspace)
+static Status flash_launch_backward(const Backend *be, FlashBackward f, void *workspace, int bytes)
 {
     const int64_t rows = (int64_t)f.shape.count * f.shape.T, flags = flash_flags<C>(f.shape);
     const int blocks = f.shape.count * C::SLICES * flash_blocks(f.shape.T, C::KEYS);
@@ -117,24 +101,12 @@ static Status flash_launch_backward(const Backend *be, FlashBackward f, void *wo
     f.delta = f.dq_sum + flash_sum_floats<C>(f.shape);
     f.done = reinterpret_cast<int *>(f.delta + rows);
     f.ticket = f.done + flags;
-    int bytes = 0;
-    TRY(flash_backward_bytes<C>(&bytes));
     flash_delta_kernel<typename C::Element, FLASH_DELTA_WARPS>
         <<<grid_blocks(blocks_for(rows, FLASH_DELTA_WARPS)), 32 * FLASH_DELTA_WARPS, 0,
            be->stream>>>(f, flags);
     TRY(LAUNCH_STATUS());
     flash_backward_kernel<C><<<blocks, C::THREADS, bytes, be->stream>>>(f);
     return LAUNCH_STATUS();
-}
-
-template <template <int> class Tiles>
-static Status flash_backward(const Backend *be, const FlashBackward &f, void *workspace,
-                             bool prepare)
-{
-    FLASH_BY_WIDTH(f.shape.D, Tiles, {
-        if (!prepare) return flash_launch_backward<C>(be, f, workspace);
-        return flash_allow_backward<C>(be);
-    });
 }
 
 /* gpu_support_attention.c takes a kernel's workspace from that table. */
@@ -147,18 +119,18 @@ constexpr bool flash_tiles_are_known(std::integer_sequence<int, I...>)
             ...);
 }
 
-/* The entries of one precision (ops/attention_cuda/attention_flash_cuda.cuh). */
-#define FLASH_ENTRIES(name, KIND, Forward, Backward)                                               \
-    static_assert(flash_tiles_are_known<Backward, KIND>(                                           \
-                      std::make_integer_sequence<int, FLASH_TILES_WIDTHS>()),                      \
-                  "ops/flash_tiles.h has other tiles");                                            \
-    extern "C" Status attention_flash_##name##_forward(const Backend *be, const FlashForward *f,   \
-                                                       bool prepare)                               \
-    {                                                                                              \
-        return flash_forward<Forward>(be, *f, prepare);                                            \
-    }                                                                                              \
-    extern "C" Status attention_flash_##name##_backward(const Backend *be, const FlashBackward *f, \
-                                                        void *workspace, bool prepare)             \
-    {                                                                                              \
-        return flash_backward<Backward>(be, *f, workspace, prepare);                               \
-    }
+template <template <int> class Tiles, int PRECISION>
+static Status flash_backward(const Backend *be, const FlashBackward &f, void *workspace,
+                             bool prepare)
+{
+    static_assert(flash_tiles_are_known<Tiles, PRECISION>(
+                      std::make_integer_sequence<int, FLASH_TILES_WIDTHS>()),
+                  "ops/flash_tiles.h has other tiles");
+    return flash_by_width<Tiles>(f.shape.D, [&](auto tiles) {
+        using C = decltype(tiles);
+        int bytes = 0;
+        TRY(flash_backward_bytes<C>(&bytes));
+        if (!prepare) return flash_launch_backward<C>(be, f, workspace, bytes);
+        return flash_allow_shared(be, (const void *)flash_backward_kernel<C>, bytes, C::WIDTH);
+    });
+}

@@ -10,21 +10,13 @@ __device__ __forceinline__ float4 plain_read4(const float *p)
     return *reinterpret_cast<const float4 *>(p);
 }
 
-/* W neighbouring floats in one access. */
+/* W neighbouring floats in one access: two or four. */
 template <int W> __device__ __forceinline__ void plain_read(float *to, const float *p)
 {
-    if constexpr (W == 4) {
-        const float4 x = plain_read4(p);
-        to[0] = x.x;
-        to[1] = x.y;
-        to[2] = x.z;
-        to[3] = x.w;
-    } else {
-        static_assert(W == 2, "two or four");
-        const float2 x = *reinterpret_cast<const float2 *>(p);
-        to[0] = x.x;
-        to[1] = x.y;
-    }
+    Vector<float, W> x;
+    load_raw(x, p);
+#pragma unroll
+    for (int i = 0; i < W; i++) to[i] = x.v[i];
 }
 
 __host__ __device__ constexpr int plain_smaller(int a, int b)

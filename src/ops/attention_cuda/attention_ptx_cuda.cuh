@@ -10,6 +10,8 @@
 
 #include "ops/cuda/memory_access_cuda.cuh"
 
+#include <type_traits>
+
 __device__ __forceinline__ uint32_t ptx_shared_address(const void *p)
 {
     return (uint32_t)__cvta_generic_to_shared(p);
@@ -64,75 +66,59 @@ __device__ __forceinline__ void ptx_await_copies()
 #endif
 }
 
-/* ---- from shared memory to fragments: four matrices, lanes 8i to 8i + 7 name the rows of matrix i ---- */
+/* ---- from shared memory to fragments: four matrices, lanes 8i to 8i + 7 name the rows of matrix i;
+ * TRANS: each matrix of 16-bit elements is turned over its diagonal ---- */
+template <bool TRANS>
 __device__ __forceinline__ void ptx_load_matrices(uint32_t (&m)[4], uint32_t row)
 {
+#define PTX_LOAD_MATRICES(form)                                                             \
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4" form ".shared.b16 {%0, %1, %2, %3}, [%4];" \
+                 : "=r"(m[0]), "=r"(m[1]), "=r"(m[2]), "=r"(m[3])                           \
+                 : "r"(row)                                                                 \
+                 : "memory")
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 750
-    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
-                 : "=r"(m[0]), "=r"(m[1]), "=r"(m[2]), "=r"(m[3])
-                 : "r"(row)
-                 : "memory");
+    if constexpr (TRANS)
+        PTX_LOAD_MATRICES(".trans");
+    else
+        PTX_LOAD_MATRICES("");
 #else
     m[0] = m[1] = m[2] = m[3] = row;
 #endif
+#undef PTX_LOAD_MATRICES
 }
 
-/* Each matrix of 16-bit elements turned over its diagonal. */
-__device__ __forceinline__ void ptx_load_matrices_trans(uint32_t (&m)[4], uint32_t row)
-{
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 750
-    asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
-                 : "=r"(m[0]), "=r"(m[1]), "=r"(m[2]), "=r"(m[3])
-                 : "r"(row)
-                 : "memory");
-#else
-    m[0] = m[1] = m[2] = m[3] = row;
-#endif
-}
-
-/* ---- c += a b on tensor cores: 16 x k times k x 8, k of 32 bytes ---- */
-__device__ __forceinline__ void ptx_mma(__nv_bfloat16, float &c0, float &c1, float &c2, float &c3,
+/* ---- c += a b on tensor cores: 16 x k times k x 8, k of 32 bytes. Floats are already rounded to
+ * tf32. ---- */
+template <typename E>
+__device__ __forceinline__ void ptx_mma(float &c0, float &c1, float &c2, float &c3,
                                         const uint32_t (&a)[4], uint32_t b0, uint32_t b1)
 {
+#define PTX_MMA(form)                                                     \
+    asm("mma.sync.aligned." form ".f32 "                                  \
+        "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};" \
+        : "+f"(c0), "+f"(c1), "+f"(c2), "+f"(c3)                          \
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1))
+#define PTX_MMA_HALF(a0, a1, b)                               \
+    asm("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 "   \
+        "{%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};" \
+        : "+f"(c0), "+f"(c1), "+f"(c2), "+f"(c3)              \
+        : "r"(a0), "r"(a1), "r"(b))
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-    asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 "
-        "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
-        : "+f"(c0), "+f"(c1), "+f"(c2), "+f"(c3)
-        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
-#endif
-}
-
-__device__ __forceinline__ void ptx_mma(__half, float &c0, float &c1, float &c2, float &c3,
-                                        const uint32_t (&a)[4], uint32_t b0, uint32_t b1)
-{
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-    asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 "
-        "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
-        : "+f"(c0), "+f"(c1), "+f"(c2), "+f"(c3)
-        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+    if constexpr (sizeof(E) == 4)
+        PTX_MMA("m16n8k8.row.col.f32.tf32.tf32");
+    else if constexpr (std::is_same_v<E, __nv_bfloat16>)
+        PTX_MMA("m16n8k16.row.col.f32.bf16.bf16");
+    else
+        PTX_MMA("m16n8k16.row.col.f32.f16.f16");
 #elif defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 750
-    /* halves of k are separate registers, so two steps of 8 are one of 16 */
-    asm("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 "
-        "{%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};"
-        : "+f"(c0), "+f"(c1), "+f"(c2), "+f"(c3)
-        : "r"(a[0]), "r"(a[1]), "r"(b0));
-    asm("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 "
-        "{%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};"
-        : "+f"(c0), "+f"(c1), "+f"(c2), "+f"(c3)
-        : "r"(a[2]), "r"(a[3]), "r"(b1));
+    if constexpr (std::is_same_v<E, __half>) {
+        /* halves of k are separate registers, so two steps of 8 are one of 16 */
+        PTX_MMA_HALF(a[0], a[1], b0);
+        PTX_MMA_HALF(a[2], a[3], b1);
+    }
 #endif
-}
-
-/* Operands already rounded to tf32. */
-__device__ __forceinline__ void ptx_mma(float, float &c0, float &c1, float &c2, float &c3,
-                                        const uint32_t (&a)[4], uint32_t b0, uint32_t b1)
-{
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-    asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 "
-        "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
-        : "+f"(c0), "+f"(c1), "+f"(c2), "+f"(c3)
-        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
-#endif
+#undef PTX_MMA
+#undef PTX_MMA_HALF
 }
 
 /* ---- between blocks ---- */

@@ -13,128 +13,66 @@ __device__ __forceinline__ int tensor_lane()
     return (int)threadIdx.x % 32;
 }
 
-/* ---- words as the tensor cores want them ---- */
-template <typename E> __device__ __forceinline__ void tensor_round(uint32_t (&)[4])
-{
-}
-template <> __device__ __forceinline__ void tensor_round<float>(uint32_t (&x)[4])
-{
+/* ---- fragments of an operand, each with fetch(x, at, k): rows `at` of the result (left) or its
+ * columns (right), from k on ---- */
+
+/* In a tile. k runs along its rows, or DOWN its columns. */
+template <typename E, int STRIDE, bool LEFT, bool DOWN> struct TensorTile {
+    uint32_t start; /* what this lane names of the first fragment */
+    __device__ __forceinline__ explicit TensorTile(const E *tile)
+    {
+        /* matrices below each other come first, or those side by side */
+        constexpr bool below = LEFT != DOWN;
+        const int lane = tensor_lane();
+        const int row = below ? lane % 16 : lane / 16 * 8 + lane % 8;
+        const int side = below ? lane / 16 : lane / 8 % 2;
+        start = DOWN ? ptx_shared_address(tile + row * STRIDE + side * 8)
+                     : ptx_shared_address(tile + row * STRIDE) + (uint32_t)(side * 16);
+    }
+    __device__ __forceinline__ void fetch(uint32_t (&x)[4], int at, int k) const
+    {
+        const int place = DOWN ? k * STRIDE + at : at * STRIDE + k;
+        ptx_load_matrices<DOWN>(x, start + (uint32_t)(place * (int)sizeof(E)));
+        if constexpr (sizeof(E) == 4) {
 #pragma unroll
-    for (int i = 0; i < 4; i++) x[i] = ptx_round_tf32(__uint_as_float(x[i]));
-}
-
-/* The left operand's fragment from accumulators: rows 2m and 2m + 1 of a thread, and the columns that
- * belong to step `k`. */
-template <typename E, int ROWS, int COLS>
-__device__ __forceinline__ void tensor_left(E, uint32_t (&a)[4], const float (&s)[ROWS][COLS],
-                                            int m, int k)
-{
-    const int j = 4 * k;
-    a[0] = round_pair(E(), s[2 * m][j], s[2 * m][j + 1]);
-    a[1] = round_pair(E(), s[2 * m + 1][j], s[2 * m + 1][j + 1]);
-    a[2] = round_pair(E(), s[2 * m][j + 2], s[2 * m][j + 3]);
-    a[3] = round_pair(E(), s[2 * m + 1][j + 2], s[2 * m + 1][j + 3]);
-}
-
-template <int ROWS, int COLS>
-__device__ __forceinline__ void tensor_left(float, uint32_t (&a)[4], const float (&s)[ROWS][COLS],
-                                            int m, int k)
-{
-    a[0] = ptx_round_tf32(s[2 * m][2 * k]);
-    a[1] = ptx_round_tf32(s[2 * m + 1][2 * k]);
-    a[2] = ptx_round_tf32(s[2 * m][2 * k + 1]);
-    a[3] = ptx_round_tf32(s[2 * m + 1][2 * k + 1]);
-}
-
-/* ---- fragments of tiles where k runs down: a lane's first address, then what lies at an offset ---- */
-
-/* Right operand: b[0], b[1] of eight columns, b[2], b[3] of the next eight. */
-template <typename E, int STRIDE> struct TensorTransposedRight {
-    uint32_t start;
-    __device__ __forceinline__ explicit TensorTransposedRight(const E *tile)
-    {
-        const int lane = tensor_lane();
-        start = ptx_shared_address(tile + lane % 16 * STRIDE + lane / 16 * 8);
-    }
-    __device__ __forceinline__ void fetch(uint32_t (&b)[4], int k, int column) const
-    {
-        ptx_load_matrices_trans(b, start + (uint32_t)((k * STRIDE + column) * (int)sizeof(E)));
+            for (int i = 0; i < 4; i++) x[i] = ptx_round_tf32(__uint_as_float(x[i]));
+        }
     }
 };
 
-template <int STRIDE> struct TensorTransposedRight<float, STRIDE> {
+template <int STRIDE, bool LEFT> struct TensorTile<float, STRIDE, LEFT, true> {
     const float *start;
-    __device__ __forceinline__ explicit TensorTransposedRight(const float *tile)
+    __device__ __forceinline__ explicit TensorTile(const float *tile)
         : start(tile + tensor_lane() % 4 * 2 * STRIDE + tensor_lane() / 4)
     {
     }
-    __device__ __forceinline__ void fetch(uint32_t (&b)[4], int k, int column) const
+    __device__ __forceinline__ void fetch(uint32_t (&x)[4], int at, int k) const
     {
-        const float *p = start + k * STRIDE + column;
-        b[0] = ptx_round_tf32(p[0]);
-        b[1] = ptx_round_tf32(p[STRIDE]);
-        b[2] = ptx_round_tf32(p[8]);
-        b[3] = ptx_round_tf32(p[STRIDE + 8]);
+        const float *p = start + k * STRIDE + at;
+        x[0] = ptx_round_tf32(p[0]);
+        x[LEFT ? 1 : 2] = ptx_round_tf32(p[8]);
+        x[LEFT ? 2 : 1] = ptx_round_tf32(p[STRIDE]);
+        x[3] = ptx_round_tf32(p[STRIDE + 8]);
     }
 };
 
-/* Left operand: 16 rows of the result are 16 columns of the tile. */
-template <typename E, int STRIDE> struct TensorTransposedLeft {
-    uint32_t start;
-    __device__ __forceinline__ explicit TensorTransposedLeft(const E *tile)
+/* In accumulators: the left operand. */
+template <typename E, int ROWS, int COLS> struct TensorScores {
+    const float (&s)[ROWS][COLS];
+    __device__ __forceinline__ void fetch(uint32_t (&x)[4], int at, int k) const
     {
-        const int lane = tensor_lane();
-        start = ptx_shared_address(tile + (lane / 16 * 8 + lane % 8) * STRIDE + lane / 8 % 2 * 8);
-    }
-    __device__ __forceinline__ void fetch(uint32_t (&a)[4], int k, int column) const
-    {
-        ptx_load_matrices_trans(a, start + (uint32_t)((k * STRIDE + column) * (int)sizeof(E)));
-    }
-};
-
-template <int STRIDE> struct TensorTransposedLeft<float, STRIDE> {
-    const float *start;
-    __device__ __forceinline__ explicit TensorTransposedLeft(const float *tile)
-        : start(tile + tensor_lane() % 4 * 2 * STRIDE + tensor_lane() / 4)
-    {
-    }
-    __device__ __forceinline__ void fetch(uint32_t (&a)[4], int k, int column) const
-    {
-        const float *p = start + k * STRIDE + column;
-        a[0] = ptx_round_tf32(p[0]);
-        a[1] = ptx_round_tf32(p[8]);
-        a[2] = ptx_round_tf32(p[STRIDE]);
-        a[3] = ptx_round_tf32(p[STRIDE + 8]);
-    }
-};
-
-/* ---- fragments of tiles where k runs along the rows ---- */
-template <typename E, int STRIDE> struct TensorLeft {
-    uint32_t start;
-    __device__ __forceinline__ explicit TensorLeft(const E *tile)
-    {
-        const int lane = tensor_lane();
-        start = ptx_shared_address(tile + lane % 16 * STRIDE) + (uint32_t)(lane / 16 * 16);
-    }
-    __device__ __forceinline__ void fetch(uint32_t (&a)[4], int row, int k) const
-    {
-        ptx_load_matrices(a, start + (uint32_t)((row * STRIDE + k) * (int)sizeof(E)));
-        tensor_round<E>(a);
-    }
-};
-
-template <typename E, int STRIDE> struct TensorRight {
-    uint32_t start;
-    __device__ __forceinline__ explicit TensorRight(const E *tile)
-    {
-        const int lane = tensor_lane();
-        start = ptx_shared_address(tile + (lane / 16 * 8 + lane % 8) * STRIDE) +
-                (uint32_t)(lane / 8 % 2 * 16);
-    }
-    __device__ __forceinline__ void fetch(uint32_t (&b)[4], int row, int k) const
-    {
-        ptx_load_matrices(b, start + (uint32_t)((row * STRIDE + k) * (int)sizeof(E)));
-        tensor_round<E>(b);
+        const int i = at / 8, j = k / 4; /* of this thread's share */
+        if constexpr (sizeof(E) == 4) {
+            x[0] = ptx_round_tf32(s[i][j]);
+            x[1] = ptx_round_tf32(s[i + 1][j]);
+            x[2] = ptx_round_tf32(s[i][j + 1]);
+            x[3] = ptx_round_tf32(s[i + 1][j + 1]);
+        } else {
+            x[0] = round_pair(E(), s[i][j], s[i][j + 1]);
+            x[1] = round_pair(E(), s[i + 1][j], s[i + 1][j + 1]);
+            x[2] = round_pair(E(), s[i][j + 2], s[i][j + 3]);
+            x[3] = round_pair(E(), s[i + 1][j + 2], s[i + 1][j + 3]);
+        }
     }
 };
 
@@ -161,17 +99,24 @@ template <typename E, int M> struct TensorWarp {
     template <int N> using Values = Share<N>;
     template <int N> using Transposed = Share<N>;
 
-    template <int COLS>
-    static __device__ __forceinline__ void mma(float (&c)[HELD_ROWS][COLS], int column,
-                                               const uint32_t (&a)[M][4], const uint32_t (&b)[4])
+    template <int K, int N, class Left, class Right>
+    static __device__ __forceinline__ void multiply(float (&c)[HELD_ROWS][N / 4], const Left &left,
+                                                    const Right &right)
     {
 #pragma unroll
-        for (int half = 0; half < 2; half++) {
-            const int j = column / 4 + 2 * half;
+        for (int k = 0; k < K; k += STEP) {
+            uint32_t a[M][4], b[4];
 #pragma unroll
-            for (int m = 0; m < M; m++) {
-                ptx_mma(E(), c[2 * m][j], c[2 * m][j + 1], c[2 * m + 1][j], c[2 * m + 1][j + 1],
-                        a[m], b[2 * half], b[2 * half + 1]);
+            for (int m = 0; m < M; m++) left.fetch(a[m], 16 * m, k);
+#pragma unroll
+            for (int n = 0; n < N; n += 8) {
+                const int j = n / 4, half = n % 16 / 4;
+                if (half == 0) right.fetch(b, n, k); /* of 16 columns */
+#pragma unroll
+                for (int m = 0; m < M; m++) {
+                    ptx_mma<E>(c[2 * m][j], c[2 * m][j + 1], c[2 * m + 1][j], c[2 * m + 1][j + 1],
+                               a[m], b[half], b[half + 1]);
+                }
             }
         }
     }
@@ -181,19 +126,8 @@ template <typename E, int M> struct TensorWarp {
     static __device__ __forceinline__ void multiply_nt(float (&c)[HELD_ROWS][N / 4], const E *left,
                                                        const E *right)
     {
-        const TensorLeft<E, LEFT_STRIDE> l(left);
-        const TensorRight<E, RIGHT_STRIDE> r(right);
-#pragma unroll
-        for (int k = 0; k < K; k += STEP) {
-            uint32_t a[M][4], b[4];
-#pragma unroll
-            for (int m = 0; m < M; m++) l.fetch(a[m], 16 * m, k);
-#pragma unroll
-            for (int n = 0; n < N; n += 16) {
-                r.fetch(b, n, k);
-                mma(c, n, a, b);
-            }
-        }
+        multiply<K, N>(c, TensorTile<E, LEFT_STRIDE, true, false>(left),
+                       TensorTile<E, RIGHT_STRIDE, false, false>(right));
     }
 
     /* c[m][n] += sum over k < K of s[m][k] right[k][n], s being this warp's own scores. */
@@ -202,18 +136,8 @@ template <typename E, int M> struct TensorWarp {
                                                        const float (&s)[HELD_ROWS][K / 4],
                                                        const E *, const E *right)
     {
-        const TensorTransposedRight<E, STRIDE> r(right);
-#pragma unroll
-        for (int k = 0; k < K; k += STEP) {
-            uint32_t a[M][4], b[4];
-#pragma unroll
-            for (int m = 0; m < M; m++) tensor_left(E(), a[m], s, m, k / STEP);
-#pragma unroll
-            for (int n = 0; n < N; n += 16) {
-                r.fetch(b, k, n);
-                mma(c, n, a, b);
-            }
-        }
+        multiply<K, N>(c, TensorScores<E, HELD_ROWS, K / 4>{s},
+                       TensorTile<E, STRIDE, false, true>(right));
     }
 
     /* c[m][n] += sum over k < K of left[k][m] right[k][n]. */
@@ -221,19 +145,8 @@ template <typename E, int M> struct TensorWarp {
     static __device__ __forceinline__ void multiply_tn(float (&c)[HELD_ROWS][N / 4], const E *left,
                                                        const E *right)
     {
-        const TensorTransposedLeft<E, LEFT_STRIDE> l(left);
-        const TensorTransposedRight<E, RIGHT_STRIDE> r(right);
-#pragma unroll
-        for (int k = 0; k < K; k += STEP) {
-            uint32_t a[M][4], b[4];
-#pragma unroll
-            for (int m = 0; m < M; m++) l.fetch(a[m], k, 16 * m);
-#pragma unroll
-            for (int n = 0; n < N; n += 16) {
-                r.fetch(b, k, n);
-                mma(c, n, a, b);
-            }
-        }
+        multiply<K, N>(c, TensorTile<E, LEFT_STRIDE, true, true>(left),
+                       TensorTile<E, RIGHT_STRIDE, false, true>(right));
     }
 
     /* Scores to a tile, rounded. */

@@ -2,8 +2,8 @@
  * eight rows begin at eight different groups of four banks and no access to a column conflicts. */
 #pragma once
 
+#include "ops/attention_cuda/attention_flash_cuda.cuh"
 #include "ops/attention_cuda/attention_ptx_cuda.cuh"
-#include "ops/cuda/memory_access_cuda.cuh"
 
 /* Elements from row to row. */
 template <typename E, int COLS> constexpr int flash_stride = COLS + 16 / (int)sizeof(E);
@@ -48,15 +48,16 @@ __device__ __forceinline__ void flash_load_elements(E *tile, const E *from, int6
     }
 }
 
-/* ROWS x COLS of a matrix that has `rows` and `cols` left from here on; zeros beyond. */
+/* ROWS x COLS of head `item`, from that row and column on; zeros beyond its end. */
 template <int ROWS, int COLS, int THREADS, typename E>
-__device__ __forceinline__ void flash_load(E *tile, const E *from, int64_t ld, int rows, int cols,
-                                           bool vectorized)
+__device__ __forceinline__ void flash_load(E *tile, const FlashMatrix &m, const FlashShape &s,
+                                           int item, int row, int column)
 {
-    if (vectorized) {
-        flash_load_vectors<ROWS, COLS, THREADS>(tile, from, ld, rows, cols);
+    const E *from = flash_head<const E>(m, s, item, row, column);
+    if (s.vectorized) {
+        flash_load_vectors<ROWS, COLS, THREADS>(tile, from, m.ld, s.T - row, s.D - column);
     } else {
-        flash_load_elements<ROWS, COLS, THREADS>(tile, from, ld, rows, cols);
+        flash_load_elements<ROWS, COLS, THREADS>(tile, from, m.ld, s.T - row, s.D - column);
     }
 }
 
@@ -78,13 +79,17 @@ template <typename E> __device__ __forceinline__ void flash_store_pair(E *to, fl
     *reinterpret_cast<uint32_t *>(to) = round_pair(E(), low, high);
 }
 
-/* What a warp holds of a result, times `factor`, to memory that has `rows` and `cols` left. Columns
+/* What a warp holds of a result, times `factor`, to head `item` from that row and column on. Columns
  * 2j and 2j + 1 of a thread are neighbours. */
 template <class Layout, typename E, int HELD_ROWS, int HELD_COLS>
-__device__ __forceinline__ void flash_store(E *to, int64_t ld,
-                                            const float (&x)[HELD_ROWS][HELD_COLS], float factor,
-                                            int rows, int cols, bool pairs)
+__device__ __forceinline__ void flash_store(const FlashMatrix &m, const FlashShape &s, int item,
+                                            int first_row, int first_column,
+                                            const float (&x)[HELD_ROWS][HELD_COLS], float factor)
 {
+    E *to = flash_head<E>(m, s, item, first_row, first_column);
+    const int64_t ld = m.ld;
+    const int rows = s.T - first_row, cols = s.D - first_column;
+    const bool pairs = s.vectorized;
 #pragma unroll
     for (int i = 0; i < HELD_ROWS; i++) {
         if (Layout::row(i) >= rows) continue;
