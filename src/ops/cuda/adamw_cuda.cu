@@ -76,30 +76,18 @@ template <typename A> __device__ void update_one(const Group &k, int64_t i, cons
     if (k.copy) static_cast<A *>(k.copy)[i] = from_float<A>(p);
 }
 
-template <typename T> struct alignas(QUAD * sizeof(T)) Quad {
-    T x[QUAD];
-};
-
-template <typename T> __device__ __forceinline__ Quad<T> &quad(T *at)
+template <typename T> __device__ __forceinline__ Vector<T, QUAD> &quad(T *at)
 {
-    return *reinterpret_cast<Quad<T> *>(at);
-}
-
-template <typename T>
-__device__ __forceinline__ void read_quad(float (&g)[QUAD], const void *from, int64_t i)
-{
-    const Quad<T> q = *reinterpret_cast<const Quad<T> *>(static_cast<const T *>(from) + i);
-#pragma unroll
-    for (int e = 0; e < QUAD; e++) g[e] = to_float(q.x[e]);
+    return *reinterpret_cast<Vector<T, QUAD> *>(at);
 }
 
 template <typename A>
 __device__ __forceinline__ void read_gradients(float (&g)[QUAD], const Group &k, int64_t i)
 {
     if (k.wide_g) {
-        read_quad<float>(g, k.g, i);
+        load_vector(g, static_cast<const float *>(k.g) + i);
     } else {
-        read_quad<A>(g, k.g, i);
+        load_vector(g, static_cast<const A *>(k.g) + i);
     }
 }
 
@@ -107,13 +95,13 @@ template <typename A>
 __device__ __forceinline__ void update_quad(const Group &k, int64_t i, const Factors &f)
 {
     float g[QUAD], *whole = static_cast<float *>(k.p) + i;
-    Quad<A> copy;
-    Quad<float> p = quad(whole), m = quad(k.m + i), v = quad(k.v + i);
+    Vector<A, QUAD> copy;
+    Vector<float, QUAD> p = quad(whole), m = quad(k.m + i), v = quad(k.v + i);
     read_gradients<A>(g, k, i);
 #pragma unroll
     for (int e = 0; e < QUAD; e++) {
-        update(p.x[e], m.x[e], v.x[e], g[e], f);
-        copy.x[e] = from_float<A>(p.x[e]);
+        update(p.v[e], m.v[e], v.v[e], g[e], f);
+        copy.v[e] = from_float<A>(p.v[e]);
     }
     quad(whole) = p;
     quad(k.m + i) = m;
@@ -126,14 +114,14 @@ __device__ __forceinline__ void update_split_quad(const Group &k, int64_t i, con
 {
     float g[QUAD];
     uint16_t *at = static_cast<uint16_t *>(k.p) + i, *above = static_cast<uint16_t *>(k.copy) + i;
-    Quad<uint16_t> lower = quad(at), upper = quad(above);
-    Quad<float> m = quad(k.m + i), v = quad(k.v + i);
+    Vector<uint16_t, QUAD> lower = quad(at), upper = quad(above);
+    Vector<float, QUAD> m = quad(k.m + i), v = quad(k.v + i);
     read_gradients<A>(g, k, i);
 #pragma unroll
     for (int e = 0; e < QUAD; e++) {
-        float p = join(upper.x[e], lower.x[e]);
-        update(p, m.x[e], v.x[e], g[e], f);
-        split(p, upper.x[e], lower.x[e]);
+        float p = join(upper.v[e], lower.v[e]);
+        update(p, m.v[e], v.v[e], g[e], f);
+        split(p, upper.v[e], lower.v[e]);
     }
     quad(at) = lower;
     quad(above) = upper;

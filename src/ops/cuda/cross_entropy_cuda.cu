@@ -56,32 +56,38 @@ __device__ __forceinline__ int64_t edge_of(const RowParts &parts)
     return i < parts.vectors_at ? i : parts.rest_at + i - parts.vectors_at;
 }
 
-/* Several vectors are on their way before the first is used. */
-template <typename T> __device__ __forceinline__ ExpSum row_exp_sum(const T *x, int64_t V)
+/* each(x, j) for the elements of a row that belong to this thread: x has element j and those after it,
+ * a vector of them or one at an edge. Several vectors are on their way before the first is used. */
+template <typename T, typename Each>
+__device__ __forceinline__ void for_row(const T *row, int64_t V, const Each &each)
 {
     constexpr int W = vector_width<T>;
-    const RowParts parts = parts_of(x, V);
+    const RowParts parts = parts_of(row, V);
     const int64_t step = blockDim.x * W;
-    ExpSum mine = {-INFINITY, 0};
     for (int64_t j = parts.vectors_at + threadIdx.x * W; j < parts.rest_at; j += ITEMS * step) {
         Vector<T, W> vector[ITEMS];
 #pragma unroll
         for (int k = 0; k < ITEMS; k++) {
-            if (j + k * step < parts.rest_at) load_raw(vector[k], x + j + k * step);
+            if (j + k * step < parts.rest_at) load_raw(vector[k], row + j + k * step);
         }
 #pragma unroll
         for (int k = 0; k < ITEMS; k++) {
             if (j + k * step >= parts.rest_at) continue;
             float v[W];
             widen(v, vector[k]);
-            add_exps(mine, v);
+            each(v, j + k * step);
         }
     }
     const int64_t edge = edge_of(parts);
-    if (edge < V) {
-        const float one[1] = {to_float(x[edge])};
-        add_exps(mine, one);
-    }
+    if (edge >= V) return;
+    float one[1] = {to_float(row[edge])};
+    each(one, edge);
+}
+
+template <typename T> __device__ __forceinline__ ExpSum row_exp_sum(const T *x, int64_t V)
+{
+    ExpSum mine = {-INFINITY, 0};
+    for_row(x, V, [&](const auto &v, int64_t) { add_exps(mine, v); });
     return mine;
 }
 
@@ -144,29 +150,14 @@ template <typename T>
 __device__ __forceinline__ void store_row_gradient(T *dx, const T *x, int64_t V, int64_t target,
                                                    float lse, float factor)
 {
-    constexpr int W = vector_width<T>;
-    const RowParts parts = parts_of(x, V);
-    const int64_t step = blockDim.x * W;
-    for (int64_t j = parts.vectors_at + threadIdx.x * W; j < parts.rest_at; j += ITEMS * step) {
-        Vector<T, W> vector[ITEMS];
-#pragma unroll
-        for (int k = 0; k < ITEMS; k++) {
-            if (j + k * step < parts.rest_at) load_raw(vector[k], x + j + k * step);
+    for_row(x, V, [&](auto &v, int64_t j) {
+        row_gradient(v, j, target, lse, factor);
+        if constexpr (sizeof v == sizeof(float)) {
+            dx[j] = from_float<T>(v[0]);
+        } else {
+            store_vector(dx + j, v);
         }
-#pragma unroll
-        for (int k = 0; k < ITEMS; k++) {
-            if (j + k * step >= parts.rest_at) continue;
-            float v[W];
-            widen(v, vector[k]);
-            row_gradient(v, j + k * step, target, lse, factor);
-            store_vector(dx + j + k * step, v);
-        }
-    }
-    const int64_t edge = edge_of(parts);
-    if (edge >= V) return;
-    float one[1] = {to_float(x[edge])};
-    row_gradient(one, edge, target, lse, factor);
-    dx[edge] = from_float<T>(one[0]);
+    });
 }
 
 template <typename T>

@@ -151,11 +151,6 @@ Status embedding_cuda_run(const OpCall *call)
     return LAUNCH_STATUS();
 }
 
-static int64_t chunk_size(int64_t rows)
-{
-    return std::min<int64_t>(rows, GPU_SUPPORT_EMBEDDING_CHUNK);
-}
-
 static Status sum_words(const OpCall *call, const Sums &f)
 {
     const unsigned blocks = grid_blocks(f.V);
@@ -194,9 +189,9 @@ static Status sum_chunk(const OpCall *call, int64_t start, int64_t n)
 
 Status embedding_grad_cuda_run(const OpCall *call)
 {
-    const int64_t rows = plan_rows(op_in_shape(call, 0)), chunk = chunk_size(rows);
+    const int64_t rows = plan_rows(op_in_shape(call, 0)), chunk = GPU_SUPPORT_EMBEDDING_CHUNK;
     for (int64_t start = 0; start < rows; start += chunk) {
-        TRY(sum_chunk(call, start, rows - start < chunk ? rows - start : chunk));
+        TRY(sum_chunk(call, start, std::min(rows - start, chunk)));
     }
     return ST_OK;
 }

@@ -98,34 +98,29 @@ uint32_t gemm_cuda_align(const void *data, int64_t step_bytes, int64_t stack_byt
 
 /* ---- choosing an algorithm ---- */
 
-static void prefer_align(cublasLtMatmulPreference_t preference, const GemmShape *s)
-{
-    const struct {
-        cublasLtMatmulPreferenceAttributes_t attribute;
-        uint32_t bytes;
-    } sides[] = {{CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, s->b.align},
-                 {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, s->a.align},
-                 {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, s->c.align},
-                 {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, s->c.align}};
-    for (size_t i = 0; i < sizeof sides / sizeof *sides; i++) {
-        cublasLtMatmulPreferenceSetAttribute(preference, sides[i].attribute, &sides[i].bytes,
-                                             sizeof sides[i].bytes);
-    }
-}
-
 static Status candidates(Gemm *p, cublasLtMatmulHeuristicResult_t *found, int *n)
 {
-    cublasLtMatmulPreference_t preference = NULL;
-    const size_t workspace = GPU_SUPPORT_CUBLASLT;
+    const GemmShape *s = &p->shape;
+    const uint64_t workspace = GPU_SUPPORT_CUBLASLT;
     /* partial sums of a split-K GEMM stay fp32 whatever the result's type */
     const uint32_t schemes =
         CUBLASLT_REDUCTION_SCHEME_MASK & ~(uint32_t)CUBLASLT_REDUCTION_SCHEME_OUTPUT_TYPE;
+    const struct {
+        cublasLtMatmulPreferenceAttributes_t name;
+        const void *value;
+        size_t bytes;
+    } attributes[] = {{CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &workspace, sizeof workspace},
+                      {CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, &schemes, sizeof schemes},
+                      {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, &s->b.align, sizeof s->b.align},
+                      {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, &s->a.align, sizeof s->a.align},
+                      {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, &s->c.align, sizeof s->c.align},
+                      {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, &s->c.align, sizeof s->c.align}};
+    cublasLtMatmulPreference_t preference = NULL;
     TRY_CUBLAS(cublasLtMatmulPreferenceCreate(&preference));
-    cublasLtMatmulPreferenceSetAttribute(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
-                                         &workspace, sizeof workspace);
-    cublasLtMatmulPreferenceSetAttribute(preference, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
-                                         &schemes, sizeof schemes);
-    prefer_align(preference, &p->shape);
+    for (size_t i = 0; i < sizeof attributes / sizeof *attributes; i++) {
+        cublasLtMatmulPreferenceSetAttribute(preference, attributes[i].name, attributes[i].value,
+                                             attributes[i].bytes);
+    }
     const cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(
         p->lt, p->operation, p->b, p->a, p->c, p->c, preference, CANDIDATES, found, n);
     cublasLtMatmulPreferenceDestroy(preference);
