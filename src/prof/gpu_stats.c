@@ -6,6 +6,11 @@
 #include <math.h>
 #include <stdlib.h>
 
+static double seconds_of(const TraceEvent *event)
+{
+    return (double)(event->end - event->begin) * 1e-9;
+}
+
 /* ---- durations by name ---- */
 
 static Status append(NameStatsTable *names, const TraceEvent *event, int row)
@@ -22,41 +27,31 @@ static Status name_stats_add(NameStatsTable *names, const TraceEvent *event, int
     if (i == names->n) TRY(append(names, event, row));
     NameStats *at = &names->list[i];
     if (event->kind == TRACE_MEMCPY || event->kind == TRACE_MEMSET)
-        TRY(running_stats_add(&at->bytes, (double)event->gpu.bytes));
-    return running_stats_add(&at->seconds, (double)(event->end - event->begin) * 1e-9);
-}
-
-static void name_stats_free(NameStatsTable *names)
-{
-    for (int i = 0; i < names->n; i++) {
-        running_stats_free(&names->list[i].seconds);
-        running_stats_free(&names->list[i].bytes);
-    }
-    free(names->list);
-    *names = (NameStatsTable){0};
+        running_stats_add(&at->bytes, (double)event->gpu.bytes);
+    running_stats_add(&at->seconds, seconds_of(event));
+    return ST_OK;
 }
 
 /* ---- gaps on the host ---- */
 
-static Status add_host_gap(HostGaps *gaps, const char *next, int64_t ns)
+static void add_host_gap(HostGaps *gaps, const char *next, int64_t ns)
 {
     const double seconds = (double)ns * 1e-9;
     if (gaps->seconds.n == 0 || seconds > gaps->seconds.max) {
         gaps->after = gaps->last;
         gaps->before = next;
     }
-    return running_stats_add(&gaps->seconds, seconds);
+    running_stats_add(&gaps->seconds, seconds);
 }
 
-Status gpu_stats_gaps_add(HostGaps *gaps, const char *name, int64_t begin, int64_t end)
+void gpu_stats_gaps_add(HostGaps *gaps, const char *name, int64_t begin, int64_t end)
 {
-    if (gaps->begun && begin > gaps->end) TRY(add_host_gap(gaps, name, begin - gaps->end));
+    if (gaps->begun && begin > gaps->end) add_host_gap(gaps, name, begin - gaps->end);
     if (!gaps->begun || end > gaps->end) {
         gaps->end = end;
         gaps->last = name;
     }
     gaps->begun = true;
-    return ST_OK;
 }
 
 /* ---- all of it ---- */
@@ -70,17 +65,13 @@ Status gpu_stats_make(GpuStats *stats, int n_nodes)
 
 void gpu_stats_free(GpuStats *stats)
 {
-    name_stats_free(&stats->by_row);
-    name_stats_free(&stats->by_name);
-    name_stats_free(&stats->by_brief);
-    for (int p = 0; p < PHASE_COUNT; p++) running_stats_free(&stats->phases[p].span);
-    name_stats_free(&stats->by_phase);
-    name_stats_free(&stats->by_op);
-    running_stats_free(&stats->call_gaps.seconds);
-    name_stats_free(&stats->calls);
-    name_stats_free(&stats->row_calls);
-    running_stats_free(&stats->gaps);
-    running_stats_free(&stats->latency);
+    free(stats->by_row.list);
+    free(stats->by_name.list);
+    free(stats->by_brief.list);
+    free(stats->by_phase.list);
+    free(stats->by_op.list);
+    free(stats->calls.list);
+    free(stats->row_calls.list);
     free(stats->busy_ns);
     *stats = (GpuStats){0};
 }
@@ -89,11 +80,6 @@ static bool on_device(const TraceEvent *event)
 {
     return event->kind == TRACE_KERNEL || event->kind == TRACE_MEMCPY ||
            event->kind == TRACE_MEMSET;
-}
-
-static double seconds_of(const TraceEvent *event)
-{
-    return (double)(event->end - event->begin) * 1e-9;
 }
 
 static int by_begin(const void *a, const void *b)
@@ -128,17 +114,16 @@ static Status add_latencies(GpuStats *stats, const TraceEvent *events, size_t n)
             launches[n_launches++] = (Launch){events[i].correlation, events[i].begin, false};
     }
     qsort(launches, n_launches, sizeof *launches, by_correlation);
-    Status status = ST_OK;
-    for (size_t i = 0; i < n && status == ST_OK; i++) {
+    for (size_t i = 0; i < n; i++) {
         if (events[i].kind != TRACE_KERNEL) continue;
         const Launch key = {.correlation = events[i].correlation};
         Launch *launch = bsearch(&key, launches, n_launches, sizeof key, by_correlation);
         if (!launch || launch->used) continue;
-        status = running_stats_add(&stats->latency,
-                                   fmax(0, (double)(events[i].begin - launch->begin) * 1e-9));
+        running_stats_add(&stats->latency,
+                          fmax(0, (double)(events[i].begin - launch->begin) * 1e-9));
         launch->used = true;
     }
-    return status;
+    return ST_OK;
 }
 
 /* ---- one step ---- */
@@ -150,7 +135,7 @@ typedef struct PhaseTail {
     int node;
 } PhaseTail;
 
-static Status add_gap(GpuStats *stats, const PhaseTail *last, const TraceEvent *event)
+static void add_gap(GpuStats *stats, const PhaseTail *last, const TraceEvent *event)
 {
     const double gap = (double)(event->begin - last->end) * 1e-9;
     if (gap > stats->longest) {
@@ -158,17 +143,17 @@ static Status add_gap(GpuStats *stats, const PhaseTail *last, const TraceEvent *
         stats->longest_after = last->node;
         stats->longest_before = event->node;
     }
-    return running_stats_add(&stats->gaps, gap);
+    running_stats_add(&stats->gaps, gap);
 }
 
 /* Events come by their begin: what is new of one is the part after the latest end so far. */
-static Status add_to_phase(GpuStats *stats, PhaseTail *last, Phase phase, const TraceEvent *event)
+static void add_to_phase(GpuStats *stats, PhaseTail *last, Phase phase, const TraceEvent *event)
 {
     GpuPhase *at = &stats->phases[phase];
     if (last->phase != phase) {
         *last = (PhaseTail){phase, event->begin, event->begin, event->node};
     } else if (event->begin > last->end) {
-        TRY(add_gap(stats, last, event));
+        add_gap(stats, last, event);
     }
     const int64_t from = i64_max(event->begin, last->end);
     if (event->end > from) {
@@ -179,7 +164,6 @@ static Status add_to_phase(GpuStats *stats, PhaseTail *last, Phase phase, const 
     }
     at->work += seconds_of(event);
     at->kernels++;
-    return ST_OK;
 }
 
 static void add_to_ranges(RangeTree *tree, const TraceEvent *event)
@@ -226,28 +210,28 @@ static Status add_device_event(GpuStats *stats, PhaseTail *last, OpRows *rows, R
     }
     stats->busy_ns[event->node] += event->end - event->begin;
     add_to_ranges(tree, event);
-    return add_to_phase(stats, last, plan->nodes[event->node].phase, event);
+    add_to_phase(stats, last, plan->nodes[event->node].phase, event);
+    return ST_OK;
 }
 
 static Status add_call(GpuStats *stats, const OpRows *rows, const TraceEvent *event)
 {
-    TRY(gpu_stats_gaps_add(&stats->call_gaps, event->name, event->begin, event->end));
+    gpu_stats_gaps_add(&stats->call_gaps, event->name, event->begin, event->end);
     TRY(name_stats_add(&stats->calls, event, NAME_STATS_ANY_ROW));
     return name_stats_add(&stats->row_calls, event, event->node >= 0 ? rows->row[event->node] : -1);
 }
 
-static Status finish_range(Range *range)
+static void finish_range(Range *range)
 {
-    if (range->last < range->first) return ST_OK;
+    if (range->last < range->first) return;
     const bool host_first = range->end > range->begin && range->begin < range->first;
     const int64_t begin = host_first ? range->begin : range->first;
     const int64_t end = i64_max(range->end, range->last);
-    TRY(running_stats_add(&range->span, (double)(range->last - range->first) * 1e-9));
-    TRY(running_stats_add(&range->wall, (double)(end - begin) * 1e-9));
+    running_stats_add(&range->span, (double)(range->last - range->first) * 1e-9);
+    running_stats_add(&range->wall, (double)(end - begin) * 1e-9);
     range->device += (double)range->busy * 1e-9;
     range->first = range->busy = range->begin = range->end = 0;
     range->last = -1;
-    return ST_OK;
 }
 
 static Status finish_step(GpuStats *stats, OpRows *rows, RangeTree *tree, const Plan *plan)
@@ -255,14 +239,14 @@ static Status finish_step(GpuStats *stats, OpRows *rows, RangeTree *tree, const 
     for (int i = 0; i < plan->n_nodes; i++) {
         if (rows->row[i] < 0 || stats->busy_ns[i] == 0) continue;
         OpRow *row = &rows->rows[rows->row[i]];
-        TRY(running_stats_add(&row->device, (double)stats->busy_ns[i] * 1e-9));
+        running_stats_add(&row->device, (double)stats->busy_ns[i] * 1e-9);
         TRY(gpu_stats_op(stats, row, stats->busy_ns[i]));
         stats->busy_ns[i] = 0;
     }
-    for (int i = 0; i < tree->n; i++) TRY(finish_range(&tree->ranges[i]));
+    for (int i = 0; i < tree->n; i++) finish_range(&tree->ranges[i]);
     for (int p = 0; p < PHASE_COUNT; p++) {
         if (stats->phases[p].now > 0)
-            TRY(running_stats_add(&stats->phases[p].span, stats->phases[p].now));
+            running_stats_add(&stats->phases[p].span, stats->phases[p].now);
         stats->phases[p].now = 0;
     }
     return ST_OK;

@@ -38,7 +38,7 @@ typedef struct HostGaps {
 
 /* Something from `begin` to `end` in ns; they come in the order of their begins. A call made within another
  * one leaves no gap. */
-Status gpu_stats_gaps_add(HostGaps *gaps, const char *name, int64_t begin, int64_t end);
+void gpu_stats_gaps_add(HostGaps *gaps, const char *name, int64_t begin, int64_t end);
 
 /* ---- all of a GPU ---- */
 

@@ -123,10 +123,6 @@ void op_rows_memory(OpRows *rows, const MemoryBlocks *blocks)
 
 void op_rows_free(OpRows *rows)
 {
-    for (int i = 0; i < rows->n; i++) {
-        running_stats_free(&rows->rows[i].host);
-        running_stats_free(&rows->rows[i].device);
-    }
     free(rows->rows);
     free(rows->row);
     *rows = (OpRows){0};

@@ -42,12 +42,8 @@ void profiler_close(Profiler *p)
     range_tree_free(&p->ranges);
     trace_log_free(&p->log);
     gpu_stats_free(&p->gpu);
-    running_stats_free(&p->os.blocked);
-    running_stats_free(&p->os.waiting);
     free(p->os.began);
     free(p->os.ended);
-    for (int phase = 0; phase < PHASE_COUNT; phase++) running_stats_free(&p->phases[phase]);
-    running_stats_free(&p->step);
     *p = (Profiler){0};
 }
 
@@ -91,7 +87,7 @@ static Status close_ranges(Profiler *p, int node, int64_t now)
         if (!p->device) range->kernels++;
         if (!range_tree_closes(&p->ranges, node, level)) continue;
         range->end = now;
-        TRY(running_stats_add(&range->host, (double)(now - range->begin) * 1e-9));
+        running_stats_add(&range->host, (double)(now - range->begin) * 1e-9);
         const TraceEvent event = {
             .kind = TRACE_RANGE, .node = node, .name = range->name, .depth = level};
         TRY(log_host(p, event, range->begin, now));
@@ -106,7 +102,7 @@ static Status count_as_kernel(Profiler *p, const OpRow *row, int64_t now)
                               .end = now,
                               .name = row->kernel,
                               .brief = row->brief};
-    TRY(gpu_stats_gaps_add(&p->gpu.call_gaps, row->kernel, p->node_begin, now));
+    gpu_stats_gaps_add(&p->gpu.call_gaps, row->kernel, p->node_begin, now);
     TRY(gpu_stats_op(&p->gpu, row, now - p->node_begin));
     return gpu_stats_name(&p->gpu, &event, (int)row->phase);
 }
@@ -121,7 +117,7 @@ static Status node_end(void *self, const ObserverEvent *event)
     const double seconds = (double)(now - p->node_begin) * 1e-9;
     const Node *node = &event->plan->nodes[event->node];
     p->node_seconds[node->phase] += seconds;
-    TRY(running_stats_add(&p->rows.rows[row].host, seconds));
+    running_stats_add(&p->rows.rows[row].host, seconds);
     if (!p->device) TRY(count_as_kernel(p, &p->rows.rows[row], now));
     const TraceEvent ran = {
         .kind = TRACE_NODE, .node = event->node, .name = plan_op_name(node->op)};
@@ -139,7 +135,7 @@ Observer profiler_observer(Profiler *p)
 
 /* ---- what the operating system did ---- */
 
-static Status os_end(Profiler *p, double wall)
+static void os_end(Profiler *p, double wall)
 {
     ProfilerOs *os = &p->os;
     const OsUsage now = os_usage_read(), *then = &os->before;
@@ -152,9 +148,9 @@ static Status os_end(Profiler *p, double wall)
     const double ran = now.ran - then->ran, waited = now.waited - then->waited;
     os->sum.ran += ran;
     os->sum.waited += waited;
-    if (isnan(ran)) return ST_OK;
-    TRY(running_stats_add(&os->waiting, waited));
-    return running_stats_add(&os->blocked, fmax(0, wall - ran - waited));
+    if (isnan(ran)) return;
+    running_stats_add(&os->waiting, waited);
+    running_stats_add(&os->blocked, fmax(0, wall - ran - waited));
 }
 
 /* ---- steps ---- */
@@ -180,7 +176,7 @@ void profiler_phase_begin(Profiler *p)
 Status profiler_phase_end(Profiler *p, Phase phase)
 {
     const int64_t now = clock_nanoseconds();
-    TRY(running_stats_add(&p->phases[phase], (double)(now - p->phase_begin) * 1e-9));
+    running_stats_add(&p->phases[phase], (double)(now - p->phase_begin) * 1e-9);
     const TraceEvent event = {.kind = TRACE_PHASE, .node = -1, .name = plan_phase_name(phase)};
     return log_host(p, event, p->phase_begin, now);
 }
@@ -191,9 +187,9 @@ Status profiler_step_end(Profiler *p)
     const double wall = (double)(now - p->step_begin) * 1e-9;
     const TraceEvent event = {.kind = TRACE_STEP, .node = -1, .name = "step"};
     p->loop_end = now;
-    TRY(running_stats_add(&p->step, wall));
+    running_stats_add(&p->step, wall);
     TRY(log_host(p, event, p->step_begin, now));
-    TRY(os_end(p, wall));
+    os_end(p, wall);
     p->recording = false;
     p->steps++;
     if (p->n_pending < PROFILER_BATCH)

@@ -1,5 +1,7 @@
 #include "prof/range_tree.h"
 
+#include "base/array.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,38 +21,35 @@ static size_t prefix_length(const char *scope, int level)
     return end ? (size_t)(end - scope) : strlen(scope);
 }
 
-static int find_or_add(RangeTree *tree, const Node *node, int level, size_t length)
+static Status find_or_add(RangeTree *tree, const Node *node, int level, size_t length, int *at)
 {
     const int least = tree->n > LOOK_BACK ? tree->n - LOOK_BACK : 0;
-    for (int i = tree->n; i-- > least;) {
-        const Range *range = &tree->ranges[i];
+    for (*at = tree->n; (*at)-- > least;) {
+        const Range *range = &tree->ranges[*at];
         if (range->phase == node->phase && range->level == level && range->name[length] == '\0' &&
             strncmp(range->name, node->scope, length) == 0) {
-            return i;
+            return ST_OK;
         }
     }
-    Range *range = &tree->ranges[tree->n];
+    TRY(array_grow(&tree->ranges, (size_t)tree->n, 1, sizeof *tree->ranges));
+    Range *range = &tree->ranges[ *at = tree->n++];
     *range = (Range){.phase = node->phase, .level = level, .last = -1};
     memcpy(range->name, node->scope, length);
-    return tree->n++;
+    return ST_OK;
 }
 
 Status range_tree_make(RangeTree *tree, const Plan *plan)
 {
-    const size_t n = (size_t)plan->n_nodes + 1;
-    *tree = (RangeTree){.ranges = calloc(n * RANGE_TREE_LEVELS, sizeof *tree->ranges),
-                        .of = calloc(n, sizeof *tree->of),
+    *tree = (RangeTree){.of = calloc((size_t)plan->n_nodes + 1, sizeof *tree->of),
                         .n_nodes = plan->n_nodes};
-    if (!tree->ranges || !tree->of) {
-        range_tree_free(tree);
-        return NO_MEMORY("for the ranges of %d nodes", plan->n_nodes);
-    }
+    if (!tree->of) return NO_MEMORY("for the ranges of %d nodes", plan->n_nodes);
     for (int i = 0; i < plan->n_nodes; i++) {
         const Node *node = &plan->nodes[i];
         for (int level = 0; level < RANGE_TREE_LEVELS; level++) {
             const size_t length =
                 node->phase == PHASE_SETUP ? 0 : prefix_length(node->scope, level);
-            tree->of[i][level] = length ? find_or_add(tree, node, level, length) : -1;
+            tree->of[i][level] = -1;
+            if (length) TRY(find_or_add(tree, node, level, length, &tree->of[i][level]));
         }
     }
     return ST_OK;
@@ -58,11 +57,6 @@ Status range_tree_make(RangeTree *tree, const Plan *plan)
 
 void range_tree_free(RangeTree *tree)
 {
-    for (int i = 0; i < tree->n; i++) {
-        running_stats_free(&tree->ranges[i].host);
-        running_stats_free(&tree->ranges[i].span);
-        running_stats_free(&tree->ranges[i].wall);
-    }
     free(tree->ranges);
     free(tree->of);
     *tree = (RangeTree){0};

@@ -29,7 +29,7 @@ typedef struct RangeTree {
     int n_nodes;
 } RangeTree;
 
-/* Allocates; range_tree_free() frees. */
+/* Allocates; range_tree_free() frees, after a failure too. */
 Status range_tree_make(RangeTree *tree, const Plan *plan);
 void range_tree_free(RangeTree *tree);
 

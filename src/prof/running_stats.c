@@ -5,7 +5,6 @@
 #include "base/stats.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 /* Reservoir sampling: the n-th value replaces a kept one with probability RUNNING_STATS_RESERVOIR /
  * n. The stream is a fixed one, so that the same durations give the same median. */
@@ -19,28 +18,16 @@ static void keep(RunningStats *stats, double value)
     if (place < RUNNING_STATS_RESERVOIR) stats->kept[place] = value;
 }
 
-Status running_stats_add(RunningStats *stats, double value)
+void running_stats_add(RunningStats *stats, double value)
 {
-    if (!stats->kept) {
-        stats->kept = malloc(RUNNING_STATS_RESERVOIR * sizeof *stats->kept);
-        if (!stats->kept) return NO_MEMORY("for durations");
-        stats->min = stats->max = value;
-    }
     const double from_mean = value - stats->mean;
-    stats->n++;
+    if (stats->n++ == 0) stats->min = stats->max = value;
     stats->sum += value;
     stats->min = fmin(stats->min, value);
     stats->max = fmax(stats->max, value);
     stats->mean += from_mean / (double)stats->n;
     stats->squares += from_mean * (value - stats->mean);
     keep(stats, value);
-    return ST_OK;
-}
-
-void running_stats_free(RunningStats *stats)
-{
-    free(stats->kept);
-    *stats = (RunningStats){0};
 }
 
 double running_stats_quantile(const RunningStats *stats, double q)

@@ -3,8 +3,6 @@
  * of them. */
 #pragma once
 
-#include "base/status.h"
-
 #include <stdint.h>
 
 enum { RUNNING_STATS_RESERVOIR = 256 };
@@ -14,11 +12,10 @@ typedef struct RunningStats {
     int64_t n;
     double sum, min, max;
     double mean, squares; /* Welford: sum of squared distances from the mean */
-    double *kept;         /* owned; NULL while empty */
+    double kept[RUNNING_STATS_RESERVOIR];
 } RunningStats;
 
-Status running_stats_add(RunningStats *stats, double value);
-void running_stats_free(RunningStats *stats);
+void running_stats_add(RunningStats *stats, double value);
 
 /* NAN of an empty one; the std of fewer than two is 0, as nsys writes it. */
 double running_stats_quantile(const RunningStats *stats, double q);

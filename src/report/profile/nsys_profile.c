@@ -51,7 +51,6 @@ void nsys_profile_close(NsysProfile **profile)
                              p->nvtx,  p->projected, p->phase_kernels, p->os_calls};
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) json_decref(lists[i]);
     json_decref(p->index);
-    running_stats_free(&p->gaps.seconds);
     trace_log_free(&p->log);
     free(p->events);
     free(p);
@@ -223,34 +222,26 @@ static int by_device_and_begin(const void *a, const void *b)
     return (x->begin > y->begin) - (x->begin < y->begin);
 }
 
-static Status add_gaps(NsysProfile *p)
+static void add_gaps(NsysProfile *p)
 {
     qsort(p->events, p->n_events, sizeof *p->events, by_device_and_begin);
     for (size_t i = 0; i < p->n_events; i++) {
         const Event *e = &p->events[i];
         if (i == 0 || e->device != p->events[i - 1].device) p->gaps.begun = false;
-        TRY(gpu_stats_gaps_add(&p->gaps, e->name, e->begin, e->end));
+        gpu_stats_gaps_add(&p->gaps, e->name, e->begin, e->end);
     }
-    return ST_OK;
 }
 
 /* The events under the name of the first; `next` is behind them. */
 static Status add_sum(NsysProfile *p, size_t first, size_t *next)
 {
-    CLEANUP(running_stats_free) RunningStats seconds = {0};
+    RunningStats seconds = {0};
     const char *name = p->events[first].name;
-    Status status = ST_OK;
-    for (*next = first; status == ST_OK && *next < p->n_events && p->events[*next].name == name;
-         ++*next)
-        status = running_stats_add(&seconds,
-                                   (double)(p->events[*next].end - p->events[*next].begin) * 1e-9);
+    for (*next = first; *next < p->n_events && p->events[*next].name == name; ++*next)
+        running_stats_add(&seconds, (double)(p->events[*next].end - p->events[*next].begin) * 1e-9);
     json_t *time = profile_record_stats(&seconds, 1e9);
-    if (status != ST_OK)
-        json_decref(time);
-    else
-        status = p->input == NSYS_INPUT_RANGE_TRACE ? append(p, p->nvtx, name, time)
-                                                    : add_name(p, name, time);
-    return status;
+    return p->input == NSYS_INPUT_RANGE_TRACE ? append(p, p->nvtx, name, time)
+                                              : add_name(p, name, time);
 }
 
 /* What a trace adds up to, where no file of sums has told it, and its gaps. */
@@ -260,7 +251,8 @@ static Status add_trace(NsysProfile *p)
     if (p->n_events == 0 || (range && json_array_size(p->nvtx) > 0)) return ST_OK;
     qsort(p->events, p->n_events, sizeof *p->events, by_name);
     for (size_t i = 0; i < p->n_events;) TRY(add_sum(p, i, &i));
-    return range ? ST_OK : add_gaps(p);
+    if (!range) add_gaps(p);
+    return ST_OK;
 }
 
 /* ---- files ---- */
