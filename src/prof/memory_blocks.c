@@ -3,8 +3,10 @@
 #include "base/array.h"
 #include "exec/init.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 const char *memory_blocks_class_name(MemoryClass usage)
 {
@@ -13,6 +15,17 @@ const char *memory_blocks_class_name(MemoryClass usage)
 #include "prof/memory_classes.def"
     };
     return names[usage];
+}
+
+MemoryName memory_blocks_class_field(MemoryClass usage)
+{
+    MemoryName field = {{0}};
+    size_t n = 0;
+    for (const char *c = memory_blocks_class_name(usage); *c && n + 5 < sizeof field.s; c++) {
+        if (*c != ',') field.s[n++] = (char)(*c == ' ' || *c == '-' ? '_' : tolower(*c));
+    }
+    memcpy(field.s + n, "_mib", 5);
+    return field;
 }
 
 /* ---- what a tensor is for ---- */

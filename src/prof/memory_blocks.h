@@ -50,3 +50,4 @@ MemoryName memory_blocks_name(const MemoryBlocks *list, const MemoryBlock *block
 OpSource memory_blocks_source(const MemoryBlocks *list, const MemoryBlock *block);
 
 const char *memory_blocks_class_name(MemoryClass usage);
+MemoryName memory_blocks_class_field(MemoryClass usage); /* of results: "adam_m_and_v_mib" */

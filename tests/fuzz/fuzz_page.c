@@ -3,7 +3,7 @@
 #include "cli/published/published_page.h"
 #include "harness.h"
 #include "report/format/table_md.h"
-#include "report/page/page_data.h"
+#include "report/page/page.h"
 
 #include <stdlib.h>
 

@@ -9,18 +9,6 @@
 
 static const double mib = 1024.0 * 1024.0;
 
-/* "Adam m and v" -> "adam_m_and_v_mib" */
-static void usage_key(MemoryClass usage, char key[64])
-{
-    int n = 0;
-    for (const char *c = memory_blocks_class_name(usage); *c && n < 56; c++) {
-        const char lower = *c >= 'A' && *c <= 'Z' ? (char)(*c - 'A' + 'a') : *c;
-        if (lower == ',') continue;
-        key[n++] = lower == ' ' || lower == '-' ? '_' : lower;
-    }
-    snprintf(key + n, (size_t)(64 - n), "_mib");
-}
-
 /* {"total_mib": ..., "parameters_mib": ..., "node": ..., "scope": ...} under `name`. */
 static Status put_moment(json_t *json, const char *name, const MemoryMoment *moment,
                          const Plan *plan)
@@ -30,9 +18,8 @@ static Status put_moment(json_t *json, const char *name, const MemoryMoment *mom
     if (moment->node == PLAN_NONE) return ST_OK;
     TRY(record_put_number(value, "total_mib", (double)moment->total / mib));
     for (int u = 0; u < MEMORY_COUNT; u++) {
-        char key[64];
-        usage_key((MemoryClass)u, key);
-        TRY(record_put_number(value, key, (double)moment->usage[u] / mib));
+        TRY(record_put_number(value, memory_blocks_class_field((MemoryClass)u).s,
+                              (double)moment->usage[u] / mib));
     }
     if (!plan) return ST_OK;
     const Node *node = &plan->nodes[moment->node];

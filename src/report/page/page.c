@@ -2,10 +2,8 @@
 
 #include "base/array.h"
 #include "base/escape.h"
-#include "report/page/page_data.h"
 #include "report/page/page_template.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 bool page_is_built(void)

@@ -4,18 +4,14 @@
 #include "base/i64.h"
 #include "base/json_text.h"
 #include "bench/record/record.h"
+#include "prof/memory_blocks.h"
 #include "report/format/table_write.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { MOST_NODES = 1 << 20, LARGEST = 20 };
-
-static const char *const uses[] = {
-#define CLASS(id, name, category, colour, glyph, plain) name,
-#include "prof/memory_classes.def"
-};
-enum { USES = sizeof uses / sizeof *uses };
 
 /* ---- every cell ---- */
 
@@ -35,57 +31,38 @@ static void value_cell(Table *table, const json_t *cell, const char *name)
 static void mib_cell(Table *table, const json_t *cell, const char *path)
 {
     double mib;
-    if (record_number(cell, path, &mib))
-        table_cell_printf(table, "%.1f", mib);
-    else
-        table_cell(table, "-");
+    table_cell_number(table, "%.1f", record_number(cell, path, &mib) ? mib : NAN);
 }
 
 static void all_cells(Table *table, const json_t *cells)
 {
-    static const char *const paths[] = {"forward_peak.total_mib", "between_steps.total_mib",
-                                        "peak.total_mib", "reserved_mib",
-                                        "measured.device_peak_mib"};
-    static const char *const labels[] = {"forward alone", "between steps", "peak", "reserved",
-                                         "measured"};
+    static const struct {
+        const char *path, *label;
+    } figures[] = {{"forward_peak.total_mib", "forward alone"},
+                   {"between_steps.total_mib", "between steps"},
+                   {"peak.total_mib", "peak"},
+                   {"reserved_mib", "reserved"},
+                   {"measured.device_peak_mib", "measured"}};
+    enum { FIGURES = sizeof figures / sizeof *figures };
     for (int i = 0; i < NAMES; i++) table_column(table, names[i], "", i == 1 || i == 2);
-    for (size_t i = 0; i < sizeof labels / sizeof *labels; i++)
-        table_column(table, labels[i], "MiB", true);
-    table_column(table, "peak in", "", false);
-    table_column(table, "status", "", false);
+    for (int i = 0; i < FIGURES; i++) table_column(table, figures[i].label, "MiB", true);
+    TABLE_COLUMNS(table, 2, "peak in", "status");
     for (size_t r = 0; r < json_array_size(cells); r++) {
         const json_t *cell = json_array_get(cells, r);
         for (int i = 0; i < NAMES; i++) value_cell(table, cell, names[i]);
-        for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) mib_cell(table, cell, paths[i]);
-        table_cell(table, record_text(cell, "peak.phase"));
-        table_cell(table, record_text(cell, "status"));
+        for (int i = 0; i < FIGURES; i++) mib_cell(table, cell, figures[i].path);
+        TABLE_CELLS(table, record_text(cell, "peak.phase"), record_text(cell, "status"));
     }
     table_note(table, "from the plan; measured: what the device held at most");
 }
 
 /* ---- one cell ---- */
 
-/* "Adam m and v" is adam_m_and_v_mib. */
-static void field_of(char *field, size_t size, const char *use)
+static void use_row(Table *table, const char *use, const char *field, const json_t *const *moments,
+                    int n)
 {
-    size_t n = 0;
-    for (const char *c = use; *c && n + 5 < size; c++) {
-        const bool plain = (*c >= 'a' && *c <= 'z') || (*c >= '0' && *c <= '9');
-        const bool capital = *c >= 'A' && *c <= 'Z';
-        if (plain || capital)
-            field[n++] = (char)(capital ? *c - 'A' + 'a' : *c);
-        else if (n > 0 && field[n - 1] != '_')
-            field[n++] = '_';
-    }
-    memcpy(field + n, "_mib", 5);
-}
-
-static void use_row(Table *table, const char *use, const json_t *const *moments, int n)
-{
-    char field[64];
     double mib;
     bool any = false;
-    field_of(field, sizeof field, use);
     for (int i = 0; i < n; i++) any = any || (record_number(moments[i], field, &mib) && mib > 0);
     if (!any) return;
     table_cell(table, use);
@@ -106,8 +83,10 @@ static void by_use(Table *table, const json_t *cell)
         moments[n++] = moment;
         table_column(table, labels[i], "MiB", true);
     }
-    for (int u = 0; u < USES; u++) use_row(table, uses[u], moments, n);
-    use_row(table, "total", moments, n);
+    for (int u = 0; u < MEMORY_COUNT; u++)
+        use_row(table, memory_blocks_class_name((MemoryClass)u),
+                memory_blocks_class_field((MemoryClass)u).s, moments, n);
+    use_row(table, "total", "total_mib", moments, n);
 }
 
 typedef struct Alive {
@@ -148,18 +127,15 @@ static Status largest(Table *table, const json_t *cell)
         list[alive++] = item;
     }
     qsort(list, alive, sizeof *list, by_size);
-    static const char *const words[] = {"name", "use", "dtype", "op", "scope"};
-    table_column(table, "largest at the peak", "", false);
-    table_column(table, "size", "MiB", true);
-    for (size_t w = 1; w < sizeof words / sizeof *words; w++)
-        table_column(table, words[w], "", false);
-    table_column(table, "source", "", false);
+    TABLE_COLUMNS(table, 1, "largest at the peak", "size (MiB)");
+    TABLE_COLUMNS(table, 5, "use", "dtype", "op", "scope", "source");
     for (size_t i = 0; i < alive && i < LARGEST; i++) {
-        table_cell(table, record_text(list[i].block, words[0]));
+        const json_t *block = list[i].block;
+        table_cell(table, record_text(block, "name"));
         table_cell_printf(table, "%.1f", list[i].bytes / (1024 * 1024));
-        for (size_t w = 1; w < sizeof words / sizeof *words; w++)
-            table_cell(table, record_text(list[i].block, words[w]));
-        source_cell(table, list[i].block);
+        TABLE_CELLS(table, record_text(block, "use"), record_text(block, "dtype"),
+                    record_text(block, "op"), record_text(block, "scope"));
+        source_cell(table, block);
     }
     return ST_OK;
 }
@@ -188,9 +164,9 @@ Status page_memory_tables(Text *out, const char *format, const json_t *cells)
 /* ---- timelines ---- */
 
 typedef struct Timeline {
-    int64_t n;      /* nodes */
-    double *change; /* bytes of each use that each node adds or takes, [USES][n + 1] */
-    const char **phase, **scope;
+    int64_t n;           /* nodes */
+    double *change;      /* bytes of each use that each node adds or takes, [MEMORY_COUNT][n + 1] */
+    const json_t **made; /* a tensor that each node makes, for its phase and scope; NULL: none */
 } Timeline;
 
 static bool is_alive(const json_t *block, int64_t n, int64_t *born, int64_t *died, double *bytes)
@@ -221,35 +197,33 @@ static void add_block(Timeline *t, const json_t *block)
     double bytes;
     const char *use = record_text(block, "use");
     if (!use || !is_alive(block, t->n, &born, &died, &bytes)) return;
-    for (int u = 0; u < USES; u++) {
-        if (strcmp(uses[u], use) != 0) continue;
+    for (int u = 0; u < MEMORY_COUNT; u++) {
+        if (strcmp(memory_blocks_class_name((MemoryClass)u), use) != 0) continue;
         t->change[u * (t->n + 1) + born] += bytes;
         t->change[u * (t->n + 1) + died + 1] -= bytes;
     }
-    if (!record_text(block, "phase") || !record_text(block, "scope")) return;
-    t->phase[born] = record_text(block, "phase");
-    t->scope[born] = record_text(block, "scope");
+    if (record_text(block, "phase") && record_text(block, "scope")) t->made[born] = block;
 }
 
-static json_t *use_json(const Timeline *t, int use, double *most)
+static json_t *use_json(const Timeline *t, MemoryClass use, double *most)
 {
     json_t *mib = json_array();
     double bytes = 0;
     for (int64_t i = 0; i < t->n; i++) {
-        bytes += t->change[use * (t->n + 1) + i];
+        bytes += t->change[(int64_t)use * (t->n + 1) + i];
         if (bytes > *most) *most = bytes;
         json_array_append_new(mib, json_real(bytes / (1024 * 1024)));
     }
-    return json_pack("{s:s, s:o}", "name", uses[use], "mib", mib);
+    return json_pack("{s:s, s:o}", "name", memory_blocks_class_name(use), "mib", mib);
 }
 
 /* A node without tensors of its own has the word of the node before it. */
-static json_t *words_json(const char **words, int64_t n)
+static json_t *words_json(const Timeline *t, const char *field)
 {
     json_t *list = json_array();
     const char *last = "";
-    for (int64_t i = 0; i < n; i++) {
-        if (words[i]) last = words[i];
+    for (int64_t i = 0; i < t->n; i++) {
+        if (t->made[i]) last = record_text(t->made[i], field);
         json_array_append_new(list, json_string(last));
     }
     return list;
@@ -267,15 +241,14 @@ static json_t *timeline_json(const Timeline *t, const json_t *cell)
         else if (record_int(cell, names[i], &whole))
             text_printf(&label, "%s%s %lld", label.n ? ", " : "", names[i], (long long)whole);
     }
-    for (int u = 0; u < USES; u++) {
+    for (int u = 0; u < MEMORY_COUNT; u++) {
         double most = 0;
-        json_t *use = use_json(t, u, &most);
+        json_t *use = use_json(t, (MemoryClass)u, &most);
         if (most > 0) json_array_append(shown, use);
         json_decref(use);
     }
     return json_pack("{s:s, s:o, s:o, s:o}", "label", text_str(&label), "phases",
-                     words_json(t->phase, t->n), "scopes", words_json(t->scope, t->n), "uses",
-                     shown);
+                     words_json(t, "phase"), "scopes", words_json(t, "scope"), "uses", shown);
 }
 
 static Status add_timeline(json_t *list, const json_t *cell)
@@ -283,10 +256,10 @@ static Status add_timeline(json_t *list, const json_t *cell)
     const json_t *blocks = json_object_get(cell, "blocks");
     const size_t n = (size_t)count_nodes(blocks);
     if (n == 0) return ST_OK;
-    CLEANUP(array_free) double *change = calloc((n + 1) * USES, sizeof *change);
-    CLEANUP(array_free) const char **words = calloc(2 * n, sizeof *words);
-    if (!change || !words) return NO_MEMORY("for the page's memory tables");
-    Timeline t = {.n = (int64_t)n, .change = change, .phase = words, .scope = words + n};
+    CLEANUP(array_free) double *change = calloc((n + 1) * MEMORY_COUNT, sizeof *change);
+    CLEANUP(array_free) const json_t **made = calloc(n, sizeof *made);
+    if (!change || !made) return NO_MEMORY("for the page's memory tables");
+    Timeline t = {.n = (int64_t)n, .change = change, .made = made};
     for (size_t i = 0; i < json_array_size(blocks); i++) add_block(&t, json_array_get(blocks, i));
     return json_array_append_new(list, timeline_json(&t, cell))
                ? NO_MEMORY("for the page's memory tables")

@@ -16,30 +16,23 @@
 
 /* ---- one function per part ---- */
 
-static Status write_rows(Text *out, const char *format, const RecordSet *rows)
+static Status write_rows(Text *out, const char *format, const PagePart *part)
 {
-    const ReportInput input = {.set = rows};
-    return record_table_write(out, format, &input);
-}
-
-static Status write_kind(Text *out, const char *format, const PagePart *part)
-{
-    return write_rows(out, format, &part->file->kind[part->number]);
+    return record_table_write(out, format, &(ReportInput){.set = part->rows});
 }
 
 static Status write_profile(Text *out, const char *format, const PagePart *part)
 {
     const ProfileTables how = {.format = format, .top = 40, .source = true};
-    return profile_tables_write(out, &how, &part->file->kind[RESULT_PROFILE]);
+    return profile_tables_write(out, &how, part->rows);
 }
 
 /* Where every run failed, the rows say why. */
 static Status write_warmup(Text *out, const char *format, const PagePart *part)
 {
     WarmupStudy study;
-    const RecordSet *rows = &part->file->kind[RESULT_WARMUP];
-    if (warmup_study_make(&study, rows) != ST_OK) return write_rows(out, format, rows);
-    return warmup_report_write(out, format, &study, rows);
+    if (warmup_study_make(&study, part->rows) != ST_OK) return write_rows(out, format, part);
+    return warmup_report_write(out, format, &study, part->rows);
 }
 
 static Status write_memory(Text *out, const char *format, const PagePart *part)
@@ -49,9 +42,7 @@ static Status write_memory(Text *out, const char *format, const PagePart *part)
 
 static Status write_precision(Text *out, const char *format, const PagePart *part)
 {
-    const PrecisionReport report = {.rows = &part->file->kind[RESULT_PRECISION],
-                                    .count = part->file->sum_count,
-                                    .value = part->file->sum_value};
+    const PrecisionReport report = {part->rows, part->file->sum_count, part->file->sum_value};
     return precision_report_write(out, format, &report);
 }
 
@@ -63,59 +54,46 @@ static Status write_limits(Text *out, const char *format, const PagePart *part)
 }
 
 /* A row for each field that any environment has. */
-static void environment_row(Table *table, const json_t *environments, const char *label,
-                            const char *path)
+static void environment_row(Table *table, json_t *environments, const char *label, const char *path)
 {
-    CLEANUP(text_free) Text text = {0};
+    const char *id;
+    const json_t *environment;
     bool told = false;
-    for (size_t i = 0; i < json_array_size(environments); i++) {
-        const json_t *value = record_value(json_array_get(environments, i), path);
+    json_object_foreach(environments, id, environment)
+    {
+        const json_t *value = record_value(environment, path);
         told = told || (value && !json_is_null(value));
     }
     if (!told) return;
     table_cell(table, label);
-    for (size_t i = 0; i < json_array_size(environments); i++) {
-        const json_t *value = record_value(json_array_get(environments, i), path);
-        text_clear(&text);
-        flat_row_put(&text, value);
-        table_cell(table, text.n ? text_str(&text) : "-");
-        table->failed = table->failed || text.failed;
+    json_object_foreach(environments, id, environment)
+    {
+        Text text = {0};
+        flat_row_put(&text, record_value(environment, path));
+        if (text.n == 0) text_puts(&text, "-");
+        table_cell_text(table, &text);
     }
 }
 
-static Status write_environments(Text *out, const char *format, const json_t *environments)
+/* Each environment once, as far as a table has columns. */
+static Status write_environments(Text *out, const char *format, const PagePart *part)
 {
-    const size_t n = json_array_size(environments);
+    CLEANUP(json_text_free) json_t *all = json_object();
     Table table = {0};
     table_column(&table, "environment", "", false);
-    for (size_t i = 0; i < n; i++)
-        table_column(&table, record_text(json_array_get(environments, i), "id"), "", false);
-#define ENVIRONMENT(name, path, type) environment_row(&table, environments, #name, path);
-#include "report/format/environment_columns.def"
-    environment_row(&table, environments, "measured", "time_utc");
-    return table_write_next(out, format, &table);
-}
-
-/* Adds each environment once, as far as a table has columns. */
-static Status add_environments(json_t *all, json_t *seen, const json_t *more)
-{
-    int failed = 0;
-    for (size_t i = 0; i < json_array_size(more); i++) {
-        json_t *environment = json_array_get(more, i);
-        const char *id = record_text(environment, "id");
-        if (json_object_get(seen, id) || json_array_size(all) == TABLE_MAX_COLUMNS - 1) continue;
-        failed |= json_array_append(all, environment) | json_object_set(seen, id, environment);
+    for (int f = 0; f < part->n_files; f++) {
+        const json_t *more = part->files[f].rows.environments;
+        for (size_t i = 0; i < json_array_size(more); i++) {
+            const char *id = record_text(json_array_get(more, i), "id");
+            if (json_object_get(all, id) || table.n_columns == TABLE_MAX_COLUMNS) continue;
+            table_column(&table, id, "", false);
+            if (json_object_set(all, id, json_array_get(more, i))) table.failed = true;
+        }
     }
-    return failed ? NO_MEMORY("for the environments") : ST_OK;
-}
-
-static Status write_environment(Text *out, const char *format, const PagePart *part)
-{
-    CLEANUP(json_text_free) json_t *all = json_array();
-    CLEANUP(json_text_free) json_t *seen = json_object();
-    for (int f = 0; f < part->n_files; f++)
-        TRY(add_environments(all, seen, part->files[f].rows.environments));
-    return write_environments(out, format, all);
+#define ENVIRONMENT(name, path, type) environment_row(&table, all, #name, path);
+#include "report/format/environment_columns.def"
+    environment_row(&table, all, "measured", "time_utc");
+    return table_write_next(out, format, &table);
 }
 
 static Status write_comparison(Text *out, const char *format, const PagePart *part)
@@ -129,27 +107,37 @@ static Status write_comparison(Text *out, const char *format, const PagePart *pa
 
 /* ---- which parts the files have ---- */
 
-/* A kind without rows of its own has RESULT_KINDS. */
+/* What a file must have for a part of it. */
+typedef enum Need { NEED_ROWS, NEED_SUMS, NEED_MEMORY, NEED_LIMITS } Need;
+
 static const struct {
     const char *section, *title;
-    ResultKind rows;
+    Need need;
+    ResultKind rows; /* RESULT_KINDS: none */
     PagePartWrite *write;
 } kinds[] = {
-    {"end-to-end", "End to end", RESULT_MODEL, write_kind},
-    {"attention", "Attention alone", RESULT_ATTENTION, write_kind},
-    {"profile", "Profile", RESULT_PROFILE, write_profile},
-    {"memory", "Memory", RESULT_KINDS, write_memory},
-    {"precision", "Precision", RESULT_KINDS, write_precision},
-    {"warmup", "Warm-up", RESULT_WARMUP, write_warmup},
-    {"limits", "Measured limits", RESULT_KINDS, write_limits},
+    {"end-to-end", "End to end", NEED_ROWS, RESULT_MODEL, write_rows},
+    {"attention", "Attention alone", NEED_ROWS, RESULT_ATTENTION, write_rows},
+    {"profile", "Profile", NEED_ROWS, RESULT_PROFILE, write_profile},
+    {"memory", "Memory", NEED_MEMORY, RESULT_KINDS, write_memory},
+    {"precision", "Precision", NEED_SUMS, RESULT_PRECISION, write_precision},
+    {"warmup", "Warm-up", NEED_ROWS, RESULT_WARMUP, write_warmup},
+    {"limits", "Measured limits", NEED_LIMITS, RESULT_KINDS, write_limits},
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
 static bool has_kind(const ResultInput *file, int k)
 {
-    if (kinds[k].rows != RESULT_KINDS) return record_set_size(&file->kind[kinds[k].rows]) > 0;
-    if (kinds[k].write == write_memory) return file->memory != NULL;
-    return kinds[k].write == write_limits ? file->has_limits : file->sum_count > 0;
+    switch (kinds[k].need) {
+    case NEED_SUMS:
+        return file->sum_count > 0;
+    case NEED_MEMORY:
+        return file->memory != NULL;
+    case NEED_LIMITS:
+        return file->has_limits;
+    default:
+        return record_set_size(&file->kind[kinds[k].rows]) > 0;
+    }
 }
 
 static int list_comparisons(PagePart *list, const ResultInput *files, int n_files)
@@ -172,10 +160,11 @@ static int list_kind(PagePart *list, const ResultInput *files, int n_files, int 
     int n = 0;
     for (int f = 0; f < n_files; f++) {
         if (!has_kind(&files[f], k)) continue;
+        const ResultKind rows = kinds[k].rows;
         list[n++] = (PagePart){.section = kinds[k].section,
                                .title = kinds[k].title,
                                .file = &files[f],
-                               .number = (int)kinds[k].rows,
+                               .rows = rows < RESULT_KINDS ? &files[f].kind[rows] : NULL,
                                .write = kinds[k].write};
     }
     for (int i = 0; i < n; i++) list[i].several = n > 1;
@@ -197,7 +186,7 @@ Status page_parts_list(const PageInput *input, PagePart **parts, int *n_parts)
     for (int f = 0; f < n_files; f++) environments += json_array_size(files[f].rows.environments);
     if (environments > 0)
         list[n++] = (PagePart){
-            .section = "environment", .title = "Environment", .write = write_environment};
+            .section = "environment", .title = "Environment", .write = write_environments};
     for (int i = 0; i < n; i++) list[i].files = files, list[i].n_files = n_files;
     *parts = list;
     *n_parts = n;

@@ -12,12 +12,13 @@ struct PagePart {
     const char *section; /* of page.html, by its id */
     const char *title;
     const ResultInput *file;  /* NULL: all of them */
+    const RecordSet *rows;    /* of `file`, where the part is about rows */
     const ResultInput *other; /* that is compared with `file`; NULL: none */
     const ResultInput *files; /* all of them */
     int n_files;
     bool several;         /* several files have such a part */
     const void *self;     /* for `write` of a part that is not of files */
-    int number;           /* for `write`: which of its kind it is; of rows their ResultKind */
+    int number;           /* the same: which of its kind it is */
     PagePartWrite *write; /* one table or several, a blank line between */
 };
 

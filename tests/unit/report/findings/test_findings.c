@@ -1,7 +1,7 @@
 /* Sentences with figures, word for word, from results whose figures are known. */
 #include "bench/record/record_file.h"
 #include "report/findings/findings.h"
-#include "report/page/page_data.h"
+#include "report/page/page.h"
 #include "report/records/precision_gain.h"
 #include "with_cmocka.h"
 

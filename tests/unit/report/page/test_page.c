@@ -1,6 +1,5 @@
 /* The data of a page: what is in it, and that bad files are refused whole. */
 #include "report/page/page.h"
-#include "report/page/page_data.h"
 #include "report/page/page_parts.h"
 #include "with_cmocka.h"
 
