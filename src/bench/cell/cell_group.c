@@ -11,20 +11,6 @@
 
 enum { MOST_PRINTED = 20 }; /* lines of a cell that are passed on */
 
-static RecordStatus status_word(Status status)
-{
-    switch (status) {
-    case ST_OK:
-        return RECORD_OK;
-    case ST_NO_MEMORY:
-        return RECORD_OOM;
-    case ST_UNSUPPORTED:
-        return RECORD_UNSUPPORTED;
-    default:
-        return RECORD_FAILED;
-    }
-}
-
 /* ---- one process ---- */
 
 /* What a process runs: one member, or ours of several cells that share it. */
@@ -34,6 +20,14 @@ typedef struct Run {
     Config configs[CELL_GROUP_SHARED];
     int n, at;
 } Run;
+
+/* Of a cell that did not come to its end. */
+static RecordStatus failure_word(Status status)
+{
+    return status == ST_NO_MEMORY     ? RECORD_OOM
+           : status == ST_UNSUPPORTED ? RECORD_UNSUPPORTED
+                                      : RECORD_FAILED;
+}
 
 /* In the child. */
 static int run_body(void *arg, int out)
@@ -45,7 +39,7 @@ static int run_body(void *arg, int out)
     Status status = member->peer ? peer_run(member->peer, &member->part, member->cell.record, &link)
                     : run->n > 1 ? cell_run_shared(run->configs, run->n, &link)
                                  : member->task->cell(&member->part, &link);
-    if (status != ST_OK) status = cell_link_end(&link, status_word(status), status_message());
+    if (status != ST_OK) status = cell_link_end(&link, failure_word(status), status_message());
     cell_link_close(&link);
     return status == ST_OK ? 0 : 1;
 }
@@ -56,20 +50,17 @@ static CellGroupMember *current(const Run *run)
     return run->members[run->at];
 }
 
+/* "profile small ctx 256 (torch best)" */
 static CellLabel label_of(const CellGroupMember *member)
 {
     const RunnerTask *task = member->task;
-    CellLabel label = cell_label_among(member->config, task->configs, task->n, task->varies);
-    if (task->doing) {
-        const CellLabel name = label;
-        snprintf(label.s, sizeof label.s, "%s %.*s", task->doing,
-                 (int)(sizeof label.s - strlen(task->doing) - 2), name.s);
-    }
-    const size_t n = strlen(label.s);
-    if (member->peer) {
-        snprintf(label.s + n, sizeof label.s - n, " (%s %s)", member->peer->name,
-                 member->peer->variant);
-    }
+    const Peer *peer = member->peer;
+    CLEANUP(text_free) Text text = {0};
+    CellLabel label;
+    if (task->doing) text_printf(&text, "%s ", task->doing);
+    text_puts(&text, cell_label_among(member->config, task->configs, task->n, task->varies).s);
+    if (peer) text_printf(&text, " (%s %s)", peer->name, peer->variant);
+    snprintf(label.s, sizeof label.s, "%s", text_str(&text));
     return label;
 }
 
@@ -267,8 +258,7 @@ Status cell_group_finish(CellGroup *group, RecordSet *rows, RunnerOutcome *outco
         const CellGroupMember *member = &group->members[i];
         count_if_bad(records[i], outcome);
         TRY(record_set_add(rows, records[i]));
-        progress_cell(member->progress, group->index, label_of(member).s, member->config, 0);
-        progress_finished(member->progress, records[i], clock_seconds());
+        progress_finished(member->progress, group->index, label_of(member).s, records[i], "");
         const RunnerTask *task = member->task;
         if (task->finished) TRY(task->finished(task->self, records[i]));
     }
@@ -286,7 +276,8 @@ Status cell_group_resume(CellGroup *group, RecordSet *rows, RunnerOutcome *outco
     TRY(peer_judge(old[0], old + 1, group->n - 1)); /* by that statistic, too */
     for (int i = 0; i < group->n; i++) {
         const CellGroupMember *member = &group->members[i];
-        progress_kept(member->progress, group->index, label_of(member).s, old[i]);
+        progress_finished(member->progress, group->index, label_of(member).s, old[i],
+                          " (from the file)");
         count_if_bad(old[i], outcome);
         TRY(record_set_share(rows, member->task->resumed, old[i]));
     }

@@ -55,13 +55,10 @@ void cell_record_free(CellRecord *c)
  * planned. */
 static bool is_planned_oom(const Record *record)
 {
-    static const char *const phases[] = {"forward", "backward", "optimizer"};
-    if (record_status(record) != RECORD_OOM) return false;
-    if (record_text(record, "peer")) return true;
-    for (size_t i = 0; i < sizeof phases / sizeof *phases; i++) {
-        if (record_phase_status(record, phases[i]) == RECORD_OOM) return true;
-    }
-    return false;
+    bool planned = record_text(record, "peer") != NULL;
+    for (int s = SAMPLE_FORWARD; s <= SAMPLE_OPTIMIZER; s++)
+        planned |= record_phase_status(record, sample_series_name((SampleSeries)s)) == RECORD_OOM;
+    return planned && record_status(record) == RECORD_OOM;
 }
 
 bool cell_record_is_final(const Record *record)
@@ -153,33 +150,35 @@ void cell_record_take(CellRecord *c, const char *line, size_t length)
 
 /* ---- status ---- */
 
-static Status settle_status(CellRecord *c, const ChildResult *end)
+static RecordStatus status_of_end(const ChildResult *end)
 {
-    Record *r = c->record;
-    char text[256];
     switch (end->end) {
     case CHILD_TIMED_OUT:
-        snprintf(text, sizeof text, "%.200s%s", end->text,
-                 c->config->budgeted ? ", the rest of the budget" : ": --timeout gives it longer");
-        return record_put_status(r, RECORD_TIMEOUT, text);
+        return RECORD_TIMEOUT;
     case CHILD_INTERRUPTED:
-        return record_put_status(r, RECORD_KILLED, end->text);
+        return RECORD_KILLED;
+    case CHILD_SIGNALLED: /* the first two from outside */
+        return end->code == SIGKILL || end->code == SIGXCPU ? RECORD_KILLED : RECORD_FAILED;
     case CHILD_FLOODED:
-        return record_put_status(r, RECORD_FAILED, end->text);
-    case CHILD_SIGNALLED: {
-        const bool killed = end->code == SIGKILL || end->code == SIGXCPU; /* from outside */
-        return record_put_status(r, killed ? RECORD_KILLED : RECORD_FAILED, end->text);
-    }
+        return RECORD_FAILED;
     case CHILD_RETURNED:
         break;
     }
-    if (end->code != 0) return record_put_status(r, RECORD_FAILED, end->text);
-    if (c->garbled[0]) {
-        snprintf(text, sizeof text, "cannot read its messages: %s", c->garbled);
-        return record_put_status(r, RECORD_FAILED, text);
-    }
-    if (!c->ended) return record_put_status(r, RECORD_FAILED, "ended without a result");
-    return ST_OK;
+    return end->code == 0 ? RECORD_OK : RECORD_FAILED;
+}
+
+static Status settle_status(CellRecord *c, const ChildResult *end)
+{
+    const RecordStatus status = status_of_end(end);
+    const char *more = status != RECORD_TIMEOUT ? ""
+                       : c->config->budgeted    ? ", the rest of the budget"
+                                                : ": --timeout gives it longer";
+    char text[CHILD_MESSAGE_TEXT + 32];
+    snprintf(text, sizeof text, "%s%s", end->text, more);
+    if (status != RECORD_OK) return record_put_status(c->record, status, text);
+    snprintf(text, sizeof text, "cannot read its messages: %s", c->garbled);
+    if (c->garbled[0]) return record_put_status(c->record, RECORD_FAILED, text);
+    return c->ended ? ST_OK : record_put_status(c->record, RECORD_FAILED, "ended without a result");
 }
 
 static Status settle_device_clock(CellRecord *c)
@@ -196,17 +195,23 @@ static Status settle_device_clock(CellRecord *c)
     return ST_OK;
 }
 
+/* Every phase that fits was measured. */
+static bool is_whole(const CellRecord *c)
+{
+    const RecordStatus status = record_status(c->record);
+    return status == RECORD_OK || status == RECORD_OOM;
+}
+
 /* Samples of a cell that did not finish are kept; the status of the phase says that they are not all. */
 static Status settle_phases(CellRecord *c)
 {
     const RecordStatus status = record_status(c->record);
-    const bool whole = status == RECORD_OK || status == RECORD_OOM;
     for (int s = 0; s < SAMPLE_WALL_COUNT; s++) {
         const char *name = sample_series_name((SampleSeries)s);
         const SampleList *list = &c->series[s];
         if (list->n == 0) continue;
         TRY(record_put_samples(c->record, name, list->seconds, list->n));
-        if (whole) continue;
+        if (is_whole(c)) continue;
         json_t *phase = record_value(c->record, name);
         TRY(record_put_text(phase, "status", record_status_word(status)));
     }
@@ -220,13 +225,6 @@ static Status settle_phases(CellRecord *c)
 }
 
 /* ---- what follows from the samples ---- */
-
-static Status put_rates(CellRecord *c)
-{
-    const RecordStatus status = record_status(c->record);
-    if (status != RECORD_OK && status != RECORD_OOM) return ST_OK;
-    return record_stat_put_rates(c->record);
-}
 
 /* --sample-time ended the samples early: a longer one gives more of them. */
 static bool ended_early(const CellRecord *c)
@@ -254,20 +252,10 @@ static double uncertainty(const CellRecord *c, const StatsSummary *s)
     return isnan(interval) ? (s->max - s->min) / s->median : interval;
 }
 
-/* Other programs, or virtual machines, were busy enough for a warning of their own. */
-static bool was_disturbed(const CellRecord *c)
-{
-    double percent;
-    return (record_number(c->record, "others_percent", &percent) &&
-            percent >= INTERFERENCE_MUCH_OTHERS) ||
-           (record_number(c->record, "stolen_percent", &percent) &&
-            percent >= INTERFERENCE_MUCH_STOLEN);
-}
-
 static Status warn_of_noise(CellRecord *c)
 {
     const SampleList *list = &c->series[SAMPLE_STEP];
-    if (list->n < 3 || c->config->from_first || was_disturbed(c)) return ST_OK;
+    if (list->n < 3 || c->config->from_first) return ST_OK;
     if (c->config->stat == STAT_MIN) return ST_OK; /* slower samples do not touch it */
     const StatsSummary s = stats_summary(list->seconds, list->n);
     const double spread = uncertainty(c, &s);
@@ -282,11 +270,12 @@ static Status warn_of_noise(CellRecord *c)
 }
 
 /* Of our cells and of a peer's; of the round with the most. */
-static Status warn_of_interference(CellRecord *c)
+static Status warn_of_interference(CellRecord *c, bool *disturbed)
 {
     double others = 0, stolen = 0;
     record_number(c->record, "others_percent", &others);
     record_number(c->record, "stolen_percent", &stolen);
+    *disturbed = stolen >= INTERFERENCE_MUCH_STOLEN || others >= INTERFERENCE_MUCH_OTHERS;
     if (stolen >= INTERFERENCE_MUCH_STOLEN) {
         TRY(record_warn(
             c->record,
@@ -358,13 +347,14 @@ static Status replace_if_invalid(CellRecord *c)
 
 Status cell_record_finish(CellRecord *c, const ChildResult *end)
 {
+    bool disturbed = false;
     TRY(settle_status(c, end));
     TRY(settle_phases(c));
-    TRY(put_rates(c));
-    TRY(warn_of_interference(c));
+    if (is_whole(c)) TRY(record_stat_put_rates(c->record));
+    TRY(warn_of_interference(c, &disturbed));
     TRY(warn_of_low_limits(c));
     TRY(put_ended_by(c));
-    TRY(warn_of_noise(c));
+    if (!disturbed) TRY(warn_of_noise(c)); /* or it had a warning of its own */
     TRY(replace_if_invalid(c));
     return record_put_text(c->record, "time_utc", clock_utc().s);
 }

@@ -182,22 +182,6 @@ static void add_phase(Text *line, const Record *record, const char *name, const 
         text_printf(line, "%s%s %s", before, name, human_seconds(ms * 1e-3).s);
 }
 
-static void finished_line(const Progress *p, const Record *record, const char *remark)
-{
-    CLEANUP(text_free) Text line = {0};
-    text_printf(&line, "[%d/%d] %s: ", p->index, p->n, p->label);
-    const RecordStatus status = record_status(record);
-    const char *message = record_text(record, "message");
-    text_puts(&line, record_status_word(status));
-    if (status != RECORD_OK && message) text_printf(&line, ": %s", message);
-    add_phase(&line, record, "step", "; ");
-    add_phase(&line, record, "forward", ": "); /* no sum: medians do not add up */
-    add_phase(&line, record, "backward", ", ");
-    add_phase(&line, record, "optimizer", ", ");
-    text_puts(&line, remark);
-    print_line(p, text_str(&line));
-}
-
 void progress_done(Progress *p, double now, bool early)
 {
     if (early) {
@@ -210,19 +194,21 @@ void progress_done(Progress *p, double now, bool early)
     p->started = now;
 }
 
-void progress_finished(Progress *p, const Record *record, double now)
+void progress_finished(Progress *p, int index, const char *label, const Record *record,
+                       const char *remark)
 {
+    CLEANUP(text_free) Text line = {0};
+    const RecordStatus status = record_status(record);
+    const char *message = record_text(record, "message");
     erase(p);
-    progress_done(p, now, false);
-    finished_line(p, record, "");
-}
-
-void progress_kept(Progress *p, int index, const char *label, const Record *record)
-{
-    erase(p);
-    p->index = index;
-    snprintf(p->label, sizeof p->label, "%s", label);
-    finished_line(p, record, " (from the file)");
+    text_printf(&line, "[%d/%d] %s: %s", index, p->n, label, record_status_word(status));
+    if (status != RECORD_OK && message) text_printf(&line, ": %s", message);
+    add_phase(&line, record, "step", "; ");
+    add_phase(&line, record, "forward", ": "); /* no sum: medians do not add up */
+    add_phase(&line, record, "backward", ", ");
+    add_phase(&line, record, "optimizer", ", ");
+    text_puts(&line, remark);
+    print_line(p, text_str(&line));
 }
 
 void progress_end(Progress *p)

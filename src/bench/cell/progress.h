@@ -33,9 +33,9 @@ void progress_draw(Progress *p, const CellRecord *cell, double now);
  * memory, not supported) says nothing about how long the others take: `early` leaves it out of the
  * account. */
 void progress_done(Progress *p, double now, bool early);
-void progress_finished(Progress *p, const Record *record, double now);
-/* A cell that need not run again. */
-void progress_kept(Progress *p, int index, const char *label, const Record *record);
+/* The line of a cell that is over, with a remark at its end. */
+void progress_finished(Progress *p, int index, const char *label, const Record *record,
+                       const char *remark);
 /* Any line, printed above the moving one, without what a terminal obeys. */
 void progress_line(Progress *p, const char *text);
 void progress_end(Progress *p);

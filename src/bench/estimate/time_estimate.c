@@ -86,7 +86,8 @@ static double slowest_of(const double flops[PRECISION_COUNT])
 
 TimeEstimateRates time_estimate_rates(const Limits *limits)
 {
-    TimeEstimateRates rates = {.bandwidth = guessed_bandwidth, .start = start_cpu, .bf16 = true};
+    TimeEstimateRates rates = {
+        .bandwidth = guessed_bandwidth, .start = start_cpu, .bf16 = true, .known = limits != NULL};
     for (int p = 0; limits && p < PRECISION_COUNT; p++)
         rates.flops[p] = usual_share * limits_peak_flops(limits, (Precision)p);
     const double slowest = slowest_of(rates.flops);
@@ -126,37 +127,30 @@ double time_estimate_cells(const Config *configs, int n, const TimeEstimateRates
 
 /* The limits of a CPU are read once: a sweep has hundreds of cells. Those of a GPU cannot be looked
  * up without opening it, after which this process could not fork. */
-static const TimeEstimateRates *rates_of(const Config *config, bool *known)
+static const TimeEstimateRates *rates_of(const Config *config)
 {
-    static struct {
-        int threads;
-        bool known;
-        TimeEstimateRates rates;
-    } last = {.threads = -1};
+    static TimeEstimateRates rates;
+    static int of_threads = -1;
     Placement place = {0};
     const int threads =
         placement_of(config, &place) == ST_OK && place.backend == BACKEND_cpu ? place.threads : 0;
-    if (threads != last.threads) {
+    if (threads != of_threads) {
         Limits limits;
-        last.known = threads > 0 && limits_cache_of(&place, &limits);
-        last.rates = time_estimate_rates(last.known ? &limits : NULL);
-        last.threads = threads;
+        const bool known = threads > 0 && limits_cache_of(&place, &limits);
+        rates = time_estimate_rates(known ? &limits : NULL);
+        of_threads = threads;
     }
-    *known = last.known;
-    return &last.rates;
+    return &rates;
 }
 
 double time_estimate_weight(const Config *config)
 {
-    bool known;
-    return fmin(time_estimate_cell(config, rates_of(config, &known)), config->timeout);
+    return fmin(time_estimate_cell(config, rates_of(config)), config->timeout);
 }
 
 bool time_estimate_weight_is_known(const Config *config)
 {
-    bool known;
-    (void)rates_of(config, &known);
-    return known;
+    return rates_of(config)->known;
 }
 
 /* ---- from rows: what time may be proportional to ---- */
@@ -240,26 +234,26 @@ static double distance_of(const Config *a, const Config *b)
 
 enum { NEAREST = 3 };
 
-/* Rows with the figure, the nearest first. Returns how many. */
+typedef struct Near {
+    const Config *config;
+    double figure, distance;
+} Near;
+
+/* Rows with the figure, the nearest first; one more is room to sort in. Returns how many. */
 static int find_nearest(const char *path, const Config *wanted, const TimeEstimateRow *rows, int n,
-                        const TimeEstimateRow *nearest[NEAREST])
+                        Near nearest[NEAREST + 1])
 {
-    double distance[NEAREST + 1];
-    const TimeEstimateRow *sorted[NEAREST + 1];
     int found = 0;
     for (int i = 0; i < n; i++) {
-        if (isnan(measured(&rows[i], path, wanted))) continue;
-        const double d = distance_of(rows[i].config, wanted);
+        const double figure = measured(&rows[i], path, wanted);
+        if (isnan(figure)) continue;
+        const Near near = {rows[i].config, figure, distance_of(rows[i].config, wanted)};
         int at = found;
-        for (; at > 0 && d < distance[at - 1]; at--) {
-            distance[at] = distance[at - 1];
-            sorted[at] = sorted[at - 1];
-        }
-        distance[at] = d;
-        sorted[at] = &rows[i];
+        for (; at > 0 && near.distance < nearest[at - 1].distance; at--)
+            nearest[at] = nearest[at - 1];
+        nearest[at] = near;
         if (found < NEAREST) found++;
     }
-    memcpy(nearest, sorted, (size_t)found * sizeof *sorted);
     return found;
 }
 
@@ -271,17 +265,16 @@ typedef struct Guess {
 static Guess guess_by(const char *path, const Config *wanted, const TimeEstimateRow *rows, int n,
                       Amount *amount)
 {
-    const TimeEstimateRow *nearest[NEAREST];
+    Near nearest[NEAREST + 1];
     double least = INFINITY, most = -INFINITY;
     const int found = find_nearest(path, wanted, rows, n, nearest);
     if (found == 0) return (Guess){NAN, INFINITY};
     for (int i = 0; i < found; i++) {
-        const double rate = log(measured(nearest[i], path, wanted) / amount(nearest[i]->config));
+        const double rate = log(nearest[i].figure / amount(nearest[i].config));
         least = fmin(least, rate);
         most = fmax(most, rate);
     }
-    const double figure = measured(nearest[0], path, wanted);
-    return (Guess){figure * amount(wanted) / amount(nearest[0]->config), most - least};
+    return (Guess){nearest[0].figure * amount(wanted) / amount(nearest[0].config), most - least};
 }
 
 /* ---- from rows: one figure ---- */

@@ -37,6 +37,7 @@ typedef struct TimeEstimateRates {
     double flops[PRECISION_COUNT]; /* per second, as steps reach them; each above 0 */
     double bandwidth;              /* bytes per second */
     double start;                  /* seconds until the first step of a cell */
+    bool known;                    /* from limits; false: guesses */
     bool gpu;
     bool bf16; /* false: an old GPU, which has no such precision */
 } TimeEstimateRates;

@@ -172,9 +172,10 @@ static void test_plain_lines(void **state)
     assert_int_equal(s.n, 0);
     say(&cell, "{\"end\": \"oom\", \"message\": \"train needs more\"}");
     assert_int_equal(cell_record_finish(&cell, &end), ST_OK);
-    progress_finished(&s.p, cell.record, s.p.started + 2);
-    assert_string_equal(s.text,
-                        "[1/3] small: oom: train needs more; step 250.0 ms: forward 250.0 ms\n");
+    progress_done(&s.p, s.p.started + 2, false);
+    progress_finished(&s.p, 1, "small", cell.record, " (again)");
+    assert_string_equal(s.text, "[1/3] small: oom: train needs more; step 250.0 ms: forward "
+                                "250.0 ms (again)\n");
     assert_true(s.p.finished == 10 && fabs(s.p.finished_for - 2) < 1e-9);
     cell_record_free(&cell);
     close_screen(&s);
