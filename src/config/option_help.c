@@ -24,11 +24,8 @@ void option_help_value(Text *out, OptionId id, const OptionSet *set)
     for (int i = 0; words && words[i] && i < most; i++)
         text_printf(out, "%s%s", i ? "|" : "", words[i]);
     if (option->kind != OPTION_KIND_FORMAT || !set->formats) return;
-    for (const char *at = set->formats; *at;) {
-        const size_t n = strcspn(at, " ");
-        text_append(out, at, n);
-        at += n + strspn(at + n, " ");
-        if (*at) text_puts(out, "|");
+    for (const char *at = set->formats; *at; at++) {
+        if (*at != ' ' || at[1]) text_append(out, *at == ' ' ? "|" : at, 1);
     }
 }
 

@@ -190,20 +190,15 @@ Status option_value_read(OptionId id, const char *s, OptionValue *out)
 Status option_value_read_format(const OptionSet *set, const char *s, char format[16])
 {
     enum { MOST = 32, LENGTH = 16 };
-    char words[MOST][LENGTH];
-    const char *list[MOST + 1];
+    char words[MOST * LENGTH], *rest = NULL;
+    const char *list[MOST + 1] = {0};
     int n = 0;
-    const char *at = set->formats ? set->formats : "";
-    while (n < MOST && sscanf(at, " %15s", words[n]) == 1) {
-        list[n] = words[n];
-        at += strspn(at, " ");
-        at += strcspn(at, " ");
-        n++;
-    }
-    list[n] = NULL;
+    snprintf(words, sizeof words, "%s", set->formats ? set->formats : "");
+    for (char *w = strtok_r(words, " ", &rest); w && n < MOST; w = strtok_r(NULL, " ", &rest))
+        list[n++] = w;
     int64_t index = 0;
     if (s) TRY(option_value_read_word(s, list, &index));
-    snprintf(format, LENGTH, "%s", n ? words[index] : "");
+    snprintf(format, LENGTH, "%s", n ? list[index] : "");
     return ST_OK;
 }
 

@@ -140,12 +140,8 @@ static bool take_object(CellRecord *c, json_t *message)
 void cell_record_take(CellRecord *c, const char *line, size_t length)
 {
     CLEANUP(json_text_free) json_t *message = json_loadb(line, length, 0, NULL);
-    if (!message || !take_object(c, message)) {
-        snprintf(c->garbled, sizeof c->garbled, "\"%.60s\"%s", line, length > 60 ? "..." : "");
-        for (char *at = c->garbled; *at; at++) {
-            if ((unsigned char)*at < ' ' || (unsigned char)*at >= 127) *at = '?';
-        }
-    }
+    if (!message || !take_object(c, message))
+        snprintf(c->garbled, sizeof c->garbled, "%s", human_quote(line).s);
 }
 
 /* ---- status ---- */
