@@ -100,12 +100,6 @@ Status output_choose_format(Settings *settings, const OptionSet *options)
     return take_ending(settings, options);
 }
 
-/* --out and --out-json may name one file: bench_output.c writes it once. */
-static bool may_share(OptionId one, OptionId other)
-{
-    return one == OPTION_OUT && other == OPTION_OUT_JSON;
-}
-
 /* NULL: "-", stdout. */
 static const char *out_of(const Settings *settings, const OptionSet *options)
 {
@@ -134,7 +128,9 @@ Status output_lock(const Settings *settings, const OptionSet *options)
     for (int i = 0; i < N; i++) {
         if (!files[i].path) continue;
         for (int j = 0; j < i; j++) {
-            if (!files[j].path || may_share(files[j].id, files[i].id)) continue;
+            /* --out and --out-json may name one file: bench_output.c writes it once */
+            const bool shared = files[j].id == OPTION_OUT && files[i].id == OPTION_OUT_JSON;
+            if (!files[j].path || shared) continue;
             if (file_lock_is_same(files[i].path, files[j].path) && !is_device(files[i].path))
                 return FAIL(ST_USAGE, "--%s and --%s both name %s: give two names",
                             option_table[files[j].id].name, option_table[files[i].id].name,

@@ -25,10 +25,9 @@ static void fit_row(Table *table, const char *label, const Config *config, const
                     double seconds)
 {
     const bool whole = fit->fits && fit->mode == config->mode;
-    table_cell(table, label);
-    table_cell(table, fit->fits ? config_modes[fit->mode] : "nothing");
-    table_cell(table, fit->model.n_elements ? human_count(fit->model.n_elements).s : "-");
-    table_cell(table, fit->fits ? human_bytes((double)fit->need[fit->mode]).s : "-");
+    TABLE_CELLS(table, label, fit->fits ? config_modes[fit->mode] : "nothing",
+                fit->model.n_elements ? human_count(fit->model.n_elements).s : "-",
+                fit->fits ? human_bytes((double)fit->need[fit->mode]).s : "-");
     table_cell_printf(table, fit->fits ? "%sFLOP" : "-",
                       human_si(step_cost_of(&fit->model.plan).step.matmul_flops).s);
     table_cell(table, !fit->fits ? "-" : isnan(seconds) ? "unknown" : human_eta(seconds).s);

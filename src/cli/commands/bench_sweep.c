@@ -133,9 +133,11 @@ static Status check_peer(const Settings *settings, const Sweep *sweep)
     return peer_list(&choice, &sweep->configs[0], peers, &n);
 }
 
-static Status sweep_into(BenchOutput *output, const Settings *settings, const Sweep *sweep,
-                         const RecordSet *known, RecordSet *rows, int *exit_code)
+static Status run_sweep(const Settings *settings, const Sweep *sweep, const RecordSet *known,
+                        int *exit_code)
 {
+    CLEANUP(record_set_free) RecordSet rows = {0};
+    CLEANUP(bench_output_close) BenchOutput output = {0};
     RunnerOutcome outcome;
     const RunnerTask task = {.configs = sweep->configs,
                              .n = sweep->n,
@@ -146,23 +148,14 @@ static Status sweep_into(BenchOutput *output, const Settings *settings, const Sw
                              .resumed = known,
                              .peer = peer_of(settings),
                              .rounds = settings->interleave ? (int)settings->rounds : 0,
-                             .self = output,
+                             .self = &output,
                              .finished = bench_output_add};
-    const Status ran = runner_run(&task, rows, &outcome);
-    TRY(show(output, rows, known, ran));
-    advise(settings, sweep, &outcome, rows);
-    *exit_code = outcome.signal ? EXIT_INTERRUPTED : outcome.bad ? EXIT_CELLS : 0;
-    return ST_OK;
-}
-
-static Status run_sweep(const Settings *settings, const Sweep *sweep, const RecordSet *known,
-                        int *exit_code)
-{
-    CLEANUP(record_set_free) RecordSet rows = {0};
-    CLEANUP(bench_output_close) BenchOutput output = {0};
     TRY(record_set_init(&rows, json_array_get(known->environments, 0)));
     TRY(bench_output_open(&output, settings, known));
-    return sweep_into(&output, settings, sweep, known, &rows, exit_code);
+    TRY(show(&output, &rows, known, runner_run(&task, &rows, &outcome)));
+    advise(settings, sweep, &outcome, &rows);
+    *exit_code = outcome.signal ? EXIT_INTERRUPTED : outcome.bad ? EXIT_CELLS : 0;
+    return ST_OK;
 }
 
 static Status run_or_plan(const Settings *settings, const Sweep *sweep, int *exit_code)

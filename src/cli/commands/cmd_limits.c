@@ -9,13 +9,6 @@
 
 #include <string.h>
 
-static Status write_table(Text *text, const char *format, const Limits *limits)
-{
-    Table table = {0};
-    limits_table_fill(&table, limits);
-    return table_write_next(text, format, &table);
-}
-
 static Status write_json(Text *text, const Limits *limits)
 {
     CLEANUP(json_text_free) json_t *json = NULL;
@@ -44,9 +37,11 @@ static Status write_csv(Text *text, const Limits *limits)
 
 static Status write_as(Text *text, const char *format, const Limits *limits)
 {
+    Table table = {0};
     if (strcmp(format, "json") == 0) return write_json(text, limits);
     if (strcmp(format, "csv") == 0) return write_csv(text, limits);
-    return write_table(text, format, limits);
+    limits_table_fill(&table, limits);
+    return table_write_next(text, format, &table);
 }
 
 static Status run(const Settings *settings, const Sweep *sweep, int *exit_code)

@@ -103,10 +103,10 @@ static Status show_nsys(const Settings *settings)
 static Status show_earlier(const Settings *settings)
 {
     CLEANUP(record_set_free) RecordSet rows = {0};
-    if (!profile_output_is_there(settings->from)) return show_nsys(settings);
+    bool there;
     TRY(record_set_init(&rows, NULL));
-    TRY(profile_output_read(&rows, settings->from));
-    return show(settings, &rows);
+    TRY(profile_output_read(&rows, settings->from, &there));
+    return there ? show(settings, &rows) : show_nsys(settings);
 }
 
 static Status run_cells(const Settings *settings, const Sweep *sweep, RecordSet *rows,

@@ -8,8 +8,6 @@
 #include "cli/published/published_plan.h"
 #include "cli/published/published_suite.h"
 #include "cli/suite/suite.h"
-#include "cli/suite/suite_finish.h"
-#include "cli/suite/suite_run.h"
 
 #define SUITE_FOLDER "roofstep-report"
 
@@ -54,14 +52,14 @@ static Status resume(Suite *suite, const Settings *settings)
 static void plan_row(Table *table, const Suite *suite, SuitePartId id, bool stored)
 {
     SuiteCommand command;
-    Text text = {0};
-    if (suite_parts_command(&command, id, suite->parts[id].args, suite->folder) == ST_OK)
-        suite_parts_put_command(&text, &command);
-    table_cell(table, suite_parts_info[id].name);
-    table_cell(table, human_eta(suite_run_expected(suite, id, stored)).s);
-    table_cell(table, suite->parts[id].state == SUITE_DONE ? "done" : "to run");
-    table_cell_text(table, &text);
-    text_free(&command.text);
+    CLEANUP(text_free) Text words = {0};
+    Text line = {0};
+    if (suite_parts_command(&command, &words, id, suite->parts[id].args, suite->folder) == ST_OK)
+        suite_parts_put_command(&line, &command);
+    TABLE_CELLS(table, suite_parts_info[id].name,
+                human_eta(suite_run_expected(suite, id, stored)).s,
+                suite->parts[id].state == SUITE_DONE ? "done" : "to run");
+    table_cell_text(table, &line);
 }
 
 static void total_row(Table *table, const Suite *suite, bool stored)
@@ -71,10 +69,7 @@ static void total_row(Table *table, const Suite *suite, bool stored)
         if (suite->parts[id].state != SUITE_DONE)
             seconds += suite_run_expected(suite, (SuitePartId)id, stored);
     }
-    table_cell(table, "total to run");
-    table_cell(table, human_eta(seconds).s);
-    table_cell(table, "");
-    table_cell(table, "");
+    TABLE_CELLS(table, "total to run", human_eta(seconds).s, "", "");
 }
 
 static Status show_plan(Suite *suite)

@@ -57,6 +57,14 @@ static Status path_of(const ProfileOutput *output, const Config *config, const c
     return output_path(output->settings->out_dir, name, path);
 }
 
+static Status csv_path(const ProfileOutput *output, const Config *config, NsysReport report,
+                       char path[PATH_MAX])
+{
+    char ending[64];
+    snprintf(ending, sizeof ending, "%s.csv", nsys_csv_name(report));
+    return path_of(output, config, ending, path);
+}
+
 /* ---- before the work ---- */
 
 Status profile_output_check(const Settings *settings)
@@ -81,23 +89,13 @@ static Status check_file(const Settings *settings, const char *path)
 /* Checks all files of the cell but the record, which is opened at once. */
 static Status check_cell(const ProfileOutput *output, const Config *config)
 {
-    char path[PATH_MAX], ending[64];
+    char path[PATH_MAX];
     for (int report = 0; report < NSYS_COUNT; report++) {
-        snprintf(ending, sizeof ending, "%s.csv", nsys_csv_name((NsysReport)report));
-        TRY(path_of(output, config, ending, path));
+        TRY(csv_path(output, config, (NsysReport)report, path));
         TRY(check_file(output->settings, path));
     }
     TRY(path_of(output, config, trace_ending, path));
     return check_file(output->settings, path);
-}
-
-static Status check_files(const ProfileOutput *output)
-{
-    char path[PATH_MAX];
-    TRY(output_path(output->settings->out_dir, record_name, path));
-    TRY(check_file(output->settings, path));
-    for (int i = 0; i < output->sweep->n; i++) TRY(check_cell(output, &output->sweep->configs[i]));
-    return ST_OK;
 }
 
 Status profile_output_open(ProfileOutput *output, const Settings *settings, const Sweep *sweep,
@@ -108,8 +106,9 @@ Status profile_output_open(ProfileOutput *output, const Settings *settings, cons
     if (!settings->out_dir) return ST_OK;
     TRY(make_folder(settings->out_dir));
     TRY(file_lock_take_folder(settings->out_dir));
-    TRY(check_files(output));
     TRY(output_path(settings->out_dir, record_name, path));
+    TRY(check_file(settings, path));
+    for (int i = 0; i < sweep->n; i++) TRY(check_cell(output, &sweep->configs[i]));
     return report_sink_open(&output->json, path, "json", rows);
 }
 
@@ -118,10 +117,9 @@ Status profile_output_open(ProfileOutput *output, const Settings *settings, cons
 static Status write_csv(const ProfileOutput *output, const Config *config, NsysReport report,
                         const Text *text)
 {
-    char path[PATH_MAX], ending[64];
-    snprintf(ending, sizeof ending, "%s.csv", nsys_csv_name(report));
+    char path[PATH_MAX];
     TRY(text_status(text));
-    TRY(path_of(output, config, ending, path));
+    TRY(csv_path(output, config, report, path));
     return text_write_file(path, text_str(text), text->n);
 }
 
@@ -187,16 +185,11 @@ Status profile_output_trace(void *self, const CellOpen *cell, const Profiler *pr
     return write_csv(output, cell->config, NSYS_TRACE, &text);
 }
 
-bool profile_output_is_there(const char *folder)
+Status profile_output_read(RecordSet *rows, const char *folder, bool *there)
 {
     char path[PATH_MAX];
     struct stat info;
-    return output_path(folder, record_name, path) == ST_OK && stat(path, &info) == 0;
-}
-
-Status profile_output_read(RecordSet *rows, const char *folder)
-{
-    char path[PATH_MAX];
     TRY(output_path(folder, record_name, path));
-    return record_file_read(rows, path, NULL);
+    *there = stat(path, &info) == 0;
+    return *there ? record_file_read(rows, path, NULL) : ST_OK;
 }

@@ -24,7 +24,5 @@ void profile_output_close(ProfileOutput *output);
 /* For ProfileTask.write: the events that were kept, as a trace. */
 Status profile_output_trace(void *self, const CellOpen *cell, const Profiler *profiler);
 
-/* Whether an --out-dir is there; a folder without may hold the CSVs of nsys. */
-bool profile_output_is_there(const char *folder);
-/* Adds what an --out-dir holds. */
-Status profile_output_read(RecordSet *rows, const char *folder);
+/* Adds what an --out-dir holds. *there: it holds a profile; a folder without may hold the CSVs of nsys. */
+Status profile_output_read(RecordSet *rows, const char *folder, bool *there);

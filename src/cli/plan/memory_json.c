@@ -7,8 +7,6 @@
 
 #include <stdio.h>
 
-static const double mib = 1024.0 * 1024.0;
-
 /* {"total_mib": ..., "parameters_mib": ..., "node": ..., "scope": ...} under `name`. */
 static Status put_moment(json_t *json, const char *name, const MemoryMoment *moment,
                          const Plan *plan)
@@ -16,11 +14,10 @@ static Status put_moment(json_t *json, const char *name, const MemoryMoment *mom
     json_t *value = json_object();
     if (json_object_set_new(json, name, value)) return NO_MEMORY("for the result as JSON");
     if (moment->node == PLAN_NONE) return ST_OK;
-    TRY(record_put_number(value, "total_mib", (double)moment->total / mib));
-    for (int u = 0; u < MEMORY_COUNT; u++) {
-        TRY(record_put_number(value, memory_blocks_class_field((MemoryClass)u).s,
-                              (double)moment->usage[u] / mib));
-    }
+    TRY(planned_config_put_mib(value, "total_mib", moment->total));
+    for (int u = 0; u < MEMORY_COUNT; u++)
+        TRY(planned_config_put_mib(value, memory_blocks_class_field((MemoryClass)u).s,
+                                   moment->usage[u]));
     if (!plan) return ST_OK;
     const Node *node = &plan->nodes[moment->node];
     TRY(record_put_int(value, "node", moment->node));
@@ -50,12 +47,11 @@ static Status put_phases(json_t *json, const MemoryProfile *p)
 static Status put_layer(json_t *json, const MemoryLayer *layer)
 {
     TRY(record_put_int(json, "block.layer", layer->layer));
-    TRY(record_put_number(json, "block.saved_mib", (double)layer->saved / mib));
-    TRY(record_put_number(json, "block.weight_gradients_mib",
-                          (double)layer->weight_gradients / mib));
-    TRY(record_put_number(json, "block.activation_gradients_mib",
-                          (double)layer->activation_gradients / mib));
-    return record_put_number(json, "block.recomputed_mib", (double)layer->recomputed / mib);
+    TRY(planned_config_put_mib(json, "block.saved_mib", layer->saved));
+    TRY(planned_config_put_mib(json, "block.weight_gradients_mib", layer->weight_gradients));
+    TRY(planned_config_put_mib(json, "block.activation_gradients_mib",
+                               layer->activation_gradients));
+    return planned_config_put_mib(json, "block.recomputed_mib", layer->recomputed);
 }
 
 static Status put_shape(json_t *json, const Tensor *t)
@@ -107,14 +103,14 @@ static Status put_blocks(json_t *json, const MemoryBlocks *list)
 static Status put_profile(json_t *json, const MemoryCell *cell)
 {
     const MemoryProfile *p = &cell->profile;
-    TRY(record_put_number(json, "residual_stream_mib", (double)p->stream / mib));
+    TRY(planned_config_put_mib(json, "residual_stream_mib", p->stream));
     TRY(put_phases(json, p));
     if (cell->config->mode != MODE_FWD) TRY(put_layer(json, &p->layer));
     for (int op = 0; op < OP_COUNT; op++) {
         char path[64];
         if (p->by_op[op] == 0) continue;
         snprintf(path, sizeof path, "activations_by_op.%s_mib", plan_op_name((OpKind)op));
-        TRY(record_put_number(json, path, (double)p->by_op[op] / mib));
+        TRY(planned_config_put_mib(json, path, p->by_op[op]));
     }
     return put_blocks(json, &p->blocks);
 }
@@ -130,8 +126,8 @@ static Status put_cell(json_t *json, const MemoryCell *cell)
     TRY(other_machine_json(json, &cell->placement, cell->machine));
     TRY(record_put_int(json, "parameters", cell->parameters));
     TRY(record_put_int(json, "recomputed_blocks", cell->recomputed_blocks));
-    TRY(record_put_number(json, "reserved_mib", (double)cell->asked.reserved / mib));
-    TRY(record_put_number(json, "forward_reserved_mib", (double)cell->forward.reserved / mib));
+    TRY(planned_config_put_mib(json, "reserved_mib", cell->asked.reserved));
+    TRY(planned_config_put_mib(json, "forward_reserved_mib", cell->forward.reserved));
     TRY(put_moment(json, "peak", &cell->asked.highest, plan));
     TRY(put_moment(json, "between_steps", &cell->asked.between, NULL));
     TRY(put_moment(json, "forward_peak", &cell->forward.highest, NULL));

@@ -8,6 +8,7 @@
 #include "model/step_cost.h"
 #include "report/format/table_write.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,9 +48,8 @@ static Moments all_moments(const MemoryProfile *p)
 {
     Moments list = {0};
     add_moment(&list, &p->between, "", "between steps");
-    for (int phase = PHASE_FORWARD; phase < PHASE_COUNT; phase++) {
+    for (int phase = PHASE_FORWARD; phase < PHASE_COUNT; phase++)
         add_moment(&list, &p->peak[MEMORY_LATER_STEP][phase], "", plan_phase_name((Phase)phase));
-    }
     for (int phase = PHASE_FORWARD; phase < PHASE_COUNT; phase++) {
         const MemoryMoment *first = &p->peak[MEMORY_FIRST_STEP][phase];
         if (first->total == p->peak[MEMORY_LATER_STEP][phase].total) continue;
@@ -104,13 +104,10 @@ static void usages(Table *table, const MemoryCell *cell, const Sweep *sweep)
 
 static void device_row(Table *table, const char *name, const Record *record, const char *field)
 {
-    double x = 0;
+    double x = NAN;
+    record_number(record, field, &x);
     table_cell(table, name);
-    if (record_number(record, field, &x)) {
-        table_cell_printf(table, "%.1f", x);
-    } else {
-        table_cell(table, NULL);
-    }
+    table_cell_number(table, "%.1f", x);
 }
 
 static void device(Table *table, const Record *record)
@@ -132,15 +129,15 @@ static void device(Table *table, const Record *record)
 
 /* ---- the largest tensors ---- */
 
-/* "4 x 128 x 10000 f32" */
+/* "4 x 128 x 10000 f32"; NULL: "-" */
 static void shape_cell(Table *table, const Tensor *t)
 {
-    CLEANUP(text_free) Text text = {0};
-    for (int i = 0; i < t->n_dims; i++) {
+    Text text = {0};
+    for (int i = 0; t && i < t->n_dims; i++)
         text_printf(&text, "%s%lld", i ? " x " : "", (long long)t->dim[i]);
-    }
-    text_printf(&text, " %s", plan_dtype_name(t->dtype));
-    table_cell(table, text_str(&text));
+    if (t) text_printf(&text, " %s", plan_dtype_name(t->dtype));
+    if (!t) text_puts(&text, "-");
+    table_cell_text(table, &text);
 }
 
 static void largest_row(Table *table, const MemoryProfile *p, const MemorySaved *item, size_t of)
@@ -153,13 +150,8 @@ static void largest_row(Table *table, const MemoryProfile *p, const MemorySaved 
     mib_cell(table, b->bytes);
     share_cell(table, b->bytes, of);
     table_cell(table, memory_blocks_class_name(b->usage));
-    if (b->tensor == PLAN_NONE) {
-        table_cell(table, "-");
-    } else {
-        shape_cell(table, &plan->tensors[b->tensor]);
-    }
-    table_cell(table, node ? plan_op_name(node->op) : "initial values");
-    table_cell(table, node ? node->scope : "-");
+    shape_cell(table, b->tensor == PLAN_NONE ? NULL : &plan->tensors[b->tensor]);
+    TABLE_CELLS(table, node ? plan_op_name(node->op) : "initial values", node ? node->scope : "-");
     table_cell_printf(table, "%s:%d", source.file, source.line);
 }
 
@@ -195,14 +187,9 @@ static void by_op(Table *table, const MemoryCell *cell)
 
 static void saved_row(Table *table, const char *name, const char *where, size_t bytes, size_t of)
 {
-    table_cell(table, name);
-    table_cell(table, where);
+    TABLE_CELLS(table, name, where);
     mib_cell(table, bytes);
-    if (of) {
-        share_cell(table, bytes, of);
-    } else {
-        table_cell(table, "-");
-    }
+    table_cell_number(table, "%.1f %%", of ? 100 * (double)bytes / (double)of : NAN);
 }
 
 static void one_layer(Table *table, const MemoryCell *cell)
@@ -254,14 +241,14 @@ Status memory_tables_one(Text *out, const char *format, const Settings *settings
 /* Only a measurement of this mode counts, not of a smaller mode that ran instead. */
 static void device_cell(Table *table, const Record *record, Mode mode)
 {
-    double held = 0;
+    double held = NAN;
     const char *measured = record ? record_text(record, "measured_mode") : NULL;
-    if (measured && strcmp(measured, config_modes[mode]) == 0 &&
-        record_number(record, "device_peak_mib", &held)) {
-        table_cell_printf(table, "%.1f", held);
-    } else {
-        table_cell(table, record && record_status(record) == RECORD_OOM ? "OOM" : "-");
-    }
+    if (measured && strcmp(measured, config_modes[mode]) == 0)
+        record_number(record, "device_peak_mib", &held);
+    if (isnan(held) && record && record_status(record) == RECORD_OOM)
+        table_cell(table, "OOM");
+    else
+        table_cell_number(table, "%.1f", held);
 }
 
 static void many_row(Table *table, const MemoryCell *cell, const char *label, bool ran)

@@ -5,9 +5,8 @@
 #include "cli/plan/planned_config.h"
 #include "report/format/csv_writer.h"
 
+#include <ctype.h>
 #include <stdio.h>
-
-static const double mib = 1024.0 * 1024.0;
 
 /* ---- one cell ---- */
 
@@ -33,36 +32,30 @@ static Status put_cost(json_t *json, const PlanCell *cell)
     return put_phase(json, "step", &cell->cost.step);
 }
 
-/* "Adam m and v" -> "memory.adam_m_and_v_mib" */
-static Status put_kind(json_t *json, TensorKind kind, size_t bytes)
-{
-    char path[64];
-    snprintf(path, sizeof path, "memory.%s_mib", plan_kind_name(kind));
-    for (char *c = path; *c; c++) {
-        if (*c == ' ' || *c == '-') *c = '_';
-        if (*c >= 'A' && *c <= 'Z') *c = (char)(*c - 'A' + 'a');
-    }
-    return record_put_number(json, path, (double)bytes / mib);
-}
-
 static Status put_memory(json_t *json, const PlanCell *cell)
 {
     const PlanMemory *m = &cell->memory;
-    for (int k = 0; k < TK_COUNT; k++) TRY(put_kind(json, (TensorKind)k, m->kind[k]));
-    TRY(record_put_number(json, "peak_alloc_mib", (double)m->peak_live / mib));
+    for (int k = 0; k < TK_COUNT; k++) {
+        char path[64];
+        snprintf(path, sizeof path, "memory.%s_mib", plan_kind_name((TensorKind)k));
+        /* "Adam m and v" -> "adam_m_and_v" */
+        for (char *c = path; *c; c++) *c = *c == ' ' || *c == '-' ? '_' : (char)tolower(*c);
+        TRY(planned_config_put_mib(json, path, m->kind[k]));
+    }
+    TRY(planned_config_put_mib(json, "peak_alloc_mib", m->peak_live));
     TRY(record_put_text(json, "peak_phase", plan_phase_name(m->peak_phase)));
     TRY(record_put_text(json, "peak_scope", m->peak_scope));
-    TRY(record_put_number(json, "planned_peak_mib", (double)m->planned / mib));
-    return record_put_number(json, "needed_mib", (double)m->need[cell->config->mode] / mib);
+    TRY(planned_config_put_mib(json, "planned_peak_mib", m->planned));
+    return planned_config_put_mib(json, "needed_mib", m->need[cell->config->mode]);
 }
 
 static Status put_fit(json_t *json, const FitLimit *fit)
 {
-    TRY(record_put_number(json, "limit_mib", (double)fit->limit / mib));
+    TRY(planned_config_put_mib(json, "limit_mib", fit->limit));
     if (json_object_set_new(json, "fits", json_boolean(fit->fits))) return NO_MEMORY("for a plan");
-    TRY(record_put_number(json, "needs_mib", (double)fit->need / mib));
+    TRY(planned_config_put_mib(json, "needs_mib", fit->need));
     TRY(record_put_int(json, "recomputed_blocks", fit->recomputed_blocks));
-    TRY(record_put_number(json, "short_by_mib", (double)fit->short_by / mib));
+    TRY(planned_config_put_mib(json, "short_by_mib", fit->short_by));
     TRY(fit->any ? record_put_text(json, "largest_mode", config_modes[fit->mode])
                  : record_put_null(json, "largest_mode"));
     TRY(record_put_int(json, "largest_batch", fit->most_batch));

@@ -7,16 +7,16 @@
 #include "report/format/table_write.h"
 
 #include <math.h>
+#include <stdio.h>
+#include <string.h>
 
-static void bytes_cell(Table *table, size_t bytes)
+/* "1.80 GFLOP", "512 FLOP" */
+static HumanText flop_count(double flops)
 {
-    table_cell(table, human_bytes((double)bytes).s);
-}
-
-static void flops_cell(Table *table, double flops)
-{
-    const HumanText number = human_si(flops); /* "1.80 G", or "512" */
-    table_cell_printf(table, "%s%sFLOP", number.s, flops < 999.5 ? " " : "");
+    HumanText text = human_si(flops);
+    const size_t n = strlen(text.s);
+    snprintf(text.s + n, sizeof text.s - n, "%sFLOP", flops < 999.5 ? " " : "");
+    return text;
 }
 
 /* ---- one row per cell ---- */
@@ -43,15 +43,11 @@ static void summary_row(Table *table, const PlanCell *cell, const char *label, b
         planned_config_unsupported(table, label, cell->message);
         return;
     }
-    table_cell(table, label);
     const PhaseCost *step = &cell->cost.step;
-    table_cell(table, human_count(cell->parameters).s);
-    flops_cell(table, step->flops);
-    table_cell(table, human_bytes(step->bytes).s);
-    table_cell(table, human_number(step_cost_intensity(step), 3).s);
-    table_cell(table, human_count(step->nodes).s);
-    bytes_cell(table, cell->memory.peak_live);
-    bytes_cell(table, cell->memory.need[cell->config->mode]);
+    TABLE_CELLS(table, label, human_count(cell->parameters).s, flop_count(step->flops).s,
+                human_bytes(step->bytes).s, human_number(step_cost_intensity(step), 3).s,
+                human_count(step->nodes).s, human_bytes((double)cell->memory.peak_live).s,
+                human_bytes((double)cell->memory.need[cell->config->mode]).s);
     if (roof) table_cell(table, human_seconds(cell->roof_seconds).s);
 }
 
@@ -93,15 +89,14 @@ static void fits_row(Table *table, const PlanCell *cell, const FitLimit *fit, co
     table_cell(table, label);
     table_cell_printf(table, "%s%s", fit->fits ? human_bytes((double)fit->limit).s : s.there.s,
                       whose);
-    table_cell(table, fit->fits ? human_bytes((double)fit->need).s : s.need.s);
-    table_cell(table, fit->fits ? "yes" : "no");
-    table_cell(table, fit->fits ? "-" : s.lack.s);
-    table_cell(table, fit->any ? config_modes[fit->mode] : "none");
+    TABLE_CELLS(table, fit->fits ? human_bytes((double)fit->need).s : s.need.s,
+                fit->fits ? "yes" : "no", fit->fits ? "-" : s.lack.s,
+                fit->any ? config_modes[fit->mode] : "none");
     if (recompute)
         table_cell_printf(table, "%lld of %lld", (long long)fit->recomputed_blocks,
                           (long long)cell->config->model.num_layers);
-    table_cell(table, fit->most_batch ? human_count(fit->most_batch).s : "none");
-    table_cell(table, fit->most_ctx ? human_count(fit->most_ctx).s : "none");
+    TABLE_CELLS(table, fit->most_batch ? human_count(fit->most_batch).s : "none",
+                fit->most_ctx ? human_count(fit->most_ctx).s : "none");
 }
 
 static bool any_recompute(const Sweep *sweep)
@@ -138,12 +133,9 @@ static void fits(Table *table, const PlanTables *tables)
 
 static void cost_row(Table *table, const char *name, const PhaseCost *cost)
 {
-    table_cell(table, name);
-    table_cell(table, human_count(cost->nodes).s);
-    flops_cell(table, cost->flops);
-    flops_cell(table, cost->matmul_flops);
-    table_cell(table, human_bytes(cost->bytes).s);
-    table_cell(table, human_number(step_cost_intensity(cost), 3).s);
+    TABLE_CELLS(table, name, human_count(cost->nodes).s, flop_count(cost->flops).s,
+                flop_count(cost->matmul_flops).s, human_bytes(cost->bytes).s,
+                human_number(step_cost_intensity(cost), 3).s);
 }
 
 static void cost_by_phase(Table *table, const PlanCell *cell)
@@ -163,8 +155,7 @@ static void cost_by_phase(Table *table, const PlanCell *cell)
 
 static void memory_row(Table *table, const char *name, size_t bytes, size_t of)
 {
-    table_cell(table, name);
-    bytes_cell(table, bytes);
+    TABLE_CELLS(table, name, human_bytes((double)bytes).s);
     table_cell_printf(table, "%.1f %%", 100 * (double)bytes / (double)of);
 }
 

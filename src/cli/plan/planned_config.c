@@ -24,6 +24,11 @@ Status planned_config_json(json_t *json, const Config *config, const Placement *
     return unsupported ? record_put_text(json, "message", unsupported) : ST_OK;
 }
 
+Status planned_config_put_mib(json_t *json, const char *path, size_t bytes)
+{
+    return record_put_number(json, path, (double)bytes / (1024.0 * 1024.0));
+}
+
 /* Not what differs from cell to cell, what nobody has chosen yet, and what is off. */
 static bool is_told(int id, const bool *varies, const Config *config, const char *value)
 {

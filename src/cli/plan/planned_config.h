@@ -14,6 +14,9 @@ Config planned_config_used(const Config *config, const Placement *placement, Att
 Status planned_config_json(json_t *json, const Config *config, const Placement *placement,
                            Attention attention, const char *unsupported);
 
+/* Puts bytes as MiB. */
+Status planned_config_put_mib(json_t *json, const char *path, size_t bytes);
+
 /* Adds a note to a table: what all cells of the sweep have in common, of what decides a plan. `config` is
  * a cell of the sweep. `placement` is NULL where it cannot run; otherwise `attention` is what `auto`
  * became. */

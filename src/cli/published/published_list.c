@@ -186,8 +186,8 @@ bool published_list_next(PublishedCell *cell, const PublishedCells *cells, int w
 {
     for (; cell->next < published_list_n_rows + published_list_n_tables; cell->next++) {
         cell->profiled = cell->next >= published_list_n_rows;
-        cell->table = cell->profiled ? cell->next - published_list_n_rows
-                                     : published_list_rows[cell->next].table;
+        cell->row = cell->profiled ? NULL : &published_list_rows[cell->next];
+        cell->table = cell->row ? cell->row->table : cell->next - published_list_n_rows;
         const PublishedTable *table = &published_list_tables[cell->table];
         if (table->writeup != writeup || !cells->has_row[cell->next]) continue;
         if (cell->profiled && !published_list_is_profile(table)) continue;

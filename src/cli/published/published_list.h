@@ -67,7 +67,8 @@ void published_list_cells_free(PublishedCells *cells);
 
 /* A chosen cell of a write-up: a row, or the profile that a table shows. */
 typedef struct PublishedCell {
-    const Config *config; /* NULL: before the first */
+    const Config *config;    /* NULL: before the first */
+    const PublishedRow *row; /* NULL: a profile */
     int table;
     bool profiled;
     int next;

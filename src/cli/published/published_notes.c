@@ -22,11 +22,6 @@ const Record *published_notes_record(const PublishedResults *results, const Conf
     return reason ? reason : record;
 }
 
-PublishedNotes published_notes_none(void)
-{
-    return (PublishedNotes){.others = NAN, .stolen = NAN};
-}
-
 const char *published_notes_status(const Record *record)
 {
     if (ran_out_of_time(record)) return "no time";

@@ -55,7 +55,7 @@ static void add(PublishedOrder *order, const PublishedCell *cell, int rank,
         i = order->n++;
         order->configs[i] = *cell->config;
         order->profiled[i] = cell->profiled;
-        order->table[i] = cell->table;
+        order->row[i] = cell->row;
         order->cells[i].seconds = published_order_seconds(order, i, cell->config->mode, rates);
     }
     order->cells[i].tables |= (uint64_t)1 << rank;
@@ -78,9 +78,9 @@ static Status allocate(PublishedOrder *order, int n)
 {
     *order = (PublishedOrder){.configs = calloc((size_t)n, sizeof *order->configs),
                               .profiled = calloc((size_t)n, sizeof *order->profiled),
-                              .table = calloc((size_t)n, sizeof *order->table),
+                              .row = calloc((size_t)n, sizeof *order->row),
                               .cells = calloc((size_t)n, sizeof *order->cells)};
-    if (order->configs && order->profiled && order->table && order->cells) return ST_OK;
+    if (order->configs && order->profiled && order->row && order->cells) return ST_OK;
     return NO_MEMORY("for the rows of a write-up");
 }
 
@@ -93,7 +93,7 @@ static Status sort(PublishedOrder *order, PublishedOrder *from)
         const int to = order->n++;
         order->configs[to] = from->configs[i];
         order->profiled[to] = from->profiled[i];
-        order->table[to] = from->table[i];
+        order->row[to] = from->row[i];
         order->cells[to] = from->cells[i];
         from->cells[i].state = CELL_ORDER_MEASURED;
     }
@@ -130,7 +130,7 @@ void published_order_free(PublishedOrder *order)
 {
     free(order->configs);
     free(order->profiled);
-    free(order->table);
+    free(order->row);
     free(order->cells);
     *order = (PublishedOrder){0};
 }

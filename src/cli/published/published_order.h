@@ -8,8 +8,8 @@
 typedef struct PublishedOrder {
     Config *configs; /* n of them */
     bool *profiled;
-    int *table; /* the most important table that has it, by number in published_list_tables */
-    CellOrderCell *cells; /* all of them waiting */
+    const PublishedRow **row; /* in the most important table that has it; NULL: a profile */
+    CellOrderCell *cells;     /* all of them waiting */
     int n;
 } PublishedOrder;
 

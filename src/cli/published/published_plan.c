@@ -158,16 +158,10 @@ static Status resume(PublishedPlan *plan, json_t **root, const Settings *setting
     return differs(plan, settings, sweep) ? refuse_arguments(plan) : ST_OK;
 }
 
-static void name_folder(PublishedPlan *plan, const Settings *settings)
-{
-    const char *given = settings->out_dir;
-    snprintf(plan->folder, sizeof plan->folder, "%s%s", given ? "" : "roofstep-like-",
-             given ? given : settings->like);
-}
-
 static Status begin(PublishedPlan *plan, json_t **root, const Settings *settings,
                     const Sweep *sweep)
 {
+    const char *given = settings->out_dir;
     if (gives_dimensions(settings))
         return FAIL(ST_USAGE, "--like runs the models of the write-up: the only model option it "
                               "takes is --size, which chooses among its rows");
@@ -175,7 +169,8 @@ static Status begin(PublishedPlan *plan, json_t **root, const Settings *settings
     TRY(put_common(plan->device, settings, &sweep->configs[0]));
     TRY(put_sizes(plan->sizes, settings, sweep));
     plan->budget = budget_asked(settings);
-    name_folder(plan, settings);
+    snprintf(plan->folder, sizeof plan->folder, "%s%s", given ? "" : "roofstep-like-",
+             given ? given : settings->like);
     if (!suite_is_in(plan->folder)) return ST_OK;
     TRY(suite_read_state(plan->folder, root));
     if (strcmp(text_of(*root, "like"), settings->like) == 0) return ST_OK;

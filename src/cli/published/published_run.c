@@ -303,18 +303,28 @@ static const bool labels[OPTION_COUNT] = {
     [OPTION_PRECISION] = true, [OPTION_ATTENTION] = true, [OPTION_MODE] = true,
     [OPTION_WARMUP] = true,    [OPTION_SEED] = true};
 
-static Status run_in_places(Run *run, const PublishedPlan *plan, PublishedRecords *known,
-                            PublishedRecords *records, int *signal)
+static void close_places(Run *run)
 {
-    Sweep sweep = {.configs = run->order->configs, .n = run->order->n};
+    for (int p = 0; p < 2; p++) {
+        if (run->places[p].sink.path) report_sink_close(&run->places[p].sink);
+    }
+}
+
+Status published_run(const PublishedPlan *plan, PublishedOrder *order, const PublishedTime *time,
+                     PublishedRecords *records, int *signal)
+{
+    CLEANUP(published_list_records_free) PublishedRecords known = {0};
+    CLEANUP(close_places) Run run = {.order = order, .time = time};
+    Sweep sweep = {.configs = order->configs, .n = order->n};
     bool needed[2] = {true, false};
-    for (int i = 0; i < sweep.n; i++) needed[run->order->profiled[i]] = true;
+    for (int i = 0; i < sweep.n; i++) needed[order->profiled[i]] = true;
     sweep_find_varying(&sweep);
     for (int id = 0; id < OPTION_COUNT; id++) sweep.varies[id] = sweep.varies[id] && labels[id];
-    TRY(published_run_read_known(plan, known));
+    TRY(published_list_records(&known, json_array_get(records->of[false].environments, 0)));
+    TRY(published_run_read_known(plan, &known));
     for (int p = 0; p < 2; p++) {
-        Place *place = &run->places[p];
-        *place = (Place){.known = &known->of[p], .rows = &records->of[p]};
+        Place *place = &run.places[p];
+        *place = (Place){.known = &known.of[p], .rows = &records->of[p]};
         place->task = (RunnerTask){.configs = sweep.configs,
                                    .n = sweep.n,
                                    .varies = sweep.varies,
@@ -322,21 +332,8 @@ static Status run_in_places(Run *run, const PublishedPlan *plan, PublishedRecord
                                    .cell = p ? profile_cell : cell_run};
         TRY(place_open(place, plan, published_run_files[p], needed[p]));
     }
-    published_run_mark_known(run->order, known);
-    TRY(run_timed(run, signal));
-    for (int p = 0; p < 2 && !*signal; p++) TRY(place_finish(&run->places[p]));
+    published_run_mark_known(order, &known);
+    TRY(run_timed(&run, signal));
+    for (int p = 0; p < 2 && !*signal; p++) TRY(place_finish(&run.places[p]));
     return ST_OK;
-}
-
-Status published_run(const PublishedPlan *plan, PublishedOrder *order, const PublishedTime *time,
-                     PublishedRecords *records, int *signal)
-{
-    Run run = {.order = order, .time = time};
-    CLEANUP(published_list_records_free) PublishedRecords known = {0};
-    TRY(published_list_records(&known, json_array_get(records->of[false].environments, 0)));
-    const Status status = run_in_places(&run, plan, &known, records, signal);
-    for (int p = 0; p < 2; p++) {
-        if (run.places[p].sink.path) report_sink_close(&run.places[p].sink);
-    }
-    return status;
 }

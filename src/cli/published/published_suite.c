@@ -54,21 +54,6 @@ static TimeEstimateRates known_rates(const PublishedPlan *plan, bool *guessed)
     return rates;
 }
 
-/* Appends the label of the first row that has this cell. */
-static void put_label(Text *out, const PublishedPlan *plan, const PublishedOrder *order, int i)
-{
-    char a[RECORD_KEY_SIZE], b[RECORD_KEY_SIZE];
-    record_key_of_config(&order->configs[i], a);
-    if (order->profiled[i]) text_puts(out, "profile");
-    for (int r = 0; r < published_list_n_rows && !order->profiled[i]; r++) {
-        if (published_list_rows[r].table != order->table[i]) continue;
-        record_key_of_config(&plan->cells.rows[r], b);
-        if (strcmp(a, b) != 0) continue;
-        published_list_put_label(out, &published_list_rows[r]);
-        return;
-    }
-}
-
 /* Appends the titles of all tables that have the cell, the most important first. */
 static void put_tables(Text *out, const PublishedPlan *plan, const PublishedOrder *order, int i)
 {
@@ -114,7 +99,8 @@ static Status put_cell(Table *table, const PublishedPlan *plan, const PublishedO
     Text label = {0}, tables = {0}, time = {0};
     PublishedFit fit;
     TRY(published_estimate_fit(&order->configs[i], &fit));
-    put_label(&label, plan, order, i);
+    if (order->row[i]) published_list_put_label(&label, order->row[i]);
+    if (!order->row[i]) text_puts(&label, "profile");
     put_tables(&tables, plan, order, i);
     put_time(&time, total, order, i, &fit, rates);
     table_cell_printf(table, fit.runs ? "%d" : "-", total->rows);

@@ -18,6 +18,7 @@ typedef struct Filling {
     PublishedFigure figures[PUBLISHED_MAX_FIGURES];
     int n;
     PublishedNotes notes;
+    bool sums; /* over all profiled steps are in it */
 } Filling;
 
 /* Prints all published digits; a conversion of units adds digits without meaning. */
@@ -181,11 +182,6 @@ static bool begins(const char *what, const char *measure)
     return strncmp(what, measure, n) == 0 && what[n] == ' ';
 }
 
-static bool is_sum(const char *what)
-{
-    return begins(what, "total") || begins(what, "all_calls");
-}
-
 /* The estimated time of the step or a phase, for one step ("ms") or for all of them ("total"). */
 static double expected_measure(Filling *f, const char *what, const Profile *profile)
 {
@@ -200,16 +196,18 @@ static double expected_measure(Filling *f, const char *what, const Profile *prof
 }
 
 /* Scales a sum over the profiled steps to as many steps as were published. */
-static double all_steps(const char *what, const Profile *profile)
+static double profiled_measure(Filling *f, const char *what, const Profile *profile)
 {
-    const double taken = profile->view ? (double)profile->view->steps : 0;
-    return is_sum(what) && taken > 0 ? (double)profile->config->steps / taken : 1;
+    const double x = profile_figure(profile->view, what), taken = (double)profile->view->steps;
+    if (!begins(what, "total") && !begins(what, "all_calls")) return x;
+    f->sums = true;
+    return taken > 0 ? x * ((double)profile->config->steps / taken) : x;
 }
 
 static void put_measure(Filling *f, const Profile *profile, const char *what)
 {
-    const double x = profile->view ? profile_figure(profile->view, what) * all_steps(what, profile)
-                                   : expected_measure(f, what, profile);
+    const double x =
+        profile->view ? profiled_measure(f, what, profile) : expected_measure(f, what, profile);
     const bool count = begins(what, "calls") || begins(what, "all_calls");
     if (isnan(x))
         table_cell(f->table, profile->view ? "-" : profile->status);
@@ -286,19 +284,6 @@ static void put_lines(Filling *f, const Profile *profile)
     }
 }
 
-static bool has_sums(const Filling *f)
-{
-    for (int i = 0; i < f->n; i++) {
-        if (!strcmp(f->figures[i].path, "total") || !strcmp(f->figures[i].path, "all_calls"))
-            return true;
-    }
-    for (int m = 0; m < published_list_n_measures; m++) {
-        if (published_list_measures[m].table == f->id && is_sum(published_list_measures[m].what))
-            return true;
-    }
-    return false;
-}
-
 static void put_profile(Filling *f)
 {
     const Config *config = &f->results->cells.tables[f->id];
@@ -313,7 +298,7 @@ static void put_profile(Filling *f)
     if (!there) return;
     table_note_printf(
         f->table, "profiled: %lld of %lld steps%s", (long long)view.steps, (long long)config->steps,
-        view.steps < config->steps && has_sums(f) ? "; totals are scaled to all of them" : "");
+        view.steps < config->steps && f->sums ? "; totals are scaled to all of them" : "");
     profile_view_free(&view);
 }
 
@@ -339,7 +324,7 @@ static Status write_table(Text *out, const char *format, const PagePart *part)
     Filling f = {.table = &table,
                  .id = part->number,
                  .results = part->self,
-                 .notes = published_notes_none()};
+                 .notes = {.others = NAN, .stolen = NAN}};
     const PublishedTable *published = &published_list_tables[f.id];
     f.n = published_figure_list(published, f.figures);
     if (published_list_is_profile(published))

@@ -43,7 +43,6 @@ typedef struct PublishedNotes {
     double others, stolen; /* the most CPU time in % that others took; NAN: unknown */
 } PublishedNotes;
 
-PublishedNotes published_notes_none(void);
 /* Takes note of one row; `record` NULL: time ran out. */
 void published_notes_add(PublishedNotes *notes, const char *label, const Record *record);
 /* "no time", "OOM", "unsupported", "failed", "killed", or "" for ok. */

@@ -1,10 +1,55 @@
-/* A suite and the state of its parts, as DIR/suite.json holds them. */
+/* A suite: its parts, their workloads, and their state as DIR/suite.json holds it. */
 #pragma once
 
-#include "cli/suite/suite_parts.h"
+#include "bench/estimate/time_estimate.h"
+#include "cli/command.h"
 
 #include <jansson.h>
-#include <limits.h>
+
+/* ---- the parts: the command and the files of each, and the workloads it may run ---- */
+
+typedef enum SuitePartId {
+#define PART(id, name, command, share, effort, result, outputs) SUITE_##id,
+#include "cli/suite/suite_parts.def"
+    SUITE_PARTS
+} SuitePartId;
+
+typedef struct SuitePartInfo {
+    const char *name;
+    const Command *command;
+    double share, effort;
+    const char *result;  /* the file in the folder that the page reads */
+    const char *outputs; /* arguments; %s is the folder */
+} SuitePartInfo;
+
+/* A workload for some devices, as arguments; a user's model replaces `model`. */
+typedef struct SuiteWorkload {
+    SuitePartId part;
+    enum { SUITE_ON_CPU = 1, SUITE_ON_GPU = 2, SUITE_ON_ANY = 3 } on;
+    const char *model, *rest;
+} SuiteWorkload;
+
+extern const SuitePartInfo suite_parts_info[SUITE_PARTS];
+extern const SuiteWorkload suite_parts_workloads[]; /* of each part the largest first */
+extern const int suite_parts_n_workloads;
+
+/* The options that the arguments of a part may use: those of its workloads, the model, device and limits. */
+void suite_parts_options(SuitePartId part, OptionId list[OPTION_COUNT + 1]);
+
+/* The command line of a part, including where its results go. */
+enum { SUITE_MAX_ARGS = 128 };
+typedef struct SuiteCommand {
+    char *argv[SUITE_MAX_ARGS + 1];
+    int n;
+} SuiteCommand;
+
+/* Puts the arguments into the empty text, a zero byte after each. */
+Status suite_parts_command(SuiteCommand *command, Text *text, SuitePartId id, const char *args,
+                           const char *folder);
+/* Appends it as a shell would read it. */
+void suite_parts_put_command(Text *out, const SuiteCommand *command);
+
+/* ---- the state ---- */
 
 /* --resume runs every part again that is not DONE. INCOMPLETE: the part ended, but some of its cells were
  * cut short. TIMED_OUT: it took far more than its share of the budget. */
@@ -60,3 +105,26 @@ Status suite_read_state(const char *folder, json_t **root);
 Status suite_write_state(const char *folder, const json_t *root);
 /* ST_USAGE: the file is of another version. */
 Status suite_other_version(const char *folder);
+
+/* ---- choosing the workload of every part: as much as time and memory allow ---- */
+
+/* Fills the arguments and the expected time of every part after limits; `seconds` are left of the budget. */
+Status suite_plan(Suite *suite, const TimeEstimateRates *rates, double seconds);
+
+/* ---- running, each part in its own process: when one fails, the others still run ---- */
+
+/* Runs the parts that are not done, in order, and writes suite.json after each. The plan is made after
+ * limits. *signal is the signal that stopped it, or 0. */
+Status suite_run(Suite *suite, int *signal);
+
+/* Plans before the limits are measured: by stored limits, or else by guesses, and `*known` is false. This
+ * process can run no part afterwards. */
+Status suite_run_preview(Suite *suite, bool *known);
+/* Expected seconds of the part; 0 for limits that are `stored`. */
+double suite_run_expected(const Suite *suite, SuitePartId id, bool stored);
+
+/* ---- what a finished suite leaves: one page, its tables, all results in one file, a summary ---- */
+
+/* Uses the parts that have results and names the others. Appends to `summary`. *whole: only the suite's
+ * own budget or the memory left anything out. */
+Status suite_finish(const Suite *suite, const char *command_line, Text *summary, bool *whole);

@@ -1,11 +1,10 @@
-#include "cli/suite/suite_finish.h"
-
 #include "base/escape.h"
 #include "base/gzip_file.h"
 #include "base/json_reader.h"
 #include "base/json_text.h"
 #include "base/log.h"
 #include "cli/output.h"
+#include "cli/suite/suite.h"
 #include "cli/suite/suite_output.h"
 #include "report/findings/missing_results.h"
 #include "report/findings/summary.h"

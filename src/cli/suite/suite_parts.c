@@ -1,6 +1,5 @@
-#include "cli/suite/suite_parts.h"
-
 #include "base/escape.h"
+#include "cli/suite/suite.h"
 #include "cli/suite/suite_arguments.h"
 
 #include <string.h>
@@ -42,27 +41,27 @@ void suite_parts_options(SuitePartId part, OptionId list[OPTION_COUNT + 1])
 }
 
 /* An argument that starts with %s starts with the folder. */
-static void put_args(SuiteCommand *command, const char *args, const char *folder)
+static void put_args(SuiteCommand *command, Text *text, const char *args, const char *folder)
 {
     for (; *(args += strspn(args, " ")) && command->n < SUITE_MAX_ARGS; command->n++) {
         const size_t n = strcspn(args, " "), skip = strncmp(args, "%s", 2) == 0 ? 2 : 0;
-        if (skip) text_puts(&command->text, folder);
-        text_append(&command->text, args + skip, n - skip);
-        text_append(&command->text, "", 1);
+        if (skip) text_puts(text, folder);
+        text_append(text, args + skip, n - skip);
+        text_append(text, "", 1);
         args += n;
     }
 }
 
-Status suite_parts_command(SuiteCommand *command, SuitePartId id, const char *args,
+Status suite_parts_command(SuiteCommand *command, Text *text, SuitePartId id, const char *args,
                            const char *folder)
 {
     *command = (SuiteCommand){0};
-    put_args(command, "roofstep", folder);
-    put_args(command, suite_parts_info[id].command->name, folder);
-    put_args(command, args, folder);
-    put_args(command, suite_parts_info[id].outputs, folder);
-    TRY(text_status(&command->text));
-    char *at = command->text.data;
+    put_args(command, text, "roofstep", folder);
+    put_args(command, text, suite_parts_info[id].command->name, folder);
+    put_args(command, text, args, folder);
+    put_args(command, text, suite_parts_info[id].outputs, folder);
+    TRY(text_status(text));
+    char *at = text->data;
     for (int i = 0; i < command->n; i++, at += strlen(at) + 1) command->argv[i] = at;
     return ST_OK;
 }

@@ -1,6 +1,5 @@
-#include "cli/suite/suite_plan.h"
-
 #include "bench/estimate/fit.h"
+#include "cli/suite/suite.h"
 #include "cli/suite/suite_arguments.h"
 
 #include <math.h>

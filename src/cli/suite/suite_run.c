@@ -1,5 +1,3 @@
-#include "cli/suite/suite_run.h"
-
 #include "backend/cpu_places.h"
 #include "base/clock.h"
 #include "base/escape.h"
@@ -11,9 +9,9 @@
 #include "bench/measure/child.h"
 #include "bench/measure/interrupt.h"
 #include "cli/output.h"
+#include "cli/suite/suite.h"
 #include "cli/suite/suite_arguments.h"
 #include "cli/suite/suite_output.h"
-#include "cli/suite/suite_plan.h"
 
 #include <errno.h>
 #include <math.h>
@@ -177,19 +175,22 @@ static void account(Run *run, double seconds)
     run->took += seconds;
 }
 
-static Status run_command(Run *run, SuiteCommand *command)
+static Status run_part(Run *run)
 {
     SuitePart *part = &run->suite->parts[run->id];
+    CLEANUP(text_free) Text text = {0};
+    SuiteCommand command;
     ChildResult end;
+    TRY(suite_parts_command(&command, &text, run->id, part->args, run->suite->folder));
     const double usual = slowdown(run->suite) * expected(run->suite, (int)run->id);
     const bool bounded = !isinf(run->suite->budget);
     const ChildTask task = {.body = exec_part,
-                            .arg = command->argv,
+                            .arg = command.argv,
                             .timeout = bounded ? grace_seconds + 3 * usual : 0,
                             .self = run,
                             .printed = printed,
                             .tick = tick};
-    announce(run, command);
+    announce(run, &command);
     run->started = clock_seconds();
     run->line[0] = '\0';
     TRY(child_run(&task, &end));
@@ -200,16 +201,6 @@ static Status run_command(Run *run, SuiteCommand *command)
     judge(run->suite, run->id, part, &end);
     report_failure(run);
     return suite_write(run->suite);
-}
-
-static Status run_part(Run *run)
-{
-    SuiteCommand command;
-    Status status =
-        suite_parts_command(&command, run->id, run->suite->parts[run->id].args, run->suite->folder);
-    if (status == ST_OK) status = run_command(run, &command);
-    text_free(&command.text);
-    return status;
 }
 
 /* ---- all of them ---- */

@@ -1,6 +1,6 @@
 /* Arguments of a suite: written, read back, and refused when a suite would not write them. */
+#include "cli/suite/suite.h"
 #include "cli/suite/suite_arguments.h"
-#include "cli/suite/suite_parts.h"
 #include "with_cmocka.h"
 
 #include <string.h>
@@ -66,15 +66,16 @@ static void sizes_have_names_and_commas(void **state)
 static void a_command_has_its_folder(void **state)
 {
     SuiteCommand command;
-    Text text = {0};
+    Text text = {0}, words = {0};
     (void)state;
-    assert_int_equal(suite_parts_command(&command, SUITE_LIMITS, "--threads 1", "a folder"), ST_OK);
+    assert_int_equal(suite_parts_command(&command, &words, SUITE_LIMITS, "--threads 1", "a folder"),
+                     ST_OK);
     suite_parts_put_command(&text, &command);
     assert_string_equal(text_str(&text),
                         "roofstep limits --threads 1 --out 'a folder/limits.json'");
     assert_null(command.argv[command.n]); /* as execv() wants it */
     text_free(&text);
-    text_free(&command.text);
+    text_free(&words);
 }
 
 int main(void)

@@ -1,5 +1,5 @@
 /* The workload of every part follows the time, the memory and the user's model. */
-#include "cli/suite/suite_plan.h"
+#include "cli/suite/suite.h"
 #include "with_cmocka.h"
 
 #include <math.h>
