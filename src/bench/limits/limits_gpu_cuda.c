@@ -132,10 +132,9 @@ static Status walk_rate(Backend *be, Walk *walk, LimitsKernel kernel, int stream
                         out);
 }
 
-static Status choose_bytes(Backend *be, size_t *bytes)
+static Status choose_bytes(const Backend *be, size_t cache, size_t *bytes)
 {
-    size_t cache = 0, left = 0, total = 0;
-    TRY(limits_gpu_cache(be->device, &cache));
+    size_t left = 0, total = 0;
     TRY_CUDA(cudaMemGetInfo(&left, &total));
     const size_t wanted = 64 * cache, least = (size_t)1 << 30;
     *bytes = wanted > least ? wanted : least;
@@ -158,7 +157,7 @@ static Status walk_rates(Backend *be, Walk *x, Limits *out)
 static Status measure_memory(Backend *be, Limits *out)
 {
     Walk x = {0};
-    TRY(choose_bytes(be, &x.bytes));
+    TRY(choose_bytes(be, (size_t)out->cache_bytes, &x.bytes));
     const Status status = walk_rates(be, &x, out);
     cudaFree(x.to);
     cudaFree(x.from);
