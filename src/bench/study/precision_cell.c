@@ -1,5 +1,6 @@
 #include "bench/study/precision_cell.h"
 
+#include "base/json_text.h"
 #include "bench/cell/cell.h"
 #include "bench/measure/rss.h"
 #include "bench/record/component_dtypes.h"
@@ -12,8 +13,8 @@
 
 static Status put_dtypes(Record *facts, const Config *config, const Placement *placement)
 {
-    Model model;
-    Binding binding;
+    CLEANUP(model_free) Model model = {0};
+    CLEANUP(binding_free) Binding binding = {0};
     TRY(placement_plan(placement, config, config->mode, &model, &binding));
     json_t *dtypes = json_object();
     bool failed = json_object_set_new(facts, "dtypes", dtypes) != 0;
@@ -21,17 +22,10 @@ static Status put_dtypes(Record *facts, const Config *config, const Placement *p
         failed = json_object_set_new(dtypes, component_dtypes_names[c],
                                      json_string(component_dtypes_of(&model, (Component)c).s));
     }
-    binding_free(&binding);
-    model_free(&model);
     return failed ? NO_MEMORY("for the errors of a step") : ST_OK;
 }
 
 /* ---- errors ---- */
-
-static json_t *number(double x)
-{
-    return isfinite(x) ? json_real(x) : json_null();
-}
 
 static json_t *range_json(const StepErrorRange *r)
 {
@@ -42,9 +36,9 @@ static json_t *range_json(const StepErrorRange *r)
 
 static json_t *tensor_json(const StepErrorTensor *t)
 {
-    return json_pack("{s:s, s:o, s:I, s:I, s:I}", "name", t->name, "error", number(t->error),
-                     "elements", (json_int_t)t->elements, "lost", (json_int_t)t->lost, "nonfinite",
-                     (json_int_t)t->nonfinite);
+    return json_pack("{s:s, s:o, s:I, s:I, s:I}", "name", t->name, "error",
+                     json_text_real(t->error), "elements", (json_int_t)t->elements, "lost",
+                     (json_int_t)t->lost, "nonfinite", (json_int_t)t->nonfinite);
 }
 
 /* "layers.3" of "layers.3.attn.q_proj"; other names are a part by themselves. */
@@ -72,7 +66,7 @@ static json_t *parts_json(const StepError *e)
         }
         const double error = sqrt(sum.squared_difference / sum.squared_size);
         json_array_append_new(parts, json_pack("{s:s%, s:o}", "name", name, part_length(name),
-                                               "error", number(error)));
+                                               "error", json_text_real(error)));
     }
     return parts;
 }
@@ -83,46 +77,43 @@ static json_t *error_json(const StepError *e, const char *scaling)
     for (int i = 0; i < e->n_grads; i++) json_array_append_new(tensors, tensor_json(&e->grads[i]));
     return json_pack("{s:s, s:f, s:i, s:o, s:o, s:o, s:o, s:o, s:o}", "loss_scaling", scaling,
                      "loss_scale", e->loss_scale, "overflowed", e->overflowed, "loss",
-                     number(e->loss), "logits", number(e->logits), "gradients",
-                     number(e->gradients), "backward", range_json(&e->backward), "parts",
+                     json_text_real(e->loss), "logits", json_text_real(e->logits), "gradients",
+                     json_text_real(e->gradients), "backward", range_json(&e->backward), "parts",
                      parts_json(e), "tensors", tensors);
 }
 
 static Status add_error(json_t *errors, const Config *config, const Placement *placement,
                         const ReferenceStep *reference)
 {
-    StepError e;
+    CLEANUP(step_error_free) StepError e = {0};
     TRY(step_error_measure(&e, config, placement, reference));
     const bool fp16 = config->precision == PRECISION_FP16;
     const ConfigText scaling =
         config_loss_scale_text(fp16 ? config->loss_scale : CONFIG_SCALE_NONE);
-    json_t *json = error_json(&e, scaling.s);
-    step_error_free(&e);
-    return json && json_array_append_new(errors, json) == 0 ? ST_OK
-                                                            : NO_MEMORY("for the errors of a step");
+    return json_array_append_new(errors, error_json(&e, scaling.s)) == 0
+               ? ST_OK
+               : NO_MEMORY("for the errors of a step");
 }
 
 /* fp16 also without loss scaling, to see what it is good for. */
 static Status put_errors(Record *facts, const Config *config, const Placement *placement)
 {
-    ReferenceStep reference;
+    CLEANUP(reference_step_free) ReferenceStep reference = {0};
     Config unscaled = *config;
     unscaled.loss_scale = CONFIG_SCALE_NONE;
     json_t *errors = json_array();
     if (json_object_set_new(facts, "errors", errors)) return NO_MEMORY("for the errors of a step");
     TRY(reference_step_run(&reference, config, placement->threads));
-    Status status = add_error(errors, config, placement, &reference);
-    if (status == ST_OK && config_scales_loss(config))
-        status = add_error(errors, &unscaled, placement, &reference);
-    if (status == ST_OK) status = record_put_number(facts, "reference_seconds", reference.seconds);
-    reference_step_free(&reference);
-    return status;
+    TRY(add_error(errors, config, placement, &reference));
+    if (config_scales_loss(config)) TRY(add_error(errors, &unscaled, placement, &reference));
+    return record_put_number(facts, "reference_seconds", reference.seconds);
 }
 
 /* ---- the cell ---- */
 
-static Status study(const Config *config, CellLink *link, Record *facts)
+static Status study(const Config *config, CellLink *link)
 {
+    CLEANUP(json_text_free) Record *facts = json_object();
     Placement placement;
     TRY(placement_find(config, &placement));
     TRY(put_dtypes(facts, config, &placement));
@@ -133,10 +124,7 @@ static Status study(const Config *config, CellLink *link, Record *facts)
 
 Status precision_cell_run(const Config *config, CellLink *link)
 {
-    Record *facts = json_object();
-    const Status status = study(config, link, facts);
-    json_decref(facts);
-    TRY(status);
+    TRY(study(config, link));
     /* What the reference held is no part of what a step holds. */
     if (!rss_forget_peak())
         TRY(cell_link_warning(link, "rss_peak_mib and library_mib hold the float64 reference too"));

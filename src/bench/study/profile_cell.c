@@ -35,18 +35,6 @@ static Status run_phases(Run *run, bool count)
     return ST_OK;
 }
 
-/* What the device has done since the last call. */
-static Status take_events(Run *run, TraceEvent **events, size_t *n)
-{
-    size_t dropped = 0;
-    *events = NULL;
-    *n = 0;
-    if (!run->traced) return ST_OK;
-    TRY(activity_cupti_collect(events, n, &dropped));
-    run->profiler.dropped += dropped;
-    return ST_OK;
-}
-
 /* Collecting what the device did makes the next launch a slow one. Steps that are a few launches go
  * together; where each node is launched by itself, its times are needed at once. */
 static int64_t batch_of(const Config *config)
@@ -54,11 +42,13 @@ static int64_t batch_of(const Config *config)
     return config->exec == EXEC_GRAPH ? PROFILER_BATCH : 1;
 }
 
+/* Takes what the device has done since the last call. */
 static Status take_steps(Run *run)
 {
     TraceEvent *events = NULL;
-    size_t n = 0;
-    TRY(take_events(run, &events, &n));
+    size_t n = 0, dropped = 0;
+    if (run->traced) TRY(activity_cupti_collect(&events, &n, &dropped));
+    run->profiler.dropped += dropped;
     return profiler_device_events(&run->profiler, events, n);
 }
 
@@ -103,17 +93,15 @@ static Status run_steps(Run *run)
 static Status tell(Run *run)
 {
     const CellOpen *cell = run->cell;
-    MemoryBlocks blocks;
+    CLEANUP(memory_blocks_free) MemoryBlocks blocks = {0};
     json_t *profile = NULL;
     TRY(memory_blocks_make(&blocks, &cell->fit->model, &cell->fit->binding));
     op_rows_memory(&run->profiler.rows, &blocks);
-    memory_blocks_free(&blocks);
     const TimeEstimate estimate =
         time_estimate_roofline(cell->config, cell->placement, NULL, &cell->fit->model.plan);
-    Status status = profile_record_make(&profile, &run->profiler, &estimate);
+    TRY(profile_record_make(&profile, &run->profiler, &estimate));
     CLEANUP(json_text_free) json_t *facts = json_pack("{s:o}", "profile", profile);
-    if (status == ST_OK) status = cell_link_facts(cell->link, facts);
-    return status;
+    return cell_link_facts(cell->link, facts);
 }
 
 /* A GPU whose kernels nobody tells of is still profiled by the host's clock; the row says so. */

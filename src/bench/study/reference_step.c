@@ -43,36 +43,26 @@ static Status check_memory(const ReferenceStep *r, const Binding *binding)
                 human_bytes((double)need).s, human_bytes((double)available).s);
 }
 
-static Status run_bound(ReferenceStep *r, const Binding *binding)
-{
-    Session session;
-    TRY(check_memory(r, binding));
-    r->logits = malloc(plan_bytes(shape(r, r->model.logits)));
-    r->grads = malloc((size_t)r->model.n_elements * sizeof *r->grads);
-    if (!r->logits || !r->grads) return NO_MEMORY("for the float64 reference");
-    TRY(session_open(&session, binding, 0));
-    const Status status = run_phases(r, &session);
-    session_close(&session);
-    return status;
-}
-
 Status reference_step_run(ReferenceStep *r, const Config *config, int threads)
 {
+    CLEANUP(binding_free) Binding binding = {0};
+    CLEANUP(session_close) Session session = {0};
+    const double began = clock_seconds();
     Config c = *config;
-    Binding binding;
     c.precision = PRECISION_FP32;
     c.exec = EXEC_FUSED;
     c.attention = ATTENTION_FLASH; /* as an op of its own; float64 has its reference only */
-    *r = (ReferenceStep){.seconds = -clock_seconds()};
+    *r = (ReferenceStep){0};
     TRY(model_build(&r->model, &c, MODE_FWD_BWD, DT_F64));
-    Status status = binding_make(&binding, &r->model.plan, BACKEND_cpu, threads, NULL);
-    if (status == ST_OK) {
-        status = run_bound(r, &binding);
-        binding_free(&binding);
-    }
-    r->seconds += clock_seconds();
-    if (status != ST_OK) reference_step_free(r);
-    return status;
+    TRY(binding_make(&binding, &r->model.plan, BACKEND_cpu, threads, NULL));
+    TRY(check_memory(r, &binding));
+    r->logits = malloc(plan_bytes(shape(r, r->model.logits)));
+    r->grads = malloc((size_t)r->model.n_elements * sizeof *r->grads);
+    if (!r->logits || !r->grads) return NO_MEMORY("for the float64 reference");
+    TRY(session_open(&session, &binding, 0));
+    TRY(run_phases(r, &session));
+    r->seconds = clock_seconds() - began;
+    return ST_OK;
 }
 
 void reference_step_free(ReferenceStep *r)

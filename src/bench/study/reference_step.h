@@ -12,6 +12,7 @@ typedef struct ReferenceStep {
     double seconds; /* that it took */
 } ReferenceStep;
 
-/* `threads` for the products; the rest is plain loops. ST_NO_MEMORY says how much is missing. */
+/* `threads` for the products; the rest is plain loops. ST_NO_MEMORY says how much is missing.
+ * The caller frees it, after a failure too. */
 Status reference_step_run(ReferenceStep *r, const Config *config, int threads);
 void reference_step_free(ReferenceStep *r);

@@ -1,5 +1,6 @@
 #include "bench/study/step_error.h"
 
+#include "base/array.h"
 #include "exec/init.h"
 #include "ops/adam_state.h"
 #include "ops/element.h"
@@ -176,33 +177,20 @@ static size_t largest_tensor(const Plan *plan)
     return most;
 }
 
-static Status run_bound(Study *s, const Binding *binding, int device)
-{
-    Session session;
-    TRY(session_open(&session, binding, device));
-    s->session = &session;
-    s->buffer = malloc(largest_tensor(&s->model->plan));
-    s->error->n_grads = s->model->n_params;
-    s->error->grads = calloc((size_t)s->model->n_params, sizeof *s->error->grads);
-    const Status status = s->buffer && s->error->grads ? run(s) : NO_MEMORY("to hold one tensor");
-    free(s->buffer);
-    session_close(&session);
-    return status;
-}
-
 Status step_error_measure(StepError *e, const Config *config, const Placement *placement,
                           const ReferenceStep *reference)
 {
-    Model model;
-    Binding binding;
+    CLEANUP(model_free) Model model = {0};
+    CLEANUP(binding_free) Binding binding = {0};
+    CLEANUP(session_close) Session session = {0};
     *e = (StepError){0};
     TRY(placement_plan(placement, config, MODE_FWD_BWD, &model, &binding));
-    Study study = {.error = e, .reference = reference, .model = &model};
-    const Status status = run_bound(&study, &binding, placement->device);
-    binding_free(&binding);
-    model_free(&model);
-    if (status != ST_OK) step_error_free(e);
-    return status;
+    TRY(session_open(&session, &binding, placement->device));
+    CLEANUP(array_free) void *buffer = malloc(largest_tensor(&model.plan));
+    e->n_grads = model.n_params;
+    e->grads = calloc((size_t)model.n_params, sizeof *e->grads);
+    if (!buffer || !e->grads) return NO_MEMORY("to hold one tensor");
+    return run(&(Study){e, reference, &model, &session, buffer});
 }
 
 void step_error_free(StepError *e)

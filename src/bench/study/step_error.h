@@ -31,7 +31,7 @@ typedef struct StepError {
 } StepError;
 
 /* Runs forward and backward of `config` where `placement` says; with a dynamic loss scale as often as it
- * takes until no gradient overflows. */
+ * takes until no gradient overflows. The caller frees it, after a failure too. */
 Status step_error_measure(StepError *e, const Config *config, const Placement *placement,
                           const ReferenceStep *reference);
 void step_error_free(StepError *e);
