@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const GrowthAxis axes[] = {{"ctx"}, {"batch"}, {"parameters"}};
+static const char *const axes[] = {"ctx", "batch", "parameters"};
 
 static const GrowthFigure figures[GROWTH_FIGURES] = {
     {"forward", "forward", GROWTH_TIME},
@@ -25,9 +25,9 @@ static const GrowthFigure figures[GROWTH_FIGURES] = {
 enum { LEAST_POINTS = 3 };
 
 /* Parameters follow from the size and the dimensions of a preset. */
-bool growth_is_fixed(const GrowthAxis *axis, const char *field)
+bool growth_is_fixed(const char *axis, const char *field)
 {
-    if (strcmp(axis->field, "parameters") != 0) return strcmp(axis->field, field) != 0;
+    if (strcmp(axis, "parameters") != 0) return strcmp(axis, field) != 0;
     const int id = cell_field_find(field);
     return id != OPTION_SIZE && (id < 0 || cell_field_table[id].show != CELL_SHOW_CUSTOM);
 }
@@ -35,7 +35,7 @@ bool growth_is_fixed(const GrowthAxis *axis, const char *field)
 /* ---- which rows belong together ---- */
 
 /* Does this part of a key say what work it is, the same for all rows of a sweep? */
-static bool tells_work(const GrowthAxis *axis, const RecordKeyPart *part)
+static bool tells_work(const char *axis, const RecordKeyPart *part)
 {
     static const char *const others[] = {"steps", "seed", "sample_time", "until", "memory_limit"};
     char name[32];
@@ -47,7 +47,7 @@ static bool tells_work(const GrowthAxis *axis, const RecordKeyPart *part)
 }
 
 /* What a cell was asked for but for the axis and what does not change its work, then what it used. */
-static void put_identity(Text *out, const GrowthAxis *axis, const Record *record)
+static void put_identity(Text *out, const char *axis, const Record *record)
 {
     static const char *const used[] = {"attention", "device",        "blas",
                                        "threads",   "measured_mode", "environment_id"};
@@ -87,11 +87,11 @@ static bool time_point(const Record *record, const char *phase, GrowthPoint *poi
     return true;
 }
 
-static bool take_point(const Record *record, const GrowthAxis *axis, const GrowthFigure *figure,
+static bool take_point(const Record *record, const char *axis, const GrowthFigure *figure,
                        GrowthPoint *point)
 {
     *point = (GrowthPoint){0};
-    if (!record_number(record, axis->field, &point->n) || !(point->n > 0)) return false;
+    if (!record_number(record, axis, &point->n) || !(point->n > 0)) return false;
     const bool there =
         figure->kind == GROWTH_TIME
             ? time_point(record, figure->name, point)
@@ -136,7 +136,7 @@ static void add_law(GrowthSweep *sweep, const Rows *rows, const GrowthFigure *fi
     sweep->laws[sweep->n_laws++] = law;
 }
 
-static Status add_sweep(Growth *growth, const GrowthAxis *axis, const Rows *rows)
+static Status add_sweep(Growth *growth, const char *axis, const Rows *rows)
 {
     GrowthSweep sweep = {.axis = axis, .first = rows->list[0]};
     for (int f = 0; f < GROWTH_FIGURES; f++) add_law(&sweep, rows, &figures[f]);
@@ -148,7 +148,7 @@ static Status add_sweep(Growth *growth, const GrowthAxis *axis, const Rows *rows
 
 /* ---- all of them ---- */
 
-static Status group_rows(TextGroups *groups, const RecordSet *set, const GrowthAxis *axis)
+static Status group_rows(TextGroups *groups, const RecordSet *set, const char *axis)
 {
     CLEANUP(text_free) Text identity = {0};
     TRY(text_groups_init(groups, record_set_size(set)));
@@ -161,26 +161,25 @@ static Status group_rows(TextGroups *groups, const RecordSet *set, const GrowthA
     return ST_OK;
 }
 
-static Status add_axis(Growth *growth, const RecordSet *set, const GrowthAxis *axis)
+static Status add_axis(Growth *growth, const RecordSet *set, const char *axis)
 {
-    TextGroups groups;
-    Status status = group_rows(&groups, set, axis);
-    for (size_t i = 0; status == ST_OK && i < groups.n; i++) {
+    CLEANUP(text_groups_free) TextGroups groups = {0};
+    TRY(group_rows(&groups, set, axis));
+    for (size_t i = 0; i < groups.n; i++) {
         Rows rows = {.n = 0};
         if (!text_groups_leads(&groups, i)) continue;
         for (size_t at = i; at < groups.n && rows.n < GROWTH_FIT_MOST;
              at = text_groups_next(&groups, at))
             rows.list[rows.n++] = record_set_at(set, at);
-        status = add_sweep(growth, axis, &rows);
+        TRY(add_sweep(growth, axis, &rows));
     }
-    text_groups_free(&groups);
-    return status;
+    return ST_OK;
 }
 
 Status growth_make(Growth *growth, const RecordSet *set)
 {
     *growth = (Growth){0};
-    for (size_t a = 0; a < sizeof axes / sizeof *axes; a++) TRY(add_axis(growth, set, &axes[a]));
+    for (size_t a = 0; a < sizeof axes / sizeof *axes; a++) TRY(add_axis(growth, set, axes[a]));
     return ST_OK;
 }
 
@@ -192,30 +191,28 @@ void growth_free(Growth *growth)
 
 /* ---- why not ---- */
 
-void growth_why(Text *out, const GrowthAxis *axis, const GrowthFit *fit)
+void growth_why(Text *out, const char *axis, const GrowthFit *fit)
 {
     switch (fit->verdict) {
     case GROWTH_LAW:
         break;
     case GROWTH_FEW_POINTS:
-        text_printf(out, "%d values of %s, and %d are needed", fit->points, axis->field,
-                    GROWTH_FIT_LEAST);
+        text_printf(out, "%d values of %s, and %d are needed", fit->points, axis, GROWTH_FIT_LEAST);
         break;
     case GROWTH_FLAT:
-        text_printf(out, "noise of %.1f %% hides any growth with %s", 100 * fit->scatter,
-                    axis->field);
+        text_printf(out, "noise of %.1f %% hides any growth with %s", 100 * fit->scatter, axis);
         break;
     case GROWTH_MOSTLY_FLOOR:
         text_printf(out,
                     "%d of %d values of %s are beyond the floor, and %d are needed: larger ones "
                     "would show it",
-                    fit->beyond, fit->points, axis->field, GROWTH_FIT_LEAST_BEYOND);
+                    fit->beyond, fit->points, axis, GROWTH_FIT_LEAST_BEYOND);
         break;
     case GROWTH_BENT:
         text_printf(out,
                     "no a + b %s^k fits to better than %.0f %%; between neighbouring values k is "
                     "%.2f to %.2f",
-                    axis->field, 100 * fit->scatter, fit->local_low, fit->local_high);
+                    axis, 100 * fit->scatter, fit->local_low, fit->local_high);
         break;
     }
 }

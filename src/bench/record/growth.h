@@ -5,11 +5,6 @@
 #include "base/text.h"
 #include "bench/record/record_set.h"
 
-/* n of a row: `field`. Rows of a sweep may differ in it and in what it follows from. */
-typedef struct GrowthAxis {
-    const char *field;
-} GrowthAxis;
-
 typedef enum GrowthKind { GROWTH_TIME, GROWTH_MEMORY } GrowthKind;
 
 /* A figure of a row: the time of a phase in ms, by the row's statistic, or memory in MiB. */
@@ -30,7 +25,7 @@ typedef struct GrowthLaw {
 enum { GROWTH_FIGURES = 6 };
 
 typedef struct GrowthSweep {
-    const GrowthAxis *axis;
+    const char *axis;    /* n of a row: this field. Rows differ in it and in what it follows from */
     const Record *first; /* its first row; borrowed from the set */
     int points;          /* different n of its rows that were measured */
     GrowthLaw laws[GROWTH_FIGURES];
@@ -48,9 +43,9 @@ Status growth_make(Growth *growth, const RecordSet *set);
 void growth_free(Growth *growth);
 
 /* Is the value of this field the same in all rows of a sweep? */
-bool growth_is_fixed(const GrowthAxis *axis, const char *field);
+bool growth_is_fixed(const char *axis, const char *field);
 /* Why a fit claims no exponent, "" where it does: "3 points, and 4 are needed". */
-void growth_why(Text *out, const GrowthAxis *axis, const GrowthFit *fit);
+void growth_why(Text *out, const char *axis, const GrowthFit *fit);
 /* As in result files: an array of one object per law. The caller frees it, after a failure too. */
 Status growth_json(json_t **out, const RecordSet *set);
 /* What all rows of a sweep are: an object of the fields that say what work it was. The caller's;

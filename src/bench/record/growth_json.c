@@ -1,3 +1,4 @@
+#include "base/json_text.h"
 #include "bench/record/growth.h"
 #include "config/cell_field.h"
 
@@ -14,68 +15,42 @@ json_t *growth_json_where(const GrowthSweep *sweep)
     return object;
 }
 
-static Status put_fit(json_t *json, const GrowthLaw *law)
+static json_t *fit_json(const GrowthSweep *sweep, const GrowthLaw *law)
 {
     const GrowthFit *fit = &law->fit;
-    const bool claimed = fit->verdict == GROWTH_LAW;
-    const bool time = law->figure->kind == GROWTH_TIME;
-    if (!claimed) {
-        TRY(record_put_null(json, "exponent"));
-        return ST_OK;
-    }
-    TRY(record_put_number(json, "exponent", fit->exponent));
-    TRY(record_put_number(json, "exponent_low", fit->low));
-    TRY(record_put_number(json, "exponent_high", fit->high));
-    TRY(record_put_number(json, "from", fit->begins));
-    TRY(record_put_number(json, time ? "floor_ms" : "floor_mib", fit->floor_seen ? fit->floor : 0));
-    return record_put_number(json, "scatter_percent", 100 * fit->scatter);
-}
-
-static Status put_terms(json_t *json, const GrowthTerms *terms)
-{
-    json_t *list = json_array();
-    int failed = json_object_set_new(json, "terms_mib", list);
-    for (int d = 0; d <= terms->degree; d++)
-        failed |= json_array_append_new(list, json_real(terms->term[d]));
-    if (failed) return NO_MEMORY("for how results grow");
-    TRY(record_put_int(json, "exponent", terms->degree));
-    TRY(record_put_int(json, "checked_points", terms->points - terms->degree - 1));
-    TRY(record_put_number(json, "from", terms->from));
-    return record_put_number(json, "to", terms->to);
-}
-
-static Status put_why(json_t *json, const GrowthSweep *sweep, const GrowthFit *fit)
-{
     CLEANUP(text_free) Text why = {0};
     growth_why(&why, sweep->axis, fit);
-    TRY(text_status(&why));
-    if (why.n) TRY(record_put_text(json, "why", text_str(&why)));
-    return ST_OK;
+    if (why.failed) return NULL;
+    if (fit->verdict != GROWTH_LAW)
+        return json_pack("{s:n, s:s}", "exponent", "why", text_str(&why));
+    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "exponent", json_text_real(fit->exponent),
+                     "exponent_low", json_text_real(fit->low), "exponent_high",
+                     json_text_real(fit->high), "from", json_text_real(fit->begins),
+                     law->figure->kind == GROWTH_TIME ? "floor_ms" : "floor_mib",
+                     json_text_real(fit->floor_seen ? fit->floor : 0), "scatter_percent",
+                     json_text_real(100 * fit->scatter));
+}
+
+static json_t *terms_json(const GrowthTerms *terms)
+{
+    return json_pack("{s:o, s:i, s:i, s:o, s:o}", "terms_mib",
+                     json_text_reals(terms->term, terms->degree + 1, 1), "exponent", terms->degree,
+                     "checked_points", terms->points - terms->degree - 1, "from",
+                     json_text_real(terms->from), "to", json_text_real(terms->to));
 }
 
 static Status add_law(json_t *list, const GrowthSweep *sweep, const GrowthLaw *law)
 {
-    json_t *json = json_object();
-    if (json_array_append_new(list, json)) return NO_MEMORY("for how results grow");
-    TRY(record_put_text(json, "axis", sweep->axis->field));
-    TRY(record_put_text(json, "figure", law->figure->name));
-    if (json_object_set_new(json, "where", growth_json_where(sweep)))
-        return NO_MEMORY("for how results grow");
-    TRY(record_put_int(json, "points", law->points));
-    TRY(record_put_number(json, "least", law->least));
-    TRY(record_put_number(json, "most", law->most));
-    if (law->terms.degree >= 0) return put_terms(json, &law->terms);
-    TRY(put_fit(json, law));
-    return put_why(json, sweep, &law->fit);
-}
-
-static Status add_laws(json_t *list, const Growth *growth)
-{
-    for (int s = 0; s < growth->n; s++) {
-        const GrowthSweep *sweep = &growth->sweeps[s];
-        for (int i = 0; i < sweep->n_laws; i++) TRY(add_law(list, sweep, &sweep->laws[i]));
-    }
-    return ST_OK;
+    CLEANUP(json_text_free)
+    json_t *json =
+        json_pack("{s:s, s:s, s:o, s:i, s:o, s:o}", "axis", sweep->axis, "figure",
+                  law->figure->name, "where", growth_json_where(sweep), "points", law->points,
+                  "least", json_text_real(law->least), "most", json_text_real(law->most));
+    CLEANUP(json_text_free)
+    json_t *more = law->terms.degree >= 0 ? terms_json(&law->terms) : fit_json(sweep, law);
+    return json_object_update(json, more) || json_array_append(list, json)
+               ? NO_MEMORY("for how results grow")
+               : ST_OK;
 }
 
 Status growth_json(json_t **out, const RecordSet *set)
@@ -83,5 +58,9 @@ Status growth_json(json_t **out, const RecordSet *set)
     CLEANUP(growth_free) Growth growth = {0};
     if (!(*out = json_array())) return NO_MEMORY("for how results grow");
     TRY(growth_make(&growth, set));
-    return add_laws(*out, &growth);
+    for (int s = 0; s < growth.n; s++) {
+        const GrowthSweep *sweep = &growth.sweeps[s];
+        for (int i = 0; i < sweep->n_laws; i++) TRY(add_law(*out, sweep, &sweep->laws[i]));
+    }
+    return ST_OK;
 }

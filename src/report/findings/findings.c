@@ -187,7 +187,7 @@ static bool what_it_tells(Text *name, const GrowthSweep *sweep)
 {
     const char *attention = record_text(sweep->first, "attention");
     text_clear(name);
-    text_printf(name, "%s %s", sweep->axis->field, attention ? attention : "");
+    text_printf(name, "%s %s", sweep->axis, attention ? attention : "");
     return attention != NULL;
 }
 

@@ -64,7 +64,7 @@ static void put_floor(Text *out, const char *axis, const GrowthLaw *law)
 static void put_fit(Text *out, const GrowthSweep *sweep, const GrowthLaw *law)
 {
     const GrowthFit *fit = &law->fit;
-    const char *axis = sweep->axis->field;
+    const char *axis = sweep->axis;
     if (fit->verdict != GROWTH_LAW) {
         text_puts(out, "no exponent: ");
         growth_why(out, sweep->axis, fit);
@@ -83,11 +83,11 @@ static void put_law(Text *out, const GrowthSweep *sweep, const GrowthLaw *law)
         put_fit(out, sweep, law);
         return;
     }
-    put_terms(out, sweep->axis->field, terms);
+    put_terms(out, sweep->axis, terms);
     if (terms->points == terms->degree + 1)
         text_puts(out, " (as many values as terms: the fit is unchecked)");
     else if (terms->points < law->points)
-        text_printf(out, " for %s %s to %s, other terms elsewhere", sweep->axis->field,
+        text_printf(out, " for %s %s to %s, other terms elsewhere", sweep->axis,
                     human_whole(terms->from).s, human_whole(terms->to).s);
 }
 
@@ -139,7 +139,7 @@ void growth_report_sentence(Text *out, const ColumnSet *names, const GrowthSweep
     }
     if (few)
         text_printf(out, "%sthe exponent of times needs more values of %s: %d of %d", separator,
-                    sweep->axis->field, few->points, GROWTH_FIT_LEAST);
+                    sweep->axis, few->points, GROWTH_FIT_LEAST);
     text_puts(out, ".");
 }
 
@@ -153,7 +153,7 @@ static void put_row(Table *table, const ColumnSet *names, const GrowthSweep *swe
         if (!put_label(&text, names, sweep)) text_puts(&text, "-");
         table_cell_text(table, &text);
     }
-    table_cell_printf(table, "%s %s to %s", sweep->axis->field, human_whole(law->least).s,
+    table_cell_printf(table, "%s %s to %s", sweep->axis, human_whole(law->least).s,
                       human_whole(law->most).s);
     table_cell(table, law->figure->text);
     put_law(&text, sweep, law);

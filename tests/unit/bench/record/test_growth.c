@@ -113,7 +113,7 @@ static void rows_that_differ_in_one_axis_are_a_sweep(void **state)
     for (int s = 0; s < 7; s++) {
         const GrowthSweep *sweep = &growth.sweeps[s];
         const bool sizes = s >= 4;
-        assert_string_equal(sweep->axis->field, sizes ? "parameters" : "batch");
+        assert_string_equal(sweep->axis, sizes ? "parameters" : "batch");
         assert_int_equal(sweep->points, sizes ? 4 : 3);
         const GrowthLaw *memory = law_of(sweep, "peak_alloc_mib");
         assert_int_equal(memory->terms.degree, 1);
