@@ -61,33 +61,25 @@ static Status add_pair(EnvironmentDiff *differences, const char *field, json_t *
     return ST_OK;
 }
 
-static Status add_members(EnvironmentDiff *differences, const char *prefix, json_t *a, json_t *b,
-                          bool missing_only);
-
-/* Compares one member of the environments, or everything below it. */
-static Status add_member(EnvironmentDiff *differences, const char *name, json_t *a, json_t *b)
+/* Compares all that either has, and what is below it. */
+static Status add_members(EnvironmentDiff *differences, const char *prefix, json_t *a, json_t *b)
 {
-    if (!json_is_object(a) && !json_is_object(b)) return add_pair(differences, name, a, b);
-    char prefix[96];
-    snprintf(prefix, sizeof prefix, "%s.", name);
-    TRY(add_members(differences, prefix, a, b, false));
-    return add_members(differences, prefix, b, a, true);
-}
-
-/* Compares the members of `a` with `b`. `missing_only`: only members that `b` lacks, sides swapped. */
-static Status add_members(EnvironmentDiff *differences, const char *prefix, json_t *a, json_t *b,
-                          bool missing_only)
-{
+    CLEANUP(json_text_free) json_t *all = json_object();
     const char *key;
-    json_t *value;
-    json_object_foreach(a, key, value)
+    json_t *either;
+    if (!all || (json_is_object(a) && json_object_update(all, a)) ||
+        (json_is_object(b) && json_object_update_missing(all, b)))
+        return NO_MEMORY("for a comparison");
+    json_object_foreach(all, key, either)
     {
-        char name[80];
-        json_t *other = json_object_get(b, key);
+        char name[80], below[sizeof name + 1];
+        json_t *in_a = json_object_get(a, key), *in_b = json_object_get(b, key);
         snprintf(name, sizeof name, "%s%s", prefix, key);
-        if (is_volatile(name) || (missing_only && other)) continue;
-        TRY(missing_only ? add_member(differences, name, NULL, value)
-                         : add_member(differences, name, value, other));
+        snprintf(below, sizeof below, "%s.", name);
+        if (is_volatile(name)) continue;
+        TRY(json_is_object(in_a) || json_is_object(in_b)
+                ? add_members(differences, below, in_a, in_b)
+                : add_pair(differences, name, in_a, in_b));
     }
     return ST_OK;
 }
@@ -99,11 +91,8 @@ static Status add_environments(EnvironmentDiff *differences, json_t *a, json_t *
     CLEANUP(text_free) Text pair = {0};
     bool known = false;
     text_printf(&pair, "%s\n%s", id_a ? id_a : "", id_b ? id_b : "");
-    const Status marked = id_a || id_b ? mark_known(differences, &pair, &known) : ST_OK;
-    TRY(marked);
-    if (known) return ST_OK;
-    TRY(add_members(differences, "", a, b, false));
-    return add_members(differences, "", b, a, true);
+    if (id_a || id_b) TRY(mark_known(differences, &pair, &known));
+    return known ? ST_OK : add_members(differences, "", a, b);
 }
 
 Status environment_diff_add(EnvironmentDiff *differences, const RecordSet *set_a, const Record *a,

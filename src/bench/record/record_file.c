@@ -19,7 +19,7 @@ static const size_t MAX_BYTES = (size_t)1 << 30;
 
 typedef struct Reader {
     const char *path;
-    RecordSet set;
+    RecordSet *set;
     const char *file_id; /* of the environment that results without an id belong to; borrowed */
 } Reader;
 
@@ -53,61 +53,49 @@ static Status syntax_error(const char *path, size_t line, bool lines, json_error
     }
 }
 
-static Status check_schema(const Reader *in, const json_t *object, size_t line)
+/* Passes a failure up and says where it was: "results.json: line 3". */
+static Status at(const Reader *in, const char *what, size_t number, Status status)
+{
+    if (status != ST_OK) status_context("%s: %s %zu", in->path, what, number);
+    return status;
+}
+
+static Status check_schema(const json_t *object)
 {
     const json_t *schema = json_object_get(object, "schema");
     if (!schema) {
-        return FAIL(ST_USAGE,
-                    "%s: line %zu: no 'schema': not a result file; expected one written "
-                    "with --format json or jsonl",
-                    in->path, line);
+        return FAIL(ST_USAGE, "no 'schema': not a result file; expected one written with --format "
+                              "json or jsonl");
     }
-    if (!json_is_integer(schema)) {
-        return FAIL(ST_USAGE, "%s: line %zu: 'schema' must be the number %d", in->path, line,
-                    RECORD_SCHEMA);
-    }
-    if (json_integer_value(schema) != RECORD_SCHEMA) {
-        return FAIL(ST_USAGE,
-                    "%s: line %zu: schema %lld, but this program reads schema %d; use the "
-                    "version that wrote it",
-                    in->path, line, (long long)json_integer_value(schema), RECORD_SCHEMA);
-    }
-    return ST_OK;
+    if (!json_is_integer(schema))
+        return FAIL(ST_USAGE, "'schema' must be the number %d", RECORD_SCHEMA);
+    if (json_integer_value(schema) == RECORD_SCHEMA) return ST_OK;
+    return FAIL(ST_USAGE,
+                "schema %lld, but this program reads schema %d; use the version that wrote it",
+                (long long)json_integer_value(schema), RECORD_SCHEMA);
 }
 
-static Status add_environment(Reader *in, json_t *environment, size_t line)
+static Status add_environment(Reader *in, json_t *environment)
 {
-    if (!json_is_object(environment)) {
-        return FAIL(ST_USAGE, "%s: line %zu: 'environment' must be an object", in->path, line);
-    }
+    if (!json_is_object(environment)) return FAIL(ST_USAGE, "'environment' must be an object");
     const char *id = json_string_value(json_object_get(environment, "id"));
-    if (!id || !*id) {
-        return FAIL(ST_USAGE, "%s: line %zu: 'environment' has no 'id' text", in->path, line);
-    }
+    if (!id || !*id) return FAIL(ST_USAGE, "'environment' has no 'id' text");
     const Status checked = record_check_numbers(environment);
-    if (checked != ST_OK) {
-        status_context("%s: line %zu: 'environment'", in->path, line);
-        return checked;
-    }
+    if (checked != ST_OK) status_context("'environment'");
+    TRY(checked);
     in->file_id = id;
-    return record_set_add_environment(&in->set, environment);
+    return record_set_add_environment(in->set, environment);
 }
 
-static Status add_result(Reader *in, json_t *result, const char *where)
+static Status add_result(Reader *in, json_t *result)
 {
-    const Status checked = record_check(result);
-    if (checked != ST_OK) {
-        status_context("%s: %s", in->path, where);
-        return checked;
-    }
+    TRY(record_check(result));
     if (!record_text(result, "environment_id")) {
         TRY(record_put_text(result, "environment_id", in->file_id));
     }
-    if (!record_set_environment(&in->set, result)) {
-        return FAIL(ST_USAGE, "%s: %s: its environment '%.40s' is not in the file", in->path, where,
-                    record_text(result, "environment_id"));
-    }
-    return record_set_add(&in->set, result);
+    if (record_set_environment(in->set, result)) return record_set_add(in->set, result);
+    return FAIL(ST_USAGE, "its environment '%.40s' is not in the file",
+                record_text(result, "environment_id"));
 }
 
 /* What is not ours is kept as it is. `growth` is made of the results, by whoever writes them. */
@@ -119,10 +107,10 @@ static Status keep_others(Reader *in, json_t *object)
     json_t *value;
     json_object_foreach(object, name, value)
     {
-        bool known = json_object_get(in->set.others, name) != NULL;
+        bool known = json_object_get(in->set->others, name) != NULL;
         for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
             known = known || strcmp(name, ours[i]) == 0;
-        if (!known && json_object_set(in->set.others, name, value))
+        if (!known && json_object_set(in->set->others, name, value))
             return NO_MEMORY("for %s", in->path);
     }
     return ST_OK;
@@ -136,15 +124,15 @@ static Status read_document(Reader *in, json_t *root)
                     "'environment' and 'results'",
                     in->path);
     }
-    TRY(check_schema(in, root, 1));
+    TRY(at(in, "line", 1, check_schema(root)));
     TRY(keep_others(in, root));
     json_t *environment = json_object_get(root, "environment");
     if (!environment) return FAIL(ST_USAGE, "%s: 'environment' is missing", in->path);
-    TRY(add_environment(in, environment, 1));
+    TRY(at(in, "line", 1, add_environment(in, environment)));
     const char *own_id = in->file_id;
     const json_t *others = json_object_get(root, "environments");
     for (size_t i = 0; i < json_array_size(others); i++) {
-        TRY(add_environment(in, json_array_get(others, i), 1));
+        TRY(at(in, "line", 1, add_environment(in, json_array_get(others, i))));
     }
     in->file_id = own_id;
     const json_t *results = json_object_get(root, "results");
@@ -153,30 +141,22 @@ static Status read_document(Reader *in, json_t *root)
                     results ? "must be an array" : "is missing");
     }
     for (size_t i = 0; i < json_array_size(results); i++) {
-        char where[48];
-        snprintf(where, sizeof where, "result %zu", i + 1);
-        TRY(add_result(in, json_array_get(results, i), where));
+        TRY(at(in, "result", i + 1, add_result(in, json_array_get(results, i))));
     }
     return ST_OK;
 }
 
-static Status read_line(Reader *in, json_t *value, size_t line)
+static Status read_line(Reader *in, json_t *value)
 {
     json_t *environment = json_object_get(value, "environment");
     if (environment) {
-        TRY(check_schema(in, value, line));
+        TRY(check_schema(value));
         TRY(keep_others(in, value));
-        return add_environment(in, environment, line);
+        return add_environment(in, environment);
     }
-    if (!in->file_id) {
-        return FAIL(ST_USAGE,
-                    "%s: line %zu: the first line must hold 'schema' and 'environment'; "
-                    "expected a file written with --format jsonl",
-                    in->path, line);
-    }
-    char where[48];
-    snprintf(where, sizeof where, "line %zu", line);
-    return add_result(in, value, where);
+    if (in->file_id) return add_result(in, value);
+    return FAIL(ST_USAGE, "the first line must hold 'schema' and 'environment'; expected a file "
+                          "written with --format jsonl");
 }
 
 /* NULL, without a failure: it is no JSON. */
@@ -188,8 +168,7 @@ static Status parse(const Reader *in, json_t **out, const char *text, size_t n, 
 static bool is_blank(const char *text, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
-        if (!strchr(" \t\r\n", text[i])) return false; /* a zero byte counts as blank to strchr */
-        if (text[i] == '\0') return false;
+        if (text[i] == '\0' || !strchr(" \t\r\n", text[i])) return false;
     }
     return true;
 }
@@ -198,64 +177,55 @@ static bool is_blank(const char *text, size_t n)
 static Status read_lines(Reader *in, const char *text, size_t n, bool *torn)
 {
     size_t line = 0;
-    for (size_t at = 0; at < n;) {
-        const char *end = memchr(text + at, '\n', n - at);
-        const size_t length = end ? (size_t)(end - text) - at : n - at;
+    for (size_t begin = 0; begin < n;) {
+        const char *end = memchr(text + begin, '\n', n - begin);
+        const size_t length = end ? (size_t)(end - text) - begin : n - begin;
         line++;
-        if (!is_blank(text + at, length)) {
+        if (!is_blank(text + begin, length)) {
             json_error_t error;
-            json_t *value = NULL;
-            TRY(parse(in, &value, text + at, length, &error));
+            CLEANUP(json_text_free) json_t *value = NULL;
+            TRY(parse(in, &value, text + begin, length, &error));
             *torn = !value && !end;
             if (*torn) return ST_OK;
             if (!value) return syntax_error(in->path, line, true, &error);
-            const Status read = read_line(in, value, line);
-            json_decref(value);
-            TRY(read);
+            TRY(at(in, "line", line, read_line(in, value)));
         }
-        at += length + 1;
+        begin += length + 1;
     }
     return ST_OK;
 }
 
 /* JSON lines when the first line is an object of its own that holds no results. */
-static bool is_lines(const json_t *first)
-{
-    return json_is_object(first) && !json_object_get(first, "results");
-}
-
 static Status read_text(Reader *in, const char *text, size_t n, bool *torn)
 {
     if (is_blank(text, n)) {
         return FAIL(ST_USAGE, "%s: the file is empty; delete it or name another", in->path);
     }
     json_error_t error;
-    json_t *root = NULL;
+    CLEANUP(json_text_free) json_t *root = NULL;
     const char *end = memchr(text, '\n', n);
     const size_t first = end ? (size_t)(end - text) : n;
     TRY(parse(in, &root, text, first, &error));
-    const bool lines = is_lines(root), whole = is_blank(text + first, n - first);
-    if (lines || !whole) json_decref(root);
+    const bool lines = json_is_object(root) && !json_object_get(root, "results");
+    const bool whole = is_blank(text + first, n - first);
+    if (lines || !whole) {
+        json_decref(root); /* before more memory is taken */
+        root = NULL;
+    }
     if (lines) return read_lines(in, text, n, torn);
     if (!whole) TRY(parse(in, &root, text, n, &error));
-    if (!root) {
-        return syntax_error(in->path, (size_t)(error.line > 0 ? error.line : 1), false, &error);
-    }
-    const Status read = read_document(in, root);
-    json_decref(root);
-    return read;
+    if (root) return read_document(in, root);
+    return syntax_error(in->path, (size_t)(error.line > 0 ? error.line : 1), false, &error);
 }
 
 Status record_file_parse(RecordSet *set, const char *text, size_t n, const char *path, bool *torn)
 {
     bool cut = false;
-    Reader in = {.path = path};
-    TRY(record_set_init(&in.set, NULL));
-    Status status = read_text(&in, text, n, &cut);
-    if (status == ST_OK) status = record_set_merge(set, &in.set);
+    CLEANUP(record_set_free) RecordSet found = {0};
+    TRY(record_set_init(&found, NULL));
+    TRY(read_text(&(Reader){.path = path, .set = &found}, text, n, &cut));
     if (torn) *torn = cut;
-    record_set_free(&in.set);
-    return status;
+    return record_set_merge(set, &found);
 }
 
 Status record_file_read(RecordSet *set, const char *path, bool *torn)
@@ -269,17 +239,12 @@ Status record_file_read(RecordSet *set, const char *path, bool *torn)
 
 /* ---- writing ---- */
 
-static void put_json(Text *out, const json_t *value)
-{
-    json_text_put(out, value, DUMP_FLAGS);
-}
-
 /* "," + a line break + indent between the elements. */
 static void put_elements(Text *out, const json_t *array, size_t first)
 {
     for (size_t i = first; i < json_array_size(array); i++) {
         text_puts(out, i > first ? ",\n    " : "\n    ");
-        put_json(out, json_array_get(array, i));
+        json_text_put(out, json_array_get(array, i), DUMP_FLAGS);
     }
 }
 
@@ -320,7 +285,7 @@ Status record_file_json(Text *out, const RecordSet *set)
 {
     TRY(need_environment(set));
     text_printf(out, "{\n  \"schema\": %d,\n  \"environment\": ", RECORD_SCHEMA);
-    put_json(out, json_array_get(set->environments, 0));
+    json_text_put(out, json_array_get(set->environments, 0), DUMP_FLAGS);
     if (json_array_size(set->environments) > 1) {
         text_puts(out, ",\n  \"environments\": [");
         put_elements(out, set->environments, 1);
@@ -337,7 +302,7 @@ Status record_file_json(Text *out, const RecordSet *set)
 
 Status record_file_line(Text *out, const Record *record)
 {
-    put_json(out, record);
+    json_text_put(out, record, DUMP_FLAGS);
     text_puts(out, "\n");
     return text_status(out);
 }
@@ -347,7 +312,7 @@ Status record_file_jsonl(Text *out, const RecordSet *set)
     TRY(need_environment(set));
     for (size_t i = 0; i < json_array_size(set->environments); i++) {
         text_printf(out, "{\"schema\":%d,\"environment\":", RECORD_SCHEMA);
-        put_json(out, json_array_get(set->environments, i));
+        json_text_put(out, json_array_get(set->environments, i), DUMP_FLAGS);
         if (i == 0) put_others(out, set, ",");
         text_puts(out, "}\n");
     }
