@@ -7,6 +7,7 @@
 #include "backend/openmp_library.h"
 #include "backend/proc_text.h"
 #include "base/clock.h"
+#include "base/json_text.h"
 #include "bench/record/record.h"
 #include "ops/gemm_cpu/blas_cpu.h"
 #include "version.h"
@@ -139,12 +140,9 @@ static Status put_moment(json_t *e, const CpuInfo *cpu, const NvmlReading *gpu, 
     TRY(put_mib(e, "memory_available_mib", cpu_info_memory_left(cpu)));
     TRY(put_count(e, "frequency_mhz", (int64_t)cpu->mhz));
     TRY(record_put_number(e, "load", cpu->load));
-    if (cpu_info_ticks(&ticks, "") == ST_OK && ticks.total > 0) {
-        TRY(record_put_number(e, "steal_percent",
-                              100.0 * (double)ticks.steal / (double)ticks.total));
-    } else {
-        TRY(record_put_null(e, "steal_percent"));
-    }
+    const bool ticking = cpu_info_ticks(&ticks, "") == ST_OK && ticks.total > 0;
+    const double stolen = ticking ? (double)ticks.steal / (double)ticks.total : (double)NAN;
+    TRY(record_put_number(e, "steal_percent", 100.0 * stolen));
     TRY(record_put_text(e, "time_utc", clock_utc().s));
     return record_put_text(e, "command", command);
 }
@@ -178,13 +176,9 @@ static Status fill(json_t *e, const char *command)
 Status environment_new(json_t **out, const char *command)
 {
     *out = NULL;
-    json_t *e = json_object();
+    CLEANUP(json_text_free) json_t *e = json_object();
     if (!e) return NO_MEMORY("for the environment");
-    const Status filled = fill(e, command);
-    if (filled != ST_OK) {
-        json_decref(e);
-        return filled;
-    }
-    *out = e;
+    TRY(fill(e, command));
+    *out = json_incref(e);
     return ST_OK;
 }

@@ -20,13 +20,17 @@ const char *record_status_word(RecordStatus status)
     return words[status];
 }
 
+RecordStatus record_status_find(const char *word)
+{
+    int s = 0;
+    while (s < RECORD_STATUS_COUNT && strcmp(word, record_status_word((RecordStatus)s)) != 0) s++;
+    return (RecordStatus)s;
+}
+
 static RecordStatus status_of(const json_t *object)
 {
     const char *word = json_string_value(json_object_get(object, "status"));
-    for (int s = 0; word && s < RECORD_STATUS_COUNT; s++) {
-        if (strcmp(word, record_status_word((RecordStatus)s)) == 0) return (RecordStatus)s;
-    }
-    return RECORD_STATUS_COUNT;
+    return word ? record_status_find(word) : RECORD_STATUS_COUNT;
 }
 
 /* ---- dotted paths ---- */

@@ -21,6 +21,7 @@ typedef enum RecordStatus {
 } RecordStatus;
 
 const char *record_status_word(RecordStatus status);
+RecordStatus record_status_find(const char *word); /* RECORD_STATUS_COUNT: unknown */
 
 /* The fields a Config settles (size ... steps, seed, threads, blas ...), status "failed" and no
  * message: a cell that dies before it says otherwise has failed. `cell` keeps what was asked for, so

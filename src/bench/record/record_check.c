@@ -45,15 +45,6 @@ static const char *const kind_words[] = {
     [NUMBERS] = "an array of numbers, each 0 or more",
 };
 
-static bool is_status(const json_t *value)
-{
-    const char *word = json_string_value(value);
-    for (int s = 0; word && s < RECORD_STATUS_COUNT; s++) {
-        if (strcmp(word, record_status_word((RecordStatus)s)) == 0) return true;
-    }
-    return false;
-}
-
 static bool is_ok(const json_t *object)
 {
     return record_status(object) == RECORD_OK;
@@ -86,7 +77,8 @@ static bool fits(const json_t *value, Kind kind)
     case REAL:
         return json_is_number(value);
     case STATUS:
-        return is_status(value);
+        return json_is_string(value) &&
+               record_status_find(json_string_value(value)) != RECORD_STATUS_COUNT;
     case PHASE:
         return json_is_object(value);
     case TEXTS:
@@ -99,17 +91,8 @@ static bool fits(const json_t *value, Kind kind)
 
 static bool needed(const json_t *object, Need need)
 {
-    switch (need) {
-    case MAYBE:
-        return false;
-    case ALWAYS:
-        return true;
-    case MODEL:
-        return !json_object_get(object, "d_head");
-    case MEASURED:
-        return is_ok(object);
-    }
-    return false;
+    return need == ALWAYS || (need == MODEL && !json_object_get(object, "d_head")) ||
+           (need == MEASURED && is_ok(object));
 }
 
 /* `phase` is "" or "forward." and the like. */
