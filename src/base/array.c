@@ -1,6 +1,5 @@
 #include "base/array.h"
 
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,6 +17,21 @@ Status array_grow(void *array, size_t count, size_t more, size_t size)
         return NO_MEMORY("for an array of %zu elements", needed);
     memcpy(array, &memory, sizeof memory);
     return ST_OK;
+}
+
+size_t array_first_from(const void *array, size_t n, size_t size, int64_t key)
+{
+    size_t low = 0, high = n;
+    while (low < high) {
+        const size_t middle = (low + high) / 2;
+        int64_t found;
+        memcpy(&found, (const char *)array + middle * size, sizeof found);
+        if (found < key)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
 }
 
 void array_free(void *array)

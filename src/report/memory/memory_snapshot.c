@@ -1,5 +1,6 @@
 #include "report/memory/memory_snapshot.h"
 
+#include "base/array.h"
 #include "report/memory/memory_columns.h"
 #include "report/memory/pickle_writer.h"
 
@@ -11,7 +12,7 @@ static const int64_t plan_node_us = 100;
 static const uint64_t base_address = UINT64_C(1) << 32; /* no address is 0 */
 
 typedef struct SortedBlock {
-    uint64_t key;
+    int64_t key;
     int block;
 } SortedBlock;
 
@@ -22,9 +23,9 @@ typedef struct Writing {
     const Plan *plan;
     PickleWriter w;
     int64_t now_us;
-    SortedBlock *alive,
-        *moments; /* blocks after the last event, by address; made by the first step, by node */
-    int n_alive, n_moments;
+    SortedBlock *alive;   /* after the last event, by address */
+    SortedBlock *moments; /* made by the first step, by node */
+    size_t n_alive, n_moments;
 } Writing;
 
 /* ---- where a block comes from ---- */
@@ -133,15 +134,15 @@ static void free_kept(Writing *s)
 
 static void put_step(Writing *s, int step)
 {
-    int born = 0, dead = 0, moment = 0;
+    int born = 0, dead = 0;
+    size_t moment = 0;
     while (born < s->list->n && s->list->blocks[born].persistent) born++;
     if (step > 0) free_kept(s);
     for (int node = 0; node < s->plan->n_nodes; node++) {
         const bool runs = step == 0 || s->plan->nodes[node].phase != PHASE_SETUP;
         if (runs) s->now_us = time_of(s, step, node);
-        while (step == 0 && moment < s->n_moments && s->moments[moment].key == (uint64_t)node) {
+        while (step == 0 && moment < s->n_moments && s->moments[moment].key == node)
             put_alloc(s, s->moments[moment++].block);
-        }
         for (; born < s->list->n && s->list->blocks[born].first == node; born++) {
             if (runs) put_alloc(s, born);
         }
@@ -191,26 +192,18 @@ static void put_block(Writing *s, uint64_t address, size_t bytes, int block)
 }
 
 /* The place among the alive blocks of the first one at or after that address. */
-static int first_alive(const Writing *s, uint64_t from)
+static size_t first_alive(const Writing *s, uint64_t from)
 {
-    int low = 0, high = s->n_alive;
-    while (low < high) {
-        const int middle = (low + high) / 2;
-        if (s->alive[middle].key < from)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return array_first_from(s->alive, s->n_alive, sizeof *s->alive, (int64_t)from);
 }
 
 /* Blocks tile the segment: what is alive after the last event, and the gaps. */
 static void put_blocks(Writing *s, const Part *part)
 {
-    const int end = first_alive(s, part->begin + part->bytes);
+    const size_t end = first_alive(s, part->begin + part->bytes);
     uint64_t at = part->begin;
     pickle_writer_begin_in(&s->w, "blocks", '[');
-    for (int i = first_alive(s, at); i < end; i++) {
+    for (size_t i = first_alive(s, at); i < end; i++) {
         const MemoryBlock *b = &s->list->blocks[s->alive[i].block];
         put_block(s, at, (size_t)(b->address - at), PLAN_NONE);
         put_block(s, b->address, b->bytes, s->alive[i].block);
@@ -222,9 +215,9 @@ static void put_blocks(Writing *s, const Part *part)
 
 static size_t active_bytes(const Writing *s, const Part *part)
 {
-    const int end = first_alive(s, part->begin + part->bytes);
+    const size_t end = first_alive(s, part->begin + part->bytes);
     size_t sum = 0;
-    for (int i = first_alive(s, part->begin); i < end; i++)
+    for (size_t i = first_alive(s, part->begin); i < end; i++)
         sum += s->list->blocks[s->alive[i].block].bytes;
     return sum;
 }
@@ -338,53 +331,34 @@ static int by_key(const void *a, const void *b)
     return (x->block > y->block) - (x->block < y->block);
 }
 
-/* The blocks of which `wanted` holds, by the key it gives. */
-static Status list_blocks(const Writing *s,
-                          bool (*wanted)(const Writing *, const MemoryBlock *, uint64_t *key),
-                          SortedBlock **out, int *n)
+/* Fills both lists, whose memory has room for every block. */
+static void sort_blocks(Writing *s)
 {
-    SortedBlock *list = *out = malloc(((size_t)s->list->n + 1) * sizeof *list);
-    *n = 0;
-    if (!list) return NO_MEMORY("to put %d blocks in order", s->list->n);
     for (int i = 0; i < s->list->n; i++) {
-        uint64_t key;
-        if (wanted(s, &s->list->blocks[i], &key)) list[(*n)++] = (SortedBlock){key, i};
+        const MemoryBlock *b = &s->list->blocks[i];
+        if (b->persistent || is_kept(s, b))
+            s->alive[s->n_alive++] = (SortedBlock){(int64_t)b->address, i};
+        if (b->persistent && born_in_first_step(b))
+            s->moments[s->n_moments++] = (SortedBlock){b->producer, i};
     }
-    qsort(list, (size_t)*n, sizeof *list, by_key);
-    return ST_OK;
-}
-
-static bool by_address(const Writing *s, const MemoryBlock *b, uint64_t *key)
-{
-    *key = b->address;
-    return b->persistent || is_kept(s, b);
-}
-
-static bool by_producer(const Writing *s, const MemoryBlock *b, uint64_t *key)
-{
-    (void)s;
-    *key = (uint64_t)b->producer;
-    return b->persistent && born_in_first_step(b);
-}
-
-static Status write_file(Writing *s, const char *path)
-{
-    TRY(list_blocks(s, by_address, &s->alive, &s->n_alive));
-    TRY(list_blocks(s, by_producer, &s->moments, &s->n_moments));
-    TRY(pickle_writer_open(&s->w, path, !text_ends_with(path, ".json")));
-    put_all(s);
-    return pickle_writer_finish(&s->w);
+    qsort(s->alive, s->n_alive, sizeof *s->alive, by_key);
+    qsort(s->moments, s->n_moments, sizeof *s->moments, by_key);
 }
 
 Status memory_snapshot_write(const MemorySnapshot *snapshot, const char *path)
 {
     const MemoryBlocks *list = &snapshot->profile->blocks;
+    const size_t most = (size_t)list->n + 1;
+    CLEANUP(array_free) SortedBlock *sorted = malloc(2 * most * sizeof *sorted);
+    if (!sorted) return NO_MEMORY("to put %d blocks in order", list->n);
     Writing s = {.snapshot = snapshot,
                  .list = list,
                  .plan = &list->model->plan,
-                 .now_us = snapshot->epoch_us};
-    const Status status = write_file(&s, path);
-    free(s.alive);
-    free(s.moments);
-    return status;
+                 .now_us = snapshot->epoch_us,
+                 .alive = sorted,
+                 .moments = sorted + most};
+    sort_blocks(&s);
+    TRY(pickle_writer_open(&s.w, path, !text_ends_with(path, ".json")));
+    put_all(&s);
+    return pickle_writer_finish(&s.w);
 }

@@ -5,7 +5,6 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* The viewer appends a batch in one JavaScript call, whose number of arguments is limited.
@@ -37,85 +36,40 @@ static void put_op(PickleWriter *w, int op)
 /* An opcode and the `n` lowest bytes of its argument, little-endian. */
 static void put_low(PickleWriter *w, int op, uint64_t value, int n)
 {
-    put_op(w, op);
-    for (int i = 0; i < n; i++) put_op(w, (int)(value >> (8 * i) & 0xff));
+    unsigned char bytes[9] = {(unsigned char)op};
+    for (int i = 0; i < n; i++) bytes[1 + i] = (unsigned char)(value >> (8 * i));
+    put(w, bytes, (size_t)n + 1);
 }
 
 /* ---- references ---- */
 
-static const uint32_t NO_MEMO = UINT32_MAX;
-
-static uint32_t memoize(PickleWriter *w)
+/* `known` is of the memo. */
+static void refer(PickleWriter *w, const json_t *known)
 {
-    const uint32_t memo = w->memos++;
-    put_low(w, memo < 256 ? 'q' : 'r', memo, memo < 256 ? 1 : 4); /* BINPUT, LONG_BINPUT */
-    return memo;
+    const uint64_t number = (uint64_t)json_integer_value(known);
+    put_low(w, number < 256 ? 'h' : 'j', number, number < 256 ? 1 : 4); /* BINGET, LONG_BINGET */
 }
 
-static void refer(PickleWriter *w, uint32_t memo)
+/* Numbers what was written last, so that it can be referred to. */
+static void memoize(PickleWriter *w, const char *name)
 {
-    put_low(w, memo < 256 ? 'h' : 'j', memo, memo < 256 ? 1 : 4); /* BINGET, LONG_BINGET */
-}
-
-static size_t slot_of(const PickleWriter *w, const char *text)
-{
-    uint64_t hash = UINT64_C(14695981039346656037);
-    for (const char *c = text; *c; c++) hash = (hash ^ (unsigned char)*c) * UINT64_C(1099511628211);
-    size_t slot = (size_t)(hash ^ hash >> 32) % w->texts_capacity;
-    while (w->texts[slot].text && strcmp(w->texts[slot].text, text) != 0) {
-        slot = (slot + 1) % w->texts_capacity;
-    }
-    return slot;
-}
-
-static bool grow_texts(PickleWriter *w)
-{
-    if (2 * (w->n_texts + 1) <= w->texts_capacity) return true;
-    PickleText *old = w->texts;
-    const size_t n = w->texts_capacity;
-    w->texts_capacity = n ? 2 * n : 256;
-    w->texts = calloc(w->texts_capacity, sizeof *w->texts);
-    if (!w->texts) {
-        w->texts = old;
-        w->texts_capacity = n;
-        return false;
-    }
-    for (size_t i = 0; i < n; i++) {
-        if (old[i].text) w->texts[slot_of(w, old[i].text)] = old[i];
-    }
-    free(old);
-    return true;
-}
-
-/* Where a text's memo is kept; a new text has none yet. NULL: no memory. Valid until the next
- * one is asked for. */
-static PickleText *entry_of(PickleWriter *w, const char *text)
-{
-    if (w->status != ST_OK) return NULL;
-    PickleText *entry = grow_texts(w) ? &w->texts[slot_of(w, text)] : NULL;
-    if (entry && entry->text) return entry;
-    char *copy = entry ? strdup(text) : NULL;
-    if (!copy) {
+    const size_t number = json_object_size(w->memo);
+    put_low(w, number < 256 ? 'q' : 'r', number, number < 256 ? 1 : 4); /* BINPUT, LONG_BINPUT */
+    if (json_object_set_new_nocheck(w->memo, name, json_integer((json_int_t)number)) != 0)
         w->status = NO_MEMORY("for the texts of a file");
-        return NULL;
-    }
-    *entry = (PickleText){copy, NO_MEMO};
-    w->n_texts++;
-    return entry;
 }
 
 static void pickle_text(PickleWriter *w, const char *text)
 {
-    PickleText *entry = entry_of(w, text);
-    if (!entry) return;
-    if (entry->memo != NO_MEMO) {
-        refer(w, entry->memo);
+    const json_t *known = json_object_get(w->memo, text);
+    if (known) {
+        refer(w, known);
         return;
     }
     const size_t n = strlen(text);
     put_low(w, 'X', n, 4); /* BINUNICODE */
     put(w, text, n);
-    entry->memo = memoize(w);
+    memoize(w, text);
 }
 
 /* ---- values ---- */
@@ -152,17 +106,16 @@ static void value_begins(PickleWriter *w)
 
 bool pickle_writer_known(PickleWriter *w, const char *name)
 {
-    const PickleText *entry = w->pickle ? entry_of(w, name) : NULL;
-    if (!entry || entry->memo == NO_MEMO) return false;
+    const json_t *known = json_object_get(w->memo, name);
+    if (!known) return false;
     value_begins(w);
-    refer(w, entry->memo);
+    refer(w, known);
     return true;
 }
 
 void pickle_writer_share(PickleWriter *w, const char *name)
 {
-    PickleText *entry = w->pickle ? entry_of(w, name) : NULL;
-    if (entry) entry->memo = memoize(w);
+    if (w->pickle) memoize(w, name);
 }
 
 void pickle_writer_key(PickleWriter *w, const char *key)
@@ -242,9 +195,9 @@ void pickle_writer_fields(PickleWriter *w, const char *fields, ...)
     va_list values;
     va_start(values, fields);
     for (const char *at = fields; *at;) {
-        char key[32];
-        const int n = (int)strcspn(at, "=");
-        snprintf(key, sizeof key, "%.*s", n, at);
+        char key[32] = "";
+        const size_t n = strcspn(at, "=");
+        memcpy(key, at, n < sizeof key ? n : sizeof key - 1);
         pickle_writer_key(w, key);
         if (at[n + 1] == 's')
             pickle_writer_text(w, va_arg(values, const char *));
@@ -290,18 +243,19 @@ void pickle_writer_end(PickleWriter *w)
 
 Status pickle_writer_open(PickleWriter *w, const char *path, bool pickle)
 {
-    *w = (PickleWriter){.pickle = pickle};
-    TRY(atomic_file_open(&w->file, path));
-    if (pickle) put(w, "\x80\x02", 2); /* PROTO 2 */
-    return ST_OK;
+    *w = (PickleWriter){.pickle = pickle, .memo = json_object()};
+    const Status status =
+        w->memo ? atomic_file_open(&w->file, path) : NO_MEMORY("for the texts of a file");
+    if (status != ST_OK) json_decref(w->memo);
+    if (status == ST_OK && pickle) put(w, "\x80\x02", 2); /* PROTO 2 */
+    return status;
 }
 
 Status pickle_writer_finish(PickleWriter *w)
 {
     put_op(w, w->pickle ? '.' : '\n'); /* STOP */
     flush(w);
-    for (size_t i = 0; i < w->texts_capacity; i++) free(w->texts[i].text);
-    free(w->texts);
+    json_decref(w->memo);
     text_free(&w->pending);
     if (w->status == ST_OK) return atomic_file_finish(&w->file);
     atomic_file_abandon(&w->file);

@@ -8,14 +8,10 @@
 #include "base/atomic_file.h"
 #include "base/text.h"
 
+#include <jansson.h>
 #include <stdint.h>
 
 enum { PICKLE_WRITER_DEPTH = 16 };
-
-typedef struct PickleText {
-    char *text; /* owned; NULL: a free slot */
-    uint32_t memo;
-} PickleText;
 
 typedef struct PickleWriter {
     AtomicFile file;
@@ -25,10 +21,7 @@ typedef struct PickleWriter {
     char open[PICKLE_WRITER_DEPTH]; /* '{' or '[' of each level */
     int items[PICKLE_WRITER_DEPTH];
     int depth;
-    /* of a pickle: what has been written and may be referred to */
-    uint32_t memos;
-    PickleText *texts; /* a hash table */
-    size_t n_texts, texts_capacity;
+    json_t *memo; /* of a pickle: the number of each text and shared value that was written */
 } PickleWriter;
 
 /* pickle_writer_finish() is due once it succeeded; it closes the file and frees. */

@@ -6,7 +6,6 @@
 #include "prof/gpu_stats.h"
 #include "prof/kernel_name.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,39 +16,42 @@ typedef struct Event {
     int64_t begin, end;
 } Event;
 
+/* What several files may tell; the first one that does counts. */
+typedef enum Topic { KERNELS, MEMORY, RANGES, TOPICS } Topic;
+
 struct NsysProfile {
-    json_t *files, *missing;
-    json_t *index; /* of `names`, by name */
-    json_t *names, *grids, *calls, *nvtx, *projected, *phase_kernels, *os_calls;
-    TraceLog log;  /* names alone */
-    Event *events; /* of the trace at hand */
+    json_t *item;     /* what nsys_profile_finish() appends */
+    json_t *profile;  /* of the item */
+    json_t *index;    /* of its "kernel_names", by name */
+    NsysInput input;  /* of the file at hand */
+    int told[TOPICS]; /* by which input, plus one; 0: by none */
+    TraceLog log;     /* names alone */
+    Event *events;    /* of the trace at hand */
     size_t n_events;
     HostGaps gaps;
-    /* of the file at hand */
-    NsysInput input;
-    bool kernels_known, memory_known; /* by files before it */
-    bool kernels, memory;             /* by it */
 };
 
 Status nsys_profile_open(NsysProfile **out)
 {
-    NsysProfile *p = calloc(1, sizeof *p);
+    NsysProfile *p = *out = calloc(1, sizeof *p);
     if (!p) return NO_MEMORY("for a profile");
-    json_t **const lists[] = {&p->files, &p->missing,   &p->names,         &p->grids,   &p->calls,
-                              &p->nvtx,  &p->projected, &p->phase_kernels, &p->os_calls};
-    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) *lists[i] = json_array();
     p->index = json_object();
-    *out = p;
-    return ST_OK;
+    p->profile =
+        json_pack("{s:s, s:i, s:i, s:i, s:f, s:n, s:[], s:[], s:[], s:[], s:[], s:[], s:[]}",
+                  "from", "nsys stats", "steps", 1, "traced_steps", 0, "events_left_out", 0, "loop",
+                  0.0, "gpu", "kernel_names", "kernel_grids", "phase_kernels", "calls",
+                  "nvtx_ranges", "nvtx_projected", "os_calls");
+    p->item =
+        json_pack("{s:n, s:[], s:[], s:O}", "prefix", "files", "missing", "profile", p->profile);
+    return p->item && p->index ? ST_OK : NO_MEMORY("for a profile");
 }
 
 void nsys_profile_close(NsysProfile **profile)
 {
     NsysProfile *p = *profile;
     if (!p) return;
-    json_t *const lists[] = {p->files, p->missing,   p->names,         p->grids,   p->calls,
-                             p->nvtx,  p->projected, p->phase_kernels, p->os_calls};
-    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) json_decref(lists[i]);
+    json_decref(p->item);
+    json_decref(p->profile);
     json_decref(p->index);
     trace_log_free(&p->log);
     free(p->events);
@@ -93,81 +95,83 @@ static const char *range_name(const char *name)
 
 /* ---- rows as JSON ---- */
 
-static json_t *known(double x)
-{
-    return isfinite(x) ? json_real(x) : json_null();
-}
-
 static json_t *stats_of_row(const NsysRow *row)
 {
     return json_pack("{s:I, s:f, s:f, s:o, s:o, s:o, s:o}", "n", (json_int_t)row->n, "total",
-                     row->total, "avg", row->avg, "med", known(row->med), "min", known(row->min),
-                     "max", known(row->max), "std", known(row->std));
+                     row->total, "avg", row->avg, "med", json_text_real(row->med), "min",
+                     json_text_real(row->min), "max", json_text_real(row->max), "std",
+                     json_text_real(row->std));
 }
 
-static Status append(const NsysProfile *p, json_t *list, const char *name, json_t *time)
+/* Appends to a list of the profile; `*item` is the list's. */
+static Status append(const NsysProfile *p, const char *list, const char *name, json_t *time,
+                     json_t **item)
 {
     char brief[128];
     kernel_name_short(name, brief, sizeof brief);
     json_t *text = json_string(name), *cut = json_string(brief);
-    if (!text || !cut) { /* a short name may have been cut within a character */
-        json_decref(cut);
-        cut = json_incref(text);
-    }
+    if (!cut) cut = json_incref(text); /* it may have been cut within a character */
     if (!text) {
+        json_decref(cut);
         json_decref(time);
         return FAIL(ST_USAGE, "a name is not UTF-8 text");
     }
-    json_t *item = json_pack("{s:o, s:o, s:s, s:o, s:n}", "name", text, "short", cut, "kind",
-                             kind_of(p->input, name), "time", time, "bytes");
-    return json_array_append_new(list, item) == 0 ? ST_OK : NO_MEMORY("for a profile");
+    *item = json_pack("{s:o, s:o, s:s, s:o, s:n}", "name", text, "short", cut, "kind",
+                      kind_of(p->input, name), "time", time, "bytes");
+    return json_array_append_new(json_object_get(p->profile, list), *item) == 0
+               ? ST_OK
+               : NO_MEMORY("for a profile");
 }
 
-static json_t *last_of(json_t *list)
+static Status append_name(const NsysProfile *p, const char *name, json_t *time, json_t **item)
 {
-    return json_array_get(list, json_array_size(list) - 1);
+    TRY(append(p, "kernel_names", name, time, item));
+    return json_object_set(p->index, name, *item) == 0 ? ST_OK : NO_MEMORY("for a profile");
 }
 
-static Status append_name(NsysProfile *p, const char *name, json_t *time)
+/* Is the file at hand the first to tell of it? */
+static bool is_first(NsysProfile *p, Topic topic)
 {
-    TRY(append(p, p->names, name, time));
-    json_object_set(p->index, name, last_of(p->names));
+    if (p->told[topic] == 0) p->told[topic] = (int)p->input + 1;
+    return p->told[topic] == (int)p->input + 1;
+}
+
+/* A kernel, memory operation or range, unless another file tells of such. */
+static Status add_name(NsysProfile *p, Topic topic, const char *name, json_t *time)
+{
+    json_t *item;
+    if (topic != RANGES && strcmp(kind_of(p->input, name), "kernel") != 0) topic = MEMORY;
+    if (is_first(p, topic))
+        return topic == RANGES ? append(p, "nvtx_ranges", name, time, &item)
+                               : append_name(p, name, time, &item);
+    json_decref(time);
     return ST_OK;
-}
-
-/* Kernels and memory operations, each from the first file that has any. */
-static Status add_name(NsysProfile *p, const char *name, json_t *time)
-{
-    const bool kernel = strcmp(kind_of(p->input, name), "kernel") == 0;
-    if (kernel ? p->kernels_known : p->memory_known) {
-        json_decref(time);
-        return ST_OK;
-    }
-    *(kernel ? &p->kernels : &p->memory) = true;
-    return append_name(p, name, time);
 }
 
 static Status add_grid(NsysProfile *p, const NsysRow *row)
 {
     CLEANUP(text_free) Text name = {0};
+    json_t *item;
     text_printf(&name, "%s, grid %s, block %s", row->name, row->group, row->group2);
     TRY(text_status(&name));
-    return append(p, p->grids, text_str(&name), stats_of_row(row));
+    return append(p, "kernel_grids", text_str(&name), stats_of_row(row), &item);
 }
 
 static Status add_in_range(NsysProfile *p, const NsysRow *row)
 {
     CLEANUP(json_text_free) json_t *range = json_string(range_name(row->group));
+    json_t *item;
     if (!range) return FAIL(ST_USAGE, "the name of a range is not UTF-8 text");
-    Status status = append(p, p->phase_kernels, row->name, stats_of_row(row));
-    if (status == ST_OK) json_object_set(last_of(p->phase_kernels), "phase", range);
-    return status;
+    TRY(append(p, "phase_kernels", row->name, stats_of_row(row), &item));
+    json_object_set(item, "phase", range);
+    return ST_OK;
 }
 
 static Status add_projected(NsysProfile *p, const NsysRow *row)
 {
-    TRY(append(p, p->projected, range_name(row->name), stats_of_row(row)));
-    json_object_set_new(last_of(p->projected), "ops", known(row->ops));
+    json_t *item;
+    TRY(append(p, "nvtx_projected", range_name(row->name), stats_of_row(row), &item));
+    json_object_set_new(item, "ops", json_text_real(row->ops));
     return ST_OK;
 }
 
@@ -175,23 +179,13 @@ static Status add_projected(NsysProfile *p, const NsysRow *row)
 static Status set_size(NsysProfile *p, const NsysRow *row)
 {
     const char *name = modern(row->name);
-    json_t *found = json_object_get(p->index, name);
-    if (!found) {
-        TRY(append_name(p, name, json_null()));
-        found = last_of(p->names);
-    }
-    json_object_set_new(found, "bytes", stats_of_row(row));
+    json_t *item = json_object_get(p->index, name);
+    if (!item) TRY(append_name(p, name, json_null(), &item));
+    json_object_set_new(item, "bytes", stats_of_row(row));
     return ST_OK;
 }
 
 /* ---- traces ---- */
-
-static Status keep_event(NsysProfile *p, const Event *event)
-{
-    TRY(array_grow(&p->events, p->n_events, 1, sizeof *p->events));
-    p->events[p->n_events++] = *event;
-    return ST_OK;
-}
 
 static Status add_event(NsysProfile *p, const NsysRow *row)
 {
@@ -204,7 +198,9 @@ static Status add_event(NsysProfile *p, const NsysRow *row)
         .end = (int64_t)(row->start + row->total)};
     if (!event.name || !event.device) return NO_MEMORY("for a name");
     if (p->log.n_names > MOST_NAMES) return FAIL(ST_USAGE, "more than %d names", MOST_NAMES);
-    return keep_event(p, &event);
+    TRY(array_grow(&p->events, p->n_events, 1, sizeof *p->events));
+    p->events[p->n_events++] = event;
+    return ST_OK;
 }
 
 static int by_name(const void *a, const void *b)
@@ -232,26 +228,26 @@ static void add_gaps(NsysProfile *p)
     }
 }
 
-/* The events under the name of the first; `next` is behind them. */
-static Status add_sum(NsysProfile *p, size_t first, size_t *next)
+/* `n` events of one name. */
+static Status add_sum(NsysProfile *p, const Event *events, size_t n)
 {
     RunningStats seconds = {0};
-    const char *name = p->events[first].name;
-    for (*next = first; *next < p->n_events && p->events[*next].name == name; ++*next)
-        running_stats_add(&seconds, (double)(p->events[*next].end - p->events[*next].begin) * 1e-9);
-    json_t *time = profile_record_stats(&seconds, 1e9);
-    return p->input == NSYS_INPUT_RANGE_TRACE ? append(p, p->nvtx, name, time)
-                                              : add_name(p, name, time);
+    for (size_t i = 0; i < n; i++)
+        running_stats_add(&seconds, (double)(events[i].end - events[i].begin) * 1e-9);
+    return add_name(p, p->input == NSYS_INPUT_RANGE_TRACE ? RANGES : KERNELS, events->name,
+                    profile_record_stats(&seconds, 1e9));
 }
 
 /* What a trace adds up to, where no file of sums has told it, and its gaps. */
 static Status add_trace(NsysProfile *p)
 {
-    const bool range = p->input == NSYS_INPUT_RANGE_TRACE;
-    if (p->n_events == 0 || (range && json_array_size(p->nvtx) > 0)) return ST_OK;
+    if (p->n_events == 0) return ST_OK;
     qsort(p->events, p->n_events, sizeof *p->events, by_name);
-    for (size_t i = 0; i < p->n_events;) TRY(add_sum(p, i, &i));
-    if (!range) add_gaps(p);
+    for (size_t i = 0, n; i < p->n_events; i += n) {
+        for (n = 1; i + n < p->n_events && p->events[i + n].name == p->events[i].name;) n++;
+        TRY(add_sum(p, &p->events[i], n));
+    }
+    if (p->input != NSYS_INPUT_RANGE_TRACE) add_gaps(p);
     return ST_OK;
 }
 
@@ -260,23 +256,24 @@ static Status add_trace(NsysProfile *p)
 static Status take_row(void *self, const NsysRow *row)
 {
     NsysProfile *p = self;
+    json_t *item;
     switch (p->input) {
     case NSYS_INPUT_KERNELS:
     case NSYS_INPUT_KERNELS_BASE:
     case NSYS_INPUT_ALL:
     case NSYS_INPUT_MEMORY_TIME:
-        return add_name(p, modern(row->name), stats_of_row(row));
+        return add_name(p, KERNELS, modern(row->name), stats_of_row(row));
     case NSYS_INPUT_GRIDS:
         return add_grid(p, row);
     case NSYS_INPUT_MEMORY_SIZE:
         return set_size(p, row);
     case NSYS_INPUT_CALLS:
-        return append(p, p->calls, row->name, stats_of_row(row));
+        return append(p, "calls", row->name, stats_of_row(row), &item);
     case NSYS_INPUT_OS:
-        return append(p, p->os_calls, row->name, stats_of_row(row));
+        return append(p, "os_calls", row->name, stats_of_row(row), &item);
     case NSYS_INPUT_RANGES:
     case NSYS_INPUT_PUSHPOP:
-        return append(p, p->nvtx, range_name(row->name), stats_of_row(row));
+        return add_name(p, RANGES, range_name(row->name), stats_of_row(row));
     case NSYS_INPUT_PROJECTION:
         return add_projected(p, row);
     case NSYS_INPUT_RANGE_KERNELS:
@@ -290,31 +287,19 @@ static Status take_row(void *self, const NsysRow *row)
     return ST_OK;
 }
 
-static Status skip_row(void *self, const NsysRow *row)
-{
-    (void)self;
-    (void)row;
-    return ST_OK;
-}
-
 Status nsys_profile_add(NsysProfile *p, NsysInput input, const char *file, const char *text,
                         size_t n)
 {
     CLEANUP(text_free) Text missing = {0};
-    const bool again =
-        input == NSYS_INPUT_PUSHPOP && json_array_size(p->nvtx) > 0; /* nvtx_sum has them */
-    const NsysTable table = {
-        .input = input, .self = p, .row = again ? skip_row : take_row, .missing = &missing};
+    const NsysTable table = {.input = input, .self = p, .row = take_row, .missing = &missing};
     p->input = input;
     p->n_events = 0;
     Status status = nsys_table_read(&table, text, n);
     if (status == ST_OK && (input == NSYS_INPUT_TRACE || input == NSYS_INPUT_RANGE_TRACE))
         status = add_trace(p);
-    p->kernels_known = p->kernels_known || p->kernels;
-    p->memory_known = p->memory_known || p->memory;
-    json_array_append_new(p->files, json_string(file));
+    json_array_append_new(json_object_get(p->item, "files"), json_string(file));
     if (missing.n)
-        json_array_append_new(p->missing,
+        json_array_append_new(json_object_get(p->item, "missing"),
                               json_pack("{s:s, s:s}", "file", file, "columns", text_str(&missing)));
     return status;
 }
@@ -337,15 +322,11 @@ static double time_of(const json_t *names, bool kernels)
 
 Status nsys_profile_finish(NsysProfile *p, json_t *list, const char *prefix, size_t n)
 {
-    json_t *gpu = json_pack("{s:f, s:f, s:o}", "compute", time_of(p->names, true), "copies",
-                            time_of(p->names, false), "gaps", profile_record_gaps(&p->gaps));
-    json_t *profile =
-        json_pack("{s:s, s:i, s:i, s:i, s:f, s:o, s:O, s:O, s:O, s:O, s:O, s:O, s:O}", "from",
-                  "nsys stats", "steps", 1, "traced_steps", 0, "events_left_out", 0, "loop", 0.0,
-                  "gpu", gpu, "kernel_names", p->names, "kernel_grids", p->grids, "phase_kernels",
-                  p->phase_kernels, "calls", p->calls, "nvtx_ranges", p->nvtx, "nvtx_projected",
-                  p->projected, "os_calls", p->os_calls);
-    json_t *item = json_pack("{s:s%, s:O, s:O, s:o}", "prefix", prefix, n, "files", p->files,
-                             "missing", p->missing, "profile", profile);
-    return item && json_array_append_new(list, item) == 0 ? ST_OK : NO_MEMORY("for a profile");
+    const json_t *names = json_object_get(p->profile, "kernel_names");
+    json_t *gpu = json_pack("{s:f, s:f, s:o}", "compute", time_of(names, true), "copies",
+                            time_of(names, false), "gaps", profile_record_gaps(&p->gaps));
+    const bool whole = json_object_set_new(p->profile, "gpu", gpu) == 0 &&
+                       json_object_set_new(p->item, "prefix", json_stringn(prefix, n)) == 0 &&
+                       json_array_append(list, p->item) == 0;
+    return whole ? ST_OK : NO_MEMORY("for a profile");
 }

@@ -9,7 +9,8 @@
 /* ---- nsys_table.c: one CSV file row by row; columns are found by their headings ---- */
 
 typedef enum NsysInput {
-#define NSYS_INPUT(id, ...) NSYS_INPUT_##id,
+#define NSYS_SUM(id, ...)    NSYS_INPUT_##id,
+#define NSYS_EVENTS(id, ...) NSYS_INPUT_##id,
 #include "report/profile/nsys_inputs.def"
     NSYS_INPUT_COUNT
 } NsysInput;

@@ -8,25 +8,21 @@
 #include <string.h>
 #include <strings.h>
 
-typedef enum Column {
-    NAME,
-    GROUP,
-    GROUP2,
-    COUNT,
-    TOTAL,
-    AVG,
-    MED,
-    MIN,
-    MAX,
-    STD,
-    OPS,
-    COLUMNS
-} Column;
+/* The first five are required where a report has them; a trace has Start and Duration for the last two. */
+enum { NAME, GROUP, GROUP2, COUNT, TOTAL, AVG, MED, MIN, MAX, STD, OPS, COLUMNS };
 
 static const struct {
-    const char *report, *name, *group, *group2, *count, *total, *before;
+    const char *report;
+    bool trace;
+    const char *heading[COLUMNS]; /* without the unit; NULL: this report has no such column */
 } inputs[NSYS_INPUT_COUNT] = {
-#define NSYS_INPUT(id, ...) {__VA_ARGS__},
+#define NSYS_SUM(id, report, name, group, group2, count, total, before, ops)                     \
+    {report,                                                                                     \
+     false,                                                                                      \
+     {name, group, group2, count, total, before "Avg", before "Med", before "Min", before "Max", \
+      before "StdDev", ops}},
+#define NSYS_EVENTS(id, report, name, group) \
+    {report, true, {name, group, NULL, "Start", "Duration"}},
 #include "report/profile/nsys_inputs.def"
 };
 
@@ -51,27 +47,15 @@ NsysInput nsys_table_input(const char *file, size_t *prefix)
 /* ---- the header ---- */
 
 typedef struct Header {
-    int at[COLUMNS];      /* of each column; -1: none */
-    double unit[COLUMNS]; /* in ns or bytes */
-    int n;                /* fields of the header */
+    const char *const *name; /* of each column; NULL: this report has none */
+    int at[COLUMNS];         /* -1: not there */
+    double unit[COLUMNS];    /* in ns or bytes */
+    int n;                   /* fields of the header */
     bool trace;
 } Header;
 
-/* What the file calls a column, without its unit; NULL: this report has none. */
-static const char *heading(NsysInput input, Column column, char text[48])
-{
-    static const char *const figures[] = {"Avg", "Med", "Min", "Max", "StdDev"};
-    const char *const words[] = {inputs[input].name, inputs[input].group, inputs[input].group2,
-                                 inputs[input].count, inputs[input].total};
-    if (column <= TOTAL) return words[column];
-    if (column == OPS) return input == NSYS_INPUT_PROJECTION ? "Total GPU Ops" : NULL;
-    if (!inputs[input].before) return NULL;
-    snprintf(text, 48, "%s%s", inputs[input].before, figures[column - AVG]);
-    return text;
-}
-
 /* A trace of one GPU need not say which. */
-static bool is_required(const Header *header, Column column)
+static bool is_required(const Header *header, int column)
 {
     return column <= TOTAL && !(column == GROUP && header->trace);
 }
@@ -117,38 +101,31 @@ static Status read_unit(const char *column, const char *unit, double *out)
         column);
 }
 
-static Status find_column(const NsysTable *table, const CsvReader *in, Column column,
-                          Header *header)
-{
-    char text[48], unit[16];
-    const char *name = heading(table->input, column, text);
-    header->at[column] = -1;
-    header->unit[column] = 1;
-    for (int i = 0; name && i < in->n && header->at[column] < 0; i++) {
-        if (!is_heading(csv_reader_field(in, i), name, unit)) continue;
-        header->at[column] = i;
-        if (column >= TOTAL || header->trace) TRY(read_unit(name, unit, &header->unit[column]));
-    }
-    return ST_OK;
-}
-
 static void add_word(Text *list, const char *word)
 {
     text_printf(list, "%s%s", list->n ? ", " : "", word);
 }
 
-/* Names what is not there: what must be in `needed`, the rest in table->missing. */
-static void name_missing(const NsysTable *table, const Header *header, Text *needed)
+/* A column that is not there goes to `needed` if it must be, otherwise to table->missing. */
+static Status find_column(const NsysTable *table, const CsvReader *in, int column, Header *header,
+                          Text *needed)
 {
-    for (int c = 0; c < COLUMNS; c++) {
-        char text[48];
-        const char *name = heading(table->input, (Column)c, text);
-        if (!name || header->at[c] >= 0) continue;
-        if (is_required(header, (Column)c))
-            add_word(needed, name);
-        else if (c != GROUP)
-            add_word(table->missing, name);
+    const char *name = header->name[column];
+    char unit[16];
+    header->at[column] = -1;
+    header->unit[column] = 1;
+    if (!name) return ST_OK;
+    for (int i = 0; i < in->n; i++) {
+        if (!is_heading(csv_reader_field(in, i), name, unit)) continue;
+        header->at[column] = i;
+        return column >= TOTAL || header->trace ? read_unit(name, unit, &header->unit[column])
+                                                : ST_OK;
     }
+    if (is_required(header, column))
+        add_word(needed, name);
+    else if (column != GROUP)
+        add_word(table->missing, name);
+    return ST_OK;
 }
 
 static bool starts(const CsvReader *in, const char *word)
@@ -174,9 +151,9 @@ static Status read_header(const NsysTable *table, CsvReader *in, Header *header,
         nothing = nothing || starts(in, skipped);
         if (!*more) return nothing ? ST_OK : FAIL(ST_USAGE, "no header: the file is empty");
     } while (is_said(in));
-    *header = (Header){.n = in->n, .trace = !inputs[table->input].before};
-    for (int c = 0; c < COLUMNS; c++) TRY(find_column(table, in, (Column)c, header));
-    name_missing(table, header, &needed);
+    *header = (Header){
+        .n = in->n, .trace = inputs[table->input].trace, .name = inputs[table->input].heading};
+    for (int c = 0; c < COLUMNS; c++) TRY(find_column(table, in, c, header, &needed));
     TRY(text_status(&needed));
     if (needed.n)
         TRY(FAIL(ST_USAGE, "line %zu: not the header of %s: no column %s", in->line,
@@ -218,21 +195,19 @@ static bool read_number(const char *field, double *out)
 }
 
 /* NAN of a column that is not there, or of an empty field that may be. */
-static Status figure(const NsysTable *table, const CsvReader *in, const Header *header,
-                     Column column, double *out)
+static Status figure(const CsvReader *in, const Header *header, int column, double *out)
 {
     static const double latest = 4e18; /* ns or bytes: two of them stay within 63 bits */
-    char text[48];
     const char *field = csv_reader_field(in, header->at[column]);
     *out = NAN;
     if (header->at[column] < 0 || (!*field && !is_required(header, column))) return ST_OK;
     if (!read_number(field, out))
         return FAIL(ST_USAGE, "line %zu: the field '%s' is no number", in->line,
-                    heading(table->input, column, text));
+                    header->name[column]);
     *out *= header->unit[column];
     if (*out <= latest) return ST_OK;
     return FAIL(ST_USAGE, "line %zu: the field '%s' is larger than any time or size", in->line,
-                heading(table->input, column, text));
+                header->name[column]);
 }
 
 static Status read_row(const NsysTable *table, const CsvReader *in, const Header *header)
@@ -248,36 +223,28 @@ static Status read_row(const NsysTable *table, const CsvReader *in, const Header
     if (in->n < header->n)
         return FAIL(ST_USAGE, "line %zu: %d fields where the header has %d: the file is cut short",
                     in->line, in->n, header->n);
-    for (int c = COUNT; c < COLUMNS; c++) TRY(figure(table, in, header, (Column)c, to[c]));
+    for (int c = COUNT; c < COLUMNS; c++) TRY(figure(in, header, c, to[c]));
     if (!*row.name) return FAIL(ST_USAGE, "line %zu: no name", in->line);
     row.start = count;
     if (!header->trace && (count != floor(count) || count >= ldexp(1, EXACT)))
-        return FAIL(ST_USAGE, "line %zu: '%s' is no whole number", in->line,
-                    inputs[table->input].count);
+        return FAIL(ST_USAGE, "line %zu: '%s' is no whole number", in->line, header->name[COUNT]);
     row.n = header->trace ? 1 : (int64_t)count;
     if (isnan(row.avg)) row.avg = row.total / (double)row.n;
     return row.n > 0 ? table->row(table->self, &row) : ST_OK;
 }
 
-static Status read_all(const NsysTable *table, CsvReader *in)
-{
-    Header header = {0};
-    bool more = true;
-    TRY(read_header(table, in, &header, &more));
-    while (more) {
-        TRY(csv_reader_next(in, &more));
-        if (!more || (is_said(in) && csv_reader_field(in, 0)[0]))
-            break; /* the next report begins */
-        if (!is_said(in)) TRY(read_row(table, in, &header));
-    }
-    return ST_OK;
-}
-
 Status nsys_table_read(const NsysTable *table, const char *text, size_t n)
 {
-    CsvReader in;
+    CLEANUP(csv_reader_close) CsvReader in;
+    Header header = {0};
+    bool more = true;
     csv_reader_open(&in, text, n);
-    const Status status = read_all(table, &in);
-    csv_reader_close(&in);
-    return status;
+    TRY(read_header(table, &in, &header, &more));
+    while (more) {
+        TRY(csv_reader_next(&in, &more));
+        if (!more || (is_said(&in) && csv_reader_field(&in, 0)[0]))
+            break; /* the next report begins */
+        if (!is_said(&in)) TRY(read_row(table, &in, &header));
+    }
+    return ST_OK;
 }

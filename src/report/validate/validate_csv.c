@@ -105,12 +105,10 @@ Status validate_csv(const Text *text, const char *path, ValidateNote *note)
     if (strncmp(at, header, n) != 0 || at[n] != '\n')
         return FAIL(ST_FAILED, "its first line is not the header of %s", nsys_csv_name(report));
     if (at[text->n - 1] != '\n') return FAIL(ST_FAILED, "its last line is cut short");
-    CsvReader line;
+    CLEANUP(csv_reader_close) CsvReader line;
     csv_reader_open(&line, at + n + 1, text->n - n - 1);
-    Status status = check_rows(report, &line, &rows);
-    csv_reader_close(&line);
-    if (status == ST_USAGE) status = ST_FAILED; /* no CSV */
-    TRY(status);
+    const Status status = check_rows(report, &line, &rows);
+    TRY(status == ST_USAGE ? ST_FAILED : status); /* no CSV */
     snprintf(note->s, sizeof note->s, "%s, %d rows", nsys_csv_name(report), rows);
     return ST_OK;
 }

@@ -26,15 +26,7 @@ typedef struct Replay {
 /* The first piece at or after the address. */
 static size_t place_of(const Pieces *pieces, int64_t address)
 {
-    size_t low = 0, high = pieces->n;
-    while (low < high) {
-        const size_t middle = (low + high) / 2;
-        if (pieces->list[middle].address < address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return array_first_from(pieces->list, pieces->n, sizeof *pieces->list, address);
 }
 
 static bool holds(const Pieces *pieces, const Piece *p)

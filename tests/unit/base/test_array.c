@@ -32,9 +32,26 @@ static void test_too_many(void **state)
     free(list);
 }
 
+static void test_first_from(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t key;
+        int other;
+    } list[] = {{-3, 0}, {2, 1}, {2, 2}, {9, 3}};
+    static const struct {
+        int64_t key;
+        size_t first;
+    } cases[] = {{-9, 0}, {-3, 0}, {-2, 1}, {2, 1}, {3, 3}, {9, 3}, {10, 4}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        assert_int_equal(array_first_from(list, 4, sizeof *list, cases[i].key), cases[i].first);
+    assert_int_equal(array_first_from(NULL, 0, sizeof *list, 1), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_grows),
-                                       cmocka_unit_test(test_too_many)};
+                                       cmocka_unit_test(test_too_many),
+                                       cmocka_unit_test(test_first_from)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
