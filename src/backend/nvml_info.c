@@ -20,14 +20,7 @@ typedef struct NvmlUtilization { /* nvmlUtilization_t: per cent of the last samp
     unsigned gpu, memory;
 } NvmlUtilization;
 enum { SUCCESS = 0, CLOCK_SM = 1, CLOCK_MEMORY = 2, SENSOR_GPU = 0 };
-enum {
-    REASON_POWER_CAP = 0x4,
-    REASON_HARDWARE = 0x8,
-    REASON_THERMAL = 0x20,
-    REASON_HARDWARE_THERMAL = 0x40,
-    REASON_POWER_BRAKE = 0x80,
-    REASONS = 0xec,
-};
+enum { REASONS = 0xec }; /* all of nvml_info_next_reason() */
 
 /* FUNCTION(field, name in the library, parameters); each may be missing in an old driver. */
 #define FUNCTIONS(FUNCTION)                                                                 \
@@ -226,9 +219,8 @@ const char *nvml_info_next_reason(uint64_t *reasons)
         uint64_t bit;
         const char *text;
     } names[] = {
-        {REASON_POWER_CAP, "power limit"},   {REASON_HARDWARE, "hardware slowdown"},
-        {REASON_THERMAL, "heat (driver)"},   {REASON_HARDWARE_THERMAL, "heat (hardware)"},
-        {REASON_POWER_BRAKE, "power brake"},
+        {0x4, "power limit"},      {0x8, "hardware slowdown"}, {0x20, "heat (driver)"},
+        {0x40, "heat (hardware)"}, {0x80, "power brake"},
     };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         if (!(*reasons & names[i].bit)) continue;

@@ -131,7 +131,7 @@ static Status add_latencies(GpuStats *stats, const TraceEvent *events, size_t n)
 /* What ran last in the phase at hand. */
 typedef struct PhaseTail {
     Phase phase; /* PHASE_COUNT: nothing yet */
-    int64_t first, end;
+    int64_t end;
     int node;
 } PhaseTail;
 
@@ -151,7 +151,7 @@ static void add_to_phase(GpuStats *stats, PhaseTail *last, Phase phase, const Tr
 {
     GpuPhase *at = &stats->phases[phase];
     if (last->phase != phase) {
-        *last = (PhaseTail){phase, event->begin, event->begin, event->node};
+        *last = (PhaseTail){phase, event->begin, event->node};
     } else if (event->begin > last->end) {
         add_gap(stats, last, event);
     }

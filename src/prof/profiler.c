@@ -2,9 +2,12 @@
 
 #include "base/clock.h"
 
+#include <dirent.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
 
 /* "matmul (own neon)", and with its scope: "matmul (own neon): ffn/w13". */
 static Status name_kernels(Profiler *p)
@@ -25,8 +28,8 @@ static Status name_kernels(Profiler *p)
 Status profiler_open(Profiler *p, const Binding *binding, bool device, int64_t trace_steps)
 {
     *p = (Profiler){.binding = binding, .device = device, .trace_steps = trace_steps};
-    p->os.began = malloc(OS_USAGE_THREADS * sizeof *p->os.began);
-    p->os.ended = malloc(OS_USAGE_THREADS * sizeof *p->os.ended);
+    p->os.began = malloc(PROFILER_THREADS * sizeof *p->os.began);
+    p->os.ended = malloc(PROFILER_THREADS * sizeof *p->os.ended);
     Status status = p->os.began && p->os.ended ? ST_OK : NO_MEMORY("to profile");
     if (status == ST_OK) status = op_rows_make(&p->rows, binding);
     if (status == ST_OK) status = name_kernels(p);
@@ -135,10 +138,70 @@ Observer profiler_observer(Profiler *p)
 
 /* ---- what the operating system did ---- */
 
+static double timeval_seconds(const struct timeval *t)
+{
+    return (double)t->tv_sec + (double)t->tv_usec * 1e-6;
+}
+
+/* "ran waited slices", both in nanoseconds. */
+static void read_schedstat(const char *path, double *ran, double *waited)
+{
+    long long run_ns = 0, wait_ns = 0;
+    FILE *file = fopen(path, "re");
+    const bool told = file && fscanf(file, "%lld %lld", &run_ns, &wait_ns) == 2;
+    if (file) fclose(file);
+    *ran = told ? (double)run_ns * 1e-9 : NAN;
+    *waited = told ? (double)wait_ns * 1e-9 : NAN;
+}
+
+static OsUsage os_read(void)
+{
+    struct rusage all;
+    OsUsage use = {0};
+    getrusage(RUSAGE_SELF, &all);
+    use.voluntary = all.ru_nvcsw;
+    use.involuntary = all.ru_nivcsw;
+    use.minor_faults = all.ru_minflt;
+    use.major_faults = all.ru_majflt;
+    use.user = timeval_seconds(&all.ru_utime);
+    use.system = timeval_seconds(&all.ru_stime);
+    read_schedstat("/proc/thread-self/schedstat", &use.ran, &use.waited);
+    return use;
+}
+
+static void read_name(OsThread *thread)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/self/task/%d/comm", thread->id);
+    FILE *file = fopen(path, "re");
+    if (file && !fgets(thread->name, sizeof thread->name, file)) thread->name[0] = '\0';
+    if (file) fclose(file);
+    thread->name[strcspn(thread->name, "\n")] = '\0';
+}
+
+/* The threads there are now; returns how many. */
+static int os_threads(OsThread threads[PROFILER_THREADS])
+{
+    int n = 0;
+    DIR *folder = opendir("/proc/self/task");
+    for (struct dirent *entry; folder && n < PROFILER_THREADS && (entry = readdir(folder));) {
+        char path[64];
+        const int id = atoi(entry->d_name);
+        if (id <= 0) continue;
+        threads[n] = (OsThread){.id = id};
+        snprintf(path, sizeof path, "/proc/self/task/%d/schedstat", id);
+        read_schedstat(path, &threads[n].ran, &threads[n].waited);
+        read_name(&threads[n]);
+        n++;
+    }
+    if (folder) closedir(folder);
+    return n;
+}
+
 static void os_end(Profiler *p, double wall)
 {
     ProfilerOs *os = &p->os;
-    const OsUsage now = os_usage_read(), *then = &os->before;
+    const OsUsage now = os_read(), *then = &os->before;
     os->sum.voluntary += now.voluntary - then->voluntary;
     os->sum.involuntary += now.involuntary - then->involuntary;
     os->sum.minor_faults += now.minor_faults - then->minor_faults;
@@ -158,11 +221,11 @@ static void os_end(Profiler *p, double wall)
 void profiler_step_begin(Profiler *p)
 {
     if (p->steps == 0) {
-        p->os.n_began = os_usage_threads(p->os.began);
+        p->os.n_began = os_threads(p->os.began);
         p->os.began_at = clock_nanoseconds();
         p->loop_begin = clock_nanoseconds();
     }
-    p->os.before = os_usage_read();
+    p->os.before = os_read();
     p->recording = true;
     p->step_begin = clock_nanoseconds();
 }
@@ -265,5 +328,5 @@ Status profiler_device_events(Profiler *p, TraceEvent *events, size_t n)
 void profiler_finish(Profiler *p)
 {
     p->os.ended_at = clock_nanoseconds();
-    p->os.n_ended = os_usage_threads(p->os.ended);
+    p->os.n_ended = os_threads(p->os.ended);
 }

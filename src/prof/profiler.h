@@ -3,14 +3,32 @@
 
 #include "exec/observer.h"
 #include "prof/gpu_stats.h"
-#include "prof/os_usage.h"
 
-/* What the operating system did in the profiled steps. */
+/* ---- what the operating system did with this process: time on a CPU, waiting for one and blocked,
+ * switches and page faults ---- */
+
+/* Since the process began. Seconds are NAN where the kernel does not say. */
+typedef struct OsUsage {
+    int64_t voluntary, involuntary; /* context switches, all threads */
+    int64_t minor_faults, major_faults;
+    double user, system; /* seconds, all threads */
+    double ran, waited;  /* the calling thread's: on a CPU, and waiting for one */
+} OsUsage;
+
+typedef struct OsThread {
+    int id;
+    char name[16];
+    double ran, waited; /* seconds */
+} OsThread;
+
+enum { PROFILER_THREADS = 1024 };
+
+/* Of the profiled steps. */
 typedef struct ProfilerOs {
     OsUsage before;                /* of the step at hand */
     OsUsage sum;                   /* of all: differences added up */
     RunningStats blocked, waiting; /* seconds of each step: of the thread that runs it */
-    OsThread *began, *ended;       /* OS_USAGE_THREADS each */
+    OsThread *began, *ended;       /* PROFILER_THREADS each; as many as there are, up to that */
     int n_began, n_ended;
     int64_t began_at, ended_at; /* ns: when the threads were looked at */
 } ProfilerOs;

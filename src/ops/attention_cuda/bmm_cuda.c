@@ -39,19 +39,15 @@ static GemmMatrix matrix_of(const HeadMatrix *m)
 
 static Status prepare(const OpCall *call)
 {
-    const NodeAttr *attr = &call->node->attr;
     const HeadMatrix c = out_matrix(call), a = in_matrix(call, 0), b = in_matrix(call, 1);
     const GemmShape shape = {.m = c.rows,
                              .n = c.cols,
-                             .k = attr->transpose_a ? a.rows : a.cols,
+                             .k = call->node->attr.transpose_a ? a.rows : a.cols,
                              .batch = batch_of(&c),
                              .a = matrix_of(&a),
                              .b = matrix_of(&b),
-                             .c = matrix_of(&c),
-                             .transpose_a = attr->transpose_a,
-                             .transpose_b = attr->transpose_b,
-                             .tf32 = attr->tf32};
-    return gemm_cuda_prepare(call, &shape, a.data, b.data, c.data);
+                             .c = matrix_of(&c)};
+    return gemm_cuda_prepare(call, shape, a.data, b.data, c.data);
 }
 
 static Status run(const OpCall *call)
@@ -93,13 +89,13 @@ static GemmFp32 gemm_of(const OpCall *call)
 static Status prepare_fp32(const OpCall *call)
 {
     const GemmFp32 p = gemm_of(call);
-    return gemm_fp32_cuda_prepare(call->backend, &p);
+    return gemm_fp32_cuda(call->backend, &p, true);
 }
 
 static Status run_fp32(const OpCall *call)
 {
     const GemmFp32 p = gemm_of(call);
-    return gemm_fp32_cuda_run(call->backend, &p);
+    return gemm_fp32_cuda(call->backend, &p, false);
 }
 
 const OpImpl bmm_cuda[] = {{.name = "product_fp32",

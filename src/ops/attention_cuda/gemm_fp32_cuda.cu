@@ -214,20 +214,10 @@ static Status by_form(const Backend *be, const GemmFp32 *p, bool prepare)
                           : launch<Tiles<false>>(be, p, prepare);
 }
 
-static Status by_width(const Backend *be, const GemmFp32 *p, bool prepare)
+Status gemm_fp32_cuda(const Backend *be, const GemmFp32 *p, bool prepare)
 {
     if (p->transpose_b) return launch<Fp32Scores>(be, p, prepare);
     if (p->n <= 16) return by_form<Fp32To16>(be, p, prepare);
     if (p->n <= 32) return by_form<Fp32To32>(be, p, prepare);
     return by_form<Fp32To64>(be, p, prepare);
-}
-
-Status gemm_fp32_cuda_prepare(const Backend *be, const GemmFp32 *p)
-{
-    return by_width(be, p, true);
-}
-
-Status gemm_fp32_cuda_run(const Backend *be, const GemmFp32 *p)
-{
-    return by_width(be, p, false);
 }

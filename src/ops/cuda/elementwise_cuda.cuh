@@ -88,45 +88,33 @@ __device__ __forceinline__ void write_vector(VectorOperand<T> x, int64_t i, int6
     }
 }
 
-/* Goes from an element to the next, over the gap after each row: one division for a vector. */
-struct Walk {
-    int64_t at, col;
-};
-
-__device__ __forceinline__ Walk walk_from(ScalarOperand x, int64_t i)
+/* each(k, place) for elements i + k of a vector: one division, then over the gap after each row. */
+template <typename Each>
+__device__ __forceinline__ void for_elements(ScalarOperand x, int64_t i, const Each &each)
 {
-    const int64_t row = i / x.cols, col = i - row * x.cols;
-    return {row * x.ld + col, col};
-}
-
-__device__ __forceinline__ void walk_on(Walk &w, ScalarOperand x)
-{
-    w.at++;
-    if (++w.col < x.cols) return;
-    w.col = 0;
-    w.at += x.ld - x.cols;
+    const int64_t row = i / x.cols;
+    int64_t col = i - row * x.cols, at = row * x.ld + col;
+#pragma unroll
+    for (int k = 0; k < FLAT_WIDTH; k++) {
+        each(k, at++);
+        if (++col < x.cols) continue;
+        col = 0;
+        at += x.ld - x.cols;
+    }
 }
 
 __device__ __forceinline__ void read_vector(float (&v)[FLAT_WIDTH], ScalarOperand x, int64_t i,
                                             int64_t n)
 {
-    Walk w = walk_from(x, i);
-#pragma unroll
-    for (int k = 0; k < FLAT_WIDTH; k++) {
-        v[k] = i + k < n ? x.get(w.at) : 0.0F;
-        walk_on(w, x);
-    }
+    for_elements(x, i, [&](int k, int64_t at) { v[k] = i + k < n ? x.get(at) : 0.0F; });
 }
 
 __device__ __forceinline__ void write_vector(ScalarOperand x, int64_t i, int64_t n,
                                              const float (&v)[FLAT_WIDTH])
 {
-    Walk w = walk_from(x, i);
-#pragma unroll
-    for (int k = 0; k < FLAT_WIDTH; k++) {
-        if (i + k < n) x.set(w.at, v[k]);
-        walk_on(w, x);
-    }
+    for_elements(x, i, [&](int k, int64_t at) {
+        if (i + k < n) x.set(at, v[k]);
+    });
 }
 
 /* Divides indices that fit 31 bits by a multiplication and a shift. The factor is 2^shift / by,

@@ -287,12 +287,15 @@ static Status prepare(Gemm *p, Backend *be, const Operands *x)
     return ST_OK;
 }
 
-Status gemm_cuda_prepare(const OpCall *call, const GemmShape *shape, const void *a, const void *b,
-                         void *c)
+Status gemm_cuda_prepare(const OpCall *call, GemmShape shape, const void *a, const void *b, void *c)
 {
+    const NodeAttr *attr = &call->node->attr;
     Gemm *p = calloc(1, sizeof *p);
     if (!p) return NO_MEMORY("for a GEMM");
-    p->shape = *shape;
+    shape.transpose_a = attr->transpose_a;
+    shape.transpose_b = attr->transpose_b;
+    shape.tf32 = attr->tf32;
+    p->shape = shape;
     *call->state = p;
     return prepare(p, call->backend, &(Operands){a, b, c, call->workspace});
 }

@@ -40,9 +40,9 @@ typedef struct Gemm {
 /* The largest power of two up to 256 that divides an address and distances in bytes. */
 uint32_t gemm_cuda_align(const void *data, int64_t step_bytes, int64_t stack_bytes);
 
-/* Makes the node's state (*call->state), a Gemm. Its algorithm comes from memory, from the cache on
+/* Makes the node's state (*call->state), a Gemm. Transpositions and tf32 are the node's. Its algorithm comes from memory, from the cache on
  * disk, or from timing the candidates on these operands. */
-Status gemm_cuda_prepare(const OpCall *call, const GemmShape *shape, const void *a, const void *b,
+Status gemm_cuda_prepare(const OpCall *call, GemmShape shape, const void *a, const void *b,
                          void *c);
 Status gemm_cuda_run(const Gemm *p, Backend *be, float scale, const void *a, const void *b, void *c,
                      void *workspace);
@@ -68,9 +68,9 @@ typedef struct GemmFp32 {
     float scale;
 } GemmFp32;
 
-/* Once before the first run: kernels are told how much shared memory they may take. */
-Status gemm_fp32_cuda_prepare(const Backend *be, const GemmFp32 *p);
-Status gemm_fp32_cuda_run(const Backend *be, const GemmFp32 *p);
+/* With `prepare`, once before the first run, nothing is launched: kernels are told how much shared
+ * memory they may take. */
+Status gemm_fp32_cuda(const Backend *be, const GemmFp32 *p, bool prepare);
 
 #ifdef __cplusplus
 }

@@ -9,19 +9,15 @@ static GemmMatrix matrix_of(const Tensor *t, const void *data)
 
 static Status prepare(const OpCall *call)
 {
-    const NodeAttr *attr = &call->node->attr;
     const Tensor *c = op_out_shape(call, 0), *a = op_in_shape(call, 0), *b = op_in_shape(call, 1);
     const GemmShape shape = {.m = plan_rows(c),
                              .n = plan_width(c),
-                             .k = attr->transpose_a ? plan_rows(a) : plan_width(a),
+                             .k = call->node->attr.transpose_a ? plan_rows(a) : plan_width(a),
                              .batch = 1,
                              .a = matrix_of(a, op_in(call, 0)),
                              .b = matrix_of(b, op_in(call, 1)),
-                             .c = matrix_of(c, op_out(call, 0)),
-                             .transpose_a = attr->transpose_a,
-                             .transpose_b = attr->transpose_b,
-                             .tf32 = attr->tf32};
-    return gemm_cuda_prepare(call, &shape, op_in(call, 0), op_in(call, 1), op_out(call, 0));
+                             .c = matrix_of(c, op_out(call, 0))};
+    return gemm_cuda_prepare(call, shape, op_in(call, 0), op_in(call, 1), op_out(call, 0));
 }
 
 static Status run(const OpCall *call)

@@ -32,21 +32,21 @@ __device__ __forceinline__ float row_max(float x, float *shared)
     return blockDim.x == 32 ? warp_max(x) : block_max(x, shared);
 }
 
-/* This thread's vectors of a row are at (threadIdx.x + k blockDim.x) W, k < SHARE / W; those that begin
- * at column `end` or beyond are left alone. */
-template <int W> __device__ __forceinline__ int column_of(int k)
+/* each(k, j) for this thread's vectors of a row, k < ITEMS, that begin at a column j before `end`. */
+template <int ITEMS, int W, typename Each>
+__device__ __forceinline__ void for_vectors(int end, const Each &each)
 {
-    return (int)(threadIdx.x + k * blockDim.x) * W;
+#pragma unroll
+    for (int k = 0; k < ITEMS; k++) {
+        const int j = (int)(threadIdx.x + k * blockDim.x) * W;
+        if (j < end) each(k, j);
+    }
 }
 
 template <typename T, int ITEMS, int W>
 __device__ __forceinline__ void load_row(float (&v)[ITEMS][W], const T *row, int end)
 {
-#pragma unroll
-    for (int k = 0; k < ITEMS; k++) {
-        const int j = column_of<W>(k);
-        if (j < end) load_vector(v[k], row + j);
-    }
+    for_vectors<ITEMS, W>(end, [&](int k, int j) { load_vector(v[k], row + j); });
 }
 
 /* v * factor up to column n, and zeros from there to `end`. */
@@ -54,14 +54,11 @@ template <typename T, int ITEMS, int W>
 __device__ __forceinline__ void store_row(T *row, float (&v)[ITEMS][W], float factor, int n,
                                           int end)
 {
-#pragma unroll
-    for (int k = 0; k < ITEMS; k++) {
-        const int j = column_of<W>(k);
-        if (j >= end) continue;
+    for_vectors<ITEMS, W>(end, [&](int k, int j) {
 #pragma unroll
         for (int e = 0; e < W; e++) v[k][e] = j + e < n ? v[k][e] * factor : 0.0F;
         store_vector(row + j, v[k]);
-    }
+    });
 }
 
 /* v = scale v, and -inf in the rest of the vector where column n is; returns the maximum. */
@@ -69,16 +66,13 @@ template <int ITEMS, int W>
 __device__ __forceinline__ float scale_row(float (&v)[ITEMS][W], float scale, int n)
 {
     float max = -INFINITY;
-#pragma unroll
-    for (int k = 0; k < ITEMS; k++) {
-        const int j = column_of<W>(k);
-        if (j >= n) continue;
+    for_vectors<ITEMS, W>(n, [&](int k, int j) {
 #pragma unroll
         for (int e = 0; e < W; e++) {
             v[k][e] = j + e < n ? v[k][e] * scale : -INFINITY;
             max = fmaxf(max, v[k][e]);
         }
-    }
+    });
     return max;
 }
 
@@ -87,12 +81,10 @@ template <int ITEMS, int W>
 __device__ __forceinline__ float exp_row(float (&v)[ITEMS][W], float max, int n)
 {
     float sum = 0;
-#pragma unroll
-    for (int k = 0; k < ITEMS; k++) {
-        if (column_of<W>(k) >= n) continue;
+    for_vectors<ITEMS, W>(n, [&](int k, int) {
 #pragma unroll
         for (int e = 0; e < W; e++) sum += v[k][e] = __expf(v[k][e] - max);
-    }
+    });
     return sum;
 }
 
@@ -119,13 +111,10 @@ __device__ __forceinline__ float dot_rows(const float (&dp)[ITEMS][W], const flo
                                           int n)
 {
     float dot = 0;
-#pragma unroll
-    for (int k = 0; k < ITEMS; k++) {
-        const int j = column_of<W>(k);
-        if (j >= n) continue;
+    for_vectors<ITEMS, W>(n, [&](int k, int j) {
 #pragma unroll
         for (int e = 0; e < W; e++) dot += j + e < n ? dp[k][e] * p[k][e] : 0.0F;
-    }
+    });
     return dot;
 }
 
@@ -142,12 +131,10 @@ __global__ void __launch_bounds__(MOST_COLUMNS / BACKWARD_SHARE)
         load_row(dp, static_cast<const T *>(f.s.data) + row * width, n);
         load_row(p, static_cast<const T *>(f.p.data) + row * width, n);
         const float dot = row_sum(dot_rows(dp, p, n), shared);
-#pragma unroll
-        for (int k = 0; k < ITEMS; k++) {
-            if (column_of<W>(k) >= n) continue;
+        for_vectors<ITEMS, W>(n, [&](int k, int) {
 #pragma unroll
             for (int e = 0; e < W; e++) dp[k][e] = p[k][e] * (dp[k][e] - dot);
-        }
+        });
         store_row(static_cast<T *>(f.out.data) + row * width, dp, f.scale, n, width);
     }
 }
