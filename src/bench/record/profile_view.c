@@ -1,5 +1,7 @@
 #include "bench/record/profile_view.h"
 
+#include "base/array.h"
+
 #include <math.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -76,12 +78,17 @@ static double number_or_nan(const json_t *object, const char *name)
     return json_is_number(value) ? json_number_value(value) : NAN;
 }
 
+static int64_t count(const json_t *object, const char *name)
+{
+    return json_integer_value(json_object_get(object, name));
+}
+
 static const char *text_or_null(const json_t *object, const char *name)
 {
     return json_string_value(json_object_get(object, name));
 }
 
-static Status read_phase(ProfileView *view, json_t *item, double unprofiled)
+static Status read_phase(ProfileView *view, json_t *item)
 {
     json_error_t error;
     const char *name = NULL;
@@ -93,18 +100,18 @@ static Status read_phase(ProfileView *view, json_t *item, double unprofiled)
     ViewPhase *at = &view->phases[phase];
     const json_t *gpu = json_object_get(item, "gpu");
     *at = (ViewPhase){.there = true,
-                      .unprofiled = unprofiled,
+                      .unprofiled = profile_view_unprofiled(view, name),
                       .nodes = number_or_nan(item, "nodes"),
                       .busy = number_or_nan(gpu, "busy"),
                       .work = number_or_nan(gpu, "work"),
-                      .kernels = json_integer_value(json_object_get(gpu, "kernels"))};
+                      .kernels = count(gpu, "kernels")};
     TRY(read_stats(json_object_get(gpu, "span"), "phases", &at->span));
     return read_stats(wall, "phases", &at->wall);
 }
 
-static Status read_op(ProfileView *view, json_t *item)
+static Status read_op(ProfileView *view, json_t *item, void *to)
 {
-    ViewOp *op = &view->ops[view->n_ops];
+    ViewOp *op = to;
     json_error_t error;
     const char *phase = NULL, *category = NULL;
     if (json_unpack_ex(item, &error, 0, "{s:s, s:s, s:s, s:s, s:s, s:s, s:i, s:s, s:i, s:F, s:F}",
@@ -125,12 +132,12 @@ static Status read_op(ProfileView *view, json_t *item)
     TRY(read_stats(json_object_get(item, "device"), "ops", &op->device));
     op->time = view->gpu ? op->device : op->host;
     view->phases[op->phase].attributed += op->time.total;
-    view->n_ops++;
     return ST_OK;
 }
 
-static Status read_name(const ProfileView *view, json_t *item, ViewName *name)
+static Status read_name(ProfileView *view, json_t *item, void *to)
 {
+    ViewName *name = to;
     json_error_t error;
     if (json_unpack_ex(item, &error, 0, "{s:s, s:s, s:s}", "name", &name->name, "short",
                        &name->brief, "kind", &name->kind) != 0) {
@@ -145,9 +152,10 @@ static Status read_name(const ProfileView *view, json_t *item, ViewName *name)
     return read_stats(json_object_get(item, "bytes"), "kernels", &name->bytes);
 }
 
-static Status read_range(ProfileView *view, json_t *item)
+static Status read_range(ProfileView *view, json_t *item, void *to)
 {
-    ViewRange *range = &view->ranges[view->n_ranges];
+    ViewRange *range = to;
+    (void)view;
     json_error_t error;
     const char *phase = NULL;
     json_int_t kernels = 0;
@@ -161,8 +169,15 @@ static Status read_range(ProfileView *view, json_t *item)
     range->device = number_or_nan(item, "device");
     TRY(read_stats(json_object_get(item, "host"), "ranges", &range->host));
     TRY(read_stats(json_object_get(item, "span"), "ranges", &range->span));
-    TRY(read_stats(json_object_get(item, "wall"), "ranges", &range->wall));
-    view->n_ranges++;
+    return read_stats(json_object_get(item, "wall"), "ranges", &range->wall);
+}
+
+static Status read_thread(ProfileView *view, json_t *item, void *to)
+{
+    const char *name = text_or_null(item, "name");
+    (void)view;
+    *(ViewThread *)to =
+        (ViewThread){name ? name : "", number_or_nan(item, "ran"), number_or_nan(item, "waited")};
     return ST_OK;
 }
 
@@ -179,8 +194,8 @@ static Status read_gpu(ViewGpu *gpu, const json_t *item)
     *gpu = (ViewGpu){.compute = number_or_nan(item, "compute"),
                      .copies = number_or_nan(item, "copies"),
                      .overhead = number_or_nan(item, "overhead"),
-                     .unattributed = json_integer_value(json_object_get(item, "unattributed")),
-                     .dropped = json_integer_value(json_object_get(item, "dropped")),
+                     .unattributed = count(item, "unattributed"),
+                     .dropped = count(item, "dropped"),
                      .unattributed_time = number_or_nan(item, "unattributed_time")};
     TRY(read_gaps(&gpu->gaps, json_object_get(item, "gaps")));
     return read_stats(json_object_get(item, "launch_latency"), "launch latency", &gpu->latency);
@@ -188,10 +203,10 @@ static Status read_gpu(ViewGpu *gpu, const json_t *item)
 
 static Status read_os(ViewOs *os, const json_t *item)
 {
-    *os = (ViewOs){.voluntary = json_integer_value(json_object_get(item, "voluntary_switches")),
-                   .involuntary = json_integer_value(json_object_get(item, "involuntary_switches")),
-                   .minor = json_integer_value(json_object_get(item, "minor_faults")),
-                   .major = json_integer_value(json_object_get(item, "major_faults")),
+    *os = (ViewOs){.voluntary = count(item, "voluntary_switches"),
+                   .involuntary = count(item, "involuntary_switches"),
+                   .minor = count(item, "minor_faults"),
+                   .major = count(item, "major_faults"),
                    .user = number_or_nan(item, "user"),
                    .system = number_or_nan(item, "system"),
                    .ran = number_or_nan(item, "ran"),
@@ -203,69 +218,47 @@ static Status read_os(ViewOs *os, const json_t *item)
 
 /* ---- lists ---- */
 
-/* The lists of names, and where they go. */
+/* Each list of the file and where it goes. Ops come first: the others refer to them. */
 static const struct {
     const char *name;
-    size_t list, n;
-} name_lists[] = {
-#define LIST(name, field)                                                    \
-    {                                                                        \
-        name, offsetof(ProfileView, field), offsetof(ProfileView, n_##field) \
+    size_t list, n, size;
+    Status (*read)(ProfileView *view, json_t *item, void *to);
+} lists[] = {
+#define LIST(name, field, type, read)                                                            \
+    {                                                                                            \
+        name, offsetof(ProfileView, field), offsetof(ProfileView, n_##field), sizeof(type), read \
     }
-    LIST("kernels", kernels),      LIST("kernel_names", names),
-    LIST("kernel_briefs", briefs), LIST("phase_kernels", phase_kernels),
-    LIST("phase_ops", phase_ops),  LIST("calls", calls),
-    LIST("op_calls", op_calls),    LIST("kernel_grids", grids),
-    LIST("nvtx_ranges", nvtx),     LIST("nvtx_projected", projected),
-    LIST("os_calls", os_calls),
+    LIST("ops", ops, ViewOp, read_op),
+    LIST("ranges", ranges, ViewRange, read_range),
+    LIST("threads", threads, ViewThread, read_thread),
+    LIST("kernels", kernels, ViewName, read_name),
+    LIST("kernel_names", names, ViewName, read_name),
+    LIST("kernel_briefs", briefs, ViewName, read_name),
+    LIST("phase_kernels", phase_kernels, ViewName, read_name),
+    LIST("phase_ops", phase_ops, ViewName, read_name),
+    LIST("calls", calls, ViewName, read_name),
+    LIST("op_calls", op_calls, ViewName, read_name),
+    LIST("kernel_grids", grids, ViewName, read_name),
+    LIST("nvtx_ranges", nvtx, ViewName, read_name),
+    LIST("nvtx_projected", projected, ViewName, read_name),
+    LIST("os_calls", os_calls, ViewName, read_name),
 #undef LIST
 };
-enum { NAME_LISTS = sizeof name_lists / sizeof *name_lists };
+enum { LISTS = sizeof lists / sizeof *lists };
 
-static ViewName **list_of(ProfileView *view, int i)
-{
-    return (ViewName **)(void *)((char *)view + name_lists[i].list);
-}
-
-/* Room for all of them; jansson says 0 of what is no array. */
-static void *room(const json_t *list, size_t size)
-{
-    return calloc(json_array_size(list) + 1, size);
-}
-
-static Status make_room(ProfileView *view, const json_t *profile)
-{
-    view->ops = room(json_object_get(profile, "ops"), sizeof *view->ops);
-    view->ranges = room(json_object_get(profile, "ranges"), sizeof *view->ranges);
-    view->threads = room(json_object_get(profile, "threads"), sizeof *view->threads);
-    bool all = view->ops && view->ranges && view->threads;
-    for (int i = 0; i < NAME_LISTS; i++) {
-        *list_of(view, i) = room(json_object_get(profile, name_lists[i].name), sizeof(ViewName));
-        all = all && *list_of(view, i);
-    }
-    return all ? ST_OK : NO_MEMORY("for a profile");
-}
-
-static Status read_names(ProfileView *view, const json_t *profile, int list)
+static Status read_list(ProfileView *view, const json_t *profile, int list)
 {
     size_t i;
     json_t *item;
-    int *n = (int *)(void *)((char *)view + name_lists[list].n);
-    json_array_foreach(json_object_get(profile, name_lists[list].name), i, item)
+    const json_t *items = json_object_get(profile, lists[list].name);
+    int *n = (int *)(void *)((char *)view + lists[list].n);
+    char *elements = calloc(json_array_size(items) + 1, lists[list].size);
+    if (!elements) return NO_MEMORY("for a profile");
+    memcpy((char *)view + lists[list].list, &elements, sizeof elements); /* whatever its type */
+    json_array_foreach(items, i, item)
     {
-        TRY(read_name(view, item, &(*list_of(view, list))[(*n)++]));
-    }
-    return ST_OK;
-}
-
-static Status read_phases(ProfileView *view, const json_t *list)
-{
-    size_t i;
-    json_t *item;
-    json_array_foreach(list, i, item)
-    {
-        const char *name = text_or_null(item, "phase");
-        TRY(read_phase(view, item, profile_view_unprofiled(view, name ? name : "")));
+        TRY(lists[list].read(view, item, elements + i * lists[list].size));
+        ++*n;
     }
     return ST_OK;
 }
@@ -274,16 +267,8 @@ static Status read_lists(ProfileView *view, const json_t *profile)
 {
     size_t i;
     json_t *item;
-    TRY(read_phases(view, json_object_get(profile, "phases")));
-    json_array_foreach(json_object_get(profile, "ops"), i, item) TRY(read_op(view, item));
-    json_array_foreach(json_object_get(profile, "ranges"), i, item) TRY(read_range(view, item));
-    json_array_foreach(json_object_get(profile, "threads"), i, item)
-    {
-        const char *name = text_or_null(item, "name");
-        view->threads[view->n_threads++] = (ViewThread){
-            name ? name : "", number_or_nan(item, "ran"), number_or_nan(item, "waited")};
-    }
-    for (int list = 0; list < NAME_LISTS; list++) TRY(read_names(view, profile, list));
+    json_array_foreach(json_object_get(profile, "phases"), i, item) TRY(read_phase(view, item));
+    for (int list = 0; list < LISTS; list++) TRY(read_list(view, profile, list));
     return ST_OK;
 }
 
@@ -303,7 +288,6 @@ static Status read_profile(ProfileView *view, json_t *profile)
     view->threads_wall = number_or_nan(profile, "threads_wall");
     view->limit_flops = number_or_nan(profile, "limit_flops");
     view->limit_bandwidth = number_or_nan(profile, "limit_bandwidth");
-    TRY(make_room(view, profile));
     TRY(read_stats(json_object_get(profile, "step"), "step", &view->step));
     TRY(read_lists(view, profile));
     TRY(read_gaps(&view->host_gaps, json_object_get(profile, "host_gaps")));
@@ -323,10 +307,7 @@ Status profile_view_make(ProfileView *view, const Record *record)
 
 void profile_view_free(ProfileView *view)
 {
-    free(view->ops);
-    for (int i = 0; i < NAME_LISTS; i++) free(*list_of(view, i));
-    free(view->ranges);
-    free(view->threads);
+    for (int i = 0; i < LISTS; i++) array_free((char *)view + lists[i].list);
     *view = (ProfileView){0};
 }
 
