@@ -125,7 +125,7 @@ static Status run_node(Session *s, int node)
     for (int o = 0; o < s->n_observers; o++) {
         if (s->observers[o].begin) TRY(s->observers[o].begin(s->observers[o].self, &event));
     }
-    TRY(impl->run(&call));
+    TRY(op_run(impl, &call));
     for (int o = s->n_observers; o-- > 0;) {
         if (s->observers[o].end) TRY(s->observers[o].end(s->observers[o].self, &event));
     }

@@ -51,17 +51,17 @@ static OpCost cost(const Plan *plan, const Node *node)
 
 static double value(int fn, const double *state, double x, double a, double b)
 {
-    const bool skip = state[STATE_APPLY] == 0;
+    if (state[STATE_APPLY] == 0 && op_functions_in_place(fn)) return x;
     const double g = a * state[STATE_GRAD_FACTOR];
     switch (fn) {
     case FN_DECAY:
-        return skip ? x : x * (1 - state[STATE_LR] * STEP_STATE_DECAY);
+        return x * (1 - state[STATE_LR] * STEP_STATE_DECAY);
     case FN_MOMENT1:
-        return skip ? x : x + (g - x) * (1 - STEP_STATE_BETA1);
+        return x + (g - x) * (1 - STEP_STATE_BETA1);
     case FN_MOMENT2A:
-        return skip ? x : x * STEP_STATE_BETA2;
+        return x * STEP_STATE_BETA2;
     case FN_MOMENT2B:
-        return skip ? x : x + g * g * (1 - STEP_STATE_BETA2);
+        return x + g * g * (1 - STEP_STATE_BETA2);
     case FN_ROOT:
         return sqrt(x);
     case FN_BIAS:
@@ -69,7 +69,7 @@ static double value(int fn, const double *state, double x, double a, double b)
     case FN_EPSILON:
         return x + STEP_STATE_EPSILON;
     case FN_UPDATE:
-        return skip ? x : x - state[STATE_STEP_SIZE] * a / b;
+        return x - state[STATE_STEP_SIZE] * a / b;
     default:
         return NAN;
     }

@@ -8,18 +8,12 @@ static const char on_cpu_only[] = "float64 runs on a CPU only";
 
 static bool is_f64(const Tensor *tensor)
 {
-    return tensor && tensor->dtype == DT_F64;
+    return tensor->dtype == DT_F64;
 }
 
 const char *gpu_support_declines_f64(const Plan *plan, const Node *node)
 {
-    for (int i = 0; i < node->n_out + node->n_in; i++) {
-        const int id = plan->operands[node->first + i];
-        if (id == PLAN_NONE) continue;
-        const Tensor *t = &plan->tensors[id];
-        if (is_f64(t) && t->kind != TK_STATE) return on_cpu_only;
-    }
-    return NULL;
+    return op_has_f64(plan, node) ? on_cpu_only : NULL;
 }
 
 /* ---- matrix multiplications ---- */
@@ -94,13 +88,9 @@ const char *gpu_support_declines_adamw(const Plan *plan, const Node *node)
 
 const char *gpu_support_declines_adamw_part(const Plan *plan, const Node *node)
 {
-    const int fn = node->attr.fn;
-    bool wide = is_f64(plan_out(plan, node, 0));
-    for (int i = 0; i < node->n_in - 1; i++) wide |= is_f64(plan_in(plan, node, i));
-    if (wide) return on_cpu_only;
-    const bool in_place = fn != FN_ROOT && fn != FN_BIAS && fn != FN_EPSILON;
     const bool moved = plan_out_id(plan, node, 0) != plan_in_id(plan, node, 0);
-    return in_place && moved ? "it updates in place" : NULL;
+    if (op_functions_in_place(node->attr.fn) && moved) return "it updates in place";
+    return gpu_support_declines_f64(plan, node);
 }
 
 /* One sum of every block of every launch. */

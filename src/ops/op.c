@@ -1,5 +1,7 @@
 #include "ops/op.h"
 
+#include "backend/thread_team.h"
+
 #include <string.h>
 
 static const OpDef *const defs[OP_COUNT] = {
@@ -86,6 +88,17 @@ static Status check_dtypes(const Plan *plan, const Node *node)
     return ST_OK;
 }
 
+bool op_has_f64(const Plan *plan, const Node *node)
+{
+    bool any = false;
+    for (int i = 0; i < node->n_out + node->n_in; i++) {
+        const int id = plan->operands[node->first + i];
+        const Tensor *t = id == PLAN_NONE ? NULL : &plan->tensors[id];
+        any |= t && t->dtype == DT_F64 && t->kind != TK_STATE;
+    }
+    return any;
+}
+
 static const char reference_name[] = "reference";
 
 Status op_choose(const Plan *plan, const Node *node, BackendId backend, const char *want,
@@ -107,4 +120,12 @@ Status op_choose(const Plan *plan, const Node *node, BackendId backend, const ch
     return FAIL(ST_UNSUPPORTED, "%s (%s) cannot run on %s%s%s: %s", plan_op_name(node->op),
                 node->scope, backend_api(backend)->name, want ? " as " : "", want ? want : "",
                 why ? why : "there is no such implementation");
+}
+
+Status op_run(const OpImpl *impl, const OpCall *call)
+{
+    enum { AT_A_TIME = 8 };
+    if (impl->run) return impl->run(call);
+    thread_team_for(call->threads, plan_rows(op_out_shape(call, 0)), AT_A_TIME, impl->rows, call);
+    return ST_OK;
 }

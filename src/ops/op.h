@@ -35,6 +35,8 @@ typedef struct OpImpl {
     const char *(*declines)(const Plan *plan, const Node *node);
     size_t (*workspace)(const Plan *plan, const Node *node, int threads); /* NULL: none */
     Status (*run)(const OpCall *call);
+    /* On a CPU, instead of run(): rows [first, last) of output 0. Threads take a few at a time. */
+    void (*rows)(const void *call, int64_t first, int64_t last, int thread);
     /* Once per session, after memory is taken and before the first run: choosing an algorithm,
      * compiling a kernel. NULL: nothing to prepare. */
     Status (*prepare)(const OpCall *call);
@@ -87,6 +89,11 @@ const OpImpl *op_impls(OpKind op, BackendId backend);
  * On a CPU "reference" is the last of every list. */
 Status op_choose(const Plan *plan, const Node *node, BackendId backend, const char *want,
                  OpImpl *out);
+
+Status op_run(const OpImpl *impl, const OpCall *call);
+
+/* An operand other than the step state is float64. */
+bool op_has_f64(const Plan *plan, const Node *node);
 
 /* The dtype of tensors that mixed precision keeps in full precision: f64 beside f64, otherwise f32. */
 static inline DType op_full_dtype(DType act)

@@ -5,6 +5,8 @@
  * reduce     over the last axis (rows) or over all rows (columns) */
 #pragma once
 
+#include <stdbool.h>
+
 typedef enum UnaryFn {
     FN_AFFINE, /* s x + c */
     FN_SQUARE,
@@ -40,3 +42,9 @@ typedef enum AdamwPart {
     FN_EPSILON,  /* d = d + eps */
     FN_UPDATE,   /* p = p - lr / (1 - beta1^t) m / d */
 } AdamwPart;
+
+/* The others write d, a tensor of its own. */
+static inline bool op_functions_in_place(int part)
+{
+    return part != FN_ROOT && part != FN_BIAS && part != FN_EPSILON;
+}

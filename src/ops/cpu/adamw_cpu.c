@@ -130,10 +130,4 @@ static Status run(const OpCall *call)
     return ST_OK;
 }
 
-/* The state is float64 by design; a float64 parameter has the reference only. */
-static const char *declines(const Plan *plan, const Node *node)
-{
-    return rows_cpu_refuse_f64(plan_out(plan, node, 0));
-}
-
-const OpImpl adamw_cpu[] = {{"adamw_cpu", declines, NULL, run}, {0}};
+const OpImpl adamw_cpu[] = {{"adamw_cpu", rows_cpu_declines_f64, NULL, run}, {0}};

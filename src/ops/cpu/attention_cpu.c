@@ -79,11 +79,6 @@ CPU_CLONES static float exp_row(float *s, int64_t visible, int64_t n, float scal
     return sum;
 }
 
-CPU_CLONES static float largest(const float *s, int64_t n, float max)
-{
-    return vector_math_max(s, n, max);
-}
-
 CPU_CLONES static void scale_row(float *x, int64_t n, float factor)
 {
     for (int64_t j = 0; j < n; j++) x[j] *= factor;
@@ -97,7 +92,7 @@ static void softmax_row(const Forward *f, Item *item, int64_t i, const Tile *til
     const float scale = (float)attr->scale, before = item->max[i];
     const int64_t visible =
         attention_visible_here(attention_visible(attr, item->first + i, 1), tile->key, n);
-    const float max = largest(s, visible, before);
+    const float max = rows_cpu_max(s, visible, before);
     /* Where every score so far is -infinity, the exponentials are 0, and a later tile decides. */
     const float sum = exp_row(s, visible, n, scale, max > -INFINITY ? max : 0);
     if (tile->key == 0) {
@@ -129,21 +124,22 @@ static void add_tile(const Forward *f, Item *item, int64_t block, const Tile *ti
     for (int64_t i = 0; i < rows; i++) {
         softmax_row(f, item, first + i, tile, s + i * ld, n, o + i * ld_out);
     }
-    const PackSource weights =
-        pack_cpu_rows(attention_operand(kernel, s, rows, n, ld, w + r->rounded));
-    const Panels a = panels_cpu_pack(kernel, PANELS_A, &weights, rows, n, w + r->weights);
+    const Operand weights = attention_operand(kernel, s, rows, n, ld, w + r->rounded);
+    const Panels a =
+        panels_cpu_pack(kernel, PANELS_A, pack_cpu_rows(weights), rows, n, w + r->weights);
     panels_cpu_multiply(kernel, a, tile->v, rows, D, n, o, ld_out, tile->key > 0);
 }
 
 static Tile tile_at(const Forward *f, const Item *item, int64_t key, int64_t end)
 {
     const int64_t D = f->q.cols, keys = i64_min(ATTENTION_KEYS, end - key);
-    const PackSource k = pack_cpu_rows(head_matrix_operand(&f->k, item->head, key));
-    const PackSource v = pack_cpu_columns(head_matrix_operand(&f->v, item->head, key));
+    const Operand k = head_matrix_operand(&f->k, item->head, key);
+    const Operand v = head_matrix_operand(&f->v, item->head, key);
+    char *w = item->workspace;
     return (Tile){
         key, keys,
-        panels_cpu_pack(f->kernel, PANELS_B, &k, keys, D, item->workspace + f->layout.keys),
-        panels_cpu_pack(f->kernel, PANELS_B, &v, D, keys, item->workspace + f->layout.values)};
+        panels_cpu_pack(f->kernel, PANELS_B, pack_cpu_rows(k), keys, D, w + f->layout.keys),
+        panels_cpu_pack(f->kernel, PANELS_B, pack_cpu_columns(v), D, keys, w + f->layout.values)};
 }
 
 /* The result is divided by the sums at the end: it is narrower than the scores. */
@@ -171,9 +167,8 @@ static void run_item(const Forward *f, Item *item)
     const int64_t end = attention_visible(&f->call->node->attr, item->first, queries);
     for (int64_t i = 0; i < queries; i++) item->max[i] = -INFINITY;
     for (int64_t b = 0; b < blocks; b++) {
-        const PackSource q =
-            pack_cpu_rows(head_matrix_operand(&f->q, item->head, item->first + b * size));
-        panels_cpu_pack(f->kernel, PANELS_A, &q, i64_min(size, queries - b * size), D,
+        const Operand q = head_matrix_operand(&f->q, item->head, item->first + b * size);
+        panels_cpu_pack(f->kernel, PANELS_A, pack_cpu_rows(q), i64_min(size, queries - b * size), D,
                         item->workspace + f->layout.queries + b * f->layout.query_bytes);
     }
     for (int64_t key = 0; key < end; key += ATTENTION_KEYS) {
@@ -205,13 +200,12 @@ static void run_items(const void *data, int64_t begin, int64_t end, int thread)
 
 static Status run(const OpCall *call)
 {
-    const NodeAttr *attr = &call->node->attr;
     Forward f = {.call = call,
                  .kernel = matmul_flash_kernel(call->plan, call->node),
-                 .q = head_matrix(op_in_shape(call, 0), op_in(call, 0), attr),
-                 .k = head_matrix(op_in_shape(call, 1), op_in(call, 1), attr),
-                 .v = head_matrix(op_in_shape(call, 2), op_in(call, 2), attr),
-                 .out = head_matrix(op_out_shape(call, 0), op_out(call, 0), attr)};
+                 .q = head_matrix_in(call, 0),
+                 .k = head_matrix_in(call, 1),
+                 .v = head_matrix_in(call, 2),
+                 .out = head_matrix_out(call, 0)};
     f.layout = layout_for(f.kernel, f.q.rows, f.q.cols);
     thread_team_for(call->threads, f.q.count * items_per_head(&f), 1, run_items, &f);
     return ST_OK;

@@ -89,17 +89,16 @@ static void run_heads_together(const HeadGrad *all, int64_t first, int64_t heads
 
 static Status run(const OpCall *call)
 {
-    const NodeAttr *attr = &call->node->attr;
     HeadGrad all = {.call = call,
                     .kernel = matmul_flash_kernel(call->plan, call->node),
-                    .dout = head_matrix(op_in_shape(call, 0), op_in(call, 0), attr),
-                    .q = head_matrix(op_in_shape(call, 1), op_in(call, 1), attr),
-                    .k = head_matrix(op_in_shape(call, 2), op_in(call, 2), attr),
-                    .v = head_matrix(op_in_shape(call, 3), op_in(call, 3), attr),
-                    .out = head_matrix(op_in_shape(call, 4), op_in(call, 4), attr),
-                    .dq = head_matrix(op_out_shape(call, 0), op_out(call, 0), attr),
-                    .dk = head_matrix(op_out_shape(call, 1), op_out(call, 1), attr),
-                    .dv = head_matrix(op_out_shape(call, 2), op_out(call, 2), attr)};
+                    .dout = head_matrix_in(call, 0),
+                    .q = head_matrix_in(call, 1),
+                    .k = head_matrix_in(call, 2),
+                    .v = head_matrix_in(call, 3),
+                    .out = head_matrix_in(call, 4),
+                    .dq = head_matrix_out(call, 0),
+                    .dk = head_matrix_out(call, 1),
+                    .dv = head_matrix_out(call, 2)};
     all.of_head = attention_grad_head_layout(all.kernel, all.q.rows, all.q.cols);
     all.of_tile = attention_grad_head_tile_layout(all.kernel, all.q.rows, all.q.cols);
     const int64_t together = all.q.rows > ATTENTION_KEYS ? all.q.count % call->threads : 0;

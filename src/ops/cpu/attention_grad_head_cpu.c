@@ -108,11 +108,10 @@ static void pack_block(const HeadGrad *g, const HeadMatrix *x, int64_t first, in
                        int64_t rows_at, int64_t columns_at)
 {
     const Operand from = head_matrix_operand(x, g->head, first);
-    const PackSource rows = pack_cpu_rows(from), columns = pack_cpu_columns(from);
     const int64_t n = rows_of(g, first);
-    panels_cpu_pack(g->kernel, PANELS_A, &rows, n, from.cols,
+    panels_cpu_pack(g->kernel, PANELS_A, pack_cpu_rows(from), n, from.cols,
                     g->head_space + rows_at + block * g->of_head.rows);
-    panels_cpu_pack(g->kernel, PANELS_B, &columns, from.cols, n,
+    panels_cpu_pack(g->kernel, PANELS_B, pack_cpu_columns(from), from.cols, n,
                     g->head_space + columns_at + block * g->of_head.columns);
 }
 
@@ -141,15 +140,15 @@ static Tile tile_at(const HeadGrad *g, int64_t key)
 {
     const TileLayout *r = &g->of_tile;
     const int64_t D = g->q.cols, keys = i64_min(ATTENTION_KEYS, g->k.rows - key);
-    const PackSource k = pack_cpu_rows(head_matrix_operand(&g->k, g->head, key));
-    const PackSource v = pack_cpu_rows(head_matrix_operand(&g->v, g->head, key));
-    const PackSource k_t = pack_cpu_columns(head_matrix_operand(&g->k, g->head, key));
-    memset(g->tile_space + r->dk, 0, (size_t)r->sums);
-    memset(g->tile_space + r->dv, 0, (size_t)r->sums);
-    return (Tile){key, keys,
-                  panels_cpu_pack(g->kernel, PANELS_B, &k, keys, D, g->tile_space + r->keys),
-                  panels_cpu_pack(g->kernel, PANELS_B, &v, keys, D, g->tile_space + r->values),
-                  panels_cpu_pack(g->kernel, PANELS_B, &k_t, D, keys, g->tile_space + r->keys_t)};
+    const Operand k = head_matrix_operand(&g->k, g->head, key);
+    const Operand v = head_matrix_operand(&g->v, g->head, key);
+    char *w = g->tile_space;
+    memset(w + r->dk, 0, (size_t)r->sums);
+    memset(w + r->dv, 0, (size_t)r->sums);
+    return (Tile){
+        key, keys, panels_cpu_pack(g->kernel, PANELS_B, pack_cpu_rows(k), keys, D, w + r->keys),
+        panels_cpu_pack(g->kernel, PANELS_B, pack_cpu_rows(v), keys, D, w + r->values),
+        panels_cpu_pack(g->kernel, PANELS_B, pack_cpu_columns(k), D, keys, w + r->keys_t)};
 }
 
 CPU_CLONES static void scale_scores(float *x, int64_t n, float factor)
@@ -220,9 +219,8 @@ static void add_transposed(const HeadGrad *g, const Scores *s, Operand x, int64_
                            int64_t columns, int64_t sums)
 {
     const int64_t D = g->q.cols;
-    const PackSource left = pack_cpu_columns(x);
-    const Panels a =
-        panels_cpu_pack(g->kernel, PANELS_A, &left, s->keys, s->rows, g->tile_space + packed);
+    const Panels a = panels_cpu_pack(g->kernel, PANELS_A, pack_cpu_columns(x), s->keys, s->rows,
+                                     g->tile_space + packed);
     const Panels b = {g->head_space + columns + s->block * g->of_head.columns,
                       i64_round_up(s->rows, g->kernel->kr)};
     panels_cpu_multiply(g->kernel, a, b, s->keys, D, s->rows, attention_floats(g->tile_space, sums),
@@ -243,8 +241,7 @@ static void add_to_dq(const HeadGrad *g, const Tile *tile, const Scores *s)
 {
     const int64_t D = g->q.cols;
     const int before = (int)(tile->key / ATTENTION_KEYS);
-    const PackSource ds = pack_cpu_rows(s->ds);
-    const Panels a = panels_cpu_pack(g->kernel, PANELS_A, &ds, s->rows, s->keys,
+    const Panels a = panels_cpu_pack(g->kernel, PANELS_A, pack_cpu_rows(s->ds), s->rows, s->keys,
                                      g->tile_space + g->of_tile.ds_rows);
     wait_for_tiles(g, s->block, before);
     panels_cpu_multiply(

@@ -9,14 +9,10 @@
     CPU_CLONES static void with(int fn, float *z, const float *x, type y, int64_t n) \
     {                                                                                \
         switch (fn) {                                                                \
-        case FN_ADD:                                                                 \
-            ELEMENTWISE_CASE(z, x[i] + y_at);                                        \
-        case FN_SUB:                                                                 \
-            ELEMENTWISE_CASE(z, x[i] - y_at);                                        \
-        case FN_MUL:                                                                 \
-            ELEMENTWISE_CASE(z, x[i] * y_at);                                        \
-        case FN_DIV:                                                                 \
-            ELEMENTWISE_CASE(z, x[i] / y_at);                                        \
+            ELEMENTWISE_CASE(FN_ADD, z, x[i] + y_at);                                \
+            ELEMENTWISE_CASE(FN_SUB, z, x[i] - y_at);                                \
+            ELEMENTWISE_CASE(FN_MUL, z, x[i] * y_at);                                \
+            ELEMENTWISE_CASE(FN_DIV, z, x[i] / y_at);                                \
         default:                                                                     \
             break;                                                                   \
         }                                                                            \

@@ -4,14 +4,8 @@
 static void convert(const void *context, Chunk chunk)
 {
     const Operand *y = context, *x = y + 1;
-    void *dst = operand_cpu_at(*y, chunk.row, chunk.col);
-    const void *src = operand_cpu_at(*x, chunk.row, chunk.col);
-    if (y->dtype == DT_F32) {
-        rows_cpu_load(dst, src, x->dtype, chunk.n);
-        return;
-    }
-    float buffer[ROWS_CHUNK];
-    rows_cpu_store(dst, rows_cpu_read(src, x->dtype, chunk.n, buffer), y->dtype, chunk.n);
+    rows_cpu_convert(operand_cpu_at(*y, chunk.row, chunk.col), y->dtype,
+                     operand_cpu_at(*x, chunk.row, chunk.col), x->dtype, chunk.n);
 }
 
 static Status run(const OpCall *call)

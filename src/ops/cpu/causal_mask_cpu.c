@@ -38,11 +38,6 @@ static void mask_rows(const void *data, int64_t first, int64_t last, int thread)
     for (int64_t i = first; i < last; i++) mask_row(y, x, i, ahead);
 }
 
-static Status run(const OpCall *call)
-{
-    return rows_cpu_run(call, element_in(call, 0).rows, mask_rows);
-}
-
 static const char *declines(const Plan *plan, const Node *node)
 {
     if (plan_in(plan, node, 0)->dtype != plan_out(plan, node, 0)->dtype)
@@ -50,5 +45,5 @@ static const char *declines(const Plan *plan, const Node *node)
     return rows_cpu_declines_f64(plan, node);
 }
 
-const OpImpl causal_mask_cpu[] = {{.name = "causal_mask_cpu", .declines = declines, .run = run},
-                                  {0}};
+const OpImpl causal_mask_cpu[] = {
+    {.name = "causal_mask_cpu", .declines = declines, .rows = mask_rows}, {0}};

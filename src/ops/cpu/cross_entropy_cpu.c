@@ -7,11 +7,6 @@
 
 #include <math.h>
 
-CPU_CLONES static float largest_of(const float *x, int64_t n, float max)
-{
-    return vector_math_max(x, n, max);
-}
-
 CPU_CLONES static float sum_exp(const float *x, int64_t n, float max)
 {
     float sum = 0;
@@ -26,7 +21,7 @@ static float log_sum_exp(Operand x, int64_t row)
     double sum = 0;
     for (int64_t j = 0; j < x.cols; j += ROWS_CHUNK) {
         const int64_t n = i64_min(ROWS_CHUNK, x.cols - j);
-        max = largest_of(operand_cpu_read(x, row, j, n, buffer), n, max);
+        max = rows_cpu_max(operand_cpu_read(x, row, j, n, buffer), n, max);
     }
     for (int64_t j = 0; j < x.cols; j += ROWS_CHUNK) {
         const int64_t n = i64_min(ROWS_CHUNK, x.cols - j);
@@ -62,7 +57,7 @@ static Status run(const OpCall *call)
     const float *each = call->workspace;
     float *loss = op_out(call, 0);
     double sum = 0;
-    TRY(rows_cpu_run(call, rows, loss_rows));
+    thread_team_for(call->threads, rows, 8, loss_rows, call);
     for (int64_t i = 0; i < rows; i++) sum += (double)each[i];
     *loss = (float)(sum / (double)rows);
     return ST_OK;
@@ -100,11 +95,6 @@ static void grad_rows(const void *data, int64_t first, int64_t last, int thread)
     }
 }
 
-static Status run_grad(const OpCall *call)
-{
-    return rows_cpu_run(call, element_in(call, 1).rows, grad_rows);
-}
-
 /* dloss alone may be float64. */
 static const char *declines_grad(const Plan *plan, const Node *node)
 {
@@ -114,5 +104,5 @@ static const char *declines_grad(const Plan *plan, const Node *node)
 }
 
 const OpImpl cross_entropy_cpu[] = {{"cross_entropy_cpu", rows_cpu_declines_f64, losses, run}, {0}};
-const OpImpl cross_entropy_grad_cpu[] = {{"cross_entropy_grad_cpu", declines_grad, NULL, run_grad},
-                                         {0}};
+const OpImpl cross_entropy_grad_cpu[] = {
+    {"cross_entropy_grad_cpu", declines_grad, .rows = grad_rows}, {0}};

@@ -36,8 +36,9 @@ typedef void ElementwiseBody(const void *context, Chunk chunk);
 void elementwise_cpu_for_each(const OpCall *call, Operand x, bool flat, ElementwiseBody *body,
                               const void *context);
 
-/* Ends a case of a switch over functions: out[i] = result for all n elements. `out` may be an
- * input: each element is read before it is written. */
-#define ELEMENTWISE_CASE(out, result)                                      \
-    _Pragma("omp simd") for (int64_t i = 0; i < n; i++) out[i] = (result); \
-    break
+/* A case of a switch over functions: out[i] = result for all n elements. `out` may be an input: each
+ * element is read before it is written. */
+#define ELEMENTWISE_CASE(fn, out, result)                                      \
+    case fn:                                                                   \
+        _Pragma("omp simd") for (int64_t i = 0; i < n; i++) out[i] = (result); \
+        break

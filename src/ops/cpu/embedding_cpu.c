@@ -13,34 +13,9 @@ static void copy_rows(const void *data, int64_t first, int64_t last, int thread)
     const int32_t *ids = op_in(call, 1);
     (void)thread;
     for (int64_t i = first; i < last; i++) {
-        const void *src = operand_cpu_at(table, ids[i], 0);
-        void *dst = operand_cpu_at(x, i, 0);
-        if (table.dtype == x.dtype) {
-            memcpy(dst, src, (size_t)x.cols * plan_dtype_size(x.dtype));
-        } else if (x.dtype == DT_F32) {
-            rows_cpu_load(dst, src, table.dtype, x.cols);
-        } else {
-            rows_cpu_store(dst, src, x.dtype, x.cols);
-        }
+        rows_cpu_convert(operand_cpu_at(x, i, 0), x.dtype, operand_cpu_at(table, ids[i], 0),
+                         table.dtype, x.cols);
     }
-}
-
-static Status run(const OpCall *call)
-{
-    return rows_cpu_run(call, element_out(call, 0).rows, copy_rows);
-}
-
-/* 16-bit tables to another 16-bit dtype would need a buffer, and nothing asks for that. */
-static const char *declines(const Plan *plan, const Node *node)
-{
-    const DType from = plan_in(plan, node, 0)->dtype, to = plan_out(plan, node, 0)->dtype;
-    if (from != to && from != DT_F32 && to != DT_F32) return "neither table nor result is f32";
-    return rows_cpu_declines_f64(plan, node);
-}
-
-CPU_CLONES static void add_row(float *restrict sum, const float *restrict row, int64_t n)
-{
-    for (int64_t j = 0; j < n; j++) sum[j] += row[j];
 }
 
 enum { RANGE = 256 }; /* rows of the table that a thread takes at a time */
@@ -58,7 +33,7 @@ static void sum_range(const void *data, int64_t begin, int64_t end, int thread)
         if (ids[i] < begin || ids[i] >= end) continue;
         for (int64_t j = 0; j < n; j += step) {
             const int64_t m = i64_min(step, n - j);
-            add_row(dtable + ids[i] * n + j, operand_cpu_read(dx, i, j, m, buffer), m);
+            rows_cpu_add(dtable + ids[i] * n + j, operand_cpu_read(dx, i, j, m, buffer), m);
         }
     }
 }
@@ -75,6 +50,7 @@ static const char *declines_grad(const Plan *plan, const Node *node)
     return rows_cpu_declines_f64(plan, node);
 }
 
-const OpImpl embedding_cpu[] = {{.name = "embedding_cpu", .declines = declines, .run = run}, {0}};
+const OpImpl embedding_cpu[] = {
+    {.name = "embedding_cpu", .declines = rows_cpu_declines_f64, .rows = copy_rows}, {0}};
 const OpImpl embedding_grad_cpu[] = {
     {.name = "embedding_grad_cpu", .declines = declines_grad, .run = run_grad}, {0}};

@@ -17,10 +17,5 @@ static void gather_grad_rows(const void *data, int64_t first, int64_t last, int 
     }
 }
 
-static Status run_grad(const OpCall *call)
-{
-    return rows_cpu_run(call, element_out(call, 0).rows, gather_grad_rows);
-}
-
 const OpImpl gather_cpu[] = {{0}};
-const OpImpl gather_grad_cpu[] = {{.name = "gather_grad_cpu", .run = run_grad}, {0}};
+const OpImpl gather_grad_cpu[] = {{.name = "gather_grad_cpu", .rows = gather_grad_rows}, {0}};

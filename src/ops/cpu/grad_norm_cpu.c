@@ -71,9 +71,4 @@ static Status run(const OpCall *call)
     return ST_OK;
 }
 
-static const char *declines(const Plan *plan, const Node *node)
-{
-    return rows_cpu_refuse_f64(plan_in(plan, node, 0));
-}
-
-const OpImpl grad_norm_cpu[] = {{"grad_norm_cpu", declines, workspace, run}, {0}};
+const OpImpl grad_norm_cpu[] = {{"grad_norm_cpu", rows_cpu_declines_f64, workspace, run}, {0}};

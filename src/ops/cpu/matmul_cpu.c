@@ -88,13 +88,8 @@ static void convert_rows(const void *data, int64_t first, int64_t last, int thre
     const Conversion *c = data;
     (void)thread;
     for (int64_t i = first; i < last; i++) {
-        void *dst = operand_cpu_at(c->to, i, 0);
-        const void *src = operand_cpu_at(c->from, i, 0);
-        if (c->to.dtype == DT_F32) {
-            rows_cpu_load(dst, src, c->from.dtype, c->to.cols);
-        } else {
-            rows_cpu_store(dst, src, c->to.dtype, c->to.cols);
-        }
+        rows_cpu_convert(operand_cpu_at(c->to, i, 0), c->to.dtype, operand_cpu_at(c->from, i, 0),
+                         c->from.dtype, c->to.cols);
     }
 }
 

@@ -3,11 +3,9 @@
 #include "base/i64.h"
 #include "ops/cpu/impls_cpu.h"
 #include "ops/cpu/operand_cpu.h"
-#include "ops/simd_cpu/vector_math.h"
 #include "plan/op_functions.h"
 
 #include <math.h>
-#include <string.h>
 
 CPU_CLONES static float sum_of(const float *x, int64_t n)
 {
@@ -15,11 +13,6 @@ CPU_CLONES static float sum_of(const float *x, int64_t n)
 #pragma omp simd reduction(+ : sum)
     for (int64_t i = 0; i < n; i++) sum += x[i];
     return sum;
-}
-
-CPU_CLONES static float max_of(const float *x, int64_t n, float max)
-{
-    return vector_math_max(x, n, max);
 }
 
 static double reduce_row(int fn, Operand x, int64_t row)
@@ -30,7 +23,7 @@ static double reduce_row(int fn, Operand x, int64_t row)
         const int64_t n = i64_min(ROWS_CHUNK, x.cols - j);
         const float *chunk = operand_cpu_read(x, row, j, n, buffer);
         if (fn == FN_ROW_MAX) {
-            max = max_of(chunk, n, max);
+            max = rows_cpu_max(chunk, n, max);
         } else {
             sum += (double)sum_of(chunk, n);
         }
@@ -41,11 +34,6 @@ static double reduce_row(int fn, Operand x, int64_t row)
 
 enum { BAND = 64, GROUP = 64 };
 
-CPU_CLONES static void add(float *restrict sum, const float *restrict x, int64_t n)
-{
-    for (int64_t i = 0; i < n; i++) sum[i] += x[i];
-}
-
 /* Columns [col, col + n) over all rows. */
 static void reduce_band(Operand y, Operand x, int64_t col, int64_t n)
 {
@@ -53,8 +41,9 @@ static void reduce_band(Operand y, Operand x, int64_t col, int64_t n)
     for (int64_t i = 0; i < x.rows; i += GROUP) {
         const int64_t end = i64_min(i + GROUP, x.rows);
         float sum[BAND] = {0};
-        for (int64_t r = i; r < end; r++) add(sum, operand_cpu_read(x, r, col, n, buffer), n);
-        add(total, sum, n);
+        for (int64_t r = i; r < end; r++)
+            rows_cpu_add(sum, operand_cpu_read(x, r, col, n, buffer), n);
+        rows_cpu_add(total, sum, n);
     }
     rows_cpu_store(rows_cpu_at(y.data, y.dtype, col), total, y.dtype, n);
 }
@@ -80,9 +69,10 @@ static void reduce_rows(const void *data, int64_t first, int64_t last, int threa
 static Status run(const OpCall *call)
 {
     const Operand x = element_in(call, 0);
-    if (call->node->attr.fn == FN_COL_SUM)
-        return rows_cpu_run(call, i64_ceil_div(x.cols, BAND), reduce_bands);
-    return rows_cpu_run(call, x.rows, reduce_rows);
+    const bool columns = call->node->attr.fn == FN_COL_SUM;
+    thread_team_for(call->threads, columns ? i64_ceil_div(x.cols, BAND) : x.rows, 8,
+                    columns ? reduce_bands : reduce_rows, call);
+    return ST_OK;
 }
 
 const OpImpl reduce_cpu[] = {{.name = "reduce_cpu", .declines = rows_cpu_declines_f64, .run = run},

@@ -59,11 +59,6 @@ static void rotate_rows(const void *data, int64_t first, int64_t last, int threa
     }
 }
 
-static Status run(const OpCall *call)
-{
-    return rows_cpu_run(call, plan_rows(op_in_shape(call, 0)), rotate_rows);
-}
-
 static const char *declines(const Plan *plan, const Node *node)
 {
     if (plan_in(plan, node, 3)) return "the full tables are for the decomposed form";
@@ -76,4 +71,4 @@ static const char *declines(const Plan *plan, const Node *node)
 }
 
 const OpImpl rope_cpu[] = {
-    {.name = "rope_cpu", .declines = declines, .workspace = row_buffers, .run = run}, {0}};
+    {.name = "rope_cpu", .declines = declines, .workspace = row_buffers, .rows = rotate_rows}, {0}};

@@ -43,11 +43,6 @@ static void softmax_rows(const void *data, int64_t first, int64_t last, int thre
     }
 }
 
-static Status run(const OpCall *call)
-{
-    return rows_cpu_run(call, element_in(call, 0).rows, softmax_rows);
-}
-
 CPU_CLONES static void softmax_grad_row(float *ds, const float *dp, const float *p, int64_t n,
                                         float scale)
 {
@@ -72,11 +67,7 @@ static void softmax_grad_rows(const void *data, int64_t first, int64_t last, int
     }
 }
 
-static Status run_grad(const OpCall *call)
-{
-    return rows_cpu_run(call, element_in(call, 1).rows, softmax_grad_rows);
-}
-
-const OpImpl softmax_cpu[] = {{"softmax_cpu", rows_cpu_declines_f64, rows_cpu_buffers, run}, {0}};
+const OpImpl softmax_cpu[] = {
+    {"softmax_cpu", rows_cpu_declines_f64, rows_cpu_buffers, .rows = softmax_rows}, {0}};
 const OpImpl softmax_grad_cpu[] = {
-    {"softmax_grad_cpu", rows_cpu_declines_f64, rows_cpu_buffers, run_grad}, {0}};
+    {"softmax_grad_cpu", rows_cpu_declines_f64, rows_cpu_buffers, .rows = softmax_grad_rows}, {0}};

@@ -8,18 +8,12 @@
 CPU_CLONES static void apply(int fn, float *y, const float *x, int64_t n, float scale, float shift)
 {
     switch (fn) {
-    case FN_AFFINE:
-        ELEMENTWISE_CASE(y, scale * x[i] + shift);
-    case FN_SQUARE:
-        ELEMENTWISE_CASE(y, x[i] * x[i]);
-    case FN_EXP:
-        ELEMENTWISE_CASE(y, vector_math_exp(x[i]));
-    case FN_LOG:
-        ELEMENTWISE_CASE(y, logf(x[i]));
-    case FN_RSQRT:
-        ELEMENTWISE_CASE(y, 1.0F / sqrtf(x[i]));
-    case FN_SILU:
-        ELEMENTWISE_CASE(y, x[i] * vector_math_sigmoid(x[i]));
+        ELEMENTWISE_CASE(FN_AFFINE, y, scale * x[i] + shift);
+        ELEMENTWISE_CASE(FN_SQUARE, y, x[i] * x[i]);
+        ELEMENTWISE_CASE(FN_EXP, y, vector_math_exp(x[i]));
+        ELEMENTWISE_CASE(FN_LOG, y, logf(x[i]));
+        ELEMENTWISE_CASE(FN_RSQRT, y, 1.0F / sqrtf(x[i]));
+        ELEMENTWISE_CASE(FN_SILU, y, x[i] * vector_math_sigmoid(x[i]));
     default:
         break;
     }
@@ -36,18 +30,12 @@ CPU_CLONES static void apply_grad(int fn, float *dx, const float *dy, const floa
                                   const float *y, int64_t n, float scale)
 {
     switch (fn) {
-    case FN_AFFINE:
-        ELEMENTWISE_CASE(dx, scale * dy[i]);
-    case FN_SQUARE:
-        ELEMENTWISE_CASE(dx, 2.0F * x[i] * dy[i]);
-    case FN_EXP:
-        ELEMENTWISE_CASE(dx, y[i] * dy[i]);
-    case FN_LOG:
-        ELEMENTWISE_CASE(dx, dy[i] / x[i]);
-    case FN_RSQRT:
-        ELEMENTWISE_CASE(dx, -0.5F * y[i] * y[i] * y[i] * dy[i]);
-    case FN_SILU:
-        ELEMENTWISE_CASE(dx, silu_slope(x[i]) * dy[i]);
+        ELEMENTWISE_CASE(FN_AFFINE, dx, scale * dy[i]);
+        ELEMENTWISE_CASE(FN_SQUARE, dx, 2.0F * x[i] * dy[i]);
+        ELEMENTWISE_CASE(FN_EXP, dx, y[i] * dy[i]);
+        ELEMENTWISE_CASE(FN_LOG, dx, dy[i] / x[i]);
+        ELEMENTWISE_CASE(FN_RSQRT, dx, -0.5F * y[i] * y[i] * y[i] * dy[i]);
+        ELEMENTWISE_CASE(FN_SILU, dx, silu_slope(x[i]) * dy[i]);
     default:
         break;
     }

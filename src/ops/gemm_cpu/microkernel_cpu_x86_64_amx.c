@@ -16,9 +16,9 @@ enum {
     PART = MR * BYTES
 };
 
-#define AMX          __attribute__((target("amx-tile,amx-bf16")))
-#define AMX_INLINE   static inline __attribute__((always_inline)) AMX
-#define SPLIT_TARGET __attribute__((target(PACK_AVX512_TARGET)))
+#define AMX        __attribute__((target("amx-tile,amx-bf16")))
+#define AMX_INLINE static inline __attribute__((always_inline)) AMX
+#define NEEDS      PACK_AVX512_TARGET ",amx_tile,amx_bf16"
 
 /* As LDTILECFG reads it: eight tiles of 16 rows of 64 bytes. */
 typedef struct TileConfig {
@@ -56,22 +56,22 @@ AMX static void configure(void)
     configured = true;
 }
 
-AMX_INLINE void amx_load_sums(const MicrokernelTile *tile)
+AMX_INLINE void amx_begin_sums(const MicrokernelTile *tile)
 {
+    configure();
+    if (!tile->from) {
+        _tile_zero(0);
+        _tile_zero(1);
+        _tile_zero(2);
+        _tile_zero(3);
+        return;
+    }
     const float *from = tile->from, *below = from + HALF * tile->ld_from;
     const long step = (long)(tile->ld_from * (int64_t)sizeof *from);
     _tile_loadd(0, from, step);
     _tile_loadd(1, from + HALF, step);
     _tile_loadd(2, below, step);
     _tile_loadd(3, below + HALF, step);
-}
-
-AMX_INLINE void amx_begin_sums(void)
-{
-    _tile_zero(0);
-    _tile_zero(1);
-    _tile_zero(2);
-    _tile_zero(3);
 }
 
 AMX_INLINE void amx_store_sums(const MicrokernelTile *tile)
@@ -97,12 +97,7 @@ AMX_INLINE void amx_store_sums(const MicrokernelTile *tile)
 AMX static void multiply(int64_t groups, const void *a, const void *b, const MicrokernelTile *tile)
 {
     const char *x = a, *y = b;
-    configure();
-    if (tile->from) {
-        amx_load_sums(tile);
-    } else {
-        amx_begin_sums();
-    }
+    amx_begin_sums(tile);
     for (int64_t k = 0; k < groups; k++, x += MR * BYTES, y += NR * BYTES) {
         _tile_loadd(6, y, 2 * BYTES);
         _tile_stream_loadd(4, x, BYTES);
@@ -131,10 +126,8 @@ PACK_AVX512_INLINE void pack_square(uint16_t *restrict dst, const uint16_t *rest
 
 /* Whole KR of lines that lie together: pairs of 16 numbers of k, transposed. The rest is for pack_cpu.h,
  * which copies 64 bytes of a line at a time. */
-__attribute__((target(PACK_AVX512_TARGET))) static void pack_a(void *restrict dst,
-                                                               const PackSource *src, int64_t line,
-                                                               int64_t lines, int64_t first_k,
-                                                               int64_t k)
+PACK_AVX512_CODE static void pack_a(void *restrict dst, const PackSource *src, int64_t line,
+                                    int64_t lines, int64_t first_k, int64_t k)
 {
     const int64_t done = src->k_step == 1 ? 0 : k / KR * KR;
     const uint16_t *from = (const uint16_t *)src->data + line + first_k * src->k_step;
@@ -159,17 +152,8 @@ static void pack_b(void *restrict dst, const PackSource *src, int64_t line, int6
     memset((uint16_t *)dst + there * NR * PAIR, 0,
            (size_t)((all - there) * NR * PAIR) * sizeof(uint16_t));
 }
-const Microkernel microkernel_amx = {"amx",
-                                     PACK_AVX512_TARGET ",amx_tile,amx_bf16",
-                                     DT_BF16,
-                                     MR,
-                                     NR,
-                                     KR,
-                                     pack_a,
-                                     pack_b,
-                                     multiply,
-                                     1024,
-                                     2 * MICROKERNEL_UNIT};
+const Microkernel microkernel_amx = {
+    "amx", NEEDS, DT_BF16, MR, NR, KR, pack_a, pack_b, multiply, 1024, 2 * MICROKERNEL_UNIT};
 
 /* ---- fp16 ---- */
 
@@ -228,13 +212,8 @@ AMX static void multiply_split(int64_t groups, const void *a, const void *b,
                                const MicrokernelTile *tile)
 {
     const char *x = a, *y = b;
-    configure();
-    if (tile->from) {
-        amx_load_sums(tile);
-        prefetch_sums(tile);
-    } else {
-        amx_begin_sums();
-    }
+    amx_begin_sums(tile);
+    if (tile->from) prefetch_sums(tile);
     for (int64_t k = 0; k < groups; k++, x += SPLITS * PART, y += SPLITS * PART) add_group(x, y);
     amx_store_sums(tile);
 }
@@ -324,20 +303,20 @@ PACK_AVX512_INLINE void pack_split(char *dst, const PackSource *src, int64_t lin
     }
 }
 
-SPLIT_TARGET static void pack_a_split(void *restrict dst, const PackSource *src, int64_t line,
-                                      int64_t lines, int64_t first_k, int64_t k)
+PACK_AVX512_CODE static void pack_a_split(void *restrict dst, const PackSource *src, int64_t line,
+                                          int64_t lines, int64_t first_k, int64_t k)
 {
     pack_split(dst, src, line, lines, first_k, k, true);
 }
 
-SPLIT_TARGET static void pack_b_split(void *restrict dst, const PackSource *src, int64_t line,
-                                      int64_t lines, int64_t first_k, int64_t k)
+PACK_AVX512_CODE static void pack_b_split(void *restrict dst, const PackSource *src, int64_t line,
+                                          int64_t lines, int64_t first_k, int64_t k)
 {
     pack_split(dst, src, line, lines, first_k, k, false);
 }
 
 const Microkernel microkernel_amx_2bf16 = {.name = "amx_2bf16",
-                                           .needs = PACK_AVX512_TARGET ",amx_tile,amx_bf16",
+                                           .needs = NEEDS,
                                            .operand = DT_F16,
                                            .mr = MR,
                                            .nr = MR,

@@ -2,9 +2,7 @@
  * a in every place. */
 #include "ops/gemm_cpu/microkernel_cpu_x86_64.h"
 
-#include <immintrin.h>
-
-enum { MR = 6, NR = 16, LANES = 8, VECTORS = NR / LANES, AHEAD = 64 };
+enum { MR = 6, NR = 16, LANES = 8, VECTORS = NR / LANES, AHEAD_A = 64, AHEAD_B = 0 };
 
 #define TARGET      "avx2,fma,f16c"
 #define AVX2        __attribute__((target(TARGET)))
@@ -12,35 +10,11 @@ enum { MR = 6, NR = 16, LANES = 8, VECTORS = NR / LANES, AHEAD = 64 };
 
 /* ---- multiplying ---- */
 
-AVX2 static void multiply(int64_t groups, const void *a, const void *b, const MicrokernelTile *tile)
-{
-    const float *x = a, *y = b;
-    const float *from = tile->from;
-    __m256 sum[MR][VECTORS];
-#pragma GCC unroll 12
-    for (int i = 0; i < MR; i++) {
-        for (int j = 0; j < VECTORS; j++) {
-            sum[i][j] =
-                from ? _mm256_loadu_ps(from + i * tile->ld_from + j * LANES) : _mm256_setzero_ps();
-        }
-    }
-    for (int64_t k = 0; k < groups; k++, x += MR, y += NR) {
-        __m256 row[VECTORS];
-        _mm_prefetch((const char *)(x + AHEAD), _MM_HINT_T0);
-        for (int j = 0; j < VECTORS; j++) row[j] = _mm256_loadu_ps(y + j * LANES);
-        for (int i = 0; i < MR; i++) {
-            const __m256 number = _mm256_broadcast_ss(x + i);
-            for (int j = 0; j < VECTORS; j++) {
-                sum[i][j] = _mm256_fmadd_ps(number, row[j], sum[i][j]);
-            }
-        }
-    }
-#pragma GCC unroll 12
-    for (int i = 0; i < MR; i++) {
-        for (int j = 0; j < VECTORS; j++)
-            _mm256_storeu_ps(tile->to + i * tile->ld_to + j * LANES, sum[i][j]);
-    }
-}
+#define LOAD_ROW(y)           _mm256_loadu_ps(y)
+#define EVERYWHERE(x)         _mm256_broadcast_ss(x)
+#define ADD(sum, number, row) _mm256_fmadd_ps(number, row, sum)
+
+MICROKERNEL_X86_64(TARGET, 256, float, __m256)
 
 /* ---- packing: floats that lie along k are transposed in registers, up to 8 lines of 8 at a time ---- */
 

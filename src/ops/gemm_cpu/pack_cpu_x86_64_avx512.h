@@ -8,6 +8,7 @@
 #include <immintrin.h>
 
 #define PACK_AVX512_TARGET "avx512f,avx512bw,avx512vl"
+#define PACK_AVX512_CODE   __attribute__((target(PACK_AVX512_TARGET)))
 #define PACK_AVX512_INLINE static inline __attribute__((always_inline, target(PACK_AVX512_TARGET)))
 
 enum { PACK_AVX512_UNITS = 16 };
@@ -132,12 +133,11 @@ PACK_AVX512_INLINE int64_t pack_avx512_panel(void *restrict dst, const PackSourc
 }
 
 /* static PackPanel NAME, as PACK_CPU: floats one by one, or bf16 in pairs. */
-#define PACK_AVX512(name, panel, as)                                                             \
-    __attribute__((target(PACK_AVX512_TARGET))) static void name(                                \
-        void *restrict dst, const PackSource *src, int64_t line, int64_t lines, int64_t first_k, \
-        int64_t k)                                                                               \
-    {                                                                                            \
-        const int64_t done = pack_avx512_panel(dst, src, line, lines, first_k, k, panel, as);    \
-        pack_cpu_panel(rows_cpu_at(dst, as, done *(panel)), src, line, lines, first_k + done,    \
-                       k - done, panel, (as) == DT_BF16 ? 2 : 1, as);                            \
+#define PACK_AVX512(name, panel, as)                                                           \
+    PACK_AVX512_CODE static void name(void *restrict dst, const PackSource *src, int64_t line, \
+                                      int64_t lines, int64_t first_k, int64_t k)               \
+    {                                                                                          \
+        const int64_t done = pack_avx512_panel(dst, src, line, lines, first_k, k, panel, as);  \
+        pack_cpu_panel(rows_cpu_at(dst, as, done *(panel)), src, line, lines, first_k + done,  \
+                       k - done, panel, (as) == DT_BF16 ? 2 : 1, as);                          \
     }

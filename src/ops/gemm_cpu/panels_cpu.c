@@ -30,14 +30,14 @@ int64_t panels_cpu_result_bytes(const Microkernel *kernel, int64_t m, int64_t n)
     return i64_round_up(floats * (int64_t)sizeof(float), CACHE_LINE);
 }
 
-Panels panels_cpu_pack(const Microkernel *kernel, PanelSide side, const PackSource *src,
-                       int64_t lines, int64_t k, char *to)
+Panels panels_cpu_pack(const Microkernel *kernel, PanelSide side, PackSource src, int64_t lines,
+                       int64_t k, char *to)
 {
     PackPanel *pack = side == PANELS_A ? kernel->pack_a : kernel->pack_b;
     const int panel = panel_lines(kernel, side);
     const int64_t length = i64_round_up(k, kernel->kr);
     for (int64_t i = 0; i < lines; i += panel) {
-        pack(to + i * length * operand_size(kernel), src, i, i64_min(panel, lines - i), 0, k);
+        pack(to + i * length * operand_size(kernel), &src, i, i64_min(panel, lines - i), 0, k);
     }
     return (Panels){to, length};
 }

@@ -19,8 +19,8 @@ int64_t panels_cpu_result_bytes(const Microkernel *kernel, int64_t m, int64_t n)
 int64_t panels_cpu_ld(const Microkernel *kernel, int64_t n);
 
 /* `to` is owned by the caller. */
-Panels panels_cpu_pack(const Microkernel *kernel, PanelSide side, const PackSource *src,
-                       int64_t lines, int64_t k, char *to);
+Panels panels_cpu_pack(const Microkernel *kernel, PanelSide side, PackSource src, int64_t lines,
+                       int64_t k, char *to);
 
 /* c[m, n] = a b^T over the first k numbers of the lines; `add`: on top of what c holds. */
 void panels_cpu_multiply(const Microkernel *kernel, Panels a, Panels b, int64_t m, int64_t n,

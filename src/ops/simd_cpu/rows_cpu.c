@@ -1,6 +1,19 @@
 #include "ops/simd_cpu/rows_cpu.h"
 
+#include "base/i64.h"
+#include "ops/simd_cpu/vector_math.h"
+
 #include <string.h>
+
+CPU_CLONES void rows_cpu_add(float *restrict sum, const float *restrict x, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) sum[i] += x[i];
+}
+
+CPU_CLONES float rows_cpu_max(const float *x, int64_t n, float max)
+{
+    return vector_math_max(x, n, max);
+}
 
 CPU_CLONES static void from_bf16(float *restrict dst, const uint16_t *restrict src, int64_t n)
 {
@@ -49,19 +62,32 @@ void rows_cpu_store(void *restrict dst, const float *restrict src, DType dtype, 
     }
 }
 
+void rows_cpu_convert(void *restrict dst, DType to, const void *restrict src, DType from, int64_t n)
+{
+    float buffer[ROWS_CHUNK];
+    if (to == from) {
+        memcpy(dst, src, (size_t)n * plan_dtype_size(to));
+    } else if (to == DT_F32) {
+        rows_cpu_load(dst, src, from, n);
+    } else {
+        for (int64_t i = 0; i < n; i += ROWS_CHUNK) {
+            const int64_t m = i64_min(ROWS_CHUNK, n - i);
+            const float *wide = rows_cpu_read(rows_cpu_at(src, from, i), from, m, buffer);
+            rows_cpu_store(rows_cpu_at(dst, to, i), wide, to, m);
+        }
+    }
+}
+
+static const char reference_only[] = "float64 has the reference only";
+
 const char *rows_cpu_refuse_f64(const Tensor *t)
 {
-    return t && t->dtype == DT_F64 ? "float64 has the reference only" : NULL;
+    return t->dtype == DT_F64 ? reference_only : NULL;
 }
 
 const char *rows_cpu_declines_f64(const Plan *plan, const Node *node)
 {
-    const char *why = NULL;
-    for (int i = 0; !why && i < node->n_out + node->n_in; i++) {
-        const int id = plan->operands[node->first + i];
-        if (id != PLAN_NONE) why = rows_cpu_refuse_f64(&plan->tensors[id]);
-    }
-    return why;
+    return op_has_f64(plan, node) ? reference_only : NULL;
 }
 
 /* Buffers of two threads share no cache line. */
@@ -78,11 +104,4 @@ size_t rows_cpu_buffers(const Plan *plan, const Node *node, int threads)
 float *rows_cpu_buffer(const OpCall *call, int thread, int i)
 {
     return (float *)call->workspace + (thread * 2 + i) * buffer_floats(op_in_shape(call, 0));
-}
-
-Status rows_cpu_run(const OpCall *call, int64_t rows, ThreadTeamRange *body)
-{
-    enum { AT_A_TIME = 8 };
-    thread_team_for(call->threads, rows, AT_A_TIME, body, call);
-    return ST_OK;
 }

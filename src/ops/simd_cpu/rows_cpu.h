@@ -20,6 +20,13 @@ enum { ROWS_CHUNK = 1024 }; /* elements widened at a time: 4 KiB of floats */
 void rows_cpu_load(float *restrict dst, const void *restrict src, DType dtype, int64_t n);
 /* dst = src rounded to dtype. */
 void rows_cpu_store(void *restrict dst, const float *restrict src, DType dtype, int64_t n);
+/* dst = src, from one dtype to another. */
+void rows_cpu_convert(void *restrict dst, DType to, const void *restrict src, DType from,
+                      int64_t n);
+
+void rows_cpu_add(float *restrict sum, const float *restrict x, int64_t n); /* sum += x */
+/* The largest of n numbers and `max`; NaN is passed over. */
+float rows_cpu_max(const float *x, int64_t n, float max);
 
 /* Rounds as many of the first numbers as the processor's own instructions take, to the same bits, and
  * returns how many: rows_cpu_ARCHITECTURE.c. */
@@ -49,7 +56,7 @@ static inline void *rows_cpu_at(const void *data, DType dtype, int64_t element)
     return (char *)(uintptr_t)data + element * (int64_t)plan_dtype_size(dtype);
 }
 
-/* Why a float kernel cannot take a tensor, or a node with any such operand; NULL when it can. */
+/* Why a float kernel cannot take a tensor, or a node (op_has_f64()); NULL when it can. */
 const char *rows_cpu_refuse_f64(const Tensor *t);
 const char *rows_cpu_declines_f64(const Plan *plan, const Node *node);
 
@@ -57,6 +64,3 @@ const char *rows_cpu_declines_f64(const Plan *plan, const Node *node);
  * `thread`. */
 size_t rows_cpu_buffers(const Plan *plan, const Node *node, int threads);
 float *rows_cpu_buffer(const OpCall *call, int thread, int i);
-
-/* Runs `body`, whose data is `call`, over `rows` on all threads: each takes a few at a time. */
-Status rows_cpu_run(const OpCall *call, int64_t rows, ThreadTeamRange *body);

@@ -53,8 +53,8 @@ static void multiply(const Microkernel *kernel, int64_t length)
     void *a_room = room(panels_cpu_bytes(kernel, PANELS_A, M, length));
     void *b_room = room(panels_cpu_bytes(kernel, PANELS_B, N, length));
     float *c = room(panels_cpu_result_bytes(kernel, M, N));
-    const Panels a = panels_cpu_pack(kernel, PANELS_A, &rows, M, length, a_room);
-    const Panels b = panels_cpu_pack(kernel, PANELS_B, &columns, N, length, b_room);
+    const Panels a = panels_cpu_pack(kernel, PANELS_A, rows, M, length, a_room);
+    const Panels b = panels_cpu_pack(kernel, PANELS_B, columns, N, length, b_room);
     const int64_t part = length / 2 / kernel->kr * kernel->kr, ld = panels_cpu_ld(kernel, N);
     panels_cpu_multiply(kernel, a, b, M, N, length, c, ld, false);
     check(kernel, c, length, length, 1);
