@@ -153,6 +153,13 @@ bool record_number(const Record *r, const char *path, double *out)
     return true;
 }
 
+double record_real(const Record *r, const char *path)
+{
+    double x = NAN;
+    record_number(r, path, &x);
+    return x;
+}
+
 bool record_int(const Record *r, const char *path, int64_t *out)
 {
     const json_t *value = record_value(r, path);

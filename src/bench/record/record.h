@@ -50,6 +50,7 @@ Status record_put_phase(Record *r, const char *phase, RecordStatus status, const
 /* Getters: false (and *out untouched) when the path is absent, null or of another type. */
 bool record_number(const Record *r, const char *path, double *out);
 bool record_int(const Record *r, const char *path, int64_t *out);
+double record_real(const Record *r, const char *path); /* record_number(), or NAN */
 /* Owned by the record; NULL when absent. */
 const char *record_text(const Record *r, const char *path);
 /* The value at a path, borrowed; NULL when absent. */

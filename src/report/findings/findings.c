@@ -11,11 +11,6 @@
 
 /* ---- warm-up ---- */
 
-static double off(const WarmupStudy *s, int i)
-{
-    return 100 * (s->settings[i].mean / s->settings[s->n - 1].mean - 1);
-}
-
 static void put_setting(Text *out, const char *begin, const WarmupSetting *setting)
 {
     if (setting->warmup == 0)
@@ -35,7 +30,7 @@ void findings_warmup(Text *out, const WarmupStudy *s)
                 human_seconds(most->mean / 1e3).s, human_seconds(most->std / 1e3).s);
     for (int i = 0; i < s->n - 1; i++) {
         put_setting(out, i ? ", " : " Error of the mean: ", &s->settings[i]);
-        text_printf(out, " %+.1f %%", off(s, i));
+        text_printf(out, " %+.1f %%", 100 * (s->settings[i].mean / most->mean - 1));
     }
     text_puts(out, ".");
     if (isfinite(s->cold.first) && isfinite(s->steady) && s->cold.first > s->steady)
@@ -123,10 +118,9 @@ static void put_enough(Text *out, const WarmupStudy *s)
                     s->enough == 1 ? " is" : "s are");
 }
 
-static Status add_warmup(json_t *lines, Text *text, const ResultInput *file)
+static Status add_warmup(json_t *lines, Text *text, const RecordSet *rows)
 {
     WarmupStudy study;
-    const RecordSet *rows = &file->kind[RESULT_WARMUP];
     if (record_set_size(rows) == 0 || warmup_study_make(&study, rows) != ST_OK)
         return ST_OK; /* none is ok */
     findings_warmup(text, &study);
@@ -145,12 +139,6 @@ Status findings_softmax_first(Text *out, const RecordSet *rows)
         profile_view_free(&view);
     }
     return ST_OK;
-}
-
-static Status add_softmax(json_t *lines, Text *text, const ResultInput *file)
-{
-    TRY(findings_softmax_first(text, &file->kind[RESULT_PROFILE]));
-    return json_text_append(lines, text);
 }
 
 /* Of steps that were timed for their own sake, or else of the study of precisions. */
@@ -232,17 +220,15 @@ static Status add_growth(json_t *lines, Text *text, const RecordSet *rows)
     return ST_OK;
 }
 
-static Status add_file(json_t *lines, Text *text, const ResultInput *file)
-{
-    TRY(add_growth(lines, text, &file->kind[RESULT_MODEL]));
-    TRY(add_growth(lines, text, &file->kind[RESULT_ATTENTION]));
-    TRY(add_warmup(lines, text, file));
-    return add_softmax(lines, text, file);
-}
-
 Status findings_add(json_t *lines, const ResultInput *files, int n)
 {
     CLEANUP(text_free) Text text = {0};
-    for (int f = 0; f < n; f++) TRY(add_file(lines, &text, &files[f]));
+    for (int f = 0; f < n; f++) {
+        TRY(add_growth(lines, &text, &files[f].kind[RESULT_MODEL]));
+        TRY(add_growth(lines, &text, &files[f].kind[RESULT_ATTENTION]));
+        TRY(add_warmup(lines, &text, &files[f].kind[RESULT_WARMUP]));
+        TRY(findings_softmax_first(&text, &files[f].kind[RESULT_PROFILE]));
+        TRY(json_text_append(lines, &text));
+    }
     return add_precision(lines, &text, files, n);
 }

@@ -16,16 +16,10 @@ static const char *word(const json_t *event, const char *name)
     return text ? text : "";
 }
 
-static double real(const json_t *event, const char *name)
-{
-    const json_t *value = json_object_get(event, name);
-    return json_is_number(value) ? json_number_value(value) : NAN;
-}
-
 static bool is_slice(const json_t *event)
 {
-    return strcmp(word(event, "ph"), "X") == 0 && isfinite(real(event, "ts")) &&
-           isfinite(real(event, "dur"));
+    return strcmp(word(event, "ph"), "X") == 0 && isfinite(record_real(event, "ts")) &&
+           isfinite(record_real(event, "dur"));
 }
 
 /* Ranges contain ops, and would hide them. */
@@ -73,11 +67,12 @@ static void find_step(Window *w)
     for (size_t i = 0; i < json_array_size(w->events); i++) {
         const json_t *event = json_array_get(w->events, i);
         if (!is_slice(event) || strncmp(word(event, "name"), "ProfilerStep#", 13) != 0) continue;
-        if (strcmp(word(event, "cat"), "user_annotation") != 0 || real(event, "dur") <= 0) continue;
-        const double begin = real(event, "ts");
+        if (strcmp(word(event, "cat"), "user_annotation") != 0 || record_real(event, "dur") <= 0)
+            continue;
+        const double begin = record_real(event, "ts");
         if (begin >= w->begin) continue;
         w->begin = begin;
-        w->end = begin + real(event, "dur");
+        w->end = begin + record_real(event, "dur");
     }
     if (isinf(w->begin)) w->begin = 0;
 }
@@ -86,7 +81,7 @@ static bool belongs(const Window *w, const json_t *event, const char *phase)
 {
     if (!is_slice(event) || !track_of(event) || layer_of(event) != w->layer) return false;
     if (strcmp(word(json_object_get(event, "args"), "phase"), phase) != 0) return false;
-    return real(event, "ts") >= w->begin && real(event, "ts") <= w->end;
+    return record_real(event, "ts") >= w->begin && record_real(event, "ts") <= w->end;
 }
 
 /* ---- one phase ---- */
@@ -121,7 +116,7 @@ static Status add_event(json_t *tracks, const Window *w, const json_t *event)
     json_t *events = track_named(tracks, track_of(event));
     const char *scope = word(json_object_get(event, "args"), "scope");
     json_t *made = json_pack("[s, s, f, f]", word(event, "name"), scope,
-                             real(event, "ts") - w->begin, real(event, "dur"));
+                             record_real(event, "ts") - w->begin, record_real(event, "dur"));
     return !events || !made || json_array_append_new(events, made) ? NO_MEMORY("for a timeline")
                                                                    : ST_OK;
 }
@@ -138,8 +133,8 @@ static Status add_phase(json_t *phases, const Window *w, const char *phase)
         const json_t *event = json_array_get(w->events, i);
         if (!belongs(w, event, phase)) continue;
         if (!track_named(tracks, track_of(event))) return NO_MEMORY("for a timeline");
-        list[n++] = (TimedEvent){event, real(event, "ts"), i};
-        end = fmax(end, real(event, "ts") + real(event, "dur"));
+        list[n++] = (TimedEvent){event, record_real(event, "ts"), i};
+        end = fmax(end, record_real(event, "ts") + record_real(event, "dur"));
     }
     qsort(list, n, sizeof *list, by_begin);
     for (size_t i = 0; i < n; i++) TRY(add_event(tracks, w, list[i].event));

@@ -4,13 +4,6 @@
 #include "report/records/cell_text.h"
 #include "report/records/measured_phase.h"
 
-/* Whose rows they are; page.html names it in data-from. */
-static const char *const commands[RESULT_KINDS] = {[RESULT_MODEL] = "bench",
-                                                   [RESULT_ATTENTION] = "attention",
-                                                   [RESULT_PROFILE] = "profile",
-                                                   [RESULT_WARMUP] = "warmup",
-                                                   [RESULT_PRECISION] = "precision"};
-
 static bool is_measured(const Record *record, ResultKind kind)
 {
     double ms;
@@ -53,8 +46,10 @@ static Status add_gap(json_t *gaps, ResultKind kind, const Rows *rows)
     CLEANUP(text_free) Text why = {0};
     put_why(&why, rows);
     TRY(text_status(&why));
+    /* Whose rows they are; page.html names it in data-from. */
+    const char *command = kind == RESULT_MODEL ? "bench" : result_input_kind_name(kind);
     json_t *gap =
-        json_pack("{s:s, s:o}", "command", commands[kind], "why", json_text_string(text_str(&why)));
+        json_pack("{s:s, s:o}", "command", command, "why", json_text_string(text_str(&why)));
     return json_array_append_new(gaps, gap) ? NO_MEMORY("for what a page lacks") : ST_OK;
 }
 

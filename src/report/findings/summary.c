@@ -13,6 +13,8 @@
 #include "report/records/measured_phase.h"
 #include "report/records/same_work.h"
 
+#include <math.h>
+
 typedef struct Summary {
     json_t *lines;
     const ResultInput *files;
@@ -121,13 +123,13 @@ static void put_interference(Text *text, const Summary *s, const char *who, cons
                              double much)
 {
     int cells = 0;
-    double most = 0, percent;
+    double most = 0;
     for (int f = 0; f < s->n_files; f++) {
         const RecordSet *rows = &s->files[f].rows;
         for (size_t i = 0; i < record_set_size(rows); i++) {
             const Record *row = record_set_at(rows, i);
-            if (record_text(row, "peer")) continue;
-            if (!record_number(row, field, &percent) || percent < much) continue;
+            const double percent = record_real(row, field);
+            if (record_text(row, "peer") || !(percent >= much)) continue;
             most = percent > most ? percent : most;
             cells++;
         }
@@ -192,10 +194,10 @@ static void put_roof(Text *text, const Summary *s)
 static void put_bound(Text *text, const Summary *s)
 {
     const Pick p = pick(s, "step", true);
-    double flops, rate, least;
-    if (!p.record || !record_number(p.record, "flops_per_step", &flops)) return;
-    if (!record_number(p.record, "limit_tflops", &rate) || rate <= 0) return;
-    if (!record_number(p.record, "limit_step_ms", &least) || least <= 0) return;
+    const double flops = record_real(p.record, "flops_per_step");
+    const double rate = record_real(p.record, "limit_tflops");
+    const double least = record_real(p.record, "limit_step_ms");
+    if (isnan(flops) || !(rate > 0 && least > 0)) return;
     const double matmuls = 100 * flops / (rate * 1e9) / least;
     put_label(text, s, "The step of ", &p);
     text_printf(text, " is %s: matrix multiplications are %.0f %% of its shortest possible time.",
@@ -271,15 +273,15 @@ static Status find_longest(Longest *longest, Text *work, const ResultInput *file
 static Status add_attention(const Summary *s, Text *text)
 {
     Longest longest = {0};
-    double kept, less;
     for (int f = 0; f < s->n_files; f++) TRY(find_longest(&longest, text, &s->files[f]));
     const Record *slow = longest.slow.record, *fast = longest.fast.record;
     if (longest.ctx == 0) return ST_OK;
     text_printf(text, "Attention over %lld tokens, forward: %s is %.1f times as fast as %s",
                 (long long)longest.ctx, record_text(fast, "attention"),
                 longest.slow.value / longest.fast.value, record_text(slow, "attention"));
-    if (record_number(slow, "mem_before_bwd_mib", &kept) &&
-        record_number(fast, "mem_before_bwd_mib", &less))
+    const double kept = record_real(slow, "mem_before_bwd_mib");
+    const double less = record_real(fast, "mem_before_bwd_mib");
+    if (!isnan(kept) && !isnan(less))
         text_printf(text, " and keeps %s for backward instead of %s",
                     human_bytes(less * 1024 * 1024).s, human_bytes(kept * 1024 * 1024).s);
     text_puts(text, ".");

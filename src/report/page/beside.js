@@ -46,15 +46,10 @@ function besideBars(place, pair) {
 
 // Groups rows such as "d-head 64, ctx 1024" by their label without ctx; null where a row has no ctx.
 function byContext(pair) {
-  const groups = new Map();
-  for (const row of pair.rows) {
-    const [, before, ctx, after] = row.label.match(/^(.*?),? ?\bctx (\d+)(.*)$/) || [];
-    if (!ctx) return null;
-    const label = [`${pair.label}`, before + after].filter(Boolean).join(", ");
-    if (!groups.has(label)) groups.set(label, { label, unit: pair.unit, rows: [] });
-    groups.get(label).rows.push({ ...row, ctx: Number(ctx) });
-  }
-  return [...groups.values()];
+  const parts = pair.rows.map((row) => [row, row.label.match(/^(.*?),? ?\bctx (\d+)(.*)$/)]);
+  if (!parts.every(([, match]) => match)) return null;
+  const rows = parts.map(([row, [, before, ctx, after]]) => ({ ...row, ctx: Number(ctx), rest: before + after }));
+  return groupBy(rows, ({ rest }) => [pair.label, rest].filter(Boolean).join(", ")).map((group) => ({ ...group, unit: pair.unit }));
 }
 
 function besideLines(place, group) {

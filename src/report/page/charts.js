@@ -25,60 +25,59 @@ function number(x) {
   return String(Number(x.toPrecision(4)));
 }
 
-// ---- bars ----
-
-// rows: [{label, parts: [{name, colour, value}], low, high, figure}]; `most` is the right end.
-function bars(host, about, rows, most) {
-  const body = el("tbody");
+// Rows with the same label together: [{label, rows}], in the order of the first ones.
+function groupBy(rows, labelOf) {
+  const groups = new Map();
   for (const row of rows) {
-    const track = el("div", { class: "track" });
-    for (const part of row.parts) {
-      const drawn = el("div", { class: "part", title: `${part.name}: ${part.text}` });
-      drawn.style.width = `${(100 * part.value) / most}%`;
-      drawn.style.background = `var(${part.colour})`;
-      track.append(drawn);
-    }
-    if (Number.isFinite(row.low) && Number.isFinite(row.high)) track.append(whisker(row, most));
-    body.append(el("tr", {}, el("th", { scope: "row" }, el("span", {}, row.label)), el("td", {}, track), el("td", { class: "figure" }, row.figure)));
+    const label = labelOf(row);
+    if (!groups.has(label)) groups.set(label, { label, rows: [] });
+    groups.get(label).rows.push(row);
   }
-  host.append(el("table", { class: "bars", "aria-label": about }, body));
+  return [...groups.values()];
 }
 
-function whisker(row, most) {
-  const drawn = el("div", { class: "whisker", title: `95 % interval: ${number(row.low)} to ${number(row.high)} ms` });
-  const low = Math.max(0, row.low), high = Math.min(most, row.high);
-  drawn.style.left = `${(100 * low) / most}%`;
-  drawn.style.width = `${(100 * (high - low)) / most}%`;
-  return drawn;
+// ---- bars ----
+
+// rows: [[label, drawn, figure], ...]
+function addTracks(host, about, rows) {
+  const made = rows.map(([label, track, figure]) => el("tr", {},
+    el("th", { scope: "row" }, el("span", {}, label)), el("td", {}, track), el("td", { class: "figure" }, figure)));
+  host.append(el("table", { class: "bars", "aria-label": about }, el("tbody", {}, ...made)));
+}
+
+// rows: [{label, parts: [{name, colour, value, text}], low, high, figure}]; `most` is the right end.
+function bars(host, about, rows, most) {
+  const percent = (value) => `${(100 * value) / most}%`;
+  addTracks(host, about, rows.map((row) => {
+    const track = el("div", { class: "track" }, ...row.parts.map((part) => el("div", {
+      class: "part", title: `${part.name}: ${part.text}`, style: `width: ${percent(part.value)}; background: var(${part.colour})`,
+    })));
+    const low = Math.max(0, row.low), high = Math.min(most, row.high);
+    if (Number.isFinite(low) && Number.isFinite(high)) track.append(el("div", {
+      class: "whisker", title: `95 % interval: ${number(row.low)} to ${number(row.high)} ms`,
+      style: `left: ${percent(low)}; width: ${percent(high - low)}`,
+    }));
+    return [row.label, track, row.figure];
+  }));
 }
 
 // tracks: [{name, events: [[name, scope, begin, time], ...]}]; all between `begin` and `end`.
 function lanes(host, about, tracks, begin, end) {
-  const body = el("tbody");
-  for (const track of tracks) {
-    const lane = el("div", { class: "track lane" });
+  const percent = (time) => (100 * time) / (end - begin);
+  addTracks(host, about, tracks.map((track) => {
     const scopes = [...new Set(track.events.map(([, scope]) => scope))];
-    for (const [name, scope, at, time] of track.events) {
-      const event = el("div", { class: "event", title: `${scope} ${name}: ${number(time)} us, from ${number(at - begin)} us` }, name);
-      event.style.left = `${(100 * (at - begin)) / (end - begin)}%`;
-      event.style.width = `${(100 * time) / (end - begin)}%`;
-      event.style.background = `var(${COLOURS[scopes.indexOf(scope) % COLOURS.length]})`;
-      lane.append(event);
-    }
-    const busy = track.events.reduce((sum, [, , , time]) => sum + time, 0) / (end - begin);
-    body.append(el("tr", {}, el("th", { scope: "row" }, el("span", {}, track.name)), el("td", {}, lane), el("td", { class: "figure" }, `${(100 * busy).toFixed(1)} % busy`)));
-  }
-  host.append(el("table", { class: "bars", "aria-label": about }, body));
+    const events = track.events.map(([name, scope, at, time]) => el("div", {
+      class: "event", title: `${scope} ${name}: ${number(time)} us, from ${number(at - begin)} us`,
+      style: `left: ${percent(at - begin)}%; width: ${percent(time)}%; background: var(${COLOURS[scopes.indexOf(scope) % COLOURS.length]})`,
+    }, name));
+    const busy = percent(track.events.reduce((sum, [, , , time]) => sum + time, 0));
+    return [track.name, el("div", { class: "track lane" }, ...events), `${busy.toFixed(1)} % busy`];
+  }));
 }
 
 function key(host, entries) {
-  const list = el("ul", { class: "key" });
-  for (const [name, of] of entries) {
-    const mark = el("i", { "aria-hidden": "true" });
-    mark.style.background = `var(${of})`;
-    list.append(el("li", {}, mark, name));
-  }
-  host.append(list);
+  const list = entries.map(([name, of]) => el("li", {}, el("i", { "aria-hidden": "true", style: `background: var(${of})` }), name));
+  host.append(el("ul", { class: "key" }, ...list));
 }
 
 // ---- lines ----

@@ -48,7 +48,7 @@ const sumOfPhases = (record) => PHASES.reduce((sum, [name]) => sum + time(record
 // Training did not fit, so a smaller mode was measured.
 const isSmallerMode = (record) => record.measured_mode && record.mode && record.measured_mode !== record.mode;
 
-function drawEndToEnd() {
+function drawPhases() {
   const rows = rowsOf("model").filter(({ record }) => sumOfPhases(record) > 0);
   if (!rows.length) return;
   const right = (r) => Math.max(sumOfPhases(r), end(r, "step", 1) || 0, time(r, "step"));
@@ -60,11 +60,6 @@ function drawEndToEnd() {
     figure: `${number(time(record, "step") || sumOfPhases(record))} ms` + (isSmallerMode(record) ? `, ${record.measured_mode} only` : ""),
   })), most);
   addGrowth(body("end-to-end"), "model");
-}
-
-function drawPhases() {
-  const rows = rowsOf("model").filter(({ record }) => sumOfPhases(record) > 0);
-  if (!rows.length) return;
   key(body("phases"), PHASES);
   bars(body("phases"), "Share of each phase", rows.map(({ record, label }) => {
     const parts = phaseParts(record, "%", sumOfPhases(record));
@@ -111,13 +106,7 @@ const ATTENTION_GROUP = ["device", "precision", "mode", "mask", "d_head", "heads
 // Groups of rows that differ in ctx and implementation only. The label names what differs between groups.
 function attentionGroups(rows) {
   const varying = ATTENTION_GROUP.filter((name) => new Set(rows.map(({ record }) => record[name])).size > 1);
-  const groups = new Map();
-  for (const row of rows) {
-    const label = varying.map((name) => `${name} ${row.record[name]}`).join(", ") || "all rows";
-    if (!groups.has(label)) groups.set(label, { label, rows: [] });
-    groups.get(label).rows.push(row);
-  }
-  return [...groups.values()];
+  return groupBy(rows, ({ record }) => varying.map((name) => `${name} ${record[name]}`).join(", ") || "all rows");
 }
 
 // Our implementation has a name; a peer has a program and a variant.
@@ -287,19 +276,14 @@ function subtitle() {
   return [...about.filter(Boolean), data.files.map((file) => file.name).join(", ")].join(" · ");
 }
 
-// Says why a section is empty where its command ran and measured nothing.
-function explainEmptySections() {
-  for (const section of document.querySelectorAll("main > section[data-from]")) {
-    if (section.querySelector("table, figure")) continue;
-    const gap = data.gaps.find(({ command }) => section.dataset.from.split(/[^a-z]+/).includes(command));
-    if (gap) section.append(el("p", { class: "gap" }, `No data, because ${gap.command} measured nothing: ${gap.why}.`));
-  }
-}
-
-function removeEmptySections() {
+// Says why a section is empty where its command ran and measured nothing; removes other empty ones.
+function closeEmptySections() {
   const missing = [];
   for (const section of document.querySelectorAll("main > section")) {
     const title = section.querySelector("h2").textContent;
+    const commands = section.querySelector("table, figure") ? [] : (section.dataset.from || "").split(/[^a-z]+/);
+    const gap = data.gaps.find(({ command }) => commands.includes(command));
+    if (gap) section.append(el("p", { class: "gap" }, `No data, because ${gap.command} measured nothing: ${gap.why}.`));
     if (section.querySelector("table, figure, li, pre, .gap")) {
       body("contents").append(el("li", {}, el("a", { href: `#${section.id}` }, title)));
       continue;
@@ -335,9 +319,8 @@ function watchColours() {
 }
 
 drawSummary();
-drawEndToEnd();
-drawRoof();
 drawPhases();
+drawRoof();
 drawSamples();
 drawAttention();
 drawProfile();
@@ -346,8 +329,7 @@ drawMemory();
 drawWarmup();
 data.tables.forEach((spec) => addTable(spec));
 drawCommands();
-explainEmptySections();
-removeEmptySections();
+closeEmptySections();
 watchColours();
 body("subtitle").textContent = subtitle();
 body("colophon").textContent = `Made by roofstep ${data.program.version}, commit ${data.program.commit}.`;

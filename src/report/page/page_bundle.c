@@ -17,11 +17,8 @@ static Status add(PageBundle *bundle, const char *path, const Text *text)
 static Status add_held(PageBundle *bundle, const char *path, const json_t *file)
 {
     CLEANUP(text_free) Text text = {0};
-    char *dump = json_dumps(file, JSON_COMPACT | JSON_REAL_PRECISION(15));
-    if (dump) text_puts(&text, dump);
-    const Status status = dump ? text_status(&text) : NO_MEMORY("for %s", path);
-    free(dump); /* before the file is read, which takes memory */
-    TRY(status);
+    json_text_put(&text, file, JSON_COMPACT | JSON_REAL_PRECISION(15));
+    TRY(text_status(&text));
     return add(bundle, path, &text);
 }
 

@@ -7,7 +7,6 @@
 #include "prof/memory_blocks.h"
 #include "report/format/table_write.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,12 +27,6 @@ static void value_cell(Table *table, const json_t *cell, const char *name)
         table_cell(table, record_text(cell, name));
 }
 
-static void mib_cell(Table *table, const json_t *cell, const char *path)
-{
-    double mib;
-    table_cell_number(table, "%.1f", record_number(cell, path, &mib) ? mib : NAN);
-}
-
 static void all_cells(Table *table, const json_t *cells)
 {
     static const struct {
@@ -50,7 +43,8 @@ static void all_cells(Table *table, const json_t *cells)
     for (size_t r = 0; r < json_array_size(cells); r++) {
         const json_t *cell = json_array_get(cells, r);
         for (int i = 0; i < NAMES; i++) value_cell(table, cell, names[i]);
-        for (int i = 0; i < FIGURES; i++) mib_cell(table, cell, figures[i].path);
+        for (int i = 0; i < FIGURES; i++)
+            table_cell_number(table, "%.1f", record_real(cell, figures[i].path));
         TABLE_CELLS(table, record_text(cell, "peak.phase"), record_text(cell, "status"));
     }
     table_note(table, "from the plan; measured: what the device held at most");
@@ -61,12 +55,11 @@ static void all_cells(Table *table, const json_t *cells)
 static void use_row(Table *table, const char *use, const char *field, const json_t *const *moments,
                     int n)
 {
-    double mib;
     bool any = false;
-    for (int i = 0; i < n; i++) any = any || (record_number(moments[i], field, &mib) && mib > 0);
+    for (int i = 0; i < n; i++) any = any || record_real(moments[i], field) > 0;
     if (!any) return;
     table_cell(table, use);
-    for (int i = 0; i < n; i++) mib_cell(table, moments[i], field);
+    for (int i = 0; i < n; i++) table_cell_number(table, "%.1f", record_real(moments[i], field));
 }
 
 static void by_use(Table *table, const json_t *cell)

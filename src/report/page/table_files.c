@@ -4,9 +4,6 @@
 #include "base/folder.h"
 #include "report/format/table_write.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 static void put(Text *out, const char *text)
 {
     if (text) text_puts(out, text);

@@ -1,7 +1,6 @@
 /* --baseline VALUE: the row that each row is compared with. */
 #pragma once
 
-#include "base/text.h"
 #include "report/format/table.h"
 #include "report/records/column.h"
 

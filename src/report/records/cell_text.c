@@ -5,7 +5,6 @@
 #include "report/records/measured_phase.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 const char *cell_text_status(RecordStatus status)
@@ -13,22 +12,23 @@ const char *cell_text_status(RecordStatus status)
     return status == RECORD_OOM ? "OOM" : record_status_word(status);
 }
 
+/* ---- a kind of column each; nothing where the record has no value ---- */
+
 static void put_time(Text *out, const Column *column, const Record *record)
 {
     const RecordStatus status = measured_phase_status(record, column->path);
     double ms, spread;
-    if (status == RECORD_STATUS_COUNT) {
-        text_puts(out, "-");
-    } else if (status != RECORD_OK || !record_stat_ms(record, column->path, &ms)) {
+    if (status == RECORD_STATUS_COUNT) return;
+    if (status != RECORD_OK || !record_stat_ms(record, column->path, &ms)) {
         text_puts(out, cell_text_status(status));
-    } else {
-        const HumanText text = human_number(ms, column->digits);
-        const char *point = strchr(text.s, '.');
-        text_puts(out, text.s);
-        if (!record_stat_spread(record, column->path, &spread)) return;
-        /* As many decimals as the time, so that the two can be compared at a glance. */
-        text_printf(out, " ± %.*f", point ? (int)strspn(point + 1, "0123456789") : 0, spread);
+        return;
     }
+    const HumanText text = human_number(ms, column->digits);
+    const char *point = strchr(text.s, '.');
+    text_puts(out, text.s);
+    if (!record_stat_spread(record, column->path, &spread)) return;
+    /* As many decimals as the time, so that the two can be compared at a glance. */
+    text_printf(out, " ± %.*f", point ? (int)strspn(point + 1, "0123456789") : 0, spread);
 }
 
 Ratio cell_text_ratio(double a, double spread_a, double b, double spread_b)
@@ -61,8 +61,6 @@ static void put_ratio(Text *out, const Column *column, const Record *record)
     Ratio ratio;
     if (ratio_of_phases(record, column->path, record, "forward", &ratio))
         text_printf(out, "%.*f", column->digits, ratio.value);
-    else
-        text_puts(out, "-");
 }
 
 /* Where one of them fitted in part only, a step is compared with one of the same mode: a forward pass
@@ -80,14 +78,11 @@ static void put_speedup(Text *out, const Column *column, const Record *record,
 {
     Ratio ratio;
     if (!baseline || !comparable(column, record, baseline) ||
-        !ratio_of_phases(baseline, column->path, record, column->path, &ratio)) {
-        text_puts(out, "-");
+        !ratio_of_phases(baseline, column->path, record, column->path, &ratio))
         return;
-    }
     text_printf(out, "%.*f", column->digits, ratio.value);
-    if (baseline != record && !isnan(ratio.error)) {
+    if (baseline != record && !isnan(ratio.error))
         text_printf(out, " ± %.*f", column->digits, ratio.error);
-    }
 }
 
 void cell_text_put_change(Text *out, const Column *column, const Record *record,
@@ -103,34 +98,27 @@ void cell_text_put_change(Text *out, const Column *column, const Record *record,
     if (!isnan(ratio.error)) text_printf(out, " ± %.1f", 100 * ratio.error);
 }
 
-static void put_number(Text *out, const Column *column, double value)
-{
-    if (column->kind == COLUMN_SIGNIFICANT) {
-        text_puts(out, human_number(value, column->digits).s);
-    } else {
-        text_printf(out, "%.*f", column->digits,
-                    column->kind == COLUMN_PERCENT ? 100 * value : value);
-    }
-}
-
 static void put_plain(Text *out, const Column *column, const Record *record)
 {
     char text[COLUMN_TEXT];
     double value;
     int64_t whole;
     if (column->kind == COLUMN_WORD || column->kind == COLUMN_WHOLE) {
-        text_puts(out, column_text(column, record, text) ? text : "-");
+        if (column_text(column, record, text)) text_puts(out, text);
     } else if (column->kind == COLUMN_COUNT) {
-        text_puts(out, record_int(record, column->path, &whole) ? human_count(whole).s : "-");
+        if (record_int(record, column->path, &whole)) text_puts(out, human_count(whole).s);
     } else if (record_number(record, column->path, &value)) {
-        put_number(out, column, value);
-    } else {
-        text_puts(out, "-");
+        if (column->kind == COLUMN_PERCENT) value *= 100;
+        if (column->kind == COLUMN_SIGNIFICANT)
+            text_puts(out, human_number(value, column->digits).s);
+        else
+            text_printf(out, "%.*f", column->digits, value);
     }
 }
 
 void cell_text_put(Text *out, const Column *column, const Record *record, const Record *baseline)
 {
+    const size_t before = out->n;
     switch (column->kind) {
     case COLUMN_TIME:
         put_time(out, column, record);
@@ -148,6 +136,7 @@ void cell_text_put(Text *out, const Column *column, const Record *record, const 
         put_plain(out, column, record);
         break;
     }
+    if (out->n == before) text_puts(out, "-");
 }
 
 void cell_text_put_or_status(Text *out, const Column *column, const Record *record)

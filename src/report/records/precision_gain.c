@@ -7,6 +7,7 @@
 #include "report/records/column.h"
 #include "report/records/same_work.h"
 
+#include <math.h>
 #include <string.h>
 
 /* ---- pairs ---- */
@@ -77,15 +78,15 @@ static void put_phases(Text *out, const Record *fp32, const Record *other)
 {
     static const char *const phases[] = {"forward", "backward", "optimizer"};
     const char *separator = ": ";
-    double before, after;
     for (int i = 0; i < 3; i++) {
         const double times = gain(fp32, other, phases[i]);
         if (!(times > 0)) continue;
         text_printf(out, "%s%s %s times", separator, phases[i], human_number(times, 3).s);
         separator = ", ";
     }
-    if (record_number(fp32, "peak_alloc_mib", &before) && before > 0 &&
-        record_number(other, "peak_alloc_mib", &after))
+    const double before = record_real(fp32, "peak_alloc_mib");
+    const double after = record_real(other, "peak_alloc_mib");
+    if (before > 0 && !isnan(after))
         text_printf(out, "%speak memory %+.0f %%", separator, 100 * (after / before - 1));
     text_puts(out, ".");
 }

@@ -7,6 +7,7 @@
 #include "report/records/cell_text.h"
 #include "report/records/rerun_command.h"
 
+#include <math.h>
 #include <string.h>
 
 void record_notes_common(Table *table, const RecordSet *set)
@@ -149,10 +150,9 @@ static void put_peer_blas(Table *table, Text *text, json_t *told, const Record *
 
 static bool any_has(const RecordSet *set, const char *path, bool of_peers)
 {
-    double x;
     for (size_t i = 0; i < record_set_size(set); i++) {
         const Record *row = record_set_at(set, i);
-        if (record_number(row, path, &x) && (!of_peers || record_text(row, "peer"))) return true;
+        if (!isnan(record_real(row, path)) && (!of_peers || record_text(row, "peer"))) return true;
     }
     return false;
 }

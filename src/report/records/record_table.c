@@ -66,29 +66,25 @@ static void put_heading(Table *table, const Column *column, const RecordSet *set
 
 /* Columns that vary between the rows and the essential ones (columns.def); below them the common
  * settings, what went wrong, the warnings, and the machine with the command line. */
-static Status fill(Table *table, const ReportInput *input)
+static void fill(Table *table, const RecordSet *set, const Baseline *baseline)
 {
-    Baseline baseline;
     RowWarnings warnings;
-    if (input->baseline) TRY(baseline_find(&baseline, input->set, input->baseline));
     ColumnSet shown = {{0}};
     for (int c = 0; c < column_count; c++) {
-        const Column *column = &column_list[c];
-        shown.has[c] = column_shown(column, input->set, input->baseline != NULL);
-        if (shown.has[c]) put_heading(table, column, input->set);
+        shown.has[c] = column_shown(&column_list[c], set, baseline != NULL);
+        if (shown.has[c]) put_heading(table, &column_list[c], set);
     }
-    put_spare(table, input->set);
-    row_warnings_find(&warnings, input->set);
-    for (size_t i = 0; i < record_set_size(input->set); i++) {
-        const Record *record = record_set_at(input->set, i);
-        const Record *row = input->baseline ? baseline_row(&baseline, input->set, record) : NULL;
+    put_spare(table, set);
+    row_warnings_find(&warnings, set);
+    for (size_t i = 0; i < record_set_size(set); i++) {
+        const Record *record = record_set_at(set, i);
+        const Record *row = baseline ? baseline_row(baseline, set, record) : NULL;
         put_row(table, &shown, &warnings, record, row);
     }
-    record_notes_common(table, input->set);
-    record_notes_definitions(table, input->set);
-    precision_gain_note(table, input->set);
-    record_notes_rows(table, input->set, &shown, &warnings);
-    return ST_OK;
+    record_notes_common(table, set);
+    record_notes_definitions(table, set);
+    precision_gain_note(table, set);
+    record_notes_rows(table, set, &shown, &warnings);
 }
 
 /* ---- the values of one column beside each other ---- */
@@ -212,20 +208,18 @@ static bool of_attention(const RecordSet *set)
     return record_set_size(set) > 0 && record_value(record_set_at(set, 0), "d_head");
 }
 
-static Status write_side_by_side(Text *out, const char *format, const ReportInput *input)
-{
-    Baseline baseline;
-    Table table = {0};
-    TRY(baseline_find(&baseline, input->set, input->baseline));
-    fill_side_by_side(&table, input->set, &baseline);
-    return table_write_next(out, format, &table);
-}
-
 Status record_table_write(Text *out, const char *format, const ReportInput *input)
 {
     CLEANUP(table_free) Table table = {0};
-    TRY(fill(&table, input));
+    const RecordSet *set = input->set;
+    Baseline baseline;
+    if (input->baseline) TRY(baseline_find(&baseline, set, input->baseline));
+    fill(&table, set, input->baseline ? &baseline : NULL);
     TRY(table_write(out, format, &table));
-    if (input->baseline && of_attention(input->set)) TRY(write_side_by_side(out, format, input));
-    return growth_report_write(out, format, input->set);
+    if (input->baseline && of_attention(set)) {
+        table_free(&table);
+        fill_side_by_side(&table, set, &baseline);
+        TRY(table_write_next(out, format, &table));
+    }
+    return growth_report_write(out, format, set);
 }

@@ -88,31 +88,28 @@ static Status try_temporary(const ReportSink *sink)
 {
     CLEANUP(text_free) Text text = {0};
     AtomicFile file;
-    Status status = report_write(&text, sink->format, &(ReportInput){.set = &sink->set});
-    if (status == ST_OK) status = atomic_file_open(&file, sink->path);
-    if (status == ST_OK) {
-        status = atomic_file_write(&file, text_str(&text), text.n);
-        atomic_file_abandon(&file);
-    }
+    TRY(report_write(&text, sink->format, &(ReportInput){.set = &sink->set}));
+    TRY(atomic_file_open(&file, sink->path));
+    const Status status = atomic_file_write(&file, text_str(&text), text.n);
+    atomic_file_abandon(&file);
     return status;
+}
+
+static Status begin(ReportSink *sink, const RecordSet *start)
+{
+    TRY(record_set_init(&sink->set, NULL));
+    if (!sink->path || !sink->format) return NO_MEMORY("for a report");
+    TRY(record_set_merge(&sink->set, start));
+    sink->stream = is_stream(sink->path);
+    sink->waits = has_older(sink);
+    return sink->waits ? try_temporary(sink) : start_file(sink);
 }
 
 Status report_sink_open(ReportSink *sink, const char *path, const char *format,
                         const RecordSet *start)
 {
     *sink = (ReportSink){.path = strdup(path), .format = strdup(format), .fd = -1};
-    Status status = record_set_init(&sink->set, NULL);
-    if (status == ST_OK && (!sink->path || !sink->format)) {
-        status = NO_MEMORY("for %s", path);
-    }
-    if (status == ST_OK) status = record_set_merge(&sink->set, start);
-    if (status == ST_OK) {
-        sink->stream = is_stream(path);
-        sink->waits = has_older(sink);
-    }
-    if (status == ST_OK) {
-        status = sink->waits ? try_temporary(sink) : start_file(sink);
-    }
+    const Status status = begin(sink, start);
     if (status != ST_OK) report_sink_close(sink);
     return status;
 }

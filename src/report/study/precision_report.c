@@ -227,21 +227,13 @@ static void ratio_cell(Table *table, const Record *first, const Record *row,
     table_cell_number(table, "%.2f", known ? x / y : NAN);
 }
 
-static void number_cell(Table *table, const Record *row, const char *path, const char *fmt)
-{
-    double x;
-    table_cell_number(table, fmt, record_number(row, path, &x) ? x : NAN);
-}
-
 static void price(Table *table, const RecordSet *rows)
 {
     const Stat stat = record_stat_of_set(rows);
     char step[32];
     const Record *fp32 = row_of(rows, "fp32");
-    table_column(table, "precision", "", false);
-    snprintf(step, sizeof step, "step, %s", config_stats[stat]);
-    table_column(table, step, "ms", true);
-    TABLE_COLUMNS(table, 0, "speed-up", "tokens/s", "peak (MiB)", "less memory",
+    snprintf(step, sizeof step, "step, %s (ms)", config_stats[stat]);
+    TABLE_COLUMNS(table, 1, "precision", step, "speed-up", "tokens/s", "peak (MiB)", "less memory",
                   "error of gradients");
     table_column(table, "status", "", false);
     TABLE_SPARE(table, "tokens/s");
@@ -251,8 +243,8 @@ static void price(Table *table, const RecordSet *rows)
         table_cell(table, record_text(row, "precision"));
         step_cell(table, row);
         ratio_cell(table, fp32, row, record_stat_ms, "step");
-        number_cell(table, row, "tokens_per_s", "%.4g");
-        number_cell(table, row, "peak_alloc_mib", "%.1f");
+        table_cell_number(table, "%.4g", record_real(row, "tokens_per_s"));
+        table_cell_number(table, "%.1f", record_real(row, "peak_alloc_mib"));
         ratio_cell(table, fp32, row, record_number, "peak_alloc_mib");
         if (error)
             error_cell(table, json_object_get(error, "gradients"));
