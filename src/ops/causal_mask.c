@@ -20,7 +20,7 @@ static Status check(const Plan *plan, const Node *node)
 static void grad(Builder *b, const Node *node)
 {
     const int dy = builder_grad(b, plan_out_id(b->plan, node, 0));
-    op_grad_input(b, node, OP_causal_mask, (NodeAttr){.inverse = true}, IDS(dy));
+    op_rule_grad_input(b, node, OP_causal_mask, (NodeAttr){.inverse = true}, IDS(dy));
 }
 
 static Status reference(const OpCall *call)

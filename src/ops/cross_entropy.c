@@ -43,8 +43,8 @@ static void grad(Builder *b, const Node *node)
 {
     const int loss = plan_out_id(b->plan, node, 0), lse = plan_out_id(b->plan, node, 1);
     const int logits = plan_in_id(b->plan, node, 0), targets = plan_in_id(b->plan, node, 1);
-    op_grad_input(b, node, OP_cross_entropy_grad, (NodeAttr){0},
-                  IDS(builder_grad(b, loss), logits, targets, lse));
+    op_rule_grad_input(b, node, OP_cross_entropy_grad, (NodeAttr){0},
+                       IDS(builder_grad(b, loss), logits, targets, lse));
 }
 
 static void decompose(Builder *b, const Node *node)

@@ -22,7 +22,7 @@ static void grad(Builder *b, const Node *node)
 {
     const int dx = builder_grad(b, plan_out_id(b->plan, node, 0));
     const int ids = plan_in_id(b->plan, node, 1);
-    op_grad_input(b, node, OP_embedding_grad, (NodeAttr){0}, IDS(dx, ids));
+    op_rule_grad_input(b, node, OP_embedding_grad, (NodeAttr){0}, IDS(dx, ids));
 }
 
 static Status reference(const OpCall *call)
@@ -60,7 +60,7 @@ static Status reference_grad(const OpCall *call)
 }
 
 const OpDef embedding_def = {
-    OP_SOURCE, .check = check, .cost = op_cost_gathered, .grad = grad, .reference = reference,
+    OP_SOURCE, .check = check, .cost = op_rule_cost_gathered, .grad = grad, .reference = reference,
 };
 
 const OpDef embedding_grad_def = {OP_SOURCE, .check = check, .flops_in = 1,

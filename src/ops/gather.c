@@ -21,7 +21,7 @@ static void grad(Builder *b, const Node *node)
 {
     const int dy = builder_grad(b, plan_out_id(b->plan, node, 0));
     const int ids = plan_in_id(b->plan, node, 1);
-    op_grad_input(b, node, OP_gather_grad, (NodeAttr){0}, IDS(dy, ids));
+    op_rule_grad_input(b, node, OP_gather_grad, (NodeAttr){0}, IDS(dy, ids));
 }
 
 static Status reference(const OpCall *call)
@@ -45,7 +45,7 @@ static Status reference_grad(const OpCall *call)
 }
 
 const OpDef gather_def = {
-    OP_SOURCE, .check = check, .cost = op_cost_gathered, .grad = grad, .reference = reference,
+    OP_SOURCE, .check = check, .cost = op_rule_cost_gathered, .grad = grad, .reference = reference,
 };
 
 const OpDef gather_grad_def = {OP_SOURCE, .check = check, .reference = reference_grad};

@@ -55,22 +55,6 @@ OpCost op_cost(const Plan *plan, const Node *node)
     return cost;
 }
 
-OpCost op_cost_gathered(const Plan *plan, const Node *node)
-{
-    const Tensor *out = plan_out(plan, node, 0), *ids = plan_in(plan, node, 1);
-    const double read = elements(out) * (double)plan_dtype_size(plan_in(plan, node, 0)->dtype);
-    return (OpCost){.bytes = read + (double)plan_bytes(out) + (double)plan_bytes(ids)};
-}
-
-void op_grad_input(Builder *b, const Node *node, OpKind op, NodeAttr attr, const int *in, int n_in)
-{
-    const int x = plan_in_id(b->plan, node, 0);
-    if (!builder_wants_grad(b, x)) return;
-    const int dx = builder_grad_target(b, x);
-    *builder_node(b, op, IDS(dx), in, n_in) = attr;
-    builder_grad_add(b, x, dx);
-}
-
 /* What references and implementations were written for. A new dtype is refused until it stands
  * here, so that nothing reads it as fp32. */
 static const bool known_dtypes[DT_COUNT] = {[DT_F32] = true, [DT_BF16] = true, [DT_F16] = true,

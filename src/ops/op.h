@@ -101,12 +101,13 @@ static inline DType op_full_dtype(DType act)
     return act == DT_F64 ? DT_F64 : DT_F32;
 }
 
-/* ---- for definitions ---- */
+/* ---- op_rule.c: for definitions ---- */
 
 /* For grad(): a node of `op` with the inputs `in` computes d(input 0), where that is wanted. */
-void op_grad_input(Builder *b, const Node *node, OpKind op, NodeAttr attr, const int *in, int n_in);
+void op_rule_grad_input(Builder *b, const Node *node, OpKind op, NodeAttr attr, const int *in,
+                        int n_in);
 /* For cost(): one element of input 0 is read for each of output 0, as input 1 says. */
-OpCost op_cost_gathered(const Plan *plan, const Node *node);
+OpCost op_rule_cost_gathered(const Plan *plan, const Node *node);
 
 /* ---- for implementations ---- */
 static inline void *op_out(const OpCall *call, int i)

@@ -26,8 +26,8 @@ static void grad(Builder *b, const Node *node)
     const int dy = builder_grad(b, plan_out_id(b->plan, node, 0)), fn = node->attr.fn;
     const double width = (double)plan_width(plan_in(b->plan, node, 0));
     if (fn == FN_ROW_MAX) return;
-    op_grad_input(b, node, OP_broadcast, (NodeAttr){.scale = fn == FN_ROW_MEAN ? 1 / width : 1},
-                  IDS(dy));
+    op_rule_grad_input(b, node, OP_broadcast,
+                       (NodeAttr){.scale = fn == FN_ROW_MEAN ? 1 / width : 1}, IDS(dy));
 }
 
 static double over_row(int fn, Operand x, int64_t row)

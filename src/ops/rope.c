@@ -57,7 +57,7 @@ static void grad(Builder *b, const Node *node)
     const int cos_full = plan_in_id(b->plan, node, 3), sin_full = plan_in_id(b->plan, node, 4);
     NodeAttr attr = node->attr;
     attr.inverse = !attr.inverse;
-    op_grad_input(b, node, OP_rope, attr, IDS(dy, cos, sin, cos_full, sin_full));
+    op_rule_grad_input(b, node, OP_rope, attr, IDS(dy, cos, sin, cos_full, sin_full));
 }
 
 /* x * cos_full + rotate_pairs(x) * sin_full; turning back rotates after the product. */

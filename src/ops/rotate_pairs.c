@@ -19,7 +19,8 @@ static Status check(const Plan *plan, const Node *node)
 static void grad(Builder *b, const Node *node)
 {
     const int dy = builder_grad(b, plan_out_id(b->plan, node, 0));
-    op_grad_input(b, node, OP_rotate_pairs, (NodeAttr){.inverse = !node->attr.inverse}, IDS(dy));
+    op_rule_grad_input(b, node, OP_rotate_pairs, (NodeAttr){.inverse = !node->attr.inverse},
+                       IDS(dy));
 }
 
 static Status reference(const OpCall *call)

@@ -36,7 +36,7 @@ static OpCost cost(const Plan *plan, const Node *node)
 static void grad(Builder *b, const Node *node)
 {
     const int p = plan_out_id(b->plan, node, 0);
-    op_grad_input(b, node, OP_softmax_grad, node->attr, IDS(builder_grad(b, p), p));
+    op_rule_grad_input(b, node, OP_softmax_grad, node->attr, IDS(builder_grad(b, p), p));
 }
 
 static void decompose(Builder *b, const Node *node)

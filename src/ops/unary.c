@@ -59,8 +59,9 @@ static void grad(Builder *b, const Node *node)
 {
     const int y = plan_out_id(b->plan, node, 0), x = plan_in_id(b->plan, node, 0);
     const Function *f = &functions[node->attr.fn];
-    op_grad_input(b, node, OP_unary_grad, node->attr,
-                  IDS(builder_grad(b, y), f->needs_x ? x : PLAN_NONE, f->needs_y ? y : PLAN_NONE));
+    op_rule_grad_input(
+        b, node, OP_unary_grad, node->attr,
+        IDS(builder_grad(b, y), f->needs_x ? x : PLAN_NONE, f->needs_y ? y : PLAN_NONE));
 }
 
 static double value(const NodeAttr *attr, double x)
