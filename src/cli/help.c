@@ -62,7 +62,7 @@ static void put_features(Text *out)
 {
     GpuLibraries gpu;
     gpu_libraries_read(&gpu);
-    text_printf(out, "products  %s\n", microkernel_names().s);
+    text_printf(out, "gemm      %s\n", microkernel_names().s);
     if (!*gpu.cuda) return;
     text_printf(out, "gpu       CUDA %s, cuBLASLt %s, cuDNN %s", gpu.cuda, gpu.cublaslt,
                 *gpu.cudnn ? gpu.cudnn : "none");

@@ -40,29 +40,22 @@ static void fit_row(Table *table, const char *label, const Config *config, const
     table_note_text(table, &note);
 }
 
-static Status plan_cell(const Config *config, const Limits *machine, const Placement *placement,
-                        Fit *fit, TimeEstimate *estimate)
-{
-    TRY(fit_make_on(fit, config, placement, machine));
-    *estimate = time_estimate_roofline(config, placement, machine, &fit->model.plan);
-    return ST_OK;
-}
-
 static Status add_cell(Table *table, const Config *config, const Limits *machine, const char *label,
                        Total *total)
 {
     CLEANUP(fit_free) Fit fit = {0};
-    TimeEstimate estimate = {NAN, NAN, NAN};
     Placement placement;
     Status status =
         machine ? placement_on(config, machine, &placement) : placement_find(config, &placement);
-    if (status == ST_OK) status = plan_cell(config, machine, &placement, &fit, &estimate);
+    if (status == ST_OK) status = fit_make_on(&fit, config, &placement, machine);
     if (status == ST_UNSUPPORTED) {
         if (total->unsupported++ == 0)
             snprintf(total->why, sizeof total->why, "%s", status_message());
         planned_config_unsupported(table, label, status_message());
         status = ST_OK;
     } else if (status == ST_OK) {
+        const TimeEstimate estimate =
+            time_estimate_roofline(config, &placement, machine, &fit.model.plan);
         const double seconds = time_estimate_from_roofline(&estimate, config);
         fit_row(table, label, config, &fit, seconds);
         if (fit.fits) total->seconds += seconds;

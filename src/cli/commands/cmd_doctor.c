@@ -82,9 +82,8 @@ static const char *or_else(const char *text, const char *otherwise)
 
 /* ---- features ---- */
 
-static void feature(Doctor *d, bool there, const char *name, const char *fmt, ...)
-    __attribute__((format(printf, 4, 5)));
-static void feature(Doctor *d, bool there, const char *name, const char *fmt, ...)
+__attribute__((format(printf, 4, 5))) static void feature(Doctor *d, bool there, const char *name,
+                                                          const char *fmt, ...)
 {
     va_list args;
     CLEANUP(text_free) Text detail = {0}, line = {0};
@@ -142,9 +141,7 @@ static void list_features(Doctor *d)
 
 /* ---- advice ---- */
 
-static void advise(Doctor *d, bool when, const char *fmt, ...)
-    __attribute__((format(printf, 3, 4)));
-static void advise(Doctor *d, bool when, const char *fmt, ...)
+__attribute__((format(printf, 3, 4))) static void advise(Doctor *d, bool when, const char *fmt, ...)
 {
     va_list args;
     CLEANUP(text_free) Text line = {0};

@@ -5,8 +5,7 @@
 #include "bench/study/memory_run.h"
 #include "cli/other_machine.h"
 #include "cli/output.h"
-#include "cli/plan/memory_json.h"
-#include "cli/plan/memory_tables.h"
+#include "cli/plan/memory_output.h"
 #include "cli/plan/planned_config.h"
 #include "config/cell_field.h"
 #include "report/format/table_md.h"
@@ -161,24 +160,19 @@ static Status make_cells(MemoryCell *cells, const Sweep *sweep, const Limits *ma
     return n > 0 ? ST_OK : supported_none(sweep->n, cells[0].message);
 }
 
-static Status write_all(const Settings *settings, const Sweep *sweep, const MemoryCell *cells,
-                        json_t *environment)
-{
-    Text text = {0};
-    Status status = strcmp(settings->format, "json") == 0
-                        ? memory_json_write(&text, cells, sweep->n, environment)
-                        : write_tables(&text, settings, sweep, cells);
-    if (status == ST_OK) status = write_files(settings, &cells[0]);
-    return output_finish(settings, &text, status);
-}
-
 static Status run_cells(const Settings *settings, const Sweep *sweep, MemoryCell *cells,
                         int *exit_code)
 {
     CLEANUP(record_set_free) RecordSet rows = {0};
+    CLEANUP(text_free) Text text = {0};
     TRY(output_rows_init(&rows, settings));
     if (!settings->plan_only) TRY(measure(cells, sweep, &rows, exit_code));
-    return write_all(settings, sweep, cells, json_array_get(rows.environments, 0));
+    if (strcmp(settings->format, "json") == 0)
+        TRY(memory_json_write(&text, cells, sweep->n, json_array_get(rows.environments, 0)));
+    else
+        TRY(write_tables(&text, settings, sweep, cells));
+    TRY(write_files(settings, &cells[0]));
+    return output_text(settings, &text);
 }
 
 static Status run(const Settings *settings, const Sweep *sweep, int *exit_code)

@@ -5,8 +5,7 @@
 #include "cli/command.h"
 #include "cli/other_machine.h"
 #include "cli/output.h"
-#include "cli/plan/plan_json.h"
-#include "cli/plan/plan_tables.h"
+#include "cli/plan/plan_output.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -36,24 +36,18 @@ static Status make_folder(const char *path)
 
 /* ---- the files of a cell ---- */
 
-/* "profile", or "profile-small-ctx-256" where a sweep has several cells. */
-static void prefix_of(const ProfileOutput *output, const Config *config, char *text, size_t size)
-{
-    const char *prefix = output->settings->prefix ? output->settings->prefix : "profile";
-    const CellLabel label = cell_label(config, output->sweep->varies);
-    const bool one = output->sweep->n == 1;
-    snprintf(text, size, "%s%s%s", prefix, one ? "" : "-", one ? "" : label.s);
-    for (char *at = text + strlen(prefix); *at; at++) {
-        if (!isalnum((unsigned char)*at) && !strchr("._-", *at)) *at = '-';
-    }
-}
-
+/* "profile_ENDING", or "profile-small-ctx-256_ENDING" where a sweep has several cells. */
 static Status path_of(const ProfileOutput *output, const Config *config, const char *ending,
                       char path[PATH_MAX])
 {
-    char prefix[512], name[640];
-    prefix_of(output, config, prefix, sizeof prefix);
-    snprintf(name, sizeof name, "%s_%s", prefix, ending);
+    const char *prefix = output->settings->prefix ? output->settings->prefix : "profile";
+    CellLabel label = cell_label(config, output->sweep->varies);
+    const bool one = output->sweep->n == 1;
+    char name[640];
+    for (char *at = label.s; *at; at++) {
+        if (!isalnum((unsigned char)*at) && !strchr("._-", *at)) *at = '-';
+    }
+    snprintf(name, sizeof name, "%s%s%s_%s", prefix, one ? "" : "-", one ? "" : label.s, ending);
     return output_path(output->settings->out_dir, name, path);
 }
 

@@ -1,8 +1,7 @@
-#include "cli/plan/memory_json.h"
-
 #include "base/json_text.h"
 #include "cli/other_machine.h"
 #include "cli/output.h"
+#include "cli/plan/memory_output.h"
 #include "cli/plan/planned_config.h"
 
 #include <stdio.h>

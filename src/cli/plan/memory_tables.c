@@ -1,9 +1,8 @@
-#include "cli/plan/memory_tables.h"
-
 #include "base/array.h"
 #include "base/human.h"
 #include "bench/record/cell_label.h"
 #include "cli/other_machine.h"
+#include "cli/plan/memory_output.h"
 #include "cli/plan/planned_config.h"
 #include "model/step_cost.h"
 #include "report/format/table_write.h"
@@ -276,7 +275,6 @@ Status memory_tables_many(Text *out, const char *format, const Sweep *sweep,
                           const MemoryCell *cells)
 {
     Table table = {0};
-    int known = 0;
     bool ran = false;
     for (int i = 0; i < sweep->n; i++) ran = ran || cells[i].measured;
     TABLE_COLUMNS(&table, 1, "cell", "forward alone (MiB)", "peak (MiB)", "between steps (MiB)",
@@ -286,8 +284,8 @@ Status memory_tables_many(Text *out, const char *format, const Sweep *sweep,
     TABLE_SPARE(&table, "activation gradients, workspace (MiB)", "logits (MiB)", "gradients (MiB)");
     for (int i = 0; i < sweep->n; i++)
         many_row(&table, &cells[i], cell_label(cells[i].config, sweep->varies).s, ran);
-    while (known < sweep->n - 1 && cells[known].unsupported) known++;
-    const MemoryCell *cell = &cells[known];
+    const MemoryCell *cell = cells; /* the first that is supported, or the last */
+    while (cell < cells + sweep->n - 1 && cell->unsupported) cell++;
     planned_config_note(&table, sweep, cell->config, cell->unsupported ? NULL : &cell->placement,
                         cell->attention);
     if (!cell->unsupported) other_machine_note(&table, &cell->placement, cell->machine);

@@ -1,7 +1,6 @@
-#include "cli/plan/plan_json.h"
-
 #include "base/json_text.h"
 #include "cli/other_machine.h"
+#include "cli/plan/plan_output.h"
 #include "cli/plan/planned_config.h"
 #include "report/format/csv_writer.h"
 

@@ -1,8 +1,7 @@
-#include "cli/plan/plan_tables.h"
-
 #include "base/human.h"
 #include "bench/record/cell_label.h"
 #include "cli/other_machine.h"
+#include "cli/plan/plan_output.h"
 #include "cli/plan/planned_config.h"
 #include "report/format/table_write.h"
 
@@ -20,14 +19,6 @@ static HumanText flop_count(double flops)
 }
 
 /* ---- one row per cell ---- */
-
-/* The first supported cell; the last cell when none is. */
-static const PlanCell *first_supported(const PlanCell *cells, int n)
-{
-    int i = 0;
-    while (i < n - 1 && cells[i].unsupported) i++;
-    return &cells[i];
-}
 
 static bool roof_known(const PlanCell *cells, int n)
 {
@@ -63,7 +54,8 @@ static void summary(Table *table, const PlanTables *tables)
         const CellLabel label = cell_label(&sweep->configs[i], sweep->varies);
         summary_row(table, &cells[i], label.s, roof);
     }
-    const PlanCell *known = first_supported(cells, sweep->n);
+    const PlanCell *known = cells; /* the first that is supported, or the last */
+    while (known < cells + sweep->n - 1 && known->unsupported) known++;
     planned_config_note(table, sweep, known->config, known->unsupported ? NULL : &known->placement,
                         known->attention);
     table_note(

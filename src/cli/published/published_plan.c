@@ -46,14 +46,6 @@ static double budget_of(const json_t *root)
 
 static const OptionId common[] = {SUITE_OPTIONS_DEVICE, SUITE_OPTIONS_CELLS, OPTION_END};
 
-static Status put_common(char to[PUBLISHED_ARGS_SIZE], const Settings *settings,
-                         const Config *config)
-{
-    CLEANUP(text_free) Text args = {0};
-    suite_arguments_put(&args, common, settings, config);
-    return suite_arguments_keep(&args, to, PUBLISHED_ARGS_SIZE);
-}
-
 static Status put_sizes(char to[PUBLISHED_ARGS_SIZE], const Settings *settings, const Sweep *sweep)
 {
     CLEANUP(text_free) Text sizes = {0};
@@ -166,7 +158,8 @@ static Status begin(PublishedPlan *plan, json_t **root, const Settings *settings
         return FAIL(ST_USAGE, "--like runs the models of the write-up: the only model option it "
                               "takes is --size, which chooses among its rows");
     TRY(published_list_find(settings->like, &plan->writeup));
-    TRY(put_common(plan->device, settings, &sweep->configs[0]));
+    TRY(suite_arguments_keep_given(plan->device, PUBLISHED_ARGS_SIZE, common, settings,
+                                   sweep->configs));
     TRY(put_sizes(plan->sizes, settings, sweep));
     plan->budget = budget_asked(settings);
     snprintf(plan->folder, sizeof plan->folder, "%s%s", given ? "" : "roofstep-like-",

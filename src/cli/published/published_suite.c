@@ -70,13 +70,6 @@ typedef struct Total {
     int rows, finished, oom, unsupported;
 } Total;
 
-/* "OOM (needs 12.30 GiB, has 7.90 GiB)" */
-static void put_shortage(Text *out, const PublishedFit *fit)
-{
-    text_printf(out, "OOM (needs %s", human_bytes((double)fit->needs).s);
-    text_printf(out, ", has %s)", human_bytes((double)fit->has).s);
-}
-
 /* A row that fits only in a smaller mode runs in that mode. */
 static void put_time(Text *out, Total *total, const PublishedOrder *order, int i,
                      const PublishedFit *fit, const TimeEstimateRates *rates)
@@ -84,7 +77,9 @@ static void put_time(Text *out, Total *total, const PublishedOrder *order, int i
     total->oom += fit->status == RECORD_OOM && !fit->runs;
     total->unsupported += fit->status == RECORD_UNSUPPORTED;
     if (fit->status == RECORD_UNSUPPORTED) text_puts(out, "unsupported");
-    if (fit->status == RECORD_OOM) put_shortage(out, fit);
+    if (fit->status == RECORD_OOM)
+        text_printf(out, "OOM (needs %s, has %s)", human_bytes((double)fit->needs).s,
+                    human_bytes((double)fit->has).s);
     if (!fit->runs) return;
     if (fit->status == RECORD_OOM) text_printf(out, "; %s ", config_modes[fit->mode]);
     const double seconds = published_order_seconds(order, i, fit->mode, rates);

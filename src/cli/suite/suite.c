@@ -44,14 +44,6 @@ static Status keep_model(char *to, const Settings *settings, const Sweep *sweep,
     return suite_arguments_keep(&args, to, SUITE_TEXT_SIZE);
 }
 
-static Status keep_options(char *to, const Settings *settings, const Config *config,
-                           const OptionId *options)
-{
-    CLEANUP(text_free) Text args = {0};
-    suite_arguments_put(&args, options, settings, config);
-    return suite_arguments_keep(&args, to, SUITE_TEXT_SIZE);
-}
-
 Status suite_make(Suite *suite, const Settings *settings, const Sweep *sweep, const char *folder)
 {
     *suite = (Suite){.folder = folder, .budget = settings->budget};
@@ -59,9 +51,10 @@ Status suite_make(Suite *suite, const Settings *settings, const Sweep *sweep, co
     if (n >= SUITE_ARGS_SIZE) suite->command[0] = '\0';
     TRY(keep_model(suite->model, settings, sweep, false));
     TRY(keep_model(suite->first, settings, sweep, true));
-    TRY(keep_options(suite->device, settings, &sweep->configs[0],
-                     OPTION_LIST(SUITE_OPTIONS_DEVICE)));
-    TRY(keep_options(suite->cells, settings, &sweep->configs[0], OPTION_LIST(SUITE_OPTIONS_CELLS)));
+    TRY(suite_arguments_keep_given(suite->device, SUITE_TEXT_SIZE,
+                                   OPTION_LIST(SUITE_OPTIONS_DEVICE), settings, sweep->configs));
+    TRY(suite_arguments_keep_given(suite->cells, SUITE_TEXT_SIZE, OPTION_LIST(SUITE_OPTIONS_CELLS),
+                                   settings, sweep->configs));
     strcpy(suite->parts[SUITE_LIMITS].args, suite->device);
     return ST_OK;
 }

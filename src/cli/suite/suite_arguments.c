@@ -44,6 +44,14 @@ Status suite_arguments_keep(const Text *args, char *to, size_t size)
     return ST_OK;
 }
 
+Status suite_arguments_keep_given(char *to, size_t size, const OptionId *options,
+                                  const Settings *settings, const Config *config)
+{
+    CLEANUP(text_free) Text args = {0};
+    suite_arguments_put(&args, options, settings, config);
+    return suite_arguments_keep(&args, to, size);
+}
+
 /* By its whole name: a suite writes no abbreviation and no "--name=value". */
 static bool is_named(const char *arg, int id)
 {

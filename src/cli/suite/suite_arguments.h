@@ -13,6 +13,9 @@ void suite_arguments_put(Text *out, const OptionId *options, const Settings *set
 
 /* Copies the arguments to `to`, which has `size` bytes. ST_USAGE: they are too long. */
 Status suite_arguments_keep(const Text *args, char *to, size_t size);
+/* Copies what suite_arguments_put() appends. */
+Status suite_arguments_keep_given(char *to, size_t size, const OptionId *options,
+                                  const Settings *settings, const Config *config);
 
 /* Do these arguments name the option? */
 bool suite_arguments_name(const char *args, OptionId id);

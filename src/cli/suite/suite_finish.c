@@ -142,11 +142,10 @@ static Status put_summary(Text *out, const PageInput *input)
     for (size_t i = 0; i < json_array_size(lines); i++)
         put_item(out, json_string_value(json_array_get(lines, i)));
     for (size_t i = 0; i < json_array_size(input->gaps); i++) {
-        Text missing = {0};
+        CLEANUP(text_free) Text missing = {0};
         missing_results_sentence(&missing, json_array_get(input->gaps, i));
+        TRY(text_status(&missing));
         put_item(out, text_str(&missing));
-        out->failed = out->failed || missing.failed;
-        text_free(&missing);
     }
     return text_status(out);
 }

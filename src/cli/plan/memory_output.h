@@ -1,4 +1,4 @@
-/* Memory of cells by use, as tables for people. */
+/* Where the bytes of cells go: as tables for people, and for programs. */
 #pragma once
 
 #include "bench/estimate/memory_cell.h"
@@ -10,3 +10,5 @@ Status memory_tables_one(Text *out, const char *format, const Settings *settings
 /* One row per cell: forward alone beside the cell's mode. */
 Status memory_tables_many(Text *out, const char *format, const Sweep *sweep,
                           const MemoryCell *cells);
+/* Of a single cell, whose profile was kept, every block of memory too. */
+Status memory_json_write(Text *out, const MemoryCell *cells, int n, json_t *environment);
