@@ -26,7 +26,7 @@ typedef struct BackendApi {
     /* A GPU's generation: 90 for compute capability 9.0, 0 when there is no such device. The
      * caller can still fork afterwards. NULL on a CPU. */
     int (*capability)(int device);
-    Status (*open)(Backend **out, int device, int threads);
+    Status (*open)(Backend **out, int device); /* a CPU has no state: *out is NULL */
     void (*close)(Backend *be);
     /* Memory is not cleared. ST_NO_MEMORY says how much was asked for and how much there is. */
     Status (*alloc)(Backend *be, size_t bytes, void **out);

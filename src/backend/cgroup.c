@@ -3,6 +3,7 @@
 #include "backend/proc_text.h"
 #include "base/i64.h"
 
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,7 +27,6 @@ static bool own_path(const char *text, const char *controller, char *path, size_
         if (!group) return false;
         char list[PROC_TEXT_LINE];
         snprintf(list, sizeof list, "%.*s", (int)(group - names - 1), names + 1);
-        for (char *c = list; *c; c++) *c = *c == ',' ? ' ' : *c;
         if (*controller ? !proc_text_has_word(list, controller) : *list != '\0') continue;
         snprintf(path, size, "%.*s", (int)strcspn(group + 1, "\n"), group + 1);
         return true;
@@ -42,7 +42,6 @@ static bool mount_matches(const char *line, const char *controller, char *root, 
     if (!tail || sscanf(line, "%*s %*s %*s %1023s %1023s", root, mount) != 2) return false;
     if (sscanf(tail, " - %31s %*s %255s", type, super) != 2) return false;
     if (!*controller) return strcmp(type, "cgroup2") == 0;
-    for (char *c = super; *c; c++) *c = *c == ',' ? ' ' : *c;
     return strcmp(type, "cgroup") == 0 && proc_text_has_word(super, controller);
 }
 
@@ -51,9 +50,9 @@ static bool find_group(const char *root, const char *controller, Group *group)
 {
     static _Thread_local char text[TEXT];
     char own[1024], mount_root[1024], mount[1024];
-    if (!proc_text_read(root, "/proc/self/cgroup", text, sizeof text)) return false;
+    if (!proc_text_read(text, sizeof text, root, "/proc/self/cgroup")) return false;
     if (!own_path(text, controller, own, sizeof own)) return false;
-    if (!proc_text_read(root, "/proc/self/mountinfo", text, sizeof text)) return false;
+    if (!proc_text_read(text, sizeof text, root, "/proc/self/mountinfo")) return false;
     for (const char *line = text; *line;) {
         char one[4096];
         const size_t length = strcspn(line, "\n");
@@ -81,25 +80,24 @@ static bool ascend(Group *group)
     return strlen(group->path) >= group->top;
 }
 
-/* -1 stands for no limit. */
+/* A negative number, or a word, stands for no limit. */
 static bool number_in(const char *root, const Group *group, const char *file, int64_t *value)
 {
-    char path[PATH_MAX + 64];
+    char text[64];
     int64_t number;
-    snprintf(path, sizeof path, "%s/%s", group->path, file);
-    if (!proc_text_number(root, path, &number) || number < 0) return false;
+    if (!proc_text_read(text, sizeof text, root, "%s/%s", group->path, file) ||
+        !proc_text_number(text, &number) || number < 0)
+        return false;
     *value = number;
     return true;
 }
 
 static int64_t stat_of(const char *root, const Group *group, const char *key)
 {
-    char path[PATH_MAX + 64], text[8192], value[32];
-    snprintf(path, sizeof path, "%s/memory.stat", group->path);
-    if (!proc_text_read(root, path, text, sizeof text)) return 0;
-    const bool known = proc_text_field(text, key, value, sizeof value);
-    const int64_t bytes = known ? strtoll(value, NULL, 10) : 0;
-    return i64_max(bytes, 0);
+    char text[8192], value[32];
+    proc_text_read(text, sizeof text, root, "%s/memory.stat", group->path);
+    return proc_text_field(text, key, value, sizeof value) ? i64_max(strtoll(value, NULL, 10), 0)
+                                                           : 0;
 }
 
 static bool memory_of(const char *root, const Group *group, CgroupMemory *out)
@@ -123,56 +121,52 @@ static bool memory_of(const char *root, const Group *group, CgroupMemory *out)
     return true;
 }
 
-static void tighten_memory(const char *root, const char *controller, CgroupMemory *best)
+/* Calls `look` for every group from the process's own up, in the hierarchies of both versions. */
+static void visit_groups(const char *root, const char *controller,
+                         void (*look)(const char *root, const Group *group, void *best), void *best)
 {
-    Group group;
-    CgroupMemory here;
-    if (!find_group(root, controller, &group)) return;
-    do {
-        if (!memory_of(root, &group, &here)) continue;
-        const bool tighter = here.limit - here.used < best->limit - best->used;
-        if (!best->limited || tighter) *best = here;
-    } while (ascend(&group));
+    const char *const controllers[] = {controller, ""};
+    for (int i = 0; i < 2; i++) {
+        Group group;
+        bool there = find_group(root, controllers[i], &group);
+        for (; there; there = ascend(&group)) look(root, &group, best);
+    }
+}
+
+static void tighten_memory(const char *root, const Group *group, void *best)
+{
+    CgroupMemory *least = best, here;
+    if (!memory_of(root, group, &here)) return;
+    const bool tighter = here.limit - here.used < least->limit - least->used;
+    if (!least->limited || tighter) *least = here;
 }
 
 CgroupMemory cgroup_memory(const char *root)
 {
     CgroupMemory best = {0};
-    tighten_memory(root, "memory", &best);
-    tighten_memory(root, "", &best);
+    visit_groups(root, "memory", tighten_memory, &best);
     return best;
 }
 
-static double quota_of(const char *root, const Group *group)
+static void tighten_quota(const char *root, const Group *group, void *best)
 {
-    char path[PATH_MAX + 64], text[64];
-    long long quota, period;
+    char text[64];
+    int64_t quota = 0, period = 0;
+    double *least = best;
     if (group->v2) {
-        snprintf(path, sizeof path, "%s/cpu.max", group->path);
-        if (!proc_text_read(root, path, text, sizeof text)) return 0;
-        if (sscanf(text, "%lld %lld", &quota, &period) != 2) return 0;
-    } else {
-        int64_t q, p;
-        if (!number_in(root, group, "cpu.cfs_quota_us", &q)) return 0;
-        if (!number_in(root, group, "cpu.cfs_period_us", &p)) return 0;
-        quota = q;
-        period = p;
+        proc_text_read(text, sizeof text, root, "%s/cpu.max", group->path);
+        if (sscanf(text, "%" SCNd64 " %" SCNd64, &quota, &period) != 2) return;
+    } else if (!number_in(root, group, "cpu.cfs_quota_us", &quota) ||
+               !number_in(root, group, "cpu.cfs_period_us", &period)) {
+        return;
     }
-    return quota > 0 && period > 0 ? (double)quota / (double)period : 0;
-}
-
-static double tighten_quota(const char *root, const char *controller, double best)
-{
-    Group group;
-    if (!find_group(root, controller, &group)) return best;
-    do {
-        const double here = quota_of(root, &group);
-        if (here > 0 && (best <= 0 || here < best)) best = here;
-    } while (ascend(&group));
-    return best;
+    const double here = quota > 0 && period > 0 ? (double)quota / (double)period : 0;
+    if (here > 0 && (*least <= 0 || here < *least)) *least = here;
 }
 
 double cgroup_cpu_quota(const char *root)
 {
-    return tighten_quota(root, "", tighten_quota(root, "cpu", 0));
+    double best = 0;
+    visit_groups(root, "cpu", tighten_quota, &best);
+    return best;
 }

@@ -1,8 +1,8 @@
 #include "backend/cpu_contention.h"
 
-#include <fcntl.h>
+#include "backend/proc_text.h"
+
 #include <stdio.h>
-#include <unistd.h>
 
 /* A thread reads its counters every 5 ms at most: reading them takes some 4 us. */
 static const int64_t interval = 5000000;
@@ -22,14 +22,10 @@ typedef struct SchedCounters {
 static bool read_counters(SchedCounters *counters)
 {
     char text[128];
-    const int file = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
-    const ssize_t n = file < 0 ? -1 : read(file, text, sizeof text - 1);
-    if (file >= 0) close(file);
-    if (n <= 0) return false;
-    text[n] = '\0';
-    return sscanf(text, "%lld %lld %lld", &counters->ran, &counters->waited, &counters->slices) ==
-               3 &&
-           counters->slices > 0;
+    proc_text_read(text, sizeof text, "", "/proc/thread-self/schedstat");
+    const int n =
+        sscanf(text, "%lld %lld %lld", &counters->ran, &counters->waited, &counters->slices);
+    return n == 3 && counters->slices > 0;
 }
 
 /* A child process counts from 0 again: its first difference says nothing. */

@@ -1,29 +1,27 @@
 #include "backend/cpu_features.h"
 
+#include "backend/proc_text.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { LONGEST = 32 }; /* word, with its end */
 
-/* The first word of a list; `list` goes on to the next one. False at the end. */
+/* The first word of a list, separated by blanks or commas; *list moves to the next one. False at the end. */
 static bool next_word(const char **list, char word[LONGEST])
 {
-    if (!*list || !**list) return false;
-    const size_t n = strcspn(*list, ","), kept = n < LONGEST ? n : LONGEST - 1;
-    memcpy(word, *list, kept);
-    word[kept] = '\0';
-    *list += n + ((*list)[n] == ',');
+    const size_t n = strcspn(*list, " ,");
+    if (!**list) return false;
+    snprintf(word, LONGEST, "%.*s", (int)n, *list);
+    *list += n + ((*list)[n] != '\0');
     return true;
 }
 
 static bool hidden(const char *word)
 {
-    char other[LONGEST];
-    for (const char *list = getenv("ROOFSTEP_CPU_HIDE"); next_word(&list, other);) {
-        if (strcmp(other, word) == 0 || strcmp(other, "all") == 0) return true;
-    }
-    return false;
+    const char *list = getenv("ROOFSTEP_CPU_HIDE");
+    return list && (proc_text_has_word(list, word) || proc_text_has_word(list, "all"));
 }
 
 bool cpu_features_has(const char *words)
@@ -37,12 +35,10 @@ bool cpu_features_has(const char *words)
 CpuFeatureList cpu_features_hidden(const char *features)
 {
     CpuFeatureList list = {""};
+    char word[LONGEST];
     size_t used = 0;
-    for (size_t n; *features; features += n + (features[n] == ' ')) {
-        char word[LONGEST];
-        n = strcspn(features, " ");
-        snprintf(word, sizeof word, "%.*s", (int)n, features);
-        if (!hidden(word) || used + n + 2 > sizeof list.s) continue;
+    while (next_word(&features, word)) {
+        if (!hidden(word) || used + strlen(word) + 2 > sizeof list.s) continue;
         used +=
             (size_t)snprintf(list.s + used, sizeof list.s - used, "%s%s", used ? " " : "", word);
     }

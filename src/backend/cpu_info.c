@@ -69,7 +69,7 @@ static void read_cpuinfo(CpuInfo *info, const char *root)
 {
     static _Thread_local char text[TEXT];
     char words[8192], mhz[32];
-    if (!proc_text_read(root, "/proc/cpuinfo", text, sizeof text)) return;
+    if (!proc_text_read(text, sizeof text, root, "/proc/cpuinfo")) return;
     read_name(info, text);
     if (!proc_text_field(text, "Features", words, sizeof words)) {
         proc_text_field(text, "flags", words, sizeof words);
@@ -83,9 +83,9 @@ static void read_cpuinfo(CpuInfo *info, const char *root)
 
 static bool cpu_number(const char *root, int cpu, const char *file, int64_t *value)
 {
-    char path[PROC_TEXT_LINE];
-    snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%d/%s", cpu, file);
-    return proc_text_number(root, path, value);
+    char text[64];
+    return proc_text_read(text, sizeof text, root, "/sys/devices/system/cpu/cpu%d/%s", cpu, file) &&
+           proc_text_number(text, value);
 }
 
 /* A core is counted at the first of its hardware threads that is in the set. */
@@ -94,11 +94,10 @@ static int count_cores(const char *root, const bool in[PROC_TEXT_CPUS])
     static _Thread_local bool siblings[PROC_TEXT_CPUS];
     int cores = 0;
     for (int cpu = 0; cpu < PROC_TEXT_CPUS; cpu++) {
-        char path[PROC_TEXT_LINE], list[PROC_TEXT_LINE];
+        char list[PROC_TEXT_LINE];
         if (!in[cpu]) continue;
-        snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%d/topology/thread_siblings_list",
-                 cpu);
-        proc_text_read(root, path, list, sizeof list);
+        proc_text_read(list, sizeof list, root,
+                       "/sys/devices/system/cpu/cpu%d/topology/thread_siblings_list", cpu);
         proc_text_cpu_list(list, siblings);
         int first = 0;
         while (first < cpu && !(siblings[first] && in[first])) first++;
@@ -126,7 +125,7 @@ static int allowed_processors(const char *root, const bool online[PROC_TEXT_CPUS
                               bool allowed[PROC_TEXT_CPUS])
 {
     char text[8192], list[4096];
-    const bool known = proc_text_read(root, "/proc/self/status", text, sizeof text) &&
+    const bool known = proc_text_read(text, sizeof text, root, "/proc/self/status") &&
                        proc_text_field(text, "Cpus_allowed_list", list, sizeof list);
     const bool placed = !*root && cpu_places(allowed) > 0;
     if (!placed && (!known || proc_text_cpu_list(list, allowed) == 0)) {
@@ -148,7 +147,7 @@ static void read_processors(CpuInfo *info, const char *root)
 {
     static _Thread_local bool online[PROC_TEXT_CPUS], allowed[PROC_TEXT_CPUS];
     char list[4096];
-    proc_text_read(root, "/sys/devices/system/cpu/online", list, sizeof list);
+    proc_text_read(list, sizeof list, root, "/sys/devices/system/cpu/online");
     info->online = proc_text_cpu_list(list, online);
     if (info->online == 0) {
         info->online = (int)sysconf(_SC_NPROCESSORS_ONLN);
@@ -156,7 +155,7 @@ static void read_processors(CpuInfo *info, const char *root)
     }
     info->physical = count_cores(root, online);
     info->sockets = count_sockets(root, online);
-    proc_text_read(root, "/sys/devices/system/node/online", list, sizeof list);
+    proc_text_read(list, sizeof list, root, "/sys/devices/system/node/online");
     info->nodes = proc_text_cpu_list(list, allowed);
     if (info->nodes == 0) info->nodes = 1;
     info->quota = cgroup_cpu_quota(root);
@@ -179,9 +178,8 @@ static int64_t cache_bytes(const char *text)
 
 static bool cache_file(const char *root, int index, const char *file, char *text, size_t size)
 {
-    char path[PROC_TEXT_LINE];
-    snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu0/cache/index%d/%s", index, file);
-    return proc_text_read(root, path, text, size);
+    return proc_text_read(text, size, root, "/sys/devices/system/cpu/cpu0/cache/index%d/%s", index,
+                          file);
 }
 
 static int instances(const char *root, int index, int online)
@@ -214,8 +212,8 @@ static int64_t addresses_left(const char *root)
     struct rlimit limit;
     char text[128];
     if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur >= INT64_MAX) return INT64_MAX;
-    proc_text_read(root, "/proc/self/statm", text,
-                   sizeof text); /* its first number: pages mapped */
+    proc_text_read(text, sizeof text, root,
+                   "/proc/self/statm"); /* its first number: pages mapped */
     const int64_t left =
         (int64_t)limit.rlim_cur - in_units(strtoll(text, NULL, 10), sysconf(_SC_PAGESIZE));
     return i64_max(left, 0);
@@ -224,7 +222,7 @@ static int64_t addresses_left(const char *root)
 static Status read_memory(CpuInfo *info, const char *root)
 {
     char text[8192], value[64];
-    if (!proc_text_read(root, "/proc/meminfo", text, sizeof text)) {
+    if (!proc_text_read(text, sizeof text, root, "/proc/meminfo")) {
         return FAIL(ST_IO, "%s/proc/meminfo cannot be read: %s", root,
                     errno == ENOENT ? "is /proc mounted?" : error_text(errno));
     }
@@ -244,7 +242,7 @@ static Status read_memory(CpuInfo *info, const char *root)
 static void read_huge_pages(CpuInfo *info, const char *root)
 {
     char text[128];
-    proc_text_read(root, "/sys/kernel/mm/transparent_hugepage/enabled", text, sizeof text);
+    proc_text_read(text, sizeof text, root, "/sys/kernel/mm/transparent_hugepage/enabled");
     const char *open = strchr(text, '[');
     if (!open) return;
     snprintf(info->huge_pages, sizeof info->huge_pages, "%.*s", (int)strcspn(open + 1, "]"),
@@ -255,10 +253,10 @@ static void read_condition(CpuInfo *info, const char *root)
 {
     char text[128];
     int64_t khz;
-    proc_text_read(root, "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", info->governor,
-                   sizeof info->governor);
+    proc_text_read(info->governor, sizeof info->governor, root,
+                   "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor");
     if (cpu_number(root, 0, "cpufreq/scaling_cur_freq", &khz)) info->mhz = (double)khz / 1000;
-    if (proc_text_read(root, "/proc/loadavg", text, sizeof text)) info->load = strtod(text, NULL);
+    if (proc_text_read(text, sizeof text, root, "/proc/loadavg")) info->load = strtod(text, NULL);
     read_huge_pages(info, root);
 }
 
@@ -279,7 +277,7 @@ Status cpu_info_ticks(CpuTicks *ticks, const char *root)
 {
     char text[4096], line[PROC_TEXT_LINE];
     long long t[8] = {0}; /* user nice system idle iowait irq softirq steal */
-    proc_text_read(root, "/proc/stat", text, sizeof text);
+    proc_text_read(text, sizeof text, root, "/proc/stat");
     const bool found = proc_text_field(text, "cpu", line, sizeof line);
     if (!found || sscanf(line, "%lld %lld %lld %lld %lld %lld %lld %lld", &t[0], &t[1], &t[2],
                          &t[3], &t[4], &t[5], &t[6], &t[7]) < 4) {

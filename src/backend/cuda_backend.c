@@ -97,9 +97,8 @@ static void close_device(Backend *be)
     free(be);
 }
 
-static Status open_device(Backend **out, int device, int threads)
+static Status open_device(Backend **out, int device)
 {
-    (void)threads;
     Backend *be = calloc(1, sizeof *be);
     if (!be) return NO_MEMORY("to open a backend");
     const Status st = open_parts(be, device);

@@ -9,10 +9,9 @@ static int capability(int device)
     return 0;
 }
 
-static Status cannot_open(Backend **out, int device, int threads)
+static Status cannot_open(Backend **out, int device)
 {
     (void)out;
-    (void)threads;
     return FAIL(ST_UNSUPPORTED,
                 "device cuda:%d: this build has no CUDA; use --device cpu, or build with CUDA "
                 "(roofstep doctor says what is missing)",

@@ -3,23 +3,24 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-static int open_under(const char *root, const char *path)
+/* Without stdio, which allocates: where memory is short a machine must not look smaller than it is. */
+bool proc_text_read(char *text, size_t size, const char *root, const char *path, ...)
 {
     char full[PATH_MAX];
-    const int n = snprintf(full, sizeof full, "%s%s", root, path);
-    return n > 0 && (size_t)n < sizeof full ? open(full, O_RDONLY | O_CLOEXEC) : -1;
-}
-
-/* Not with stdio, which allocates: where memory is short a machine must not look smaller than it is. */
-bool proc_text_read(const char *root, const char *path, char *text, size_t size)
-{
+    const size_t top = (size_t)snprintf(full, sizeof full, "%s", root), rest = sizeof full - top;
     text[0] = '\0';
-    const int fd = open_under(root, path);
+    if (top >= sizeof full) return false;
+    va_list args;
+    va_start(args, path);
+    const bool fits = (size_t)vsnprintf(full + top, rest, path, args) < rest;
+    va_end(args);
+    const int fd = fits ? open(full, O_RDONLY | O_CLOEXEC) : -1;
     if (fd < 0) return false;
     size_t n = 0;
     ssize_t more = 1;
@@ -34,10 +35,9 @@ bool proc_text_read(const char *root, const char *path, char *text, size_t size)
     return more >= 0;
 }
 
-bool proc_text_number(const char *root, const char *path, int64_t *value)
+bool proc_text_number(const char *text, int64_t *value)
 {
-    char text[64], *end;
-    if (!proc_text_read(root, path, text, sizeof text)) return false;
+    char *end;
     errno = 0;
     const long long number = strtoll(text, &end, 10);
     if (end == text || errno != 0) return false;
@@ -67,8 +67,8 @@ bool proc_text_has_word(const char *list, const char *word)
 {
     const size_t length = strlen(word);
     for (const char *at = strstr(list, word); at; at = strstr(at + 1, word)) {
-        const bool starts = at == list || at[-1] == ' ';
-        if (starts && strchr(" \n", at[length])) return true;
+        const bool starts = at == list || strchr(" ,", at[-1]);
+        if (starts && strchr(" ,\n", at[length])) return true;
     }
     return false;
 }

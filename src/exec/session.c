@@ -68,7 +68,7 @@ Status session_open(Session *s, const Binding *binding, int device)
 {
     *s = (Session){.plan = binding->plan, .binding = binding, .api = backend_api(binding->backend)};
     if (binding->backend == BACKEND_cpu) TRY(thread_team_start(binding->threads));
-    Status st = s->api->open(&s->backend, device, binding->threads);
+    Status st = s->api->open(&s->backend, device);
     if (st == ST_OK) st = take_memory(s);
     s->prepare_seconds = -clock_seconds();
     if (st == ST_OK) st = prepare_nodes(s);

@@ -24,7 +24,7 @@ static Device open_device(void)
 {
     Device d = {.api = backend_api(BACKEND_cuda), .host = malloc(BYTES)};
     assert_non_null(d.host);
-    if (d.api->open(&d.be, 0, 1) != ST_OK) fail_msg("%s", status_message());
+    if (d.api->open(&d.be, 0) != ST_OK) fail_msg("%s", status_message());
     assert_int_equal(d.api->alloc(d.be, BYTES, &d.to), ST_OK);
     assert_int_equal(d.api->alloc(d.be, BYTES, &d.from), ST_OK);
     return d;

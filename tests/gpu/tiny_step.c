@@ -144,7 +144,7 @@ static bool tell_cell(const Shape *shape, Precision precision, size_t style)
 static Status ask_capability(void)
 {
     Backend *be = NULL;
-    TRY(backend_api(BACKEND_cuda)->open(&be, 0, 1));
+    TRY(backend_api(BACKEND_cuda)->open(&be, 0));
     capability = be->capability;
     backend_api(BACKEND_cuda)->close(be);
     return ST_OK;

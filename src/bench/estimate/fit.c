@@ -34,7 +34,7 @@ static Status ask_device(const Placement *placement, size_t *available)
 {
     const BackendApi *api = backend_api(placement->backend);
     Backend *backend = NULL;
-    TRY(api->open(&backend, placement->device, placement->threads));
+    TRY(api->open(&backend, placement->device));
     const Status status = api->available(backend, available);
     api->close(backend);
     return status;

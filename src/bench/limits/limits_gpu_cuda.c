@@ -331,7 +331,7 @@ static Status measure(int device, Limits *out)
     const BackendApi *api = backend_api(BACKEND_cuda);
     Backend *be = NULL;
     GpuWatch watch;
-    TRY(api->open(&be, device, 1));
+    TRY(api->open(&be, device));
     gpu_watch_open(&watch, device);
     const Status status = measure_open(be, &watch, out);
     put_throttled(&watch, out);

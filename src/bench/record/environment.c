@@ -51,7 +51,7 @@ static void os_name(char *name, size_t size)
     char text[4096];
     static const char key[] = "PRETTY_NAME=";
     name[0] = '\0';
-    if (!proc_text_read("", "/etc/os-release", text, sizeof text)) return;
+    if (!proc_text_read(text, sizeof text, "", "/etc/os-release")) return;
     for (const char *line = text; line; line = strchr(line, '\n')) {
         line += *line == '\n';
         if (strncmp(line, key, sizeof key - 1) != 0) continue;

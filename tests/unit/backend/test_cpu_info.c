@@ -268,7 +268,7 @@ static void limited_addresses(void **state)
     char text[128];
     struct rlimit before, less;
     size_t bytes = 0;
-    assert_true(proc_text_read("", "/proc/self/statm", text, sizeof text));
+    assert_true(proc_text_read(text, sizeof text, "", "/proc/self/statm"));
     assert_int_equal(getrlimit(RLIMIT_AS, &before), 0);
     less = before;
     less.rlim_cur = (rlim_t)(strtoll(text, NULL, 10) * sysconf(_SC_PAGESIZE) + 64 * MIB);
