@@ -43,7 +43,7 @@ static inline Status attention_plan_make(AttentionPlan *p, const AttentionShape 
         .heads = s->H, .tokens = s->T, .causal = s->causal, .tf32 = s->tf32, .scale = scale};
     Builder b;
     int part[3];
-    plan_init(&p->plan);
+    p->plan = (Plan){0};
     builder_init(&b, &p->plan);
     p->qkv = builder_tensor(&b, "qkv", TK_ACTIVATION, s->dtype, DIMS(N, 3 * C));
     for (int i = 0; i < 3; i++) {

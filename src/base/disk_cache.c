@@ -1,5 +1,6 @@
 #include "base/disk_cache.h"
 
+#include "base/array.h"
 #include "base/cache_dir.h"
 #include "base/json_text.h"
 #include "base/log.h"
@@ -24,33 +25,27 @@ struct DiskCache {
 
 static void place(DiskCache *table, const char *file)
 {
-    Text path = {0};
-    if (cache_dir_path(&path, true) == ST_OK) {
-        const size_t folder = path.n;
-        text_printf(&path, "/%s.json", file);
-        for (size_t i = folder + 1; i < path.n; i++) {
-            if (path.data[i] == ' ' || path.data[i] == '/') path.data[i] = '-';
-        }
-        if (text_status(&path) == ST_OK && path.n < sizeof table->path) {
-            memcpy(table->path, text_str(&path), path.n + 1);
-        }
+    CLEANUP(text_free) Text path = {0};
+    if (cache_dir_path(&path, true) != ST_OK) return;
+    const size_t folder = path.n;
+    text_printf(&path, "/%s.json", file);
+    for (size_t i = folder + 1; i < path.n; i++) {
+        if (path.data[i] == ' ' || path.data[i] == '/') path.data[i] = '-';
     }
-    text_free(&path);
+    if (!path.failed && path.n < sizeof table->path)
+        memcpy(table->path, text_str(&path), path.n + 1);
 }
 
 static json_t *read_object(const DiskCache *table)
 {
     CLEANUP(text_free) Text text = {0};
     json_error_t error;
-    json_t *read = NULL;
-    if (text_read_file(&text, table->path, FILE_LIMIT) == ST_OK) {
-        read = json_loads(text_str(&text), 0, &error);
-    }
-    return read;
+    const bool read = text_read_file(&text, table->path, FILE_LIMIT) == ST_OK;
+    return read ? json_loads(text_str(&text), 0, &error) : NULL;
 }
 
-/* What the file holds counts: all that this process has found is in it, but what others have
- * replaced; unless it could not be written. */
+/* The file's entries win: it holds all that this process has stored, except what others have replaced. Not
+ * read once it could not be written, because then entries of this process are missing from it. */
 static void read_file(DiskCache *table)
 {
     if (!table->path[0] || table->unkept || access(table->path, F_OK) != 0) return;
@@ -66,12 +61,11 @@ static void read_file(DiskCache *table)
 
 static void write_file(DiskCache *table)
 {
-    char *text = json_text_dumps(table->texts, JSON_INDENT(1) | JSON_SORT_KEYS);
+    CLEANUP(array_free) char *text = json_text_dumps(table->texts, JSON_INDENT(1) | JSON_SORT_KEYS);
     if (text && text_write_file(table->path, text, strlen(text)) != ST_OK && !table->unkept) {
         log_warning("the %s found are not kept: %s", table->what, status_message());
         table->unkept = true;
     }
-    free(text);
 }
 
 /* Held until the file descriptor is closed; -1 where there is no place for a lock. */

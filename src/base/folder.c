@@ -44,18 +44,18 @@ static Status check_entry(const char *path, const char *top)
 
 Status folder_check_own(const char *folder, const char *part)
 {
-    char top[PATH_MAX], path[PATH_MAX];
+    char top[PATH_MAX], inner[PATH_MAX], path[PATH_MAX];
+    const bool itself = strcmp(part, ".") == 0;
     Status status = ST_OK;
     if (!realpath(folder, top)) return ST_OK; /* it is not there yet */
-    if (snprintf(path, sizeof path, "%s/%s", folder, part) >= PATH_MAX) return ST_OK;
-    DIR *dir = opendir(path);
+    const int n =
+        snprintf(inner, sizeof inner, "%s%s%s", folder, itself ? "" : "/", itself ? "" : part);
+    DIR *dir = n < PATH_MAX ? opendir(inner) : NULL;
     for (const struct dirent *entry; status == ST_OK && dir && (entry = readdir(dir));) {
         const char *name = entry->d_name;
-        const bool itself = strcmp(part, ".") == 0;
         if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0) continue;
-        const int n = itself ? snprintf(path, sizeof path, "%s/%s", folder, name)
-                             : snprintf(path, sizeof path, "%s/%s/%s", folder, part, name);
-        if (n < PATH_MAX) status = check_entry(path, top);
+        if (snprintf(path, sizeof path, "%s/%s", inner, name) < PATH_MAX)
+            status = check_entry(path, top);
     }
     if (dir) closedir(dir);
     return status;

@@ -18,11 +18,9 @@ Status gzip_file_open(GzipFile *packed, const char *path)
 {
     *packed = (GzipFile){.zipped = gzip_file_named(path)};
     TRY(atomic_file_open(&packed->file, path));
-    if (!packed->zipped) return ST_OK;
-    if (deflateInit2(&packed->zip, Z_DEFAULT_COMPRESSION, Z_DEFLATED, GZIP, 8,
-                     Z_DEFAULT_STRATEGY) == Z_OK) {
+    if (!packed->zipped || deflateInit2(&packed->zip, Z_DEFAULT_COMPRESSION, Z_DEFLATED, GZIP, 8,
+                                        Z_DEFAULT_STRATEGY) == Z_OK)
         return ST_OK;
-    }
     packed->zipped = false;
     atomic_file_abandon(&packed->file);
     return NO_MEMORY("to compress %s", path);
@@ -78,12 +76,12 @@ static Status check_beginning(const char *bytes, size_t n, const char *path)
 {
     static const struct {
         const char *bytes, *program;
-    } packers[] = {{"\xfd"
-                    "7zXZ",
-                    "xz"},
-                   {"\x28\xb5\x2f\xfd", "zstd"},
-                   {"BZh", "bzip2"},
-                   {"PK\x03\x04", "zip"}};
+    } packers[] = {
+        {"\3757zXZ", "xz"},
+        {"\x28\xb5\x2f\xfd", "zstd"},
+        {"BZh", "bzip2"},
+        {"PK\x03\x04", "zip"},
+    };
     for (size_t i = 0; i < sizeof packers / sizeof *packers; i++) {
         const size_t length = strlen(packers[i].bytes);
         if (n < length || memcmp(bytes, packers[i].bytes, length) != 0) continue;

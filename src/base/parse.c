@@ -5,7 +5,6 @@
 #include <ctype.h>
 #include <errno.h>
 #include <math.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -50,19 +49,21 @@ typedef struct Unit {
     double size;
 } Unit;
 
-/* A number that is not negative, and a unit; sets *value to the product. */
-static bool with_unit(const char *s, const Unit *units, int n, double *value)
-{
-    const char *rest = *s == '-' ? NULL : leading_real(s, value);
-    for (int i = 0; rest && i < n; i++) {
-        if (strcmp(rest, units[i].name) != 0) continue;
-        *value *= units[i].size;
-        return true;
-    }
-    return false;
-}
+#define UNITS(array) array, (int)(sizeof(array) / sizeof *(array))
 
-#define COUNT(array) ((int)(sizeof(array) / sizeof *(array)))
+/* A number that is not negative, and a unit: *out becomes their product. `what` is a name with an example. */
+static Status with_unit(const char *s, const Unit *units, int n, const char *what, double *out)
+{
+    double value = 0;
+    const char *rest = *s == '-' ? NULL : leading_real(s, &value);
+    int i = 0;
+    while (rest && i < n && strcmp(rest, units[i].name) != 0) i++;
+    if (!rest || i == n) return FAIL(ST_USAGE, "%s is not %s", human_quote(s).s, what);
+    value *= units[i].size;
+    if (!isfinite(value)) return FAIL(ST_USAGE, "%s is too large", human_quote(s).s);
+    *out = value;
+    return ST_OK;
+}
 
 Status parse_bytes(const char *s, int64_t *out)
 {
@@ -73,8 +74,7 @@ Status parse_bytes(const char *s, int64_t *out)
         {"KiB", 0x1p10}, {"MiB", 0x1p20}, {"GiB", 0x1p30}, {"TiB", 0x1p40},
     };
     double value = 0;
-    if (!with_unit(s, units, COUNT(units), &value))
-        return FAIL(ST_USAGE, "%s is not a size such as 8GiB or 500MB", human_quote(s).s);
+    TRY(with_unit(s, UNITS(units), "a size such as 8GiB or 500MB", &value));
     if (!(value < 0x1p63)) return FAIL(ST_USAGE, "%s does not fit in 64 bits", human_quote(s).s);
     *out = (int64_t)value;
     return ST_OK;
@@ -83,21 +83,11 @@ Status parse_bytes(const char *s, int64_t *out)
 Status parse_percent(const char *s, double *out)
 {
     static const Unit units[] = {{"%", 0.01}};
-    double value = 0;
-    if (!with_unit(s, units, COUNT(units), &value))
-        return FAIL(ST_USAGE, "%s is not a percentage such as 1%%", human_quote(s).s);
-    if (!isfinite(value)) return FAIL(ST_USAGE, "%s is too large", human_quote(s).s);
-    *out = value;
-    return ST_OK;
+    return with_unit(s, UNITS(units), "a percentage such as 1%", out);
 }
 
 Status parse_seconds(const char *s, double *out)
 {
     static const Unit units[] = {{"", 1}, {"s", 1}, {"ms", 1e-3}, {"m", 60}, {"h", 3600}};
-    double value = 0;
-    if (!with_unit(s, units, COUNT(units), &value))
-        return FAIL(ST_USAGE, "%s is not a time such as 90s, 10m or 600", human_quote(s).s);
-    if (!isfinite(value)) return FAIL(ST_USAGE, "%s is too large", human_quote(s).s);
-    *out = value;
-    return ST_OK;
+    return with_unit(s, UNITS(units), "a time such as 90s, 10m or 600", out);
 }

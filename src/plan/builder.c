@@ -3,7 +3,6 @@
 #include "base/array.h"
 #include "plan/op_functions.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,18 +20,13 @@ void builder_free(Builder *b)
     *b = (Builder){0};
 }
 
-void builder_scope(Builder *b, int layer, const char *fmt, ...)
+void builder_scope(Builder *b, int layer, const char *name)
 {
-    va_list args;
-    va_start(args, fmt);
-    char tail[PLAN_SCOPE];
-    vsnprintf(tail, sizeof tail, fmt, args);
-    va_end(args);
     b->layer = layer;
     if (layer == PLAN_NONE) {
-        snprintf(b->scope, sizeof b->scope, "%s", tail);
+        snprintf(b->scope, sizeof b->scope, "%s", name);
     } else {
-        snprintf(b->scope, sizeof b->scope, "layer.%d/%.24s", layer, tail);
+        snprintf(b->scope, sizeof b->scope, "layer.%d/%.24s", layer, name);
     }
 }
 

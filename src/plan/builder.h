@@ -27,8 +27,8 @@ typedef struct Builder {
 
 void builder_init(Builder *b, Plan *plan);
 void builder_free(Builder *b); /* not the plan */
-void builder_scope(Builder *b, int layer, const char *fmt, ...)
-    __attribute__((format(printf, 3, 4)));
+/* Nodes added next are in "layer.3/NAME", or in NAME where `layer` is PLAN_NONE. */
+void builder_scope(Builder *b, int layer, const char *name);
 
 /* `dim` has n_dims entries. The name is for people; it is cut to fit. */
 int builder_tensor(Builder *b, const char *name, TensorKind kind, DType dtype, int n_dims,

@@ -1,7 +1,6 @@
 #include "base/i64.h"
 #include "plan/arena_packing.h"
 
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -42,16 +41,13 @@ static bool is_before(const Interval *a, const Interval *b)
 
 static void summarise(IntervalPage *page)
 {
-    *page = (IntervalPage){.begin = page->blocks[0].begin,
-                           .end = page->blocks[0].end,
-                           .earliest_first = INT_MAX,
-                           .latest_first = INT_MIN,
-                           .earliest_last = INT_MAX,
-                           .latest_last = INT_MIN,
-                           .n = page->n,
-                           .blocks = page->blocks};
-    for (int i = 0; i < page->n; i++) {
-        const Interval *b = &page->blocks[i];
+    const Interval *b = page->blocks;
+    page->begin = b->begin;
+    page->end = b->end;
+    page->widest_gap = 0;
+    page->earliest_first = page->latest_first = b->first;
+    page->earliest_last = page->latest_last = b->last;
+    for (b++; b < page->blocks + page->n; b++) {
         page->earliest_first = (int)i64_min(page->earliest_first, b->first);
         page->latest_first = (int)i64_max(page->latest_first, b->first);
         page->earliest_last = (int)i64_min(page->earliest_last, b->last);

@@ -6,11 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-void plan_init(Plan *plan)
-{
-    *plan = (Plan){0};
-}
-
 void plan_free(Plan *plan)
 {
     free(plan->tensors);

@@ -93,7 +93,6 @@ typedef struct Plan {
     int n_operands;
 } Plan;
 
-void plan_init(Plan *plan);
 void plan_free(Plan *plan);
 Status plan_add_tensor(Plan *plan, const Tensor *tensor, int *id);
 /* `node` carries everything but its operands. */

@@ -130,7 +130,7 @@ static Status warm_up(Engine *e)
 
 static Status open_engine(Engine *e, const Placement *place, const Shape *p, Precision precision)
 {
-    plan_init(&e->plan);
+    e->plan = (Plan){0};
     TRY(write_plan(e, p, precision));
     TRY(binding_make(&e->binding, &e->plan, place->backend, place->threads, NULL));
     TRY(session_open(&e->session, &e->binding, place->device));

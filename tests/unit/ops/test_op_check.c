@@ -10,7 +10,7 @@ typedef struct Fixture {
 static int setup(void **state)
 {
     static Fixture f;
-    plan_init(&f.plan);
+    f.plan = (Plan){0};
     builder_init(&f.b, &f.plan);
     builder_scope(&f.b, 3, "somewhere");
     *state = &f;

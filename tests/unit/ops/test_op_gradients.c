@@ -91,7 +91,7 @@ static bool gradient_case(OpKind op, int i)
 {
     Plan plan;
     Builder b;
-    plan_init(&plan);
+    plan = (Plan){0};
     builder_init(&b, &plan);
     const bool there = op_cases[op](&b, i, DT_F64);
     ASSERT_OK(b.status);
@@ -121,8 +121,8 @@ static bool decompose_case(OpKind op, int i)
 {
     Plan whole, parts;
     Builder b, c;
-    plan_init(&whole);
-    plan_init(&parts);
+    whole = (Plan){0};
+    parts = (Plan){0};
     builder_init(&b, &whole);
     builder_init(&c, &parts);
     const bool there = op_cases[op](&b, i, DT_F64) && op_cases[op](&c, i, DT_F64);

@@ -131,7 +131,7 @@ static bool one_case(OpKind op, int i, DType act, const OpImpl *impl, int *ran)
 {
     Plan plan;
     Builder b;
-    plan_init(&plan);
+    plan = (Plan){0};
     builder_init(&b, &plan);
     const bool there = op_cases[op](&b, i, act);
     ASSERT_OK(b.status);

@@ -17,7 +17,7 @@ typedef struct Mini {
 static Mini *mini_new(void)
 {
     Mini *m = calloc(1, sizeof *m);
-    plan_init(&m->plan);
+    m->plan = (Plan){0};
     builder_init(&m->b, &m->plan);
     return m;
 }

@@ -37,7 +37,7 @@ static void fill_plan(Plan *plan)
         const int x = builder_tensor(&b, "x", TK_INPUT, DT_F32, DIMS(2, 3));
         const int y = builder_like(&b, "y", x, DT_F32);
         b.phase = nodes[i].phase;
-        builder_scope(&b, nodes[i].layer, "%s", strchr(nodes[i].scope, '/') + 1);
+        builder_scope(&b, nodes[i].layer, strchr(nodes[i].scope, '/') + 1);
         builder_node(&b, OP_unary, IDS(y), IDS(x));
     }
     assert_int_equal(b.status, ST_OK);
@@ -47,7 +47,7 @@ static void fill_plan(Plan *plan)
 static int setup(void **state)
 {
     Fixture *f = calloc(1, sizeof *f);
-    plan_init(&f->plan);
+    f->plan = (Plan){0};
     fill_plan(&f->plan);
     assert_int_equal(binding_make(&f->binding, &f->plan, BACKEND_cpu, 1, NULL), ST_OK);
     assert_int_equal(op_rows_make(&f->rows, &f->binding), ST_OK);

@@ -46,7 +46,7 @@ static void test_batch(void **state)
     Binding binding;
     Profiler p;
     TraceEvent events[2 * STEPS];
-    plan_init(&plan);
+    plan = (Plan){0};
     fill_plan(&plan);
     assert_int_equal(binding_make(&binding, &plan, BACKEND_cpu, 1, NULL), ST_OK);
     assert_int_equal(profiler_open(&p, &binding, true, TRACED), ST_OK);
