@@ -35,13 +35,13 @@ typedef struct OpImpl {
     const char *(*declines)(const Plan *plan, const Node *node);
     size_t (*workspace)(const Plan *plan, const Node *node, int threads); /* NULL: none */
     Status (*run)(const OpCall *call);
-    /* On a CPU, instead of run(): rows [first, last) of output 0. Threads take a few at a time. */
-    void (*rows)(const void *call, int64_t first, int64_t last, int thread);
     /* Once per session, after memory is taken and before the first run: choosing an algorithm,
      * compiling a kernel. NULL: nothing to prepare. */
     Status (*prepare)(const OpCall *call);
     void (*forget)(void *state);
     bool nondeterministic; /* its last bits may differ from run to run */
+    /* On a CPU, instead of run(): rows [first, last) of output 0. Threads take a few at a time. */
+    void (*rows)(const void *call, int64_t first, int64_t last, int thread);
 } OpImpl;
 
 enum { OP_MAX_ALIASES = 2 };
