@@ -1,5 +1,6 @@
 #include "report/export/export_step.h"
 
+#include "base/array.h"
 #include "bench/estimate/fit.h"
 #include "config/cell_field.h"
 #include "config/option_value.h"
@@ -50,24 +51,20 @@ static Status describe_sizes(const Export *e)
 static Status describe(const Export *e)
 {
     const Config *c = e->config;
-    const struct {
-        const char *name;
-        double value;
-    } numbers[] = {{"lr", c->lr}, {"clip", c->clip}};
     const ConfigText loss_scale = config_loss_scale_text(c->loss_scale);
-    const char *const words[][2] = {{"size", c->model.size},
+    char lr[32], clip[32];
+    const char *const words[][2] = {{"lr", lr},
+                                    {"clip", clip},
+                                    {"size", c->model.size},
                                     {"precision", config_precisions[c->precision]},
                                     {"mode", config_modes[c->mode]},
                                     {"exec", config_execs[c->exec]},
                                     {"attention", config_attentions[e->model->attention]},
                                     {"loss_scale", loss_scale.s},
                                     {"format", "roofstep export 1"}};
+    snprintf(lr, sizeof lr, "%.17g", c->lr);
+    snprintf(clip, sizeof clip, "%.17g", c->clip);
     TRY(describe_sizes(e));
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
-        char text[32];
-        snprintf(text, sizeof text, "%.17g", numbers[i].value);
-        TRY(safetensors_metadata(e->file, numbers[i].name, text));
-    }
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         TRY(safetensors_metadata(e->file, words[i][0], words[i][1]));
     }
@@ -223,14 +220,6 @@ static Status write_outputs(const Export *e)
     return write_tensor(e, e->model->loss);
 }
 
-static Status count_skipped(const Export *e, ExportSummary *summary)
-{
-    double state[STATE_COUNT];
-    TRY(session_download(e->session, e->model->state, state));
-    summary->skipped_steps = (int64_t)state[STATE_SKIPPED];
-    return ST_OK;
-}
-
 static Status run_steps(Export *e, ExportSummary *summary)
 {
     double loss_scale = 1;
@@ -247,19 +236,23 @@ static Status run_steps(Export *e, ExportSummary *summary)
     for (int i = 0; i < e->model->n_params; i++) {
         TRY(write_wide(e, e->model->params[i].grad, loss_scale));
     }
-    if (e->model->mode != MODE_TRAIN) return count_skipped(e, summary);
+    if (e->model->mode != MODE_TRAIN) return ST_OK;
     TRY(optimize(e));
     for (int64_t step = 1; step < e->config->steps; step++) {
         TRY(usable_gradients(e, &loss_scale));
         TRY(optimize(e));
     }
-    TRY(count_skipped(e, summary));
     return write_params(e);
 }
 
-static Status describe_skipped(const Export *e, const ExportSummary *summary)
+/* Steps whose gradients overflowed. */
+static Status describe_skipped(const Export *e, ExportSummary *summary)
 {
+    double state[STATE_COUNT] = {0};
     char text[32];
+    if (config_mode_has_backward(e->model->mode))
+        TRY(session_download(e->session, e->model->state, state));
+    summary->skipped_steps = (int64_t)state[STATE_SKIPPED];
     snprintf(text, sizeof text, "%" PRId64, summary->skipped_steps);
     return safetensors_late_metadata(e->file, "skipped_steps", text);
 }
@@ -280,7 +273,7 @@ static Status run_and_write(Export *e, ExportSummary *summary)
 
 /* ---- putting it together ---- */
 
-static size_t largest_tensor(const Model *model)
+static size_t buffer_bytes(const Model *model)
 {
     size_t most = plan_bytes(&model->plan.tensors[model->tokens]);
     for (int i = 0; i < model->n_params; i++) {
@@ -288,30 +281,12 @@ static size_t largest_tensor(const Model *model)
         const size_t bytes = plan_bytes(t) * (t->dtype == DT_LOW16 ? 2 : 1);
         if (bytes > most) most = bytes;
     }
-    return most;
-}
-
-static size_t buffer_bytes(const Model *model)
-{
-    return largest_tensor(model) + sizeof(double);
+    return most + sizeof(double);
 }
 
 static size_t logits_bytes(const Model *model)
 {
     return plan_bytes(&model->plan.tensors[model->logits]);
-}
-
-static Status export_session(Export *e, ExportSummary *summary)
-{
-    e->buffer = malloc(buffer_bytes(e->model));
-    e->logits = malloc(logits_bytes(e->model));
-    Status status = ST_OK;
-    if (!e->buffer || !e->logits) status = NO_MEMORY("to hold one tensor");
-    if (status == ST_OK) status = init_session(e->session, e->model);
-    if (status == ST_OK) status = run_and_write(e, summary);
-    free(e->buffer);
-    free(e->logits);
-    return status;
 }
 
 /* Beside the step's own memory, an export holds its two buffers on the host. */
@@ -323,34 +298,29 @@ static bool fits_whole(Fit *fit, const Config *config, const Placement *placemen
     return fit->fits && fit->mode == config->mode && fit->need[fit->mode] <= fit->available;
 }
 
-static Status export_fitting(const Config *config, const Placement *placement, Fit *fit,
-                             const char *path, ExportSummary *summary)
-{
-    if (!fits_whole(fit, config, placement)) {
-        return FAIL(ST_NO_MEMORY, "%s does not fit: %s", config_modes[config->mode],
-                    fit_shortage(fit, config->mode).s);
-    }
-    Session session;
-    Safetensors file;
-    Export e = {.config = config, .model = &fit->model, .session = &session, .file = &file};
-    TRY(safetensors_open(&file, path));
-    Status status = session_open(&session, &fit->binding, placement->device);
-    if (status == ST_OK) {
-        status = export_session(&e, summary);
-        session_close(&session);
-    }
-    if (status != ST_OK) safetensors_abandon(&file);
-    return status;
-}
-
 Status export_step(const Config *config, const char *path, ExportSummary *summary)
 {
     Placement placement;
-    Fit fit;
+    CLEANUP(fit_free) Fit fit = {0};
+    CLEANUP(safetensors_abandon) Safetensors file = {.file = {.fd = -1}};
+    CLEANUP(session_close) Session session = {0};
     *summary = (ExportSummary){0};
     TRY(placement_find(config, &placement));
     TRY(fit_make_on(&fit, config, &placement, NULL));
-    const Status status = export_fitting(config, &placement, &fit, path, summary);
-    fit_free(&fit);
-    return status;
+    if (!fits_whole(&fit, config, &placement))
+        return FAIL(ST_NO_MEMORY, "%s does not fit: %s", config_modes[config->mode],
+                    fit_shortage(&fit, config->mode).s);
+    TRY(safetensors_open(&file, path));
+    TRY(session_open(&session, &fit.binding, placement.device));
+    CLEANUP(array_free) void *buffer = malloc(buffer_bytes(&fit.model));
+    CLEANUP(array_free) char *logits = malloc(logits_bytes(&fit.model));
+    if (!buffer || !logits) return NO_MEMORY("to hold one tensor");
+    Export e = {.config = config,
+                .model = &fit.model,
+                .session = &session,
+                .file = &file,
+                .buffer = buffer,
+                .logits = logits};
+    TRY(init_session(&session, &fit.model));
+    return run_and_write(&e, summary);
 }

@@ -24,8 +24,11 @@ typedef struct Writer {
     TraceTracks tracks;
     MemoryWalk memory;
     int step;
-    int64_t now;    /* when the walk is there */
-    size_t counted; /* bytes: the counter's last value */
+    int64_t now;     /* when the walk is there */
+    size_t counted;  /* bytes: the counter's last value */
+    uint32_t *calls; /* correlations of the calls in the trace, sorted */
+    size_t n_calls;
+    uint32_t last_flow; /* the correlation it belongs to */
 } Writer;
 
 /* ---- fields ---- */
@@ -101,22 +104,28 @@ static void put_named(Writer *w, const char *what, int pid, int tid, const char 
 
 /* ---- events ---- */
 
+static int by_number(const void *a, const void *b)
+{
+    const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
+}
+
 static int stream_of(const TraceEvent *e)
 {
     return e->gpu.stream > 0 ? e->gpu.stream : 7; /* the default stream; HTA takes 0 for none */
 }
 
-static void put_annotation(Writer *w, const TraceEvent *e, const char *name)
+static void put_annotation(Writer *w, const char *name, int64_t begin, int64_t end)
 {
-    put_slice(w, "user_annotation", name, w->pid, w->pid, e->begin, e->end);
+    put_slice(w, "user_annotation", name, w->pid, w->pid, begin, end);
     text_puts(&w->out.text, "}}");
 }
 
-static void put_step(Writer *w, const TraceEvent *e)
+static void put_step(Writer *w, int step, int64_t begin, int64_t end)
 {
     char name[32];
-    snprintf(name, sizeof name, "ProfilerStep#%d", e->step);
-    put_annotation(w, e, name);
+    snprintf(name, sizeof name, "ProfilerStep#%d", step);
+    put_annotation(w, name, begin, end);
 }
 
 /* The event of PyTorch's allocator, plus the use of the memory. */
@@ -180,16 +189,34 @@ static void put_call(Writer *w, const TraceEvent *e)
     if (e->correlation) put_flow(w, "s", w->pid, tid, e->begin, e->correlation);
 }
 
-static void put_gpu(Writer *w, const TraceEvent *e, bool first_of_launch)
+/* A flow must have both ends, and ends once: a graph's kernels follow each other. */
+static bool takes_flow(Writer *w, uint32_t correlation)
+{
+    if (correlation == w->last_flow ||
+        !bsearch(&correlation, w->calls, w->n_calls, sizeof correlation, by_number))
+        return false;
+    w->last_flow = correlation;
+    return true;
+}
+
+/* Begins the slice of what a GPU did and returns its thread. */
+static int put_on_stream(Writer *w, const TraceEvent *e)
+{
+    static const char *const categories[] = {[TRACE_KERNEL] = "kernel",
+                                             [TRACE_MEMCPY] = "gpu_memcpy",
+                                             [TRACE_MEMSET] = "gpu_memset",
+                                             [TRACE_PROJECTED] = "gpu_user_annotation"};
+    const int device = e->gpu.device;
+    const int tid = trace_tracks_place(&w->tracks, device, stream_of(e), e->begin, e->end);
+    put_slice(w, categories[e->kind], e->name, device, tid, e->begin, e->end);
+    return tid;
+}
+
+static void put_gpu(Writer *w, const TraceEvent *e)
 {
     Text *t = &w->out.text;
     const TraceGpu *g = &e->gpu;
-    const int stream = stream_of(e),
-              tid = trace_tracks_place(&w->tracks, g->device, stream, e->begin, e->end);
-    const char *category = e->kind == TRACE_MEMCPY   ? "gpu_memcpy"
-                           : e->kind == TRACE_MEMSET ? "gpu_memset"
-                                                     : "kernel";
-    put_slice(w, category, e->name, g->device, tid, e->begin, e->end);
+    const int stream = stream_of(e), tid = put_on_stream(w, e);
     put_node(w, e->node);
     text_printf(t, "%s\"device\": %d, \"context\": %d, \"stream\": %d, \"correlation\": %u",
                 e->node < 0 ? "" : ", ", g->device, g->context, stream, e->correlation);
@@ -205,14 +232,7 @@ static void put_gpu(Writer *w, const TraceEvent *e, bool first_of_launch)
     if (g->graph_node)
         text_printf(t, ", \"graph node id\": %llu", (unsigned long long)g->graph_node);
     text_puts(t, "}}");
-    if (first_of_launch) put_flow(w, "f", g->device, tid, e->begin, e->correlation);
-}
-
-static void put_projected(Writer *w, const TraceEvent *e)
-{
-    const int tid = trace_tracks_place(&w->tracks, e->gpu.device, stream_of(e), e->begin, e->end);
-    put_slice(w, "gpu_user_annotation", e->name, e->gpu.device, tid, e->begin, e->end);
-    text_puts(&w->out.text, "}}");
+    if (takes_flow(w, e->correlation)) put_flow(w, "f", g->device, tid, e->begin, e->correlation);
 }
 
 /* ---- order ---- */
@@ -227,45 +247,17 @@ static int by_begin(const void *a, const void *b)
     return x->depth - y->depth;
 }
 
-static int by_number(const void *a, const void *b)
+static Status put_events(Writer *w, const TraceEvent *events, size_t n)
 {
-    const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    return (x > y) - (x < y);
-}
-
-/* Calls that are in the trace, sorted: a flow must have both ends. */
-static uint32_t *called(const TraceEvent *events, size_t n, size_t *n_called)
-{
-    uint32_t *ids = malloc((n + 1) * sizeof *ids);
-    *n_called = 0;
-    for (size_t i = 0; ids && i < n; i++) {
-        if (events[i].kind == TRACE_API && events[i].correlation)
-            ids[(*n_called)++] = events[i].correlation;
-    }
-    if (ids) qsort(ids, *n_called, sizeof *ids, by_number);
-    return ids;
-}
-
-static bool takes_flow(const TraceEvent *e, uint32_t *ids, size_t n, uint32_t *last)
-{
-    if (e->correlation == *last || !bsearch(&e->correlation, ids, n, sizeof *ids, by_number))
-        return false;
-    *last = e->correlation; /* a graph's kernels follow each other */
-    return true;
-}
-
-static Status put_events(Writer *w, const TraceEvent *events, size_t n, uint32_t *ids, size_t n_ids)
-{
-    uint32_t last_flow = 0;
     for (size_t i = 0; i < n; i++) {
         const TraceEvent *e = &events[i];
         switch (e->kind) {
         case TRACE_STEP:
-            put_step(w, e);
+            put_step(w, e->step, e->begin, e->end);
             break;
         case TRACE_PHASE:
         case TRACE_RANGE:
-            put_annotation(w, e, e->name);
+            put_annotation(w, e->name, e->begin, e->end);
             break;
         case TRACE_NODE:
             put_memory(w, e);
@@ -278,10 +270,11 @@ static Status put_events(Writer *w, const TraceEvent *events, size_t n, uint32_t
         case TRACE_MEMCPY:
         case TRACE_MEMSET:
             if (e->gpu.graph_node && e->node >= 0) put_memory(w, e);
-            put_gpu(w, e, takes_flow(e, ids, n_ids, &last_flow));
+            put_gpu(w, e);
             break;
         case TRACE_PROJECTED:
-            put_projected(w, e);
+            put_on_stream(w, e);
+            text_puts(&w->out.text, "}}");
             break;
         case TRACE_OVERHEAD:
             break;
@@ -346,17 +339,20 @@ static void put_closing_step(Writer *w, const TraceEvent *events, size_t n)
         if (events[i].end > end) end = events[i].end;
         if (events[i].step > step) step = events[i].step;
     }
-    const TraceEvent closing = {.step = step + 1, .begin = end + 1000, .end = end + 2000};
-    if (n > 0) put_step(w, &closing);
+    if (n > 0) put_step(w, step + 1, end + 1000, end + 2000);
 }
 
-static Status write_all(Writer *w, const char *path, TraceEvent *events, size_t n)
+static Status write_all(Writer *w, const char *path, const TraceEvent *events, size_t n)
 {
-    size_t n_ids = 0;
-    CLEANUP(array_free) uint32_t *ids = called(events, n, &n_ids);
-    if (!ids) return NO_MEMORY("for %zu events", n);
+    CLEANUP(array_free) uint32_t *calls = w->calls = malloc((n + 1) * sizeof *calls);
+    if (!calls) return NO_MEMORY("for %zu events", n);
+    for (size_t i = 0; i < n; i++) {
+        if (events[i].kind == TRACE_API && events[i].correlation)
+            calls[w->n_calls++] = events[i].correlation;
+    }
+    qsort(calls, w->n_calls, sizeof *calls, by_number);
     put_head(w);
-    TRY(put_events(w, events, n, ids, n_ids));
+    TRY(put_events(w, events, n));
     put_closing_step(w, events, n);
     put_names(w);
     text_puts(&w->out.text, "\n  ],\n  \"traceName\": ");

@@ -42,38 +42,29 @@ static int by_total(const void *a, const void *b)
     return (x->t.total < y->t.total) - (x->t.total > y->t.total);
 }
 
-static void put_name(Text *out, const Row *row)
-{
-    csv_writer_field(out, row->text ? row->text : row->name);
-}
-
-static void put_time_row(Text *out, const Row *row, double all)
-{
-    const ViewStats *t = &row->t;
-    text_printf(out, "%.1f,%.0f,%lld,%.1f,%.1f,%.0f,%.0f,%.1f,", all > 0 ? 100 * t->total / all : 0,
-                t->total, (long long)t->n, t->avg, t->med, t->min, t->max, t->std);
-    put_name(out, row);
-    text_puts(out, "\n");
-}
-
-static void put_size_row(Text *out, const Row *row)
+/* `all` is what the rows take together. */
+static void put_row(Text *out, NsysReport report, const Row *row, double all)
 {
     const double mb = 1e-6;
+    const char *name = row->text ? row->text : row->name;
     const ViewStats *t = &row->t;
-    text_printf(out, "%.3f,%lld,%.3f,%.3f,%.3f,%.3f,%.3f,", t->total * mb, (long long)t->n,
-                t->avg * mb, t->med * mb, t->min * mb, t->max * mb, t->std * mb);
-    put_name(out, row);
+    const long long n = t->n;
+    if (report == NSYS_PROJECTION) {
+        csv_writer_field(out, name);
+        text_printf(out, ",PushPop,%.0f,%.0f,%lld,%.1f,%.1f,%.0f,%.0f,%.1f,%.0f,%.1f,%.1f,%.1f\n",
+                    t->total, row->range.total, n, t->avg, t->med, t->min, t->max, t->std, row->ops,
+                    row->ops / (double)n, (double)row->level, (double)row->children);
+        return;
+    }
+    if (report == NSYS_MEMORY_SIZE)
+        text_printf(out, "%.3f,%lld,%.3f,%.3f,%.3f,%.3f,%.3f,", t->total * mb, n, t->avg * mb,
+                    t->med * mb, t->min * mb, t->max * mb, t->std * mb);
+    else
+        text_printf(out, "%.1f,%.0f,%lld,%.1f,%.1f,%.0f,%.0f,%.1f,",
+                    all > 0 ? 100 * t->total / all : 0, t->total, n, t->avg, t->med, t->min, t->max,
+                    t->std);
+    csv_writer_field(out, name);
     text_puts(out, "\n");
-}
-
-static void put_projection_row(Text *out, const Row *row)
-{
-    const ViewStats *t = &row->t;
-    put_name(out, row);
-    text_printf(out, ",PushPop,%.0f,%.0f,%lld,%.1f,%.1f,%.0f,%.0f,%.1f,%.0f,%.1f,%.1f,%.1f\n",
-                t->total, row->range.total, (long long)t->n, t->avg, t->med, t->min, t->max, t->std,
-                row->ops, t->n > 0 ? row->ops / (double)t->n : 0, (double)row->level,
-                (double)row->children);
 }
 
 /* ---- which rows ---- */
@@ -83,24 +74,19 @@ typedef struct Rows {
     int n;
 } Rows;
 
-static Row *add(Rows *rows, const ViewStats *t)
+/* NULL: it never happened, and has no row. */
+static Row *add(Rows *rows, const ViewStats *t, const char *text)
 {
     if (t->n == 0) return NULL;
-    rows->rows[rows->n] = (Row){.t = *t};
+    rows->rows[rows->n] = (Row){.t = *t, .text = text};
     return &rows->rows[rows->n++];
-}
-
-static void add_text(Rows *rows, const ViewStats *t, const char *text)
-{
-    Row *row = add(rows, t);
-    if (row) row->text = text;
 }
 
 static void add_names(Rows *rows, const ViewName *names, int n, bool kernels, bool sizes)
 {
     for (int i = 0; i < n; i++) {
         if ((strcmp(names[i].kind, "kernel") == 0) != kernels) continue;
-        add_text(rows, sizes ? &names[i].bytes : &names[i].time, names[i].name);
+        add(rows, sizes ? &names[i].bytes : &names[i].time, names[i].name);
     }
 }
 
@@ -131,7 +117,7 @@ static void add_phase(Rows *rows, const ProfileView *v, Phase phase, bool projec
 {
     const ViewPhase *at = &v->phases[phase];
     if (!at->there) return;
-    Row *row = add(rows, projection && v->gpu ? &at->span : &at->wall);
+    Row *row = add(rows, projection && v->gpu ? &at->span : &at->wall, NULL);
     if (!row) return;
     snprintf(row->name, sizeof row->name, ":%s", profile_cells_phase(phase));
     row->range = at->wall;
@@ -143,7 +129,7 @@ static void add_phase(Rows *rows, const ProfileView *v, Phase phase, bool projec
 
 static void add_range(Rows *rows, const ProfileView *v, const ViewRange *range, bool projection)
 {
-    Row *row = add(rows, projection && v->gpu ? &range->span : &range->host);
+    Row *row = add(rows, projection && v->gpu ? &range->span : &range->host, NULL);
     if (!row) return;
     snprintf(row->name, sizeof row->name, ":%s %s", profile_cells_phase(range->phase), range->name);
     row->range = range->host;
@@ -155,8 +141,8 @@ static void add_range(Rows *rows, const ProfileView *v, const ViewRange *range, 
 static void add_ranges(Rows *rows, const ProfileView *v, bool projection)
 {
     const ViewStats loop = {1, v->loop, v->loop, v->loop, v->loop, v->loop, 0};
-    if (!projection) add_text(rows, &loop, ":measure_loop");
-    if (!projection) add_text(rows, &v->step, ":step");
+    if (!projection) add(rows, &loop, ":measure_loop");
+    if (!projection) add(rows, &v->step, ":step");
     for (int p = PHASE_FORWARD; p < PHASE_COUNT; p++) add_phase(rows, v, (Phase)p, projection);
     for (int i = 0; i < v->n_ranges; i++) add_range(rows, v, &v->ranges[i], projection);
 }
@@ -164,8 +150,8 @@ static void add_ranges(Rows *rows, const ProfileView *v, bool projection)
 /* Waits that never happened have no row. */
 static void add_os(Rows *rows, const ProfileView *v)
 {
-    if (v->os.blocked.total > 0) add_text(rows, &v->os.blocked, "[blocked]");
-    if (v->os.waiting.total > 0) add_text(rows, &v->os.waiting, "[ready, no processor]");
+    if (v->os.blocked.total > 0) add(rows, &v->os.blocked, "[blocked]");
+    if (v->os.waiting.total > 0) add(rows, &v->os.waiting, "[ready, no processor]");
 }
 
 static void fill(Rows *rows, NsysReport report, const ProfileView *v)
@@ -209,14 +195,7 @@ Status nsys_csv_sum(Text *out, NsysReport report, const ProfileView *v)
     qsort(rows.rows, (size_t)rows.n, sizeof *rows.rows, by_total);
     for (int i = 0; i < rows.n; i++) all += rows.rows[i].t.total;
     text_printf(out, "%s\n", reports[report].header);
-    for (int i = 0; i < rows.n; i++) {
-        if (report == NSYS_MEMORY_SIZE)
-            put_size_row(out, &rows.rows[i]);
-        else if (report == NSYS_PROJECTION)
-            put_projection_row(out, &rows.rows[i]);
-        else
-            put_time_row(out, &rows.rows[i], all);
-    }
+    for (int i = 0; i < rows.n; i++) put_row(out, report, &rows.rows[i], all);
     return text_status(out);
 }
 

@@ -218,31 +218,6 @@ static Status pair(Reader *r)
 
 /* ---- opcodes ---- */
 
-static Status read_value(Reader *r, int op)
-{
-    switch (op) {
-    case '}':
-        return push_new(r, json_object());
-    case ']':
-        return push_new(r, json_array());
-    case 'X':
-        return read_text(r);
-    case 'K':
-        return read_int(r, 1, false);
-    case 'M':
-        return read_int(r, 2, false);
-    case 'J':
-        return read_int(r, 4, true);
-    case LONG1:
-        return read_long(r);
-    case NEWTRUE:
-    case NEWFALSE:
-        return push_new(r, json_boolean(op == NEWTRUE));
-    default:
-        return bad("an opcode that such a file does not have");
-    }
-}
-
 static Status read_op(Reader *r, int op)
 {
     switch (op) {
@@ -261,8 +236,24 @@ static Status read_op(Reader *r, int op)
     case 'h':
     case 'j':
         return recall(r, op == 'h' ? 1 : 4);
+    case '}':
+        return push_new(r, json_object());
+    case ']':
+        return push_new(r, json_array());
+    case 'X':
+        return read_text(r);
+    case 'K':
+    case 'M':
+        return read_int(r, op == 'K' ? 1 : 2, false);
+    case 'J':
+        return read_int(r, 4, true);
+    case LONG1:
+        return read_long(r);
+    case NEWTRUE:
+    case NEWFALSE:
+        return push_new(r, json_boolean(op == NEWTRUE));
     default:
-        return read_value(r, op);
+        return bad("an opcode that such a file does not have");
     }
 }
 
@@ -272,11 +263,11 @@ static Status read_all(Reader *r)
     r->at += 2;
     while (r->at < r->end) {
         const int op = *r->at++;
-        if (op != '.') TRY(read_op(r, op));
-        if (op != '.') continue;
-        return r->stack.n == 1 && r->stack.list[0].value && r->at == r->end
-                   ? ST_OK
-                   : bad("it ends too early");
+        if (op == '.')
+            return r->stack.n == 1 && r->stack.list[0].value && r->at == r->end
+                       ? ST_OK
+                       : bad("it ends too early");
+        TRY(read_op(r, op));
     }
     return bad("it is cut short");
 }

@@ -48,46 +48,28 @@ static Status check_phase(const Record *record, const char *phase)
     return compare_phase(record, right, phase);
 }
 
-static Status check_phases(const RecordSet *set)
+static Status check_record(const Record *record, int *profiles)
 {
-    for (size_t i = 0; i < record_set_size(set); i++) {
-        for (int s = 0; s < SAMPLE_WALL_COUNT; s++) {
-            TRY(check_phase(record_set_at(set, i), sample_series_name((SampleSeries)s)));
-        }
-    }
-    return ST_OK;
-}
-
-static Status check_profile(const Record *record)
-{
+    for (int s = 0; s < SAMPLE_WALL_COUNT; s++)
+        TRY(check_phase(record, sample_series_name((SampleSeries)s)));
+    if (!json_is_object(json_object_get(record, "profile"))) return ST_OK;
     CLEANUP(profile_view_free) ProfileView view = {0};
     TRY(profile_view_make(&view, record));
+    ++*profiles;
     return profile_check(&view);
-}
-
-static Status check_profiles(const RecordSet *set, int *n)
-{
-    for (size_t i = 0; i < record_set_size(set); i++) {
-        const Record *record = record_set_at(set, i);
-        if (!json_is_object(json_object_get(record, "profile"))) continue;
-        TRY(check_profile(record));
-        (*n)++;
-    }
-    return ST_OK;
 }
 
 Status validate_result(const Text *text, const char *path, ValidateNote *note)
 {
-    RecordSet set;
+    CLEANUP(record_set_free) RecordSet set = {0};
     bool torn = false;
     int profiles = 0;
     TRY(record_set_init(&set, NULL));
-    Status status = record_file_parse(&set, text_str(text), text->n, path, &torn);
-    if (status == ST_OK && torn) status = FAIL(ST_FAILED, "its last line is cut short");
-    if (status == ST_OK) status = check_phases(&set);
-    if (status == ST_OK) status = check_profiles(&set, &profiles);
+    TRY(record_file_parse(&set, text_str(text), text->n, path, &torn));
+    if (torn) return FAIL(ST_FAILED, "its last line is cut short");
+    for (size_t i = 0; i < record_set_size(&set); i++)
+        TRY(check_record(record_set_at(&set, i), &profiles));
     snprintf(note->s, sizeof note->s, "results, %zu rows, %d with a profile", record_set_size(&set),
              profiles);
-    record_set_free(&set);
-    return status;
+    return ST_OK;
 }
