@@ -85,7 +85,7 @@ static Status write_environments(Text *out, const char *format, const PagePart *
         const json_t *more = part->files[f].rows.environments;
         for (size_t i = 0; i < json_array_size(more); i++) {
             const char *id = record_text(json_array_get(more, i), "id");
-            if (json_object_get(all, id) || table.n_columns == TABLE_MAX_COLUMNS) continue;
+            if (!id || json_object_get(all, id) || table.n_columns == TABLE_MAX_COLUMNS) continue;
             table_column(&table, id, "", false);
             if (json_object_set(all, id, json_array_get(more, i))) table.failed = true;
         }
