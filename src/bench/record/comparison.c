@@ -1,11 +1,12 @@
 #include "bench/record/comparison.h"
 
 #include "base/array.h"
+#include "base/json_text.h"
 #include "base/rank_test.h"
 #include "base/stats.h"
-#include "bench/record/environment_diff.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -142,6 +143,109 @@ static Status add_warnings(Comparison *c, const Record *record, const char *file
     return ST_OK;
 }
 
+/* ---- differences of the environments ---- */
+
+/* Differ from run to run, or only identify the environment: not compared. */
+static const char *const volatile_fields[] = {
+    "id",
+    "time_utc",
+    "command",
+    "load",
+    "steal_percent",
+    "memory_available_mib",
+    "frequency_mhz",
+    "gpu_sm_mhz",
+    "gpu_memory_mhz",
+    "gpu_power_w",
+    "gpu_temperature_c",
+};
+
+/* Fields of a record that `auto` resolved. */
+static const char *const resolved[] = {"device",    "threads", "blas",
+                                       "attention", "exec",    "peer_version"};
+
+static bool is_volatile(const char *name)
+{
+    for (size_t i = 0; i < sizeof volatile_fields / sizeof *volatile_fields; i++) {
+        if (strcmp(name, volatile_fields[i]) == 0) return true;
+    }
+    return false;
+}
+
+/* Marks this text as known; *known: it was known before. */
+static Status mark_known(Comparison *c, Text *text, bool *known)
+{
+    text_puts(text, "\n");
+    TRY(text_status(text));
+    *known = json_object_get(c->known, text_str(text)) != NULL;
+    return !*known && json_object_set_new(c->known, text_str(text), json_true())
+               ? NO_MEMORY("for a comparison")
+               : ST_OK;
+}
+
+static json_t *or_null(json_t *value)
+{
+    return value ? value : json_null();
+}
+
+static Status add_pair(Comparison *c, const char *field, json_t *a, json_t *b)
+{
+    if (json_equal(or_null(a), or_null(b))) return ST_OK;
+    CLEANUP(json_text_free)
+    json_t *item = json_pack("{s:s, s:O, s:O}", "field", field, "a", or_null(a), "b", or_null(b));
+    CLEANUP(text_free) Text text = {0};
+    bool known = false;
+    json_text_put(&text, item, JSON_COMPACT | JSON_SORT_KEYS);
+    TRY(mark_known(c, &text, &known));
+    if (!known && json_array_append(c->differences, item)) return NO_MEMORY("for a comparison");
+    return ST_OK;
+}
+
+/* Compares all that either has, and what is below it. */
+static Status add_members(Comparison *c, const char *prefix, json_t *a, json_t *b)
+{
+    CLEANUP(json_text_free) json_t *all = json_object();
+    const char *key;
+    json_t *either;
+    if (!all || (json_is_object(a) && json_object_update(all, a)) ||
+        (json_is_object(b) && json_object_update_missing(all, b)))
+        return NO_MEMORY("for a comparison");
+    json_object_foreach(all, key, either)
+    {
+        char name[80], below[sizeof name + 1];
+        json_t *in_a = json_object_get(a, key), *in_b = json_object_get(b, key);
+        snprintf(name, sizeof name, "%s%s", prefix, key);
+        snprintf(below, sizeof below, "%s.", name);
+        if (is_volatile(name)) continue;
+        TRY(json_is_object(in_a) || json_is_object(in_b) ? add_members(c, below, in_a, in_b)
+                                                         : add_pair(c, name, in_a, in_b));
+    }
+    return ST_OK;
+}
+
+/* Compares two environments, each pair once. */
+static Status add_environments(Comparison *c, json_t *a, json_t *b)
+{
+    const char *id_a = record_text(a, "id"), *id_b = record_text(b, "id");
+    CLEANUP(text_free) Text pair = {0};
+    bool known = false;
+    text_printf(&pair, "%s\n%s", id_a ? id_a : "", id_b ? id_b : "");
+    if (id_a || id_b) TRY(mark_known(c, &pair, &known));
+    return known ? ST_OK : add_members(c, "", a, b);
+}
+
+/* Differences of the machines, the builds and the libraries, and of how "auto" was resolved. */
+static Status add_differences(Comparison *c, const RecordSet *set_a, const Record *a,
+                              const RecordSet *set_b, const Record *b)
+{
+    TRY(add_environments(c, record_set_environment(set_a, a), record_set_environment(set_b, b)));
+    if (record_status(a) != RECORD_OK || record_status(b) != RECORD_OK) return ST_OK;
+    for (size_t i = 0; i < sizeof resolved / sizeof *resolved; i++) {
+        TRY(add_pair(c, resolved[i], record_value(a, resolved[i]), record_value(b, resolved[i])));
+    }
+    return ST_OK;
+}
+
 /* ---- all cells ---- */
 
 static Status compare_cell(ComparisonCell *cell)
@@ -169,7 +273,6 @@ static bool is_replaced(const RecordSet *set, const Record *record)
 
 static Status match(Comparison *c, const RecordSet *a, const RecordSet *b)
 {
-    EnvironmentDiff differences = {.list = c->differences, .known = c->known};
     for (size_t i = 0; i < record_set_size(a); i++) {
         const Record *record = record_set_at(a, i), *other = find(b, record);
         if (is_replaced(a, record)) continue;
@@ -180,7 +283,7 @@ static Status match(Comparison *c, const RecordSet *a, const RecordSet *b)
         ComparisonCell *cell = &c->cells[c->n_cells++];
         *cell = (ComparisonCell){.a = record, .b = other};
         TRY(compare_cell(cell));
-        TRY(environment_diff_add(&differences, a, record, b, other));
+        TRY(add_differences(c, a, record, b, other));
         TRY(add_warnings(c, record, "a"));
         TRY(add_warnings(c, other, "b"));
     }

@@ -47,10 +47,13 @@ typedef struct Comparison {
     size_t n_cells;
     const Record **only_a, **only_b; /* in one of them; borrowed from the sets */
     size_t n_only_a, n_only_b;
-    json_t *differences; /* of the cells in both: environment_diff.h */
+    /* Between the environments of the cells in both, and between the cells themselves where "auto" was
+     * resolved differently: [{"field": "libraries.blas", "a": ..., "b": ...}]; null: unknown. What changes from
+     * run to run (load, clocks, time, command) is not compared. */
+    json_t *differences;
     /* Of the records compared, each text once: [{"warning": text, "a": [record_key()...], "b": [...]}]. */
     json_t *warnings;
-    json_t *known; /* what those two hold, by its text */
+    json_t *known; /* what those two hold, by its text; of differences it ends in a line break */
     /* Of the ratios B / A over the cells that have the phase in both; NAN without any. */
     double mean_ratio[COMPARISON_PHASES];
     int n_ratios[COMPARISON_PHASES];
