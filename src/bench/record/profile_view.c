@@ -1,10 +1,10 @@
 #include "bench/record/profile_view.h"
 
 #include "base/array.h"
+#include "bench/record/record_stat.h"
 
 #include <math.h>
 #include <stddef.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,27 +18,17 @@ Phase profile_view_phase(const char *name)
 
 /* ---- the statistic ---- */
 
-const char *profile_view_stat(const Record *record)
-{
-    const char *stat = record_text(record, "stat");
-    return stat ? stat : "mean"; /* of a file of an older version */
-}
-
 double profile_view_middle(const ProfileView *view, const ViewStats *stats)
 {
-    const char *stat = profile_view_stat(view->record);
-    if (stats->n == 0) return NAN;
-    return strcmp(stat, "median") == 0 ? stats->med
-           : strcmp(stat, "min") == 0  ? stats->min
-                                       : stats->avg;
+    const double by_stat[STAT_COUNT] = {
+        [STAT_MEDIAN] = stats->med, [STAT_MEAN] = stats->avg, [STAT_MIN] = stats->min};
+    return stats->n ? by_stat[record_stat(view->record)] : NAN;
 }
 
 double profile_view_unprofiled(const ProfileView *view, const char *phase)
 {
-    char path[64];
     double ms = NAN;
-    snprintf(path, sizeof path, "%.30s.%.10s_ms", phase, profile_view_stat(view->record));
-    record_number(view->record, path, &ms);
+    record_stat_ms(view->record, phase, &ms);
     return ms * 1e6;
 }
 

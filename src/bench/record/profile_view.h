@@ -111,9 +111,7 @@ Phase profile_view_phase(const char *name);
 /* The kernels of one step that a row of ops launched. */
 double profile_view_calls(const ProfileView *view, int row);
 
-/* "median", "mean" or "min": the statistic of the record's tables. */
-const char *profile_view_stat(const Record *record);
-/* That statistic of a stats; NAN of an empty one. */
+/* The statistic of the record (record_stat.h), of a stats; NAN of an empty one. */
 double profile_view_middle(const ProfileView *view, const ViewStats *stats);
 /* That statistic, in ns, of "forward" or "step" when it was not watched; NAN: not measured. */
 double profile_view_unprofiled(const ProfileView *view, const char *phase);

@@ -32,18 +32,13 @@ Stat record_stat_of_set(const RecordSet *set)
 }
 
 /* Results of other programs may lack the median or the minimum. */
-static bool phase_ms(const Record *r, const char *phase, Stat stat, double *ms)
+bool record_stat_ms(const Record *r, const char *phase, double *ms)
 {
     static const char *const names[STAT_COUNT] = {
         [STAT_MEDIAN] = "median_ms", [STAT_MEAN] = "mean_ms", [STAT_MIN] = "min_ms"};
-    if (record_phase_status(r, phase) != RECORD_OK) return false;
     const json_t *of = record_value(r, phase);
-    return record_number(of, names[stat], ms) || record_number(of, "mean_ms", ms);
-}
-
-bool record_stat_ms(const Record *r, const char *phase, double *ms)
-{
-    return phase_ms(r, phase, record_stat(r), ms);
+    return record_phase_status(r, phase) == RECORD_OK &&
+           (record_number(of, names[record_stat(r)], ms) || record_number(of, "mean_ms", ms));
 }
 
 bool record_stat_spread(const Record *r, const char *phase, double *ms)

@@ -1,11 +1,11 @@
 #include "report/profile/profile_cells.h"
 
 #include "base/human.h"
+#include "bench/record/record_stat.h"
 #include "report/records/column.h"
 #include "report/records/record_notes.h"
 
 #include <math.h>
-#include <string.h>
 
 double profile_cells_category(const ProfileView *v, int phase, OpCategory category)
 {
@@ -60,8 +60,9 @@ const char *profile_cells_phase(Phase phase)
 
 const char *profile_cells_stat(const Record *record)
 {
-    const char *stat = profile_view_stat(record);
-    return strcmp(stat, "median") == 0 ? "medians" : strcmp(stat, "min") == 0 ? "minima" : "means";
+    static const char *const words[STAT_COUNT] = {
+        [STAT_MEDIAN] = "medians", [STAT_MEAN] = "means", [STAT_MIN] = "minima"};
+    return words[record_stat(record)];
 }
 
 bool profile_cells_failed(const Record *record)

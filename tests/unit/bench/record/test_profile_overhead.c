@@ -27,10 +27,10 @@ static Record *record(double first, int n)
                   0, "events_left_out", 0, "loop", 1.0, "step", tally(first * 1e6, n),
                   "step_samples", samples(first * 1e6, 1e5, n), "phases", "phase", "forward",
                   "wall", tally(first * 1e6, n), "samples", samples(first * 1e6, 1e5, n));
-    return json_pack("{s:{s:f, s:f, s:o}, s:{s:f, s:f, s:o}, s:o}", "step", "mean_ms", 10.0,
-                     "median_ms", 20.0, "samples_ms", samples(10, 0.1, n), "forward", "mean_ms",
-                     10.0, "median_ms", 20.0, "samples_ms", samples(10, 0.1, n), "profile",
-                     profile);
+    return json_pack("{s:{s:s, s:f, s:f, s:o}, s:{s:s, s:f, s:f, s:o}, s:o}", "step", "status",
+                     "ok", "mean_ms", 10.0, "median_ms", 20.0, "samples_ms", samples(10, 0.1, n),
+                     "forward", "status", "ok", "mean_ms", 10.0, "median_ms", 20.0, "samples_ms",
+                     samples(10, 0.1, n), "profile", profile);
 }
 
 static ProfileOverhead overhead_of(Record *r, Phase phase, Text *text)
