@@ -20,7 +20,7 @@ double stats_mean(const double *x, int n);
 double stats_std(const double *x, int n); /* of a sample: divides by n - 1 */
 double stats_median(const double *x, int n);
 double stats_mad(const double *x, int n); /* median of |x - median|, not scaled */
-/* 0 <= q <= 1, between the neighbours in proportion (as numpy's default). The least is at 0, the greatest at 1. */
+/* 0 <= q <= 1, between the neighbours in proportion (as numpy's default); 0: the least, 1: the greatest. */
 double stats_quantile(const double *x, int n, double q);
 /* Half the width of the 95 % interval of the mean. */
 double stats_ci95(const double *x, int n);

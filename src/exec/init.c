@@ -90,7 +90,7 @@ static Status upload_initial(Session *s, const Model *model, const InitialTensor
 {
     const Tensor *t = &model->plan.tensors[initial->tensor];
     const int64_t all = plan_elements(t);
-    /* A parameter in bf16 alone equals the upper half of one in two halves: every mode starts from the same. */
+    /* A parameter in bf16 alone equals the upper half of one in two halves: all modes start alike. */
     const bool upper = t->kind == TK_PARAM && t->dtype == DT_BF16;
     for (int64_t first = 0; first < all; first += CHUNK) {
         const int64_t n = i64_min(all - first, CHUNK);
