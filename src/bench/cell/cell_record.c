@@ -105,8 +105,7 @@ static void take_end(CellRecord *c, const json_t *message)
 /* Of several rounds the largest figure counts. */
 static void keep_larger(const Record *so_far, json_t *facts, const char *name)
 {
-    double before, now;
-    if (record_number(so_far, name, &before) && record_number(facts, name, &now) && before > now)
+    if (record_real(so_far, name) > record_real(facts, name))
         json_object_set(facts, name, json_object_get(so_far, name));
 }
 
@@ -268,9 +267,8 @@ static Status warn_of_noise(CellRecord *c)
 /* Of our cells and of a peer's; of the round with the most. */
 static Status warn_of_interference(CellRecord *c, bool *disturbed)
 {
-    double others = 0, stolen = 0;
-    record_number(c->record, "others_percent", &others);
-    record_number(c->record, "stolen_percent", &stolen);
+    const double others = record_real(c->record, "others_percent");
+    const double stolen = record_real(c->record, "stolen_percent");
     *disturbed = stolen >= INTERFERENCE_MUCH_STOLEN || others >= INTERFERENCE_MUCH_OTHERS;
     if (stolen >= INTERFERENCE_MUCH_STOLEN) {
         TRY(record_warn(
@@ -279,7 +277,7 @@ static Status warn_of_interference(CellRecord *c, bool *disturbed)
             "again when the host is quieter",
             stolen));
     }
-    if (others < INTERFERENCE_MUCH_OTHERS) return ST_OK;
+    if (!(others >= INTERFERENCE_MUCH_OTHERS)) return ST_OK;
     return record_warn(
         c->record,
         "%.0f %% of the CPU time went to other programs during the samples: stop them and run "
@@ -291,10 +289,9 @@ static Status warn_of_interference(CellRecord *c, bool *disturbed)
 static Status warn_of_low_limits(CellRecord *c)
 {
     static const double beyond_doubt = 1.05;
-    double mfu = 0, percent = 0;
-    const bool known = record_number(c->record, "mfu", &mfu) &&
-                       record_number(c->record, "percent_of_limit", &percent);
-    if (!known || mfu <= beyond_doubt || percent <= 100 * beyond_doubt) return ST_OK;
+    const double mfu = record_real(c->record, "mfu");
+    const double percent = record_real(c->record, "percent_of_limit");
+    if (!(mfu > beyond_doubt && percent > 100 * beyond_doubt)) return ST_OK;
     return record_warn(
         c->record,
         "%.0f %% of the measured limit: this machine was slower when its limits were "

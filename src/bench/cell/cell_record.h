@@ -3,7 +3,6 @@
 #pragma once
 
 #include "bench/cell/peer.h"
-#include "bench/measure/cell_link.h"
 #include "bench/measure/child.h"
 
 typedef struct CellRecord {

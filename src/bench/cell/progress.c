@@ -10,7 +10,6 @@
 
 #include <math.h>
 #include <sys/ioctl.h>
-#include <unistd.h>
 
 enum { BAR = 20, RECENT = 101, DEFAULT_COLUMNS = 80 };
 static const double redraw_after = 0.1;

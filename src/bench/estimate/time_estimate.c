@@ -208,11 +208,11 @@ static const char *warm_path(const Record *record, const char *path, char *other
 static double measured(const TimeEstimateRow *row, const char *path, const Config *wanted)
 {
     char other[48];
-    double x = NAN;
     if (!row->record || !is_alike(wanted, row->config)) return NAN;
     if (!is_same_work(row, path, wanted->mode)) return NAN;
     if (has_cold_sample(row->config)) path = warm_path(row->record, path, other, sizeof other);
-    return path && record_number(row->record, path, &x) && x > 0 ? x : NAN;
+    const double x = path ? record_real(row->record, path) : NAN;
+    return x > 0 ? x : NAN;
 }
 
 static double log_ratio(double a, double b)

@@ -1,7 +1,6 @@
 #include "bench/limits/placement.h"
 
 #include "backend/cpu_threads.h"
-#include "exec/step_plan.h"
 
 #include <stdio.h>
 #include <stdlib.h>
