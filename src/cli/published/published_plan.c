@@ -202,6 +202,5 @@ void published_plan_free(PublishedPlan *plan)
 bool published_plan_is_in(const char *folder)
 {
     CLEANUP(json_text_free) json_t *root = NULL;
-    const bool like = suite_read_state(folder, &root) == ST_OK && json_object_get(root, "like");
-    return like;
+    return suite_read_state(folder, &root) == ST_OK && json_object_get(root, "like");
 }

@@ -172,8 +172,7 @@ static void set_remaining(Run *run, double left)
 static Status take_record(Run *run, Place *place, int i, Record *record)
 {
     const Config *config = &run->order->configs[i];
-    const bool cut = record_status(record) == RECORD_TIMEOUT && config->budgeted;
-    if (cut) {
+    if (record_status(record) == RECORD_TIMEOUT && config->budgeted) {
         cell_order_timed_out(run->order->cells, run->order->n, i);
         return ST_OK;
     }

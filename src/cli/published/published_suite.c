@@ -46,10 +46,9 @@ static TimeEstimateRates known_rates(const PublishedPlan *plan, bool *guessed)
     Config config;
     const bool placed =
         plain_config(plan, &config) == ST_OK && placement_of(&config, &place) == ST_OK;
-    const bool cpu = placed && place.backend == BACKEND_cpu;
     const bool known = placed && limits_cache_find(&config, &limits);
     TimeEstimateRates rates = time_estimate_rates(known ? &limits : NULL);
-    rates.gpu = placed && !cpu;
+    rates.gpu = placed && place.backend != BACKEND_cpu;
     *guessed = !known;
     return rates;
 }
