@@ -48,8 +48,8 @@ typedef struct Comparison {
     const Record **only_a, **only_b; /* in one of them; borrowed from the sets */
     size_t n_only_a, n_only_b;
     /* Between the environments of the cells in both, and between the cells themselves where "auto" was
-     * resolved differently: [{"field": "libraries.blas", "a": ..., "b": ...}]; null: unknown. What changes from
-     * run to run (load, clocks, time, command) is not compared. */
+     * resolved differently: [{"field": "libraries.blas", "a": ..., "b": ...}]; null: unknown. What changes
+     * from run to run (load, clocks, time, command) is not compared. */
     json_t *differences;
     /* Of the records compared, each text once: [{"warning": text, "a": [record_key()...], "b": [...]}]. */
     json_t *warnings;
