@@ -5,7 +5,6 @@
 #include "ops/cpu/operand_cpu.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 enum {
     GROUP = 32,  /* rows whose weight gradients are summed by one thread */
