@@ -4,7 +4,6 @@
 #include "base/human.h"
 #include "report/memory/memory_columns.h"
 
-#include <stdio.h>
 #include <string.h>
 
 enum { MOST = 96, LEAST = 40, HEIGHT = 18, LABEL = 11 };
@@ -12,7 +11,6 @@ enum { MOST = 96, LEAST = 40, HEIGHT = 18, LABEL = 11 };
 typedef struct Chart {
     MemoryColumns columns;
     bool unicode;
-    int width;
 } Chart;
 
 static const char *glyph(const Chart *chart, int usage)
@@ -44,7 +42,7 @@ static void put_rows(Text *out, const Chart *chart, double scale)
             text_printf(out, "%*s %s", LABEL, "", chart->unicode ? "│" : "|");
         }
         int blank = 0;
-        for (int c = 0; c < chart->width; c++) {
+        for (int c = 0; c < chart->columns.n; c++) {
             const char *shown = cell(chart, c, row, scale);
             blank += shown == NULL;
             if (!shown) continue;
@@ -66,10 +64,10 @@ static void put_phases(Text *out, const Chart *chart)
 {
     text_fill(out, ' ', LABEL + 1);
     text_puts(out, chart->unicode ? "└" : "+");
-    for (int c = 0; c < chart->width;) {
+    for (int c = 0; c < chart->columns.n;) {
         const char *name = plan_phase_name(phase_of(chart, c));
         const int from = c;
-        while (c < chart->width && phase_of(chart, c) == phase_of(chart, from)) c++;
+        while (c < chart->columns.n && phase_of(chart, c) == phase_of(chart, from)) c++;
         const int wide = c - from, length = (int)strlen(name) < wide ? (int)strlen(name) : wide - 1;
         text_printf(out, "%.*s", length, name);
         for (int i = length; i < wide - 1; i++) text_puts(out, chart->unicode ? "─" : "-");
@@ -84,7 +82,7 @@ static void put_peak(Text *out, const Chart *chart)
     char label[160];
     memory_columns_peak(&chart->columns, label, sizeof label);
     const int length = (int)strlen(label) + 2;
-    const bool left = peak + length > chart->width && peak >= length;
+    const bool left = peak + length > chart->columns.n && peak >= length;
     text_fill(out, ' ', (size_t)(LABEL + 2 + peak - (left ? length - 1 : 0)));
     if (left) text_printf(out, "%s ", label);
     text_puts(out, chart->unicode ? "▲" : "^");
@@ -96,7 +94,7 @@ static void put_legend(Text *out, const Chart *chart)
 {
     text_fill(out, ' ', LABEL + 2);
     text_puts(out, "bottom to top:");
-    const size_t indent = LABEL + 2, room = indent + (size_t)chart->width;
+    const size_t indent = LABEL + 2, room = indent + (size_t)chart->columns.n;
     size_t at = indent + strlen("bottom to top:");
     const char *comma = "";
     for (int u = 0; u < MEMORY_COUNT; u++) {
@@ -124,8 +122,8 @@ static int width_within(size_t terminal)
 
 Status memory_chart(Text *out, const MemoryProfile *profile, bool unicode, size_t terminal)
 {
-    Chart chart = {.unicode = unicode, .width = width_within(terminal)};
-    TRY(memory_columns_make(&chart.columns, profile, chart.width));
+    Chart chart = {.unicode = unicode};
+    TRY(memory_columns_make(&chart.columns, profile, width_within(terminal)));
     const MemoryMoment *peak = &chart.columns.list[chart.columns.peak];
     put_rows(out, &chart, (double)peak->total / HEIGHT);
     put_phases(out, &chart);

@@ -6,7 +6,6 @@
 #include "prof/gpu_stats.h"
 #include "prof/kernel_name.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

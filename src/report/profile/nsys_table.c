@@ -26,22 +26,18 @@ static const struct {
 #include "report/profile/nsys_inputs.def"
 };
 
+/* No report's name is the end of another's after a '_'. */
 NsysInput nsys_table_input(const char *file, size_t *prefix)
 {
-    NsysInput found = NSYS_INPUT_COUNT;
-    size_t longest = 0;
-    const size_t n = strlen(file);
     for (int i = 0; i < NSYS_INPUT_COUNT; i++) {
         char ending[80];
-        snprintf(ending, sizeof ending, "%s.csv", inputs[i].report);
-        const size_t m = strlen(ending);
-        if (n < m || m < longest || strcmp(file + n - m, ending) != 0) continue;
-        if (n > m && file[n - m - 1] != '_') continue;
-        longest = m;
-        found = (NsysInput)i;
-        *prefix = n > m ? n - m - 1 : 0;
+        snprintf(ending, sizeof ending, "_%s.csv", inputs[i].report);
+        const bool alone = strcmp(file, ending + 1) == 0;
+        if (!alone && !text_ends_with(file, ending)) continue;
+        *prefix = alone ? 0 : strlen(file) - strlen(ending);
+        return (NsysInput)i;
     }
-    return found;
+    return NSYS_INPUT_COUNT;
 }
 
 /* ---- the header ---- */

@@ -4,7 +4,6 @@
 #include "bench/record/profile_view.h"
 #include "bench/record/record_set.h"
 #include "report/format/table_write.h"
-#include "report/records/record_table.h"
 #include "report/records/row_warnings.h"
 
 typedef struct ProfileTables {

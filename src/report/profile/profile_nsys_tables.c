@@ -3,7 +3,6 @@
 #include "report/profile/profile_name_tables.h"
 #include "report/profile/profile_tables.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

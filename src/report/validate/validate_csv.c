@@ -7,20 +7,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The report whose name the file ends in; the longest, for one name is the end of another. */
+/* The report whose name the file ends in: no name is the end of another. */
 static NsysReport report_of(const char *path)
 {
-    NsysReport found = NSYS_COUNT;
-    size_t longest = 0;
     for (int r = 0; r < NSYS_COUNT; r++) {
         char ending[80];
         snprintf(ending, sizeof ending, "_%s.csv", nsys_csv_name((NsysReport)r));
-        const size_t n = strlen(path), m = strlen(ending);
-        if (n < m || strcmp(path + n - m, ending) != 0 || m < longest) continue;
-        longest = m;
-        found = (NsysReport)r;
+        if (text_ends_with(path, ending)) return (NsysReport)r;
     }
-    return found;
+    return NSYS_COUNT;
 }
 
 static double number_of(const CsvReader *line, int field)
