@@ -40,8 +40,8 @@ typedef struct Gemm {
 /* The largest power of two up to 256 that divides an address and distances in bytes. */
 uint32_t gemm_cuda_align(const void *data, int64_t step_bytes, int64_t stack_bytes);
 
-/* Makes the node's state (*call->state), a Gemm. Transpositions and tf32 are the node's. Its algorithm comes from memory, from the cache on
- * disk, or from timing the candidates on these operands. */
+/* Makes the node's state (*call->state), a Gemm. Transpositions and tf32 are the node's. Its
+ * algorithm comes from memory, from the cache on disk, or from timing the candidates on these operands. */
 Status gemm_cuda_prepare(const OpCall *call, GemmShape shape, const void *a, const void *b,
                          void *c);
 Status gemm_cuda_run(const Gemm *p, Backend *be, float scale, const void *a, const void *b, void *c,
