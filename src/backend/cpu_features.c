@@ -8,12 +8,14 @@
 
 enum { LONGEST = 32 }; /* word, with its end */
 
-/* The first word of a list, separated by blanks or commas; *list moves to the next one. False at the end. */
-static bool next_word(const char **list, char word[LONGEST])
+/* The first word of a list; *list moves to the next one. False at the end. Every matmul asks again which micro-kernel
+ * runs: strcspn() is fast with one separator. */
+static bool next_word(const char **list, const char *separator, char word[LONGEST])
 {
-    const size_t n = strcspn(*list, " ,");
+    const size_t n = strcspn(*list, separator), kept = n < LONGEST ? n : LONGEST - 1;
     if (!**list) return false;
-    snprintf(word, LONGEST, "%.*s", (int)n, *list);
+    memcpy(word, *list, kept);
+    word[kept] = '\0';
     *list += n + ((*list)[n] != '\0');
     return true;
 }
@@ -28,7 +30,7 @@ bool cpu_features_has(const char *words)
 {
     char word[LONGEST];
     bool all = *words != '\0';
-    while (all && next_word(&words, word)) all = cpu_features_hardware(word) && !hidden(word);
+    while (all && next_word(&words, ",", word)) all = cpu_features_hardware(word) && !hidden(word);
     return all;
 }
 
@@ -37,7 +39,7 @@ CpuFeatureList cpu_features_hidden(const char *features)
     CpuFeatureList list = {""};
     char word[LONGEST];
     size_t used = 0;
-    while (next_word(&features, word)) {
+    while (next_word(&features, " ", word)) {
         if (!hidden(word) || used + strlen(word) + 2 > sizeof list.s) continue;
         used +=
             (size_t)snprintf(list.s + used, sizeof list.s - used, "%s%s", used ? " " : "", word);

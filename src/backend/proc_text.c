@@ -66,6 +66,7 @@ bool proc_text_field(const char *text, const char *key, char *value, size_t size
 bool proc_text_has_word(const char *list, const char *word)
 {
     const size_t length = strlen(word);
+    if (length == 0) return false;
     for (const char *at = strstr(list, word); at; at = strstr(at + 1, word)) {
         const bool starts = at == list || strchr(" ,", at[-1]);
         if (starts && strchr(" ,\n", at[length])) return true;

@@ -16,14 +16,17 @@ static double seconds_of(const TraceEvent *event)
 static Status append(NameStatsTable *names, const TraceEvent *event, int row)
 {
     TRY(array_grow(&names->list, (size_t)names->n, 1, sizeof *names->list));
+    TRY(array_grow(&names->keys, (size_t)names->n, 1, sizeof *names->keys));
+    names->keys[names->n] = (NameKey){event->name, row};
     names->list[names->n++] = (NameStats){.kind = event->kind, .name = event->name, .row = row};
     return ST_OK;
 }
 
 static Status name_stats_add(NameStatsTable *names, const TraceEvent *event, int row)
 {
+    const NameKey *keys = names->keys;
     int i = 0;
-    while (i < names->n && (names->list[i].row != row || names->list[i].name != event->name)) i++;
+    while (i < names->n && (keys[i].row != row || keys[i].name != event->name)) i++;
     if (i == names->n) TRY(append(names, event, row));
     NameStats *at = &names->list[i];
     if (event->kind == TRACE_MEMCPY || event->kind == TRACE_MEMSET)
@@ -63,15 +66,21 @@ Status gpu_stats_make(GpuStats *stats, int n_nodes)
     return stats->busy_ns ? ST_OK : NO_MEMORY("for %d nodes", n_nodes);
 }
 
+static void free_names(NameStatsTable *names)
+{
+    free(names->list);
+    free(names->keys);
+}
+
 void gpu_stats_free(GpuStats *stats)
 {
-    free(stats->by_row.list);
-    free(stats->by_name.list);
-    free(stats->by_brief.list);
-    free(stats->by_phase.list);
-    free(stats->by_op.list);
-    free(stats->calls.list);
-    free(stats->row_calls.list);
+    free_names(&stats->by_row);
+    free_names(&stats->by_name);
+    free_names(&stats->by_brief);
+    free_names(&stats->by_phase);
+    free_names(&stats->by_op);
+    free_names(&stats->calls);
+    free_names(&stats->row_calls);
     free(stats->busy_ns);
     *stats = (GpuStats){0};
 }

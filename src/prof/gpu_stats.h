@@ -18,9 +18,16 @@ typedef struct NameStats {
 
 enum { NAME_STATS_ANY_ROW = -2 };
 
+/* What an entry is found by. Every event searches for one, so these lie together. */
+typedef struct NameKey {
+    const char *name;
+    int row;
+} NameKey;
+
 /* A zeroed one is empty. */
 typedef struct NameStatsTable {
     NameStats *list;
+    NameKey *keys; /* of each */
     int n;
 } NameStatsTable;
 
