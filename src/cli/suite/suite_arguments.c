@@ -39,7 +39,7 @@ void suite_arguments_put(Text *out, const OptionId *options, const Settings *set
 Status suite_arguments_keep(const Text *args, char *to, size_t size)
 {
     TRY(text_status(args));
-    if (args->n >= size) return FAIL(ST_USAGE, "too many sizes for a suite");
+    if (args->n >= size) return FAIL(ST_USAGE, "too many arguments for a suite");
     strcpy(to, text_str(args));
     return ST_OK;
 }
