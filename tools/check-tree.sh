@@ -6,30 +6,29 @@
 build=$(cd -- "$1" && pwd)
 cd "$(dirname -- "$0")/.." || exit 2
 status=0
-fails() { echo "$1"; status=1; }
 
-# Prints what awk prints of the files on stdin, and remembers that it printed anything.
+# report FINDINGS: prints them; without any there is nothing to report. Never behind a pipe: a subshell would lose the status.
 report() {
-    found=$(xargs awk "$1")
-    [ -z "$found" ] || fails "$found"
+    [ -n "$1" ] || return 0
+    echo "$1"
+    status=1
 }
 
 code() { find "$@" -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' -o -name '*.def'; }
 scripts() { find "$@" -name node_modules -prune -o \( -name '*.sh' -o -name '*.py' -o -name '*.js' -o -name '*.mjs' -o -name '*.cmake' \) -print; }
 
-{ code src tests; scripts src tests tools peers cmake; } | report '
-    FNR == 401 { print FILENAME ": over 400 lines: split it along its ideas" }'
+report "$({ code src tests; scripts src tests tools peers cmake; } | xargs awk '
+    FNR == 401 { print FILENAME ": over 400 lines: split it along its ideas" }')"
 # A line of a .def is a line of a table, however long. Bytes are not columns: the continuation bytes of UTF-8, 10xxxxxx,
 # take no column.
-code src tests | grep -v '\.def$' | LC_ALL=C report '
+report "$(code src tests | grep -v '\.def$' | LC_ALL=C xargs awk '
     { line = $0; gsub(/[\200-\277]/, "", line) }
-    length(line) > 110 { print FILENAME ":" FNR ": " length(line) " columns, more than 110" }'
-crowded=$(find src tests -name '*.c' -o -name '*.cu' | sed 's|/[^/]*$||' | sort | uniq -c |
-    awk '$1 > 30 { print $2 ": " $1 " sources, more than 30: make sub-folders" }')
-[ -z "$crowded" ] || fails "$crowded"
+    length(line) > 110 { print FILENAME ":" FNR ": " length(line) " columns, more than 110" }')"
+report "$(find src tests -name '*.c' -o -name '*.cu' | sed 's|/[^/]*$||' | sort | uniq -c |
+    awk '$1 > 30 { print $2 ": " $1 " sources, more than 30: make sub-folders" }')"
 
 # Object files that refer to each other's symbols.
-circles=$(find "$build" -name '*.o' -path '*/src/*' -exec nm -A -g {} + | awk '
+report "$(find "$build" -name '*.o' -path '*/src/*' -exec nm -A -g {} + | awk '
     {
         colon = index($0, ".o:")
         file = substr($0, 1, colon - 1)
@@ -50,8 +49,7 @@ circles=$(find "$build" -name '*.o' -path '*/src/*' -exec nm -A -g {} + | awk '
             if (part[1] < part[2] && (part[2], part[1]) in uses)
                 print part[1] " and " part[2] " need each other (" uses[pair] ", " uses[part[2], part[1]] ")"
         }
-    }' | sort)
-[ -z "$circles" ] || fails "$circles"
+    }' | sort)"
 
 # A line of vocabulary.tsv is an extended regular expression of whole words, a tab, and what to write instead.
 tab=$(printf '\t')
@@ -59,6 +57,6 @@ while IFS=$tab read -r pattern instead; do
     case $pattern in '' | '#'*) continue ;; esac
     # shellcheck disable=SC2046 # names in src/ and docs/ have no blanks
     found=$(grep -nwE -e "$pattern" $(code src) $(scripts src) src/report/page/*.html docs/*.md README.md)
-    [ -z "$found" ] || fails "$(echo "$found" | sed "s|\$|   <- write: $instead|")"
+    [ -z "$found" ] || report "$(echo "$found" | sed "s|\$|   <- write: $instead|")"
 done <tools/vocabulary.tsv
 exit $status

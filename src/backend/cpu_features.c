@@ -8,8 +8,8 @@
 
 enum { LONGEST = 32 }; /* word, with its end */
 
-/* The first word of a list; *list moves to the next one. False at the end. Every matmul asks again which micro-kernel
- * runs: strcspn() is fast with one separator. */
+/* The first word of a list; *list moves to the next one. False at the end. Every matmul asks again
+ * which micro-kernel runs: strcspn() is fast with one separator. */
 static bool next_word(const char **list, const char *separator, char word[LONGEST])
 {
     const size_t n = strcspn(*list, separator), kept = n < LONGEST ? n : LONGEST - 1;
