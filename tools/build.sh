@@ -102,6 +102,7 @@ missing_for_build() {
 missing_for_tests() {
     missing_for_build
     has_header cmocka.h || echo 'libcmocka-dev|cmocka with headers'
+    pyflakes3 --version >/dev/null 2>&1 || python3 -m pyflakes --version >/dev/null 2>&1 || echo 'pyflakes3|pyflakes, for lint_python'
 }
 
 # apt's lists count as fresh for a day.

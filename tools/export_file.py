@@ -1,5 +1,6 @@
 """Reads and writes the safetensors files that verify_torch.py checks: 8-byte length, JSON header, raw data."""
 import json
+import math
 import struct
 
 import torch

@@ -8,6 +8,8 @@ set -u
 tool=$1
 program=$2
 here=$(cd "$(dirname "$0")" && pwd)
+# shellcheck source=tests/gpu/own_kernels.sh
+. "$here/own_kernels.sh"
 nvcc=$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)
 for sanitizer in "${ROOFSTEP_SANITIZER:-compute-sanitizer}" "$(dirname "$nvcc")/compute-sanitizer" \
     "$(dirname "$nvcc")/../compute-sanitizer/compute-sanitizer" ''; do
@@ -34,5 +36,5 @@ if ! grep -q '^0 cells failed' "$work/out"; then
     echo "FAILED: the step under $tool, exit code $code"
     exit 1
 fi
-ours=$(grep -oh '[a-z0-9_]*_kernel\b' "$here"/../../src/*/*.cu "$here"/../../src/*/*.cuh | sort -u | paste -sd '|')
+ours=$(own_kernels "$here/../.." | paste -sd '|')
 awk -v tool="$tool" -v ours="$ours" -f "$here/sanitizer_verdict.awk" "$work/log"

@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
 # usage: verdict_itself.sh: what sanitizer_verdict.awk makes of compute-sanitizer's logs. Needs no GPU.
 here=$(cd "$(dirname "$0")" && pwd)
+# shellcheck source=tests/gpu/own_kernels.sh
+. "$here/own_kernels.sh"
 failures=0
 
 # expect CODE TOOL COUNTED NAME <LOG
@@ -50,13 +52,18 @@ echo '========= COMPUTE-SANITIZER' | expect 1 memcheck 0 'a log without an end'
 { failed_call /usr/lib/libcublasLt.so.13; echo "$end"; } | expect 0 memcheck 0 "a library's call"
 { failed_call ./tiny_step; echo "$end"; } | expect 1 memcheck 1 'our call'
 
+for name in adamw_kernel copy_kernel; do
+    own_kernels "$here/../.." | grep -qx $name && continue
+    echo "FAILED: $name is not among the names of our kernels"
+    failures=$((failures + 1))
+done
 # No name of ours may look like one of theirs: it would not be counted.
 library=$(sed -n 's/^ *library = "\(.*\)"$/\1/p' "$here/sanitizer_verdict.awk")
-if [ -z "$library" ] || grep -ohE '[a-z0-9_]*_kernel\b' "$here"/../../src/*/*.cu "$here"/../../src/*/*.cuh | grep -E "$library"; then
+if [ -z "$library" ] || own_kernels "$here/../.." | grep -E "$library"; then
     echo 'FAILED: a kernel of ours is called like those of the libraries'
     failures=$((failures + 1))
 fi
-if cat "$here"/../../src/*/*.cu "$here"/../../src/*/*.cuh | tr '\n' ' ' |
+if cuda_sources "$here/../.." | xargs cat | tr '\n' ' ' |
     grep -oE '__global__( +void| +__launch_bounds__\([^)]*\))+ +[A-Za-z0-9_]+' | grep -v '_kernel$'; then
     echo 'FAILED: a kernel of ours whose name does not end in _kernel'
     failures=$((failures + 1))

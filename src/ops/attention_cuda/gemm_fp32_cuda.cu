@@ -165,7 +165,7 @@ __device__ __forceinline__ float *fp32_matrix(const Fp32Stack &s, int heads, int
 }
 
 template <class C>
-__global__ void __launch_bounds__(C::THREADS, C::BLOCKS) gemm_fp32_kernel(const GemmFp32 p)
+__global__ void __launch_bounds__(C::THREADS, C::BLOCKS) matmul_fp32_kernel(const GemmFp32 p)
 {
     extern __shared__ __align__(16) float stages[];
     const int across = flash_blocks(p.n, C::COLS), tiles = across * flash_blocks(p.m, C::ROWS);
@@ -198,12 +198,12 @@ template <bool TA> using Fp32To16 = Fp32Tiles<64, 16, 4, 4, 4, 128, 2, TA, false
 template <class C> static Status launch(const Backend *be, const GemmFp32 *p, bool prepare)
 {
     if (prepare)
-        return CUDA_STATUS(cudaFuncSetAttribute((const void *)gemm_fp32_kernel<C>,
+        return CUDA_STATUS(cudaFuncSetAttribute((const void *)matmul_fp32_kernel<C>,
                                                 cudaFuncAttributeMaxDynamicSharedMemorySize,
                                                 C::BYTES));
     const unsigned blocks =
         (unsigned)(p->count * blocks_for(p->m, C::ROWS) * blocks_for(p->n, C::COLS));
-    gemm_fp32_kernel<C><<<blocks, C::THREADS, C::BYTES, be->stream>>>(*p);
+    matmul_fp32_kernel<C><<<blocks, C::THREADS, C::BYTES, be->stream>>>(*p);
     return LAUNCH_STATUS();
 }
 
