@@ -1,0 +1,21 @@
+/* Models from their own configuration files: what a Hugging Face config.json says, as a ModelSpec.
+ *
+ * A field that changes the computation and is not supported is refused by name. Fields that do not change a
+ * training step (token ids, initializers) are ignored. */
+#pragma once
+
+#include "config/model_spec.h"
+
+#include <stddef.h>
+
+/* A configuration that the program brings along. The list ends with a NULL name. */
+typedef struct ModelFile {
+    const char *name, *text;
+} ModelFile;
+extern const ModelFile model_file_bundled[];
+
+/* A bundled name, a config.json, or a folder that has one. ST_USAGE: one line that names the file, the field and
+ * what to do. */
+Status model_file_load(ModelSpec *spec, const char *model);
+/* The same from the text of a file; `where` names it in messages. */
+Status model_file_parse(ModelSpec *spec, const char *text, size_t n, const char *where);
