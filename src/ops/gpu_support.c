@@ -180,12 +180,13 @@ size_t gpu_support_workspace_reduce(const Plan *plan, const Node *node, int thre
     return (size_t)i64_max(a, b) * (size_t)plan_width(x) * sizeof(float);
 }
 
-size_t gpu_support_workspace_rmsnorm_grad(const Plan *plan, const Node *node, int threads)
+size_t gpu_support_workspace_norm_grad(const Plan *plan, const Node *node, int threads)
 {
     (void)threads;
     const Tensor *s = plan_in(plan, node, 1);
-    const int64_t rows = plan_rows(s), most = GPU_SUPPORT_RMSNORM_MOST_PARTIALS;
-    return (size_t)(i64_min(rows, most) * plan_width(s)) * sizeof(float);
+    const int64_t rows = i64_min(plan_rows(s), GPU_SUPPORT_NORM_MOST_PARTIALS);
+    const int64_t sums = node->op == OP_layernorm_grad ? 2 : 1; /* of weight and bias */
+    return (size_t)(rows * sums * plan_width(s)) * sizeof(float);
 }
 
 /* ---- implementations that libraries take part in: as NAME_cuda[], without run(), which tests

@@ -35,7 +35,7 @@ size_t gpu_support_workspace_cross_entropy(const Plan *plan, const Node *node, i
 size_t gpu_support_workspace_embedding_grad(const Plan *plan, const Node *node, int threads);
 size_t gpu_support_workspace_grad_norm(const Plan *plan, const Node *node, int threads);
 size_t gpu_support_workspace_reduce(const Plan *plan, const Node *node, int threads);
-size_t gpu_support_workspace_rmsnorm_grad(const Plan *plan, const Node *node, int threads);
+size_t gpu_support_workspace_norm_grad(const Plan *plan, const Node *node, int threads);
 
 /* ---- attention ---- */
 
@@ -62,7 +62,7 @@ enum {
     GPU_SUPPORT_GRAD_NORM_BLOCKS = 1024, /* thread blocks of a launch */
     GPU_SUPPORT_GRAD_NORM_GROUPS = 80,   /* gradients of a launch */
     GPU_SUPPORT_REDUCE_WARP = 32, /* columns of a thread block are 32 times those of a thread */
-    GPU_SUPPORT_RMSNORM_MOST_PARTIALS = 512 /* partial rows that blocks leave to be summed */
+    GPU_SUPPORT_NORM_MOST_PARTIALS = 512 /* partial rows that blocks leave to be summed */
 };
 
 /* How the columns of a matrix are summed: bands of columns times groups of rows, a block each. */

@@ -1,6 +1,6 @@
 /* Functions of one number (attr.fn, plan/op_functions.h):
  *
- * unary       y | x                s x + c, x^2, exp, log, 1/sqrt, x / (1 + exp(-x))
+ * unary       y | x                s x + c, x^2, exp, log, 1/sqrt, x / (1 + exp(-x)), GELU in two forms
  * unary_grad  dx | dy, x, y        dy f'(x); x or y is absent where f' does not need it, so that it
  *                                  need not be kept
  *
@@ -17,9 +17,10 @@ typedef struct Function {
 } Function;
 
 static const Function functions[] = {
-    [FN_AFFINE] = {2, 1, false, false}, [FN_SQUARE] = {1, 2, true, false},
-    [FN_EXP] = {1, 1, false, true},     [FN_LOG] = {1, 1, true, false},
-    [FN_RSQRT] = {2, 4, false, true},   [FN_SILU] = {4, 8, true, false}};
+    [FN_AFFINE] = {2, 1, false, false},    [FN_SQUARE] = {1, 2, true, false},
+    [FN_EXP] = {1, 1, false, true},        [FN_LOG] = {1, 1, true, false},
+    [FN_RSQRT] = {2, 4, false, true},      [FN_SILU] = {4, 8, true, false},
+    [FN_GELU_TANH] = {8, 16, true, false}, [FN_GELU_ERF] = {4, 9, true, false}};
 
 /* Operands of one shape, or without gaps. */
 static Status check_pair(const Plan *plan, const Node *node, const char *name, const Tensor *a,
@@ -32,7 +33,7 @@ static Status check_pair(const Plan *plan, const Node *node, const char *name, c
 static Status check(const Plan *plan, const Node *node)
 {
     TRY(op_check_present(plan, node, 1, 1));
-    if (node->attr.fn < FN_AFFINE || node->attr.fn > FN_SILU)
+    if (node->attr.fn < FN_AFFINE || node->attr.fn > FN_GELU_ERF)
         return FAIL(ST_FAILED, "unary (%s): there is no function %d", node->scope, node->attr.fn);
     const bool gradient = node->op == OP_unary_grad;
     const Tensor *in = plan_in(plan, node, 0);
@@ -64,6 +65,22 @@ static void grad(Builder *b, const Node *node)
         IDS(builder_grad(b, y), f->needs_x ? x : PLAN_NONE, f->needs_y ? y : PLAN_NONE));
 }
 
+/* The argument of GELU's tanh, and its slope. */
+static double gelu_inner(double x)
+{
+    return sqrt(2 / M_PI) * (x + 0.044715 * x * x * x);
+}
+
+static double gelu_inner_slope(double x)
+{
+    return sqrt(2 / M_PI) * (1 + 3 * 0.044715 * x * x);
+}
+
+static double normal_distribution(double x)
+{
+    return 0.5 * erfc(-x / sqrt(2));
+}
+
 static double value(const NodeAttr *attr, double x)
 {
     switch (attr->fn) {
@@ -79,6 +96,10 @@ static double value(const NodeAttr *attr, double x)
         return 1 / sqrt(x);
     case FN_SILU:
         return x / (1 + exp(-x));
+    case FN_GELU_TANH:
+        return 0.5 * x * (1 + tanh(gelu_inner(x)));
+    case FN_GELU_ERF:
+        return x * normal_distribution(x);
     default:
         return NAN;
     }
@@ -86,7 +107,7 @@ static double value(const NodeAttr *attr, double x)
 
 static double slope(const NodeAttr *attr, double x, double y)
 {
-    const double s = 1 / (1 + exp(-x));
+    const double s = 1 / (1 + exp(-x)), t = tanh(gelu_inner(x));
     switch (attr->fn) {
     case FN_AFFINE:
         return attr->scale;
@@ -100,6 +121,10 @@ static double slope(const NodeAttr *attr, double x, double y)
         return -0.5 * y * y * y;
     case FN_SILU:
         return s * (1 + x * (1 - s));
+    case FN_GELU_TANH:
+        return 0.5 * (1 + t) + 0.5 * x * (1 - t * t) * gelu_inner_slope(x);
+    case FN_GELU_ERF:
+        return normal_distribution(x) + x * exp(-x * x / 2) / sqrt(2 * M_PI);
     default:
         return NAN;
     }

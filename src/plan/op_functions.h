@@ -14,6 +14,8 @@ typedef enum UnaryFn {
     FN_LOG,
     FN_RSQRT,
     FN_SILU,
+    FN_GELU_TANH, /* x / 2 (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) */
+    FN_GELU_ERF,  /* x times the normal distribution function of x */
 } UnaryFn;
 
 typedef enum BinaryFn {

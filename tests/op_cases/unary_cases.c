@@ -6,7 +6,7 @@
 /* What the derivative of a function reads. */
 static bool needs_x(int fn)
 {
-    return fn == FN_SQUARE || fn == FN_LOG || fn == FN_SILU;
+    return fn == FN_SQUARE || fn == FN_LOG || fn >= FN_SILU;
 }
 
 static bool needs_y(int fn)
@@ -14,7 +14,7 @@ static bool needs_y(int fn)
     return fn == FN_EXP || fn == FN_RSQRT;
 }
 
-enum { N_FNS = FN_SILU + 1 };
+enum { N_FNS = FN_GELU_ERF + 1 };
 static const int64_t shapes[][2] = {{1, 1}, {3, 2}, {5, 33}, {7, 101}, {3, 2500}, {12, 768}};
 enum { N_SHAPES = sizeof shapes / sizeof *shapes };
 
@@ -49,7 +49,7 @@ bool unary_grad_cases(Builder *b, int i, DType act)
 {
     if (i >= N_FNS * (N_SHAPES + 1)) return false;
     const int fn = i % N_FNS, k = i / N_FNS;
-    const bool window = k == N_SHAPES, positive = fn != FN_SQUARE && fn != FN_SILU;
+    const bool window = k == N_SHAPES, positive = fn != FN_SQUARE && fn < FN_SILU;
     const int64_t *shape = shapes[window ? 3 : k];
     const DType wide = op_full_dtype(act), from = k % 3 == 1 ? wide : act,
                 to = k % 3 == 2 ? wide : act;

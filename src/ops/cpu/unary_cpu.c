@@ -5,6 +5,12 @@
 
 #include <math.h>
 
+/* (1 + tanh(u)) / 2 is the sigmoid of 2 u: this is 2 u. */
+static inline float gelu_inner(float x)
+{
+    return 1.5957691F * (x + 0.044715F * x * x * x);
+}
+
 CPU_CLONES static void apply(int fn, float *y, const float *x, int64_t n, float scale, float shift)
 {
     switch (fn) {
@@ -14,6 +20,8 @@ CPU_CLONES static void apply(int fn, float *y, const float *x, int64_t n, float 
         ELEMENTWISE_CASE(FN_LOG, y, logf(x[i]));
         ELEMENTWISE_CASE(FN_RSQRT, y, 1.0F / sqrtf(x[i]));
         ELEMENTWISE_CASE(FN_SILU, y, x[i] * vector_math_sigmoid(x[i]));
+        ELEMENTWISE_CASE(FN_GELU_TANH, y, x[i] * vector_math_sigmoid(gelu_inner(x[i])));
+        ELEMENTWISE_CASE(FN_GELU_ERF, y, x[i] * vector_math_normal_distribution(x[i]));
     default:
         break;
     }
@@ -23,6 +31,17 @@ static inline float silu_slope(float x)
 {
     const float s = vector_math_sigmoid(x);
     return s * (1.0F + x * (1.0F - s));
+}
+
+static inline float gelu_tanh_slope(float x)
+{
+    const float s = vector_math_sigmoid(gelu_inner(x));
+    return s + x * s * (1.0F - s) * 1.5957691F * (1.0F + 0.134145F * x * x);
+}
+
+static inline float gelu_erf_slope(float x)
+{
+    return vector_math_normal_distribution(x) + x * 0.3989423F * vector_math_exp(-0.5F * x * x);
 }
 
 /* x or y is NULL where the function's slope does not need it. */
@@ -36,6 +55,8 @@ CPU_CLONES static void apply_grad(int fn, float *dx, const float *dy, const floa
         ELEMENTWISE_CASE(FN_LOG, dx, dy[i] / x[i]);
         ELEMENTWISE_CASE(FN_RSQRT, dx, -0.5F * y[i] * y[i] * y[i] * dy[i]);
         ELEMENTWISE_CASE(FN_SILU, dx, silu_slope(x[i]) * dy[i]);
+        ELEMENTWISE_CASE(FN_GELU_TANH, dx, gelu_tanh_slope(x[i]) * dy[i]);
+        ELEMENTWISE_CASE(FN_GELU_ERF, dx, gelu_erf_slope(x[i]) * dy[i]);
     default:
         break;
     }

@@ -6,7 +6,7 @@
 #include "ops/cuda/block_reduce_cuda.cuh"
 #include "ops/cuda/launch_cuda.cuh"
 
-enum { THREADS = 256, MOST_PARTIALS = GPU_SUPPORT_RMSNORM_MOST_PARTIALS };
+enum { THREADS = 256, MOST_PARTIALS = GPU_SUPPORT_NORM_MOST_PARTIALS };
 /* The fast kernels' threads have 2 or 4 quads of a row each. */
 enum { QUAD = 4, ROW_THREADS = 512, MOST_COLUMNS = 4 * QUAD * ROW_THREADS };
 

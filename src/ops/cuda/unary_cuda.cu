@@ -11,6 +11,12 @@ __device__ __forceinline__ float sigmoid(float x)
     return 1.0F / (1.0F + expf(-x));
 }
 
+/* (1 + tanh(u)) / 2 is the sigmoid of 2 u: this is 2 u. */
+__device__ __forceinline__ float gelu_inner(float x)
+{
+    return 1.5957691F * (x + 0.044715F * x * x * x);
+}
+
 #define EACH(result)                                               \
     _Pragma("unroll") for (int k = 0; k < FLAT_WIDTH; k++) result; \
     break
@@ -31,6 +37,10 @@ __device__ __forceinline__ void unary_apply(UnaryFormula f, float (&v)[FLAT_WIDT
         EACH(v[k] = rsqrtf(v[k]));
     case FN_SILU:
         EACH(v[k] *= sigmoid(v[k]));
+    case FN_GELU_TANH:
+        EACH(v[k] *= sigmoid(gelu_inner(v[k])));
+    case FN_GELU_ERF:
+        EACH(v[k] *= normcdff(v[k]));
     default:
         break;
     }
@@ -40,6 +50,17 @@ __device__ __forceinline__ float silu_derivative(float x)
 {
     const float s = sigmoid(x);
     return s * (1.0F + x * (1.0F - s));
+}
+
+__device__ __forceinline__ float gelu_tanh_derivative(float x)
+{
+    const float s = sigmoid(gelu_inner(x));
+    return s + x * s * (1.0F - s) * 1.5957691F * (1.0F + 0.134145F * x * x);
+}
+
+__device__ __forceinline__ float gelu_erf_derivative(float x)
+{
+    return normcdff(x) + x * 0.3989423F * expf(-0.5F * x * x);
 }
 
 /* d = d f'; `s` is x or y, whichever the derivative is written with. */
@@ -59,6 +80,10 @@ __device__ __forceinline__ void unary_apply_grad(UnaryFormula f, float (&d)[FLAT
         EACH(d[k] *= -0.5F * s[k] * s[k] * s[k]);
     case FN_SILU:
         EACH(d[k] *= silu_derivative(s[k]));
+    case FN_GELU_TANH:
+        EACH(d[k] *= gelu_tanh_derivative(s[k]));
+    case FN_GELU_ERF:
+        EACH(d[k] *= gelu_erf_derivative(s[k]));
     default:
         break;
     }
@@ -119,6 +144,8 @@ static int saved_input(int fn)
     case FN_SQUARE:
     case FN_LOG:
     case FN_SILU:
+    case FN_GELU_TANH:
+    case FN_GELU_ERF:
         return 1;
     case FN_EXP:
     case FN_RSQRT:
