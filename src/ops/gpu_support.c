@@ -180,6 +180,13 @@ size_t gpu_support_workspace_reduce(const Plan *plan, const Node *node, int thre
     return (size_t)i64_max(a, b) * (size_t)plan_width(x) * sizeof(float);
 }
 
+size_t gpu_support_workspace_head_norm_grad(const Plan *plan, const Node *node, int threads)
+{
+    (void)threads;
+    return (size_t)(GPU_SUPPORT_NORM_MOST_PARTIALS * plan_elements(plan_in(plan, node, 2))) *
+           sizeof(float);
+}
+
 size_t gpu_support_workspace_norm_grad(const Plan *plan, const Node *node, int threads)
 {
     (void)threads;

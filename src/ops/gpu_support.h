@@ -35,6 +35,7 @@ size_t gpu_support_workspace_cross_entropy(const Plan *plan, const Node *node, i
 size_t gpu_support_workspace_embedding_grad(const Plan *plan, const Node *node, int threads);
 size_t gpu_support_workspace_grad_norm(const Plan *plan, const Node *node, int threads);
 size_t gpu_support_workspace_reduce(const Plan *plan, const Node *node, int threads);
+size_t gpu_support_workspace_head_norm_grad(const Plan *plan, const Node *node, int threads);
 size_t gpu_support_workspace_norm_grad(const Plan *plan, const Node *node, int threads);
 
 /* ---- attention ---- */

@@ -1,0 +1,164 @@
+/* RMSNorm of every head of q or of k, all heads with the same weight:
+ *
+ *     r = 1 / sqrt(mean(x^2) + eps)            y = w * x * r            over the D columns of a head
+ *
+ * head_norm       y, r | x, w
+ * head_norm_grad  dx, dw | dy, x, w, r
+ *
+ * x is [N, H D] with heads side by side, rows may be ld apart; w is [D]; r is [N, H]. H is attr.heads. With g = dy w:
+ *     dx = r g - x r^3 mean(g x)            dw = sum over rows and heads of dy x r
+ * eps is attr.shift. x, y and their gradients may be 16 bit; w, r and all sums are fp32. */
+#include "ops/element.h"
+#include "ops/op_check.h"
+#include "plan/op_functions.h"
+
+#include <math.h>
+
+static Status check_heads(const Node *node, const Tensor *x, const Tensor *w, const Tensor *r)
+{
+    const int64_t H = node->attr.heads;
+    if (H <= 0 || plan_width(x) != H * plan_elements(w))
+        return FAIL(ST_FAILED, "%s: rows of %lld columns are not %lld heads of %lld", node->scope,
+                    (long long)plan_width(x), (long long)H, (long long)plan_elements(w));
+    return op_check_elements(node, "r", r, plan_rows(x) * H);
+}
+
+static Status check(const Plan *plan, const Node *node)
+{
+    TRY(op_check_present(plan, node, 2, 2));
+    const Tensor *x = plan_in(plan, node, 0);
+    TRY(op_check_elements(node, "y", plan_out(plan, node, 0), plan_elements(x)));
+    return check_heads(node, x, plan_in(plan, node, 1), plan_out(plan, node, 1));
+}
+
+static Status check_grad(const Plan *plan, const Node *node)
+{
+    TRY(op_check_present(plan, node, 2, 4));
+    const Tensor *x = plan_in(plan, node, 1);
+    TRY(op_check_elements(node, "dy", plan_in(plan, node, 0), plan_elements(x)));
+    TRY(op_check_elements(node, "dx", plan_out(plan, node, 0), plan_elements(x)));
+    return check_heads(node, x, plan_in(plan, node, 2), plan_in(plan, node, 3));
+}
+
+static OpCost cost(const Plan *plan, const Node *node)
+{
+    return (OpCost){.flops = 4 * (double)plan_elements(plan_in(plan, node, 0))};
+}
+
+static OpCost cost_grad(const Plan *plan, const Node *node)
+{
+    return (OpCost){.flops = 9 * (double)plan_elements(plan_in(plan, node, 0))};
+}
+
+static void grad(Builder *b, const Node *node)
+{
+    const int y = plan_out_id(b->plan, node, 0), r = plan_out_id(b->plan, node, 1);
+    const int x = plan_in_id(b->plan, node, 0), w = plan_in_id(b->plan, node, 1);
+    const NodeAttr attr = node->attr;
+    const int dx = builder_grad_target(b, x), dw = builder_grad_target(b, w);
+    *builder_node(b, OP_head_norm_grad, IDS(dx, dw), IDS(builder_grad(b, y), x, w, r)) = attr;
+    builder_grad_add(b, x, dx);
+    builder_grad_add(b, w, dw);
+}
+
+static Status reference(const OpCall *call)
+{
+    const Operand y = element_out(call, 0), x = element_in(call, 0), w = element_in(call, 1);
+    const Tensor *r = op_out_shape(call, 1);
+    const int64_t H = call->node->attr.heads, D = x.cols / H;
+    for (int64_t head = 0; head < x.rows * H; head++) {
+        const int64_t i = head / H, first = head % H * D;
+        double sum = 0;
+        for (int64_t j = 0; j < D; j++) sum += at(x, i, first + j) * at(x, i, first + j);
+        const double rstd = 1 / sqrt(sum / (double)D + call->node->attr.shift);
+        element_set(op_out(call, 1), r->dtype, head, rstd);
+        for (int64_t j = 0; j < D; j++)
+            put(y, i, first + j, at(x, i, first + j) * rstd * at(w, 0, j));
+    }
+    return ST_OK;
+}
+
+static double reference_weight_grad(const OpCall *call, int64_t column)
+{
+    const Operand dy = element_in(call, 0), x = element_in(call, 1);
+    const Tensor *r = op_in_shape(call, 3);
+    const int64_t H = call->node->attr.heads, D = x.cols / H;
+    double sum = 0;
+    for (int64_t head = 0; head < x.rows * H; head++) {
+        const int64_t i = head / H, j = head % H * D + column;
+        sum += at(dy, i, j) * at(x, i, j) * element_get(op_in(call, 3), r->dtype, head);
+    }
+    return sum;
+}
+
+static Status reference_grad(const OpCall *call)
+{
+    const Operand dx = element_out(call, 0), dw = element_out(call, 1);
+    const Operand dy = element_in(call, 0), x = element_in(call, 1), w = element_in(call, 2);
+    const Tensor *r = op_in_shape(call, 3);
+    const int64_t H = call->node->attr.heads, D = x.cols / H;
+    for (int64_t j = 0; j < D; j++) put(dw, 0, j, reference_weight_grad(call, j));
+    for (int64_t head = 0; head < x.rows * H; head++) {
+        const int64_t i = head / H, first = head % H * D;
+        const double rstd = element_get(op_in(call, 3), r->dtype, head);
+        double dot = 0;
+        for (int64_t j = 0; j < D; j++)
+            dot += at(dy, i, first + j) * at(w, 0, j) * at(x, i, first + j);
+        const double k = dot / (double)D * rstd * rstd * rstd;
+        for (int64_t j = first; j < first + D; j++)
+            put(dx, i, j, at(dy, i, j) * at(w, 0, j - first) * rstd - at(x, i, j) * k);
+    }
+    return ST_OK;
+}
+
+/* Rows, heads, width of a head: one of each, primes, a model's own; then as a window into a wider tensor. */
+static const int64_t shapes[][3] = {{1, 1, 2},   {3, 2, 5},   {5, 3, 16},  {7, 1, 33},
+                                    {17, 4, 64}, {9, 2, 128}, {70, 5, 12}, {2, 3, 256}};
+enum { N_SHAPES = sizeof shapes / sizeof *shapes };
+
+static int heads_of(Builder *b, const char *name, DType dtype, const int64_t *s, bool window)
+{
+    const int64_t W = s[1] * s[2];
+    if (!window) return builder_tensor(b, name, TK_ACTIVATION, dtype, DIMS(s[0], W));
+    const int packed = builder_tensor(b, name, TK_ACTIVATION, dtype, DIMS(s[0], 2 * W));
+    return builder_view(b, name, packed, W, DIMS(s[0], W), 2 * W);
+}
+
+static bool cases(Builder *b, int i, DType act)
+{
+    if (i >= 2 * N_SHAPES) return false;
+    const int64_t *s = shapes[i / 2];
+    const DType wide = op_full_dtype(act);
+    const int x = heads_of(b, "x", act, s, i % 2);
+    const int w = builder_tensor(b, "w", TK_ACTIVATION, wide, DIMS(s[2]));
+    const int y = builder_tensor(b, "y", TK_ACTIVATION, act, DIMS(s[0], s[1] * s[2]));
+    const int r = builder_tensor(b, "r", TK_ACTIVATION, wide, DIMS(s[0], s[1]));
+    *builder_node(b, OP_head_norm, IDS(y, r), IDS(x, w)) = (NodeAttr){.heads = s[1], .shift = 1e-6};
+    return true;
+}
+
+static bool cases_grad(Builder *b, int i, DType act)
+{
+    if (i >= 2 * N_SHAPES) return false;
+    const int64_t *s = shapes[i / 2];
+    const DType wide = op_full_dtype(act);
+    const int dy = builder_tensor(b, "dy", TK_ACTIVATION, act, DIMS(s[0], s[1] * s[2]));
+    const int x = heads_of(b, "x", act, s, i % 2);
+    const int w = builder_tensor(b, "w", TK_ACTIVATION, wide, DIMS(s[2]));
+    const int r = builder_tensor(b, "+r", TK_ACTIVATION, wide, DIMS(s[0], s[1]));
+    const int dx = heads_of(b, "dx", act, s, i % 2);
+    const int dw = builder_tensor(b, "dw", TK_ACTIVATION, wide, DIMS(s[2]));
+    *builder_node(b, OP_head_norm_grad, IDS(dx, dw), IDS(dy, x, w, r)) =
+        (NodeAttr){.heads = s[1], .shift = 1e-6};
+    return true;
+}
+
+const OpDef head_norm_def = {
+    OP_SOURCE,    .auxiliary = 1U << 1,   .check = check, .cost = cost,
+    .grad = grad, .reference = reference, .cases = cases,
+};
+
+const OpDef head_norm_grad_def = {
+    OP_SOURCE,           .check = check_grad, .cost = cost_grad, .reference = reference_grad,
+    .cases = cases_grad,
+};
