@@ -2,6 +2,7 @@
 
 #include "base/human.h"
 #include "base/json_reader.h"
+#include "base/json_text.h"
 #include "base/suggest.h"
 #include "base/text.h"
 
@@ -360,15 +361,10 @@ static Status read_spec(File *file)
     return check(file);
 }
 
-static void free_json(json_t **json)
-{
-    json_decref(*json);
-}
-
 Status model_file_parse(ModelSpec *spec, const char *text, size_t n, const char *where)
 {
     json_error_t error;
-    CLEANUP(free_json) json_t *root = NULL;
+    CLEANUP(json_text_free) json_t *root = NULL;
     TRY(json_reader_parse(&root, where, text, n, JSON_REJECT_DUPLICATES, &error));
     if (!root)
         return FAIL(ST_USAGE, "%s: line %d is not JSON: %s", human_quote(where).s, error.line,
