@@ -38,11 +38,6 @@ static void norm_rows(const void *data, int64_t first, int64_t last, int thread)
     }
 }
 
-static Status run(const OpCall *call)
-{
-    return rows_cpu_run(call, element_in(call, 0).rows, norm_rows);
-}
-
 CPU_CLONES static void norm_grad_head(float *restrict dx, float *restrict dw,
                                       const float *restrict dy, const float *restrict x,
                                       const float *restrict w, float r, int64_t n)
@@ -110,7 +105,7 @@ static Status run_grad(const OpCall *call)
     return ST_OK;
 }
 
-const OpImpl head_norm_cpu[] = {{"head_norm_cpu", rows_cpu_declines_f64, rows_cpu_buffers, run},
-                                {0}};
+const OpImpl head_norm_cpu[] = {
+    {"head_norm_cpu", rows_cpu_declines_f64, rows_cpu_buffers, .rows = norm_rows}, {0}};
 const OpImpl head_norm_grad_cpu[] = {
     {"head_norm_grad_cpu", rows_cpu_declines_f64, grad_workspace, run_grad}, {0}};

@@ -1,0 +1,43 @@
+#include "op_cases.h"
+
+/* Rows, heads, width of a head: one of each, primes, a model's own; then as a window into a wider tensor. */
+static const int64_t shapes[][3] = {{1, 1, 2},   {3, 2, 5},   {5, 3, 16},  {7, 1, 33},
+                                    {17, 4, 64}, {9, 2, 128}, {70, 5, 12}, {2, 3, 256}};
+enum { N_SHAPES = sizeof shapes / sizeof *shapes };
+
+static int heads_of(Builder *b, const char *name, DType dtype, const int64_t *s, bool window)
+{
+    const int64_t W = s[1] * s[2];
+    if (!window) return builder_tensor(b, name, TK_ACTIVATION, dtype, DIMS(s[0], W));
+    const int packed = builder_tensor(b, name, TK_ACTIVATION, dtype, DIMS(s[0], 2 * W));
+    return builder_view(b, name, packed, W, DIMS(s[0], W), 2 * W);
+}
+
+bool head_norm_cases(Builder *b, int i, DType act)
+{
+    if (i >= 2 * N_SHAPES) return false;
+    const int64_t *s = shapes[i / 2];
+    const DType wide = op_full_dtype(act);
+    const int x = heads_of(b, "x", act, s, i % 2);
+    const int w = builder_tensor(b, "w", TK_ACTIVATION, wide, DIMS(s[2]));
+    const int y = builder_tensor(b, "y", TK_ACTIVATION, act, DIMS(s[0], s[1] * s[2]));
+    const int r = builder_tensor(b, "r", TK_ACTIVATION, wide, DIMS(s[0], s[1]));
+    *builder_node(b, OP_head_norm, IDS(y, r), IDS(x, w)) = (NodeAttr){.heads = s[1], .shift = 1e-6};
+    return true;
+}
+
+bool head_norm_grad_cases(Builder *b, int i, DType act)
+{
+    if (i >= 2 * N_SHAPES) return false;
+    const int64_t *s = shapes[i / 2];
+    const DType wide = op_full_dtype(act);
+    const int dy = builder_tensor(b, "dy", TK_ACTIVATION, act, DIMS(s[0], s[1] * s[2]));
+    const int x = heads_of(b, "x", act, s, i % 2);
+    const int w = builder_tensor(b, "w", TK_ACTIVATION, wide, DIMS(s[2]));
+    const int r = builder_tensor(b, "+r", TK_ACTIVATION, wide, DIMS(s[0], s[1]));
+    const int dx = heads_of(b, "dx", act, s, i % 2);
+    const int dw = builder_tensor(b, "dw", TK_ACTIVATION, wide, DIMS(s[2]));
+    *builder_node(b, OP_head_norm_grad, IDS(dx, dw), IDS(dy, x, w, r)) =
+        (NodeAttr){.heads = s[1], .shift = 1e-6};
+    return true;
+}
