@@ -1,6 +1,7 @@
 /* The matrices inside a tensor of attention: one for every sequence and head.
  *
- * [B, H, T, T] holds T x T scores; [B T, H D] holds T x D heads side by side (see ops/bmm.c). */
+ * [B, H, T, T] holds T x T scores; [B T, H D] holds T x D heads side by side (see ops/bmm.c). k and v may have fewer
+ * heads than q: then `group` heads of q share one of them, and matrix i of k is that of head i of q. */
 #pragma once
 
 #include "ops/element.h"
@@ -11,13 +12,16 @@ typedef struct HeadMatrix {
     int64_t count;      /* B H matrices */
     int64_t rows, cols; /* of each */
     int64_t ld;         /* elements from row to row */
-    int64_t heads, head_step, batch_step;
+    int64_t heads;      /* of q */
+    int64_t group;      /* heads of q that share a matrix of this tensor */
+    int64_t head_step, batch_step;
 } HeadMatrix;
 
 static inline HeadMatrix head_matrix(const Tensor *t, const void *data, const NodeAttr *attr)
 {
     const int64_t T = attr->tokens, H = attr->heads;
     HeadMatrix m = {.data = (void *)(uintptr_t)data, .dtype = t->dtype, .rows = T, .heads = H};
+    m.group = 1;
     if (t->n_dims == 4) {
         m.count = t->dim[0] * t->dim[1];
         m.cols = m.ld = T;
@@ -25,7 +29,8 @@ static inline HeadMatrix head_matrix(const Tensor *t, const void *data, const No
         m.batch_step = H * T * T;
     } else {
         m.count = plan_rows(t) / T * H;
-        m.cols = plan_width(t) / H;
+        m.cols = attr->head_dim ? attr->head_dim : plan_width(t) / H;
+        m.group = H * m.cols / plan_width(t);
         m.ld = t->ld;
         m.head_step = m.cols;
         m.batch_step = T * t->ld;
@@ -43,10 +48,10 @@ static inline HeadMatrix head_matrix_in(const OpCall *call, int i)
     return head_matrix(op_in_shape(call, i), op_in(call, i), &call->node->attr);
 }
 
-/* Element index of the first entry of matrix `i` (sequence i / H, head i % H). */
+/* Element index of the first entry of matrix `i` (sequence i / H, head i % H of q). */
 static inline int64_t head_matrix_start(const HeadMatrix *m, int64_t i)
 {
-    return i / m->heads * m->batch_step + i % m->heads * m->head_step;
+    return i / m->heads * m->batch_step + i % m->heads / m->group * m->head_step;
 }
 
 /* Matrix `i` from row `first` on; without memory yet it has no data. */

@@ -69,7 +69,13 @@ typedef struct NodeAttr {
     bool transpose_a, transpose_b; /* matmul, bmm */
     bool causal, inverse;
     bool tf32;             /* products may round fp32 operands to TF32 */
+    bool halves;           /* RoPE turns element i with element i + rotary / 2, not neighbours */
+    bool accumulate;       /* matmul: the product is added to the output */
     int64_t heads, tokens; /* H, and T of one sequence */
+    int64_t
+        head_dim;   /* D: a tensor W wide holds W / D heads (k and v fewer than q); 0: all hold H */
+    int64_t rotary; /* elements of each head that RoPE turns, the first ones; 0: all */
+    int64_t window; /* of causal attention: a query sees its last keys, this many; 0: all */
     double scale, shift;
 } NodeAttr;
 
