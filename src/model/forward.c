@@ -1,25 +1,22 @@
 /* The forward pass, block by block: what shared names in the plan mean is written here.
  *
- *     x += attn(rmsnorm(x)); x += ffn(rmsnorm(x))
+ *     x += attn(norm(x)); x += ffn(norm(x))            or at once: x += attn(norm1(x)) + ffn(norm2(x))
  *
  * The addition is part of the norm that follows it, so a block hands on (x, delta) not yet summed. */
+#include "model/model_params.h"
 #include "model/sdpa.h"
 #include "model/stages.h"
+#include "plan/op_functions.h"
 #include "plan/step_state.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-static const double norm_eps = 1e-5;
-
 typedef struct Sizes {
-    int64_t B, T, N, C, H, D, F, V;
+    int64_t B, T, N, C, H, F;
+    int64_t Hkv, D, rotary; /* heads of k and v; width of a head; of which RoPE turns */
 } Sizes;
-
-typedef struct Block {
-    int ln1, q, k, v, output, ln2, w1, w3, w2;
-} Block;
 
 /* The residual stream: x, and what is still to be added to it. */
 typedef struct Stream {
@@ -33,128 +30,183 @@ static Sizes sizes_of(const Config *c)
                    .N = c->batch * c->ctx,
                    .C = c->model.d_model,
                    .H = c->model.num_heads,
-                   .D = c->model.d_model / c->model.num_heads,
                    .F = c->model.d_ff,
-                   .V = c->model.vocab};
-}
-
-static int linear_param(Builder *b, Model *m, const char *name, int64_t out, int64_t in)
-{
-    return params_add(b, m, name, out, in, INIT_NORMAL, sqrt(2.0 / (double)(in + out)));
-}
-
-static const char *layer_name(char buffer[64], int layer, const char *tail)
-{
-    snprintf(buffer, 64, "layers.%d.%s", layer, tail);
-    return buffer;
-}
-
-/* q, k, v and w1, w3 lie side by side, so that transform_fuse() can make one matrix of each set. */
-static Block block_params(Builder *b, Model *m, const Sizes *s, int layer)
-{
-    Block p = {0};
-    char name[64];
-    params_group(b, m, layer_name(name, layer, "norms"), 2 * s->C, false);
-    p.ln1 = params_add(b, m, layer_name(name, layer, "ln1"), 0, s->C, INIT_ONES, 0);
-    p.ln2 = params_add(b, m, layer_name(name, layer, "ln2"), 0, s->C, INIT_ONES, 0);
-    const int64_t weights = 4 * s->C * s->C + 3 * s->C * s->F;
-    params_group(b, m, layer_name(name, layer, "weights"), weights, true);
-    p.q = linear_param(b, m, layer_name(name, layer, "attn.q_proj"), s->C, s->C);
-    p.k = linear_param(b, m, layer_name(name, layer, "attn.k_proj"), s->C, s->C);
-    p.v = linear_param(b, m, layer_name(name, layer, "attn.v_proj"), s->C, s->C);
-    p.output = linear_param(b, m, layer_name(name, layer, "attn.output_proj"), s->C, s->C);
-    p.w1 = linear_param(b, m, layer_name(name, layer, "ffn.w1"), s->F, s->C);
-    p.w3 = linear_param(b, m, layer_name(name, layer, "ffn.w3"), s->F, s->C);
-    p.w2 = linear_param(b, m, layer_name(name, layer, "ffn.w2"), s->C, s->F);
-    return p;
+                   .Hkv = model_spec_kv_heads(&c->model),
+                   .D = model_spec_head_dim(&c->model),
+                   .rotary = model_spec_rotary_dim(&c->model)};
 }
 
 static void inputs(Builder *b, Model *m, const Sizes *s)
 {
     m->tokens = builder_tensor(b, "tokens", TK_INPUT, DT_I32, DIMS(s->B, s->T));
     m->targets = builder_tensor(b, "targets", TK_INPUT, DT_I32, DIMS(s->B, s->T));
-    m->rope_cos = builder_tensor(b, "rope cos", TK_CONSTANT, m->full_dtype, DIMS(s->T, s->D / 2));
-    m->rope_sin = builder_tensor(b, "rope sin", TK_CONSTANT, m->full_dtype, DIMS(s->T, s->D / 2));
+    if (m->config.model.position != POSITION_LEARNED) {
+        const int64_t pairs = s->rotary / 2;
+        m->rope_cos = builder_tensor(b, "rope cos", TK_CONSTANT, m->full_dtype, DIMS(s->T, pairs));
+        m->rope_sin = builder_tensor(b, "rope sin", TK_CONSTANT, m->full_dtype, DIMS(s->T, pairs));
+    }
     if (config_mode_saves(m->mode)) {
         m->state = builder_tensor(b, "step state", TK_STATE, DT_F64, DIMS(STATE_COUNT));
     }
 }
 
-/* y = x w^T. A weight without a 16-bit copy is cast first, in every step. */
-static int linear(Builder *b, const Model *m, const char *name, int x, int w)
+/* A parameter as matmuls read it: one without a 16-bit copy is cast first, in every step. */
+static int narrow(Builder *b, const Model *m, int param)
 {
-    const int64_t out = builder_at(b, w)->dim[0];
-    if (builder_dtype(b, w) != m->act) {
-        const int cast = builder_like(b, "weight cast", w, m->act);
-        builder_node(b, OP_cast, IDS(cast), IDS(w));
-        w = cast;
-    }
-    const int y =
-        builder_tensor(b, name, TK_ACTIVATION, m->act, DIMS(plan_rows(builder_at(b, x)), out));
-    builder_node(b, OP_matmul, IDS(y), IDS(x, w))->transpose_b = true;
+    if (param == PLAN_NONE || builder_dtype(b, param) == m->act) return param;
+    const int cast = builder_like(b, "weight cast", param, m->act);
+    builder_node(b, OP_cast, IDS(cast), IDS(param));
+    return cast;
+}
+
+/* y = x w^T + bias. */
+static int linear(Builder *b, const Model *m, const char *name, int x, Linear layer)
+{
+    const int64_t rows = plan_rows(builder_at(b, x)), out = builder_at(b, layer.weight)->dim[0];
+    const int w = narrow(b, m, layer.weight), bias = narrow(b, m, layer.bias);
+    const int y = builder_tensor(b, name, TK_ACTIVATION, m->act, DIMS(rows, out));
+    NodeAttr *attr = bias == PLAN_NONE ? builder_node(b, OP_matmul, IDS(y), IDS(x, w))
+                                       : builder_node(b, OP_matmul, IDS(y), IDS(x, w, bias));
+    attr->transpose_b = true;
     return y;
 }
 
 /* Adds what is pending to the stream and returns its norm. */
-static int norm(Builder *b, const Model *m, const char *name, Stream *stream, int weight)
+static int norm(Builder *b, const Model *m, const char *name, Stream *stream, NormParams p)
 {
     const int64_t rows = plan_rows(builder_at(b, stream->x));
+    const bool layer = m->config.model.norm == NORM_LAYER;
     const int y = builder_like(b, name, stream->x, m->act);
+    const int mean =
+        layer ? builder_tensor(b, "mean", TK_ACTIVATION, m->full_dtype, DIMS(rows, 1)) : PLAN_NONE;
     const int r = builder_tensor(b, "rstd", TK_ACTIVATION, m->full_dtype, DIMS(rows, 1));
     const int sum = stream->delta == PLAN_NONE
                         ? PLAN_NONE
                         : builder_like(b, "residual", stream->x, m->full_dtype);
-    builder_node(b, OP_rmsnorm, IDS(y, r, sum), IDS(stream->x, weight, stream->delta))->shift =
-        norm_eps;
+    NodeAttr *attr = layer ? builder_node(b, OP_layernorm, IDS(y, mean, r, sum),
+                                          IDS(stream->x, p.weight, p.bias, stream->delta))
+                           : builder_node(b, OP_rmsnorm, IDS(y, r, sum),
+                                          IDS(stream->x, p.weight, stream->delta));
+    attr->shift = m->config.model.norm_eps;
     if (sum != PLAN_NONE) *stream = (Stream){sum, PLAN_NONE};
     return y;
 }
 
-static int rope(Builder *b, const Model *m, const Sizes *s, int x)
+/* RMSNorm of each head of q or k. */
+static int head_norm(Builder *b, const Model *m, int64_t heads, int x, int weight)
 {
-    const int y = builder_like(b, "rotated", x, m->act);
-    *builder_node(b, OP_rope, IDS(y), IDS(x, m->rope_cos, m->rope_sin, PLAN_NONE, PLAN_NONE)) =
-        (NodeAttr){.heads = s->H, .tokens = s->T};
+    const int64_t rows = plan_rows(builder_at(b, x));
+    const int y = builder_like(b, "normed", x, m->act);
+    const int r = builder_tensor(b, "head rstd", TK_ACTIVATION, m->full_dtype, DIMS(rows, heads));
+    *builder_node(b, OP_head_norm, IDS(y, r), IDS(x, weight)) =
+        (NodeAttr){.heads = heads, .shift = m->config.model.norm_eps};
     return y;
 }
 
-/* q, k, v after RoPE. */
-static void project(Builder *b, const Model *m, const Sizes *s, const Block *p, int layer, int y,
-                    int qkv[3])
+static int rope(Builder *b, const Model *m, const Sizes *s, int64_t heads, int x)
+{
+    const bool halves = m->config.model.position == POSITION_HALVES;
+    const int y = builder_like(b, "rotated", x, m->act);
+    *builder_node(b, OP_rope, IDS(y), IDS(x, m->rope_cos, m->rope_sin, PLAN_NONE, PLAN_NONE)) =
+        (NodeAttr){.heads = heads,
+                   .tokens = s->T,
+                   .halves = halves,
+                   .head_dim = halves ? s->D : 0,
+                   .rotary = s->rotary < s->D ? s->rotary : 0};
+    return y;
+}
+
+/* q, k, v as attention reads them: after the norm of each head, and after RoPE. */
+static void project(Builder *b, const Model *m, const Sizes *s, const BlockParams *p, int layer,
+                    int y, int qkv[3])
 {
     builder_scope(b, layer, "attn/qkv");
     qkv[0] = linear(b, m, "q", y, p->q);
     qkv[1] = linear(b, m, "k", y, p->k);
     qkv[2] = linear(b, m, "v", y, p->v);
+    if (p->q_norm != PLAN_NONE) {
+        builder_scope(b, layer, "attn/norm_q");
+        qkv[0] = head_norm(b, m, s->H, qkv[0], p->q_norm);
+        builder_scope(b, layer, "attn/norm_k");
+        qkv[1] = head_norm(b, m, s->Hkv, qkv[1], p->k_norm);
+    }
+    if (m->rope_cos == PLAN_NONE) return;
     builder_scope(b, layer, "attn/rope_q");
-    qkv[0] = rope(b, m, s, qkv[0]);
+    qkv[0] = rope(b, m, s, s->H, qkv[0]);
     builder_scope(b, layer, "attn/rope_k");
-    qkv[1] = rope(b, m, s, qkv[1]);
+    qkv[1] = rope(b, m, s, s->Hkv, qkv[1]);
 }
 
-static int feed_forward(Builder *b, const Model *m, const Sizes *s, const Block *p, int layer,
+static int attention(Builder *b, const Model *m, const Sizes *s, const BlockParams *p, int layer,
+                     int y)
+{
+    const ModelSpec *spec = &m->config.model;
+    const bool windowed = spec->window && spec->window < s->T && layer >= spec->window_from;
+    const SdpaShape shape = {.B = s->B,
+                             .T = s->T,
+                             .H = s->H,
+                             .D = s->D,
+                             .kv_heads = s->Hkv,
+                             .window = windowed ? spec->window : 0,
+                             .causal = true};
+    int qkv[3];
+    project(b, m, s, p, layer, y, qkv);
+    const int mixed = sdpa_build(b, m, &shape, layer, qkv);
+    builder_scope(b, layer, "attn/output");
+    return linear(b, m, "attn", mixed, p->output);
+}
+
+static int activation(Builder *b, const Model *m, const Sizes *s, const BlockParams *p, int layer,
+                      int y)
+{
+    const FeedForward kind = m->config.model.feed_forward;
+    const int out = builder_tensor(b, "gated", TK_ACTIVATION, m->act, DIMS(s->N, s->F));
+    if (kind == FEED_FORWARD_SWIGLU) {
+        builder_scope(b, layer, "ffn/w13");
+        const int h1 = linear(b, m, "h1", y, p->w1), h3 = linear(b, m, "h3", y, p->w3);
+        builder_scope(b, layer, "ffn/swiglu");
+        builder_node(b, OP_swiglu, IDS(out), IDS(h1, h3));
+        return out;
+    }
+    builder_scope(b, layer, "ffn/w1");
+    const int h1 = linear(b, m, "h1", y, p->w1);
+    builder_scope(b, layer, "ffn/gelu");
+    builder_node(b, OP_unary, IDS(out), IDS(h1))->fn =
+        kind == FEED_FORWARD_GELU_TANH ? FN_GELU_TANH : FN_GELU_ERF;
+    return out;
+}
+
+static int feed_forward(Builder *b, const Model *m, const Sizes *s, const BlockParams *p, int layer,
                         int y)
 {
-    const int gated = builder_tensor(b, "gated", TK_ACTIVATION, m->act, DIMS(s->N, s->F));
-    builder_scope(b, layer, "ffn/w13");
-    const int h1 = linear(b, m, "h1", y, p->w1), h3 = linear(b, m, "h3", y, p->w3);
-    builder_scope(b, layer, "ffn/swiglu");
-    builder_node(b, OP_swiglu, IDS(gated), IDS(h1, h3));
+    const int activated = activation(b, m, s, p, layer, y);
     builder_scope(b, layer, "ffn/w2");
-    return linear(b, m, "ffn", gated, p->w2);
+    return linear(b, m, "ffn", activated, p->w2);
 }
 
-static void block(Builder *b, Model *m, const Sizes *s, const Block *p, int layer, Stream *stream)
+/* Both read the stream as the block found it. */
+static void parallel_block(Builder *b, const Model *m, const Sizes *s, const BlockParams *p,
+                           int layer, int y, Stream *stream)
 {
-    int qkv[3];
+    const int attn = attention(b, m, s, p, layer, y);
+    builder_scope(b, layer, "ffn/ln2");
+    const int ffn = feed_forward(b, m, s, p, layer, norm(b, m, "ln2", stream, p->ln2));
+    builder_scope(b, layer, "ffn/add");
+    stream->delta = builder_like(b, "attn+ffn", attn, m->act);
+    builder_node(b, OP_binary, IDS(stream->delta), IDS(attn, ffn))->fn = FN_ADD;
+}
+
+static void block(Builder *b, Model *m, const Sizes *s, const BlockParams *p, int layer,
+                  Stream *stream)
+{
     builder_scope(b, layer, "attn/ln1");
     const int y = norm(b, m, "ln1", stream, p->ln1);
     m->stream[layer] = stream->x;
-    project(b, m, s, p, layer, y, qkv);
-    const SdpaShape shape = {.B = s->B, .T = s->T, .H = s->H, .D = s->D, .causal = true};
-    const int mixed = sdpa_build(b, m, &shape, layer, qkv);
-    builder_scope(b, layer, "attn/output");
-    stream->delta = linear(b, m, "attn", mixed, p->output);
+    if (m->config.model.parallel_residual) {
+        parallel_block(b, m, s, p, layer, y, stream);
+        return;
+    }
+    stream->delta = attention(b, m, s, p, layer, y);
     builder_scope(b, layer, "ffn/ln2");
     const int z = norm(b, m, "ln2", stream, p->ln2);
     stream->delta = feed_forward(b, m, s, p, layer, z);
@@ -163,7 +215,7 @@ static void block(Builder *b, Model *m, const Sizes *s, const Block *p, int laye
 static void loss(Builder *b, Model *m, const Sizes *s, int y, int head)
 {
     builder_scope(b, PLAN_NONE, "lm_head");
-    m->logits = linear(b, m, "logits", y, head);
+    m->logits = linear(b, m, "logits", y, (Linear){head, PLAN_NONE});
     if (b->status == ST_OK) b->plan->tensors[m->logits].kind = TK_LOGITS;
     builder_scope(b, PLAN_NONE, "loss");
     m->loss = builder_tensor(b, "loss", TK_ACTIVATION, m->full_dtype, DIMS(1));
@@ -188,46 +240,44 @@ static void setup(Builder *b, const Model *m)
     b->phase = PHASE_FORWARD;
 }
 
-/* Parameters are numbered in this order, which fixes their random streams. */
-static Status all_params(Builder *b, Model *m, const Sizes *s, int *table, Block *blocks, int *ln,
-                         int *head)
+/* x = table[tokens] + positions. */
+static int embed(Builder *b, const Model *m, const Sizes *s, const ModelParams *p)
 {
-    params_group(b, m, "token_embedding", s->V * s->C, false);
-    *table = params_add(b, m, "token_embedding", s->V, s->C, INIT_NORMAL, 1);
-    for (int l = 0; l < m->config.model.num_layers; l++) blocks[l] = block_params(b, m, s, l);
-    params_group(b, m, "ln_final", s->C, false);
-    *ln = params_add(b, m, "ln_final", 0, s->C, INIT_ONES, 0);
-    params_group(b, m, "lm_head", s->V * s->C, true);
-    *head = linear_param(b, m, "lm_head", s->V, s->C);
-    return b->status;
+    builder_scope(b, PLAN_NONE, "embedding");
+    const int x = builder_tensor(b, "embedded", TK_ACTIVATION, m->full_dtype, DIMS(s->N, s->C));
+    if (p->position_embedding == PLAN_NONE) {
+        builder_node(b, OP_embedding, IDS(x), IDS(p->token_embedding, m->tokens));
+    } else {
+        builder_node(b, OP_embedding, IDS(x),
+                     IDS(p->token_embedding, m->tokens, p->position_embedding))
+            ->tokens = s->T;
+    }
+    return x;
 }
 
-static void build(Builder *b, Model *m, const Sizes *s, Block *blocks)
+static void build(Builder *b, Model *m, const Sizes *s, ModelParams *p)
 {
-    int table = PLAN_NONE, ln = PLAN_NONE, head = PLAN_NONE;
     inputs(b, m, s);
-    if (all_params(b, m, s, &table, blocks, &ln, &head) != ST_OK) return;
+    model_params_add(b, m, p);
+    if (b->status != ST_OK) return;
     setup(b, m);
-    builder_scope(b, PLAN_NONE, "embedding");
-    Stream stream = {.delta = PLAN_NONE};
-    stream.x = builder_tensor(b, "embedded", TK_ACTIVATION, m->full_dtype, DIMS(s->N, s->C));
-    builder_node(b, OP_embedding, IDS(stream.x), IDS(table, m->tokens));
-    for (int l = 0; l < m->config.model.num_layers; l++) block(b, m, s, &blocks[l], l, &stream);
+    Stream stream = {.x = embed(b, m, s, p), .delta = PLAN_NONE};
+    for (int l = 0; l < m->config.model.num_layers; l++) block(b, m, s, &p->blocks[l], l, &stream);
     builder_scope(b, PLAN_NONE, "ln_final");
-    const int y = norm(b, m, "ln_final", &stream, ln);
-    loss(b, m, s, y, head);
+    const int y = norm(b, m, "ln_final", &stream, p->ln_final);
+    loss(b, m, s, y, p->lm_head);
 }
 
 void forward_build(Builder *b, Model *model)
 {
     const Sizes s = sizes_of(&model->config);
-    Block *blocks = calloc((size_t)model->config.model.num_layers + 1, sizeof *blocks);
-    model->stream = calloc((size_t)model->config.model.num_layers + 1, sizeof *model->stream);
-    if (!blocks || !model->stream) {
-        free(blocks);
+    const size_t layers = (size_t)model->config.model.num_layers + 1;
+    ModelParams params = {.blocks = calloc(layers, sizeof *params.blocks)};
+    model->stream = calloc(layers, sizeof *model->stream);
+    if (params.blocks && model->stream) {
+        build(b, model, &s, &params);
+    } else {
         b->status = NO_MEMORY("for %lld layers", (long long)model->config.model.num_layers);
-        return;
     }
-    build(b, model, &s, blocks);
-    free(blocks);
+    free(params.blocks);
 }

@@ -5,6 +5,8 @@
 
 typedef struct SdpaShape {
     int64_t B, T, H, D;
+    int64_t kv_heads; /* heads of k and v; 0: H */
+    int64_t window;   /* a query sees its last keys, this many; 0: all */
     bool causal;
 } SdpaShape;
 
