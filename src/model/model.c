@@ -107,10 +107,22 @@ static double flops_of_blocks(const Config *config, int64_t blocks)
     return flops;
 }
 
-double model_forward_flops(const Config *config)
+/* FLOPs of `blocks` blocks that are all like the first ones, and of what is outside the blocks. */
+static double flops_of_equal_blocks(const Config *config, int64_t blocks)
 {
     const double one = flops_of_blocks(config, 1);
-    if (config->subject == SUBJECT_ATTENTION) return one;
-    const double block = flops_of_blocks(config, 2) - one;
-    return one + (double)(config->model.num_layers - 1) * block;
+    return blocks == 1 ? one : one + (double)(blocks - 1) * (flops_of_blocks(config, 2) - one);
+}
+
+double model_forward_flops(const Config *config)
+{
+    if (config->subject == SUBJECT_ATTENTION) return flops_of_blocks(config, 1);
+    const int64_t layers = config->model.num_layers, from = config->model.window_from;
+    if (from <= 0 || from >= layers) return flops_of_equal_blocks(config, layers);
+    /* The later blocks have the window. */
+    Config windowed = *config;
+    windowed.model.window_from = 0;
+    const double all = flops_of_equal_blocks(config, from);
+    const double one = flops_of_blocks(&windowed, 1);
+    return all + (double)(layers - from) * (flops_of_blocks(&windowed, 2) - one);
 }

@@ -28,17 +28,26 @@ static int input(const Work *w, const Node *node, int i)
     return plan_in_id(w->b->plan, node, i);
 }
 
-/* `right` multiplies the same input by the weights that follow those of `left` in memory. */
+static bool follows(const Tensor *left, const Tensor *right)
+{
+    return left->base != PLAN_NONE && left->base == right->base &&
+           right->offset == left->offset + plan_elements(left);
+}
+
+/* `right` multiplies the same input by the weights that follow those of `left` in memory, as its bias follows that of
+ * `left`. */
 static bool matmuls_join(const Work *w, const Node *left, const Node *right)
 {
     const NodeAttr *a = &left->attr, *c = &right->attr;
     if (input(w, left, 0) != input(w, right, 0) || strcmp(left->scope, right->scope) != 0)
         return false;
     if (!a->transpose_b || !c->transpose_b || a->transpose_a || c->transpose_a) return false;
+    if (left->n_in != right->n_in) return false;
     const Tensor *x = builder_at(w->b, input(w, left, 1)),
                  *y = builder_at(w->b, input(w, right, 1));
-    return x->base != PLAN_NONE && x->base == y->base && plan_width(x) == plan_width(y) &&
-           y->offset == x->offset + plan_elements(x);
+    return plan_width(x) == plan_width(y) && follows(x, y) &&
+           (left->n_in < 3 ||
+            follows(builder_at(w->b, input(w, left, 2)), builder_at(w->b, input(w, right, 2))));
 }
 
 /* Which part of the last fused matmul the tensor is; PLAN_NONE: none. */
@@ -126,32 +135,31 @@ static int make_whole(Work *w, const Node *nodes, int n, int64_t width)
     return whole;
 }
 
-/* The weights of `n` matmuls as one matrix, with a place for its gradient. */
-static int join_weights(Work *w, const Node *nodes, int n, int64_t *rows)
+/* Input `i` of `n` matmuls (weights, biases) as one tensor, with a place for its gradient. */
+static int join_params(Work *w, const Node *nodes, int n, int i)
 {
     Builder *b = w->b;
-    const int id = input(w, &nodes[0], 1);
+    const int id = input(w, &nodes[0], i);
     const Tensor first = *builder_at(b, id);
-    *rows = 0;
-    for (int i = 0; i < n; i++) *rows += builder_at(b, input(w, &nodes[i], 1))->dim[0];
-    const int64_t cols = plan_width(&first);
-    const int joined =
-        builder_view(b, first.name, first.base, first.offset, DIMS(*rows, cols), cols);
+    int64_t dim[2] = {0, first.dim[1]};
+    for (int k = 0; k < n; k++) dim[0] += builder_at(b, input(w, &nodes[k], i))->dim[0];
+    const int64_t ld = first.n_dims == 1 ? dim[0] : first.ld;
+    const int joined = builder_view(b, first.name, first.base, first.offset, first.n_dims, dim, ld);
     if (id >= b->n_grads || b->grads[id].buffer == PLAN_NONE) return joined;
     const Tensor grad = *builder_at(b, b->grads[id].buffer);
-    const int buffer = builder_view(b, grad.name, grad.base, grad.offset, DIMS(*rows, cols), cols);
-    builder_grad_buffer(b, joined, buffer);
+    builder_grad_buffer(b, joined,
+                        builder_view(b, grad.name, grad.base, grad.offset, first.n_dims, dim, ld));
     return joined;
 }
 
 static void fuse_matmuls(Work *w, const Node *nodes, int n)
 {
-    int64_t rows;
-    const int weights = join_weights(w, nodes, n, &rows);
-    const int x = w->replacement[input(w, &nodes[0], 0)];
+    int in[3] = {w->replacement[input(w, &nodes[0], 0)]};
+    for (int i = 1; i < nodes[0].n_in; i++) in[i] = join_params(w, nodes, n, i);
+    const int64_t rows = builder_at(w->b, in[1])->dim[0];
     w->last = (Parts){.whole = make_whole(w, nodes, n, rows), .n = n};
     for (int i = 0; i < n; i++) w->last.part[i] = plan_out_id(w->b->plan, &nodes[i], 0);
-    emit(w, &nodes[0], IDS(w->last.whole), IDS(x, weights));
+    emit(w, &nodes[0], IDS(w->last.whole), in, nodes[0].n_in);
 }
 
 /* rope copies the columns that it does not rotate: they are read from its result from now on. */
