@@ -1,8 +1,10 @@
 /* Matrix product: c = op(a) op(b), where op transposes when attr.transpose_a / transpose_b is set.
  *
- * matmul  c | a, b        a linear layer is y = x w^T: transpose_b
+ * matmul  c | a, b              a linear layer is y = x w^T: transpose_b
+ *         c | a, b, none, c     attr.accumulate: c += op(a) op(b), rounded once
  *
- * Operands are matrices of rows() x width(), rows ld elements apart. Sums are at least fp32. */
+ * Operands are matrices of rows() x width(), rows ld elements apart. Sums are at least fp32. What is
+ * accumulated has no gradient: only gradients are. */
 #include "ops/matmul.h"
 
 #include <limits.h>
@@ -18,6 +20,16 @@ static Sizes sizes(const Plan *plan, const Node *node)
                    node->attr.transpose_a ? plan_rows(a) : plan_width(a)};
 }
 
+/* c is an input as well, so that its memory is kept and its bytes are counted. */
+static Status check_accumulated(const Plan *plan, const Node *node)
+{
+    const int c = node->attr.accumulate ? plan_out_id(plan, node, 0) : PLAN_NONE;
+    if (plan_in_id(plan, node, MATMUL_IN_C) == c) return ST_OK;
+    return FAIL(ST_FAILED, "matmul %s: %s", node->scope,
+                node->attr.accumulate ? "accumulates, and input 3 is not its output"
+                                      : "has input 3 and does not accumulate");
+}
+
 static Status check(const Plan *plan, const Node *node)
 {
     const Tensor *a = plan_in(plan, node, 0), *b = plan_in(plan, node, 1);
@@ -30,6 +42,7 @@ static Status check(const Plan *plan, const Node *node)
                     (long long)plan_rows(b), (long long)plan_width(b), (long long)s.m,
                     (long long)s.n);
     }
+    TRY(check_accumulated(plan, node));
     if (s.m > INT_MAX || s.n > INT_MAX || s.k > INT_MAX) {
         return FAIL(ST_UNSUPPORTED,
                     "%s: a product of %lld x %lld x %lld is beyond 31 bits a side: "
@@ -64,6 +77,12 @@ void matmul_grad(Builder *b, const Node *node)
     const int x = plan_in_id(b->plan, node, 0), w = plan_in_id(b->plan, node, 1);
     const int dc = builder_grad(b, plan_out_id(b->plan, node, 0));
     const bool ta = node->attr.transpose_a, tb = node->attr.transpose_b;
+    if (node->attr.accumulate) {
+        b->status = FAIL(ST_UNSUPPORTED,
+                         "%s: what accumulates in place has no gradient: add with a binary node",
+                         node->scope);
+        return;
+    }
     if (tb) {
         grad_of(b, node, w, dc, true, x, ta);
     } else {
@@ -83,10 +102,11 @@ void matmul_multiply(Operand c, Operand a, Operand b, const NodeAttr *attr, doub
     for (int64_t i = 0; i < c.rows; i++) {
         for (int64_t j = 0; j < c.cols; j++) {
             double sum = 0;
+            const double before = attr->accumulate ? at(c, i, j) : 0;
             for (int64_t k = 0; k < n; k++) {
                 sum += (ta ? at(a, k, i) : at(a, i, k)) * (tb ? at(b, j, k) : at(b, k, j));
             }
-            put(c, i, j, sum * scale);
+            put(c, i, j, before + sum * scale);
         }
     }
 }

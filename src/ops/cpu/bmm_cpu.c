@@ -22,12 +22,12 @@ static Heads heads_of(const Plan *plan, const Node *node, const OpCall *call)
 
 static GemmOperands operands_of(const Heads *h, int64_t i)
 {
-    return (GemmOperands){head_matrix_operand(&h->c, i, 0),
-                          head_matrix_operand(&h->a, i, 0),
-                          head_matrix_operand(&h->b, i, 0),
-                          h->attr->transpose_a,
-                          h->attr->transpose_b,
-                          (float)h->attr->scale};
+    return (GemmOperands){.c = head_matrix_operand(&h->c, i, 0),
+                          .a = head_matrix_operand(&h->a, i, 0),
+                          .b = head_matrix_operand(&h->b, i, 0),
+                          .transpose_a = h->attr->transpose_a,
+                          .transpose_b = h->attr->transpose_b,
+                          .scale = (float)h->attr->scale};
 }
 
 /* ---- our own GEMM ---- */

@@ -33,12 +33,13 @@ static GemmOperands operands(const Plan *plan, const Node *node, const OpCall *c
 {
     const Tensor *c = plan_out(plan, node, 0), *a = plan_in(plan, node, 0),
                  *b = plan_in(plan, node, 1);
-    return (GemmOperands){call ? element_out(call, 0) : element_operand(NULL, c),
-                          call ? element_in(call, 0) : element_operand(NULL, a),
-                          call ? element_in(call, 1) : element_operand(NULL, b),
-                          node->attr.transpose_a,
-                          node->attr.transpose_b,
-                          1};
+    return (GemmOperands){.c = call ? element_out(call, 0) : element_operand(NULL, c),
+                          .a = call ? element_in(call, 0) : element_operand(NULL, a),
+                          .b = call ? element_in(call, 1) : element_operand(NULL, b),
+                          .transpose_a = node->attr.transpose_a,
+                          .transpose_b = node->attr.transpose_b,
+                          .scale = 1,
+                          .accumulate = node->attr.accumulate};
 }
 
 static size_t own_workspace(const Plan *plan, const Node *node, int threads)
@@ -108,6 +109,7 @@ void matmul_blas(const GemmOperands *x, void *workspace, int threads)
     wide.b = widened(x->b, &left);
     convert(wide.a, x->a, threads);
     convert(wide.b, x->b, threads);
+    if (x->accumulate) convert(wide.c, x->c, threads);
     blas_cpu_gemm(&wide);
     convert(x->c, wide.c, threads);
 }

@@ -182,14 +182,14 @@ enum { KEY = 256, HEX = 2 * sizeof(cublasLtMatmulAlgo_t) };
 
 static void shape_key(const GemmShape *s, char key[KEY])
 {
-    snprintf(key, KEY,
-             "%" PRId64 "x%" PRId64 "x%" PRId64 " ld %" PRId64 ",%" PRId64 ",%" PRId64
-             " batch %" PRId64 " steps %" PRId64 ",%" PRId64 ",%" PRId64
-             " %s*%s=%s align %u,%u,%u %c%c%s",
-             s->m, s->n, s->k, s->a.ld, s->b.ld, s->c.ld, s->batch, s->a.step, s->b.step, s->c.step,
-             plan_dtype_name(s->a.dtype), plan_dtype_name(s->b.dtype), plan_dtype_name(s->c.dtype),
-             s->a.align, s->b.align, s->c.align, s->transpose_a ? 't' : 'n',
-             s->transpose_b ? 't' : 'n', s->tf32 ? " tf32" : "");
+    snprintf(
+        key, KEY,
+        "%" PRId64 "x%" PRId64 "x%" PRId64 " ld %" PRId64 ",%" PRId64 ",%" PRId64 " batch %" PRId64
+        " steps %" PRId64 ",%" PRId64 ",%" PRId64 " %s*%s=%s align %u,%u,%u %c%c%s%s",
+        s->m, s->n, s->k, s->a.ld, s->b.ld, s->c.ld, s->batch, s->a.step, s->b.step, s->c.step,
+        plan_dtype_name(s->a.dtype), plan_dtype_name(s->b.dtype), plan_dtype_name(s->c.dtype),
+        s->a.align, s->b.align, s->c.align, s->transpose_a ? 't' : 'n', s->transpose_b ? 't' : 'n',
+        s->tf32 ? " tf32" : "", s->accumulate ? " accumulate" : "");
 }
 
 static void release_algorithms(void *table)
@@ -295,6 +295,7 @@ Status gemm_cuda_prepare(const OpCall *call, GemmShape shape, const void *a, con
     shape.transpose_a = attr->transpose_a;
     shape.transpose_b = attr->transpose_b;
     shape.tf32 = attr->tf32;
+    shape.accumulate = attr->accumulate;
     p->shape = shape;
     *call->state = p;
     return prepare(p, call->backend, &(Operands){a, b, c, call->workspace});
@@ -303,9 +304,9 @@ Status gemm_cuda_prepare(const OpCall *call, GemmShape shape, const void *a, con
 Status gemm_cuda_run(const Gemm *p, Backend *be, float scale, const void *a, const void *b, void *c,
                      void *workspace)
 {
-    const float zero = 0;
+    const float beta = p->shape.accumulate ? 1 : 0;
     const size_t bytes = p->slot ? CUDA_BACKEND_SLOT : GPU_SUPPORT_CUBLASLT;
-    TRY_CUBLAS(cublasLtMatmul(p->lt, p->operation, &scale, b, p->b, a, p->a, &zero, c, p->c, c,
+    TRY_CUBLAS(cublasLtMatmul(p->lt, p->operation, &scale, b, p->b, a, p->a, &beta, c, p->c, c,
                               p->c, &p->algorithm, p->slot ? p->slot : workspace, bytes,
                               be->stream));
     return ST_OK;

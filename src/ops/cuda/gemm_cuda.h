@@ -21,11 +21,11 @@ typedef struct GemmMatrix {
     uint32_t align; /* bytes that divide every matrix's address */
 } GemmMatrix;
 
-/* Row-major c[m, n] = scale op(a) op(b). */
+/* Row-major c[m, n] = scale op(a) op(b), or c += that. */
 typedef struct GemmShape {
     int64_t m, n, k, batch;
     GemmMatrix a, b, c;
-    bool transpose_a, transpose_b, tf32;
+    bool transpose_a, transpose_b, tf32, accumulate;
 } GemmShape;
 
 typedef struct Gemm {
@@ -40,7 +40,7 @@ typedef struct Gemm {
 /* The largest power of two up to 256 that divides an address and distances in bytes. */
 uint32_t gemm_cuda_align(const void *data, int64_t step_bytes, int64_t stack_bytes);
 
-/* Makes the node's state (*call->state), a Gemm. Transpositions and tf32 are the node's. Its
+/* Makes the node's state (*call->state), a Gemm. Transpositions, tf32 and accumulate are the node's. Its
  * algorithm comes from memory, from the cache on disk, or from timing the candidates on these operands. */
 Status gemm_cuda_prepare(const OpCall *call, GemmShape shape, const void *a, const void *b,
                          void *c);

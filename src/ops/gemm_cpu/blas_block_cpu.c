@@ -13,9 +13,11 @@ void blas_block(const GemmOperands *g, int64_t row, int64_t rows, int64_t column
     const enum CBLAS_TRANSPOSE tb = g->transpose_b ? CblasTrans : CblasNoTrans;
     const int m = (int)rows, n = (int)columns, k = (int)gemm_operands_k(g);
     const int lda = (int)g->a.ld, ldb = (int)g->b.ld, ldc = (int)g->c.ld;
+    const float beta = g->accumulate ? 1 : 0;
     if (dtype == DT_F64) {
-        cblas_dgemm(CblasRowMajor, ta, tb, m, n, k, (double)g->scale, a, lda, b, ldb, 0, c, ldc);
+        cblas_dgemm(CblasRowMajor, ta, tb, m, n, k, (double)g->scale, a, lda, b, ldb, (double)beta,
+                    c, ldc);
     } else {
-        cblas_sgemm(CblasRowMajor, ta, tb, m, n, k, g->scale, a, lda, b, ldb, 0, c, ldc);
+        cblas_sgemm(CblasRowMajor, ta, tb, m, n, k, g->scale, a, lda, b, ldb, beta, c, ldc);
     }
 }

@@ -107,8 +107,12 @@ static GemmBlocking better(GemmBlocking so_far, GemmBlocking finer)
 
 static GemmBlocking none_private(const GemmPlan *p, int threads)
 {
-    const int sizes[][2] = {
-        {p->kernel->mc, 192}, {96, 192}, {96, 96}, {48, 96}, {48, 64}, {48, 32}};
+    const int sizes[][2] = {{p->kernel->mc ? p->kernel->mc : 192, 192},
+                            {96, 192},
+                            {96, 96},
+                            {48, 96},
+                            {48, 64},
+                            {48, 32}};
     const Costs cost = costs_of(p, threads);
     GemmBlocking best = {.cost = INT64_MAX};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
@@ -210,10 +214,17 @@ static GemmBlocking best_both_private(const GemmPlan *p, int threads)
     return best;
 }
 
+/* Private panels are packed block by block: where the last one finds that the fallback must compute
+ * all again, what blocks before have added to c would stay there. */
+static bool may_be_private(const GemmPlan *p)
+{
+    return p->kernel->private_lines && !(p->accumulate && p->kernel->fallback);
+}
+
 GemmBlocking gemm_blocking(const GemmPlan *p, int threads)
 {
     GemmBlocking best;
-    if (p->kernel->private_lines) {
+    if (may_be_private(p)) {
         const GemmBlocking both = best_both_private(p, threads);
         best = best_one_private(p, threads);
         if (both.cost < best.cost) best = both;

@@ -12,6 +12,7 @@ GemmPlan gemm_plan(const Microkernel *kernel, const GemmOperands *x)
                       .a = x->transpose_a ? pack_cpu_columns(x->a) : pack_cpu_rows(x->a),
                       .b = x->transpose_b ? pack_cpu_rows(x->b) : pack_cpu_columns(x->b),
                       .scale = x->scale,
+                      .accumulate = x->accumulate,
                       .c = x->c.data,
                       .c_dtype = x->c.dtype,
                       .ldc = x->c.ld};
@@ -66,6 +67,12 @@ size_t gemm_workspace(const GemmPlan *p, int threads)
     return needs > bytes ? needs : bytes;
 }
 
+/* Where a product is added to c, no block may be stored before all is packed (gemm_blocking()). */
+static bool is_unpackable(const GemmPlan *p)
+{
+    return p->a.unpackable && __atomic_load_n(p->a.unpackable, __ATOMIC_RELAXED);
+}
+
 /* A GEMM that threads compute together: they pack the shared panels, then multiply blocks. */
 typedef struct Shared {
     Gemm all;
@@ -88,6 +95,7 @@ static void multiply_share(const void *data, int thread, int threads)
     for (int64_t i; (i = __atomic_fetch_add(s->next_task, 1, __ATOMIC_RELAXED)) < s->tasks.n;)
         gemm_pack_task(&s->all, &s->tasks, i);
     if (s->tasks.n > 0) thread_team_barrier(threads);
+    if (g.plan->accumulate && is_unpackable(g.plan)) return;
     for (int64_t i, turn = 0; (i = gemm_blocking_next(s->queues, thread, &turn)) >= 0;)
         gemm_macrokernel(&g, i, sums);
 }

@@ -14,6 +14,7 @@ typedef struct GemmPlan {
     int64_t m, n, k;
     PackSource a, b; /* lines are rows of op(a), columns of op(b) */
     float scale;     /* c = scale op(a) op(b) */
+    bool accumulate; /* c += scale op(a) op(b) */
     void *c;
     DType c_dtype;
     int64_t ldc;

@@ -89,7 +89,7 @@ static void prefetch(Prefetch *p)
 /* Whether the last KC may write whole tiles where they belong. */
 static bool in_place(const GemmPlan *p, const Block *block)
 {
-    return p->c_dtype == DT_F32 && p->scale == 1 && !block->total;
+    return p->c_dtype == DT_F32 && p->scale == 1 && !block->total && !p->accumulate;
 }
 
 /* What a KC is to the sums of a block. */
@@ -158,6 +158,16 @@ static void scale_row(float *x, int64_t n, float scale)
     for (int64_t j = 0; j < n; j++) x[j] *= scale;
 }
 
+/* sums += x, any dtype. */
+static void add_row(float *sums, const void *x, DType dtype, int64_t n)
+{
+    float buffer[ROWS_CHUNK];
+    for (int64_t j = 0; j < n; j += ROWS_CHUNK) {
+        const int64_t some = i64_min(ROWS_CHUNK, n - j);
+        rows_cpu_add(sums + j, rows_cpu_read(rows_cpu_at(x, dtype, j), dtype, some, buffer), some);
+    }
+}
+
 /* Stores what was not written in place. */
 static void store(const GemmPlan *p, const Block *block)
 {
@@ -172,8 +182,10 @@ static void store(const GemmPlan *p, const Block *block)
         if (n == 0) continue;
         const int64_t to = (at->row + i) * p->ldc + at->column + from;
         float *row = sums + i * block->ld + from;
+        void *c = rows_cpu_at(p->c, p->c_dtype, to);
         if (p->scale != 1) scale_row(row, n, p->scale);
-        rows_cpu_store(rows_cpu_at(p->c, p->c_dtype, to), row, p->c_dtype, n);
+        if (p->accumulate) add_row(row, c, p->c_dtype, n);
+        rows_cpu_store(c, row, p->c_dtype, n);
     }
 }
 

@@ -1,4 +1,4 @@
-/* What a matrix multiplication on a CPU is given: c = scale op(a) op(b). */
+/* What a matrix multiplication on a CPU is given: c = scale op(a) op(b), or c += that. */
 #pragma once
 
 #include "ops/element.h"
@@ -7,6 +7,7 @@ typedef struct GemmOperands {
     Operand c, a, b; /* without data: for the size of a workspace alone */
     bool transpose_a, transpose_b;
     float scale;
+    bool accumulate;
 } GemmOperands;
 
 static inline int64_t gemm_operands_k(const GemmOperands *x)

@@ -129,6 +129,19 @@ static void rotations_that_do_not_fit(void **state)
     refused(f, "full tables");
 }
 
+/* Memory is planned by operands: one that is read and not named could be another tensor's by then. */
+static void a_sum_that_is_not_read(void **state)
+{
+    Fixture *f = *state;
+    const int a = tensor(f, DT_F32, 4, 4), b = tensor(f, DT_F32, 4, 4), c = tensor(f, DT_F32, 4, 4);
+    builder_node(&f->b, OP_matmul, IDS(c), IDS(a, b))->accumulate = true;
+    refused(f, "input 3 is not its output");
+    builder_node(&f->b, OP_matmul, IDS(c), IDS(a, b, PLAN_NONE, a))->accumulate = true;
+    refused(f, "input 3 is not its output");
+    builder_node(&f->b, OP_matmul, IDS(c), IDS(a, b, PLAN_NONE, c));
+    refused(f, "does not accumulate");
+}
+
 /* Nothing may read a dtype that it does not know as another one. */
 static void a_dtype_that_is_new(void **state)
 {
@@ -153,7 +166,7 @@ int main(void)
         CASE(a_missing_operand),         CASE(shapes_that_differ),
         CASE(a_function_that_is_none),   CASE(indices_that_are_no_integers),
         CASE(windows_where_none_may_be), CASE(rotations_that_do_not_fit),
-        CASE(a_dtype_that_is_new),
+        CASE(a_dtype_that_is_new),       CASE(a_sum_that_is_not_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -19,6 +19,7 @@ typedef struct Trial {
     DType a, b, c;
     int threads;
     float scale;
+    bool accumulate; /* to what fill() left in c: `untouched` */
     double (*value)(uint64_t i);
 } Trial;
 
@@ -78,6 +79,7 @@ static inline void multiply(const Trial *t, const Matrix *a, const Matrix *b, co
                         .b = source(b, t->transpose_b),
                         .c = c->data,
                         .scale = t->scale,
+                        .accumulate = t->accumulate,
                         .c_dtype = c->dtype,
                         .ldc = c->ld};
     void *workspace = aligned_alloc(64, (gemm_workspace(&p, t->threads) + 63) / 64 * 64);
@@ -128,7 +130,9 @@ static inline void check(const Trial *t, const Matrix *a, const Matrix *b, const
                 sum += x * y;
                 absolute += fabs(x * y);
             }
-            check_element(t, get(c, i, j), t->scale * sum, fabs(t->scale * absolute));
+            const double before = t->accumulate ? (double)untouched : 0;
+            check_element(t, get(c, i, j), before + t->scale * sum,
+                          fabs(before) + fabs(t->scale * absolute));
         }
         for (int64_t j = t->n; i < t->m - 1 && j < c->ld; j++) {
             if (get(c, i, j) != (double)untouched)
@@ -172,16 +176,57 @@ static inline const Microkernel *plain_with_private_panels(void)
     return &kernel;
 }
 
-/* Each kernel that runs here, and that one. */
+/* Micro-panels of the kernel below hold no infinity. */
+static inline void pack_finite(PackPanel *pack, void *dst, const PackSource *src, int64_t line,
+                               int64_t lines, int64_t first_k, int64_t k)
+{
+    for (int64_t i = 0; i < lines * k; i++) {
+        const int64_t at = (line + i / k) * src->line_step + (first_k + i % k) * src->k_step;
+        if (isinf(element_get(src->data, src->dtype, at)))
+            __atomic_store_n(src->unpackable, true, __ATOMIC_RELAXED);
+    }
+    pack(dst, src, line, lines, first_k, k);
+}
+
+static inline void pack_finite_a(void *restrict dst, const PackSource *src, int64_t line,
+                                 int64_t lines, int64_t first_k, int64_t k)
+{
+    pack_finite(microkernel_plain.pack_a, dst, src, line, lines, first_k, k);
+}
+
+static inline void pack_finite_b(void *restrict dst, const PackSource *src, int64_t line,
+                                 int64_t lines, int64_t first_k, int64_t k)
+{
+    pack_finite(microkernel_plain.pack_b, dst, src, line, lines, first_k, k);
+}
+
+/* One with a fallback, which only AMX has. */
+static inline const Microkernel *plain_with_fallback(void)
+{
+    static Microkernel kernel;
+    kernel = *plain_with_private_panels();
+    kernel.name = "plain with a fallback";
+    kernel.pack_a = pack_finite_a;
+    kernel.pack_b = pack_finite_b;
+    kernel.fallback = &microkernel_plain;
+    kernel.mc = 0; /* as AMX: all panels are shared only where a product is accumulated */
+    return &kernel;
+}
+
+/* Each kernel that runs here, and those two. */
 static inline const Microkernel *next_kernel(int *i)
 {
-    while (*i >= 0) {
+    for (; *i >= 0; ++*i) {
         const Microkernel *kernel = microkernel_list[*i];
-        *i = kernel ? *i + 1 : -1;
-        if (!kernel) return plain_with_private_panels();
-        if (!kernel->needs || cpu_features_has(kernel->needs)) return kernel;
+        if (!kernel) break;
+        if (kernel->needs && !cpu_features_has(kernel->needs)) continue;
+        ++*i;
+        return kernel;
     }
-    return NULL;
+    if (*i == -1) return NULL;
+    const bool listed = *i >= 0;
+    *i = listed ? -2 : -1;
+    return listed ? plain_with_private_panels() : plain_with_fallback();
 }
 
 static inline Trial trial(const Microkernel *kernel)

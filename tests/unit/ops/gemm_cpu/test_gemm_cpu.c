@@ -53,6 +53,28 @@ static void test_blocks(void **state)
     }
 }
 
+/* c += op(a) op(b): whole and ragged tiles, several KC, a partial sum, every dtype of c. */
+static void test_accumulate(void **state)
+{
+    (void)state;
+    static const int64_t sizes[][3] = {{1, 1, 1}, {97, 193, 5}, {96, 192, 131}, {13, 101, 4207}};
+    static const DType dtypes[] = {DT_F32, DT_BF16, DT_F16};
+    const Microkernel *kernel;
+    for (int i = 0; (kernel = next_kernel(&i));) {
+        Trial t = trial(kernel);
+        t.accumulate = true;
+        for (int s = 0; s < 12; s++) {
+            t.m = sizes[s / 3][0];
+            t.n = sizes[s / 3][1];
+            t.k = sizes[s / 3][2];
+            t.c = dtypes[s % 3];
+            t.threads = 1 + s % 4;
+            t.scale = s % 2 ? 0.37F : 1;
+            try_forms(t);
+        }
+    }
+}
+
 static double a_tenth(uint64_t i)
 {
     (void)i;
@@ -122,9 +144,8 @@ static void test_infinities(void **state)
 }
 
 /* One infinity in all of b: the fallback computes the GEMM, bit for bit, whatever panels are private. */
-static void test_fallback(void **state)
+static void try_fallback(bool accumulate)
 {
-    (void)state;
     static const int threads[] = {1, 3, 16};
     const Microkernel *kernel;
     for (int i = 0; (kernel = next_kernel(&i));) {
@@ -134,10 +155,12 @@ static void test_fallback(void **state)
         t.n = 1446;
         t.k = 217;
         t.c = DT_F16;
+        t.accumulate = accumulate;
         Matrix a = matrix(t.m, t.k, t.a), b = matrix(t.k, t.n, t.b);
         Matrix wanted = matrix(t.m, t.n, t.c), got = matrix(t.m, t.n, t.c);
         fill(&a, noise, 0);
         fill(&b, noise, 1);
+        fill(&wanted, always_untouched, 0);
         element_set(b.data, t.b, (t.k - 1) * b.ld + t.n - 1, INFINITY);
         t.kernel = kernel->fallback;
         multiply(&t, &a, &b, &wanted);
@@ -154,6 +177,13 @@ static void test_fallback(void **state)
         free(wanted.data);
         free(got.data);
     }
+}
+
+static void test_fallback(void **state)
+{
+    (void)state;
+    try_fallback(false);
+    try_fallback(true);
 }
 
 /* 2^-130 (a denormal number in bf16 and fp32) times 2^100, or 2^-22 (one in fp16) times 2^10.
@@ -218,7 +248,7 @@ int main(void)
         cmocka_unit_test(test_long_sums),     cmocka_unit_test(test_dtypes),
         cmocka_unit_test(test_infinities),    cmocka_unit_test(test_fallback),
         cmocka_unit_test(test_denormals),     cmocka_unit_test(test_after_fork),
-        cmocka_unit_test(test_plain_is_last),
+        cmocka_unit_test(test_plain_is_last), cmocka_unit_test(test_accumulate),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
