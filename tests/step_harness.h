@@ -84,6 +84,23 @@ static inline double tensor_error(const Step *a, int id_a, double scale, const S
     return sqrt(difference / size);
 }
 
+/* Without RoPE the bias of k adds the same to all scores of a query: softmax does not see it, and its gradient is zero
+ * but for rounding. */
+static inline bool gradient_is_zero(const Model *model, const Param *p)
+{
+    return model->config.model.position == POSITION_LEARNED && strstr(p->name, ".k_bias");
+}
+
+static inline double size_of_gradient(const Step *s, int param)
+{
+    const int id = s->model.params[param].grad;
+    double sum = 0;
+    for (int64_t i = 0; i < plan_elements(&s->model.plan.tensors[id]); i++) {
+        sum += harness_get(&s->run, id, i) * harness_get(&s->run, id, i);
+    }
+    return sqrt(sum) / loss_scale(s);
+}
+
 static inline void compare_gradients(Step *got, Step *want, double bound, const char *what)
 {
     forward_backward(got);
@@ -92,7 +109,9 @@ static inline void compare_gradients(Step *got, Step *want, double bound, const 
     for (int p = 0; p < want->model.n_params; p++) {
         const Param *a = &got->model.params[p], *b = &want->model.params[p];
         assert_string_equal(a->name, b->name);
-        const double error = tensor_error(got, a->grad, loss_scale(got), want, b->grad);
+        const double error = gradient_is_zero(&want->model, b)
+                                 ? size_of_gradient(got, p) / size_of_gradient(want, p - 1)
+                                 : tensor_error(got, a->grad, loss_scale(got), want, b->grad);
         if (!(error <= bound)) fail_msg("%s: gradient of %s is off by %g", what, a->name, error);
     }
 }
@@ -111,6 +130,7 @@ static inline void compare_updates(Step *got, Step *want, double bound, const ch
     run_steps(want, 3);
     for (int p = 0; p < want->model.n_params; p++) {
         const Param *a = &got->model.params[p], *b = &want->model.params[p];
+        if (gradient_is_zero(&want->model, b)) continue; /* AdamW makes steps of the noise */
         const double error = tensor_error(got, a->tensor, 1, want, b->tensor);
         if (!(error <= bound)) fail_msg("%s: %s after 3 steps is off by %g", what, a->name, error);
     }

@@ -1,4 +1,5 @@
 /* The whole step as data: what must hold of its plan in every mode, precision, exec and attention. */
+#include "config/model_file.h"
 #include "exec/binding.h"
 #include "model/model.h"
 #include "model/step_cost.h"
@@ -31,6 +32,32 @@ static void test_preset_parameters(void **state)
             assert_int_equal(model_build(&model, &c, MODE_FWD, DT_F32), ST_OK);
             assert_int_equal(model.n_elements, presets[i].parameters);
             assert_int_equal(model.n_params, 3 + 9 * c.model.num_layers);
+            model_free(&model);
+        }
+    }
+}
+
+/* As `transformers` counts them. */
+static void test_model_parameters(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *model;
+        int64_t parameters;
+    } models[] = {{"gpt2", 124439808},          {"gpt2-xl", 1557611200},
+                  {"pythia-160m", 162322944},   {"pythia-1.4b", 1414647808},
+                  {"llama-3.2-1b", 1235814400}, {"llama-3.1-8b", 8030261248},
+                  {"mistral-7b", 7241732096},   {"qwen2.5-0.5b", 494032768},
+                  {"qwen3-0.6b", 596049920},    {"qwen3-8b", 8190735360}};
+    for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
+        for (int exec = EXEC_EAGER; exec <= EXEC_FUSED; exec++) {
+            Config c;
+            Model model;
+            config_defaults(&c);
+            c.exec = (Exec)exec;
+            assert_int_equal(model_file_load(&c.model, models[i].model), ST_OK);
+            assert_int_equal(model_build(&model, &c, MODE_FWD, DT_F32), ST_OK);
+            assert_int_equal(model.n_elements, models[i].parameters);
             model_free(&model);
         }
     }
@@ -323,6 +350,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_preset_parameters),
+        cmocka_unit_test(test_model_parameters),
         cmocka_unit_test(test_names),
         cmocka_unit_test(test_sound),
         cmocka_unit_test(test_gradients),
