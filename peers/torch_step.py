@@ -188,7 +188,7 @@ class AttentionAlone:
             T = self.args.ctx
             future = torch.ones(T, T, dtype=torch.bool, device=self.args.device).triu(1) if causal else None
             attend = torch.compile(written_out, dynamic=False) if variant == "compile" else written_out
-            return lambda q, k, v: sdpa_build(q, k, v, future)
+            return lambda q, k, v: attend(q, k, v, future)
         try:
             from torch.nn.attention import SDPBackend, sdpa_kernel
         except ImportError:
@@ -196,7 +196,7 @@ class AttentionAlone:
         backend = {"efficient": SDPBackend.EFFICIENT_ATTENTION, "flash": SDPBackend.FLASH_ATTENTION,
                    "cudnn": SDPBackend.CUDNN_ATTENTION}[variant]
 
-        def sdpa_build(q, k, v):
+        def attend(q, k, v):
             with sdpa_kernel(backend):
                 return F.scaled_dot_product_attention(q, k, v, is_causal=causal)
 
@@ -204,7 +204,7 @@ class AttentionAlone:
 
     def forward(self):
         with torch.no_grad() if self.args.mode == "fwd" else contextlib.nullcontext():
-            self.out = self.sdpa_build(self.q, self.k, self.v)
+            self.out = self.attend(self.q, self.k, self.v)
 
     def backward(self):
         if self.cuda and self.saved_mib is None:
