@@ -251,6 +251,7 @@ def read_options():
         parser.add_argument("--" + name.replace("_", "-"), type=positive)
     for name, default in (("vocab", 10000), ("ctx", 128), ("batch", 4), ("steps", 10), ("d-head", 64), ("heads", 1)):
         parser.add_argument("--" + name, type=positive, default=default)
+    parser.add_argument("--model-config", metavar="JSON", help="the text of a config.json: the model is that of transformers")
     parser.add_argument("--mask", default="causal", choices=("causal", "full"))
     parser.add_argument("--warmup", type=int, default=5)
     parser.add_argument("--precision", default="fp32", choices=("fp32", "tf32", "bf16", "fp16"))
@@ -277,7 +278,7 @@ def read_options():
         setattr(args, name, own or default)
     if any(own not in (None, default) for own, default in zip(given, preset)):
         args.size = "custom"
-    if args.d_model % args.num_heads or args.d_model // args.num_heads % 2:
+    if args.model_config is None and (args.d_model % args.num_heads or args.d_model // args.num_heads % 2):
         parser.error(f"{args.num_heads} heads do not make heads of even width of {args.d_model}")
     if args.device == "auto":
         args.device = "cuda" if torch is not None and torch.cuda.is_available() else "cpu"

@@ -6,6 +6,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+from hf_model import HfModel
 from torch_result import PHASES, Unsupported
 
 MIB = 2.0**20
@@ -89,7 +90,7 @@ class Step:
         strong = args.variant in ("best", "graphs")
         torch.manual_seed(args.seed)
         with torch.device(args.device) if hasattr(torch.device, "__enter__") else contextlib.nullcontext():
-            self.model = Model(args, strong)
+            self.model = HfModel(args, strong) if args.model_config else Model(args, strong)
         self.model.to(args.device)
         shape = (args.batch, args.ctx)
         self.tokens, self.targets = (torch.randint(args.vocab, shape, device=args.device) for _ in range(2))

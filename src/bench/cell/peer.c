@@ -6,6 +6,7 @@
 #include "bench/limits/placement.h"
 #include "bench/record/record_stat.h"
 #include "config/cell_field.h"
+#include "config/model_json.h"
 #include "config/option_value.h"
 
 #include <errno.h>
@@ -143,6 +144,17 @@ static void add_pair(Text *words, const char *name, const char *value)
     text_printf(words, "--%s%c%s%c", name, 0, value, 0);
 }
 
+/* The text of a config.json: `transformers` makes the model. */
+static Status add_model(Text *words, const Config *config)
+{
+    CLEANUP(text_free) Text json = {0};
+    if (config->subject != SUBJECT_MODEL || config->model.architecture == ARCHITECTURE_OWN)
+        return ST_OK;
+    TRY(model_json_write(&config->model, &json));
+    add_pair(words, "model-config", text_str(&json));
+    return ST_OK;
+}
+
 /* Where the cell runs is settled: the peer is told what the program chose. */
 static void add_cell(Text *words, const Config *config, const Placement *placement)
 {
@@ -194,6 +206,7 @@ Status peer_run(const Peer *peer, const Config *config, const Record *so_far, Ce
     /* -Wignore: no advice of its libraries to their users */
     text_printf(&words, "%s%c-Wignore%c%s%c", python, 0, 0, script, 0);
     add_cell(&words, config, &placement);
+    TRY(add_model(&words, config));
     add_pair(&words, "variant", peer->variant);
     text_printf(&words, "--messages%c%d%c", 0, out, 0);
     if (blas) add_pair(&words, "libblas", blas);

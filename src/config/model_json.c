@@ -1,0 +1,113 @@
+#include "config/model_json.h"
+
+#include "base/json_text.h"
+
+#include <stdlib.h>
+
+enum { LLAMA = 1, NEOX = 2, GPT2 = 4 };
+enum { COUNT, REAL, FLAG };
+
+static const struct {
+    const char *class_name, *model_type;
+    unsigned family;
+} architectures[ARCHITECTURE_COUNT] = {
+#define ARCHITECTURE(id, class, type, family, ...) [ARCHITECTURE_##id] = {class, type, family},
+#include "config/architectures.def"
+};
+
+static const struct {
+    unsigned families;
+    const char *name;
+    int kind;
+    size_t offset;
+} fields[] = {
+#define FIELD(families, name, kind, member, need) \
+    {families, name, kind, offsetof(ModelSpec, member)},
+#include "config/architectures.def"
+};
+
+static json_t *field_value(const ModelSpec *spec, int kind, size_t offset)
+{
+    const char *member = (const char *)spec + offset;
+    switch (kind) {
+    case COUNT:
+        return *(const int64_t *)member ? json_integer(*(const int64_t *)member) : json_null();
+    case REAL:
+        return json_real(*(const double *)member);
+    default:
+        return json_boolean(*(const bool *)member);
+    }
+}
+
+static const char *activation(FeedForward kind)
+{
+    static const char *const words[] = {[FEED_FORWARD_SWIGLU] = "silu",
+                                        [FEED_FORWARD_GELU_TANH] = "gelu_new",
+                                        [FEED_FORWARD_GELU_ERF] = "gelu"};
+    return words[kind];
+}
+
+/* As version 5 of transformers writes it; version 4 reads rope_scaling, without theta. */
+static json_t *rope(const Rope *r, bool with_theta)
+{
+    static const char *const types[] = {[ROPE_SCALING_NONE] = "default",
+                                        [ROPE_SCALING_LINEAR] = "linear",
+                                        [ROPE_SCALING_LLAMA3] = "llama3"};
+    json_t *object = json_pack("{s:s}", "rope_type", types[r->scaling]);
+    if (with_theta)
+        json_object_update_new(object, json_pack("{s:f, s:f}", "rope_theta", r->theta,
+                                                 "partial_rotary_factor", r->share));
+    if (r->scaling != ROPE_SCALING_NONE)
+        json_object_set_new(object, "factor", json_real(r->factor));
+    if (r->scaling == ROPE_SCALING_LLAMA3)
+        json_object_update_new(object, json_pack("{s:f, s:f, s:I}", "low_freq_factor",
+                                                 r->low_factor, "high_freq_factor", r->high_factor,
+                                                 "original_max_position_embeddings",
+                                                 (json_int_t)r->original_positions));
+    return object;
+}
+
+/* Where Llama's family has a field for it. */
+static json_t *window(const ModelSpec *s)
+{
+    if (s->window == 0) return json_pack("{s:n, s:b}", "sliding_window", "use_sliding_window", 0);
+    return json_pack("{s:I, s:b, s:I}", "sliding_window", (json_int_t)s->window,
+                     "use_sliding_window", 1, "max_window_layers", (json_int_t)s->window_from);
+}
+
+static void add_family(json_t *root, const ModelSpec *s, unsigned family)
+{
+    const char *act = activation(s->feed_forward);
+    if (family == GPT2) {
+        json_object_update_new(root, json_pack("{s:s, s:i, s:i, s:i}", "activation_function", act,
+                                               "resid_pdrop", 0, "embd_pdrop", 0, "attn_pdrop", 0));
+        return;
+    }
+    json_object_update_new(root,
+                           json_pack("{s:s, s:b, s:i, s:i, s:o}", "hidden_act", act,
+                                     "attention_bias", s->output_bias, "attention_dropout", 0,
+                                     "hidden_dropout", 0, "rope_parameters", rope(&s->rope, true)));
+    if (s->rope.scaling != ROPE_SCALING_NONE)
+        json_object_set_new(root, "rope_scaling", rope(&s->rope, false));
+    if (family == LLAMA) json_object_update_new(root, window(s));
+}
+
+Status model_json_write(const ModelSpec *spec, Text *text)
+{
+    const unsigned family = architectures[spec->architecture].family;
+    CLEANUP(json_text_free)
+    json_t *root =
+        json_pack("{s:[s], s:s}", "architectures", architectures[spec->architecture].class_name,
+                  "model_type", architectures[spec->architecture].model_type);
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
+        if (fields[i].families & family)
+            json_object_set_new(root, fields[i].name,
+                                field_value(spec, fields[i].kind, fields[i].offset));
+    }
+    add_family(root, spec, family);
+    char *dump = root ? json_dumps(root, JSON_COMPACT | JSON_SORT_KEYS) : NULL;
+    if (!dump) return NO_MEMORY("for a model's configuration");
+    text_printf(text, "%s", dump);
+    free(dump);
+    return text_status(text);
+}
