@@ -21,8 +21,16 @@ static Status check(const Plan *plan, const Node *node)
 static void grad(Builder *b, const Node *node)
 {
     const int dx = builder_grad(b, plan_out_id(b->plan, node, 0));
-    const int ids = plan_in_id(b->plan, node, 1);
-    op_rule_grad_input(b, node, OP_embedding_grad, (NodeAttr){0}, IDS(dx, ids));
+    const int table = plan_in_id(b->plan, node, 0), ids = plan_in_id(b->plan, node, 1);
+    const DType dtype = builder_dtype(b, table), full = op_full_dtype(dtype);
+    if (dtype == full) {
+        op_rule_grad_input(b, node, OP_embedding_grad, (NodeAttr){0}, IDS(dx, ids));
+        return;
+    }
+    /* A head that is tied to the table reads it in 16 bit. Sums are fp32 and rounded once. */
+    const int sums = builder_like(b, "sums of d(table)", table, full);
+    builder_node(b, OP_embedding_grad, IDS(sums), IDS(dx, ids));
+    builder_grad_add(b, table, sums);
 }
 
 static Status reference(const OpCall *call)
