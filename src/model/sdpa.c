@@ -4,7 +4,13 @@
 
 static NodeAttr attributes(const SdpaShape *s, double scale)
 {
-    return (NodeAttr){.causal = s->causal, .tokens = s->T, .heads = s->H, .scale = scale};
+    const bool shared = s->kv_heads && s->kv_heads != s->H;
+    return (NodeAttr){.causal = s->causal,
+                      .tokens = s->T,
+                      .heads = s->H,
+                      .head_dim = shared ? s->D : 0,
+                      .window = s->window,
+                      .scale = scale};
 }
 
 static int result(Builder *b, const Model *m, const SdpaShape *s)

@@ -1,38 +1,61 @@
 /* Attention without a T x T matrix in memory:
  *
- *     s = scale q k^T (causal: columns j <= i only)      p = softmax(s)      out = p v
+ *     s = scale q k^T (columns that ops/visible_keys.h says)      p = softmax(s)      out = p v
  *
  * attention       out, lse | q, k, v            lse[b, h, t] = log sum exp of row t
  * attention_grad  dq, dk, dv | dout, q, k, v, out, lse
  *
- * q, k, v, out are [B T, H D] with heads side by side (ops/bmm.c); q, k, v may be windows into one
- * packed tensor. Backward computes p = exp(s - lse) again instead of keeping it. With
- * delta = rowsum(dout out):   dv = p^T dout    ds = scale p (dout v^T - delta)    dq = ds k    dk = ds^T q */
+ * q, out are [B T, H D] and k, v [B T, Hkv D] with heads side by side (ops/bmm.c); q, k, v may be windows
+ * into one packed tensor. Hkv is H, or divides it where attr.head_dim is D: then head h of q attends to
+ * head h Hkv / H of k and v, and dk, dv sum over the heads of q that share them.
+ *
+ * Backward computes p = exp(s - lse) again instead of keeping it. With delta = rowsum(dout out):
+ *     dv = p^T dout      ds = scale p (dout v^T - delta)      dq = ds k      dk = ds^T q */
 #include "ops/head_matrix.h"
+#include "ops/op_check.h"
+#include "ops/visible_keys.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-static Status check(const Plan *plan, const Node *node)
+static bool same_shape(const Tensor *x, const Tensor *y)
 {
-    const int first = node->op == OP_attention ? 0 : 1;
-    for (int i = first; i < first + 3; i++) {
-        const Tensor *t = plan_in(plan, node, i);
-        if (t->n_dims != 2 || plan_width(t) % node->attr.heads ||
-            plan_rows(t) % node->attr.tokens) {
-            return FAIL(ST_FAILED, "%s: '%s' is not a stack of %lld heads", node->scope, t->name,
-                        (long long)node->attr.heads);
-        }
-    }
-    return ST_OK;
+    return plan_rows(x) == plan_rows(y) && plan_width(x) == plan_width(y);
 }
 
-/* FLOPs of one product of size T x T x D for every head, half of it when causal. */
+/* q with its gradient or result, k and v with theirs; `first` is q's place among the inputs. */
+static Status check_shapes(const Plan *plan, const Node *node, int first)
+{
+    const Tensor *q = plan_in(plan, node, first), *k = plan_in(plan, node, first + 1);
+    const int64_t H = node->attr.heads, D = node->attr.head_dim;
+    bool fits = same_shape(k, plan_in(plan, node, first + 2)) && plan_rows(k) == plan_rows(q) &&
+                same_shape(q, plan_out(plan, node, 0)) && (D ? plan_width(q) == H * D : true);
+    if (first > 0) {
+        fits = fits && same_shape(k, plan_out(plan, node, 1)) &&
+               same_shape(k, plan_out(plan, node, 2)) && same_shape(q, plan_in(plan, node, 0)) &&
+               same_shape(q, plan_in(plan, node, first + 3));
+    }
+    if (fits && (D || plan_width(k) == plan_width(q))) return ST_OK;
+    return FAIL(ST_FAILED, "%s (%s): q is %lld wide, k %lld: not %lld heads that k and v share",
+                plan_op_name(node->op), node->scope, (long long)plan_width(q),
+                (long long)plan_width(k), (long long)H);
+}
+
+static Status check(const Plan *plan, const Node *node)
+{
+    const bool forward = node->op == OP_attention;
+    const int first = forward ? 0 : 1;
+    TRY(op_check_present(plan, node, forward ? 2 : 3, forward ? 3 : 6));
+    for (int i = first; i < first + 3; i++) TRY(op_check_heads(node, plan_in(plan, node, i)));
+    TRY(check_shapes(plan, node, first));
+    return op_check_window(node);
+}
+
+/* FLOPs of one product of size T x T x D for every head of q: of the pairs that are visible. */
 static double product_flops(const Plan *plan, const Node *node, int q)
 {
     const HeadMatrix m = head_matrix(plan_in(plan, node, q), NULL, &node->attr);
-    const double T = (double)m.rows;
-    return 2.0 * (double)m.count * T * T * (double)m.cols * (node->attr.causal ? 0.5 : 1.0);
+    return 2.0 * (double)m.count * visible_keys_pairs(&node->attr, m.rows) * (double)m.cols;
 }
 
 static OpCost cost(const Plan *plan, const Node *node)
@@ -59,9 +82,14 @@ static void grad(Builder *b, const Node *node)
     for (int i = 0; i < 3; i++) builder_grad_add(b, in[i], d[i]);
 }
 
-static int64_t visible(const NodeAttr *attr, int64_t row)
+static int64_t first_key(const NodeAttr *attr, int64_t row)
 {
-    return attr->causal ? row + 1 : attr->tokens;
+    return visible_keys_first(attr, row);
+}
+
+static int64_t end_key(const NodeAttr *attr, int64_t row)
+{
+    return visible_keys_end(attr, row, attr->tokens);
 }
 
 /* s[j] = scale q_i k_j for the columns row i may see; returns their log-sum-exp. */
@@ -69,7 +97,7 @@ static double score_row(const HeadMatrix *q, const HeadMatrix *k, int64_t m, int
                         const NodeAttr *attr, double *s)
 {
     double most = -INFINITY, sum = 0;
-    for (int64_t j = 0; j < visible(attr, i); j++) {
+    for (int64_t j = first_key(attr, i); j < end_key(attr, i); j++) {
         s[j] = 0;
         for (int64_t d = 0; d < q->cols; d++) {
             s[j] += head_matrix_get(q, m, i, d) * head_matrix_get(k, m, j, d);
@@ -77,7 +105,7 @@ static double score_row(const HeadMatrix *q, const HeadMatrix *k, int64_t m, int
         s[j] *= attr->scale;
         if (s[j] > most) most = s[j];
     }
-    for (int64_t j = 0; j < visible(attr, i); j++) sum += exp(s[j] - most);
+    for (int64_t j = first_key(attr, i); j < end_key(attr, i); j++) sum += exp(s[j] - most);
     return most + log(sum);
 }
 
@@ -95,7 +123,7 @@ static Status reference(const OpCall *call)
             element_set(op_out(call, 1), lse->dtype, m * attr->tokens + i, l);
             for (int64_t d = 0; d < v.cols; d++) {
                 double sum = 0;
-                for (int64_t j = 0; j < visible(attr, i); j++) {
+                for (int64_t j = first_key(attr, i); j < end_key(attr, i); j++) {
                     sum += exp(s[j] - l) * head_matrix_get(&v, m, j, d);
                 }
                 head_matrix_set(&out, m, i, d, sum);
@@ -106,7 +134,8 @@ static Status reference(const OpCall *call)
     return ST_OK;
 }
 
-/* One head's backward pass in double. `w` holds dq, dk, dv (T x D each) and a row of scores. */
+/* One head's backward pass in double. `w` holds dq, dk, dv (T x D each) and a row of scores; dk and dv
+ * are added to what the heads before it in its group left there. */
 static void reference_grad_head(const OpCall *call, int64_t m, double *w)
 {
     const NodeAttr *attr = &call->node->attr;
@@ -115,14 +144,14 @@ static void reference_grad_head(const OpCall *call, int64_t m, double *w)
     const HeadMatrix *dout = &in[0], *q = &in[1], *k = &in[2], *v = &in[3], *out = &in[4];
     const int64_t T = attr->tokens, D = q->cols;
     double *dq = w, *dk = w + T * D, *dv = w + 2 * T * D, *s = w + 3 * T * D;
-    for (int64_t i = 0; i < 3 * T * D; i++) w[i] = 0;
+    for (int64_t i = 0; i < (m % k->group ? 1 : 3) * T * D; i++) w[i] = 0;
     for (int64_t i = 0; i < T; i++) {
         const double l = score_row(q, k, m, i, attr, s);
         double delta = 0;
         for (int64_t d = 0; d < D; d++) {
             delta += head_matrix_get(dout, m, i, d) * head_matrix_get(out, m, i, d);
         }
-        for (int64_t j = 0; j < visible(attr, i); j++) {
+        for (int64_t j = first_key(attr, i); j < end_key(attr, i); j++) {
             const double p = exp(s[j] - l);
             double dp = 0;
             for (int64_t d = 0; d < D; d++) {
@@ -148,7 +177,8 @@ static Status reference_grad(const OpCall *call)
     if (!w) return NO_MEMORY("for one head");
     for (int64_t m = 0; m < to[0].count; m++) {
         reference_grad_head(call, m, w);
-        for (int64_t i = 0; i < 3 * T * D; i++) {
+        const bool last = m % to[1].group == to[1].group - 1;
+        for (int64_t i = 0; i < (last ? 3 : 1) * T * D; i++) {
             head_matrix_set(&to[i / (T * D)], m, i % (T * D) / D, i % D, w[i]);
         }
     }

@@ -1,9 +1,11 @@
 /* Forbids a token to look ahead: in every matrix [T, T] of scores, the entries above the diagonal
- * become -infinity, or 0 with attr.inverse, which is also the gradient of both.
+ * become -infinity, or 0 with attr.inverse, which is also the gradient of both. So do, with a sliding
+ * window of attr.window keys, those further back.
  *
  * causal_mask  y | x        x [.., T, T] */
 #include "ops/element.h"
 #include "ops/op_check.h"
+#include "ops/visible_keys.h"
 
 #include <math.h>
 
@@ -20,15 +22,18 @@ static Status check(const Plan *plan, const Node *node)
 static void grad(Builder *b, const Node *node)
 {
     const int dy = builder_grad(b, plan_out_id(b->plan, node, 0));
-    op_rule_grad_input(b, node, OP_causal_mask, (NodeAttr){.inverse = true}, IDS(dy));
+    op_rule_grad_input(b, node, OP_causal_mask,
+                       (NodeAttr){.inverse = true, .window = node->attr.window}, IDS(dy));
 }
 
 static Status reference(const OpCall *call)
 {
     const Operand y = element_out(call, 0), x = element_in(call, 0);
-    const double ahead = call->node->attr.inverse ? 0 : -INFINITY;
+    const double hidden = call->node->attr.inverse ? 0 : -INFINITY;
     for (int64_t i = 0; i < x.rows; i++) {
-        for (int64_t j = 0; j < x.cols; j++) put(y, i, j, j > i % x.cols ? ahead : at(x, i, j));
+        const int64_t row = i % x.cols, first = visible_keys_first(&call->node->attr, row);
+        for (int64_t j = 0; j < x.cols; j++)
+            put(y, i, j, j > row || j < first ? hidden : at(x, i, j));
     }
     return ST_OK;
 }

@@ -1,7 +1,8 @@
 /* The matrices inside a tensor of attention: one for every sequence and head.
  *
- * [B, H, T, T] holds T x T scores; [B T, H D] holds T x D heads side by side (see ops/bmm.c). k and v may have fewer
- * heads than q: then `group` heads of q share one of them, and matrix i of k is that of head i of q. */
+ * [B, H, T, T] holds T x T scores; [B T, H D] holds T x D heads side by side (see ops/bmm.c). k and v
+ * may have fewer heads than q, where attr.head_dim says how wide a head is: then `group` heads of q
+ * share one of them, and matrix i of k is that of head i of q. */
 #pragma once
 
 #include "ops/element.h"

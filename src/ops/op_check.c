@@ -41,3 +41,26 @@ Status op_check_dtype(const Node *node, const char *name, const Tensor *tensor, 
     return FAIL(ST_FAILED, "%s (%s): %s is %s, not %s", plan_op_name(node->op), node->scope, name,
                 plan_dtype_name(tensor->dtype), plan_dtype_name(want));
 }
+
+Status op_check_heads(const Node *node, const Tensor *t)
+{
+    const NodeAttr *attr = &node->attr;
+    const int64_t H = attr->heads, W = plan_width(t), D = attr->head_dim ? attr->head_dim : W / H;
+    const char *op = plan_op_name(node->op);
+    if (t->n_dims != 2 || plan_rows(t) % attr->tokens || D <= 0 || W % D) {
+        return FAIL(ST_FAILED, "%s (%s): '%s' is not a stack of %lld heads", op, node->scope,
+                    t->name, (long long)H);
+    }
+    if (H % (W / D) == 0) return ST_OK;
+    return FAIL(ST_FAILED, "%s (%s): %lld heads of q cannot share the %lld of '%s' evenly", op,
+                node->scope, (long long)H, (long long)(W / D), t->name);
+}
+
+Status op_check_window(const Node *node)
+{
+    const NodeAttr *attr = &node->attr;
+    if (attr->window == 0 || (attr->window > 0 && attr->causal)) return ST_OK;
+    return FAIL(ST_FAILED, "%s (%s): a window of %lld keys %s", plan_op_name(node->op), node->scope,
+                (long long)attr->window,
+                attr->window < 0 ? "is negative" : "needs a causal mask: there is no other window");
+}

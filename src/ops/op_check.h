@@ -11,4 +11,9 @@ Status op_check_contiguous(const Plan *plan, const Node *node);
 /* Both. */
 Status op_check_dense(const Plan *plan, const Node *node, int n_out, int n_in);
 Status op_check_elements(const Node *node, const char *name, const Tensor *tensor, int64_t want);
+/* A tensor of attention of two dimensions holds whole heads: H of them, or a number that divides H where
+ * attr.head_dim says how wide they are (ops/head_matrix.h). */
+Status op_check_heads(const Node *node, const Tensor *tensor);
+/* A sliding window is one of causal attention. */
+Status op_check_window(const Node *node);
 Status op_check_dtype(const Node *node, const char *name, const Tensor *tensor, DType want);

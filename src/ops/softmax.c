@@ -6,10 +6,11 @@
  * softmax_grad  ds | dp, p
  *
  * attr.scale multiplies the scores. With attr.causal the matrices [T, T] one below the other are
- * lower triangles: row i uses columns 0..i and the others become 0. Computed in fp32 whatever the
- * dtypes. */
+ * lower triangles: row i uses columns 0..i, of these the last attr.window where that is not 0, and
+ * the others become 0. Computed in fp32 whatever the dtypes. */
 #include "ops/element.h"
 #include "ops/op_check.h"
+#include "ops/visible_keys.h"
 #include "plan/op_functions.h"
 
 #include <math.h>
@@ -21,6 +22,7 @@ static Status check(const Plan *plan, const Node *node)
     const Tensor *out = plan_out(plan, node, 0), *s = plan_in(plan, node, 0);
     TRY(op_check_elements(node, "result", out, plan_elements(s)));
     if (gradient) TRY(op_check_elements(node, "p", plan_in(plan, node, 1), plan_elements(s)));
+    TRY(op_check_window(node));
     if (!node->attr.causal || plan_rows(s) % plan_width(s) == 0) return ST_OK;
     return FAIL(ST_FAILED, "softmax (%s): %lld rows of %lld columns are no square matrices",
                 node->scope, (long long)plan_rows(s), (long long)plan_width(s));
@@ -29,8 +31,11 @@ static Status check(const Plan *plan, const Node *node)
 /* Of the columns that count, over all rows. */
 static OpCost cost(const Plan *plan, const Node *node)
 {
-    const double n = (double)plan_elements(plan_in(plan, node, 0));
-    return (OpCost){.flops = 5 * (node->attr.causal ? n / 2 : n)};
+    const Tensor *s = plan_in(plan, node, 0);
+    const int64_t T = plan_width(s), rows = plan_rows(s);
+    const double n = node->attr.causal ? (double)(rows / T) * visible_keys_pairs(&node->attr, T)
+                                       : (double)plan_elements(s);
+    return (OpCost){.flops = 5 * n};
 }
 
 static void grad(Builder *b, const Node *node)
@@ -51,7 +56,7 @@ static void decompose(Builder *b, const Node *node)
         (NodeAttr){.fn = FN_AFFINE, .scale = node->attr.scale};
     if (node->attr.causal) {
         const int masked = builder_like(b, "masked", s, wide);
-        builder_node(b, OP_causal_mask, IDS(masked), IDS(scores));
+        builder_node(b, OP_causal_mask, IDS(masked), IDS(scores))->window = node->attr.window;
         scores = masked;
     }
     const int max = builder_tensor(b, "max", TK_ACTIVATION, wide, column.n_dims, column.dim);
@@ -68,9 +73,22 @@ static void decompose(Builder *b, const Node *node)
     if (!same) builder_node(b, OP_cast, IDS(p), IDS(quotient));
 }
 
-static int64_t columns(const OpCall *call, Operand x, int64_t row)
+/* The columns of a row that count: from `first` on, before `end`. */
+typedef struct Columns {
+    int64_t first, end;
+} Columns;
+
+static Columns columns(const OpCall *call, Operand x, int64_t row)
 {
-    return call->node->attr.causal ? row % x.cols + 1 : x.cols;
+    const NodeAttr *attr = &call->node->attr;
+    const int64_t i = row % x.cols;
+    return (Columns){visible_keys_first(attr, i), visible_keys_end(attr, i, x.cols)};
+}
+
+static void put_zeros(Operand x, int64_t row, Columns seen)
+{
+    for (int64_t j = 0; j < seen.first; j++) put(x, row, j, 0);
+    for (int64_t j = seen.end; j < x.cols; j++) put(x, row, j, 0);
 }
 
 static Status reference(const OpCall *call)
@@ -78,12 +96,13 @@ static Status reference(const OpCall *call)
     const Operand p = element_out(call, 0), s = element_in(call, 0);
     const double scale = call->node->attr.scale;
     for (int64_t i = 0; i < s.rows; i++) {
-        const int64_t n = columns(call, s, i);
-        double max = scale * at(s, i, 0), sum = 0;
-        for (int64_t j = 1; j < n; j++) max = fmax(max, scale * at(s, i, j));
-        for (int64_t j = 0; j < n; j++) sum += exp(scale * at(s, i, j) - max);
-        for (int64_t j = 0; j < n; j++) put(p, i, j, exp(scale * at(s, i, j) - max) / sum);
-        for (int64_t j = n; j < s.cols; j++) put(p, i, j, 0);
+        const Columns c = columns(call, s, i);
+        double max = scale * at(s, i, c.first), sum = 0;
+        for (int64_t j = c.first + 1; j < c.end; j++) max = fmax(max, scale * at(s, i, j));
+        for (int64_t j = c.first; j < c.end; j++) sum += exp(scale * at(s, i, j) - max);
+        for (int64_t j = c.first; j < c.end; j++)
+            put(p, i, j, exp(scale * at(s, i, j) - max) / sum);
+        put_zeros(p, i, c);
     }
     return ST_OK;
 }
@@ -92,13 +111,13 @@ static Status reference_grad(const OpCall *call)
 {
     const Operand ds = element_out(call, 0), dp = element_in(call, 0), p = element_in(call, 1);
     for (int64_t i = 0; i < p.rows; i++) {
-        const int64_t n = columns(call, p, i);
+        const Columns c = columns(call, p, i);
         double dot = 0;
-        for (int64_t j = 0; j < n; j++) dot += at(dp, i, j) * at(p, i, j);
-        for (int64_t j = 0; j < n; j++) {
+        for (int64_t j = c.first; j < c.end; j++) dot += at(dp, i, j) * at(p, i, j);
+        for (int64_t j = c.first; j < c.end; j++) {
             put(ds, i, j, call->node->attr.scale * at(p, i, j) * (at(dp, i, j) - dot));
         }
-        for (int64_t j = n; j < p.cols; j++) put(ds, i, j, 0);
+        put_zeros(ds, i, c);
     }
     return ST_OK;
 }

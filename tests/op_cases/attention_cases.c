@@ -11,31 +11,73 @@ static const int64_t shapes[][4] = {
     {1, 1, 64, 80},  {1, 2, 17, 100}, {1, 1, 33, 100}, {1, 1, 129, 128}, {1, 1, 40, 128},
     {1, 1, 64, 192}, {1, 1, 17, 192}, {1, 1, 70, 256}, {1, 1, 20, 256},  {1, 1, 40, 512},
     {1, 1, 17, 512}};
-enum { N_SHAPES = sizeof shapes / sizeof *shapes, LARGE_CASE = 2 * N_SHAPES };
 
-/* The last case, forward only: scores of thousands. Their softmax is next to a choice of one, whose
+/* {B, H, heads of k and v, T, D, window}: pairs, threes, sevens of q's heads that share one, all of
+ * them; windows of one key and of all but one, of no effect, within a tile of keys and over several. */
+static const int64_t shared_shapes[][6] = {
+    {1, 4, 2, 1, 2, 0},     {2, 6, 2, 2, 6, 0},     {1, 7, 1, 17, 16, 0},   {2, 3, 1, 17, 6, 3},
+    {1, 14, 2, 17, 6, 0},   {1, 3, 3, 17, 16, 16},  {2, 2, 1, 64, 16, 3},   {1, 6, 3, 64, 6, 63},
+    {1, 4, 4, 64, 2, 64},   {1, 7, 1, 64, 2, 69},   {1, 4, 2, 100, 6, 1},   {1, 3, 1, 100, 16, 16},
+    {1, 2, 2, 100, 16, 99}, {2, 2, 1, 100, 2, 105}, {1, 2, 1, 100, 64, 33}, {1, 3, 1, 17, 80, 0},
+    {1, 2, 1, 64, 80, 16},  {1, 4, 1, 17, 128, 3},  {1, 2, 1, 100, 128, 0}, {1, 2, 1, 2, 64, 1},
+    {1, 2, 1, 17, 2, 17},   {2, 3, 1, 17, 2, 22},   {1, 6, 2, 300, 4, 0},   {1, 2, 1, 300, 8, 40},
+    {1, 1, 1, 600, 2, 260}, {1, 3, 1, 530, 2, 7}};
+
+enum {
+    N_SHAPES = sizeof shapes / sizeof *shapes,
+    N_SHARED = sizeof shared_shapes / sizeof *shared_shapes,
+    LARGE_CASE = 2 * N_SHAPES,
+    SHARED_CASES = LARGE_CASE + 1
+};
+
+/* One case, forward only: scores of thousands. Their softmax is next to a choice of one, whose
  * gradient is a difference of equal numbers. */
 static const int64_t large_shape[4] = {1, 1, 17, 16};
 static const double large_scale = 2500;
 
+typedef struct Shape {
+    int64_t B, H, kv_heads, T, D, window;
+} Shape;
+
+/* In float64 only references run, a hundred times for the differences of a gradient: long sequences,
+ * which are for the tiles of other implementations, are cut. */
+static Shape shape_of(int i, DType act)
+{
+    enum { MOST_TOKENS = 40 };
+    if (i >= SHARED_CASES) {
+        const int64_t *s = shared_shapes[(i - SHARED_CASES) / 2];
+        const int64_t T = act == DT_F64 && s[3] > MOST_TOKENS ? MOST_TOKENS : s[3];
+        return (Shape){s[0], s[1], s[2], T, s[4], s[5]};
+    }
+    const int64_t *s = i < LARGE_CASE ? shapes[i / 2] : large_shape;
+    return (Shape){s[0], s[1], s[1], s[2], s[3], 0};
+}
+
 /* q, k, v packed as the model has them, or three tensors; causal or not. */
 static void operands(Builder *b, int i, DType act, NodeAttr *attr, int qkv[3])
 {
-    const int64_t *shape = i < LARGE_CASE ? shapes[i / 2] : large_shape;
-    const int64_t B = shape[0], H = shape[1], T = shape[2], C = H * shape[3];
-    const double scale = i < LARGE_CASE ? 1 / sqrt((double)shape[3]) : large_scale;
-    *attr = (NodeAttr){.heads = H, .tokens = T, .causal = i % 4 < 2, .scale = scale};
+    const Shape s = shape_of(i, act);
+    const int64_t rows = s.B * s.T, C = s.H * s.D, kv = s.kv_heads * s.D, packed_width = C + 2 * kv;
+    const int64_t width[3] = {C, kv, kv}, offset[3] = {0, C, C + kv};
+    const double scale = i == LARGE_CASE ? large_scale : 1 / sqrt((double)s.D);
+    *attr = (NodeAttr){.heads = s.H,
+                       .tokens = s.T,
+                       .head_dim = kv == C ? 0 : s.D,
+                       .window = s.window,
+                       .causal = i % 4 < 2 || s.window,
+                       .scale = scale};
     const int packed =
-        i % 2 ? builder_tensor(b, "qkv", TK_ACTIVATION, act, DIMS(B * T, 3 * C)) : PLAN_NONE;
+        i % 2 ? builder_tensor(b, "qkv", TK_ACTIVATION, act, DIMS(rows, packed_width)) : PLAN_NONE;
     for (int p = 0; p < 3; p++) {
-        qkv[p] = i % 2 ? builder_view(b, "part", packed, p * C, DIMS(B * T, C), 3 * C)
-                       : builder_tensor(b, "part", TK_ACTIVATION, act, DIMS(B * T, C));
+        qkv[p] =
+            i % 2 ? builder_view(b, "part", packed, offset[p], DIMS(rows, width[p]), packed_width)
+                  : builder_tensor(b, "part", TK_ACTIVATION, act, DIMS(rows, width[p]));
     }
 }
 
 bool attention_cases(Builder *b, int i, DType act)
 {
-    if (i > LARGE_CASE) return false;
+    if (i >= SHARED_CASES + 2 * N_SHARED) return false;
     NodeAttr attr;
     int qkv[3];
     operands(b, i, act, &attr, qkv);
@@ -50,7 +92,7 @@ bool attention_cases(Builder *b, int i, DType act)
 /* Preceded by the forward node: out and lse must belong to q, k and v. */
 bool attention_grad_cases(Builder *b, int i, DType act)
 {
-    if (i == LARGE_CASE || !attention_cases(b, i, act) || b->status != ST_OK) return false;
+    if (!attention_cases(b, i < LARGE_CASE ? i : i + 1, act) || b->status != ST_OK) return false;
     const Node forward = b->plan->nodes[b->plan->n_nodes - 1];
     const int dout = builder_like(b, "dout", plan_out_id(b->plan, &forward, 0), act);
     builder_grad_add(b, plan_out_id(b->plan, &forward, 0), dout);

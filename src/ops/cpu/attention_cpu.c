@@ -211,4 +211,10 @@ static Status run(const OpCall *call)
     return ST_OK;
 }
 
-const OpImpl attention_cpu[] = {{"flash", rows_cpu_declines_f64, workspace, run}, {0}};
+static const char *declines(const Plan *plan, const Node *node)
+{
+    if (node->attr.head_dim || node->attr.window) return "not yet with grouped queries or a window";
+    return rows_cpu_declines_f64(plan, node);
+}
+
+const OpImpl attention_cpu[] = {{"flash", declines, workspace, run}, {0}};

@@ -1,5 +1,6 @@
 #include "ops/cpu/impls_cpu.h"
 #include "ops/cpu/operand_cpu.h"
+#include "ops/visible_keys.h"
 
 #include <math.h>
 #include <string.h>
@@ -14,28 +15,35 @@ CPU_CLONES static void fill16(uint16_t *x, int64_t n, uint16_t value)
     for (int64_t i = 0; i < n; i++) x[i] = value;
 }
 
-static void mask_row(Operand y, Operand x, int64_t row, float ahead)
+static void fill(Operand y, int64_t row, int64_t first, int64_t end, float value)
 {
-    const int64_t n = row % x.cols + 1, left = x.cols - n;
-    void *to = operand_cpu_at(y, row, 0), *rest = operand_cpu_at(y, row, n);
-    const void *from = operand_cpu_at(x, row, 0);
-    if (to != from) memcpy(to, from, (size_t)n * plan_dtype_size(y.dtype));
+    void *to = operand_cpu_at(y, row, first);
     if (y.dtype == DT_F32) {
-        fill32(rest, left, ahead);
+        fill32(to, end - first, value);
     } else {
         uint16_t bits = 0;
-        rows_cpu_store(&bits, &ahead, y.dtype, 1);
-        fill16(rest, left, bits);
+        rows_cpu_store(&bits, &value, y.dtype, 1);
+        fill16(to, end - first, bits);
     }
+}
+
+static void mask_row(Operand y, Operand x, int64_t row, const NodeAttr *attr, float hidden)
+{
+    const int64_t end = row % x.cols + 1, first = visible_keys_first(attr, end - 1);
+    void *to = operand_cpu_at(y, row, first);
+    const void *from = operand_cpu_at(x, row, first);
+    if (to != from) memcpy(to, from, (size_t)(end - first) * plan_dtype_size(y.dtype));
+    if (first > 0) fill(y, row, 0, first, hidden);
+    fill(y, row, end, x.cols, hidden);
 }
 
 static void mask_rows(const void *data, int64_t first, int64_t last, int thread)
 {
     const OpCall *call = data;
     const Operand y = element_out(call, 0), x = element_in(call, 0);
-    const float ahead = call->node->attr.inverse ? 0 : -INFINITY;
+    const float hidden = call->node->attr.inverse ? 0 : -INFINITY;
     (void)thread;
-    for (int64_t i = first; i < last; i++) mask_row(y, x, i, ahead);
+    for (int64_t i = first; i < last; i++) mask_row(y, x, i, &call->node->attr, hidden);
 }
 
 static const char *declines(const Plan *plan, const Node *node)

@@ -1,7 +1,8 @@
-/* A row at a time in fp32; a causal row ends at its own token. */
+/* A row at a time in fp32; a causal row ends at its own token, and begins where its window does. */
 #include "ops/cpu/impls_cpu.h"
 #include "ops/cpu/operand_cpu.h"
 #include "ops/simd_cpu/vector_math.h"
+#include "ops/visible_keys.h"
 
 #include <math.h>
 #include <string.h>
@@ -21,13 +22,21 @@ CPU_CLONES static void normalize(float *y, const float *x, int64_t n, float scal
     for (int64_t i = 0; i < n; i++) y[i] *= factor;
 }
 
-/* Columns of the row that count; the others of `out` become 0. */
-static int64_t begin_row(const OpCall *call, Operand out, int64_t row)
+/* The columns of a row that count. */
+typedef struct Columns {
+    int64_t first, n;
+} Columns;
+
+/* The others of `out` become 0. */
+static Columns begin_row(const OpCall *call, Operand out, int64_t row)
 {
-    if (!call->node->attr.causal) return out.cols;
-    const int64_t n = row % out.cols + 1;
-    memset(operand_cpu_at(out, row, n), 0, (size_t)(out.cols - n) * plan_dtype_size(out.dtype));
-    return n;
+    const NodeAttr *attr = &call->node->attr;
+    if (!attr->causal) return (Columns){0, out.cols};
+    const int64_t end = row % out.cols + 1, first = visible_keys_first(attr, end - 1);
+    const size_t size = plan_dtype_size(out.dtype);
+    memset(operand_cpu_at(out, row, 0), 0, (size_t)first * size);
+    memset(operand_cpu_at(out, row, end), 0, (size_t)(out.cols - end) * size);
+    return (Columns){first, end - first};
 }
 
 static void softmax_rows(const void *data, int64_t first, int64_t last, int thread)
@@ -36,10 +45,10 @@ static void softmax_rows(const void *data, int64_t first, int64_t last, int thre
     const Operand p = element_out(call, 0), s = element_in(call, 0);
     const float scale = (float)call->node->attr.scale;
     for (int64_t i = first; i < last; i++) {
-        const int64_t n = begin_row(call, p, i);
-        float *y = operand_cpu_target(p, i, 0, rows_cpu_buffer(call, thread, 0));
-        normalize(y, operand_cpu_read(s, i, 0, n, y), n, scale);
-        operand_cpu_finish(p, i, 0, n, y);
+        const Columns c = begin_row(call, p, i);
+        float *y = operand_cpu_target(p, i, c.first, rows_cpu_buffer(call, thread, 0));
+        normalize(y, operand_cpu_read(s, i, c.first, c.n, y), c.n, scale);
+        operand_cpu_finish(p, i, c.first, c.n, y);
     }
 }
 
@@ -59,11 +68,13 @@ static void softmax_grad_rows(const void *data, int64_t first, int64_t last, int
     const Operand ds = element_out(call, 0), dp = element_in(call, 0), p = element_in(call, 1);
     const float scale = (float)call->node->attr.scale;
     for (int64_t i = first; i < last; i++) {
-        const int64_t n = begin_row(call, ds, i);
-        float *buffer = rows_cpu_buffer(call, thread, 0), *y = operand_cpu_target(ds, i, 0, buffer);
-        softmax_grad_row(y, operand_cpu_read(dp, i, 0, n, buffer),
-                         operand_cpu_read(p, i, 0, n, rows_cpu_buffer(call, thread, 1)), n, scale);
-        operand_cpu_finish(ds, i, 0, n, y);
+        const Columns c = begin_row(call, ds, i);
+        float *buffer = rows_cpu_buffer(call, thread, 0);
+        float *y = operand_cpu_target(ds, i, c.first, buffer);
+        softmax_grad_row(y, operand_cpu_read(dp, i, c.first, c.n, buffer),
+                         operand_cpu_read(p, i, c.first, c.n, rows_cpu_buffer(call, thread, 1)),
+                         c.n, scale);
+        operand_cpu_finish(ds, i, c.first, c.n, y);
     }
 }
 
