@@ -1,7 +1,8 @@
 # cmake -DMODELS=folder -DOUT=file.c -P embed_models.cmake: the configuration files of a folder as model_file_bundled,
-# sorted by name.
+# sorted by name, and their names alone as model_file_names.
 file(GLOB files ${MODELS}/*.json)
 set(rows "")
+set(names "")
 foreach(file ${files})
   get_filename_component(name ${file} NAME)
   string(REGEX REPLACE "\\.json$" "" name ${name})
@@ -9,6 +10,7 @@ foreach(file ${files})
   string(REPLACE "\\" "\\\\" text "${text}")
   string(REPLACE "\"" "\\\"" text "${text}")
   string(REPLACE "\n" "\\n\"\n     \"" text "${text}")
+  string(APPEND names "    \"${name}\",\n")
   string(APPEND rows "    {\"${name}\",\n     \"${text}\"},\n")
 endforeach()
-file(WRITE ${OUT} "#include \"config/model_file.h\"\n\nconst ModelFile model_file_bundled[] = {\n${rows}    {0},\n};\n")
+file(WRITE ${OUT} "#include \"config/model_file.h\"\n\nconst ModelFile model_file_bundled[] = {\n${rows}    {0},\n};\n\nconst char *const model_file_names[] = {\n${names}    NULL,\n};\n")

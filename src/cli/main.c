@@ -8,7 +8,9 @@
 #include "base/temp_file.h"
 #include "cli/command.h"
 #include "cli/help.h"
+#include "cli/model_list.h"
 #include "cli/output.h"
+#include "config/model_file.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -70,6 +72,18 @@ static void warn_of_threads(const Settings *settings, const Sweep *sweep)
     }
 }
 
+/* Once for each model. */
+static void tell_of_dropout(const Sweep *sweep)
+{
+    const char *told = "";
+    for (int i = 0; i < sweep->n; i++) {
+        const ModelSpec *model = &sweep->configs[i].model;
+        if (!model->dropout || strcmp(model->name, told) == 0) continue;
+        log_note("%s: its file asks for dropout, which runs as 0", model->name);
+        told = model->name;
+    }
+}
+
 /* Beside the tree of a file there are its text and what is made of both. */
 static void limit_reading(const Settings *settings)
 {
@@ -90,11 +104,41 @@ static Status run(const Command *command, int argc, char **argv, const char *lin
         return print(&text);
     }
     TRY(output_choose_format(&settings, &command->options));
+    if (settings.list_models) return model_list_print(settings.format);
     TRY(output_lock(&settings, &command->options));
     warn_of_loss_scale(&settings, &sweep);
     warn_of_threads(&settings, &sweep);
+    tell_of_dropout(&sweep);
     limit_reading(&settings);
     return command->run(&settings, &sweep, exit_code);
+}
+
+/* Results name a model, never the path of its file. */
+static void put_models(Text *line, const char *list)
+{
+    CLEANUP(text_free) Text names = {0};
+    while (*list) {
+        CLEANUP(text_free) Text path = {0};
+        const size_t n = strcspn(list, ",");
+        text_append(&path, list, n);
+        text_printf(&names, "%s%s", model_file_name(text_str(&path)).s, list[n] ? "," : "");
+        list += n + (list[n] != 0);
+    }
+    escape_shell(line, text_str(&names));
+}
+
+static void put_argument(Text *line, char **argv, int i)
+{
+    static const char joined[] = "--model=";
+    const size_t n = strlen(joined);
+    if (i > 1 && strcmp(argv[i - 1], "--model") == 0) {
+        put_models(line, argv[i]);
+    } else if (i > 0 && strncmp(argv[i], joined, n) == 0) {
+        text_puts(line, joined);
+        put_models(line, argv[i] + n);
+    } else {
+        escape_shell(line, i > 0 ? argv[i] : "roofstep");
+    }
 }
 
 static int run_command(int argc, char **argv)
@@ -106,7 +150,7 @@ static int run_command(int argc, char **argv)
     if (status != ST_OK) return failed(NULL, status);
     for (int i = 0; i < argc; i++) {
         if (i > 0) text_puts(&line, " ");
-        escape_shell(&line, i > 0 ? argv[i] : "roofstep");
+        put_argument(&line, argv, i);
     }
     status = text_status(&line);
     if (status == ST_OK) status = run(command, argc - 2, argv + 2, text_str(&line), &exit_code);

@@ -8,10 +8,11 @@
 #include <string.h>
 
 /* Longer than any value; what does not fit is quoted in the message, not read. */
-enum { PART = 256 };
+enum { PART = 4096 };
 
 void axis_free(Axis *axis)
 {
+    for (int i = 0; i < axis->n; i++) free(axis->values[i].model);
     free(axis->values);
     *axis = (Axis){0};
 }
@@ -90,15 +91,19 @@ static Status push_part(Axis *axis, OptionId id, char *part)
         return push_range(axis, id, &range);
     }
     TRY(option_value_read(id, part, &value));
-    return push(axis, &value, axis->n);
+    const int n = axis->n;
+    const Status status = push(axis, &value, n);
+    if (axis->n == n) free(value.model);
+    return status;
 }
 
 static Status read_part(Axis *axis, OptionId id, const char *part, size_t n)
 {
-    char whole[PART] = {0}, scratch[PART];
+    char whole[PART], scratch[PART];
     if (n >= PART) return FAIL(ST_USAGE, "%s is too long", human_quote(part).s);
     memcpy(whole, part, n);
-    memcpy(scratch, whole, PART);
+    whole[n] = 0;
+    memcpy(scratch, whole, n + 1);
     const Status status = push_part(axis, id, scratch);
     if (status != ST_OK && is_range(id, whole)) status_context("%s", human_quote(whole).s);
     return status;

@@ -104,7 +104,8 @@ void config_attention_defaults(Config *config);
 void config_precision_defaults(Config *config);
 void config_warmup_defaults(Config *config);
 /* Checks that every field is within its bounds, sizes fit 64 bits, and in a model that heads divide
- * d_model into even head widths. ST_USAGE with one line that names the values. */
+ * d_model into even head widths and that the context is within its positions. ST_USAGE with one line that
+ * names the values. */
 Status config_check(const Config *config);
 
 /* Seconds for the samples; 0: no limit. With `until` there is always a limit. */
@@ -114,7 +115,7 @@ double config_sample_seconds(const Config *config);
  * skipped. */
 bool config_scales_loss(const Config *config);
 typedef struct ConfigText {
-    char s[32];
+    char s[48];
 } ConfigText;
 /* "dynamic", "none" or the number. */
 ConfigText config_loss_scale_text(double loss_scale);

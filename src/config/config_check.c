@@ -1,21 +1,15 @@
+#include "base/human.h"
 #include "config/config.h"
 #include "config/option_value.h"
 
 #include <inttypes.h>
 
-static Status check_heads(const Config *c)
+/* Says of which model a failure is. */
+static Status of_model(const Config *c, Status status)
 {
-    if (c->model.d_model % c->model.num_heads != 0)
-        return FAIL(ST_USAGE,
-                    "num_heads %" PRId64 " does not divide d_model %" PRId64
-                    ": change --num-heads or --d-model",
-                    c->model.num_heads, c->model.d_model);
-    if (c->model.d_model / c->model.num_heads % 2 != 0)
-        return FAIL(ST_USAGE,
-                    "d_model %" PRId64 " / num_heads %" PRId64 " = %" PRId64
-                    " is an odd head width; rotary embedding needs an even one",
-                    c->model.d_model, c->model.num_heads, c->model.d_model / c->model.num_heads);
-    return ST_OK;
+    const bool file = c->subject == SUBJECT_MODEL && model_spec_is_file(&c->model);
+    if (status != ST_OK && file) status_context("--model %s", human_plain(c->model.name).s);
+    return status;
 }
 
 typedef struct Product {
@@ -36,23 +30,38 @@ static Status check_products(const Product *products, size_t n)
 }
 
 /* Nothing in a step is larger than these. */
-static Status check_model(const Config *c)
+static Status check_sizes(const Config *c)
 {
-    const double layers = (double)c->model.num_layers, width = (double)c->model.d_model;
-    const double ff = (double)c->model.d_ff, vocab = (double)c->model.vocab;
+    const ModelSpec *m = &c->model;
+    const double layers = (double)m->num_layers, width = (double)m->d_model;
+    const double heads = (double)m->num_heads * (double)model_spec_head_dim(m);
+    const double ff = (double)m->d_ff, vocab = (double)m->vocab;
     const double ctx = (double)c->ctx, tokens = (double)c->batch * ctx;
     const Product products[] = {
         {"vocab x d_model", vocab * width},
+        {"positions x d_model", (double)m->positions * width},
         {"num_layers x d_model x d_model", layers * width * width},
+        {"num_layers x d_model x num_heads x head width", layers * width * heads},
         {"num_layers x d_model x d_ff", layers * width * ff},
         {"batch x ctx x vocab", tokens * vocab},
         {"num_layers x batch x ctx x d_model", layers * tokens * width},
+        {"num_layers x batch x ctx x num_heads x head width", layers * tokens * heads},
         {"num_layers x batch x ctx x d_ff", layers * tokens * ff},
         {"num_layers x batch x num_heads x ctx x ctx",
-         layers * tokens * (double)c->model.num_heads * ctx},
+         layers * tokens * (double)m->num_heads * ctx},
     };
-    TRY(check_heads(c));
     return check_products(products, sizeof products / sizeof *products);
+}
+
+static Status check_model(const Config *c)
+{
+    const ModelSpec *m = &c->model;
+    Status status = model_spec_check(m);
+    if (status == ST_OK && m->positions > 0 && c->ctx > m->positions)
+        status = FAIL(ST_USAGE, "--ctx %" PRId64 " is beyond its %" PRId64 " positions", c->ctx,
+                      m->positions);
+    if (status == ST_OK) status = check_sizes(c);
+    return of_model(c, status);
 }
 
 static Status check_attention(const Config *c)
@@ -73,7 +82,10 @@ static Status check_attention(const Config *c)
 
 Status config_check(const Config *config)
 {
-    for (int id = 0; id < CELL_FIELD_COUNT; id++) TRY(option_value_check((OptionId)id, config));
+    for (int id = 0; id < CELL_FIELD_COUNT; id++) {
+        const Status status = option_value_check((OptionId)id, config);
+        if (status != ST_OK) return of_model(config, status);
+    }
     if (config->until > 0 && config->stat == STAT_MIN)
         return FAIL(ST_USAGE, "--until: a minimum has no interval; use --stat median or mean");
     return config->subject == SUBJECT_ATTENTION ? check_attention(config) : check_model(config);

@@ -5,361 +5,13 @@
 #include "base/json_text.h"
 #include "base/suggest.h"
 #include "base/text.h"
+#include "config/model_fields.h"
 
-#include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
-
-typedef enum Family { LLAMA = 1, NEOX = 2, GPT2 = 4 } Family;
-typedef enum FieldKind { COUNT, REAL, FLAG } FieldKind;
-typedef enum FieldNeed { OPTIONAL, REQUIRED } FieldNeed;
-
-typedef struct ArchitectureInfo {
-    const char *class_name, *model_type;
-    Family family;
-    ModelSpec silent; /* what a file means that does not say */
-} ArchitectureInfo;
-
-static const ArchitectureInfo architectures[ARCHITECTURE_COUNT] = {
-#define ARCHITECTURE(id, class, type, family, ...) \
-    [ARCHITECTURE_##id] = {class, type, family, {.architecture = ARCHITECTURE_##id, __VA_ARGS__}},
-#include "config/architectures.def"
-};
-
-typedef struct FileField {
-    unsigned families;
-    const char *name;
-    FieldKind kind;
-    size_t offset;
-    FieldNeed need;
-} FileField;
-
-static const FileField fields[] = {
-#define FIELD(families, name, kind, member, need) \
-    {families, name, kind, offsetof(ModelSpec, member), need},
-#include "config/architectures.def"
-};
-
-typedef struct NeutralField {
-    const char *name;
-    double value;
-} NeutralField;
-
-static const NeutralField neutral_fields[] = {
-#define NEUTRAL(name, value) {name, value},
-#include "config/architectures.def"
-};
-
-/* A file while it is being read. */
-typedef struct File {
-    const char *where;
-    const json_t *root;
-    const ArchitectureInfo *architecture;
-    ModelSpec *spec;
-} File;
-
-#define COUNT_OF(array)  (sizeof(array) / sizeof *(array))
-#define WRONG(file, ...) wrong((file)->where, __VA_ARGS__)
-
-static Status wrong(const char *where, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-
-static Status wrong(const char *where, const char *fmt, ...)
-{
-    char message[300];
-    va_list args;
-    va_start(args, fmt);
-    vsnprintf(message, sizeof message, fmt, args);
-    va_end(args);
-    return FAIL(ST_USAGE, "%s: %s", human_quote(where).s, message);
-}
-
-/* NULL where the object has no such field, or null. */
-static const json_t *get(const json_t *object, const char *name)
-{
-    const json_t *value = json_object_get(object, name);
-    return json_is_null(value) ? NULL : value;
-}
-
-/* ---- fields that are one value ---- */
-
-static Status read_count(const File *file, const json_t *value, const char *name, int64_t *out)
-{
-    const json_int_t count = json_integer_value(value);
-    if (!json_is_integer(value)) return WRONG(file, "%s is not a whole number", name);
-    if (count < 1 || count > INT32_MAX)
-        return WRONG(file, "%s is %lld, and must be 1 to %d", name, (long long)count, INT32_MAX);
-    *out = count;
-    return ST_OK;
-}
-
-static Status read_real(const File *file, const json_t *value, const char *name, double *out)
-{
-    const double real = json_number_value(value);
-    if (!json_is_number(value)) return WRONG(file, "%s is not a number", name);
-    if (!(real > 0) || real > 1e15)
-        return WRONG(file, "%s is %g, and must be positive", name, real);
-    *out = real;
-    return ST_OK;
-}
-
-static Status read_flag(const File *file, const json_t *value, const char *name, bool *out)
-{
-    if (!json_is_boolean(value)) return WRONG(file, "%s is neither true nor false", name);
-    *out = json_is_true(value);
-    return ST_OK;
-}
-
-static Status read_field(const File *file, const FileField *field)
-{
-    void *member = (char *)file->spec + field->offset;
-    const json_t *value = get(file->root, field->name);
-    if (!value && field->need == REQUIRED)
-        return WRONG(file, "%s is missing; %s has one", field->name,
-                     file->architecture->class_name);
-    if (!value) return ST_OK;
-    switch (field->kind) {
-    case COUNT:
-        return read_count(file, value, field->name, member);
-    case REAL:
-        return read_real(file, value, field->name, member);
-    case FLAG:
-        return read_flag(file, value, field->name, member);
-    }
-    return ST_OK;
-}
-
-/* `*out` stays as it is where the file has no such field. */
-static Status read_flag_field(const File *file, const char *name, bool *out)
-{
-    const json_t *value = get(file->root, name);
-    return value ? read_flag(file, value, name, out) : ST_OK;
-}
-
-static Status refuse_unsupported(const File *file)
-{
-    for (size_t i = 0; i < COUNT_OF(neutral_fields); i++) {
-        const NeutralField *field = &neutral_fields[i];
-        const json_t *value = get(file->root, field->name);
-        const double number = json_is_boolean(value)  ? json_is_true(value)
-                              : json_is_number(value) ? json_number_value(value)
-                                                      : (double)NAN;
-        if (!value || number == field->value) continue;
-        return WRONG(file, "%s is not supported; remove it to measure the model without it",
-                     field->name);
-    }
-    return ST_OK;
-}
-
-/* ---- which architecture ---- */
-
-static Status find_architecture(File *file)
-{
-    const json_t *classes = get(file->root, "architectures");
-    const char *class_name = json_string_value(json_array_get(classes, 0));
-    const char *type = json_string_value(get(file->root, "model_type"));
-    const char *names[ARCHITECTURE_COUNT];
-    int n = 0;
-    if (!class_name && !type)
-        return WRONG(file, "no \"architectures\": is this a model's config.json?");
-    for (int i = ARCHITECTURE_OWN + 1; i < ARCHITECTURE_COUNT; i++) {
-        const ArchitectureInfo *known = &architectures[i];
-        const bool same = class_name ? strcmp(class_name, known->class_name) == 0
-                                     : strcmp(type, known->model_type) == 0;
-        if (same) file->architecture = known;
-        names[n++] = known->class_name;
-    }
-    if (file->architecture) return ST_OK;
-    const char *near = class_name ? suggest_word(class_name, names, n) : NULL;
-    return WRONG(file, "the architecture %s is not supported%s%s%s",
-                 human_quote(class_name ? class_name : type).s, near ? "; the nearest is " : "",
-                 near ? near : "", near ? "" : ": --model list shows models that are");
-}
-
-/* ---- activation, RoPE, window, dropout ---- */
-
-static Status read_activation(const File *file)
-{
-    static const struct {
-        const char *word;
-        FeedForward kind;
-    } known[] = {
-        {"silu", FEED_FORWARD_SWIGLU},         {"swish", FEED_FORWARD_SWIGLU},
-        {"gelu", FEED_FORWARD_GELU_ERF},       {"gelu_new", FEED_FORWARD_GELU_TANH},
-        {"gelu_fast", FEED_FORWARD_GELU_TANH}, {"gelu_pytorch_tanh", FEED_FORWARD_GELU_TANH},
-    };
-    const char *name = file->architecture->family == GPT2 ? "activation_function" : "hidden_act";
-    const json_t *value = get(file->root, name);
-    const char *word = json_string_value(value);
-    const bool gated = file->spec->feed_forward == FEED_FORWARD_SWIGLU;
-    if (!value) return ST_OK;
-    for (size_t i = 0; word && i < COUNT_OF(known); i++) {
-        if (strcmp(word, known[i].word) != 0) continue;
-        if (gated != (known[i].kind == FEED_FORWARD_SWIGLU)) break;
-        file->spec->feed_forward = known[i].kind;
-        return ST_OK;
-    }
-    return WRONG(file, "%s %s is not supported; %s has %s here", name,
-                 word ? human_quote(word).s : "of this form", file->architecture->class_name,
-                 gated ? "silu" : "gelu, gelu_new, gelu_fast or gelu_pytorch_tanh");
-}
-
-static Status read_scaling(const File *file, const json_t *object)
-{
-    Rope *rope = &file->spec->rope;
-    const json_t *type = get(object, "rope_type");
-    if (!type) type = get(object, "type");
-    const char *word = json_string_value(type);
-    if (!type || (word && strcmp(word, "default") == 0)) return ST_OK;
-    const bool llama3 = word && strcmp(word, "llama3") == 0;
-    if (!llama3 && !(word && strcmp(word, "linear") == 0))
-        return WRONG(file, "RoPE scaling %s is not supported; default, linear and llama3 are",
-                     word ? human_quote(word).s : "of this form");
-    rope->scaling = llama3 ? ROPE_SCALING_LLAMA3 : ROPE_SCALING_LINEAR;
-    TRY(read_real(file, get(object, "factor"), "factor of RoPE scaling", &rope->factor));
-    if (!llama3) return ST_OK;
-    TRY(read_real(file, get(object, "low_freq_factor"), "low_freq_factor", &rope->low_factor));
-    TRY(read_real(file, get(object, "high_freq_factor"), "high_freq_factor", &rope->high_factor));
-    if (rope->low_factor >= rope->high_factor)
-        return WRONG(file, "low_freq_factor is not below high_freq_factor");
-    return read_count(file, get(object, "original_max_position_embeddings"),
-                      "original_max_position_embeddings", &rope->original_positions);
-}
-
-/* Up to version 4 of transformers `rope_scaling`, from 5 on `rope_parameters`, with theta in it. */
-static Status read_rope(const File *file)
-{
-    static const char *const names[] = {"rope_scaling", "rope_parameters"};
-    Rope *rope = &file->spec->rope;
-    for (int i = 0; i < 2; i++) {
-        const json_t *object = get(file->root, names[i]);
-        const json_t *theta = get(object, "rope_theta");
-        const json_t *share = get(object, "partial_rotary_factor");
-        if (!object) continue;
-        if (!json_is_object(object)) return WRONG(file, "%s is not an object", names[i]);
-        if (get(object, "full_attention") || get(object, "sliding_attention"))
-            return WRONG(file, "%s by the kind of layer is not supported", names[i]);
-        if (theta) TRY(read_real(file, theta, "rope_theta", &rope->theta));
-        if (share) TRY(read_real(file, share, "partial_rotary_factor", &rope->share));
-        TRY(read_scaling(file, object));
-    }
-    if (rope->share > 1) return WRONG(file, "more than the whole of a head is to be rotated");
-    return ST_OK;
-}
-
-/* `layer_types`: layers with full attention first, then layers with the window. */
-static Status read_layer_types(const File *file, const json_t *types)
-{
-    ModelSpec *spec = file->spec;
-    const size_t n = json_array_size(types);
-    if (!json_is_array(types) || n != (size_t)spec->num_layers)
-        return WRONG(file, "layer_types does not list %lld layers", (long long)spec->num_layers);
-    spec->window_from = spec->num_layers;
-    for (size_t i = 0; i < n; i++) {
-        const char *type = json_string_value(json_array_get(types, i));
-        const bool full = type && strcmp(type, "full_attention") == 0;
-        if (!full && !(type && strcmp(type, "sliding_attention") == 0))
-            return WRONG(file, "layer_types[%zu] is neither full_attention nor sliding_attention",
-                         i);
-        if (full && (int64_t)i > spec->window_from)
-            return WRONG(file,
-                         "layer_types: full attention after sliding_attention (layer %zu) is"
-                         " not supported",
-                         i);
-        if (!full && (int64_t)i < spec->window_from) spec->window_from = (int64_t)i;
-    }
-    return ST_OK;
-}
-
-/* Mistral has a window unless it says null; Qwen only where use_sliding_window is true. */
-static Status read_window(const File *file)
-{
-    ModelSpec *spec = file->spec;
-    const json_t *value = json_object_get(file->root, "sliding_window");
-    const json_t *types = get(file->root, "layer_types");
-    const json_t *from = json_object_get(file->root, "max_window_layers");
-    bool used = spec->window > 0;
-    if (spec->window_from > 0) {
-        used = false;
-        TRY(read_flag_field(file, "use_sliding_window", &used));
-        /* Zero is a number of layers, too. */
-        if (json_is_integer(from) && json_integer_value(from) == 0)
-            spec->window_from = 0;
-        else if (get(file->root, "max_window_layers"))
-            TRY(read_count(file, from, "max_window_layers", &spec->window_from));
-    }
-    if (json_is_null(value)) used = false;
-    if (used && value) TRY(read_count(file, value, "sliding_window", &spec->window));
-    if (types) TRY(read_layer_types(file, types));
-    if (!used || spec->window_from >= spec->num_layers) spec->window = spec->window_from = 0;
-    return ST_OK;
-}
-
-static Status read_biases(const File *file)
-{
-    ModelSpec *spec = file->spec;
-    bool attention = spec->output_bias;
-    /* Mistral has none and Qwen2 those of q, k and v, whatever the file says. */
-    if (spec->architecture == ARCHITECTURE_MISTRAL || spec->architecture == ARCHITECTURE_QWEN2)
-        return ST_OK;
-    if (file->architecture->family == GPT2) return ST_OK;
-    TRY(read_flag_field(file, "attention_bias", &attention));
-    spec->qkv_bias = spec->output_bias = attention;
-    return ST_OK;
-}
-
-static Status read_dropout(const File *file)
-{
-    static const char *const names[] = {"attention_dropout", "hidden_dropout", "resid_pdrop",
-                                        "embd_pdrop", "attn_pdrop"};
-    for (size_t i = 0; i < COUNT_OF(names); i++) {
-        const json_t *value = get(file->root, names[i]);
-        const double share = json_number_value(value);
-        if (value && (!json_is_number(value) || !(share >= 0) || share > 1))
-            return WRONG(file, "%s is not between 0 and 1", names[i]);
-        if (share > 0) file->spec->dropout = true;
-    }
-    return ST_OK;
-}
-
-/* ---- what must hold between fields ---- */
-
-static Status check(const File *file)
-{
-    ModelSpec *spec = file->spec;
-    if (spec->d_ff == 0) spec->d_ff = 4 * spec->d_model;
-    if (spec->head_dim == 0 && spec->d_model % spec->num_heads != 0)
-        return WRONG(file, "%lld heads do not divide a width of %lld", (long long)spec->num_heads,
-                     (long long)spec->d_model);
-    if (spec->num_heads % model_spec_kv_heads(spec) != 0)
-        return WRONG(file, "%lld key-value heads do not divide %lld heads",
-                     (long long)spec->num_kv_heads, (long long)spec->num_heads);
-    if (spec->position == POSITION_HALVES &&
-        (model_spec_rotary_dim(spec) % 2 != 0 || model_spec_rotary_dim(spec) == 0))
-        return WRONG(file, "RoPE rotates %lld elements of a head; it needs an even number",
-                     (long long)model_spec_rotary_dim(spec));
-    return ST_OK;
-}
-
-static Status read_spec(File *file)
-{
-    TRY(find_architecture(file));
-    *file->spec = file->architecture->silent;
-    snprintf(file->spec->size, sizeof file->spec->size, "custom");
-    TRY(refuse_unsupported(file));
-    for (size_t i = 0; i < COUNT_OF(fields); i++) {
-        if (fields[i].families & (unsigned)file->architecture->family)
-            TRY(read_field(file, &fields[i]));
-    }
-    TRY(read_activation(file));
-    if (file->spec->position == POSITION_HALVES) TRY(read_rope(file));
-    TRY(read_window(file));
-    TRY(read_biases(file));
-    TRY(read_dropout(file));
-    return check(file);
-}
 
 Status model_file_parse(ModelSpec *spec, const char *text, size_t n, const char *where)
 {
@@ -369,15 +21,13 @@ Status model_file_parse(ModelSpec *spec, const char *text, size_t n, const char 
     if (!root)
         return FAIL(ST_USAGE, "%s: line %d is not JSON: %s", human_quote(where).s, error.line,
                     human_plain(error.text).s);
-    if (!json_is_object(root)) return wrong(where, "it is JSON, but not an object");
-    ModelSpec read = {0};
-    File file = {.where = where, .root = root, .spec = &read};
-    TRY(read_spec(&file));
-    *spec = read;
-    return ST_OK;
+    return model_fields_read(spec, root, where);
 }
 
 /* ---- where a model is found ---- */
+
+static const char config_name[] = "config.json";
+enum { MOST_BYTES = 1 << 20 }; /* of a file */
 
 static const ModelFile *find_bundled(const char *name)
 {
@@ -389,45 +39,101 @@ static const ModelFile *find_bundled(const char *name)
 
 static Status not_found(const char *model)
 {
-    const char *names[64];
     int n = 0;
-    for (const ModelFile *file = model_file_bundled; file->name && n < 64; file++)
-        names[n++] = file->name;
-    const char *near = suggest_word(model, names, n);
-    return FAIL(ST_USAGE, "no model %s%s%s", human_quote(model).s,
-                near ? ": did you mean " : ": a config.json, its folder, or a name of --model list",
-                near ? near : "");
+    while (model_file_names[n]) n++;
+    for (int i = 0; model_spec_presets[i]; i++) {
+        if (strcasecmp(model, model_spec_presets[i]) == 0)
+            return FAIL(ST_USAGE, "%s is a size: did you mean --size %s?", human_quote(model).s,
+                        model_spec_presets[i]);
+    }
+    const char *near = strchr(model, '/') ? NULL : suggest_word(model, model_file_names, n);
+    if (near) return FAIL(ST_USAGE, "no model %s: did you mean %s?", human_quote(model).s, near);
+    return FAIL(ST_USAGE, "no model %s: neither a file, a folder nor a name of --model list",
+                human_quote(model).s);
 }
 
-/* The name of the folder that the file is in: records hold no path. */
-static void name_after_folder(ModelSpec *spec, const char *path)
+/* The last folder of a path, or NULL; cuts it off. */
+static const char *take_last(char *path)
 {
-    char *real = realpath(path, NULL);
-    char *slash = real ? strrchr(real, '/') : NULL;
-    if (slash) *slash = 0;
-    const char *folder = slash ? strrchr(real, '/') : NULL;
-    snprintf(spec->name, sizeof spec->name, "%.39s",
-             folder && folder[1] ? human_plain(folder + 1).s : "config.json");
+    char *slash = strrchr(path, '/');
+    if (!slash || !slash[1]) return NULL;
+    *slash = 0;
+    return slash + 1;
+}
+
+/* A cache of downloads has models--OWNER--NAME/snapshots/COMMIT. */
+static const char *folder_name(char *path)
+{
+    const char *folder = take_last(path);
+    const char *above = folder ? take_last(path) : NULL;
+    const char *owner = above && strcmp(above, "snapshots") == 0 ? take_last(path) : NULL;
+    if (!owner || strncmp(owner, "models--", 8) != 0) return folder;
+    const char *name = strstr(owner + 8, "--");
+    return name ? name + 2 : owner + 8;
+}
+
+/* model.json says what it is, config.json stands in a folder that does. */
+ModelName model_file_name(const char *model)
+{
+    ModelName name = {"config.json"};
+    const char *base = strrchr(model, '/') ? strrchr(model, '/') + 1 : model;
+    const bool bundled = find_bundled(model) != NULL;
+    const size_t stem =
+        strlen(base) > 5 && strcmp(base + strlen(base) - 5, ".json") == 0 ? strlen(base) - 5 : 0;
+    const bool is_config = strcmp(base, config_name) == 0;
+    if (bundled || (stem > 0 && !is_config)) {
+        snprintf(name.s, sizeof name.s, "%.*s", (int)(bundled ? strlen(model) : stem),
+                 bundled ? model : human_plain(base).s);
+        return name;
+    }
+    /* The folder's real name, but not where a link of that name leads to. */
+    CLEANUP(text_free) Text folder = {0};
+    text_append(&folder, model, is_config ? (size_t)(base - model) : strlen(model));
+    char *real = realpath(folder.n > 0 ? text_str(&folder) : ".", NULL);
+    const char *found = real ? folder_name(real) : NULL;
+    if (found) snprintf(name.s, sizeof name.s, "%.39s", human_plain(found).s);
     free(real);
+    return name;
+}
+
+static Status find_file(const char *model, Text *path)
+{
+    struct stat info;
+    if (stat(model, &info) != 0) return not_found(model);
+    const bool folder = S_ISDIR(info.st_mode);
+    text_printf(path, folder ? "%s/%s" : "%s", model, config_name);
+    TRY(text_status(path));
+    if (folder && stat(text_str(path), &info) != 0)
+        return FAIL(ST_USAGE, "%s has no %s: is it the folder of a model?", human_quote(model).s,
+                    config_name);
+    if (!S_ISREG(info.st_mode))
+        return FAIL(ST_USAGE, "%s is not a file", human_quote(text_str(path)).s);
+    if (info.st_size > MOST_BYTES)
+        return FAIL(ST_USAGE, "%s has %s; the configuration of a model has a few KiB",
+                    human_quote(text_str(path)).s, human_bytes((double)info.st_size).s);
+    return ST_OK;
+}
+
+static Status read_text(const char *model, Text *path, Text *text)
+{
+    TRY(find_file(model, path));
+    const Status status = text_read_file(text, text_str(path), MOST_BYTES);
+    return status == ST_IO ? FAIL(ST_USAGE, "%s", human_plain(status_message()).s) : status;
 }
 
 Status model_file_load(ModelSpec *spec, const char *model)
 {
-    enum { MOST = 1 << 20 }; /* bytes: configurations have a few thousand */
     const ModelFile *bundled = find_bundled(model);
     CLEANUP(text_free) Text path = {0};
     CLEANUP(text_free) Text text = {0};
-    struct stat info;
     if (bundled) {
         TRY(model_file_parse(spec, bundled->text, strlen(bundled->text), model));
-        snprintf(spec->name, sizeof spec->name, "%s", bundled->name);
-        return ST_OK;
+    } else {
+        TRY(read_text(model, &path, &text));
+        TRY(model_file_parse(spec, text_str(&text), text.n, text_str(&path)));
     }
-    if (stat(model, &info) != 0) return not_found(model);
-    text_printf(&path, S_ISDIR(info.st_mode) ? "%s/config.json" : "%s", model);
-    TRY(text_status(&path));
-    TRY(text_read_file(&text, text_str(&path), MOST));
-    TRY(model_file_parse(spec, text_str(&text), text.n, text_str(&path)));
-    name_after_folder(spec, text_str(&path));
+    const ModelName name = model_file_name(model);
+    memcpy(spec->name, name.s, sizeof spec->name);
+    memcpy(spec->size, name.s, sizeof spec->size);
     return ST_OK;
 }

@@ -13,9 +13,15 @@ typedef struct ModelFile {
     const char *name, *text;
 } ModelFile;
 extern const ModelFile model_file_bundled[];
+extern const char *const model_file_names[]; /* of these; ended by NULL */
 
-/* A bundled name, a config.json, or a folder that has one. ST_USAGE: one line that names the file, the field and
- * what to do. */
+/* A bundled name, a config.json, or a folder that has one. ST_USAGE: one line that names the file, the field
+ * and what to do. */
 Status model_file_load(ModelSpec *spec, const char *model);
+/* What results call the model that --model names: a bundled name, or that of its folder; no path. */
+typedef struct ModelName {
+    char s[40];
+} ModelName;
+ModelName model_file_name(const char *model);
 /* The same from the text of a file; `where` names it in messages. */
 Status model_file_parse(ModelSpec *spec, const char *text, size_t n, const char *where);

@@ -3,6 +3,7 @@
 #include "base/human.h"
 #include "base/suggest.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -39,6 +40,47 @@ Status model_spec_preset(ModelSpec *spec, const char *name)
     const char *near = suggest_word(name, model_spec_presets, N_PRESETS);
     return FAIL(ST_USAGE, "no model size %s%s%s", human_quote(name).s,
                 near ? ": did you mean " : "; see --help for those there are", near ? near : "");
+}
+
+bool model_spec_is_file(const ModelSpec *spec)
+{
+    return spec->architecture != ARCHITECTURE_OWN;
+}
+
+/* The project's own model rotates whole heads. */
+static Status check_own_heads(const ModelSpec *m)
+{
+    if (m->d_model % m->num_heads != 0)
+        return FAIL(ST_USAGE,
+                    "num_heads %" PRId64 " does not divide d_model %" PRId64
+                    ": change --num-heads or --d-model",
+                    m->num_heads, m->d_model);
+    if (m->d_model / m->num_heads % 2 != 0)
+        return FAIL(ST_USAGE,
+                    "d_model %" PRId64 " / num_heads %" PRId64 " = %" PRId64
+                    " is an odd head width; rotary embedding needs an even one",
+                    m->d_model, m->num_heads, m->d_model / m->num_heads);
+    return ST_OK;
+}
+
+Status model_spec_check(const ModelSpec *m)
+{
+    const int64_t kv_heads = model_spec_kv_heads(m);
+    if (!model_spec_is_file(m)) return check_own_heads(m);
+    if (m->head_dim == 0 && m->d_model % m->num_heads != 0)
+        return FAIL(ST_USAGE, "%" PRId64 " heads do not divide a width of %" PRId64, m->num_heads,
+                    m->d_model);
+    if (m->num_heads % kv_heads != 0)
+        return FAIL(ST_USAGE, "%" PRId64 " key-value heads do not divide %" PRId64 " heads",
+                    kv_heads, m->num_heads);
+    const int64_t head_dim = model_spec_head_dim(m), rotary = model_spec_rotary_dim(m);
+    if (m->num_heads > INT32_MAX / head_dim)
+        return FAIL(ST_USAGE, "%" PRId64 " heads of %" PRId64 " elements are too wide; at most %d",
+                    m->num_heads, head_dim, INT32_MAX);
+    if (m->position == POSITION_HALVES && (rotary == 0 || rotary % 2 != 0))
+        return FAIL(ST_USAGE,
+                    "RoPE rotates %" PRId64 " elements of a head; it needs an even number", rotary);
+    return ST_OK;
 }
 
 int64_t model_spec_kv_heads(const ModelSpec *spec)

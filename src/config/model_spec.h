@@ -45,7 +45,7 @@ typedef struct Rope {
 } Rope;
 
 typedef struct ModelSpec {
-    char size[16]; /* the preset's name, or "custom" */
+    char size[40]; /* the preset's name, the model's, or "custom" */
 #define DIMENSION(id, name, ...) int64_t name;
 #include "config/cell_fields.def"
     int64_t num_kv_heads; /* heads of k and v; 0: as many as of q */
@@ -65,6 +65,7 @@ typedef struct ModelSpec {
     bool tied;              /* the head multiplies with the token embedding */
     bool parallel_residual; /* x + attention(norm1(x)) + feed_forward(norm2(x)) */
     bool dropout;           /* the file asks for dropout; steps run without it */
+    unsigned changed;       /* dimensions that options have replaced: 1 << OptionId of each */
 } ModelSpec;
 
 /* The names of presets.def, ended by NULL. */
@@ -73,6 +74,11 @@ extern const char *const model_spec_presets[];
 extern const ModelSpec model_spec_defaults;
 /* Sets the dimensions that the preset has. ST_USAGE names the nearest preset. */
 Status model_spec_preset(ModelSpec *spec, const char *name);
+
+/* Is it read from a configuration file? */
+bool model_spec_is_file(const ModelSpec *spec);
+/* What must hold between its fields. ST_USAGE: one line that has the numbers. */
+Status model_spec_check(const ModelSpec *spec);
 
 /* What is not said follows from the rest. */
 int64_t model_spec_kv_heads(const ModelSpec *spec);

@@ -3,6 +3,7 @@
 #include "base/human.h"
 #include "base/suggest.h"
 #include "config/cell_field.h"
+#include "config/model_file.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -32,6 +33,7 @@ const Option option_table[OPTION_COUNT] = {
 #include "config/options.def"
 };
 
+_Static_assert(OPTION_VOCAB < 32, "a bit of ModelSpec.changed for every dimension");
 _Static_assert(sizeof(Mode) == sizeof(int) && sizeof(Precision) == sizeof(int) &&
                    sizeof(Attention) == sizeof(int) && sizeof(Exec) == sizeof(int) &&
                    sizeof(Blas) == sizeof(int) && sizeof(Mask) == sizeof(int) &&

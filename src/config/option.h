@@ -36,6 +36,7 @@ typedef enum OptionKind {
     OPTION_KIND_PERCENT,
     OPTION_KIND_CHOICE, /* one of its words */
     OPTION_KIND_PRESET, /* of presets.def */
+    OPTION_KIND_MODEL,  /* of a configuration file; what tells two apart is their hash */
     OPTION_KIND_DEVICE,
     OPTION_KIND_SCALE,     /* of the loss: dynamic, none or a number */
     OPTION_KIND_RECOMPUTE, /* none, block, auto or a number of blocks */
@@ -56,8 +57,8 @@ typedef struct Option {
     OptionGroup group;
     OptionKind kind;
     size_t offset; /* in Config below CELL_FIELD_COUNT, otherwise in Settings */
-    const char *const
-        *words;        /* that a CHOICE or PRESET takes, ended by NULL; NULL for other kinds */
+    const char *const *
+        words; /* that a CHOICE or PRESET takes, a MODEL among others; ended by NULL; NULL for other kinds */
     double min, max;   /* of a number */
     const char *value; /* how --help calls it; NULL: the list of words it takes */
     const char *help;

@@ -1,5 +1,6 @@
 #include "config/option_value.h"
 
+#include <inttypes.h>
 #include <limits.h>
 #include <string.h>
 
@@ -47,7 +48,11 @@ static void default_text(Text *out, OptionId id, const OptionSet *set)
     if (own) {
         text_printf(out, " (default: %s)", own);
     } else if (option_in(OPTION_LIST(OPTIONS_CUSTOM), id)) {
-        text_puts(out, " (default: as --size)");
+        text_puts(out, " (default: as --size or --model)");
+    } else if (id == OPTION_MODEL) { /* --size has the default */
+    } else if (id == OPTION_VOCAB) {
+        option_defaults(set, &defaults);
+        text_printf(out, " (default %" PRId64 ", or as --model)", defaults.model.vocab);
     } else if (id == OPTION_FORMAT) {
         if (option_value_read_format(set, NULL, format) == ST_OK)
             text_printf(out, " (default %s)", format);

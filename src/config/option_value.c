@@ -3,15 +3,17 @@
 #include "base/human.h"
 #include "base/parse.h"
 #include "base/suggest.h"
+#include "config/model_file.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 _Static_assert(sizeof((ModelSpec){0}.size) == sizeof((OptionValue){0}.word) &&
-                   sizeof((Config){0}.device) == sizeof((OptionValue){0}.word),
+                   sizeof((Config){0}.device) <= sizeof((OptionValue){0}.word),
                "words are copied whole");
 
 /* ---- bounds ---- */
@@ -153,6 +155,17 @@ static Status read_recompute(OptionId id, const char *s, int64_t *out)
     return option_value_check_integer(id, *out);
 }
 
+static Status read_model(const char *s, OptionValue *out)
+{
+    ModelSpec spec;
+    TRY(model_file_load(&spec, s));
+    out->model = malloc(sizeof spec);
+    if (!out->model) return NO_MEMORY("for a model");
+    *out->model = spec;
+    snprintf(out->word, sizeof out->word, "%s", model_spec_hash(&spec).s);
+    return ST_OK;
+}
+
 Status option_value_read(OptionId id, const char *s, OptionValue *out)
 {
     *out = (OptionValue){0};
@@ -179,6 +192,8 @@ Status option_value_read(OptionId id, const char *s, OptionValue *out)
         return option_value_read_word(s, option_table[id].words, &out->number);
     case OPTION_KIND_PRESET:
         return read_listed(s, option_table[id].words, out);
+    case OPTION_KIND_MODEL:
+        return read_model(s, out);
     case OPTION_KIND_DEVICE:
         return read_device(s, out);
     default:
@@ -207,8 +222,14 @@ Status option_value_read_format(const OptionSet *set, const char *s, char format
 /* Where a value is: in a word, a real or a whole number; a choice is an int. */
 static bool is_word(OptionId id)
 {
-    return option_table[id].kind == OPTION_KIND_PRESET ||
-           option_table[id].kind == OPTION_KIND_DEVICE;
+    const OptionKind kind = option_table[id].kind;
+    return kind == OPTION_KIND_PRESET || kind == OPTION_KIND_DEVICE || kind == OPTION_KIND_MODEL;
+}
+
+static size_t word_size(OptionId id)
+{
+    return option_table[id].kind == OPTION_KIND_DEVICE ? sizeof((Config){0}.device)
+                                                       : sizeof((OptionValue){0}.word);
 }
 
 static bool is_real(OptionId id)
@@ -223,8 +244,12 @@ OptionValue option_value_load(OptionId id, const void *owner)
     const char *field = (const char *)owner + option_table[id].offset;
     OptionValue value = {0};
     int choice;
-    if (is_word(id)) {
-        memcpy(value.word, field, sizeof value.word);
+    if (option_table[id].kind == OPTION_KIND_MODEL) {
+        const ModelSpec *model = &((const Config *)owner)->model;
+        if (model_spec_is_file(model))
+            snprintf(value.word, sizeof value.word, "%s", model_spec_hash(model).s);
+    } else if (is_word(id)) {
+        memcpy(value.word, field, word_size(id));
     } else if (is_real(id)) {
         memcpy(&value.real, field, sizeof value.real);
     } else if (option_table[id].kind == OPTION_KIND_CHOICE) {
@@ -240,8 +265,10 @@ void option_value_store(OptionId id, const OptionValue *value, void *owner)
 {
     char *field = (char *)owner + option_table[id].offset;
     const int choice = (int)value->number;
-    if (is_word(id))
-        memcpy(field, value->word, sizeof value->word);
+    if (option_table[id].kind == OPTION_KIND_MODEL)
+        ((Config *)owner)->model = *value->model;
+    else if (is_word(id))
+        memcpy(field, value->word, word_size(id));
     else if (is_real(id))
         memcpy(field, &value->real, sizeof value->real);
     else if (option_table[id].kind == OPTION_KIND_CHOICE)
@@ -277,6 +304,7 @@ Status option_value_check(OptionId id, const Config *config)
     Status status = ST_OK;
     switch (option_table[id].kind) {
     case OPTION_KIND_PRESET:
+    case OPTION_KIND_MODEL:
         break;
     case OPTION_KIND_DEVICE:
         return option_value_read(id, value.word, &again);

@@ -7,7 +7,9 @@
 typedef struct OptionValue {
     int64_t number; /* INT, BYTES, CHOICE, RECOMPUTE */
     double real;    /* REAL, SECONDS, PERCENT, SCALE */
-    char word[16];  /* PRESET, DEVICE */
+    char word[40];  /* PRESET, DEVICE; of MODEL its hash, "" of a preset */
+    ModelSpec
+        *model; /* MODEL: what option_value_read() has read, for the caller to free; not compared */
 } OptionValue;
 
 /* Strict, and within the option's bounds; the message does not name the option. For the kinds that

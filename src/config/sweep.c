@@ -52,6 +52,10 @@ static Status set_flag(Reader *r, OptionId id, const char *value)
 
 static Status add_values(Reader *r, OptionId id, const char *value)
 {
+    if (id == OPTION_MODEL && strcmp(value, "list") == 0) {
+        r->settings->list_models = true;
+        return ST_OK;
+    }
     TRY(axis_read(&r->axes[id], id, value));
     if (r->axes[id].n > 1 && !option_in(r->set->lists, id))
         return FAIL(ST_USAGE, "--%s takes one value here, not several", option_table[id].name);
@@ -179,6 +183,20 @@ static Status count_cells(const Reader *r, int *n)
     return ST_OK;
 }
 
+static bool is_dimension(int id)
+{
+    return id == OPTION_VOCAB || option_in(OPTION_LIST(OPTIONS_CUSTOM), id);
+}
+
+/* A preset whose vocabulary is another is still that preset. */
+static void note_change(Config *cell, int id)
+{
+    if (model_spec_is_file(&cell->model))
+        cell->model.changed |= 1u << id;
+    else if (id != OPTION_VOCAB)
+        strcpy(cell->model.size, "custom");
+}
+
 /* Cell `index` of the product: a number whose digits, the last axis lowest, pick the values. */
 static Status make_cell(const Reader *r, int index, Config *cell)
 {
@@ -197,8 +215,10 @@ static Status make_cell(const Reader *r, int index, Config *cell)
             TRY(model_spec_preset(&cell->model, value->word));
         else
             option_value_store((OptionId)id, value, cell);
-        if (option_in(OPTION_LIST(OPTIONS_CUSTOM), id)) strcpy(cell->model.size, "custom");
+        if (is_dimension(id)) note_change(cell, id);
     }
+    const int64_t positions = cell->model.positions;
+    if (r->axes[OPTION_CTX].n == 0 && positions > 0 && positions < cell->ctx) cell->ctx = positions;
     return config_check(cell);
 }
 
@@ -262,7 +282,9 @@ static Status parse(Reader *r, Sweep *sweep)
 {
     TRY(option_value_read_format(r->set, NULL, r->settings->format));
     TRY(read_words(r));
-    if (r->settings->help) return ST_OK;
+    if (r->settings->help || r->settings->list_models) return ST_OK;
+    if (r->settings->given[OPTION_SIZE] && r->settings->given[OPTION_MODEL])
+        return FAIL(ST_USAGE, "--size and --model both say which model: give one of them");
     TRY(set_numbers(r));
     return make_cells(r, sweep);
 }

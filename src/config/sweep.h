@@ -32,7 +32,8 @@ typedef struct Sweep {
 } Sweep;
 
 /* `argv` holds what follows the command's name. Fills both, which the caller need not initialise;
- * on failure (ST_USAGE) there is nothing to free. With --help (settings->help) there are no cells. */
+ * on failure (ST_USAGE) there is nothing to free. With --help (settings->help) and --model list
+ * (settings->list_models) there are no cells. */
 Status sweep_parse(const OptionSet *set, int argc, char **argv, Settings *settings, Sweep *sweep);
 void sweep_free(Sweep *sweep);
 

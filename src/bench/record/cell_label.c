@@ -12,10 +12,16 @@ static bool is_word(int id)
            option_table[id].kind == OPTION_KIND_DEVICE;
 }
 
+/* The name of a preset or of a model says its dimensions, but for those that options replaced. */
+static bool is_known_by_name(int id, const ModelSpec *model)
+{
+    const bool custom = cell_field_table[id].show == CELL_SHOW_CUSTOM;
+    if (!model_spec_is_file(model)) return custom && strcmp(model->size, "custom") != 0;
+    return (custom || id == OPTION_VOCAB) && !(model->changed & 1u << id);
+}
+
 CellLabel cell_label(const Config *c, const bool *varies)
 {
-    const bool custom =
-        strcmp(c->model.size, "custom") == 0; /* a preset's name says its dimensions */
     CellLabel label;
     snprintf(label.s, sizeof label.s, "%s",
              c->subject == SUBJECT_ATTENTION ? "attention" : c->model.size);
@@ -24,7 +30,7 @@ CellLabel cell_label(const Config *c, const bool *varies)
         const size_t n = strlen(label.s);
         if (!varies[id] || !field->label || id == OPTION_SIZE || !option_is_axis(id)) continue;
         if (!cell_field_of(id, c->subject)) continue;
-        if (field->show == CELL_SHOW_CUSTOM && !custom) continue;
+        if (is_known_by_name(id, &c->model)) continue;
         snprintf(label.s + n, sizeof label.s - n, " %s%s%s", is_word(id) ? "" : field->label,
                  is_word(id) ? "" : " ", option_value_text((OptionId)id, c).s);
     }

@@ -29,7 +29,8 @@ bool growth_is_fixed(const char *axis, const char *field)
 {
     if (strcmp(axis, "parameters") != 0) return strcmp(axis, field) != 0;
     const int id = cell_field_find(field);
-    return id != OPTION_SIZE && (id < 0 || cell_field_table[id].show != CELL_SHOW_CUSTOM);
+    return id != OPTION_SIZE && id != OPTION_MODEL &&
+           (id < 0 || cell_field_table[id].show != CELL_SHOW_CUSTOM);
 }
 
 /* ---- which rows belong together ---- */

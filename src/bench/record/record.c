@@ -212,12 +212,22 @@ Status record_put_field(Record *r, int id, const Config *config)
         return record_put_int(r, name, value.number);
     case OPTION_KIND_REAL:
         return record_put_number(r, name, value.real);
+    case OPTION_KIND_MODEL: /* a preset has none */
+        return *value.word ? record_put_text(r, name, value.word) : ST_OK;
     case OPTION_KIND_BYTES:
         return value.number ? record_put_number(r, name, (double)value.number / (1024.0 * 1024.0))
                             : record_put_null(r, name);
     default:
         return record_put_text(r, name, option_value_text((OptionId)id, config).s);
     }
+}
+
+/* What the size does not say of a model that a file describes. */
+static Status put_model(Record *r, const ModelSpec *model)
+{
+    if (!model_spec_is_file(model)) return ST_OK;
+    TRY(record_put_int(r, "kv_heads", model_spec_kv_heads(model)));
+    return model->dropout ? record_put_int(r, "dropout", 0) : ST_OK;
 }
 
 static Status put_config(Record *r, const Config *c)
@@ -229,7 +239,10 @@ static Status put_config(Record *r, const Config *c)
         if (cell_field_table[id].name && cell_field_of(id, c->subject))
             TRY(record_put_field(r, id, c));
     }
-    if (c->subject == SUBJECT_MODEL) TRY(record_put_null(r, "parameters"));
+    if (c->subject == SUBJECT_MODEL) {
+        TRY(put_model(r, &c->model));
+        TRY(record_put_null(r, "parameters"));
+    }
     return record_put_status(r, RECORD_FAILED, NULL);
 }
 

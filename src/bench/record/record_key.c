@@ -21,6 +21,8 @@ static bool is_in_key(int id, const Config *config)
     static const OptionValue zero;
     const OptionValue value = option_value_load((OptionId)id, config);
     if (!cell_field_of(id, config->subject)) return false;
+    /* A model is what its hash says, whatever its folder is called. */
+    if (id == OPTION_SIZE && model_spec_is_file(&config->model)) return false;
     if (id == OPTION_STAT && !(config->until > 0)) return false; /* only --until goes by it */
     return cell_field_table[id].key < CELL_KEY_LATER || option_value_compare(&value, &zero) != 0;
 }

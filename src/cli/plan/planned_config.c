@@ -32,6 +32,7 @@ Status planned_config_put_mib(json_t *json, const char *path, size_t bytes)
 /* Not what differs from cell to cell, what nobody has chosen yet, and what is off. */
 static bool is_told(int id, const bool *varies, const Config *config, const char *value)
 {
+    if (!cell_field_table[id].label) return false;
     if (!cell_field_is_work(id) || !cell_field_of(id, config->subject) || varies[id]) return false;
     if (id == OPTION_ATTENTION && varies[OPTION_EXEC]) return false; /* auto follows it */
     if (id == OPTION_RECOMPUTE) return config->recompute != CONFIG_RECOMPUTE_NONE;

@@ -125,13 +125,14 @@ bool column_varies(const Column *column, const RecordSet *set)
     return false;
 }
 
-/* The dimensions of presets are known by their name. */
+/* The dimensions of presets are known by their name; those of a file's model may not be the file's. */
 static bool matters(const Column *column, const RecordSet *set)
 {
     if (column->show != COLUMN_CUSTOM) return true;
     for (size_t i = 0; i < record_set_size(set); i++) {
-        const char *size = record_text(record_set_at(set, i), "size");
-        if (size && strcmp(size, "custom") == 0) return true;
+        const Record *row = record_set_at(set, i);
+        const char *size = record_text(row, "size");
+        if ((size && strcmp(size, "custom") == 0) || record_text(row, "model")) return true;
     }
     return false;
 }

@@ -52,7 +52,7 @@ static void defaults_and_words_are_there(void **state)
     contains("(default small)");
     contains("--ctx N ");
     contains("(default 128)");
-    contains("model width (default: as --size)");
+    contains("model width (default: as --size or --model)");
     contains("--exec eager|fused|graph ");
     contains("(default fused)");
     contains("(default 0.001)");

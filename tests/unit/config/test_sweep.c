@@ -1,8 +1,10 @@
 #include "config/sweep.h"
 #include "with_cmocka.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const OptionSet bench = {
     .taken = OPTION_LIST(OPTIONS_STEP, OPTION_WARMUP, OPTION_STEPS, OPTION_SAMPLE_TIME,
@@ -114,6 +116,58 @@ static void dimensions_override_a_preset(void **state)
     assert_int_equal(sweep.configs[1].model.num_heads, 16);
     assert_string_equal(sweep.configs[1].model.size, "custom");
     sweep_free(&sweep);
+}
+
+static void models_are_an_axis(void **state)
+{
+    (void)state;
+    parsed(&bench, "--model gpt2,qwen3-0.6b --model gpt2 --num-layers 2,3");
+    assert_int_equal(sweep.n, 4);
+    for (int i = 0; i < 4; i++) {
+        const ModelSpec *m = &sweep.configs[i].model;
+        assert_string_equal(m->size, i < 2 ? "gpt2" : "qwen3-0.6b");
+        assert_string_equal(m->name, m->size);
+        assert_int_equal(m->num_layers, 2 + i % 2);
+        assert_int_equal(m->vocab, i < 2 ? 50257 : 151936);
+        assert_int_equal(m->qk_norm, i >= 2);
+        assert_int_equal(m->changed, 1u << OPTION_NUM_LAYERS);
+    }
+    assert_true(sweep.varies[OPTION_MODEL] && sweep.varies[OPTION_D_MODEL]);
+    sweep_free(&sweep);
+    parsed(&bench, "--model gpt2 --vocab 100");
+    assert_string_equal(sweep.configs[0].model.size, "gpt2");
+    assert_int_equal(sweep.configs[0].model.vocab, 100);
+    sweep_free(&sweep);
+    parsed(&plan, "--model list");
+    assert_true(settings.list_models && sweep.n == 0);
+}
+
+/* The default context is as long as the model allows. */
+static void a_context_is_within_the_positions(void **state)
+{
+    (void)state;
+    char path[] = "/tmp/roofstep-sweep-XXXXXX.json", line[128];
+    static const char text[] =
+        "{\"architectures\": [\"GPT2LMHeadModel\"], \"n_embd\": 64, \"n_layer\": 2, \"n_head\": 4, "
+        "\"n_positions\": 100, \"vocab_size\": 11}";
+    const int fd = mkstemps(path, 5);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, text, strlen(text)), (int)strlen(text));
+    close(fd);
+    snprintf(line, sizeof line, "--model %s", path);
+    parsed(&bench, line);
+    assert_int_equal(sweep.configs[0].ctx, 100);
+    assert_int_equal(sweep.configs[0].model.d_ff, 256);
+    sweep_free(&sweep);
+    snprintf(line, sizeof line, "--model gpt2,%s", path);
+    parsed(&bench, line);
+    assert_int_equal(sweep.configs[0].ctx, 128);
+    assert_int_equal(sweep.configs[1].ctx, 100);
+    sweep_free(&sweep);
+    snprintf(line, sizeof line, "--model %s --ctx 101", path);
+    assert_int_equal(read_line(&bench, line), ST_USAGE);
+    assert_non_null(strstr(status_message(), "--ctx 101 is beyond its 100 positions"));
+    unlink(path);
 }
 
 static void equal_cells_are_kept_once(void **state)
@@ -312,6 +366,8 @@ int main(void)
         cmocka_unit_test(lists_and_ranges),
         cmocka_unit_test(the_product_has_a_fixed_order),
         cmocka_unit_test(dimensions_override_a_preset),
+        cmocka_unit_test(models_are_an_axis),
+        cmocka_unit_test(a_context_is_within_the_positions),
         cmocka_unit_test(equal_cells_are_kept_once),
         cmocka_unit_test(every_option_reaches_its_field),
         cmocka_unit_test(words_of_the_loss_scale),

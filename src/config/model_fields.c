@@ -1,0 +1,360 @@
+#include "config/model_fields.h"
+
+#include "base/human.h"
+#include "base/suggest.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+typedef enum Family { LLAMA = 1, NEOX = 2, GPT2 = 4 } Family;
+typedef enum FieldKind { COUNT, REAL, FLAG } FieldKind;
+typedef enum FieldNeed { OPTIONAL, REQUIRED } FieldNeed;
+
+typedef struct ArchitectureInfo {
+    const char *class_name, *model_type;
+    Family family;
+    ModelSpec silent; /* what a file means that does not say */
+} ArchitectureInfo;
+
+static const ArchitectureInfo architectures[ARCHITECTURE_COUNT] = {
+#define ARCHITECTURE(id, class, type, family, ...) \
+    [ARCHITECTURE_##id] = {class, type, family, {.architecture = ARCHITECTURE_##id, __VA_ARGS__}},
+#include "config/architectures.def"
+};
+
+typedef struct FileField {
+    unsigned families;
+    const char *name;
+    FieldKind kind;
+    size_t offset;
+    FieldNeed need;
+} FileField;
+
+static const FileField fields[] = {
+#define FIELD(families, name, kind, member, need) \
+    {families, name, kind, offsetof(ModelSpec, member), need},
+#include "config/architectures.def"
+};
+
+typedef struct NeutralField {
+    const char *name;
+    double value;
+} NeutralField;
+
+static const NeutralField neutral_fields[] = {
+#define NEUTRAL(name, value) {name, value},
+#include "config/architectures.def"
+};
+
+/* A file while it is being read. */
+typedef struct File {
+    const char *where;
+    const json_t *root;
+    const ArchitectureInfo *architecture;
+    ModelSpec *spec;
+} File;
+
+#define COUNT_OF(array)  (sizeof(array) / sizeof *(array))
+#define WRONG(file, ...) wrong((file)->where, __VA_ARGS__)
+
+static Status wrong(const char *where, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+static Status wrong(const char *where, const char *fmt, ...)
+{
+    char message[300];
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(message, sizeof message, fmt, args);
+    va_end(args);
+    return FAIL(ST_USAGE, "%s: %s", human_quote(where).s, message);
+}
+
+/* NULL where the object has no such field, or null. */
+static const json_t *get(const json_t *object, const char *name)
+{
+    const json_t *value = json_object_get(object, name);
+    return json_is_null(value) ? NULL : value;
+}
+
+/* ---- fields that are one value ---- */
+
+static Status read_count(const File *file, const json_t *value, const char *name, int64_t *out)
+{
+    const json_int_t count = json_integer_value(value);
+    if (!json_is_integer(value)) return WRONG(file, "%s is not a whole number", name);
+    if (count < 1 || count > INT32_MAX)
+        return WRONG(file, "%s is %lld, and must be 1 to %d", name, (long long)count, INT32_MAX);
+    *out = count;
+    return ST_OK;
+}
+
+static Status read_real(const File *file, const json_t *value, const char *name, double *out)
+{
+    const double real = json_number_value(value);
+    if (!json_is_number(value)) return WRONG(file, "%s is not a number", name);
+    if (!(real > 0) || real > 1e15)
+        return WRONG(file, "%s is %g, and must be positive", name, real);
+    *out = real;
+    return ST_OK;
+}
+
+static Status read_flag(const File *file, const json_t *value, const char *name, bool *out)
+{
+    if (!json_is_boolean(value)) return WRONG(file, "%s is neither true nor false", name);
+    *out = json_is_true(value);
+    return ST_OK;
+}
+
+static Status read_field(const File *file, const FileField *field)
+{
+    void *member = (char *)file->spec + field->offset;
+    const json_t *value = get(file->root, field->name);
+    if (!value && field->need == REQUIRED)
+        return WRONG(file, "%s is missing; %s has one", field->name,
+                     file->architecture->class_name);
+    if (!value) return ST_OK;
+    switch (field->kind) {
+    case COUNT:
+        return read_count(file, value, field->name, member);
+    case REAL:
+        return read_real(file, value, field->name, member);
+    case FLAG:
+        return read_flag(file, value, field->name, member);
+    }
+    return ST_OK;
+}
+
+/* `*out` stays as it is where the file has no such field. */
+static Status read_flag_field(const File *file, const char *name, bool *out)
+{
+    const json_t *value = get(file->root, name);
+    return value ? read_flag(file, value, name, out) : ST_OK;
+}
+
+static Status refuse_unsupported(const File *file)
+{
+    for (size_t i = 0; i < COUNT_OF(neutral_fields); i++) {
+        const NeutralField *field = &neutral_fields[i];
+        const json_t *value = get(file->root, field->name);
+        const double number = json_is_boolean(value)  ? json_is_true(value)
+                              : json_is_number(value) ? json_number_value(value)
+                                                      : (double)NAN;
+        if (!value || number == field->value) continue;
+        return WRONG(file, "%s is not supported; remove it to measure the model without it",
+                     field->name);
+    }
+    return ST_OK;
+}
+
+/* ---- which architecture ---- */
+
+static Status find_architecture(File *file)
+{
+    const json_t *classes = get(file->root, "architectures");
+    const char *class_name = json_string_value(json_array_get(classes, 0));
+    const char *type = json_string_value(get(file->root, "model_type"));
+    const char *names[ARCHITECTURE_COUNT];
+    int n = 0;
+    if (!class_name && !type)
+        return WRONG(file, "no \"architectures\": is this a model's config.json?");
+    for (int i = ARCHITECTURE_OWN + 1; i < ARCHITECTURE_COUNT; i++) {
+        const ArchitectureInfo *known = &architectures[i];
+        const bool same = class_name ? strcmp(class_name, known->class_name) == 0
+                                     : strcmp(type, known->model_type) == 0;
+        if (same) file->architecture = known;
+        names[n++] = known->class_name;
+    }
+    if (file->architecture) return ST_OK;
+    const char *near = class_name ? suggest_word(class_name, names, n) : NULL;
+    return WRONG(file, "the architecture %s is not supported%s%s%s",
+                 human_quote(class_name ? class_name : type).s, near ? "; the nearest is " : "",
+                 near ? near : "", near ? "" : ": --model list shows models that are");
+}
+
+/* ---- activation, RoPE, window, dropout ---- */
+
+static Status read_activation(const File *file)
+{
+    static const struct {
+        const char *word;
+        FeedForward kind;
+    } known[] = {
+        {"silu", FEED_FORWARD_SWIGLU},         {"swish", FEED_FORWARD_SWIGLU},
+        {"gelu", FEED_FORWARD_GELU_ERF},       {"gelu_new", FEED_FORWARD_GELU_TANH},
+        {"gelu_fast", FEED_FORWARD_GELU_TANH}, {"gelu_pytorch_tanh", FEED_FORWARD_GELU_TANH},
+    };
+    const char *name = file->architecture->family == GPT2 ? "activation_function" : "hidden_act";
+    const json_t *value = get(file->root, name);
+    const char *word = json_string_value(value);
+    const bool gated = file->spec->feed_forward == FEED_FORWARD_SWIGLU;
+    if (!value) return ST_OK;
+    for (size_t i = 0; word && i < COUNT_OF(known); i++) {
+        if (strcmp(word, known[i].word) != 0) continue;
+        if (gated != (known[i].kind == FEED_FORWARD_SWIGLU)) break;
+        file->spec->feed_forward = known[i].kind;
+        return ST_OK;
+    }
+    return WRONG(file, "%s %s is not supported; %s has %s here", name,
+                 word ? human_quote(word).s : "of this form", file->architecture->class_name,
+                 gated ? "silu" : "gelu, gelu_new, gelu_fast or gelu_pytorch_tanh");
+}
+
+static Status read_scaling(const File *file, const json_t *object)
+{
+    Rope *rope = &file->spec->rope;
+    const json_t *type = get(object, "rope_type");
+    if (!type) type = get(object, "type");
+    const char *word = json_string_value(type);
+    if (!type || (word && strcmp(word, "default") == 0)) return ST_OK;
+    const bool llama3 = word && strcmp(word, "llama3") == 0;
+    if (!llama3 && !(word && strcmp(word, "linear") == 0))
+        return WRONG(file, "RoPE scaling %s is not supported; default, linear and llama3 are",
+                     word ? human_quote(word).s : "of this form");
+    rope->scaling = llama3 ? ROPE_SCALING_LLAMA3 : ROPE_SCALING_LINEAR;
+    TRY(read_real(file, get(object, "factor"), "factor of RoPE scaling", &rope->factor));
+    if (!llama3) return ST_OK;
+    TRY(read_real(file, get(object, "low_freq_factor"), "low_freq_factor", &rope->low_factor));
+    TRY(read_real(file, get(object, "high_freq_factor"), "high_freq_factor", &rope->high_factor));
+    if (rope->low_factor >= rope->high_factor)
+        return WRONG(file, "low_freq_factor is not below high_freq_factor");
+    return read_count(file, get(object, "original_max_position_embeddings"),
+                      "original_max_position_embeddings", &rope->original_positions);
+}
+
+/* Up to version 4 of transformers `rope_scaling`, from 5 on `rope_parameters`, with theta in it. */
+static Status read_rope(const File *file)
+{
+    static const char *const names[] = {"rope_scaling", "rope_parameters"};
+    Rope *rope = &file->spec->rope;
+    for (int i = 0; i < 2; i++) {
+        const json_t *object = get(file->root, names[i]);
+        const json_t *theta = get(object, "rope_theta");
+        const json_t *share = get(object, "partial_rotary_factor");
+        if (!object) continue;
+        if (!json_is_object(object)) return WRONG(file, "%s is not an object", names[i]);
+        if (get(object, "full_attention") || get(object, "sliding_attention"))
+            return WRONG(file, "%s by the kind of layer is not supported", names[i]);
+        if (theta) TRY(read_real(file, theta, "rope_theta", &rope->theta));
+        if (share) TRY(read_real(file, share, "partial_rotary_factor", &rope->share));
+        TRY(read_scaling(file, object));
+    }
+    if (rope->share > 1) return WRONG(file, "more than the whole of a head is to be rotated");
+    return ST_OK;
+}
+
+/* `layer_types`: layers with full attention first, then layers with the window. */
+static Status read_layer_types(const File *file, const json_t *types)
+{
+    ModelSpec *spec = file->spec;
+    const size_t n = json_array_size(types);
+    if (!json_is_array(types) || n != (size_t)spec->num_layers)
+        return WRONG(file, "layer_types does not list %lld layers", (long long)spec->num_layers);
+    spec->window_from = spec->num_layers;
+    for (size_t i = 0; i < n; i++) {
+        const char *type = json_string_value(json_array_get(types, i));
+        const bool full = type && strcmp(type, "full_attention") == 0;
+        if (!full && !(type && strcmp(type, "sliding_attention") == 0))
+            return WRONG(file, "layer_types[%zu] is neither full_attention nor sliding_attention",
+                         i);
+        if (full && (int64_t)i > spec->window_from)
+            return WRONG(file,
+                         "layer_types: full attention after sliding_attention (layer %zu) is"
+                         " not supported",
+                         i);
+        if (!full && (int64_t)i < spec->window_from) spec->window_from = (int64_t)i;
+    }
+    return ST_OK;
+}
+
+/* Mistral has a window unless it says null; Qwen only where use_sliding_window is true. */
+static Status read_window(const File *file)
+{
+    ModelSpec *spec = file->spec;
+    const json_t *value = json_object_get(file->root, "sliding_window");
+    const json_t *types = get(file->root, "layer_types");
+    const json_t *from = json_object_get(file->root, "max_window_layers");
+    bool used = spec->window > 0;
+    if (spec->window_from > 0) {
+        used = false;
+        TRY(read_flag_field(file, "use_sliding_window", &used));
+        /* Zero is a number of layers, too. */
+        if (json_is_integer(from) && json_integer_value(from) == 0)
+            spec->window_from = 0;
+        else if (get(file->root, "max_window_layers"))
+            TRY(read_count(file, from, "max_window_layers", &spec->window_from));
+    }
+    if (json_is_null(value)) used = false;
+    if (used && value) TRY(read_count(file, value, "sliding_window", &spec->window));
+    if (types) TRY(read_layer_types(file, types));
+    if (!used || spec->window_from >= spec->num_layers) spec->window = spec->window_from = 0;
+    return ST_OK;
+}
+
+static Status read_biases(const File *file)
+{
+    ModelSpec *spec = file->spec;
+    bool attention = spec->output_bias;
+    /* Mistral has none and Qwen2 those of q, k and v, whatever the file says. */
+    if (spec->architecture == ARCHITECTURE_MISTRAL || spec->architecture == ARCHITECTURE_QWEN2)
+        return ST_OK;
+    if (file->architecture->family == GPT2) return ST_OK;
+    TRY(read_flag_field(file, "attention_bias", &attention));
+    spec->qkv_bias = spec->output_bias = attention;
+    return ST_OK;
+}
+
+static Status read_dropout(const File *file)
+{
+    static const char *const names[] = {"attention_dropout", "hidden_dropout", "resid_pdrop",
+                                        "embd_pdrop", "attn_pdrop"};
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        const json_t *value = get(file->root, names[i]);
+        const double share = json_number_value(value);
+        if (value && (!json_is_number(value) || !(share >= 0) || share > 1))
+            return WRONG(file, "%s is not between 0 and 1", names[i]);
+        if (share > 0) file->spec->dropout = true;
+    }
+    return ST_OK;
+}
+
+/* ---- what must hold between fields ---- */
+
+static Status check(const File *file)
+{
+    ModelSpec *spec = file->spec;
+    if (spec->d_ff == 0) spec->d_ff = 4 * spec->d_model;
+    const Status status = model_spec_check(spec);
+    if (status != ST_OK) status_context("%s", human_quote(file->where).s);
+    return status;
+}
+
+static Status read_spec(File *file)
+{
+    TRY(find_architecture(file));
+    *file->spec = file->architecture->silent;
+    snprintf(file->spec->size, sizeof file->spec->size, "custom");
+    TRY(refuse_unsupported(file));
+    for (size_t i = 0; i < COUNT_OF(fields); i++) {
+        if (fields[i].families & (unsigned)file->architecture->family)
+            TRY(read_field(file, &fields[i]));
+    }
+    TRY(read_activation(file));
+    if (file->spec->position == POSITION_HALVES) TRY(read_rope(file));
+    TRY(read_window(file));
+    TRY(read_biases(file));
+    TRY(read_dropout(file));
+    return check(file);
+}
+
+Status model_fields_read(ModelSpec *spec, const json_t *root, const char *where)
+{
+    ModelSpec read = {0};
+    File file = {.where = where, .root = root, .spec = &read};
+    if (!json_is_object(root)) return wrong(where, "it is JSON, but not an object");
+    TRY(read_spec(&file));
+    *spec = read;
+    return ST_OK;
+}
