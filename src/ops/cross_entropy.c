@@ -7,8 +7,13 @@
  * cross_entropy       loss, lse | logits, targets        lse is absent where no gradient follows
  * cross_entropy_grad  dlogits | dloss, logits, targets, lse
  *
+ * With attr.tokens the rows are a chunk of that many: N is attr.tokens, and the losses of all chunks
+ * add up to the mean.
+ *
  * logits may be 16 bit; loss, lse and all sums are fp32. dloss is one element of any dtype: the
  * loss scale comes as float64. */
+#include "ops/cross_entropy.h"
+
 #include "ops/element.h"
 #include "ops/op_check.h"
 #include "plan/op_functions.h"
@@ -43,8 +48,24 @@ static void grad(Builder *b, const Node *node)
 {
     const int loss = plan_out_id(b->plan, node, 0), lse = plan_out_id(b->plan, node, 1);
     const int logits = plan_in_id(b->plan, node, 0), targets = plan_in_id(b->plan, node, 1);
-    op_rule_grad_input(b, node, OP_cross_entropy_grad, (NodeAttr){0},
+    op_rule_grad_input(b, node, OP_cross_entropy_grad, node->attr,
                        IDS(builder_grad(b, loss), logits, targets, lse));
+}
+
+/* loss is the mean of nll, or its sum over attr.tokens. */
+static void decompose_mean(Builder *b, const Node *node, int loss, int nll)
+{
+    const int64_t N = plan_elements(builder_at(b, nll));
+    const int row = builder_view(b, "nll row", nll, 0, DIMS(1, N), N);
+    if (node->attr.tokens == 0) {
+        builder_node(b, OP_reduce, IDS(loss), IDS(row))->fn = FN_ROW_MEAN;
+        return;
+    }
+    const int sum = builder_like(b, "nll sum", loss, builder_dtype(b, loss));
+    builder_node(b, OP_reduce, IDS(sum), IDS(row))->fn = FN_ROW_SUM;
+    NodeAttr *attr = builder_node(b, OP_unary, IDS(loss), IDS(sum));
+    attr->fn = FN_AFFINE;
+    attr->scale = 1 / (double)node->attr.tokens;
 }
 
 static void decompose(Builder *b, const Node *node)
@@ -68,8 +89,7 @@ static void decompose(Builder *b, const Node *node)
     if (lse != PLAN_NONE) builder_node(b, OP_binary, IDS(lse), IDS(log_sum, max))->fn = FN_ADD;
     builder_node(b, OP_gather, IDS(picked), IDS(shifted, targets));
     builder_node(b, OP_binary, IDS(nll), IDS(log_sum, picked))->fn = FN_SUB;
-    const int row = builder_view(b, "nll row", nll, 0, DIMS(1, N), N);
-    builder_node(b, OP_reduce, IDS(loss), IDS(row))->fn = FN_ROW_MEAN;
+    decompose_mean(b, node, loss, nll);
 }
 
 static double log_sum_exp(Operand x, int64_t row)
@@ -91,7 +111,7 @@ static Status reference(const OpCall *call)
         if (lse.data) element_set(lse.data, lse.dtype, i, l);
         sum += l - at(logits, i, targets[i]);
     }
-    put(loss, 0, 0, sum / (double)logits.rows);
+    put(loss, 0, 0, sum / (double)cross_entropy_mean_rows(call, op_in_shape(call, 0)));
     return ST_OK;
 }
 
@@ -100,7 +120,8 @@ static Status reference_grad(const OpCall *call)
     const Operand dlogits = element_out(call, 0), dloss = element_in(call, 0);
     const Operand logits = element_in(call, 1), lse = element_in(call, 3);
     const int32_t *targets = op_in(call, 2);
-    const double factor = at(dloss, 0, 0) / (double)logits.rows;
+    const double rows = (double)cross_entropy_mean_rows(call, op_in_shape(call, 1));
+    const double factor = at(dloss, 0, 0) / rows;
     for (int64_t i = 0; i < logits.rows; i++) {
         const double l = element_get(lse.data, lse.dtype, i);
         for (int64_t j = 0; j < logits.cols; j++) {

@@ -3,6 +3,7 @@
 #include "base/i64.h"
 #include "ops/cpu/impls_cpu.h"
 #include "ops/cpu/operand_cpu.h"
+#include "ops/cross_entropy.h"
 #include "ops/simd_cpu/vector_math.h"
 
 #include <math.h>
@@ -59,7 +60,7 @@ static Status run(const OpCall *call)
     double sum = 0;
     thread_team_for(call->threads, rows, 8, loss_rows, call);
     for (int64_t i = 0; i < rows; i++) sum += (double)each[i];
-    *loss = (float)(sum / (double)rows);
+    *loss = (float)(sum / (double)cross_entropy_mean_rows(call, op_in_shape(call, 0)));
     return ST_OK;
 }
 
@@ -88,7 +89,8 @@ static void grad_rows(const void *data, int64_t first, int64_t last, int thread)
     const Operand dlogits = element_out(call, 0), logits = element_in(call, 1);
     const int32_t *targets = op_in(call, 2);
     const float *lse = op_in(call, 3);
-    const float factor = (float)(at(element_in(call, 0), 0, 0) / (double)logits.rows);
+    const double rows = (double)cross_entropy_mean_rows(call, op_in_shape(call, 1));
+    const float factor = (float)(at(element_in(call, 0), 0, 0) / rows);
     (void)thread;
     for (int64_t i = first; i < last; i++) {
         grad_row(dlogits, logits, i, targets[i], lse[i], factor);

@@ -1,5 +1,6 @@
 /* Mean cross-entropy and its gradient (ops/cross_entropy.c has the formulas): one block a row; the
  * rows' losses are added by one block in a fixed order. */
+#include "ops/cross_entropy.h"
 #include "ops/cuda/block_reduce_cuda.cuh"
 #include "ops/cuda/launch_cuda.cuh"
 
@@ -107,13 +108,14 @@ __global__ void __launch_bounds__(THREADS)
     }
 }
 
-__global__ void cross_entropy_mean_kernel(float *loss, const float *each, int64_t rows)
+/* The mean is over `all` rows, of which these are some. */
+__global__ void cross_entropy_mean_kernel(float *loss, const float *each, int64_t rows, int64_t all)
 {
     __shared__ double shared[SUM_THREADS / 32];
     double sum = 0;
     for (int64_t i = threadIdx.x; i < rows; i += SUM_THREADS) sum += (double)each[i];
     const double total = block_total(sum, shared);
-    if (threadIdx.x == 0) *loss = (float)(total / (double)rows);
+    if (threadIdx.x == 0) *loss = (float)(total / (double)all);
 }
 
 struct GradArgs {
@@ -198,7 +200,8 @@ Status cross_entropy_cuda_run(const OpCall *call)
                    (cross_entropy_kernel<T><<<blocks, threads, 0, stream>>>(
                        each, lse, (const T *)op_in(call, 0), targets, rows, V)));
     TRY(LAUNCH_STATUS());
-    cross_entropy_mean_kernel<<<1, SUM_THREADS, 0, stream>>>(loss, each, rows);
+    cross_entropy_mean_kernel<<<1, SUM_THREADS, 0, stream>>>(loss, each, rows,
+                                                             cross_entropy_mean_rows(call, logits));
     return LAUNCH_STATUS();
 }
 
@@ -213,7 +216,7 @@ static GradArgs grad_args(const OpCall *call)
     f.lse = (const float *)op_in(call, 3);
     f.rows = plan_rows(logits);
     f.V = plan_width(logits);
-    f.rows_inverse = (float)(1.0 / (double)f.rows);
+    f.rows_inverse = (float)(1.0 / (double)cross_entropy_mean_rows(call, logits));
     return f;
 }
 
