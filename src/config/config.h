@@ -61,6 +61,9 @@ typedef enum Subject { SUBJECT_MODEL, SUBJECT_ATTENTION, SUBJECT_COUNT } Subject
 /* Config.recompute other than a number of blocks. */
 enum { CONFIG_RECOMPUTE_AUTO = -1, CONFIG_RECOMPUTE_NONE = 0, CONFIG_RECOMPUTE_BLOCK = 1 };
 
+/* Config.head_rows other than a number of rows. */
+enum { CONFIG_HEAD_AUTO = 0, CONFIG_HEAD_WHOLE = -1 };
+
 typedef struct Config {
     Subject subject;
     ModelSpec model;
@@ -78,6 +81,7 @@ typedef struct Config {
     int64_t recompute;
     int64_t
         recompute_blocks; /* backward recomputes only the first blocks, this many; 0: all. Set by auto */
+    int64_t head_rows; /* rows of the logits at a time, or CONFIG_HEAD_*; no option sets it */
     int64_t warmup, steps;
     double sample_time; /* seconds: stop sampling after this long; 0: no limit */
     double until;       /* after `steps`, sample until the 95 % interval of the mean step is this

@@ -12,19 +12,17 @@ static bool any_gradient(const Builder *b, const Node *node)
     return false;
 }
 
-/* The gradient of the loss is the loss scale, read where the optimizer keeps it. */
-static void start_at_loss(Builder *b, const Model *model)
+int backward_seed(Builder *b, const Model *model)
 {
-    const int seed = builder_view(b, "d(loss)", model->state, STATE_LOSS_SCALE, DIMS(1), 1);
-    builder_grad_add(b, model->loss, seed);
+    return builder_view(b, "d(loss)", model->state, STATE_LOSS_SCALE, DIMS(1), 1);
 }
 
 void backward_build(Builder *b, const Model *model)
 {
     if (model->config.subject == SUBJECT_ATTENTION) {
         builder_grad_add(b, model->alone.out, model->alone.dout);
-    } else {
-        start_at_loss(b, model);
+    } else if (model->head.n <= 1) {
+        builder_grad_add(b, model->loss, backward_seed(b, model));
     }
     b->phase = PHASE_BACKWARD;
     for (int i = b->plan->n_nodes; i-- > 0 && b->status == ST_OK;) {

@@ -3,6 +3,7 @@
 #include "model/attention_alone.h"
 #include "model/stages.h"
 #include "model/step_cost.h"
+#include "model/transform_chunk_head.h"
 #include "model/transform_recompute.h"
 
 #include <math.h>
@@ -52,6 +53,7 @@ static Status build(Model *model)
     builder_init(&b, &model->plan);
     forward(&b, model);
     if (b.status == ST_OK && !model->eager) transform_fuse(&b);
+    if (b.status == ST_OK) transform_chunk_head(&b, model);
     if (b.status == ST_OK) transform_decompose(&b, model);
     if (b.status == ST_OK && config_mode_saves(model->mode)) backward_build(&b, model);
     if (b.status == ST_OK && config_mode_saves(model->mode)) transform_recompute(&b, model);

@@ -1,8 +1,9 @@
 /* config -> plan: the whole training step of the Transformer as data.
  *
- *     forward (forward.c, attention_alone.c) -> fused nodes (transform_fuse.c), or primitives for eager
- *     (transform_decompose.c) -> backward (backward.c) -> recomputation (transform_recompute.c) -> optimizer
- *     (optimizer.c), or the backward pass cut off again (transform_forward_grad.c) */
+ *     forward (forward.c, attention_alone.c) -> fused nodes (transform_fuse.c), head and loss in chunks
+ *     (transform_chunk_head.c), or primitives for eager (transform_decompose.c) -> backward (backward.c) ->
+ *     recomputation (transform_recompute.c) -> optimizer (optimizer.c), or the backward pass cut off again
+ *     (transform_forward_grad.c) */
 #pragma once
 
 #include "config/config.h"
@@ -36,6 +37,12 @@ typedef struct AttentionAlone {
     int dout, dqkv[3];
 } AttentionAlone;
 
+/* The logits in chunks of rows, whose memory is used one after the other (transform_chunk_head.c). */
+typedef struct HeadChunks {
+    int n; /* 1: whole. Their tensors are numbered one after the other, from Model.logits on */
+    int64_t rows; /* of each but the last, which may have fewer */
+} HeadChunks;
+
 typedef struct Model {
     Config config;
     Mode mode;
@@ -54,6 +61,7 @@ typedef struct Model {
     int rope_cos, rope_sin;           /* [T, D/2] */
     int rope_cos_full, rope_sin_full; /* [T, C] for eager, else PLAN_NONE */
     int logits, loss;
+    HeadChunks head;
     int *stream; /* the residual stream as each block finds it, one tensor per block */
     int state;   /* plan/step_state.h; PLAN_NONE in mode fwd */
     AttentionAlone alone;

@@ -1,6 +1,6 @@
 /* The stages that make the plan of a step, in the order in which model_build() runs them.
- * attention_alone.h is the other forward pass; transform_recompute.h comes after
- * backward_build(). */
+ * attention_alone.h is the other forward pass; transform_chunk_head.h comes after transform_fuse(),
+ * transform_recompute.h after backward_build(). */
 #pragma once
 
 #include "model/model.h"
@@ -45,8 +45,11 @@ void transform_decompose_node(Builder *b, const Model *model, const Node *node);
 /* ---- backward.c ---- */
 
 /* Walks the forward nodes from the loss, or the result of attention alone, back and appends each
- * op's own gradient nodes. */
+ * op's own gradient nodes. A head in chunks has its gradients already: the walk starts at its input. */
 void backward_build(Builder *b, const Model *model);
+
+/* The gradient of the loss: the loss scale, read where the optimizer keeps it. */
+int backward_seed(Builder *b, const Model *model);
 
 /* ---- transform_forward_grad.c ---- */
 

@@ -12,6 +12,16 @@ static void save_inputs(Plan *plan, const Node *node)
     }
 }
 
+/* The forward pass makes those of a head in chunks. */
+static void save_gradients(Plan *plan, const Node *node)
+{
+    for (int i = 0; i < node->n_out; i++) {
+        const int id = plan_out_id(plan, node, i);
+        if (id == PLAN_NONE || plan->tensors[id].kind != TK_GRAD) continue;
+        plan->tensors[plan_storage(plan, id)].saved = true;
+    }
+}
+
 /* Nothing computes them any more. */
 static void forget_gradients(Model *model)
 {
@@ -30,5 +40,6 @@ void transform_forward_grad(Builder *b, Model *model)
     /* backwards, so that a tensor's maker comes after its readers */
     for (int n = end; n-- > begin;) save_inputs(plan, &plan->nodes[n]);
     plan->n_nodes = begin;
+    for (int n = 0; n < begin; n++) save_gradients(plan, &plan->nodes[n]);
     forget_gradients(model);
 }

@@ -51,7 +51,8 @@ Status reference_step_run(ReferenceStep *r, const Config *config, int threads)
     Config c = *config;
     c.precision = PRECISION_FP32;
     c.exec = EXEC_FUSED;
-    c.attention = ATTENTION_FLASH; /* as an op of its own; float64 has its reference only */
+    c.head_rows = CONFIG_HEAD_WHOLE; /* logits are compared */
+    c.attention = ATTENTION_FLASH;   /* as an op of its own; float64 has its reference only */
     *r = (ReferenceStep){0};
     TRY(model_build(&r->model, &c, MODE_FWD_BWD, DT_F64));
     TRY(binding_make(&binding, &r->model.plan, BACKEND_cpu, threads, NULL));

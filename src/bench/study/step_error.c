@@ -183,8 +183,10 @@ Status step_error_measure(StepError *e, const Config *config, const Placement *p
     CLEANUP(model_free) Model model = {0};
     CLEANUP(binding_free) Binding binding = {0};
     CLEANUP(session_close) Session session = {0};
+    Config whole = *config;
+    whole.head_rows = CONFIG_HEAD_WHOLE; /* logits are compared, and their gradients counted */
     *e = (StepError){0};
-    TRY(placement_plan(placement, config, MODE_FWD_BWD, &model, &binding));
+    TRY(placement_plan(placement, &whole, MODE_FWD_BWD, &model, &binding));
     TRY(session_open(&session, &binding, placement->device));
     CLEANUP(array_free) void *buffer = malloc(largest_tensor(&model.plan));
     e->n_grads = model.n_params;

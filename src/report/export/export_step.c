@@ -147,15 +147,17 @@ static Status write_params(const Export *e)
     return ST_OK;
 }
 
-/* An observer: the node that makes the logits has just run. */
+/* An observer: a node that makes logits, or a chunk of their rows, has just run. */
 static Status catch_logits(void *self, const ObserverEvent *event)
 {
     Export *e = self;
-    const Node *node = &event->plan->nodes[event->node];
-    if (!e->want_logits || plan_out_id(event->plan, node, 0) != e->model->logits) return ST_OK;
-    e->want_logits = false;
+    const int id = plan_out_id(event->plan, &event->plan->nodes[event->node], 0);
+    const int chunk = id - e->model->logits;
+    if (!e->want_logits || chunk < 0 || chunk >= e->model->head.n) return ST_OK;
+    e->want_logits = chunk < e->model->head.n - 1;
     TRY(event->api->sync(event->backend));
-    return session_download(e->session, e->model->logits, e->logits);
+    const size_t bytes = plan_bytes(shape(e, e->model->logits)); /* of each chunk but the last */
+    return session_download(e->session, id, e->logits + (size_t)chunk * bytes);
 }
 
 /* The optimizer will skip a step whose gradients overflowed: told here before it runs, because
@@ -213,10 +215,18 @@ static Status usable_gradients(const Export *e, double *loss_scale)
     return FAIL(ST_FAILED, "gradients overflow fp16 at every loss scale: no step can be applied");
 }
 
+/* Of all rows. */
+static size_t logits_bytes(const Model *model)
+{
+    size_t bytes = 0;
+    for (int i = 0; i < model->head.n; i++)
+        bytes += plan_bytes(&model->plan.tensors[model->logits + i]);
+    return bytes;
+}
+
 static Status write_outputs(const Export *e)
 {
-    const size_t bytes = plan_bytes(shape(e, e->model->logits));
-    TRY(safetensors_data(e->file, e->logits, bytes));
+    TRY(safetensors_data(e->file, e->logits, logits_bytes(e->model)));
     return write_tensor(e, e->model->loss);
 }
 
@@ -282,11 +292,6 @@ static size_t buffer_bytes(const Model *model)
         if (bytes > most) most = bytes;
     }
     return most + sizeof(double);
-}
-
-static size_t logits_bytes(const Model *model)
-{
-    return plan_bytes(&model->plan.tensors[model->logits]);
 }
 
 /* Beside the step's own memory, an export holds its two buffers on the host. */
