@@ -64,8 +64,8 @@ static Status multiply_group(const NodeAttr *attr, Operand c, const HeadMatrix *
     add.accumulate = true;
     if (!sum.data) return NO_MEMORY("for one head");
     for (int64_t m = first; m < first + group; m++) {
-        matmul_multiply(sum, head_matrix_operand(a, m, 0), head_matrix_operand(b, m, 0), &add,
-                        attr->scale);
+        matmul_multiply(sum, head_matrix_operand(a, m, 0), head_matrix_operand(b, m, 0),
+                        (Operand){0}, &add, attr->scale);
     }
     for (int64_t i = 0; i < c.rows * c.cols; i++)
         put(c, i / c.cols, i % c.cols, at(sum, i / c.cols, i % c.cols));

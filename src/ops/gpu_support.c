@@ -2,6 +2,7 @@
 
 #include "base/i64.h"
 #include "ops/head_matrix.h"
+#include "ops/matmul.h"
 #include "plan/op_functions.h"
 
 static const char on_cpu_only[] = "float64 runs on a CPU only";
@@ -24,6 +25,13 @@ size_t gpu_support_workspace_cublaslt(const Plan *plan, const Node *node, int th
     (void)node;
     (void)threads;
     return GPU_SUPPORT_CUBLASLT;
+}
+
+const char *gpu_support_declines_matmul(const Plan *plan, const Node *node)
+{
+    const Tensor *bias = plan_in(plan, node, MATMUL_IN_BIAS), *c = plan_out(plan, node, 0);
+    if (bias && bias->dtype != c->dtype) return "cuBLASLt adds a bias of the output's dtype";
+    return gpu_support_declines_f64(plan, node);
 }
 
 static bool has_whole_vectors(const Tensor *t, const NodeAttr *attr)
@@ -199,11 +207,12 @@ size_t gpu_support_workspace_norm_grad(const Plan *plan, const Node *node, int t
 /* ---- implementations that libraries take part in: as NAME_cuda[], without run(), which tests
  * compare ---- */
 
-#define CUBLASLT                                                  \
-    {                                                             \
-        .name = "cublaslt", .declines = gpu_support_declines_f64, \
-        .workspace = gpu_support_workspace_cublaslt               \
+#define CUBLASLT(why_not)                                                                      \
+    {                                                                                          \
+        .name = "cublaslt", .declines = (why_not), .workspace = gpu_support_workspace_cublaslt \
     }
-const OpImpl gpu_support_matmul[] = {CUBLASLT, {0}};
+const OpImpl gpu_support_matmul[] = {CUBLASLT(gpu_support_declines_matmul), {0}};
 const OpImpl gpu_support_bmm[] = {
-    {.name = "product_fp32", .declines = gpu_support_declines_bmm_fp32}, CUBLASLT, {0}};
+    {.name = "product_fp32", .declines = gpu_support_declines_bmm_fp32},
+    CUBLASLT(gpu_support_declines_f64),
+    {0}};

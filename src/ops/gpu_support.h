@@ -28,6 +28,7 @@ const char *gpu_support_declines_cross_entropy_grad(const Plan *plan, const Node
 const char *gpu_support_declines_embedding_grad(const Plan *plan, const Node *node);
 const char *gpu_support_declines_rope(const Plan *plan, const Node *node);
 const char *gpu_support_declines_broadcast(const Plan *plan, const Node *node);
+const char *gpu_support_declines_matmul(const Plan *plan, const Node *node);
 const char *gpu_support_declines_bmm_fp32(const Plan *plan, const Node *node);
 
 size_t gpu_support_workspace_cublaslt(const Plan *plan, const Node *node, int threads);

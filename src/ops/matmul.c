@@ -1,11 +1,15 @@
 /* Matrix product: c = op(a) op(b), where op transposes when attr.transpose_a / transpose_b is set.
  *
- * matmul  c | a, b              a linear layer is y = x w^T: transpose_b
- *         c | a, b, none, c     attr.accumulate: c += op(a) op(b), rounded once
+ * matmul  c | a, b, bias, c
  *
- * Operands are matrices of rows() x width(), rows ld elements apart. Sums are at least fp32. What is
- * accumulated has no gradient: only gradients are. */
+ * A linear layer is y = x w^T: transpose_b. The last two inputs are optional: bias [n] is added to
+ * every row; with attr.accumulate the product is added to c, which then is an input as well.
+ *
+ * Operands are matrices of rows() x width(), rows ld elements apart. Sums are at least fp32, and
+ * rounded once. What is accumulated has no gradient: only gradients are. */
 #include "ops/matmul.h"
+
+#include "plan/op_functions.h"
 
 #include <limits.h>
 
@@ -18,6 +22,13 @@ static Sizes sizes(const Plan *plan, const Node *node)
     const Tensor *c = plan_out(plan, node, 0), *a = plan_in(plan, node, 0);
     return (Sizes){plan_rows(c), plan_width(c),
                    node->attr.transpose_a ? plan_rows(a) : plan_width(a)};
+}
+
+static Status check_bias(const Node *node, const Tensor *bias, int64_t n)
+{
+    if (!bias || (plan_rows(bias) == 1 && plan_width(bias) == n)) return ST_OK;
+    return FAIL(ST_FAILED, "matmul %s: a bias of %lldx%lld for rows of %lld", node->scope,
+                (long long)plan_rows(bias), (long long)plan_width(bias), (long long)n);
 }
 
 /* c is an input as well, so that its memory is kept and its bytes are counted. */
@@ -42,6 +53,7 @@ static Status check(const Plan *plan, const Node *node)
                     (long long)plan_rows(b), (long long)plan_width(b), (long long)s.m,
                     (long long)s.n);
     }
+    TRY(check_bias(node, plan_in(plan, node, MATMUL_IN_BIAS), s.n));
     TRY(check_accumulated(plan, node));
     if (s.m > INT_MAX || s.n > INT_MAX || s.k > INT_MAX) {
         return FAIL(ST_UNSUPPORTED,
@@ -52,6 +64,7 @@ static Status check(const Plan *plan, const Node *node)
     return ST_OK;
 }
 
+/* Of a product: nobody counts the additions of a bias, and bytes are those of all operands. */
 static OpCost cost(const Plan *plan, const Node *node)
 {
     const Sizes s = sizes(plan, node);
@@ -71,7 +84,18 @@ static void grad_of(Builder *b, const Node *like, int x, int left, bool transpos
     builder_grad_add(b, x, dx);
 }
 
-/* With c = op(a) op(b):  d(op(a)) = dc op(b)^T,  d(op(b)) = op(a)^T dc. */
+/* First of all: what has just written dc has left it in a cache. */
+static void grad_bias(Builder *b, const Node *node, int dc)
+{
+    const int bias = plan_in_id(b->plan, node, MATMUL_IN_BIAS);
+    if (!builder_wants_grad(b, bias)) return;
+    const int dbias = builder_grad_target(b, bias);
+    builder_node(b, OP_reduce, IDS(dbias), IDS(dc))->fn = FN_COL_SUM;
+    builder_grad_add(b, bias, dbias);
+}
+
+/* With c = op(a) op(b) + bias:  d(op(a)) = dc op(b)^T,  d(op(b)) = op(a)^T dc,  d(bias) = the sums of
+ * dc's columns. */
 void matmul_grad(Builder *b, const Node *node)
 {
     const int x = plan_in_id(b->plan, node, 0), w = plan_in_id(b->plan, node, 1);
@@ -83,6 +107,7 @@ void matmul_grad(Builder *b, const Node *node)
                          node->scope);
         return;
     }
+    grad_bias(b, node, dc);
     if (tb) {
         grad_of(b, node, w, dc, true, x, ta);
     } else {
@@ -95,14 +120,16 @@ void matmul_grad(Builder *b, const Node *node)
     }
 }
 
-void matmul_multiply(Operand c, Operand a, Operand b, const NodeAttr *attr, double scale)
+void matmul_multiply(Operand c, Operand a, Operand b, Operand bias, const NodeAttr *attr,
+                     double scale)
 {
     const bool ta = attr->transpose_a, tb = attr->transpose_b;
     const int64_t n = ta ? a.rows : a.cols;
     for (int64_t i = 0; i < c.rows; i++) {
         for (int64_t j = 0; j < c.cols; j++) {
             double sum = 0;
-            const double before = attr->accumulate ? at(c, i, j) : 0;
+            const double before =
+                (attr->accumulate ? at(c, i, j) : 0) + (bias.data ? at(bias, 0, j) : 0);
             for (int64_t k = 0; k < n; k++) {
                 sum += (ta ? at(a, k, i) : at(a, i, k)) * (tb ? at(b, j, k) : at(b, k, j));
             }
@@ -114,7 +141,7 @@ void matmul_multiply(Operand c, Operand a, Operand b, const NodeAttr *attr, doub
 static Status reference(const OpCall *call)
 {
     matmul_multiply(element_out(call, 0), element_in(call, 0), element_in(call, 1),
-                    &call->node->attr, 1);
+                    element_in(call, MATMUL_IN_BIAS), &call->node->attr, 1);
     return ST_OK;
 }
 

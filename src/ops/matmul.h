@@ -3,9 +3,12 @@
 
 #include "ops/element.h"
 
-enum { MATMUL_IN_C = 3 }; /* the input that is the output, where a product accumulates */
+/* Optional inputs: the bias, and the output itself where a product accumulates. */
+enum { MATMUL_IN_BIAS = 2, MATMUL_IN_C = 3 };
 
-/* c = scale op(a) op(b) in double, where op transposes and accumulates as `attr` says. */
-void matmul_multiply(Operand c, Operand a, Operand b, const NodeAttr *attr, double scale);
+/* c = scale op(a) op(b) + bias in double, where op transposes and accumulates as `attr` says; `bias`
+ * may have no data. */
+void matmul_multiply(Operand c, Operand a, Operand b, Operand bias, const NodeAttr *attr,
+                     double scale);
 /* The gradient of such a product is two more. */
 void matmul_grad(Builder *b, const Node *node);

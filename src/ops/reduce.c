@@ -2,7 +2,7 @@
  *
  * reduce  y | x        over each row: y [.., 1];  FN_COL_SUM over all rows: y [W]
  *
- * Sums do not depend on the number of threads. The maximum has no gradient: it is used only where
+ * Rows of x may lie ld apart. Sums do not depend on the number of threads. The maximum has no gradient: it is used only where
  * it cancels (ops/binary.c). */
 #include "ops/element.h"
 #include "ops/op_check.h"
@@ -12,8 +12,9 @@
 
 static Status check(const Plan *plan, const Node *node)
 {
-    TRY(op_check_dense(plan, node, 1, 1));
+    TRY(op_check_present(plan, node, 1, 1));
     const Tensor *y = plan_out(plan, node, 0), *x = plan_in(plan, node, 0);
+    if (!plan_contiguous(y)) TRY(op_check_contiguous(plan, node));
     if (node->attr.fn < FN_ROW_SUM || node->attr.fn > FN_COL_SUM) {
         return FAIL(ST_FAILED, "reduce (%s): there is no function %d", node->scope, node->attr.fn);
     }

@@ -1,25 +1,84 @@
+#include "base/i64.h"
 #include "op_cases.h"
 
-/* Sizes around the tiles of the usual kernels, primes, K = 1; every form of transposition; the product
- * alone, then added to what is there. */
-bool matmul_cases(Builder *b, int i, DType act)
+typedef struct Case {
+    int64_t m, n, k;
+    bool bias, accumulate;
+    bool wide_bias; /* kept in full precision */
+    bool windows;   /* rows of every matrix lie further apart than they are wide */
+} Case;
+
+/* Sizes around the tiles of the usual kernels, primes, K = 1; then those of models. */
+static const Case cases[] = {
+    {1, 1, 1},
+    {2, 3, 1},
+    {5, 7, 11},
+    {8, 12, 16},
+    {17, 31, 9},
+    {64, 48, 33},
+    {101, 13, 97},
+    {33, 97, 20},
+    {150, 211, 67},
+    {389, 100, 70},
+    {1, 1, 1, .bias = true, .accumulate = true},
+    {2, 3, 1, .bias = true},
+    {17, 31, 9, .accumulate = true},
+    {17, 31, 9, .bias = true, .windows = true},
+    {64, 48, 33, .bias = true},
+    {64, 48, 33, .bias = true, .accumulate = true},
+    {101, 13, 97, .accumulate = true, .windows = true},
+    {101, 13, 97, .bias = true, .accumulate = true, .windows = true},
+    {33, 97, 20, .bias = true, .wide_bias = true},
+    {150, 211, 67, .windows = true},
+    {64, 200, 96, .bias = true, .accumulate = true},
+};
+
+/* A matrix, or a window into one whose rows are whole vectors. */
+static int matrix(Builder *b, const char *name, DType dtype, int64_t rows, int64_t cols,
+                  bool window)
 {
-    static const int64_t shapes[][3] = {{1, 1, 1},      {2, 3, 1},     {5, 7, 11},    {8, 12, 16},
-                                        {17, 31, 9},    {64, 48, 33},  {101, 13, 97}, {33, 97, 20},
-                                        {150, 211, 67}, {389, 100, 70}};
-    enum { N_SHAPES = sizeof shapes / sizeof *shapes };
-    const bool accumulate = i >= 4 * N_SHAPES;
-    if (i >= 8 * N_SHAPES) return false;
-    i %= 4 * N_SHAPES;
-    const int64_t m = shapes[i / 4][0], n = shapes[i / 4][1], k = shapes[i / 4][2];
-    const bool ta = i & 1, tb = i & 2;
-    const int x = builder_tensor(b, "a", TK_ACTIVATION, act, DIMS(ta ? k : m, ta ? m : k));
-    const int w = builder_tensor(b, "b", TK_ACTIVATION, act, DIMS(tb ? n : k, tb ? k : n));
-    const int y = builder_tensor(b, "c", TK_ACTIVATION, act, DIMS(m, n));
-    const int c = accumulate ? y : PLAN_NONE;
-    NodeAttr *attr = builder_node(b, OP_matmul, IDS(y), IDS(x, w, PLAN_NONE, c));
-    attr->accumulate = accumulate;
+    if (!window) return builder_tensor(b, name, TK_ACTIVATION, dtype, DIMS(rows, cols));
+    const int64_t ld = i64_round_up(cols + 1, 8);
+    const int whole = builder_tensor(b, "padded", TK_ACTIVATION, dtype, DIMS(rows, ld));
+    return builder_view(b, name, whole, 0, DIMS(rows, cols), ld);
+}
+
+static void add_case(Builder *b, const Case *c, DType act, bool ta, bool tb)
+{
+    const int x = matrix(b, "a", act, ta ? c->k : c->m, ta ? c->m : c->k, c->windows);
+    const int w = matrix(b, "b", act, tb ? c->n : c->k, tb ? c->k : c->n, c->windows);
+    const int y = matrix(b, "c", act, c->m, c->n, c->windows);
+    const DType dtype = c->wide_bias ? op_full_dtype(act) : act;
+    const int bias =
+        c->bias ? builder_tensor(b, "bias", TK_ACTIVATION, dtype, DIMS(c->n)) : PLAN_NONE;
+    NodeAttr *attr =
+        builder_node(b, OP_matmul, IDS(y), IDS(x, w, bias, c->accumulate ? y : PLAN_NONE));
+    attr->accumulate = c->accumulate;
     attr->transpose_a = ta;
     attr->transpose_b = tb;
+}
+
+/* The head of GPT-2, whose vocabulary is a prime, and a layer with a bias; differences in float64
+ * would take long. */
+static bool add_large_case(Builder *b, int i, DType act)
+{
+    enum { V = 50257, SMALL_V = 503 };
+    const int64_t v = act == DT_F64 ? SMALL_V : V, C = act == DT_F64 ? 24 : 768;
+    const Case logits = {2, v, 5, .windows = true}, dx = {2, 5, v, .windows = true};
+    const Case dw = {v, 5, 2, .windows = true, .accumulate = true},
+               layer = {40, C, 64, .bias = true};
+    if (i == 0) add_case(b, &logits, act, false, true);
+    if (i == 1) add_case(b, &dx, act, false, false);
+    if (i == 2) add_case(b, &dw, act, true, false);
+    if (i == 3) add_case(b, &layer, act, false, true);
+    return i <= 3;
+}
+
+/* Every form of transposition. */
+bool matmul_cases(Builder *b, int i, DType act)
+{
+    enum { N = 4 * sizeof cases / sizeof *cases };
+    if (i >= N) return add_large_case(b, i - N, act);
+    add_case(b, &cases[i / 4], act, i & 1, i & 2);
     return true;
 }

@@ -7,6 +7,7 @@
 #include "ops/cpu/impls_cpu.h"
 #include "ops/cpu/operand_cpu.h"
 #include "ops/gemm_cpu/blas_cpu.h"
+#include "ops/matmul.h"
 
 #include <string.h>
 
@@ -39,7 +40,8 @@ static GemmOperands operands(const Plan *plan, const Node *node, const OpCall *c
                           .transpose_a = node->attr.transpose_a,
                           .transpose_b = node->attr.transpose_b,
                           .scale = 1,
-                          .accumulate = node->attr.accumulate};
+                          .accumulate = node->attr.accumulate,
+                          .bias = call ? element_in(call, MATMUL_IN_BIAS) : (Operand){0}};
 }
 
 static size_t own_workspace(const Plan *plan, const Node *node, int threads)
@@ -100,6 +102,35 @@ static void convert(Operand to, Operand from, int threads)
     thread_team_for(threads, to.rows, 8, convert_rows, &(Conversion){to, from});
 }
 
+/* What the library adds the product to: the bias, c, or both. */
+static void begin_row(const GemmOperands *x, Operand sums, int64_t row)
+{
+    void *to = operand_cpu_at(sums, row, 0);
+    if (sums.dtype == DT_F64) {
+        double *sum = to;
+        const double *bias = x->bias.data;
+        for (int64_t j = 0; j < sums.cols; j++) sum[j] = x->accumulate ? sum[j] + bias[j] : bias[j];
+    } else if (!x->accumulate) {
+        rows_cpu_load(to, x->bias.data, x->bias.dtype, sums.cols);
+    } else {
+        if (sums.data != x->c.data)
+            rows_cpu_load(to, operand_cpu_at(x->c, row, 0), x->c.dtype, sums.cols);
+        if (x->bias.data) rows_cpu_add_row(to, x->bias.data, x->bias.dtype, sums.cols);
+    }
+}
+
+typedef struct Beginning {
+    const GemmOperands *x;
+    Operand sums;
+} Beginning;
+
+static void begin_rows(const void *data, int64_t first, int64_t last, int thread)
+{
+    const Beginning *b = data;
+    (void)thread;
+    for (int64_t i = first; i < last; i++) begin_row(b->x, b->sums, i);
+}
+
 void matmul_blas(const GemmOperands *x, void *workspace, int threads)
 {
     char *left = workspace;
@@ -109,7 +140,9 @@ void matmul_blas(const GemmOperands *x, void *workspace, int threads)
     wide.b = widened(x->b, &left);
     convert(wide.a, x->a, threads);
     convert(wide.b, x->b, threads);
-    if (x->accumulate) convert(wide.c, x->c, threads);
+    wide.accumulate = x->accumulate || x->bias.data;
+    if (x->bias.data || (x->accumulate && wide.c.data != x->c.data))
+        thread_team_for(threads, x->c.rows, 8, begin_rows, &(Beginning){x, wide.c});
     blas_cpu_gemm(&wide);
     convert(x->c, wide.c, threads);
 }
@@ -160,9 +193,10 @@ void matmul_by(const Plan *plan, const Node *node, const OpImpl *impl, Text *out
 /* The float64 reference of a step would take minutes with plain loops. */
 static const char *declines_all_but_f64(const Plan *plan, const Node *node)
 {
+    const Tensor *bias = plan_in(plan, node, MATMUL_IN_BIAS);
     const bool all = plan_out(plan, node, 0)->dtype == DT_F64 &&
                      plan_in(plan, node, 0)->dtype == DT_F64 &&
-                     plan_in(plan, node, 1)->dtype == DT_F64;
+                     plan_in(plan, node, 1)->dtype == DT_F64 && (!bias || bias->dtype == DT_F64);
     return all ? NULL : "for float64 alone";
 }
 

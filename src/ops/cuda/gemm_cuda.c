@@ -74,6 +74,20 @@ static Status layout(cublasLtMatrixLayout_t *out, const GemmMatrix *m, int64_t r
     return ST_OK;
 }
 
+/* To cuBLASLt, which sees c^T, the bias is a column. */
+static Status add_bias(Gemm *p)
+{
+    const cublasLtEpilogue_t epilogue = CUBLASLT_EPILOGUE_BIAS;
+    const cudaDataType_t type = data_type(p->shape.c.dtype);
+    TRY_CUBLAS(cublasLtMatmulDescSetAttribute(p->operation, CUBLASLT_MATMUL_DESC_EPILOGUE,
+                                              &epilogue, sizeof epilogue));
+    TRY_CUBLAS(cublasLtMatmulDescSetAttribute(p->operation, CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE,
+                                              &type, sizeof type));
+    TRY_CUBLAS(cublasLtMatmulDescSetAttribute(p->operation, CUBLASLT_MATMUL_DESC_BIAS_POINTER,
+                                              &p->shape.bias, sizeof p->shape.bias));
+    return ST_OK;
+}
+
 static Status describe(Gemm *p)
 {
     const GemmShape *s = &p->shape;
@@ -84,6 +98,7 @@ static Status describe(Gemm *p)
                                               sizeof first));
     TRY_CUBLAS(cublasLtMatmulDescSetAttribute(p->operation, CUBLASLT_MATMUL_DESC_TRANSB, &second,
                                               sizeof second));
+    if (s->bias) TRY(add_bias(p));
     TRY(layout(&p->a, &s->a, s->transpose_a ? s->k : s->m, s->transpose_a ? s->m : s->k, s->batch));
     TRY(layout(&p->b, &s->b, s->transpose_b ? s->n : s->k, s->transpose_b ? s->k : s->n, s->batch));
     return layout(&p->c, &s->c, s->m, s->n, s->batch);
@@ -102,6 +117,8 @@ static Status candidates(Gemm *p, cublasLtMatmulHeuristicResult_t *found, int *n
 {
     const GemmShape *s = &p->shape;
     const uint64_t workspace = GPU_SUPPORT_CUBLASLT;
+    /* the bias is read where results are written, in the same steps */
+    const uint32_t result = s->bias && s->bias_align < s->c.align ? s->bias_align : s->c.align;
     /* partial sums of a split-K GEMM stay fp32 whatever the result's type */
     const uint32_t schemes =
         CUBLASLT_REDUCTION_SCHEME_MASK & ~(uint32_t)CUBLASLT_REDUCTION_SCHEME_OUTPUT_TYPE;
@@ -114,7 +131,7 @@ static Status candidates(Gemm *p, cublasLtMatmulHeuristicResult_t *found, int *n
                       {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, &s->b.align, sizeof s->b.align},
                       {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, &s->a.align, sizeof s->a.align},
                       {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, &s->c.align, sizeof s->c.align},
-                      {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, &s->c.align, sizeof s->c.align}};
+                      {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, &result, sizeof result}};
     cublasLtMatmulPreference_t preference = NULL;
     TRY_CUBLAS(cublasLtMatmulPreferenceCreate(&preference));
     for (size_t i = 0; i < sizeof attributes / sizeof *attributes; i++) {
@@ -178,7 +195,7 @@ static Status choose(Gemm *p, Backend *be, const Operands *x)
 
 /* ---- algorithms that were chosen before ---- */
 
-enum { KEY = 256, HEX = 2 * sizeof(cublasLtMatmulAlgo_t) };
+enum { KEY = 320, HEX = 2 * sizeof(cublasLtMatmulAlgo_t) };
 
 static void shape_key(const GemmShape *s, char key[KEY])
 {
@@ -190,6 +207,7 @@ static void shape_key(const GemmShape *s, char key[KEY])
         plan_dtype_name(s->a.dtype), plan_dtype_name(s->b.dtype), plan_dtype_name(s->c.dtype),
         s->a.align, s->b.align, s->c.align, s->transpose_a ? 't' : 'n', s->transpose_b ? 't' : 'n',
         s->tf32 ? " tf32" : "", s->accumulate ? " accumulate" : "");
+    if (s->bias) snprintf(key + strlen(key), KEY - strlen(key), " bias %u", s->bias_align);
 }
 
 static void release_algorithms(void *table)

@@ -21,11 +21,13 @@ typedef struct GemmMatrix {
     uint32_t align; /* bytes that divide every matrix's address */
 } GemmMatrix;
 
-/* Row-major c[m, n] = scale op(a) op(b), or c += that. */
+/* Row-major c[m, n] = scale op(a) op(b) + bias, or c += that. */
 typedef struct GemmShape {
     int64_t m, n, k, batch;
     GemmMatrix a, b, c;
     bool transpose_a, transpose_b, tf32, accumulate;
+    const void *bias;    /* [n], of c's dtype; NULL: none */
+    uint32_t bias_align; /* bytes that divide its address */
 } GemmShape;
 
 typedef struct Gemm {

@@ -60,23 +60,23 @@ __device__ __forceinline__ void row_store(Operand y, int64_t row, int64_t W, int
 
 template <bool VECTORIZED, typename X>
 __global__ void __launch_bounds__(THREADS)
-    reduce_row_warp_kernel(Operand y, const X *x, int64_t R, int64_t W, int fn)
+    reduce_row_warp_kernel(Operand y, const X *x, int64_t ld, int64_t R, int64_t W, int fn)
 {
     const int lane = threadIdx.x % WARP;
     const int64_t row = (int64_t)blockIdx.x * WARPS + threadIdx.x / WARP;
     if (row >= R) return; /* the whole warp */
-    const float share = row_share<VECTORIZED>(x + row * W, W, fn, lane, WARP);
+    const float share = row_share<VECTORIZED>(x + row * ld, W, fn, lane, WARP);
     const float result = fn == FN_ROW_MAX ? warp_max(share) : warp_sum(share);
     if (lane == 0) row_store(y, row, W, fn, result);
 }
 
 template <bool VECTORIZED, typename X>
 __global__ void __launch_bounds__(WIDE_THREADS)
-    reduce_row_block_kernel(Operand y, const X *x, int64_t W, int fn)
+    reduce_row_block_kernel(Operand y, const X *x, int64_t ld, int64_t W, int fn)
 {
     __shared__ float shared[WIDE_THREADS / WARP];
     const int64_t row = blockIdx.x;
-    const float share = row_share<VECTORIZED>(x + row * W, W, fn, threadIdx.x, blockDim.x);
+    const float share = row_share<VECTORIZED>(x + row * ld, W, fn, threadIdx.x, blockDim.x);
     const float result = fn == FN_ROW_MAX ? block_max(share, shared) : block_sum(share, shared);
     if (threadIdx.x == 0) row_store(y, row, W, fn, result);
 }
@@ -85,13 +85,13 @@ __global__ void __launch_bounds__(WIDE_THREADS)
 
 /* This thread's columns over the rows of its group that fall to its warp. */
 template <typename X, int N>
-__device__ __forceinline__ void column_share(float (&sum)[N], const X *x, int64_t W, int64_t first,
+__device__ __forceinline__ void column_share(float (&sum)[N], const X *x, int64_t ld, int64_t first,
                                              int64_t end)
 {
 #pragma unroll 4
     for (int64_t r = first; r < end; r += WARPS) {
         float v[N];
-        read_access(v, x + r * W);
+        read_access(v, x + r * ld);
 #pragma unroll
         for (int k = 0; k < N; k++) sum[k] += v[k];
     }
@@ -100,8 +100,8 @@ __device__ __forceinline__ void column_share(float (&sum)[N], const X *x, int64_
 /* Block (band, group) writes partial[group, columns of the band]. */
 template <bool VECTORIZED, typename X>
 __global__ void __launch_bounds__(THREADS)
-    reduce_column_kernel(float *partial, const X *x, int64_t R, int64_t W, int64_t group_rows,
-                         int64_t bands)
+    reduce_column_kernel(float *partial, const X *x, int64_t ld, int64_t R, int64_t W,
+                         int64_t group_rows, int64_t bands)
 {
     constexpr int EACH = access_width<VECTORIZED, X>, BAND = WARP * EACH;
     __shared__ float shared[WARPS][BAND];
@@ -110,7 +110,7 @@ __global__ void __launch_bounds__(THREADS)
     const int64_t first = group * group_rows, end = min(first + group_rows, R);
     const int64_t col = band * BAND + lane * EACH;
     float sum[EACH] = {0};
-    if (col < W) column_share(sum, x + col, W, first + warp, end);
+    if (col < W) column_share(sum, x + col, ld, first + warp, end);
 #pragma unroll
     for (int k = 0; k < EACH; k++) shared[warp][k * WARP + lane] = sum[k]; /* no bank conflicts */
     __syncthreads();
@@ -154,10 +154,11 @@ template <bool VECTORIZED, typename X> static Status launch_rows(const OpCall *c
     const cudaStream_t stream = call->backend->stream;
     if (W <= NARROW) {
         const unsigned grid = (unsigned)blocks_for(R, WARPS);
-        reduce_row_warp_kernel<VECTORIZED><<<grid, THREADS, 0, stream>>>(y, x, R, W, fn);
+        reduce_row_warp_kernel<VECTORIZED><<<grid, THREADS, 0, stream>>>(y, x, tx->ld, R, W, fn);
     } else {
         const int threads = W >= 8 * NARROW ? WIDE_THREADS : THREADS;
-        reduce_row_block_kernel<VECTORIZED><<<(unsigned)R, threads, 0, stream>>>(y, x, W, fn);
+        reduce_row_block_kernel<VECTORIZED>
+            <<<(unsigned)R, threads, 0, stream>>>(y, x, tx->ld, W, fn);
     }
     return LAUNCH_STATUS();
 }
@@ -170,7 +171,7 @@ template <bool VECTORIZED, typename X> static Status launch_columns(const OpCall
     const cudaStream_t stream = call->backend->stream;
     float *partial = (float *)call->workspace;
     reduce_column_kernel<VECTORIZED><<<(unsigned)(c.bands * c.groups), THREADS, 0, stream>>>(
-        partial, x, R, W, c.group_rows, c.bands);
+        partial, x, tx->ld, R, W, c.group_rows, c.bands);
     TRY(LAUNCH_STATUS());
     reduce_groups_kernel<<<(unsigned)blocks_for(W, WARP), THREADS, 0, stream>>>(
         operand_out(call, 0), partial, c.groups, W);

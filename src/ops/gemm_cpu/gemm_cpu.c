@@ -13,6 +13,8 @@ GemmPlan gemm_plan(const Microkernel *kernel, const GemmOperands *x)
                       .b = x->transpose_b ? pack_cpu_rows(x->b) : pack_cpu_columns(x->b),
                       .scale = x->scale,
                       .accumulate = x->accumulate,
+                      .bias = x->bias.data,
+                      .bias_dtype = x->bias.dtype,
                       .c = x->c.data,
                       .c_dtype = x->c.dtype,
                       .ldc = x->c.ld};

@@ -12,9 +12,11 @@
 typedef struct GemmPlan {
     const Microkernel *kernel;
     int64_t m, n, k;
-    PackSource a, b; /* lines are rows of op(a), columns of op(b) */
-    float scale;     /* c = scale op(a) op(b) */
-    bool accumulate; /* c += scale op(a) op(b) */
+    PackSource a, b;  /* lines are rows of op(a), columns of op(b) */
+    float scale;      /* c = scale op(a) op(b) + bias */
+    bool accumulate;  /* c += that */
+    const void *bias; /* [n]; NULL: none */
+    DType bias_dtype;
     void *c;
     DType c_dtype;
     int64_t ldc;

@@ -89,7 +89,7 @@ static void prefetch(Prefetch *p)
 /* Whether the last KC may write whole tiles where they belong. */
 static bool in_place(const GemmPlan *p, const Block *block)
 {
-    return p->c_dtype == DT_F32 && p->scale == 1 && !block->total && !p->accumulate;
+    return p->c_dtype == DT_F32 && p->scale == 1 && !block->total && !p->accumulate && !p->bias;
 }
 
 /* What a KC is to the sums of a block. */
@@ -158,16 +158,6 @@ static void scale_row(float *x, int64_t n, float scale)
     for (int64_t j = 0; j < n; j++) x[j] *= scale;
 }
 
-/* sums += x, any dtype. */
-static void add_row(float *sums, const void *x, DType dtype, int64_t n)
-{
-    float buffer[ROWS_CHUNK];
-    for (int64_t j = 0; j < n; j += ROWS_CHUNK) {
-        const int64_t some = i64_min(ROWS_CHUNK, n - j);
-        rows_cpu_add(sums + j, rows_cpu_read(rows_cpu_at(x, dtype, j), dtype, some, buffer), some);
-    }
-}
-
 /* Stores what was not written in place. */
 static void store(const GemmPlan *p, const Block *block)
 {
@@ -184,7 +174,10 @@ static void store(const GemmPlan *p, const Block *block)
         float *row = sums + i * block->ld + from;
         void *c = rows_cpu_at(p->c, p->c_dtype, to);
         if (p->scale != 1) scale_row(row, n, p->scale);
-        if (p->accumulate) add_row(row, c, p->c_dtype, n);
+        if (p->bias)
+            rows_cpu_add_row(row, rows_cpu_at(p->bias, p->bias_dtype, at->column + from),
+                             p->bias_dtype, n);
+        if (p->accumulate) rows_cpu_add_row(row, c, p->c_dtype, n);
         rows_cpu_store(c, row, p->c_dtype, n);
     }
 }

@@ -1,4 +1,5 @@
-/* What a matrix multiplication on a CPU is given: c = scale op(a) op(b), or c += that. */
+/* What a matrix multiplication on a CPU is given: c = scale op(a) op(b) + bias, or c +=
+ * that. */
 #pragma once
 
 #include "ops/element.h"
@@ -8,6 +9,7 @@ typedef struct GemmOperands {
     bool transpose_a, transpose_b;
     float scale;
     bool accumulate;
+    Operand bias; /* one row; without data: none */
 } GemmOperands;
 
 static inline int64_t gemm_operands_k(const GemmOperands *x)

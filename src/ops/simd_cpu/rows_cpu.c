@@ -78,6 +78,15 @@ void rows_cpu_convert(void *restrict dst, DType to, const void *restrict src, DT
     }
 }
 
+void rows_cpu_add_row(float *restrict sum, const void *restrict x, DType dtype, int64_t n)
+{
+    float buffer[ROWS_CHUNK];
+    for (int64_t i = 0; i < n; i += ROWS_CHUNK) {
+        const int64_t m = i64_min(ROWS_CHUNK, n - i);
+        rows_cpu_add(sum + i, rows_cpu_read(rows_cpu_at(x, dtype, i), dtype, m, buffer), m);
+    }
+}
+
 static const char reference_only[] = "float64 has the reference only";
 
 const char *rows_cpu_refuse_f64(const Tensor *t)

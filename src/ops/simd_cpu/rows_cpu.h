@@ -25,6 +25,8 @@ void rows_cpu_convert(void *restrict dst, DType to, const void *restrict src, DT
                       int64_t n);
 
 void rows_cpu_add(float *restrict sum, const float *restrict x, int64_t n); /* sum += x */
+/* The same, x of any dtype. */
+void rows_cpu_add_row(float *restrict sum, const void *restrict x, DType dtype, int64_t n);
 /* The largest of n numbers and `max`; NaN is passed over. */
 float rows_cpu_max(const float *x, int64_t n, float max);
 

@@ -109,7 +109,8 @@ static void windows_where_none_may_be(void **state)
     const int window = builder_view(&f->b, "window", base, 2, DIMS(4, 4), 8);
     builder_node(&f->b, OP_softmax, IDS(x), IDS(window));
     refused(f, "gaps");
-    builder_node(&f->b, OP_reduce, IDS(x), IDS(window))->fn = FN_COL_SUM;
+    const int column = builder_view(&f->b, "column", base, 2, DIMS(4, 1), 8);
+    builder_node(&f->b, OP_reduce, IDS(column), IDS(x))->fn = FN_ROW_SUM;
     refused(f, "gaps");
 }
 
@@ -127,6 +128,17 @@ static void rotations_that_do_not_fit(void **state)
     *builder_node(&f->b, OP_rope, IDS(x), IDS(x, table, table, full, PLAN_NONE)) =
         (NodeAttr){.tokens = 3, .heads = 2};
     refused(f, "full tables");
+}
+
+static void a_bias_of_another_width(void **state)
+{
+    Fixture *f = *state;
+    const int x = tensor(f, DT_F32, 4, 4), row = tensor(f, DT_F32, 1, 3),
+              column = tensor(f, DT_F32, 4, 1);
+    builder_node(&f->b, OP_matmul, IDS(x), IDS(x, x, row));
+    refused(f, "a bias of 1x3 for rows of 4");
+    builder_node(&f->b, OP_matmul, IDS(x), IDS(x, x, column));
+    refused(f, "a bias of 4x1 for rows of 4");
 }
 
 /* Memory is planned by operands: one that is read and not named could be another tensor's by then. */
@@ -167,6 +179,7 @@ int main(void)
         CASE(a_function_that_is_none),   CASE(indices_that_are_no_integers),
         CASE(windows_where_none_may_be), CASE(rotations_that_do_not_fit),
         CASE(a_dtype_that_is_new),       CASE(a_sum_that_is_not_read),
+        CASE(a_bias_of_another_width),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -20,6 +20,7 @@ typedef struct Trial {
     int threads;
     float scale;
     bool accumulate; /* to what fill() left in c: `untouched` */
+    bool bias;       /* in fp32, numbers of noise() */
     double (*value)(uint64_t i);
 } Trial;
 
@@ -69,8 +70,17 @@ static inline PackSource source(const Matrix *m, bool lines_are_rows)
     return (PackSource){m->data, m->dtype, lines_are_rows ? m->ld : 1, lines_are_rows ? 1 : m->ld};
 }
 
+/* One row, to be freed; NULL: there is none. */
+static inline float *bias_of(const Trial *t)
+{
+    float *bias = t->bias ? malloc((size_t)t->n * sizeof *bias) : NULL;
+    for (int64_t j = 0; bias && j < t->n; j++) bias[j] = (float)noise((uint64_t)j + 77);
+    return bias;
+}
+
 static inline void multiply(const Trial *t, const Matrix *a, const Matrix *b, const Matrix *c)
 {
+    float *bias = bias_of(t);
     const GemmPlan p = {.kernel = t->kernel,
                         .m = t->m,
                         .n = t->n,
@@ -80,12 +90,15 @@ static inline void multiply(const Trial *t, const Matrix *a, const Matrix *b, co
                         .c = c->data,
                         .scale = t->scale,
                         .accumulate = t->accumulate,
+                        .bias = bias,
+                        .bias_dtype = DT_F32,
                         .c_dtype = c->dtype,
                         .ldc = c->ld};
     void *workspace = aligned_alloc(64, (gemm_workspace(&p, t->threads) + 63) / 64 * 64);
     assert_non_null(workspace);
     gemm_multiply(&p, workspace, t->threads);
     free(workspace);
+    free(bias);
 }
 
 /* Half an ulp for one rounding to the result's dtype, relative. */
@@ -130,7 +143,8 @@ static inline void check(const Trial *t, const Matrix *a, const Matrix *b, const
                 sum += x * y;
                 absolute += fabs(x * y);
             }
-            const double before = t->accumulate ? (double)untouched : 0;
+            const double bias = t->bias ? (double)(float)noise((uint64_t)j + 77) : 0;
+            const double before = bias + (t->accumulate ? (double)untouched : 0);
             check_element(t, get(c, i, j), before + t->scale * sum,
                           fabs(before) + fabs(t->scale * absolute));
         }

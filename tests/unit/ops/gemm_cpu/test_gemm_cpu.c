@@ -53,8 +53,8 @@ static void test_blocks(void **state)
     }
 }
 
-/* c += op(a) op(b): whole and ragged tiles, several KC, a partial sum, every dtype of c. */
-static void test_accumulate(void **state)
+/* c += op(a) op(b), c = op(a) op(b) + bias, both: whole and ragged tiles, several KC, a partial sum, every dtype of c. */
+static void test_sums_and_biases(void **state)
 {
     (void)state;
     static const int64_t sizes[][3] = {{1, 1, 1}, {97, 193, 5}, {96, 192, 131}, {13, 101, 4207}};
@@ -62,8 +62,9 @@ static void test_accumulate(void **state)
     const Microkernel *kernel;
     for (int i = 0; (kernel = next_kernel(&i));) {
         Trial t = trial(kernel);
-        t.accumulate = true;
         for (int s = 0; s < 12; s++) {
+            t.accumulate = s % 4 != 3;
+            t.bias = s % 4 != 0;
             t.m = sizes[s / 3][0];
             t.n = sizes[s / 3][1];
             t.k = sizes[s / 3][2];
@@ -248,7 +249,7 @@ int main(void)
         cmocka_unit_test(test_long_sums),     cmocka_unit_test(test_dtypes),
         cmocka_unit_test(test_infinities),    cmocka_unit_test(test_fallback),
         cmocka_unit_test(test_denormals),     cmocka_unit_test(test_after_fork),
-        cmocka_unit_test(test_plain_is_last), cmocka_unit_test(test_accumulate),
+        cmocka_unit_test(test_plain_is_last), cmocka_unit_test(test_sums_and_biases),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
