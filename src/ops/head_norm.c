@@ -51,6 +51,45 @@ static void grad(Builder *b, const Node *node)
     builder_grad_add(b, w, dw);
 }
 
+/* x as [N, H, D] in full precision: a window into x, or into a copy where x is narrow or itself a window (gradients meet in
+ * the tensor that a window is of). */
+static int wide_heads(Builder *b, int x, int64_t H)
+{
+    const DType wide = op_full_dtype(builder_dtype(b, x));
+    int from = x;
+    if (builder_dtype(b, x) != wide || builder_at(b, x)->base != PLAN_NONE) {
+        from = builder_like(b, "wide", x, wide);
+        builder_node(b, OP_cast, IDS(from), IDS(x));
+    }
+    const int64_t N = plan_rows(builder_at(b, from)), D = plan_width(builder_at(b, from)) / H;
+    return builder_view(b, "heads", from, 0, DIMS(N, H, D), D);
+}
+
+static void decompose(Builder *b, const Node *node)
+{
+    const int y = plan_out_id(b->plan, node, 0), r = plan_out_id(b->plan, node, 1);
+    const int w = plan_in_id(b->plan, node, 1);
+    const double eps = node->attr.shift;
+    const int heads = wide_heads(b, plan_in_id(b->plan, node, 0), node->attr.heads);
+    const DType wide = builder_dtype(b, heads);
+    const int64_t N = builder_at(b, heads)->dim[0], H = builder_at(b, heads)->dim[1];
+    const int square = builder_like(b, "square", heads, wide);
+    const int mean = builder_tensor(b, "mean", TK_ACTIVATION, wide, DIMS(N, H, 1));
+    const int shifted = builder_like(b, "mean+eps", mean, wide);
+    const int each = builder_view(b, "r of each head", r, 0, DIMS(N, H, 1), 1);
+    const int normalized = builder_like(b, "normalized", heads, wide);
+    builder_node(b, OP_unary, IDS(square), IDS(heads))->fn = FN_SQUARE;
+    builder_node(b, OP_reduce, IDS(mean), IDS(square))->fn = FN_ROW_MEAN;
+    *builder_node(b, OP_unary, IDS(shifted), IDS(mean)) =
+        (NodeAttr){.fn = FN_AFFINE, .scale = 1, .shift = eps};
+    builder_node(b, OP_unary, IDS(r), IDS(shifted))->fn = FN_RSQRT;
+    builder_node(b, OP_binary, IDS(normalized), IDS(heads, each))->fn = FN_MUL;
+    const bool same = builder_dtype(b, y) == wide;
+    const int weighted = same ? y : builder_like(b, "weighted", heads, wide);
+    builder_node(b, OP_binary, IDS(weighted), IDS(normalized, w))->fn = FN_MUL;
+    if (!same) builder_node(b, OP_cast, IDS(y), IDS(weighted));
+}
+
 static Status reference(const OpCall *call)
 {
     const Operand y = element_out(call, 0), x = element_in(call, 0), w = element_in(call, 1);
@@ -102,8 +141,8 @@ static Status reference_grad(const OpCall *call)
 }
 
 const OpDef head_norm_def = {
-    OP_SOURCE,     .auxiliary = 1U << 1, .check = check,
-    .flops_in = 4, .grad = grad,         .reference = reference,
+    OP_SOURCE,    .auxiliary = 1U << 1,   .check = check,         .flops_in = 4,
+    .grad = grad, .decompose = decompose, .reference = reference,
 };
 
 const OpDef head_norm_grad_def = {

@@ -10,6 +10,7 @@
  * ddelta is a second copy of dx in delta's dtype; it is absent where dx itself can serve.
  * eps is attr.shift. y may be 16 bit; s, m, r and all sums are fp32. */
 #include "ops/element.h"
+#include "ops/op_check.h"
 #include "plan/op_functions.h"
 
 #include <math.h>
@@ -23,7 +24,7 @@ static Status check(const Plan *plan, const Node *node)
         return FAIL(ST_FAILED, "layernorm: '%s' has %lld elements, a row %lld", w->name,
                     (long long)plan_elements(w), (long long)plan_width(x));
     }
-    return ST_OK;
+    return op_check_contiguous(plan, node);
 }
 
 static Status check_grad(const Plan *plan, const Node *node)
@@ -31,7 +32,7 @@ static Status check_grad(const Plan *plan, const Node *node)
     const Tensor *dy = plan_in(plan, node, 0), *s = plan_in(plan, node, 1);
     if (plan_elements(dy) != plan_elements(s))
         return FAIL(ST_FAILED, "layernorm_grad: dy and s differ");
-    return ST_OK;
+    return op_check_contiguous(plan, node);
 }
 
 static void grad(Builder *b, const Node *node)

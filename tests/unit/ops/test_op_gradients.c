@@ -1,5 +1,6 @@
 /* Every op's gradient rule, run by the references in float64, against central differences; and every
- * op's decomposition against the op itself. What has no rule is reported as skipped. */
+ * op's decomposition against the op itself, the gradients of its primitives included. What has no rule is
+ * reported as skipped. */
 #include "op_cases/op_cases.h"
 #include "op_harness.h"
 
@@ -11,8 +12,8 @@ static bool carries_gradient(const OpDef *def, const Plan *plan, const Node *nod
     return t && t->dtype == DT_F64 && !(def->auxiliary >> out & 1U);
 }
 
-/* Appends the gradient nodes, with d(output) a tensor of random numbers for each output. */
-static void differentiate(Builder *b, const Node *node)
+/* d(output) is a tensor of random numbers, for each output. */
+static void seed_gradients(Builder *b, const Node *node)
 {
     const OpDef *def = op_def(node->op);
     for (int o = 0; o < node->n_out; o++) {
@@ -21,8 +22,14 @@ static void differentiate(Builder *b, const Node *node)
         const Tensor t = *builder_at(b, id);
         builder_grad_add(b, id, builder_tensor(b, "seed", TK_INPUT, DT_F64, t.n_dims, t.dim));
     }
+}
+
+/* Appends the gradient nodes. */
+static void differentiate(Builder *b, const Node *node)
+{
+    seed_gradients(b, node);
     b->phase = PHASE_BACKWARD;
-    def->grad(b, node);
+    op_def(node->op)->grad(b, node);
 }
 
 /* sum over outputs of d(output) * output, after the forward nodes have run. */
@@ -169,18 +176,95 @@ static void test_decompose(void **state)
     assert_true(i > 0);
 }
 
+/* The gradients of every forward node, from the last to the first. */
+static void walk_back(Builder *b)
+{
+    b->phase = PHASE_BACKWARD;
+    for (int n = b->plan->n_nodes; n-- > 0 && b->status == ST_OK;) {
+        const Node node = b->plan->nodes[n];
+        bool reached = false;
+        for (int o = 0; o < node.n_out; o++)
+            reached = reached || builder_grad(b, plan_out_id(b->plan, &node, o)) != PLAN_NONE;
+        if (reached && op_def(node.op)->grad) op_def(node.op)->grad(b, &node);
+    }
+}
+
+static void compare_gradients(const Builder *whole, const Builder *parts, const Node *node, int i)
+{
+    HarnessRun want, got;
+    harness_keep_all(whole->plan);
+    harness_keep_all(parts->plan);
+    harness_open(&want, whole->plan, "reference", 1);
+    harness_open(&got, parts->plan, "reference", 1);
+    harness_run_nodes(&want);
+    harness_run_nodes(&got);
+    for (int k = 0; k < node->n_in; k++) {
+        const int in = plan_in_id(whole->plan, node, k);
+        if (!builder_wants_grad(whole, in) || builder_grad(whole, in) == PLAN_NONE) continue;
+        if (builder_grad(parts, in) == PLAN_NONE)
+            fail_msg("%s case %d: primitives have no d(%s)", plan_op_name(node->op), i,
+                     builder_at(parts, in)->name);
+        const double error =
+            harness_error(&got, &want, builder_grad(parts, in), builder_grad(whole, in));
+        if (!(error <= 1e-11))
+            fail_msg("%s case %d: primitives differ in d(%s) by %g", plan_op_name(node->op), i,
+                     builder_at(whole, in)->name, error);
+    }
+    harness_close(&want);
+    harness_close(&got);
+}
+
+/* Tensors of the case and its seeds have the same numbers in both plans, and so the same values. */
+static bool decompose_grad_case(OpKind op, int i)
+{
+    Plan whole, parts;
+    Builder b, c;
+    whole = (Plan){0};
+    parts = (Plan){0};
+    builder_init(&b, &whole);
+    builder_init(&c, &parts);
+    const bool there = op_cases[op](&b, i, DT_F64) && op_cases[op](&c, i, DT_F64);
+    if (there) {
+        const Node node = whole.nodes[whole.n_nodes - 1];
+        seed_gradients(&c, &node);
+        decompose_last(&c);
+        walk_back(&c);
+        ASSERT_OK(c.status);
+        differentiate(&b, &node);
+        ASSERT_OK(b.status);
+        compare_gradients(&b, &c, &node, i);
+    }
+    builder_free(&b);
+    builder_free(&c);
+    plan_free(&whole);
+    plan_free(&parts);
+    return there;
+}
+
+static void test_decompose_grad(void **state)
+{
+    const OpKind op = *(const OpKind *)*state;
+    int i = 0;
+    if (!op_def(op)->decompose || !op_def(op)->grad) skip();
+    while (decompose_grad_case(op, i)) i++;
+    assert_true(i > 0);
+}
+
 int main(void)
 {
     static OpKind kinds[OP_COUNT];
-    static char names[OP_COUNT][48];
-    struct CMUnitTest tests[2 * OP_COUNT];
+    static char names[2][OP_COUNT][64];
+    struct CMUnitTest tests[3 * OP_COUNT];
     for (int op = 0; op < OP_COUNT; op++) {
+        const char *name = plan_op_name((OpKind)op);
         kinds[op] = (OpKind)op;
-        snprintf(names[op], sizeof names[op], "%s as primitives", plan_op_name((OpKind)op));
-        tests[op] =
-            (struct CMUnitTest){plan_op_name((OpKind)op), test_gradient, NULL, NULL, &kinds[op]};
+        snprintf(names[0][op], sizeof names[0][op], "%s as primitives", name);
+        snprintf(names[1][op], sizeof names[1][op], "gradients of the primitives of %s", name);
+        tests[op] = (struct CMUnitTest){name, test_gradient, NULL, NULL, &kinds[op]};
         tests[OP_COUNT + op] =
-            (struct CMUnitTest){names[op], test_decompose, NULL, NULL, &kinds[op]};
+            (struct CMUnitTest){names[0][op], test_decompose, NULL, NULL, &kinds[op]};
+        tests[2 * OP_COUNT + op] =
+            (struct CMUnitTest){names[1][op], test_decompose_grad, NULL, NULL, &kinds[op]};
     }
-    return _cmocka_run_group_tests("gradients and decompositions", tests, 2 * OP_COUNT, NULL, NULL);
+    return _cmocka_run_group_tests("gradients and decompositions", tests, 3 * OP_COUNT, NULL, NULL);
 }
