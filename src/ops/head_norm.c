@@ -5,7 +5,8 @@
  * head_norm       y, r | x, w
  * head_norm_grad  dx, dw | dy, x, w, r
  *
- * x is [N, H D] with heads side by side, rows may be ld apart; w is [D]; r is [N, H]. H is attr.heads. With g = dy w:
+ * x is [N, H D] with heads side by side, rows may be ld apart; w is [D]; r is [N, H]. H is
+ * attr.heads. With g = dy w:
  *     dx = r g - x r^3 mean(g x)            dw = sum over rows and heads of dy x r
  * eps is attr.shift. x, y and their gradients may be 16 bit; w, r and all sums are fp32. */
 #include "ops/element.h"
@@ -51,8 +52,8 @@ static void grad(Builder *b, const Node *node)
     builder_grad_add(b, w, dw);
 }
 
-/* x as [N, H, D] in full precision: a window into x, or into a copy where x is narrow or itself a window (gradients meet in
- * the tensor that a window is of). */
+/* x as [N, H, D] in full precision: a window into x, or into a copy where x is narrow or itself a
+ * window (gradients meet in the tensor that a window is of). */
 static int wide_heads(Builder *b, int x, int64_t H)
 {
     const DType wide = op_full_dtype(builder_dtype(b, x));

@@ -5,10 +5,11 @@
  * layernorm       y, m, r, s | x, w, b, delta       without delta: s absent, s = x
  * layernorm_grad  dx, ddelta, dw, db | dy, s, w, m, r, ds
  *
- * ds is what flows into s from the residual stream (absent after the last norm). With n = (s - m) r, g = dy w:
+ * ds is what flows into s from the residual stream (absent after the last norm). With
+ * n = (s - m) r and g = dy w:
  *     dx = ds + r (g - mean(g) - n mean(g n))      dw = sum over rows of dy n      db = sum over rows of dy
- * ddelta is a second copy of dx in delta's dtype; it is absent where dx itself can serve.
- * eps is attr.shift. y may be 16 bit; s, m, r and all sums are fp32. */
+ * ddelta is a second copy of dx in delta's dtype; it is absent where dx itself can serve. eps is
+ * attr.shift. y may be 16 bit; s, m, r and all sums are fp32. */
 #include "ops/element.h"
 #include "ops/op_check.h"
 #include "plan/op_functions.h"

@@ -1,8 +1,8 @@
 #include "op_cases.h"
 
-/* Rows, heads, width of a head: one of each, primes, a model's own; then widths for the kernels of a GPU (one vector, a few,
- * more than threads hold), and at last more heads than it runs at once. Each as a tensor, as a window into a wider one,
- * and as a window where no vector is aligned. */
+/* Rows, heads, width of a head: one of each, primes, a model's own; then widths for the kernels of
+ * a GPU (one vector, a few, more than threads hold), and at last more heads than it runs at once.
+ * Each as a tensor, as a window into a wider one, and as a window where no vector is aligned. */
 static const int64_t shapes[][3] = {
     {1, 1, 2},   {3, 2, 5}, {5, 3, 16}, {7, 1, 33},  {17, 4, 64},  {9, 2, 128},  {70, 5, 12},
     {2, 3, 256}, {3, 2, 8}, {5, 2, 80}, {3, 2, 520}, {2, 2, 1040}, {4300, 3, 64}};

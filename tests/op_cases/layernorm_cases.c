@@ -1,12 +1,12 @@
 #include "op_cases.h"
 
-/* Widths that are tiny, odd, prime, and a model's own; with and without the residual. A row of one element has
- * no variance: its gradient is a difference of equal numbers. */
+/* Widths that are tiny, odd, prime, and a model's own; with and without the residual. A row of one
+ * element has no variance: its gradient is a difference of equal numbers. */
 static const int64_t shapes[][2] = {{1, 2},    {3, 3},    {5, 33},   {7, 101},
                                     {17, 128}, {9, 768},  {130, 31}, {4500, 8},
                                     {3, 5000}, {2, 8192}, {2, 8200}, {2, 4099}};
-/* The first ones serve differences, too, which run a case over and over. The others are for the kernels of a GPU: more
- * rows than it runs at once, long rows, longer than threads hold. */
+/* The first ones serve differences, too, which run a case over and over. The others are for the
+ * kernels of a GPU: more rows than it runs at once, long rows, longer than threads hold. */
 enum { N_SHAPES = sizeof shapes / sizeof *shapes, N_SMALL = 7 };
 
 static bool is_case(int i, DType act)

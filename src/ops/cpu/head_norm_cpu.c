@@ -1,5 +1,5 @@
-/* Head by head; the weight's gradient is summed over fixed groups of rows, so that the result does not depend on
- * the number of threads. */
+/* Head by head; the weight's gradient is summed over fixed groups of rows, so that the result does
+ * not depend on the number of threads. */
 #include "base/i64.h"
 #include "ops/cpu/impls_cpu.h"
 #include "ops/cpu/operand_cpu.h"

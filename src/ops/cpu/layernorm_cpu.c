@@ -1,5 +1,5 @@
-/* One pass over each row for the norm; the gradients of weight and bias are summed over fixed groups of rows, so
- * that the result does not depend on the number of threads. */
+/* One pass over each row for the norm; the gradients of weight and bias are summed over fixed
+ * groups of rows, so that the result does not depend on the number of threads. */
 #include "base/i64.h"
 #include "ops/cpu/impls_cpu.h"
 #include "ops/cpu/operand_cpu.h"
@@ -36,9 +36,9 @@ CPU_CLONES static float sum_row(const float *x, int64_t n)
 }
 
 /* The variance in a second pass: a difference of sums would lose digits where the mean is large. */
-CPU_CLONES static RowStats norm_row(float *restrict y, const float *restrict s,
-                                    const float *restrict w, const float *restrict b, float sum,
-                                    int64_t n, float eps)
+CPU_CLONES static RowStats layer_row(float *restrict y, const float *restrict s,
+                                     const float *restrict w, const float *restrict b, float sum,
+                                     int64_t n, float eps)
 {
     const float mean = sum / (float)n;
     float squares = 0;
@@ -67,17 +67,17 @@ static void norm_rows(const void *data, int64_t first, int64_t last, int thread)
         } else {
             sum = sum_row(row, n);
         }
-        const RowStats stats = norm_row(target, row, w, b, sum, n, eps);
+        const RowStats stats = layer_row(target, row, w, b, sum, n, eps);
         means[i] = stats.mean;
         rstds[i] = stats.rstd;
         operand_cpu_finish(y, i, 0, n, target);
     }
 }
 
-CPU_CLONES static void norm_grad_row(float *dx, float *restrict dw, float *restrict db,
-                                     const float *restrict dy, const float *restrict s,
-                                     const float *restrict w, RowStats stats, const float *ds,
-                                     int64_t n)
+CPU_CLONES static void layer_grad_row(float *dx, float *restrict dw, float *restrict db,
+                                      const float *restrict dy, const float *restrict s,
+                                      const float *restrict w, RowStats stats, const float *ds,
+                                      int64_t n)
 {
     const float mean = stats.mean, r = stats.rstd;
     float sum = 0, dot = 0;
@@ -121,8 +121,8 @@ static void grad_group(const OpCall *call, int64_t g, float *dw, float *db, floa
     float *dx = op_out(call, 0);
     for (int64_t j = 0; j < n; j++) dw[j] = db[j] = 0;
     for (int64_t i = g * GROUP; i < end; i++) {
-        norm_grad_row(dx + i * n, dw, db, operand_cpu_read(dy, i, 0, n, buffer), s + i * n, w,
-                      (RowStats){mean[i], rstd[i]}, ds ? ds + i * n : NULL, n);
+        layer_grad_row(dx + i * n, dw, db, operand_cpu_read(dy, i, 0, n, buffer), s + i * n, w,
+                       (RowStats){mean[i], rstd[i]}, ds ? ds + i * n : NULL, n);
         if (ddelta.data) rows_cpu_store(operand_cpu_at(ddelta, i, 0), dx + i * n, ddelta.dtype, n);
     }
 }

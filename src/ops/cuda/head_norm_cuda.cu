@@ -16,8 +16,9 @@ struct HeadArgs {
     int lanes;
 };
 
-/* The heads that `lanes` threads go through, one of as many as the grid has at a time: found without a division in
- * the loop. All threads of a block make the same number of steps; a row past the last has no head. */
+/* The heads that `lanes` threads go through, one of as many as the grid has at a time: found
+ * without a division in the loop. All threads of a block make the same number of steps; a row past
+ * the last has no head. */
 struct HeadWalk {
     int64_t row;
     int head, row_step, head_step, steps;
@@ -138,8 +139,8 @@ __device__ __forceinline__ void store_held(A *dst, const Vector<A, N> &held_dy,
     store_vector(dst, dx);
 }
 
-/* Adds up dw over the heads of the block and writes its partial row, the columns of one vector of each thread at
- * a time. */
+/* Adds up dw over the heads of the block and writes its partial row, the columns of one vector of
+ * each thread at a time. */
 template <int VECTORS, int N>
 __device__ __forceinline__ void store_partial(const HeadArgs &f, const float (&dw)[VECTORS][N])
 {

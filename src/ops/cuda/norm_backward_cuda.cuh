@@ -1,5 +1,5 @@
-/* The gradients of RMSNorm and LayerNorm (ops/rmsnorm.c and ops/layernorm.c have the formulas); CENTERED as in
- * norm_forward_cuda.cuh. */
+/* The gradients of RMSNorm and LayerNorm (ops/rmsnorm.c and ops/layernorm.c have the formulas);
+ * CENTERED as in norm_forward_cuda.cuh. */
 #pragma once
 
 #include "ops/cuda/norm_rows_cuda.cuh"
@@ -140,8 +140,8 @@ __device__ __forceinline__ void norm_backward_rows(const BackwardArgs &f)
     }
 }
 
-/* Any width, alignment and mixture of dtypes. Threads own columns, so that nobody else touches their part of the
- * block's partial rows. */
+/* Any width, alignment and mixture of dtypes. Threads own columns, so that nobody else touches
+ * their part of the block's partial rows. */
 template <bool CENTERED> __device__ __forceinline__ void norm_backward_plain(const BackwardArgs &f)
 {
     __shared__ float shared[THREADS / 32];

@@ -1,6 +1,7 @@
-/* RMSNorm and LayerNorm with the residual addition before them (ops/rmsnorm.c and ops/layernorm.c have the
- * formulas). They differ in what is known when a kernel is compiled, CENTERED: LayerNorm subtracts the mean of a row
- * and adds a bias. The fast kernels hold a row in registers, so that memory is gone over once. */
+/* RMSNorm and LayerNorm with the residual addition before them (ops/rmsnorm.c and ops/layernorm.c
+ * have the formulas). They differ in what is known when a kernel is compiled, CENTERED: LayerNorm
+ * subtracts the mean of a row and adds a bias. The fast kernels hold a row in registers, so that
+ * memory is gone over once. */
 #pragma once
 
 #include "ops/cuda/norm_rows_cuda.cuh"
@@ -40,8 +41,8 @@ __device__ __forceinline__ void store_normed(const ForwardArgs &f, int64_t at,
     store_vector(static_cast<A *>(f.y.data) + at, y);
 }
 
-/* v = v - mean; returns the thread's part of the sum of squares. The variance is not made of a difference of sums,
- * which would lose digits where the mean is large. */
+/* v = v - mean; returns the thread's part of the sum of squares. The variance is not made of a
+ * difference of sums, which would lose digits where the mean is large. */
 template <int QUADS>
 __device__ __forceinline__ float center(float (&v)[QUADS][QUAD], const int (&column)[QUADS], int C,
                                         float mean)
@@ -57,8 +58,8 @@ __device__ __forceinline__ float center(float (&v)[QUADS][QUAD], const int (&col
     return sum;
 }
 
-/* 1 / sqrt(mean square) of a row, of which the thread holds v; `sum` is the thread's part of the sum of squares, or
- * of elements where the mean is subtracted first. */
+/* 1 / sqrt(mean square) of a row, of which the thread holds v; `sum` is the thread's part of the
+ * sum of squares, or of elements where the mean is subtracted first. */
 template <int QUADS, bool CENTERED>
 __device__ __forceinline__ float row_rstd(const ForwardArgs &f, int64_t row,
                                           float (&v)[QUADS][QUAD], const int (&column)[QUADS],

@@ -1,7 +1,9 @@
-/* What the norms over rows share (rmsnorm, layernorm, head_norm): how threads share a row, and sums over columns.
+/* What the norms over rows share (rmsnorm, layernorm, head_norm): how threads share a row, and
+ * sums over columns.
  *
- * A gradient of a weight or bias is a sum over rows. Every block sums the rows it meets into one partial row of the
- * workspace, and norm_column_sums() adds those in a fixed order, so that results do not vary. */
+ * A gradient of a weight or bias is a sum over rows. Every block sums the rows it meets into one
+ * partial row of the workspace, and norm_column_sums() adds those in a fixed order, so that
+ * results do not vary. */
 #pragma once
 
 #include "ops/cuda/block_reduce_cuda.cuh"
@@ -45,7 +47,8 @@ static inline int row_threads(int64_t C)
     return block_threads(pairs > ROW_THREADS ? blocks_for(pairs, 2) : pairs, ROW_THREADS);
 }
 
-/* Rows of the operands whose bits are set, absent ones aside, start 16-byte aligned and hold whole vectors. */
+/* Rows of the operands whose bits are set, absent ones aside, start 16-byte aligned and hold whole
+ * vectors. */
 static inline bool are_vectorizable(const OpCall *call, unsigned outs, unsigned ins)
 {
     bool fit = true;
