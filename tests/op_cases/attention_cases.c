@@ -15,13 +15,14 @@ static const int64_t shapes[][4] = {
 /* {B, H, heads of k and v, T, D, window}: pairs, threes, sevens of q's heads that share one, all of
  * them; windows of one key and of all but one, of no effect, within a tile of keys and over several. */
 static const int64_t shared_shapes[][6] = {
-    {1, 4, 2, 1, 2, 0},     {2, 6, 2, 2, 6, 0},     {1, 7, 1, 17, 16, 0},   {2, 3, 1, 17, 6, 3},
-    {1, 14, 2, 17, 6, 0},   {1, 3, 3, 17, 16, 16},  {2, 2, 1, 64, 16, 3},   {1, 6, 3, 64, 6, 63},
-    {1, 4, 4, 64, 2, 64},   {1, 7, 1, 64, 2, 69},   {1, 4, 2, 100, 6, 1},   {1, 3, 1, 100, 16, 16},
-    {1, 2, 2, 100, 16, 99}, {2, 2, 1, 100, 2, 105}, {1, 2, 1, 100, 64, 33}, {1, 3, 1, 17, 80, 0},
-    {1, 2, 1, 64, 80, 16},  {1, 4, 1, 17, 128, 3},  {1, 2, 1, 100, 128, 0}, {1, 2, 1, 2, 64, 1},
-    {1, 2, 1, 17, 2, 17},   {2, 3, 1, 17, 2, 22},   {1, 6, 2, 300, 4, 0},   {1, 2, 1, 300, 8, 40},
-    {1, 1, 1, 600, 2, 260}, {1, 3, 1, 530, 2, 7}};
+    {1, 4, 2, 1, 2, 0},     {1, 4, 2, 1, 2, 1},     {2, 6, 2, 2, 6, 0},     {1, 2, 1, 2, 64, 1},
+    {1, 7, 1, 17, 16, 0},   {1, 14, 2, 17, 6, 0},   {2, 3, 1, 17, 6, 0},    {2, 3, 1, 17, 6, 0},
+    {2, 3, 1, 17, 6, 3},    {1, 3, 3, 17, 16, 16},  {1, 2, 1, 17, 2, 17},   {2, 3, 1, 17, 2, 22},
+    {2, 2, 1, 64, 16, 3},   {1, 6, 3, 64, 6, 63},   {1, 4, 4, 64, 2, 64},   {1, 7, 1, 64, 2, 69},
+    {1, 4, 2, 100, 6, 1},   {1, 3, 1, 100, 16, 16}, {1, 2, 2, 100, 16, 99}, {2, 2, 1, 100, 2, 105},
+    {1, 2, 1, 100, 64, 33}, {1, 3, 1, 17, 80, 0},   {1, 2, 1, 64, 80, 0},   {1, 2, 1, 64, 80, 16},
+    {1, 4, 1, 17, 128, 3},  {1, 2, 1, 100, 128, 0}, {1, 6, 2, 300, 2, 0},   {1, 2, 1, 300, 8, 40},
+    {1, 1, 1, 600, 2, 260}, {1, 7, 1, 530, 2, 20}};
 
 enum {
     N_SHAPES = sizeof shapes / sizeof *shapes,
@@ -45,7 +46,7 @@ static Shape shape_of(int i, DType act)
 {
     enum { MOST_TOKENS = 40 };
     if (i >= SHARED_CASES) {
-        const int64_t *s = shared_shapes[(i - SHARED_CASES) / 2];
+        const int64_t *s = shared_shapes[i - SHARED_CASES];
         const int64_t T = act == DT_F64 && s[3] > MOST_TOKENS ? MOST_TOKENS : s[3];
         return (Shape){s[0], s[1], s[2], T, s[4], s[5]};
     }
@@ -77,7 +78,7 @@ static void operands(Builder *b, int i, DType act, NodeAttr *attr, int qkv[3])
 
 bool attention_cases(Builder *b, int i, DType act)
 {
-    if (i >= SHARED_CASES + 2 * N_SHARED) return false;
+    if (i >= SHARED_CASES + N_SHARED) return false;
     NodeAttr attr;
     int qkv[3];
     operands(b, i, act, &attr, qkv);

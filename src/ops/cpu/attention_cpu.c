@@ -65,8 +65,8 @@ typedef struct Tile {
     Panels k, v;
 } Tile;
 
-/* Replaces scores by exp(scale (s - max)), by zero where keys are masked, and returns their sum;
- * `scale` is positive. */
+/* Replaces scores by exp(scale (s - max)), by zero where later keys are masked, and returns their
+ * sum; `scale` is positive. */
 CPU_CLONES static float exp_row(float *s, int64_t visible, int64_t n, float scale, float max)
 {
     float sum = 0;
@@ -84,18 +84,30 @@ CPU_CLONES static void scale_row(float *x, int64_t n, float factor)
     for (int64_t j = 0; j < n; j++) x[j] *= factor;
 }
 
-/* Row `i` of the item, its scores at `s` and its result so far at `o`. */
+/* Of the n keys of a tile from `key` on, how many a row sees no more because its window begins later:
+ * their scores become zero. */
+static int64_t skip_before_window(const NodeAttr *attr, int64_t row, int64_t key, int64_t n,
+                                  float *s)
+{
+    const int64_t hidden = attention_visible_here(visible_keys_first(attr, row), key, n);
+    for (int64_t j = 0; j < hidden; j++) s[j] = 0;
+    return hidden;
+}
+
+/* Row `i` of the item, its scores at `s` and its result so far at `o`; `fresh`: there is none. */
 static void softmax_row(const Forward *f, Item *item, int64_t i, const Tile *tile, float *s,
-                        int64_t n, float *o)
+                        int64_t n, float *o, bool fresh)
 {
     const NodeAttr *attr = &f->call->node->attr;
     const float scale = (float)attr->scale, before = item->max[i];
-    const int64_t visible =
-        attention_visible_here(attention_visible(attr, item->first + i, 1), tile->key, n);
-    const float max = rows_cpu_max(s, visible, before);
+    const int64_t row = item->first + i;
+    const int64_t end = attention_visible_here(attention_visible(attr, row, 1), tile->key, n);
+    const int64_t hidden = attr->window ? skip_before_window(attr, row, tile->key, n, s) : 0;
+    const float max = rows_cpu_max(s + hidden, end - hidden, before);
     /* Where every score so far is -infinity, the exponentials are 0, and a later tile decides. */
-    const float sum = exp_row(s, visible, n, scale, max > -INFINITY ? max : 0);
-    if (tile->key == 0) {
+    const float sum =
+        exp_row(s + hidden, end - hidden, n - hidden, scale, max > -INFINITY ? max : 0);
+    if (fresh) {
         item->sum[i] = sum;
     } else {
         const float factor = max > before ? expf(scale * (before - max)) : 1.0F;
@@ -112,22 +124,25 @@ static void add_tile(const Forward *f, Item *item, int64_t block, const Tile *ti
     char *w = item->workspace;
     const int64_t D = f->q.cols, ld_out = panels_cpu_ld(kernel, D), first = block * r->block;
     const int64_t rows = i64_min(r->block, item->end - item->first - first);
-    const int64_t visible = attention_visible(&f->call->node->attr, item->first + first, rows);
+    const NodeAttr *attr = &f->call->node->attr;
+    const int64_t visible = attention_visible(attr, item->first + first, rows);
+    const int64_t first_key = visible_keys_first(attr, item->first + first);
     const int64_t n = attention_visible_here(visible, tile->key, tile->keys);
+    const bool fresh = tile->key <= first_key; /* the first tile that this block sees */
     const int64_t ld = panels_cpu_ld(kernel, n);
     const Panels q = {w + r->queries + block * r->query_bytes, tile->k.k};
     float *s = attention_floats(w, r->scores);
     float *o = attention_floats(w, r->results + block * r->result_bytes);
 
-    if (n == 0) return;
+    if (n == 0 || tile->key + n <= first_key) return;
     panels_cpu_multiply(kernel, q, tile->k, rows, n, D, s, ld, false);
     for (int64_t i = 0; i < rows; i++) {
-        softmax_row(f, item, first + i, tile, s + i * ld, n, o + i * ld_out);
+        softmax_row(f, item, first + i, tile, s + i * ld, n, o + i * ld_out, fresh);
     }
     const Operand weights = attention_operand(kernel, s, rows, n, ld, w + r->rounded);
     const Panels a =
         panels_cpu_pack(kernel, PANELS_A, pack_cpu_rows(weights), rows, n, w + r->weights);
-    panels_cpu_multiply(kernel, a, tile->v, rows, D, n, o, ld_out, tile->key > 0);
+    panels_cpu_multiply(kernel, a, tile->v, rows, D, n, o, ld_out, !fresh);
 }
 
 static Tile tile_at(const Forward *f, const Item *item, int64_t key, int64_t end)
@@ -164,14 +179,16 @@ static void run_item(const Forward *f, Item *item)
 {
     const int64_t D = f->q.cols, queries = item->end - item->first;
     const int64_t size = f->layout.block, blocks = i64_ceil_div(queries, size);
-    const int64_t end = attention_visible(&f->call->node->attr, item->first, queries);
+    const NodeAttr *attr = &f->call->node->attr;
+    const int64_t begin = visible_keys_first(attr, item->first);
+    const int64_t end = attention_visible(attr, item->first, queries);
     for (int64_t i = 0; i < queries; i++) item->max[i] = -INFINITY;
     for (int64_t b = 0; b < blocks; b++) {
         const Operand q = head_matrix_operand(&f->q, item->head, item->first + b * size);
         panels_cpu_pack(f->kernel, PANELS_A, pack_cpu_rows(q), i64_min(size, queries - b * size), D,
                         item->workspace + f->layout.queries + b * f->layout.query_bytes);
     }
-    for (int64_t key = 0; key < end; key += ATTENTION_KEYS) {
+    for (int64_t key = begin; key < end; key += ATTENTION_KEYS) {
         const Tile tile = tile_at(f, item, key, end);
         for (int64_t b = 0; b < blocks; b++) add_tile(f, item, b, &tile);
     }
@@ -211,10 +228,4 @@ static Status run(const OpCall *call)
     return ST_OK;
 }
 
-static const char *declines(const Plan *plan, const Node *node)
-{
-    if (node->attr.head_dim || node->attr.window) return "not yet with grouped queries or a window";
-    return rows_cpu_declines_f64(plan, node);
-}
-
-const OpImpl attention_cpu[] = {{"flash", declines, workspace, run}, {0}};
+const OpImpl attention_cpu[] = {{"flash", rows_cpu_declines_f64, workspace, run}, {0}};

@@ -1,6 +1,7 @@
 /* What both passes of `flash` on a CPU share: a tile of queries and keys at a time, so that nothing
  * of it leaves the second-level cache, and memory grows with T and not with T^2. Causal tiles
- * beyond the diagonal are never computed. Only attention*_cpu.c include it.
+ * beyond the diagonal, and those before the sliding window, are never computed. Only attention*_cpu.c
+ * include it.
  *
  * Our microkernels multiply the tiles. Where the CPU multiplies bf16, probabilities and their
  * gradients are rounded to it, as on a GPU. */
@@ -11,6 +12,7 @@
 #include "ops/cpu/operand_cpu.h"
 #include "ops/gemm_cpu/panels_cpu.h"
 #include "ops/head_matrix.h"
+#include "ops/visible_keys.h"
 
 enum { ATTENTION_KEYS = 4 * MICROKERNEL_UNIT, ATTENTION_MOST_QUERIES = MICROKERNEL_UNIT };
 
@@ -23,13 +25,14 @@ static inline int64_t attention_queries(const Microkernel *kernel)
     return n;
 }
 
-/* Keys that are visible to some query of rows [first, first + rows). */
+/* One past the last key that is visible to some query of rows [first, first + rows); the first one
+ * is visible_keys_first() of row `first`. */
 static inline int64_t attention_visible(const NodeAttr *attr, int64_t first, int64_t rows)
 {
-    return attr->causal ? first + rows : attr->tokens;
+    return visible_keys_end(attr, first + rows - 1, attr->tokens);
 }
 
-/* Of the `keys` keys from `key` on, those among the first `visible`. */
+/* Of the `keys` keys from `key` on, how many are among the first `visible` of all. */
 static inline int64_t attention_visible_here(int64_t visible, int64_t key, int64_t keys)
 {
     return visible <= key ? 0 : i64_min(visible - key, keys);

@@ -21,7 +21,25 @@ static int64_t first_row(const HeadGrad *g, int64_t block)
            attention_queries(g->kernel);
 }
 
-HeadLayout attention_grad_head_layout(const Microkernel *kernel, int64_t T, int64_t D)
+int64_t attention_grad_head_tiles(int64_t T)
+{
+    return i64_ceil_div(T, ATTENTION_KEYS);
+}
+
+/* Of dk or dv of a tile. */
+static int64_t sum_bytes(const Microkernel *kernel, int64_t T, int64_t D)
+{
+    return panels_cpu_result_bytes(kernel, i64_min(ATTENTION_KEYS, T), D);
+}
+
+int64_t attention_grad_head_group_bytes(const Microkernel *kernel, int64_t T, int64_t D,
+                                        int64_t group)
+{
+    return group > 1 ? 2 * attention_grad_head_tiles(T) * sum_bytes(kernel, T, D) : 0;
+}
+
+HeadLayout attention_grad_head_layout(const Microkernel *kernel, int64_t T, int64_t D,
+                                      int64_t group)
 {
     const int64_t queries = attention_queries(kernel), block = i64_min(queries, T);
     const int64_t blocks = attention_grad_head_blocks(kernel, T), cache_line = 64;
@@ -36,6 +54,9 @@ HeadLayout attention_grad_head_layout(const Microkernel *kernel, int64_t T, int6
     r.delta = attention_reserve(&r.bytes, blocks * queries * (int64_t)sizeof(float));
     r.added =
         attention_reserve(&r.bytes, i64_round_up(blocks * (int64_t)sizeof(atomic_int), cache_line));
+    const int64_t sums = attention_grad_head_group_bytes(kernel, T, D, group) / 2;
+    r.dk = attention_reserve(&r.bytes, sums);
+    r.dv = attention_reserve(&r.bytes, sums);
     return r;
 }
 
@@ -45,7 +66,7 @@ TileLayout attention_grad_head_tile_layout(const Microkernel *kernel, int64_t T,
     const int64_t keys = i64_min(ATTENTION_KEYS, T);
     const int64_t scores = panels_cpu_result_bytes(kernel, block, keys);
     const int64_t rounded = kernel->operand == DT_F32 ? 0 : scores;
-    TileLayout r = {.sums = panels_cpu_result_bytes(kernel, keys, D)};
+    TileLayout r = {.sums = sum_bytes(kernel, T, D)};
     r.keys = attention_reserve(&r.bytes, panels_cpu_bytes(kernel, PANELS_B, keys, D));
     r.values = attention_reserve(&r.bytes, panels_cpu_bytes(kernel, PANELS_B, keys, D));
     r.keys_t = attention_reserve(&r.bytes, panels_cpu_bytes(kernel, PANELS_B, D, keys));
@@ -74,12 +95,18 @@ static atomic_int *tiles_added(const HeadGrad *g, int64_t block)
 
 /* ---- blocks of queries ---- */
 
+/* The number of the first tile that a row sees, and with it the rows after it. */
+static int64_t first_tile(const NodeAttr *attr, int64_t row)
+{
+    return visible_keys_first(attr, row) / ATTENTION_KEYS;
+}
+
 /* delta is the sum of p dp over the keys of a row, or the sum of dout out, which is the same but
  * for rounding. The first has no error of `out` (16 bit), and is dp exactly where a row sees one
- * key: it is taken where all keys of the row are in the first tile. */
-static bool is_in_one_tile(int64_t visible)
+ * key: it is taken where all keys of the row are in one tile. */
+static bool is_in_one_tile(const NodeAttr *attr, int64_t row)
 {
-    return visible <= ATTENTION_KEYS;
+    return attention_visible(attr, row, 1) <= (first_tile(attr, row) + 1) * ATTENTION_KEYS;
 }
 
 CPU_CLONES static float dot(const float *x, const float *y, int64_t n)
@@ -124,8 +151,7 @@ void attention_grad_head_prepare(const HeadGrad *g, int64_t block)
     pack_block(g, &g->q, first, block, r->q, r->q_t);
     pack_block(g, &g->dout, first, block, r->dout, r->dout_t);
     for (int64_t i = first; i < end; i++) {
-        if (!is_in_one_tile(attention_visible(&g->call->node->attr, i, 1)))
-            delta[i] = delta_of(g, i);
+        if (!is_in_one_tile(&g->call->node->attr, i)) delta[i] = delta_of(g, i);
     }
 }
 
@@ -134,7 +160,14 @@ void attention_grad_head_prepare(const HeadGrad *g, int64_t block)
 typedef struct Tile {
     int64_t key, keys;
     Panels k, v, k_t;
+    float *dk, *dv;
 } Tile;
+
+/* Of dk and dv, the tile that begins at `key`. */
+static float *sums_of(const HeadGrad *g, char *space, int64_t at, int64_t key)
+{
+    return attention_floats(space, at + key / ATTENTION_KEYS * g->of_tile.sums);
+}
 
 static Tile tile_at(const HeadGrad *g, int64_t key)
 {
@@ -142,13 +175,19 @@ static Tile tile_at(const HeadGrad *g, int64_t key)
     const int64_t D = g->q.cols, keys = i64_min(ATTENTION_KEYS, g->k.rows - key);
     const Operand k = head_matrix_operand(&g->k, g->head, key);
     const Operand v = head_matrix_operand(&g->v, g->head, key);
-    char *w = g->tile_space;
-    memset(w + r->dk, 0, (size_t)r->sums);
-    memset(w + r->dv, 0, (size_t)r->sums);
-    return (Tile){
-        key, keys, panels_cpu_pack(g->kernel, PANELS_B, pack_cpu_rows(k), keys, D, w + r->keys),
+    const bool alone = g->k.group == 1;
+    char *w = g->tile_space, *head = g->head_space;
+    const Tile tile = {
+        key,
+        keys,
+        panels_cpu_pack(g->kernel, PANELS_B, pack_cpu_rows(k), keys, D, w + r->keys),
         panels_cpu_pack(g->kernel, PANELS_B, pack_cpu_rows(v), keys, D, w + r->values),
-        panels_cpu_pack(g->kernel, PANELS_B, pack_cpu_columns(k), D, keys, w + r->keys_t)};
+        panels_cpu_pack(g->kernel, PANELS_B, pack_cpu_columns(k), D, keys, w + r->keys_t),
+        alone ? attention_floats(w, r->dk) : sums_of(g, head, g->of_head.dk, key),
+        alone ? attention_floats(w, r->dv) : sums_of(g, head, g->of_head.dv, key)};
+    memset(tile.dk, 0, (size_t)r->sums);
+    memset(tile.dv, 0, (size_t)r->sums);
+    return tile;
 }
 
 CPU_CLONES static void scale_scores(float *x, int64_t n, float factor)
@@ -170,12 +209,32 @@ CPU_CLONES static float probabilities_row(float *restrict p, const float *restri
     return sum;
 }
 
-/* ds = scale p (dp - delta); it and p are 0 where keys are masked. */
+/* ds = scale p (dp - delta); it and p are 0 where later keys are masked. */
 CPU_CLONES static void score_grad_row(float *restrict p, float *restrict dp, int64_t visible,
                                       int64_t n, float scale, float delta)
 {
     for (int64_t j = 0; j < visible; j++) dp[j] = scale * p[j] * (dp[j] - delta);
     for (int64_t j = visible; j < n; j++) p[j] = dp[j] = 0;
+}
+
+/* From scores and dp of a row, of which the tile has `n`, its p and ds. */
+static void grad_row(const HeadGrad *g, const Tile *tile, int64_t row, float *p, float *ds,
+                     int64_t n)
+{
+    const NodeAttr *attr = &g->call->node->attr;
+    const float *lse = (const float *)op_in(g->call, 5) + g->head * attr->tokens;
+    const float *delta = attention_floats(g->head_space, g->of_head.delta);
+    const float scale = (float)attr->scale;
+    const int64_t end = attention_visible_here(attention_visible(attr, row, 1), tile->key, n);
+    int64_t hidden = 0; /* before the window */
+    if (attr->window) {
+        hidden = attention_visible_here(visible_keys_first(attr, row), tile->key, n);
+        for (int64_t j = 0; j < hidden; j++) p[j] = ds[j] = 0;
+    }
+    scale_scores(p + hidden, end - hidden, scale);
+    const float sum = probabilities_row(p + hidden, ds + hidden, end - hidden, lse[row]);
+    score_grad_row(p + hidden, ds + hidden, end - hidden, n - hidden, scale,
+                   is_in_one_tile(attr, row) ? sum : delta[row]);
 }
 
 /* Scores and their gradients of a block and a tile, as operands of the GEMMs that follow. */
@@ -186,28 +245,18 @@ typedef struct Scores {
 
 static void grad_scores(const HeadGrad *g, const Tile *tile, Scores *s)
 {
-    const NodeAttr *attr = &g->call->node->attr;
     const Microkernel *kernel = g->kernel;
     const HeadLayout *h = &g->of_head;
     const TileLayout *r = &g->of_tile;
     const int64_t D = g->q.cols, first = first_row(g, s->block);
     const Panels q = {g->head_space + h->q + s->block * h->rows, tile->k.k};
     const Panels dout = {g->head_space + h->dout + s->block * h->rows, tile->k.k};
-    const float *lse = (const float *)op_in(g->call, 5) + g->head * attr->tokens + first;
-    const float *delta = attention_floats(g->head_space, h->delta) + first,
-                scale = (float)attr->scale;
     float *p = attention_floats(g->tile_space, r->p), *ds = attention_floats(g->tile_space, r->ds);
 
     panels_cpu_multiply(kernel, q, tile->k, s->rows, s->keys, D, p, s->ld, false);
     panels_cpu_multiply(kernel, dout, tile->v, s->rows, s->keys, D, ds, s->ld, false);
     for (int64_t i = 0; i < s->rows; i++) {
-        const int64_t all = attention_visible(attr, first + i, 1);
-        const int64_t visible = attention_visible_here(all, tile->key, s->keys);
-        float *p_row = p + i * s->ld, *ds_row = ds + i * s->ld;
-        scale_scores(p_row, visible, scale);
-        const float sum = probabilities_row(p_row, ds_row, visible, lse[i]);
-        score_grad_row(p_row, ds_row, visible, s->keys, scale,
-                       is_in_one_tile(all) ? sum : delta[i]);
+        grad_row(g, tile, first + i, p + i * s->ld, ds + i * s->ld, s->keys);
     }
     s->p = attention_operand(kernel, p, s->rows, s->keys, s->ld, g->tile_space + r->rounded_p);
     s->ds = attention_operand(kernel, ds, s->rows, s->keys, s->ld, g->tile_space + r->rounded_ds);
@@ -216,15 +265,15 @@ static void grad_scores(const HeadGrad *g, const Tile *tile, Scores *s)
 /* sums[keys, D] += x^T y, where x is p or ds, packed into `packed`, and y the block's rows of dout
  * or q at `columns`. */
 static void add_transposed(const HeadGrad *g, const Scores *s, Operand x, int64_t packed,
-                           int64_t columns, int64_t sums)
+                           int64_t columns, float *sums)
 {
     const int64_t D = g->q.cols;
     const Panels a = panels_cpu_pack(g->kernel, PANELS_A, pack_cpu_columns(x), s->keys, s->rows,
                                      g->tile_space + packed);
     const Panels b = {g->head_space + columns + s->block * g->of_head.columns,
                       i64_round_up(s->rows, g->kernel->kr)};
-    panels_cpu_multiply(g->kernel, a, b, s->keys, D, s->rows, attention_floats(g->tile_space, sums),
-                        panels_cpu_ld(g->kernel, D), true);
+    panels_cpu_multiply(g->kernel, a, b, s->keys, D, s->rows, sums, panels_cpu_ld(g->kernel, D),
+                        true);
 }
 
 /* Spins for a while, then yields: the thread it waits for may have no core. */
@@ -240,7 +289,8 @@ static void wait_for_tiles(const HeadGrad *g, int64_t block, int tiles)
 static void add_to_dq(const HeadGrad *g, const Tile *tile, const Scores *s)
 {
     const int64_t D = g->q.cols;
-    const int before = (int)(tile->key / ATTENTION_KEYS);
+    const int before = (int)(tile->key / ATTENTION_KEYS -
+                             first_tile(&g->call->node->attr, first_row(g, s->block)));
     const Panels a = panels_cpu_pack(g->kernel, PANELS_A, pack_cpu_rows(s->ds), s->rows, s->keys,
                                      g->tile_space + g->of_tile.ds_rows);
     wait_for_tiles(g, s->block, before);
@@ -262,16 +312,42 @@ void attention_grad_head_add_tile(const HeadGrad *g, int64_t key)
     const int64_t blocks = attention_grad_head_blocks(g->kernel, T) - before;
     for (int64_t block = 0; block < blocks; block++) {
         const int64_t first = first_row(g, block);
+        if (first_tile(attr, first) * ATTENTION_KEYS > key) continue;
         Scores s = {.block = block, .rows = rows_of(g, first)};
         s.keys = attention_visible_here(attention_visible(attr, first, s.rows), key, tile.keys);
         s.ld = panels_cpu_ld(g->kernel, s.keys);
         grad_scores(g, &tile, &s);
-        add_transposed(g, &s, s.p, r->p_t, h->dout_t, r->dv);
-        add_transposed(g, &s, s.ds, r->ds_t, h->q_t, r->dk);
+        add_transposed(g, &s, s.p, r->p_t, h->dout_t, tile.dv);
+        add_transposed(g, &s, s.ds, r->ds_t, h->q_t, tile.dk);
         add_to_dq(g, &tile, &s);
     }
-    attention_store(&g->dk, g->head, key, tile.keys, attention_floats(g->tile_space, r->dk), ld);
-    attention_store(&g->dv, g->head, key, tile.keys, attention_floats(g->tile_space, r->dv), ld);
+    if (g->k.group > 1) return; /* attention_grad_head_add_to_group() */
+    attention_store(&g->dk, g->head, key, tile.keys, tile.dk, ld);
+    attention_store(&g->dv, g->head, key, tile.keys, tile.dv, ld);
+}
+
+/* sum = x for the first head of a group, += x for the others; the last one's sum is stored. */
+static void add_sums(const HeadGrad *g, const HeadMatrix *to, int64_t key, float *sum,
+                     const float *x)
+{
+    const int64_t member = g->head % to->group, n = g->of_tile.sums / (int64_t)sizeof(float);
+    if (member == 0) {
+        memcpy(sum, x, (size_t)g->of_tile.sums);
+    } else {
+        rows_cpu_add(sum, x, n);
+    }
+    if (member < to->group - 1) return;
+    attention_store(to, g->head, key, i64_min(ATTENTION_KEYS, to->rows - key), sum,
+                    panels_cpu_ld(g->kernel, to->cols));
+}
+
+void attention_grad_head_add_to_group(const HeadGrad *g, int64_t key)
+{
+    const int64_t dv = attention_grad_head_tiles(g->k.rows) * g->of_tile.sums; /* after dk */
+    add_sums(g, &g->dk, key, sums_of(g, g->group_space, 0, key),
+             sums_of(g, g->head_space, g->of_head.dk, key));
+    add_sums(g, &g->dv, key, sums_of(g, g->group_space, dv, key),
+             sums_of(g, g->head_space, g->of_head.dv, key));
 }
 
 void attention_grad_head_store(const HeadGrad *g, int64_t block)
