@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-static void add(PhaseCost *to, const PhaseCost *cost)
+void step_cost_add(PhaseCost *to, const PhaseCost *cost)
 {
     to->nodes += cost->nodes;
     to->flops += cost->flops;
@@ -13,21 +13,27 @@ static void add(PhaseCost *to, const PhaseCost *cost)
     to->bytes += cost->bytes;
 }
 
+PhaseCost step_cost_of_node(const Plan *plan, const Node *node)
+{
+    const bool multiplies = plan_category_multiplies(plan_op_category(node->op));
+    const OpCost op = op_cost(plan, node);
+    PhaseCost one = {.nodes = 1, .flops = op.flops, .bytes = op.bytes};
+    if (node->recomputed)
+        one.recomputed_flops = op.flops;
+    else if (multiplies)
+        one.matmul_flops = op.flops;
+    return one;
+}
+
 StepCost step_cost_of(const Plan *plan)
 {
     StepCost cost = {0};
     for (int i = 0; i < plan->n_nodes; i++) {
         const Node *node = &plan->nodes[i];
-        const bool multiplies = plan_category_multiplies(plan_op_category(node->op));
-        const OpCost op = op_cost(plan, node);
-        PhaseCost one = {.nodes = 1, .flops = op.flops, .bytes = op.bytes};
-        if (node->recomputed)
-            one.recomputed_flops = op.flops;
-        else if (multiplies)
-            one.matmul_flops = op.flops;
-        add(&cost.phase[node->phase], &one);
+        const PhaseCost one = step_cost_of_node(plan, node);
+        step_cost_add(&cost.phase[node->phase], &one);
     }
-    for (int p = PHASE_FORWARD; p < PHASE_COUNT; p++) add(&cost.step, &cost.phase[p]);
+    for (int p = PHASE_FORWARD; p < PHASE_COUNT; p++) step_cost_add(&cost.step, &cost.phase[p]);
     return cost;
 }
 

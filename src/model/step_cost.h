@@ -17,6 +17,8 @@ typedef struct StepCost {
 } StepCost;
 
 StepCost step_cost_of(const Plan *plan);
+PhaseCost step_cost_of_node(const Plan *plan, const Node *node);
+void step_cost_add(PhaseCost *to, const PhaseCost *cost);
 
 /* FLOPs per byte; NAN where nothing is moved. */
 double step_cost_intensity(const PhaseCost *cost);

@@ -69,7 +69,7 @@ plan --size tiny --device cpu --ctx 16,32 --memory-limit 200MiB,2GiB --format cs
 [ ! -s out ] || fail 'csv went to stdout too'
 [ "$(wc -l <plan.csv)" = 5 ] || fail 'csv has not five lines'
 [ "$(awk -F, '{ print NF }' plan.csv | sort -u | wc -l)" = 1 ] || fail 'csv lines differ in their fields'
-grep -q '^size,d_model,.*largest_batch,largest_ctx$' plan.csv || fail 'csv header'
+grep -q '^size,d_model,.*,largest_batch,largest_ctx,recompute_largest_batch,recompute_largest_ctx,fits_with$' plan.csv || fail 'csv header'
 
 # The name says the format too. (What a run needs beside its tensors is read off this process and may differ by some MiB.)
 cp plan.csv asked.csv
@@ -96,5 +96,35 @@ cmp -s first out || fail 'two runs differ'
 batch=$(sed -n 's/.*"largest_batch": \([0-9]*\).*/\1/p' first)
 plan --size tiny --device cpu --memory-limit 1GiB --format json --batch "$batch" && has '"fits": true'
 plan --size tiny --device cpu --memory-limit 1GiB --format json --batch $((batch + 1)) && has '"fits": false'
+
+# Models of configuration files: as many parameters as transformers counts, by every way there is to ask.
+plan --model list || fail '--model list'
+while read -r name count; do
+    matches "^\| $name +\| +$count \|"
+done <<'END'
+gpt2 124,439,808
+gpt2-xl 1,557,611,200
+pythia-160m 162,322,944
+pythia-1.4b 1,414,647,808
+llama-3.2-1b 1,235,814,400
+llama-3.1-8b 8,030,261,248
+mistral-7b 7,241,732,096
+qwen2.5-0.5b 494,032,768
+qwen3-0.6b 596,049,920
+qwen3-8b 8,190,735,360
+END
+plan --model gpt2,llama-3.1-8b --device cuda:999 --precision bf16 || fail 'two models'
+matches '^\| gpt2 +\| +124,439,808' '^\| llama-3.1-8b +\| 8,030,261,248'
+plan --model gpt2 --vocab 100 --num-layers 2 --device cpu || fail 'a model with other dimensions'
+has 'size gpt2, d_model 768, d_ff 3072, layers 2, heads 12, vocab 100'
+grep -q 'gpt2: its file asks for dropout, which runs as 0' err || fail 'nothing is said of dropout'
+
+# What fits in the memories that GPUs have, and what to change where it does not; what is said to fit does.
+plan --model llama-3.2-1b --device cuda:999 --precision bf16 --ctx 2048 || fail 'a model in many memories'
+has '| part ' '| feed-forward ' '| head and loss ' 'batch, recomputing' '--recompute auto, --batch 2 or --ctx 1024'
+matches '\| +8\.00 GiB' '\| +16\.00 GiB' '\| +24\.00 GiB' '\| +80\.0 GiB' '\| +141 GiB'
+plan --model llama-3.2-1b --device cuda:999 --precision bf16 --ctx 2048 --memory-limit 24GiB --recompute auto --format json && has '"fits": true' '"model": "' '"size": "llama-3.2-1b"'
+plan --model llama-3.2-1b --device cuda:999 --precision bf16 --ctx 2048 --memory-limit 24GiB --batch 2 --format json && has '"fits": true' '"fits_with": null'
+plan --model gpt2 --device cpu --format json --out plan.json && "$program" validate plan.json >/dev/null || fail 'the plan of a model is not valid'
 
 verdict

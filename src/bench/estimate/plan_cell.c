@@ -31,6 +31,7 @@ static Status describe(PlanCell *cell, const Limits *machine, const Model *model
     cell->attention = model->attention;
     cell->parameters = model->n_elements;
     cell->cost = step_cost_of(&model->plan);
+    plan_parts_of(&cell->parts, &model->plan);
     cell->roof_seconds =
         time_estimate_roofline(cell->config, &cell->placement, machine, &model->plan).roof_seconds;
     return find_peak(&cell->memory, binding);
@@ -63,6 +64,15 @@ static Status find_needs(PlanCell *cell)
     return ST_OK;
 }
 
+/* `--recompute auto` goes by the memory there is: without it there is nothing to plan. */
+static void add_usual(PlanCell *cell)
+{
+    static const size_t gib[] = {8, 16, 24, 80, 141};
+    if (cell->n_fits == 0 && cell->config->recompute == CONFIG_RECOMPUTE_AUTO) return;
+    for (size_t i = 0; i < sizeof gib / sizeof *gib; i++)
+        cell->fits[cell->n_fits++].limit = gib[i] << 30;
+}
+
 static Status find_limits(PlanCell *cell, const PlanRoom *room)
 {
     cell->n_fits = room->n_limits;
@@ -70,7 +80,36 @@ static Status find_limits(PlanCell *cell, const PlanRoom *room)
     if (room->n_limits) return ST_OK;
     TRY(fit_available(cell->config, &cell->placement, room->machine, room->resident,
                       &cell->fits[0].limit));
-    cell->n_fits = cell->fits[0].limit > 0;
+    cell->whole = cell->fits[0].limit > 0;
+    cell->n_fits = cell->whole;
+    if (room->usual) add_usual(cell);
+    return ST_OK;
+}
+
+/* Where nothing is recomputed: how far recomputation would get. */
+static Status look_at_recompute(PlanCell *cell)
+{
+    Config config = *cell->config;
+    size_t need[MODE_COUNT] = {0};
+    if (!config_mode_has_backward(config.mode) || config.recompute != CONFIG_RECOMPUTE_NONE)
+        return ST_OK;
+    config.recompute = CONFIG_RECOMPUTE_BLOCK;
+    for (int mode = 0; mode <= (int)config.mode; mode++)
+        TRY(fit_search_need(&config, &cell->placement, (Mode)mode, cell->memory.resident,
+                            &need[mode]));
+    for (int i = 0; i < cell->n_fits; i++) cell->recomputed[i].limit = cell->fits[i].limit;
+    cell->with_recomputed = true;
+    return fit_search(&config, &cell->placement, cell->memory.resident, need, cell->recomputed,
+                      cell->n_fits);
+}
+
+static Status advise(PlanCell *cell)
+{
+    for (int i = 0; i < cell->n_fits; i++) {
+        if (cell->fits[i].fits) continue;
+        TRY(fit_advice(cell->config, &cell->placement, cell->memory.resident, cell->fits[i].limit,
+                       &cell->advice[i]));
+    }
     return ST_OK;
 }
 
@@ -81,8 +120,10 @@ static Status fill(PlanCell *cell, const PlanRoom *room)
     TRY(plan_step(cell, room->machine));
     TRY(find_needs(cell));
     if (cell->n_fits == 0) return ST_OK;
-    return fit_search(cell->config, &cell->placement, cell->memory.resident, cell->memory.need,
-                      cell->fits, cell->n_fits);
+    TRY(fit_search(cell->config, &cell->placement, cell->memory.resident, cell->memory.need,
+                   cell->fits, cell->n_fits));
+    TRY(look_at_recompute(cell));
+    return advise(cell);
 }
 
 Status plan_cell_make(PlanCell *cell, const Config *config, const PlanRoom *room)

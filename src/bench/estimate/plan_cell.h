@@ -1,7 +1,9 @@
 /* Everything that is known of a cell without running it. */
 #pragma once
 
+#include "bench/estimate/fit_advice.h"
 #include "bench/estimate/fit_search.h"
+#include "bench/estimate/plan_parts.h"
 #include "bench/limits/limits.h"
 #include "config/settings.h"
 #include "model/step_cost.h"
@@ -28,11 +30,16 @@ typedef struct PlanCell {
     Attention attention; /* what `auto` became */
     int64_t parameters;
     StepCost cost;
+    PlanParts parts;
     PlanMemory memory;
     double
         roof_seconds; /* the least a step could take on this machine; NAN: its limits are unknown */
     FitLimit fits[SETTINGS_MAX_LIMITS]; /* none where nobody says how much memory there is */
     int n_fits;
+    bool whole;                               /* the first of them is all that the machine has */
+    FitLimit recomputed[SETTINGS_MAX_LIMITS]; /* the same with --recompute block, */
+    bool with_recomputed;                     /* where that is another step */
+    FitAdvice advice[SETTINGS_MAX_LIMITS];    /* of each that it does not fit in */
 } PlanCell;
 
 /* What there is to plan by, beside the config. */
@@ -40,6 +47,7 @@ typedef struct PlanRoom {
     size_t resident;       /* bytes in the process before it starts */
     const int64_t *limits; /* bytes to fit in, */
     int n_limits; /* 0: what the device has is the only one; none where no device is there to ask */
+    bool usual;   /* without limits: the sizes that GPUs have, too */
     const Limits *machine; /* another one's: it is planned for that; NULL: for this one */
 } PlanRoom;
 

@@ -15,6 +15,7 @@ static Status make_cells(PlanCell *cells, const Settings *settings, const Sweep 
 {
     PlanRoom room = {.limits = settings->memory_limits,
                      .n_limits = settings->n_memory_limits,
+                     .usual = settings->given[OPTION_MODEL],
                      .machine = machine};
     int n = 0;
     TRY(fit_resident(&room.resident));
@@ -31,7 +32,7 @@ static Status format_cells(Text *out, const Settings *settings, const Sweep *swe
     const char *format = settings->format;
     if (strcmp(format, "json") == 0) return plan_json_write(out, cells, sweep->n, machine);
     if (strcmp(format, "csv") == 0) return plan_json_csv(out, cells, sweep->n, machine);
-    const PlanTables tables = {sweep, cells, machine, settings->n_memory_limits == 0};
+    const PlanTables tables = {sweep, cells, machine};
     return plan_tables_write(out, format, &tables);
 }
 
@@ -51,8 +52,10 @@ static Status run(const Settings *settings, const Sweep *sweep, int *exit_code)
 
 static const char help[] =
     "Plans the step of every cell without running it and prints parameters, FLOPs, bytes,\n"
-    "nodes, memory, and what fits in --memory-limit: the largest mode, batch and context. Needs\n"
-    "no device. For a single cell also prints the cost of each phase and the peak memory by\n"
+    "nodes, memory, and what fits in --memory-limit: the largest mode, batch and context, with "
+    "and\n"
+    "without recomputation, and what to change where it does not fit. Needs no device. For a "
+    "single cell also prints the cost of each phase and the peak memory by\n"
     "kind of tensor. --limits FILE plans for another machine: the file is what 'roofstep limits\n"
     "--format json' printed there.\n"
     "\n"

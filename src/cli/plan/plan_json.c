@@ -31,6 +31,24 @@ static Status put_cost(json_t *json, const PlanCell *cell)
     return put_phase(json, "step", &cell->cost.step);
 }
 
+/* In the order of a step; a list, since their names are for people. */
+static Status put_parts(json_t *json, const PlanCell *cell)
+{
+    json_t *list = json_array();
+    if (!list || json_object_set_new(json, "parts", list)) return NO_MEMORY("for a plan");
+    for (int p = 0; p < PLAN_PART_COUNT; p++) {
+        const PhaseCost *phases = cell->parts.phase[p], *step = &cell->parts.step[p];
+        json_t *part = json_object();
+        if (json_array_append_new(list, part)) return NO_MEMORY("for a plan");
+        TRY(record_put_text(part, "part", plan_parts_name((PlanPart)p)));
+        TRY(record_put_number(part, "forward_flops", phases[PHASE_FORWARD].flops));
+        TRY(record_put_number(part, "backward_flops", phases[PHASE_BACKWARD].flops));
+        TRY(record_put_number(part, "flops", step->flops));
+        TRY(record_put_number(part, "bytes", step->bytes));
+    }
+    return ST_OK;
+}
+
 static Status put_memory(json_t *json, const PlanCell *cell)
 {
     const PlanMemory *m = &cell->memory;
@@ -48,8 +66,21 @@ static Status put_memory(json_t *json, const PlanCell *cell)
     return planned_config_put_mib(json, "needed_mib", m->need[cell->config->mode]);
 }
 
-static Status put_fit(json_t *json, const FitLimit *fit)
+/* What recomputation would allow, and what to change where it does not fit. */
+static Status put_more(json_t *json, const PlanCell *cell, int k)
 {
+    const FitLimit *fit = &cell->recomputed[k];
+    if (cell->with_recomputed) {
+        TRY(record_put_int(json, "recompute_largest_batch", fit->most_batch));
+        TRY(record_put_int(json, "recompute_largest_ctx", fit->most_ctx));
+    }
+    if (cell->fits[k].fits) return record_put_null(json, "fits_with");
+    return record_put_text(json, "fits_with", cell->advice[k].s);
+}
+
+static Status put_fit(json_t *json, const PlanCell *cell, int k)
+{
+    const FitLimit *fit = &cell->fits[k];
     TRY(planned_config_put_mib(json, "limit_mib", fit->limit));
     if (json_object_set_new(json, "fits", json_boolean(fit->fits))) return NO_MEMORY("for a plan");
     TRY(planned_config_put_mib(json, "needs_mib", fit->need));
@@ -58,7 +89,8 @@ static Status put_fit(json_t *json, const FitLimit *fit)
     TRY(fit->any ? record_put_text(json, "largest_mode", config_modes[fit->mode])
                  : record_put_null(json, "largest_mode"));
     TRY(record_put_int(json, "largest_batch", fit->most_batch));
-    return record_put_int(json, "largest_ctx", fit->most_ctx);
+    TRY(record_put_int(json, "largest_ctx", fit->most_ctx));
+    return put_more(json, cell, k);
 }
 
 static Status put_fits(json_t *json, const PlanCell *cell)
@@ -68,7 +100,7 @@ static Status put_fits(json_t *json, const PlanCell *cell)
     for (int i = 0; i < cell->n_fits; i++) {
         json_t *fit = json_object();
         if (!fit || json_array_append_new(list, fit)) return NO_MEMORY("for a plan");
-        TRY(put_fit(fit, &cell->fits[i]));
+        TRY(put_fit(fit, cell, i));
     }
     return ST_OK;
 }
@@ -80,6 +112,7 @@ static Status put_cell(json_t *json, const PlanCell *cell, const Limits *machine
     if (cell->unsupported) return ST_OK;
     TRY(other_machine_json(json, &cell->placement, machine));
     TRY(put_cost(json, cell));
+    TRY(put_parts(json, cell));
     TRY(put_memory(json, cell));
     return put_fits(json, cell);
 }

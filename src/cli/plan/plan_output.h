@@ -8,7 +8,6 @@ typedef struct PlanTables {
     const Sweep *sweep;
     const PlanCell *cells;
     const Limits *machine; /* the machine to plan for; NULL: this one */
-    bool whole;            /* the memory limit is the machine's whole memory */
 } PlanTables;
 
 /* One row per cell, then one per cell and memory limit; for a single cell also cost by phase and

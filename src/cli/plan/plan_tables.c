@@ -74,9 +74,35 @@ static void summary(Table *table, const PlanTables *tables)
 
 /* ---- one row per cell and limit ---- */
 
-static void fits_row(Table *table, const PlanCell *cell, const FitLimit *fit, const char *label,
-                     const char *whose, bool recompute)
+/* Which columns the cells need. */
+typedef struct FitsColumns {
+    bool blocks;  /* how many are recomputed */
+    bool without; /* nothing is recomputed: how far --recompute block would get */
+    bool advice;  /* what to change */
+} FitsColumns;
+
+static FitsColumns fits_columns(const Sweep *sweep, const PlanCell *cells)
 {
+    FitsColumns columns = {0};
+    for (int i = 0; i < sweep->n; i++) {
+        const PlanCell *cell = &cells[i];
+        if (sweep->configs[i].recompute != CONFIG_RECOMPUTE_NONE) columns.blocks = true;
+        if (cell->with_recomputed) columns.without = true;
+        for (int k = 0; k < cell->n_fits; k++) columns.advice |= !cell->fits[k].fits;
+    }
+    return columns;
+}
+
+static void most_cells(Table *table, const FitLimit *fit)
+{
+    TABLE_CELLS(table, fit->most_batch ? human_count(fit->most_batch).s : "none",
+                fit->most_ctx ? human_count(fit->most_ctx).s : "none");
+}
+
+static void fits_row(Table *table, const PlanCell *cell, int k, const char *label,
+                     const char *whose, const FitsColumns *columns)
+{
+    const FitLimit *fit = &cell->fits[k];
     const HumanShortage s = human_shortage(fit->need, fit->limit);
     table_cell(table, label);
     table_cell_printf(table, "%s%s", fit->fits ? human_bytes((double)fit->limit).s : s.there.s,
@@ -84,41 +110,43 @@ static void fits_row(Table *table, const PlanCell *cell, const FitLimit *fit, co
     TABLE_CELLS(table, fit->fits ? human_bytes((double)fit->need).s : s.need.s,
                 fit->fits ? "yes" : "no", fit->fits ? "-" : s.lack.s,
                 fit->any ? config_modes[fit->mode] : "none");
-    if (recompute)
+    if (columns->blocks)
         table_cell_printf(table, "%lld of %lld", (long long)fit->recomputed_blocks,
                           (long long)cell->config->model.num_layers);
-    TABLE_CELLS(table, fit->most_batch ? human_count(fit->most_batch).s : "none",
-                fit->most_ctx ? human_count(fit->most_ctx).s : "none");
-}
-
-static bool any_recompute(const Sweep *sweep)
-{
-    for (int i = 0; i < sweep->n; i++) {
-        if (sweep->configs[i].recompute != CONFIG_RECOMPUTE_NONE) return true;
-    }
-    return false;
+    most_cells(table, fit);
+    if (columns->without && cell->with_recomputed) most_cells(table, &cell->recomputed[k]);
+    if (columns->without && !cell->with_recomputed) table_dashes(table, 2);
+    if (columns->advice)
+        table_cell(table, fit->fits            ? "-"
+                          : *cell->advice[k].s ? cell->advice[k].s
+                                               : "none of these");
 }
 
 static void fits(Table *table, const PlanTables *tables)
 {
     const Sweep *sweep = tables->sweep;
     const PlanCell *cells = tables->cells;
-    const bool recompute = any_recompute(sweep);
-    const char *whose = !tables->whole    ? ""
-                        : tables->machine ? " (that machine)"
-                                          : " (this machine)";
+    const FitsColumns columns = fits_columns(sweep, cells);
+    const char *whose = tables->machine ? " (that machine)" : " (this machine)";
     TABLE_COLUMNS(table, 1, "cell", "memory", "needs", "fits", "short by", "largest mode");
-    if (recompute) table_column(table, "recomputed blocks", "", true);
+    if (columns.blocks) table_column(table, "recomputed blocks", "", true);
     TABLE_COLUMNS(table, 0, "largest batch", "largest ctx");
+    if (columns.without) TABLE_COLUMNS(table, 0, "batch, recomputing", "ctx, recomputing");
+    if (columns.advice) table_column(table, "fits with", "", false);
     for (int i = 0; i < sweep->n; i++) {
         const CellLabel label = cell_label(&sweep->configs[i], sweep->varies);
         for (int k = 0; !cells[i].unsupported && k < cells[i].n_fits; k++) {
-            fits_row(table, &cells[i], &cells[i].fits[k], label.s, whose, recompute);
+            fits_row(table, &cells[i], k, label.s, k == 0 && cells[i].whole ? whose : "", &columns);
         }
     }
     table_note(table,
                "largest mode that fits, up to --mode; largest batch at this ctx and largest ctx at "
                "this batch, for --mode");
+    if (columns.without)
+        table_note(table, "recomputing: the largest of both with --recompute block");
+    if (columns.advice)
+        table_note(table, "fits with: each alone is enough, or those that 'with' joins together; "
+                          "tried are recomputation, bf16, a smaller batch and a shorter context");
 }
 
 /* ---- a single cell ---- */
@@ -143,6 +171,22 @@ static void cost_by_phase(Table *table, const PlanCell *cell)
         "FLOPs: of every node; in matmuls: only of matrix multiplications and attention, which "
         "bench counts for TFLOP/s and MFU");
     table_note(table, "bytes: each operand of each node read once, each result written once");
+}
+
+static void cost_by_part(Table *table, const PlanCell *cell)
+{
+    const PhaseCost *step = &cell->cost.step;
+    TABLE_COLUMNS(table, 1, "part", "forward FLOPs", "backward FLOPs", "share of FLOPs", "bytes",
+                  "share of bytes");
+    for (int p = 0; p < PLAN_PART_COUNT; p++) {
+        const PhaseCost *phases = cell->parts.phase[p], *all = &cell->parts.step[p];
+        if (all->nodes == 0) continue;
+        TABLE_CELLS(table, plan_parts_name((PlanPart)p), flop_count(phases[PHASE_FORWARD].flops).s,
+                    flop_count(phases[PHASE_BACKWARD].flops).s);
+        table_cell_printf(table, "%.1f %%", 100 * all->flops / step->flops);
+        table_cell(table, human_bytes(all->bytes).s);
+        table_cell_printf(table, "%.1f %%", 100 * all->bytes / step->bytes);
+    }
 }
 
 static void memory_row(Table *table, const char *name, size_t bytes, size_t of)
@@ -178,6 +222,8 @@ Status plan_tables_write(Text *out, const char *format, const PlanTables *tables
     TRY(table_write_next(out, format, &table));
     if (tables->sweep->n == 1 && !cells[0].unsupported) {
         cost_by_phase(&table, &cells[0]);
+        TRY(table_write_next(out, format, &table));
+        cost_by_part(&table, &cells[0]);
         TRY(table_write_next(out, format, &table));
         memory_by_kind(&table, &cells[0]);
         TRY(table_write_next(out, format, &table));

@@ -30,6 +30,20 @@ static Config preset(const char *size)
 
 /* ---- cost ---- */
 
+/* Every node is of one part, and of a part that has a name. */
+static void check_parts(const Plan *plan, const StepCost *cost)
+{
+    PlanParts parts;
+    PhaseCost sum = {0};
+    plan_parts_of(&parts, plan);
+    for (int p = 0; p < PLAN_PART_COUNT; p++) step_cost_add(&sum, &parts.step[p]);
+    assert_int_equal(sum.nodes, cost->step.nodes);
+    assert_true(fabs(sum.flops - cost->step.flops) <= 1e-12 * sum.flops);
+    assert_true(fabs(sum.bytes - cost->step.bytes) <= 1e-12 * sum.bytes);
+    assert_int_equal(parts.step[PLAN_PART_OTHER].nodes, 0);
+    assert_true(parts.phase[PLAN_PART_HEAD][PHASE_FORWARD].matmul_flops == 2.0 * 5 * 9 * 24 * 101);
+}
+
 static void check_cost(const Config *config)
 {
     Model model;
@@ -56,6 +70,7 @@ static void check_cost(const Config *config)
     }
     assert_true(fabs(cost.step.matmul_flops - products) <= 1e-12 * products);
     assert_true(step_cost_intensity(&cost.step) == sum.flops / sum.bytes);
+    check_parts(&model.plan, &cost);
     model_free(&model);
 }
 

@@ -1,0 +1,55 @@
+#!/usr/bin/env bash
+# A model of a configuration file: results name it and hold no path; --resume and compare go by what it computes.
+. "$(dirname "$(realpath "$0")")/bench.sh"
+
+mkdir -p secret/first secret/second
+cat >secret/first/config.json <<'END'
+{"architectures": ["LlamaForCausalLM"], "hidden_size": 16, "intermediate_size": 24, "num_hidden_layers": 2,
+ "num_attention_heads": 4, "max_position_embeddings": 8, "vocab_size": 11, "rms_norm_eps": 1e-5}
+END
+sed 's/1e-5/1e-6, "attention_dropout": 0.1/' secret/first/config.json >secret/second/config.json
+run() {
+    "$program" bench --threads 1 --warmup 1 --steps 2 --batch 1 "$@"
+}
+rows() { # FILE PATTERN: how many rows have it
+    grep -Eo -- "$2" "$1" | wc -l
+}
+
+# --- records
+run --model secret/first,secret/second/config.json --num-layers 1,2 --out first.json 2>first.err || fail "the first run"
+[ "$(grep -c 'asks for dropout' first.err)" = 1 ] || fail "dropout is not told once"
+[ "$(rows first.json '"size":"(first|second)"')" = 4 ] || fail "sizes"
+[ "$(grep -Eo '"model":"[0-9a-f]{12}"' first.json | sort -u | wc -l)" = 4 ] || fail "four cells do not have four hashes"
+[ "$(rows first.json '"dropout":0[,}]')" = 2 ] || fail "the record does not say that dropout ran as 0"
+[ "$(rows first.json '"kv_heads":4')" = 4 ] || fail "kv_heads"
+[ "$(rows first.json '"ctx":8[,}]')" = 4 ] || fail "the context is not as long as the model has positions"
+refuse first.json secret
+refuse first.json "$dir"
+"$program" validate first.json >validate.out || fail "the results are not valid"
+for format in csv sql md; do
+    run --model secret/first --resume first.json --out-json kept.json --format $format --num-layers 1 >first.out 2>first.err || fail "$format"
+    refuse first.out secret
+done
+expect first.out 'first'
+expect first.out 'Common:.* d_model 16, d_ff 24, layers 1, heads 4'
+
+# --- a folder that was renamed has the same cells, a file that was changed has others
+mv secret/first renamed
+run --model renamed --num-layers 1,2 --resume first.json >same.out 2>same.err || fail "renamed"
+[ "$(grep -c 'from the file' same.err)" = 2 ] || fail "a renamed folder was measured again"
+sed -i 's/"vocab_size": 11/"vocab_size": 12/' renamed/config.json
+run --model renamed --num-layers 1,2 --resume first.json >other.out 2>other.err || fail "changed"
+[ "$(grep -c 'from the file' other.err)" = 0 ] || fail "a changed file was not measured again"
+sed -i 's/"vocab_size": 12/"vocab_size": 11, "bos_token_id": 5/' renamed/config.json
+run --model renamed --num-layers 1 --out second.json 2>second.err || fail "the second run"
+"$program" compare first.json second.json --format json >compare.out 2>compare.err || fail "compare"
+expect compare.out '"verdict"'
+
+# --- the file is read once: a cell has the model that the sweep began with
+cp -r renamed gone
+"$program" bench --threads 1 --warmup 1 --steps 3000,4000 --batch 1 --model gone --out gone.json 2>gone.err &
+pid=$!
+await gone.err '^\[1/2\]'
+rm -r gone
+wait $pid || fail "the file went away while the sweep ran"
+[ "$(rows gone.json '"measured_mode":"train"')" = 2 ] || fail "not every cell ran"
