@@ -128,3 +128,21 @@ double model_forward_flops(const Config *config)
     const double one = flops_of_blocks(&windowed, 1);
     return all + (double)(layers - from) * (flops_of_blocks(&windowed, 2) - one);
 }
+
+static double parameters_of_blocks(const Config *config, int64_t blocks)
+{
+    Model model;
+    Config shallow = *config;
+    shallow.model.num_layers = blocks;
+    if (model_build(&model, &shallow, MODE_FWD, DT_F32) != ST_OK) return NAN;
+    const double n = (double)model.n_elements;
+    model_free(&model);
+    return n;
+}
+
+double model_parameters(const Config *config)
+{
+    const double one = parameters_of_blocks(config, 1);
+    const double block = parameters_of_blocks(config, 2) - one;
+    return one + (double)(config->model.num_layers - 1) * block;
+}

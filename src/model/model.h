@@ -77,3 +77,5 @@ void model_free(Model *model);
 /* FLOPs of the matmuls of the forward pass of this config; NAN where no plan can be built. Every block
  * has the same, so that plans of one and two blocks tell it: cheap for models of any depth. */
 double model_forward_flops(const Config *config);
+/* The parameters of a whole model in the same way. */
+double model_parameters(const Config *config);

@@ -120,11 +120,18 @@ has 'size gpt2, d_model 768, d_ff 3072, layers 2, heads 12, vocab 100'
 grep -q 'gpt2: its file asks for dropout, which runs as 0' err || fail 'nothing is said of dropout'
 
 # What fits in the memories that GPUs have, and what to change where it does not; what is said to fit does.
-plan --model llama-3.2-1b --device cuda:999 --precision bf16 --ctx 2048 || fail 'a model in many memories'
-has '| part ' '| feed-forward ' '| head and loss ' 'batch, recomputing' '--recompute auto, --batch 2 or --ctx 1024'
-matches '\| +8\.00 GiB' '\| +16\.00 GiB' '\| +24\.00 GiB' '\| +80\.0 GiB' '\| +141 GiB'
-plan --model llama-3.2-1b --device cuda:999 --precision bf16 --ctx 2048 --memory-limit 24GiB --recompute auto --format json && has '"fits": true' '"model": "' '"size": "llama-3.2-1b"'
-plan --model llama-3.2-1b --device cuda:999 --precision bf16 --ctx 2048 --memory-limit 24GiB --batch 2 --format json && has '"fits": true' '"fits_with": null'
+large=(--model llama-3.2-1b --device cuda:999 --ctx 4096)
+plan "${large[@]}" || fail 'a model in many memories'
+has '| part ' '| feed-forward ' '| head and loss ' 'batch, recomputing' 'fits with'
+matches '\| +8\.00? GiB' '\| +16\.00? GiB' '\| +24\.00? GiB' '\| +80\.00? GiB' '\| +141(\.00)? GiB'
+plan "${large[@]}" --memory-limit 30GiB --format json
+has '"size": "llama-3.2-1b"' '"fits": false'
+sed -n 's/.*"fits_with": "\(.*\)".*/\1/p' out | sed 's/, \| or /\n/g; s/ with / /g' >advice
+[ -s advice ] || fail 'nothing is said of what to change'
+while read -r -a change; do
+    plan "${large[@]}" --memory-limit 30GiB --format json "${change[@]}"
+    has '"fits": true' '"fits_with": null'
+done < <(sed 's/--ctx/--memory-limit 30GiB --ctx/' advice | grep -v -- '--ctx')
 plan --model gpt2 --device cpu --format json --out plan.json && "$program" validate plan.json >/dev/null || fail 'the plan of a model is not valid'
 
 verdict

@@ -11,12 +11,6 @@
 
 /* ---- work ---- */
 
-static double block_weights(const Config *c)
-{
-    const double C = (double)c->model.d_model, F = (double)c->model.d_ff;
-    return (double)c->model.num_layers * (4 * C * C + 3 * C * F);
-}
-
 /* Backward is twice the forward pass. */
 double time_estimate_flops(const Config *c)
 {
@@ -164,11 +158,6 @@ static double score_bytes(const Config *c)
     return (double)c->batch * (double)c->heads * (12 * T * T + 8 * T * D);
 }
 
-static double weights(const Config *c)
-{
-    return block_weights(c) + 2 * (double)c->model.vocab * (double)c->model.d_model;
-}
-
 /* ---- from rows: which cells tell of it ---- */
 
 static bool has_cold_sample(const Config *c)
@@ -225,8 +214,8 @@ static double log_ratio(double a, double b)
 static double distance_of(const Config *a, const Config *b)
 {
     const bool alone = a->subject == SUBJECT_ATTENTION;
-    const double shape =
-        alone ? log_ratio((double)a->d_head, (double)b->d_head) : log_ratio(weights(a), weights(b));
+    const double shape = alone ? log_ratio((double)a->d_head, (double)b->d_head)
+                               : log_ratio(model_parameters(a), model_parameters(b));
     /* Of the same work first the same mode and no cold sample. */
     const double tie_break = 1e-3 * (a->mode != b->mode) + 1e-2 * has_cold_sample(a);
     return log_ratio(model_forward_flops(a), model_forward_flops(b)) + 4 * shape + tie_break;
@@ -282,7 +271,7 @@ static Guess guess_by(const char *path, const Config *wanted, const TimeEstimate
 static double phase_ms(const char *path, const Config *wanted, const TimeEstimateRow *rows, int n)
 {
     if (strcmp(path, "optimizer.mean_ms") == 0)
-        return guess_by(path, wanted, rows, n, weights).figure;
+        return guess_by(path, wanted, rows, n, model_parameters).figure;
     const Guess flops = guess_by(path, wanted, rows, n, model_forward_flops);
     if (!keeps_scores(wanted)) return flops.figure;
     const Guess bytes = guess_by(path, wanted, rows, n, score_bytes);

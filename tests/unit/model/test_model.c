@@ -58,6 +58,7 @@ static void test_model_parameters(void **state)
             assert_int_equal(model_file_load(&c.model, models[i].model), ST_OK);
             assert_int_equal(model_build(&model, &c, MODE_FWD, DT_F32), ST_OK);
             assert_int_equal(model.n_elements, models[i].parameters);
+            assert_true(model_parameters(&c) == (double)models[i].parameters);
             model_free(&model);
         }
     }
