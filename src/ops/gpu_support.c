@@ -34,6 +34,19 @@ const char *gpu_support_declines_matmul(const Plan *plan, const Node *node)
     return gpu_support_declines_f64(plan, node);
 }
 
+size_t gpu_support_bmm_sum_bytes(const Plan *plan, const Node *node)
+{
+    const Tensor *c = plan_out(plan, node, 0);
+    const bool sums = head_matrix(c, NULL, &node->attr).group > 1;
+    return sums && plan_dtype_size(c->dtype) == 2 ? (size_t)plan_elements(c) * sizeof(float) : 0;
+}
+
+size_t gpu_support_workspace_bmm(const Plan *plan, const Node *node, int threads)
+{
+    return gpu_support_workspace_cublaslt(plan, node, threads) +
+           gpu_support_bmm_sum_bytes(plan, node);
+}
+
 static bool has_whole_vectors(const Tensor *t, const NodeAttr *attr)
 {
     enum { VECTOR = 4 };
@@ -65,6 +78,8 @@ const char *gpu_support_declines_bmm_fp32(const Plan *plan, const Node *node)
         if (!has_whole_vectors(t, attr)) return "rows are not a multiple of 16 bytes";
     }
     if (attr->transpose_a && attr->transpose_b) return "both operands are transposed";
+    if (!attr->transpose_a && head_matrix(plan_out(plan, node, 0), NULL, attr).group > 1)
+        return "sums over heads are those of a transposed operand";
     if (!fp32_is_faster(plan, node)) return "cuBLASLt is faster for heads of this width";
     const int chip = backend_api(BACKEND_cuda)->capability(0);
     return chip > 0 && chip < 80 ? "it needs a GPU of compute capability 8.0 or more" : NULL;
@@ -207,12 +222,13 @@ size_t gpu_support_workspace_norm_grad(const Plan *plan, const Node *node, int t
 /* ---- implementations that libraries take part in: as NAME_cuda[], without run(), which tests
  * compare ---- */
 
-#define CUBLASLT(why_not)                                                                      \
-    {                                                                                          \
-        .name = "cublaslt", .declines = (why_not), .workspace = gpu_support_workspace_cublaslt \
-    }
-const OpImpl gpu_support_matmul[] = {CUBLASLT(gpu_support_declines_matmul), {0}};
+const OpImpl gpu_support_matmul[] = {{.name = "cublaslt",
+                                      .declines = gpu_support_declines_matmul,
+                                      .workspace = gpu_support_workspace_cublaslt},
+                                     {0}};
 const OpImpl gpu_support_bmm[] = {
     {.name = "product_fp32", .declines = gpu_support_declines_bmm_fp32},
-    CUBLASLT(gpu_support_declines_f64),
+    {.name = "cublaslt",
+     .declines = gpu_support_declines_f64,
+     .workspace = gpu_support_workspace_bmm},
     {0}};

@@ -32,6 +32,10 @@ const char *gpu_support_declines_matmul(const Plan *plan, const Node *node);
 const char *gpu_support_declines_bmm_fp32(const Plan *plan, const Node *node);
 
 size_t gpu_support_workspace_cublaslt(const Plan *plan, const Node *node, int threads);
+/* cuBLASLt's, and after it the sums over the heads of a group, which are fp32 until they are whole: so
+ * many bytes where a 16-bit result is such a sum. */
+size_t gpu_support_workspace_bmm(const Plan *plan, const Node *node, int threads);
+size_t gpu_support_bmm_sum_bytes(const Plan *plan, const Node *node);
 size_t gpu_support_workspace_cross_entropy(const Plan *plan, const Node *node, int threads);
 size_t gpu_support_workspace_embedding_grad(const Plan *plan, const Node *node, int threads);
 size_t gpu_support_workspace_grad_norm(const Plan *plan, const Node *node, int threads);
@@ -40,6 +44,14 @@ size_t gpu_support_workspace_head_norm_grad(const Plan *plan, const Node *node, 
 size_t gpu_support_workspace_norm_grad(const Plan *plan, const Node *node, int threads);
 
 /* ---- attention ---- */
+
+/* The heads of an attention whose inputs from `q` on are q, k and v. */
+typedef struct GpuSupportHeads {
+    int64_t B, T, H, D;
+    int64_t group;  /* heads of q that share one of k and v */
+    int64_t window; /* keys that a query sees at most: T without a window */
+} GpuSupportHeads;
+GpuSupportHeads gpu_support_attention_heads(const Plan *plan, const Node *node, int q);
 
 /* `flash`: the program's own kernels. */
 const char *gpu_support_attention_declines_flash(const Plan *plan, const Node *node);
@@ -51,7 +63,9 @@ const char *gpu_support_attention_declines_cudnn(const Plan *plan, const Node *n
 const char *gpu_support_attention_declines_cudnn_grad(const Plan *plan, const Node *node);
 size_t gpu_support_attention_workspace_cudnn(const Plan *plan, const Node *node, int threads);
 size_t gpu_support_attention_workspace_cudnn_grad(const Plan *plan, const Node *node, int threads);
-/* Bytes of the row sums in its gradient's workspace; the fp32 sums of dq follow them. */
+/* How much of its gradient's workspace cuDNN gets, and what follows that: bytes of the row sums,
+ * and after them the fp32 sums of dq. */
+size_t gpu_support_attention_cudnn_bytes(const Plan *plan, const Node *node);
 size_t gpu_support_attention_row_bytes(int64_t rows);
 
 /* ---- what kernels and their workspace have in common ---- */

@@ -18,9 +18,9 @@ __device__ __forceinline__ void flash_load_queries(typename C::Element *stage,
 {
     const int query = tile * C::QUERIES;
     const int64_t row = (int64_t)at.item * f.shape.T + query;
-    flash_load<C::QUERIES, C::WIDTH, C::THREADS>(stage, f.q, f.shape, at.item, query, 0);
-    flash_load<C::QUERIES, C::WIDTH, C::THREADS>(stage + C::DOUT, f.dout, f.shape, at.item, query,
-                                                 0);
+    const FlashHead head = flash_query_head(f.shape, at.item);
+    flash_load<C::QUERIES, C::WIDTH, C::THREADS>(stage, f.q, f.shape, head, query, 0);
+    flash_load<C::QUERIES, C::WIDTH, C::THREADS>(stage + C::DOUT, f.dout, f.shape, head, query, 0);
     flash_load_floats<C::QUERIES, C::THREADS>(reinterpret_cast<float *>(stage + C::LSE),
                                               f.lse + row, f.shape.T - query);
     flash_load_floats<C::QUERIES, C::THREADS>(reinterpret_cast<float *>(stage + C::DELTA),
@@ -31,21 +31,23 @@ template <class C>
 __device__ __forceinline__ void
 flash_load_block(typename C::Element *memory, const FlashBackward &f, const FlashBackwardPlace &at)
 {
-    flash_load<C::KEYS, C::WIDTH, C::THREADS>(memory, f.k, f.shape, at.item, at.key, 0);
-    flash_load<C::KEYS, C::WIDTH, C::THREADS>(memory + C::V, f.v, f.shape, at.item, at.key, 0);
+    const FlashHead head = flash_key_head<C>(f.shape, at.item);
+    flash_load<C::KEYS, C::WIDTH, C::THREADS>(memory, f.k, f.shape, head, at.key, 0);
+    flash_load<C::KEYS, C::WIDTH, C::THREADS>(memory + C::V, f.v, f.shape, head, at.key, 0);
 }
 
 /* ---- one tile ---- */
 
-/* p = exp(scale s - lse), 0 where the key comes after the query or is none. */
+/* p = exp(scale s - lse), 0 where the key comes after the query, before its window, or is none. */
 template <class C>
 __device__ __forceinline__ void flash_weights(float (&s)[C::Scores::HELD][C::Scores::COLS],
                                               const float *lse, const FlashShape &shape, int key,
                                               int query)
 {
     const float scale = shape.scale * FLASH_LOG2_E;
-    const bool edge =
-        key + C::Warp::ROWS > shape.T || (shape.causal && key + C::Warp::ROWS - 1 > query);
+    const bool edge = key + C::Warp::ROWS > shape.T ||
+                      (shape.causal && key + C::Warp::ROWS - 1 > query) ||
+                      (C::general && query + C::QUERIES > key + shape.window);
 #pragma unroll
     for (int j = 0; j < C::Scores::COLS; j++) {
         const int column = C::Scores::column(j);
@@ -59,6 +61,7 @@ __device__ __forceinline__ void flash_weights(float (&s)[C::Scores::HELD][C::Sco
         for (int i = 0; i < C::Scores::HELD; i++) {
             const int row = key + C::Scores::row(i);
             if (row >= shape.T || (shape.causal && row > query + column)) s[i][j] = 0;
+            if (C::general && row + shape.window <= query + column) s[i][j] = 0;
         }
     }
 }
@@ -111,15 +114,69 @@ flash_backward_step(FlashGrads<C> &g, const FlashShape &shape, typename C::Eleme
                                                                 stage + slice * C::SLICE);
 }
 
+/* What a thread holds of dk or dv, to the sum of its group's heads, or the sum to what it holds. */
+template <int THREADS, int HELD, int COLS>
+__device__ __forceinline__ void flash_add_share(float (&x)[HELD][COLS], float *sum, bool begins,
+                                                bool ends)
+{
+    static_assert(HELD * COLS % 4 == 0, "four at a time");
+#pragma unroll
+    for (int n = 0; n < HELD * COLS; n += 4, sum += 4 * THREADS) {
+        float &a = x[n / COLS][n % COLS], &b = x[(n + 1) / COLS][(n + 1) % COLS];
+        float &c = x[(n + 2) / COLS][(n + 2) % COLS], &d = x[(n + 3) / COLS][(n + 3) % COLS];
+        if (ends) {
+            const float4 before = __ldcg(reinterpret_cast<const float4 *>(sum));
+            a = before.x + a;
+            b = before.y + b;
+            c = before.z + c;
+            d = before.w + d;
+        } else if (begins) {
+            *reinterpret_cast<float4 *>(sum) = float4{a, b, c, d};
+        } else {
+            ptx_add4(sum, float4{a, b, c, d});
+        }
+    }
+}
+
+/* dk and dv sum over the heads of a group, each of which has a block for these keys. They add in the
+ * order of the heads, which is the order in which they are taken up. True for the last one, which
+ * then holds the sums. */
 template <class C>
-__device__ __forceinline__ void flash_backward_end(const FlashGrads<C> &g, const FlashBackward &f,
+__device__ __forceinline__ bool flash_sum_group(FlashGrads<C> &g, const FlashBackward &f,
+                                                const FlashBackwardPlace &at)
+{
+    const int group = f.shape.group, turn = at.item % group;
+    const int job = (at.item / group * C::SLICES + at.slice) * flash_blocks(f.shape.T, C::KEYS);
+    float *sum =
+        f.group_sum + (int64_t)(job + at.block) * (2 * C::KEYS * C::SLICE) + (int)threadIdx.x * 4;
+    int *done = f.group_done + job + at.block;
+    if (group == 1) return true;
+    if (turn > 0) {
+        while (threadIdx.x == 0 && ptx_read_flag(done) < turn) continue;
+        __syncthreads();
+    }
+    const bool ends = turn == group - 1;
+    flash_add_share<C::THREADS>(g.dk, sum, turn == 0, ends);
+    flash_add_share<C::THREADS>(g.dv, sum + C::KEYS * C::SLICE, turn == 0, ends);
+    if (ends) return true;
+    __syncthreads();
+    if (threadIdx.x == 0) ptx_write_flag(done, turn + 1);
+    return false;
+}
+
+template <class C>
+__device__ __forceinline__ void flash_backward_end(FlashGrads<C> &g, const FlashBackward &f,
                                                    const FlashBackwardPlace &at)
 {
     using E = typename C::Element;
     using Values = typename C::Values;
     const int key = at.key + (int)threadIdx.x / 32 * C::Warp::ROWS, column = at.slice * C::SLICE;
-    flash_store<Values, E>(f.dk, f.shape, at.item, key, column, g.dk, f.shape.scale);
-    flash_store<Values, E>(f.dv, f.shape, at.item, key, column, g.dv, 1.0F);
+    const FlashHead head = flash_key_head<C>(f.shape, at.item);
+    if constexpr (C::general) {
+        if (!flash_sum_group<C>(g, f, at)) return;
+    }
+    flash_store<Values, E>(f.dk, f.shape, head, key, column, g.dk, f.shape.scale);
+    flash_store<Values, E>(f.dv, f.shape, head, key, column, g.dv, 1.0F);
 }
 
 template <class C>
@@ -182,8 +239,8 @@ __global__ void __launch_bounds__(32 * WARPS)
     if (blockIdx.x == 0 && threadIdx.x == 0) *f.ticket = 0;
     for (int64_t i = warp; i < (int64_t)s.count * s.T; i += (int64_t)gridDim.x * WARPS) {
         const int item = (int)(i / s.T), row = (int)(i % s.T);
-        const E *a = flash_head<const E>(f.dout, s, item, row, 0);
-        const E *b = flash_head<const E>(f.out, s, item, row, 0);
+        const E *a = flash_start<const E>(f.dout, flash_query_head(s, item), row, 0);
+        const E *b = flash_start<const E>(f.out, flash_query_head(s, item), row, 0);
         float sum = 0;
         for (int d = lane; d < s.D; d += 32) sum = fmaf(to_float(a[d]), to_float(b[d]), sum);
         sum = warp_sum(sum);

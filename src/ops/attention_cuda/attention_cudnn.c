@@ -12,12 +12,17 @@
 
 enum { SHAPES = 16 };
 
+/* HIDDEN is the score of a key after the query, HIDDEN_BEFORE of one before its window. */
 enum Uid { Q = 1, K, V, OUT, LSE, SCALE, HIDDEN, ONE, DOUT, DQ, DK, DV, DQ_SUM, ROW_SUM };
+enum { HIDDEN_BEFORE = ROW_SUM + 1, WINDOW, UIDS };
 
-/* Heads of width D: element (b, h, t, d) at b * batch + h * D + t * row + d. */
+/* Heads of width D: element (b, h, t, d) at b * T * row + h * D + t * row + d. */
 typedef struct Shape {
     int64_t B, H, T, D;
-    int64_t in_row, out_row; /* elements from token to token in q, k, v and in the result */
+    int64_t kv_heads;
+    int64_t window;    /* 0: none */
+    int64_t row[UIDS]; /* of a tensor of heads: elements from token to token */
+    int64_t most_workspace;
     cudnnDataType_t type;
     bool causal, backward;
 } Shape;
@@ -41,15 +46,21 @@ static Shape shape_of(const OpCall *call, int q, bool backward)
 {
     const NodeAttr *attr = &call->node->attr;
     const Tensor *in = op_in_shape(call, q);
-    const Tensor *out = backward ? op_in_shape(call, 4) : op_out_shape(call, 0);
+    const GpuSupportHeads h = gpu_support_attention_heads(call->plan, call->node, q);
     Shape s;
     memset(&s, 0, sizeof s); /* compared byte by byte */
-    s.B = plan_rows(in) / attr->tokens;
-    s.H = attr->heads;
-    s.T = attr->tokens;
-    s.D = plan_width(in) / attr->heads;
-    s.in_row = in->ld;
-    s.out_row = out->ld;
+    s.B = h.B;
+    s.H = h.H;
+    s.T = h.T;
+    s.D = h.D;
+    s.kv_heads = h.H / h.group;
+    s.window = h.window < h.T ? h.window : 0;
+    for (int i = 0; i < 3; i++) s.row[Q + i] = op_in_shape(call, q + i)->ld;
+    s.row[OUT] = (backward ? op_in_shape(call, 4) : op_out_shape(call, 0))->ld;
+    if (backward) s.row[DOUT] = op_in_shape(call, 0)->ld;
+    for (int i = 0; backward && i < 3; i++) s.row[DQ + i] = op_out_shape(call, i)->ld;
+    s.most_workspace = backward ? (int64_t)gpu_support_attention_cudnn_bytes(call->plan, call->node)
+                                : GPU_SUPPORT_CUDNN;
     if (in->dtype != DT_BF16 && in->dtype != DT_F16) plan_dtype_unknown(in->dtype, "cuDNN");
     s.type = in->dtype == DT_BF16 ? CUDNN_DATA_BFLOAT16 : CUDNN_DATA_HALF;
     s.causal = attr->causal;
@@ -60,27 +71,40 @@ static Shape shape_of(const OpCall *call, int q, bool backward)
 /* ---- the graphs ---- */
 
 typedef struct Dims {
-    int64_t head[4], in[4], out[4];          /* [B, H, T, D] */
-    int64_t transposed[4], in_transposed[4]; /* [B, H, D, T] */
+    int64_t head[4], dense[4];               /* [B, H, T, D] */
     int64_t square[4], score[4], score_t[4]; /* [B, H, T, T] */
     int64_t row[4], row_stride[4];           /* [B, H, T, 1] */
-    int64_t dense[4];
 } Dims;
 
 static Dims dims_of(const Shape *s)
 {
-    const int64_t B = s->B, H = s->H, T = s->T, D = s->D, r = s->in_row, o = s->out_row;
+    const int64_t B = s->B, H = s->H, T = s->T, D = s->D;
     return (Dims){.head = {B, H, T, D},
-                  .in = {T * r, D, r, 1},
-                  .out = {T * o, D, o, 1},
-                  .transposed = {B, H, D, T},
-                  .in_transposed = {T * r, D, 1, r},
+                  .dense = {H * T * D, T * D, D, 1},
                   .square = {B, H, T, T},
                   .score = {H * T * T, T * T, T, 1},
                   .score_t = {H * T * T, T * T, 1, T},
                   .row = {B, H, T, 1},
-                  .row_stride = {H * T, T, 1, 1},
-                  .dense = {H * T * D, T * D, D, 1}};
+                  .row_stride = {H * T, T, 1, 1}};
+}
+
+typedef struct Layout {
+    int64_t dim[4], stride[4];
+} Layout;
+
+/* [B, heads, T, D], or [B, heads, D, T] of the same memory; k and v may have fewer heads than q. */
+static Layout layout_of(const Shape *s, enum Uid uid, bool transposed)
+{
+    const bool keys = uid == K || uid == V || uid == DK || uid == DV;
+    const int64_t B = s->B, H = keys ? s->kv_heads : s->H, T = s->T, D = s->D, row = s->row[uid];
+    if (transposed) return (Layout){{B, H, D, T}, {T * row, D, 1, row}};
+    return (Layout){{B, H, T, D}, {T * row, D, row, 1}};
+}
+
+static Descriptor heads(CudnnGraph *g, const Shape *s, enum Uid uid, bool transposed)
+{
+    const Layout l = layout_of(s, uid, transposed);
+    return cudnn_graph_tensor(g, uid, s->type, l.dim, l.stride);
 }
 
 static Descriptor fp32_scores(CudnnGraph *g, const Dims *d)
@@ -96,19 +120,39 @@ static Descriptor pointwise(CudnnGraph *g, const Dims *d, cudnnPointwiseMode_t m
     return y;
 }
 
-/* Scores of columns right of the diagonal become -infinity. */
-static Descriptor mask(CudnnGraph *g, const Dims *d, Descriptor scores)
+/* Scores become -infinity where a mode of x and y does not hold. */
+static Descriptor hide_unless(CudnnGraph *g, const Dims *d, Descriptor scores,
+                              cudnnPointwiseMode_t mode, Descriptor x, Descriptor y, int hidden)
 {
-    const Descriptor row = cudnn_graph_virtual(g, CUDNN_DATA_INT32, d->square, d->score);
-    const Descriptor col = cudnn_graph_virtual(g, CUDNN_DATA_INT32, d->square, d->score);
     const Descriptor seen = cudnn_graph_virtual(g, CUDNN_DATA_BOOLEAN, d->square, d->score);
     const Descriptor masked = fp32_scores(g, d);
-    cudnn_graph_index(g, 2, scores, row);
-    cudnn_graph_index(g, 3, scores, col);
-    cudnn_graph_pointwise(g, CUDNN_POINTWISE_CMP_GE, CUDNN_DATA_BOOLEAN, row, col, NULL, seen);
+    cudnn_graph_pointwise(g, mode, CUDNN_DATA_BOOLEAN, x, y, NULL, seen);
     cudnn_graph_pointwise(g, CUDNN_POINTWISE_BINARY_SELECT, CUDNN_DATA_FLOAT, scores,
-                          cudnn_graph_scalar(g, HIDDEN), seen, masked);
+                          cudnn_graph_scalar(g, hidden), seen, masked);
     return masked;
+}
+
+static Descriptor index_of(CudnnGraph *g, const Dims *d, int64_t axis, Descriptor scores)
+{
+    const Descriptor index = cudnn_graph_virtual(g, CUDNN_DATA_INT32, d->square, d->score);
+    cudnn_graph_index(g, axis, scores, index);
+    return index;
+}
+
+/* Causal: row >= column. With a window also column + window > row, a subgraph of its own with its
+ * own indices: only so do cuDNN's engines know it. */
+static Descriptor mask(CudnnGraph *g, const Shape *s, const Dims *d, Descriptor scores)
+{
+    if (!s->causal) return scores;
+    Descriptor row = index_of(g, d, 2, scores), col = index_of(g, d, 3, scores);
+    scores = hide_unless(g, d, scores, CUDNN_POINTWISE_CMP_GE, row, col, HIDDEN);
+    if (!s->window) return scores;
+    row = index_of(g, d, 2, scores);
+    col = index_of(g, d, 3, scores);
+    const Descriptor end = fp32_scores(g, d);
+    cudnn_graph_pointwise(g, CUDNN_POINTWISE_ADD, CUDNN_DATA_FLOAT, col,
+                          cudnn_graph_scalar(g, WINDOW), NULL, end);
+    return hide_unless(g, d, scores, CUDNN_POINTWISE_CMP_GT, end, row, HIDDEN_BEFORE);
 }
 
 static Descriptor row_tensor(CudnnGraph *g, const Dims *d)
@@ -119,16 +163,14 @@ static Descriptor row_tensor(CudnnGraph *g, const Dims *d)
 static void forward_graph(CudnnGraph *g, const Shape *s)
 {
     const Dims d = dims_of(s);
-    const Descriptor q = cudnn_graph_tensor(g, Q, s->type, d.head, d.in);
-    const Descriptor kt = cudnn_graph_tensor(g, K, s->type, d.transposed, d.in_transposed);
-    const Descriptor v = cudnn_graph_tensor(g, V, s->type, d.head, d.in);
-    const Descriptor out = cudnn_graph_tensor(g, OUT, s->type, d.head, d.out);
+    const Descriptor q = heads(g, s, Q, false), kt = heads(g, s, K, true);
+    const Descriptor v = heads(g, s, V, false), out = heads(g, s, OUT, false);
     const Descriptor lse = cudnn_graph_tensor(g, LSE, CUDNN_DATA_FLOAT, d.row, d.row_stride);
 
     const Descriptor raw = fp32_scores(g, &d);
     cudnn_graph_matmul(g, q, kt, raw);
     Descriptor scores = pointwise(g, &d, CUDNN_POINTWISE_MUL, raw, cudnn_graph_scalar(g, SCALE));
-    if (s->causal) scores = mask(g, &d, scores);
+    scores = mask(g, s, &d, scores);
     const Descriptor most = row_tensor(g, &d), sum = row_tensor(g, &d), log_sum = row_tensor(g, &d);
     cudnn_graph_reduce(g, CUDNN_REDUCE_TENSOR_MAX, scores, most);
     const Descriptor below = pointwise(g, &d, CUDNN_POINTWISE_SUB, scores, most);
@@ -156,45 +198,64 @@ static Descriptor row_sums(CudnnGraph *g, const Shape *s, const Dims *d, Descrip
     return kept;
 }
 
+/* dk or dv = a b; where heads share them, the sum of it over the heads of a group. */
+static void key_gradient(CudnnGraph *g, const Shape *s, const Dims *d, Descriptor a, Descriptor b,
+                         enum Uid uid)
+{
+    const Descriptor gradient = heads(g, s, uid, false);
+    if (s->kv_heads == s->H) {
+        cudnn_graph_matmul(g, a, b, gradient);
+        return;
+    }
+    const Descriptor each = cudnn_graph_virtual(g, s->type, d->head, d->dense);
+    cudnn_graph_matmul(g, a, b, each);
+    cudnn_graph_reduce(g, CUDNN_REDUCE_TENSOR_ADD, each, gradient);
+}
+
+/* The transpose of scores, in 16 bits. */
+static Descriptor transposed_scores(CudnnGraph *g, const Shape *s, const Dims *d, Descriptor x)
+{
+    const Descriptor t = cudnn_graph_virtual(g, s->type, d->square, d->score_t);
+    cudnn_graph_reshape(g, x, t);
+    return t;
+}
+
+static void query_gradient(CudnnGraph *g, const Shape *s, const Dims *d, Descriptor ds,
+                           Descriptor kt)
+{
+    const Layout l = layout_of(s, K, false);
+    const Descriptor k = cudnn_graph_virtual(g, s->type, l.dim, l.stride);
+    const Descriptor sum = cudnn_graph_tensor(g, DQ_SUM, CUDNN_DATA_FLOAT, d->head, d->dense);
+    cudnn_graph_reshape(g, kt, k);
+    cudnn_graph_matmul(g, ds, k, sum);
+    cudnn_graph_pointwise(g, CUDNN_POINTWISE_IDENTITY, CUDNN_DATA_FLOAT, sum, NULL, NULL,
+                          heads(g, s, DQ, false));
+}
+
 static void backward_graph(CudnnGraph *g, const Shape *s)
 {
     const Dims d = dims_of(s);
-    const Descriptor q = cudnn_graph_tensor(g, Q, s->type, d.head, d.in);
-    const Descriptor kt = cudnn_graph_tensor(g, K, s->type, d.transposed, d.in_transposed);
-    const Descriptor vt = cudnn_graph_tensor(g, V, s->type, d.transposed, d.in_transposed);
-    const Descriptor out = cudnn_graph_tensor(g, OUT, s->type, d.head, d.out);
-    const Descriptor dout = cudnn_graph_tensor(g, DOUT, s->type, d.head, d.out);
+    const Descriptor q = heads(g, s, Q, false), kt = heads(g, s, K, true);
+    const Descriptor vt = heads(g, s, V, true);
+    const Descriptor out = heads(g, s, OUT, false), dout = heads(g, s, DOUT, false);
     const Descriptor lse = cudnn_graph_tensor(g, LSE, CUDNN_DATA_FLOAT, d.row, d.row_stride);
-    const Descriptor dq = cudnn_graph_tensor(g, DQ, s->type, d.head, d.in);
-    const Descriptor dk = cudnn_graph_tensor(g, DK, s->type, d.head, d.in);
-    const Descriptor dv = cudnn_graph_tensor(g, DV, s->type, d.head, d.in);
     const Descriptor scale = cudnn_graph_scalar(g, SCALE);
 
     const Descriptor delta = row_sums(g, s, &d, dout, out);
     const Descriptor raw = fp32_scores(g, &d);
     cudnn_graph_matmul(g, q, kt, raw);
     const Descriptor scaled = pointwise(g, &d, CUDNN_POINTWISE_MUL, raw, scale);
-    Descriptor scores = pointwise(g, &d, CUDNN_POINTWISE_SUB, scaled, lse);
-    if (s->causal) scores = mask(g, &d, scores);
-    const Descriptor p = pointwise(g, &d, CUDNN_POINTWISE_EXP, scores, NULL);
-    const Descriptor pt = cudnn_graph_virtual(g, s->type, d.square, d.score_t);
-    cudnn_graph_reshape(g, p, pt);
-    cudnn_graph_matmul(g, pt, dout, dv);
+    const Descriptor below = pointwise(g, &d, CUDNN_POINTWISE_SUB, scaled, lse);
+    const Descriptor p = pointwise(g, &d, CUDNN_POINTWISE_EXP, mask(g, s, &d, below), NULL);
+    key_gradient(g, s, &d, transposed_scores(g, s, &d, p), dout, DV);
 
     const Descriptor dp = fp32_scores(g, &d);
     cudnn_graph_matmul(g, dout, vt, dp);
     const Descriptor centred = pointwise(g, &d, CUDNN_POINTWISE_SUB, dp, delta);
     const Descriptor weighted = pointwise(g, &d, CUDNN_POINTWISE_MUL, centred, p);
     const Descriptor ds = pointwise(g, &d, CUDNN_POINTWISE_MUL, weighted, scale);
-    const Descriptor dst = cudnn_graph_virtual(g, s->type, d.square, d.score_t);
-    cudnn_graph_reshape(g, ds, dst);
-    cudnn_graph_matmul(g, dst, q, dk);
-
-    const Descriptor k = cudnn_graph_virtual(g, s->type, d.head, d.in);
-    const Descriptor sum = cudnn_graph_tensor(g, DQ_SUM, CUDNN_DATA_FLOAT, d.head, d.dense);
-    cudnn_graph_reshape(g, kt, k);
-    cudnn_graph_matmul(g, ds, k, sum);
-    cudnn_graph_pointwise(g, CUDNN_POINTWISE_IDENTITY, CUDNN_DATA_FLOAT, sum, NULL, NULL, dq);
+    key_gradient(g, s, &d, transposed_scores(g, s, &d, ds), q, DK);
+    query_gradient(g, s, &d, ds, kt);
 }
 
 /* ---- plans, one for each shape ---- */
@@ -223,11 +284,11 @@ static Status compile(AttentionPlan *plan, cudnnHandle_t handle)
     cudnn_graph_init(&plan->graph);
     (plan->shape.backward ? backward_graph : forward_graph)(&plan->graph, &plan->shape);
     TRY(cudnn_graph_plan(&plan->graph, handle));
-    if (plan->graph.workspace <= GPU_SUPPORT_CUDNN) return ST_OK;
-    return FAIL(
-        ST_UNSUPPORTED,
-        "cuDNN's attention asks for %lld bytes of workspace here: choose another --attention",
-        (long long)plan->graph.workspace);
+    if (plan->graph.workspace <= plan->shape.most_workspace) return ST_OK;
+    return FAIL(ST_UNSUPPORTED,
+                "cuDNN's attention asks for %lld bytes of workspace here, more than %lld: use "
+                "--attention flash",
+                (long long)plan->graph.workspace, (long long)plan->shape.most_workspace);
 }
 
 static Status find_plan(const OpCall *call, const Shape *shape, const AttentionPlan **out)
@@ -283,20 +344,30 @@ static void *in(const OpCall *call, int i)
     return call->memory[plan_in_id(call->plan, call->node, i)];
 }
 
-/* The last of the n operands is HIDDEN, which only a causal graph has. */
+/* The last of the n operands are HIDDEN, which only a causal graph has, and HIDDEN_BEFORE and WINDOW,
+ * of one with a window. */
 static Status run_graph(const OpCall *call, int n, const int64_t *uids, void *const *pointers)
 {
     const AttentionState *state = *call->state;
-    return cudnn_graph_run(&state->plan->graph, state->plan->shape.causal ? n : n - 1, uids,
-                           pointers, state->slot ? state->slot : call->workspace);
+    const Shape *s = &state->plan->shape;
+    const int absent = !s->causal ? 3 : !s->window ? 2 : 0;
+    return cudnn_graph_run(&state->plan->graph, n - absent, uids, pointers,
+                           state->slot ? state->slot : call->workspace);
+}
+
+static float window_of(const OpCall *call)
+{
+    const AttentionState *state = *call->state;
+    return (float)state->plan->shape.window;
 }
 
 static Status run(const OpCall *call)
 {
-    float scale = (float)call->node->attr.scale, hidden = -INFINITY;
-    const int64_t uids[] = {Q, K, V, OUT, LSE, SCALE, HIDDEN};
-    void *const pointers[] = {in(call, 0),     in(call, 1), in(call, 2), op_out(call, 0),
-                              op_out(call, 1), &scale,      &hidden};
+    float scale = (float)call->node->attr.scale, hidden = -INFINITY, window = window_of(call);
+    const int64_t uids[] = {Q, K, V, OUT, LSE, SCALE, HIDDEN, HIDDEN_BEFORE, WINDOW};
+    void *const pointers[] = {in(call, 0),     in(call, 1),     in(call, 2),
+                              op_out(call, 0), op_out(call, 1), &scale,
+                              &hidden,         &hidden,         &window};
     return run_graph(call, sizeof uids / sizeof *uids, uids, pointers);
 }
 
@@ -304,14 +375,16 @@ static Status run_grad(const OpCall *call)
 {
     const Tensor *lse = op_in_shape(call, 5);
     float scale = (float)call->node->attr.scale, hidden = -INFINITY, one = 1;
-    char *sums = (char *)call->workspace + GPU_SUPPORT_CUDNN;
+    float window = window_of(call);
+    char *sums =
+        (char *)call->workspace + gpu_support_attention_cudnn_bytes(call->plan, call->node);
     char *dq_sum = sums + gpu_support_attention_row_bytes(plan_elements(lse));
-    const int64_t uids[] = {Q,  K,  V,     OUT, DOUT,    LSE,    DQ,
-                            DK, DV, SCALE, ONE, ROW_SUM, DQ_SUM, HIDDEN};
+    const int64_t uids[] = {Q,     K,   V,       OUT,    DOUT,   LSE,           DQ,    DK, DV,
+                            SCALE, ONE, ROW_SUM, DQ_SUM, HIDDEN, HIDDEN_BEFORE, WINDOW};
     void *const pointers[] = {
         in(call, 1),     in(call, 2),     in(call, 3),     in(call, 4), in(call, 0), in(call, 5),
         op_out(call, 0), op_out(call, 1), op_out(call, 2), &scale,      &one,        sums,
-        dq_sum,          &hidden};
+        dq_sum,          &hidden,         &hidden,         &window};
     return run_graph(call, sizeof uids / sizeof *uids, uids, pointers);
 }
 

@@ -20,6 +20,7 @@ struct FlashBackwardTiles {
     using Element = typename Warp::Element;
     using Scores = typename Warp::template Scores<QUERIES_>;
     using Values = typename Warp::template Values<SLICE_>;
+    static constexpr bool general = false;
     enum {
         WIDTH = WIDTH_,
         SLICE = SLICE_,
@@ -106,6 +107,9 @@ __device__ __forceinline__ FlashBackwardPlace flash_backward_place(const FlashBa
     at.tiles = flash_blocks(f.shape.T, C::QUERIES);
     at.first = f.shape.causal ? at.key / C::QUERIES : 0;
     at.end = at.tiles;
+    if constexpr (C::general) { /* the block's last key is seen by the last of its queries */
+        at.end = min(at.tiles, (at.key + C::KEYS + f.shape.window - 2) / C::QUERIES + 1);
+    }
     return at;
 }
 
@@ -117,19 +121,27 @@ template <class C> __device__ __forceinline__ int flash_last_block(const FlashSh
     return s.causal ? tile * C::QUERIES / C::KEYS : flash_blocks(s.T, C::KEYS) - 1;
 }
 
+/* The first one: of the key at which the window of the tile's first query begins. */
+template <class C> __device__ __forceinline__ int flash_first_block(const FlashShape &s, int tile)
+{
+    return C::general ? max(0, tile * C::QUERIES - s.window + 1) / C::KEYS : 0;
+}
+
 /* The block's place in the order of those that add to a tile. */
 template <class C>
 __device__ __forceinline__ int flash_turn(const FlashShape &s, const FlashBackwardPlace &at,
                                           int tile)
 {
-    return flash_longest_first<C>(s) ? at.block : flash_last_block<C>(s, tile) - at.block;
+    return flash_longest_first<C>(s) ? at.block - flash_first_block<C>(s, tile)
+                                     : flash_last_block<C>(s, tile) - at.block;
 }
 
 template <class C>
 __device__ __forceinline__ bool flash_is_last(const FlashShape &s, const FlashBackwardPlace &at,
                                               int tile)
 {
-    return at.block == (flash_longest_first<C>(s) ? flash_last_block<C>(s, tile) : 0);
+    return at.block == (flash_longest_first<C>(s) ? flash_last_block<C>(s, tile)
+                                                  : flash_first_block<C>(s, tile));
 }
 
 /* By one thread, after a barrier that follows the block's additions to the tile; and best long after it,
@@ -196,8 +208,8 @@ __device__ __forceinline__ void flash_add_dq(const FlashBackward &f, const Flash
         }
     }
     if (!last) return;
-    flash_store<Share, typename C::Element>(f.dq, f.shape, at.item, tile * C::QUERIES + down,
-                                            column, dq, f.shape.scale);
+    flash_store<Share, typename C::Element>(f.dq, f.shape, flash_query_head(f.shape, at.item),
+                                            tile * C::QUERIES + down, column, dq, f.shape.scale);
 }
 
 /* dq of a tile whose ds the warps have just written. */

@@ -2,27 +2,24 @@
 #include "ops/attention_cuda/attention_flash_cuda.cuh"
 #include "ops/attention_cuda/attention_flash_cuda.h"
 
-/* Of a node whose input `q` is q. */
-static const FlashKernels &kernels_of(const OpCall *call, int q)
-{
-    const DType dtype = op_in_shape(call, q)->dtype;
-    if (dtype == DT_BF16) return attention_flash_bf16;
-    if (dtype == DT_F16) return attention_flash_f16;
-    if (dtype != DT_F32) plan_dtype_unknown(dtype, "flash attention");
-    return call->node->attr.tf32 ? attention_flash_tf32 : attention_flash_f32;
-}
-
 /* ---- operands ---- */
-static FlashShape shape_of(const Tensor *q, const NodeAttr &attr)
+
+/* Of a node whose inputs from `first` on are q, k and v. */
+static FlashShape shape_of(const OpCall *call, int first)
 {
+    const NodeAttr &attr = call->node->attr;
+    const GpuSupportHeads h = gpu_support_attention_heads(call->plan, call->node, first);
     FlashShape s = {};
-    s.T = (int)attr.tokens;
-    s.heads = (int)attr.heads;
-    s.D = (int)(plan_width(q) / attr.heads);
-    s.count = (int)(plan_rows(q) / attr.tokens * attr.heads);
+    s.T = (int)h.T;
+    s.heads = (int)h.H;
+    s.D = (int)h.D;
+    s.count = (int)(h.B * h.H);
     s.scale = (float)attr.scale;
     s.causal = attr.causal;
     s.vectorized = true;
+    s.group = (int)h.group;
+    s.key_heads = s.heads / s.group;
+    s.window = (int)h.window;
     return s;
 }
 
@@ -52,7 +49,7 @@ static FlashMatrix out(const OpCall *call, int i, FlashShape *s)
 static FlashForward forward_of(const OpCall *call)
 {
     FlashForward f = {};
-    f.shape = shape_of(op_in_shape(call, 0), call->node->attr);
+    f.shape = shape_of(call, 0);
     f.q = in(call, 0, &f.shape);
     f.k = in(call, 1, &f.shape);
     f.v = in(call, 2, &f.shape);
@@ -64,7 +61,7 @@ static FlashForward forward_of(const OpCall *call)
 static FlashBackward backward_of(const OpCall *call)
 {
     FlashBackward f = {};
-    f.shape = shape_of(op_in_shape(call, 1), call->node->attr);
+    f.shape = shape_of(call, 1);
     f.dq = out(call, 0, &f.shape);
     f.dk = out(call, 1, &f.shape);
     f.dv = out(call, 2, &f.shape);
@@ -78,6 +75,18 @@ static FlashBackward backward_of(const OpCall *call)
 }
 
 /* ---- running ---- */
+static const FlashKernels &kernels_of(const OpCall *call, int q)
+{
+    const DType dtype = op_in_shape(call, q)->dtype;
+    const FlashShape s = shape_of(call, q);
+    const bool general = s.group > 1 || s.window < s.T;
+    if (dtype == DT_BF16) return general ? attention_flash_bf16_general : attention_flash_bf16;
+    if (dtype == DT_F16) return general ? attention_flash_f16_general : attention_flash_f16;
+    if (dtype != DT_F32) plan_dtype_unknown(dtype, "flash attention");
+    if (call->node->attr.tf32) return general ? attention_flash_tf32_general : attention_flash_tf32;
+    return general ? attention_flash_f32_general : attention_flash_f32;
+}
+
 static Status check_chip(const Backend *be, const FlashKernels &k)
 {
     if (be->capability >= k.capability) return ST_OK;

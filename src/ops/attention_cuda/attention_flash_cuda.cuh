@@ -19,6 +19,16 @@ struct FlashShape {
     bool causal;
     bool vectorized; /* every row of every matrix is a whole number of aligned 16-byte vectors */
     bool level;      /* blocks are taken up one of each matrix, then the next of each */
+    /* ---- for FlashGeneral alone ---- */
+    int group; /* heads of q that share one of k and v */
+    int key_heads;
+    int window; /* a query sees its own key and those before it, so many together; T: all */
+};
+
+/* The same tiles where heads share keys and values, or a query sees a window of keys. A kernel of
+ * its own, so that the other keeps its registers. */
+template <class Tiles> struct FlashGeneral : Tiles {
+    static constexpr bool general = true;
 };
 
 /* What a block works on. A matrix has `parts` blocks, the last of which is taken up first. Matrix
@@ -51,15 +61,40 @@ struct FlashBackward {
     float *dq_sum; /* tiles of dq as the kernel holds them, in fp32 */
     int *done;     /* blocks of keys whose share is in each tile of dq_sum */
     int *ticket;   /* blocks of keys that have been taken up */
+    /* ---- where heads share keys ---- */
+    float *group_sum; /* dk and dv of each block of keys as the kernel holds them, in fp32 */
+    int *group_done;  /* heads of the group whose share is in them */
 };
 
-/* The first element of matrix `item`, `column` elements into its rows. */
-template <typename E>
-__device__ __forceinline__ E *flash_head(const FlashMatrix &m, const FlashShape &s, int item,
-                                         int row, int column)
+/* Matrix `item` of a tensor that has `heads` of them for every sequence. A reference to a parameter
+ * of the kernel: a value would take a register from one tile to the next. */
+struct FlashHead {
+    int item;
+    const int &heads;
+};
+
+__device__ __forceinline__ FlashHead flash_query_head(const FlashShape &s, int item)
 {
-    return static_cast<E *>(m.data) + item / s.heads * m.batch_step + item % s.heads * m.head_step +
-           row * m.ld + column;
+    return {item, s.heads};
+}
+
+/* What head `item` of q reads of k and v. A group divides the heads, so that it divides the
+ * matrices of all sequences, too. */
+template <class C>
+__device__ __forceinline__ FlashHead flash_key_head(const FlashShape &s, int item)
+{
+    if constexpr (C::general)
+        return {item / s.group, s.key_heads};
+    else
+        return {item, s.heads};
+}
+
+/* The first element of a head, from that row and column on. */
+template <typename E>
+__device__ __forceinline__ E *flash_start(const FlashMatrix &m, FlashHead head, int row, int column)
+{
+    return static_cast<E *>(m.data) + head.item / head.heads * m.batch_step +
+           head.item % head.heads * m.head_step + row * m.ld + column;
 }
 
 __host__ __device__ constexpr int flash_blocks(int n, int size)
@@ -79,3 +114,5 @@ struct FlashKernels {
 
 extern const FlashKernels attention_flash_bf16, attention_flash_f16, attention_flash_tf32,
     attention_flash_f32;
+extern const FlashKernels attention_flash_bf16_general, attention_flash_f16_general,
+    attention_flash_tf32_general, attention_flash_f32_general;

@@ -14,6 +14,7 @@ struct FlashForwardTiles {
     using Element = typename Warp::Element;
     using Scores = typename Warp::template Scores<KEYS_>;
     using Values = typename Warp::template Values<SLICE_>;
+    static constexpr bool general = false;
     enum {
         WIDTH = WIDTH_,
         SLICE = SLICE_,
@@ -40,7 +41,7 @@ struct FlashForwardTiles {
 /* Which part of which matrix a block works on. */
 struct FlashForwardPlace {
     int item, slice, query; /* the first query of the block */
-    int keys;               /* that some query of the block may see */
+    int first, keys;        /* some query of the block may see keys from `first` to before `keys` */
 };
 
 template <class C>
@@ -52,6 +53,10 @@ __device__ __forceinline__ FlashForwardPlace flash_forward_place(const FlashShap
     at.item = job.matrix / C::SLICES;
     at.slice = job.matrix % C::SLICES;
     at.query = job.block * C::QUERIES;
+    at.first = 0;
+    if constexpr (C::general) {
+        at.first = max(0, at.query - s.window + 1) / C::KEYS * C::KEYS; /* of a tile */
+    }
     at.keys = s.causal ? min(s.T, at.query + C::QUERIES) : s.T;
     return at;
 }
@@ -60,9 +65,10 @@ template <class C>
 __device__ __forceinline__ void flash_load_keys(typename C::Element *stage, const FlashForward &f,
                                                 const FlashForwardPlace &at, int key)
 {
-    flash_load<C::KEYS, C::WIDTH, C::THREADS>(stage, f.k, f.shape, at.item, key, 0);
-    flash_load<C::KEYS, C::SLICE, C::THREADS>(stage + C::KEYS * C::STRIDE, f.v, f.shape, at.item,
-                                              key, at.slice * C::SLICE);
+    const FlashHead head = flash_key_head<C>(f.shape, at.item);
+    flash_load<C::KEYS, C::WIDTH, C::THREADS>(stage, f.k, f.shape, head, key, 0);
+    flash_load<C::KEYS, C::SLICE, C::THREADS>(stage + C::KEYS * C::STRIDE, f.v, f.shape, head, key,
+                                              at.slice * C::SLICE);
 }
 
 /* Below all scores but those next to the end of floats, and a number still when it is scaled by up
@@ -75,7 +81,7 @@ template <class C> struct FlashRows {
     float most[C::Values::HELD], sum[C::Values::HELD]; /* sum: this lane's part */
 };
 
-/* Scores of keys beyond the last, or after the query, count for nothing. */
+/* Scores of keys beyond the last, after the query or before its window count for nothing. */
 template <class C>
 __device__ __forceinline__ void flash_mask(float (&s)[C::Scores::HELD][C::Scores::COLS], int query,
                                            int key, const FlashShape &shape)
@@ -83,9 +89,11 @@ __device__ __forceinline__ void flash_mask(float (&s)[C::Scores::HELD][C::Scores
 #pragma unroll
     for (int i = 0; i < C::Scores::HELD; i++) {
         const int last = shape.causal ? min(query + C::Scores::row(i), shape.T - 1) : shape.T - 1;
+        const int first = C::general ? query + C::Scores::row(i) - shape.window + 1 : 0;
 #pragma unroll
         for (int j = 0; j < C::Scores::COLS; j++) {
             if (key + C::Scores::column(j) > last) s[i][j] = -INFINITY;
+            if (C::general && key + C::Scores::column(j) < first) s[i][j] = -INFINITY;
         }
     }
 }
@@ -131,6 +139,20 @@ __device__ __forceinline__ void flash_weigh(float (&s)[C::Scores::HELD][C::Score
     }
 }
 
+/* Whether a tile of keys lies before the windows of a warp's queries, and whether some of it does.
+ * Queries beyond the last may see no key at all; they are not stored. */
+template <class C>
+__device__ __forceinline__ bool flash_is_before(const FlashShape &s, int query, int key)
+{
+    return C::general && key + C::KEYS + s.window <= query + 1;
+}
+
+template <class C>
+__device__ __forceinline__ bool flash_begins_before(const FlashShape &s, int query, int key)
+{
+    return C::general && key + s.window < query + C::Warp::ROWS;
+}
+
 /* One tile of keys and values for the rows of this warp, the first of which is `query`. */
 template <class C>
 __device__ __forceinline__ void
@@ -139,9 +161,11 @@ flash_forward_step(FlashRows<C> &rows, const FlashShape &shape, const typename C
 {
     using Warp = typename C::Warp;
     if (shape.causal && key > query + Warp::ROWS - 1) return; /* all of it after these queries */
+    if (flash_is_before<C>(shape, query, key)) return;
     float s[C::Scores::HELD][C::Scores::COLS] = {};
     Warp::template multiply_nt<C::WIDTH, C::KEYS, C::STRIDE, C::STRIDE>(s, q, stage);
-    if (key + C::KEYS > shape.T || (shape.causal && key + C::KEYS - 1 > query)) {
+    if (key + C::KEYS > shape.T || (shape.causal && key + C::KEYS - 1 > query) ||
+        flash_begins_before<C>(shape, query, key)) {
         flash_mask<C>(s, query, key, shape);
     }
     flash_weigh<C>(s, rows, shape.scale * FLASH_LOG2_E);
@@ -170,8 +194,8 @@ __device__ __forceinline__ void flash_forward_end(FlashRows<C> &rows, const Flas
 #pragma unroll
         for (int j = 0; j < C::Values::COLS; j++) rows.out[i][j] /= sum;
     }
-    flash_store<typename C::Values, typename C::Element>(f.out, s, at.item, query,
-                                                         at.slice * C::SLICE, rows.out, 1.0F);
+    flash_store<typename C::Values, typename C::Element>(
+        f.out, s, flash_query_head(s, at.item), query, at.slice * C::SLICE, rows.out, 1.0F);
 }
 
 template <class C>
@@ -182,12 +206,13 @@ __global__ void __launch_bounds__(C::THREADS, C::BLOCKS) flash_forward_kernel(co
     E *memory = reinterpret_cast<E *>(shared), *stages = memory + C::STAGE;
     const FlashForwardPlace at = flash_forward_place<C>(f.shape);
     const int first = (int)threadIdx.x / 32 * C::Warp::ROWS; /* of this warp's rows */
-    flash_load<C::QUERIES, C::WIDTH, C::THREADS>(memory, f.q, f.shape, at.item, at.query, 0);
-    if (C::STAGES > 1) flash_load_keys<C>(stages, f, at, 0);
+    flash_load<C::QUERIES, C::WIDTH, C::THREADS>(memory, f.q, f.shape,
+                                                 flash_query_head(f.shape, at.item), at.query, 0);
+    if (C::STAGES > 1) flash_load_keys<C>(stages, f, at, at.first);
     FlashRows<C> rows = {};
 #pragma unroll
     for (int i = 0; i < C::Values::HELD; i++) rows.most[i] = FLASH_LEAST;
-    for (int key = 0, stage = 0; key < at.keys; key += C::KEYS) {
+    for (int key = at.first, stage = 0; key < at.keys; key += C::KEYS) {
         if (C::STAGES == 1) {
             __syncthreads(); /* the tile before is no longer read */
             flash_load_keys<C>(stages, f, at, key);

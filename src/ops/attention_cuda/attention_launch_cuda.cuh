@@ -71,7 +71,7 @@ static Status flash_forward(const Backend *be, const FlashForward &f, bool prepa
     });
 }
 
-/* ---- backward: dq_sum, then delta, then flags, in the workspace ---- */
+/* ---- backward: dq_sum, group_sum, then delta, then flags, in the workspace ---- */
 template <class C> static int64_t flash_flags(const FlashShape &s)
 {
     return (int64_t)s.count * C::SLICES * flash_blocks(s.T, C::QUERIES);
@@ -80,6 +80,13 @@ template <class C> static int64_t flash_flags(const FlashShape &s)
 template <class C> static int64_t flash_sum_floats(const FlashShape &s)
 {
     return flash_flags<C>(s) * C::QUERIES * C::SLICE;
+}
+
+/* Blocks of keys that several heads share. */
+template <class C> static int64_t flash_group_flags(const FlashShape &s)
+{
+    if (!C::general || s.group == 1) return 0;
+    return (int64_t)s.count / s.group * C::SLICES * flash_blocks(s.T, C::KEYS);
 }
 
 /* What the kernel was compiled for decides, which need not be the GPU it runs on. */
@@ -94,12 +101,15 @@ template <class C> static Status flash_backward_bytes(int *bytes)
 template <class C>
 static Status flash_launch_backward(const Backend *be, FlashBackward f, void *workspace, int bytes)
 {
-    const int64_t rows = (int64_t)f.shape.count * f.shape.T, flags = flash_flags<C>(f.shape);
+    const int64_t rows = (int64_t)f.shape.count * f.shape.T, tiles = flash_flags<C>(f.shape);
+    const int64_t shared = flash_group_flags<C>(f.shape), flags = tiles + shared;
     const int blocks = f.shape.count * C::SLICES * flash_blocks(f.shape.T, C::KEYS);
     f.shape.level = flash_few(be, blocks);
     f.dq_sum = static_cast<float *>(workspace);
-    f.delta = f.dq_sum + flash_sum_floats<C>(f.shape);
+    f.group_sum = f.dq_sum + flash_sum_floats<C>(f.shape);
+    f.delta = f.group_sum + shared * (2 * C::KEYS * C::SLICE);
     f.done = reinterpret_cast<int *>(f.delta + rows);
+    f.group_done = f.done + tiles;
     f.ticket = f.done + flags;
     flash_delta_kernel<typename C::Element, FLASH_DELTA_WARPS>
         <<<grid_blocks(blocks_for(rows, FLASH_DELTA_WARPS)), 32 * FLASH_DELTA_WARPS, 0,
@@ -115,7 +125,8 @@ constexpr bool flash_tiles_are_known(std::integer_sequence<int, I...>)
 {
     constexpr auto &known = flash_tiles[PRECISION];
     return ((Tiles<known[I].width>::SLICE == known[I].slice &&
-             Tiles<known[I].width>::QUERIES == known[I].queries) &&
+             Tiles<known[I].width>::QUERIES == known[I].queries &&
+             Tiles<known[I].width>::KEYS == known[I].keys) &&
             ...);
 }
 

@@ -48,12 +48,12 @@ __device__ __forceinline__ void flash_load_elements(E *tile, const E *from, int6
     }
 }
 
-/* ROWS x COLS of head `item`, from that row and column on; zeros beyond its end. */
+/* ROWS x COLS of a head, from that row and column on; zeros beyond its end. */
 template <int ROWS, int COLS, int THREADS, typename E>
 __device__ __forceinline__ void flash_load(E *tile, const FlashMatrix &m, const FlashShape &s,
-                                           int item, int row, int column)
+                                           FlashHead head, int row, int column)
 {
-    const E *from = flash_head<const E>(m, s, item, row, column);
+    const E *from = flash_start<const E>(m, head, row, column);
     if (s.vectorized) {
         flash_load_vectors<ROWS, COLS, THREADS>(tile, from, m.ld, s.T - row, s.D - column);
     } else {
@@ -79,14 +79,14 @@ template <typename E> __device__ __forceinline__ void flash_store_pair(E *to, fl
     *reinterpret_cast<uint32_t *>(to) = round_pair(E(), low, high);
 }
 
-/* What a warp holds of a result, times `factor`, to head `item` from that row and column on. Columns
+/* What a warp holds of a result, times `factor`, to a head from that row and column on. Columns
  * 2j and 2j + 1 of a thread are neighbours. */
 template <class Layout, typename E, int HELD_ROWS, int HELD_COLS>
-__device__ __forceinline__ void flash_store(const FlashMatrix &m, const FlashShape &s, int item,
-                                            int first_row, int first_column,
+__device__ __forceinline__ void flash_store(const FlashMatrix &m, const FlashShape &s,
+                                            FlashHead head, int first_row, int first_column,
                                             const float (&x)[HELD_ROWS][HELD_COLS], float factor)
 {
-    E *to = flash_head<E>(m, s, item, first_row, first_column);
+    E *to = flash_start<E>(m, head, first_row, first_column);
     const int64_t ld = m.ld;
     const int rows = s.T - first_row, cols = s.D - first_column;
     const bool pairs = s.vectorized;

@@ -1,6 +1,6 @@
+#include "ops/attention_cuda/bmm_batches.h"
 #include "ops/cuda/gemm_cuda.h"
 #include "ops/cuda/impls_cuda.h"
-#include "ops/head_matrix.h"
 
 static HeadMatrix out_matrix(const OpCall *call)
 {
@@ -12,61 +12,86 @@ static HeadMatrix in_matrix(const OpCall *call, int i)
     return head_matrix(op_in_shape(call, i), op_in(call, i), &call->node->attr);
 }
 
-/* ---- cuBLASLt: the heads of one sequence as one strided batch. A stack of sequences takes one
- * call each, since heads side by side and sequences one below the other have no common distance.
- * ---- */
+/* ---- cuBLASLt ---- */
 
-/* A single head leaves the sequences as the only stack. */
-static int64_t batch_of(const HeadMatrix *m)
+typedef struct Product {
+    HeadMatrix c, a, b;
+    BmmBatches batches;
+    bool rounds; /* c is a sum in fp32, in the workspace, that is rounded at the end */
+} Product;
+
+/* The sums of a 16-bit result: its heads without gaps. */
+static HeadMatrix sums_of(const HeadMatrix *c, void *workspace)
 {
-    return m->heads == 1 ? m->count : m->heads;
+    HeadMatrix sums = *c;
+    sums.data = (char *)workspace + GPU_SUPPORT_CUBLASLT;
+    sums.dtype = DT_F32;
+    sums.ld = c->heads / c->group * c->cols;
+    sums.batch_step = c->rows * sums.ld;
+    return sums;
 }
 
-static const void *sequence(const HeadMatrix *m, int64_t i)
+static Product product_of(const OpCall *call)
 {
-    return (const char *)m->data + i * m->batch_step * (int64_t)plan_dtype_size(m->dtype);
+    Product p = {.c = out_matrix(call), .a = in_matrix(call, 0), .b = in_matrix(call, 1)};
+    p.batches = bmm_batches(&p.c, &p.a, &p.b);
+    p.rounds = gpu_support_bmm_sum_bytes(call->plan, call->node) > 0;
+    if (p.rounds) p.c = sums_of(&p.c, call->workspace);
+    return p;
 }
 
-static GemmMatrix matrix_of(const HeadMatrix *m)
+static void *batch_data(const BmmBatches *batches, const HeadMatrix *m, int64_t i)
+{
+    const int64_t start = bmm_batches_start(batches, m, i);
+    return (char *)m->data + start * (int64_t)plan_dtype_size(m->dtype);
+}
+
+static GemmMatrix matrix_of(const BmmBatches *batches, const HeadMatrix *m)
 {
     const int64_t size = (int64_t)plan_dtype_size(m->dtype);
     return (GemmMatrix){.dtype = m->dtype,
                         .ld = m->ld,
-                        .step = m->heads == 1 ? m->batch_step : m->head_step,
+                        .step = bmm_batches_step(batches, m),
                         .align =
                             gemm_cuda_align(m->data, m->head_step * size, m->batch_step * size)};
 }
 
 static Status prepare(const OpCall *call)
 {
-    const HeadMatrix c = out_matrix(call), a = in_matrix(call, 0), b = in_matrix(call, 1);
-    const GemmShape shape = {.m = c.rows,
-                             .n = c.cols,
-                             .k = call->node->attr.transpose_a ? a.rows : a.cols,
-                             .batch = batch_of(&c),
-                             .a = matrix_of(&a),
-                             .b = matrix_of(&b),
-                             .c = matrix_of(&c)};
-    return gemm_cuda_prepare(call, shape, a.data, b.data, c.data);
+    const Product p = product_of(call);
+    const GemmShape shape = {.m = p.c.rows,
+                             .n = p.c.cols,
+                             .k = call->node->attr.transpose_a ? p.a.rows : p.a.cols,
+                             .batch = p.batches.size,
+                             .a = matrix_of(&p.batches, &p.a),
+                             .b = matrix_of(&p.batches, &p.b),
+                             .c = matrix_of(&p.batches, &p.c)};
+    return gemm_cuda_prepare(call, shape, p.a.data, p.b.data, p.c.data);
 }
 
 static Status run(const OpCall *call)
 {
-    const NodeAttr *attr = &call->node->attr;
-    const HeadMatrix c = out_matrix(call), a = in_matrix(call, 0), b = in_matrix(call, 1);
-    for (int64_t i = 0; i < c.count / batch_of(&c); i++) {
-        TRY(gemm_cuda_run(*call->state, call->backend, (float)attr->scale, sequence(&a, i),
-                          sequence(&b, i), (void *)(uintptr_t)sequence(&c, i), call->workspace));
+    const Product p = product_of(call);
+    const float scale = (float)call->node->attr.scale;
+    Gemm gemm = *(const Gemm *)*call->state;
+    for (int64_t i = 0; i < p.batches.count; i++) {
+        gemm.shape.accumulate = bmm_batches_adds(&p.batches, i);
+        TRY(gemm_cuda_run(&gemm, call->backend, scale, batch_data(&p.batches, &p.a, i),
+                          batch_data(&p.batches, &p.b, i), batch_data(&p.batches, &p.c, i),
+                          call->workspace));
     }
-    return ST_OK;
+    return p.rounds ? bmm_sum_cuda_round(call, p.c.data) : ST_OK;
 }
 
 /* ---- our own in fp32, all sequences at once ---- */
 
 static Fp32Stack stack_of(const HeadMatrix *m)
 {
-    return (Fp32Stack){
-        .data = m->data, .ld = m->ld, .head_step = m->head_step, .batch_step = m->batch_step};
+    return (Fp32Stack){.data = m->data,
+                       .ld = m->ld,
+                       .head_step = m->head_step,
+                       .batch_step = m->batch_step,
+                       .group = (int)m->group};
 }
 
 static GemmFp32 gemm_of(const OpCall *call)
@@ -98,10 +123,10 @@ static Status run_fp32(const OpCall *call)
     return gemm_fp32_cuda(call->backend, &p, false);
 }
 
-const OpImpl bmm_cuda[] = {{.name = "product_fp32",
-                            .declines = gpu_support_declines_bmm_fp32,
-                            .run = run_fp32,
-                            .prepare = prepare_fp32},
-                           {"cublaslt", gpu_support_declines_f64, gpu_support_workspace_cublaslt,
-                            run, prepare, gemm_cuda_free},
-                           {0}};
+const OpImpl bmm_cuda[] = {
+    {.name = "product_fp32",
+     .declines = gpu_support_declines_bmm_fp32,
+     .run = run_fp32,
+     .prepare = prepare_fp32},
+    {"cublaslt", gpu_support_declines_f64, gpu_support_workspace_bmm, run, prepare, gemm_cuda_free},
+    {0}};

@@ -11,7 +11,7 @@
 
 typedef cudnnBackendDescriptor_t Descriptor;
 
-enum { CUDNN_GRAPH_OBJECTS = 128, CUDNN_GRAPH_OPERATIONS = 40 };
+enum { CUDNN_GRAPH_OBJECTS = 192, CUDNN_GRAPH_OPERATIONS = 40 };
 
 typedef struct CudnnGraph {
     Descriptor object[CUDNN_GRAPH_OBJECTS]; /* all that must be destroyed */

@@ -58,10 +58,12 @@ typedef struct Fp32Stack {
     float *data;
     int64_t ld; /* elements from row to row */
     int64_t head_step, batch_step;
+    int group; /* heads that share a matrix of this stack */
 } Fp32Stack;
 
-/* c[m, n] = scale op(a) op(b), `count` times. At most one operand is transposed. Every row of every
- * matrix is a whole number of aligned 16-byte vectors. */
+/* c[m, n] = scale op(a) op(b), `count` times; where heads share a matrix of c, the sum over them, and
+ * a is transposed. At most one operand is transposed. Every row of every matrix is a whole number of
+ * aligned 16-byte vectors. */
 typedef struct GemmFp32 {
     Fp32Stack a, b, c;
     int m, n, k;
@@ -73,6 +75,9 @@ typedef struct GemmFp32 {
 /* With `prepare`, once before the first run, nothing is launched: kernels are told how much shared
  * memory they may take. */
 Status gemm_fp32_cuda(const Backend *be, const GemmFp32 *p, bool prepare);
+
+/* ---- output 0 = fp32 sums of its shape without gaps, rounded (ops/attention_cuda/bmm_sum_cuda.cu) ---- */
+Status bmm_sum_cuda_round(const OpCall *call, const float *sum);
 
 #ifdef __cplusplus
 }
