@@ -130,6 +130,42 @@ static void rotations_that_do_not_fit(void **state)
     refused(f, "full tables");
 }
 
+static void heads_that_cannot_be_shared(void **state)
+{
+    Fixture *f = *state;
+    const int q = tensor(f, DT_F32, 6, 20), lse = tensor(f, DT_F32, 6, 5);
+    const int two = tensor(f, DT_F32, 6, 8), one = tensor(f, DT_F32, 6, 4);
+    const int odd = tensor(f, DT_F32, 6, 7), narrow = tensor(f, DT_F32, 6, 10);
+    const int64_t square[4] = {2, 5, 3, 3};
+    const int scores = builder_tensor(&f->b, "scores", TK_ACTIVATION, DT_F32, 4, square);
+    const NodeAttr attr = {.heads = 5, .tokens = 3, .head_dim = 4, .transpose_b = true};
+    NodeAttr whole = attr, windowed = attr, negative = attr;
+    whole.head_dim = 0;
+    windowed.window = 2;
+    negative.window = -1;
+    negative.causal = true;
+    *builder_node(&f->b, OP_attention, IDS(q, lse), IDS(q, two, two)) = attr;
+    refused(f, "5 heads of q cannot share the 2 of 't' evenly");
+    *builder_node(&f->b, OP_bmm, IDS(scores), IDS(q, two)) = attr;
+    refused(f, "5 heads of q cannot share the 2 of 't' evenly");
+    *builder_node(&f->b, OP_attention, IDS(q, lse), IDS(q, odd, odd)) = attr;
+    refused(f, "not a stack of 5 heads");
+    *builder_node(&f->b, OP_attention, IDS(q, lse), IDS(q, one, q)) = attr;
+    refused(f, "q is 20 wide, k 4");
+    *builder_node(&f->b, OP_attention, IDS(one, lse), IDS(one, one, one)) = attr;
+    refused(f, "q is 4 wide, k 4: not 5 heads");
+    *builder_node(&f->b, OP_attention, IDS(q, lse), IDS(q, narrow, narrow)) = whole;
+    refused(f, "q is 20 wide, k 10");
+    *builder_node(&f->b, OP_attention_grad, IDS(q, one, one), IDS(q, q, one, one, one, lse)) = attr;
+    refused(f, "q is 20 wide, k 4");
+    *builder_node(&f->b, OP_attention, IDS(q, lse), IDS(q, one, one)) = windowed;
+    refused(f, "a window of 2 keys needs a causal mask");
+    *builder_node(&f->b, OP_bmm, IDS(scores), IDS(q, one)) = negative;
+    refused(f, "a window of -1 keys is negative");
+    *builder_node(&f->b, OP_attention, IDS(q, lse), IDS(q, one, one)) = attr;
+    ASSERT_OK(op_def(OP_attention)->check(&f->plan, &f->plan.nodes[f->plan.n_nodes - 1]));
+}
+
 static void a_bias_of_another_width(void **state)
 {
     Fixture *f = *state;
@@ -175,11 +211,11 @@ static void a_dtype_that_is_new(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CASE(a_missing_operand),         CASE(shapes_that_differ),
-        CASE(a_function_that_is_none),   CASE(indices_that_are_no_integers),
-        CASE(windows_where_none_may_be), CASE(rotations_that_do_not_fit),
-        CASE(a_dtype_that_is_new),       CASE(a_sum_that_is_not_read),
-        CASE(a_bias_of_another_width),
+        CASE(a_missing_operand),           CASE(shapes_that_differ),
+        CASE(a_function_that_is_none),     CASE(indices_that_are_no_integers),
+        CASE(windows_where_none_may_be),   CASE(rotations_that_do_not_fit),
+        CASE(a_dtype_that_is_new),         CASE(a_sum_that_is_not_read),
+        CASE(heads_that_cannot_be_shared), CASE(a_bias_of_another_width),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
