@@ -79,6 +79,8 @@ Status model_spec_preset(ModelSpec *spec, const char *name);
 bool model_spec_is_file(const ModelSpec *spec);
 /* What must hold between its fields. ST_USAGE: one line that has the numbers. */
 Status model_spec_check(const ModelSpec *spec);
+/* The class of `transformers` that has this architecture; NULL of the project's own. */
+const char *model_spec_class(Architecture architecture);
 
 /* What is not said follows from the rest. */
 int64_t model_spec_kv_heads(const ModelSpec *spec);

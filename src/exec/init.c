@@ -102,6 +102,24 @@ static Status upload_initial(Session *s, const Model *model, const InitialTensor
     return ST_OK;
 }
 
+Status init_param(Session *s, const Model *model, int param, float *values)
+{
+    const int id = model->params[param].tensor;
+    const Tensor *t = &model->plan.tensors[id];
+    const int64_t all = plan_elements(t);
+    const bool convert = t->dtype != DT_F32, upper = t->dtype == DT_BF16;
+    CLEANUP(array_free)
+    void *converted = convert ? malloc((size_t)i64_min(all, CHUNK) * sizeof(double)) : NULL;
+    if (convert && !converted) return NO_MEMORY("for initial values");
+    for (int64_t first = 0; first < all; first += CHUNK) {
+        const int64_t n = i64_min(all - first, CHUNK);
+        const HostBuffers host = {values + first, converted};
+        TRY(upload_chunk(s, &host, id, first, n, upper));
+        if (t->dtype == DT_LOW16) TRY(upload_chunk(s, &host, t->upper, first, n, true));
+    }
+    return ST_OK;
+}
+
 static Status upload_params(Session *s, const Model *model, const HostBuffers *host)
 {
     for (int i = 0; i < model->n_params; i++) {

@@ -25,7 +25,7 @@ static Status run(const Settings *settings, const Sweep *sweep, int *exit_code)
     const char *path = settings->out ? settings->out : default_path;
     if (strcmp(path, "-") == 0) path = "/dev/stdout";
     ExportSummary summary;
-    TRY(export_step(&sweep->configs[0], path, &summary));
+    TRY(export_step(&sweep->configs[0], NULL, path, &summary));
     char skipped[80] = "";
     if (summary.skipped_steps) {
         snprintf(skipped, sizeof skipped, ", %" PRId64 " steps skipped (a gradient overflowed)",

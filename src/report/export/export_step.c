@@ -5,6 +5,7 @@
 #include "config/cell_field.h"
 #include "config/option_value.h"
 #include "exec/init.h"
+#include "exec/weights.h"
 #include "ops/adam_state.h"
 #include "ops/element.h"
 #include "report/export/safetensors.h"
@@ -22,8 +23,10 @@ typedef struct Export {
     const Model *model;
     Session *session;
     Safetensors *file;
-    void *buffer; /* holds any one parameter, and logits after it */
-    char *logits; /* taken when they are made: later they turn into their gradient */
+    FileTensors tensors; /* the parameters as the model's files have them */
+    float *joined;       /* a tensor whose parameters do not lie in it one after the other */
+    void *buffer;        /* holds any one parameter, and logits after it */
+    char *logits;        /* taken when they are made: later they turn into their gradient */
     bool want_logits;
 } Export;
 
@@ -48,6 +51,14 @@ static Status describe_sizes(const Export *e)
     return ST_OK;
 }
 
+static Status describe_model(const Export *e)
+{
+    const ModelSpec *spec = &e->config->model;
+    if (spec->architecture == ARCHITECTURE_OWN) return ST_OK;
+    TRY(safetensors_metadata(e->file, "architecture", model_spec_class(spec->architecture)));
+    return safetensors_metadata(e->file, "model", model_spec_hash(spec).s);
+}
+
 static Status describe(const Export *e)
 {
     const Config *c = e->config;
@@ -65,6 +76,7 @@ static Status describe(const Export *e)
     snprintf(lr, sizeof lr, "%.17g", c->lr);
     snprintf(clip, sizeof clip, "%.17g", c->clip);
     TRY(describe_sizes(e));
+    TRY(describe_model(e));
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         TRY(safetensors_metadata(e->file, words[i][0], words[i][1]));
     }
@@ -73,10 +85,10 @@ static Status describe(const Export *e)
 
 static Status declare_params(const Export *e, const char *prefix)
 {
-    for (int i = 0; i < e->model->n_params; i++) {
-        const Tensor *t = shape(e, e->model->params[i].tensor);
-        char name[96];
-        snprintf(name, sizeof name, "%s.%s", prefix, e->model->params[i].name);
+    for (int i = 0; i < e->tensors.n; i++) {
+        const FileTensor *t = &e->tensors.tensors[i];
+        char name[FILE_TENSOR_NAME + 16];
+        snprintf(name, sizeof name, "%s.%s", prefix, t->name);
         TRY(safetensors_declare(e->file, name, DT_F32, t->n_dims, t->dim));
     }
     return ST_OK;
@@ -139,11 +151,40 @@ static Status write_wide(const Export *e, int id, double divisor)
     return ST_OK;
 }
 
-static Status write_params(const Export *e)
+/* Puts a parameter where it is in the tensor that is written next. */
+static Status join(const Export *e, const FileTensor *t, int part, int id, double divisor)
 {
-    for (int i = 0; i < e->model->n_params; i++) {
-        TRY(write_wide(e, e->model->params[i].tensor, 1));
+    TRY(download(e, id));
+    for (int64_t row = 0; row < t->rows[part]; row++) {
+        const FileRow to = file_tensor_row(t, part, row);
+        for (int64_t c = 0; c < t->cols; c++)
+            e->joined[to.first + c * to.step] =
+                (float)(element_of(e, shape(e, id), row * t->cols + c) / divisor);
     }
+    return ST_OK;
+}
+
+typedef enum Values { PARAMETERS, GRADIENTS } Values;
+
+static Status write_file_tensor(const Export *e, const FileTensor *t, Values values, double divisor)
+{
+    for (int p = 0; p < t->n_parts; p++) {
+        const Param *param = &e->model->params[t->part[p]];
+        const int id = values == GRADIENTS ? param->grad : param->tensor;
+        if (t->form == FILE_FORM_ROWS)
+            TRY(write_wide(e, id, divisor));
+        else
+            TRY(join(e, t, p, id, divisor));
+    }
+    if (t->form == FILE_FORM_ROWS) return ST_OK;
+    return safetensors_data(e->file, e->joined,
+                            (size_t)file_tensor_elements(t) * sizeof *e->joined);
+}
+
+static Status write_all(const Export *e, Values values, double divisor)
+{
+    for (int i = 0; i < e->tensors.n; i++)
+        TRY(write_file_tensor(e, &e->tensors.tensors[i], values, divisor));
     return ST_OK;
 }
 
@@ -243,16 +284,14 @@ static Status run_steps(Export *e, ExportSummary *summary)
     TRY(write_outputs(e));
     summary->loss = element_get(e->buffer, shape(e, e->model->loss)->dtype, 0);
     if (!config_mode_has_backward(e->model->mode)) return ST_OK;
-    for (int i = 0; i < e->model->n_params; i++) {
-        TRY(write_wide(e, e->model->params[i].grad, loss_scale));
-    }
+    TRY(write_all(e, GRADIENTS, loss_scale));
     if (e->model->mode != MODE_TRAIN) return ST_OK;
     TRY(optimize(e));
     for (int64_t step = 1; step < e->config->steps; step++) {
         TRY(usable_gradients(e, &loss_scale));
         TRY(optimize(e));
     }
-    return write_params(e);
+    return write_all(e, PARAMETERS, 1);
 }
 
 /* Steps whose gradients overflowed. */
@@ -273,7 +312,7 @@ static Status run_and_write(Export *e, ExportSummary *summary)
     TRY(session_observe(e->session, (Observer){.self = e, .end = catch_logits}));
     TRY(write_tensor(e, e->model->tokens));
     TRY(write_tensor(e, e->model->targets));
-    TRY(write_params(e));
+    TRY(write_all(e, PARAMETERS, 1));
     TRY(run_steps(e, summary));
     TRY(describe_skipped(e, summary));
     summary->parameters = e->model->n_elements;
@@ -294,38 +333,69 @@ static size_t buffer_bytes(const Model *model)
     return most + sizeof(double);
 }
 
-/* Beside the step's own memory, an export holds its two buffers on the host. */
-static bool fits_whole(Fit *fit, const Config *config, const Placement *placement)
+/* The largest tensor that is joined; 0 where none is. */
+static size_t joined_bytes(const FileTensors *list)
 {
-    if (placement->backend == BACKEND_cpu) {
-        fit->need[config->mode] += buffer_bytes(&fit->model) + logits_bytes(&fit->model);
+    int64_t most = 0;
+    for (int i = 0; i < list->n; i++) {
+        const FileTensor *t = &list->tensors[i];
+        if (t->form != FILE_FORM_ROWS && file_tensor_elements(t) > most)
+            most = file_tensor_elements(t);
     }
-    return fit->fits && fit->mode == config->mode && fit->need[fit->mode] <= fit->available;
+    return (size_t)most * sizeof(float);
 }
 
-Status export_step(const Config *config, const char *path, ExportSummary *summary)
+/* Beside the step's own memory, an export holds its buffers on the host, and what reading the weights takes. */
+static Status check_fit(const Export *e, Fit *fit, const Placement *placement, bool weights)
+{
+    const Mode mode = e->config->mode;
+    if (placement->backend == BACKEND_cpu) {
+        fit->need[mode] += buffer_bytes(e->model) + logits_bytes(e->model);
+        fit->need[mode] += joined_bytes(&e->tensors) + (weights ? weights_bytes(&e->tensors) : 0);
+    }
+    if (fit->fits && fit->mode == mode && fit->need[mode] <= fit->available) return ST_OK;
+    return FAIL(ST_NO_MEMORY, "%s does not fit: %s", config_modes[mode], fit_shortage(fit, mode).s);
+}
+
+static Status take_buffers(Export *e)
+{
+    const size_t joined = joined_bytes(&e->tensors);
+    e->buffer = malloc(buffer_bytes(e->model));
+    e->logits = malloc(logits_bytes(e->model));
+    e->joined = joined ? malloc(joined) : NULL;
+    if (!e->buffer || !e->logits || (joined && !e->joined)) return NO_MEMORY("to hold one tensor");
+    return ST_OK;
+}
+
+static void free_export(Export *e)
+{
+    file_tensor_free(&e->tensors);
+    free(e->joined);
+    free(e->buffer);
+    free(e->logits);
+}
+
+Status export_step(const Config *config, const char *model, const char *path,
+                   ExportSummary *summary)
 {
     Placement placement;
     CLEANUP(fit_free) Fit fit = {0};
     CLEANUP(safetensors_abandon) Safetensors file = {.file = {.fd = -1}};
     CLEANUP(session_close) Session session = {0};
+    CLEANUP(weights_close) SafetensorsReader *weights = NULL;
+    CLEANUP(free_export)
+    Export e = {.config = config, .model = &fit.model, .session = &session, .file = &file};
     *summary = (ExportSummary){0};
     TRY(placement_find(config, &placement));
+    TRY(weights_open(&weights, model));
     TRY(fit_make_on(&fit, config, &placement, NULL));
-    if (!fits_whole(&fit, config, &placement))
-        return FAIL(ST_NO_MEMORY, "%s does not fit: %s", config_modes[config->mode],
-                    fit_shortage(&fit, config->mode).s);
+    TRY(file_tensor_list(&e.tensors, &fit.model));
+    TRY(check_fit(&e, &fit, &placement, weights != NULL));
     TRY(safetensors_open(&file, path));
     TRY(session_open(&session, &fit.binding, placement.device));
-    CLEANUP(array_free) void *buffer = malloc(buffer_bytes(&fit.model));
-    CLEANUP(array_free) char *logits = malloc(logits_bytes(&fit.model));
-    if (!buffer || !logits) return NO_MEMORY("to hold one tensor");
-    Export e = {.config = config,
-                .model = &fit.model,
-                .session = &session,
-                .file = &file,
-                .buffer = buffer,
-                .logits = logits};
+    TRY(take_buffers(&e));
     TRY(init_session(&session, &fit.model));
+    if (weights) TRY(weights_load(&session, &fit.model, &e.tensors, weights));
+    summary->weights = weights != NULL;
     return run_and_write(&e, summary);
 }

@@ -10,7 +10,11 @@ typedef struct ExportSummary {
     double loss; /* of the first step */
     int64_t parameters, skipped_steps;
     size_t bytes; /* of all tensors */
+    bool weights; /* the parameters are those of the model's files, not random */
 } ExportSummary;
 
-/* config->steps optimizer steps on the same batch (mode train). ST_NO_MEMORY when it does not fit. */
-Status export_step(const Config *config, const char *path, ExportSummary *summary);
+/* config->steps optimizer steps on the same batch (mode train). The parameters are those of the safetensors files of
+ * `model`, what --model was given (NULL: a preset), where there are such files; otherwise random. Their names are as in
+ * those files. ST_NO_MEMORY when it does not fit. */
+Status export_step(const Config *config, const char *model, const char *path,
+                   ExportSummary *summary);

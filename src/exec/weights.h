@@ -1,0 +1,17 @@
+/* A model's parameters from the safetensors files beside its configuration. */
+#pragma once
+
+#include "base/safetensors_reader.h"
+#include "exec/session.h"
+#include "model/file_tensor.h"
+
+/* The weights of what --model was given; NULL is a preset. ST_OK with *out NULL: there are none. */
+Status weights_open(SafetensorsReader **out, const char *model);
+void weights_close(SafetensorsReader **weights); /* for CLEANUP() */
+
+/* Replaces every parameter of an initialised session by the files' and runs the setup phase again. ST_USAGE where a
+ * tensor is missing or has another shape. */
+Status weights_load(Session *s, const Model *model, const FileTensors *list,
+                    const SafetensorsReader *weights);
+/* Host memory that weights_load() takes. */
+size_t weights_bytes(const FileTensors *list);
