@@ -49,6 +49,7 @@ typedef struct Settings {
     bool plan_only;     /* memory: run nothing */
     const char *limits; /* plan, memory: limits of another machine, a file; NULL: none */
     bool list_models;   /* --model list: there are no cells */
+    const char *model;  /* what --model was given: export reads the weights beside it */
     bool help;
     int64_t memory_limits[SETTINGS_MAX_LIMITS]; /* bytes; the first applies to every cell */
     int n_memory_limits;                        /* 0: what the machine has */

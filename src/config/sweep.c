@@ -52,6 +52,7 @@ static Status set_flag(Reader *r, OptionId id, const char *value)
 
 static Status add_values(Reader *r, OptionId id, const char *value)
 {
+    if (id == OPTION_MODEL) r->settings->model = value;
     if (id == OPTION_MODEL && strcmp(value, "list") == 0) {
         r->settings->list_models = true;
         return ST_OK;

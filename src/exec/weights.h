@@ -9,8 +9,8 @@
 Status weights_open(SafetensorsReader **out, const char *model);
 void weights_close(SafetensorsReader **weights); /* for CLEANUP() */
 
-/* Replaces every parameter of an initialised session by the files' and runs the setup phase again. ST_USAGE where a
- * tensor is missing or has another shape. */
+/* Replaces every parameter of an initialised session by the files' and runs the setup phase again.
+ * ST_USAGE where a tensor is missing or has another shape. */
 Status weights_load(Session *s, const Model *model, const FileTensors *list,
                     const SafetensorsReader *weights);
 /* Host memory that weights_load() takes. */

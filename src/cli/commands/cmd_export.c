@@ -12,10 +12,15 @@ static const char help[] =
     "(first step) and updated.NAME (after --steps AdamW steps on the same batch). The same\n"
     "command writes the same bytes. tools/verify_torch.py FILE recomputes it in PyTorch.\n"
     "\n"
+    "With --model the parameters are those of the safetensors files in the model's folder, where\n"
+    "there are any, and random otherwise; names are as in those files, and tools/verify_hf.py\n"
+    "FILE FOLDER recomputes the step with transformers.\n"
+    "\n"
     "  roofstep export --size tiny --steps 3 --out step.safetensors\n"
     "  roofstep export --d-model 96 --d-ff 200 --num-layers 2 --num-heads 3 --vocab 101 --ctx 13 "
     "\\\n"
-    "                  --batch 3 --precision bf16 --out odd.safetensors\n";
+    "                  --batch 3 --precision bf16 --out odd.safetensors\n"
+    "  roofstep export --model FOLDER --ctx 64 --steps 3 --out model.safetensors\n";
 
 static const char default_path[] = "roofstep.safetensors";
 
@@ -25,14 +30,15 @@ static Status run(const Settings *settings, const Sweep *sweep, int *exit_code)
     const char *path = settings->out ? settings->out : default_path;
     if (strcmp(path, "-") == 0) path = "/dev/stdout";
     ExportSummary summary;
-    TRY(export_step(&sweep->configs[0], NULL, path, &summary));
+    TRY(export_step(&sweep->configs[0], settings->model, path, &summary));
     char skipped[80] = "";
     if (summary.skipped_steps) {
         snprintf(skipped, sizeof skipped, ", %" PRId64 " steps skipped (a gradient overflowed)",
                  summary.skipped_steps);
     }
-    log_note("%s: %" PRId64 " parameters, loss %.9g, %zu bytes of tensors%s", path,
-             summary.parameters, summary.loss, summary.bytes, skipped);
+    log_note("%s: %" PRId64 " parameters%s, loss %.9g, %zu bytes of tensors%s", path,
+             summary.parameters, summary.weights ? " from the model's files" : "", summary.loss,
+             summary.bytes, skipped);
     return ST_OK;
 }
 

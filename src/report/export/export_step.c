@@ -345,7 +345,7 @@ static size_t joined_bytes(const FileTensors *list)
     return (size_t)most * sizeof(float);
 }
 
-/* Beside the step's own memory, an export holds its buffers on the host, and what reading the weights takes. */
+/* Beside the step's own memory, an export holds its buffers and what reading the weights takes. */
 static Status check_fit(const Export *e, Fit *fit, const Placement *placement, bool weights)
 {
     const Mode mode = e->config->mode;

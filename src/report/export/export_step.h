@@ -13,8 +13,8 @@ typedef struct ExportSummary {
     bool weights; /* the parameters are those of the model's files, not random */
 } ExportSummary;
 
-/* config->steps optimizer steps on the same batch (mode train). The parameters are those of the safetensors files of
- * `model`, what --model was given (NULL: a preset), where there are such files; otherwise random. Their names are as in
- * those files. ST_NO_MEMORY when it does not fit. */
+/* config->steps optimizer steps on the same batch (mode train). The parameters are those of the
+ * safetensors files of `model`, what --model was given (NULL: a preset), where there are such files;
+ * otherwise random. Their names are as in those files. ST_NO_MEMORY when it does not fit. */
 Status export_step(const Config *config, const char *model, const char *path,
                    ExportSummary *summary);
