@@ -2,12 +2,11 @@
 
 #include "base/array.h"
 #include "bench/estimate/fit.h"
-#include "config/cell_field.h"
-#include "config/option_value.h"
 #include "exec/init.h"
 #include "exec/weights.h"
 #include "ops/adam_state.h"
 #include "ops/element.h"
+#include "report/export/export_metadata.h"
 #include "report/export/safetensors.h"
 
 #include <inttypes.h>
@@ -37,52 +36,6 @@ static const Tensor *shape(const Export *e, int id)
 
 /* ---- what the file holds ---- */
 
-static Status describe_sizes(const Export *e)
-{
-    const Config *c = e->config;
-    for (int id = 0; id < CELL_FIELD_COUNT; id++) {
-        const bool dimension = option_table[id].kind == OPTION_KIND_INT &&
-                               cell_field_table[id].part == CELL_PART_DIMS &&
-                               cell_field_of(id, c->subject);
-        if (!dimension && id != OPTION_STEPS && id != OPTION_SEED) continue;
-        TRY(safetensors_metadata(e->file, cell_field_table[id].name,
-                                 option_value_text((OptionId)id, c).s));
-    }
-    return ST_OK;
-}
-
-static Status describe_model(const Export *e)
-{
-    const ModelSpec *spec = &e->config->model;
-    if (spec->architecture == ARCHITECTURE_OWN) return ST_OK;
-    TRY(safetensors_metadata(e->file, "architecture", model_spec_class(spec->architecture)));
-    return safetensors_metadata(e->file, "model", model_spec_hash(spec).s);
-}
-
-static Status describe(const Export *e)
-{
-    const Config *c = e->config;
-    const ConfigText loss_scale = config_loss_scale_text(c->loss_scale);
-    char lr[32], clip[32];
-    const char *const words[][2] = {{"lr", lr},
-                                    {"clip", clip},
-                                    {"size", c->model.size},
-                                    {"precision", config_precisions[c->precision]},
-                                    {"mode", config_modes[c->mode]},
-                                    {"exec", config_execs[c->exec]},
-                                    {"attention", config_attentions[e->model->attention]},
-                                    {"loss_scale", loss_scale.s},
-                                    {"format", "roofstep export 1"}};
-    snprintf(lr, sizeof lr, "%.17g", c->lr);
-    snprintf(clip, sizeof clip, "%.17g", c->clip);
-    TRY(describe_sizes(e));
-    TRY(describe_model(e));
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-        TRY(safetensors_metadata(e->file, words[i][0], words[i][1]));
-    }
-    return ST_OK;
-}
-
 static Status declare_params(const Export *e, const char *prefix)
 {
     for (int i = 0; i < e->tensors.n; i++) {
@@ -99,7 +52,7 @@ static Status declare(const Export *e)
 {
     const Config *c = e->config;
     const int64_t ids[] = {c->batch, c->ctx}, logits[] = {c->batch, c->ctx, c->model.vocab};
-    TRY(describe(e));
+    TRY(export_metadata_put(e->file, c, e->model));
     TRY(safetensors_declare(e->file, "tokens", DT_I32, 2, ids));
     TRY(safetensors_declare(e->file, "targets", DT_I32, 2, ids));
     TRY(declare_params(e, "param"));
