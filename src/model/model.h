@@ -40,7 +40,9 @@ typedef struct AttentionAlone {
 /* The logits in chunks of rows, whose memory is used one after the other (transform_chunk_head.c). */
 typedef struct HeadChunks {
     int n; /* 1: whole. Their tensors are numbered one after the other, from Model.logits on */
-    int64_t rows; /* of each but the last, which may have fewer */
+    int64_t rows;              /* of each but the last, which may have fewer */
+    size_t bytes, whole_bytes; /* of one chunk, and what all rows would have */
+    bool gradients;            /* of the head: the forward phase computes them */
 } HeadChunks;
 
 typedef struct Model {

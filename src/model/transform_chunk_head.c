@@ -152,13 +152,17 @@ void transform_chunk_head(Builder *b, Model *model)
               .loss = plan->nodes[plan->n_nodes - 1],
               .N = plan_rows(&logits),
               .V = plan_width(&logits)};
-    model->head = (HeadChunks){.n = 1, .rows = h.N};
+    const size_t bytes = plan_bytes(&logits);
+    model->head = (HeadChunks){.n = 1, .rows = h.N, .bytes = bytes, .whole_bytes = bytes};
     const int64_t rows = transform_chunk_head_rows(&model->config, h.N);
     if (rows >= h.N || !takes(&h, model)) return;
     h.x = plan_in_id(plan, &h.matmul, 0);
     h.w = plan_in_id(plan, &h.matmul, 1);
     h.targets = plan_in_id(plan, &h.loss, 1);
     plan->n_nodes -= 2;
-    model->head = (HeadChunks){.n = (int)i64_ceil_div(h.N, rows), .rows = rows};
+    model->head.n = (int)i64_ceil_div(h.N, rows);
+    model->head.rows = rows;
+    model->head.gradients = config_mode_saves(model->mode);
     build(&h, model);
+    model->head.bytes = plan_bytes(builder_at(b, model->logits));
 }

@@ -24,6 +24,11 @@ peak=$(LC_ALL=C awk -F: '/"peak_alloc_mib"/ { printf "%.1f", $2 }' plan)
 memory --size small,medium --plan-only || fail 'two cells'
 has "$peak" 'forward alone (MiB)' 'medium'
 
+# Logits in chunks: the same as plan tells, and the peak has those of one chunk.
+memory --size small --vocab 50257 --ctx 1024 --batch 16 --precision bf16 --plan-only || fail 'a large vocabulary'
+has 'logits in 5 chunks of 3328 rows: 319 MiB instead of 1.53 GiB' '| logits '
+matches '\| logits .* 319\.0 '
+
 # Larger than this machine: plans need no memory.
 memory --size 10B --ctx 2048 --batch 64 --plan-only || fail '10B'
 "$program" memory --size tiny --device cuda:999 --attention flash --plan-only >out 2>err || fail 'memory of a GPU needs none'

@@ -15,6 +15,24 @@ plan --size small --device cpu --memory-limit 1GiB,8GiB || fail 'exit code'
 has '| forward ' '| backward ' '| optimizer ' '| step ' 'FLOP/byte' '| parameters ' '| Adam m and v ' '| gradients ' \
     '| activations ' 'libraries and stacks' 'the peak is in' '1.00 GiB' '8.00 GiB' 'largest batch'
 
+# A vocabulary that is wide for its model: the logits of a chunk at a time, never under eager.
+wide=(--size small --vocab 50257 --ctx 1024 --batch 16 --precision bf16 --device cpu)
+plan "${wide[@]}" || fail 'a large vocabulary'
+has "logits in 5 chunks of 3328 rows: 319 MiB instead of 1.53 GiB; the head's gradients are part of forward"
+plan "${wide[@]}" --mode fwd || fail 'a large vocabulary, forward'
+has 'logits in 5 chunks of 3328 rows: 319 MiB instead of 1.53 GiB'
+! grep -q "head's gradients" out || fail 'forward alone has no gradients'
+plan "${wide[@]}" --exec eager || fail 'a large vocabulary, eager'
+! grep -q chunks out || fail 'eager has whole logits'
+plan "${wide[@]}" --format json || fail 'a large vocabulary, json'
+python3 - out <<'PYTHON' || fail 'logits of a large vocabulary in json'
+import json, sys
+(plan,) = json.load(open(sys.argv[1]))["plans"]
+logits = plan["logits"]
+assert logits["chunks"] == 5 and logits["rows"] == 3328, logits
+assert logits["whole_mib"] == 16384 * 50257 * 2 / 2**20 and logits["chunk_mib"] == 3328 * 50257 * 2 / 2**20, logits
+PYTHON
+
 plan --size tiny --device cpu --precision tf32,fp32 || fail 'an unsupported cell is no failure'
 has unsupported 'tf32 is a format'
 

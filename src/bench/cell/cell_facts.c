@@ -46,12 +46,20 @@ static Status put_recompute(Record *r, const Placement *placement, const Fit *fi
     return record_put_number(r, "recompute_saved_mib", (double)saved / mib);
 }
 
+/* Without it forward is what its name says. */
+static Status put_chunks(Record *r, const Fit *fit)
+{
+    const int chunks = fit->model.head.n;
+    return chunks > 1 ? record_put_int(r, "logits_chunks", chunks) : ST_OK;
+}
+
 /* FLOPs of the matmuls; of attention alone, which is compared phase by phase, also by phase. */
 static Status put_flops(Record *r, const CellOpen *cell)
 {
     const Mode mode = cell->fit->mode;
     const StepCost cost = step_cost_of(&cell->fit->model.plan);
     TRY(record_put_number(r, "flops_per_step", cost.step.matmul_flops));
+    TRY(put_chunks(r, cell->fit));
     if (cell->config->subject == SUBJECT_MODEL)
         return put_recompute(r, cell->placement, cell->fit, cost.step.recomputed_flops);
     TRY(record_put_number(r, "forward_flops", cost.phase[PHASE_FORWARD].matmul_flops));

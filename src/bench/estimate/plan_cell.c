@@ -30,6 +30,7 @@ static Status describe(PlanCell *cell, const Limits *machine, const Model *model
 {
     cell->attention = model->attention;
     cell->parameters = model->n_elements;
+    cell->head = model->head;
     cell->cost = step_cost_of(&model->plan);
     plan_parts_of(&cell->parts, &model->plan);
     cell->roof_seconds =

@@ -6,6 +6,7 @@
 #include "bench/estimate/plan_parts.h"
 #include "bench/limits/limits.h"
 #include "config/settings.h"
+#include "model/model.h"
 #include "model/step_cost.h"
 
 /* Bytes by kind at the fullest moment, and what comes on top of them. */
@@ -31,6 +32,7 @@ typedef struct PlanCell {
     int64_t parameters;
     StepCost cost;
     PlanParts parts;
+    HeadChunks head;
     PlanMemory memory;
     double
         roof_seconds; /* the least a step could take on this machine; NAN: its limits are unknown */

@@ -103,6 +103,7 @@ static Status put_profile(json_t *json, const MemoryCell *cell)
 {
     const MemoryProfile *p = &cell->profile;
     TRY(planned_config_put_mib(json, "residual_stream_mib", p->stream));
+    TRY(planned_config_head_json(json, &cell->model.head));
     TRY(put_phases(json, p));
     if (cell->config->mode != MODE_FWD) TRY(put_layer(json, &p->layer));
     for (int op = 0; op < OP_COUNT; op++) {

@@ -114,6 +114,7 @@ static Status put_cell(json_t *json, const PlanCell *cell, const Limits *machine
     TRY(put_cost(json, cell));
     TRY(put_parts(json, cell));
     TRY(put_memory(json, cell));
+    TRY(planned_config_head_json(json, &cell->head));
     return put_fits(json, cell);
 }
 

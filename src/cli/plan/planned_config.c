@@ -1,5 +1,6 @@
 #include "cli/plan/planned_config.h"
 
+#include "base/human.h"
 #include "config/cell_field.h"
 
 #include <string.h>
@@ -53,6 +54,24 @@ void planned_config_note(Table *table, const Sweep *sweep, const Config *config,
         separator = ", ";
     }
     table_note_text(table, &text);
+}
+
+void planned_config_head_note(Table *table, const HeadChunks *head)
+{
+    if (head->n <= 1) return;
+    table_note_printf(table, "logits in %d chunks of %lld rows: %s instead of %s%s", head->n,
+                      (long long)head->rows, human_bytes((double)head->bytes).s,
+                      human_bytes((double)head->whole_bytes).s,
+                      head->gradients ? "; the head's gradients are part of forward" : "");
+}
+
+Status planned_config_head_json(json_t *json, const HeadChunks *head)
+{
+    if (head->n <= 1) return ST_OK;
+    TRY(record_put_int(json, "logits.chunks", head->n));
+    TRY(record_put_int(json, "logits.rows", head->rows));
+    TRY(planned_config_put_mib(json, "logits.chunk_mib", head->bytes));
+    return planned_config_put_mib(json, "logits.whole_mib", head->whole_bytes);
 }
 
 void planned_config_unsupported(Table *table, const char *label, const char *why)

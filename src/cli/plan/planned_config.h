@@ -5,6 +5,7 @@
 #include "bench/limits/placement.h"
 #include "bench/record/record.h"
 #include "config/sweep.h"
+#include "model/model.h"
 #include "report/format/table.h"
 
 /* The cell with what it uses where it was left to the program: device, threads, attention. */
@@ -22,5 +23,9 @@ Status planned_config_put_mib(json_t *json, const char *path, size_t bytes);
  * became. */
 void planned_config_note(Table *table, const Sweep *sweep, const Config *config,
                          const Placement *placement, Attention attention);
+/* Adds a note where the logits come in chunks: how many, and what that saves. */
+void planned_config_head_note(Table *table, const HeadChunks *head);
+/* Puts the same numbers. */
+Status planned_config_head_json(json_t *json, const HeadChunks *head);
 /* Adds the row of a cell that cannot run, and why as a note. */
 void planned_config_unsupported(Table *table, const char *label, const char *why);

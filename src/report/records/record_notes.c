@@ -178,6 +178,9 @@ void record_notes_definitions(Table *table, const RecordSet *set)
         {"mfu", "MFU = FLOP/s of matrix multiplications and attention / highest measured rate"},
         {"percent_of_limit",
          "% of limit = shortest possible time at the measured rates / actual time"},
+        {"logits_chunks", "chunks of logits: where backward follows, the head's gradients are "
+                          "computed with the loss "
+                          "of each chunk, in the time of forward"},
         {"peak_alloc_mib", "peak = most bytes of tensors alive at once, by the plan"},
         {"peak_alloc_mib", "peak of a peer = most bytes its own allocator counted", true},
     };
