@@ -4,7 +4,14 @@
 #include <string.h>
 
 /* What may follow an option. */
-typedef enum Value { VALUE_NONE, VALUE_WORDS, VALUE_FILE, VALUE_FOLDER, VALUE_OTHER } Value;
+typedef enum Value {
+    VALUE_NONE,
+    VALUE_WORDS,
+    VALUE_FILE,
+    VALUE_FOLDER,
+    VALUE_WORDS_OR_FILE, /* a model's name, or where its file is */
+    VALUE_OTHER
+} Value;
 
 /* Appends the words that can be typed, blanks between: "auto cpu cuda" of "auto|cpu|cuda|cuda:N". A word
  * in capitals is a placeholder. */
@@ -20,8 +27,18 @@ static void add_words(Text *words, const char *at)
     }
 }
 
+static Value model_names(Text *words)
+{
+    text_puts(words, "list");
+    for (const char *const *name = option_table[OPTION_MODEL].words; *name; name++)
+        text_printf(words, " %s", *name);
+    return VALUE_WORDS_OR_FILE;
+}
+
 static Value value_of(const Command *command, OptionId id, Text *words)
 {
+    text_clear(words);
+    if (option_table[id].kind == OPTION_KIND_MODEL) return model_names(words);
     CLEANUP(text_free) Text value = {0};
     option_help_value(&value, id, &command->options);
     const char *s = text_str(&value);
@@ -29,7 +46,6 @@ static Value value_of(const Command *command, OptionId id, Text *words)
                        : strcmp(s, "FILE") == 0 ? VALUE_FILE
                        : strcmp(s, "DIR") == 0  ? VALUE_FOLDER
                                                 : VALUE_WORDS;
-    text_clear(words);
     if (kind == VALUE_WORDS) add_words(words, s);
     return kind == VALUE_WORDS && words->n == 0 ? VALUE_OTHER : kind;
 }
@@ -51,8 +67,9 @@ static void bash_kind(Text *out, const Command *command, Value kind, const char 
         if (!option_takes(&command->options, id)) continue;
         if (value_of(command, (OptionId)id, &words) != kind) continue;
         text_printf(out, "%s--%s", n++ ? " | " : "                ", option_table[id].name);
-        if (kind != VALUE_WORDS) continue;
-        text_printf(out, ") words='%s' ;;\n", text_str(&words));
+        if (kind != VALUE_WORDS && kind != VALUE_WORDS_OR_FILE) continue;
+        text_printf(out, ") words='%s'%s ;;\n", text_str(&words),
+                    kind == VALUE_WORDS_OR_FILE ? " also=-f" : "");
         n = 0;
     }
     if (n > 0) text_printf(out, ") %s ;;\n", action);
@@ -62,6 +79,7 @@ static void bash_command(Text *out, const Command *command)
 {
     text_printf(out, "        %s)\n            case $prev in\n", command->name);
     bash_kind(out, command, VALUE_WORDS, "");
+    bash_kind(out, command, VALUE_WORDS_OR_FILE, "");
     bash_kind(out, command, VALUE_FILE, "files=-f");
     bash_kind(out, command, VALUE_FOLDER, "files=-d");
     bash_kind(out, command, VALUE_OTHER, "return");
@@ -78,7 +96,7 @@ void completion_bash(Text *out)
     text_puts(out, "# roofstep in bash; written by: roofstep help bash\n"
                    "_roofstep() {\n"
                    "    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}\n"
-                   "    local words='' files='' list=''\n"
+                   "    local words='' files='' also='' list=''\n"
                    "    COMPREPLY=()\n"
                    "    # --size=tiny comes as three words\n"
                    "    if [[ $cur == = ]]; then\n"
@@ -104,6 +122,10 @@ void completion_bash(Text *out)
         "        # keep what is before the last comma of a list\n"
         "        [[ $cur != *,* ]] || list=${cur%,*},\n"
         "        mapfile -t COMPREPLY < <(compgen -P \"$list\" -W \"$words\" -- \"${cur##*,}\")\n"
+        "        if [[ -n $also ]]; then\n"
+        "            mapfile -t -O ${#COMPREPLY[@]} COMPREPLY < <(compgen -P \"$list\" $also -- "
+        "\"${cur##*,}\")\n"
+        "        fi\n"
         "    fi\n"
         "}\n"
         "complete -F _roofstep roofstep\n");
@@ -136,6 +158,8 @@ static void zsh_option(Text *out, const Command *command, OptionId id, Text *wor
     if (kind != VALUE_NONE) text_printf(out, ":%s:", option->name);
     if (kind == VALUE_FILE) text_puts(out, "_files");
     if (kind == VALUE_FOLDER) text_puts(out, "_files -/");
+    if (kind == VALUE_WORDS_OR_FILE)
+        text_printf(out, "_alternative \"names:name:(%s)\" \"files:file:_files\"", text_str(words));
     if (kind == VALUE_OTHER) text_puts(out, " ");
     if (kind == VALUE_WORDS && list) text_printf(out, "_sequence compadd - %s", text_str(words));
     if (kind == VALUE_WORDS && !list) text_printf(out, "(%s)", text_str(words));

@@ -48,11 +48,13 @@ static void default_text(Text *out, OptionId id, const OptionSet *set)
     if (own) {
         text_printf(out, " (default: %s)", own);
     } else if (option_in(OPTION_LIST(OPTIONS_CUSTOM), id)) {
-        text_puts(out, " (default: as --size or --model)");
+        text_printf(out, " (default: as --size%s)",
+                    option_takes(set, OPTION_MODEL) ? " or --model" : "");
     } else if (id == OPTION_MODEL) { /* --size has the default */
     } else if (id == OPTION_VOCAB) {
         option_defaults(set, &defaults);
-        text_printf(out, " (default %" PRId64 ", or as --model)", defaults.model.vocab);
+        text_printf(out, " (default %" PRId64 "%s)", defaults.model.vocab,
+                    option_takes(set, OPTION_MODEL) ? ", or as --model" : "");
     } else if (id == OPTION_FORMAT) {
         if (option_value_read_format(set, NULL, format) == ST_OK)
             text_printf(out, " (default %s)", format);

@@ -31,7 +31,11 @@ for format in csv sql md; do
     refuse first.out secret
 done
 expect first.out 'first'
+refuse first.out 'dropout ran as 0'
 expect first.out 'Common:.* d_model 16, d_ff 24, layers 1, heads 4'
+
+run --model secret/second --resume first.json --out-json kept.json --num-layers 1 >second.out 2>second.err || fail "the second model"
+expect second.out 'dropout ran as 0'
 
 # --- a folder that was renamed has the same cells, a file that was changed has others
 mv secret/first renamed

@@ -15,6 +15,7 @@ const Command cmd_bench = {
         "\n"
         "  roofstep bench --size tiny --steps 5\n"
         "  roofstep bench --size small,medium --ctx 128-1024*2 --precision fp32,bf16\n"
+        "  roofstep bench --model gpt2 --ctx 256 --batch 1    (or the folder of a config.json)\n"
         "  roofstep bench --size small --out results.json     (killed? --resume results.json)\n"
         "  roofstep bench --size small,2.7B --dry-run         (what fits, and how long it takes)\n"
         "  roofstep bench --size small --until 1%             (until the interval is +-1 %, at "

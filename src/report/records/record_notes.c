@@ -183,6 +183,7 @@ void record_notes_definitions(Table *table, const RecordSet *set)
                           "of each chunk, in the time of forward"},
         {"peak_alloc_mib", "peak = most bytes of tensors alive at once, by the plan"},
         {"peak_alloc_mib", "peak of a peer = most bytes its own allocator counted", true},
+        {"dropout", "dropout ran as 0, though the file of a model asks for some"},
     };
     if (any_has(set, "step.mean_ms", false) || any_has(set, "forward.mean_ms", false))
         record_notes_stat(table, record_stat_of_set(set));
