@@ -10,15 +10,17 @@ Status op_check_present(const Plan *plan, const Node *node, int n_out, int n_in)
                 i < n_out ? "output" : "input", i < n_out ? i : k);
 }
 
+Status op_check_whole(const Node *node, const Tensor *tensor)
+{
+    if (!tensor || plan_contiguous(tensor)) return ST_OK;
+    return FAIL(ST_FAILED, "%s (%s): '%s' is a window with gaps between its rows",
+                plan_op_name(node->op), node->scope, tensor->name);
+}
+
 Status op_check_contiguous(const Plan *plan, const Node *node)
 {
-    for (int i = 0; i < node->n_out + node->n_in; i++) {
-        const int id = plan->operands[node->first + i];
-        if (id != PLAN_NONE && !plan_contiguous(&plan->tensors[id])) {
-            return FAIL(ST_FAILED, "%s (%s): '%s' is a window with gaps between its rows",
-                        plan_op_name(node->op), node->scope, plan->tensors[id].name);
-        }
-    }
+    for (int i = 0; i < node->n_out; i++) TRY(op_check_whole(node, plan_out(plan, node, i)));
+    for (int i = 0; i < node->n_in; i++) TRY(op_check_whole(node, plan_in(plan, node, i)));
     return ST_OK;
 }
 

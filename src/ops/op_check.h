@@ -8,7 +8,9 @@
 Status op_check_present(const Plan *plan, const Node *node, int n_out, int n_in);
 /* Every operand that is there has its rows one after the other. */
 Status op_check_contiguous(const Plan *plan, const Node *node);
-/* Both. */
+/* This one has; NULL has, too. */
+Status op_check_whole(const Node *node, const Tensor *tensor);
+/* Both: those that must be there are, and all have their rows one after the other. */
 Status op_check_dense(const Plan *plan, const Node *node, int n_out, int n_in);
 Status op_check_elements(const Node *node, const char *name, const Tensor *tensor, int64_t want);
 /* A tensor of attention of two dimensions holds whole heads: H of them, or a number that divides H where
