@@ -4,6 +4,7 @@
 #include "base/array.h"
 #include "base/i64.h"
 #include "base/rng.h"
+#include "model/rope_frequency.h"
 #include "ops/element.h"
 #include "plan/step_state.h"
 
@@ -15,7 +16,6 @@ enum { CHUNK = 1 << 22 }; /* elements made on the host at a time: 16 MiB of floa
 /* Streams of random numbers: parameter i has stream i. */
 static const uint64_t token_stream = 1ULL << 40, target_stream = (1ULL << 40) + 1;
 static const uint64_t attention_stream = (1ULL << 40) + 2; /* of q; k, v and dout follow */
-static const double rope_theta = 10000;
 
 /* A tensor that starts from random numbers, or from ones. */
 typedef struct InitialTensor {
@@ -165,24 +165,46 @@ static Status upload_ids(Session *s, const Model *model, int tensor, uint64_t st
     return session_upload(s, tensor, ids);
 }
 
-/* cos or sin of t theta^(-2i/D), for column i of D/2 or, in the wide form, for every column of
- * C. */
-static Status upload_rope(Session *s, const Model *model, int tensor, bool sine)
+/* How fast column `c` of a RoPE table turns; 0 where it does not. A table has a column for every pair of a head, or in
+ * the wide form for every element of all heads. */
+static double column_frequency(const ModelSpec *spec, bool wide, int64_t c)
+{
+    const int64_t half = model_spec_rotary_dim(spec) / 2, element = c % model_spec_head_dim(spec);
+    if (!wide) return rope_frequency(spec, c);
+    if (element >= 2 * half) return 0;
+    return rope_frequency(spec, spec->position == POSITION_HALVES ? element % half : element / 2);
+}
+
+/* cos or sin of t f, for every token t and the frequency f of each column. */
+static Status upload_rope(Session *s, const Model *model, int tensor, bool wide, bool sine)
 {
     if (tensor == PLAN_NONE) return ST_OK;
     const Tensor *shape = &model->plan.tensors[tensor];
-    const int64_t D = model->config.model.d_model / model->config.model.num_heads;
     const int64_t rows = plan_rows(shape), width = plan_width(shape);
     CLEANUP(array_free) void *table = malloc(plan_bytes(shape));
-    if (!table) return NO_MEMORY("for RoPE tables");
+    CLEANUP(array_free) double *frequency = malloc((size_t)width * sizeof *frequency);
+    if (!table || !frequency) return NO_MEMORY("for RoPE tables");
+    for (int64_t c = 0; c < width; c++) {
+        frequency[c] = column_frequency(&model->config.model, wide, c);
+    }
     for (int64_t t = 0; t < rows; t++) {
         for (int64_t c = 0; c < width; c++) {
-            const int64_t pair = width == D / 2 ? c : c % D / 2;
-            const double angle = (double)t * pow(rope_theta, -2.0 * (double)pair / (double)D);
+            const double angle = (double)t * frequency[c];
             element_set(table, shape->dtype, t * width + c, sine ? sin(angle) : cos(angle));
         }
     }
     return session_upload(s, tensor, table);
+}
+
+static Status upload_all_rope(Session *s, const Model *model)
+{
+    TRY(upload_rope(s, model, model->rope_cos, false, false));
+    TRY(upload_rope(s, model, model->rope_sin, false, true));
+    for (int i = 0; i < ROPE_WIDTHS; i++) {
+        TRY(upload_rope(s, model, model->rope_wide[i].cos, true, false));
+        TRY(upload_rope(s, model, model->rope_wide[i].sin, true, true));
+    }
+    return ST_OK;
 }
 
 static Status upload_state(Session *s, const Model *model)
@@ -206,10 +228,7 @@ Status init_session(Session *s, const Model *model)
     TRY(upload_random(s, model));
     TRY(upload_ids(s, model, model->tokens, token_stream));
     TRY(upload_ids(s, model, model->targets, target_stream));
-    TRY(upload_rope(s, model, model->rope_cos, false));
-    TRY(upload_rope(s, model, model->rope_sin, true));
-    TRY(upload_rope(s, model, model->rope_cos_full, false));
-    TRY(upload_rope(s, model, model->rope_sin_full, true));
+    TRY(upload_all_rope(s, model));
     TRY(upload_state(s, model));
     const size_t moments = s->binding->mem.region[TK_MOMENT];
     if (moments) TRY(s->api->clear(s->backend, s->region[TK_MOMENT], moments));

@@ -68,7 +68,8 @@ static Status build(Model *model)
 static void no_tensors(Model *m)
 {
     m->tokens = m->targets = m->logits = m->loss = m->state = PLAN_NONE;
-    m->rope_cos = m->rope_sin = m->rope_cos_full = m->rope_sin_full = PLAN_NONE;
+    m->rope_cos = m->rope_sin = PLAN_NONE;
+    for (int i = 0; i < ROPE_WIDTHS; i++) m->rope_wide[i] = (RopeTables){PLAN_NONE, PLAN_NONE};
     m->alone = (AttentionAlone){.qkv = {PLAN_NONE, PLAN_NONE, PLAN_NONE},
                                 .out = PLAN_NONE,
                                 .dout = PLAN_NONE,

@@ -45,6 +45,12 @@ typedef struct HeadChunks {
     bool gradients;            /* of the head: the forward phase computes them */
 } HeadChunks;
 
+/* RoPE with one factor per column, as wide as q or, where it is narrower, as k. */
+typedef struct RopeTables {
+    int cos, sin; /* [T, H D] */
+} RopeTables;
+enum { ROPE_WIDTHS = 2 };
+
 typedef struct Model {
     Config config;
     Mode mode;
@@ -59,9 +65,10 @@ typedef struct Model {
     int n_groups;
     int64_t n_elements; /* of all parameters */
     /* of a whole model, PLAN_NONE in attention alone */
-    int tokens, targets;              /* [B, T] int32 */
-    int rope_cos, rope_sin;           /* [T, D/2] */
-    int rope_cos_full, rope_sin_full; /* [T, C] for eager, else PLAN_NONE */
+    int tokens, targets;    /* [B, T] int32 */
+    int rope_cos, rope_sin; /* [T, R/2] */
+    RopeTables
+        rope_wide[ROPE_WIDTHS]; /* for eager, of different widths; PLAN_NONE after the last */
     int logits, loss;
     HeadChunks head;
     int *stream; /* the residual stream as each block finds it, one tensor per block */

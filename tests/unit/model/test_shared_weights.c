@@ -84,7 +84,7 @@ static void build(Shared *s, bool tied, DType full_dtype, DType act, bool eager,
     m->config.model.num_layers = BLOCKS;
     m->config.recompute = recompute;
     m->stream = calloc(BLOCKS + 1, sizeof *m->stream);
-    m->rope_cos = m->rope_cos_full = m->rope_sin_full = PLAN_NONE;
+    m->rope_cos = PLAN_NONE;
     builder_init(&b, &m->plan);
     forward(&b, s, tied);
     transform_decompose(&b, m);
