@@ -165,8 +165,8 @@ static Status upload_ids(Session *s, const Model *model, int tensor, uint64_t st
     return session_upload(s, tensor, ids);
 }
 
-/* How fast column `c` of a RoPE table turns; 0 where it does not. A table has a column for every pair of a head, or in
- * the wide form for every element of all heads. */
+/* How fast column `c` of a RoPE table turns; 0 where it does not. A table has a column for every
+ * pair of a head, or in the wide form for every element of all heads. */
 static double column_frequency(const ModelSpec *spec, bool wide, int64_t c)
 {
     const int64_t half = model_spec_rotary_dim(spec) / 2, element = c % model_spec_head_dim(spec);

@@ -150,12 +150,6 @@ size_t gpu_support_workspace_cross_entropy(const Plan *plan, const Node *node, i
     return (size_t)plan_rows(plan_in(plan, node, 0)) * sizeof(float);
 }
 
-const char *gpu_support_declines_embedding_grad(const Plan *plan, const Node *node)
-{
-    if (plan_out(plan, node, 0)->dtype != DT_F32) return "sums are f32";
-    return gpu_support_declines_f64(plan, node);
-}
-
 /* Words and tokens of a chunk. */
 size_t gpu_support_workspace_embedding_grad(const Plan *plan, const Node *node, int threads)
 {

@@ -1,20 +1,21 @@
-/* Rotary position embedding: in every head pairs of columns turn by an angle that depends on the token's place t in
- * its sequence,
+/* Rotary position embedding: in every head pairs of columns turn by an angle that depends on the
+ * token's place t in its sequence,
  *
  *     y0 = x0 cos - x1 sin            y1 = x0 sin + x1 cos
  *
  * rope  y | x, cos, sin, cos_full, sin_full
  *
- * x is [N, W] with N = B*T; cos and sin are [T, R/2]; row r is token t = r mod T. attr.tokens = T. x and y may be
- * windows with gaps between rows.
- * attr.heads heads of D columns (attr.head_dim; 0: R) turn, counted from column 0 (2H for q, k and v side by side, H for
- * one of them alone); the columns after them are copied. Of each head the first R columns (attr.rotary; 0: D) turn, the
- * others are copied. A pair is (2i, 2i+1), with attr.halves (i, i + R/2). attr.inverse turns back, which is also the
- * gradient.
+ * x is [N, W] with N = B*T; cos and sin are [T, R/2]; row r is token t = r mod T. attr.tokens = T.
+ * x and y may be windows with gaps between rows.
+ * attr.heads heads of D columns (attr.head_dim; 0: R) turn, counted from column 0 (2H for q, k and v
+ * side by side, H for one of them alone); the columns after them are copied. Of each head the first R
+ * columns (attr.rotary; 0: D) turn, the others are copied. A pair is (2i, 2i+1), with attr.halves
+ * (i, i + R/2). attr.inverse turns back, which is also the gradient.
  *
- * cos_full and sin_full are absent, or [T, W] tables that say the same with one factor per column (1 and 0 where nothing
- * turns), for the decomposed form: y = x * cos_full + rotate_pairs(x) * sin_full. Where they are given,
- * they are what counts, and inverse is the transpose of that. */
+ * cos_full and sin_full are absent, or [T, W] tables that say the same with one factor per column (1
+ * and 0 where nothing turns), for the decomposed form:
+ * y = x * cos_full + rotate_pairs(x) * sin_full. Where they are given, they are what counts, and
+ * inverse is the transpose of that. */
 #include "ops/element.h"
 #include "ops/op_check.h"
 #include "ops/rotation.h"
@@ -121,7 +122,8 @@ static void decompose(Builder *b, const Node *node)
     builder_node(b, OP_binary, IDS(y), IDS(direct, crossed))->fn = FN_ADD;
 }
 
-/* The 2 x 2 matrix of pair `i` of a head, columns c0 and c1: y0 = m[0] x0 + m[1] x1, y1 = m[2] x0 + m[3] x1. */
+/* The 2 x 2 matrix of pair `i` of a head, columns c0 and c1: y0 = m[0] x0 + m[1] x1,
+ * y1 = m[2] x0 + m[3] x1. */
 static void pair_matrix(const OpCall *call, int64_t t, int64_t i, int64_t c0, int64_t c1,
                         double m[4])
 {

@@ -4,8 +4,9 @@
  *
  * rotate_pairs  y | x        attr.inverse turns the other way, which is also the gradient
  *
- * A pair is (2i, 2i+1). With attr.head_dim = D a row is heads of D columns, whose first R (attr.rotary; 0: D) have
- * pairs, with attr.halves (i, i + R/2); the others become 0. x and y may be windows with gaps between rows. */
+ * A pair is (2i, 2i+1). With attr.head_dim = D a row is heads of D columns, whose first R
+ * (attr.rotary; 0: D) have pairs, with attr.halves (i, i + R/2); the others become 0. x and y may be
+ * windows with gaps between rows. */
 #include "ops/element.h"
 #include "ops/op_check.h"
 #include "ops/rotation.h"

@@ -221,6 +221,15 @@ int builder_grad_target(Builder *b, int tensor)
     return buffer;
 }
 
+int builder_grad_begun(Builder *b, int tensor)
+{
+    if (tensor == PLAN_NONE || !reserve(b)) return PLAN_NONE;
+    find_buffer(b, tensor);
+    if (b->status != ST_OK) return PLAN_NONE;
+    const int buffer = b->grads[tensor].buffer;
+    return buffer != PLAN_NONE && is_filled(b, buffer) ? buffer : PLAN_NONE;
+}
+
 void builder_grad_add(Builder *b, int tensor, int contribution)
 {
     if (tensor == PLAN_NONE || !reserve(b)) return;

@@ -63,6 +63,9 @@ int builder_grad_target(Builder *b, int tensor);
 /* `contribution` (from builder_grad_target, or any tensor of that shape) is now part of d(tensor).
  * The second and later ones are summed by an add node, in place where d(tensor) has a buffer. */
 void builder_grad_add(Builder *b, int tensor, int contribution);
+/* The buffer of d(tensor) where it holds contributions already: for a node that adds to its output in
+ * place, and then builder_grad_add() of the buffer itself. PLAN_NONE: write to builder_grad_target(). */
+int builder_grad_begun(Builder *b, int tensor);
 /* d(tensor) must end in `buffer`, whose memory the optimizer reads. Tensors may share a buffer
  * (tied weights). */
 void builder_grad_buffer(Builder *b, int tensor, int buffer);

@@ -70,7 +70,7 @@ typedef struct NodeAttr {
     bool causal, inverse;
     bool tf32;             /* products may round fp32 operands to TF32 */
     bool halves;           /* RoPE turns element i with element i + rotary / 2, not neighbours */
-    bool accumulate;       /* matmul: the product is added to the output, its input 3 */
+    bool accumulate;       /* matmul, embedding_grad: added to the output, which is an input, too */
     int64_t heads, tokens; /* H, and T of one sequence */
     int64_t
         head_dim;   /* D: a tensor W wide holds W / D heads (k and v fewer than q); 0: all hold H */

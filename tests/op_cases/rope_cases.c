@@ -18,8 +18,8 @@ static int rows_of(Builder *b, const char *name, DType dtype, int64_t rows, int6
     return builder_view(b, name, packed, 8, DIMS(rows, W), W + 24);
 }
 
-/* Each shape on neighbours and halves, forwards and back; then, where heads fill the row, with the full tables; then
- * as windows, of which only x is one in odd shapes. */
+/* Each shape on neighbours and halves, forwards and back; then, where heads fill the row, with the
+ * full tables; then as windows, of which only x is one in odd shapes. */
 bool rope_cases(Builder *b, int i, DType act)
 {
     if (i >= N_FORMS * N_SHAPES) return false;

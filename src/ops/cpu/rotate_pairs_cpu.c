@@ -18,7 +18,7 @@ CPU_CLONES static void rotate(float *y, const float *x, int64_t pairs, float sig
     }
 }
 
-CPU_CLONES static void rotate_halves(float *y, const float *x, int64_t half, float sign)
+CPU_CLONES static void turn_halves(float *y, const float *x, int64_t half, float sign)
 {
 #pragma omp simd
     for (int64_t i = 0; i < half; i++) {
@@ -55,7 +55,7 @@ static void rotate_heads(float *y, const float *x, Rotation r, float sign)
 {
     for (int64_t h = 0; h < r.heads; h++) {
         float *to = y + h * r.head_dim;
-        (r.halves ? rotate_halves : rotate)(to, x + h * r.head_dim, r.half, sign);
+        (r.halves ? turn_halves : rotate)(to, x + h * r.head_dim, r.half, sign);
         memset(to + 2 * r.half, 0, (size_t)(r.head_dim - 2 * r.half) * sizeof *to);
     }
 }

@@ -2,32 +2,44 @@
  *
  * The gradient adds the rows of each word's tokens in the order of the tokens. To find them, tokens
  * are sorted by word, CHUNK at a time: a token's place is the number of tokens that come before it,
- * which needs no memory but the result and no atomics. The first chunk writes the whole table. */
+ * which needs no memory but the result and no atomics. The first chunk writes the whole table, unless
+ * that accumulates; a table of 16 bit is rounded once a chunk. */
 #include "ops/cuda/launch_cuda.cuh"
 
 enum { THREADS = 256, QUAD = 4, UNROLL = 4 };
+enum { IN_POSITIONS = 2, OUT_DPOSITIONS = 1 };
 
-/* From an fp32 table, the usual one. */
-template <typename X>
-__global__ void __launch_bounds__(THREADS)
-    embedding_kernel(X *x, const float *table, const int32_t *ids, int64_t rows, int64_t C)
+struct EmbeddingArgs {
+    Operand x, table, positions; /* [N, C], [V, C], [P, C] or absent */
+    const int32_t *ids;
+    int64_t rows, C, T;
+};
+
+template <typename X, typename Table, bool POSITIONS>
+__global__ void __launch_bounds__(THREADS) embedding_kernel(const EmbeddingArgs f)
 {
     const int64_t j = (int64_t)(blockIdx.y * blockDim.x + threadIdx.x) * QUAD;
-    if (j >= C) return;
-    for (int64_t row = blockIdx.x; row < rows; row += gridDim.x) {
+    if (j >= f.C) return;
+    for (int64_t row = blockIdx.x; row < f.rows; row += gridDim.x) {
         float v[QUAD];
-        load_vector(v, table + ids[row] * C + j);
-        store_vector(x + row * C + j, v);
+        load_vector(v, static_cast<const Table *>(f.table.data) + f.ids[row] * f.C + j);
+        if constexpr (POSITIONS) {
+            float place[QUAD];
+            load_vector(place, static_cast<const float *>(f.positions.data) + row % f.T * f.C + j);
+#pragma unroll
+            for (int e = 0; e < QUAD; e++) v[e] += place[e];
+        }
+        store_vector(static_cast<X *>(f.x.data) + row * f.C + j, v);
     }
 }
 
-__global__ void embedding_plain_kernel(const Operand x, const Operand table, const int32_t *ids,
-                                       int64_t rows, int64_t C)
+__global__ void embedding_plain_kernel(const EmbeddingArgs f)
 {
-    for (int64_t row = blockIdx.x; row < rows; row += gridDim.x) {
-        const int64_t from = ids[row] * C;
-        for (int64_t j = threadIdx.x; j < C; j += blockDim.x) {
-            x.set(row * C + j, table.get(from + j));
+    for (int64_t row = blockIdx.x; row < f.rows; row += gridDim.x) {
+        const int64_t from = f.ids[row] * f.C, place = f.positions.data ? row % f.T * f.C : 0;
+        for (int64_t j = threadIdx.x; j < f.C; j += blockDim.x) {
+            const float v = f.table.get(from + j);
+            f.x.set(row * f.C + j, f.positions.data ? v + f.positions.get(place + j) : v);
         }
     }
 }
@@ -65,13 +77,33 @@ __device__ __forceinline__ int first_place(const int32_t *words, int n, int64_t 
 }
 
 struct Sums {
-    float *dtable;
+    Operand dtable;
     Operand dx; /* of the chunk */
     const int32_t *words, *tokens;
     int64_t V, C;
     int n;
-    bool first; /* chunk: writes every row; later ones add to rows that have tokens */
+    bool whole; /* writes every row; else adds to the rows that have tokens */
 };
+
+/* The tokens of one word: places [begin, end). */
+struct Word {
+    int64_t word;
+    int begin, end;
+};
+
+/* Word `i` where all V are written, else the one whose tokens begin at place i: none there, where
+ * begin is end. */
+__device__ __forceinline__ Word find_word(const Sums &f, int64_t i)
+{
+    if (!f.whole) {
+        const int32_t word = f.words[i];
+        if (i > 0 && f.words[i - 1] == word) return {word, (int)i, (int)i};
+        return {word, (int)i, first_place(f.words, f.n, (int64_t)word + 1)};
+    }
+    const int begin = first_place(f.words, f.n, i);
+    const bool any = begin < f.n && f.words[begin] == i;
+    return {i, begin, any ? first_place(f.words, f.n, i + 1) : begin};
+}
 
 /* Adds rows tokens[begin..end) of dx to a quad; UNROLL of them are on their way at once. */
 template <typename X>
@@ -94,72 +126,132 @@ __device__ __forceinline__ void add_tokens(float (&sum)[QUAD], const X *dx, cons
 }
 
 /* One word a block at a time. */
-template <typename X> __global__ void __launch_bounds__(THREADS) embedding_grad_kernel(const Sums f)
+template <typename X, typename Table>
+__global__ void __launch_bounds__(THREADS) embedding_grad_kernel(const Sums f)
 {
-    for (int64_t word = blockIdx.x; word < f.V; word += gridDim.x) {
-        const int begin = first_place(f.words, f.n, word);
-        const bool any = begin < f.n && f.words[begin] == word;
-        if (!any && !f.first) continue;
-        const int end = any ? first_place(f.words, f.n, word + 1) : begin;
+    const int64_t count = f.whole ? f.V : f.n;
+    for (int64_t i = blockIdx.x; i < count; i += gridDim.x) {
+        const Word w = find_word(f, i);
+        if (w.begin == w.end && !f.whole) continue;
+        Table *row = static_cast<Table *>(f.dtable.data) + w.word * f.C;
         for (int64_t j = threadIdx.x * QUAD; j < f.C; j += blockDim.x * QUAD) {
             float sum[QUAD] = {};
-            if (!f.first) load_vector(sum, f.dtable + word * f.C + j);
-            add_tokens(sum, static_cast<const X *>(f.dx.data) + j, f.tokens, begin, end, f.C);
-            store_vector(f.dtable + word * f.C + j, sum);
+            if (!f.whole) load_vector(sum, (const Table *)row + j);
+            add_tokens(sum, static_cast<const X *>(f.dx.data) + j, f.tokens, w.begin, w.end, f.C);
+            store_vector(row + j, sum);
         }
     }
 }
 
 __global__ void embedding_grad_plain_kernel(const Sums f)
 {
-    for (int64_t word = blockIdx.x; word < f.V; word += gridDim.x) {
-        const int begin = first_place(f.words, f.n, word);
-        if (!f.first && (begin == f.n || f.words[begin] != word)) continue;
+    const int64_t count = f.whole ? f.V : f.n;
+    for (int64_t i = blockIdx.x; i < count; i += gridDim.x) {
+        const Word w = find_word(f, i);
+        if (w.begin == w.end && !f.whole) continue;
         for (int64_t j = threadIdx.x; j < f.C; j += blockDim.x) {
-            float sum = f.first ? 0 : f.dtable[word * f.C + j];
-            for (int i = begin; i < f.n && f.words[i] == word; i++) {
-                sum += f.dx.get(f.tokens[i] * f.C + j);
-            }
-            f.dtable[word * f.C + j] = sum;
+            float sum = f.whole ? 0 : f.dtable.get(w.word * f.C + j);
+            for (int k = w.begin; k < w.end; k++) sum += f.dx.get(f.tokens[k] * f.C + j);
+            f.dtable.set(w.word * f.C + j, sum);
         }
     }
 }
 
+struct PlaceSums {
+    Operand dpositions, dx;
+    int64_t rows, C, T, P;
+};
+
+/* Adds up the sequences in their order; places that no token has become 0. */
+template <typename X>
+__global__ void __launch_bounds__(THREADS) embedding_places_kernel(const PlaceSums f)
+{
+    const int64_t j = (int64_t)(blockIdx.y * blockDim.x + threadIdx.x) * QUAD;
+    if (j >= f.C) return;
+    for (int64_t t = blockIdx.x; t < f.P; t += gridDim.x) {
+        float sum[QUAD] = {};
+#pragma unroll 4
+        for (int64_t row = t < f.T ? t : f.rows; row < f.rows; row += f.T) {
+            float x[QUAD];
+            load_vector(x, static_cast<const X *>(f.dx.data) + row * f.C + j);
+#pragma unroll
+            for (int e = 0; e < QUAD; e++) sum[e] += x[e];
+        }
+        store_vector(static_cast<float *>(f.dpositions.data) + t * f.C + j, sum);
+    }
+}
+
+__global__ void embedding_places_plain_kernel(const PlaceSums f)
+{
+    for (int64_t t = blockIdx.x; t < f.P; t += gridDim.x) {
+        for (int64_t j = threadIdx.x; j < f.C; j += blockDim.x) {
+            float sum = 0;
+            for (int64_t row = t < f.T ? t : f.rows; row < f.rows; row += f.T) {
+                sum += f.dx.get(row * f.C + j);
+            }
+            f.dpositions.set(t * f.C + j, sum);
+        }
+    }
+}
+
+/* ---- forward ---- */
+
 static bool forward_takes_vectors(const OpCall *call)
 {
     const Tensor *x = op_out_shape(call, 0), *table = op_in_shape(call, 0);
-    return table->dtype == DT_F32 && plan_width(x) / THREADS <= 65535 &&
-           is_vectorizable(op_out(call, 0), x) && is_vectorizable(op_in(call, 0), table);
+    const Tensor *positions = op_in_shape(call, IN_POSITIONS);
+    if (positions && positions->dtype != DT_F32) return false;
+    return plan_width(x) / THREADS <= 65535 && is_vectorizable(op_out(call, 0), x) &&
+           is_vectorizable(op_in(call, 0), table) &&
+           is_vectorizable(op_in(call, IN_POSITIONS), positions);
+}
+
+template <typename X, typename Table>
+static void launch_embedding(const EmbeddingArgs &f, cudaStream_t stream)
+{
+    const RowGrid at = row_grid(f.rows, f.C / QUAD, THREADS);
+    if (f.positions.data) {
+        embedding_kernel<X, Table, true><<<at.grid, at.threads, 0, stream>>>(f);
+    } else {
+        embedding_kernel<X, Table, false><<<at.grid, at.threads, 0, stream>>>(f);
+    }
 }
 
 Status embedding_cuda_run(const OpCall *call)
 {
     const Tensor *x = op_out_shape(call, 0);
-    const int64_t rows = plan_rows(x), C = plan_width(x);
-    const int32_t *ids = (const int32_t *)op_in(call, 1);
+    EmbeddingArgs f = {};
+    f.x = operand_out(call, 0);
+    f.table = operand_in(call, 0);
+    f.positions = operand_in(call, IN_POSITIONS);
+    f.ids = (const int32_t *)op_in(call, 1);
+    f.rows = plan_rows(x);
+    f.C = plan_width(x);
+    f.T = call->node->attr.tokens;
     const cudaStream_t stream = call->backend->stream;
     if (forward_takes_vectors(call)) {
-        const RowGrid at = row_grid(rows, C / QUAD, THREADS);
-        const float *table = (const float *)op_in(call, 0);
-        DISPATCH_FLOAT(x->dtype, X,
-                       (embedding_kernel<X><<<at.grid, at.threads, 0, stream>>>(
-                           (X *)op_out(call, 0), table, ids, rows, C)));
+        DISPATCH_FLOAT(
+            x->dtype, X,
+            DISPATCH_FLOAT(f.table.dtype, Table, (launch_embedding<X, Table>(f, stream))));
     } else {
-        embedding_plain_kernel<<<grid_blocks(rows), block_threads(C, THREADS), 0, stream>>>(
-            operand_out(call, 0), operand_in(call, 0), ids, rows, C);
+        embedding_plain_kernel<<<grid_blocks(f.rows), block_threads(f.C, THREADS), 0, stream>>>(f);
     }
     return LAUNCH_STATUS();
 }
 
+/* ---- gradient ---- */
+
 static Status sum_words(const OpCall *call, const Sums &f)
 {
-    const unsigned blocks = grid_blocks(f.V);
+    const unsigned blocks = grid_blocks(f.whole ? f.V : f.n);
     const cudaStream_t stream = call->backend->stream;
-    if (is_vectorizable(f.dtable, op_out_shape(call, 0)) &&
+    if (is_vectorizable(f.dtable.data, op_out_shape(call, 0)) &&
         is_vectorizable(f.dx.data, op_in_shape(call, 0))) {
         const int threads = block_threads(f.C / QUAD, THREADS);
-        DISPATCH_FLOAT(f.dx.dtype, X,
-                       (embedding_grad_kernel<X><<<blocks, threads, 0, stream>>>(f)));
+        DISPATCH_FLOAT(
+            f.dx.dtype, X,
+            DISPATCH_FLOAT(f.dtable.dtype, Table,
+                           (embedding_grad_kernel<X, Table><<<blocks, threads, 0, stream>>>(f))));
     } else {
         embedding_grad_plain_kernel<<<blocks, block_threads(f.C, THREADS), 0, stream>>>(f);
     }
@@ -177,14 +269,37 @@ static Status sum_chunk(const OpCall *call, int64_t start, int64_t n)
     Sums f = {};
     f.V = plan_rows(dtable);
     f.C = plan_width(dtable);
-    f.dtable = (float *)op_out(call, 0);
+    f.dtable = operand_out(call, 0);
     f.dx = operand_in(call, 0);
     f.dx.data = static_cast<char *>(f.dx.data) + start * f.C * (int64_t)plan_dtype_size(f.dx.dtype);
     f.words = words;
     f.tokens = tokens;
     f.n = (int)n;
-    f.first = start == 0;
+    f.whole = start == 0 && !call->node->attr.accumulate;
     return sum_words(call, f);
+}
+
+static Status sum_places(const OpCall *call)
+{
+    const Tensor *dpositions = op_out_shape(call, OUT_DPOSITIONS), *dx = op_in_shape(call, 0);
+    const cudaStream_t stream = call->backend->stream;
+    PlaceSums f = {};
+    f.dpositions = operand_out(call, OUT_DPOSITIONS);
+    f.dx = operand_in(call, 0);
+    f.rows = plan_rows(dx);
+    f.C = plan_width(dx);
+    f.T = call->node->attr.tokens;
+    f.P = plan_rows(dpositions);
+    if (dpositions->dtype == DT_F32 && f.C / THREADS <= 65535 &&
+        is_vectorizable(f.dpositions.data, dpositions) && is_vectorizable(f.dx.data, dx)) {
+        const RowGrid at = row_grid(f.P, f.C / QUAD, THREADS);
+        DISPATCH_FLOAT(dx->dtype, X,
+                       (embedding_places_kernel<X><<<at.grid, at.threads, 0, stream>>>(f)));
+    } else {
+        embedding_places_plain_kernel<<<grid_blocks(f.P), block_threads(f.C, THREADS), 0, stream>>>(
+            f);
+    }
+    return LAUNCH_STATUS();
 }
 
 Status embedding_grad_cuda_run(const OpCall *call)
@@ -193,5 +308,5 @@ Status embedding_grad_cuda_run(const OpCall *call)
     for (int64_t start = 0; start < rows; start += chunk) {
         TRY(sum_chunk(call, start, std::min(rows - start, chunk)));
     }
-    return ST_OK;
+    return op_out_shape(call, OUT_DPOSITIONS) ? sum_places(call) : ST_OK;
 }

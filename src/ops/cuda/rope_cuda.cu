@@ -85,8 +85,8 @@ template <typename A> __device__ __forceinline__ void copy_vector(A *y, const A 
     *reinterpret_cast<Whole *>(y) = *reinterpret_cast<const Whole *>(x);
 }
 
-/* Neighbours, one token a block. `step` vectors make whole heads, so that a thread has the same pairs of every
- * head it turns and reads their angles once; threads beyond it only help to copy. */
+/* Neighbours, one token a block. `step` vectors make whole heads, so that a thread has the same pairs
+ * of every head it turns and reads their angles once; threads beyond it only help to copy. */
 template <typename A>
 __global__ void __launch_bounds__(FAST_THREADS) rope_kernel(const RopeArgs f, int vectors, int step)
 {

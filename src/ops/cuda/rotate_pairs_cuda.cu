@@ -3,7 +3,8 @@
 
 static_assert(FLAT_WIDTH % 2 == 0, "a vector holds whole pairs");
 
-/* Pairs that fill the row. y may be x. The number of elements is even, so a short last vector holds whole pairs too. */
+/* Pairs that fill the row. y may be x. The number of elements is even, so a short last vector holds
+ * whole pairs too. */
 template <typename Y, typename X>
 __global__ void __launch_bounds__(FLAT_THREADS) rotate_pairs_kernel(Y y, X x, int64_t n, float sign)
 {
@@ -28,7 +29,7 @@ struct HeadsArgs {
     float sign;
 };
 
-/* One row a block at a time; a thread takes a vector of a first half with its partner. y may be x. */
+/* One row a block at a time; a thread takes a vector of a first half and its partner. y may be x. */
 template <typename Y, typename X>
 __global__ void __launch_bounds__(FLAT_THREADS)
     rotate_halves_kernel(VectorOperand<Y> y, VectorOperand<X> x, const HeadsArgs f)

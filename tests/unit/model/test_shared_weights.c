@@ -230,6 +230,95 @@ static void test_differences(void **state)
     }
 }
 
+/* ---- two readers of one parameter in different dtypes, one gradient ---- */
+
+/* The embedding reads the parameter, a product its 16-bit copy. */
+typedef struct TwoReaders {
+    Plan plan;
+    int ids, x, y, grad; /* x: what the product multiplies with the copy */
+    int da, dc;          /* gradients of the embedding's rows and of the product */
+} TwoReaders;
+
+static void build_two_readers(TwoReaders *r, DType copy_dtype, DType grad_dtype, bool product_first)
+{
+    Builder b;
+    *r = (TwoReaders){.plan = {0}};
+    builder_init(&b, &r->plan);
+    const int table = builder_tensor(&b, "table", TK_PARAM, DT_F32, DIMS(V, C));
+    const int copy = builder_tensor(&b, "copy", TK_WEIGHT_COPY, copy_dtype, DIMS(V, C));
+    r->grad = builder_tensor(&b, "grad", TK_GRAD, grad_dtype, DIMS(V, C));
+    builder_grad_buffer(&b, table, builder_view(&b, "grad", r->grad, 0, DIMS(V, C), C));
+    builder_grad_buffer(&b, copy, builder_view(&b, "grad", r->grad, 0, DIMS(V, C), C));
+    r->ids = builder_tensor(&b, "#17ids", TK_INPUT, DT_I32, DIMS(N));
+    r->x = builder_tensor(&b, "x", TK_INPUT, copy_dtype, DIMS(N, C));
+    const int a = builder_tensor(&b, "a", TK_ACTIVATION, DT_F32, DIMS(N, C));
+    const int c = builder_tensor(&b, "c", TK_ACTIVATION, copy_dtype, DIMS(N, V));
+    builder_node(&b, OP_embedding, IDS(a), IDS(table, r->ids));
+    builder_node(&b, OP_matmul, IDS(c), IDS(r->x, copy))->transpose_b = true;
+    r->da = builder_tensor(&b, "da", TK_INPUT, DT_F32, DIMS(N, C));
+    r->dc = builder_tensor(&b, "dc", TK_INPUT, copy_dtype, DIMS(N, V));
+    builder_grad_add(&b, a, r->da);
+    builder_grad_add(&b, c, r->dc);
+    b.phase = PHASE_BACKWARD;
+    for (int k = 0; k < 2; k++) {
+        const Node node = r->plan.nodes[product_first ? 1 - k : k];
+        op_def(node.op)->grad(&b, &node);
+    }
+    ASSERT_OK(b.status);
+    assert_int_equal(plan_storage(&r->plan, builder_grad(&b, table)), r->grad);
+    assert_int_equal(plan_storage(&r->plan, builder_grad(&b, copy)), r->grad);
+    builder_free(&b);
+    harness_keep_all(&r->plan);
+}
+
+/* Of element (v, j), from its two sums in double. */
+static double want_gradient(const HarnessRun *run, const TwoReaders *r, int v, int j)
+{
+    double sum = 0;
+    for (int n = 0; n < N; n++) {
+        if (harness_get(run, r->ids, n) == v) sum += harness_get(run, r->da, n * C + j);
+        sum += harness_get(run, r->dc, n * V + v) * harness_get(run, r->x, n * C + j);
+    }
+    return sum;
+}
+
+static void check_two_readers(DType copy_dtype, DType grad_dtype, bool product_first)
+{
+    TwoReaders r;
+    HarnessRun run;
+    build_two_readers(&r, copy_dtype, grad_dtype, product_first);
+    harness_open(&run, &r.plan, NULL, 2);
+    harness_run_nodes(&run);
+    double off = 0, size = 0;
+    for (int i = 0; i < V * C; i++) {
+        const double want = want_gradient(&run, &r, i / C, i % C);
+        off += pow(harness_get(&run, r.grad, i) - want, 2);
+        size += want * want;
+    }
+    /* in 16 bit the product is rounded, and so is the sum */
+    const double bound = copy_dtype == DT_F32 ? 1e-5 : 2 * 0x1p-8;
+    if (!(sqrt(off / size) < bound))
+        fail_msg("copy %s, gradient %s, %s first: off by %g", plan_dtype_name(copy_dtype),
+                 plan_dtype_name(grad_dtype), product_first ? "product" : "embedding",
+                 sqrt(off / size));
+    harness_close(&run);
+    plan_free(&r.plan);
+}
+
+static void test_two_readers(void **state)
+{
+    (void)state;
+    static const DType dtypes[][2] = {{DT_F32, DT_F32},
+                                      {DT_BF16, DT_BF16},
+                                      {DT_BF16, DT_F32},
+                                      {DT_F16, DT_F16},
+                                      {DT_F16, DT_F32}};
+    for (size_t i = 0; i < sizeof dtypes / sizeof *dtypes; i++) {
+        check_two_readers(dtypes[i][0], dtypes[i][1], true);
+        check_two_readers(dtypes[i][0], dtypes[i][1], false);
+    }
+}
+
 /* ---- what cannot be summed is refused ---- */
 
 /* w is read whole, and one half of it alone: the gradient of the half comes first. */
@@ -260,6 +349,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sum_of_uses),
         cmocka_unit_test(test_differences),
+        cmocka_unit_test(test_two_readers),
         cmocka_unit_test(test_part_of_a_parameter),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -128,6 +128,26 @@ static void rotations_that_do_not_fit(void **state)
     *builder_node(&f->b, OP_rope, IDS(x), IDS(x, table, table, full, PLAN_NONE)) =
         (NodeAttr){.tokens = 3, .heads = 2};
     refused(f, "full tables");
+    *builder_node(&f->b, OP_rope, IDS(x), IDS(x, table, table)) =
+        (NodeAttr){.tokens = 3, .heads = 1, .head_dim = 8};
+    refused(f, "2 angles turn 4 columns of a head, not 8 of 8");
+    *builder_node(&f->b, OP_rotate_pairs, IDS(x), IDS(x)) = (NodeAttr){.head_dim = 4, .rotary = 6};
+    refused(f, "no pairs");
+    builder_node(&f->b, OP_rotate_pairs, IDS(x), IDS(x))->halves = true;
+    refused(f, "halves of which head?");
+}
+
+static void positions_that_do_not_fit(void **state)
+{
+    Fixture *f = *state;
+    const int x = tensor(f, DT_F32, 6, 8), table = tensor(f, DT_F32, 5, 8),
+              ids = tensor(f, DT_I32, 6, 1), few = tensor(f, DT_F32, 2, 8);
+    builder_node(&f->b, OP_embedding, IDS(x), IDS(table, ids, few))->tokens = 3;
+    refused(f, "6 rows of 3 tokens do not fit 2 positions");
+    builder_node(&f->b, OP_embedding_grad, IDS(table, table), IDS(x, ids))->tokens = 4;
+    refused(f, "6 rows of 4 tokens do not fit 5 positions");
+    builder_node(&f->b, OP_embedding_grad, IDS(table), IDS(x, ids))->accumulate = true;
+    refused(f, "input 2 is what accumulates");
 }
 
 static void heads_that_cannot_be_shared(void **state)
@@ -216,6 +236,7 @@ int main(void)
         CASE(windows_where_none_may_be),   CASE(rotations_that_do_not_fit),
         CASE(a_dtype_that_is_new),         CASE(a_sum_that_is_not_read),
         CASE(heads_that_cannot_be_shared), CASE(a_bias_of_another_width),
+        CASE(positions_that_do_not_fit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
