@@ -78,8 +78,8 @@ const char *gpu_support_declines_bmm_fp32(const Plan *plan, const Node *node)
         if (!has_whole_vectors(t, attr)) return "rows are not a multiple of 16 bytes";
     }
     if (attr->transpose_a && attr->transpose_b) return "both operands are transposed";
-    if (!attr->transpose_a && head_matrix(plan_out(plan, node, 0), NULL, attr).group > 1)
-        return "sums over heads are those of a transposed operand";
+    if (head_matrix(plan_in(plan, node, 0), NULL, attr).group > 1)
+        return "it takes a first operand with all heads";
     if (!fp32_is_faster(plan, node)) return "cuBLASLt is faster for heads of this width";
     const int chip = backend_api(BACKEND_cuda)->capability(0);
     return chip > 0 && chip < 80 ? "it needs a GPU of compute capability 8.0 or more" : NULL;

@@ -87,11 +87,8 @@ static Status run(const OpCall *call)
 
 static Fp32Stack stack_of(const HeadMatrix *m)
 {
-    return (Fp32Stack){.data = m->data,
-                       .ld = m->ld,
-                       .head_step = m->head_step,
-                       .batch_step = m->batch_step,
-                       .group = (int)m->group};
+    return (Fp32Stack){
+        .data = m->data, .ld = m->ld, .head_step = m->head_step, .batch_step = m->batch_step};
 }
 
 static GemmFp32 gemm_of(const OpCall *call)
@@ -108,7 +105,10 @@ static GemmFp32 gemm_of(const OpCall *call)
                       .count = (int)c.count,
                       .transpose_a = attr->transpose_a,
                       .transpose_b = attr->transpose_b,
-                      .scale = (float)attr->scale};
+                      .scale = (float)attr->scale,
+                      .b_shared = b.group > 1,
+                      .c_shared = c.group > 1,
+                      .group = (int)(b.group > 1 ? b.group : c.group)};
 }
 
 static Status prepare_fp32(const OpCall *call)

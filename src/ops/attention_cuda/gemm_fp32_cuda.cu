@@ -112,23 +112,6 @@ __device__ __forceinline__ void fp32_multiply(float (&c)[C::HELD_ROWS][C::HELD_C
     }
 }
 
-/* c += op(a) op(b). */
-template <class C>
-__device__ __forceinline__ void fp32_add(float (&c)[C::HELD_ROWS][C::HELD_COLS], float *stages,
-                                         const GemmFp32 &p, const float *a, const float *b, int row,
-                                         int col, const Fp32Place<C> &at)
-{
-    fp32_load<C>(stages, p, a, b, row, col, 0);
-    for (int k = 0, stage = 0; k < p.k; k += C::DEPTH, stage ^= 1) {
-        ptx_await_copies();
-        __syncthreads(); /* this stage is whole, and the other one no longer read */
-        if (k + C::DEPTH < p.k) {
-            fp32_load<C>(stages + (stage ^ 1) * C::STAGE, p, a, b, row, col, k + C::DEPTH);
-        }
-        fp32_multiply<C>(c, stages + stage * C::STAGE, at);
-    }
-}
-
 /* The first group gets the sums of all. */
 template <class C>
 __device__ __forceinline__ void fp32_sum_groups(float (&c)[C::HELD_ROWS][C::HELD_COLS], float *sums,
@@ -178,27 +161,49 @@ __device__ __forceinline__ void fp32_store(float *to, const GemmFp32 &p,
 
 __device__ __forceinline__ float *fp32_matrix(const Fp32Stack &s, int heads, int item)
 {
-    return s.data + item / heads * s.batch_step + item % heads / s.group * s.head_step;
+    return s.data + item / heads * s.batch_step + item % heads * s.head_step;
 }
 
-/* With SUMS a matrix of c is the sum over `p.c.group` heads, one after the other. */
-template <class C, bool SUMS>
+/* Of a stack that may have one for `group` heads. */
+__device__ __forceinline__ float *fp32_shared_matrix(const Fp32Stack &s, const GemmFp32 &p,
+                                                     bool shared, int item)
+{
+    return shared ? fp32_matrix(s, p.heads / p.group, item / p.group)
+                  : fp32_matrix(s, p.heads, item);
+}
+
+/* SHARED: heads share matrices of b, or of c, which are then sums over the heads, one after the other. */
+template <class C, bool SHARED>
 __global__ void __launch_bounds__(C::THREADS, C::BLOCKS) matmul_fp32_kernel(const GemmFp32 p)
 {
     extern __shared__ __align__(16) float stages[];
     const int across = flash_blocks(p.n, C::COLS), tiles = across * flash_blocks(p.m, C::ROWS);
     const int item = (int)(blockIdx.x / tiles), tile = (int)(blockIdx.x % tiles);
     const int row = tile / across * C::ROWS, col = tile % across * C::COLS;
-    const int first = SUMS ? item * p.c.group : item, end = first + (SUMS ? p.c.group : 1);
+    const int heads = SHARED && p.c_shared ? p.group : 1, first = item * heads;
+    const float *a = fp32_matrix(p.a, p.heads, first);
+    const float *b = fp32_shared_matrix(p.b, p, SHARED && p.b_shared, first);
     const Fp32Place<C> at;
     float c[C::HELD_ROWS][C::HELD_COLS] = {};
-    for (int head = first; head < end; head++) {
-        if (SUMS && head > first) __syncthreads(); /* stages are no longer read */
-        fp32_add<C>(c, stages, p, fp32_matrix(p.a, p.heads, head), fp32_matrix(p.b, p.heads, head),
-                    row, col, at);
+    for (int head = first;;) {
+        fp32_load<C>(stages, p, a, b, row, col, 0);
+        for (int k = 0, stage = 0; k < p.k; k += C::DEPTH, stage ^= 1) {
+            ptx_await_copies();
+            __syncthreads(); /* this stage is whole, and the other one no longer read */
+            if (k + C::DEPTH < p.k) {
+                fp32_load<C>(stages + (stage ^ 1) * C::STAGE, p, a, b, row, col, k + C::DEPTH);
+            }
+            fp32_multiply<C>(c, stages + stage * C::STAGE, at);
+        }
+        if (!SHARED || ++head == first + heads) break;
+        __syncthreads(); /* stages are no longer read */
+        a = fp32_matrix(p.a, p.heads, head);
+        b = fp32_shared_matrix(p.b, p, p.b_shared, head);
     }
     if (C::GROUPS > 1) fp32_sum_groups<C>(c, stages, at);
-    if (at.group == 0) fp32_store<C>(fp32_matrix(p.c, p.heads, first), p, c, row, col, at);
+    if (at.group == 0) {
+        fp32_store<C>(fp32_shared_matrix(p.c, p, SHARED && p.c_shared, first), p, c, row, col, at);
+    }
 }
 
 /* ---- host side ---- */
@@ -209,23 +214,28 @@ template <bool TA> using Fp32To64 = Fp32Tiles<64, 64, 8, 8, 4, 64, 2, TA, false>
 template <bool TA> using Fp32To32 = Fp32Tiles<64, 32, 8, 4, 4, 64, 2, TA, false>;
 template <bool TA> using Fp32To16 = Fp32Tiles<64, 16, 4, 4, 4, 128, 2, TA, false>;
 
-template <class C, bool SUMS = false>
-static Status launch(const Backend *be, const GemmFp32 *p, bool prepare)
+template <class C, bool SHARED>
+static Status launch_form(const Backend *be, const GemmFp32 *p, bool prepare)
 {
     if (prepare)
-        return CUDA_STATUS(cudaFuncSetAttribute((const void *)matmul_fp32_kernel<C, SUMS>,
+        return CUDA_STATUS(cudaFuncSetAttribute((const void *)matmul_fp32_kernel<C, SHARED>,
                                                 cudaFuncAttributeMaxDynamicSharedMemorySize,
                                                 C::BYTES));
-    const unsigned blocks =
-        (unsigned)(p->count / p->c.group * blocks_for(p->m, C::ROWS) * blocks_for(p->n, C::COLS));
-    matmul_fp32_kernel<C, SUMS><<<blocks, C::THREADS, C::BYTES, be->stream>>>(*p);
+    const unsigned blocks = (unsigned)(p->count / (p->c_shared ? p->group : 1) *
+                                       blocks_for(p->m, C::ROWS) * blocks_for(p->n, C::COLS));
+    matmul_fp32_kernel<C, SHARED><<<blocks, C::THREADS, C::BYTES, be->stream>>>(*p);
     return LAUNCH_STATUS();
+}
+
+template <class C> static Status launch(const Backend *be, const GemmFp32 *p, bool prepare)
+{
+    const bool shared = p->b_shared || p->c_shared;
+    return shared ? launch_form<C, true>(be, p, prepare) : launch_form<C, false>(be, p, prepare);
 }
 
 template <template <bool> class Tiles>
 static Status by_form(const Backend *be, const GemmFp32 *p, bool prepare)
 {
-    if (p->c.group > 1) return launch<Tiles<true>, true>(be, p, prepare);
     return p->transpose_a ? launch<Tiles<true>>(be, p, prepare)
                           : launch<Tiles<false>>(be, p, prepare);
 }

@@ -58,18 +58,19 @@ typedef struct Fp32Stack {
     float *data;
     int64_t ld; /* elements from row to row */
     int64_t head_step, batch_step;
-    int group; /* heads that share a matrix of this stack */
 } Fp32Stack;
 
-/* c[m, n] = scale op(a) op(b), `count` times; where heads share a matrix of c, the sum over them, and
- * a is transposed. At most one operand is transposed. Every row of every matrix is a whole number of
- * aligned 16-byte vectors. */
+/* c[m, n] = scale op(a) op(b), `count` times; where heads share a matrix of c, the sum over them. At
+ * most one operand is transposed. Every row of every matrix is a whole number of aligned 16-byte
+ * vectors. No more than 128 bytes: of larger parameters the compiler makes slower code. */
 typedef struct GemmFp32 {
     Fp32Stack a, b, c;
     int m, n, k;
     int heads, count; /* count: sequences times heads */
     bool transpose_a, transpose_b;
+    bool b_shared, c_shared; /* `group` heads share a matrix of it */
     float scale;
+    int group;
 } GemmFp32;
 
 /* With `prepare`, once before the first run, nothing is launched: kernels are told how much shared
