@@ -77,6 +77,7 @@ static inline Config small_architecture(int i)
     if (model_file_parse(&c.model, text, strlen(text), a->name) != ST_OK) {
         fail_msg("%s %d: %s", a->name, i, status_message());
     }
+    snprintf(c.model.name, sizeof c.model.name, "%s %d", a->name, i);
     c.ctx = a->ctx;
     c.batch = a->batch;
     c.seed = 7;

@@ -17,7 +17,8 @@ typedef struct Case {
 static void test_case(void **state)
 {
     const Case *c = *state;
-    check(small_architecture(c->model), c->bound, c->style);
+    /* as in test_architectures.c: the unluckiest rounding of many models is larger */
+    check(small_architecture(c->model), c->bound, c->style, 1.5);
 }
 
 /* CUDA graphs hold what the fused plan has: one attention in graphs is enough here. */
