@@ -37,6 +37,11 @@ static const ModelFile *find_bundled(const char *name)
     return NULL;
 }
 
+bool model_file_is_bundled(const char *model)
+{
+    return find_bundled(model) != NULL;
+}
+
 static Status not_found(const char *model)
 {
     int n = 0;

@@ -18,6 +18,7 @@ extern const char *const model_file_names[]; /* of these; ended by NULL */
 /* A bundled name, a config.json, or a folder that has one. ST_USAGE: one line that names the file, the field
  * and what to do. */
 Status model_file_load(ModelSpec *spec, const char *model);
+bool model_file_is_bundled(const char *model);
 /* What results call the model that --model names: a bundled name, or that of its folder; no path. */
 typedef struct ModelName {
     char s[40];

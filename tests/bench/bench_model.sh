@@ -57,3 +57,13 @@ await gone.err '^\[1/2\]'
 rm -r gone
 wait $pid || fail "the file went away while the sweep ran"
 [ "$(rows gone.json '"measured_mode":"train"')" = 2 ] || fail "not every cell ran"
+
+# --- a suite of it: every part gets the model, wherever it is started
+"$program" suite --model renamed --num-layers 1 --dry-run --out-dir page >suite.out 2>suite.err || fail "suite --model"
+[ "$(grep -c -- "--model $(realpath renamed) --num-layers 1" suite.out)" -ge 5 ] || fail "not every part of a suite has the model"
+mkdir 'with blank'
+cp renamed/config.json 'with blank'
+"$program" suite --model 'with blank' --dry-run --out-dir page >suite.out 2>suite.err && fail "a path with blanks"
+expect suite.err 'a suite takes no path with blanks'
+run --model 'with blank' --out blank.json 2>blank.err || fail "bench with a blank in the path"
+expect blank.json '"size":"with blank"'

@@ -161,10 +161,9 @@ const Command cmd_suite = {
     .summary = "everything below in one go, sized to this machine, ending in one page",
     .help = help,
     .options = {.taken =
-                    OPTION_LIST(OPTION_SIZE, OPTIONS_CUSTOM, OPTION_VOCAB, OPTION_CTX, OPTION_BATCH,
-                                OPTION_DEVICE, OPTION_THREADS, OPTION_MEMORY_LIMIT, OPTION_TIMEOUT,
-                                OPTION_BUDGET, OPTION_FULL, OPTION_LIKE, OPTION_DRY_RUN,
-                                OPTION_OUT_DIR, OPTION_RESUME),
+                    OPTION_LIST(OPTIONS_DIMS, OPTION_DEVICE, OPTION_THREADS, OPTION_MEMORY_LIMIT,
+                                OPTION_TIMEOUT, OPTION_BUDGET, OPTION_FULL, OPTION_LIKE,
+                                OPTION_DRY_RUN, OPTION_OUT_DIR, OPTION_RESUME),
                 .lists = OPTION_LIST(OPTION_SIZE, OPTION_CTX),
                 .words = words,
                 .n_words = sizeof words / sizeof *words},

@@ -1,15 +1,19 @@
 #include "cli/suite/suite.h"
 
 #include "base/folder.h"
+#include "base/human.h"
 #include "base/json_text.h"
 #include "base/temp_file.h"
 #include "bench/record/record_file.h"
 #include "cli/output.h"
 #include "cli/suite/suite_arguments.h"
+#include "config/model_file.h"
 #include "config/option_value.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -34,11 +38,27 @@ static void put_axis(Text *out, OptionId id, const Sweep *sweep, bool one)
     }
 }
 
+/* Where its file is, wherever a part or a resumed suite is started. Arguments are split at blanks. */
+static Status put_model(Text *out, const char *model)
+{
+    char real[PATH_MAX];
+    const bool bundled = model_file_is_bundled(model);
+    const char *value = bundled ? model : realpath(model, real);
+    if (!value || strpbrk(value, " ,"))
+        return FAIL(ST_USAGE,
+                    "--model %s: a suite takes no path with blanks or commas in it; rename or link "
+                    "the folder",
+                    human_quote(model).s);
+    text_printf(out, "%s--model %s", out->n > 0 ? " " : "", value);
+    return ST_OK;
+}
+
 static Status keep_model(char *to, const Settings *settings, const Sweep *sweep, bool one)
 {
     CLEANUP(text_free) Text args = {0};
+    if (settings->model) TRY(put_model(&args, settings->model));
     for (int id = 0; id < CELL_FIELD_COUNT; id++) {
-        if (settings->given[id] && option_in(OPTION_LIST(OPTIONS_DIMS), id))
+        if (settings->given[id] && id != OPTION_MODEL && option_in(OPTION_LIST(OPTIONS_DIMS), id))
             put_axis(&args, (OptionId)id, sweep, one);
     }
     return suite_arguments_keep(&args, to, SUITE_TEXT_SIZE);
