@@ -73,6 +73,27 @@ for precision in bf16 fp16; do
     [ -s "$work/fwd.logits" ] && cmp -s "$work/fwd.logits" "$work/train.logits" || wrong "$precision: --mode fwd has other logits"
 done
 
+# Logits in two chunks of 2048 rows: every tensor is that of whole logits, which eager has.
+chunks=(--d-model 8 --d-ff 8 --num-layers 1 --num-heads 1 --vocab 113 --ctx 1024 --batch 4)
+"$program" plan "${chunks[@]}" --device cpu | grep -q 'logits in 2 chunks of 2048 rows' || wrong 'logits do not come in chunks'
+export_step 0 "${chunks[@]}" --exec eager --attention fused
+mv "$work/file" "$work/whole"
+export_step 0 "${chunks[@]}"
+python3 - "$work/file" "$work/whole" <<'PYTHON' || wrong 'logits in chunks: another step than with whole ones'
+import array, json, math, struct, sys
+def tensors(path):
+    data = open(path, "rb").read()
+    (length,) = struct.unpack("<Q", data[:8])
+    for name, tensor in json.loads(data[8:8 + length]).items():
+        if name == "__metadata__" or tensor["dtype"] != "F32": continue
+        begin, end = (8 + length + offset for offset in tensor["data_offsets"])
+        yield name, array.array("f", data[begin:end])
+whole = dict(tensors(sys.argv[2]))
+for name, got in tensors(sys.argv[1]):
+    off = math.sqrt(sum((x - y) ** 2 for x, y in zip(got, whole[name])) / sum(y * y for y in whole[name]))
+    assert len(got) == len(whole[name]) and off < 1e-5, (name, off)
+PYTHON
+
 # A scale of 1 is a scale: gradients are still looked at. None is none.
 for scale in 1 none; do
     export_step 0 "${one[@]}" --loss-scale $scale

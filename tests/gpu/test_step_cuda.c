@@ -33,6 +33,17 @@ static void test_wide_rows(void **state)
     check_styles(&c);
 }
 
+/* Head and loss over chunks of rows, the last of one row; eager has whole logits all the same. */
+static void test_chunks_of_logits(void **state)
+{
+    (void)state;
+    Config c = small_config();
+    c.head_rows = 16;
+    check_styles(&c);
+    c.model.tied = true;
+    check_styles(&c);
+}
+
 /* The whole step as one graph gives what the phases' graphs give. */
 static void test_step_graph(void **state)
 {
@@ -78,11 +89,9 @@ static void test_overflow_is_skipped(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_small),
-        cmocka_unit_test(test_heads_of_eight),
-        cmocka_unit_test(test_wide_rows),
-        cmocka_unit_test(test_step_graph),
-        cmocka_unit_test(test_overflow_is_skipped),
+        cmocka_unit_test(test_small),      cmocka_unit_test(test_heads_of_eight),
+        cmocka_unit_test(test_wide_rows),  cmocka_unit_test(test_chunks_of_logits),
+        cmocka_unit_test(test_step_graph), cmocka_unit_test(test_overflow_is_skipped),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
