@@ -12,7 +12,14 @@ typedef struct AttentionShape {
     bool causal, tf32;
     double scale; /* 0: 1 / sqrt(D) */
     DType dtype;
+    int64_t kv_heads; /* 0: H */
+    int64_t window;   /* 0: none */
 } AttentionShape;
+
+static inline int64_t attention_plan_kv_heads(const AttentionShape *s)
+{
+    return s->kv_heads ? s->kv_heads : s->H;
+}
 
 typedef struct AttentionPlan {
     Plan plan;
@@ -37,17 +44,23 @@ static inline bool attention_plan_precision(const char *name, AttentionShape *s)
 
 static inline Status attention_plan_make(AttentionPlan *p, const AttentionShape *s)
 {
-    const int64_t N = s->B * s->T, C = s->H * s->D;
+    const int64_t N = s->B * s->T, C = s->H * s->D, K = attention_plan_kv_heads(s) * s->D;
+    const int64_t width[] = {C, K, K}, offset[] = {0, C, C + K};
     const double scale = s->scale > 0 ? s->scale : 1 / sqrt((double)s->D);
-    const NodeAttr attr = {
-        .heads = s->H, .tokens = s->T, .causal = s->causal, .tf32 = s->tf32, .scale = scale};
+    const NodeAttr attr = {.heads = s->H,
+                           .tokens = s->T,
+                           .head_dim = K == C ? 0 : s->D,
+                           .window = s->window,
+                           .causal = s->causal,
+                           .tf32 = s->tf32,
+                           .scale = scale};
     Builder b;
     int part[3];
     p->plan = (Plan){0};
     builder_init(&b, &p->plan);
-    p->qkv = builder_tensor(&b, "qkv", TK_ACTIVATION, s->dtype, DIMS(N, 3 * C));
+    p->qkv = builder_tensor(&b, "qkv", TK_ACTIVATION, s->dtype, DIMS(N, C + 2 * K));
     for (int i = 0; i < 3; i++) {
-        part[i] = builder_view(&b, "part", p->qkv, i * C, DIMS(N, C), 3 * C);
+        part[i] = builder_view(&b, "part", p->qkv, offset[i], DIMS(N, width[i]), C + 2 * K);
     }
     p->out = builder_like(&b, "out", part[0], s->dtype);
     p->dout = builder_like(&b, "dout", part[0], s->dtype);

@@ -23,12 +23,20 @@ static int failures;
         failures++;                   \
     } while (0)
 
-/* Element [row][d] of head h of part `part` in a packed tensor of `parts` parts. */
-static int64_t gemm_at(const AttentionCase *c, int64_t h, int64_t row, int64_t d, int part,
-                       int parts)
+/* Of all sequences, in part `part`: q, or k and v. */
+static int64_t heads_of(const AttentionCase *c, int part)
 {
-    const int64_t C = c->s.H * c->s.D, b = h / c->s.H;
-    return (b * c->s.T + row) * parts * C + part * C + h % c->s.H * c->s.D + d;
+    return c->s.B * (part ? attention_plan_kv_heads(&c->s) : c->s.H);
+}
+
+/* Element i of part `part`, which has head by head, in a packed tensor of `parts` parts. */
+static int64_t gemm_at(const AttentionCase *c, int64_t i, int part, int parts)
+{
+    const int64_t D = c->s.D, C = c->s.H * D, K = attention_plan_kv_heads(&c->s) * D;
+    const int64_t h = i / attention_case_head(c), row = i % attention_case_head(c) / D;
+    const int64_t heads = heads_of(c, part) / c->s.B, offset = part ? C + (part - 1) * K : 0;
+    const int64_t width = parts == 1 ? C : C + 2 * K;
+    return (h / heads * c->s.T + row) * width + offset + h % heads * D + i % D;
 }
 
 static void upload(const AttentionCase *c, Session *session, int id, double *const *part, int parts)
@@ -37,9 +45,8 @@ static void upload(const AttentionCase *c, Session *session, int id, double *con
     void *host = malloc(plan_bytes(t));
     assert_non_null(host);
     for (int p = 0; p < parts; p++) {
-        for (int64_t i = 0; i < c->s.B * c->s.H * attention_case_head(c); i++) {
-            const int64_t h = i / attention_case_head(c), row = i % attention_case_head(c) / c->s.D;
-            element_set(host, t->dtype, gemm_at(c, h, row, i % c->s.D, p, parts), part[p][i]);
+        for (int64_t i = 0; i < heads_of(c, p) * attention_case_head(c); i++) {
+            element_set(host, t->dtype, gemm_at(c, i, p, parts), part[p][i]);
         }
     }
     ASSERT_OK(session_upload(session, id, host));
@@ -79,9 +86,8 @@ static double error(const AttentionCase *c, const void *got, DType dtype, const 
                     int part, int parts)
 {
     double difference = 0, size = 0;
-    for (int64_t i = 0; i < c->s.B * c->s.H * attention_case_head(c); i++) {
-        const int64_t h = i / attention_case_head(c), row = i % attention_case_head(c) / c->s.D;
-        const double x = element_get(got, dtype, gemm_at(c, h, row, i % c->s.D, part, parts));
+    for (int64_t i = 0; i < heads_of(c, part) * attention_case_head(c); i++) {
+        const double x = element_get(got, dtype, gemm_at(c, i, part, parts));
         difference += (x - want[i]) * (x - want[i]);
         size += want[i] * want[i];
     }
@@ -166,9 +172,10 @@ static void check(AttentionCase *c, const char *impl, const char *precision, boo
     bool nondeterministic = false;
     assert_true(attention_plan_precision(precision, &c->s));
     ASSERT_OK(attention_plan_make(&p, &c->s));
-    snprintf(what, sizeof what, "%s %s B %lld H %lld T %lld D %lld %s", impl, precision,
-             (long long)c->s.B, (long long)c->s.H, (long long)c->s.T, (long long)c->s.D,
-             c->s.causal ? "causal" : "full");
+    snprintf(what, sizeof what, "%s %s B %lld H %lld/%lld T %lld D %lld %s, window %lld", impl,
+             precision, (long long)c->s.B, (long long)c->s.H,
+             (long long)attention_plan_kv_heads(&c->s), (long long)c->s.T, (long long)c->s.D,
+             c->s.causal ? "causal" : "full", (long long)c->s.window);
     if (accepted(&p.plan, impl, &nondeterministic)) {
         ASSERT_OK(
             binding_make(&binding, &p.plan, BACKEND_cuda, 1, (const char *const[]){impl, NULL}));
@@ -220,6 +227,26 @@ static void test_shapes(void **state)
     assert_int_equal(failures, 0);
 }
 
+/* Heads that share keys and values, and windows: many blocks of keys whose sums meet, windows within
+ * a tile, across tiles and longer than a block. */
+static void test_shared_heads(void **state)
+{
+    (void)state;
+    static const AttentionShape shapes[] = {
+        {.B = 2, .H = 8, .kv_heads = 2, .T = 700, .D = 64, .causal = true},
+        {.B = 1, .H = 8, .kv_heads = 8, .T = 700, .D = 64, .causal = true, .window = 200},
+        {.B = 1, .H = 6, .kv_heads = 2, .T = 1000, .D = 128, .causal = true, .window = 333},
+        {.B = 1, .H = 7, .kv_heads = 1, .T = 300, .D = 80, .causal = true, .window = 5},
+        {.B = 2, .H = 4, .kv_heads = 2, .T = 333, .D = 24, .causal = true, .window = 128},
+        {.B = 2, .H = 4, .kv_heads = 1, .T = 200, .D = 40, .causal = false},
+        {.B = 1, .H = 2, .kv_heads = 1, .T = 257, .D = 256, .causal = true, .window = 64},
+        {.B = 1, .H = 3, .kv_heads = 1, .T = 150, .D = 320, .causal = true, .window = 40},
+        {.B = 1, .H = 28, .kv_heads = 4, .T = 512, .D = 16, .causal = true, .window = 511}};
+    failures = 0;
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) check_all(&shapes[i], false);
+    assert_int_equal(failures, 0);
+}
+
 /* Products of up to D / 3 or so, times a scale that makes ten thousands of them. */
 static void test_large_scores(void **state)
 {
@@ -244,6 +271,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         {"causal", test_shapes, NULL, NULL, &causal},
         {"full", test_shapes, NULL, NULL, &full},
+        cmocka_unit_test(test_shared_heads),
         cmocka_unit_test(test_large_scores),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
