@@ -38,13 +38,13 @@ static inline double harness_uniform(int tensor, int64_t i)
     return (double)(x >> 11) * 0x1p-53;
 }
 
-/* As OpDef.cases says: "+..." positive, "#N..." integers below N, else [-1, 1]. */
+/* By the name: "+..." positive, "#N..." integers below N, "~N..." in [-N, N], else in [-1, 1]. */
 static inline double harness_value(const Tensor *t, int id, int64_t i)
 {
     const double u = harness_uniform(id, i);
     if (t->name[0] == '+') return 0.5 + u;
     if (t->name[0] == '#') return floor(u * strtod(t->name + 1, NULL));
-    return 2 * u - 1;
+    return t->name[0] == '~' ? strtod(t->name + 1, NULL) * (2 * u - 1) : 2 * u - 1;
 }
 
 static inline void harness_keep_all(Plan *plan)

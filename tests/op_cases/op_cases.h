@@ -7,7 +7,8 @@
 /* Appends test case `i` (one node of the op and its operands; a gradient's may follow its forward
  * node) and returns true; false when there is no case i. `act` is the dtype of what runs in 16 bit
  * under mixed precision; what stays fp32 there is op_full_dtype(act). Inputs named "+..." are filled
- * with positive numbers, "#N..." with integers in [0, N), all others with numbers in [-1, 1]. */
+ * with positive numbers, "#N..." with integers in [0, N), "~N..." with numbers in [-N, N], all others
+ * in [-1, 1]. */
 typedef bool OpCases(Builder *b, int i, DType act);
 
 #define OP(name, category) OpCases name##_cases;

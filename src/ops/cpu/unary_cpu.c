@@ -33,8 +33,10 @@ static inline float silu_slope(float x)
     return s * (1.0F + x * (1.0F - s));
 }
 
-static inline float gelu_tanh_slope(float x)
+/* Beyond 16 the slope is 0 or 1; squares of huge numbers would make it 0 times infinity. */
+static inline float gelu_tanh_slope(float any)
 {
+    const float above = any < -16.0F ? -16.0F : any, x = above > 16.0F ? 16.0F : above;
     const float s = vector_math_sigmoid(gelu_inner(x));
     return s + x * s * (1.0F - s) * 1.5957691F * (1.0F + 0.134145F * x * x);
 }

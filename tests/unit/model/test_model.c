@@ -64,6 +64,39 @@ static void test_model_parameters(void **state)
     }
 }
 
+static int count_ops(const char *name, Exec exec, OpKind op)
+{
+    Config c;
+    Model model;
+    int n = 0;
+    config_defaults(&c);
+    c.exec = exec;
+    c.ctx = 16;
+    assert_int_equal(model_file_load(&c.model, name), ST_OK);
+    assert_int_equal(model_build(&model, &c, MODE_TRAIN, DT_F32), ST_OK);
+    for (int i = 0; i < model.plan.n_nodes; i++) n += model.plan.nodes[i].op == op;
+    model_free(&model);
+    return n;
+}
+
+/* An eager step has primitives in their place; their gradients are those of the primitives. */
+static void test_eager_has_no_norms(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *model;
+        OpKind op, grad;
+        int fused; /* 12 layers with two and one more; 28 with one of q and one of k */
+    } norms[] = {{"gpt2", OP_layernorm, OP_layernorm_grad, 25},
+                 {"qwen3-0.6b", OP_head_norm, OP_head_norm_grad, 56}};
+    for (size_t i = 0; i < sizeof norms / sizeof *norms; i++) {
+        assert_int_equal(count_ops(norms[i].model, EXEC_FUSED, norms[i].op), norms[i].fused);
+        assert_int_equal(count_ops(norms[i].model, EXEC_FUSED, norms[i].grad), norms[i].fused);
+        assert_int_equal(count_ops(norms[i].model, EXEC_EAGER, norms[i].op), 0);
+        assert_int_equal(count_ops(norms[i].model, EXEC_EAGER, norms[i].grad), 0);
+    }
+}
+
 /* Names and shapes are a contract with those who read an export: weights are [out, in]. */
 static void check_names(const Config *c)
 {
@@ -352,6 +385,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_preset_parameters),
         cmocka_unit_test(test_model_parameters),
+        cmocka_unit_test(test_eager_has_no_norms),
         cmocka_unit_test(test_names),
         cmocka_unit_test(test_sound),
         cmocka_unit_test(test_gradients),

@@ -50,6 +50,24 @@ static void sigmoid_has_its_limits(void **state)
     }
 }
 
+static void normal_distribution_is_close(void **state)
+{
+    (void)state;
+    assert_true(fabs((double)vector_math_normal_distribution(0) - 0.5) <= 1e-7);
+    assert_true(vector_math_normal_distribution(INFINITY) == 1);
+    assert_true(vector_math_normal_distribution(-INFINITY) == 0);
+    assert_true(vector_math_normal_distribution(1e30F) == 1);
+    assert_true(vector_math_normal_distribution(-1e30F) == 0);
+    assert_true(isnan(vector_math_normal_distribution(NAN)));
+    for (int i = -13000; i <= 13000; i++) {
+        const float x = (float)i / 1024;
+        const double want = 0.5 * erfc(-(double)x / sqrt(2));
+        const double error = fabs((double)vector_math_normal_distribution(x) - want);
+        if (!(error <= 2.5e-7 && error <= 5e-6 * want)) /* its argument x^2 / 2 is rounded, too */
+            fail_msg("at %g it is off by %g of %g", (double)x, error, want);
+    }
+}
+
 /* The largest at every place of vectors that end within a group of lanes. */
 static void max_finds_it_everywhere(void **state)
 {
@@ -69,9 +87,8 @@ static void max_finds_it_everywhere(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(exp_is_within_two_ulps),
-        cmocka_unit_test(exp_has_its_limits),
-        cmocka_unit_test(sigmoid_has_its_limits),
+        cmocka_unit_test(exp_is_within_two_ulps),  cmocka_unit_test(exp_has_its_limits),
+        cmocka_unit_test(sigmoid_has_its_limits),  cmocka_unit_test(normal_distribution_is_close),
         cmocka_unit_test(max_finds_it_everywhere),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
