@@ -13,7 +13,7 @@ trap 'rm -rf "$TMPDIR"' EXIT
 mkdir -p "$keep" || exit 1
 
 # How many of a thousand inputs each has; those that take longest begin.
-shares='page:110 results:130 validate:150 messages:130 csv:120 suite:110 machine:100 words:150'
+shares='page:100 results:110 validate:130 messages:110 csv:100 suite:100 machine:90 model:60 weights:80 words:120'
 
 # run_one NAME:SHARE
 run_one() {
