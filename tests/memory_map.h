@@ -40,7 +40,7 @@ static inline void memory_map_write_tensor(MemoryMap *map, int id)
 {
     const int s = plan_storage(map->plan, id);
     if (!memory_map_transient(map, s)) return;
-    memory_map_stamp(map, map->mem->offset[s], plan_bytes(&map->plan->tensors[s]), s);
+    memory_map_stamp(map, map->mem->offset[s], plan_storage_bytes(&map->plan->tensors[s]), s);
     map->written[s] = true;
 }
 
@@ -51,7 +51,7 @@ static inline void memory_map_read_tensor(const MemoryMap *map, int id, int node
     if (!map->written[s])
         fail_msg("node %d reads %s before it is written", node, map->plan->tensors[s].name);
     const size_t at = map->mem->offset[s] / MEM_PLAN_ALIGN;
-    for (size_t u = 0; u < memory_map_units(plan_bytes(&map->plan->tensors[s])); u++) {
+    for (size_t u = 0; u < memory_map_units(plan_storage_bytes(&map->plan->tensors[s])); u++) {
         if (map->owner[at + u] == s) continue;
         fail_msg("node %d reads %s, but tensor %d is in its memory", node,
                  map->plan->tensors[s].name, map->owner[at + u]);
@@ -111,7 +111,7 @@ static inline void memory_map_check_regions(const Plan *plan, const MemPlan *mem
         const Tensor *t = &plan->tensors[i];
         if (t->base != PLAN_NONE || !plan_kind_persistent(t->kind)) continue;
         assert_int_equal(mem->offset[i], sum[t->kind]); /* one after the other: none overlap */
-        sum[t->kind] += memory_map_units(plan_bytes(t)) * MEM_PLAN_ALIGN;
+        sum[t->kind] += memory_map_units(plan_storage_bytes(t)) * MEM_PLAN_ALIGN;
     }
     for (int k = 0; k < TK_COUNT; k++) assert_int_equal(mem->region[k], sum[k]);
 }

@@ -128,7 +128,8 @@ static inline void harness_fill(HarnessRun *run)
         const Tensor *t = &s->plan->tensors[id];
         if (t->base != PLAN_NONE || !harness_is_input(s->plan, id)) continue;
         for (int64_t i = 0; i < plan_elements(t); i++) {
-            element_set(harness_host(run, id), t->dtype, i, harness_value(t, id, i));
+            const int64_t at = i / plan_width(t) * t->ld + i % plan_width(t);
+            element_set(harness_host(run, id), t->dtype, at, harness_value(t, id, i));
         }
     }
     harness_move(run, true);

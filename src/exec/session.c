@@ -182,14 +182,35 @@ Status session_capture(Session *s)
     return capture(s, PHASE_FORWARD, PHASE_OPTIMIZER, &s->step_graph);
 }
 
+/* Bytes of a row, from one to the next, and how many: one where rows follow each other. */
+typedef struct Rows {
+    size_t bytes, step;
+    int64_t n;
+} Rows;
+
+static Rows rows_of(const Tensor *t)
+{
+    if (plan_contiguous(t)) return (Rows){plan_bytes(t), 0, 1};
+    const size_t size = plan_dtype_size(t->dtype);
+    return (Rows){(size_t)plan_width(t) * size, (size_t)t->ld * size, plan_rows(t)};
+}
+
 Status session_upload(Session *s, int tensor, const void *src)
 {
-    return s->api->upload(s->backend, s->memory[tensor], src,
-                          plan_bytes(&s->plan->tensors[tensor]));
+    const Rows rows = rows_of(&s->plan->tensors[tensor]);
+    char *to = s->memory[tensor];
+    const char *from = src;
+    for (int64_t i = 0; i < rows.n; i++, to += rows.step, from += rows.bytes)
+        TRY(s->api->upload(s->backend, to, from, rows.bytes));
+    return ST_OK;
 }
 
 Status session_download(Session *s, int tensor, void *dst)
 {
-    return s->api->download(s->backend, dst, s->memory[tensor],
-                            plan_bytes(&s->plan->tensors[tensor]));
+    const Rows rows = rows_of(&s->plan->tensors[tensor]);
+    const char *from = s->memory[tensor];
+    char *to = dst;
+    for (int64_t i = 0; i < rows.n; i++, to += rows.bytes, from += rows.step)
+        TRY(s->api->download(s->backend, to, from, rows.bytes));
+    return ST_OK;
 }

@@ -71,6 +71,7 @@ static void chunk_gradients(const Head *h, int chunk, int logits, int lse, int t
     const int64_t rows = plan_rows(builder_at(b, logits));
     const int dlogits =
         builder_tensor(b, "d(logits)", TK_LOGITS, builder_dtype(b, logits), DIMS(rows, h->V));
+    builder_set_ld(b, dlogits, builder_at(b, logits)->ld);
     builder_node(b, OP_cross_entropy_grad, IDS(dlogits), IDS(h->seed, logits, targets, lse))
         ->tokens = h->N;
     scope_of(b, &h->matmul);
@@ -101,10 +102,11 @@ static void add_chunk(const Head *h, const Model *model, int chunk)
 static void add_logits(const Head *h, Model *model)
 {
     const DType dtype = builder_dtype(h->b, model->logits);
-    const int64_t rows = model->head.rows;
+    const int64_t rows = model->head.rows, ld = builder_at(h->b, model->logits)->ld;
     for (int i = 0; i < model->head.n; i++) {
         const int id = builder_tensor(h->b, "logits", TK_LOGITS, dtype,
                                       DIMS(i64_min(rows, h->N - i * rows), h->V));
+        builder_set_ld(h->b, id, ld);
         if (i == 0) model->logits = id;
     }
 }

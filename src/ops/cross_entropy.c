@@ -10,7 +10,7 @@
  * With attr.tokens the rows are a chunk of that many: N is attr.tokens, and the losses of all chunks
  * add up to the mean.
  *
- * logits may be 16 bit; loss, lse and all sums are fp32. dloss is one element of any dtype: the
+ * logits and dlogits may be 16 bit, their rows ld apart; loss, lse and all sums are fp32. dloss is one element of any dtype: the
  * loss scale comes as float64. */
 #include "ops/cross_entropy.h"
 
@@ -25,23 +25,29 @@ static Status check_rows(const Node *node, const Tensor *logits, const Tensor *t
 {
     TRY(op_check_dtype(node, "targets", targets, DT_I32));
     TRY(op_check_elements(node, "targets", targets, plan_rows(logits)));
+    TRY(op_check_whole(node, targets));
+    TRY(op_check_whole(node, lse));
     return lse ? op_check_elements(node, "lse", lse, plan_rows(logits)) : ST_OK;
 }
 
 static Status check(const Plan *plan, const Node *node)
 {
-    TRY(op_check_dense(plan, node, 1, 2));
+    TRY(op_check_present(plan, node, 1, 2));
     TRY(check_rows(node, plan_in(plan, node, 0), plan_in(plan, node, 1), plan_out(plan, node, 1)));
     return op_check_elements(node, "loss", plan_out(plan, node, 0), 1);
 }
 
 static Status check_grad(const Plan *plan, const Node *node)
 {
-    TRY(op_check_dense(plan, node, 1, 4));
+    TRY(op_check_present(plan, node, 1, 4));
     const Tensor *logits = plan_in(plan, node, 1);
     TRY(op_check_elements(node, "dloss", plan_in(plan, node, 0), 1));
     TRY(check_rows(node, logits, plan_in(plan, node, 2), plan_in(plan, node, 3)));
-    return op_check_elements(node, "dlogits", plan_out(plan, node, 0), plan_elements(logits));
+    const Tensor *dlogits = plan_out(plan, node, 0);
+    TRY(op_check_elements(node, "dlogits", dlogits, plan_elements(logits)));
+    if (plan_width(dlogits) == plan_width(logits)) return ST_OK;
+    return FAIL(ST_FAILED, "cross_entropy_grad (%s): dlogits has rows of %lld, not %lld",
+                node->scope, (long long)plan_width(dlogits), (long long)plan_width(logits));
 }
 
 static void grad(Builder *b, const Node *node)

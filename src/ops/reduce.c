@@ -14,7 +14,7 @@ static Status check(const Plan *plan, const Node *node)
 {
     TRY(op_check_present(plan, node, 1, 1));
     const Tensor *y = plan_out(plan, node, 0), *x = plan_in(plan, node, 0);
-    if (!plan_contiguous(y)) TRY(op_check_contiguous(plan, node));
+    TRY(op_check_whole(node, y));
     if (node->attr.fn < FN_ROW_SUM || node->attr.fn > FN_COL_SUM) {
         return FAIL(ST_FAILED, "reduce (%s): there is no function %d", node->scope, node->attr.fn);
     }

@@ -83,6 +83,17 @@ int builder_view(Builder *b, const char *name, int base, int64_t offset, int n_d
     return add(b, &t);
 }
 
+void builder_set_ld(Builder *b, int tensor, int64_t ld)
+{
+    if (b->status != ST_OK) return;
+    Tensor *t = &b->plan->tensors[tensor];
+    if (t->base != PLAN_NONE || ld < plan_width(t)) {
+        b->status = FAIL(ST_FAILED, "rows of '%s' cannot lie %lld apart", t->name, (long long)ld);
+        return;
+    }
+    t->ld = ld;
+}
+
 NodeAttr *builder_node(Builder *b, OpKind op, const int *out, int n_out, const int *in, int n_in)
 {
     Node node = {.op = op, .phase = b->phase, .layer = b->layer};
@@ -147,7 +158,9 @@ static int gradient_like(Builder *b, const Tensor *t, int base)
     snprintf(name, sizeof name, "d(%.50s)", t->name);
     if (base != PLAN_NONE) return builder_view(b, name, base, t->offset, t->n_dims, t->dim, t->ld);
     const TensorKind kind = t->kind == TK_LOGITS ? TK_LOGITS : TK_ACTIVATION;
-    return builder_tensor(b, name, kind, t->dtype, t->n_dims, t->dim);
+    const int grad = builder_tensor(b, name, kind, t->dtype, t->n_dims, t->dim);
+    if (t->base == PLAN_NONE) builder_set_ld(b, grad, t->ld);
+    return grad;
 }
 
 static int new_gradient(Builder *b, int tensor)

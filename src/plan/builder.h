@@ -35,6 +35,9 @@ int builder_tensor(Builder *b, const char *name, TensorKind kind, DType dtype, i
                    const int64_t *dim);
 /* The same shape as `model` (contiguous, a tensor of its own), an activation of dtype `dtype`. */
 int builder_like(Builder *b, const char *name, int model, DType dtype);
+/* The rows of a tensor that has memory of its own and no windows yet, and those of its gradient, lie
+ * `ld` elements apart: a width that is prime leaves them unaligned. */
+void builder_set_ld(Builder *b, int tensor, int64_t ld);
 /* A window into `base`: `offset` elements from its start, rows `ld` elements apart. */
 int builder_view(Builder *b, const char *name, int base, int64_t offset, int n_dims,
                  const int64_t *dim, int64_t ld);

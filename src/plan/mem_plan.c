@@ -13,7 +13,7 @@ size_t mem_plan_align(size_t bytes)
 
 static size_t storage_bytes(const Plan *plan, int id)
 {
-    return mem_plan_align(plan_bytes(&plan->tensors[id]));
+    return mem_plan_align(plan_storage_bytes(&plan->tensors[id]));
 }
 
 static bool transient(const Plan *plan, int id)
@@ -73,6 +73,14 @@ static int operands_in(const MemPlan *mem, const Plan *plan, const Node *node, i
     return n;
 }
 
+/* Whether every element of one tensor lies where that of the other does. */
+static bool line_up(const Tensor *a, const Tensor *b)
+{
+    const bool gaps = !plan_contiguous(a) || !plan_contiguous(b);
+    if (gaps && (a->ld != b->ld || plan_width(a) != plan_width(b))) return false;
+    return a->dtype == b->dtype && plan_bytes(a) == plan_bytes(b);
+}
+
 /* Output `out` takes over the memory of input `in` when this node is its last reader and nothing else
  * of the node lies there. The last node of all takes nothing over: what it reads may be kept. */
 static void try_alias(MemPlan *mem, const Plan *plan, int node, int out, int in)
@@ -81,8 +89,7 @@ static void try_alias(MemPlan *mem, const Plan *plan, int node, int out, int in)
     if (!transient(plan, out) || !transient(plan, in)) return;
     const int root = mem->alias_of[in];
     if (mem->first[out] != node || mem->last[root] != node || mem->alias_of[out] != out) return;
-    if (plan->tensors[out].dtype != plan->tensors[in].dtype) return; /* elements must line up */
-    if (plan_bytes(&plan->tensors[out]) != plan_bytes(&plan->tensors[in])) return;
+    if (!line_up(&plan->tensors[out], &plan->tensors[in])) return;
     if (operands_in(mem, plan, &plan->nodes[node], root) != 1) return;
     mem->alias_of[out] = root;
     mem->last[root] = mem->last[out];

@@ -126,6 +126,11 @@ size_t plan_bytes(const Tensor *tensor)
     return (size_t)plan_elements(tensor) * plan_dtype_size(tensor->dtype);
 }
 
+size_t plan_storage_bytes(const Tensor *tensor)
+{
+    return (size_t)(plan_rows(tensor) * tensor->ld) * plan_dtype_size(tensor->dtype);
+}
+
 size_t plan_dtype_size(DType dtype)
 {
     static const size_t size[DT_COUNT] = {

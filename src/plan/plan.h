@@ -122,6 +122,8 @@ int64_t plan_width(const Tensor *tensor); /* the last dimension */
 int64_t plan_rows(const Tensor *tensor);  /* all others, multiplied */
 bool plan_contiguous(const Tensor *tensor);
 size_t plan_bytes(const Tensor *tensor); /* of a contiguous tensor of this shape */
+/* Of a tensor with memory of its own: with what lies between its rows. */
+size_t plan_storage_bytes(const Tensor *tensor);
 
 size_t plan_dtype_size(DType dtype);
 const char *plan_dtype_name(DType dtype);

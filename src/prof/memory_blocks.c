@@ -112,7 +112,7 @@ static MemoryBlock *add(MemoryBlocks *list, const Work *work, int tensor, int fi
                            .last = last,
                            .producer = producer};
     if (tensor != PLAN_NONE)
-        block->bytes = mem_plan_align(plan_bytes(&list->model->plan.tensors[tensor]));
+        block->bytes = mem_plan_align(plan_storage_bytes(&list->model->plan.tensors[tensor]));
     return block;
 }
 

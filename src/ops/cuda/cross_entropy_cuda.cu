@@ -94,12 +94,12 @@ template <typename T> __device__ __forceinline__ ExpSum row_exp_sum(const T *x, 
 
 template <typename T>
 __global__ void __launch_bounds__(THREADS)
-    cross_entropy_kernel(float *each, float *lse, const T *logits, const int32_t *targets,
-                         int64_t rows, int64_t V)
+    cross_entropy_kernel(float *each, float *lse, const T *logits, int64_t ld,
+                         const int32_t *targets, int64_t rows, int64_t V)
 {
     __shared__ float shared[THREADS / 32];
     for (int64_t row = blockIdx.x; row < rows; row += gridDim.x) {
-        const T *x = logits + row * V;
+        const T *x = logits + row * ld;
         const float target_logit = threadIdx.x == 0 ? to_float(x[targets[row]]) : 0;
         const float l = block_log_sum(row_exp_sum(x, V), shared);
         if (threadIdx.x != 0) continue;
@@ -167,9 +167,9 @@ __global__ void __launch_bounds__(THREADS) cross_entropy_grad_kernel(const GradA
 {
     const float factor = grad_factor(f);
     for (int64_t row = blockIdx.x; row < f.rows; row += gridDim.x) {
-        store_row_gradient(static_cast<T *>(f.dlogits.data) + row * f.V,
-                           static_cast<const T *>(f.logits.data) + row * f.V, f.V, f.targets[row],
-                           f.lse[row], factor);
+        store_row_gradient(static_cast<T *>(f.dlogits.data) + row * f.dlogits.ld,
+                           static_cast<const T *>(f.logits.data) + row * f.logits.ld, f.V,
+                           f.targets[row], f.lse[row], factor);
     }
 }
 
@@ -179,9 +179,9 @@ __global__ void cross_entropy_grad_plain_kernel(const GradArgs f)
     const float factor = grad_factor(f);
     for (int64_t row = blockIdx.x; row < f.rows; row += gridDim.x) {
         for (int64_t j = threadIdx.x; j < f.V; j += blockDim.x) {
-            float x[1] = {f.logits.get(row * f.V + j)};
+            float x[1] = {f.logits.get(row * f.logits.ld + j)};
             row_gradient(x, j, f.targets[row], f.lse[row], factor);
-            f.dlogits.set(row * f.V + j, x[0]);
+            f.dlogits.set(row * f.dlogits.ld + j, x[0]);
         }
     }
 }
@@ -198,7 +198,7 @@ Status cross_entropy_cuda_run(const OpCall *call)
     const cudaStream_t stream = call->backend->stream;
     DISPATCH_FLOAT(logits->dtype, T,
                    (cross_entropy_kernel<T><<<blocks, threads, 0, stream>>>(
-                       each, lse, (const T *)op_in(call, 0), targets, rows, V)));
+                       each, lse, (const T *)op_in(call, 0), logits->ld, targets, rows, V)));
     TRY(LAUNCH_STATUS());
     cross_entropy_mean_kernel<<<1, SUM_THREADS, 0, stream>>>(loss, each, rows,
                                                              cross_entropy_mean_rows(call, logits));
@@ -227,7 +227,8 @@ Status cross_entropy_grad_cuda_run(const OpCall *call)
     const int threads = block_threads(f.V / WIDTH + 1, THREADS);
     const cudaStream_t stream = call->backend->stream;
     const uintptr_t to = (uintptr_t)f.dlogits.data, from = (uintptr_t)f.logits.data;
-    if (f.dlogits.dtype == f.logits.dtype && to % 16 == from % 16) {
+    const bool alike = f.dlogits.dtype == f.logits.dtype && f.dlogits.ld == f.logits.ld;
+    if (alike && to % 16 == from % 16) {
         DISPATCH_FLOAT(f.logits.dtype, T,
                        (cross_entropy_grad_kernel<T><<<blocks, threads, 0, stream>>>(f)));
     } else {

@@ -131,6 +131,47 @@ static void test_aliases(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) run_case(&cases[i]);
 }
 
+/* y = f(x), matrices of 4 x 101 whose rows lie `x_ld` and `y_ld` apart. */
+static void run_padded(int64_t x_ld, int64_t y_ld, bool shares)
+{
+    Mini *m = mini_new();
+    const int source = mini_tensor(m, TK_INPUT, 100), z = activation(m);
+    const int x = builder_tensor(&m->b, "x", TK_ACTIVATION, DT_F32, DIMS(4, 101));
+    const int y = builder_tensor(&m->b, "y", TK_ACTIVATION, DT_F32, DIMS(4, 101));
+    builder_set_ld(&m->b, x, x_ld);
+    builder_set_ld(&m->b, y, y_ld);
+    NODE(m, IDS(x), IDS(source));
+    NODE(m, IDS(y), IDS(x));
+    NODE(m, IDS(z), IDS(y));
+    mini_build(m, first_to_first);
+    assert_int_equal(m->mem.alias_of[y], shares ? x : y);
+    const size_t bytes = (size_t)(4 * x_ld) * sizeof(float);
+    if (shares) assert_int_equal(m->mem.arena, mem_plan_align(bytes) + 512);
+    mini_free(m);
+}
+
+/* What lies between rows is memory, too; in place every element stays where it is. */
+static void test_padded_rows(void **state)
+{
+    (void)state;
+    run_padded(101, 101, true);
+    run_padded(104, 104, true);
+    run_padded(257, 257, true);
+    run_padded(104, 101, false);
+    run_padded(101, 104, false);
+    run_padded(104, 112, false);
+}
+
+static void test_rows_cannot_overlap(void **state)
+{
+    (void)state;
+    Mini *m = mini_new();
+    const int x = builder_tensor(&m->b, "x", TK_ACTIVATION, DT_F32, DIMS(4, 101));
+    builder_set_ld(&m->b, x, 100);
+    assert_int_equal(m->b.status, ST_FAILED);
+    mini_free(m);
+}
+
 /* A chain of in-place nodes is one block, as long as all of them. */
 static void test_alias_chain(void **state)
 {
@@ -309,6 +350,8 @@ int main(void)
         cmocka_unit_test(test_lifetimes),
         cmocka_unit_test(test_read_before_written),
         cmocka_unit_test(test_aliases),
+        cmocka_unit_test(test_padded_rows),
+        cmocka_unit_test(test_rows_cannot_overlap),
         cmocka_unit_test(test_alias_chain),
         cmocka_unit_test(test_persistent_never_shares),
         cmocka_unit_test(test_too_large),
