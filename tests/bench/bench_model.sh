@@ -37,6 +37,11 @@ expect first.out 'Common:.* d_model 16, d_ff 24, layers 1, heads 4'
 run --model secret/second --resume first.json --out-json kept.json --num-layers 1 >second.out 2>second.err || fail "the second model"
 expect second.out 'dropout ran as 0'
 
+sed 's/"vocab_size": 11/"vocab_size": 13/' -i secret/second/config.json
+run --model secret/first,secret/second --baseline first >base.out 2>base.err || fail "a model as the baseline"
+expect base.out '^\| second'
+refuse base.out '^\| second.* - \|'
+
 # --- a folder that was renamed has the same cells, a file that was changed has others
 mv secret/first renamed
 run --model renamed --num-layers 1,2 --resume first.json >same.out 2>same.err || fail "renamed"

@@ -222,8 +222,7 @@ Status record_put_field(Record *r, int id, const Config *config)
     }
 }
 
-/* What the size does not say of a model that a file describes. */
-static Status put_model(Record *r, const ModelSpec *model)
+Status record_put_model(Record *r, const ModelSpec *model)
 {
     if (!model_spec_is_file(model)) return ST_OK;
     TRY(record_put_int(r, "kv_heads", model_spec_kv_heads(model)));
@@ -240,7 +239,7 @@ static Status put_config(Record *r, const Config *c)
             TRY(record_put_field(r, id, c));
     }
     if (c->subject == SUBJECT_MODEL) {
-        TRY(put_model(r, &c->model));
+        TRY(record_put_model(r, &c->model));
         TRY(record_put_null(r, "parameters"));
     }
     return record_put_status(r, RECORD_FAILED, NULL);

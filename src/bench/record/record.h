@@ -31,6 +31,9 @@ Status record_new(Record **out, const Config *config);
 /* A field of a cell (config/cell_fields.def) under its name. */
 Status record_put_field(Record *r, int id, const Config *config);
 
+/* What its fields do not say of a model that a configuration file describes. */
+Status record_put_model(Record *r, const ModelSpec *model);
+
 /* Setters take dotted paths ("forward.gpu_mean_ms") and replace what is there. A number that is
  * not finite becomes null. Text that is not UTF-8 is repaired, never refused. */
 Status record_put_number(Record *r, const char *path, double value);

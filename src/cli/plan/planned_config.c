@@ -21,6 +21,7 @@ Status planned_config_json(json_t *json, const Config *config, const Placement *
         if (cell_field_is_work(id) && cell_field_of(id, config->subject))
             TRY(record_put_field(json, id, &shown));
     }
+    TRY(record_put_model(json, &config->model));
     TRY(record_put_text(json, "status", unsupported ? "unsupported" : "ok"));
     return unsupported ? record_put_text(json, "message", unsupported) : ST_OK;
 }

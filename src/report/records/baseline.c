@@ -61,19 +61,30 @@ static Status nothing_found(const RecordSet *set, const char *text)
                            text);
 }
 
-/* A size brings its dimensions with it. */
-static bool follows(const Column *column, const Column *baseline)
+/* A size brings its dimensions with it; the model of a configuration file its vocabulary, too. */
+static bool follows(const Column *column, const Column *baseline, bool files)
 {
-    return column->show == COLUMN_CUSTOM && strcmp(baseline->path, "size") == 0;
+    const bool dimension =
+        column->show == COLUMN_CUSTOM || (files && strcmp(column->path, "vocab") == 0);
+    return dimension && strcmp(baseline->path, "size") == 0;
+}
+
+static bool has_files(const RecordSet *set)
+{
+    for (size_t i = 0; i < record_set_size(set); i++) {
+        if (record_text(record_set_at(set, i), "model")) return true;
+    }
+    return false;
 }
 
 static void find_others(Baseline *baseline, const RecordSet *set)
 {
+    const bool files = has_files(set);
     baseline->n_others = 0;
     for (int c = 0; c < column_count && c < TABLE_MAX_COLUMNS; c++) {
         const Column *column = &column_list[c];
         if (!column->identity || column == baseline->column) continue;
-        if (follows(column, baseline->column) || !column_varies(column, set)) continue;
+        if (follows(column, baseline->column, files) || !column_varies(column, set)) continue;
         baseline->others[baseline->n_others++] = column;
     }
 }
