@@ -104,12 +104,17 @@ def forward(p, tokens, dim, stored=exact, materialised=False):
 def run_model(initial, tokens, targets, dim, how, stored=exact):
     """What an export holds, computed by PyTorch from the parameters `initial`, in their dtype."""
     params = {name: value.clone().requires_grad_(how["mode"] not in ("fwd", "fwd_grad")) for name, value in initial.items()}
+    return run_steps(params, lambda: forward(params, tokens, dim, stored, how.get("materialised", False)), targets, how)
+
+
+def run_steps(params, logits_of, targets, how):
+    """The steps that an export describes, on the parameters `params`, whose logits are `logits_of()`."""
     out = {}
     steps = how["steps"] if how["mode"] == "train" else 1
     if how["mode"] == "train":
         optimizer = torch.optim.AdamW(params.values(), lr=how["lr"], betas=(0.9, 0.999), eps=1e-8, weight_decay=0.01)
     for step in range(steps):
-        logits = forward(params, tokens, dim, stored, how.get("materialised", False))
+        logits = logits_of()
         loss = F.cross_entropy(logits.flatten(0, 1), targets.flatten())
         if step == 0:
             out["logits"], out["loss"] = logits.detach(), loss.detach()
@@ -125,7 +130,7 @@ def run_model(initial, tokens, targets, dim, how, stored=exact):
                 torch.nn.utils.clip_grad_norm_(params.values(), how["clip"])
             optimizer.step()
     if how["mode"] == "train":
-        out.update({f"updated.{name}": value.detach() for name, value in params.items()})
+        out.update({f"updated.{name}": value.detach().clone() for name, value in params.items()})
     return out
 
 
@@ -175,16 +180,18 @@ def norm(tensor):
     return tensor.double().norm().item()
 
 
-def without_sign(gradient):
-    """Elements that float32 may give either sign. An exact 0 is no rounding: that element must not move."""
+def without_sign(gradient, most=FEW):
+    """Elements that float32 may give either sign, if they are no more than this share. An exact 0 is no rounding: that
+    element must not move."""
     size = gradient.double().abs()
     signless = (size > 0) & (size <= NO_SIGN * size.square().mean().sqrt())
-    return signless if signless.sum() <= 1 + FEW * signless.numel() else torch.zeros_like(signless)
+    return signless if signless.sum() <= 1 + most * signless.numel() else torch.zeros_like(signless)
 
 
 def errors(tensors, reference, how):
     """Yields name and ||ours - reference|| / ||reference|| of every tensor. A gradient that is 0 is held to the
-    norm of all gradients instead, and what AdamW makes of its rounding is not compared (error None)."""
+    norm of all gradients instead, and what AdamW makes of its rounding is not compared (error None). In the tensors of
+    how["zeros"] any number of elements may be 0 but for rounding."""
     scale = math.sqrt(sum(norm(v) ** 2 for k, v in reference.items() if k.startswith("grad."))) or 1.0
     for name, value in reference.items():
         kind, _, of = name.partition(".")
@@ -193,7 +200,8 @@ def errors(tensors, reference, how):
         null = norm(gradient) <= NO_GRADIENT * scale
         if kind == "updated" and not null:
             reachable = difference.abs() <= 2.01 * how["lr"] * how["steps"]
-            difference = difference.masked_fill(without_sign(gradient) & reachable, 0)
+            most = 1 if of.endswith(how.get("zeros", ())) else FEW
+            difference = difference.masked_fill(without_sign(gradient, most) & reachable, 0)
         yield name, None if null and kind == "updated" else norm(difference) / (scale if null else norm(value) or 1.0)
 
 
