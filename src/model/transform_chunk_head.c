@@ -144,17 +144,27 @@ static bool takes(const Head *h, const Model *model)
            plan_in_id(plan, &h->matmul, 2) == PLAN_NONE && h->matmul.attr.transpose_b;
 }
 
+/* Rows of logits begin at multiples of 16 bytes, whatever the vocabulary: the fast products want that. */
+static void align_rows(Builder *b, const Model *model)
+{
+    enum { ALIGNMENT = 16 };
+    const Tensor t = *builder_at(b, model->logits);
+    const int64_t elements = ALIGNMENT / (int64_t)plan_dtype_size(t.dtype);
+    if (!model->eager) builder_set_ld(b, model->logits, i64_round_up(plan_width(&t), elements));
+}
+
 void transform_chunk_head(Builder *b, Model *model)
 {
     Plan *plan = b->plan;
     if (model->logits == PLAN_NONE || plan->n_nodes < 2) return;
+    align_rows(b, model);
     const Tensor logits = plan->tensors[model->logits];
     Head h = {.b = b,
               .matmul = plan->nodes[plan->n_nodes - 2],
               .loss = plan->nodes[plan->n_nodes - 1],
               .N = plan_rows(&logits),
               .V = plan_width(&logits)};
-    const size_t bytes = plan_bytes(&logits);
+    const size_t bytes = plan_storage_bytes(&logits);
     model->head = (HeadChunks){.n = 1, .rows = h.N, .bytes = bytes, .whole_bytes = bytes};
     const int64_t rows = transform_chunk_head_rows(&model->config, h.N);
     if (rows >= h.N || !takes(&h, model)) return;
@@ -166,5 +176,5 @@ void transform_chunk_head(Builder *b, Model *model)
     model->head.rows = rows;
     model->head.gradients = config_mode_saves(model->mode);
     build(&h, model);
-    model->head.bytes = plan_bytes(builder_at(b, model->logits));
+    model->head.bytes = plan_storage_bytes(builder_at(b, model->logits));
 }

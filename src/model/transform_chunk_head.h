@@ -12,5 +12,6 @@
  * Config.head_rows takes its place where it is set. */
 int64_t transform_chunk_head_rows(const Config *config, int64_t N);
 
-/* Follows transform_fuse(). Sets Model.logits and Model.head. Not for `eager`, whose logits are whole. */
+/* Follows transform_fuse(). Sets Model.logits and Model.head. Rows of logits are aligned, chunks or not.
+ * Not for `eager`, whose logits are whole and contiguous. */
 void transform_chunk_head(Builder *b, Model *model);

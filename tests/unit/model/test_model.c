@@ -150,7 +150,8 @@ static Writes writes_new(const Plan *plan)
     Writes w = {plan, calloc((size_t)plan->n_tensors, sizeof *w.count)};
     for (int i = 0; i < plan->n_tensors; i++) {
         const Tensor *t = &plan->tensors[i];
-        if (t->base == PLAN_NONE) w.count[i] = calloc((size_t)plan_elements(t), sizeof **w.count);
+        const size_t elements = plan_storage_bytes(t) / plan_dtype_size(t->dtype);
+        if (t->base == PLAN_NONE) w.count[i] = calloc(elements, sizeof **w.count);
     }
     return w;
 }
@@ -194,7 +195,7 @@ static void check_written_once(const Plan *plan)
         const Tensor *t = &plan->tensors[i];
         if (t->base != PLAN_NONE || updated_in_place(t->kind)) continue;
         const int most = t->kind == TK_INPUT || t->kind == TK_CONSTANT ? 0 : 1;
-        for (int64_t e = 0; e < plan_elements(t); e++) {
+        for (int64_t e = 0; e < plan_rows(t) * t->ld; e++) {
             if (w.count[i][e] > most) fail_msg("%s is written %d times", t->name, w.count[i][e]);
         }
     }

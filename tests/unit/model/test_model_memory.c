@@ -104,7 +104,7 @@ static void check_dropped(const Config *config)
     }
     size_t sum = 0;
     for (int i = 0; i < plan->n_tensors; i++) {
-        const size_t bytes = plan_bytes(&plan->tensors[i]);
+        const size_t bytes = plan_storage_bytes(&plan->tensors[i]);
         if (wanted[i]) sum += (bytes + MEM_PLAN_ALIGN - 1) / MEM_PLAN_ALIGN * MEM_PLAN_ALIGN;
     }
     assert_int_equal(mem_plan_timeline(&binding.mem, plan, binding.workspace, &live), ST_OK);

@@ -250,6 +250,36 @@ static void test_forward_with_gradients(void **state)
     close_bound(&train);
 }
 
+/* Rows of logits and of their gradient begin at multiples of 16 bytes; those of eager follow each other. */
+static void test_aligned_rows(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t vocab;
+        Precision precision;
+        Exec exec;
+        int64_t ld;
+    } cases[] = {{53, PRECISION_BF16, EXEC_FUSED, 56}, {53, PRECISION_FP32, EXEC_FUSED, 56},
+                 {49, PRECISION_BF16, EXEC_FUSED, 56}, {49, PRECISION_FP32, EXEC_FUSED, 52},
+                 {48, PRECISION_BF16, EXEC_FUSED, 48}, {53, PRECISION_BF16, EXEC_EAGER, 53}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        Bound b;
+        Config c = chunked_config(cases[i].precision, i % 2 ? 16 : CONFIG_HEAD_WHOLE);
+        c.model.vocab = cases[i].vocab;
+        c.exec = cases[i].exec;
+        open_bound(&b, &c, MODE_TRAIN);
+        const Plan *plan = &b.model.plan;
+        assert_int_equal(plan->tensors[b.model.logits].ld, cases[i].ld);
+        for (int n = 0; n < plan->n_nodes; n++) {
+            if (plan->nodes[n].op != OP_cross_entropy_grad) continue;
+            assert_int_equal(plan_out(plan, &plan->nodes[n], 0)->ld, cases[i].ld);
+            assert_int_equal(b.binding.mem.alias_of[plan_out_id(plan, &plan->nodes[n], 0)],
+                             plan_in_id(plan, &plan->nodes[n], 1)); /* in place */
+        }
+        close_bound(&b);
+    }
+}
+
 /* ---- when ---- */
 
 static Config sized(int64_t d_model, int64_t d_ff, int64_t vocab, int64_t N)
@@ -291,10 +321,15 @@ static void test_when(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_numbers), cmocka_unit_test(test_loss_scale),
-        cmocka_unit_test(test_modes),   cmocka_unit_test(test_poisoned),
-        cmocka_unit_test(test_peak),    cmocka_unit_test(test_flops),
-        cmocka_unit_test(test_when),    cmocka_unit_test(test_forward_with_gradients),
+        cmocka_unit_test(test_numbers),
+        cmocka_unit_test(test_loss_scale),
+        cmocka_unit_test(test_modes),
+        cmocka_unit_test(test_poisoned),
+        cmocka_unit_test(test_peak),
+        cmocka_unit_test(test_flops),
+        cmocka_unit_test(test_when),
+        cmocka_unit_test(test_aligned_rows),
+        cmocka_unit_test(test_forward_with_gradients),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
