@@ -82,8 +82,9 @@ struct Sums {
     const int32_t *words, *tokens;
     int64_t V, C;
     int n;
-    bool whole; /* writes every row; else adds to the rows that have tokens */
 };
+
+/* Kernels are WHOLE and write every row, or add to the rows that have tokens. */
 
 /* The tokens of one word: places [begin, end). */
 struct Word {
@@ -93,9 +94,9 @@ struct Word {
 
 /* Word `i` where all V are written, else the one whose tokens begin at place i: none there, where
  * begin is end. */
-__device__ __forceinline__ Word find_word(const Sums &f, int64_t i)
+template <bool WHOLE> __device__ __forceinline__ Word find_word(const Sums &f, int64_t i)
 {
-    if (!f.whole) {
+    if constexpr (!WHOLE) {
         const int32_t word = f.words[i];
         if (i > 0 && f.words[i - 1] == word) return {word, (int)i, (int)i};
         return {word, (int)i, first_place(f.words, f.n, (int64_t)word + 1)};
@@ -126,31 +127,31 @@ __device__ __forceinline__ void add_tokens(float (&sum)[QUAD], const X *dx, cons
 }
 
 /* One word a block at a time. */
-template <typename X, typename Table>
+template <typename X, typename Table, bool WHOLE>
 __global__ void __launch_bounds__(THREADS) embedding_grad_kernel(const Sums f)
 {
-    const int64_t count = f.whole ? f.V : f.n;
+    const int64_t count = WHOLE ? f.V : f.n;
     for (int64_t i = blockIdx.x; i < count; i += gridDim.x) {
-        const Word w = find_word(f, i);
-        if (w.begin == w.end && !f.whole) continue;
+        const Word w = find_word<WHOLE>(f, i);
+        if (!WHOLE && w.begin == w.end) continue;
         Table *row = static_cast<Table *>(f.dtable.data) + w.word * f.C;
         for (int64_t j = threadIdx.x * QUAD; j < f.C; j += blockDim.x * QUAD) {
             float sum[QUAD] = {};
-            if (!f.whole) load_vector(sum, (const Table *)row + j);
+            if constexpr (!WHOLE) load_vector(sum, (const Table *)row + j);
             add_tokens(sum, static_cast<const X *>(f.dx.data) + j, f.tokens, w.begin, w.end, f.C);
             store_vector(row + j, sum);
         }
     }
 }
 
-__global__ void embedding_grad_plain_kernel(const Sums f)
+template <bool WHOLE> __global__ void embedding_grad_plain_kernel(const Sums f)
 {
-    const int64_t count = f.whole ? f.V : f.n;
+    const int64_t count = WHOLE ? f.V : f.n;
     for (int64_t i = blockIdx.x; i < count; i += gridDim.x) {
-        const Word w = find_word(f, i);
-        if (w.begin == w.end && !f.whole) continue;
+        const Word w = find_word<WHOLE>(f, i);
+        if (!WHOLE && w.begin == w.end) continue;
         for (int64_t j = threadIdx.x; j < f.C; j += blockDim.x) {
-            float sum = f.whole ? 0 : f.dtable.get(w.word * f.C + j);
+            float sum = WHOLE ? 0 : f.dtable.get(w.word * f.C + j);
             for (int k = w.begin; k < w.end; k++) sum += f.dx.get(f.tokens[k] * f.C + j);
             f.dtable.set(w.word * f.C + j, sum);
         }
@@ -241,19 +242,19 @@ Status embedding_cuda_run(const OpCall *call)
 
 /* ---- gradient ---- */
 
-static Status sum_words(const OpCall *call, const Sums &f)
+template <bool WHOLE> static Status sum_words(const OpCall *call, const Sums &f)
 {
-    const unsigned blocks = grid_blocks(f.whole ? f.V : f.n);
+    const unsigned blocks = grid_blocks(WHOLE ? f.V : f.n);
     const cudaStream_t stream = call->backend->stream;
     if (is_vectorizable(f.dtable.data, op_out_shape(call, 0)) &&
         is_vectorizable(f.dx.data, op_in_shape(call, 0))) {
         const int threads = block_threads(f.C / QUAD, THREADS);
-        DISPATCH_FLOAT(
-            f.dx.dtype, X,
-            DISPATCH_FLOAT(f.dtable.dtype, Table,
-                           (embedding_grad_kernel<X, Table><<<blocks, threads, 0, stream>>>(f))));
+        DISPATCH_FLOAT(f.dx.dtype, X,
+                       DISPATCH_FLOAT(f.dtable.dtype, Table,
+                                      (embedding_grad_kernel<X, Table, WHOLE>
+                                       <<<blocks, threads, 0, stream>>>(f))));
     } else {
-        embedding_grad_plain_kernel<<<blocks, block_threads(f.C, THREADS), 0, stream>>>(f);
+        embedding_grad_plain_kernel<WHOLE><<<blocks, block_threads(f.C, THREADS), 0, stream>>>(f);
     }
     return LAUNCH_STATUS();
 }
@@ -275,8 +276,8 @@ static Status sum_chunk(const OpCall *call, int64_t start, int64_t n)
     f.words = words;
     f.tokens = tokens;
     f.n = (int)n;
-    f.whole = start == 0 && !call->node->attr.accumulate;
-    return sum_words(call, f);
+    const bool whole = start == 0 && !call->node->attr.accumulate;
+    return whole ? sum_words<true>(call, f) : sum_words<false>(call, f);
 }
 
 static Status sum_places(const OpCall *call)
