@@ -41,7 +41,7 @@ static const struct {
               {PRECISION_BF16, 1e-2, 3e-2, 1e-2},
               {PRECISION_FP16, 1e-3, 1e-2, 5e-3}};
 
-static inline void check_variant(Config c, Step *want, size_t i, double slack)
+static inline void check_variant(Config c, Step *want, size_t i, Slack slack)
 {
     char what[128];
     Step got;
@@ -53,15 +53,14 @@ static inline void check_variant(Config c, Step *want, size_t i, double slack)
     if (!(fabs(loss - reference) <= bounds[i].loss * reference)) {
         fail_msg("%s: loss %.9g, reference %.9g", what, loss, reference);
     }
-    compare_gradients(&got, want, slack * bounds[i].gradient, what);
+    compare_gradients(&got, want, slack.gradient * bounds[i].gradient, what);
     ASSERT_OK(init_session(&want->run.session, &want->model));
     ASSERT_OK(init_session(&got.run.session, &got.model));
-    compare_updates(&got, want, slack * bounds[i].update, what);
+    compare_updates(&got, want, slack.update * bounds[i].update, what);
     close_step(&got);
 }
 
-/* `slack`: how much more than the bounds gradients and updates may be off. */
-static inline void check_variants(Config c, double slack)
+static inline void check_variants(Config c, Slack slack)
 {
     static const Exec execs[] = {EXEC_EAGER, EXEC_FUSED};
     static const Attention attentions[] = {ATTENTION_AUTO, ATTENTION_NAIVE, ATTENTION_FUSED,
