@@ -1,5 +1,6 @@
-/* Small models of every architecture, two shapes of each that nothing was tuned for: odd numbers of heads, head widths
- * other than d_model / heads, prime vocabularies, contexts longer than the window. */
+/* Small models of every architecture, two shapes of each that nothing was tuned for: odd numbers of
+ * heads, head widths other than d_model / heads, prime vocabularies, contexts longer than the
+ * window. */
 #pragma once
 
 #include "config/model_file.h"

@@ -1,5 +1,5 @@
-/* What must hold of the whole step of a model: the float64 reference against central differences of its own loss, and
- * every precision, execution style and attention against that reference. */
+/* What must hold of the whole step of a model: the float64 reference against central differences of
+ * its own loss, and every precision, execution style and attention against that reference. */
 #pragma once
 
 #include "step_harness.h"

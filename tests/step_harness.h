@@ -99,8 +99,9 @@ static inline double tensor_error(const Step *a, int id_a, double scale, const S
     return sqrt(difference / size);
 }
 
-/* The bias of k adds the same to all scores of a query, but for what RoPE makes of it: softmax hardly sees it, or not at
- * all. Its gradient is a small difference of large terms, whose rounding is that of the gradient of q's bias. */
+/* The bias of k adds the same to all scores of a query, but for what RoPE makes of it: softmax
+ * hardly sees it, or not at all. Its gradient is a small difference of large terms, whose rounding
+ * is that of the gradient of q's bias. */
 static inline bool is_key_bias(const Param *p)
 {
     return strstr(p->name, ".k_bias");
@@ -135,9 +136,10 @@ static inline void run_steps(Step *s, int steps)
     }
 }
 
-/* AdamW steps by the learning rate whatever the size of a parameter, so that rounding costs small ones as much as large
- * ones: those below 0.1 (biases, embeddings) are measured by 0.1, about the size of the weights. And it makes a whole
- * step of a gradient that is nothing but rounding: the two elements that differ most are left out. */
+/* AdamW steps by the learning rate whatever the size of a parameter, so that rounding costs small
+ * ones as much as large ones: those below 0.1 (biases, embeddings) are measured by 0.1, about the
+ * size of the weights. And it makes a whole step of a gradient that is nothing but rounding: the
+ * two elements that differ most are left out. */
 static inline double update_error(const Step *got, const Step *want, int param)
 {
     const int id_a = got->model.params[param].tensor, id_b = want->model.params[param].tensor;

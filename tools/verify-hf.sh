@@ -6,59 +6,65 @@
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 [ $# -ge 2 ] || { sed -n '2,5s/^# //p' "$0"; exit 2; }
-program=$1 work=$2 device=${3:-cpu}
-python=${PYTHON:-python3}
+export program=$1 work=$2 device=${3:-cpu} python=${PYTHON:-python3} here
 references=$here/../tests/export/hf_references.jsonl
 "$python" -c 'import torch, transformers' || exit 2
-mkdir -p "$work/exports" || exit 2
+rm -rf "$work/exports" "$work/references"
+mkdir -p "$work/exports" "$work/references" || exit 2
 [ -e "$work/models/list" ] || "$python" "$here/make_hf.py" "$work/models" || exit 2
-failures=0 count=0
 
-# verify NAME BATCH CTX LABEL [--record FILE] -- OPTIONS...
-verify() {
-    local name=$1 batch=$2 ctx=$3 label=$4 record=()
-    shift 4
-    while [ "$1" != -- ]; do record+=("$1"); shift; done
-    shift
-    local file=$work/exports/$name-$label.safetensors log=$work/exports/$name-$label.log
-    count=$((count + 1))
-    if ! "$program" export --model "$work/models/$name" --batch "$batch" --ctx "$ctx" --steps 3 --device "$device" "$@" \
-        --out "$file" 2>"$log"; then
-        # What a device or a library cannot run is said, and is no failure: cuDNN in fp32, say.
-        if grep -qiE 'unsupported|cannot|needs a GPU|only' "$log" && [ "$device" != cpu ]; then
-            printf 'not run: %s %s: %s\n' "$name" "$label" "$(tail -n 1 "$log")"
+# LABEL OPTIONS of each export
+variants() {
+    local precision attention
+    for precision in fp32 bf16; do
+        if [ "$device" = cpu ]; then
+            echo "$precision-1-fused --precision $precision --exec fused"
+            echo "$precision-2-naive --precision $precision --exec fused --attention naive"
+            echo "$precision-3-softmax --precision $precision --exec fused --attention fused"
         else
-            printf 'FAILED: %s %s: %s\n' "$name" "$label" "$(tail -n 1 "$log")"
-            failures=$((failures + 1))
+            for attention in naive fused flash cudnn; do
+                echo "$precision-graph-$attention --precision $precision --exec graph --attention $attention"
+            done
         fi
-        return
-    fi
-    if "$python" "$here/verify_hf.py" "${record[@]}" "$file" "$work/models/$name" >"$log" 2>&1; then
-        printf 'ok: %s %s: %s\n' "$name" "$label" "$(awk '/^worst/ { printf "%s %s  ", $2, $3 }' "$log")"
-    else
-        printf 'FAILED: %s %s\n' "$name" "$label"
-        sed 's/^/        > /' "$log"
-        failures=$((failures + 1))
-    fi
-    rm -f "$file"
+        echo "$precision-eager --precision $precision --exec eager"
+    done
 }
 
-while read -r name batch ctx; do
-    if [ "$device" = cpu ]; then
-        verify "$name" "$batch" "$ctx" fp32-fused --record "$references" -- --precision fp32 --exec fused
-        verify "$name" "$batch" "$ctx" fp32-eager -- --precision fp32 --exec eager
-        verify "$name" "$batch" "$ctx" fp32-naive -- --precision fp32 --exec fused --attention naive
-        verify "$name" "$batch" "$ctx" fp32-softmax -- --precision fp32 --exec fused --attention fused
-        verify "$name" "$batch" "$ctx" bf16-fused -- --precision bf16 --exec fused
-        verify "$name" "$batch" "$ctx" bf16-eager -- --precision bf16 --exec eager
-        continue
+# What a device or a library cannot run is said, and is no failure: cuDNN has no fp32, and heads of some widths only.
+export_one() { # NAME BATCH CTX LABEL OPTIONS...
+    local name=$1 batch=$2 ctx=$3 label=$4
+    shift 4
+    local file=$work/exports/$name@$label.safetensors log=$work/exports/$name@$label.log
+    "$program" export --model "$work/models/$name" --batch "$batch" --ctx "$ctx" --steps 3 --device "$device" "$@" --out "$file" \
+        2>"$log" && return
+    if [ "$device" != cpu ] && [[ $label == *cudnn ]] && grep -q cudnn "$log"; then
+        echo "not run: $name $label: $(tail -n 1 "$log")"
+    else
+        echo "FAILED: $name $label: $(tail -n 1 "$log")"
     fi
-    for precision in fp32 bf16; do
-        verify "$name" "$batch" "$ctx" $precision-eager -- --precision $precision --exec eager
-        for attention in naive fused flash cudnn; do
-            verify "$name" "$batch" "$ctx" $precision-graph-$attention -- --precision $precision --exec graph --attention $attention
-        done
-    done
-done <"$work/models/list"
-echo "$count exports, $failures failed"
-[ $failures = 0 ]
+}
+
+# One process for all exports of a model: importing transformers takes longer than a verification.
+verify_model() { # NAME
+    local record=() pairs=() file
+    [ "$device" != cpu ] || record=(--record "$work/references/$1.jsonl")
+    for file in "$work/exports/$1@"*.safetensors; do pairs+=("$file" "$work/models/$1"); done
+    OMP_NUM_THREADS=2 "$python" "$here/verify_hf.py" "${record[@]}" "${pairs[@]}" >"$work/exports/$1.log" 2>&1
+    local code=$?
+    sed -E "s|^.*/([^/]*)@|\1 |" "$work/exports/$1.log" | grep -vE '^worst|^Writing|it/s'
+    [ $code -lt 2 ] || echo "FAILED: $1: verify_hf.py ended with $code"
+}
+export -f export_one verify_model
+
+jobs=$(($(nproc) / 2 + 1))
+while read -r name batch ctx; do
+    variants | while read -r options; do echo "$name $batch $ctx $options"; done
+done <"$work/models/list" >"$work/exports/list"
+{
+    xargs -P $jobs -I{} bash -c 'export_one {}' <"$work/exports/list"
+    cut -d' ' -f1 "$work/models/list" | xargs -P $jobs -I{} bash -c 'verify_model {}'
+} | tee "$work/result"
+failures=$(grep -c FAILED "$work/result")
+echo "$(find "$work/exports" -name '*.safetensors' | wc -l) exports verified, $failures failures"
+[ "$failures" = 0 ] || exit 1
+[ "$device" != cpu ] || cat "$work/references/"*.jsonl >"$references"

@@ -5,6 +5,7 @@
     tools/verify_hf.py --all FILE.safetensors FOLDER              a line for every tensor
     tools/verify_hf.py --device cuda FILE.safetensors FOLDER      the reference on a GPU
     tools/verify_hf.py --record REFERENCES FILE.safetensors FOLDER    writes digests of the reference, too
+    tools/verify_hf.py FILE FOLDER FILE FOLDER ...                several exports; recorded is the first of each folder
 
 Exit status: 0 within the bounds, 1 beyond them, 2 a file is not a whole export of this model.
 Needs PyTorch and transformers. Cross-entropy is taken from the logits: the loss that `labels=` gives is shifted by one.
@@ -116,18 +117,18 @@ def digests(name, initial, reference, rounding):
             "rounding": {precision: float(f"{found[f'grad.{name}']:.2g}") for precision, found in rounding.items()}}
 
 
-def record(args, metadata, initial, reference, how, rounding):
+def record(path, folder, metadata, initial, reference, how, rounding):
     if how["mode"] != "train":
         raise Malformed(f"only an export of mode train is recorded, not of {how['mode']}")
     for name, value in initial.items():
         made = torch.tensor(hf_reference.make_weights(name, tuple(value.shape)).tolist()).reshape(value.shape)
         if not torch.equal(made, value.cpu().float()):
             raise Malformed(f"param.{name} is not what tools/make_hf.py makes: only those can be recorded")
-    with open(os.path.join(args.folder, "config.json"), encoding="utf-8") as file:
+    with open(os.path.join(folder, "config.json"), encoding="utf-8") as file:
         config = json.load(file)
     config.pop("transformers_version", None)
-    hf_reference.write_reference(args.record, {
-        "name": os.path.basename(os.path.normpath(args.folder)), "config": config,
+    hf_reference.write_reference(path, {
+        "name": os.path.basename(os.path.normpath(folder)), "config": config,
         **{name: int(metadata[name]) for name in ("batch", "ctx", "steps", "seed")},
         "lr": how["lr"], "loss": float(f"{reference['loss'].item():.12g}"),
         "tensors": {name: digests(name, initial, reference, rounding) for name in initial}})
@@ -135,43 +136,55 @@ def record(args, metadata, initial, reference, how, rounding):
 
 # ---- the program ----
 
-def verify(args):
-    metadata, tensors = read_export(args.file)
+def verify(args, path, folder, recording):
+    metadata, tensors = read_export(path)
     dim, how = describe(metadata)
     how["zeros"] = ZEROS
-    model = build(args.folder, args.device)
+    model = build(folder, args.device)
     initial = initial_parameters(model, tensors)
     if how["mode"] != "fwd" or how["precision"] in ("fp32", "tf32"):  # otherwise weights are rounded
-        check_weights(args.folder, initial)
+        check_weights(folder, initial)
     tokens, targets = (take(tensors, name, (dim["batch"], dim["ctx"])).to(args.device).long() for name in ("tokens", "targets"))
     reference = run_hf(model, initial, tokens, targets, how)
     found = list(errors(tensors, reference, how))
-    if args.record:
+    if recording:
         rounding = {precision: rounding_alone(model, initial, tokens, targets, {**how, "precision": precision})
                     for precision in ("fp32", "bf16")}
-        record(args, metadata, initial, reference, how, rounding)
+        record(args.record, folder, metadata, initial, reference, how, rounding)
     verdicts = judge(found, BOUNDS[how["precision"]], lambda: rounding_alone(model, initial, tokens, targets, how))
     print_tensors(found, verdicts, not args.all)
-    print(f"{args.file}: {metadata.get('architecture', '-')}, {how['precision']}, {metadata.get('exec', '-')}, "
-          f"attention {metadata.get('attention', '-')}, {how['mode']}, {how['steps']} steps")
-    for kind, (error, name) in worst_of(found).items():
+    failed = any("FAILED" in verdict for verdict in verdicts.values())
+    worst = worst_of(found)
+    print(f"{path}: {'FAILED' if failed else 'ok'}: {metadata.get('architecture', '-')}, {how['precision']}, {metadata.get('exec', '-')}, "
+          f"attention {metadata.get('attention', '-')}, {how['mode']}, {how['steps']} steps: "
+          + ", ".join(f"{kind} {error:.1e}" for kind, (error, _) in worst.items()), flush=True)
+    for kind, (error, name) in worst.items():
         print(f"worst {kind:8s} {error:10.3e}  {verdicts[name]}  ({name})")
-    return 1 if any("FAILED" in verdict for verdict in verdicts.values()) else 0
+    return 1 if failed else 0
+
+
+def verify_or_tell(args, path, folder, recording):
+    try:
+        return verify(args, path, folder, recording)
+    except (OSError, Malformed, KeyError) as error:
+        print(f"verify_hf: {path}: {error}", file=sys.stderr)
+        return 2
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("file", metavar="FILE", help="an export")
-    parser.add_argument("folder", metavar="FOLDER", help="the model's, with its config.json")
+    parser.add_argument("pairs", metavar="FILE FOLDER", nargs="+", help="an export, and the folder of its model")
     parser.add_argument("--all", action="store_true", help="a line for every tensor")
     parser.add_argument("--device", default="cpu", help="where the reference is computed: cpu, cuda (cpu)")
     parser.add_argument("--record", metavar="REFERENCES", help="put digests of the reference into this file")
     args = parser.parse_args()
-    try:
-        return verify(args)
-    except (OSError, Malformed, KeyError) as error:
-        print(f"verify_hf: {args.file}: {error}", file=sys.stderr)
-        return 2
+    if len(args.pairs) % 2:
+        parser.error("each FILE goes with a FOLDER")
+    worst, recorded = 0, set()
+    for path, folder in zip(args.pairs[::2], args.pairs[1::2]):
+        worst = max(worst, verify_or_tell(args, path, folder, bool(args.record) and folder not in recorded))
+        recorded.add(folder)
+    return worst
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
-/* A ModelSpec as the text of a config.json: what a program that builds models from such files is given, so that it runs
- * the model with every override of the command line. */
+/* A ModelSpec as the text of a config.json: what a program that builds models from such files is
+ * given, so that it runs the model with every override of the command line. */
 #pragma once
 
 #include "base/text.h"

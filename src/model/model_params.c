@@ -89,7 +89,8 @@ static int64_t block_elements(const Adding *a)
            (s->feed_forward_bias ? firsts * F + C : 0);
 }
 
-/* q, k, v and w1, w3 lie side by side, and so do their biases: transform_fuse() makes one matrix of each set. */
+/* q, k, v and w1, w3 lie side by side, and so do their biases: transform_fuse() makes one matrix of
+ * each set. */
 static void block_weights(const Adding *a, BlockParams *p)
 {
     const ModelSpec *s = a->spec;

@@ -1,5 +1,5 @@
-/* Every parameter of a model, as its ModelSpec asks for them. A member is the tensor that the forward pass reads;
- * PLAN_NONE: the model has no such parameter. Weights are [out, in]. */
+/* Every parameter of a model, as its ModelSpec asks for them. A member is the tensor that the
+ * forward pass reads; PLAN_NONE: the model has no such parameter. Weights are [out, in]. */
 #pragma once
 
 #include "model/model.h"
@@ -28,5 +28,6 @@ typedef struct ModelParams {
     int lm_head; /* the token embedding where they are tied */
 } ModelParams;
 
-/* Adds all of them to the plan, in the order that fixes their random streams. `blocks` has room for every layer. */
+/* Adds all of them to the plan, in the order that fixes their random streams. `blocks` has room for
+ * every layer. */
 void model_params_add(Builder *b, Model *model, ModelParams *params);

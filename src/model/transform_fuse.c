@@ -34,8 +34,8 @@ static bool follows(const Tensor *left, const Tensor *right)
            right->offset == left->offset + plan_elements(left);
 }
 
-/* `right` multiplies the same input by the weights that follow those of `left` in memory, as its bias follows that of
- * `left`. */
+/* `right` multiplies the same input by the weights that follow those of `left` in memory, as its
+ * bias follows that of `left`. */
 static bool matmuls_join(const Work *w, const Node *left, const Node *right)
 {
     const NodeAttr *a = &left->attr, *c = &right->attr;

@@ -30,6 +30,9 @@ static Status check(const Plan *plan, const Node *node)
     if (how != BROADCAST_NONE && !plan_contiguous(y)) {
         return FAIL(ST_FAILED, "binary (%s): '%s' repeats and has gaps", node->scope, y->name);
     }
+    if (how == BROADCAST_COLUMN && plan_width(z) != plan_width(x))
+        return FAIL(ST_FAILED, "binary (%s): rows of '%s' and '%s' differ", node->scope, z->name,
+                    x->name);
     const bool alike =
         plan_width(z) == plan_width(x) && (how != BROADCAST_NONE || plan_width(y) == plan_width(x));
     return alike ? ST_OK : op_check_contiguous(plan, node);

@@ -10,8 +10,8 @@
  * With attr.tokens the rows are a chunk of that many: N is attr.tokens, and the losses of all chunks
  * add up to the mean.
  *
- * logits and dlogits may be 16 bit, their rows ld apart; loss, lse and all sums are fp32. dloss is one element of any dtype: the
- * loss scale comes as float64. */
+ * logits and dlogits may be 16 bit, their rows ld apart; loss, lse and all sums are fp32. dloss is
+ * one element of any dtype: the loss scale comes as float64. */
 #include "ops/cross_entropy.h"
 
 #include "ops/element.h"

@@ -1,5 +1,6 @@
 /* How the backward pass of flash attention on a GPU cuts heads of a width: it decides how much
- * scratch dq takes, and dk and dv where heads share them. The kernels (attention_flash_*_cuda.cu) are held to it while they are compiled. */
+ * scratch dq takes, and dk and dv where heads share them. The kernels (attention_flash_*_cuda.cu)
+ * are held to it while they are compiled. */
 #pragma once
 
 enum { FLASH_TILES_HALF, FLASH_TILES_TF32, FLASH_TILES_F32, FLASH_TILES_KINDS };

@@ -2,8 +2,8 @@
  *
  * reduce  y | x        over each row: y [.., 1];  FN_COL_SUM over all rows: y [W]
  *
- * Rows of x may lie ld apart. Sums do not depend on the number of threads. The maximum has no gradient: it is used only where
- * it cancels (ops/binary.c). */
+ * Rows of x may lie ld apart. Sums do not depend on the number of threads. The maximum has no
+ * gradient: it is used only where it cancels (ops/binary.c). */
 #include "ops/element.h"
 #include "ops/op_check.h"
 #include "plan/op_functions.h"

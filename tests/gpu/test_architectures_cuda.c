@@ -33,7 +33,8 @@ int main(void)
     static struct CMUnitTest tests[CASES];
     size_t n = 0;
     for (int i = 0; i < CASES; i++) {
-        Case c = {i / (PRECISIONS * STYLES), i / STYLES % PRECISIONS, i % STYLES, ""};
+        Case c = {i / (PRECISIONS * STYLES), (size_t)(i / STYLES % PRECISIONS),
+                  (size_t)(i % STYLES), ""};
         const Config config = small_architecture(c.model);
         if (!wanted(&config, c.bound, c.style)) continue;
         snprintf(c.name, sizeof c.name, "%s %d %s %s %s", small_architectures[c.model].name,

@@ -19,7 +19,8 @@ static int64_t mean_rows(int shape)
     return shape % 2 ? 3 * shapes[shape][0] + 1 : 0;
 }
 
-/* Each with lse, and without it, then with rows that lie apart; float64 is where gradients are tested, which need it. */
+/* Each with lse, and without it, then with rows that lie apart; float64 is where gradients are
+ * tested, which need it. */
 bool cross_entropy_cases(Builder *b, int i, DType act)
 {
     if (i >= 4 * N_SHAPES) return false;

@@ -8,6 +8,7 @@ typedef struct FitAdvice {
 } FitAdvice;
 
 /* Of a config that needs more than `limit` bytes. "--recompute auto, --precision bf16 or --batch 2": each of
- * them alone is enough; "--recompute auto with --batch 2": both together are; "": nothing that is tried is. */
+ * them alone is enough; "--recompute auto with --batch 2": both together are; "": nothing that is
+ * tried is. */
 Status fit_advice(const Config *config, const Placement *placement, size_t resident, size_t limit,
                   FitAdvice *out);

@@ -22,7 +22,7 @@ struct FlashShape {
     /* ---- for FlashGeneral alone ---- */
     int group; /* heads of q that share one of k and v */
     int key_heads;
-    int window; /* a query sees its own key and those before it, so many together; T: all */
+    int window; /* number of keys that a query sees, its own the last; T: all */
 };
 
 /* The same tiles where heads share keys and values, or a query sees a window of keys. A kernel of

@@ -1,6 +1,6 @@
 /* Softmax over attention scores and its gradient (ops/softmax.c has the formulas). A causal row ends
- * at its own token, and with a WINDOW it begins so many columns before: what lies outside counts for
- * nothing and becomes 0. */
+ * at its own token, and with a window it has the last `window` columns up to it: what lies outside
+ * counts for nothing and becomes 0. */
 #include "ops/cuda/block_reduce_cuda.cuh"
 #include "ops/cuda/launch_cuda.cuh"
 

@@ -53,7 +53,8 @@ static void test_blocks(void **state)
     }
 }
 
-/* c += op(a) op(b), c = op(a) op(b) + bias, both: whole and ragged tiles, several KC, a partial sum, every dtype of c. */
+/* c += op(a) op(b), c = op(a) op(b) + bias, both: whole and ragged tiles, several KC, a partial
+ * sum, every dtype of c. */
 static void test_sums_and_biases(void **state)
 {
     (void)state;
