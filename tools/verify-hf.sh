@@ -37,7 +37,7 @@ export_one() { # NAME BATCH CTX LABEL OPTIONS...
     local file=$work/exports/$name@$label.safetensors log=$work/exports/$name@$label.log
     "$program" export --model "$work/models/$name" --batch "$batch" --ctx "$ctx" --steps 3 --device "$device" "$@" --out "$file" \
         2>"$log" && return
-    if [ "$device" != cpu ] && [[ $label == *cudnn ]] && grep -q cudnn "$log"; then
+    if [ "$device" != cpu ] && [[ $label == *cudnn ]] && grep -qi cudnn "$log"; then
         echo "not run: $name $label: $(tail -n 1 "$log")"
     else
         echo "FAILED: $name $label: $(tail -n 1 "$log")"

@@ -57,8 +57,16 @@ def load(model, initial):
             value.copy_(initial[name])
 
 
+def name_as_in_model(model, tensors):
+    """Version 5 of transformers calls NeoX's head lm_head in the model and embed_out in its files."""
+    if any(name == "lm_head.weight" for name, _ in model.named_parameters()):
+        for name in [name for name in tensors if name.endswith(".embed_out.weight")]:
+            tensors[name.replace("embed_out", "lm_head")] = tensors.pop(name)
+
+
 def initial_parameters(model, tensors):
     """The export's parameters by their names in the model: all of them, and no others."""
+    name_as_in_model(model, tensors)
     expected = {name: tuple(value.shape) for name, value in model.named_parameters()}
     others = {name[len("param."):] for name in tensors if name.startswith("param.")} - set(expected)
     if others:

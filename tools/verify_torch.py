@@ -182,9 +182,9 @@ def norm(tensor):
 
 def without_sign(gradient, most=FEW):
     """Elements that float32 may give either sign, if they are no more than this share. An exact 0 is no rounding: that
-    element must not move."""
+    element must not move, unless all may be 0 but for rounding (most 1)."""
     size = gradient.double().abs()
-    signless = (size > 0) & (size <= NO_SIGN * size.square().mean().sqrt())
+    signless = ((size > 0) | (most == 1)) & (size <= NO_SIGN * size.square().mean().sqrt())
     return signless if signless.sum() <= 1 + most * signless.numel() else torch.zeros_like(signless)
 
 
