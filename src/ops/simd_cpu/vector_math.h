@@ -37,7 +37,7 @@ static inline float vector_math_sigmoid(float x)
 }
 
 /* The distribution function of the normal distribution, 1 - erfc(x / sqrt(2)) / 2, within 2.5e-7,
- * and 5e-6 of its value on both sides (ops/normal_tail.h). */
+ * and 1e-5 of its value on both sides (ops/normal_tail.h). */
 static inline float vector_math_normal_distribution(float x)
 {
     const float magnitude = x < 0 ? -x : x, z = magnitude * 0.707106781F;

@@ -63,7 +63,8 @@ static void normal_distribution_is_close(void **state)
         const float x = (float)i / 1024;
         const double want = 0.5 * erfc(-(double)x / sqrt(2));
         const double error = fabs((double)vector_math_normal_distribution(x) - want);
-        if (!(error <= 2.5e-7 && error <= 5e-6 * want)) /* its argument x^2 / 2 is rounded, too */
+        /* x^2 / 2, up to 82 here, is rounded to 4e-6, and once more without fused multiply-add. */
+        if (!(error <= 2.5e-7 && error <= 1e-5 * want))
             fail_msg("at %g it is off by %g of %g", (double)x, error, want);
     }
 }
