@@ -77,9 +77,10 @@ static Status open_shard(Shard *shard)
     unsigned char bytes[8];
     struct stat info;
     uint64_t length = 0;
-    shard->fd = open(text_str(&shard->path), O_RDONLY | O_CLOEXEC);
+    /* O_NONBLOCK: a FIFO would wait for somebody who writes to it. */
+    shard->fd = open(text_str(&shard->path), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (shard->fd < 0 || fstat(shard->fd, &info) != 0)
-        return FAIL(ST_IO, "cannot read %s: %s", human_quote(text_str(&shard->path)).s,
+        return FAIL(ST_USAGE, "cannot read %s: %s", human_quote(text_str(&shard->path)).s,
                     error_text(errno));
     if (!S_ISREG(info.st_mode)) return wrong(shard, "it is not a regular file");
     TRY(read_bytes(shard, bytes, sizeof bytes, 0));
@@ -145,7 +146,10 @@ static Status open_all(SafetensorsReader *reader, const char *folder)
     text_clear(&path);
     text_printf(&path, "%s/%s", folder, index);
     TRY(text_status(&path));
-    if (access(text_str(&path), F_OK) != 0) return ST_OK;
+    struct stat info;
+    if (stat(text_str(&path), &info) != 0) return ST_OK;
+    if (!S_ISREG(info.st_mode))
+        return FAIL(ST_USAGE, "%s is not a regular file", human_quote(text_str(&path)).s);
     TRY(text_read_file(&text, text_str(&path), MOST_INDEX));
     return add_listed(reader, folder, text_str(&path), text_str(&text), text.n);
 }
@@ -161,6 +165,18 @@ Status safetensors_reader_open(SafetensorsReader **out, const char *folder)
     else
         safetensors_reader_close(reader);
     return status;
+}
+
+bool safetensors_reader_reads(const SafetensorsReader *reader, const char *path)
+{
+    struct stat file, shard;
+    if (!reader || stat(path, &file) != 0) return false;
+    for (size_t i = 0; i < reader->n_shards; i++) {
+        if (fstat(reader->shards[i].fd, &shard) == 0 && shard.st_dev == file.st_dev &&
+            shard.st_ino == file.st_ino)
+            return true;
+    }
+    return false;
 }
 
 void safetensors_reader_close(SafetensorsReader *reader)

@@ -14,6 +14,8 @@ typedef struct SafetensorsReader SafetensorsReader;
 Status safetensors_reader_open(SafetensorsReader **out, const char *folder);
 void safetensors_reader_close(SafetensorsReader *reader); /* NULL is fine */
 
+/* Is the file at `path` one of those that are read? */
+bool safetensors_reader_reads(const SafetensorsReader *reader, const char *path);
 bool safetensors_reader_has(const SafetensorsReader *reader, const char *name);
 /* The tensor as floats, row after row; F32, F16 and BF16 are read. ST_USAGE where it is missing or
  * has another shape than `dim`. */

@@ -276,8 +276,9 @@ static Status read_window(const File *file)
     const json_t *value = json_object_get(file->root, "sliding_window");
     const json_t *types = get(file->root, "layer_types");
     const json_t *from = json_object_get(file->root, "max_window_layers");
+    const bool by_layer = spec->window_from > 0; /* Mistral's window is in every layer */
     bool used = spec->window > 0;
-    if (spec->window_from > 0) {
+    if (by_layer) {
         used = false;
         TRY(read_flag_field(file, "use_sliding_window", &used));
         /* Zero is a number of layers, too. */
@@ -288,7 +289,7 @@ static Status read_window(const File *file)
     }
     if (json_is_null(value)) used = false;
     if (used && value) TRY(read_count(file, value, "sliding_window", &spec->window));
-    if (types) TRY(read_layer_types(file, types));
+    if (by_layer && types) TRY(read_layer_types(file, types));
     if (!used || spec->window_from >= spec->num_layers) spec->window = spec->window_from = 0;
     return ST_OK;
 }
@@ -297,6 +298,9 @@ static Status read_biases(const File *file)
 {
     ModelSpec *spec = file->spec;
     bool attention = spec->output_bias;
+    /* Of those who have a gate only Llama's has biases. */
+    if (file->architecture->family == LLAMA && spec->architecture != ARCHITECTURE_LLAMA)
+        spec->feed_forward_bias = false;
     /* Mistral has none and Qwen2 those of q, k and v, whatever the file says. */
     if (spec->architecture == ARCHITECTURE_MISTRAL || spec->architecture == ARCHITECTURE_QWEN2)
         return ST_OK;

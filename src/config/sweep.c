@@ -52,6 +52,10 @@ static Status set_flag(Reader *r, OptionId id, const char *value)
 
 static Status add_values(Reader *r, OptionId id, const char *value)
 {
+    /* Models of one computation are one cell: here the values are counted, not the cells. */
+    if (id == OPTION_MODEL && !option_in(r->set->lists, id) &&
+        (r->settings->model || strchr(value, ',')))
+        return FAIL(ST_USAGE, "--model takes one value here, not several");
     if (id == OPTION_MODEL) r->settings->model = value;
     if (id == OPTION_MODEL && strcmp(value, "list") == 0) {
         r->settings->list_models = true;

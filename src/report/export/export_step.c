@@ -1,6 +1,7 @@
 #include "report/export/export_step.h"
 
 #include "base/array.h"
+#include "base/human.h"
 #include "bench/estimate/fit.h"
 #include "exec/init.h"
 #include "exec/weights.h"
@@ -341,6 +342,9 @@ Status export_step(const Config *config, const char *model, const char *path,
     *summary = (ExportSummary){0};
     TRY(placement_find(config, &placement));
     TRY(weights_open(&weights, model));
+    if (safetensors_reader_reads(weights, path))
+        return FAIL(ST_USAGE, "--out %s has the weights of the model: choose another file",
+                    human_quote(path).s);
     TRY(fit_make_on(&fit, config, &placement, NULL));
     TRY(file_tensor_list(&e.tensors, &fit.model));
     TRY(check_fit(&e, &fit, &placement, weights != NULL));

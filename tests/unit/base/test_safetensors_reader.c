@@ -132,7 +132,7 @@ static void bad_files_are_refused(void **state)
     }
     const char *missing = "{\"weight_map\": {\"x\": \"a.safetensors\"}}";
     put_file("model.safetensors.index.json", missing, strlen(missing));
-    assert_int_equal(safetensors_reader_open(&reader, folder), ST_IO);
+    assert_int_equal(safetensors_reader_open(&reader, folder), ST_USAGE);
     remove_files();
 }
 

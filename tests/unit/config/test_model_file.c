@@ -126,6 +126,20 @@ static void windows_follow_each_class(void **state)
                               "\"sliding_window\": 8, \"layer_types\": [\"full_attention\","
                               "\"sliding_attention\", \"sliding_attention\"]}");
     assert_true(typed.window == 8 && typed.window_from == 1);
+    const ModelSpec every =
+        changed("mistral-7b", "{\"num_hidden_layers\": 2, \"sliding_window\": 8, \"layer_types\":"
+                              "[\"full_attention\", \"sliding_attention\"]}");
+    assert_true(every.window == 8 && every.window_from == 0);
+}
+
+/* Only Llama's feed-forward has biases, whatever the file says. */
+static void biases_follow_each_class(void **state)
+{
+    (void)state;
+    assert_true(changed("llama-3.2-1b", "{\"mlp_bias\": true}").feed_forward_bias);
+    static const char *const others[] = {"mistral-7b", "qwen2.5-0.5b", "qwen3-0.6b"};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        assert_false(changed(others[i], "{\"mlp_bias\": true}").feed_forward_bias);
 }
 
 static void what_changes_no_computation_is_ignored(void **state)
@@ -254,6 +268,7 @@ int main(void)
         cmocka_unit_test(the_others_differ_as_their_classes_do),
         cmocka_unit_test(both_spellings_of_rope_mean_the_same),
         cmocka_unit_test(windows_follow_each_class),
+        cmocka_unit_test(biases_follow_each_class),
         cmocka_unit_test(what_changes_no_computation_is_ignored),
         cmocka_unit_test(bad_fields_are_refused_by_name),
         cmocka_unit_test(texts_that_are_no_configuration_are_refused),
