@@ -157,9 +157,12 @@ static void emit(Work *w, const Node *node)
 static void start_from_sum(Work *w, int s, const Node *node)
 {
     int *out = w->b->plan->operands + node->first, *in = out + node->n_out;
-    if (node->op != OP_rmsnorm || out[2] != w->segments[s].kept) return;
-    in[0] = out[2];
-    in[2] = out[2] = PLAN_NONE;
+    if (node->op != OP_rmsnorm && node->op != OP_layernorm) return;
+    /* In both the sum is the last output, what is added the last input. */
+    int *sum = &out[node->n_out - 1], *delta = &in[node->n_in - 1];
+    if (*sum != w->segments[s].kept) return;
+    in[0] = *sum;
+    *delta = *sum = PLAN_NONE;
 }
 
 static void compute_again(Work *w, int s)

@@ -3,6 +3,7 @@
 #include "model/step_cost.h"
 #include "model/transform_recompute.h"
 #include "recompute_harness.h"
+#include "small_architectures.h"
 
 static Config deep_config(void)
 {
@@ -31,6 +32,43 @@ static void test_bits(void **state)
                 }
             }
         }
+    }
+}
+
+static void test_bits_of_architectures(void **state)
+{
+    (void)state;
+    for (int i = 0; i < SMALL_ARCHITECTURES; i++) {
+        Config c = small_architecture(i);
+        c.model.num_layers = 4;
+        c.recompute = 1;
+        c.exec = EXEC_FUSED;
+        for (int p = 0; p < 2; p++) {
+            c.precision = p ? PRECISION_BF16 : PRECISION_FP32;
+            recompute_check_bits(&c, BACKEND_cpu);
+        }
+    }
+}
+
+/* The norm that a segment begins with reads the kept sum: what was added to get it need not wait for backward. */
+static void test_norms_begin_with_the_sum(void **state)
+{
+    (void)state;
+    for (int i = 0; i < SMALL_ARCHITECTURES; i++) {
+        Config c = small_architecture(i);
+        Model model;
+        c.model.num_layers = 4;
+        c.recompute = 1;
+        ASSERT_OK(model_build(&model, &c, MODE_TRAIN, DT_F32));
+        int found = 0;
+        for (int n = 0; n < model.plan.n_nodes; n++) {
+            const Node *node = &model.plan.nodes[n];
+            if (!node->recomputed || !strstr(node->scope, "attn/ln1")) continue;
+            assert_int_equal(plan_in_id(&model.plan, node, node->n_in - 1), PLAN_NONE);
+            found++;
+        }
+        assert_int_equal(found, 3); /* the last block is not recomputed */
+        model_free(&model);
     }
 }
 
@@ -143,8 +181,12 @@ static void test_forward_alone(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_bits),          cmocka_unit_test(test_cost),
-        cmocka_unit_test(test_how_many),      cmocka_unit_test(test_monotone),
+        cmocka_unit_test(test_bits),
+        cmocka_unit_test(test_bits_of_architectures),
+        cmocka_unit_test(test_norms_begin_with_the_sum),
+        cmocka_unit_test(test_cost),
+        cmocka_unit_test(test_how_many),
+        cmocka_unit_test(test_monotone),
         cmocka_unit_test(test_forward_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

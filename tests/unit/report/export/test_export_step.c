@@ -70,8 +70,9 @@ static void put_values(Safetensors *file, DType dtype, int tensor, int64_t n)
     for (int64_t i = 0; i < n; i++) {
         const float x = value_of(tensor, i);
         const uint16_t half = dtype == DT_BF16 ? float16_to_bf16(x) : float16_to_f16(x);
-        const void *from = dtype == DT_F32 ? (const void *)&x : (const void *)&half;
-        assert_int_equal(safetensors_data(file, from, plan_dtype_size(dtype)), ST_OK);
+        const size_t size = plan_dtype_size(dtype);
+        const void *from = size == sizeof x ? (const void *)&x : (const void *)&half;
+        assert_int_equal(safetensors_data(file, from, size), ST_OK);
     }
 }
 
