@@ -50,7 +50,8 @@ static void test_bits_of_architectures(void **state)
     }
 }
 
-/* The norm that a segment begins with reads the kept sum: what was added to get it need not wait for backward. */
+/* The norm that a segment begins with reads the kept sum: what was added to get it need not wait for
+ * backward. */
 static void test_norms_begin_with_the_sum(void **state)
 {
     (void)state;
