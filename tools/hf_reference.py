@@ -25,6 +25,11 @@ def is_embedding(name):
     return name.endswith(("embed_tokens.weight", "wte.weight", "wpe.weight", "embed_in.weight"))
 
 
+def name_in_file(model_type, name):
+    """Version 5 of transformers calls NeoX's head lm_head in the model and embed_out in its files."""
+    return "embed_out.weight" if model_type == "gpt_neox" and name == "lm_head.weight" else name
+
+
 def make_weights(name, shape):
     """Values for the tensor `name` as an array of floats: norms about 1, biases about 0, nothing exactly so."""
     start = zlib.crc32(name.encode()) << 32

@@ -11,7 +11,7 @@ import sys
 import torch
 from transformers import AutoConfig, AutoModelForCausalLM
 
-from hf_reference import make_weights
+from hf_reference import make_weights, name_in_file
 
 LLAMA3 = {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0, "original_max_position_embeddings": 16}
 
@@ -65,7 +65,8 @@ def make(folder, fields):
     model.tie_weights()
     with torch.no_grad():
         for name, value in model.named_parameters():
-            value.copy_(torch.tensor(make_weights(name, tuple(value.shape)).tolist()).reshape(value.shape))
+            made = make_weights(name_in_file(config.model_type, name), tuple(value.shape))
+            value.copy_(torch.tensor(made.tolist()).reshape(value.shape))
     model.save_pretrained(folder)
 
 

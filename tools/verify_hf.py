@@ -58,10 +58,11 @@ def load(model, initial):
 
 
 def name_as_in_model(model, tensors):
-    """Version 5 of transformers calls NeoX's head lm_head in the model and embed_out in its files."""
-    if any(name == "lm_head.weight" for name, _ in model.named_parameters()):
-        for name in [name for name in tensors if name.endswith(".embed_out.weight")]:
-            tensors[name.replace("embed_out", "lm_head")] = tensors.pop(name)
+    for name, _ in model.named_parameters():
+        other = hf_reference.name_in_file(model.config.model_type, name)
+        for kind in ("param", "grad", "updated") if other != name else ():
+            if f"{kind}.{other}" in tensors:
+                tensors[f"{kind}.{name}"] = tensors.pop(f"{kind}.{other}")
 
 
 def initial_parameters(model, tensors):
@@ -128,18 +129,19 @@ def digests(name, initial, reference, rounding):
 def record(path, folder, metadata, initial, reference, how, rounding):
     if how["mode"] != "train":
         raise Malformed(f"only an export of mode train is recorded, not of {how['mode']}")
-    for name, value in initial.items():
-        made = torch.tensor(hf_reference.make_weights(name, tuple(value.shape)).tolist()).reshape(value.shape)
-        if not torch.equal(made, value.cpu().float()):
-            raise Malformed(f"param.{name} is not what tools/make_hf.py makes: only those can be recorded")
     with open(os.path.join(folder, "config.json"), encoding="utf-8") as file:
         config = json.load(file)
     config.pop("transformers_version", None)
+    in_file = {name: hf_reference.name_in_file(config["model_type"], name) for name in initial}
+    for name, value in initial.items():
+        made = torch.tensor(hf_reference.make_weights(in_file[name], tuple(value.shape)).tolist()).reshape(value.shape)
+        if not torch.equal(made, value.cpu().float()):
+            raise Malformed(f"param.{name} is not what tools/make_hf.py makes: only those can be recorded")
     hf_reference.write_reference(path, {
         "name": os.path.basename(os.path.normpath(folder)), "config": config,
         **{name: int(metadata[name]) for name in ("batch", "ctx", "steps", "seed")},
         "lr": how["lr"], "loss": float(f"{reference['loss'].item():.12g}"),
-        "tensors": {name: digests(name, initial, reference, rounding) for name in initial}})
+        "tensors": {in_file[name]: digests(name, initial, reference, rounding) for name in initial}})
 
 
 # ---- the program ----

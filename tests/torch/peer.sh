@@ -32,8 +32,18 @@ OPENBLAS_CORETYPE=Prescott "$roofstep" bench "${model[@]}" --peer torch --peer-r
 "$roofstep" attention --d-head 8 --ctx 19 --peer torch --peer-variant graph 2>"$work/err"
 [ $? = 2 ] && grep -q 'not one of eager, compile, efficient, flash, cudnn' "$work/err" || fail "a variant attention has not"
 
+# The same configuration through transformers, where that is installed.
+mkdir "$work/model"
+cat >"$work/model/config.json" <<'JSON'
+{"architectures": ["Qwen3ForCausalLM"], "model_type": "qwen3", "hidden_size": 48, "intermediate_size": 80, "num_hidden_layers": 3,
+ "num_attention_heads": 6, "num_key_value_heads": 3, "head_dim": 10, "vocab_size": 109, "max_position_embeddings": 64,
+ "hidden_act": "silu", "rope_theta": 1000000.0, "tie_word_embeddings": true}
+JSON
+"$roofstep" bench --model "$work/model" --num-layers 2 --ctx 17 --batch 3 --device cpu --threads 1 --warmup 1 --steps 2 \
+    --peer torch --peer-rounds 1 --format json >"$work/qwen3.json" 2>"$work/err" || fail "--model: exit code $?"
+
 "$python" - "$work" <<'PYTHON' || fail "the rows are not as they should be"
-import json, sys
+import importlib.util, json, sys
 for mode, phases in (("fwd", 1), ("fwd_bwd", 2), ("train", 3)):
     ours, theirs = json.load(open(f"{sys.argv[1]}/{mode}.json"))["results"]
     assert theirs["status"] == "ok" and theirs["peer"] == "torch" and theirs["variant"] == "eager", theirs
@@ -53,6 +63,12 @@ ours, theirs, flash = json.load(open(f"{sys.argv[1]}/attention.json"))["results"
 assert theirs["status"] == "ok" and theirs["attention"] == "naive" and theirs["mask"] == "full", theirs
 assert ours["peer_ratio"] > 0 and "forward" in theirs and "backward" in theirs and "loss" not in theirs, theirs
 assert flash["status"] == "unsupported" or flash["attention"] == "flash", flash
+ours, theirs = json.load(open(f"{sys.argv[1]}/qwen3.json"))["results"]
+if importlib.util.find_spec("transformers"):
+    assert theirs["status"] == "ok" and theirs["parameters"] == ours["parameters"], theirs
+    assert abs(theirs["loss"] - ours["loss"]) < 0.5 and ours["peer_ratio"] > 0, (theirs["loss"], ours["loss"])
+else:
+    assert theirs["status"] == "unsupported" and "transformers" in theirs["reason"], theirs
 PYTHON
 "$python" "$(dirname "$0")/../../peers/torch_bench.py" "${model[@]}" --precision tf32 >"$work/alone.json" || fail "alone: $?"
 grep -q '"status": "unsupported"' "$work/alone.json" || fail "tf32 on a CPU"
