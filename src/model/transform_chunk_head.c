@@ -22,9 +22,10 @@ int64_t transform_chunk_head_rows(const Config *config, int64_t N)
     if (config->exec == EXEC_EAGER || config->head_rows == CONFIG_HEAD_WHOLE) return N;
     if (config->head_rows > 0) return i64_min(config->head_rows, N);
     const int64_t wanted = i64_ceil_div(config->model.vocab, block_width(&config->model));
-    const int64_t chunks = i64_min(wanted, N / LEAST_ROWS);
-    if (chunks < 2) return N;
-    return i64_min(N, i64_round_up(i64_ceil_div(N, chunks), TILE_ROWS));
+    if (wanted < 2) return N;
+    /* Never fewer rows for a larger N: what a step needs grows with its batch and its context. */
+    const int64_t even = i64_round_up(i64_ceil_div(N, wanted), TILE_ROWS);
+    return i64_min(N, i64_max(even, LEAST_ROWS));
 }
 
 /* ---- the plan ---- */

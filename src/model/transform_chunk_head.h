@@ -8,7 +8,8 @@
 
 #include "model/model.h"
 
-/* Rows of the logits at a time, all N of them where that is no fewer: it goes by sizes alone.
+/* Rows of the logits at a time, all N of them where that is no fewer: it goes by sizes alone, and grows
+ * with N.
  * Config.head_rows takes its place where it is set. */
 int64_t transform_chunk_head_rows(const Config *config, int64_t N);
 

@@ -306,9 +306,10 @@ static void test_when(void **state)
         {2048, 8192, 128256, 8192, 2048},     /* Llama 1B */
         {1024, 3072, 151936, 8192, 2048},     /* Qwen3 0.6B: no fewer rows than that */
         {4096, 14336, 32000, 8192, 8192},     /* Mistral 7B */
-        {768, 3072, 50257, 4095, 4095},       /* too few rows for two chunks */
-        {768, 3072, 50257, 4096, 2048},
-        {768, 3072, 50257, 5000, 2560}, /* the rest is a chunk of about as many */
+        {768, 3072, 50257, 2048, 2048},       /* no fewer than that: one chunk */
+        {768, 3072, 50257, 2052, 2048},       /* the rest is a chunk of its own */
+        {768, 3072, 50257, 4096, 2048},       {768, 3072, 50257, 5000, 2048},
+        {768, 3072, 50257, 12000, 2432}, /* a fifth, in tiles */
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         Config c = sized(cases[i].d_model, cases[i].d_ff, cases[i].vocab, cases[i].N);
@@ -318,18 +319,27 @@ static void test_when(void **state)
     }
 }
 
+/* More tokens never take fewer rows, so that what fits does so up to one batch and not beyond. */
+static void test_grows(void **state)
+{
+    (void)state;
+    const Config c = sized(768, 3072, 50257, 4096);
+    for (int64_t N = 1, last = 0; N < 40000; N++) {
+        const int64_t rows = transform_chunk_head_rows(&c, N);
+        if (rows < last || rows > N)
+            fail_msg("%d rows of %d, %d of fewer", (int)rows, (int)N, (int)last);
+        last = rows;
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_numbers),
-        cmocka_unit_test(test_loss_scale),
-        cmocka_unit_test(test_modes),
-        cmocka_unit_test(test_poisoned),
-        cmocka_unit_test(test_peak),
-        cmocka_unit_test(test_flops),
-        cmocka_unit_test(test_when),
-        cmocka_unit_test(test_aligned_rows),
-        cmocka_unit_test(test_forward_with_gradients),
+        cmocka_unit_test(test_numbers),      cmocka_unit_test(test_loss_scale),
+        cmocka_unit_test(test_modes),        cmocka_unit_test(test_poisoned),
+        cmocka_unit_test(test_peak),         cmocka_unit_test(test_flops),
+        cmocka_unit_test(test_when),         cmocka_unit_test(test_grows),
+        cmocka_unit_test(test_aligned_rows), cmocka_unit_test(test_forward_with_gradients),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

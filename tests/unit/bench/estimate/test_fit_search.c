@@ -163,6 +163,43 @@ static void test_search_presets(void **state)
     }
 }
 
+/* A large vocabulary, whose logits come in chunks beyond 2048 rows. */
+static Config with_wide_head(Mode mode)
+{
+    Config c = preset("tiny");
+    c.model.vocab = 20011;
+    c.model.num_layers = 2;
+    c.mode = mode;
+    c.ctx = 128;
+    c.batch = 1;
+    return c;
+}
+
+/* Of all batches up to more than any chunk's edge: the one that is found fits, and no larger one does. */
+static void test_search_with_chunks(void **state)
+{
+    (void)state;
+    enum { MOST = 80, LIMITS = MOST };
+    const Placement place = on_cpu();
+    for (int mode = 0; mode < MODE_COUNT; mode++) {
+        const Config c = with_wide_head((Mode)mode);
+        size_t need[MOST + 1], modes[MODE_COUNT] = {0};
+        FitLimit fits[LIMITS];
+        for (int m = 0; m <= mode; m++)
+            assert_int_equal(fit_search_need(&c, &place, (Mode)m, mib, &modes[m]), ST_OK);
+        for (int b = 1; b <= MOST; b++) need[b] = need_at(&c, &place, b, c.ctx);
+        for (int i = 0; i < LIMITS; i++) fits[i].limit = need[i + 1] + (i % 2 ? 0 : mib);
+        assert_int_equal(fit_search(&c, &place, mib, modes, fits, LIMITS), ST_OK);
+        for (int i = 0; i < LIMITS; i++) {
+            int most = 0;
+            for (int b = 1; b <= MOST; b++) most = need[b] <= fits[i].limit ? b : most;
+            if (most < MOST && fits[i].most_batch != most)
+                fail_msg("%s: batch %d is the largest that fits in %zu bytes, not %d",
+                         config_modes[mode], most, fits[i].limit, (int)fits[i].most_batch);
+        }
+    }
+}
+
 /* No memory is ever too small to say so, and none too large: sizes end where they cannot be addressed. */
 static void test_search_without_end(void **state)
 {
@@ -249,6 +286,7 @@ int main(void)
         cmocka_unit_test(test_optimizer_bytes),
         cmocka_unit_test(test_search),
         cmocka_unit_test(test_search_presets),
+        cmocka_unit_test(test_search_with_chunks),
         cmocka_unit_test(test_search_without_end),
         cmocka_unit_test(test_cell),
         cmocka_unit_test(test_cell_on_this_machine),
