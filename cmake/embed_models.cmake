@@ -1,12 +1,12 @@
 # cmake -DMODELS=folder -DOUT=file.c -P embed_models.cmake: the configuration files of a folder as model_file_bundled,
-# sorted by name, and their names alone as model_file_names.
-file(GLOB files ${MODELS}/*.json)
+# and their names alone as model_file_names, both in the natural order of the names: with ".json" gpt2-xl comes before gpt2.
+file(GLOB stems RELATIVE ${MODELS} ${MODELS}/*.json)
+list(TRANSFORM stems REPLACE "\\.json$" "")
+list(SORT stems COMPARE NATURAL)
 set(rows "")
 set(names "")
-foreach(file ${files})
-  get_filename_component(name ${file} NAME)
-  string(REGEX REPLACE "\\.json$" "" name ${name})
-  file(READ ${file} text)
+foreach(name ${stems})
+  file(READ ${MODELS}/${name}.json text)
   string(REPLACE "\\" "\\\\" text "${text}")
   string(REPLACE "\"" "\\\"" text "${text}")
   string(REPLACE "\n" "\\n\"\n     \"" text "${text}")

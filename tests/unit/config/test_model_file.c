@@ -23,6 +23,10 @@ static void bundled_models_are_read(void **state)
     int n = 0;
     for (const ModelFile *file = model_file_bundled; file->name; file++, n++) load(file->name);
     assert_int_equal(n, 11);
+    for (int i = 1; i < n; i++) {
+        assert_string_equal(model_file_bundled[i].name, model_file_names[i]);
+        assert_true(strverscmp(model_file_names[i - 1], model_file_names[i]) < 0);
+    }
 }
 
 static void llama_is_what_its_file_says(void **state)
