@@ -2,52 +2,12 @@
 
 #include "base/human.h"
 #include "base/suggest.h"
+#include "config/architecture.h"
 
 #include <math.h>
 #include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-
-typedef enum Family { LLAMA = 1, NEOX = 2, GPT2 = 4 } Family;
-typedef enum FieldKind { COUNT, REAL, FLAG } FieldKind;
-typedef enum FieldNeed { OPTIONAL, REQUIRED } FieldNeed;
-
-typedef struct ArchitectureInfo {
-    const char *class_name, *model_type;
-    Family family;
-    ModelSpec silent; /* what a file means that does not say */
-} ArchitectureInfo;
-
-static const ArchitectureInfo architectures[ARCHITECTURE_COUNT] = {
-#define ARCHITECTURE(id, class, type, family, ...) \
-    [ARCHITECTURE_##id] = {class, type, family, {.architecture = ARCHITECTURE_##id, __VA_ARGS__}},
-#include "config/architectures.def"
-};
-
-typedef struct FileField {
-    unsigned families;
-    const char *name;
-    FieldKind kind;
-    size_t offset;
-    FieldNeed need;
-} FileField;
-
-static const FileField fields[] = {
-#define FIELD(families, name, kind, member, need) \
-    {families, name, kind, offsetof(ModelSpec, member), need},
-#include "config/architectures.def"
-};
-
-typedef struct NeutralField {
-    const char *name;
-    double value;
-} NeutralField;
-
-static const NeutralField neutral_fields[] = {
-#define NEUTRAL(name, value) {name, value},
-#include "config/architectures.def"
-};
 
 /* A file while it is being read. */
 typedef struct File {
@@ -108,20 +68,20 @@ static Status read_flag(const File *file, const json_t *value, const char *name,
     return ST_OK;
 }
 
-static Status read_field(const File *file, const FileField *field)
+static Status read_field(const File *file, const ArchitectureField *field)
 {
     void *member = (char *)file->spec + field->offset;
     const json_t *value = get(file->root, field->name);
-    if (!value && field->need == REQUIRED)
+    if (!value && field->need == FIELD_REQUIRED)
         return WRONG(file, "%s is missing; %s has one", field->name,
                      file->architecture->class_name);
     if (!value) return ST_OK;
     switch (field->kind) {
-    case COUNT:
+    case FIELD_COUNT:
         return read_count(file, value, field->name, member);
-    case REAL:
+    case FIELD_REAL:
         return read_real(file, value, field->name, member);
-    case FLAG:
+    case FIELD_FLAG:
         return read_flag(file, value, field->name, member);
     }
     return ST_OK;
@@ -136,8 +96,7 @@ static Status read_flag_field(const File *file, const char *name, bool *out)
 
 static Status refuse_unsupported(const File *file)
 {
-    for (size_t i = 0; i < COUNT_OF(neutral_fields); i++) {
-        const NeutralField *field = &neutral_fields[i];
+    for (const NeutralField *field = architecture_neutral; field->name; field++) {
         const json_t *value = get(file->root, field->name);
         const double number = json_is_boolean(value)  ? json_is_true(value)
                               : json_is_number(value) ? json_number_value(value)
@@ -161,7 +120,7 @@ static Status find_architecture(File *file)
     if (!class_name && !type)
         return WRONG(file, "no \"architectures\": is this a model's config.json?");
     for (int i = ARCHITECTURE_OWN + 1; i < ARCHITECTURE_COUNT; i++) {
-        const ArchitectureInfo *known = &architectures[i];
+        const ArchitectureInfo *known = &architecture_table[i];
         const bool same = class_name ? strcmp(class_name, known->class_name) == 0
                                      : strcmp(type, known->model_type) == 0;
         if (same) file->architecture = known;
@@ -186,7 +145,8 @@ static Status read_activation(const File *file)
         {"gelu", FEED_FORWARD_GELU_ERF},       {"gelu_new", FEED_FORWARD_GELU_TANH},
         {"gelu_fast", FEED_FORWARD_GELU_TANH}, {"gelu_pytorch_tanh", FEED_FORWARD_GELU_TANH},
     };
-    const char *name = file->architecture->family == GPT2 ? "activation_function" : "hidden_act";
+    const char *name =
+        file->architecture->family == FAMILY_GPT2 ? "activation_function" : "hidden_act";
     const json_t *value = get(file->root, name);
     const char *word = json_string_value(value);
     const bool gated = file->spec->feed_forward == FEED_FORWARD_SWIGLU;
@@ -299,12 +259,12 @@ static Status read_biases(const File *file)
     ModelSpec *spec = file->spec;
     bool attention = spec->output_bias;
     /* Of those who have a gate only Llama's has biases. */
-    if (file->architecture->family == LLAMA && spec->architecture != ARCHITECTURE_LLAMA)
+    if (file->architecture->family == FAMILY_LLAMA && spec->architecture != ARCHITECTURE_LLAMA)
         spec->feed_forward_bias = false;
     /* Mistral has none and Qwen2 those of q, k and v, whatever the file says. */
     if (spec->architecture == ARCHITECTURE_MISTRAL || spec->architecture == ARCHITECTURE_QWEN2)
         return ST_OK;
-    if (file->architecture->family == GPT2) return ST_OK;
+    if (file->architecture->family == FAMILY_GPT2) return ST_OK;
     TRY(read_flag_field(file, "attention_bias", &attention));
     spec->qkv_bias = spec->output_bias = attention;
     return ST_OK;
@@ -341,9 +301,8 @@ static Status read_spec(File *file)
     *file->spec = file->architecture->silent;
     snprintf(file->spec->size, sizeof file->spec->size, "custom");
     TRY(refuse_unsupported(file));
-    for (size_t i = 0; i < COUNT_OF(fields); i++) {
-        if (fields[i].families & (unsigned)file->architecture->family)
-            TRY(read_field(file, &fields[i]));
+    for (const ArchitectureField *field = architecture_fields; field->name; field++) {
+        if (field->families & (unsigned)file->architecture->family) TRY(read_field(file, field));
     }
     TRY(read_activation(file));
     if (file->spec->position == POSITION_HALVES) TRY(read_rope(file));

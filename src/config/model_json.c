@@ -1,38 +1,17 @@
 #include "config/model_json.h"
 
 #include "base/json_text.h"
+#include "config/architecture.h"
 
 #include <stdlib.h>
 
-enum { LLAMA = 1, NEOX = 2, GPT2 = 4 };
-enum { COUNT, REAL, FLAG };
-
-static const struct {
-    const char *class_name, *model_type;
-    unsigned family;
-} architectures[ARCHITECTURE_COUNT] = {
-#define ARCHITECTURE(id, class, type, family, ...) [ARCHITECTURE_##id] = {class, type, family},
-#include "config/architectures.def"
-};
-
-static const struct {
-    unsigned families;
-    const char *name;
-    int kind;
-    size_t offset;
-} fields[] = {
-#define FIELD(families, name, kind, member, need) \
-    {families, name, kind, offsetof(ModelSpec, member)},
-#include "config/architectures.def"
-};
-
-static json_t *field_value(const ModelSpec *spec, int kind, size_t offset)
+static json_t *field_value(const ModelSpec *spec, const ArchitectureField *field)
 {
-    const char *member = (const char *)spec + offset;
-    switch (kind) {
-    case COUNT:
+    const char *member = (const char *)spec + field->offset;
+    switch (field->kind) {
+    case FIELD_COUNT:
         return *(const int64_t *)member ? json_integer(*(const int64_t *)member) : json_null();
-    case REAL:
+    case FIELD_REAL:
         return json_real(*(const double *)member);
     default:
         return json_boolean(*(const bool *)member);
@@ -75,10 +54,10 @@ static json_t *window(const ModelSpec *s)
                      "use_sliding_window", 1, "max_window_layers", (json_int_t)s->window_from);
 }
 
-static void add_family(json_t *root, const ModelSpec *s, unsigned family)
+static void add_family(json_t *root, const ModelSpec *s, Family family)
 {
     const char *act = activation(s->feed_forward);
-    if (family == GPT2) {
+    if (family == FAMILY_GPT2) {
         json_object_update_new(root, json_pack("{s:s, s:i, s:i, s:i}", "activation_function", act,
                                                "resid_pdrop", 0, "embd_pdrop", 0, "attn_pdrop", 0));
         return;
@@ -89,22 +68,20 @@ static void add_family(json_t *root, const ModelSpec *s, unsigned family)
                                      "hidden_dropout", 0, "rope_parameters", rope(&s->rope, true)));
     if (s->rope.scaling != ROPE_SCALING_NONE)
         json_object_set_new(root, "rope_scaling", rope(&s->rope, false));
-    if (family == LLAMA) json_object_update_new(root, window(s));
+    if (family == FAMILY_LLAMA) json_object_update_new(root, window(s));
 }
 
 Status model_json_write(const ModelSpec *spec, Text *text)
 {
-    const unsigned family = architectures[spec->architecture].family;
+    const ArchitectureInfo *architecture = &architecture_table[spec->architecture];
     CLEANUP(json_text_free)
-    json_t *root =
-        json_pack("{s:[s], s:s}", "architectures", architectures[spec->architecture].class_name,
-                  "model_type", architectures[spec->architecture].model_type);
-    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
-        if (fields[i].families & family)
-            json_object_set_new(root, fields[i].name,
-                                field_value(spec, fields[i].kind, fields[i].offset));
+    json_t *root = json_pack("{s:[s], s:s}", "architectures", architecture->class_name,
+                             "model_type", architecture->model_type);
+    for (const ArchitectureField *field = architecture_fields; field->name; field++) {
+        if (field->families & (unsigned)architecture->family)
+            json_object_set_new(root, field->name, field_value(spec, field));
     }
-    add_family(root, spec, family);
+    add_family(root, spec, architecture->family);
     char *dump = root ? json_dumps(root, JSON_COMPACT | JSON_SORT_KEYS) : NULL;
     if (!dump) return NO_MEMORY("for a model's configuration");
     text_printf(text, "%s", dump);

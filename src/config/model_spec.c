@@ -83,15 +83,6 @@ Status model_spec_check(const ModelSpec *m)
     return ST_OK;
 }
 
-const char *model_spec_class(Architecture architecture)
-{
-    static const char *const classes[ARCHITECTURE_COUNT] = {
-#define ARCHITECTURE(id, class, ...) [ARCHITECTURE_##id] = class,
-#include "config/architectures.def"
-    };
-    return classes[architecture];
-}
-
 int64_t model_spec_kv_heads(const ModelSpec *spec)
 {
     return spec->num_kv_heads ? spec->num_kv_heads : spec->num_heads;

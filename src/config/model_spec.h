@@ -28,7 +28,7 @@ typedef enum Position { MODEL_POSITIONS(MODEL_CONSTANT) POSITION_COUNT } Positio
 typedef enum FeedForward { MODEL_FEED_FORWARDS(MODEL_CONSTANT) FEED_FORWARD_COUNT } FeedForward;
 typedef enum RopeScaling { MODEL_ROPE_SCALINGS(MODEL_CONSTANT) ROPE_SCALING_COUNT } RopeScaling;
 
-/* Whose names the parameters have in files: the project's own model, or a class of `transformers`. */
+/* The project's own model, or a class of `transformers`: config/architecture.h. */
 typedef enum Architecture {
     ARCHITECTURE_OWN,
 #define ARCHITECTURE(id, ...) ARCHITECTURE_##id,
@@ -79,8 +79,6 @@ Status model_spec_preset(ModelSpec *spec, const char *name);
 bool model_spec_is_file(const ModelSpec *spec);
 /* What must hold between its fields. ST_USAGE: one line that has the numbers. */
 Status model_spec_check(const ModelSpec *spec);
-/* The class of `transformers` that has this architecture; NULL of the project's own. */
-const char *model_spec_class(Architecture architecture);
 
 /* What is not said follows from the rest. */
 int64_t model_spec_kv_heads(const ModelSpec *spec);

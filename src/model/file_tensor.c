@@ -1,20 +1,14 @@
 #include "model/file_tensor.h"
 
 #include "base/array.h"
+#include "config/architecture.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-typedef enum Family { OWN, LLAMA, NEOX, GPT2 } Family;
-
-static const Family families[ARCHITECTURE_COUNT] = {
-#define ARCHITECTURE(id, class, type, family, ...) [ARCHITECTURE_##id] = family,
-#include "config/architectures.def"
-};
-
 static const char *const prefixes[] = {
-#define FILE_PREFIX(family, prefix) [family] = prefix,
+#define FILE_PREFIX(family, prefix) [FAMILY_##family] = prefix,
 #include "model/parameter_names.def"
 };
 
@@ -27,7 +21,8 @@ typedef struct Line {
 } Line;
 
 static const Line lines[] = {
-#define FILE_TENSOR(family, name, form, ...) {family, name, FILE_FORM_##form, {__VA_ARGS__}},
+#define FILE_TENSOR(family, name, form, ...) \
+    {FAMILY_##family, name, FILE_FORM_##form, {__VA_ARGS__}},
 #include "model/parameter_names.def"
 };
 enum { N_LINES = sizeof lines / sizeof *lines };
@@ -207,11 +202,12 @@ static void take_own(FileTensors *out, const Model *model)
 Status file_tensor_list(FileTensors *out, const Model *model)
 {
     const ModelSpec *spec = &model->config.model;
-    Search s = {
-        .model = model, .family = families[spec->architecture], .layers = (int)spec->num_layers};
+    Search s = {.model = model,
+                .family = architecture_table[spec->architecture].family,
+                .layers = (int)spec->num_layers};
     *out = (FileTensors){.tensors = calloc((size_t)model->n_params + 1, sizeof *out->tensors)};
     if (!out->tensors) return NO_MEMORY("for the names of parameters");
-    if (s.family == OWN) {
+    if (s.family == FAMILY_OWN) {
         take_own(out, model);
         return ST_OK;
     }

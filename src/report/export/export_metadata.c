@@ -1,5 +1,6 @@
 #include "report/export/export_metadata.h"
 
+#include "config/architecture.h"
 #include "config/cell_field.h"
 #include "config/option_value.h"
 
@@ -21,7 +22,8 @@ static Status put_sizes(Safetensors *file, const Config *c)
 static Status put_model(Safetensors *file, const ModelSpec *spec)
 {
     if (spec->architecture == ARCHITECTURE_OWN) return ST_OK;
-    TRY(safetensors_metadata(file, "architecture", model_spec_class(spec->architecture)));
+    TRY(safetensors_metadata(file, "architecture",
+                             architecture_table[spec->architecture].class_name));
     return safetensors_metadata(file, "model", model_spec_hash(spec).s);
 }
 

@@ -1,0 +1,24 @@
+#include "config/architecture.h"
+
+const ArchitectureInfo architecture_table[ARCHITECTURE_COUNT] = {
+#define ARCHITECTURE(id, class, type, family, ...) \
+    [ARCHITECTURE_##                               \
+        id] = {class, type, FAMILY_##family, {.architecture = ARCHITECTURE_##id, __VA_ARGS__}},
+#include "config/architectures.def"
+};
+
+/* As the rows say it. */
+enum { LLAMA = FAMILY_LLAMA, NEOX = FAMILY_NEOX, GPT2 = FAMILY_GPT2 };
+
+const ArchitectureField architecture_fields[] = {
+#define FIELD(families, name, kind, member, need) \
+    {families, name, FIELD_##kind, offsetof(ModelSpec, member), FIELD_##need},
+#include "config/architectures.def"
+    {0},
+};
+
+const NeutralField architecture_neutral[] = {
+#define NEUTRAL(name, value) {name, value},
+#include "config/architectures.def"
+    {0},
+};

@@ -1,0 +1,37 @@
+/* The classes of `transformers` whose files are read, and the fields of these files: the rows of
+ * architectures.def. */
+#pragma once
+
+#include "config/model_spec.h"
+
+#include <stddef.h>
+
+/* Which names fields and parameters have in files. A field may be of several families. */
+typedef enum Family { FAMILY_OWN = 0, FAMILY_LLAMA = 1, FAMILY_NEOX = 2, FAMILY_GPT2 = 4 } Family;
+
+typedef struct ArchitectureInfo {
+    const char *class_name, *model_type; /* NULL of the project's own */
+    Family family;
+    ModelSpec silent; /* what a file means that does not say */
+} ArchitectureInfo;
+extern const ArchitectureInfo architecture_table[ARCHITECTURE_COUNT];
+
+typedef enum FieldKind { FIELD_COUNT, FIELD_REAL, FIELD_FLAG } FieldKind;
+typedef enum FieldNeed { FIELD_OPTIONAL, FIELD_REQUIRED } FieldNeed;
+
+/* A field of a file that is one member of ModelSpec: an int64_t, a double or a bool by its kind. */
+typedef struct ArchitectureField {
+    unsigned families;
+    const char *name;
+    FieldKind kind;
+    size_t offset;
+    FieldNeed need;
+} ArchitectureField;
+extern const ArchitectureField architecture_fields[]; /* ended by a NULL name */
+
+/* A field that is not supported unless it has this value. */
+typedef struct NeutralField {
+    const char *name;
+    double value;
+} NeutralField;
+extern const NeutralField architecture_neutral[]; /* ended by a NULL name */
