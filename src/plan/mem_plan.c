@@ -265,7 +265,8 @@ size_t mem_plan_carried(const MemPlan *mem, const Plan *plan, int node)
     size_t sum = 0;
     for (int i = 0; i < plan->n_tensors; i++) {
         if (!in_arena(mem, plan, i)) continue;
-        if (mem->first[i] < node && mem->last[i] >= node) sum += plan_bytes(&plan->tensors[i]);
+        if (mem->first[i] < node && mem->last[i] >= node)
+            sum += plan_storage_bytes(&plan->tensors[i]);
     }
     return sum;
 }
@@ -275,8 +276,8 @@ size_t mem_plan_left(const MemPlan *mem, const Plan *plan)
     size_t sum = 0;
     for (int i = 0; i < plan->n_tensors; i++) {
         if (!transient(plan, i) || mem->first[i] == PLAN_NONE || !lives_on(plan, i)) continue;
-        sum +=
-            plan_bytes(&plan->tensors[i]); /* memory taken over has one last owner, who lives on */
+        /* memory taken over has one last owner, who lives on */
+        sum += plan_storage_bytes(&plan->tensors[i]);
     }
     return sum;
 }

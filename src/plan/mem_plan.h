@@ -33,7 +33,7 @@ Status mem_plan_timeline(const MemPlan *mem, const Plan *plan, const size_t *wor
                          size_t **live);
 
 /* Bytes that nodes before `node` made and it, or a later one, still needs, or that are kept. Persistent
- * kinds are not counted, and nothing is rounded up. */
+ * kinds are not counted. What lies between rows is; nothing is rounded up. */
 size_t mem_plan_carried(const MemPlan *mem, const Plan *plan, int node);
 /* The same after the last node: what is kept or saved. */
 size_t mem_plan_left(const MemPlan *mem, const Plan *plan);
