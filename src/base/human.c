@@ -93,14 +93,27 @@ static uint64_t to_hundredths(uint64_t bytes, int unit, bool up)
     return bytes / size * 100 + (rest + (up ? size - 1 : 0)) / size;
 }
 
-/* The largest unit in which what is lacking is more than a few hundredths. What is needed is
- * rounded up and what is there down: whoever frees what is lacking, as written, has enough. */
+/* The largest unit in which what is lacking has two digits and what is there, 8 GiB of a GPU, is no
+ * fraction. */
+static int shortage_unit(uint64_t need, uint64_t there, uint64_t lack)
+{
+    int unit = 0;
+    for (; unit < 5; unit++) {
+        const uint64_t next = UINT64_C(1) << (10 * (unit + 1));
+        if (need < next || lack < next / 10 || (there > 0 && there < next)) break;
+    }
+    return unit;
+}
+
+/* What is needed is rounded up and what is there down: whoever frees what is lacking, as written, has
+ * enough. Beside a millionth of the need no unit serves all three. */
 HumanShortage human_shortage(uint64_t need, uint64_t there)
 {
     const uint64_t lack = need > there ? need - there : 0;
-    int unit = 0;
-    while (unit < 5 && need >> (10 * (unit + 1)) && lack >= (UINT64_C(1) << (10 * (unit + 1))) / 20)
-        unit++;
+    const int unit = shortage_unit(need, there, lack);
+    if (there > 0 && need / there >= UINT64_C(1) << 20)
+        return (HumanShortage){human_bytes((double)need), human_bytes((double)there),
+                               human_bytes((double)lack)};
     const uint64_t a = to_hundredths(need, unit, true), b = to_hundredths(there, unit, false);
     return (HumanShortage){in_unit(a, unit), in_unit(b, unit), in_unit(lack ? a - b : 0, unit)};
 }

@@ -14,8 +14,8 @@ typedef struct HumanQuote {
 } HumanQuote;
 
 HumanText human_bytes(double bytes); /* 1.25 GiB */
-/* What is needed, what is there and what is lacking, in one unit; as written, the last is the
- * difference of the first two. */
+/* What is needed, what is there and what is lacking, in one unit that suits the second and the last; as
+ * written, the last is the difference of the first two. */
 typedef struct HumanShortage {
     HumanText need, there, lack;
 } HumanShortage;

@@ -105,8 +105,7 @@ static void fits_row(Table *table, const PlanCell *cell, int k, const char *labe
     const FitLimit *fit = &cell->fits[k];
     const HumanShortage s = human_shortage(fit->need, fit->limit);
     table_cell(table, label);
-    table_cell_printf(table, "%s%s", fit->fits ? human_bytes((double)fit->limit).s : s.there.s,
-                      whose);
+    table_cell_printf(table, "%s%s", human_bytes((double)fit->limit).s, whose);
     TABLE_CELLS(table, fit->fits ? human_bytes((double)fit->need).s : s.need.s,
                 fit->fits ? "yes" : "no", fit->fits ? "-" : s.lack.s,
                 fit->any ? config_modes[fit->mode] : "none");

@@ -106,9 +106,18 @@ static void shortages(void **state)
     const double gib = 1024.0 * 1024 * 1024;
     (void)state;
     HumanShortage s = human_shortage((uint64_t)(7.93 * gib), (uint64_t)(7.85 * gib));
-    assert_string_equal(s.need.s, "7.93 GiB");
-    assert_string_equal(s.there.s, "7.84 GiB"); /* down: freeing what is lacking must be enough */
-    assert_string_equal(s.lack.s, "0.09 GiB");
+    assert_string_equal(s.need.s, "8120.32 MiB");
+    assert_string_equal(s.there.s,
+                        "8038.39 MiB");         /* down: freeing what is lacking must be enough */
+    assert_string_equal(s.lack.s, "81.93 MiB"); /* not 0.09 GiB: two digits at least */
+    s = human_shortage((uint64_t)(1054.7196 * gib), UINT64_C(8) << 30);
+    assert_string_equal(s.need.s, "1054.72 GiB"); /* not 1.04 TiB beside 0.00 TiB */
+    assert_string_equal(s.there.s, "8.00 GiB");
+    assert_string_equal(s.lack.s, "1046.72 GiB");
+    s = human_shortage(UINT64_C(9) << 50, UINT64_C(8) << 30);
+    assert_string_equal(s.need.s, "9.00 PiB");
+    assert_string_equal(s.there.s, "8.00 GiB");
+    assert_string_equal(s.lack.s, "9.00 PiB");
     s = human_shortage((UINT64_C(8) << 30) + (15 << 20), UINT64_C(8) << 30);
     assert_string_equal(s.need.s, "8207.00 MiB");
     assert_string_equal(s.there.s, "8192.00 MiB");
