@@ -7,6 +7,8 @@ OpCases *const op_cases[OP_COUNT] = {
 #include "plan/ops.def"
 };
 
+bool op_cases_gpu;
+
 int op_cases_indices(Builder *b, const char *name, int64_t below, int n_dims, const int64_t *dim)
 {
     char full[PLAN_NAME];

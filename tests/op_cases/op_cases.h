@@ -16,5 +16,8 @@ typedef bool OpCases(Builder *b, int i, DType act);
 
 extern OpCases *const op_cases[OP_COUNT];
 
+/* Set: also cases for the kernels of a GPU that take a CPU long and tell it nothing. */
+extern bool op_cases_gpu;
+
 /* An input of integers in [0, below). */
 int op_cases_indices(Builder *b, const char *name, int64_t below, int n_dims, const int64_t *dim);

@@ -1,28 +1,16 @@
-#include "op_cases.h"
-
-/* Widths that are tiny, odd, prime, and a model's own; with and without the residual. */
-static const int64_t shapes[][2] = {{1, 1},    {3, 2},    {5, 33},   {7, 101},
-                                    {17, 128}, {9, 768},  {130, 31}, {4500, 8},
-                                    {3, 5000}, {2, 8192}, {2, 8200}, {2, 4099}};
-/* The first ones serve differences, too, which run a case over and over. The others are for the
- * kernels of a GPU: more rows than it runs at once, long rows, longer than threads hold. */
-enum { N_SHAPES = sizeof shapes / sizeof *shapes, N_SMALL = 7 };
-
-static bool is_case(int i, DType act)
-{
-    return i < 2 * (act == DT_F64 ? N_SMALL : N_SHAPES);
-}
+#include "norm_shapes.h"
 
 bool rmsnorm_cases(Builder *b, int i, DType act)
 {
-    if (!is_case(i, act)) return false;
-    const int64_t rows = shapes[i / 2][0], cols = shapes[i / 2][1];
+    NormShape shape;
+    if (!norm_shape(i, 0, act, &shape)) return false;
+    const int64_t rows = shape.rows, cols = shape.cols;
     const DType wide = op_full_dtype(act);
     const int x = builder_tensor(b, "x", TK_ACTIVATION, wide, DIMS(rows, cols));
     const int w = builder_tensor(b, "w", TK_ACTIVATION, wide, DIMS(cols));
     const int y = builder_tensor(b, "y", TK_ACTIVATION, act, DIMS(rows, cols));
     const int r = builder_tensor(b, "r", TK_ACTIVATION, wide, DIMS(rows, 1));
-    if (i % 2) {
+    if (shape.residual) {
         const int delta = builder_tensor(b, "delta", TK_ACTIVATION, act, DIMS(rows, cols));
         const int s = builder_tensor(b, "s", TK_ACTIVATION, wide, DIMS(rows, cols));
         builder_node(b, OP_rmsnorm, IDS(y, r, s), IDS(x, w, delta))->shift = 1e-5;
@@ -34,8 +22,9 @@ bool rmsnorm_cases(Builder *b, int i, DType act)
 
 bool rmsnorm_grad_cases(Builder *b, int i, DType act)
 {
-    if (!is_case(i, act)) return false;
-    const int64_t rows = shapes[i / 2][0], cols = shapes[i / 2][1];
+    NormShape shape;
+    if (!norm_shape(i, 0, act, &shape)) return false;
+    const int64_t rows = shape.rows, cols = shape.cols;
     const DType wide = op_full_dtype(act);
     const int dy = builder_tensor(b, "dy", TK_ACTIVATION, act, DIMS(rows, cols));
     const int s = builder_tensor(b, "s", TK_ACTIVATION, wide, DIMS(rows, cols));
@@ -44,7 +33,7 @@ bool rmsnorm_grad_cases(Builder *b, int i, DType act)
     const int dx = builder_tensor(b, "dx", TK_ACTIVATION, wide, DIMS(rows, cols));
     const int dw = builder_tensor(b, "dw", TK_ACTIVATION, wide, DIMS(cols));
     int ds = PLAN_NONE, ddelta = PLAN_NONE;
-    if (i % 2) {
+    if (shape.residual) {
         ds = builder_tensor(b, "ds", TK_ACTIVATION, wide, DIMS(rows, cols));
         ddelta = builder_tensor(b, "ddelta", TK_ACTIVATION, act, DIMS(rows, cols));
     }

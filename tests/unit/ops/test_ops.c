@@ -1,6 +1,7 @@
-/* Every implementation of every op on one backend (test_ops [cpu|cuda]) over the op's own cases, in
- * every precision, against the reference; a second run, on a CPU with other threads where the bits may
- * not depend on them, gives the same bits. A new line in ops.def is tested with no change here. */
+/* Every implementation of every op on one backend (test_ops [cpu|cuda [all]]) over the op's own cases,
+ * in every precision, against the reference; a second run, on a CPU with other threads where the bits
+ * may not depend on them, gives the same bits. A new line in ops.def is tested with no change here.
+ * `all`: on a CPU, too, the cases that only a GPU needs. */
 #include "op_cases/op_cases.h"
 #include "op_harness.h"
 #include "ops/gemm_cpu/microkernel_cpu.h"
@@ -164,6 +165,7 @@ int main(int argc, char **argv)
     static OpKind kinds[OP_COUNT];
     struct CMUnitTest tests[OP_COUNT];
     if (argc > 1) backend = harness_backend(argv[1]);
+    op_cases_gpu = backend != BACKEND_cpu || (argc > 2 && strcmp(argv[2], "all") == 0);
     for (int op = 0; op < OP_COUNT; op++) {
         kinds[op] = (OpKind)op;
         tests[op] = (struct CMUnitTest){plan_op_name((OpKind)op), test_op, NULL, NULL, &kinds[op]};
