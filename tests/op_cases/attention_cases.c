@@ -12,8 +12,8 @@ static const int64_t shapes[][4] = {
     {1, 1, 64, 192}, {1, 1, 17, 192}, {1, 1, 70, 256}, {1, 1, 20, 256},  {1, 1, 40, 512},
     {1, 1, 17, 512}};
 
-/* {B, H, heads of k and v, T, D, window}: pairs, threes, sevens of q's heads that share one, all of
- * them; windows of one key and of all but one, of no effect, within a tile of keys and over several. */
+/* {B, H, heads of k and v, T, D, window}: pairs, threes, sevens, eights of q's heads that share one,
+ * all of them; windows of one key and of all but one, of no effect, within a tile of keys and over several. */
 static const int64_t shared_shapes[][6] = {
     {1, 4, 2, 1, 2, 0},     {1, 4, 2, 1, 2, 1},     {2, 6, 2, 2, 6, 0},     {1, 2, 1, 2, 64, 1},
     {1, 7, 1, 17, 16, 0},   {1, 14, 2, 17, 6, 0},   {2, 3, 1, 17, 6, 0},    {2, 3, 1, 17, 6, 0},
@@ -22,7 +22,9 @@ static const int64_t shared_shapes[][6] = {
     {1, 4, 2, 100, 6, 1},   {1, 3, 1, 100, 16, 16}, {1, 2, 2, 100, 16, 99}, {2, 2, 1, 100, 2, 105},
     {1, 2, 1, 100, 64, 33}, {1, 3, 1, 17, 80, 0},   {1, 2, 1, 64, 80, 0},   {1, 2, 1, 64, 80, 16},
     {1, 4, 1, 17, 128, 3},  {1, 2, 1, 100, 128, 0}, {1, 6, 2, 300, 2, 0},   {1, 2, 1, 300, 8, 40},
-    {1, 1, 1, 600, 2, 260}, {1, 7, 1, 530, 2, 20}};
+    {1, 1, 1, 600, 2, 260}, {1, 7, 1, 530, 2, 20},  {1, 8, 1, 19, 10, 5},   {1, 8, 2, 33, 40, 16},
+    {2, 8, 1, 17, 96, 0},   {1, 3, 1, 21, 96, 7},   {1, 7, 1, 35, 96, 40},  {1, 2, 1, 19, 256, 7},
+    {1, 8, 1, 21, 256, 0},  {1, 7, 1, 67, 10, 64},  {1, 3, 1, 67, 40, 33},  {1, 8, 1, 129, 16, 64}};
 
 enum {
     N_SHAPES = sizeof shapes / sizeof *shapes,
@@ -42,16 +44,20 @@ typedef struct Shape {
 
 /* In float64 only references run, a hundred times for the differences of a gradient: long sequences,
  * which are for the tiles of other implementations, are cut. */
+static int64_t tokens(int64_t T, DType act)
+{
+    enum { MOST = 40 };
+    return act == DT_F64 && T > MOST ? MOST : T;
+}
+
 static Shape shape_of(int i, DType act)
 {
-    enum { MOST_TOKENS = 40 };
     if (i >= SHARED_CASES) {
         const int64_t *s = shared_shapes[i - SHARED_CASES];
-        const int64_t T = act == DT_F64 && s[3] > MOST_TOKENS ? MOST_TOKENS : s[3];
-        return (Shape){s[0], s[1], s[2], T, s[4], s[5]};
+        return (Shape){s[0], s[1], s[2], tokens(s[3], act), s[4], s[5]};
     }
     const int64_t *s = i < LARGE_CASE ? shapes[i / 2] : large_shape;
-    return (Shape){s[0], s[1], s[1], s[2], s[3], 0};
+    return (Shape){s[0], s[1], s[1], tokens(s[2], act), s[3], 0};
 }
 
 /* q, k, v packed as the model has them, or three tensors; causal or not. */

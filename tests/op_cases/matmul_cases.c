@@ -31,6 +31,8 @@ static const Case cases[] = {
     {33, 97, 20, .bias = true, .wide_bias = true},
     {150, 211, 67, .windows = true},
     {64, 200, 96, .bias = true, .accumulate = true},
+    {33, 97, 20, .bias = true, .wide_bias = true, .accumulate = true, .windows = true},
+    {40, 64, 48, .bias = true, .accumulate = true, .windows = true},
 };
 
 /* A matrix, or a window into one whose rows are whole vectors. */
