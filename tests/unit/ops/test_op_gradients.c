@@ -47,6 +47,7 @@ static double objective(HarnessRun *run, const Builder *b, const Node *node)
     return sum;
 }
 
+/* Gradients are there already; differences run the forward nodes alone. */
 static void check_input(HarnessRun *run, const Builder *b, const Node *node, int in, int i)
 {
     const int grad = builder_grad(b, in);
@@ -57,7 +58,6 @@ static void check_input(HarnessRun *run, const Builder *b, const Node *node, int
         const int64_t e = n <= SAMPLES ? k : (int64_t)(harness_uniform(k, i) * (double)n);
         const int64_t at = e / plan_width(t) * t->ld + e % plan_width(t);
         const double x = data[at], h = 1e-5;
-        harness_run_nodes(run);
         const double analytic = harness_get(run, grad, e);
         data[at] = x + h;
         const double up = objective(run, b, node);
@@ -84,6 +84,7 @@ static void check_gradients(Builder *b, int i)
     ASSERT_OK(b->status);
     harness_keep_all(b->plan);
     harness_open(&run, b->plan, "reference", 1);
+    harness_run_nodes(&run);
     int checked = 0;
     for (int k = 0; k < node.n_in; k++) {
         const int in = plan_in_id(b->plan, &node, k);
@@ -135,43 +136,60 @@ static void decompose_node(Builder *b, int n)
     for (int i = 0; i < n_after; i++) ASSERT_OK(plan_append_node(b->plan, &after[i]));
 }
 
-static bool decompose_case(OpKind op, int i)
+/* The same case twice: in `whole` as it is, in `parts` to be decomposed. */
+typedef struct Pair {
+    Plan whole_plan, parts_plan;
+    Builder whole, parts;
+} Pair;
+
+typedef void PairCheck(Pair *p, const Node *node, int i);
+
+/* False when there is no case i. */
+static bool with_pair(OpKind op, int i, PairCheck *check)
 {
-    Plan whole, parts;
-    Builder b, c;
-    whole = (Plan){0};
-    parts = (Plan){0};
-    builder_init(&b, &whole);
-    builder_init(&c, &parts);
-    const bool there = op_cases[op](&b, i, DT_F64) && op_cases[op](&c, i, DT_F64);
+    Pair p = {0};
+    builder_init(&p.whole, &p.whole_plan);
+    builder_init(&p.parts, &p.parts_plan);
+    const bool there = op_cases[op](&p.whole, i, DT_F64) && op_cases[op](&p.parts, i, DT_F64);
     if (there) {
-        HarnessRun want, got;
-        const Node node = whole.nodes[whole.n_nodes - 1];
-        decompose_node(&c, parts.n_nodes - 1);
-        ASSERT_OK(c.status);
-        harness_keep_all(&whole);
-        harness_keep_all(&parts);
-        harness_open(&want, &whole, "reference", 1);
-        harness_open(&got, &parts, "reference", 1);
-        harness_run_nodes(&want);
-        harness_run_nodes(&got);
-        for (int o = 0; o < node.n_out; o++) {
-            const int id = plan_out_id(&whole, &node, o);
-            if (id == PLAN_NONE || (op_def(op)->auxiliary >> o & 1U)) continue;
-            const double error = harness_error(&got, &want, id, id);
-            if (!(error <= 1e-12)) {
-                fail_msg("%s case %d: primitives differ in output %d by %g", plan_op_name(op), i, o,
-                         error);
-            }
-        }
-        harness_close(&want);
-        harness_close(&got);
+        const Node node = p.whole_plan.nodes[p.whole_plan.n_nodes - 1];
+        check(&p, &node, i);
     }
-    builder_free(&b);
-    builder_free(&c);
-    plan_free(&whole);
-    plan_free(&parts);
+    builder_free(&p.whole);
+    builder_free(&p.parts);
+    plan_free(&p.whole_plan);
+    plan_free(&p.parts_plan);
     return there;
+}
+
+static void run_pair(Pair *p, HarnessRun *want, HarnessRun *got)
+{
+    ASSERT_OK(p->whole.status);
+    ASSERT_OK(p->parts.status);
+    harness_keep_all(&p->whole_plan);
+    harness_keep_all(&p->parts_plan);
+    harness_open(want, &p->whole_plan, "reference", 1);
+    harness_open(got, &p->parts_plan, "reference", 1);
+    harness_run_nodes(want);
+    harness_run_nodes(got);
+}
+
+static void compare_outputs(Pair *p, const Node *node, int i)
+{
+    HarnessRun want, got;
+    decompose_node(&p->parts, p->parts_plan.n_nodes - 1);
+    run_pair(p, &want, &got);
+    for (int o = 0; o < node->n_out; o++) {
+        const int id = plan_out_id(&p->whole_plan, node, o);
+        if (id == PLAN_NONE || (op_def(node->op)->auxiliary >> o & 1U)) continue;
+        const double error = harness_error(&got, &want, id, id);
+        if (!(error <= 1e-12)) {
+            fail_msg("%s case %d: primitives differ in output %d by %g", plan_op_name(node->op), i,
+                     o, error);
+        }
+    }
+    harness_close(&want);
+    harness_close(&got);
 }
 
 static void test_decompose(void **state)
@@ -179,7 +197,7 @@ static void test_decompose(void **state)
     const OpKind op = *(const OpKind *)*state;
     int i = 0;
     if (!op_def(op)->decompose) skip(); /* already a primitive */
-    while (decompose_case(op, i)) i++;
+    while (with_pair(op, i, compare_outputs)) i++;
     assert_true(i > 0);
 }
 
@@ -196,56 +214,28 @@ static void walk_back(Builder *b)
     }
 }
 
-static void compare_gradients(const Builder *whole, const Builder *parts, const Node *node, int i)
+/* Tensors of the case and its seeds have the same numbers in both plans, and so the same values. */
+static void compare_gradients(Pair *p, const Node *node, int i)
 {
+    const Builder *whole = &p->whole, *parts = &p->parts;
     HarnessRun want, got;
-    harness_keep_all(whole->plan);
-    harness_keep_all(parts->plan);
-    harness_open(&want, whole->plan, "reference", 1);
-    harness_open(&got, parts->plan, "reference", 1);
-    harness_run_nodes(&want);
-    harness_run_nodes(&got);
+    seed_gradients(&p->parts, node);
+    decompose_node(&p->parts, p->whole_plan.n_nodes - 1);
+    walk_back(&p->parts);
+    differentiate(&p->whole, node);
+    run_pair(p, &want, &got);
     for (int k = 0; k < node->n_in; k++) {
-        const int in = plan_in_id(whole->plan, node, k);
+        const int in = plan_in_id(&p->whole_plan, node, k);
         if (!builder_wants_grad(whole, in) || builder_grad(whole, in) == PLAN_NONE) continue;
-        if (builder_grad(parts, in) == PLAN_NONE)
-            fail_msg("%s case %d: primitives have no d(%s)", plan_op_name(node->op), i,
-                     builder_at(parts, in)->name);
-        const double error =
-            harness_error(&got, &want, builder_grad(parts, in), builder_grad(whole, in));
+        const int grad = builder_grad(parts, in);
+        const char *op = plan_op_name(node->op), *name = builder_at(whole, in)->name;
+        if (grad == PLAN_NONE) fail_msg("%s case %d: primitives have no d(%s)", op, i, name);
+        const double error = harness_error(&got, &want, grad, builder_grad(whole, in));
         if (!(error <= 1e-11))
-            fail_msg("%s case %d: primitives differ in d(%s) by %g", plan_op_name(node->op), i,
-                     builder_at(whole, in)->name, error);
+            fail_msg("%s case %d: primitives differ in d(%s) by %g", op, i, name, error);
     }
     harness_close(&want);
     harness_close(&got);
-}
-
-/* Tensors of the case and its seeds have the same numbers in both plans, and so the same values. */
-static bool decompose_grad_case(OpKind op, int i)
-{
-    Plan whole, parts;
-    Builder b, c;
-    whole = (Plan){0};
-    parts = (Plan){0};
-    builder_init(&b, &whole);
-    builder_init(&c, &parts);
-    const bool there = op_cases[op](&b, i, DT_F64) && op_cases[op](&c, i, DT_F64);
-    if (there) {
-        const Node node = whole.nodes[whole.n_nodes - 1];
-        seed_gradients(&c, &node);
-        decompose_node(&c, whole.n_nodes - 1);
-        walk_back(&c);
-        ASSERT_OK(c.status);
-        differentiate(&b, &node);
-        ASSERT_OK(b.status);
-        compare_gradients(&b, &c, &node, i);
-    }
-    builder_free(&b);
-    builder_free(&c);
-    plan_free(&whole);
-    plan_free(&parts);
-    return there;
 }
 
 static void test_decompose_grad(void **state)
@@ -253,7 +243,7 @@ static void test_decompose_grad(void **state)
     const OpKind op = *(const OpKind *)*state;
     int i = 0;
     if (!op_def(op)->decompose || !op_def(op)->grad) skip();
-    while (decompose_grad_case(op, i)) i++;
+    while (with_pair(op, i, compare_gradients)) i++;
     assert_true(i > 0);
 }
 
