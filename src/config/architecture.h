@@ -16,10 +16,17 @@ typedef struct ArchitectureInfo {
 } ArchitectureInfo;
 extern const ArchitectureInfo architecture_table[ARCHITECTURE_COUNT];
 
-typedef enum FieldKind { FIELD_COUNT, FIELD_REAL, FIELD_FLAG } FieldKind;
+typedef enum FieldKind {
+    FIELD_COUNT,
+    FIELD_EPSILON,
+    FIELD_SHARE,
+    FIELD_THETA,
+    FIELD_FLAG,
+    FIELD_KINDS
+} FieldKind;
 typedef enum FieldNeed { FIELD_OPTIONAL, FIELD_REQUIRED } FieldNeed;
 
-/* A field of a file that is one member of ModelSpec: an int64_t, a double or a bool by its kind. */
+/* A field of a file that is one member of ModelSpec: an int64_t (COUNT), a bool (FLAG) or a double. */
 typedef struct ArchitectureField {
     unsigned families;
     const char *name;

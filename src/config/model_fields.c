@@ -6,6 +6,7 @@
 
 #include <math.h>
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -16,6 +17,10 @@ typedef struct File {
     const ArchitectureInfo *architecture;
     ModelSpec *spec;
 } File;
+
+typedef struct Bounds {
+    double least, most;
+} Bounds;
 
 #define COUNT_OF(array)  (sizeof(array) / sizeof *(array))
 #define WRONG(file, ...) wrong((file)->where, __VA_ARGS__)
@@ -41,22 +46,39 @@ static const json_t *get(const json_t *object, const char *name)
 
 /* ---- fields that are one value ---- */
 
-static Status read_count(const File *file, const json_t *value, const char *name, int64_t *out)
+static Status read_whole(const File *file, const json_t *value, const char *name, Bounds bounds,
+                         int64_t *out)
 {
-    const json_int_t count = json_integer_value(value);
+    const json_int_t whole = json_integer_value(value);
+    if (!value) return WRONG(file, "%s is missing", name);
     if (!json_is_integer(value)) return WRONG(file, "%s is not a whole number", name);
-    if (count < 1 || count > INT32_MAX)
-        return WRONG(file, "%s is %lld, and must be 1 to %d", name, (long long)count, INT32_MAX);
-    *out = count;
+    if ((double)whole < bounds.least || (double)whole > bounds.most)
+        return WRONG(file, "%s is %lld, and must be %.0f to %.0f", name, (long long)whole,
+                     bounds.least, bounds.most);
+    *out = whole;
     return ST_OK;
 }
 
-static Status read_real(const File *file, const json_t *value, const char *name, double *out)
+static const Bounds of_count = {1, INT32_MAX};
+
+static Status read_count(const File *file, const json_t *value, const char *name, int64_t *out)
+{
+    return read_whole(file, value, name, of_count, out);
+}
+
+/* Bounds that are wider than any model's, within which a step computes with finite numbers. */
+static const Bounds of_real[FIELD_KINDS] = {
+    [FIELD_EPSILON] = {1e-30, 1}, [FIELD_SHARE] = {1e-6, 1}, [FIELD_THETA] = {1e-6, 1e15}};
+
+static Status read_real(const File *file, const json_t *value, const char *name, Bounds bounds,
+                        double *out)
 {
     const double real = json_number_value(value);
+    if (!value) return WRONG(file, "%s is missing", name);
     if (!json_is_number(value)) return WRONG(file, "%s is not a number", name);
-    if (!(real > 0) || real > 1e15)
-        return WRONG(file, "%s is %g, and must be positive", name, real);
+    if (!(real >= bounds.least && real <= bounds.most))
+        return WRONG(file, "%s is %.9g, and must be %g to %g", name, real, bounds.least,
+                     bounds.most);
     *out = real;
     return ST_OK;
 }
@@ -66,6 +88,23 @@ static Status read_flag(const File *file, const json_t *value, const char *name,
     if (!json_is_boolean(value)) return WRONG(file, "%s is neither true nor false", name);
     *out = json_is_true(value);
     return ST_OK;
+}
+
+/* A dimension has the bounds of its option. */
+static Bounds bounds_of(const ArchitectureField *field)
+{
+    static const struct {
+        size_t offset;
+        Bounds bounds;
+    } dimensions[] = {
+#define DIMENSION(id, name, option, label, need, show, key, least, most, usual, help) \
+    {offsetof(ModelSpec, name), {least, most}},
+#include "config/cell_fields.def"
+    };
+    for (size_t i = 0; field->kind == FIELD_COUNT && i < COUNT_OF(dimensions); i++) {
+        if (dimensions[i].offset == field->offset) return dimensions[i].bounds;
+    }
+    return field->kind == FIELD_COUNT ? of_count : of_real[field->kind];
 }
 
 static Status read_field(const File *file, const ArchitectureField *field)
@@ -78,13 +117,12 @@ static Status read_field(const File *file, const ArchitectureField *field)
     if (!value) return ST_OK;
     switch (field->kind) {
     case FIELD_COUNT:
-        return read_count(file, value, field->name, member);
-    case FIELD_REAL:
-        return read_real(file, value, field->name, member);
+        return read_whole(file, value, field->name, bounds_of(field), member);
     case FIELD_FLAG:
         return read_flag(file, value, field->name, member);
+    default:
+        return read_real(file, value, field->name, bounds_of(field), member);
     }
-    return ST_OK;
 }
 
 /* `*out` stays as it is where the file has no such field. */
@@ -162,6 +200,13 @@ static Status read_activation(const File *file)
                  gated ? "silu" : "gelu, gelu_new, gelu_fast or gelu_pytorch_tanh");
 }
 
+static Status read_factor(const File *file, const json_t *object, const char *name, double *out)
+{
+    char of_scaling[64];
+    snprintf(of_scaling, sizeof of_scaling, "%s of RoPE scaling", name);
+    return read_real(file, get(object, name), of_scaling, (Bounds){1e-6, 1e6}, out);
+}
+
 static Status read_scaling(const File *file, const json_t *object)
 {
     Rope *rope = &file->spec->rope;
@@ -174,12 +219,13 @@ static Status read_scaling(const File *file, const json_t *object)
         return WRONG(file, "RoPE scaling %s is not supported; default, linear and llama3 are",
                      word ? human_quote(word).s : "of this form");
     rope->scaling = llama3 ? ROPE_SCALING_LLAMA3 : ROPE_SCALING_LINEAR;
-    TRY(read_real(file, get(object, "factor"), "factor of RoPE scaling", &rope->factor));
+    TRY(read_factor(file, object, "factor", &rope->factor));
     if (!llama3) return ST_OK;
-    TRY(read_real(file, get(object, "low_freq_factor"), "low_freq_factor", &rope->low_factor));
-    TRY(read_real(file, get(object, "high_freq_factor"), "high_freq_factor", &rope->high_factor));
+    TRY(read_factor(file, object, "low_freq_factor", &rope->low_factor));
+    TRY(read_factor(file, object, "high_freq_factor", &rope->high_factor));
     if (rope->low_factor >= rope->high_factor)
-        return WRONG(file, "low_freq_factor is not below high_freq_factor");
+        return WRONG(file, "low_freq_factor %g is not below high_freq_factor %g", rope->low_factor,
+                     rope->high_factor);
     return read_count(file, get(object, "original_max_position_embeddings"),
                       "original_max_position_embeddings", &rope->original_positions);
 }
@@ -197,11 +243,12 @@ static Status read_rope(const File *file)
         if (!json_is_object(object)) return WRONG(file, "%s is not an object", names[i]);
         if (get(object, "full_attention") || get(object, "sliding_attention"))
             return WRONG(file, "%s by the kind of layer is not supported", names[i]);
-        if (theta) TRY(read_real(file, theta, "rope_theta", &rope->theta));
-        if (share) TRY(read_real(file, share, "partial_rotary_factor", &rope->share));
+        if (theta) TRY(read_real(file, theta, "rope_theta", of_real[FIELD_THETA], &rope->theta));
+        if (share)
+            TRY(read_real(file, share, "partial_rotary_factor", of_real[FIELD_SHARE],
+                          &rope->share));
         TRY(read_scaling(file, object));
     }
-    if (rope->share > 1) return WRONG(file, "more than the whole of a head is to be rotated");
     return ST_OK;
 }
 
@@ -235,17 +282,15 @@ static Status read_window(const File *file)
     ModelSpec *spec = file->spec;
     const json_t *value = json_object_get(file->root, "sliding_window");
     const json_t *types = get(file->root, "layer_types");
-    const json_t *from = json_object_get(file->root, "max_window_layers");
+    const json_t *from = get(file->root, "max_window_layers");
     const bool by_layer = spec->window_from > 0; /* Mistral's window is in every layer */
     bool used = spec->window > 0;
     if (by_layer) {
         used = false;
         TRY(read_flag_field(file, "use_sliding_window", &used));
-        /* Zero is a number of layers, too. */
-        if (json_is_integer(from) && json_integer_value(from) == 0)
-            spec->window_from = 0;
-        else if (get(file->root, "max_window_layers"))
-            TRY(read_count(file, from, "max_window_layers", &spec->window_from));
+        if (from)
+            TRY(read_whole(file, from, "max_window_layers", (Bounds){0, INT32_MAX},
+                           &spec->window_from));
     }
     if (json_is_null(value)) used = false;
     if (used && value) TRY(read_count(file, value, "sliding_window", &spec->window));
@@ -276,9 +321,8 @@ static Status read_dropout(const File *file)
                                         "embd_pdrop", "attn_pdrop"};
     for (size_t i = 0; i < COUNT_OF(names); i++) {
         const json_t *value = get(file->root, names[i]);
-        const double share = json_number_value(value);
-        if (value && (!json_is_number(value) || !(share >= 0) || share > 1))
-            return WRONG(file, "%s is not between 0 and 1", names[i]);
+        double share = 0;
+        if (value) TRY(read_real(file, value, names[i], (Bounds){0, 1}, &share));
         if (share > 0) file->spec->dropout = true;
     }
     return ST_OK;

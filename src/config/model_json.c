@@ -11,10 +11,10 @@ static json_t *field_value(const ModelSpec *spec, const ArchitectureField *field
     switch (field->kind) {
     case FIELD_COUNT:
         return *(const int64_t *)member ? json_integer(*(const int64_t *)member) : json_null();
-    case FIELD_REAL:
-        return json_real(*(const double *)member);
-    default:
+    case FIELD_FLAG:
         return json_boolean(*(const bool *)member);
+    default:
+        return json_real(*(const double *)member);
     }
 }
 
