@@ -1,9 +1,12 @@
 /* Attention as each implementation builds it, with heads of k and v that several of q share and with
  * sliding windows: results against the definition in double, gradients against the float64 reference,
- * FLOPs and bytes by the pairs that are visible and the heads that there are. */
+ * FLOPs and bytes by the pairs that are visible and the heads that there are.
+ * usage: test_sdpa [cpu|cuda] */
 #include "model/sdpa.h"
 #include "model/stages.h"
 #include "op_harness.h"
+
+static BackendId backend = BACKEND_cpu;
 
 enum { PACKED, DOUT = 4 }; /* the same tensors in every plan: the harness fills them alike */
 
@@ -51,10 +54,10 @@ static void end(Case *c)
     plan_free(&c->model.plan);
 }
 
-static void run(Case *c, const char *prefer)
+static void run(Case *c, BackendId on, const char *prefer)
 {
     harness_keep_all(&c->model.plan);
-    harness_open(&c->run, &c->model.plan, prefer, 2);
+    harness_open_on(&c->run, &c->model.plan, on, prefer, 2);
     harness_run_nodes(&c->run);
 }
 
@@ -126,24 +129,75 @@ static const SdpaShape shapes[] = {
     {.B = 1, .T = 1, .H = 7, .D = 64, .kv_heads = 1, .causal = true, .window = 3}};
 enum { N_SHAPES = sizeof shapes / sizeof *shapes };
 
+static void check_implementations(const SdpaShape *s, const Case *want, DType act)
+{
+    static const struct {
+        Attention attention;
+        const char *prefer; /* where it declines, the other one runs */
+    } implementations[] = {{ATTENTION_NAIVE, NULL},
+                           {ATTENTION_FUSED, NULL},
+                           {ATTENTION_FLASH, "flash"},
+                           {ATTENTION_CUDNN, "cudnn"}};
+    const int n = backend == BACKEND_cpu ? 3 : 4;
+    for (int i = 0; i < n; i++) {
+        const Attention attention = implementations[i].attention;
+        Case got;
+        build(&got, s, attention, act);
+        run(&got, backend, implementations[i].prefer);
+        compare(&got, want, s, config_attentions[attention]);
+        harness_close(&got.run);
+        end(&got);
+    }
+}
+
 static void every_implementation_agrees(void **state)
 {
-    static const Attention attentions[] = {ATTENTION_NAIVE, ATTENTION_FUSED, ATTENTION_FLASH};
-    static const DType acts[] = {DT_F64, DT_F32, DT_BF16, DT_F16};
+    static const DType acts[] = {DT_F32, DT_BF16, DT_F16, DT_F64};
+    const int n_acts = backend == BACKEND_cpu ? 4 : 3;
     (void)state;
     for (int n = 0; n < N_SHAPES; n++) {
         Case want;
         build(&want, &shapes[n], ATTENTION_FLASH, DT_F64);
-        run(&want, "reference");
+        run(&want, BACKEND_cpu, "reference");
         check_definition(&want, &shapes[n]);
-        for (int i = 0; i < 12; i++) {
-            Case got;
-            build(&got, &shapes[n], attentions[i / 4], acts[i % 4]);
-            run(&got, NULL);
-            compare(&got, &want, &shapes[n], config_attentions[attentions[i / 4]]);
-            harness_close(&got.run);
-            end(&got);
-        }
+        for (int i = 0; i < n_acts; i++) check_implementations(&shapes[n], &want, acts[i]);
+        harness_close(&want.run);
+        end(&want);
+    }
+}
+
+enum { WIDTHS = 8, GROUPS = 4 };
+
+/* Every head width with every number of heads of q that share one of k and v; of either, with windows
+ * within a tile, of a tile (64 of 129 tokens), longer than the sequence, and without. Lengths are odd.
+ * On a CPU wide heads have shorter ones: a shape takes as long as the others. */
+static SdpaShape shared_shape(int width, int group)
+{
+    static const int64_t widths[WIDTHS] = {10, 16, 40, 64, 80, 96, 128, 256};
+    static const int64_t groups[GROUPS] = {2, 3, 7, 8};
+    const int64_t D = widths[width], length = (int64_t)(129 * sqrt(10 / (double)D));
+    const int64_t T = backend == BACKEND_cpu ? length | 1 : 129;
+    const int64_t windows[] = {5, T / 2, T + 6, 0};
+    const int64_t kv = group == 0 ? 2 : 1; /* several groups, too */
+    return (SdpaShape){.B = 1,
+                       .T = T,
+                       .H = kv * groups[group],
+                       .D = D,
+                       .kv_heads = kv,
+                       .causal = true,
+                       .window = windows[(width + group) % 4]};
+}
+
+static void shared_heads_of_every_width(void **state)
+{
+    static const DType acts[] = {DT_F32, DT_BF16, DT_F16};
+    (void)state;
+    for (int i = 0; i < WIDTHS * GROUPS; i++) {
+        const SdpaShape s = shared_shape(i / GROUPS, i % GROUPS);
+        Case want;
+        build(&want, &s, ATTENTION_FLASH, DT_F64);
+        run(&want, BACKEND_cpu, "reference");
+        for (int a = 0; a < 3; a++) check_implementations(&s, &want, acts[a]);
         harness_close(&want.run);
         end(&want);
     }
@@ -214,10 +268,12 @@ static void bytes_are_those_of_the_heads_there_are(void **state)
     end(&c);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    if (argc > 1) backend = harness_backend(argv[1]);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_implementation_agrees),
+        cmocka_unit_test(shared_heads_of_every_width),
         cmocka_unit_test(flops_count_visible_pairs),
         cmocka_unit_test(bytes_are_those_of_the_heads_there_are),
     };
