@@ -5,9 +5,9 @@
 #include "base/i64.h"
 #include "ops/cpu/impls_cpu.h"
 #include "ops/cpu/matmul_cpu.h"
-#include "ops/cpu/operand_cpu.h"
 #include "ops/gemm_cpu/blas_cpu.h"
 #include "ops/head_matrix.h"
+#include "ops/simd_cpu/rows_cpu.h"
 
 typedef struct Heads {
     HeadMatrix c, a, b;
@@ -36,11 +36,15 @@ static size_t sum_bytes(const Heads *h)
     return (size_t)i64_round_up(h->c.rows * h->c.cols * (int64_t)sizeof(float), 64);
 }
 
+static Operand wide_sum(const Heads *h, float *sum)
+{
+    return (Operand){sum, DT_F32, h->c.rows, h->c.cols, h->c.cols};
+}
+
 /* The product of head i of q, into its place or added to its group's sum there or at `sum`. */
 static GemmOperands operands_of(const Heads *h, int64_t i, float *sum)
 {
-    const Operand wide = {sum, DT_F32, h->c.rows, h->c.cols, h->c.cols};
-    return (GemmOperands){.c = sum_bytes(h) ? wide : head_matrix_operand(&h->c, i, 0),
+    return (GemmOperands){.c = sum_bytes(h) ? wide_sum(h, sum) : head_matrix_operand(&h->c, i, 0),
                           .a = head_matrix_operand(&h->a, i, 0),
                           .b = head_matrix_operand(&h->b, i, 0),
                           .transpose_a = h->attr->transpose_a,
@@ -51,25 +55,10 @@ static GemmOperands operands_of(const Heads *h, int64_t i, float *sum)
 
 typedef void Multiply(const OpCall *call, const GemmOperands *x, void *workspace, int threads);
 
-/* A sum of floats, rows without gaps, and where it is rounded to. */
-typedef struct Sum {
-    const float *sum;
-    Operand c;
-} Sum;
-
-static void store_rows(const void *data, int64_t first, int64_t last, int thread)
-{
-    const Sum *x = data;
-    (void)thread;
-    for (int64_t i = first; i < last; i++)
-        rows_cpu_store(operand_cpu_at(x->c, i, 0), x->sum + i * x->c.cols, x->c.dtype, x->c.cols);
-}
-
 /* Head `result` of c. */
 static void run_head(const OpCall *call, const Heads *h, int64_t result, Multiply *multiply,
                      char *workspace, int threads)
 {
-    enum { AT_A_TIME = 16 };
     const int64_t first = result * h->c.group;
     const size_t wide = sum_bytes(h);
     float *sum = (float *)(void *)workspace;
@@ -78,8 +67,7 @@ static void run_head(const OpCall *call, const Heads *h, int64_t result, Multipl
         multiply(call, &x, workspace + wide, threads);
     }
     if (wide == 0) return;
-    const Sum all = {sum, head_matrix_operand(&h->c, first, 0)};
-    thread_team_for(threads, h->c.rows, AT_A_TIME, store_rows, &all);
+    matmul_convert(head_matrix_operand(&h->c, first, 0), wide_sum(h, sum), threads);
 }
 
 /* Heads that threads take one by one. */

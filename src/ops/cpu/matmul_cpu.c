@@ -96,7 +96,7 @@ static void convert_rows(const void *data, int64_t first, int64_t last, int thre
     }
 }
 
-static void convert(Operand to, Operand from, int threads)
+void matmul_convert(Operand to, Operand from, int threads)
 {
     if (to.data == from.data) return;
     thread_team_for(threads, to.rows, 8, convert_rows, &(Conversion){to, from});
@@ -138,13 +138,13 @@ void matmul_blas(const GemmOperands *x, void *workspace, int threads)
     wide.c = widened(x->c, &left);
     wide.a = widened(x->a, &left);
     wide.b = widened(x->b, &left);
-    convert(wide.a, x->a, threads);
-    convert(wide.b, x->b, threads);
+    matmul_convert(wide.a, x->a, threads);
+    matmul_convert(wide.b, x->b, threads);
     wide.accumulate = x->accumulate || x->bias.data;
     if (x->bias.data || (x->accumulate && wide.c.data != x->c.data))
         thread_team_for(threads, x->c.rows, 8, begin_rows, &(Beginning){x, wide.c});
     blas_cpu_gemm(&wide);
-    convert(x->c, wide.c, threads);
+    matmul_convert(x->c, wide.c, threads);
 }
 
 static size_t blas_workspace(const Plan *plan, const Node *node, int threads)

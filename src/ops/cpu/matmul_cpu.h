@@ -16,6 +16,8 @@ const char *matmul_own_declines(const Plan *plan, const Node *node);
 /* A GEMM by the BLAS library: 16-bit operands are widened into the workspace. */
 size_t matmul_blas_workspace(const GemmOperands *x);
 void matmul_blas(const GemmOperands *x, void *workspace, int threads);
+/* Copies a matrix into one of another dtype, one of the two fp32; nothing where both are the same memory. */
+void matmul_convert(Operand to, Operand from, int threads);
 
 /* Appends "BLIS 0.9.0", or "own" and the name of the microkernel: of a matmul, a bmm or an
  * attention bound to `impl`. */
