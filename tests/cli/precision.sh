@@ -15,6 +15,8 @@ matches '^\| fp32 \+= fp32\(fp16\) +\| 10\.0021 \|'
 matches '^\| bf16 \+= bf16 +\| +4\.0000 \|'
 matches '^\| loss +\| f32 +\| f32 +\| f32 +\|'
 matches '^\| gradients of layers\.1 +\|'
+matches '^\| q and k after RoPE +\|'
+! grep -q '^| attention plus feed-forward' out || fail 'what no plan has is no row'
 matches '^\| fp16, scaling none +\| +1 \|'
 matches '^\| tf32 .*unsupported'
 study --precision fp32 --count 100 --value 0.1

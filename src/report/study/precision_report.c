@@ -73,6 +73,17 @@ static void sums(Table *table, const PrecisionReport *r)
 
 /* ---- dtypes ---- */
 
+/* A model without RoPE has no q and k after it. */
+static bool any_has(const RecordSet *rows, const char *component)
+{
+    for (size_t i = 0; i < record_set_size(rows); i++) {
+        const json_t *list = record_value(record_set_at(rows, i), "dtypes");
+        const char *dtype = json_string_value(json_object_get(list, component));
+        if (dtype && strcmp(dtype, "-") != 0) return true;
+    }
+    return false;
+}
+
 static void dtypes(Table *table, const RecordSet *rows)
 {
     table_column(table, "component", "", false);
@@ -82,6 +93,7 @@ static void dtypes(Table *table, const RecordSet *rows)
             table_column(table, record_text(row, "precision"), "", false);
     }
     for (int c = 0; c < COMPONENT_COUNT; c++) {
+        if (!any_has(rows, component_dtypes_names[c])) continue;
         table_cell(table, component_dtypes_names[c]);
         for (size_t i = 0; i < record_set_size(rows); i++) {
             const json_t *list = record_value(record_set_at(rows, i), "dtypes");
