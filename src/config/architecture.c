@@ -17,6 +17,12 @@ const ArchitectureField architecture_fields[] = {
     {0},
 };
 
+const DropoutField architecture_dropouts[] = {
+#define DROPOUT(families, name, share) {families, name, share},
+#include "config/architectures.def"
+    {0},
+};
+
 const NeutralField architecture_neutral[] = {
 #define NEUTRAL(name, value) {name, value},
 #include "config/architectures.def"

@@ -36,6 +36,13 @@ typedef struct ArchitectureField {
 } ArchitectureField;
 extern const ArchitectureField architecture_fields[]; /* ended by a NULL name */
 
+typedef struct DropoutField {
+    unsigned families;
+    const char *name;
+    double share; /* where the file has none */
+} DropoutField;
+extern const DropoutField architecture_dropouts[]; /* ended by a NULL name */
+
 /* A field that is not supported unless it has this value. */
 typedef struct NeutralField {
     const char *name;

@@ -3,9 +3,9 @@
 #include "base/human.h"
 #include "base/suggest.h"
 #include "config/architecture.h"
+#include "config/field_value.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -18,84 +18,28 @@ typedef struct File {
     ModelSpec *spec;
 } File;
 
-typedef struct Bounds {
-    double least, most;
-} Bounds;
-
 #define COUNT_OF(array)  (sizeof(array) / sizeof *(array))
-#define WRONG(file, ...) wrong((file)->where, __VA_ARGS__)
-
-static Status wrong(const char *where, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-
-static Status wrong(const char *where, const char *fmt, ...)
-{
-    char message[300];
-    va_list args;
-    va_start(args, fmt);
-    vsnprintf(message, sizeof message, fmt, args);
-    va_end(args);
-    return FAIL(ST_USAGE, "%s: %s", human_quote(where).s, message);
-}
-
-/* NULL where the object has no such field, or null. */
-static const json_t *get(const json_t *object, const char *name)
-{
-    const json_t *value = json_object_get(object, name);
-    return json_is_null(value) ? NULL : value;
-}
+#define WRONG(file, ...) field_value_wrong((file)->where, __VA_ARGS__)
 
 /* ---- fields that are one value ---- */
 
-static Status read_whole(const File *file, const json_t *value, const char *name, Bounds bounds,
-                         int64_t *out)
-{
-    const json_int_t whole = json_integer_value(value);
-    if (!value) return WRONG(file, "%s is missing", name);
-    if (!json_is_integer(value)) return WRONG(file, "%s is not a whole number", name);
-    if ((double)whole < bounds.least || (double)whole > bounds.most)
-        return WRONG(file, "%s is %lld, and must be %.0f to %.0f", name, (long long)whole,
-                     bounds.least, bounds.most);
-    *out = whole;
-    return ST_OK;
-}
-
-static const Bounds of_count = {1, INT32_MAX};
+static const FieldBounds of_count = {1, INT32_MAX};
 
 static Status read_count(const File *file, const json_t *value, const char *name, int64_t *out)
 {
-    return read_whole(file, value, name, of_count, out);
+    return field_value_whole(file->where, value, name, of_count, out);
 }
 
-/* Bounds that are wider than any model's, within which a step computes with finite numbers. */
-static const Bounds of_real[FIELD_KINDS] = {
+/* Wider than any model needs; within them a step computes with finite numbers. */
+static const FieldBounds of_real[FIELD_KINDS] = {
     [FIELD_EPSILON] = {1e-30, 1}, [FIELD_SHARE] = {1e-6, 1}, [FIELD_THETA] = {1e-6, 1e15}};
 
-static Status read_real(const File *file, const json_t *value, const char *name, Bounds bounds,
-                        double *out)
-{
-    const double real = json_number_value(value);
-    if (!value) return WRONG(file, "%s is missing", name);
-    if (!json_is_number(value)) return WRONG(file, "%s is not a number", name);
-    if (!(real >= bounds.least && real <= bounds.most))
-        return WRONG(file, "%s is %.9g, and must be %g to %g", name, real, bounds.least,
-                     bounds.most);
-    *out = real;
-    return ST_OK;
-}
-
-static Status read_flag(const File *file, const json_t *value, const char *name, bool *out)
-{
-    if (!json_is_boolean(value)) return WRONG(file, "%s is neither true nor false", name);
-    *out = json_is_true(value);
-    return ST_OK;
-}
-
 /* A dimension has the bounds of its option. */
-static Bounds bounds_of(const ArchitectureField *field)
+static FieldBounds bounds_of(const ArchitectureField *field)
 {
     static const struct {
         size_t offset;
-        Bounds bounds;
+        FieldBounds bounds;
     } dimensions[] = {
 #define DIMENSION(id, name, option, label, need, show, key, least, most, usual, help) \
     {offsetof(ModelSpec, name), {least, most}},
@@ -110,32 +54,50 @@ static Bounds bounds_of(const ArchitectureField *field)
 static Status read_field(const File *file, const ArchitectureField *field)
 {
     void *member = (char *)file->spec + field->offset;
-    const json_t *value = get(file->root, field->name);
-    if (!value && field->need == FIELD_REQUIRED)
-        return WRONG(file, "%s is missing; %s has one", field->name,
-                     file->architecture->class_name);
-    if (!value) return ST_OK;
+    const json_t *value = json_object_get(file->root, field->name);
+    if (json_is_null(value) && field->kind == FIELD_COUNT) memset(member, 0, sizeof(int64_t));
+    if (!value || json_is_null(value)) return ST_OK;
     switch (field->kind) {
     case FIELD_COUNT:
-        return read_whole(file, value, field->name, bounds_of(field), member);
+        return field_value_whole(file->where, value, field->name, bounds_of(field), member);
     case FIELD_FLAG:
-        return read_flag(file, value, field->name, member);
+        return field_value_flag(file->where, value, field->name, member);
     default:
-        return read_real(file, value, field->name, bounds_of(field), member);
+        return field_value_real(file->where, value, field->name, bounds_of(field), member);
     }
+}
+
+/* By another of its names a field may be there all the same. */
+static Status require_field(const File *file, const ArchitectureField *field)
+{
+    const void *member = (const char *)file->spec + field->offset;
+    if (field->need == FIELD_OPTIONAL || *(const int64_t *)member != 0) return ST_OK;
+    return WRONG(file, "%s is missing; %s has one", field->name, file->architecture->class_name);
+}
+
+static Status read_fields(const File *file)
+{
+    const unsigned family = file->architecture->family;
+    for (const ArchitectureField *field = architecture_fields; field->name; field++) {
+        if (field->families & family) TRY(read_field(file, field));
+    }
+    for (const ArchitectureField *field = architecture_fields; field->name; field++) {
+        if (field->families & family) TRY(require_field(file, field));
+    }
+    return ST_OK;
 }
 
 /* `*out` stays as it is where the file has no such field. */
 static Status read_flag_field(const File *file, const char *name, bool *out)
 {
-    const json_t *value = get(file->root, name);
-    return value ? read_flag(file, value, name, out) : ST_OK;
+    const json_t *value = field_value_get(file->root, name);
+    return value ? field_value_flag(file->where, value, name, out) : ST_OK;
 }
 
 static Status refuse_unsupported(const File *file)
 {
     for (const NeutralField *field = architecture_neutral; field->name; field++) {
-        const json_t *value = get(file->root, field->name);
+        const json_t *value = field_value_get(file->root, field->name);
         const double number = json_is_boolean(value)  ? json_is_true(value)
                               : json_is_number(value) ? json_number_value(value)
                                                       : (double)NAN;
@@ -150,9 +112,9 @@ static Status refuse_unsupported(const File *file)
 
 static Status find_architecture(File *file)
 {
-    const json_t *classes = get(file->root, "architectures");
+    const json_t *classes = field_value_get(file->root, "architectures");
     const char *class_name = json_string_value(json_array_get(classes, 0));
-    const char *type = json_string_value(get(file->root, "model_type"));
+    const char *type = json_string_value(field_value_get(file->root, "model_type"));
     const char *names[ARCHITECTURE_COUNT];
     int n = 0;
     if (!class_name && !type)
@@ -185,7 +147,7 @@ static Status read_activation(const File *file)
     };
     const char *name =
         file->architecture->family == FAMILY_GPT2 ? "activation_function" : "hidden_act";
-    const json_t *value = get(file->root, name);
+    const json_t *value = field_value_get(file->root, name);
     const char *word = json_string_value(value);
     const bool gated = file->spec->feed_forward == FEED_FORWARD_SWIGLU;
     if (!value) return ST_OK;
@@ -204,14 +166,15 @@ static Status read_factor(const File *file, const json_t *object, const char *na
 {
     char of_scaling[64];
     snprintf(of_scaling, sizeof of_scaling, "%s of RoPE scaling", name);
-    return read_real(file, get(object, name), of_scaling, (Bounds){1e-6, 1e6}, out);
+    return field_value_real(file->where, field_value_get(object, name), of_scaling,
+                            (FieldBounds){1e-6, 1e6}, out);
 }
 
 static Status read_scaling(const File *file, const json_t *object)
 {
     Rope *rope = &file->spec->rope;
-    const json_t *type = get(object, "rope_type");
-    if (!type) type = get(object, "type");
+    const json_t *type = field_value_get(object, "rope_type");
+    if (!type) type = field_value_get(object, "type");
     const char *word = json_string_value(type);
     if (!type || (word && strcmp(word, "default") == 0)) return ST_OK;
     const bool llama3 = word && strcmp(word, "llama3") == 0;
@@ -226,30 +189,48 @@ static Status read_scaling(const File *file, const json_t *object)
     if (rope->low_factor >= rope->high_factor)
         return WRONG(file, "low_freq_factor %g is not below high_freq_factor %g", rope->low_factor,
                      rope->high_factor);
-    return read_count(file, get(object, "original_max_position_embeddings"),
-                      "original_max_position_embeddings", &rope->original_positions);
+    const char *name = "original_max_position_embeddings";
+    const json_t *original = field_value_get(file->root, name);
+    if (!original) original = field_value_get(object, name);
+    rope->original_positions = file->spec->positions;
+    return original ? read_count(file, original, name, &rope->original_positions) : ST_OK;
 }
 
-/* Up to version 4 of transformers `rope_scaling`, from 5 on `rope_parameters`, with theta in it. */
+/* NeoX alone rotates a part of each head. Llama's classes ignore the field, or fail where frequencies are
+ * scaled. */
+static Status read_share(const File *file, const json_t *object)
+{
+    static const char name[] = "partial_rotary_factor";
+    Rope *rope = &file->spec->rope;
+    const bool neox = file->architecture->family == FAMILY_NEOX;
+    const json_t *value = field_value_get(object, name);
+    double share = rope->share;
+    if (!value && !neox) value = field_value_get(file->root, name);
+    if (value) TRY(field_value_real(file->where, value, name, of_real[FIELD_SHARE], &share));
+    if (neox) rope->share = share;
+    if (rope->share != share && rope->scaling != ROPE_SCALING_NONE)
+        return WRONG(file, "%s %g with RoPE scaling is not supported in %s", name, share,
+                     file->architecture->class_name);
+    return ST_OK;
+}
+
+/* `rope_scaling` up to version 4 of transformers, `rope_parameters` from 5 on. Where a file has both, the
+ * first counts; what is in either counts more than the fields beside it. */
 static Status read_rope(const File *file)
 {
-    static const char *const names[] = {"rope_scaling", "rope_parameters"};
-    Rope *rope = &file->spec->rope;
-    for (int i = 0; i < 2; i++) {
-        const json_t *object = get(file->root, names[i]);
-        const json_t *theta = get(object, "rope_theta");
-        const json_t *share = get(object, "partial_rotary_factor");
-        if (!object) continue;
-        if (!json_is_object(object)) return WRONG(file, "%s is not an object", names[i]);
-        if (get(object, "full_attention") || get(object, "sliding_attention"))
-            return WRONG(file, "%s by the kind of layer is not supported", names[i]);
-        if (theta) TRY(read_real(file, theta, "rope_theta", of_real[FIELD_THETA], &rope->theta));
-        if (share)
-            TRY(read_real(file, share, "partial_rotary_factor", of_real[FIELD_SHARE],
-                          &rope->share));
-        TRY(read_scaling(file, object));
-    }
-    return ST_OK;
+    const char *name = "rope_scaling";
+    const json_t *object = field_value_get(file->root, name);
+    if (!object || (json_is_object(object) && json_object_size(object) == 0))
+        object = field_value_get(file->root, name = "rope_parameters");
+    const json_t *theta = field_value_get(object, "rope_theta");
+    if (object && !json_is_object(object)) return WRONG(file, "%s is not an object", name);
+    if (field_value_get(object, "full_attention") || field_value_get(object, "sliding_attention"))
+        return WRONG(file, "%s by the kind of layer is not supported", name);
+    if (theta)
+        TRY(field_value_real(file->where, theta, "rope_theta", of_real[FIELD_THETA],
+                             &file->spec->rope.theta));
+    TRY(read_scaling(file, object));
+    return read_share(file, object);
 }
 
 /* `layer_types`: layers with full attention first, then layers with the window. */
@@ -281,21 +262,28 @@ static Status read_window(const File *file)
 {
     ModelSpec *spec = file->spec;
     const json_t *value = json_object_get(file->root, "sliding_window");
-    const json_t *types = get(file->root, "layer_types");
-    const json_t *from = get(file->root, "max_window_layers");
+    const json_t *types = field_value_get(file->root, "layer_types");
+    const json_t *from = field_value_get(file->root, "max_window_layers");
     const bool by_layer = spec->window_from > 0; /* Mistral's window is in every layer */
     bool used = spec->window > 0;
     if (by_layer) {
         used = false;
         TRY(read_flag_field(file, "use_sliding_window", &used));
         if (from)
-            TRY(read_whole(file, from, "max_window_layers", (Bounds){0, INT32_MAX},
-                           &spec->window_from));
+            TRY(field_value_whole(file->where, from, "max_window_layers",
+                                  (FieldBounds){0, INT32_MAX}, &spec->window_from));
     }
     if (json_is_null(value)) used = false;
     if (used && value) TRY(read_count(file, value, "sliding_window", &spec->window));
-    if (by_layer && types) TRY(read_layer_types(file, types));
-    if (!used || spec->window_from >= spec->num_layers) spec->window = spec->window_from = 0;
+    if (by_layer && types) {
+        TRY(read_layer_types(file, types));
+        const bool sliding = spec->window_from < spec->num_layers;
+        if (sliding && !used)
+            return WRONG(file, "layer_types has sliding_attention, and there is no window: set"
+                               " use_sliding_window and sliding_window");
+        used = sliding;
+    }
+    if (!used) spec->window = spec->window_from = 0;
     return ST_OK;
 }
 
@@ -317,12 +305,12 @@ static Status read_biases(const File *file)
 
 static Status read_dropout(const File *file)
 {
-    static const char *const names[] = {"attention_dropout", "hidden_dropout", "resid_pdrop",
-                                        "embd_pdrop", "attn_pdrop"};
-    for (size_t i = 0; i < COUNT_OF(names); i++) {
-        const json_t *value = get(file->root, names[i]);
-        double share = 0;
-        if (value) TRY(read_real(file, value, names[i], (Bounds){0, 1}, &share));
+    for (const DropoutField *field = architecture_dropouts; field->name; field++) {
+        if (!(field->families & (unsigned)file->architecture->family)) continue;
+        const json_t *value = field_value_get(file->root, field->name);
+        double share = field->share;
+        if (value)
+            TRY(field_value_real(file->where, value, field->name, (FieldBounds){0, 1}, &share));
         if (share > 0) file->spec->dropout = true;
     }
     return ST_OK;
@@ -333,8 +321,17 @@ static Status read_dropout(const File *file)
 static Status check(const File *file)
 {
     ModelSpec *spec = file->spec;
-    if (spec->d_ff == 0) spec->d_ff = 4 * spec->d_model;
-    const Status status = model_spec_check(spec);
+    const int64_t kv_heads = spec->num_kv_heads;
+    if (spec->d_ff > 0) spec->ff_multiple = 0;
+    if (kv_heads && spec->num_heads % kv_heads &&
+        !field_value_get(file->root, "num_key_value_heads"))
+        return WRONG(file,
+                     "num_key_value_heads is missing; %s then has %lld, which do not divide"
+                     " %lld heads",
+                     file->architecture->class_name, (long long)kv_heads,
+                     (long long)spec->num_heads);
+    Status status = model_spec_complete(spec);
+    if (status == ST_OK) status = model_spec_check(spec);
     if (status != ST_OK) status_context("%s", human_quote(file->where).s);
     return status;
 }
@@ -345,9 +342,7 @@ static Status read_spec(File *file)
     *file->spec = file->architecture->silent;
     snprintf(file->spec->size, sizeof file->spec->size, "custom");
     TRY(refuse_unsupported(file));
-    for (const ArchitectureField *field = architecture_fields; field->name; field++) {
-        if (field->families & (unsigned)file->architecture->family) TRY(read_field(file, field));
-    }
+    TRY(read_fields(file));
     TRY(read_activation(file));
     if (file->spec->position == POSITION_HALVES) TRY(read_rope(file));
     TRY(read_window(file));
@@ -360,7 +355,7 @@ Status model_fields_read(ModelSpec *spec, const json_t *root, const char *where)
 {
     ModelSpec read = {0};
     File file = {.where = where, .root = root, .spec = &read};
-    if (!json_is_object(root)) return wrong(where, "it is JSON, but not an object");
+    if (!json_is_object(root)) return field_value_wrong(where, "it is JSON, but not an object");
     TRY(read_spec(&file));
     *spec = read;
     return ST_OK;

@@ -47,6 +47,18 @@ bool model_spec_is_file(const ModelSpec *spec)
     return spec->architecture != ARCHITECTURE_OWN;
 }
 
+Status model_spec_complete(ModelSpec *m)
+{
+    if (m->ff_multiple == 0) return ST_OK;
+    if (m->d_model > INT32_MAX / m->ff_multiple)
+        return FAIL(ST_USAGE,
+                    "a width of %" PRId64 " is too large: the feed-forward has %" PRId64
+                    " times it, and at most %d",
+                    m->d_model, m->ff_multiple, INT32_MAX);
+    m->d_ff = m->ff_multiple * m->d_model;
+    return ST_OK;
+}
+
 /* The project's own model rotates whole heads. */
 static Status check_own_heads(const ModelSpec *m)
 {
@@ -83,6 +95,11 @@ Status model_spec_check(const ModelSpec *m)
     return ST_OK;
 }
 
+bool model_spec_has_window(const ModelSpec *spec)
+{
+    return spec->window > 0 && spec->window_from < spec->num_layers;
+}
+
 int64_t model_spec_kv_heads(const ModelSpec *spec)
 {
     return spec->num_kv_heads ? spec->num_kv_heads : spec->num_heads;
@@ -110,6 +127,7 @@ static uint64_t hash_number(uint64_t hash, double value)
 ModelHash model_spec_hash(const ModelSpec *spec)
 {
     const Rope *rope = &spec->rope;
+    const bool windowed = model_spec_has_window(spec);
     const double fields[] = {
 #define DIMENSION(id, name, ...) (double)spec->name,
 #include "config/cell_fields.def"
@@ -128,8 +146,8 @@ ModelHash model_spec_hash(const ModelSpec *spec)
         rope->high_factor,
         (double)rope->original_positions,
         spec->feed_forward,
-        (double)spec->window,
-        (double)spec->window_from,
+        windowed ? (double)spec->window : 0,
+        windowed ? (double)spec->window_from : 0,
         spec->qkv_bias,
         spec->output_bias,
         spec->feed_forward_bias,

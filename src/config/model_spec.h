@@ -50,6 +50,7 @@ typedef struct ModelSpec {
 #include "config/cell_fields.def"
     int64_t num_kv_heads; /* heads of k and v; 0: as many as of q */
     int64_t head_dim;     /* 0: d_model / num_heads */
+    int64_t ff_multiple;  /* d_ff follows d_model, this many times it; 0: it does not */
     char name[40];        /* of the model that a configuration file describes; "": a preset's */
     Architecture architecture;
     Norm norm;
@@ -77,10 +78,13 @@ Status model_spec_preset(ModelSpec *spec, const char *name);
 
 /* Is it read from a configuration file? */
 bool model_spec_is_file(const ModelSpec *spec);
+/* Sets d_ff where it follows d_model. ST_USAGE: it would be too large. */
+Status model_spec_complete(ModelSpec *spec);
 /* What must hold between its fields. ST_USAGE: one line that has the numbers. */
 Status model_spec_check(const ModelSpec *spec);
 
 /* What is not said follows from the rest. */
+bool model_spec_has_window(const ModelSpec *spec); /* in one layer or more */
 int64_t model_spec_kv_heads(const ModelSpec *spec);
 int64_t model_spec_head_dim(const ModelSpec *spec);
 int64_t model_spec_rotary_dim(const ModelSpec *spec); /* elements of a head that RoPE rotates */

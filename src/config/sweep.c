@@ -196,6 +196,7 @@ static bool is_dimension(int id)
 /* A preset whose vocabulary is another is still that preset. */
 static void note_change(Config *cell, int id)
 {
+    if (id == OPTION_D_FF) cell->model.ff_multiple = 0;
     if (model_spec_is_file(&cell->model))
         cell->model.changed |= 1u << id;
     else if (id != OPTION_VOCAB)
@@ -222,6 +223,9 @@ static Status make_cell(const Reader *r, int index, Config *cell)
             option_value_store((OptionId)id, value, cell);
         if (is_dimension(id)) note_change(cell, id);
     }
+    const Status status = model_spec_complete(&cell->model);
+    if (status != ST_OK) status_context("--model %s", human_plain(cell->model.name).s);
+    TRY(status);
     const int64_t positions = cell->model.positions;
     if (r->axes[OPTION_CTX].n == 0 && positions > 0 && positions < cell->ctx) cell->ctx = positions;
     return config_check(cell);

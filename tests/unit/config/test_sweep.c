@@ -138,6 +138,13 @@ static void models_are_an_axis(void **state)
     assert_string_equal(sweep.configs[0].model.size, "gpt2");
     assert_int_equal(sweep.configs[0].model.vocab, 100);
     sweep_free(&sweep);
+    /* GPT-2's feed-forward is four times as wide as the model, unless it is given. */
+    parsed(&bench, "--model gpt2 --d-model 384,1536");
+    assert_true(sweep.configs[0].model.d_ff == 1536 && sweep.configs[1].model.d_ff == 6144);
+    sweep_free(&sweep);
+    parsed(&bench, "--model gpt2 --d-model 384 --d-ff 100");
+    assert_int_equal(sweep.configs[0].model.d_ff, 100);
+    sweep_free(&sweep);
     parsed(&plan, "--model list");
     assert_true(settings.list_models && sweep.n == 0);
 }

@@ -1,0 +1,228 @@
+/* What files of each class mean that are silent, and which of several fields counts: as the configuration
+ * classes of transformers 5 have it. */
+#include "config/architecture.h"
+#include "config/model_file.h"
+#include "with_cmocka.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define DIMENSIONS                                                                             \
+    "'hidden_size': 256, 'intermediate_size': 320, 'num_hidden_layers': 2, 'vocab_size': 101," \
+    "'num_attention_heads': 32, 'max_position_embeddings': 512"
+#define GPT2_DIMENSIONS \
+    "'n_embd': 256, 'n_layer': 2, 'n_head': 32, 'n_positions': 512, 'vocab_size': 101"
+
+/* The least that a file of the class may have, with `more` fields; ' is written for ". */
+static Status parse(ModelSpec *spec, const char *class_name, const char *more)
+{
+    char text[1024];
+    const bool gpt2 = strcmp(class_name, "GPT2LMHeadModel") == 0;
+    snprintf(text, sizeof text, "{'architectures': ['%s'], %s%s%s}", class_name,
+             gpt2 ? GPT2_DIMENSIONS : DIMENSIONS, *more ? ", " : "", more);
+    for (char *c = text; *c; c++) {
+        if (*c == '\'') *c = '"';
+    }
+    return model_file_parse(spec, text, strlen(text), "config.json");
+}
+
+static ModelSpec read(const char *class_name, const char *more)
+{
+    ModelSpec spec;
+    if (parse(&spec, class_name, more) != ST_OK)
+        fail_msg("%s %s: %s", class_name, more, status_message());
+    return spec;
+}
+
+static void refused(const char *class_name, const char *more, const char *message)
+{
+    ModelSpec spec;
+    if (parse(&spec, class_name, more) != ST_USAGE) fail_msg("%s is taken", more);
+    if (!strstr(status_message(), message)) fail_msg("%s: %s", more, status_message());
+}
+
+/* ---- silence ---- */
+
+typedef struct Silence {
+    const char *class_name;
+    int64_t kv_heads, head_dim, d_ff, window;
+    double eps, theta, share;
+    FeedForward feed_forward;
+    bool qkv_bias, output_bias, ff_bias, tied, parallel, dropout;
+} Silence;
+
+static const Silence silences[] = {
+    {"LlamaForCausalLM", 32, 8, 320, 0, 1e-6, 1e4, 1, FEED_FORWARD_SWIGLU, 0, 0, 0, 0, 0, 0},
+    {"MistralForCausalLM", 8, 8, 320, 4096, 1e-6, 1e4, 1, FEED_FORWARD_SWIGLU, 0, 0, 0, 0, 0, 0},
+    {"Qwen2ForCausalLM", 32, 8, 320, 0, 1e-6, 1e4, 1, FEED_FORWARD_SWIGLU, 1, 0, 0, 0, 0, 0},
+    {"Qwen3ForCausalLM", 32, 128, 320, 0, 1e-6, 1e4, 1, FEED_FORWARD_SWIGLU, 0, 0, 0, 0, 0, 0},
+    {"GPT2LMHeadModel", 32, 8, 1024, 0, 1e-5, 0, 0, FEED_FORWARD_GELU_TANH, 1, 1, 1, 1, 0, 1},
+    {"GPTNeoXForCausalLM", 32, 8, 320, 0, 1e-5, 1e4, 0.25, FEED_FORWARD_GELU_ERF, 1, 1, 1, 0, 1, 0},
+};
+
+static void check_silence(const Silence *s)
+{
+    const ModelSpec m = read(s->class_name, "");
+    assert_string_equal(architecture_table[m.architecture].class_name, s->class_name);
+    assert_int_equal(model_spec_kv_heads(&m), s->kv_heads);
+    assert_int_equal(model_spec_head_dim(&m), s->head_dim);
+    assert_int_equal(m.d_ff, s->d_ff);
+    assert_int_equal(m.window, s->window);
+    assert_true(m.norm_eps == s->eps && m.rope.theta == s->theta && m.rope.share == s->share);
+    assert_true(m.rope.scaling == ROPE_SCALING_NONE && m.feed_forward == s->feed_forward);
+    assert_true(m.qkv_bias == s->qkv_bias && m.output_bias == s->output_bias);
+    assert_true(m.feed_forward_bias == s->ff_bias && m.tied == s->tied);
+    assert_true(m.parallel_residual == s->parallel && m.dropout == s->dropout);
+}
+
+static void llama(void **state)
+{
+    (void)state;
+    check_silence(&silences[0]);
+}
+
+static void mistral(void **state)
+{
+    (void)state;
+    check_silence(&silences[1]);
+    const ModelSpec null = read("MistralForCausalLM", "'num_key_value_heads': null");
+    assert_int_equal(model_spec_kv_heads(&null), 32);
+}
+
+static void qwen2(void **state)
+{
+    (void)state;
+    check_silence(&silences[2]);
+    const ModelSpec used = read("Qwen2ForCausalLM", "'use_sliding_window': true");
+    assert_true(used.window == 4096 && used.window_from == 28 && !model_spec_has_window(&used));
+}
+
+static void qwen3(void **state)
+{
+    (void)state;
+    check_silence(&silences[3]);
+    assert_true(read("Qwen3ForCausalLM", "").qk_norm);
+}
+
+static void gpt2(void **state)
+{
+    (void)state;
+    check_silence(&silences[4]);
+    assert_true(read("GPT2LMHeadModel", "'resid_pdrop': 0, 'embd_pdrop': 0").dropout);
+    assert_false(
+        read("GPT2LMHeadModel", "'resid_pdrop': 0, 'embd_pdrop': 0, 'attn_pdrop': 0").dropout);
+    /* Other classes' names of its dimensions count, too. */
+    assert_int_equal(read("GPT2LMHeadModel", "'hidden_size': 512").d_model, 512);
+    assert_int_equal(read("GPT2LMHeadModel", "'hidden_size': 512").d_ff, 2048);
+}
+
+static void neox(void **state)
+{
+    (void)state;
+    check_silence(&silences[5]);
+}
+
+/* ---- which of several counts ---- */
+
+static void kv_heads_that_are_missing_are_said(void **state)
+{
+    (void)state;
+    ModelSpec spec;
+    const char *text = "{\"architectures\": [\"MistralForCausalLM\"], \"hidden_size\": 48,"
+                       "\"intermediate_size\": 64, \"num_hidden_layers\": 1, \"vocab_size\": 11,"
+                       "\"num_attention_heads\": 6, \"max_position_embeddings\": 16}";
+    assert_int_equal(model_file_parse(&spec, text, strlen(text), "f"), ST_USAGE);
+    assert_non_null(strstr(status_message(), "num_key_value_heads is missing; MistralForCausalLM "
+                                             "then has 8, which do not divide 6 heads"));
+}
+
+static double theta(const char *class_name, const char *more)
+{
+    return read(class_name, more).rope.theta;
+}
+
+static void theta_of_rope(void **state)
+{
+    (void)state;
+    static const char all[] = "'rope_theta': 20, 'rotary_emb_base': 30, 'rope_parameters': "
+                              "{'rope_theta': 40}";
+    assert_true(theta("LlamaForCausalLM", "'rope_theta': 20, 'rotary_emb_base': 30") == 20);
+    assert_true(theta("GPTNeoXForCausalLM", "'rope_theta': 20, 'rotary_emb_base': 30") == 30);
+    assert_true(theta("GPTNeoXForCausalLM", "'rope_theta': 20") == 1e4);
+    assert_true(theta("LlamaForCausalLM", all) == 40 && theta("GPTNeoXForCausalLM", all) == 40);
+    /* rope_scaling counts where there are both, unless it is empty. */
+    const ModelSpec both =
+        read("LlamaForCausalLM", "'rope_scaling': {'type': 'linear', 'factor': 2},"
+                                 "'rope_parameters': {'rope_theta': 40, 'rope_type': 'default'}");
+    assert_true(both.rope.theta == 1e4 && both.rope.scaling == ROPE_SCALING_LINEAR);
+    assert_true(theta("LlamaForCausalLM",
+                      "'rope_scaling': {}, 'rope_parameters': {'rope_theta': 40}") == 40);
+}
+
+static void share_of_a_head(void **state)
+{
+    (void)state;
+    assert_true(read("GPTNeoXForCausalLM", "'rotary_pct': 0.5").rope.share == 0.5);
+    assert_true(read("GPTNeoXForCausalLM", "'partial_rotary_factor': 0.5").rope.share == 0.25);
+    assert_true(read("GPTNeoXForCausalLM",
+                     "'rotary_pct': 0.5, 'rope_parameters': {'partial_rotary_factor': 1.0}")
+                    .rope.share == 1);
+    /* Llama's classes have no part of a head. */
+    assert_true(read("LlamaForCausalLM", "'partial_rotary_factor': 0.5").rope.share == 1);
+    refused("Qwen2ForCausalLM",
+            "'partial_rotary_factor': 0.5, 'rope_scaling': {'type': 'linear', 'factor': 2}",
+            "partial_rotary_factor 0.5 with RoPE scaling is not supported in Qwen2ForCausalLM");
+}
+
+static void original_positions_of_llama3(void **state)
+{
+    (void)state;
+#define LLAMA3 "'rope_type': 'llama3', 'factor': 8, 'low_freq_factor': 1, 'high_freq_factor': 4"
+    const ModelSpec silent = read("LlamaForCausalLM", "'rope_scaling': {" LLAMA3 "}");
+    assert_int_equal(silent.rope.original_positions, 512);
+    const ModelSpec inside = read("LlamaForCausalLM", "'rope_scaling': {" LLAMA3
+                                                      ", 'original_max_position_embeddings': 64}");
+    assert_int_equal(inside.rope.original_positions, 64);
+    const ModelSpec beside =
+        read("LlamaForCausalLM", "'original_max_position_embeddings': 128, 'rope_scaling': {" LLAMA3
+                                 ", 'original_max_position_embeddings': 64}");
+    assert_int_equal(beside.rope.original_positions, 128);
+}
+
+static void layer_types_without_a_window(void **state)
+{
+    (void)state;
+    refused("Qwen3ForCausalLM", "'layer_types': ['full_attention', 'sliding_attention']",
+            "layer_types has sliding_attention, and there is no window");
+}
+
+/* Whether there is a window at all follows the number of layers: one that is deeper has it. */
+static void a_window_of_later_layers_stays(void **state)
+{
+    (void)state;
+    static const char fields[] = "'use_sliding_window': true, 'max_window_layers': 3";
+    ModelSpec deep = read("Qwen2ForCausalLM", fields);
+    const ModelSpec none = read("Qwen2ForCausalLM", "");
+    assert_string_equal(model_spec_hash(&deep).s, model_spec_hash(&none).s);
+    deep.num_layers = 4;
+    assert_true(model_spec_has_window(&deep));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(llama),
+        cmocka_unit_test(mistral),
+        cmocka_unit_test(qwen2),
+        cmocka_unit_test(qwen3),
+        cmocka_unit_test(gpt2),
+        cmocka_unit_test(neox),
+        cmocka_unit_test(kv_heads_that_are_missing_are_said),
+        cmocka_unit_test(theta_of_rope),
+        cmocka_unit_test(share_of_a_head),
+        cmocka_unit_test(original_positions_of_llama3),
+        cmocka_unit_test(layer_types_without_a_window),
+        cmocka_unit_test(a_window_of_later_layers_stays),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
