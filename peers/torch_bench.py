@@ -246,7 +246,7 @@ def positive(text):
 def read_options():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--subject", default="model", choices=tuple(VARIANTS))
-    parser.add_argument("--size", default="small", choices=[*SIZES, "custom"])
+    parser.add_argument("--size", default="small", metavar="NAME", help=f"{', '.join(SIZES)} or custom; any name beside --model-config")
     for name in DIMENSIONS:
         parser.add_argument("--" + name.replace("_", "-"), type=positive)
     for name, default in (("vocab", 10000), ("ctx", 128), ("batch", 4), ("steps", 10), ("d-head", 64), ("heads", 1)):
@@ -270,13 +270,15 @@ def read_options():
     args = parser.parse_args()
     if args.variant not in VARIANTS[args.subject]:
         parser.error(f"--variant {args.variant} is not one of {', '.join(VARIANTS[args.subject])}")
+    if args.model_config is None and args.size not in (*SIZES, "custom"):
+        parser.error(f"--size {args.size} is not one of {', '.join(SIZES)}, custom")
     given = [getattr(args, name) for name in DIMENSIONS]
     preset = SIZES.get(args.size, (None,) * 4)
     for name, own, default in zip(DIMENSIONS, given, preset):
         if own is None and default is None:
             parser.error(f"--size custom needs --{name.replace('_', '-')}")
         setattr(args, name, own or default)
-    if any(own not in (None, default) for own, default in zip(given, preset)):
+    if args.model_config is None and any(own not in (None, default) for own, default in zip(given, preset)):
         args.size = "custom"
     if args.model_config is None and (args.d_model % args.num_heads or args.d_model // args.num_heads % 2):
         parser.error(f"{args.num_heads} heads do not make heads of even width of {args.d_model}")

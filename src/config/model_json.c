@@ -73,13 +73,15 @@ static void add_family(json_t *root, const ModelSpec *s, Family family)
 
 Status model_json_write(const ModelSpec *spec, Text *text)
 {
+    ModelSpec full = *spec; /* not every class of transformers takes null for a width to be derived */
+    full.head_dim = model_spec_head_dim(spec);
     const ArchitectureInfo *architecture = &architecture_table[spec->architecture];
     CLEANUP(json_text_free)
     json_t *root = json_pack("{s:[s], s:s}", "architectures", architecture->class_name,
                              "model_type", architecture->model_type);
     for (const ArchitectureField *field = architecture_fields; field->name; field++) {
         if (field->families & (unsigned)architecture->family)
-            json_object_set_new(root, field->name, field_value(spec, field));
+            json_object_set_new(root, field->name, field_value(&full, field));
     }
     add_family(root, spec, architecture->family);
     char *dump = root ? json_dumps(root, JSON_COMPACT | JSON_SORT_KEYS) : NULL;

@@ -1,6 +1,8 @@
 #include "base/i64.h"
 #include "op_cases.h"
 
+enum { HEAD_CASES = 6 };
+
 typedef struct Case {
     int64_t m, n, k;
     bool bias, accumulate;
@@ -60,27 +62,36 @@ static void add_case(Builder *b, const Case *c, DType act, bool ta, bool tb)
     attr->transpose_b = tb;
 }
 
-/* The head of GPT-2, whose vocabulary is a prime, and a layer with a bias; differences in float64
- * would take long. */
-static bool add_large_case(Builder *b, int i, DType act)
+/* The head of GPT-2, whose vocabulary is a prime: logits and both gradients. Differences in float64 would take long. */
+static Case head_case(int i, DType act)
 {
-    enum { V = 50257, SMALL_V = 503 };
-    const int64_t v = act == DT_F64 ? SMALL_V : V, C = act == DT_F64 ? 24 : 768;
-    const Case logits = {2, v, 5, .windows = true}, dx = {2, 5, v, .windows = true};
-    const Case dw = {v, 5, 2, .windows = true, .accumulate = true},
-               layer = {40, C, 64, .bias = true};
-    if (i == 0) add_case(b, &logits, act, false, true);
-    if (i == 1) add_case(b, &dx, act, false, false);
-    if (i == 2) add_case(b, &dw, act, true, false);
-    if (i == 3) add_case(b, &layer, act, false, true);
-    return i <= 3;
+    const int64_t v = act == DT_F64 ? 503 : 50257;
+    const Case all[HEAD_CASES] = {{2, v, 5},
+                                  {2, 5, v},
+                                  {v, 5, 2, .accumulate = true},
+                                  {2, v, 5, .bias = true},
+                                  {3, 5, v, .bias = true, .accumulate = true},
+                                  {v, 3, 4, .bias = true}};
+    Case found = all[i];
+    found.windows = true;
+    return found;
 }
 
-/* Every form of transposition. */
+/* Every form of transposition; and last a layer with a bias. */
 bool matmul_cases(Builder *b, int i, DType act)
 {
-    enum { N = 4 * sizeof cases / sizeof *cases };
-    if (i >= N) return add_large_case(b, i - N, act);
-    add_case(b, &cases[i / 4], act, i & 1, i & 2);
+    enum { N = sizeof cases / sizeof *cases };
+    const int which = i / 4;
+    const bool ta = i & 1, tb = i & 2;
+    if (which < N) {
+        add_case(b, &cases[which], act, ta, tb);
+    } else if (which < N + HEAD_CASES) {
+        const Case head = head_case(which - N, act);
+        add_case(b, &head, act, ta, tb);
+    } else if (i == 4 * (N + HEAD_CASES)) {
+        add_case(b, &(Case){40, act == DT_F64 ? 24 : 768, 64, .bias = true}, act, false, true);
+    } else {
+        return false;
+    }
     return true;
 }

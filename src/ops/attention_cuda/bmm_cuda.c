@@ -59,14 +59,22 @@ static GemmMatrix matrix_of(const BmmBatches *batches, const HeadMatrix *m)
 static Status prepare(const OpCall *call)
 {
     const Product p = product_of(call);
+    const NodeAttr *attr = &call->node->attr;
     const GemmShape shape = {.m = p.c.rows,
                              .n = p.c.cols,
-                             .k = call->node->attr.transpose_a ? p.a.rows : p.a.cols,
+                             .k = attr->transpose_a ? p.a.rows : p.a.cols,
                              .batch = p.batches.size,
                              .a = matrix_of(&p.batches, &p.a),
                              .b = matrix_of(&p.batches, &p.b),
-                             .c = matrix_of(&p.batches, &p.c)};
-    return gemm_cuda_prepare(call, shape, p.a.data, p.b.data, p.c.data);
+                             .c = matrix_of(&p.batches, &p.c),
+                             .transpose_a = attr->transpose_a,
+                             .transpose_b = attr->transpose_b,
+                             .tf32 = attr->tf32,
+                             .accumulate = attr->accumulate};
+    Gemm *gemm = NULL;
+    const Status status = gemm_cuda_open(call, &shape, p.a.data, p.b.data, p.c.data, &gemm);
+    *call->state = gemm;
+    return status;
 }
 
 static Status run(const OpCall *call)

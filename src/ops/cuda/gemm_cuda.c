@@ -305,17 +305,12 @@ static Status prepare(Gemm *p, Backend *be, const Operands *x)
     return ST_OK;
 }
 
-Status gemm_cuda_prepare(const OpCall *call, GemmShape shape, const void *a, const void *b, void *c)
+Status gemm_cuda_open(const OpCall *call, const GemmShape *shape, const void *a, const void *b,
+                      void *c, Gemm **out)
 {
-    const NodeAttr *attr = &call->node->attr;
-    Gemm *p = calloc(1, sizeof *p);
+    Gemm *p = *out = calloc(1, sizeof *p);
     if (!p) return NO_MEMORY("for a GEMM");
-    shape.transpose_a = attr->transpose_a;
-    shape.transpose_b = attr->transpose_b;
-    shape.tf32 = attr->tf32;
-    shape.accumulate = attr->accumulate;
-    p->shape = shape;
-    *call->state = p;
+    p->shape = *shape;
     return prepare(p, call->backend, &(Operands){a, b, c, call->workspace});
 }
 

@@ -12,6 +12,7 @@ static void check_round_trip(const ModelSpec *spec, const char *name)
     if (strcmp(model_spec_hash(spec).s, model_spec_hash(&back).s) != 0)
         fail_msg("%s is another model after %s", name, text_str(&text));
     assert_int_equal(back.positions, spec->positions);
+    assert_null(strstr(text_str(&text), "\"head_dim\":null"));
 }
 
 static void test_small(void **state)
