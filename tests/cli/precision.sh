@@ -19,6 +19,12 @@ matches '^\| q and k after RoPE +\|'
 ! grep -q '^| attention plus feed-forward' out || fail 'what no plan has is no row'
 matches '^\| fp16, scaling none +\| +1 \|'
 matches '^\| tf32 .*unsupported'
+! grep -q 'chunks of rows' out || fail 'whole logits'
+small=("${model[@]}")
+model=(--d-model 8 --d-ff 8 --num-layers 1 --num-heads 1 --vocab 113 --ctx 513 --batch 4 --device cpu --warmup 1 --steps 3)
+study --precision bf16
+model=("${small[@]}")
+matches 'head and loss ran in 2 chunks of rows'
 study --precision fp32 --count 100 --value 0.1
 matches '^\| fp32 \+= fp32 +\| 10\.0000 \|' # 10.00000191
 matches '^\| fp16 \+= fp16 +\| 10\.0781 \|'

@@ -1,6 +1,7 @@
 #include "bench/study/step_error.h"
 
 #include "base/array.h"
+#include "bench/record/component_dtypes.h"
 #include "exec/init.h"
 #include "ops/adam_state.h"
 #include "ops/element.h"
@@ -16,7 +17,8 @@ typedef struct Study {
     const ReferenceStep *reference;
     const Model *model;
     Session *session;
-    void *buffer; /* holds any one tensor */
+    void *buffer;           /* holds any one tensor */
+    StepErrorTensor logits; /* of the chunks so far */
 } Study;
 
 static const Tensor *shape(const Study *s, int id)
@@ -48,14 +50,26 @@ static void count_element(StepErrorRange *range, DType dtype, double x)
         range->subnormal++;
 }
 
+/* A sum over chunks of rows, or over the uses of a parameter, counts when it is whole. */
+static bool is_written_again(const Plan *plan, int node, int id)
+{
+    for (int n = node + 1; n < plan->n_nodes; n++) {
+        const Node *later = &plan->nodes[n];
+        for (int i = 0; i < later->n_out; i++) {
+            if (plan_out_id(plan, later, i) == id) return true;
+        }
+    }
+    return false;
+}
+
 static Status count_outputs(const Study *s, const ObserverEvent *event)
 {
     const Node *node = &event->plan->nodes[event->node];
     for (int i = 0; i < node->n_out; i++) {
         const int id = plan_out_id(event->plan, node, i);
         if (id == PLAN_NONE || !is_narrow(shape(s, id)->dtype)) continue;
+        if (is_written_again(event->plan, event->node, id)) continue;
         const Tensor *t = shape(s, id);
-        if (!plan_contiguous(t)) continue; /* a window: its memory is counted where it is whole */
         TRY(event->api->sync(event->backend));
         TRY(session_download(s->session, id, s->buffer));
         for (int64_t k = 0; k < plan_elements(t); k++)
@@ -92,13 +106,19 @@ static Status take_loss(const Study *s)
     return ST_OK;
 }
 
-/* When they have just been made: the loss may be computed in their memory. */
-static Status take_logits(const Study *s, const ObserverEvent *event)
+/* When they have just been made: the loss may be computed in their memory, and so is their gradient. The
+ * reference has those of all chunks, one after the other. */
+static Status take_logits(Study *s, const ObserverEvent *event, int chunk)
 {
-    const int logits = s->model->logits;
+    const int id = s->model->logits + chunk;
+    const int64_t before = chunk * plan_elements(shape(s, s->model->logits));
     TRY(event->api->sync(event->backend));
-    TRY(session_download(s->session, logits, s->buffer));
-    s->error->logits = compare(s, logits, 1, s->reference->logits).error;
+    TRY(session_download(s->session, id, s->buffer));
+    const StepErrorTensor e = compare(s, id, 1, s->reference->logits + before);
+    if (chunk == 0) s->logits = (StepErrorTensor){0};
+    s->logits.squared_difference += e.squared_difference;
+    s->logits.squared_size += e.squared_size;
+    s->error->logits = sqrt(s->logits.squared_difference / s->logits.squared_size);
     return ST_OK;
 }
 
@@ -130,17 +150,26 @@ static bool is_finite(const StepError *e)
 
 /* ---- the run ---- */
 
+/* Of the head in chunks they are computed in the forward phase. */
+static bool is_gradient(const Study *s, const Node *node)
+{
+    const Component of = component_dtypes_of_node(s->model, node);
+    return of == COMPONENT_LOGIT_GRADIENTS || of == COMPONENT_ACTIVATION_GRADIENTS ||
+           of == COMPONENT_WEIGHT_GRADIENTS;
+}
+
 /* An observer: a node has written its results. */
 static Status look(void *self, const ObserverEvent *event)
 {
-    const Study *s = self;
+    Study *s = self;
     const Node *node = &event->plan->nodes[event->node];
-    if (node->phase == PHASE_FORWARD && plan_out_id(event->plan, node, 0) == s->model->logits)
-        return take_logits(s, event);
-    return node->phase == PHASE_BACKWARD && !node->recomputed ? count_outputs(s, event) : ST_OK;
+    const int chunk = plan_out_id(event->plan, node, 0) - s->model->logits;
+    if (node->phase == PHASE_FORWARD && chunk >= 0 && chunk < s->model->head.n)
+        return take_logits(s, event, chunk);
+    return is_gradient(s, node) && !node->recomputed ? count_outputs(s, event) : ST_OK;
 }
 
-static Status attempt(const Study *s, double state[STATE_COUNT])
+static Status attempt(Study *s, double state[STATE_COUNT])
 {
     s->error->backward = (StepErrorRange){0};
     TRY(session_run(s->session, PHASE_FORWARD));
@@ -153,11 +182,11 @@ static Status attempt(const Study *s, double state[STATE_COUNT])
     return take_gradients(s);
 }
 
-static Status run(const Study *s)
+static Status run(Study *s)
 {
     double state[STATE_COUNT];
     TRY(init_session(s->session, s->model));
-    TRY(session_observe(s->session, (Observer){.self = (void *)s, .end = look}));
+    TRY(session_observe(s->session, (Observer){.self = s, .end = look}));
     for (;; s->error->overflowed++) {
         TRY(attempt(s, state));
         const bool again = !is_finite(s->error) && state[STATE_DYNAMIC] != 0;
@@ -183,16 +212,14 @@ Status step_error_measure(StepError *e, const Config *config, const Placement *p
     CLEANUP(model_free) Model model = {0};
     CLEANUP(binding_free) Binding binding = {0};
     CLEANUP(session_close) Session session = {0};
-    Config whole = *config;
-    whole.head_rows = CONFIG_HEAD_WHOLE; /* logits are compared, and their gradients counted */
     *e = (StepError){0};
-    TRY(placement_plan(placement, &whole, MODE_FWD_BWD, &model, &binding));
+    TRY(placement_plan(placement, config, MODE_FWD_BWD, &model, &binding));
     TRY(session_open(&session, &binding, placement->device));
     CLEANUP(array_free) void *buffer = malloc(largest_tensor(&model.plan));
     e->n_grads = model.n_params;
     e->grads = calloc((size_t)model.n_params, sizeof *e->grads);
     if (!buffer || !e->grads) return NO_MEMORY("to hold one tensor");
-    return run(&(Study){e, reference, &model, &session, buffer});
+    return run(&(Study){e, reference, &model, &session, buffer, {0}});
 }
 
 void step_error_free(StepError *e)

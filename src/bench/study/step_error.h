@@ -27,7 +27,7 @@ typedef struct StepError {
     int n_grads;
     double loss_scale;       /* that the gradients were taken with */
     int overflowed;          /* attempts before it whose gradients were not finite */
-    StepErrorRange backward; /* all 16-bit tensors that this backward pass wrote */
+    StepErrorRange backward; /* all 16-bit gradients that were written */
 } StepError;
 
 /* Runs forward and backward of `config` where `placement` says; with a dynamic loss scale as often as it

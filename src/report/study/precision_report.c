@@ -138,6 +138,19 @@ static void error_cells(Table *table, const RecordSet *rows, const char *field, 
 static const char *const whole[] = {"loss", "logits", "gradients"};
 enum { WHOLE = sizeof whole / sizeof *whole };
 
+static void note_chunks(Table *table, const RecordSet *rows)
+{
+    for (size_t i = 0; i < record_set_size(rows); i++) {
+        const int64_t chunks = integer(record_set_at(rows, i), "logits_chunks");
+        if (chunks < 2) continue;
+        table_note_printf(table,
+                          "head and loss ran in %lld chunks of rows: the gradient of the head's "
+                          "weight is rounded once for each",
+                          (long long)chunks);
+        return;
+    }
+}
+
 static void errors(Table *table, const RecordSet *rows)
 {
     PrecisionRun run = {0};
@@ -159,6 +172,7 @@ static void errors(Table *table, const RecordSet *rows)
         table,
         "relative error = norm of the difference / norm, against the same forward and backward "
         "pass in float64 on the CPU; csv and json have every tensor");
+    note_chunks(table, rows);
 }
 
 /* ---- both ends of the range ---- */
@@ -206,7 +220,7 @@ static void range(Table *table, const RecordSet *rows)
     table_note(
         table,
         "underflow: elements of parameter gradients that are 0 but not 0 in float64; backward: "
-        "all 16-bit tensors that the backward pass writes");
+        "all 16-bit gradients that are written, of activations too");
 }
 
 /* ---- what it costs ---- */

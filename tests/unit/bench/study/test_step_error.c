@@ -90,6 +90,62 @@ static void test_eager(void **state)
     reference_step_free(&r);
 }
 
+static StepError error_with(const ReferenceStep *r, int64_t rows, Precision precision)
+{
+    Config c = small_config();
+    StepError e;
+    c.precision = precision;
+    c.head_rows = rows;
+    ASSERT_OK(step_error_measure(&e, &c, &on_cpu, r));
+    return e;
+}
+
+static double error_of_head(const StepError *e)
+{
+    int i = 0;
+    while (strcmp(e->grads[i].name, "lm_head") != 0) i++;
+    return e->grads[i].error;
+}
+
+/* As the step runs: the gradient of the head's weight is rounded once for each chunk. Everything else is
+ * compared and counted as of whole logits. */
+static void test_chunks(void **state)
+{
+    (void)state;
+    const Config c = small_config();
+    ReferenceStep r;
+    ASSERT_OK(reference_step_run(&r, &c, 1));
+    StepError whole = error_with(&r, CONFIG_HEAD_WHOLE, PRECISION_BF16);
+    StepError chunks = error_with(&r, 4, PRECISION_BF16);
+    assert_true(error_of_head(&chunks) > 1.1 * error_of_head(&whole));
+    assert_true(error_of_head(&chunks) < 3e-2);
+    assert_true(fabs(chunks.logits - whole.logits) < 1e-3 * whole.logits);
+    assert_int_equal(chunks.backward.elements, whole.backward.elements);
+    step_error_free(&whole);
+    step_error_free(&chunks);
+    reference_step_free(&r);
+}
+
+/* Rows of logits that lie apart are counted, too: three logits more are so many gradients more. */
+static void test_counted_elements(void **state)
+{
+    (void)state;
+    Config c = small_config();
+    int64_t elements[2];
+    for (int i = 0; i < 2; i++) {
+        ReferenceStep r;
+        StepError e;
+        c.precision = PRECISION_BF16;
+        c.model.vocab = i ? 56 : 53;
+        ASSERT_OK(reference_step_run(&r, &c, 1));
+        ASSERT_OK(step_error_measure(&e, &c, &on_cpu, &r));
+        elements[i] = e.backward.elements;
+        step_error_free(&e);
+        reference_step_free(&r);
+    }
+    assert_int_equal(elements[1] - elements[0], 3 * (c.batch * c.ctx + c.model.d_model));
+}
+
 /* Without a scale small gradients fall below the normal numbers; with one that is too large they overflow,
  * and a dynamic one comes down until they do not. */
 static void test_both_ends_of_fp16(void **state)
@@ -156,6 +212,8 @@ int main(void)
         cmocka_unit_test(test_reference_is_its_own_derivative),
         cmocka_unit_test(test_errors_are_in_order),
         cmocka_unit_test(test_eager),
+        cmocka_unit_test(test_chunks),
+        cmocka_unit_test(test_counted_elements),
         cmocka_unit_test(test_both_ends_of_fp16),
         cmocka_unit_test(test_dtypes),
     };
