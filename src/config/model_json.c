@@ -73,7 +73,8 @@ static void add_family(json_t *root, const ModelSpec *s, Family family)
 
 Status model_json_write(const ModelSpec *spec, Text *text)
 {
-    ModelSpec full = *spec; /* not every class of transformers takes null for a width to be derived */
+    ModelSpec full =
+        *spec; /* not every class of transformers takes null for a width to be derived */
     full.head_dim = model_spec_head_dim(spec);
     const ArchitectureInfo *architecture = &architecture_table[spec->architecture];
     CLEANUP(json_text_free)

@@ -4,6 +4,7 @@
 #include "bench/limits/roofline.h"
 #include "bench/measure/sampler.h"
 #include "model/model.h"
+#include "model/transform_chunk_head.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -149,11 +150,44 @@ bool time_estimate_weight_is_known(const Config *config)
 
 /* ---- from rows: what time may be proportional to ---- */
 
-typedef double Amount(const Config *config);
+/* `saves`: the forward pass was one that keeps what backward needs. */
+typedef double Amount(const Config *config, bool saves);
+
+static double all_flops(const Config *c, bool saves)
+{
+    (void)saves;
+    return model_forward_flops(c);
+}
+
+static double parameters(const Config *c, bool saves)
+{
+    (void)saves;
+    return model_parameters(c);
+}
+
+/* FLOPs of the head's two gradient products where the forward phase runs them, chunk by chunk. */
+static double head_gradients(const Config *c)
+{
+    const int64_t N = c->batch * c->ctx;
+    if (c->subject != SUBJECT_MODEL || transform_chunk_head_rows(c, N) >= N) return 0;
+    return 4 * (double)N * (double)c->model.d_model * (double)c->model.vocab;
+}
+
+static double forward_flops(const Config *c, bool saves)
+{
+    return model_forward_flops(c) + (saves ? head_gradients(c) : 0);
+}
+
+static double backward_flops(const Config *c, bool saves)
+{
+    (void)saves;
+    return 2 * model_forward_flops(c) - head_gradients(c);
+}
 
 /* Scores are read and written several times, the operands once or twice. */
-static double score_bytes(const Config *c)
+static double score_bytes(const Config *c, bool saves)
 {
+    (void)saves;
     const double T = (double)c->ctx, D = (double)c->d_head;
     return (double)c->batch * (double)c->heads * (12 * T * T + 8 * T * D);
 }
@@ -226,7 +260,15 @@ enum { NEAREST = 3 };
 typedef struct Near {
     const Config *config;
     double figure, distance;
+    bool saves;
 } Near;
+
+/* Of a row that ended OOM the forward pass may be one that keeps nothing. */
+static bool row_saves(const TimeEstimateRow *row)
+{
+    const char *mode = record_text(row->record, "measured_mode");
+    return mode ? strcmp(mode, config_modes[MODE_FWD]) != 0 : config_mode_saves(row->config->mode);
+}
 
 /* Rows with the figure, the nearest first; one more is room to sort in. Returns how many. */
 static int find_nearest(const char *path, const Config *wanted, const TimeEstimateRow *rows, int n,
@@ -236,7 +278,8 @@ static int find_nearest(const char *path, const Config *wanted, const TimeEstima
     for (int i = 0; i < n; i++) {
         const double figure = measured(&rows[i], path, wanted);
         if (isnan(figure)) continue;
-        const Near near = {rows[i].config, figure, distance_of(rows[i].config, wanted)};
+        const Near near = {rows[i].config, figure, distance_of(rows[i].config, wanted),
+                           row_saves(&rows[i])};
         int at = found;
         for (; at > 0 && near.distance < nearest[at - 1].distance; at--)
             nearest[at] = nearest[at - 1];
@@ -259,11 +302,13 @@ static Guess guess_by(const char *path, const Config *wanted, const TimeEstimate
     const int found = find_nearest(path, wanted, rows, n, nearest);
     if (found == 0) return (Guess){NAN, INFINITY};
     for (int i = 0; i < found; i++) {
-        const double rate = log(nearest[i].figure / amount(nearest[i].config));
+        const double rate = log(nearest[i].figure / amount(nearest[i].config, nearest[i].saves));
         least = fmin(least, rate);
         most = fmax(most, rate);
     }
-    return (Guess){nearest[0].figure * amount(wanted) / amount(nearest[0].config), most - least};
+    const double work = amount(wanted, config_mode_saves(wanted->mode));
+    return (Guess){nearest[0].figure * work / amount(nearest[0].config, nearest[0].saves),
+                   most - least};
 }
 
 /* ---- from rows: one figure ---- */
@@ -271,8 +316,11 @@ static Guess guess_by(const char *path, const Config *wanted, const TimeEstimate
 static double phase_ms(const char *path, const Config *wanted, const TimeEstimateRow *rows, int n)
 {
     if (strcmp(path, "optimizer.mean_ms") == 0)
-        return guess_by(path, wanted, rows, n, model_parameters).figure;
-    const Guess flops = guess_by(path, wanted, rows, n, model_forward_flops);
+        return guess_by(path, wanted, rows, n, parameters).figure;
+    Amount *work = strcmp(path, "forward.mean_ms") == 0    ? forward_flops
+                   : strcmp(path, "backward.mean_ms") == 0 ? backward_flops
+                                                           : all_flops;
+    const Guess flops = guess_by(path, wanted, rows, n, work);
     if (!keeps_scores(wanted)) return flops.figure;
     const Guess bytes = guess_by(path, wanted, rows, n, score_bytes);
     return bytes.spread < flops.spread ? bytes.figure : flops.figure;

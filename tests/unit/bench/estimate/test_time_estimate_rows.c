@@ -1,5 +1,6 @@
 /* Estimates of simulated machines whose law is known. */
 #include "bench/estimate/time_estimate.h"
+#include "model/model.h"
 #include "with_cmocka.h"
 
 #include <math.h>
@@ -237,6 +238,55 @@ static void rows_without_room_tell_of_their_phases(void **state)
     drop(&m);
 }
 
+static Config wide_head(int64_t ctx, Mode mode)
+{
+    Config config = model("small", mode);
+    config.model.vocab = 50257;
+    config.batch = 4;
+    config.ctx = ctx;
+    return config;
+}
+
+/* Beyond 2048 tokens the gradients of a wide head are part of the forward phase, below they are not: rows of
+ * the one kind tell of the other by the work of each phase. */
+static void heads_in_chunks_move_work_between_phases(void **state)
+{
+    const Config rows[] = {wide_head(256, MODE_TRAIN), wide_head(1024, MODE_TRAIN)};
+    (void)state;
+    for (int from = 0; from < 2; from++) {
+        Machine m = {0};
+        double law[2][2]; /* of each config: ms of forward and backward */
+        for (int i = 0; i < 2; i++) {
+            const double F = model_forward_flops(&rows[i]);
+            const double head = 4.0 * 4 * (double)rows[i].ctx * 768 * 50257, moved = i ? head : 0;
+            law[i][0] = 1e-9 * (F + moved);
+            law[i][1] = 1e-9 * (2 * F - moved);
+        }
+        add(&m, &rows[from], "forward.mean_ms", law[from][0]);
+        close_to(forward(&m, &rows[1 - from]), law[1 - from][0]);
+        drop(&m);
+        add(&m, &rows[from], "backward.mean_ms", law[from][1]);
+        close_to(time_estimate_from_rows("backward.mean_ms", &rows[1 - from], m.cells, m.n),
+                 law[1 - from][1]);
+        drop(&m);
+    }
+}
+
+/* A step that did not fit has the time of a forward pass without them. */
+static void a_forward_pass_alone_has_no_gradients(void **state)
+{
+    Machine m = {0};
+    const Config row = wide_head(1024, MODE_TRAIN), wanted = wide_head(2048, MODE_TRAIN);
+    (void)state;
+    add(&m, &row, "forward.mean_ms", 1e-9 * model_forward_flops(&row));
+    Record *record = (Record *)m.cells[0].record;
+    assert_int_equal(record_put_status(record, RECORD_OOM, "short"), ST_OK);
+    assert_int_equal(record_put_text(record, "measured_mode", "fwd"), ST_OK);
+    close_to(forward(&m, &wanted),
+             1e-9 * (model_forward_flops(&wanted) + 4.0 * 4 * 2048 * 768 * 50257));
+    drop(&m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -250,6 +300,8 @@ int main(void)
         cmocka_unit_test(phases_of_a_step_scale_each_its_own_way),
         cmocka_unit_test(without_phases_by_whole_steps),
         cmocka_unit_test(rows_without_room_tell_of_their_phases),
+        cmocka_unit_test(heads_in_chunks_move_work_between_phases),
+        cmocka_unit_test(a_forward_pass_alone_has_no_gradients),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
