@@ -13,7 +13,8 @@ static const int64_t shapes[][4] = {
     {1, 1, 17, 512}};
 
 /* {B, H, heads of k and v, T, D, window}: pairs, threes, sevens, eights of q's heads that share one,
- * all of them; windows of one key and of all but one, of no effect, within a tile of keys and over several. */
+ * all of them; windows of one key and of all but one, of no effect, within a tile of keys and over
+ * several. */
 static const int64_t shared_shapes[][6] = {
     {1, 4, 2, 1, 2, 0},     {1, 4, 2, 1, 2, 1},     {2, 6, 2, 2, 6, 0},     {1, 2, 1, 2, 64, 1},
     {1, 7, 1, 17, 16, 0},   {1, 14, 2, 17, 6, 0},   {2, 3, 1, 17, 6, 0},    {2, 3, 1, 17, 6, 0},

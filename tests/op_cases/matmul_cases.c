@@ -62,7 +62,8 @@ static void add_case(Builder *b, const Case *c, DType act, bool ta, bool tb)
     attr->transpose_b = tb;
 }
 
-/* The head of GPT-2, whose vocabulary is a prime: logits and both gradients. Differences in float64 would take long. */
+/* The head of GPT-2, whose vocabulary is a prime: logits and both gradients. Differences in float64
+ * would take long. */
 static Case head_case(int i, DType act)
 {
     const int64_t v = act == DT_F64 ? 503 : 50257;

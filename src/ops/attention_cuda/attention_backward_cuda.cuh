@@ -54,7 +54,7 @@ __device__ __forceinline__ void flash_weights(float (&s)[C::Scores::HELD][C::Sco
         const float shift = lse[column] * FLASH_LOG2_E;
 #pragma unroll
         for (int i = 0; i < C::Scores::HELD; i++) {
-            s[i][j] = ptx_exp2(fmaf(s[i][j], scale, -shift));
+            s[i][j] = quick_exp2(fmaf(s[i][j], scale, -shift));
         }
         if (!edge) continue;
 #pragma unroll

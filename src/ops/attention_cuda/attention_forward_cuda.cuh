@@ -125,12 +125,12 @@ __device__ __forceinline__ void flash_weigh(float (&s)[C::Scores::HELD][C::Score
 #pragma unroll
         for (int j = 1; j < C::Scores::COLS; j++) most = fmaxf(most, s[i][j]);
         most = fmaxf(rows.most[i], flash_row_max<typename C::Warp>(most));
-        const float shrink = ptx_exp2((rows.most[i] - most) * scale), shift = most * scale;
+        const float shrink = quick_exp2((rows.most[i] - most) * scale), shift = most * scale;
         rows.most[i] = most;
         float sum = 0;
 #pragma unroll
         for (int j = 0; j < C::Scores::COLS; j++) {
-            s[i][j] = ptx_exp2(fmaf(s[i][j], scale, -shift));
+            s[i][j] = quick_exp2(fmaf(s[i][j], scale, -shift));
             sum += s[i][j];
         }
         rows.sum[i] = fmaf(rows.sum[i], shrink, sum);

@@ -9,20 +9,13 @@
 #pragma once
 
 #include "ops/cuda/memory_access_cuda.cuh"
+#include "ops/cuda/quick_math_cuda.cuh"
 
 #include <type_traits>
 
 __device__ __forceinline__ uint32_t ptx_shared_address(const void *p)
 {
     return (uint32_t)__cvta_generic_to_shared(p);
-}
-
-/* 2^x, within 2 units in the last place; 2^-inf = 0. */
-__device__ __forceinline__ float ptx_exp2(float x)
-{
-    float y;
-    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
-    return y;
 }
 
 /* The float as the tensor cores' 19-bit format, rounded to nearest; unrounded bits are cut off there. */

@@ -42,8 +42,8 @@ typedef struct Gemm {
 /* The largest power of two up to 256 that divides an address and distances in bytes. */
 uint32_t gemm_cuda_align(const void *data, int64_t step_bytes, int64_t stack_bytes);
 
-/* Its algorithm comes from memory, from the cache on disk, or from timing the candidates on these operands. After a
- * failure, too, *out is to be freed. */
+/* Its algorithm comes from memory, from the cache on disk, or from timing the candidates on these
+ * operands. After a failure, too, *out is to be freed. */
 Status gemm_cuda_open(const OpCall *call, const GemmShape *shape, const void *a, const void *b,
                       void *c, Gemm **out);
 Status gemm_cuda_run(const Gemm *p, Backend *be, float scale, const void *a, const void *b, void *c,

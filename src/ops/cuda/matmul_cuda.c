@@ -18,8 +18,8 @@ typedef struct Parts {
 
 /* ---- long sides that are not whole vectors ---- */
 
-/* For them the library has only kernels that are several times slower, however the rows are aligned: the vocabulary of
- * GPT-2 has 50,257 words. There the last few elements of that side are a GEMM of their own. */
+/* For them the library has only kernels that are several times slower, however the rows are aligned:
+ * the vocabulary of GPT-2 has 50,257 words. There the last few elements are a GEMM of their own. */
 enum { VECTOR_BYTES = 16, LONG_SIDE = 4096 };
 
 typedef enum Side { SIDE_NONE, SIDE_M, SIDE_N, SIDE_K } Side;
@@ -98,8 +98,8 @@ static Status open_part(const OpCall *call, Part *part, GemmShape shape)
     return gemm_cuda_open(call, &shape, a, b, c, &part->gemm);
 }
 
-/* The rest comes first: along K the whole vectors are added to it, and what 16 bits round away of a few terms is little
- * beside what they round away of the sum. */
+/* The rest comes first: along K the whole vectors are added to it, and what 16 bits round away of a
+ * few terms is little beside what they round away of the sum. */
 static Status open_both(const OpCall *call, Parts *p, const GemmShape *s, Side side, int64_t whole)
 {
     GemmShape rest = *s, most = *s;

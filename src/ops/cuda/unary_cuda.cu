@@ -1,4 +1,5 @@
 #include "ops/cuda/elementwise_cuda.cuh"
+#include "ops/cuda/quick_math_cuda.cuh"
 #include "ops/normal_tail.h"
 #include "plan/op_functions.h"
 
@@ -13,25 +14,23 @@ __device__ __forceinline__ float sigmoid(float x)
 }
 
 /* GELU is the activation of whole models: with divisions and exponentials to the last bit it would
- * take longer than its memory does. These are off by a few units in the last place, more where the
- * result is far below x. */
-__device__ __forceinline__ float quick_sigmoid(float x)
-{
-    return __fdividef(1.0F, 1.0F + __expf(-x));
-}
+ * take longer than its memory does. So both come from single instructions, off by a few units in the
+ * last place, more where the result is far below x. */
+constexpr float LOG2_E = 1.44269504F;
 
 /* As vector_math_normal_distribution() of a CPU. */
 __device__ __forceinline__ float normal_distribution(float x)
 {
-    const float t = __fdividef(1.0F, 1.0F + 0.353553391F * fabsf(x));
-    const float tail = 0.5F * t * __expf(normal_tail_polynomial(t) - 0.5F * x * x);
+    const float t = quick_reciprocal(1.0F + 0.353553391F * fabsf(x));
+    const float tail = 0.5F * t * quick_exp2(LOG2_E * (normal_tail_polynomial(t) - 0.5F * x * x));
     return x < 0 ? tail : 1.0F - tail;
 }
 
-/* (1 + tanh(u)) / 2 is the sigmoid of 2 u: this is 2 u. */
-__device__ __forceinline__ float gelu_inner(float x)
+/* (1 + tanh(u)) / 2 with u = sqrt(2 / pi) (x + 0.044715 x^3) is the sigmoid of 2 u. */
+__device__ __forceinline__ float gelu_tanh_share(float x)
 {
-    return 1.5957691F * (x + 0.044715F * x * x * x);
+    constexpr float slope = 1.5957691F * LOG2_E;
+    return quick_reciprocal(1.0F + quick_exp2(-x * (slope + slope * 0.044715F * (x * x))));
 }
 
 #define EACH(result)                                               \
@@ -55,7 +54,7 @@ __device__ __forceinline__ void unary_apply(UnaryFormula f, float (&v)[FLAT_WIDT
     case FN_SILU:
         EACH(v[k] *= sigmoid(v[k]));
     case FN_GELU_TANH:
-        EACH(v[k] *= quick_sigmoid(gelu_inner(v[k])));
+        EACH(v[k] *= gelu_tanh_share(v[k]));
     case FN_GELU_ERF:
         EACH(v[k] *= normal_distribution(v[k]));
     default:
@@ -73,13 +72,13 @@ __device__ __forceinline__ float silu_derivative(float x)
 __device__ __forceinline__ float gelu_tanh_derivative(float any)
 {
     const float above = any < -16.0F ? -16.0F : any, x = above > 16.0F ? 16.0F : above;
-    const float s = quick_sigmoid(gelu_inner(x));
+    const float s = gelu_tanh_share(x);
     return s + x * s * (1.0F - s) * 1.5957691F * (1.0F + 0.134145F * x * x);
 }
 
 __device__ __forceinline__ float gelu_erf_derivative(float x)
 {
-    return normal_distribution(x) + x * 0.3989423F * __expf(-0.5F * x * x);
+    return normal_distribution(x) + x * 0.3989423F * quick_exp2(-0.5F * LOG2_E * x * x);
 }
 
 /* d = d f'; `s` is x or y, whichever the derivative is written with. */
