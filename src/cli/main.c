@@ -113,7 +113,7 @@ static Status run(const Command *command, int argc, char **argv, const char *lin
     return command->run(&settings, &sweep, exit_code);
 }
 
-/* Results name a model, never the path of its file. */
+/* Results name a model, never the path of its file. A folder that is called as a bundled model is one still. */
 static void put_models(Text *line, const char *list)
 {
     CLEANUP(text_free) Text names = {0};
@@ -121,7 +121,10 @@ static void put_models(Text *line, const char *list)
         CLEANUP(text_free) Text path = {0};
         const size_t n = strcspn(list, ",");
         text_append(&path, list, n);
-        text_printf(&names, "%s%s", model_file_name(text_str(&path)).s, list[n] ? "," : "");
+        const ModelName name = model_file_name(text_str(&path));
+        const bool folder =
+            model_file_is_bundled(name.s) && !model_file_is_bundled(text_str(&path));
+        text_printf(&names, "%s%s%s", folder ? "./" : "", name.s, list[n] ? "," : "");
         list += n + (list[n] != 0);
     }
     escape_shell(line, text_str(&names));

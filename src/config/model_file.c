@@ -126,6 +126,28 @@ static Status read_text(const char *model, Text *path, Text *text)
     return status == ST_IO ? FAIL(ST_USAGE, "%s", human_plain(status_message()).s) : status;
 }
 
+void model_file_add_hash(ModelSpec *spec)
+{
+    char name[sizeof spec->name];
+    snprintf(name, sizeof name, "%.*s-%.4s", (int)sizeof name - 6, spec->name,
+             model_spec_hash(spec).s);
+    memcpy(spec->name, name, sizeof name);
+    memcpy(spec->size, name, sizeof name);
+}
+
+/* A folder may be called as a bundled model or a preset is, and hold another. */
+static bool is_name_of_another(const ModelSpec *spec)
+{
+    const ModelFile *bundled = find_bundled(spec->name);
+    ModelSpec other;
+    for (int i = 0; model_spec_presets[i]; i++) {
+        if (strcmp(model_spec_presets[i], spec->name) == 0) return true;
+    }
+    if (!bundled || model_file_parse(&other, bundled->text, strlen(bundled->text), "") != ST_OK)
+        return false;
+    return strcmp(model_spec_hash(&other).s, model_spec_hash(spec).s) != 0;
+}
+
 Status model_file_load(ModelSpec *spec, const char *model)
 {
     const ModelFile *bundled = find_bundled(model);
@@ -140,5 +162,6 @@ Status model_file_load(ModelSpec *spec, const char *model)
     const ModelName name = model_file_name(model);
     memcpy(spec->name, name.s, sizeof spec->name);
     memcpy(spec->size, name.s, sizeof spec->size);
+    if (!bundled && is_name_of_another(spec)) model_file_add_hash(spec);
     return ST_OK;
 }

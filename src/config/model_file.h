@@ -24,5 +24,8 @@ typedef struct ModelName {
     char s[40];
 } ModelName;
 ModelName model_file_name(const char *model);
-/* The same from the text of a file; `where` names it in messages. */
+/* Tells a model from another of its name: "mymodel-1f3a", with the beginning of its hash. model_file_load()
+ * does it where the name is that of a preset, or of a bundled model that computes otherwise. */
+void model_file_add_hash(ModelSpec *spec);
+/* model_file_load() from the text of a file; `where` names it in messages. The name is not set. */
 Status model_file_parse(ModelSpec *spec, const char *text, size_t n, const char *where);

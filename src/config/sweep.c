@@ -2,6 +2,7 @@
 
 #include "base/array.h"
 #include "base/human.h"
+#include "config/model_file.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -275,6 +276,28 @@ void sweep_find_varying(Sweep *sweep)
     }
 }
 
+static bool shares_its_name(const Axis *models, int i)
+{
+    for (int j = 0; j < models->n; j++) {
+        if (strcmp(models->values[i].model->name, models->values[j].model->name) == 0 &&
+            strcmp(models->values[i].word, models->values[j].word) != 0)
+            return true;
+    }
+    return false;
+}
+
+/* Two folders of the same name are told apart by their hashes. */
+static Status tell_models_apart(const Axis *models)
+{
+    CLEANUP(array_free) bool *shared = calloc((size_t)models->n + 1, sizeof *shared);
+    if (!shared) return NO_MEMORY("for %d models", models->n);
+    for (int i = 0; i < models->n; i++) shared[i] = shares_its_name(models, i);
+    for (int i = 0; i < models->n; i++) {
+        if (shared[i]) model_file_add_hash(models->values[i].model);
+    }
+    return ST_OK;
+}
+
 static Status make_cells(const Reader *r, Sweep *sweep)
 {
     int n = 0;
@@ -295,6 +318,7 @@ static Status parse(Reader *r, Sweep *sweep)
     if (r->settings->given[OPTION_SIZE] && r->settings->given[OPTION_MODEL])
         return FAIL(ST_USAGE, "--size and --model both say which model: give one of them");
     TRY(set_numbers(r));
+    TRY(tell_models_apart(&r->axes[OPTION_MODEL]));
     return make_cells(r, sweep);
 }
 

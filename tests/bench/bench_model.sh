@@ -42,6 +42,23 @@ run --model secret/first,secret/second --baseline first >base.out 2>base.err || 
 expect base.out '^\| second'
 refuse base.out '^\| second.* - \|'
 
+# --- two folders of the same name, and one that is called as a bundled model
+mkdir -p one/twin two/twin gpt2
+cp secret/first/config.json one/twin
+cp secret/second/config.json two/twin
+cp secret/first/config.json gpt2
+run --model one/twin,two/twin --out twins.json >twins.out 2>twins.err || fail "two folders of the same name"
+[ "$(grep -Eo '"size":"twin-[0-9a-f]{4}"' twins.json | sort -u | wc -l)" = 2 ] || fail "two models of one name"
+[ "$(grep -Eo '[]] twin-[0-9a-f]{4}:' twins.err | sort -u | wc -l)" = 2 ] || fail "two labels of one name"
+run --model one/twin,one/twin/config.json --out twins.json --resume twins.json >twins.out 2>twins.err || fail "one model twice"
+expect twins.err '1/1. twin: '
+run --model ./gpt2 --out named.json 2>named.err || fail "a folder that is called gpt2"
+expect named.json '"size":"gpt2-[0-9a-f]{4}"'
+expect named.json '"command":"roofstep bench .*--model ./gpt2 '
+cp "$(dirname "$(realpath "$0")")/../../models/gpt2.json" gpt2/config.json
+"$program" plan --model ./gpt2 --format json >named.out 2>named.err || fail "a copy of gpt2"
+expect named.out '"size": *"gpt2"'
+
 # --- a folder that was renamed has the same cells, a file that was changed has others
 mv secret/first renamed
 run --model renamed --num-layers 1,2 --resume first.json >same.out 2>same.err || fail "renamed"
