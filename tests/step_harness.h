@@ -10,11 +10,15 @@ typedef struct Step {
     HarnessRun run;
 } Step;
 
-/* How many times the bounds gradients and updates may be off. */
-typedef struct Slack {
-    double gradient, update;
-} Slack;
-static const Slack no_slack __attribute__((unused)) = {1, 1};
+/* The largest relative error of one rounding in a precision's products. */
+static inline double rounding_error(Precision precision)
+{
+    static const double errors[PRECISION_COUNT] = {[PRECISION_FP32] = 0x1p-24,
+                                                   [PRECISION_TF32] = 0x1p-11,
+                                                   [PRECISION_BF16] = 0x1p-8,
+                                                   [PRECISION_FP16] = 0x1p-11};
+    return errors[precision];
+}
 
 static inline Config small_config(void)
 {

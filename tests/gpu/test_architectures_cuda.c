@@ -17,7 +17,7 @@ typedef struct Case {
 static void test_case(void **state)
 {
     const Case *c = *state;
-    check(small_architecture(c->model), c->bound, c->style, small_architectures_slack);
+    check(small_architecture(c->model), c->bound, c->style, small_architectures_roundings);
 }
 
 /* CUDA graphs hold what the fused plan has: one attention in graphs is enough here. */

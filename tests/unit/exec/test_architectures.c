@@ -10,7 +10,7 @@ static void test_reference(void **state)
 
 static void test_variants(void **state)
 {
-    check_variants(small_architecture(*(const int *)*state), small_architectures_slack);
+    check_variants(small_architecture(*(const int *)*state), small_architectures_roundings);
 }
 
 int main(void)
