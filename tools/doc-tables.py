@@ -7,6 +7,8 @@
   doc-tables.py attention FILE...                     attention alone: TFLOP/s of each phase, PyTorch's beside ours
   doc-tables.py speedups FILE...                      attention alone: PyTorch's step / ours, a column for each implementation
   doc-tables.py floor PROFILE LIMITS                  a profiled step against the measured limits, by kind of work
+  doc-tables.py models FILE...                        models beside PyTorch: step, peak memory, the shortest possible step
+  doc-tables.py gaps LIMITS PROFILE...                time above the floor, by kind of work, a column for each model
   doc-tables.py scaling FILE LOADED...                steps by number of threads, and one thread on a busy machine
   doc-tables.py summary MACHINE=FILE...               one line for each step beside PyTorch
 """
@@ -176,30 +178,68 @@ def speedups(paths):
 
 
 KINDS = (("matrix multiplications", ("matmul",)), ("AdamW", ("adamw", "adam_state")), ("attention", ("attention", "attention_grad")),
-         ("RMSNorm", ("rmsnorm", "rmsnorm_grad")), ("SwiGLU", ("swiglu", "swiglu_grad")), ("RoPE", ("rope", "rope_grad")))
+         ("RMSNorm", ("rmsnorm", "rmsnorm_grad")), ("LayerNorm", ("layernorm", "layernorm_grad")),
+         ("norms of q and k", ("head_norm", "head_norm_grad")), ("SwiGLU", ("swiglu", "swiglu_grad")), ("GELU", ("unary", "unary_grad")),
+         ("RoPE", ("rope", "rope_grad")))
 
 
-def floor(paths):
-    profile = results(paths[0])[0]
-    limits = load(paths[1])["limits"]
-    flop_rate = limits[profile["precision"] + "_largest"]["all"]["median"]
-    byte_rate = max(limit["all"]["median"] for name, limit in limits.items() if name.startswith("memory_"))
+def rates(path, precision):
+    """FLOP/s and bytes/s at most, as measured."""
+    limits = load(path)["limits"]
+    return (limits[precision + "_largest"]["all"]["median"],
+            max(limit["all"]["median"] for name, limit in limits.items() if name.startswith("memory_")))
+
+
+def by_kind(profile, flop_rate, byte_rate):
+    """Of each kind of work: milliseconds, FLOPs, bytes, and the least milliseconds they take."""
     sums, names = {}, dict((op, kind) for kind, ops in KINDS for op in ops)
     for op in profile["profile"]["ops"]:
         least = 1e3 * max(op["flops"] / flop_rate, op["bytes"] / byte_rate)
         figures = (op["device"]["total"] / profile["profile"]["steps"] / 1e6, op["flops"], op["bytes"], least)
         kind = names.get(op["op"], "loss, embedding, the rest")
         sums[kind] = [a + b for a, b in zip(sums.get(kind, (0, 0, 0, 0)), figures)]
-    total = [sum(figures) for figures in zip(*sums.values())]
-    order = [kind for kind, _ in KINDS] + ["loss, embedding, the rest"]
+    sums["all kernels"] = [sum(figures) for figures in zip(*sums.values())]
+    order = [kind for kind, _ in KINDS] + ["loss, embedding, the rest", "all kernels"]
+    return {kind: sums[kind] for kind in order if kind in sums}
+
+
+def floor(paths):
+    profile = results(paths[0])[0]
+    flop_rate, byte_rate = rates(paths[1], profile["precision"])
+    sums = by_kind(profile, flop_rate, byte_rate)
     rows = []
-    for kind, (time, flops, size, least) in [(k, sums[k]) for k in order if k in sums] + [("all kernels", total)]:
+    for kind, (time, flops, size, least) in sums.items():
         rows.append([kind, digits(time, 3), digits(flops / 1e9, 3), digits(size / 1e9, 3), digits(flops / time / 1e9, 3),
                      digits(size / time / 1e9, 3), digits(least, 3), f"{100 * least / time:.0f}", f"{time - least:.2f}"])
-    idle = profile["step"]["mean_ms"] - total[0]
+    idle = profile["step"]["mean_ms"] - sums["all kernels"][0]
     rows.append(["no kernel running", digits(idle, 3), "", "", "", "", "", "", f"{idle:.2f}"])
     table(["kind of work", "time (ms)", "GFLOP", "GB", "TFLOP/s", "TB/s", "floor (ms)", "% of limit", "time - floor (ms)"], rows)
     print(f"\nLimits: {flop_rate / 1e12:.0f} TFLOP/s, {byte_rate / 1e12:.2f} TB/s. The step without tracing takes {profile['step']['mean_ms']:.2f} ms.")
+
+
+def gaps(paths):
+    columns = {}
+    for path in paths[1:]:
+        profile = results(path)[0]
+        columns[profile["size"]] = found = by_kind(profile, *rates(paths[0], profile["precision"]))
+        idle = profile["step"]["mean_ms"] - found["all kernels"][0]
+        found["no kernel running"] = [idle, 0, 0, 0]
+    kinds = [kind for kind, _ in KINDS] + ["loss, embedding, the rest", "all kernels", "no kernel running"]
+    rows = [[kind] + [f"{digits(column[kind][0], 3)} - {digits(column[kind][3], 3)} = {column[kind][0] - column[kind][3]:.2f}" if kind in column else ""
+                      for column in columns.values()] for kind in kinds if any(kind in column for column in columns.values())]
+    table(["time - floor (ms)", *columns], rows)
+
+
+def models(paths):
+    rows = []
+    for row, peers, path in cells(paths):
+        best = fastest_peer(peers)
+        peak, theirs = row["peak_alloc_mib"], best["peak_alloc_mib"]
+        rows.append([row["size"], f"{row['batch']} x {row['ctx']}", digits(median(row)), digits(median(best)), digits(median(best) / median(row), 3),
+                     f"{peak:,.0f}", f"{theirs:,.0f}", digits(peak / theirs, 2), digits(row["limit_step_ms"]),
+                     f"{100 * row['limit_step_ms'] / median(row):.0f}", short(path)])
+    table(["model", "batch x context", "step (ms)", "PyTorch, compiled (ms)", "its step / ours", "peak (MiB)", "its peak (MiB)", "ours / its",
+           "limit (ms)", "% of limit", "file"], rows)
 
 
 def scaling(paths):
@@ -230,7 +270,7 @@ def summary(arguments):
 
 
 def main():
-    kinds = {f.__name__: f for f in (steps, rounds, memory, attention, speedups, floor, scaling, summary)}
+    kinds = {f.__name__: f for f in (steps, rounds, memory, attention, speedups, floor, gaps, models, scaling, summary)}
     if len(sys.argv) < 3 or sys.argv[1] not in kinds:
         sys.exit(__doc__)
     kinds[sys.argv[1]](sys.argv[2:])
