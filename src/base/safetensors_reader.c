@@ -20,24 +20,29 @@ typedef struct Shard {
     Text path;
     int fd;
     json_t *header;
-    uint64_t data, size; /* where the tensors' bytes begin, and how many there are */
+    uint64_t data; /* where the tensors' bytes begin */
+    SafetensorsEntry *entries;
+    size_t n;
 } Shard;
 
+/* A tensor, and which file has it. */
+typedef struct Place {
+    const SafetensorsEntry *entry;
+    size_t shard;
+} Place;
+
 struct SafetensorsReader {
+    Text source;
     Shard *shards;
     size_t n_shards;
+    Place *places; /* of all files, in the order of their names */
+    size_t n;
 };
-
-typedef struct ElementType {
-    const char *name;
-    size_t bytes;
-} ElementType;
-
-static const ElementType types[] = {{"F32", 4}, {"F16", 2}, {"BF16", 2}};
 
 static Status wrong(const Shard *shard, const char *what)
 {
-    return FAIL(ST_USAGE, "%s: %s: not a safetensors file that can be read",
+    return FAIL(ST_USAGE,
+                "%s: %s: not a safetensors file that can be read; download or write it again",
                 human_quote(text_str(&shard->path)).s, what);
 }
 
@@ -60,20 +65,23 @@ static Status read_bytes(const Shard *shard, void *to, size_t n, uint64_t from)
     return ST_OK;
 }
 
-static Status read_header(Shard *shard, uint64_t length)
+/* `length` bytes, and `size` bytes of tensors after it. */
+static Status read_header(Shard *shard, uint64_t length, uint64_t size)
 {
     json_error_t error;
-    CLEANUP(array_free) char *text = malloc((size_t)length);
+    CLEANUP(array_free) char *text = calloc((size_t)length + 1, 1);
     if (!text) return NO_MEMORY("for the header of a file of weights");
     TRY(read_bytes(shard, text, (size_t)length, 8));
     TRY(json_reader_parse(&shard->header, text_str(&shard->path), text, (size_t)length,
                           JSON_REJECT_DUPLICATES, &error));
-    return json_is_object(shard->header) ? ST_OK : wrong(shard, "its header is not a JSON object");
+    if (text[0] != '{' || !shard->header) return wrong(shard, "its header is not a JSON object");
+    return safetensors_header_read(shard->header, text_str(&shard->path), size, &shard->entries,
+                                   &shard->n);
 }
 
 static Status open_shard(Shard *shard)
 {
-    enum { MOST_HEADER = 100 << 20 }; /* as safetensors itself has it */
+    enum { MOST_HEADER = 100000000 }; /* as safetensors itself has it */
     unsigned char bytes[8];
     struct stat info;
     uint64_t length = 0;
@@ -88,8 +96,7 @@ static Status open_shard(Shard *shard)
     if (length > MOST_HEADER || length + 8 > (uint64_t)info.st_size)
         return wrong(shard, "its header is longer than the file");
     shard->data = 8 + length;
-    shard->size = (uint64_t)info.st_size - shard->data;
-    return read_header(shard, length);
+    return read_header(shard, length, (uint64_t)info.st_size - shard->data);
 }
 
 static Status add_shard(SafetensorsReader *reader, const char *folder, const char *name)
@@ -134,24 +141,50 @@ static Status add_listed(SafetensorsReader *reader, const char *folder, const ch
     return ST_OK;
 }
 
+static int compare_names(const void *a, const void *b)
+{
+    const Place *x = a, *y = b;
+    return strcmp(x->entry->name, y->entry->name);
+}
+
+/* Every tensor of every file by its name, which only one of them may have. */
+static Status make_places(SafetensorsReader *reader)
+{
+    for (size_t s = 0; s < reader->n_shards; s++) {
+        const Shard *shard = &reader->shards[s];
+        TRY(array_grow(&reader->places, reader->n, shard->n, sizeof *reader->places));
+        for (size_t i = 0; i < shard->n; i++)
+            reader->places[reader->n++] = (Place){.entry = &shard->entries[i], .shard = s};
+    }
+    if (reader->n == 0) return ST_OK;
+    qsort(reader->places, reader->n, sizeof *reader->places, compare_names);
+    for (size_t i = 1; i < reader->n; i++) {
+        if (compare_names(&reader->places[i - 1], &reader->places[i]) != 0) continue;
+        return FAIL(ST_USAGE, "%s: two of its files have the tensor %s",
+                    human_quote(text_str(&reader->source)).s,
+                    human_quote(reader->places[i].entry->name).s);
+    }
+    return ST_OK;
+}
+
 static Status open_all(SafetensorsReader *reader, const char *folder)
 {
     enum { MOST_INDEX = 100 << 20 };
     static const char single[] = "model.safetensors", index[] = "model.safetensors.index.json";
-    CLEANUP(text_free) Text path = {0};
+    Text *path = &reader->source;
     CLEANUP(text_free) Text text = {0};
-    text_printf(&path, "%s/%s", folder, single);
-    TRY(text_status(&path));
-    if (access(text_str(&path), F_OK) == 0) return add_shard(reader, folder, single);
-    text_clear(&path);
-    text_printf(&path, "%s/%s", folder, index);
-    TRY(text_status(&path));
+    text_printf(path, "%s/%s", folder, single);
+    TRY(text_status(path));
+    if (access(text_str(path), F_OK) == 0) return add_shard(reader, folder, single);
+    text_clear(path);
+    text_printf(path, "%s/%s", folder, index);
+    TRY(text_status(path));
     struct stat info;
-    if (stat(text_str(&path), &info) != 0) return ST_OK;
+    if (stat(text_str(path), &info) != 0) return ST_OK;
     if (!S_ISREG(info.st_mode))
-        return FAIL(ST_USAGE, "%s is not a regular file", human_quote(text_str(&path)).s);
-    TRY(text_read_file(&text, text_str(&path), MOST_INDEX));
-    return add_listed(reader, folder, text_str(&path), text_str(&text), text.n);
+        return FAIL(ST_USAGE, "%s is not a regular file", human_quote(text_str(path)).s);
+    TRY(text_read_file(&text, text_str(path), MOST_INDEX));
+    return add_listed(reader, folder, text_str(path), text_str(&text), text.n);
 }
 
 Status safetensors_reader_open(SafetensorsReader **out, const char *folder)
@@ -159,7 +192,8 @@ Status safetensors_reader_open(SafetensorsReader **out, const char *folder)
     *out = NULL;
     SafetensorsReader *reader = calloc(1, sizeof *reader);
     if (!reader) return NO_MEMORY("for a file of weights");
-    const Status status = open_all(reader, folder);
+    Status status = open_all(reader, folder);
+    if (status == ST_OK) status = make_places(reader);
     if (status == ST_OK && reader->n_shards > 0)
         *out = reader;
     else
@@ -185,60 +219,76 @@ void safetensors_reader_close(SafetensorsReader *reader)
     for (size_t i = 0; i < reader->n_shards; i++) {
         Shard *shard = &reader->shards[i];
         if (shard->fd >= 0) close(shard->fd);
+        free(shard->entries);
         json_decref(shard->header);
         text_free(&shard->path);
     }
+    free(reader->places);
+    text_free(&reader->source);
     free(reader->shards);
     free(reader);
 }
 
 /* ---- reading ---- */
 
-static json_t *find(const SafetensorsReader *reader, const char *name, const Shard **shard)
+const char *safetensors_reader_source(const SafetensorsReader *reader)
 {
-    for (size_t i = 0; i < reader->n_shards; i++) {
-        json_t *entry = json_object_get(reader->shards[i].header, name);
-        *shard = &reader->shards[i];
-        if (entry) return entry;
+    return text_str(&reader->source);
+}
+
+size_t safetensors_reader_count(const SafetensorsReader *reader)
+{
+    return reader->n;
+}
+
+const SafetensorsEntry *safetensors_reader_entry(const SafetensorsReader *reader, size_t i)
+{
+    return reader->places[i].entry;
+}
+
+static const Shard *shard_of(const SafetensorsReader *reader, size_t i)
+{
+    return &reader->shards[reader->places[i].shard];
+}
+
+const char *safetensors_reader_path(const SafetensorsReader *reader, size_t i)
+{
+    return text_str(&shard_of(reader, i)->path);
+}
+
+bool safetensors_reader_find(const SafetensorsReader *reader, const char *name, size_t *i)
+{
+    const Place key = {.entry = &(SafetensorsEntry){.name = name}};
+    const Place *found =
+        reader->n ? bsearch(&key, reader->places, reader->n, sizeof key, compare_names) : NULL;
+    if (found) *i = (size_t)(found - reader->places);
+    return found != NULL;
+}
+
+static bool same_shape(const SafetensorsEntry *entry, int n_dims, const int64_t *dim)
+{
+    return entry->n_dims == n_dims && memcmp(entry->dim, dim, (size_t)n_dims * sizeof *dim) == 0;
+}
+
+Status safetensors_reader_equal(const SafetensorsReader *reader, size_t a, size_t b, bool *equal)
+{
+    char left[1 << 12], right[1 << 12];
+    const SafetensorsEntry *x = reader->places[a].entry, *y = reader->places[b].entry;
+    const Shard *of_x = shard_of(reader, a), *of_y = shard_of(reader, b);
+    *equal = x->dtype == y->dtype && same_shape(x, y->n_dims, y->dim);
+    for (uint64_t at = 0, n; *equal && at < x->end - x->begin; at += n) {
+        n = x->end - x->begin - at;
+        if (n > sizeof left) n = sizeof left;
+        TRY(read_bytes(of_x, left, n, of_x->data + x->begin + at));
+        TRY(read_bytes(of_y, right, n, of_y->data + y->begin + at));
+        *equal = memcmp(left, right, n) == 0;
     }
-    return NULL;
-}
-
-bool safetensors_reader_has(const SafetensorsReader *reader, const char *name)
-{
-    const Shard *shard;
-    return find(reader, name, &shard) != NULL;
-}
-
-static Status wrong_tensor(const Shard *shard, const char *name, const char *what)
-{
-    return FAIL(ST_USAGE, "%s: the tensor %s %s", human_quote(text_str(&shard->path)).s,
-                human_quote(name).s, what);
-}
-
-static bool has_shape(const json_t *shape, int n_dims, const int64_t *dim)
-{
-    if (!json_is_array(shape) || json_array_size(shape) != (size_t)n_dims) return false;
-    for (int i = 0; i < n_dims; i++) {
-        const json_t *n = json_array_get(shape, (size_t)i);
-        if (!json_is_integer(n) || json_integer_value(n) != dim[i]) return false;
-    }
-    return true;
-}
-
-static const ElementType *find_type(const char *name)
-{
-    for (size_t i = 0; name && i < sizeof types / sizeof *types; i++) {
-        if (strcmp(types[i].name, name) == 0) return &types[i];
-    }
-    return NULL;
+    return ST_OK;
 }
 
 /* In place, from the last element on: each is written at or after where it was read. */
-static void widen(float *out, size_t n, const ElementType *type)
+static void widen(float *out, size_t n, bool bf16)
 {
-    if (type->bytes == 4) return;
-    const bool bf16 = type->name[0] == 'B';
     const uint16_t *in = (const uint16_t *)out;
     for (size_t i = n; i-- > 0;) {
         uint16_t half;
@@ -251,25 +301,23 @@ static void widen(float *out, size_t n, const ElementType *type)
 Status safetensors_reader_read(const SafetensorsReader *reader, const char *name, int n_dims,
                                const int64_t *dim, float *out)
 {
-    const Shard *shard = NULL;
-    json_t *entry = find(reader, name, &shard);
-    if (!entry) return wrong_tensor(shard, name, "is missing");
-    const json_t *offsets = json_object_get(entry, "data_offsets");
-    const json_t *first = json_array_get(offsets, 0), *last = json_array_get(offsets, 1);
-    const ElementType *type = find_type(json_string_value(json_object_get(entry, "dtype")));
-    size_t n = 1;
-    for (int i = 0; i < n_dims; i++) n *= (size_t)dim[i];
-    if (!type) return wrong_tensor(shard, name, "is neither F32, F16 nor BF16");
-    if (!has_shape(json_object_get(entry, "shape"), n_dims, dim))
-        return wrong_tensor(shard, name, "has another shape than config.json says");
-    if (!json_is_integer(first) || !json_is_integer(last)) {
-        return wrong_tensor(shard, name, "has no place in the file");
-    }
-    const json_int_t begin = json_integer_value(first), end = json_integer_value(last);
-    if (begin < 0 || end < begin || (uint64_t)end > shard->size ||
-        (uint64_t)(end - begin) != n * type->bytes)
-        return wrong_tensor(shard, name, "has other bytes than its shape takes");
-    TRY(read_bytes(shard, out, n * type->bytes, shard->data + (uint64_t)begin));
-    widen(out, n, type);
+    size_t i;
+    if (!safetensors_reader_find(reader, name, &i))
+        return FAIL(ST_USAGE, "%s: the tensor %s is missing",
+                    human_quote(text_str(&reader->source)).s, human_quote(name).s);
+    const SafetensorsEntry *entry = reader->places[i].entry;
+    const Shard *shard = shard_of(reader, i);
+    const bool f32 = strcmp(entry->dtype, "F32") == 0, bf16 = strcmp(entry->dtype, "BF16") == 0;
+    if (!f32 && !bf16 && strcmp(entry->dtype, "F16") != 0)
+        return FAIL(ST_USAGE, "%s: the tensor %s is %s; F32, F16 and BF16 are read",
+                    human_quote(text_str(&shard->path)).s, human_quote(name).s, entry->dtype);
+    if (!same_shape(entry, n_dims, dim))
+        return FAIL(ST_USAGE, "%s: the tensor %s is %s, and the model has %s",
+                    human_quote(text_str(&shard->path)).s, human_quote(name).s,
+                    safetensors_header_shape(entry->n_dims, entry->dim).s,
+                    safetensors_header_shape(n_dims, dim).s);
+    const size_t bytes = (size_t)(entry->end - entry->begin);
+    TRY(read_bytes(shard, out, bytes, shard->data + entry->begin));
+    if (!f32) widen(out, bytes / sizeof(uint16_t), bf16);
     return ST_OK;
 }

@@ -1,21 +1,17 @@
 #include "exec/weights.h"
 
 #include "base/array.h"
+#include "base/human.h"
 #include "base/text.h"
+#include "config/architecture.h"
 #include "config/model_file.h"
+#include "config/option.h"
 #include "exec/init.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-
-static bool is_bundled(const char *model)
-{
-    for (const ModelFile *file = model_file_bundled; file->name; file++) {
-        if (strcmp(file->name, model) == 0) return true;
-    }
-    return false;
-}
 
 /* The folder of a config.json, or the folder that was given. */
 static Status find_folder(Text *folder, const char *model)
@@ -35,7 +31,7 @@ Status weights_open(SafetensorsReader **out, const char *model)
 {
     CLEANUP(text_free) Text folder = {0};
     *out = NULL;
-    if (!model || is_bundled(model)) return ST_OK;
+    if (!model || model_file_is_bundled(model)) return ST_OK;
     TRY(find_folder(&folder, model));
     return safetensors_reader_open(out, text_str(&folder));
 }
@@ -43,6 +39,113 @@ Status weights_open(SafetensorsReader **out, const char *model)
 void weights_close(SafetensorsReader **weights)
 {
     safetensors_reader_close(*weights);
+}
+
+/* ---- checking ---- */
+
+/* Files of the model without its head have shorter names. */
+static bool find_tensor(const SafetensorsReader *weights, const FileTensor *t, size_t *i)
+{
+    return safetensors_reader_find(weights, t->name, i) ||
+           safetensors_reader_find(weights, t->bare, i);
+}
+
+static bool is_changed(const ModelSpec *spec, int id)
+{
+    return (spec->changed >> id & 1) != 0;
+}
+
+/* What to do where a shape is another one. */
+static Status put_advice(Text *advice, const ModelSpec *spec)
+{
+    for (int id = 0; id < CELL_FIELD_COUNT; id++) {
+        if (!is_changed(spec, id) || id == OPTION_NUM_LAYERS) continue;
+        text_printf(advice, "%s --%s", advice->n ? "," : "leave out", option_table[id].name);
+    }
+    if (advice->n == 0) text_puts(advice, "config.json is not that of these weights");
+    return text_status(advice);
+}
+
+static Status check_wanted(const SafetensorsReader *weights, const ModelSpec *spec,
+                           const FileTensor *t, size_t *i)
+{
+    CLEANUP(text_free) Text advice = {0};
+    if (!find_tensor(weights, t, i))
+        return FAIL(ST_USAGE, "%s: the tensor %s is missing: %s",
+                    human_quote(safetensors_reader_source(weights)).s, human_quote(t->name).s,
+                    is_changed(spec, OPTION_NUM_LAYERS)
+                        ? "--num-layers asks for more layers than the files have"
+                        : "config.json asks for it; is it that of these weights?");
+    const SafetensorsEntry *entry = safetensors_reader_entry(weights, *i);
+    if (entry->n_dims == t->n_dims &&
+        memcmp(entry->dim, t->dim, (size_t)t->n_dims * sizeof *t->dim) == 0)
+        return ST_OK;
+    TRY(put_advice(&advice, spec));
+    return FAIL(ST_USAGE, "%s: the tensor %s is %s, and the model has %s: %s",
+                human_quote(safetensors_reader_path(weights, *i)).s, human_quote(entry->name).s,
+                safetensors_header_shape(entry->n_dims, entry->dim).s,
+                safetensors_header_shape(t->n_dims, t->dim).s, text_str(&advice));
+}
+
+/* Some files keep the head that is tied; transformers does not tie one that differs. */
+static Status check_tied_head(const SafetensorsReader *weights, size_t embedding, size_t head)
+{
+    bool equal = false;
+    TRY(safetensors_reader_equal(weights, embedding, head, &equal));
+    if (equal) return ST_OK;
+    return FAIL(ST_USAGE,
+                "%s: the tensor %s differs from %s, and config.json ties them: set"
+                " tie_word_embeddings to false there, or remove the tensor",
+                human_quote(safetensors_reader_path(weights, head)).s,
+                human_quote(safetensors_reader_entry(weights, head)->name).s,
+                human_quote(safetensors_reader_entry(weights, embedding)->name).s);
+}
+
+/* A tensor that no parameter is made of. */
+static Status check_other(const SafetensorsReader *weights, const ModelSpec *spec, size_t embedding,
+                          size_t i)
+{
+    const char *name = safetensors_reader_entry(weights, i)->name;
+    const HumanQuote path = human_quote(safetensors_reader_path(weights, i));
+    const FileName is = file_tensor_identify(spec->architecture, name);
+    const char *class_name = architecture_table[spec->architecture].class_name;
+    if (is.kind == FILE_NAME_BUFFER) return ST_OK;
+    if (is.kind == FILE_NAME_HEAD && spec->tied) return check_tied_head(weights, embedding, i);
+    if (is.kind == FILE_NAME_UNKNOWN)
+        return FAIL(ST_USAGE,
+                    "%s: %s has no tensor %s: is config.json that of these weights? Otherwise"
+                    " remove the tensor",
+                    path.s, class_name, human_quote(name).s);
+    if (is.layer < spec->num_layers)
+        return FAIL(ST_USAGE,
+                    "%s: config.json gives the model no tensor %s: correct it there (biases are"
+                    " attention_bias and mlp_bias), or remove the tensor",
+                    path.s, human_quote(name).s);
+    if (is_changed(spec, OPTION_NUM_LAYERS)) return ST_OK;
+    return FAIL(ST_USAGE,
+                "%s: the tensor %s is of a layer beyond the %" PRId64
+                " of config.json: correct it there, or give --num-layers %" PRId64
+                " for a part of the model",
+                path.s, human_quote(name).s, spec->num_layers, spec->num_layers);
+}
+
+Status weights_check(const SafetensorsReader *weights, const FileTensors *list,
+                     const ModelSpec *spec)
+{
+    const size_t n = safetensors_reader_count(weights);
+    size_t embedding = 0; /* is the first tensor of every architecture's files */
+    CLEANUP(array_free) bool *wanted = calloc(n + 1, sizeof *wanted);
+    if (!wanted) return NO_MEMORY("for the names of tensors");
+    for (int t = 0; t < list->n; t++) {
+        size_t i = 0;
+        TRY(check_wanted(weights, spec, &list->tensors[t], &i));
+        wanted[i] = true;
+        if (t == 0) embedding = i;
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (!wanted[i]) TRY(check_other(weights, spec, embedding, i));
+    }
+    return ST_OK;
 }
 
 /* ---- loading ---- */
@@ -72,9 +175,10 @@ size_t weights_bytes(const FileTensors *list)
 
 static Status read_tensor(const SafetensorsReader *weights, const FileTensor *t, float *values)
 {
-    const bool bare =
-        !safetensors_reader_has(weights, t->name) && safetensors_reader_has(weights, t->bare);
-    return safetensors_reader_read(weights, bare ? t->bare : t->name, t->n_dims, t->dim, values);
+    size_t i = 0;
+    const char *name =
+        find_tensor(weights, t, &i) ? safetensors_reader_entry(weights, i)->name : t->name;
+    return safetensors_reader_read(weights, name, t->n_dims, t->dim, values);
 }
 
 /* The parameter of which this is a part: where it lies, or picked out row by row. */

@@ -12,6 +12,14 @@ static const char *const prefixes[] = {
 #include "model/parameter_names.def"
 };
 
+static const struct {
+    Family family;
+    const char *end;
+} buffers[] = {
+#define FILE_BUFFER(family, end) {FAMILY_##family, end},
+#include "model/parameter_names.def"
+};
+
 /* A line of the table. */
 typedef struct Line {
     Family family;
@@ -62,6 +70,50 @@ static void name_tensor(FileTensor *t, const Line *line, int layer)
     }
     const size_t n = strlen(prefix);
     t->bare = strncmp(t->name, prefix, n) == 0 ? t->name + n : t->name;
+}
+
+/* Is `name` one of a line's, and of which layer? */
+static bool is_named(const char *line, const char *name, int64_t *layer)
+{
+    const char *mark = strstr(line, layer_mark);
+    *layer = -1;
+    if (!mark) return strcmp(line, name) == 0;
+    const size_t head = (size_t)(mark + 1 - line);
+    if (strncmp(line, name, head) != 0) return false;
+    const size_t digits = strspn(name + head, "0123456789");
+    if (digits == 0 || digits > 9) return false;
+    *layer = strtol(name + head, NULL, 10);
+    return strcmp(name + head + digits, mark + strlen(layer_mark) - 1) == 0;
+}
+
+static bool is_buffer(Family family, const char *name)
+{
+    const size_t n = strlen(name);
+    for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++) {
+        const size_t end = strlen(buffers[i].end);
+        if (buffers[i].family != family || n < end) continue;
+        const char *at = name + n - end;
+        if (strcmp(at, buffers[i].end) == 0 && (at == name || at[-1] == '.')) return true;
+    }
+    return false;
+}
+
+FileName file_tensor_identify(Architecture architecture, const char *name)
+{
+    const Family family = architecture_table[architecture].family;
+    FileName is = {.layer = -1};
+    if (is_buffer(family, name)) return (FileName){FILE_NAME_BUFFER, -1};
+    for (int i = 0; i < N_LINES; i++) {
+        const size_t prefix = strlen(prefixes[lines[i].family]);
+        if (lines[i].family != family) continue;
+        const bool has_prefix = strncmp(lines[i].name, prefixes[family], prefix) == 0;
+        if (!is_named(lines[i].name, name, &is.layer) &&
+            !(has_prefix && is_named(lines[i].name + prefix, name, &is.layer)))
+            continue;
+        is.kind = strcmp(lines[i].parts[0], "lm_head") == 0 ? FILE_NAME_HEAD : FILE_NAME_PARAMETER;
+        return is;
+    }
+    return (FileName){FILE_NAME_UNKNOWN, -1};
 }
 
 /* "layers.3.ln1" is "ln1" of layer 3; other names are of layer 0. */

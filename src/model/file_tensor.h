@@ -33,6 +33,20 @@ typedef struct FileTensors {
 Status file_tensor_list(FileTensors *out, const Model *model);
 void file_tensor_free(FileTensors *list);
 
+/* What a tensor of a file is by its name. */
+typedef enum FileNameKind {
+    FILE_NAME_UNKNOWN,
+    FILE_NAME_BUFFER,    /* nothing that is learned */
+    FILE_NAME_HEAD,      /* of the language model; not of those that tie it to the embedding */
+    FILE_NAME_PARAMETER, /* of some model of this architecture */
+} FileNameKind;
+
+typedef struct FileName {
+    FileNameKind kind;
+    int64_t layer; /* -1: of none */
+} FileName;
+FileName file_tensor_identify(Architecture architecture, const char *name);
+
 int64_t file_tensor_elements(const FileTensor *tensor);
 
 /* Where the elements of a row of a part are in the tensor: at first, first + step, ... */

@@ -23,20 +23,6 @@ cat >good.json <<'END'
 END
 "$program" plan --model good.json >/dev/null || fail 'the good file is refused'
 
-# refused FRAGMENT ARGUMENTS...
-refused() {
-    local fragment=$1 got
-    shift
-    timeout 60 "$program" "$@" >out 2>err </dev/null
-    got=$?
-    cases=$((cases + 1))
-    [ $got = 2 ] || fail "$*: exit code $got, expected 2: $(tail -n 1 err)"
-    [ ! -s out ] || fail "$*: it wrote to stdout"
-    [ "$(wc -l <err)" = 1 ] || fail "$*: expected one line on stderr: $(cat err)"
-    grep -qF -- "$fragment" err || fail "$*: expected $fragment: $(cat err)"
-}
-
-cases=0
 while IFS=$'\t' read -r change options fragment; do
     case $change in '#'*) continue ;; esac
     sed "$change" good.json >bad.json
@@ -79,37 +65,6 @@ refused '--model takes one value here' export --model good.json,same.json # one 
 refused '--model takes one value here' export --model good.json --model same.json
 refused 'a value is missing' plan --model good.json,
 refused 'not an option of this command' attention --model good.json
-
-# ---- weights ----
-tiny=(export --ctx 4 --batch 1 --device cpu --threads 1)
-mkdir weights
-cp good.json weights/config.json
-"$program" "${tiny[@]}" --model weights --out weights.safetensors 2>err || fail "no export: $(cat err)"
-# Names of an export have a prefix: without it, it is a file of weights.
-python3 - weights.safetensors weights/model.safetensors <<'END' || fail 'no file of weights could be made'
-import json, struct, sys
-data = open(sys.argv[1], "rb").read()
-(length,) = struct.unpack("<Q", data[:8])
-header = {name[len("param."):]: entry for name, entry in json.loads(data[8:8 + length]).items() if name.startswith("param.")}
-text = json.dumps(header).encode()
-open(sys.argv[2], "wb").write(struct.pack("<Q", len(text)) + text + data[8 + length:])
-END
-"$program" "${tiny[@]}" --model weights --out again.safetensors 2>err || fail "weights are refused: $(cat err)"
-grep -q "from the model's files" err || fail "weights are not read: $(cat err)"
-before=$(cksum <weights/model.safetensors)
-refused 'choose another file' "${tiny[@]}" --model weights --out weights/model.safetensors
-ln -s model.safetensors weights/link
-refused 'choose another file' "${tiny[@]}" --model weights --out weights/link
-[ "$(cksum <weights/model.safetensors)" = "$before" ] || fail 'weights are overwritten'
-rm weights/link weights/model.safetensors
-mkfifo weights/model.safetensors
-refused 'regular file' "${tiny[@]}" --model weights --out x.safetensors
-rm weights/model.safetensors
-mkfifo weights/model.safetensors.index.json
-refused 'regular file' "${tiny[@]}" --model weights --out x.safetensors
-rm weights/model.safetensors.index.json
-echo '{"weight_map": {"x": "gone.safetensors"}}' >weights/model.safetensors.index.json
-refused 'gone.safetensors' "${tiny[@]}" --model weights --out x.safetensors
 
 [ $cases -ge 25 ] || fail "only $cases cases"
 echo "$cases files and command lines are refused"

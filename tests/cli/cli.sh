@@ -36,6 +36,20 @@ matches() {
     done
 }
 
+cases=0
+# refused FRAGMENT ARGUMENTS...: the program refuses them in one line that has the fragment; counted in `cases`
+refused() {
+    local fragment=$1 got
+    shift
+    timeout 60 "$program" "$@" >out 2>err </dev/null
+    got=$?
+    cases=$((cases + 1))
+    [ $got = 2 ] || fail "$*: exit code $got, expected 2: $(tail -n 1 err)"
+    [ ! -s out ] || fail "$*: it wrote to stdout"
+    [ "$(wc -l <err)" = 1 ] || fail "$*: expected one line on stderr: $(cat err)"
+    grep -qF -- "$fragment" err || fail "$*: expected $fragment: $(cat err)"
+}
+
 # resume_killed FOLDER HUNDREDTHS SIGNAL...: its suite resumed and killed by each signal, within so many hundredths of a
 # second, then resumed to its end
 resume_killed() {

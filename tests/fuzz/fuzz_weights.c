@@ -1,6 +1,6 @@
 /* A folder of safetensors files, whose headers may lie. A file that begins with { gets the eight
- * bytes of its length, up to the end of the first line, so that changes of the JSON are not all
- * refused for that; others are taken as they are. */
+ * bytes of its length, the first line, and as many bytes after it as its tensors take, so that
+ * changes of the JSON are not all refused for that; others are taken as they are. */
 #include "base/safetensors_reader.h"
 #include "base/text.h"
 #include "harness.h"
@@ -16,7 +16,23 @@ static const unsigned refusals = HARNESS_MAY(USAGE) | HARNESS_MAY(IO) | HARNESS_
 static size_t header_length(const uint8_t *data, size_t n)
 {
     const uint8_t *line = memchr(data, '\n', n);
-    return line ? (size_t)(line - data) : n;
+    return line ? (size_t)(line - data) + 1 : n;
+}
+
+/* Where the last tensor of a header ends; `n` where that is no length to make. */
+static size_t data_length(const uint8_t *header, size_t length, size_t n)
+{
+    json_t *root = json_loadb((const char *)header, length, 0, NULL);
+    json_int_t last = -1;
+    const char *name;
+    json_t *entry;
+    json_object_foreach(root, name, entry)
+    {
+        const json_t *end = json_array_get(json_object_get(entry, "data_offsets"), 1);
+        if (json_integer_value(end) > last) last = json_integer_value(end);
+    }
+    json_decref(root);
+    return last >= 0 && last <= MOST_ELEMENTS ? (size_t)last : n;
 }
 
 static void put(void *self, const char *name, const uint8_t *data, size_t n)
@@ -30,12 +46,14 @@ static void put(void *self, const char *name, const uint8_t *data, size_t n)
         return;
     }
     Text file = {0};
-    const uint64_t length = header_length(data, n);
+    const size_t length = header_length(data, n), there = n - length;
+    const size_t wanted = data_length(data, length, there);
     for (int i = 0; i < 8; i++) {
-        const char byte = (char)(length >> 8 * i & 0xff);
+        const char byte = (char)((uint64_t)length >> 8 * i & 0xff);
         text_append(&file, &byte, 1);
     }
-    text_append(&file, (const char *)data, n);
+    text_append(&file, (const char *)data, length + (wanted < there ? wanted : there));
+    for (size_t i = there; i < wanted; i++) text_append(&file, "x", 1);
     harness_put(name, text_str(&file), file.n);
     text_free(&file);
 }
@@ -65,7 +83,9 @@ static void read_tensor(const SafetensorsReader *reader, const char *name, int n
     harness_forget();
     const bool taken =
         harness_taken(safetensors_reader_read(reader, name, n_dims, dim, out), refusals);
-    if (taken && !safetensors_reader_has(reader, name)) harness_fail("it reads what is not there");
+    size_t i;
+    if (taken && !safetensors_reader_find(reader, name, &i))
+        harness_fail("it reads what is not there");
     free(out);
 }
 
@@ -87,6 +107,14 @@ static void read_all(void *self, const char *name, const uint8_t *data, size_t n
     json_decref(header);
 }
 
+/* Each with the one before it. */
+static void compare_all(const SafetensorsReader *reader)
+{
+    bool equal;
+    for (size_t i = 1; i < safetensors_reader_count(reader); i++)
+        harness_taken(safetensors_reader_equal(reader, i - 1, i, &equal), refusals);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
     SafetensorsReader *reader = NULL;
@@ -95,6 +123,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     harness_forget();
     if (harness_taken(safetensors_reader_open(&reader, harness_folder()), refusals) && reader) {
         harness_split(data, n, read_all, reader);
+        compare_all(reader);
         read_tensor(reader, "no such tensor", 1, (const int64_t[]){1});
     }
     safetensors_reader_close(reader);

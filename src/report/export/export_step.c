@@ -347,6 +347,7 @@ Status export_step(const Config *config, const char *model, const char *path,
                     human_quote(path).s);
     TRY(fit_make_on(&fit, config, &placement, NULL));
     TRY(file_tensor_list(&e.tensors, &fit.model));
+    if (weights) TRY(weights_check(weights, &e.tensors, &config->model));
     TRY(check_fit(&e, &fit, &placement, weights != NULL));
     TRY(safetensors_open(&file, path));
     TRY(session_open(&session, &fit.binding, placement.device));

@@ -2,6 +2,7 @@
 #include "base/text.h"
 #include "with_cmocka.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -60,7 +61,10 @@ static void each_type_is_read(void **state)
                 0, data, sizeof data);
     SafetensorsReader *reader;
     assert_int_equal(safetensors_reader_open(&reader, folder), ST_OK);
-    assert_true(safetensors_reader_has(reader, "y") && !safetensors_reader_has(reader, "w"));
+    size_t i;
+    assert_true(safetensors_reader_find(reader, "y", &i) && i == 1);
+    assert_false(safetensors_reader_find(reader, "w", &i));
+    assert_int_equal(safetensors_reader_count(reader), 3);
     float out[4] = {9, 9, 9, 9};
     assert_int_equal(safetensors_reader_read(reader, "x", 2, (int64_t[]){2, 2}, out), ST_OK);
     assert_memory_equal(out, numbers, sizeof numbers);
@@ -69,6 +73,7 @@ static void each_type_is_read(void **state)
     assert_int_equal(safetensors_reader_read(reader, "z", 2, (int64_t[]){1, 2}, out), ST_OK);
     assert_true(out[0] == 1 && out[1] == -2.5F);
     assert_int_equal(safetensors_reader_read(reader, "z", 2, (int64_t[]){2, 1}, out), ST_USAGE);
+    assert_non_null(strstr(status_message(), "'z' is [1, 2], and the model has [2, 1]"));
     assert_int_equal(safetensors_reader_read(reader, "w", 1, (int64_t[]){1}, out), ST_USAGE);
     safetensors_reader_close(reader);
     remove_files();
@@ -92,6 +97,11 @@ static void shards_are_found_by_their_index(void **state)
     assert_int_equal(safetensors_reader_read(reader, "y", 1, (int64_t[]){1}, &y), ST_OK);
     assert_true(x == 1 && y == -2.5F);
     safetensors_reader_close(reader);
+    put_weights("b.safetensors",
+                "{\"x\": {\"dtype\": \"F32\", \"shape\": [1], \"data_offsets\": [0, 4]}}", 0,
+                numbers + 1, 4);
+    assert_int_equal(safetensors_reader_open(&reader, folder), ST_USAGE);
+    assert_non_null(strstr(status_message(), "index.json': two of its files have the tensor 'x'"));
     remove_files();
 }
 
@@ -136,37 +146,122 @@ static void bad_files_are_refused(void **state)
     remove_files();
 }
 
-/* Entries whose shape, type or place is a lie, for a tensor of two floats in a file of eight bytes. */
+/* The file of this header and of 8 bytes after it. */
+static Status open_header(const char *header)
+{
+    SafetensorsReader *reader;
+    put_weights("model.safetensors", header, 0, numbers, 8);
+    const Status status = safetensors_reader_open(&reader, folder);
+    safetensors_reader_close(reader);
+    return status;
+}
+
+typedef struct Bad {
+    const char *header, *message; /* ' is written for " */
+} Bad;
+
+static void assert_refused(const Bad *bad)
+{
+    char header[400];
+    snprintf(header, sizeof header, "%s", bad->header);
+    for (char *c = header; *c; c++) {
+        if (*c == '\'') *c = '"';
+    }
+    if (open_header(header) != ST_USAGE) fail_msg("%s is taken", header);
+    if (!strstr(status_message(), bad->message) ||
+        !strstr(status_message(), "/model.safetensors") ||
+        !strstr(status_message(), "download or write it again"))
+        fail_msg("%s: %s", header, status_message());
+}
+
+#define X(type, shape, offsets) \
+    "'x': {'dtype': " type ", 'shape': " shape ", 'data_offsets': " offsets "}"
+#define Y(offsets) "'y': {'dtype': 'F32', 'shape': [1], 'data_offsets': " offsets "}"
+
+/* Tensors whose shape, type or place is a lie, in a file that has eight bytes of tensors. */
 static void bad_tensors_are_refused(void **state)
 {
     (void)state;
-    static const char *const entries[] = {
-        "{\"dtype\": \"F64\", \"shape\": [2], \"data_offsets\": [0, 8]}",
-        "{\"dtype\": 3, \"shape\": [2], \"data_offsets\": [0, 8]}",
-        "{\"dtype\": \"F32\", \"shape\": [3], \"data_offsets\": [0, 8]}",
-        "{\"dtype\": \"F32\", \"shape\": [2, 1], \"data_offsets\": [0, 8]}",
-        "{\"dtype\": \"F32\", \"shape\": 2, \"data_offsets\": [0, 8]}",
-        "{\"dtype\": \"F32\", \"shape\": [2], \"data_offsets\": [0, 4]}",
-        "{\"dtype\": \"F32\", \"shape\": [2], \"data_offsets\": [8, 0]}",
-        "{\"dtype\": \"F32\", \"shape\": [2], \"data_offsets\": [4, 12]}",
-        "{\"dtype\": \"F32\", \"shape\": [2], \"data_offsets\": [-8, 0]}",
-        "{\"dtype\": \"F32\", \"shape\": [2], \"data_offsets\": [9223372036854775800, "
-        "9223372036854775807]}",
-        "{\"dtype\": \"F32\", \"shape\": [2], \"data_offsets\": [\"0\", 8]}",
-        "{\"dtype\": \"F32\", \"shape\": [2]}",
-        "3"};
-    for (size_t i = 0; i < sizeof entries / sizeof *entries; i++) {
-        Text header = {0};
-        text_printf(&header, "{\"x\": %s}", entries[i]);
-        put_weights("model.safetensors", text_str(&header), 0, numbers, 8);
-        text_free(&header);
-        SafetensorsReader *reader;
-        float out[2];
-        assert_int_equal(safetensors_reader_open(&reader, folder), ST_OK);
-        if (safetensors_reader_read(reader, "x", 1, (int64_t[]){2}, out) != ST_USAGE)
-            fail_msg("%s is taken", entries[i]);
-        safetensors_reader_close(reader);
-    }
+    static const Bad all[] = {
+        {"{" X("3", "[2]", "[0, 8]") "}", "'x' has no dtype that is known"},
+        {"{" X("'F33'", "[2]", "[0, 8]") "}", "'x' has no dtype that is known"},
+        {"{" X("'F32'", "[3]", "[0, 8]") "}",
+         "'x' has 8 bytes, which is not what [3] of F32 takes"},
+        {"{" X("'F32'", "2", "[0, 8]") "}", "'x' has no shape"},
+        {"{" X("'F32'", "[-2]", "[0, 8]") "}", "the shape of 'x' is not of whole numbers"},
+        {"{" X("'F32'", "[1,1,1,1,1,1,1,1,2]", "[0, 8]") "}", "9 dimensions"},
+        {"{" X("'F32'", "[4294967296, 4294967296]", "[0, 0]") "}", "takes"},
+        {"{" X("'F4'", "[3]", "[0, 1]") "}", "'x' has 1 bytes"},
+        {"{" X("'F32'", "[2]", "[8, 0]") "}", "data_offsets"},
+        {"{" X("'F32'", "[2]", "[-8, 0]") "}", "data_offsets"},
+        {"{" X("'F32'", "[2]", "['0', 8]") "}", "data_offsets"},
+        {"{" X("'F32'", "[2]", "[0, 8, 9]") "}", "data_offsets"},
+        {"{'x': {'dtype': 'F32', 'shape': [2]}}", "data_offsets"},
+        {"{'x': 3}", "dtype"},
+        {"{'__metadata__': {'a': 1}, " X("'F32'", "[2]", "[0, 8]") "}", "'a' in its metadata"},
+        {"{'__metadata__': 1, " X("'F32'", "[2]", "[0, 8]") "}", "its metadata is not an object"},
+        {" {" X("'F32'", "[2]", "[0, 8]") "}", "its header is not a JSON object"},
+    };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) assert_refused(&all[i]);
+    assert_int_equal(open_header("{\"x\": {\"dtype\": \"F32\", \"shape\": [2], \"data_offsets\":"
+                                 " [0, 8]}}   "),
+                     ST_OK);
+    remove_files();
+}
+
+/* Every byte after the header is of one tensor, as the reference implementation wants it. */
+static void bytes_of_no_tensor_or_of_two_are_refused(void **state)
+{
+    (void)state;
+    static const Bad all[] = {
+        {"{" X("'F32'", "[3]", "[0, 12]") "}",
+         "it is cut off: its tensors take 12 bytes, and 8 are there"},
+        {"{" X("'F32'", "[2]", "[9223372036854775799, 9223372036854775807]") "}", "of no tensor"},
+        {"{" X("'F32'", "[1]", "[0, 4]") "}", "4 bytes after its last tensor are of none"},
+        {"{}", "8 bytes after its last tensor are of none"},
+        {"{" X("'F16'", "[1]", "[0, 2]") ", " Y("[4, 8]") "}",
+         "the bytes 2 to 4 before 'y' are of no tensor"},
+        {"{" Y("[4, 8]") "}", "the bytes 0 to 4 before 'y' are of no tensor"},
+        {"{" X("'F32'", "[2]", "[0, 8]") ", " Y("[4, 8]") "}",
+         "'y' begins at byte 4, and 'x' ends at 8: tensors overlap"},
+        {"{" X("'F32'", "[1]", "[0, 4]") ", " Y("[0, 4]") "}", "tensors overlap"},
+    };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) assert_refused(&all[i]);
+    remove_files();
+}
+
+static void types_that_are_not_floats_are_not_read(void **state)
+{
+    (void)state;
+    float out[2];
+    SafetensorsReader *reader;
+    put_weights("model.safetensors",
+                "{\"x\": {\"dtype\": \"F64\", \"shape\": [1], \"data_offsets\": [0, 8]}}", 0,
+                numbers, 8);
+    assert_int_equal(safetensors_reader_open(&reader, folder), ST_OK);
+    assert_int_equal(safetensors_reader_read(reader, "x", 1, (int64_t[]){1}, out), ST_USAGE);
+    assert_non_null(strstr(status_message(), "'x' is F64; F32, F16 and BF16 are read"));
+    safetensors_reader_close(reader);
+    remove_files();
+}
+
+static void tensors_are_compared_by_their_bytes(void **state)
+{
+    (void)state;
+    static const float same[] = {1, 2, 1, 2, 1, 3};
+    SafetensorsReader *reader;
+    put_weights("model.safetensors",
+                "{\"a\": {\"dtype\": \"F32\", \"shape\": [2], \"data_offsets\": [0, 8]},"
+                "\"b\": {\"dtype\": \"F32\", \"shape\": [2], \"data_offsets\": [8, 16]},"
+                "\"c\": {\"dtype\": \"F32\", \"shape\": [2], \"data_offsets\": [16, 24]}}",
+                0, same, sizeof same);
+    assert_int_equal(safetensors_reader_open(&reader, folder), ST_OK);
+    bool equal = false;
+    assert_int_equal(safetensors_reader_equal(reader, 0, 1, &equal), ST_OK);
+    assert_true(equal);
+    assert_int_equal(safetensors_reader_equal(reader, 0, 2, &equal), ST_OK);
+    assert_false(equal);
+    safetensors_reader_close(reader);
     remove_files();
 }
 
@@ -178,6 +273,9 @@ int main(void)
         cmocka_unit_test(a_folder_without_weights_is_no_error),
         cmocka_unit_test(bad_files_are_refused),
         cmocka_unit_test(bad_tensors_are_refused),
+        cmocka_unit_test(bytes_of_no_tensor_or_of_two_are_refused),
+        cmocka_unit_test(types_that_are_not_floats_are_not_read),
+        cmocka_unit_test(tensors_are_compared_by_their_bytes),
     };
     if (!mkdtemp(folder)) return 1;
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
