@@ -69,6 +69,8 @@ typedef struct Config {
     ModelSpec model;
     /* of attention alone */
     int64_t d_head, heads;
+    int64_t kv_heads; /* of k and v, a divisor of heads; 0: as many */
+    int64_t window;   /* keys that a query sees, its own the last; 0: all that the mask allows */
     Mask mask;
     /* of both */
     int64_t ctx, batch;

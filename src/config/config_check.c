@@ -64,6 +64,19 @@ static Status check_model(const Config *c)
     return of_model(c, status);
 }
 
+static Status check_shared_heads(const Config *c)
+{
+    if (c->kv_heads > 0 && c->heads % c->kv_heads != 0)
+        return FAIL(ST_USAGE,
+                    "--kv-heads %" PRId64 ": heads %" PRId64 " is no multiple of it; equally many "
+                    "share each",
+                    c->kv_heads, c->heads);
+    if (c->window > 0 && c->mask != MASK_CAUSAL)
+        return FAIL(ST_USAGE, "--window %" PRId64 " is one of causal attention: use --mask causal",
+                    c->window);
+    return ST_OK;
+}
+
 static Status check_attention(const Config *c)
 {
     const double ctx = (double)c->ctx, tokens = (double)c->batch * ctx;
@@ -74,6 +87,7 @@ static Status check_attention(const Config *c)
     };
     if (c->mode == MODE_TRAIN)
         return FAIL(ST_USAGE, "--mode train: attention alone has nothing to train; use fwd_bwd");
+    TRY(check_shared_heads(c));
     if (width > option_table[OPTION_D_MODEL].max)
         return FAIL(ST_USAGE, "heads %" PRId64 " x d_head %" PRId64 " is too wide; at most %.0f",
                     c->heads, c->d_head, option_table[OPTION_D_MODEL].max);

@@ -7,10 +7,10 @@ static void keep(Builder *b, int tensor)
     if (b->status == ST_OK) b->plan->tensors[tensor].keep = true;
 }
 
-static int input(Builder *b, const Model *m, const char *name, TensorKind kind)
+static int input(Builder *b, const Model *m, const char *name, TensorKind kind, int64_t heads)
 {
     const Config *c = &m->config;
-    return builder_tensor(b, name, kind, m->act, DIMS(c->batch * c->ctx, c->heads * c->d_head));
+    return builder_tensor(b, name, kind, m->act, DIMS(c->batch * c->ctx, heads * c->d_head));
 }
 
 /* Memory is set aside for every input. Where backward is planned but not run, no node reads this one. */
@@ -38,10 +38,14 @@ void attention_alone_forward(Builder *b, Model *model)
                              .T = c->ctx,
                              .H = c->heads,
                              .D = c->d_head,
+                             .kv_heads = c->kv_heads,
+                             .window = c->window < c->ctx ? c->window : 0,
                              .causal = c->mask == MASK_CAUSAL};
-    for (int i = 0; i < 3; i++) alone->qkv[i] = input(b, model, names[i], TK_INPUT);
+    for (int i = 0; i < 3; i++)
+        alone->qkv[i] =
+            input(b, model, names[i], TK_INPUT, i > 0 && c->kv_heads > 0 ? c->kv_heads : c->heads);
     if (config_mode_saves(model->mode)) {
-        alone->dout = input(b, model, "dout", dout_kind(model->mode));
+        alone->dout = input(b, model, "dout", dout_kind(model->mode), c->heads);
         for (int i = 0; i < 3; i++) {
             alone->dqkv[i] = gradient(b, model, grads[i], alone->qkv[i]);
         }

@@ -195,6 +195,11 @@ Status peer_run(const Peer *peer, const Config *config, const Record *so_far, Ce
     const char *python = NULL;
     char folder[PATH_MAX], script[PATH_MAX + 64];
     CLEANUP(text_free) Text words = {0};
+    if (config->subject == SUBJECT_ATTENTION && (config->kv_heads > 0 || config->window > 0))
+        return FAIL(ST_UNSUPPORTED,
+                    "%s's attention alone takes no --kv-heads and no --window: a model that has "
+                    "them runs in bench --model",
+                    peer->name);
     TRY(place(config, &placement));
     TRY(find_python(&python));
     snprintf(script, sizeof script, "%s/%s_bench.py", script_folder(folder), peer->name);

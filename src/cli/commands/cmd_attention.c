@@ -19,7 +19,8 @@ const Command cmd_attention = {
         "  roofstep attention --d-head 16,64,256 --ctx 1024 --precision fp32,tf32 --baseline fp32\n"
         "  roofstep attention --ctx 4096,16384 --attention naive,flash --timeout 30s --out "
         "attn.json\n"
-        "  roofstep attention --ctx 4096 --attention flash --peer torch   (and PyTorch's time)\n",
+        "  roofstep attention --ctx 4096 --attention flash --peer torch   (and PyTorch's time)\n"
+        "  roofstep attention --heads 32 --kv-heads 8 --window 4096 --ctx 8192 --batch 1\n",
     .options = {.taken = OPTION_LIST(ATTENTION_LISTS, BENCH_SWEEP_OPTIONS, OPTION_PEER,
                                      OPTION_PEER_VARIANT, OPTION_PEER_ROUNDS),
                 .lists = OPTION_LIST(ATTENTION_LISTS),

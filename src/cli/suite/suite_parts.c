@@ -16,11 +16,14 @@ const SuiteWorkload suite_parts_workloads[] = {
 };
 const int suite_parts_n_workloads = sizeof suite_parts_workloads / sizeof *suite_parts_workloads;
 
+#define ATTENTION_HEADS OPTION_D_HEAD, OPTION_HEADS, OPTION_KV_HEADS, OPTION_WINDOW
+
 static bool may_use(SuitePartId part, int id)
 {
     if (option_in(OPTION_LIST(SUITE_OPTIONS_DEVICE), id)) return true;
     if (part == SUITE_LIMITS) return false;
     if (option_in(OPTION_LIST(SUITE_OPTIONS_CELLS), id)) return true;
+    if (part == SUITE_ATTENTION && option_in(OPTION_LIST(ATTENTION_HEADS), id)) return true;
     for (int i = 0; i < suite_parts_n_workloads; i++) {
         const SuiteWorkload *workload = &suite_parts_workloads[i];
         if (workload->part != part) continue;

@@ -2,6 +2,7 @@
 #include "cli/suite/suite.h"
 #include "cli/suite/suite_arguments.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,22 +14,95 @@ typedef struct Room {
     size_t bytes;
 } Room;
 
+/* ---- arguments ---- */
+
 /* A sweep takes every size and context that the user gave; a study takes the first. */
 static const char *model_of(const Suite *suite, const SuiteWorkload *workload)
 {
     const bool sweeps = workload->part == SUITE_BENCH || workload->part == SUITE_SIZES;
-    if (!*workload->model || !*suite->model) return workload->model;
+    if (workload->part == SUITE_ATTENTION || !*suite->model) return workload->model;
     return sweeps ? suite->model : suite->first;
+}
+
+enum { MOST_CONTEXTS = 32, LEAST_CONTEXT = 16 };
+
+typedef struct Contexts {
+    int64_t list[MOST_CONTEXTS]; /* ascending */
+    int n;
+} Contexts;
+
+static void add_context(Contexts *c, int64_t ctx)
+{
+    int at = c->n;
+    for (int i = 0; i < c->n; i++) {
+        if (c->list[i] == ctx) return;
+    }
+    if (c->n == MOST_CONTEXTS) return;
+    for (; at > 0 && c->list[at - 1] > ctx; at--) c->list[at] = c->list[at - 1];
+    c->list[at] = ctx;
+    c->n++;
+}
+
+/* Those of the workload within the model's positions, shorter ones in place of longer ones: an exponent wants as
+ * many. The model's own is one of them. */
+static void choose_contexts(Contexts *contexts, const Config *model, const Sweep *workload)
+{
+    const int64_t positions = model->model.positions;
+    Contexts all = {0};
+    for (int i = 0; i < workload->n; i++) add_context(&all, workload->configs[i].ctx);
+    for (int i = 0; i < all.n; i++) {
+        if (positions == 0 || all.list[i] <= positions) add_context(contexts, all.list[i]);
+    }
+    if (contexts->n == 0) add_context(contexts, positions);
+    while (contexts->n < all.n && contexts->list[0] >= 2 * LEAST_CONTEXT)
+        add_context(contexts, contexts->list[0] / 2);
+    add_context(contexts, model->ctx);
+}
+
+/* Attention as most of the model's layers have it. */
+static void put_heads(Text *out, const Config *c)
+{
+    const ModelSpec *m = &c->model;
+    const int64_t kv_heads = model_spec_kv_heads(m);
+    text_printf(out, "--d-head %" PRId64 " --heads %" PRId64, model_spec_head_dim(m), m->num_heads);
+    if (kv_heads != m->num_heads) text_printf(out, " --kv-heads %" PRId64, kv_heads);
+    if (m->window > 0 && 2 * m->window_from < m->num_layers)
+        text_printf(out, " --window %" PRId64, m->window);
+    text_printf(out, " --batch %" PRId64 " --ctx ", c->batch);
+}
+
+static Status put_attention(Text *out, const Suite *suite, const SuiteWorkload *workload)
+{
+    CLEANUP(sweep_free) Sweep model = {0}, cells = {0};
+    Settings settings;
+    Contexts contexts = {0};
+    TRY(suite_arguments_parse(suite->first, &suite_parts_info[SUITE_BENCH].command->options,
+                              &settings, &model));
+    TRY(suite_arguments_parse(workload->model, &suite_parts_info[SUITE_ATTENTION].command->options,
+                              &settings, &cells));
+    choose_contexts(&contexts, model.configs, &cells);
+    put_heads(out, model.configs);
+    for (int i = 0; i < contexts.n; i++)
+        text_printf(out, "%s%" PRId64, i > 0 ? "," : "", contexts.list[i]);
+    return ST_OK;
 }
 
 static Status write_args(const Suite *suite, const SuiteWorkload *workload,
                          const TimeEstimateRates *rates, char args[SUITE_ARGS_SIZE])
 {
-    const int n = snprintf(args, SUITE_ARGS_SIZE, "%s %s %s %s", model_of(suite, workload),
-                           workload->rest, suite->device, suite->cells);
+    CLEANUP(text_free) Text text = {0};
+    if (workload->part == SUITE_ATTENTION && suite_arguments_name(suite->first, OPTION_MODEL))
+        TRY(put_attention(&text, suite, workload));
+    else
+        text_puts(&text, model_of(suite, workload));
+    text_printf(&text, " %s %s %s", workload->rest, suite->device, suite->cells);
+    TRY(text_status(&text));
+    const int n = snprintf(args, SUITE_ARGS_SIZE, "%s", text_str(&text));
     for (char *at = args; !rates->bf16 && (at = strstr(at, "bf16"));) memcpy(at, "fp16", 4);
     return n < SUITE_ARGS_SIZE ? ST_OK : FAIL(ST_USAGE, "too many sizes for a suite");
 }
+
+/* ---- time and memory ---- */
 
 /* precision runs every precision unless one is named; warmup runs every cell once a round. */
 static double repetitions(SuitePartId id, const Settings *settings)

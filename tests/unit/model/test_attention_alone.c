@@ -116,6 +116,53 @@ static void every_implementation_computes_the_same(void **state)
     each_shape(check_numbers);
 }
 
+/* {B, T, H, heads of k and v, D, window}: heads that share, windows within T, of T and beyond it. */
+static const int64_t shared[][6] = {
+    {2, 17, 4, 2, 5, 0}, {1, 33, 6, 1, 8, 7}, {3, 9, 2, 0, 4, 9}, {1, 12, 3, 3, 16, 50}};
+
+static Config shared_config(const int64_t s[6])
+{
+    Config c = alone_config(s[0], s[1], s[2], s[4], MASK_CAUSAL);
+    c.kv_heads = s[3];
+    c.window = s[5];
+    ASSERT_OK(config_check(&c));
+    return c;
+}
+
+static void shared_heads_and_windows_compute_the_same(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof shared / sizeof *shared; i++) {
+        Config c = shared_config(shared[i]);
+        check_numbers(&c);
+    }
+}
+
+/* k and v are as wide as their heads, nothing is copied, and a window has fewer pairs. */
+static void shared_heads_and_windows_cost_what_they_are(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof shared / sizeof *shared; i++) {
+        const int64_t *s = shared[i];
+        Config c = shared_config(s);
+        const int64_t kv = s[3] ? s[3] : s[2];
+        const double T = (double)s[1], W = (double)s[5],
+                     pairs = W > 0 && W < T ? W * (T - W / 2) : T * T / 2;
+        Model m;
+        c.attention = ATTENTION_FLASH;
+        ASSERT_OK(model_build(&m, &c, MODE_FWD_BWD, DT_F32));
+        const Tensor *tensors = m.plan.tensors;
+        assert_int_equal(plan_elements(&tensors[m.alone.qkv[0]]), s[0] * s[1] * s[2] * s[4]);
+        for (int t = 1; t < 3; t++) {
+            assert_int_equal(plan_elements(&tensors[m.alone.qkv[t]]), s[0] * s[1] * kv * s[4]);
+            assert_int_equal(plan_elements(&tensors[m.alone.dqkv[t]]), s[0] * s[1] * kv * s[4]);
+        }
+        const double want = 12.0 * (double)(s[0] * s[2] * s[4]) * pairs;
+        assert_true(fabs(step_cost_of(&m.plan).step.matmul_flops - want) < 1e-9 * want);
+        model_free(&m);
+    }
+}
+
 /* Against the formula itself, written down once more: row i of one head. */
 static void the_result_is_the_formula(void **state)
 {
@@ -307,6 +354,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_implementation_computes_the_same),
+        cmocka_unit_test(shared_heads_and_windows_compute_the_same),
+        cmocka_unit_test(shared_heads_and_windows_cost_what_they_are),
         cmocka_unit_test(the_result_is_the_formula),
         cmocka_unit_test(inputs_are_normal_and_differ),
         cmocka_unit_test(inputs_depend_on_the_seed_alone),

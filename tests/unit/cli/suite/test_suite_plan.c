@@ -75,6 +75,30 @@ static void the_users_model_replaces_ours(void **state)
     assert_null(strstr(suite.parts[SUITE_ATTENTION].args, "medium")); /* it has no model */
 }
 
+static void begins_with(const char *args, const char *expected)
+{
+    if (strncmp(args, expected, strlen(expected)) != 0) fail_msg("%s, not %s", args, expected);
+}
+
+/* Its heads, and contexts up to its positions, as many as an exponent wants. */
+static void attention_is_that_of_the_users_model(void **state)
+{
+    (void)state;
+    const Suite gpt2 = planned(INFINITY, "--model gpt2", true, true);
+    begins_with(gpt2.parts[SUITE_ATTENTION].args,
+                "--d-head 64 --heads 12 --batch 4 --ctx 16,32,64,128,256,1024 --attention ");
+    const Suite llama = planned(INFINITY, "--model llama-3.2-1b --batch 2", true, true);
+    begins_with(llama.parts[SUITE_ATTENTION].args,
+                "--d-head 64 --heads 32 --kv-heads 8 --batch 2 --ctx 64,128,256,1024,4096,8192,");
+    const Suite mistral = planned(INFINITY, "--model mistral-7b --ctx 300", true, true);
+    begins_with(mistral.parts[SUITE_ATTENTION].args,
+                "--d-head 128 --heads 32 --kv-heads 8 --window 4096 --batch 4 --ctx "
+                "64,128,256,300,1024,4096,8192,16384 ");
+    const Suite brief = planned(1, "--model gpt2", false, true);
+    begins_with(brief.parts[SUITE_ATTENTION].args,
+                "--d-head 64 --heads 12 --batch 4 --ctx 32,64,128,256 ");
+}
+
 static void fp16_where_there_is_no_bf16(void **state)
 {
     const Suite suite = planned(60, "", true, false);
@@ -90,6 +114,7 @@ int main(void)
         cmocka_unit_test(parts_stay_within_the_budget),
         cmocka_unit_test(a_gpu_has_its_own_workloads),
         cmocka_unit_test(the_users_model_replaces_ours),
+        cmocka_unit_test(attention_is_that_of_the_users_model),
         cmocka_unit_test(fp16_where_there_is_no_bf16),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
