@@ -2,16 +2,22 @@
 
 #include "base/array.h"
 #include "base/human.h"
+#include "base/log.h"
 #include "base/text.h"
 #include "config/architecture.h"
 #include "config/model_file.h"
 #include "config/option.h"
 #include "exec/init.h"
 
+#include <dirent.h>
+#include <fnmatch.h>
 #include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 /* The folder of a config.json, or the folder that was given. */
 static Status find_folder(Text *folder, const char *model)
@@ -27,13 +33,65 @@ static Status find_folder(Text *folder, const char *model)
     return text_status(folder);
 }
 
+/* Names of weights that are not read. */
+static const char *const other_forms[] = {
+    "pytorch_model*.bin",
+    "pytorch_model*.index.json",
+    "model-*-of-*.safetensors",
+    "consolidated*",
+    "tf_model*.h5",
+    "flax_model*.msgpack",
+    "*.gguf",
+};
+
+static bool is_other_form(const char *name)
+{
+    for (size_t i = 0; i < sizeof other_forms / sizeof *other_forms; i++) {
+        if (fnmatch(other_forms[i], name, 0) == 0) return true;
+    }
+    return false;
+}
+
+/* Whoever has weights expects them, not random ones in their place. */
+static Status refuse_other_forms(const char *folder)
+{
+    char first[NAME_MAX + 1] = "";
+    DIR *dir = opendir(folder);
+    for (const struct dirent *file; dir && (file = readdir(dir));) {
+        if (is_other_form(file->d_name) && (!*first || strcmp(file->d_name, first) < 0))
+            snprintf(first, sizeof first, "%s", file->d_name);
+    }
+    if (dir) closedir(dir);
+    if (!*first) return ST_OK;
+    return FAIL(ST_USAGE,
+                "%s: weights are read from model.safetensors or the files that"
+                " model.safetensors.index.json lists, not from %s: convert them with transformers'"
+                " save_pretrained(), or copy config.json elsewhere for random ones",
+                human_quote(folder).s, human_quote(first).s);
+}
+
+/* A bundled model has no weights; a folder of its name may have some. */
+static Status note_folder(const char *model)
+{
+    CLEANUP(text_free) Text path = {0};
+    text_printf(&path, "%s/config.json", model);
+    TRY(text_status(&path));
+    if (access(text_str(&path), F_OK) == 0)
+        log_warning(
+            "--model %s is the bundled model, with random weights; the folder is --model ./%s",
+            model, model);
+    return ST_OK;
+}
+
 Status weights_open(SafetensorsReader **out, const char *model)
 {
     CLEANUP(text_free) Text folder = {0};
     *out = NULL;
-    if (!model || model_file_is_bundled(model)) return ST_OK;
+    if (!model) return ST_OK;
+    if (model_file_is_bundled(model)) return note_folder(model);
     TRY(find_folder(&folder, model));
-    return safetensors_reader_open(out, text_str(&folder));
+    TRY(safetensors_reader_open(out, text_str(&folder)));
+    return *out ? ST_OK : refuse_other_forms(text_str(&folder));
 }
 
 void weights_close(SafetensorsReader **weights)

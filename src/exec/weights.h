@@ -5,7 +5,8 @@
 #include "exec/session.h"
 #include "model/file_tensor.h"
 
-/* The weights of what --model was given; NULL is a preset. ST_OK with *out NULL: there are none. */
+/* The weights of what --model was given; NULL is a preset. ST_OK with *out NULL: there are none. ST_USAGE:
+ * they are not whole, or only in a form that is not read. */
 Status weights_open(SafetensorsReader **out, const char *model);
 void weights_close(SafetensorsReader **weights); /* for CLEANUP() */
 

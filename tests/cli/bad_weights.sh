@@ -110,6 +110,24 @@ wrong "before 'lm_head.weight' are of no tensor" m
 weights m step.safetensors overlap
 wrong 'tensors overlap' m
 
+# ---- weights in other forms ----
+rm m/model.safetensors
+export_to random.safetensors m
+grep -qF '(random)' err || fail "random weights are not said: $(cat err)"
+for name in pytorch_model.bin pytorch_model-00001-of-00002.bin model-00001-of-00002.safetensors consolidated.00.pth x.gguf; do
+    touch "m/$name"
+    wrong "not from '$name': convert them" m
+    rm "m/$name"
+done
+touch m/optimizer.bin m/tokenizer.json m/step.safetensors # none of a model
+export_to again.safetensors m
+cmp -s random.safetensors again.safetensors || fail 'other random weights'
+mkdir -p pythia-160m
+touch pythia-160m/config.json
+(cd "$work" && "$program" "${tiny[@]}" --model pythia-160m --num-layers 1 --vocab 11 --out x.safetensors 2>err) || fail 'no bundled model'
+grep -qF -- 'the folder is --model ./pythia-160m' err || fail "a folder of a bundled name is not noticed: $(cat err)"
+rm x.safetensors
+
 # ---- buffers of other architectures ----
 config g '"architectures": ["GPT2LMHeadModel"], "n_embd": 48, "n_layer": 1, "n_head": 3, "n_positions": 16, "vocab_size": 53,
  "resid_pdrop": 0, "embd_pdrop": 0, "attn_pdrop": 0'

@@ -13,14 +13,15 @@ static const char help[] =
     "command writes the same bytes. tools/verify_torch.py FILE recomputes it in PyTorch.\n"
     "\n"
     "With --model the parameters are those of the safetensors files in the model's folder, where\n"
-    "there are any, and random otherwise; names are as in those files, and tools/verify_hf.py\n"
-    "FILE FOLDER recomputes the step with transformers.\n"
+    "there are any, and random otherwise; a folder with weights in other files is refused. Names\n"
+    "are as in those files, and tools/verify_hf.py FILE FOLDER recomputes the step with\n"
+    "transformers.\n"
     "\n"
     "  roofstep export --size tiny --steps 3 --out step.safetensors\n"
     "  roofstep export --d-model 96 --d-ff 200 --num-layers 2 --num-heads 3 --vocab 101 --ctx 13 "
     "\\\n"
     "                  --batch 3 --precision bf16 --out odd.safetensors\n"
-    "  roofstep export --model FOLDER --ctx 64 --steps 3 --out model.safetensors\n";
+    "  roofstep export --model FOLDER --ctx 64 --steps 3 --out step.safetensors\n";
 
 static const char default_path[] = "roofstep.safetensors";
 
@@ -37,8 +38,8 @@ static Status run(const Settings *settings, const Sweep *sweep, int *exit_code)
                  summary.skipped_steps);
     }
     log_note("%s: %" PRId64 " parameters%s, loss %.9g, %zu bytes of tensors%s", path,
-             summary.parameters, summary.weights ? " from the model's files" : "", summary.loss,
-             summary.bytes, skipped);
+             summary.parameters, summary.weights ? " from the model's files" : " (random)",
+             summary.loss, summary.bytes, skipped);
     return ST_OK;
 }
 
