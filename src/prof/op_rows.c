@@ -25,9 +25,9 @@ void op_rows_shape(const Plan *plan, const Node *node, char *text, size_t size)
     }
 }
 
-static bool same(const OpRow *row, const Node *node, const char *impl)
+static bool same(const OpRow *row, const Plan *plan, const Node *node, const char *impl)
 {
-    return row->phase == node->phase && row->op == node->op && row->part == part_of(node) &&
+    return row->phase == node->phase && row->op == node->op && row->part == part_of(plan, node) &&
            strcmp(row->impl, impl) == 0 && strcmp(row->scope, part_scope(node)) == 0;
 }
 
@@ -74,14 +74,14 @@ static Status name_maker(OpRow *row, const Binding *binding, int i)
 static int find_or_add(OpRows *rows, const Plan *plan, const Node *node, const char *impl)
 {
     for (int i = rows->n; i-- > 0;) { /* most often one of the last */
-        if (same(&rows->rows[i], node, impl)) return i;
+        if (same(&rows->rows[i], plan, node, impl)) return i;
     }
     OpRow *row = &rows->rows[rows->n];
     *row = (OpRow){.phase = node->phase,
                    .op = node->op,
                    .impl = impl,
-                   .category = part_category(node),
-                   .part = part_of(node)};
+                   .category = part_category(plan, node),
+                   .part = part_of(plan, node)};
     snprintf(row->scope, sizeof row->scope, "%s", part_scope(node));
     op_rows_shape(plan, node, row->shape, sizeof row->shape);
     return rows->n++;

@@ -9,11 +9,11 @@ typedef enum Part {
     PART_COUNT /* no part of attention */
 } Part;
 
-Part part_of(const Node *node);
+Part part_of(const Plan *plan, const Node *node);
 const char *part_name(Part part); /* NULL of PART_COUNT */
 
 /* The op's category (plan/ops.def); the primitives of an eager softmax count as softmax. */
-OpCategory part_category(const Node *node);
+OpCategory part_category(const Plan *plan, const Node *node);
 
 /* The scope without its layer: "attn/softmax" of "layer.3/attn/softmax". */
 const char *part_scope(const Node *node);

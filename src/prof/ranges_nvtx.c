@@ -36,7 +36,7 @@ static const char *library_of(const char *impl)
 static void name_node(char name[LEVELS][128], const Binding *binding, int i, bool parts)
 {
     const Node *node = &binding->plan->nodes[i];
-    const Part part = part_of(node);
+    const Part part = part_of(binding->plan, node);
     char shape[96];
     op_rows_shape(binding->plan, node, shape, sizeof shape);
     snprintf(name[LEVEL_PHASE], 128, "%s", phase_name(node->phase));
