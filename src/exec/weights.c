@@ -108,7 +108,8 @@ static bool find_tensor(const SafetensorsReader *weights, const FileTensor *t, s
            safetensors_reader_find(weights, t->bare, i);
 }
 
-static bool is_changed(const ModelSpec *spec, int id)
+/* Has an option replaced the dimension? */
+static bool is_changed(const ModelSpec *spec, OptionId id)
 {
     return (spec->changed >> id & 1) != 0;
 }
@@ -116,7 +117,12 @@ static bool is_changed(const ModelSpec *spec, int id)
 /* What to do where a shape is another one. */
 static Status put_advice(Text *advice, const ModelSpec *spec)
 {
-    for (int id = 0; id < CELL_FIELD_COUNT; id++) {
+    static const OptionId dimensions[] = {
+#define DIMENSION(id, ...) OPTION_##id,
+#include "config/cell_fields.def"
+    };
+    for (size_t i = 0; i < sizeof dimensions / sizeof *dimensions; i++) {
+        const OptionId id = dimensions[i];
         if (!is_changed(spec, id) || id == OPTION_NUM_LAYERS) continue;
         text_printf(advice, "%s --%s", advice->n ? "," : "leave out", option_table[id].name);
     }
