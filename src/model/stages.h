@@ -51,6 +51,15 @@ void backward_build(Builder *b, const Model *model);
 /* The gradient of the loss: the loss scale, read where the optimizer keeps it. */
 int backward_seed(Builder *b, const Model *model);
 
+/* ---- transform_recompute_gate.c ---- */
+
+/* The gradient of w2 reads g = silu(h1) h3. The gradient of that gate reads h1 and h3, and makes g of
+ * them once more, in the memory of dg: so no block keeps its g from the forward pass on. The weight's
+ * gradient waits for it. */
+
+/* Follows the backward pass. */
+void transform_recompute_gate(Builder *b);
+
 /* ---- transform_forward_grad.c ---- */
 
 /* A forward pass with gradients enabled: the backward pass is cut off, and what it would have read

@@ -44,7 +44,7 @@ typedef struct OpImpl {
     void (*rows)(const void *call, int64_t first, int64_t last, int thread);
 } OpImpl;
 
-enum { OP_MAX_ALIASES = 2 };
+enum { OP_MAX_ALIASES = 3 };
 
 typedef struct OpDef {
     const char *source; /* OP_SOURCE: where the op behind a kernel is written */

@@ -5,7 +5,8 @@
  *
  * swiglu       g | h              h [N, 2F]: h1 and h3 beside each other in each row
  *              g | h1, h3         each [N, F]
- * swiglu_grad  dh | dg, h         or   dh1, dh3 | dg, h1, h3
+ * swiglu_grad  dh, -, g | dg, h   or   dh1, dh3, g | dg, h1, h3
+ *              g is optional: the forward pass's once more, where that is not kept
  *
  * Computed in fp32; only results are rounded. */
 #include "ops/element.h"
@@ -46,6 +47,8 @@ static Status check_grad(const Plan *plan, const Node *node)
     TRY(check_halves(plan, node, plan_in(plan, node, 0), 1));
     TRY(op_check_elements(node, "dh1", plan_out(plan, node, 0),
                           plan_elements(plan_in(plan, node, 1))));
+    const Tensor *g = plan_out(plan, node, SWIGLU_GRAD_G);
+    if (g) TRY(op_check_elements(node, "g", g, plan_elements(plan_in(plan, node, 0))));
     if (packed) return ST_OK;
     return op_check_elements(node, "dh3", plan_out(plan, node, 1),
                              plan_elements(plan_in(plan, node, 2)));
@@ -57,7 +60,7 @@ static void grad(Builder *b, const Node *node)
     const int h1 = plan_in_id(b->plan, node, 0), h3 = plan_in_id(b->plan, node, 1);
     const int dh1 = builder_grad_target(b, h1);
     const int dh3 = h3 == PLAN_NONE ? PLAN_NONE : builder_grad_target(b, h3);
-    builder_node(b, OP_swiglu_grad, IDS(dh1, dh3), IDS(dg, h1, h3));
+    builder_node(b, OP_swiglu_grad, IDS(dh1, dh3, PLAN_NONE), IDS(dg, h1, h3));
     builder_grad_add(b, h1, dh1);
     if (h3 != PLAN_NONE) builder_grad_add(b, h3, dh3);
 }
@@ -100,11 +103,13 @@ static Status reference_grad(const OpCall *call)
     const Operand dg = element_in(call, 0), h1 = element_in(call, 1), dh1 = element_out(call, 0);
     const Operand h3 = second(h1, element_in(call, 2), dg.cols);
     const Operand dh3 = second(dh1, element_out(call, 1), dg.cols);
+    const Operand g = element_out(call, SWIGLU_GRAD_G);
     for (int64_t i = 0; i < dg.rows; i++) {
         for (int64_t j = 0; j < dg.cols; j++) {
             const double x = at(h1, i, j), v = at(h3, i, j), d = at(dg, i, j), s = sigmoid(x);
             put(dh1, i, j, d * v * s * (1 + x * (1 - s)));
             put(dh3, i, j, d * x * s);
+            if (g.data) put(g, i, j, x * s * v);
         }
     }
     return ST_OK;
@@ -115,8 +120,9 @@ const OpDef swiglu_def = {
     .grad = grad, .decompose = decompose, .reference = reference,
 };
 
-/* In place: h1[i] and h3[i] are read before either gradient is written there. */
+/* In place: h1[i], h3[i] and dg[i] are read before anything is written there. */
 const OpDef swiglu_grad_def = {
-    OP_SOURCE,      .alias = {{0, 1}, {1, 2}},   .n_aliases = 2, .check = check_grad,
+    OP_SOURCE,      .alias = {{0, 1}, {1, 2}, {SWIGLU_GRAD_G, 0}},
+    .n_aliases = 3, .check = check_grad,
     .flops_in = 11, .reference = reference_grad,
 };

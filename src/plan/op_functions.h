@@ -32,6 +32,9 @@ typedef enum ReduceFn {
     FN_COL_SUM,  /* [R, W] -> [W] */
 } ReduceFn;
 
+/* The output of swiglu_grad that is g once more. */
+enum { SWIGLU_GRAD_G = 2 };
+
 /* The primitives PyTorch's single-tensor AdamW launches, in its order; each updates one tensor.
  * The step-dependent factors come from the step state (ops/adam_state.c). */
 typedef enum AdamwPart {

@@ -12,7 +12,7 @@ typedef struct Chunk {
 typedef void ElementwiseKernel(const void *args, float *const out[], const float *const in[],
                                Chunk chunk);
 
-enum { ELEMENTWISE_OUT = 2, ELEMENTWISE_IN = 3 };
+enum { ELEMENTWISE_OUT = 3, ELEMENTWISE_IN = 3 };
 
 typedef struct Elementwise {
     /* Operands without data are absent: kernels get NULL for them. An input with fewer rows than

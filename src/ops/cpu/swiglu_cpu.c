@@ -2,6 +2,7 @@
 #include "ops/cpu/elementwise_cpu.h"
 #include "ops/cpu/impls_cpu.h"
 #include "ops/simd_cpu/vector_math.h"
+#include "plan/op_functions.h"
 
 /* Makes h[0] and h[1] the operands of h1 and h3, each F wide, where h[0] may hold both. */
 static void split_halves(Operand h[2], int64_t F)
@@ -43,10 +44,27 @@ CPU_CLONES static void gate_grad(float *dh1, float *dh3, const float *dg, const 
     }
 }
 
+/* And g once more, where dg may be. */
+CPU_CLONES static void gate_grad_and_gate(float *dh1, float *dh3, float *g, const float *dg,
+                                          const float *h1, const float *h3, int64_t n)
+{
+#pragma omp simd
+    for (int64_t i = 0; i < n; i++) {
+        const float x = h1[i], v = h3[i], s = vector_math_sigmoid(x), flow = dg[i] * s;
+        dh1[i] = flow * v * (1.0F + x * (1.0F - s));
+        dh3[i] = flow * x;
+        g[i] = x * s * v;
+    }
+}
+
 static void backward(const void *args, float *const out[], const float *const in[], Chunk chunk)
 {
     (void)args;
-    gate_grad(out[0], out[1], in[0], in[1], in[2], chunk.n);
+    if (out[SWIGLU_GRAD_G]) {
+        gate_grad_and_gate(out[0], out[1], out[SWIGLU_GRAD_G], in[0], in[1], in[2], chunk.n);
+    } else {
+        gate_grad(out[0], out[1], in[0], in[1], in[2], chunk.n);
+    }
 }
 
 static Status run_grad(const OpCall *call)
@@ -54,6 +72,7 @@ static Status run_grad(const OpCall *call)
     Elementwise e = elementwise_cpu(call, 3, backward, NULL);
     const int64_t F = e.in[0].cols;
     e.out[1] = element_out(call, 1);
+    e.out[SWIGLU_GRAD_G] = element_out(call, SWIGLU_GRAD_G);
     e.flat = e.in[2].data;
     split_halves(e.in + 1, F);
     split_halves(e.out, F);

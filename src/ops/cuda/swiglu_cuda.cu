@@ -1,6 +1,7 @@
 /* The gate of the feed-forward part and its gradient (ops/swiglu.c has the formulas). Packed or not,
  * h1 and h3 are two windows with the same distance between their rows. */
 #include "ops/cuda/launch_cuda.cuh"
+#include "plan/op_functions.h"
 
 enum { THREADS = 256 };
 
@@ -11,16 +12,18 @@ __device__ __forceinline__ float sigmoid(float x)
     return __fdividef(1.0F, 1.0F + __expf(-x));
 }
 
-/* (h1, h3) become (dh1, dh3). */
-__device__ __forceinline__ void swiglu_gradient(float &h1, float &h3, float dg)
+/* (h1, h3, dg) become (dh1, dh3, g). */
+__device__ __forceinline__ void swiglu_gradient(float &h1, float &h3, float &dg)
 {
     const float x = h1, s = sigmoid(x), flow = dg * s;
+    dg = h3 * (x * s);
     h1 = flow * h3 * (1.0F + x * (1.0F - s));
     h3 = flow * x;
 }
 
 struct SwigluArgs {
     Operand g, h1, h3, dh1, dh3; /* backward g is dg; dh1 may be h1, dh3 h3 */
+    Operand again;               /* backward: where g goes, if anywhere; may be dg */
     int64_t rows, F;
 };
 
@@ -58,6 +61,7 @@ __global__ void __launch_bounds__(THREADS) swiglu_backward_kernel(const SwigluAr
         for (int e = 0; e < W; e++) swiglu_gradient(x[e], v[e], g[e]);
         store_vector(static_cast<A *>(f.dh1.data) + row * f.dh1.ld + j, x);
         store_vector(static_cast<A *>(f.dh3.data) + row * f.dh3.ld + j, v);
+        if (f.again.data) store_vector(static_cast<A *>(f.again.data) + row * f.F + j, g);
     }
 }
 
@@ -76,10 +80,11 @@ __global__ void swiglu_grad_plain_kernel(const SwigluArgs f)
     const int64_t n = f.rows * f.F, step = (int64_t)gridDim.x * blockDim.x;
     for (int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; i < n; i += step) {
         const int64_t row = i / f.F, j = i % f.F;
-        float x = f.h1.get(row * f.h1.ld + j), v = f.h3.get(row * f.h3.ld + j);
-        swiglu_gradient(x, v, f.g.get(i));
+        float x = f.h1.get(row * f.h1.ld + j), v = f.h3.get(row * f.h3.ld + j), g = f.g.get(i);
+        swiglu_gradient(x, v, g);
         f.dh1.set(row * f.dh1.ld + j, x);
         f.dh3.set(row * f.dh3.ld + j, v);
+        if (f.again.data) f.again.set(i, g);
     }
 }
 
@@ -147,5 +152,6 @@ Status swiglu_grad_cuda_run(const OpCall *call)
     f.h3 = second_half(f.h1, operand_in(call, 2), f.F);
     f.dh1 = operand_out(call, 0);
     f.dh3 = second_half(f.dh1, operand_out(call, 1), f.F);
+    f.again = operand_out(call, SWIGLU_GRAD_G);
     return launch(call, f, true);
 }

@@ -73,7 +73,7 @@ static void test_block_fused(void **state)
             {"ln1", a * N * C},         {"rstd", 4 * N},          {"residual", 4 * N * C},
             {"rotated", a * 3 * N * C}, {"attention", a * N * C}, {"lse", 4 * rows},
             {"ln2", a * N * C},         {"rstd", 4 * N},          {"residual", 4 * N * C},
-            {"gated", a * N * F},       {"h13", a * 2 * N * F},
+            {"h13", a * 2 * N * F},
         };
         c.precision = precisions[p];
         check_block(&c, want, (int)(sizeof want / sizeof *want));

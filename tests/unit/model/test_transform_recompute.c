@@ -124,7 +124,7 @@ static void test_cost(void **state)
                 step_cost_of(&plain.model.plan).step.matmul_flops);
     assert_true(step_cost_of(&plain.model.plan).step.recomputed_flops == 0);
     const size_t per_block = (carried(&plain) - carried(&again)) / 5;
-    assert_int_equal(per_block, 4 * 128 * (64 + 3 * 64 + 64 + 64 + 64 + 3 * 256 + 2 + 4));
+    assert_int_equal(per_block, 4 * 128 * (64 + 3 * 64 + 64 + 64 + 64 + 2 * 256 + 2 + 4));
     assert_true(mem_plan_total(&again.binding.mem) < mem_plan_total(&plain.binding.mem));
     close_bound(&again);
     close_bound(&plain);
