@@ -160,8 +160,10 @@ static int activation(Builder *b, const Model *m, const Sizes *s, const BlockPar
                       int y)
 {
     const FeedForward kind = m->config.model.feed_forward;
-    const int out = builder_tensor(b, "gated", TK_ACTIVATION, m->act, DIMS(s->N, s->F));
-    if (kind == FEED_FORWARD_SWIGLU) {
+    const bool gated = kind == FEED_FORWARD_SWIGLU;
+    const int out =
+        builder_tensor(b, gated ? "gated" : "activated", TK_ACTIVATION, m->act, DIMS(s->N, s->F));
+    if (gated) {
         builder_scope(b, layer, "ffn/w13");
         const int h1 = linear(b, m, "h1", y, p->w1), h3 = linear(b, m, "h3", y, p->w3);
         builder_scope(b, layer, "ffn/swiglu");

@@ -38,6 +38,14 @@ assert logits["chunks"] == 5 and logits["rows"] == 3328, logits
 assert logits["whole_mib"] == 16384 * 50264 * 2 / 2**20 and logits["chunk_mib"] == 3328 * 50264 * 2 / 2**20, logits
 PYTHON
 
+# What a configuration file says of attention and the head, which no option names.
+plan --model qwen3-0.6b --device cpu || fail 'a model of a file'
+has 'heads 16, kv_heads 8, d_head 128, head tied to the embedding, vocab 151936'
+plan --model mistral-7b --device cpu || fail 'a model with a window'
+has 'heads 32, kv_heads 8, window 4096, vocab 32000'
+plan --size tiny --device cpu || fail 'a preset'
+! grep -q 'kv_heads\|d_head' out || fail 'a preset says its dimensions'
+
 plan --size tiny --device cpu --precision tf32,fp32 || fail 'an unsupported cell is no failure'
 has unsupported 'tf32 is a format'
 
@@ -139,7 +147,7 @@ END
 plan --model gpt2,llama-3.1-8b --device cuda:999 --precision bf16 || fail 'two models'
 matches '^\| gpt2 +\| +124,439,808' '^\| llama-3.1-8b +\| 8,030,261,248'
 plan --model gpt2 --vocab 100 --num-layers 2 --device cpu || fail 'a model with other dimensions'
-has 'size gpt2, d_model 768, d_ff 3072, layers 2, heads 12, vocab 100'
+has 'size gpt2, d_model 768, d_ff 3072, layers 2, heads 12, head tied to the embedding, vocab 100'
 grep -q 'gpt2: its file asks for dropout, which runs as 0' err || fail 'nothing is said of dropout'
 
 # What fits in the memories that GPUs have, and what to change where it does not; what is said to fit does.

@@ -41,6 +41,18 @@ static bool is_told(int id, const bool *varies, const Config *config, const char
     return strcmp(value, "auto") != 0;
 }
 
+/* What a configuration file says of attention and the head beside the dimensions that have options. */
+static void put_model(Text *text, const ModelSpec *m)
+{
+    const int64_t kv_heads = model_spec_kv_heads(m), d_head = model_spec_head_dim(m);
+    if (kv_heads != m->num_heads) text_printf(text, ", kv_heads %lld", (long long)kv_heads);
+    if (d_head * m->num_heads != m->d_model) text_printf(text, ", d_head %lld", (long long)d_head);
+    if (model_spec_has_window(m)) text_printf(text, ", window %lld", (long long)m->window);
+    if (model_spec_has_window(m) && m->window_from > 0)
+        text_printf(text, " from layer %lld on", (long long)m->window_from);
+    text_puts(text, m->tied ? ", head tied to the embedding" : "");
+}
+
 void planned_config_note(Table *table, const Sweep *sweep, const Config *config,
                          const Placement *placement, Attention attention)
 {
@@ -53,6 +65,9 @@ void planned_config_note(Table *table, const Sweep *sweep, const Config *config,
         if (id == OPTION_THREADS && !placement) continue;
         text_printf(&text, "%s%s %s", separator, cell_field_table[id].label, value.s);
         separator = ", ";
+        if (id == OPTION_NUM_HEADS && !sweep->varies[OPTION_SIZE] &&
+            model_spec_is_file(&used.model))
+            put_model(&text, &used.model);
     }
     table_note_text(table, &text);
 }
