@@ -4,6 +4,7 @@
 #include "base/safetensors_reader.h"
 #include "base/text.h"
 #include "harness.h"
+#include "model/file_tensor.h"
 
 #include <jansson.h>
 #include <stdlib.h>
@@ -107,10 +108,14 @@ static void read_all(void *self, const char *name, const uint8_t *data, size_t n
     json_decref(header);
 }
 
-/* Each with the one before it. */
+/* Each with the one before it; and what each is by its name. */
 static void compare_all(const SafetensorsReader *reader)
 {
     bool equal;
+    for (size_t i = 0; i < safetensors_reader_count(reader); i++) {
+        for (int a = ARCHITECTURE_OWN + 1; a < ARCHITECTURE_COUNT; a++)
+            file_tensor_identify((Architecture)a, safetensors_reader_entry(reader, i)->name);
+    }
     for (size_t i = 1; i < safetensors_reader_count(reader); i++)
         harness_taken(safetensors_reader_equal(reader, i - 1, i, &equal), refusals);
 }

@@ -186,6 +186,36 @@ static void own_model_keeps_its_names(void **state)
     model_free(&model);
 }
 
+static void names_are(Architecture architecture, const char *name, FileNameKind kind, int64_t layer)
+{
+    const FileName is = file_tensor_identify(architecture, name);
+    if (is.kind != kind || is.layer != layer)
+        fail_msg("%s is of kind %d, layer %lld", name, (int)is.kind, (long long)is.layer);
+}
+
+static void names_of_files_are_known(void **state)
+{
+    (void)state;
+    const Architecture llama = ARCHITECTURE_QWEN3, gpt2 = ARCHITECTURE_GPT2;
+    names_are(llama, "model.layers.31.self_attn.q_proj.bias", FILE_NAME_PARAMETER, 31);
+    names_are(llama, "layers.7.mlp.up_proj.weight", FILE_NAME_PARAMETER, 7);
+    names_are(llama, "model.norm.weight", FILE_NAME_PARAMETER, -1);
+    names_are(llama, "lm_head.weight", FILE_NAME_HEAD, -1);
+    names_are(llama, "model.layers.0.self_attn.rotary_emb.inv_freq", FILE_NAME_BUFFER, -1);
+    names_are(llama, "rotary_emb.inv_freq", FILE_NAME_BUFFER, -1);
+    names_are(llama, "model.layers.x.mlp.up_proj.weight", FILE_NAME_UNKNOWN, -1);
+    names_are(llama, "model.layers..mlp.up_proj.weight", FILE_NAME_UNKNOWN, -1);
+    names_are(llama, "model.layers.99999999999.mlp.up_proj.weight", FILE_NAME_UNKNOWN, -1);
+    names_are(llama, "model.layers.1.mlp.up_proj.weight.x", FILE_NAME_UNKNOWN, -1);
+    names_are(llama, "my_rotary_emb.inv_freq", FILE_NAME_UNKNOWN, -1);
+    names_are(llama, "", FILE_NAME_UNKNOWN, -1);
+    names_are(gpt2, "h.2.attn.bias", FILE_NAME_BUFFER, -1);
+    names_are(gpt2, "h.2.attn.c_attn.bias", FILE_NAME_PARAMETER, 2);
+    names_are(gpt2, "h.2.crossattention.bias", FILE_NAME_UNKNOWN, -1);
+    names_are(ARCHITECTURE_NEOX, "embed_out.weight", FILE_NAME_HEAD, -1);
+    names_are(ARCHITECTURE_NEOX, "h.2.attn.bias", FILE_NAME_UNKNOWN, -1);
+}
+
 /* A plan that has what no line names, or half of what one does. */
 static void a_parameter_without_a_name_is_refused(void **state)
 {
@@ -218,6 +248,7 @@ int main(void)
         cmocka_unit_test(neox_has_heads_side_by_side),
         cmocka_unit_test(every_element_has_one_place),
         cmocka_unit_test(own_model_keeps_its_names),
+        cmocka_unit_test(names_of_files_are_known),
         cmocka_unit_test(a_parameter_without_a_name_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
