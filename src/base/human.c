@@ -180,19 +180,42 @@ HumanText human_si(double x)
     return out;
 }
 
-static HumanQuote cut(const char *s, const char *quote)
+enum { MOST_QUOTED = 64 };
+
+static void hide_controls(HumanQuote *quote)
 {
-    enum { MOST = 64 };
-    HumanQuote out;
-    int n = (int)strnlen(s, MOST + 1);
-    const bool long_one = n > MOST;
-    if (long_one) n = MOST;
-    /* Not in the middle of a UTF-8 sequence. */
-    while (long_one && n > 0 && ((unsigned char)s[n] & 0xc0U) == 0x80U) n--;
-    snprintf(out.s, sizeof out.s, "%s%.*s%s%s", quote, n, s, long_one ? "..." : "", quote);
-    for (char *c = out.s; *c; c++) {
+    for (char *c = quote->s; *c; c++) {
         if ((unsigned char)*c < 0x20 || *c == 0x7f) *c = '?';
     }
+}
+
+/* Is it a byte within a UTF-8 sequence, but not its first? */
+static bool continues(char c)
+{
+    return ((unsigned char)c & 0xc0U) == 0x80U;
+}
+
+static HumanQuote cut(const char *s, const char *quote)
+{
+    HumanQuote out;
+    int n = (int)strnlen(s, MOST_QUOTED + 1);
+    const bool long_one = n > MOST_QUOTED;
+    if (long_one) n = MOST_QUOTED;
+    while (long_one && n > 0 && continues(s[n])) n--;
+    snprintf(out.s, sizeof out.s, "%s%.*s%s%s", quote, n, s, long_one ? "..." : "", quote);
+    hide_controls(&out);
+    return out;
+}
+
+HumanQuote human_path(const char *s)
+{
+    HumanQuote out;
+    const size_t n = strlen(s);
+    if (n <= MOST_QUOTED) return human_quote(s);
+    s += n - MOST_QUOTED;
+    while (continues(*s)) s++;
+    snprintf(out.s, sizeof out.s, "'...%s'", s);
+    hide_controls(&out);
     return out;
 }
 

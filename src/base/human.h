@@ -29,6 +29,8 @@ HumanText human_si(double x); /* 1.23 G, for FLOPs and elements */
 /* What the user typed, fit for a line of a message: in quotes, cut, without control characters. */
 HumanQuote human_quote(const char *s);
 HumanQuote human_plain(const char *s); /* the same without the quotes */
+HumanQuote
+human_path(const char *s); /* of a path that is too long the end is kept: '.../model.json' */
 /* As many digits as `significant`, never an exponent: 1234, 12.34, 0.001234; - for NaN. */
 HumanText human_number(double x, int significant);
 /* How many a step on average: 2, not 2.000, where it is whole; otherwise four digits. */

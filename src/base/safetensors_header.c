@@ -27,7 +27,7 @@ static Status wrong(const char *path, const char *fmt, ...)
     va_start(args, fmt);
     vsnprintf(message, sizeof message, fmt, args);
     va_end(args);
-    return FAIL(ST_USAGE, "%s: %s; download or write it again", human_quote(path).s, message);
+    return FAIL(ST_USAGE, "%s: %s; download or write it again", human_path(path).s, message);
 }
 
 HumanQuote safetensors_header_shape(int n_dims, const int64_t *dim)

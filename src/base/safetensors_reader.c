@@ -43,7 +43,7 @@ static Status wrong(const Shard *shard, const char *what)
 {
     return FAIL(ST_USAGE,
                 "%s: %s: not a safetensors file that can be read; download or write it again",
-                human_quote(text_str(&shard->path)).s, what);
+                human_path(text_str(&shard->path)).s, what);
 }
 
 /* ---- opening ---- */
@@ -55,7 +55,7 @@ static Status read_bytes(const Shard *shard, void *to, size_t n, uint64_t from)
         const ssize_t got = pread(shard->fd, at, n, (off_t)from);
         if (got < 0 && errno == EINTR) continue;
         if (got < 0)
-            return FAIL(ST_IO, "cannot read %s: %s", human_quote(text_str(&shard->path)).s,
+            return FAIL(ST_IO, "cannot read %s: %s", human_path(text_str(&shard->path)).s,
                         error_text(errno));
         if (got == 0) return wrong(shard, "it ends too early");
         at += got;
@@ -88,7 +88,7 @@ static Status open_shard(Shard *shard)
     /* O_NONBLOCK: a FIFO would wait for somebody who writes to it. */
     shard->fd = open(text_str(&shard->path), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (shard->fd < 0 || fstat(shard->fd, &info) != 0)
-        return FAIL(ST_USAGE, "cannot read %s: %s", human_quote(text_str(&shard->path)).s,
+        return FAIL(ST_USAGE, "cannot read %s: %s", human_path(text_str(&shard->path)).s,
                     error_text(errno));
     if (!S_ISREG(info.st_mode)) return wrong(shard, "it is not a regular file");
     TRY(read_bytes(shard, bytes, sizeof bytes, 0));
@@ -129,13 +129,13 @@ static Status add_listed(SafetensorsReader *reader, const char *folder, const ch
     json_t *file;
     if (!json_is_object(map))
         return FAIL(ST_USAGE, "%s has no weight_map that names the files of weights",
-                    human_quote(index).s);
+                    human_path(index).s);
     json_object_foreach(map, tensor, file)
     {
         const char *name = json_string_value(file);
         if (!name || !*name || strchr(name, '/') || strcmp(name, "..") == 0)
             return FAIL(ST_USAGE, "%s: the file of %s is not a name in this folder",
-                        human_quote(index).s, human_quote(tensor).s);
+                        human_path(index).s, human_quote(tensor).s);
         if (!has_shard(reader, name)) TRY(add_shard(reader, folder, name));
     }
     return ST_OK;
@@ -161,7 +161,7 @@ static Status make_places(SafetensorsReader *reader)
     for (size_t i = 1; i < reader->n; i++) {
         if (compare_names(&reader->places[i - 1], &reader->places[i]) != 0) continue;
         return FAIL(ST_USAGE, "%s: two of its files have the tensor %s",
-                    human_quote(text_str(&reader->source)).s,
+                    human_path(text_str(&reader->source)).s,
                     human_quote(reader->places[i].entry->name).s);
     }
     return ST_OK;
@@ -182,7 +182,7 @@ static Status open_all(SafetensorsReader *reader, const char *folder)
     struct stat info;
     if (stat(text_str(path), &info) != 0) return ST_OK;
     if (!S_ISREG(info.st_mode))
-        return FAIL(ST_USAGE, "%s is not a regular file", human_quote(text_str(path)).s);
+        return FAIL(ST_USAGE, "%s is not a regular file", human_path(text_str(path)).s);
     TRY(text_read_file(&text, text_str(path), MOST_INDEX));
     return add_listed(reader, folder, text_str(path), text_str(&text), text.n);
 }
@@ -304,16 +304,16 @@ Status safetensors_reader_read(const SafetensorsReader *reader, const char *name
     size_t i;
     if (!safetensors_reader_find(reader, name, &i))
         return FAIL(ST_USAGE, "%s: the tensor %s is missing",
-                    human_quote(text_str(&reader->source)).s, human_quote(name).s);
+                    human_path(text_str(&reader->source)).s, human_quote(name).s);
     const SafetensorsEntry *entry = reader->places[i].entry;
     const Shard *shard = shard_of(reader, i);
     const bool f32 = strcmp(entry->dtype, "F32") == 0, bf16 = strcmp(entry->dtype, "BF16") == 0;
     if (!f32 && !bf16 && strcmp(entry->dtype, "F16") != 0)
         return FAIL(ST_USAGE, "%s: the tensor %s is %s; F32, F16 and BF16 are read",
-                    human_quote(text_str(&shard->path)).s, human_quote(name).s, entry->dtype);
+                    human_path(text_str(&shard->path)).s, human_quote(name).s, entry->dtype);
     if (!same_shape(entry, n_dims, dim))
         return FAIL(ST_USAGE, "%s: the tensor %s is %s, and the model has %s",
-                    human_quote(text_str(&shard->path)).s, human_quote(name).s,
+                    human_path(text_str(&shard->path)).s, human_quote(name).s,
                     safetensors_header_shape(entry->n_dims, entry->dim).s,
                     safetensors_header_shape(n_dims, dim).s);
     const size_t bytes = (size_t)(entry->end - entry->begin);

@@ -18,7 +18,7 @@ Status field_value_wrong(const char *where, const char *fmt, ...)
     va_start(args, fmt);
     vsnprintf(message, sizeof message, fmt, args);
     va_end(args);
-    return FAIL(ST_USAGE, "%s: %s", human_quote(where).s, message);
+    return FAIL(ST_USAGE, "%s: %s", human_path(where).s, message);
 }
 
 Status field_value_whole(const char *where, const json_t *value, const char *name,

@@ -332,7 +332,7 @@ static Status check(const File *file)
                      (long long)spec->num_heads);
     Status status = model_spec_complete(spec);
     if (status == ST_OK) status = model_spec_check(spec);
-    if (status != ST_OK) status_context("%s", human_quote(file->where).s);
+    if (status != ST_OK) status_context("%s", human_path(file->where).s);
     return status;
 }
 

@@ -19,7 +19,7 @@ Status model_file_parse(ModelSpec *spec, const char *text, size_t n, const char 
     CLEANUP(json_text_free) json_t *root = NULL;
     TRY(json_reader_parse(&root, where, text, n, JSON_REJECT_DUPLICATES, &error));
     if (!root)
-        return FAIL(ST_USAGE, "%s: line %d is not JSON: %s", human_quote(where).s, error.line,
+        return FAIL(ST_USAGE, "%s: line %d is not JSON: %s", human_path(where).s, error.line,
                     human_plain(error.text).s);
     return model_fields_read(spec, root, where);
 }
@@ -52,9 +52,9 @@ static Status not_found(const char *model)
                         model_spec_presets[i]);
     }
     const char *near = strchr(model, '/') ? NULL : suggest_word(model, model_file_names, n);
-    if (near) return FAIL(ST_USAGE, "no model %s: did you mean %s?", human_quote(model).s, near);
+    if (near) return FAIL(ST_USAGE, "no model %s: did you mean %s?", human_path(model).s, near);
     return FAIL(ST_USAGE, "no model %s: neither a file, a folder nor a name of --model list",
-                human_quote(model).s);
+                human_path(model).s);
 }
 
 /* The last folder of a path, or NULL; cuts it off. */
@@ -109,13 +109,13 @@ static Status find_file(const char *model, Text *path)
     text_printf(path, folder ? "%s/%s" : "%s", model, config_name);
     TRY(text_status(path));
     if (folder && stat(text_str(path), &info) != 0)
-        return FAIL(ST_USAGE, "%s has no %s: is it the folder of a model?", human_quote(model).s,
+        return FAIL(ST_USAGE, "%s has no %s: is it the folder of a model?", human_path(model).s,
                     config_name);
     if (!S_ISREG(info.st_mode))
-        return FAIL(ST_USAGE, "%s is not a file", human_quote(text_str(path)).s);
+        return FAIL(ST_USAGE, "%s is not a file", human_path(text_str(path)).s);
     if (info.st_size > MOST_BYTES)
         return FAIL(ST_USAGE, "%s has %s; the configuration of a model has a few KiB",
-                    human_quote(text_str(path)).s, human_bytes((double)info.st_size).s);
+                    human_path(text_str(path)).s, human_bytes((double)info.st_size).s);
     return ST_OK;
 }
 
@@ -123,7 +123,7 @@ static Status read_text(const char *model, Text *path, Text *text)
 {
     TRY(find_file(model, path));
     const Status status = text_read_file(text, text_str(path), MOST_BYTES);
-    return status == ST_IO ? FAIL(ST_USAGE, "%s", human_plain(status_message()).s) : status;
+    return status == ST_IO ? ST_USAGE : status; /* with its message */
 }
 
 void model_file_add_hash(ModelSpec *spec)

@@ -67,7 +67,7 @@ static Status refuse_other_forms(const char *folder)
                 "%s: weights are read from model.safetensors or the files that"
                 " model.safetensors.index.json lists, not from %s: convert them with transformers'"
                 " save_pretrained(), or copy config.json elsewhere for random ones",
-                human_quote(folder).s, human_quote(first).s);
+                human_path(folder).s, human_quote(first).s);
 }
 
 /* A bundled model has no weights; a folder of its name may have some. */
@@ -136,7 +136,7 @@ static Status check_wanted(const SafetensorsReader *weights, const ModelSpec *sp
     CLEANUP(text_free) Text advice = {0};
     if (!find_tensor(weights, t, i))
         return FAIL(ST_USAGE, "%s: the tensor %s is missing: %s",
-                    human_quote(safetensors_reader_source(weights)).s, human_quote(t->name).s,
+                    human_path(safetensors_reader_source(weights)).s, human_quote(t->name).s,
                     is_changed(spec, OPTION_NUM_LAYERS)
                         ? "--num-layers asks for more layers than the files have"
                         : "config.json asks for it; is it that of these weights?");
@@ -146,7 +146,7 @@ static Status check_wanted(const SafetensorsReader *weights, const ModelSpec *sp
         return ST_OK;
     TRY(put_advice(&advice, spec));
     return FAIL(ST_USAGE, "%s: the tensor %s is %s, and the model has %s: %s",
-                human_quote(safetensors_reader_path(weights, *i)).s, human_quote(entry->name).s,
+                human_path(safetensors_reader_path(weights, *i)).s, human_quote(entry->name).s,
                 safetensors_header_shape(entry->n_dims, entry->dim).s,
                 safetensors_header_shape(t->n_dims, t->dim).s, text_str(&advice));
 }
@@ -160,7 +160,7 @@ static Status check_tied_head(const SafetensorsReader *weights, size_t embedding
     return FAIL(ST_USAGE,
                 "%s: the tensor %s differs from %s, and config.json ties them: set"
                 " tie_word_embeddings to false there, or remove the tensor",
-                human_quote(safetensors_reader_path(weights, head)).s,
+                human_path(safetensors_reader_path(weights, head)).s,
                 human_quote(safetensors_reader_entry(weights, head)->name).s,
                 human_quote(safetensors_reader_entry(weights, embedding)->name).s);
 }
@@ -170,7 +170,7 @@ static Status check_other(const SafetensorsReader *weights, const ModelSpec *spe
                           size_t i)
 {
     const char *name = safetensors_reader_entry(weights, i)->name;
-    const HumanQuote path = human_quote(safetensors_reader_path(weights, i));
+    const HumanQuote path = human_path(safetensors_reader_path(weights, i));
     const FileName is = file_tensor_identify(spec->architecture, name);
     const char *class_name = architecture_table[spec->architecture].class_name;
     if (is.kind == FILE_NAME_BUFFER) return ST_OK;

@@ -110,6 +110,14 @@ wrong "before 'lm_head.weight' are of no tensor" m
 weights m step.safetensors overlap
 wrong 'tensors overlap' m
 
+# ---- a long path ----
+deep=hub/models--somebody--a-model-with-a-rather-long-name/snapshots/0123456789abcdef0123456789abcdef01234567
+mkdir -p $deep
+cp m/config.json m/model.safetensors $deep
+wrong "abcdef01234567/model.safetensors': " $deep
+echo '[]' >$deep/config.json
+wrong "abcdef01234567/config.json': it is JSON" $deep
+
 # ---- weights in other forms ----
 rm m/model.safetensors
 export_to random.safetensors m

@@ -344,7 +344,7 @@ Status export_step(const Config *config, const char *model, const char *path,
     TRY(weights_open(&weights, model));
     if (safetensors_reader_reads(weights, path))
         return FAIL(ST_USAGE, "--out %s has the weights of the model: choose another file",
-                    human_quote(path).s);
+                    human_path(path).s);
     TRY(fit_make_on(&fit, config, &placement, NULL));
     TRY(file_tensor_list(&e.tensors, &fit.model));
     if (weights) TRY(weights_check(weights, &e.tensors, &config->model));

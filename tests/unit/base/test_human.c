@@ -149,6 +149,14 @@ static void quotations(void **state)
     memcpy(text + 63, "\xc2\xb1", 2);
     text[199] = 0;
     assert_string_equal(human_quote(text).s + 60, "xxxx...'");
+    /* A path's end says which file it is. */
+    assert_string_equal(human_path("a/b\n").s, "'a/b?'");
+    strcpy(text + 100, "/model.json");
+    assert_string_equal(human_path(text).s + strlen(human_path(text).s) - 13, "x/model.json'");
+    assert_true(strncmp(human_path(text).s, "'...x", 5) == 0);
+    assert_int_equal(strlen(human_path(text).s), 64 + 5);
+    memcpy(text + 111 - 65, "\xc2\xb1", 2);
+    assert_int_equal(strlen(human_path(text).s), 63 + 5);
 }
 
 int main(void)
