@@ -133,6 +133,7 @@ static const char help[] =
     "  roofstep suite\n"
     "  roofstep suite --dry-run                    (the commands and their expected time)\n"
     "  roofstep suite --budget 10m --out-dir here\n"
+    "  roofstep suite --model path/to/folder       (the whole page for your model)\n"
     "  roofstep suite --full                       (every size, context and precision)\n"
     "  roofstep suite --like rtx5090               (published tables, their figures beside ours)\n"
     "  roofstep suite --resume roofstep-report     (after Ctrl-C or a kill: runs the rest)\n";

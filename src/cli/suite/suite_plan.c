@@ -43,20 +43,41 @@ static void add_context(Contexts *c, int64_t ctx)
     c->n++;
 }
 
-/* Those of the workload within the model's positions, shorter ones in place of longer ones: an exponent wants as
- * many. The model's own is one of them. */
-static void choose_contexts(Contexts *contexts, const Config *model, const Sweep *workload)
+static Contexts contexts_of(const Sweep *workload)
 {
-    const int64_t positions = model->model.positions;
     Contexts all = {0};
     for (int i = 0; i < workload->n; i++) add_context(&all, workload->configs[i].ctx);
+    return all;
+}
+
+/* Those of the workload within the model's positions. */
+static Contexts within_positions(const Config *model, const Sweep *workload)
+{
+    const int64_t positions = model->model.positions;
+    const Contexts all = contexts_of(workload);
+    Contexts within = {0};
     for (int i = 0; i < all.n; i++) {
-        if (positions == 0 || all.list[i] <= positions) add_context(contexts, all.list[i]);
+        if (positions == 0 || all.list[i] <= positions) add_context(&within, all.list[i]);
     }
-    if (contexts->n == 0) add_context(contexts, positions);
-    while (contexts->n < all.n && contexts->list[0] >= 2 * LEAST_CONTEXT)
-        add_context(contexts, contexts->list[0] / 2);
-    add_context(contexts, model->ctx);
+    if (within.n == 0) add_context(&within, positions);
+    return within;
+}
+
+/* Shorter ones in place of those beyond: an exponent wants as many. The model's own is one of them. */
+static Contexts attention_contexts(const Config *model, const Sweep *workload)
+{
+    Contexts contexts = within_positions(model, workload);
+    const int wanted = contexts_of(workload).n;
+    while (contexts.n < wanted && contexts.list[0] >= 2 * LEAST_CONTEXT)
+        add_context(&contexts, contexts.list[0] / 2);
+    add_context(&contexts, model->ctx);
+    return contexts;
+}
+
+static void put_contexts(Text *out, const Contexts *contexts)
+{
+    for (int i = 0; i < contexts->n; i++)
+        text_printf(out, "%s%" PRId64, i > 0 ? "," : " --ctx ", contexts->list[i]);
 }
 
 /* Attention as most of the model's layers have it. */
@@ -68,22 +89,42 @@ static void put_heads(Text *out, const Config *c)
     if (kv_heads != m->num_heads) text_printf(out, " --kv-heads %" PRId64, kv_heads);
     if (m->window > 0 && 2 * m->window_from < m->num_layers)
         text_printf(out, " --window %" PRId64, m->window);
-    text_printf(out, " --batch %" PRId64 " --ctx ", c->batch);
+    text_printf(out, " --batch %" PRId64, c->batch);
 }
 
-static Status put_attention(Text *out, const Suite *suite, const SuiteWorkload *workload)
+static void put_attention(Text *out, const Config *model, const Sweep *workload)
 {
+    const Contexts contexts = attention_contexts(model, workload);
+    put_heads(out, model);
+    put_contexts(out, &contexts);
+}
+
+/* A model's name says neither: the workload does, so that there is a smaller one for a large model. */
+static void put_step(Text *out, const Suite *suite, const Config *model, const Sweep *workload,
+                     bool batch)
+{
+    const Contexts contexts = within_positions(model, workload);
+    if (!suite_arguments_name(suite->first, OPTION_CTX)) put_contexts(out, &contexts);
+    if (batch && !suite_arguments_name(suite->first, OPTION_BATCH))
+        text_printf(out, " --batch %" PRId64, workload->configs->batch);
+}
+
+/* The model of a configuration file in place of the workload's. */
+static Status put_model(Text *out, const Suite *suite, const SuiteWorkload *workload)
+{
+    const bool alone = workload->part == SUITE_ATTENTION;
+    const Command *command = suite_parts_info[alone ? SUITE_ATTENTION : SUITE_BENCH].command;
     CLEANUP(sweep_free) Sweep model = {0}, cells = {0};
     Settings settings;
-    Contexts contexts = {0};
     TRY(suite_arguments_parse(suite->first, &suite_parts_info[SUITE_BENCH].command->options,
                               &settings, &model));
-    TRY(suite_arguments_parse(workload->model, &suite_parts_info[SUITE_ATTENTION].command->options,
-                              &settings, &cells));
-    choose_contexts(&contexts, model.configs, &cells);
-    put_heads(out, model.configs);
-    for (int i = 0; i < contexts.n; i++)
-        text_printf(out, "%s%" PRId64, i > 0 ? "," : "", contexts.list[i]);
+    TRY(suite_arguments_parse(workload->model, &command->options, &settings, &cells));
+    if (alone) {
+        put_attention(out, model.configs, &cells);
+    } else {
+        text_puts(out, model_of(suite, workload));
+        put_step(out, suite, model.configs, &cells, settings.given[OPTION_BATCH]);
+    }
     return ST_OK;
 }
 
@@ -91,8 +132,8 @@ static Status write_args(const Suite *suite, const SuiteWorkload *workload,
                          const TimeEstimateRates *rates, char args[SUITE_ARGS_SIZE])
 {
     CLEANUP(text_free) Text text = {0};
-    if (workload->part == SUITE_ATTENTION && suite_arguments_name(suite->first, OPTION_MODEL))
-        TRY(put_attention(&text, suite, workload));
+    if (suite_arguments_name(suite->first, OPTION_MODEL))
+        TRY(put_model(&text, suite, workload));
     else
         text_puts(&text, model_of(suite, workload));
     text_printf(&text, " %s %s %s", workload->rest, suite->device, suite->cells);

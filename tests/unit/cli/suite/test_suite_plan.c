@@ -99,6 +99,22 @@ static void attention_is_that_of_the_users_model(void **state)
                 "--d-head 64 --heads 12 --batch 4 --ctx 32,64,128,256 ");
 }
 
+/* Its name says neither context nor batch: those of the workload, within its positions. */
+static void a_model_of_a_file_has_the_workloads_contexts(void **state)
+{
+    (void)state;
+    const Suite full = planned(INFINITY, "--model gpt2", true, true);
+    begins_with(full.parts[SUITE_BENCH].args, "--model gpt2 --ctx 128,256,512 --precision ");
+    begins_with(full.parts[SUITE_SIZES].args, "--model gpt2 --ctx 128,256,512 --precision ");
+    begins_with(full.parts[SUITE_PROFILE].args, "--model gpt2 --ctx 512 --warmup ");
+    const Suite brief = planned(1, "--model gpt2", false, true);
+    begins_with(brief.parts[SUITE_BENCH].args, "--model gpt2 --ctx 32,64 --batch 1 --precision ");
+    const Suite asked = planned(1, "--model mistral-7b --ctx 300 --batch 2", false, true);
+    begins_with(asked.parts[SUITE_BENCH].args,
+                "--model mistral-7b --ctx 300 --batch 2 --precision ");
+    begins_with(asked.parts[SUITE_MEMORY].args, "--model mistral-7b --ctx 300 --batch 2 ");
+}
+
 static void fp16_where_there_is_no_bf16(void **state)
 {
     const Suite suite = planned(60, "", true, false);
@@ -115,6 +131,7 @@ int main(void)
         cmocka_unit_test(a_gpu_has_its_own_workloads),
         cmocka_unit_test(the_users_model_replaces_ours),
         cmocka_unit_test(attention_is_that_of_the_users_model),
+        cmocka_unit_test(a_model_of_a_file_has_the_workloads_contexts),
         cmocka_unit_test(fp16_where_there_is_no_bf16),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
