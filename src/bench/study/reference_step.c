@@ -39,8 +39,9 @@ static Status check_memory(const ReferenceStep *r, const Binding *binding)
     if (need <= available) return ST_OK;
     return FAIL(ST_NO_MEMORY,
                 "the float64 reference needs %s of memory and %s are available: choose a smaller "
-                "--size, --batch or --ctx",
-                human_bytes((double)need).s, human_bytes((double)available).s);
+                "%s, --batch or --ctx",
+                human_bytes((double)need).s, human_bytes((double)available).s,
+                model_spec_is_file(&r->model.config.model) ? "--num-layers" : "--size");
 }
 
 Status reference_step_run(ReferenceStep *r, const Config *config, int threads)

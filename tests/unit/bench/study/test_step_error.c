@@ -2,6 +2,7 @@
  * and the dtypes of a plan. */
 #include "bench/record/component_dtypes.h"
 #include "bench/study/step_error.h"
+#include "config/model_file.h"
 #include "step_harness.h"
 
 static const Placement on_cpu = {.backend = BACKEND_cpu, .threads = 2, .name = "cpu"};
@@ -169,6 +170,24 @@ static void test_both_ends_of_fp16(void **state)
     reference_step_free(&r);
 }
 
+/* A model of a file has no other --size. */
+static void test_no_room_for_the_reference(void **state)
+{
+    (void)state;
+    Config c = small_config();
+    c.batch = 4096;
+    c.ctx = 1 << 16;
+    c.model.vocab = 1 << 16;
+    for (int file = 0; file < 2; file++) {
+        ReferenceStep r;
+        if (file) assert_int_equal(model_file_load(&c.model, "qwen3-0.6b"), ST_OK);
+        if (file) c.ctx = 40960;
+        assert_int_equal(reference_step_run(&r, &c, 1), ST_NO_MEMORY);
+        assert_non_null(strstr(status_message(), file ? "smaller --num-layers" : "smaller --size"));
+        reference_step_free(&r);
+    }
+}
+
 static void expect_dtype(const Model *m, Component component, const char *expected)
 {
     const ComponentText text = component_dtypes_of(m, component);
@@ -215,6 +234,7 @@ int main(void)
         cmocka_unit_test(test_chunks),
         cmocka_unit_test(test_counted_elements),
         cmocka_unit_test(test_both_ends_of_fp16),
+        cmocka_unit_test(test_no_room_for_the_reference),
         cmocka_unit_test(test_dtypes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
