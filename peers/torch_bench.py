@@ -110,8 +110,9 @@ def measure(args, step, out):
     for i in range(args.steps):
         out.send(stage="step", done=i + 1, of=args.steps)
         sample, start = {}, time.perf_counter()
-        for name, part in step.parts():
-            sample.update(clock.time(name, part))
+        for name, part in step.parts():  # those of micro-batches add up
+            for series, seconds in clock.time(name, part).items():
+                sample[series] = sample.get(series, 0) + seconds
         if not step.cuda:
             sample["step"] = time.perf_counter() - start
         out.send(sample=sample)
@@ -249,7 +250,7 @@ def read_options():
     parser.add_argument("--size", default="small", metavar="NAME", help=f"{', '.join(SIZES)} or custom; any name beside --model-config")
     for name in DIMENSIONS:
         parser.add_argument("--" + name.replace("_", "-"), type=positive)
-    for name, default in (("vocab", 10000), ("ctx", 128), ("batch", 4), ("steps", 10), ("d-head", 64), ("heads", 1)):
+    for name, default in (("vocab", 10000), ("ctx", 128), ("batch", 4), ("accumulate", 1), ("steps", 10), ("d-head", 64), ("heads", 1)):
         parser.add_argument("--" + name, type=positive, default=default)
     parser.add_argument("--model-config", metavar="JSON", help="the text of a config.json: the model is that of transformers")
     parser.add_argument("--mask", default="causal", choices=("causal", "full"))
@@ -268,6 +269,8 @@ def read_options():
     parser.add_argument("--trial", action="store_true", help=argparse.SUPPRESS)  # is one of them
     parser.add_argument("--messages", type=int, metavar="FD", help="send to this file descriptor as it goes")
     args = parser.parse_args()
+    if args.accumulate > 1 and args.mode != "train":
+        parser.error("--accumulate sums gradients for the optimizer: it needs --mode train")
     if args.variant not in VARIANTS[args.subject]:
         parser.error(f"--variant {args.variant} is not one of {', '.join(VARIANTS[args.subject])}")
     if args.model_config is None and args.size not in (*SIZES, "custom"):

@@ -30,7 +30,7 @@ class Result:
     """Collects the same messages into one result."""
 
     def __init__(self, args):
-        names = ("d_head", "heads", "mask") if args.subject == "attention" else ("size", *DIMENSIONS, "vocab")
+        names = ("d_head", "heads", "mask") if args.subject == "attention" else ("size", *DIMENSIONS, "vocab", "accumulate")
         self.record = {name: getattr(args, name) for name in (*names, "ctx", "batch", "device", "precision", "mode")}
         self.record.update(attention=ATTENTION_OF[args.variant], exec=EXECS[args.variant], peer="torch", variant=args.variant,
                            warmup=args.warmup, steps=args.steps, seed=args.seed, lr=args.lr, clip=args.clip,
@@ -52,7 +52,7 @@ class Result:
                 if gpu:
                     self.record[name].update(gpu_mean_ms=statistics.mean(gpu), gpu_std_ms=spread(gpu))
         if "step" in self.record:
-            tokens = self.record["batch"] * self.record["ctx"]
+            tokens = self.record.get("accumulate", 1) * self.record["batch"] * self.record["ctx"]
             self.record["tokens_per_s"] = tokens / (self.record["step"]["mean_ms"] * 1e-3)
         return self.record
 

@@ -92,13 +92,20 @@ class Step:
         with torch.device(args.device) if hasattr(torch.device, "__enter__") else contextlib.nullcontext():
             self.model = HfModel(args, strong) if args.model_config else Model(args, strong)
         self.model.to(args.device)
-        shape = (args.batch, args.ctx)
-        self.tokens, self.targets = (torch.randint(args.vocab, shape, device=args.device) for _ in range(2))
+        shape = (args.accumulate * args.batch, args.ctx)
+        tokens, targets = (torch.randint(args.vocab, shape, device=args.device) for _ in range(2))
+        self.micro_batches = list(zip(tokens.split(args.batch), targets.split(args.batch)))
+        self.micro_batch = 0  # the next one
         self.optimizer = self.make_optimizer(strong) if args.mode == "train" else None
         scaled = args.precision == "fp16" and args.mode == "train" and args.loss_scale != "none"
         self.scaler = self.make_scaler() if scaled else None
         self.loss_of = self.compiled(self.make_loss())
-        self.loss = None
+        self.loss = self.loss_sum = None
+        # A graph replays into the memory of its results: gradients that are summed need memory of their own.
+        self.own_gradients = args.accumulate > 1 and args.variant == "graphs"
+        if self.own_gradients:
+            for parameter in self.model.parameters():
+                parameter.grad = torch.zeros_like(parameter)
 
     def make_optimizer(self, strong):
         how = dict(lr=self.args.lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.01)
@@ -136,7 +143,12 @@ class Step:
         if self.args.variant == "graphs" and hasattr(getattr(torch, "compiler", None), "cudagraph_mark_step_begin"):
             torch.compiler.cudagraph_mark_step_begin()
         with torch.no_grad() if self.args.mode == "fwd" else contextlib.nullcontext():
-            self.loss = self.loss_of(self.tokens, self.targets)
+            self.loss = self.loss_of(*self.micro_batches[self.micro_batch])
+        if self.args.accumulate > 1:
+            self.loss = self.loss / self.args.accumulate
+            before = 0 if self.micro_batch == 0 else self.loss_sum
+            self.loss_sum = before + self.loss.detach()
+        self.micro_batch = (self.micro_batch + 1) % self.args.accumulate
 
     def backward(self):
         if self.args.mode == "fwd_bwd":  # the optimizer does it otherwise
@@ -153,18 +165,20 @@ class Step:
             self.scaler.update()
         else:
             self.optimizer.step()
-        self.optimizer.zero_grad(set_to_none=True)
+        self.optimizer.zero_grad(set_to_none=not self.own_gradients)
 
     def parts(self):
+        """Forward and backward of every micro-batch, then the optimizer."""
         count = {"fwd": 1, "fwd_grad": 1, "fwd_bwd": 2, "train": 3}[self.args.mode]
-        return list(zip(PHASES, (self.forward, self.backward, self.optimize)))[:count]
+        phases = list(zip(PHASES, (self.forward, self.backward, self.optimize)))[:count]
+        return phases[:2] * self.args.accumulate + phases[2:]
 
     def whole(self):
         for _, part in self.parts():
             part()
 
     def facts(self):
-        loss = self.loss.item()
+        loss = (self.loss if self.args.accumulate == 1 else self.loss_sum).item()
         return {"loss": loss if math.isfinite(loss) else None,
                 "parameters": sum(p.numel() for p in self.model.parameters())}
 

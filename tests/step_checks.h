@@ -67,14 +67,12 @@ static inline void check_variants(Config c, double roundings)
     static const Exec execs[] = {EXEC_EAGER, EXEC_FUSED};
     static const Attention attentions[] = {ATTENTION_AUTO, ATTENTION_NAIVE, ATTENTION_FUSED,
                                            ATTENTION_FLASH};
+    const Config one_batch = as_one_batch(c);
     Step want;
     for (size_t i = 0; i < sizeof bounds / sizeof *bounds; i++) {
         for (size_t e = 0; e < sizeof execs / sizeof *execs; e++) {
             for (size_t a = 0; a < sizeof attentions / sizeof *attentions; a++) {
-                c.precision = PRECISION_FP32;
-                c.exec = EXEC_FUSED;
-                c.attention = ATTENTION_AUTO;
-                open_step(&want, &c, MODE_TRAIN, DT_F64, 1);
+                open_step(&want, &one_batch, MODE_TRAIN, DT_F64, 1);
                 c.exec = execs[e];
                 c.attention = attentions[a];
                 check_variant(c, &want, i, roundings);

@@ -36,6 +36,14 @@ static inline Config small_config(void)
     return c;
 }
 
+/* The same tokens as one batch, N times as large. */
+static inline Config as_one_batch(Config c)
+{
+    c.batch *= c.accumulate;
+    c.accumulate = 1;
+    return c;
+}
+
 static inline void open_step_on(Step *s, const Config *c, Mode mode, DType full_dtype,
                                 BackendId backend, int threads)
 {
@@ -63,16 +71,23 @@ static inline void close_step(Step *s)
     model_free(&s->model);
 }
 
+static inline int64_t micro_batches_of(const Step *s)
+{
+    return plan_phase_runs(&s->model.plan, PHASE_FORWARD);
+}
+
 static inline double loss_of(Step *s)
 {
-    run_phase(s, PHASE_FORWARD);
+    for (int64_t i = 0; i < micro_batches_of(s); i++) run_phase(s, PHASE_FORWARD);
     return harness_get(&s->run, s->model.loss, 0);
 }
 
 static inline void forward_backward(Step *s)
 {
-    run_phase(s, PHASE_FORWARD);
-    run_phase(s, PHASE_BACKWARD);
+    for (int64_t i = 0; i < micro_batches_of(s); i++) {
+        run_phase(s, PHASE_FORWARD);
+        run_phase(s, PHASE_BACKWARD);
+    }
 }
 
 static inline double loss_scale(const Step *s)

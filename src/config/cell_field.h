@@ -17,11 +17,12 @@ typedef enum CellShow {
     CELL_SHOW_ALWAYS,
     CELL_SHOW_AXIS,
     CELL_SHOW_CUSTOM,
+    CELL_SHOW_REPEATS,
     CELL_SHOW_VARIES,
     CELL_SHOW_HIDDEN
 } CellShow;
 
-/* The key's groups from this one on came later: their fields are left out at 0. */
+/* The key's groups from this one on came later: their fields are left out at their least value. */
 enum { CELL_KEY_LATER = 6, CELL_KEY_GROUPS = 7 };
 
 typedef struct CellField {

@@ -23,6 +23,12 @@ bool config_mode_has_backward(Mode mode)
     return mode == MODE_FWD_BWD || mode == MODE_TRAIN;
 }
 
+double config_tokens(const Config *config)
+{
+    const double micro_batches = config->accumulate > 1 ? (double)config->accumulate : 1;
+    return micro_batches * (double)config->batch * (double)config->ctx;
+}
+
 double config_sample_seconds(const Config *config)
 {
     const double enough = 60; /* for --until without --sample-time */
@@ -62,6 +68,7 @@ void config_defaults(Config *config)
         .heads = 1,
         .ctx = 128,
         .batch = 4,
+        .accumulate = 1,
         .device = "auto",
         .mode = MODE_TRAIN,
         .precision = PRECISION_FP32,

@@ -74,7 +74,8 @@ typedef struct Config {
     Mask mask;
     /* of both */
     int64_t ctx, batch;
-    char device[16]; /* auto, cpu, cuda, cuda:N */
+    int64_t accumulate; /* micro-batches of `batch` sequences before the optimizer */
+    char device[16];    /* auto, cpu, cuda, cuda:N */
     Mode mode;
     Precision precision;
     Attention attention;
@@ -127,6 +128,9 @@ typedef struct ConfigText {
 ConfigText config_loss_scale_text(double loss_scale);
 /* "none", "block", "auto" or the number. */
 ConfigText config_recompute_text(int64_t recompute);
+
+/* Of one step: those of all micro-batches. */
+double config_tokens(const Config *config);
 
 /* Does a step of this mode save activations for backward (all but fwd)? Does it run backward? */
 bool config_mode_saves(Mode mode);

@@ -49,6 +49,7 @@ static Status check_sizes(const Config *c)
         {"num_layers x batch x ctx x d_ff", layers * tokens * ff},
         {"num_layers x batch x num_heads x ctx x ctx",
          layers * tokens * (double)m->num_heads * ctx},
+        {"accumulate x batch x ctx", config_tokens(c)},
     };
     return check_products(products, sizeof products / sizeof *products);
 }
@@ -60,6 +61,11 @@ static Status check_model(const Config *c)
     if (status == ST_OK && m->positions > 0 && c->ctx > m->positions)
         status = FAIL(ST_USAGE, "--ctx %" PRId64 " is beyond its %" PRId64 " positions", c->ctx,
                       m->positions);
+    if (status == ST_OK && c->accumulate > 1 && c->mode != MODE_TRAIN)
+        status = FAIL(ST_USAGE,
+                      "--accumulate %" PRId64 " sums gradients for the optimizer, which --mode %s "
+                      "does not run; use --mode train",
+                      c->accumulate, config_modes[c->mode]);
     if (status == ST_OK) status = check_sizes(c);
     return of_model(c, status);
 }

@@ -214,6 +214,7 @@ static Status upload_state(Session *s, const Model *model)
     const bool scaled = config_scales_loss(c);
     const bool dynamic = scaled && c->loss_scale == CONFIG_SCALE_DYNAMIC;
     double state[STATE_COUNT] = {0};
+    state[STATE_MICRO_BATCH] = -1; /* before the first */
     state[STATE_LOSS_SCALE] = dynamic ? STEP_STATE_FIRST_SCALE : scaled ? c->loss_scale : 1;
     state[STATE_DYNAMIC] = dynamic;
     state[STATE_GUARD] = scaled;

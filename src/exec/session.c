@@ -150,11 +150,20 @@ Status session_run(Session *s, Phase phase)
     return s->graph[phase] ? s->api->launch(s->backend, s->graph[phase]) : run_nodes(s, phase);
 }
 
-Status session_run_step(Session *s)
+/* Forward and backward of one micro-batch; in a graph of the whole step the optimizer, too. */
+static Status run_passes(Session *s)
 {
     if (s->step_graph) return s->api->launch(s->backend, s->step_graph);
-    for (int phase = PHASE_FORWARD; phase < PHASE_COUNT; phase++) TRY(session_run(s, (Phase)phase));
-    return ST_OK;
+    TRY(session_run(s, PHASE_FORWARD));
+    return session_run(s, PHASE_BACKWARD);
+}
+
+Status session_run_step(Session *s)
+{
+    const int64_t micro_batches = plan_phase_runs(s->plan, PHASE_FORWARD);
+    for (int64_t i = 0; i < micro_batches; i++) TRY(run_passes(s));
+    if (s->step_graph && micro_batches == 1) return ST_OK; /* the optimizer was part of it */
+    return session_run(s, PHASE_OPTIMIZER);
 }
 
 /* Phases [first, last] as one graph. */
@@ -179,7 +188,8 @@ Status session_capture(Session *s)
         plan_phase_nodes(s->plan, (Phase)phase, &begin, &end);
         if (begin < end) TRY(capture(s, (Phase)phase, (Phase)phase, &s->graph[phase]));
     }
-    return capture(s, PHASE_FORWARD, PHASE_OPTIMIZER, &s->step_graph);
+    const bool one = plan_phase_runs(s->plan, PHASE_FORWARD) == 1;
+    return capture(s, PHASE_FORWARD, one ? PHASE_OPTIMIZER : PHASE_BACKWARD, &s->step_graph);
 }
 
 /* Bytes of a row, from one to the next, and how many: one where rows follow each other. */

@@ -16,7 +16,8 @@ typedef struct Session {
     void **memory;            /* first element of each tensor */
     void **state;             /* of each node: what its implementation prepared */
     void *graph[PHASE_COUNT]; /* captured phases, where the backend has graphs; else NULL */
-    void *step_graph;         /* forward to optimizer as one */
+    void *step_graph; /* forward to optimizer as one; of a step of several micro-batches, which
+                                 launches it for each, forward and backward */
     Observer observers[SESSION_MAX_OBSERVERS];
     int n_observers;
     double prepare_seconds; /* of opening it: choosing algorithms, compiling kernels */
@@ -28,9 +29,10 @@ void session_close(Session *s);
 void session_release(Session *s);
 Status session_observe(Session *s, Observer observer);
 
-/* Runs the nodes of one phase in order, or launches its graph. Allocates nothing. */
+/* Runs the nodes of one phase in order, or launches its graph: forward and backward of one micro-batch.
+ * Allocates nothing. */
 Status session_run(Session *s, Phase phase);
-/* One whole step: forward, backward, optimizer as far as the plan has them. */
+/* One whole step: forward and backward of every micro-batch, optimizer, as far as the plan has them. */
 Status session_run_step(Session *s);
 /* Captures every phase and the whole step; the phases must have run once. ST_UNSUPPORTED where the
  * backend has no graphs. Observers see the nodes while they are captured, not when they are replayed. */

@@ -14,7 +14,8 @@ static bool any_gradient(const Builder *b, const Node *node)
 
 int backward_seed(Builder *b, const Model *model)
 {
-    return builder_view(b, "d(loss)", model->state, STATE_LOSS_SCALE, DIMS(1), 1);
+    const StepState seed = model->config.accumulate > 1 ? STATE_LOSS_SEED : STATE_LOSS_SCALE;
+    return builder_view(b, "d(loss)", model->state, seed, DIMS(1), 1);
 }
 
 void backward_build(Builder *b, const Model *model)

@@ -15,6 +15,7 @@
 
 typedef struct Sizes {
     int64_t B, T, N, C, H, F;
+    int64_t micro_batches;  /* before the optimizer */
     int64_t Hkv, D, rotary; /* heads of k and v; width of a head; of which RoPE turns */
 } Sizes;
 
@@ -28,6 +29,7 @@ static Sizes sizes_of(const Config *c)
     return (Sizes){.B = c->batch,
                    .T = c->ctx,
                    .N = c->batch * c->ctx,
+                   .micro_batches = c->accumulate > 1 ? c->accumulate : 1,
                    .C = c->model.d_model,
                    .H = c->model.num_heads,
                    .F = c->model.d_ff,
@@ -38,16 +40,30 @@ static Sizes sizes_of(const Config *c)
 
 static void inputs(Builder *b, Model *m, const Sizes *s)
 {
-    m->tokens = builder_tensor(b, "tokens", TK_INPUT, DT_I32, DIMS(s->B, s->T));
-    m->targets = builder_tensor(b, "targets", TK_INPUT, DT_I32, DIMS(s->B, s->T));
+    const int64_t rows = s->B * s->micro_batches;
+    m->tokens = builder_tensor(b, "tokens", TK_INPUT, DT_I32, DIMS(rows, s->T));
+    m->targets = builder_tensor(b, "targets", TK_INPUT, DT_I32, DIMS(rows, s->T));
     if (m->config.model.position != POSITION_LEARNED) {
         const int64_t pairs = s->rotary / 2;
         m->rope_cos = builder_tensor(b, "rope cos", TK_CONSTANT, m->full_dtype, DIMS(s->T, pairs));
         m->rope_sin = builder_tensor(b, "rope sin", TK_CONSTANT, m->full_dtype, DIMS(s->T, pairs));
     }
-    if (config_mode_saves(m->mode)) {
+    if (config_mode_saves(m->mode) || s->micro_batches > 1) {
         m->state = builder_tensor(b, "step state", TK_STATE, DT_F64, DIMS(STATE_COUNT));
     }
+}
+
+/* The rows of the batch that this pass takes: all, or those of the next micro-batch. */
+static void micro_batch(Builder *b, Model *m, const Sizes *s)
+{
+    m->micro_tokens = m->tokens;
+    m->micro_targets = m->targets;
+    if (s->micro_batches <= 1) return;
+    builder_scope(b, PLAN_NONE, "embedding");
+    m->micro_tokens = builder_tensor(b, "micro-batch", TK_INPUT, DT_I32, DIMS(s->B, s->T));
+    m->micro_targets = builder_tensor(b, "its targets", TK_INPUT, DT_I32, DIMS(s->B, s->T));
+    builder_node(b, OP_micro_batch, IDS(m->micro_tokens, m->micro_targets, m->state),
+                 IDS(m->tokens, m->targets, m->state));
 }
 
 /* A parameter as matmuls read it: one without a 16-bit copy is cast first, in every step. */
@@ -224,7 +240,7 @@ static void loss(Builder *b, Model *m, const Sizes *s, int y, int head)
     const int lse = config_mode_saves(m->mode)
                         ? builder_tensor(b, "loss lse", TK_ACTIVATION, m->full_dtype, DIMS(s->N, 1))
                         : PLAN_NONE;
-    builder_node(b, OP_cross_entropy, IDS(m->loss, lse), IDS(m->logits, m->targets));
+    builder_node(b, OP_cross_entropy, IDS(m->loss, lse), IDS(m->logits, m->micro_targets));
     if (b->status == ST_OK) b->plan->tensors[m->loss].keep = true;
 }
 
@@ -248,10 +264,10 @@ static int embed(Builder *b, const Model *m, const Sizes *s, const ModelParams *
     builder_scope(b, PLAN_NONE, "embedding");
     const int x = builder_tensor(b, "embedded", TK_ACTIVATION, m->full_dtype, DIMS(s->N, s->C));
     if (p->position_embedding == PLAN_NONE) {
-        builder_node(b, OP_embedding, IDS(x), IDS(p->token_embedding, m->tokens));
+        builder_node(b, OP_embedding, IDS(x), IDS(p->token_embedding, m->micro_tokens));
     } else {
         builder_node(b, OP_embedding, IDS(x),
-                     IDS(p->token_embedding, m->tokens, p->position_embedding))
+                     IDS(p->token_embedding, m->micro_tokens, p->position_embedding))
             ->tokens = s->T;
     }
     return x;
@@ -263,6 +279,7 @@ static void build(Builder *b, Model *m, const Sizes *s, ModelParams *p)
     model_params_add(b, m, p);
     if (b->status != ST_OK) return;
     setup(b, m);
+    micro_batch(b, m, s);
     Stream stream = {.x = embed(b, m, s, p), .delta = PLAN_NONE};
     for (int l = 0; l < m->config.model.num_layers; l++) block(b, m, s, &p->blocks[l], l, &stream);
     builder_scope(b, PLAN_NONE, "ln_final");

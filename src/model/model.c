@@ -58,6 +58,7 @@ static Status build(Model *model)
     if (b.status == ST_OK && config_mode_saves(model->mode)) backward_build(&b, model);
     if (b.status == ST_OK && config_mode_saves(model->mode)) transform_recompute_gate(&b);
     if (b.status == ST_OK && config_mode_saves(model->mode)) transform_recompute(&b, model);
+    if (b.status == ST_OK) transform_accumulate(&b, model);
     if (b.status == ST_OK && model->mode == MODE_FWD_GRAD) transform_forward_grad(&b, model);
     if (b.status == ST_OK && model->mode == MODE_TRAIN) optimizer_build(&b, model);
     if (model->config.precision == PRECISION_TF32) allow_tf32(&model->plan);
@@ -68,7 +69,8 @@ static Status build(Model *model)
 
 static void no_tensors(Model *m)
 {
-    m->tokens = m->targets = m->logits = m->loss = m->state = PLAN_NONE;
+    m->tokens = m->targets = m->micro_tokens = m->micro_targets = m->logits = m->loss = m->state =
+        PLAN_NONE;
     m->rope_cos = m->rope_sin = PLAN_NONE;
     for (int i = 0; i < ROPE_WIDTHS; i++) m->rope_wide[i] = (RopeTables){PLAN_NONE, PLAN_NONE};
     m->alone = (AttentionAlone){.qkv = {PLAN_NONE, PLAN_NONE, PLAN_NONE},

@@ -2,8 +2,8 @@
  *
  *     forward (forward.c, attention_alone.c) -> fused nodes (transform_fuse.c), head and loss in chunks
  *     (transform_chunk_head.c), or primitives for eager (transform_decompose.c) -> backward (backward.c) ->
- *     recomputation (transform_recompute.c) -> optimizer (optimizer.c), or the backward pass cut off again
- *     (transform_forward_grad.c) */
+ *     recomputation (transform_recompute.c) -> sums over micro-batches (transform_accumulate.c) -> optimizer
+ *     (optimizer.c), or the backward pass cut off again (transform_forward_grad.c) */
 #pragma once
 
 #include "config/config.h"
@@ -65,14 +65,15 @@ typedef struct Model {
     int n_groups;
     int64_t n_elements; /* of all parameters */
     /* of a whole model, PLAN_NONE in attention alone */
-    int tokens, targets;    /* [B, T] int32 */
-    int rope_cos, rope_sin; /* [T, R/2] */
+    int tokens, targets;             /* int32, of the whole step: [N B, T] for N micro-batches */
+    int micro_tokens, micro_targets; /* [B, T]: of the micro-batch at hand; the same where N is 1 */
+    int rope_cos, rope_sin;          /* [T, R/2] */
     RopeTables
         rope_wide[ROPE_WIDTHS]; /* for eager, of different widths; PLAN_NONE after the last */
     int logits, loss;
     HeadChunks head;
     int *stream; /* the residual stream as each block finds it, one tensor per block */
-    int state;   /* plan/step_state.h; PLAN_NONE in mode fwd */
+    int state;   /* plan/step_state.h; PLAN_NONE in mode fwd without micro-batches */
     AttentionAlone alone;
 } Model;
 

@@ -48,7 +48,7 @@ void transform_decompose_node(Builder *b, const Model *model, const Node *node);
  * op's own gradient nodes. A head in chunks has its gradients already: the walk starts at its input. */
 void backward_build(Builder *b, const Model *model);
 
-/* The gradient of the loss: the loss scale, read where the optimizer keeps it. */
+/* The gradient of the loss: the loss scale, by the number of micro-batches, in the step state. */
 int backward_seed(Builder *b, const Model *model);
 
 /* ---- transform_recompute_gate.c ---- */
@@ -59,6 +59,12 @@ int backward_seed(Builder *b, const Model *model);
 
 /* Follows the backward pass. */
 void transform_recompute_gate(Builder *b);
+
+/* ---- transform_accumulate.c ---- */
+
+/* Gradient accumulation: the loss and the gradients of parameters are summed over the micro-batches of a
+ * step, in fp32. What the optimizer and others read are the sums. Follows transform_recompute(). */
+void transform_accumulate(Builder *b, Model *model);
 
 /* ---- transform_forward_grad.c ---- */
 

@@ -22,6 +22,12 @@ PhaseCost step_cost_of_node(const Plan *plan, const Node *node)
         one.recomputed_flops = op.flops;
     else if (multiplies)
         one.matmul_flops = op.flops;
+    const double runs = (double)plan_phase_runs(plan, node->phase);
+    one.nodes *= plan_phase_runs(plan, node->phase);
+    one.flops *= runs;
+    one.matmul_flops *= runs;
+    one.recomputed_flops *= runs;
+    one.bytes *= runs;
     return one;
 }
 

@@ -4,7 +4,7 @@
 #include "plan/plan.h"
 
 typedef struct PhaseCost {
-    int nodes;           /* launches */
+    int64_t nodes;       /* launches */
     double flops;        /* of all nodes */
     double matmul_flops; /* of matmuls and attention alone, nothing recomputed: what MFU counts */
     double recomputed_flops; /* of the forward nodes that backward computes again */
@@ -17,6 +17,7 @@ typedef struct StepCost {
 } StepCost;
 
 StepCost step_cost_of(const Plan *plan);
+/* Of all its runs in a step: forward and backward run for every micro-batch. */
 PhaseCost step_cost_of_node(const Plan *plan, const Node *node);
 void step_cost_add(PhaseCost *to, const PhaseCost *cost);
 

@@ -125,6 +125,13 @@ size_t gpu_support_workspace_grad_norm(const Plan *plan, const Node *node, int t
            GPU_SUPPORT_GRAD_NORM_BLOCKS * sizeof(double);
 }
 
+/* ---- gradient accumulation ---- */
+
+const char *gpu_support_declines_accumulate(const Plan *plan, const Node *node)
+{
+    return is_f64(plan_out(plan, node, 0)) || is_f64(plan_in(plan, node, 0)) ? on_cpu_only : NULL;
+}
+
 /* ---- the rest of a step ---- */
 
 const char *gpu_support_declines_cast(const Plan *plan, const Node *node)

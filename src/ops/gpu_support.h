@@ -21,6 +21,7 @@ enum { GPU_SUPPORT_CUBLASLT = 32 << 20, GPU_SUPPORT_CUDNN = 1 << 20 };
 
 /* Why a float kernel cannot take a node: a float64 operand other than the step state. NULL if it can. */
 const char *gpu_support_declines_f64(const Plan *plan, const Node *node);
+const char *gpu_support_declines_accumulate(const Plan *plan, const Node *node);
 const char *gpu_support_declines_adamw(const Plan *plan, const Node *node);
 const char *gpu_support_declines_adamw_part(const Plan *plan, const Node *node);
 const char *gpu_support_declines_cast(const Plan *plan, const Node *node);

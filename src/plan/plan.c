@@ -88,6 +88,12 @@ int plan_storage(const Plan *plan, int id)
     return id;
 }
 
+int64_t plan_phase_runs(const Plan *plan, Phase phase)
+{
+    const bool each = phase == PHASE_FORWARD || phase == PHASE_BACKWARD;
+    return each && plan->micro_batches > 1 ? plan->micro_batches : 1;
+}
+
 void plan_phase_nodes(const Plan *plan, Phase phase, int *begin, int *end)
 {
     int i = 0;

@@ -3,7 +3,8 @@
  * A plan holds no device pointer and no backend type. It can be built, printed, costed and laid out
  * in memory on a machine that could never run it. Every tensor is written by one node only, except
  * parameters, moments and step state, which the optimizer updates in place, and gradients of
- * parameters that are used more than once, which are accumulated in place. */
+ * parameters that are used more than once, which are accumulated in place, as are sums over
+ * micro-batches. */
 #pragma once
 
 #include "base/status.h"
@@ -97,6 +98,7 @@ typedef struct Plan {
     int n_nodes;
     int *operands;
     int n_operands;
+    int64_t micro_batches; /* forward and backward run this often before the optimizer; 0: once */
 } Plan;
 
 void plan_free(Plan *plan);
@@ -115,6 +117,8 @@ const Tensor *plan_out(const Plan *plan, const Node *node, int i); /* NULL when 
 const Tensor *plan_in(const Plan *plan, const Node *node, int i);
 /* The tensor that owns the memory of `id`: itself, or the base of a view. */
 int plan_storage(const Plan *plan, int id);
+/* How often a step runs the phase: that of setup, which is no part of it, once. */
+int64_t plan_phase_runs(const Plan *plan, Phase phase);
 void plan_phase_nodes(const Plan *plan, Phase phase, int *begin, int *end);
 
 int64_t plan_elements(const Tensor *tensor);

@@ -20,7 +20,10 @@ typedef enum StepState {
     STATE_CLIP,    /* largest gradient norm, 0 for no clipping */
     STATE_DYNAMIC, /* 1: loss scale follows overflows; 0: it stays */
     STATE_GUARD,   /* 1: a step with a non-finite gradient is skipped */
-    STATE_COUNT = 16
+    /* written by micro_batch, where a step has several: */
+    STATE_MICRO_BATCH, /* the one at hand, from 0 */
+    STATE_LOSS_SEED,   /* d(loss of the micro-batch): the loss scale by their number */
+    STATE_COUNT
 } StepState;
 
 #define STEP_STATE_BETA1        0.9

@@ -243,7 +243,7 @@ static void finish_range(Range *range)
     range->last = -1;
 }
 
-static Status finish_step(GpuStats *stats, OpRows *rows, RangeTree *tree, const Plan *plan)
+static Status finish_pass(GpuStats *stats, OpRows *rows, RangeTree *tree, const Plan *plan)
 {
     for (int i = 0; i < plan->n_nodes; i++) {
         if (rows->row[i] < 0 || stats->busy_ns[i] == 0) continue;
@@ -253,15 +253,19 @@ static Status finish_step(GpuStats *stats, OpRows *rows, RangeTree *tree, const 
         stats->busy_ns[i] = 0;
     }
     for (int i = 0; i < tree->n; i++) finish_range(&tree->ranges[i]);
+    return ST_OK;
+}
+
+void gpu_stats_step_end(GpuStats *stats)
+{
     for (int p = 0; p < PHASE_COUNT; p++) {
         if (stats->phases[p].now > 0)
             running_stats_add(&stats->phases[p].span, stats->phases[p].now);
         stats->phases[p].now = 0;
     }
-    return ST_OK;
 }
 
-Status gpu_stats_step(GpuStats *stats, OpRows *rows, RangeTree *tree, const Plan *plan,
+Status gpu_stats_pass(GpuStats *stats, OpRows *rows, RangeTree *tree, const Plan *plan,
                       TraceEvent *events, size_t n)
 {
     PhaseTail last = {.phase = PHASE_COUNT};
@@ -276,5 +280,5 @@ Status gpu_stats_step(GpuStats *stats, OpRows *rows, RangeTree *tree, const Plan
             stats->overhead += seconds_of(&events[i]);
     }
     TRY(add_latencies(stats, events, n));
-    return finish_step(stats, rows, tree, plan);
+    return finish_pass(stats, rows, tree, plan);
 }

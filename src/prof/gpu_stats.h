@@ -89,6 +89,9 @@ void gpu_stats_free(GpuStats *stats);
 Status gpu_stats_name(GpuStats *stats, const TraceEvent *event, int phase);
 /* Adds a node of that row of ops and its nanoseconds. */
 Status gpu_stats_op(GpuStats *stats, const OpRow *row, int64_t ns);
-/* The events of one step, in any order; sorts them by their begin. Names must stay. */
-Status gpu_stats_step(GpuStats *stats, OpRows *rows, RangeTree *tree, const Plan *plan,
+/* The events of one step, or of one of its micro-batches, in any order; sorts them by their begin. Names
+ * must stay. */
+Status gpu_stats_pass(GpuStats *stats, OpRows *rows, RangeTree *tree, const Plan *plan,
                       TraceEvent *events, size_t n);
+/* After the last of a step: the spans of phases are those of its micro-batches together. */
+void gpu_stats_step_end(GpuStats *stats);

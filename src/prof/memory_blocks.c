@@ -50,11 +50,11 @@ static MemoryClass activation_usage(const Plan *plan, int producer)
 static MemoryClass usage_of(const Model *model, int tensor, int producer)
 {
     static const MemoryClass by_kind[TK_COUNT] = {
-        [TK_INPUT] = MEMORY_FIXED,         [TK_CONSTANT] = MEMORY_FIXED,
-        [TK_PARAM] = MEMORY_PARAM,         [TK_WEIGHT_COPY] = MEMORY_COPY,
-        [TK_MOMENT] = MEMORY_MOMENT,       [TK_STATE] = MEMORY_FIXED,
-        [TK_GRAD] = MEMORY_GRAD,           [TK_LOGITS] = MEMORY_LOGITS,
-        [TK_WORKSPACE] = MEMORY_WORKSPACE,
+        [TK_INPUT] = MEMORY_FIXED,       [TK_CONSTANT] = MEMORY_FIXED,
+        [TK_PARAM] = MEMORY_PARAM,       [TK_WEIGHT_COPY] = MEMORY_COPY,
+        [TK_MOMENT] = MEMORY_MOMENT,     [TK_STATE] = MEMORY_FIXED,
+        [TK_GRAD_SUM] = MEMORY_GRAD_SUM, [TK_GRAD] = MEMORY_GRAD,
+        [TK_LOGITS] = MEMORY_LOGITS,     [TK_WORKSPACE] = MEMORY_WORKSPACE,
     };
     const TensorKind kind = model->plan.tensors[tensor].kind;
     if (kind == TK_PARAM && is_master(model, tensor)) return MEMORY_MASTER;
@@ -73,7 +73,8 @@ typedef struct Work {
 static bool is_input(const Plan *plan, int tensor)
 {
     const TensorKind kind = plan->tensors[tensor].kind;
-    return plan_kind_persistent(kind) && kind != TK_MOMENT && kind != TK_WEIGHT_COPY;
+    return plan_kind_persistent(kind) && kind != TK_MOMENT && kind != TK_WEIGHT_COPY &&
+           kind != TK_GRAD_SUM;
 }
 
 /* Copies that are halves of parameters are filled with them. */

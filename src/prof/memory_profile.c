@@ -176,7 +176,7 @@ static void measure_layer(MemoryProfile *p, int layer)
     at->layer = layer;
     for (int i = 0; i < p->blocks.n; i++) {
         const MemoryBlock *b = &p->blocks.blocks[i];
-        if (!made_in(p, b, layer)) continue;
+        if (!made_in(p, b, layer) || b->persistent) continue; /* sums stay from step to step */
         if (b->usage == MEMORY_GRAD) at->weight_gradients += b->bytes;
         if (begin < end ? b->first >= begin || b->last < begin : !is_saved(p, b)) continue;
         at->saved += b->bytes;

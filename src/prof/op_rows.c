@@ -104,9 +104,10 @@ Status op_rows_make(OpRows *rows, const Binding *binding)
         OpRow *row = &rows->rows[rows->row[i]];
         if (row->nodes == 0) TRY(name_maker(row, binding, i));
         const OpCost cost = op_cost(plan, node);
-        row->nodes++;
-        row->flops += cost.flops;
-        row->bytes += cost.bytes;
+        const int64_t runs = plan_phase_runs(plan, node->phase);
+        row->nodes += (int)runs;
+        row->flops += (double)runs * cost.flops;
+        row->bytes += (double)runs * cost.bytes;
     }
     return ST_OK;
 }

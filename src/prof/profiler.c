@@ -227,7 +227,8 @@ void profiler_step_begin(Profiler *p)
     }
     p->os.before = os_read();
     p->recording = true;
-    p->step_begin = clock_nanoseconds();
+    p->paused = 0;
+    p->step_begin = p->window_begin = clock_nanoseconds();
 }
 
 void profiler_phase_begin(Profiler *p)
@@ -239,24 +240,46 @@ void profiler_phase_begin(Profiler *p)
 Status profiler_phase_end(Profiler *p, Phase phase)
 {
     const int64_t now = clock_nanoseconds();
-    running_stats_add(&p->phases[phase], (double)(now - p->phase_begin) * 1e-9);
+    p->phase_seconds[phase] += (double)(now - p->phase_begin) * 1e-9;
     const TraceEvent event = {.kind = TRACE_PHASE, .node = -1, .name = plan_phase_name(phase)};
     return log_host(p, event, p->phase_begin, now);
+}
+
+static void end_window(Profiler *p, int64_t now, bool ends_step)
+{
+    if (p->n_pending < PROFILER_BATCH)
+        p->pending[p->n_pending++] = (ProfilerWindow){p->window_begin, now, p->steps, ends_step};
+    p->window_begin = now;
+}
+
+void profiler_micro_batch_end(Profiler *p)
+{
+    end_window(p, clock_nanoseconds(), false);
+}
+
+/* A phase runs once for every micro-batch: its time is the sum. */
+static void add_phases(Profiler *p)
+{
+    for (int phase = 0; phase < PHASE_COUNT; phase++) {
+        if (p->phase_seconds[phase] > 0)
+            running_stats_add(&p->phases[phase], p->phase_seconds[phase]);
+        p->phase_seconds[phase] = 0;
+    }
 }
 
 Status profiler_step_end(Profiler *p)
 {
     const int64_t now = clock_nanoseconds();
-    const double wall = (double)(now - p->step_begin) * 1e-9;
+    const double wall = (double)(now - p->step_begin - p->paused) * 1e-9;
     const TraceEvent event = {.kind = TRACE_STEP, .node = -1, .name = "step"};
     p->loop_end = now;
     running_stats_add(&p->step, wall);
     TRY(log_host(p, event, p->step_begin, now));
     os_end(p, wall);
+    add_phases(p);
+    end_window(p, now, true);
     p->recording = false;
     p->steps++;
-    if (p->n_pending < PROFILER_BATCH)
-        p->pending[p->n_pending++] = (ProfilerWindow){p->step_begin, now};
     return ST_OK;
 }
 
@@ -284,11 +307,12 @@ static Status log_projections(Profiler *p, int64_t step, const TraceEvent *event
     return ST_OK;
 }
 
-static Status take_step(Profiler *p, int64_t step, TraceEvent *events, size_t n)
+static Status take_window(Profiler *p, const ProfilerWindow *window, TraceEvent *events, size_t n)
 {
-    TRY(gpu_stats_step(&p->gpu, &p->rows, &p->ranges, p->binding->plan, events, n));
-    TRY(log_projections(p, step, events, n));
-    for (size_t i = 0; i < n; i++) TRY(log_event(p, step, events[i]));
+    TRY(gpu_stats_pass(&p->gpu, &p->rows, &p->ranges, p->binding->plan, events, n));
+    if (window->ends_step) gpu_stats_step_end(&p->gpu);
+    TRY(log_projections(p, window->step, events, n));
+    for (size_t i = 0; i < n; i++) TRY(log_event(p, window->step, events[i]));
     return ST_OK;
 }
 
@@ -298,7 +322,7 @@ static int by_begin(const void *a, const void *b)
     return (x->begin > y->begin) - (x->begin < y->begin);
 }
 
-/* The device is idle between steps: what begins before the middle of that time is the earlier one's. */
+/* The device is idle between them: what begins before the middle of that time is the earlier one's. */
 static size_t count_until(const TraceEvent *events, size_t n, int64_t until)
 {
     size_t i = 0;
@@ -308,7 +332,8 @@ static size_t count_until(const TraceEvent *events, size_t n, int64_t until)
 
 Status profiler_device_events(Profiler *p, TraceEvent *events, size_t n)
 {
-    const int64_t first = p->steps - p->n_pending;
+    const int64_t began = clock_nanoseconds();
+    const bool recording = p->recording; /* in the middle of a step */
     Status status = ST_OK;
     if (n) qsort(events, n, sizeof *events, by_begin);
     p->recording = true;
@@ -316,12 +341,14 @@ Status profiler_device_events(Profiler *p, TraceEvent *events, size_t n)
         const bool last = i + 1 == p->n_pending;
         const size_t own =
             last ? n : count_until(events, n, p->pending[i].end / 2 + p->pending[i + 1].begin / 2);
-        status = take_step(p, first + i, events, own);
+        status = take_window(p, &p->pending[i], events, own);
         if (own) events += own;
         n -= own;
     }
-    p->recording = false;
+    p->recording = recording;
     p->n_pending = 0;
+    p->window_begin = clock_nanoseconds();
+    p->paused += p->window_begin - began;
     return status;
 }
 

@@ -33,12 +33,14 @@ typedef struct ProfilerOs {
     int64_t began_at, ended_at; /* ns: when the threads were looked at */
 } ProfilerOs;
 
-/* Steps whose device events may be handed over together. */
+/* Steps, or micro-batches of them, whose device events may be handed over together. */
 enum { PROFILER_BATCH = 8 };
 
-/* A step whose device events are still to come. */
+/* A step, or one of its micro-batches, whose device events are still to come. */
 typedef struct ProfilerWindow {
     int64_t begin, end; /* ns */
+    int64_t step;
+    bool ends_step;
 } ProfilerWindow;
 
 typedef struct Profiler {
@@ -55,8 +57,10 @@ typedef struct Profiler {
     bool recording;                   /* within a step */
     RunningStats phases[PHASE_COUNT]; /* seconds by the host's clock */
     RunningStats step;
-    double node_seconds[PHASE_COUNT]; /* of the nodes, by the host's clock */
+    double node_seconds[PHASE_COUNT];  /* of the nodes, by the host's clock */
+    double phase_seconds[PHASE_COUNT]; /* of the step at hand so far */
     int64_t step_begin, phase_begin, node_begin, loop_begin, loop_end;
+    int64_t window_begin, paused; /* ns; of the step at hand: not its own time */
     ProfilerWindow pending[PROFILER_BATCH];
     int n_pending;
     size_t dropped; /* records that the device tracer lost */
@@ -70,8 +74,11 @@ Observer profiler_observer(Profiler *p);
 void profiler_step_begin(Profiler *p);
 void profiler_phase_begin(Profiler *p);
 Status profiler_phase_end(Profiler *p, Phase phase);
+/* Between two micro-batches of a step. */
+void profiler_micro_batch_end(Profiler *p);
 Status profiler_step_end(Profiler *p);
-/* What the device did in the steps since the last call, at most PROFILER_BATCH; they are sorted. */
+/* What the device did since the last call, in at most PROFILER_BATCH steps and micro-batches; they are
+ * sorted. The time this takes is no part of a step. */
 Status profiler_device_events(Profiler *p, TraceEvent *events, size_t n);
 /* After the last step. */
 void profiler_finish(Profiler *p);

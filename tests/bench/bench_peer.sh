@@ -22,6 +22,12 @@ expect_code 0 "one round"
 expect once.json '"rounds": ?1'
 expect once.out 'matrix multiplications by Fake 1, /x/libblas.so.3'
 expect once.out '12 % of the CPU time went to other programs'
+PEER_WORDS=$dir/words bench --steps 2 --accumulate 3 --peer torch --peer-rounds 1 --out-json micro.json >micro.out 2>micro.err
+code=$?
+expect_code 0 "micro-batches"
+expect words '--accumulate 3'
+[ "$(grep -oc '"accumulate": *3' micro.json)" -ge 1 ] || fail "micro-batches are not recorded"
+expect micro.out 'accumulate 3'
 rm log
 touch log
 

@@ -21,6 +21,25 @@ export_step() {
     [ $got = "$code" ] || wrong "$*: exit code $got, expected $code"
 }
 
+# Every tensor of the file is that of $work/whole, but for rounding.
+same_tensors() {
+    python3 - "$work/file" "$work/whole" <<'PYTHON'
+import array, json, math, struct, sys
+def tensors(path):
+    data = open(path, "rb").read()
+    (length,) = struct.unpack("<Q", data[:8])
+    for name, tensor in json.loads(data[8:8 + length]).items():
+        if name == "__metadata__" or tensor["dtype"] != "F32": continue
+        begin, end = (8 + length + offset for offset in tensor["data_offsets"])
+        yield name, array.array("f", data[begin:end])
+whole = dict(tensors(sys.argv[2]))
+for name, got in tensors(sys.argv[1]):
+    off = math.sqrt(sum((x - y) ** 2 for x, y in zip(got, whole[name])) / sum(y * y for y in whole[name]))
+    assert len(got) == len(whole[name]) and off < 1e-5, (name, off)
+assert got, "there are none"
+PYTHON
+}
+
 # One token: its gradients are above 1, and 65536 times that is beyond fp16.
 one=(--d-model 64 --d-ff 96 --num-layers 1 --num-heads 1 --vocab 2 --ctx 1 --batch 1 --steps 2 --precision fp16)
 for mode in fwd_bwd train; do
@@ -79,20 +98,22 @@ chunks=(--d-model 8 --d-ff 8 --num-layers 1 --num-heads 1 --vocab 113 --ctx 1024
 export_step 0 "${chunks[@]}" --exec eager --attention fused
 mv "$work/file" "$work/whole"
 export_step 0 "${chunks[@]}"
-python3 - "$work/file" "$work/whole" <<'PYTHON' || wrong 'logits in chunks: another step than with whole ones'
-import array, json, math, struct, sys
-def tensors(path):
-    data = open(path, "rb").read()
-    (length,) = struct.unpack("<Q", data[:8])
-    for name, tensor in json.loads(data[8:8 + length]).items():
-        if name == "__metadata__" or tensor["dtype"] != "F32": continue
-        begin, end = (8 + length + offset for offset in tensor["data_offsets"])
-        yield name, array.array("f", data[begin:end])
-whole = dict(tensors(sys.argv[2]))
-for name, got in tensors(sys.argv[1]):
-    off = math.sqrt(sum((x - y) ** 2 for x, y in zip(got, whole[name])) / sum(y * y for y in whole[name]))
-    assert len(got) == len(whole[name]) and off < 1e-5, (name, off)
-PYTHON
+same_tensors || wrong 'logits in chunks: another step than with whole ones'
+
+# Micro-batches are rows of the batch that they are together, and that is what the header says.
+rows=(--d-model 24 --d-ff 40 --num-layers 2 --num-heads 2 --vocab 59 --ctx 9 --steps 2 --clip 0.5)
+for options in '' '--exec eager' '--recompute block' '--exec fused --attention naive'; do
+    # shellcheck disable=SC2086 # several words on purpose
+    export_step 0 "${rows[@]}" --batch 6 $options
+    mv "$work/file" "$work/whole"
+    # shellcheck disable=SC2086
+    export_step 0 "${rows[@]}" --batch 2 --accumulate 3 $options
+    grep -aq '"batch":"6"' "$work/file" && grep -aq '"accumulate":"3"' "$work/file" || wrong "$options: the header of micro-batches"
+    same_tensors || wrong "$options: micro-batches make another step than one batch"
+done
+! grep -aq accumulate "$work/whole" || wrong 'one batch has micro-batches in its header'
+export_step 1 "${one[@]}" --accumulate 3 --loss-scale 1e6
+grep -q 'overflow fp16 at loss scale 1e+06' "$work/err" || wrong 'micro-batches: nobody looks at the sums of gradients'
 
 # A scale of 1 is a scale: gradients are still looked at. None is none.
 for scale in 1 none; do

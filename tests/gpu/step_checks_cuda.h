@@ -33,8 +33,8 @@ static inline void check(Config c, size_t i, size_t k, double roundings)
 {
     char what[128];
     Step want, got;
-    c.precision = PRECISION_FP32;
-    open_step(&want, &c, MODE_TRAIN, DT_F64, 1);
+    const Config one_batch = as_one_batch(c);
+    open_step(&want, &one_batch, MODE_TRAIN, DT_F64, 1);
     c.precision = bounds[i].precision;
     c.exec = styles[k].exec;
     c.attention = styles[k].attention;

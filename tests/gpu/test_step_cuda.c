@@ -1,4 +1,5 @@
 /* The whole step of the project's own model on a GPU. */
+#include "accumulate_checks.h"
 #include "gpu/step_checks_cuda.h"
 
 static void test_small(void **state)
@@ -45,10 +46,8 @@ static void test_chunks_of_logits(void **state)
 }
 
 /* The whole step as one graph gives what the phases' graphs give. */
-static void test_step_graph(void **state)
+static void check_step_graph(Config c)
 {
-    (void)state;
-    Config c = small_config();
     c.precision = PRECISION_BF16;
     c.attention = ATTENTION_FUSED;
     Step phases, whole;
@@ -65,6 +64,30 @@ static void test_step_graph(void **state)
     }
     close_step(&phases);
     close_step(&whole);
+}
+
+static void test_step_graph(void **state)
+{
+    (void)state;
+    check_step_graph(small_config());
+    check_step_graph(accumulate_config()); /* a graph for each micro-batch, then the optimizer's */
+}
+
+/* Micro-batches against float64 of one large batch; wide rows have vectors of gradients to add. */
+static void test_micro_batches(void **state)
+{
+    (void)state;
+    Config c = accumulate_config();
+    check_styles(&c);
+    c.model.tied = true;
+    c.head_rows = 5;
+    c.recompute = CONFIG_RECOMPUTE_BLOCK;
+    check_styles(&c);
+    c.model.d_model = 128;
+    c.model.num_heads = 2;
+    c.model.d_ff = 344;
+    check_styles(&c);
+    check_overflow(BACKEND_cuda);
 }
 
 static void test_overflow_is_skipped(void **state)
@@ -89,9 +112,10 @@ static void test_overflow_is_skipped(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_small),      cmocka_unit_test(test_heads_of_eight),
-        cmocka_unit_test(test_wide_rows),  cmocka_unit_test(test_chunks_of_logits),
-        cmocka_unit_test(test_step_graph), cmocka_unit_test(test_overflow_is_skipped),
+        cmocka_unit_test(test_small),         cmocka_unit_test(test_heads_of_eight),
+        cmocka_unit_test(test_wide_rows),     cmocka_unit_test(test_chunks_of_logits),
+        cmocka_unit_test(test_step_graph),    cmocka_unit_test(test_overflow_is_skipped),
+        cmocka_unit_test(test_micro_batches),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -52,6 +52,7 @@ static Config config_of(const Shape *shape, Precision precision, size_t style)
     c.exec = styles[style].exec;
     c.attention = styles[style].attention;
     c.clip = 1;
+    c.accumulate = style == 2 || style == 5 ? 2 : 1; /* node by node, and in graphs */
     return c;
 }
 

@@ -21,6 +21,8 @@ for mode in fwd fwd_bwd train; do
     "$roofstep" bench "${model[@]}" --mode $mode --clip 1 --peer torch --peer-rounds 1 --format json \
         >"$work/$mode.json" 2>"$work/err" || fail "$mode: exit code $?"
 done
+"$roofstep" bench "${model[@]}" --accumulate 4 --clip 1 --peer torch --peer-rounds 1 --format json >"$work/micro.json" 2>"$work/err" ||
+    fail "micro-batches: exit code $?"
 OPENBLAS_CORETYPE=Prescott "$roofstep" bench "${model[@]}" --peer torch --peer-rounds 1 --format json \
     >"$work/old.json" 2>"$work/err" || fail "old kernels: exit code $?"
 "$roofstep" bench "${model[@]}" --peer torch --peer-variant eager,graphs --peer-rounds 1 --format json \
@@ -54,6 +56,9 @@ for mode, phases in (("fwd", 1), ("fwd_bwd", 2), ("train", 3)):
     assert theirs["rounds"] == ours["rounds"] == 1 and "blas" in theirs, theirs
     assert len(theirs["step"]["samples_ms"]) == 2 and theirs["cold_step_ms"] > 0
     assert 1 < theirs["loss"] < 10, theirs["loss"]
+for row in json.load(open(f"{sys.argv[1]}/micro.json"))["results"]:
+    assert row["status"] == "ok" and row["accumulate"] == 4 and 1 < row["loss"] < 10, row
+    assert abs(row["tokens_per_s"] * row["step"]["median_ms"] * 1e-3 - 4 * 3 * 17) < 1e-3, row
 theirs = json.load(open(f"{sys.argv[1]}/old.json"))["results"][1]  # a comparison that flatters is said to be one
 slow = "Prescott" in (theirs["blas"] or "") and "avx2" in open("/proc/cpuinfo").read()
 assert slow == any("OPENBLAS_CORETYPE=" in warning for warning in theirs.get("warnings", [])), theirs

@@ -53,6 +53,10 @@ for shape in "96 200 2 3 101 13 3" "128 344 4 8 1009 97 3"; do
     done
 done
 export_case 96 200 2 3 101 13 3 --clip 0.1
+# Micro-batches, as the one batch that they are together.
+export_case 96 200 2 3 101 13 3 --accumulate 3
+export_case 80 111 3 5 997 31 1 --accumulate 2 --exec eager
+export_case 128 344 4 8 1009 97 1 --accumulate 3 --precision bf16 --attention $fused --clip 0.1
 # Elements of a gradient whose sign float32 does not know; a model that loses digits in any float32.
 export_case 448 191 1 7 385 3 4 --seed 886
 export_case 448 191 1 7 385 3 4 --seed 6

@@ -125,8 +125,7 @@ static Status measure(Cell *cell)
                              .sample = tell_sample};
     cell->interference = interference_now();
     TRY(sampler_run(&sampler, cell->fit.mode, config));
-    const double tokens = (double)config->batch * (double)config->ctx;
-    TRY(gpu_watch_tell(&cell->watch, cell->open.link, tokens));
+    TRY(gpu_watch_tell(&cell->watch, cell->open.link, config_tokens(config)));
     return tell_interference(cell);
 }
 

@@ -12,6 +12,7 @@
     X(FEED_FORWARD, "feed-forward", "ffn/")                                \
     X(HEAD, "head and loss", "lm_head", "loss")                            \
     X(OPTIMIZER, "optimizer and copies of weights", "optimizer", "copies") \
+    X(SUMS, "sums of gradients", "accumulate")                             \
     X(OTHER, "other", "")
 
 typedef enum PlanPart {

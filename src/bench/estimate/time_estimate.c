@@ -348,6 +348,6 @@ double time_estimate_from_rows(const char *path, const Config *wanted, const Tim
     }
     if (strcmp(path, "step.mean_ms") == 0) return step_ms(wanted, rows, n);
     if (strcmp(path, "tokens_per_s") == 0)
-        return (double)wanted->batch * (double)wanted->ctx / step_ms(wanted, rows, n) * 1e3;
+        return config_tokens(wanted) / step_ms(wanted, rows, n) * 1e3;
     return NAN;
 }

@@ -13,7 +13,8 @@ typedef struct Roof {
 /* Lives from one phase to another: has left the cache by the time it is used again. */
 static bool lasting(TensorKind kind)
 {
-    return kind == TK_PARAM || kind == TK_WEIGHT_COPY || kind == TK_MOMENT || kind == TK_GRAD;
+    return kind == TK_PARAM || kind == TK_WEIGHT_COPY || kind == TK_MOMENT || kind == TK_GRAD ||
+           kind == TK_GRAD_SUM;
 }
 
 double roofline_bandwidth(const Limits *limits)
@@ -79,7 +80,8 @@ double roofline_seconds(const Plan *plan, const Limits *limits, Precision precis
     double seconds = 0;
     for (int i = 0; i < plan->n_nodes; i++) {
         if (plan->nodes[i].phase != PHASE_SETUP) {
-            seconds += node_seconds(plan, &plan->nodes[i], &roof);
+            seconds += (double)plan_phase_runs(plan, plan->nodes[i].phase) *
+                       node_seconds(plan, &plan->nodes[i], &roof);
         }
     }
     return seconds;

@@ -31,18 +31,38 @@ static Status run_marked(const Sampler *s, Phase phase, double *gpu)
     return queued ? s->api->elapsed(s->backend, 0, 1, gpu) : ST_OK;
 }
 
-/* One step with a reading of the clock after each phase. */
-static Status step_by_phases(const Sampler *s, Mode mode, Sample *sample)
+/* What a series has so far in this sample. */
+static void add_seconds(double *sum, double seconds)
+{
+    *sum = isnan(*sum) ? seconds : *sum + seconds;
+}
+
+/* Runs phases [first, last) and adds their times; `before` is when the first begins, then when the last
+ * has ended. */
+static Status time_phases(const Sampler *s, int first, int last, double *before, Sample *sample)
+{
+    for (int i = first; i < last; i++) {
+        double gpu = NAN;
+        TRY(run_marked(s, (Phase)(PHASE_FORWARD + i), &gpu));
+        const double now = clock_seconds();
+        add_seconds(&sample->seconds[i], now - *before);
+        if (is_queued(s)) add_seconds(&sample->seconds[SAMPLE_WALL_COUNT + i], gpu);
+        *before = now;
+    }
+    return ST_OK;
+}
+
+/* One step with a reading of the clock after each phase; those of micro-batches are added up. */
+static Status step_by_phases(const Sampler *s, Mode mode, int64_t micro_batches, Sample *sample)
 {
     *sample = sample_empty();
+    const int phases = sampler_phases(mode);
+    const int passes = phases < SAMPLE_OPTIMIZER ? phases : SAMPLE_OPTIMIZER;
     const double start = clock_seconds();
     double before = start;
-    for (int i = 0; i < sampler_phases(mode); i++) {
-        TRY(run_marked(s, (Phase)(PHASE_FORWARD + i), &sample->seconds[SAMPLE_WALL_COUNT + i]));
-        const double now = clock_seconds();
-        sample->seconds[i] = now - before;
-        before = now;
-    }
+    for (int64_t i = 0; i < i64_max(micro_batches, 1); i++)
+        TRY(time_phases(s, SAMPLE_FORWARD, passes, &before, sample));
+    TRY(time_phases(s, SAMPLE_OPTIMIZER, phases, &before, sample));
     sample->seconds[SAMPLE_STEP] = before - start;
     return ST_OK;
 }
@@ -114,7 +134,8 @@ static Status take_samples(const Sampler *s, const Mode *by_phase, const Config 
         if (is_over(start, seconds, i, SAMPLER_MIN_SAMPLES)) break;
         TRY(s->stage(s->self, by_phase ? "step" : "unbroken step", i + 1,
                      i64_max(config->steps, i + 1)));
-        TRY(by_phase ? step_by_phases(s, *by_phase, &sample) : step_unbroken(s, &sample));
+        TRY(by_phase ? step_by_phases(s, *by_phase, config->accumulate, &sample)
+                     : step_unbroken(s, &sample));
         TRY(add_step(&steps, config, sample.seconds[SAMPLE_STEP]));
         if (i == 0 && cold) TRY(s->cold(s->self, sample.seconds[SAMPLE_STEP]));
         if (steps_apart) sample.seconds[SAMPLE_STEP] = NAN;

@@ -15,16 +15,16 @@ static void add(char *key, const char *name, const char *value)
     }
 }
 
-/* What came later is left out at 0, as in files from before there was such a field. */
+/* What came later is left out at its least value, as in files from before there was such a field. */
 static bool is_in_key(int id, const Config *config)
 {
-    static const OptionValue zero;
+    const OptionValue least = {.number = (int64_t)option_table[id].min};
     const OptionValue value = option_value_load((OptionId)id, config);
     if (!cell_field_of(id, config->subject)) return false;
     /* A model is what its hash says, whatever its folder is called. */
     if (id == OPTION_SIZE && model_spec_is_file(&config->model)) return false;
     if (id == OPTION_STAT && !(config->until > 0)) return false; /* only --until goes by it */
-    return cell_field_table[id].key < CELL_KEY_LATER || option_value_compare(&value, &zero) != 0;
+    return cell_field_table[id].key < CELL_KEY_LATER || option_value_compare(&value, &least) != 0;
 }
 
 void record_key_of_config(const Config *config, char key[RECORD_KEY_SIZE])

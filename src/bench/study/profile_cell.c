@@ -20,24 +20,9 @@ typedef struct Run {
 
 /* ---- steps ---- */
 
-static Status run_phases(Run *run, bool count)
-{
-    Session *session = run->cell->session;
-    for (int phase = PHASE_FORWARD; phase < PHASE_COUNT; phase++) {
-        int begin = 0, end = 0;
-        plan_phase_nodes(session->plan, (Phase)phase, &begin, &end);
-        if (begin == end) continue;
-        if (count) profiler_phase_begin(&run->profiler);
-        TRY(session_run(session, (Phase)phase));
-        TRY(session->api->sync(session->backend));
-        if (count) TRY(profiler_phase_end(&run->profiler, (Phase)phase));
-    }
-    return ST_OK;
-}
-
 /* Collecting what the device did makes the next launch a slow one. Steps that are a few launches go
  * together; where each node is launched by itself, its times are needed at once. */
-static int64_t batch_of(const Config *config)
+static int batch_of(const Config *config)
 {
     return config->exec == EXEC_GRAPH ? PROFILER_BATCH : 1;
 }
@@ -50,6 +35,36 @@ static Status take_steps(Run *run)
     if (run->traced) TRY(activity_cupti_collect(&events, &n, &dropped));
     run->profiler.dropped += dropped;
     return profiler_device_events(&run->profiler, events, n);
+}
+
+static Status take_batch(Run *run)
+{
+    return run->profiler.n_pending < batch_of(run->cell->config) ? ST_OK : take_steps(run);
+}
+
+static Status run_phase(Run *run, Phase phase, bool count)
+{
+    Session *session = run->cell->session;
+    int begin = 0, end = 0;
+    plan_phase_nodes(session->plan, phase, &begin, &end);
+    if (begin == end) return ST_OK;
+    if (count) profiler_phase_begin(&run->profiler);
+    TRY(session_run(session, phase));
+    TRY(session->api->sync(session->backend));
+    return count ? profiler_phase_end(&run->profiler, phase) : ST_OK;
+}
+
+static Status run_phases(Run *run, bool count)
+{
+    const int64_t micro_batches = plan_phase_runs(run->cell->session->plan, PHASE_FORWARD);
+    for (int64_t i = 1; i <= micro_batches; i++) {
+        TRY(run_phase(run, PHASE_FORWARD, count));
+        TRY(run_phase(run, PHASE_BACKWARD, count));
+        if (!count || i == micro_batches) continue;
+        profiler_micro_batch_end(&run->profiler);
+        TRY(take_batch(run));
+    }
+    return run_phase(run, PHASE_OPTIMIZER, count);
 }
 
 /* Where a suite has little time and nobody traces, there is nothing to set up. */
@@ -73,7 +88,7 @@ static bool is_over(const Config *config, int64_t done, double since)
 static Status run_steps(Run *run)
 {
     const CellOpen *cell = run->cell;
-    const int64_t steps = cell->config->steps, batch = batch_of(cell->config);
+    const int64_t steps = cell->config->steps;
     TRY(settle(run));
     const double start = clock_seconds();
     for (int64_t i = 0; !is_over(cell->config, i, start);) {
@@ -81,7 +96,7 @@ static Status run_steps(Run *run)
         profiler_step_begin(&run->profiler);
         TRY(run_phases(run, true));
         TRY(profiler_step_end(&run->profiler));
-        if (i % batch == 0) TRY(take_steps(run));
+        TRY(take_batch(run));
     }
     TRY(take_steps(run));
     profiler_finish(&run->profiler);

@@ -38,6 +38,7 @@ static bool is_told(int id, const bool *varies, const Config *config, const char
     if (!cell_field_is_work(id) || !cell_field_of(id, config->subject) || varies[id]) return false;
     if (id == OPTION_ATTENTION && varies[OPTION_EXEC]) return false; /* auto follows it */
     if (id == OPTION_RECOMPUTE) return config->recompute != CONFIG_RECOMPUTE_NONE;
+    if (id == OPTION_ACCUMULATE) return config->accumulate > 1;
     return strcmp(value, "auto") != 0;
 }
 

@@ -6,8 +6,14 @@
 
 #include <stdio.h>
 
-static Status put_sizes(Safetensors *file, const Config *c)
+/* The batch is that of the whole step, so that micro-batches are checked as one. */
+static Status put_sizes(Safetensors *file, const Config *config)
 {
+    Config whole = *config, *c = &whole;
+    if (c->accumulate > 1) {
+        whole.batch *= c->accumulate;
+        TRY(safetensors_metadata(file, "accumulate", option_value_text(OPTION_ACCUMULATE, c).s));
+    }
     for (int id = 0; id < CELL_FIELD_COUNT; id++) {
         const bool dimension = option_table[id].kind == OPTION_KIND_INT &&
                                cell_field_table[id].part == CELL_PART_DIMS &&

@@ -28,11 +28,17 @@ typedef struct Export {
     void *buffer;        /* holds any one parameter, and logits after it */
     char *logits;        /* taken when they are made: later they turn into their gradient */
     bool want_logits;
+    int64_t micro_batch; /* that runs */
 } Export;
 
 static const Tensor *shape(const Export *e, int id)
 {
     return &e->model->plan.tensors[id];
+}
+
+static int64_t micro_batches(const Model *model)
+{
+    return plan_phase_runs(&model->plan, PHASE_FORWARD);
 }
 
 /* ---- what the file holds ---- */
@@ -52,7 +58,8 @@ static Status declare_params(const Export *e, const char *prefix)
 static Status declare(const Export *e)
 {
     const Config *c = e->config;
-    const int64_t ids[] = {c->batch, c->ctx}, logits[] = {c->batch, c->ctx, c->model.vocab};
+    const int64_t rows = micro_batches(e->model) * c->batch;
+    const int64_t ids[] = {rows, c->ctx}, logits[] = {rows, c->ctx, c->model.vocab};
     TRY(export_metadata_put(e->file, c, e->model));
     TRY(safetensors_declare(e->file, "tokens", DT_I32, 2, ids));
     TRY(safetensors_declare(e->file, "targets", DT_I32, 2, ids));
@@ -142,6 +149,21 @@ static Status write_all(const Export *e, Values values, double divisor)
     return ST_OK;
 }
 
+/* Of the rows of one micro-batch. */
+static size_t micro_logits_bytes(const Model *model)
+{
+    size_t bytes = 0;
+    for (int i = 0; i < model->head.n; i++)
+        bytes += plan_bytes(&model->plan.tensors[model->logits + i]);
+    return bytes;
+}
+
+/* Of all rows. */
+static size_t logits_bytes(const Model *model)
+{
+    return (size_t)micro_batches(model) * micro_logits_bytes(model);
+}
+
 /* An observer: a node that makes logits, or a chunk of their rows, has just run. */
 static Status catch_logits(void *self, const ObserverEvent *event)
 {
@@ -149,10 +171,11 @@ static Status catch_logits(void *self, const ObserverEvent *event)
     const int id = plan_out_id(event->plan, &event->plan->nodes[event->node], 0);
     const int chunk = id - e->model->logits;
     if (!e->want_logits || chunk < 0 || chunk >= e->model->head.n) return ST_OK;
-    e->want_logits = chunk < e->model->head.n - 1;
+    e->want_logits = chunk < e->model->head.n - 1 || e->micro_batch < micro_batches(e->model) - 1;
     TRY(event->api->sync(event->backend));
     const size_t bytes = plan_bytes(shape(e, e->model->logits)); /* of each chunk but the last */
-    return session_download(e->session, id, e->logits + (size_t)chunk * bytes);
+    char *to = e->logits + (size_t)e->micro_batch * micro_logits_bytes(e->model);
+    return session_download(e->session, id, to + (size_t)chunk * bytes);
 }
 
 /* The optimizer will skip a step whose gradients overflowed: told here before it runs, because
@@ -185,15 +208,22 @@ static Status skip_step(const Export *e, double state[STATE_COUNT])
     return session_upload(e->session, e->model->state, state);
 }
 
+static Status run_passes(Export *e)
+{
+    for (e->micro_batch = 0; e->micro_batch < micro_batches(e->model); e->micro_batch++) {
+        TRY(session_run(e->session, PHASE_FORWARD));
+        TRY(session_run(e->session, PHASE_BACKWARD));
+    }
+    return e->session->api->sync(e->session->backend);
+}
+
 /* Forward and backward until no gradient overflows. */
-static Status usable_gradients(const Export *e, double *loss_scale)
+static Status usable_gradients(Export *e, double *loss_scale)
 {
     for (int skips = 0; skips < MOST_SKIPS; skips++) {
         double state[STATE_COUNT];
         bool finite = true;
-        TRY(session_run(e->session, PHASE_FORWARD));
-        TRY(session_run(e->session, PHASE_BACKWARD));
-        TRY(e->session->api->sync(e->session->backend));
+        TRY(run_passes(e));
         TRY(session_download(e->session, e->model->state, state));
         *loss_scale = state[STATE_LOSS_SCALE];
         if (state[STATE_GUARD] == 0) return ST_OK;
@@ -208,15 +238,6 @@ static Status usable_gradients(const Export *e, double *loss_scale)
         TRY(skip_step(e, state)); /* lowers the scale */
     }
     return FAIL(ST_FAILED, "gradients overflow fp16 at every loss scale: no step can be applied");
-}
-
-/* Of all rows. */
-static size_t logits_bytes(const Model *model)
-{
-    size_t bytes = 0;
-    for (int i = 0; i < model->head.n; i++)
-        bytes += plan_bytes(&model->plan.tensors[model->logits + i]);
-    return bytes;
 }
 
 static Status write_outputs(const Export *e)

@@ -17,10 +17,11 @@
 
 /* A field that is hidden has no column. */
 #define SHOWN_HIDDEN(...)
-#define SHOWN_ALWAYS(...) __VA_ARGS__,
-#define SHOWN_AXIS(...)   __VA_ARGS__,
-#define SHOWN_CUSTOM(...) __VA_ARGS__,
-#define SHOWN_VARIES(...) __VA_ARGS__,
+#define SHOWN_ALWAYS(...)  __VA_ARGS__,
+#define SHOWN_AXIS(...)    __VA_ARGS__,
+#define SHOWN_CUSTOM(...)  __VA_ARGS__,
+#define SHOWN_REPEATS(...) __VA_ARGS__,
+#define SHOWN_VARIES(...)  __VA_ARGS__,
 
 const Column column_list[] = {
 #define CELL_IDENTITY(id, option, kind, member, words, least, most, value, help, name, label, \
@@ -61,7 +62,10 @@ static bool asked(const Column *column, const Record *record, char text[COLUMN_T
 /* What was used; "auto" and 0 threads, which a row that never ran keeps, are not known. */
 static bool used(const Column *column, const Record *record, char text[COLUMN_TEXT])
 {
-    if (!value_text(record_value(record, column->path), text)) return false;
+    if (!value_text(record_value(record, column->path), text)) {
+        strcpy(text, "1");
+        return column->show == COLUMN_REPEATS && !record_value(record, "d_head");
+    }
     if (strcmp(text, "auto") == 0) return false;
     return strcmp(column->path, "threads") != 0 || strcmp(text, "0") != 0;
 }
@@ -143,11 +147,18 @@ static bool ran_without(const Record *row)
     return record_status(row) == RECORD_OK && !record_text(row, "peer");
 }
 
+/* Shown where rows differ, otherwise named once for all. */
+static bool is_axis(const Column *column)
+{
+    return column->show == COLUMN_AXIS || column->show == COLUMN_CUSTOM ||
+           column->show == COLUMN_REPEATS;
+}
+
 bool column_common(const Column *column, const RecordSet *set, char value[COLUMN_TEXT])
 {
     char text[COLUMN_TEXT];
     bool seen = false;
-    if (column->show != COLUMN_AXIS && column->show != COLUMN_CUSTOM) return false;
+    if (!is_axis(column)) return false;
     if (!matters(column, set) || column_varies(column, set)) return false;
     for (size_t i = 0; i < record_set_size(set); i++) {
         const Record *row = record_set_at(set, i);
@@ -159,7 +170,7 @@ bool column_common(const Column *column, const RecordSet *set, char value[COLUMN
         memcpy(value, text, sizeof text);
         seen = true;
     }
-    return seen;
+    return seen && (column->show != COLUMN_REPEATS || strcmp(value, "1") != 0);
 }
 
 static bool has_value(const Column *column, const Record *record)
@@ -211,10 +222,8 @@ static bool wanted_by(const Column *column, const Record *record)
 bool column_shown(const Column *column, const RecordSet *set, bool baseline)
 {
     if (column->kind == COLUMN_SPEEDUP && !baseline) return false;
-    if (column->show == COLUMN_VARIES || column->show == COLUMN_AXIS ||
-        column->show == COLUMN_CUSTOM) {
+    if (column->show == COLUMN_VARIES || is_axis(column))
         return matters(column, set) && column_varies(column, set);
-    }
     for (size_t i = 0; i < record_set_size(set); i++) {
         if (wanted_by(column, record_set_at(set, i))) return true;
     }

@@ -22,6 +22,7 @@ typedef enum ColumnShow {
     COLUMN_VARIES,
     COLUMN_AXIS,
     COLUMN_CUSTOM,
+    COLUMN_REPEATS,
     COLUMN_PRESENT,
     COLUMN_NONZERO,
     COLUMN_LESS,

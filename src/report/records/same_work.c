@@ -26,6 +26,10 @@ void same_work_put(Text *out, const Record *record, const char *const *but, size
         const char *name = cell_field_table[id].name;
         bool left_out = !cell_field_is_work(id);
         for (size_t i = 0; i < n && !left_out; i++) left_out = strcmp(name, but[i]) == 0;
-        if (!left_out) put_field(out, record, name);
+        if (left_out) continue;
+        if (cell_field_table[id].show == CELL_SHOW_REPEATS && !record_value(record, name))
+            text_puts(out, "1\n");
+        else
+            put_field(out, record, name);
     }
 }

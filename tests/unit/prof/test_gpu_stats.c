@@ -92,7 +92,8 @@ static TraceEvent call(int64_t begin, int64_t end, uint32_t id)
 
 static void add_step(Fixture *f, TraceEvent *events, size_t n)
 {
-    assert_int_equal(gpu_stats_step(&f->stats, &f->rows, &f->tree, &f->plan, events, n), ST_OK);
+    assert_int_equal(gpu_stats_pass(&f->stats, &f->rows, &f->tree, &f->plan, events, n), ST_OK);
+    gpu_stats_step_end(&f->stats);
 }
 
 static void near_us(double seconds, double us)

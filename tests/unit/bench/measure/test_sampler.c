@@ -189,6 +189,29 @@ static void test_order_on_a_queue(void **state)
 }
 
 /* A step takes at least 2 ms: no time at all leaves the first step and the fewest samples. */
+/* Phases run for every micro-batch before the optimizer, and their times add up. */
+static void test_micro_batches(void **state)
+{
+    (void)state;
+    Log log = {0};
+    Config config = {.warmup = 1, .steps = 1, .accumulate = 3};
+    assert_int_equal(run_sampler(&log, false, MODE_TRAIN, &config), ST_OK);
+    assert_string_equal(log.text, "fbo.CfbfbfboS");
+    const double *s = log.last.seconds;
+    assert_true(s[SAMPLE_FORWARD] >= 0.006 && s[SAMPLE_BACKWARD] >= 0.012);
+    const double sum = s[SAMPLE_FORWARD] + s[SAMPLE_BACKWARD] + s[SAMPLE_OPTIMIZER];
+    assert_true(fabs(sum - s[SAMPLE_STEP]) < 1e-9);
+    log = (Log){0};
+    config.from_first = config.by_phase = true;
+    assert_int_equal(run_sampler(&log, true, MODE_TRAIN, &config), ST_OK);
+    assert_string_equal(log.text, "fbo.Cf.b.f.b.f.b.o.S");
+    assert_true(s[SAMPLE_WALL_COUNT + SAMPLE_BACKWARD] == 6);
+    assert_true(s[SAMPLE_WALL_COUNT + SAMPLE_OPTIMIZER] == 2);
+    log = (Log){0};
+    assert_int_equal(run_sampler(&log, false, MODE_FWD, &config), ST_OK);
+    assert_string_equal(log.text, "f.CfffS");
+}
+
 static void test_no_time_leaves_the_least(void **state)
 {
     (void)state;
@@ -246,6 +269,7 @@ int main(void)
         cmocka_unit_test(test_from_the_first_step),
         cmocka_unit_test(test_modes),
         cmocka_unit_test(test_order_on_a_queue),
+        cmocka_unit_test(test_micro_batches),
         cmocka_unit_test(test_no_time_leaves_the_least),
         cmocka_unit_test(test_time_ends_the_samples),
         cmocka_unit_test(test_until_the_interval_is_tight),

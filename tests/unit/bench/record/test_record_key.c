@@ -4,6 +4,7 @@
 #include "with_cmocka.h"
 
 #include <stdio.h>
+#include <string.h>
 
 /* A model is told by the hash of what it computes: its folder may have another name. */
 static void a_model_is_known_by_its_hash(void **state)
@@ -46,11 +47,26 @@ static void dropout_is_told(void **state)
     json_decref(r);
 }
 
+/* Results of before there were micro-batches have one. */
+static void one_micro_batch_is_left_out(void **state)
+{
+    (void)state;
+    Config c;
+    char key[RECORD_KEY_SIZE];
+    config_defaults(&c);
+    record_key_of_config(&c, key);
+    assert_null(strstr(key, "accumulate"));
+    c.accumulate = 4;
+    record_key_of_config(&c, key);
+    assert_non_null(strstr(key, " accumulate=4"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_model_is_known_by_its_hash),
         cmocka_unit_test(dropout_is_told),
+        cmocka_unit_test(one_micro_batch_is_left_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

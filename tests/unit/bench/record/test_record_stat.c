@@ -53,6 +53,17 @@ static void rates_follow_the_statistic(void **state)
     }
 }
 
+/* A step has the tokens of all its micro-batches. */
+static void tokens_of_micro_batches(void **state)
+{
+    (void)state;
+    Record *r = some_record(STAT_MEDIAN);
+    assert_int_equal(record_put_int(r, "accumulate", 3), ST_OK);
+    assert_int_equal(record_stat_put_rates(r), ST_OK);
+    is(r, "tokens_per_s", 600 / 20e-3);
+    json_decref(r);
+}
+
 /* Of a median to the farther end of its interval, which 5 samples have not; of a mean the standard
  * deviation. */
 static void spreads_are_of_their_kind(void **state)
@@ -97,6 +108,7 @@ static void without_a_word_it_is_the_mean(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(tokens_of_micro_batches),
         cmocka_unit_test(rates_follow_the_statistic),
         cmocka_unit_test(spreads_are_of_their_kind),
         cmocka_unit_test(changing_it_derives_anew),
