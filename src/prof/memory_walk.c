@@ -43,10 +43,21 @@ void memory_walk_begin(MemoryWalk *walk, const MemoryBlocks *list)
     memory_walk_to(walk, begin - 1, ignore, NULL);
 }
 
+static void begin_again(MemoryWalk *walk, int end, MemoryWalkVisit *visit, void *self)
+{
+    memory_walk_to(walk, end - 1, visit, self);
+    free_before(walk, end, visit, self);
+    memory_walk_begin(walk, walk->list);
+}
+
+void memory_walk_next_micro_batch(MemoryWalk *walk, MemoryWalkVisit *visit, void *self)
+{
+    int begin = 0, end = 0;
+    plan_phase_nodes(&walk->list->model->plan, PHASE_BACKWARD, &begin, &end);
+    begin_again(walk, end, visit, self);
+}
+
 void memory_walk_next_step(MemoryWalk *walk, MemoryWalkVisit *visit, void *self)
 {
-    const int n_nodes = walk->list->model->plan.n_nodes;
-    memory_walk_to(walk, n_nodes - 1, visit, self);
-    free_before(walk, n_nodes, visit, self);
-    memory_walk_begin(walk, walk->list);
+    begin_again(walk, walk->list->model->plan.n_nodes, visit, self);
 }

@@ -154,10 +154,21 @@ static void put_block(void *self, const MemoryBlock *block, bool born)
     text_puts(t, "}}");
 }
 
+/* A forward pass that follows a backward pass of the same step. */
+static bool begins_micro_batch(const Writer *w, const TraceEvent *e)
+{
+    const Node *nodes = w->p->binding->plan->nodes;
+    return w->memory.node >= 0 && nodes[w->memory.node].phase == PHASE_BACKWARD &&
+           nodes[e->node].phase == PHASE_FORWARD;
+}
+
 static void put_memory(Writer *w, const TraceEvent *e)
 {
     w->now = e->begin;
-    if (e->step != w->step) memory_walk_next_step(&w->memory, put_block, w);
+    if (e->step != w->step)
+        memory_walk_next_step(&w->memory, put_block, w);
+    else if (begins_micro_batch(w, e))
+        memory_walk_next_micro_batch(&w->memory, put_block, w);
     w->step = e->step;
     memory_walk_to(&w->memory, e->node, put_block, w);
     if (w->memory.live == w->counted) return;
