@@ -113,7 +113,8 @@ static Status run(const Command *command, int argc, char **argv, const char *lin
     return command->run(&settings, &sweep, exit_code);
 }
 
-/* Results name a model, never the path of its file. A folder that is called as a bundled model is one still. */
+/* Results name a model, never the path of its file. A folder that is called as a bundled model is still a
+ * folder. */
 static void put_models(Text *line, const char *list)
 {
     CLEANUP(text_free) Text names = {0};

@@ -170,7 +170,7 @@ static double head_gradients(const Config *c)
 {
     const int64_t N = c->batch * c->ctx;
     if (c->subject != SUBJECT_MODEL || transform_chunk_head_rows(c, N) >= N) return 0;
-    return 4 * (double)N * (double)c->model.d_model * (double)c->model.vocab;
+    return 4 * config_tokens(c) * (double)c->model.d_model * (double)c->model.vocab;
 }
 
 static double forward_flops(const Config *c, bool saves)

@@ -251,14 +251,15 @@ static Config wide_head(int64_t ctx, Mode mode)
  * the one kind tell of the other by the work of each phase. */
 static void heads_in_chunks_move_work_between_phases(void **state)
 {
-    const Config rows[] = {wide_head(256, MODE_TRAIN), wide_head(1024, MODE_TRAIN)};
+    Config rows[] = {wide_head(256, MODE_TRAIN), wide_head(1024, MODE_TRAIN)};
     (void)state;
+    rows[1].accumulate = 3; /* of each micro-batch */
     for (int from = 0; from < 2; from++) {
         Machine m = {0};
         double law[2][2]; /* of each config: ms of forward and backward */
         for (int i = 0; i < 2; i++) {
             const double F = model_forward_flops(&rows[i]);
-            const double head = 4.0 * 4 * (double)rows[i].ctx * 768 * 50257, moved = i ? head : 0;
+            const double head = 4 * config_tokens(&rows[i]) * 768 * 50257, moved = i ? head : 0;
             law[i][0] = 1e-9 * (F + moved);
             law[i][1] = 1e-9 * (2 * F - moved);
         }
