@@ -64,11 +64,11 @@ static inline bool can_run(const Config *c, size_t i, size_t k)
            !(wide || model_spec_head_dim(&c->model) % 8 != 0);
 }
 
-static inline void check_styles(const Config *c)
+static inline void check_styles(const Config *c, double roundings)
 {
     for (size_t i = 0; i < sizeof bounds / sizeof *bounds; i++) {
         for (size_t k = 0; k < sizeof styles / sizeof *styles; k++) {
-            if (can_run(c, i, k)) check(*c, i, k, 0);
+            if (can_run(c, i, k)) check(*c, i, k, roundings);
         }
     }
 }

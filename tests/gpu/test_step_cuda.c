@@ -6,7 +6,7 @@ static void test_small(void **state)
 {
     (void)state;
     const Config c = small_config();
-    check_styles(&c);
+    check_styles(&c, 0);
 }
 
 static void test_heads_of_eight(void **state)
@@ -16,7 +16,7 @@ static void test_heads_of_eight(void **state)
     c.model.d_model = 48;
     c.model.d_ff = 72;
     c.ctx = 19;
-    check_styles(&c);
+    check_styles(&c, 0);
 }
 
 /* Rows of a real model's width, where the kernels for aligned rows run. */
@@ -31,7 +31,7 @@ static void test_wide_rows(void **state)
     c.model.num_layers = 1;
     c.ctx = 33;
     c.batch = 2;
-    check_styles(&c);
+    check_styles(&c, 0);
 }
 
 /* Head and loss over chunks of rows, the last of one row; eager has whole logits all the same. */
@@ -40,9 +40,9 @@ static void test_chunks_of_logits(void **state)
     (void)state;
     Config c = small_config();
     c.head_rows = 16;
-    check_styles(&c);
+    check_styles(&c, 0);
     c.model.tied = true;
-    check_styles(&c);
+    check_styles(&c, 0);
 }
 
 /* The whole step as one graph gives what the phases' graphs give. */
@@ -78,15 +78,15 @@ static void test_micro_batches(void **state)
 {
     (void)state;
     Config c = accumulate_config();
-    check_styles(&c);
+    check_styles(&c, accumulate_roundings);
     c.model.tied = true;
     c.head_rows = 5;
     c.recompute = CONFIG_RECOMPUTE_BLOCK;
-    check_styles(&c);
+    check_styles(&c, accumulate_roundings);
     c.model.d_model = 128;
     c.model.num_heads = 2;
     c.model.d_ff = 344;
-    check_styles(&c);
+    check_styles(&c, accumulate_roundings);
     check_overflow(BACKEND_cuda);
 }
 
