@@ -45,6 +45,17 @@ static void test_poisoned(void **state)
     each_variant(poison_check, CONFIG_RECOMPUTE_BLOCK);
 }
 
+static void test_micro_batches(void **state)
+{
+    (void)state;
+    Config c = gpu_config();
+    c.accumulate = 3;
+    c.precision = PRECISION_BF16;
+    c.attention = ATTENTION_FLASH;
+    c.head_rows = 20;
+    poison_check(&c, BACKEND_cuda);
+}
+
 static void test_cut_short(void **state)
 {
     (void)state;
@@ -64,6 +75,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_poisoned),
+        cmocka_unit_test(test_micro_batches),
         cmocka_unit_test(test_cut_short),
         cmocka_unit_test(test_recompute_bits),
     };

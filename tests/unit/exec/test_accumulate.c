@@ -70,6 +70,23 @@ static void test_overflow(void **state)
     check_overflow(BACKEND_cpu);
 }
 
+/* Where training does not fit, a smaller mode is measured, with all micro-batches. */
+static void test_smaller_modes(void **state)
+{
+    (void)state;
+    const Config c = accumulate_config(), one_batch = as_one_batch(c);
+    for (int mode = MODE_FWD; mode < MODE_TRAIN; mode++) {
+        Step got, want;
+        open_step(&got, &c, (Mode)mode, DT_F32, 2);
+        open_step(&want, &one_batch, (Mode)mode, DT_F32, 2);
+        const double loss = loss_of(&want);
+        assert_true(fabs(loss_of(&got) - loss) <= 1e-6 * loss);
+        if (mode == MODE_FWD_BWD) compare_gradients(&got, &want, 1e-5, "fwd_bwd");
+        close_step(&got);
+        close_step(&want);
+    }
+}
+
 /* session_run_step() runs them all. */
 static void test_whole_step(void **state)
 {
@@ -103,7 +120,7 @@ static void test_cost(void **state)
     const StepCost cost = step_cost_of(&model.plan), want = step_cost_of(&large.plan);
     assert_true(cost.step.matmul_flops == want.step.matmul_flops);
     assert_true(cost.phase[PHASE_OPTIMIZER].flops == want.phase[PHASE_OPTIMIZER].flops);
-    /* two additions to each parameter's gradient; the loss has three, and one product with 1/3 */
+    /* two additions to each gradient, and to the loss */
     double added = 0;
     for (int i = 0; i < model.plan.n_nodes; i++) {
         if (model.plan.nodes[i].op == OP_accumulate)
@@ -185,6 +202,7 @@ int main(void)
         cmocka_unit_test(test_overflow),      cmocka_unit_test(test_whole_step),
         cmocka_unit_test(test_cost),          cmocka_unit_test(test_memory),
         cmocka_unit_test(test_poisoned),      cmocka_unit_test(test_one),
+        cmocka_unit_test(test_smaller_modes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
