@@ -1,17 +1,19 @@
-/* The sums are of a persistent kind. A gradient is added to its sum as soon as it is whole, after which
- * its own memory is free: only those of the block at hand live at once. */
+/* The sums are of a persistent kind. A gradient is added to its sum when it is whole and the part of the
+ * block at hand (its attention, say) is done, after which its own memory is free: only those of one
+ * block live at once. */
 #include "base/array.h"
 #include "model/stages.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 typedef struct Work {
     Builder *b;
     Model *model;
     const Node *old; /* the nodes of the plan as it was */
     int n_old;
-    int *last_writer; /* of each group's gradient */
+    int *last_writer; /* of each group's gradient; PLAN_NONE: none, or it is summed */
 } Work;
 
 /* sum = x, or sum += scale x from the second micro-batch on; right after `node`. */
@@ -67,17 +69,36 @@ static void move_params(Builder *b, Model *model, int from, int to)
     }
 }
 
+/* Those that are whole after `node`. */
 static void sum_gradients(const Work *w, int node)
 {
     for (int g = 0; g < w->model->n_groups && w->b->status == ST_OK; g++) {
         ParamGroup *group = &w->model->groups[g];
-        if (w->last_writer[g] != node) continue;
+        if (w->last_writer[g] == PLAN_NONE || w->last_writer[g] > node) continue;
         const int grad = group->grad;
         w->b->plan->tensors[grad].keep = false;
         group->grad = sum_like(w->b, w->model, grad);
-        add_sum(w, &w->old[node], "accumulate", group->grad, grad, 1);
+        add_sum(w, &w->old[w->last_writer[g]], "accumulate", group->grad, grad, 1);
         move_params(w->b, w->model, grad, group->grad);
+        w->last_writer[g] = PLAN_NONE;
     }
+}
+
+/* Of "layer.3/attn/qkv" the length of "layer.3/attn", of "lm_head" all. */
+static size_t part_length(const char *scope)
+{
+    const size_t layer = strncmp(scope, "layer.", 6) == 0 ? strcspn(scope, "/") + 1 : 0;
+    return layer + strcspn(scope + layer, "/");
+}
+
+/* A sum in between would cut the part's range in a profile in two. */
+static bool ends_part(const Work *w, int node)
+{
+    if (node + 1 == w->n_old) return true;
+    const Node *a = &w->old[node], *b = &w->old[node + 1];
+    const size_t length = part_length(a->scope);
+    return a->phase != b->phase || length != part_length(b->scope) ||
+           strncmp(a->scope, b->scope, length) != 0;
 }
 
 /* ---- the loss ---- */
@@ -106,7 +127,7 @@ static void rebuild(Work *w)
     for (int n = 0; n < w->n_old && b->status == ST_OK; n++) {
         b->status = plan_append_node(b->plan, &w->old[n]);
         if (b->status == ST_OK && makes(b->plan, &w->old[n], loss)) sum_loss(w, &w->old[n]);
-        if (config_mode_has_backward(w->model->mode)) sum_gradients(w, n);
+        if (config_mode_has_backward(w->model->mode) && ends_part(w, n)) sum_gradients(w, n);
     }
 }
 

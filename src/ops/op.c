@@ -40,6 +40,14 @@ static double elements(const Tensor *tensor)
 }
 
 /* FLOPs from the op, bytes from its operands: each touched once. */
+bool op_makes_again(const Plan *plan, const Node *node, int tensor)
+{
+    for (int i = 0; i < node->n_out; i++) {
+        if (plan_out_id(plan, node, i) == tensor && (op_def(node->op)->again >> i & 1)) return true;
+    }
+    return node->recomputed;
+}
+
 OpCost op_cost(const Plan *plan, const Node *node)
 {
     const OpDef *def = op_def(node->op);

@@ -55,6 +55,7 @@ typedef struct OpDef {
     } alias[OP_MAX_ALIASES];
     int n_aliases;
     unsigned auxiliary; /* bit i: output i only serves the backward pass and has no gradient */
+    unsigned again;     /* bit i: output i is one of the forward pass, computed once more */
     Status (*check)(const Plan *plan, const Node *node); /* shapes and dtypes */
     double flops_in, flops_out; /* for each element of input 0, and of output 0 */
     OpCost (*cost)(const Plan *plan, const Node *node); /* NULL: those, and operands' bytes */
@@ -81,6 +82,8 @@ typedef struct OpSource {
 } OpSource;
 OpSource op_source(OpKind op);
 OpCost op_cost(const Plan *plan, const Node *node);
+/* Is the tensor an output of the node that the forward pass had already? */
+bool op_makes_again(const Plan *plan, const Node *node, int tensor);
 
 /* The implementations of an op on a backend, best first, ended by a NULL name. */
 const OpImpl *op_impls(OpKind op, BackendId backend);

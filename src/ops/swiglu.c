@@ -120,9 +120,17 @@ const OpDef swiglu_def = {
     .grad = grad, .decompose = decompose, .reference = reference,
 };
 
+/* g is two products more. */
+static OpCost cost_grad(const Plan *plan, const Node *node)
+{
+    const Tensor *g = plan_out(plan, node, SWIGLU_GRAD_G);
+    return (OpCost){.flops = g ? 2 * (double)plan_elements(g) : 0};
+}
+
 /* In place: h1[i], h3[i] and dg[i] are read before anything is written there. */
 const OpDef swiglu_grad_def = {
-    OP_SOURCE,      .alias = {{0, 1}, {1, 2}, {SWIGLU_GRAD_G, 0}},
-    .n_aliases = 3, .check = check_grad,
-    .flops_in = 11, .reference = reference_grad,
+    OP_SOURCE,         .alias = {{0, 1}, {1, 2}, {SWIGLU_GRAD_G, 0}},
+    .n_aliases = 3,    .check = check_grad,
+    .flops_in = 11,    .again = 1U << SWIGLU_GRAD_G,
+    .cost = cost_grad, .reference = reference_grad,
 };

@@ -39,10 +39,10 @@ static bool is_master(const Model *model, int tensor)
     return false;
 }
 
-static MemoryClass activation_usage(const Plan *plan, int producer)
+static MemoryClass activation_usage(const Plan *plan, int tensor, int producer)
 {
     if (producer == PLAN_NONE) return MEMORY_ACTIVATION;
-    if (plan->nodes[producer].recomputed) return MEMORY_RECOMPUTED;
+    if (op_makes_again(plan, &plan->nodes[producer], tensor)) return MEMORY_RECOMPUTED;
     return plan->nodes[producer].phase == PHASE_FORWARD ? MEMORY_ACTIVATION
                                                         : MEMORY_ACTIVATION_GRAD;
 }
@@ -58,7 +58,7 @@ static MemoryClass usage_of(const Model *model, int tensor, int producer)
     };
     const TensorKind kind = model->plan.tensors[tensor].kind;
     if (kind == TK_PARAM && is_master(model, tensor)) return MEMORY_MASTER;
-    return kind == TK_ACTIVATION ? activation_usage(&model->plan, producer) : by_kind[kind];
+    return kind == TK_ACTIVATION ? activation_usage(&model->plan, tensor, producer) : by_kind[kind];
 }
 
 /* ---- the blocks ---- */

@@ -185,12 +185,13 @@ const char *profile_figure_kernel(const ProfileView *view, const char *thing)
 
 /* ---- one attention ---- */
 
-/* The thing comes once in every layer. */
+/* The thing comes once in every layer, in every micro-batch. */
 static Thing in_each_layer(const ProfileView *view, Thing thing)
 {
-    int64_t layers = 0;
+    int64_t layers = 0, micro_batches = 1;
     record_int(view->record, "num_layers", &layers);
-    thing.times *= layers > 0 ? (double)layers : NAN;
+    record_int(view->record, "accumulate", &micro_batches);
+    thing.times *= layers > 0 ? (double)(layers * micro_batches) : NAN;
     thing.call.avg = thing.total / thing.times;
     return thing;
 }

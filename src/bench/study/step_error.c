@@ -69,6 +69,7 @@ static Status count_outputs(const Study *s, const ObserverEvent *event)
         const int id = plan_out_id(event->plan, node, i);
         if (id == PLAN_NONE || !is_narrow(shape(s, id)->dtype)) continue;
         if (is_written_again(event->plan, event->node, id)) continue;
+        if (op_makes_again(event->plan, node, id)) continue;
         const Tensor *t = shape(s, id);
         TRY(event->api->sync(event->backend));
         TRY(session_download(s->session, id, s->buffer));
@@ -166,7 +167,7 @@ static Status look(void *self, const ObserverEvent *event)
     const int chunk = plan_out_id(event->plan, node, 0) - s->model->logits;
     if (node->phase == PHASE_FORWARD && chunk >= 0 && chunk < s->model->head.n)
         return take_logits(s, event, chunk);
-    return is_gradient(s, node) && !node->recomputed ? count_outputs(s, event) : ST_OK;
+    return is_gradient(s, node) ? count_outputs(s, event) : ST_OK;
 }
 
 static Status attempt(Study *s, double state[STATE_COUNT])

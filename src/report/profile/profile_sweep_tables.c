@@ -199,15 +199,16 @@ static Status pair(Text *out, const ProfileTables *how, const Record *first, con
     CLEANUP(profile_view_free) ProfileView a = {0};
     CLEANUP(profile_view_free) ProfileView b = {0};
     Table table = {0};
-    int64_t layers = 1;
+    int64_t layers = 1, micro_batches = 1;
     const char *x = record_text(first, "exec"), *y = record_text(second, "exec");
     char ratio[40];
     record_int(first, "num_layers", &layers);
+    record_int(first, "accumulate", &micro_batches);
     TRY(profile_view_make(&a, first));
     TRY(profile_view_make(&b, second));
     snprintf(ratio, sizeof ratio, "%.15s / %.15s", y, x);
     TABLE_COLUMNS(&table, 1, "a step", x, y, ratio);
-    pair_rows(&table, &a, &b, (double)layers);
+    pair_rows(&table, &a, &b, (double)(layers * micro_batches));
     if (!a.gpu) table_note(&table, "on a CPU a kernel is one run of an op");
     if (more) table_note(&table, "further rows of the same work are not compared");
     return table_write_next(out, how->format, &table);
