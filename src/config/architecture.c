@@ -23,6 +23,12 @@ const DropoutField architecture_dropouts[] = {
     {0},
 };
 
+const BiasField architecture_biases[] = {
+#define BIAS(id, name, member) {ARCHITECTURE_##id, name, offsetof(ModelSpec, member)},
+#include "config/architectures.def"
+    {0},
+};
+
 const NeutralField architecture_neutral[] = {
 #define NEUTRAL(name, value) {name, value},
 #include "config/architectures.def"

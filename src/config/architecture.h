@@ -43,6 +43,14 @@ typedef struct DropoutField {
 } DropoutField;
 extern const DropoutField architecture_dropouts[]; /* ended by a NULL name */
 
+/* A flag in the files of one class that decides of a bias, a bool of ModelSpec. */
+typedef struct BiasField {
+    Architecture architecture;
+    const char *name;
+    size_t offset;
+} BiasField;
+extern const BiasField architecture_biases[]; /* ended by a NULL name */
+
 /* A field that is not supported unless it has this value. */
 typedef struct NeutralField {
     const char *name;

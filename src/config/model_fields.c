@@ -287,19 +287,14 @@ static Status read_window(const File *file)
     return ST_OK;
 }
 
+/* A field that is none of the class changes nothing: its row decides. */
 static Status read_biases(const File *file)
 {
     ModelSpec *spec = file->spec;
-    bool attention = spec->output_bias;
-    /* Of those who have a gate only Llama's has biases. */
-    if (file->architecture->family == FAMILY_LLAMA && spec->architecture != ARCHITECTURE_LLAMA)
-        spec->feed_forward_bias = false;
-    /* Mistral has none and Qwen2 those of q, k and v, whatever the file says. */
-    if (spec->architecture == ARCHITECTURE_MISTRAL || spec->architecture == ARCHITECTURE_QWEN2)
-        return ST_OK;
-    if (file->architecture->family == FAMILY_GPT2) return ST_OK;
-    TRY(read_flag_field(file, "attention_bias", &attention));
-    spec->qkv_bias = spec->output_bias = attention;
+    for (const BiasField *field = architecture_biases; field->name; field++) {
+        if (field->architecture != spec->architecture) continue;
+        TRY(read_flag_field(file, field->name, (bool *)((char *)spec + field->offset)));
+    }
     return ST_OK;
 }
 

@@ -62,13 +62,21 @@ static void add_family(json_t *root, const ModelSpec *s, Family family)
                                                "resid_pdrop", 0, "embd_pdrop", 0, "attn_pdrop", 0));
         return;
     }
-    json_object_update_new(root,
-                           json_pack("{s:s, s:b, s:i, s:i, s:o}", "hidden_act", act,
-                                     "attention_bias", s->output_bias, "attention_dropout", 0,
-                                     "hidden_dropout", 0, "rope_parameters", rope(&s->rope, true)));
+    json_object_update_new(root, json_pack("{s:s, s:i, s:i, s:o}", "hidden_act", act,
+                                           "attention_dropout", 0, "hidden_dropout", 0,
+                                           "rope_parameters", rope(&s->rope, true)));
     if (s->rope.scaling != ROPE_SCALING_NONE)
         json_object_set_new(root, "rope_scaling", rope(&s->rope, false));
     if (family == FAMILY_LLAMA) json_object_update_new(root, window(s));
+}
+
+static void add_biases(json_t *root, const ModelSpec *s)
+{
+    for (const BiasField *field = architecture_biases; field->name; field++) {
+        const bool *member = (const bool *)((const char *)s + field->offset);
+        if (field->architecture == s->architecture)
+            json_object_set_new(root, field->name, json_boolean(*member));
+    }
 }
 
 Status model_json_write(const ModelSpec *spec, Text *text)
@@ -85,6 +93,7 @@ Status model_json_write(const ModelSpec *spec, Text *text)
             json_object_set_new(root, field->name, field_value(&full, field));
     }
     add_family(root, spec, architecture->family);
+    add_biases(root, spec);
     char *dump = root ? json_dumps(root, JSON_COMPACT | JSON_SORT_KEYS) : NULL;
     if (!dump) return NO_MEMORY("for a model's configuration");
     text_printf(text, "%s", dump);

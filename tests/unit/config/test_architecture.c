@@ -122,6 +122,51 @@ static void neox(void **state)
     check_silence(&silences[5]);
 }
 
+/* ---- biases ---- */
+
+typedef struct Biases {
+    bool qkv, output, feed_forward;
+} Biases;
+
+static void check_biases(const char *class_name, const char *more, Biases biases)
+{
+    const ModelSpec m = read(class_name, more);
+    if (m.qkv_bias != biases.qkv || m.output_bias != biases.output ||
+        m.feed_forward_bias != biases.feed_forward)
+        fail_msg("%s {%s}: biases %d %d %d", class_name, more, m.qkv_bias, m.output_bias,
+                 m.feed_forward_bias);
+}
+
+/* A class follows the fields that it has; others' change nothing. */
+static void biases_follow_fields_of_the_class(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *class_name;
+        Biases with, without; /* attention_bias and mlp_bias both true, both false */
+    } classes[] = {
+        {"LlamaForCausalLM", {1, 1, 1}, {0, 0, 0}},   {"MistralForCausalLM", {0, 0, 0}, {0, 0, 0}},
+        {"Qwen2ForCausalLM", {1, 0, 0}, {1, 0, 0}},   {"Qwen3ForCausalLM", {1, 1, 0}, {0, 0, 0}},
+        {"GPTNeoXForCausalLM", {1, 1, 1}, {0, 0, 1}}, {"GPT2LMHeadModel", {1, 1, 1}, {1, 1, 1}},
+    };
+    for (size_t i = 0; i < sizeof classes / sizeof *classes; i++) {
+        const char *name = classes[i].class_name;
+        check_biases(name, "'attention_bias': true, 'mlp_bias': true", classes[i].with);
+        check_biases(name, "'attention_bias': false, 'mlp_bias': false", classes[i].without);
+    }
+}
+
+/* What a row says of a class stands unless a field of this class says otherwise. */
+static void biases_of_the_row_stand(void **state)
+{
+    (void)state;
+    for (int i = ARCHITECTURE_OWN + 1; i < ARCHITECTURE_COUNT; i++) {
+        const ModelSpec *row = &architecture_table[i].silent;
+        const Biases biases = {row->qkv_bias, row->output_bias, row->feed_forward_bias};
+        check_biases(architecture_table[i].class_name, "", biases);
+    }
+}
+
 /* ---- which of several counts ---- */
 
 static void kv_heads_that_are_missing_are_said(void **state)
@@ -217,6 +262,8 @@ int main(void)
         cmocka_unit_test(qwen3),
         cmocka_unit_test(gpt2),
         cmocka_unit_test(neox),
+        cmocka_unit_test(biases_follow_fields_of_the_class),
+        cmocka_unit_test(biases_of_the_row_stand),
         cmocka_unit_test(kv_heads_that_are_missing_are_said),
         cmocka_unit_test(theta_of_rope),
         cmocka_unit_test(share_of_a_head),
