@@ -1,7 +1,7 @@
 #include "config/model_fields.h"
 
 #include "base/human.h"
-#include "base/suggest.h"
+#include "base/text.h"
 #include "config/architecture.h"
 #include "config/field_value.h"
 
@@ -110,13 +110,21 @@ static Status refuse_unsupported(const File *file)
 
 /* ---- which architecture ---- */
 
+static Status not_supported(const File *file, const char *name)
+{
+    CLEANUP(text_free) Text known = {0};
+    for (int i = ARCHITECTURE_OWN + 1; i < ARCHITECTURE_COUNT; i++)
+        text_printf(&known, "%s%s", known.n > 0 ? ", " : "", architecture_table[i].class_name);
+    TRY(text_status(&known));
+    return WRONG(file, "the architecture %s is not supported; these are: %s", human_quote(name).s,
+                 text_str(&known));
+}
+
 static Status find_architecture(File *file)
 {
     const json_t *classes = field_value_get(file->root, "architectures");
     const char *class_name = json_string_value(json_array_get(classes, 0));
     const char *type = json_string_value(field_value_get(file->root, "model_type"));
-    const char *names[ARCHITECTURE_COUNT];
-    int n = 0;
     if (!class_name && !type)
         return WRONG(file, "no \"architectures\": is this a model's config.json?");
     for (int i = ARCHITECTURE_OWN + 1; i < ARCHITECTURE_COUNT; i++) {
@@ -124,13 +132,8 @@ static Status find_architecture(File *file)
         const bool same = class_name ? strcmp(class_name, known->class_name) == 0
                                      : strcmp(type, known->model_type) == 0;
         if (same) file->architecture = known;
-        names[n++] = known->class_name;
     }
-    if (file->architecture) return ST_OK;
-    const char *near = class_name ? suggest_word(class_name, names, n) : NULL;
-    return WRONG(file, "the architecture %s is not supported%s%s%s",
-                 human_quote(class_name ? class_name : type).s, near ? "; the nearest is " : "",
-                 near ? near : "", near ? "" : ": --model list shows models that are");
+    return file->architecture ? ST_OK : not_supported(file, class_name ? class_name : type);
 }
 
 /* ---- activation, RoPE, window, dropout ---- */

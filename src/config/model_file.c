@@ -42,6 +42,15 @@ bool model_file_is_bundled(const char *model)
     return find_bundled(model) != NULL;
 }
 
+/* OWNER/NAME, as models are called where they are published. */
+static bool is_hub_id(const char *model)
+{
+    const char *slash = strchr(model, '/');
+    const char *dot = strrchr(model, '.');
+    return slash && slash > model && slash[1] && !strchr(slash + 1, '/') && model[0] != '.' &&
+           !(dot && strcmp(dot, ".json") == 0);
+}
+
 static Status not_found(const char *model)
 {
     int n = 0;
@@ -51,8 +60,15 @@ static Status not_found(const char *model)
             return FAIL(ST_USAGE, "%s is a size: did you mean --size %s?", human_quote(model).s,
                         model_spec_presets[i]);
     }
-    const char *near = strchr(model, '/') ? NULL : suggest_word(model, model_file_names, n);
-    if (near) return FAIL(ST_USAGE, "no model %s: did you mean %s?", human_path(model).s, near);
+    const char *slash = strrchr(model, '/');
+    const char *near = suggest_word(slash ? slash + 1 : model, model_file_names, n);
+    if (near && !slash)
+        return FAIL(ST_USAGE, "no model %s: did you mean %s?", human_path(model).s, near);
+    if (is_hub_id(model))
+        return FAIL(ST_USAGE,
+                    "no model %s: there is no such folder, and nothing is downloaded: give a local"
+                    " folder with its config.json%s%s",
+                    human_path(model).s, near ? ", or the bundled " : "", near ? near : "");
     return FAIL(ST_USAGE, "no model %s: neither a file, a folder nor a name of --model list",
                 human_path(model).s);
 }

@@ -53,6 +53,9 @@ refused 'is not supported' bench --model colour.json
 
 # ---- what a good one does not go with ----
 refused "no model 'nowhere/config.json'" plan --model nowhere/config.json
+refused 'nor a name of --model list' plan --model nowhere/config.json
+refused 'give a local folder with its config.json, or the bundled llama-3.2-1b' plan --model meta-llama/Llama-3.2-1B
+refused "no model 'somebody/strange-thing': there is no such folder, and nothing is downloaded" plan --model somebody/strange-thing
 refused 'did you mean gpt2?' plan --model gpt-2
 refused 'did you mean --size small?' bench --model small
 refused 'give one of them' bench --model good.json --size small

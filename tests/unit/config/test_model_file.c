@@ -216,7 +216,8 @@ static const Refused refused[] = {
     {"qwen3-0.6b", "{\"num_hidden_layers\": 1, \"layer_types\": [\"linear_attention\"]}",
      "layer_types[0] is neither"},
     {"qwen3-0.6b", "{\"architectures\": [\"Qwen3MoeForCausalLM\"]}",
-     "'Qwen3MoeForCausalLM' is not supported; the nearest is Qwen3ForCausalLM"},
+     "'Qwen3MoeForCausalLM' is not supported; these are: LlamaForCausalLM, MistralForCausalLM, "
+     "Qwen2ForCausalLM, Qwen3ForCausalLM, GPT2LMHeadModel, GPTNeoXForCausalLM"},
     {"qwen3-0.6b", "{\"architectures\": [\"WhisperModel\"]}", "'WhisperModel' is not supported"},
     {"qwen3-0.6b", "{\"architectures\": \"-\", \"model_type\": \"-\"}", "no \"architectures\""},
     {"qwen3-0.6b", "{\"num_experts\": 128}", "num_experts is not supported"},
