@@ -38,10 +38,15 @@ static const char *const other_forms[] = {
     "pytorch_model*.bin",
     "pytorch_model*.index.json",
     "model-*-of-*.safetensors",
+    "model.*.safetensors", /* model.fp16.safetensors */
+    "adapter_model*",
     "consolidated*",
     "tf_model*.h5",
     "flax_model*.msgpack",
     "*.gguf",
+    "*.ckpt",
+    "*.pt",
+    "*.pth",
 };
 
 static bool is_other_form(const char *name)

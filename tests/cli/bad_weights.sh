@@ -122,7 +122,8 @@ wrong "abcdef01234567/config.json': it is JSON" $deep
 rm m/model.safetensors
 export_to random.safetensors m
 grep -qF '(random)' err || fail "random weights are not said: $(cat err)"
-for name in pytorch_model.bin pytorch_model-00001-of-00002.bin model-00001-of-00002.safetensors consolidated.00.pth x.gguf; do
+for name in pytorch_model.bin pytorch_model-00001-of-00002.bin model-00001-of-00002.safetensors model.fp16.safetensors \
+    adapter_model.safetensors consolidated.00.pth x.gguf x.ckpt x.pt x.pth; do
     touch "m/$name"
     wrong "not from '$name': convert them" m
     rm "m/$name"
