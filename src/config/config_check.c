@@ -50,6 +50,7 @@ static Status check_sizes(const Config *c)
         {"num_layers x batch x num_heads x ctx x ctx",
          layers * tokens * (double)m->num_heads * ctx},
         {"accumulate x batch x ctx", config_tokens(c)},
+        {"accumulate x batch x ctx x vocab", config_tokens(c) * vocab}, /* export keeps them all */
     };
     return check_products(products, sizeof products / sizeof *products);
 }

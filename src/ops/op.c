@@ -39,7 +39,6 @@ static double elements(const Tensor *tensor)
     return (double)plan_elements(tensor);
 }
 
-/* FLOPs from the op, bytes from its operands: each touched once. */
 bool op_makes_again(const Plan *plan, const Node *node, int tensor)
 {
     for (int i = 0; i < node->n_out; i++) {
@@ -48,6 +47,7 @@ bool op_makes_again(const Plan *plan, const Node *node, int tensor)
     return node->recomputed;
 }
 
+/* FLOPs from the op, bytes from its operands: each touched once. */
 OpCost op_cost(const Plan *plan, const Node *node)
 {
     const OpDef *def = op_def(node->op);
