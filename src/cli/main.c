@@ -104,7 +104,7 @@ static Status run(const Command *command, int argc, char **argv, const char *lin
         return print(&text);
     }
     TRY(output_choose_format(&settings, &command->options));
-    if (settings.list_models) return model_list_print(settings.format);
+    if (settings.list_models) return model_list_write(&settings, &command->options);
     TRY(output_lock(&settings, &command->options));
     warn_of_loss_scale(&settings, &sweep);
     warn_of_threads(&settings, &sweep);

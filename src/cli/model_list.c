@@ -52,14 +52,26 @@ static bool is_for_people(const char *format)
     return false;
 }
 
-Status model_list_print(const char *format)
+static Status check(const Settings *settings, const OptionSet *options)
+{
+    const char *format = settings->format;
+    if (settings->out_json || (*format && !is_for_people(format)))
+        return FAIL(ST_USAGE, "--model list is a table for people: --format md, latex or typst");
+    if (settings->out && !option_takes(options, OPTION_FORMAT))
+        return FAIL(ST_USAGE, "--model list: this command writes no tables to a file; roofstep plan"
+                              " --model list --out FILE does");
+    return ST_OK;
+}
+
+Status model_list_write(const Settings *settings, const OptionSet *options)
 {
     Table table = {0};
     CLEANUP(text_free) Text text = {0};
-    if (*format && !is_for_people(format))
-        return FAIL(ST_USAGE, "--model list is a table for people: --format md, latex or typst");
+    TRY(check(settings, options));
+    if (settings->out) TRY(output_take(settings->out));
     Status status = fill(&table);
-    if (status == ST_OK) status = table_write_next(&text, *format ? format : "md", &table);
+    if (status == ST_OK)
+        status = table_write_next(&text, *settings->format ? settings->format : "md", &table);
     table_free(&table);
-    return status == ST_OK ? output_print(&text) : status;
+    return status == ST_OK ? output_text(settings, &text) : status;
 }

@@ -1,7 +1,8 @@
 /* --model list: the models that the program brings along. */
 #pragma once
 
-#include "base/status.h"
+#include "config/option.h"
 
-/* Prints one row for each. `format`: of tables for people; "" is Markdown. */
-Status model_list_print(const char *format);
+/* Writes one row for each to --out or stdout, as Markdown without --format. ST_USAGE: the format is none of
+ * tables for people, or the command writes no text. */
+Status model_list_write(const Settings *settings, const OptionSet *options);

@@ -144,6 +144,16 @@ qwen2.5-0.5b 494,032,768
 qwen3-0.6b 596,049,920
 qwen3-8b 8,190,735,360
 END
+cp out list
+plan --model list --out list.md || fail '--model list to a file'
+[ ! -s out ] && cmp -s list list.md || fail '--model list --out is another list, or stdout has it'
+plan --model list --out list.tex || fail '--model list as LaTeX'
+grep -q 'begin{tabular' list.tex || fail 'the ending of --out does not decide'
+plan --model list --out - && cmp -s list out || fail '--model list --out -'
+refused 'a table for people' plan --model list --out list.json
+refused 'a table for people' bench --model list --out-json list.json
+refused 'plan --model list --out FILE does' export --model list --out list.safetensors
+! plan --model list --out nowhere/list.md && grep -q 'nowhere/list.md' err || fail 'a file that cannot be written'
 plan --model gpt2,llama-3.1-8b --device cuda:999 --precision bf16 || fail 'two models'
 matches '^\| gpt2 +\| +124,439,808' '^\| llama-3.1-8b +\| 8,030,261,248'
 plan --model gpt2 --vocab 100 --num-layers 2 --device cpu || fail 'a model with other dimensions'
