@@ -92,6 +92,35 @@ done < <(sed -n 's/^WORKLOAD(\([A-Z]*\), [A-Z]*, "\([^"]*\)", "\([^"]*\)")$/\L\1
 [ "$(grep -c -- '"words": "-*[^"]*--timeout 3"' s/suite.json)" = 7 ] || fail 'not seven parts with words'
 "$program" suite --resume s --dry-run >out 2>err </dev/null || fail 'the words of the richest suite are refused'
 
+# ---- a model whose configuration changes between the begin and --resume ----
+
+mkdir m
+cat >m/config.json <<'END'
+{"architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2,
+ "num_key_value_heads": 2, "max_position_embeddings": 64, "vocab_size": 31, "hidden_act": "silu", "rms_norm_eps": 1e-06, "tie_word_embeddings": false}
+END
+cp m/config.json config.json
+"$program" suite --model m --num-layers 1 --ctx 4,8 --batch 1 --device cpu --threads 1 --budget 2s --out-dir theirs >out 2>err </dev/null &
+for _ in $(seq 100); do [ ! -s theirs/suite.json ] || break; sleep 0.05; done
+kill -KILL $!
+wait $! 2>/dev/null
+sed -i '0,/"waiting"/s//"done"/' theirs/suite.json
+"$program" suite --resume theirs --dry-run >out 2>err </dev/null || fail "a model as it was: exit code $?"
+sed 's/"model_type": "llama",/"model_type": "llama", "bos_token_id": 7,/; s/"num_hidden_layers": 2/"num_hidden_layers": 3/' config.json >m/config.json
+"$program" suite --resume theirs --dry-run >out 2>err </dev/null || fail "a model that computes the same, --num-layers being 1: exit code $?"
+for change in 's/"rms_norm_eps": 1e-06/"rms_norm_eps": 1e-05/' 's/"intermediate_size": 32/"intermediate_size": 48/'; do
+    sed "$change" config.json >m/config.json
+    for how in '' --dry-run; do
+        # shellcheck disable=SC2086 # no word where it is empty
+        "$program" suite --resume theirs $how >out 2>err </dev/null
+        [ $? = 2 ] && [ "$(wc -l <err)" = 1 ] && grep -q -- '--resume theirs: the configuration of m has changed .* --out-dir' err || fail "$change $how: not refused"
+        [ ! -e theirs/bench.json ] || fail "$change $how: something was run"
+    done
+done
+grep -q '"model_hash": "[0-9a-f]\{12\}"' theirs/suite.json || fail 'suite.json does not hold the hash of the model'
+sed -i '/"model_hash"/d' theirs/suite.json # as older programs wrote it
+"$program" suite --resume theirs --dry-run >out 2>err </dev/null || fail "a suite without the hash of its model: exit code $?"
+
 # ---- of a write-up ----
 
 "$program" suite --like 8gb --size small --device cpu --threads 1 --memory-limit 1MiB --timeout 5 --budget 1s --out-dir like >out 2>err </dev/null || fail "--like: exit code $?"

@@ -71,6 +71,7 @@ Status suite_make(Suite *suite, const Settings *settings, const Sweep *sweep, co
     if (n >= SUITE_ARGS_SIZE) suite->command[0] = '\0';
     TRY(keep_model(suite->model, settings, sweep, false));
     TRY(keep_model(suite->first, settings, sweep, true));
+    if (settings->model) suite->hash = model_spec_hash(&sweep->configs[0].model);
     TRY(suite_arguments_keep_given(suite->device, SUITE_TEXT_SIZE,
                                    OPTION_LIST(SUITE_OPTIONS_DEVICE), settings, sweep->configs));
     TRY(suite_arguments_keep_given(suite->cells, SUITE_TEXT_SIZE, OPTION_LIST(SUITE_OPTIONS_CELLS),
@@ -91,10 +92,11 @@ static json_t *part_json(const SuitePart *part, const char *name)
 static json_t *suite_json(const Suite *s)
 {
     json_t *parts = json_array();
-    json_t *root = json_pack(
-        "{s:i, s:s, s:f, s:s, s:s, s:s, s:s, s:b, s:o}", "suite", RECORD_SCHEMA, "command",
-        s->command, "budget_s", isinf(s->budget) ? 0 : s->budget, "model", s->model, "first_model",
-        s->first, "device", s->device, "cells", s->cells, "planned", s->planned, "parts", parts);
+    json_t *root =
+        json_pack("{s:i, s:s, s:f, s:s, s:s, s:s, s:s, s:s, s:b, s:o}", "suite", RECORD_SCHEMA,
+                  "command", s->command, "budget_s", isinf(s->budget) ? 0 : s->budget, "model",
+                  s->model, "first_model", s->first, "model_hash", s->hash.s, "device", s->device,
+                  "cells", s->cells, "planned", s->planned, "parts", parts);
     int failed = !root;
     for (int i = 0; i < SUITE_PARTS && !failed; i++)
         failed = json_array_append_new(parts, part_json(&s->parts[i], suite_parts_info[i].name));
@@ -161,7 +163,9 @@ static bool take_suite(Suite *s, json_t *root)
                     "planned", &planned, "parts", &parts))
         return false;
     if (!(s->budget > 0)) s->budget = INFINITY;
-    (void)take_text(root, "command", s->command, sizeof s->command); /* older files have none */
+    /* older files have neither */
+    (void)take_text(root, "command", s->command, sizeof s->command);
+    (void)take_text(root, "model_hash", s->hash.s, sizeof s->hash.s);
     s->planned = planned;
     bool whole = schema == RECORD_SCHEMA && json_array_size(parts) == SUITE_PARTS &&
                  take_text(root, "model", s->model, sizeof s->model) &&
@@ -233,6 +237,21 @@ static Status check_arguments(const Suite *s)
     return ST_OK;
 }
 
+/* Parts read the model's configuration anew: results of two models would be one page. */
+static Status check_model(const Suite *s)
+{
+    Settings settings;
+    CLEANUP(sweep_free) Sweep sweep = {0};
+    if (!*s->hash.s) return ST_OK;
+    TRY(suite_arguments_parse(s->first, &cmd_bench.options, &settings, &sweep));
+    const ModelSpec *model = &sweep.configs[0].model;
+    if (strcmp(model_spec_hash(model).s, s->hash.s) == 0) return ST_OK;
+    return FAIL(ST_USAGE,
+                "--resume %s: the configuration of %s has changed since this suite began: start "
+                "again in another folder with --out-dir, or restore the configuration",
+                s->folder, *model->name ? model->name : "its model");
+}
+
 /* A part whose result file is gone runs again: the page reads the file. The page needs no limits. */
 static Status rerun_lost(Suite *s)
 {
@@ -252,6 +271,7 @@ Status suite_read(Suite *suite, const char *folder)
     TRY(suite_read_state(folder, &root));
     if (!take_suite(suite, root)) return suite_other_version(folder);
     TRY(check_arguments(suite));
+    TRY(check_model(suite));
     return rerun_lost(suite);
 }
 

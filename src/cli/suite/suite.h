@@ -79,6 +79,7 @@ typedef struct Suite {
     double budget;                 /* seconds; INFINITY with --full */
     /* The user's model for a sweep and for a study of one cell; empty: the suite's own choice. */
     char model[SUITE_TEXT_SIZE], first[SUITE_TEXT_SIZE];
+    ModelHash hash; /* of --model; "": none was given, or an older program kept none */
     char device[SUITE_TEXT_SIZE]; /* arguments of every part: device, threads */
     char cells[SUITE_TEXT_SIZE];  /* and of every part but limits: memory limit, time-out */
     bool planned;                 /* all parts have their arguments */
@@ -87,7 +88,7 @@ typedef struct Suite {
 
 /* Makes a suite of the command line; nothing is planned yet. */
 Status suite_make(Suite *suite, const Settings *settings, const Sweep *sweep, const char *folder);
-/* ST_USAGE: the folder holds no suite, or one that cannot be read. */
+/* ST_USAGE: the folder holds no suite, one that cannot be read, or one of a model that has changed. */
 Status suite_read(Suite *suite, const char *folder);
 /* Atomic: after a kill the file holds the state before or after a part. */
 Status suite_write(const Suite *suite);
