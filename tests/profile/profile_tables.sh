@@ -130,5 +130,5 @@ code=$?
 profile --memory-limit 1MiB --steps 1 >oom.out 2>oom.err
 code=$?
 expect_code 4 "no memory"
-expect oom.out 'oom'
+expect oom.out '\| +OOM \|'
 exit 0

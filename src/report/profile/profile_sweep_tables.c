@@ -3,6 +3,7 @@
 #include "prof/part.h"
 #include "report/findings/findings.h"
 #include "report/profile/profile_name_tables.h"
+#include "report/records/cell_text.h"
 #include "report/records/precision_gain.h"
 #include "report/records/same_work.h"
 
@@ -96,7 +97,7 @@ static Status summary_row(Table *table, const Record *record, const RowWarnings 
     CLEANUP(profile_view_free) ProfileView view = {0};
     label_cells(table, record, warnings);
     if (profile_cells_failed(record)) {
-        table_cell(table, record_status_word(record_status(record)));
+        table_cell(table, cell_text_status(record_status(record)));
         table_dashes(table, table->n_columns - LABELS - 1);
         return ST_OK;
     }

@@ -6,6 +6,7 @@
 #include "bench/study/accumulation.h"
 #include "report/format/csv_writer.h"
 #include "report/format/table_write.h"
+#include "report/records/cell_text.h"
 #include "report/records/precision_gain.h"
 #include "report/records/record_notes.h"
 
@@ -276,7 +277,7 @@ static void price(Table *table, const RecordSet *rows)
             error_cell(table, json_object_get(error, "gradients"));
         else
             table_cell(table, "-");
-        table_cell(table, record_status_word(record_status(row)));
+        table_cell(table, cell_text_status(record_status(row)));
         const char *message = record_text(row, "message");
         if (message) table_note_printf(table, "%s: %s", record_text(row, "precision"), message);
     }
