@@ -40,4 +40,9 @@ done
 grep -q '"accumulation"' study.json || fail 'json has no sums'
 "$program" compare study.json study.json >out 2>err || fail 'compare does not read it'
 
+# The reference stays within --memory-limit, too.
+wide=(--d-model 16 --d-ff 16 --num-layers 1 --num-heads 2 --vocab 1009 --ctx 512 --batch 1 --device cpu --warmup 1 --steps 3)
+"$program" precision "${wide[@]}" --precision fp32 --memory-limit 1MiB --out narrow.json >out 2>err </dev/null
+tr -d ' \n' <narrow.json | grep -q '"reference":{"status":"oom","message":"thefloat64referenceneeds' || fail 'a reference beyond --memory-limit'
+
 verdict

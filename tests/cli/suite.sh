@@ -137,6 +137,16 @@ done
 [ "$(grep -c '^- Incomplete: ' out)" = 1 ] && tail -n 1 out | grep -q '^- Incomplete: bench: .* timeout.*; roofstep suite --resume mixed measures again what was cut short\.$' ||
     fail 'mixed: the last line does not say that bench is incomplete'
 
+# ---- a float64 reference without room is final like other cells that do not fit ----
+
+cp -r killed narrow
+rm narrow/precision.json
+sed -i '/"name": "precision"/,/"state"/{s/"done"/"waiting"/;s/--vocab 31 --ctx 4 \([^"]*\)"/--vocab 1009 --ctx 512 \1 --memory-limit 1MiB"/}' narrow/suite.json
+"$program" suite --resume narrow >out 2>err </dev/null || fail "a reference without room: exit code $?"
+grep -q 'the float64 reference needs .* and 1\.00* MiB are available' narrow/precision.json || fail 'the reference is not what has no room'
+! grep -qE '^- (Missing|Incomplete)' out || fail 'a reference without room is called incomplete'
+grep -qE '"state": "(waiting|failed|incomplete)"' narrow/suite.json && fail 'a reference without room is never done'
+
 # ---- too few files may be open: parts fail, and cells of parts; it exits with 4, says so first, and --resume does those again ----
 
 "$program" suite $tiny --out-dir few >out 2>err </dev/null &

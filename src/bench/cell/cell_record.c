@@ -51,11 +51,12 @@ void cell_record_free(CellRecord *c)
 /* ---- a record of an earlier run ---- */
 
 /* The plan said so before anything was allocated, and would say it again: then a phase has its
- * shortage. Memory that ran out during the run may be there the next time. Of a peer nothing is
- * planned. */
+ * shortage, or the float64 reference. Memory that ran out during the run may be there the next time.
+ * Of a peer nothing is planned. */
 static bool is_planned_oom(const Record *record)
 {
-    bool planned = record_text(record, "peer") != NULL;
+    bool planned = record_text(record, "peer") != NULL ||
+                   record_phase_status(record, "reference") == RECORD_OOM;
     for (int s = SAMPLE_FORWARD; s <= SAMPLE_OPTIMIZER; s++)
         planned |= record_phase_status(record, sample_series_name((SampleSeries)s)) == RECORD_OOM;
     return planned && record_status(record) == RECORD_OOM;

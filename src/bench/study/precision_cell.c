@@ -95,15 +95,30 @@ static Status add_error(json_t *errors, const Config *config, const Placement *p
                : NO_MEMORY("for the errors of a step");
 }
 
+/* It runs in the memory of the host, which the limit of a GPU's memory says nothing about. */
+static Status run_reference(ReferenceStep *reference, const Config *config,
+                            const Placement *placement, CellLink *link)
+{
+    CLEANUP(json_text_free) Record *facts = json_object();
+    Config c = *config;
+    if (placement->backend != BACKEND_cpu) c.memory_limit = 0;
+    const Status status = reference_step_run(reference, &c, placement->threads);
+    if (!reference->too_large) return status;
+    TRY(record_put_phase(facts, "reference", RECORD_OOM, status_message()));
+    TRY(cell_link_facts(link, facts));
+    return status;
+}
+
 /* fp16 also without loss scaling, to see what it is good for. */
-static Status put_errors(Record *facts, const Config *config, const Placement *placement)
+static Status put_errors(Record *facts, const Config *config, const Placement *placement,
+                         CellLink *link)
 {
     CLEANUP(reference_step_free) ReferenceStep reference = {0};
     Config unscaled = *config;
     unscaled.loss_scale = CONFIG_SCALE_NONE;
     json_t *errors = json_array();
     if (json_object_set_new(facts, "errors", errors)) return NO_MEMORY("for the errors of a step");
-    TRY(reference_step_run(&reference, config, placement->threads));
+    TRY(run_reference(&reference, config, placement, link));
     TRY(add_error(errors, config, placement, &reference));
     if (config_scales_loss(config)) TRY(add_error(errors, &unscaled, placement, &reference));
     return record_put_number(facts, "reference_seconds", reference.seconds);
@@ -118,7 +133,7 @@ static Status study(const Config *config, CellLink *link)
     TRY(placement_find(config, &placement));
     TRY(put_dtypes(facts, config, &placement));
     TRY(cell_link_stage(link, "float64 reference", 0, 0));
-    TRY(put_errors(facts, config, &placement));
+    TRY(put_errors(facts, config, &placement, link));
     return cell_link_facts(link, facts);
 }
 

@@ -8,6 +8,7 @@
  *
  *   dtypes   {component: dtype}, in the order of component_dtypes.def
  *   reference_seconds
+ *   reference  {status: oom, message}, where float64 has no room: then none of the others
  *   errors   one object for each way to scale the loss (fp16: as asked for, then not at all):
  *            {loss_scaling, loss_scale, overflowed, loss, logits, gradients,
  *             backward: {elements, subnormal, zero, nonfinite}, parts: [{name, error}, ...],

@@ -29,14 +29,17 @@ static Status run_phases(ReferenceStep *r, Session *session)
     return ST_OK;
 }
 
-static Status check_memory(const ReferenceStep *r, const Binding *binding)
+static Status check_memory(ReferenceStep *r, const Binding *binding)
 {
+    const size_t limit = (size_t)r->model.config.memory_limit;
     size_t available = 0;
     const size_t results =
         plan_bytes(shape(r, r->model.logits)) + (size_t)r->model.n_elements * sizeof(double);
     const size_t need = mem_plan_total(&binding->mem) + results;
     TRY(cpu_info_memory_available(&available));
-    if (need <= available) return ST_OK;
+    if (limit > 0 && limit < available) available = limit;
+    r->too_large = need > available;
+    if (!r->too_large) return ST_OK;
     return FAIL(ST_NO_MEMORY,
                 "the float64 reference needs %s of memory and %s are available: choose a smaller "
                 "%s, --batch or --ctx",

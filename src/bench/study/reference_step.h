@@ -10,9 +10,11 @@ typedef struct ReferenceStep {
     double *logits; /* [B T, V] */
     double *grads;  /* of all parameters, one after the other in the order of model.params */
     double seconds; /* that it took */
+    bool too_large; /* ST_NO_MEMORY by its plan, before anything was allocated */
 } ReferenceStep;
 
-/* `threads` for the products; the rest is plain loops. ST_NO_MEMORY says how much is missing.
+/* `threads` for the products; the rest is plain loops. ST_NO_MEMORY says how much is missing
+ * of what is there and within config->memory_limit.
  * The caller frees it, after a failure too. */
 Status reference_step_run(ReferenceStep *r, const Config *config, int threads);
 void reference_step_free(ReferenceStep *r);

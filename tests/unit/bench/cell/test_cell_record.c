@@ -81,8 +81,31 @@ static void warnings_fit_what_happened(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) check(&cases[i]);
 }
 
+/* What the plan said before the run stays true. Memory that ran out during the run may be there the next
+ * time. */
+static void planned_shortages_are_final(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *record;
+        bool final;
+    } cases[] = {
+        {"{\"status\": \"oom\"}", false},
+        {"{\"status\": \"oom\", \"optimizer\": {\"status\": \"oom\"}}", true},
+        {"{\"status\": \"oom\", \"reference\": {\"status\": \"oom\"}}", true},
+        {"{\"status\": \"killed\", \"reference\": {\"status\": \"oom\"}}", false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        json_t *record = json_loads(cases[i].record, 0, NULL);
+        assert_non_null(record);
+        assert_int_equal(cell_record_is_final(record), cases[i].final);
+        json_decref(record);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(warnings_fit_what_happened)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(warnings_fit_what_happened),
+                                       cmocka_unit_test(planned_shortages_are_final)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
