@@ -42,7 +42,7 @@ copy_tree() {
     touch -- "$1/tests/CMakeLists.txt"
     (
         cd "$tests/.." || exit
-        cp -r roofstep tools cmake CMakeLists.txt CMakePresets.json CHANGELOG.md "$work/$1"
+        cp -r roofstep tools models cmake CMakeLists.txt CMakePresets.json CHANGELOG.md "$work/$1"
         cp --parents -r src/report/page src/*/*_none.c src/*/*/*_none.c src/ops/gemm_cpu/blas_cpu_*.c src/base/text.c src/cli/main.c src/cli/help.c "$work/$1"
     )
 }
