@@ -186,3 +186,15 @@ static inline void compare_updates(Step *got, Step *want, double bound, const ch
         if (!(error <= bound)) fail_msg("%s: %s after 3 steps is off by %g", what, b->name, error);
     }
 }
+
+/* session_run_step() gives what the phases, run one by one, give: every bit. */
+static inline void compare_whole_step(Step *whole, Step *phases, int steps)
+{
+    run_steps(phases, steps);
+    for (int i = 0; i < steps; i++) ASSERT_OK(session_run_step(&whole->run.session));
+    harness_move(&whole->run, false);
+    for (int p = 0; p < phases->model.n_params; p++) {
+        const int id = phases->model.params[p].tensor;
+        assert_true(tensor_error(whole, id, 1, phases, id) == 0);
+    }
+}

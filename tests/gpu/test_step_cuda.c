@@ -55,13 +55,7 @@ static void check_step_graph(Config c)
     open_step_on(&whole, &c, MODE_TRAIN, DT_F32, BACKEND_cuda, 1);
     capture(&phases);
     capture(&whole);
-    run_steps(&phases, 4);
-    for (int i = 0; i < 4; i++) ASSERT_OK(session_run_step(&whole.run.session));
-    harness_move(&whole.run, false);
-    for (int p = 0; p < phases.model.n_params; p++) {
-        const int id = phases.model.params[p].tensor;
-        assert_true(tensor_error(&whole, id, 1, &phases, id) == 0);
-    }
+    compare_whole_step(&whole, &phases, 4);
     close_step(&phases);
     close_step(&whole);
 }

@@ -139,6 +139,80 @@ __global__ void __launch_bounds__(FLAT_THREADS)
     }
 }
 
+/* ---- GELU without gaps: 16 bytes at a time, and a kernel for each of its forms ---- */
+
+enum { GELU_VECTORS = 2 };
+
+template <bool ERF> __device__ __forceinline__ float gelu(float x)
+{
+    return x * (ERF ? normal_distribution(x) : gelu_tanh_share(x));
+}
+
+template <bool ERF> __device__ __forceinline__ float gelu_derivative(float x)
+{
+    return ERF ? gelu_erf_derivative(x) : gelu_tanh_derivative(x);
+}
+
+/* out = GELU(x), or dy times its derivative; out may be x or dy. All vectors of a thread are on their
+ * way before the first is used. */
+template <typename A, bool ERF, bool BACKWARD>
+__global__ void __launch_bounds__(FLAT_THREADS)
+    gelu_kernel(A *out, const A *x, const A *dy, int64_t vectors)
+{
+    wait_for_dependency();
+    constexpr int W = vector_width<A>;
+    const int64_t first = (int64_t)blockIdx.x * GELU_VECTORS * FLAT_THREADS + threadIdx.x;
+    Vector<A, W> a[GELU_VECTORS], d[GELU_VECTORS];
+#pragma unroll
+    for (int p = 0; p < GELU_VECTORS; p++) {
+        const int64_t at = first + p * FLAT_THREADS;
+        if (at < vectors) load_raw(a[p], x + at * W);
+        if (BACKWARD && at < vectors) load_raw(d[p], dy + at * W);
+    }
+#pragma unroll
+    for (int p = 0; p < GELU_VECTORS; p++) {
+        const int64_t at = first + p * FLAT_THREADS;
+        if (at >= vectors) return;
+        float v[W], flow[W];
+        widen(v, a[p]);
+        if constexpr (BACKWARD) widen(flow, d[p]);
+#pragma unroll
+        for (int k = 0; k < W; k++)
+            v[k] = BACKWARD ? flow[k] * gelu_derivative<ERF>(v[k]) : gelu<ERF>(v[k]);
+        store_vector(out + at * W, v);
+    }
+}
+
+/* Every operand is contiguous and of one dtype, begins aligned and is whole vectors long. */
+static bool takes_gelu_vectors(const OpCall *call)
+{
+    const int fn = call->node->attr.fn;
+    const DType dtype = op_out_shape(call, 0)->dtype;
+    bool fit = fn == FN_GELU_TANH || fn == FN_GELU_ERF;
+    for (int i = 0; fit && i < call->node->n_out + call->node->n_in; i++) {
+        const int id = call->plan->operands[call->node->first + i];
+        if (id == PLAN_NONE) continue;
+        const Tensor *t = &call->plan->tensors[id];
+        fit = t->dtype == dtype && plan_contiguous(t) && plan_elements(t) % WIDTH == 0 &&
+              ((uintptr_t)call->memory[id] & 15U) == 0;
+    }
+    return fit && dtype != DT_F64;
+}
+
+template <typename A, bool BACKWARD>
+static Status launch_gelu(const OpCall *call, const void *x, const void *dy)
+{
+    const int64_t vectors = plan_elements(op_out_shape(call, 0)) / vector_width<A>;
+    const auto kernel = call->node->attr.fn == FN_GELU_ERF ? gelu_kernel<A, true, BACKWARD>
+                                                           : gelu_kernel<A, false, BACKWARD>;
+    const dim3 grid((unsigned)blocks_for(vectors, GELU_VECTORS * FLAT_THREADS));
+    return launch_dependent(call->backend, kernel, grid, dim3(FLAT_THREADS),
+                            static_cast<A *>(op_out(call, 0)), static_cast<const A *>(x),
+                            static_cast<const A *>(dy), vectors);
+}
+
+/* ---- what ops call ---- */
+
 static UnaryFormula formula(const OpCall *call)
 {
     const NodeAttr *attr = &call->node->attr;
@@ -148,6 +222,9 @@ static UnaryFormula formula(const OpCall *call)
 Status unary_cuda_run(const OpCall *call)
 {
     const int64_t n = plan_elements(op_out_shape(call, 0));
+    if (takes_gelu_vectors(call))
+        DISPATCH_FLOAT(op_out_shape(call, 0)->dtype, A,
+                       return launch_gelu<A, false>(call, op_in(call, 0), nullptr));
     const auto launch = [=](auto y, auto x) {
         unary_kernel<<<elementwise_grid(n), FLAT_THREADS, 0, call->backend->stream>>>(
             y, x, n, formula(call));
@@ -177,6 +254,9 @@ Status unary_grad_cuda_run(const OpCall *call)
 {
     const int64_t n = plan_elements(op_out_shape(call, 0));
     const int saved_at = saved_input(call->node->attr.fn);
+    if (takes_gelu_vectors(call))
+        DISPATCH_FLOAT(op_out_shape(call, 0)->dtype, A,
+                       return launch_gelu<A, true>(call, op_in(call, saved_at), op_in(call, 0)));
     const auto launch = [=](auto dx, auto dy, auto saved) {
         unary_grad_kernel<<<elementwise_grid(n), FLAT_THREADS, 0, call->backend->stream>>>(
             dx, dy, saved, n, formula(call));

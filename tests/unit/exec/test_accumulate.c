@@ -95,13 +95,7 @@ static void test_whole_step(void **state)
     Step phases, whole;
     open_step(&phases, &c, MODE_TRAIN, DT_F32, 2);
     open_step(&whole, &c, MODE_TRAIN, DT_F32, 2);
-    run_steps(&phases, 2);
-    for (int i = 0; i < 2; i++) ASSERT_OK(session_run_step(&whole.run.session));
-    harness_move(&whole.run, false);
-    for (int p = 0; p < phases.model.n_params; p++) {
-        const int id = phases.model.params[p].tensor;
-        assert_true(tensor_error(&whole, id, 1, &phases, id) == 0);
-    }
+    compare_whole_step(&whole, &phases, 2);
     close_step(&phases);
     close_step(&whole);
 }
