@@ -25,6 +25,9 @@ if(ROOFSTEP_CUDA OR NOT "${CBLAS_LIBRARY}${JANSSON_LIBRARY}" MATCHES "^/usr/lib/
   set_target_properties(roofstep PROPERTIES INSTALL_RPATH_USE_LINK_PATH ON)
 endif()
 install(TARGETS roofstep RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+if(TARGET roofstep_mpi)
+  install(TARGETS roofstep_mpi LIBRARY DESTINATION lib/roofstep)
+endif()
 install(FILES ${help}/roofstep.1.gz DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 install(FILES ${help}/changelog.gz DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(FILES ${help}/roofstep.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions

@@ -3,6 +3,7 @@
  * cli/cmd_NAME.c defines `const Command cmd_NAME`; cli/commands.def has one line for it. */
 #pragma once
 
+#include "bench/measure/cell_link.h"
 #include "config/option.h"
 #include "config/settings.h"
 #include "config/sweep.h"
@@ -20,6 +21,8 @@ typedef struct Command {
     /* Options are parsed, every cell is checked. *exit_code is 0 on entry and counts when ST_OK comes
      * back. */
     Status (*run)(const Settings *settings, const Sweep *sweep, int *exit_code);
+    /* What a rank of one of its cells runs (bench/measure/rank_launch.h); NULL: its cells have no ranks. */
+    Status (*rank_cell)(const Config *config, CellLink *link);
 } Command;
 
 #define COMMAND(name) extern const Command cmd_##name;

@@ -6,6 +6,8 @@
 #include "base/json_reader.h"
 #include "base/log.h"
 #include "base/temp_file.h"
+#include "bench/measure/rank_launch.h"
+#include "bench/measure/rank_process.h"
 #include "cli/command.h"
 #include "cli/help.h"
 #include "cli/model_list.h"
@@ -163,6 +165,23 @@ static int run_command(int argc, char **argv)
     return status == ST_OK ? exit_code : failed(command->name, status);
 }
 
+/* One of the ranks of a cell, as rank_launch_run() starts it: the command and options that make one cell of it. */
+static int run_rank(int argc, char **argv)
+{
+    const Command *command = NULL;
+    Settings settings;
+    CLEANUP(sweep_free) Sweep sweep = {0};
+    Status status = argc > 0 ? command_find(argv[0], &command)
+                             : FAIL(ST_USAGE, "%s is for launchers of ranks", RANK_LAUNCH_WORD);
+    if (status == ST_OK && !command->rank_cell)
+        status = FAIL(ST_USAGE, "%s has no ranks", command->name);
+    if (status == ST_OK)
+        status = sweep_parse(&command->options, argc - 1, argv + 1, &settings, &sweep);
+    if (status == ST_OK && sweep.n != 1) status = FAIL(ST_USAGE, "a rank has one cell");
+    if (status != ST_OK) return failed(RANK_LAUNCH_WORD, status);
+    return rank_process_run(&sweep.configs[0], command->rank_cell);
+}
+
 /* "roofstep help", "roofstep help bench", "roofstep help man". */
 static Status help(int argc, char **argv)
 {
@@ -204,6 +223,9 @@ int main(int argc, char **argv)
         status = help(argc - 2, argv + 2);
     } else if (strcmp(argv[1], "--version") == 0) {
         status = version();
+    } else if (strcmp(argv[1], RANK_LAUNCH_WORD) == 0) {
+        (void)prctl(PR_SET_NAME, "roofstep");
+        return run_rank(argc - 2, argv + 2);
     } else {
         /* For top and killall: run through /proc/self/exe it is "exe". */
         (void)prctl(PR_SET_NAME, "roofstep");

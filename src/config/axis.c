@@ -34,9 +34,12 @@ typedef struct Range {
     char kind; /* '+' or '*' */
 } Range;
 
-/* FIRST-LAST, FIRST-LAST+STEP or FIRST-LAST*FACTOR; `s` is written into. */
-static Status read_range(char *s, Range *range)
+/* FIRST-LAST, FIRST-LAST+STEP or FIRST-LAST*FACTOR; `s` is written into. All but a factor may have the units of a
+ * size. */
+static Status read_range(char *s, OptionId id, Range *range)
 {
+    Status (*const parse)(const char *, int64_t *) =
+        option_table[id].kind == OPTION_KIND_SIZE ? parse_bytes : parse_int;
     char *dash = strchr(s, '-');
     char *sign = strpbrk(dash + 1, "+*");
     *dash = 0;
@@ -44,10 +47,10 @@ static Status read_range(char *s, Range *range)
     if (sign) {
         range->kind = *sign;
         *sign = 0;
-        TRY(parse_int(sign + 1, &range->step));
+        TRY((range->kind == '*' ? parse_int : parse)(sign + 1, &range->step));
     }
-    TRY(parse_int(s, &range->first));
-    TRY(parse_int(dash + 1, &range->last));
+    TRY(parse(s, &range->first));
+    TRY(parse(dash + 1, &range->last));
     if (range->first > range->last)
         return FAIL(ST_USAGE, "the range starts at %" PRId64 " and ends before it, at %" PRId64,
                     range->first, range->last);
@@ -79,7 +82,9 @@ static Status push_range(Axis *axis, OptionId id, const Range *range)
 /* A minus that is not a sign makes a range. */
 static bool is_range(OptionId id, const char *s)
 {
-    return option_table[id].kind == OPTION_KIND_INT && *s && strchr(s + 1, '-') && *s != '-';
+    const OptionKind kind = option_table[id].kind;
+    return (kind == OPTION_KIND_INT || kind == OPTION_KIND_SIZE) && *s && strchr(s + 1, '-') &&
+           *s != '-';
 }
 
 static Status push_part(Axis *axis, OptionId id, char *part)
@@ -87,7 +92,7 @@ static Status push_part(Axis *axis, OptionId id, char *part)
     Range range;
     OptionValue value;
     if (is_range(id, part)) {
-        TRY(read_range(part, &range));
+        TRY(read_range(part, id, &range));
         return push_range(axis, id, &range);
     }
     TRY(option_value_read(id, part, &value));

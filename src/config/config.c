@@ -12,6 +12,7 @@ const char *const config_execs[] = {CONFIG_EXECS(WORD) NULL};
 const char *const config_blases[] = {CONFIG_BLASES(WORD) NULL};
 const char *const config_masks[] = {CONFIG_MASKS(WORD) NULL};
 const char *const config_stats[] = {CONFIG_STATS(WORD) NULL};
+const char *const config_collectives[] = {CONFIG_COLLECTIVES(WORD) NULL};
 
 bool config_mode_saves(Mode mode)
 {
@@ -66,6 +67,8 @@ void config_defaults(Config *config)
         .model = model_spec_defaults,
         .d_head = 64,
         .heads = 1,
+        .bytes = 1 << 20,
+        .ranks = 1,
         .ctx = 128,
         .batch = 4,
         .accumulate = 1,
@@ -94,6 +97,19 @@ void config_attention_defaults(Config *config)
     config->warmup = 10;
     config->steps = 100;
     config->sample_time = 1;
+}
+
+/* Many samples, each of several calls, within a second. */
+void config_collective_defaults(Config *config)
+{
+    config_defaults(config);
+    config->subject = SUBJECT_COLLECTIVE;
+    config->model.size[0] = '\0';
+    config->ranks = 2;
+    config->warmup = 5;
+    config->steps = 100;
+    config->sample_time = 1;
+    config->timeout = 120;
 }
 
 /* Small enough for a step in float64. */

@@ -35,6 +35,11 @@
 #define CONFIG_MASKS(X)      \
     X(MASK_CAUSAL, "causal") \
     X(MASK_FULL, "full")
+#define CONFIG_COLLECTIVES(X)                      \
+    X(COLLECTIVE_ALL_REDUCE, "all_reduce")         \
+    X(COLLECTIVE_ALL_GATHER, "all_gather")         \
+    X(COLLECTIVE_REDUCE_SCATTER, "reduce_scatter") \
+    X(COLLECTIVE_BROADCAST, "broadcast")
 #define CONFIG_STATS(X)      \
     X(STAT_MEDIAN, "median") \
     X(STAT_MEAN, "mean")     \
@@ -51,8 +56,16 @@ typedef enum Mask { CONFIG_MASKS(CONFIG_CONSTANT) MASK_COUNT } Mask;
 /* The statistic of the samples: tables show it, rates follow from it. */
 typedef enum Stat { CONFIG_STATS(CONFIG_CONSTANT) STAT_COUNT } Stat;
 
-/* What a cell runs: the step of a whole model, or attention alone. */
-typedef enum Subject { SUBJECT_MODEL, SUBJECT_ATTENTION, SUBJECT_COUNT } Subject;
+/* What all ranks do together. */
+typedef enum Collective { CONFIG_COLLECTIVES(CONFIG_CONSTANT) COLLECTIVE_COUNT } Collective;
+
+/* What a cell runs: the step of a whole model, attention alone, or a collective alone. */
+typedef enum Subject {
+    SUBJECT_MODEL,
+    SUBJECT_ATTENTION,
+    SUBJECT_COLLECTIVE,
+    SUBJECT_COUNT
+} Subject;
 
 /* Loss scales other than a number. */
 #define CONFIG_SCALE_DYNAMIC 0.0
@@ -72,7 +85,11 @@ typedef struct Config {
     int64_t kv_heads; /* of k and v, a divisor of heads; 0: as many */
     int64_t window;   /* keys that a query sees, its own the last; 0: all that the mask allows */
     Mask mask;
-    /* of both */
+    /* of a collective alone */
+    Collective op;
+    int64_t bytes; /* of the whole array */
+    int64_t ranks;
+    /* of models and attention */
     int64_t ctx, batch;
     int64_t accumulate; /* micro-batches of `batch` sequences before the optimizer */
     char device[16];    /* auto, cpu, cuda, cuda:N */
@@ -108,6 +125,7 @@ typedef struct Config {
 
 void config_defaults(Config *config);
 void config_attention_defaults(Config *config);
+void config_collective_defaults(Config *config);
 void config_precision_defaults(Config *config);
 void config_warmup_defaults(Config *config);
 /* Checks that every field is within its bounds, sizes fit 64 bits, and in a model that heads divide
@@ -144,3 +162,4 @@ extern const char *const config_execs[];
 extern const char *const config_blases[];
 extern const char *const config_masks[];
 extern const char *const config_stats[];
+extern const char *const config_collectives[];

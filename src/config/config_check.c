@@ -101,6 +101,20 @@ static Status check_attention(const Config *c)
     return check_products(products, sizeof products / sizeof *products);
 }
 
+static Status check_collective(const Config *c)
+{
+    const bool bf16 = c->precision == PRECISION_BF16;
+    const int64_t size = bf16 ? 2 : 4;
+    if (!bf16 && c->precision != PRECISION_FP32)
+        return FAIL(ST_USAGE, "--precision %s: a collective is of fp32 or bf16",
+                    config_precisions[c->precision]);
+    if (c->bytes % size != 0)
+        return FAIL(ST_USAGE,
+                    "--bytes %" PRId64 ": no whole number of elements of %" PRId64 " bytes (%s)",
+                    c->bytes, size, config_precisions[c->precision]);
+    return ST_OK;
+}
+
 Status config_check(const Config *config)
 {
     for (int id = 0; id < CELL_FIELD_COUNT; id++) {
@@ -109,5 +123,7 @@ Status config_check(const Config *config)
     }
     if (config->until > 0 && config->stat == STAT_MIN)
         return FAIL(ST_USAGE, "--until: a minimum has no interval; use --stat median or mean");
-    return config->subject == SUBJECT_ATTENTION ? check_attention(config) : check_model(config);
+    return config->subject == SUBJECT_COLLECTIVE  ? check_collective(config)
+           : config->subject == SUBJECT_ATTENTION ? check_attention(config)
+                                                  : check_model(config);
 }

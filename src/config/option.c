@@ -37,7 +37,7 @@ _Static_assert(OPTION_VOCAB < 32, "a bit of ModelSpec.changed for every dimensio
 _Static_assert(sizeof(Mode) == sizeof(int) && sizeof(Precision) == sizeof(int) &&
                    sizeof(Attention) == sizeof(int) && sizeof(Exec) == sizeof(int) &&
                    sizeof(Blas) == sizeof(int) && sizeof(Mask) == sizeof(int) &&
-                   sizeof(Stat) == sizeof(int),
+                   sizeof(Stat) == sizeof(int) && sizeof(Collective) == sizeof(int),
                "choices are stored as int");
 
 /* ---- sets ---- */

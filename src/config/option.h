@@ -31,7 +31,8 @@ typedef struct OptionSet {
 typedef enum OptionKind {
     OPTION_KIND_INT,
     OPTION_KIND_REAL,
-    OPTION_KIND_BYTES,
+    OPTION_KIND_BYTES, /* of memory: in MiB where results have it */
+    OPTION_KIND_SIZE,  /* bytes as they are, of an array */
     OPTION_KIND_SECONDS,
     OPTION_KIND_PERCENT,
     OPTION_KIND_CHOICE, /* one of its words */

@@ -173,6 +173,9 @@ Status option_value_read(OptionId id, const char *s, OptionValue *out)
     case OPTION_KIND_INT:
         TRY(parse_int(s, &out->number));
         return option_value_check_integer(id, out->number);
+    case OPTION_KIND_SIZE:
+        TRY(parse_bytes(s, &out->number));
+        return option_value_check_integer(id, out->number);
     case OPTION_KIND_BYTES:
         return read_bytes(id, s, &out->number);
     case OPTION_KIND_REAL:

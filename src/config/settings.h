@@ -31,6 +31,8 @@ typedef struct Settings {
     const char *tables;        /* report: a folder; NULL: none */
     const char *baseline;      /* NULL: none */
     const char *resume;        /* NULL: none */
+    const char *launcher;      /* of ranks; NULL: the usual one */
+    const char *hosts;         /* for ranks, a file; NULL: this machine */
     const char *peer;          /* NULL: none */
     const char *peer_variants; /* NULL: by device */
     int64_t peer_rounds;

@@ -21,14 +21,6 @@ typedef struct Run {
     int n, at;
 } Run;
 
-/* Of a cell that did not come to its end. */
-static RecordStatus failure_word(Status status)
-{
-    return status == ST_NO_MEMORY     ? RECORD_OOM
-           : status == ST_UNSUPPORTED ? RECORD_UNSUPPORTED
-                                      : RECORD_FAILED;
-}
-
 /* In the child. */
 static int run_body(void *arg, int out)
 {
@@ -39,7 +31,7 @@ static int run_body(void *arg, int out)
     Status status = member->peer ? peer_run(member->peer, &member->part, member->cell.record, &link)
                     : run->n > 1 ? cell_run_shared(run->configs, run->n, &link)
                                  : member->task->cell(&member->part, &link);
-    if (status != ST_OK) status = cell_link_end(&link, failure_word(status), status_message());
+    if (status != ST_OK) status = cell_link_fail(&link, status);
     cell_link_close(&link);
     return status == ST_OK ? 0 : 1;
 }
@@ -101,15 +93,20 @@ static void on_tick(void *self)
     progress_draw(member->progress, &member->cell, clock_seconds());
 }
 
+/* Ranks watch the time themselves: they know which of them is late. */
 static Status run_in_child(Run *run, ChildResult *end)
 {
+    static const double for_ranks = 10; /* seconds */
+    const Config *config = current(run)->config;
+    const bool ranks = config->ranks > 1 || config->subject == SUBJECT_COLLECTIVE;
     const ChildTask child = {.body = run_body,
                              .arg = run,
-                             .timeout = current(run)->config->timeout,
+                             .timeout = config->timeout + (ranks ? for_ranks : 0),
                              .self = run,
                              .message = on_message,
                              .printed = on_printed,
-                             .tick = on_tick};
+                             .tick = on_tick,
+                             .adopts = ranks};
     show_cell(run);
     return child_run(&child, end);
 }

@@ -9,7 +9,6 @@
 #include "bench/record/record_stat.h"
 
 #include <math.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -146,26 +145,9 @@ void cell_record_take(CellRecord *c, const char *line, size_t length)
 
 /* ---- status ---- */
 
-static RecordStatus status_of_end(const ChildResult *end)
-{
-    switch (end->end) {
-    case CHILD_TIMED_OUT:
-        return RECORD_TIMEOUT;
-    case CHILD_INTERRUPTED:
-        return RECORD_KILLED;
-    case CHILD_SIGNALLED: /* the first two from outside */
-        return end->code == SIGKILL || end->code == SIGXCPU ? RECORD_KILLED : RECORD_FAILED;
-    case CHILD_FLOODED:
-        return RECORD_FAILED;
-    case CHILD_RETURNED:
-        break;
-    }
-    return end->code == 0 ? RECORD_OK : RECORD_FAILED;
-}
-
 static Status settle_status(CellRecord *c, const ChildResult *end)
 {
-    const RecordStatus status = status_of_end(end);
+    const RecordStatus status = cell_link_status_of(end);
     const char *more = status != RECORD_TIMEOUT ? ""
                        : c->config->budgeted    ? ", the rest of the budget"
                                                 : ": --timeout gives it longer";

@@ -17,6 +17,7 @@ static Status check(const Config *config)
     CLEANUP(model_free) Model model = {0};
     CLEANUP(binding_free) Binding binding = {0};
     Config c = *config;
+    if (c.subject == SUBJECT_COLLECTIVE) return ST_OK; /* it has no plan */
     if (c.recompute == CONFIG_RECOMPUTE_AUTO) c.recompute = CONFIG_RECOMPUTE_BLOCK;
     TRY(placement_find(&c, &place));
     return placement_plan(&place, &c, c.mode, &model, &binding);

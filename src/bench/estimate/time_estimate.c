@@ -106,8 +106,16 @@ static double score_traffic(const Config *c)
     return 4 * passes * (double)c->batch * (double)c->heads * (double)c->ctx * (double)c->ctx;
 }
 
+/* Ranks take longer to start; then there is a call of ours and one of the library in turn. */
+static double collective_seconds(const Config *c, const TimeEstimateRates *rates)
+{
+    const double passes = 8, moved = passes * (double)c->bytes * (double)c->ranks;
+    return 1 + rates->start + sampling_seconds(c, moved / rates->bandwidth);
+}
+
 double time_estimate_cell(const Config *config, const TimeEstimateRates *rates)
 {
+    if (config->subject == SUBJECT_COLLECTIVE) return collective_seconds(config, rates);
     const double step = time_estimate_flops(config) / rates->flops[config->precision] +
                         score_traffic(config) / rates->bandwidth;
     return rates->start + sampling_seconds(config, step);

@@ -3,9 +3,9 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/json_text.h"
-#include "bench/measure/child.h"
 
 #include <math.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -93,4 +93,30 @@ Status cell_link_end(CellLink *link, RecordStatus status, const char *message)
     return send_message(
         link, message ? json_pack("{s:s, s:o}", "end", word, "message", json_text_string(message))
                       : json_pack("{s:s}", "end", word));
+}
+
+Status cell_link_fail(CellLink *link, Status failure)
+{
+    const RecordStatus status = failure == ST_NO_MEMORY     ? RECORD_OOM
+                                : failure == ST_UNSUPPORTED ? RECORD_UNSUPPORTED
+                                                            : RECORD_FAILED;
+    return cell_link_end(link, status, status_message());
+}
+
+RecordStatus cell_link_status_of(const ChildResult *end)
+{
+    switch (end->end) {
+    case CHILD_TIMED_OUT:
+        return RECORD_TIMEOUT;
+    case CHILD_INTERRUPTED:
+        return RECORD_KILLED;
+    case CHILD_SIGNALLED: /* the first two from outside */
+        return end->code == SIGKILL || end->code == SIGXCPU ? RECORD_KILLED : RECORD_FAILED;
+    case CHILD_FLOODED:
+    case CHILD_ENDED:
+        return RECORD_FAILED;
+    case CHILD_RETURNED:
+        break;
+    }
+    return end->code == 0 ? RECORD_OK : RECORD_FAILED;
 }

@@ -11,6 +11,7 @@
 #pragma once
 
 #include "base/text.h"
+#include "bench/measure/child.h"
 #include "bench/measure/sample.h"
 #include "bench/record/record.h"
 
@@ -33,3 +34,8 @@ Status cell_link_warning(CellLink *link, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 Status cell_link_next(CellLink *link, int cell);
 Status cell_link_end(CellLink *link, RecordStatus status, const char *message);
+/* Ends a cell that failed with this status, and with its message. */
+Status cell_link_fail(CellLink *link, Status failure);
+
+/* How a cell ended whose process ended so. */
+RecordStatus cell_link_status_of(const ChildResult *end);

@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "bench/measure/interrupt.h"
 #include "bench/measure/line_reader.h"
+#include "bench/measure/orphans.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -179,6 +180,8 @@ static void judge(Watch *w)
         kill_child(w, CHILD_INTERRUPTED, interrupt_signal());
     } else if (w->task->timeout > 0 && now - w->started > w->task->timeout) {
         kill_child(w, CHILD_TIMED_OUT, 0);
+    } else if (w->task->is_over && w->task->is_over(w->task->self)) {
+        kill_child(w, CHILD_ENDED, 0);
     }
     if (w->killed && now - w->killed_at > unkillable_after) w->gone = true;
 }
@@ -205,6 +208,7 @@ static void watch(Watch *w)
         if (w->task->tick) w->task->tick(w->task->self);
     }
     kill(-w->pid, SIGKILL); /* what it started must not disturb the next one */
+    if (w->task->adopts) orphans_end();
     line_reader_flush(&w->printed.lines, take_printed, w);
 }
 
@@ -272,6 +276,9 @@ static void describe(Watch *w)
     case CHILD_INTERRUPTED:
         snprintf(r->text, sizeof r->text, "interrupted");
         break;
+    case CHILD_ENDED:
+        snprintf(r->text, sizeof r->text, "ended");
+        break;
     }
 }
 
@@ -281,6 +288,7 @@ static Status start(Watch *w)
     CLEANUP(close_end) int printed = -1;
     TRY(open_pipe(&w->messages.fd, &messages));
     TRY(open_pipe(&w->printed.fd, &printed));
+    if (w->task->adopts) orphans_adopt();
     fflush(NULL); /* or the child would write it again */
     const pid_t parent = getpid();
     w->pid = fork();

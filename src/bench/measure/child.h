@@ -21,7 +21,9 @@ typedef struct ChildTask {
     void *self;
     void (*message)(void *self, const char *line, size_t length); /* whole lines only */
     void (*printed)(void *self, const char *line);
-    void (*tick)(void *self); /* several times a second */
+    void (*tick)(void *self);    /* several times a second */
+    bool (*is_over)(void *self); /* asked after every message, and as often: true ends it */
+    bool adopts; /* processes that outlive the one that started them are ended with it */
 } ChildTask;
 
 typedef enum ChildEnd {
@@ -29,6 +31,7 @@ typedef enum ChildEnd {
     CHILD_SIGNALLED,   /* died of signal `code`, which we did not send */
     CHILD_TIMED_OUT,   /* we killed it */
     CHILD_FLOODED,     /* we killed it: a message longer than CHILD_MAX_MESSAGE */
+    CHILD_ENDED,       /* we killed it: is_over() said so */
     CHILD_INTERRUPTED, /* we killed it, because of signal `code` (bench/measure/interrupt.h) */
 } ChildEnd;
 

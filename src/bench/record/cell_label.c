@@ -24,7 +24,9 @@ CellLabel cell_label(const Config *c, const bool *varies)
 {
     CellLabel label;
     snprintf(label.s, sizeof label.s, "%s",
-             c->subject == SUBJECT_ATTENTION ? "attention" : c->model.size);
+             c->subject == SUBJECT_ATTENTION    ? "attention"
+             : c->subject == SUBJECT_COLLECTIVE ? "collective"
+                                                : c->model.size);
     for (int id = 0; varies && id < CELL_FIELD_COUNT; id++) {
         const CellField *field = &cell_field_table[id];
         const size_t n = strlen(label.s);

@@ -208,7 +208,8 @@ Status record_put_field(Record *r, int id, const Config *config)
     const char *name = cell_field_table[id].name;
     const OptionValue value = option_value_load((OptionId)id, config);
     switch (option_table[id].kind) {
-    case OPTION_KIND_INT: /* what came later is left out at 0, as from keys */
+    case OPTION_KIND_INT:
+    case OPTION_KIND_SIZE: /* what came later is left out at 0, as from keys */
         if (cell_field_table[id].key >= CELL_KEY_LATER && value.number == 0) return ST_OK;
         return record_put_int(r, name, value.number);
     case OPTION_KIND_REAL:

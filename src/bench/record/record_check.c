@@ -28,6 +28,11 @@ static const Field fields[] = {
 #include "bench/record/fields.def"
 };
 
+static const Field collective_fields[] = {
+#define FIELD(name, kind) {#name, kind, MAYBE},
+#include "bench/record/collective_fields.def"
+};
+
 #define FIELD(phase, name, kind, need) {#name, kind, need},
 static const Field phase_fields[] = {PHASE_FIELDS(FIELD, any)};
 #undef FIELD
@@ -91,8 +96,8 @@ static bool fits(const json_t *value, Kind kind)
 
 static bool needed(const json_t *object, Need need)
 {
-    return need == ALWAYS || (need == MODEL && !json_object_get(object, "d_head")) ||
-           (need == MEASURED && is_ok(object));
+    const bool model = !json_object_get(object, "d_head") && !json_object_get(object, "op");
+    return need == ALWAYS || (need == MODEL && model) || (need == MEASURED && is_ok(object));
 }
 
 /* `phase` is "" or "forward." and the like. */
@@ -109,6 +114,7 @@ static Kind kind_of(const Option *option)
 {
     switch (option->kind) {
     case OPTION_KIND_INT:
+    case OPTION_KIND_SIZE:
         return option->min > 0 ? COUNT : WHOLE;
     case OPTION_KIND_REAL:
     case OPTION_KIND_BYTES:
@@ -120,11 +126,15 @@ static Kind kind_of(const Option *option)
 
 static Status check_cell(const json_t *object)
 {
+    const bool collective = json_object_get(object, "op") != NULL;
     for (int id = 0; id < CELL_FIELD_COUNT; id++) {
         const CellField *cell = &cell_field_table[id];
         const Field field = {cell->name, kind_of(&option_table[id]), (Need)cell->need};
-        if (cell->name) TRY(check_field(object, &field, ""));
+        if (!cell->name || (collective && !cell_field_of(id, SUBJECT_COLLECTIVE))) continue;
+        TRY(check_field(object, &field, ""));
     }
+    for (size_t i = 0; collective && i < sizeof collective_fields / sizeof *collective_fields; i++)
+        TRY(check_field(object, &collective_fields[i], ""));
     return ST_OK;
 }
 

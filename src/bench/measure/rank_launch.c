@@ -1,0 +1,206 @@
+#include "bench/measure/rank_launch.h"
+
+#include "backend/cpu_places.h"
+#include "backend/cpu_threads.h"
+#include "base/array.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "bench/measure/rank_report.h"
+#include "comm/comm_library.h"
+#include "config/option_value.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const RankLaunch *current;
+
+static Launch launch_of(int64_t ranks)
+{
+    return (Launch){.ranks = (int)ranks,
+                    .launcher = current->launcher,
+                    .hosts = current->hosts,
+                    .processors = cpu_threads_processors()};
+}
+
+Status rank_launch_prepare(const RankLaunch *launch)
+{
+    CLEANUP(text_free) Text words = {0};
+    const MpiEngine *engine;
+    current = launch;
+    const Launch two = launch_of(2);
+    TRY(launcher_words(&words, &two));
+    return comm_library(&engine);
+}
+
+/* ---- the command line of a rank ---- */
+
+static void add(Text *words, const char *word)
+{
+    text_append(words, word, strlen(word) + 1);
+}
+
+void rank_launch_options(Text *words, const OptionSet *options, const Config *config)
+{
+    Config usual;
+    option_defaults(options, &usual);
+    for (int i = 0; i < CELL_FIELD_COUNT; i++) {
+        const OptionId id = (OptionId)i;
+        if (!option_takes(options, i) || option_value_compare_cells(id, config, &usual) == 0)
+            continue;
+        text_printf(words, "--%s=", option_table[i].name);
+        if (option_table[i].kind == OPTION_KIND_PERCENT)
+            text_printf(words, "%.15g%%", 100 * option_value_load(id, config).real);
+        else
+            text_puts(words, option_value_text(id, config).s);
+        text_append(words, "", 1);
+    }
+}
+
+static Status make_words(Text *words, const Config *config)
+{
+    char program[PATH_MAX];
+    const Launch launch = launch_of(config->ranks);
+    const ssize_t n = readlink("/proc/self/exe", program, sizeof program - 1);
+    if (n <= 0) return FAIL(ST_FAILED, "/proc/self/exe: %s", strerror(errno));
+    program[n] = '\0';
+    TRY(launcher_words(words, &launch));
+    add(words, program);
+    add(words, RANK_LAUNCH_WORD);
+    add(words, current->command);
+    rank_launch_options(words, current->options, config);
+    return text_status(words);
+}
+
+/* ---- the launcher ---- */
+
+typedef struct Ranks {
+    const Config *config;
+    CellLink *link;
+    Text words;
+    RankReport *reports;
+    int n;
+    double reported_at;                 /* the first of them */
+    Text end;                           /* rank 0's last message, until the launcher is through */
+    char last_line[CHILD_MESSAGE_TEXT]; /* of the launcher itself */
+} Ranks;
+
+static void ranks_free(Ranks *ranks)
+{
+    text_free(&ranks->words);
+    text_free(&ranks->end);
+    free(ranks->reports);
+}
+
+/* In the child, which becomes the launcher. Rank 0's stdout is the launcher's. */
+static int become_launcher(void *arg, int out)
+{
+    const Ranks *ranks = arg;
+    const Launch launch = launch_of(ranks->config->ranks);
+    CLEANUP(array_free) char **argv = NULL;
+    size_t n = 0;
+    for (size_t at = 0; at < ranks->words.n; n++) {
+        if (array_grow(&argv, n, 2, sizeof *argv) != ST_OK) return 1;
+        argv[n] = ranks->words.data + at;
+        argv[n + 1] = NULL;
+        at += strlen(argv[n]) + 1;
+    }
+    launcher_environment(&launch);
+    cpu_places_unbind();
+    if (dup2(out, STDOUT_FILENO) < 0) return 1;
+    execvp(argv[0], argv);
+    log_note("cannot start %s: %s", argv[0], strerror(errno));
+    return 1;
+}
+
+static void on_message(void *self, const char *line, size_t length)
+{
+    Ranks *ranks = self;
+    static const char end[] = "{\"end\"";
+    if (length == 0 || line[0] != '{') { /* the launcher's own words */
+        log_line(line);
+        return;
+    }
+    Text *to = &ranks->end;
+    text_append(to, line, length);
+    text_puts(to, "\n");
+    if (strncmp(line, end, strlen(end)) == 0) return;
+    (void)child_write(ranks->link->fd, text_str(to), to->n);
+    text_clear(to);
+}
+
+static void take_report(Ranks *ranks, const RankReport *report)
+{
+    if (ranks->n == ranks->config->ranks) return;
+    if (ranks->n == 0) ranks->reported_at = clock_seconds();
+    ranks->reports[ranks->n++] = *report;
+}
+
+/* Lines of dashes frame what mpirun says. */
+static void on_printed(void *self, const char *line)
+{
+    Ranks *ranks = self;
+    RankReport report;
+    if (rank_report_read(line, &report)) {
+        take_report(ranks, &report);
+        return;
+    }
+    if (ranks->n > 0) return; /* the launcher tells of it, too */
+    if (line[strspn(line, " -")] != '\0')
+        snprintf(ranks->last_line, sizeof ranks->last_line, "%s", line);
+    log_line(line);
+}
+
+/* The ranks do not fail in the same moment, and late ones did not begin in the same. */
+static bool is_over(void *self)
+{
+    static const double for_failures = 0.1, for_late = 1; /* seconds */
+    const Ranks *ranks = self;
+    if (ranks->n == 0) return false;
+    const double most = ranks->reports[0].status == RECORD_TIMEOUT ? for_late : for_failures;
+    return ranks->n == ranks->config->ranks || clock_seconds() - ranks->reported_at > most;
+}
+
+/* ---- what became of it ---- */
+
+static Status tell_end(Ranks *ranks, const ChildResult *end)
+{
+    char text[RANK_REPORT_TEXT];
+    if (ranks->n > 0 || end->end == CHILD_TIMED_OUT) {
+        const RecordStatus status = rank_report_judge(
+            ranks->reports, ranks->n, (int)ranks->config->ranks, ranks->config->timeout, text);
+        return cell_link_end(ranks->link, status, text);
+    }
+    if (end->end == CHILD_RETURNED && end->code == 0 && ranks->end.n > 0) {
+        if (child_write(ranks->link->fd, text_str(&ranks->end), ranks->end.n)) return ST_OK;
+        return FAIL(ST_FAILED, "the process that started this cell is gone");
+    }
+    snprintf(text, sizeof text, "the launcher %s%s%.400s",
+             end->text[0] ? end->text : "ended without a result",
+             ranks->last_line[0] ? "; it said: " : "", ranks->last_line);
+    return cell_link_end(ranks->link, RECORD_FAILED, text);
+}
+
+Status rank_launch_run(const Config *config, CellLink *link)
+{
+    static const double for_reports = 5; /* seconds: ranks that are late say so themselves */
+    CLEANUP(ranks_free) Ranks ranks = {.config = config, .link = link};
+    ChildResult end;
+    TRY(make_words(&ranks.words, config));
+    ranks.reports = calloc((size_t)config->ranks, sizeof *ranks.reports);
+    if (!ranks.reports) return NO_MEMORY("for %d ranks", (int)config->ranks);
+    const ChildTask task = {.body = become_launcher,
+                            .arg = &ranks,
+                            .timeout = config->timeout + for_reports,
+                            .self = &ranks,
+                            .message = on_message,
+                            .printed = on_printed,
+                            .is_over = is_over,
+                            .adopts = true};
+    TRY(child_run(&task, &end));
+    return tell_end(&ranks, &end);
+}

@@ -1,0 +1,25 @@
+/* Starts the ranks of a cell, in the process of the cell: it becomes the parent of the launcher, passes on what rank 0
+ * tells, and when a rank fails, dies or is late it ends all of them and says which one it was. */
+#pragma once
+
+#include "bench/measure/cell_link.h"
+#include "comm/launcher.h"
+#include "config/option.h"
+
+/* The argument after the program's name with which a rank is started: the command's name and its options follow. */
+#define RANK_LAUNCH_WORD "internal-rank"
+
+typedef struct RankLaunch {
+    const char *command;          /* whose cells these are */
+    const OptionSet *options;     /* that it takes */
+    const char *launcher, *hosts; /* as in comm/launcher.h */
+} RankLaunch;
+
+/* Checks that ranks can be started here, and keeps `launch`, which must outlive all cells, for rank_launch_run() in
+ * the processes that are forked from this one. ST_UNSUPPORTED says what to install. */
+Status rank_launch_prepare(const RankLaunch *launch);
+/* A RunnerCell (bench/cell/runner.h). */
+Status rank_launch_run(const Config *config, CellLink *link);
+
+/* Options that make the cell from the command's defaults, each word with the zero byte that ends it. */
+void rank_launch_options(Text *words, const OptionSet *options, const Config *config);

@@ -1,0 +1,105 @@
+/* roofstep collective: what ranks do together, alone. */
+#include "base/array.h"
+#include "bench/measure/rank_launch.h"
+#include "bench/study/collective_cell.h"
+#include "cli/commands/study.h"
+#include "report/study/collective_report.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define COLLECTIVE_LISTS OPTION_OP, OPTION_BYTES, OPTION_RANKS, OPTION_PRECISION
+
+/* Without --bytes: 1 KiB to 64 MiB. */
+static const char usual[] = "1KiB-64MiB*4";
+enum { USUAL = 9 };
+
+/* Every cell once for each of the usual sizes, if none was asked for. */
+static int make_cells(const Settings *settings, const Sweep *sweep, Config *cells)
+{
+    const int sizes = settings->given[OPTION_BYTES] ? 1 : USUAL;
+    int n = 0;
+    for (int i = 0; i < sweep->n; i++) {
+        for (int k = 0; k < sizes; k++) {
+            cells[n] = sweep->configs[i];
+            if (sizes > 1) cells[n].bytes = (int64_t)1024 << 2 * k;
+            n++;
+        }
+    }
+    return n;
+}
+
+static Status check(const Sweep *sweep)
+{
+    for (int i = 0; i < sweep->n; i++) {
+        const char *device = sweep->configs[i].device;
+        if (strcmp(device, "auto") != 0 && strcmp(device, "cpu") != 0)
+            return FAIL(ST_UNSUPPORTED, "--device %s: collectives run on a CPU only as yet",
+                        device);
+    }
+    return ST_OK;
+}
+
+static Status report(Text *out, const Settings *settings, const RecordSet *rows)
+{
+    return collective_report_write(out, settings->format, rows);
+}
+
+static Status run(const Settings *settings, const Sweep *sweep, int *exit_code)
+{
+    const RankLaunch launch = {.command = cmd_collective.name,
+                               .options = &cmd_collective.options,
+                               .launcher = settings->launcher,
+                               .hosts = settings->hosts};
+    const bool varies[OPTION_COUNT] = {[OPTION_OP] = true,
+                                       [OPTION_BYTES] = true,
+                                       [OPTION_RANKS] = true,
+                                       [OPTION_PRECISION] = true};
+    CLEANUP(array_free) Config *cells = malloc((size_t)sweep->n * USUAL * sizeof *cells);
+    if (!cells) return NO_MEMORY("for %d cells", sweep->n);
+    TRY(check(sweep));
+    TRY(rank_launch_prepare(&launch));
+    const RunnerTask task = {.configs = cells,
+                             .n = make_cells(settings, sweep, cells),
+                             .varies = varies,
+                             .cell = rank_launch_run};
+    return study_run(settings, &task, report, exit_code);
+}
+
+static const char help[] =
+    "Starts --ranks processes with mpirun (srun in a Slurm allocation), each on cores of its own,\n"
+    "and times what training on several of them needs: sums over all ranks and their parts. "
+    "Prints\n"
+    "time, algorithm and bus bandwidth as nccl-tests define them, beside the MPI library's own "
+    "call\n"
+    "on the same memory, in turn. Every element is checked first. A rank that dies, hangs or runs\n"
+    "out of memory is a row that names it.\n"
+    "\n"
+    "  roofstep collective\n"
+    "  roofstep collective --op all_reduce,all_gather --bytes 1KB-1GB*4 --ranks 2,4\n"
+    "  roofstep collective --precision bf16 --bytes 25MB --ranks 4 --out collective.json\n"
+    "  roofstep collective --ranks 16 --hosts machines --launcher 'mpirun --mca btl tcp,self'\n";
+
+static const OptionWords words[] = {
+    {.id = OPTION_BYTES, .by_default = usual},
+    {.id = OPTION_DEVICE, .value = "cpu"},
+    {.id = OPTION_PRECISION, .value = "fp32|bf16", .help = "of the elements"},
+    {.id = OPTION_WARMUP, .help = "samples before measuring"},
+    {.id = OPTION_STEPS, .help = "samples of each cell, at most"},
+};
+
+const Command cmd_collective = {
+    .name = "collective",
+    .summary = "all-reduce, all-gather, reduce-scatter, broadcast: time and bandwidth",
+    .help = help,
+    .options = {.taken = OPTION_LIST(COLLECTIVE_LISTS, OPTION_DEVICE, OPTION_WARMUP, OPTION_STEPS,
+                                     OPTION_SAMPLE_TIME, OPTION_TIMEOUT, OPTION_LAUNCHER,
+                                     OPTION_HOSTS, OPTIONS_OUTPUT),
+                .lists = OPTION_LIST(COLLECTIVE_LISTS),
+                .formats = COLLECTIVE_REPORT_FORMATS,
+                .defaults = config_collective_defaults,
+                .words = words,
+                .n_words = sizeof words / sizeof *words},
+    .run = run,
+    .rank_cell = collective_cell_run,
+};

@@ -1,0 +1,45 @@
+/* The ranks of a cell, seen from one of them: who it is, and collectives over all ranks on memory of the CPU.
+ *
+ * Ranks on one machine go through memory that they share (comm/shared_window.h), others through MPI
+ * (comm/messages.h). Both sum in the order of ranks, so that the bits of a sum depend on neither, nor on how often it
+ * is run: a reduce_scatter and an all_gather are an all_reduce to the bit. All ranks call the same functions with the
+ * same sizes in the same order. */
+#pragma once
+
+#include "base/status.h"
+#include "config/config.h"
+#include "plan/plan.h"
+
+typedef struct Comm Comm;
+
+/* In a process that a launcher started (comm/launcher.h). It is bound to cores of its own (comm/rank_cores.h); where
+ * there are too few of them, whoever waits leaves its processor to others. The caller closes it. */
+Status comm_open(Comm **out);
+void comm_close(Comm *comm); /* NULL: nothing */
+
+int comm_rank(const Comm *comm);
+int comm_ranks(const Comm *comm);
+/* "shared memory" or "messages": how the bytes go from rank to rank. */
+const char *comm_path(const Comm *comm);
+/* Of this rank; 0: it shares them with other ranks. */
+int comm_processors(const Comm *comm);
+/* "Open MPI v4.1.4" */
+const char *comm_library_version(const Comm *comm);
+
+/* Here the communicator says when it waits for other ranks, for whoever watches this process. NULL: nobody does. */
+typedef enum CommActivity { COMM_OUTSIDE, COMM_STARTS, COMM_COLLECTIVE } CommActivity;
+void comm_tell_activity(_Atomic int *activity);
+
+Status comm_barrier(Comm *comm);
+/* The shard of a rank: comm/shard.h. fp32 and bf16; a sum is rounded once. */
+Status comm_all_reduce(Comm *comm, const void *in, void *out, int64_t count, DType dtype);
+Status comm_reduce_scatter(Comm *comm, const void *in, void *out, int64_t count, DType dtype);
+Status comm_all_gather(Comm *comm, const void *in, void *out, int64_t count, DType dtype);
+Status comm_broadcast(Comm *comm, void *data, size_t bytes, int root);
+/* Each x[i] becomes the largest of all ranks. */
+Status comm_largest(Comm *comm, double *x, int n);
+
+/* A collective on an array of `count` elements in place: a shard goes from and to its place in the array, the
+ * broadcast is rank 0's. `plain`: by one call of the MPI library, to compare with. */
+Status comm_collective(Comm *comm, Collective op, bool plain, void *data, int64_t count,
+                       DType dtype);

@@ -1,0 +1,9 @@
+/* Opens roofstep_mpi.so, our shared object that is linked with MPI (comm/mpi_engine.h). It lies beside the program,
+ * or in lib/roofstep beside its bin/. */
+#pragma once
+
+#include "base/status.h"
+#include "comm/mpi_engine.h"
+
+/* Opened once; it stays open. ST_UNSUPPORTED says what to install. */
+Status comm_library(const MpiEngine **out);

@@ -1,0 +1,73 @@
+#include "comm/rank_sum.h"
+
+#include "base/i64.h"
+#include "ops/simd_cpu/rows_cpu.h"
+
+#include <string.h>
+
+/* Each element is read before it is written, so that to or also may be a or b. */
+CPU_CLONES static void add_pair(float *to, const float *a, const float *b, int64_t n)
+{
+#pragma omp simd
+    for (int64_t i = 0; i < n; i++) to[i] = a[i] + b[i];
+}
+
+CPU_CLONES static void add_pair_twice(float *to, float *also, const float *a, const float *b,
+                                      int64_t n)
+{
+#pragma omp simd
+    for (int64_t i = 0; i < n; i++) {
+        const float sum = a[i] + b[i];
+        to[i] = sum;
+        also[i] = sum;
+    }
+}
+
+/* At most ROWS_CHUNK elements from element `at` on. */
+static void sum_f32(float *to, float *also, const void *const *x, int ranks, int64_t at, int64_t n)
+{
+    float buffer[ROWS_CHUNK];
+    const float *sum = (const float *)x[0] + at;
+    for (int r = 1; r < ranks - 1; r++) {
+        add_pair(buffer, sum, (const float *)x[r] + at, n);
+        sum = buffer;
+    }
+    const float *last = (const float *)x[ranks - 1] + at;
+    if (also)
+        add_pair_twice(to + at, also + at, sum, last, n);
+    else
+        add_pair(to + at, sum, last, n);
+}
+
+static void sum_bf16(uint16_t *to, uint16_t *also, const void *const *x, int ranks, int64_t at,
+                     int64_t n)
+{
+    float buffer[ROWS_CHUNK];
+    rows_cpu_load(buffer, rows_cpu_at(x[0], DT_BF16, at), DT_BF16, n);
+    for (int r = 1; r < ranks; r++)
+        rows_cpu_add_row(buffer, rows_cpu_at(x[r], DT_BF16, at), DT_BF16, n);
+    rows_cpu_store(to + at, buffer, DT_BF16, n);
+    if (also) memcpy(also + at, to + at, (size_t)n * sizeof *to);
+}
+
+static void copy(void *to, const void *from, size_t bytes)
+{
+    if (to && to != from && bytes > 0) memcpy(to, from, bytes);
+}
+
+void rank_sum(void *to, void *also, const void *const *x, int ranks, int64_t n, DType dtype)
+{
+    const size_t bytes = (size_t)n * plan_dtype_size(dtype);
+    if (ranks == 1) {
+        copy(to, x[0], bytes);
+        copy(also, x[0], bytes);
+        return;
+    }
+    for (int64_t at = 0; at < n; at += ROWS_CHUNK) {
+        const int64_t m = i64_min(ROWS_CHUNK, n - at);
+        if (dtype == DT_F32)
+            sum_f32(to, also, x, ranks, at, m);
+        else
+            sum_bf16(to, also, x, ranks, at, m);
+    }
+}
