@@ -108,6 +108,11 @@ void launcher_environment(const Launch *launch)
     }
 }
 
+bool launcher_is_local(const Launch *launch)
+{
+    return !launch->hosts && !launch->launcher && !in_slurm();
+}
+
 int launcher_rank(void)
 {
     static const char *const names[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK",

@@ -16,6 +16,8 @@ Status launcher_words(Text *words, const Launch *launch);
 /* What launchers and MPI read from the environment, in the process that becomes the launcher: may be started by root,
  * bind nothing (ranks do that themselves), leave the processor when more ranks than processors wait. */
 void launcher_environment(const Launch *launch);
+/* All ranks run on this machine, as far as can be told. */
+bool launcher_is_local(const Launch *launch);
 /* The rank that a launcher made of this process; -1: none did. */
 int launcher_rank(void);
 /* The place of a program in PATH; false: there is none. */

@@ -131,7 +131,7 @@ static void take_printed(void *self, const char *line, size_t length)
     (void)length;
     if (log_is_repeated(line)) return;
     if (w->task->printed) w->task->printed(w->task->self, line);
-    if (line[strspn(line, " \t\r")] == '\0') return;
+    if (line[strspn(line, " \t\r-")] == '\0') return; /* mpirun frames its words with dashes */
     snprintf(w->last_line, sizeof w->last_line, "%s", line);
     for (char *c = w->last_line; *c; c++) {
         if ((unsigned char)*c < ' ' || *c == '\177') *c = ' ';

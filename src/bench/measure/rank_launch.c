@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "bench/measure/rank_report.h"
 #include "comm/comm_library.h"
+#include "comm/launch_folder.h"
 #include "config/option_value.h"
 
 #include <errno.h>
@@ -18,6 +19,7 @@
 #include <unistd.h>
 
 static const RankLaunch *current;
+static char folder[PATH_MAX]; /* comm/launch_folder.h; "": none */
 
 static Launch launch_of(int64_t ranks)
 {
@@ -34,7 +36,15 @@ Status rank_launch_prepare(const RankLaunch *launch)
     current = launch;
     const Launch two = launch_of(2);
     TRY(launcher_words(&words, &two));
-    return comm_library(&engine);
+    TRY(comm_library(&engine));
+    if (!launcher_is_local(&two) || !launch_folder_make(folder)) folder[0] = '\0';
+    return ST_OK;
+}
+
+void rank_launch_finish(void)
+{
+    if (folder[0]) launch_folder_clear(folder, true);
+    folder[0] = '\0';
 }
 
 /* ---- the command line of a rank ---- */
@@ -84,9 +94,8 @@ typedef struct Ranks {
     Text words;
     RankReport *reports;
     int n;
-    double reported_at;                 /* the first of them */
-    Text end;                           /* rank 0's last message, until the launcher is through */
-    char last_line[CHILD_MESSAGE_TEXT]; /* of the launcher itself */
+    double reported_at; /* the first of them */
+    Text end;           /* rank 0's last message, until the launcher is through */
 } Ranks;
 
 static void ranks_free(Ranks *ranks)
@@ -110,6 +119,7 @@ static int become_launcher(void *arg, int out)
         at += strlen(argv[n]) + 1;
     }
     launcher_environment(&launch);
+    if (folder[0]) launch_folder_use(folder);
     cpu_places_unbind();
     if (dup2(out, STDOUT_FILENO) < 0) return 1;
     execvp(argv[0], argv);
@@ -140,7 +150,6 @@ static void take_report(Ranks *ranks, const RankReport *report)
     ranks->reports[ranks->n++] = *report;
 }
 
-/* Lines of dashes frame what mpirun says. */
 static void on_printed(void *self, const char *line)
 {
     Ranks *ranks = self;
@@ -150,8 +159,6 @@ static void on_printed(void *self, const char *line)
         return;
     }
     if (ranks->n > 0) return; /* the launcher tells of it, too */
-    if (line[strspn(line, " -")] != '\0')
-        snprintf(ranks->last_line, sizeof ranks->last_line, "%s", line);
     log_line(line);
 }
 
@@ -179,10 +186,12 @@ static Status tell_end(Ranks *ranks, const ChildResult *end)
         if (child_write(ranks->link->fd, text_str(&ranks->end), ranks->end.n)) return ST_OK;
         return FAIL(ST_FAILED, "the process that started this cell is gone");
     }
-    snprintf(text, sizeof text, "the launcher %s%s%.400s",
-             end->text[0] ? end->text : "ended without a result",
-             ranks->last_line[0] ? "; it said: " : "", ranks->last_line);
-    return cell_link_end(ranks->link, RECORD_FAILED, text);
+    const RecordStatus status =
+        end->end == CHILD_RETURNED ? RECORD_FAILED : cell_link_status_of(end);
+    const bool killed = end->end == CHILD_RETURNED && end->code == 128 + SIGKILL; /* a rank was */
+    snprintf(text, sizeof text, "the program that starts ranks: %.900s",
+             end->text[0] ? end->text : "ended without a result");
+    return cell_link_end(ranks->link, killed ? RECORD_KILLED : status, text);
 }
 
 Status rank_launch_run(const Config *config, CellLink *link)
@@ -201,6 +210,7 @@ Status rank_launch_run(const Config *config, CellLink *link)
                             .printed = on_printed,
                             .is_over = is_over,
                             .adopts = true};
+    if (folder[0]) launch_folder_clear(folder, false);
     TRY(child_run(&task, &end));
     return tell_end(&ranks, &end);
 }

@@ -18,6 +18,8 @@ typedef struct RankLaunch {
 /* Checks that ranks can be started here, and keeps `launch`, which must outlive all cells, for rank_launch_run() in
  * the processes that are forked from this one. ST_UNSUPPORTED says what to install. */
 Status rank_launch_prepare(const RankLaunch *launch);
+/* After the last cell: removes what the launchers left. */
+void rank_launch_finish(void);
 /* A RunnerCell (bench/cell/runner.h). */
 Status rank_launch_run(const Config *config, CellLink *link);
 

@@ -63,7 +63,9 @@ static Status run(const Settings *settings, const Sweep *sweep, int *exit_code)
                              .n = make_cells(settings, sweep, cells),
                              .varies = varies,
                              .cell = rank_launch_run};
-    return study_run(settings, &task, report, exit_code);
+    const Status status = study_run(settings, &task, report, exit_code);
+    rank_launch_finish();
+    return status;
 }
 
 static const char help[] =
