@@ -49,11 +49,12 @@ static int init(MpiAddBf16 *add, MpiPlace *place)
     return MPI_Op_create(add_elements, true, &sum_bf16);
 }
 
+/* What cannot be freed does not keep MPI from ending: a process that ends before it is taken for dead. */
 static int finalize(void)
 {
-    TRY_MPI(MPI_Op_free(&sum_bf16));
-    TRY_MPI(MPI_Comm_free(&node));
-    TRY_MPI(MPI_Comm_free(&world));
+    (void)MPI_Op_free(&sum_bf16);
+    (void)MPI_Comm_free(&node);
+    (void)MPI_Comm_free(&world);
     return MPI_Finalize();
 }
 
