@@ -99,8 +99,15 @@ missing_for_build() {
     has_cblas || echo "$blas"
 }
 
+# Several ranks need MPI; everything else works without it.
+missing_for_ranks() {
+    command -v mpicc >/dev/null || has_header mpi.h mpi openmpi || echo 'libopenmpi-dev|an MPI with headers'
+    command -v mpirun >/dev/null || echo 'openmpi-bin|mpirun of that MPI'
+}
+
 missing_for_tests() {
     missing_for_build
+    missing_for_ranks
     has_header cmocka.h || echo 'libcmocka-dev|cmocka with headers'
     pyflakes3 --version >/dev/null 2>&1 || python3 -m pyflakes --version >/dev/null 2>&1 || echo 'pyflakes3|pyflakes, for lint_python'
 }

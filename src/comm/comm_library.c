@@ -33,20 +33,36 @@ static bool find_file(char path[PATH_MAX + 64])
     return false;
 }
 
-/* Its symbols are global: Open MPI's own parts, which it opens later, look for them. */
+/* Its symbols are global: those of roofstep_mpi.so and of parts that MPI opens later are found there. */
+static Status open_mpi(void)
+{
+    static const char *const names[] = {ROOFSTEP_MPI_NAMES};
+    const char *why = NULL;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (dlopen(names[i], RTLD_NOW | RTLD_GLOBAL)) return ST_OK;
+        if (i == 0) why = dlerror();
+    }
+    return FAIL(ST_UNSUPPORTED, "several ranks need MPI, which cannot be loaded (%s); " INSTALL,
+                why ? why : "no reason given");
+}
+
 static Status open_file(const char *path, const MpiEngine **out)
 {
-    void *library = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
+    void *library = dlopen(path, RTLD_NOW);
     const char *why = library ? NULL : dlerror();
     if (!library)
-        return FAIL(ST_UNSUPPORTED, "several ranks need MPI, which cannot be loaded (%s); " INSTALL,
-                    why ? why : "no reason given");
+        return FAIL(ST_UNSUPPORTED,
+                    "several ranks need %s, which cannot be loaded (%s): build or "
+                    "install this program again",
+                    path, why ? why : "no reason given");
     *out = dlsym(library, MPI_ENGINE_SYMBOL);
-    if (!*out || (*out)->version != MPI_ENGINE_VERSION)
+    if (!*out || (*out)->version != MPI_ENGINE_VERSION) {
+        *out = NULL;
         return FAIL(ST_UNSUPPORTED,
                     "%s is of another version of this program: build or install "
                     "both again",
                     path);
+    }
     return ST_OK;
 }
 
@@ -58,6 +74,7 @@ Status comm_library(const MpiEngine **out)
         if (!find_file(path))
             return FAIL(ST_UNSUPPORTED, "several ranks need MPI, and this program was built "
                                         "without it; " INSTALL ", then build again");
+        TRY(open_mpi());
         TRY(open_file(path, &known));
     }
     *out = known;

@@ -1,4 +1,4 @@
-/* Opens roofstep_mpi.so, our shared object that is linked with MPI (comm/mpi_engine.h). It lies beside the program,
+/* Opens MPI, and roofstep_mpi.so, our shared object that calls it (comm/mpi_engine.h). It lies beside the program,
  * or in lib/roofstep beside its bin/. */
 #pragma once
 

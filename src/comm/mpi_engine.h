@@ -1,5 +1,5 @@
-/* What the program has of MPI: the functions of a shared object of its own, roofstep_mpi.so, which alone is linked
- * with MPI and is opened when ranks are asked for (comm/comm_library.h). So the program starts where there is no MPI.
+/* What the program has of MPI: the functions of a shared object of its own, roofstep_mpi.so, which alone calls
+ * MPI and is opened, after MPI, when ranks are asked for (comm/comm_library.h). So the program starts where there is no MPI.
  *
  * Plain C types only: the two are compiled apart. Each function returns 0 or MPI's error code. */
 #pragma once

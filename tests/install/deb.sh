@@ -12,6 +12,7 @@ for tool in cpack dpkg-deb dpkg-shlibdeps; do command -v $tool >/dev/null || ski
 deb=$(echo "$work"/roofstep_*.deb)
 dpkg-deb -x "$deb" "$work/root" || fail 'it cannot be unpacked'
 depends=$(dpkg-deb -f "$deb" Depends)
+case $depends in *mpi*) fail "it depends on MPI, which only several ranks need: $depends" ;; esac
 for library in libc6 libjansson4 zlib1g; do
     grep -q "$library" <<<"$depends" || fail "no dependency on $library: $depends"
 done
