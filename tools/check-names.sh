@@ -3,7 +3,7 @@
 # functions with CPU_CLONES have one name: clang's chooser between the clones is global, even of a static function.
 # usage: check-names.sh BUILD_DIR
 [ -d "$1" ] || { echo "usage: check-names.sh BUILD_DIR" >&2; exit 2; }
-twice=$(sed -n 's/^.*CPU_CLONES static [a-z ]*[ *]\([a-z0-9_]*\)(.*/\1/p' "$(dirname "$0")"/../src/ops/*/*.[ch] | sort | uniq -d)
+twice=$(sed -n 's/^.*CPU_CLONES static [a-z ]*[ *]\([a-z0-9_]*\)(.*/\1/p' "$(dirname "$0")"/../src/ops/*/*.[ch] "$(dirname "$0")"/../src/comm/*.[ch] | sort | uniq -d)
 [ -z "$twice" ] || { echo "CPU_CLONES: two functions are named $twice" >&2; exit 1; }
 find "$1" -name '*.o' -path '*/src/*' -exec nm -A -g --defined-only {} + | awk '
 {

@@ -165,7 +165,8 @@ static int run_command(int argc, char **argv)
     return status == ST_OK ? exit_code : failed(command->name, status);
 }
 
-/* One of the ranks of a cell, as rank_launch_run() starts it: the command and options that make one cell of it. */
+/* One of the ranks of a cell, as rank_launch_run() starts it: the command and options that make
+ * one cell of it. */
 static int run_rank(int argc, char **argv)
 {
     const Command *command = NULL;

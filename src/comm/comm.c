@@ -23,7 +23,8 @@ struct Comm {
     char version[MPI_ENGINE_TEXT];
 };
 
-/* Bytes of one chunk of all ranks. In shared memory it is to stay in caches on its way; messages may be longer. */
+/* Bytes of one chunk of all ranks. In shared memory it is to stay in caches on its way; messages
+ * may be longer. */
 enum { WINDOW_CHUNK = 256 << 10, MESSAGE_CHUNK = 16 << 20, LINE = 64 };
 
 static size_t segment_of(size_t chunk, int ranks)

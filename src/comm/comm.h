@@ -1,9 +1,10 @@
-/* The ranks of a cell, seen from one of them: who it is, and collectives over all ranks on memory of the CPU.
+/* The ranks of a cell, seen from one of them: who it is, and collectives over all ranks on
+ * memory of the CPU.
  *
- * Ranks on one machine go through memory that they share (comm/shared_window.h), others through MPI
- * (comm/messages.h). Both sum in the order of ranks, so that the bits of a sum depend on neither, nor on how often it
- * is run: a reduce_scatter and an all_gather are an all_reduce to the bit. All ranks call the same functions with the
- * same sizes in the same order. */
+ * Ranks on one machine go through memory that they share (comm/shared_window.h), others through
+ * MPI (comm/messages.h). Both sum in the order of ranks, so that the bits of a sum depend on
+ * neither, nor on how often it is run: a reduce_scatter and an all_gather are an all_reduce to
+ * the bit. All ranks call the same functions with the same sizes in the same order. */
 #pragma once
 
 #include "base/status.h"
@@ -12,8 +13,9 @@
 
 typedef struct Comm Comm;
 
-/* In a process that a launcher started (comm/launcher.h). It is bound to cores of its own (comm/rank_cores.h); where
- * there are too few of them, whoever waits leaves its processor to others. The caller closes it. */
+/* In a process that a launcher started (comm/launcher.h). It is bound to cores of its own
+ * (comm/rank_cores.h); where there are too few of them, whoever waits leaves its processor to
+ * others. The caller closes it. */
 Status comm_open(Comm **out);
 void comm_close(Comm *comm); /* NULL: nothing */
 
@@ -26,7 +28,8 @@ int comm_processors(const Comm *comm);
 /* "Open MPI v4.1.4" */
 const char *comm_library_version(const Comm *comm);
 
-/* Here the communicator says when it waits for other ranks, for whoever watches this process. NULL: nobody does. */
+/* Here the communicator says when it waits for other ranks, for whoever watches this process.
+ * NULL: nobody does. */
 typedef enum CommActivity { COMM_OUTSIDE, COMM_STARTS, COMM_COLLECTIVE } CommActivity;
 void comm_tell_activity(_Atomic int *activity);
 

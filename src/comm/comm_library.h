@@ -1,5 +1,5 @@
-/* Opens MPI, and roofstep_mpi.so, our shared object that calls it (comm/mpi_engine.h). It lies beside the program,
- * or in lib/roofstep beside its bin/. */
+/* Opens MPI, and roofstep_mpi.so, our shared object that calls it (comm/mpi_engine.h). It lies
+ * beside the program, or in lib/roofstep beside its bin/. */
 #pragma once
 
 #include "base/status.h"

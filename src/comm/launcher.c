@@ -89,7 +89,7 @@ void launcher_environment(const Launch *launch)
 {
     static const struct {
         const char *name, *value;
-        bool crowded; /* where there are more ranks than processors only */
+        bool oversubscribed; /* where there are more ranks than processors only */
     } settings[] = {
         /* Open MPI 4, then 5. Other implementations read none of these. */
         {"OMPI_ALLOW_RUN_AS_ROOT", "1", false},
@@ -102,9 +102,10 @@ void launcher_environment(const Launch *launch)
         {"PRTE_MCA_hwloc_default_binding_policy", "none", false},
         {"PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe", false},
     };
-    const bool crowded = !launch->hosts && launch->ranks > launch->processors;
+    const bool oversubscribed = !launch->hosts && launch->ranks > launch->processors;
     for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) {
-        if (crowded || !settings[i].crowded) setenv(settings[i].name, settings[i].value, 0);
+        if (oversubscribed || !settings[i].oversubscribed)
+            setenv(settings[i].name, settings[i].value, 0);
     }
 }
 

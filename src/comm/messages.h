@@ -1,5 +1,6 @@
-/* Collectives of ranks on several machines, by MPI's messages: every rank is sent what the others have of its shard,
- * sums it in the order of ranks, as ranks that share memory do (comm/shared_window.h), and sends the sum to all. */
+/* Collectives of ranks on several machines, by MPI's messages: every rank is sent what the
+ * others have of its shard, sums it in the order of ranks, as ranks that share memory do
+ * (comm/shared_window.h), and sends the sum to all. */
 #pragma once
 
 #include "base/status.h"

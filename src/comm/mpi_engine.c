@@ -88,8 +88,8 @@ static int barrier(void)
     return MPI_Barrier(world);
 }
 
-/* Each rank's part begins on a page of its own. The windows are read and written as ordinary memory, ordered by
- * atomic flags; locked once for all that time, as MPI demands. */
+/* Each rank's part begins on a page of its own. The windows are read and written as ordinary
+ * memory, ordered by atomic flags; locked once for all that time, as MPI demands. */
 static int window_open(size_t bytes, void **bases)
 {
     void *own = NULL;

@@ -1,5 +1,6 @@
-/* What the program has of MPI: the functions of a shared object of its own, roofstep_mpi.so, which alone calls
- * MPI and is opened, after MPI, when ranks are asked for (comm/comm_library.h). So the program starts where there is no MPI.
+/* What the program has of MPI: the functions of a shared object of its own, roofstep_mpi.so,
+ * which alone calls MPI and is opened, after MPI, when ranks are asked for
+ * (comm/comm_library.h). So the program starts where there is no MPI.
  *
  * Plain C types only: the two are compiled apart. Each function returns 0 or MPI's error code. */
 #pragma once
@@ -39,8 +40,8 @@ typedef struct MpiEngine {
     int (*broadcast)(void *data, int bytes, int root);
     int (*largest)(double *x, int n); /* each x[i] becomes the largest of all ranks */
 
-    /* The library's own collectives on elements of 4 bytes (fp32) or 2 (bf16), in place: to compare with. In `count`
-     * there is a number for each rank where their parts differ. */
+    /* The library's own collectives on elements of 4 bytes (fp32) or 2 (bf16), in place: to
+     * compare with. In `count` there is a number for each rank where their parts differ. */
     int (*plain_all_reduce)(void *data, int count, int size);
     int (*plain_reduce_scatter)(void *data, const int *count, int size);
     int (*plain_all_gather)(void *data, const int *count, const int *at, int size);

@@ -1,5 +1,5 @@
-/* How ranks share an array: rank r owns the r-th shard of it. Shards are equally long, whole cache lines of them,
- * but for the last ones, which may be shorter or empty. */
+/* How ranks share an array: rank r owns the r-th shard of it. Shards are equally long, whole
+ * cache lines of them, but for the last ones, which may be shorter or empty. */
 #pragma once
 
 #include "base/i64.h"

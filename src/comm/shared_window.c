@@ -7,8 +7,9 @@
 #include <stdatomic.h>
 #include <string.h>
 
-/* A window: the flag of the barrier on a cache line of its own (two: processors fetch pairs), then two halves, each
- * a segment for every rank, what this one has of their shards, and one with the result of its own shard. */
+/* A window: the flag of the barrier on a cache line of its own (two: processors fetch pairs),
+ * then two halves, each a segment for every rank, what this one has of their shards, and one
+ * with the result of its own shard. */
 enum { HEADER = 128, HALVES = 2, SPINS = 4000 };
 
 static size_t half_bytes(int ranks, size_t segment)
@@ -117,9 +118,9 @@ static void collect(const SharedWindow *w, const Transfer *t, int64_t k)
     }
 }
 
-/* Chunk k is handed over in round k, summed in the next one and collected in the one after. A half is written again
- * two chunks later, and then a barrier lies between that and the last time it was read; so too from one call to the
- * next, and the last round needs no barrier. */
+/* Chunk k is handed over in round k, summed in the next one and collected in the one after. A
+ * half is written again two chunks later, and then a barrier lies between that and the last time
+ * it was read; so too from one call to the next, and the last round needs no barrier. */
 static void transfer(SharedWindow *w, const Transfer *t)
 {
     const int64_t chunks = shard_chunks(&t->array);

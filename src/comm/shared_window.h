@@ -1,8 +1,10 @@
-/* Collectives of ranks that share memory: each rank has a window that all can read. What a rank does not own of an
- * array it puts into its window; every rank sums its own shard over all windows; the sums come back the same way.
- * Arrays of any length go through in chunks, of which two are under way at a time, with one barrier a chunk.
+/* Collectives of ranks that share memory: each rank has a window that all can read. What a rank
+ * does not own of an array it puts into its window; every rank sums its own shard over all
+ * windows; the sums come back the same way. Arrays of any length go through in chunks, of which
+ * two are under way at a time, with one barrier a chunk.
  *
- * Ranks may be processes or threads. All of them call the same functions with the same sizes in the same order. */
+ * Ranks may be processes or threads. All of them call the same functions with the same sizes in
+ * the same order. */
 #pragma once
 
 #include "plan/plan.h"
@@ -22,8 +24,8 @@ typedef struct SharedWindow {
 
 /* The bytes of each rank's window. */
 size_t shared_window_bytes(int ranks, size_t segment);
-/* `w->rank`, `ranks`, `base`, `segment` (of whole cache lines) and `yields` are set. No rank may use the window
- * before all have come back from this. */
+/* `w->rank`, `ranks`, `base`, `segment` (of whole cache lines) and `yields` are set. No rank may
+ * use the window before all have come back from this. */
 void shared_window_init(SharedWindow *w);
 
 void shared_window_barrier(SharedWindow *w);

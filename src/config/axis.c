@@ -34,8 +34,8 @@ typedef struct Range {
     char kind; /* '+' or '*' */
 } Range;
 
-/* FIRST-LAST, FIRST-LAST+STEP or FIRST-LAST*FACTOR; `s` is written into. All but a factor may have the units of a
- * size. */
+/* FIRST-LAST, FIRST-LAST+STEP or FIRST-LAST*FACTOR; `s` is written into. All but a factor may
+ * have the units of a size. */
 static Status read_range(char *s, OptionId id, Range *range)
 {
     Status (*const parse)(const char *, int64_t *) =

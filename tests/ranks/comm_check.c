@@ -1,5 +1,5 @@
-/* Every collective over many sizes, to the bit, in ranks that mpirun starts: rank_bits.sh. Rank 0 prints a hash of all
- * results. */
+/* Every collective over many sizes, to the bit, in ranks that mpirun starts: rank_bits.sh. Rank
+ * 0 prints a hash of all results. */
 #include "base/float16.h"
 #include "base/rng.h"
 #include "comm/comm.h"

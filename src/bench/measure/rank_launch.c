@@ -41,6 +41,18 @@ Status rank_launch_prepare(const RankLaunch *launch)
     return ST_OK;
 }
 
+bool rank_launch_describe(char *text, size_t size)
+{
+    CLEANUP(text_free) Text words = {0};
+    const MpiEngine *engine = NULL;
+    char version[MPI_ENGINE_TEXT] = "";
+    const bool there =
+        launcher_words(&words, &(Launch){.ranks = 2}) == ST_OK && comm_library(&engine) == ST_OK;
+    if (there) engine->library_version(version);
+    snprintf(text, size, "%s", there ? version : status_message());
+    return there;
+}
+
 void rank_launch_finish(void)
 {
     if (folder[0]) launch_folder_clear(folder, true);

@@ -1,5 +1,5 @@
-/* What became of a rank that did not end well: one line that the process watching it prints, through the launcher, for
- * the process that started the launcher. */
+/* How a rank ended that did not end well: one line that the process watching it prints,
+ * through the launcher, for the process that started the launcher. */
 #pragma once
 
 #include "bench/measure/child.h"
@@ -27,6 +27,7 @@ void rank_report_print(const RankReport *report);
 bool rank_report_read(const char *line, RankReport *report);
 
 enum { RANK_REPORT_TEXT = 1024 };
-/* All reports of a cell with `ranks` ranks in one line: which rank it was and why. Returns the status of the cell. */
+/* All reports of a cell with `ranks` ranks in one line: which rank it was and why. Returns the
+ * status of the cell. */
 RecordStatus rank_report_judge(const RankReport *reports, int n, int ranks, double timeout,
                                char text[RANK_REPORT_TEXT]);

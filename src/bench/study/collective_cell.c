@@ -57,7 +57,8 @@ static Status take_memory(Cell *cell)
 
 /* ---- right ---- */
 
-/* Whole numbers, small enough for their sums to be exact; they repeat, so that large arrays are checked in time. */
+/* Whole numbers, small enough for their sums to be exact; they repeat, so that large arrays are
+ * checked in time. */
 enum { PERIOD = 7 };
 
 static float value_of(int64_t i, int rank)
@@ -99,7 +100,8 @@ static void fill(Cell *cell)
     }
 }
 
-/* Of elements first to first + n - 1 of the array, which are at `at` here: the sum over `ranks` from `from` on. */
+/* Of elements first to first + n - 1 of the array, which are at `at` here: the sum over `ranks`
+ * from `from` on. */
 static Status check_part(const Cell *cell, Shard part, int64_t at, int from, int ranks)
 {
     float expected[PERIOD];

@@ -10,6 +10,7 @@
 #include "base/human.h"
 #include "base/json_text.h"
 #include "bench/limits/limits_cache.h"
+#include "bench/measure/rank_launch.h"
 #include "bench/record/environment.h"
 #include "cli/command.h"
 #include "cli/output.h"
@@ -125,8 +126,11 @@ static void list_gpu_features(Doctor *d)
 
 static void list_features(Doctor *d)
 {
+    char mpi[512];
+    const bool ranks = rank_launch_describe(mpi, sizeof mpi);
     feature(d, true, "CPU engine", "%s", blas_cpu_name());
     list_gpu_features(d);
+    feature(d, ranks, "ranks", "%s", mpi);
     feature(d, d->limits_stored, "measured limits", "%s",
             d->limits_stored ? d->limits.time_utc : "none yet: run roofstep limits");
     feature(
