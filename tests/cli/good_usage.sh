@@ -28,7 +28,7 @@ expect 0 'usage: roofstep bench' help bench
 expect 0 'fwd|fwd_grad|fwd_bwd' help attention # nothing to train
 expect 0 'default roofstep.safetensors' help export
 expect 0 'roofstep ' --version
-for command in bench attention precision warmup plan export compare limits doctor; do
+for command in bench attention precision warmup plan export compare collective limits doctor; do
     expect 0 "$command" --help
     expect 0 "usage: roofstep $command" "$command" --help
 done

@@ -5,7 +5,7 @@
 
 #include "base/text.h"
 
-enum { TABLE_MAX_COLUMNS = 64 };
+enum { TABLE_MAX_COLUMNS = 80 };
 
 typedef struct TableColumn {
     char *label;

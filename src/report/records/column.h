@@ -37,7 +37,7 @@ typedef struct Column {
     ColumnShow show;
 } Column;
 
-enum { COLUMN_TEXT = 128, COLUMN_MOST = 64 };
+enum { COLUMN_TEXT = 128, COLUMN_MOST = 80 };
 
 extern const Column column_list[]; /* COLUMN_MOST at most */
 extern const int column_count;
