@@ -25,7 +25,7 @@ struct Comm {
 
 /* Bytes of one chunk of all ranks. In shared memory it is to stay in caches on its way; messages
  * may be longer. */
-enum { WINDOW_CHUNK = 256 << 10, MESSAGE_CHUNK = 16 << 20, LINE = 64 };
+enum { WINDOW_CHUNK = 512 << 10, MESSAGE_CHUNK = 16 << 20, LINE = 64 };
 
 static size_t segment_of(size_t chunk, int ranks)
 {

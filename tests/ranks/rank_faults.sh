@@ -49,7 +49,7 @@ for n in $(seq "${RANK_KILLS:-20}"); do
     start $ranks
     victim=$((RANDOM % ranks))
     watcher=${watchers[$victim]}
-    sleep "0.0$((RANDOM % 90 + 10))"
+    sleep "0.$((RANDOM % 6))$((RANDOM % 10))" # while MPI starts, in the check, in the samples
     [ $((n % 4)) = 0 ] && target=$watcher || target=$(rank_of "$watcher")
     kill -9 "$target" || fail "kill $n"
     wait $sweep
