@@ -81,28 +81,6 @@ static void lists_and_ranges(void **state)
     CTX_IS("--ctx 100-101*9223372036854775807", 100);
 }
 
-static const OptionSet collective = {.taken = OPTION_LIST(OPTION_OP, OPTION_BYTES),
-                                     .lists = OPTION_LIST(OPTION_OP, OPTION_BYTES),
-                                     .defaults = config_collective_defaults};
-
-static void sizes_have_units(void **state)
-{
-    (void)state;
-    static const int64_t want[] = {12, 1000, 4000, 16000, 1024, 2048, 3072};
-    parsed(&collective, "--bytes 12,1KB-20KB*4,1KiB-3KiB+1KiB");
-    assert_int_equal(sweep.n, 7);
-    for (int i = 0; i < 7; i++) assert_int_equal(sweep.configs[i].bytes, want[i]);
-    sweep_free(&sweep);
-    parsed(&collective, "--op broadcast,all_reduce");
-    assert_int_equal(sweep.n, 2);
-    assert_int_equal(sweep.configs[0].op, COLLECTIVE_BROADCAST);
-    sweep_free(&sweep);
-    assert_int_equal(read_line(&collective, "--bytes 1KB-4KB*2KB"), ST_USAGE);
-    assert_int_equal(read_line(&collective, "--bytes 0"), ST_USAGE);
-    assert_int_equal(read_line(&collective, "--bytes 1XB"), ST_USAGE);
-    assert_int_equal(read_line(&collective, "--bytes 10"), ST_USAGE);
-}
-
 /* Axes in the order of options.def, whatever the order on the line; the last varies fastest. */
 static void the_product_has_a_fixed_order(void **state)
 {
@@ -393,7 +371,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lists_and_ranges),
-        cmocka_unit_test(sizes_have_units),
         cmocka_unit_test(the_product_has_a_fixed_order),
         cmocka_unit_test(dimensions_override_a_preset),
         cmocka_unit_test(models_are_an_axis),
